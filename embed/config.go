@@ -45,6 +45,7 @@ type Config struct {
 	// BatchItems is the maximum number of texts in one request; 0 means 64, or less if the provider takes less.
 	BatchItems int
 	// BatchTokens is the maximum number of tokens in one request, estimated; 0 means 100,000, or less if the provider takes less.
+	// It is a tenth of TokensPerMinute at most.
 	BatchTokens int
 	// Concurrency is the maximum number of requests for documents at a time; 0 means 4, or 1 for a model in this process.
 	Concurrency int
@@ -104,6 +105,9 @@ func (cfg Config) withDefaults() Config {
 	items, tokens := batchCaps(cfg.Provider, cmp.Or(cfg.Model, services[cfg.Provider].model))
 	orDefault(&cfg.BatchItems, items)
 	orDefault(&cfg.BatchTokens, tokens)
+	if cfg.TokensPerMinute > 0 { // one request must not use up more than a few seconds of it
+		cfg.BatchTokens = min(cfg.BatchTokens, max(cfg.TokensPerMinute/10, 1))
+	}
 	orDefault(&cfg.Concurrency, defaultConcurrency(cfg.Provider))
 	orDefault(&cfg.MaxTries, 4)
 	orDefault(&cfg.TryTimeout, cfg.tryTimeout())

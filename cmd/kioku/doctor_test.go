@@ -155,7 +155,7 @@ func TestDoctorTellsWhereTheKeyIsFound(t *testing.T) {
 	s := newSandbox(t, notes())
 	s.env = append(s.env, "MY_KEY=secret-of-mine")
 	all, got := s.examine("--offline", "--set", "remote.apiKey=env:MY_KEY")
-	all.wants(t, "provider", "ok", "key of env:MY_KEY, set by --set", "")
+	all.wants(t, "provider", "ok", "key from remote.apiKey (--set), env:MY_KEY", "")
 	if strings.Contains(got.stdout+got.stderr, "secret-of-mine") {
 		t.Error("the key is shown")
 	}

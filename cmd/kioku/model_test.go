@@ -51,6 +51,9 @@ func TestModelAddAnswersQuestionsInOtherWords(t *testing.T) {
 	if got := s.must("status"); !strings.Contains(got, "provider   local tiny, ") || !strings.Contains(got, "(the first local model that was added)") {
 		t.Errorf("status does not say which provider and why: %s", got)
 	}
+	if got := s.must("config", "list"); !strings.Contains(got, "default; now local: the first local model that was added") {
+		t.Errorf("config does not say which provider and why: %s", got)
+	}
 }
 
 // model list, use, remove and check.

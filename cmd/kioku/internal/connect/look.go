@@ -10,7 +10,10 @@ import (
 )
 
 // DaemonError is why a daemon that listens cannot be used.
-type DaemonError struct{ Err error }
+type DaemonError struct {
+	// Err is the cause.
+	Err error
+}
 
 // Error returns what is wrong with the daemon.
 func (e *DaemonError) Error() string { return e.Err.Error() }

@@ -42,26 +42,29 @@ type Finding struct {
 type Subject struct {
 	// Conf contains the settings, with those of the workspace.
 	Conf *config.Config
-	// Place is the workspace; PlaceErr says why there is none.
-	Place    config.Place
+	// Place is the workspace.
+	Place config.Place
+	// PlaceErr says why there is no workspace; nil if there is one.
 	PlaceErr error
 	// State is the folder that contains the index of the workspace; empty if there is none.
 	State string
-	// Status is what the memory says of itself; nil if it cannot be reached, and StatusErr says why. It is nil without an error if there
-	// is no index yet.
-	Status    *kiokuv1.StatusResponse
+	// Status is what the memory says of itself; nil if it cannot be reached or there is no index yet.
+	Status *kiokuv1.StatusResponse
+	// StatusErr says why the memory cannot be reached; nil if there is no index yet.
 	StatusErr error
 	// Memory is the index if this process has opened it; nil if a daemon answers or there is none.
 	Memory *kioku.Memory
-	// Daemon is the version of the daemon that answers, empty if none does; DaemonErr says why one that listens does not answer.
-	Daemon    string
+	// Daemon is the version of the daemon that answers; empty if none does.
+	Daemon string
+	// DaemonErr says why a daemon that listens does not answer.
 	DaemonErr error
 	// Socket of the daemon, and the Version of this program.
 	Socket, Version string
 	// Paths are the indexed files of the workspace.
 	Paths []string
-	// Embedder is the client of the provider; nil if it could not be made, and EmbedderErr says why.
-	Embedder    *embed.Client
+	// Embedder is the client of the provider; nil if it could not be made.
+	Embedder *embed.Client
+	// EmbedderErr says why the client could not be made; nil if it was.
 	EmbedderErr error
 	// Now is the clock.
 	Now func() time.Time

@@ -45,18 +45,18 @@ func checkProvider(ctx context.Context, s *Subject) []Finding {
 
 // keyOf says where the key of the provider was found.
 func keyOf(s *Subject) string {
-	v, err := s.Conf.Value("remote.apiKey")
+	e := s.Conf.Embed
 	switch {
-	case err != nil || s.Conf.Embed.Provider == "hash" || s.Conf.Embed.Provider == "local":
+	case e.Provider == "hash" || e.Provider == "local":
 		return ""
-	case v.Text != "" && v.Text != "(hidden)":
-		return fmt.Sprintf("; key of %s, set by %s", v.Text, v.Origin)
-	case v.Text != "":
-		return "; key set by " + v.Origin
-	case s.Conf.Embed.APIKey != "":
-		return "; key found in the environment"
+	case e.APIKey == "":
+		return "; no key"
 	}
-	return "; no key"
+	text := "; key from " + e.KeySource
+	if v, err := s.Conf.Value("remote.apiKey"); err == nil && (strings.HasPrefix(v.Text, "env:") || strings.HasPrefix(v.Text, "file:")) {
+		text += ", " + v.Text
+	}
+	return text
 }
 
 // askProvider embeds three sentences.

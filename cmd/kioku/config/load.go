@@ -133,7 +133,7 @@ func (l *loader) agree() {
 	if c.Chunking.Overlap >= c.Chunking.Tokens {
 		l.disagree("chunking.overlap", "chunking.tokens", fmt.Sprintf("%d is not less than chunking.tokens, %d", c.Chunking.Overlap, c.Chunking.Tokens))
 	}
-	if *c.Search.VectorWeight+*c.Search.TextWeight == 0 {
+	if v, t := c.Search.VectorWeight, c.Search.TextWeight; v != nil && t != nil && *v+*t == 0 {
 		l.disagree("query.hybrid.vectorWeight", "query.hybrid.textWeight", "vectorWeight and textWeight are both 0")
 	}
 	if c.Index.MaxWait < c.Index.Debounce {

@@ -584,8 +584,24 @@ type Trace struct {
 	CategoryBonus float64 `protobuf:"fixed64,24,opt,name=category_bonus,json=categoryBonus,proto3" json:"category_bonus,omitempty"`
 	// Part of the score that this category gives, in [0,1].
 	CategoryConfidence float64 `protobuf:"fixed64,25,opt,name=category_confidence,json=categoryConfidence,proto3" json:"category_confidence,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	// Cosine of the query and the chunk; 0 without vectors.
+	Cosine float64 `protobuf:"fixed64,28,opt,name=cosine,proto3" json:"cosine,omitempty"`
+	// Best cosine of a window of the result: a few lines with a vector of their own. 0 if it has no windows.
+	WindowCosine float64 `protobuf:"fixed64,29,opt,name=window_cosine,json=windowCosine,proto3" json:"window_cosine,omitempty"`
+	// First line of this window, from 1; 0 if there is none.
+	WindowStartLine int32 `protobuf:"varint,30,opt,name=window_start_line,json=windowStartLine,proto3" json:"window_start_line,omitempty"`
+	// Last line of this window, inclusive.
+	WindowEndLine int32 `protobuf:"varint,31,opt,name=window_end_line,json=windowEndLine,proto3" json:"window_end_line,omitempty"`
+	// Cosine of the query and the mean of the windows of the result.
+	WindowMean float64 `protobuf:"fixed64,32,opt,name=window_mean,json=windowMean,proto3" json:"window_mean,omitempty"`
+	// What these cosines come to together. The score on the vector channel is its distance from cosine_mean.
+	Similarity float64 `protobuf:"fixed64,33,opt,name=similarity,proto3" json:"similarity,omitempty"`
+	// Mean of the cosine over the chunks of the index.
+	CosineMean float64 `protobuf:"fixed64,34,opt,name=cosine_mean,json=cosineMean,proto3" json:"cosine_mean,omitempty"`
+	// Standard deviation of the cosine over the chunks of the index.
+	CosineDeviation float64 `protobuf:"fixed64,35,opt,name=cosine_deviation,json=cosineDeviation,proto3" json:"cosine_deviation,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Trace) Reset() {
@@ -789,6 +805,62 @@ func (x *Trace) GetCategoryBonus() float64 {
 func (x *Trace) GetCategoryConfidence() float64 {
 	if x != nil {
 		return x.CategoryConfidence
+	}
+	return 0
+}
+
+func (x *Trace) GetCosine() float64 {
+	if x != nil {
+		return x.Cosine
+	}
+	return 0
+}
+
+func (x *Trace) GetWindowCosine() float64 {
+	if x != nil {
+		return x.WindowCosine
+	}
+	return 0
+}
+
+func (x *Trace) GetWindowStartLine() int32 {
+	if x != nil {
+		return x.WindowStartLine
+	}
+	return 0
+}
+
+func (x *Trace) GetWindowEndLine() int32 {
+	if x != nil {
+		return x.WindowEndLine
+	}
+	return 0
+}
+
+func (x *Trace) GetWindowMean() float64 {
+	if x != nil {
+		return x.WindowMean
+	}
+	return 0
+}
+
+func (x *Trace) GetSimilarity() float64 {
+	if x != nil {
+		return x.Similarity
+	}
+	return 0
+}
+
+func (x *Trace) GetCosineMean() float64 {
+	if x != nil {
+		return x.CosineMean
+	}
+	return 0
+}
+
+func (x *Trace) GetCosineDeviation() float64 {
+	if x != nil {
+		return x.CosineDeviation
 	}
 	return 0
 }
@@ -3634,7 +3706,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\aheading\x18\f \x01(\tR\aheading\x12\x12\n" +
 	"\x04date\x18\r \x01(\tR\x04date\x12%\n" +
 	"\x05trace\x18\x0e \x01(\v2\x0f.kioku.v1.TraceR\x05trace\x12\x12\n" +
-	"\x04weak\x18\x0f \x01(\bR\x04weak\"\xc4\x06\n" +
+	"\x04weak\x18\x0f \x01(\bR\x04weak\"\xe2\b\n" +
 	"\x05Trace\x12\x12\n" +
 	"\x04rank\x18\x01 \x01(\x05R\x04rank\x12\x1f\n" +
 	"\vvector_rank\x18\x02 \x01(\x05R\n" +
@@ -3668,7 +3740,19 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\apenalty\x18\x16 \x01(\x01R\apenalty\x12'\n" +
 	"\x0fname_confidence\x18\x17 \x01(\x01R\x0enameConfidence\x12%\n" +
 	"\x0ecategory_bonus\x18\x18 \x01(\x01R\rcategoryBonus\x12/\n" +
-	"\x13category_confidence\x18\x19 \x01(\x01R\x12categoryConfidence\"]\n" +
+	"\x13category_confidence\x18\x19 \x01(\x01R\x12categoryConfidence\x12\x16\n" +
+	"\x06cosine\x18\x1c \x01(\x01R\x06cosine\x12#\n" +
+	"\rwindow_cosine\x18\x1d \x01(\x01R\fwindowCosine\x12*\n" +
+	"\x11window_start_line\x18\x1e \x01(\x05R\x0fwindowStartLine\x12&\n" +
+	"\x0fwindow_end_line\x18\x1f \x01(\x05R\rwindowEndLine\x12\x1f\n" +
+	"\vwindow_mean\x18  \x01(\x01R\n" +
+	"windowMean\x12\x1e\n" +
+	"\n" +
+	"similarity\x18! \x01(\x01R\n" +
+	"similarity\x12\x1f\n" +
+	"\vcosine_mean\x18\" \x01(\x01R\n" +
+	"cosineMean\x12)\n" +
+	"\x10cosine_deviation\x18# \x01(\x01R\x0fcosineDeviation\"]\n" +
 	"\tTermShare\x12\x12\n" +
 	"\x04term\x18\x01 \x01(\tR\x04term\x12\x10\n" +
 	"\x03idf\x18\x02 \x01(\x01R\x03idf\x12\x14\n" +

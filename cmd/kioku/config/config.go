@@ -307,6 +307,8 @@ type Value struct {
 	Text string
 	// Origin is where it came from: "default", "config.yaml:3:5", "KIOKU_MODEL", "--model".
 	Origin string
+	// Meaning is what the value stands for now, if that depends on more than the value; empty for most.
+	Meaning string
 }
 
 // Values returns all settings in the order of [Fields], with the settings of each agent in the place of "agents".
@@ -340,6 +342,9 @@ func (c *Config) value(f Field) Value {
 	v := Value{Field: f, Text: f.value.String(), Origin: "default"}
 	if o, ok := c.origins[f.Key]; ok {
 		v.Origin = o.where
+	}
+	if f.Key == "provider" && v.Text == "auto" {
+		v.Meaning = c.Embed.Provider + ": " + c.Embed.Reason
 	}
 	return v
 }

@@ -84,7 +84,7 @@ func (a *Adder) Add(ctx context.Context, req Request) (Model, error) {
 	}
 	m := Manifest{
 		Name: name, Role: cmp.Or(req.Role, src.known.Role, Embedder), Source: src.given, Model: src.model(),
-		Folder: folderFrom(src.model()), License: src.known.License, Languages: src.known.Languages, Added: a.now().UTC().Truncate(time.Second),
+		Folder: folderFrom(src.model()), License: src.known.License, Languages: src.known.Languages, Added: a.now().UTC(),
 	}
 	if err := a.build(ctx, src, m); err != nil {
 		return Model{}, err

@@ -25,6 +25,11 @@ type searchState struct {
 	// vector of the query; nil if vectors take no part. weak reports that it comes from no real model.
 	vector []float32
 	weak   bool
+	// embedder made the vector; nil without an embedder. fallback reports that it stands in for the one that is wanted.
+	embedder Embedder
+	fallback bool
+	// mayEmbedAgain allows that the query is embedded once more if the index has vectors of another space.
+	mayEmbedAgain bool
 	// dates are the days that the query names.
 	dates queryDates
 	index Index

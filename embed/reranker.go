@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"kioku/embed/local"
@@ -63,8 +64,8 @@ type scorer interface {
 	score(ctx context.Context, query string, passages []string) ([]float64, error)
 }
 
-// NewReranker returns the re-ranker of cfg, nil for the provider "none". It makes no request. A local model that cannot be opened is
-// no error: every Score returns the reason. The error names the setting that is wrong.
+// NewReranker returns the re-ranker of cfg, nil for the provider "none". It makes no request, and opens a local model only
+// for the first Score. One that cannot be opened is no error: every Score returns the reason. The error names the setting that is wrong.
 func NewReranker(cfg RerankConfig) (*Reranker, error) {
 	if err := cfg.check(); err != nil {
 		return nil, fmt.Errorf("rerank: %w", err)
@@ -79,7 +80,7 @@ func NewReranker(cfg RerankConfig) (*Reranker, error) {
 	case "", "none":
 		return nil, nil
 	case "local":
-		r.scorer = openCrossEncoder(cfg)
+		r.scorer = lazyModel{open: sync.OnceValue(func() scorer { return openCrossEncoder(cfg) })}
 	case "http":
 		r.scorer, err = newRerankServer(cfg)
 	default:
@@ -139,12 +140,12 @@ func (r *Reranker) Health() Health { return r.circuit.health() }
 // AllowProbe lets the next request through to a re-ranker that has failed; see [Client.AllowProbe].
 func (r *Reranker) AllowProbe() { r.circuit.allowProbe() }
 
-// Close frees the model of the provider "local", which cannot score after that. It has no effect on a server.
-func (r *Reranker) Close() error {
-	if m, ok := r.scorer.(crossEncoder); ok {
-		return m.model.Close()
-	}
-	return nil
+// lazyModel opens a model when it is first needed: most commands never search.
+type lazyModel struct{ open func() scorer }
+
+// score implements scorer.
+func (l lazyModel) score(ctx context.Context, query string, passages []string) ([]float64, error) {
+	return l.open().score(ctx, query, passages)
 }
 
 // rerankGroup is the number of passages that a cross-encoder scores before the next ones. Within a group those of similar length are

@@ -78,6 +78,10 @@ type Config struct {
 	LocalModel string
 	// Embed describes the embedding provider that the settings stand for. Its Provider is "none" if there is none, never "auto".
 	Embed embed.Config
+	// RerankProvider is the setting of the re-ranker, which may be "auto".
+	RerankProvider string
+	// Rerank describes the re-ranker that the settings stand for. Its Provider is "none" if there is none, never "auto".
+	Rerank embed.RerankConfig
 	// Index says what is indexed and when.
 	Index kioku.IndexOptions
 	// Search is the ranking.
@@ -164,6 +168,7 @@ func Default() *Config {
 		Location: time.Local, LogLevel: slog.LevelInfo, Sources: []string{memory.SourceMemory},
 		Chunking: chunker.Options{Tokens: 400, Overlap: 80, Encoding: "cl100k_base"},
 		Provider: "auto", Embed: embed.Config{Provider: "none", Class: "auto"},
+		RerankProvider: "auto", Rerank: embed.RerankConfig{Provider: "none"},
 		Index: kioku.IndexOptions{
 			MaxFileBytes: indexer.DefaultMaxFileBytes, Debounce: 1500 * time.Millisecond, MaxWait: 10 * time.Second, Interval: 5 * time.Minute,
 			Sessions: indexer.Sessions{DeltaBytes: indexer.DefaultDeltaBytes, DeltaMessages: indexer.DefaultDeltaMessages},
@@ -257,6 +262,7 @@ func (c *Config) connect() {
 	c.Network = c.src.Network
 	c.Network.SetOffline(c.Offline)
 	c.Embed.Transport = c.Network.Transport("embeddings")
+	c.Rerank.Transport = c.Network.Transport("re-ranking")
 	c.LLM.Transport = c.Network.Transport("language model")
 }
 

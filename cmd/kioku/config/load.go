@@ -109,6 +109,7 @@ func (l *loader) finish() {
 		l.conf.State = l.folder("XDG_STATE_HOME", ".local/state")
 	}
 	l.conf.chooseProvider(l.env)
+	l.conf.chooseReranker()
 	l.reveal()
 }
 

@@ -78,6 +78,7 @@ func newRegistry(c *Config) *registry {
 	r.provider(c)
 	r.index(c)
 	r.query(c)
+	r.reranker(c)
 	r.caches(c)
 	r.memory = false
 	r.agentSide(c)

@@ -219,10 +219,15 @@ func (k *Connector) open(ctx context.Context, w wanted, n Need, readOnly bool) (
 	if err != nil {
 		return nil, err
 	}
+	reranker, err := Reranker(conf)
+	if err != nil {
+		return nil, err
+	}
 	opt, err := Engine(ctx, conf, place, embedder, slog.New(&render.Lines{Out: k.Out, Level: QuietLevel(k.Conf)}))
 	if err != nil {
 		return nil, err
 	}
+	opt.Search.Reranker = reranker
 	switch {
 	case k.ReadOnly:
 		opt.Mode = kioku.ReadOnly

@@ -36,6 +36,7 @@ var mayImport = map[string]string{
 	"examples":            "",
 	"embed":               "embed/local internal/modelhttp internal/text",
 	"embed/local":         "embed/encoder embed/safetensors embed/tokenizer",
+	"embed/localtest":     "",
 	"embed/safetensors":   "",
 	"embed/tokenizer":     "",
 	"embed/encoder":       "",

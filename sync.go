@@ -99,6 +99,10 @@ func (m *Memory) Watch(ctx context.Context) error {
 			m.backfill.Watch(ctx)
 			return nil
 		})
+		g.Go(func() error {
+			m.watchFallback(ctx)
+			return nil
+		})
 		g.Go(func() error { return m.checkRegularly(ctx) })
 		g.Go(func() error {
 			for {
@@ -175,7 +179,7 @@ func (m *Memory) embedInBackground(ctx context.Context) error {
 	for m.embedding.CompareAndSwap(false, true) {
 		served := m.embedRequests.Load()
 		m.backfill.Wake()
-		_, err := m.backfill.Run(ctx, nil)
+		_, err := m.runBackfill(ctx, nil)
 		m.embedding.Store(false)
 		if err != nil || served == m.embedRequests.Load() {
 			return err
@@ -186,7 +190,7 @@ func (m *Memory) embedInBackground(ctx context.Context) error {
 
 // embed has the texts embedded that have no vector, and adds the outcome to a report.
 func (m *Memory) embed(ctx context.Context, r SyncReport, step func(indexer.Progress)) (SyncReport, error) {
-	b, err := m.backfill.Run(ctx, step)
+	b, err := m.runBackfill(ctx, step)
 	r.Embedded, r.Known, r.EmbedErr = b.Embedded, r.Known+b.Known, b.Err
 	r.Truncated, r.Refused, r.RefusedErr = b.Truncated, b.Refused, b.RefusedErr
 	return r, err

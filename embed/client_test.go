@@ -37,7 +37,7 @@ func TestNewRefusesAWrongSettingWithAdvice(t *testing.T) {
 		cfg  embed.Config
 		want string
 	}{
-		"unknown provider": {embed.Config{Provider: "opanai"}, "none, hash, gemini, mistral, ollama, openai, voyage"},
+		"unknown provider": {embed.Config{Provider: "opanai"}, "none, hash, local, gemini, mistral, ollama, openai, voyage"},
 		"no key":           {embed.Config{Provider: "openai"}, "OPENAI_API_KEY"},
 		"no URL":           {embed.Config{Provider: "openai", BaseURL: "localhost:1234"}, "remote.baseUrl"},
 		"odd scheme":       {embed.Config{Provider: "openai", BaseURL: "ftp://example.com"}, "remote.baseUrl"},

@@ -1,6 +1,8 @@
 package indexer
 
 import (
+	"strings"
+
 	"kioku/chunker"
 	"kioku/embed"
 )
@@ -45,10 +47,10 @@ func (t *embedTask) parts() []taskPart {
 	return parts
 }
 
-// text returns the text of a part.
+// text returns the text of a part, without white space at its ends, so that a short text and its only window are sent once.
 func (p taskPart) text() string {
 	if p.window == wholeText {
-		return p.task.Text.Text
+		return strings.TrimSpace(p.task.Text.Text)
 	}
 	return p.task.lines[p.window].Text
 }

@@ -13,7 +13,11 @@ import (
 
 // embed fills in the vector of the query. It fails only if ctx is done; otherwise the search goes on with keywords only.
 func (s *Searcher) embed(ctx context.Context, r *searchState) error {
-	if !*s.opt.Hybrid || s.embedder == nil || !s.embedder.Enabled() {
+	r.embedder = s.embedder
+	if *s.opt.Hybrid && s.embedder != nil && s.opt.Active != nil {
+		r.embedder, r.fallback = s.opt.Active(ctx)
+	}
+	if !*s.opt.Hybrid || r.embedder == nil || !r.embedder.Enabled() {
 		return ctx.Err()
 	}
 	embedCtx := ctx
@@ -22,7 +26,7 @@ func (s *Searcher) embed(ctx context.Context, r *searchState) error {
 		embedCtx, cancel = context.WithTimeout(ctx, time.Until(deadline)/2)
 		defer cancel()
 	}
-	v, err := s.embedder.Query(embedCtx, r.query.Text)
+	v, err := r.embedder.Query(embedCtx, r.query.Text)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -33,22 +37,28 @@ func (s *Searcher) embed(ctx context.Context, r *searchState) error {
 	case !usable(v):
 		r.degrade(memory.ProviderDown, "Ranked by keywords only: the provider returned a vector of the query that has no direction.")
 	default:
-		r.vector, r.class = v, s.embedder.Class()
+		r.vector, r.class = v, r.embedder.Class()
 	}
 	return nil
 }
 
-// checkSpace drops the vector of the query if the index has no vectors to compare it with.
-func (s *Searcher) checkSpace(r *searchState) {
+// errOtherSpace: the index has vectors of another space than the query. It may have got them since the query was embedded.
+var errOtherSpace = errors.New("the index has vectors of another model")
+
+// checkSpace drops the vector of the query if the index has no vectors to compare it with. If these are of another space, it
+// returns errOtherSpace as long as the query may be embedded again.
+func (r *searchState) checkSpace() error {
 	if r.vector == nil {
-		return
+		return nil
 	}
-	have, want := r.index.Space, s.embedder.Space()
+	have, want := r.index.Space, r.embedder.Space()
 	want.Dims = len(r.vector)
 	switch {
 	case r.index.Embedded == 0 || have.IsZero():
 		r.degrade(memory.VectorsMissing, "Ranked by keywords only: no chunk has a vector yet.")
 		r.vector = nil
+	case !have.Matches(want) && r.mayEmbedAgain:
+		return errOtherSpace
 	case !have.Matches(want):
 		r.degrade(memory.SpaceChanged, "Ranked by keywords only: the index has vectors of %s, the query is of %s.",
 			have.Name(), want.Name())
@@ -57,6 +67,7 @@ func (s *Searcher) checkSpace(r *searchState) {
 		r.degrade(memory.VectorsMissing, "%d of %d chunks have no vector yet; they are ranked by keywords.",
 			r.index.unembedded(), r.index.inScope())
 	}
+	return nil
 }
 
 // channelMode returns the mode of the answer. If the index knows no word of the query, as with a question in another

@@ -2,6 +2,7 @@ package search
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -41,8 +42,22 @@ func (s *Searcher) Search(ctx context.Context, q memory.Query) (memory.Answer, e
 	return r.answer(), nil
 }
 
-// execute takes a query through all steps. If then is not nil, it is called at the end with the same snapshot.
+// execute takes a query through all steps. If then is not nil, it is called at the end with the same snapshot. If the index gets
+// vectors of another space while the query is embedded, the query is embedded once more.
 func (s *Searcher) execute(ctx context.Context, r *searchState, then func(Reader) error) error {
+	before := *r
+	r.mayEmbedAgain = s.opt.Active != nil
+	err := s.executeOnce(ctx, r, then)
+	if errors.Is(err, errOtherSpace) {
+		*r = before
+		err = s.executeOnce(ctx, r, then)
+	}
+	return err
+}
+
+// executeOnce is execute with one embedding of the query. It returns errOtherSpace if that is of another space than the index
+// and may be made again.
+func (s *Searcher) executeOnce(ctx context.Context, r *searchState, then func(Reader) error) error {
 	// Before the view is opened, so that a slow provider does not keep a snapshot of the index open.
 	if err := s.embed(ctx, r); err != nil {
 		return err
@@ -82,7 +97,9 @@ func (s *Searcher) rank(ctx context.Context, rd Reader, r *searchState) error {
 		r.explainEmptyIndex()
 		return nil
 	}
-	s.checkSpace(r)
+	if err := r.checkSpace(); err != nil {
+		return err
+	}
 	if err := s.prepareTerms(ctx, rd, r); err != nil {
 		return err
 	}
@@ -276,7 +293,7 @@ func (r *searchState) answer() memory.Answer {
 	a := memory.Answer{Mode: r.mode, Degraded: r.degraded,
 		Index: memory.IndexStats{Generation: r.index.Generation, Files: r.index.Files, Chunks: r.index.inScope()}}
 	if r.mode != memory.ModeKeyword {
-		a.Provider, a.Model = r.index.Space.Provider, r.index.Space.Model
+		a.Provider, a.Model, a.Fallback = r.index.Space.Provider, r.index.Space.Model, r.fallback
 	}
 	for _, c := range r.hits {
 		a.Hits = append(a.Hits, r.hit(c))

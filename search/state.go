@@ -29,6 +29,11 @@ type searchState struct {
 	// spread of its cosines over the index, and the distance from the mean that is worth a similarity of 1.
 	spread       Spread
 	fullDistance float64
+	// embedder made the vector; nil without an embedder. fallback reports that it stands in for the one that is wanted.
+	embedder Embedder
+	fallback bool
+	// mayEmbedAgain allows that the query is embedded once more if the index has vectors of another space.
+	mayEmbedAgain bool
 	// dates are the days that the query names.
 	dates queryDates
 	index Index

@@ -27,6 +27,10 @@ type Stats struct {
 	OutOfScope int
 	// Space is the embedding space of the vectors, zero if there are none.
 	Space embed.Space
+	// Recipe is how these are made, see Options.Recipe; empty if it is not known.
+	Recipe string
+	// Building is the space that was built last to replace Space; zero if none is.
+	Building embed.Space
 	// LastSync is the end of the last complete sync, zero if there was none.
 	LastSync time.Time
 	// Repair describes the damage that is being mended, nil if there is none.
@@ -37,7 +41,25 @@ type Stats struct {
 func (x *index) stats(ctx context.Context) (Stats, error) {
 	m, err := readMeta(ctx, x.db.readers)
 	return Stats{IndexID: x.db.pages.ID(), Generation: m.generation, Files: m.files - m.out.files,
-		Chunks: m.chunks - m.out.chunks, Embedded: m.embedded - m.out.embedded, OutOfScope: m.out.files, Space: m.space, LastSync: m.lastSync}, err
+		Chunks: m.chunks - m.out.chunks, Embedded: m.embedded - m.out.embedded, OutOfScope: m.out.files, Space: m.space, Recipe: m.recipe, Building: m.building,
+		LastSync: m.lastSync}, err
+}
+
+// Built returns how many of the chunks that searches find have a vector of a space that is being built.
+func (s *Store) Built(ctx context.Context, space embed.Space) (int, error) {
+	return use(ctx, s, func(x *index) (int, error) {
+		tx, m, err := x.snapshot(ctx)
+		if err != nil {
+			return 0, err
+		}
+		defer tx.Rollback()
+		var lacking int
+		err = tx.QueryRowContext(ctx, countUnembedded+lacksCached, spaceArgs(space)...).Scan(&lacking)
+		if err != nil {
+			return 0, fmt.Errorf("count the vectors of a space: %w", err)
+		}
+		return m.chunks - m.out.chunks - lacking, nil
+	})
 }
 
 // Sizes are the sizes of an index.

@@ -104,13 +104,13 @@ func (e *Encoder) encodeAll(ctx context.Context, inputs []Input, out [][]float32
 	return e.checkOutput(ctx, out)
 }
 
-// checkOutput returns the error of ctx if results are missing for it, and ErrNotFinite if one is no number.
+// checkOutput returns the error of ctx if it is done, and ErrNotFinite if a result is missing or no number.
 func (e *Encoder) checkOutput(ctx context.Context, out [][]float32) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	for _, v := range out {
-		if !finite(v) {
+		if v == nil || !finite(v) {
 			return ErrNotFinite
 		}
 	}
@@ -129,7 +129,10 @@ func (e *Encoder) encodeBatch(inputs []Input, out [][]float32, stop *atomic.Int3
 	b.arena = *arena
 	for i, in := range inputs {
 		for j := range in.IDs {
-			e.embed(b.row(int(b.starts[i])+j, e.config.Hidden), in, j)
+			row := b.row(int(b.starts[i])+j, e.config.Hidden)
+			if e.embed(row, in, j); !finite(row) {
+				return // without a result, which checkOutput refuses
+			}
 		}
 	}
 	e.pass.run(b, threads)

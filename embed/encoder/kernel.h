@@ -46,11 +46,10 @@ INLINE float F(highest)(vf v) {
   return highest;
 }
 
-/* exp is e^x with a relative error below 2^-22 for x of -87 to 88, and within these limits otherwise: 2^n e^r with |r| <= log(2)/2,
-   and e^r as its Taylor series. */
+/* exp is e^x with a relative error below 2^-22 for x of -87 to 88, and e^-87 below: 2^n e^r with |r| <= log(2)/2, and e^r as its
+   Taylor series. */
 INLINE vf F(exp)(vf x) {
   x = MAX(x, F(all)(-87));
-  x = -MAX(-x, F(all)(-88));
   const vf magic = F(all)(12582912); /* 1.5 * 2^23: adding it rounds to an integer, which is in the lower bits then */
   vf shifted = x * 1.44269504f + magic, n = shifted - magic;
   vf r = x - n * 0.693359375f + n * 2.12194440e-4f; /* log 2 in two parts */
@@ -58,17 +57,24 @@ INLINE vf F(exp)(vf x) {
   return (vf)((vi)p + (((vi)shifted - (vi)magic) << 23));
 }
 
-/* gelu is x/2 (1 + erf(x/sqrt 2)), with erf as in Abramowitz and Stegun, 7.1.26 (error below 1.5e-7). */
+/* gelu is x times the probability P that a normally distributed number is below x, with an error below 1.5e-6: x (1/2 + x p), where
+   p = (P - 1/2) / x, a function of x^2, is a polynomial fitted for |x| <= 5 with an error weighted by x^2. */
 INLINE vf F(gelu)(vf x) {
-  vf z = MAX(x, -x) * 0.707106781f;
-  vf t = 1 / (1 + 0.3275911f * z);
-  vf p = t * (0.254829592f + t * (-0.284496736f + t * (1.421413741f + t * (-1.453152027f + t * 1.061405429f))));
-  vf tail = 0.5f * p * F(exp)(-z * z); /* the probability of a number beyond |x| */
-  return x * F(either)(x < 0, tail, 1 - tail);
+  vf near = MAX(x, F(all)(-5));
+  near = -MAX(-near, F(all)(-5));
+  vf w = near * near * 0.08f - 1; /* x^2 of 0 to 25 as -1 to 1 */
+  vf p = -1.514283458e-3f + w * 4.930601250e-4f;
+  p = -1.097342274e-2f + w * (6.165499879e-3f + w * (-2.915407687e-3f + w * (2.001707896e-3f + w * p)));
+  p = -4.043295619e-2f + w * (3.142622317e-2f + w * (-2.333667337e-2f + w * (1.649765836e-2f + w * p)));
+  p = 1.413637804e-1f + w * (-7.029665218e-2f + w * (5.152142170e-2f + w * p));
+  return x * (0.5f + near * p);
 }
 
 /* gelu_tanh is x/2 (1 + tanh u) = x / (1 + e^(-2u)) with u = sqrt(2/pi) (x + 0.044715 x^3). */
-INLINE vf F(gelu_tanh)(vf x) { return x / (1 + F(exp)(-1.59576912f * (x + 0.044715f * x * x * x))); }
+INLINE vf F(gelu_tanh)(vf x) {
+  vf minus2u = -1.59576912f * (x + 0.044715f * x * x * x);
+  return x / (1 + F(exp)(-MAX(-minus2u, F(all)(-88))));
+}
 
 /* activate replaces the numbers of some columns by an activation function of them. */
 static void F(activate)(float *c, long stride, int rows, int columns, int activation) {
@@ -179,15 +185,20 @@ static void F(softmax)(float *scores, long stride, int rows, int columns, float 
 
 /* pack_keys packs the keys of a head as the rows of a matrix, and pack_values the values as its columns. */
 static void F(pack_keys)(const float *keys, long stride, int tokens, int dims, float *panels) {
-  for (int t = 0; t < tokens; t += COLUMNS, keys += COLUMNS * stride)
-    for (int i = 0; i < dims; i++, panels += COLUMNS)
-      for (int c = 0; c < COLUMNS; c++) panels[c] = t + c < tokens ? keys[c * stride + i] : 0;
+  for (int t = 0; t < ROUND_UP(tokens, COLUMNS); t++) {
+    float *column = panels + (long)(t / COLUMNS) * COLUMNS * dims + t % COLUMNS;
+    for (int i = 0; i < dims; i++) column[i * COLUMNS] = t < tokens ? keys[t * stride + i] : 0;
+  }
 }
 
 static void F(pack_values)(const float *values, long stride, int tokens, int dims, float *panels) {
-  for (int i = 0; i < dims; i += COLUMNS)
-    for (int t = 0; t < tokens; t++, panels += COLUMNS)
-      for (int c = 0; c < COLUMNS; c++) panels[c] = i + c < dims ? values[t * stride + i + c] : 0;
+  for (int i = 0; i < dims; i += COLUMNS) {
+    int n = dims - i < COLUMNS ? dims - i : COLUMNS;
+    for (int t = 0; t < tokens; t++, panels += COLUMNS) {
+      if (n < COLUMNS) memset(panels, 0, COLUMNS * sizeof(float));
+      memcpy(panels, values + t * stride + i, n * sizeof(float));
+    }
+  }
 }
 
 /* attend computes a head for the tokens of a text: out is the values, weighted by the softmax of query times key. */

@@ -163,7 +163,7 @@ func Default() *Config {
 		Agent: "main", Agents: map[string]Agent{}, Listen: "127.0.0.1:7600",
 		Location: time.Local, LogLevel: slog.LevelInfo, Sources: []string{memory.SourceMemory},
 		Chunking: chunker.Options{Tokens: 400, Overlap: 80, Encoding: "cl100k_base"},
-		Provider: "auto", Embed: embed.Config{Provider: "none"},
+		Provider: "auto", Embed: embed.Config{Provider: "none", Class: "auto"},
 		Index: kioku.IndexOptions{
 			MaxFileBytes: indexer.DefaultMaxFileBytes, Debounce: 1500 * time.Millisecond, MaxWait: 10 * time.Second, Interval: 5 * time.Minute,
 			Sessions: indexer.Sessions{DeltaBytes: indexer.DefaultDeltaBytes, DeltaMessages: indexer.DefaultDeltaMessages},
@@ -269,6 +269,9 @@ func (c *Config) ForFolder(dir string) (*Config, error) {
 	src.Folder = dir
 	return Load(src)
 }
+
+// Reload reads the settings again from where they came from.
+func (c *Config) Reload() (*Config, error) { return Load(c.src) }
 
 // Dir returns the working directory.
 func (c *Config) Dir() string { return c.src.Dir }

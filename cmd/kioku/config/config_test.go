@@ -136,7 +136,7 @@ func TestLoadNamesThePlaceOfAFault(t *testing.T) {
 		{"value for a block", "query: 5\n", `:1:1: query: not a block of settings`},
 		{"out of range", "query:\n  minScore: 1.5\n", `:2:13: query.minScore: 1.5 is not between 0 and 1`},
 		{"not a number", "query: {minScore: .nan}\n", `query.minScore: ".nan" is not a number`},
-		{"no such choice", "provider: oracle\n", `:1:11: provider: "oracle" is not possible; choose auto, none, local, hash, openai`},
+		{"no such choice", "provider: gemni\n", `:1:11: provider: "gemni" is not possible; choose auto, none, local, hash, openai, gemini`},
 		{"time zone", "timezone: Mars/Olympus\n", `timezone: "Mars/Olympus" is not a time zone`},
 		{"agent id", "agents:\n  ../b: {workspace: /x}\n", `is not an agent id`},
 		{"agent setting", "agents: {a: {workspce: /x}}\n", `did you mean agents.a.workspace?`},

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"kioku/embed"
 	"kioku/internal/text" // text is a kind of setting
 	"kioku/memory"
 )
@@ -174,9 +175,7 @@ func (l *loader) reveal() {
 		}
 		*s.at = text
 	}
-	if c.Embed.APIKey == "" && c.Embed.Provider == "openai" && c.Embed.BaseURL == "" {
-		c.Embed.APIKey = l.env["OPENAI_API_KEY"]
-	}
+	l.embeddingKey()
 	if own := (map[string]string{"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"})[c.LLM.Provider]; own != "" &&
 		c.LLM.APIKey == "" && c.LLM.BaseURL == "" {
 		c.LLM.APIKey = l.env[own]
@@ -191,6 +190,19 @@ func (l *loader) reveal() {
 			c.Embed.Headers = map[string]string{}
 		}
 		c.Embed.Headers[http.CanonicalHeaderKey(name)] = text
+	}
+}
+
+// embeddingKey finds the key of the embedding provider, and says where it is from. The variable of a provider counts only if that
+// provider is set, and never for another server than its own.
+func (l *loader) embeddingKey() {
+	e := &l.conf.Embed
+	if e.APIKey != "" {
+		e.KeySource = "remote.apiKey (" + l.conf.origins["remote.apiKey"].where + ")"
+		return
+	}
+	if name := embed.KeyVariable(e.Provider); name != "" && e.BaseURL == "" && l.env[name] != "" {
+		e.APIKey, e.KeySource = l.env[name], "the environment variable "+name
 	}
 }
 

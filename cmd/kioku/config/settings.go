@@ -45,13 +45,13 @@ func (r *registry) serving(c *Config) {
 }
 
 // providers are the choices of the setting provider.
-var providers = []string{"auto", "none", "local", "hash", "openai"}
+var providers = []string{"auto", "none", "local", "hash", "openai", "gemini", "voyage", "mistral", "ollama"}
 
 // provider registers the settings of the embedding provider.
 func (r *registry) provider(c *Config) {
 	r.group = "Embedding provider"
 	r.choice(&c.Provider, providers, "provider", "Where vectors come from: auto is a local model that was added (kioku model add), else the service of "+
-		"remote.apiKey or remote.baseUrl, else none; none searches by keywords only; local is a model in this program; openai is any compatible server.")
+		"remote.apiKey or remote.baseUrl, else none; none searches by keywords only; local is a model in this program; openai is any compatible server; see providers.md.")
 	r.inFolder = true
 	r.localModel(&c.LocalModel, "local.model", "Local model: its name in kioku model list, or, but not in the file of a workspace, the path of its folder; unset means the one that was added first.")
 	r.inFolder = false
@@ -59,13 +59,14 @@ func (r *registry) provider(c *Config) {
 	number(r, &c.Embed.Dims, 0, 65_536, "dims", "Length of the vectors if the model can shorten them; 0 means its own.")
 	number(r, &c.Embed.TokensPerDay, 0, 1_000_000_000, "maxTokensPerDay",
 		"Tokens that one process may have embedded in a day, estimated; a tenth is kept for queries; 0 means no limit.")
-	r.text(&c.Embed.BaseURL, "remote.baseUrl", "Base URL of an OpenAI-compatible server; unset means the provider's own.")
+	r.text(&c.Embed.BaseURL, "remote.baseUrl", "Base URL of the provider's server, such as http://localhost:1234/v1; unset means the provider's own.")
 	pointer(r, &c.Embed.QueryPrefix, aText, "text", "remote.queryPrefix",
 		"Written before each query that is embedded; unset means what the model is known to want, \"\" means nothing.", parseText, same)
 	pointer(r, &c.Embed.DocumentPrefix, aText, "text", "remote.documentPrefix",
 		"Written before each text that is embedded; unset means what the model is known to want. With another prefix everything is embedded again.", parseText, same)
-	r.secret(&c.Embed.APIKey, "remote.apiKey", "Key of the provider, env:NAME or file:PATH; unset means OPENAI_API_KEY for OpenAI's own server.")
+	r.secret(&c.Embed.APIKey, "remote.apiKey", "Key of the provider, env:NAME or file:PATH; unset means OPENAI_API_KEY, GEMINI_API_KEY, VOYAGE_API_KEY or MISTRAL_API_KEY for the own server of the provider that is set.")
 	r.secretMap(c.headers, "remote.headers", "Headers sent with every request; values may be env:NAME or file:PATH.")
+	r.limits(c)
 }
 
 // index registers the settings of indexing.

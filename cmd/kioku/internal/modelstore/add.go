@@ -61,7 +61,7 @@ var ErrAdded = errors.New("there is a model of this name; --replace replaces it,
 // Add adds a model. It returns an error that is ErrAdded if there is one of the same name which is not to be replaced. Whatever
 // goes wrong, the store is as it was, but for what was downloaded: a later Add goes on with that.
 func (a *Adder) Add(ctx context.Context, req Request) (Model, error) {
-	src, err := parseSource(req.Source, req.Dir, cmp.Or(a.Hub, hub))
+	src, err := parseSource(req.Source, req.Dir, cmp.Or(a.Hub, Hub))
 	if err != nil {
 		return Model{}, err
 	}

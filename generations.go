@@ -1,0 +1,245 @@
+package kioku
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"kioku/embed"
+	"kioku/indexer"
+	"kioku/search"
+	"kioku/store"
+)
+
+// DefaultFallbackAfter is how long a provider must have failed before the fallback takes its place.
+const DefaultFallbackAfter = 10 * time.Minute
+
+// fallbackTick is how often the health of the provider is looked at while there is a fallback.
+const fallbackTick = 15 * time.Second
+
+// generations knows the embedding clients of a memory, and which of them makes the vectors that searches compare: that of the
+// space of the index. The wanted client and the fallback each have a backfill, which builds its space beside that of the index
+// and then makes it that of the index.
+type generations struct {
+	store            *store.Store // set once, by Open
+	wanted, fallback *embed.Client
+	fallbackAfter    time.Duration
+	now              func() time.Time
+	log              *slog.Logger
+	changed          func(embed.Space) // is told of the new space of the index
+
+	mu          sync.Mutex
+	failedSince time.Time     // guarded by mu; when the wanted provider was first seen to fail, zero while it is healthy
+	old         *embed.Client // guarded by mu; client of oldSpace, nil if there can be none
+	oldSpace    embed.Space   // guarded by mu
+}
+
+// newGenerations returns the clients of a memory. The provider "none" stands for one that is missing.
+func newGenerations(opt Options, log *slog.Logger, changed func(embed.Space)) (*generations, error) {
+	none, err := embed.New(embed.Config{Provider: "none"})
+	if err != nil {
+		return nil, err
+	}
+	g := &generations{wanted: none, fallback: none, fallbackAfter: opt.FallbackAfter, now: opt.Now, log: log, changed: changed}
+	if opt.Embedder != nil {
+		g.wanted = opt.Embedder
+	}
+	if opt.Fallback != nil && g.wanted.Enabled() {
+		g.fallback = opt.Fallback
+	}
+	return g, nil
+}
+
+// recipeOf returns how the vectors of a space are made, "" if no client makes them.
+func (g *generations) recipeOf(space embed.Space) string {
+	g.mu.Lock()
+	old := g.old
+	g.mu.Unlock()
+	for _, c := range []*embed.Client{g.wanted, g.fallback, old} {
+		if c != nil && c.Enabled() && c.Space().Matches(space) {
+			return c.Recipe()
+		}
+	}
+	return ""
+}
+
+// active returns the client of the vectors that the index has: the wanted one, the fallback, or one that is opened again with
+// what the index knows of its vectors. Without vectors, or if they cannot be asked for, it returns the wanted one.
+func (g *generations) active(ctx context.Context) (e search.Embedder, fallback bool) {
+	if !g.wanted.Enabled() {
+		return g.wanted, false
+	}
+	stats, err := g.store.Stats(ctx)
+	if err != nil { // the search meets it too
+		return g.wanted, false
+	}
+	c := g.clientOf(stats)
+	return c, c == g.fallback
+}
+
+// clientOf is active for an index with these statistics.
+func (g *generations) clientOf(stats store.Stats) *embed.Client {
+	switch {
+	case stats.Space.IsZero() || stats.Embedded == 0 || g.wanted.Space().Matches(stats.Space):
+		return g.wanted
+	case g.isFallback(stats.Space):
+		return g.fallback
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.oldSpace != stats.Space {
+		var err error
+		g.oldSpace = stats.Space
+		if g.old, err = g.wanted.Reopen(stats.Recipe, stats.Space); err != nil {
+			g.old = nil
+			g.log.Warn("queries cannot be embedded for the vectors of the index; searches use keywords until those of the provider are whole",
+				"index", stats.Space.Name(), "provider", g.wanted.Space().Name(), "cause", err)
+		}
+	}
+	if g.old != nil {
+		return g.old
+	}
+	return g.wanted
+}
+
+// isFallback reports whether a space is that of the fallback and not of the wanted provider.
+func (g *generations) isFallback(space embed.Space) bool {
+	return g.fallback.Enabled() && !space.IsZero() && g.fallback.Space().Matches(space) && !g.wanted.Space().Matches(space)
+}
+
+// needsFallback reports whether the wanted provider has failed for long, or in a way that only a person can mend.
+func (g *generations) needsFallback() bool {
+	if !g.fallback.Enabled() {
+		return false
+	}
+	h := g.wanted.Health()
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if h.Healthy {
+		g.failedSince = time.Time{}
+		return false
+	}
+	if g.failedSince.IsZero() {
+		g.failedSince = g.now()
+	}
+	return h.Lasting() || g.now().Sub(g.failedSince) >= g.fallbackAfter
+}
+
+// probe asks a client for one vector, and returns why it gives none.
+func probe(ctx context.Context, c *embed.Client) error {
+	out, err := c.Documents(ctx, []string{"Does the provider answer?"})
+	if err == nil && len(out) == 1 {
+		err = out[0].Err
+	}
+	return err
+}
+
+// generation is the store as the backfill of one client sees it.
+type generation struct {
+	*store.Store
+	client *embed.Client
+	of     *generations
+	// answered is when the client last made a vector that was stored.
+	answered *atomic.Pointer[time.Time]
+}
+
+// newGeneration returns the store as the backfill of a client sees it.
+func (g *generations) newGeneration(c *embed.Client) generation {
+	return generation{Store: g.store, client: c, of: g, answered: new(atomic.Pointer[time.Time])}
+}
+
+// PutVectors implements indexer.VectorStore.
+func (g generation) PutVectors(ctx context.Context, space embed.Space, vectors map[indexer.Hash]indexer.Vectors) error {
+	g.answered.Store(new(g.of.now()))
+	return g.Store.PutVectors(ctx, space, vectors)
+}
+
+// probe returns why the provider does not answer. It asks only if that is not known from vectors of the last minute.
+func (g generation) probe(ctx context.Context) error {
+	if at := g.answered.Load(); at != nil && g.client.Health().Healthy && g.of.now().Sub(*at) < time.Minute {
+		return nil
+	}
+	return probe(ctx, g.client)
+}
+
+// Adopt implements indexer.VectorStore. A space becomes that of the index only while its provider answers, so that one that is
+// down never replaces one that is not; that of the fallback only while it is needed.
+func (g generation) Adopt(ctx context.Context, space embed.Space) (bool, error) {
+	stats, err := g.Stats(ctx)
+	if err != nil || stats.Space.Matches(space) || stats.Chunks == 0 {
+		return false, err
+	}
+	if g.client == g.of.fallback && !g.of.needsFallback() {
+		return false, nil
+	}
+	if err := g.probe(ctx); err != nil {
+		g.of.log.Warn("the vectors of the provider are whole, but it does not answer; searches go on with those of the index",
+			"provider", space.Name(), "index", stats.Space.Name(), "cause", err)
+		return false, ctx.Err()
+	}
+	adopted, err := g.Store.Adopt(ctx, space)
+	if adopted {
+		g.of.log.Info("searches use the vectors of another provider now", "provider", space.Name(), "before", stats.Space.Name())
+		g.of.changed(space)
+	}
+	return adopted, err
+}
+
+// watchFallback builds the vectors of the fallback when the wanted provider has failed for long, keeps them up to date while
+// they are used, and goes back to the wanted provider once that answers. It returns when ctx is done.
+func (m *Memory) watchFallback(ctx context.Context) {
+	if !m.generations.fallback.Enabled() {
+		return
+	}
+	tick := time.NewTicker(min(fallbackTick, m.generations.fallbackAfter))
+	defer tick.Stop()
+	for {
+		if err := m.tendFallback(ctx); err != nil && ctx.Err() == nil {
+			m.log.Warn("embed with the fallback", "err", err)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// tendFallback is one step of watchFallback.
+func (m *Memory) tendFallback(ctx context.Context) error {
+	g := m.generations
+	stats, err := m.store.Stats(ctx)
+	if err != nil {
+		return err
+	}
+	if g.needsFallback() {
+		_, err = m.fallbackBackfill.Run(ctx, nil)
+	}
+	if err != nil || !g.isFallback(stats.Space) {
+		return err
+	}
+	h := g.wanted.Health()
+	if !h.Healthy && !h.RetryAt.After(m.opt.Now()) && probe(ctx, g.wanted) == nil {
+		h.Healthy = true
+	}
+	if h.Healthy {
+		m.backfill.Wake() // it catches up from the cache and takes over
+	}
+	return nil
+}
+
+// runBackfill has embedded what has no vector: by the wanted provider, else by the fallback if it is needed.
+func (m *Memory) runBackfill(ctx context.Context, step func(indexer.Progress)) (indexer.BackfillReport, error) {
+	rep, err := m.backfill.Run(ctx, step)
+	if err != nil || rep.Err == nil || !m.generations.needsFallback() {
+		return rep, err
+	}
+	instead, err := m.fallbackBackfill.Run(ctx, step)
+	if err == nil && instead.Err != nil {
+		instead.Err = fmt.Errorf("%w; and the fallback: %w", rep.Err, instead.Err)
+	}
+	return instead, err
+}

@@ -28,7 +28,6 @@ var askingWords = analysis.WordSet(`
 happen happens happened happening occur occurs occurred event events
 change changes changed changing update updates updated
 write writes wrote written writing note notes noted record records recorded log logs logged jot jotted
-discuss discusses discussed discussing discussion discussions talk talks talked talking tell
 article articles post posts posted entry entries diary journal
 work works worked working learn learns learned learnt new
 summary summaries summarise summarises summarised summarize summarizes summarized recap overview digest

@@ -80,6 +80,7 @@ func trace(t *memory.Trace) *kiokuv1.Trace {
 		MmrSimilarity: t.MMRSimilarity, MmrScore: t.MMRScore, KeywordBacked: t.KeywordBacked,
 		PairShare: t.PairShare, BestPartShare: t.BestPartShare, ChunkShare: t.ChunkShare,
 		Missing: t.Missing, DateConfidence: t.DateConfidence,
+		RerankRank: int32Of(t.RerankRank), RerankScore: t.RerankScore,
 		CategoryBonus: t.CategoryBonus, CategoryConfidence: t.CategoryConfidence, Terms: convertAll(t.Terms, termShare),
 	}
 }
@@ -119,6 +120,7 @@ func statusResponse(st kioku.Status) *kiokuv1.StatusResponse {
 		UnindexedFileCount: int32Of(st.Beside.Files), UnindexedMore: st.Beside.More,
 		ResidentBytes: st.ResidentBytes, MemoryResidentBytes: st.AllResidentBytes, MemoryBudgetBytes: st.BudgetBytes,
 		Degraded: convertAll(st.Degraded, degradation), Unavailable: st.Unavailable, Syncing: st.Syncing,
+		Backfill: backfill(st.Backfill),
 	}
 }
 

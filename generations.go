@@ -231,7 +231,7 @@ func (m *Memory) tendFallback(ctx context.Context) error {
 		return err
 	}
 	if g.needsFallback() {
-		_, err = m.fallbackBackfill.Run(ctx, nil)
+		_, err = m.fallbackBackfill.RunInBackground(ctx)
 	}
 	if err != nil || !g.isFallback(stats.Space) {
 		return err
@@ -247,12 +247,12 @@ func (m *Memory) tendFallback(ctx context.Context) error {
 }
 
 // runBackfill has embedded what has no vector: by the wanted provider, else by the fallback if it is needed.
-func (m *Memory) runBackfill(ctx context.Context, step func(indexer.Progress)) (indexer.BackfillReport, error) {
-	rep, err := m.backfill.Run(ctx, step)
+func (m *Memory) runBackfill(run func(*indexer.Backfill) (indexer.BackfillReport, error)) (indexer.BackfillReport, error) {
+	rep, err := run(m.backfill)
 	if err != nil || rep.Err == nil || !m.generations.needsFallback() {
 		return rep, err
 	}
-	instead, err := m.fallbackBackfill.Run(ctx, step)
+	instead, err := run(m.fallbackBackfill)
 	if err == nil && instead.Err != nil {
 		instead.Err = fmt.Errorf("%w; and the fallback: %w", rep.Err, instead.Err)
 	}

@@ -46,6 +46,8 @@ type Status struct {
 	WALBytes int64
 	// Embedded is the number of chunks that have a vector.
 	Embedded int
+	// Backfill is how far the backfill is; zero while none runs.
+	Backfill indexer.BackfillState
 	// Cached counts vectors of texts that are not indexed now.
 	Cached int
 	// ResidentBytes of this memory's vectors and words are in RAM, and AllResidentBytes of all that share its budget of BudgetBytes.
@@ -126,7 +128,7 @@ func (m *Memory) Status(ctx context.Context) (Status, error) {
 		Space: m.opt.Embedder.Space(), ProviderReason: m.opt.Embedder.Reason(), Health: m.opt.Embedder.Health(),
 		Active: stats.Space, Fallback: m.generations.isFallback(stats.Space), Built: built,
 		DatabaseBytes: sizes.Database, WALBytes: sizes.WAL,
-		Embedded: stats.Embedded, Cached: sizes.Cached,
+		Embedded: stats.Embedded, Backfill: m.backfill.State(), Cached: sizes.Cached,
 		ResidentBytes: sizes.Resident, AllResidentBytes: m.opt.Vectors.Held(), BudgetBytes: m.opt.Vectors.Limit(),
 		Degraded:    slices.Concat(degraded, degradedIndex(stats, ix, m.stale(ix)), skippedFiles(skipped)),
 		Check:       m.lastCheck.Load(),

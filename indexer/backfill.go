@@ -17,6 +17,8 @@ const (
 	backlogPage = 512
 	// writeAbove is the number of unsaved vectors above which a run waits for the store.
 	writeAbove = 512
+	// askedAfter is how old a page of the backlog is at least that is read again for files that were asked for since.
+	askedAfter = time.Second
 	// saveWait is how long a cancelled run may take to store the vectors that it has.
 	saveWait = 2 * time.Second
 	// refusedFor is how long a text that the provider refused is not sent again at first. The time doubles with each refusal, up to
@@ -37,6 +39,11 @@ var (
 
 // Backfill gives the chunks of an index their vectors. Its methods may be called concurrently; one run works at a time.
 type Backfill struct {
+	// Pace returns how fast runs in the background may go; nil means as fast as they can. It must be set before the first run.
+	Pace func() Pace
+	// Notify is told how far a run is and that it has ended; nil tells nobody. It must be set before the first run.
+	Notify func(Event)
+
 	store    VectorStore
 	embedder Embedder
 	now      func() time.Time
@@ -45,6 +52,9 @@ type Backfill struct {
 	wake     chan struct{} // contains a token after Wake until Watch takes it
 	wakes    atomic.Uint64 // counts the calls of Wake
 
+	asked askedFiles
+
+	state    atomic.Pointer[BackfillState]
 	refusals atomic.Pointer[refusals] // of the last run
 
 	// Owned by the run that has the turn.
@@ -102,8 +112,8 @@ type BackfillReport struct {
 	// Err is why other texts are still without a vector; nil if none is.
 	Err error
 
-	// stopped is true if texts are left that the provider may accept later.
-	stopped bool
+	// stopped is true if texts are left that the provider may accept later, and paused that they wait for the pace.
+	stopped, paused bool
 }
 
 // Wake reports that the backlog may have changed. A run under way continues with the newest files, and Watch starts one.
@@ -121,6 +131,15 @@ func (b *Backfill) Wake() {
 // A provider that fails is no error: BackfillReport.Err says why texts have no vector. Run returns the errors of the store.
 // Once ctx is done, it returns the error of ctx, after it has stored what the provider answered.
 func (b *Backfill) Run(ctx context.Context, onProgress func(Progress)) (BackfillReport, error) {
+	return b.run(ctx, onProgress, pacer{})
+}
+
+// RunInBackground is Run at the pace that the machine has to spare.
+func (b *Backfill) RunInBackground(ctx context.Context) (BackfillReport, error) {
+	return b.run(ctx, nil, pacer{pace: b.Pace})
+}
+
+func (b *Backfill) run(ctx context.Context, onProgress func(Progress), pace pacer) (BackfillReport, error) {
 	if !b.embedder.Enabled() {
 		return BackfillReport{}, nil
 	}
@@ -136,23 +155,27 @@ func (b *Backfill) Run(ctx context.Context, onProgress func(Progress)) (Backfill
 	saving, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(saveWait, cancel) })()
-	now := b.now()
-	held := 0
-	maps.DeleteFunc(b.refused, func(_ Hash, t refusedText) bool {
-		if now.Before(t.until) {
-			held++
-		}
-		return now.After(t.until.Add(2 * refusedMost)) // it was not sent since, so it is gone
-	})
-
-	r := backfillRun{Backfill: b, saving: saving, onProgress: onProgress, embedded: map[Hash]bool{}, held: held,
+	r := backfillRun{Backfill: b, saving: saving, onProgress: onProgress, pacer: pace, embedded: map[Hash]bool{}, held: b.heldTexts(),
 		tasks: map[Hash]*embedTask{}, parts: map[int]taskPart{}}
+	defer r.endState()
 	err := r.drainBacklog(ctx)
 	b.refusals.Store(&refusals{r.rep.Refused, r.rep.RefusedErr})
 	if ctx.Err() != nil {
 		err = ctx.Err() // rather than what the store calls its interruption
 	}
 	return r.rep, errors.Join(err, r.saveAll())
+}
+
+// heldTexts returns the number of refused texts that may not be sent now, and forgets those that are gone.
+func (b *Backfill) heldTexts() int {
+	now, held := b.now(), 0
+	maps.DeleteFunc(b.refused, func(_ Hash, t refusedText) bool {
+		if now.Before(t.until) {
+			held++
+		}
+		return now.After(t.until.Add(2 * refusedMost)) // it was not sent since
+	})
+	return held
 }
 
 // Watch starts a run after each call of Wake, and after a wait if the last run left texts without a vector, until ctx is done.
@@ -162,7 +185,7 @@ func (b *Backfill) Watch(ctx context.Context) {
 	}
 	failures, logged := 0, ""
 	for {
-		rep, err := b.Run(ctx, nil)
+		rep, err := b.RunInBackground(ctx)
 		if ctx.Err() != nil {
 			return
 		}
@@ -174,7 +197,11 @@ func (b *Backfill) Watch(ctx context.Context) {
 		if err == nil && !rep.stopped {
 			failures = 0
 		}
-		retry := time.NewTimer(b.retryAfter(failures))
+		wait := b.retryAfter(failures)
+		if rep.paused {
+			failures, wait = 0, pausedRetry
+		}
+		retry := time.NewTimer(wait)
 		select {
 		case <-b.wake:
 		case <-retry.C:

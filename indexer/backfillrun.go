@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"time"
 
 	"kioku/embed"
 )
@@ -14,6 +15,9 @@ type backfillRun struct {
 	// saving is the context for writes; it ends saveWait after the context of the run.
 	saving     context.Context
 	onProgress func(Progress)
+	pacer      pacer
+	rate       rate
+	notified   time.Time // when the last event was sent, or the run began
 	rep        BackfillReport
 	// embedded contains the texts that the provider embedded in this run. They are never paid for twice.
 	embedded map[Hash]bool
@@ -25,6 +29,7 @@ type backfillRun struct {
 	// queue are the texts that were read from the backlog and are sent next. It is of the backlog after a number of wakes.
 	queue []Text
 	wakes uint64
+	read  time.Time // when queue was read
 	// tasks are the texts whose parts the provider has, and parts are these parts by their numbers in the stream.
 	tasks map[Hash]*embedTask
 	parts map[int]taskPart
@@ -107,6 +112,8 @@ func (r *backfillRun) embedQueue(ctx context.Context) error {
 		clear(r.embedded) // in the space that the provider has left
 	case err != nil:
 		r.rep.Err, r.rep.stopped = err, true
+	case r.rep.paused:
+		r.rep.Err, r.rep.stopped = fmt.Errorf("%w: %s", errPaused, r.pacer.current.Why), true
 	}
 	return nil
 }
@@ -123,27 +130,35 @@ func (r *backfillRun) yieldParts(ctx context.Context) func(yield func(string) bo
 			}
 			task := newEmbedTask(text)
 			r.tasks[text.Hash] = task
-			for _, part := range task.parts() {
+			parts := task.parts()
+			if len(parts) == 0 {
+				r.finish(task)
+			}
+			for _, part := range parts {
 				r.parts[number] = part
 				number++
 				if !yield(part.text()) {
 					return
 				}
 			}
-			if task.left == 0 {
-				r.finish(task)
-			}
 		}
 	}
 }
 
-// nextText returns the next text to send. After a wake-up, that is the first of the backlog again.
+// nextText returns the next text to send. After a wake-up, or if other files were asked for, that is the first of the backlog again.
 func (r *backfillRun) nextText(ctx context.Context) (Text, bool) {
-	if r.storeErr != nil || ctx.Err() != nil {
+	if r.storeErr != nil || ctx.Err() != nil || r.rep.paused {
+		return Text{}, false
+	}
+	if !r.pacer.wait(ctx, r.now) {
+		r.rep.paused = ctx.Err() == nil
 		return Text{}, false
 	}
 	if n := r.Backfill.wakes.Load(); n != r.wakes {
 		r.wakes, r.queue = n, nil
+	}
+	if r.asked.changed() && r.now().Sub(r.read) >= askedAfter {
+		r.queue = nil
 	}
 	if len(r.queue) == 0 {
 		r.queue, r.readErr = r.nextTexts(ctx)
@@ -159,7 +174,8 @@ func (r *backfillRun) nextText(ctx context.Context) (Text, bool) {
 // nextTexts reads the texts of the backlog that may be sent, and records why others may not.
 func (r *backfillRun) nextTexts(ctx context.Context) ([]Text, error) {
 	skip := len(r.tasks) + len(r.unsaved) + len(r.writing) + r.held
-	texts, chunks, err := r.store.Backlog(ctx, r.embedder.Space(), backlogPage+skip)
+	r.read = r.now()
+	texts, chunks, err := r.store.Backlog(ctx, r.embedder.Space(), backlogPage+skip, r.asked.list()...)
 	if err != nil {
 		return nil, fmt.Errorf("read the backlog: %w", err)
 	}
@@ -247,11 +263,6 @@ func (r *backfillRun) refuse(text Hash, err error) {
 	pause := min(max(2*r.refused[text].pause, refusedFor), refusedMost)
 	r.refused[text] = refusedText{err: err, until: r.now().Add(pause), pause: pause}
 	r.held++
-}
-
-func (r *backfillRun) reportProgress() {
-	r.total = max(r.total, r.rep.Embedded)
-	r.onProgress(Progress{Phase: PhaseEmbed, Embedded: r.rep.Embedded, EmbedTotal: r.total})
 }
 
 // save starts to store the unsaved vectors. If the store is still busy, they wait, unless there are many.

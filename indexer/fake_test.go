@@ -63,7 +63,9 @@ type memIndex struct {
 	// space is the space of the vectors of the chunks; vectors contains all vectors that were ever stored.
 	space   embed.Space
 	vectors map[cacheKey][]float32
-	stale   string
+	// put contains what PutVectors got last.
+	put   map[cacheKey]indexer.Vectors
+	stale string
 	// commits contains the paths of each ReplaceFile; removals have a minus.
 	commits  [][]string
 	rebuilds int
@@ -79,7 +81,7 @@ type memIndex struct {
 }
 
 func newMemIndex() *memIndex {
-	return &memIndex{files: map[string]indexer.File{}, vectors: map[cacheKey][]float32{}}
+	return &memIndex{files: map[string]indexer.File{}, vectors: map[cacheKey][]float32{}, put: map[cacheKey]indexer.Vectors{}}
 }
 
 func (m *memIndex) Files(ctx context.Context, under ...string) (map[string]indexer.Stored, error) {
@@ -221,6 +223,7 @@ func (m *memIndex) PutVectors(ctx context.Context, space embed.Space, vectors ma
 	}
 	for h, v := range vectors {
 		m.vectors[cacheKey{space, h}] = v.Vector
+		m.put[cacheKey{space, h}] = v
 	}
 	return nil
 }
@@ -302,6 +305,8 @@ type provider struct {
 	retryAt   time.Time
 	// poison is a part of the texts that are refused; empty refuses none.
 	poison string
+	// refuses reports whether a text is refused; nil refuses none.
+	refuses func(text string) bool
 	// during is called in each call; nil does nothing.
 	during func()
 }
@@ -340,7 +345,7 @@ func (p *provider) Documents(ctx context.Context, texts []string) ([]embed.Embed
 		switch {
 		case p.downAfter == 0:
 			return out, errDown
-		case p.poison != "" && strings.Contains(t, p.poison):
+		case p.poison != "" && strings.Contains(t, p.poison), p.refuses != nil && p.refuses(t):
 			out[i].Err = fmt.Errorf("refused: %q", t)
 			continue
 		}

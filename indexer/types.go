@@ -165,6 +165,9 @@ const (
 	SyncFailed      = "error"
 	// SpaceChanged means that searches use the vectors of another embedding model from now on.
 	SpaceChanged = "space_changed"
+	// Embedding is sent now and then while texts are embedded for long, and EmbedDone after some were.
+	Embedding = "embedding"
+	EmbedDone = "embed_done"
 )
 
 // Event is something that happened to the index.
@@ -175,7 +178,7 @@ type Event struct {
 	Path string
 	// Text is a reason, an error, a summary or the new watch mode; empty if there is nothing to add.
 	Text string
-	// Chunks counts the chunks that were written.
+	// Chunks counts the chunks that were written, or got a vector in this run of the backfill.
 	Chunks int
 	// Full reports that a sync that started or is done looks at all files.
 	Full bool

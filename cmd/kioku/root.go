@@ -33,7 +33,7 @@ func (a *app) rootCmd() *cobra.Command {
 	root.SetHelpCommand(helpCmd())
 	root.AddCommand(
 		a.initCmd(), a.serveCmd(), a.agentCmd(), a.indexCmd(), a.searchCmd(), a.getCmd(), a.lsCmd(), a.linksCmd(), a.appendCmd(), a.statusCmd(),
-		a.explainCmd(), a.promptCmd(), a.chatCmd(), a.watchCmd(), a.benchCmd(), a.configCmd(), a.cacheCmd(), a.versionCmd(), a.demoCmd(),
+		a.explainCmd(), a.promptCmd(), a.chatCmd(), a.watchCmd(), a.benchCmd(), a.configCmd(), a.cacheCmd(), a.modelCmd(), a.doctorCmd(), a.versionCmd(), a.demoCmd(),
 	)
 	root.InitDefaultCompletionCmd()
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {
@@ -134,9 +134,9 @@ func (a *app) addGlobals(root *cobra.Command) {
 		{"workspace", "workspace", "`folder` of notes (default: the one around the current folder)"},
 		{"state", "state", "`folder` of the index"},
 		{"agent", "agent", "`id` of the agent (default: the one of the folder)"},
-		{"provider", "provider", "embedding `provider`: none, hash or openai"},
+		{"provider", "provider", "embedding `provider`: auto, none, local, openai, gemini, voyage, mistral, ollama or hash"},
 		{"model", "model", "embedding `model`"},
-		{"base-url", "remote.baseUrl", "`URL` of an OpenAI-compatible server"},
+		{"base-url", "remote.baseUrl", "`URL` of the provider's server, such as an OpenAI-compatible one"},
 		{"dims", "dims", "`length` of the vectors"},
 		{"log-level", "logLevel", "debug, info, warn or error"},
 		{"socket", "socket", "unix socket `path` of the daemon"},

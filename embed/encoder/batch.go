@@ -2,6 +2,7 @@ package encoder
 
 import (
 	"context"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 )
@@ -104,13 +105,13 @@ func (e *Encoder) encodeAll(ctx context.Context, inputs []Input, out [][]float32
 	return e.checkOutput(ctx, out)
 }
 
-// checkOutput returns the error of ctx if results are missing for it, and ErrNotFinite if one is no number.
+// checkOutput returns the error of ctx if it is done, and ErrNotFinite if a result is missing or no number.
 func (e *Encoder) checkOutput(ctx context.Context, out [][]float32) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	for _, v := range out {
-		if !finite(v) {
+		if v == nil || !finite(v) {
 			return ErrNotFinite
 		}
 	}
@@ -127,15 +128,36 @@ func (e *Encoder) encodeBatch(inputs []Input, out [][]float32, stop *atomic.Int3
 	arena := newArena(e.pass.arena(b.rows(), b.longest, threads))
 	defer arenas.Put(arena)
 	b.arena = *arena
-	for i, in := range inputs {
-		for j := range in.IDs {
-			e.embed(b.row(int(b.starts[i])+j, e.config.Hidden), in, j)
-		}
+	if !e.gather(b, inputs) {
+		return // without a result, which checkOutput refuses
 	}
 	e.pass.run(b, threads)
 	for i := range inputs {
 		out[i] = e.result(b, int(b.starts[i]), int(b.starts[i+1]))
 	}
+}
+
+// gather writes the embeddings of all tokens of a batch. It returns false if a number is not finite, or if the embeddings cannot be
+// read because their file was cut off while it was mapped, which would otherwise end the process.
+func (e *Encoder) gather(b *batch, inputs []Input) (ok bool) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if fault := recover(); fault != nil {
+			if _, memory := fault.(interface{ Addr() uintptr }); !memory {
+				panic(fault)
+			}
+			ok = false
+		}
+	}()
+	for i, in := range inputs {
+		for j := range in.IDs {
+			row := b.row(int(b.starts[i])+j, e.config.Hidden)
+			if e.embed(row, in, j); !finite(row) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // embed writes the sum of the embeddings of a token.

@@ -80,34 +80,60 @@ void kioku_set_norm(KiokuModel *m, int layer, int norm, const float *scale, cons
   memcpy(layer < 0 ? m->shift : m->layer[layer].shift[norm], shift, 4 * (size_t)m->hidden);
 }
 
-/* set_int8 packs the weights of an output as integers, of which the largest is 127. */
-static void set_int8(KiokuLinear *l, int8_t *panel, int columns, int column, int output, const float *weights) {
-  float largest = 0;
-  for (int i = 0; i < l->inputs; i++) {
-    float size = weights[i] < 0 ? -weights[i] : weights[i];
-    if (size > largest) largest = size;
+typedef int32_t Bits __attribute__((may_alias));
+
+/* largest returns the largest absolute value of n numbers. It is not finite if one of them is not. */
+static float largest(const float *x, int n) {
+  int32_t highest = 0; /* as bits, absolute values have the order of integers */
+  for (int i = 0; i < n; i++) {
+    int32_t bits = ((const Bits *)x)[i] & 0x7fffffff;
+    highest = bits > highest ? bits : highest;
   }
-  float inverse = largest > 1e-30f ? 127 / largest : 0;
-  l->scale[output] = largest / 127;
-  for (int i = 0; i < l->inputs; i++) {
-    int code = (int)(weights[i] * inverse + (weights[i] < 0 ? -0.5f : 0.5f));
-    panel[(i / 4 * columns + column) * 4 + i % 4] = (int8_t)code;
-    l->sum[output] += code;
-  }
+  float value;
+  memcpy(&value, &highest, 4);
+  return value;
 }
 
-void kioku_set_panel(KiokuModel *m, int layer, int linear, int panel, int rows, const float *weights, int stride, const float *bias) {
+/* set_int8 packs the weights of an output as integers, of which the largest is 127. codes is memory for them. */
+static void set_int8(KiokuLinear *l, int columns, int output, const float *weights, float scale, float largest, int8_t *codes) {
+  int8_t *panel = (int8_t *)l->panels + (int64_t)(output / columns) * columns * round_up(l->inputs, 4) + output % columns * 4;
+  float inverse = largest > 1e-30f ? 127 / largest : 0;
+  int32_t sum = 0;
+  for (int i = 0; i < l->inputs; i++) {
+    float code = weights[i] * inverse;
+    codes[i] = (int8_t)(code + (code < 0 ? -0.5f : 0.5f));
+    sum += codes[i];
+  }
+  l->scale[output] = largest / 127 * scale;
+  l->sum[output] = sum;
+  for (int i = 0; i < l->inputs; i += 4) memcpy(panel + (int64_t)i * columns, codes + i, 4);
+}
+
+/* set_floats packs the weights of n outputs, which are in the same panel. */
+static void set_floats(KiokuLinear *l, int columns, int from, int n, const float *weights, float scale) {
+  float *p = (float *)l->panels + (int64_t)(from / columns) * columns * l->inputs + from % columns;
+  for (int i = 0; i < l->inputs; i++, p += columns)
+    for (int o = 0; o < n; o++) p[o] = weights[(int64_t)o * l->inputs + i] * scale;
+}
+
+int kioku_set_outputs(KiokuModel *m, int layer, int linear, int from, int n, const float *weights, const float *bias, float scale) {
   KiokuLinear *l = &m->layer[layer].linear[linear];
   int columns = m->kernel->columns;
-  memcpy(l->bias + panel * columns, bias, 4 * (size_t)rows);
-  if (m->int8) {
-    int8_t *p = (int8_t *)l->panels + (int64_t)panel * columns * round_up(l->inputs, 4);
-    for (int r = 0; r < rows; r++) set_int8(l, p, columns, r, panel * columns + r, weights + (int64_t)r * stride);
-    return;
+  int8_t *codes = zeros(round_up(l->inputs, 4));
+  int ok = codes != 0;
+  for (int o = from; ok && o < from + n; o++) {
+    const float *row = weights + (int64_t)(o - from) * l->inputs;
+    float size = largest(row, l->inputs);
+    ok = size * 0 == 0; /* false for infinite and undefined numbers */
+    l->bias[o] = bias[o - from] * scale;
+    if (ok && m->int8) set_int8(l, columns, o, row, scale, size, codes);
   }
-  float *p = (float *)l->panels + (int64_t)panel * columns * l->inputs;
-  for (int i = 0; i < l->inputs; i++)
-    for (int r = 0; r < rows; r++) p[(int64_t)i * columns + r] = weights[(int64_t)r * stride + i];
+  free(codes);
+  for (int o = 0, count; ok && !m->int8 && o < n; o += count) {
+    count = smaller(n - o, columns - (from + o) % columns);
+    set_floats(l, columns, from + o, count, weights + (int64_t)o * l->inputs, scale);
+  }
+  return ok;
 }
 
 int kioku_stride(const KiokuModel *m) { return stride_of(m->hidden); }

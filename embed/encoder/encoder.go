@@ -13,12 +13,12 @@ import (
 	"sync"
 )
 
-// Errors of Encode.
+// Errors of New and Encode.
 var (
 	// ErrClosed says that the encoder was closed.
 	ErrClosed = errors.New("the encoder is closed")
-	// ErrNotFinite says that the weights of the model lead to numbers that are infinite or undefined.
-	ErrNotFinite = errors.New("the model computes numbers that are not finite; its weights are damaged")
+	// ErrNotFinite says that weights of the model are infinite or undefined numbers, or lead to such numbers.
+	ErrNotFinite = errors.New("the model contains or computes numbers that are not finite; its file is damaged")
 )
 
 // Config is what the file config.json of a model says about its shape. The names are those of the file.

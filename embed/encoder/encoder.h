@@ -71,8 +71,8 @@ KiokuModel *kioku_model_new(const KiokuKernel *kernel, int layers, int hidden, i
 /* kioku_model_free frees a model. */
 void kioku_model_free(KiokuModel *m);
 
-/* kioku_set_panel packs the weights of up to as many outputs as a panel has; rows is how many there are. */
-void kioku_set_panel(KiokuModel *m, int layer, int linear, int panel, int rows, const float *weights, int stride, const float *bias);
+/* kioku_set_outputs sets the weights and biases of n outputs of a matrix, times a number. It returns 0 if a weight is not finite. */
+int kioku_set_outputs(KiokuModel *m, int layer, int linear, int from, int n, const float *weights, const float *bias, float scale);
 
 /* kioku_set_norm sets a normalisation of a layer, or that of the embeddings if layer is -1. */
 void kioku_set_norm(KiokuModel *m, int layer, int norm, const float *scale, const float *shift);

@@ -60,10 +60,6 @@ func (l *linear) apply(out, x []float32) {
 	row := make([]float32, l.cols)
 	for i := range out {
 		l.weight.floats(row, i*l.cols)
-		sum := l.bias[i]
-		for j, w := range row {
-			sum += w * x[j]
-		}
-		out[i] = sum
+		out[i] = l.bias[i] + dot(row, x)
 	}
 }

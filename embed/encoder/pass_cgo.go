@@ -9,6 +9,7 @@ import "C"
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"sync"
 	"unsafe"
@@ -16,8 +17,9 @@ import (
 
 // native is the forward pass in C.
 type native struct {
-	model *C.KiokuModel
-	int8  bool
+	kernel *C.KiokuKernel
+	model  *C.KiokuModel
+	int8   bool
 }
 
 // kernels returns the kernels that this processor can run, the fastest first.
@@ -41,7 +43,7 @@ func newPass(config Config, table embeddings, layers []layer, int8 bool) (pass, 
 
 // newNative returns the forward pass with a kernel.
 func newNative(kernel *C.KiokuKernel, config Config, table embeddings, layers []layer, int8 bool) (pass, error) {
-	n := &native{int8: int8 && kernel.multiply_int8 != nil}
+	n := &native{kernel: kernel, int8: int8 && kernel.multiply_int8 != nil}
 	integers := C.int(0)
 	if n.int8 {
 		integers = 1
@@ -53,15 +55,26 @@ func newNative(kernel *C.KiokuKernel, config Config, table embeddings, layers []
 	}
 	n.setNorm(-1, 0, table.norm)
 	for i, l := range layers {
-		n.setNorm(i, C.KIOKU_ATTENTION_NORM, l.attention)
-		n.setNorm(i, C.KIOKU_OUTPUT_NORM, l.output)
-		scale := float32(1 / math.Sqrt(float64(config.Hidden/config.Heads))) // of the scores of attention
-		n.setLinear(i, C.KIOKU_QKV, scaled{l.query, scale}, scaled{l.key, 1}, scaled{l.value, 1})
-		n.setLinear(i, C.KIOKU_ATTENDED, scaled{l.attended, 1})
-		n.setLinear(i, C.KIOKU_INNER, scaled{l.inner, 1})
-		n.setLinear(i, C.KIOKU_OUTER, scaled{l.outer, 1})
+		if err := n.setLayer(i, l, config); err != nil {
+			n.close()
+			return nil, fmt.Errorf("layer %d: %w", i, err)
+		}
 	}
 	return n, nil
+}
+
+// setLayer packs the weights of a layer.
+func (n *native) setLayer(i int, l layer, config Config) error {
+	n.setNorm(i, C.KIOKU_ATTENTION_NORM, l.attention)
+	n.setNorm(i, C.KIOKU_OUTPUT_NORM, l.output)
+	scale := float32(1 / math.Sqrt(float64(config.Hidden/config.Heads))) // of the scores of attention
+	return errors.Join(
+		n.setLinear(i, C.KIOKU_QKV, 0, l.query, scale),
+		n.setLinear(i, C.KIOKU_QKV, config.Hidden, l.key, 1),
+		n.setLinear(i, C.KIOKU_QKV, 2*config.Hidden, l.value, 1),
+		n.setLinear(i, C.KIOKU_ATTENDED, 0, l.attended, 1),
+		n.setLinear(i, C.KIOKU_INNER, 0, l.inner, 1),
+		n.setLinear(i, C.KIOKU_OUTER, 0, l.outer, 1))
 }
 
 // cActivations are the names of the activation functions in C.
@@ -69,49 +82,27 @@ var cActivations = map[string]C.int{
 	"gelu": C.KIOKU_GELU, "gelu_new": C.KIOKU_GELU_TANH, "gelu_pytorch_tanh": C.KIOKU_GELU_TANH, "relu": C.KIOKU_RELU,
 }
 
-// scaled is a matrix and a bias times a number.
-type scaled struct {
-	linear
-	scale float32
-}
-
 // setNorm copies a normalisation; layer -1 is the one of the embeddings.
 func (n *native) setNorm(layer, which int, v norm) {
 	C.kioku_set_norm(n.model, C.int(layer), C.int(which), floats(v.scale), floats(v.shift))
 }
 
-// setLinear packs the rows of several matrices, one after the other, as one matrix.
-func (n *native) setLinear(layer, which int, parts ...scaled) {
-	columns := int(n.model.kernel.columns)
-	stride := parts[0].cols + 16 // so that equal columns of the rows do not compete for the same line of the cache
-	weights, bias := make([]float32, columns*stride), make([]float32, columns)
-	panel, rows := 0, 0
-	flush := func() {
-		C.kioku_set_panel(n.model, C.int(layer), C.int(which), C.int(panel), C.int(rows), floats(weights), C.int(stride), floats(bias))
-		panel, rows = panel+1, 0
-	}
-	for _, p := range parts {
-		for i := range p.rows {
-			row := weights[rows*stride:][:p.cols]
-			p.weight.floats(row, i*p.cols)
-			bias[rows] = p.bias[i] * p.scale
-			if p.scale != 1 {
-				for j := range row {
-					row[j] *= p.scale
-				}
-			}
-			if rows++; rows == columns {
-				flush()
-			}
+// setLinear packs a matrix times a number as the outputs of a matrix of the layer from one on.
+func (n *native) setLinear(layer, which, from int, l linear, scale float32) error {
+	const atOnce = 32
+	memory := make([]float32, atOnce*l.cols)
+	for i := 0; i < l.rows; i += atOnce {
+		rows := min(atOnce, l.rows-i)
+		weights := l.weight.view(memory[:rows*l.cols], i*l.cols)
+		if C.kioku_set_outputs(n.model, C.int(layer), C.int(which), C.int(from+i), C.int(rows), floats(weights), floats(l.bias[i:]), C.float(scale)) == 0 {
+			return ErrNotFinite
 		}
 	}
-	if rows > 0 {
-		flush()
-	}
+	return nil
 }
 
 func (n *native) name() string {
-	name := C.GoString(n.model.kernel.name)
+	name := C.GoString(n.kernel.name)
 	if n.int8 {
 		name += " int8"
 	}

@@ -1,6 +1,10 @@
 package encoder
 
-import "math"
+import (
+	"math"
+
+	"github.com/viterin/vek/vek32"
+)
 
 // plain is the forward pass in Go. It decodes the weights as it reads them.
 type plain struct {
@@ -80,14 +84,7 @@ func (l *linear) applyRows(out, x, row []float32) {
 }
 
 // dot returns the scalar product of a and the beginning of b.
-func dot(a, b []float32) float32 {
-	b = b[:len(a)]
-	var sum float32
-	for i, x := range a {
-		sum += x * b[i]
-	}
-	return sum
-}
+func dot(a, b []float32) float32 { return vek32.Dot(a, b[:len(a)]) }
 
 // attend writes the values of each text, weighted by the softmax of query times key, to out.
 func (p *plain) attend(b *batch, query, key, value, out, scores []float32) {

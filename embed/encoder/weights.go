@@ -69,7 +69,11 @@ func (l *loader) vector(name string, shape ...int) []float32 {
 	if l.err != nil {
 		return nil
 	}
-	return t.all()
+	v := t.all()
+	if !finite(v) {
+		l.err = fmt.Errorf("tensor %s: %w", name, ErrNotFinite)
+	}
+	return v
 }
 
 // linear returns the matrix and bias of a name.

@@ -94,7 +94,7 @@ func withoutNonspacing(text string) string {
 			continue
 		}
 		r, size := utf8.DecodeRuneInString(text[i:])
-		if r < 0x300 || !unicode.Is(unicode.Mn, r) {
+		if !isNonspacing(r) {
 			out = append(out, text[i:i+size]...)
 		}
 		i += size

@@ -56,7 +56,9 @@ func (m charsmap) normalize(text string) (string, error) {
 			grapheme, _, _, _ = uniseg.FirstGraphemeClusterInString(text, -1)
 		}
 		text = text[len(grapheme):]
-		m.write(&b, grapheme)
+		if m.write(&b, grapheme); b.Len() > maxNormalized {
+			return "", errTooLong
+		}
 	}
 	return b.String(), nil
 }

@@ -13,6 +13,15 @@ type normalizer interface {
 	normalize(text string) (string, error)
 }
 
+// Limits of what a normalizer may write. They keep a hostile file from growing a text without bound.
+const (
+	maxInserted    = 1 << 10 // bytes that are written before a text or for a match
+	maxNormalized  = 8 << 20 // bytes of a text after a normalizer
+	maxNormalizers = 64
+)
+
+var errTooLong = fmt.Errorf("the normalizers of the tokenizer make more than %d bytes of the text", maxNormalized)
+
 // normalizers apply one after the other.
 type normalizers []normalizer
 
@@ -49,6 +58,9 @@ type normalizerFile struct {
 
 // newNormalizer returns the normalizer that f describes.
 func newNormalizer(f normalizerFile) (normalizer, error) {
+	if len(f.Content) > maxInserted || len(f.Prepend) > maxInserted || len(f.Normalizers) > maxNormalizers {
+		return nil, fmt.Errorf("the normalizer %.40q inserts a long text, or is a long sequence", f.Type)
+	}
 	switch f.Type {
 	case "Sequence":
 		var all normalizers
@@ -63,13 +75,13 @@ func newNormalizer(f normalizerFile) (normalizer, error) {
 	case "BertNormalizer":
 		return newBertNormalizer(f), nil
 	case "NFC":
-		return rewrite(norm.NFC.String), nil
+		return normalForm(norm.NFC), nil
 	case "NFD":
-		return rewrite(norm.NFD.String), nil
+		return normalForm(norm.NFD), nil
 	case "NFKC":
-		return rewrite(norm.NFKC.String), nil
+		return normalForm(norm.NFKC), nil
 	case "NFKD":
-		return rewrite(norm.NFKD.String), nil
+		return normalForm(norm.NFKD), nil
 	case "Lowercase":
 		return rewrite(lower), nil
 	case "StripAccents":
@@ -79,12 +91,7 @@ func newNormalizer(f normalizerFile) (normalizer, error) {
 	case "Replace":
 		return newReplace(f.Pattern, f.Content)
 	case "Prepend":
-		return rewrite(func(text string) string {
-			if text == "" {
-				return ""
-			}
-			return f.Prepend + text
-		}), nil
+		return newPrepend(f.Prepend), nil
 	case "Nmt":
 		return rewrite(nmt), nil
 	case "ByteLevel":
@@ -116,7 +123,7 @@ func lower(text string) string {
 // withoutMarks returns text without combining marks.
 func withoutMarks(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r >= 0x300 && unicode.Is(unicode.M, r) {
+		if isMark(r) {
 			return -1
 		}
 		return r
@@ -135,6 +142,16 @@ func newStrip(left, right bool) normalizer {
 	})
 }
 
+// newPrepend writes a text before another one that is not empty.
+func newPrepend(before string) normalizer {
+	return rewrite(func(text string) string {
+		if text == "" {
+			return ""
+		}
+		return before + text
+	})
+}
+
 // replace writes content for each match of a pattern.
 type replace struct {
 	pattern pattern
@@ -142,13 +159,6 @@ type replace struct {
 }
 
 func newReplace(f *patternFile, content string) (normalizer, error) {
-	if f == nil {
-		return nil, fmt.Errorf("Replace lacks its pattern")
-	}
-	if f.String != nil && *f.String != "" {
-		replacer := strings.NewReplacer(*f.String, content)
-		return rewrite(replacer.Replace), nil
-	}
 	p, err := newPattern(f)
 	return replace{p, content}, err
 }
@@ -158,7 +168,11 @@ func (r replace) normalize(text string) (string, error) {
 	if err != nil || len(matches) == 0 {
 		return text, err
 	}
+	if len(text)+len(matches)*len(r.content) > maxNormalized {
+		return "", errTooLong
+	}
 	var b strings.Builder
+	b.Grow(len(text))
 	done := 0
 	for _, m := range matches {
 		b.WriteString(text[done:m.from])

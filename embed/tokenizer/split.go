@@ -40,19 +40,19 @@ func newSplitter(f splitterFile) (splitter, error) {
 	case "BertPreTokenizer":
 		return bertSplitter{}, nil
 	case "Whitespace":
-		return patternSplitter{inverse{wordRuns{}}, removed}, nil
+		return patternSplitter{pattern: wordRuns{}, behavior: removed, invert: true}, nil
 	case "WhitespaceSplit":
-		return patternSplitter{characters(unicode.IsSpace), removed}, nil
+		return patternSplitter{pattern: characters(unicode.IsSpace), behavior: removed}, nil
 	case "CharDelimiterSplit":
-		return patternSplitter{literal(f.Delimiter), removed}, nil
+		return patternSplitter{pattern: literal(f.Delimiter), behavior: removed}, nil
 	case "Punctuation":
 		b, err := behaviorOf(f.Behavior, isolated)
-		return patternSplitter{characters(isPunctuation), b}, err
+		return patternSplitter{pattern: characters(isPunctuation), behavior: b}, err
 	case "Digits":
 		if f.IndividualDigits {
-			return patternSplitter{characters(unicode.IsNumber), isolated}, nil
+			return patternSplitter{pattern: characters(unicode.IsNumber), behavior: isolated}, nil
 		}
-		return patternSplitter{characters(unicode.IsNumber), contiguous}, nil
+		return patternSplitter{pattern: characters(unicode.IsNumber), behavior: contiguous}, nil
 	case "Metaspace":
 		return newMetaspace(f)
 	case "ByteLevel":
@@ -110,6 +110,8 @@ func behaviorOf(name string, other behavior) (behavior, error) {
 type patternSplitter struct {
 	pattern  pattern
 	behavior behavior
+	// invert takes what does not match for what does.
+	invert bool
 }
 
 func newPatternSplitter(f splitterFile) (splitter, error) {
@@ -118,13 +120,7 @@ func newPatternSplitter(f splitterFile) (splitter, error) {
 		return nil, err
 	}
 	b, err := behaviorOf(f.Behavior, isolated)
-	if err != nil {
-		return nil, err
-	}
-	if f.Invert {
-		p = inverse{p}
-	}
-	return patternSplitter{p, b}, nil
+	return patternSplitter{p, b, f.Invert}, err
 }
 
 // split implements splitter.
@@ -134,7 +130,7 @@ func (s patternSplitter) split(pieces []piece) ([]piece, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, part := range s.behavior.parts(len(p.text), matches) {
+		for _, part := range s.behavior.parts(mark(len(p.text), matches, s.invert)) {
 			out = append(out, p.part(part.from, part.to))
 		}
 		return out, nil
@@ -147,20 +143,25 @@ type marked struct {
 	match bool
 }
 
-// parts returns the pieces of a text of length bytes in which a pattern has matches.
-func (b behavior) parts(length int, matches []span) []span {
+// mark returns the parts of a text of length bytes, those that match and those between them.
+func mark(length int, matches []span, invert bool) []marked {
 	all := make([]marked, 0, 2*len(matches)+1)
 	end := 0
 	for _, m := range matches {
 		if m.from > end {
-			all = append(all, marked{span{end, m.from}, false})
+			all = append(all, marked{span{end, m.from}, invert})
 		}
-		all = append(all, marked{m, true})
+		all = append(all, marked{m, !invert})
 		end = m.to
 	}
 	if end < length {
-		all = append(all, marked{span{end, length}, false})
+		all = append(all, marked{span{end, length}, invert})
 	}
+	return all
+}
+
+// parts returns the pieces of a text from its marked parts.
+func (b behavior) parts(all []marked) []span {
 	switch b {
 	case contiguous:
 		all = joinNeighbours(all, func(before, after marked) bool { return before.match == after.match })
@@ -203,25 +204,6 @@ func joinWithNext(all []marked) []marked {
 	}
 	slices.Reverse(out)
 	return out
-}
-
-// inverse matches what another pattern does not.
-type inverse struct{ pattern }
-
-func (n inverse) matches(text string) ([]span, error) {
-	found, err := n.pattern.matches(text)
-	if err != nil {
-		return nil, err
-	}
-	var gaps []span
-	end := 0
-	for _, m := range append(found, span{len(text), len(text)}) {
-		if m.from > end {
-			gaps = append(gaps, span{end, m.from})
-		}
-		end = m.to
-	}
-	return gaps, nil
 }
 
 // wordRuns matches runs of letters and runs of signs: \w+|[^\w\s]+.

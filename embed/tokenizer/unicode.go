@@ -15,7 +15,7 @@ func isPunctuation(r rune) bool {
 	if r < 0x80 {
 		return '!' <= r && r <= '/' || ':' <= r && r <= '@' || '[' <= r && r <= '`' || '{' <= r && r <= '~'
 	}
-	return unicode.Is(unicode.P, r)
+	return unicode.Is(unicode.P, r) && !unicode.Is(laterPunctuation, r) || r == 0x166d || r == 0x111c9 // punctuation until Unicode 11
 }
 
 // isControl reports whether BERT drops r: control and format characters and private ones.
@@ -23,7 +23,7 @@ func isControl(r rune) bool {
 	if r < 0x80 {
 		return r < ' ' && r != '\t' && r != '\n' && r != '\r' || r == 0x7f
 	}
-	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co)
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co) && !unicode.Is(laterFormats, r)
 }
 
 // isHan reports whether BERT takes r for a word of its own.
@@ -36,4 +36,14 @@ func isHan(r rune) bool {
 	}
 	return 0x20000 <= r && r <= 0x2a6df || 0x2a700 <= r && r <= 0x2b73f || 0x2b740 <= r && r <= 0x2b81f ||
 		0x2b920 <= r && r <= 0x2ceaf || 0x2f800 <= r && r <= 0x2fa1f
+}
+
+// isNonspacing reports whether r takes no room, as an accent that is decomposed.
+func isNonspacing(r rune) bool {
+	return r >= 0x300 && (unicode.Is(unicode.Mn, r) && !unicode.Is(laterNonspacing, r) || r == 0x1734)
+}
+
+// isMark reports whether r is a combining mark.
+func isMark(r rune) bool {
+	return r >= 0x300 && (unicode.Is(unicode.M, r) && !unicode.Is(laterMarks, r) || r == 0x1cf2 || r == 0x1cf3)
 }

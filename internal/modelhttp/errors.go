@@ -180,7 +180,9 @@ var (
 	outOfCredit = regexp.MustCompile(`(?i)insufficient_(user_)?quota|insufficient balance|billing_hard_limit|billing_not_active|account_deactivated|arrearage`)
 	// dailyQuota is how Google names a quota of a day, beside a RetryInfo of some seconds.
 	dailyQuota = regexp.MustCompile(`"quotaId"\s*:\s*"[^"]*PerDay`)
-	badKey     = regexp.MustCompile(`(?i)invalid_api_key|api_key_invalid|(incorrect|invalid) api.?key|api key not valid`)
+	// noNumber is how Ollama fails, with 500, on a text of which its model makes NaN.
+	noNumber = regexp.MustCompile(`unsupported value: (NaN|[+-]?Inf)`)
+	badKey   = regexp.MustCompile(`(?i)invalid_api_key|api_key_invalid|(incorrect|invalid) api.?key|api key not valid`)
 )
 
 // classify returns the class of a status. said is what the server said, without texts of the request.
@@ -203,6 +205,8 @@ func classify(status int, said string) Class {
 		if outOfCredit.MatchString(said) {
 			return NoCredit
 		}
+		return Rejected
+	case noNumber.MatchString(said):
 		return Rejected
 	case status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooEarly,
 		status >= 500 && status != http.StatusNotImplemented:

@@ -99,7 +99,7 @@ cache: {maxEntries: 10}
 		c.Workspace, c.Listen, c.Location.String(), c.LogLevel, c.Agents["nova"], c.Embed.Provider, c.Embed.Model, c.Embed.Dims,
 		c.Embed.BaseURL, c.Embed.Headers["X-Team"], c.Index.ExtraPaths, c.Index.MaxFileBytes, c.Chunking.Tokens, c.Chunking.Overlap,
 		c.Chunking.Encoding, c.Index.Debounce, c.Index.MaxWait, c.Index.Interval, c.Search.MaxResults, *c.Search.MinScore,
-		*c.Search.Hybrid, *c.Search.VectorWeight, *c.Search.WeakVectorWeight, *c.Search.WeakTextWeight, c.Search.CandidateMultiplier,
+		*c.Search.Hybrid, *c.Search.VectorWeight, c.Search.TextWeight, c.Search.CandidateMultiplier,
 		c.Search.HalfLife, *c.Search.DecayFloor, c.Search.Evergreen, c.CacheEntries,
 	}
 	want := []any{
@@ -107,7 +107,7 @@ cache: {maxEntries: 10}
 		config.Agent{Workspace: "/srv/nova", ExtraPaths: []string{"docs", filepath.Join(home, "shared")}}, "openai", "123", 512,
 		"http://127.0.0.1:9/v1", "blue", []string{"a.md", "b/*.md"}, int64(1_000_000), 200, 20,
 		"o200k_base", 100 * time.Millisecond, 2 * time.Second, 30 * time.Second, 9, 0.0,
-		false, 0.5, 0.5, 0.7, 5,
+		false, 0.5, (*float64)(nil), 5,
 		7 * 24 * time.Hour, 0.5, []string{"memory/people/*"}, 10,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -136,7 +136,7 @@ func TestLoadNamesThePlaceOfAFault(t *testing.T) {
 		{"value for a block", "query: 5\n", `:1:1: query: not a block of settings`},
 		{"out of range", "query:\n  minScore: 1.5\n", `:2:13: query.minScore: 1.5 is not between 0 and 1`},
 		{"not a number", "query: {minScore: .nan}\n", `query.minScore: ".nan" is not a number`},
-		{"no such choice", "provider: oracle\n", `:1:11: provider: "oracle" is not possible; choose auto, none, local, hash, openai`},
+		{"no such choice", "provider: gemni\n", `:1:11: provider: "gemni" is not possible; choose auto, none, local, hash, openai, gemini`},
 		{"time zone", "timezone: Mars/Olympus\n", `timezone: "Mars/Olympus" is not a time zone`},
 		{"agent id", "agents:\n  ../b: {workspace: /x}\n", `is not an agent id`},
 		{"agent setting", "agents: {a: {workspce: /x}}\n", `did you mean agents.a.workspace?`},

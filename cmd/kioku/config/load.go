@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"kioku/embed"
 	"kioku/internal/text" // text is a kind of setting
 	"kioku/memory"
 )
@@ -101,6 +102,7 @@ func (l *loader) finish() {
 		l.conf.State = l.folder("XDG_STATE_HOME", ".local/state")
 	}
 	l.conf.chooseProvider(l.env)
+	l.conf.chooseReranker()
 	l.reveal()
 	l.conf.completeFallback(l.env)
 }
@@ -126,7 +128,7 @@ func (l *loader) agree() {
 	if c.Chunking.Overlap >= c.Chunking.Tokens {
 		l.disagree("chunking.overlap", "chunking.tokens", fmt.Sprintf("%d is not less than chunking.tokens, %d", c.Chunking.Overlap, c.Chunking.Tokens))
 	}
-	if *c.Search.VectorWeight+*c.Search.TextWeight == 0 {
+	if v, t := c.Search.VectorWeight, c.Search.TextWeight; v != nil && t != nil && *v+*t == 0 {
 		l.disagree("query.hybrid.vectorWeight", "query.hybrid.textWeight", "vectorWeight and textWeight are both 0")
 	}
 	if c.Index.MaxWait < c.Index.Debounce {
@@ -168,9 +170,7 @@ func (l *loader) reveal() {
 		}
 		*s.at = text
 	}
-	if c.Embed.APIKey == "" && c.Embed.Provider == "openai" && c.Embed.BaseURL == "" {
-		c.Embed.APIKey = l.env["OPENAI_API_KEY"]
-	}
+	l.embeddingKey()
 	if own := (map[string]string{"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"})[c.LLM.Provider]; own != "" &&
 		c.LLM.APIKey == "" && c.LLM.BaseURL == "" {
 		c.LLM.APIKey = l.env[own]
@@ -185,6 +185,19 @@ func (l *loader) reveal() {
 			c.Embed.Headers = map[string]string{}
 		}
 		c.Embed.Headers[http.CanonicalHeaderKey(name)] = text
+	}
+}
+
+// embeddingKey finds the key of the embedding provider, and says where it is from. The variable of a provider counts only if that
+// provider is set, and never for another server than its own.
+func (l *loader) embeddingKey() {
+	e := &l.conf.Embed
+	if e.APIKey != "" {
+		e.KeySource = "remote.apiKey (" + l.conf.origins["remote.apiKey"].where + ")"
+		return
+	}
+	if name := embed.KeyVariable(e.Provider); name != "" && e.BaseURL == "" && l.env[name] != "" {
+		e.APIKey, e.KeySource = l.env[name], "the environment variable "+name
 	}
 }
 

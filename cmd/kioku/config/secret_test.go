@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"kioku/cmd/kioku/config"
+	"kioku/internal/egress"
 )
 
 func TestSecretsAreReadFromTheEnvironmentAndFiles(t *testing.T) {
@@ -58,18 +59,42 @@ func TestValuesShowReferencesButNoSecrets(t *testing.T) {
 	}
 }
 
-func TestEmbedKeyOfTheEnvironmentGoesOnlyToOpenAI(t *testing.T) {
+// Hazard E02: a key of the environment goes only to the own server of the provider that is set, and errors can say where the key is
+// from.
+func TestEmbedKeyOfTheEnvironmentGoesOnlyToItsProvider(t *testing.T) {
 	t.Parallel()
-	for _, tc := range []struct{ text, want string }{
-		{"provider: openai\n", "sk-env"},
-		{"provider: openai\nremote: {baseUrl: \"http://127.0.0.1:1\"}\n", ""},
-		{"provider: openai\nremote: {apiKey: mine}\n", "mine"},
-		{"provider: hash\n", ""},
+	for _, tc := range []struct{ text, want, source string }{
+		{"provider: openai\n", "sk-env", "the environment variable OPENAI_API_KEY"},
+		{"provider: gemini\n", "gm-env", "the environment variable GEMINI_API_KEY"},
+		{"provider: voyage\n", "vo-env", "the environment variable VOYAGE_API_KEY"},
+		{"provider: mistral\n", "mi-env", "the environment variable MISTRAL_API_KEY"},
+		{"provider: ollama\n", "", ""},
+		{"provider: openai\nremote: {baseUrl: \"http://127.0.0.1:1\"}\n", "", ""},
+		{"provider: gemini\nremote: {baseUrl: \"http://127.0.0.1:1\"}\n", "", ""},
+		{"provider: openai\nremote: {apiKey: mine}\n", "mine", "remote.apiKey (FILE:2:10)"},
+		{"provider: gemini\nremote: {apiKey: \"env:OPENAI_API_KEY\"}\n", "sk-env", "remote.apiKey (FILE:2:10)"},
+		{"provider: hash\n", "", ""},
+		{"model: m\n", "", ""},
 	} {
 		src := write(t, tc.text)
-		src.Env = append(src.Env, "OPENAI_API_KEY=sk-env")
-		if got := load(t, src).Embed.APIKey; got != tc.want {
-			t.Errorf("%q: the key is %q, want %q", tc.text, got, tc.want)
+		src.Env = append(src.Env, "OPENAI_API_KEY=sk-env", "GEMINI_API_KEY=gm-env", "VOYAGE_API_KEY=vo-env", "MISTRAL_API_KEY=mi-env")
+		e := load(t, src).Embed
+		if source := strings.ReplaceAll(e.KeySource, src.File, "FILE"); e.APIKey != tc.want || source != tc.source {
+			t.Errorf("%q: the key is %q from %q, want %q from %q", tc.text, e.APIKey, source, tc.want, tc.source)
 		}
+	}
+}
+
+// Every run of a process shares one network, which is offline if the settings say so.
+func TestLoadMakesTheNetworkOffline(t *testing.T) {
+	t.Parallel()
+	src := write(t, "workspace: .\n")
+	src.Network = egress.New(egress.Options{})
+	if c := load(t, src); c.Network != src.Network || c.Network.Offline() || c.Embed.Transport == nil || c.LLM.Transport == nil {
+		t.Errorf("%+v", c.Network)
+	}
+	src.Env = append(src.Env, "KIOKU_OFFLINE=true")
+	if c := load(t, src); c.Network != src.Network || !src.Network.Offline() {
+		t.Error("KIOKU_OFFLINE has no effect")
 	}
 }

@@ -325,7 +325,7 @@ func TestParseSource(t *testing.T) {
 		"nothing at all":                "known are minilm, bge-small-en",
 		"https://me:secret@x.org/a.doc": "https://x.org/a.doc is neither",
 	} {
-		s, err := parseSource(given, dir, hub)
+		s, err := parseSource(given, dir, Hub)
 		got := strings.TrimSpace(s.folder + s.archive + s.download + s.base + " " + s.revision)
 		if err != nil {
 			got = err.Error()

@@ -16,8 +16,8 @@ import (
 	"kioku/internal/text"
 )
 
-// hub is where models are published.
-const hub = "https://huggingface.co"
+// Hub is where models are published.
+const Hub = "https://huggingface.co"
 
 // ErrOffline reports that nothing may be downloaded.
 var ErrOffline = errors.New("offline is set, so nothing is downloaded; get the model on another machine and add its folder")

@@ -201,6 +201,12 @@ func (m *Meter) Speed(p speed.Progress) {
 	m.step(step{phase: "speed: " + phase, done: p.Done, total: p.Total})
 }
 
+// Bytes shows how far a download or copy is, in megabytes, if it is time to. A negative total is not known.
+func (m *Meter) Bytes(phase string, done, total int64) {
+	const mega = 1_000_000
+	m.step(step{phase: phase, unit: " MB", done: int(done / mega), total: int(max(total, 0) / mega)})
+}
+
 // SyncMessage is a message of a sync or rebuild.
 type SyncMessage interface {
 	GetProgress() *kiokuv1.Progress

@@ -2,6 +2,8 @@ package render
 
 import (
 	"fmt"
+	"math"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -59,4 +61,16 @@ func ShellQuote(s string) string {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// Rounded formats a number with two digits that count: "1,200", "64", "0.35".
+func Rounded(x float64) string {
+	if x <= 0 {
+		return "0"
+	}
+	if x < 10 {
+		return strconv.FormatFloat(x, 'g', 2, 64)
+	}
+	unit := math.Pow(10, math.Floor(math.Log10(x))-1)
+	return Number(int(math.Round(x/unit) * unit))
 }

@@ -1,0 +1,119 @@
+package indexer
+
+import (
+	"fmt"
+	"time"
+
+	"kioku/internal/text"
+)
+
+const (
+	// rateSpan is the time over which the rate of a backfill is measured.
+	rateSpan = time.Minute
+	// rateStep is the least time between two samples of it.
+	rateStep = time.Second
+	// eventPause is the least time between two events of a backfill under way.
+	eventPause = 5 * time.Second
+)
+
+// BackfillState is how far a backfill is.
+type BackfillState struct {
+	// Running is true while a run is under way.
+	Running bool
+	// Embedded and Total count the texts that the provider embedded in the run, and all that it is to embed; 0 without a run.
+	Embedded, Total int
+	// PerSecond is how many texts the provider embedded in a second, lately; 0 if it is not known.
+	PerSecond float64
+	// Left is about how long the run will take; 0 if it is not known.
+	Left time.Duration
+	// Paused is why texts wait, such as that the machine runs on its battery; empty if they do not.
+	Paused string
+}
+
+// String says for people how far a run is: "1200 of 9482 texts, about 4 min left, newest first".
+func (s BackfillState) String() string {
+	switch {
+	case s.Paused != "":
+		return s.Paused
+	case !s.Running:
+		return ""
+	case s.Left == 0:
+		return fmt.Sprintf("%d of %d texts, newest first", s.Embedded, s.Total)
+	}
+	return fmt.Sprintf("%d of %d texts, about %s left, newest first", s.Embedded, s.Total, text.About(s.Left))
+}
+
+// State returns how far the backfill is.
+func (b *Backfill) State() BackfillState {
+	if s := b.state.Load(); s != nil {
+		return *s
+	}
+	return BackfillState{}
+}
+
+// rate measures how fast a count grows, over the last minute.
+type rate struct{ samples []rateSample }
+
+type rateSample struct {
+	at    time.Time
+	count int
+}
+
+// add notes the count at a time.
+func (r *rate) add(now time.Time, count int) {
+	if n := len(r.samples); n > 0 && now.Sub(r.samples[n-1].at) < rateStep {
+		return
+	}
+	r.samples = append(r.samples, rateSample{now, count})
+	for len(r.samples) > 2 && now.Sub(r.samples[1].at) >= rateSpan {
+		r.samples = r.samples[1:]
+	}
+}
+
+// perSecond returns the growth in a second, 0 if it is not known.
+func (r *rate) perSecond() float64 {
+	if len(r.samples) < 2 {
+		return 0
+	}
+	first, last := r.samples[0], r.samples[len(r.samples)-1]
+	return float64(last.count-first.count) / last.at.Sub(first.at).Seconds()
+}
+
+// reportProgress reports how far the run is.
+func (r *backfillRun) reportProgress() {
+	r.total = max(r.total, r.rep.Embedded)
+	now := r.now()
+	r.rate.add(now, r.rep.Embedded)
+	s := BackfillState{Running: true, Embedded: r.rep.Embedded, Total: r.total, PerSecond: r.rate.perSecond()}
+	if s.PerSecond > 0 {
+		s.Left = time.Duration(float64(s.Total-s.Embedded) / s.PerSecond * float64(time.Second))
+	}
+	r.state.Store(&s)
+	r.onProgress(Progress{Phase: PhaseEmbed, Embedded: s.Embedded, EmbedTotal: s.Total})
+	if r.notified.IsZero() {
+		r.notified = now // a short run needs no events
+	}
+	if now.Sub(r.notified) >= eventPause {
+		r.notified = now
+		r.notify(Event{Kind: Embedding, Text: s.String(), Chunks: s.Embedded, Time: now})
+	}
+}
+
+// endState reports that the run has ended.
+func (r *backfillRun) endState() {
+	var s BackfillState
+	if r.rep.paused {
+		s.Paused = r.pacer.current.Why
+	}
+	r.state.Store(&s)
+	if r.rep.Embedded > 0 {
+		r.notify(Event{Kind: EmbedDone, Text: fmt.Sprintf("%d of %d texts", r.rep.Embedded, r.total), Chunks: r.rep.Embedded, Time: r.now()})
+	}
+}
+
+// notify passes on an event of the backfill.
+func (b *Backfill) notify(e Event) {
+	if b.Notify != nil {
+		b.Notify(e)
+	}
+}

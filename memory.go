@@ -287,7 +287,7 @@ func (m *Memory) openStore(ctx context.Context, chunking string) (err error) {
 	}
 	m.store, err = store.Open(ctx, path, store.Options{Workspace: m.workspace, Chunking: chunking, ReadOnly: m.opt.Mode != Own,
 		CacheEntries: m.opt.CacheEntries, Vectors: m.opt.Vectors, Now: m.opt.Now, Log: m.log, Replaced: m.indexReplaced,
-		Recipe: m.generations.recipeOf})
+		Recipe: m.generations.recipeOf, Keep: m.generations.spaces})
 	m.generations.store = m.store
 	if err != nil && m.lock != nil {
 		err = errors.Join(err, filelock.Unlock(m.lock))
@@ -295,7 +295,8 @@ func (m *Memory) openStore(ctx context.Context, chunking string) (err error) {
 	return err
 }
 
-// Configure puts new search settings in the place of those the memory was opened with. Searches under way keep theirs. A person
+// Configure puts new search settings in the place of those the memory was opened with. Searches under way keep theirs,
+// and the re-ranker stays unless opt has another. A person
 // who has changed settings may have mended the embedding provider, so that it is asked again.
 func (m *Memory) Configure(opt search.Options) {
 	m.rankBy(opt)
@@ -311,6 +312,9 @@ func (m *Memory) rankBy(opt search.Options) {
 	if opt.Admit == nil {
 		opt.Admit = m.opt.Search.Admit
 	}
+	if opt.Reranker == nil {
+		opt.Reranker = m.opt.Search.Reranker
+	}
 	opt.Active = m.generations.active
 	m.searcher.Store(search.New(m.store, m.opt.Embedder, opt))
 }
@@ -318,6 +322,10 @@ func (m *Memory) rankBy(opt search.Options) {
 // spaceChanged is told that searches use the vectors of another space from now on.
 func (m *Memory) spaceChanged(space embed.Space) {
 	m.notify(indexer.Event{Kind: indexer.SpaceChanged, Text: space.Name(), Time: m.opt.Now()})
+	select {
+	case m.synced <- struct{}{}: // for what follows a sync: the space of the vectors before is given back
+	default:
+	}
 }
 
 // Agent returns the agent's id.

@@ -74,10 +74,13 @@ func trace(t *memory.Trace) *kiokuv1.Trace {
 	return &kiokuv1.Trace{
 		Rank: int32Of(t.Rank), VectorRank: int32Of(t.VectorRank), TextRank: int32Of(t.TextRank),
 		VectorScore: t.VectorScore, TextScore: t.TextScore, VectorWeight: t.VectorWeight, TextWeight: t.TextWeight,
+		Cosine: t.Cosine, WindowCosine: t.WindowCosine, WindowStartLine: int32Of(t.WindowStart), WindowEndLine: int32Of(t.WindowEnd),
+		WindowMean: t.WindowMean, Similarity: t.Similarity, CosineMean: t.CosineMean, CosineDeviation: t.CosineDeviation,
 		Merged: t.Merged, DateBonus: t.DateBonus, NameBonus: t.NameBonus, NameConfidence: t.NameConfidence, Penalty: t.Penalty, Decay: t.Decay, AgeDays: t.AgeDays,
 		MmrSimilarity: t.MMRSimilarity, MmrScore: t.MMRScore, KeywordBacked: t.KeywordBacked,
 		PairShare: t.PairShare, BestPartShare: t.BestPartShare, ChunkShare: t.ChunkShare,
 		Missing: t.Missing, DateConfidence: t.DateConfidence,
+		RerankRank: int32Of(t.RerankRank), RerankScore: t.RerankScore,
 		CategoryBonus: t.CategoryBonus, CategoryConfidence: t.CategoryConfidence, Terms: convertAll(t.Terms, termShare),
 	}
 }

@@ -176,7 +176,7 @@ func (m *Model) encode(ctx context.Context, texts []tokenized, out []Embedding, 
 	for i, t := range texts {
 		inputs[i] = t.input
 	}
-	vectors, err := m.weights.encoder.Encode(ctx, inputs, threads)
+	vectors, err := m.weights.encode(ctx, inputs, threads)
 	if err != nil {
 		return err
 	}
@@ -189,4 +189,13 @@ func (m *Model) encode(ctx context.Context, texts []tokenized, out []Embedding, 
 		}
 	}
 	return nil
+}
+
+// encode runs the encoder. If the file was changed meanwhile, which makes the numbers useless, that is the error.
+func (w *weights) encode(ctx context.Context, inputs []encoder.Input, threads int) ([][]float32, error) {
+	out, err := w.encoder.Encode(ctx, inputs, threads)
+	if changed := w.file.Check(); changed != nil && ctx.Err() == nil {
+		return nil, changed
+	}
+	return out, err
 }

@@ -584,8 +584,28 @@ type Trace struct {
 	CategoryBonus float64 `protobuf:"fixed64,24,opt,name=category_bonus,json=categoryBonus,proto3" json:"category_bonus,omitempty"`
 	// Part of the score that this category gives, in [0,1].
 	CategoryConfidence float64 `protobuf:"fixed64,25,opt,name=category_confidence,json=categoryConfidence,proto3" json:"category_confidence,omitempty"`
-	unknownFields      protoimpl.UnknownFields
-	sizeCache          protoimpl.SizeCache
+	// Cosine of the query and the chunk; 0 without vectors.
+	Cosine float64 `protobuf:"fixed64,28,opt,name=cosine,proto3" json:"cosine,omitempty"`
+	// Best cosine of a window of the result: a few lines with a vector of their own. 0 if it has no windows.
+	WindowCosine float64 `protobuf:"fixed64,29,opt,name=window_cosine,json=windowCosine,proto3" json:"window_cosine,omitempty"`
+	// First line of this window, from 1; 0 if there is none.
+	WindowStartLine int32 `protobuf:"varint,30,opt,name=window_start_line,json=windowStartLine,proto3" json:"window_start_line,omitempty"`
+	// Last line of this window, inclusive.
+	WindowEndLine int32 `protobuf:"varint,31,opt,name=window_end_line,json=windowEndLine,proto3" json:"window_end_line,omitempty"`
+	// Cosine of the query and the mean of the windows of the result.
+	WindowMean float64 `protobuf:"fixed64,32,opt,name=window_mean,json=windowMean,proto3" json:"window_mean,omitempty"`
+	// What these cosines come to together. The score on the vector channel is its distance from cosine_mean.
+	Similarity float64 `protobuf:"fixed64,33,opt,name=similarity,proto3" json:"similarity,omitempty"`
+	// Mean of the cosine over the chunks of the index.
+	CosineMean float64 `protobuf:"fixed64,34,opt,name=cosine_mean,json=cosineMean,proto3" json:"cosine_mean,omitempty"`
+	// Standard deviation of the cosine over the chunks of the index.
+	CosineDeviation float64 `protobuf:"fixed64,35,opt,name=cosine_deviation,json=cosineDeviation,proto3" json:"cosine_deviation,omitempty"`
+	// Place, from 1, among the passages that the re-ranker has scored; decay and bonuses count in it. 0 if it has not scored this one.
+	RerankRank int32 `protobuf:"varint,26,opt,name=rerank_rank,json=rerankRank,proto3" json:"rerank_rank,omitempty"`
+	// Score of the re-ranker, in its own unit.
+	RerankScore   float64 `protobuf:"fixed64,27,opt,name=rerank_score,json=rerankScore,proto3" json:"rerank_score,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Trace) Reset() {
@@ -793,6 +813,76 @@ func (x *Trace) GetCategoryConfidence() float64 {
 	return 0
 }
 
+func (x *Trace) GetCosine() float64 {
+	if x != nil {
+		return x.Cosine
+	}
+	return 0
+}
+
+func (x *Trace) GetWindowCosine() float64 {
+	if x != nil {
+		return x.WindowCosine
+	}
+	return 0
+}
+
+func (x *Trace) GetWindowStartLine() int32 {
+	if x != nil {
+		return x.WindowStartLine
+	}
+	return 0
+}
+
+func (x *Trace) GetWindowEndLine() int32 {
+	if x != nil {
+		return x.WindowEndLine
+	}
+	return 0
+}
+
+func (x *Trace) GetWindowMean() float64 {
+	if x != nil {
+		return x.WindowMean
+	}
+	return 0
+}
+
+func (x *Trace) GetSimilarity() float64 {
+	if x != nil {
+		return x.Similarity
+	}
+	return 0
+}
+
+func (x *Trace) GetCosineMean() float64 {
+	if x != nil {
+		return x.CosineMean
+	}
+	return 0
+}
+
+func (x *Trace) GetCosineDeviation() float64 {
+	if x != nil {
+		return x.CosineDeviation
+	}
+	return 0
+}
+
+func (x *Trace) GetRerankRank() int32 {
+	if x != nil {
+		return x.RerankRank
+	}
+	return 0
+}
+
+func (x *Trace) GetRerankScore() float64 {
+	if x != nil {
+		return x.RerankScore
+	}
+	return 0
+}
+
 type TermShare struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Term as the query spells it; "lighthuose ~ lighthouse" is a spelling variant of a misspelt word.
@@ -874,7 +964,7 @@ type Degradation struct {
 	// include now are left out), "files_beside" (no hit, and the folder has Markdown files that the settings do not include),
 	// "days_empty" (the query asks only for days without notes),
 	// "words_unknown" (no result, and no note contains these words), "vectors_off" (no result, and no embedding provider is
-	// configured), "terms_capped", "no_match", "deadline" or "truncated" (the response was too large and lacks results).
+	// configured), "terms_capped", "no_match", "deadline", "rerank_partial" (the re-ranker has not scored all passages) or "truncated" (the response was too large and lacks results).
 	Code string `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
 	// Sentence for people.
 	Text          string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
@@ -3887,7 +3977,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\aheading\x18\f \x01(\tR\aheading\x12\x12\n" +
 	"\x04date\x18\r \x01(\tR\x04date\x12%\n" +
 	"\x05trace\x18\x0e \x01(\v2\x0f.kioku.v1.TraceR\x05trace\x12\x12\n" +
-	"\x04weak\x18\x0f \x01(\bR\x04weak\"\xc4\x06\n" +
+	"\x04weak\x18\x0f \x01(\bR\x04weak\"\xa6\t\n" +
 	"\x05Trace\x12\x12\n" +
 	"\x04rank\x18\x01 \x01(\x05R\x04rank\x12\x1f\n" +
 	"\vvector_rank\x18\x02 \x01(\x05R\n" +
@@ -3921,7 +4011,22 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\apenalty\x18\x16 \x01(\x01R\apenalty\x12'\n" +
 	"\x0fname_confidence\x18\x17 \x01(\x01R\x0enameConfidence\x12%\n" +
 	"\x0ecategory_bonus\x18\x18 \x01(\x01R\rcategoryBonus\x12/\n" +
-	"\x13category_confidence\x18\x19 \x01(\x01R\x12categoryConfidence\"]\n" +
+	"\x13category_confidence\x18\x19 \x01(\x01R\x12categoryConfidence\x12\x16\n" +
+	"\x06cosine\x18\x1c \x01(\x01R\x06cosine\x12#\n" +
+	"\rwindow_cosine\x18\x1d \x01(\x01R\fwindowCosine\x12*\n" +
+	"\x11window_start_line\x18\x1e \x01(\x05R\x0fwindowStartLine\x12&\n" +
+	"\x0fwindow_end_line\x18\x1f \x01(\x05R\rwindowEndLine\x12\x1f\n" +
+	"\vwindow_mean\x18  \x01(\x01R\n" +
+	"windowMean\x12\x1e\n" +
+	"\n" +
+	"similarity\x18! \x01(\x01R\n" +
+	"similarity\x12\x1f\n" +
+	"\vcosine_mean\x18\" \x01(\x01R\n" +
+	"cosineMean\x12)\n" +
+	"\x10cosine_deviation\x18# \x01(\x01R\x0fcosineDeviation\x12\x1f\n" +
+	"\vrerank_rank\x18\x1a \x01(\x05R\n" +
+	"rerankRank\x12!\n" +
+	"\frerank_score\x18\x1b \x01(\x01R\vrerankScore\"]\n" +
 	"\tTermShare\x12\x12\n" +
 	"\x04term\x18\x01 \x01(\tR\x04term\x12\x10\n" +
 	"\x03idf\x18\x02 \x01(\x01R\x03idf\x12\x14\n" +

@@ -22,7 +22,7 @@ const (
 	// backfillRounds is how often a backfill is measured.
 	backfillRounds = 3
 	// backfillNotes of at least backfillNoteBytes are what it embeds.
-	backfillNotes, backfillNoteBytes = 400, 4_000
+	backfillNotes, backfillNoteBytes = 1000, 4_000
 	// backfillDims is the length of the vectors of a small model.
 	backfillDims = 384
 	// latency is the time of a request, and concurrency how many are under way.

@@ -73,6 +73,7 @@ func All() []Bench {
 		{Name: "index words", Unit: "ms", Goal: 1, Run: indexWords},
 		{Name: "index vectors", Unit: "ms", Goal: 1.3, Run: indexVectors},
 		{Name: "index size", Unit: "MB", Goal: 2.5, Run: indexSize},
+		{Name: "static model, 8,000 chunks / limit", Unit: "ms", Goal: 1, Run: staticModel},
 		{Name: "re-sync of 20,000 unchanged files / lstat of each", Unit: "ms", Goal: 2, Run: resyncUnchanged},
 		{Name: "one edit among 20,000 files / among 200", Unit: "ms", Goal: 2, Run: oneEdit},
 		{Name: "cold start to the first answer, 10,000 chunks / limit", Unit: "ms", Goal: 1, Run: coldStart},

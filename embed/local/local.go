@@ -159,7 +159,7 @@ func (m *Model) Embed(ctx context.Context, task Task, texts []string) ([]Embeddi
 	}
 	switch m.info.Kind {
 	case Static:
-		return m.weights.table.embed(ctx, m.weights.tokenizer, prefix, texts)
+		return m.weights.table.embed(ctx, m.weights.tokenizer, prefix, texts, m.threads)
 	case Transformer:
 		return m.embedDeep(ctx, task, prefix, texts)
 	}

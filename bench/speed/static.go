@@ -39,7 +39,7 @@ func staticModel(ctx context.Context, e *Env) (ours, yardstick float64, err erro
 	for i := range texts {
 		var b strings.Builder
 		for tokens := 0; tokens < staticTokens; tokens += 100 {
-			w.text(&b, i%topics, 65) // a rare word is several tokens
+			w.text(&b, i%topics, 80) // a rare word is several tokens
 			b.WriteString(".\n")
 		}
 		texts[i] = b.String()

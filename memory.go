@@ -295,7 +295,8 @@ func (m *Memory) openStore(ctx context.Context, chunking string) (err error) {
 	return err
 }
 
-// Configure puts new search settings in the place of those the memory was opened with. Searches under way keep theirs. A person
+// Configure puts new search settings in the place of those the memory was opened with. Searches under way keep theirs,
+// and the re-ranker stays unless opt has another. A person
 // who has changed settings may have mended the embedding provider, so that it is asked again.
 func (m *Memory) Configure(opt search.Options) {
 	m.rankBy(opt)
@@ -310,6 +311,9 @@ func (m *Memory) rankBy(opt search.Options) {
 	}
 	if opt.Admit == nil {
 		opt.Admit = m.opt.Search.Admit
+	}
+	if opt.Reranker == nil {
+		opt.Reranker = m.opt.Search.Reranker
 	}
 	opt.Active = m.generations.active
 	m.searcher.Store(search.New(m.store, m.opt.Embedder, opt))

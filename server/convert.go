@@ -80,6 +80,7 @@ func trace(t *memory.Trace) *kiokuv1.Trace {
 		MmrSimilarity: t.MMRSimilarity, MmrScore: t.MMRScore, KeywordBacked: t.KeywordBacked,
 		PairShare: t.PairShare, BestPartShare: t.BestPartShare, ChunkShare: t.ChunkShare,
 		Missing: t.Missing, DateConfidence: t.DateConfidence,
+		RerankRank: int32Of(t.RerankRank), RerankScore: t.RerankScore,
 		CategoryBonus: t.CategoryBonus, CategoryConfidence: t.CategoryConfidence, Terms: convertAll(t.Terms, termShare),
 	}
 }

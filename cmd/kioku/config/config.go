@@ -86,6 +86,10 @@ type Config struct {
 	Fallback embed.Config
 	// FallbackAfter is how long the first provider must have failed before.
 	FallbackAfter time.Duration
+	// RerankProvider is the setting of the re-ranker, which may be "auto".
+	RerankProvider string
+	// Rerank describes the re-ranker that the settings stand for. Its Provider is "none" if there is none, never "auto".
+	Rerank embed.RerankConfig
 	// Index says what is indexed and when.
 	Index kioku.IndexOptions
 	// Search is the ranking.
@@ -173,6 +177,7 @@ func Default() *Config {
 		Chunking: chunker.Options{Tokens: 400, Overlap: 80, Encoding: "cl100k_base"},
 		Provider: "auto", Embed: embed.Config{Provider: "none", Class: "auto"},
 		Fallback: embed.Config{Provider: "none"}, FallbackAfter: kioku.DefaultFallbackAfter,
+		RerankProvider: "auto", Rerank: embed.RerankConfig{Provider: "none"},
 		Index: kioku.IndexOptions{
 			MaxFileBytes: indexer.DefaultMaxFileBytes, Debounce: 1500 * time.Millisecond, MaxWait: 10 * time.Second, Interval: 5 * time.Minute,
 			Sessions: indexer.Sessions{DeltaBytes: indexer.DefaultDeltaBytes, DeltaMessages: indexer.DefaultDeltaMessages},
@@ -267,6 +272,7 @@ func (c *Config) connect() {
 	c.Network.SetOffline(c.Offline)
 	c.Embed.Transport = c.Network.Transport("embeddings")
 	c.Fallback.Transport = c.Embed.Transport
+	c.Rerank.Transport = c.Network.Transport("re-ranking")
 	c.LLM.Transport = c.Network.Transport("language model")
 }
 
@@ -307,6 +313,8 @@ type Value struct {
 	Text string
 	// Origin is where it came from: "default", "config.yaml:3:5", "KIOKU_MODEL", "--model".
 	Origin string
+	// Meaning is what the value stands for now, if that depends on more than the value; empty for most.
+	Meaning string
 }
 
 // Values returns all settings in the order of [Fields], with the settings of each agent in the place of "agents".
@@ -340,6 +348,9 @@ func (c *Config) value(f Field) Value {
 	v := Value{Field: f, Text: f.value.String(), Origin: "default"}
 	if o, ok := c.origins[f.Key]; ok {
 		v.Origin = o.where
+	}
+	if f.Key == "provider" && v.Text == "auto" {
+		v.Meaning = c.Embed.Provider + ": " + c.Embed.Reason
 	}
 	return v
 }

@@ -102,6 +102,7 @@ func (l *loader) finish() {
 		l.conf.State = l.folder("XDG_STATE_HOME", ".local/state")
 	}
 	l.conf.chooseProvider(l.env)
+	l.conf.chooseReranker()
 	l.reveal()
 	l.conf.completeFallback(l.env)
 }

@@ -79,6 +79,7 @@ func newRegistry(c *Config) *registry {
 	r.fallback(c)
 	r.index(c)
 	r.query(c)
+	r.reranker(c)
 	r.caches(c)
 	r.memory = false
 	r.agentSide(c)

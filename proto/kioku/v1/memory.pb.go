@@ -600,8 +600,12 @@ type Trace struct {
 	CosineMean float64 `protobuf:"fixed64,34,opt,name=cosine_mean,json=cosineMean,proto3" json:"cosine_mean,omitempty"`
 	// Standard deviation of the cosine over the chunks of the index.
 	CosineDeviation float64 `protobuf:"fixed64,35,opt,name=cosine_deviation,json=cosineDeviation,proto3" json:"cosine_deviation,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// Place, from 1, among the passages that the re-ranker has scored; decay and bonuses count in it. 0 if it has not scored this one.
+	RerankRank int32 `protobuf:"varint,26,opt,name=rerank_rank,json=rerankRank,proto3" json:"rerank_rank,omitempty"`
+	// Score of the re-ranker, in its own unit.
+	RerankScore   float64 `protobuf:"fixed64,27,opt,name=rerank_score,json=rerankScore,proto3" json:"rerank_score,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Trace) Reset() {
@@ -865,6 +869,20 @@ func (x *Trace) GetCosineDeviation() float64 {
 	return 0
 }
 
+func (x *Trace) GetRerankRank() int32 {
+	if x != nil {
+		return x.RerankRank
+	}
+	return 0
+}
+
+func (x *Trace) GetRerankScore() float64 {
+	if x != nil {
+		return x.RerankScore
+	}
+	return 0
+}
+
 type TermShare struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Term as the query spells it; "lighthuose ~ lighthouse" is a spelling variant of a misspelt word.
@@ -946,7 +964,7 @@ type Degradation struct {
 	// include now are left out), "files_beside" (no hit, and the folder has Markdown files that the settings do not include),
 	// "days_empty" (the query asks only for days without notes),
 	// "words_unknown" (no result, and no note contains these words), "vectors_off" (no result, and no embedding provider is
-	// configured), "terms_capped", "no_match", "deadline" or "truncated" (the response was too large and lacks results).
+	// configured), "terms_capped", "no_match", "deadline", "rerank_partial" (the re-ranker has not scored all passages) or "truncated" (the response was too large and lacks results).
 	Code string `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
 	// Sentence for people.
 	Text          string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
@@ -3959,7 +3977,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\aheading\x18\f \x01(\tR\aheading\x12\x12\n" +
 	"\x04date\x18\r \x01(\tR\x04date\x12%\n" +
 	"\x05trace\x18\x0e \x01(\v2\x0f.kioku.v1.TraceR\x05trace\x12\x12\n" +
-	"\x04weak\x18\x0f \x01(\bR\x04weak\"\xe2\b\n" +
+	"\x04weak\x18\x0f \x01(\bR\x04weak\"\xa6\t\n" +
 	"\x05Trace\x12\x12\n" +
 	"\x04rank\x18\x01 \x01(\x05R\x04rank\x12\x1f\n" +
 	"\vvector_rank\x18\x02 \x01(\x05R\n" +
@@ -4005,7 +4023,10 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"similarity\x12\x1f\n" +
 	"\vcosine_mean\x18\" \x01(\x01R\n" +
 	"cosineMean\x12)\n" +
-	"\x10cosine_deviation\x18# \x01(\x01R\x0fcosineDeviation\"]\n" +
+	"\x10cosine_deviation\x18# \x01(\x01R\x0fcosineDeviation\x12\x1f\n" +
+	"\vrerank_rank\x18\x1a \x01(\x05R\n" +
+	"rerankRank\x12!\n" +
+	"\frerank_score\x18\x1b \x01(\x01R\vrerankScore\"]\n" +
 	"\tTermShare\x12\x12\n" +
 	"\x04term\x18\x01 \x01(\tR\x04term\x12\x10\n" +
 	"\x03idf\x18\x02 \x01(\x01R\x03idf\x12\x14\n" +

@@ -219,6 +219,10 @@ func (k *Connector) open(ctx context.Context, w wanted, n Need, readOnly bool) (
 	if err != nil {
 		return nil, err
 	}
+	reranker, err := Reranker(conf)
+	if err != nil {
+		return nil, err
+	}
 	opt, err := Engine(ctx, conf, place, embedder, slog.New(&render.Lines{Out: k.Out, Level: QuietLevel(k.Conf)}))
 	if err != nil {
 		return nil, err
@@ -226,6 +230,7 @@ func (k *Connector) open(ctx context.Context, w wanted, n Need, readOnly bool) (
 	if opt.Fallback, err = embedders.Fallback(conf); err != nil {
 		return nil, err
 	}
+	opt.Search.Reranker = reranker
 	switch {
 	case k.ReadOnly:
 		opt.Mode = kioku.ReadOnly

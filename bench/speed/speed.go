@@ -76,6 +76,7 @@ func All() []Bench {
 		{Name: "backfill, 20 ms a request / latency", Unit: "ms", Goal: 1.11, Run: backfillLatency},
 		{Name: "requests without a change / at first", Unit: "requests", Goal: 0, Run: idleRequests},
 		{Name: "windows of a chunk / its vector", Unit: "bytes", Goal: 2, Run: windowSize},
+		{Name: "static model, 8,000 chunks / limit", Unit: "ms", Goal: 1, Run: staticModel},
 		{Name: "re-sync of 20,000 unchanged files / lstat of each", Unit: "ms", Goal: 2, Run: resyncUnchanged},
 		{Name: "one edit among 20,000 files / among 200", Unit: "ms", Goal: 2, Run: oneEdit},
 		{Name: "cold start to the first answer, 10,000 chunks / limit", Unit: "ms", Goal: 1, Run: coldStart},

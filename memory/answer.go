@@ -120,7 +120,7 @@ type Hit struct {
 	Headings string
 	// Date (YYYY-MM-DD) of the file or entry, empty if it has none.
 	Date string
-	// VectorScore is the exact cosine clamped to [0,1]; 0 without vectors.
+	// VectorScore, in [0,1], is how far the similarity by vectors is above the mean of the index; 0 without vectors.
 	VectorScore float64
 	// TextScore is the keyword confidence in [0,1]; 0 if no word matches.
 	TextScore float64

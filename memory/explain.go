@@ -8,6 +8,18 @@ type Trace struct {
 	VectorRank, TextRank int
 	// VectorScore and TextScore are those of the hit.
 	VectorScore, TextScore float64
+	// Cosine is the cosine of the query and the chunk; 0 without vectors.
+	Cosine float64
+	// WindowCosine is the best cosine of a window of the hit, and WindowStart and WindowEnd are the lines of this window, from 1.
+	// They are 0 if the hit has no windows.
+	WindowCosine           float64
+	WindowStart, WindowEnd int
+	// WindowMean is the cosine of the mean of the windows of the hit.
+	WindowMean float64
+	// Similarity is what these cosines come to together. VectorScore is its distance from CosineMean.
+	Similarity float64
+	// CosineMean and CosineDeviation are the mean and the standard deviation of the cosine over the chunks of the index.
+	CosineMean, CosineDeviation float64
 	// VectorWeight and TextWeight are the weights of the channels; they add up to 1.
 	VectorWeight, TextWeight float64
 	// Merged is the weighted sum, in [0,1], that orders candidates before decay.

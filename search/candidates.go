@@ -14,10 +14,9 @@ import (
 // candidate is a chunk, or a passage of one, while it is ranked. Each step fills in its own fields.
 type candidate struct {
 	Chunk
-	// embedded reports that the chunk has a usable vector; cosine is its similarity to the query, clamped to [0,1].
-	embedded bool
-	cosine   float64
-	text     textScore
+	// meaning is the similarity to the query by vectors.
+	meaning meaning
+	text    textScore
 	// above reports that no term occurs in the text itself.
 	above bool
 	// lines tells where the terms are in the lines of the chunk; nil if this is not known.
@@ -150,11 +149,10 @@ func (p proposals) candidates(ctx context.Context, rd Reader, sc *scorer, vector
 			c.text = sc.asList(c.text, c.lines, 0, c.markdown())
 		}
 		if vector != nil {
-			cos, ok := cosine(vector, c.Vector)
-			if !ok {
-				cos, ok = near[c.ID]
+			c.meaning = compareChunk(vector, &c.Chunk)
+			if cos, ok := near[c.ID]; ok && !c.meaning.embedded {
+				c.meaning = meaning{embedded: true, chunk: cos, raw: cos}
 			}
-			c.cosine, c.embedded = clamp01(cos), ok
 		}
 		list[i] = c
 	}

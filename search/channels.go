@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"kioku/embed"
 	"kioku/memory"
 )
 
@@ -36,7 +37,7 @@ func (s *Searcher) embed(ctx context.Context, r *searchState) error {
 	case !usable(v):
 		r.degrade(memory.ProviderDown, "Ranked by keywords only: the provider returned a vector of the query that has no direction.")
 	default:
-		r.vector, r.weak = v, r.embedder.Weak()
+		r.vector, r.class = v, r.embedder.Class()
 	}
 	return nil
 }
@@ -76,7 +77,7 @@ func (r *searchState) channelMode() string {
 	switch {
 	case r.vector == nil:
 		return memory.ModeKeyword
-	case !known && (!r.weak || len(r.terms.list) == 0):
+	case !known && (r.class != embed.Weak || len(r.terms.list) == 0):
 		return memory.ModeVector
 	}
 	return memory.ModeHybrid

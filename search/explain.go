@@ -141,28 +141,30 @@ func (r *searchState) hit(c *candidate) memory.Hit {
 	h := memory.Hit{
 		Path: c.Path, StartLine: c.StartLine, EndLine: c.EndLine, Score: c.confidence,
 		Source: c.Source, Headings: c.Headings, Date: c.Date,
-		VectorScore: c.cosine, TextScore: c.text.confidence, Weak: c.weak,
+		VectorScore: c.meaning.calibrated, TextScore: c.text.confidence, Weak: c.weak,
 	}
 	text, first := c.snippetText(r.terms)
-	window := snippet(text, first, c.Language, r.terms, r.query.SnippetChars)
+	window := snippetter{language: c.Language, terms: r.terms, limit: r.query.SnippetChars, textWeight: c.weight.text, nearness: r.nearness(c)}.cut(text, first)
 	h.Snippet, h.SnippetStart, h.SnippetEnd = window.text, window.from, window.to
 	if r.query.Explain {
-		h.Trace = c.trace(r.terms)
+		h.Trace = c.trace(r)
 	}
 	return h
 }
 
 // trace takes the score of a candidate apart.
-func (c *candidate) trace(q queryTerms) *memory.Trace {
-	return &memory.Trace{
+func (c *candidate) trace(r *searchState) *memory.Trace {
+	t := &memory.Trace{
 		Rank: c.rank, VectorRank: c.vectorRank, TextRank: c.textRank,
-		VectorScore: c.cosine, TextScore: c.text.confidence,
+		VectorScore: c.meaning.calibrated, TextScore: c.text.confidence,
 		VectorWeight: c.weight.vector, TextWeight: c.weight.text,
 		Merged: c.merged, Penalty: c.penalty, Decay: c.decay, AgeDays: c.age,
 		DateBonus: c.dateBonus, DateConfidence: c.dateConfidence, NameBonus: c.nameBonus, NameConfidence: c.nameConfidence,
 		CategoryBonus: c.categoryBonus, CategoryConfidence: c.categoryConfidence,
 		RerankRank: c.rerankRank, RerankScore: c.rerankScore, MMRSimilarity: c.similarity, MMRScore: c.mmr,
-		Terms: c.text.shares(q), PairShare: c.text.share(c.text.pairs), BestPartShare: c.text.share(c.text.best),
-		ChunkShare: c.text.share(c.text.chunk), Missing: c.text.missing(q), KeywordBacked: c.backfilled,
+		Terms: c.text.shares(r.terms), PairShare: c.text.share(c.text.pairs), BestPartShare: c.text.share(c.text.best),
+		ChunkShare: c.text.share(c.text.chunk), Missing: c.text.missing(r.terms), KeywordBacked: c.backfilled,
 	}
+	c.meaning.trace(t, r.spread)
+	return t
 }

@@ -170,12 +170,13 @@ type fakeEmbedder struct {
 	vector []float32
 	space  embed.Space
 	off    bool
-	weak   bool
+	class  embed.Class
 	query  func(ctx context.Context) ([]float32, error)
 }
 
 func (e *fakeEmbedder) Enabled() bool { return !e.off }
-func (e *fakeEmbedder) Weak() bool    { return e.weak }
+
+func (e *fakeEmbedder) Class() embed.Class { return e.class }
 
 func (e *fakeEmbedder) Space() embed.Space {
 	if e.space.IsZero() {

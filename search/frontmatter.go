@@ -27,7 +27,11 @@ func (c *Chunk) spans(lines []chunker.Line, limit int) []span {
 	for i := range spans {
 		spans[i].meta = true
 	}
-	return append(spans, cutPassages(body, lines[above:], c.StartLine+above, limit, passageOverlap)...)
+	for _, s := range cutPassages(body, lines[above:], c.StartLine+above, limit, passageOverlap) {
+		s.start += len(meta)
+		spans = append(spans, s)
+	}
+	return spans
 }
 
 // snippetText returns the part of a candidate from which a snippet is taken, and its first line. Front matter is none, unless

@@ -18,7 +18,7 @@ type identifierCase struct {
 	chunks []Chunk
 	query  memory.Query
 	opt    Options
-	weak   bool
+	class  embed.Class
 }
 
 // identifierQuestions hold %s for an identifier; crowds are notes that share all of their other words.
@@ -45,7 +45,7 @@ func anyIdentifierCase(t *rapid.T) (c identifierCase, home string) {
 	}
 	c.opt = testOptions()
 	c.opt.MMR = new(rapid.Bool().Draw(t, "mmr"))
-	c.weak = rapid.Bool().Draw(t, "weak")
+	c.class = rapid.SampledFrom([]embed.Class{embed.Large, embed.Small, embed.Weak}).Draw(t, "class")
 	return c, home
 }
 
@@ -53,7 +53,7 @@ func TestIdentifierHitsAreInHybridAnswers(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		c, home := anyIdentifierCase(t)
-		s := New(newFakeStore(c.chunks...), &fakeEmbedder{vector: []float32{1, 0, 0}, weak: c.weak}, c.opt)
+		s := New(newFakeStore(c.chunks...), &fakeEmbedder{vector: []float32{1, 0, 0}, class: c.class}, c.opt)
 		a, err := s.Search(t.Context(), c.query)
 		if err != nil || a.Mode != memory.ModeHybrid {
 			t.Fatalf("mode %s, %v", a.Mode, err)

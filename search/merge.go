@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"kioku/embed"
 	"kioku/memory"
 )
 
@@ -30,17 +31,35 @@ func clampWeight(w float64) float64 {
 	return min(w, 1e9)
 }
 
-// weightsFor returns the weights of the channels in a mode.
-func (o Options) weightsFor(mode string, weak bool) channelWeights {
+// weightsFor returns the weights of the channels in a mode. words is the best keyword confidence: a question whose words match
+// well needs less help of vectors.
+func (o Options) weightsFor(mode string, class embed.Class, words float64) channelWeights {
 	switch {
 	case mode == memory.ModeKeyword:
 		return channelWeights{text: 1}
 	case mode == memory.ModeVector:
 		return channelWeights{vector: 1}
-	case weak:
-		return normalizeWeights(*o.WeakVectorWeight, *o.WeakTextWeight)
+	case o.VectorWeight != nil && o.TextWeight != nil:
+		return normalizeWeights(*o.VectorWeight, *o.TextWeight)
+	case o.VectorWeight != nil:
+		return normalizeWeights(*o.VectorWeight, 1-*o.VectorWeight)
+	case o.TextWeight != nil:
+		return normalizeWeights(1-*o.TextWeight, *o.TextWeight)
 	}
-	return normalizeWeights(*o.VectorWeight, *o.TextWeight)
+	vector := classWeights[class]
+	if class != embed.Weak {
+		vector *= 1 - wordsRelief*words
+	}
+	return channelWeights{vector: vector, text: 1 - vector}
+}
+
+// bestConfidence returns the best keyword confidence of the candidates, 0 if no term occurs.
+func bestConfidence(list []*candidate) float64 {
+	var best float64
+	for _, c := range list {
+		best = max(best, c.text.confidence)
+	}
+	return best
 }
 
 // merge ranks candidates by both channels, best first, and fills in their ranks, merged score and confidence.
@@ -51,13 +70,13 @@ func (o Options) weightsFor(mode string, weak bool) channelWeights {
 // ranks, and so does the bonus for a category. In the confidence of such a chunk, the confidence of the date or category comes first, and words and meaning fill up the
 // rest.
 func merge(list []*candidate, weight channelWeights) {
-	rankChannel(list, func(c *candidate) float64 { return c.cosine }, func(c *candidate, r int) { c.vectorRank = r })
+	rankChannel(list, func(c *candidate) float64 { return c.meaning.calibrated }, func(c *candidate, r int) { c.vectorRank = r })
 	rankChannel(list, func(c *candidate) float64 { return c.text.raw }, func(c *candidate, r int) { c.textRank = r })
 	best := bestText(list)
 	for _, c := range list {
 		c.weight = weight
-		vector, text := c.cosine, c.text.confidence
-		if !c.embedded {
+		vector, text := c.meaning.calibrated, c.text.confidence
+		if !c.meaning.embedded {
 			vector = text
 		}
 		c.confidence = clamp01(weight.vector*vector + weight.text*text)

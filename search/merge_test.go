@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"kioku/embed"
 	"kioku/memory"
 )
 
@@ -16,7 +17,7 @@ import (
 func scored(id int64, cosine, raw, confidence float64) *candidate {
 	c := &candidate{Chunk: Chunk{ID: id, Path: fmt.Sprintf("%03d.md", id), StartLine: 1, EndLine: 2}}
 	c.text.raw, c.text.confidence = raw, confidence
-	c.embedded, c.cosine = cosine >= 0, max(0, cosine)
+	c.meaning = meaning{embedded: cosine >= 0, calibrated: max(0, cosine)}
 	c.decay = 1
 	return c
 }
@@ -60,24 +61,34 @@ func TestMergeJudgesChunkWithoutVectorByWords(t *testing.T) {
 	}
 }
 
+// Words that match well need no help: the weight of the vectors is that of the class of the model, less half of the best keyword
+// confidence. What the user sets is used as it is.
 func TestWeightsForModes(t *testing.T) {
 	t.Parallel()
 	opt := DefaultOptions()
 	tests := []struct {
-		mode string
-		weak bool
-		want channelWeights
+		mode  string
+		opt   Options
+		class embed.Class
+		words float64
+		want  channelWeights
 	}{
-		{memory.ModeHybrid, false, channelWeights{0.7, 0.3}},
-		{memory.ModeHybrid, true, channelWeights{0.3, 0.7}},
-		{memory.ModeKeyword, false, channelWeights{0, 1}},
-		{memory.ModeVector, true, channelWeights{1, 0}},
+		{memory.ModeHybrid, opt, embed.Large, 0, channelWeights{0.7, 0.3}},
+		{memory.ModeHybrid, opt, embed.Large, 1, channelWeights{0.35, 0.65}},
+		{memory.ModeHybrid, opt, embed.Small, 0.4, channelWeights{0.4, 0.6}},
+		{memory.ModeHybrid, opt, embed.Static, 0.5, channelWeights{0.3, 0.7}},
+		{memory.ModeHybrid, opt, embed.Weak, 0.5, channelWeights{0.3, 0.7}},
+		{memory.ModeHybrid, Options{VectorWeight: new(0.8)}, embed.Small, 0.5, channelWeights{0.8, 0.2}},
+		{memory.ModeHybrid, Options{TextWeight: new(0.9)}, embed.Weak, 0.5, channelWeights{0.1, 0.9}},
+		{memory.ModeHybrid, Options{VectorWeight: new(3.0), TextWeight: new(1.0)}, embed.Small, 0.5, channelWeights{0.75, 0.25}},
+		{memory.ModeKeyword, opt, embed.Large, 0, channelWeights{0, 1}},
+		{memory.ModeVector, opt, embed.Weak, 0, channelWeights{1, 0}},
 	}
 	for _, test := range tests {
-		t.Run(test.mode, func(t *testing.T) {
-			got := opt.weightsFor(test.mode, test.weak)
+		t.Run(fmt.Sprint(test.mode, test.class, test.words), func(t *testing.T) {
+			got := test.opt.weightsFor(test.mode, test.class, test.words)
 			if math.Abs(got.vector-test.want.vector)+math.Abs(got.text-test.want.text) > 1e-12 {
-				t.Errorf("%s, weak %v: %+v, want %+v", test.mode, test.weak, got, test.want)
+				t.Errorf("%+v, want %+v", got, test.want)
 			}
 		})
 	}

@@ -111,15 +111,12 @@ var wordSeed = maphash.MakeSeed()
 // wordSets computes how similar candidates are. It caches the words of each text as ascending hashes.
 type wordSets map[*candidate][]uint64
 
-// similarity, in [0,1], is the cosine of the stored vectors. It is the Jaccard index of the sets of words if one has no
-// vector, and for passages of one chunk, which share its vector. Passages of one section that fits into a chunk have the
-// similarity 1: the better one already shows the section.
+// similarity, in [0,1], is the Jaccard index of the sets of words. Vectors say less: documentation loses up to five points if
+// they are compared. Passages of one section that fits into a chunk have the similarity 1: the better one already shows the
+// section.
 func (s wordSets) similarity(a, b *candidate) float64 {
 	if a.heading > 0 && a.heading == b.heading && a.Path == b.Path {
 		return 1
-	}
-	if cos, ok := cosine(a.Vector, b.Vector); ok && a.ID != b.ID {
-		return clamp01(cos)
 	}
 	return jaccard(s.of(a), s.of(b))
 }

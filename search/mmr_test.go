@@ -43,25 +43,18 @@ func TestMMRPrefersDiversity(t *testing.T) {
 	}
 }
 
-func TestMMRComparesVectors(t *testing.T) {
+// MMR compares words, as without vectors.
+func TestMMRComparesWordsOnly(t *testing.T) {
 	t.Parallel()
 	got := chosen(0.5, 2,
 		relevant(1, 1, "alpha", 1, 0), relevant(2, 0.9, "beta", 1, 0.01), relevant(3, 0.8, "gamma", 0, 1))
-	if diff := cmp.Diff([]int64{1, 3}, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+	if diff := cmp.Diff([]int64{1, 2}, got); diff != "" {
+		t.Errorf("other words, the same vector (-want +got):\n%s", diff)
 	}
-}
-
-func TestSimilarityOfPassagesOfOneChunkIsByWords(t *testing.T) {
-	t.Parallel()
-	passage := func(id int64, score float64, text string) *candidate { return relevant(id, score, text, 1, 0) }
-	// All share a vector, but the second and the third only through their chunk.
-	first, second, copied := passage(1, 1, "green tea in the morning"), passage(1, 0.9, "coffee beans from Kenya"), passage(2, 0.95, "a ferry to Naxos")
-	d := newDiversifier(0.5, fileLimit{})
-	d.choose([]*candidate{first, copied, second}, 2)
-	if d.chosen[1] != second || second.similarity != 0 || copied.similarity != 1 {
-		t.Errorf("chose %q; similarity of the same chunk %v, of another with the same vector %v, want 0 and 1",
-			d.chosen[1].Text, second.similarity, copied.similarity)
+	got = chosen(0.5, 2,
+		relevant(1, 1, "alpha beta", 1, 0), relevant(2, 0.9, "beta alpha", 0, 1), relevant(3, 0.8, "gamma", 1, 0))
+	if diff := cmp.Diff([]int64{1, 3}, got); diff != "" {
+		t.Errorf("the same words, another vector (-want +got):\n%s", diff)
 	}
 }
 

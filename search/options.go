@@ -23,10 +23,10 @@ type Options struct {
 	WeakResults *bool
 	// Hybrid lets vectors take part; nil means true.
 	Hybrid *bool
-	// VectorWeight and TextWeight of a real embedding model, at least 0; only their ratio counts. Nil means 0.7 and 0.3.
+	// VectorWeight and TextWeight of the channels, at least 0; only their ratio counts, and they hold for every model and query.
+	// Without both, the weights depend on the class of the model and on how well the words of a query match. If only one is
+	// set, the other is what it lacks to 1.
 	VectorWeight, TextWeight *float64
-	// WeakVectorWeight and WeakTextWeight of a channel that is no real model (hash). Nil means 0.3 and 0.7.
-	WeakVectorWeight, WeakTextWeight *float64
 	// CandidateMultiplier times MaxResults, but at least 24, are taken from the vectors; 0 means 4.
 	CandidateMultiplier int
 	// Typos lets indexed words that differ by one typo stand for a word that the index lacks; nil means true.
@@ -76,7 +76,7 @@ const (
 	StepRerank = "rerank"
 )
 
-// DefaultOptions returns the settings that the measurements recommend, all of them set.
+// DefaultOptions returns the settings that the measurements recommend, all set but the weights of the channels.
 func DefaultOptions() Options { return Options{}.withDefaults() }
 
 // withDefaults fills in what is not set.
@@ -86,8 +86,6 @@ func (o Options) withDefaults() Options {
 	o.MinKeywordScore = cmp.Or(o.MinKeywordScore, new(0.18))
 	o.WeakResults = cmp.Or(o.WeakResults, new(true))
 	o.Hybrid = cmp.Or(o.Hybrid, new(true))
-	o.VectorWeight, o.TextWeight = cmp.Or(o.VectorWeight, new(0.7)), cmp.Or(o.TextWeight, new(0.3))
-	o.WeakVectorWeight, o.WeakTextWeight = cmp.Or(o.WeakVectorWeight, new(0.3)), cmp.Or(o.WeakTextWeight, new(0.7))
 	o.CandidateMultiplier = cmp.Or(o.CandidateMultiplier, 4)
 	o.Typos = cmp.Or(o.Typos, new(true))
 	o.MMR, o.MMRLambda = cmp.Or(o.MMR, new(true)), cmp.Or(o.MMRLambda, new(0.7))

@@ -17,6 +17,7 @@ func passages(list []*candidate, sc *scorer, limit int) []*candidate {
 	out := make([]*candidate, 0, 3*len(list))
 	for _, c := range list {
 		lines, above := c.markdown(), chunker.ParseTrail(c.Headings)
+		c.meaning.talk = len(c.Windows) > 0 && isTalk(lines)
 		for _, span := range c.spans(lines, limit) {
 			from, to := span.from-c.StartLine, span.to+1-c.StartLine
 			p := *c
@@ -29,6 +30,7 @@ func passages(list []*candidate, sc *scorer, limit int) []*candidate {
 			p.Text, p.StartLine, p.EndLine = span.text, span.from, span.to
 			p.Headings = headingsAt(&above, lines[from:to])
 			p.heading = c.wholeSection(lines, span.to)
+			p.meaning.narrow(&c.Chunk, c.windowsIn(span))
 			if c.lines == nil || span.part {
 				p.text = sc.score(&p.Chunk)
 			} else {
@@ -67,9 +69,9 @@ func (r *searchState) topN(n int) []*candidate {
 			return math.MaxFloat64
 		}
 		if best == 0 {
-			return c.cosine
+			return c.meaning.calibrated
 		}
-		return c.text.raw/best + c.cosine
+		return c.text.raw/best + c.meaning.calibrated
 	}
 	list = slices.Clone(list)
 	slices.SortFunc(list, func(a, b *candidate) int { return compare(both(a), both(b), a, b) })
@@ -79,6 +81,7 @@ func (r *searchState) topN(n int) []*candidate {
 // span is a passage and its first and last line.
 type span struct {
 	text     string
+	start    int // byte offset in the text that was cut
 	from, to int
 	// part reports that the span contains a part of a line, and meta that it is front matter.
 	part, meta bool
@@ -210,7 +213,7 @@ func trimSpan(text string, pieces []piece) (s span, ok bool) {
 		j--
 	}
 	part := slices.ContainsFunc(pieces[i:j], func(p piece) bool { return p.part })
-	return span{strings.TrimRight(text[pieces[i].start:pieces[j-1].endOffset()], " \t\r\n"), pieces[i].line, pieces[j-1].line, part, false}, true
+	return span{strings.TrimRight(text[pieces[i].start:pieces[j-1].endOffset()], " \t\r\n"), pieces[i].start, pieces[i].line, pieces[j-1].line, part, false}, true
 }
 
 // dropOverlapping removes, from a list ordered best first, each passage of which a better one shows at least half, and those that

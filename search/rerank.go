@@ -88,7 +88,7 @@ func (r *searchState) rerankable(n int) []*candidate {
 		list = dropOverlapping(list)
 	}
 	sorted := r.limit.sort(list)
-	hits := slices.Concat(sorted.passing, sorted.backfill, sorted.category, sorted.weak)
+	hits := slices.Concat(sorted.passing, sorted.category, sorted.weak)
 	list = slices.DeleteFunc(slices.Clone(list), func(c *candidate) bool { return !slices.Contains(hits, c) })
 	return list[:min(n, len(list))]
 }

@@ -109,7 +109,7 @@ func (s *Searcher) rank(ctx context.Context, rd Reader, r *searchState) error {
 	if err := s.findCandidates(ctx, rd, r); err != nil {
 		return err
 	}
-	merge(r.candidates, s.opt.weightsFor(r.mode, r.weak))
+	merge(r.candidates, s.opt.weightsFor(r.mode, r.class, bestConfidence(r.candidates)))
 	s.opt.decay(r.candidates, r.query.Now)
 	slices.SortFunc(r.candidates, func(a, b *candidate) int { return compare(a.score(), b.score(), a, b) })
 	r.raiseNamed()
@@ -223,6 +223,7 @@ func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *searchState
 	if err := r.widen(ctx, rd, sc, terms, matched); err != nil {
 		return err
 	}
+	r.spread = found.spread
 	countAboveOnce(r.candidates)
 	pool := passagePool
 	if len(r.dates.spans) > 0 {
@@ -230,9 +231,16 @@ func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *searchState
 		pool = len(r.candidates)
 	}
 	if r.query.Granularity == memory.GranularityPassage {
+		r.calibrate()
 		r.candidates = passages(r.topN(pool), sc, r.query.SnippetChars)
 		countAboveOnce(r.candidates)
+	} else {
+		for _, c := range r.candidates {
+			c.meaning.talk = len(c.Windows) > 0 && isTalk(c.markdown())
+			c.meaning.narrow(&c.Chunk, c.allWindows())
+		}
 	}
+	r.calibrate()
 	r.dates.addBonus(r.candidates)
 	r.addCategories()
 	return nil
@@ -247,7 +255,7 @@ func (s *Searcher) observe(step string, start time.Time) time.Time {
 	return now
 }
 
-// choose fills in the hits: the candidates above the threshold, and in free slots those that match well by keywords. The
+// choose fills in the hits: the candidates above the threshold, and in free slots weak ones. The
 // hits contain the identifiers of the query, unless the query asks for a score that their candidates lack.
 func (s *Searcher) choose(r *searchState) {
 	list := r.candidates
@@ -257,9 +265,9 @@ func (s *Searcher) choose(r *searchState) {
 	n := r.query.MaxResults
 	sorted := r.limit.sort(list)
 	lists := sorted.lists(n)
-	weak := lists[2]
+	weak := lists[1]
 	if !*s.opt.WeakResults {
-		lists[2] = nil
+		lists[1] = nil
 	}
 	// The rest is too far down to be chosen for being different.
 	pool := max(vectorPool, 4*n)

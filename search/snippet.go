@@ -25,22 +25,35 @@ type piece struct {
 
 func (p piece) endOffset() int { return p.start + len(p.text) }
 
-// snippet returns the window of at most limit characters of a text in a language that contains the query terms best, and its first and
-// last line. first is the number of the first line of the text. The window is whole lines if they fit, otherwise whole
-// sentences or words of one long line; it never splits a character. Without any term it is the beginning of the text.
-func snippet(text string, first int, l analysis.Language, q queryTerms, limit int) span {
-	if limit <= 0 || strings.TrimSpace(text) == "" {
+// snippetter cuts snippets for one query.
+type snippetter struct {
+	language analysis.Language
+	terms    queryTerms
+	// limit is the maximum number of characters.
+	limit int
+	// nearness tells what the vectors of the windows in some lines are worth in the score, beside textWeight for the words. Nil
+	// if there are none.
+	nearness   func(from, to int) float64
+	textWeight float64
+}
+
+// cut returns the run of at most limit characters of a text that contains the query terms best and is nearest to the query, and
+// its first and last line. first is the number of the first line of the text. The run is whole lines if they fit, otherwise
+// whole sentences or words of one long line; it never splits a character. If nothing in the text answers, it is the beginning
+// of the text.
+func (s snippetter) cut(text string, first int) span {
+	if s.limit <= 0 || strings.TrimSpace(text) == "" {
 		return span{from: first, to: first}
 	}
-	pieces := cutPieces(text, first, limit)
+	pieces := cutPieces(text, first, s.limit)
 	i, j := 0, len(pieces)
-	if utf8.RuneCountInString(text) > limit {
-		countPieces(pieces, l, q)
-		i, j = bestWindow(pieces, q, limit)
-		i, j = center(pieces, i, j, limit)
+	if utf8.RuneCountInString(text) > s.limit {
+		countPieces(pieces, s.language, s.terms)
+		i, j = s.bestRun(pieces)
+		i, j = center(pieces, i, j, s.limit)
 	}
-	if s, ok := trimSpan(text, pieces[i:j]); ok {
-		return s
+	if out, ok := trimSpan(text, pieces[i:j]); ok {
+		return out
 	}
 	return span{from: pieces[j-1].line, to: pieces[j-1].line}
 }
@@ -85,24 +98,51 @@ func countPieces(pieces []piece, l analysis.Language, q queryTerms) {
 	}
 }
 
-// bestWindow returns the run of pieces [i,j) within limit whose terms have the highest weight, the first of equals.
-func bestWindow(pieces []piece, q queryTerms, limit int) (int, int) {
-	counts := make([]int, len(q.list))
-	bestFrom, bestTo, best := 0, 1, -1.0
+// bestRun returns the run of pieces [i,j) within the limit that answers best, the first of equals.
+func (s snippetter) bestRun(pieces []piece) (int, int) {
+	runs := s.runs(pieces)
+	var most float64
+	for _, r := range runs {
+		most = max(most, r.words)
+	}
+	best, highest := runs[0], -1.0
+	for _, r := range runs {
+		value := r.words
+		if s.nearness != nil {
+			value = s.nearness(pieces[r.from].line, pieces[r.to-1].line)
+			if most > 0 {
+				value += s.textWeight * r.words / most
+			}
+		}
+		if value > highest {
+			best, highest = r, value
+		}
+	}
+	return best.from, best.to
+}
+
+// pieceRun is the run of pieces [from,to), and words is the weight of its terms.
+type pieceRun struct {
+	from, to int
+	words    float64
+}
+
+// runs returns for each piece the longest run within the limit that begins with it.
+func (s snippetter) runs(pieces []piece) []pieceRun {
+	counts := make([]int, len(s.terms.list))
+	runs := make([]pieceRun, len(pieces))
 	runes, to := 0, 0
 	for from := range pieces {
-		for to < len(pieces) && runes+pieces[to].runes <= limit {
+		for to < len(pieces) && runes+pieces[to].runes <= s.limit {
 			runes += pieces[to].runes
 			sumCounts(counts, pieces[to].counts, 1)
 			to++
 		}
-		if sum := q.weightOf(counts); sum > best {
-			bestFrom, bestTo, best = from, to, sum
-		}
+		runs[from] = pieceRun{from, to, s.terms.weightOf(counts)}
 		runes -= pieces[from].runes
 		sumCounts(counts, pieces[from].counts, -1)
 	}
-	return bestFrom, bestTo
+	return runs
 }
 
 func sumCounts(sum, counts []int, sign int) {

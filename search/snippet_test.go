@@ -11,7 +11,7 @@ import (
 
 // window cuts a snippet for a query whose terms are all equally rare.
 func window(query, text string, limit int) (string, int, int) {
-	s := snippet(text, 10, "", parseTerms(query, nil).weigh(nil, 100), limit)
+	s := snippetter{terms: parseTerms(query, nil).weigh(nil, 100), limit: limit}.cut(text, 10)
 	return s.text, s.from, s.to
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"kioku/embed"
 	"kioku/memory"
 )
 
@@ -22,9 +23,12 @@ const (
 type searchState struct {
 	// query with all defaults filled in; MinScore may be nil.
 	query memory.Query
-	// vector of the query; nil if vectors take no part. weak reports that it comes from no real model.
+	// vector of the query; nil if vectors take no part. class is the class of its model.
 	vector []float32
-	weak   bool
+	class  embed.Class
+	// spread of its cosines over the index, and the distance from the mean that is worth a similarity of 1.
+	spread       Spread
+	fullDistance float64
 	// embedder made the vector; nil without an embedder. fallback reports that it stands in for the one that is wanted.
 	embedder Embedder
 	fallback bool

@@ -11,8 +11,9 @@ import (
 type threshold struct {
 	// min is the minimum confidence.
 	min float64
-	// backfill is the minimum keyword confidence of a chunk for a free slot; no chunk reaches a value above 1.
-	backfill float64
+	// words is the minimum keyword confidence with which a chunk passes too, as it would without vectors; no chunk reaches a value
+	// above 1.
+	words float64
 	// weak is the minimum keyword confidence of a chunk for a slot that is free even then; its hit is marked as weak.
 	weak float64
 	// dated lets every chunk of the days pass that the query names.
@@ -29,14 +30,14 @@ const noFill = 2
 // thresholdFor returns the threshold of a mode for an index. A minimum that the query asks for is taken as it is.
 func (o Options) thresholdFor(mode string, asked *float64, ix Index) threshold {
 	if asked != nil {
-		return threshold{min: *asked, backfill: noFill, weak: noFill}
+		return threshold{min: *asked, words: noFill, weak: noFill}
 	}
-	t := threshold{min: *o.MinScore, backfill: *o.MinKeywordScore, weak: noFill, dated: true}
+	t := threshold{min: *o.MinScore, words: *o.MinKeywordScore, weak: noFill, dated: true}
 	switch mode {
 	case memory.ModeKeyword:
-		t.min, t.backfill, t.oneWord = *o.MinKeywordScore, noFill, oneWordConfidence
+		t.min, t.words, t.oneWord = *o.MinKeywordScore, noFill, oneWordConfidence
 	case memory.ModeVector:
-		t.backfill = noFill
+		t.words = noFill
 		return t
 	}
 	if line, ok := ix.Calibration.line(); ok && *o.WeakResults && line < *o.MinKeywordScore {
@@ -47,19 +48,19 @@ func (o Options) thresholdFor(mode string, asked *float64, ix Index) threshold {
 
 // sorted are candidates that may become hits, in the order in which they take the slots of an answer.
 type sorted struct {
-	// passing reach the threshold, backfill match well by keywords, and weak match better than chance does. category are entries
-	// of a category that the query asks for, with nothing else in common with it.
-	passing, backfill, category, weak []*candidate
+	// passing reach the threshold, and weak match better than chance does. category are entries of a category that the query asks
+	// for, with nothing else in common with it.
+	passing, category, weak []*candidate
 }
 
 // lists returns the lists in the order in which they take the n slots of an answer; the last one is of weak hits. Entries that
 // have only a category in common with the query answer it if there is nothing better and room for all of them. If not, they are
 // weak.
-func (s sorted) lists(n int) [3][]*candidate {
-	if len(s.passing)+len(s.backfill) == 0 && len(s.category) <= n {
-		return [3][]*candidate{s.category, nil, s.weak}
+func (s sorted) lists(n int) [2][]*candidate {
+	if len(s.passing) == 0 && len(s.category) <= n {
+		return [2][]*candidate{s.category, s.weak}
 	}
-	return [3][]*candidate{s.passing, s.backfill, slices.Concat(s.category, s.weak)}
+	return [2][]*candidate{s.passing, slices.Concat(s.category, s.weak)}
 }
 
 // sort returns the candidates that may become hits, each list in the order of the candidates. The rest is marked as
@@ -81,9 +82,9 @@ func (t threshold) sort(list []*candidate) sorted {
 			}
 		case c.confidence > 0 && c.confidence >= t.min, c.dated() && t.dated:
 			s.passing = append(s.passing, c)
-		case c.text.confidence > 0 && c.text.confidence >= t.backfill:
+		case c.text.confidence > 0 && c.text.confidence >= t.words && !(c.oneWord && c.text.confidence < oneWordConfidence):
 			c.backfilled = true
-			s.backfill = append(s.backfill, c)
+			s.passing = append(s.passing, c)
 		case c.text.confidence >= t.weak && c.text.distinct() >= minWeakTerms:
 			s.weak = append(s.weak, c)
 		default:

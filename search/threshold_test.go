@@ -25,17 +25,17 @@ func TestThresholdForModes(t *testing.T) {
 		index Index
 		want  threshold
 	}{
-		{"hybrid", opt, memory.ModeHybrid, nil, Index{}, threshold{min: 0.35, backfill: 0.18, weak: noFill, dated: true}},
-		{"vector", opt, memory.ModeVector, nil, low, threshold{min: 0.35, backfill: noFill, weak: noFill, dated: true}},
-		{"keyword", opt, memory.ModeKeyword, nil, Index{}, threshold{min: 0.18, backfill: noFill, weak: noFill, dated: true, oneWord: oneWordConfidence}},
-		{"hybrid, asked", opt, memory.ModeHybrid, &asked, low, threshold{min: 0.5, backfill: noFill, weak: noFill, dated: false}},
-		{"keyword, asked", opt, memory.ModeKeyword, &asked, low, threshold{min: 0.5, backfill: noFill, weak: noFill, dated: false}},
-		{"keyword, calibrated", opt, memory.ModeKeyword, nil, low, threshold{min: 0.18, backfill: noFill, weak: 0.13, dated: true, oneWord: oneWordConfidence}},
-		{"hybrid, calibrated", opt, memory.ModeHybrid, nil, low, threshold{min: 0.35, backfill: 0.18, weak: 0.13, dated: true}},
-		{"only lowers", opt, memory.ModeKeyword, nil, high, threshold{min: 0.18, backfill: noFill, weak: noFill, dated: true, oneWord: oneWordConfidence}},
-		{"nothing in common with the probes", opt, memory.ModeKeyword, nil, nothing, threshold{min: 0.18, backfill: noFill, weak: minLine, dated: true, oneWord: oneWordConfidence}},
-		{"other probes", opt, memory.ModeKeyword, nil, other, threshold{min: 0.18, backfill: noFill, weak: noFill, dated: true, oneWord: oneWordConfidence}},
-		{"no weak results", strict, memory.ModeKeyword, nil, low, threshold{min: 0.18, backfill: noFill, weak: noFill, dated: true, oneWord: oneWordConfidence}},
+		{"hybrid", opt, memory.ModeHybrid, nil, Index{}, threshold{min: 0.35, words: 0.18, weak: noFill, dated: true}},
+		{"vector", opt, memory.ModeVector, nil, low, threshold{min: 0.35, words: noFill, weak: noFill, dated: true}},
+		{"keyword", opt, memory.ModeKeyword, nil, Index{}, threshold{min: 0.18, words: noFill, weak: noFill, dated: true, oneWord: oneWordConfidence}},
+		{"hybrid, asked", opt, memory.ModeHybrid, &asked, low, threshold{min: 0.5, words: noFill, weak: noFill, dated: false}},
+		{"keyword, asked", opt, memory.ModeKeyword, &asked, low, threshold{min: 0.5, words: noFill, weak: noFill, dated: false}},
+		{"keyword, calibrated", opt, memory.ModeKeyword, nil, low, threshold{min: 0.18, words: noFill, weak: 0.13, dated: true, oneWord: oneWordConfidence}},
+		{"hybrid, calibrated", opt, memory.ModeHybrid, nil, low, threshold{min: 0.35, words: 0.18, weak: 0.13, dated: true}},
+		{"only lowers", opt, memory.ModeKeyword, nil, high, threshold{min: 0.18, words: noFill, weak: noFill, dated: true, oneWord: oneWordConfidence}},
+		{"nothing in common with the probes", opt, memory.ModeKeyword, nil, nothing, threshold{min: 0.18, words: noFill, weak: minLine, dated: true, oneWord: oneWordConfidence}},
+		{"other probes", opt, memory.ModeKeyword, nil, other, threshold{min: 0.18, words: noFill, weak: noFill, dated: true, oneWord: oneWordConfidence}},
+		{"no weak results", strict, memory.ModeKeyword, nil, low, threshold{min: 0.18, words: noFill, weak: noFill, dated: true, oneWord: oneWordConfidence}},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -56,11 +56,11 @@ func TestThresholdSort(t *testing.T) {
 	list := []*candidate{scored(1, 0.9, 0, 0), scored(2, 0.1, 1, 0.7), scored(3, 0.1, 0.2, 0.1), scored(4, 0, 0, 0)}
 	merge(list, channelWeights{0.7, 0.3})
 	list[2].text.counts = []int{1, 0, 2} // two words of the query
-	got := threshold{min: 0.35, backfill: 0.18, weak: 0.1, dated: true}.sort(list)
-	if diff := cmp.Diff([][]int64{{1}, {2}, {3}}, [][]int64{idsOf(got.passing), idsOf(got.backfill), idsOf(got.weak)}); diff != "" {
+	got := threshold{min: 0.35, words: 0.18, weak: 0.1, dated: true}.sort(list)
+	if diff := cmp.Diff([][]int64{{1, 2}, {3}}, [][]int64{idsOf(got.passing), idsOf(got.weak)}); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if !got.backfill[0].backfilled || got.passing[0].backfilled {
+	if !got.passing[1].backfilled || got.passing[0].backfilled {
 		t.Error("only what keywords back is marked so")
 	}
 	if list[3].outcome != memory.BelowThreshold {
@@ -71,7 +71,7 @@ func TestThresholdSort(t *testing.T) {
 func TestThresholdRefusesNothingInCommon(t *testing.T) {
 	t.Parallel()
 	got := threshold{}.sort([]*candidate{scored(1, 0, 0, 0)})
-	if len(got.passing)+len(got.backfill)+len(got.weak) != 0 {
+	if len(got.passing)+len(got.weak) != 0 {
 		t.Error("a chunk without a word or a cosine passed")
 	}
 }
@@ -85,7 +85,7 @@ func TestThresholdLosesNoCandidate(t *testing.T) {
 		for _, c := range list {
 			c.decay = rapid.Float64Range(0.01, 1).Draw(t, "decay")
 		}
-		got := threshold{min: 0.35, backfill: 0.18, weak: 0.1, dated: true}.sort(list)
+		got := threshold{min: 0.35, words: 0.18, weak: 0.1, dated: true}.sort(list)
 		dropped := 0
 		for _, c := range list {
 			if c.outcome == memory.BelowThreshold {
@@ -95,8 +95,8 @@ func TestThresholdLosesNoCandidate(t *testing.T) {
 				}
 			}
 		}
-		if len(got.passing)+len(got.backfill)+len(got.weak)+dropped != len(list) {
-			t.Fatalf("%d + %d + %d + %d of %d candidates", len(got.passing), len(got.backfill), len(got.weak), dropped, len(list))
+		if len(got.passing)+len(got.weak)+dropped != len(list) {
+			t.Fatalf("%d + %d + %d of %d candidates", len(got.passing), len(got.weak), dropped, len(list))
 		}
 	})
 }

@@ -133,8 +133,8 @@ type Reader interface {
 type Embedder interface {
 	// Enabled reports whether there is a provider.
 	Enabled() bool
-	// Weak reports that the vectors come from no real model, so that keywords weigh more.
-	Weak() bool
+	// Class says how far the vectors can be trusted beside the words.
+	Class() embed.Class
 	// Space identifies the vectors.
 	Space() embed.Space
 	// Query returns the unit vector of a query.

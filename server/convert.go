@@ -74,6 +74,8 @@ func trace(t *memory.Trace) *kiokuv1.Trace {
 	return &kiokuv1.Trace{
 		Rank: int32Of(t.Rank), VectorRank: int32Of(t.VectorRank), TextRank: int32Of(t.TextRank),
 		VectorScore: t.VectorScore, TextScore: t.TextScore, VectorWeight: t.VectorWeight, TextWeight: t.TextWeight,
+		Cosine: t.Cosine, WindowCosine: t.WindowCosine, WindowStartLine: int32Of(t.WindowStart), WindowEndLine: int32Of(t.WindowEnd),
+		WindowMean: t.WindowMean, Similarity: t.Similarity, CosineMean: t.CosineMean, CosineDeviation: t.CosineDeviation,
 		Merged: t.Merged, DateBonus: t.DateBonus, NameBonus: t.NameBonus, NameConfidence: t.NameConfidence, Penalty: t.Penalty, Decay: t.Decay, AgeDays: t.AgeDays,
 		MmrSimilarity: t.MMRSimilarity, MmrScore: t.MMRScore, KeywordBacked: t.KeywordBacked,
 		PairShare: t.PairShare, BestPartShare: t.BestPartShare, ChunkShare: t.ChunkShare,
@@ -118,6 +120,7 @@ func statusResponse(st kioku.Status) *kiokuv1.StatusResponse {
 		UnindexedFileCount: int32Of(st.Beside.Files), UnindexedMore: st.Beside.More,
 		ResidentBytes: st.ResidentBytes, MemoryResidentBytes: st.AllResidentBytes, MemoryBudgetBytes: st.BudgetBytes,
 		Degraded: convertAll(st.Degraded, degradation), Unavailable: st.Unavailable, Syncing: st.Syncing,
+		Backfill: backfill(st.Backfill),
 	}
 }
 

@@ -219,6 +219,9 @@ func (d *daemon) openMemories(ctx context.Context, places []config.Place) error 
 		if err != nil {
 			return err
 		}
+		if opt.Fallback, err = embedders.Fallback(conf); err != nil {
+			return err
+		}
 		opt.Vectors, opt.LockWait, opt.Daemon = memory, connect.DaemonLockWait, true
 		opt.Search.Admit, opt.Search.Reranker = searches.Admit, reranker
 		m, err := kioku.Open(ctx, opt)

@@ -57,7 +57,7 @@ func (c Config) checkSizes() error {
 	if c.Hidden%c.Heads != 0 {
 		return fmt.Errorf("hidden_size %d is not a multiple of num_attention_heads %d", c.Hidden, c.Heads)
 	}
-	if c.Padding < 0 || c.firstPosition() >= c.Positions {
+	if c.Padding < 0 || c.Padding >= c.Positions || c.firstPosition() >= c.Positions {
 		return fmt.Errorf("pad_token_id %d leaves no position of %d", c.Padding, c.Positions)
 	}
 	return nil

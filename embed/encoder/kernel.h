@@ -4,8 +4,8 @@
    VECTORS   vectors in a row of a tile
    ROWS      rows of a tile; the tile and one row of weights fit into the registers
    MAX       the larger numbers of two vectors
-   DOT       adds the products of four unsigned and four signed bytes to each number of a vector; not defined if that is not fast
-   BYTE_ZERO the byte that stands for the unsigned 0 of DOT; 128 if DOT takes signed bytes only */
+   DOT       adds the products of four bytes and four signed bytes to each number of a vector; not defined if that is not fast
+   BYTE_ZERO what is taken from a byte of 0 to 254 before DOT: 0 if DOT takes unsigned bytes, 127 if it takes -127 to 127 */
 
 #define JOIN2(a, b) a##_##b
 #define JOIN(a, b) JOIN2(a, b)

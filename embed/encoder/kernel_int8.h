@@ -13,13 +13,13 @@ static void F(quantize)(const float *x, long stride, int rows, int dims, uint8_t
       high = MAX(high, v);
       low = MAX(low, -v);
     }
-    float lowest = F(highest)(low), range = F(highest)(high) + lowest, inverse = range > 1e-30f ? 255 / range : 0;
+    float lowest = F(highest)(low), range = F(highest)(high) + lowest, inverse = range > 1e-30f ? 254 / range : 0;
     float at = (float)(int32_t)(lowest * inverse + 0.5f);
-    scale[r] = range / 255;
+    scale[r] = range / 254;
     zero[r] = (int32_t)at - BYTE_ZERO;
     for (int i = 0; i < dims; i += LANES) {
       vi v = __builtin_convertvector(F(load)(x + i) * inverse + (at + 0.5f), vi);
-      v += v > 255; /* two roundings can make 256 of 255 */
+      v += v > 254; /* two roundings can make 255 of 254 */
       F(bytes) b = __builtin_convertvector(v - BYTE_ZERO, F(bytes));
       memcpy(bytes + i, &b, sizeof b);
     }

@@ -61,10 +61,11 @@ func (r reference) linear(name string, x matrix) matrix {
 	y := make(matrix, len(x))
 	for t := range x {
 		for o, row := range weight {
-			y[t] = append(y[t], bias[o])
+			sum := bias[o]
 			for i, w := range row {
-				y[t][o] += w * x[t][i]
+				sum += w * x[t][i]
 			}
+			y[t] = append(y[t], sum)
 		}
 	}
 	return y

@@ -76,12 +76,20 @@ type Config struct {
 	Provider string
 	// LocalModel is the name of an added model, or the path of one; empty means the one that was added first.
 	LocalModel string
+	// Price is the price of a million tokens at the embedding provider, in the user's currency; 0 means unknown.
+	Price float64
+	// OnBattery is what a model in this process does in the background on battery; see kioku.Options.
+	OnBattery string
 	// Embed describes the embedding provider that the settings stand for. Its Provider is "none" if there is none, never "auto".
 	Embed embed.Config
 	// RerankProvider is the setting of the re-ranker, which may be "auto".
 	RerankProvider string
 	// Rerank describes the re-ranker that the settings stand for. Its Provider is "none" if there is none, never "auto".
 	Rerank embed.RerankConfig
+	// Fallback describes the provider that stands in for it; its Provider is "none" if there is none.
+	Fallback embed.Config
+	// FallbackAfter is how long the first provider must have failed before.
+	FallbackAfter time.Duration
 	// Index says what is indexed and when.
 	Index kioku.IndexOptions
 	// Search is the ranking.
@@ -169,11 +177,12 @@ func Default() *Config {
 		Chunking: chunker.Options{Tokens: 400, Overlap: 80, Encoding: "cl100k_base"},
 		Provider: "auto", Embed: embed.Config{Provider: "none", Class: "auto"},
 		RerankProvider: "auto", Rerank: embed.RerankConfig{Provider: "none"},
+		Fallback: embed.Config{Provider: "none"}, FallbackAfter: kioku.DefaultFallbackAfter,
 		Index: kioku.IndexOptions{
 			MaxFileBytes: indexer.DefaultMaxFileBytes, Debounce: 1500 * time.Millisecond, MaxWait: 10 * time.Second, Interval: 5 * time.Minute,
 			Sessions: indexer.Sessions{DeltaBytes: indexer.DefaultDeltaBytes, DeltaMessages: indexer.DefaultDeltaMessages},
 		},
-		Search: search.DefaultOptions(), CacheEntries: 50_000, MemoryBudget: vector.DefaultBudget,
+		Search: search.DefaultOptions(), CacheEntries: 50_000, OnBattery: kioku.BatterySlow, MemoryBudget: vector.DefaultBudget,
 		LLM: llm.Config{Provider: "none", Timeout: 2 * time.Minute},
 		Settings: sidecar.Settings{
 			Bootstrap: bootstrap.Options{MaxChars: 20_000, TotalMaxChars: 150_000},
@@ -263,6 +272,7 @@ func (c *Config) connect() {
 	c.Network.SetOffline(c.Offline)
 	c.Embed.Transport = c.Network.Transport("embeddings")
 	c.Rerank.Transport = c.Network.Transport("re-ranking")
+	c.Fallback.Transport = c.Embed.Transport
 	c.LLM.Transport = c.Network.Transport("language model")
 }
 

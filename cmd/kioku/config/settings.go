@@ -3,6 +3,7 @@ package config
 import (
 	"time"
 
+	"kioku"
 	"kioku/memory"
 )
 
@@ -47,6 +48,9 @@ func (r *registry) serving(c *Config) {
 // providers are the choices of the setting provider.
 var providers = []string{"auto", "none", "local", "hash", "openai", "gemini", "voyage", "mistral", "ollama"}
 
+// onBattery are the choices of the setting background.onBattery.
+var onBattery = []string{kioku.BatterySlow, kioku.BatteryPause, kioku.BatteryFull}
+
 // provider registers the settings of the embedding provider.
 func (r *registry) provider(c *Config) {
 	r.group = "Embedding provider"
@@ -57,6 +61,11 @@ func (r *registry) provider(c *Config) {
 	r.inFolder = false
 	r.text(&c.Embed.Model, "model", "Embedding model; unset means the provider's default.")
 	number(r, &c.Embed.Dims, 0, 65_536, "dims", "Length of the vectors if the model can shorten them; 0 means its own.")
+	number(r, &c.Embed.Concurrency, 0, 64, "remote.concurrency",
+		"Requests for texts of notes that are under way at a time; 0 means 4. Queries do not count, and do not wait for them.")
+	r.decimal(&c.Price, 1_000_000, "remote.pricePerMillionTokens", "Price of a million tokens at the provider, in any currency, for kioku index --estimate; 0 means unknown.")
+	r.choice(&c.OnBattery, onBattery, "background.onBattery",
+		"What a model in this program does in the background while the machine runs on its battery: slow lets it rest as long as it works, pause waits for mains, full works on.")
 	number(r, &c.Embed.TokensPerDay, 0, 1_000_000_000, "maxTokensPerDay",
 		"Tokens that one process may have embedded in a day, estimated; a tenth is kept for queries; 0 means no limit.")
 	r.text(&c.Embed.BaseURL, "remote.baseUrl", "Base URL of the provider's server, such as http://localhost:1234/v1; unset means the provider's own.")
@@ -103,8 +112,8 @@ func (r *registry) query(c *Config) {
 	number(r, &s.SnippetChars, 40, 2000, "query.maxSnippetChars", "Maximum number of characters of a passage or snippet.")
 	r.optionalToggle(&s.Typos, "query.typos", "Let a word that the index lacks match words that differ from it by one typo.")
 	r.optionalToggle(&s.Hybrid, "query.hybrid.enabled", "Let vectors take part.")
-	r.weight(&s.VectorWeight, &s.WeakVectorWeight, "query.hybrid.vectorWeight", "Weight of vectors; only the ratio counts. If unset, the provider hash gets 0.3.")
-	r.weight(&s.TextWeight, &s.WeakTextWeight, "query.hybrid.textWeight", "Weight of keywords. If unset, it is 0.7 beside the provider hash.")
+	r.optional(&s.VectorWeight, "query.hybrid.vectorWeight", "Weight of vectors beside words; only the ratio to textWeight counts. If both are unset, it depends on the class of the model and on how well the words match.")
+	r.optional(&s.TextWeight, "query.hybrid.textWeight", "Weight of words. If unset, it is what vectorWeight lacks to 1.")
 	number(r, &s.CandidateMultiplier, 1, 100, "query.hybrid.candidateMultiplier", "Candidates taken from the vectors, as a multiple of maxResults; at least 24 are taken.")
 	r.optionalToggle(&s.MMR, "query.hybrid.mmr.enabled", "Re-rank for diversity.")
 	r.optional(&s.MMRLambda, "query.hybrid.mmr.lambda", "Weight of relevance against diversity.")

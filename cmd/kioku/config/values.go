@@ -189,17 +189,6 @@ func (r *registry) optional(at **float64, key, doc string) {
 	pointer(r, at, aNumber, "number", key, doc, parseDecimal(0, 1), formatDecimal)
 }
 
-// weight adds the weight of a channel. Once set, it counts for large and for weak models.
-func (r *registry) weight(large, weak **float64, key, doc string) {
-	pointer(r, large, aNumber, "number", key, doc, func(s string) (float64, error) {
-		x, err := parseDecimal(0, 1)(s)
-		if err == nil {
-			*weak = &x
-		}
-		return x, err
-	}, formatDecimal)
-}
-
 // duration adds a duration as a number of units.
 func (r *registry) duration(at *time.Duration, unit time.Duration, lo, hi float64, key, doc string) {
 	scalar(r, at, aNumber, "number", key, doc, func(s string) (time.Duration, error) {

@@ -587,9 +587,25 @@ type Trace struct {
 	// Place, from 1, among the passages that the re-ranker has scored; decay and bonuses count in it. 0 if it has not scored this one.
 	RerankRank int32 `protobuf:"varint,26,opt,name=rerank_rank,json=rerankRank,proto3" json:"rerank_rank,omitempty"`
 	// Score of the re-ranker, in its own unit.
-	RerankScore   float64 `protobuf:"fixed64,27,opt,name=rerank_score,json=rerankScore,proto3" json:"rerank_score,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	RerankScore float64 `protobuf:"fixed64,27,opt,name=rerank_score,json=rerankScore,proto3" json:"rerank_score,omitempty"`
+	// Cosine of the query and the chunk; 0 without vectors.
+	Cosine float64 `protobuf:"fixed64,28,opt,name=cosine,proto3" json:"cosine,omitempty"`
+	// Best cosine of a window of the result: a few lines with a vector of their own. 0 if it has no windows.
+	WindowCosine float64 `protobuf:"fixed64,29,opt,name=window_cosine,json=windowCosine,proto3" json:"window_cosine,omitempty"`
+	// First line of this window, from 1; 0 if there is none.
+	WindowStartLine int32 `protobuf:"varint,30,opt,name=window_start_line,json=windowStartLine,proto3" json:"window_start_line,omitempty"`
+	// Last line of this window, inclusive.
+	WindowEndLine int32 `protobuf:"varint,31,opt,name=window_end_line,json=windowEndLine,proto3" json:"window_end_line,omitempty"`
+	// Cosine of the query and the mean of the windows of the result.
+	WindowMean float64 `protobuf:"fixed64,32,opt,name=window_mean,json=windowMean,proto3" json:"window_mean,omitempty"`
+	// What these cosines come to together. The score on the vector channel is its distance from cosine_mean.
+	Similarity float64 `protobuf:"fixed64,33,opt,name=similarity,proto3" json:"similarity,omitempty"`
+	// Mean of the cosine over the chunks of the index.
+	CosineMean float64 `protobuf:"fixed64,34,opt,name=cosine_mean,json=cosineMean,proto3" json:"cosine_mean,omitempty"`
+	// Standard deviation of the cosine over the chunks of the index.
+	CosineDeviation float64 `protobuf:"fixed64,35,opt,name=cosine_deviation,json=cosineDeviation,proto3" json:"cosine_deviation,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *Trace) Reset() {
@@ -807,6 +823,62 @@ func (x *Trace) GetRerankRank() int32 {
 func (x *Trace) GetRerankScore() float64 {
 	if x != nil {
 		return x.RerankScore
+	}
+	return 0
+}
+
+func (x *Trace) GetCosine() float64 {
+	if x != nil {
+		return x.Cosine
+	}
+	return 0
+}
+
+func (x *Trace) GetWindowCosine() float64 {
+	if x != nil {
+		return x.WindowCosine
+	}
+	return 0
+}
+
+func (x *Trace) GetWindowStartLine() int32 {
+	if x != nil {
+		return x.WindowStartLine
+	}
+	return 0
+}
+
+func (x *Trace) GetWindowEndLine() int32 {
+	if x != nil {
+		return x.WindowEndLine
+	}
+	return 0
+}
+
+func (x *Trace) GetWindowMean() float64 {
+	if x != nil {
+		return x.WindowMean
+	}
+	return 0
+}
+
+func (x *Trace) GetSimilarity() float64 {
+	if x != nil {
+		return x.Similarity
+	}
+	return 0
+}
+
+func (x *Trace) GetCosineMean() float64 {
+	if x != nil {
+		return x.CosineMean
+	}
+	return 0
+}
+
+func (x *Trace) GetCosineDeviation() float64 {
+	if x != nil {
+		return x.CosineDeviation
 	}
 	return 0
 }
@@ -2174,7 +2246,9 @@ type StatusResponse struct {
 	// Nothing is sent to another machine.
 	Offline bool `protobuf:"varint,40,opt,name=offline,proto3" json:"offline,omitempty"`
 	// What the process has sent since its start, by host and purpose, the most recent first.
-	Egress        []*Egress `protobuf:"bytes,41,rep,name=egress,proto3" json:"egress,omitempty"`
+	Egress []*Egress `protobuf:"bytes,41,rep,name=egress,proto3" json:"egress,omitempty"`
+	// How far the embedding of chunks without a vector is; unset if none are being embedded and none wait.
+	Backfill      *Backfill `protobuf:"bytes,50,opt,name=backfill,proto3" json:"backfill,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2377,6 +2451,13 @@ func (x *StatusResponse) GetEgress() []*Egress {
 	return nil
 }
 
+func (x *StatusResponse) GetBackfill() *Backfill {
+	if x != nil {
+		return x.Backfill
+	}
+	return nil
+}
+
 // Egress is what was sent to one host for one purpose.
 type Egress struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2477,6 +2558,250 @@ func (x *Egress) GetLastTime() *timestamppb.Timestamp {
 	return nil
 }
 
+// Backfill is how far the embedding of chunks without a vector is.
+type Backfill struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Texts are being embedded now.
+	Running bool `protobuf:"varint,1,opt,name=running,proto3" json:"running,omitempty"`
+	// Chunks that got a vector in this run.
+	EmbeddedCount int32 `protobuf:"varint,2,opt,name=embedded_count,json=embeddedCount,proto3" json:"embedded_count,omitempty"`
+	// Chunks that had no vector when it began.
+	TotalCount int32 `protobuf:"varint,3,opt,name=total_count,json=totalCount,proto3" json:"total_count,omitempty"`
+	// Chunks that got a vector in a second, lately; 0 if it is not known.
+	ChunksPerSecond float64 `protobuf:"fixed64,4,opt,name=chunks_per_second,json=chunksPerSecond,proto3" json:"chunks_per_second,omitempty"`
+	// About how long the run will take; unset if it is not known.
+	Left *durationpb.Duration `protobuf:"bytes,5,opt,name=left,proto3" json:"left,omitempty"`
+	// Why chunks wait, such as that the machine runs on its battery; empty if they do not.
+	Paused        string `protobuf:"bytes,6,opt,name=paused,proto3" json:"paused,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Backfill) Reset() {
+	*x = Backfill{}
+	mi := &file_kioku_v1_memory_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Backfill) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Backfill) ProtoMessage() {}
+
+func (x *Backfill) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_memory_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Backfill.ProtoReflect.Descriptor instead.
+func (*Backfill) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *Backfill) GetRunning() bool {
+	if x != nil {
+		return x.Running
+	}
+	return false
+}
+
+func (x *Backfill) GetEmbeddedCount() int32 {
+	if x != nil {
+		return x.EmbeddedCount
+	}
+	return 0
+}
+
+func (x *Backfill) GetTotalCount() int32 {
+	if x != nil {
+		return x.TotalCount
+	}
+	return 0
+}
+
+func (x *Backfill) GetChunksPerSecond() float64 {
+	if x != nil {
+		return x.ChunksPerSecond
+	}
+	return 0
+}
+
+func (x *Backfill) GetLeft() *durationpb.Duration {
+	if x != nil {
+		return x.Left
+	}
+	return nil
+}
+
+func (x *Backfill) GetPaused() string {
+	if x != nil {
+		return x.Paused
+	}
+	return ""
+}
+
+type EstimateEmbeddingRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Agent         string                 `protobuf:"bytes,1,opt,name=agent,proto3" json:"agent,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EstimateEmbeddingRequest) Reset() {
+	*x = EstimateEmbeddingRequest{}
+	mi := &file_kioku_v1_memory_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EstimateEmbeddingRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EstimateEmbeddingRequest) ProtoMessage() {}
+
+func (x *EstimateEmbeddingRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_memory_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EstimateEmbeddingRequest.ProtoReflect.Descriptor instead.
+func (*EstimateEmbeddingRequest) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *EstimateEmbeddingRequest) GetAgent() string {
+	if x != nil {
+		return x.Agent
+	}
+	return ""
+}
+
+// EstimateEmbeddingResponse is what it takes to embed the chunks without a vector.
+type EstimateEmbeddingResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Embedding provider; "none" without one.
+	Provider string `protobuf:"bytes,1,opt,name=provider,proto3" json:"provider,omitempty"`
+	// Embedding model; empty without a provider.
+	Model string `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
+	// Different chunks without a vector, in the index and in the cache.
+	ChunkCount int32 `protobuf:"varint,3,opt,name=chunk_count,json=chunkCount,proto3" json:"chunk_count,omitempty"`
+	// Windows of these chunks.
+	WindowCount int32 `protobuf:"varint,4,opt,name=window_count,json=windowCount,proto3" json:"window_count,omitempty"`
+	// Different texts that the provider gets.
+	TextCount int32 `protobuf:"varint,5,opt,name=text_count,json=textCount,proto3" json:"text_count,omitempty"`
+	// Tokens of these texts, estimated.
+	TokenCount int64 `protobuf:"varint,6,opt,name=token_count,json=tokenCount,proto3" json:"token_count,omitempty"`
+	// Requests that the provider gets; 0 for a model in the service.
+	RequestCount int32 `protobuf:"varint,7,opt,name=request_count,json=requestCount,proto3" json:"request_count,omitempty"`
+	// About how long it takes; unset if the speed of the provider is not known.
+	Took          *durationpb.Duration `protobuf:"bytes,8,opt,name=took,proto3" json:"took,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EstimateEmbeddingResponse) Reset() {
+	*x = EstimateEmbeddingResponse{}
+	mi := &file_kioku_v1_memory_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EstimateEmbeddingResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EstimateEmbeddingResponse) ProtoMessage() {}
+
+func (x *EstimateEmbeddingResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_memory_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EstimateEmbeddingResponse.ProtoReflect.Descriptor instead.
+func (*EstimateEmbeddingResponse) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *EstimateEmbeddingResponse) GetProvider() string {
+	if x != nil {
+		return x.Provider
+	}
+	return ""
+}
+
+func (x *EstimateEmbeddingResponse) GetModel() string {
+	if x != nil {
+		return x.Model
+	}
+	return ""
+}
+
+func (x *EstimateEmbeddingResponse) GetChunkCount() int32 {
+	if x != nil {
+		return x.ChunkCount
+	}
+	return 0
+}
+
+func (x *EstimateEmbeddingResponse) GetWindowCount() int32 {
+	if x != nil {
+		return x.WindowCount
+	}
+	return 0
+}
+
+func (x *EstimateEmbeddingResponse) GetTextCount() int32 {
+	if x != nil {
+		return x.TextCount
+	}
+	return 0
+}
+
+func (x *EstimateEmbeddingResponse) GetTokenCount() int64 {
+	if x != nil {
+		return x.TokenCount
+	}
+	return 0
+}
+
+func (x *EstimateEmbeddingResponse) GetRequestCount() int32 {
+	if x != nil {
+		return x.RequestCount
+	}
+	return 0
+}
+
+func (x *EstimateEmbeddingResponse) GetTook() *durationpb.Duration {
+	if x != nil {
+		return x.Took
+	}
+	return nil
+}
+
 // IndexCheck is the outcome of a check of the whole index. What was wrong is mended.
 type IndexCheck struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2500,7 +2825,7 @@ type IndexCheck struct {
 
 func (x *IndexCheck) Reset() {
 	*x = IndexCheck{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[24]
+	mi := &file_kioku_v1_memory_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2512,7 +2837,7 @@ func (x *IndexCheck) String() string {
 func (*IndexCheck) ProtoMessage() {}
 
 func (x *IndexCheck) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[24]
+	mi := &file_kioku_v1_memory_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2525,7 +2850,7 @@ func (x *IndexCheck) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IndexCheck.ProtoReflect.Descriptor instead.
 func (*IndexCheck) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{24}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *IndexCheck) GetPageCount() int32 {
@@ -2588,7 +2913,7 @@ type SkippedFile struct {
 
 func (x *SkippedFile) Reset() {
 	*x = SkippedFile{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[25]
+	mi := &file_kioku_v1_memory_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2600,7 +2925,7 @@ func (x *SkippedFile) String() string {
 func (*SkippedFile) ProtoMessage() {}
 
 func (x *SkippedFile) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[25]
+	mi := &file_kioku_v1_memory_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2613,7 +2938,7 @@ func (x *SkippedFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SkippedFile.ProtoReflect.Descriptor instead.
 func (*SkippedFile) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{25}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *SkippedFile) GetPath() string {
@@ -2652,7 +2977,7 @@ type Provider struct {
 
 func (x *Provider) Reset() {
 	*x = Provider{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[26]
+	mi := &file_kioku_v1_memory_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2664,7 +2989,7 @@ func (x *Provider) String() string {
 func (*Provider) ProtoMessage() {}
 
 func (x *Provider) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[26]
+	mi := &file_kioku_v1_memory_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2677,7 +3002,7 @@ func (x *Provider) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Provider.ProtoReflect.Descriptor instead.
 func (*Provider) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{26}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Provider) GetProvider() string {
@@ -2748,7 +3073,7 @@ type SyncRequest struct {
 
 func (x *SyncRequest) Reset() {
 	*x = SyncRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[27]
+	mi := &file_kioku_v1_memory_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2760,7 +3085,7 @@ func (x *SyncRequest) String() string {
 func (*SyncRequest) ProtoMessage() {}
 
 func (x *SyncRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[27]
+	mi := &file_kioku_v1_memory_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2773,7 +3098,7 @@ func (x *SyncRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncRequest.ProtoReflect.Descriptor instead.
 func (*SyncRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{27}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *SyncRequest) GetAgent() string {
@@ -2824,7 +3149,7 @@ type SyncResponse struct {
 
 func (x *SyncResponse) Reset() {
 	*x = SyncResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[28]
+	mi := &file_kioku_v1_memory_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2836,7 +3161,7 @@ func (x *SyncResponse) String() string {
 func (*SyncResponse) ProtoMessage() {}
 
 func (x *SyncResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[28]
+	mi := &file_kioku_v1_memory_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2849,7 +3174,7 @@ func (x *SyncResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncResponse.ProtoReflect.Descriptor instead.
 func (*SyncResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{28}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *SyncResponse) GetEvent() isSyncResponse_Event {
@@ -2903,7 +3228,7 @@ type RebuildRequest struct {
 
 func (x *RebuildRequest) Reset() {
 	*x = RebuildRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[29]
+	mi := &file_kioku_v1_memory_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2915,7 +3240,7 @@ func (x *RebuildRequest) String() string {
 func (*RebuildRequest) ProtoMessage() {}
 
 func (x *RebuildRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[29]
+	mi := &file_kioku_v1_memory_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2928,7 +3253,7 @@ func (x *RebuildRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebuildRequest.ProtoReflect.Descriptor instead.
 func (*RebuildRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{29}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *RebuildRequest) GetAgent() string {
@@ -2951,7 +3276,7 @@ type RebuildResponse struct {
 
 func (x *RebuildResponse) Reset() {
 	*x = RebuildResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[30]
+	mi := &file_kioku_v1_memory_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2963,7 +3288,7 @@ func (x *RebuildResponse) String() string {
 func (*RebuildResponse) ProtoMessage() {}
 
 func (x *RebuildResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[30]
+	mi := &file_kioku_v1_memory_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2976,7 +3301,7 @@ func (x *RebuildResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebuildResponse.ProtoReflect.Descriptor instead.
 func (*RebuildResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{30}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *RebuildResponse) GetEvent() isRebuildResponse_Event {
@@ -3046,7 +3371,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[31]
+	mi := &file_kioku_v1_memory_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3058,7 +3383,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[31]
+	mi := &file_kioku_v1_memory_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3071,7 +3396,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{31}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Progress) GetPhase() string {
@@ -3163,7 +3488,7 @@ type SyncReport struct {
 
 func (x *SyncReport) Reset() {
 	*x = SyncReport{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[32]
+	mi := &file_kioku_v1_memory_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3175,7 +3500,7 @@ func (x *SyncReport) String() string {
 func (*SyncReport) ProtoMessage() {}
 
 func (x *SyncReport) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[32]
+	mi := &file_kioku_v1_memory_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3188,7 +3513,7 @@ func (x *SyncReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncReport.ProtoReflect.Descriptor instead.
 func (*SyncReport) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{32}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *SyncReport) GetFileCount() int32 {
@@ -3284,7 +3609,7 @@ type WatchEventsRequest struct {
 
 func (x *WatchEventsRequest) Reset() {
 	*x = WatchEventsRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[33]
+	mi := &file_kioku_v1_memory_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3296,7 +3621,7 @@ func (x *WatchEventsRequest) String() string {
 func (*WatchEventsRequest) ProtoMessage() {}
 
 func (x *WatchEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[33]
+	mi := &file_kioku_v1_memory_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3309,7 +3634,7 @@ func (x *WatchEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchEventsRequest.ProtoReflect.Descriptor instead.
 func (*WatchEventsRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{33}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *WatchEventsRequest) GetAgent() string {
@@ -3328,7 +3653,7 @@ type WatchEventsResponse struct {
 
 func (x *WatchEventsResponse) Reset() {
 	*x = WatchEventsResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[34]
+	mi := &file_kioku_v1_memory_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3340,7 +3665,7 @@ func (x *WatchEventsResponse) String() string {
 func (*WatchEventsResponse) ProtoMessage() {}
 
 func (x *WatchEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[34]
+	mi := &file_kioku_v1_memory_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3353,7 +3678,7 @@ func (x *WatchEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchEventsResponse.ProtoReflect.Descriptor instead.
 func (*WatchEventsResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{34}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *WatchEventsResponse) GetEvent() *Event {
@@ -3367,7 +3692,7 @@ func (x *WatchEventsResponse) GetEvent() *Event {
 type Event struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// "sync_started", "file_indexed", "file_removed", "file_skipped", "sync_done", "watch_mode", "root_unavailable",
-	// "root_available", "error", or "events_lost": the last event of a reader that did not keep up.
+	// "root_available", "error", "embedding" (now and then while chunks are embedded for long), "embed_done", or "events_lost": the last event of a reader that did not keep up.
 	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	// File or root; empty for events of the whole index.
 	Path string `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
@@ -3384,7 +3709,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[35]
+	mi := &file_kioku_v1_memory_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3396,7 +3721,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[35]
+	mi := &file_kioku_v1_memory_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3409,7 +3734,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{35}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Event) GetKind() string {
@@ -3462,7 +3787,7 @@ type ListAgentsRequest struct {
 
 func (x *ListAgentsRequest) Reset() {
 	*x = ListAgentsRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[36]
+	mi := &file_kioku_v1_memory_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3474,7 +3799,7 @@ func (x *ListAgentsRequest) String() string {
 func (*ListAgentsRequest) ProtoMessage() {}
 
 func (x *ListAgentsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[36]
+	mi := &file_kioku_v1_memory_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3487,7 +3812,7 @@ func (x *ListAgentsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAgentsRequest.ProtoReflect.Descriptor instead.
 func (*ListAgentsRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{36}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{39}
 }
 
 type ListAgentsResponse struct {
@@ -3499,7 +3824,7 @@ type ListAgentsResponse struct {
 
 func (x *ListAgentsResponse) Reset() {
 	*x = ListAgentsResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[37]
+	mi := &file_kioku_v1_memory_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3511,7 +3836,7 @@ func (x *ListAgentsResponse) String() string {
 func (*ListAgentsResponse) ProtoMessage() {}
 
 func (x *ListAgentsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[37]
+	mi := &file_kioku_v1_memory_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3524,7 +3849,7 @@ func (x *ListAgentsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAgentsResponse.ProtoReflect.Descriptor instead.
 func (*ListAgentsResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{37}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ListAgentsResponse) GetAgents() []*Agent {
@@ -3547,7 +3872,7 @@ type Agent struct {
 
 func (x *Agent) Reset() {
 	*x = Agent{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[38]
+	mi := &file_kioku_v1_memory_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3559,7 +3884,7 @@ func (x *Agent) String() string {
 func (*Agent) ProtoMessage() {}
 
 func (x *Agent) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[38]
+	mi := &file_kioku_v1_memory_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3572,7 +3897,7 @@ func (x *Agent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Agent.ProtoReflect.Descriptor instead.
 func (*Agent) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{38}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Agent) GetId() string {
@@ -3652,7 +3977,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\aheading\x18\f \x01(\tR\aheading\x12\x12\n" +
 	"\x04date\x18\r \x01(\tR\x04date\x12%\n" +
 	"\x05trace\x18\x0e \x01(\v2\x0f.kioku.v1.TraceR\x05trace\x12\x12\n" +
-	"\x04weak\x18\x0f \x01(\bR\x04weak\"\x88\a\n" +
+	"\x04weak\x18\x0f \x01(\bR\x04weak\"\xa6\t\n" +
 	"\x05Trace\x12\x12\n" +
 	"\x04rank\x18\x01 \x01(\x05R\x04rank\x12\x1f\n" +
 	"\vvector_rank\x18\x02 \x01(\x05R\n" +
@@ -3689,7 +4014,19 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\x13category_confidence\x18\x19 \x01(\x01R\x12categoryConfidence\x12\x1f\n" +
 	"\vrerank_rank\x18\x1a \x01(\x05R\n" +
 	"rerankRank\x12!\n" +
-	"\frerank_score\x18\x1b \x01(\x01R\vrerankScore\"]\n" +
+	"\frerank_score\x18\x1b \x01(\x01R\vrerankScore\x12\x16\n" +
+	"\x06cosine\x18\x1c \x01(\x01R\x06cosine\x12#\n" +
+	"\rwindow_cosine\x18\x1d \x01(\x01R\fwindowCosine\x12*\n" +
+	"\x11window_start_line\x18\x1e \x01(\x05R\x0fwindowStartLine\x12&\n" +
+	"\x0fwindow_end_line\x18\x1f \x01(\x05R\rwindowEndLine\x12\x1f\n" +
+	"\vwindow_mean\x18  \x01(\x01R\n" +
+	"windowMean\x12\x1e\n" +
+	"\n" +
+	"similarity\x18! \x01(\x01R\n" +
+	"similarity\x12\x1f\n" +
+	"\vcosine_mean\x18\" \x01(\x01R\n" +
+	"cosineMean\x12)\n" +
+	"\x10cosine_deviation\x18# \x01(\x01R\x0fcosineDeviation\"]\n" +
 	"\tTermShare\x12\x12\n" +
 	"\x04term\x18\x01 \x01(\tR\x04term\x12\x10\n" +
 	"\x03idf\x18\x02 \x01(\x01R\x03idf\x12\x14\n" +
@@ -3796,7 +4133,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\x05terms\x18\x05 \x03(\tR\x05terms\x12%\n" +
 	"\x05links\x18\x06 \x01(\v2\x0f.kioku.v1.LinksR\x05links\"%\n" +
 	"\rStatusRequest\x12\x14\n" +
-	"\x05agent\x18\x01 \x01(\tR\x05agent\"\xb4\a\n" +
+	"\x05agent\x18\x01 \x01(\tR\x05agent\"\xe4\a\n" +
 	"\x0eStatusResponse\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x1c\n" +
 	"\tworkspace\x18\x02 \x01(\tR\tworkspace\x12\x1a\n" +
@@ -3824,7 +4161,8 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\x14unindexed_file_count\x18\x1e \x01(\x05R\x12unindexedFileCount\x12%\n" +
 	"\x0eunindexed_more\x18\x1f \x01(\bR\runindexedMore\x12\x18\n" +
 	"\aoffline\x18( \x01(\bR\aoffline\x12(\n" +
-	"\x06egress\x18) \x03(\v2\x10.kioku.v1.EgressR\x06egress\"\xee\x01\n" +
+	"\x06egress\x18) \x03(\v2\x10.kioku.v1.EgressR\x06egress\x12.\n" +
+	"\bbackfill\x182 \x01(\v2\x12.kioku.v1.BackfillR\bbackfill\"\xee\x01\n" +
 	"\x06Egress\x12\x12\n" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x18\n" +
 	"\apurpose\x18\x02 \x01(\tR\apurpose\x12\x14\n" +
@@ -3833,7 +4171,29 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\rrefused_count\x18\x05 \x01(\x03R\frefusedCount\x12\x1d\n" +
 	"\n" +
 	"sent_bytes\x18\x06 \x01(\x03R\tsentBytes\x127\n" +
-	"\tlast_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\blastTime\"\xf3\x01\n" +
+	"\tlast_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\blastTime\"\xdf\x01\n" +
+	"\bBackfill\x12\x18\n" +
+	"\arunning\x18\x01 \x01(\bR\arunning\x12%\n" +
+	"\x0eembedded_count\x18\x02 \x01(\x05R\rembeddedCount\x12\x1f\n" +
+	"\vtotal_count\x18\x03 \x01(\x05R\n" +
+	"totalCount\x12*\n" +
+	"\x11chunks_per_second\x18\x04 \x01(\x01R\x0fchunksPerSecond\x12-\n" +
+	"\x04left\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x04left\x12\x16\n" +
+	"\x06paused\x18\x06 \x01(\tR\x06paused\"0\n" +
+	"\x18EstimateEmbeddingRequest\x12\x14\n" +
+	"\x05agent\x18\x01 \x01(\tR\x05agent\"\xa5\x02\n" +
+	"\x19EstimateEmbeddingResponse\x12\x1a\n" +
+	"\bprovider\x18\x01 \x01(\tR\bprovider\x12\x14\n" +
+	"\x05model\x18\x02 \x01(\tR\x05model\x12\x1f\n" +
+	"\vchunk_count\x18\x03 \x01(\x05R\n" +
+	"chunkCount\x12!\n" +
+	"\fwindow_count\x18\x04 \x01(\x05R\vwindowCount\x12\x1d\n" +
+	"\n" +
+	"text_count\x18\x05 \x01(\x05R\ttextCount\x12\x1f\n" +
+	"\vtoken_count\x18\x06 \x01(\x03R\n" +
+	"tokenCount\x12#\n" +
+	"\rrequest_count\x18\a \x01(\x05R\frequestCount\x12-\n" +
+	"\x04took\x18\b \x01(\v2\x19.google.protobuf.DurationR\x04took\"\xf3\x01\n" +
 	"\n" +
 	"IndexCheck\x12\x1d\n" +
 	"\n" +
@@ -3927,7 +4287,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\x05Agent\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1c\n" +
 	"\tworkspace\x18\x02 \x01(\tR\tworkspace\x12*\n" +
-	"\x05index\x18\x03 \x01(\v2\x14.kioku.v1.IndexStateR\x05index2\x8e\x06\n" +
+	"\x05index\x18\x03 \x01(\v2\x14.kioku.v1.IndexStateR\x05index2\xec\x06\n" +
 	"\rMemoryService\x12M\n" +
 	"\fMemorySearch\x12\x1d.kioku.v1.MemorySearchRequest\x1a\x1e.kioku.v1.MemorySearchResponse\x12D\n" +
 	"\tMemoryGet\x12\x1a.kioku.v1.MemoryGetRequest\x1a\x1b.kioku.v1.MemoryGetResponse\x12M\n" +
@@ -3935,7 +4295,8 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\tListFiles\x12\x1a.kioku.v1.ListFilesRequest\x1a\x1b.kioku.v1.ListFilesResponse\x12D\n" +
 	"\tListLinks\x12\x1a.kioku.v1.ListLinksRequest\x1a\x1b.kioku.v1.ListLinksResponse\x12>\n" +
 	"\aExplain\x12\x18.kioku.v1.ExplainRequest\x1a\x19.kioku.v1.ExplainResponse\x12;\n" +
-	"\x06Status\x12\x17.kioku.v1.StatusRequest\x1a\x18.kioku.v1.StatusResponse\x127\n" +
+	"\x06Status\x12\x17.kioku.v1.StatusRequest\x1a\x18.kioku.v1.StatusResponse\x12\\\n" +
+	"\x11EstimateEmbedding\x12\".kioku.v1.EstimateEmbeddingRequest\x1a#.kioku.v1.EstimateEmbeddingResponse\x127\n" +
 	"\x04Sync\x12\x15.kioku.v1.SyncRequest\x1a\x16.kioku.v1.SyncResponse0\x01\x12@\n" +
 	"\aRebuild\x12\x18.kioku.v1.RebuildRequest\x1a\x19.kioku.v1.RebuildResponse0\x01\x12L\n" +
 	"\vWatchEvents\x12\x1c.kioku.v1.WatchEventsRequest\x1a\x1d.kioku.v1.WatchEventsResponse0\x01\x12G\n" +
@@ -3954,64 +4315,67 @@ func file_kioku_v1_memory_proto_rawDescGZIP() []byte {
 	return file_kioku_v1_memory_proto_rawDescData
 }
 
-var file_kioku_v1_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
+var file_kioku_v1_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 42)
 var file_kioku_v1_memory_proto_goTypes = []any{
-	(*MemorySearchRequest)(nil),   // 0: kioku.v1.MemorySearchRequest
-	(*Condition)(nil),             // 1: kioku.v1.Condition
-	(*MemorySearchResponse)(nil),  // 2: kioku.v1.MemorySearchResponse
-	(*SearchResult)(nil),          // 3: kioku.v1.SearchResult
-	(*Trace)(nil),                 // 4: kioku.v1.Trace
-	(*TermShare)(nil),             // 5: kioku.v1.TermShare
-	(*Degradation)(nil),           // 6: kioku.v1.Degradation
-	(*IndexState)(nil),            // 7: kioku.v1.IndexState
-	(*MemoryGetRequest)(nil),      // 8: kioku.v1.MemoryGetRequest
-	(*MemoryGetResponse)(nil),     // 9: kioku.v1.MemoryGetResponse
-	(*MemoryAppendRequest)(nil),   // 10: kioku.v1.MemoryAppendRequest
-	(*MemoryAppendResponse)(nil),  // 11: kioku.v1.MemoryAppendResponse
-	(*ListFilesRequest)(nil),      // 12: kioku.v1.ListFilesRequest
-	(*ListFilesResponse)(nil),     // 13: kioku.v1.ListFilesResponse
-	(*File)(nil),                  // 14: kioku.v1.File
-	(*ListLinksRequest)(nil),      // 15: kioku.v1.ListLinksRequest
-	(*ListLinksResponse)(nil),     // 16: kioku.v1.ListLinksResponse
-	(*Links)(nil),                 // 17: kioku.v1.Links
-	(*Link)(nil),                  // 18: kioku.v1.Link
-	(*ExplainRequest)(nil),        // 19: kioku.v1.ExplainRequest
-	(*ExplainResponse)(nil),       // 20: kioku.v1.ExplainResponse
-	(*StatusRequest)(nil),         // 21: kioku.v1.StatusRequest
-	(*StatusResponse)(nil),        // 22: kioku.v1.StatusResponse
-	(*Egress)(nil),                // 23: kioku.v1.Egress
-	(*IndexCheck)(nil),            // 24: kioku.v1.IndexCheck
-	(*SkippedFile)(nil),           // 25: kioku.v1.SkippedFile
-	(*Provider)(nil),              // 26: kioku.v1.Provider
-	(*SyncRequest)(nil),           // 27: kioku.v1.SyncRequest
-	(*SyncResponse)(nil),          // 28: kioku.v1.SyncResponse
-	(*RebuildRequest)(nil),        // 29: kioku.v1.RebuildRequest
-	(*RebuildResponse)(nil),       // 30: kioku.v1.RebuildResponse
-	(*Progress)(nil),              // 31: kioku.v1.Progress
-	(*SyncReport)(nil),            // 32: kioku.v1.SyncReport
-	(*WatchEventsRequest)(nil),    // 33: kioku.v1.WatchEventsRequest
-	(*WatchEventsResponse)(nil),   // 34: kioku.v1.WatchEventsResponse
-	(*Event)(nil),                 // 35: kioku.v1.Event
-	(*ListAgentsRequest)(nil),     // 36: kioku.v1.ListAgentsRequest
-	(*ListAgentsResponse)(nil),    // 37: kioku.v1.ListAgentsResponse
-	(*Agent)(nil),                 // 38: kioku.v1.Agent
-	(*timestamppb.Timestamp)(nil), // 39: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),   // 40: google.protobuf.Duration
+	(*MemorySearchRequest)(nil),       // 0: kioku.v1.MemorySearchRequest
+	(*Condition)(nil),                 // 1: kioku.v1.Condition
+	(*MemorySearchResponse)(nil),      // 2: kioku.v1.MemorySearchResponse
+	(*SearchResult)(nil),              // 3: kioku.v1.SearchResult
+	(*Trace)(nil),                     // 4: kioku.v1.Trace
+	(*TermShare)(nil),                 // 5: kioku.v1.TermShare
+	(*Degradation)(nil),               // 6: kioku.v1.Degradation
+	(*IndexState)(nil),                // 7: kioku.v1.IndexState
+	(*MemoryGetRequest)(nil),          // 8: kioku.v1.MemoryGetRequest
+	(*MemoryGetResponse)(nil),         // 9: kioku.v1.MemoryGetResponse
+	(*MemoryAppendRequest)(nil),       // 10: kioku.v1.MemoryAppendRequest
+	(*MemoryAppendResponse)(nil),      // 11: kioku.v1.MemoryAppendResponse
+	(*ListFilesRequest)(nil),          // 12: kioku.v1.ListFilesRequest
+	(*ListFilesResponse)(nil),         // 13: kioku.v1.ListFilesResponse
+	(*File)(nil),                      // 14: kioku.v1.File
+	(*ListLinksRequest)(nil),          // 15: kioku.v1.ListLinksRequest
+	(*ListLinksResponse)(nil),         // 16: kioku.v1.ListLinksResponse
+	(*Links)(nil),                     // 17: kioku.v1.Links
+	(*Link)(nil),                      // 18: kioku.v1.Link
+	(*ExplainRequest)(nil),            // 19: kioku.v1.ExplainRequest
+	(*ExplainResponse)(nil),           // 20: kioku.v1.ExplainResponse
+	(*StatusRequest)(nil),             // 21: kioku.v1.StatusRequest
+	(*StatusResponse)(nil),            // 22: kioku.v1.StatusResponse
+	(*Egress)(nil),                    // 23: kioku.v1.Egress
+	(*Backfill)(nil),                  // 24: kioku.v1.Backfill
+	(*EstimateEmbeddingRequest)(nil),  // 25: kioku.v1.EstimateEmbeddingRequest
+	(*EstimateEmbeddingResponse)(nil), // 26: kioku.v1.EstimateEmbeddingResponse
+	(*IndexCheck)(nil),                // 27: kioku.v1.IndexCheck
+	(*SkippedFile)(nil),               // 28: kioku.v1.SkippedFile
+	(*Provider)(nil),                  // 29: kioku.v1.Provider
+	(*SyncRequest)(nil),               // 30: kioku.v1.SyncRequest
+	(*SyncResponse)(nil),              // 31: kioku.v1.SyncResponse
+	(*RebuildRequest)(nil),            // 32: kioku.v1.RebuildRequest
+	(*RebuildResponse)(nil),           // 33: kioku.v1.RebuildResponse
+	(*Progress)(nil),                  // 34: kioku.v1.Progress
+	(*SyncReport)(nil),                // 35: kioku.v1.SyncReport
+	(*WatchEventsRequest)(nil),        // 36: kioku.v1.WatchEventsRequest
+	(*WatchEventsResponse)(nil),       // 37: kioku.v1.WatchEventsResponse
+	(*Event)(nil),                     // 38: kioku.v1.Event
+	(*ListAgentsRequest)(nil),         // 39: kioku.v1.ListAgentsRequest
+	(*ListAgentsResponse)(nil),        // 40: kioku.v1.ListAgentsResponse
+	(*Agent)(nil),                     // 41: kioku.v1.Agent
+	(*timestamppb.Timestamp)(nil),     // 42: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),       // 43: google.protobuf.Duration
 }
 var file_kioku_v1_memory_proto_depIdxs = []int32{
-	39, // 0: kioku.v1.MemorySearchRequest.ask_time:type_name -> google.protobuf.Timestamp
+	42, // 0: kioku.v1.MemorySearchRequest.ask_time:type_name -> google.protobuf.Timestamp
 	1,  // 1: kioku.v1.MemorySearchRequest.filter:type_name -> kioku.v1.Condition
 	3,  // 2: kioku.v1.MemorySearchResponse.results:type_name -> kioku.v1.SearchResult
 	6,  // 3: kioku.v1.MemorySearchResponse.degraded:type_name -> kioku.v1.Degradation
 	7,  // 4: kioku.v1.MemorySearchResponse.index:type_name -> kioku.v1.IndexState
-	40, // 5: kioku.v1.MemorySearchResponse.took:type_name -> google.protobuf.Duration
+	43, // 5: kioku.v1.MemorySearchResponse.took:type_name -> google.protobuf.Duration
 	4,  // 6: kioku.v1.SearchResult.trace:type_name -> kioku.v1.Trace
 	5,  // 7: kioku.v1.Trace.terms:type_name -> kioku.v1.TermShare
-	39, // 8: kioku.v1.IndexState.last_sync_time:type_name -> google.protobuf.Timestamp
+	42, // 8: kioku.v1.IndexState.last_sync_time:type_name -> google.protobuf.Timestamp
 	1,  // 9: kioku.v1.ListFilesRequest.filter:type_name -> kioku.v1.Condition
 	14, // 10: kioku.v1.ListFilesResponse.files:type_name -> kioku.v1.File
 	7,  // 11: kioku.v1.ListFilesResponse.index:type_name -> kioku.v1.IndexState
-	39, // 12: kioku.v1.File.modification_time:type_name -> google.protobuf.Timestamp
+	42, // 12: kioku.v1.File.modification_time:type_name -> google.protobuf.Timestamp
 	17, // 13: kioku.v1.ListLinksResponse.links:type_name -> kioku.v1.Links
 	18, // 14: kioku.v1.Links.outgoing:type_name -> kioku.v1.Link
 	18, // 15: kioku.v1.Links.incoming:type_name -> kioku.v1.Link
@@ -4020,52 +4384,57 @@ var file_kioku_v1_memory_proto_depIdxs = []int32{
 	3,  // 18: kioku.v1.ExplainResponse.passage:type_name -> kioku.v1.SearchResult
 	17, // 19: kioku.v1.ExplainResponse.links:type_name -> kioku.v1.Links
 	7,  // 20: kioku.v1.StatusResponse.index:type_name -> kioku.v1.IndexState
-	25, // 21: kioku.v1.StatusResponse.skipped:type_name -> kioku.v1.SkippedFile
-	26, // 22: kioku.v1.StatusResponse.provider:type_name -> kioku.v1.Provider
+	28, // 21: kioku.v1.StatusResponse.skipped:type_name -> kioku.v1.SkippedFile
+	29, // 22: kioku.v1.StatusResponse.provider:type_name -> kioku.v1.Provider
 	6,  // 23: kioku.v1.StatusResponse.degraded:type_name -> kioku.v1.Degradation
-	24, // 24: kioku.v1.StatusResponse.check:type_name -> kioku.v1.IndexCheck
+	27, // 24: kioku.v1.StatusResponse.check:type_name -> kioku.v1.IndexCheck
 	23, // 25: kioku.v1.StatusResponse.egress:type_name -> kioku.v1.Egress
-	39, // 26: kioku.v1.Egress.last_time:type_name -> google.protobuf.Timestamp
-	39, // 27: kioku.v1.IndexCheck.time:type_name -> google.protobuf.Timestamp
-	39, // 28: kioku.v1.Provider.retry_time:type_name -> google.protobuf.Timestamp
-	31, // 29: kioku.v1.SyncResponse.progress:type_name -> kioku.v1.Progress
-	32, // 30: kioku.v1.SyncResponse.report:type_name -> kioku.v1.SyncReport
-	31, // 31: kioku.v1.RebuildResponse.progress:type_name -> kioku.v1.Progress
-	32, // 32: kioku.v1.RebuildResponse.report:type_name -> kioku.v1.SyncReport
-	40, // 33: kioku.v1.SyncReport.took:type_name -> google.protobuf.Duration
-	6,  // 34: kioku.v1.SyncReport.degraded:type_name -> kioku.v1.Degradation
-	7,  // 35: kioku.v1.SyncReport.index:type_name -> kioku.v1.IndexState
-	35, // 36: kioku.v1.WatchEventsResponse.event:type_name -> kioku.v1.Event
-	39, // 37: kioku.v1.Event.event_time:type_name -> google.protobuf.Timestamp
-	38, // 38: kioku.v1.ListAgentsResponse.agents:type_name -> kioku.v1.Agent
-	7,  // 39: kioku.v1.Agent.index:type_name -> kioku.v1.IndexState
-	0,  // 40: kioku.v1.MemoryService.MemorySearch:input_type -> kioku.v1.MemorySearchRequest
-	8,  // 41: kioku.v1.MemoryService.MemoryGet:input_type -> kioku.v1.MemoryGetRequest
-	10, // 42: kioku.v1.MemoryService.MemoryAppend:input_type -> kioku.v1.MemoryAppendRequest
-	12, // 43: kioku.v1.MemoryService.ListFiles:input_type -> kioku.v1.ListFilesRequest
-	15, // 44: kioku.v1.MemoryService.ListLinks:input_type -> kioku.v1.ListLinksRequest
-	19, // 45: kioku.v1.MemoryService.Explain:input_type -> kioku.v1.ExplainRequest
-	21, // 46: kioku.v1.MemoryService.Status:input_type -> kioku.v1.StatusRequest
-	27, // 47: kioku.v1.MemoryService.Sync:input_type -> kioku.v1.SyncRequest
-	29, // 48: kioku.v1.MemoryService.Rebuild:input_type -> kioku.v1.RebuildRequest
-	33, // 49: kioku.v1.MemoryService.WatchEvents:input_type -> kioku.v1.WatchEventsRequest
-	36, // 50: kioku.v1.MemoryService.ListAgents:input_type -> kioku.v1.ListAgentsRequest
-	2,  // 51: kioku.v1.MemoryService.MemorySearch:output_type -> kioku.v1.MemorySearchResponse
-	9,  // 52: kioku.v1.MemoryService.MemoryGet:output_type -> kioku.v1.MemoryGetResponse
-	11, // 53: kioku.v1.MemoryService.MemoryAppend:output_type -> kioku.v1.MemoryAppendResponse
-	13, // 54: kioku.v1.MemoryService.ListFiles:output_type -> kioku.v1.ListFilesResponse
-	16, // 55: kioku.v1.MemoryService.ListLinks:output_type -> kioku.v1.ListLinksResponse
-	20, // 56: kioku.v1.MemoryService.Explain:output_type -> kioku.v1.ExplainResponse
-	22, // 57: kioku.v1.MemoryService.Status:output_type -> kioku.v1.StatusResponse
-	28, // 58: kioku.v1.MemoryService.Sync:output_type -> kioku.v1.SyncResponse
-	30, // 59: kioku.v1.MemoryService.Rebuild:output_type -> kioku.v1.RebuildResponse
-	34, // 60: kioku.v1.MemoryService.WatchEvents:output_type -> kioku.v1.WatchEventsResponse
-	37, // 61: kioku.v1.MemoryService.ListAgents:output_type -> kioku.v1.ListAgentsResponse
-	51, // [51:62] is the sub-list for method output_type
-	40, // [40:51] is the sub-list for method input_type
-	40, // [40:40] is the sub-list for extension type_name
-	40, // [40:40] is the sub-list for extension extendee
-	0,  // [0:40] is the sub-list for field type_name
+	24, // 26: kioku.v1.StatusResponse.backfill:type_name -> kioku.v1.Backfill
+	42, // 27: kioku.v1.Egress.last_time:type_name -> google.protobuf.Timestamp
+	43, // 28: kioku.v1.Backfill.left:type_name -> google.protobuf.Duration
+	43, // 29: kioku.v1.EstimateEmbeddingResponse.took:type_name -> google.protobuf.Duration
+	42, // 30: kioku.v1.IndexCheck.time:type_name -> google.protobuf.Timestamp
+	42, // 31: kioku.v1.Provider.retry_time:type_name -> google.protobuf.Timestamp
+	34, // 32: kioku.v1.SyncResponse.progress:type_name -> kioku.v1.Progress
+	35, // 33: kioku.v1.SyncResponse.report:type_name -> kioku.v1.SyncReport
+	34, // 34: kioku.v1.RebuildResponse.progress:type_name -> kioku.v1.Progress
+	35, // 35: kioku.v1.RebuildResponse.report:type_name -> kioku.v1.SyncReport
+	43, // 36: kioku.v1.SyncReport.took:type_name -> google.protobuf.Duration
+	6,  // 37: kioku.v1.SyncReport.degraded:type_name -> kioku.v1.Degradation
+	7,  // 38: kioku.v1.SyncReport.index:type_name -> kioku.v1.IndexState
+	38, // 39: kioku.v1.WatchEventsResponse.event:type_name -> kioku.v1.Event
+	42, // 40: kioku.v1.Event.event_time:type_name -> google.protobuf.Timestamp
+	41, // 41: kioku.v1.ListAgentsResponse.agents:type_name -> kioku.v1.Agent
+	7,  // 42: kioku.v1.Agent.index:type_name -> kioku.v1.IndexState
+	0,  // 43: kioku.v1.MemoryService.MemorySearch:input_type -> kioku.v1.MemorySearchRequest
+	8,  // 44: kioku.v1.MemoryService.MemoryGet:input_type -> kioku.v1.MemoryGetRequest
+	10, // 45: kioku.v1.MemoryService.MemoryAppend:input_type -> kioku.v1.MemoryAppendRequest
+	12, // 46: kioku.v1.MemoryService.ListFiles:input_type -> kioku.v1.ListFilesRequest
+	15, // 47: kioku.v1.MemoryService.ListLinks:input_type -> kioku.v1.ListLinksRequest
+	19, // 48: kioku.v1.MemoryService.Explain:input_type -> kioku.v1.ExplainRequest
+	21, // 49: kioku.v1.MemoryService.Status:input_type -> kioku.v1.StatusRequest
+	25, // 50: kioku.v1.MemoryService.EstimateEmbedding:input_type -> kioku.v1.EstimateEmbeddingRequest
+	30, // 51: kioku.v1.MemoryService.Sync:input_type -> kioku.v1.SyncRequest
+	32, // 52: kioku.v1.MemoryService.Rebuild:input_type -> kioku.v1.RebuildRequest
+	36, // 53: kioku.v1.MemoryService.WatchEvents:input_type -> kioku.v1.WatchEventsRequest
+	39, // 54: kioku.v1.MemoryService.ListAgents:input_type -> kioku.v1.ListAgentsRequest
+	2,  // 55: kioku.v1.MemoryService.MemorySearch:output_type -> kioku.v1.MemorySearchResponse
+	9,  // 56: kioku.v1.MemoryService.MemoryGet:output_type -> kioku.v1.MemoryGetResponse
+	11, // 57: kioku.v1.MemoryService.MemoryAppend:output_type -> kioku.v1.MemoryAppendResponse
+	13, // 58: kioku.v1.MemoryService.ListFiles:output_type -> kioku.v1.ListFilesResponse
+	16, // 59: kioku.v1.MemoryService.ListLinks:output_type -> kioku.v1.ListLinksResponse
+	20, // 60: kioku.v1.MemoryService.Explain:output_type -> kioku.v1.ExplainResponse
+	22, // 61: kioku.v1.MemoryService.Status:output_type -> kioku.v1.StatusResponse
+	26, // 62: kioku.v1.MemoryService.EstimateEmbedding:output_type -> kioku.v1.EstimateEmbeddingResponse
+	31, // 63: kioku.v1.MemoryService.Sync:output_type -> kioku.v1.SyncResponse
+	33, // 64: kioku.v1.MemoryService.Rebuild:output_type -> kioku.v1.RebuildResponse
+	37, // 65: kioku.v1.MemoryService.WatchEvents:output_type -> kioku.v1.WatchEventsResponse
+	40, // 66: kioku.v1.MemoryService.ListAgents:output_type -> kioku.v1.ListAgentsResponse
+	55, // [55:67] is the sub-list for method output_type
+	43, // [43:55] is the sub-list for method input_type
+	43, // [43:43] is the sub-list for extension type_name
+	43, // [43:43] is the sub-list for extension extendee
+	0,  // [0:43] is the sub-list for field type_name
 }
 
 func init() { file_kioku_v1_memory_proto_init() }
@@ -4074,11 +4443,11 @@ func file_kioku_v1_memory_proto_init() {
 		return
 	}
 	file_kioku_v1_memory_proto_msgTypes[0].OneofWrappers = []any{}
-	file_kioku_v1_memory_proto_msgTypes[28].OneofWrappers = []any{
+	file_kioku_v1_memory_proto_msgTypes[31].OneofWrappers = []any{
 		(*SyncResponse_Progress)(nil),
 		(*SyncResponse_Report)(nil),
 	}
-	file_kioku_v1_memory_proto_msgTypes[30].OneofWrappers = []any{
+	file_kioku_v1_memory_proto_msgTypes[33].OneofWrappers = []any{
 		(*RebuildResponse_Progress)(nil),
 		(*RebuildResponse_Report)(nil),
 	}
@@ -4088,7 +4457,7 @@ func file_kioku_v1_memory_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kioku_v1_memory_proto_rawDesc), len(file_kioku_v1_memory_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   39,
+			NumMessages:   42,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -57,6 +57,7 @@ func (p *Page) trace(hit *kiokuv1.SearchResult) {
 		p.Linef("      re-ranked: score %.3f, %s of the passages that were scored again", t.GetRerankScore(), rank(t.GetRerankRank()))
 	}
 	p.Linef("      MMR %.3f with similarity %.3f to a better result", t.GetMmrScore(), t.GetMmrSimilarity())
+	p.similarity(t)
 	if t.GetKeywordBacked() {
 		p.Linef("      below the threshold, but backed by keywords")
 	}
@@ -64,6 +65,19 @@ func (p *Page) trace(hit *kiokuv1.SearchResult) {
 	if missing := t.GetMissing(); len(missing) > 0 {
 		p.Linef("      not found: %s", CleanLine(strings.Join(missing, ", ")))
 	}
+}
+
+// similarity says what the vectors of the hit come to, if there are any.
+func (p *Page) similarity(t *kiokuv1.Trace) {
+	if t.GetVectorRank() == 0 {
+		return
+	}
+	window := ""
+	if first, last := t.GetWindowStartLine(), t.GetWindowEndLine(); first > 0 {
+		window = fmt.Sprintf(", best window %.3f (lines %d-%d), all windows %.3f", t.GetWindowCosine(), first, last, t.GetWindowMean())
+	}
+	p.Linef("      cosine %.3f of the chunk%s: %.3f; in this index %.3f on average, deviation %.3f",
+		t.GetCosine(), window, t.GetSimilarity(), t.GetCosineMean(), t.GetCosineDeviation())
 }
 
 // confidence returns the sum that makes a score: the channels that took part, and the share of a date.

@@ -317,3 +317,31 @@ func TestPaceOfRequestsAndTokens(t *testing.T) {
 		})
 	}
 }
+
+// Many texts at once keep to the tokens of a minute too.
+func TestPaceOfTokensInBatches(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const perMinute = 600
+		f, c := newFake(t, embed.Config{TokensPerMinute: perMinute}, good)
+		began := time.Now()
+		if _, err := c.Documents(t.Context(), numbered(400)); err != nil { // about 1,600 tokens
+			t.Fatal(err)
+		}
+		requests := f.seen()
+		for i := range requests {
+			n := 0
+			for _, r := range requests[i:] {
+				if r.At.Sub(requests[i].At) < time.Minute {
+					n += tokensOf([]request{r})
+				}
+			}
+			if n > perMinute*11/10 {
+				t.Fatalf("%d tokens in a minute", n)
+			}
+		}
+		if took := time.Since(began); took < 2*time.Minute || took > 5*time.Minute {
+			t.Errorf("it took %s in %d requests", took, len(requests))
+		}
+	})
+}

@@ -49,6 +49,7 @@ func (c *Client) Reopen(recipe string, space Space) (*Client, error) {
 	}
 	cfg := Config{Provider: r.Provider, Model: r.Model, BaseURL: r.BaseURL, ModelDir: r.ModelDir, Dims: r.Dims,
 		QueryPrefix: &r.QueryPrefix, DocumentPrefix: &r.DocumentPrefix,
+		TokensPerDay: c.cfg.TokensPerDay, RequestsPerMinute: c.cfg.RequestsPerMinute, TokensPerMinute: c.cfg.TokensPerMinute,
 		MaxTries: c.cfg.MaxTries, QueryTimeout: c.cfg.QueryTimeout, Now: c.cfg.Now, Transport: c.cfg.Transport}
 	if c.cfg.Provider == r.Provider && withoutSecrets(c.cfg.BaseURL) == r.BaseURL {
 		cfg.BaseURL, cfg.APIKey, cfg.Headers = c.cfg.BaseURL, c.cfg.APIKey, c.cfg.Headers

@@ -82,14 +82,14 @@ type Config struct {
 	OnBattery string
 	// Embed describes the embedding provider that the settings stand for. Its Provider is "none" if there is none, never "auto".
 	Embed embed.Config
-	// RerankProvider is the setting of the re-ranker, which may be "auto".
-	RerankProvider string
-	// Rerank describes the re-ranker that the settings stand for. Its Provider is "none" if there is none, never "auto".
-	Rerank embed.RerankConfig
 	// Fallback describes the provider that stands in for it; its Provider is "none" if there is none.
 	Fallback embed.Config
 	// FallbackAfter is how long the first provider must have failed before.
 	FallbackAfter time.Duration
+	// RerankProvider is the setting of the re-ranker, which may be "auto".
+	RerankProvider string
+	// Rerank describes the re-ranker that the settings stand for. Its Provider is "none" if there is none, never "auto".
+	Rerank embed.RerankConfig
 	// Index says what is indexed and when.
 	Index kioku.IndexOptions
 	// Search is the ranking.
@@ -176,8 +176,8 @@ func Default() *Config {
 		Location: time.Local, LogLevel: slog.LevelInfo, Sources: []string{memory.SourceMemory},
 		Chunking: chunker.Options{Tokens: 400, Overlap: 80, Encoding: "cl100k_base"},
 		Provider: "auto", Embed: embed.Config{Provider: "none", Class: "auto"},
-		RerankProvider: "auto", Rerank: embed.RerankConfig{Provider: "none"},
 		Fallback: embed.Config{Provider: "none"}, FallbackAfter: kioku.DefaultFallbackAfter,
+		RerankProvider: "auto", Rerank: embed.RerankConfig{Provider: "none"},
 		Index: kioku.IndexOptions{
 			MaxFileBytes: indexer.DefaultMaxFileBytes, Debounce: 1500 * time.Millisecond, MaxWait: 10 * time.Second, Interval: 5 * time.Minute,
 			Sessions: indexer.Sessions{DeltaBytes: indexer.DefaultDeltaBytes, DeltaMessages: indexer.DefaultDeltaMessages},
@@ -271,8 +271,8 @@ func (c *Config) connect() {
 	c.Network = c.src.Network
 	c.Network.SetOffline(c.Offline)
 	c.Embed.Transport = c.Network.Transport("embeddings")
-	c.Rerank.Transport = c.Network.Transport("re-ranking")
 	c.Fallback.Transport = c.Embed.Transport
+	c.Rerank.Transport = c.Network.Transport("re-ranking")
 	c.LLM.Transport = c.Network.Transport("language model")
 }
 
@@ -313,6 +313,8 @@ type Value struct {
 	Text string
 	// Origin is where it came from: "default", "config.yaml:3:5", "KIOKU_MODEL", "--model".
 	Origin string
+	// Meaning is what the value stands for now, if that depends on more than the value; empty for most.
+	Meaning string
 }
 
 // Values returns all settings in the order of [Fields], with the settings of each agent in the place of "agents".
@@ -346,6 +348,9 @@ func (c *Config) value(f Field) Value {
 	v := Value{Field: f, Text: f.value.String(), Origin: "default"}
 	if o, ok := c.origins[f.Key]; ok {
 		v.Origin = o.where
+	}
+	if f.Key == "provider" && v.Text == "auto" {
+		v.Meaning = c.Embed.Provider + ": " + c.Embed.Reason
 	}
 	return v
 }

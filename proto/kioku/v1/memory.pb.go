@@ -584,10 +584,6 @@ type Trace struct {
 	CategoryBonus float64 `protobuf:"fixed64,24,opt,name=category_bonus,json=categoryBonus,proto3" json:"category_bonus,omitempty"`
 	// Part of the score that this category gives, in [0,1].
 	CategoryConfidence float64 `protobuf:"fixed64,25,opt,name=category_confidence,json=categoryConfidence,proto3" json:"category_confidence,omitempty"`
-	// Place, from 1, among the passages that the re-ranker has scored; decay and bonuses count in it. 0 if it has not scored this one.
-	RerankRank int32 `protobuf:"varint,26,opt,name=rerank_rank,json=rerankRank,proto3" json:"rerank_rank,omitempty"`
-	// Score of the re-ranker, in its own unit.
-	RerankScore float64 `protobuf:"fixed64,27,opt,name=rerank_score,json=rerankScore,proto3" json:"rerank_score,omitempty"`
 	// Cosine of the query and the chunk; 0 without vectors.
 	Cosine float64 `protobuf:"fixed64,28,opt,name=cosine,proto3" json:"cosine,omitempty"`
 	// Best cosine of a window of the result: a few lines with a vector of their own. 0 if it has no windows.
@@ -604,8 +600,12 @@ type Trace struct {
 	CosineMean float64 `protobuf:"fixed64,34,opt,name=cosine_mean,json=cosineMean,proto3" json:"cosine_mean,omitempty"`
 	// Standard deviation of the cosine over the chunks of the index.
 	CosineDeviation float64 `protobuf:"fixed64,35,opt,name=cosine_deviation,json=cosineDeviation,proto3" json:"cosine_deviation,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// Place, from 1, among the passages that the re-ranker has scored; decay and bonuses count in it. 0 if it has not scored this one.
+	RerankRank int32 `protobuf:"varint,26,opt,name=rerank_rank,json=rerankRank,proto3" json:"rerank_rank,omitempty"`
+	// Score of the re-ranker, in its own unit.
+	RerankScore   float64 `protobuf:"fixed64,27,opt,name=rerank_score,json=rerankScore,proto3" json:"rerank_score,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Trace) Reset() {
@@ -813,20 +813,6 @@ func (x *Trace) GetCategoryConfidence() float64 {
 	return 0
 }
 
-func (x *Trace) GetRerankRank() int32 {
-	if x != nil {
-		return x.RerankRank
-	}
-	return 0
-}
-
-func (x *Trace) GetRerankScore() float64 {
-	if x != nil {
-		return x.RerankScore
-	}
-	return 0
-}
-
 func (x *Trace) GetCosine() float64 {
 	if x != nil {
 		return x.Cosine
@@ -879,6 +865,20 @@ func (x *Trace) GetCosineMean() float64 {
 func (x *Trace) GetCosineDeviation() float64 {
 	if x != nil {
 		return x.CosineDeviation
+	}
+	return 0
+}
+
+func (x *Trace) GetRerankRank() int32 {
+	if x != nil {
+		return x.RerankRank
+	}
+	return 0
+}
+
+func (x *Trace) GetRerankScore() float64 {
+	if x != nil {
+		return x.RerankScore
 	}
 	return 0
 }
@@ -4011,10 +4011,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\apenalty\x18\x16 \x01(\x01R\apenalty\x12'\n" +
 	"\x0fname_confidence\x18\x17 \x01(\x01R\x0enameConfidence\x12%\n" +
 	"\x0ecategory_bonus\x18\x18 \x01(\x01R\rcategoryBonus\x12/\n" +
-	"\x13category_confidence\x18\x19 \x01(\x01R\x12categoryConfidence\x12\x1f\n" +
-	"\vrerank_rank\x18\x1a \x01(\x05R\n" +
-	"rerankRank\x12!\n" +
-	"\frerank_score\x18\x1b \x01(\x01R\vrerankScore\x12\x16\n" +
+	"\x13category_confidence\x18\x19 \x01(\x01R\x12categoryConfidence\x12\x16\n" +
 	"\x06cosine\x18\x1c \x01(\x01R\x06cosine\x12#\n" +
 	"\rwindow_cosine\x18\x1d \x01(\x01R\fwindowCosine\x12*\n" +
 	"\x11window_start_line\x18\x1e \x01(\x05R\x0fwindowStartLine\x12&\n" +
@@ -4026,7 +4023,10 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"similarity\x12\x1f\n" +
 	"\vcosine_mean\x18\" \x01(\x01R\n" +
 	"cosineMean\x12)\n" +
-	"\x10cosine_deviation\x18# \x01(\x01R\x0fcosineDeviation\"]\n" +
+	"\x10cosine_deviation\x18# \x01(\x01R\x0fcosineDeviation\x12\x1f\n" +
+	"\vrerank_rank\x18\x1a \x01(\x05R\n" +
+	"rerankRank\x12!\n" +
+	"\frerank_score\x18\x1b \x01(\x01R\vrerankScore\"]\n" +
 	"\tTermShare\x12\x12\n" +
 	"\x04term\x18\x01 \x01(\tR\x04term\x12\x10\n" +
 	"\x03idf\x18\x02 \x01(\x01R\x03idf\x12\x14\n" +

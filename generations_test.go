@@ -160,7 +160,7 @@ func indexedBy(t *testing.T, s *models, model string, notes int) Options {
 	return opt
 }
 
-// While 50 searches a second run, the vectors of another model are built and take over. No search fails, none is empty, none
+// Hazards D11, E07: while 50 searches a second run, the vectors of another model are built and take over. No search fails, none is empty, none
 // falls back to words, and each is answered by one of the two models; by the new one once it is there.
 func TestSwitchOfModelsWhileSearching(t *testing.T) {
 	t.Parallel()

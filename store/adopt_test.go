@@ -140,7 +140,7 @@ func TestVectorWithoutWindowsNeedsOnlyThese(t *testing.T) {
 	}
 }
 
-// The vectors of a space that is being built are not evicted while their texts are indexed, however many they are, nor those of a
+// Hazard E11: the vectors of a space that is being built are not evicted while their texts are indexed, however many they are, nor those of a
 // space that is kept; those of other texts go first.
 func TestEvictionKeepsAGenerationThatIsBuilt(t *testing.T) {
 	t.Parallel()

@@ -275,7 +275,9 @@ type MemorySearchResponse struct {
 	// State of the index that answered.
 	Index *IndexState `protobuf:"bytes,6,opt,name=index,proto3" json:"index,omitempty"`
 	// Time that the search took.
-	Took          *durationpb.Duration `protobuf:"bytes,7,opt,name=took,proto3" json:"took,omitempty"`
+	Took *durationpb.Duration `protobuf:"bytes,7,opt,name=took,proto3" json:"took,omitempty"`
+	// The vectors are those of the fallback provider, because the first one does not answer.
+	Fallback      bool `protobuf:"varint,8,opt,name=fallback,proto3" json:"fallback,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -357,6 +359,13 @@ func (x *MemorySearchResponse) GetTook() *durationpb.Duration {
 		return x.Took
 	}
 	return nil
+}
+
+func (x *MemorySearchResponse) GetFallback() bool {
+	if x != nil {
+		return x.Fallback
+	}
+	return false
 }
 
 type SearchResult struct {
@@ -2970,7 +2979,13 @@ type Provider struct {
 	// Earliest time of the next attempt; unset if healthy.
 	RetryTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=retry_time,json=retryTime,proto3" json:"retry_time,omitempty"`
 	// Why this provider was chosen, or why there is none; empty if it is not known.
-	Reason        string `protobuf:"bytes,20,opt,name=reason,proto3" json:"reason,omitempty"`
+	Reason string `protobuf:"bytes,20,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Provider and model of the vectors that searches use, which are another's while those of this provider are not whole; empty
+	// without vectors.
+	ActiveProvider string `protobuf:"bytes,21,opt,name=active_provider,json=activeProvider,proto3" json:"active_provider,omitempty"`
+	ActiveModel    string `protobuf:"bytes,22,opt,name=active_model,json=activeModel,proto3" json:"active_model,omitempty"`
+	// The vectors that searches use are those of the fallback.
+	Fallback      bool `protobuf:"varint,23,opt,name=fallback,proto3" json:"fallback,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3052,6 +3067,27 @@ func (x *Provider) GetReason() string {
 		return x.Reason
 	}
 	return ""
+}
+
+func (x *Provider) GetActiveProvider() string {
+	if x != nil {
+		return x.ActiveProvider
+	}
+	return ""
+}
+
+func (x *Provider) GetActiveModel() string {
+	if x != nil {
+		return x.ActiveModel
+	}
+	return ""
+}
+
+func (x *Provider) GetFallback() bool {
+	if x != nil {
+		return x.Fallback
+	}
+	return false
 }
 
 type SyncRequest struct {
@@ -3950,7 +3986,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\tCondition\x12\x14\n" +
 	"\x05field\x18\x01 \x01(\tR\x05field\x12\x0e\n" +
 	"\x02op\x18\x02 \x01(\tR\x02op\x12\x16\n" +
-	"\x06values\x18\x03 \x03(\tR\x06values\"\xa6\x02\n" +
+	"\x06values\x18\x03 \x03(\tR\x06values\"\xb8\x02\n" +
 	"\x14MemorySearchResponse\x120\n" +
 	"\aresults\x18\x01 \x03(\v2\x16.kioku.v1.SearchResultR\aresults\x12\x1a\n" +
 	"\bprovider\x18\x02 \x01(\tR\bprovider\x12\x14\n" +
@@ -3958,7 +3994,8 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\x04mode\x18\x04 \x01(\tR\x04mode\x121\n" +
 	"\bdegraded\x18\x05 \x03(\v2\x15.kioku.v1.DegradationR\bdegraded\x12*\n" +
 	"\x05index\x18\x06 \x01(\v2\x14.kioku.v1.IndexStateR\x05index\x12-\n" +
-	"\x04took\x18\a \x01(\v2\x19.google.protobuf.DurationR\x04tookR\bfallback\"\xc3\x03\n" +
+	"\x04took\x18\a \x01(\v2\x19.google.protobuf.DurationR\x04took\x12\x1a\n" +
+	"\bfallback\x18\b \x01(\bR\bfallback\"\xc3\x03\n" +
 	"\fSearchResult\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x1d\n" +
 	"\n" +
@@ -4209,7 +4246,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\x04time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"9\n" +
 	"\vSkippedFile\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xd3\x01\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xbb\x02\n" +
 	"\bProvider\x12\x1a\n" +
 	"\bprovider\x18\x01 \x01(\tR\bprovider\x12\x14\n" +
 	"\x05model\x18\x02 \x01(\tR\x05model\x12\x12\n" +
@@ -4218,7 +4255,10 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\x05error\x18\x05 \x01(\tR\x05error\x129\n" +
 	"\n" +
 	"retry_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tretryTime\x12\x16\n" +
-	"\x06reason\x18\x14 \x01(\tR\x06reason\"\x9f\x01\n" +
+	"\x06reason\x18\x14 \x01(\tR\x06reason\x12'\n" +
+	"\x0factive_provider\x18\x15 \x01(\tR\x0eactiveProvider\x12!\n" +
+	"\factive_model\x18\x16 \x01(\tR\vactiveModel\x12\x1a\n" +
+	"\bfallback\x18\x17 \x01(\bR\bfallback\"\x9f\x01\n" +
 	"\vSyncRequest\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x16\n" +
 	"\x06verify\x18\x02 \x01(\bR\x06verify\x12\x14\n" +

@@ -22,11 +22,11 @@ func (m *Memory) Calibrate(ctx context.Context) error {
 	defer m.leave()
 	ctx, cancel := m.untilClose(ctx)
 	defer cancel()
-	return m.askProbes(ctx)
+	return m.askProbes(ctx, true)
 }
 
-// askProbes is Calibrate within a call. Only one call does so at a time; others return at once.
-func (m *Memory) askProbes(ctx context.Context) error {
+// askProbes is Calibrate within a call, by words only if not vectors. Only one call does so at a time; others return at once.
+func (m *Memory) askProbes(ctx context.Context, vectors bool) error {
 	if m.opt.Mode != Own || !m.calibrating.CompareAndSwap(false, true) {
 		return nil
 	}
@@ -35,21 +35,26 @@ func (m *Memory) askProbes(ctx context.Context) error {
 	own, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	defer context.AfterFunc(ctx, cancel)()
-	c, ok, err := m.searcher.Load().Calibrate(own)
+	c, ok, err := m.searcher.Load().Calibrate(own, vectors)
 	if err == nil && ok {
 		err = m.store.RecordCalibration(own, c)
 	}
 	return err
 }
 
-// calibrate is askProbes for the background. Searches need no calibration, so an error is logged.
+// calibrate is askProbes with vectors for the background. Searches need no calibration, so an error is logged.
 func (m *Memory) calibrate(ctx context.Context) {
-	if err := m.askProbes(ctx); err != nil && ctx.Err() == nil {
+	m.logProbes(ctx, m.askProbes(ctx, true))
+}
+
+// logProbes logs an error of askProbes, unless ctx has ended it.
+func (m *Memory) logProbes(ctx context.Context, err error) {
+	if err != nil && ctx.Err() == nil {
 		m.log.Warn("ask the probes of the index", "err", err)
 	}
 }
 
-// calibrateAtClose is calibrate for a process that has answered a search and ends, unless the index is large.
+// calibrateAtClose asks the probes by words for a process that has answered a search and ends, unless the index is large.
 func (m *Memory) calibrateAtClose() {
 	if !m.searched.Load() || m.opt.Daemon {
 		return
@@ -57,6 +62,6 @@ func (m *Memory) calibrateAtClose() {
 	ctx, cancel := context.WithTimeout(context.Background(), closingProbes)
 	defer cancel()
 	if stats, err := m.store.Stats(ctx); err == nil && stats.Chunks <= closingChunks {
-		m.calibrate(ctx)
+		m.logProbes(ctx, m.askProbes(ctx, false))
 	}
 }

@@ -20,6 +20,10 @@ import (
 type Calibration struct {
 	// Line is the keyword score that 85 % of the probes stay below, in the language of the folder in which it is highest.
 	Line float64
+	// VectorLine is the score with vectors that 85 % of the probes stay below, and Space is the name of the space of these vectors;
+	// empty if the probes were asked by words only.
+	VectorLine float64
+	Space      string
 	// Chunks is the number of chunks of the index when it was asked.
 	Chunks int
 	// Probes identifies the probes that were asked; empty if none were.
@@ -37,15 +41,16 @@ func (c Calibration) isDue(chunks int) bool {
 	return chunks >= minProbed && (c.Probes != allProbes().version || changed > recalibration*float64(c.Chunks))
 }
 
-// Calibrate asks the probes of each language that the index holds, one search after the other, each admitted by itself. It
-// returns false if the last calibration still holds or the index is too small for one. The caller stores the result. The same
-// index always gets the same line.
-func (s *Searcher) Calibrate(ctx context.Context) (Calibration, bool, error) {
-	var chunks int
+// Calibrate asks the probes of each language that the index holds, one search after the other, each admitted by itself: by words,
+// and with vectors too if the index is embedded. It returns false if the last calibration still holds or the index is too small
+// for one. The caller stores the result. The same index always gets the same lines.
+func (s *Searcher) Calibrate(ctx context.Context, vectors bool) (Calibration, bool, error) {
+	var ix Index
 	var languages []probeLanguage
 	err := s.store.View(ctx, false, func(rd Reader) (err error) {
-		ix := rd.Index()
-		if chunks = ix.Chunks; ix.Calibration.isDue(chunks) {
+		ix = rd.Index()
+		vectors = vectors && s.canProbeVectors(ix)
+		if ix.Calibration.isDue(ix.Chunks) || vectors && ix.Chunks >= minProbed && ix.Calibration.Space != ix.Space.Name() {
 			languages, err = heldLanguages(ctx, rd)
 		}
 		return err
@@ -53,19 +58,35 @@ func (s *Searcher) Calibrate(ctx context.Context) (Calibration, bool, error) {
 	if err != nil || len(languages) == 0 {
 		return Calibration{}, false, err
 	}
-	c := Calibration{Chunks: chunks, Probes: allProbes().version}
-	words := &Searcher{store: s.store, opt: s.opt}
-	words.opt.Reranker = nil // it moves no confidence
+	c := Calibration{Chunks: ix.Chunks, Probes: allProbes().version}
+	words, both := &Searcher{store: s.store, opt: s.opt}, &Searcher{store: s.store, embedder: s.embedder, opt: s.opt}
+	words.opt.Reranker, both.opt.Reranker = nil, nil // scores are those before it
+	if c.Line, err = words.line(ctx, languages); err != nil {
+		return Calibration{}, false, err
+	}
+	if vectors {
+		if c.VectorLine, err = both.line(ctx, languages); err != nil {
+			return Calibration{}, false, err
+		}
+		c.Space = ix.Space.Name()
+	}
+	return c, true, nil
+}
+
+// line returns the score that most of the probes stay below, in the language in which it is highest.
+func (s *Searcher) line(ctx context.Context, languages []probeLanguage) (float64, error) {
+	line := 0.0
 	for _, l := range languages {
 		scores := make([]float64, len(l.questions))
 		for i, question := range l.questions {
-			if scores[i], err = words.bestScore(ctx, question); err != nil {
-				return Calibration{}, false, fmt.Errorf("ask a probe: %w", err)
+			var err error
+			if scores[i], err = s.bestScore(ctx, question); err != nil {
+				return 0, fmt.Errorf("ask a probe: %w", err)
 			}
 		}
-		c.Line = max(c.Line, quantile(scores, probeQuantile))
+		line = max(line, quantile(scores, probeQuantile))
 	}
-	return c, true, nil
+	return line, nil
 }
 
 // bestScore returns the confidence of the best passage for a question, 0 if there is none.

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"kioku/embed"
 	"kioku/memory"
 	"kioku/search/analysis"
 )
@@ -27,7 +28,7 @@ func workNotes(n int) []Chunk {
 // calibrate asks the probes of a store, and records the result as a store does.
 func calibrate(t *testing.T, s *fakeStore) Calibration {
 	t.Helper()
-	c, ok, err := New(s, nil, testOptions()).Calibrate(t.Context())
+	c, ok, err := New(s, nil, testOptions()).Calibrate(t.Context(), true)
 	if err != nil || !ok {
 		t.Fatalf("not calibrated: %v", err)
 	}
@@ -98,11 +99,11 @@ func TestCalibrateIsRepeatable(t *testing.T) {
 		t.Errorf("%+v", first)
 	}
 	s := New(store, nil, testOptions())
-	if _, ok, err := s.Calibrate(t.Context()); ok || err != nil {
+	if _, ok, err := s.Calibrate(t.Context(), true); ok || err != nil {
 		t.Errorf("calibrated again without a change: %v, %v", ok, err)
 	}
 	store.index.Chunks = 119
-	if _, ok, _ := s.Calibrate(t.Context()); ok {
+	if _, ok, _ := s.Calibrate(t.Context(), true); ok {
 		t.Error("calibrated again after a small change")
 	}
 	store.index.Chunks = 100
@@ -111,7 +112,7 @@ func TestCalibrateIsRepeatable(t *testing.T) {
 		t.Errorf("%+v, before %+v", again, first)
 	}
 	store.index.Calibration.Chunks = 80
-	if _, ok, _ := s.Calibrate(t.Context()); !ok {
+	if _, ok, _ := s.Calibrate(t.Context(), true); !ok {
 		t.Error("not calibrated again after a fourth was added")
 	}
 }
@@ -124,7 +125,7 @@ func TestCalibrateLeavesOutWhatItCannotMeasure(t *testing.T) {
 		greek[i] = Chunk{Path: fmt.Sprint(i), Text: "το λιμάνι και η αποθήκη"}
 	}
 	for name, chunks := range map[string][]Chunk{"tiny": workNotes(minProbed - 1), "Greek": greek} {
-		if _, ok, err := New(newFakeStore(chunks...), nil, testOptions()).Calibrate(t.Context()); ok || err != nil {
+		if _, ok, err := New(newFakeStore(chunks...), nil, testOptions()).Calibrate(t.Context(), true); ok || err != nil {
 			t.Errorf("%s: %v, %v", name, ok, err)
 		}
 	}
@@ -232,5 +233,38 @@ func TestProbesAreWellFormed(t *testing.T) {
 			}
 			seen[question] = true
 		}
+	}
+}
+
+// The line of silence is found anew with vectors, per workspace: the score that most probes stay below, with the model of the
+// index. Questions as far from the notes as the probes are get no answer then.
+func TestCalibrateWithVectors(t *testing.T) {
+	t.Parallel()
+	chunks := workNotes(100)
+	for i := range chunks {
+		chunks[i].Vector = []float32{1, float32(i%10) / 10, float32(i%7) / 7}
+	}
+	store := newFakeStore(chunks...)
+	e := &fakeEmbedder{vector: []float32{0.3, 0.9, 0.2}, class: embed.Small}
+	s := New(store, e, testOptions())
+	c, ok, err := s.Calibrate(t.Context(), true)
+	if err != nil || !ok || c.Space != testSpace.Name() || !(c.VectorLine > c.Line) {
+		t.Fatalf("%+v, %v, %v", c, ok, err)
+	}
+	store.index.Calibration = c
+	if _, again, err := s.Calibrate(t.Context(), true); again || err != nil {
+		t.Errorf("asked again, %v", err)
+	}
+	store.index.Space.Model = "another"
+	if _, again, err := s.Calibrate(t.Context(), true); again || err != nil {
+		t.Errorf("asked with vectors of another model than the index has, %v", err)
+	}
+	store.index.Space = testSpace
+	words, ok, err := s.Calibrate(t.Context(), false)
+	if ok || err != nil {
+		t.Errorf("by words: %+v, %v, %v", words, ok, err)
+	}
+	if a := ask(t, s, "zephyr quokka umlaut"); len(a.Hits) > 0 && a.Hits[0].Score < c.VectorLine {
+		t.Errorf("score %v below the line %v", a.Hits[0].Score, c.VectorLine)
 	}
 }

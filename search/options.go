@@ -15,8 +15,9 @@ type Options struct {
 	MaxResults int
 	// MaxPerFile is the maximum number of hits of one file; 0 means two, and more only if other files have nothing as good.
 	MaxPerFile int
-	// MinScore is the minimum score in [0,1] of answers in which vectors took part; nil means 0.35. MinKeywordScore is that of
-	// answers by keywords only; nil means 0.18.
+	// MinScore is the minimum score in [0,1] of answers in which vectors took part; nil means the line of the calibration, for which
+	// see Calibration, and 0.48 without one. MinKeywordScore is that of answers by keywords only; nil means 0.18. What reaches it
+	// is an answer beside vectors too.
 	MinScore, MinKeywordScore *float64
 	// WeakResults lets results below MinKeywordScore, marked as weak, fill free slots if the calibration of the index says that
 	// they are better than chance; nil means true.
@@ -76,13 +77,12 @@ const (
 	StepRerank = "rerank"
 )
 
-// DefaultOptions returns the settings that the measurements recommend, all set but the weights of the channels.
+// DefaultOptions returns the settings that the measurements recommend, all set but what depends on the model or the index.
 func DefaultOptions() Options { return Options{}.withDefaults() }
 
 // withDefaults fills in what is not set.
 func (o Options) withDefaults() Options {
 	o.MaxResults = cmp.Or(o.MaxResults, 6)
-	o.MinScore = cmp.Or(o.MinScore, new(0.35))
 	o.MinKeywordScore = cmp.Or(o.MinKeywordScore, new(0.18))
 	o.WeakResults = cmp.Or(o.WeakResults, new(true))
 	o.Hybrid = cmp.Or(o.Hybrid, new(true))

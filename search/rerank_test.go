@@ -230,7 +230,7 @@ func TestCalibrateDoesNotRerank(t *testing.T) {
 	f := &fakeReranker{score: func(string) float64 { return 1 }}
 	opt := testOptions()
 	opt.Reranker = f
-	if _, ok, err := New(newFakeStore(workNotes(100)...), nil, opt).Calibrate(t.Context()); err != nil || !ok || len(f.asked) > 0 {
+	if _, ok, err := New(newFakeStore(workNotes(100)...), nil, opt).Calibrate(t.Context(), true); err != nil || !ok || len(f.asked) > 0 {
 		t.Errorf("%v, %v, asked %d times", ok, err, len(f.asked))
 	}
 }

@@ -215,7 +215,9 @@ func TestSearchReturnsIdenticalTextsOnce(t *testing.T) {
 
 func TestSearchPassesFilterToStore(t *testing.T) {
 	t.Parallel()
-	s := New(newFakeStore(notes()...), &fakeEmbedder{vector: []float32{0, 1, 0}}, testOptions())
+	opt := testOptions()
+	opt.MinScore = new(0.35)
+	s := New(newFakeStore(notes()...), &fakeEmbedder{vector: []float32{0, 1, 0}}, opt)
 	tests := []struct {
 		filter memory.Filter
 		want   []string

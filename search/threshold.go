@@ -32,7 +32,7 @@ func (o Options) thresholdFor(mode string, asked *float64, ix Index) threshold {
 	if asked != nil {
 		return threshold{min: *asked, words: noFill, weak: noFill}
 	}
-	t := threshold{min: *o.MinScore, words: *o.MinKeywordScore, weak: noFill, dated: true}
+	t := threshold{min: o.vectorMinimum(ix), words: *o.MinKeywordScore, weak: noFill, dated: true}
 	switch mode {
 	case memory.ModeKeyword:
 		t.min, t.words, t.oneWord = *o.MinKeywordScore, noFill, oneWordConfidence

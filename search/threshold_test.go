@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"kioku/embed"
 	"kioku/memory"
 )
 
@@ -17,6 +18,11 @@ func TestThresholdForModes(t *testing.T) {
 	low, high := Index{Calibration: calibrated(0.13)}, Index{Calibration: calibrated(0.3)}
 	nothing := Index{Calibration: calibrated(0)}
 	other := Index{Calibration: Calibration{Line: 0.13, Chunks: 100, Probes: "of another version"}}
+	embedded := Index{Space: testSpace, Calibration: calibrated(0.13)}
+	embedded.Calibration.VectorLine, embedded.Calibration.Space = 0.56, testSpace.Name()
+	others := embedded
+	others.Space.Model = "another"
+	hashed := Index{Space: embed.Space{Provider: "hash", Model: "hash", Dims: 64}}
 	tests := []struct {
 		name  string
 		opt   Options
@@ -25,13 +31,17 @@ func TestThresholdForModes(t *testing.T) {
 		index Index
 		want  threshold
 	}{
-		{"hybrid", opt, memory.ModeHybrid, nil, Index{}, threshold{min: 0.35, words: 0.18, weak: noFill, dated: true}},
-		{"vector", opt, memory.ModeVector, nil, low, threshold{min: 0.35, words: noFill, weak: noFill, dated: true}},
+		{"hybrid", opt, memory.ModeHybrid, nil, Index{}, threshold{min: vectorLine, words: 0.18, weak: noFill, dated: true}},
+		{"vector", opt, memory.ModeVector, nil, low, threshold{min: vectorLine, words: noFill, weak: noFill, dated: true}},
 		{"keyword", opt, memory.ModeKeyword, nil, Index{}, threshold{min: 0.18, words: noFill, weak: noFill, dated: true, oneWord: oneWordConfidence}},
 		{"hybrid, asked", opt, memory.ModeHybrid, &asked, low, threshold{min: 0.5, words: noFill, weak: noFill, dated: false}},
 		{"keyword, asked", opt, memory.ModeKeyword, &asked, low, threshold{min: 0.5, words: noFill, weak: noFill, dated: false}},
 		{"keyword, calibrated", opt, memory.ModeKeyword, nil, low, threshold{min: 0.18, words: noFill, weak: 0.13, dated: true, oneWord: oneWordConfidence}},
-		{"hybrid, calibrated", opt, memory.ModeHybrid, nil, low, threshold{min: 0.35, words: 0.18, weak: 0.13, dated: true}},
+		{"hybrid, calibrated", opt, memory.ModeHybrid, nil, low, threshold{min: vectorLine, words: 0.18, weak: 0.13, dated: true}},
+		{"hybrid, calibrated with vectors", opt, memory.ModeHybrid, nil, embedded, threshold{min: 0.56, words: 0.18, weak: 0.13, dated: true}},
+		{"hybrid, calibrated with other vectors", opt, memory.ModeHybrid, nil, others, threshold{min: vectorLine, words: 0.18, weak: 0.13, dated: true}},
+		{"hybrid, set", Options{MinScore: new(0.2)}.withDefaults(), memory.ModeHybrid, nil, embedded, threshold{min: 0.2, words: 0.18, weak: 0.13, dated: true}},
+		{"no real model", opt, memory.ModeHybrid, nil, hashed, threshold{min: 0.35, words: 0.18, weak: noFill, dated: true}},
 		{"only lowers", opt, memory.ModeKeyword, nil, high, threshold{min: 0.18, words: noFill, weak: noFill, dated: true, oneWord: oneWordConfidence}},
 		{"nothing in common with the probes", opt, memory.ModeKeyword, nil, nothing, threshold{min: 0.18, words: noFill, weak: minLine, dated: true, oneWord: oneWordConfidence}},
 		{"other probes", opt, memory.ModeKeyword, nil, other, threshold{min: 0.18, words: noFill, weak: noFill, dated: true, oneWord: oneWordConfidence}},

@@ -73,6 +73,11 @@ const (
 const (
 	// probeQuantile is the share of the probes that stay below the line.
 	probeQuantile = 0.85
+	// vectorLine is the minimum score of an answer with vectors until the probes were asked, and minVectorLine and maxVectorLine bound
+	// what they say: a folder about the topics of the probes answers them well.
+	vectorLine    = 0.48
+	minVectorLine = 0.35
+	maxVectorLine = 0.65
 	// minLine is the lowest line: a folder that shares no words with the probes tells nothing of other questions.
 	minLine = 0.1
 	// minProbed is the minimum number of chunks of an index that is calibrated: in a smaller one, a word more or less decides.

@@ -72,11 +72,11 @@ func readMeta(ctx context.Context, q queryer) (meta, error) {
 	var building string
 	err := q.QueryRowContext(ctx, `SELECT index_id, workspace, chunking, space_provider, space_model, space_dims, space_endpoint,
 			space_recipe, building, generation, files, chunks, embedded, windowed, terms, out_files, out_chunks, out_embedded, last_sync,
-			probes, probed_chunks, probe_line FROM meta`).
+			probes, probed_chunks, probe_line, probe_vectors, probe_space FROM meta`).
 		Scan(&id, &m.workspace, &m.chunking, &m.space.Provider, &m.space.Model, &m.space.Dims, &m.space.Endpoint,
 			&m.recipe, &building, &m.generation, &m.files, &m.chunks, &m.embedded, &m.windowed, &m.nTerms,
 			&m.out.files, &m.out.chunks, &m.out.embedded, &last,
-			&m.calibration.Probes, &m.calibration.Chunks, &m.calibration.Line)
+			&m.calibration.Probes, &m.calibration.Chunks, &m.calibration.Line, &m.calibration.VectorLine, &m.calibration.Space)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = fmt.Errorf("%w: meta is empty", errDamaged)
 	}
@@ -163,7 +163,8 @@ func (x *index) recordSync(ctx context.Context, t time.Time) error {
 
 // recordCalibration implements Store.RecordCalibration.
 func (x *index) recordCalibration(ctx context.Context, c search.Calibration) error {
-	_, err := x.db.writer.ExecContext(ctx, "UPDATE meta SET probes = ?, probed_chunks = ?, probe_line = ?", c.Probes, c.Chunks, c.Line)
+	_, err := x.db.writer.ExecContext(ctx, "UPDATE meta SET probes = ?, probed_chunks = ?, probe_line = ?, probe_vectors = ?, probe_space = ?",
+		c.Probes, c.Chunks, c.Line, c.VectorLine, c.Space)
 	if err != nil {
 		return fmt.Errorf("record calibration: %w", err)
 	}

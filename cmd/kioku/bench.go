@@ -24,6 +24,13 @@ func (a *app) benchCmd() *cobra.Command {
 		a.benchRetrievalCmd(), a.benchGoldenCmd(), a.benchSpeedCmd())
 }
 
+// What --compare compares beside providers: words alone, the vectors of the configured model alone, and both.
+const (
+	compareWords = "words"
+	compareModel = "model"
+	compareBoth  = "both"
+)
+
 // retrieval contains the flags of bench retrieval.
 type retrieval struct {
 	compare, by, granularities []string
@@ -50,7 +57,8 @@ func (a *app) benchRetrievalCmd() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	f.StringSliceVar(&r.compare, "compare", nil, "measure each of these `providers` in turn")
+	f.StringSliceVar(&r.compare, "compare", nil, "measure each of these `providers` in turn; without names words, the configured model, and both")
+	f.Lookup("compare").NoOptDefVal = strings.Join([]string{compareWords, compareModel, compareBoth}, ",")
 	f.StringSliceVar(&r.by, "by", nil, "also print groups by `category`, lang or ws")
 	f.StringSliceVar(&r.granularities, "granularity", nil, "chunk, passage or both (default: query.granularity)")
 	f.StringVar(&r.out, "out", "", "write the results to this `file`, or to a file a set in this folder/")
@@ -86,7 +94,9 @@ func (r retrieval) check() error {
 // checkCompare trims the names of the providers to compare, and refuses empty and repeated names.
 func (a *app) checkCompare(r *retrieval) error {
 	if slices.ContainsFunc(a.flags, func(f config.Flag) bool { return f.Key == "provider" }) {
-		return render.Misuse("--compare names the providers; omit --provider")
+		if slices.ContainsFunc(r.compare, func(name string) bool { return !isChannel(name) }) {
+			return render.Misuse("--compare names the providers; omit --provider")
+		}
 	}
 	var names []string
 	for _, name := range r.compare {
@@ -101,6 +111,11 @@ func (a *app) checkCompare(r *retrieval) error {
 	}
 	r.compare = names
 	return nil
+}
+
+// isChannel reports whether a name of --compare is no provider.
+func isChannel(name string) bool {
+	return slices.Contains([]string{compareWords, compareModel, compareBoth}, strings.TrimSpace(name))
 }
 
 func (a *app) benchRetrieval(ctx context.Context, r retrieval, folders []string) error {
@@ -215,10 +230,18 @@ func (a *app) benchRuns(ctx context.Context, r retrieval, sets []bench.Set, plan
 func (a *app) benchEngine(ctx context.Context, conf *config.Config, provider string) (bench.Options, bench.Run, error) {
 	settings := *conf
 	settings.State = os.TempDir()
-	if settings.Embed.Provider != provider && provider != "openai" {
-		settings.Embed.Model = ""
+	switch provider {
+	case compareWords:
+		settings.Embed.Provider = "none"
+	case compareModel:
+		settings.Search.VectorWeight, settings.Search.TextWeight = new(1.0), new(0.0)
+	case compareBoth:
+	default:
+		if settings.Embed.Provider != provider && provider != "openai" {
+			settings.Embed.Model = ""
+		}
+		settings.Embed.Provider = provider
 	}
-	settings.Embed.Provider = provider
 	embedder, err := embed.New(settings.Embed)
 	if err != nil {
 		return bench.Options{}, bench.Run{}, fmt.Errorf("provider %s: %w", provider, err)

@@ -80,13 +80,14 @@ func damages(s *soak, d time.Duration) {
 	t := &damageTotals{}
 	provider := newProvider(s)
 	places := []*place{damagePlace(s, nil), damagePlace(s, provider)}
+	whole := int(provider.texts.Load()) // of one index: chunks and their windows
 	end := time.Now().Add(d)
 	for i := 0; i < 2 || time.Now().Before(end); i++ {
 		t.attack(s, places[i%2], harms[s.rand.IntN(len(harms))], i/2%2 == 1)
 	}
 	s.add("damages done / noticed / overwritten in time / mended", "%d / %d / %d / %d", t.done, t.noticed, t.overwritten, t.mended)
 	s.add("answers about damaged indexes: other in silence before / after the scrub / failed", "%d / %d / %d", t.silent, t.silentAfter, t.failed)
-	s.add("texts embedded again for damages", "%d of %d", t.embedded, t.done*damageNotes/2)
+	s.add("texts embedded again for damages", "%d of %d", t.embedded, t.done*whole/2)
 }
 
 // damageTotals counts what damages led to. A running daemon has overwritten some with what should be there before it read them.

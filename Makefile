@@ -31,7 +31,7 @@ FUZZTIME ?= 10s
 MINUTES ?= 5
 SEED    ?= 0
 
-.PHONY: build static reproducible install uninstall dist deb library darwin test test-models soak attack race asan fuzz vet lint lint-proto vuln bench performance demo proto docker clean
+.PHONY: build static reproducible install uninstall dist deb library darwin test test-models soak attack race asan fuzz vet lint lint-proto vuln bench bench-models performance demo proto docker clean
 
 ## build: bin/kioku for this machine
 build:
@@ -144,9 +144,9 @@ attack:
 race:
 	$(GO) test -race -tags '$(TAGS)' -timeout 20m ./...
 
-## asan: the tests of the store with the C code of SQLite and sqlite-vec under the address sanitizer; -O1 compiles it in half the time
+## asan: the tests of the store and the encoder with the C code of SQLite, sqlite-vec and ours under the address sanitizer; -O1 compiles it in half the time
 asan:
-	CGO_CFLAGS='$(CGO_CFLAGS) -O1' $(GO) test -asan -tags '$(TAGS)' ./store/...
+	CGO_CFLAGS='$(CGO_CFLAGS) -O1' $(GO) test -asan -tags '$(TAGS)' ./store/... ./embed/encoder
 
 ## fuzz: every fuzz test for FUZZTIME; what it finds is written into testdata/fuzz of its package
 fuzz:
@@ -178,6 +178,10 @@ bench: build
 	$(GO) test -tags '$(TAGS)' -run '^$$' -bench . -benchtime 1x -timeout 30m ./store
 	$(GO) test -tags '$(TAGS)' -run '^$$' -bench 'Rescore|Rank' -benchtime 200x ./search
 	$(GO) test -run '^$$' -bench . -benchtime 300x ./agent/sidecar ./agent/prune ./agent/session
+
+## bench-models: the encoder beside ONNX Runtime, with the models and python/bin/python of the folder MODELS
+bench-models:
+	KIOKU_MODELS='$(abspath $(MODELS))' $(GO) test -run '^$$' -bench ONNX -benchtime 5x ./embed/encoder
 
 ## performance: measure anew what docs/performance.md shows
 performance: build

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 
 	"kioku/embed/local"
 	"kioku/internal/modelhttp"
@@ -38,7 +37,7 @@ func newLocalModel(cfg Config) (provider, Space, error) {
 	}
 	name := cfg.Model
 	if name == "" {
-		name = filepath.Base(info.Dir)
+		name = info.Name
 	}
 	return &localModel{model}, Space{Provider: "local", Model: name, Dims: info.Dims, Endpoint: info.Fingerprint}, nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -342,6 +343,34 @@ func TestPaceOfTokensInBatches(t *testing.T) {
 		}
 		if took := time.Since(began); took < 2*time.Minute || took > 5*time.Minute {
 			t.Errorf("it took %s in %d requests", took, len(requests))
+		}
+	})
+}
+
+// Over a real server each provider gives documents and queries their vectors.
+func TestProvidersOverARealServer(t *testing.T) {
+	eachProvider(t, func(t *testing.T, name string, w wire) {
+		s := &wireServer{t: t, name: name}
+		s.answer = s.good
+		server := httptest.NewServer(s)
+		t.Cleanup(server.Close)
+		c, err := embed.New(embed.Config{Provider: name, BaseURL: server.URL, APIKey: testKey, DocumentPrefix: new(string), BatchItems: 30})
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts := numbered(100)
+		got, err := c.Documents(t.Context(), texts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantVectors(t, texts, got)
+		for range 2 { // a repeated query makes no request
+			if v, err := c.Query(t.Context(), "what to drink?"); err != nil || len(v) != 3 {
+				t.Error(v, err)
+			}
+		}
+		if n := len(s.seen()); n != 5 {
+			t.Errorf("%d requests", n)
 		}
 	})
 }

@@ -150,7 +150,7 @@ func (l lazyModel) score(ctx context.Context, query string, passages []string) (
 
 // rerankGroup is the number of passages that a cross-encoder scores before the next ones. Within a group those of similar length are
 // computed together.
-const rerankGroup = 10
+const rerankGroup = 5
 
 // crossEncoder is a model in a folder, computed by this process.
 type crossEncoder struct{ model *local.Model }

@@ -48,7 +48,7 @@ func (s *Searcher) explainNothing(r *searchState) {
 		r.degrade(memory.WordsUnknown, "No note contains %s.", quotedList(words))
 	}
 	if len(words)+known > 0 && *s.opt.Hybrid && (s.embedder == nil || !s.embedder.Enabled()) {
-		r.degrade(memory.VectorsOff, "Only words were compared. With an embedding provider, notes that say it in other words are found too: kioku config set provider openai.")
+		r.degrade(memory.VectorsOff, "Only words were compared. With an embedding provider, notes that say it in other words are found too: kioku model add minilm adds one that runs here.")
 	}
 }
 

@@ -2,8 +2,10 @@ package server_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +21,7 @@ import (
 
 	"kioku"
 	"kioku/embed"
+	"kioku/internal/egress"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
@@ -260,6 +263,28 @@ func TestStatusReportsProviderHealthAndVersion(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)
+	}
+}
+
+// Every outbound request of the process is listed by host and purpose, with those that were refused because it is offline.
+func TestStatusListsWhatIsSent(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+	network := egress.New(egress.Options{Now: func() time.Time { return now }})
+	network.SetOffline(true)
+	c := &http.Client{Transport: network.Transport("embeddings")}
+	if _, err := c.Post("https://models.example/v1", "", nil); !errors.Is(err, egress.ErrOffline) {
+		t.Fatal(err)
+	}
+	opt := agents(&fakeMemory{status: func(context.Context) (kioku.Status, error) { return kioku.Status{}, nil }})
+	opt.Network = network
+	got, err := local(t, opt).Status(t.Context(), &kiokuv1.StatusRequest{Agent: "main"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []*kiokuv1.Egress{{Host: "models.example", Purpose: "embeddings", RefusedCount: 1, LastTime: timestamppb.New(now)}}
+	if diff := cmp.Diff(want, got.GetEgress(), protocmp.Transform()); diff != "" || !got.GetOffline() {
+		t.Errorf("offline %v, egress (-want +got):\n%s", got.GetOffline(), diff)
 	}
 }
 

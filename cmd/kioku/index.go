@@ -40,7 +40,7 @@ func (a *app) indexCmd() *cobra.Command {
 		Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if f.estimate {
-				return a.with(cmd.Context(), connect.ToSearch, func(c *connect.Client) error { return a.estimate(cmd.Context(), c) })
+				return a.with(cmd.Context(), connect.ToWrite, func(c *connect.Client) error { return a.estimate(cmd.Context(), c) })
 			}
 			return a.with(cmd.Context(), connect.ToTakeOver, func(c *connect.Client) error { return a.index(cmd.Context(), c, f) })
 		},
@@ -58,6 +58,9 @@ type indexFlags struct{ force, all, strict, estimate bool }
 func (a *app) index(ctx context.Context, c *connect.Client, f indexFlags) error {
 	start := time.Now()
 	report, err := a.syncAll(ctx, c, f)
+	if ctx.Err() != nil && isCanceled(err) {
+		a.Notice("what was indexed and embedded so far is kept; kioku index goes on from there")
+	}
 	if err != nil {
 		return err
 	}

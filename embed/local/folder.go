@@ -63,8 +63,7 @@ type poolingFile struct {
 func readFolder(dir string) (*folder, error) {
 	f := &folder{dir: dir}
 	if err := errors.Join(
-		readJSON(filepath.Join(dir, "config.json"), &f.config),
-		readJSON(filepath.Join(dir, "config.json"), &f.encoder),
+		f.readConfig(dir),
 		readJSON(filepath.Join(dir, "modules.json"), &f.modules),
 		readJSON(filepath.Join(dir, "config_sentence_transformers.json"), &f.prompts),
 	); err != nil {
@@ -81,9 +80,6 @@ func readFolder(dir string) (*folder, error) {
 		}
 		places = append(places, place)
 	}
-	if err := f.readLength(); err != nil {
-		return nil, err
-	}
 	f.weightsPath, f.tokenizerPath = find(places, "model.safetensors"), find(places, "tokenizer.json")
 	return f, f.complete()
 }
@@ -91,8 +87,10 @@ func readFolder(dir string) (*folder, error) {
 // readModule reads what a module of Sentence Transformers says.
 func (f *folder) readModule(m moduleFile, place string) error {
 	switch kind := m.Type[strings.LastIndex(m.Type, ".")+1:]; kind {
-	case "Transformer", "Normalize", "StaticEmbedding":
+	case "Normalize":
 		return nil
+	case "Transformer", "StaticEmbedding":
+		return f.readConfig(place)
 	case "Pooling":
 		var p poolingFile
 		if err := readJSON(filepath.Join(place, "config.json"), &p); err != nil {
@@ -119,16 +117,16 @@ func (p poolingFile) pooling() (string, error) {
 	return "", nil
 }
 
-// readLength reads the number of tokens to which Sentence Transformers cuts texts.
-func (f *folder) readLength() error {
-	var length struct {
+// readConfig reads what a folder says about the encoder: its shape, and the number of tokens to which Sentence Transformers cuts
+// texts.
+func (f *folder) readConfig(place string) error {
+	length := struct {
 		Most int `json:"max_seq_length"`
-	}
-	if err := readJSON(filepath.Join(f.dir, "sentence_bert_config.json"), &length); err != nil {
-		return err
-	}
+	}{f.maxTokens}
+	config := filepath.Join(place, "config.json")
+	err := errors.Join(readJSON(config, &f.config), readJSON(config, &f.encoder), readJSON(filepath.Join(place, "sentence_bert_config.json"), &length))
 	f.maxTokens = max(0, length.Most)
-	return nil
+	return err
 }
 
 // complete returns an error unless the large files are there.

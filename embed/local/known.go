@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"path"
 	"path/filepath"
 	"strings"
@@ -33,37 +34,38 @@ var knownModels = []struct {
 	{"arctic-embed", poolCLS, 512},
 }
 
-// name returns the name of the model.
+// name returns the name of the model: that of its folder, or in the cache of Hugging Face (models--BAAI--bge-m3/snapshots/5617a9f)
+// that of the repository.
 func (f *folder) name() string {
-	if name := path.Base(filepath.ToSlash(f.config.Name)); f.config.Name != "" && name != "." && name != "/" {
-		return name
+	dir := filepath.Clean(f.dir)
+	if parent := filepath.Dir(dir); filepath.Base(parent) == "snapshots" {
+		parts := strings.Split(filepath.Base(filepath.Dir(parent)), "--")
+		return parts[len(parts)-1]
 	}
-	return filepath.Base(f.dir)
+	return filepath.Base(dir)
+}
+
+// names returns the names by which the model may be known, in lower case. What config.json calls it is often the model that it was
+// trained from.
+func (f *folder) names() []string {
+	names := []string{f.name(), path.Base(filepath.ToSlash(f.config.Name))}
+	for i, name := range names {
+		names[i] = strings.ReplaceAll(strings.ToLower(name), "_", "-")
+	}
+	return names
 }
 
 // setPooling sets the pooling and the number of tokens that the files do not say, from those known by name, else to the mean and
 // to what the tokenizer cuts texts to.
 func (f *folder) setPooling(tokenizerLimit int) {
-	for _, name := range []string{f.name(), filepath.Base(f.dir)} {
-		name = strings.ReplaceAll(strings.ToLower(name), "_", "-")
+	for _, name := range f.names() {
 		for _, known := range knownModels {
-			if !strings.HasPrefix(name, known.name) {
-				continue
-			}
-			if f.pooling == "" {
-				f.pooling = known.pooling
-			}
-			if f.maxTokens == 0 {
-				f.maxTokens = known.tokens
+			if strings.HasPrefix(name, known.name) {
+				f.pooling, f.maxTokens = cmp.Or(f.pooling, known.pooling), cmp.Or(f.maxTokens, known.tokens)
 			}
 		}
 	}
-	if f.pooling == "" {
-		f.pooling = poolMean
-	}
-	if f.maxTokens == 0 {
-		f.maxTokens = tokenizerLimit
-	}
+	f.pooling, f.maxTokens = cmp.Or(f.pooling, poolMean), cmp.Or(f.maxTokens, tokenizerLimit)
 }
 
 // Names of prompts in config_sentence_transformers.json.
@@ -74,10 +76,9 @@ var (
 
 // setPrefixes sets the prefixes: of the options, else of the files, else those known by name.
 func (i *Info) setPrefixes(f *folder, opt Options) {
-	if opt.Prefixes != nil {
-		i.QueryPrefix, i.DocumentPrefix = opt.Prefixes(i.Name)
-		if i.QueryPrefix+i.DocumentPrefix == "" {
-			i.QueryPrefix, i.DocumentPrefix = opt.Prefixes(filepath.Base(i.Dir))
+	for _, name := range f.names() {
+		if opt.Prefixes != nil && i.QueryPrefix+i.DocumentPrefix == "" {
+			i.QueryPrefix, i.DocumentPrefix = opt.Prefixes(name)
 		}
 	}
 	f.prompts.set(&i.QueryPrefix, queryPrompts)

@@ -61,7 +61,7 @@ type Options struct {
 
 // Info is what is known of a model.
 type Info struct {
-	// Name is the name of the model: the last part of what its config.json calls it, else the name of its folder.
+	// Name is the name of the model: that of its folder, or of its repository in the cache of Hugging Face.
 	Name string
 	// Dir is its folder.
 	Dir string
@@ -159,7 +159,7 @@ func (m *Model) Embed(ctx context.Context, task Task, texts []string) ([]Embeddi
 	}
 	switch m.info.Kind {
 	case Static:
-		return m.weights.table.embed(ctx, m.weights.tokenizer, prefix, texts)
+		return m.weights.table.embed(ctx, m.weights.tokenizer, prefix, texts, m.threads)
 	case Transformer:
 		return m.embedDeep(ctx, task, prefix, texts)
 	}

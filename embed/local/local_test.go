@@ -38,8 +38,9 @@ func TestOpenReadsWhatTheFilesSay(t *testing.T) {
 		files        map[string]any
 		want         local.Info
 	}{
-		{"no file says it", "some-model", nil, local.Info{Pooling: "mean", Window: 64}},
-		{"known by name", "bge-small-en-v1.5", nil, local.Info{Pooling: "cls", Window: 64, QueryPrefix: "ask: "}},
+		{"no file says it", "some-model", nil, local.Info{Name: "some-model", Pooling: "mean", Window: 64}},
+		{"known by name", "bge-small-en-v1.5", nil, local.Info{Name: "bge-small-en-v1.5", Pooling: "cls", Window: 64, QueryPrefix: "ask: "}},
+		{"in the cache of Hugging Face", "models--BAAI--bge-small-en/snapshots/5c38ec7", nil, local.Info{Name: "bge-small-en", Pooling: "cls", Window: 64, QueryPrefix: "ask: "}},
 		{"its own files", "bge-like", map[string]any{
 			"modules.json": []object{{"path": "", "type": "sentence_transformers.models.Transformer"},
 				{"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}, {"path": "2_Normalize", "type": "sentence_transformers.models.Normalize"}},
@@ -48,7 +49,7 @@ func TestOpenReadsWhatTheFilesSay(t *testing.T) {
 			"config_sentence_transformers.json":     object{"prompts": object{"query": "search: ", "document": "", "passage": "text: "}},
 			"special_tokens_map.json":               object{"cls_token": "[CLS]"},
 			"1_Pooling/unrelated_file_of_tools.txt": "nothing",
-		}, local.Info{Pooling: "mean", Window: 48, QueryPrefix: "search: ", DocumentPrefix: "text: "}},
+		}, local.Info{Name: "bge-like", Pooling: "mean", Window: 48, QueryPrefix: "search: ", DocumentPrefix: "text: "}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), c.folder)
@@ -66,7 +67,7 @@ func TestOpenReadsWhatTheFilesSay(t *testing.T) {
 			if got.Pooling != c.want.Pooling || got.Window != c.want.Window || got.QueryPrefix != c.want.QueryPrefix || got.DocumentPrefix != c.want.DocumentPrefix {
 				t.Errorf("%+v, want %+v", got, c.want)
 			}
-			if got.Name != c.folder || got.Kind != local.Transformer || got.Dims != 16 || got.Parameters < 1000 || got.Fingerprint == "" || got.Kernel == "" {
+			if got.Name != c.want.Name || got.Kind != local.Transformer || got.Dims != 16 || got.Parameters < 1000 || got.Fingerprint == "" || got.Kernel == "" {
 				t.Errorf("%+v", got)
 			}
 		})

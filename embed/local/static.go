@@ -1,11 +1,13 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 	"runtime/debug"
+	"sync"
 	"sync/atomic"
 
 	"github.com/viterin/vek/vek32"
@@ -100,31 +102,53 @@ func (t *table) readImportance(file *safetensors.File, maxID int) error {
 	return nil
 }
 
-// embed returns the mean of the rows of the tokens of each text, at unit length. A page of the file that was cut off while it is
-// read is an error, not the end of the process.
-func (t *table) embed(ctx context.Context, tok *tokenizer.Tokenizer, prefix string, texts []string) (out []Embedding, err error) {
+// minTexts is the number of texts for which a thread of its own pays.
+const minTexts = 8
+
+// embed returns the mean of the rows of the tokens of each text, at unit length, computed by a number of threads.
+func (t *table) embed(ctx context.Context, tok *tokenizer.Tokenizer, prefix string, texts []string, threads int) ([]Embedding, error) {
+	out := make([]Embedding, len(texts))
+	threads = min(threads, (len(texts)+minTexts-1)/minTexts)
+	errs := make([]error, max(threads, 1))
+	var workers sync.WaitGroup
+	for i := range errs {
+		from, to := i*len(texts)/len(errs), (i+1)*len(texts)/len(errs)
+		workers.Go(func() { errs[i] = t.embedPart(ctx, tok, prefix, texts[from:to], out[from:to]) })
+	}
+	workers.Wait()
+	if err := cmp.Or(errs...); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// embedPart writes the outcomes of texts to out. A page of the file that was cut off while it is read is an error, not the end of
+// the process.
+func (t *table) embedPart(ctx context.Context, tok *tokenizer.Tokenizer, prefix string, texts []string, out []Embedding) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if fault := recover(); fault != nil {
-			if _, ok := fault.(interface{ Addr() uintptr }); !ok {
+			if _, memory := fault.(interface{ Addr() uintptr }); !memory {
 				panic(fault)
 			}
-			out, err = nil, safetensors.ErrChanged
+			err = safetensors.ErrChanged
 		}
 	}()
-	out = make([]Embedding, len(texts))
 	for i, text := range texts {
-		if err := ctx.Err(); err != nil {
-			return nil, context.Cause(ctx)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
-		ids, _, err := tok.Tokens(prefix+text, 0)
+		if prefix != "" {
+			text = prefix + text
+		}
+		ids, _, err := tok.Tokens(text, 0)
 		if err != nil {
 			out[i].Err = err
 			continue
 		}
 		out[i] = t.mean(ids)
 	}
-	return out, nil
+	return nil
 }
 
 // mean returns the unit vector of the mean of the rows of ids.

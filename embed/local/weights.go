@@ -28,12 +28,11 @@ type weights struct {
 	users int // guarded by opened.mu
 }
 
-// weightsKey tells weights apart: the file itself, by its place, size and time, and how it is computed.
+// weightsKey tells weights apart: the folder, the size and time of its large files, and how they are computed.
 type weightsKey struct {
-	dir      string
-	size     int64
-	modified int64
-	int8     bool
+	dir   string
+	files string
+	int8  bool
 }
 
 // opened are the weights in use. They are the one thing that is global, because a second copy of a model in memory is what
@@ -58,11 +57,14 @@ func acquire(dir string, int8 bool) (*weights, error) {
 	if err != nil {
 		return nil, err
 	}
-	info, err := os.Stat(f.weightsPath)
-	if err != nil {
-		return nil, err
+	key := weightsKey{dir: dir, int8: int8}
+	for _, path := range []string{f.weightsPath, f.tokenizerPath} {
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, err
+		}
+		key.files += fmt.Sprintln(info.Size(), info.ModTime().UnixNano())
 	}
-	key := weightsKey{dir, info.Size(), info.ModTime().UnixNano(), int8}
 
 	opened.mu.Lock()
 	defer opened.mu.Unlock()

@@ -46,7 +46,7 @@ func (s Shape) withDefaults() Shape {
 // money.
 func Static(tb testing.TB, dir string) {
 	tb.Helper()
-	words, rows := train(paragraphs(), staticDims)
+	words, rows := trained()
 	WriteTokenizer(tb, dir, words)
 	writeJSON(tb, dir, "config.json", map[string]any{"model_type": "model2vec", "normalize": true, "hidden_dim": staticDims})
 	WriteTensors(tb, filepath.Join(dir, "model.safetensors"), Tensor{Name: "embeddings", Type: "F16", Shape: []int{len(rows) / staticDims, staticDims}, Values: rows})
@@ -74,7 +74,7 @@ func CrossEncoder(tb testing.TB, dir string, shape Shape) {
 // writeBERT writes the files of a BERT model; more are tensors beside those of the encoder.
 func writeBERT(tb testing.TB, dir string, s Shape, architecture string, more []Tensor) {
 	tb.Helper()
-	words, _ := train(paragraphs(), staticDims)
+	words, _ := trained()
 	vocabulary := WriteTokenizer(tb, dir, words)
 	writeJSON(tb, dir, "config.json", map[string]any{
 		"architectures": []string{architecture}, "model_type": "bert", "vocab_size": vocabulary, "hidden_size": s.Hidden,

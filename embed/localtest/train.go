@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -26,6 +27,9 @@ func paragraphs() [][]string {
 	}
 	return out
 }
+
+// trained returns the words and rows of the model of the texts, which is trained once.
+var trained = sync.OnceValues(func() ([]string, []float32) { return train(paragraphs(), staticDims) })
 
 // train returns the words of paragraphs in alphabetical order and the rows of a model for them, after the rows of five special
 // tokens. Words that occur in the same paragraphs get similar rows: these are the principal components of the positive pointwise

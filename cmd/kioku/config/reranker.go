@@ -36,6 +36,7 @@ func (c *Config) chooseReranker() {
 			r.Provider = "none"
 		}
 	}
+	r.ModelInt8 = true // only the order counts, and there is little time
 	switch {
 	case r.Provider != "local":
 	case r.Model != "":

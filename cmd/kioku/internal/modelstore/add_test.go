@@ -3,6 +3,7 @@ package modelstore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -306,6 +307,24 @@ func TestCatalog(t *testing.T) {
 		}
 		if found, ok := Lookup(strings.ToUpper(k.Repository)); !ok || found.Name != k.Name {
 			t.Errorf("%s is not found by its repository", k.Name)
+		}
+	}
+}
+
+func TestTheDocumentationListsTheCatalog(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../../../docs/models.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range Catalog() {
+		kind := k.Kind
+		if k.Role == Reranker {
+			kind = "re-ranker"
+		}
+		row := fmt.Sprintf("| `%s` | %s | %s | %d MB | %s | %s |\n", k.Name, k.Repository, kind, k.MB, k.License, k.Languages)
+		if !strings.Contains(string(page), row) {
+			t.Errorf("docs/models.md lacks %s", row)
 		}
 	}
 }

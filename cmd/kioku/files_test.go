@@ -136,7 +136,7 @@ func TestStatusDescribesTheIndex(t *testing.T) {
 	s := newSandbox(t, notes())
 	s.write("memory/binary.md", "a\x00b")
 	out := s.must("status", "--deep")
-	for _, want := range []string{"agent      main\n", "3 files, ", "provider   none\n", "skipped    memory/binary.md: ", "checked    every file was read"} {
+	for _, want := range []string{"agent      main\n", "3 files, ", "provider   none (no local model was added", "skipped    memory/binary.md: ", "checked    every file was read"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("status lacks %q: %s", want, out)
 		}

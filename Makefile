@@ -31,7 +31,7 @@ FUZZTIME ?= 10s
 MINUTES ?= 5
 SEED    ?= 0
 
-.PHONY: build static reproducible install uninstall dist deb library darwin test soak attack race asan fuzz vet lint lint-proto vuln bench bench-models performance demo proto docker clean
+.PHONY: build static reproducible install uninstall dist deb library darwin test test-models soak attack race asan fuzz vet lint lint-proto vuln bench bench-models performance demo proto docker clean
 
 ## build: bin/kioku for this machine
 build:
@@ -122,6 +122,15 @@ darwin:
 ## test: every test, once
 test:
 	$(GO) test -tags '$(TAGS)' ./...
+
+# The token ids and vectors of another runtime that test-models compares with.
+GOLDEN ?= $(MODELS)/golden.json
+
+## test-models: that the models in the folder MODELS compute what another runtime has computed with them (GOLDEN); .ci/models gets some
+test-models:
+	@test -n '$(MODELS)' || { echo 'name the folder of the models: make test-models MODELS=DIR'; exit 1; }
+	KIOKU_MODELS='$(abspath $(MODELS))' KIOKU_GOLDEN='$(abspath $(GOLDEN))' \
+		$(GO) test -tags '$(TAGS)' -count 1 -run 'TestRealModels|TestEncodeEqualsAnotherRuntime' ./embed ./embed/encoder
 
 ## soak: the tests that repeat something for long (kills, damaged pages, growth), in full, and then the attacks
 soak: attack

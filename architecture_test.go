@@ -27,6 +27,7 @@ var mayImport = map[string]string{
 	"internal/atomicfile": "",
 	"internal/safefile":   "",
 	"internal/text":       "",
+	"internal/machine":    "",
 	"internal/egress":     "",
 	"internal/modelhttp":  "internal/egress internal/text",
 	"internal/testkit":    "",

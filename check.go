@@ -2,6 +2,7 @@ package kioku
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"kioku/store"
@@ -69,3 +70,26 @@ func sleep(ctx context.Context, d time.Duration) error {
 		return ctx.Err()
 	}
 }
+
+// Inspect looks for damage in the index for about as long as wait, and changes nothing. It returns what it has found; whole is false
+// if it has not looked at everything.
+func (m *Memory) Inspect(ctx context.Context, wait time.Duration) (checked store.Checked, whole bool, err error) {
+	if err := m.enter(); err != nil {
+		return store.Checked{}, false, err
+	}
+	defer m.leave()
+	end := time.Now().Add(wait)
+	checked, err = m.store.Inspect(ctx, func() error {
+		if time.Now().After(end) {
+			return errInspected
+		}
+		return nil
+	})
+	if errors.Is(err, errInspected) {
+		return checked, false, nil
+	}
+	return checked, err == nil, err
+}
+
+// errInspected ends an inspection for which there is no more time.
+var errInspected = errors.New("no time to look further")

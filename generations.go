@@ -66,6 +66,17 @@ func (g *generations) recipeOf(space embed.Space) string {
 	return ""
 }
 
+// spaces returns the spaces of the clients that are set.
+func (g *generations) spaces() []embed.Space {
+	var spaces []embed.Space
+	for _, c := range []*embed.Client{g.wanted, g.fallback} {
+		if c.Enabled() {
+			spaces = append(spaces, c.Space())
+		}
+	}
+	return spaces
+}
+
 // active returns the client of the vectors that the index has: the wanted one, the fallback, or one that is opened again with
 // what the index knows of its vectors. Without vectors, or if they cannot be asked for, it returns the wanted one.
 func (g *generations) active(ctx context.Context) (e search.Embedder, fallback bool) {
@@ -169,7 +180,7 @@ func (g generation) probe(ctx context.Context) error {
 // down never replaces one that is not; that of the fallback only while it is needed.
 func (g generation) Adopt(ctx context.Context, space embed.Space) (bool, error) {
 	stats, err := g.Stats(ctx)
-	if err != nil || stats.Space.Matches(space) || stats.Chunks == 0 {
+	if err != nil || stats.Space.Matches(space) || stats.Embedded == 0 {
 		return false, err
 	}
 	if g.client == g.of.fallback && !g.of.needsFallback() {
@@ -179,6 +190,10 @@ func (g generation) Adopt(ctx context.Context, space embed.Space) (bool, error) 
 		g.of.log.Warn("the vectors of the provider are whole, but it does not answer; searches go on with those of the index",
 			"provider", space.Name(), "index", stats.Space.Name(), "cause", err)
 		return false, ctx.Err()
+	}
+	built, err := g.Built(ctx, space)
+	if err != nil || 2*built < stats.Chunks { // the provider refuses most texts
+		return false, err
 	}
 	adopted, err := g.Store.Adopt(ctx, space)
 	if adopted {
@@ -216,7 +231,7 @@ func (m *Memory) tendFallback(ctx context.Context) error {
 		return err
 	}
 	if g.needsFallback() {
-		_, err = m.fallbackBackfill.Run(ctx, nil)
+		_, err = m.fallbackBackfill.RunInBackground(ctx)
 	}
 	if err != nil || !g.isFallback(stats.Space) {
 		return err
@@ -232,12 +247,12 @@ func (m *Memory) tendFallback(ctx context.Context) error {
 }
 
 // runBackfill has embedded what has no vector: by the wanted provider, else by the fallback if it is needed.
-func (m *Memory) runBackfill(ctx context.Context, step func(indexer.Progress)) (indexer.BackfillReport, error) {
-	rep, err := m.backfill.Run(ctx, step)
+func (m *Memory) runBackfill(run func(*indexer.Backfill) (indexer.BackfillReport, error)) (indexer.BackfillReport, error) {
+	rep, err := run(m.backfill)
 	if err != nil || rep.Err == nil || !m.generations.needsFallback() {
 		return rep, err
 	}
-	instead, err := m.fallbackBackfill.Run(ctx, step)
+	instead, err := run(m.fallbackBackfill)
 	if err == nil && instead.Err != nil {
 		instead.Err = fmt.Errorf("%w; and the fallback: %w", rep.Err, instead.Err)
 	}

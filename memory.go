@@ -18,6 +18,7 @@ import (
 	"kioku/embed"
 	"kioku/indexer"
 	"kioku/internal/filelock"
+	"kioku/internal/machine"
 	"kioku/memory"
 	"kioku/search"
 	"kioku/store"
@@ -58,6 +59,11 @@ type Options struct {
 	// Vectors bounds the vectors and words that searches keep in RAM. It may be shared by several memories; nil means
 	// vector.DefaultBudget for this one. What does not fit is searched on disk.
 	Vectors *vector.Budget
+	// OnBattery is what the backfill of a model in this process does in the background while the machine runs on its battery:
+	// BatterySlow, BatteryPause or BatteryFull; empty means BatterySlow.
+	OnBattery string
+	// Machine returns the state of the machine; nil means machine.Here.
+	Machine func() machine.State
 	// Location decides what "today" is for Append; nil means time.Local.
 	Location *time.Location
 
@@ -214,9 +220,7 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 		Debounce: opt.Index.Debounce, MaxWait: opt.Index.MaxWait, Interval: opt.Index.Interval, PollInterval: opt.Index.PollInterval,
 		StripMarkers: stripMarkers, Analyze: m.store.Analyze, Notify: m.notify, Now: opt.Now, Log: m.log,
 	})
-	g := m.generations
-	m.backfill = indexer.NewBackfill(g.newGeneration(g.wanted), g.wanted, opt.Now, m.log)
-	m.fallbackBackfill = indexer.NewBackfill(g.newGeneration(g.fallback), g.fallback, opt.Now, m.log)
+	m.backfill, m.fallbackBackfill = m.newBackfill(m.generations.wanted), m.newBackfill(m.generations.fallback)
 	m.rankBy(opt.Search)
 	return m, nil
 }
@@ -240,6 +244,9 @@ func (o Options) withDefaults() Options {
 	o.Vectors = cmp.Or(o.Vectors, vector.NewBudget(vector.DefaultBudget))
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Machine == nil {
+		o.Machine = machine.Here
 	}
 	return o
 }
@@ -280,7 +287,7 @@ func (m *Memory) openStore(ctx context.Context, chunking string) (err error) {
 	}
 	m.store, err = store.Open(ctx, path, store.Options{Workspace: m.workspace, Chunking: chunking, ReadOnly: m.opt.Mode != Own,
 		CacheEntries: m.opt.CacheEntries, Vectors: m.opt.Vectors, Now: m.opt.Now, Log: m.log, Replaced: m.indexReplaced,
-		Recipe: m.generations.recipeOf})
+		Recipe: m.generations.recipeOf, Keep: m.generations.spaces})
 	m.generations.store = m.store
 	if err != nil && m.lock != nil {
 		err = errors.Join(err, filelock.Unlock(m.lock))
@@ -288,7 +295,8 @@ func (m *Memory) openStore(ctx context.Context, chunking string) (err error) {
 	return err
 }
 
-// Configure puts new search settings in the place of those the memory was opened with. Searches under way keep theirs. A person
+// Configure puts new search settings in the place of those the memory was opened with. Searches under way keep theirs,
+// and the re-ranker stays unless opt has another. A person
 // who has changed settings may have mended the embedding provider, so that it is asked again.
 func (m *Memory) Configure(opt search.Options) {
 	m.rankBy(opt)
@@ -304,6 +312,9 @@ func (m *Memory) rankBy(opt search.Options) {
 	if opt.Admit == nil {
 		opt.Admit = m.opt.Search.Admit
 	}
+	if opt.Reranker == nil {
+		opt.Reranker = m.opt.Search.Reranker
+	}
 	opt.Active = m.generations.active
 	m.searcher.Store(search.New(m.store, m.opt.Embedder, opt))
 }
@@ -311,6 +322,10 @@ func (m *Memory) rankBy(opt search.Options) {
 // spaceChanged is told that searches use the vectors of another space from now on.
 func (m *Memory) spaceChanged(space embed.Space) {
 	m.notify(indexer.Event{Kind: indexer.SpaceChanged, Text: space.Name(), Time: m.opt.Now()})
+	select {
+	case m.synced <- struct{}{}: // for what follows a sync: the space of the vectors before is given back
+	default:
+	}
 }
 
 // Agent returns the agent's id.

@@ -31,6 +31,8 @@ type switched struct {
 	// during is called in each request before it is answered, with its number; nil does nothing.
 	during func(n int, r *http.Request)
 	n      int
+	// concurrency of the client; 0 means its own.
+	concurrency int
 }
 
 func newSwitched() *switched { return &switched{dims: 32, paid: map[string]int{}} }
@@ -38,7 +40,7 @@ func newSwitched() *switched { return &switched{dims: 32, paid: map[string]int{}
 // client returns a client of the provider as a process makes one when it starts.
 func (s *switched) client(t *testing.T) *embed.Client {
 	t.Helper()
-	c, err := embed.New(embed.Config{Provider: "openai", Model: "fake", BaseURL: "http://provider.invalid/v1", MaxTries: 1, Transport: s})
+	c, err := embed.New(embed.Config{Provider: "openai", Model: "fake", BaseURL: "http://provider.invalid/v1", MaxTries: 1, Concurrency: s.concurrency, Transport: s})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -218,6 +220,7 @@ func TestStopInTheMiddleOfABatchPaysNothingTwice(t *testing.T) {
 		}
 	}
 	ws, state := workspace(t, all), t.TempDir()
+	p.concurrency = 1 // no other request is under way when the signal comes
 	m := openMemory(t, Options{Workspace: ws, StateDir: state, Embedder: p.client(t)})
 	began := time.Now()
 	if _, err := m.Sync(ctx, SyncOptions{}, nil); !errors.Is(err, context.Canceled) {

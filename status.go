@@ -34,12 +34,20 @@ type Status struct {
 	ProviderReason string
 	// Health of the embedding provider.
 	Health embed.Health
+	// Active is the space of the vectors that searches use; zero if there are none.
+	Active embed.Space
+	// Fallback reports that these are the vectors of the fallback.
+	Fallback bool
+	// Built is how many chunks have a vector of Space while the vectors that searches use are of another one; 0 otherwise.
+	Built int
 	// DatabaseBytes is the size of the database file.
 	DatabaseBytes int64
 	// WALBytes is the size of its write-ahead log; 0 if there is none.
 	WALBytes int64
 	// Embedded is the number of chunks that have a vector.
 	Embedded int
+	// Backfill is how far the backfill is; zero while none runs.
+	Backfill indexer.BackfillState
 	// Cached counts vectors of texts that are not indexed now.
 	Cached int
 	// ResidentBytes of this memory's vectors and words are in RAM, and AllResidentBytes of all that share its budget of BudgetBytes.
@@ -105,17 +113,22 @@ func (m *Memory) Status(ctx context.Context) (Status, error) {
 	if err != nil {
 		return Status{}, err
 	}
-	degraded := m.degradedVectors(stats)
+	built, err := m.built(ctx, stats)
+	if err != nil {
+		return Status{}, err
+	}
+	degraded := m.degradedVectors(stats, built)
 	if m.otherModel(stats) {
-		stats.Embedded = 0 // of this model
+		stats.Embedded = built // of this model
 	}
 	ix := m.indexer.SyncState()
 	return Status{
 		Agent: m.opt.Agent, Workspace: m.workspace, Database: sizes.Path, Index: indexState(stats, ix), Skipped: skipped,
 		WatchMode: ix.WatchMode, WatchNote: ix.WatchNote,
 		Space: m.opt.Embedder.Space(), ProviderReason: m.opt.Embedder.Reason(), Health: m.opt.Embedder.Health(),
+		Active: stats.Space, Fallback: m.generations.isFallback(stats.Space), Built: built,
 		DatabaseBytes: sizes.Database, WALBytes: sizes.WAL,
-		Embedded: stats.Embedded, Cached: sizes.Cached,
+		Embedded: stats.Embedded, Backfill: m.backfill.State(), Cached: sizes.Cached,
 		ResidentBytes: sizes.Resident, AllResidentBytes: m.opt.Vectors.Held(), BudgetBytes: m.opt.Vectors.Limit(),
 		Degraded:    slices.Concat(degraded, degradedIndex(stats, ix, m.stale(ix)), skippedFiles(skipped)),
 		Check:       m.lastCheck.Load(),
@@ -133,8 +146,17 @@ func (m *Memory) otherModel(stats store.Stats) bool {
 	return e.Enabled() && stats.Embedded > 0 && !stats.Space.Matches(e.Space())
 }
 
-// degradedVectors returns what is wrong with the vector channel, nothing if there is no provider.
-func (m *Memory) degradedVectors(stats store.Stats) []memory.Degradation {
+// built returns how many chunks have a vector of the embedder's model while the index has those of another one, 0 otherwise.
+func (m *Memory) built(ctx context.Context, stats store.Stats) (int, error) {
+	if !m.otherModel(stats) {
+		return 0, nil
+	}
+	return m.store.Built(ctx, m.opt.Embedder.Space())
+}
+
+// degradedVectors returns what is wrong with the vector channel, nothing if there is no provider. built is the number of chunks
+// with a vector of the provider's model, if the index has vectors of another one.
+func (m *Memory) degradedVectors(stats store.Stats, built int) []memory.Degradation {
 	e := m.opt.Embedder
 	if !e.Enabled() {
 		return nil
@@ -147,7 +169,8 @@ func (m *Memory) degradedVectors(stats store.Stats) []memory.Degradation {
 	switch {
 	case m.otherModel(stats):
 		d = append(d, memory.Degradation{Code: memory.SpaceChanged,
-			Text: fmt.Sprintf("the index has vectors of %s; searches use keywords until %s has answered: run kioku index, or kioku serve", stats.Space.Name(), e.Space().Name())})
+			Text: fmt.Sprintf("searches use the vectors of %s until those of %s are whole: %d of %d chunks; kioku index and kioku serve go on with them",
+				stats.Space.Name(), e.Space().Name(), built, stats.Chunks)})
 	case stats.Embedded < stats.Chunks:
 		text := fmt.Sprintf("%d of %d chunks have no vector yet", stats.Chunks-stats.Embedded, stats.Chunks)
 		if refused, err := m.backfill.Refused(); refused > 0 {

@@ -236,3 +236,16 @@ func TestClientIgnoresProxy(t *testing.T) {
 	default:
 	}
 }
+
+// A client dials by the dialer of its options, which also looks the name up, so that an offline process asks no name server.
+func TestClientDialsByItsOptions(t *testing.T) {
+	offline := errors.New("offline is set")
+	var dialled string
+	c := dial(t, "memory.invalid:7600", agent.Options{Timeout: 5 * time.Second, Dial: func(_ context.Context, network, address string) (net.Conn, error) {
+		dialled = network + " " + address
+		return nil, offline
+	}})
+	if _, err := c.Search(t.Context(), memory.Query{Text: "x"}); err == nil || !strings.Contains(err.Error(), offline.Error()) || dialled != "tcp memory.invalid:7600" {
+		t.Errorf("%q was dialled: %v", dialled, err)
+	}
+}

@@ -122,7 +122,7 @@ func (s *stream) cutBatch() *batch {
 	if b.probe && s.running > 0 {
 		return b
 	}
-	items, most := s.client.batchLimits()
+	items, most := s.client.BatchLimits()
 	if b.probe {
 		items = 1
 	}
@@ -140,8 +140,8 @@ func (s *stream) cutBatch() *batch {
 	return b
 }
 
-// batchLimits returns how many texts and tokens of documents to send in one request.
-func (c *Client) batchLimits() (items, tokens int) {
+// BatchLimits returns how many texts, and how many tokens by estimate, a request for documents has at most now.
+func (c *Client) BatchLimits() (items, tokens int) {
 	c.mu.Lock()
 	items = c.items
 	c.mu.Unlock()

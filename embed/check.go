@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // The norms of vectors that a model can mean. A norm outside is an underflow, an overflow or garbage, and its square would
@@ -39,6 +40,13 @@ func length(vec []float32) float64 {
 		sum += float64(x) * float64(x)
 	}
 	return math.Sqrt(sum)
+}
+
+// Normalized returns a copy of vec, which has passed Check, with unit length.
+func Normalized(vec []float32) []float32 {
+	unit := slices.Clone(vec)
+	normalise(unit)
+	return unit
 }
 
 // normalise scales vec to unit length in place. vec has passed Check.

@@ -34,8 +34,8 @@ type Config struct {
 	// Headers are sent with every request and take precedence over the client's own; nil adds none.
 	Headers map[string]string
 	// QueryPrefix and DocumentPrefix are written before the texts that are sent, as the model was trained; nil means what the
-	// model of that name is known to want, mostly nothing. A provider that is told queries from documents by a parameter gets only those that are set. The provider "hash"
-	// ignores them.
+	// model of that name is known to want, mostly nothing. A provider that is told queries from documents by a parameter gets
+	// only those that are set. The provider "hash" ignores them.
 	QueryPrefix, DocumentPrefix *string
 	// Dims is the number of dimensions to ask for from a model that can shorten its vectors; 0 means the model's own
 	// number, which is known after the first answer.
@@ -45,6 +45,7 @@ type Config struct {
 	// BatchItems is the maximum number of texts in one request; 0 means 64, or less if the provider takes less.
 	BatchItems int
 	// BatchTokens is the maximum number of tokens in one request, estimated; 0 means 100,000, or less if the provider takes less.
+	// It is a tenth of TokensPerMinute at most.
 	BatchTokens int
 	// Concurrency is the maximum number of requests for documents at a time; 0 means 4, or 1 for a model in this process.
 	Concurrency int
@@ -104,6 +105,9 @@ func (cfg Config) withDefaults() Config {
 	items, tokens := batchCaps(cfg.Provider, cmp.Or(cfg.Model, services[cfg.Provider].model))
 	orDefault(&cfg.BatchItems, items)
 	orDefault(&cfg.BatchTokens, tokens)
+	if cfg.TokensPerMinute > 0 { // one request must not use up more than a few seconds of it
+		cfg.BatchTokens = min(cfg.BatchTokens, max(cfg.TokensPerMinute/10, 1))
+	}
 	orDefault(&cfg.Concurrency, defaultConcurrency(cfg.Provider))
 	orDefault(&cfg.MaxTries, 4)
 	orDefault(&cfg.TryTimeout, cfg.tryTimeout())

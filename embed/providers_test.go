@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -316,4 +317,60 @@ func TestPaceOfRequestsAndTokens(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Many texts at once keep to the tokens of a minute too.
+func TestPaceOfTokensInBatches(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const perMinute = 600
+		f, c := newFake(t, embed.Config{TokensPerMinute: perMinute}, good)
+		began := time.Now()
+		if _, err := c.Documents(t.Context(), numbered(400)); err != nil { // about 1,600 tokens
+			t.Fatal(err)
+		}
+		requests := f.seen()
+		for i := range requests {
+			n := 0
+			for _, r := range requests[i:] {
+				if r.At.Sub(requests[i].At) < time.Minute {
+					n += tokensOf([]request{r})
+				}
+			}
+			if n > perMinute*11/10 {
+				t.Fatalf("%d tokens in a minute", n)
+			}
+		}
+		if took := time.Since(began); took < 2*time.Minute || took > 5*time.Minute {
+			t.Errorf("it took %s in %d requests", took, len(requests))
+		}
+	})
+}
+
+// Over a real server each provider gives documents and queries their vectors.
+func TestProvidersOverARealServer(t *testing.T) {
+	eachProvider(t, func(t *testing.T, name string, w wire) {
+		s := &wireServer{t: t, name: name}
+		s.answer = s.good
+		server := httptest.NewServer(s)
+		t.Cleanup(server.Close)
+		c, err := embed.New(embed.Config{Provider: name, BaseURL: server.URL, APIKey: testKey, DocumentPrefix: new(string), BatchItems: 30})
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts := numbered(100)
+		got, err := c.Documents(t.Context(), texts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantVectors(t, texts, got)
+		for range 2 { // a repeated query makes no request
+			if v, err := c.Query(t.Context(), "what to drink?"); err != nil || len(v) != 3 {
+				t.Error(v, err)
+			}
+		}
+		if n := len(s.seen()); n != 5 {
+			t.Errorf("%d requests", n)
+		}
+	})
 }

@@ -15,6 +15,8 @@ type Recipe struct {
 	Provider, Model string
 	// BaseURL of the server, without user and query; empty for the provider's own.
 	BaseURL string
+	// ModelDir is the folder of a local model; empty for others.
+	ModelDir string
 	// Dims is the number of dimensions that is asked for; 0 for the model's own number.
 	Dims int
 	// QueryPrefix and DocumentPrefix are written before the texts.
@@ -26,7 +28,7 @@ func (c *Client) Recipe() string {
 	if !c.Enabled() {
 		return ""
 	}
-	r := Recipe{Provider: c.cfg.Provider, Model: c.Space().Model, BaseURL: withoutSecrets(c.cfg.BaseURL), Dims: c.cfg.Dims,
+	r := Recipe{Provider: c.cfg.Provider, Model: c.Space().Model, BaseURL: withoutSecrets(c.cfg.BaseURL), ModelDir: c.cfg.ModelDir, Dims: c.cfg.Dims,
 		QueryPrefix: c.prefixes.query, DocumentPrefix: c.prefixes.document}
 	b, err := json.Marshal(r)
 	if err != nil { // it has only texts and numbers
@@ -45,8 +47,9 @@ func (c *Client) Reopen(recipe string, space Space) (*Client, error) {
 	if err := json.Unmarshal([]byte(recipe), &r); err != nil {
 		return nil, err
 	}
-	cfg := Config{Provider: r.Provider, Model: r.Model, BaseURL: r.BaseURL, Dims: r.Dims,
+	cfg := Config{Provider: r.Provider, Model: r.Model, BaseURL: r.BaseURL, ModelDir: r.ModelDir, Dims: r.Dims,
 		QueryPrefix: &r.QueryPrefix, DocumentPrefix: &r.DocumentPrefix,
+		TokensPerDay: c.cfg.TokensPerDay, RequestsPerMinute: c.cfg.RequestsPerMinute, TokensPerMinute: c.cfg.TokensPerMinute,
 		MaxTries: c.cfg.MaxTries, QueryTimeout: c.cfg.QueryTimeout, Now: c.cfg.Now, Transport: c.cfg.Transport}
 	if c.cfg.Provider == r.Provider && withoutSecrets(c.cfg.BaseURL) == r.BaseURL {
 		cfg.BaseURL, cfg.APIKey, cfg.Headers = c.cfg.BaseURL, c.cfg.APIKey, c.cfg.Headers

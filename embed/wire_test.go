@@ -25,8 +25,6 @@ type wire struct {
 	indexed bool
 	// rateLimit asks for a pause of 7 s. badKey and tooLong (of 9,000 tokens) are refusals, and tooMany is one of too many texts.
 	rateLimit, badKey, tooLong, tooMany reply
-	// says is what the error for badKey has to say besides where the key is from.
-	says string
 }
 
 var wires = map[string]wire{

@@ -130,15 +130,16 @@ func (r *backfillRun) yieldParts(ctx context.Context) func(yield func(string) bo
 			}
 			task := newEmbedTask(text)
 			r.tasks[text.Hash] = task
-			for _, part := range task.parts() {
+			parts := task.parts()
+			if len(parts) == 0 {
+				r.finish(task)
+			}
+			for _, part := range parts {
 				r.parts[number] = part
 				number++
 				if !yield(part.text()) {
 					return
 				}
-			}
-			if task.left == 0 {
-				r.finish(task)
 			}
 		}
 	}

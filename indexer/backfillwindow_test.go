@@ -96,8 +96,7 @@ func TestBackfillStoresEachBatchAtOnce(t *testing.T) {
 		prov := newProvider()
 		index, b := backfillOf(t, &slowly{provider: prov, each: time.Minute}, many(200)...)
 		go b.Run(t.Context(), nil)
-		// A chunk of which a batch has a part waits for the next one.
-		for i, want := range []int{200, 137, 73, 9, 0} {
+		for i, want := range []int{200, 136, 72, 8, 0} {
 			time.Sleep(time.Second)
 			synctest.Wait()
 			if n := index.unembedded(prov.Space()); n != want {

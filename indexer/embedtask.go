@@ -1,6 +1,7 @@
 package indexer
 
 import (
+	"iter"
 	"strings"
 
 	"kioku/chunker"
@@ -34,20 +35,30 @@ func newEmbedTask(text Text) *embedTask {
 	return t
 }
 
-// parts returns what is to be embedded: the whole text unless its vector is known, and the windows.
+// parts returns what is to be embedded: the whole text unless its vector is known, and the windows unless the only one is the
+// whole text.
 func (t *embedTask) parts() []taskPart {
 	var parts []taskPart
 	if t.Vector == nil {
 		parts = append(parts, taskPart{t, wholeText})
 	}
-	for i := range t.lines {
-		parts = append(parts, taskPart{t, i})
+	if t.isWindow() {
+		t.windows[0].Vector = t.Vector
+	} else {
+		for i := range t.lines {
+			parts = append(parts, taskPart{t, i})
+		}
 	}
 	t.left = len(parts)
 	return parts
 }
 
-// text returns the text of a part, without white space at its ends, so that a short text and its only window are sent once.
+// isWindow reports whether the only window of the text is the whole text.
+func (t *embedTask) isWindow() bool {
+	return len(t.lines) == 1 && t.lines[0].Text == strings.TrimSpace(t.Text.Text)
+}
+
+// text returns the text of a part, without white space at its ends.
 func (p taskPart) text() string {
 	if p.window == wholeText {
 		return strings.TrimSpace(p.task.Text.Text)
@@ -64,6 +75,9 @@ func (t *embedTask) add(window int, e embed.Embedding) (complete bool) {
 		t.err = e.Err
 	default:
 		t.Vector, t.truncated = e.Vector, e.Bytes > 0
+		if t.isWindow() {
+			t.windows[0] = e
+		}
 	}
 	t.left--
 	return t.left == 0
@@ -78,4 +92,16 @@ func (t *embedTask) vectors() Vectors {
 		}
 	}
 	return v
+}
+
+// TextsToEmbed yields what a provider is asked for a text of the backlog: the whole text unless its vector is known, and its
+// windows. Equal ones are asked for once.
+func TextsToEmbed(t Text) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, part := range newEmbedTask(t).parts() {
+			if !yield(part.text()) {
+				return
+			}
+		}
+	}
 }

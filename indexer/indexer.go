@@ -63,6 +63,7 @@ type Indexer struct {
 	turn         chan struct{} // contains a token while a sync runs
 	watching     atomic.Bool
 	indexPending chan struct{} // tells the watch to index the paths that it debounces
+	recovered    chan struct{} // tells the watch that it need not wait for RetryAt any more
 
 	// Owned by the sync that has the turn.
 	stats map[string]statEntry // by path
@@ -86,6 +87,7 @@ func New(s Splitter, store Store, opt Options) *Indexer {
 		layout:       newLayout(opt),
 		turn:         make(chan struct{}, 1),
 		indexPending: make(chan struct{}, 1),
+		recovered:    make(chan struct{}, 1),
 		stats:        map[string]statEntry{},
 		state:        SyncState{WatchMode: ModeOff, Dirty: true},
 	}
@@ -150,7 +152,11 @@ func (x *Indexer) sync(ctx context.Context, req request, onProgress func(Progres
 // syncEnded records the outcome of a sync and notifies of it.
 func (x *Indexer) syncEnded(r *syncRun, err error, canceled bool) {
 	x.updateState(func(s *SyncState) {
+		failed := s.LastErr != nil
 		s.recordOutcome(r, err, err != nil && canceled, x.retryWait)
+		if failed && s.LastErr == nil {
+			signal(x.recovered)
+		}
 		if err != nil {
 			return
 		}
@@ -168,6 +174,14 @@ func (x *Indexer) syncEnded(r *syncRun, err error, canceled bool) {
 	}
 	text := fmt.Sprintf("%d indexed, %d removed", r.rep.Files, r.rep.Removed)
 	x.notify(Event{Kind: SyncDone, Text: text, Chunks: r.rep.Chunks, Full: r.req.full()})
+}
+
+// signal puts a token into a channel that has room for one, unless there is one already.
+func signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
 }
 
 // updateState calls change with mu locked.

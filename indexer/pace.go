@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// paceAge is how long a pace holds before it is asked for again.
-	paceAge = 5 * time.Second
+	// paceAge is how long a pace holds before it is asked for again: some batteries take long to answer.
+	paceAge = 10 * time.Second
 	// slowMost is the longest rest between two requests of a slow run.
 	slowMost = 10 * time.Second
 	// pausedRetry is the wait for the next run after one that was paused.

@@ -18,7 +18,9 @@ func TestPacePausesRunsInTheBackgroundOnly(t *testing.T) {
 		index, b := backfillOf(t, prov, many(10)...)
 		var onBattery atomic.Bool
 		onBattery.Store(true)
-		b.Pace = func() indexer.Pace { return indexer.Pace{Pause: onBattery.Load(), Why: "the machine runs on its battery"} }
+		b.Pace = func() indexer.Pace {
+			return indexer.Pace{Pause: onBattery.Load(), Why: "the machine runs on its battery"}
+		}
 		go b.Watch(t.Context())
 		pass(10 * time.Second)
 		if n := index.unembedded(prov.Space()); n != 10 || b.State().Paused != "the machine runs on its battery" {

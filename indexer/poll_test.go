@@ -289,3 +289,33 @@ func TestWatchRetriesFailedSyncs(t *testing.T) {
 		}
 	})
 }
+
+// Hazard A12: the sync of a person who has mended what made syncs fail ends the wait for the next one: what waits for it does not
+// count as changed up to a minute longer.
+func TestWatchGoesOnAfterASyncOfAPersonSucceeds(t *testing.T) {
+	t.Parallel()
+	src := newScripted()
+	inBubble(t, src, nil, func(f *fixture) {
+		fail := func(err error) {
+			f.index.mu.Lock()
+			defer f.index.mu.Unlock()
+			f.index.fail = err
+		}
+		fail(errors.New("disk full"))
+		f.write("memory/a.md", "edited")
+		src.changes <- indexer.Change{Path: f.path("memory/a.md")}
+		pass(time.Minute)
+		for time.Until(f.x.SyncState().RetryAt) < 20*time.Second {
+			pass(time.Second)
+		}
+		src.changes <- indexer.Change{Path: f.path("memory/a.md")}
+		fail(nil)
+		if _, err := f.x.Sync(f.Context(), indexer.SyncOptions{}, nil); err != nil {
+			f.Fatal(err)
+		}
+		pass(5 * time.Second)
+		if s := f.x.SyncState(); s.LastErr != nil || s.PendingFiles != 0 || s.Dirty {
+			f.Errorf("state %+v", s)
+		}
+	})
+}

@@ -44,6 +44,7 @@ func (x *Indexer) Watch(ctx context.Context) error {
 			w.syncFinished(err, time.Now())
 		case <-x.indexPending:
 			w.waiting.makeDue(time.Now())
+		case <-w.x.recovered:
 		case <-w.exhausted:
 		case <-timer.C:
 		}
@@ -59,10 +60,7 @@ func (x *Indexer) IndexPending() bool {
 	if !known {
 		return false
 	}
-	select {
-	case x.indexPending <- struct{}{}:
-	default:
-	}
+	signal(x.indexPending)
 	return true
 }
 

@@ -41,7 +41,7 @@ type Config struct {
 	Limits Limits
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Transport sends the requests; nil means http.DefaultTransport.
+	// Transport sends the requests; nil means a network of this client's own.
 	Transport http.RoundTripper
 }
 

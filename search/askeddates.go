@@ -60,14 +60,14 @@ func (r *searchState) textWithoutDates(ctx context.Context, rd Reader) (string, 
 			known = append(known, s.Extent)
 		}
 	}
-	if d.only = len(d.mentions) > 0 && !asksForMore(without(d.norm, d.mentions)); d.lacksNotes() {
-		r.vector = nil // nothing is like a day
+	if d.only = len(d.mentions) > 0 && !asksForMore(without(d.norm, d.mentions)); !d.only {
+		return without(d.norm, known), nil
+	}
+	r.vector = nil // nothing is like a day
+	if d.lacksNotes() {
 		return d.namedDays(r.query.Now), nil
 	}
-	if d.only {
-		return d.norm, nil
-	}
-	return without(d.norm, known), nil
+	return d.norm, nil
 }
 
 // otherDay is far enough from now that words such as "last month", 昨日 or "the last 30 days" mean other days.

@@ -15,8 +15,8 @@ type meaning struct {
 	chunk    float64
 	// windows are the cosines of the windows of the chunk; empty if it has none.
 	windows []float64
-	// talk reports that the chunk is a conversation.
-	talk bool
+	// windowsOnly reports that the cosine of the chunk says nothing beside those of its windows.
+	windowsOnly bool
 	// best is the highest cosine of the windows that lie in the candidate, first and last are the lines of this window, 0 if there
 	// is none, and mean is the cosine of the mean of these windows.
 	best, mean  float64
@@ -62,7 +62,7 @@ func (m *meaning) narrow(c *Chunk, windows []int) {
 		m.mean = dot / norm
 	}
 	m.raw = bestWindowShare*m.best + (1-bestWindowShare)*m.mean
-	if !m.talk {
+	if !m.windowsOnly {
 		m.raw = (1-chunkShare)*m.raw + chunkShare*m.chunk
 	}
 }
@@ -84,6 +84,12 @@ func length(v []float32) float64 {
 		sum += float64(x) * float64(x)
 	}
 	return math.Sqrt(sum)
+}
+
+// readsTurns reports whether the chunk is a conversation and the vectors come from a model that reads sentences: what a turn says is
+// in its window, and the chunk is about everything. Means of words say little of a turn.
+func (r *searchState) readsTurns(c *candidate, lines []chunker.Line) bool {
+	return len(c.Windows) > 0 && r.class != embed.Static && r.class != embed.Weak && isTalk(lines)
 }
 
 // windowsIn returns the indexes of the windows of a chunk that lie in a span of it by at least half, those that touch it if

@@ -27,18 +27,18 @@ func paragraph(word string) string {
 	return strings.TrimSpace(strings.Repeat(word+" ", 280/(len(word)+1)))
 }
 
-// The similarity of a passage is .7 x the best of the windows that lie in it + .3 x the cosine of their mean, of which the
+// The similarity of a passage is .6 x the best of the windows that lie in it + .4 x the cosine of their mean, of which the
 // cosine of the chunk replaces three tenths.
 func TestMeaningOfWindows(t *testing.T) {
 	t.Parallel()
 	c := windowed("a.md", paragraph("one")+"\n"+paragraph("two"), []float32{0.6, 0.8}, []float32{1, 0}, []float32{0, 1})
 	m := compareChunk([]float32{1, 0}, &c)
 	m.narrow(&c, []int{0, 1})
-	near := 0.7*1 + 0.3*math.Sqrt(0.5)
+	near := 0.6*1 + 0.4*math.Sqrt(0.5)
 	if want := 0.7*near + 0.3*0.6; math.Abs(m.raw-want) > 0.01 || m.first != 1 || m.last != 1 {
 		t.Errorf("raw %v, want %v; best window %d-%d", m.raw, want, m.first, m.last)
 	}
-	m.talk = true
+	m.windowsOnly = true
 	if m.narrow(&c, []int{0, 1}); math.Abs(m.raw-near) > 0.01 {
 		t.Errorf("conversation: raw %v, want %v", m.raw, near)
 	}

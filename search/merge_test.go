@@ -61,8 +61,8 @@ func TestMergeJudgesChunkWithoutVectorByWords(t *testing.T) {
 	}
 }
 
-// Words that match well need no help: the weight of the vectors is that of the class of the model, less half of the best keyword
-// confidence. What the user sets is used as it is.
+// Words that match well need no help: the weight of the vectors is that of the class of the model, less 0.65 of it times the
+// best keyword confidence. What the user sets is used as it is.
 func TestWeightsForModes(t *testing.T) {
 	t.Parallel()
 	opt := DefaultOptions()
@@ -74,9 +74,9 @@ func TestWeightsForModes(t *testing.T) {
 		want  channelWeights
 	}{
 		{memory.ModeHybrid, opt, embed.Large, 0, channelWeights{0.7, 0.3}},
-		{memory.ModeHybrid, opt, embed.Large, 1, channelWeights{0.35, 0.65}},
-		{memory.ModeHybrid, opt, embed.Small, 0.4, channelWeights{0.4, 0.6}},
-		{memory.ModeHybrid, opt, embed.Static, 0.5, channelWeights{0.3, 0.7}},
+		{memory.ModeHybrid, opt, embed.Large, 1, channelWeights{0.245, 0.755}},
+		{memory.ModeHybrid, opt, embed.Small, 0.4, channelWeights{0.444, 0.556}},
+		{memory.ModeHybrid, opt, embed.Static, 0.5, channelWeights{0.3375, 0.6625}},
 		{memory.ModeHybrid, opt, embed.Weak, 0.5, channelWeights{0.3, 0.7}},
 		{memory.ModeHybrid, Options{VectorWeight: new(0.8)}, embed.Small, 0.5, channelWeights{0.8, 0.2}},
 		{memory.ModeHybrid, Options{TextWeight: new(0.9)}, embed.Weak, 0.5, channelWeights{0.1, 0.9}},

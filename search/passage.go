@@ -10,15 +10,15 @@ import (
 	"kioku/memory"
 )
 
-// passages cuts each candidate into passages of at most limit characters and returns these as candidates. A passage is
+// passages cuts each candidate into passages of at most SnippetChars characters and returns these as candidates. A passage is
 // scored like a chunk, by its own text and headings. If it contains a word of the query, a share of the score of its
-// chunk is added, because the words around a passage tell what it is about. Its vector is the vector of its chunk.
-func passages(list []*candidate, sc *scorer, limit int) []*candidate {
+// chunk is added, because the words around a passage tell what it is about. Its vectors are those of its windows and of its chunk.
+func (r *searchState) passages(list []*candidate, sc *scorer) []*candidate {
 	out := make([]*candidate, 0, 3*len(list))
 	for _, c := range list {
 		lines, above := c.markdown(), chunker.ParseTrail(c.Headings)
-		c.meaning.talk = len(c.Windows) > 0 && isTalk(lines)
-		for _, span := range c.spans(lines, limit) {
+		c.meaning.windowsOnly = r.readsTurns(c, lines)
+		for _, span := range c.spans(lines, r.query.SnippetChars) {
 			from, to := span.from-c.StartLine, span.to+1-c.StartLine
 			p := *c
 			if p.above = !c.hasTermIn(from, to); p.above && span.meta {

@@ -232,11 +232,11 @@ func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *searchState
 	}
 	if r.query.Granularity == memory.GranularityPassage {
 		r.calibrate()
-		r.candidates = passages(r.topN(pool), sc, r.query.SnippetChars)
+		r.candidates = r.passages(r.topN(pool), sc)
 		countAboveOnce(r.candidates)
 	} else {
 		for _, c := range r.candidates {
-			c.meaning.talk = len(c.Windows) > 0 && isTalk(c.markdown())
+			c.meaning.windowsOnly = r.readsTurns(c, c.markdown())
 			c.meaning.narrow(&c.Chunk, c.allWindows())
 		}
 	}

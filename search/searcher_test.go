@@ -109,7 +109,9 @@ func TestSearchHybridFindsNoteWithoutCommonWord(t *testing.T) {
 
 func TestSearchBackfillsExactWords(t *testing.T) {
 	t.Parallel()
-	s := New(newFakeStore(notes()...), &fakeEmbedder{vector: []float32{1, 0, 0}}, testOptions())
+	opt := testOptions()
+	opt.VectorWeight = new(0.8)
+	s := New(newFakeStore(notes()...), &fakeEmbedder{vector: []float32{1, 0, 0}}, opt)
 	a, err := s.Search(t.Context(), memory.Query{Text: "a828e60", Explain: true})
 	if err != nil {
 		t.Fatal(err)

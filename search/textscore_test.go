@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"kioku/memory"
 )
 
 // scoreOf scores a text for a query in an index of 100 chunks of 10 terms; each term of the query occurs in 5.
@@ -64,7 +66,7 @@ func TestPassageConfidenceIncludesChunk(t *testing.T) {
 	sc := newScorer(parseTerms("kettle water", nil).weigh(map[string]int{"kettl": 1, "water": 1}, 100), 10)
 	defer sc.release()
 	list[0].text = sc.score(&list[0].Chunk)
-	got := passages(list, sc, 700)
+	got := (&searchState{query: memory.Query{SnippetChars: 700}}).passages(list, sc)
 	if len(got) != 2 {
 		t.Fatalf("%d passages, want 2", len(got))
 	}

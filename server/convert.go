@@ -35,7 +35,7 @@ func convertAll[From, To any](list []From, convert func(From) To) []To {
 
 func searchResponse(a memory.Answer) *kiokuv1.MemorySearchResponse {
 	resp := &kiokuv1.MemorySearchResponse{
-		Provider: providerName(a.Provider), Model: a.Model, Mode: a.Mode,
+		Provider: providerName(a.Provider), Model: a.Model, Fallback: a.Fallback, Mode: a.Mode,
 		Degraded: convertAll(a.Degraded, degradation), Index: indexState(a.Index), Results: convertAll(a.Hits, searchResult),
 	}
 	if a.Took > 0 {
@@ -80,6 +80,7 @@ func trace(t *memory.Trace) *kiokuv1.Trace {
 		MmrSimilarity: t.MMRSimilarity, MmrScore: t.MMRScore, KeywordBacked: t.KeywordBacked,
 		PairShare: t.PairShare, BestPartShare: t.BestPartShare, ChunkShare: t.ChunkShare,
 		Missing: t.Missing, DateConfidence: t.DateConfidence,
+		RerankRank: int32Of(t.RerankRank), RerankScore: t.RerankScore,
 		CategoryBonus: t.CategoryBonus, CategoryConfidence: t.CategoryConfidence, Terms: convertAll(t.Terms, termShare),
 	}
 }
@@ -119,12 +120,13 @@ func statusResponse(st kioku.Status) *kiokuv1.StatusResponse {
 		UnindexedFileCount: int32Of(st.Beside.Files), UnindexedMore: st.Beside.More,
 		ResidentBytes: st.ResidentBytes, MemoryResidentBytes: st.AllResidentBytes, MemoryBudgetBytes: st.BudgetBytes,
 		Degraded: convertAll(st.Degraded, degradation), Unavailable: st.Unavailable, Syncing: st.Syncing,
+		Backfill: backfill(st.Backfill),
 	}
 }
 
 func provider(st kioku.Status) *kiokuv1.Provider {
 	p := &kiokuv1.Provider{
-		Provider: providerName(st.Space.Provider), Model: st.Space.Model, Dims: int32Of(st.Space.Dims),
+		Provider: providerName(st.Space.Provider), ActiveProvider: st.Active.Provider, ActiveModel: st.Active.Model, Fallback: st.Fallback, Model: st.Space.Model, Dims: int32Of(st.Space.Dims),
 		Healthy: st.Health.Healthy, RetryTime: kiokuv1.TimeOf(st.Health.RetryAt), Reason: clip(st.ProviderReason, 500),
 	}
 	if st.Health.Err != nil {

@@ -37,6 +37,7 @@ type fakeMemory struct {
 	append    func(context.Context, memory.Note) (memory.Appended, error)
 	sync      func(context.Context, kioku.SyncOptions, func(indexer.Progress)) (kioku.SyncReport, error)
 	status    func(context.Context) (kioku.Status, error)
+	estimate  func(context.Context) (kioku.Estimate, error)
 	events    chan kioku.Event
 }
 
@@ -100,6 +101,13 @@ func (f *fakeMemory) Sync(ctx context.Context, opt kioku.SyncOptions, step func(
 
 func (f *fakeMemory) Rebuild(ctx context.Context, step func(indexer.Progress)) (kioku.SyncReport, error) {
 	return f.Sync(ctx, kioku.SyncOptions{Verify: true}, step)
+}
+
+func (f *fakeMemory) Estimate(ctx context.Context) (kioku.Estimate, error) {
+	if f.estimate == nil {
+		return kioku.Estimate{}, nil
+	}
+	return f.estimate(ctx)
 }
 
 func (f *fakeMemory) Status(ctx context.Context) (kioku.Status, error) {

@@ -36,6 +36,7 @@ type Memory interface {
 	Sync(ctx context.Context, opt kioku.SyncOptions, step func(indexer.Progress)) (kioku.SyncReport, error)
 	Rebuild(ctx context.Context, step func(indexer.Progress)) (kioku.SyncReport, error)
 	Status(ctx context.Context) (kioku.Status, error)
+	Estimate(ctx context.Context) (kioku.Estimate, error)
 	Subscribe(ctx context.Context) <-chan kioku.Event
 }
 

@@ -2,8 +2,10 @@ package server_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +21,7 @@ import (
 
 	"kioku"
 	"kioku/embed"
+	"kioku/internal/egress"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
@@ -34,7 +37,7 @@ func TestMemorySearchReturnsEveryField(t *testing.T) {
 			Hits: []memory.Hit{{
 				Path: "memory/2026-02-01.md", StartLine: 3, EndLine: 9, Score: 0.8, Snippet: "会議は木曜", SnippetStart: 4, SnippetEnd: 5,
 				Source: "memory", Headings: "# 予定", Date: "2026-02-01", VectorScore: 0.7, TextScore: 0.6, Weak: true,
-				Trace: &memory.Trace{Rank: 1, VectorRank: 2, TextRank: 3, VectorScore: 0.7, TextScore: 0.6, VectorWeight: 0.7,
+				Trace: &memory.Trace{RerankRank: 4, RerankScore: -2.5, Rank: 1, VectorRank: 2, TextRank: 3, VectorScore: 0.7, TextScore: 0.6, VectorWeight: 0.7,
 					TextWeight: 0.3, Merged: 0.67, DateBonus: 0.3, Decay: 0.9, AgeDays: 28, MMRSimilarity: 0.1, MMRScore: 0.5, KeywordBacked: true,
 					PairShare: 0.05, BestPartShare: 0.15, ChunkShare: 0.3,
 					Terms: []memory.TermShare{{Term: "会議", IDF: 2.5, Count: 1, Share: 0.5}}},
@@ -55,7 +58,7 @@ func TestMemorySearchReturnsEveryField(t *testing.T) {
 			Path: "memory/2026-02-01.md", StartLine: 3, EndLine: 9, Score: 0.8, Snippet: "会議は木曜", SnippetStartLine: 4, SnippetEndLine: 5,
 			Source: "memory", Heading: "# 予定", Date: "2026-02-01", VectorScore: 0.7, TextScore: 0.6, Weak: true,
 			Citation: "memory/2026-02-01.md#L3-L9",
-			Trace: &kiokuv1.Trace{Rank: 1, VectorRank: 2, TextRank: 3, VectorScore: 0.7, TextScore: 0.6, VectorWeight: 0.7,
+			Trace: &kiokuv1.Trace{RerankRank: 4, RerankScore: -2.5, Rank: 1, VectorRank: 2, TextRank: 3, VectorScore: 0.7, TextScore: 0.6, VectorWeight: 0.7,
 				TextWeight: 0.3, Merged: 0.67, DateBonus: 0.3, Decay: 0.9, AgeDays: 28, MmrSimilarity: 0.1, MmrScore: 0.5, KeywordBacked: true,
 				PairShare: 0.05, BestPartShare: 0.15, ChunkShare: 0.3,
 				Terms: []*kiokuv1.TermShare{{Term: "会議", Idf: 2.5, Count: 1, Share: 0.5}}},
@@ -260,6 +263,28 @@ func TestStatusReportsProviderHealthAndVersion(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("status (-want +got):\n%s", diff)
+	}
+}
+
+// Every outbound request of the process is listed by host and purpose, with those that were refused because it is offline.
+func TestStatusListsWhatIsSent(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
+	network := egress.New(egress.Options{Now: func() time.Time { return now }})
+	network.SetOffline(true)
+	c := &http.Client{Transport: network.Transport("embeddings")}
+	if _, err := c.Post("https://models.example/v1", "", nil); !errors.Is(err, egress.ErrOffline) {
+		t.Fatal(err)
+	}
+	opt := agents(&fakeMemory{status: func(context.Context) (kioku.Status, error) { return kioku.Status{}, nil }})
+	opt.Network = network
+	got, err := local(t, opt).Status(t.Context(), &kiokuv1.StatusRequest{Agent: "main"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []*kiokuv1.Egress{{Host: "models.example", Purpose: "embeddings", RefusedCount: 1, LastTime: timestamppb.New(now)}}
+	if diff := cmp.Diff(want, got.GetEgress(), protocmp.Transform()); diff != "" || !got.GetOffline() {
+		t.Errorf("offline %v, egress (-want +got):\n%s", got.GetOffline(), diff)
 	}
 }
 

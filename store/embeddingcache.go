@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"kioku/embed"
 	"kioku/indexer"
@@ -23,12 +24,15 @@ const (
 		AND e.input = 'document'`
 
 	// evictSQL deletes the cached vectors that were used longest ago: first those of texts that are not indexed, and never those
-	// of indexed texts in the space that is being built, which is a JSON object or ''.
+	// of indexed texts in the spaces that are kept.
 	evictSQL = `DELETE FROM embedding_cache WHERE id IN (SELECT e.id FROM embedding_cache e
 		LEFT JOIN (SELECT DISTINCT sha256 FROM chunks) c ON c.sha256 = e.sha256
-		WHERE c.sha256 IS NULL OR ?1 = '' OR e.provider <> ?1 ->> 'Provider' OR e.model <> ?1 ->> 'Model'
-			OR e.dims <> ?1 ->> 'Dims' OR e.endpoint <> ?1 ->> 'Endpoint'
+		WHERE c.sha256 IS NULL OR NOT ` + isKept + `
 		ORDER BY c.sha256 IS NOT NULL, e.used, e.id LIMIT ?2)`
+	countKept = "SELECT count(*) FROM embedding_cache e WHERE " + isKept
+	// isKept: a cached vector is of one of the spaces of a JSON array, of which some do not know their dimension.
+	isKept = `EXISTS (SELECT 1 FROM json_each(?1) s WHERE e.provider = s.value ->> 'Provider' AND e.model = s.value ->> 'Model'
+		AND e.endpoint = s.value ->> 'Endpoint' AND (e.dims = s.value ->> 'Dims' OR s.value ->> 'Dims' = 0))`
 )
 
 // spaceArgs returns the arguments of a query about a space: provider, model, dims and endpoint.
@@ -57,8 +61,8 @@ func deleteCachedVectors(ctx context.Context, q execer, space embed.Space, hashe
 	return nil
 }
 
-// evictCached deletes the cached vectors beyond the limit that were used longest ago. Texts that are indexed without a vector
-// raise the limit. An index that was emptied evicts nothing before its first complete sync, which is about to need the cached
+// evictCached deletes the cached vectors beyond the limit that were used longest ago. Those of the space that is being built and
+// of Options.Keep do not count, and texts that are indexed without a vector raise the limit. An index that was emptied evicts nothing before its first complete sync, which is about to need the cached
 // vectors.
 func (x *index) evictCached(ctx context.Context, m meta) error {
 	if m.space.IsZero() || m.lastSync.IsZero() {
@@ -69,15 +73,31 @@ func (x *index) evictCached(ctx context.Context, m meta) error {
 	if err != nil || n <= limit {
 		return err
 	}
-	building, err := encodeSpace(m.building)
+	kept, err := jsonList(x.keptSpaces(m))
 	if err != nil {
 		return err
 	}
+	var counted int
+	if err := x.db.readers.QueryRowContext(ctx, countKept, kept).Scan(&counted); err != nil {
+		return fmt.Errorf("count cached vectors: %w", err)
+	}
+	if n -= counted; n <= limit {
+		return nil
+	}
 	// Deletes a tenth more than necessary, so that the next change does not evict again.
-	if _, err = x.db.writer.ExecContext(ctx, evictSQL, building, n-limit+x.opt.CacheEntries/10); err != nil {
+	if _, err = x.db.writer.ExecContext(ctx, evictSQL, kept, n-limit+x.opt.CacheEntries/10); err != nil {
 		return fmt.Errorf("evict cached vectors: %w", err)
 	}
 	return nil
+}
+
+// keptSpaces returns the spaces other than that of the index whose vectors of indexed texts are not evicted.
+func (x *index) keptSpaces(m meta) []embed.Space {
+	var kept []embed.Space
+	if x.opt.Keep != nil {
+		kept = x.opt.Keep()
+	}
+	return slices.DeleteFunc(append(kept, m.building), func(s embed.Space) bool { return s.IsZero() || s.Matches(m.space) })
 }
 
 // countCached returns the number of vectors in the cache.

@@ -48,6 +48,10 @@ func (x *index) stats(ctx context.Context) (Stats, error) {
 // Built returns how many of the chunks that searches find have a vector of a space that is being built.
 func (s *Store) Built(ctx context.Context, space embed.Space) (int, error) {
 	return use(ctx, s, func(x *index) (int, error) {
+		space, err := x.resolveSpace(ctx, space)
+		if err != nil {
+			return 0, err
+		}
 		tx, m, err := x.snapshot(ctx)
 		if err != nil {
 			return 0, err

@@ -140,8 +140,8 @@ func (s *Store) Adopt(ctx context.Context, space embed.Space) (bool, error) {
 }
 
 // MergeSegments merges the segments of the words, one transaction a step, until few are left. It does nothing if there are few,
-// or during another call. When ctx is done it returns the error of ctx, and the next call continues the merge. The answers of
-// searches never change, so the generation stays the same.
+// or during another call. Then it gives unused pages of the file back. When ctx is done it returns the error of ctx, and the next
+// call continues the merge. The answers of searches never change, so the generation stays the same.
 func (s *Store) MergeSegments(ctx context.Context) error {
 	_, err := use(ctx, s, func(x *index) (struct{}, error) { return struct{}{}, x.mergeSegments(ctx) })
 	return err

@@ -12,7 +12,7 @@ type Row struct {
 	Ours float64 `json:"ours"`
 	// Yardstick is what Ours is compared with, in Unit: another program's cost or a fixed limit. Always above 0.
 	Yardstick float64 `json:"yardstick"`
-	// Unit is "ms" or "MB".
+	// Unit is "ms", "MB", "bytes" or "requests".
 	Unit string `json:"unit"`
 	// Ratio is Ours / Yardstick.
 	Ratio float64 `json:"ratio"`
@@ -26,7 +26,7 @@ type Row struct {
 type Bench struct {
 	// Name is unique and contains no "@".
 	Name string
-	// Unit of both figures, "ms" or "MB".
+	// Unit of both figures: "ms", "MB", "bytes" or "requests".
 	Unit string
 	// Goal is the largest ratio of ours to the yardstick that is good enough.
 	Goal float64
@@ -73,6 +73,9 @@ func All() []Bench {
 		{Name: "index words", Unit: "ms", Goal: 1, Run: indexWords},
 		{Name: "index vectors", Unit: "ms", Goal: 1.3, Run: indexVectors},
 		{Name: "index size", Unit: "MB", Goal: 2.5, Run: indexSize},
+		{Name: "backfill, 20 ms a request / latency", Unit: "ms", Goal: 1.11, Run: backfillLatency},
+		{Name: "requests without a change / at first", Unit: "requests", Goal: 0, Run: idleRequests},
+		{Name: "windows of a chunk / its vector", Unit: "bytes", Goal: 2, Run: windowSize},
 		{Name: "re-sync of 20,000 unchanged files / lstat of each", Unit: "ms", Goal: 2, Run: resyncUnchanged},
 		{Name: "one edit among 20,000 files / among 200", Unit: "ms", Goal: 2, Run: oneEdit},
 		{Name: "cold start to the first answer, 10,000 chunks / limit", Unit: "ms", Goal: 1, Run: coldStart},

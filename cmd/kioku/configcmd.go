@@ -146,9 +146,13 @@ type shownSetting struct {
 	Origin string `json:"origin"`
 	Env    string `json:"env"`
 	Doc    string `json:"doc"`
+	// Meaning is what a value such as auto stands for now.
+	Meaning string `json:"meaning,omitempty"`
 }
 
-func shown(v config.Value) shownSetting { return shownSetting{v.Key, v.Text, v.Origin, v.Env(), v.Doc} }
+func shown(v config.Value) shownSetting {
+	return shownSetting{v.Key, v.Text, v.Origin, v.Env(), v.Doc, v.Meaning}
+}
 
 func (a *app) listSettings(conf *config.Config) error {
 	var all []shownSetting
@@ -161,7 +165,11 @@ func (a *app) listSettings(conf *config.Config) error {
 			width = min(max(width, len(v.Key)+1+len(v.Value)), 60)
 		}
 		for _, v := range all {
-			p.Linef("%-*s  %s", width, v.Key+"="+v.Value, render.Dim(v.Origin))
+			origin := v.Origin
+			if v.Meaning != "" {
+				origin += "; now " + v.Meaning
+			}
+			p.Linef("%-*s  %s", width, v.Key+"="+v.Value, render.Dim(origin))
 		}
 	})
 }

@@ -39,21 +39,28 @@ func (a *app) indexCmd() *cobra.Command {
 			"answers.",
 		Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if f.estimate {
+				return a.with(cmd.Context(), connect.ToWrite, func(c *connect.Client) error { return a.estimate(cmd.Context(), c) })
+			}
 			return a.with(cmd.Context(), connect.ToTakeOver, func(c *connect.Client) error { return a.index(cmd.Context(), c, f) })
 		},
 	}
 	cmd.Flags().BoolVar(&f.force, "force", false, "rebuild the whole index; known embeddings are kept")
 	cmd.Flags().BoolVar(&f.all, "all", false, "index all Markdown of the folder from now on: "+config.FolderFile+" says so")
+	cmd.Flags().BoolVar(&f.estimate, "estimate", false, "only tell what it takes to embed what has no vector: texts, tokens, time, price")
 	cmd.Flags().BoolVar(&f.strict, "strict", false, "exit with 3 if texts could not be embedded, or folders or files not read")
 	return cmd
 }
 
 // indexFlags are the flags of kioku index.
-type indexFlags struct{ force, all, strict bool }
+type indexFlags struct{ force, all, strict, estimate bool }
 
 func (a *app) index(ctx context.Context, c *connect.Client, f indexFlags) error {
 	start := time.Now()
 	report, err := a.syncAll(ctx, c, f)
+	if ctx.Err() != nil && isCanceled(err) {
+		a.Notice("what was indexed and embedded so far is kept; kioku index goes on from there")
+	}
 	if err != nil {
 		return err
 	}

@@ -59,7 +59,7 @@ func (s *sandbox) offlineRun(ctx context.Context, stderr *lockedBuffer, args ...
 	return outcome{out.String(), stderr.String(), code}
 }
 
-// Offline makes any outbound call impossible, whatever is configured: no command dials anything, words still find the notes,
+// Hazards D10 and E12: offline makes any outbound call impossible, whatever is configured: no command dials anything, words still find the notes,
 // and answers say why vectors are missing.
 func TestOfflineProgramDialsNothing(t *testing.T) {
 	t.Parallel()

@@ -198,6 +198,10 @@ func (d *daemon) open(ctx context.Context, grace time.Duration) error {
 func (d *daemon) openMemories(ctx context.Context, places []config.Place) error {
 	var embedders connect.Embedders
 	memory, searches := vector.NewBudget(d.conf.MemoryBudget), server.NewSearches(d.conf.Limits)
+	reranker, err := connect.Reranker(d.conf)
+	if err != nil {
+		return err
+	}
 	for _, p := range places {
 		if err := connect.CheckFolder(ctx, d.conf, p, connect.ToWrite); err != nil {
 			return err
@@ -215,8 +219,11 @@ func (d *daemon) openMemories(ctx context.Context, places []config.Place) error 
 		if err != nil {
 			return err
 		}
+		if opt.Fallback, err = embedders.Fallback(conf); err != nil {
+			return err
+		}
 		opt.Vectors, opt.LockWait, opt.Daemon = memory, connect.DaemonLockWait, true
-		opt.Search.Admit = searches.Admit
+		opt.Search.Admit, opt.Search.Reranker = searches.Admit, reranker
 		m, err := kioku.Open(ctx, opt)
 		if err != nil {
 			return fmt.Errorf("agent %s: %w", p.Agent, err)

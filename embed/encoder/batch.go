@@ -2,6 +2,7 @@ package encoder
 
 import (
 	"context"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 )
@@ -127,18 +128,36 @@ func (e *Encoder) encodeBatch(inputs []Input, out [][]float32, stop *atomic.Int3
 	arena := newArena(e.pass.arena(b.rows(), b.longest, threads))
 	defer arenas.Put(arena)
 	b.arena = *arena
-	for i, in := range inputs {
-		for j := range in.IDs {
-			row := b.row(int(b.starts[i])+j, e.config.Hidden)
-			if e.embed(row, in, j); !finite(row) {
-				return // without a result, which checkOutput refuses
-			}
-		}
+	if !e.gather(b, inputs) {
+		return // without a result, which checkOutput refuses
 	}
 	e.pass.run(b, threads)
 	for i := range inputs {
 		out[i] = e.result(b, int(b.starts[i]), int(b.starts[i+1]))
 	}
+}
+
+// gather writes the embeddings of all tokens of a batch. It returns false if a number is not finite, or if the embeddings cannot be
+// read because their file was cut off while it was mapped, which would otherwise end the process.
+func (e *Encoder) gather(b *batch, inputs []Input) (ok bool) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if fault := recover(); fault != nil {
+			if _, memory := fault.(interface{ Addr() uintptr }); !memory {
+				panic(fault)
+			}
+			ok = false
+		}
+	}()
+	for i, in := range inputs {
+		for j := range in.IDs {
+			row := b.row(int(b.starts[i])+j, e.config.Hidden)
+			if e.embed(row, in, j); !finite(row) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // embed writes the sum of the embeddings of a token.

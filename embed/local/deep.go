@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"kioku/embed/encoder"
 )
@@ -21,17 +22,32 @@ func (o Options) threads() int {
 	return runtime.GOMAXPROCS(0)
 }
 
+// searchTime is how long after a query documents leave the processors to searches.
+const searchTime = 10 * time.Second
+
 // gate lets queries go before documents: documents begin only while no query is under way.
 type gate struct {
 	mu      sync.Mutex
 	queries int
 	idle    chan struct{} // closed when queries becomes 0; nil while it is 0
+	asked   time.Time     // when the last query began
+}
+
+// threads returns with how many threads of most documents are computed: with one while searches run.
+func (g *gate) threads(most int) int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.asked.IsZero() && time.Since(g.asked) < searchTime {
+		return 1
+	}
+	return most
 }
 
 // enterQuery makes documents wait until the function that it returns is called.
 func (g *gate) enterQuery() (leave func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	g.asked = time.Now()
 	if g.queries++; g.queries == 1 {
 		g.idle = make(chan struct{})
 	}
@@ -91,7 +107,11 @@ func (m *Model) embedDeep(ctx context.Context, task Task, prefix string, texts [
 				return nil, err
 			}
 		}
-		if err := m.encode(ctx, pending[:n], out); err != nil {
+		threads := m.threads
+		if task == Document {
+			threads = m.weights.gate.threads(threads)
+		}
+		if err := m.encode(ctx, pending[:n], out, threads); err != nil {
 			return nil, err
 		}
 		pending = pending[n:]
@@ -151,12 +171,12 @@ func batchOf(pending []tokenized) int {
 }
 
 // encode computes texts and writes their vectors to out.
-func (m *Model) encode(ctx context.Context, texts []tokenized, out []Embedding) error {
+func (m *Model) encode(ctx context.Context, texts []tokenized, out []Embedding, threads int) error {
 	inputs := make([]encoder.Input, len(texts))
 	for i, t := range texts {
 		inputs[i] = t.input
 	}
-	vectors, err := m.weights.encoder.Encode(ctx, inputs, m.threads)
+	vectors, err := m.weights.encode(ctx, inputs, threads)
 	if err != nil {
 		return err
 	}
@@ -169,4 +189,13 @@ func (m *Model) encode(ctx context.Context, texts []tokenized, out []Embedding) 
 		}
 	}
 	return nil
+}
+
+// encode runs the encoder. If the file was changed meanwhile, which makes the numbers useless, that is the error.
+func (w *weights) encode(ctx context.Context, inputs []encoder.Input, threads int) ([][]float32, error) {
+	out, err := w.encoder.Encode(ctx, inputs, threads)
+	if changed := w.file.Check(); changed != nil && ctx.Err() == nil {
+		return nil, changed
+	}
+	return out, err
 }

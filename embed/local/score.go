@@ -36,7 +36,7 @@ func (m *Model) Score(ctx context.Context, query string, passages []string) (sco
 		for i, p := range pending[:n] {
 			inputs[i] = p.input
 		}
-		logits, err := m.weights.encoder.Encode(ctx, inputs, m.threads)
+		logits, err := m.weights.encode(ctx, inputs, m.threads)
 		if err != nil {
 			return scores, scored, err
 		}

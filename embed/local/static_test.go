@@ -9,6 +9,7 @@ import (
 
 	"kioku/embed/local"
 	"kioku/embed/localtest"
+	"kioku/embed/safetensors"
 )
 
 // open opens a model and closes it at the end of the test.
@@ -123,17 +124,38 @@ func TestStaticModelGivesATextWithoutTokensItsOwnError(t *testing.T) {
 	}
 }
 
-// A file that is cut off while it is mapped is an error for its readers, not the end of the process.
+// A file that is cut off while it is mapped is an error for its readers, not the end of the process: before they read, and in
+// the middle of it.
 func TestModelFileCutOffWhileInUse(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	localtest.Static(t, dir)
-	m := open(t, dir, local.Options{})
-	embed(t, m, "laptop")
-	if err := os.Truncate(filepath.Join(dir, "model.safetensors"), 100); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := m.Embed(t.Context(), local.Document, []string{"garden"}); err == nil {
-		t.Error("a model whose file was cut off still answers")
+	for name, write := range map[string]func(testing.TB, string){
+		"static":      localtest.Static,
+		"transformer": func(tb testing.TB, dir string) { localtest.Transformer(tb, dir, localtest.Shape{Hidden: 256}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, dir)
+			m := open(t, dir, local.Options{})
+			embed(t, m, "laptop")
+			texts := make([]string, 200)
+			for i := range texts {
+				texts[i] = "garden water and the garlic in the kitchen of the laptop"
+			}
+			errs := make(chan error)
+			go func() {
+				for {
+					if _, err := m.Embed(t.Context(), local.Document, texts); err != nil {
+						errs <- err
+						return
+					}
+				}
+			}()
+			if err := os.Truncate(filepath.Join(dir, "model.safetensors"), 100); err != nil {
+				t.Fatal(err)
+			}
+			if err := <-errs; !errors.Is(err, safetensors.ErrChanged) {
+				t.Errorf("the error is %v, want ErrChanged", err)
+			}
+		})
 	}
 }

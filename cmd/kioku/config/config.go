@@ -76,8 +76,20 @@ type Config struct {
 	Provider string
 	// LocalModel is the name of an added model, or the path of one; empty means the one that was added first.
 	LocalModel string
+	// Price is the price of a million tokens at the embedding provider, in the user's currency; 0 means unknown.
+	Price float64
+	// OnBattery is what a model in this process does in the background on battery; see kioku.Options.
+	OnBattery string
 	// Embed describes the embedding provider that the settings stand for. Its Provider is "none" if there is none, never "auto".
 	Embed embed.Config
+	// Fallback describes the provider that stands in for it; its Provider is "none" if there is none.
+	Fallback embed.Config
+	// FallbackAfter is how long the first provider must have failed before.
+	FallbackAfter time.Duration
+	// RerankProvider is the setting of the re-ranker, which may be "auto".
+	RerankProvider string
+	// Rerank describes the re-ranker that the settings stand for. Its Provider is "none" if there is none, never "auto".
+	Rerank embed.RerankConfig
 	// Index says what is indexed and when.
 	Index kioku.IndexOptions
 	// Search is the ranking.
@@ -164,11 +176,13 @@ func Default() *Config {
 		Location: time.Local, LogLevel: slog.LevelInfo, Sources: []string{memory.SourceMemory},
 		Chunking: chunker.Options{Tokens: 400, Overlap: 80, Encoding: "cl100k_base"},
 		Provider: "auto", Embed: embed.Config{Provider: "none", Class: "auto", ModelInt8: true},
+		Fallback: embed.Config{Provider: "none"}, FallbackAfter: kioku.DefaultFallbackAfter,
+		RerankProvider: "auto", Rerank: embed.RerankConfig{Provider: "none"},
 		Index: kioku.IndexOptions{
 			MaxFileBytes: indexer.DefaultMaxFileBytes, Debounce: 1500 * time.Millisecond, MaxWait: 10 * time.Second, Interval: 5 * time.Minute,
 			Sessions: indexer.Sessions{DeltaBytes: indexer.DefaultDeltaBytes, DeltaMessages: indexer.DefaultDeltaMessages},
 		},
-		Search: search.DefaultOptions(), CacheEntries: 50_000, MemoryBudget: vector.DefaultBudget,
+		Search: search.DefaultOptions(), CacheEntries: 50_000, OnBattery: kioku.BatterySlow, MemoryBudget: vector.DefaultBudget,
 		LLM: llm.Config{Provider: "none", Timeout: 2 * time.Minute},
 		Settings: sidecar.Settings{
 			Bootstrap: bootstrap.Options{MaxChars: 20_000, TotalMaxChars: 150_000},
@@ -257,6 +271,8 @@ func (c *Config) connect() {
 	c.Network = c.src.Network
 	c.Network.SetOffline(c.Offline)
 	c.Embed.Transport = c.Network.Transport("embeddings")
+	c.Fallback.Transport = c.Embed.Transport
+	c.Rerank.Transport = c.Network.Transport("re-ranking")
 	c.LLM.Transport = c.Network.Transport("language model")
 }
 
@@ -297,6 +313,8 @@ type Value struct {
 	Text string
 	// Origin is where it came from: "default", "config.yaml:3:5", "KIOKU_MODEL", "--model".
 	Origin string
+	// Meaning is what the value stands for now, if that depends on more than the value; empty for most.
+	Meaning string
 }
 
 // Values returns all settings in the order of [Fields], with the settings of each agent in the place of "agents".
@@ -330,6 +348,9 @@ func (c *Config) value(f Field) Value {
 	v := Value{Field: f, Text: f.value.String(), Origin: "default"}
 	if o, ok := c.origins[f.Key]; ok {
 		v.Origin = o.where
+	}
+	if f.Key == "provider" && v.Text == "auto" {
+		v.Meaning = c.Embed.Provider + ": " + c.Embed.Reason
 	}
 	return v
 }

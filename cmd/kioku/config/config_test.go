@@ -204,21 +204,26 @@ func TestEnvironmentWithAnUnknownNameIsANotice(t *testing.T) {
 	}
 }
 
-func TestRemovedSettingIsANotice(t *testing.T) {
+// The fallback is the name of a provider, or a block, and its key comes from the provider's own variable.
+func TestFallbackIsANameOrABlock(t *testing.T) {
 	t.Parallel()
-	const why = "fallback: this setting no longer exists: there is only one provider"
-	for _, text := range []string{"fallback: none\n", "fallback: openai\n", "memorySearch: {fallback: {x: y}}\n"} {
-		src := write(t, text)
-		src.Env = append(src.Env, "KIOKU_FALLBACK=none")
-		src.Flags = []config.Flag{{Name: "--set", Key: "fallback", Value: "none"}}
+	for _, test := range []struct{ text, env, key string }{
+		{"fallback: openai\n", "OPENAI_API_KEY=k", "k"},
+		{"fallback: {provider: openai, apiKey: k}\n", "OTHER=1", "k"},
+		{"memorySearch: {fallback: openai}\n", "OPENAI_API_KEY=k", "k"},
+		{"provider: none\n", "KIOKU_FALLBACK=openai", ""},
+		{"fallback: {provider: none, model: small, afterMinutes: 1}\n", "KIOKU_FALLBACK_PROVIDER=openai", ""},
+		{"fallback: {provider: openai, baseUrl: http://localhost:1/v1}\n", "OPENAI_API_KEY=other", ""},
+	} {
+		src := write(t, test.text)
+		src.Env = append(src.Env, test.env)
 		c := load(t, src)
-		if len(c.Notices) != 3 || !strings.HasPrefix(c.Notices[0], src.File+":1:") || !strings.Contains(c.Notices[0], why) ||
-			!strings.HasPrefix(c.Notices[1], "KIOKU_FALLBACK: "+why) || !strings.HasPrefix(c.Notices[2], "--set: "+why) {
-			t.Errorf("%q: notices %q", text, c.Notices)
+		if c.Fallback.Provider != "openai" || c.Fallback.APIKey != test.key || len(c.Notices) > 0 {
+			t.Errorf("%q, %s: %+v, notices %q", test.text, test.env, c.Fallback, c.Notices)
 		}
 	}
-	if _, err := config.Edit(write(t, ""), "fallback", "none"); err == nil || !strings.Contains(err.Error(), why) {
-		t.Errorf("got %v", err)
+	if c := load(t, write(t, "")); c.HasFallback() {
+		t.Errorf("without a setting: %+v", c.Fallback)
 	}
 }
 
@@ -291,7 +296,7 @@ func TestOpenClawBlockOfTodayIsRead(t *testing.T) {
 	}
 	told := strings.Join(c.Notices, "\n")
 	for _, want := range []string{":1:11: memory.citations has no effect", "memory.search.enabled has no effect: memory is always on",
-		"memory.search.rememberAcrossConversations", "memory.search.queryInputType", "memory.search.multimodal", "fallback"} {
+		"memory.search.rememberAcrossConversations", "memory.search.queryInputType", "memory.search.multimodal"} {
 		if !strings.Contains(told, want) {
 			t.Errorf("no notice of %q: %s", want, told)
 		}

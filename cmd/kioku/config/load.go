@@ -64,14 +64,9 @@ func (l *loader) setText(by layer, where, key, value string) {
 	l.put(by, where, l.conf.src.Dir, f, split(f.value.kind, value)...)
 }
 
-// unknown reports a key that is no setting: as an error, or as a notice if the setting once existed.
+// unknown reports a key that is no setting.
 func (l *loader) unknown(where, key string) {
-	err := l.conf.registry.unknown(where, key)
-	if removed()[key] != "" {
-		l.conf.Notices = append(l.conf.Notices, err.Error())
-		return
-	}
-	l.errs = append(l.errs, err)
+	l.errs = append(l.errs, l.conf.registry.unknown(where, key))
 }
 
 // configVariable names the config file. It is not a setting, because a file cannot name itself.
@@ -83,9 +78,7 @@ func (l *loader) readEnv() {
 	for _, f := range l.conf.registry.fields {
 		keys[f.Env()] = f.Key
 	}
-	for key := range removed() {
-		keys[Field{Key: key}.Env()] = key
-	}
+	keys[Field{Key: "fallback"}.Env()] = fallbackProvider
 	for _, name := range slices.Sorted(maps.Keys(l.env)) {
 		if !strings.HasPrefix(name, "KIOKU_") || name == configVariable || l.env[name] == "" {
 			continue
@@ -109,7 +102,9 @@ func (l *loader) finish() {
 		l.conf.State = l.folder("XDG_STATE_HOME", ".local/state")
 	}
 	l.conf.chooseProvider(l.env)
+	l.conf.chooseReranker()
 	l.reveal()
+	l.conf.completeFallback(l.env)
 }
 
 // agree checks the settings that depend on each other.

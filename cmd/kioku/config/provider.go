@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"kioku/cmd/kioku/internal/modelstore"
@@ -119,7 +118,7 @@ func (c *Config) service() string {
 	if c.Embed.BaseURL != "" {
 		u, err := url.Parse(strings.TrimSpace(c.Embed.BaseURL))
 		for _, s := range signs {
-			if err == nil && s.host != "" && u.Hostname() == s.host && !strings.Contains(u.Path, "/openai") && isProvider(s.provider) {
+			if err == nil && s.host != "" && u.Hostname() == s.host && !strings.Contains(u.Path, "/openai") {
 				return s.provider
 			}
 		}
@@ -127,7 +126,7 @@ func (c *Config) service() string {
 	}
 	written := c.writtenSecret("remote.apiKey")
 	for _, s := range signs {
-		if (written == "env:"+s.variable || s.key != "" && strings.HasPrefix(written, s.key)) && isProvider(s.provider) {
+		if written == "env:"+s.variable || s.key != "" && strings.HasPrefix(written, s.key) {
 			return s.provider
 		}
 	}
@@ -148,14 +147,9 @@ func (c *Config) writtenSecret(key string) string {
 func (c *Config) whyNone(env map[string]string) string {
 	why := "no local model was added and no service is set; kioku model add minilm adds one"
 	for _, s := range append([]sign{{provider: "openai", variable: "OPENAI_API_KEY"}}, signs...) {
-		if env[s.variable] != "" && isProvider(s.provider) {
+		if env[s.variable] != "" {
 			why += fmt.Sprintf("; %s is in the environment, and is only used after kioku config set provider %s", s.variable, s.provider)
 		}
 	}
 	return why
-}
-
-// isProvider reports whether the setting provider has a choice.
-func isProvider(name string) bool {
-	return slices.Contains(providers, name)
 }

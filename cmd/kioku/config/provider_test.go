@@ -80,6 +80,12 @@ func TestProviderAuto(t *testing.T) {
 		"provider openai":             {one, []string{"OPENAI_API_KEY=secret"}, "provider: openai\n", "openai", "provider is set by "},
 		"a path":                      {none, nil, "local: {model: /models/x}\n", "local /models/x", "local.model"},
 		"another service's variable":  {none, []string{"MY=secret"}, "remote: {apiKey: 'env:MY'}\n", "openai", "remote.apiKey"},
+		"Google's variable":           {none, []string{"GEMINI_API_KEY=secret"}, "remote: {apiKey: 'env:GEMINI_API_KEY'}\n", "gemini", "remote.apiKey"},
+		"Google's key":                {none, nil, "remote: {apiKey: AIzasecret}\n", "gemini", "remote.apiKey"},
+		"Google's server":             {none, nil, "remote: {apiKey: secret, baseUrl: 'https://generativelanguage.googleapis.com'}\n", "gemini", "remote.apiKey"},
+		"Google's compatible server":  {none, nil, "remote: {apiKey: secret, baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai'}\n", "openai", "remote.apiKey"},
+		"Mistral's variable":          {none, []string{"MISTRAL_API_KEY=secret"}, "remote: {apiKey: 'env:MISTRAL_API_KEY'}\n", "mistral", "remote.apiKey"},
+		"keys in the environment":     {none, []string{"GEMINI_API_KEY=secret", "VOYAGE_API_KEY=secret"}, "", "none", "kioku config set provider gemini; VOYAGE_API_KEY"},
 		"a service that is not known": {none, nil, "remote: {apiKey: secret, baseUrl: 'https://x.example/v1'}\n", "openai", "remote.apiKey"},
 	} {
 		t.Run(name, func(t *testing.T) {

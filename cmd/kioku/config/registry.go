@@ -76,8 +76,10 @@ func newRegistry(c *Config) *registry {
 	r.serving(c)
 	r.memory = true
 	r.provider(c)
+	r.fallback(c)
 	r.index(c)
 	r.query(c)
+	r.reranker(c)
 	r.caches(c)
 	r.memory = false
 	r.agentSide(c)
@@ -93,6 +95,9 @@ func (r *registry) register(key, doc string, v *value) {
 
 // lookup finds a setting by its key. The settings of one agent, agents.<id>.workspace and the like, are found too.
 func (c *Config) lookup(key string) (Field, bool) {
+	if key == "fallback" {
+		key = fallbackProvider
+	}
 	i := slices.IndexFunc(c.registry.fields, func(f Field) bool { return f.Key == key })
 	if i >= 0 {
 		return c.registry.fields[i], true
@@ -117,16 +122,8 @@ func (r *registry) isBlock(key string) bool {
 	return slices.ContainsFunc(r.fields, func(f Field) bool { return strings.HasPrefix(f.Key, key+".") })
 }
 
-// removed returns settings that existed once, and what to know about each.
-func removed() map[string]string {
-	return map[string]string{"fallback": "there is only one provider; if it fails, searches continue with keywords"}
-}
-
 // unknown returns the error for a key that is no setting.
 func (r *registry) unknown(where, key string) *Error {
-	if why := removed()[key]; why != "" {
-		return &Error{Where: where, Key: key, Problem: "this setting no longer exists: " + why}
-	}
 	problem := "no such setting"
 	candidates := r.keys()
 	if parts := strings.Split(key, "."); len(parts) == 3 && parts[0] == "agents" {

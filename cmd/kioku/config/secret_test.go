@@ -59,8 +59,8 @@ func TestValuesShowReferencesButNoSecrets(t *testing.T) {
 	}
 }
 
-// A key of the environment goes only to the own server of the provider that is set, and errors say where the key is from
-// (hazard E02).
+// Hazard E02: a key of the environment goes only to the own server of the provider that is set, and errors can say where the key is
+// from.
 func TestEmbedKeyOfTheEnvironmentGoesOnlyToItsProvider(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ text, want, source string }{

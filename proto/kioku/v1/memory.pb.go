@@ -275,7 +275,9 @@ type MemorySearchResponse struct {
 	// State of the index that answered.
 	Index *IndexState `protobuf:"bytes,6,opt,name=index,proto3" json:"index,omitempty"`
 	// Time that the search took.
-	Took          *durationpb.Duration `protobuf:"bytes,7,opt,name=took,proto3" json:"took,omitempty"`
+	Took *durationpb.Duration `protobuf:"bytes,7,opt,name=took,proto3" json:"took,omitempty"`
+	// The vectors are those of the fallback provider, because the first one does not answer.
+	Fallback      bool `protobuf:"varint,8,opt,name=fallback,proto3" json:"fallback,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -357,6 +359,13 @@ func (x *MemorySearchResponse) GetTook() *durationpb.Duration {
 		return x.Took
 	}
 	return nil
+}
+
+func (x *MemorySearchResponse) GetFallback() bool {
+	if x != nil {
+		return x.Fallback
+	}
+	return false
 }
 
 type SearchResult struct {
@@ -600,8 +609,12 @@ type Trace struct {
 	CosineMean float64 `protobuf:"fixed64,34,opt,name=cosine_mean,json=cosineMean,proto3" json:"cosine_mean,omitempty"`
 	// Standard deviation of the cosine over the chunks of the index.
 	CosineDeviation float64 `protobuf:"fixed64,35,opt,name=cosine_deviation,json=cosineDeviation,proto3" json:"cosine_deviation,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// Place, from 1, among the passages that the re-ranker has scored; decay and bonuses count in it. 0 if it has not scored this one.
+	RerankRank int32 `protobuf:"varint,26,opt,name=rerank_rank,json=rerankRank,proto3" json:"rerank_rank,omitempty"`
+	// Score of the re-ranker, in its own unit.
+	RerankScore   float64 `protobuf:"fixed64,27,opt,name=rerank_score,json=rerankScore,proto3" json:"rerank_score,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Trace) Reset() {
@@ -865,6 +878,20 @@ func (x *Trace) GetCosineDeviation() float64 {
 	return 0
 }
 
+func (x *Trace) GetRerankRank() int32 {
+	if x != nil {
+		return x.RerankRank
+	}
+	return 0
+}
+
+func (x *Trace) GetRerankScore() float64 {
+	if x != nil {
+		return x.RerankScore
+	}
+	return 0
+}
+
 type TermShare struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Term as the query spells it; "lighthuose ~ lighthouse" is a spelling variant of a misspelt word.
@@ -946,7 +973,7 @@ type Degradation struct {
 	// include now are left out), "files_beside" (no hit, and the folder has Markdown files that the settings do not include),
 	// "days_empty" (the query asks only for days without notes),
 	// "words_unknown" (no result, and no note contains these words), "vectors_off" (no result, and no embedding provider is
-	// configured), "terms_capped", "no_match", "deadline" or "truncated" (the response was too large and lacks results).
+	// configured), "terms_capped", "no_match", "deadline", "rerank_partial" (the re-ranker has not scored all passages) or "truncated" (the response was too large and lacks results).
 	Code string `protobuf:"bytes,1,opt,name=code,proto3" json:"code,omitempty"`
 	// Sentence for people.
 	Text          string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
@@ -2228,7 +2255,9 @@ type StatusResponse struct {
 	// Nothing is sent to another machine.
 	Offline bool `protobuf:"varint,40,opt,name=offline,proto3" json:"offline,omitempty"`
 	// What the process has sent since its start, by host and purpose, the most recent first.
-	Egress        []*Egress `protobuf:"bytes,41,rep,name=egress,proto3" json:"egress,omitempty"`
+	Egress []*Egress `protobuf:"bytes,41,rep,name=egress,proto3" json:"egress,omitempty"`
+	// How far the embedding of chunks without a vector is; unset if none are being embedded and none wait.
+	Backfill      *Backfill `protobuf:"bytes,50,opt,name=backfill,proto3" json:"backfill,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2431,6 +2460,13 @@ func (x *StatusResponse) GetEgress() []*Egress {
 	return nil
 }
 
+func (x *StatusResponse) GetBackfill() *Backfill {
+	if x != nil {
+		return x.Backfill
+	}
+	return nil
+}
+
 // Egress is what was sent to one host for one purpose.
 type Egress struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2531,6 +2567,250 @@ func (x *Egress) GetLastTime() *timestamppb.Timestamp {
 	return nil
 }
 
+// Backfill is how far the embedding of chunks without a vector is.
+type Backfill struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Texts are being embedded now.
+	Running bool `protobuf:"varint,1,opt,name=running,proto3" json:"running,omitempty"`
+	// Chunks that got a vector in this run.
+	EmbeddedCount int32 `protobuf:"varint,2,opt,name=embedded_count,json=embeddedCount,proto3" json:"embedded_count,omitempty"`
+	// Chunks that had no vector when it began.
+	TotalCount int32 `protobuf:"varint,3,opt,name=total_count,json=totalCount,proto3" json:"total_count,omitempty"`
+	// Chunks that got a vector in a second, lately; 0 if it is not known.
+	ChunksPerSecond float64 `protobuf:"fixed64,4,opt,name=chunks_per_second,json=chunksPerSecond,proto3" json:"chunks_per_second,omitempty"`
+	// About how long the run will take; unset if it is not known.
+	Left *durationpb.Duration `protobuf:"bytes,5,opt,name=left,proto3" json:"left,omitempty"`
+	// Why chunks wait, such as that the machine runs on its battery; empty if they do not.
+	Paused        string `protobuf:"bytes,6,opt,name=paused,proto3" json:"paused,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Backfill) Reset() {
+	*x = Backfill{}
+	mi := &file_kioku_v1_memory_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Backfill) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Backfill) ProtoMessage() {}
+
+func (x *Backfill) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_memory_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Backfill.ProtoReflect.Descriptor instead.
+func (*Backfill) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *Backfill) GetRunning() bool {
+	if x != nil {
+		return x.Running
+	}
+	return false
+}
+
+func (x *Backfill) GetEmbeddedCount() int32 {
+	if x != nil {
+		return x.EmbeddedCount
+	}
+	return 0
+}
+
+func (x *Backfill) GetTotalCount() int32 {
+	if x != nil {
+		return x.TotalCount
+	}
+	return 0
+}
+
+func (x *Backfill) GetChunksPerSecond() float64 {
+	if x != nil {
+		return x.ChunksPerSecond
+	}
+	return 0
+}
+
+func (x *Backfill) GetLeft() *durationpb.Duration {
+	if x != nil {
+		return x.Left
+	}
+	return nil
+}
+
+func (x *Backfill) GetPaused() string {
+	if x != nil {
+		return x.Paused
+	}
+	return ""
+}
+
+type EstimateEmbeddingRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Agent         string                 `protobuf:"bytes,1,opt,name=agent,proto3" json:"agent,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EstimateEmbeddingRequest) Reset() {
+	*x = EstimateEmbeddingRequest{}
+	mi := &file_kioku_v1_memory_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EstimateEmbeddingRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EstimateEmbeddingRequest) ProtoMessage() {}
+
+func (x *EstimateEmbeddingRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_memory_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EstimateEmbeddingRequest.ProtoReflect.Descriptor instead.
+func (*EstimateEmbeddingRequest) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *EstimateEmbeddingRequest) GetAgent() string {
+	if x != nil {
+		return x.Agent
+	}
+	return ""
+}
+
+// EstimateEmbeddingResponse is what it takes to embed the chunks without a vector.
+type EstimateEmbeddingResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Embedding provider; "none" without one.
+	Provider string `protobuf:"bytes,1,opt,name=provider,proto3" json:"provider,omitempty"`
+	// Embedding model; empty without a provider.
+	Model string `protobuf:"bytes,2,opt,name=model,proto3" json:"model,omitempty"`
+	// Different chunks without a vector, in the index and in the cache.
+	ChunkCount int32 `protobuf:"varint,3,opt,name=chunk_count,json=chunkCount,proto3" json:"chunk_count,omitempty"`
+	// Windows of these chunks.
+	WindowCount int32 `protobuf:"varint,4,opt,name=window_count,json=windowCount,proto3" json:"window_count,omitempty"`
+	// Different texts that the provider gets.
+	TextCount int32 `protobuf:"varint,5,opt,name=text_count,json=textCount,proto3" json:"text_count,omitempty"`
+	// Tokens of these texts, estimated.
+	TokenCount int64 `protobuf:"varint,6,opt,name=token_count,json=tokenCount,proto3" json:"token_count,omitempty"`
+	// Requests that the provider gets; 0 for a model in the service.
+	RequestCount int32 `protobuf:"varint,7,opt,name=request_count,json=requestCount,proto3" json:"request_count,omitempty"`
+	// About how long it takes; unset if the speed of the provider is not known.
+	Took          *durationpb.Duration `protobuf:"bytes,8,opt,name=took,proto3" json:"took,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EstimateEmbeddingResponse) Reset() {
+	*x = EstimateEmbeddingResponse{}
+	mi := &file_kioku_v1_memory_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EstimateEmbeddingResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EstimateEmbeddingResponse) ProtoMessage() {}
+
+func (x *EstimateEmbeddingResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_memory_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EstimateEmbeddingResponse.ProtoReflect.Descriptor instead.
+func (*EstimateEmbeddingResponse) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *EstimateEmbeddingResponse) GetProvider() string {
+	if x != nil {
+		return x.Provider
+	}
+	return ""
+}
+
+func (x *EstimateEmbeddingResponse) GetModel() string {
+	if x != nil {
+		return x.Model
+	}
+	return ""
+}
+
+func (x *EstimateEmbeddingResponse) GetChunkCount() int32 {
+	if x != nil {
+		return x.ChunkCount
+	}
+	return 0
+}
+
+func (x *EstimateEmbeddingResponse) GetWindowCount() int32 {
+	if x != nil {
+		return x.WindowCount
+	}
+	return 0
+}
+
+func (x *EstimateEmbeddingResponse) GetTextCount() int32 {
+	if x != nil {
+		return x.TextCount
+	}
+	return 0
+}
+
+func (x *EstimateEmbeddingResponse) GetTokenCount() int64 {
+	if x != nil {
+		return x.TokenCount
+	}
+	return 0
+}
+
+func (x *EstimateEmbeddingResponse) GetRequestCount() int32 {
+	if x != nil {
+		return x.RequestCount
+	}
+	return 0
+}
+
+func (x *EstimateEmbeddingResponse) GetTook() *durationpb.Duration {
+	if x != nil {
+		return x.Took
+	}
+	return nil
+}
+
 // IndexCheck is the outcome of a check of the whole index. What was wrong is mended.
 type IndexCheck struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2554,7 +2834,7 @@ type IndexCheck struct {
 
 func (x *IndexCheck) Reset() {
 	*x = IndexCheck{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[24]
+	mi := &file_kioku_v1_memory_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2566,7 +2846,7 @@ func (x *IndexCheck) String() string {
 func (*IndexCheck) ProtoMessage() {}
 
 func (x *IndexCheck) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[24]
+	mi := &file_kioku_v1_memory_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2579,7 +2859,7 @@ func (x *IndexCheck) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IndexCheck.ProtoReflect.Descriptor instead.
 func (*IndexCheck) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{24}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *IndexCheck) GetPageCount() int32 {
@@ -2642,7 +2922,7 @@ type SkippedFile struct {
 
 func (x *SkippedFile) Reset() {
 	*x = SkippedFile{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[25]
+	mi := &file_kioku_v1_memory_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2654,7 +2934,7 @@ func (x *SkippedFile) String() string {
 func (*SkippedFile) ProtoMessage() {}
 
 func (x *SkippedFile) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[25]
+	mi := &file_kioku_v1_memory_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2667,7 +2947,7 @@ func (x *SkippedFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SkippedFile.ProtoReflect.Descriptor instead.
 func (*SkippedFile) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{25}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *SkippedFile) GetPath() string {
@@ -2699,14 +2979,20 @@ type Provider struct {
 	// Earliest time of the next attempt; unset if healthy.
 	RetryTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=retry_time,json=retryTime,proto3" json:"retry_time,omitempty"`
 	// Why this provider was chosen, or why there is none; empty if it is not known.
-	Reason        string `protobuf:"bytes,20,opt,name=reason,proto3" json:"reason,omitempty"`
+	Reason string `protobuf:"bytes,20,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Provider and model of the vectors that searches use, which are another's while those of this provider are not whole; empty
+	// without vectors.
+	ActiveProvider string `protobuf:"bytes,21,opt,name=active_provider,json=activeProvider,proto3" json:"active_provider,omitempty"`
+	ActiveModel    string `protobuf:"bytes,22,opt,name=active_model,json=activeModel,proto3" json:"active_model,omitempty"`
+	// The vectors that searches use are those of the fallback.
+	Fallback      bool `protobuf:"varint,23,opt,name=fallback,proto3" json:"fallback,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Provider) Reset() {
 	*x = Provider{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[26]
+	mi := &file_kioku_v1_memory_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2718,7 +3004,7 @@ func (x *Provider) String() string {
 func (*Provider) ProtoMessage() {}
 
 func (x *Provider) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[26]
+	mi := &file_kioku_v1_memory_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2731,7 +3017,7 @@ func (x *Provider) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Provider.ProtoReflect.Descriptor instead.
 func (*Provider) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{26}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Provider) GetProvider() string {
@@ -2783,6 +3069,27 @@ func (x *Provider) GetReason() string {
 	return ""
 }
 
+func (x *Provider) GetActiveProvider() string {
+	if x != nil {
+		return x.ActiveProvider
+	}
+	return ""
+}
+
+func (x *Provider) GetActiveModel() string {
+	if x != nil {
+		return x.ActiveModel
+	}
+	return ""
+}
+
+func (x *Provider) GetFallback() bool {
+	if x != nil {
+		return x.Fallback
+	}
+	return false
+}
+
 type SyncRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Agent string                 `protobuf:"bytes,1,opt,name=agent,proto3" json:"agent,omitempty"`
@@ -2802,7 +3109,7 @@ type SyncRequest struct {
 
 func (x *SyncRequest) Reset() {
 	*x = SyncRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[27]
+	mi := &file_kioku_v1_memory_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2814,7 +3121,7 @@ func (x *SyncRequest) String() string {
 func (*SyncRequest) ProtoMessage() {}
 
 func (x *SyncRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[27]
+	mi := &file_kioku_v1_memory_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2827,7 +3134,7 @@ func (x *SyncRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncRequest.ProtoReflect.Descriptor instead.
 func (*SyncRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{27}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *SyncRequest) GetAgent() string {
@@ -2878,7 +3185,7 @@ type SyncResponse struct {
 
 func (x *SyncResponse) Reset() {
 	*x = SyncResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[28]
+	mi := &file_kioku_v1_memory_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2890,7 +3197,7 @@ func (x *SyncResponse) String() string {
 func (*SyncResponse) ProtoMessage() {}
 
 func (x *SyncResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[28]
+	mi := &file_kioku_v1_memory_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2903,7 +3210,7 @@ func (x *SyncResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncResponse.ProtoReflect.Descriptor instead.
 func (*SyncResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{28}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *SyncResponse) GetEvent() isSyncResponse_Event {
@@ -2957,7 +3264,7 @@ type RebuildRequest struct {
 
 func (x *RebuildRequest) Reset() {
 	*x = RebuildRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[29]
+	mi := &file_kioku_v1_memory_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2969,7 +3276,7 @@ func (x *RebuildRequest) String() string {
 func (*RebuildRequest) ProtoMessage() {}
 
 func (x *RebuildRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[29]
+	mi := &file_kioku_v1_memory_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2982,7 +3289,7 @@ func (x *RebuildRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebuildRequest.ProtoReflect.Descriptor instead.
 func (*RebuildRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{29}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *RebuildRequest) GetAgent() string {
@@ -3005,7 +3312,7 @@ type RebuildResponse struct {
 
 func (x *RebuildResponse) Reset() {
 	*x = RebuildResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[30]
+	mi := &file_kioku_v1_memory_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3017,7 +3324,7 @@ func (x *RebuildResponse) String() string {
 func (*RebuildResponse) ProtoMessage() {}
 
 func (x *RebuildResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[30]
+	mi := &file_kioku_v1_memory_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3030,7 +3337,7 @@ func (x *RebuildResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebuildResponse.ProtoReflect.Descriptor instead.
 func (*RebuildResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{30}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *RebuildResponse) GetEvent() isRebuildResponse_Event {
@@ -3100,7 +3407,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[31]
+	mi := &file_kioku_v1_memory_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3112,7 +3419,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[31]
+	mi := &file_kioku_v1_memory_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3125,7 +3432,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{31}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Progress) GetPhase() string {
@@ -3217,7 +3524,7 @@ type SyncReport struct {
 
 func (x *SyncReport) Reset() {
 	*x = SyncReport{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[32]
+	mi := &file_kioku_v1_memory_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3229,7 +3536,7 @@ func (x *SyncReport) String() string {
 func (*SyncReport) ProtoMessage() {}
 
 func (x *SyncReport) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[32]
+	mi := &file_kioku_v1_memory_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3242,7 +3549,7 @@ func (x *SyncReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncReport.ProtoReflect.Descriptor instead.
 func (*SyncReport) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{32}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *SyncReport) GetFileCount() int32 {
@@ -3338,7 +3645,7 @@ type WatchEventsRequest struct {
 
 func (x *WatchEventsRequest) Reset() {
 	*x = WatchEventsRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[33]
+	mi := &file_kioku_v1_memory_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3350,7 +3657,7 @@ func (x *WatchEventsRequest) String() string {
 func (*WatchEventsRequest) ProtoMessage() {}
 
 func (x *WatchEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[33]
+	mi := &file_kioku_v1_memory_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3363,7 +3670,7 @@ func (x *WatchEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchEventsRequest.ProtoReflect.Descriptor instead.
 func (*WatchEventsRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{33}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *WatchEventsRequest) GetAgent() string {
@@ -3382,7 +3689,7 @@ type WatchEventsResponse struct {
 
 func (x *WatchEventsResponse) Reset() {
 	*x = WatchEventsResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[34]
+	mi := &file_kioku_v1_memory_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3394,7 +3701,7 @@ func (x *WatchEventsResponse) String() string {
 func (*WatchEventsResponse) ProtoMessage() {}
 
 func (x *WatchEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[34]
+	mi := &file_kioku_v1_memory_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3407,7 +3714,7 @@ func (x *WatchEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchEventsResponse.ProtoReflect.Descriptor instead.
 func (*WatchEventsResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{34}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *WatchEventsResponse) GetEvent() *Event {
@@ -3421,7 +3728,7 @@ func (x *WatchEventsResponse) GetEvent() *Event {
 type Event struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// "sync_started", "file_indexed", "file_removed", "file_skipped", "sync_done", "watch_mode", "root_unavailable",
-	// "root_available", "error", or "events_lost": the last event of a reader that did not keep up.
+	// "root_available", "error", "embedding" (now and then while chunks are embedded for long), "embed_done", or "events_lost": the last event of a reader that did not keep up.
 	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
 	// File or root; empty for events of the whole index.
 	Path string `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
@@ -3438,7 +3745,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[35]
+	mi := &file_kioku_v1_memory_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3450,7 +3757,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[35]
+	mi := &file_kioku_v1_memory_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3463,7 +3770,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{35}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Event) GetKind() string {
@@ -3516,7 +3823,7 @@ type ListAgentsRequest struct {
 
 func (x *ListAgentsRequest) Reset() {
 	*x = ListAgentsRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[36]
+	mi := &file_kioku_v1_memory_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3528,7 +3835,7 @@ func (x *ListAgentsRequest) String() string {
 func (*ListAgentsRequest) ProtoMessage() {}
 
 func (x *ListAgentsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[36]
+	mi := &file_kioku_v1_memory_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3541,7 +3848,7 @@ func (x *ListAgentsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAgentsRequest.ProtoReflect.Descriptor instead.
 func (*ListAgentsRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{36}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{39}
 }
 
 type ListAgentsResponse struct {
@@ -3553,7 +3860,7 @@ type ListAgentsResponse struct {
 
 func (x *ListAgentsResponse) Reset() {
 	*x = ListAgentsResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[37]
+	mi := &file_kioku_v1_memory_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3565,7 +3872,7 @@ func (x *ListAgentsResponse) String() string {
 func (*ListAgentsResponse) ProtoMessage() {}
 
 func (x *ListAgentsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[37]
+	mi := &file_kioku_v1_memory_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3578,7 +3885,7 @@ func (x *ListAgentsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAgentsResponse.ProtoReflect.Descriptor instead.
 func (*ListAgentsResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{37}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ListAgentsResponse) GetAgents() []*Agent {
@@ -3601,7 +3908,7 @@ type Agent struct {
 
 func (x *Agent) Reset() {
 	*x = Agent{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[38]
+	mi := &file_kioku_v1_memory_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3613,7 +3920,7 @@ func (x *Agent) String() string {
 func (*Agent) ProtoMessage() {}
 
 func (x *Agent) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[38]
+	mi := &file_kioku_v1_memory_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3626,7 +3933,7 @@ func (x *Agent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Agent.ProtoReflect.Descriptor instead.
 func (*Agent) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{38}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Agent) GetId() string {
@@ -3679,7 +3986,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\tCondition\x12\x14\n" +
 	"\x05field\x18\x01 \x01(\tR\x05field\x12\x0e\n" +
 	"\x02op\x18\x02 \x01(\tR\x02op\x12\x16\n" +
-	"\x06values\x18\x03 \x03(\tR\x06values\"\xa6\x02\n" +
+	"\x06values\x18\x03 \x03(\tR\x06values\"\xb8\x02\n" +
 	"\x14MemorySearchResponse\x120\n" +
 	"\aresults\x18\x01 \x03(\v2\x16.kioku.v1.SearchResultR\aresults\x12\x1a\n" +
 	"\bprovider\x18\x02 \x01(\tR\bprovider\x12\x14\n" +
@@ -3687,7 +3994,8 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\x04mode\x18\x04 \x01(\tR\x04mode\x121\n" +
 	"\bdegraded\x18\x05 \x03(\v2\x15.kioku.v1.DegradationR\bdegraded\x12*\n" +
 	"\x05index\x18\x06 \x01(\v2\x14.kioku.v1.IndexStateR\x05index\x12-\n" +
-	"\x04took\x18\a \x01(\v2\x19.google.protobuf.DurationR\x04tookR\bfallback\"\xc3\x03\n" +
+	"\x04took\x18\a \x01(\v2\x19.google.protobuf.DurationR\x04took\x12\x1a\n" +
+	"\bfallback\x18\b \x01(\bR\bfallback\"\xc3\x03\n" +
 	"\fSearchResult\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x1d\n" +
 	"\n" +
@@ -3706,7 +4014,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\aheading\x18\f \x01(\tR\aheading\x12\x12\n" +
 	"\x04date\x18\r \x01(\tR\x04date\x12%\n" +
 	"\x05trace\x18\x0e \x01(\v2\x0f.kioku.v1.TraceR\x05trace\x12\x12\n" +
-	"\x04weak\x18\x0f \x01(\bR\x04weak\"\xe2\b\n" +
+	"\x04weak\x18\x0f \x01(\bR\x04weak\"\xa6\t\n" +
 	"\x05Trace\x12\x12\n" +
 	"\x04rank\x18\x01 \x01(\x05R\x04rank\x12\x1f\n" +
 	"\vvector_rank\x18\x02 \x01(\x05R\n" +
@@ -3752,7 +4060,10 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"similarity\x12\x1f\n" +
 	"\vcosine_mean\x18\" \x01(\x01R\n" +
 	"cosineMean\x12)\n" +
-	"\x10cosine_deviation\x18# \x01(\x01R\x0fcosineDeviation\"]\n" +
+	"\x10cosine_deviation\x18# \x01(\x01R\x0fcosineDeviation\x12\x1f\n" +
+	"\vrerank_rank\x18\x1a \x01(\x05R\n" +
+	"rerankRank\x12!\n" +
+	"\frerank_score\x18\x1b \x01(\x01R\vrerankScore\"]\n" +
 	"\tTermShare\x12\x12\n" +
 	"\x04term\x18\x01 \x01(\tR\x04term\x12\x10\n" +
 	"\x03idf\x18\x02 \x01(\x01R\x03idf\x12\x14\n" +
@@ -3859,7 +4170,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\x05terms\x18\x05 \x03(\tR\x05terms\x12%\n" +
 	"\x05links\x18\x06 \x01(\v2\x0f.kioku.v1.LinksR\x05links\"%\n" +
 	"\rStatusRequest\x12\x14\n" +
-	"\x05agent\x18\x01 \x01(\tR\x05agent\"\xb4\a\n" +
+	"\x05agent\x18\x01 \x01(\tR\x05agent\"\xe4\a\n" +
 	"\x0eStatusResponse\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x1c\n" +
 	"\tworkspace\x18\x02 \x01(\tR\tworkspace\x12\x1a\n" +
@@ -3887,7 +4198,8 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\x14unindexed_file_count\x18\x1e \x01(\x05R\x12unindexedFileCount\x12%\n" +
 	"\x0eunindexed_more\x18\x1f \x01(\bR\runindexedMore\x12\x18\n" +
 	"\aoffline\x18( \x01(\bR\aoffline\x12(\n" +
-	"\x06egress\x18) \x03(\v2\x10.kioku.v1.EgressR\x06egress\"\xee\x01\n" +
+	"\x06egress\x18) \x03(\v2\x10.kioku.v1.EgressR\x06egress\x12.\n" +
+	"\bbackfill\x182 \x01(\v2\x12.kioku.v1.BackfillR\bbackfill\"\xee\x01\n" +
 	"\x06Egress\x12\x12\n" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x18\n" +
 	"\apurpose\x18\x02 \x01(\tR\apurpose\x12\x14\n" +
@@ -3896,7 +4208,29 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\rrefused_count\x18\x05 \x01(\x03R\frefusedCount\x12\x1d\n" +
 	"\n" +
 	"sent_bytes\x18\x06 \x01(\x03R\tsentBytes\x127\n" +
-	"\tlast_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\blastTime\"\xf3\x01\n" +
+	"\tlast_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\blastTime\"\xdf\x01\n" +
+	"\bBackfill\x12\x18\n" +
+	"\arunning\x18\x01 \x01(\bR\arunning\x12%\n" +
+	"\x0eembedded_count\x18\x02 \x01(\x05R\rembeddedCount\x12\x1f\n" +
+	"\vtotal_count\x18\x03 \x01(\x05R\n" +
+	"totalCount\x12*\n" +
+	"\x11chunks_per_second\x18\x04 \x01(\x01R\x0fchunksPerSecond\x12-\n" +
+	"\x04left\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x04left\x12\x16\n" +
+	"\x06paused\x18\x06 \x01(\tR\x06paused\"0\n" +
+	"\x18EstimateEmbeddingRequest\x12\x14\n" +
+	"\x05agent\x18\x01 \x01(\tR\x05agent\"\xa5\x02\n" +
+	"\x19EstimateEmbeddingResponse\x12\x1a\n" +
+	"\bprovider\x18\x01 \x01(\tR\bprovider\x12\x14\n" +
+	"\x05model\x18\x02 \x01(\tR\x05model\x12\x1f\n" +
+	"\vchunk_count\x18\x03 \x01(\x05R\n" +
+	"chunkCount\x12!\n" +
+	"\fwindow_count\x18\x04 \x01(\x05R\vwindowCount\x12\x1d\n" +
+	"\n" +
+	"text_count\x18\x05 \x01(\x05R\ttextCount\x12\x1f\n" +
+	"\vtoken_count\x18\x06 \x01(\x03R\n" +
+	"tokenCount\x12#\n" +
+	"\rrequest_count\x18\a \x01(\x05R\frequestCount\x12-\n" +
+	"\x04took\x18\b \x01(\v2\x19.google.protobuf.DurationR\x04took\"\xf3\x01\n" +
 	"\n" +
 	"IndexCheck\x12\x1d\n" +
 	"\n" +
@@ -3912,7 +4246,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\x04time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"9\n" +
 	"\vSkippedFile\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xd3\x01\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xbb\x02\n" +
 	"\bProvider\x12\x1a\n" +
 	"\bprovider\x18\x01 \x01(\tR\bprovider\x12\x14\n" +
 	"\x05model\x18\x02 \x01(\tR\x05model\x12\x12\n" +
@@ -3921,7 +4255,10 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\x05error\x18\x05 \x01(\tR\x05error\x129\n" +
 	"\n" +
 	"retry_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tretryTime\x12\x16\n" +
-	"\x06reason\x18\x14 \x01(\tR\x06reason\"\x9f\x01\n" +
+	"\x06reason\x18\x14 \x01(\tR\x06reason\x12'\n" +
+	"\x0factive_provider\x18\x15 \x01(\tR\x0eactiveProvider\x12!\n" +
+	"\factive_model\x18\x16 \x01(\tR\vactiveModel\x12\x1a\n" +
+	"\bfallback\x18\x17 \x01(\bR\bfallback\"\x9f\x01\n" +
 	"\vSyncRequest\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x16\n" +
 	"\x06verify\x18\x02 \x01(\bR\x06verify\x12\x14\n" +
@@ -3990,7 +4327,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\x05Agent\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1c\n" +
 	"\tworkspace\x18\x02 \x01(\tR\tworkspace\x12*\n" +
-	"\x05index\x18\x03 \x01(\v2\x14.kioku.v1.IndexStateR\x05index2\x8e\x06\n" +
+	"\x05index\x18\x03 \x01(\v2\x14.kioku.v1.IndexStateR\x05index2\xec\x06\n" +
 	"\rMemoryService\x12M\n" +
 	"\fMemorySearch\x12\x1d.kioku.v1.MemorySearchRequest\x1a\x1e.kioku.v1.MemorySearchResponse\x12D\n" +
 	"\tMemoryGet\x12\x1a.kioku.v1.MemoryGetRequest\x1a\x1b.kioku.v1.MemoryGetResponse\x12M\n" +
@@ -3998,7 +4335,8 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\tListFiles\x12\x1a.kioku.v1.ListFilesRequest\x1a\x1b.kioku.v1.ListFilesResponse\x12D\n" +
 	"\tListLinks\x12\x1a.kioku.v1.ListLinksRequest\x1a\x1b.kioku.v1.ListLinksResponse\x12>\n" +
 	"\aExplain\x12\x18.kioku.v1.ExplainRequest\x1a\x19.kioku.v1.ExplainResponse\x12;\n" +
-	"\x06Status\x12\x17.kioku.v1.StatusRequest\x1a\x18.kioku.v1.StatusResponse\x127\n" +
+	"\x06Status\x12\x17.kioku.v1.StatusRequest\x1a\x18.kioku.v1.StatusResponse\x12\\\n" +
+	"\x11EstimateEmbedding\x12\".kioku.v1.EstimateEmbeddingRequest\x1a#.kioku.v1.EstimateEmbeddingResponse\x127\n" +
 	"\x04Sync\x12\x15.kioku.v1.SyncRequest\x1a\x16.kioku.v1.SyncResponse0\x01\x12@\n" +
 	"\aRebuild\x12\x18.kioku.v1.RebuildRequest\x1a\x19.kioku.v1.RebuildResponse0\x01\x12L\n" +
 	"\vWatchEvents\x12\x1c.kioku.v1.WatchEventsRequest\x1a\x1d.kioku.v1.WatchEventsResponse0\x01\x12G\n" +
@@ -4017,64 +4355,67 @@ func file_kioku_v1_memory_proto_rawDescGZIP() []byte {
 	return file_kioku_v1_memory_proto_rawDescData
 }
 
-var file_kioku_v1_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
+var file_kioku_v1_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 42)
 var file_kioku_v1_memory_proto_goTypes = []any{
-	(*MemorySearchRequest)(nil),   // 0: kioku.v1.MemorySearchRequest
-	(*Condition)(nil),             // 1: kioku.v1.Condition
-	(*MemorySearchResponse)(nil),  // 2: kioku.v1.MemorySearchResponse
-	(*SearchResult)(nil),          // 3: kioku.v1.SearchResult
-	(*Trace)(nil),                 // 4: kioku.v1.Trace
-	(*TermShare)(nil),             // 5: kioku.v1.TermShare
-	(*Degradation)(nil),           // 6: kioku.v1.Degradation
-	(*IndexState)(nil),            // 7: kioku.v1.IndexState
-	(*MemoryGetRequest)(nil),      // 8: kioku.v1.MemoryGetRequest
-	(*MemoryGetResponse)(nil),     // 9: kioku.v1.MemoryGetResponse
-	(*MemoryAppendRequest)(nil),   // 10: kioku.v1.MemoryAppendRequest
-	(*MemoryAppendResponse)(nil),  // 11: kioku.v1.MemoryAppendResponse
-	(*ListFilesRequest)(nil),      // 12: kioku.v1.ListFilesRequest
-	(*ListFilesResponse)(nil),     // 13: kioku.v1.ListFilesResponse
-	(*File)(nil),                  // 14: kioku.v1.File
-	(*ListLinksRequest)(nil),      // 15: kioku.v1.ListLinksRequest
-	(*ListLinksResponse)(nil),     // 16: kioku.v1.ListLinksResponse
-	(*Links)(nil),                 // 17: kioku.v1.Links
-	(*Link)(nil),                  // 18: kioku.v1.Link
-	(*ExplainRequest)(nil),        // 19: kioku.v1.ExplainRequest
-	(*ExplainResponse)(nil),       // 20: kioku.v1.ExplainResponse
-	(*StatusRequest)(nil),         // 21: kioku.v1.StatusRequest
-	(*StatusResponse)(nil),        // 22: kioku.v1.StatusResponse
-	(*Egress)(nil),                // 23: kioku.v1.Egress
-	(*IndexCheck)(nil),            // 24: kioku.v1.IndexCheck
-	(*SkippedFile)(nil),           // 25: kioku.v1.SkippedFile
-	(*Provider)(nil),              // 26: kioku.v1.Provider
-	(*SyncRequest)(nil),           // 27: kioku.v1.SyncRequest
-	(*SyncResponse)(nil),          // 28: kioku.v1.SyncResponse
-	(*RebuildRequest)(nil),        // 29: kioku.v1.RebuildRequest
-	(*RebuildResponse)(nil),       // 30: kioku.v1.RebuildResponse
-	(*Progress)(nil),              // 31: kioku.v1.Progress
-	(*SyncReport)(nil),            // 32: kioku.v1.SyncReport
-	(*WatchEventsRequest)(nil),    // 33: kioku.v1.WatchEventsRequest
-	(*WatchEventsResponse)(nil),   // 34: kioku.v1.WatchEventsResponse
-	(*Event)(nil),                 // 35: kioku.v1.Event
-	(*ListAgentsRequest)(nil),     // 36: kioku.v1.ListAgentsRequest
-	(*ListAgentsResponse)(nil),    // 37: kioku.v1.ListAgentsResponse
-	(*Agent)(nil),                 // 38: kioku.v1.Agent
-	(*timestamppb.Timestamp)(nil), // 39: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),   // 40: google.protobuf.Duration
+	(*MemorySearchRequest)(nil),       // 0: kioku.v1.MemorySearchRequest
+	(*Condition)(nil),                 // 1: kioku.v1.Condition
+	(*MemorySearchResponse)(nil),      // 2: kioku.v1.MemorySearchResponse
+	(*SearchResult)(nil),              // 3: kioku.v1.SearchResult
+	(*Trace)(nil),                     // 4: kioku.v1.Trace
+	(*TermShare)(nil),                 // 5: kioku.v1.TermShare
+	(*Degradation)(nil),               // 6: kioku.v1.Degradation
+	(*IndexState)(nil),                // 7: kioku.v1.IndexState
+	(*MemoryGetRequest)(nil),          // 8: kioku.v1.MemoryGetRequest
+	(*MemoryGetResponse)(nil),         // 9: kioku.v1.MemoryGetResponse
+	(*MemoryAppendRequest)(nil),       // 10: kioku.v1.MemoryAppendRequest
+	(*MemoryAppendResponse)(nil),      // 11: kioku.v1.MemoryAppendResponse
+	(*ListFilesRequest)(nil),          // 12: kioku.v1.ListFilesRequest
+	(*ListFilesResponse)(nil),         // 13: kioku.v1.ListFilesResponse
+	(*File)(nil),                      // 14: kioku.v1.File
+	(*ListLinksRequest)(nil),          // 15: kioku.v1.ListLinksRequest
+	(*ListLinksResponse)(nil),         // 16: kioku.v1.ListLinksResponse
+	(*Links)(nil),                     // 17: kioku.v1.Links
+	(*Link)(nil),                      // 18: kioku.v1.Link
+	(*ExplainRequest)(nil),            // 19: kioku.v1.ExplainRequest
+	(*ExplainResponse)(nil),           // 20: kioku.v1.ExplainResponse
+	(*StatusRequest)(nil),             // 21: kioku.v1.StatusRequest
+	(*StatusResponse)(nil),            // 22: kioku.v1.StatusResponse
+	(*Egress)(nil),                    // 23: kioku.v1.Egress
+	(*Backfill)(nil),                  // 24: kioku.v1.Backfill
+	(*EstimateEmbeddingRequest)(nil),  // 25: kioku.v1.EstimateEmbeddingRequest
+	(*EstimateEmbeddingResponse)(nil), // 26: kioku.v1.EstimateEmbeddingResponse
+	(*IndexCheck)(nil),                // 27: kioku.v1.IndexCheck
+	(*SkippedFile)(nil),               // 28: kioku.v1.SkippedFile
+	(*Provider)(nil),                  // 29: kioku.v1.Provider
+	(*SyncRequest)(nil),               // 30: kioku.v1.SyncRequest
+	(*SyncResponse)(nil),              // 31: kioku.v1.SyncResponse
+	(*RebuildRequest)(nil),            // 32: kioku.v1.RebuildRequest
+	(*RebuildResponse)(nil),           // 33: kioku.v1.RebuildResponse
+	(*Progress)(nil),                  // 34: kioku.v1.Progress
+	(*SyncReport)(nil),                // 35: kioku.v1.SyncReport
+	(*WatchEventsRequest)(nil),        // 36: kioku.v1.WatchEventsRequest
+	(*WatchEventsResponse)(nil),       // 37: kioku.v1.WatchEventsResponse
+	(*Event)(nil),                     // 38: kioku.v1.Event
+	(*ListAgentsRequest)(nil),         // 39: kioku.v1.ListAgentsRequest
+	(*ListAgentsResponse)(nil),        // 40: kioku.v1.ListAgentsResponse
+	(*Agent)(nil),                     // 41: kioku.v1.Agent
+	(*timestamppb.Timestamp)(nil),     // 42: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),       // 43: google.protobuf.Duration
 }
 var file_kioku_v1_memory_proto_depIdxs = []int32{
-	39, // 0: kioku.v1.MemorySearchRequest.ask_time:type_name -> google.protobuf.Timestamp
+	42, // 0: kioku.v1.MemorySearchRequest.ask_time:type_name -> google.protobuf.Timestamp
 	1,  // 1: kioku.v1.MemorySearchRequest.filter:type_name -> kioku.v1.Condition
 	3,  // 2: kioku.v1.MemorySearchResponse.results:type_name -> kioku.v1.SearchResult
 	6,  // 3: kioku.v1.MemorySearchResponse.degraded:type_name -> kioku.v1.Degradation
 	7,  // 4: kioku.v1.MemorySearchResponse.index:type_name -> kioku.v1.IndexState
-	40, // 5: kioku.v1.MemorySearchResponse.took:type_name -> google.protobuf.Duration
+	43, // 5: kioku.v1.MemorySearchResponse.took:type_name -> google.protobuf.Duration
 	4,  // 6: kioku.v1.SearchResult.trace:type_name -> kioku.v1.Trace
 	5,  // 7: kioku.v1.Trace.terms:type_name -> kioku.v1.TermShare
-	39, // 8: kioku.v1.IndexState.last_sync_time:type_name -> google.protobuf.Timestamp
+	42, // 8: kioku.v1.IndexState.last_sync_time:type_name -> google.protobuf.Timestamp
 	1,  // 9: kioku.v1.ListFilesRequest.filter:type_name -> kioku.v1.Condition
 	14, // 10: kioku.v1.ListFilesResponse.files:type_name -> kioku.v1.File
 	7,  // 11: kioku.v1.ListFilesResponse.index:type_name -> kioku.v1.IndexState
-	39, // 12: kioku.v1.File.modification_time:type_name -> google.protobuf.Timestamp
+	42, // 12: kioku.v1.File.modification_time:type_name -> google.protobuf.Timestamp
 	17, // 13: kioku.v1.ListLinksResponse.links:type_name -> kioku.v1.Links
 	18, // 14: kioku.v1.Links.outgoing:type_name -> kioku.v1.Link
 	18, // 15: kioku.v1.Links.incoming:type_name -> kioku.v1.Link
@@ -4083,52 +4424,57 @@ var file_kioku_v1_memory_proto_depIdxs = []int32{
 	3,  // 18: kioku.v1.ExplainResponse.passage:type_name -> kioku.v1.SearchResult
 	17, // 19: kioku.v1.ExplainResponse.links:type_name -> kioku.v1.Links
 	7,  // 20: kioku.v1.StatusResponse.index:type_name -> kioku.v1.IndexState
-	25, // 21: kioku.v1.StatusResponse.skipped:type_name -> kioku.v1.SkippedFile
-	26, // 22: kioku.v1.StatusResponse.provider:type_name -> kioku.v1.Provider
+	28, // 21: kioku.v1.StatusResponse.skipped:type_name -> kioku.v1.SkippedFile
+	29, // 22: kioku.v1.StatusResponse.provider:type_name -> kioku.v1.Provider
 	6,  // 23: kioku.v1.StatusResponse.degraded:type_name -> kioku.v1.Degradation
-	24, // 24: kioku.v1.StatusResponse.check:type_name -> kioku.v1.IndexCheck
+	27, // 24: kioku.v1.StatusResponse.check:type_name -> kioku.v1.IndexCheck
 	23, // 25: kioku.v1.StatusResponse.egress:type_name -> kioku.v1.Egress
-	39, // 26: kioku.v1.Egress.last_time:type_name -> google.protobuf.Timestamp
-	39, // 27: kioku.v1.IndexCheck.time:type_name -> google.protobuf.Timestamp
-	39, // 28: kioku.v1.Provider.retry_time:type_name -> google.protobuf.Timestamp
-	31, // 29: kioku.v1.SyncResponse.progress:type_name -> kioku.v1.Progress
-	32, // 30: kioku.v1.SyncResponse.report:type_name -> kioku.v1.SyncReport
-	31, // 31: kioku.v1.RebuildResponse.progress:type_name -> kioku.v1.Progress
-	32, // 32: kioku.v1.RebuildResponse.report:type_name -> kioku.v1.SyncReport
-	40, // 33: kioku.v1.SyncReport.took:type_name -> google.protobuf.Duration
-	6,  // 34: kioku.v1.SyncReport.degraded:type_name -> kioku.v1.Degradation
-	7,  // 35: kioku.v1.SyncReport.index:type_name -> kioku.v1.IndexState
-	35, // 36: kioku.v1.WatchEventsResponse.event:type_name -> kioku.v1.Event
-	39, // 37: kioku.v1.Event.event_time:type_name -> google.protobuf.Timestamp
-	38, // 38: kioku.v1.ListAgentsResponse.agents:type_name -> kioku.v1.Agent
-	7,  // 39: kioku.v1.Agent.index:type_name -> kioku.v1.IndexState
-	0,  // 40: kioku.v1.MemoryService.MemorySearch:input_type -> kioku.v1.MemorySearchRequest
-	8,  // 41: kioku.v1.MemoryService.MemoryGet:input_type -> kioku.v1.MemoryGetRequest
-	10, // 42: kioku.v1.MemoryService.MemoryAppend:input_type -> kioku.v1.MemoryAppendRequest
-	12, // 43: kioku.v1.MemoryService.ListFiles:input_type -> kioku.v1.ListFilesRequest
-	15, // 44: kioku.v1.MemoryService.ListLinks:input_type -> kioku.v1.ListLinksRequest
-	19, // 45: kioku.v1.MemoryService.Explain:input_type -> kioku.v1.ExplainRequest
-	21, // 46: kioku.v1.MemoryService.Status:input_type -> kioku.v1.StatusRequest
-	27, // 47: kioku.v1.MemoryService.Sync:input_type -> kioku.v1.SyncRequest
-	29, // 48: kioku.v1.MemoryService.Rebuild:input_type -> kioku.v1.RebuildRequest
-	33, // 49: kioku.v1.MemoryService.WatchEvents:input_type -> kioku.v1.WatchEventsRequest
-	36, // 50: kioku.v1.MemoryService.ListAgents:input_type -> kioku.v1.ListAgentsRequest
-	2,  // 51: kioku.v1.MemoryService.MemorySearch:output_type -> kioku.v1.MemorySearchResponse
-	9,  // 52: kioku.v1.MemoryService.MemoryGet:output_type -> kioku.v1.MemoryGetResponse
-	11, // 53: kioku.v1.MemoryService.MemoryAppend:output_type -> kioku.v1.MemoryAppendResponse
-	13, // 54: kioku.v1.MemoryService.ListFiles:output_type -> kioku.v1.ListFilesResponse
-	16, // 55: kioku.v1.MemoryService.ListLinks:output_type -> kioku.v1.ListLinksResponse
-	20, // 56: kioku.v1.MemoryService.Explain:output_type -> kioku.v1.ExplainResponse
-	22, // 57: kioku.v1.MemoryService.Status:output_type -> kioku.v1.StatusResponse
-	28, // 58: kioku.v1.MemoryService.Sync:output_type -> kioku.v1.SyncResponse
-	30, // 59: kioku.v1.MemoryService.Rebuild:output_type -> kioku.v1.RebuildResponse
-	34, // 60: kioku.v1.MemoryService.WatchEvents:output_type -> kioku.v1.WatchEventsResponse
-	37, // 61: kioku.v1.MemoryService.ListAgents:output_type -> kioku.v1.ListAgentsResponse
-	51, // [51:62] is the sub-list for method output_type
-	40, // [40:51] is the sub-list for method input_type
-	40, // [40:40] is the sub-list for extension type_name
-	40, // [40:40] is the sub-list for extension extendee
-	0,  // [0:40] is the sub-list for field type_name
+	24, // 26: kioku.v1.StatusResponse.backfill:type_name -> kioku.v1.Backfill
+	42, // 27: kioku.v1.Egress.last_time:type_name -> google.protobuf.Timestamp
+	43, // 28: kioku.v1.Backfill.left:type_name -> google.protobuf.Duration
+	43, // 29: kioku.v1.EstimateEmbeddingResponse.took:type_name -> google.protobuf.Duration
+	42, // 30: kioku.v1.IndexCheck.time:type_name -> google.protobuf.Timestamp
+	42, // 31: kioku.v1.Provider.retry_time:type_name -> google.protobuf.Timestamp
+	34, // 32: kioku.v1.SyncResponse.progress:type_name -> kioku.v1.Progress
+	35, // 33: kioku.v1.SyncResponse.report:type_name -> kioku.v1.SyncReport
+	34, // 34: kioku.v1.RebuildResponse.progress:type_name -> kioku.v1.Progress
+	35, // 35: kioku.v1.RebuildResponse.report:type_name -> kioku.v1.SyncReport
+	43, // 36: kioku.v1.SyncReport.took:type_name -> google.protobuf.Duration
+	6,  // 37: kioku.v1.SyncReport.degraded:type_name -> kioku.v1.Degradation
+	7,  // 38: kioku.v1.SyncReport.index:type_name -> kioku.v1.IndexState
+	38, // 39: kioku.v1.WatchEventsResponse.event:type_name -> kioku.v1.Event
+	42, // 40: kioku.v1.Event.event_time:type_name -> google.protobuf.Timestamp
+	41, // 41: kioku.v1.ListAgentsResponse.agents:type_name -> kioku.v1.Agent
+	7,  // 42: kioku.v1.Agent.index:type_name -> kioku.v1.IndexState
+	0,  // 43: kioku.v1.MemoryService.MemorySearch:input_type -> kioku.v1.MemorySearchRequest
+	8,  // 44: kioku.v1.MemoryService.MemoryGet:input_type -> kioku.v1.MemoryGetRequest
+	10, // 45: kioku.v1.MemoryService.MemoryAppend:input_type -> kioku.v1.MemoryAppendRequest
+	12, // 46: kioku.v1.MemoryService.ListFiles:input_type -> kioku.v1.ListFilesRequest
+	15, // 47: kioku.v1.MemoryService.ListLinks:input_type -> kioku.v1.ListLinksRequest
+	19, // 48: kioku.v1.MemoryService.Explain:input_type -> kioku.v1.ExplainRequest
+	21, // 49: kioku.v1.MemoryService.Status:input_type -> kioku.v1.StatusRequest
+	25, // 50: kioku.v1.MemoryService.EstimateEmbedding:input_type -> kioku.v1.EstimateEmbeddingRequest
+	30, // 51: kioku.v1.MemoryService.Sync:input_type -> kioku.v1.SyncRequest
+	32, // 52: kioku.v1.MemoryService.Rebuild:input_type -> kioku.v1.RebuildRequest
+	36, // 53: kioku.v1.MemoryService.WatchEvents:input_type -> kioku.v1.WatchEventsRequest
+	39, // 54: kioku.v1.MemoryService.ListAgents:input_type -> kioku.v1.ListAgentsRequest
+	2,  // 55: kioku.v1.MemoryService.MemorySearch:output_type -> kioku.v1.MemorySearchResponse
+	9,  // 56: kioku.v1.MemoryService.MemoryGet:output_type -> kioku.v1.MemoryGetResponse
+	11, // 57: kioku.v1.MemoryService.MemoryAppend:output_type -> kioku.v1.MemoryAppendResponse
+	13, // 58: kioku.v1.MemoryService.ListFiles:output_type -> kioku.v1.ListFilesResponse
+	16, // 59: kioku.v1.MemoryService.ListLinks:output_type -> kioku.v1.ListLinksResponse
+	20, // 60: kioku.v1.MemoryService.Explain:output_type -> kioku.v1.ExplainResponse
+	22, // 61: kioku.v1.MemoryService.Status:output_type -> kioku.v1.StatusResponse
+	26, // 62: kioku.v1.MemoryService.EstimateEmbedding:output_type -> kioku.v1.EstimateEmbeddingResponse
+	31, // 63: kioku.v1.MemoryService.Sync:output_type -> kioku.v1.SyncResponse
+	33, // 64: kioku.v1.MemoryService.Rebuild:output_type -> kioku.v1.RebuildResponse
+	37, // 65: kioku.v1.MemoryService.WatchEvents:output_type -> kioku.v1.WatchEventsResponse
+	40, // 66: kioku.v1.MemoryService.ListAgents:output_type -> kioku.v1.ListAgentsResponse
+	55, // [55:67] is the sub-list for method output_type
+	43, // [43:55] is the sub-list for method input_type
+	43, // [43:43] is the sub-list for extension type_name
+	43, // [43:43] is the sub-list for extension extendee
+	0,  // [0:43] is the sub-list for field type_name
 }
 
 func init() { file_kioku_v1_memory_proto_init() }
@@ -4137,11 +4483,11 @@ func file_kioku_v1_memory_proto_init() {
 		return
 	}
 	file_kioku_v1_memory_proto_msgTypes[0].OneofWrappers = []any{}
-	file_kioku_v1_memory_proto_msgTypes[28].OneofWrappers = []any{
+	file_kioku_v1_memory_proto_msgTypes[31].OneofWrappers = []any{
 		(*SyncResponse_Progress)(nil),
 		(*SyncResponse_Report)(nil),
 	}
-	file_kioku_v1_memory_proto_msgTypes[30].OneofWrappers = []any{
+	file_kioku_v1_memory_proto_msgTypes[33].OneofWrappers = []any{
 		(*RebuildResponse_Progress)(nil),
 		(*RebuildResponse_Report)(nil),
 	}
@@ -4151,7 +4497,7 @@ func file_kioku_v1_memory_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kioku_v1_memory_proto_rawDesc), len(file_kioku_v1_memory_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   39,
+			NumMessages:   42,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

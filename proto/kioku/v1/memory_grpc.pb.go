@@ -25,17 +25,18 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	MemoryService_MemorySearch_FullMethodName = "/kioku.v1.MemoryService/MemorySearch"
-	MemoryService_MemoryGet_FullMethodName    = "/kioku.v1.MemoryService/MemoryGet"
-	MemoryService_MemoryAppend_FullMethodName = "/kioku.v1.MemoryService/MemoryAppend"
-	MemoryService_ListFiles_FullMethodName    = "/kioku.v1.MemoryService/ListFiles"
-	MemoryService_ListLinks_FullMethodName    = "/kioku.v1.MemoryService/ListLinks"
-	MemoryService_Explain_FullMethodName      = "/kioku.v1.MemoryService/Explain"
-	MemoryService_Status_FullMethodName       = "/kioku.v1.MemoryService/Status"
-	MemoryService_Sync_FullMethodName         = "/kioku.v1.MemoryService/Sync"
-	MemoryService_Rebuild_FullMethodName      = "/kioku.v1.MemoryService/Rebuild"
-	MemoryService_WatchEvents_FullMethodName  = "/kioku.v1.MemoryService/WatchEvents"
-	MemoryService_ListAgents_FullMethodName   = "/kioku.v1.MemoryService/ListAgents"
+	MemoryService_MemorySearch_FullMethodName      = "/kioku.v1.MemoryService/MemorySearch"
+	MemoryService_MemoryGet_FullMethodName         = "/kioku.v1.MemoryService/MemoryGet"
+	MemoryService_MemoryAppend_FullMethodName      = "/kioku.v1.MemoryService/MemoryAppend"
+	MemoryService_ListFiles_FullMethodName         = "/kioku.v1.MemoryService/ListFiles"
+	MemoryService_ListLinks_FullMethodName         = "/kioku.v1.MemoryService/ListLinks"
+	MemoryService_Explain_FullMethodName           = "/kioku.v1.MemoryService/Explain"
+	MemoryService_Status_FullMethodName            = "/kioku.v1.MemoryService/Status"
+	MemoryService_EstimateEmbedding_FullMethodName = "/kioku.v1.MemoryService/EstimateEmbedding"
+	MemoryService_Sync_FullMethodName              = "/kioku.v1.MemoryService/Sync"
+	MemoryService_Rebuild_FullMethodName           = "/kioku.v1.MemoryService/Rebuild"
+	MemoryService_WatchEvents_FullMethodName       = "/kioku.v1.MemoryService/WatchEvents"
+	MemoryService_ListAgents_FullMethodName        = "/kioku.v1.MemoryService/ListAgents"
 )
 
 // MemoryServiceClient is the client API for MemoryService service.
@@ -72,6 +73,9 @@ type MemoryServiceClient interface {
 	Explain(ctx context.Context, in *ExplainRequest, opts ...grpc.CallOption) (*ExplainResponse, error)
 	// Status describes the index of an agent: counts, lag, skipped files, watch mode and provider.
 	Status(ctx context.Context, in *StatusRequest, opts ...grpc.CallOption) (*StatusResponse, error)
+	// EstimateEmbedding returns what it takes to embed the chunks without a vector. It indexes the words of changed files first, and
+	// makes no request to the provider.
+	EstimateEmbedding(ctx context.Context, in *EstimateEmbeddingRequest, opts ...grpc.CallOption) (*EstimateEmbeddingResponse, error)
 	// Sync updates the index from the folder. It streams progress and then, as the last message, a report. A slow caller
 	// misses progress, never the report. The sync ends with the stream. It needs the right to write if prune is set.
 	Sync(ctx context.Context, in *SyncRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[SyncResponse], error)
@@ -156,6 +160,16 @@ func (c *memoryServiceClient) Status(ctx context.Context, in *StatusRequest, opt
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(StatusResponse)
 	err := c.cc.Invoke(ctx, MemoryService_Status_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *memoryServiceClient) EstimateEmbedding(ctx context.Context, in *EstimateEmbeddingRequest, opts ...grpc.CallOption) (*EstimateEmbeddingResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(EstimateEmbeddingResponse)
+	err := c.cc.Invoke(ctx, MemoryService_EstimateEmbedding_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -263,6 +277,9 @@ type MemoryServiceServer interface {
 	Explain(context.Context, *ExplainRequest) (*ExplainResponse, error)
 	// Status describes the index of an agent: counts, lag, skipped files, watch mode and provider.
 	Status(context.Context, *StatusRequest) (*StatusResponse, error)
+	// EstimateEmbedding returns what it takes to embed the chunks without a vector. It indexes the words of changed files first, and
+	// makes no request to the provider.
+	EstimateEmbedding(context.Context, *EstimateEmbeddingRequest) (*EstimateEmbeddingResponse, error)
 	// Sync updates the index from the folder. It streams progress and then, as the last message, a report. A slow caller
 	// misses progress, never the report. The sync ends with the stream. It needs the right to write if prune is set.
 	Sync(*SyncRequest, grpc.ServerStreamingServer[SyncResponse]) error
@@ -303,6 +320,9 @@ func (UnimplementedMemoryServiceServer) Explain(context.Context, *ExplainRequest
 }
 func (UnimplementedMemoryServiceServer) Status(context.Context, *StatusRequest) (*StatusResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Status not implemented")
+}
+func (UnimplementedMemoryServiceServer) EstimateEmbedding(context.Context, *EstimateEmbeddingRequest) (*EstimateEmbeddingResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method EstimateEmbedding not implemented")
 }
 func (UnimplementedMemoryServiceServer) Sync(*SyncRequest, grpc.ServerStreamingServer[SyncResponse]) error {
 	return status.Error(codes.Unimplemented, "method Sync not implemented")
@@ -463,6 +483,24 @@ func _MemoryService_Status_Handler(srv interface{}, ctx context.Context, dec fun
 	return interceptor(ctx, in, info, handler)
 }
 
+func _MemoryService_EstimateEmbedding_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(EstimateEmbeddingRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(MemoryServiceServer).EstimateEmbedding(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: MemoryService_EstimateEmbedding_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(MemoryServiceServer).EstimateEmbedding(ctx, req.(*EstimateEmbeddingRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _MemoryService_Sync_Handler(srv interface{}, stream grpc.ServerStream) error {
 	m := new(SyncRequest)
 	if err := stream.RecvMsg(m); err != nil {
@@ -548,6 +586,10 @@ var MemoryService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Status",
 			Handler:    _MemoryService_Status_Handler,
+		},
+		{
+			MethodName: "EstimateEmbedding",
+			Handler:    _MemoryService_EstimateEmbedding_Handler,
 		},
 		{
 			MethodName: "ListAgents",

@@ -16,7 +16,6 @@ import (
 	"kioku/agent"
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/render"
-	"kioku/embed"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
@@ -215,7 +214,12 @@ func (k *Connector) open(ctx context.Context, w wanted, n Need, readOnly bool) (
 	if err != nil {
 		return nil, err
 	}
-	embedder, err := embed.NewUsable(conf.Embed)
+	var embedders Embedders
+	embedder, err := embedders.Of(conf)
+	if err != nil {
+		return nil, err
+	}
+	reranker, err := Reranker(conf)
 	if err != nil {
 		return nil, err
 	}
@@ -223,6 +227,10 @@ func (k *Connector) open(ctx context.Context, w wanted, n Need, readOnly bool) (
 	if err != nil {
 		return nil, err
 	}
+	if opt.Fallback, err = embedders.Fallback(conf); err != nil {
+		return nil, err
+	}
+	opt.Search.Reranker = reranker
 	switch {
 	case k.ReadOnly:
 		opt.Mode = kioku.ReadOnly

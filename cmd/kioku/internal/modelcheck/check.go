@@ -15,12 +15,14 @@ type Embed func(ctx context.Context, texts []string) ([][]float32, error)
 type Language struct {
 	// Language by its ISO 639-1 code.
 	Language string `json:"language"`
-	// Right counts the sentences that are nearer to their partner than to all other sentences, of Sentences.
-	Right     int `json:"right"`
+	// Right counts the sentences that are nearer to their partner than to all other sentences.
+	Right int `json:"right"`
+	// Sentences is the number of all sentences.
 	Sentences int `json:"sentences"`
-	// Near is the mean cosine of partners, and Far that of sentences about other things.
+	// Near is the mean cosine of partners.
 	Near float64 `json:"near"`
-	Far  float64 `json:"far"`
+	// Far is the mean cosine of sentences about different things.
+	Far float64 `json:"far"`
 	// Known is true if the model knows the language well enough to help.
 	Known bool `json:"known"`
 }
@@ -75,12 +77,14 @@ func rate(language string, vectors [][]float32) Language {
 
 // Sanity is the answer to whether the vectors of a provider mean anything.
 type Sanity struct {
-	// Near is the cosine of two sentences that say the same, and Far that of two about other things.
-	Near float64 `json:"near"`
-	Far  float64 `json:"far"`
-	// Dims is the number of dimensions, and Took the time that the texts took.
-	Dims int           `json:"dims"`
-	Took time.Duration `json:"-"`
+	// Near is the cosine of two sentences that say the same.
+	Near float64
+	// Far is the cosine of two sentences about different things.
+	Far float64
+	// Dims is the number of dimensions.
+	Dims int
+	// Took is the time that the texts took.
+	Took time.Duration
 }
 
 // Sound reports whether a paraphrase is nearer than a stranger.

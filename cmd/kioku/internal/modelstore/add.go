@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"kioku/internal/egress"
 )
 
 // Progress is how far the adding of a model is.
@@ -23,7 +25,7 @@ type Progress struct {
 type Adder struct {
 	// Store that the models are added to.
 	Store *Store
-	// Transport sends the requests; nil means http.DefaultTransport.
+	// Transport sends the requests; nil means a network of its own.
 	Transport http.RoundTripper
 	// Offline refuses whatever would have to be downloaded from another machine.
 	Offline bool
@@ -82,7 +84,7 @@ func (a *Adder) Add(ctx context.Context, req Request) (Model, error) {
 	}
 	m := Manifest{
 		Name: name, Role: cmp.Or(req.Role, src.known.Role, Embedder), Source: src.given, Model: src.model(),
-		Folder: folderFrom(src.model()), License: src.known.License, Languages: src.known.Languages, Added: a.now().UTC().Truncate(time.Second),
+		Folder: folderFrom(src.model()), License: src.known.License, Languages: src.known.Languages, Added: a.now().UTC(),
 	}
 	if err := a.build(ctx, src, m); err != nil {
 		return Model{}, err
@@ -134,8 +136,11 @@ func (a *Adder) tell(p Progress) {
 // fetcher returns what downloads files for the store.
 func (a *Adder) fetcher() *fetcher {
 	f := &fetcher{
-		transport: cmp.Or(a.Transport, http.DefaultTransport), dir: filepath.Join(a.Store.dir, downloads), progress: a.tell,
+		transport: a.Transport, dir: filepath.Join(a.Store.dir, downloads), progress: a.tell,
 		pause: a.Pause, stall: cmp.Or(a.Stall, stallWait),
+	}
+	if f.transport == nil {
+		f.transport = egress.New(egress.Options{}).Transport("model download")
 	}
 	if f.pause == nil {
 		f.pause = pause

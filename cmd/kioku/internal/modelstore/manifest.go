@@ -96,6 +96,9 @@ func CheckName(name string) error {
 // nameFrom makes a name of a model out of the last part of a path or URL.
 func nameFrom(text string) string {
 	base := strings.ToLower(filepath.Base(filepath.ToSlash(text)))
+	if name, _, ok := strings.Cut(base, "-"); ok && strings.HasSuffix(base, ".whl") {
+		base = name // before the version and what the wheel is built for
+	}
 	for _, suffix := range []string{".gz", ".tgz", ".tar", ".zip", ".whl", ".jar"} {
 		base = strings.TrimSuffix(base, suffix)
 	}

@@ -118,8 +118,8 @@ func TestAddTakesTheModelOutOfAnArchive(t *testing.T) {
 		"tiny.tar":    {tarredFiles(t, "./", modelFiles()), whole, "mit"},
 		"tiny.tar.gz": {gzipped(t, tarredFiles(t, "tiny/", modelFiles())), whole, "mit"},
 		"tiny.tgz":    {gzipped(t, tarredFiles(t, "a/b/", modelFiles())), whole, "mit"},
-		"tiny.whl":    {zipped(t, wheel), []string{"model.safetensors", "tokenizer.json"}, "MIT"},
-		"Tiny":        {zipped(t, module), []string{"README.md", "model.safetensors", "modules.json", "tokenizer.json"}, "mit"},
+		"tiny-1.0-cp311-cp311-manylinux_2_17_x86_64.whl": {zipped(t, wheel), []string{"model.safetensors", "tokenizer.json"}, "MIT"},
+		"Tiny": {zipped(t, module), []string{"README.md", "model.safetensors", "modules.json", "tokenizer.json"}, "mit"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -53,6 +53,9 @@ func (p *Page) trace(hit *kiokuv1.SearchResult) {
 	value := t.GetMerged()*t.GetDecay()*(1-t.GetPenalty()) + t.GetDateBonus() + t.GetNameBonus() + t.GetCategoryBonus()
 	p.Linef("      rank value %.3f = merged %.3f × decay %.3f (%.0f days)%s + date bonus %.2f%s: %s of the candidates",
 		value, t.GetMerged(), t.GetDecay(), t.GetAgeDays(), shape, t.GetDateBonus(), name, rank(t.GetRank()))
+	if t.GetRerankRank() > 0 {
+		p.Linef("      re-ranked: score %.3f, %s of the passages that were scored again", t.GetRerankScore(), rank(t.GetRerankRank()))
+	}
 	p.Linef("      MMR %.3f with similarity %.3f to a better result", t.GetMmrScore(), t.GetMmrSimilarity())
 	p.similarity(t)
 	if t.GetKeywordBacked() {

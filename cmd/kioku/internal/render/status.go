@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"kioku/internal/text"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
@@ -17,6 +18,9 @@ func (p *Page) Status(st *kiokuv1.StatusResponse, now time.Time) {
 		ix.GetPendingFileCount(), ix.GetGeneration(), LastSync(ix, now))
 	p.Row("provider", "%s", providerText(st.GetProvider()))
 	p.Row("vectors", "%d of %s embedded, %d cached", st.GetEmbeddedChunkCount(), Count(ix.GetChunkCount(), "chunk"), st.GetCachedEmbeddingCount())
+	if b := st.GetBackfill(); b != nil {
+		p.Row("embedding", "%s", backfillText(b))
+	}
 	p.Row("memory", "%s of vectors and words; %s of %s for all agents", Size(st.GetResidentBytes()), Size(st.GetMemoryResidentBytes()),
 		Size(st.GetMemoryBudgetBytes()))
 	p.Row("watch", "%s", strings.TrimSuffix(st.GetWatchMode()+", "+st.GetWatchNote(), ", "))
@@ -64,6 +68,18 @@ func (p *Page) egress(st *kiokuv1.StatusResponse, now time.Time) {
 		p.Row("network", "%s: %s for %s, %s sent%s, the last %s ago", host, Count(e.GetRequestCount(), "request"), e.GetPurpose(),
 			Size(e.GetSentBytes()), refused, now.Sub(e.GetLastTime().AsTime()).Round(time.Second))
 	}
+}
+
+// backfillText says how far the embedding of chunks is.
+func backfillText(b *kiokuv1.Backfill) string {
+	if b.GetPaused() != "" {
+		return "paused: " + b.GetPaused()
+	}
+	said := fmt.Sprintf("%d of %s, newest first", b.GetEmbeddedCount(), Count(b.GetTotalCount(), "chunk"))
+	if b.GetLeft() != nil {
+		said += fmt.Sprintf(", %.3g a second, about %s left", b.GetChunksPerSecond(), text.About(b.GetLeft().AsDuration()))
+	}
+	return said
 }
 
 // LastSync returns how long ago an index was last in sync with its folder.

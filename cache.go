@@ -1,0 +1,81 @@
+package kioku
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"kioku/memory"
+	"kioku/store"
+)
+
+// CacheStats returns what the index and its cache of embeddings have of each embedding space.
+func (m *Memory) CacheStats(ctx context.Context) ([]store.CachedSpace, error) {
+	if err := m.enter(); err != nil {
+		return nil, err
+	}
+	defer m.leave()
+	return m.store.CacheStats(ctx)
+}
+
+// PruneCache deletes embeddings of the cache that are not in use, and returns how many.
+func (m *Memory) PruneCache(ctx context.Context, p store.CachePrune) (int, error) {
+	if err := m.enterToWrite(); err != nil {
+		return 0, err
+	}
+	defer m.leave()
+	return m.store.PruneCache(ctx, p)
+}
+
+// ExportVectors writes all embeddings of the index and its cache, and returns how many.
+func (m *Memory) ExportVectors(ctx context.Context, to io.Writer) (int, error) {
+	if err := m.enter(); err != nil {
+		return 0, err
+	}
+	defer m.leave()
+	return m.store.ExportVectors(ctx, to)
+}
+
+// ImportVectors reads embeddings into the cache: an export, or an index of OpenClaw. Those of indexed texts are used at once if
+// they are of the configured model.
+func (m *Memory) ImportVectors(ctx context.Context, path string) (store.Imported, error) {
+	if err := m.enterToWrite(); err != nil {
+		return store.Imported{}, err
+	}
+	defer m.leave()
+	f, err := os.Open(path)
+	if err != nil {
+		return store.Imported{}, fmt.Errorf("import embeddings: %w", err)
+	}
+	defer f.Close()
+	magic := []byte("SQLite format 3\x00")
+	head := make([]byte, len(magic))
+	n, err := io.ReadFull(f, head)
+	if err != nil && n == 0 {
+		return store.Imported{}, fmt.Errorf("import embeddings: %w", err)
+	}
+	var done store.Imported
+	if bytes.Equal(head[:n], magic) {
+		done, err = m.store.ImportOpenClaw(ctx, path, m.opt.Embedder.Space())
+	} else if _, err = f.Seek(0, io.SeekStart); err == nil {
+		done, err = m.store.ImportVectors(ctx, f)
+	}
+	if err == nil && m.opt.Embedder.Enabled() {
+		_, err = m.store.AttachKnown(ctx, m.opt.Embedder.Space())
+	}
+	return done, err
+}
+
+// enterToWrite begins a call that changes the index.
+func (m *Memory) enterToWrite() error {
+	if err := m.enter(); err != nil {
+		return err
+	}
+	if m.opt.Mode != Own {
+		m.leave()
+		return memory.ErrReadOnly
+	}
+	return nil
+}

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"kioku/cmd/kioku/internal/connect"
+	"kioku/cmd/kioku/internal/render"
+	"kioku/store"
+)
+
+func (a *app) cacheCmd() *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "cache", Short: "Show, prune, export and import embeddings",
+		Long: "Show, prune, export and import the embeddings of the index and its cache. Nothing here asks a provider.",
+	}
+	group(cmd, a.cacheStatsCmd(), a.cachePruneCmd(), a.cacheExportCmd(), a.cacheImportCmd())
+	return cmd
+}
+
+// withCache calls f with a memory in this process, which also reads the index beside a daemon.
+func (a *app) withCache(ctx context.Context, n connect.Need, f func(*connect.Client) error) error {
+	k, err := a.connector()
+	if err != nil {
+		return err
+	}
+	k.NoDaemon = true
+	return k.With(ctx, n, f)
+}
+
+// cachedSpace is one space in the output of kioku cache stats --json, which scripts read.
+type cachedSpace struct {
+	Provider   string `json:"provider"`
+	Model      string `json:"model"`
+	Dimensions int    `json:"dimensions"`
+	Endpoint   string `json:"endpoint,omitempty"`
+	// Live is true for the vectors that searches use.
+	Live    bool  `json:"live"`
+	Vectors int   `json:"vectors"`
+	Cached  int   `json:"cached"`
+	Unused  int   `json:"unused"`
+	Bytes   int64 `json:"bytes"`
+	// LastUsed is when a cached vector was last written, "" without one.
+	LastUsed string `json:"lastUsed"`
+}
+
+func (a *app) cacheStatsCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "stats", Short: "List the embeddings by model", Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
+		Long: "List the embeddings of the index and its cache by model: those that searches use, and the cached ones, of which unused are\n" +
+			"those of texts that are not in the notes any more.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withCache(cmd.Context(), connect.ToSearch, func(c *connect.Client) error {
+				spaces, err := c.Memory.CacheStats(cmd.Context())
+				if err != nil {
+					return err
+				}
+				list := []cachedSpace{}
+				for _, s := range spaces {
+					list = append(list, newCachedSpace(s))
+				}
+				return a.Write(list, func(p *render.Page) { tellSpaces(p, list) })
+			})
+		},
+	}
+}
+
+func newCachedSpace(s store.CachedSpace) cachedSpace {
+	c := cachedSpace{Provider: s.Space.Provider, Model: s.Space.Model, Dimensions: s.Space.Dims, Endpoint: s.Space.Endpoint,
+		Live: s.Active, Vectors: s.Vectors, Cached: s.Cached, Unused: s.Unused, Bytes: s.Bytes}
+	if !s.Used.IsZero() {
+		c.LastUsed = s.Used.UTC().Format(time.RFC3339)
+	}
+	return c
+}
+
+// tellSpaces writes a line for each space.
+func tellSpaces(p *render.Page, list []cachedSpace) {
+	if len(list) == 0 {
+		p.Linef("no embeddings")
+	}
+	for _, s := range list {
+		live := ""
+		if s.Live {
+			live = fmt.Sprintf("%d in use, ", s.Vectors)
+		}
+		p.Linef("%s/%s (%d dimensions): %s%d cached, %d of them unused, %.1f MB", s.Provider, s.Model, s.Dimensions, live, s.Cached, s.Unused,
+			float64(s.Bytes)/1e6)
+	}
+}
+
+func (a *app) cachePruneCmd() *cobra.Command {
+	var p store.CachePrune
+	var days int
+	cmd := &cobra.Command{
+		Use: "prune", Short: "Delete embeddings that are not in use", Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
+		Long: "Delete cached embeddings, never those that searches use. Of several flags, all have to hold.",
+		Example: "  kioku cache prune --all-unused\n  kioku cache prune --space openai/text-embedding-3-small\n" +
+			"  kioku cache prune --all-unused --older-than 90",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if p == (store.CachePrune{}) && days == 0 {
+				return flagError(cmd, errors.New("say what to delete: --all-unused, --space or --older-than"))
+			}
+			if days > 0 {
+				p.Before = time.Now().AddDate(0, 0, -days)
+			}
+			return a.withCache(cmd.Context(), connect.ToWrite, func(c *connect.Client) error {
+				n, err := c.Memory.PruneCache(cmd.Context(), p)
+				if err != nil {
+					return err
+				}
+				return a.Write(map[string]int{"deleted": n}, func(p *render.Page) { p.Linef("%d embeddings were deleted", n) })
+			})
+		},
+	}
+	cmd.Flags().StringVar(&p.Model, "space", "", "only those of this model, MODEL or PROVIDER/MODEL")
+	cmd.Flags().IntVar(&days, "older-than", 0, "only those that were cached so many days ago or earlier")
+	cmd.Flags().BoolVar(&p.Unused, "all-unused", false, "only those of texts that are not in the notes any more")
+	return cmd
+}
+
+func (a *app) cacheExportCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "export FILE", Short: "Write all embeddings to a file", Args: cobra.ExactArgs(1),
+		Long: "Write all embeddings of the index and its cache to a file of JSON lines, which kioku cache import reads; - is the standard\n" +
+			"output. The file has hashes of the texts and no text.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withCache(cmd.Context(), connect.ToSearch, func(c *connect.Client) error {
+				if args[0] == "-" {
+					_, err := c.Memory.ExportVectors(cmd.Context(), a.Stdout)
+					return err
+				}
+				n, err := exportTo(cmd.Context(), c, args[0])
+				if err != nil {
+					return err
+				}
+				return a.Write(map[string]int{"exported": n}, func(p *render.Page) { p.Linef("%d embeddings were written", n) })
+			})
+		},
+	}
+}
+
+// exportTo writes all embeddings to a new file.
+func exportTo(ctx context.Context, c *connect.Client, path string) (n int, err error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return 0, fmt.Errorf("export embeddings: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return c.Memory.ExportVectors(ctx, io.Writer(f))
+}
+
+func (a *app) cacheImportCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "import FILE", Short: "Read embeddings from a file into the cache", Args: cobra.ExactArgs(1),
+		Long: "Read embeddings into the cache: those of kioku cache export, or those of an index of OpenClaw (its SQLite file), so that\n" +
+			"nothing is paid for twice. They are used for notes whose text is the same and whose model is the configured one.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withCache(cmd.Context(), connect.ToWrite, func(c *connect.Client) error {
+				done, err := c.Memory.ImportVectors(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				out := map[string]int{"read": done.Read, "damaged": done.Damaged, "usable": done.Usable}
+				return a.Write(out, func(p *render.Page) {
+					p.Linef("%d embeddings were read, %d of them are of texts in the notes; %d were not whole and left out", done.Read, done.Usable, done.Damaged)
+				})
+			})
+		},
+	}
+}

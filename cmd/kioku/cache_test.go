@@ -1,0 +1,40 @@
+package main
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// kioku cache counts the embeddings of each model, writes them to a file, reads them into the index of another folder with the
+// same notes, where nothing is embedded again, and deletes what is not in use.
+func TestCacheMovesEmbeddingsToAnotherIndex(t *testing.T) {
+	notes := map[string]string{"memory/2026-01-02.md": "The heron nests by the weir.\n", "memory/2026-01-03.md": "The otter swims.\n"}
+	s := newSandbox(t, notes)
+	s.must("index", "--provider", "hash")
+	var spaces []cachedSpace
+	if out := s.must("cache", "stats", "--json"); json.Unmarshal([]byte(out), &spaces) != nil || len(spaces) != 1 ||
+		!spaces[0].Live || spaces[0].Vectors != 2 || spaces[0].Provider != "hash" || spaces[0].Bytes == 0 {
+		t.Errorf("%s", out)
+	}
+	file := filepath.Join(t.TempDir(), "vectors.jsonl")
+	if out := s.must("cache", "export", file); !strings.Contains(out, "2 embeddings were written") {
+		t.Error(out)
+	}
+	other := newSandbox(t, notes)
+	other.must("index", "--provider", "none")
+	if out := other.must("cache", "import", file, "--provider", "hash"); !strings.Contains(out, "2 embeddings were read, 2 of them are of texts in the notes") {
+		t.Error(out)
+	}
+	var report indexReport
+	if out := other.must("index", "--provider", "hash", "--json"); json.Unmarshal([]byte(out), &report) != nil || report.Embedded != 0 {
+		t.Errorf("embedded again: %s", out)
+	}
+	if out := other.must("cache", "prune", "--all-unused"); !strings.Contains(out, "0 embeddings were deleted") {
+		t.Error(out)
+	}
+	if got := other.run("cache", "prune"); got.code == 0 || !strings.Contains(got.stderr, "--all-unused") {
+		t.Errorf("without a flag: %+v", got)
+	}
+}

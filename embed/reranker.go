@@ -1,0 +1,203 @@
+package embed
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"kioku/embed/local"
+	"kioku/internal/modelhttp"
+)
+
+// RerankConfig says which re-ranker to use and how. The zero value is none.
+type RerankConfig struct {
+	// Provider is "none", "local" for a cross-encoder in a folder, or "http" for a server; empty means "none".
+	Provider string
+	// Model is its name at the server; empty names none, for servers that have only one.
+	Model string
+	// ModelDir is the folder of the cross-encoder of the provider "local".
+	ModelDir string
+	// ModelThreads is the number of threads that compute with the provider "local"; 0 means one for each processor.
+	ModelThreads int
+	// ModelInt8 lets the provider "local" compute in integers of 8 bits, which is faster and a little less exact.
+	ModelInt8 bool
+	// BaseURL of the server, with or without the version of its interface.
+	BaseURL string
+	// APIKey is sent as a bearer token; empty sends none.
+	APIKey string
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+	// Transport sends the requests; nil means a network of this re-ranker's own.
+	Transport http.RoundTripper
+}
+
+// check returns an error for a setting that cannot be used.
+func (cfg RerankConfig) check() error {
+	switch {
+	case cfg.ModelThreads < 0:
+		return errors.New("ModelThreads is negative: use 0 for the default")
+	case strings.ContainsAny(strings.TrimSpace(cfg.APIKey), "\r\n\x00"):
+		return errors.New("the API key has a line break: check how it was copied")
+	}
+	return nil
+}
+
+// Reranker scores passages by reading each together with the query. It stops asking a server that is down. It is safe for
+// concurrent use.
+type Reranker struct {
+	provider string
+	now      func() time.Time
+	scorer   scorer
+	circuit  *breaker
+}
+
+// scorer is one model or service.
+type scorer interface {
+	// score returns one score a passage, of which there is at least one, and NaN for each that was not reached. err is why any was
+	// not.
+	score(ctx context.Context, query string, passages []string) ([]float64, error)
+}
+
+// NewReranker returns the re-ranker of cfg, nil for the provider "none". It makes no request, and opens a local model only
+// for the first Score. One that cannot be opened is no error: every Score returns the reason. The error names the setting that is wrong.
+func NewReranker(cfg RerankConfig) (*Reranker, error) {
+	if err := cfg.check(); err != nil {
+		return nil, fmt.Errorf("rerank: %w", err)
+	}
+	cfg.APIKey = strings.TrimSpace(cfg.APIKey)
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	r := &Reranker{provider: cfg.Provider, now: cfg.Now, circuit: newBreaker(cfg.Now, minFailures)}
+	var err error
+	switch cfg.Provider {
+	case "", "none":
+		return nil, nil
+	case "local":
+		r.scorer = lazyModel{open: sync.OnceValue(func() scorer { return openCrossEncoder(cfg) })}
+	case "http":
+		r.scorer, err = newRerankServer(cfg)
+	default:
+		err = fmt.Errorf("unknown provider %q: choose one of none, local, http", cfg.Provider)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("rerank: %w", err)
+	}
+	return r, nil
+}
+
+// Score returns how well each passage answers a query: the higher the better, in a unit of the model, and NaN for a passage that was
+// not reached before ctx ended. If a passage has no score, err says why; then scores may be nil. An error that is not about ctx wraps
+// ErrUnavailable.
+func (r *Reranker) Score(ctx context.Context, query string, passages []string) (scores []float64, err error) {
+	if len(passages) == 0 {
+		return nil, nil
+	}
+	probe, err := r.circuit.enter()
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	defer r.circuit.leave(probe)
+	if err := r.circuit.waitRateLimit(ctx); err != nil {
+		return nil, unavailable(err)
+	}
+	started := r.now()
+	scores, err = r.scorer.score(ctx, query, passages)
+	switch {
+	case err == nil:
+		r.circuit.record(started, nil)
+		return scores, nil
+	case errors.Is(ctx.Err(), context.Canceled):
+		return scores, context.Cause(ctx) // no failure of the provider
+	case ctx.Err() != nil:
+		err = modelhttp.Errorf(modelhttp.Unavailable, "rerank: %w", errDeadline)
+	}
+	if !anyScore(scores) {
+		r.circuit.record(started, err)
+	}
+	return scores, unavailable(err)
+}
+
+// anyScore reports whether any passage was scored.
+func anyScore(scores []float64) bool {
+	for _, s := range scores {
+		if !math.IsNaN(s) {
+			return true
+		}
+	}
+	return false
+}
+
+// Health reports whether the re-ranker answers and may be asked. One that was not asked yet is healthy.
+func (r *Reranker) Health() Health { return r.circuit.health() }
+
+// AllowProbe lets the next request through to a re-ranker that has failed; see [Client.AllowProbe].
+func (r *Reranker) AllowProbe() { r.circuit.allowProbe() }
+
+// lazyModel opens a model when it is first needed: most commands never search.
+type lazyModel struct{ open func() scorer }
+
+// score implements scorer.
+func (l lazyModel) score(ctx context.Context, query string, passages []string) ([]float64, error) {
+	return l.open().score(ctx, query, passages)
+}
+
+// rerankGroup is the number of passages that a cross-encoder scores before the next ones. Within a group those of similar length are
+// computed together.
+const rerankGroup = 10
+
+// crossEncoder is a model in a folder, computed by this process.
+type crossEncoder struct{ model *local.Model }
+
+// openCrossEncoder opens the model of the provider "local".
+func openCrossEncoder(cfg RerankConfig) scorer {
+	if cfg.ModelDir == "" {
+		return unusableModel{errors.New("no model is chosen: kioku model add NAME --as reranker adds one")}
+	}
+	m, err := local.Open(cfg.ModelDir, local.Options{Threads: cfg.ModelThreads, Int8: cfg.ModelInt8})
+	if err != nil {
+		return unusableModel{err}
+	}
+	if info := m.Info(); info.Kind != local.CrossEncoder {
+		return unusableModel{errors.Join(fmt.Errorf("%s is an embedding model, not a cross-encoder: set rerank.model to one", info.Dir), m.Close())}
+	}
+	return crossEncoder{m}
+}
+
+// score implements scorer. The first passages are scored first, a few at a time, so that they are reached if the time is short.
+func (m crossEncoder) score(ctx context.Context, query string, passages []string) ([]float64, error) {
+	var all []float64
+	for group := range slices.Chunk(passages, rerankGroup) {
+		scores, scored, err := m.model.Score(ctx, query, group)
+		for i := range scores {
+			if !scored[i] {
+				scores[i] = math.NaN()
+			}
+		}
+		all = append(all, scores...)
+		if err != nil && ctx.Err() == nil {
+			err = modelhttp.Errorf(modelhttp.Misconfigured, "rerank: %w", err)
+		}
+		if err != nil {
+			for len(all) < len(passages) {
+				all = append(all, math.NaN())
+			}
+			return all, err
+		}
+	}
+	return all, nil
+}
+
+// unusableModel is a model that cannot be used: it answers with the reason.
+type unusableModel struct{ err error }
+
+// score implements scorer.
+func (u unusableModel) score(context.Context, string, []string) ([]float64, error) {
+	return nil, modelhttp.Errorf(modelhttp.Misconfigured, "rerank: %w", u.err)
+}

@@ -132,8 +132,8 @@ func cosine(a, b []float32) float64 {
 	return sum
 }
 
-// TestEncodeEqualsONNXRuntime compares vectors of texts of 5 to 512 tokens: the cosine is at least .9999 in 32 bits and .98 in 8.
-func TestEncodeEqualsONNXRuntime(t *testing.T) {
+// TestEncodeEqualsAnotherRuntime compares vectors of texts of 5 to 512 tokens: the cosine is at least .9999 in 32 bits and .98 in 8.
+func TestEncodeEqualsAnotherRuntime(t *testing.T) {
 	dir := modelsFolder(t)
 	for name, head := range map[string]encoder.Head{"all-minilm-l6-v2": encoder.Mean, "bge-small-en-v15": encoder.CLS, "e5-small-v2": encoder.Mean} {
 		t.Run(name, func(t *testing.T) {

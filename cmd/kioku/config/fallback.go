@@ -41,7 +41,7 @@ func (c *Config) completeFallback(env map[string]string) {
 			name = m.Name
 		}
 	}
-	f.Model, f.ModelDir = "", c.modelDir(name)
+	f.Model, f.ModelDir, f.ModelInt8 = "", c.modelDir(name), c.Embed.ModelInt8
 }
 
 // HasFallback reports whether a fallback provider is set.

@@ -44,4 +44,5 @@ func (c *Config) chooseReranker() {
 	case ok:
 		r.ModelDir = added.Dir
 	}
+	r.ModelInt8 = c.Embed.ModelInt8
 }

@@ -10,9 +10,9 @@ type Trace struct {
 	VectorScore, TextScore float64
 	// Cosine is the cosine of the query and the chunk; 0 without vectors.
 	Cosine float64
-	// WindowCosine is the best cosine of a window of the hit, and WindowStart and WindowEnd are the lines of this window, from 1.
-	// They are 0 if the hit has no windows.
-	WindowCosine           float64
+	// WindowCosine is the best cosine of a window of the hit; 0 if it has no windows.
+	WindowCosine float64
+	// WindowStart and WindowEnd are the first and the last line of this window, from 1; 0 if there is none.
 	WindowStart, WindowEnd int
 	// WindowMean is the cosine of the mean of the windows of the hit.
 	WindowMean float64

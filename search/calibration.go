@@ -20,7 +20,7 @@ import (
 type Calibration struct {
 	// Line is the keyword score that 85 % of the probes stay below, in the language of the folder in which it is highest.
 	Line float64
-	// VectorLine is the score with vectors that 85 % of the probes stay below; 0 if the probes were asked by words only.
+	// VectorLine is the score with vectors that 85 % of the probes stay below.
 	VectorLine float64
 	// Space is the name of the space of these vectors; empty if the probes were asked by words only.
 	Space string

@@ -43,7 +43,7 @@ func (a *app) execute(ctx context.Context, args []string) int {
 		return a.report(ctx, err)
 	}
 	root := a.rootCmd()
-	root.SetArgs(args)
+	root.SetArgs(withCompared(args))
 	root.SetIn(a.stdin)
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)

@@ -58,7 +58,6 @@ func (a *app) benchRetrievalCmd() *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringSliceVar(&r.compare, "compare", nil, "measure each of these `providers` in turn; without names words, the configured model, and both")
-	f.Lookup("compare").NoOptDefVal = strings.Join([]string{compareWords, compareModel, compareBoth}, ",")
 	f.StringSliceVar(&r.by, "by", nil, "also print groups by `category`, lang or ws")
 	f.StringSliceVar(&r.granularities, "granularity", nil, "chunk, passage or both (default: query.granularity)")
 	f.StringVar(&r.out, "out", "", "write the results to this `file`, or to a file a set in this folder/")
@@ -111,6 +110,17 @@ func (a *app) checkCompare(r *retrieval) error {
 	}
 	r.compare = names
 	return nil
+}
+
+// withCompared gives --compare without names those of the channels.
+func withCompared(args []string) []string {
+	i := slices.Index(args, "--compare")
+	if i < 0 || i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
+		return args
+	}
+	args = slices.Clone(args)
+	args[i] = "--compare=" + strings.Join([]string{compareWords, compareModel, compareBoth}, ",")
+	return args
 }
 
 // isChannel reports whether a name of --compare is no provider.
@@ -234,7 +244,7 @@ func (a *app) benchEngine(ctx context.Context, conf *config.Config, provider str
 	case compareWords:
 		settings.Embed.Provider = "none"
 	case compareModel:
-		settings.Search.VectorWeight, settings.Search.TextWeight = new(1.0), new(0.0)
+		settings.Search.VectorWeight, settings.Search.TextWeight, settings.Search.MinKeywordScore = new(1.0), new(0.0), new(1.0)
 	case compareBoth:
 	default:
 		if settings.Embed.Provider != provider && provider != "openai" {

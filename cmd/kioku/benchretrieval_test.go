@@ -228,3 +228,15 @@ func TestBenchGoldenReportsOffTopicQuestionsApart(t *testing.T) {
 		}
 	}
 }
+
+// bench retrieval --compare shows words, model, and both in one table.
+func TestBenchRetrievalComparesWordsModelAndBoth(t *testing.T) {
+	s := newSandbox(t, nil)
+	got := s.raw("bench", "retrieval", trio(t), "--provider", "hash", "--compare")
+	got.wants(t, exitOK)
+	for _, name := range []string{"words", "model", "both", "less words"} {
+		if !strings.Contains(got.stdout, name) {
+			t.Errorf("no row %q in\n%s", name, got.stdout)
+		}
+	}
+}

@@ -105,7 +105,7 @@ func (r *registry) query(c *Config) {
 	r.group, r.inFolder = "Search", true
 	number(r, &s.MaxResults, 1, 100, "query.maxResults", "Maximum number of results of a search.")
 	number(r, &s.MaxPerFile, 0, 100, "query.maxPerFile", "Maximum number of results of one file. 0 means two, and more only if other files have nothing as good.")
-	r.optional(&s.MinScore, "query.minScore", "Minimum score if vectors took part.")
+	r.optional(&s.MinScore, "query.minScore", "Minimum score if vectors took part. If unset, the score that most questions of general topics stay below in this folder.")
 	r.optional(&s.MinKeywordScore, "query.minKeywordScore", "Minimum score if only keywords took part.")
 	r.optionalToggle(&s.WeakResults, "query.weakResults", "Let results below minKeywordScore that are better than chance fill free places, marked as weak.")
 	r.choice(&s.Granularity, []string{memory.GranularityPassage, memory.GranularityChunk}, "query.granularity",

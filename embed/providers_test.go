@@ -240,25 +240,27 @@ func TestRequestsStayWithinKnownCaps(t *testing.T) {
 		{"openai", "", 0, 64}, {"openai", "text-embedding-v4", 0, 10}, {"openai", "text-embedding-v2", 0, 25}, {"openai", "text-embedding-v4", 20, 20},
 		{"gemini", "", 0, 64}, {"gemini", "", 100, 100}, {"voyage", "", 0, 64}, {"mistral", "", 0, 64}, {"ollama", "", 0, 32},
 	} {
+		s, c := newWire(t, tc.provider, embed.Config{Model: tc.model, BatchItems: tc.set}, (*wireServer).good)
+		_, err := c.Documents(t.Context(), numbered(130))
 		most := 0
-		_, c := newWire(t, tc.provider, embed.Config{Model: tc.model, BatchItems: tc.set}, func(s *wireServer, r wireRequest) reply {
+		for _, r := range s.seen() {
 			most = max(most, len(r.Texts))
-			return s.good(r)
-		})
-		if _, err := c.Documents(t.Context(), numbered(130)); err != nil || most != tc.items {
+		}
+		if err != nil || most != tc.items {
 			t.Errorf("%+v: requests of %d texts, %v", tc, most, err)
 		}
 	}
-	longest := 0
-	_, c := newWire(t, "mistral", embed.Config{}, func(s *wireServer, r wireRequest) reply {
-		longest = max(longest, len(strings.Join(r.Texts, ""))/4)
-		return s.good(r)
-	})
+	s, c := newWire(t, "mistral", embed.Config{}, (*wireServer).good)
 	texts := numbered(100)
 	for i := range texts {
 		texts[i] += strings.Repeat(" some tea", 400)
 	}
-	if _, err := c.Documents(t.Context(), texts); err != nil || longest > 16_384 || longest < 8000 {
+	_, err := c.Documents(t.Context(), texts)
+	longest := 0
+	for _, r := range s.seen() {
+		longest = max(longest, len(strings.Join(r.Texts, ""))/4)
+	}
+	if err != nil || longest > 16_384 || longest < 8000 {
 		t.Errorf("requests of %d tokens, %v", longest, err)
 	}
 }

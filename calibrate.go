@@ -5,12 +5,11 @@ import (
 	"time"
 )
 
-// Limits of the calibration of an index when a memory is closed, for which whoever closes it waits.
-const (
-	closingProbes = 2 * time.Second
-	// closingChunks is the maximum number of chunks of such an index: the probes of a larger one take longer.
-	closingChunks = 20_000
-)
+// closingProbes is how long somebody who closes a memory waits for the probes. A test raises it.
+var closingProbes = 2 * time.Second
+
+// closingChunks is the maximum number of chunks of an index whose probes are asked then: those of a larger one take longer.
+const closingChunks = 20_000
 
 // Calibrate asks the probes of the index if it has changed much since they were asked last, so that searches know what a low
 // score is worth in this folder; see search.Calibration. A watch and syncs in the background do so by themselves, and a memory

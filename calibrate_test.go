@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"kioku/memory"
 	"kioku/search"
@@ -86,6 +87,8 @@ func TestCalibrateAfterASyncThatChangedMuch(t *testing.T) {
 
 // Neither a sync nor a search waits for the probes: a command that ends asks them after its answer.
 func TestCalibrateKeepsNoQueryWaiting(t *testing.T) {
+	defer func(d time.Duration) { closingProbes = d }(closingProbes)
+	closingProbes = time.Minute // this machine may be busy
 	m, opt := companyNotes(t, 40, Options{})
 	if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {
 		t.Fatal(err)

@@ -82,9 +82,10 @@ func openClawCache(ctx context.Context, db *sql.DB) (string, error) {
 	return "", errNoExport
 }
 
-// openClawSpace returns the space of a vector of OpenClaw: the wanted one if provider, model and dimensions fit.
+// openClawSpace returns the space of a vector of OpenClaw: the wanted one if provider, model and dimensions fit, and its texts are
+// sent as OpenClaw sends them: to the provider's own address, without a prefix.
 func openClawSpace(wanted embed.Space, provider, model string, dims int) embed.Space {
-	if provider == wanted.Provider && model == wanted.Model && (wanted.Dims == 0 || wanted.Dims == dims) {
+	if wanted.Endpoint == "" && provider == wanted.Provider && model == wanted.Model && (wanted.Dims == 0 || wanted.Dims == dims) {
 		wanted.Dims = dims
 		return wanted
 	}

@@ -112,14 +112,22 @@ func (a *app) checkCompare(r *retrieval) error {
 	return nil
 }
 
-// withCompared gives --compare without names those of the channels.
+// withCompared gives --compare of bench retrieval the names of the channels if it has no names.
 func withCompared(args []string) []string {
-	i := slices.Index(args, "--compare")
-	if i < 0 || i+1 < len(args) && !strings.HasPrefix(args[i+1], "-") {
+	from := slices.Index(args, "retrieval")
+	if from < 1 || args[from-1] != "bench" {
+		return args
+	}
+	rest := args[from:]
+	if end := slices.Index(rest, "--"); end >= 0 {
+		rest = rest[:end]
+	}
+	i := slices.Index(rest, "--compare")
+	if i < 0 || i+1 < len(rest) && !strings.HasPrefix(rest[i+1], "-") {
 		return args
 	}
 	args = slices.Clone(args)
-	args[i] = "--compare=" + strings.Join([]string{compareWords, compareModel, compareBoth}, ",")
+	args[from+i] = "--compare=" + strings.Join([]string{compareWords, compareModel, compareBoth}, ",")
 	return args
 }
 

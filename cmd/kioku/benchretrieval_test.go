@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -237,6 +238,23 @@ func TestBenchRetrievalComparesWordsModelAndBoth(t *testing.T) {
 	for _, name := range []string{"words", "model", "both", "less words"} {
 		if !strings.Contains(got.stdout, name) {
 			t.Errorf("no row %q in\n%s", name, got.stdout)
+		}
+	}
+}
+
+// Only bench retrieval reads --compare without names; the same word of another command stays what it is.
+func TestWithComparedChangesOnlyBenchRetrieval(t *testing.T) {
+	t.Parallel()
+	named := "--compare=words,model,both"
+	for _, tc := range []struct{ args, want []string }{
+		{[]string{"bench", "retrieval", "set", "--compare"}, []string{"bench", "retrieval", "set", named}},
+		{[]string{"bench", "retrieval", "--compare", "--json"}, []string{"bench", "retrieval", named, "--json"}},
+		{[]string{"bench", "retrieval", "--compare", "none,hash"}, []string{"bench", "retrieval", "--compare", "none,hash"}},
+		{[]string{"bench", "retrieval", "--", "--compare"}, []string{"bench", "retrieval", "--", "--compare"}},
+		{[]string{"append", "--", "--compare"}, []string{"append", "--", "--compare"}},
+	} {
+		if got := withCompared(tc.args); !slices.Equal(got, tc.want) {
+			t.Errorf("%q became %q", tc.args, got)
 		}
 	}
 }

@@ -65,11 +65,11 @@ func clientAt(t *testing.T, url string, concurrency int) *embed.Client {
 	return c
 }
 
-// runUntilKilled starts a process that builds a generation, and kills it after a number of requests.
-func (p *killedProvider) runUntilKilled(t *testing.T, requests int, env string) (killed bool) {
+// runUntilKilled starts a process that runs a test with a variable of the environment, and kills it after a number of requests.
+func (p *killedProvider) runUntilKilled(t *testing.T, test string, requests int, env string) (killed bool) {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestGenerationConvergesAfterKills$")
-	cmd.Env = append(os.Environ(), embedKillEnv+"="+env)
+	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^"+test+"$")
+	cmd.Env = append(os.Environ(), env)
 	p.mu.Lock()
 	err := cmd.Start()
 	p.left, p.victim = requests, cmd.Process
@@ -130,7 +130,7 @@ func killGeneration(t *testing.T, concurrency int) {
 	}
 	kills := 0
 	for range testkit.Rounds(20, 3) {
-		if p.runUntilKilled(t, 1+rand.N(3), fmt.Sprint(ws, " ", state, " ", srv.URL, " ", concurrency)) {
+		if p.runUntilKilled(t, "TestGenerationConvergesAfterKills", 1+rand.N(3), embedKillEnv+"="+fmt.Sprint(ws, " ", state, " ", srv.URL, " ", concurrency)) {
 			kills++
 		}
 		if st, err := reader.store.Stats(t.Context()); err != nil || st.Space.Model != "fake" || st.Embedded != st.Chunks {

@@ -36,7 +36,8 @@ type SyncReport struct {
 	Unembedded int
 }
 
-// Sync indexes what has changed in the folder, and then embeds the texts without a vector. A provider that has failed is asked
+// Sync indexes what has changed in the folder, and then embeds the texts without a vector. If the chunking has changed, it embeds
+// the new texts first, so that searches have the old vectors until the new ones are whole; if the provider fails, it does not wait. A provider that has failed is asked
 // again at once, unless that was less than 2 s ago. Sync reports its progress to step unless step is nil. With opt.Verify, it
 // first checks the whole index and mends what is wrong. With opt.NoRebuild it embeds for 1 s at most, and only for an index
 // that has vectors already.
@@ -44,6 +45,13 @@ func (m *Memory) Sync(ctx context.Context, opt SyncOptions, step func(indexer.Pr
 	return m.long(ctx, func(ctx context.Context) (SyncReport, error) {
 		if opt.Verify {
 			if _, err := m.checkIndex(ctx, nil); err != nil {
+				return SyncReport{}, err
+			}
+		}
+		var ahead indexer.BackfillReport
+		if !opt.NoRebuild {
+			var err error
+			if ahead, err = m.embedAhead(ctx, step); err != nil {
 				return SyncReport{}, err
 			}
 		}
@@ -60,19 +68,26 @@ func (m *Memory) Sync(ctx context.Context, opt SyncOptions, step func(indexer.Pr
 			m.opt.Embedder.AllowProbe()
 			r, err = m.embed(ctx, r, step)
 		}
+		r.addAhead(ahead)
 		return m.reportVectors(ctx, r, err)
 	})
 }
 
-// Rebuild indexes all files again while the old index answers, and then embeds the texts without a vector.
+// Rebuild indexes all files again while the old index answers, and then embeds the texts without a vector. Those that a change of
+// the chunking brings are embedded first.
 func (m *Memory) Rebuild(ctx context.Context, step func(indexer.Progress)) (SyncReport, error) {
 	return m.long(ctx, func(ctx context.Context) (SyncReport, error) {
+		ahead, err := m.embedAhead(ctx, step)
+		if err != nil {
+			return SyncReport{}, err
+		}
 		r, err := m.wholeSync(ctx, func() (indexer.Report, error) { return m.indexer.Rebuild(ctx, step) })
 		if err != nil {
 			return r, err
 		}
 		m.opt.Embedder.AllowProbe()
 		r, err = m.embed(ctx, r, step)
+		r.addAhead(ahead)
 		return m.reportVectors(ctx, r, err)
 	})
 }
@@ -93,9 +108,17 @@ func (m *Memory) Compare(ctx context.Context) error {
 // is closed.
 func (m *Memory) Watch(ctx context.Context) error {
 	_, err := m.long(ctx, func(ctx context.Context) (SyncReport, error) {
+		ahead, err := m.rebuildNeedsVectors(ctx)
+		if err != nil {
+			return SyncReport{}, err
+		}
+		m.indexer.HoldRebuild(ahead)
 		g, ctx := errgroup.WithContext(ctx)
 		g.Go(func() error { return m.indexer.Watch(ctx) })
 		g.Go(func() error {
+			if ahead {
+				m.rebuildWhenEmbedded(ctx)
+			}
 			m.backfill.Watch(ctx)
 			return nil
 		})
@@ -194,6 +217,12 @@ func (m *Memory) embed(ctx context.Context, r SyncReport, step func(indexer.Prog
 	r.Embedded, r.Known, r.EmbedErr = b.Embedded, r.Known+b.Known, b.Err
 	r.Truncated, r.Refused, r.RefusedErr = b.Truncated, b.Refused, b.RefusedErr
 	return r, err
+}
+
+// addAhead adds the texts that were embedded before the index was rebuilt.
+func (r *SyncReport) addAhead(b indexer.BackfillReport) {
+	r.Embedded += b.Embedded
+	r.Truncated += b.Truncated
 }
 
 // embedForQuery is embed for a sync that somebody waits for.

@@ -112,8 +112,11 @@ type BackfillReport struct {
 	// Err is why other texts are still without a vector; nil if none is.
 	Err error
 
-	// stopped is true if texts are left that the provider may accept later, and paused that they wait for the pace.
-	stopped, paused bool
+	// Paused is true if texts wait until the machine has power to spare.
+	Paused bool
+
+	// stopped is true if texts are left that the provider may accept later.
+	stopped bool
 }
 
 // Wake reports that the backlog may have changed. A run under way continues with the newest files, and Watch starts one.
@@ -131,15 +134,15 @@ func (b *Backfill) Wake() {
 // A provider that fails is no error: BackfillReport.Err says why texts have no vector. Run returns the errors of the store.
 // Once ctx is done, it returns the error of ctx, after it has stored what the provider answered.
 func (b *Backfill) Run(ctx context.Context, onProgress func(Progress)) (BackfillReport, error) {
-	return b.run(ctx, onProgress, pacer{})
+	return b.run(ctx, onProgress, pacer{}, b.store)
 }
 
 // RunInBackground is Run at the pace that the machine has to spare.
 func (b *Backfill) RunInBackground(ctx context.Context) (BackfillReport, error) {
-	return b.run(ctx, nil, pacer{pace: b.Pace})
+	return b.run(ctx, nil, pacer{pace: b.Pace}, b.store)
 }
 
-func (b *Backfill) run(ctx context.Context, onProgress func(Progress), pace pacer) (BackfillReport, error) {
+func (b *Backfill) run(ctx context.Context, onProgress func(Progress), pace pacer, store VectorStore) (BackfillReport, error) {
 	if !b.embedder.Enabled() {
 		return BackfillReport{}, nil
 	}
@@ -155,7 +158,7 @@ func (b *Backfill) run(ctx context.Context, onProgress func(Progress), pace pace
 	saving, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(saveWait, cancel) })()
-	r := backfillRun{Backfill: b, saving: saving, onProgress: onProgress, pacer: pace, embedded: map[Hash]bool{}, held: b.heldTexts(),
+	r := backfillRun{Backfill: b, store: store, saving: saving, onProgress: onProgress, pacer: pace, embedded: map[Hash]bool{}, held: b.heldTexts(),
 		tasks: map[Hash]*embedTask{}, parts: map[int]taskPart{}}
 	defer r.endState()
 	err := r.drainBacklog(ctx)
@@ -198,7 +201,7 @@ func (b *Backfill) Watch(ctx context.Context) {
 			failures = 0
 		}
 		wait := b.retryAfter(failures)
-		if rep.paused {
+		if rep.Paused {
 			failures, wait = 0, pausedRetry
 		}
 		retry := time.NewTimer(wait)

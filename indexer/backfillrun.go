@@ -12,6 +12,8 @@ import (
 // backfillRun is one run of a backfill. All of it, but for the writing of vectors, is done by the goroutine of Run.
 type backfillRun struct {
 	*Backfill
+	// store is that of the backfill, or one with a longer backlog.
+	store VectorStore
 	// saving is the context for writes; it ends saveWait after the context of the run.
 	saving     context.Context
 	onProgress func(Progress)
@@ -112,7 +114,7 @@ func (r *backfillRun) embedQueue(ctx context.Context) error {
 		clear(r.embedded) // in the space that the provider has left
 	case err != nil:
 		r.rep.Err, r.rep.stopped = err, true
-	case r.rep.paused:
+	case r.rep.Paused:
 		r.rep.Err, r.rep.stopped = fmt.Errorf("%w: %s", errPaused, r.pacer.current.Why), true
 	}
 	return nil
@@ -147,11 +149,11 @@ func (r *backfillRun) yieldParts(ctx context.Context) func(yield func(string) bo
 
 // nextText returns the next text to send. After a wake-up, or if other files were asked for, that is the first of the backlog again.
 func (r *backfillRun) nextText(ctx context.Context) (Text, bool) {
-	if r.storeErr != nil || ctx.Err() != nil || r.rep.paused {
+	if r.storeErr != nil || ctx.Err() != nil || r.rep.Paused {
 		return Text{}, false
 	}
 	if !r.pacer.wait(ctx, r.now) {
-		r.rep.paused = ctx.Err() == nil
+		r.rep.Paused = ctx.Err() == nil
 		return Text{}, false
 	}
 	if n := r.Backfill.wakes.Load(); n != r.wakes {

@@ -102,7 +102,7 @@ func (r *backfillRun) reportProgress() {
 // endState reports that the run has ended.
 func (r *backfillRun) endState() {
 	var s BackfillState
-	if r.rep.paused {
+	if r.rep.Paused {
 		s.Paused = r.pacer.current.Why
 	}
 	r.state.Store(&s)

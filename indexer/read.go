@@ -104,7 +104,7 @@ func (r *syncRun) split(f *File, rel string, data []byte) {
 		f.Chunks[i] = Chunk{Chunk: c, Hash: EmbeddedHash(f.Names, c.Text)}
 	}
 	dateChunks(f.Chunks, days)
-	if r.opt.Analyze != nil {
+	if r.opt.Analyze != nil && !r.req.textsOnly {
 		r.opt.Analyze(f)
 	}
 }

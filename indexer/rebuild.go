@@ -26,11 +26,7 @@ func (r *syncRun) rebuild(ctx context.Context) error {
 	if !r.req.rebuild { // nobody has asked to remove anything
 		s.addOutOfScope(stored)
 	}
-	tasks := make([]*fileTask, len(s.files))
-	for i, f := range s.files {
-		tasks[i] = &fileTask{foundFile: f}
-	}
-	sortTasks(tasks)
+	tasks := newTasks(s)
 	r.progress.FilesTotal = len(tasks)
 	if r.rep.Known, err = r.store.ReplaceAll(ctx, r.splitAgain(ctx, tasks)); err != nil {
 		return fmt.Errorf("replace the index: %w", err)
@@ -42,6 +38,16 @@ func (r *syncRun) rebuild(ctx context.Context) error {
 	}
 	r.reportProgress(PhaseCommit, "")
 	return nil
+}
+
+// newTasks returns a task for each file of a scan, as if the index had none of them.
+func newTasks(s *scan) []*fileTask {
+	tasks := make([]*fileTask, len(s.files))
+	for i, f := range s.files {
+		tasks[i] = &fileTask{foundFile: f}
+	}
+	sortTasks(tasks)
+	return tasks
 }
 
 // splitAgain reads every file and yields it. The sync after the rebuild indexes files that change meanwhile.

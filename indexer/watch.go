@@ -51,6 +51,9 @@ func (x *Indexer) Watch(ctx context.Context) error {
 	}
 }
 
+// HoldRebuild says whether the watch leaves a stale index as it is, because the vectors of the new chunks are not ready.
+func (x *Indexer) HoldRebuild(hold bool) { x.holdsRebuild.Store(hold) }
+
 // IndexPending makes the watch index at once the changed paths that it debounces, and does not wait for that. It returns
 // false if this would not bring the index in step: nobody watches, or the index lags for another reason.
 func (x *Indexer) IndexPending() bool {
@@ -106,7 +109,7 @@ func (w *watch) startDueSync(ctx context.Context, now time.Time) {
 		w.rootsAt = now.Add(w.x.opt.PollInterval)
 		w.checkRoots(now)
 	}
-	req := request{SyncOptions: SyncOptions{DeferSessions: true}}
+	req := request{SyncOptions: SyncOptions{DeferSessions: true, NoRebuild: w.x.holdsRebuild.Load()}}
 	switch {
 	case !now.Before(w.reconcileAt):
 		w.reconcileAt = now.Add(w.x.opt.Interval)

@@ -62,10 +62,10 @@ func deleteCachedVectors(ctx context.Context, q execer, space embed.Space, hashe
 }
 
 // evictCached deletes the cached vectors beyond the limit that were used longest ago. Those of the space that is being built and
-// of Options.Keep do not count, and texts that are indexed without a vector raise the limit. An index that was emptied evicts nothing before its first complete sync, which is about to need the cached
-// vectors.
+// of Options.Keep do not count, and texts that are indexed without a vector raise the limit. An index that was emptied evicts nothing
+// before its first complete sync, and one that is stale nothing before its rebuild: both are about to need the cached vectors.
 func (x *index) evictCached(ctx context.Context, m meta) error {
-	if m.space.IsZero() || m.lastSync.IsZero() {
+	if m.space.IsZero() || m.lastSync.IsZero() || m.chunking != x.opt.Chunking {
 		return nil
 	}
 	limit := x.opt.CacheEntries + m.chunks - m.embedded

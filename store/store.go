@@ -128,6 +128,11 @@ func (s *Store) ForEachUnembedded(ctx context.Context, space embed.Space, each f
 	return err
 }
 
+// Lacking returns the texts without a vector of the space of the index, in the index and in the cache.
+func (s *Store) Lacking(ctx context.Context, texts []indexer.Text) ([]indexer.Text, error) {
+	return use(ctx, s, func(x *index) ([]indexer.Text, error) { return x.lacking(ctx, texts) })
+}
+
 // PutVectors implements indexer.VectorStore.
 func (s *Store) PutVectors(ctx context.Context, space embed.Space, vectors map[indexer.Hash]indexer.Vectors) error {
 	_, err := use(ctx, s, func(x *index) (struct{}, error) { return struct{}{}, x.putVectors(ctx, space, vectors) })

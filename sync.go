@@ -24,7 +24,7 @@ type SyncReport struct {
 	indexer.Report
 	// Embedded counts texts that the provider embedded.
 	Embedded int
-	// Truncated counts texts that are too long for the provider's model: their vectors are of their beginnings.
+	// Truncated counts texts that have a part in no vector, because it is too long for the provider's model.
 	Truncated int
 	// Refused counts texts that the provider refuses.
 	Refused int

@@ -96,6 +96,10 @@ func (m *Memory) Watch(ctx context.Context) error {
 		g, ctx := errgroup.WithContext(ctx)
 		g.Go(func() error { return m.indexer.Watch(ctx) })
 		g.Go(func() error {
+			m.opt.Embedder.Prepare() // before the first search needs it
+			return nil
+		})
+		g.Go(func() error {
 			m.backfill.Watch(ctx)
 			return nil
 		})

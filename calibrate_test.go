@@ -137,3 +137,22 @@ func TestCalibrateWaitsForItsTurn(t *testing.T) {
 		t.Errorf("%d probes, %d at a time, %d as another's", asked, most, strangers)
 	}
 }
+
+// A watch asks the probes with vectors when a backfill ends whole, without another sync, and stops asking when it is closed.
+func TestCalibrateAtTheEndOfABackfill(t *testing.T) {
+	models := newModels()
+	models.pause = 5 * time.Millisecond
+	m, _ := companyNotes(t, 40, Options{Embedder: models.client(t, "first")})
+	defer m.Close()
+	watched := make(chan error, 1)
+	go func() { watched <- m.Watch(t.Context()) }()
+	for deadline := time.Now().Add(10 * time.Second); calibrationOf(t, m).Space == ""; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("the probes were not asked with vectors: %+v", calibrationOf(t, m))
+		}
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	<-watched
+}

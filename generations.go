@@ -30,6 +30,7 @@ type generations struct {
 	now              func() time.Time
 	log              *slog.Logger
 	changed          func(embed.Space) // is told of the new space of the index
+	whole            func()            // is told that a client has embedded all that the index lacked
 
 	mu          sync.Mutex
 	failedSince time.Time     // guarded by mu; when the wanted provider was first seen to fail, zero while it is healthy
@@ -37,13 +38,15 @@ type generations struct {
 	oldSpace    embed.Space   // guarded by mu
 }
 
-// newGenerations returns the clients of a memory. The provider "none" stands for one that is missing.
-func newGenerations(opt Options, log *slog.Logger, changed func(embed.Space)) (*generations, error) {
+// newGenerations returns the clients of a memory, whose backfills tell changed and whole. The provider "none" stands for one
+// that is missing.
+func newGenerations(opt Options, log *slog.Logger, changed func(embed.Space), whole func()) (*generations, error) {
 	none, err := embed.New(embed.Config{Provider: "none"})
 	if err != nil {
 		return nil, err
 	}
-	g := &generations{wanted: none, fallback: none, fallbackAfter: opt.FallbackAfter, now: opt.Now, log: log, changed: changed}
+	g := &generations{wanted: none, fallback: none, fallbackAfter: opt.FallbackAfter, now: opt.Now, log: log,
+		changed: changed, whole: whole}
 	if opt.Embedder != nil {
 		g.wanted = opt.Embedder
 	}
@@ -180,6 +183,9 @@ func (g generation) probe(ctx context.Context) error {
 // down never replaces one that is not; that of the fallback only while it is needed.
 func (g generation) Adopt(ctx context.Context, space embed.Space) (bool, error) {
 	stats, err := g.Stats(ctx)
+	if err == nil && stats.Space.Matches(space) {
+		g.of.whole()
+	}
 	if err != nil || stats.Space.Matches(space) || stats.Embedded == 0 {
 		return false, err
 	}

@@ -154,7 +154,7 @@ type Memory struct {
 	// appending has a channel for each target of notes, which contains a token while a note is written there.
 	appending map[string]chan struct{}
 
-	// synced has room for one notice to Watch that a sync has ended.
+	// synced has room for one notice to Watch that a sync has ended, or that the vectors of the index are whole.
 	synced chan struct{}
 
 	closing    chan struct{} // closed when Close begins
@@ -207,7 +207,7 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 	}
 	m := &Memory{opt: opt, workspace: workspace, log: opt.Log.With("agent", opt.Agent), closing: make(chan struct{}), synced: make(chan struct{}, 1)}
 	m.appending = map[string]chan struct{}{memory.TargetDaily: make(chan struct{}, 1), memory.TargetLongTerm: make(chan struct{}, 1)}
-	if m.generations, err = newGenerations(opt, m.log, m.spaceChanged); err != nil {
+	if m.generations, err = newGenerations(opt, m.log, m.spaceChanged, m.indexChanged); err != nil {
 		return nil, err
 	}
 	m.opt.Embedder = m.generations.wanted
@@ -322,8 +322,13 @@ func (m *Memory) rankBy(opt search.Options) {
 // spaceChanged is told that searches use the vectors of another space from now on.
 func (m *Memory) spaceChanged(space embed.Space) {
 	m.notify(indexer.Event{Kind: indexer.SpaceChanged, Text: space.Name(), Time: m.opt.Now()})
+	m.indexChanged() // the space on the disk of the vectors before is given back
+}
+
+// indexChanged has Watch do what follows a sync.
+func (m *Memory) indexChanged() {
 	select {
-	case m.synced <- struct{}{}: // for what follows a sync: the space of the vectors before is given back
+	case m.synced <- struct{}{}:
 	default:
 	}
 }
@@ -371,10 +376,7 @@ func (m *Memory) notify(ev indexer.Event) {
 	}
 	if ev.Kind == indexer.SyncDone {
 		m.backfill.Wake() // not by Subscribe, which may drop events
-		select {
-		case m.synced <- struct{}{}:
-		default:
-		}
+		m.indexChanged()
 	}
 	m.events.publish(Event{Event: ev, Generation: m.store.Generation()})
 }

@@ -24,7 +24,7 @@ type SyncReport struct {
 	indexer.Report
 	// Embedded counts texts that the provider embedded.
 	Embedded int
-	// Truncated counts texts that are too long for the provider's model: their vectors are of their beginnings.
+	// Truncated counts texts that have a part in no vector, because it is too long for the provider's model.
 	Truncated int
 	// Refused counts texts that the provider refuses.
 	Refused int
@@ -115,6 +115,10 @@ func (m *Memory) Watch(ctx context.Context) error {
 		m.indexer.HoldRebuild(ahead)
 		g, ctx := errgroup.WithContext(ctx)
 		g.Go(func() error { return m.indexer.Watch(ctx) })
+		g.Go(func() error {
+			m.opt.Embedder.Prepare() // before the first search needs it
+			return nil
+		})
 		g.Go(func() error {
 			if ahead {
 				m.rebuildWhenEmbedded(ctx)

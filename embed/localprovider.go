@@ -18,6 +18,7 @@ func newLocalModel(cfg Config) (provider, Space, error) {
 		return nil, Space{}, errors.New("local: no model is chosen: set ModelDir to its folder")
 	}
 	model, err := local.Open(cfg.ModelDir, local.Options{
+		Lazy:           true, // most commands embed nothing
 		Threads:        cfg.ModelThreads,
 		Int8:           cfg.ModelInt8,
 		QueryPrefix:    cfg.QueryPrefix,
@@ -67,6 +68,19 @@ func (m *localModel) embed(ctx context.Context, kind textKind, texts []string) (
 		vecs[i] = e.Vector
 	}
 	return vecs, nil
+}
+
+// Prepare reads a local model that was not needed before, so that the next text does not wait for it. What is wrong with it is its
+// health from then on. It has no effect on other providers.
+func (c *Client) Prepare() {
+	m, ok := c.provider.(*localModel)
+	if !ok {
+		return
+	}
+	started := c.cfg.Now()
+	if err := m.model.Load(); err != nil {
+		c.circuit.record(started, modelhttp.Errorf(modelhttp.Misconfigured, "local: %w", err))
+	}
 }
 
 // taskOf returns what a local model embeds texts of a kind as.

@@ -137,3 +137,26 @@ func TestLocalRefusesASettingThatDoesNotFit(t *testing.T) {
 		t.Errorf("the error is %v, want ErrNoModel", err)
 	}
 }
+
+// A local model whose words cannot be read is opened for its space only, and unhealthy from the first query or Prepare on.
+func TestLocalModelThatCannotBeReadIsUnhealthy(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	localtest.Static(t, dir)
+	if err := os.Truncate(filepath.Join(dir, "tokenizer.json"), 50); err != nil {
+		t.Fatal(err)
+	}
+	asked, prepared := localClient(t, embed.Config{ModelDir: dir}), localClient(t, embed.Config{ModelDir: dir})
+	if asked.Space().Dims != 16 || !asked.Health().Healthy {
+		t.Errorf("space %+v, health %+v", asked.Space(), asked.Health())
+	}
+	if _, err := asked.Query(t.Context(), "laptop"); !errors.Is(err, embed.ErrUnavailable) || !strings.Contains(err.Error(), "tokenizer.json") {
+		t.Errorf("the error is %v", err)
+	}
+	prepared.Prepare()
+	for _, c := range []*embed.Client{asked, prepared} {
+		if h := c.Health(); h.Healthy || !strings.Contains(h.Err.Error(), "tokenizer.json") {
+			t.Errorf("health %+v", h)
+		}
+	}
+}

@@ -12,6 +12,7 @@ const cachedQueries = 512
 // equal queries at the same time make one request. The error is ErrDisabled, ErrBlank, the cause of ctx, one that wraps
 // ErrUnavailable, or the provider's refusal of this text.
 func (c *Client) Query(ctx context.Context, text string) ([]float32, error) {
+	c.Prepare() // not within the time of the first query
 	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.QueryTimeout, errDeadline)
 	defer cancel()
 	embedded, err := c.embed(ctx, c.newBisector(query), []string{text})

@@ -103,7 +103,7 @@ type BackfillReport struct {
 	Embedded int
 	// Known counts the chunks that got a cached vector.
 	Known int
-	// Truncated counts the texts that are too long for the model, so that their vectors are of their beginnings.
+	// Truncated counts the texts that have a part in no vector, because it is too long for the model.
 	Truncated int
 	// Refused counts the texts that the provider refuses.
 	Refused int
@@ -217,7 +217,7 @@ func (b *Backfill) Watch(ctx context.Context) {
 // logReport logs what a run could not do, unless it is what was logged last, and returns it.
 func (b *Backfill) logReport(rep BackfillReport, logged string) string {
 	if rep.Truncated > 0 {
-		b.log.Warn("some texts are longer than the model takes: their vectors are of their beginnings", "texts", rep.Truncated)
+		b.log.Warn("some texts have lines that are longer than the model takes: the ends of these are in no vector", "texts", rep.Truncated)
 	}
 	cause := fmt.Sprint(rep.Err, rep.Refused, rep.RefusedErr)
 	if cause == logged {

@@ -255,7 +255,7 @@ func (r *backfillRun) finish(t *embedTask) {
 	}
 	r.unsaved[t.Hash], r.embedded[t.Hash] = t.vectors(), true
 	r.rep.Embedded++
-	if t.truncated {
+	if t.truncated() {
 		r.rep.Truncated++
 	}
 }

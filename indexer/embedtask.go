@@ -19,7 +19,7 @@ type embedTask struct {
 	left    int               // parts without an outcome
 
 	err       error // why the provider refused the whole text; nil if it did not
-	truncated bool  // the vector is of the beginning of the text
+	shortened bool  // the vector is of the beginning of the text
 }
 
 // taskPart is a part of a task: a window by its number, or wholeText.
@@ -74,13 +74,26 @@ func (t *embedTask) add(window int, e embed.Embedding) (complete bool) {
 	case e.Err != nil:
 		t.err = e.Err
 	default:
-		t.Vector, t.truncated = e.Vector, e.Bytes > 0
+		t.Vector, t.shortened = e.Vector, e.Bytes > 0
 		if t.isWindow() {
 			t.windows[0] = e
 		}
 	}
 	t.left--
 	return t.left == 0
+}
+
+// truncated reports whether a part of the text of a complete task is in none of its vectors. A text that is too long for the
+// model is whole in its windows, unless one is too long itself or was refused.
+func (t *embedTask) truncated() bool {
+	isCovered := len(t.windows) > 0
+	for _, w := range t.windows {
+		if w.Bytes > 0 {
+			return true
+		}
+		isCovered = isCovered && w.Vector != nil
+	}
+	return t.shortened && !isCovered
 }
 
 // vectors returns the vectors of a complete task. A window that the provider refused has none.

@@ -122,7 +122,7 @@ func syncReport(r kioku.SyncReport, state memory.IndexStats, took time.Duration)
 		lacks(memory.VectorsMissing, fmt.Sprintf("the embedding provider refuses %d texts: %s", r.Refused, clip(fmt.Sprint(r.RefusedErr), 500)))
 	}
 	if r.Truncated > 0 {
-		lacks(memory.VectorsMissing, fmt.Sprintf("%d texts are longer than the embedding model takes: their vectors are of their beginnings", r.Truncated))
+		lacks(memory.VectorsMissing, fmt.Sprintf("%d texts have lines that are longer than the embedding model takes: the ends of these are in no vector", r.Truncated))
 	}
 	if len(r.Unavailable) > 0 {
 		lacks(memory.WorkspaceUnavailable, "cannot be read now, its notes are kept: "+clip(strings.Join(r.Unavailable, ", "), 2000))

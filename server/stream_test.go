@@ -270,7 +270,7 @@ func TestSyncReportsWhatItLeftUndone(t *testing.T) {
 	}
 }
 
-// What the provider refuses or takes only the beginning of is told as such, not as a provider that is down.
+// What the provider refuses, and lines of which it takes only the beginning, are told as such, not as a provider that is down.
 func TestSyncReportTellsRefusedAndTruncatedTexts(t *testing.T) {
 	t.Parallel()
 	client := local(t, agents(&fakeMemory{sync: func(context.Context, kioku.SyncOptions, func(indexer.Progress)) (kioku.SyncReport, error) {
@@ -283,7 +283,7 @@ func TestSyncReportTellsRefusedAndTruncatedTexts(t *testing.T) {
 	want := []*kiokuv1.Degradation{
 		{Code: "vectors_missing", Text: "2 chunks have no vector yet"},
 		{Code: "vectors_missing", Text: "the embedding provider refuses 2 texts: " + errBoom.Error()},
-		{Code: "vectors_missing", Text: "3 texts are longer than the embedding model takes: their vectors are of their beginnings"},
+		{Code: "vectors_missing", Text: "3 texts have lines that are longer than the embedding model takes: the ends of these are in no vector"},
 	}
 	if diff := cmp.Diff(want, m.GetReport().GetDegraded(), protocmp.Transform()); diff != "" {
 		t.Error(diff)

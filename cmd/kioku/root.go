@@ -147,7 +147,7 @@ func (a *app) addGlobals(root *cobra.Command) {
 	} {
 		flags.Var(&setting{app: a, name: s.name, key: s.key}, s.name, s.usage)
 	}
-	offline := flags.VarPF(&setting{app: a, name: "offline", key: "offline"}, "offline", "", "send nothing to another machine")
+	offline := flags.VarPF(&boolFlag{setting{app: a, name: "offline", key: "offline"}}, "offline", "", "send nothing to another machine")
 	offline.NoOptDefVal = "true"
 	flags.Var(&fileFlag{setting{app: a, name: "token-file", key: "client.token"}}, "token-file", "`file` with the token for that daemon")
 	flags.Var(&setting{app: a, name: "set"}, "set", "any setting, `key=value` (repeatable)")
@@ -177,6 +177,12 @@ func (s *setting) String() string { return "" }
 
 // Type returns the name of the value in help texts.
 func (s *setting) Type() string { return "value" }
+
+// boolFlag sets a setting that is true or false.
+type boolFlag struct{ setting }
+
+// Type makes help texts show the flag without a value.
+func (f *boolFlag) Type() string { return "bool" }
 
 // fileFlag sets a secret setting to the content of a file.
 type fileFlag struct{ setting }

@@ -63,6 +63,15 @@ func (c Config) checkSizes() error {
 	return nil
 }
 
+// Check returns an error for a model that New refuses, as far as its shape tells.
+func (c Config) Check() error {
+	_, err := c.check()
+	return err
+}
+
+// MaxTokens returns the largest number of tokens of a text.
+func (c Config) MaxTokens() int { return c.Positions - c.firstPosition() }
+
 // firstPosition returns the position of the first token of a text.
 func (c Config) firstPosition() int {
 	if c.ModelType == "bert" {

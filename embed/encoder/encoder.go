@@ -127,7 +127,7 @@ func (e *Encoder) Dims() int {
 }
 
 // MaxTokens returns the largest number of tokens of a text.
-func (e *Encoder) MaxTokens() int { return e.config.Positions - e.offset }
+func (e *Encoder) MaxTokens() int { return e.config.MaxTokens() }
 
 // Parameters returns the number of weights of the model, which tells a small model from a large one.
 func (e *Encoder) Parameters() int {

@@ -17,3 +17,6 @@ func Opened(dir string) int {
 	}
 	return n
 }
+
+// IsLoaded reports whether the weights of a model were read.
+func IsLoaded(m *Model) bool { return m.weights.table != nil || m.weights.encoder != nil }

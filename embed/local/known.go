@@ -55,9 +55,9 @@ func (f *folder) names() []string {
 	return names
 }
 
-// setPooling sets the pooling and the number of tokens that the files do not say, from those known by name, else to the mean and
-// to what the tokenizer cuts texts to.
-func (f *folder) setPooling(tokenizerLimit int) {
+// setKnown sets the pooling and the number of tokens that the files do not say, from those known by name, and else the pooling to
+// the mean.
+func (f *folder) setKnown() {
 	for _, name := range f.names() {
 		for _, known := range knownModels {
 			if strings.HasPrefix(name, known.name) {
@@ -65,7 +65,7 @@ func (f *folder) setPooling(tokenizerLimit int) {
 			}
 		}
 	}
-	f.pooling, f.maxTokens = cmp.Or(f.pooling, poolMean), cmp.Or(f.maxTokens, tokenizerLimit)
+	f.pooling = cmp.Or(f.pooling, poolMean)
 }
 
 // Names of prompts in config_sentence_transformers.json.

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 )
 
 // Kind is what a model computes.
@@ -50,6 +51,9 @@ const (
 type Options struct {
 	// Threads is the number of threads that compute; 0 means one for each processor.
 	Threads int
+	// Lazy puts off the reading of the tokenizer and the weights until the first text. What is wrong with them is then the error of
+	// Embed and Score.
+	Lazy bool
 	// Int8 computes a transformer in integers of 8 bits if that is faster on this processor.
 	Int8 bool
 	// QueryPrefix and DocumentPrefix are written before the texts; nil means what the files of the model say, else what
@@ -77,7 +81,7 @@ type Info struct {
 	Pooling string
 	// QueryPrefix and DocumentPrefix are written before the texts.
 	QueryPrefix, DocumentPrefix string
-	// Kernel names the code that computes, such as "avx2"; empty for a static model.
+	// Kernel names the code that computes, such as "avx2"; empty for a static model, and before the first text of a lazy one.
 	Kernel string
 	// Fingerprint tells models apart whose vectors may not be compared: it changes with the weights, the tokenizer, the
 	// pooling and the prefix of documents.
@@ -115,6 +119,8 @@ type Model struct {
 
 	mu      sync.RWMutex // held for reading while the weights are in use
 	weights *weights     // guarded by mu; nil after Close
+
+	loaded atomic.Bool // the weights are ready to compute
 }
 
 // Open opens the model in a folder. The error wraps ErrNoModel if the folder has none that can be used, and says why.
@@ -123,14 +129,35 @@ func Open(dir string, opt Options) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !opt.Lazy {
+		if err := w.load(); err != nil {
+			return nil, errors.Join(err, w.release())
+		}
+	}
 	m := &Model{info: w.info, threads: opt.threads(), weights: w}
+	m.loaded.Store(!opt.Lazy)
 	m.info.setPrefixes(w.folder, opt)
 	m.info.Fingerprint = fingerprint(w.digest, m.info.Pooling, m.info.DocumentPrefix, fmt.Sprint(m.info.Window, opt.Int8))
 	return m, nil
 }
 
 // Info describes the model.
-func (m *Model) Info() Info { return m.info }
+func (m *Model) Info() Info {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	info := m.info
+	if m.weights != nil && m.loaded.Load() {
+		info.Kernel = m.weights.kernel()
+	}
+	return info
+}
+
+// Load makes a lazy model ready to compute. It returns the error that a text would have.
+func (m *Model) Load() error {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.usable()
+}
 
 // Close waits for calls that are under way and frees the weights, unless another Model uses them.
 func (m *Model) Close() error {
@@ -166,10 +193,16 @@ func (m *Model) Embed(ctx context.Context, task Task, texts []string) ([]Embeddi
 	return nil, ErrWrongKind
 }
 
-// usable returns an error if the model was closed or its file was changed. The caller holds mu.
+// usable makes the model ready to compute. It returns an error if it was closed, its file was changed, or it cannot be used. The
+// caller holds mu.
 func (m *Model) usable() error {
 	if m.weights == nil {
 		return ErrClosed
 	}
-	return m.weights.file.Check()
+	if err := m.weights.file.Check(); err != nil {
+		return err
+	}
+	err := m.weights.load()
+	m.loaded.Store(err == nil)
+	return err
 }

@@ -100,7 +100,7 @@ func TestOpenRefusesAFolderWithoutAUsableModel(t *testing.T) {
 		}, "mpnet"},
 		{"config of another model", func(t *testing.T, dir string) {
 			writeJSON(t, dir+"/config.json", map[string]any{"model_type": "bert", "vocab_size": 10})
-		}, "different models"},
+		}, "num_hidden_layers"},
 		{"tokenizer of another model", func(t *testing.T, dir string) {
 			words := make([]string, 2000)
 			for i := range words {

@@ -46,10 +46,7 @@ func staticTensor(file *safetensors.File) (safetensors.Tensor, string) {
 
 // newTable makes a static model of the tensors of a file.
 func newTable(file *safetensors.File, tok *tokenizer.Tokenizer) (*table, error) {
-	tensor, name := staticTensor(file)
-	if len(tensor.Shape) != 2 || tensor.Len() == 0 {
-		return nil, fmt.Errorf("the tensor %q has the shape %v, not a row for each token", name, tensor.Shape)
-	}
+	tensor, _ := staticTensor(file)
 	t := &table{tensor: tensor, dims: tensor.Shape[1], unknown: tok.Unknown()}
 	if tensor.Type == safetensors.F32 {
 		var err error
@@ -126,14 +123,7 @@ func (t *table) embed(ctx context.Context, tok *tokenizer.Tokenizer, prefix stri
 // the process.
 func (t *table) embedPart(ctx context.Context, tok *tokenizer.Tokenizer, prefix string, texts []string, out []Embedding) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		if fault := recover(); fault != nil {
-			if _, memory := fault.(interface{ Addr() uintptr }); !memory {
-				panic(fault)
-			}
-			err = safetensors.ErrChanged
-		}
-	}()
+	defer recoverFault(&err)
 	for i, text := range texts {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)

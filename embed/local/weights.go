@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync"
 
@@ -15,15 +16,19 @@ import (
 
 // weights are the files of a model in memory, shared by all who opened it.
 type weights struct {
-	key       weightsKey
-	info      Info
-	folder    *folder
-	digest    string
-	file      *safetensors.File
-	tokenizer *tokenizer.Tokenizer
-	table     *table           // of a static model
-	encoder   *encoder.Encoder // of the other kinds
-	gate      gate
+	key    weightsKey
+	info   Info // without Kernel
+	folder *folder
+	digest string
+	file   *safetensors.File
+	gate   gate
+
+	// What load makes, before the first text.
+	loading   sync.Once
+	loadErr   error
+	tokenizer *tokenizer.Tokenizer // nil before, unless the files leave the window open
+	table     *table               // of a static model
+	encoder   *encoder.Encoder     // of the other kinds
 
 	users int // guarded by opened.mu
 }
@@ -70,10 +75,9 @@ func acquire(dir string, int8 bool) (*weights, error) {
 	defer opened.mu.Unlock()
 	w := opened.weights[key]
 	if w == nil {
-		if w, err = load(f, int8); err != nil {
+		if w, err = describe(key, f); err != nil {
 			return nil, err
 		}
-		w.key = key
 		opened.weights[key] = w
 	}
 	w.users++
@@ -99,40 +103,23 @@ func (w *weights) free() error {
 	return errors.Join(err, w.file.Close())
 }
 
-// load reads the large files of a model.
-func load(f *folder, int8 bool) (*weights, error) {
-	t, err := tokenizer.Open(f.tokenizerPath)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrNoModel, f.tokenizerPath, err)
-	}
+// describe opens the large files of a model and reads what they are of, but neither the weights nor the words.
+func describe(key weightsKey, f *folder) (*weights, error) {
 	file, err := safetensors.Open(f.weightsPath)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrNoModel, f.dir, err)
 	}
-	w := &weights{folder: f, file: file, tokenizer: t}
-	if err := w.build(int8); err != nil {
+	w := &weights{key: key, folder: f, file: file}
+	w.info = Info{Name: f.name(), Dir: f.dir, Kind: w.kind(), Parameters: file.Parameters()}
+	if err := w.describeKind(); err != nil {
 		file.Close()
 		return nil, fmt.Errorf("%w: %s: %w", ErrNoModel, f.dir, err)
 	}
+	if w.digest, err = digest(f); err != nil {
+		file.Close()
+		return nil, err
+	}
 	return w, nil
-}
-
-// build makes the model of the files.
-func (w *weights) build(int8 bool) (err error) {
-	w.info = Info{Name: w.folder.name(), Dir: w.folder.dir, Kind: w.kind(), Parameters: w.file.Parameters()}
-	if w.info.Kind == Static {
-		w.table, err = newTable(w.file, w.tokenizer)
-	} else {
-		err = w.buildEncoder(int8)
-	}
-	if err != nil {
-		return err
-	}
-	if w.table != nil {
-		w.info.Dims = w.table.dims
-	}
-	w.digest, err = digest(w.folder)
-	return err
 }
 
 // kind tells what the tensors are of.
@@ -151,10 +138,82 @@ func (w *weights) kind() Kind {
 	return Transformer
 }
 
+// describeKind adds to the info what depends on the kind.
+func (w *weights) describeKind() error {
+	if w.info.Kind == Static {
+		tensor, name := staticTensor(w.file)
+		if len(tensor.Shape) != 2 || tensor.Len() == 0 {
+			return fmt.Errorf("the tensor %q has the shape %v, not a row for each token", name, tensor.Shape)
+		}
+		w.info.Dims = tensor.Shape[1]
+		return nil
+	}
+	if err := w.folder.encoder.Check(); err != nil {
+		return err
+	}
+	if err := w.setWindow(); err != nil {
+		return err
+	}
+	if w.info.Kind == Transformer {
+		w.info.Dims, w.info.Pooling = w.folder.encoder.Hidden, w.folder.pooling
+	}
+	return nil
+}
+
+// setWindow sets the pooling and the largest number of tokens. Only if no other file says the number, it reads the tokenizer.
+func (w *weights) setWindow() error {
+	f := w.folder
+	if f.setKnown(); f.maxTokens == 0 {
+		if err := w.readTokenizer(); err != nil {
+			return err
+		}
+		f.maxTokens = w.tokenizer.Limit()
+	}
+	w.info.Window = f.encoder.MaxTokens()
+	if f.maxTokens > 0 {
+		w.info.Window = min(w.info.Window, f.maxTokens)
+	}
+	return nil
+}
+
+// readTokenizer reads the tokenizer, unless that was done before.
+func (w *weights) readTokenizer() (err error) {
+	if w.tokenizer != nil {
+		return nil
+	}
+	if w.tokenizer, err = tokenizer.Open(w.folder.tokenizerPath); err != nil {
+		return fmt.Errorf("%s: %w", w.folder.tokenizerPath, err)
+	}
+	return nil
+}
+
+// load makes the model ready to compute, once for all users.
+func (w *weights) load() error {
+	w.loading.Do(func() {
+		if err := w.build(); err != nil {
+			w.loadErr = fmt.Errorf("%w: %s: %w", ErrNoModel, w.folder.dir, err)
+		}
+	})
+	return w.loadErr
+}
+
+// build makes the model of the files.
+func (w *weights) build() (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer recoverFault(&err)
+	if err := w.readTokenizer(); err != nil {
+		return err
+	}
+	if w.info.Kind == Static {
+		w.table, err = newTable(w.file, w.tokenizer)
+		return err
+	}
+	return w.buildEncoder()
+}
+
 // buildEncoder makes the encoder of a transformer or a cross-encoder.
-func (w *weights) buildEncoder(int8 bool) error {
-	w.folder.setPooling(w.tokenizer.Limit())
-	opt := encoder.Options{Head: encoder.Mean, Int8: int8}
+func (w *weights) buildEncoder() (err error) {
+	opt := encoder.Options{Head: encoder.Mean, Int8: w.key.int8}
 	switch {
 	case w.info.Kind == CrossEncoder:
 		opt.Head = encoder.Score
@@ -169,17 +228,25 @@ func (w *weights) buildEncoder(int8 bool) error {
 	if most := w.tokenizer.MaxID(); most >= w.folder.encoder.Vocabulary {
 		return fmt.Errorf("the tokenizer has ids up to %d, config.json says %d tokens: the files are of different models", most, w.folder.encoder.Vocabulary)
 	}
-	var err error
-	if w.encoder, err = encoder.New(w.folder.encoder, tensors, opt); err != nil {
-		return err
+	w.encoder, err = encoder.New(w.folder.encoder, tensors, opt)
+	return err
+}
+
+// kernel names the code that computes; empty for a static model and before load.
+func (w *weights) kernel() string {
+	if w.encoder == nil {
+		return ""
 	}
-	w.info.Kernel = w.encoder.Kernel()
-	w.info.Window = w.encoder.MaxTokens()
-	if w.folder.maxTokens > 0 {
-		w.info.Window = min(w.info.Window, w.folder.maxTokens)
+	return w.encoder.Kernel()
+}
+
+// recoverFault turns a page of the file that was cut off while it is read into an error. It is deferred with
+// debug.SetPanicOnFault set.
+func recoverFault(err *error) {
+	if fault := recover(); fault != nil {
+		if _, memory := fault.(interface{ Addr() uintptr }); !memory {
+			panic(fault)
+		}
+		*err = safetensors.ErrChanged
 	}
-	if w.info.Kind == Transformer {
-		w.info.Dims, w.info.Pooling = w.encoder.Dims(), w.folder.pooling
-	}
-	return nil
 }

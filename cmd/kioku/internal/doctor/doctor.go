@@ -76,7 +76,7 @@ type Subject struct {
 func Examine(ctx context.Context, s *Subject) []Finding {
 	var all []Finding
 	for _, check := range []func(context.Context, *Subject) []Finding{
-		checkSettings, checkWorkspace, checkState, checkDisk, checkTokens, checkProvider, checkModel, checkLanguages, checkIndex, checkIntegrity,
+		checkSettings, checkWorkspace, checkState, checkDisk, checkTokens, checkProvider, checkModel, checkLanguages, checkReranker, checkIndex, checkIntegrity,
 		checkWatches, checkClock, checkDaemon,
 	} {
 		if ctx.Err() != nil {

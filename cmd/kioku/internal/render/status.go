@@ -17,6 +17,9 @@ func (p *Page) Status(st *kiokuv1.StatusResponse, now time.Time) {
 	p.Row("index", "%s, %s, %d pending, generation %d, %s", Count(ix.GetFileCount(), "file"), Count(ix.GetChunkCount(), "chunk"),
 		ix.GetPendingFileCount(), ix.GetGeneration(), LastSync(ix, now))
 	p.Row("provider", "%s", providerText(st.GetProvider()))
+	if said := activeText(st); said != "" {
+		p.Row("answering", "%s", said)
+	}
 	p.Row("vectors", "%d of %s embedded, %d cached", st.GetEmbeddedChunkCount(), Count(ix.GetChunkCount(), "chunk"), st.GetCachedEmbeddingCount())
 	if b := st.GetBackfill(); b != nil {
 		p.Row("embedding", "%s", backfillText(b))
@@ -114,6 +117,20 @@ func providerText(p *kiokuv1.Provider) string {
 		text += ", next try at " + p.GetRetryTime().AsTime().Local().Format(time.TimeOnly)
 	}
 	return text
+}
+
+// activeText says whose vectors searches use while they are not those of the provider; empty if they are.
+func activeText(st *kiokuv1.StatusResponse) string {
+	p := st.GetProvider()
+	isOther := p.GetActiveProvider() != p.GetProvider() || p.GetActiveModel() != p.GetModel()
+	switch {
+	case p.GetActiveProvider() == "" || p.GetProvider() == "none" || !isOther:
+		return ""
+	case p.GetFallback():
+		return fmt.Sprintf("%s %s, the fallback, until the provider answers", p.GetActiveProvider(), p.GetActiveModel())
+	}
+	return fmt.Sprintf("%s %s, until the provider has embedded the rest: %d of %s", p.GetActiveProvider(), p.GetActiveModel(),
+		st.GetEmbeddedChunkCount(), Count(st.GetIndex().GetChunkCount(), "chunk"))
 }
 
 // Holdings returns the numbers of files and chunks of an index.

@@ -1,8 +1,14 @@
 package embed
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"kioku/embed/localtest"
 )
 
 // A recipe has no secret: neither the key nor headers, nor what a base URL has of either.
@@ -51,4 +57,72 @@ func TestReopenTakesTheKeyOnlyToTheSameAddress(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
+}
+
+// A local model that is opened again for stored vectors has their space, and embeds queries as they were embedded before: in the
+// same numbers, and with the prefixes of its files, of its name, or of the settings of then.
+func TestReopenOfALocalModelMakesTheSameVectors(t *testing.T) {
+	transformer := func(dir string) { localtest.Transformer(t, dir, localtest.Shape{}) }
+	for _, tc := range []struct {
+		name  string
+		write func(dir string)
+		cfg   Config
+	}{
+		{"potion-tiny", func(dir string) { localtest.Static(t, dir) }, Config{Class: "small"}},
+		{"minilm", transformer, Config{}},
+		{"e5-tiny", transformer, Config{ModelThreads: 1}},
+		{"bge-small-en", transformer, Config{}},
+		{"prompts", func(dir string) {
+			transformer(dir)
+			prompts := `{"prompts": {"query": "refund: ", "document": "laptop: "}}`
+			if err := os.WriteFile(filepath.Join(dir, "config_sentence_transformers.json"), []byte(prompts), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}, Config{}},
+		{"e5-set", transformer, Config{QueryPrefix: new("garden "), DocumentPrefix: new("")}},
+	} {
+		for _, int8 := range []bool{false, true} {
+			t.Run(fmt.Sprint(tc.name, " int8 ", int8), func(t *testing.T) {
+				cfg := tc.cfg
+				cfg.Provider, cfg.ModelInt8, cfg.ModelDir = "local", int8, filepath.Join(t.TempDir(), tc.name)
+				tc.write(cfg.ModelDir)
+				old, again := reopened(t, cfg)
+				if again.Space() != old.Space() || again.Class() != old.Class() || again.Recipe() != old.Recipe() {
+					t.Errorf("%+v %v %s\nwant %+v %v %s", again.Space(), again.Class(), again.Recipe(), old.Space(), old.Class(), old.Recipe())
+				}
+				if before, now := queryVector(t, old), queryVector(t, again); !slices.Equal(before, now) {
+					t.Errorf("the query has the vector %v, before %v", now, before)
+				}
+			})
+		}
+	}
+}
+
+// reopened returns a client, and the one that the client of another model opens again for its vectors.
+func reopened(t *testing.T, cfg Config) (old, again *Client) {
+	t.Helper()
+	old, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { old.Close() })
+	other, err := New(Config{Provider: "hash"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err = other.Reopen(old.Recipe(), old.Space()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { again.Close() })
+	return old, again
+}
+
+// queryVector returns the vector of a question.
+func queryVector(t *testing.T, c *Client) []float32 {
+	t.Helper()
+	v, err := c.Query(t.Context(), "how do I get money back for a broken laptop")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
 }

@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"kioku/embed/local"
@@ -64,7 +63,7 @@ type scorer interface {
 	score(ctx context.Context, query string, passages []string) ([]float64, error)
 }
 
-// NewReranker returns the re-ranker of cfg, nil for the provider "none". It makes no request, and opens a local model only
+// NewReranker returns the re-ranker of cfg, nil for the provider "none". It makes no request, and loads a local model only
 // for the first Score. One that cannot be opened is no error: every Score returns the reason. The error names the setting that is wrong.
 func NewReranker(cfg RerankConfig) (*Reranker, error) {
 	if err := cfg.check(); err != nil {
@@ -80,7 +79,7 @@ func NewReranker(cfg RerankConfig) (*Reranker, error) {
 	case "", "none":
 		return nil, nil
 	case "local":
-		r.scorer = lazyModel{open: sync.OnceValue(func() scorer { return openCrossEncoder(cfg) })}
+		r.scorer = newLazyModel(func() scorer { return openCrossEncoder(cfg) })
 	case "http":
 		r.scorer, err = newRerankServer(cfg)
 	default:
@@ -94,7 +93,7 @@ func NewReranker(cfg RerankConfig) (*Reranker, error) {
 
 // Score returns how well each passage answers a query: the higher the better, in a unit of the model, and NaN for a passage that was
 // not reached before ctx ended. If a passage has no score, err says why; then scores may be nil. An error that is not about ctx wraps
-// ErrUnavailable.
+// ErrUnavailable, and ErrLoading too if ctx ended before a local model was loaded.
 func (r *Reranker) Score(ctx context.Context, query string, passages []string) (scores []float64, err error) {
 	if len(passages) == 0 {
 		return nil, nil
@@ -115,6 +114,8 @@ func (r *Reranker) Score(ctx context.Context, query string, passages []string) (
 		return scores, nil
 	case errors.Is(ctx.Err(), context.Canceled):
 		return scores, context.Cause(ctx) // no failure of the provider
+	case errors.Is(err, ErrLoading): // nor is this
+		return nil, unavailable(err)
 	case ctx.Err() != nil:
 		err = modelhttp.Errorf(modelhttp.Unavailable, "rerank: %w", errDeadline)
 	}
@@ -139,14 +140,6 @@ func (r *Reranker) Health() Health { return r.circuit.health() }
 
 // AllowProbe lets the next request through to a re-ranker that has failed; see [Client.AllowProbe].
 func (r *Reranker) AllowProbe() { r.circuit.allowProbe() }
-
-// lazyModel opens a model when it is first needed: most commands never search.
-type lazyModel struct{ open func() scorer }
-
-// score implements scorer.
-func (l lazyModel) score(ctx context.Context, query string, passages []string) ([]float64, error) {
-	return l.open().score(ctx, query, passages)
-}
 
 // rerankGroup is the number of passages that a cross-encoder scores before the next ones. Within a group those of similar length are
 // computed together.

@@ -2,7 +2,8 @@ package search
 
 import (
 	"context"
-	"embed"
+	stdembed "embed"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"math"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"kioku/embed"
 	"kioku/memory"
 	"kioku/search/analysis"
 )
@@ -43,7 +45,8 @@ func (c Calibration) isDue(chunks int) bool {
 
 // Calibrate asks the probes of each language that the index holds, one search after the other, each admitted by itself: by words,
 // and with vectors too if the index is embedded. It returns false if the last calibration still holds or the index is too small
-// for one. The caller stores the result. The same index always gets the same lines.
+// for one. If a probe cannot be asked with vectors, as while the provider does not answer, the calibration is one by words, and
+// false if the last one holds for these. The caller stores the result. The same index always gets the same lines.
 func (s *Searcher) Calibrate(ctx context.Context, vectors bool) (Calibration, bool, error) {
 	var ix Index
 	var languages []probeLanguage
@@ -59,28 +62,44 @@ func (s *Searcher) Calibrate(ctx context.Context, vectors bool) (Calibration, bo
 		return Calibration{}, false, err
 	}
 	c := Calibration{Chunks: ix.Chunks, Probes: allProbes().version}
-	words, both := &Searcher{store: s.store, opt: s.opt}, &Searcher{store: s.store, embedder: s.embedder, opt: s.opt}
-	words.opt.Reranker, both.opt.Reranker = nil, nil // scores are those before it
-	if c.Line, err = words.line(ctx, languages); err != nil {
+	if vectors {
+		err = s.addVectorLine(ctx, &c, languages, ix.Space)
+	}
+	if err != nil || c.Space == "" && !ix.Calibration.isDue(ix.Chunks) {
 		return Calibration{}, false, err
 	}
-	if vectors {
-		if c.VectorLine, err = both.line(ctx, languages); err != nil {
-			return Calibration{}, false, err
-		}
-		c.Space = ix.Space.Name()
+	words := &Searcher{store: s.store, opt: s.opt}
+	words.opt.Reranker = nil // scores are those before it
+	if c.Line, err = words.line(ctx, languages, embed.Space{}); err != nil {
+		return Calibration{}, false, err
 	}
 	return c, true, nil
 }
 
-// line returns the score that most of the probes stay below, in the language in which it is highest.
-func (s *Searcher) line(ctx context.Context, languages []probeLanguage) (float64, error) {
+// addVectorLine asks the probes with vectors of a space. It leaves c as it is if a probe was answered without them.
+func (s *Searcher) addVectorLine(ctx context.Context, c *Calibration, languages []probeLanguage, space embed.Space) error {
+	both := &Searcher{store: s.store, embedder: s.embedder, opt: s.opt}
+	both.opt.Reranker = nil
+	line, err := both.line(ctx, languages, space)
+	switch {
+	case errors.Is(err, errWithoutVectors):
+		return nil
+	case err != nil:
+		return err
+	}
+	c.VectorLine, c.Space = line, space.Name()
+	return nil
+}
+
+// line returns the score that most of the probes stay below, in the language in which it is highest. space is that of the vectors
+// that take part, zero for words only.
+func (s *Searcher) line(ctx context.Context, languages []probeLanguage, space embed.Space) (float64, error) {
 	line := 0.0
 	for _, l := range languages {
 		scores := make([]float64, len(l.questions))
 		for i, question := range l.questions {
 			var err error
-			if scores[i], err = s.bestScore(ctx, question); err != nil {
+			if scores[i], err = s.bestScore(ctx, question, space); err != nil {
 				return 0, fmt.Errorf("ask a probe: %w", err)
 			}
 		}
@@ -89,14 +108,21 @@ func (s *Searcher) line(ctx context.Context, languages []probeLanguage) (float64
 	return line, nil
 }
 
-// bestScore returns the confidence of the best passage for a question, 0 if there is none.
-func (s *Searcher) bestScore(ctx context.Context, question string) (float64, error) {
+// errWithoutVectors: a probe that was to be asked with vectors of a space was answered without them, or with those of another.
+var errWithoutVectors = errors.New("answered without the vectors of the index")
+
+// bestScore returns the confidence of the best passage for a question, 0 if there is none. It returns errWithoutVectors if the
+// vectors of a space took no part, unless that is zero.
+func (s *Searcher) bestScore(ctx context.Context, question string, space embed.Space) (float64, error) {
 	r, err := s.newState(memory.Query{Text: question, MaxResults: 1})
 	if err != nil {
 		return 0, err
 	}
 	if err := s.execute(ctx, r, nil); err != nil {
 		return 0, err
+	}
+	if !space.IsZero() && (r.vector == nil || r.index.Space != space) {
+		return 0, errWithoutVectors
 	}
 	var best float64
 	for _, c := range r.candidates {
@@ -132,7 +158,7 @@ func heldLanguages(ctx context.Context, rd Reader) ([]probeLanguage, error) {
 // a question, of topics that notes of work and of daily life hardly answer.
 //
 //go:embed probes
-var probeFiles embed.FS
+var probeFiles stdembed.FS
 
 // probes are the questions of all languages.
 type probes struct {

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -266,5 +267,53 @@ func TestCalibrateWithVectors(t *testing.T) {
 	}
 	if a := ask(t, s, "zephyr quokka umlaut"); len(a.Hits) > 0 && a.Hits[0].Score < c.VectorLine {
 		t.Errorf("score %v below the line %v", a.Hits[0].Score, c.VectorLine)
+	}
+}
+
+// A line with vectors is only recorded if each probe was asked with vectors of the index. While the provider does not answer, or
+// if the index gets vectors of another model meanwhile, the folder is calibrated by words, and with vectors at the next sync.
+func TestCalibrateTakesNoScoreOfWordsForOneOfVectors(t *testing.T) {
+	t.Parallel()
+	chunks := workNotes(40)
+	for i := range chunks {
+		chunks[i].Vector = []float32{float32(i%7) / 7, 1, float32(i % 3)}
+	}
+	another := testSpace
+	another.Model = "another"
+	for name, fail := range map[string]func(*fakeStore) ([]float32, error){
+		"no answer":     func(*fakeStore) ([]float32, error) { return nil, errBroken },
+		"no direction":  func(*fakeStore) ([]float32, error) { return make([]float32, 3), nil },
+		"another model": func(s *fakeStore) ([]float32, error) { s.index.Space = another; return []float32{1, 0, 0}, nil },
+		"vectors that cannot be read": func(s *fakeStore) ([]float32, error) {
+			s.nearErr = errBroken
+			return []float32{1, 0, 0}, nil
+		},
+	} {
+		for _, failing := range []int{1, 30} {
+			t.Run(fmt.Sprint(name, " from probe ", failing), func(t *testing.T) {
+				t.Parallel()
+				store, asked := newFakeStore(chunks...), 0
+				e := &fakeEmbedder{class: embed.Small}
+				e.query = func(context.Context) ([]float32, error) {
+					if asked++; asked >= failing {
+						return fail(store)
+					}
+					return []float32{1, 0, 0}, nil
+				}
+				s := New(store, e, testOptions())
+				c, ok, err := s.Calibrate(t.Context(), true)
+				if err != nil || !ok || c.Space != "" || c.VectorLine != 0 || c.Probes == "" || asked != failing {
+					t.Fatalf("%+v, %v, %v after %d probes", c, ok, err, asked)
+				}
+				store.index.Calibration, store.index.Space, store.nearErr, asked = c, testSpace, nil, 0
+				if again, ok, err := s.Calibrate(t.Context(), true); ok || err != nil {
+					t.Errorf("the probes were asked by words again: %+v, %v", again, err)
+				}
+				store.index.Space, store.nearErr, e.query, e.vector = testSpace, nil, nil, []float32{1, 0, 0}
+				if c, ok, err = s.Calibrate(t.Context(), true); err != nil || !ok || c.Space != testSpace.Name() {
+					t.Errorf("not tried again: %+v, %v, %v", c, ok, err)
+				}
+			})
+		}
 	}
 }

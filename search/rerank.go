@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"kioku/embed"
 	"kioku/memory"
 )
 
@@ -67,7 +68,7 @@ func (s *Searcher) rerank(ctx context.Context, r *searchState) error {
 	}
 	reached := r.recordScores(list, scores)
 	if len(reached) < len(list) {
-		r.noteUnreached(len(reached), len(list), limit, errors.Is(limited.Err(), context.DeadlineExceeded), err)
+		r.noteUnreached(len(reached), len(list), limit, errors.Is(limited.Err(), context.DeadlineExceeded) && !errors.Is(err, embed.ErrLoading), err)
 	}
 	r.exchange(reached)
 	return nil

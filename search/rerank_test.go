@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"kioku/embed"
 	"kioku/memory"
 )
 
@@ -39,7 +40,7 @@ func (f *fakeReranker) Score(ctx context.Context, _ string, passages []string) (
 	}
 	if f.wait {
 		<-ctx.Done()
-		return scores, ctx.Err()
+		return scores, errors.Join(f.err, ctx.Err())
 	}
 	return scores, f.err
 }
@@ -113,6 +114,7 @@ func TestRerankKeepsThePlacesOfWhatItDoesNotReach(t *testing.T) {
 	}{
 		{"in time", &fakeReranker{score: partly, wait: true}, []int{4, 1, 3, 2, 0}, "reached 4 of 5 passages in 20ms"},
 		{"an error", &fakeReranker{score: partly, err: errors.New("out of memory")}, []int{4, 1, 3, 2, 0}, "scored 4 of 5 passages, the others keep their places: out of memory"},
+		{"no time to load", &fakeReranker{score: func(string) float64 { return math.NaN() }, wait: true, err: embed.ErrLoading}, []int{0, 1, 2, 3, 4}, "still being loaded"},
 		{"nothing", &fakeReranker{score: func(string) float64 { return math.Inf(1) }}, []int{0, 1, 2, 3, 4}, "scored 0 of 5"},
 	}
 	for _, test := range tests {

@@ -181,8 +181,8 @@ int64_t kioku_arena(const KiokuModel *m, int rows, int longest, int members) {
   return divide(&w, 0, longest);
 }
 
-/* wait returns when all members have called it. */
-static void wait(const Work *w) {
+/* wait_for_team returns when all members have called it. */
+static void wait_for_team(const Work *w) {
   if (w->members == 1) return;
   int32_t round = __atomic_load_n(&w->team->round, __ATOMIC_ACQUIRE);
   if (__atomic_add_fetch(&w->team->arrived, 1, __ATOMIC_ACQ_REL) == w->members) {
@@ -209,7 +209,7 @@ static void apply(const Work *w, const KiokuLinear *l, const float *in, long in_
     share(w, w->rows, &from, &to);
     k->quantize(in + from * in_stride, in_stride, to - from, l->inputs, w->bytes + from * w->byte_stride, w->byte_stride,
                 w->byte_scale + from, w->byte_zero + from);
-    wait(w);
+    wait_for_team(w);
   }
   share(w, (l->outputs + k->columns - 1) / k->columns, &from, &to);
   for (int r = 0; r < w->rows; r += CHUNK) {
@@ -222,7 +222,7 @@ static void apply(const Work *w, const KiokuLinear *l, const float *in, long in_
     }
     if (activation >= 0) k->activate(c + from * k->columns, out_stride, rows, (to - from) * k->columns, activation);
   }
-  wait(w);
+  wait_for_team(w);
 }
 
 /* attend computes the heads of all texts, and waits for the other members. */
@@ -234,7 +234,7 @@ static void attend(const Work *w, const int32_t *starts, int texts) {
     w->m->kernel->attend(query, query + h, query + 2 * h, w->wide, starts[text + 1] - starts[text], dims,
                          w->context + starts[text] * w->narrow + head, w->narrow, w->memory);
   }
-  wait(w);
+  wait_for_team(w);
 }
 
 /* normalize replaces x by the normalised sum of x and y, which may be 0, and waits for the other members. */
@@ -242,13 +242,13 @@ static void normalize(const Work *w, const float *y, const float *scale, const f
   int from, to;
   share(w, w->rows, &from, &to);
   w->m->kernel->normalize(w->x + from * w->narrow, y ? y + from * w->narrow : 0, w->narrow, to - from, w->m->hidden, w->m->epsilon, scale, shift);
-  wait(w);
+  wait_for_team(w);
 }
 
 /* stopped reports whether the caller has given up. All members get the same answer. */
 static int stopped(const Work *w, const int32_t *stop) {
   if (w->member == 0) w->team->stopped = __atomic_load_n(stop, __ATOMIC_RELAXED);
-  wait(w);
+  wait_for_team(w);
   return w->team->stopped;
 }
 

@@ -38,7 +38,7 @@ static int usable_avxvnni(void) {
 #define VECTORS 2
 #define ROWS 12
 #define EACH_ROW ROWS_12
-#define MAX(a, b) ((vf)_mm512_max_ps((__m512)(a), (__m512)(b)))
+#define LARGER(a, b) ((vf)_mm512_max_ps((__m512)(a), (__m512)(b)))
 #define DOT(sum, a, b) ((vi)_mm512_dpbusd_epi32((__m512i)(sum), (__m512i)(a), (__m512i)(b)))
 #define BYTE_ZERO 0
 #include "kernel.h"
@@ -52,7 +52,7 @@ static int usable_avxvnni(void) {
 #define VECTORS 2
 #define ROWS 6
 #define EACH_ROW ROWS_6
-#define MAX(a, b) ((vf)_mm256_max_ps((__m256)(a), (__m256)(b)))
+#define LARGER(a, b) ((vf)_mm256_max_ps((__m256)(a), (__m256)(b)))
 #define DOT(sum, a, b) ((vi)_mm256_dpbusd_avx_epi32((__m256i)(sum), (__m256i)(a), (__m256i)(b)))
 #define BYTE_ZERO 0
 #include "kernel.h"
@@ -73,7 +73,7 @@ static inline __attribute__((always_inline)) __m256i dot_avx2(__m256i sum, __m25
 #define VECTORS 2
 #define ROWS 6
 #define EACH_ROW ROWS_6
-#define MAX(a, b) ((vf)_mm256_max_ps((__m256)(a), (__m256)(b)))
+#define LARGER(a, b) ((vf)_mm256_max_ps((__m256)(a), (__m256)(b)))
 #define DOT(sum, a, b) ((vi)dot_avx2((__m256i)(sum), (__m256i)(a), (__m256i)(b)))
 #define BYTE_ZERO 127
 #include "kernel.h"
@@ -94,7 +94,7 @@ static int usable_dotprod(void) { return getauxval(AT_HWCAP) >> 20 & 1; } /* HWC
 #define VECTORS 4
 #define ROWS 6
 #define EACH_ROW ROWS_6
-#define MAX(a, b) ((vf)vmaxq_f32((float32x4_t)(a), (float32x4_t)(b)))
+#define LARGER(a, b) ((vf)vmaxq_f32((float32x4_t)(a), (float32x4_t)(b)))
 #define DOT(sum, a, b) ((vi)vdotq_s32((int32x4_t)(sum), (int8x16_t)(a), (int8x16_t)(b)))
 #define BYTE_ZERO 127
 #include "kernel.h"
@@ -114,7 +114,7 @@ static int usable_c(void) { return 1; }
 #define VECTORS 2
 #define ROWS 4
 #define EACH_ROW ROWS_4
-#define MAX(a, b) F(either)((a) > (b), (a), (b))
+#define LARGER(a, b) F(either)((a) > (b), (a), (b))
 #include "kernel.h"
 
 static const KiokuKernel *const kernels[] = {

@@ -3,7 +3,7 @@
    LANES     numbers in a vector
    VECTORS   vectors in a row of a tile
    ROWS      rows of a tile; the tile and one row of weights fit into the registers
-   MAX       the larger numbers of two vectors
+   LARGER    the larger numbers of two vectors
    DOT       adds the products of four bytes and four signed bytes to each number of a vector; not defined if that is not fast
    BYTE_ZERO what is taken from a byte of 0 to 254 before DOT: 0 if DOT takes unsigned bytes, 127 if it takes -127 to 127 */
 
@@ -49,7 +49,7 @@ INLINE float F(highest)(vf v) {
 /* exp is e^x with a relative error below 2^-22 for x of -87 to 88, and e^-87 below: 2^n e^r with |r| <= log(2)/2, and e^r as its
    Taylor series. */
 INLINE vf F(exp)(vf x) {
-  x = MAX(x, F(all)(-87));
+  x = LARGER(x, F(all)(-87));
   const vf magic = F(all)(12582912); /* 1.5 * 2^23: adding it rounds to an integer, which is in the lower bits then */
   vf shifted = x * 1.44269504f + magic, n = shifted - magic;
   vf r = x - n * 0.693359375f + n * 2.12194440e-4f; /* log 2 in two parts */
@@ -60,8 +60,8 @@ INLINE vf F(exp)(vf x) {
 /* gelu is x times the probability P that a normally distributed number is below x, with an error below 1.5e-6: x (1/2 + x p), where
    p = (P - 1/2) / x, a function of x^2, is a polynomial fitted for |x| <= 5 with an error weighted by x^2. */
 INLINE vf F(gelu)(vf x) {
-  vf near = MAX(x, F(all)(-5));
-  near = -MAX(-near, F(all)(-5));
+  vf near = LARGER(x, F(all)(-5));
+  near = -LARGER(-near, F(all)(-5));
   vf w = near * near * 0.08f - 1; /* x^2 of 0 to 25 as -1 to 1 */
   vf p = -1.514283458e-3f + w * 4.930601250e-4f;
   p = -1.097342274e-2f + w * (6.165499879e-3f + w * (-2.915407687e-3f + w * (2.001707896e-3f + w * p)));
@@ -73,7 +73,7 @@ INLINE vf F(gelu)(vf x) {
 /* gelu_tanh is x/2 (1 + tanh u) = x / (1 + e^(-2u)) with u = sqrt(2/pi) (x + 0.044715 x^3). */
 INLINE vf F(gelu_tanh)(vf x) {
   vf minus2u = -1.59576912f * (x + 0.044715f * x * x * x);
-  return x / (1 + F(exp)(-MAX(-minus2u, F(all)(-88))));
+  return x / (1 + F(exp)(-LARGER(-minus2u, F(all)(-88))));
 }
 
 /* activate replaces the numbers of some columns by an activation function of them. */
@@ -81,7 +81,7 @@ static void F(activate)(float *c, long stride, int rows, int columns, int activa
   for (int r = 0; r < rows; r++, c += stride) {
     for (int i = 0; i < columns; i += LANES) {
       vf x = F(load)(c + i);
-      x = activation == KIOKU_GELU ? F(gelu)(x) : activation == KIOKU_RELU ? MAX(x, F(all)(0)) : F(gelu_tanh)(x);
+      x = activation == KIOKU_GELU ? F(gelu)(x) : activation == KIOKU_RELU ? LARGER(x, F(all)(0)) : F(gelu_tanh)(x);
       F(store)(c + i, x);
     }
   }
@@ -171,7 +171,7 @@ static void F(softmax)(float *scores, long stride, int rows, int columns, float 
     for (int i = 0; i < columns; i += LANES) {
       vf x = F(keep)(F(load)(scores + i), columns - i, -1e30f);
       F(store)(scores + i, x);
-      highest = MAX(highest, x);
+      highest = LARGER(highest, x);
     }
     vf base = F(all)(F(highest)(highest));
     for (int i = 0; i < columns; i += LANES) {
@@ -247,6 +247,6 @@ static const KiokuKernel F(kernel) = {
 #undef VECTORS
 #undef ROWS
 #undef EACH_ROW
-#undef MAX
+#undef LARGER
 #undef DOT
 #undef BYTE_ZERO

@@ -10,8 +10,8 @@ static void F(quantize)(const float *x, long stride, int rows, int dims, uint8_t
     vf high = {0}, low = {0};
     for (int i = 0; i < dims; i += LANES) {
       vf v = F(keep)(F(load)(x + i), dims - i, 0);
-      high = MAX(high, v);
-      low = MAX(low, -v);
+      high = LARGER(high, v);
+      low = LARGER(low, -v);
     }
     float lowest = F(highest)(low), range = F(highest)(high) + lowest, inverse = range > 1e-30f ? 254 / range : 0;
     float at = (float)(int32_t)(lowest * inverse + 0.5f);

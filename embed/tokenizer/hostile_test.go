@@ -2,6 +2,7 @@ package tokenizer_test
 
 import (
 	"errors"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -82,17 +83,30 @@ func TestExplodingRegularExpressionIsAnError(t *testing.T) {
 	}
 }
 
-// Normalizers that double the text again and again are an error before they fill the memory.
-func TestGrowingNormalizersAreAnError(t *testing.T) {
-	t.Parallel()
-	doubling := strings.Repeat(`{"type": "Replace", "pattern": {"String": "a"}, "content": "aa"},`, 40)
-	tok, err := tokenizer.Parse([]byte(`{"model": {"type": "WordLevel", "vocab": {"<unk>": 0}}, "normalizer": {"type": "Sequence", "normalizers": [` +
-		strings.TrimSuffix(doubling, ",") + `]}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := tok.Tokens("aaaa", 0); err == nil {
-		t.Error("no error")
+// Normalizers and pre-tokenizers that double the text again and again are an error before they fill the memory.
+func TestGrowingTextIsAnError(t *testing.T) {
+	const most = 512 << 20 // bytes of all steps together; without a limit they are gigabytes
+	for name, c := range map[string]struct{ list, one string }{
+		"replace":         {`"normalizer": {"type": "Sequence", "normalizers"`, `{"type": "Replace", "pattern": {"String": "é"}, "content": "éé"}`},
+		"bytes":           {`"normalizer": {"type": "Sequence", "normalizers"`, `{"type": "ByteLevel"}`},
+		"nested bytes":    {`"normalizer": {"type": "Sequence", "normalizers"`, `{"type": "Sequence", "normalizers": [{"type": "ByteLevel"}]}`},
+		"bytes of pieces": {`"pre_tokenizer": {"type": "Sequence", "pretokenizers"`, `{"type": "ByteLevel", "use_regex": false}`},
+		"pieces of words": {`"pre_tokenizer": {"type": "Sequence", "pretokenizers"`, `{"type": "ByteLevel"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tok, err := tokenizer.Parse([]byte(`{"model": {"type": "WordLevel", "vocab": {"<unk>": 0}}, ` +
+				c.list + `: [` + strings.Repeat(c.one+",", 27) + c.one + `]}}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			_, _, err = tok.Tokens("éééé", 0)
+			runtime.ReadMemStats(&after)
+			if allocated := after.TotalAlloc - before.TotalAlloc; err == nil || allocated > most {
+				t.Errorf("%d bytes were allocated, error %v", allocated, err)
+			}
+		})
 	}
 }
 

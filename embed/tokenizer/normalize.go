@@ -13,26 +13,38 @@ type normalizer interface {
 	normalize(text string) (string, error)
 }
 
-// Limits of what a normalizer may write. They keep a hostile file from growing a text without bound.
+// Limits of what a normalizer or a splitter may write. They keep a hostile file from growing a text without bound.
 const (
 	maxInserted    = 1 << 10 // bytes that are written before a text or for a match
-	maxNormalized  = 8 << 20 // bytes of a text after a normalizer
+	maxNormalized  = 8 << 20 // bytes of a text after a normalizer or a splitter that makes it longer
 	maxNormalizers = 64
 )
 
-var errTooLong = fmt.Errorf("the normalizers of the tokenizer make more than %d bytes of the text", maxNormalized)
+var errTooLong = fmt.Errorf("the tokenizer makes more than %d bytes of the text", maxNormalized)
 
 // normalizers apply one after the other.
 type normalizers []normalizer
 
 func (all normalizers) normalize(text string) (string, error) {
 	for _, n := range all {
+		before := len(text)
 		var err error
 		if text, err = n.normalize(text); err != nil {
 			return "", err
 		}
+		if err := checkGrowth(before, len(text)); err != nil {
+			return "", err
+		}
 	}
 	return text, nil
+}
+
+// checkGrowth returns errTooLong for a text that has become too long.
+func checkGrowth(before, after int) error {
+	if after > maxNormalized && after > before {
+		return errTooLong
+	}
+	return nil
 }
 
 // rewrite is a normalizer without settings, which cannot fail.

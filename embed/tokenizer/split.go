@@ -67,12 +67,25 @@ type splitters []splitter
 
 func (all splitters) split(pieces []piece) ([]piece, error) {
 	for _, s := range all {
+		before := lengthOf(pieces)
 		var err error
 		if pieces, err = s.split(pieces); err != nil {
 			return nil, err
 		}
+		if err := checkGrowth(before, lengthOf(pieces)); err != nil {
+			return nil, err
+		}
 	}
 	return pieces, nil
+}
+
+// lengthOf returns the bytes of the pieces together.
+func lengthOf(pieces []piece) int {
+	n := 0
+	for _, p := range pieces {
+		n += len(p.text)
+	}
+	return n
 }
 
 // behavior is what becomes of the parts of a text that match.

@@ -36,7 +36,7 @@ func (c *Config) chooseReranker() {
 			r.Provider = "none"
 		}
 	}
-	r.ModelInt8 = true // only the order counts, and there is little time
+	r.ModelInt8 = true // whatever local.int8 says: only the order counts, and there is little time
 	switch {
 	case r.Provider != "local":
 	case r.Model != "":
@@ -44,5 +44,4 @@ func (c *Config) chooseReranker() {
 	case ok:
 		r.ModelDir = added.Dir
 	}
-	r.ModelInt8 = c.Embed.ModelInt8
 }

@@ -59,7 +59,7 @@ func (r *registry) provider(c *Config) {
 	r.inFolder = true
 	r.localModel(&c.LocalModel, "local.model", "Local model: its name in kioku model list, or, but not in the file of a workspace, the path of its folder; unset means the one that was added first.")
 	r.inFolder = false
-	r.toggle(&c.Embed.ModelInt8, "local.int8", "Compute local models in integers of 8 bits if the processor does that faster: twice as fast, with a quarter of the memory, and vectors that differ by a thousandth. With another choice everything is embedded again.")
+	r.toggle(&c.Embed.ModelInt8, "local.int8", "Compute local embedding models in integers of 8 bits if the processor does that faster: twice as fast, with a quarter of the memory, and vectors that differ by a thousandth. With another choice everything is embedded again.")
 	r.text(&c.Embed.Model, "model", "Embedding model; unset means the provider's default.")
 	number(r, &c.Embed.Dims, 0, 65_536, "dims", "Length of the vectors if the model can shorten them; 0 means its own.")
 	number(r, &c.Embed.Concurrency, 0, 64, "remote.concurrency",

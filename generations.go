@@ -176,6 +176,23 @@ func (g generation) probe(ctx context.Context) error {
 	return probe(ctx, g.client)
 }
 
+// ready returns nil if a space may take the place of that of the index: it has vectors of most chunks, and its provider answers.
+func (g generation) ready(ctx context.Context, space embed.Space, stats store.Stats) error {
+	built, err := g.Built(ctx, space)
+	if err != nil {
+		return err
+	}
+	if 2*built < stats.Chunks {
+		return fmt.Errorf("%w, %s: only %d of %d chunks have a vector of %s, which refuses the others", indexer.ErrNotAdopted,
+			stats.Space.Name(), built, stats.Chunks, space.Name())
+	}
+	if err := g.probe(ctx); err != nil && ctx.Err() == nil {
+		return fmt.Errorf("%w, %s: all vectors of %s are there, but it does not answer now: %w", indexer.ErrNotAdopted,
+			stats.Space.Name(), space.Name(), err)
+	}
+	return ctx.Err()
+}
+
 // Adopt implements indexer.VectorStore. A space becomes that of the index only while its provider answers, so that one that is
 // down never replaces one that is not; that of the fallback only while it is needed.
 func (g generation) Adopt(ctx context.Context, space embed.Space) (bool, error) {
@@ -186,13 +203,7 @@ func (g generation) Adopt(ctx context.Context, space embed.Space) (bool, error) 
 	if g.client == g.of.fallback && !g.of.needsFallback() {
 		return false, nil
 	}
-	if err := g.probe(ctx); err != nil {
-		g.of.log.Warn("the vectors of the provider are whole, but it does not answer; searches go on with those of the index",
-			"provider", space.Name(), "index", stats.Space.Name(), "cause", err)
-		return false, ctx.Err()
-	}
-	built, err := g.Built(ctx, space)
-	if err != nil || 2*built < stats.Chunks { // the provider refuses most texts
+	if err := g.ready(ctx, space, stats); err != nil {
 		return false, err
 	}
 	adopted, err := g.Store.Adopt(ctx, space)

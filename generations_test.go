@@ -3,10 +3,12 @@ package kioku
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -27,6 +29,10 @@ type models struct {
 	fails map[string]int
 	// paid counts the texts that each model was asked for, by model and text.
 	paid map[string]map[string]int
+	// refuses has a word for each model: requests that contain it are refused.
+	refuses map[string]string
+	// asked is called for each request, before it is answered; nil for nothing.
+	asked func(model string)
 	// pause before each answer.
 	pause time.Duration
 	now   time.Time
@@ -91,7 +97,13 @@ func (s *models) RoundTrip(r *http.Request) (*http.Response, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	time.Sleep(s.pause)
+	if s.asked != nil {
+		s.asked(req.Model)
+	}
 	status, failed := s.fails[req.Model]
+	if word := s.refuses[req.Model]; word != "" && strings.Contains(strings.Join(req.Input, " "), word) {
+		status, failed = http.StatusBadRequest, true
+	}
 	if failed && status == 0 {
 		return nil, syscall.ECONNREFUSED
 	}
@@ -243,7 +255,7 @@ func TestOldModelAnswersAfterARestart(t *testing.T) {
 	answeredBy(t, m, "second", false)
 }
 
-// A provider whose vectors are whole, but which does not answer, does not take the place of one that does.
+// A provider whose vectors are whole, but which does not answer, does not take the place of one that does, and the sync says so.
 func TestProviderThatIsDownDoesNotTakeOver(t *testing.T) {
 	t.Parallel()
 	s := newModels()
@@ -253,8 +265,9 @@ func TestProviderThatIsDownDoesNotTakeOver(t *testing.T) {
 	opt.Embedder = s.client(t, "first")
 	s.fail("first", 0)
 	m := openMemory(t, opt)
-	if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {
-		t.Error(err)
+	r, err := m.Sync(t.Context(), SyncOptions{}, nil)
+	if err != nil || !errors.Is(r.EmbedErr, indexer.ErrNotAdopted) || !strings.Contains(fmt.Sprint(r.EmbedErr), "does not answer") {
+		t.Errorf("%v, %v", r.EmbedErr, err)
 	}
 	answeredBy(t, m, "second", false)
 	s.fail("first", -1)
@@ -266,6 +279,21 @@ func TestProviderThatIsDownDoesNotTakeOver(t *testing.T) {
 	if n, most := s.texts("first"); most > 2 { // the question is asked twice
 		t.Errorf("%d texts, one of them %d times", n, most)
 	}
+}
+
+// A provider that refuses most texts does not take the place of the one before, and the sync says so.
+func TestProviderThatRefusesMostTextsDoesNotTakeOver(t *testing.T) {
+	t.Parallel()
+	s := newModels()
+	opt := indexedBy(t, s, "first", 20)
+	opt.Embedder = s.client(t, "second")
+	s.refuses = map[string]string{"second": "harbor1"} // 11 of 20
+	m := openMemory(t, opt)
+	r, err := m.Sync(t.Context(), SyncOptions{}, nil)
+	if err != nil || !errors.Is(r.EmbedErr, indexer.ErrNotAdopted) || !strings.Contains(fmt.Sprint(r.EmbedErr), "only 9 of 20") {
+		t.Errorf("%v, %v", r.EmbedErr, err)
+	}
+	answeredBy(t, m, "first", false)
 }
 
 // A provider that fails for longer than FallbackAfter is replaced by the fallback, which has a generation of its own and embeds new

@@ -30,7 +30,8 @@ type SyncReport struct {
 	Refused int
 	// RefusedErr is why the provider refuses one of them; nil if it refuses none.
 	RefusedErr error
-	// EmbedErr is why other texts are without vectors, nil if none are or if they were not asked for.
+	// EmbedErr is why other texts are without vectors, nil if none are or if they were not asked for. It wraps
+	// indexer.ErrNotAdopted if searches still use the vectors of the model before.
 	EmbedErr error
 	// Unembedded counts chunks that have no vector of the provider's model, 0 without a provider.
 	Unembedded int

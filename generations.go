@@ -14,12 +14,6 @@ import (
 	"kioku/store"
 )
 
-// DefaultFallbackAfter is how long a provider must have failed before the fallback takes its place.
-const DefaultFallbackAfter = 10 * time.Minute
-
-// fallbackTick is how often the health of the provider is looked at while there is a fallback.
-const fallbackTick = 15 * time.Second
-
 // generations knows the embedding clients of a memory, and which of them makes the vectors that searches compare: that of the
 // space of the index. The wanted client and the fallback each have a backfill, which builds its space beside that of the index
 // and then makes it that of the index.
@@ -121,24 +115,6 @@ func (g *generations) isFallback(space embed.Space) bool {
 	return g.fallback.Enabled() && !space.IsZero() && g.fallback.Space().Matches(space) && !g.wanted.Space().Matches(space)
 }
 
-// needsFallback reports whether the wanted provider has failed for long, or in a way that only a person can mend.
-func (g *generations) needsFallback() bool {
-	if !g.fallback.Enabled() {
-		return false
-	}
-	h := g.wanted.Health()
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if h.Healthy {
-		g.failedSince = time.Time{}
-		return false
-	}
-	if g.failedSince.IsZero() {
-		g.failedSince = g.now()
-	}
-	return h.Lasting() || g.now().Sub(g.failedSince) >= g.fallbackAfter
-}
-
 // probe asks a client for one vector, and returns why it gives none.
 func probe(ctx context.Context, c *embed.Client) error {
 	out, err := c.Documents(ctx, []string{"Does the provider answer?"})
@@ -212,60 +188,4 @@ func (g generation) Adopt(ctx context.Context, space embed.Space) (bool, error) 
 		g.of.changed(space)
 	}
 	return adopted, err
-}
-
-// watchFallback builds the vectors of the fallback when the wanted provider has failed for long, keeps them up to date while
-// they are used, and goes back to the wanted provider once that answers. It returns when ctx is done.
-func (m *Memory) watchFallback(ctx context.Context) {
-	if !m.generations.fallback.Enabled() {
-		return
-	}
-	tick := time.NewTicker(min(fallbackTick, m.generations.fallbackAfter))
-	defer tick.Stop()
-	for {
-		if err := m.tendFallback(ctx); err != nil && ctx.Err() == nil {
-			m.log.Warn("embed with the fallback", "err", err)
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// tendFallback is one step of watchFallback.
-func (m *Memory) tendFallback(ctx context.Context) error {
-	g := m.generations
-	stats, err := m.store.Stats(ctx)
-	if err != nil {
-		return err
-	}
-	if g.needsFallback() {
-		_, err = m.fallbackBackfill.RunInBackground(ctx)
-	}
-	if err != nil || !g.isFallback(stats.Space) {
-		return err
-	}
-	h := g.wanted.Health()
-	if !h.Healthy && !h.RetryAt.After(m.opt.Now()) && probe(ctx, g.wanted) == nil {
-		h.Healthy = true
-	}
-	if h.Healthy {
-		m.backfill.Wake() // it catches up from the cache and takes over
-	}
-	return nil
-}
-
-// runBackfill has embedded what has no vector: by the wanted provider, else by the fallback if it is needed.
-func (m *Memory) runBackfill(run func(*indexer.Backfill) (indexer.BackfillReport, error)) (indexer.BackfillReport, error) {
-	rep, err := run(m.backfill)
-	if err != nil || rep.Err == nil || !m.generations.needsFallback() {
-		return rep, err
-	}
-	instead, err := run(m.fallbackBackfill)
-	if err == nil && instead.Err != nil {
-		instead.Err = fmt.Errorf("%w; and the fallback: %w", rep.Err, instead.Err)
-	}
-	return instead, err
 }

@@ -352,6 +352,55 @@ func TestFallbackTakesOverAndLeaves(t *testing.T) {
 	}
 }
 
+// A fallback that has begun to embed stops as soon as the first provider answers again, although nothing else asks that one. A sync
+// goes on with the first provider.
+func TestFallbackStopsOnceTheProviderAnswers(t *testing.T) {
+	t.Parallel()
+	for name, run := range map[string]func(m *Memory) error{
+		"watch": func(m *Memory) error {
+			err := m.tendFallback(t.Context())
+			_, runErr := m.backfill.Run(t.Context(), nil) // Watch runs it
+			return errors.Join(err, runErr)
+		},
+		"sync": func(m *Memory) error {
+			r, err := m.Sync(t.Context(), SyncOptions{}, nil)
+			return errors.Join(err, r.EmbedErr)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newModels()
+			opt := indexedBy(t, s, "first", 80)
+			opt.Embedder, opt.FallbackAfter = s.client(t, "first"), 20*time.Millisecond
+			opt.Fallback, _ = embed.New(embed.Config{Provider: "openai", Model: "second", BaseURL: "http://models.invalid/v1", BatchItems: 1,
+				Concurrency: 1, MaxTries: 1, Transport: s, Now: s.time})
+			m := openMemory(t, opt)
+			if _, err := m.Append(t.Context(), memory.Note{Text: "The harbor99 opens at ten."}); err != nil {
+				t.Fatal(err)
+			}
+			s.fail("first", 0)
+			if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {
+				t.Fatal(err)
+			}
+			s.pass(time.Hour)
+			s.pause = 5 * time.Millisecond
+			s.asked = func(model string) {
+				if _, down := s.fails["first"]; down && model == "second" {
+					delete(s.fails, "first")
+					s.now = s.now.Add(time.Hour)
+				}
+			}
+			if err := run(m); err != nil {
+				t.Error(err)
+			}
+			if n, _ := s.texts("second"); n == 0 || n > 40 {
+				t.Errorf("the fallback was paid for %d texts", n)
+			}
+			answeredBy(t, m, "first", false)
+		})
+	}
+}
+
 // A provider that refuses the key is replaced by the fallback at once.
 func TestFallbackTakesOverAtOnceFromARefusedKey(t *testing.T) {
 	t.Parallel()

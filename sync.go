@@ -180,7 +180,7 @@ func (m *Memory) embedInBackground(ctx context.Context) error {
 	for m.embedding.CompareAndSwap(false, true) {
 		served := m.embedRequests.Load()
 		m.backfill.Wake()
-		_, err := m.runBackfill(func(b *indexer.Backfill) (indexer.BackfillReport, error) { return b.RunInBackground(ctx) })
+		_, err := m.runBackfill(ctx, runInBackground)
 		m.embedding.Store(false)
 		if err != nil || served == m.embedRequests.Load() {
 			return err
@@ -191,7 +191,9 @@ func (m *Memory) embedInBackground(ctx context.Context) error {
 
 // embed has the texts embedded that have no vector, and adds the outcome to a report.
 func (m *Memory) embed(ctx context.Context, r SyncReport, step func(indexer.Progress)) (SyncReport, error) {
-	b, err := m.runBackfill(func(b *indexer.Backfill) (indexer.BackfillReport, error) { return b.Run(ctx, step) })
+	b, err := m.runBackfill(ctx, func(ctx context.Context, b *indexer.Backfill) (indexer.BackfillReport, error) {
+		return b.Run(ctx, step)
+	})
 	r.Embedded, r.Known, r.EmbedErr = b.Embedded, r.Known+b.Known, b.Err
 	r.Truncated, r.Refused, r.RefusedErr = b.Truncated, b.Refused, b.RefusedErr
 	return r, err

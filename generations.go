@@ -24,11 +24,12 @@ type generations struct {
 	now              func() time.Time
 	log              *slog.Logger
 	changed          func(embed.Space) // is told of the new space of the index
+	// open opens the client of a recipe.
+	open func(recipe string, space embed.Space) (*embed.Client, error)
 
 	mu          sync.Mutex
-	failedSince time.Time     // guarded by mu; when the wanted provider was first seen to fail, zero while it is healthy
-	old         *embed.Client // guarded by mu; client of oldSpace, nil if there can be none
-	oldSpace    embed.Space   // guarded by mu
+	failedSince time.Time // guarded by mu; when the wanted provider was first seen to fail, zero while it is healthy
+	old         *reopened // guarded by mu; nil unless the vectors of the index are of neither client
 }
 
 // newGenerations returns the clients of a memory. The provider "none" stands for one that is missing.
@@ -44,13 +45,17 @@ func newGenerations(opt Options, log *slog.Logger, changed func(embed.Space)) (*
 	if opt.Fallback != nil && g.wanted.Enabled() {
 		g.fallback = opt.Fallback
 	}
+	g.open = g.wanted.Reopen
 	return g, nil
 }
 
 // recipeOf returns how the vectors of a space are made, "" if no client makes them.
 func (g *generations) recipeOf(space embed.Space) string {
 	g.mu.Lock()
-	old := g.old
+	var old *embed.Client
+	if g.old != nil {
+		old = g.old.client.Load()
+	}
 	g.mu.Unlock()
 	for _, c := range []*embed.Client{g.wanted, g.fallback, old} {
 		if c != nil && c.Enabled() && c.Space().Matches(space) {
@@ -72,7 +77,7 @@ func (g *generations) spaces() []embed.Space {
 }
 
 // active returns the client of the vectors that the index has: the wanted one, the fallback, or one that is opened again with
-// what the index knows of its vectors. Without vectors, or if they cannot be asked for, it returns the wanted one.
+// what the index knows of its vectors, and that is closed some time after ctx is done. Without vectors, or if they cannot be asked for, it returns the wanted one.
 func (g *generations) active(ctx context.Context) (e search.Embedder, fallback bool) {
 	if !g.wanted.Enabled() {
 		return g.wanted, false
@@ -81,31 +86,21 @@ func (g *generations) active(ctx context.Context) (e search.Embedder, fallback b
 	if err != nil { // the search meets it too
 		return g.wanted, false
 	}
-	c := g.clientOf(stats)
+	c := g.clientOf(ctx, stats)
 	return c, c == g.fallback
 }
 
 // clientOf is active for an index with these statistics.
-func (g *generations) clientOf(stats store.Stats) *embed.Client {
+func (g *generations) clientOf(ctx context.Context, stats store.Stats) *embed.Client {
+	g.retire(stats.Space)
 	switch {
 	case stats.Space.IsZero() || stats.Embedded == 0 || g.wanted.Space().Matches(stats.Space):
 		return g.wanted
 	case g.isFallback(stats.Space):
 		return g.fallback
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.oldSpace != stats.Space {
-		var err error
-		g.oldSpace = stats.Space
-		if g.old, err = g.wanted.Reopen(stats.Recipe, stats.Space); err != nil {
-			g.old = nil
-			g.log.Warn("queries cannot be embedded for the vectors of the index; searches use keywords until those of the provider are whole",
-				"index", stats.Space.Name(), "provider", g.wanted.Space().Name(), "cause", err)
-		}
-	}
-	if g.old != nil {
-		return g.old
+	if c := g.reopen(ctx, stats); c != nil {
+		return c
 	}
 	return g.wanted
 }
@@ -185,6 +180,7 @@ func (g generation) Adopt(ctx context.Context, space embed.Space) (bool, error) 
 	adopted, err := g.Store.Adopt(ctx, space)
 	if adopted {
 		g.of.log.Info("searches use the vectors of another provider now", "provider", space.Name(), "before", stats.Space.Name())
+		g.of.retire(space)
 		g.of.changed(space)
 	}
 	return adopted, err

@@ -16,6 +16,8 @@ func (m *Memory) Explain(ctx context.Context, q memory.Query, path string, line 
 		return memory.Explanation{}, err
 	}
 	defer m.leave()
+	ctx, done := context.WithCancel(ctx) // the embedder of the query may be closed after that
+	defer done()
 	stats, err := m.store.Stats(ctx)
 	if err != nil {
 		return memory.Explanation{}, err

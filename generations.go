@@ -14,12 +14,6 @@ import (
 	"kioku/store"
 )
 
-// DefaultFallbackAfter is how long a provider must have failed before the fallback takes its place.
-const DefaultFallbackAfter = 10 * time.Minute
-
-// fallbackTick is how often the health of the provider is looked at while there is a fallback.
-const fallbackTick = 15 * time.Second
-
 // generations knows the embedding clients of a memory, and which of them makes the vectors that searches compare: that of the
 // space of the index. The wanted client and the fallback each have a backfill, which builds its space beside that of the index
 // and then makes it that of the index.
@@ -31,11 +25,12 @@ type generations struct {
 	log              *slog.Logger
 	changed          func(embed.Space) // is told of the new space of the index
 	whole            func()            // is told that a client has embedded all that the index lacked
+	// open opens the client of a recipe.
+	open func(recipe string, space embed.Space) (*embed.Client, error)
 
 	mu          sync.Mutex
-	failedSince time.Time     // guarded by mu; when the wanted provider was first seen to fail, zero while it is healthy
-	old         *embed.Client // guarded by mu; client of oldSpace, nil if there can be none
-	oldSpace    embed.Space   // guarded by mu
+	failedSince time.Time // guarded by mu; when the wanted provider was first seen to fail, zero while it is healthy
+	old         *reopened // guarded by mu; nil unless the vectors of the index are of neither client
 }
 
 // newGenerations returns the clients of a memory, whose backfills tell changed and whole. The provider "none" stands for one
@@ -53,13 +48,17 @@ func newGenerations(opt Options, log *slog.Logger, changed func(embed.Space), wh
 	if opt.Fallback != nil && g.wanted.Enabled() {
 		g.fallback = opt.Fallback
 	}
+	g.open = g.wanted.Reopen
 	return g, nil
 }
 
 // recipeOf returns how the vectors of a space are made, "" if no client makes them.
 func (g *generations) recipeOf(space embed.Space) string {
 	g.mu.Lock()
-	old := g.old
+	var old *embed.Client
+	if g.old != nil {
+		old = g.old.client.Load()
+	}
 	g.mu.Unlock()
 	for _, c := range []*embed.Client{g.wanted, g.fallback, old} {
 		if c != nil && c.Enabled() && c.Space().Matches(space) {
@@ -81,7 +80,7 @@ func (g *generations) spaces() []embed.Space {
 }
 
 // active returns the client of the vectors that the index has: the wanted one, the fallback, or one that is opened again with
-// what the index knows of its vectors. Without vectors, or if they cannot be asked for, it returns the wanted one.
+// what the index knows of its vectors, and that is closed some time after ctx is done. Without vectors, or if they cannot be asked for, it returns the wanted one.
 func (g *generations) active(ctx context.Context) (e search.Embedder, fallback bool) {
 	if !g.wanted.Enabled() {
 		return g.wanted, false
@@ -90,31 +89,21 @@ func (g *generations) active(ctx context.Context) (e search.Embedder, fallback b
 	if err != nil { // the search meets it too
 		return g.wanted, false
 	}
-	c := g.clientOf(stats)
+	c := g.clientOf(ctx, stats)
 	return c, c == g.fallback
 }
 
 // clientOf is active for an index with these statistics.
-func (g *generations) clientOf(stats store.Stats) *embed.Client {
+func (g *generations) clientOf(ctx context.Context, stats store.Stats) *embed.Client {
+	g.retire(stats.Space)
 	switch {
 	case stats.Space.IsZero() || stats.Embedded == 0 || g.wanted.Space().Matches(stats.Space):
 		return g.wanted
 	case g.isFallback(stats.Space):
 		return g.fallback
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.oldSpace != stats.Space {
-		var err error
-		g.oldSpace = stats.Space
-		if g.old, err = g.wanted.Reopen(stats.Recipe, stats.Space); err != nil {
-			g.old = nil
-			g.log.Warn("queries cannot be embedded for the vectors of the index; searches use keywords until those of the provider are whole",
-				"index", stats.Space.Name(), "provider", g.wanted.Space().Name(), "cause", err)
-		}
-	}
-	if g.old != nil {
-		return g.old
+	if c := g.reopen(ctx, stats); c != nil {
+		return c
 	}
 	return g.wanted
 }
@@ -122,24 +111,6 @@ func (g *generations) clientOf(stats store.Stats) *embed.Client {
 // isFallback reports whether a space is that of the fallback and not of the wanted provider.
 func (g *generations) isFallback(space embed.Space) bool {
 	return g.fallback.Enabled() && !space.IsZero() && g.fallback.Space().Matches(space) && !g.wanted.Space().Matches(space)
-}
-
-// needsFallback reports whether the wanted provider has failed for long, or in a way that only a person can mend.
-func (g *generations) needsFallback() bool {
-	if !g.fallback.Enabled() {
-		return false
-	}
-	h := g.wanted.Health()
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if h.Healthy {
-		g.failedSince = time.Time{}
-		return false
-	}
-	if g.failedSince.IsZero() {
-		g.failedSince = g.now()
-	}
-	return h.Lasting() || g.now().Sub(g.failedSince) >= g.fallbackAfter
 }
 
 // probe asks a client for one vector, and returns why it gives none.
@@ -179,6 +150,23 @@ func (g generation) probe(ctx context.Context) error {
 	return probe(ctx, g.client)
 }
 
+// ready returns nil if a space may take the place of that of the index: it has vectors of most chunks, and its provider answers.
+func (g generation) ready(ctx context.Context, space embed.Space, stats store.Stats) error {
+	built, err := g.Built(ctx, space)
+	if err != nil {
+		return err
+	}
+	if 2*built < stats.Chunks {
+		return fmt.Errorf("%w, %s: only %d of %d chunks have a vector of %s, which refuses the others", indexer.ErrNotAdopted,
+			stats.Space.Name(), built, stats.Chunks, space.Name())
+	}
+	if err := g.probe(ctx); err != nil && ctx.Err() == nil {
+		return fmt.Errorf("%w, %s: all vectors of %s are there, but it does not answer now: %w", indexer.ErrNotAdopted,
+			stats.Space.Name(), space.Name(), err)
+	}
+	return ctx.Err()
+}
+
 // Adopt implements indexer.VectorStore. A space becomes that of the index only while its provider answers, so that one that is
 // down never replaces one that is not; that of the fallback only while it is needed.
 func (g generation) Adopt(ctx context.Context, space embed.Space) (bool, error) {
@@ -192,75 +180,14 @@ func (g generation) Adopt(ctx context.Context, space embed.Space) (bool, error) 
 	if g.client == g.of.fallback && !g.of.needsFallback() {
 		return false, nil
 	}
-	if err := g.probe(ctx); err != nil {
-		g.of.log.Warn("the vectors of the provider are whole, but it does not answer; searches go on with those of the index",
-			"provider", space.Name(), "index", stats.Space.Name(), "cause", err)
-		return false, ctx.Err()
-	}
-	built, err := g.Built(ctx, space)
-	if err != nil || 2*built < stats.Chunks { // the provider refuses most texts
+	if err := g.ready(ctx, space, stats); err != nil {
 		return false, err
 	}
 	adopted, err := g.Store.Adopt(ctx, space)
 	if adopted {
 		g.of.log.Info("searches use the vectors of another provider now", "provider", space.Name(), "before", stats.Space.Name())
+		g.of.retire(space)
 		g.of.changed(space)
 	}
 	return adopted, err
-}
-
-// watchFallback builds the vectors of the fallback when the wanted provider has failed for long, keeps them up to date while
-// they are used, and goes back to the wanted provider once that answers. It returns when ctx is done.
-func (m *Memory) watchFallback(ctx context.Context) {
-	if !m.generations.fallback.Enabled() {
-		return
-	}
-	tick := time.NewTicker(min(fallbackTick, m.generations.fallbackAfter))
-	defer tick.Stop()
-	for {
-		if err := m.tendFallback(ctx); err != nil && ctx.Err() == nil {
-			m.log.Warn("embed with the fallback", "err", err)
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// tendFallback is one step of watchFallback.
-func (m *Memory) tendFallback(ctx context.Context) error {
-	g := m.generations
-	stats, err := m.store.Stats(ctx)
-	if err != nil {
-		return err
-	}
-	if g.needsFallback() {
-		_, err = m.fallbackBackfill.RunInBackground(ctx)
-	}
-	if err != nil || !g.isFallback(stats.Space) {
-		return err
-	}
-	h := g.wanted.Health()
-	if !h.Healthy && !h.RetryAt.After(m.opt.Now()) && probe(ctx, g.wanted) == nil {
-		h.Healthy = true
-	}
-	if h.Healthy {
-		m.backfill.Wake() // it catches up from the cache and takes over
-	}
-	return nil
-}
-
-// runBackfill has embedded what has no vector: by the wanted provider, else by the fallback if it is needed.
-func (m *Memory) runBackfill(run func(*indexer.Backfill) (indexer.BackfillReport, error)) (indexer.BackfillReport, error) {
-	rep, err := run(m.backfill)
-	if err != nil || rep.Err == nil || !m.generations.needsFallback() {
-		return rep, err
-	}
-	instead, err := run(m.fallbackBackfill)
-	if err == nil && instead.Err != nil {
-		instead.Err = fmt.Errorf("%w; and the fallback: %w", rep.Err, instead.Err)
-	}
-	return instead, err
 }

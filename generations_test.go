@@ -3,10 +3,12 @@ package kioku
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -27,6 +29,10 @@ type models struct {
 	fails map[string]int
 	// paid counts the texts that each model was asked for, by model and text.
 	paid map[string]map[string]int
+	// refuses has a word for each model: requests that contain it are refused.
+	refuses map[string]string
+	// asked is called for each request, before it is answered; nil for nothing.
+	asked func(model string)
 	// pause before each answer.
 	pause time.Duration
 	now   time.Time
@@ -91,7 +97,13 @@ func (s *models) RoundTrip(r *http.Request) (*http.Response, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	time.Sleep(s.pause)
+	if s.asked != nil {
+		s.asked(req.Model)
+	}
 	status, failed := s.fails[req.Model]
+	if word := s.refuses[req.Model]; word != "" && strings.Contains(strings.Join(req.Input, " "), word) {
+		status, failed = http.StatusBadRequest, true
+	}
 	if failed && status == 0 {
 		return nil, syscall.ECONNREFUSED
 	}
@@ -243,7 +255,7 @@ func TestOldModelAnswersAfterARestart(t *testing.T) {
 	answeredBy(t, m, "second", false)
 }
 
-// A provider whose vectors are whole, but which does not answer, does not take the place of one that does.
+// A provider whose vectors are whole, but which does not answer, does not take the place of one that does, and the sync says so.
 func TestProviderThatIsDownDoesNotTakeOver(t *testing.T) {
 	t.Parallel()
 	s := newModels()
@@ -253,8 +265,9 @@ func TestProviderThatIsDownDoesNotTakeOver(t *testing.T) {
 	opt.Embedder = s.client(t, "first")
 	s.fail("first", 0)
 	m := openMemory(t, opt)
-	if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {
-		t.Error(err)
+	r, err := m.Sync(t.Context(), SyncOptions{}, nil)
+	if err != nil || !errors.Is(r.EmbedErr, indexer.ErrNotAdopted) || !strings.Contains(fmt.Sprint(r.EmbedErr), "does not answer") {
+		t.Errorf("%v, %v", r.EmbedErr, err)
 	}
 	answeredBy(t, m, "second", false)
 	s.fail("first", -1)
@@ -266,6 +279,21 @@ func TestProviderThatIsDownDoesNotTakeOver(t *testing.T) {
 	if n, most := s.texts("first"); most > 2 { // the question is asked twice
 		t.Errorf("%d texts, one of them %d times", n, most)
 	}
+}
+
+// A provider that refuses most texts does not take the place of the one before, and the sync says so.
+func TestProviderThatRefusesMostTextsDoesNotTakeOver(t *testing.T) {
+	t.Parallel()
+	s := newModels()
+	opt := indexedBy(t, s, "first", 20)
+	opt.Embedder = s.client(t, "second")
+	s.refuses = map[string]string{"second": "harbor1"} // 11 of 20
+	m := openMemory(t, opt)
+	r, err := m.Sync(t.Context(), SyncOptions{}, nil)
+	if err != nil || !errors.Is(r.EmbedErr, indexer.ErrNotAdopted) || !strings.Contains(fmt.Sprint(r.EmbedErr), "only 9 of 20") {
+		t.Errorf("%v, %v", r.EmbedErr, err)
+	}
+	answeredBy(t, m, "first", false)
 }
 
 // A provider that fails for longer than FallbackAfter is replaced by the fallback, which has a generation of its own and embeds new
@@ -321,6 +349,55 @@ func TestFallbackTakesOverAndLeaves(t *testing.T) {
 	}
 	if stats := checkIndex(t, m); stats.Embedded != stats.Chunks || stats.Space.Model != "first" {
 		t.Errorf("%+v", stats)
+	}
+}
+
+// A fallback that has begun to embed stops as soon as the first provider answers again, although nothing else asks that one. A sync
+// goes on with the first provider.
+func TestFallbackStopsOnceTheProviderAnswers(t *testing.T) {
+	t.Parallel()
+	for name, run := range map[string]func(m *Memory) error{
+		"watch": func(m *Memory) error {
+			err := m.tendFallback(t.Context())
+			_, runErr := m.backfill.Run(t.Context(), nil) // Watch runs it
+			return errors.Join(err, runErr)
+		},
+		"sync": func(m *Memory) error {
+			r, err := m.Sync(t.Context(), SyncOptions{}, nil)
+			return errors.Join(err, r.EmbedErr)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newModels()
+			opt := indexedBy(t, s, "first", 80)
+			opt.Embedder, opt.FallbackAfter = s.client(t, "first"), 20*time.Millisecond
+			opt.Fallback, _ = embed.New(embed.Config{Provider: "openai", Model: "second", BaseURL: "http://models.invalid/v1", BatchItems: 1,
+				Concurrency: 1, MaxTries: 1, Transport: s, Now: s.time})
+			m := openMemory(t, opt)
+			if _, err := m.Append(t.Context(), memory.Note{Text: "The harbor99 opens at ten."}); err != nil {
+				t.Fatal(err)
+			}
+			s.fail("first", 0)
+			if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {
+				t.Fatal(err)
+			}
+			s.pass(time.Hour)
+			s.pause = 5 * time.Millisecond
+			s.asked = func(model string) {
+				if _, down := s.fails["first"]; down && model == "second" {
+					delete(s.fails, "first")
+					s.now = s.now.Add(time.Hour)
+				}
+			}
+			if err := run(m); err != nil {
+				t.Error(err)
+			}
+			if n, _ := s.texts("second"); n == 0 || n > 40 {
+				t.Errorf("the fallback was paid for %d texts", n)
+			}
+			answeredBy(t, m, "first", false)
+		})
 	}
 }
 

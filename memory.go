@@ -42,7 +42,8 @@ type Options struct {
 
 	// Chunking is how notes are cut; the zero value means 400 tokens with an overlap of 80.
 	Chunking chunker.Options
-	// Embedder turns text into vectors; nil means keywords only. It may be shared by several memories.
+	// Embedder turns text into vectors; nil means keywords only. It may be shared by several memories. No memory closes it or
+	// Fallback: their owner may, once all memories that use them are closed.
 	Embedder *embed.Client
 	// Fallback takes the place of Embedder while that does not answer; nil means keywords only. Its vectors are never mixed with
 	// those of Embedder.
@@ -398,8 +399,9 @@ func (m *Memory) Close() error {
 	m.calls.Wait()
 	m.calibrateAtClose()
 	m.events.close()
+	err := errors.Join(m.generations.close(), m.store.Close())
 	if m.lock == nil {
-		return m.store.Close()
+		return err
 	}
-	return errors.Join(m.store.Close(), filelock.Unlock(m.lock))
+	return errors.Join(err, filelock.Unlock(m.lock))
 }

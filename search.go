@@ -21,6 +21,8 @@ func (m *Memory) Search(ctx context.Context, q memory.Query) (memory.Answer, err
 		return memory.Answer{}, err
 	}
 	defer m.leave()
+	ctx, done := context.WithCancel(ctx) // the embedder of the query may be closed after that
+	defer done()
 	start := time.Now()
 	stats, err := m.freshen(ctx)
 	if err != nil {

@@ -30,7 +30,8 @@ type SyncReport struct {
 	Refused int
 	// RefusedErr is why the provider refuses one of them; nil if it refuses none.
 	RefusedErr error
-	// EmbedErr is why other texts are without vectors, nil if none are or if they were not asked for.
+	// EmbedErr is why other texts are without vectors, nil if none are or if they were not asked for. It wraps
+	// indexer.ErrNotAdopted if searches still use the vectors of the model before.
 	EmbedErr error
 	// Unembedded counts chunks that have no vector of the provider's model, 0 without a provider.
 	Unembedded int
@@ -206,7 +207,7 @@ func (m *Memory) embedInBackground(ctx context.Context) error {
 	for m.embedding.CompareAndSwap(false, true) {
 		served := m.embedRequests.Load()
 		m.backfill.Wake()
-		_, err := m.runBackfill(func(b *indexer.Backfill) (indexer.BackfillReport, error) { return b.RunInBackground(ctx) })
+		_, err := m.runBackfill(ctx, runInBackground)
 		m.embedding.Store(false)
 		if err != nil || served == m.embedRequests.Load() {
 			return err
@@ -217,7 +218,9 @@ func (m *Memory) embedInBackground(ctx context.Context) error {
 
 // embed has the texts embedded that have no vector, and adds the outcome to a report.
 func (m *Memory) embed(ctx context.Context, r SyncReport, step func(indexer.Progress)) (SyncReport, error) {
-	b, err := m.runBackfill(func(b *indexer.Backfill) (indexer.BackfillReport, error) { return b.Run(ctx, step) })
+	b, err := m.runBackfill(ctx, func(ctx context.Context, b *indexer.Backfill) (indexer.BackfillReport, error) {
+		return b.Run(ctx, step)
+	})
 	r.Embedded, r.Known, r.EmbedErr = b.Embedded, r.Known+b.Known, b.Err
 	r.Truncated, r.Refused, r.RefusedErr = b.Truncated, b.Refused, b.RefusedErr
 	return r, err

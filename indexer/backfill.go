@@ -109,7 +109,7 @@ type BackfillReport struct {
 	Refused int
 	// RefusedErr is why the provider refuses one of them; nil if it refuses none.
 	RefusedErr error
-	// Err is why other texts are still without a vector; nil if none is.
+	// Err is why other texts are still without a vector, or wraps ErrNotAdopted if all have one; nil if nothing is left to do.
 	Err error
 
 	// Paused is true if texts wait until the machine has power to spare.
@@ -224,7 +224,7 @@ func (b *Backfill) logReport(rep BackfillReport, logged string) string {
 		return logged
 	}
 	if rep.Err != nil {
-		b.log.Warn("some texts have no vector", "cause", rep.Err)
+		b.log.Warn("the backfill is tried again", "cause", rep.Err)
 	}
 	if rep.Refused > 0 {
 		b.log.Warn("the embedding provider refuses some texts", "texts", rep.Refused, "cause", rep.RefusedErr)

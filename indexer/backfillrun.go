@@ -2,6 +2,7 @@ package indexer
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"time"
@@ -85,6 +86,10 @@ func (r *backfillRun) endBacklog(ctx context.Context) error {
 		return nil
 	}
 	_, err := r.store.Adopt(ctx, r.embedder.Space())
+	if errors.Is(err, ErrNotAdopted) {
+		r.rep.Err, r.rep.stopped = err, true
+		return nil
+	}
 	return err
 }
 

@@ -172,6 +172,31 @@ func TestBackfillOfWatchIsTriedAgainWhileProviderLooksHealthy(t *testing.T) {
 	})
 }
 
+// A space that could not become that of the index, because its provider did not answer once, is tried again within minutes.
+func TestBackfillOfWatchTriesToAdoptAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		index, prov := newMemIndex(), newProvider()
+		index.notAdopted = fmt.Errorf("%w: no answer", indexer.ErrNotAdopted)
+		index.ReplaceFile(t.Context(), indexer.File{Path: "a.md", Chunks: many(3)})
+		b := indexer.NewBackfill(index, prov, nil, nil)
+		if rep, err := b.Run(t.Context(), nil); err != nil || !errors.Is(rep.Err, indexer.ErrNotAdopted) {
+			t.Errorf("%+v, %v", rep, err)
+		}
+		go b.Watch(t.Context())
+		pass(time.Minute)
+		index.mu.Lock()
+		index.notAdopted, index.space = nil, embed.Space{}
+		index.mu.Unlock()
+		pass(5 * time.Minute)
+		index.mu.Lock()
+		defer index.mu.Unlock()
+		if index.space != prov.Space() {
+			t.Errorf("the index has vectors of %s", index.space.Name())
+		}
+	})
+}
+
 // impatient is a provider that answers only callers who do not limit their time, and whose Health takes time.
 type impatient struct{ *provider }
 

@@ -78,6 +78,8 @@ type memIndex struct {
 	// forgets makes PutVectors store nothing; limit is the last limit of a Backlog.
 	forgets bool
 	limit   int
+	// notAdopted is what Adopt returns; nil if it adopts.
+	notAdopted error
 }
 
 func newMemIndex() *memIndex {
@@ -231,6 +233,9 @@ func (m *memIndex) PutVectors(ctx context.Context, space embed.Space, vectors ma
 func (m *memIndex) Adopt(_ context.Context, space embed.Space) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.notAdopted != nil {
+		return false, m.notAdopted
+	}
 	was := m.space
 	m.space = space
 	return was != space, nil

@@ -3,6 +3,7 @@ package indexer
 import (
 	"context"
 	"crypto/sha256"
+	"errors"
 	"iter"
 	"time"
 
@@ -128,6 +129,9 @@ type Vectors struct {
 	Windows []embed.Window
 }
 
+// ErrNotAdopted is wrapped by the error of VectorStore.Adopt if the index keeps the vectors that it has for now.
+var ErrNotAdopted = errors.New("searches still use the vectors of the model before")
+
 // VectorStore is the index as a backfill sees it. Package store implements it.
 type VectorStore interface {
 	// AttachKnown gives chunks without a vector the vectors of the cache, and returns how many it gave. It does nothing if the
@@ -140,7 +144,8 @@ type VectorStore interface {
 	// space, or no longer has the text.
 	PutVectors(ctx context.Context, space embed.Space, vectors map[Hash]Vectors) error
 	// Adopt makes a space that of the index in one step: its vectors come from the cache, and those of the space before move
-	// there. It returns false and changes nothing if it is that already, or if the cache has no vector of it for any chunk.
+	// there. It returns false and changes nothing if it is that already, or if the cache has no vector of it for any chunk. An
+	// error that wraps ErrNotAdopted says why the step must wait; the run reports it and is tried again.
 	Adopt(ctx context.Context, space embed.Space) (bool, error)
 }
 

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -106,7 +107,10 @@ func syncReport(r kioku.SyncReport, state memory.IndexStats, took time.Duration)
 	lacks := func(code, text string) {
 		out.Degraded = append(out.Degraded, &kiokuv1.Degradation{Code: code, Text: text})
 	}
-	if r.EmbedErr != nil {
+	switch {
+	case errors.Is(r.EmbedErr, indexer.ErrNotAdopted):
+		lacks(memory.SpaceChanged, clip(r.EmbedErr.Error(), 500))
+	case r.EmbedErr != nil:
 		lacks(memory.ProviderDown, "some texts have no vectors: "+clip(r.EmbedErr.Error(), 500))
 	}
 	if r.Stale != "" {

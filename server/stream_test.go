@@ -3,6 +3,7 @@ package server_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"testing"
 	"time"
@@ -266,6 +267,22 @@ func TestSyncReportsWhatItLeftUndone(t *testing.T) {
 		"vectors_missing: 2 chunks have no vector yet",
 	}
 	if diff := cmp.Diff(want, told); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A sync after which searches still use the vectors of the model before says so, and not that texts have no vectors.
+func TestSyncReportTellsThatTheModelBeforeAnswers(t *testing.T) {
+	t.Parallel()
+	client := local(t, agents(&fakeMemory{sync: func(context.Context, kioku.SyncOptions, func(indexer.Progress)) (kioku.SyncReport, error) {
+		return kioku.SyncReport{EmbedErr: fmt.Errorf("%w: %w", indexer.ErrNotAdopted, errBoom)}, nil
+	}}))
+	m, err := last(client.Sync(t.Context(), &kiokuv1.SyncRequest{Agent: "main"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []*kiokuv1.Degradation{{Code: "space_changed", Text: indexer.ErrNotAdopted.Error() + ": " + errBoom.Error()}}
+	if diff := cmp.Diff(want, m.GetReport().GetDegraded(), protocmp.Transform()); diff != "" {
 		t.Error(diff)
 	}
 }

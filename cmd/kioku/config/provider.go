@@ -41,20 +41,40 @@ func (c *Config) chooseProvider(env map[string]string) {
 	}
 }
 
-// chooseLocal chooses a local model, and returns whether there is one. One that the user names counts also if it is not there: the
-// embedder reports it.
+// chooseLocal chooses a local model, and returns whether there is one. One that the user names counts also if it is not there, and
+// one that cannot be read if there is no other: the embedder reports it, and notes are not sent to a service in its place.
 func (c *Config) chooseLocal() bool {
 	name, why := c.namedModel()
-	if name == "" && (c.Embed.Model == "" || c.Provider == "local") {
-		if m, ok := c.Models().First(modelstore.Embedder); ok {
-			name, why = m.Name, "the first local model that was added"
-		}
+	if name != "" {
+		c.useLocal(c.modelDir(name), why)
+		return true
 	}
-	if name == "" {
+	if c.Embed.Model != "" && c.Provider != "local" {
 		return false
 	}
-	c.Embed.Provider, c.Embed.Reason, c.Embed.ModelDir = "local", why, c.modelDir(name)
-	return true
+	if m, ok := c.Models().First(modelstore.Embedder); ok {
+		c.useLocal(m.Dir, "the first local model that was added")
+		return true
+	}
+	m, ok := c.Models().Unreadable()
+	if ok {
+		c.useLocal(m.Dir, whyUnreadable(m))
+	}
+	return ok
+}
+
+// useLocal makes the model of a folder the provider.
+func (c *Config) useLocal(dir, why string) {
+	c.Embed.Provider, c.Embed.Reason, c.Embed.ModelDir = "local", why, dir
+}
+
+// whyUnreadable says why a model that cannot be read is chosen, and how to have another provider.
+func whyUnreadable(m modelstore.Model) string {
+	if m.Name == "" {
+		return fmt.Sprintf("no service is used in place of a local model that may be there: %v", m.Err)
+	}
+	return fmt.Sprintf("no service is used in place of the local model %s, which cannot be read (%v); kioku model remove %s removes it",
+		m.Name, m.Err, m.Name)
 }
 
 // modelDir returns the folder of a model by its name or path. It need not exist.

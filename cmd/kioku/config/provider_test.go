@@ -55,6 +55,12 @@ func modelIn(dir, state string) string {
 func TestProviderAuto(t *testing.T) {
 	t.Parallel()
 	none, one, two := stateWith(t), stateWith(t, "judge", "zebra"), stateWith(t, "zebra", "ant")
+	damaged, judged, unlisted := stateWith(t, "zebra"), stateWith(t, "judge"), t.TempDir()
+	for _, path := range []string{filepath.Join(damaged, "models", "zebra", "kioku-model.json"), filepath.Join(unlisted, "models")} {
+		if err := os.WriteFile(path, []byte(`{"role":`), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
 	for name, c := range map[string]struct {
 		state string
 		env   []string
@@ -66,6 +72,9 @@ func TestProviderAuto(t *testing.T) {
 		"a local model":               {one, nil, "", "local zebra", "first local model"},
 		"the first of two":            {two, nil, "", "local zebra", "first local model"},
 		"a local model before a key":  {one, nil, "remote: {apiKey: secret}\n", "local zebra", "first local model"},
+		"a damaged model and a key":   {damaged, nil, "remote: {apiKey: secret}\n", "local zebra", "kioku model remove zebra"},
+		"damaged models and a key":    {unlisted, nil, "remote: {apiKey: secret}\n", "local .", "no service is used"},
+		"a re-ranker and a key":       {judged, nil, "remote: {apiKey: secret}\n", "openai", "remote.apiKey is set by "},
 		"a key":                       {none, nil, "remote: {apiKey: secret}\n", "openai", "remote.apiKey is set by "},
 		"a key in a KIOKU variable":   {none, []string{"KIOKU_REMOTE_API_KEY=secret"}, "", "openai", "remote.apiKey is set by KIOKU_REMOTE_API_KEY"},
 		"a server":                    {none, nil, "remote: {baseUrl: 'http://localhost:1234'}\n", "openai", "remote.baseUrl is set by "},

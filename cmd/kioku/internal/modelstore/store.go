@@ -122,6 +122,20 @@ func (s *Store) First(role Role) (Model, bool) {
 	return all[i], true
 }
 
+// Unreadable returns the first added model of which nobody can tell the role, because its manifest cannot be read, and whether
+// there is one. If the folder of all models cannot be read, that is a model without a name. Err says why.
+func (s *Store) Unreadable() (Model, bool) {
+	all, err := s.List()
+	if err != nil {
+		return Model{Dir: s.dir, Err: err}, true
+	}
+	i := slices.IndexFunc(all, func(m Model) bool { return m.Err != nil && m.Role != Embedder && m.Role != Reranker })
+	if i < 0 {
+		return Model{}, false
+	}
+	return all[i], true
+}
+
 // Remove removes a model and its files.
 func (s *Store) Remove(name string) error {
 	m, err := s.Find(name)

@@ -87,7 +87,7 @@ func Tune(ctx context.Context, questions []Question, now search.Options, ask Tun
 	}
 	first, err := ask(ctx, questions[0], now)
 	if err == nil {
-		err = incomplete(first)
+		err = untunable(first)
 	}
 	if err != nil {
 		return t, fmt.Errorf("question 1: %w", err)
@@ -138,7 +138,7 @@ func (t *tuneTrial) askAll(ctx context.Context, q Question, now search.Options, 
 func askTuned(ctx context.Context, q Question, opt search.Options, ask TuneAsk) (tuneOutcome, error) {
 	answer, err := ask(ctx, q, opt)
 	if err == nil {
-		err = incomplete(answer)
+		err = untunable(answer)
 	}
 	if err != nil {
 		return tuneOutcome{}, err
@@ -148,4 +148,18 @@ func askTuned(ctx context.Context, q Question, opt search.Options, ask TuneAsk) 
 		results = append(results, Result{Range: Range{hit.Path, hit.StartLine, hit.EndLine}, Weak: hit.Weak})
 	}
 	return q.tuneOutcome(results), nil
+}
+
+// untunable returns an error if an answer was ranked by words because its vectors were missing. A few chunks without a vector
+// are not missed: there are texts that a model cannot read.
+func untunable(answer memory.Answer) error {
+	if answer.Mode == memory.ModeKeyword {
+		return incomplete(answer)
+	}
+	for _, d := range answer.Degraded {
+		if d.Code == memory.ProviderDown || d.Code == memory.SpaceChanged || d.Code == memory.DeadlineNear {
+			return errors.New(d.Text)
+		}
+	}
+	return nil
 }

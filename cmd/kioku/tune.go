@@ -205,7 +205,7 @@ func (s shownTuning) tell(p *render.Page) {
 	}
 	p.Linef("%s", render.CleanLine(s.Path))
 	for _, line := range s.Diff {
-		p.Linef("%s", render.CleanLine(line))
+		p.Linef("%s", render.Clean(line))
 	}
 	if s.DryRun {
 		p.Linef("Nothing is written.")

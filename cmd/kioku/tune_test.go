@@ -82,7 +82,7 @@ func TestTuneFitsTheWeightOfVectors(t *testing.T) {
 	var golden strings.Builder
 	for i := range 24 {
 		s.write(fmt.Sprintf("note%d.md", i), fmt.Sprintf("Number zq%dx: %s.\n", i, topics[i%3]))
-		fmt.Fprintf(&golden, "- question: zq%dx %s\n  path: note%d.md\n", i, topics[(i+1)%3], i)
+		fmt.Fprintf(&golden, "- question: zq%dx %s\n  path: note%d.md\n", i, []string{"battery", "invoice", "garlic"}[(i+1)%3], i)
 	}
 	s.write("golden.yaml", golden.String())
 	s.write(".kioku.yaml", "include: ['*.md']\nquery:\n  hybrid:\n    vectorWeight: 1 # all\n    textWeight: 0\n  minScore: 0\n")

@@ -305,8 +305,11 @@ func (m *Memory) Configure(opt search.Options) {
 	m.backfill.Wake()
 }
 
-// rankBy makes a searcher of search settings.
-func (m *Memory) rankBy(opt search.Options) {
+// rankBy makes the searcher of search settings.
+func (m *Memory) rankBy(opt search.Options) { m.searcher.Store(m.searcherOf(opt)) }
+
+// searcherOf returns a searcher with search settings; what only the memory knows is filled in.
+func (m *Memory) searcherOf(opt search.Options) *search.Searcher {
 	if opt.Now == nil {
 		opt.Now = m.opt.Now
 	}
@@ -317,7 +320,7 @@ func (m *Memory) rankBy(opt search.Options) {
 		opt.Reranker = m.opt.Search.Reranker
 	}
 	opt.Active = m.generations.active
-	m.searcher.Store(search.New(m.store, m.opt.Embedder, opt))
+	return search.New(m.store, m.opt.Embedder, opt)
 }
 
 // spaceChanged is told that searches use the vectors of another space from now on.

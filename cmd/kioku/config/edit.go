@@ -19,21 +19,11 @@ import (
 // if it is missing. Comments and order are kept. The new file is checked before it atomically replaces the old one. If it would
 // not load, Edit returns an *[Error] and writes nothing.
 func Edit(src Sources, key, value string) (path string, err error) {
-	f, ok := Default().lookup(key)
-	if !ok {
-		return "", Default().registry.unknown("", key)
-	}
-	path, data, err := openEdited(src)
+	e, err := Prepare(src, Change{key, value})
 	if err != nil {
 		return "", err
 	}
-	if data, err = edited(path, data, f, anchored(f, value, src)); err != nil {
-		return "", err
-	}
-	if err := errors.Join(checkEdited(src, path, data)...); err != nil {
-		return "", err
-	}
-	return path, replaceFile(src, path, data)
+	return e.Path, e.Write()
 }
 
 // Unset removes one key, or a block of keys, from the file that Edit writes. It returns false if the file does not have it.

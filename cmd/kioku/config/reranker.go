@@ -44,5 +44,4 @@ func (c *Config) chooseReranker() {
 	case ok:
 		r.ModelDir = added.Dir
 	}
-	r.ModelInt8 = c.Embed.ModelInt8
 }

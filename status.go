@@ -40,6 +40,10 @@ type Status struct {
 	Fallback bool
 	// Built is how many chunks have a vector of Space while the vectors that searches use are of another one; 0 otherwise.
 	Built int
+	// Reranker names the provider and the model of the re-ranker; empty without one.
+	Reranker string
+	// RerankerErr is why the re-ranker was last not answering; nil if it answers or was not asked yet.
+	RerankerErr error
 	// DatabaseBytes is the size of the database file.
 	DatabaseBytes int64
 	// WALBytes is the size of its write-ahead log; 0 if there is none.
@@ -122,7 +126,9 @@ func (m *Memory) Status(ctx context.Context) (Status, error) {
 		stats.Embedded = built // of this model
 	}
 	ix := m.indexer.SyncState()
+	reranker, rerankerErr := m.reranker()
 	return Status{
+		Reranker: reranker, RerankerErr: rerankerErr,
 		Agent: m.opt.Agent, Workspace: m.workspace, Database: sizes.Path, Index: indexState(stats, ix), Skipped: skipped,
 		WatchMode: ix.WatchMode, WatchNote: ix.WatchNote,
 		Space: m.opt.Embedder.Space(), ProviderReason: m.opt.Embedder.Reason(), Health: m.opt.Embedder.Health(),
@@ -135,6 +141,14 @@ func (m *Memory) Status(ctx context.Context) (Status, error) {
 		Beside:      beside,
 		Unavailable: ix.Unavailable, Syncing: ix.Syncing,
 	}, nil
+}
+
+// reranker returns the name of the re-ranker, "" without one, and why it was last not answering.
+func (m *Memory) reranker() (name string, err error) {
+	if r, ok := m.opt.Search.Reranker.(*embed.Reranker); ok && r != nil {
+		return r.Name(), r.Health().Err
+	}
+	return "", nil
 }
 
 // Damaged reports whether the index was found damaged and is not whole yet.

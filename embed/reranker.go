@@ -1,11 +1,13 @@
 package embed
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -47,13 +49,21 @@ func (cfg RerankConfig) check() error {
 	return nil
 }
 
+// name returns the name of the model, or the address of its server without a secret.
+func (cfg RerankConfig) name() string {
+	if cfg.ModelDir != "" {
+		return filepath.Base(cfg.ModelDir)
+	}
+	return cmp.Or(cfg.Model, withoutSecrets(cfg.BaseURL))
+}
+
 // Reranker scores passages by reading each together with the query. It stops asking a server that is down. It is safe for
 // concurrent use.
 type Reranker struct {
-	provider string
-	now      func() time.Time
-	scorer   scorer
-	circuit  *breaker
+	provider, model string
+	now             func() time.Time
+	scorer          scorer
+	circuit         *breaker
 }
 
 // scorer is one model or service.
@@ -73,7 +83,7 @@ func NewReranker(cfg RerankConfig) (*Reranker, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	r := &Reranker{provider: cfg.Provider, now: cfg.Now, circuit: newBreaker(cfg.Now, minFailures)}
+	r := &Reranker{provider: cfg.Provider, model: cfg.name(), now: cfg.Now, circuit: newBreaker(cfg.Now, minFailures)}
 	var err error
 	switch cfg.Provider {
 	case "", "none":
@@ -134,6 +144,9 @@ func anyScore(scores []float64) bool {
 	}
 	return false
 }
+
+// Name names the provider and the model for people.
+func (r *Reranker) Name() string { return strings.TrimSpace(r.provider + " " + r.model) }
 
 // Health reports whether the re-ranker answers and may be asked. One that was not asked yet is healthy.
 func (r *Reranker) Health() Health { return r.circuit.health() }

@@ -120,19 +120,24 @@ func statusResponse(st kioku.Status) *kiokuv1.StatusResponse {
 		UnindexedFileCount: int32Of(st.Beside.Files), UnindexedMore: st.Beside.More,
 		ResidentBytes: st.ResidentBytes, MemoryResidentBytes: st.AllResidentBytes, MemoryBudgetBytes: st.BudgetBytes,
 		Degraded: convertAll(st.Degraded, degradation), Unavailable: st.Unavailable, Syncing: st.Syncing,
-		Backfill: backfill(st.Backfill),
+		Backfill: backfill(st.Backfill), Reranker: clip(st.Reranker, 500), RerankerError: errorText(st.RerankerErr),
 	}
 }
 
+// errorText returns the text of an error, "" for nil.
+func errorText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return clip(err.Error(), 500)
+}
+
 func provider(st kioku.Status) *kiokuv1.Provider {
-	p := &kiokuv1.Provider{
+	return &kiokuv1.Provider{
 		Provider: providerName(st.Space.Provider), ActiveProvider: st.Active.Provider, ActiveModel: st.Active.Model, Fallback: st.Fallback, Model: st.Space.Model, Dims: int32Of(st.Space.Dims),
 		Healthy: st.Health.Healthy, RetryTime: kiokuv1.TimeOf(st.Health.RetryAt), Reason: clip(st.ProviderReason, 500),
+		Error: errorText(st.Health.Err),
 	}
-	if st.Health.Err != nil {
-		p.Error = clip(st.Health.Err.Error(), 500)
-	}
-	return p
 }
 
 func egressUse(u egress.Use) *kiokuv1.Egress {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/modelstore"
 	"kioku/cmd/kioku/internal/render"
 )
@@ -80,7 +81,7 @@ type addedModel struct {
 	modelstore.Manifest
 	// Bytes of all files.
 	Bytes int64 `json:"bytes"`
-	// Used is true if the model embeds the notes from now on. Otherwise Provider does, for a Reason.
+	// Used is true if the model embeds the notes, or re-ranks, from now on. Otherwise Provider does, for a Reason.
 	Used     bool   `json:"used"`
 	Provider string `json:"provider"`
 	Reason   string `json:"reason"`
@@ -108,7 +109,7 @@ func (a *app) addModel(ctx context.Context, req modelstore.Request) error {
 	if conf, err = conf.Reload(); err != nil { // the model may be the provider now
 		return err
 	}
-	added := addedModel{Manifest: m.Manifest, Bytes: m.Manifest.Bytes(), Used: isUsed(conf, m), Provider: conf.Embed.Provider, Reason: conf.Embed.Reason}
+	added := addedModel{Manifest: m.Manifest, Bytes: m.Manifest.Bytes(), Used: isUsed(conf, m) || reranks(conf, m), Provider: conf.Embed.Provider, Reason: conf.Embed.Reason}
 	return a.Write(added, added.tell)
 }
 
@@ -126,11 +127,18 @@ func (m addedModel) tell(p *render.Page) {
 	}
 	p.Linef("Added %s: %s.", m.Name, strings.Join(facts, ", "))
 	switch {
+	case m.Role == modelstore.Reranker && m.Used:
+		p.Linef("It re-ranks the results of searches from now on. A running daemon uses it after a restart.")
 	case m.Role == modelstore.Reranker:
-		p.Linef("It re-ranks once it is chosen: kioku config set rerank.provider local")
+		p.Linef("Another re-ranker is set; this one re-ranks after: kioku config set rerank.provider local && kioku config set rerank.model %s", m.Name)
 	case m.Used:
 		p.Linef("It embeds the notes from now on: kioku index does it now. A running daemon uses it after a restart.")
 	default:
 		p.Linef("The provider is still %s (%s); kioku model use %s has this one embed the notes.", m.Provider, m.Reason, m.Name)
 	}
+}
+
+// reranks reports whether the settings have a model re-rank.
+func reranks(conf *config.Config, m modelstore.Model) bool {
+	return conf.Rerank.Provider == "local" && conf.Rerank.ModelDir == m.Dir
 }

@@ -89,3 +89,19 @@ func TestSearchWithAnAddedReranker(t *testing.T) {
 		t.Errorf("turned off: %s", out)
 	}
 }
+
+// kioku status and kioku doctor name the re-ranker.
+func TestStatusAndDoctorNameTheReranker(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, map[string]string{"memory/a.md": "Boiler pressure.\n"})
+	use := []string{"--set", "rerank.baseUrl=" + judge(t).URL, "--set", "rerank.model=judge"}
+	if out := s.must(append([]string{"status"}, use...)...); !strings.Contains(out, "re-ranker") || !strings.Contains(out, "http judge") {
+		t.Errorf("status: %s", out)
+	}
+	if got := s.object(append([]string{"status", "--json"}, use...)...)["reranker"]; got != "http judge" {
+		t.Errorf("status --json: %v", got)
+	}
+	if out := s.must(append([]string{"doctor"}, use...)...); !strings.Contains(out, "http judge scores a stranger as high as an answer") {
+		t.Errorf("doctor: %s", out)
+	}
+}

@@ -26,9 +26,13 @@ const fallbackProvider = "fallback.provider"
 // providerKeys are the variables that hold the keys of the providers' own services.
 var providerKeys = map[string]string{"openai": "OPENAI_API_KEY", "gemini": "GEMINI_API_KEY", "voyage": "VOYAGE_API_KEY", "mistral": "MISTRAL_API_KEY"}
 
-// completeFallback fills in what the settings of the fallback leave open: the key and the folder of a local model.
+// completeFallback fills in what the settings of the fallback leave open: the key, the folder of a local model, and how much may be
+// sent. The numbers are those of the first provider, but each provider has its own count: while one's day is used up, the other
+// answers. The class of the fallback is that of its model's name.
 func (c *Config) completeFallback(env map[string]string) {
-	f := &c.Fallback
+	f, first := &c.Fallback, c.Embed
+	f.TokensPerDay, f.RequestsPerMinute, f.TokensPerMinute = first.TokensPerDay, first.RequestsPerMinute, first.TokensPerMinute
+	f.Concurrency = first.Concurrency
 	if f.APIKey == "" && f.BaseURL == "" {
 		f.APIKey = env[providerKeys[f.Provider]]
 	}

@@ -2257,7 +2257,11 @@ type StatusResponse struct {
 	// What the process has sent since its start, by host and purpose, the most recent first.
 	Egress []*Egress `protobuf:"bytes,41,rep,name=egress,proto3" json:"egress,omitempty"`
 	// How far the embedding of chunks without a vector is; unset if none are being embedded and none wait.
-	Backfill      *Backfill `protobuf:"bytes,50,opt,name=backfill,proto3" json:"backfill,omitempty"`
+	Backfill *Backfill `protobuf:"bytes,50,opt,name=backfill,proto3" json:"backfill,omitempty"`
+	// Provider and model of the re-ranker; empty without one.
+	Reranker string `protobuf:"bytes,51,opt,name=reranker,proto3" json:"reranker,omitempty"`
+	// Why the re-ranker was last not answering; empty if it answers or was not asked yet.
+	RerankerError string `protobuf:"bytes,52,opt,name=reranker_error,json=rerankerError,proto3" json:"reranker_error,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2465,6 +2469,20 @@ func (x *StatusResponse) GetBackfill() *Backfill {
 		return x.Backfill
 	}
 	return nil
+}
+
+func (x *StatusResponse) GetReranker() string {
+	if x != nil {
+		return x.Reranker
+	}
+	return ""
+}
+
+func (x *StatusResponse) GetRerankerError() string {
+	if x != nil {
+		return x.RerankerError
+	}
+	return ""
 }
 
 // Egress is what was sent to one host for one purpose.
@@ -4170,7 +4188,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\x05terms\x18\x05 \x03(\tR\x05terms\x12%\n" +
 	"\x05links\x18\x06 \x01(\v2\x0f.kioku.v1.LinksR\x05links\"%\n" +
 	"\rStatusRequest\x12\x14\n" +
-	"\x05agent\x18\x01 \x01(\tR\x05agent\"\xe4\a\n" +
+	"\x05agent\x18\x01 \x01(\tR\x05agent\"\xa7\b\n" +
 	"\x0eStatusResponse\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x1c\n" +
 	"\tworkspace\x18\x02 \x01(\tR\tworkspace\x12\x1a\n" +
@@ -4199,7 +4217,9 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\x0eunindexed_more\x18\x1f \x01(\bR\runindexedMore\x12\x18\n" +
 	"\aoffline\x18( \x01(\bR\aoffline\x12(\n" +
 	"\x06egress\x18) \x03(\v2\x10.kioku.v1.EgressR\x06egress\x12.\n" +
-	"\bbackfill\x182 \x01(\v2\x12.kioku.v1.BackfillR\bbackfill\"\xee\x01\n" +
+	"\bbackfill\x182 \x01(\v2\x12.kioku.v1.BackfillR\bbackfill\x12\x1a\n" +
+	"\breranker\x183 \x01(\tR\breranker\x12%\n" +
+	"\x0ereranker_error\x184 \x01(\tR\rrerankerError\"\xee\x01\n" +
 	"\x06Egress\x12\x12\n" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x18\n" +
 	"\apurpose\x18\x02 \x01(\tR\apurpose\x12\x14\n" +

@@ -20,6 +20,9 @@ func (p *Page) Status(st *kiokuv1.StatusResponse, now time.Time) {
 	if said := activeText(st); said != "" {
 		p.Row("answering", "%s", said)
 	}
+	if st.GetReranker() != "" {
+		p.Row("re-ranker", "%s", strings.TrimSuffix(st.GetReranker()+", not answering: "+st.GetRerankerError(), ", not answering: "))
+	}
 	p.Row("vectors", "%d of %s embedded, %d cached", st.GetEmbeddedChunkCount(), Count(ix.GetChunkCount(), "chunk"), st.GetCachedEmbeddingCount())
 	if b := st.GetBackfill(); b != nil {
 		p.Row("embedding", "%s", backfillText(b))

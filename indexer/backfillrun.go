@@ -53,9 +53,6 @@ func (r *backfillRun) drainBacklog(ctx context.Context) (err error) {
 	if r.saveAll() != nil {
 		return nil
 	}
-	if r.rep.Known, err = r.store.AttachKnown(ctx, r.embedder.Space()); err != nil {
-		return err
-	}
 	for {
 		r.wakes = r.Backfill.wakes.Load()
 		if r.queue, err = r.nextTexts(ctx); err != nil {
@@ -178,13 +175,31 @@ func (r *backfillRun) nextText(ctx context.Context) (Text, bool) {
 	return text, true
 }
 
+// unknownTexts reads the backlog. Known vectors are attached after it was read, and not only before: a sync may have written a
+// text meanwhile into an index that has no vectors yet, and so without that of the cache.
+func (r *backfillRun) unknownTexts(ctx context.Context, limit int) (texts []Text, chunks int, err error) {
+	for {
+		texts, chunks, err = r.store.Backlog(ctx, r.embedder.Space(), limit, r.asked.list()...)
+		if err != nil {
+			return nil, 0, fmt.Errorf("read the backlog: %w", err)
+		}
+		known, err := r.store.AttachKnown(ctx, r.embedder.Space())
+		if err != nil {
+			return nil, 0, err
+		}
+		if r.rep.Known += known; known == 0 {
+			return texts, chunks, nil
+		}
+	}
+}
+
 // nextTexts reads the texts of the backlog that may be sent, and records why others may not.
 func (r *backfillRun) nextTexts(ctx context.Context) ([]Text, error) {
 	skip := len(r.tasks) + len(r.unsaved) + len(r.writing) + r.held
 	r.read = r.now()
-	texts, chunks, err := r.store.Backlog(ctx, r.embedder.Space(), backlogPage+skip, r.asked.list()...)
+	texts, chunks, err := r.unknownTexts(ctx, backlogPage+skip)
 	if err != nil {
-		return nil, fmt.Errorf("read the backlog: %w", err)
+		return nil, err
 	}
 	r.total = max(r.total, r.rep.Embedded+max(chunks-skip, 0)+len(r.tasks))
 	open := texts[:0]

@@ -73,7 +73,8 @@ const (
 	DaysEmpty = "days_empty"
 	// WordsUnknown means that there is no hit, and that no note contains some of the words of the query.
 	WordsUnknown = "words_unknown"
-	// VectorsOff means that there is no hit, and that only words were compared because no embedding provider is configured.
+	// VectorsOff means that there is no hit, and that only words were compared: no embedding provider is configured, or its model
+	// has learnt English only and the query is in another script.
 	VectorsOff = "vectors_off"
 	// RerankPartial means that the re-ranker has not scored all passages that it was asked for; the others keep their places.
 	RerankPartial = "rerank_partial"

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"time"
+	"unicode"
 
 	"kioku/embed"
 	"kioku/memory"
@@ -18,6 +19,10 @@ func (s *Searcher) embed(ctx context.Context, r *searchState) error {
 		r.embedder, r.fallback = s.opt.Active(ctx)
 	}
 	if !*s.opt.Hybrid || r.embedder == nil || !r.embedder.Enabled() {
+		return ctx.Err()
+	}
+	if embed.EnglishOnly(r.embedder.Space()) && !isLatin(r.query.Text) {
+		r.foreign = true // what the model makes of it is noise
 		return ctx.Err()
 	}
 	embedCtx := ctx
@@ -81,6 +86,20 @@ func (r *searchState) channelMode() string {
 		return memory.ModeVector
 	}
 	return memory.ModeHybrid
+}
+
+// isLatin reports whether most letters of a text are Latin.
+func isLatin(text string) bool {
+	latin, others := 0, 0
+	for _, r := range text {
+		switch {
+		case unicode.Is(unicode.Latin, r):
+			latin++
+		case unicode.IsLetter(r):
+			others++
+		}
+	}
+	return latin >= others
 }
 
 // cosine returns the cosine of two vectors. It returns false if they cannot be compared: one is missing, has other

@@ -47,6 +47,9 @@ func (s *Searcher) explainNothing(r *searchState) {
 	if len(words) > 0 && !r.terms.capped {
 		r.degrade(memory.WordsUnknown, "No note contains %s.", quotedList(words))
 	}
+	if r.foreign {
+		r.degrade(memory.VectorsOff, "Only words were compared: the model %s has learnt English only. A multilingual one compares what other languages mean; kioku model list --known shows some.", r.embedder.Space().Model)
+	}
 	if len(words)+known > 0 && *s.opt.Hybrid && (s.embedder == nil || !s.embedder.Enabled()) {
 		r.degrade(memory.VectorsOff, "Only words were compared. With an embedding provider, notes that say it in other words are found too: kioku model add minilm adds one that runs here.")
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -303,5 +304,26 @@ func TestSearchObservesSteps(t *testing.T) {
 	}
 	if want := []string{StepLists, StepScores}; !slices.Equal(steps, want) {
 		t.Errorf("steps %v, want %v", steps, want)
+	}
+}
+
+// What a model that has learnt English only makes of another script is noise: such a question is answered by words, and an answer
+// without hits says why.
+func TestSearchTakesNoVectorsOfAScriptThatTheModelDoesNotKnow(t *testing.T) {
+	t.Parallel()
+	e := &fakeEmbedder{vector: []float32{0, 0.5, -0.5}, space: embed.Space{Provider: testSpace.Provider, Model: "all-MiniLM-L6-v2", Dims: testSpace.Dims}}
+	store := newFakeStore(notes()...)
+	store.index.Space = e.space
+	a := ask(t, New(store, e, testOptions()), "如何登录")
+	if a.Mode != memory.ModeKeyword || len(a.Hits) != 0 || !slices.ContainsFunc(a.Degraded, func(d memory.Degradation) bool {
+		return d.Code == memory.VectorsOff && strings.Contains(d.Text, "all-MiniLM-L6-v2")
+	}) {
+		t.Errorf("%+v", a)
+	}
+	if a := ask(t, New(store, e, testOptions()), "wo ist xyzzy"); a.Mode != memory.ModeVector {
+		t.Errorf("mode %s", a.Mode)
+	}
+	if a := ask(t, New(store, e, testOptions()), "docker コンテナ xyzzy"); a.Mode == memory.ModeKeyword {
+		t.Errorf("mode %s of a question that is mostly Latin", a.Mode)
 	}
 }

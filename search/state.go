@@ -32,6 +32,8 @@ type searchState struct {
 	// embedder made the vector; nil without an embedder. fallback reports that it stands in for the one that is wanted.
 	embedder Embedder
 	fallback bool
+	// foreign reports that the query is in a script that the model has not learnt.
+	foreign bool
 	// mayEmbedAgain allows that the query is embedded once more if the index has vectors of another space.
 	mayEmbedAgain bool
 	// dates are the days that the query names.

@@ -36,6 +36,9 @@ type File struct {
 
 // Open maps the file at path and checks its header. The error names the file and wraps ErrFormat if its content is at fault.
 func Open(path string) (*File, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // a named pipe would wait for a writer
+		return nil, fmt.Errorf("%s: %w: it is not a regular file", filepath.Base(path), ErrFormat)
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err

@@ -145,18 +145,18 @@ func (c *collector) fromFolder(ctx context.Context, dir string, left []string) e
 
 // copy copies a file under a name, flushes it to the disk, and records it in the manifest.
 func (c *collector) copy(ctx context.Context, from, name string, verified bool) error {
-	in, err := os.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	info, err := in.Stat()
+	info, err := os.Stat(from) // before it is opened: a named pipe would wait for a writer
 	if err != nil {
 		return err
 	}
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("%s is not a regular file", from)
 	}
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
 	if err := checkSpace(c.dir, info.Size()); err != nil {
 		return err
 	}

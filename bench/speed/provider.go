@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"io"
+	"log"
 	"math"
 	"net"
 	"net/http"
@@ -96,7 +97,8 @@ func (p provider) serve() (baseURL string, stop func() error, err error) {
 	if err != nil {
 		return "", nil, fmt.Errorf("serve embeddings: %w", err)
 	}
-	srv := &http.Server{Handler: &httputil.ReverseProxy{Transport: p, Rewrite: func(*httputil.ProxyRequest) {}}}
+	srv := &http.Server{Handler: &httputil.ReverseProxy{Transport: p, Rewrite: func(*httputil.ProxyRequest) {},
+		ErrorLog: log.New(io.Discard, "", 0)}} // a client that is gone is no news
 	return "http://" + lis.Addr().String(), background(func() error { return srv.Serve(lis) }, srv.Close), nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -28,7 +29,7 @@ type hubServer struct {
 	// announced is the SHA-256 that it announces instead of the right one.
 	announced string
 	// served counts the bytes of large files.
-	served int
+	served atomic.Int64
 	// ranges are the ranges that were asked for.
 	ranges []string
 }
@@ -71,21 +72,17 @@ func (h *hubServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // serveLarge serves a large file, and ends the connection in the middle if it is to.
 func (h *hubServer) serveLarge(w http.ResponseWriter, r *http.Request, text string) {
 	h.ranges = append(h.ranges, r.Header.Get("Range"))
-	counted := &countedWriter{ResponseWriter: w, left: h.cutAfter, cut: h.cutAfter > 0}
+	counted := &countedWriter{ResponseWriter: w, served: &h.served, left: h.cutAfter, cut: h.cutAfter > 0}
 	w.Header().Set("ETag", h.tag)
-	defer func() {
-		if counted.status < 300 {
-			h.served += counted.n
-		}
-	}()
 	http.ServeContent(counted, r, "", time.Time{}, strings.NewReader(text))
 }
 
 // countedWriter counts bytes and breaks the connection after some.
 type countedWriter struct {
 	http.ResponseWriter
-	n, left, status int
-	cut             bool
+	served       *atomic.Int64
+	left, status int
+	cut          bool
 }
 
 // WriteHeader implements http.ResponseWriter.
@@ -97,14 +94,22 @@ func (c *countedWriter) WriteHeader(status int) {
 // Write implements io.Writer.
 func (c *countedWriter) Write(p []byte) (int, error) {
 	if c.cut && len(p) > c.left {
-		n, _ := c.ResponseWriter.Write(p[:c.left])
-		c.n, c.left = c.n+n, 0
+		c.count(c.left)
+		_, _ = c.ResponseWriter.Write(p[:c.left])
+		c.left = 0
 		c.ResponseWriter.(http.Flusher).Flush()
 		panic(http.ErrAbortHandler)
 	}
-	n, err := c.ResponseWriter.Write(p)
-	c.n, c.left = c.n+n, c.left-n
-	return n, err
+	c.count(len(p)) // before the client has it, and the test with it
+	c.left -= len(p)
+	return c.ResponseWriter.Write(p)
+}
+
+// count counts bytes of an answer that has some.
+func (c *countedWriter) count(n int) {
+	if c.status < 300 {
+		c.served.Add(int64(n))
+	}
 }
 
 // hubAdder returns an adder that uses a hub.
@@ -145,11 +150,12 @@ func TestAddGoesOnWithADownload(t *testing.T) {
 	if m := add(t, a, Request{Source: "org/tiny"}); m.Verify(t.Context()) != nil {
 		t.Errorf("%v", m.Verify(t.Context()))
 	}
-	if h.served != 1<<20 {
-		t.Errorf("%d bytes were served for a file of %d, by %q", h.served, 1<<20, h.ranges)
+	if h.served.Load() != 1<<20 {
+		t.Errorf("%d bytes were served for a file of %d, by %q", h.served.Load(), 1<<20, h.ranges)
 	}
 	// A run that ends is continued by the next one.
-	h.served, h.ranges = 0, nil
+	h.served.Store(0)
+	h.ranges = nil
 	ctx, cancel := context.WithCancelCause(t.Context())
 	a.Pause = func(context.Context, time.Duration) error { cancel(errors.New("ctrl-c")); return context.Cause(ctx) }
 	if _, err := a.Add(ctx, Request{Source: "org/tiny", Name: "second"}); err == nil {
@@ -157,8 +163,8 @@ func TestAddGoesOnWithADownload(t *testing.T) {
 	}
 	a.Pause = newAdder(t).Pause
 	h.cutAfter = 0
-	if m := add(t, a, Request{Source: "org/tiny", Name: "second"}); m.Verify(t.Context()) != nil || h.served != 1<<20 {
-		t.Errorf("%d bytes, by %q: %v", h.served, h.ranges, m.Verify(t.Context()))
+	if m := add(t, a, Request{Source: "org/tiny", Name: "second"}); m.Verify(t.Context()) != nil || h.served.Load() != 1<<20 {
+		t.Errorf("%d bytes, by %q: %v", h.served.Load(), h.ranges, m.Verify(t.Context()))
 	}
 }
 
@@ -194,10 +200,11 @@ func TestAddDoesNotDownloadAgainWhatItHas(t *testing.T) {
 	if _, err := a.Add(t.Context(), Request{Source: "org/tiny"}); err == nil {
 		t.Fatal("it was added")
 	}
-	a.Open, h.served = open, 0
+	a.Open = open
+	h.served.Store(0)
 	add(t, a, Request{Source: "org/tiny"})
-	if h.served != 0 {
-		t.Errorf("%d bytes were served again", h.served)
+	if h.served.Load() != 0 {
+		t.Errorf("%d bytes were served again", h.served.Load())
 	}
 }
 
@@ -211,8 +218,8 @@ func TestAddChecksTheChecksum(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	}
-	if h.served != 2*len(modelFiles()["model.safetensors"]) || len(folders(t, a.Store.dir)) != 1 {
-		t.Errorf("%d bytes, %q", h.served, folders(t, a.Store.dir))
+	if h.served.Load() != int64(2*len(modelFiles()["model.safetensors"])) || len(folders(t, a.Store.dir)) != 1 {
+		t.Errorf("%d bytes, %q", h.served.Load(), folders(t, a.Store.dir))
 	}
 	// That of the catalog counts whatever the server says.
 	k, _ := Lookup("minilm")

@@ -126,6 +126,9 @@ func TestBenchRetrievalEndsAtASignalAndLeavesNothing(t *testing.T) {
 		if signal.Ignored(sig) {
 			continue // as nohup has it, for this test and for what it starts
 		}
+		for len(asked) > 0 { // by the process before
+			<-asked
+		}
 		temporary := t.TempDir()
 		s.env = append(systemEnv(), "HOME="+s.home, "TMPDIR="+temporary)
 		p := s.start("bench", "retrieval", trio(t), "--provider", "openai", "--model", "m", "--base-url", provider.URL)

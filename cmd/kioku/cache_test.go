@@ -8,7 +8,7 @@ import (
 )
 
 // kioku cache counts the embeddings of each model, writes them to a file, reads them into the index of another folder with the
-// same notes, where nothing is embedded again, and deletes what is not in use.
+// same notes, so that nothing is embedded again, and deletes what is not in use.
 func TestCacheMovesEmbeddingsToAnotherIndex(t *testing.T) {
 	notes := map[string]string{"memory/2026-01-02.md": "The heron nests by the weir.\n", "memory/2026-01-03.md": "The otter swims.\n"}
 	s := newSandbox(t, notes)

@@ -30,7 +30,7 @@ func staticModel(t *testing.T, name string) string {
 	return dir
 }
 
-// From nothing: kioku model add, kioku index, and a question in other words is answered where words alone fail.
+// From nothing: kioku model add, kioku index, and a question in other words is answered if words alone fail.
 func TestModelAddAnswersQuestionsInOtherWords(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, laptopNotes())

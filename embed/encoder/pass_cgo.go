@@ -87,13 +87,15 @@ func (n *native) setNorm(layer, which int, v norm) {
 	C.kioku_set_norm(n.model, C.int(layer), C.int(which), floats(v.scale), floats(v.shift))
 }
 
-// setLinear packs a matrix times a number as the outputs of a matrix of the layer from one on.
+// setLinear packs a matrix times a number as the outputs of a matrix of the layer from one on. Go reads the file, which may be
+// mapped memory that another program cuts off: a fault in C would end the process.
 func (n *native) setLinear(layer, which, from int, l linear, scale float32) error {
 	const atOnce = 32
 	memory := make([]float32, atOnce*l.cols)
 	for i := 0; i < l.rows; i += atOnce {
 		rows := min(atOnce, l.rows-i)
-		weights := l.weight.view(memory[:rows*l.cols], i*l.cols)
+		weights := memory[:rows*l.cols]
+		l.weight.floats(weights, i*l.cols)
 		if C.kioku_set_outputs(n.model, C.int(layer), C.int(which), C.int(from+i), C.int(rows), floats(weights), floats(l.bias[i:]), C.float(scale)) == 0 {
 			return ErrNotFinite
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"unsafe"
 )
 
 // Type is the type of the numbers of a tensor.
@@ -81,21 +80,6 @@ func (t Tensor) floats(out []float32, from int) {
 		}
 	}
 }
-
-// view returns the numbers from a position on: as many as memory has, in which they are decoded unless the processor can read
-// them where they are.
-func (t Tensor) view(memory []float32, from int) []float32 {
-	data := t.Data[from*t.Type.size():][:len(memory)*t.Type.size()]
-	start := unsafe.Pointer(&data[0])
-	if t.Type == F32 && littleEndian && uintptr(start)%4 == 0 {
-		return unsafe.Slice((*float32)(start), len(memory))
-	}
-	t.floats(memory, from)
-	return memory
-}
-
-// littleEndian reports whether the processor has the byte order of the files.
-var littleEndian = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
 // all decodes the whole tensor.
 func (t Tensor) all() []float32 {

@@ -24,7 +24,7 @@ type Calibration struct {
 	Line float64
 	// VectorLine is the score with vectors that 85 % of the probes stay below.
 	VectorLine float64
-	// Space is the name of the space of these vectors; empty if the probes were asked by words only.
+	// Space identifies the space of these vectors; empty if the probes were asked by words only.
 	Space string
 	// Chunks is the number of chunks of the index when it was asked.
 	Chunks int
@@ -53,7 +53,7 @@ func (s *Searcher) Calibrate(ctx context.Context, vectors bool) (Calibration, bo
 	err := s.store.View(ctx, false, func(rd Reader) (err error) {
 		ix = rd.Index()
 		vectors = vectors && s.canProbeVectors(ix)
-		if ix.Calibration.isDue(ix.Chunks) || vectors && ix.Chunks >= minProbed && ix.Calibration.Space != ix.Space.Name() {
+		if ix.Calibration.isDue(ix.Chunks) || vectors && ix.Chunks >= minProbed && ix.Calibration.Space != probedSpace(ix.Space) {
 			languages, err = heldLanguages(ctx, rd)
 		}
 		return err
@@ -87,7 +87,7 @@ func (s *Searcher) addVectorLine(ctx context.Context, c *Calibration, languages 
 	case err != nil:
 		return err
 	}
-	c.VectorLine, c.Space = line, space.Name()
+	c.VectorLine, c.Space = line, probedSpace(space)
 	return nil
 }
 

@@ -10,6 +10,20 @@ import (
 	"kioku/memory"
 )
 
+// A line belongs to the space that was probed, not to another one of the same name.
+func TestVectorLineBelongsToItsSpace(t *testing.T) {
+	t.Parallel()
+	c := Calibration{VectorLine: 0.56, Space: probedSpace(testSpace), Probes: allProbes().version}
+	other := testSpace
+	other.Endpoint = "another prefix"
+	if _, ok := c.vectorLine(other); ok {
+		t.Error("the line of another endpoint counts")
+	}
+	if line, ok := c.vectorLine(testSpace); !ok || line != 0.56 {
+		t.Errorf("%v, %v", line, ok)
+	}
+}
+
 func TestThresholdForModes(t *testing.T) {
 	t.Parallel()
 	opt, asked := DefaultOptions(), 0.5

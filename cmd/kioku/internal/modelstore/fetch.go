@@ -179,6 +179,11 @@ func (f *fetcher) keep(resp *http.Response, body io.Reader, part string, have in
 
 // write writes the body of an answer behind the first have bytes of a file.
 func (f *fetcher) write(resp *http.Response, body io.Reader, part string, have, total int64) (int64, error) {
+	if have == 0 { // not emptied: a process that was killed may have left it as a second name of an installed file
+		if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return 0, err
+		}
+	}
 	out, err := os.OpenFile(part, os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return have, err

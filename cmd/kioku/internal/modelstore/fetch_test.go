@@ -342,3 +342,40 @@ func TestParseSource(t *testing.T) {
 		}
 	}
 }
+
+// A download that begins again leaves another name of its file alone: it may be the model of a process that was killed.
+func TestDownloadThatBeginsAgainKeepsALinkedFile(t *testing.T) {
+	t.Parallel()
+	files := modelFiles()
+	files["model.safetensors"] = strings.Repeat("weights ", 1<<17)
+	h := newHub(t, "org/tiny", files)
+	a := hubAdder(t, h)
+	h.cutAfter = 300_000
+	ctx, cancel := context.WithCancelCause(t.Context())
+	a.Pause = func(context.Context, time.Duration) error { cancel(errors.New("ctrl-c")); return context.Cause(ctx) }
+	if _, err := a.Add(ctx, Request{Source: "org/tiny"}); err == nil {
+		t.Fatal("the download did not end")
+	}
+	parts, err := filepath.Glob(filepath.Join(a.Store.dir, downloads, "*.part"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	installed := filepath.Join(t.TempDir(), "model.safetensors")
+	for _, part := range parts {
+		if info, err := os.Stat(part); err == nil && info.Size() == 300_000 {
+			err = os.Link(part, installed)
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	want, err := os.ReadFile(installed)
+	if err != nil || len(want) == 0 {
+		t.Fatalf("%d bytes, %v", len(want), err)
+	}
+	a.Pause, h.cutAfter, h.tag = newAdder(t).Pause, 0, `"another"`
+	add(t, a, Request{Source: "org/tiny"})
+	if got, err := os.ReadFile(installed); err != nil || len(got) != len(want) {
+		t.Errorf("%d bytes of %d are left, %v", len(got), len(want), err)
+	}
+}

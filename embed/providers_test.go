@@ -274,11 +274,7 @@ func TestPaceOfRequestsAndTokens(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var sent []time.Time
-				_, c := newFake(t, cfg, func(r request) reply {
-					sent = append(sent, time.Now())
-					return good(r)
-				})
+				f, c := newFake(t, cfg, good)
 				done := make(chan error, 1)
 				go func() {
 					for _, text := range numbered(200) {
@@ -302,10 +298,11 @@ func TestPaceOfRequestsAndTokens(t *testing.T) {
 				if most == 0 {
 					most = 75 // of 4 tokens and more
 				}
+				sent := f.seen()
 				for i := range sent {
 					n := 0
-					for _, at := range sent[i:] {
-						if at.Sub(sent[i]) < time.Minute {
+					for _, r := range sent[i:] {
+						if r.At.Sub(sent[i].At) < time.Minute {
 							n++
 						}
 					}
@@ -313,7 +310,7 @@ func TestPaceOfRequestsAndTokens(t *testing.T) {
 						t.Fatalf("%d requests in a minute", n)
 					}
 				}
-				if took := sent[len(sent)-1].Sub(sent[0]).Minutes(); took > 1.3*200/float64(most)+1 {
+				if took := sent[len(sent)-1].At.Sub(sent[0].At).Minutes(); took > 1.3*200/float64(most)+1 {
 					t.Errorf("it took %f minutes", took)
 				}
 			})

@@ -34,6 +34,7 @@ var mayImport = map[string]string{
 	"internal/fair":       "",
 	"internal/loglimit":   "",
 	"proto/kioku/v1":      "",
+	"projection":          "",
 	"examples":            "",
 	"embed":               "embed/local internal/modelhttp internal/text",
 	"embed/local":         "embed/encoder embed/safetensors embed/tokenizer",
@@ -53,7 +54,7 @@ var mayImport = map[string]string{
 	"store/postings":      "",
 	"store/storetest":     "store/checksumvfs",
 	"store":               "memory chunker embed indexer search search/analysis search/dates store/checksumvfs store/postings store/vector internal/text",
-	".":                   "memory chunker embed indexer search store store/vector internal",
+	".":                   "memory chunker embed indexer projection search search/analysis store store/vector internal",
 	"agent":               "proto llm memory internal",
 	"server":              ". memory agent proto embed indexer llm internal",
 	"bench":               ". memory indexer search search/analysis internal",
@@ -141,7 +142,7 @@ func TestOnlyTheStoreKnowsSQLite(t *testing.T) {
 }
 
 func TestLeavesAndAgentNeedNoCgo(t *testing.T) {
-	cmd := exec.CommandContext(t.Context(), "go", "build", "./memory", "./chunker", "./embed/...", "./store/vector", "./search/...", "./indexer", "./agent/...", "./llm/...", "./proto/...")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "./memory", "./chunker", "./embed/...", "./store/vector", "./search/...", "./indexer", "./projection", "./agent/...", "./llm/...", "./proto/...")
 	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)

@@ -14,6 +14,7 @@
 package kiokuv1
 
 import (
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
@@ -2679,7 +2680,7 @@ var File_kioku_v1_agent_proto protoreflect.FileDescriptor
 
 const file_kioku_v1_agent_proto_rawDesc = "" +
 	"\n" +
-	"\x14kioku/v1/agent.proto\x12\bkioku.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x15kioku/v1/memory.proto\"\xf0\x01\n" +
+	"\x14kioku/v1/agent.proto\x12\bkioku.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x15kioku/v1/memory.proto\"\xf0\x01\n" +
 	"\vChatMessage\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04role\x18\x02 \x01(\tR\x04role\x12\x12\n" +
@@ -2913,18 +2914,20 @@ const file_kioku_v1_agent_proto_rawDesc = "" +
 	"\rtokens_before\x18\x04 \x01(\x05R\ftokensBefore\x12!\n" +
 	"\ftokens_after\x18\x05 \x01(\x05R\vtokensAfter\x12\x18\n" +
 	"\aoutcome\x18\x06 \x01(\tR\aoutcome\x12\x16\n" +
-	"\x06reason\x18\a \x01(\tR\x06reason2\xb2\x04\n" +
-	"\fAgentService\x12S\n" +
-	"\x0eAssemblePrompt\x12\x1f.kioku.v1.AssemblePromptRequest\x1a .kioku.v1.AssemblePromptResponse\x12;\n" +
-	"\x06Recall\x12\x17.kioku.v1.RecallRequest\x1a\x18.kioku.v1.RecallResponse\x128\n" +
-	"\x05Prune\x12\x16.kioku.v1.PruneRequest\x1a\x17.kioku.v1.PruneResponse\x12G\n" +
+	"\x06reason\x18\a \x01(\tR\x06reason2\xf9\x05\n" +
+	"\fAgentService\x12j\n" +
+	"\x0eAssemblePrompt\x12\x1f.kioku.v1.AssemblePromptRequest\x1a .kioku.v1.AssemblePromptResponse\"\x15\x82\xd3\xe4\x93\x02\x0f:\x01*\"\n" +
+	"/v1/prompt\x12R\n" +
+	"\x06Recall\x12\x17.kioku.v1.RecallRequest\x1a\x18.kioku.v1.RecallResponse\"\x15\x82\xd3\xe4\x93\x02\x0f:\x01*\"\n" +
+	"/v1/recall\x12N\n" +
+	"\x05Prune\x12\x16.kioku.v1.PruneRequest\x1a\x17.kioku.v1.PruneResponse\"\x14\x82\xd3\xe4\x93\x02\x0e:\x01*\"\t/v1/prune\x12c\n" +
 	"\n" +
-	"CheckFlush\x12\x1b.kioku.v1.CheckFlushRequest\x1a\x1c.kioku.v1.CheckFlushResponse\x12G\n" +
+	"CheckFlush\x12\x1b.kioku.v1.CheckFlushRequest\x1a\x1c.kioku.v1.CheckFlushResponse\"\x1a\x82\xd3\xe4\x93\x02\x14:\x01*\"\x0f/v1/flush:check\x12c\n" +
 	"\n" +
-	"BeginFlush\x12\x1b.kioku.v1.BeginFlushRequest\x1a\x1c.kioku.v1.BeginFlushResponse\x12J\n" +
-	"\vCommitFlush\x12\x1c.kioku.v1.CommitFlushRequest\x1a\x1d.kioku.v1.CommitFlushResponse\x128\n" +
-	"\x05Flush\x12\x16.kioku.v1.FlushRequest\x1a\x17.kioku.v1.FlushResponse\x12>\n" +
-	"\aCompact\x12\x18.kioku.v1.CompactRequest\x1a\x19.kioku.v1.CompactResponseB\x1eZ\x1ckioku/proto/kioku/v1;kiokuv1b\x06proto3"
+	"BeginFlush\x12\x1b.kioku.v1.BeginFlushRequest\x1a\x1c.kioku.v1.BeginFlushResponse\"\x1a\x82\xd3\xe4\x93\x02\x14:\x01*\"\x0f/v1/flush:begin\x12g\n" +
+	"\vCommitFlush\x12\x1c.kioku.v1.CommitFlushRequest\x1a\x1d.kioku.v1.CommitFlushResponse\"\x1b\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/flush:commit\x12N\n" +
+	"\x05Flush\x12\x16.kioku.v1.FlushRequest\x1a\x17.kioku.v1.FlushResponse\"\x14\x82\xd3\xe4\x93\x02\x0e:\x01*\"\t/v1/flush\x12V\n" +
+	"\aCompact\x12\x18.kioku.v1.CompactRequest\x1a\x19.kioku.v1.CompactResponse\"\x16\x82\xd3\xe4\x93\x02\x10:\x01*\"\v/v1/compactB\x1eZ\x1ckioku/proto/kioku/v1;kiokuv1b\x06proto3"
 
 var (
 	file_kioku_v1_agent_proto_rawDescOnce sync.Once

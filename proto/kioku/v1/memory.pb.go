@@ -13,6 +13,7 @@
 package kiokuv1
 
 import (
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
@@ -3979,7 +3980,7 @@ var File_kioku_v1_memory_proto protoreflect.FileDescriptor
 
 const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\n" +
-	"\x15kioku/v1/memory.proto\x12\bkioku.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe7\x03\n" +
+	"\x15kioku/v1/memory.proto\x12\bkioku.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe7\x03\n" +
 	"\x13MemorySearchRequest\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x14\n" +
 	"\x05query\x18\x02 \x01(\tR\x05query\x12\x1f\n" +
@@ -4347,21 +4348,26 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\x05Agent\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1c\n" +
 	"\tworkspace\x18\x02 \x01(\tR\tworkspace\x12*\n" +
-	"\x05index\x18\x03 \x01(\v2\x14.kioku.v1.IndexStateR\x05index2\xec\x06\n" +
-	"\rMemoryService\x12M\n" +
-	"\fMemorySearch\x12\x1d.kioku.v1.MemorySearchRequest\x1a\x1e.kioku.v1.MemorySearchResponse\x12D\n" +
-	"\tMemoryGet\x12\x1a.kioku.v1.MemoryGetRequest\x1a\x1b.kioku.v1.MemoryGetResponse\x12M\n" +
-	"\fMemoryAppend\x12\x1d.kioku.v1.MemoryAppendRequest\x1a\x1e.kioku.v1.MemoryAppendResponse\x12D\n" +
-	"\tListFiles\x12\x1a.kioku.v1.ListFilesRequest\x1a\x1b.kioku.v1.ListFilesResponse\x12D\n" +
-	"\tListLinks\x12\x1a.kioku.v1.ListLinksRequest\x1a\x1b.kioku.v1.ListLinksResponse\x12>\n" +
-	"\aExplain\x12\x18.kioku.v1.ExplainRequest\x1a\x19.kioku.v1.ExplainResponse\x12;\n" +
-	"\x06Status\x12\x17.kioku.v1.StatusRequest\x1a\x18.kioku.v1.StatusResponse\x12\\\n" +
-	"\x11EstimateEmbedding\x12\".kioku.v1.EstimateEmbeddingRequest\x1a#.kioku.v1.EstimateEmbeddingResponse\x127\n" +
-	"\x04Sync\x12\x15.kioku.v1.SyncRequest\x1a\x16.kioku.v1.SyncResponse0\x01\x12@\n" +
-	"\aRebuild\x12\x18.kioku.v1.RebuildRequest\x1a\x19.kioku.v1.RebuildResponse0\x01\x12L\n" +
-	"\vWatchEvents\x12\x1c.kioku.v1.WatchEventsRequest\x1a\x1d.kioku.v1.WatchEventsResponse0\x01\x12G\n" +
+	"\x05index\x18\x03 \x01(\v2\x14.kioku.v1.IndexStateR\x05index2\x9b\t\n" +
+	"\rMemoryService\x12r\n" +
+	"\fMemorySearch\x12\x1d.kioku.v1.MemorySearchRequest\x1a\x1e.kioku.v1.MemorySearchResponse\"#\x82\xd3\xe4\x93\x02\x1dZ\x0f:\x01*\"\n" +
+	"/v1/search\x12\n" +
+	"/v1/search\x12a\n" +
+	"\tMemoryGet\x12\x1a.kioku.v1.MemoryGetRequest\x1a\x1b.kioku.v1.MemoryGetResponse\"\x1b\x82\xd3\xe4\x93\x02\x15\x12\x13/v1/notes/{path=**}\x12c\n" +
+	"\fMemoryAppend\x12\x1d.kioku.v1.MemoryAppendRequest\x1a\x1e.kioku.v1.MemoryAppendResponse\"\x14\x82\xd3\xe4\x93\x02\x0e:\x01*\"\t/v1/notes\x12g\n" +
+	"\tListFiles\x12\x1a.kioku.v1.ListFilesRequest\x1a\x1b.kioku.v1.ListFilesResponse\"!\x82\xd3\xe4\x93\x02\x1bZ\x0e:\x01*\"\t/v1/files\x12\t/v1/files\x12a\n" +
+	"\tListLinks\x12\x1a.kioku.v1.ListLinksRequest\x1a\x1b.kioku.v1.ListLinksResponse\"\x1b\x82\xd3\xe4\x93\x02\x15\x12\x13/v1/links/{path=**}\x12V\n" +
+	"\aExplain\x12\x18.kioku.v1.ExplainRequest\x1a\x19.kioku.v1.ExplainResponse\"\x16\x82\xd3\xe4\x93\x02\x10:\x01*\"\v/v1/explain\x12O\n" +
+	"\x06Status\x12\x17.kioku.v1.StatusRequest\x1a\x18.kioku.v1.StatusResponse\"\x12\x82\xd3\xe4\x93\x02\f\x12\n" +
+	"/v1/status\x12r\n" +
+	"\x11EstimateEmbedding\x12\".kioku.v1.EstimateEmbeddingRequest\x1a#.kioku.v1.EstimateEmbeddingResponse\"\x14\x82\xd3\xe4\x93\x02\x0e\x12\f/v1/estimate\x12L\n" +
+	"\x04Sync\x12\x15.kioku.v1.SyncRequest\x1a\x16.kioku.v1.SyncResponse\"\x13\x82\xd3\xe4\x93\x02\r:\x01*\"\b/v1/sync0\x01\x12X\n" +
+	"\aRebuild\x12\x18.kioku.v1.RebuildRequest\x1a\x19.kioku.v1.RebuildResponse\"\x16\x82\xd3\xe4\x93\x02\x10:\x01*\"\v/v1/rebuild0\x01\x12`\n" +
+	"\vWatchEvents\x12\x1c.kioku.v1.WatchEventsRequest\x1a\x1d.kioku.v1.WatchEventsResponse\"\x12\x82\xd3\xe4\x93\x02\f\x12\n" +
+	"/v1/events0\x01\x12[\n" +
 	"\n" +
-	"ListAgents\x12\x1b.kioku.v1.ListAgentsRequest\x1a\x1c.kioku.v1.ListAgentsResponseB\x1eZ\x1ckioku/proto/kioku/v1;kiokuv1b\x06proto3"
+	"ListAgents\x12\x1b.kioku.v1.ListAgentsRequest\x1a\x1c.kioku.v1.ListAgentsResponse\"\x12\x82\xd3\xe4\x93\x02\f\x12\n" +
+	"/v1/agentsB\x1eZ\x1ckioku/proto/kioku/v1;kiokuv1b\x06proto3"
 
 var (
 	file_kioku_v1_memory_proto_rawDescOnce sync.Once

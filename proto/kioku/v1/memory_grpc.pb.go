@@ -30,6 +30,7 @@ const (
 	MemoryService_MemoryAppend_FullMethodName      = "/kioku.v1.MemoryService/MemoryAppend"
 	MemoryService_ListFiles_FullMethodName         = "/kioku.v1.MemoryService/ListFiles"
 	MemoryService_ListLinks_FullMethodName         = "/kioku.v1.MemoryService/ListLinks"
+	MemoryService_ListChunks_FullMethodName        = "/kioku.v1.MemoryService/ListChunks"
 	MemoryService_Explain_FullMethodName           = "/kioku.v1.MemoryService/Explain"
 	MemoryService_Status_FullMethodName            = "/kioku.v1.MemoryService/Status"
 	MemoryService_EstimateEmbedding_FullMethodName = "/kioku.v1.MemoryService/EstimateEmbedding"
@@ -69,6 +70,8 @@ type MemoryServiceClient interface {
 	ListFiles(ctx context.Context, in *ListFilesRequest, opts ...grpc.CallOption) (*ListFilesResponse, error)
 	// ListLinks returns the links of a file to others, and those of other files to it.
 	ListLinks(ctx context.Context, in *ListLinksRequest, opts ...grpc.CallOption) (*ListLinksResponse, error)
+	// ListChunks returns the chunks of a file, the pieces that are indexed, without their text.
+	ListChunks(ctx context.Context, in *ListChunksRequest, opts ...grpc.CallOption) (*ListChunksResponse, error)
 	// Explain reports where a passage ranked for a query and, if it was not returned, why.
 	Explain(ctx context.Context, in *ExplainRequest, opts ...grpc.CallOption) (*ExplainResponse, error)
 	// Status describes the index of an agent: counts, lag, skipped files, watch mode and provider.
@@ -140,6 +143,16 @@ func (c *memoryServiceClient) ListLinks(ctx context.Context, in *ListLinksReques
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListLinksResponse)
 	err := c.cc.Invoke(ctx, MemoryService_ListLinks_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *memoryServiceClient) ListChunks(ctx context.Context, in *ListChunksRequest, opts ...grpc.CallOption) (*ListChunksResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListChunksResponse)
+	err := c.cc.Invoke(ctx, MemoryService_ListChunks_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -273,6 +286,8 @@ type MemoryServiceServer interface {
 	ListFiles(context.Context, *ListFilesRequest) (*ListFilesResponse, error)
 	// ListLinks returns the links of a file to others, and those of other files to it.
 	ListLinks(context.Context, *ListLinksRequest) (*ListLinksResponse, error)
+	// ListChunks returns the chunks of a file, the pieces that are indexed, without their text.
+	ListChunks(context.Context, *ListChunksRequest) (*ListChunksResponse, error)
 	// Explain reports where a passage ranked for a query and, if it was not returned, why.
 	Explain(context.Context, *ExplainRequest) (*ExplainResponse, error)
 	// Status describes the index of an agent: counts, lag, skipped files, watch mode and provider.
@@ -314,6 +329,9 @@ func (UnimplementedMemoryServiceServer) ListFiles(context.Context, *ListFilesReq
 }
 func (UnimplementedMemoryServiceServer) ListLinks(context.Context, *ListLinksRequest) (*ListLinksResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListLinks not implemented")
+}
+func (UnimplementedMemoryServiceServer) ListChunks(context.Context, *ListChunksRequest) (*ListChunksResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListChunks not implemented")
 }
 func (UnimplementedMemoryServiceServer) Explain(context.Context, *ExplainRequest) (*ExplainResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Explain not implemented")
@@ -443,6 +461,24 @@ func _MemoryService_ListLinks_Handler(srv interface{}, ctx context.Context, dec 
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(MemoryServiceServer).ListLinks(ctx, req.(*ListLinksRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _MemoryService_ListChunks_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListChunksRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(MemoryServiceServer).ListChunks(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: MemoryService_ListChunks_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(MemoryServiceServer).ListChunks(ctx, req.(*ListChunksRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -578,6 +614,10 @@ var MemoryService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListLinks",
 			Handler:    _MemoryService_ListLinks_Handler,
+		},
+		{
+			MethodName: "ListChunks",
+			Handler:    _MemoryService_ListChunks_Handler,
 		},
 		{
 			MethodName: "Explain",

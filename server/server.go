@@ -33,6 +33,7 @@ type Memory interface {
 	Get(ctx context.Context, req memory.GetRequest) (memory.Excerpt, error)
 	Files(ctx context.Context, q memory.FileQuery) (memory.FileList, error)
 	Links(ctx context.Context, file string) (memory.Links, error)
+	Chunks(ctx context.Context, file string) (memory.Chunks, error)
 	Append(ctx context.Context, note memory.Note) (memory.Appended, error)
 	Sync(ctx context.Context, opt kioku.SyncOptions, step func(indexer.Progress)) (kioku.SyncReport, error)
 	Rebuild(ctx context.Context, step func(indexer.Progress)) (kioku.SyncReport, error)

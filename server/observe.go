@@ -22,13 +22,18 @@ type Observer interface {
 
 // CallRecord describes a call whose outcome is known. It contains no text of a request or a response.
 type CallRecord struct {
-	// Start is when the call arrived, Took how long it took, and Waited the part of it until the call was admitted.
-	Start        time.Time
-	Took, Waited time.Duration
+	// Start is when the call arrived, and Took how long it took.
+	Start time.Time
+	Took  time.Duration
+	// Admitted reports that the call was let in, and Waited how long it waited for that.
+	Admitted bool
+	Waited   time.Duration
 	// RequestID of the call, see [RequestID].
 	RequestID string
 	// Method is the full method, "/kioku.v1.MemoryService/MemorySearch".
 	Method string
+	// Stream reports that the method has many responses.
+	Stream bool
 	// Caller is the name of the token or certificate; empty if none was needed.
 	Caller string
 	// From is the other end of the connection: a process, an address, or "this process".
@@ -41,6 +46,14 @@ type CallRecord struct {
 	Write bool
 	// Code of the outcome.
 	Code codes.Code
+}
+
+// Reached returns Agent if the call was allowed to reach it, else "".
+func (r CallRecord) Reached() string {
+	if slices.Contains(r.Agents, r.Agent) {
+		return r.Agent
+	}
+	return ""
 }
 
 // begun tells the observers of a call that has arrived, and begins its span.
@@ -74,7 +87,7 @@ func (c *call) record(ctx context.Context, start time.Time, err error) CallRecor
 	defer c.mu.Unlock()
 	agents := slices.Sorted(slices.Values(c.agents))
 	return CallRecord{
-		Start: start, Took: time.Since(start), Waited: c.waited, Method: c.method, Caller: c.caller.name,
+		Start: start, Took: time.Since(start), Admitted: c.grant != nil, Waited: c.waited, Method: c.method, Stream: c.stream, Caller: c.caller.name,
 		From: c.connection.from(), Agent: c.agent, Agents: slices.Compact(agents), Write: c.writes, Code: status.Code(err),
 	}
 }

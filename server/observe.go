@@ -87,7 +87,7 @@ func (c *call) record(ctx context.Context, start time.Time, err error) CallRecor
 	defer c.mu.Unlock()
 	agents := slices.Sorted(slices.Values(c.agents))
 	return CallRecord{
-		Start: start, Took: time.Since(start), Admitted: c.grant != nil, Waited: c.waited, Method: c.method, Stream: c.stream, Caller: c.caller.name,
+		RequestID: c.requestID, Start: start, Took: time.Since(start), Admitted: c.grant != nil, Waited: c.waited, Method: c.method, Stream: c.stream, Caller: c.caller.name,
 		From: c.connection.from(), Agent: c.agent, Agents: slices.Compact(agents), Write: c.writes, Code: status.Code(err),
 	}
 }

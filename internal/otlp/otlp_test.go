@@ -10,9 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kioku/internal/egress"
+	"kioku/internal/otlp"
+	"kioku/internal/otlptest"
 	"kioku/internal/tracing"
-	"kioku/internal/tracing/otlp"
-	"kioku/internal/tracing/otlptest"
 )
 
 const key = "Bearer secret-of-the-collector"

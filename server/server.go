@@ -20,6 +20,7 @@ import (
 	"kioku/indexer"
 	"kioku/internal/egress"
 	"kioku/internal/fair"
+	"kioku/internal/tracing"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
@@ -67,6 +68,10 @@ type Options struct {
 	// Limits bound the calls and connections of all clients.
 	Limits Limits
 
+	// Observers are told of all calls; nil tells nobody.
+	Observers []Observer
+	// Tracer begins the traces of calls; nil begins none.
+	Tracer *tracing.Tracer
 	// Log receives the causes that callers do not see; nil discards them. Texts of notes and tokens are never logged.
 	Log *slog.Logger
 }

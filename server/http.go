@@ -17,8 +17,6 @@ import (
 )
 
 const (
-	// httpHeaderTimeout is the time for the header of a request over HTTP/1.
-	httpHeaderTimeout = 10 * time.Second
 	// httpIdleTimeout is the time between two requests on a connection.
 	httpIdleTimeout = 2 * time.Minute
 	// TokenCookie is the name of the cookie that can carry a token instead of the header Authorization.
@@ -36,7 +34,7 @@ type connectionKey struct{}
 func (s *Server) newHTTP() *http.Server {
 	h := &http.Server{
 		Handler:           http.HandlerFunc(s.serveHTTP),
-		ReadHeaderTimeout: httpHeaderTimeout,
+		ReadHeaderTimeout: s.beginTimeout,
 		IdleTimeout:       httpIdleTimeout,
 		MaxHeaderBytes:    maxHeader,
 		ErrorLog:          log.New(httpLog{s.opt.Log}, "", 0),

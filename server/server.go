@@ -103,6 +103,8 @@ type Server struct {
 	rates     *rates
 	guesses   *guesses
 	readiness readiness
+	// beginTimeout is the time for a client to agree on TLS, and then for the header of a request; tests shorten it.
+	beginTimeout time.Duration
 	// receiveTimeout is the time for a request to arrive after the first of its bytes is wanted; tests shorten it.
 	receiveTimeout time.Duration
 	// sendTimeout is the time for a client to make room for the next message of a stream; tests shorten it.
@@ -136,6 +138,7 @@ func New(opt Options) (*Server, error) {
 		anonymousBodies: newAnonymousQueue(opt.Limits),
 		rates:           &rates{limit: rate.Limit(opt.Limits.RequestsPerSecond), burst: opt.Limits.Burst},
 		guesses:         newGuesses(),
+		beginTimeout:    10 * time.Second,
 		receiveTimeout:  30 * time.Second,
 		sendTimeout:     30 * time.Second,
 	}

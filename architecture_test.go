@@ -56,6 +56,7 @@ var mayImport = map[string]string{
 	".":                   "memory chunker embed indexer search store store/vector internal",
 	"agent":               "proto llm memory internal",
 	"server":              ". memory agent proto embed indexer llm internal",
+	"server/mcp":          "agent proto memory",
 	"bench":               ". memory indexer search search/analysis internal",
 	"bench/speed":         ". memory bench chunker embed indexer proto search search/analysis server store/vector",
 	"bench/soak":          "", // its tests use proto, store and store/storetest

@@ -39,8 +39,10 @@ type Options struct {
 	Version string
 	// brief sessions end with their only request: nothing is watched for them but subscriptions.
 	brief bool
-	// sessionID returns the id of the next session; nil leaves it to the SDK.
+	// sessionID returns the id of the session; nil leaves it to the SDK.
 	sessionID func() string
+	// around is put around every request; nil puts nothing around.
+	around sdk.Middleware
 }
 
 // instructions tell a model when to use the memory.
@@ -85,14 +87,14 @@ func New(opt Options) *sdk.Server {
 	s.addPrompts()
 	s.server.AddResourceTemplate(noteTemplate, s.readNote)
 	s.server.AddReceivingMiddleware(s.listing)
+	if opt.around != nil {
+		s.server.AddReceivingMiddleware(opt.around)
+	}
 	return s.server
 }
 
 // rootsKey is the key of the roots among the inputs of a request.
 const rootsKey = "roots"
-
-// askRoots asks the client for its roots.
-func askRoots() sdk.InputRequestMap { return sdk.InputRequestMap{rootsKey: &sdk.ListRootsParams{}} }
 
 // open returns the memory of the session. If only the client's roots can tell which one it is, it returns what to ask the client;
 // given is what a client has answered, which may be nil.
@@ -107,7 +109,7 @@ func (s *session) open(ctx context.Context, caps *sdk.ClientCapabilities, given 
 	}
 	m, err := s.opt.Open(ctx, roots)
 	if errors.Is(err, ErrNeedsRoots) && !asked && caps != nil && caps.RootsV2 != nil {
-		return nil, askRoots(), nil
+		return nil, sdk.InputRequestMap{rootsKey: &sdk.ListRootsParams{}}, nil
 	}
 	if err != nil {
 		return nil, nil, err

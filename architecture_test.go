@@ -57,6 +57,7 @@ var mayImport = map[string]string{
 	"agent":               "proto llm memory internal",
 	"server":              ". memory agent proto embed indexer llm internal",
 	"server/rest":         "proto internal/text",
+	"server/mcp":          "agent proto memory",
 	"server/front":        "server/mcp server/rest server/web server/metrics",
 	"bench":               ". memory indexer search search/analysis internal",
 	"bench/speed":         ". memory bench chunker embed indexer proto search search/analysis server store/vector",

@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"kioku/server/mcp"
 	"kioku/server/rest"
 )
 
@@ -27,5 +28,8 @@ func New(opt Options) http.Handler {
 		mux.Handle("GET /metrics", opt.Metrics)
 	}
 	mux.Handle("/v1/", rest.New(opt.Conn))
+	door := mcp.NewHandler(mcp.HTTPOptions{Conn: opt.Conn, Version: opt.Version})
+	mux.Handle("/mcp", door)
+	mux.Handle("/mcp/{agent}", door)
 	return mux
 }

@@ -106,6 +106,8 @@ type call struct {
 	credential credential
 	// grant is what the request takes of the bytes in flight.
 	grant *fair.Grant
+	// waited is the time until the call was admitted; 0 before that.
+	waited time.Duration
 
 	mu sync.Mutex
 	// agents that the call was allowed to reach, and whether it was allowed to write. Guarded by mu.
@@ -152,13 +154,14 @@ func (c *call) leastBytes() int64 {
 // serveCall authenticates and admits a call and handles it. It returns errors and panics as statuses, and logs the outcome.
 func (s *Server) serveCall(ctx context.Context, c *call, handle func(context.Context) error) (err error) {
 	start := time.Now()
+	ctx, span := s.begun(ctx, c)
 	defer func() {
 		if v := recover(); v != nil {
 			err = s.panicked(ctx, c.method, v)
 		} else if err != nil {
 			err = s.status(ctx, c.method, err)
 		}
-		s.logCall(ctx, c, start, err)
+		s.ended(ctx, c, start, span, err)
 	}()
 	if err := c.connection.refused(); err != nil {
 		return err
@@ -172,6 +175,7 @@ func (s *Server) serveCall(ctx context.Context, c *call, handle func(context.Con
 		return err
 	}
 	defer c.grant.Release()
+	c.waited = time.Since(start)
 	return handle(ctx)
 }
 

@@ -20,6 +20,7 @@ import (
 	"kioku/indexer"
 	"kioku/internal/egress"
 	"kioku/internal/fair"
+	"kioku/internal/tracing"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
@@ -33,6 +34,7 @@ type Memory interface {
 	Get(ctx context.Context, req memory.GetRequest) (memory.Excerpt, error)
 	Files(ctx context.Context, q memory.FileQuery) (memory.FileList, error)
 	Links(ctx context.Context, file string) (memory.Links, error)
+	Chunks(ctx context.Context, file string) (memory.Chunks, error)
 	Append(ctx context.Context, note memory.Note) (memory.Appended, error)
 	Sync(ctx context.Context, opt kioku.SyncOptions, step func(indexer.Progress)) (kioku.SyncReport, error)
 	Rebuild(ctx context.Context, step func(indexer.Progress)) (kioku.SyncReport, error)
@@ -66,6 +68,10 @@ type Options struct {
 	// Limits bound the calls and connections of all clients.
 	Limits Limits
 
+	// Observers are told of all calls; nil tells nobody.
+	Observers []Observer
+	// Tracer begins the traces of calls; nil begins none.
+	Tracer *tracing.Tracer
 	// Log receives the causes that callers do not see; nil discards them. Texts of notes and tokens are never logged.
 	Log *slog.Logger
 }

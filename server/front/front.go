@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc"
 
 	"kioku/server/mcp"
+	"kioku/server/rest"
 )
 
 // Options are what the doors need.
@@ -26,6 +27,7 @@ func New(opt Options) http.Handler {
 	if opt.Metrics != nil {
 		mux.Handle("GET /metrics", opt.Metrics)
 	}
+	mux.Handle("/v1/", rest.New(opt.Conn))
 	door := mcp.NewHandler(mcp.HTTPOptions{Conn: opt.Conn, Version: opt.Version})
 	mux.Handle("/mcp", door)
 	mux.Handle("/mcp/{agent}", door)

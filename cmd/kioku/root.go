@@ -33,7 +33,8 @@ func (a *app) rootCmd() *cobra.Command {
 	root.SetHelpCommand(helpCmd())
 	root.AddCommand(
 		a.initCmd(), a.serveCmd(), a.agentCmd(), a.indexCmd(), a.searchCmd(), a.getCmd(), a.lsCmd(), a.linksCmd(), a.appendCmd(), a.statusCmd(),
-		a.explainCmd(), a.promptCmd(), a.chatCmd(), a.watchCmd(), a.benchCmd(), a.tuneCmd(), a.configCmd(), a.cacheCmd(), a.modelCmd(), a.doctorCmd(), a.setupCmd(), a.hookCmd(), a.versionCmd(), a.demoCmd(),
+		a.explainCmd(), a.promptCmd(), a.chatCmd(), a.watchCmd(), a.benchCmd(), a.tuneCmd(), a.configCmd(), a.cacheCmd(), a.backupCmd(), a.restoreCmd(), a.modelCmd(), a.doctorCmd(), a.versionCmd(), a.demoCmd(),
+		a.setupCmd(), a.hookCmd(),
 	)
 	root.InitDefaultCompletionCmd()
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {

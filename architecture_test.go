@@ -58,7 +58,7 @@ var mayImport = map[string]string{
 	"agent":                  "proto llm memory internal",
 	"server/rest":            "proto internal/text",
 	"server":                 ". memory agent proto embed indexer llm internal",
-	"server/web":             "proto internal/text",
+	"server/web":             "chunker proto internal/text",
 	"bench":                  ". memory indexer search search/analysis internal",
 	"bench/speed":            ". memory bench chunker embed indexer proto search search/analysis server store/vector",
 	"bench/soak":             "", // its tests use proto, store and store/storetest

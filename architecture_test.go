@@ -29,14 +29,18 @@ var mayImport = map[string]string{
 	"internal/text":          "",
 	"internal/machine":       "",
 	"internal/egress":        "",
+	"internal/tracing":       "",
+	"internal/otlp":          "internal/tracing",
+	"internal/otlptest":      "",
 	"internal/modelhttp":     "internal/egress internal/text",
 	"internal/testkit":       "",
 	"internal/fair":          "",
 	"internal/loglimit":      "",
 	"proto/kioku/v1":         "",
+	"projection":             "",
 	"proto/gateway/kioku/v1": "proto",
 	"examples":               "",
-	"embed":                  "embed/local internal/modelhttp internal/text",
+	"embed":                  "embed/local internal/modelhttp internal/text internal/tracing",
 	"embed/local":            "embed/encoder embed/safetensors embed/tokenizer",
 	"embed/localtest":        "",
 	"embed/safetensors":      "",
@@ -54,11 +58,14 @@ var mayImport = map[string]string{
 	"store/postings":         "",
 	"store/storetest":        "store/checksumvfs",
 	"store":                  "memory chunker embed indexer search search/analysis search/dates store/checksumvfs store/postings store/vector internal/text",
-	".":                      "memory chunker embed indexer search store store/vector internal",
+	".":                      "memory chunker embed indexer search store store/vector internal projection search/analysis",
 	"agent":                  "proto llm memory internal",
 	"server/rest":            "proto internal/text",
 	"server":                 ". memory agent proto embed indexer llm internal",
 	"server/web":             "chunker proto internal/text",
+	"server/front":           "server/mcp server/rest server/web server/metrics",
+	"server/metrics":         "server memory embed indexer proto internal .",
+	"server/audit":           "server internal",
 	"bench":                  ". memory indexer search search/analysis internal",
 	"bench/speed":            ". memory bench chunker embed indexer proto search search/analysis server store/vector",
 	"bench/soak":             "", // its tests use proto, store and store/storetest
@@ -144,7 +151,7 @@ func TestOnlyTheStoreKnowsSQLite(t *testing.T) {
 }
 
 func TestLeavesAndAgentNeedNoCgo(t *testing.T) {
-	cmd := exec.CommandContext(t.Context(), "go", "build", "./memory", "./chunker", "./embed/...", "./store/vector", "./search/...", "./indexer", "./agent/...", "./llm/...", "./proto/...")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "./memory", "./chunker", "./embed/...", "./store/vector", "./search/...", "./indexer", "./projection", "./agent/...", "./llm/...", "./proto/...")
 	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)

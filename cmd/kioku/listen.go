@@ -41,7 +41,11 @@ func (a *app) openDoor(ctx context.Context, conf *config.Config, opt server.Opti
 	if err := srv.AddSidecars(sidecars); err != nil {
 		return nil, err
 	}
-	srv.HandleHTTP(front.New(front.Options{Conn: srv.Conn(), Version: buildVersion()}))
+	doors, err := front.New(front.Options{Conn: srv.Conn(), Version: buildVersion()})
+	if err != nil {
+		return nil, err
+	}
+	srv.HandleHTTP(doors)
 	listeners, err := listenOn(socket, address, guard)
 	return &door{srv, listeners, sidecars}, err
 }

@@ -6,6 +6,9 @@ import (
 	"net/http"
 
 	"google.golang.org/grpc"
+
+	"kioku/server/rest"
+	"kioku/server/web"
 )
 
 // Options are what the doors need.
@@ -19,10 +22,16 @@ type Options struct {
 }
 
 // New returns the handler of all doors.
-func New(opt Options) http.Handler {
+func New(opt Options) (http.Handler, error) {
 	mux := http.NewServeMux()
+	api, err := rest.New(opt.Conn)
+	if err != nil {
+		return nil, err
+	}
+	mux.Handle("/v1/", api)
+	mux.Handle("/", web.New(web.Options{Conn: opt.Conn, Version: opt.Version}))
 	if opt.Metrics != nil {
 		mux.Handle("GET /metrics", opt.Metrics)
 	}
-	return mux
+	return mux, nil
 }

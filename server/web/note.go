@@ -162,8 +162,7 @@ var globMarks = regexp.MustCompile(`[\\*?\[\]{}]`)
 
 // fileOf returns a file as the index lists it; nil if it does not.
 func (s *site) fileOf(ctx context.Context, agent, path string) (*kiokuv1.File, error) {
-	glob := globMarks.ReplaceAllString(path, `\$0`)
-	resp, err := s.memory.ListFiles(ctx, &kiokuv1.ListFilesRequest{Agent: agent, Glob: glob, IncludeSkipped: true, PageSize: 10})
+	resp, err := s.memory.ListFiles(ctx, &kiokuv1.ListFilesRequest{Agent: agent, Glob: escapeGlob(path), IncludeSkipped: true, PageSize: 10})
 	if status.Code(err) == codes.InvalidArgument {
 		return nil, nil // a path that no glob selects
 	}

@@ -25,7 +25,7 @@ type view struct {
 var views = []view{
 	{Name: "overview", Title: "Overview", Path: "/", Key: "o"},
 	{Name: "search", Title: "Search", Path: "/search", Key: "s"},
-	{Name: "notes", Title: "Notes", Path: "/notes", Key: "n"},
+	{Name: "notes", Title: "Notes", Path: "/notes", Key: "n", load: loadNotes},
 	{Name: "timeline", Title: "Time line", Path: "/timeline", Key: "t"},
 	{Name: "map", Title: "Map", Path: "/map", Key: "m"},
 	{Name: "turns", Title: "Turns", Path: "/turns", Key: "u"},
@@ -64,7 +64,7 @@ func parseTemplates() map[string]*template.Template {
 }
 
 // templateFuncs are the functions of all templates.
-var templateFuncs = template.FuncMap{"link": link, "base": path.Base}
+var templateFuncs = template.FuncMap{"link": link, "base": path.Base, "lang": langOf}
 
 // link returns an address with query parameters, given as names and values; empty values are left out.
 func link(to string, params ...string) string {

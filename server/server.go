@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/time/rate"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
@@ -19,6 +21,7 @@ import (
 	"kioku/indexer"
 	"kioku/internal/egress"
 	"kioku/internal/fair"
+	"kioku/internal/tracing"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
@@ -65,9 +68,18 @@ type Options struct {
 	Grace time.Duration
 	// MaxStreams is the maximum number of concurrent calls on one connection; 0 means 128.
 	MaxStreams uint32
+	// Hosts are the names for which HTTP is answered beside localhost, addresses, and the names of a certificate: those under
+	// which a proxy or other machines reach the server. A name may have a port.
+	Hosts []string
+	// Origins are the web sites, such as https://example.org, whose pages may send requests over HTTP.
+	Origins []string
 	// Limits bound the calls and connections of all clients.
 	Limits Limits
 
+	// Observers are told of all calls; nil tells nobody.
+	Observers []Observer
+	// Tracer begins the traces of calls; nil begins none.
+	Tracer *tracing.Tracer
 	// Log receives the causes that callers do not see; nil discards them. Texts of notes and tokens are never logged.
 	Log *slog.Logger
 }
@@ -76,6 +88,10 @@ type Options struct {
 type Server struct {
 	opt    Options
 	health *health.Server
+	// http answers requests over HTTP; nil answers none.
+	http http.Handler
+	// crossOrigin knows the requests that browsers make for other web sites.
+	crossOrigin http.CrossOriginProtection
 	// sidecars by agent id; they do not change once the server serves.
 	sidecars map[string]Sidecar
 
@@ -83,6 +99,16 @@ type Server struct {
 	connections connections
 	// queue of the bytes in flight, but for those of calls without the token that other calls need, which have anonymousQueue.
 	queue, anonymousQueue *fair.Queue
+	// bodies and anonymousBodies are such queues of the bodies of requests over HTTP.
+	bodies, anonymousBodies *fair.Queue
+	// rates limits how many calls a client makes, and guesses how many wrong tokens a machine sends.
+	rates     *rates
+	guesses   *guesses
+	readiness readiness
+	// beginTimeout is the time for a client to agree on TLS, and then for the header of a request; tests shorten it.
+	beginTimeout time.Duration
+	// receiveTimeout is the time for a request to arrive after the first of its bytes is wanted; tests shorten it.
+	receiveTimeout time.Duration
 	// sendTimeout is the time for a client to make room for the next message of a stream; tests shorten it.
 	sendTimeout time.Duration
 }
@@ -92,6 +118,11 @@ func New(opt Options) (*Server, error) {
 	if err := checkAgents(opt.Agents); err != nil {
 		return nil, err
 	}
+	for _, o := range opt.Origins {
+		if err := CheckOrigin(o); err != nil {
+			return nil, err
+		}
+	}
 	opt.SearchTimeout = cmp.Or(opt.SearchTimeout, 10*time.Second)
 	opt.CompactTimeout = cmp.Or(opt.CompactTimeout, 10*time.Minute)
 	opt.Grace = cmp.Or(opt.Grace, 10*time.Second)
@@ -100,12 +131,18 @@ func New(opt Options) (*Server, error) {
 	opt.Log = cmp.Or(opt.Log, slog.New(slog.DiscardHandler))
 	opt.Limits = opt.Limits.withDefaults()
 	s := &Server{
-		opt:            opt,
-		health:         health.NewServer(),
-		connections:    connections{limit: opt.Limits.Connections, log: opt.Log},
-		queue:          newCallQueue(opt.Limits),
-		anonymousQueue: newAnonymousQueue(opt.Limits),
-		sendTimeout:    30 * time.Second,
+		opt:             opt,
+		health:          health.NewServer(),
+		connections:     connections{limit: opt.Limits.Connections, log: opt.Log},
+		queue:           newCallQueue(opt.Limits),
+		anonymousQueue:  newAnonymousQueue(opt.Limits),
+		bodies:          newCallQueue(opt.Limits),
+		anonymousBodies: newAnonymousQueue(opt.Limits),
+		rates:           &rates{limit: rate.Limit(opt.Limits.RequestsPerSecond), burst: opt.Limits.Burst},
+		guesses:         newGuesses(),
+		beginTimeout:    10 * time.Second,
+		receiveTimeout:  30 * time.Second,
+		sendTimeout:     30 * time.Second,
 	}
 	if len(opt.Agents) > 0 {
 		s.health.SetServingStatus(kiokuv1.MemoryService_ServiceDesc.ServiceName, healthpb.HealthCheckResponse_SERVING)
@@ -144,14 +181,23 @@ func (s *Server) Serve(ctx context.Context, listeners ...Listener) error {
 		}
 	}
 	group, ctx := errgroup.WithContext(ctx)
+	web, webConns := s.newHTTP(), newHandover(listeners[0].Addr())
+	group.Go(func() error { return ignore(web.Serve(webConns), http.ErrServerClosed) })
+	group.Go(func() error {
+		<-ctx.Done()
+		s.stop()
+		s.drainHTTP(web)
+		return nil
+	})
 	for _, l := range listeners {
-		g := s.newGRPC(l)
+		g, p := s.newGRPC(l), &port{server: s, listener: l, grpc: newHandover(l.Addr()), http: webConns}
 		group.Go(func() error {
-			if err := g.Serve(l.accepting(&s.connections)); err != nil && ctx.Err() == nil {
+			if err := p.serve(ctx); err != nil {
 				return fmt.Errorf("serve %s: %w", l.Addr(), err)
 			}
 			return nil
 		})
+		group.Go(func() error { return ignore(g.Serve(p.grpc), grpc.ErrServerStopped) })
 		group.Go(func() error {
 			<-ctx.Done()
 			s.stop()
@@ -164,6 +210,14 @@ func (s *Server) Serve(ctx context.Context, listeners ...Listener) error {
 		return nil
 	})
 	return group.Wait()
+}
+
+// ignore returns an error unless it is the expected one.
+func ignore(err, expected error) error {
+	if errors.Is(err, expected) {
+		return nil
+	}
+	return err
 }
 
 // stop ends streams, and health checks report NOT_SERVING.
@@ -182,6 +236,16 @@ func (s *Server) drain(g *grpc.Server) {
 	g.GracefulStop()
 }
 
+// drainHTTP waits for the running requests of h, at most for Options.Grace.
+func (s *Server) drainHTTP(h *http.Server) {
+	ctx, cancel := context.WithTimeout(context.Background(), s.opt.Grace)
+	defer cancel()
+	if h.Shutdown(ctx) != nil {
+		s.opt.Log.Warn("cutting off requests that outlasted the grace", "grace", s.opt.Grace)
+		h.Close()
+	}
+}
+
 // maxMessage is the maximum size of a message in bytes, in either direction.
 const maxMessage = 4 << 20
 
@@ -196,7 +260,7 @@ func (s *Server) newGRPC(l Listener, more ...grpc.ServerOption) *grpc.Server {
 		grpc.MaxConcurrentStreams(s.opt.MaxStreams),
 		grpc.MaxRecvMsgSize(maxMessage),
 		grpc.MaxSendMsgSize(maxMessage),
-		grpc.MaxHeaderListSize(64 << 10),
+		grpc.MaxHeaderListSize(maxHeader),
 		// What a client sends before its call is admitted stays within this window.
 		grpc.StaticStreamWindowSize(64 << 10),
 		grpc.StaticConnWindowSize(1 << 20),
@@ -204,11 +268,20 @@ func (s *Server) newGRPC(l Listener, more ...grpc.ServerOption) *grpc.Server {
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 2 * time.Minute, Timeout: 20 * time.Second}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 20 * time.Second, PermitWithoutStream: true}),
 	}, more...)
-	if l.tls != nil {
-		opts = append(opts, grpc.Creds(l.tls.credentials()))
-	}
 	g := grpc.NewServer(opts...)
-	r := registrar{Server: g, server: s, tokens: tokens}
+	r := registrar{to: g, server: s, originOf: grpcOrigin(tokens)}
+	s.register(r)
+	if !l.open {
+		reflection.Register(struct {
+			registrar
+			reflection.ServiceInfoProvider
+		}{r, g})
+	}
+	return g
+}
+
+// register registers the services for which there is something to serve.
+func (s *Server) register(r grpc.ServiceRegistrar) {
 	if len(s.opt.Agents) > 0 {
 		kiokuv1.RegisterMemoryServiceServer(r, service{Server: s})
 	}
@@ -216,8 +289,4 @@ func (s *Server) newGRPC(l Listener, more ...grpc.ServerOption) *grpc.Server {
 		kiokuv1.RegisterAgentServiceServer(r, agentService{Server: s})
 	}
 	healthpb.RegisterHealthServer(r, s.health)
-	if !l.open {
-		reflection.Register(r)
-	}
-	return g
 }

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -282,7 +281,7 @@ func (m *Memory) openStore(ctx context.Context, chunking string) (err error) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return fmt.Errorf("make state folder: %w", err)
 		}
-		if err := m.takeLock(ctx, strings.TrimSuffix(path, ".sqlite")+".lock"); err != nil {
+		if err := m.takeLock(ctx, lockPath(path)); err != nil {
 			return err
 		}
 	}

@@ -37,6 +37,7 @@ const maxTokenFile = 1 << 20
 //	  - name: build
 //	    san: build.example.org # a name in the client's certificate instead of a token
 //	    agents: [work]
+//	    expires: 2027-01-31    # optional: the last day, in UTC, or a time of RFC 3339 from which on it is not valid
 //
 // The hash is the SHA-256 of the token in hexadecimal. Tokens are long and random, so a plain hash reveals nothing. A change of
 // the file takes effect within a second, also for calls under way: a call ends whose token is gone, or has lost the agent or the
@@ -59,6 +60,8 @@ type tokenEntry struct {
 	hash   [sha256.Size]byte
 	san    string
 	caller caller
+	// expires is when the entry ends to be valid; zero means never.
+	expires time.Time
 }
 
 // ParseTokens returns the callers in a text that is written as a token file. They never change.
@@ -84,9 +87,13 @@ func OpenTokens(path string, log *slog.Logger) (*Tokens, error) {
 	return t, nil
 }
 
-// find returns the caller with a credential. It takes the same time for every token, known or not.
+// find returns the caller with a credential that has not expired. It takes the same time for every token, known or not.
 func (t *Tokens) find(cred credential) (found caller, ok bool) {
+	now := time.Now()
 	for _, e := range t.current() {
+		if !e.expires.IsZero() && !now.Before(e.expires) {
+			continue
+		}
 		byToken := cred.names == nil && e.san == "" && subtle.ConstantTimeCompare(cred.hash[:], e.hash[:]) == 1
 		if byToken || e.san != "" && slices.Contains(cred.names, e.san) {
 			found, ok = e.caller, true
@@ -168,11 +175,12 @@ func kindOf(mode fs.FileMode) string {
 // tokenFile is the content of a token file.
 type tokenFile struct {
 	Tokens []struct {
-		Name   string     `yaml:"name"`
-		SHA256 string     `yaml:"sha256"`
-		SAN    string     `yaml:"san"`
-		Agents agentNames `yaml:"agents"`
-		Write  bool       `yaml:"write"`
+		Name    string     `yaml:"name"`
+		SHA256  string     `yaml:"sha256"`
+		SAN     string     `yaml:"san"`
+		Agents  agentNames `yaml:"agents"`
+		Write   bool       `yaml:"write"`
+		Expires string     `yaml:"expires"`
 	} `yaml:"tokens"`
 }
 
@@ -207,7 +215,11 @@ func parseTokens(data []byte) ([]tokenEntry, error) {
 	var entries []tokenEntry
 	for i, t := range file.Tokens {
 		entry := tokenEntry{san: t.SAN, caller: caller{name: t.Name, agents: t.Agents, write: t.Write}}
-		if err := entry.checkEntry(t.SHA256); err != nil {
+		err := entry.checkEntry(t.SHA256)
+		if err == nil && t.Expires != "" {
+			entry.expires, err = ParseExpiry(t.Expires)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("token %d (%q): %w", i+1, t.Name, err)
 		}
 		if slices.ContainsFunc(entries, entry.clashes) {
@@ -216,6 +228,18 @@ func parseTokens(data []byte) ([]tokenEntry, error) {
 		entries = append(entries, entry)
 	}
 	return entries, nil
+}
+
+// ParseExpiry returns the time from which on a token is not valid: the end of a day in UTC (2027-01-31), or a time of RFC 3339.
+func ParseExpiry(text string) (time.Time, error) {
+	if day, err := time.Parse(time.DateOnly, text); err == nil {
+		return day.AddDate(0, 0, 1), nil
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return t, errors.New("expires must be a day like 2027-01-31 or a time like 2027-01-31T12:00:00Z")
+	}
+	return t, nil
 }
 
 // clashes reports whether two entries cannot be told apart.

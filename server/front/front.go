@@ -6,6 +6,8 @@ import (
 	"net/http"
 
 	"google.golang.org/grpc"
+
+	"kioku/server/mcp"
 )
 
 // Options are what the doors need.
@@ -24,5 +26,8 @@ func New(opt Options) http.Handler {
 	if opt.Metrics != nil {
 		mux.Handle("GET /metrics", opt.Metrics)
 	}
+	door := mcp.NewHandler(mcp.HTTPOptions{Conn: opt.Conn, Version: opt.Version})
+	mux.Handle("/mcp", door)
+	mux.Handle("/mcp/{agent}", door)
 	return mux
 }

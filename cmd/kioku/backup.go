@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"kioku/agent/bootstrap"
+	"kioku/cmd/kioku/config"
+	"kioku/cmd/kioku/internal/backup"
+	"kioku/cmd/kioku/internal/connect"
+	"kioku/cmd/kioku/internal/render"
+	"kioku/memory"
+)
+
+// backupReport is the output of kioku backup --json and kioku backup verify --json.
+type backupReport struct {
+	// File is the path of the backup.
+	File string `json:"file"`
+	// Agent is the id of the agent, and Workspace the folder of its notes.
+	Agent     string `json:"agent"`
+	Workspace string `json:"workspace"`
+	// Time is when the index was copied.
+	Time string `json:"time"`
+	// Notes and AgentFiles count the notes, and the files of sessions and flushes. LeftOut are the indexed files that are not in the backup.
+	Notes      int      `json:"notes"`
+	AgentFiles int      `json:"agentFiles"`
+	LeftOut    []string `json:"leftOut"`
+	// Bytes is the sum of the sizes of what the backup contains, and FileBytes the size of the backup.
+	Bytes     int64 `json:"bytes"`
+	FileBytes int64 `json:"fileBytes"`
+}
+
+func (a *app) backupCmd() *cobra.Command {
+	var noNotes bool
+	cmd := &cobra.Command{
+		Use: "backup FILE|FOLDER", Short: "Write the memory of the agent to an archive",
+		Long: "Write the index with its embeddings, the notes that are indexed and the agent's sessions to a tar.gz, and verify it. A daemon\n" +
+			"may run meanwhile. In a folder, the file is named for the agent and the time. No file is replaced. kioku restore reads it.",
+		Example: "  kioku backup ~/backups\n  kioku backup before-the-move.tar.gz\n  kioku backup verify before-the-move.tar.gz",
+		Args:    cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withCache(cmd.Context(), connect.ToSearch, func(c *connect.Client) error { return a.backUp(cmd.Context(), c, args[0], noNotes) })
+		},
+	}
+	cmd.Flags().BoolVar(&noNotes, "no-notes", false, "leave the notes out")
+	cmd.AddCommand(a.backupVerifyCmd())
+	return cmd
+}
+
+func (a *app) backupVerifyCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "verify FILE", Short: "Check that a backup is whole", Args: cobra.ExactArgs(1),
+		Long: "Compare every file of a backup with its checksum, and check the index in it as kioku status --deep does. Nothing is restored.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			m, err := metered(a, func(p progress) (*backup.Manifest, error) { return backup.Verify(cmd.Context(), args[0], p) })
+			if err != nil {
+				return err
+			}
+			return a.tellBackup("whole", args[0], m)
+		},
+	}
+}
+
+// progress is told how far a backup or restore is, in bytes.
+type progress = func(phase string, done, total int64)
+
+// metered runs f and shows its progress.
+func metered[T any](a *app, f func(progress) (T, error)) (T, error) {
+	m := a.Meter()
+	defer m.Run()()
+	return f(m.Bytes)
+}
+
+// backUp writes a backup of a memory to a file, or into a folder.
+func (a *app) backUp(ctx context.Context, c *connect.Client, path string, noNotes bool) error {
+	if err := c.Freshen(ctx); err != nil {
+		return err
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		path = filepath.Join(path, fmt.Sprintf("kioku-%s-%s.tar.gz", c.Agent, time.Now().UTC().Format("20060102T150405Z")))
+	}
+	s := backup.Source{Kioku: buildVersion(), Agent: c.Agent, Workspace: c.Workspace, CopyIndex: c.Memory.CopyIndex,
+		AgentDir: filepath.Join(c.State, "agents", c.Agent)}
+	var err error
+	if !noNotes {
+		if s.Notes, err = indexedNotes(ctx, c); err != nil {
+			return err
+		}
+	}
+	m, err := metered(a, func(p progress) (*backup.Manifest, error) { s.Progress = p; return backup.Write(ctx, path, s) })
+	if err != nil {
+		return fmt.Errorf("back up: %w", err)
+	}
+	return a.tellBackup("wrote", path, m)
+}
+
+// indexedNotes returns the paths of the notes in a backup: the files that are indexed, the settings of the workspace, and the
+// files of the prompt.
+func indexedNotes(ctx context.Context, c *connect.Client) ([]string, error) {
+	var paths []string
+	known := map[string]bool{}
+	q := memory.FileQuery{Filter: memory.Filter{Sources: []string{memory.SourceMemory, memory.SourceExtra}}}
+	for more := true; more; more = q.After != "" {
+		list, err := c.Memory.Files(ctx, q)
+		if err != nil {
+			return nil, fmt.Errorf("list the notes: %w", err)
+		}
+		for _, f := range list.Files {
+			paths, known[f.Path] = append(paths, f.Path), true
+		}
+		q.After = list.Next
+	}
+	for _, name := range append(bootstrap.Names(), config.FolderFile) {
+		if _, err := os.Lstat(filepath.Join(c.Workspace, name)); err == nil && !known[name] {
+			paths = append(paths, name)
+		}
+	}
+	return paths, nil
+}
+
+// tellBackup reports a backup that is whole.
+func (a *app) tellBackup(what, path string, m *backup.Manifest) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	r := backupReport{File: path, Agent: m.Agent, Workspace: m.Workspace, Time: m.Time.Format(time.RFC3339), Notes: m.Notes(),
+		AgentFiles: m.AgentFiles(), LeftOut: append([]string{}, m.LeftOut...), Bytes: m.Bytes(), FileBytes: info.Size()}
+	for _, left := range r.LeftOut {
+		a.Notice("not in the backup: %s, which is outside of the workspace or cannot be read", left)
+	}
+	return a.Write(r, func(p *render.Page) {
+		p.Linef("%s: %s, %s: agent %s of %s, its index, %s and %s of sessions", what, path, render.Size(r.FileBytes), r.Agent, r.Workspace,
+			render.Count(r.Notes, "note"), render.Count(r.AgentFiles, "file"))
+	})
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// backedUp makes a memory with embeddings and a session, and a backup of it.
+func backedUp(t *testing.T) (s *sandbox, file string) {
+	t.Helper()
+	s = newSandbox(t, notes())
+	s.env = append(s.env, "KIOKU_PROVIDER=hash")
+	s.must("index")
+	session := filepath.Join(s.own(), "agents", "main", "sessions", "s1.jsonl")
+	if err := os.MkdirAll(filepath.Dir(session), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(session, []byte(`{"kind":"x"}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file = filepath.Join(s.home, "copy.tar.gz")
+	s.must("backup", file)
+	return s, file
+}
+
+// Backup and restore: a consistent copy while a daemon runs, verified; on a new machine the notes, the sessions and the index
+// are there again, and a sync asks no provider.
+func TestBackupIsRestoredOnAnotherMachine(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, notes())
+	s.env = append(s.env, "KIOKU_PROVIDER=hash")
+	s.must("index")
+	p, _ := s.serve()
+	dir := t.TempDir()
+	var report backupReport
+	if out := s.must("backup", "--json", dir); json.Unmarshal([]byte(out), &report) != nil || report.Notes != 3 || report.Agent != "main" {
+		t.Fatalf("%s", out)
+	}
+	if info, err := os.Stat(report.File); err != nil || info.Mode().Perm() != 0o600 || filepath.Dir(report.File) != dir || info.Size() != report.FileBytes {
+		t.Errorf("%v, %v", info, err)
+	}
+	if out := s.must("backup", "verify", report.File); !strings.HasPrefix(out, "whole: "+report.File) {
+		t.Error(out)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 1 {
+		t.Errorf("files are left: %v", left)
+	}
+	s.run("restore", report.File, "--force").wants(t, exitError, "index is in use", "kioku serve")
+	p.terminates()
+
+	other := newSandbox(t, nil)
+	other.env = append(other.env, "KIOKU_PROVIDER=hash")
+	other.workspace = filepath.Join(t.TempDir(), "new", "notes")
+	if out := other.must("restore", report.File); !strings.Contains(out, "3 notes") {
+		t.Error(out)
+	}
+	for path, text := range notes() {
+		if got, err := os.ReadFile(filepath.Join(other.workspace, path)); err != nil || string(got) != text {
+			t.Errorf("%s: %q, %v", path, got, err)
+		}
+	}
+	var synced indexReport
+	if out := other.must("index", "--json"); json.Unmarshal([]byte(out), &synced) != nil || synced.Embedded != 0 || synced.Files != 3 {
+		t.Errorf("embedded again: %s", out)
+	}
+	if st := other.object("status", "--json", "--deep"); st["index"].(map[string]any)["chunkCount"] == 0.0 {
+		t.Errorf("%v", st)
+	}
+	if out := other.must("search", "boiler pressure"); !strings.Contains(out, "2026-01-10") {
+		t.Error(out)
+	}
+}
+
+// A restore replaces nothing: it says what is in the way, and --force moves it aside.
+func TestRestoreReplacesNothing(t *testing.T) {
+	t.Parallel()
+	s, file := backedUp(t)
+	s.run("backup", file).wants(t, exitError, "exists, and a backup replaces no file")
+	s.write("MEMORY.md", "# Mine\n")
+	got := s.run("restore", file)
+	got.wants(t, exitError, "there is something already", "main.sqlite", "MEMORY.md", "--force")
+	if text, _ := os.ReadFile(filepath.Join(s.workspace, "MEMORY.md")); string(text) != "# Mine\n" {
+		t.Fatalf("the note was replaced: %q", text)
+	}
+	var r restoreReport
+	if out := s.must("restore", "--json", "--force", file); json.Unmarshal([]byte(out), &r) != nil || r.Notes != 1 || r.Same != 2 || r.AgentFiles != 1 {
+		t.Errorf("%s", out)
+	}
+	for path, want := range map[string]string{"notes/MEMORY.md": "# Mine\n", "agent/sessions/s1.jsonl": `{"kind":"x"}` + "\n"} {
+		if text, err := os.ReadFile(filepath.Join(r.Aside, path)); err != nil || string(text) != want {
+			t.Errorf("%s: %q, %v", path, text, err)
+		}
+	}
+	if text, _ := os.ReadFile(filepath.Join(s.workspace, "MEMORY.md")); string(text) != notes()["MEMORY.md"] {
+		t.Errorf("the note was not restored: %q", text)
+	}
+	if _, err := os.Stat(filepath.Join(s.own(), "agents", "main", "sessions", "s1.jsonl")); err != nil {
+		t.Error(err)
+	}
+	var synced indexReport
+	if out := s.must("index", "--json"); json.Unmarshal([]byte(out), &synced) != nil || synced.Embedded != 0 {
+		t.Errorf("embedded again: %s", out)
+	}
+}
+
+// A backup without notes, a damaged one, and no backup at all.
+func TestRestoreVerifiesFirst(t *testing.T) {
+	t.Parallel()
+	s, file := backedUp(t)
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := newSandbox(t, nil)
+	bad := filepath.Join(other.home, "bad.tar.gz")
+	for name, text := range map[string][]byte{"cut off": data[:len(data)/2], "text": []byte("hello"), "empty": nil, "no end": data[:len(data)-6]} {
+		if err := os.WriteFile(bad, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		other.run("backup", "verify", bad).wants(t, exitError, bad)
+		other.run("restore", bad).wants(t, exitError, bad)
+		if left, _ := filepath.Glob(filepath.Join(other.state, "*")); len(left) > 0 {
+			t.Errorf("%s: files are left: %v", name, left)
+		}
+	}
+	lean := filepath.Join(s.home, "lean.tar.gz")
+	if out := s.must("backup", "--no-notes", lean); !strings.Contains(out, "0 notes") {
+		t.Error(out)
+	}
+}

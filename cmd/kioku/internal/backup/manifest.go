@@ -1,0 +1,127 @@
+package backup
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	// format and version of the manifests that this program writes.
+	format  = "kioku-backup"
+	version = 1
+
+	// indexName is the entry of the index, and manifestName the last entry.
+	indexName    = "index.sqlite"
+	manifestName = "manifest.json"
+	// notesFolder and agentFolder contain the notes, and the files of the agent in the state folder.
+	notesFolder = "notes/"
+	agentFolder = "agent/"
+
+	// maxManifest is the maximum size of a manifest in bytes, and maxEntries the maximum number of entries.
+	maxManifest = 1 << 30
+	maxEntries  = 5_000_000
+)
+
+// ErrUnsafe reports an archive that no backup of kioku looks like: it would write outside of its folder, has links or devices, or
+// is much larger than it may be.
+var ErrUnsafe = errors.New("it is no backup of kioku, and is not unpacked")
+
+// Manifest describes a backup. It is the last entry of the archive.
+type Manifest struct {
+	// Format is "kioku-backup" and Version 1.
+	Format  string `json:"format"`
+	Version int    `json:"version"`
+	// Kioku is the version of the program that wrote the backup.
+	Kioku string `json:"kioku"`
+	// Agent is the id of the agent, and Workspace its folder of notes.
+	Agent     string `json:"agent"`
+	Workspace string `json:"workspace"`
+	// Time is when the index was copied.
+	Time time.Time `json:"time"`
+	// Files are the other entries of the archive.
+	Files []File `json:"files"`
+	// LeftOut are the paths of indexed files that the backup does not contain, because they are outside of the workspace, or could
+	// not be read.
+	LeftOut []string `json:"leftOut,omitempty"`
+}
+
+// File is an entry of a backup.
+type File struct {
+	// Name of the entry, with slashes.
+	Name string `json:"name"`
+	// Bytes is the size.
+	Bytes int64 `json:"bytes"`
+	// SHA256 of the content, in hexadecimal.
+	SHA256 string `json:"sha256"`
+	// Modified is the modification time.
+	Modified time.Time `json:"modified"`
+	// Mode are the permissions.
+	Mode fs.FileMode `json:"mode"`
+}
+
+// Notes returns the number of notes.
+func (m *Manifest) Notes() int { return m.count(notesFolder) }
+
+// AgentFiles returns the number of files of sessions and flushes.
+func (m *Manifest) AgentFiles() int { return m.count(agentFolder) }
+
+// Bytes returns the sum of all sizes.
+func (m *Manifest) Bytes() (n int64) {
+	for _, f := range m.Files {
+		n += f.Bytes
+	}
+	return n
+}
+
+func (m *Manifest) count(folder string) (n int) {
+	for _, f := range m.Files {
+		if strings.HasPrefix(f.Name, folder) {
+			n++
+		}
+	}
+	return n
+}
+
+// parseManifest reads a manifest and checks it.
+func parseManifest(data []byte) (*Manifest, error) {
+	var m Manifest
+	if err := json.Unmarshal(data, &m); err != nil || m.Format != format {
+		return nil, fmt.Errorf("%w: its manifest cannot be read", ErrUnsafe)
+	}
+	if m.Version != version {
+		return nil, fmt.Errorf("the backup has version %d and this program reads version %d; update kioku", m.Version, version)
+	}
+	return &m, nil
+}
+
+// checkName returns an error for the name of an entry that a backup does not have.
+func checkName(name string) error {
+	known := name == indexName || strings.HasPrefix(name, notesFolder) || strings.HasPrefix(name, agentFolder)
+	if !known || !filepath.IsLocal(filepath.FromSlash(name)) || filepath.ToSlash(filepath.Clean(name)) != name || strings.ContainsAny(name, "\\\x00") {
+		return fmt.Errorf("%w: its entry %q has no place in a backup", ErrUnsafe, name)
+	}
+	return nil
+}
+
+// compare returns an error if the entries of an archive are not those that its manifest lists.
+func (m *Manifest) compare(found []File) error {
+	byName := map[string]File{}
+	for _, f := range found {
+		byName[f.Name] = f
+	}
+	if len(found) != len(m.Files) || !slices.ContainsFunc(found, func(f File) bool { return f.Name == indexName }) {
+		return fmt.Errorf("the backup is damaged: it has %d files and should have %d", len(found), len(m.Files))
+	}
+	for _, want := range m.Files {
+		if got, ok := byName[want.Name]; !ok || got.Bytes != want.Bytes || got.SHA256 != want.SHA256 {
+			return fmt.Errorf("the backup is damaged: %s is not as it was when the backup was written", want.Name)
+		}
+	}
+	return nil
+}

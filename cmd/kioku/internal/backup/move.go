@@ -1,0 +1,99 @@
+package backup
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"syscall"
+
+	"kioku/internal/atomicfile"
+)
+
+// sameContent reports whether the file at path is that of a backup, and whether there is anything at path.
+func sameContent(root *os.Root, path string, f File) (same, exists bool) {
+	info, err := root.Lstat(path)
+	if err != nil {
+		return false, !errors.Is(err, fs.ErrNotExist)
+	}
+	if !info.Mode().IsRegular() || info.Size() != f.Bytes {
+		return false, true
+	}
+	file, err := root.Open(path)
+	if err != nil {
+		return false, true
+	}
+	defer file.Close()
+	sum := sha256.New()
+	_, err = io.Copy(sum, file)
+	return err == nil && hex.EncodeToString(sum.Sum(nil)) == f.SHA256, true
+}
+
+// placeNote copies a file to the path rel of a folder, where no file may be, with its time and permissions.
+func placeNote(root *os.Root, from, rel string, f File) error {
+	if err := root.MkdirAll(path.Dir(rel), 0o755); err != nil {
+		return err
+	}
+	temp := path.Join(path.Dir(rel), ".kioku-"+rand.Text()+".tmp")
+	err := copyInto(root, from, temp, f)
+	if err == nil {
+		err = root.Link(temp, rel)
+	}
+	if gone := root.Remove(temp); gone != nil && !errors.Is(gone, fs.ErrNotExist) {
+		err = errors.Join(err, gone)
+	}
+	if err != nil {
+		return err
+	}
+	return atomicfile.SyncFolder(root, path.Dir(rel))
+}
+
+// copyInto copies a file into a folder.
+func copyInto(root *os.Root, from, rel string, f File) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := root.OpenFile(rel, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	if err == nil {
+		err = out.Chmod(f.Mode.Perm())
+	}
+	if err == nil {
+		err = out.Sync()
+	}
+	if err = errors.Join(err, out.Close()); err == nil {
+		err = root.Chtimes(rel, f.Modified, f.Modified)
+	}
+	return err
+}
+
+// move renames a file or folder, or copies a file to another disk and removes it then.
+func move(from, to string) error {
+	err := os.Rename(from, to)
+	if !errors.Is(err, syscall.EXDEV) {
+		return err
+	}
+	info, statErr := os.Lstat(from)
+	if statErr != nil || !info.Mode().IsRegular() {
+		return errors.Join(err, statErr)
+	}
+	root, err := os.OpenRoot(filepath.Dir(to))
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if err := copyInto(root, from, filepath.Base(to), File{Mode: info.Mode(), Modified: info.ModTime()}); err != nil {
+		return err
+	}
+	return os.Remove(from)
+}

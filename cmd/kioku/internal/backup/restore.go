@@ -1,0 +1,248 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"kioku"
+	"kioku/store"
+)
+
+// Target is where a backup is restored to.
+type Target struct {
+	// Workspace is the folder of the notes; empty means the one that the backup was made of. It is made if it is missing.
+	Workspace string
+	// Root is the state folder, in which the backup is unpacked first.
+	Root string
+	// StateOf returns the folder that contains the index and the sessions of an agent and its workspace, which exists.
+	StateOf func(ctx context.Context, agent, workspace string) (string, error)
+	// Agent is the id of the agent; empty means that of the backup.
+	Agent string
+	// Force moves files that are in the way to a folder beside the index. By default nothing is restored then.
+	Force bool
+	// Progress is as in [Source].
+	Progress func(phase string, done, total int64)
+	// Now is the time for the name of that folder.
+	Now time.Time
+}
+
+// Restored tells what a restore has done.
+type Restored struct {
+	// Manifest of the backup.
+	Manifest *Manifest
+	// Agent is the id of the agent, and Workspace its folder.
+	Agent, Workspace string
+	// Notes is the number of notes that were written, Same of those that were there already.
+	Notes, Same int
+	// Aside is the folder with the files that were in the way, empty if there were none.
+	Aside string
+}
+
+// InTheWayError reports what a restore would replace.
+type InTheWayError struct {
+	// Paths are the files and folders.
+	Paths []string
+}
+
+// maxNamed is the number of paths that the text of an InTheWayError has.
+const maxNamed = 5
+
+// Error names the first paths.
+func (e *InTheWayError) Error() string {
+	named := e.Paths[:min(len(e.Paths), maxNamed)]
+	more := ""
+	if n := len(e.Paths) - len(named); n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	return fmt.Sprintf("there is something already: %s%s; nothing was changed. Restore to another --workspace and --state, or move it aside with --force",
+		strings.Join(named, ", "), more)
+}
+
+// Restore unpacks a backup, verifies it, and only then puts its files into their places. It returns an *InTheWayError, and has
+// changed nothing, if that would replace anything but equal notes. While another process has the index, it returns a
+// *kioku.LockedError.
+func Restore(ctx context.Context, archive string, t Target) (*Restored, error) {
+	if err := os.MkdirAll(t.Root, 0o700); err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp(t.Root, "restore-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	m, err := unpack(ctx, archive, dir, t.Progress)
+	if err != nil {
+		return nil, err
+	}
+	if t.Agent == "" {
+		t.Agent = m.Agent
+	}
+	if t.Workspace == "" {
+		t.Workspace = m.Workspace
+	}
+	return t.place(ctx, &restoring{Target: t, dir: dir, done: &Restored{Manifest: m}})
+}
+
+// restoring is a backup that is unpacked in dir and verified.
+type restoring struct {
+	Target
+	dir, state string
+	done       *Restored
+	// notes are the names of the notes to be written.
+	notes []File
+	// replaced are the paths that are in the way.
+	replaced []inTheWay
+}
+
+// inTheWay is a path that is in the way, and its name among the files that were moved aside.
+type inTheWay struct{ path, name string }
+
+// place puts the files into their places.
+func (t Target) place(ctx context.Context, r *restoring) (*Restored, error) {
+	if err := os.MkdirAll(t.Workspace, 0o755); err != nil {
+		return nil, fmt.Errorf("make the workspace: %w", err)
+	}
+	real, err := filepath.EvalSymlinks(t.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	r.Workspace = real
+	r.done.Agent, r.done.Workspace = r.Agent, real
+	if r.state, err = t.StateOf(ctx, r.Agent, r.Workspace); err != nil {
+		return nil, err
+	}
+	unlock, err := kioku.LockIndex(r.state, r.Agent)
+	if err != nil {
+		return nil, fmt.Errorf("%w; end it, and restore then", err)
+	}
+	return r.done, errors.Join(r.placeAll(ctx), unlock())
+}
+
+// placeAll looks what is in the way, and moves everything.
+func (r *restoring) placeAll(ctx context.Context) error {
+	if err := r.look(); err != nil {
+		return err
+	}
+	if len(r.replaced) > 0 && !r.Force {
+		e := &InTheWayError{}
+		for _, p := range r.replaced {
+			e.Paths = append(e.Paths, p.path)
+		}
+		return e
+	}
+	index := filepath.Join(r.dir, indexName)
+	if r.Workspace != r.done.Manifest.Workspace {
+		if err := store.Rebind(ctx, index, r.Workspace); err != nil {
+			return err
+		}
+	}
+	if err := r.moveAside(); err != nil {
+		return err
+	}
+	if err := r.placeNotes(ctx); err != nil {
+		return fmt.Errorf("restore the notes: %w", err)
+	}
+	if err := r.placeAgent(); err != nil {
+		return fmt.Errorf("restore the sessions: %w", err)
+	}
+	if err := move(index, store.Path(r.state, r.Agent)); err != nil {
+		return fmt.Errorf("restore the index: %w", err)
+	}
+	return nil
+}
+
+// agentDir returns the folder of the agent's sessions and flushes.
+func (r *restoring) agentDir() string { return filepath.Join(r.state, "agents", r.Agent) }
+
+// look finds what is in the way, and which notes are to be written.
+func (r *restoring) look() error {
+	index := store.Path(r.state, r.Agent)
+	for _, suffix := range []string{"", "-wal", "-shm", "-open"} {
+		if _, err := os.Lstat(index + suffix); err == nil {
+			r.replaced = append(r.replaced, inTheWay{index + suffix, filepath.Base(index) + suffix})
+		}
+	}
+	if entries, err := os.ReadDir(r.agentDir()); err == nil && len(entries) > 0 {
+		r.replaced = append(r.replaced, inTheWay{r.agentDir(), "agent"})
+	}
+	root, err := os.OpenRoot(r.Workspace)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, f := range r.done.Manifest.Files {
+		path, ok := strings.CutPrefix(f.Name, notesFolder)
+		if !ok {
+			continue
+		}
+		same, exists := sameContent(root, path, f)
+		switch {
+		case same:
+			r.done.Same++
+			continue
+		case exists:
+			r.replaced = append(r.replaced, inTheWay{filepath.Join(r.Workspace, path), filepath.FromSlash(f.Name)})
+		}
+		r.notes = append(r.notes, f)
+	}
+	return nil
+}
+
+// moveAside moves what is in the way into a folder of the state folder.
+func (r *restoring) moveAside() error {
+	if len(r.replaced) == 0 {
+		return nil
+	}
+	r.done.Aside = filepath.Join(r.state, "before-restore-"+r.Now.UTC().Format("20060102T150405.000"))
+	for _, p := range r.replaced {
+		to := filepath.Join(r.done.Aside, p.name)
+		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
+			return err
+		}
+		if err := move(p.path, to); err != nil {
+			return fmt.Errorf("move %s aside: %w", p.path, err)
+		}
+	}
+	return nil
+}
+
+// placeNotes writes the notes into the workspace. No name in it is followed if it is a link that leaves the folder.
+func (r *restoring) placeNotes(ctx context.Context) error {
+	root, err := os.OpenRoot(r.Workspace)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for i, f := range r.notes {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := placeNote(root, filepath.Join(r.dir, filepath.FromSlash(f.Name)), strings.TrimPrefix(f.Name, notesFolder), f); err != nil {
+			return err
+		}
+		r.done.Notes++
+		r.Progress("notes", int64(i+1), int64(len(r.notes)))
+	}
+	return nil
+}
+
+// placeAgent moves the folder of sessions and flushes into its place.
+func (r *restoring) placeAgent() error {
+	from := filepath.Join(r.dir, strings.TrimSuffix(agentFolder, "/"))
+	if _, err := os.Lstat(from); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(r.agentDir()), 0o700); err != nil {
+		return err
+	}
+	if err := os.Remove(r.agentDir()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err // it is empty, or something appeared meanwhile
+	}
+	return move(from, r.agentDir())
+}

@@ -1,0 +1,234 @@
+package backup
+
+import (
+	"archive/tar"
+	"compress/gzip"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"kioku/internal/safefile"
+)
+
+// Source is what a backup is made of.
+type Source struct {
+	// Kioku is the version of the program.
+	Kioku string
+	// Agent is the id of the agent.
+	Agent string
+	// Workspace is the folder of the notes.
+	Workspace string
+	// AgentDir is the folder of the agent's sessions and flushes, which need not exist.
+	AgentDir string
+	// Notes are the paths of the notes, relative to Workspace. Paths outside of it are left out.
+	Notes []string
+	// CopyIndex writes a copy of the index to a new file.
+	CopyIndex func(ctx context.Context, path string, progress func(done, total int)) error
+	// Progress is told the phase and the number of bytes that are done and of all; a total of -1 is not known. It is required.
+	Progress func(phase string, done, total int64)
+}
+
+// pageBytes is the size of a page of the index.
+const pageBytes = 4096
+
+// Write writes a backup to a new file at path, with mode 0600, and verifies it. The file appears when it is whole.
+func Write(ctx context.Context, path string, s Source) (*Manifest, error) {
+	if _, err := os.Lstat(path); err == nil {
+		return nil, fmt.Errorf("%s exists, and a backup replaces no file; choose another name", path)
+	}
+	dir, err := os.MkdirTemp(filepath.Dir(path), ".kioku-backup-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	w := &writer{source: s, ctx: ctx, manifest: &Manifest{Format: format, Version: version, Kioku: s.Kioku, Agent: s.Agent,
+		Workspace: s.Workspace, Time: time.Now().UTC().Truncate(time.Second)}}
+	index, archive := filepath.Join(dir, indexName), filepath.Join(dir, rand.Text())
+	err = s.CopyIndex(ctx, index, func(done, total int) { s.Progress("copy", int64(done)*pageBytes, int64(total)*pageBytes) })
+	if err == nil {
+		err = w.write(archive, index)
+	}
+	if err == nil {
+		_, err = Verify(ctx, archive, s.Progress)
+	}
+	if err == nil {
+		err = publish(archive, path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return w.manifest, nil
+}
+
+// publish gives a file that is on the disk its name, where no file may be.
+func publish(temp, path string) error {
+	if err := os.Link(temp, path); err != nil {
+		return err
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// writer writes one archive.
+type writer struct {
+	source   Source
+	ctx      context.Context // of the call that writes
+	manifest *Manifest
+	tar      *tar.Writer
+	written  int64
+}
+
+// write writes the archive.
+func (w *writer) write(archive, index string) error {
+	f, err := os.OpenFile(archive, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	z := gzip.NewWriter(f)
+	w.tar = tar.NewWriter(z)
+	err = w.addAll(index)
+	return errors.Join(err, w.tar.Close(), z.Close(), f.Sync(), f.Close())
+}
+
+// addAll adds the index, the notes, the files of the agent, and the manifest.
+func (w *writer) addAll(index string) error {
+	if err := w.addIndex(index); err != nil {
+		return err
+	}
+	if err := w.addNotes(); err != nil {
+		return err
+	}
+	if err := w.addAgent(); err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(w.manifest, "", " ")
+	if err != nil {
+		return err
+	}
+	h := &tar.Header{Name: manifestName, Mode: 0o600, Size: int64(len(text)), ModTime: w.manifest.Time, Format: tar.FormatPAX}
+	if err := w.tar.WriteHeader(h); err != nil {
+		return err
+	}
+	_, err = w.tar.Write(text)
+	return err
+}
+
+func (w *writer) addIndex(index string) error {
+	f, err := os.Open(index)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	return w.add(indexName, f, info)
+}
+
+// addNotes adds the notes. One that is gone or may not be read is left out.
+func (w *writer) addNotes() error {
+	if len(w.source.Notes) == 0 {
+		return nil
+	}
+	root, err := os.OpenRoot(w.source.Workspace)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for _, path := range w.source.Notes {
+		added := false
+		if filepath.IsLocal(path) {
+			if added, err = w.addFrom(root, path, notesFolder+path); err != nil {
+				return err
+			}
+		}
+		if !added {
+			w.manifest.LeftOut = append(w.manifest.LeftOut, path)
+		}
+	}
+	return nil
+}
+
+// addAgent adds the files of sessions and flushes.
+func (w *writer) addAgent() error {
+	root, err := os.OpenRoot(w.source.AgentDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		_, err = w.addFrom(root, path, agentFolder+path)
+		return err
+	})
+}
+
+// addFrom adds a file of a folder. It returns false for one that is gone or may not be read.
+func (w *writer) addFrom(root *os.Root, path, name string) (bool, error) {
+	f, info, err := safefile.OpenRegular(root, path)
+	var skip *safefile.SkipError
+	if errors.As(err, &skip) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	return true, w.add(name, f, info)
+}
+
+// add adds a file of the size that info says. A session may grow meanwhile; what is added then belongs to the next backup.
+func (w *writer) add(name string, r io.Reader, info fs.FileInfo) error {
+	if err := checkName(name); err != nil {
+		return err
+	}
+	h := &tar.Header{Name: name, Mode: int64(info.Mode().Perm()), Size: info.Size(), ModTime: info.ModTime(), Format: tar.FormatPAX}
+	if err := w.tar.WriteHeader(h); err != nil {
+		return fmt.Errorf("back up %s: %w", name, err)
+	}
+	sum := sha256.New()
+	n, err := io.Copy(io.MultiWriter(w.tar, sum), contextReader{w.ctx, io.LimitReader(r, info.Size())})
+	if err == nil && n < info.Size() {
+		err = errors.New("it became shorter while it was read; try again")
+	}
+	if err != nil {
+		return fmt.Errorf("back up %s: %w", name, err)
+	}
+	w.manifest.Files = append(w.manifest.Files, File{Name: name, Bytes: n, SHA256: hex.EncodeToString(sum.Sum(nil)),
+		Modified: info.ModTime(), Mode: info.Mode().Perm()})
+	w.written += n
+	w.source.Progress("pack", w.written, -1)
+	return nil
+}
+
+// contextReader is a reader that ends with a context.
+type contextReader struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+// Read implements io.Reader.
+func (c contextReader) Read(p []byte) (int, error) {
+	if err := c.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return c.r.Read(p)
+}

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"kioku/cmd/kioku/internal/backup"
+	"kioku/cmd/kioku/internal/render"
+)
+
+// restoreReport is the output of kioku restore --json.
+type restoreReport struct {
+	// Agent is the id of the agent, and Workspace the folder that has the notes now.
+	Agent     string `json:"agent"`
+	Workspace string `json:"workspace"`
+	// Notes counts the notes that were written, Same those that were there already, and AgentFiles the files of sessions and flushes.
+	Notes      int `json:"notes"`
+	Same       int `json:"same"`
+	AgentFiles int `json:"agentFiles"`
+	// Aside is the folder with the files that were in the way, "" if there were none.
+	Aside string `json:"aside"`
+}
+
+func (a *app) restoreCmd() *cobra.Command {
+	var force bool
+	cmd := &cobra.Command{
+		Use: "restore FILE", Short: "Put the memory of a backup into its place", Args: cobra.ExactArgs(1),
+		Long: "Unpack and verify a backup of kioku backup, and put its index, notes and sessions into their places: those of --workspace and\n" +
+			"--agent, else those that the backup was made of. Nothing is embedded again. If other notes, an index or sessions are\n" +
+			"there already, nothing is changed; with --force they are moved aside. A daemon that has the index must be stopped first.",
+		RunE: func(cmd *cobra.Command, args []string) error { return a.restore(cmd.Context(), args[0], force) },
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "move what is in the way aside, into the state folder")
+	return cmd
+}
+
+func (a *app) restore(ctx context.Context, archive string, force bool) error {
+	if a.readOnly {
+		return render.Misuse("kioku restore writes; omit --read-only")
+	}
+	conf, err := a.commonConfig()
+	if err != nil {
+		return err
+	}
+	t := backup.Target{StateOf: conf.StateOf, Force: force, Now: time.Now()}
+	if t.Root, err = conf.StateDir(); err != nil {
+		return err
+	}
+	if conf.Named() {
+		t.Agent = conf.Agent
+	}
+	if conf.WorkspaceNamed() {
+		t.Workspace = conf.Workspace
+	}
+	done, err := metered(a, func(p progress) (*backup.Restored, error) { t.Progress = p; return backup.Restore(ctx, archive, t) })
+	if done != nil && done.Aside != "" {
+		a.Notice("what was in the way is in %s", done.Aside)
+	}
+	if err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
+	r := restoreReport{Agent: done.Agent, Workspace: done.Workspace, Notes: done.Notes, Same: done.Same,
+		AgentFiles: done.Manifest.AgentFiles(), Aside: done.Aside}
+	return a.Write(r, func(p *render.Page) {
+		p.Linef("restored agent %s in %s: the index of %s, %s of sessions, %s; %d were there already", r.Agent, r.Workspace,
+			done.Manifest.Time.Local().Format(time.DateTime), render.Count(r.AgentFiles, "file"), render.Count(r.Notes, "note"), r.Same)
+	})
+}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -169,4 +170,31 @@ func (a *app) completeGlobals(root *cobra.Command) {
 // completeFlag completes the value of a flag that a command has with one of values.
 func completeFlag(cmd *cobra.Command, name string, values ...string) {
 	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // the flag exists
+}
+
+// bashWords takes the command line apart where the package bash-completion, which the script of cobra needs, is not installed.
+const bashWords = `
+# Without the package bash-completion: the words before the cursor, not broken at = and :.
+if ! declare -F _get_comp_words_by_ref >/dev/null 2>&1; then
+    _get_comp_words_by_ref() {
+        local line="${COMP_LINE:0:COMP_POINT}"
+        read -ra words <<<"$line"
+        [[ $line == *[[:space:]] ]] && words+=("")
+        cword=$((${#words[@]} - 1))
+        cur="${words[cword]}"
+        prev="${words[cword - 1]}"
+    }
+fi
+`
+
+// completeInBash makes the completion script of bash work without the package bash-completion.
+func (a *app) completeInBash(cmd *cobra.Command) {
+	write := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := write(cmd, args); err != nil {
+			return err
+		}
+		_, err := io.WriteString(a.Stdout, bashWords)
+		return err
+	}
 }

@@ -79,3 +79,22 @@ func (m *Memory) Links(ctx context.Context, file string) (memory.Links, error) {
 	}
 	return links, nil
 }
+
+// Chunks returns the chunks of a file, given by its path. It returns memory.ErrNotFound if the index has no such file.
+func (m *Memory) Chunks(ctx context.Context, file string) (memory.Chunks, error) {
+	if err := m.enter(); err != nil {
+		return memory.Chunks{}, err
+	}
+	defer m.leave()
+	if err := checkPath(file); err != nil {
+		return memory.Chunks{}, err
+	}
+	if _, err := m.freshen(ctx); err != nil {
+		return memory.Chunks{}, err
+	}
+	chunks, err := m.store.Chunks(ctx, file)
+	if err != nil {
+		return memory.Chunks{}, fmt.Errorf("chunks of %s: %w", file, err)
+	}
+	return chunks, nil
+}

@@ -246,3 +246,26 @@ func TestSyncEmbedsTheNamesOfAFile(t *testing.T) {
 	}
 	checkIndex(t, m)
 }
+
+// Chunks of a file cover its lines in order, with their headings and dates, and say which have vectors; the file of another name is
+// not found.
+func TestChunksOfTheVault(t *testing.T) {
+	t.Parallel()
+	m := vaultMemory(t, Options{})
+	found, err := m.Chunks(t.Context(), "Travel/Fushimi Inari.md")
+	if err != nil || found.Path != "Travel/Fushimi Inari.md" || len(found.Chunks) == 0 {
+		t.Fatalf("%+v, %v", found, err)
+	}
+	for i, c := range found.Chunks {
+		if c.StartLine < 1 || c.EndLine < c.StartLine || c.Tokens < 1 || c.Embedded || i > 0 && c.StartLine < found.Chunks[i-1].StartLine {
+			t.Errorf("chunk %d is %+v", i, c)
+		}
+	}
+	if _, err := m.Chunks(t.Context(), "nothing.md"); !errors.Is(err, memory.ErrNotFound) {
+		t.Errorf("an unknown note: %v", err)
+	}
+	var input *memory.InputError
+	if _, err := m.Chunks(t.Context(), ""); !errors.As(err, &input) {
+		t.Errorf("no path: %v", err)
+	}
+}

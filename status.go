@@ -54,6 +54,9 @@ type Status struct {
 	Backfill indexer.BackfillState
 	// Cached counts vectors of texts that are not indexed now.
 	Cached int
+	// KnownSinceStart counts the chunks that got a vector of the cache since the memory was opened, and EmbeddedSinceStart the
+	// texts that the provider embedded, of runs that have ended.
+	KnownSinceStart, EmbeddedSinceStart int64
 	// ResidentBytes of this memory's vectors and words are in RAM, and AllResidentBytes of all that share its budget of BudgetBytes.
 	ResidentBytes, AllResidentBytes, BudgetBytes int64
 	// Degraded is what searches lack now; nil if they lack nothing.
@@ -127,8 +130,9 @@ func (m *Memory) Status(ctx context.Context) (Status, error) {
 	}
 	ix := m.indexer.SyncState()
 	reranker, rerankerErr := m.reranker()
+	known, embedded := m.vectorCounts()
 	return Status{
-		Reranker: reranker, RerankerErr: rerankerErr,
+		Reranker: reranker, RerankerErr: rerankerErr, KnownSinceStart: known, EmbeddedSinceStart: embedded,
 		Agent: m.opt.Agent, Workspace: m.workspace, Database: sizes.Path, Index: indexState(stats, ix), Skipped: skipped,
 		WatchMode: ix.WatchMode, WatchNote: ix.WatchNote,
 		Space: m.opt.Embedder.Space(), ProviderReason: m.opt.Embedder.Reason(), Health: m.opt.Embedder.Health(),
@@ -141,6 +145,16 @@ func (m *Memory) Status(ctx context.Context) (Status, error) {
 		Beside:      beside,
 		Unavailable: ix.Unavailable, Syncing: ix.Syncing,
 	}, nil
+}
+
+// vectorCounts returns how many chunks got a vector of the cache since the memory was opened, and how many texts were embedded.
+func (m *Memory) vectorCounts() (known, embedded int64) {
+	known = m.indexer.Known()
+	for _, b := range []*indexer.Backfill{m.backfill, m.fallbackBackfill} {
+		k, e := b.Counts()
+		known, embedded = known+k, embedded+e
+	}
+	return known, embedded
 }
 
 // reranker returns the name of the re-ranker, "" without one, and why it was last not answering.

@@ -15,6 +15,9 @@ func (c *Client) Query(ctx context.Context, text string) ([]float32, error) {
 	c.Prepare() // not within the time of the first query
 	ctx, cancel := context.WithTimeoutCause(ctx, c.cfg.QueryTimeout, errDeadline)
 	defer cancel()
+	if c.cfg.QueryLooked != nil {
+		c.cfg.QueryLooked(c.cfg.Provider, c.requests.knows(text))
+	}
 	embedded, err := c.embed(ctx, c.newBisector(query), []string{text})
 	if err == nil {
 		err = embedded[0].Err
@@ -27,6 +30,13 @@ func (c *Client) Query(ctx context.Context, text string) ([]float32, error) {
 		return nil, err
 	}
 	return slices.Clone(embedded[0].Vector), nil // the caller may change its own
+}
+
+// knows reports whether the vector of a query is cached.
+func (f *inFlight) knows(text string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.queries.lookup(text) != nil
 }
 
 // forgetQueries empties the cache of queries.

@@ -62,10 +62,7 @@ func (c *Client) try(ctx context.Context, kind textKind, texts []string) (vecs [
 	started := c.cfg.Now()
 	tryCtx, cancel := context.WithTimeout(ctx, c.cfg.TryTimeout)
 	defer cancel()
-	vecs, err = c.provider.embed(tryCtx, kind, c.prefixes.before(kind, texts))
-	if err == nil {
-		err = c.accept(vecs)
-	}
+	vecs, err = c.ask(tryCtx, kind, texts)
 	if err != nil && callerGone(ctx) {
 		return nil, false, err // no failure of the provider
 	}

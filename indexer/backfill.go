@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"kioku/embed"
+	"kioku/internal/tracing"
 )
 
 const (
@@ -51,6 +52,8 @@ type Backfill struct {
 	turn     chan struct{} // contains a token while a run works
 	wake     chan struct{} // contains a token after Wake until Watch takes it
 	wakes    atomic.Uint64 // counts the calls of Wake
+	// known and embedded are what Counts returns.
+	known, embedded atomic.Int64
 
 	asked askedFiles
 
@@ -96,6 +99,10 @@ func (b *Backfill) Refused() (texts int, err error) {
 	}
 	return 0, nil
 }
+
+// Counts returns how many chunks have got a cached vector, and how many texts the provider has embedded, in the runs since the
+// start that have ended.
+func (b *Backfill) Counts() (known, embedded int64) { return b.known.Load(), b.embedded.Load() }
 
 // BackfillReport is the outcome of a run.
 type BackfillReport struct {
@@ -155,12 +162,19 @@ func (b *Backfill) run(ctx context.Context, onProgress func(Progress), pace pace
 	if onProgress == nil {
 		onProgress = func(Progress) {}
 	}
+	ctx, span := tracing.Start(ctx, "backfill")
 	saving, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(saveWait, cancel) })()
 	r := backfillRun{Backfill: b, store: store, saving: saving, onProgress: onProgress, pacer: pace, embedded: map[Hash]bool{}, held: b.heldTexts(),
 		tasks: map[Hash]*embedTask{}, parts: map[int]taskPart{}}
 	defer r.endState()
+	defer func() {
+		b.known.Add(int64(r.rep.Known))
+		b.embedded.Add(int64(r.rep.Embedded))
+		span.Int("texts", r.rep.Embedded)
+		span.End(r.rep.Err)
+	}()
 	err := r.drainBacklog(ctx)
 	b.refusals.Store(&refusals{r.rep.Refused, r.rep.RefusedErr})
 	if ctx.Err() != nil {

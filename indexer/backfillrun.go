@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"kioku/embed"
+	"kioku/internal/tracing"
 )
 
 // backfillRun is one run of a backfill. All of it, but for the writing of vectors, is done by the goroutine of Run.
@@ -298,7 +299,13 @@ func (r *backfillRun) save() {
 	}
 	stored, vectors := make(chan error, 1), r.unsaved
 	r.stored, r.writing, r.unsaved = stored, vectors, map[Hash]Vectors{}
-	go func() { stored <- r.store.PutVectors(r.saving, r.unsavedSpace, vectors) }()
+	go func() {
+		ctx, span := tracing.Start(r.saving, "put")
+		err := r.store.PutVectors(ctx, r.unsavedSpace, vectors)
+		span.Int("texts", len(vectors))
+		span.End(err)
+		stored <- err
+	}()
 }
 
 // awaitStore waits for the vectors that are being stored. If that fails, they stay unsaved for the next run.

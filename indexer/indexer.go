@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"kioku/chunker"
+	"kioku/internal/tracing"
 )
 
 // Splitter splits a file into chunks; *chunker.Chunker is one. It is called concurrently.
@@ -65,6 +66,7 @@ type Indexer struct {
 	holdsRebuild atomic.Bool   // see HoldRebuild
 	indexPending chan struct{} // tells the watch to index the paths that it debounces
 	recovered    chan struct{} // tells the watch that it need not wait for RetryAt any more
+	known        atomic.Int64  // see Known
 
 	// Owned by the sync that has the turn.
 	stats map[string]statEntry // by path
@@ -123,6 +125,9 @@ func (x *Indexer) SyncState() SyncState {
 	return s
 }
 
+// Known returns how many chunks have got a cached vector when they were written, since the start.
+func (x *Indexer) Known() int64 { return x.known.Load() }
+
 // sync waits for its turn and executes one request.
 func (x *Indexer) sync(ctx context.Context, req request, onProgress func(Progress)) (Report, error) {
 	select {
@@ -134,6 +139,7 @@ func (x *Indexer) sync(ctx context.Context, req request, onProgress func(Progres
 	if onProgress == nil {
 		onProgress = func(Progress) {}
 	}
+	ctx, span := tracing.Start(ctx, "sync")
 	start := x.opt.Now()
 	x.updateState(func(s *SyncState) {
 		s.Syncing = true
@@ -146,7 +152,11 @@ func (x *Indexer) sync(ctx context.Context, req request, onProgress func(Progres
 	err := r.execute(ctx)
 	x.caughtUp = x.caughtUp || req.full() && err == nil
 	r.rep.Took = x.opt.Now().Sub(start)
+	x.known.Add(int64(r.rep.Known))
 	x.syncEnded(r, err, ctx.Err() != nil)
+	span.Int("files", r.rep.Files)
+	span.Int("chunks", r.rep.Chunks)
+	span.End(err)
 	return r.rep, err
 }
 

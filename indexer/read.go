@@ -13,6 +13,7 @@ import (
 
 	"kioku/chunker"
 	"kioku/internal/safefile"
+	"kioku/internal/tracing"
 	"kioku/memory"
 )
 
@@ -21,11 +22,16 @@ var errMoved = errors.New("the file moved while it was indexed")
 
 // readFile reads a file and splits it into chunks, unless the index has this content. A panic on the way is a defect of
 // this program that costs only this file.
-func (r *syncRun) readFile(t *fileTask) {
+func (r *syncRun) readFile(ctx context.Context, t *fileTask) {
 	if !t.contentMatters() {
 		return
 	}
 	t.readAt = r.opt.Now()
+	ctx, span := tracing.Start(ctx, "file")
+	defer func() {
+		span.Int("bytes", int(t.file.Size))
+		span.End(t.err)
+	}()
 	defer func() {
 		if v := recover(); v != nil {
 			r.opt.Log.Error("panic while a file was read", "path", t.path, "panic", v, "stack", string(debug.Stack()))
@@ -55,7 +61,10 @@ func (r *syncRun) readFile(t *fileTask) {
 		return
 	}
 	if !t.unchanged && !r.req.compares {
+		_, span := tracing.Start(ctx, "chunk")
 		r.split(&t.file, t.rel, data)
+		span.Int("chunks", len(t.file.Chunks))
+		span.End(nil)
 	}
 }
 
@@ -135,7 +144,7 @@ func (r *syncRun) readFiles(ctx context.Context, tasks []*fileTask) iter.Seq[*fi
 					return nil
 				}
 				pool.Go(func() error {
-					r.readFile(t)
+					r.readFile(ctx, t)
 					result <- t
 					return nil
 				})

@@ -185,6 +185,8 @@ type Event struct {
 	Text string
 	// Chunks counts the chunks that were written, or got a vector in this run of the backfill.
 	Chunks int
+	// Modified is the modification time of a file that was indexed, and zero for other events.
+	Modified time.Time
 	// Full reports that a sync that started or is done looks at all files.
 	Full bool
 	// Time is when it happened.

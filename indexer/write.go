@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"kioku/internal/safefile"
+	"kioku/internal/tracing"
 	"kioku/memory"
 )
 
@@ -132,7 +133,10 @@ func (w *batchWriter) flush(ctx context.Context) error {
 	w.writing, w.written = w.batch, written
 	w.batch, w.chunks = nil, 0
 	go func() {
-		known, err := w.r.store.ReplaceFile(ctx, files...)
+		writing, span := tracing.Start(ctx, "write")
+		known, err := w.r.store.ReplaceFile(writing, files...)
+		span.Int("files", len(files))
+		span.End(err)
 		written <- writeOutcome{known, err}
 	}()
 	return nil
@@ -212,6 +216,6 @@ func (r *syncRun) countWritten(t *fileTask) {
 		r.rep.Files++
 		r.rep.Chunks += len(t.file.Chunks)
 		r.progress.Chunks += len(t.file.Chunks)
-		r.notify(Event{Kind: FileIndexed, Path: t.path, Chunks: len(t.file.Chunks)})
+		r.notify(Event{Kind: FileIndexed, Path: t.path, Chunks: len(t.file.Chunks), Modified: t.file.ModTime})
 	}
 }

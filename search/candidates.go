@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"kioku/internal/tracing"
 	"kioku/memory"
 )
 
@@ -92,7 +93,10 @@ func gather(ctx context.Context, rd Reader, t Terms, vector []float32, f memory.
 	if len(t.Any) > 0 {
 		group.Go(func() (err error) {
 			defer recovered("match", &err)
-			if out.matched, err = rd.Match(groupCtx, t, f, matches); err != nil {
+			ctx, span := tracing.Start(groupCtx, "match")
+			defer func() { span.End(err) }()
+			span.Int("terms", len(t.Any))
+			if out.matched, err = rd.Match(ctx, t, f, matches); err != nil {
 				return fmt.Errorf("match %d terms: %w", len(t.Any), err)
 			}
 			return nil
@@ -101,7 +105,9 @@ func gather(ctx context.Context, rd Reader, t Terms, vector []float32, f memory.
 	if vector != nil {
 		group.Go(func() (err error) {
 			defer recovered("nearest", &err)
-			out.near, out.spread, out.nearErr = rd.Nearest(groupCtx, vector, f, neighbors)
+			ctx, span := tracing.Start(groupCtx, "nearest")
+			out.near, out.spread, out.nearErr = rd.Nearest(ctx, vector, f, neighbors)
+			span.End(out.nearErr)
 			return nil
 		})
 	}

@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"kioku/embed"
+	"kioku/internal/tracing"
 	"kioku/memory"
 )
 
@@ -31,7 +32,9 @@ func (s *Searcher) embed(ctx context.Context, r *searchState) error {
 		embedCtx, cancel = context.WithTimeout(ctx, time.Until(deadline)/2)
 		defer cancel()
 	}
+	embedCtx, span := tracing.Start(embedCtx, "embed query")
 	v, err := r.embedder.Query(embedCtx, r.query.Text)
+	span.End(err)
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()

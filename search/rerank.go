@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"kioku/embed"
+	"kioku/internal/tracing"
 	"kioku/memory"
 )
 
@@ -58,7 +59,10 @@ func (s *Searcher) rerank(ctx context.Context, r *searchState) error {
 	for i, c := range list {
 		texts[i] = c.rerankedText()
 	}
-	scores, err := s.opt.Reranker.Score(limited, r.query.Text, texts)
+	reranking, span := tracing.Start(limited, "rerank")
+	span.Int("passages", len(texts))
+	scores, err := s.opt.Reranker.Score(reranking, r.query.Text, texts)
+	span.End(err)
 	s.observe(StepRerank, start)
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"kioku/internal/tracing"
 	"kioku/memory"
 	"kioku/search/analysis"
 )
@@ -213,7 +214,12 @@ func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *searchState
 		r.vector = nil
 	}
 	start = s.observe(StepLists, start)
-	defer func() { s.observe(StepScores, start) }()
+	ctx, span := tracing.Start(ctx, "rescore")
+	defer func() {
+		s.observe(StepScores, start)
+		span.Int("candidates", len(r.candidates))
+		span.End(nil)
+	}()
 	r.mode = r.channelMode()
 	sc := newScorer(r.terms, r.index.AvgTerms)
 	defer sc.release()

@@ -51,21 +51,31 @@ const (
 )
 
 // Searches lets a bounded number of searches run at the same time, and clients take turns.
-type Searches struct{ queue *fair.Queue }
+type Searches struct {
+	// Waited is told how long each search waited for its turn, or was refused after; nil tells nobody. It must not block, and be
+	// set before the first search.
+	Waited func(waited time.Duration, refused bool)
+
+	queue *fair.Queue
+}
 
 // NewSearches returns the searches of a process within limits.
 func NewSearches(limits Limits) *Searches {
 	limits = limits.withDefaults()
 	parallel := int64(limits.Searches)
 	reserve := (parallel + 1) / 2
-	return &Searches{fair.New(fair.Limits{Capacity: parallel, Share: parallel + reserve, Reserve: reserve, Waiting: limits.Waiting})}
+	return &Searches{queue: fair.New(fair.Limits{Capacity: parallel, Share: parallel + reserve, Reserve: reserve, Waiting: limits.Waiting})}
 }
 
 // Admit waits until a search of the call that ctx belongs to may run, and returns a function that ends it. It returns
 // memory.ErrBusy if too many searches of this client wait, and the error of ctx. It is made for kioku.Options.Search.Admit.
 func (s *Searches) Admit(ctx context.Context) (done func(), err error) {
 	client, connection := currentCall(ctx).client()
+	start := time.Now()
 	g, err := s.queue.Acquire(ctx, client, connection, 1)
+	if s.Waited != nil {
+		s.Waited(time.Since(start), errors.Is(err, fair.ErrFull))
+	}
 	if err != nil {
 		return nil, busy(err)
 	}

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
@@ -20,20 +19,20 @@ import (
 
 const healthService = "/grpc.health.v1.Health/"
 
-// authenticate returns the caller of a method and what proves who it is, or Unauthenticated. Without tokens everyone is the
-// owner. A health check needs no token and gets no rights.
-func authenticate(ctx context.Context, tokens *Tokens, method string) (caller, credential, error) {
-	if tokens == nil {
+// authenticate returns the caller of a method and what proves who it is, or Unauthenticated. Where no tokens are needed,
+// everyone is the owner. A health check needs no token and gets no rights.
+func authenticate(from origin, method string) (caller, credential, error) {
+	if from.tokens == nil {
 		return owner, credential{}, nil
 	}
 	if strings.HasPrefix(method, healthService) {
 		return caller{}, credential{}, nil
 	}
-	cred, err := credentialOf(ctx)
+	cred, err := from.proof()
 	if err != nil {
 		return caller{}, credential{}, err
 	}
-	c, ok := tokens.find(cred)
+	c, ok := from.tokens.find(cred)
 	switch {
 	case ok:
 		return c, cred, nil
@@ -54,20 +53,18 @@ type credential struct {
 
 func (c credential) isZero() bool { return c.hash == [sha256.Size]byte{} && c.names == nil }
 
-// credentialOf returns the token that a call carries, else the certificate of its connection.
-func credentialOf(ctx context.Context) (credential, error) {
-	md, _ := metadata.FromIncomingContext(ctx)
-	values := md.Get("authorization")
-	if names := certificateNames(ctx); len(values) == 0 && names != nil {
+// proof returns the token that a call carries, else the certificate of its connection.
+func (o origin) proof() (credential, error) {
+	if names := o.connection.certificateNames(); len(o.authorization) == 0 && names != nil {
 		return credential{names: names}, nil
 	}
-	if len(values) != 1 {
-		return credential{}, status.Error(codes.Unauthenticated, `a token is required: send metadata "authorization: Bearer <token>" once`)
+	if len(o.authorization) != 1 {
+		return credential{}, status.Error(codes.Unauthenticated, `a token is required: send "authorization: Bearer <token>" once`)
 	}
-	scheme, token, _ := strings.Cut(values[0], " ")
+	scheme, token, _ := strings.Cut(o.authorization[0], " ")
 	token = strings.TrimSpace(token)
 	if !strings.EqualFold(scheme, "bearer") || token == "" {
-		return credential{}, status.Error(codes.Unauthenticated, `metadata "authorization" must be "Bearer <token>"`)
+		return credential{}, status.Error(codes.Unauthenticated, `"authorization" must be "Bearer <token>"`)
 	}
 	return credential{hash: sha256.Sum256([]byte(token))}, nil
 }
@@ -86,11 +83,6 @@ type caller struct {
 var owner = caller{everyone: true, write: true}
 
 func (c caller) reaches(agent string) bool { return c.everyone || slices.Contains(c.agents, agent) }
-
-// withCaller returns the context of a call in this process.
-func withCaller(ctx context.Context, c caller) context.Context {
-	return withCall(ctx, &call{caller: c})
-}
 
 func callerOf(ctx context.Context) caller { return currentCall(ctx).caller }
 

@@ -17,26 +17,36 @@ import (
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
-// registrar registers services on a gRPC server, with handlers that admit, authenticate and log each call.
+// registrar registers services with handlers that admit, authenticate and log each call.
 type registrar struct {
-	*grpc.Server
+	to     grpc.ServiceRegistrar
 	server *Server
-	tokens *Tokens
+	// originOf returns where a call comes from, or why it is refused.
+	originOf func(context.Context) (origin, error)
 }
 
 // RegisterService registers a service. Every method becomes a stream, so that a call is admitted before its request is read
 // and ends after its response is sent.
 func (r registrar) RegisterService(desc *grpc.ServiceDesc, impl any) {
+	r.to.RegisterService(wrapMethods(desc, r.handler), impl)
+}
+
+// wrapMethods returns a description of a service whose methods are all streams, with the handlers that wrap returns for them.
+// wrap is told the full name of each method, the method as a stream, and whether it has many responses or requests.
+func wrapMethods(desc *grpc.ServiceDesc, wrap func(name string, st grpc.StreamDesc, isStream bool) grpc.StreamHandler) *grpc.ServiceDesc {
 	own := *desc
 	own.Methods, own.Streams = nil, nil
-	for _, m := range desc.Methods {
-		own.Streams = append(own.Streams, grpc.StreamDesc{StreamName: m.MethodName, Handler: r.handler(desc, m.MethodName, unaryHandler(m))})
-	}
-	for _, st := range desc.Streams {
-		st.Handler = r.handler(desc, st.StreamName, st.Handler)
+	add := func(st grpc.StreamDesc, isStream bool) {
+		st.Handler = wrap("/"+desc.ServiceName+"/"+st.StreamName, st, isStream)
 		own.Streams = append(own.Streams, st)
 	}
-	r.Server.RegisterService(&own, impl)
+	for _, m := range desc.Methods {
+		add(grpc.StreamDesc{StreamName: m.MethodName, Handler: unaryHandler(m)}, false)
+	}
+	for _, st := range desc.Streams {
+		add(st, true)
+	}
+	return &own
 }
 
 // unaryHandler returns the handler of a method with one request and one response.
@@ -51,25 +61,24 @@ func unaryHandler(m grpc.MethodDesc) grpc.StreamHandler {
 }
 
 // handler returns the handler of a method with everything that the server does around it.
-func (r registrar) handler(desc *grpc.ServiceDesc, name string, next grpc.StreamHandler) grpc.StreamHandler {
-	method := "/" + desc.ServiceName + "/" + name
-	isStream, manyRequests := false, false
-	for _, st := range desc.Streams {
-		if st.StreamName == name {
-			isStream, manyRequests = true, st.ClientStreams
-		}
-	}
+func (r registrar) handler(method string, st grpc.StreamDesc, isStream bool) grpc.StreamHandler {
 	return func(srv any, stream grpc.ServerStream) error {
+		from, err := r.originOf(stream.Context())
+		if err != nil {
+			return err
+		}
 		ctx, cancel := context.WithCancelCause(stream.Context())
 		defer cancel(nil)
-		c := &call{method: method, stream: isStream, tokens: r.tokens, connection: connectionOf(ctx), cancel: cancel}
+		c := &call{origin: from, method: method, stream: isStream, cancel: cancel}
 		if _, ok := ctx.Deadline(); !ok && !isStream {
 			var end context.CancelFunc
 			ctx, end = context.WithTimeout(ctx, r.server.timeout(method))
 			defer end()
 		}
 		return r.server.serveCall(withCall(ctx, c), c, func(ctx context.Context) error {
-			return next(srv, callStream{ServerStream: stream, ctx: ctx, call: c, manyRequests: manyRequests, sendTimeout: r.server.sendTimeout})
+			return st.Handler(srv, callStream{
+				ServerStream: stream, ctx: ctx, call: c, manyRequests: st.ClientStreams, sendTimeout: r.server.sendTimeout,
+			})
 		})
 	}
 }
@@ -85,13 +94,11 @@ func (s *Server) timeout(method string) time.Duration {
 
 // call is a call under way.
 type call struct {
+	origin
 	method string
 	// stream is true for a method with many responses, which ends when the server stops.
 	stream bool
-	// tokens that the caller needs one of; nil if none is needed.
-	tokens     *Tokens
-	connection *connection
-	cancel     context.CancelCauseFunc
+	cancel context.CancelCauseFunc
 	// agent of the request, for the log; the only one that the caller may reach if the request names none.
 	agent string
 
@@ -99,6 +106,8 @@ type call struct {
 	credential credential
 	// grant is what the request takes of the bytes in flight.
 	grant *fair.Grant
+	// waited is the time until the call was admitted; 0 before that.
+	waited time.Duration
 
 	mu sync.Mutex
 	// agents that the call was allowed to reach, and whether it was allowed to write. Guarded by mu.
@@ -145,18 +154,19 @@ func (c *call) leastBytes() int64 {
 // serveCall authenticates and admits a call and handles it. It returns errors and panics as statuses, and logs the outcome.
 func (s *Server) serveCall(ctx context.Context, c *call, handle func(context.Context) error) (err error) {
 	start := time.Now()
+	ctx, span := s.begun(ctx, c)
 	defer func() {
 		if v := recover(); v != nil {
-			err = s.panicked(c.method, v)
+			err = s.panicked(ctx, c.method, v)
 		} else if err != nil {
 			err = s.status(ctx, c.method, err)
 		}
-		s.logCall(ctx, c, start, err)
+		s.ended(ctx, c, start, span, err)
 	}()
 	if err := c.connection.refused(); err != nil {
 		return err
 	}
-	if c.caller, c.credential, err = authenticate(ctx, c.tokens, c.method); err != nil {
+	if c.caller, c.credential, err = authenticate(c.origin, c.method); err != nil {
 		return err
 	}
 	s.running.begin(c)
@@ -165,6 +175,7 @@ func (s *Server) serveCall(ctx context.Context, c *call, handle func(context.Con
 		return err
 	}
 	defer c.grant.Release()
+	c.waited = time.Since(start)
 	return handle(ctx)
 }
 
@@ -225,9 +236,9 @@ func (s callStream) SendMsg(m any) error {
 }
 
 // panicked logs a panic and returns its status.
-func (s *Server) panicked(method string, v any) error {
-	id := newIncident()
-	s.opt.Log.Error("panic in a call", "method", method, "id", id,
+func (s *Server) panicked(ctx context.Context, method string, v any) error {
+	id := RequestID(ctx)
+	s.opt.Log.Error("panic in a call", "method", method, "request", id,
 		"panic", clip(fmt.Sprint(v), 200), "stack", string(debug.Stack()))
 	return errInternal(id)
 }
@@ -241,6 +252,7 @@ func (s *Server) logCall(ctx context.Context, c *call, start time.Time, err erro
 	}
 	attrs := []slog.Attr{
 		slog.String("method", c.method), slog.String("code", code.String()), slog.Duration("took", time.Since(start)),
+		slog.String("request", c.requestID),
 	}
 	if c.agent != "" {
 		attrs = append(attrs, slog.String("agent", c.agent))

@@ -2,7 +2,7 @@ package server
 
 import (
 	"context"
-	"errors"
+	"crypto/tls"
 	"fmt"
 	"log/slog"
 	"net"
@@ -83,6 +83,12 @@ type connection struct {
 	peer string
 	// client names the connection among those of its peer: over TCP its address; those of a process have one name.
 	client string
+	// tokens that callers need one of; nil if they need none.
+	tokens *Tokens
+	// trusted is true for a connection of the user who runs the server.
+	trusted bool
+	// secure is the state of TLS, nil without TLS. It is set before the first call.
+	secure *tls.ConnectionState
 	// refusal is why no call of the connection is answered; empty if they are.
 	refusal string
 	// remove counts the connection no longer; a second call does nothing.
@@ -121,6 +127,14 @@ func (c *connection) from() string {
 	return c.client
 }
 
+// certificateNames returns the names in the verified certificate of the client, nil without one.
+func (c *connection) certificateNames() []string {
+	if c == nil || c.secure == nil {
+		return nil
+	}
+	return certificateNames(*c.secure)
+}
+
 // connectionAddr is the address of a connection.
 type connectionAddr struct {
 	net.Addr
@@ -135,35 +149,6 @@ func connectionOf(ctx context.Context) *connection {
 	}
 	addr, _ := p.Addr.(connectionAddr)
 	return addr.connection
-}
-
-// boundedListener accepts connections of those who may connect, up to a limit.
-type boundedListener struct {
-	net.Listener
-	connections *connections
-}
-
-// Accept returns the next connection that is admitted.
-func (l boundedListener) Accept() (net.Conn, error) {
-	for {
-		conn, err := l.Listener.Accept()
-		if err != nil {
-			if !errors.Is(err, net.ErrClosed) {
-				l.connections.log.Error("cannot accept connections", "address", l.Addr().String(), "err", err)
-			}
-			return nil, err
-		}
-		c, err := describe(conn)
-		if err != nil {
-			conn.Close()
-			l.connections.log.Warn("refused a connection", "err", err)
-			continue
-		}
-		if l.connections.add(c) {
-			return c, nil
-		}
-		conn.Close()
-	}
 }
 
 // describe returns who is at the other end of a connection, or an error for another user.

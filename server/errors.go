@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"math/rand/v2"
 	"syscall"
 	"time"
 
@@ -22,13 +20,13 @@ import (
 	"kioku/memory"
 )
 
-// status returns the status of the error of a call. The cause of an unforeseen error goes to the log, under an id that the
-// status contains; so does what a provider answered.
+// status returns the status of the error of a call. The cause of an unforeseen error goes to the log, under the id of the
+// request, which the status contains; so does what a provider answered.
 func (s *Server) status(ctx context.Context, method string, err error) error {
 	if cause := context.Cause(ctx); isStatus(cause) {
 		return cause // for which the server has ended the call
 	}
-	for _, st := range []error{s.sidecarStatus(ctx, method, err), s.memoryStatus(method, err)} {
+	for _, st := range []error{s.sidecarStatus(ctx, method, err), s.memoryStatus(ctx, method, err)} {
 		if st != nil {
 			return st
 		}
@@ -44,9 +42,8 @@ func (s *Server) status(ctx context.Context, method string, err error) error {
 	case errors.Is(err, context.Canceled) || ctx.Err() != nil:
 		return status.Error(codes.Canceled, "the call was canceled")
 	}
-	id := newIncident()
-	s.logFailure(method, err, "id", id)
-	return errInternal(id)
+	s.logFailure(ctx, method, err)
+	return errInternal(RequestID(ctx))
 }
 
 // memoryStatuses are the statuses of the errors of package memory. An empty message means that of the error.
@@ -76,13 +73,13 @@ var memoryStatuses = []struct {
 }
 
 // memoryStatus returns the status of an error of package memory, nil for others. Its details contain the name of the error.
-func (s *Server) memoryStatus(method string, err error) error {
+func (s *Server) memoryStatus(ctx context.Context, method string, err error) error {
 	for _, m := range memoryStatuses {
 		if !errors.Is(err, m.err) {
 			continue
 		}
 		if m.logged {
-			s.logFailure(method, err)
+			s.logFailure(ctx, method, err)
 		}
 		st := status.New(m.code, cmp.Or(resourceMessage(err), m.message, m.err.Error()))
 		details := []protoadapt.MessageV1{&errdetails.ErrorInfo{Domain: memory.ErrorDomain, Reason: memory.Reason(m.err)}}
@@ -104,8 +101,8 @@ func resourceMessage(err error) string {
 }
 
 // logFailure logs the cause of an error that the caller is not told.
-func (s *Server) logFailure(method string, err error, attrs ...any) {
-	s.opt.Log.Error("call failed", append([]any{"method", method, "err", clip(err.Error(), 1000)}, attrs...)...)
+func (s *Server) logFailure(ctx context.Context, method string, err error, attrs ...any) {
+	s.opt.Log.Error("call failed", append([]any{"method", method, "request", RequestID(ctx), "err", clip(err.Error(), 1000)}, attrs...)...)
 }
 
 // detailed returns a status with more details.
@@ -131,12 +128,7 @@ func errInput(e *memory.InputError) error {
 }
 
 func errInternal(id string) error {
-	return status.Errorf(codes.Internal, "internal error (the log has the cause under id %s)", id)
-}
-
-// newIncident returns a short id that connects a status with a line of the log.
-func newIncident() string {
-	return fmt.Sprintf("%08x", rand.Uint32())
+	return status.Errorf(codes.Internal, "internal error (the log has the cause under request %s)", id)
 }
 
 // rateLimitPause is the pause after a limit of a provider that named none.
@@ -161,7 +153,7 @@ func (s *Server) sidecarStatus(ctx context.Context, method string, err error) er
 	case errors.Is(err, compact.ErrRefused):
 		return status.Error(codes.Aborted, clip(err.Error(), 500))
 	case ctx.Err() == nil && errors.As(err, &model):
-		return s.modelStatus(method, model, err)
+		return s.modelStatus(ctx, method, model, err)
 	}
 	return nil
 }
@@ -181,12 +173,12 @@ var modelStatuses = map[string]struct {
 
 // modelStatus returns the status of an error of a language model, nil for an unknown kind. The provider's words go only to the
 // log, because they may quote the conversation.
-func (s *Server) modelStatus(method string, model *llm.Error, err error) error {
+func (s *Server) modelStatus(ctx context.Context, method string, model *llm.Error, err error) error {
 	st, ok := modelStatuses[model.Kind]
 	if !ok {
 		return nil
 	}
-	s.logFailure(method, err, "kind", model.Kind)
+	s.logFailure(ctx, method, err, "kind", model.Kind)
 	pause := model.RetryAfter
 	switch {
 	case st.code == codes.FailedPrecondition:

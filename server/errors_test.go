@@ -93,7 +93,7 @@ func TestStatusOfAnUnforeseenErrorHasTheIdOfItsLogLine(t *testing.T) {
 	opt.Log = logTo(&log)
 	_, err := local(t, opt).MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{Agent: "main", Query: "private words"})
 	message := status.Convert(err).Message()
-	id := regexp.MustCompile(`id ([0-9a-f]{8})`).FindStringSubmatch(message)
+	id := regexp.MustCompile(`request ([0-9a-f]{16})`).FindStringSubmatch(message)
 	if !strings.HasPrefix(message, "internal error") || strings.Contains(message, "disk") || id == nil {
 		t.Fatalf("message %q tells the cause, or no id", message)
 	}

@@ -34,6 +34,7 @@ type fakeMemory struct {
 	get       func(context.Context, memory.GetRequest) (memory.Excerpt, error)
 	files     func(context.Context, memory.FileQuery) (memory.FileList, error)
 	links     func(context.Context, string) (memory.Links, error)
+	chunks    func(ctx context.Context, file string) (memory.Chunks, error)
 	append    func(context.Context, memory.Note) (memory.Appended, error)
 	sync      func(context.Context, kioku.SyncOptions, func(indexer.Progress)) (kioku.SyncReport, error)
 	status    func(context.Context) (kioku.Status, error)
@@ -83,6 +84,13 @@ func (f *fakeMemory) Links(ctx context.Context, file string) (memory.Links, erro
 		return memory.Links{}, memory.ErrNotFound
 	}
 	return f.links(ctx, file)
+}
+
+func (f *fakeMemory) Chunks(ctx context.Context, file string) (memory.Chunks, error) {
+	if f.chunks == nil {
+		return memory.Chunks{}, memory.ErrNotFound
+	}
+	return f.chunks(ctx, file)
 }
 
 func (f *fakeMemory) Append(ctx context.Context, note memory.Note) (memory.Appended, error) {

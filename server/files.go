@@ -49,6 +49,22 @@ func (s service) ListLinks(ctx context.Context, req *kiokuv1.ListLinksRequest) (
 	return &kiokuv1.ListLinksResponse{Links: links(found, maxAnswer)}, nil
 }
 
+// ListChunks returns the chunks of a file.
+func (s service) ListChunks(ctx context.Context, req *kiokuv1.ListChunksRequest) (*kiokuv1.ListChunksResponse, error) {
+	m, err := authorize(ctx, s.opt.Agents, req)
+	if err != nil {
+		return nil, err
+	}
+	found, err := m.Chunks(ctx, req.GetPath())
+	if err != nil {
+		return nil, err
+	}
+	resp := &kiokuv1.ListChunksResponse{Path: found.Path, Skipped: clip(found.Skipped, 500)}
+	resp.Chunks = fit(convertAll(found.Chunks, chunk), maxAnswer)
+	resp.Truncated = len(resp.Chunks) < len(found.Chunks)
+	return resp, nil
+}
+
 // fit returns the first messages of a list that together have at most a number of bytes.
 func fit[T proto.Message](list []T, bytes int) []T {
 	for i, m := range list {
@@ -81,4 +97,11 @@ func links(l memory.Links, bytes int) *kiokuv1.Links {
 
 func link(l memory.Link) *kiokuv1.Link {
 	return &kiokuv1.Link{FromPath: l.From, Line: int32Of(l.Line), Text: l.Text, Target: l.Target, ToPath: l.To, Kind: l.Kind}
+}
+
+func chunk(c memory.Chunk) *kiokuv1.Chunk {
+	return &kiokuv1.Chunk{
+		StartLine: int32Of(c.StartLine), EndLine: int32Of(c.EndLine), Heading: clip(c.Heading, 500), Date: c.Date, Language: c.Language,
+		TokenCount: int32Of(c.Tokens), Embedded: c.Embedded,
+	}
 }

@@ -99,6 +99,35 @@ func TestListLinksReturnsLinksOfBothDirections(t *testing.T) {
 	wantCode(t, err, codes.NotFound)
 }
 
+func TestListChunksReturnsWhatFits(t *testing.T) {
+	t.Parallel()
+	many := make([]memory.Chunk, 60_000)
+	for i := range many {
+		many[i] = memory.Chunk{StartLine: i + 1, EndLine: i + 2, Heading: strings.Repeat("x", 100)}
+	}
+	client := local(t, agents(&fakeMemory{chunks: func(_ context.Context, file string) (memory.Chunks, error) {
+		switch file {
+		case "a.md":
+			return memory.Chunks{Path: "a.md", Chunks: []memory.Chunk{{StartLine: 1, EndLine: 9, Heading: "# A", Date: "2026-03-01", Language: "de", Tokens: 12, Embedded: true}}}, nil
+		case "many.md":
+			return memory.Chunks{Path: "many.md", Chunks: many}, nil
+		}
+		return memory.Chunks{}, memory.ErrNotFound
+	}}))
+	resp, err := client.ListChunks(t.Context(), &kiokuv1.ListChunksRequest{Agent: "main", Path: "a.md"})
+	want := &kiokuv1.ListChunksResponse{Path: "a.md", Chunks: []*kiokuv1.Chunk{
+		{StartLine: 1, EndLine: 9, Heading: "# A", Date: "2026-03-01", Language: "de", TokenCount: 12, Embedded: true}}}
+	if diff := cmp.Diff(want, resp, protocmp.Transform()); diff != "" || err != nil {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+	resp, err = client.ListChunks(t.Context(), &kiokuv1.ListChunksRequest{Agent: "main", Path: "many.md"})
+	if n := len(resp.GetChunks()); err != nil || !resp.Truncated || n < 1000 {
+		t.Errorf("%d of 60,000 chunks, truncated %v, %v", n, resp.GetTruncated(), err)
+	}
+	_, err = client.ListChunks(t.Context(), &kiokuv1.ListChunksRequest{Agent: "main", Path: "nothing.md"})
+	wantCode(t, err, codes.NotFound)
+}
+
 // ListFiles, ListLinks, filters and the links of an explanation work through gRPC over a real memory.
 func TestListFilesAndLinksOfARealMemory(t *testing.T) {
 	t.Parallel()

@@ -25,9 +25,6 @@ func (l Listener) Plaintext() bool { return l.open && l.tls == nil }
 // Close stops listening, and removes the file of a unix socket. Closing twice is harmless.
 func (l Listener) Close() error { return l.lis.Close() }
 
-// accepting returns the listener with the checks that its connections need.
-func (l Listener) accepting(open *connections) net.Listener { return boundedListener{l.lis, open} }
-
 // TCPOptions say what protects a TCP listener.
 type TCPOptions struct {
 	// Tokens that the server demands; nil admits every process of this machine.

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path"
-	"slices"
 	"sync"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	kiokuv1 "kioku/proto/kioku/v1"
@@ -19,28 +19,90 @@ import (
 // Local returns a client of the memories in this process, with every right. Its calls are function calls without gRPC, and
 // their errors are those of the memory itself.
 func (s *Server) Local() kiokuv1.MemoryServiceClient {
-	return kiokuv1.NewMemoryServiceClient(localConn{service{Server: s}})
+	conn := localConn{}
+	kiokuv1.RegisterMemoryServiceServer(ownerRegistrar{conn, s}, service{Server: s})
+	return kiokuv1.NewMemoryServiceClient(conn)
 }
 
-// localConn calls the handlers of a service.
-type localConn struct{ service service }
+// Conn returns a client connection to all services of this process, for those who answer HTTP. The caller of a call is the
+// client that sent the HTTP request which the context of the call descends from, and the call is served as one over gRPC is:
+// same rights, limits, deadlines, statuses and log. A call in another context is refused with UNAUTHENTICATED. Metadata, call
+// options and methods with many requests are not supported. Call Conn after [Server.AddSidecars].
+func (s *Server) Conn() grpc.ClientConnInterface {
+	conn := localConn{}
+	s.register(registrar{to: conn, server: s, originOf: httpOrigin})
+	return conn
+}
 
-// Invoke handles a call with one response as the owner of the server, with a deadline.
-func (c localConn) Invoke(ctx context.Context, method string, request, response any, _ ...grpc.CallOption) error {
-	ctx, cancel := context.WithTimeout(withCaller(ctx, owner), c.service.opt.SearchTimeout)
-	defer cancel()
-	// The generated client calls only methods of the description.
-	methods := kiokuv1.MemoryService_ServiceDesc.Methods
-	i := slices.IndexFunc(methods, func(m grpc.MethodDesc) bool { return m.MethodName == path.Base(method) })
-	resp, err := methods[i].Handler(c.service, ctx, func(req any) error { return copyMessage(req, request) }, nil)
-	switch {
-	case err == nil:
-		makeValid(resp)
-		return copyMessage(response, resp)
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return fmt.Errorf("the deadline passed before the answer was ready: %w", err)
+// localConn calls the handlers of services as functions. The keys are full names of methods.
+type localConn map[string]localMethod
+
+// localMethod is a method with the implementation of its service.
+type localMethod struct {
+	impl   any
+	handle grpc.StreamHandler
+}
+
+// RegisterService adds the methods of a service, all of which are streams.
+func (c localConn) RegisterService(desc *grpc.ServiceDesc, impl any) {
+	for _, st := range desc.Streams {
+		c["/"+desc.ServiceName+"/"+st.StreamName] = localMethod{impl, st.Handler}
 	}
-	return err
+}
+
+// method returns a method by its full name.
+func (c localConn) method(name string) (localMethod, error) {
+	m, ok := c[name]
+	if !ok {
+		return m, status.Error(codes.Unimplemented, "unknown method "+name)
+	}
+	return m, nil
+}
+
+// Invoke handles a call with one response.
+func (c localConn) Invoke(ctx context.Context, method string, request, response any, _ ...grpc.CallOption) error {
+	m, err := c.method(method)
+	if err != nil {
+		return err
+	}
+	return m.handle(m.impl, localCall{ctx: ctx, request: request, response: response})
+}
+
+// localCall is the handler's end of a call with one response.
+type localCall struct {
+	grpc.ServerStream
+	ctx               context.Context
+	request, response any
+}
+
+// Context returns the context of the call.
+func (c localCall) Context() context.Context { return c.ctx }
+
+// RecvMsg receives the request.
+func (c localCall) RecvMsg(m any) error { return receive(m, c.request) }
+
+// SendMsg sends the response.
+func (c localCall) SendMsg(m any) error { return copyMessage(c.response, m) }
+
+// SetHeader does nothing: nobody in this process reads headers.
+func (localCall) SetHeader(metadata.MD) error { return nil }
+
+// receive copies a request to where a handler wants it.
+func receive(to, from any) error {
+	r, ok := to.(*request)
+	if !ok {
+		return copyMessage(to, from)
+	}
+	data, err := proto.Marshal(from.(proto.Message))
+	if err != nil {
+		r.err = badEncoding(err)
+		return nil
+	}
+	if len(data) > maxMessage {
+		return status.Errorf(codes.ResourceExhausted, "received message larger than max (%d vs. %d)", len(data), maxMessage)
+	}
+	r.decode(data)
+	return nil
 }
 
 // copyMessage copies a message into an empty one of the same type.
@@ -49,13 +111,16 @@ func copyMessage(to, from any) error {
 	return nil
 }
 
-// NewStream returns a stream that is handled as the owner of the server until the handler returns or ctx is done.
-func (c localConn) NewStream(ctx context.Context, desc *grpc.StreamDesc, _ string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
+// NewStream returns a stream that is handled until the handler returns or ctx is done.
+func (c localConn) NewStream(ctx context.Context, _ *grpc.StreamDesc, method string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
+	m, err := c.method(method)
+	if err != nil {
+		return nil, err
+	}
 	begun := make(chan struct{})
 	return &localStream{
-		ctx:    withCaller(ctx, owner),
-		handle: func(s grpc.ServerStream) error { return desc.Handler(c.service, s) },
-		begun:  begun, begin: sync.OnceFunc(func() { close(begun) }), messages: make(chan any),
+		ctx: ctx, method: m, begun: begun, begin: sync.OnceFunc(func() { close(begun) }),
+		messages: make(chan any), ended: make(chan struct{}),
 	}, nil
 }
 
@@ -63,27 +128,34 @@ func (c localConn) NewStream(ctx context.Context, desc *grpc.StreamDesc, _ strin
 type localStream struct {
 	grpc.ClientStream
 	ctx    context.Context
-	handle func(grpc.ServerStream) error
+	method localMethod
 	// begun is closed by begin when the handler has sent its header or returned.
-	begun chan struct{}
-	begin func()
-	// messages is closed when the handler has returned err.
+	begun    chan struct{}
+	begin    func()
 	messages chan any
-	err      error
+	// ended is closed when the handler has returned err.
+	ended chan struct{}
+	err   error
 }
 
 // SendMsg starts the handler with a request.
 func (s *localStream) SendMsg(request any) error {
 	go func() {
-		defer close(s.messages)
+		defer close(s.ended)
 		defer s.begin()
-		s.err = s.handle(handlerStream{localStream: s, request: request})
+		s.err = s.method.handle(s.method.impl, handlerStream{localStream: s, request: request})
 	}()
 	return nil
 }
 
 // CloseSend does nothing: there is one request.
 func (s *localStream) CloseSend() error { return nil }
+
+// Context returns the context of the caller.
+func (s *localStream) Context() context.Context { return s.ctx }
+
+// Trailer returns nothing.
+func (s *localStream) Trailer() metadata.MD { return nil }
 
 // Header waits until the handler has sent its header.
 func (s *localStream) Header() (metadata.MD, error) {
@@ -97,8 +169,10 @@ func (s *localStream) Header() (metadata.MD, error) {
 
 // RecvMsg receives the next message. After the last one it returns io.EOF or the error of the handler.
 func (s *localStream) RecvMsg(m any) error {
-	if sent, ok := <-s.messages; ok {
+	select {
+	case sent := <-s.messages:
 		return copyMessage(m, sent)
+	case <-s.ended:
 	}
 	if s.err != nil {
 		return s.err
@@ -117,7 +191,10 @@ type handlerStream struct {
 func (s handlerStream) Context() context.Context { return s.ctx }
 
 // RecvMsg receives the request.
-func (s handlerStream) RecvMsg(m any) error { return copyMessage(m, s.request) }
+func (s handlerStream) RecvMsg(m any) error { return receive(m, s.request) }
+
+// SetHeader does nothing.
+func (s handlerStream) SetHeader(metadata.MD) error { return nil }
 
 // SendHeader reports that the handler is ready.
 func (s handlerStream) SendHeader(metadata.MD) error {
@@ -127,11 +204,53 @@ func (s handlerStream) SendHeader(metadata.MD) error {
 
 // SendMsg sends a message to the caller.
 func (s handlerStream) SendMsg(m any) error {
-	makeValid(m)
 	select {
 	case s.messages <- m:
 		return nil
 	case <-s.ctx.Done():
 		return s.ctx.Err()
+	case <-s.ended:
+		return io.EOF
 	}
+}
+
+// ownerRegistrar registers services whose calls are those of the owner of the server, without anything that
+// [Server.serveCall] does.
+type ownerRegistrar struct {
+	to     grpc.ServiceRegistrar
+	server *Server
+}
+
+// RegisterService registers a service.
+func (r ownerRegistrar) RegisterService(desc *grpc.ServiceDesc, impl any) {
+	r.to.RegisterService(wrapMethods(desc, func(_ string, st grpc.StreamDesc, isStream bool) grpc.StreamHandler {
+		return func(srv any, stream grpc.ServerStream) error {
+			ctx := withCall(stream.Context(), &call{caller: owner})
+			if !isStream {
+				var end context.CancelFunc
+				ctx, end = context.WithTimeout(ctx, r.server.opt.SearchTimeout)
+				defer end()
+			}
+			err := st.Handler(srv, ownerStream{stream, ctx})
+			if err != nil && !isStream && errors.Is(ctx.Err(), context.DeadlineExceeded) {
+				return fmt.Errorf("the deadline passed before the answer was ready: %w", err)
+			}
+			return err
+		}
+	}), impl)
+}
+
+// ownerStream is a stream with the context of its call. The texts that it sends are valid UTF-8.
+type ownerStream struct {
+	grpc.ServerStream
+	ctx context.Context
+}
+
+// Context returns the context of the call.
+func (s ownerStream) Context() context.Context { return s.ctx }
+
+// SendMsg sends a message.
+func (s ownerStream) SendMsg(m any) error {
+	makeValid(m)
+	return s.ServerStream.SendMsg(m)
 }

@@ -33,21 +33,29 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	if !ok {
 		return c.CodecV2.Unmarshal(data, v)
 	}
-	r.size = data.Len()
-	if m, ok := r.message.(proto.Message); ok {
-		buf := data.MaterializeToBuffer(mem.DefaultBufferPool())
-		defer buf.Free()
-		left := maxElements
-		if countElements(buf.ReadOnlyData(), m.ProtoReflect().Descriptor(), &left); left < 0 {
-			r.err = badField("request", "has more than %d entries in its lists", maxElements)
-			return nil
-		}
-		if err := proto.Unmarshal(buf.ReadOnlyData(), m); err != nil {
-			r.err = badField("request", "cannot be decoded; texts must be valid UTF-8: %s", err)
-		}
-		return nil
+	buf := data.MaterializeToBuffer(mem.DefaultBufferPool())
+	defer buf.Free()
+	r.decode(buf.ReadOnlyData())
+	return nil
+}
+
+// decode decodes the message.
+func (r *request) decode(data []byte) {
+	r.size = len(data)
+	m := r.message.(proto.Message) // as all messages of gRPC are
+	left := maxElements
+	if countElements(data, m.ProtoReflect().Descriptor(), &left); left < 0 {
+		r.err = badField("request", "has more than %d entries in its lists", maxElements)
+		return
 	}
-	return c.CodecV2.Unmarshal(data, r.message)
+	if err := proto.Unmarshal(data, m); err != nil {
+		r.err = badEncoding(err)
+	}
+}
+
+// badEncoding returns the error of a request that is no message.
+func badEncoding(err error) error {
+	return badField("request", "cannot be decoded; texts must be valid UTF-8: %s", err)
 }
 
 // countElements subtracts the messages and texts in the lists of an encoded message from left, until left is negative. It

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -19,6 +20,7 @@ import (
 	"kioku/indexer"
 	"kioku/internal/egress"
 	"kioku/internal/fair"
+	"kioku/internal/tracing"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
@@ -32,6 +34,7 @@ type Memory interface {
 	Get(ctx context.Context, req memory.GetRequest) (memory.Excerpt, error)
 	Files(ctx context.Context, q memory.FileQuery) (memory.FileList, error)
 	Links(ctx context.Context, file string) (memory.Links, error)
+	Chunks(ctx context.Context, file string) (memory.Chunks, error)
 	Append(ctx context.Context, note memory.Note) (memory.Appended, error)
 	Sync(ctx context.Context, opt kioku.SyncOptions, step func(indexer.Progress)) (kioku.SyncReport, error)
 	Rebuild(ctx context.Context, step func(indexer.Progress)) (kioku.SyncReport, error)
@@ -65,6 +68,10 @@ type Options struct {
 	// Limits bound the calls and connections of all clients.
 	Limits Limits
 
+	// Observers are told of all calls; nil tells nobody.
+	Observers []Observer
+	// Tracer begins the traces of calls; nil begins none.
+	Tracer *tracing.Tracer
 	// Log receives the causes that callers do not see; nil discards them. Texts of notes and tokens are never logged.
 	Log *slog.Logger
 }
@@ -73,6 +80,8 @@ type Options struct {
 type Server struct {
 	opt    Options
 	health *health.Server
+	// http answers requests over HTTP; nil answers none.
+	http http.Handler
 	// sidecars by agent id; they do not change once the server serves.
 	sidecars map[string]Sidecar
 
@@ -141,14 +150,23 @@ func (s *Server) Serve(ctx context.Context, listeners ...Listener) error {
 		}
 	}
 	group, ctx := errgroup.WithContext(ctx)
+	web, webConns := s.newHTTP(), newHandover(listeners[0].Addr())
+	group.Go(func() error { return ignore(web.Serve(webConns), http.ErrServerClosed) })
+	group.Go(func() error {
+		<-ctx.Done()
+		s.stop()
+		s.drainHTTP(web)
+		return nil
+	})
 	for _, l := range listeners {
-		g := s.newGRPC(l)
+		g, p := s.newGRPC(l), &port{server: s, listener: l, grpc: newHandover(l.Addr()), http: webConns}
 		group.Go(func() error {
-			if err := g.Serve(l.accepting(&s.connections)); err != nil && ctx.Err() == nil {
+			if err := p.serve(ctx); err != nil {
 				return fmt.Errorf("serve %s: %w", l.Addr(), err)
 			}
 			return nil
 		})
+		group.Go(func() error { return ignore(g.Serve(p.grpc), grpc.ErrServerStopped) })
 		group.Go(func() error {
 			<-ctx.Done()
 			s.stop()
@@ -161,6 +179,14 @@ func (s *Server) Serve(ctx context.Context, listeners ...Listener) error {
 		return nil
 	})
 	return group.Wait()
+}
+
+// ignore returns an error unless it is the expected one.
+func ignore(err, expected error) error {
+	if errors.Is(err, expected) {
+		return nil
+	}
+	return err
 }
 
 // stop ends streams, and health checks report NOT_SERVING.
@@ -179,6 +205,16 @@ func (s *Server) drain(g *grpc.Server) {
 	g.GracefulStop()
 }
 
+// drainHTTP waits for the running requests of h, at most for Options.Grace.
+func (s *Server) drainHTTP(h *http.Server) {
+	ctx, cancel := context.WithTimeout(context.Background(), s.opt.Grace)
+	defer cancel()
+	if h.Shutdown(ctx) != nil {
+		s.opt.Log.Warn("cutting off requests that outlasted the grace", "grace", s.opt.Grace)
+		h.Close()
+	}
+}
+
 // maxMessage is the maximum size of a message in bytes, in either direction.
 const maxMessage = 4 << 20
 
@@ -193,7 +229,7 @@ func (s *Server) newGRPC(l Listener, more ...grpc.ServerOption) *grpc.Server {
 		grpc.MaxConcurrentStreams(s.opt.MaxStreams),
 		grpc.MaxRecvMsgSize(maxMessage),
 		grpc.MaxSendMsgSize(maxMessage),
-		grpc.MaxHeaderListSize(64 << 10),
+		grpc.MaxHeaderListSize(maxHeader),
 		// What a client sends before its call is admitted stays within this window.
 		grpc.StaticStreamWindowSize(64 << 10),
 		grpc.StaticConnWindowSize(1 << 20),
@@ -201,11 +237,20 @@ func (s *Server) newGRPC(l Listener, more ...grpc.ServerOption) *grpc.Server {
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 2 * time.Minute, Timeout: 20 * time.Second}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 20 * time.Second, PermitWithoutStream: true}),
 	}, more...)
-	if l.tls != nil {
-		opts = append(opts, grpc.Creds(l.tls.credentials()))
-	}
 	g := grpc.NewServer(opts...)
-	r := registrar{Server: g, server: s, tokens: tokens}
+	r := registrar{to: g, server: s, originOf: grpcOrigin(tokens)}
+	s.register(r)
+	if !l.open {
+		reflection.Register(struct {
+			registrar
+			reflection.ServiceInfoProvider
+		}{r, g})
+	}
+	return g
+}
+
+// register registers the services for which there is something to serve.
+func (s *Server) register(r grpc.ServiceRegistrar) {
 	if len(s.opt.Agents) > 0 {
 		kiokuv1.RegisterMemoryServiceServer(r, service{Server: s})
 	}
@@ -213,8 +258,4 @@ func (s *Server) newGRPC(l Listener, more ...grpc.ServerOption) *grpc.Server {
 		kiokuv1.RegisterAgentServiceServer(r, agentService{Server: s})
 	}
 	healthpb.RegisterHealthServer(r, s.health)
-	if !l.open {
-		reflection.Register(r)
-	}
-	return g
 }

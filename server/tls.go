@@ -4,18 +4,13 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"net"
 	"os"
 	"sync"
 	"time"
-
-	"google.golang.org/grpc/credentials"
-	"google.golang.org/grpc/peer"
 
 	"kioku/internal/safefile"
 )
@@ -119,7 +114,7 @@ func (c *Certificates) load() error {
 	if err != nil {
 		return fmt.Errorf("certificate %s with key %s: %w", c.files.Cert, c.files.Key, err)
 	}
-	config := &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2"}, MinVersion: tls.VersionTLS12}
+	config := &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2", "http/1.1"}, MinVersion: tls.VersionTLS12}
 	if c.files.ClientCA != "" {
 		caPEM, err := readPEM("client authority", c.files.ClientCA)
 		if err != nil {
@@ -157,47 +152,22 @@ func (c *Certificates) warnOfExpiry(now time.Time) {
 	c.log.Warn("the certificate expires soon", "cert", c.files.Cert, "expires", c.ends, "days", int(left.Hours()/24))
 }
 
-// credentials returns the credentials of a gRPC server, which logs the clients that it refuses.
-func (c *Certificates) credentials() credentials.TransportCredentials {
-	config := &tls.Config{NextProtos: []string{"h2"}, MinVersion: tls.VersionTLS12, GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
+// handshake agrees with a client on an encrypted connection until ctx is done.
+func (c *Certificates) handshake(ctx context.Context, conn net.Conn) (*tls.Conn, error) {
+	secure := tls.Server(conn, &tls.Config{MinVersion: tls.VersionTLS12, GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		return c.config, nil
-	}}
-	return loggedHandshakes{credentials.NewTLS(config), c.log}
+	}})
+	return secure, secure.HandshakeContext(ctx)
 }
 
-// loggedHandshakes logs the clients that are refused.
-type loggedHandshakes struct {
-	credentials.TransportCredentials
-	log *slog.Logger
-}
-
-// ServerHandshake agrees with a client on a connection.
-func (h loggedHandshakes) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInfo, error) {
-	secure, info, err := h.TransportCredentials.ServerHandshake(conn)
-	if err != nil && !errors.Is(err, io.EOF) {
-		h.log.Warn("refused a TLS handshake", "from", conn.RemoteAddr().String(), "err", err)
-	}
-	return secure, info, err
-}
-
-// Clone returns a copy.
-func (h loggedHandshakes) Clone() credentials.TransportCredentials {
-	return loggedHandshakes{h.TransportCredentials.Clone(), h.log}
-}
-
-// certificateNames returns the subject alternative names of the verified certificate of a caller, nil without one.
-func certificateNames(ctx context.Context) []string {
-	p, ok := peer.FromContext(ctx)
-	if !ok {
+// certificateNames returns the subject alternative names of the verified certificate of a client, nil without one.
+func certificateNames(state tls.ConnectionState) []string {
+	if len(state.VerifiedChains) == 0 {
 		return nil
 	}
-	info, ok := p.AuthInfo.(credentials.TLSInfo)
-	if !ok || len(info.State.VerifiedChains) == 0 {
-		return nil
-	}
-	leaf := info.State.VerifiedChains[0][0]
+	leaf := state.VerifiedChains[0][0]
 	names := append(append([]string{}, leaf.DNSNames...), leaf.EmailAddresses...)
 	for _, u := range leaf.URIs {
 		names = append(names, u.String())

@@ -1,7 +1,10 @@
 package server
 
 import (
+	"bufio"
 	"bytes"
+	"context"
+	"fmt"
 	"log/slog"
 	"net"
 	"os"
@@ -190,14 +193,13 @@ func TestListenerRefusesAnotherUser(t *testing.T) {
 		}
 	}
 	var log bytes.Buffer
-	accepted := make(chan error, 1)
-	go func() {
-		conn, err := l.accepting(&connections{limit: 8, log: slog.New(slog.NewTextHandler(&log, nil))}).Accept()
-		if err == nil {
-			conn.Close()
-		}
-		accepted <- err
-	}()
+	s, err := New(Options{Agents: map[string]Memory{"main": nil}, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ctx, l) }()
 	if n, err := readAs(65534, path); n != 0 || err != nil {
 		t.Errorf("another user read %d bytes, %v; want the end at once", n, err)
 	}
@@ -206,10 +208,14 @@ func TestListenerRefusesAnotherUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer own.Close()
-	if err := <-accepted; err != nil {
-		t.Errorf("this user is turned away: %v", err)
+	fmt.Fprint(own, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+	if answer, err := bufio.NewReader(own).ReadString('\n'); !strings.HasPrefix(answer, "HTTP/1.1 ") {
+		t.Errorf("this user is turned away: %q, %v", answer, err)
 	}
-	l.Close()
+	stop()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
 	if !strings.Contains(log.String(), "uid=65534") {
 		t.Errorf("the log does not tell of user 65534: %s", log.String())
 	}

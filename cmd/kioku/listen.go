@@ -13,9 +13,10 @@ import (
 	"kioku/agent"
 	"kioku/cmd/kioku/config"
 	"kioku/server"
+	"kioku/server/front"
 )
 
-// door is a gRPC server with the listeners that it answers on.
+// door is a server with the listeners that it answers on.
 type door struct {
 	*server.Server
 	listeners []server.Listener
@@ -40,6 +41,7 @@ func (a *app) openDoor(ctx context.Context, conf *config.Config, opt server.Opti
 	if err := srv.AddSidecars(sidecars); err != nil {
 		return nil, err
 	}
+	srv.HandleHTTP(front.New(front.Options{Conn: srv.Conn(), Version: buildVersion()}))
 	listeners, err := listenOn(socket, address, guard)
 	return &door{srv, listeners, sidecars}, err
 }

@@ -34,6 +34,7 @@ const (
 	AgentService_CommitFlush_FullMethodName    = "/kioku.v1.AgentService/CommitFlush"
 	AgentService_Flush_FullMethodName          = "/kioku.v1.AgentService/Flush"
 	AgentService_Compact_FullMethodName        = "/kioku.v1.AgentService/Compact"
+	AgentService_ListTurns_FullMethodName      = "/kioku.v1.AgentService/ListTurns"
 )
 
 // AgentServiceClient is the client API for AgentService service.
@@ -79,6 +80,9 @@ type AgentServiceClient interface {
 	// Compact has the service's model summarize old messages. It changes nothing: the agent replaces its messages. Without a
 	// deadline of the caller it may take ten minutes. After an error the agent continues with the messages that it has.
 	Compact(ctx context.Context, in *CompactRequest, opts ...grpc.CallOption) (*CompactResponse, error)
+	// ListTurns returns what went into the last prompts of the agent, the latest first: layers, recalled passages and why, flushes and
+	// compactions. It never returns the text of notes.
+	ListTurns(ctx context.Context, in *ListTurnsRequest, opts ...grpc.CallOption) (*ListTurnsResponse, error)
 }
 
 type agentServiceClient struct {
@@ -169,6 +173,16 @@ func (c *agentServiceClient) Compact(ctx context.Context, in *CompactRequest, op
 	return out, nil
 }
 
+func (c *agentServiceClient) ListTurns(ctx context.Context, in *ListTurnsRequest, opts ...grpc.CallOption) (*ListTurnsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListTurnsResponse)
+	err := c.cc.Invoke(ctx, AgentService_ListTurns_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // AgentServiceServer is the server API for AgentService service.
 // All implementations must embed UnimplementedAgentServiceServer
 // for forward compatibility.
@@ -212,6 +226,9 @@ type AgentServiceServer interface {
 	// Compact has the service's model summarize old messages. It changes nothing: the agent replaces its messages. Without a
 	// deadline of the caller it may take ten minutes. After an error the agent continues with the messages that it has.
 	Compact(context.Context, *CompactRequest) (*CompactResponse, error)
+	// ListTurns returns what went into the last prompts of the agent, the latest first: layers, recalled passages and why, flushes and
+	// compactions. It never returns the text of notes.
+	ListTurns(context.Context, *ListTurnsRequest) (*ListTurnsResponse, error)
 	mustEmbedUnimplementedAgentServiceServer()
 }
 
@@ -245,6 +262,9 @@ func (UnimplementedAgentServiceServer) Flush(context.Context, *FlushRequest) (*F
 }
 func (UnimplementedAgentServiceServer) Compact(context.Context, *CompactRequest) (*CompactResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Compact not implemented")
+}
+func (UnimplementedAgentServiceServer) ListTurns(context.Context, *ListTurnsRequest) (*ListTurnsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListTurns not implemented")
 }
 func (UnimplementedAgentServiceServer) mustEmbedUnimplementedAgentServiceServer() {}
 func (UnimplementedAgentServiceServer) testEmbeddedByValue()                      {}
@@ -411,6 +431,24 @@ func _AgentService_Compact_Handler(srv interface{}, ctx context.Context, dec fun
 	return interceptor(ctx, in, info, handler)
 }
 
+func _AgentService_ListTurns_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListTurnsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AgentServiceServer).ListTurns(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AgentService_ListTurns_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AgentServiceServer).ListTurns(ctx, req.(*ListTurnsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // AgentService_ServiceDesc is the grpc.ServiceDesc for AgentService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -449,6 +487,10 @@ var AgentService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Compact",
 			Handler:    _AgentService_Compact_Handler,
+		},
+		{
+			MethodName: "ListTurns",
+			Handler:    _AgentService_ListTurns_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

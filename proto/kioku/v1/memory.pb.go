@@ -13,6 +13,7 @@
 package kiokuv1
 
 import (
+	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
 	durationpb "google.golang.org/protobuf/types/known/durationpb"
@@ -2011,6 +2012,947 @@ func (x *Link) GetKind() string {
 	return ""
 }
 
+type ListChunksRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Empty means the only agent that the caller may reach.
+	Agent string `protobuf:"bytes,1,opt,name=agent,proto3" json:"agent,omitempty"`
+	// Path as in a result. An unknown file is NOT_FOUND.
+	Path          string `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListChunksRequest) Reset() {
+	*x = ListChunksRequest{}
+	mi := &file_kioku_v1_memory_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListChunksRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListChunksRequest) ProtoMessage() {}
+
+func (x *ListChunksRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_memory_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListChunksRequest.ProtoReflect.Descriptor instead.
+func (*ListChunksRequest) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *ListChunksRequest) GetAgent() string {
+	if x != nil {
+		return x.Agent
+	}
+	return ""
+}
+
+func (x *ListChunksRequest) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+type ListChunksResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Path of the file.
+	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	// Chunks in the order of their lines; neighbours may overlap.
+	Chunks []*Chunk `protobuf:"bytes,2,rep,name=chunks,proto3" json:"chunks,omitempty"`
+	// Why the file is not indexed; empty if it is.
+	Skipped string `protobuf:"bytes,3,opt,name=skipped,proto3" json:"skipped,omitempty"`
+	// The message was too large, and the last chunks are missing.
+	Truncated     bool `protobuf:"varint,4,opt,name=truncated,proto3" json:"truncated,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListChunksResponse) Reset() {
+	*x = ListChunksResponse{}
+	mi := &file_kioku_v1_memory_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListChunksResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListChunksResponse) ProtoMessage() {}
+
+func (x *ListChunksResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_memory_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListChunksResponse.ProtoReflect.Descriptor instead.
+func (*ListChunksResponse) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *ListChunksResponse) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *ListChunksResponse) GetChunks() []*Chunk {
+	if x != nil {
+		return x.Chunks
+	}
+	return nil
+}
+
+func (x *ListChunksResponse) GetSkipped() string {
+	if x != nil {
+		return x.Skipped
+	}
+	return ""
+}
+
+func (x *ListChunksResponse) GetTruncated() bool {
+	if x != nil {
+		return x.Truncated
+	}
+	return false
+}
+
+// Chunk is a run of lines that is indexed as one.
+type Chunk struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// First line.
+	StartLine int32 `protobuf:"varint,1,opt,name=start_line,json=startLine,proto3" json:"start_line,omitempty"`
+	// Last line.
+	EndLine int32 `protobuf:"varint,2,opt,name=end_line,json=endLine,proto3" json:"end_line,omitempty"`
+	// Headings above the chunk: "# Projects > ## Acme".
+	Heading string `protobuf:"bytes,3,opt,name=heading,proto3" json:"heading,omitempty"`
+	// Day of the entry, else of the heading, else of the file; empty if there is none.
+	Date string `protobuf:"bytes,4,opt,name=date,proto3" json:"date,omitempty"`
+	// Language in whose way the words are stemmed, such as "de"; empty if as in English.
+	Language string `protobuf:"bytes,5,opt,name=language,proto3" json:"language,omitempty"`
+	// Number of tokens of the text, estimated.
+	TokenCount int32 `protobuf:"varint,6,opt,name=token_count,json=tokenCount,proto3" json:"token_count,omitempty"`
+	// The chunk has a vector.
+	Embedded      bool `protobuf:"varint,7,opt,name=embedded,proto3" json:"embedded,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Chunk) Reset() {
+	*x = Chunk{}
+	mi := &file_kioku_v1_memory_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Chunk) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Chunk) ProtoMessage() {}
+
+func (x *Chunk) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_memory_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Chunk.ProtoReflect.Descriptor instead.
+func (*Chunk) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *Chunk) GetStartLine() int32 {
+	if x != nil {
+		return x.StartLine
+	}
+	return 0
+}
+
+func (x *Chunk) GetEndLine() int32 {
+	if x != nil {
+		return x.EndLine
+	}
+	return 0
+}
+
+func (x *Chunk) GetHeading() string {
+	if x != nil {
+		return x.Heading
+	}
+	return ""
+}
+
+func (x *Chunk) GetDate() string {
+	if x != nil {
+		return x.Date
+	}
+	return ""
+}
+
+func (x *Chunk) GetLanguage() string {
+	if x != nil {
+		return x.Language
+	}
+	return ""
+}
+
+func (x *Chunk) GetTokenCount() int32 {
+	if x != nil {
+		return x.TokenCount
+	}
+	return 0
+}
+
+func (x *Chunk) GetEmbedded() bool {
+	if x != nil {
+		return x.Embedded
+	}
+	return false
+}
+
+type MemoryMapRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Empty means the only agent that the caller may reach.
+	Agent string `protobuf:"bytes,1,opt,name=agent,proto3" json:"agent,omitempty"`
+	// Maximum number of points, at most 20,000; 0 means 20,000.
+	MaxPoints int32 `protobuf:"varint,2,opt,name=max_points,json=maxPoints,proto3" json:"max_points,omitempty"`
+	// Version of the map that the caller has. If it is still the version of the map, the response has no points, files and clusters.
+	KnownVersion  string `protobuf:"bytes,3,opt,name=known_version,json=knownVersion,proto3" json:"known_version,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MemoryMapRequest) Reset() {
+	*x = MemoryMapRequest{}
+	mi := &file_kioku_v1_memory_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MemoryMapRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MemoryMapRequest) ProtoMessage() {}
+
+func (x *MemoryMapRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_memory_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MemoryMapRequest.ProtoReflect.Descriptor instead.
+func (*MemoryMapRequest) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *MemoryMapRequest) GetAgent() string {
+	if x != nil {
+		return x.Agent
+	}
+	return ""
+}
+
+func (x *MemoryMapRequest) GetMaxPoints() int32 {
+	if x != nil {
+		return x.MaxPoints
+	}
+	return 0
+}
+
+func (x *MemoryMapRequest) GetKnownVersion() string {
+	if x != nil {
+		return x.KnownVersion
+	}
+	return ""
+}
+
+type MemoryMapResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Changes with everything that the map shows; empty if there is no map yet.
+	Version string `protobuf:"bytes,1,opt,name=version,proto3" json:"version,omitempty"`
+	// A newer map is being made. Ask again in half a second.
+	Computing bool `protobuf:"varint,2,opt,name=computing,proto3" json:"computing,omitempty"`
+	// What is being done: "reading", "neighbors", "layout" or "naming"; empty if no map is being made.
+	Phase string `protobuf:"bytes,3,opt,name=phase,proto3" json:"phase,omitempty"`
+	// How far the map is, from 0 to 1.
+	Progress float64 `protobuf:"fixed64,4,opt,name=progress,proto3" json:"progress,omitempty"`
+	// Points of the map; not set if there is no map yet, or if the caller has it.
+	Points *MapPoints `protobuf:"bytes,5,opt,name=points,proto3" json:"points,omitempty"`
+	// Files of the points.
+	Files []*MapFile `protobuf:"bytes,6,rep,name=files,proto3" json:"files,omitempty"`
+	// Headings of the points.
+	Headings []string `protobuf:"bytes,7,rep,name=headings,proto3" json:"headings,omitempty"`
+	// Days of the points, YYYY-MM-DD.
+	Dates []string `protobuf:"bytes,8,rep,name=dates,proto3" json:"dates,omitempty"`
+	// Clusters, the largest first.
+	Clusters []*MapCluster `protobuf:"bytes,9,rep,name=clusters,proto3" json:"clusters,omitempty"`
+	// Chunks of the index. If there are more than points, the points are a sample of all files.
+	TotalChunkCount int32 `protobuf:"varint,10,opt,name=total_chunk_count,json=totalChunkCount,proto3" json:"total_chunk_count,omitempty"`
+	// What makes chunks alike: "vectors", or "terms" if the index has no vectors.
+	Basis string `protobuf:"bytes,11,opt,name=basis,proto3" json:"basis,omitempty"`
+	// Time at which the map was made; not set if there is none.
+	MadeTime *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=made_time,json=madeTime,proto3" json:"made_time,omitempty"`
+	// Time that it took.
+	Took *durationpb.Duration `protobuf:"bytes,13,opt,name=took,proto3" json:"took,omitempty"`
+	// Why the last map could not be made; empty if it could.
+	Error         string `protobuf:"bytes,14,opt,name=error,proto3" json:"error,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MemoryMapResponse) Reset() {
+	*x = MemoryMapResponse{}
+	mi := &file_kioku_v1_memory_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MemoryMapResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MemoryMapResponse) ProtoMessage() {}
+
+func (x *MemoryMapResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_memory_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MemoryMapResponse.ProtoReflect.Descriptor instead.
+func (*MemoryMapResponse) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *MemoryMapResponse) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
+func (x *MemoryMapResponse) GetComputing() bool {
+	if x != nil {
+		return x.Computing
+	}
+	return false
+}
+
+func (x *MemoryMapResponse) GetPhase() string {
+	if x != nil {
+		return x.Phase
+	}
+	return ""
+}
+
+func (x *MemoryMapResponse) GetProgress() float64 {
+	if x != nil {
+		return x.Progress
+	}
+	return 0
+}
+
+func (x *MemoryMapResponse) GetPoints() *MapPoints {
+	if x != nil {
+		return x.Points
+	}
+	return nil
+}
+
+func (x *MemoryMapResponse) GetFiles() []*MapFile {
+	if x != nil {
+		return x.Files
+	}
+	return nil
+}
+
+func (x *MemoryMapResponse) GetHeadings() []string {
+	if x != nil {
+		return x.Headings
+	}
+	return nil
+}
+
+func (x *MemoryMapResponse) GetDates() []string {
+	if x != nil {
+		return x.Dates
+	}
+	return nil
+}
+
+func (x *MemoryMapResponse) GetClusters() []*MapCluster {
+	if x != nil {
+		return x.Clusters
+	}
+	return nil
+}
+
+func (x *MemoryMapResponse) GetTotalChunkCount() int32 {
+	if x != nil {
+		return x.TotalChunkCount
+	}
+	return 0
+}
+
+func (x *MemoryMapResponse) GetBasis() string {
+	if x != nil {
+		return x.Basis
+	}
+	return ""
+}
+
+func (x *MemoryMapResponse) GetMadeTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.MadeTime
+	}
+	return nil
+}
+
+func (x *MemoryMapResponse) GetTook() *durationpb.Duration {
+	if x != nil {
+		return x.Took
+	}
+	return nil
+}
+
+func (x *MemoryMapResponse) GetError() string {
+	if x != nil {
+		return x.Error
+	}
+	return ""
+}
+
+// MapPoints are the chunks of a map, as lists of equal length.
+type MapPoints struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Places from left to right, from 0 to 1.
+	X []float32 `protobuf:"fixed32,1,rep,packed,name=x,proto3" json:"x,omitempty"`
+	// Places from top to bottom, from 0 to 1.
+	Y []float32 `protobuf:"fixed32,2,rep,packed,name=y,proto3" json:"y,omitempty"`
+	// Indexes into the files.
+	File []int32 `protobuf:"varint,3,rep,packed,name=file,proto3" json:"file,omitempty"`
+	// First lines of the chunks.
+	StartLine []int32 `protobuf:"varint,4,rep,packed,name=start_line,json=startLine,proto3" json:"start_line,omitempty"`
+	// Last lines.
+	EndLine []int32 `protobuf:"varint,5,rep,packed,name=end_line,json=endLine,proto3" json:"end_line,omitempty"`
+	// Indexes into the headings, -1 for chunks without.
+	Heading []int32 `protobuf:"varint,6,rep,packed,name=heading,proto3" json:"heading,omitempty"`
+	// Indexes into the dates, -1 for chunks without.
+	Date []int32 `protobuf:"varint,7,rep,packed,name=date,proto3" json:"date,omitempty"`
+	// Indexes into the clusters, -1 for chunks in none.
+	Cluster       []int32 `protobuf:"varint,8,rep,packed,name=cluster,proto3" json:"cluster,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MapPoints) Reset() {
+	*x = MapPoints{}
+	mi := &file_kioku_v1_memory_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MapPoints) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MapPoints) ProtoMessage() {}
+
+func (x *MapPoints) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_memory_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MapPoints.ProtoReflect.Descriptor instead.
+func (*MapPoints) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *MapPoints) GetX() []float32 {
+	if x != nil {
+		return x.X
+	}
+	return nil
+}
+
+func (x *MapPoints) GetY() []float32 {
+	if x != nil {
+		return x.Y
+	}
+	return nil
+}
+
+func (x *MapPoints) GetFile() []int32 {
+	if x != nil {
+		return x.File
+	}
+	return nil
+}
+
+func (x *MapPoints) GetStartLine() []int32 {
+	if x != nil {
+		return x.StartLine
+	}
+	return nil
+}
+
+func (x *MapPoints) GetEndLine() []int32 {
+	if x != nil {
+		return x.EndLine
+	}
+	return nil
+}
+
+func (x *MapPoints) GetHeading() []int32 {
+	if x != nil {
+		return x.Heading
+	}
+	return nil
+}
+
+func (x *MapPoints) GetDate() []int32 {
+	if x != nil {
+		return x.Date
+	}
+	return nil
+}
+
+func (x *MapPoints) GetCluster() []int32 {
+	if x != nil {
+		return x.Cluster
+	}
+	return nil
+}
+
+// MapFile is a file with points in a map.
+type MapFile struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Path as in a result.
+	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	// As in File.
+	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
+	// As in File.
+	Tags []string `protobuf:"bytes,3,rep,name=tags,proto3" json:"tags,omitempty"`
+	// Modification time; unset if it is not known.
+	ModificationTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=modification_time,json=modificationTime,proto3" json:"modification_time,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *MapFile) Reset() {
+	*x = MapFile{}
+	mi := &file_kioku_v1_memory_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MapFile) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MapFile) ProtoMessage() {}
+
+func (x *MapFile) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_memory_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MapFile.ProtoReflect.Descriptor instead.
+func (*MapFile) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *MapFile) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *MapFile) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *MapFile) GetTags() []string {
+	if x != nil {
+		return x.Tags
+	}
+	return nil
+}
+
+func (x *MapFile) GetModificationTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ModificationTime
+	}
+	return nil
+}
+
+// MapCluster is a crowd of points in a map.
+type MapCluster struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What its chunks are about: words that are frequent in them and rare elsewhere, the most telling first.
+	Terms []string `protobuf:"bytes,1,rep,name=terms,proto3" json:"terms,omitempty"`
+	// Place where its points are densest.
+	X float32 `protobuf:"fixed32,2,opt,name=x,proto3" json:"x,omitempty"`
+	// As x, from top to bottom.
+	Y float32 `protobuf:"fixed32,3,opt,name=y,proto3" json:"y,omitempty"`
+	// Number of its points.
+	Size          int32 `protobuf:"varint,4,opt,name=size,proto3" json:"size,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MapCluster) Reset() {
+	*x = MapCluster{}
+	mi := &file_kioku_v1_memory_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MapCluster) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MapCluster) ProtoMessage() {}
+
+func (x *MapCluster) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_memory_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MapCluster.ProtoReflect.Descriptor instead.
+func (*MapCluster) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *MapCluster) GetTerms() []string {
+	if x != nil {
+		return x.Terms
+	}
+	return nil
+}
+
+func (x *MapCluster) GetX() float32 {
+	if x != nil {
+		return x.X
+	}
+	return 0
+}
+
+func (x *MapCluster) GetY() float32 {
+	if x != nil {
+		return x.Y
+	}
+	return 0
+}
+
+func (x *MapCluster) GetSize() int32 {
+	if x != nil {
+		return x.Size
+	}
+	return 0
+}
+
+type ActivityRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Empty means the only agent that the caller may reach.
+	Agent string `protobuf:"bytes,1,opt,name=agent,proto3" json:"agent,omitempty"`
+	// First day, YYYY-MM-DD; empty means no bound.
+	Since string `protobuf:"bytes,2,opt,name=since,proto3" json:"since,omitempty"`
+	// Last day, YYYY-MM-DD; empty means no bound.
+	Until         string `protobuf:"bytes,3,opt,name=until,proto3" json:"until,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ActivityRequest) Reset() {
+	*x = ActivityRequest{}
+	mi := &file_kioku_v1_memory_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ActivityRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ActivityRequest) ProtoMessage() {}
+
+func (x *ActivityRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_memory_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ActivityRequest.ProtoReflect.Descriptor instead.
+func (*ActivityRequest) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *ActivityRequest) GetAgent() string {
+	if x != nil {
+		return x.Agent
+	}
+	return ""
+}
+
+func (x *ActivityRequest) GetSince() string {
+	if x != nil {
+		return x.Since
+	}
+	return ""
+}
+
+func (x *ActivityRequest) GetUntil() string {
+	if x != nil {
+		return x.Until
+	}
+	return ""
+}
+
+type ActivityResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Days on which there was anything, in order; at most 20,000, the last ones.
+	Days []*ActivityDay `protobuf:"bytes,1,rep,name=days,proto3" json:"days,omitempty"`
+	// Files without a day of their own.
+	UndatedNoteCount int32 `protobuf:"varint,2,opt,name=undated_note_count,json=undatedNoteCount,proto3" json:"undated_note_count,omitempty"`
+	// Day of the service's clock.
+	Today string `protobuf:"bytes,3,opt,name=today,proto3" json:"today,omitempty"`
+	// The turns of the agent are recorded, so that the counts of turns and recalls mean something.
+	TurnsKept     bool `protobuf:"varint,4,opt,name=turns_kept,json=turnsKept,proto3" json:"turns_kept,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ActivityResponse) Reset() {
+	*x = ActivityResponse{}
+	mi := &file_kioku_v1_memory_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ActivityResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ActivityResponse) ProtoMessage() {}
+
+func (x *ActivityResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_memory_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ActivityResponse.ProtoReflect.Descriptor instead.
+func (*ActivityResponse) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *ActivityResponse) GetDays() []*ActivityDay {
+	if x != nil {
+		return x.Days
+	}
+	return nil
+}
+
+func (x *ActivityResponse) GetUndatedNoteCount() int32 {
+	if x != nil {
+		return x.UndatedNoteCount
+	}
+	return 0
+}
+
+func (x *ActivityResponse) GetToday() string {
+	if x != nil {
+		return x.Today
+	}
+	return ""
+}
+
+func (x *ActivityResponse) GetTurnsKept() bool {
+	if x != nil {
+		return x.TurnsKept
+	}
+	return false
+}
+
+// ActivityDay is what happened on a day, and what memory has of it.
+type ActivityDay struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// YYYY-MM-DD.
+	Date string `protobuf:"bytes,1,opt,name=date,proto3" json:"date,omitempty"`
+	// Files with a passage of this day.
+	NoteCount int32 `protobuf:"varint,2,opt,name=note_count,json=noteCount,proto3" json:"note_count,omitempty"`
+	// Chunks of this day.
+	ChunkCount int32 `protobuf:"varint,3,opt,name=chunk_count,json=chunkCount,proto3" json:"chunk_count,omitempty"`
+	// Files that were last changed on this day.
+	ChangedCount int32 `protobuf:"varint,4,opt,name=changed_count,json=changedCount,proto3" json:"changed_count,omitempty"`
+	// How often a passage of this day was recalled, on whatever day.
+	RecalledCount int32 `protobuf:"varint,5,opt,name=recalled_count,json=recalledCount,proto3" json:"recalled_count,omitempty"`
+	// Turns of the agent on this day.
+	TurnCount int32 `protobuf:"varint,6,opt,name=turn_count,json=turnCount,proto3" json:"turn_count,omitempty"`
+	// Passages that were recalled on this day.
+	UsedCount     int32 `protobuf:"varint,7,opt,name=used_count,json=usedCount,proto3" json:"used_count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ActivityDay) Reset() {
+	*x = ActivityDay{}
+	mi := &file_kioku_v1_memory_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ActivityDay) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ActivityDay) ProtoMessage() {}
+
+func (x *ActivityDay) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_memory_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ActivityDay.ProtoReflect.Descriptor instead.
+func (*ActivityDay) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *ActivityDay) GetDate() string {
+	if x != nil {
+		return x.Date
+	}
+	return ""
+}
+
+func (x *ActivityDay) GetNoteCount() int32 {
+	if x != nil {
+		return x.NoteCount
+	}
+	return 0
+}
+
+func (x *ActivityDay) GetChunkCount() int32 {
+	if x != nil {
+		return x.ChunkCount
+	}
+	return 0
+}
+
+func (x *ActivityDay) GetChangedCount() int32 {
+	if x != nil {
+		return x.ChangedCount
+	}
+	return 0
+}
+
+func (x *ActivityDay) GetRecalledCount() int32 {
+	if x != nil {
+		return x.RecalledCount
+	}
+	return 0
+}
+
+func (x *ActivityDay) GetTurnCount() int32 {
+	if x != nil {
+		return x.TurnCount
+	}
+	return 0
+}
+
+func (x *ActivityDay) GetUsedCount() int32 {
+	if x != nil {
+		return x.UsedCount
+	}
+	return 0
+}
+
 type ExplainRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Search to explain, with its agent. Its max_results and filters apply.
@@ -2025,7 +2967,7 @@ type ExplainRequest struct {
 
 func (x *ExplainRequest) Reset() {
 	*x = ExplainRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[19]
+	mi := &file_kioku_v1_memory_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2037,7 +2979,7 @@ func (x *ExplainRequest) String() string {
 func (*ExplainRequest) ProtoMessage() {}
 
 func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[19]
+	mi := &file_kioku_v1_memory_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2050,7 +2992,7 @@ func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainRequest.ProtoReflect.Descriptor instead.
 func (*ExplainRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{19}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ExplainRequest) GetSearch() *MemorySearchRequest {
@@ -2095,7 +3037,7 @@ type ExplainResponse struct {
 
 func (x *ExplainResponse) Reset() {
 	*x = ExplainResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[20]
+	mi := &file_kioku_v1_memory_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2107,7 +3049,7 @@ func (x *ExplainResponse) String() string {
 func (*ExplainResponse) ProtoMessage() {}
 
 func (x *ExplainResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[20]
+	mi := &file_kioku_v1_memory_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2120,7 +3062,7 @@ func (x *ExplainResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainResponse.ProtoReflect.Descriptor instead.
 func (*ExplainResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{20}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ExplainResponse) GetAnswer() *MemorySearchResponse {
@@ -2174,7 +3116,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[21]
+	mi := &file_kioku_v1_memory_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2186,7 +3128,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[21]
+	mi := &file_kioku_v1_memory_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2199,7 +3141,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{21}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *StatusRequest) GetAgent() string {
@@ -2268,7 +3210,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[22]
+	mi := &file_kioku_v1_memory_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2280,7 +3222,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[22]
+	mi := &file_kioku_v1_memory_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2293,7 +3235,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{22}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *StatusResponse) GetAgent() string {
@@ -2508,7 +3450,7 @@ type Egress struct {
 
 func (x *Egress) Reset() {
 	*x = Egress{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[23]
+	mi := &file_kioku_v1_memory_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2520,7 +3462,7 @@ func (x *Egress) String() string {
 func (*Egress) ProtoMessage() {}
 
 func (x *Egress) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[23]
+	mi := &file_kioku_v1_memory_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2533,7 +3475,7 @@ func (x *Egress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Egress.ProtoReflect.Descriptor instead.
 func (*Egress) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{23}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Egress) GetHost() string {
@@ -2606,7 +3548,7 @@ type Backfill struct {
 
 func (x *Backfill) Reset() {
 	*x = Backfill{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[24]
+	mi := &file_kioku_v1_memory_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2618,7 +3560,7 @@ func (x *Backfill) String() string {
 func (*Backfill) ProtoMessage() {}
 
 func (x *Backfill) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[24]
+	mi := &file_kioku_v1_memory_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2631,7 +3573,7 @@ func (x *Backfill) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Backfill.ProtoReflect.Descriptor instead.
 func (*Backfill) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{24}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Backfill) GetRunning() bool {
@@ -2685,7 +3627,7 @@ type EstimateEmbeddingRequest struct {
 
 func (x *EstimateEmbeddingRequest) Reset() {
 	*x = EstimateEmbeddingRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[25]
+	mi := &file_kioku_v1_memory_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2697,7 +3639,7 @@ func (x *EstimateEmbeddingRequest) String() string {
 func (*EstimateEmbeddingRequest) ProtoMessage() {}
 
 func (x *EstimateEmbeddingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[25]
+	mi := &file_kioku_v1_memory_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2710,7 +3652,7 @@ func (x *EstimateEmbeddingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EstimateEmbeddingRequest.ProtoReflect.Descriptor instead.
 func (*EstimateEmbeddingRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{25}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *EstimateEmbeddingRequest) GetAgent() string {
@@ -2745,7 +3687,7 @@ type EstimateEmbeddingResponse struct {
 
 func (x *EstimateEmbeddingResponse) Reset() {
 	*x = EstimateEmbeddingResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[26]
+	mi := &file_kioku_v1_memory_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2757,7 +3699,7 @@ func (x *EstimateEmbeddingResponse) String() string {
 func (*EstimateEmbeddingResponse) ProtoMessage() {}
 
 func (x *EstimateEmbeddingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[26]
+	mi := &file_kioku_v1_memory_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2770,7 +3712,7 @@ func (x *EstimateEmbeddingResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EstimateEmbeddingResponse.ProtoReflect.Descriptor instead.
 func (*EstimateEmbeddingResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{26}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *EstimateEmbeddingResponse) GetProvider() string {
@@ -2852,7 +3794,7 @@ type IndexCheck struct {
 
 func (x *IndexCheck) Reset() {
 	*x = IndexCheck{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[27]
+	mi := &file_kioku_v1_memory_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2864,7 +3806,7 @@ func (x *IndexCheck) String() string {
 func (*IndexCheck) ProtoMessage() {}
 
 func (x *IndexCheck) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[27]
+	mi := &file_kioku_v1_memory_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2877,7 +3819,7 @@ func (x *IndexCheck) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IndexCheck.ProtoReflect.Descriptor instead.
 func (*IndexCheck) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{27}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *IndexCheck) GetPageCount() int32 {
@@ -2940,7 +3882,7 @@ type SkippedFile struct {
 
 func (x *SkippedFile) Reset() {
 	*x = SkippedFile{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[28]
+	mi := &file_kioku_v1_memory_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2952,7 +3894,7 @@ func (x *SkippedFile) String() string {
 func (*SkippedFile) ProtoMessage() {}
 
 func (x *SkippedFile) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[28]
+	mi := &file_kioku_v1_memory_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2965,7 +3907,7 @@ func (x *SkippedFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SkippedFile.ProtoReflect.Descriptor instead.
 func (*SkippedFile) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{28}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *SkippedFile) GetPath() string {
@@ -3010,7 +3952,7 @@ type Provider struct {
 
 func (x *Provider) Reset() {
 	*x = Provider{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[29]
+	mi := &file_kioku_v1_memory_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3022,7 +3964,7 @@ func (x *Provider) String() string {
 func (*Provider) ProtoMessage() {}
 
 func (x *Provider) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[29]
+	mi := &file_kioku_v1_memory_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3035,7 +3977,7 @@ func (x *Provider) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Provider.ProtoReflect.Descriptor instead.
 func (*Provider) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{29}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Provider) GetProvider() string {
@@ -3127,7 +4069,7 @@ type SyncRequest struct {
 
 func (x *SyncRequest) Reset() {
 	*x = SyncRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[30]
+	mi := &file_kioku_v1_memory_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3139,7 +4081,7 @@ func (x *SyncRequest) String() string {
 func (*SyncRequest) ProtoMessage() {}
 
 func (x *SyncRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[30]
+	mi := &file_kioku_v1_memory_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3152,7 +4094,7 @@ func (x *SyncRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncRequest.ProtoReflect.Descriptor instead.
 func (*SyncRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{30}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *SyncRequest) GetAgent() string {
@@ -3203,7 +4145,7 @@ type SyncResponse struct {
 
 func (x *SyncResponse) Reset() {
 	*x = SyncResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[31]
+	mi := &file_kioku_v1_memory_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3215,7 +4157,7 @@ func (x *SyncResponse) String() string {
 func (*SyncResponse) ProtoMessage() {}
 
 func (x *SyncResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[31]
+	mi := &file_kioku_v1_memory_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3228,7 +4170,7 @@ func (x *SyncResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncResponse.ProtoReflect.Descriptor instead.
 func (*SyncResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{31}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *SyncResponse) GetEvent() isSyncResponse_Event {
@@ -3282,7 +4224,7 @@ type RebuildRequest struct {
 
 func (x *RebuildRequest) Reset() {
 	*x = RebuildRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[32]
+	mi := &file_kioku_v1_memory_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3294,7 +4236,7 @@ func (x *RebuildRequest) String() string {
 func (*RebuildRequest) ProtoMessage() {}
 
 func (x *RebuildRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[32]
+	mi := &file_kioku_v1_memory_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3307,7 +4249,7 @@ func (x *RebuildRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebuildRequest.ProtoReflect.Descriptor instead.
 func (*RebuildRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{32}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *RebuildRequest) GetAgent() string {
@@ -3330,7 +4272,7 @@ type RebuildResponse struct {
 
 func (x *RebuildResponse) Reset() {
 	*x = RebuildResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[33]
+	mi := &file_kioku_v1_memory_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3342,7 +4284,7 @@ func (x *RebuildResponse) String() string {
 func (*RebuildResponse) ProtoMessage() {}
 
 func (x *RebuildResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[33]
+	mi := &file_kioku_v1_memory_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3355,7 +4297,7 @@ func (x *RebuildResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebuildResponse.ProtoReflect.Descriptor instead.
 func (*RebuildResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{33}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *RebuildResponse) GetEvent() isRebuildResponse_Event {
@@ -3425,7 +4367,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[34]
+	mi := &file_kioku_v1_memory_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3437,7 +4379,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[34]
+	mi := &file_kioku_v1_memory_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3450,7 +4392,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{34}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Progress) GetPhase() string {
@@ -3542,7 +4484,7 @@ type SyncReport struct {
 
 func (x *SyncReport) Reset() {
 	*x = SyncReport{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[35]
+	mi := &file_kioku_v1_memory_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3554,7 +4496,7 @@ func (x *SyncReport) String() string {
 func (*SyncReport) ProtoMessage() {}
 
 func (x *SyncReport) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[35]
+	mi := &file_kioku_v1_memory_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3567,7 +4509,7 @@ func (x *SyncReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncReport.ProtoReflect.Descriptor instead.
 func (*SyncReport) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{35}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *SyncReport) GetFileCount() int32 {
@@ -3663,7 +4605,7 @@ type WatchEventsRequest struct {
 
 func (x *WatchEventsRequest) Reset() {
 	*x = WatchEventsRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[36]
+	mi := &file_kioku_v1_memory_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3675,7 +4617,7 @@ func (x *WatchEventsRequest) String() string {
 func (*WatchEventsRequest) ProtoMessage() {}
 
 func (x *WatchEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[36]
+	mi := &file_kioku_v1_memory_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3688,7 +4630,7 @@ func (x *WatchEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchEventsRequest.ProtoReflect.Descriptor instead.
 func (*WatchEventsRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{36}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *WatchEventsRequest) GetAgent() string {
@@ -3707,7 +4649,7 @@ type WatchEventsResponse struct {
 
 func (x *WatchEventsResponse) Reset() {
 	*x = WatchEventsResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[37]
+	mi := &file_kioku_v1_memory_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3719,7 +4661,7 @@ func (x *WatchEventsResponse) String() string {
 func (*WatchEventsResponse) ProtoMessage() {}
 
 func (x *WatchEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[37]
+	mi := &file_kioku_v1_memory_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3732,7 +4674,7 @@ func (x *WatchEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchEventsResponse.ProtoReflect.Descriptor instead.
 func (*WatchEventsResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{37}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *WatchEventsResponse) GetEvent() *Event {
@@ -3763,7 +4705,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[38]
+	mi := &file_kioku_v1_memory_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3775,7 +4717,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[38]
+	mi := &file_kioku_v1_memory_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3788,7 +4730,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{38}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Event) GetKind() string {
@@ -3841,7 +4783,7 @@ type ListAgentsRequest struct {
 
 func (x *ListAgentsRequest) Reset() {
 	*x = ListAgentsRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[39]
+	mi := &file_kioku_v1_memory_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3853,7 +4795,7 @@ func (x *ListAgentsRequest) String() string {
 func (*ListAgentsRequest) ProtoMessage() {}
 
 func (x *ListAgentsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[39]
+	mi := &file_kioku_v1_memory_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3866,7 +4808,7 @@ func (x *ListAgentsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAgentsRequest.ProtoReflect.Descriptor instead.
 func (*ListAgentsRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{39}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{50}
 }
 
 type ListAgentsResponse struct {
@@ -3878,7 +4820,7 @@ type ListAgentsResponse struct {
 
 func (x *ListAgentsResponse) Reset() {
 	*x = ListAgentsResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[40]
+	mi := &file_kioku_v1_memory_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3890,7 +4832,7 @@ func (x *ListAgentsResponse) String() string {
 func (*ListAgentsResponse) ProtoMessage() {}
 
 func (x *ListAgentsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[40]
+	mi := &file_kioku_v1_memory_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3903,7 +4845,7 @@ func (x *ListAgentsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAgentsResponse.ProtoReflect.Descriptor instead.
 func (*ListAgentsResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{40}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *ListAgentsResponse) GetAgents() []*Agent {
@@ -3926,7 +4868,7 @@ type Agent struct {
 
 func (x *Agent) Reset() {
 	*x = Agent{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[41]
+	mi := &file_kioku_v1_memory_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3938,7 +4880,7 @@ func (x *Agent) String() string {
 func (*Agent) ProtoMessage() {}
 
 func (x *Agent) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[41]
+	mi := &file_kioku_v1_memory_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3951,7 +4893,7 @@ func (x *Agent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Agent.ProtoReflect.Descriptor instead.
 func (*Agent) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{41}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Agent) GetId() string {
@@ -3979,7 +4921,7 @@ var File_kioku_v1_memory_proto protoreflect.FileDescriptor
 
 const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\n" +
-	"\x15kioku/v1/memory.proto\x12\bkioku.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe7\x03\n" +
+	"\x15kioku/v1/memory.proto\x12\bkioku.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe7\x03\n" +
 	"\x13MemorySearchRequest\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x14\n" +
 	"\x05query\x18\x02 \x01(\tR\x05query\x12\x1f\n" +
@@ -4175,7 +5117,89 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\x04text\x18\x03 \x01(\tR\x04text\x12\x16\n" +
 	"\x06target\x18\x04 \x01(\tR\x06target\x12\x17\n" +
 	"\ato_path\x18\x05 \x01(\tR\x06toPath\x12\x12\n" +
-	"\x04kind\x18\x06 \x01(\tR\x04kind\"o\n" +
+	"\x04kind\x18\x06 \x01(\tR\x04kind\"=\n" +
+	"\x11ListChunksRequest\x12\x14\n" +
+	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x12\n" +
+	"\x04path\x18\x02 \x01(\tR\x04path\"\x89\x01\n" +
+	"\x12ListChunksResponse\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12'\n" +
+	"\x06chunks\x18\x02 \x03(\v2\x0f.kioku.v1.ChunkR\x06chunks\x12\x18\n" +
+	"\askipped\x18\x03 \x01(\tR\askipped\x12\x1c\n" +
+	"\ttruncated\x18\x04 \x01(\bR\ttruncated\"\xc8\x01\n" +
+	"\x05Chunk\x12\x1d\n" +
+	"\n" +
+	"start_line\x18\x01 \x01(\x05R\tstartLine\x12\x19\n" +
+	"\bend_line\x18\x02 \x01(\x05R\aendLine\x12\x18\n" +
+	"\aheading\x18\x03 \x01(\tR\aheading\x12\x12\n" +
+	"\x04date\x18\x04 \x01(\tR\x04date\x12\x1a\n" +
+	"\blanguage\x18\x05 \x01(\tR\blanguage\x12\x1f\n" +
+	"\vtoken_count\x18\x06 \x01(\x05R\n" +
+	"tokenCount\x12\x1a\n" +
+	"\bembedded\x18\a \x01(\bR\bembedded\"l\n" +
+	"\x10MemoryMapRequest\x12\x14\n" +
+	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x1d\n" +
+	"\n" +
+	"max_points\x18\x02 \x01(\x05R\tmaxPoints\x12#\n" +
+	"\rknown_version\x18\x03 \x01(\tR\fknownVersion\"\xf7\x03\n" +
+	"\x11MemoryMapResponse\x12\x18\n" +
+	"\aversion\x18\x01 \x01(\tR\aversion\x12\x1c\n" +
+	"\tcomputing\x18\x02 \x01(\bR\tcomputing\x12\x14\n" +
+	"\x05phase\x18\x03 \x01(\tR\x05phase\x12\x1a\n" +
+	"\bprogress\x18\x04 \x01(\x01R\bprogress\x12+\n" +
+	"\x06points\x18\x05 \x01(\v2\x13.kioku.v1.MapPointsR\x06points\x12'\n" +
+	"\x05files\x18\x06 \x03(\v2\x11.kioku.v1.MapFileR\x05files\x12\x1a\n" +
+	"\bheadings\x18\a \x03(\tR\bheadings\x12\x14\n" +
+	"\x05dates\x18\b \x03(\tR\x05dates\x120\n" +
+	"\bclusters\x18\t \x03(\v2\x14.kioku.v1.MapClusterR\bclusters\x12*\n" +
+	"\x11total_chunk_count\x18\n" +
+	" \x01(\x05R\x0ftotalChunkCount\x12\x14\n" +
+	"\x05basis\x18\v \x01(\tR\x05basis\x127\n" +
+	"\tmade_time\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\bmadeTime\x12-\n" +
+	"\x04took\x18\r \x01(\v2\x19.google.protobuf.DurationR\x04took\x12\x14\n" +
+	"\x05error\x18\x0e \x01(\tR\x05error\"\xbd\x01\n" +
+	"\tMapPoints\x12\f\n" +
+	"\x01x\x18\x01 \x03(\x02R\x01x\x12\f\n" +
+	"\x01y\x18\x02 \x03(\x02R\x01y\x12\x12\n" +
+	"\x04file\x18\x03 \x03(\x05R\x04file\x12\x1d\n" +
+	"\n" +
+	"start_line\x18\x04 \x03(\x05R\tstartLine\x12\x19\n" +
+	"\bend_line\x18\x05 \x03(\x05R\aendLine\x12\x18\n" +
+	"\aheading\x18\x06 \x03(\x05R\aheading\x12\x12\n" +
+	"\x04date\x18\a \x03(\x05R\x04date\x12\x18\n" +
+	"\acluster\x18\b \x03(\x05R\acluster\"\x90\x01\n" +
+	"\aMapFile\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12\x14\n" +
+	"\x05title\x18\x02 \x01(\tR\x05title\x12\x12\n" +
+	"\x04tags\x18\x03 \x03(\tR\x04tags\x12G\n" +
+	"\x11modification_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x10modificationTime\"R\n" +
+	"\n" +
+	"MapCluster\x12\x14\n" +
+	"\x05terms\x18\x01 \x03(\tR\x05terms\x12\f\n" +
+	"\x01x\x18\x02 \x01(\x02R\x01x\x12\f\n" +
+	"\x01y\x18\x03 \x01(\x02R\x01y\x12\x12\n" +
+	"\x04size\x18\x04 \x01(\x05R\x04size\"S\n" +
+	"\x0fActivityRequest\x12\x14\n" +
+	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x14\n" +
+	"\x05since\x18\x02 \x01(\tR\x05since\x12\x14\n" +
+	"\x05until\x18\x03 \x01(\tR\x05until\"\xa0\x01\n" +
+	"\x10ActivityResponse\x12)\n" +
+	"\x04days\x18\x01 \x03(\v2\x15.kioku.v1.ActivityDayR\x04days\x12,\n" +
+	"\x12undated_note_count\x18\x02 \x01(\x05R\x10undatedNoteCount\x12\x14\n" +
+	"\x05today\x18\x03 \x01(\tR\x05today\x12\x1d\n" +
+	"\n" +
+	"turns_kept\x18\x04 \x01(\bR\tturnsKept\"\xeb\x01\n" +
+	"\vActivityDay\x12\x12\n" +
+	"\x04date\x18\x01 \x01(\tR\x04date\x12\x1d\n" +
+	"\n" +
+	"note_count\x18\x02 \x01(\x05R\tnoteCount\x12\x1f\n" +
+	"\vchunk_count\x18\x03 \x01(\x05R\n" +
+	"chunkCount\x12#\n" +
+	"\rchanged_count\x18\x04 \x01(\x05R\fchangedCount\x12%\n" +
+	"\x0erecalled_count\x18\x05 \x01(\x05R\rrecalledCount\x12\x1d\n" +
+	"\n" +
+	"turn_count\x18\x06 \x01(\x05R\tturnCount\x12\x1d\n" +
+	"\n" +
+	"used_count\x18\a \x01(\x05R\tusedCount\"o\n" +
 	"\x0eExplainRequest\x125\n" +
 	"\x06search\x18\x01 \x01(\v2\x1d.kioku.v1.MemorySearchRequestR\x06search\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x12\n" +
@@ -4347,21 +5371,30 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\x05Agent\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1c\n" +
 	"\tworkspace\x18\x02 \x01(\tR\tworkspace\x12*\n" +
-	"\x05index\x18\x03 \x01(\v2\x14.kioku.v1.IndexStateR\x05index2\xec\x06\n" +
-	"\rMemoryService\x12M\n" +
-	"\fMemorySearch\x12\x1d.kioku.v1.MemorySearchRequest\x1a\x1e.kioku.v1.MemorySearchResponse\x12D\n" +
-	"\tMemoryGet\x12\x1a.kioku.v1.MemoryGetRequest\x1a\x1b.kioku.v1.MemoryGetResponse\x12M\n" +
-	"\fMemoryAppend\x12\x1d.kioku.v1.MemoryAppendRequest\x1a\x1e.kioku.v1.MemoryAppendResponse\x12D\n" +
-	"\tListFiles\x12\x1a.kioku.v1.ListFilesRequest\x1a\x1b.kioku.v1.ListFilesResponse\x12D\n" +
-	"\tListLinks\x12\x1a.kioku.v1.ListLinksRequest\x1a\x1b.kioku.v1.ListLinksResponse\x12>\n" +
-	"\aExplain\x12\x18.kioku.v1.ExplainRequest\x1a\x19.kioku.v1.ExplainResponse\x12;\n" +
-	"\x06Status\x12\x17.kioku.v1.StatusRequest\x1a\x18.kioku.v1.StatusResponse\x12\\\n" +
-	"\x11EstimateEmbedding\x12\".kioku.v1.EstimateEmbeddingRequest\x1a#.kioku.v1.EstimateEmbeddingResponse\x127\n" +
-	"\x04Sync\x12\x15.kioku.v1.SyncRequest\x1a\x16.kioku.v1.SyncResponse0\x01\x12@\n" +
-	"\aRebuild\x12\x18.kioku.v1.RebuildRequest\x1a\x19.kioku.v1.RebuildResponse0\x01\x12L\n" +
-	"\vWatchEvents\x12\x1c.kioku.v1.WatchEventsRequest\x1a\x1d.kioku.v1.WatchEventsResponse0\x01\x12G\n" +
+	"\x05index\x18\x03 \x01(\v2\x14.kioku.v1.IndexStateR\x05index2\xb2\v\n" +
+	"\rMemoryService\x12r\n" +
+	"\fMemorySearch\x12\x1d.kioku.v1.MemorySearchRequest\x1a\x1e.kioku.v1.MemorySearchResponse\"#\x82\xd3\xe4\x93\x02\x1dZ\x0f:\x01*\"\n" +
+	"/v1/search\x12\n" +
+	"/v1/search\x12a\n" +
+	"\tMemoryGet\x12\x1a.kioku.v1.MemoryGetRequest\x1a\x1b.kioku.v1.MemoryGetResponse\"\x1b\x82\xd3\xe4\x93\x02\x15\x12\x13/v1/notes/{path=**}\x12c\n" +
+	"\fMemoryAppend\x12\x1d.kioku.v1.MemoryAppendRequest\x1a\x1e.kioku.v1.MemoryAppendResponse\"\x14\x82\xd3\xe4\x93\x02\x0e:\x01*\"\t/v1/notes\x12g\n" +
+	"\tListFiles\x12\x1a.kioku.v1.ListFilesRequest\x1a\x1b.kioku.v1.ListFilesResponse\"!\x82\xd3\xe4\x93\x02\x1bZ\x0e:\x01*\"\t/v1/files\x12\t/v1/files\x12a\n" +
+	"\tListLinks\x12\x1a.kioku.v1.ListLinksRequest\x1a\x1b.kioku.v1.ListLinksResponse\"\x1b\x82\xd3\xe4\x93\x02\x15\x12\x13/v1/links/{path=**}\x12e\n" +
 	"\n" +
-	"ListAgents\x12\x1b.kioku.v1.ListAgentsRequest\x1a\x1c.kioku.v1.ListAgentsResponseB\x1eZ\x1ckioku/proto/kioku/v1;kiokuv1b\x06proto3"
+	"ListChunks\x12\x1b.kioku.v1.ListChunksRequest\x1a\x1c.kioku.v1.ListChunksResponse\"\x1c\x82\xd3\xe4\x93\x02\x16\x12\x14/v1/chunks/{path=**}\x12U\n" +
+	"\tMemoryMap\x12\x1a.kioku.v1.MemoryMapRequest\x1a\x1b.kioku.v1.MemoryMapResponse\"\x0f\x82\xd3\xe4\x93\x02\t\x12\a/v1/map\x12W\n" +
+	"\bActivity\x12\x19.kioku.v1.ActivityRequest\x1a\x1a.kioku.v1.ActivityResponse\"\x14\x82\xd3\xe4\x93\x02\x0e\x12\f/v1/activity\x12V\n" +
+	"\aExplain\x12\x18.kioku.v1.ExplainRequest\x1a\x19.kioku.v1.ExplainResponse\"\x16\x82\xd3\xe4\x93\x02\x10:\x01*\"\v/v1/explain\x12O\n" +
+	"\x06Status\x12\x17.kioku.v1.StatusRequest\x1a\x18.kioku.v1.StatusResponse\"\x12\x82\xd3\xe4\x93\x02\f\x12\n" +
+	"/v1/status\x12r\n" +
+	"\x11EstimateEmbedding\x12\".kioku.v1.EstimateEmbeddingRequest\x1a#.kioku.v1.EstimateEmbeddingResponse\"\x14\x82\xd3\xe4\x93\x02\x0e\x12\f/v1/estimate\x12L\n" +
+	"\x04Sync\x12\x15.kioku.v1.SyncRequest\x1a\x16.kioku.v1.SyncResponse\"\x13\x82\xd3\xe4\x93\x02\r:\x01*\"\b/v1/sync0\x01\x12X\n" +
+	"\aRebuild\x12\x18.kioku.v1.RebuildRequest\x1a\x19.kioku.v1.RebuildResponse\"\x16\x82\xd3\xe4\x93\x02\x10:\x01*\"\v/v1/rebuild0\x01\x12`\n" +
+	"\vWatchEvents\x12\x1c.kioku.v1.WatchEventsRequest\x1a\x1d.kioku.v1.WatchEventsResponse\"\x12\x82\xd3\xe4\x93\x02\f\x12\n" +
+	"/v1/events0\x01\x12[\n" +
+	"\n" +
+	"ListAgents\x12\x1b.kioku.v1.ListAgentsRequest\x1a\x1c.kioku.v1.ListAgentsResponse\"\x12\x82\xd3\xe4\x93\x02\f\x12\n" +
+	"/v1/agentsB\x1eZ\x1ckioku/proto/kioku/v1;kiokuv1b\x06proto3"
 
 var (
 	file_kioku_v1_memory_proto_rawDescOnce sync.Once
@@ -4375,7 +5408,7 @@ func file_kioku_v1_memory_proto_rawDescGZIP() []byte {
 	return file_kioku_v1_memory_proto_rawDescData
 }
 
-var file_kioku_v1_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 42)
+var file_kioku_v1_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 53)
 var file_kioku_v1_memory_proto_goTypes = []any{
 	(*MemorySearchRequest)(nil),       // 0: kioku.v1.MemorySearchRequest
 	(*Condition)(nil),                 // 1: kioku.v1.Condition
@@ -4396,105 +5429,130 @@ var file_kioku_v1_memory_proto_goTypes = []any{
 	(*ListLinksResponse)(nil),         // 16: kioku.v1.ListLinksResponse
 	(*Links)(nil),                     // 17: kioku.v1.Links
 	(*Link)(nil),                      // 18: kioku.v1.Link
-	(*ExplainRequest)(nil),            // 19: kioku.v1.ExplainRequest
-	(*ExplainResponse)(nil),           // 20: kioku.v1.ExplainResponse
-	(*StatusRequest)(nil),             // 21: kioku.v1.StatusRequest
-	(*StatusResponse)(nil),            // 22: kioku.v1.StatusResponse
-	(*Egress)(nil),                    // 23: kioku.v1.Egress
-	(*Backfill)(nil),                  // 24: kioku.v1.Backfill
-	(*EstimateEmbeddingRequest)(nil),  // 25: kioku.v1.EstimateEmbeddingRequest
-	(*EstimateEmbeddingResponse)(nil), // 26: kioku.v1.EstimateEmbeddingResponse
-	(*IndexCheck)(nil),                // 27: kioku.v1.IndexCheck
-	(*SkippedFile)(nil),               // 28: kioku.v1.SkippedFile
-	(*Provider)(nil),                  // 29: kioku.v1.Provider
-	(*SyncRequest)(nil),               // 30: kioku.v1.SyncRequest
-	(*SyncResponse)(nil),              // 31: kioku.v1.SyncResponse
-	(*RebuildRequest)(nil),            // 32: kioku.v1.RebuildRequest
-	(*RebuildResponse)(nil),           // 33: kioku.v1.RebuildResponse
-	(*Progress)(nil),                  // 34: kioku.v1.Progress
-	(*SyncReport)(nil),                // 35: kioku.v1.SyncReport
-	(*WatchEventsRequest)(nil),        // 36: kioku.v1.WatchEventsRequest
-	(*WatchEventsResponse)(nil),       // 37: kioku.v1.WatchEventsResponse
-	(*Event)(nil),                     // 38: kioku.v1.Event
-	(*ListAgentsRequest)(nil),         // 39: kioku.v1.ListAgentsRequest
-	(*ListAgentsResponse)(nil),        // 40: kioku.v1.ListAgentsResponse
-	(*Agent)(nil),                     // 41: kioku.v1.Agent
-	(*timestamppb.Timestamp)(nil),     // 42: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),       // 43: google.protobuf.Duration
+	(*ListChunksRequest)(nil),         // 19: kioku.v1.ListChunksRequest
+	(*ListChunksResponse)(nil),        // 20: kioku.v1.ListChunksResponse
+	(*Chunk)(nil),                     // 21: kioku.v1.Chunk
+	(*MemoryMapRequest)(nil),          // 22: kioku.v1.MemoryMapRequest
+	(*MemoryMapResponse)(nil),         // 23: kioku.v1.MemoryMapResponse
+	(*MapPoints)(nil),                 // 24: kioku.v1.MapPoints
+	(*MapFile)(nil),                   // 25: kioku.v1.MapFile
+	(*MapCluster)(nil),                // 26: kioku.v1.MapCluster
+	(*ActivityRequest)(nil),           // 27: kioku.v1.ActivityRequest
+	(*ActivityResponse)(nil),          // 28: kioku.v1.ActivityResponse
+	(*ActivityDay)(nil),               // 29: kioku.v1.ActivityDay
+	(*ExplainRequest)(nil),            // 30: kioku.v1.ExplainRequest
+	(*ExplainResponse)(nil),           // 31: kioku.v1.ExplainResponse
+	(*StatusRequest)(nil),             // 32: kioku.v1.StatusRequest
+	(*StatusResponse)(nil),            // 33: kioku.v1.StatusResponse
+	(*Egress)(nil),                    // 34: kioku.v1.Egress
+	(*Backfill)(nil),                  // 35: kioku.v1.Backfill
+	(*EstimateEmbeddingRequest)(nil),  // 36: kioku.v1.EstimateEmbeddingRequest
+	(*EstimateEmbeddingResponse)(nil), // 37: kioku.v1.EstimateEmbeddingResponse
+	(*IndexCheck)(nil),                // 38: kioku.v1.IndexCheck
+	(*SkippedFile)(nil),               // 39: kioku.v1.SkippedFile
+	(*Provider)(nil),                  // 40: kioku.v1.Provider
+	(*SyncRequest)(nil),               // 41: kioku.v1.SyncRequest
+	(*SyncResponse)(nil),              // 42: kioku.v1.SyncResponse
+	(*RebuildRequest)(nil),            // 43: kioku.v1.RebuildRequest
+	(*RebuildResponse)(nil),           // 44: kioku.v1.RebuildResponse
+	(*Progress)(nil),                  // 45: kioku.v1.Progress
+	(*SyncReport)(nil),                // 46: kioku.v1.SyncReport
+	(*WatchEventsRequest)(nil),        // 47: kioku.v1.WatchEventsRequest
+	(*WatchEventsResponse)(nil),       // 48: kioku.v1.WatchEventsResponse
+	(*Event)(nil),                     // 49: kioku.v1.Event
+	(*ListAgentsRequest)(nil),         // 50: kioku.v1.ListAgentsRequest
+	(*ListAgentsResponse)(nil),        // 51: kioku.v1.ListAgentsResponse
+	(*Agent)(nil),                     // 52: kioku.v1.Agent
+	(*timestamppb.Timestamp)(nil),     // 53: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),       // 54: google.protobuf.Duration
 }
 var file_kioku_v1_memory_proto_depIdxs = []int32{
-	42, // 0: kioku.v1.MemorySearchRequest.ask_time:type_name -> google.protobuf.Timestamp
+	53, // 0: kioku.v1.MemorySearchRequest.ask_time:type_name -> google.protobuf.Timestamp
 	1,  // 1: kioku.v1.MemorySearchRequest.filter:type_name -> kioku.v1.Condition
 	3,  // 2: kioku.v1.MemorySearchResponse.results:type_name -> kioku.v1.SearchResult
 	6,  // 3: kioku.v1.MemorySearchResponse.degraded:type_name -> kioku.v1.Degradation
 	7,  // 4: kioku.v1.MemorySearchResponse.index:type_name -> kioku.v1.IndexState
-	43, // 5: kioku.v1.MemorySearchResponse.took:type_name -> google.protobuf.Duration
+	54, // 5: kioku.v1.MemorySearchResponse.took:type_name -> google.protobuf.Duration
 	4,  // 6: kioku.v1.SearchResult.trace:type_name -> kioku.v1.Trace
 	5,  // 7: kioku.v1.Trace.terms:type_name -> kioku.v1.TermShare
-	42, // 8: kioku.v1.IndexState.last_sync_time:type_name -> google.protobuf.Timestamp
+	53, // 8: kioku.v1.IndexState.last_sync_time:type_name -> google.protobuf.Timestamp
 	1,  // 9: kioku.v1.ListFilesRequest.filter:type_name -> kioku.v1.Condition
 	14, // 10: kioku.v1.ListFilesResponse.files:type_name -> kioku.v1.File
 	7,  // 11: kioku.v1.ListFilesResponse.index:type_name -> kioku.v1.IndexState
-	42, // 12: kioku.v1.File.modification_time:type_name -> google.protobuf.Timestamp
+	53, // 12: kioku.v1.File.modification_time:type_name -> google.protobuf.Timestamp
 	17, // 13: kioku.v1.ListLinksResponse.links:type_name -> kioku.v1.Links
 	18, // 14: kioku.v1.Links.outgoing:type_name -> kioku.v1.Link
 	18, // 15: kioku.v1.Links.incoming:type_name -> kioku.v1.Link
-	0,  // 16: kioku.v1.ExplainRequest.search:type_name -> kioku.v1.MemorySearchRequest
-	2,  // 17: kioku.v1.ExplainResponse.answer:type_name -> kioku.v1.MemorySearchResponse
-	3,  // 18: kioku.v1.ExplainResponse.passage:type_name -> kioku.v1.SearchResult
-	17, // 19: kioku.v1.ExplainResponse.links:type_name -> kioku.v1.Links
-	7,  // 20: kioku.v1.StatusResponse.index:type_name -> kioku.v1.IndexState
-	28, // 21: kioku.v1.StatusResponse.skipped:type_name -> kioku.v1.SkippedFile
-	29, // 22: kioku.v1.StatusResponse.provider:type_name -> kioku.v1.Provider
-	6,  // 23: kioku.v1.StatusResponse.degraded:type_name -> kioku.v1.Degradation
-	27, // 24: kioku.v1.StatusResponse.check:type_name -> kioku.v1.IndexCheck
-	23, // 25: kioku.v1.StatusResponse.egress:type_name -> kioku.v1.Egress
-	24, // 26: kioku.v1.StatusResponse.backfill:type_name -> kioku.v1.Backfill
-	42, // 27: kioku.v1.Egress.last_time:type_name -> google.protobuf.Timestamp
-	43, // 28: kioku.v1.Backfill.left:type_name -> google.protobuf.Duration
-	43, // 29: kioku.v1.EstimateEmbeddingResponse.took:type_name -> google.protobuf.Duration
-	42, // 30: kioku.v1.IndexCheck.time:type_name -> google.protobuf.Timestamp
-	42, // 31: kioku.v1.Provider.retry_time:type_name -> google.protobuf.Timestamp
-	34, // 32: kioku.v1.SyncResponse.progress:type_name -> kioku.v1.Progress
-	35, // 33: kioku.v1.SyncResponse.report:type_name -> kioku.v1.SyncReport
-	34, // 34: kioku.v1.RebuildResponse.progress:type_name -> kioku.v1.Progress
-	35, // 35: kioku.v1.RebuildResponse.report:type_name -> kioku.v1.SyncReport
-	43, // 36: kioku.v1.SyncReport.took:type_name -> google.protobuf.Duration
-	6,  // 37: kioku.v1.SyncReport.degraded:type_name -> kioku.v1.Degradation
-	7,  // 38: kioku.v1.SyncReport.index:type_name -> kioku.v1.IndexState
-	38, // 39: kioku.v1.WatchEventsResponse.event:type_name -> kioku.v1.Event
-	42, // 40: kioku.v1.Event.event_time:type_name -> google.protobuf.Timestamp
-	41, // 41: kioku.v1.ListAgentsResponse.agents:type_name -> kioku.v1.Agent
-	7,  // 42: kioku.v1.Agent.index:type_name -> kioku.v1.IndexState
-	0,  // 43: kioku.v1.MemoryService.MemorySearch:input_type -> kioku.v1.MemorySearchRequest
-	8,  // 44: kioku.v1.MemoryService.MemoryGet:input_type -> kioku.v1.MemoryGetRequest
-	10, // 45: kioku.v1.MemoryService.MemoryAppend:input_type -> kioku.v1.MemoryAppendRequest
-	12, // 46: kioku.v1.MemoryService.ListFiles:input_type -> kioku.v1.ListFilesRequest
-	15, // 47: kioku.v1.MemoryService.ListLinks:input_type -> kioku.v1.ListLinksRequest
-	19, // 48: kioku.v1.MemoryService.Explain:input_type -> kioku.v1.ExplainRequest
-	21, // 49: kioku.v1.MemoryService.Status:input_type -> kioku.v1.StatusRequest
-	25, // 50: kioku.v1.MemoryService.EstimateEmbedding:input_type -> kioku.v1.EstimateEmbeddingRequest
-	30, // 51: kioku.v1.MemoryService.Sync:input_type -> kioku.v1.SyncRequest
-	32, // 52: kioku.v1.MemoryService.Rebuild:input_type -> kioku.v1.RebuildRequest
-	36, // 53: kioku.v1.MemoryService.WatchEvents:input_type -> kioku.v1.WatchEventsRequest
-	39, // 54: kioku.v1.MemoryService.ListAgents:input_type -> kioku.v1.ListAgentsRequest
-	2,  // 55: kioku.v1.MemoryService.MemorySearch:output_type -> kioku.v1.MemorySearchResponse
-	9,  // 56: kioku.v1.MemoryService.MemoryGet:output_type -> kioku.v1.MemoryGetResponse
-	11, // 57: kioku.v1.MemoryService.MemoryAppend:output_type -> kioku.v1.MemoryAppendResponse
-	13, // 58: kioku.v1.MemoryService.ListFiles:output_type -> kioku.v1.ListFilesResponse
-	16, // 59: kioku.v1.MemoryService.ListLinks:output_type -> kioku.v1.ListLinksResponse
-	20, // 60: kioku.v1.MemoryService.Explain:output_type -> kioku.v1.ExplainResponse
-	22, // 61: kioku.v1.MemoryService.Status:output_type -> kioku.v1.StatusResponse
-	26, // 62: kioku.v1.MemoryService.EstimateEmbedding:output_type -> kioku.v1.EstimateEmbeddingResponse
-	31, // 63: kioku.v1.MemoryService.Sync:output_type -> kioku.v1.SyncResponse
-	33, // 64: kioku.v1.MemoryService.Rebuild:output_type -> kioku.v1.RebuildResponse
-	37, // 65: kioku.v1.MemoryService.WatchEvents:output_type -> kioku.v1.WatchEventsResponse
-	40, // 66: kioku.v1.MemoryService.ListAgents:output_type -> kioku.v1.ListAgentsResponse
-	55, // [55:67] is the sub-list for method output_type
-	43, // [43:55] is the sub-list for method input_type
-	43, // [43:43] is the sub-list for extension type_name
-	43, // [43:43] is the sub-list for extension extendee
-	0,  // [0:43] is the sub-list for field type_name
+	21, // 16: kioku.v1.ListChunksResponse.chunks:type_name -> kioku.v1.Chunk
+	24, // 17: kioku.v1.MemoryMapResponse.points:type_name -> kioku.v1.MapPoints
+	25, // 18: kioku.v1.MemoryMapResponse.files:type_name -> kioku.v1.MapFile
+	26, // 19: kioku.v1.MemoryMapResponse.clusters:type_name -> kioku.v1.MapCluster
+	53, // 20: kioku.v1.MemoryMapResponse.made_time:type_name -> google.protobuf.Timestamp
+	54, // 21: kioku.v1.MemoryMapResponse.took:type_name -> google.protobuf.Duration
+	53, // 22: kioku.v1.MapFile.modification_time:type_name -> google.protobuf.Timestamp
+	29, // 23: kioku.v1.ActivityResponse.days:type_name -> kioku.v1.ActivityDay
+	0,  // 24: kioku.v1.ExplainRequest.search:type_name -> kioku.v1.MemorySearchRequest
+	2,  // 25: kioku.v1.ExplainResponse.answer:type_name -> kioku.v1.MemorySearchResponse
+	3,  // 26: kioku.v1.ExplainResponse.passage:type_name -> kioku.v1.SearchResult
+	17, // 27: kioku.v1.ExplainResponse.links:type_name -> kioku.v1.Links
+	7,  // 28: kioku.v1.StatusResponse.index:type_name -> kioku.v1.IndexState
+	39, // 29: kioku.v1.StatusResponse.skipped:type_name -> kioku.v1.SkippedFile
+	40, // 30: kioku.v1.StatusResponse.provider:type_name -> kioku.v1.Provider
+	6,  // 31: kioku.v1.StatusResponse.degraded:type_name -> kioku.v1.Degradation
+	38, // 32: kioku.v1.StatusResponse.check:type_name -> kioku.v1.IndexCheck
+	34, // 33: kioku.v1.StatusResponse.egress:type_name -> kioku.v1.Egress
+	35, // 34: kioku.v1.StatusResponse.backfill:type_name -> kioku.v1.Backfill
+	53, // 35: kioku.v1.Egress.last_time:type_name -> google.protobuf.Timestamp
+	54, // 36: kioku.v1.Backfill.left:type_name -> google.protobuf.Duration
+	54, // 37: kioku.v1.EstimateEmbeddingResponse.took:type_name -> google.protobuf.Duration
+	53, // 38: kioku.v1.IndexCheck.time:type_name -> google.protobuf.Timestamp
+	53, // 39: kioku.v1.Provider.retry_time:type_name -> google.protobuf.Timestamp
+	45, // 40: kioku.v1.SyncResponse.progress:type_name -> kioku.v1.Progress
+	46, // 41: kioku.v1.SyncResponse.report:type_name -> kioku.v1.SyncReport
+	45, // 42: kioku.v1.RebuildResponse.progress:type_name -> kioku.v1.Progress
+	46, // 43: kioku.v1.RebuildResponse.report:type_name -> kioku.v1.SyncReport
+	54, // 44: kioku.v1.SyncReport.took:type_name -> google.protobuf.Duration
+	6,  // 45: kioku.v1.SyncReport.degraded:type_name -> kioku.v1.Degradation
+	7,  // 46: kioku.v1.SyncReport.index:type_name -> kioku.v1.IndexState
+	49, // 47: kioku.v1.WatchEventsResponse.event:type_name -> kioku.v1.Event
+	53, // 48: kioku.v1.Event.event_time:type_name -> google.protobuf.Timestamp
+	52, // 49: kioku.v1.ListAgentsResponse.agents:type_name -> kioku.v1.Agent
+	7,  // 50: kioku.v1.Agent.index:type_name -> kioku.v1.IndexState
+	0,  // 51: kioku.v1.MemoryService.MemorySearch:input_type -> kioku.v1.MemorySearchRequest
+	8,  // 52: kioku.v1.MemoryService.MemoryGet:input_type -> kioku.v1.MemoryGetRequest
+	10, // 53: kioku.v1.MemoryService.MemoryAppend:input_type -> kioku.v1.MemoryAppendRequest
+	12, // 54: kioku.v1.MemoryService.ListFiles:input_type -> kioku.v1.ListFilesRequest
+	15, // 55: kioku.v1.MemoryService.ListLinks:input_type -> kioku.v1.ListLinksRequest
+	19, // 56: kioku.v1.MemoryService.ListChunks:input_type -> kioku.v1.ListChunksRequest
+	22, // 57: kioku.v1.MemoryService.MemoryMap:input_type -> kioku.v1.MemoryMapRequest
+	27, // 58: kioku.v1.MemoryService.Activity:input_type -> kioku.v1.ActivityRequest
+	30, // 59: kioku.v1.MemoryService.Explain:input_type -> kioku.v1.ExplainRequest
+	32, // 60: kioku.v1.MemoryService.Status:input_type -> kioku.v1.StatusRequest
+	36, // 61: kioku.v1.MemoryService.EstimateEmbedding:input_type -> kioku.v1.EstimateEmbeddingRequest
+	41, // 62: kioku.v1.MemoryService.Sync:input_type -> kioku.v1.SyncRequest
+	43, // 63: kioku.v1.MemoryService.Rebuild:input_type -> kioku.v1.RebuildRequest
+	47, // 64: kioku.v1.MemoryService.WatchEvents:input_type -> kioku.v1.WatchEventsRequest
+	50, // 65: kioku.v1.MemoryService.ListAgents:input_type -> kioku.v1.ListAgentsRequest
+	2,  // 66: kioku.v1.MemoryService.MemorySearch:output_type -> kioku.v1.MemorySearchResponse
+	9,  // 67: kioku.v1.MemoryService.MemoryGet:output_type -> kioku.v1.MemoryGetResponse
+	11, // 68: kioku.v1.MemoryService.MemoryAppend:output_type -> kioku.v1.MemoryAppendResponse
+	13, // 69: kioku.v1.MemoryService.ListFiles:output_type -> kioku.v1.ListFilesResponse
+	16, // 70: kioku.v1.MemoryService.ListLinks:output_type -> kioku.v1.ListLinksResponse
+	20, // 71: kioku.v1.MemoryService.ListChunks:output_type -> kioku.v1.ListChunksResponse
+	23, // 72: kioku.v1.MemoryService.MemoryMap:output_type -> kioku.v1.MemoryMapResponse
+	28, // 73: kioku.v1.MemoryService.Activity:output_type -> kioku.v1.ActivityResponse
+	31, // 74: kioku.v1.MemoryService.Explain:output_type -> kioku.v1.ExplainResponse
+	33, // 75: kioku.v1.MemoryService.Status:output_type -> kioku.v1.StatusResponse
+	37, // 76: kioku.v1.MemoryService.EstimateEmbedding:output_type -> kioku.v1.EstimateEmbeddingResponse
+	42, // 77: kioku.v1.MemoryService.Sync:output_type -> kioku.v1.SyncResponse
+	44, // 78: kioku.v1.MemoryService.Rebuild:output_type -> kioku.v1.RebuildResponse
+	48, // 79: kioku.v1.MemoryService.WatchEvents:output_type -> kioku.v1.WatchEventsResponse
+	51, // 80: kioku.v1.MemoryService.ListAgents:output_type -> kioku.v1.ListAgentsResponse
+	66, // [66:81] is the sub-list for method output_type
+	51, // [51:66] is the sub-list for method input_type
+	51, // [51:51] is the sub-list for extension type_name
+	51, // [51:51] is the sub-list for extension extendee
+	0,  // [0:51] is the sub-list for field type_name
 }
 
 func init() { file_kioku_v1_memory_proto_init() }
@@ -4503,11 +5561,11 @@ func file_kioku_v1_memory_proto_init() {
 		return
 	}
 	file_kioku_v1_memory_proto_msgTypes[0].OneofWrappers = []any{}
-	file_kioku_v1_memory_proto_msgTypes[31].OneofWrappers = []any{
+	file_kioku_v1_memory_proto_msgTypes[42].OneofWrappers = []any{
 		(*SyncResponse_Progress)(nil),
 		(*SyncResponse_Report)(nil),
 	}
-	file_kioku_v1_memory_proto_msgTypes[33].OneofWrappers = []any{
+	file_kioku_v1_memory_proto_msgTypes[44].OneofWrappers = []any{
 		(*RebuildResponse_Progress)(nil),
 		(*RebuildResponse_Report)(nil),
 	}
@@ -4517,7 +5575,7 @@ func file_kioku_v1_memory_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kioku_v1_memory_proto_rawDesc), len(file_kioku_v1_memory_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   42,
+			NumMessages:   53,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

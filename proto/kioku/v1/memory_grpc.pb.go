@@ -30,6 +30,9 @@ const (
 	MemoryService_MemoryAppend_FullMethodName      = "/kioku.v1.MemoryService/MemoryAppend"
 	MemoryService_ListFiles_FullMethodName         = "/kioku.v1.MemoryService/ListFiles"
 	MemoryService_ListLinks_FullMethodName         = "/kioku.v1.MemoryService/ListLinks"
+	MemoryService_ListChunks_FullMethodName        = "/kioku.v1.MemoryService/ListChunks"
+	MemoryService_MemoryMap_FullMethodName         = "/kioku.v1.MemoryService/MemoryMap"
+	MemoryService_Activity_FullMethodName          = "/kioku.v1.MemoryService/Activity"
 	MemoryService_Explain_FullMethodName           = "/kioku.v1.MemoryService/Explain"
 	MemoryService_Status_FullMethodName            = "/kioku.v1.MemoryService/Status"
 	MemoryService_EstimateEmbedding_FullMethodName = "/kioku.v1.MemoryService/EstimateEmbedding"
@@ -69,6 +72,13 @@ type MemoryServiceClient interface {
 	ListFiles(ctx context.Context, in *ListFilesRequest, opts ...grpc.CallOption) (*ListFilesResponse, error)
 	// ListLinks returns the links of a file to others, and those of other files to it.
 	ListLinks(ctx context.Context, in *ListLinksRequest, opts ...grpc.CallOption) (*ListLinksResponse, error)
+	// ListChunks returns the chunks of a file, the pieces that are indexed, without their text.
+	ListChunks(ctx context.Context, in *ListChunksRequest, opts ...grpc.CallOption) (*ListChunksResponse, error)
+	// MemoryMap returns all chunks as points of a plane, in which chunks about the same are near each other, with clusters that are
+	// named by their terms. It never waits: the map is made in the background, and until it is ready the response says how far that is.
+	MemoryMap(ctx context.Context, in *MemoryMapRequest, opts ...grpc.CallOption) (*MemoryMapResponse, error)
+	// Activity returns for each day what memory has of it, and what was recalled of it and on it.
+	Activity(ctx context.Context, in *ActivityRequest, opts ...grpc.CallOption) (*ActivityResponse, error)
 	// Explain reports where a passage ranked for a query and, if it was not returned, why.
 	Explain(ctx context.Context, in *ExplainRequest, opts ...grpc.CallOption) (*ExplainResponse, error)
 	// Status describes the index of an agent: counts, lag, skipped files, watch mode and provider.
@@ -140,6 +150,36 @@ func (c *memoryServiceClient) ListLinks(ctx context.Context, in *ListLinksReques
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListLinksResponse)
 	err := c.cc.Invoke(ctx, MemoryService_ListLinks_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *memoryServiceClient) ListChunks(ctx context.Context, in *ListChunksRequest, opts ...grpc.CallOption) (*ListChunksResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListChunksResponse)
+	err := c.cc.Invoke(ctx, MemoryService_ListChunks_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *memoryServiceClient) MemoryMap(ctx context.Context, in *MemoryMapRequest, opts ...grpc.CallOption) (*MemoryMapResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(MemoryMapResponse)
+	err := c.cc.Invoke(ctx, MemoryService_MemoryMap_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *memoryServiceClient) Activity(ctx context.Context, in *ActivityRequest, opts ...grpc.CallOption) (*ActivityResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ActivityResponse)
+	err := c.cc.Invoke(ctx, MemoryService_Activity_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -273,6 +313,13 @@ type MemoryServiceServer interface {
 	ListFiles(context.Context, *ListFilesRequest) (*ListFilesResponse, error)
 	// ListLinks returns the links of a file to others, and those of other files to it.
 	ListLinks(context.Context, *ListLinksRequest) (*ListLinksResponse, error)
+	// ListChunks returns the chunks of a file, the pieces that are indexed, without their text.
+	ListChunks(context.Context, *ListChunksRequest) (*ListChunksResponse, error)
+	// MemoryMap returns all chunks as points of a plane, in which chunks about the same are near each other, with clusters that are
+	// named by their terms. It never waits: the map is made in the background, and until it is ready the response says how far that is.
+	MemoryMap(context.Context, *MemoryMapRequest) (*MemoryMapResponse, error)
+	// Activity returns for each day what memory has of it, and what was recalled of it and on it.
+	Activity(context.Context, *ActivityRequest) (*ActivityResponse, error)
 	// Explain reports where a passage ranked for a query and, if it was not returned, why.
 	Explain(context.Context, *ExplainRequest) (*ExplainResponse, error)
 	// Status describes the index of an agent: counts, lag, skipped files, watch mode and provider.
@@ -314,6 +361,15 @@ func (UnimplementedMemoryServiceServer) ListFiles(context.Context, *ListFilesReq
 }
 func (UnimplementedMemoryServiceServer) ListLinks(context.Context, *ListLinksRequest) (*ListLinksResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListLinks not implemented")
+}
+func (UnimplementedMemoryServiceServer) ListChunks(context.Context, *ListChunksRequest) (*ListChunksResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListChunks not implemented")
+}
+func (UnimplementedMemoryServiceServer) MemoryMap(context.Context, *MemoryMapRequest) (*MemoryMapResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method MemoryMap not implemented")
+}
+func (UnimplementedMemoryServiceServer) Activity(context.Context, *ActivityRequest) (*ActivityResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Activity not implemented")
 }
 func (UnimplementedMemoryServiceServer) Explain(context.Context, *ExplainRequest) (*ExplainResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Explain not implemented")
@@ -443,6 +499,60 @@ func _MemoryService_ListLinks_Handler(srv interface{}, ctx context.Context, dec 
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(MemoryServiceServer).ListLinks(ctx, req.(*ListLinksRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _MemoryService_ListChunks_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListChunksRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(MemoryServiceServer).ListChunks(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: MemoryService_ListChunks_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(MemoryServiceServer).ListChunks(ctx, req.(*ListChunksRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _MemoryService_MemoryMap_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(MemoryMapRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(MemoryServiceServer).MemoryMap(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: MemoryService_MemoryMap_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(MemoryServiceServer).MemoryMap(ctx, req.(*MemoryMapRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _MemoryService_Activity_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ActivityRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(MemoryServiceServer).Activity(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: MemoryService_Activity_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(MemoryServiceServer).Activity(ctx, req.(*ActivityRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -578,6 +688,18 @@ var MemoryService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListLinks",
 			Handler:    _MemoryService_ListLinks_Handler,
+		},
+		{
+			MethodName: "ListChunks",
+			Handler:    _MemoryService_ListChunks_Handler,
+		},
+		{
+			MethodName: "MemoryMap",
+			Handler:    _MemoryService_MemoryMap_Handler,
+		},
+		{
+			MethodName: "Activity",
+			Handler:    _MemoryService_Activity_Handler,
 		},
 		{
 			MethodName: "Explain",

@@ -1,0 +1,76 @@
+package tracing_test
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"kioku/internal/tracing"
+)
+
+// Off, a span is nothing, the context stays as it is, and nothing is allocated.
+func TestStartWithoutATracerCostsNothing(t *testing.T) {
+	ctx := t.Context()
+	if n := testing.AllocsPerRun(100, func() {
+		same, span := tracing.Start(ctx, "step")
+		span.Int("chunks", 3)
+		span.Name("provider", "openai")
+		span.End(context.Canceled)
+		if same != ctx {
+			t.Fatal("another context")
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+	if tracing.With(ctx, nil) != ctx {
+		t.Error("no tracer changes the context")
+	}
+	if same, _ := (*tracing.Tracer)(nil).Begin(ctx, "call"); same != ctx {
+		t.Error("a call without a tracer has another context")
+	}
+}
+
+// The trace of a caller is that of the header traceparent, over HTTP and gRPC. What is no traceparent is ignored.
+func TestTraceContextOfTheCaller(t *testing.T) {
+	t.Parallel()
+	const id = "0af7651916cd43dd8448eb211c80319c"
+	for header, want := range map[string]string{
+		"00-" + id + "-b7ad6b7169203331-01": id, "": "", "nonsense": "", "00-" + id + "-0000000000000000-01": "",
+	} {
+		var got string
+		h := tracing.FromHTTP(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = traceOf(r.Context()) }))
+		r := httptest.NewRequestWithContext(t.Context(), "GET", "/", nil)
+		r.Header.Set("traceparent", header)
+		h.ServeHTTP(httptest.NewRecorder(), r)
+		if got != want {
+			t.Errorf("HTTP %q: trace %q", header, got)
+		}
+		if got := traceOf(tracing.FromMetadata(t.Context(), map[string][]string{"traceparent": {header}})); got != want {
+			t.Errorf("gRPC %q: trace %q", header, got)
+		}
+	}
+}
+
+// traceOf returns the id of the trace of a context, "" without one.
+func traceOf(ctx context.Context) string {
+	c := trace.SpanContextFromContext(ctx)
+	if !c.IsValid() {
+		return ""
+	}
+	return c.TraceID().String()
+}
+
+// BenchmarkStartOff measures a span that nobody wants, below a few contexts as in a search.
+func BenchmarkStartOff(b *testing.B) {
+	ctx := b.Context()
+	for range 10 {
+		ctx = context.WithValue(ctx, new(int), 1)
+	}
+	for b.Loop() {
+		_, span := tracing.Start(ctx, "step")
+		span.End(nil)
+	}
+}

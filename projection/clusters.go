@@ -1,0 +1,235 @@
+package projection
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+const (
+	// maxClusters is the maximum number of clusters, and clusterPoints the mean number of points of one below which there are fewer.
+	maxClusters   = 40
+	clusterPoints = 12
+	// leastPoints is the minimum size of a cluster.
+	leastPoints = 4
+	// bandwidth is the part of Silverman's bandwidth, which is for one cluster, that finds several.
+	bandwidth = 0.35
+	// flatDensity is the part of the highest density below which a place belongs to no cluster.
+	flatDensity = 0.002
+)
+
+// Cluster is a crowd of points.
+type Cluster struct {
+	// Center is the place where its points are densest.
+	Center Point
+	// Size is the number of its points.
+	Size int
+}
+
+// Clusters finds the crowds among points in the unit square, the largest first, and for each point the index of its cluster, -1 if
+// it is in none. A cluster is a peak of the density of the points with all from which the density rises to it; a peak that hardly
+// rises above the saddle to a higher one belongs to that (ToMATo: Chazal, Guibas, Oudot, Skraba: Persistence-based clustering in
+// Riemannian manifolds, J. ACM 60, 2013). The threshold is the lowest that leaves a number of clusters that one can look at.
+func Clusters(points []Point) ([]Cluster, []int32) {
+	of := make([]int32, len(points))
+	for i := range of {
+		of[i] = -1
+	}
+	if len(points) == 0 {
+		return nil, of
+	}
+	g := densityOf(points)
+	most := max(1, min(maxClusters, len(points)/clusterPoints))
+	var found []Cluster
+	for ratio := 0.9; ratio > 0.05; ratio -= 0.1 {
+		if found = g.assign(points, g.hills(ratio), of); len(found) <= most {
+			break
+		}
+	}
+	return found[:min(most, len(found))], dropBeyond(of, most)
+}
+
+// dropBeyond takes the points out of clusters beyond the maximum.
+func dropBeyond(of []int32, most int) []int32 {
+	for i, c := range of {
+		if c >= int32(most) {
+			of[i] = -1
+		}
+	}
+	return of
+}
+
+// grid is the density of points over the unit square.
+type grid struct {
+	side  int
+	cells []float64
+	// order is the cells that are not flat, the densest first.
+	order []int32
+}
+
+// densityOf estimates the density by Gaussian kernels, whose width follows from the number of points and their deviation (Silverman:
+// Density estimation, 1986, section 4.3).
+func densityOf(points []Point) *grid {
+	width := bandwidth * deviation(points) * math.Pow(float64(len(points)), -1.0/6)
+	width = max(0.008, min(0.1, width))
+	g := &grid{side: int(min(256, max(32, 2.5/width)))}
+	g.cells = make([]float64, g.side*g.side)
+	for _, p := range points {
+		g.cells[g.cellOf(p)]++
+	}
+	g.blur(width * float64(g.side))
+	highest := slices.Max(g.cells)
+	for i, d := range g.cells {
+		if d > highest*flatDensity {
+			g.order = append(g.order, int32(i))
+		}
+	}
+	slices.SortFunc(g.order, func(a, b int32) int {
+		return cmp.Or(cmp.Compare(g.cells[b], g.cells[a]), cmp.Compare(a, b))
+	})
+	return g
+}
+
+// deviation returns the deviation of points from their mean along an axis.
+func deviation(points []Point) float64 {
+	var c center
+	for _, p := range points {
+		c.add(p)
+	}
+	mean, square := c.mean(), 0.0
+	for _, p := range points {
+		dx, dy := float64(p.X)-mean[0], float64(p.Y)-mean[1]
+		square += dx*dx + dy*dy
+	}
+	return math.Sqrt(square / float64(2*len(points)))
+}
+
+// cellOf returns the cell of a point.
+func (g *grid) cellOf(p Point) int {
+	x := min(g.side-1, int(inUnit(p.X)*float32(g.side)))
+	y := min(g.side-1, int(inUnit(p.Y)*float32(g.side)))
+	return y*g.side + x
+}
+
+// pointAt returns the middle of a cell.
+func (g *grid) pointAt(cell int32) Point {
+	return Point{(float32(int(cell)%g.side) + 0.5) / float32(g.side), (float32(int(cell)/g.side) + 0.5) / float32(g.side)}
+}
+
+// blur smooths the cells with a Gaussian, first along the rows and then along the columns.
+func (g *grid) blur(width float64) {
+	radius := int(3*width) + 1
+	kernel := make([]float64, 2*radius+1)
+	for i := range kernel {
+		d := float64(i-radius) / width
+		kernel[i] = math.Exp(-d * d / 2)
+	}
+	for _, step := range []int{1, g.side} {
+		out := make([]float64, len(g.cells))
+		for i, n := range g.cells {
+			if n == 0 {
+				continue
+			}
+			at := i / step % g.side
+			for k := max(-radius, -at); k <= min(radius, g.side-1-at); k++ {
+				out[i+k*step] += n * kernel[k+radius]
+			}
+		}
+		g.cells = out
+	}
+}
+
+// hills returns for each cell the peak that it belongs to, -1 for flat ones. Two peaks are one if the density at the saddle between
+// them is at least ratio of that of the lower one.
+func (g *grid) hills(ratio float64) []int32 {
+	up := make([]int32, len(g.cells)) // a forest whose roots are peaks
+	for i := range up {
+		up[i] = -1
+	}
+	root := func(i int32) int32 {
+		for up[i] != i {
+			up[i] = up[up[i]]
+			i = up[i]
+		}
+		return i
+	}
+	for _, cell := range g.order {
+		up[cell] = cell
+		for _, other := range g.around(cell) {
+			if other < 0 || up[other] < 0 {
+				continue
+			}
+			high, low := root(other), root(cell)
+			if high == low {
+				continue
+			}
+			if g.cells[high] < g.cells[low] {
+				high, low = low, high
+			}
+			if low == cell || g.cells[cell] >= ratio*g.cells[low] {
+				up[low] = high
+			}
+		}
+	}
+	for _, cell := range g.order {
+		up[cell] = root(cell)
+	}
+	return up
+}
+
+// around returns the eight cells around a cell, -1 beyond the border, the densest first.
+func (g *grid) around(cell int32) [8]int32 {
+	x, y := int(cell)%g.side, int(cell)/g.side
+	var out [8]int32
+	n := 0
+	for dy := -1; dy <= 1; dy++ {
+		for dx := -1; dx <= 1; dx++ {
+			if dx == 0 && dy == 0 {
+				continue
+			}
+			out[n] = -1
+			if x+dx >= 0 && x+dx < g.side && y+dy >= 0 && y+dy < g.side {
+				out[n] = cell + int32(dy*g.side+dx)
+			}
+			n++
+		}
+	}
+	slices.SortFunc(out[:], func(a, b int32) int { return cmp.Or(cmp.Compare(g.density(b), g.density(a)), cmp.Compare(a, b)) })
+	return out
+}
+
+// density returns the density of a cell, 0 beyond the border.
+func (g *grid) density(cell int32) float64 {
+	if cell < 0 {
+		return 0
+	}
+	return g.cells[cell]
+}
+
+// assign writes the cluster of each point to of, and returns the clusters that have enough points.
+func (g *grid) assign(points []Point, peakOf []int32, of []int32) []Cluster {
+	sizes := map[int32]int{}
+	for _, p := range points {
+		if peak := peakOf[g.cellOf(p)]; peak >= 0 {
+			sizes[peak]++
+		}
+	}
+	var peaks []int32
+	for peak, size := range sizes {
+		if size >= leastPoints {
+			peaks = append(peaks, peak)
+		}
+	}
+	slices.SortFunc(peaks, func(a, b int32) int { return cmp.Or(cmp.Compare(sizes[b], sizes[a]), cmp.Compare(a, b)) })
+	clusters, index := make([]Cluster, len(peaks)), map[int32]int32{}
+	for i, peak := range peaks {
+		clusters[i], index[peak] = Cluster{Center: g.pointAt(peak), Size: sizes[peak]}, int32(i)
+	}
+	for i, p := range points {
+		of[i] = -1
+		if c, ok := index[peakOf[g.cellOf(p)]]; ok {
+			of[i] = c
+		}
+	}
+	return clusters
+}

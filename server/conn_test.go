@@ -1,0 +1,153 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server"
+)
+
+// onPort serves a server that answers HTTP with the agents that the client may reach, on loopback and on a unix socket. It
+// returns the address and the path of the socket.
+func onPort(t *testing.T, opt server.Options) (address, socket string) {
+	t.Helper()
+	s := newServer(t, opt)
+	client := kiokuv1.NewMemoryServiceClient(s.Conn())
+	s.HandleHTTP(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		resp, err := client.ListAgents(r.Context(), &kiokuv1.ListAgentsRequest{})
+		if err != nil {
+			http.Error(w, status.Code(err).String(), http.StatusTeapot)
+			return
+		}
+		var ids []string
+		for _, a := range resp.GetAgents() {
+			ids = append(ids, a.GetId())
+		}
+		json.NewEncoder(w).Encode(ids)
+	}))
+	socket = filepath.Join(t.TempDir(), "s", "kioku.sock")
+	unix, err := server.ListenUnix(socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tcp, err := server.ListenTCP("127.0.0.1:0", server.TCPOptions{Tokens: opt.Tokens})
+	if err != nil {
+		t.Fatal(err)
+	}
+	serve(t, s, unix, tcp)
+	return tcp.Addr().String(), socket
+}
+
+// httpClient returns a client that speaks HTTP/1.1 or HTTP/2 without TLS, over the unix socket if there is one.
+func httpClient(t *testing.T, h2 bool, socket string) *http.Client {
+	t.Helper()
+	tr := &http.Transport{Protocols: &http.Protocols{}}
+	tr.Protocols.SetHTTP1(!h2)
+	tr.Protocols.SetUnencryptedHTTP2(h2)
+	if socket != "" {
+		tr.DialContext = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+		}
+	}
+	t.Cleanup(tr.CloseIdleConnections)
+	return &http.Client{Transport: tr}
+}
+
+// get returns what a request is answered with.
+func get(t *testing.T, c *http.Client, url string, header ...string) (*http.Response, string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), "GET", url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Add(header[i], header[i+1])
+	}
+	resp, err := c.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp, string(body)
+}
+
+// One port speaks gRPC, HTTP/1.1 and h2c, on every listener; each caller has the same rights in all three.
+func TestPortSpeaksAllProtocols(t *testing.T) {
+	t.Parallel()
+	opt := server.Options{
+		Agents: map[string]server.Memory{"ann": &fakeMemory{}, "bob": &fakeMemory{}},
+		Tokens: openTokens(t, tokenLine("a", "tok-a", "ann", false)),
+	}
+	address, socket := onPort(t, opt)
+	for name, h2 := range map[string]bool{"HTTP/1.1": false, "h2c": true} {
+		t.Run(name, func(t *testing.T) {
+			tcp, unix := httpClient(t, h2, ""), httpClient(t, h2, socket)
+			for _, c := range []struct {
+				what   string
+				client *http.Client
+				header []string
+				want   string
+			}{
+				{"no token", tcp, nil, "Unauthenticated\n"},
+				{"bearer", tcp, []string{"Authorization", "Bearer tok-a"}, "[\"ann\"]\n"},
+				{"cookie", tcp, []string{"Cookie", "kioku_token=tok-a"}, "[\"ann\"]\n"},
+				{"wrong cookie", tcp, []string{"Cookie", "kioku_token=tok-b"}, "Unauthenticated\n"},
+				{"header before cookie", tcp, []string{"Cookie", "kioku_token=tok-a", "Authorization", "Bearer x"}, "Unauthenticated\n"},
+				{"unix socket", unix, nil, "[\"ann\",\"bob\"]\n"},
+			} {
+				resp, body := get(t, c.client, "http://"+address+"/", c.header...)
+				if body != c.want || (resp.ProtoMajor == 2) != h2 {
+					t.Errorf("%s: %s over %s, want %s", c.what, body, resp.Proto, c.want)
+				}
+			}
+		})
+	}
+	client := kiokuv1.NewMemoryServiceClient(dial(t, address))
+	if resp, err := client.ListAgents(with(t, "tok-a"), &kiokuv1.ListAgentsRequest{}); err != nil || len(resp.GetAgents()) != 1 {
+		t.Errorf("gRPC: %v, %v", resp, err)
+	}
+}
+
+// A call of Conn without a request of a client is nobody's.
+func TestConnRefusesACallOutsideOfARequest(t *testing.T) {
+	t.Parallel()
+	client := kiokuv1.NewMemoryServiceClient(newServer(t, agents(&fakeMemory{})).Conn())
+	_, err := client.ListAgents(t.Context(), &kiokuv1.ListAgentsRequest{})
+	wantCode(t, err, codes.Unauthenticated)
+	stream, err := client.WatchEvents(t.Context(), &kiokuv1.WatchEventsRequest{Agent: "main"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = stream.Recv()
+	wantCode(t, err, codes.Unauthenticated)
+}
+
+// A client may name its request, and finds the name in the response; a name that is none is replaced.
+func TestRequestIDIsTakenOver(t *testing.T) {
+	t.Parallel()
+	address, _ := onPort(t, agents(&fakeMemory{}))
+	c := httpClient(t, false, "")
+	if resp, _ := get(t, c, "http://"+address+"/", "X-Request-Id", "abc-1.2_3"); resp.Header.Get("X-Request-Id") != "abc-1.2_3" {
+		t.Errorf("got %q", resp.Header.Get("X-Request-Id"))
+	}
+	for _, bad := range []string{"", "a b", "a;b", `"><script>`, "é", strings.Repeat("a", 65)} {
+		resp, _ := get(t, c, "http://"+address+"/", "X-Request-Id", bad)
+		if id := resp.Header.Get("X-Request-Id"); len(id) != 16 {
+			t.Errorf("%q is answered with %q", bad, id)
+		}
+	}
+}

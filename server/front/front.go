@@ -1,0 +1,28 @@
+// Package front puts the doors of Kioku over HTTP together: each is a handler of its own, for its paths, and all of them call
+// the services of the server.
+package front
+
+import (
+	"net/http"
+
+	"google.golang.org/grpc"
+)
+
+// Options are what the doors need.
+type Options struct {
+	// Conn reaches the services on behalf of the client of an HTTP request, see server.Server.Conn.
+	Conn grpc.ClientConnInterface
+	// Version of the program.
+	Version string
+	// Metrics answers /metrics; nil leaves it out.
+	Metrics http.Handler
+}
+
+// New returns the handler of all doors.
+func New(opt Options) http.Handler {
+	mux := http.NewServeMux()
+	if opt.Metrics != nil {
+		mux.Handle("GET /metrics", opt.Metrics)
+	}
+	return mux
+}

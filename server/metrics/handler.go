@@ -1,0 +1,93 @@
+package metrics
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	kiokuv1 "kioku/proto/kioku/v1"
+)
+
+// Handler returns what answers /metrics, in the text format of Prometheus or OpenMetrics. The client knows who asks: a caller
+// gets the metrics of the agents that it may list.
+func (m *Metrics) Handler(client kiokuv1.MemoryServiceClient) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet && r.Method != http.MethodHead {
+			w.Header().Set("Allow", "GET, HEAD")
+			http.Error(w, "metrics are only read", http.StatusMethodNotAllowed)
+			return
+		}
+		listed, err := client.ListAgents(r.Context(), &kiokuv1.ListAgentsRequest{})
+		if err != nil {
+			refuse(w, err)
+			return
+		}
+		agents := map[string]bool{}
+		for _, a := range listed.GetAgents() {
+			agents[a.GetId()] = true
+		}
+		promhttp.HandlerFor(m.gatherer(r.Context(), agents), promhttp.HandlerOpts{EnableOpenMetrics: true}).ServeHTTP(w, r)
+	})
+}
+
+// refuse answers a caller who is not let in.
+func refuse(w http.ResponseWriter, err error) {
+	code := map[codes.Code]int{
+		codes.Unauthenticated: http.StatusUnauthorized, codes.PermissionDenied: http.StatusForbidden,
+		codes.ResourceExhausted: http.StatusTooManyRequests, codes.Unimplemented: http.StatusNotFound,
+	}[status.Code(err)]
+	if code == http.StatusUnauthorized {
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	}
+	http.Error(w, status.Convert(err).Message(), cmp.Or(code, http.StatusServiceUnavailable))
+}
+
+// gatherer returns the metrics of some agents, and those of no agent if these are all.
+func (m *Metrics) gatherer(ctx context.Context, agents map[string]bool) prometheus.Gatherer {
+	memories := map[string]Memory{}
+	for id, mem := range m.memories {
+		if agents[id] {
+			memories[id] = mem
+		}
+	}
+	state := prometheus.NewRegistry()
+	state.MustRegister(stateCollector{ctx, memories})
+	all := len(memories) == len(m.memories)
+	return prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
+		families, err := prometheus.Gatherers{m.registry, state}.Gather()
+		return visible(families, agents, all), err
+	})
+}
+
+// visible returns the series of some agents, and those of no agent if all is true.
+func visible(families []*dto.MetricFamily, agents map[string]bool, all bool) []*dto.MetricFamily {
+	var out []*dto.MetricFamily
+	for _, f := range families {
+		var seen []*dto.Metric
+		for _, series := range f.GetMetric() {
+			if agent := agentOf(series); agents[agent] || agent == "" && all {
+				seen = append(seen, series)
+			}
+		}
+		if len(seen) > 0 {
+			out = append(out, &dto.MetricFamily{Name: f.Name, Help: f.Help, Type: f.Type, Unit: f.Unit, Metric: seen})
+		}
+	}
+	return out
+}
+
+// agentOf returns the agent of a series, "" if it is of none.
+func agentOf(series *dto.Metric) string {
+	for _, l := range series.GetLabel() {
+		if l.GetName() == "agent" {
+			return l.GetValue()
+		}
+	}
+	return ""
+}

@@ -1,0 +1,93 @@
+package server
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"kioku/internal/tracing"
+)
+
+// Observer is told of all calls. Its methods are called by many goroutines and must not block.
+type Observer interface {
+	// CallBegun is told the full method of a call that has arrived.
+	CallBegun(method string)
+	// CallEnded is told the outcome of a call.
+	CallEnded(CallRecord)
+}
+
+// CallRecord describes a call whose outcome is known. It contains no text of a request or a response.
+type CallRecord struct {
+	// Start is when the call arrived, and Took how long it took.
+	Start time.Time
+	Took  time.Duration
+	// Admitted reports that the call was let in, and Waited how long it waited for that.
+	Admitted bool
+	Waited   time.Duration
+	// RequestID of the call, see [RequestID].
+	RequestID string
+	// Method is the full method, "/kioku.v1.MemoryService/MemorySearch".
+	Method string
+	// Stream reports that the method has many responses.
+	Stream bool
+	// Caller is the name of the token or certificate; empty if none was needed.
+	Caller string
+	// From is the other end of the connection: a process, an address, or "this process".
+	From string
+	// Agent is the id of the agent that the request names, or that the call was for; empty if there is none.
+	Agent string
+	// Agents are those that the call was allowed to reach, sorted; nil if it reached none.
+	Agents []string
+	// Write reports that the call needed the right to write.
+	Write bool
+	// Code of the outcome.
+	Code codes.Code
+}
+
+// Reached returns Agent if the call was allowed to reach it, else "".
+func (r CallRecord) Reached() string {
+	if slices.Contains(r.Agents, r.Agent) {
+		return r.Agent
+	}
+	return ""
+}
+
+// begun tells the observers of a call that has arrived, and begins its span.
+func (s *Server) begun(ctx context.Context, c *call) (context.Context, tracing.Span) {
+	for _, o := range s.opt.Observers {
+		o.CallBegun(c.method)
+	}
+	if s.opt.Tracer == nil {
+		return ctx, tracing.Span{}
+	}
+	md, _ := metadata.FromIncomingContext(ctx)
+	return s.opt.Tracer.Begin(tracing.FromMetadata(ctx, md), c.method[1:])
+}
+
+// ended logs the outcome of a call, tells the observers, and ends its span.
+func (s *Server) ended(ctx context.Context, c *call, start time.Time, span tracing.Span, err error) {
+	record := c.record(ctx, start, err)
+	s.logCall(ctx, c, start, err)
+	for _, o := range s.opt.Observers {
+		o.CallEnded(record)
+	}
+	span.Name("rpc.grpc.status_code", record.Code.String())
+	span.Name("kioku.agent", record.Agent)
+	span.Name("kioku.request_id", record.RequestID)
+	span.End(err)
+}
+
+// record describes the call and its outcome.
+func (c *call) record(ctx context.Context, start time.Time, err error) CallRecord {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	agents := slices.Sorted(slices.Values(c.agents))
+	return CallRecord{
+		RequestID: c.requestID, Start: start, Took: time.Since(start), Admitted: c.grant != nil, Waited: c.waited, Method: c.method, Stream: c.stream, Caller: c.caller.name,
+		From: c.connection.from(), Agent: c.agent, Agents: slices.Compact(agents), Write: c.writes, Code: status.Code(err),
+	}
+}

@@ -1,0 +1,56 @@
+package web
+
+import (
+	"net/http"
+
+	"google.golang.org/grpc"
+
+	kiokuv1 "kioku/proto/kioku/v1"
+)
+
+// Options are what a page needs.
+type Options struct {
+	// Conn reaches the services as the caller of the HTTP request that a call's context belongs to.
+	Conn grpc.ClientConnInterface
+	// Version of the program, shown at the foot of each page.
+	Version string
+}
+
+// site answers the requests for the page.
+type site struct {
+	memory  kiokuv1.MemoryServiceClient
+	version string
+}
+
+// New returns the handler of the page. It answers at /, /search, /notes, /note, /timeline, /map, /turns, /live, /static/, /login and
+// /logout, and with a page that says so anywhere else. Where the caller may not read, it redirects to /login.
+func New(opt Options) http.Handler {
+	s := &site{memory: kiokuv1.NewMemoryServiceClient(opt.Conn), version: opt.Version}
+	mux := http.NewServeMux()
+	mux.Handle("GET /static/", staticFiles())
+	for _, v := range views {
+		mux.HandleFunc("GET "+v.pattern(), func(w http.ResponseWriter, r *http.Request) { s.serveView(w, r, v) })
+	}
+	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
+		s.renderProblem(w, r, problem{Status: http.StatusNotFound, Title: "There is no such page", Hint: "The views of this page are named above."})
+	})
+	return withHeaders(mux)
+}
+
+// contentPolicy allows scripts, styles, images and requests of this origin only.
+const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+
+// withHeaders adds the headers that confine each answer to this origin.
+func withHeaders(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		h := w.Header()
+		h.Set("Content-Security-Policy", contentPolicy)
+		h.Set("X-Content-Type-Options", "nosniff")
+		h.Set("Referrer-Policy", "same-origin")
+		h.Set("Cross-Origin-Opener-Policy", "same-origin")
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+		h.Set("Cache-Control", "private, no-cache")
+		next.ServeHTTP(w, r)
+	})
+}

@@ -42,19 +42,29 @@ func ListenTCP(addr string, opt TCPOptions) (Listener, error) {
 	if err != nil {
 		return Listener{}, fmt.Errorf("listen on %q: %w", addr, err)
 	}
-	open := !a.IP.IsLoopback()
-	if open && opt.Tokens == nil {
-		return Listener{}, errOpenAddress(addr)
-	}
-	if open && opt.TLS == nil && !opt.InsecurePlaintext {
-		return Listener{}, fmt.Errorf("refusing to listen on %s without TLS: tokens and memories could be read on the network; "+
-			"set tls.cert and tls.key, or permit it with --insecure-plaintext", addr)
+	if err := opt.check(addr, a.IP); err != nil {
+		return Listener{}, err
 	}
 	lis, err := net.ListenTCP("tcp", a)
 	if err != nil {
 		return Listener{}, fmt.Errorf("listen on %s: %w", addr, err)
 	}
-	return Listener{lis: lis, open: open, tls: opt.TLS}, nil
+	return Listener{lis: lis, open: !a.IP.IsLoopback(), tls: opt.TLS}, nil
+}
+
+// check returns an error if other machines can reach an address and the options do not protect it.
+func (o TCPOptions) check(addr string, ip net.IP) error {
+	if ip.IsLoopback() {
+		return nil
+	}
+	if o.Tokens == nil {
+		return errOpenAddress(addr)
+	}
+	if o.TLS == nil && !o.InsecurePlaintext {
+		return fmt.Errorf("refusing to listen on %s without TLS: tokens and memories could be read on the network; "+
+			"set tls.cert and tls.key, or permit it with --insecure-plaintext", addr)
+	}
+	return nil
 }
 
 func errOpenAddress(addr string) error {

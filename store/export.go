@@ -15,7 +15,7 @@ import (
 )
 
 // An export is a text of JSON lines, because every program can write and read it, a part of it is still useful, and it
-// compresses well. The first line is exportHeader, every other one an exportedLine.
+// compresses well. The first line is ExportHeader, every other one an ExportedLine.
 
 const (
 	// exportFormat is the format of exports, and exportVersion its version.
@@ -26,40 +26,53 @@ const (
 	vectorsVersion = 1
 )
 
-// exportHeader is the first line of an export.
-type exportHeader struct {
-	Format  string `json:"format"`
-	Version int    `json:"version"`
+// ExportHeader is the first line of an export.
+type ExportHeader struct {
+	// Format is "kioku-export".
+	Format string `json:"format"`
+	// Version of the format, 2.
+	Version int `json:"version"`
 	// Provider, Model, Dims and Endpoint are the space of the index, empty if it has no vectors.
 	Provider string `json:"provider"`
-	Model    string `json:"model"`
-	Dims     int    `json:"dims"`
+	// Model, see Provider.
+	Model string `json:"model"`
+	// Dims, see Provider.
+	Dims int `json:"dims"`
+	// Endpoint is a fingerprint of the base URL of the provider, empty for its own.
 	Endpoint string `json:"endpoint,omitempty"`
 	// Chunks is the number of chunks that follow; the lines behind them are cached vectors.
 	Chunks int `json:"chunks"`
 }
 
-// exportedLine is a line of an export: a chunk, with its vector if it has one, or a cached vector.
-type exportedLine struct {
+// ExportedLine is a line of an export: a chunk, with its vector if it has one, or a cached vector.
+type ExportedLine struct {
 	// Path of the file, empty for a cached vector.
 	Path string `json:"path,omitempty"`
-	// StartLine and EndLine are 1-based and inclusive.
+	// StartLine is the first line of the chunk, 1-based.
 	StartLine int `json:"startLine,omitempty"`
-	EndLine   int `json:"endLine,omitempty"`
-	// Headings above the chunk, "# Projects > ## Acme", and its day, YYYY-MM-DD.
+	// EndLine is its last line, inclusive.
+	EndLine int `json:"endLine,omitempty"`
+	// Headings above the chunk, "# Projects > ## Acme".
 	Headings string `json:"headings,omitempty"`
-	Date     string `json:"date,omitempty"`
-	Text     string `json:"text,omitempty"`
+	// Date is the day of the chunk, YYYY-MM-DD.
+	Date string `json:"date,omitempty"`
+	// Text of the chunk.
+	Text string `json:"text,omitempty"`
 	// SHA256 of what is embedded: the names of the file and the text.
 	SHA256 string `json:"sha256"`
 	// Provider, Model, Dims and Endpoint are the space of the vector, empty if there is none.
 	Provider string `json:"provider,omitempty"`
-	Model    string `json:"model,omitempty"`
-	Dims     int    `json:"dims,omitempty"`
+	// Model, see Provider.
+	Model string `json:"model,omitempty"`
+	// Dims, see Provider.
+	Dims int `json:"dims,omitempty"`
+	// Endpoint, see Provider.
 	Endpoint string `json:"endpoint,omitempty"`
-	// Vector is float32, little-endian, and Windows embed.EncodeWindows, both as base64.
-	Vector   []byte `json:"vector,omitempty"`
-	Windows  []byte `json:"windows,omitempty"`
+	// Vector is float32, little-endian, as base64.
+	Vector []byte `json:"vector,omitempty"`
+	// Windows are the vectors of the lines of the chunk as base64, for kioku import.
+	Windows []byte `json:"windows,omitempty"`
+	// Checksum is the CRC-32 (Castagnoli) of Vector and Windows.
 	Checksum uint32 `json:"checksum,omitempty"`
 }
 
@@ -112,7 +125,7 @@ type exporter struct {
 // export writes all lines.
 func (e *exporter) export(ctx context.Context, q queryer) error {
 	space := e.meta.space
-	h := exportHeader{exportFormat, exportVersion, space.Provider, space.Model, space.Dims, space.Endpoint, e.meta.chunks - e.meta.out.chunks}
+	h := ExportHeader{exportFormat, exportVersion, space.Provider, space.Model, space.Dims, space.Endpoint, e.meta.chunks - e.meta.out.chunks}
 	if e.vectorsOnly {
 		h.Chunks = 0
 	}
@@ -131,7 +144,7 @@ func (e *exporter) export(ctx context.Context, q queryer) error {
 
 // writeChunk writes a chunk. Of one that is out of scope, and with vectorsOnly, it writes only the vector.
 func (e *exporter) writeChunk(rows *sql.Rows) error {
-	var l exportedLine
+	var l ExportedLine
 	var hash []byte
 	var out bool
 	var sum sql.NullInt64
@@ -140,7 +153,7 @@ func (e *exporter) writeChunk(rows *sql.Rows) error {
 		return err
 	}
 	if out || e.vectorsOnly {
-		l = exportedLine{Vector: l.Vector, Windows: l.Windows}
+		l = ExportedLine{Vector: l.Vector, Windows: l.Windows}
 	} else {
 		e.done.Chunks++
 	}
@@ -159,7 +172,7 @@ func (e *exporter) writeChunk(rows *sql.Rows) error {
 
 // writeCached writes a cached vector.
 func (e *exporter) writeCached(rows *sql.Rows) error {
-	var l exportedLine
+	var l ExportedLine
 	var hash []byte
 	if err := rows.Scan(&l.Provider, &l.Model, &l.Dims, &l.Endpoint, &hash, &l.Vector, &l.Windows, &l.Checksum); err != nil {
 		return err
@@ -189,7 +202,7 @@ var errNoExport = errors.New("it is neither an export of kioku export nor an ind
 func (s *Store) ImportVectors(ctx context.Context, from io.Reader) (Imported, error) {
 	lines := bufio.NewScanner(from)
 	lines.Buffer(nil, maxExportLine)
-	var h exportHeader
+	var h ExportHeader
 	if !lines.Scan() || json.Unmarshal(lines.Bytes(), &h) != nil || h.Format != exportFormat && h.Format != vectorsFormat {
 		return Imported{}, errNoExport
 	}
@@ -198,7 +211,7 @@ func (s *Store) ImportVectors(ctx context.Context, from io.Reader) (Imported, er
 	}
 	in := importer{store: s}
 	for lines.Scan() {
-		var v exportedLine
+		var v ExportedLine
 		err := json.Unmarshal(lines.Bytes(), &v)
 		if v.Path != "" {
 			in.done.Chunks++

@@ -32,6 +32,7 @@ func (a *app) openDoor(ctx context.Context, conf *config.Config, opt server.Opti
 		return nil, err
 	}
 	opt.Tokens, opt.Limits, opt.Version = guard.Tokens, conf.Limits, buildVersion()
+	opt.Hosts, opt.Origins = conf.Hosts, conf.Origins
 	srv, err := server.New(opt)
 	if err != nil {
 		return nil, err
@@ -82,7 +83,7 @@ func listenOn(socket, address string, guard server.TCPOptions) (all []server.Lis
 		if lis == nil {
 			return all, errors.New("a socket of the service manager is no stream socket; use ListenStream=")
 		}
-		l, err := server.Inherit(lis, guard)
+		l, err := server.ListenOn(lis, guard)
 		if err != nil {
 			return all, errors.Join(err, lis.Close())
 		}
@@ -138,6 +139,9 @@ func (a *app) serveDoor(ctx context.Context, d *door, tasks ...func(context.Cont
 	}
 	return err
 }
+
+// errIdle is the cause of the end of a daemon that nobody uses.
+var errIdle = errors.New("no client was connected any more")
 
 // errNoInput is the cause of the end of a command whose standard input has ended.
 var errNoInput = errors.New("standard input ended")

@@ -17,6 +17,9 @@ func TestWatchConnectsAgainToARestartedDaemon(t *testing.T) {
 		for {
 			var e struct{ Kind, Path string }
 			line := p.waits(p.out, "{")
+			if err := matches("watch", line); err != nil {
+				t.Errorf("%s: %v", line, err)
+			}
 			if err := json.Unmarshal([]byte(line), &e); err != nil {
 				t.Fatalf("%s: %v", line, err)
 			}

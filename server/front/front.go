@@ -6,6 +6,9 @@ import (
 	"net/http"
 
 	"google.golang.org/grpc"
+
+	"kioku/server/mcp"
+	"kioku/server/rest"
 )
 
 // Options are what the doors need.
@@ -24,5 +27,9 @@ func New(opt Options) http.Handler {
 	if opt.Metrics != nil {
 		mux.Handle("GET /metrics", opt.Metrics)
 	}
+	mux.Handle("/v1/", rest.New(opt.Conn))
+	door := mcp.NewHandler(mcp.HTTPOptions{Conn: opt.Conn, Version: opt.Version})
+	mux.Handle("/mcp", door)
+	mux.Handle("/mcp/{agent}", door)
 	return mux
 }

@@ -146,7 +146,7 @@ func TestConnEndsACallWithItsRequest(t *testing.T) {
 	wantCode(t, <-ended, codes.Canceled)
 }
 
-// (C08) A call that a door has under way ends when the token of its client is revoked; so does the stream.
+// Hazard C08: A call that a door has under way ends when the token of its client is revoked; so does the stream.
 func TestConnEndsCallsOfARevokedToken(t *testing.T) {
 	t.Parallel()
 	path := writeTokens(t, "", "tokens:\n"+tokenLine("a", "tok-a", "main", false))
@@ -256,7 +256,7 @@ func TestRateOfCallsIsLimitedForEachClient(t *testing.T) {
 	wantCode(t, err, codes.OK)
 }
 
-// (C08) A machine that tries many wrong tokens has to wait, whatever it speaks. Tokens of the same machine that were right
+// Hazard C08: A machine that tries many wrong tokens has to wait, whatever it speaks. Tokens of the same machine that were right
 // before are not held up, nor are other machines.
 func TestGuessesOfTokensAreLimitedForEachMachine(t *testing.T) {
 	t.Parallel()

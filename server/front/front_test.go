@@ -100,7 +100,7 @@ func ask(t *testing.T, method, url, body string) (int, string) {
 // requestID matches what differs between two answers.
 var requestID = regexp.MustCompile(`"requestId":"[^"]*"`)
 
-// (C05) No route under /v1/ answers with a token for one agent about another: it answers as if the agent were not there.
+// Hazard C05: No route under /v1/ answers with a token for one agent about another: it answers as if the agent were not there.
 func TestRoutesReachNoOtherAgent(t *testing.T) {
 	t.Parallel()
 	base := newFront(t)
@@ -135,7 +135,7 @@ func TestRoutesReachNoOtherAgent(t *testing.T) {
 	}
 }
 
-// (C05) No page shows with a token for one agent anything of another.
+// Hazard C05: No page shows with a token for one agent anything of another.
 func TestPagesShowNoOtherAgent(t *testing.T) {
 	t.Parallel()
 	base := newFront(t)

@@ -100,7 +100,9 @@ func inMemory(t *testing.T, client *sdk.Client, version string, open func(contex
 
 // opened returns a memory that needs no roots.
 func opened(f *fakeService) func(context.Context, []string) (*mcp.Memory, error) {
-	return func(context.Context, []string) (*mcp.Memory, error) { return &mcp.Memory{Service: f, Agent: "main"}, nil }
+	return func(context.Context, []string) (*mcp.Memory, error) {
+		return &mcp.Memory{Service: f, Agent: "main"}, nil
+	}
 }
 
 // MCP: progress of long calls. It never falls, and ends with all files.

@@ -48,6 +48,7 @@ func New(conn grpc.ClientConnInterface) *Handler {
 		runtime.WithIncomingHeaderMatcher(noHeader),
 		runtime.WithOutgoingHeaderMatcher(noHeader),
 		runtime.WithOutgoingTrailerMatcher(noHeader),
+		runtime.WithWriteContentLength(),
 		// A form in the body never takes the place of a query.
 		runtime.WithDisablePathLengthFallback(),
 	)

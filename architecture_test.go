@@ -61,7 +61,7 @@ var mayImport = map[string]string{
 	"agent":                  "proto llm memory internal",
 	"server":                 ". memory agent proto embed indexer llm internal",
 	"server/web":             "proto internal/text",
-	"server/rest":            "proto internal/text",
+	"server/rest":            "proto internal",
 	"server/mcp":             "agent proto memory",
 	"server/front":           "server/mcp server/rest server/web server/metrics",
 	"server/metrics":         "server memory embed indexer proto internal .",
@@ -70,6 +70,8 @@ var mayImport = map[string]string{
 	"bench/speed":            ". memory bench chunker embed indexer proto search search/analysis server store/vector",
 	"bench/soak":             "", // its tests use proto, store and store/storetest
 	"proto/gateway/kioku/v1": "proto",
+	"internal/jsonline":      "",
+	"internal/httperror":     "proto internal/jsonline",
 }
 
 // pkg is what go list tells of a package.

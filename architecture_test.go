@@ -60,7 +60,7 @@ var mayImport = map[string]string{
 	".":                      "memory chunker embed indexer search store store/vector internal projection search/analysis",
 	"agent":                  "proto llm memory internal",
 	"server":                 ". memory agent proto embed indexer llm internal",
-	"server/web":             "proto internal/text",
+	"server/web":             "proto internal/text chunker",
 	"server/rest":            "proto internal",
 	"server/mcp":             "agent proto memory",
 	"server/front":           "server/mcp server/rest server/web server/metrics",

@@ -67,7 +67,7 @@ var mayImport = map[string]string{
 	"server/metrics":         "server memory embed indexer proto internal .",
 	"server/audit":           "server internal",
 	"bench":                  ". memory indexer search search/analysis internal",
-	"bench/speed":            ". memory bench chunker embed indexer proto search search/analysis server store/vector",
+	"bench/speed":            ". memory bench chunker embed indexer proto search search/analysis server server/front store/vector",
 	"bench/soak":             "", // its tests use proto, store and store/storetest
 	"proto/gateway/kioku/v1": "proto",
 	"internal/jsonline":      "",

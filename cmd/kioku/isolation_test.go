@@ -186,9 +186,14 @@ func TestNoRouteReachesAnotherAgent(t *testing.T) {
 			d.checkSecrets(t, "the route", nova)
 		})
 	}
-	for _, page := range []string{"/", "/?agent=nova", "/metrics", "/nova", "/healthz", "/readyz"} {
-		_, answer := d.get(t, "for main", http.MethodGet, page, nil)
-		d.checkSecrets(t, page, answer)
+	for _, page := range []string{"/?agent=X", "/search?agent=X&q=Zanzibar+treaty", "/notes?agent=X", "/note?agent=X&path=memory/plan-quokka.md",
+		"/timeline?agent=X", "/map?agent=X", "/turns?agent=X", "/live?agent=X", "/metrics", "/healthz", "/readyz", "/elsewhere/X"} {
+		_, nova := d.get(t, "for main", http.MethodGet, strings.Replace(page, "X", "nova", 1), nil)
+		_, nobody := d.get(t, "for main", http.MethodGet, strings.Replace(page, "X", "nobody", 1), nil)
+		if !strings.HasPrefix(page, "/metrics") && nova != strings.ReplaceAll(nobody, "nobody", "nova") {
+			t.Errorf("%s tells nova from nobody:\n%s\n%s", page, nova, nobody)
+		}
+		doors{secrets: d.secrets[:2]}.checkSecrets(t, page, nova)
 	}
 }
 

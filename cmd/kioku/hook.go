@@ -67,7 +67,9 @@ func (a *app) answerHook(ctx context.Context, args []string, detached bool) {
 			out = claudecode.Output{SystemMessage: "Kioku: " + text.OneLine(render.Message(err))}
 		}
 	}
-	_ = a.WriteJSON(out, "") // nobody reads it any more
+	if !detached {
+		_ = a.WriteJSON(out, "") // the agent is gone
+	}
 }
 
 // hookOutput returns the answer to a hook.
@@ -159,13 +161,19 @@ func (a *app) flushConversation(ctx context.Context, in claudecode.Input, detach
 	}
 	ctx, cancel := context.WithTimeout(ctx, flushTime)
 	defer cancel()
-	return a.besideHook(ctx, connect.ToAppend, func(ctx context.Context, _ *config.Config, _ *connect.Memories, side *sidecar.Sidecar) error {
+	notes := 0
+	err = a.besideHook(ctx, connect.ToAppend, func(ctx context.Context, _ *config.Config, _ *connect.Memories, side *sidecar.Sidecar) error {
 		out := side.Flush(ctx, flush.Job{Request: flush.Request{Session: "claude-code-" + in.SessionID, Messages: said, OnDisk: true}})
-		if out.Outcome != session.FlushDone {
-			return cmp.Or(out.Err, fmt.Errorf("flush of the conversation: %s, %s", out.Outcome, out.Reason))
+		if notes = len(out.Notes); out.Outcome != session.FlushDone {
+			return cmp.Or(out.Err, fmt.Errorf("%s, %s", out.Outcome, out.Reason))
 		}
 		return nil
 	})
+	if err != nil {
+		return fmt.Errorf("flush of session %s: %w", in.SessionID, err)
+	}
+	a.Notice("flush of session %s: %s", in.SessionID, render.Count(notes, "note"))
+	return nil
 }
 
 // detachHook answers the hook again in a process that outlives this one. It writes to the log beside the index.

@@ -203,17 +203,19 @@ func TestHookPreCompactStoresTheConversation(t *testing.T) {
 		t.Errorf("without a model: %+v", a)
 	}
 	s.raw("config", "set", "llm.provider", "echo").wants(t, exitOK)
+	flushes := 0
 	for _, event := range []string{"PreCompact", "SessionEnd"} {
 		if a, _ := answered(t, s.hook(event, map[string]string{"transcript_path": path})); a != (hookAnswer{}) {
 			t.Errorf("%s: %+v", event, a)
 		}
-		s.untilNoted("My dentist appointment is on 2026-03-09")
+		flushes++
+		s.untilFlushed(flushes)
 	}
 	path = s.claudeTranscript("My dentist appointment is on 2026-03-09.", "My train leaves from platform 9.")
 	answered(t, s.hook("SessionEnd", map[string]string{"transcript_path": path}))
-	s.untilNoted("platform 9")
+	s.untilFlushed(flushes + 1)
 	got := s.notes()
-	if n := strings.Count(got, "My dentist appointment is on 2026-03-09"); n != 1 || strings.Contains(got, "Not said") {
+	if n := strings.Count(got, "My dentist appointment is on 2026-03-09"); n != 1 || !strings.Contains(got, "platform 9") || strings.Contains(got, "Not said") {
 		t.Errorf("stored %d times: %s", n, got)
 	}
 }
@@ -231,13 +233,22 @@ func (s *sandbox) notes() string {
 	return all
 }
 
-// untilNoted waits until a note contains a text.
-func (s *sandbox) untilNoted(text string) {
+// untilFlushed waits until so many flushes of session s1 have ended, as the log beside the index says.
+func (s *sandbox) untilFlushed(n int) {
 	s.t.Helper()
 	deadline := time.Now().Add(20 * time.Second)
-	for !strings.Contains(s.notes(), text) {
+	for {
+		logs, _ := filepath.Glob(filepath.Join(s.home, ".local/state/kioku/folders/*/memory/main.log"))
+		said := ""
+		for _, log := range logs {
+			text, _ := os.ReadFile(log)
+			said += string(text)
+		}
+		if strings.Count(said, "flush of session s1: ") == n {
+			return
+		}
 		if time.Now().After(deadline) {
-			s.t.Fatalf("%s is not noted in %s", text, s.notes())
+			s.t.Fatalf("the log has %q, want %d flushes; the notes are %s", said, n, s.notes())
 		}
 		time.Sleep(20 * time.Millisecond)
 	}

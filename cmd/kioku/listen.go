@@ -30,6 +30,7 @@ func (a *app) openDoor(ctx context.Context, conf *config.Config, opt server.Opti
 		return nil, err
 	}
 	opt.Tokens, opt.Limits, opt.Version = guard.Tokens, conf.Limits, buildVersion()
+	opt.Hosts, opt.Origins = conf.Hosts, conf.Origins
 	srv, err := server.New(opt)
 	if err != nil {
 		return nil, err

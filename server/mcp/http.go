@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -128,13 +129,13 @@ func (h *handler) serveFirst(w http.ResponseWriter, r *http.Request, b binding, 
 		writeError(w, http.StatusTooManyRequests, fmt.Sprintf("this client has %d sessions and may have no more; end one, or use one for all calls", maxSessions))
 		return
 	}
-	opened := false
+	var opened atomic.Bool
 	opt.sessionID = func() string { return id }
 	opt.around = func(next sdk.MethodHandler) sdk.MethodHandler {
 		return h.onBehalf(func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
 			result, err := next(ctx, method, req)
 			if client, ok := req.GetSession().(*sdk.ServerSession); ok && err == nil && method == "initialize" {
-				opened = true
+				opened.Store(true)
 				go func() {
 					_ = client.Wait() // however it ends
 					h.end(id)
@@ -144,7 +145,7 @@ func (h *handler) serveFirst(w http.ResponseWriter, r *http.Request, b binding, 
 		})
 	}
 	h.serve(h.lasting, w, r.WithContext(context.WithValue(r.Context(), serverKey{}, New(opt))))
-	if !opened {
+	if !opened.Load() {
 		h.end(id)
 	}
 }

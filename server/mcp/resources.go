@@ -116,10 +116,8 @@ func (s *session) listing(next sdk.MethodHandler) sdk.MethodHandler {
 				s.watch(ctx, m, r.Session)
 			}
 		case *sdk.SubscriptionsListenRequest:
-			if m := s.known(); m != nil || s.opt.brief {
-				if m, _, _ = s.open(ctx, nil, nil); m != nil {
-					s.watch(ctx, m, r.Session)
-				}
+			if m, _, err := s.open(ctx, nil, nil); err == nil && m != nil {
+				s.watch(ctx, m, r.Session)
 			}
 		}
 		return next(ctx, method, req)

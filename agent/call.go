@@ -31,43 +31,72 @@ type appendInput struct {
 	Category string `json:"category"`
 }
 
-// searchOutput, getOutput and appendOutput are what models read.
-type searchOutput struct {
-	Results      []resultOutput      `json:"results"`
-	Mode         string              `json:"mode"`
-	Degraded     []degradationOutput `json:"degraded,omitempty"`
-	PendingFiles int                 `json:"pending_files,omitempty"`
+// SearchOutput is what memory_search returns.
+type SearchOutput struct {
+	// Results are the passages, best first.
+	Results []ResultOutput `json:"results"`
+	// Mode is the channels that ran: "hybrid", "vector" or "keyword".
+	Mode string `json:"mode"`
+	// Degraded is what the answer lacks, and why.
+	Degraded []DegradationOutput `json:"degraded,omitempty"`
+	// PendingFiles is the number of changed files that are not indexed yet.
+	PendingFiles int `json:"pending_files,omitempty"`
 }
 
-type resultOutput struct {
-	Path      string  `json:"path"`
-	StartLine int     `json:"start_line"`
-	EndLine   int     `json:"end_line"`
-	Score     float64 `json:"score"`
-	Snippet   string  `json:"snippet"`
-	Heading   string  `json:"heading,omitempty"`
-	Date      string  `json:"date,omitempty"`
-	Citation  string  `json:"citation"`
+// ResultOutput is a passage of a [SearchOutput].
+type ResultOutput struct {
+	// Path of the file.
+	Path string `json:"path"`
+	// StartLine is the first line of the passage.
+	StartLine int `json:"start_line"`
+	// EndLine is the last line of the passage.
+	EndLine int `json:"end_line"`
+	// Score is the confidence, 0 to 1.
+	Score float64 `json:"score"`
+	// Weak says that the score is below the configured minimum.
+	Weak bool `json:"weak,omitempty"`
+	// Snippet is the text.
+	Snippet string `json:"snippet"`
+	// Heading is the headings above the passage.
+	Heading string `json:"heading,omitempty"`
+	// Date is the day of the file, YYYY-MM-DD.
+	Date string `json:"date,omitempty"`
+	// Citation is the path and the lines in one text.
+	Citation string `json:"citation"`
 }
 
-type degradationOutput struct {
+// DegradationOutput is one thing that a [SearchOutput] lacks.
+type DegradationOutput struct {
+	// Code is the stable name of the reason.
 	Code string `json:"code"`
+	// Text is a sentence for people.
 	Text string `json:"text"`
 }
 
-type getOutput struct {
-	Path       string `json:"path"`
-	Text       string `json:"text"`
-	From       int    `json:"from"`
-	Lines      int    `json:"lines"`
-	TotalLines int    `json:"total_lines"`
-	NextFrom   int    `json:"next_from"`
+// GetOutput is what memory_get returns.
+type GetOutput struct {
+	// Path of the file.
+	Path string `json:"path"`
+	// Text is the lines.
+	Text string `json:"text"`
+	// From is the first line of the text.
+	From int `json:"from"`
+	// Lines is the number of lines in the text.
+	Lines int `json:"lines"`
+	// TotalLines is the number of lines in the file.
+	TotalLines int `json:"total_lines"`
+	// NextFrom is the line to continue from; 0 at the end of the file.
+	NextFrom int `json:"next_from"`
 }
 
-type appendOutput struct {
-	Path         string `json:"path"`
-	StartLine    int    `json:"start_line"`
-	Deduplicated bool   `json:"deduplicated"`
+// AppendOutput is what memory_append returns.
+type AppendOutput struct {
+	// Path of the file with the note.
+	Path string `json:"path"`
+	// StartLine is the first line of the note.
+	StartLine int `json:"start_line"`
+	// Deduplicated says that the note was there before, and nothing was written.
+	Deduplicated bool `json:"deduplicated"`
 }
 
 // callTimeout bounds one call of a tool.
@@ -82,13 +111,13 @@ func Call(ctx context.Context, m Memory, source, name string, input json.RawMess
 	defer cancel()
 	switch name {
 	case ToolSearch:
-		return runTool(name, input, searchAliases, func(in searchInput) (searchOutput, error) { return searchTool(ctx, m, in) })
+		return runTool(name, input, searchAliases, func(in searchInput) (SearchOutput, error) { return searchTool(ctx, m, in) })
 	case ToolGet:
-		return runTool(name, input, getAliases, func(in getInput) (getOutput, error) { return getTool(ctx, m, in) })
+		return runTool(name, input, getAliases, func(in getInput) (GetOutput, error) { return getTool(ctx, m, in) })
 	case ToolAppend:
-		return runTool(name, input, appendAliases, func(in appendInput) (appendOutput, error) {
+		return runTool(name, input, appendAliases, func(in appendInput) (AppendOutput, error) {
 			a, err := m.Append(ctx, memory.Note{Text: in.Text, Target: in.Target, Category: in.Category, Source: source})
-			return appendOutput(a), err
+			return AppendOutput(a), err
 		})
 	}
 	return nil, &memory.InputError{Field: "name", Problem: unknown("tool", name, []string{ToolSearch, ToolGet, ToolAppend})}
@@ -106,33 +135,33 @@ func runTool[In, Out any](name string, input json.RawMessage, aliases map[string
 	return json.Marshal(out)
 }
 
-func searchTool(ctx context.Context, m Memory, in searchInput) (searchOutput, error) {
+func searchTool(ctx context.Context, m Memory, in searchInput) (SearchOutput, error) {
 	answer, err := m.Search(ctx, memory.Query{
 		Text: in.Query, MaxResults: int(in.MaxResults), MinScore: in.MinScore,
 		Filter: memory.Filter{PathPrefix: in.PathPrefix, Since: in.Since, Until: in.Until},
 	})
 	if err != nil {
-		return searchOutput{}, err
+		return SearchOutput{}, err
 	}
-	out := searchOutput{Results: []resultOutput{}, Mode: answer.Mode, PendingFiles: answer.Index.PendingFiles}
+	out := SearchOutput{Results: []ResultOutput{}, Mode: answer.Mode, PendingFiles: answer.Index.PendingFiles}
 	for _, h := range answer.Hits {
-		out.Results = append(out.Results, resultOutput{
-			Path: h.Path, StartLine: h.StartLine, EndLine: h.EndLine, Score: h.Score,
+		out.Results = append(out.Results, ResultOutput{
+			Path: h.Path, StartLine: h.StartLine, EndLine: h.EndLine, Score: h.Score, Weak: h.Weak,
 			Snippet: h.Snippet, Heading: h.Headings, Date: h.Date, Citation: h.Citation(),
 		})
 	}
 	for _, d := range answer.Degraded {
-		out.Degraded = append(out.Degraded, degradationOutput(d))
+		out.Degraded = append(out.Degraded, DegradationOutput(d))
 	}
 	return out, nil
 }
 
-func getTool(ctx context.Context, m Memory, in getInput) (getOutput, error) {
+func getTool(ctx context.Context, m Memory, in getInput) (GetOutput, error) {
 	e, err := m.Get(ctx, memory.GetRequest{Path: in.Path, From: int(in.From), Lines: int(in.Lines)})
 	if err != nil {
-		return getOutput{}, err
+		return GetOutput{}, err
 	}
-	return getOutput{
+	return GetOutput{
 		Path: e.Path, Text: e.Text, From: e.From, Lines: e.Lines, TotalLines: e.TotalLines, NextFrom: e.NextFrom,
 	}, nil
 }

@@ -36,7 +36,9 @@ type Options struct {
 // Client uses the memory of one agent. Its methods may be called concurrently.
 type Client struct {
 	// conn is nil if it is not the client's own.
-	conn    *grpc.ClientConn
+	conn *grpc.ClientConn
+	// shared is the connection, whoever owns it; nil for a client that Over returned.
+	shared  grpc.ClientConnInterface
 	memory  kiokuv1.MemoryServiceClient
 	target  string
 	agent   string
@@ -74,14 +76,19 @@ func Dial(target string, opt Options) (*Client, error) {
 		return nil, fmt.Errorf("dial %s: %w", target, err)
 	}
 	return &Client{
-		conn: conn, memory: kiokuv1.NewMemoryServiceClient(conn), target: target,
+		conn: conn, shared: conn, memory: kiokuv1.NewMemoryServiceClient(conn), target: target,
 		agent: cmp.Or(opt.Agent, "main"), timeout: cmp.Or(opt.Timeout, callTimeout),
 	}, nil
 }
 
+// Over returns a client of an agent's memory over a connection to its service, which stays the caller's to close.
+func Over(service kiokuv1.MemoryServiceClient, agent string) *Client {
+	return &Client{memory: service, target: "the memory service", agent: agent, timeout: callTimeout}
+}
+
 // For returns a client of another agent's memory over the same connection, which stays the first one's to close.
 func (c *Client) For(agent string) *Client {
-	return &Client{memory: c.memory, target: c.target, agent: agent, timeout: c.timeout}
+	return &Client{shared: c.shared, memory: c.memory, target: c.target, agent: agent, timeout: c.timeout}
 }
 
 // reconnecting has a connection that broke tried again after a second at the latest: a memory service is on this machine or
@@ -120,6 +127,9 @@ func checkTarget(target string) (local bool, err error) {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback(), nil
 }
+
+// Conn returns the connection of a client that [Dial] returned, and of those that share it, for services of other kinds.
+func (c *Client) Conn() grpc.ClientConnInterface { return c.shared }
 
 // Service returns the connection of a client as the generated code has it, for the calls that [Memory] has not.
 func (c *Client) Service() kiokuv1.MemoryServiceClient { return c.memory }

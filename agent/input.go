@@ -24,6 +24,10 @@ var (
 	appendAliases = map[string]string{"content": "text"}
 )
 
+// Decode reads the input that a model gave into the struct at in, whose fields have JSON names. It returns a
+// *memory.InputError, worded for the model, for an unknown parameter and for an input of the wrong form.
+func Decode(input json.RawMessage, in any) error { return decode(input, nil, in) }
+
 // whole is an integer that may be written as 5.0.
 type whole int
 

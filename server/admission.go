@@ -9,6 +9,8 @@ import (
 	"runtime/debug"
 	"time"
 
+	"google.golang.org/grpc/codes"
+
 	"kioku/internal/fair"
 	"kioku/memory"
 )
@@ -23,11 +25,15 @@ type Limits struct {
 	Bytes int64
 	// Connections is the number of open connections; 0 means 1024. One process or machine may have a quarter.
 	Connections int
+	// RequestsPerSecond is how many calls a client may make in a second in the long run; 0 means 2,000.
+	RequestsPerSecond int
+	// Burst is how many calls a client may make at once although they are more; 0 means 10,000.
+	Burst int
 }
 
 // DefaultLimits returns the limits of a server that nobody configured. Searches stays 0: it depends on the machine.
 func DefaultLimits() Limits {
-	return Limits{Waiting: 256, Bytes: 128 << 20, Connections: 1024}
+	return Limits{Waiting: 256, Bytes: 128 << 20, Connections: 1024, RequestsPerSecond: 2000, Burst: 10_000}
 }
 
 // cores is the number of cores that the process may use. A program may run more threads later.
@@ -39,6 +45,7 @@ func (l Limits) withDefaults() Limits {
 	return Limits{
 		Searches: cmp.Or(l.Searches, cores), Waiting: cmp.Or(l.Waiting, d.Waiting),
 		Bytes: cmp.Or(l.Bytes, d.Bytes), Connections: cmp.Or(l.Connections, d.Connections),
+		RequestsPerSecond: cmp.Or(l.RequestsPerSecond, d.RequestsPerSecond), Burst: cmp.Or(l.Burst, d.Burst),
 	}
 }
 
@@ -112,6 +119,15 @@ func (s *Server) admit(ctx context.Context, c *call) (*fair.Grant, error) {
 	return g, nil
 }
 
+// checkRate counts a call, and refuses it if its client makes too many.
+func (s *Server) checkRate(c *call, now time.Time) error {
+	client, _ := c.client()
+	if wait := s.rates.take(client, now); wait > 0 {
+		return retryable(codes.ResourceExhausted, "this client makes too many calls in a second; make fewer, or raise limits.requestsPerSecond", wait)
+	}
+	return nil
+}
+
 // busy returns memory.ErrBusy for a full queue.
 func busy(err error) error {
 	if errors.Is(err, fair.ErrFull) {
@@ -171,10 +187,12 @@ func (s *Server) keepHouse(ctx context.Context, listeners []Listener) {
 			return
 		case now := <-tick.C:
 			s.running.endRevoked()
+			s.rates.forgetIdle(now)
+			s.guesses.forgetIdle(now)
 			for _, l := range listeners {
 				l.tls.refresh(now)
 			}
-			reclaim.look(now, s.queue.Used())
+			reclaim.look(now, s.queue.Used()+s.bodies.Used())
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -21,7 +22,7 @@ const healthService = "/grpc.health.v1.Health/"
 
 // authenticate returns the caller of a method and what proves who it is, or Unauthenticated. Where no tokens are needed,
 // everyone is the owner. A health check needs no token and gets no rights.
-func authenticate(from origin, method string) (caller, credential, error) {
+func (s *Server) authenticate(from origin, method string) (caller, credential, error) {
 	if from.tokens == nil {
 		return owner, credential{}, nil
 	}
@@ -32,15 +33,29 @@ func authenticate(from origin, method string) (caller, credential, error) {
 	if err != nil {
 		return caller{}, credential{}, err
 	}
+	if cred.names == nil {
+		return s.findToken(from, cred)
+	}
 	c, ok := from.tokens.find(cred)
-	switch {
-	case ok:
-		return c, cred, nil
-	case cred.names != nil:
+	if !ok {
 		return caller{}, cred, status.Errorf(codes.Unauthenticated, "no entry of the token file has a name of this certificate (%s)",
 			clip(strings.Join(cred.names, ", "), 200))
 	}
-	return caller{}, credential{}, status.Error(codes.Unauthenticated, "unknown token")
+	return c, cred, nil
+}
+
+// findToken returns the caller with a token, unless its machine has sent too many wrong ones.
+func (s *Server) findToken(from origin, cred credential) (caller, credential, error) {
+	token, now := knownToken{from.connection.machine(), cred.hash}, time.Now()
+	if err := s.guesses.check(token, now); err != nil {
+		return caller{}, credential{}, err
+	}
+	c, ok := from.tokens.find(cred)
+	s.guesses.tried(token, ok, now)
+	if !ok {
+		return caller{}, credential{}, status.Error(codes.Unauthenticated, "unknown token")
+	}
+	return c, cred, nil
 }
 
 // credential is what a caller proves its identity with: a token, or else a certificate.

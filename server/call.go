@@ -77,7 +77,8 @@ func (r registrar) handler(method string, st grpc.StreamDesc, isStream bool) grp
 		}
 		return r.server.serveCall(withCall(ctx, c), c, func(ctx context.Context) error {
 			return st.Handler(srv, callStream{
-				ServerStream: stream, ctx: ctx, call: c, manyRequests: st.ClientStreams, sendTimeout: r.server.sendTimeout,
+				ServerStream: stream, ctx: ctx, call: c, manyRequests: st.ClientStreams,
+				receiveTimeout: r.server.receiveTimeout, sendTimeout: r.server.sendTimeout,
 			})
 		})
 	}
@@ -166,7 +167,10 @@ func (s *Server) serveCall(ctx context.Context, c *call, handle func(context.Con
 	if err := c.connection.refused(); err != nil {
 		return err
 	}
-	if c.caller, c.credential, err = authenticate(c.origin, c.method); err != nil {
+	if c.caller, c.credential, err = s.authenticate(c.origin, c.method); err != nil {
+		return err
+	}
+	if err := s.checkRate(c, start); err != nil {
 		return err
 	}
 	s.running.begin(c)
@@ -179,9 +183,6 @@ func (s *Server) serveCall(ctx context.Context, c *call, handle func(context.Con
 	return handle(ctx)
 }
 
-// receiveTimeout is the time for a request to arrive after the first of its bytes is wanted.
-const receiveTimeout = 30 * time.Second
-
 // callStream is a stream with the context of its call. The texts that it sends are valid UTF-8.
 type callStream struct {
 	grpc.ServerStream
@@ -189,7 +190,8 @@ type callStream struct {
 	call *call
 	// manyRequests is true if the client may send requests whenever it wants.
 	manyRequests bool
-	sendTimeout  time.Duration
+	// receiveTimeout and sendTimeout are those of the server.
+	receiveTimeout, sendTimeout time.Duration
 }
 
 // Context returns the context of the call.
@@ -198,7 +200,7 @@ func (s callStream) Context() context.Context { return s.ctx }
 // RecvMsg receives a request. A request that does not arrive in time costs the client its connection.
 func (s callStream) RecvMsg(m any) error {
 	if !s.manyRequests {
-		late := time.AfterFunc(receiveTimeout, s.call.connection.close)
+		late := time.AfterFunc(s.receiveTimeout, s.call.connection.close)
 		defer late.Stop()
 	}
 	r := &request{message: m}

@@ -17,13 +17,43 @@ import (
 	"kioku/server"
 )
 
-// onPort serves a server that answers HTTP with the agents that the client may reach, on loopback and on a unix socket. It
-// returns the address and the path of the socket.
-func onPort(t *testing.T, opt server.Options) (address, socket string) {
+// ported is a server that answers gRPC and HTTP on loopback and on a unix socket.
+type ported struct {
+	*server.Server
+	address, socket string
+	stop            func() error
+}
+
+// url returns the URL of a path over TCP.
+func (p ported) url(path string) string { return "http://" + p.address + path }
+
+// onPort serves a server whose HTTP is answered by a handler. Prepare changes the server before; it may be nil.
+func onPort(t *testing.T, opt server.Options, h http.Handler, prepare func(*server.Server)) ported {
 	t.Helper()
 	s := newServer(t, opt)
+	if prepare != nil {
+		prepare(s)
+	}
+	if h == nil {
+		h = listing(s)
+	}
+	s.HandleHTTP(h)
+	socket := filepath.Join(t.TempDir(), "s", "kioku.sock")
+	unix, err := server.ListenUnix(socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tcp, err := server.ListenTCP("127.0.0.1:0", server.TCPOptions{Tokens: opt.Tokens})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ported{s, tcp.Addr().String(), socket, serve(t, s, unix, tcp)}
+}
+
+// listing answers with the agents that the client may reach, or with the code of the error.
+func listing(s *server.Server) http.Handler {
 	client := kiokuv1.NewMemoryServiceClient(s.Conn())
-	s.HandleHTTP(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		resp, err := client.ListAgents(r.Context(), &kiokuv1.ListAgentsRequest{})
 		if err != nil {
 			http.Error(w, status.Code(err).String(), http.StatusTeapot)
@@ -34,18 +64,7 @@ func onPort(t *testing.T, opt server.Options) (address, socket string) {
 			ids = append(ids, a.GetId())
 		}
 		json.NewEncoder(w).Encode(ids)
-	}))
-	socket = filepath.Join(t.TempDir(), "s", "kioku.sock")
-	unix, err := server.ListenUnix(socket)
-	if err != nil {
-		t.Fatal(err)
-	}
-	tcp, err := server.ListenTCP("127.0.0.1:0", server.TCPOptions{Tokens: opt.Tokens})
-	if err != nil {
-		t.Fatal(err)
-	}
-	serve(t, s, unix, tcp)
-	return tcp.Addr().String(), socket
+	})
 }
 
 // httpClient returns a client that speaks HTTP/1.1 or HTTP/2 without TLS, over the unix socket if there is one.
@@ -63,13 +82,19 @@ func httpClient(t *testing.T, h2 bool, socket string) *http.Client {
 	return &http.Client{Transport: tr}
 }
 
-// get returns what a request is answered with.
+// get returns what a GET request with a header is answered with.
 func get(t *testing.T, c *http.Client, url string, header ...string) (*http.Response, string) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), "GET", url, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return send(t, c, req, header...)
+}
+
+// send returns what a request with a header is answered with.
+func send(t *testing.T, c *http.Client, req *http.Request, header ...string) (*http.Response, string) {
+	t.Helper()
 	for i := 0; i < len(header); i += 2 {
 		req.Header.Add(header[i], header[i+1])
 	}
@@ -92,10 +117,10 @@ func TestPortSpeaksAllProtocols(t *testing.T) {
 		Agents: map[string]server.Memory{"ann": &fakeMemory{}, "bob": &fakeMemory{}},
 		Tokens: openTokens(t, tokenLine("a", "tok-a", "ann", false)),
 	}
-	address, socket := onPort(t, opt)
+	p := onPort(t, opt, nil, nil)
 	for name, h2 := range map[string]bool{"HTTP/1.1": false, "h2c": true} {
 		t.Run(name, func(t *testing.T) {
-			tcp, unix := httpClient(t, h2, ""), httpClient(t, h2, socket)
+			tcp, unix := httpClient(t, h2, ""), httpClient(t, h2, p.socket)
 			for _, c := range []struct {
 				what   string
 				client *http.Client
@@ -109,14 +134,14 @@ func TestPortSpeaksAllProtocols(t *testing.T) {
 				{"header before cookie", tcp, []string{"Cookie", "kioku_token=tok-a", "Authorization", "Bearer x"}, "Unauthenticated\n"},
 				{"unix socket", unix, nil, "[\"ann\",\"bob\"]\n"},
 			} {
-				resp, body := get(t, c.client, "http://"+address+"/", c.header...)
+				resp, body := get(t, c.client, p.url("/"), c.header...)
 				if body != c.want || (resp.ProtoMajor == 2) != h2 {
 					t.Errorf("%s: %s over %s, want %s", c.what, body, resp.Proto, c.want)
 				}
 			}
 		})
 	}
-	client := kiokuv1.NewMemoryServiceClient(dial(t, address))
+	client := kiokuv1.NewMemoryServiceClient(dial(t, p.address))
 	if resp, err := client.ListAgents(with(t, "tok-a"), &kiokuv1.ListAgentsRequest{}); err != nil || len(resp.GetAgents()) != 1 {
 		t.Errorf("gRPC: %v, %v", resp, err)
 	}
@@ -139,13 +164,13 @@ func TestConnRefusesACallOutsideOfARequest(t *testing.T) {
 // A client may name its request, and finds the name in the response; a name that is none is replaced.
 func TestRequestIDIsTakenOver(t *testing.T) {
 	t.Parallel()
-	address, _ := onPort(t, agents(&fakeMemory{}))
+	p := onPort(t, agents(&fakeMemory{}), nil, nil)
 	c := httpClient(t, false, "")
-	if resp, _ := get(t, c, "http://"+address+"/", "X-Request-Id", "abc-1.2_3"); resp.Header.Get("X-Request-Id") != "abc-1.2_3" {
+	if resp, _ := get(t, c, p.url("/"), "X-Request-Id", "abc-1.2_3"); resp.Header.Get("X-Request-Id") != "abc-1.2_3" {
 		t.Errorf("got %q", resp.Header.Get("X-Request-Id"))
 	}
 	for _, bad := range []string{"", "a b", "a;b", `"><script>`, "é", strings.Repeat("a", 65)} {
-		resp, _ := get(t, c, "http://"+address+"/", "X-Request-Id", bad)
+		resp, _ := get(t, c, p.url("/"), "X-Request-Id", bad)
 		if id := resp.Header.Get("X-Request-Id"); len(id) != 16 {
 			t.Errorf("%q is answered with %q", bad, id)
 		}

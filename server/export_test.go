@@ -63,3 +63,22 @@ func (s *Server) inside() (*grpc.ClientConn, func() error, error) {
 
 // SetSendTimeout sets how long a message of a stream waits for its reader.
 func (s *Server) SetSendTimeout(d time.Duration) { s.sendTimeout = d }
+
+// SetReceiveTimeout sets how long a request may take to arrive.
+func (s *Server) SetReceiveTimeout(d time.Duration) { s.receiveTimeout = d }
+
+// SetBeginTimeout sets how long a client may take to begin a request.
+func (s *Server) SetBeginTimeout(d time.Duration) { s.beginTimeout = d }
+
+// OpenConnections returns the number of connections that count.
+func (s *Server) OpenConnections() int {
+	s.connections.mu.Lock()
+	defer s.connections.mu.Unlock()
+	return s.connections.open
+}
+
+// BodyBytes returns how many bytes the bodies of requests over HTTP take, and AnonymousBodyBytes those of clients without the
+// token that others need.
+func (s *Server) BodyBytes() int64 { return s.bodies.Used() }
+
+func (s *Server) AnonymousBodyBytes() int64 { return s.anonymousBodies.Used() }

@@ -5,7 +5,7 @@ import (
 	"net"
 )
 
-// Listener accepts connections for a server; [ListenUnix] and [ListenTCP] make one.
+// Listener accepts connections for a server; [ListenUnix], [ListenTCP] and [ListenOn] make one.
 type Listener struct {
 	lis net.Listener
 	// trusted listeners admit only the user who runs the server, and root, and need no token.
@@ -42,19 +42,44 @@ func ListenTCP(addr string, opt TCPOptions) (Listener, error) {
 	if err != nil {
 		return Listener{}, fmt.Errorf("listen on %q: %w", addr, err)
 	}
-	open := !a.IP.IsLoopback()
-	if open && opt.Tokens == nil {
-		return Listener{}, errOpenAddress(addr)
-	}
-	if open && opt.TLS == nil && !opt.InsecurePlaintext {
-		return Listener{}, fmt.Errorf("refusing to listen on %s without TLS: tokens and memories could be read on the network; "+
-			"set tls.cert and tls.key, or permit it with --insecure-plaintext", addr)
+	if err := opt.check(a, addr); err != nil {
+		return Listener{}, err
 	}
 	lis, err := net.ListenTCP("tcp", a)
 	if err != nil {
 		return Listener{}, fmt.Errorf("listen on %s: %w", addr, err)
 	}
-	return Listener{lis: lis, open: open, tls: opt.TLS}, nil
+	return Listener{lis: lis, open: isOpen(a), tls: opt.TLS}, nil
+}
+
+// ListenOn returns a listener for a socket that another program listens on for this one, such as systemd. What [ListenTCP] and
+// [ListenUnix] check holds for it too: a TCP address that other machines can reach needs tokens and TLS, and connections of
+// other users to a unix socket are closed. An error leaves lis open.
+func ListenOn(lis net.Listener, opt TCPOptions) (Listener, error) {
+	switch a := lis.Addr().(type) {
+	case *net.TCPAddr:
+		return Listener{lis: lis, open: isOpen(a), tls: opt.TLS}, opt.check(a, a.String())
+	case *net.UnixAddr:
+		return Listener{lis: lis, trusted: true}, nil
+	}
+	return Listener{}, fmt.Errorf("cannot listen on %s: it is neither a TCP address nor a unix socket", lis.Addr())
+}
+
+// isOpen reports whether other machines can reach an address.
+func isOpen(a *net.TCPAddr) bool { return !a.IP.IsLoopback() }
+
+// check returns an error if what protects an address is not enough.
+func (o TCPOptions) check(a *net.TCPAddr, name string) error {
+	switch {
+	case !isOpen(a):
+		return nil
+	case o.Tokens == nil:
+		return errOpenAddress(name)
+	case o.TLS == nil && !o.InsecurePlaintext:
+		return fmt.Errorf("refusing to listen on %s without TLS: tokens and memories could be read on the network; "+
+			"set tls.cert and tls.key, or permit it with --insecure-plaintext", name)
+	}
+	return nil
 }
 
 func errOpenAddress(addr string) error {

@@ -19,7 +19,7 @@ import (
 // Local returns a client of the memories in this process, with every right. Its calls are function calls without gRPC, and
 // their errors are those of the memory itself.
 func (s *Server) Local() kiokuv1.MemoryServiceClient {
-	conn := localConn{}
+	conn := localConn{methods: map[string]localMethod{}}
 	kiokuv1.RegisterMemoryServiceServer(ownerRegistrar{conn, s}, service{Server: s})
 	return kiokuv1.NewMemoryServiceClient(conn)
 }
@@ -29,13 +29,18 @@ func (s *Server) Local() kiokuv1.MemoryServiceClient {
 // same rights, limits, deadlines, statuses and log. A call in another context is refused with UNAUTHENTICATED. Metadata, call
 // options and methods with many requests are not supported. Call Conn after [Server.AddSidecars].
 func (s *Server) Conn() grpc.ClientConnInterface {
-	conn := localConn{}
+	conn := localConn{methods: map[string]localMethod{}, maxResponse: maxMessage}
 	s.register(registrar{to: conn, server: s, originOf: httpOrigin})
 	return conn
 }
 
-// localConn calls the handlers of services as functions. The keys are full names of methods.
-type localConn map[string]localMethod
+// localConn calls the handlers of services as functions.
+type localConn struct {
+	// methods by their full names.
+	methods map[string]localMethod
+	// maxResponse is the maximum size of a response in bytes; 0 means that there is none.
+	maxResponse int
+}
 
 // localMethod is a method with the implementation of its service.
 type localMethod struct {
@@ -46,13 +51,13 @@ type localMethod struct {
 // RegisterService adds the methods of a service, all of which are streams.
 func (c localConn) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	for _, st := range desc.Streams {
-		c["/"+desc.ServiceName+"/"+st.StreamName] = localMethod{impl, st.Handler}
+		c.methods["/"+desc.ServiceName+"/"+st.StreamName] = localMethod{impl, st.Handler}
 	}
 }
 
 // method returns a method by its full name.
 func (c localConn) method(name string) (localMethod, error) {
-	m, ok := c[name]
+	m, ok := c.methods[name]
 	if !ok {
 		return m, status.Error(codes.Unimplemented, "unknown method "+name)
 	}
@@ -65,13 +70,14 @@ func (c localConn) Invoke(ctx context.Context, method string, request, response 
 	if err != nil {
 		return err
 	}
-	return m.handle(m.impl, localCall{ctx: ctx, request: request, response: response})
+	return m.handle(m.impl, localCall{ctx: ctx, conn: c, request: request, response: response})
 }
 
 // localCall is the handler's end of a call with one response.
 type localCall struct {
 	grpc.ServerStream
 	ctx               context.Context
+	conn              localConn
 	request, response any
 }
 
@@ -82,7 +88,12 @@ func (c localCall) Context() context.Context { return c.ctx }
 func (c localCall) RecvMsg(m any) error { return receive(m, c.request) }
 
 // SendMsg sends the response.
-func (c localCall) SendMsg(m any) error { return copyMessage(c.response, m) }
+func (c localCall) SendMsg(m any) error {
+	if err := c.conn.checkResponse(m); err != nil {
+		return err
+	}
+	return copyMessage(c.response, m)
+}
 
 // SetHeader does nothing: nobody in this process reads headers.
 func (localCall) SetHeader(metadata.MD) error { return nil }
@@ -99,9 +110,20 @@ func receive(to, from any) error {
 		return nil
 	}
 	if len(data) > maxMessage {
-		return status.Errorf(codes.ResourceExhausted, "received message larger than max (%d vs. %d)", len(data), maxMessage)
+		return status.Errorf(codes.ResourceExhausted, "grpc: received message larger than max (%d vs. %d)", len(data), maxMessage)
 	}
 	r.decode(data)
+	return nil
+}
+
+// checkResponse refuses a message that is too large, as gRPC does.
+func (c localConn) checkResponse(m any) error {
+	if c.maxResponse == 0 {
+		return nil
+	}
+	if size := proto.Size(m.(proto.Message)); size > c.maxResponse {
+		return status.Errorf(codes.ResourceExhausted, "trying to send message larger than max (%d vs. %d)", size, c.maxResponse)
+	}
 	return nil
 }
 
@@ -117,10 +139,8 @@ func (c localConn) NewStream(ctx context.Context, _ *grpc.StreamDesc, method str
 	if err != nil {
 		return nil, err
 	}
-	begun := make(chan struct{})
 	return &localStream{
-		ctx: ctx, method: m, begun: begun, begin: sync.OnceFunc(func() { close(begun) }),
-		messages: make(chan any), ended: make(chan struct{}),
+		ctx: ctx, conn: c, method: m, begun: make(chan struct{}), messages: make(chan any), ended: make(chan struct{}),
 	}, nil
 }
 
@@ -128,10 +148,13 @@ func (c localConn) NewStream(ctx context.Context, _ *grpc.StreamDesc, method str
 type localStream struct {
 	grpc.ClientStream
 	ctx    context.Context
+	conn   localConn
 	method localMethod
-	// begun is closed by begin when the handler has sent its header or returned.
+	// begun is closed by the first begin: when the handler has sent its header or first message, or has returned. Then header is
+	// nil only if it has returned.
 	begun    chan struct{}
-	begin    func()
+	once     sync.Once
+	header   metadata.MD
 	messages chan any
 	// ended is closed when the handler has returned err.
 	ended chan struct{}
@@ -142,7 +165,7 @@ type localStream struct {
 func (s *localStream) SendMsg(request any) error {
 	go func() {
 		defer close(s.ended)
-		defer s.begin()
+		defer s.begin(nil)
 		s.err = s.method.handle(s.method.impl, handlerStream{localStream: s, request: request})
 	}()
 	return nil
@@ -157,11 +180,20 @@ func (s *localStream) Context() context.Context { return s.ctx }
 // Trailer returns nothing.
 func (s *localStream) Trailer() metadata.MD { return nil }
 
-// Header waits until the handler has sent its header.
+// begin lets Header return.
+func (s *localStream) begin(header metadata.MD) {
+	s.once.Do(func() {
+		s.header = header
+		close(s.begun)
+	})
+}
+
+// Header waits until the handler has sent its header or first message, or returned. It returns nil if the handler has returned
+// without either, as over gRPC.
 func (s *localStream) Header() (metadata.MD, error) {
 	select {
 	case <-s.begun:
-		return nil, nil
+		return s.header, nil
 	case <-s.ctx.Done():
 		return nil, s.ctx.Err()
 	}
@@ -198,12 +230,16 @@ func (s handlerStream) SetHeader(metadata.MD) error { return nil }
 
 // SendHeader reports that the handler is ready.
 func (s handlerStream) SendHeader(metadata.MD) error {
-	s.begin()
+	s.begin(metadata.MD{})
 	return nil
 }
 
-// SendMsg sends a message to the caller.
+// SendMsg sends a message to the caller, which may wait for the header.
 func (s handlerStream) SendMsg(m any) error {
+	if err := s.conn.checkResponse(m); err != nil {
+		return err
+	}
+	s.begin(metadata.MD{})
 	select {
 	case s.messages <- m:
 		return nil

@@ -9,9 +9,6 @@ import (
 	"time"
 )
 
-// handshakeTimeout is the time for a client to agree on TLS and to begin its first request.
-const handshakeTimeout = 10 * time.Second
-
 // port accepts the connections of a listener and hands each one over to those who serve its protocol.
 type port struct {
 	server     *Server
@@ -100,7 +97,7 @@ func (p *port) handOver(ctx context.Context, c *connection) {
 // secure agrees with a client on TLS, if the listener wants it, and logs the clients that are refused. It leaves the deadline
 // of the handshake on the connection.
 func (p *port) secure(ctx context.Context, c *connection) (net.Conn, error) {
-	if err := c.SetDeadline(time.Now().Add(handshakeTimeout)); err != nil || p.listener.tls == nil {
+	if err := c.SetDeadline(time.Now().Add(p.server.beginTimeout)); err != nil || p.listener.tls == nil {
 		return c, err
 	}
 	conn, err := p.listener.tls.handshake(ctx, c)

@@ -54,6 +54,13 @@ func (r *runningCalls) endStreams() {
 	}
 }
 
+// isStopping reports whether streams have been ended.
+func (r *runningCalls) isStopping() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.stopping
+}
+
 // endRevoked ends the calls whose token is gone or has lost a right that they use.
 func (r *runningCalls) endRevoked() {
 	r.mu.Lock()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"golang.org/x/time/rate"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
@@ -65,6 +66,11 @@ type Options struct {
 	Grace time.Duration
 	// MaxStreams is the maximum number of concurrent calls on one connection; 0 means 128.
 	MaxStreams uint32
+	// Hosts are the names for which HTTP is answered beside localhost, addresses, and the names of a certificate: those under
+	// which a proxy or other machines reach the server. A name may have a port.
+	Hosts []string
+	// Origins are the web sites, such as https://example.org, whose pages may send requests over HTTP.
+	Origins []string
 	// Limits bound the calls and connections of all clients.
 	Limits Limits
 
@@ -82,6 +88,8 @@ type Server struct {
 	health *health.Server
 	// http answers requests over HTTP; nil answers none.
 	http http.Handler
+	// crossOrigin knows the requests that browsers make for other web sites.
+	crossOrigin http.CrossOriginProtection
 	// sidecars by agent id; they do not change once the server serves.
 	sidecars map[string]Sidecar
 
@@ -89,6 +97,16 @@ type Server struct {
 	connections connections
 	// queue of the bytes in flight, but for those of calls without the token that other calls need, which have anonymousQueue.
 	queue, anonymousQueue *fair.Queue
+	// bodies and anonymousBodies are such queues of the bodies of requests over HTTP.
+	bodies, anonymousBodies *fair.Queue
+	// rates limits how many calls a client makes, and guesses how many wrong tokens a machine sends.
+	rates     *rates
+	guesses   *guesses
+	readiness readiness
+	// beginTimeout is the time for a client to agree on TLS, and then for the header of a request; tests shorten it.
+	beginTimeout time.Duration
+	// receiveTimeout is the time for a request to arrive after the first of its bytes is wanted; tests shorten it.
+	receiveTimeout time.Duration
 	// sendTimeout is the time for a client to make room for the next message of a stream; tests shorten it.
 	sendTimeout time.Duration
 }
@@ -98,6 +116,11 @@ func New(opt Options) (*Server, error) {
 	if err := checkAgents(opt.Agents); err != nil {
 		return nil, err
 	}
+	for _, o := range opt.Origins {
+		if err := CheckOrigin(o); err != nil {
+			return nil, err
+		}
+	}
 	opt.SearchTimeout = cmp.Or(opt.SearchTimeout, 10*time.Second)
 	opt.CompactTimeout = cmp.Or(opt.CompactTimeout, 10*time.Minute)
 	opt.Grace = cmp.Or(opt.Grace, 10*time.Second)
@@ -106,12 +129,18 @@ func New(opt Options) (*Server, error) {
 	opt.Log = cmp.Or(opt.Log, slog.New(slog.DiscardHandler))
 	opt.Limits = opt.Limits.withDefaults()
 	s := &Server{
-		opt:            opt,
-		health:         health.NewServer(),
-		connections:    connections{limit: opt.Limits.Connections, log: opt.Log},
-		queue:          newCallQueue(opt.Limits),
-		anonymousQueue: newAnonymousQueue(opt.Limits),
-		sendTimeout:    30 * time.Second,
+		opt:             opt,
+		health:          health.NewServer(),
+		connections:     connections{limit: opt.Limits.Connections, log: opt.Log},
+		queue:           newCallQueue(opt.Limits),
+		anonymousQueue:  newAnonymousQueue(opt.Limits),
+		bodies:          newCallQueue(opt.Limits),
+		anonymousBodies: newAnonymousQueue(opt.Limits),
+		rates:           &rates{limit: rate.Limit(opt.Limits.RequestsPerSecond), burst: opt.Limits.Burst},
+		guesses:         newGuesses(),
+		beginTimeout:    10 * time.Second,
+		receiveTimeout:  30 * time.Second,
+		sendTimeout:     30 * time.Second,
 	}
 	if len(opt.Agents) > 0 {
 		s.health.SetServingStatus(kiokuv1.MemoryService_ServiceDesc.ServiceName, healthpb.HealthCheckResponse_SERVING)

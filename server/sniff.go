@@ -3,6 +3,7 @@ package server
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"net"
@@ -16,7 +17,9 @@ import (
 const (
 	// maxSniffed is the maximum number of bytes that a client sends before its first request.
 	maxSniffed = 128 << 10
-	// firstRequestWait is the time from the preface of HTTP/2 to the first request.
+	// maxFrame is the maximum size of a frame of HTTP/2 in bytes, as long as no other is agreed on.
+	maxFrame = 16 << 10
+	// firstRequestWait is the time from the settings of a client of HTTP/2 to its first request.
 	firstRequestWait = time.Minute
 	// maxHeader is the maximum size of the header of a request in bytes.
 	maxHeader = 64 << 10
@@ -31,9 +34,6 @@ func sniff(conn net.Conn, maxStreams uint32) (grpc bool, all io.Reader, err erro
 	if h2, err := hasPreface(r); err != nil {
 		return false, nil, err
 	} else if h2 {
-		if err := conn.SetDeadline(time.Now().Add(firstRequestWait)); err != nil {
-			return false, nil, err
-		}
 		if grpc, all, err = sniffHTTP2(conn, r, maxStreams); err != nil {
 			return false, nil, err
 		}
@@ -65,11 +65,18 @@ func sniffHTTP2(conn net.Conn, r *bufio.Reader, maxStreams uint32) (bool, io.Rea
 		return false, nil, err
 	}
 	framer := http2.NewFramer(conn, tee)
+	framer.SetMaxReadFrameSize(maxFrame)
 	framer.ReadMetaHeaders, framer.MaxHeaderListSize = hpack.NewDecoder(4096, nil), maxHeader
 	err := framer.WriteSettings(
 		http2.Setting{ID: http2.SettingMaxConcurrentStreams, Val: maxStreams},
 		http2.Setting{ID: http2.SettingMaxHeaderListSize, Val: maxHeader})
 	if err != nil {
+		return false, nil, err
+	}
+	if f, err := framer.ReadFrame(); err != nil || f.Header().Type != http2.FrameSettings {
+		return false, nil, cmp.Or(err, errors.New("the client sends no settings"))
+	}
+	if err := conn.SetDeadline(time.Now().Add(firstRequestWait)); err != nil {
 		return false, nil, err
 	}
 	grpc, acknowledged, err := readFirstRequest(framer, &record)

@@ -27,12 +27,20 @@ func SocketPath(state string) string { return socketPath(state, "") }
 // AgentSocketPath is [SocketPath] for a server of sidecars only: kioku-agent.sock.
 func AgentSocketPath(state string) string { return socketPath(state, "-agent") }
 
-func socketPath(state, suffix string) string {
+// MemorySocketPath is [SocketPath] for a server of one memory: memory/AGENT.sock, beside the index.
+func MemorySocketPath(state, agent string) string {
+	return shortened(state, filepath.Join("memory", agent+".sock"), "-memory-"+agent)
+}
+
+func socketPath(state, suffix string) string { return shortened(state, "kioku"+suffix+".sock", suffix) }
+
+// shortened returns the path of a socket in a state folder, or a short path with the suffix if that is too long.
+func shortened(state, name, suffix string) string {
 	abs, err := filepath.Abs(state)
 	if err != nil {
 		abs = state
 	}
-	path := filepath.Join(abs, "kioku"+suffix+".sock")
+	path := filepath.Join(abs, name)
 	if len(path) <= maxSocketPath {
 		return path
 	}

@@ -117,7 +117,7 @@ func (a *app) connector() (*connect.Connector, error) {
 		return nil, err
 	}
 	return &connect.Connector{
-		Conf: conf, Out: &a.Output, Flags: a.flags, NoDaemon: a.noDaemon, ReadOnly: a.readOnly, Version: buildVersion(),
+		Conf: conf, Out: &a.Output, Flags: a.flags, ConfigFile: a.configFile, NoDaemon: a.noDaemon, ReadOnly: a.readOnly, Version: buildVersion(),
 	}, nil
 }
 

@@ -127,7 +127,7 @@ func (d *demo) daemon(ctx context.Context) (*daemon, error) {
 	quiet := *d.app
 	quiet.Stderr = io.Discard
 	quiet.flags = append(slices.Clone(quiet.flags), config.Flag{Name: "--listen", Key: "listen", Value: "127.0.0.1:0"})
-	return quiet.newDaemon(ctx, 10*time.Second)
+	return quiet.newDaemon(ctx, &serveFlags{grace: 10 * time.Second})
 }
 
 // askQuestion asks one question and shows it, its answers, and how to askQuestion it without this program.

@@ -30,6 +30,7 @@ func (a *app) openDoor(ctx context.Context, conf *config.Config, opt server.Opti
 		return nil, err
 	}
 	opt.Tokens, opt.Limits, opt.Version = guard.Tokens, conf.Limits, buildVersion()
+	opt.Hosts, opt.Origins = conf.Hosts, conf.Origins
 	srv, err := server.New(opt)
 	if err != nil {
 		return nil, err
@@ -41,11 +42,7 @@ func (a *app) openDoor(ctx context.Context, conf *config.Config, opt server.Opti
 	if err := srv.AddSidecars(sidecars); err != nil {
 		return nil, err
 	}
-	doors, err := front.New(front.Options{Conn: srv.Conn(), Version: buildVersion()})
-	if err != nil {
-		return nil, err
-	}
-	srv.HandleHTTP(doors)
+	srv.HandleHTTP(front.New(front.Options{Conn: srv.Conn(), Version: buildVersion()}))
 	listeners, err := listenOn(socket, address, guard)
 	return &door{srv, listeners, sidecars}, err
 }
@@ -107,6 +104,9 @@ func (a *app) serveDoor(ctx context.Context, d *door, tasks ...func(context.Cont
 	}
 	return err
 }
+
+// errIdle is the cause of the end of a daemon that nobody uses.
+var errIdle = errors.New("no client was connected any more")
 
 // errNoInput is the cause of the end of a command whose standard input has ended.
 var errNoInput = errors.New("standard input ended")

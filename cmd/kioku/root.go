@@ -33,7 +33,7 @@ func (a *app) rootCmd() *cobra.Command {
 	root.SetHelpCommand(helpCmd())
 	root.AddCommand(
 		a.initCmd(), a.serveCmd(), a.agentCmd(), a.indexCmd(), a.searchCmd(), a.getCmd(), a.lsCmd(), a.linksCmd(), a.appendCmd(), a.statusCmd(),
-		a.explainCmd(), a.promptCmd(), a.chatCmd(), a.watchCmd(), a.benchCmd(), a.tuneCmd(), a.configCmd(), a.cacheCmd(), a.backupCmd(), a.restoreCmd(), a.modelCmd(), a.doctorCmd(), a.versionCmd(), a.demoCmd(),
+		a.explainCmd(), a.promptCmd(), a.chatCmd(), a.watchCmd(), a.benchCmd(), a.tuneCmd(), a.configCmd(), a.cacheCmd(), a.backupCmd(), a.restoreCmd(), a.modelCmd(), a.doctorCmd(), a.versionCmd(), a.demoCmd(), a.mcpCmd(),
 	)
 	root.InitDefaultCompletionCmd()
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {

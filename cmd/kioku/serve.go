@@ -38,11 +38,16 @@ func (a *app) serveCmd() *cobra.Command {
 		Example: "  kioku serve --workspace ~/notes\n  kioku serve --agent nova=~/nova --agent ryo=~/ryo --listen none",
 		Args:    cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.serve(f.context(cmd, a), f.grace)
+			return a.serve(f.context(cmd, a), f)
 		},
 	}
 	cmd.Flags().Var(&setting{app: a, name: "listen", key: "listen"}, "listen", "TCP `address`, none for no TCP (default 127.0.0.1:7600)")
 	f = a.addServeFlags(cmd)
+	cmd.Flags().BoolVar(&f.background, "background", false, "serve one memory for the clients that start it, until they are gone")
+	cmd.Flags().DurationVar(&f.idle, "idle", 5*time.Minute, "with --background, how `long` it stays after the last client")
+	for _, name := range []string{"background", "idle"} {
+		_ = cmd.Flags().MarkHidden(name) // the flag exists
+	}
 	return cmd
 }
 
@@ -50,6 +55,9 @@ func (a *app) serveCmd() *cobra.Command {
 type serveFlags struct {
 	grace    time.Duration
 	untilEOF bool
+	// background serves one memory on a socket beside its index, until no client has been connected for as long as idle.
+	background bool
+	idle       time.Duration
 }
 
 // addServeFlags adds them to a command.
@@ -122,6 +130,8 @@ func (a *app) checkAgents(conf *config.Config) error {
 // daemon is the state of a running kioku serve.
 type daemon struct {
 	app      *app
+	flags    *serveFlags
+	end      context.CancelCauseFunc // ends the context in which the daemon serves
 	conf     *config.Config
 	level    *slog.LevelVar
 	log      *slog.Logger
@@ -131,17 +141,19 @@ type daemon struct {
 	door    *door
 }
 
-func (a *app) serve(ctx context.Context, grace time.Duration) error {
+func (a *app) serve(ctx context.Context, f *serveFlags) error {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
 	spreadProcessors()
-	d, err := a.newDaemon(ctx, grace)
+	d, err := a.newDaemon(ctx, f)
 	if err != nil {
 		return err
 	}
 	start := time.Now()
 	a.Clock = time.Now
+	ctx, d.end = context.WithCancelCause(ctx)
+	defer d.end(nil)
 	err = d.serveUntilDone(ctx, hangups)
 	a.tellEnd(ctx, start, err)
 	return err
@@ -149,12 +161,25 @@ func (a *app) serve(ctx context.Context, grace time.Duration) error {
 
 // serveUntilDone serves until ctx ends, and closes the memories.
 func (d *daemon) serveUntilDone(ctx context.Context, hangups <-chan os.Signal) error {
-	err := d.app.serveDoor(ctx, d.door, d.keepInSync, func(ctx context.Context) error { return d.reloadOn(ctx, hangups) })
+	tasks := []func(context.Context) error{d.keepInSync, func(ctx context.Context) error { return d.reloadOn(ctx, hangups) }}
+	if d.flags.background {
+		tasks = append(tasks, d.endWhenIdle)
+	}
+	err := d.app.serveDoor(ctx, d.door, tasks...)
 	return errors.Join(err, d.closeMemories())
 }
 
+// endWhenIdle ends the daemon when no client has been connected for a while.
+func (d *daemon) endWhenIdle(ctx context.Context) error {
+	err := d.door.WaitIdle(ctx, d.flags.idle)
+	if err == nil {
+		d.end(errIdle)
+	}
+	return err
+}
+
 // newDaemon reads the settings, opens the memories and listens.
-func (a *app) newDaemon(ctx context.Context, grace time.Duration) (*daemon, error) {
+func (a *app) newDaemon(ctx context.Context, f *serveFlags) (*daemon, error) {
 	if a.readOnly {
 		return nil, render.Misuse("kioku serve keeps the indexes in sync, so it has to write; omit --read-only")
 	}
@@ -167,16 +192,16 @@ func (a *app) newDaemon(ctx context.Context, grace time.Duration) (*daemon, erro
 	}
 	level := &slog.LevelVar{}
 	level.Set(conf.LogLevel)
-	d := &daemon{app: a, conf: conf, level: level, log: a.log(level)}
-	if err := d.open(ctx, grace); err != nil {
+	d := &daemon{app: a, flags: f, conf: conf, level: level, log: a.log(level)}
+	if err := d.open(ctx); err != nil {
 		return nil, errors.Join(err, d.closeMemories())
 	}
 	return d, nil
 }
 
 // open opens the memories, and a door to them and to the sidecars.
-func (d *daemon) open(ctx context.Context, grace time.Duration) error {
-	places, err := d.conf.Places()
+func (d *daemon) open(ctx context.Context) error {
+	places, err := d.places()
 	if err != nil {
 		return err
 	}
@@ -187,12 +212,32 @@ func (d *daemon) open(ctx context.Context, grace time.Duration) error {
 	for _, m := range d.memories {
 		agents[m.Agent()] = m
 	}
-	socket, err := connect.SocketPath(d.conf)
+	socket, address, err := d.addresses(ctx, places)
 	if err != nil {
 		return err
 	}
-	d.door, err = d.app.openDoor(ctx, d.conf, server.Options{Agents: agents, Network: d.conf.Network, Grace: grace, Log: d.log}, places, d.memoryOf, socket, d.conf.Listen)
+	opt := server.Options{Agents: agents, Network: d.conf.Network, Grace: d.flags.grace, Log: d.log}
+	d.door, err = d.app.openDoor(ctx, d.conf, opt, places, d.memoryOf, socket, address)
 	return err
+}
+
+// places returns the folders to serve: in the background only that of the memory for which it was started.
+func (d *daemon) places() ([]config.Place, error) {
+	if !d.flags.background {
+		return d.conf.Places()
+	}
+	place, err := d.conf.Here()
+	return []config.Place{place}, err
+}
+
+// addresses returns the unix socket and the TCP address to listen on.
+func (d *daemon) addresses(ctx context.Context, places []config.Place) (socket, address string, err error) {
+	if d.flags.background {
+		b, err := connect.BackgroundOf(ctx, d.conf, places[0])
+		return b.Socket, "none", err
+	}
+	socket, err = connect.SocketPath(d.conf)
+	return socket, d.conf.Listen, err
 }
 
 func (d *daemon) openMemories(ctx context.Context, places []config.Place) error {

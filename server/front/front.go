@@ -7,6 +7,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"kioku/server/mcp"
 	"kioku/server/rest"
 	"kioku/server/web"
 )
@@ -22,16 +23,15 @@ type Options struct {
 }
 
 // New returns the handler of all doors.
-func New(opt Options) (http.Handler, error) {
+func New(opt Options) http.Handler {
 	mux := http.NewServeMux()
-	api, err := rest.New(opt.Conn)
-	if err != nil {
-		return nil, err
-	}
-	mux.Handle("/v1/", api)
-	mux.Handle("/", web.New(web.Options{Conn: opt.Conn, Version: opt.Version}))
 	if opt.Metrics != nil {
 		mux.Handle("GET /metrics", opt.Metrics)
 	}
-	return mux, nil
+	mux.Handle("/v1/", rest.New(opt.Conn))
+	door := mcp.NewHandler(mcp.HTTPOptions{Conn: opt.Conn, Version: opt.Version})
+	mux.Handle("/mcp", door)
+	mux.Handle("/mcp/{agent}", door)
+	mux.Handle("/", web.New(web.Options{Conn: opt.Conn, Version: opt.Version}))
+	return mux
 }

@@ -55,6 +55,8 @@ type Config struct {
 	TLS server.TLSFiles
 	// InsecurePlaintext permits an address that other machines can reach without TLS.
 	InsecurePlaintext bool
+	// Hosts are names under which HTTP is answered, and Origins web sites whose pages may use it.
+	Hosts, Origins []string
 	// Limits bound what a daemon does at the same time.
 	Limits server.Limits
 	// Client says how to reach a daemon on another machine.

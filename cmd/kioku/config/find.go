@@ -151,3 +151,6 @@ func contains(folder, other string) bool {
 	}
 	return false
 }
+
+// IsMarked reports whether something in a folder says that it is a workspace.
+func IsMarked(dir string) bool { return marksOf(dir, false).marked() }

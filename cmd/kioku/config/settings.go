@@ -5,6 +5,7 @@ import (
 
 	"kioku"
 	"kioku/memory"
+	"kioku/server"
 )
 
 // service registers the settings of the command and the daemon.
@@ -37,6 +38,11 @@ func (r *registry) serving(c *Config) {
 	number(r, &l.Waiting, 1, 1_000_000, "limits.waiting", "Calls and searches of one client that may wait; more are refused.")
 	number(r, &l.Bytes, 16<<20, 1<<40, "limits.bytes", "Bytes of all requests in flight; one client may have a quarter.")
 	number(r, &l.Connections, 1, 1_000_000, "limits.connections", "Open connections; one process or machine may have a quarter.")
+	number(r, &l.RequestsPerSecond, 1, 1_000_000_000, "limits.requestsPerSecond", "Calls that one client may make in a second in the long run; more are refused.")
+	number(r, &l.Burst, 1, 1_000_000_000, "limits.burst", "Calls that one client may make at once although they are more.")
+	r.list(&c.Hosts, "http.hosts", "Names under which a proxy or other machines reach the daemon by HTTP; localhost, addresses and the names of the certificate need not be there.")
+	r.items(&c.Origins, "list", "http.origins", "Web sites whose pages may send requests to the daemon by HTTP, such as https://example.org.",
+		func(item string) (string, error) { return item, server.CheckOrigin(item) })
 	r.group = "Daemon on another machine"
 	r.text(&c.Client.Target, "client.target", "host:port of the daemon that commands use; unset means the daemon of the state folder.")
 	r.secret(&c.Client.Token, "client.token", "Token that commands send to client.target, env:NAME or file:PATH.")

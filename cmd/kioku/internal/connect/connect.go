@@ -29,6 +29,8 @@ type Connector struct {
 	Out *render.Output
 	// Flags are the settings on the command line.
 	Flags []config.Flag
+	// ConfigFile is the config file that the command line names; empty if it names none.
+	ConfigFile string
 	// NoDaemon never uses a daemon. ReadOnly reads the index as it is and writes nothing.
 	NoDaemon, ReadOnly bool
 	// Version of this program.

@@ -35,7 +35,8 @@ func SocketPath(conf *config.Config) (string, error) {
 }
 
 // daemon returns a client of the daemon, or nil if none answers or it does not serve the memory. It returns an error if the
-// daemon serves a named agent from another folder than the one that was named.
+// daemon serves a named agent from another folder than the one that was named. A background daemon goes first: while it has the
+// index, no other daemon serves the memory.
 func (k *Connector) daemon(ctx context.Context, w wanted, n Need) (*Client, error) {
 	if k.Conf.Client.Target != "" {
 		return k.remote(ctx, w, n)
@@ -43,18 +44,35 @@ func (k *Connector) daemon(ctx context.Context, w wanted, n Need) (*Client, erro
 	if k.NoDaemon || k.ReadOnly {
 		return nil, nil
 	}
+	if w.place.Workspace != "" && !k.Conf.ByFlagOrEnv("socket") {
+		if b, err := BackgroundOf(ctx, k.Conf, w.place); err == nil && listens(b.Socket) == nil {
+			return k.daemonOn(ctx, b.Socket, w, n)
+		}
+	}
 	socket, err := SocketPath(k.Conf)
 	if err != nil {
 		return nil, err
 	}
-	probe, err := net.DialTimeout("unix", socket, time.Second)
-	if err != nil {
+	if err := listens(socket); err != nil {
 		if k.Conf.ByFlagOrEnv("socket") {
 			return nil, fmt.Errorf("no daemon answers on %s: %w; start one with kioku serve, or use --no-daemon", socket, err)
 		}
 		return nil, nil
 	}
-	probe.Close()
+	return k.daemonOn(ctx, socket, w, n)
+}
+
+// listens returns an error if nobody listens on a socket.
+func listens(socket string) error {
+	probe, err := net.DialTimeout("unix", socket, time.Second)
+	if err != nil {
+		return err
+	}
+	return probe.Close()
+}
+
+// daemonOn is daemon for one that listens on a socket.
+func (k *Connector) daemonOn(ctx context.Context, socket string, w wanted, n Need) (*Client, error) {
 	conn, err := agent.Dial("unix:"+socket, agent.Options{})
 	if err != nil {
 		return nil, err

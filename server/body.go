@@ -1,0 +1,78 @@
+package server
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"kioku/internal/fair"
+)
+
+// readBody reads the body of a request once its client may send so much, and puts a reader of it in its place. The returned
+// function gives back what the body takes of the bytes in flight.
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request, from origin) (release func(), err error) {
+	if r.ContentLength == 0 {
+		return func() {}, nil
+	}
+	if r.ContentLength > maxMessage {
+		return nil, errTooLarge
+	}
+	grant, err := s.admitBody(r, from)
+	if err != nil {
+		return nil, err
+	}
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Now().Add(s.receiveTimeout)) // without it a read fails
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxMessage))
+	if err != nil {
+		grant.Release()
+		return nil, bodyError(err)
+	}
+	_ = control.SetReadDeadline(time.Time{})
+	grant.Shrink(int64(len(body)))
+	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	return grant.Release, nil
+}
+
+// errTooLarge is why a request is refused whose body is too large.
+var errTooLarge = status.Errorf(codes.OutOfRange, "the body of a request may have at most %d bytes; send less at a time", maxMessage)
+
+// bodyError returns the status of an error of reading a body.
+func bodyError(err error) error {
+	switch {
+	case errors.As(err, new(*http.MaxBytesError)):
+		return errTooLarge
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return status.Error(codes.DeadlineExceeded, "the body of the request did not arrive in time")
+	}
+	return status.Error(codes.Canceled, "the body of the request did not arrive")
+}
+
+// admitBody waits until the client of a request may send its body. The bodies have queues of their own, because a request has
+// its body while it waits for a call.
+func (s *Server) admitBody(r *http.Request, from origin) (*fair.Grant, error) {
+	c := &call{origin: from}
+	c.caller, _ = s.identify(from)
+	queue, size := s.bodies, int64(maxMessage)
+	if c.anonymous() {
+		queue = s.anonymousBodies
+	}
+	if r.ContentLength > 0 {
+		size = r.ContentLength
+	}
+	client, connection := c.client()
+	grant, err := queue.Acquire(r.Context(), client, connection, size)
+	if errors.Is(err, fair.ErrFull) {
+		return nil, retryable(codes.ResourceExhausted, "too many requests of this client are waiting; try again later", retryPause)
+	}
+	if err != nil {
+		return nil, status.FromContextError(err).Err()
+	}
+	return grant, nil
+}

@@ -1,0 +1,54 @@
+package server
+
+import (
+	"net/http"
+	"time"
+)
+
+// patientWriter writes a response to a client that may be slow, but not stop: each write has a time limit.
+type patientWriter struct {
+	http.ResponseWriter
+	control  *http.ResponseController
+	patience time.Duration
+	// status of the response, 0 before it begins.
+	status int
+}
+
+func newPatientWriter(w http.ResponseWriter, patience time.Duration) *patientWriter {
+	p := &patientWriter{ResponseWriter: w, control: http.NewResponseController(w), patience: patience}
+	_ = p.control.SetWriteDeadline(time.Time{}) // that of the request before on this connection
+	return p
+}
+
+// wait sets the time limit of the next write. If that fails, so does the write.
+func (p *patientWriter) wait() { _ = p.control.SetWriteDeadline(time.Now().Add(p.patience)) }
+
+// end sets the time limit of what is still to be written when a handler has returned.
+func (p *patientWriter) end() { p.wait() }
+
+// WriteHeader begins the response.
+func (p *patientWriter) WriteHeader(code int) {
+	if p.status == 0 && code >= http.StatusOK {
+		p.status = code
+	}
+	p.wait()
+	p.ResponseWriter.WriteHeader(code)
+}
+
+// Write writes a part of the response.
+func (p *patientWriter) Write(data []byte) (int, error) {
+	if p.status == 0 {
+		p.status = http.StatusOK
+	}
+	p.wait()
+	return p.ResponseWriter.Write(data)
+}
+
+// Flush sends what is written.
+func (p *patientWriter) Flush() {
+	p.wait()
+	_ = p.control.Flush() // an error of it is one of the next write too
+}
+
+// Unwrap returns the writer below, for http.ResponseController.
+func (p *patientWriter) Unwrap() http.ResponseWriter { return p.ResponseWriter }

@@ -1,0 +1,65 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"kioku/agent/flush"
+	kiokuv1 "kioku/proto/kioku/v1"
+)
+
+// Names of the prompts.
+const (
+	// PromptRecall asks a question with what memory contains about it.
+	PromptRecall = "recall"
+	// PromptFlush has a model store what must outlast the conversation.
+	PromptFlush = "flush"
+)
+
+// addPrompts adds the prompts to the server of the session.
+func (s *session) addPrompts() {
+	s.server.AddPrompt(&sdk.Prompt{
+		Name: PromptRecall, Title: "Recall", Description: "Ask a question with what memory contains about it.",
+		Arguments: []*sdk.PromptArgument{{Name: "question", Title: "Question", Required: true}},
+	}, s.recallPrompt)
+	s.server.AddPrompt(&sdk.Prompt{
+		Name: PromptFlush, Title: "Flush", Description: "Store what must outlast this conversation, before it is compacted or ends.",
+	}, flushPrompt)
+}
+
+// recallPrompt returns the question, and the memories for it in a frame that marks them as data.
+func (s *session) recallPrompt(ctx context.Context, req *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+	m, ask, err := s.open(ctx, req.ClientCapabilities(), req.Params.InputResponses)
+	if ask != nil {
+		return &sdk.GetPromptResult{InputRequests: ask}, nil
+	}
+	if err != nil {
+		return nil, errors.New(message(err))
+	}
+	question := req.Params.Arguments["question"]
+	resp, err := m.Sidecar.Recall(ctx, &kiokuv1.RecallRequest{Agent: m.Agent, Message: question})
+	if err != nil {
+		return nil, errors.New(message(err))
+	}
+	said := question
+	if resp.GetBlock() != "" {
+		said = resp.GetBlock() + "\n\n" + question
+	}
+	return ofUser("Memories for: "+question, said), nil
+}
+
+// flushPrompt returns what a model is asked before old messages are compacted.
+func flushPrompt(context.Context, *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+	return ofUser("Store what must outlast this conversation", flush.SystemPrompt()+"\n\n"+flush.UserPrompt(time.Now())), nil
+}
+
+// ofUser returns a prompt of one message of the user.
+func ofUser(description, text string) *sdk.GetPromptResult {
+	return &sdk.GetPromptResult{
+		Description: description,
+		Messages:    []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: text}}},
+	}
+}

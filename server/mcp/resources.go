@@ -1,0 +1,261 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"kioku/agent"
+	"kioku/memory"
+	kiokuv1 "kioku/proto/kioku/v1"
+)
+
+const (
+	// scheme is the scheme of the URIs of notes: kioku:///memory/2026-01-02.md.
+	scheme = "kioku"
+	// markdown is the MIME type of a note.
+	markdown = "text/markdown"
+	// longTerm is the note of what stays true.
+	longTerm = "MEMORY.md"
+	// dailyFolder contains the daily notes.
+	dailyFolder = "memory/"
+	// latestDays is how many days of daily notes the list contains.
+	latestDays = 3
+	// maxNote is the maximum number of characters of a note that a resource contains.
+	maxNote = 100_000
+)
+
+// noteTemplate is the template of the URIs of all notes.
+var noteTemplate = &sdk.ResourceTemplate{
+	Name: "note", Title: "A note", URITemplate: scheme + ":///{+path}", MIMEType: markdown,
+	Description: "A file of the memory, by a path that memory_search returned.",
+}
+
+// uriOf returns the URI of a note.
+func uriOf(name string) string {
+	return (&url.URL{Scheme: scheme, Path: "/" + strings.TrimPrefix(name, "/")}).String()
+}
+
+// pathOf returns the path of the note that a URI names; false if it names none.
+func pathOf(uri string) (string, bool) {
+	u, err := url.Parse(uri)
+	if err != nil || u.Scheme != scheme || u.Host != "" {
+		return "", false
+	}
+	name := strings.TrimPrefix(u.Path, "/")
+	return name, name != ""
+}
+
+// readNote returns a note, as much of it as there is room for.
+func (s *session) readNote(ctx context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+	m, ask, err := s.open(ctx, req.ClientCapabilities(), req.Params.InputResponses)
+	if ask != nil {
+		return &sdk.ReadResourceResult{InputRequests: ask}, nil
+	}
+	if err != nil {
+		return nil, errors.New(message(err))
+	}
+	name, ok := pathOf(req.Params.URI)
+	if !ok {
+		return nil, sdk.ResourceNotFoundError(req.Params.URI)
+	}
+	text, err := wholeNote(ctx, m.client(), name)
+	var input *memory.InputError
+	if errors.Is(err, memory.ErrNotFound) || errors.As(err, &input) {
+		return nil, sdk.ResourceNotFoundError(req.Params.URI)
+	}
+	if err != nil {
+		return nil, errors.New(message(err))
+	}
+	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: req.Params.URI, MIMEType: markdown, Text: text}}}, nil
+}
+
+// wholeNote returns the text of a note. A note that is too long ends with a line that says how to go on.
+func wholeNote(ctx context.Context, m agent.Memory, name string) (string, error) {
+	var b strings.Builder
+	for from := 1; ; {
+		part, err := m.Get(ctx, memory.GetRequest{Path: name, From: from})
+		if err != nil {
+			return "", err
+		}
+		if b.WriteString(part.Text); part.NextFrom <= from {
+			return b.String(), nil
+		}
+		if from = part.NextFrom; b.Len() > maxNote {
+			fmt.Fprintf(&b, "\n[The note goes on at line %d of %d: %s with from %d.]\n", from, part.TotalLines, agent.ToolGet, from)
+			return b.String(), nil
+		}
+		if !strings.HasSuffix(part.Text, "\n") {
+			b.WriteByte('\n')
+		}
+	}
+}
+
+// listing is the middleware that brings the list of resources up to date before it is read, and begins to watch for a
+// client that wants to hear of changes.
+func (s *session) listing(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (sdk.Result, error) {
+		switch r := req.(type) {
+		case *sdk.ListResourcesRequest:
+			m := s.forList(ctx, r.Session, r.ClientCapabilities())
+			if m == nil {
+				break
+			}
+			if err := s.refresh(ctx, m); err != nil {
+				return nil, errors.New(message(err))
+			}
+			if !s.opt.brief {
+				s.watch(ctx, m, r.Session)
+			}
+		case *sdk.SubscriptionsListenRequest:
+			if m, _, err := s.open(ctx, nil, nil); err == nil && m != nil {
+				s.watch(ctx, m, r.Session)
+			}
+		}
+		return next(ctx, method, req)
+	}
+}
+
+// forList returns the memory for a request that cannot ask for roots as others do. It returns nil if none can be told.
+func (s *session) forList(ctx context.Context, client *sdk.ServerSession, caps *sdk.ClientCapabilities) *Memory {
+	m, ask, err := s.open(ctx, caps, nil)
+	if ask != nil {
+		roots, asked := client.ListRoots(ctx, nil) //nolint:staticcheck // clients of older protocols have no other way
+		if asked != nil {
+			return nil
+		}
+		m, _, err = s.open(ctx, caps, sdk.InputResponseMap{rootsKey: roots})
+	}
+	if err != nil {
+		return nil
+	}
+	return m
+}
+
+// subscribed begins to watch for a client that subscribes to a note.
+func (s *session) subscribed(ctx context.Context, req *sdk.SubscribeRequest) error {
+	if _, ok := pathOf(req.Params.URI); !ok {
+		return sdk.ResourceNotFoundError(req.Params.URI)
+	}
+	m, _, err := s.open(ctx, nil, nil)
+	if err != nil {
+		return errors.New(message(err))
+	}
+	s.watch(ctx, m, req.Session)
+	return nil
+}
+
+// refresh makes the list of resources what the memory contains now. Clients hear of a change.
+func (s *session) refresh(ctx context.Context, m *Memory) error {
+	wanted, err := curated(ctx, m)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for uri, r := range wanted {
+		if !s.listed[uri] {
+			s.listed[uri] = true
+			s.server.AddResource(r, s.readNote)
+		}
+	}
+	for uri := range s.listed {
+		if wanted[uri] == nil {
+			delete(s.listed, uri)
+			s.server.RemoveResources(uri)
+		}
+	}
+	return nil
+}
+
+// curated returns MEMORY.md and the latest daily notes, as resources by URI.
+func curated(ctx context.Context, m *Memory) (map[string]*sdk.Resource, error) {
+	out := map[string]*sdk.Resource{}
+	add := func(f *kiokuv1.File, title, description string) {
+		uri := uriOf(f.GetPath())
+		out[uri] = &sdk.Resource{
+			URI: uri, Name: f.GetPath(), Title: title, Description: description, MIMEType: markdown,
+		}
+	}
+	top, err := files(ctx, m, &kiokuv1.ListFilesRequest{Glob: longTerm})
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range top {
+		if f.GetPath() == longTerm {
+			add(f, "Long-term memory", "What stays true.")
+		}
+	}
+	daily, err := latestDaily(ctx, m)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range daily {
+		add(f, "Notes of "+f.GetDate(), "Daily notes.")
+	}
+	return out, nil
+}
+
+// latestDaily returns the daily notes of the latest days that have any.
+func latestDaily(ctx context.Context, m *Memory) ([]*kiokuv1.File, error) {
+	var daily []*kiokuv1.File
+	for _, since := range []string{time.Now().AddDate(0, -1, 0).Format(time.DateOnly), ""} {
+		found, err := files(ctx, m, &kiokuv1.ListFilesRequest{Glob: dailyFolder + "**", Since: since})
+		if err != nil {
+			return nil, err
+		}
+		daily = slices.DeleteFunc(found, func(f *kiokuv1.File) bool { return !isDaily(f) })
+		slices.SortStableFunc(daily, func(a, b *kiokuv1.File) int { return cmp.Compare(b.GetDate(), a.GetDate()) })
+		if days(daily) >= latestDays {
+			break
+		}
+	}
+	last := ""
+	for i, n := 0, 0; i < len(daily); i++ {
+		if daily[i].GetDate() != last {
+			last = daily[i].GetDate()
+			n++
+		}
+		if n > latestDays {
+			return daily[:i], nil
+		}
+	}
+	return daily, nil
+}
+
+// days returns the number of days of files that are sorted by their days.
+func days(of []*kiokuv1.File) int {
+	return len(slices.CompactFunc(slices.Clone(of), func(a, b *kiokuv1.File) bool { return a.GetDate() == b.GetDate() }))
+}
+
+// isDaily reports whether a file is a daily note: named for its day, in the folder of daily notes.
+func isDaily(f *kiokuv1.File) bool {
+	return f.GetDate() != "" && isDailyPath(f.GetPath()) && strings.HasPrefix(path.Base(f.GetPath()), f.GetDate())
+}
+
+// isDailyPath reports whether a path is one of a daily note.
+func isDailyPath(name string) bool { return strings.HasPrefix(name, dailyFolder) }
+
+// files returns all files that a request selects.
+func files(ctx context.Context, m *Memory, req *kiokuv1.ListFilesRequest) ([]*kiokuv1.File, error) {
+	req.Agent, req.PageSize = m.Agent, 10_000
+	var all []*kiokuv1.File
+	for {
+		resp, err := m.Service.ListFiles(ctx, req)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, resp.GetFiles()...)
+		if req.PageToken = resp.GetNextPageToken(); req.PageToken == "" {
+			return all, nil
+		}
+	}
+}

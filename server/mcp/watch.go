@@ -1,0 +1,112 @@
+package mcp
+
+import (
+	"context"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	kiokuv1 "kioku/proto/kioku/v1"
+)
+
+const (
+	// firstPause is the pause before a watch that ended begins again, and maxPause the longest one.
+	firstPause = 100 * time.Millisecond
+	maxPause   = 30 * time.Second
+)
+
+// watch follows the events of the memory until the client is gone, and tells the client what changes. A second call does nothing.
+func (s *session) watch(ctx context.Context, m *Memory, client *sdk.ServerSession) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopWatching != nil {
+		return
+	}
+	// The watch outlives the request that begins it, and keeps its caller.
+	ctx, s.stopWatching = context.WithCancel(context.WithoutCancel(ctx))
+	stop := s.stopWatching
+	go func() {
+		_ = client.Wait() // however it ends
+		stop()
+	}()
+	go s.followForever(ctx, m)
+}
+
+// followForever follows events until ctx ends. After a gap, every note may have changed.
+func (s *session) followForever(ctx context.Context, m *Memory) {
+	pause := firstPause
+	for first := true; ; first = false {
+		began := time.Now()
+		s.follow(ctx, m, !first)
+		if time.Since(began) > maxPause {
+			pause = firstPause
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pause):
+		}
+		pause = min(2*pause, maxPause)
+	}
+}
+
+// follow follows events until the stream ends.
+func (s *session) follow(ctx context.Context, m *Memory, afterGap bool) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	events, err := m.Service.WatchEvents(ctx, &kiokuv1.WatchEventsRequest{Agent: m.Agent})
+	if err != nil {
+		return
+	}
+	if _, err := events.Header(); err != nil {
+		return
+	}
+	if afterGap {
+		s.changed(ctx, m, nil)
+	}
+	for {
+		resp, err := events.Recv()
+		if err != nil {
+			return
+		}
+		if e := resp.GetEvent(); e.GetPath() != "" && (e.GetKind() == "file_indexed" || e.GetKind() == "file_removed") {
+			s.changed(ctx, m, e)
+		}
+	}
+}
+
+// changed tells the client what an event changes: the note, and the list if a curated note came or went. Without an event all
+// notes of the list may have changed.
+func (s *session) changed(ctx context.Context, m *Memory, e *kiokuv1.Event) {
+	uris := s.uris()
+	comesOrGoes := e == nil
+	if e != nil {
+		uris = []string{uriOf(e.GetPath())}
+		inList := e.GetPath() == longTerm || isDailyPath(e.GetPath())
+		comesOrGoes = inList && s.isListed(uris[0]) == (e.GetKind() == "file_removed")
+	}
+	if comesOrGoes {
+		_ = s.refresh(ctx, m) // if it fails, the next event or request does it
+	}
+	for _, uri := range uris {
+		_ = s.server.ResourceUpdated(ctx, &sdk.ResourceUpdatedNotificationParams{URI: uri}) // only to those who subscribed
+	}
+}
+
+// isListed reports whether a resource is in the list.
+func (s *session) isListed(uri string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.listed[uri]
+}
+
+// uris returns the resources of the list.
+func (s *session) uris() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var uris []string
+	for uri := range s.listed {
+		uris = append(uris, uri)
+	}
+	return uris
+}

@@ -63,7 +63,7 @@ var mayImport = map[string]string{
 	"server/rest":            "proto internal/text",
 	"server":                 ". memory agent proto embed indexer llm internal",
 	"server/mcp":             "agent proto memory",
-	"server/web":             "proto internal/text",
+	"server/web":             "chunker proto internal/text",
 	"server/front":           "server/mcp server/rest server/web server/metrics",
 	"server/metrics":         "server memory embed indexer proto internal .",
 	"server/audit":           "server internal",

@@ -9,6 +9,7 @@ import (
 
 	"kioku/server/mcp"
 	"kioku/server/rest"
+	"kioku/server/web"
 )
 
 // Options are what the doors need.
@@ -31,5 +32,6 @@ func New(opt Options) http.Handler {
 	door := mcp.NewHandler(mcp.HTTPOptions{Conn: opt.Conn, Version: opt.Version})
 	mux.Handle("/mcp", door)
 	mux.Handle("/mcp/{agent}", door)
+	mux.Handle("/", web.New(web.Options{Conn: opt.Conn, Version: opt.Version}))
 	return mux
 }

@@ -30,17 +30,19 @@ type observation struct {
 
 // openObservation opens what the settings want recorded.
 func openObservation(ctx context.Context, conf *config.Config, log *slog.Logger) (o observation, err error) {
-	o.metrics = metrics.New(metrics.Options{Version: buildVersion(), Network: conf.Network})
-	if opt := conf.Tracing; opt.Endpoint != "" {
-		opt.Transport, opt.Version, opt.Log = conf.Network.Transport("traces"), buildVersion(), log
-		if o.tracer, o.endTraces, err = otlp.Open(ctx, opt); err != nil {
-			return o, conf.Wrong("tracing.endpoint", err.Error())
-		}
-	}
+	counted := metrics.Options{Version: buildVersion(), Network: conf.Network}
 	if opt := conf.Audit; opt.File != "" {
 		opt.Log = log
 		if o.audit, err = audit.Open(opt); err != nil {
-			return o, errors.Join(err, o.close())
+			return o, err
+		}
+		counted.Audit = o.audit
+	}
+	o.metrics = metrics.New(counted)
+	if opt := conf.Tracing; opt.Endpoint != "" {
+		opt.Transport, opt.Version, opt.Log = conf.Network.Transport("traces"), buildVersion(), log
+		if o.tracer, o.endTraces, err = otlp.Open(ctx, opt); err != nil {
+			return o, errors.Join(conf.Wrong("tracing.endpoint", err.Error()), o.close())
 		}
 	}
 	return o, nil

@@ -139,10 +139,8 @@ func (c localConn) NewStream(ctx context.Context, _ *grpc.StreamDesc, method str
 	if err != nil {
 		return nil, err
 	}
-	begun := make(chan struct{})
 	return &localStream{
-		ctx: ctx, conn: c, method: m, begun: begun, begin: sync.OnceFunc(func() { close(begun) }),
-		messages: make(chan any), ended: make(chan struct{}),
+		ctx: ctx, conn: c, method: m, begun: make(chan struct{}), messages: make(chan any), ended: make(chan struct{}),
 	}, nil
 }
 
@@ -152,9 +150,11 @@ type localStream struct {
 	ctx    context.Context
 	conn   localConn
 	method localMethod
-	// begun is closed by begin when the handler has sent its header or returned.
+	// begun is closed by the first begin: when the handler has sent its header or first message, or has returned. Then header is
+	// nil only if it has returned.
 	begun    chan struct{}
-	begin    func()
+	once     sync.Once
+	header   metadata.MD
 	messages chan any
 	// ended is closed when the handler has returned err.
 	ended chan struct{}
@@ -165,7 +165,7 @@ type localStream struct {
 func (s *localStream) SendMsg(request any) error {
 	go func() {
 		defer close(s.ended)
-		defer s.begin()
+		defer s.begin(nil)
 		s.err = s.method.handle(s.method.impl, handlerStream{localStream: s, request: request})
 	}()
 	return nil
@@ -180,11 +180,20 @@ func (s *localStream) Context() context.Context { return s.ctx }
 // Trailer returns nothing.
 func (s *localStream) Trailer() metadata.MD { return nil }
 
-// Header waits until the handler has sent its header.
+// begin lets Header return.
+func (s *localStream) begin(header metadata.MD) {
+	s.once.Do(func() {
+		s.header = header
+		close(s.begun)
+	})
+}
+
+// Header waits until the handler has sent its header or first message, or returned. It returns nil if the handler has returned
+// without either, as over gRPC.
 func (s *localStream) Header() (metadata.MD, error) {
 	select {
 	case <-s.begun:
-		return nil, nil
+		return s.header, nil
 	case <-s.ctx.Done():
 		return nil, s.ctx.Err()
 	}
@@ -221,15 +230,16 @@ func (s handlerStream) SetHeader(metadata.MD) error { return nil }
 
 // SendHeader reports that the handler is ready.
 func (s handlerStream) SendHeader(metadata.MD) error {
-	s.begin()
+	s.begin(metadata.MD{})
 	return nil
 }
 
-// SendMsg sends a message to the caller.
+// SendMsg sends a message to the caller, which may wait for the header.
 func (s handlerStream) SendMsg(m any) error {
 	if err := s.conn.checkResponse(m); err != nil {
 		return err
 	}
+	s.begin(metadata.MD{})
 	select {
 	case s.messages <- m:
 		return nil

@@ -103,3 +103,25 @@ func TestLocalWatchEndsWithItsContext(t *testing.T) {
 		t.Errorf("after the end of the context: %v", err)
 	}
 }
+
+// A stream in the process has a header as one over gRPC has: before its first message, and none if it fails without one.
+func TestLocalStreamsHaveAHeader(t *testing.T) {
+	t.Parallel()
+	client := newServer(t, agents(&fakeMemory{})).Local()
+	stream, err := client.Sync(t.Context(), &kiokuv1.SyncRequest{Agent: "main"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if header, err := stream.Header(); header == nil || err != nil {
+		t.Errorf("a stream that is answered has the header %v, %v", header, err)
+	}
+	if _, err := stream.Recv(); err != nil {
+		t.Errorf("after its header the stream returns %v", err)
+	}
+	if stream, err = client.Sync(t.Context(), &kiokuv1.SyncRequest{Agent: "nobody"}); err != nil {
+		t.Fatal(err)
+	}
+	if header, err := stream.Header(); header != nil || err != nil {
+		t.Errorf("a stream that fails has the header %v, %v", header, err)
+	}
+}

@@ -30,14 +30,47 @@ func (a *app) rootCmd() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(flagError)
 	a.addGlobals(root)
+	a.completeGlobals(root)
 	root.SetHelpCommand(helpCmd())
 	root.AddCommand(
-		a.initCmd(), a.serveCmd(), a.agentCmd(), a.indexCmd(), a.searchCmd(), a.getCmd(), a.lsCmd(), a.linksCmd(), a.appendCmd(), a.statusCmd(),
-		a.explainCmd(), a.promptCmd(), a.chatCmd(), a.watchCmd(), a.benchCmd(), a.tuneCmd(), a.configCmd(), a.cacheCmd(), a.backupCmd(), a.restoreCmd(), a.modelCmd(), a.doctorCmd(), a.versionCmd(), a.demoCmd(), a.mcpCmd(),
+		a.initCmd(),
+		a.serveCmd(),
+		a.agentCmd(),
+		a.indexCmd(),
+		a.searchCmd(),
+		a.getCmd(),
+		a.lsCmd(),
+		a.linksCmd(),
+		a.appendCmd(),
+		a.statusCmd(),
+		a.explainCmd(),
+		a.promptCmd(),
+		a.chatCmd(),
+		a.watchCmd(),
+		a.benchCmd(),
+		a.tuneCmd(),
+		a.configCmd(),
+		a.tokenCmd(),
+		a.cacheCmd(),
+		a.backupCmd(),
+		a.restoreCmd(),
+		a.exportCmd(),
+		a.importCmd(),
+		a.modelCmd(),
+		a.doctorCmd(),
+		a.versionCmd(),
+		a.demoCmd(),
+		a.manCmd(),
+		a.mcpCmd(),
+		a.setupCmd(),
+		a.hookCmd(),
 	)
 	root.InitDefaultCompletionCmd()
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {
 		group(completion)
+	}
+	if bash, _, err := root.Find([]string{"completion", "bash"}); err == nil {
+		a.completeInBash(bash)
 	}
 	return root
 }

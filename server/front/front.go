@@ -8,6 +8,8 @@ import (
 	"google.golang.org/grpc"
 
 	"kioku/server/mcp"
+	"kioku/server/rest"
+	"kioku/server/web"
 )
 
 // Options are what the doors need.
@@ -23,6 +25,8 @@ type Options struct {
 // New returns the handler of all doors.
 func New(opt Options) http.Handler {
 	mux := http.NewServeMux()
+	mux.Handle("/v1/", rest.New(opt.Conn))
+	mux.Handle("/", web.New(web.Options{Conn: opt.Conn, Version: opt.Version}))
 	if opt.Metrics != nil {
 		mux.Handle("GET /metrics", opt.Metrics)
 	}

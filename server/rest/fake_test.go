@@ -99,10 +99,7 @@ func (s *fakeStream) RecvMsg(m any) error {
 // handler returns the handler of a connection. Its responses have the request id "r-1".
 func handler(t *testing.T, conn grpc.ClientConnInterface) http.Handler {
 	t.Helper()
-	h, err := rest.New(conn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := rest.New(conn)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("X-Request-Id", "r-1")
 		h.ServeHTTP(w, r)

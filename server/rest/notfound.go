@@ -16,13 +16,13 @@ import (
 // routingError answers a request that no route takes.
 func (h *Handler) routingError(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, httpStatus int) {
 	asked := r.Method + " " + text.Shorten(r.URL.Path, 200)
-	switch httpStatus {
-	case http.StatusMethodNotAllowed:
-		methods := h.methodsOf(r.URL.Path)
+	methods := h.methodsOf(r.URL.Path)
+	switch {
+	case len(methods) > 0 && !slices.Contains(methods, r.Method):
 		w.Header().Set("Allow", strings.Join(methods, ", "))
-		writeError(w, withStatus(httpStatus, codes.Unimplemented,
+		writeError(w, withStatus(http.StatusMethodNotAllowed, codes.Unimplemented,
 			fmt.Sprintf("there is no route %q; this path takes %s", asked, strings.Join(methods, " and "))))
-	case http.StatusNotFound:
+	case httpStatus == http.StatusNotFound:
 		writeError(w, withStatus(httpStatus, codes.NotFound, fmt.Sprintf("there is no route %q; %s", asked, h.nearRoutes(r.URL.Path))))
 	default:
 		writeError(w, withStatus(httpStatus, codes.InvalidArgument, fmt.Sprintf("the path of %q cannot be read", asked)))

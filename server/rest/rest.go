@@ -5,7 +5,6 @@ package rest
 import (
 	"context"
 	_ "embed"
-	"fmt"
 	"net/http"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
@@ -33,7 +32,7 @@ type Handler struct {
 }
 
 // New returns a handler that calls the services of conn.
-func New(conn grpc.ClientConnInterface) (*Handler, error) {
+func New(conn grpc.ClientConnInterface) *Handler {
 	h := &Handler{conn: conn, routes: Routes(), byKey: map[string]Route{}}
 	for _, r := range h.routes {
 		h.byKey[r.key()] = r
@@ -52,17 +51,10 @@ func New(conn grpc.ClientConnInterface) (*Handler, error) {
 		// A form in the body never takes the place of a query.
 		runtime.WithDisablePathLengthFallback(),
 	)
-	ctx := context.Background() // not used by these two
-	if err := gateway.RegisterMemoryServiceHandlerClient(ctx, h.mux, kiokuv1.NewMemoryServiceClient(conn)); err != nil {
-		return nil, fmt.Errorf("register the routes of the memory service: %w", err)
-	}
-	if err := gateway.RegisterAgentServiceHandlerClient(ctx, h.mux, kiokuv1.NewAgentServiceClient(conn)); err != nil {
-		return nil, fmt.Errorf("register the routes of the agent service: %w", err)
-	}
-	if err := h.mux.HandlePath(http.MethodGet, openAPIPath, serveOpenAPI); err != nil {
-		return nil, fmt.Errorf("register %s: %w", openAPIPath, err)
-	}
-	return h, nil
+	ctx := context.Background() // neither uses it, and both always return nil
+	_ = gateway.RegisterMemoryServiceHandlerClient(ctx, h.mux, kiokuv1.NewMemoryServiceClient(conn))
+	_ = gateway.RegisterAgentServiceHandlerClient(ctx, h.mux, kiokuv1.NewAgentServiceClient(conn))
+	return h
 }
 
 func noHeader(string) (string, bool) { return "", false }
@@ -74,6 +66,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		r = r.Clone(r.Context())
 		r.Method = http.MethodGet
 	}
+	if r.URL.Path == openAPIPath && r.Method == http.MethodGet {
+		serveOpenAPI(w, r)
+		return
+	}
 	h.mux.ServeHTTP(w, r)
 }
 
@@ -82,11 +78,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) checked(next runtime.HandlerFunc) runtime.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request, path map[string]string) {
 		pattern, _ := runtime.HTTPPattern(r.Context())
-		route, ok := h.byKey[r.Method+" "+pattern.String()]
-		if !ok { // the OpenAPI document
-			next(w, r, path)
-			return
-		}
+		route := h.byKey[r.Method+" "+pattern.String()]
 		message, err := readRequest(w, r, route, path)
 		if err != nil {
 			writeError(w, err)
@@ -106,7 +98,7 @@ func (h *Handler) checked(next runtime.HandlerFunc) runtime.HandlerFunc {
 }
 
 // serveOpenAPI answers the OpenAPI document.
-func serveOpenAPI(w http.ResponseWriter, r *http.Request, _ map[string]string) {
+func serveOpenAPI(w http.ResponseWriter, r *http.Request) {
 	serveTagged(w, r, func(w http.ResponseWriter) {
 		w.Header().Set("Content-Type", contentType)
 		w.Write(OpenAPI)

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"unicode/utf16"
+
+	"kioku/agent/prompt"
+	"kioku/cmd/kioku/config"
+	"kioku/cmd/kioku/internal/claudecode"
+	"kioku/cmd/kioku/internal/connect"
+	"kioku/cmd/kioku/internal/render"
+	kiokuv1 "kioku/proto/kioku/v1"
+)
+
+// longTermFile is the file of what an agent should always know.
+const longTermFile = "MEMORY.md"
+
+const (
+	// startNotes is the number of daily notes that a session begins with.
+	startNotes = 2
+	// startMemory and startNote are the maximum numbers of characters of MEMORY.md and of a daily note in it.
+	startMemory, startNote = 4000, 1500
+)
+
+// startContext returns the beginning of MEMORY.md and the ends of the latest daily notes, in the frame that marks them as data.
+// It is empty if there are none.
+func (a *app) startContext(ctx context.Context, conf *config.Config, c *connect.Client) (string, error) {
+	state, err := conf.StateDir()
+	if err != nil {
+		return "", err
+	}
+	key, err := frameKey(state, true)
+	if err != nil {
+		return "", err
+	}
+	known, err := a.startMemories(ctx, c)
+	if err != nil {
+		return "", err
+	}
+	for n := len(known); n > 0; n-- {
+		section, _ := prompt.Frame(prompt.Input{Agent: c.Agent, Channel: "terminal", Recalled: known[:n], Now: connect.ClockOf(conf)(), Key: key})
+		if len(utf16.Encode([]rune(section))) <= claudecode.MaxContext-len(compactedHint)-2 {
+			return section, nil
+		}
+	}
+	return "", nil
+}
+
+// startMemories returns the passages that a session begins with.
+func (a *app) startMemories(ctx context.Context, c *connect.Client) ([]prompt.Memory, error) {
+	var known []prompt.Memory
+	long, err := c.MemoryGet(ctx, &kiokuv1.MemoryGetRequest{Agent: c.Agent, Path: longTermFile})
+	if err == nil {
+		known = append(known, passage(c.Agent, long, true, startMemory)...)
+	} else if !render.NotFound(err) {
+		return nil, err
+	}
+	list, err := c.AllFiles(ctx, &kiokuv1.ListFilesRequest{Agent: c.Agent, Glob: "memory/*.md", Sources: []string{"memory"}, PageSize: 10_000})
+	if err != nil {
+		return nil, err
+	}
+	days := slices.DeleteFunc(list.GetFiles(), func(f *kiokuv1.File) bool { return f.GetDate() == "" })
+	slices.SortFunc(days, func(x, y *kiokuv1.File) int {
+		return cmp.Or(-cmp.Compare(x.GetDate(), y.GetDate()), -cmp.Compare(x.GetPath(), y.GetPath()))
+	})
+	for _, day := range days[:min(len(days), startNotes)] {
+		end, err := endOf(ctx, c, day.GetPath())
+		if err != nil {
+			return nil, err
+		}
+		known = append(known, passage(c.Agent, end, false, startNote)...)
+	}
+	return known, nil
+}
+
+// endOf returns the last lines of a file.
+func endOf(ctx context.Context, c *connect.Client, path string) (*kiokuv1.MemoryGetResponse, error) {
+	const lines = 60
+	first, err := c.MemoryGet(ctx, &kiokuv1.MemoryGetRequest{Agent: c.Agent, Path: path, LineCount: lines})
+	if err != nil || first.GetTotalLineCount() <= lines {
+		return first, err
+	}
+	return c.MemoryGet(ctx, &kiokuv1.MemoryGetRequest{Agent: c.Agent, Path: path, FromLine: first.GetTotalLineCount() - lines + 1, LineCount: lines})
+}
+
+// passage returns the first or the last lines of a text that have at most limit characters together, none if it is blank.
+func passage(agent string, got *kiokuv1.MemoryGetResponse, head bool, limit int) []prompt.Memory {
+	lines := slices.Collect(strings.Lines(got.GetText()))
+	from, to := 0, len(lines)
+	for chars := len([]rune(got.GetText())); chars > limit && from < to; {
+		if head {
+			to--
+			chars -= len([]rune(lines[to]))
+		} else {
+			chars -= len([]rune(lines[from]))
+			from++
+		}
+	}
+	text := strings.Join(lines[from:to], "")
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	start := int(got.GetFromLine()) + from
+	return []prompt.Memory{{Agent: agent, Path: got.GetPath(), StartLine: start, EndLine: start + to - from - 1, Score: 1, Text: text}}
+}

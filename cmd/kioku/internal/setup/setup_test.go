@@ -1,0 +1,577 @@
+package setup_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/BurntSushi/toml"
+	"github.com/google/go-cmp/cmp"
+	"github.com/tailscale/hujson"
+
+	"kioku/cmd/kioku/internal/setup"
+)
+
+// desk is a machine with a home and a project of a test's own.
+type desk struct {
+	*setup.Machine
+	t *testing.T
+}
+
+func newDesk(t *testing.T) desk {
+	return desk{&setup.Machine{OS: "linux", Env: []string{"HOME=" + t.TempDir()}, Dir: t.TempDir()}, t}
+}
+
+// client returns a client by its name.
+func client(t *testing.T, id string) setup.Client {
+	t.Helper()
+	c, ok := setup.Find(id)
+	if !ok {
+		t.Fatalf("there is no %s", id)
+	}
+	return c
+}
+
+// notes is the server of a memory.
+func notes(args ...string) setup.Server {
+	return setup.Server{Memory: "notes", Command: "/usr/bin/kioku", Args: append([]string{"mcp"}, args...)}
+}
+
+// path returns the path of a configuration, whose folder exists then.
+func (d desk) path(c setup.Client, scope setup.Scope) string {
+	d.t.Helper()
+	path, err := c.Path(d.Machine, scope)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(path), 0o755)
+	}
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return path
+}
+
+// write writes the configuration of the user.
+func (d desk) write(c setup.Client, text string) string {
+	d.t.Helper()
+	path := d.path(c, setup.User)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		d.t.Fatal(err)
+	}
+	return path
+}
+
+// install sets up a server for the user, and returns the text of the configuration.
+func (d desk) install(c setup.Client, srv setup.Server) string {
+	d.t.Helper()
+	p, err := c.Install(d.Machine, setup.User, srv)
+	return d.written(p, err)
+}
+
+// undo takes a server of the user out, and returns the text of the configuration, "-" if there is none.
+func (d desk) undo(c setup.Client, srv setup.Server) string {
+	d.t.Helper()
+	p, err := c.Undo(d.Machine, setup.User, srv)
+	return d.written(p, err)
+}
+
+func (d desk) written(p *setup.Plan, err error) string {
+	d.t.Helper()
+	if err == nil {
+		err = p.Write()
+	}
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return read(d.t, p.Path)
+}
+
+// read returns the text of a file, "-" if there is none.
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "-"
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// A new configuration has the entry that the client's documentation describes, and no other key.
+func TestInstallWritesTheEntryOfEachClient(t *testing.T) {
+	t.Parallel()
+	stdio := `{"mcpServers": {"kioku": {"type": "stdio", "command": "/usr/bin/kioku", "args": ["mcp", "--workspace", "/my notes"]}}}`
+	plain := strings.Replace(stdio, `"type": "stdio", `, "", 1)
+	for id, want := range map[string]string{
+		"claude-code": stdio, "cursor": stdio, "claude-desktop": plain, "gemini-cli": plain,
+		"opencode": `{"mcp": {"kioku": {"type": "local", "command": ["/usr/bin/kioku", "mcp", "--workspace", "/my notes"], "enabled": true}}}`,
+		"openclaw": `{"mcp": {"servers": {"kioku": {"command": "/usr/bin/kioku", "args": ["mcp", "--workspace", "/my notes"]}}}}`,
+		"codex":    `{"mcp_servers": {"kioku": {"command": "/usr/bin/kioku", "args": ["mcp", "--workspace", "/my notes"]}}}`,
+	} {
+		t.Run(id, func(t *testing.T) {
+			d, c := newDesk(t), client(t, id)
+			text := d.install(c, notes("--workspace", "/my notes"))
+			var got, wanted map[string]any
+			decode := func(text string, v any) error { return json.Unmarshal([]byte(text), v) }
+			if id == "codex" {
+				decode = func(text string, v any) error { return toml.Unmarshal([]byte(text), v) }
+			}
+			if err := errors.Join(decode(text, &got), json.Unmarshal([]byte(want), &wanted)); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(wanted, got); diff != "" {
+				t.Error(diff)
+			}
+			info, err := os.Stat(d.path(c, setup.User))
+			if err != nil || info.Mode().Perm() != 0o600 {
+				t.Errorf("the file has %v, %v", info.Mode(), err)
+			}
+			if got := d.undo(c, setup.Server{}); got != "-" {
+				t.Errorf("undo leaves the file that setup created: %q", got)
+			}
+		})
+	}
+}
+
+// jsonTexts are configurations as people have them; SERVERS stands for the name of the block.
+var jsonTexts = map[string]string{
+	"empty":             "",
+	"blank":             "\n",
+	"empty object":      "{}",
+	"object of lines":   "{\n}\n",
+	"one line":          `{"theme":"dark","SERVERS":{"a":{"command":"x"}}}`,
+	"no block":          "{\n  \"theme\": \"dark\",\n  \"n\": 12345678901234567890\n}\n",
+	"empty block":       "{\n    \"SERVERS\": {},\n    \"z\": [1, 2]\n}",
+	"others":            "{\n\t\"SERVERS\": {\n\t\t\"a\": {\"command\": \"x\"}\n\t},\n\t\"z\": null\n}\n",
+	"Windows":           "{\r\n  \"SERVERS\": {\r\n    \"a\": {}\r\n  }\r\n}\r\n",
+	"byte order mark":   "\ufeff{\n  \"z\": 1\n}\n",
+	"no final newline":  "{\n  \"z\": 1}",
+	"other languages":   "{\n  \"主题\": \"暗い\",\n  \"emoji\": \"\\ud83d\\ude00 <&>\"\n}\n",
+	"strange names":     "{\n  \"a\\\"b\": {\"SERVERS\": {\"kioku\": 1}},\n  \"kioku\": 2\n}\n",
+	"strange spacing":   "  { \"z\" :1 ,\n\n\"SERVERS\" : {\n \"a\":{ } }\n ,\"y\":2}  ",
+	"block that is old": "{\"SERVERS\": {\n  \"kioku\": {\"command\": \"/old/kioku\", \"args\": [\"mcp\", \"--workspace\", \"/n\"], \"env\": {\"A\": \"1\"}, \"type\": \"stdio\"}\n}}\n",
+}
+
+// commentedTexts are configurations with comments and trailing commas.
+var commentedTexts = map[string]string{
+	"comments":        "// mine\n{\n  // servers\n  \"SERVERS\": { // all of them\n    \"a\": {} // the first\n    /* end */\n  } // of SERVERS\n}\n// bye\n",
+	"trailing commas": "{\n  \"SERVERS\": {\n    \"a\": {}, // the first\n  },\n}\n",
+	"one line":        "{\"SERVERS\": {\"a\": {},},}",
+	"only a comment":  "{\n  // nothing yet\n}\n",
+	"tight":           "{/*a*/\"SERVERS\"/*b*/:/*c*/{/*d*/}/*e*/}",
+}
+
+// tomlTexts are configurations of Codex.
+var tomlTexts = map[string]string{
+	"empty":           "",
+	"settings":        "# mine\nmodel = \"o3\" # the model\n\n[profiles.a]\nx = 1\n",
+	"others":          "[mcp_servers.a]\ncommand = \"x\"\n\n[mcp_servers.a.env]\nA = \"[mcp_servers.kioku]\"\n",
+	"Windows":         "model = \"o3\"\r\n[a]\r\nb = 1\r\n",
+	"no newline":      "model = \"o3\"",
+	"byte order mark": "\ufeff[a]\nb = 1\n",
+	"texts of lines":  "a = \"\"\"\n[mcp_servers.kioku]\ncommand = \"x\"\n\"\"\"\nb = [\n  \"]\", # ]\n  '[mcp_servers.kioku]',\n]\n[[c]]\nd = '''\n[x]'''\n",
+	"an old entry":    "[mcp_servers.kioku]\nstartup_timeout_sec = 20 # slow disk\ncommand = \"/old/kioku\"\nargs = [\n  \"mcp\", # server\n  \"--workspace\", \"/n\",\n]\n# the end\n\n[z]\ny = 1979-05-27T07:32:00Z\n",
+	"comments after":  "[a]\nb = 1\n\n# [mcp_servers.kioku]\n# the end\n\n",
+}
+
+// each runs f for each client with each configuration that it accepts.
+func each(t *testing.T, f func(t *testing.T, c setup.Client, text string)) {
+	for _, c := range setup.Clients() {
+		texts := map[string]string{}
+		add := func(from map[string]string, block string) {
+			for name, text := range from {
+				texts[name+" of "+block] = strings.ReplaceAll(text, "SERVERS", block)
+			}
+		}
+		switch c.ID {
+		case "codex":
+			add(tomlTexts, "mcp_servers")
+		case "opencode":
+			add(commentedTexts, "mcp")
+			add(jsonTexts, "mcp")
+		case "openclaw":
+			add(commentedTexts, "mcp")
+		case "cursor", "gemini-cli":
+			add(commentedTexts, "mcpServers")
+			add(jsonTexts, "mcpServers")
+		default:
+			add(jsonTexts, "mcpServers")
+		}
+		for name, text := range texts {
+			t.Run(c.ID+"/"+name, func(t *testing.T) { f(t, c, text) })
+		}
+	}
+}
+
+// content returns what a configuration says.
+func content(t *testing.T, c setup.Client, text string) map[string]any {
+	t.Helper()
+	text = strings.TrimPrefix(text, "\ufeff")
+	got := map[string]any{}
+	if c.ID == "codex" {
+		if err := toml.Unmarshal([]byte(text), &got); err != nil {
+			t.Fatalf("%v in\n%s", err, text)
+		}
+		return got
+	}
+	if strings.TrimSpace(text) == "" {
+		return got
+	}
+	standard, err := hujson.Standardize([]byte(text))
+	if err == nil {
+		err = json.Unmarshal(standard, &got)
+	}
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	return got
+}
+
+// setup keeps everything that is there, byte for byte: each line of before, but for the comma behind the last entry, is a line of
+// after. Undo restores the file exactly.
+func TestInstallKeepsWhatIsThereAndUndoRestoresItExactly(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, c setup.Client, text string) {
+		d := newDesk(t)
+		path := d.write(c, text)
+		after := d.install(c, notes("--workspace", "/n"))
+		entries, err := c.Entries(d.Machine, setup.User)
+		want := []setup.Entry{{Name: "kioku", Command: []string{"/usr/bin/kioku", "mcp", "--workspace", "/n"}}}
+		if diff := cmp.Diff(want, entries); diff != "" || err != nil {
+			t.Errorf("%v %s in\n%s", err, diff, after)
+		}
+		if !strings.Contains(text, "/old/kioku") {
+			checkKept(t, text, after)
+		}
+		if strings.Contains(text, "\r\n") && strings.Count(after, "\n") != strings.Count(after, "\r\n") {
+			t.Errorf("line ends are mixed: %q", after)
+		}
+		if again := d.install(c, notes("--workspace", "/n")); again != after {
+			t.Errorf("a second setup changes the file:\n%s", again)
+		}
+		if copied := read(t, path+".before-kioku"); copied != text {
+			t.Errorf("the copy is %q", copied)
+		}
+		if back := d.undo(c, notes("--workspace", "/n")); back != text {
+			t.Errorf("undo leaves %q, want %q", back, text)
+		}
+		if left, _ := filepath.Glob(filepath.Dir(path) + "/*kioku*"); len(left) > 0 {
+			t.Errorf("undo leaves %q", left)
+		}
+	})
+}
+
+// checkKept fails unless every line of a text is in another one, in this order.
+func checkKept(t *testing.T, before, after string) {
+	t.Helper()
+	rest := after
+	for _, piece := range strings.FieldsFunc(before, func(r rune) bool { return strings.ContainsRune("\r\n ", r) }) {
+		var found bool
+		for _, p := range pieces(piece) {
+			if _, rest, found = strings.Cut(rest, p); !found {
+				t.Fatalf("%q is gone from\n%s", p, after)
+			}
+		}
+	}
+}
+
+// pieces cuts a text at the brackets between which setup inserts.
+func pieces(s string) []string {
+	return strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune("{},", r) })
+}
+
+// If the file has changed since setup, undo takes out the entry and leaves everything else.
+func TestUndoTakesOutTheEntryOnlyIfTheFileHasChanged(t *testing.T) {
+	t.Parallel()
+	each(t, func(t *testing.T, c setup.Client, text string) {
+		d := newDesk(t)
+		path := d.write(c, text)
+		after := d.install(c, notes("--workspace", "/n"))
+		comment := "// changed\n"
+		switch {
+		case c.ID == "codex":
+			comment = "# changed\n"
+		case c.ID == "claude-code" || c.ID == "claude-desktop":
+			comment = " \n"
+		}
+		changed := comment + after
+		if strings.HasPrefix(after, "\ufeff") {
+			changed = "\ufeff" + comment + strings.TrimPrefix(after, "\ufeff")
+		}
+		if err := os.WriteFile(path, []byte(changed), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		back := d.undo(c, notes("--workspace", "/n"))
+		if diff := cmp.Diff(content(t, c, text), content(t, c, back)); diff != "" {
+			t.Errorf("undo leaves something else: %s in\n%s", diff, back)
+		}
+		if text != "" && text != "\n" {
+			checkKept(t, comment+strings.TrimPrefix(text, "\ufeff"), back)
+		}
+	})
+}
+
+// An older entry is brought up to date where it stands; keys that the user added to it stay, and undo gives the old one back.
+func TestInstallUpdatesAnEntry(t *testing.T) {
+	t.Parallel()
+	d, c := newDesk(t), client(t, "claude-code")
+	old := "{\"mcpServers\": {\n  \"mine\": {\n    \"args\": [\"mcp\"],\n    \"command\": \"/old/kioku\",\n    \"env\": {\"A\": \"1\"}\n  }\n}}\n"
+	path := d.write(c, old)
+	want := "{\"mcpServers\": {\n  \"mine\": {\n    \"args\": [\"mcp\"],\n    \"command\": \"/usr/bin/kioku\",\n    \"env\": {\"A\": \"1\"},\n    \"type\": \"stdio\"\n  }\n}}\n"
+	if diff := cmp.Diff(want, d.install(c, notes())); diff != "" {
+		t.Error(diff)
+	}
+	if err := os.WriteFile(path, []byte(strings.Replace(want, "\n}}", "\n}, \"x\": 1}", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.Replace(old, "\n}}", "\n}, \"x\": 1}", 1), d.undo(c, notes())); diff != "" {
+		t.Errorf("undo: %s", diff)
+	}
+}
+
+// Two workspaces, or two agents, have entries of their own, and undo takes out the one that is meant.
+func TestInstallGivesEachMemoryANameOfItsOwn(t *testing.T) {
+	t.Parallel()
+	for _, id := range clientIDs() {
+		t.Run(id, func(t *testing.T) {
+			d, c := newDesk(t), client(t, id)
+			names := func() (names []string) {
+				entries, err := c.Entries(d.Machine, setup.User)
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, e := range entries {
+					names = append(names, e.Name)
+				}
+				return names
+			}
+			work := setup.Server{Memory: "My Work", Command: "/usr/bin/kioku", Args: []string{"mcp", "--workspace", "/home/My Work"}}
+			other := setup.Server{Memory: "my work", Command: "/usr/bin/kioku", Args: []string{"mcp", "--agent", "my work"}}
+			japanese := setup.Server{Memory: "日記", Command: "/usr/bin/kioku", Args: []string{"mcp", "--workspace", "/日記"}}
+			first := d.install(c, notes())
+			for _, srv := range []setup.Server{work, other, japanese, notes(), work} {
+				d.install(c, srv)
+			}
+			if diff := cmp.Diff([]string{"kioku", "kioku-memory", "kioku-my-work", "kioku-my-work-2"}, names()); diff != "" {
+				t.Error(diff)
+			}
+			if _, err := c.Undo(d.Machine, setup.User, setup.Server{}); err == nil || !strings.Contains(err.Error(), "--name: kioku, kioku-memory, kioku-my-work, kioku-my-work-2") {
+				t.Errorf("an undo of nothing in particular: %v", err)
+			}
+			d.undo(c, setup.Server{Name: "kioku-memory"})
+			d.undo(c, work)
+			if diff := cmp.Diff([]string{"kioku", "kioku-my-work-2"}, names()); diff != "" {
+				t.Error(diff)
+			}
+			if got := d.undo(c, other); got != first {
+				t.Errorf("got %q, want %q", got, first)
+			}
+			if got := d.undo(c, notes()); got != "-" {
+				t.Errorf("the last undo leaves %q", got)
+			}
+			if _, err := c.Undo(d.Machine, setup.User, notes()); !errors.Is(err, setup.ErrNotSetUp) {
+				t.Errorf("once more: %v", err)
+			}
+		})
+	}
+}
+
+func clientIDs() (ids []string) {
+	for _, c := range setup.Clients() {
+		ids = append(ids, c.ID)
+	}
+	return ids
+}
+
+// An entry of that name which starts another program is not touched.
+func TestInstallLeavesAForeignEntryOfItsName(t *testing.T) {
+	t.Parallel()
+	d, c := newDesk(t), client(t, "cursor")
+	d.write(c, `{"mcpServers": {"kioku": {"command": "npx", "args": ["kioku"]}}}`)
+	got := d.install(c, notes())
+	if want := `{"mcpServers": {"kioku": {"command": "npx", "args": ["kioku"]}, "kioku-notes": {"type":"stdio","command":"/usr/bin/kioku","args":["mcp"]}}}`; got != want {
+		t.Errorf("got %s", got)
+	}
+	if _, err := c.Undo(d.Machine, setup.User, setup.Server{Name: "kioku"}); !errors.Is(err, setup.ErrNotSetUp) {
+		t.Errorf("undo would take it out: %v", err)
+	}
+}
+
+// A broken file is refused with its line and column, and stays as it is.
+func TestInstallRefusesABrokenFile(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ client, text, want string }{
+		{"claude-code", "{\n  \"a\": 1,\n  b\n}", "line 3, column 3"},
+		{"claude-code", "{\n  \"a\": 1, // mine\n}", "line 2, column 11"},
+		{"claude-desktop", "{\"mcpServers\": {}", "line 1, column"},
+		{"claude-desktop", "[]", "not a JSON object"},
+		{"cursor", "{\n  \"mcpServers\": []\n}", "mcpServers is not an object"},
+		{"cursor", "{\n  \"mcpServers\": null\n}", "mcpServers is not an object"},
+		{"gemini-cli", "{\n  // c\n  \"a\" 1\n}", "line 3, column 7"},
+		{"opencode", "{\"mcp\": \"x\"}", "mcp is not an object"},
+		{"openclaw", "{\n  mcp: {servers: {}},\n}", "openclaw mcp set kioku '{\"args\":[\"mcp\"],\"command\":\"/usr/bin/kioku\"}'"},
+		{"openclaw", "{\n  mcp: {},\n}", "line 2, column 3"},
+		{"codex", "a = 1\nb = \n", "line 2, column"},
+		{"codex", "mcp_servers = {a = {command = \"x\"}}\n", "mcp_servers is an inline table"},
+		{"codex", "[mcp_servers]\nkioku = {command = \"/usr/bin/kioku\", args = [\"mcp\"]}\n", "not written as a table of its own"},
+		{"cursor", "{\"a\": \"\xff\"}", "line 1, column 8: not valid UTF-8"},
+	} {
+		t.Run(tc.client+"/"+tc.text, func(t *testing.T) {
+			d, c := newDesk(t), client(t, tc.client)
+			path := d.write(c, tc.text)
+			p, err := c.Install(d.Machine, setup.User, notes())
+			if err == nil || !strings.Contains(err.Error(), tc.want) || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "nothing was changed") {
+				t.Errorf("got %v, %v; want %s", p, err, tc.want)
+			}
+			if got := read(t, path); got != tc.text {
+				t.Errorf("the file is %q", got)
+			}
+		})
+	}
+}
+
+// A configuration that is a symbolic link into a folder of dotfiles stays one, and keeps its permissions.
+func TestWriteKeepsLinksAndPermissions(t *testing.T) {
+	t.Parallel()
+	d, c := newDesk(t), client(t, "codex")
+	path, dotfiles := d.path(c, setup.User), t.TempDir()
+	target := filepath.Join(dotfiles, "codex.toml")
+	if err := errors.Join(os.WriteFile(target, []byte("a = 1\n"), 0o640), os.Chmod(target, 0o640), os.Symlink(target, path)); err != nil {
+		t.Fatal(err)
+	}
+	d.install(c, notes())
+	if to, err := os.Readlink(path); to != target || err != nil {
+		t.Errorf("the link points to %q, %v", to, err)
+	}
+	if info, err := os.Stat(target); err != nil || info.Mode().Perm() != 0o640 || !strings.Contains(read(t, target), "kioku") {
+		t.Errorf("%v, %v, %q", info.Mode(), err, read(t, target))
+	}
+	if info, err := os.Stat(path + ".before-kioku"); err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("the copy: %v", err)
+	}
+	if got := d.undo(c, notes()); got != "a = 1\n" {
+		t.Errorf("undo leaves %q", got)
+	}
+	if entries, err := os.ReadDir(dotfiles); err != nil || len(entries) != 1 {
+		t.Errorf("the folder of dotfiles holds %v", entries)
+	}
+
+	if err := os.Remove(target); err != nil {
+		t.Fatal(err)
+	}
+	d.install(c, notes()) // through a link to nothing
+	if to, err := os.Readlink(path); to != target || err != nil || !strings.Contains(read(t, target), "kioku") {
+		t.Errorf("the link points to %q, %v", to, err)
+	}
+}
+
+// What a client writes between the question and the answer is not lost.
+func TestWriteRefusesAFileThatHasChangedMeanwhile(t *testing.T) {
+	t.Parallel()
+	for _, before := range []string{"", "{}\n"} {
+		d, c := newDesk(t), client(t, "claude-code")
+		path := d.path(c, setup.User)
+		if before != "" {
+			d.write(c, before)
+		}
+		p, err := c.Install(d.Machine, setup.User, notes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.write(c, "{\"numStartups\": 1}\n")
+		if err := p.Write(); err == nil || !strings.Contains(err.Error(), "has changed meanwhile") {
+			t.Errorf("got %v", err)
+		}
+		if got := read(t, path); got != "{\"numStartups\": 1}\n" {
+			t.Errorf("the file is %q", got)
+		}
+	}
+}
+
+// The files are those that the clients document, on each system and with the variables that move them.
+func TestPathIsTheOneThatTheClientReads(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		client, scope, os, env, want string
+	}{
+		{"claude-code", "user", "linux", "", "/h/.claude.json"},
+		{"claude-code", "user", "linux", "CLAUDE_CONFIG_DIR=/c", "/c/.claude.json"},
+		{"claude-code", "project", "linux", "", "/p/.mcp.json"},
+		{"claude-desktop", "user", "darwin", "", "/h/Library/Application Support/Claude/claude_desktop_config.json"},
+		{"claude-desktop", "user", "linux", "", "/h/.config/Claude/claude_desktop_config.json"},
+		{"claude-desktop", "user", "linux", "XDG_CONFIG_HOME=/x", "/x/Claude/claude_desktop_config.json"},
+		{"claude-desktop", "user", "windows", "APPDATA=/a", "/a/Claude/claude_desktop_config.json"},
+		{"codex", "user", "linux", "", "/h/.codex/config.toml"},
+		{"codex", "user", "linux", "CODEX_HOME=/c", "/c/config.toml"},
+		{"codex", "project", "linux", "", "/p/.codex/config.toml"},
+		{"cursor", "user", "linux", "", "/h/.cursor/mcp.json"},
+		{"cursor", "project", "linux", "", "/p/.cursor/mcp.json"},
+		{"gemini-cli", "user", "linux", "", "/h/.gemini/settings.json"},
+		{"gemini-cli", "project", "linux", "", "/p/.gemini/settings.json"},
+		{"opencode", "user", "linux", "", "/h/.config/opencode/opencode.json"},
+		{"opencode", "user", "darwin", "XDG_CONFIG_HOME=/x", "/x/opencode/opencode.json"},
+		{"opencode", "project", "linux", "", "/p/opencode.json"},
+		{"openclaw", "user", "linux", "", "/h/.openclaw/openclaw.json"},
+		{"openclaw", "user", "linux", "OPENCLAW_STATE_DIR=/s", "/s/openclaw.json"},
+		{"openclaw", "user", "linux", "OPENCLAW_CONFIG_PATH=/s/my.json", "/s/my.json"},
+		{"openclaw", "project", "linux", "", ""},
+		{"claude-desktop", "project", "linux", "", ""},
+		{"codex", "elsewhere", "linux", "", ""},
+	} {
+		m := &setup.Machine{OS: tc.os, Env: []string{"HOME=/h", "USERPROFILE=/h", tc.env}, Dir: "/p"}
+		got, err := client(t, tc.client).Path(m, setup.Scope(tc.scope))
+		if got != tc.want || (err == nil) != (tc.want != "") {
+			t.Errorf("%s for %s on %s with %q: got %q, %v; want %q", tc.client, tc.scope, tc.os, tc.env, got, err, tc.want)
+		}
+	}
+	if _, err := client(t, "codex").Path(&setup.Machine{OS: "linux"}, setup.User); err == nil || !strings.Contains(err.Error(), "HOME is not set") {
+		t.Errorf("without a home: %v", err)
+	}
+}
+
+// opencode reads opencode.jsonc as well; the one that is there is edited, and servers that it has in mcp.servers get company.
+func TestInstallEditsTheFileOfOpencodeThatIsThere(t *testing.T) {
+	t.Parallel()
+	d, c := newDesk(t), client(t, "opencode")
+	path := d.path(c, setup.User) + "c"
+	if err := os.WriteFile(path, []byte("// mine\n{\"mcp\": {\"servers\": {\"a\": {}}}}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := d.install(c, notes())
+	if want := "// mine\n{\"mcp\": {\"servers\": {\"a\": {}, \"kioku\": {\"type\":\"local\",\"command\":[\"/usr/bin/kioku\",\"mcp\"],\"enabled\":true}}}}\n"; got != want || read(t, path) != got {
+		t.Errorf("got %s", got)
+	}
+}
+
+// FuzzInstall checks that whatever a configuration contains, setup either refuses it or keeps its content, and undo restores it.
+func FuzzInstall(f *testing.F) {
+	for _, texts := range []map[string]string{jsonTexts, commentedTexts, tomlTexts} {
+		for _, text := range texts {
+			for i := range setup.Clients() {
+				f.Add(i, strings.ReplaceAll(text, "SERVERS", "mcpServers"))
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, i int, text string) {
+		clients := setup.Clients()
+		c := clients[(i%len(clients)+len(clients))%len(clients)]
+		d := newDesk(t)
+		path := d.write(c, text)
+		p, err := c.Install(d.Machine, setup.User, notes())
+		if err != nil {
+			if got := read(t, path); got != text {
+				t.Fatalf("refused, and the file is %q", got)
+			}
+			return
+		}
+		d.written(p, nil)
+		if got := d.undo(c, notes()); got != text {
+			t.Fatalf("undo leaves %q, want %q", got, text)
+		}
+	})
+}

@@ -1,0 +1,328 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"kioku/cmd/kioku/config"
+	"kioku/cmd/kioku/internal/render"
+	"kioku/cmd/kioku/internal/setup"
+	"kioku/internal/text"
+)
+
+// setupFlags are the flags of kioku setup.
+type setupFlags struct {
+	scope, name       string
+	dryRun, undo, yes bool
+}
+
+func (a *app) setupCmd() *cobra.Command {
+	var f setupFlags
+	cmd := &cobra.Command{
+		Use: "setup [CLIENT]", Short: "Connect Claude Code, Codex, Cursor and other MCP clients to the memory",
+		Long: "Write the memory into the configuration of an MCP client, after showing the change: " + clientNames() + ".\n" +
+			"Everything else in the file stays as it is, and a copy of it is kept beside it. Flags of settings, such as --workspace\n" +
+			"and --agent, are passed on to the server; without them it is the memory that this command finds here.\n" +
+			"Without a client, setup lists those that are found on this machine and whether they are set up.",
+		Example: "  kioku setup\n  kioku setup claude-code --workspace ~/memory\n  kioku setup codex --dry-run\n  kioku setup claude-code --undo",
+		Args:    cobra.MaximumNArgs(1), ValidArgs: clientIDs(),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return a.listClients()
+			}
+			return a.setUp(args[0], f)
+		},
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.scope, "scope", string(setup.User), "`whose` configuration: user, or project for the one in the current folder")
+	fl.StringVar(&f.name, "name", "", "`name` of the entry (default: kioku, and kioku-FOLDER for a second memory)")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "show the change, and write nothing")
+	fl.BoolVar(&f.undo, "undo", false, "take out what setup added")
+	fl.BoolVarP(&f.yes, "yes", "y", false, "write without asking")
+	completeFlag(cmd, "scope", string(setup.User), string(setup.Project))
+	return cmd
+}
+
+func clientIDs() []string {
+	var ids []string
+	for _, c := range setup.Clients() {
+		ids = append(ids, c.ID)
+	}
+	return ids
+}
+
+func clientNames() string { return strings.Join(clientIDs(), ", ") }
+
+// machine returns where clients keep their configurations.
+func (a *app) machine() *setup.Machine {
+	return &setup.Machine{OS: runtime.GOOS, Env: a.Env, Dir: a.dir}
+}
+
+// shownSetup is the output of kioku setup CLIENT --json.
+type shownSetup struct {
+	Client string `json:"client"`
+	Scope  string `json:"scope"`
+	// Name of the entry.
+	Name string `json:"name"`
+	// Path of the configuration, and of the copy from before the first setup.
+	Path string `json:"path"`
+	Copy string `json:"copy"`
+	// Diff is empty if there is nothing to change.
+	Diff []string `json:"diff"`
+	// Removes is true if the file is removed, because setup created it.
+	Removes bool `json:"removes"`
+	DryRun  bool `json:"dry_run"`
+	next    string
+}
+
+// setUp plans the change of a configuration, shows it, and writes it if that is wanted.
+func (a *app) setUp(id string, f setupFlags) error {
+	client, ok := setup.Find(id)
+	if !ok {
+		near := text.Nearest(id, clientIDs())
+		if near != "" {
+			return render.Misuse("unknown client %q; did you mean %s? There are %s", id, near, clientNames())
+		}
+		return render.Misuse("unknown client %q; there are %s", id, clientNames())
+	}
+	plan, err := a.planSetup(client, f)
+	if err != nil {
+		return err
+	}
+	shown := shownSetup{
+		Client: id, Scope: f.scope, Name: plan.Name, Path: plan.Path, Copy: plan.Copy,
+		Diff: render.Diff(plan.Before, plan.After), Removes: plan.Removes(), DryRun: f.dryRun || a.readOnly, next: client.Next,
+	}
+	if err := a.Write(shown, shown.tell); err != nil || !plan.Changed() || shown.DryRun {
+		return err
+	}
+	if ok, err := a.confirmed(f.yes); !ok {
+		return err
+	}
+	if err := plan.Write(); err != nil {
+		return err
+	}
+	if f.undo {
+		a.Notice("%s is no longer set up in %s", plan.Name, plan.Path)
+	} else {
+		a.Notice("written to %s. %s kioku setup %s --undo takes it back", plan.Path, client.Next, id)
+	}
+	return nil
+}
+
+// planSetup returns the change that the flags describe.
+func (a *app) planSetup(client setup.Client, f setupFlags) (*setup.Plan, error) {
+	scope := setup.Scope(f.scope)
+	if _, err := client.Path(a.machine(), scope); err != nil {
+		return nil, render.Misuse("--scope: %w", err)
+	}
+	server, err := a.mcpServer(scope)
+	server.Name = f.name
+	if f.undo {
+		plan, err := client.Undo(a.machine(), scope, server) // which needs no workspace if there is one entry
+		if errors.Is(err, setup.ErrNotSetUp) {
+			err = fmt.Errorf("%w; kioku setup lists what is", err)
+		}
+		return plan, err
+	}
+	if err != nil {
+		return nil, err
+	}
+	return client.Install(a.machine(), scope, server)
+}
+
+// mcpServer returns the command that a client starts: kioku mcp with the flags of settings of this command. For the user it names
+// the workspace, because the client may start it in any folder. In a project, which others may have elsewhere, it names neither
+// the workspace, unless a flag does, nor the folder of the program.
+func (a *app) mcpServer(scope setup.Scope) (setup.Server, error) {
+	server := setup.Server{Command: "kioku", Args: []string{"mcp"}}
+	if scope == setup.User {
+		server.Command = a.programPath()
+	}
+	conf, err := a.config()
+	if err != nil {
+		return server, err
+	}
+	if a.configFile != "" {
+		server.Args = append(server.Args, "--config", a.inDir([]string{a.configFile})[0])
+	}
+	place, err := conf.Here()
+	if err == nil && (conf.WorkspaceNamed() || scope == setup.User && !conf.Named()) {
+		server.Args = append(server.Args, "--workspace", place.Workspace)
+	} else if errors.Is(err, config.ErrNoWorkspace) && (scope == setup.Project || conf.Client.Target != "") {
+		err = nil // the server looks in the folder in which it is started, or asks a daemon elsewhere
+	}
+	server.Memory = filepath.Base(place.Workspace)
+	if conf.Named() {
+		server.Memory = conf.Agent
+	}
+	for _, f := range a.flags {
+		server.Args = append(server.Args, a.passedOn(conf, f)...)
+	}
+	if err == nil && place.Workspace != "" && conf.Client.Target == "" {
+		if info, failed := os.Stat(place.Workspace); failed != nil || !info.IsDir() {
+			err = render.Misuse("there is no folder %s; kioku init %s creates it", place.Workspace, render.ShellQuote(place.Workspace))
+		}
+	}
+	return server, err
+}
+
+// passedOn returns the arguments of a flag for the server, with absolute paths.
+func (a *app) passedOn(conf *config.Config, f config.Flag) []string {
+	switch {
+	case f.Name == "--workspace":
+		return nil // it is there already
+	case f.Name == "--set":
+		return []string{f.Name, f.Key + "=" + f.Value}
+	case f.Name == "--token-file":
+		return []string{f.Name, a.inDir([]string{strings.TrimPrefix(f.Value, "file:")})[0]}
+	case f.Name == "--offline":
+		return []string{f.Name + "=" + f.Value}
+	}
+	if v, err := conf.Value(f.Key); err == nil && v.Type == "path" {
+		return []string{f.Name, v.Text}
+	}
+	return []string{f.Name, f.Value}
+}
+
+// programPath returns the absolute path of this program: that in the PATH if it is the same file, because it stays when a package
+// manager replaces the file behind it.
+func (a *app) programPath() string {
+	own, err := os.Executable()
+	if err != nil {
+		own = os.Args[0]
+	}
+	if found := a.machine().LookPath(filepath.Base(own)); found != "" && config.SameFolder(found, own) {
+		return found
+	}
+	return own
+}
+
+// confirmed asks whether to write. Without a terminal nobody can answer, so that --yes is needed.
+func (a *app) confirmed(yes bool) (bool, error) {
+	if yes {
+		return true, nil
+	}
+	if in, ok := a.stdin.(*os.File); !ok || !render.IsTerminal(in) || a.JSON {
+		return false, render.Misuse("nothing was written; --yes writes it without a question")
+	}
+	fmt.Fprint(a.Stderr, "Write this? [y/N] ")
+	answer, _ := bufio.NewReader(a.stdin).ReadString('\n') // the end of input means no
+	switch strings.ToLower(strings.TrimSpace(answer)) {
+	case "y", "yes":
+		return true, nil
+	}
+	a.Notice("nothing was written")
+	return false, nil
+}
+
+// maxDiffLine is the maximum length of a line of a shown change, in characters: some clients keep everything on one line.
+const maxDiffLine = 200
+
+// tell adds the change.
+func (s shownSetup) tell(p *render.Page) {
+	if len(s.Diff) == 0 && !s.Removes {
+		p.Linef("%s: nothing to change; the entry is %s.", s.Path, s.Name)
+		return
+	}
+	p.Linef("%s", render.Bold(s.Path))
+	for _, line := range s.Diff {
+		line = strings.TrimSuffix(line, "\r")
+		if cut := []rune(line); len(cut) > maxDiffLine {
+			line = string(cut[:maxDiffLine]) + "…"
+		}
+		p.Linef("%s", line)
+	}
+	if s.Removes {
+		p.Linef("The file is removed: setup created it.")
+	}
+}
+
+// clientState is a configuration in the output of kioku setup.
+type clientState struct {
+	Client string `json:"client"`
+	Title  string `json:"title"`
+	Scope  string `json:"scope"`
+	// Found is true if the client is used on this machine.
+	Found bool   `json:"found"`
+	Path  string `json:"path"`
+	// Entries start Kioku; none if it is not set up.
+	Entries []setup.Entry `json:"entries"`
+	// Problem says why the configuration cannot be read, or that an entry names a program which is not there.
+	Problem string `json:"problem"`
+}
+
+// listClients shows the configurations of all clients.
+func (a *app) listClients() error {
+	m := a.machine()
+	states := []clientState{}
+	for _, c := range setup.Clients() {
+		found := c.Found(m)
+		for _, scope := range c.Scopes() {
+			path, err := c.Path(m, scope)
+			if err != nil {
+				return err
+			}
+			s := clientState{Client: c.ID, Title: c.Title, Scope: string(scope), Found: found, Path: path, Entries: []setup.Entry{}}
+			if entries, err := c.Entries(m, scope); err != nil {
+				s.Problem = err.Error()
+			} else {
+				s.Entries, s.Problem = entries, missingProgram(m, entries)
+			}
+			states = append(states, s)
+		}
+	}
+	return a.Write(map[string]any{"clients": states}, func(p *render.Page) { tellClients(p, states) })
+}
+
+// missingProgram says that an entry names a program which is not there, empty if all are.
+func missingProgram(m *setup.Machine, entries []setup.Entry) string {
+	for _, e := range entries {
+		program := e.Command[0]
+		if filepath.IsAbs(program) {
+			if _, err := os.Stat(program); err != nil {
+				return fmt.Sprintf("%s starts %s, which is not there; run kioku setup again", e.Name, program)
+			}
+		} else if m.LookPath(program) == "" {
+			return fmt.Sprintf("%s starts %s, which is not in the PATH", e.Name, program)
+		}
+	}
+	return ""
+}
+
+// tellClients adds a line for each client that is found or set up, and the names of the others.
+func tellClients(p *render.Page, states []clientState) {
+	var missing []string
+	for _, s := range states {
+		switch {
+		case len(s.Entries) == 0 && s.Problem == "" && (!s.Found || s.Scope == string(setup.Project)):
+			if !s.Found && s.Scope == string(setup.User) {
+				missing = append(missing, s.Client)
+			}
+			continue
+		case len(s.Entries) == 0 && s.Problem == "":
+			p.Linef("%-15s not set up   %s", s.Client, s.Path)
+		case len(s.Entries) == 0:
+			p.Linef("%-15s unreadable   %s", s.Client, s.Path)
+		default:
+			p.Linef("%-15s set up       %s", s.Client, s.Path)
+		}
+		for _, e := range s.Entries {
+			p.Linef("%-15s              %s: %s", "", e.Name, strings.Join(e.Command, " "))
+		}
+		if s.Problem != "" {
+			p.Linef("%-15s              %s", "", s.Problem)
+		}
+	}
+	if len(missing) > 0 {
+		p.Linef("not found here: %s", strings.Join(missing, ", "))
+	}
+	p.Linef("kioku setup CLIENT --workspace FOLDER sets one up; --dry-run shows the change only.")
+}

@@ -143,6 +143,7 @@ type Memory struct {
 	events           events
 	lastCheck        atomic.Pointer[IndexCheck]
 	skipped          skippedNotes
+	mapper           mapper
 	// notesWritten counts the notes that Append has written, notesIndexed those that a later full sync has seen, and notesAtSync
 	// those before the full sync that is under way.
 	notesWritten, notesIndexed, notesAtSync atomic.Int64

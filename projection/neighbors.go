@@ -206,3 +206,50 @@ func (s *search) fillGaps(random *rand.Rand) {
 		}
 	}
 }
+
+// Near are the rows nearest to a vector.
+type Near struct {
+	ids       []int32
+	distances []float32
+}
+
+// Nearest returns the k rows nearest to a vector.
+func Nearest(m *Matrix, vector []float32, k int) Near {
+	k = min(k, m.Rows())
+	s := &search{&Neighbors{K: k, IDs: make([]int32, k), Distances: make([]float32, k)}, m}
+	for i := range s.IDs {
+		s.IDs[i], s.Distances[i] = -1, math.MaxFloat32
+	}
+	for j := range m.Rows() {
+		s.offer(0, int32(j), distance(m.Row(j), vector))
+	}
+	return Near{s.IDs, s.Distances}
+}
+
+// Mean returns the mean of the places of the rows, weighted by nearness, or the middle if there are none.
+func (n Near) Mean(places []Point) Point {
+	var x, y, sum float32
+	for at, j := range n.ids {
+		w := 1 / (1e-3 + float32(math.Sqrt(float64(n.distances[at]))))
+		x, y, sum = x+w*places[j].X, y+w*places[j].Y, sum+w
+	}
+	if sum == 0 {
+		return Point{0.5, 0.5}
+	}
+	return Point{x / sum, y / sum}
+}
+
+// Majority returns what most of the rows have in of; of two that are as frequent, the one of the nearer row; -1 without rows.
+func (n Near) Majority(of []int32) int32 {
+	counts, best := map[int32]int{}, int32(-1)
+	for _, j := range n.ids {
+		counts[of[j]]++
+	}
+	most := 0
+	for _, j := range n.ids {
+		if counts[of[j]] > most {
+			best, most = of[j], counts[of[j]]
+		}
+	}
+	return best
+}

@@ -75,7 +75,7 @@ func recallReport(o recall.Outcome, in []prompt.Memory, out []prompt.LeftOut, pr
 func recalledMemory(m prompt.Memory, reason string) *kiokuv1.RecalledMemory {
 	return &kiokuv1.RecalledMemory{
 		Agent: m.Agent, Shared: m.Shared, Path: m.Path, StartLine: int32Of(m.StartLine), EndLine: int32Of(m.EndLine),
-		Score: m.Score, Date: m.Date, Text: m.Text, Flags: m.Flags, Reason: reason,
+		Score: m.Score, VectorScore: m.VectorScore, TextScore: m.TextScore, Date: m.Date, Text: m.Text, Flags: m.Flags, Reason: reason,
 	}
 }
 

@@ -50,9 +50,9 @@ func (s *Server) turnOf(req *kiokuv1.AssemblePromptRequest) (sidecar.Turn, error
 	t := sidecar.Turn{
 		Message: req.GetMessage(), Mode: bootstrap.Mode(req.GetMode()), Channel: req.GetChannel(), Group: req.Group, Model: req.GetModel(),
 		Budget: int(req.GetBudgetTokens()), CacheFriendly: req.CacheFriendly,
-		NoTools: req.GetNoMemoryTools(), NoRecall: req.GetNoRecall(), Now: s.inZone(now),
+		NoTools: req.GetNoMemoryTools(), NoRecall: req.GetNoRecall(), Now: s.inZone(now), Session: req.GetSession(),
 	}
-	err = cmp.Or(err, checkTurn(req.GetMessage(), req.GetChannel()), checkName("model", req.GetModel()), checkCount("budget_tokens", req.GetBudgetTokens()))
+	err = cmp.Or(err, checkTurn(req.GetMessage(), req.GetChannel()), checkName("session", req.GetSession()), checkName("model", req.GetModel()), checkCount("budget_tokens", req.GetBudgetTokens()))
 	if err != nil {
 		return t, err
 	}
@@ -89,11 +89,11 @@ func blocksOf(list []*kiokuv1.PromptBlock) ([]prompt.Block, error) {
 // Recall searches memory for a user's message.
 func (s agentService) Recall(ctx context.Context, req *kiokuv1.RecallRequest) (*kiokuv1.RecallResponse, error) {
 	now, bad := readTimestamp("ask_time", req.GetAskTime())
-	side, err := authorize(ctx, s.sidecars, req, bad, checkTurn(req.GetMessage(), req.GetChannel()))
+	side, err := authorize(ctx, s.sidecars, req, bad, checkTurn(req.GetMessage(), req.GetChannel()), checkName("session", req.GetSession()))
 	if err != nil {
 		return nil, err
 	}
-	turn := sidecar.Turn{Message: req.GetMessage(), Channel: req.GetChannel(), Group: req.Group, Now: s.inZone(now)}
+	turn := sidecar.Turn{Message: req.GetMessage(), Channel: req.GetChannel(), Group: req.Group, Now: s.inZone(now), Session: req.GetSession()}
 	if turn.Shared, err = s.sharedAgents(ctx, req.GetAgent(), req.GetSharedAgents(), side.Shared()); err != nil {
 		return nil, err
 	}

@@ -35,6 +35,8 @@ type fakeMemory struct {
 	files     func(context.Context, memory.FileQuery) (memory.FileList, error)
 	links     func(context.Context, string) (memory.Links, error)
 	chunks    func(ctx context.Context, file string) (memory.Chunks, error)
+	drawn     func(context.Context, memory.MapQuery) (memory.Map, error)
+	activity  func(ctx context.Context, since, until string) (memory.Activity, error)
 	append    func(context.Context, memory.Note) (memory.Appended, error)
 	sync      func(context.Context, kioku.SyncOptions, func(indexer.Progress)) (kioku.SyncReport, error)
 	status    func(context.Context) (kioku.Status, error)
@@ -70,6 +72,20 @@ func (f *fakeMemory) Get(ctx context.Context, req memory.GetRequest) (memory.Exc
 		return memory.Excerpt{}, memory.ErrNotFound
 	}
 	return f.get(ctx, req)
+}
+
+func (f *fakeMemory) Map(ctx context.Context, q memory.MapQuery) (memory.Map, error) {
+	if f.drawn == nil {
+		return memory.Map{}, nil
+	}
+	return f.drawn(ctx, q)
+}
+
+func (f *fakeMemory) Activity(ctx context.Context, since, until string) (memory.Activity, error) {
+	if f.activity == nil {
+		return memory.Activity{}, nil
+	}
+	return f.activity(ctx, since, until)
 }
 
 func (f *fakeMemory) Files(ctx context.Context, q memory.FileQuery) (memory.FileList, error) {

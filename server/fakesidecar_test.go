@@ -12,6 +12,7 @@ import (
 	"kioku/agent/recall"
 	"kioku/agent/session"
 	"kioku/agent/sidecar"
+	"kioku/agent/turns"
 	"kioku/llm"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
@@ -30,6 +31,7 @@ type fakeSidecar struct {
 	prune    func([]llm.Message, prune.State, time.Time) prune.Plan
 	check    func(session string, v session.View, st flush.State) (sidecar.Check, error)
 	compact  func(ctx context.Context, v session.View, keep, window int) (session.Compaction, error)
+	turns    *turns.Log
 	// resumed are the sessions whose commits the server has had continued.
 	resumed []string
 }
@@ -67,6 +69,13 @@ func (f *fakeSidecar) Check(sessionID string, v session.View, st flush.State) (s
 func (f *fakeSidecar) Resume(_ context.Context, session string) error {
 	f.resumed = append(f.resumed, session)
 	return nil
+}
+
+func (f *fakeSidecar) Turns() *turns.Log {
+	if f.turns == nil {
+		return turns.New(turns.Options{Folder: "/nonexistent", Off: true})
+	}
+	return f.turns
 }
 
 func (f *fakeSidecar) FlushOff() string { return "" }

@@ -35,6 +35,8 @@ type Memory interface {
 	Get(ctx context.Context, req memory.GetRequest) (memory.Excerpt, error)
 	Files(ctx context.Context, q memory.FileQuery) (memory.FileList, error)
 	Links(ctx context.Context, file string) (memory.Links, error)
+	Map(ctx context.Context, q memory.MapQuery) (memory.Map, error)
+	Activity(ctx context.Context, since, until string) (memory.Activity, error)
 	Chunks(ctx context.Context, file string) (memory.Chunks, error)
 	Append(ctx context.Context, note memory.Note) (memory.Appended, error)
 	Sync(ctx context.Context, opt kioku.SyncOptions, step func(indexer.Progress)) (kioku.SyncReport, error)
@@ -76,6 +78,8 @@ type Options struct {
 
 	// Observers are told of all calls; nil tells nobody.
 	Observers []Observer
+	// Audit records all calls; nil records none.
+	Audit Auditor
 	// Tracer begins the traces of calls; nil begins none.
 	Tracer *tracing.Tracer
 	// Log receives the causes that callers do not see; nil discards them. Texts of notes and tokens are never logged.

@@ -16,6 +16,7 @@ import (
 	"kioku/agent/recall"
 	"kioku/agent/session"
 	"kioku/agent/sidecar"
+	"kioku/agent/turns"
 	"kioku/llm"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
@@ -42,6 +43,9 @@ type Sidecar interface {
 	// Count counts the tokens of a text as Compact does.
 	Count(text string) int
 	Compact(ctx context.Context, sessionID string, v session.View, space sidecar.Space) (session.Compaction, llm.Usage, error)
+
+	// Turns is the record of the agent's turns.
+	Turns() *turns.Log
 }
 
 // AddSidecars adds sidecars, by agent id, to a server that does not serve yet; AgentService provides them. It returns an error

@@ -15,15 +15,22 @@ func (c *Conversation) Prompt(ctx context.Context, message string) sidecar.Promp
 	return c.assemble(ctx, message, c.opt.Turn.NoRecall)
 }
 
-// assemble makes a prompt.
+// assemble makes a prompt that is sent to no model, or whose turn is none of the user's.
 func (c *Conversation) assemble(ctx context.Context, message string, noRecall bool) sidecar.Prompt {
 	turn := c.opt.Turn
+	turn.Preview, turn.NoRecall = true, noRecall
+	return c.assembleTurn(ctx, turn, message)
+}
+
+// assembleTurn makes the prompt of a turn.
+func (c *Conversation) assembleTurn(ctx context.Context, turn sidecar.Turn, message string) sidecar.Prompt {
+	turn.Session, turn.Transcript = c.opt.Session.ID(), true
 	turn.Message, turn.Model, turn.Now = message, c.model.Name(), c.opt.Now()
 	about := agent.ToolSearch
 	if turn.InGroup() {
 		about = agent.ToolAppend
 	}
-	turn.NoTools, turn.NoRecall = turn.NoTools || !has(c.tools(), about), noRecall
+	turn.NoTools = turn.NoTools || !has(c.tools(), about)
 	return c.opt.Sidecar.Assemble(ctx, turn)
 }
 

@@ -57,7 +57,7 @@ func (c *Conversation) Turn(ctx context.Context, message string, each func(Event
 	if _, err := c.appendMessage(llm.Message{Role: llm.RoleUser, Text: message}, nil); err != nil {
 		return Reply{}, err
 	}
-	t := c.beginTurn(c.Prompt(ctx, message), each)
+	t := c.beginTurn(c.assembleTurn(ctx, c.opt.Turn, message), each)
 	t.heartbeat = c.opt.Heartbeat
 	before := c.usage
 	err := t.converse(ctx)

@@ -22,6 +22,8 @@ type Answer struct {
 
 // Committed is the result of a commit.
 type Committed struct {
+	// Session is the name of the conversation.
+	Session string `json:"-"`
 	// Silent reports that the reply has nothing for the user.
 	Silent bool `json:"silent,omitempty"`
 	// Covered is the number of messages that the commit has covered; 0 if it was a piece of a message.
@@ -116,7 +118,9 @@ func (l *Ledger) lastCommit(name, lease string) (Committed, error) {
 	if err != nil {
 		return Committed{}, fmt.Errorf("commit flush: %w", err)
 	}
-	return r.Last.Result, nil
+	done := r.Last.Result
+	done.Session = r.Session
+	return done, nil
 }
 
 // Finish continues the commits that were interrupted, in all sessions, and removes spools that are too old. It returns the

@@ -29,6 +29,8 @@ type Memory struct {
 	StartLine, EndLine int
 	// Score, 0 to 1.
 	Score float64
+	// VectorScore and TextScore are those of the meaning and the words, 0 to 1; 0 if a channel did not find the passage.
+	VectorScore, TextScore float64
 	// Date of the note (YYYY-MM-DD), empty if it has none.
 	Date string
 	// Text of the passage.

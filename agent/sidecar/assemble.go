@@ -36,6 +36,12 @@ type Turn struct {
 	NoRecall bool
 	// Now is the time of the turn; zero means the clock.
 	Now time.Time
+	// Session is the name of the conversation, for the record of turns; may be empty.
+	Session string
+	// Transcript says that the message is in a transcript of Kioku, so that the record of turns contains it too.
+	Transcript bool
+	// Preview says that the prompt is not sent to a model. It is not recorded.
+	Preview bool
 }
 
 // InGroup reports whether more than one person is assumed to be in the conversation.
@@ -78,17 +84,23 @@ func (s *Sidecar) Assemble(ctx context.Context, t Turn) Prompt {
 	in := s.input(t, p.Recall.Memories)
 	in.Files, in.Skills, in.SkillsShort = p.Files, p.Skills.Block, p.Skills.Names
 	p.Result = prompt.Assemble(in)
+	if !t.Preview {
+		s.turns.Record(promptEntry(t, p))
+	}
 	return p
 }
 
 // Recall searches memory for a message. It also returns the framed section for a prompt, empty if nothing was recalled. It uses
-// Message, Channel, Group, Shared and Now of the turn.
+// Message, Channel, Group, Shared, Now and Session of the turn.
 func (s *Sidecar) Recall(ctx context.Context, t Turn) (recall.Outcome, string) {
 	t.Mode = bootstrap.Full
 	t = s.resolve(t)
 	out := s.search(ctx, t)
 	block, shown := prompt.Frame(s.input(t, out.Memories))
 	out.Memories = shown
+	if !t.Preview {
+		s.turns.Record(recallEntry(t, out))
+	}
 	return out, block
 }
 

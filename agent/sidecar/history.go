@@ -72,6 +72,7 @@ func (s *Sidecar) Compact(ctx context.Context, sessionID string, v session.View,
 	recent, summary := settings.Keep(cmp.Or(space.Window, s.window()), space.Fixed)
 	c := compact.Compactor{Model: s.opt.Model, Count: s.opt.Count, KeepTokens: recent, SummaryTokens: summary}
 	made, used, err = c.Compact(ctx, v, free)
+	s.recordCompaction(sessionID, v, made, err)
 	if errors.Is(err, compact.ErrNothing) && compact.Cut(v, c.KeepTokens, len(v.Messages)) > compact.Cut(v, c.KeepTokens, free) {
 		err = &UncoveredError{Count: uncovered}
 	}

@@ -76,7 +76,11 @@ func (s *Sidecar) Commit(ctx context.Context, lease string, answer flush.Answer)
 	if why := s.opt.Flush.Off(s.opt.ReadOnly); why != "" {
 		return flush.Committed{}, fmt.Errorf("%w: %s", ErrNoFlush, why)
 	}
-	return s.ledger.Commit(ctx, lease, answer)
+	done, err := s.ledger.Commit(ctx, lease, answer)
+	if err == nil {
+		s.recordCommit(done)
+	}
+	return done, err
 }
 
 // Resume continues the commits of a session that were interrupted, of all sessions if it is empty. It returns the errors of
@@ -102,5 +106,7 @@ func (s *Sidecar) Flush(ctx context.Context, job flush.Job) flush.Outcome {
 		return flush.Outcome{Outcome: session.FlushSkipped, Reason: why}
 	}
 	r := flush.Runner{Model: s.opt.Model, Ledger: s.ledger}
-	return r.Run(ctx, job)
+	out := r.Run(ctx, job)
+	s.recordFlush(job.Session, out)
+	return out
 }

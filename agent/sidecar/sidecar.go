@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"slices"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"kioku/agent/recall"
 	"kioku/agent/session"
 	"kioku/agent/skills"
+	"kioku/agent/turns"
 	"kioku/internal/text"
 	"kioku/llm"
 	"kioku/memory"
@@ -38,6 +40,16 @@ type Settings struct {
 	Shared []string
 	// CacheFriendly is the default of Turn.CacheFriendly.
 	CacheFriendly bool
+	// Turns says what is recorded of the turns.
+	Turns TurnSettings
+}
+
+// TurnSettings say what is recorded of the turns of an agent; see package turns. The zero value records nothing.
+type TurnSettings struct {
+	// Keep records the layers of prompts, the places of recalled passages, flushes and compactions.
+	Keep bool
+	// Messages records the messages of users too, also those that are in no transcript.
+	Messages bool
 }
 
 // Options of a Sidecar. Agent, State and Memories are required.
@@ -62,6 +74,8 @@ type Options struct {
 	Key []byte
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
+	// Log receives what no caller can be told; nil discards it.
+	Log *slog.Logger
 }
 
 // Sidecar runs beside one agent. Its methods may be called concurrently.
@@ -71,6 +85,7 @@ type Sidecar struct {
 	skills *skills.Loader
 	recall *recall.Recaller
 	ledger *flush.Ledger
+	turns  *turns.Log
 	// count is Options.Count with a cache, for prompts.
 	count func(text string) int
 }
@@ -90,6 +105,7 @@ func New(opt Options) (*Sidecar, error) {
 		skills: skills.New(opt.Skills),
 		recall: recall.New(opt.Recall, opt.Memories),
 		ledger: flush.NewLedger(flush.Options{Folder: folder, Notes: ownNotes{opt}, Count: opt.Count, Now: opt.Now}),
+		turns:  turnsLog(opt),
 		count:  prompt.Remember(opt.Count),
 	}, nil
 }

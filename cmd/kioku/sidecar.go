@@ -91,7 +91,7 @@ func (a *app) sidecarOptions(conf *config.Config, memories func(id string) agent
 	}
 	opt := sidecar.Options{
 		Settings: conf.Settings, NoRecall: !conf.RecallEnabled, State: state, Memories: memories, Model: model,
-		Count: counter.Count, ReadOnly: a.readOnly, Key: key, Now: connect.ClockOf(conf),
+		Count: counter.Count, ReadOnly: a.readOnly, Key: key, Now: connect.ClockOf(conf), Log: a.log(conf.LogLevel),
 	}
 	opt.Skills.Project = a.dir
 	return opt, nil

@@ -9,6 +9,7 @@ import (
 
 	"kioku/server/mcp"
 	"kioku/server/rest"
+	"kioku/server/web"
 )
 
 // Options are what the doors need.
@@ -24,10 +25,11 @@ type Options struct {
 // New returns the handler of all doors.
 func New(opt Options) http.Handler {
 	mux := http.NewServeMux()
+	mux.Handle("/v1/", rest.New(opt.Conn))
+	mux.Handle("/", web.New(web.Options{Conn: opt.Conn, Version: opt.Version}))
 	if opt.Metrics != nil {
 		mux.Handle("GET /metrics", opt.Metrics)
 	}
-	mux.Handle("/v1/", rest.New(opt.Conn))
 	door := mcp.NewHandler(mcp.HTTPOptions{Conn: opt.Conn, Version: opt.Version})
 	mux.Handle("/mcp", door)
 	mux.Handle("/mcp/{agent}", door)

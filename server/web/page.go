@@ -119,6 +119,11 @@ func (s *site) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, context.Canceled) {
 		return // the client is gone
 	}
+	var elsewhere redirect
+	if errors.As(err, &elsewhere) {
+		http.Redirect(w, r, elsewhere.to, http.StatusSeeOther)
+		return
+	}
 	if status.Code(err) == codes.Unauthenticated {
 		http.Redirect(w, r, "/login?next="+url.QueryEscape(r.URL.RequestURI()), http.StatusSeeOther)
 		return

@@ -4,6 +4,7 @@ import (
 	"embed"
 	"html/template"
 	"net/url"
+	"path"
 )
 
 // view is a kind of page. Its files are templates/NAME.html, static/NAME.js and static/NAME.css; the last two are optional.
@@ -24,11 +25,12 @@ type view struct {
 var views = []view{
 	{Name: "overview", Title: "Overview", Path: "/", Key: "o"},
 	{Name: "search", Title: "Search", Path: "/search", Key: "s"},
-	{Name: "notes", Title: "Notes", Path: "/notes", Key: "n"},
+	{Name: "notes", Title: "Notes", Path: "/notes", Key: "n", load: loadNotes},
 	{Name: "timeline", Title: "Time line", Path: "/timeline", Key: "t"},
 	{Name: "map", Title: "Map", Path: "/map", Key: "m"},
 	{Name: "turns", Title: "Turns", Path: "/turns", Key: "u"},
 	{Name: "live", Title: "Live", Path: "/live", Key: "l"},
+	{Name: "note", Title: "Note", Path: "/note", load: loadNote},
 }
 
 // pattern returns the pattern of the view's path for a ServeMux.
@@ -62,10 +64,10 @@ func parseTemplates() map[string]*template.Template {
 }
 
 // templateFuncs are the functions of all templates.
-var templateFuncs = template.FuncMap{"link": link}
+var templateFuncs = template.FuncMap{"link": link, "base": path.Base, "lang": langOf}
 
-// link returns a path with query parameters, given as names and values; empty values are left out.
-func link(path string, params ...string) string {
+// link returns an address with query parameters, given as names and values; empty values are left out.
+func link(to string, params ...string) string {
 	q := url.Values{}
 	for i := 0; i+1 < len(params); i += 2 {
 		if params[i+1] != "" {
@@ -73,7 +75,7 @@ func link(path string, params ...string) string {
 		}
 	}
 	if len(q) == 0 {
-		return path
+		return to
 	}
-	return path + "?" + q.Encode()
+	return to + "?" + q.Encode()
 }

@@ -31,6 +31,9 @@ func New(opt Options) http.Handler {
 	for _, v := range views {
 		mux.HandleFunc("GET "+v.pattern(), func(w http.ResponseWriter, r *http.Request) { s.serveView(w, r, v) })
 	}
+	mux.HandleFunc("GET /login", s.serveLogin)
+	mux.HandleFunc("POST /login", s.takeToken)
+	mux.HandleFunc("POST /logout", s.logout)
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
 		s.renderProblem(w, r, problem{Status: http.StatusNotFound, Title: "There is no such page", Hint: "The views of this page are named above."})
 	})

@@ -12,6 +12,7 @@ func (r *registry) agentSide(c *Config) {
 	r.recall(c)
 	r.compaction(c)
 	r.pruning(c)
+	r.turns(c)
 	r.languageModel(c)
 	r.group = "kioku agent"
 	r.text(&c.Sidecar.Listen, "sidecar.listen", "TCP address of kioku agent; none disables TCP. An address beyond loopback needs tokenFile.")
@@ -55,6 +56,13 @@ func (r *registry) compaction(c *Config) {
 		"Part of the window above which memories are also stored; 0 disables it.")
 	number(r, &f.TranscriptBytes, 0, 1<<40, "compaction.memoryFlush.forceFlushTranscriptBytes",
 		"Bytes of the transcript since the last compaction above which both happen; 0 disables it.")
+}
+
+func (r *registry) turns(c *Config) {
+	r.group = "Turns"
+	r.toggle(&c.Turns.Keep, "turns.keep", "Record what went into the prompts of an agent, for the page and ListTurns: layers with their tokens, places and scores of "+
+		"recalled passages, flushes, compactions; no text of notes. At most 8 MiB an agent, in the state folder.")
+	r.toggle(&c.Turns.Messages, "turns.messages", "Record the messages of users too. Those of kioku chat, whose transcripts contain them, are recorded anyway.")
 }
 
 func (r *registry) pruning(c *Config) {

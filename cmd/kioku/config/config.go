@@ -187,6 +187,7 @@ func Default() *Config {
 		Search: search.DefaultOptions(), CacheEntries: 50_000, OnBattery: kioku.BatterySlow, MemoryBudget: vector.DefaultBudget,
 		LLM: llm.Config{Provider: "none", Timeout: 2 * time.Minute},
 		Settings: sidecar.Settings{
+			Turns:     sidecar.TurnSettings{Keep: true},
 			Bootstrap: bootstrap.Options{MaxChars: 20_000, TotalMaxChars: 150_000},
 			Skills:    skills.Options{MaxSkills: 150, MaxChars: 30_000},
 			Recall:    recall.Options{TopK: 3, Deadline: 1500 * time.Millisecond},

@@ -4,10 +4,12 @@ import (
 	"regexp"
 	"strings"
 	"unicode/utf8"
+
+	"kioku/internal/text"
 )
 
-// anySequence matches a terminalSequence, or as its group the beginning of one at the end of a text.
-var anySequence = regexp.MustCompile(terminalSequence.String() +
+// anySequence matches a text.TerminalSequence, or as its group the beginning of one at the end of a text.
+var anySequence = regexp.MustCompile(text.TerminalSequence.String() +
 	`|((?:(?:\x1b\[|\x{9b})[0-?]*[ -/]*|(?:\x1b[\]PX^_]|\x{9d}|\x{90})[^\n\x07\x1b\x{9c}]*\x1b?|\x1b)\z)`)
 
 // Stream cleans a text that arrives in pieces. Its results, joined, are what Clean returns for the whole text: an escape

@@ -1,0 +1,104 @@
+package memory
+
+import "time"
+
+// MapQuery asks for the map of a memory.
+type MapQuery struct {
+	// MaxPoints is the maximum number of points, at most 20,000; 0 means 20,000.
+	MaxPoints int
+	// KnownVersion is the version of the map that the caller has; if it is the current one, the map comes without its parts.
+	KnownVersion string
+}
+
+// Bases of a map.
+const (
+	// MapOfVectors means that chunks with near vectors are near each other.
+	MapOfVectors = "vectors"
+	// MapOfTerms means that chunks with the same telling terms are.
+	MapOfTerms = "terms"
+)
+
+// Map is a picture of a memory: chunks as points of the unit square, in which chunks about the same are near each other. Its axes and
+// the distances between clusters mean nothing.
+type Map struct {
+	// Version changes with what the map shows; empty if there is no map yet.
+	Version string
+	// Computing reports that a newer map is being made. Phase says what is being done, and Progress, from 0 to 1, how far it is.
+	Computing bool
+	// Phase is "reading", "neighbors", "layout" or "naming"; empty if no map is being made.
+	Phase string
+	// Progress of the newer map, from 0 to 1.
+	Progress float64
+	// Err is why the last map could not be made; nil if it could.
+	Err error
+	// Points of the map; none if the caller has them.
+	Points []MapPoint
+	// Files of the points.
+	Files []MapFile
+	// Clusters of the points, the largest first.
+	Clusters []MapCluster
+	// TotalChunks is the number of chunks of the index. If it is larger than that of the points, these are a sample of all files.
+	TotalChunks int
+	// Basis is MapOfVectors or MapOfTerms; empty if there is no map.
+	Basis string
+	// Made is the time at which the map was made, and Took how long that took.
+	Made time.Time
+	// Took is the time that it took to make the map.
+	Took time.Duration
+}
+
+// MapPoint is a chunk in a map.
+type MapPoint struct {
+	// X and Y are in [0,1], from left to right and from top to bottom.
+	X, Y float32
+	// File is the index of its file in Map.Files.
+	File int
+	// StartLine and EndLine are the first and the last line, from 1.
+	StartLine, EndLine int
+	// Heading is the headings above the chunk: "# Projects > ## Acme"; empty if there are none.
+	Heading string
+	// Date (YYYY-MM-DD) of the entry, else of the heading, else of the file; empty if there is none.
+	Date string
+	// Cluster is the index of its cluster in Map.Clusters, -1 if it is in none.
+	Cluster int
+}
+
+// MapFile is a file in a map.
+type MapFile struct {
+	// Path relative to the workspace, with slashes.
+	Path string
+	// Title as in File.
+	Title string
+	// Tags as in File.
+	Tags []string
+	// ModTime is the modification time; zero if it is not known.
+	ModTime time.Time
+}
+
+// MapCluster is a crowd of points in a map.
+type MapCluster struct {
+	// Terms are what its chunks are about, the most telling first, as they are written there.
+	Terms []string
+	// X and Y are where its points are densest.
+	X, Y float32
+	// Size is the number of its points.
+	Size int
+}
+
+// Activity is what a memory has of each day.
+type Activity struct {
+	// Days on which there is anything, in order.
+	Days []ActivityDay
+	// Undated is the number of files without a day of their own.
+	Undated int
+}
+
+// ActivityDay is what a memory has of a day.
+type ActivityDay struct {
+	// Date, YYYY-MM-DD.
+	Date string
+	// Notes is the number of files with a passage of this day, and Chunks that of the chunks.
+	Notes, Chunks int
+	// Changed is the number of files that were last changed on this day.
+	Changed int
+}

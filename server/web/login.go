@@ -1,0 +1,77 @@
+package web
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+)
+
+// loginAge is how long a browser keeps the token.
+const loginAge = 30 * 24 * time.Hour
+
+// login is what the login page shows.
+type login struct {
+	// Next is the address on this page that the login leads to.
+	Next string
+	// Wrong is true if the token that was given is not valid.
+	Wrong bool
+}
+
+// serveLogin shows the login; or, after a token was given (parameter check), goes on if the token is valid, and forgets it if not.
+func (s *site) serveLogin(w http.ResponseWriter, r *http.Request) {
+	next := ownAddress(r.URL.Query().Get("next"))
+	_, err := s.agents(r.Context())
+	switch {
+	case err == nil:
+		http.Redirect(w, r, next, http.StatusSeeOther)
+	case status.Code(err) != codes.Unauthenticated:
+		s.fail(w, r, err)
+	default:
+		data := login{Next: next, Wrong: r.URL.Query().Has("check")}
+		if data.Wrong {
+			http.SetCookie(w, tokenCookieOf(r, "", -1))
+		}
+		s.render(w, http.StatusUnauthorized, "login", page{View: view{Name: "login", Title: "Log in"}, Version: s.version, Data: data})
+	}
+}
+
+// takeToken keeps the token of a form in a cookie that scripts cannot read and other sites cannot use. The next request, which carries
+// it, tells whether it is valid.
+func (s *site) takeToken(w http.ResponseWriter, r *http.Request) {
+	r.Body = http.MaxBytesReader(w, r.Body, 16<<10)
+	token := strings.TrimSpace(r.PostFormValue("token"))
+	age := int(loginAge.Seconds())
+	if token == "" || strings.ContainsFunc(token, notInCookie) {
+		token, age = "", -1 // no token of the service has such characters
+	}
+	http.SetCookie(w, tokenCookieOf(r, token, age))
+	http.Redirect(w, r, link("/login", "check", "1", "next", ownAddress(r.PostFormValue("next"))), http.StatusSeeOther)
+}
+
+// logout forgets the token.
+func (s *site) logout(w http.ResponseWriter, r *http.Request) {
+	http.SetCookie(w, tokenCookieOf(r, "", -1))
+	http.Redirect(w, r, "/", http.StatusSeeOther)
+}
+
+// tokenCookieOf returns the cookie with a token for the client of a request; a negative age deletes it.
+func tokenCookieOf(r *http.Request, token string, age int) *http.Cookie {
+	return &http.Cookie{Name: tokenCookie, Value: token, Path: "/", MaxAge: age, HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode}
+}
+
+// notInCookie reports whether a cookie cannot contain a character.
+func notInCookie(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`",;\`, r) }
+
+// ownAddress returns an address of this page, "/" for one that leads anywhere else.
+func ownAddress(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme != "" || u.Host != "" || u.Opaque != "" || !strings.HasPrefix(address, "/") ||
+		strings.HasPrefix(address, "//") || strings.ContainsAny(address, "\\\r\n\t") || strings.HasPrefix(u.Path, "/login") {
+		return "/"
+	}
+	return address
+}

@@ -1,0 +1,251 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"path"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"kioku/chunker"
+	kiokuv1 "kioku/proto/kioku/v1"
+)
+
+// note is what the reader shows.
+type note struct {
+	source
+	rendered
+	// Title of the note; empty if the note begins with a heading of its own.
+	Title string
+	// Folders above the note, outermost first.
+	Folders []folder
+	// File as the index lists it; nil if it does not.
+	File *kiokuv1.File
+	// Fields of the front matter.
+	Fields []field
+	// Links of the note and to it; nil if the index does not have it.
+	Links *kiokuv1.Links
+	// Raw is true if the lines are shown as they are, and WhyRaw is the reason if nobody asked for it.
+	Raw    bool
+	WhyRaw string
+	// Query that led to the note, and Hit the lines that it found; both may be empty.
+	Query string
+	Hit   lineRange
+	// Lang of the text, guessed from its script; empty for scripts that need no font of their own.
+	Lang string
+	// Agent that links name; empty if they need not.
+	Agent string
+}
+
+// folder is a folder above a note.
+type folder struct{ Name, Path string }
+
+// loadNote reads and renders the note that a request names. The parameters are path, from (the first line of the part), lines (those of
+// a hit, "3-9"), q (the query that found it), heading, and view, which is "raw" for the text as it is.
+func loadNote(s *site, r *http.Request, agent string) (any, error) {
+	ask := r.URL.Query()
+	from, _ := strconv.Atoi(ask.Get("from")) // 0 for what is no number: the first part
+	n := note{Query: ask.Get("q"), Hit: parseRange(ask.Get("lines")), Raw: ask.Get("view") == "raw", Agent: ask.Get("agent")}
+	var err error
+	if n.source, err = s.readSource(r.Context(), agent, ask.Get("path"), max(from, 0), n.Hit.First); err != nil {
+		return nil, err
+	}
+	if n.Links, err = s.linksOf(r.Context(), agent, n.Path); err != nil {
+		return nil, err
+	}
+	if n.File, err = s.fileOf(r.Context(), agent, n.Path); err != nil {
+		return nil, err
+	}
+	n.render()
+	n.describe()
+	if line := headingLine(n.Outline, ask.Get("heading")); line > 0 {
+		return nil, redirect{to: link("/note", "agent", n.Agent, "path", n.Path, "from", ask.Get("from")) + "#L" + strconv.Itoa(line)}
+	}
+	return n, nil
+}
+
+// redirect is the error of a request that another address answers.
+type redirect struct{ to string }
+
+func (r redirect) Error() string { return "see " + r.to }
+
+// render fills in the HTML or, if the text cannot be rendered, why it is shown as it is.
+func (n *note) render() {
+	src, first := n.text(), n.First
+	if n.First == 1 {
+		fields, lines := frontMatter(src)
+		if !n.Raw {
+			n.Fields = fields
+			src, first = strings.Join(n.Lines[lines:], "\n")+"\n", lines+1
+		}
+	}
+	if !n.Raw {
+		n.WhyRaw = unrenderable(src)
+		n.Raw = n.WhyRaw != ""
+	}
+	if !n.Raw {
+		var err error
+		if n.rendered, err = renderMarkdown(src, first, n.Hit, newResolver(n.Agent, n.Path, n.Links)); err != nil {
+			n.Raw, n.WhyRaw = true, "The note is shown as it is: "+err.Error()+"."
+		}
+	}
+	if n.Raw {
+		n.Fields, n.HTML, n.Outline = nil, "", rawOutline(n.source)
+	}
+}
+
+// maxMarks is the maximum number of characters on a line, other than spaces, that begin or end inline marks. The parser takes quadratic
+// time for some of them.
+const maxMarks = 4000
+
+// unrenderable returns why a text is not rendered, empty if it can be.
+func unrenderable(src string) string {
+	for paragraph := range strings.SplitSeq(src, "\n\n") {
+		marks := 0
+		for _, c := range []byte(paragraph) {
+			if strings.IndexByte("[]()*_`<>!~", c) >= 0 {
+				marks++
+			}
+		}
+		if marks > maxMarks {
+			return "The note is shown as it is: a paragraph has too many marks to render."
+		}
+	}
+	return ""
+}
+
+// rawOutline returns the headings of a text by its lines.
+func rawOutline(src source) []heading {
+	var outline []heading
+	for i, line := range chunker.Lines(src.text(), "", true) {
+		if line.Level > 0 {
+			outline = append(outline, heading{Line: src.First + i, Level: line.Level, Title: strings.TrimSpace(line.Title())})
+		}
+	}
+	return outline
+}
+
+// describe fills in the title, the folders and the language.
+func (n *note) describe() {
+	n.Lang = langOf(n.text())
+	parts := strings.Split(strings.TrimPrefix(n.Path, "/"), "/")
+	for i, name := range parts[:len(parts)-1] {
+		n.Folders = append(n.Folders, folder{name, strings.Join(parts[:i+1], "/")})
+	}
+	own := len(n.Outline) > 0 && n.Outline[0].Level == 1 && !n.Raw
+	if own {
+		return
+	}
+	n.Title = n.File.GetTitle()
+	if n.Title == "" {
+		n.Title = strings.TrimSuffix(path.Base(n.Path), path.Ext(n.Path))
+	}
+}
+
+// linksOf returns the links of a note; nil if the index does not have the note.
+func (s *site) linksOf(ctx context.Context, agent, path string) (*kiokuv1.Links, error) {
+	resp, err := s.memory.ListLinks(ctx, &kiokuv1.ListLinksRequest{Agent: agent, Path: path})
+	if c := status.Code(err); c == codes.NotFound || c == codes.InvalidArgument {
+		return nil, nil
+	}
+	return resp.GetLinks(), err
+}
+
+// globMarks are the characters of globs.
+var globMarks = regexp.MustCompile(`[\\*?\[\]{}]`)
+
+// fileOf returns a file as the index lists it; nil if it does not.
+func (s *site) fileOf(ctx context.Context, agent, path string) (*kiokuv1.File, error) {
+	resp, err := s.memory.ListFiles(ctx, &kiokuv1.ListFilesRequest{Agent: agent, Glob: escapeGlob(path), IncludeSkipped: true, PageSize: 10})
+	if status.Code(err) == codes.InvalidArgument {
+		return nil, nil // a path that no glob selects
+	}
+	for _, f := range resp.GetFiles() {
+		if f.GetPath() == path {
+			return f, nil
+		}
+	}
+	return nil, err
+}
+
+// parseRange returns the lines that "3-9" or "3" names; none for anything else.
+func parseRange(s string) lineRange {
+	first, last, both := strings.Cut(s, "-")
+	a, err := strconv.Atoi(first)
+	b := a
+	if err == nil && both {
+		b, err = strconv.Atoi(last)
+	}
+	if err != nil || a < 1 || b < a {
+		return lineRange{}
+	}
+	return lineRange{a, b}
+}
+
+// String returns the range as "3-9".
+func (r lineRange) String() string {
+	if r.First == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d-%d", r.First, r.Last)
+}
+
+// langOf guesses the language of a text from its script, for the choice of fonts; empty for scripts that need none.
+func langOf(s string) string {
+	han := ""
+	for _, r := range s {
+		switch {
+		case r < 0x1100:
+		case unicode.In(r, unicode.Hiragana, unicode.Katakana):
+			return "ja"
+		case unicode.Is(unicode.Hangul, r):
+			return "ko"
+		case unicode.Is(unicode.Han, r):
+			han = "zh"
+		}
+	}
+	return han
+}
+
+// Address returns the address of the note in the reader with other parameters, given as names and values.
+func (n note) Address(params ...string) string {
+	all := append([]string{"agent", n.Agent, "path", n.Path, "q", n.Query, "lines", n.Hit.String()}, params...)
+	return link("/note", all...)
+}
+
+// LinkTo returns the address of another note.
+func (n note) LinkTo(path string, line int32) string {
+	at := link("/note", "agent", n.Agent, "path", path)
+	if line > 0 {
+		at += "#L" + strconv.Itoa(int(line))
+	}
+	return at
+}
+
+// SearchFor returns the address of a search for notes in a folder.
+func (n note) SearchFor(folder string) string {
+	return link("/notes", "agent", n.Agent, "folder", folder)
+}
+
+// Numbered returns the lines with their numbers, for the view of the text as it is.
+func (n note) Numbered() []numbered {
+	lines := make([]numbered, len(n.Lines))
+	for i, line := range n.Lines {
+		at := n.First + i
+		lines[i] = numbered{Number: at, Text: line, Hit: lineRange{at, at}.overlaps(n.Hit)}
+	}
+	return lines
+}
+
+// numbered is a line with its number. Hit is true for a line that the search found.
+type numbered struct {
+	Number int
+	Text   string
+	Hit    bool
+}

@@ -1,0 +1,93 @@
+// What the reader adds to a note on request: the borders of its chunks, and what a search matched in it.
+import { agent, api, clean, count, errorBox, h, replace } from "/static/app.js";
+import { markIn, termsOf } from "/static/highlight.js";
+import { bar, legend, trace } from "/static/score.js";
+
+const note = document.querySelector(".note");
+const text = document.getElementById("text");
+const { path, query } = note.dataset;
+const encoded = path.split("/").map(encodeURIComponent).join("/");
+
+// Elements of the text with the range of their lines, in order.
+const blocks = [...text.querySelectorAll("[data-line]")].map((el) => {
+	const [first, last] = el.dataset.line.split("-").map(Number);
+	return { el, first, last };
+});
+
+// Chunk borders.
+
+const button = document.getElementById("chunks");
+
+// borderOf returns the element that tells of a chunk.
+function borderOf(c, i, all) {
+	const overlap = i > 0 ? all[i - 1].endLine - c.startLine + 1 : 0;
+	const parts = [
+		`Chunk ${i + 1} of ${all.length}`, `lines ${c.startLine}–${c.endLine}`, `about ${count(c.tokenCount, "token")}`, c.embedded ? "vector" : "no vector",
+		overlap > 0 && `repeats ${count(overlap, "line")}`, c.date, c.language && `words as in “${c.language}”`,
+	];
+	return h("div", { class: "chunk-border", role: "note" }, parts.filter(Boolean).join(" · "));
+}
+
+// place puts a border before the first block that begins at a line, outside of lists and tables as far as the border fits there.
+function place(border, line) {
+	const at = blocks.find((b) => b.first >= line) || blocks.find((b) => b.last >= line);
+	if (!at) {
+		text.prepend(border);
+		return;
+	}
+	let el = at.el;
+	while (el.parentElement !== text && !(el.tagName === "LI" && el.previousElementSibling)) el = el.parentElement;
+	if (el.tagName === "LI") border = h("li", { class: "chunk-item" }, border);
+	el.before(border);
+}
+
+async function showChunks() {
+	if (button.getAttribute("aria-pressed") === "true") {
+		text.querySelectorAll(".chunk-item, .chunk-border").forEach((el) => el.remove());
+		button.setAttribute("aria-pressed", "false");
+		return;
+	}
+	button.disabled = true;
+	try {
+		const { chunks = [], skipped } = await api(`chunks/${encoded}`);
+		const first = blocks[0]?.first || 1, last = blocks.at(-1)?.last || Infinity;
+		chunks.forEach((c, i) => c.startLine <= last && c.endLine >= first && place(borderOf(c, i, chunks), c.startLine));
+		if (!chunks.length) text.prepend(h("div", { class: "chunk-border" }, skipped ? `No chunks: ${clean(skipped)}` : "No chunks: the note has no text."));
+		button.setAttribute("aria-pressed", "true");
+	} catch (err) {
+		text.before(errorBox(err));
+	} finally {
+		button.disabled = false;
+	}
+}
+
+button.addEventListener("click", showChunks);
+
+// What matched.
+
+async function showMatch() {
+	const panel = document.getElementById("matched");
+	const line = Number(note.dataset.first) || 1;
+	panel.hidden = false;
+	try {
+		const e = await api("explain", {}, { body: { search: { agent, query, explain: true }, path, line } });
+		markIn(text, e.passage ? termsOf(e.passage.trace) : e.terms || []);
+		const p = e.passage;
+		replace(panel,
+			h("p", { class: "row small" }, h("span", {}, "For ", h("strong", { dir: "auto" }, clean(query))),
+				p && h("a", { href: `#L${firstBlock(p.startLine)}` }, `lines ${p.startLine}–${p.endLine}`), p && h("span", { class: "score num" }, p.score.toFixed(2)), p && bar(p)),
+			p ? [legend([p]), h("details", {}, h("summary", { class: "small muted" }, "Why this score"), trace(p))] : h("p", { class: "small" }, clean(e.text || "This passage was no candidate.")));
+	} catch (err) {
+		replace(panel, errorBox(err));
+	}
+}
+
+// firstBlock returns the first line of the block that contains a line.
+const firstBlock = (line) => (blocks.find((b) => b.last >= line) || { first: line }).first;
+
+if (query) showMatch();
+if (!location.hash && Number(note.dataset.first)) document.querySelector(".hit")?.scrollIntoView({ block: "center" });
+else if (/^#L\d+$/.test(location.hash) && !document.querySelector(location.hash)) {
+	// The line is within a block that begins before it.
+	document.getElementById(`L${firstBlock(Number(location.hash.slice(2)))}`)?.scrollIntoView();
+}

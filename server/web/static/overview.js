@@ -1,0 +1,179 @@
+// The overview: what the memory of an agent has, how fresh it is, and what is wrong with it.
+import { agent, ago, api, bytes, clean, count, day, errorBox, h, href, noteHref, number, replace, svg, words } from "/static/app.js";
+
+const view = document.getElementById("view");
+
+// What to do about what searches lack, by its code.
+const advice = {
+	provider_down: "Searches use words until it answers again. Check the provider, its key and its limits; kioku doctor tests them.",
+	vectors_missing: "They are being embedded in the background; until then these notes are found by their words.",
+	index_stale: "Run kioku index, so that notes are cut in the way that the settings say.",
+	index_empty: "Write a note, or check with kioku doctor that the settings include your files.",
+	space_changed: "Run kioku index --force to embed with the model of the settings.",
+	workspace_unavailable: "Check that the folder is there and can be read. Nothing is removed from the index meanwhile.",
+	index_damaged: "Run kioku index --force. Your notes are not affected.",
+	files_skipped: "The list below says why, for each file.",
+	out_of_scope: "Change include or exclude in the settings, or remove them with kioku index --remove.",
+};
+
+function fact(name, value, about, tone) {
+	return h("div", { class: "fact" }, h("dt", {}, name), h("dd", { class: tone }, h("span", { class: "num" }, value)), about && h("dd", { class: "small muted" }, about));
+}
+
+function facts(st) {
+	const x = st.index || {};
+	const share = x.chunkCount ? Math.floor((100 * st.embeddedChunkCount) / x.chunkCount) : 0;
+	const lag = x.pendingFileCount ? count(x.pendingFileCount, "change") : "none";
+	const provider = st.provider || {};
+	const model = (provider.activeModel || provider.model || "").split("/").pop();
+	return h("dl", { class: "facts-grid" },
+		fact("Notes", number(x.fileCount), st.skipped?.length ? h("a", { href: "#skipped" }, `${number(skippedCount(st))} skipped`) : "all indexed"),
+		fact("Chunks", number(x.chunkCount), provider.provider === "none" ? "found by words" : `${share}% with a vector`),
+		fact("Not indexed yet", lag, `synced ${ago(x.lastSyncTime)}`, x.pendingFileCount ? "warn" : ""),
+		fact("Meaning", provider.provider === "none" ? "off" : clean(model || provider.provider), meaningOf(provider), provider.error ? "warn" : ""),
+		fact("Watching", watching(st), clean(st.watchNote || ""), st.watchMode === "off" ? "warn" : ""),
+		fact("Index", bytes(Number(st.databaseBytes) + Number(st.walBytes)), st.residentBytes > 0 ? `${bytes(st.residentBytes)} in memory` : "on disk"));
+}
+
+const watching = (st) => ({ inotify: "live", polling: "by polling", off: "off" })[st.watchMode] || st.watchMode;
+
+function meaningOf(p) {
+	if (p.provider === "none") return clean(p.reason || "words only; kioku model add turns it on");
+	if (p.error) return "does not answer";
+	return [clean(p.provider), p.dims ? `, ${p.dims} dimensions` : "", p.fallback ? ", the fallback" : ""].join("");
+}
+
+// skippedCount returns the number of skipped files; an entry without a path stands for further ones.
+function skippedCount(st) {
+	return (st.skipped || []).reduce((n, f) => n + (f.path ? 1 : Number(f.reason.match(/\d[\d,]*/)?.[0].replace(/,/g, "") || 0)), 0);
+}
+
+function problems(st) {
+	const list = (st.degraded || []).map((d) => ({ text: clean(d.text), todo: advice[d.code] }));
+	if (st.provider?.error && !list.some((p) => p.text.includes(st.provider.error))) list.push({ text: `The last call of the provider failed: ${clean(st.provider.error)}`, todo: st.provider.retryTime && `It is tried again ${new Date(st.provider.retryTime).toLocaleTimeString("en-GB")}.` });
+	if (st.rerankerError) list.push({ text: `The re-ranker does not answer: ${clean(st.rerankerError)}`, todo: "Results come in the order of the first ranking." });
+	for (const root of st.unavailable || []) list.push({ text: `${clean(root)} cannot be read now.`, todo: advice.workspace_unavailable });
+	for (const found of st.check?.found || []) list.push({ text: `The last check mended the index: ${clean(found)}`, todo: "Nothing to do; if it comes again, check the disk." });
+	if (st.unindexedFileCount > 0) list.push({ text: `${st.unindexedMore ? "More than " : ""}${count(st.unindexedFileCount, "Markdown file")} of the folder ${st.unindexedFileCount === 1 ? "is" : "are"} not included by the settings.`, todo: "If they are notes, add them to include: kioku config set include '[\"**/*.md\"]'." });
+	if (!list.length) return h("p", { class: "all-well" }, h("span", { class: "tag good" }, "✓"), " Searches lack nothing.");
+	return h("ul", { class: "stack" }, list.map((p) => h("li", { class: "notice warn" }, h("p", {}, p.text), p.todo && h("p", { class: "small muted" }, p.todo))));
+}
+
+function backfill(b) {
+	if (!b) return null;
+	const done = b.totalCount ? b.embeddedCount / b.totalCount : 0;
+	const left = b.left ? `, about ${duration(parseFloat(b.left))} left` : "";
+	return h("div", { class: "backfill" },
+		h("p", { class: "small" }, b.paused ? `Embedding waits: ${clean(b.paused)}` : `Embedding: ${number(b.embeddedCount)} of ${count(b.totalCount, "chunk")}${left}`),
+		h("progress", { max: 1, value: done, "aria-label": "Embedded chunks" }));
+}
+
+const duration = (s) => (s < 90 ? count(Math.round(s), "second") : s < 5400 ? count(Math.round(s / 60), "minute") : count(Math.round(s / 3600), "hour"));
+
+function network(st) {
+	const away = (st.egress || []).filter((e) => !e.local);
+	if (st.offline) return h("p", {}, "Offline: nothing is sent to another machine.");
+	if (!away.length) return h("p", { class: "muted" }, "Nothing was sent to another machine since the start.");
+	return h("div", { class: "scroll", tabindex: 0 }, h("table", {}, h("thead", {}, h("tr", {}, ["Host", "For", "Requests", "Sent", "Last"].map((x) => h("th", { scope: "col" }, x)))),
+		h("tbody", {}, away.map((e) => h("tr", {}, h("td", { class: "path" }, clean(e.host)), h("td", {}, e.purpose), h("td", { class: "num" }, number(e.requestCount)), h("td", { class: "num" }, bytes(e.sentBytes)), h("td", {}, ago(e.lastTime)))))));
+}
+
+function skipped(st) {
+	if (!st.skipped?.length) return null;
+	return h("section", { id: "skipped" }, h("h2", {}, "Skipped"), h("p", { class: "small muted" }, "No search finds these files."),
+		h("div", { class: "scroll", tabindex: 0 }, h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, "File"), h("th", { scope: "col" }, "Why"))),
+			h("tbody", {}, st.skipped.slice(0, 100).map((f) => h("tr", {}, h("td", { class: "path", dir: "auto" }, clean(f.path || "…")), h("td", {}, clean(f.reason))))))),
+		st.skipped.length > 100 && h("p", { class: "small muted" }, h("a", { href: href("/notes", { skipped: 1 }) }, "All of them")));
+}
+
+// weekly returns the last 52 weeks of days with counts as sums of seven days.
+function weekly(byDay, today) {
+	const end = new Date(`${today}T12:00:00Z`).getTime();
+	const weeks = new Array(53).fill(0);
+	for (const [date, n] of byDay) {
+		const back = Math.floor((end - new Date(`${date}T12:00:00Z`).getTime()) / 604800000);
+		if (back >= 0 && back < 53) weeks[52 - back] += n;
+	}
+	return weeks;
+}
+
+function sparkline(byDay, today) {
+	const weeks = weekly(byDay, today);
+	const top = Math.max(...weeks, 1), total = weeks.reduce((a, b) => a + b, 0);
+	const label = `${count(total, "dated note")} in a year, up to ${number(top)} a week`;
+	return h("figure", { class: "spark" },
+		svg("svg", { viewBox: "0 0 530 60", preserveAspectRatio: "none", role: "img", "aria-label": label },
+			weeks.map((n, i) => svg("rect", { x: i * 10 + 1, width: 8, y: 60 - (n ? 4 + (54 * n) / top : 1), height: n ? 4 + (54 * n) / top : 1, class: n ? "some" : "none" }))),
+		h("figcaption", { class: "small muted" }, h("span", {}, "a year ago"), h("a", { href: href("/timeline") }, label), h("span", {}, "now")));
+}
+
+const iso = (t) => new Date(t).toISOString().slice(0, 10);
+
+// perDay returns how many notes each day of the last year has, and the newest notes.
+async function perDay() {
+	const since = iso(Date.now() - 372 * 86400000);
+	const [activity, files] = await Promise.all([
+		api("activity", { since }).catch((err) => (err.code === "UNIMPLEMENTED" ? null : Promise.reject(err))),
+		api("files", { since, pageSize: 10000 }),
+	]);
+	const recent = files.files.filter((f) => !f.skipped).sort((a, b) => (a.date < b.date ? 1 : -1)).slice(0, 8);
+	if (activity) return { days: activity.days.map((d) => [d.date, d.noteCount]), today: activity.today, recent };
+	const days = new Map();
+	for (const f of files.files) days.set(f.date, (days.get(f.date) || 0) + 1);
+	return { days: [...days], today: iso(Date.now()), recent };
+}
+
+function newest(recent) {
+	if (!recent.length) return h("p", { class: "muted" }, "No note has a date yet.");
+	return h("ul", { class: "newest" }, recent.map((f) => h("li", {},
+		h("time", { class: "num small muted", datetime: f.date }, day(f.date)),
+		words("a", { href: noteHref(f.path), "data-step": true }, f.title || f.path.split("/").pop().replace(/\.md$/, "")),
+		h("span", { class: "small muted path", dir: "auto" }, clean(f.path)))));
+}
+
+function others(agents) {
+	if (agents.length < 2) return null;
+	return h("section", {}, h("h2", {}, "Agents"), h("div", { class: "scroll", tabindex: 0 }, h("table", {},
+		h("thead", {}, h("tr", {}, ["Agent", "Notes", "Chunks", "Synced", "Folder"].map((x) => h("th", { scope: "col" }, x)))),
+		h("tbody", {}, agents.map((a) => h("tr", {}, h("td", {}, h("a", { href: `/?agent=${encodeURIComponent(a.id)}`, "aria-current": a.id === agent ? "true" : null }, a.id)),
+			h("td", { class: "num" }, a.index ? number(a.index.fileCount) : "unreadable"), h("td", { class: "num" }, a.index ? number(a.index.chunkCount) : ""), h("td", {}, a.index ? ago(a.index.lastSyncTime) : ""), h("td", { class: "path" }, clean(a.workspace))))))));
+}
+
+function emptyIndex(st) {
+	return h("section", { class: "empty" }, h("h1", {}, st.syncing ? "The index is being made" : "Nothing to remember yet"),
+		h("p", {}, st.syncing ? "This page follows; your notes appear as they are indexed." : ["The folder ", h("span", { class: "path" }, clean(st.workspace)), " has no notes that the settings include."]),
+		!st.syncing && h("pre", { class: "command" }, `kioku append --agent ${agent} "Lena is allergic to walnuts."`));
+}
+
+function show(st, agents, dated) {
+	if (!st.index?.fileCount && !st.skipped?.length) {
+		replace(view, emptyIndex(st), problems(st), others(agents));
+		return;
+	}
+	replace(view,
+		h("header", { class: "lead" }, h("h1", {}, h("span", { class: "who" }, agent), ` remembers ${count(st.index.fileCount, "note")}`), h("p", { class: "small muted path" }, clean(st.workspace))),
+		dated.error ? errorBox(dated.error) : sparkline(dated.days, dated.today),
+		facts(st), backfill(st.backfill),
+		h("div", { class: "columns" },
+			h("section", {}, h("h2", {}, "State"), problems(st)),
+			h("section", {}, h("h2", {}, "Newest notes"), dated.error ? null : newest(dated.recent))),
+		others(agents), skipped(st),
+		h("section", {}, h("h2", {}, "Network"), network(st)));
+}
+
+let dated;
+
+async function load() {
+	try {
+		const [st, { agents }] = await Promise.all([api("status"), api("agents", { agent: "" })]);
+		dated ??= await perDay().catch((error) => ({ error }));
+		show(st, agents, dated);
+		// What changes by itself is read again while it is visible.
+		const wait = st.backfill?.running || st.syncing || st.index?.pendingFileCount ? 3000 : 30000;
+		setTimeout(() => (document.hidden ? addEventListener("visibilitychange", load, { once: true }) : load()), wait);
+	} catch (err) {
+		replace(view, errorBox(err, load));
+	}
+}
+
+if (agent) load();

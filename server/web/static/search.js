@@ -1,0 +1,187 @@
+// Search as you type. The address has the state of the search, so that it can be shared.
+import { agent, announce, api, clean, count, day, debounce, errorBox, h, href, langOf, latest, noteHref, replace, url, words } from "/static/app.js";
+import { marked, termsOf } from "/static/highlight.js";
+import { bar, legend, trace } from "/static/score.js";
+
+const form = document.getElementById("search");
+const field = form.elements.q;
+const answer = document.getElementById("answer");
+const said = document.getElementById("said");
+const why = document.getElementById("why");
+let shown = 10, took = 60, composing = false;
+
+// state returns the search that the form describes.
+function state() {
+	const f = form.elements;
+	return { q: field.value.trim(), since: f.since.value, until: f.until.value, folder: f.folder.value.trim(), tags: f.tags.value.trim(), n: shown > 10 ? shown : "" };
+}
+
+// request returns the search as the fields of a request.
+function request(s) {
+	return { query: s.q, since: s.since, until: s.until, pathPrefix: s.folder, maxResults: shown, explain: true, maxSnippetChars: 500 };
+}
+
+// filterOf returns the condition for tags; only the body of a request can carry it.
+function filterOf(s) {
+	const values = s.tags.split(/[\s,]+/).map((t) => t.replace(/^#/, "")).filter(Boolean);
+	return values.length ? [{ field: "tags", op: "in", values }] : undefined;
+}
+
+// ask answers a search; of several at a time only the last.
+const ask = latest(async (signal, s) => {
+	const filter = filterOf(s);
+	if (filter) return api("search", {}, { signal, body: { agent, ...request(s), since: s.since || undefined, until: s.until || undefined, filter } });
+	return api("search", request(s), { signal });
+});
+
+async function search() {
+	const s = state();
+	const { q, ...rest } = s;
+	history.replaceState(null, "", url(location.pathname, { agent: new URLSearchParams(location.search).get("agent"), q, ...rest }));
+	document.title = q ? `${q} · Kioku` : "Search · Kioku";
+	if (!q) {
+		showStart();
+		return;
+	}
+	const begun = performance.now();
+	try {
+		answer.setAttribute("aria-busy", "true");
+		const response = await ask(s);
+		if (!response) return;
+		took = performance.now() - begun;
+		showAnswer(s, response);
+	} catch (err) {
+		replace(said);
+		replace(answer, errorBox(err, search));
+	} finally {
+		answer.removeAttribute("aria-busy");
+	}
+}
+
+function showStart() {
+	ask.cancel?.();
+	replace(said);
+	replace(answer, h("p", { class: "muted start" }, "Type a question, or words that a note may have. A date such as “last week” or 先月 counts, and so does the name of a note."));
+	why.hidden = true;
+}
+
+// channels says in words how an answer was found.
+const channels = { hybrid: "by words and meaning", vector: "by meaning", keyword: "by words" };
+
+function showAnswer(s, response) {
+	const results = response.results || [];
+	const strong = results.filter((r) => !r.weak).length;
+	const found = results.length ? count(strong, "result") + (strong < results.length ? ` and ${count(results.length - strong, "weak one")}` : "") : "Nothing found";
+	const summary = `${found} ${channels[response.mode] || ""}`;
+	replace(said, h("span", {}, summary), h("span", { class: "num", id: "took" }, `${Math.max(1, Math.round(took))} ms`));
+	announce(summary);
+	replace(answer,
+		(response.degraded || []).map((d) => h("p", { class: "notice warn small" }, d.text)),
+		results.length > 0 && legend(results),
+		h("ol", { class: "results" }, results.map((r, i) => card(s, r, i))),
+		results.length >= shown && shown < 100 && h("button", { type: "button", onclick: more }, "More results"),
+		!results.length && h("p", { class: "muted" }, s.since || s.until || s.folder || s.tags ? "The filters may leave out what you look for." : "Try other words, or fewer."));
+	why.hidden = false;
+	replace(document.getElementById("outcome"));
+}
+
+function more() {
+	shown = Math.min(100, shown * 3);
+	search();
+}
+
+// card returns a result.
+function card(s, r, i) {
+	const terms = termsOf(r.trace, s.q);
+	const heading = (r.heading || "").split(" > ").map((x) => clean(x).replace(/^#+\s*/, "")).filter(Boolean).join(" › ");
+	const lines = r.startLine === r.endLine ? `line ${r.startLine}` : `lines ${r.startLine}–${r.endLine}`;
+	return h("li", { class: r.weak ? "result weak" : "result" },
+		h("div", { class: "result-head" },
+			h("a", { class: "result-link", href: noteHref(r.path, r.startLine, r.endLine, s.q), "data-step": true, dir: "auto" }, heading || clean(r.path)),
+			h("span", { class: "score num", title: "Score, between 0 and 1" }, r.score.toFixed(2)), bar(r)),
+		h("p", { class: "small muted result-at" }, h("span", { class: "path", dir: "auto" }, clean(r.path)), h("span", { class: "num" }, lines), r.date && h("span", { class: "num" }, day(r.date)),
+			r.weak && h("span", { class: "tag weak", title: "Below the minimum score, but better than chance" }, "weak")),
+		h("p", { class: "words snippet", dir: "auto", lang: langOf(r.snippet) }, marked(r.snippet.trim(), terms)),
+		h("details", {}, h("summary", { class: "small muted" }, "Why this score"), r.trace && trace(r)));
+}
+
+// Why not this note?
+
+const outcomes = {
+	returned: "It is among the results", not_indexed: "It is not in the index", skipped: "It is not indexed", filtered: "A filter leaves it out",
+	not_a_candidate: "Nothing in it matched", below_threshold: "Its score is too low", covered: "A better passage shows it already",
+	dropped_by_mmr: "It is too much like a better result", file_limit: "Better passages of the same note took its places", beyond_max_results: "Other results were better",
+};
+
+const suggest = latest(async (signal, text) => {
+	const glob = text ? `**/*${text.replace(/[\\*?[\]{}]/g, "\\$&")}*` : "";
+	return api("files", { glob, includeSkipped: true, pageSize: 20 }, { signal });
+});
+
+async function complete() {
+	const input = document.getElementById("why-path");
+	const list = await suggest(input.value.split("/").pop().trim()).catch(() => undefined);
+	if (list) replace(document.getElementById("paths"), list.files.map((f) => h("option", { value: f.path }, f.title)));
+}
+
+const explainPath = latest(async (signal, s, path) => {
+	const base = { agent, ...request(s), since: s.since || undefined, until: s.until || undefined, filter: filterOf(s) };
+	// The passage of the note that fits best is the one that a reader means.
+	const best = await api("search", {}, { signal, body: { ...base, pathPrefix: path, maxResults: 1, minScore: 0, explain: false } });
+	const line = (best.results || []).find((r) => r.path === path)?.startLine || 1;
+	return { line, ...(await api("explain", {}, { signal, body: { search: base, path, line } })) };
+});
+
+async function explain(event) {
+	event?.preventDefault();
+	const out = document.getElementById("outcome");
+	const path = document.getElementById("why-path").value.trim();
+	if (!path) return;
+	replace(out, h("p", { class: "muted" }, "Looking…"));
+	try {
+		const e = await explainPath(state(), path);
+		if (!e) return;
+		replace(out, h("div", { class: "panel" },
+			h("p", {}, h("strong", {}, outcomes[e.outcome] || e.outcome), ". ", clean(e.text || "")),
+			e.passage && h("div", { class: "row small" }, h("a", { href: noteHref(path, e.passage.startLine, e.passage.endLine, state().q) }, `Lines ${e.passage.startLine} to ${e.passage.endLine}`), h("span", { class: "score num" }, e.passage.score.toFixed(2)), bar(e.passage)),
+			e.passage && trace(e.passage),
+			!e.passage && h("p", { class: "small" }, h("a", { href: noteHref(path) }, "Read it"), " · looked for ", words("span", { class: "muted" }, (e.terms || []).join(", ")))));
+	} catch (err) {
+		replace(out, errorBox(err, explain));
+	}
+}
+
+// Set-up.
+
+const params = new URLSearchParams(location.search);
+field.value = params.get("q") || "";
+for (const name of ["since", "until", "folder", "tags"]) form.elements[name].value = params.get(name) || "";
+shown = Math.min(100, Math.max(10, Number(params.get("n")) || 10));
+form.querySelector("details").open = ["since", "until", "folder", "tags"].some((n) => params.get(n));
+
+// The wait follows how long answers take, between 60 and 100 ms.
+const soon = debounce(search, () => Math.min(100, Math.max(60, took)));
+const changed = () => {
+	shown = 10;
+	if (!composing) soon();
+};
+form.addEventListener("input", (event) => !event.isComposing && changed());
+form.addEventListener("compositionstart", () => (composing = true));
+form.addEventListener("compositionend", () => {
+	composing = false;
+	changed();
+});
+form.addEventListener("submit", (event) => {
+	event.preventDefault();
+	search();
+});
+field.addEventListener("keydown", (event) => {
+	if (event.key !== "ArrowDown") return;
+	document.querySelector(".result-link")?.focus();
+	event.preventDefault();
+});
+document.getElementById("why-form").addEventListener("submit", explain);
+document.getElementById("why-path").addEventListener("input", debounce(complete, () => 100));
+document.getElementById("why-path").addEventListener("focus", complete);
+if (!field.value) field.focus();
+search();

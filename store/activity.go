@@ -1,0 +1,73 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"kioku/memory"
+)
+
+const (
+	// selectDays counts the chunks of each day and their files, by the index chunks_date. ?3 reports that no file is out of scope.
+	selectDays = `SELECT c.date, COUNT(DISTINCT c.file), COUNT(*) FROM chunks c
+		WHERE c.date BETWEEN ?1 AND ?2 AND (?3 OR (SELECT out_of_scope FROM files WHERE id = c.file) = 0) GROUP BY c.date`
+	selectChanges = "SELECT mtime, date FROM files WHERE out_of_scope = 0 AND error = '' AND chunks > 0"
+)
+
+// Activity returns what the index has of each day from since to until, which may be empty. location decides on which day a file
+// was changed.
+func (s *Store) Activity(ctx context.Context, since, until string, location *time.Location) (memory.Activity, error) {
+	return use(ctx, s, func(x *index) (memory.Activity, error) { return x.activity(ctx, since, until, location) })
+}
+
+// activity implements Store.Activity.
+func (x *index) activity(ctx context.Context, since, until string, location *time.Location) (memory.Activity, error) {
+	tx, m, err := x.snapshot(ctx)
+	if err != nil {
+		return memory.Activity{}, err
+	}
+	defer tx.Rollback()
+	if since == "" {
+		since = "0" // before every day, and after the empty date of a chunk without one
+	}
+	if until == "" {
+		until = "9999-12-31"
+	}
+	var found memory.Activity
+	days := map[string]*memory.ActivityDay{}
+	err = forEachRow(ctx, tx, func(rows *sql.Rows) error {
+		d := &memory.ActivityDay{}
+		err := rows.Scan(&d.Date, &d.Notes, &d.Chunks)
+		days[d.Date] = d
+		return err
+	}, selectDays, since, until, m.out.files == 0)
+	if err == nil {
+		err = forEachRow(ctx, tx, func(rows *sql.Rows) error {
+			var mtime int64
+			var date string
+			err := rows.Scan(&mtime, &date)
+			if date == "" {
+				found.Undated++
+			}
+			if date := time.Unix(0, mtime).In(location).Format(time.DateOnly); mtime > 0 && since <= date && date <= until {
+				if days[date] == nil {
+					days[date] = &memory.ActivityDay{Date: date}
+				}
+				days[date].Changed++
+			}
+			return err
+		}, selectChanges)
+	}
+	if err != nil {
+		return memory.Activity{}, fmt.Errorf("count the notes of days: %w", err)
+	}
+	for _, d := range days {
+		found.Days = append(found.Days, *d)
+	}
+	slices.SortFunc(found.Days, func(a, b memory.ActivityDay) int { return strings.Compare(a.Date, b.Date) })
+	return found, nil
+}

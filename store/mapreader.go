@@ -1,0 +1,175 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"time"
+
+	"kioku/embed"
+	"kioku/memory"
+	"kioku/search/analysis"
+)
+
+// MapReader reads one snapshot of the index for a map.
+type MapReader struct {
+	tx   *sql.Tx
+	meta meta
+}
+
+// MapChunk is a chunk for a map.
+type MapChunk struct {
+	// ID of the chunk in this snapshot.
+	ID int64
+	// Key is the same for the same text of the same file in all snapshots.
+	Key uint64
+	// File is the index of its file.
+	File int
+	// StartLine and EndLine are the first and the last line, from 1.
+	StartLine, EndLine int
+	// Heading is the headings above it, and Date its day; empty if there are none.
+	Heading, Date string
+}
+
+// ReadMap calls f with a snapshot of the index, and again if that turns out to be damaged.
+func (s *Store) ReadMap(ctx context.Context, f func(*MapReader) error) error {
+	_, err := use(ctx, s, func(x *index) (struct{}, error) { return struct{}{}, x.readMap(ctx, f) })
+	return err
+}
+
+// readMap implements Store.ReadMap.
+func (x *index) readMap(ctx context.Context, f func(*MapReader) error) error {
+	tx, m, err := x.snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	return f(&MapReader{tx, m})
+}
+
+// Generation returns the generation of the snapshot.
+func (r *MapReader) Generation() int64 { return r.meta.generation }
+
+// Space returns the space of the vectors, zero if there are none.
+func (r *MapReader) Space() embed.Space { return r.meta.space }
+
+// Embedded returns the number of chunks with a vector.
+func (r *MapReader) Embedded() int { return r.meta.embedded - r.meta.out.embedded }
+
+const (
+	selectMapFiles  = "SELECT id, path, title, tags, mtime FROM files WHERE out_of_scope = 0 AND chunks > 0 ORDER BY path"
+	selectMapChunks = `SELECT c.id, c.file, c.sha256, c.start_line, c.end_line, c.headings, c.date FROM chunks c
+		JOIN files f ON f.id = c.file WHERE f.out_of_scope = 0 ORDER BY c.file, c.start_line, c.id`
+	selectMapTexts = "SELECT j.key, c.language, c.text FROM json_each(?) j CROSS JOIN chunks c ON c.id = j.value"
+)
+
+// Chunks returns all chunks that searches find, and their files.
+func (r *MapReader) Chunks(ctx context.Context) ([]MapChunk, []memory.MapFile, error) {
+	files, at, err := r.files(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the files of a map: %w", err)
+	}
+	chunks := make([]MapChunk, 0, r.meta.chunks)
+	err = forEachRow(ctx, r.tx, func(rows *sql.Rows) error {
+		var c MapChunk
+		var file int64
+		var hash sql.RawBytes
+		err := rows.Scan(&c.ID, &file, &hash, &c.StartLine, &c.EndLine, &c.Heading, &c.Date)
+		if err != nil {
+			return err
+		}
+		i, ok := at[file]
+		if !ok {
+			return fmt.Errorf("%w: a chunk has no file with chunks", errDamaged)
+		}
+		c.File, c.Key = i, mapKey(files[i].Path, hash)
+		chunks = append(chunks, c)
+		return nil
+	}, selectMapChunks)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the chunks of a map: %w", err)
+	}
+	return chunks, files, nil
+}
+
+// files returns the files of the snapshot, and the index of each by its id.
+func (r *MapReader) files(ctx context.Context) (files []memory.MapFile, at map[int64]int, err error) {
+	at = map[int64]int{}
+	err = forEachRow(ctx, r.tx, func(rows *sql.Rows) error {
+		var f memory.MapFile
+		var id, mtime int64
+		var tags sql.RawBytes
+		if err := rows.Scan(&id, &f.Path, &f.Title, &tags, &mtime); err != nil {
+			return err
+		}
+		if mtime > 0 {
+			f.ModTime = time.Unix(0, mtime)
+		}
+		if err := json.Unmarshal(tags, &f.Tags); err != nil {
+			return fmt.Errorf("%w: the tags of %s are no list: %w", errDamaged, f.Path, err)
+		}
+		at[id] = len(files)
+		files = append(files, f)
+		return nil
+	}, selectMapFiles)
+	return files, at, err
+}
+
+// mapKey returns the key of a chunk: the hash of its path and of the hash of its text.
+func mapKey(path string, hash []byte) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(path)) // which never fails
+	_, _ = h.Write(hash)
+	return binary.LittleEndian.Uint64(h.Sum(nil))
+}
+
+// errEnough ends a reading early.
+var errEnough = errors.New("enough")
+
+// Vectors calls each with the vectors of chunks that at contains, in no particular order, until each returns false. The vector must not be
+// kept. The int is what at has for the chunk.
+func (r *MapReader) Vectors(ctx context.Context, at map[int64]int, each func(i int, vector []float32) bool) error {
+	if r.meta.space.IsZero() || len(at) == 0 {
+		return nil
+	}
+	err := forEachVector(ctx, r.tx, r.meta, func(id int64, vector []float32) error {
+		if i, ok := at[id]; ok && !each(i, vector) {
+			return errEnough
+		}
+		return nil
+	})
+	if errors.Is(err, errEnough) {
+		return nil
+	}
+	return err
+}
+
+// textsAtOnce is the number of chunks whose texts one query reads.
+const textsAtOnce = 2000
+
+// Texts calls each with the language and the text of the chunks with ids, in their order, and with the index of the id.
+func (r *MapReader) Texts(ctx context.Context, ids []int64, each func(i int, language analysis.Language, text string) error) error {
+	for from := 0; from < len(ids); from += textsAtOnce {
+		list, err := jsonList(ids[from:min(from+textsAtOnce, len(ids))])
+		if err != nil {
+			return fmt.Errorf("read the texts of a map: %w", err)
+		}
+		err = forEachRow(ctx, r.tx, func(rows *sql.Rows) error {
+			var i int
+			var language analysis.Language
+			var text string
+			if err := rows.Scan(&i, &language, &text); err != nil {
+				return err
+			}
+			return each(from+i, language, text)
+		}, selectMapTexts, list)
+		if err != nil {
+			return fmt.Errorf("read the texts of a map: %w", err)
+		}
+	}
+	return nil
+}

@@ -39,8 +39,9 @@ async function load() {
 // levels returns a function from a count to 0..4, by the quartiles of the counts above 0.
 function levels(counts) {
 	const some = counts.filter((n) => n > 0).sort((a, b) => a - b);
+	const top = some[some.length - 1];
+	if (top <= 4) return (n) => (n > 0 ? Math.ceil((4 * n) / Math.max(top, 2)) : 0);
 	const bounds = [0.25, 0.5, 0.75].map((q) => some[Math.floor(q * (some.length - 1))]);
-	if (some.length && some[0] === some[some.length - 1]) return (n) => (n > 0 ? 3 : 0);
 	return (n) => (n > 0 ? 1 + bounds.filter((b) => n > b).length : 0);
 }
 

@@ -52,7 +52,7 @@ reproducible: static
 	$(MAKE) --no-print-directory -C "$$again" static VERSION='$(VERSION)' && \
 	sha256sum bin/kioku "$$again/bin/kioku" && cmp bin/kioku "$$again/bin/kioku"
 
-## install: kioku, its completions and its systemd user unit under PREFIX
+## install: kioku, its completions, manual pages and systemd user units under PREFIX
 install: build
 	@$(MAKE) --no-print-directory tree ROOT='$(DESTDIR)$(PREFIX)' BINARY=bin/kioku UNIT_BIN='$(PREFIX)/bin'
 	@echo 'installed $(PREFIX)/bin/kioku'
@@ -60,8 +60,9 @@ install: build
 
 ## uninstall: take away what install has put there; notes, indexes and settings stay
 uninstall:
-	rm -f $(foreach file,bin/kioku share/systemd/user/kioku.service share/bash-completion/completions/kioku \
+	rm -f $(foreach file,bin/kioku share/systemd/user/kioku.service share/systemd/user/kioku.socket share/bash-completion/completions/kioku \
 		share/zsh/site-functions/_kioku share/fish/vendor_completions.d/kioku.fish,'$(DESTDIR)$(PREFIX)/$(file)')
+	rm -f '$(DESTDIR)$(PREFIX)'/share/man/man1/kioku.1 '$(DESTDIR)$(PREFIX)'/share/man/man1/kioku-*.1
 
 # The files of an installation under ROOT. UNIT_BIN is the folder of kioku that the systemd unit names.
 .PHONY: tree
@@ -70,6 +71,8 @@ tree:
 	install -d '$(ROOT)/share/systemd/user' '$(ROOT)/share/bash-completion/completions' \
 		'$(ROOT)/share/zsh/site-functions' '$(ROOT)/share/fish/vendor_completions.d'
 	sed 's|%h/.local/bin|$(UNIT_BIN)|' docs/kioku.service >'$(ROOT)/share/systemd/user/kioku.service'
+	install -m 644 docs/kioku.socket '$(ROOT)/share/systemd/user/kioku.socket'
+	bin/kioku man '$(ROOT)/share/man/man1'
 	bin/kioku completion bash >'$(ROOT)/share/bash-completion/completions/kioku'
 	bin/kioku completion zsh >'$(ROOT)/share/zsh/site-functions/_kioku'
 	bin/kioku completion fish >'$(ROOT)/share/fish/vendor_completions.d/kioku.fish'

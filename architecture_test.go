@@ -63,11 +63,10 @@ var mayImport = map[string]string{
 	"server/rest":            "proto internal/text",
 	"server":                 ". memory agent proto embed indexer llm internal",
 	"server/mcp":             "agent proto memory",
-	"server/web":             "chunker proto internal/text",
+	"server/web":             "proto internal/text chunker",
 	"server/front":           "server/mcp server/rest server/web server/metrics",
 	"server/metrics":         "server memory embed indexer proto internal .",
 	"server/audit":           "server internal",
-	"server/mcp":             "agent proto memory",
 	"bench":                  ". memory indexer search search/analysis internal",
 	"bench/speed":            ". memory bench chunker embed indexer proto search search/analysis server store/vector",
 	"bench/soak":             "", // its tests use proto, store and store/storetest

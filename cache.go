@@ -29,13 +29,14 @@ func (m *Memory) PruneCache(ctx context.Context, p store.CachePrune) (int, error
 	return m.store.PruneCache(ctx, p)
 }
 
-// ExportVectors writes all embeddings of the index and its cache, and returns how many.
-func (m *Memory) ExportVectors(ctx context.Context, to io.Writer) (int, error) {
+// Export writes the chunks of the index with their vectors, and the vectors of the cache, as JSON lines. With vectorsOnly it writes
+// hashes and no texts.
+func (m *Memory) Export(ctx context.Context, to io.Writer, vectorsOnly bool) (store.Exported, error) {
 	if err := m.enter(); err != nil {
-		return 0, err
+		return store.Exported{}, err
 	}
 	defer m.leave()
-	return m.store.ExportVectors(ctx, to)
+	return m.store.Export(ctx, to, vectorsOnly)
 }
 
 // ImportVectors reads embeddings into the cache: an export, or an index of OpenClaw. Those of indexed texts are used at once if

@@ -52,6 +52,15 @@ var openAIEnds = []string{"/embeddings", "/v1"}
 // KeyVariable returns the environment variable in which users of a provider keep their key, empty for a provider that needs none.
 func KeyVariable(provider string) string { return services[provider].keyVariable }
 
+// DefaultModels returns the default models of the providers over HTTP, by provider.
+func DefaultModels() map[string]string {
+	models := map[string]string{}
+	for provider, s := range services {
+		models[provider] = s.model
+	}
+	return models
+}
+
 // remote is what the clients of all services have.
 type remote struct {
 	http *modelhttp.Client

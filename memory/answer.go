@@ -78,6 +78,8 @@ const (
 	VectorsOff = "vectors_off"
 	// RerankPartial means that the re-ranker has not scored all passages that it was asked for; the others keep their places.
 	RerankPartial = "rerank_partial"
+	// AuditFailing means that the service cannot record its calls, as its owner wants; answers lack nothing.
+	AuditFailing = "audit_failing"
 	// DeadlineNear means that embedding the query took too long.
 	DeadlineNear = "deadline"
 )

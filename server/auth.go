@@ -66,6 +66,17 @@ type credential struct {
 	names []string
 }
 
+// kind returns "token" or "certificate", "" for none.
+func (c credential) kind() string {
+	switch {
+	case c.names != nil:
+		return "certificate"
+	case c.isZero():
+		return ""
+	}
+	return "token"
+}
+
 func (c credential) isZero() bool { return c.hash == [sha256.Size]byte{} && c.names == nil }
 
 // proof returns the token that a call carries, else the certificate of its connection.

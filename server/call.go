@@ -173,6 +173,9 @@ func (s *Server) serveCall(ctx context.Context, c *call, handle func(context.Con
 	if err := s.checkRate(c, start); err != nil {
 		return err
 	}
+	if err := s.checkAudit(c); err != nil {
+		return err
+	}
 	s.running.begin(c)
 	defer s.running.end(c)
 	if c.grant, err = s.admit(ctx, c); err != nil {
@@ -279,6 +282,9 @@ func callLevel(code codes.Code) slog.Level {
 
 // agentOf returns the agent of a request, empty if it is not an id.
 func agentOf(req any) string {
+	if e, ok := req.(*kiokuv1.ExplainRequest); ok {
+		req = e.GetSearch()
+	}
 	r, ok := req.(interface{ GetAgent() string })
 	if !ok || kioku.CheckAgent(r.GetAgent()) != nil {
 		return ""

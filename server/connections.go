@@ -81,6 +81,8 @@ type connection struct {
 	net.Conn
 	// peer is the process or machine at the other end.
 	peer string
+	// uid is the user of the process at the other end of a unix socket; -1 for other connections.
+	uid int
 	// client names the connection among those of its peer: over TCP its address; those of a process have one name.
 	client string
 	// tokens that callers need one of; nil if they need none.
@@ -127,6 +129,14 @@ func (c *connection) from() string {
 	return c.client
 }
 
+// user describes the other end and, if it is a process, its user.
+func (c *connection) user() string {
+	if c == nil || c.uid < 0 {
+		return c.from()
+	}
+	return fmt.Sprintf("%s of user %d", c.client, c.uid)
+}
+
 // certificateNames returns the names in the verified certificate of the client, nil without one.
 func (c *connection) certificateNames() []string {
 	if c == nil || c.secure == nil {
@@ -160,7 +170,7 @@ func describe(conn net.Conn) (*connection, error) {
 		if err != nil {
 			host = addr
 		}
-		return &connection{Conn: conn, peer: host, client: addr}, nil
+		return &connection{Conn: conn, peer: host, uid: -1, client: addr}, nil
 	}
 	p, err := peerOf(u)
 	if err != nil {
@@ -170,7 +180,7 @@ func describe(conn net.Conn) (*connection, error) {
 		return nil, fmt.Errorf("it is of another user, uid=%d", p.uid)
 	}
 	process := fmt.Sprintf("process %d", p.pid)
-	return &connection{Conn: conn, peer: process, client: process}, nil
+	return &connection{Conn: conn, peer: process, uid: p.uid, client: process}, nil
 }
 
 func mayConnect(peer, own int) bool { return peer == own || peer == 0 }

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -10,6 +11,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	"kioku/internal/tracing"
+	"kioku/memory"
+	kiokuv1 "kioku/proto/kioku/v1"
 )
 
 // Observer is told of all calls. Its methods are called by many goroutines and must not block.
@@ -18,6 +21,14 @@ type Observer interface {
 	CallBegun(method string)
 	// CallEnded is told the outcome of a call.
 	CallEnded(CallRecord)
+}
+
+// Auditor records calls for the owner of the server.
+type Auditor interface {
+	// RecordCall is told the outcome of a call. It must not block.
+	RecordCall(CallRecord)
+	// Err returns why calls cannot be recorded now, nil if they can, and whether they are to be refused for that.
+	Err() (err error, refuse bool)
 }
 
 // CallRecord describes a call whose outcome is known. It contains no text of a request or a response.
@@ -34,9 +45,9 @@ type CallRecord struct {
 	Method string
 	// Stream reports that the method has many responses.
 	Stream bool
-	// Caller is the name of the token or certificate; empty if none was needed.
-	Caller string
-	// From is the other end of the connection: a process, an address, or "this process".
+	// Caller is the name of the token or certificate, and Credential is "token" or "certificate"; empty if none was needed.
+	Caller, Credential string
+	// From is the other end of the connection: a process with its user, an address, or "this process".
 	From string
 	// Agent is the id of the agent that the request names, or that the call was for; empty if there is none.
 	Agent string
@@ -75,10 +86,39 @@ func (s *Server) ended(ctx context.Context, c *call, start time.Time, span traci
 	for _, o := range s.opt.Observers {
 		o.CallEnded(record)
 	}
+	if s.opt.Audit != nil {
+		s.opt.Audit.RecordCall(record)
+	}
 	span.Name("rpc.grpc.status_code", record.Code.String())
 	span.Name("kioku.agent", record.Agent)
 	span.Name("kioku.request_id", record.RequestID)
 	span.End(err)
+}
+
+// errUnrecorded is why calls are refused while they cannot be recorded.
+var errUnrecorded = retryable(codes.Unavailable, "calls are refused because they cannot be recorded (audit.required); the log of the service says why", retryPause)
+
+// checkAudit returns an error if calls are refused because they cannot be recorded. Health checks are not recorded.
+func (s *Server) checkAudit(c *call) error {
+	if s.opt.Audit == nil || strings.HasPrefix(c.method, healthService) {
+		return nil
+	}
+	if _, refuse := s.opt.Audit.Err(); refuse {
+		return errUnrecorded
+	}
+	return nil
+}
+
+// degradedAudit says in a status that calls are not recorded; nothing if they are.
+func (s *Server) degradedAudit() []*kiokuv1.Degradation {
+	if s.opt.Audit == nil {
+		return nil
+	}
+	err, _ := s.opt.Audit.Err()
+	if err == nil {
+		return nil
+	}
+	return []*kiokuv1.Degradation{{Code: memory.AuditFailing, Text: "calls are not recorded in the audit log: " + errorText(err)}}
 }
 
 // record describes the call and its outcome.
@@ -88,6 +128,6 @@ func (c *call) record(ctx context.Context, start time.Time, err error) CallRecor
 	agents := slices.Sorted(slices.Values(c.agents))
 	return CallRecord{
 		RequestID: c.requestID, Start: start, Took: time.Since(start), Admitted: c.grant != nil, Waited: c.waited, Method: c.method, Stream: c.stream, Caller: c.caller.name,
-		From: c.connection.from(), Agent: c.agent, Agents: slices.Compact(agents), Write: c.writes, Code: status.Code(err),
+		Credential: c.credential.kind(), From: c.connection.user(), Agent: c.agent, Agents: slices.Compact(agents), Write: c.writes, Code: status.Code(err),
 	}
 }

@@ -93,7 +93,9 @@ func (c *call) recheck() error {
 func (c *call) useAgent(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.agent = id
+	if len(c.agents) == 0 { // others are shared
+		c.agent = id
+	}
 	c.agents = append(c.agents, id)
 }
 

@@ -78,6 +78,8 @@ type Options struct {
 
 	// Observers are told of all calls; nil tells nobody.
 	Observers []Observer
+	// Audit records all calls; nil records none.
+	Audit Auditor
 	// Tracer begins the traces of calls; nil begins none.
 	Tracer *tracing.Tracer
 	// Log receives the causes that callers do not see; nil discards them. Texts of notes and tokens are never logged.

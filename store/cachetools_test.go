@@ -26,31 +26,60 @@ func TestExportedVectorsAreImported(t *testing.T) {
 	replace(t, s, f)
 	build(t, s, f)
 	var file bytes.Buffer
-	if n, err := s.ExportVectors(t.Context(), &file); err != nil || n != 6 {
+	if n, err := s.Export(t.Context(), &file, false); err != nil || n != (Exported{3, 6}) {
 		t.Fatalf("%d vectors, %v", n, err)
 	}
 	lines := strings.SplitAfter(file.String(), "\n")
-	lines[2] = strings.Replace(lines[2], `"checksum":`, `"checksum":1`, 1)
+	old := strings.Join(append([]string{`{"format":"kioku-embeddings","version":1}` + "\n"}, lines[1:]...), "")
+	lines[4] = strings.Replace(lines[4], `"checksum":`, `"checksum":1`, 1)
 	other := openTestStore(t, t.TempDir())
 	bare := testFile("memory/b.md", nil, "one", "two")
 	if _, err := other.ReplaceFile(t.Context(), bare.File); err != nil {
 		t.Fatal(err)
 	}
 	got, err := other.ImportVectors(t.Context(), strings.NewReader(strings.Join(lines, "")))
-	if d := cmp.Diff(Imported{Read: 6, Damaged: 1, Usable: got.Usable}, got); err != nil || d != "" || got.Usable < 3 {
+	if d := cmp.Diff(Imported{Chunks: 3, Read: 6, Damaged: 1, Usable: got.Usable}, got); err != nil || d != "" || got.Usable < 3 {
 		t.Errorf("%s, %v", d, err)
 	}
 	if n, err := other.AttachKnown(t.Context(), testSpace); err != nil || n != 2 {
 		t.Errorf("%d vectors are used, %v", n, err)
 	}
+	if got, err := openTestStore(t, t.TempDir()).ImportVectors(t.Context(), strings.NewReader(old)); err != nil || got.Read != 6 || got.Damaged != 0 {
+		t.Errorf("an export of an earlier program: %+v, %v", got, err)
+	}
 	hashes := []indexer.Hash{f.Chunks[0].Hash, f.Chunks[1].Hash, f.Chunks[2].Hash}
 	if d := cmp.Diff(f.vectors, knownVectors(t, other, testSpace, hashes)); d != "" {
 		t.Error(d)
 	}
-	for name, text := range map[string]string{"a newer version": `{"format":"kioku-embeddings","version":2}`, "another file": "{}", "no JSON": "SQLite format 3"} {
+	for name, text := range map[string]string{"a newer version": `{"format":"kioku-export","version":3}`, "another file": "{}", "no JSON": "SQLite format 3"} {
 		if _, err := other.ImportVectors(t.Context(), strings.NewReader(text)); err == nil {
 			t.Errorf("%s: no error", name)
 		}
+	}
+}
+
+// An export has a line for each chunk, also for one without a vector. With vectorsOnly it has no text and no path.
+func TestExportHasTextsUnlessOnlyVectorsAreWanted(t *testing.T) {
+	t.Parallel()
+	s := openTestStore(t, t.TempDir())
+	replace(t, s, testFile("memory/a.md", newRand(), "the heron"))
+	if _, err := s.ReplaceFile(t.Context(), testFile("memory/b.md", nil, "the otter <&>").File); err != nil {
+		t.Fatal(err)
+	}
+	var texts, vectors bytes.Buffer
+	if n, err := s.Export(t.Context(), &texts, false); err != nil || n != (Exported{2, 1}) {
+		t.Errorf("%+v, %v", n, err)
+	}
+	if n, err := s.Export(t.Context(), &vectors, true); err != nil || n != (Exported{0, 1}) {
+		t.Errorf("%+v, %v", n, err)
+	}
+	for _, want := range []string{`"chunks":2}`, `"path":"memory/a.md"`, "the heron", "the otter <&>"} {
+		if !strings.Contains(texts.String(), want) {
+			t.Errorf("the export lacks %s: %s", want, texts.String())
+		}
+	}
+	if strings.Contains(vectors.String(), "heron") || strings.Contains(vectors.String(), "memory/") || strings.Count(vectors.String(), "\n") != 2 {
+		t.Errorf("got %s", vectors.String())
 	}
 }
 

@@ -21,7 +21,7 @@ func TestCopyIsAWholeIndexOfOneMoment(t *testing.T) {
 	replace(t, s, f)
 	build(t, s, f) // the vectors before are in the cache now
 	var before bytes.Buffer
-	if _, err := s.ExportVectors(t.Context(), &before); err != nil {
+	if _, err := s.Export(t.Context(), &before, true); err != nil {
 		t.Fatal(err)
 	}
 	for i := range 600 {
@@ -54,7 +54,7 @@ func TestCopyIsAWholeIndexOfOneMoment(t *testing.T) {
 		t.Errorf("%d files, %v", len(files), err)
 	}
 	var after bytes.Buffer
-	if _, err := other.ExportVectors(t.Context(), &after); err != nil || !bytes.Equal(before.Bytes(), after.Bytes()) {
+	if _, err := other.Export(t.Context(), &after, true); err != nil || !bytes.Equal(before.Bytes(), after.Bytes()) {
 		t.Errorf("the copy has other vectors, %v", err)
 	}
 }

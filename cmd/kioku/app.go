@@ -32,6 +32,9 @@ type app struct {
 	// network is the way to other machines of this run.
 	network *egress.Network
 
+	// manager is the service manager that started this run, if one did.
+	manager manager
+
 	// started is true once the arguments were accepted; later errors are not misuse.
 	started bool
 	conf    *config.Config

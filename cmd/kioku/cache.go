@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,10 +15,10 @@ import (
 
 func (a *app) cacheCmd() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "cache", Short: "Show, prune, export and import embeddings",
-		Long: "Show, prune, export and import the embeddings of the index and its cache. Nothing here asks a provider.",
+		Use: "cache", Short: "Show and prune embeddings",
+		Long: "Show and prune the embeddings of the index and its cache. Nothing here asks a provider.",
 	}
-	group(cmd, a.cacheStatsCmd(), a.cachePruneCmd(), a.cacheExportCmd(), a.cacheImportCmd())
+	group(cmd, a.cacheStatsCmd(), a.cachePruneCmd())
 	return cmd
 }
 
@@ -123,55 +121,4 @@ func (a *app) cachePruneCmd() *cobra.Command {
 	cmd.Flags().IntVar(&days, "older-than", 0, "only those that were cached so many days ago or earlier")
 	cmd.Flags().BoolVar(&p.Unused, "all-unused", false, "only those of texts that are not in the notes any more")
 	return cmd
-}
-
-func (a *app) cacheExportCmd() *cobra.Command {
-	return &cobra.Command{
-		Use: "export FILE", Short: "Write all embeddings to a file", Args: cobra.ExactArgs(1),
-		Long: "Write all embeddings of the index and its cache to a file of JSON lines, which kioku cache import reads; - is the standard\n" +
-			"output. The file has hashes of the texts and no text.",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withCache(cmd.Context(), connect.ToSearch, func(c *connect.Client) error {
-				if args[0] == "-" {
-					_, err := c.Memory.ExportVectors(cmd.Context(), a.Stdout)
-					return err
-				}
-				n, err := exportTo(cmd.Context(), c, args[0])
-				if err != nil {
-					return err
-				}
-				return a.Write(map[string]int{"exported": n}, func(p *render.Page) { p.Linef("%d embeddings were written", n) })
-			})
-		},
-	}
-}
-
-// exportTo writes all embeddings to a new file.
-func exportTo(ctx context.Context, c *connect.Client, path string) (n int, err error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return 0, fmt.Errorf("export embeddings: %w", err)
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	return c.Memory.ExportVectors(ctx, io.Writer(f))
-}
-
-func (a *app) cacheImportCmd() *cobra.Command {
-	return &cobra.Command{
-		Use: "import FILE", Short: "Read embeddings from a file into the cache", Args: cobra.ExactArgs(1),
-		Long: "Read embeddings into the cache: those of kioku cache export, or those of an index of OpenClaw (its SQLite file), so that\n" +
-			"nothing is paid for twice. They are used for notes whose text is the same and whose model is the configured one.",
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.withCache(cmd.Context(), connect.ToWrite, func(c *connect.Client) error {
-				done, err := c.Memory.ImportVectors(cmd.Context(), args[0])
-				if err != nil {
-					return err
-				}
-				out := map[string]int{"read": done.Read, "damaged": done.Damaged, "usable": done.Usable}
-				return a.Write(out, func(p *render.Page) {
-					p.Linef("%d embeddings were read, %d of them are of texts in the notes; %d were not whole and left out", done.Read, done.Usable, done.Damaged)
-				})
-			})
-		},
-	}
 }

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// kioku cache counts the embeddings of each model, writes them to a file, reads them into the index of another folder with the
-// same notes, so that nothing is embedded again, and deletes what is not in use.
+// kioku cache counts the embeddings of each model and deletes what is not in use; kioku export writes them with the chunks to a file,
+// and kioku import reads them into the index of another folder with the same notes, so that nothing is embedded again.
 func TestCacheMovesEmbeddingsToAnotherIndex(t *testing.T) {
 	notes := map[string]string{"memory/2026-01-02.md": "The heron nests by the weir.\n", "memory/2026-01-03.md": "The otter swims.\n"}
 	s := newSandbox(t, notes)
@@ -19,12 +19,16 @@ func TestCacheMovesEmbeddingsToAnotherIndex(t *testing.T) {
 		t.Errorf("%s", out)
 	}
 	file := filepath.Join(t.TempDir(), "vectors.jsonl")
-	if out := s.must("cache", "export", file); !strings.Contains(out, "2 embeddings were written") {
+	if out := s.must("export", file); !strings.Contains(out, "2 chunks and 2 embeddings were written") {
+		t.Error(out)
+	}
+	s.run("export", file).wants(t, exitError, "exists")
+	if out := s.must("export"); !strings.HasPrefix(out, `{"format":"kioku-export"`) || !strings.Contains(out, "The heron nests") {
 		t.Error(out)
 	}
 	other := newSandbox(t, notes)
 	other.must("index", "--provider", "none")
-	if out := other.must("cache", "import", file, "--provider", "hash"); !strings.Contains(out, "2 embeddings were read, 2 of them are of texts in the notes") {
+	if out := other.must("import", file, "--provider", "hash"); !strings.Contains(out, "2 embeddings were read, 2 of them are of texts in the notes") {
 		t.Error(out)
 	}
 	var report indexReport

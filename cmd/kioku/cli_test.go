@@ -105,6 +105,7 @@ func (s *sandbox) raw(args ...string) outcome {
 	if failed := cmd.Run(); failed != nil && !errors.As(failed, &exit) {
 		s.t.Fatalf("run %q: %v", args, failed)
 	}
+	s.checkJSON(args, out.String())
 	return outcome{out.String(), err.String(), cmd.ProcessState.ExitCode()}
 }
 

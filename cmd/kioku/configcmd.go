@@ -14,18 +14,6 @@ func (a *app) configCmd() *cobra.Command {
 		a.configGetCmd(), a.configSetCmd(), a.configUnsetCmd(), a.configListCmd())
 }
 
-// completeKey completes the keys of settings.
-func completeKey(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, cobra.ShellCompDirectiveNoFileComp
-	}
-	var keys []string
-	for _, f := range config.Fields() {
-		keys = append(keys, f.Key+"\t"+f.Doc)
-	}
-	return keys, cobra.ShellCompDirectiveNoFileComp
-}
-
 func (a *app) configGetCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "get KEY", Short: "Print the value of a setting",
@@ -51,7 +39,7 @@ func (a *app) configSetCmd() *cobra.Command {
 		Long: "Write a setting into the config file, and keep its comments and order. A list is separated by commas. With --folder, the\n" +
 			"setting is written into " + config.FolderFile + " of the workspace, where it counts for this folder.",
 		Example: "  kioku config set query.maxResults 10\n  kioku config set remote.apiKey env:MY_KEY\n  kioku config set --folder timezone Asia/Tokyo",
-		Args:    cobra.ExactArgs(2), ValidArgsFunction: completeKey,
+		Args:    cobra.ExactArgs(2), ValidArgsFunction: a.completeKeyAndValue,
 		RunE: func(_ *cobra.Command, args []string) error {
 			src, err := a.edited(folder)
 			if err != nil {

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"syscall"
 	"time"
 
+	"github.com/coreos/go-systemd/v22/activation"
 	"golang.org/x/sync/errgroup"
 
 	"kioku/agent"
@@ -65,23 +67,55 @@ func openGuard(conf *config.Config, log *slog.Logger) (guard server.TCPOptions, 
 	return guard, err
 }
 
-// listenOn listens on a unix socket and, unless address is "none", on TCP.
-func listenOn(socket, address string, guard server.TCPOptions) ([]server.Listener, error) {
-	local, err := server.ListenUnix(socket)
+// listenOn listens on a unix socket and, unless address is "none", on TCP, and on the sockets that a service manager has opened. Of these, a unix
+// socket takes the place of one with the same path, and any TCP socket that of address.
+func listenOn(socket, address string, guard server.TCPOptions) (all []server.Listener, err error) {
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, closeAll(all))
+		}
+	}()
+	inherited, err := activation.Listeners()
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("the sockets of the service manager: %w", err)
 	}
-	if address == "" || address == "none" {
-		return []server.Listener{local}, nil
+	for _, lis := range inherited {
+		if lis == nil {
+			return all, errors.New("a socket of the service manager is no stream socket; use ListenStream=")
+		}
+		l, err := server.ListenOn(lis, guard)
+		if err != nil {
+			return all, errors.Join(err, lis.Close())
+		}
+		all = append(all, l)
+	}
+	if !slices.ContainsFunc(all, func(l server.Listener) bool { return l.Addr().String() == socket }) {
+		local, err := server.ListenUnix(socket)
+		if err != nil {
+			return all, err
+		}
+		all = append(all, local)
+	}
+	if address == "" || address == "none" || slices.ContainsFunc(all, func(l server.Listener) bool { return l.Addr().Network() == "tcp" }) {
+		return all, nil
 	}
 	remote, err := server.ListenTCP(address, guard)
 	if errors.Is(err, syscall.EADDRINUSE) {
 		err = fmt.Errorf("%w; choose another address with --listen, or none", err)
 	}
 	if err != nil {
-		return nil, errors.Join(err, local.Close())
+		return all, err
 	}
-	return []server.Listener{local, remote}, nil
+	return append(all, remote), nil
+}
+
+// closeAll closes listeners.
+func closeAll(all []server.Listener) error {
+	var errs []error
+	for _, l := range all {
+		errs = append(errs, l.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // serveDoor reports where the door listens, answers calls, and runs the tasks beside it until ctx ends.
@@ -95,6 +129,7 @@ func (a *app) serveDoor(ctx context.Context, d *door, tasks ...func(context.Cont
 	group, running := errgroup.WithContext(ctx)
 	group.Go(func() error { return d.Serve(running, d.listeners...) })
 	group.Go(func() error { a.resumeFlushes(running, d.sidecars); return nil })
+	group.Go(func() error { a.manager.run(running, d.answers); return nil })
 	for _, task := range tasks {
 		group.Go(func() error { return task(running) })
 	}

@@ -36,7 +36,12 @@ type process struct {
 // start starts a subcommand on the sandbox's workspace and state; the end of the test kills it.
 func (s *sandbox) start(args ...string) *process {
 	s.t.Helper()
-	cmd := exec.Command(program, append(args, "--workspace", s.workspace, "--state", s.state)...)
+	return s.startCommand(exec.Command(program, append(args, "--workspace", s.workspace, "--state", s.state)...))
+}
+
+// startCommand starts a command in the sandbox's home; the end of the test kills it.
+func (s *sandbox) startCommand(cmd *exec.Cmd) *process {
+	s.t.Helper()
 	cmd.Env, cmd.Dir = s.env, s.home
 	p := &process{t: s.t, cmd: cmd, out: make(chan string, 10_000), err: make(chan string, 10_000), code: make(chan int, 1)}
 	outPipe, err := cmd.StdoutPipe()

@@ -9,6 +9,7 @@ import (
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
+	"kioku/internal/egress"
 	"kioku/server"
 )
 
@@ -27,6 +28,8 @@ func (d *daemon) reloadOn(ctx context.Context, signals <-chan os.Signal) error {
 // reload reads the settings again, also those of the workspaces, and applies those that a running daemon can change: logLevel,
 // offline and query.*. If a setting is wrong, nothing changes. The token file is read again without a signal.
 func (d *daemon) reload() {
+	d.app.manager.reloading()
+	defer d.app.manager.ready()
 	next, folders, err := d.readAgain()
 	if err != nil {
 		for _, cause := range render.JoinedErrors(err) {
@@ -37,6 +40,7 @@ func (d *daemon) reload() {
 	changed := config.Changed(d.conf, next)
 	d.conf.LogLevel = next.LogLevel
 	d.level.Set(next.LogLevel)
+	d.conf.Network.SetOffline(next.Offline)
 	d.conf.Search = next.Search
 	for i, m := range d.memories {
 		changed = append(changed, config.Changed(d.folders[i], folders[i])...)
@@ -53,9 +57,12 @@ func (d *daemon) reload() {
 	d.app.Notice("read the settings again: %s changed", render.Count(len(changed), "value"))
 }
 
-// readAgain reads the settings, and those in force in the workspace of each memory.
+// readAgain reads the settings, and those in force in the workspace of each memory. Nothing of them counts yet: they are read for a network of
+// their own, because reading applies the setting offline.
 func (d *daemon) readAgain() (next *config.Config, folders []*config.Config, err error) {
-	if next, err = config.Load(d.app.sources()); err != nil {
+	src := d.app.sources()
+	src.Network = egress.New(egress.Options{})
+	if next, err = config.Load(src); err != nil {
 		return nil, nil, err
 	}
 	for _, m := range d.memories {

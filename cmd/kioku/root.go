@@ -30,6 +30,7 @@ func (a *app) rootCmd() *cobra.Command {
 	}
 	root.SetFlagErrorFunc(flagError)
 	a.addGlobals(root)
+	a.completeGlobals(root)
 	root.SetHelpCommand(helpCmd())
 	root.AddCommand(
 		a.initCmd(),
@@ -49,13 +50,17 @@ func (a *app) rootCmd() *cobra.Command {
 		a.benchCmd(),
 		a.tuneCmd(),
 		a.configCmd(),
+		a.tokenCmd(),
 		a.cacheCmd(),
 		a.backupCmd(),
 		a.restoreCmd(),
+		a.exportCmd(),
+		a.importCmd(),
 		a.modelCmd(),
 		a.doctorCmd(),
 		a.versionCmd(),
 		a.demoCmd(),
+		a.manCmd(),
 		a.mcpCmd(),
 		a.setupCmd(),
 		a.hookCmd(),
@@ -63,6 +68,9 @@ func (a *app) rootCmd() *cobra.Command {
 	root.InitDefaultCompletionCmd()
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {
 		group(completion)
+	}
+	if bash, _, err := root.Find([]string{"completion", "bash"}); err == nil {
+		a.completeInBash(bash)
 	}
 	return root
 }

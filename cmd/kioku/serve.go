@@ -305,6 +305,7 @@ func (d *daemon) keepInSync(ctx context.Context) error {
 		first.Wait()
 		if ctx.Err() == nil {
 			d.app.Notice("ready: %s", strings.Join(summaries, "; "))
+			d.app.manager.status(strings.Join(summaries, "; "))
 		}
 		return nil
 	})

@@ -25,13 +25,13 @@ type Options struct {
 // New returns the handler of all doors.
 func New(opt Options) http.Handler {
 	mux := http.NewServeMux()
+	mux.Handle("/v1/", rest.New(opt.Conn))
+	mux.Handle("/", web.New(web.Options{Conn: opt.Conn, Version: opt.Version}))
 	if opt.Metrics != nil {
 		mux.Handle("GET /metrics", opt.Metrics)
 	}
-	mux.Handle("/v1/", rest.New(opt.Conn))
 	door := mcp.NewHandler(mcp.HTTPOptions{Conn: opt.Conn, Version: opt.Version})
 	mux.Handle("/mcp", door)
 	mux.Handle("/mcp/{agent}", door)
-	mux.Handle("/", web.New(web.Options{Conn: opt.Conn, Version: opt.Version}))
 	return mux
 }

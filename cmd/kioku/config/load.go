@@ -225,3 +225,9 @@ func (l *loader) filePath(src Sources) (path string, named bool) {
 	}
 	return filepath.Join(dir, "config.yaml"), false
 }
+
+// FilePath returns the path of the user's config file, which need not exist; "" without a home.
+func FilePath(src Sources) string {
+	path, _ := newLoader(src).filePath(src)
+	return path
+}

@@ -47,6 +47,20 @@ func (f Field) Env() string {
 	return strings.ToUpper(strings.ReplaceAll(b.String(), ".", "_"))
 }
 
+// Choices returns the values that the setting can have, none if they cannot be listed.
+func (f Field) Choices() []string {
+	switch {
+	case f.Type == "true or false":
+		return []string{"true", "false"}
+	case strings.Contains(f.Type, " | "):
+		return strings.Split(f.Type, " | ")
+	}
+	return nil
+}
+
+// FieldOf returns the setting with a key, and whether there is one.
+func FieldOf(key string) (Field, bool) { return Default().lookup(key) }
+
 // OfMemory reports whether the setting belongs to indexing and searching rather than to the command or daemon.
 func (f Field) OfMemory() bool { return f.memory }
 

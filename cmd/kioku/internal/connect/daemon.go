@@ -92,6 +92,37 @@ func (k *Connector) daemonOn(ctx context.Context, socket string, w wanted, n Nee
 	return k.client(ctx, conn, served, w, n)
 }
 
+const (
+	// firstPause and maxPause are the pauses between two attempts to reach a daemon that has ended.
+	firstPause, maxPause = 100 * time.Millisecond, 2 * time.Second
+)
+
+// Reconnect waits until a daemon serves the memory again, and has the client use that one. It returns an error if the daemon refuses
+// the client.
+func (c *Client) Reconnect(ctx context.Context) error {
+	for pause := firstPause; ; pause = min(2*pause, maxPause) {
+		next, err := c.from.daemon(ctx, c.wanted, c.need)
+		if next != nil {
+			old := c.close
+			*c = *next
+			return old()
+		}
+		if refused(err) {
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// refused reports whether a daemon answers and does not admit the caller.
+func refused(err error) bool {
+	return status.Code(err) == codes.Unauthenticated || status.Code(err) == codes.PermissionDenied
+}
+
 // client returns a client of an agent that a daemon serves.
 func (k *Connector) client(ctx context.Context, conn *agent.Client, served *kiokuv1.Agent, w wanted, n Need) (*Client, error) {
 	id, folder := served.GetId(), served.GetWorkspace()

@@ -1,0 +1,44 @@
+package main
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+// kioku watch shows the events of a daemon, waits for it while it is restarted, says so, and shows those of the next one.
+func TestWatchConnectsAgainToARestartedDaemon(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, notes())
+	s.env = append(s.env, "KIOKU_SYNC_WATCH_DEBOUNCE_MS=50")
+	daemon, _ := s.serve()
+	p := s.start("watch", "--json")
+	fileIndexed := func(name string) {
+		t.Helper()
+		for {
+			var e struct{ Kind, Path string }
+			line := p.waits(p.out, "{")
+			if err := matches("watch", line); err != nil {
+				t.Errorf("%s: %v", line, err)
+			}
+			if err := json.Unmarshal([]byte(line), &e); err != nil {
+				t.Fatalf("%s: %v", line, err)
+			}
+			if e.Path == name {
+				return
+			}
+		}
+	}
+	stop := keepSyncing(s)
+	p.waits(p.out, `"kind":"sync_`)
+	stop()
+	s.write("memory/2026-01-20.md", "# A day\nA heron at the pond.\n")
+	fileIndexed("memory/2026-01-20.md")
+	daemon.terminates()
+	p.waits(p.err, "waiting for the daemon")
+	daemon, _ = s.serve()
+	p.waits(p.err, "connected again")
+	s.write("memory/2026-01-21.md", "# A day\nAn otter in the pond.\n")
+	fileIndexed("memory/2026-01-21.md")
+	p.terminates()
+	daemon.terminates()
+}

@@ -8,7 +8,7 @@ import (
 
 const (
 	// maxClusters is the maximum number of clusters, and clusterPoints the mean number of points of one below which there are fewer.
-	maxClusters   = 40
+	maxClusters   = 60
 	clusterPoints = 12
 	// leastPoints is the minimum size of a cluster, and 1/leastParts of all points.
 	leastPoints, leastParts = 4, 500
@@ -17,7 +17,7 @@ const (
 	// bigParts: clusters of 1/bigParts of the points or more are as many as wanted, whatever the number of small islands.
 	bigParts = 100
 	// firstShare is the percentage of the clusters that the first look may find; the others are regions of large ones.
-	firstShare = 60
+	firstShare = 70
 	// bandwidth is the part of Silverman's bandwidth, which is for one cluster, that finds several.
 	bandwidth = 0.3
 	// flatDensity is the part of the highest density below which a place belongs to no cluster.

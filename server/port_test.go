@@ -45,7 +45,7 @@ func wantServed(t *testing.T, p ported) {
 	}
 }
 
-// (D12) A client that begins nothing, or nothing that can be understood, loses its connection within the time to begin a
+// Hazard D12: A client that begins nothing, or nothing that can be understood, loses its connection within the time to begin a
 // request, and holds up nobody.
 func TestPortClosesConnectionsThatBeginNothing(t *testing.T) {
 	t.Parallel()
@@ -74,7 +74,7 @@ func TestPortClosesConnectionsThatBeginNothing(t *testing.T) {
 	eventually(t, func() bool { return p.OpenConnections() <= 2 })
 }
 
-// (D12) A client that sends a byte now and then is not waited for longer than one that sends nothing.
+// Hazard D12: A client that sends a byte now and then is not waited for longer than one that sends nothing.
 func TestPortDoesNotWaitForASlowloris(t *testing.T) {
 	t.Parallel()
 	p := onPort(t, agents(&fakeMemory{}), nil, func(s *server.Server) { s.SetBeginTimeout(300 * time.Millisecond) })
@@ -106,7 +106,7 @@ func TestPortDoesNotWaitForASlowloris(t *testing.T) {
 	wantServed(t, p)
 }
 
-// (D12) Idle connections of one machine take at most its share; the unix socket answers beside them, and the machine too, once
+// Hazard D12: Idle connections of one machine take at most its share; the unix socket answers beside them, and the machine too, once
 // they are closed.
 func TestPortSurvivesIdleConnections(t *testing.T) {
 	t.Parallel()
@@ -133,7 +133,7 @@ func TestPortSurvivesIdleConnections(t *testing.T) {
 	wantServed(t, p)
 }
 
-// (D12) A connection too many gets an answer that says why, over HTTP as over gRPC.
+// Hazard D12: A connection too many gets an answer that says why, over HTTP as over gRPC.
 func TestPortTellsHTTPWhyAConnectionIsRefused(t *testing.T) {
 	t.Parallel()
 	opt := agents(&fakeMemory{})

@@ -46,7 +46,7 @@ func (a *app) serveCmd() *cobra.Command {
 	cmd.Flags().Var(&setting{app: a, name: "listen", key: "listen"}, "listen", "TCP `address`, none for no TCP (default 127.0.0.1:7600)")
 	f = a.addServeFlags(cmd)
 	cmd.Flags().BoolVar(&f.background, "background", false, "serve one memory for the clients that start it, until they are gone")
-	cmd.Flags().DurationVar(&f.idle, "idle", 5*time.Minute, "with --background, how `long` it stays after the last client")
+	cmd.Flags().DurationVar(&f.idle, "idle", connect.DaemonIdle, "with --background, how `long` it stays after the last client")
 	for _, name := range []string{"background", "idle"} {
 		_ = cmd.Flags().MarkHidden(name) // the flag exists
 	}

@@ -31,7 +31,7 @@ type world struct {
 	memories map[string]*kioku.Memory
 }
 
-// newWorld serves agents, each with files, to tokens: lines of a token file; empty needs none. Every index is in sync, and follows its folder.
+// newWorld serves agents, each with files, to tokens: lines of a token file; empty needs none. Every index is in sync.
 func newWorld(t *testing.T, tokens string, agents map[string]map[string]string) *world {
 	t.Helper()
 	w := &world{t: t, folders: map[string]string{}, memories: map[string]*kioku.Memory{}}
@@ -51,7 +51,6 @@ func newWorld(t *testing.T, tokens string, agents map[string]map[string]string) 
 		if _, err := m.Sync(ctx, kioku.SyncOptions{}, nil); err != nil {
 			t.Fatal(err)
 		}
-		go m.Watch(ctx)
 		served[id], w.memories[id] = m, m
 		sidecars[id], err = sidecar.New(sidecar.Options{
 			Agent: id, State: t.TempDir(), Memories: func(id string) agent.Memory { return w.memories[id] },
@@ -112,6 +111,14 @@ func (w *world) write(agent, name, text string) {
 func (w *world) remove(agent, name string) {
 	w.t.Helper()
 	if err := os.Remove(filepath.Join(w.folders[agent], filepath.FromSlash(name))); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// sync brings the index of an agent up to date.
+func (w *world) sync(agent string) {
+	w.t.Helper()
+	if _, err := w.memories[agent].Sync(w.t.Context(), kioku.SyncOptions{}, nil); err != nil {
 		w.t.Fatal(err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
 	"kioku/internal/httperror"
@@ -78,7 +79,16 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		httperror.Write(patient, err)
 		return
 	}
-	s.answer(patient, r.WithContext(withOrigin(r.Context(), from)), from)
+	s.answer(patient, r.WithContext(withTrace(withOrigin(r.Context(), from), r.Header)), from)
+}
+
+// withTrace returns a context whose calls have the trace of an HTTP request where one over gRPC has it, in the metadata.
+func withTrace(ctx context.Context, h http.Header) context.Context {
+	parent := h.Get("traceparent")
+	if parent == "" {
+		return ctx
+	}
+	return metadata.NewIncomingContext(ctx, metadata.Pairs("traceparent", parent, "tracestate", h.Get("tracestate")))
 }
 
 // checkRequest returns why a request is not answered, nil if it is. Questions for health come from machines that know no name

@@ -110,6 +110,27 @@ func search(agent, query string) func(context.Context, kiokuv1.MemoryServiceClie
 	}
 }
 
+// The trace of a request over HTTP is that of the calls of its door.
+func TestConnHasTheTraceOfItsRequest(t *testing.T) {
+	t.Parallel()
+	const parent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+	var got []string
+	p, do := asking(t, agents(&fakeMemory{search: func(ctx context.Context, _ memory.Query) (memory.Answer, error) {
+		md, _ := metadata.FromIncomingContext(ctx)
+		got = append(md.Get("traceparent"), md.Get("tracestate")...)
+		return memory.Answer{}, nil
+	}}), nil)
+	client := kiokuv1.NewMemoryServiceClient(p.Conn())
+	do(func(ctx context.Context) {
+		if _, err := search("main", "tea")(ctx, client); err != nil {
+			t.Error(err)
+		}
+	}, "Traceparent", parent, "Tracestate", "a=b")
+	if diff := cmp.Diff([]string{parent, "a=b"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // A client that goes away ends the call that a door makes for it.
 func TestConnEndsACallWithItsRequest(t *testing.T) {
 	t.Parallel()

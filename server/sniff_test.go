@@ -100,15 +100,18 @@ func TestSniffReturnsAllThatWasSent(t *testing.T) {
 // What a client sends before its first request is bounded.
 func TestSniffBoundsWhatItReads(t *testing.T) {
 	t.Parallel()
-	for name, more := range map[string]func(*http2.Framer){
-		"settings":     func(f *http2.Framer) { f.WriteSettings(http2.Setting{ID: http2.SettingHeaderTableSize, Val: 1}) },
-		"unknown":      func(f *http2.Framer) { f.WriteRawFrame(0xfa, 0, 0, make([]byte, 10_000)) },
-		"too large":    func(f *http2.Framer) { f.WriteRawFrame(0xfa, 0, 0, make([]byte, 20_000)) },
-		"window sizes": func(f *http2.Framer) { f.WriteWindowUpdate(0, 1) },
+	for name, c := range map[string]struct {
+		times int
+		more  func(*http2.Framer)
+	}{
+		"settings":     {20_000, func(f *http2.Framer) { f.WriteSettings(http2.Setting{ID: http2.SettingHeaderTableSize, Val: 1}) }},
+		"unknown":      {20, func(f *http2.Framer) { f.WriteRawFrame(0xfa, 0, 0, make([]byte, 10_000)) }},
+		"too large":    {1, func(f *http2.Framer) { f.WriteRawFrame(0xfa, 0, 0, make([]byte, 20_000)) }},
+		"window sizes": {20_000, func(f *http2.Framer) { f.WriteWindowUpdate(0, 1) }},
 	} {
 		sent := frames(t, "application/grpc", func(f *http2.Framer) {
-			for range 20_000 {
-				more(f)
+			for range c.times {
+				c.more(f)
 			}
 		})
 		if _, _, err := sniff(sends(sent, false), 100); err == nil {

@@ -78,12 +78,15 @@ func TestSearchesAreTaggedWithoutTheirTime(t *testing.T) {
 	}
 }
 
-// HEAD is answered as GET.
+// HEAD is answered as GET, but for a stream, which would not end.
 func TestHeadIsAnswered(t *testing.T) {
 	t.Parallel()
 	h := handler(t, &fakeConn{})
 	get, head := send(t, h, "GET", "/v1/status", ""), send(t, h, "HEAD", "/v1/status", "")
 	if head.Code != http.StatusOK || fmt.Sprint(head.Header()) != fmt.Sprint(get.Header()) {
 		t.Errorf("HEAD = %d %v, want %v", head.Code, head.Header(), get.Header())
+	}
+	if w := send(t, h, "HEAD", "/v1/events", ""); w.Code != http.StatusMethodNotAllowed || w.Header().Get("Allow") != "GET" {
+		t.Errorf("HEAD of a stream = %d, Allow %q", w.Code, w.Header().Get("Allow"))
 	}
 }

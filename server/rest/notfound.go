@@ -36,7 +36,7 @@ func (h *Handler) methodsOf(path string) []string {
 	for _, route := range h.routes {
 		if route.matches(path) {
 			methods = append(methods, route.Method)
-			if route.Method == http.MethodGet {
+			if route.Method == http.MethodGet && !route.RPC.IsStreamingServer() {
 				methods = append(methods, http.MethodHead)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	_ "embed"
 	"errors"
 	"net/http"
+	"slices"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/grpc"
@@ -73,9 +74,9 @@ func ofGateway(err error) error {
 
 func noHeader(string) (string, bool) { return "", false }
 
-// ServeHTTP answers a request. A HEAD request is answered as GET; net/http leaves out its body.
+// ServeHTTP answers a request. A HEAD request is answered as GET, unless that is a stream; net/http leaves out its body.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.Method == http.MethodHead {
+	if r.Method == http.MethodHead && slices.Contains(h.methodsOf(r.URL.Path), http.MethodHead) {
 		r = r.Clone(r.Context())
 		r.Method = http.MethodGet
 	}

@@ -21,7 +21,9 @@ import (
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
+	"kioku/internal/tracing"
 	"kioku/server"
+	"kioku/server/metrics"
 	"kioku/store/vector"
 )
 
@@ -45,7 +47,7 @@ func (a *app) serveCmd() *cobra.Command {
 	cmd.Flags().Var(&setting{app: a, name: "listen", key: "listen"}, "listen", "TCP `address`, none for no TCP (default 127.0.0.1:7600)")
 	f = a.addServeFlags(cmd)
 	cmd.Flags().BoolVar(&f.background, "background", false, "serve one memory for the clients that start it, until they are gone")
-	cmd.Flags().DurationVar(&f.idle, "idle", 5*time.Minute, "with --background, how `long` it stays after the last client")
+	cmd.Flags().DurationVar(&f.idle, "idle", connect.DaemonIdle, "with --background, how `long` it stays after the last client")
 	for _, name := range []string{"background", "idle"} {
 		_ = cmd.Flags().MarkHidden(name) // the flag exists
 	}
@@ -136,7 +138,10 @@ type daemon struct {
 	conf     *config.Config
 	level    *slog.LevelVar
 	log      *slog.Logger
+	observed observation
 	memories []*kioku.Memory
+	// counted are the memories with their searches counted, in the same order.
+	counted []metrics.Memory
 	// folders are the settings in force in the workspace of each memory.
 	folders []*config.Config
 	door    *door
@@ -167,7 +172,7 @@ func (d *daemon) serveUntilDone(ctx context.Context, hangups <-chan os.Signal) e
 		tasks = append(tasks, d.endWhenIdle)
 	}
 	err := d.app.serveDoor(ctx, d.door, tasks...)
-	return errors.Join(err, d.closeMemories())
+	return errors.Join(err, d.closeMemories(), d.observed.close())
 }
 
 // endWhenIdle ends the daemon when no client has been connected for a while.
@@ -195,7 +200,7 @@ func (a *app) newDaemon(ctx context.Context, f *serveFlags) (*daemon, error) {
 	level.Set(conf.LogLevel)
 	d := &daemon{app: a, flags: f, conf: conf, level: level, log: a.log(level)}
 	if err := d.open(ctx); err != nil {
-		return nil, errors.Join(err, d.closeMemories())
+		return nil, errors.Join(err, d.closeMemories(), d.observed.close())
 	}
 	return d, nil
 }
@@ -206,19 +211,22 @@ func (d *daemon) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if d.observed, err = openObservation(ctx, d.conf, d.log); err != nil {
+		return err
+	}
 	if err := d.openMemories(ctx, places); err != nil {
 		return err
 	}
 	agents := map[string]server.Memory{}
-	for _, m := range d.memories {
-		agents[m.Agent()] = m
+	for i, m := range d.memories {
+		agents[m.Agent()] = d.counted[i]
 	}
 	socket, address, err := d.addresses(ctx, places)
 	if err != nil {
 		return err
 	}
 	opt := server.Options{Agents: agents, Network: d.conf.Network, Grace: d.flags.grace, Log: d.log}
-	d.door, err = d.app.openDoor(ctx, d.conf, opt, places, d.memoryOf, socket, address)
+	d.door, err = d.app.openDoor(ctx, d.conf, d.observed, opt, places, d.memoryOf, socket, address)
 	return err
 }
 
@@ -242,8 +250,9 @@ func (d *daemon) addresses(ctx context.Context, places []config.Place) (socket, 
 }
 
 func (d *daemon) openMemories(ctx context.Context, places []config.Place) error {
-	var embedders connect.Embedders
+	embedders := connect.Embedders{Tried: d.observed.metrics.Tried, QueryLooked: d.observed.metrics.QueryLooked}
 	memory, searches := vector.NewBudget(d.conf.MemoryBudget), server.NewSearches(d.conf.Limits)
+	searches.Waited = d.observed.metrics.SearchWaited
 	reranker, err := connect.Reranker(d.conf)
 	if err != nil {
 		return err
@@ -275,15 +284,16 @@ func (d *daemon) openMemories(ctx context.Context, places []config.Place) error 
 			return fmt.Errorf("agent %s: %w", p.Agent, err)
 		}
 		d.memories, d.folders = append(d.memories, m), append(d.folders, conf)
+		d.counted = append(d.counted, d.observed.metrics.Agent(p.Agent, m))
 	}
 	return nil
 }
 
 // memoryOf returns the memory of an agent; of one that is not served, a memory that answers with an error.
 func (d *daemon) memoryOf(id string) agent.Memory {
-	for _, m := range d.memories {
+	for i, m := range d.memories {
 		if m.Agent() == id {
-			return m
+			return d.counted[i]
 		}
 	}
 	return connect.MissingMemory(id)
@@ -291,11 +301,12 @@ func (d *daemon) memoryOf(id string) agent.Memory {
 
 // keepInSync syncs every index, reports when all are done, and then watches the folders.
 func (d *daemon) keepInSync(ctx context.Context) error {
-	group, ctx := errgroup.WithContext(ctx)
+	group, ctx := errgroup.WithContext(tracing.With(ctx, d.observed.tracer))
 	var first sync.WaitGroup
 	summaries := make([]string, len(d.memories))
 	for i, m := range d.memories {
 		first.Add(1)
+		group.Go(func() error { return d.counted[i].Follow(ctx) })
 		group.Go(func() error {
 			summaries[i] = d.firstSync(ctx, m)
 			first.Done()

@@ -96,7 +96,7 @@ type blockMarker struct {
 
 // mark is called for each node of a document.
 func (m *blockMarker) mark(n ast.Node, entering bool) (ast.WalkStatus, error) {
-	if n.Type() != ast.TypeBlock {
+	if n.Type() == ast.TypeInline {
 		return ast.WalkSkipChildren, nil
 	}
 	if !entering {

@@ -100,12 +100,30 @@ func (n *note) render() {
 	}
 }
 
-// maxMarks is the maximum number of characters on a line, other than spaces, that begin or end inline marks. The parser takes quadratic
-// time for some of them.
+// maxMarks is the maximum number of characters of a paragraph that begin or end inline marks. The parser takes quadratic time for
+// some of them.
 const maxMarks = 4000
+
+// container matches the mark of a quotation or list at the start of a line.
+var container = regexp.MustCompile(`^[ \t]*(?:>|[-+*]|\d{1,9}[.)])`)
+
+// nesting returns how many quotations and lists begin on a line.
+func nesting(line string) int {
+	n := 0
+	for mark := container.FindString(line); mark != ""; mark = container.FindString(line) {
+		line = line[len(mark):]
+		n++
+	}
+	return n
+}
 
 // unrenderable returns why a text is not rendered, empty if it can be.
 func unrenderable(src string) string {
+	for line := range strings.Lines(src) {
+		if nesting(line) > maxNesting {
+			return fmt.Sprintf("The note is shown as it is: a line nests lists or quotations more than %d deep.", maxNesting)
+		}
+	}
 	for paragraph := range strings.SplitSeq(src, "\n\n") {
 		marks := 0
 		for _, c := range []byte(paragraph) {

@@ -126,9 +126,8 @@ async function perDay() {
 function newest(recent) {
 	if (!recent.length) return h("p", { class: "muted" }, "No note has a date yet.");
 	return h("ul", { class: "newest" }, recent.map((f) => h("li", {},
-		h("time", { class: "num small muted", datetime: f.date }, day(f.date)),
-		words("a", { href: noteHref(f.path), "data-step": true }, f.title || f.path.split("/").pop().replace(/\.md$/, "")),
-		h("span", { class: "small muted path", dir: "auto" }, clean(f.path)))));
+		words("a", { href: noteHref(f.path), "data-step": true }, f.title || day(f.date)),
+		h("span", { class: "small muted" }, f.title && h("time", { class: "num", datetime: f.date }, `${f.date} · `), h("span", { class: "path", dir: "auto" }, clean(f.path))))));
 }
 
 function others(agents) {
@@ -155,10 +154,9 @@ function show(st, agents, dated) {
 		dated.error ? errorBox(dated.error) : sparkline(dated.days, dated.today),
 		facts(st), backfill(st.backfill),
 		h("div", { class: "columns" },
-			h("section", {}, h("h2", {}, "State"), problems(st)),
+			h("div", {}, h("section", {}, h("h2", {}, "State"), problems(st)), h("section", {}, h("h2", {}, "Network"), network(st))),
 			h("section", {}, h("h2", {}, "Newest notes"), dated.error ? null : newest(dated.recent))),
-		others(agents), skipped(st),
-		h("section", {}, h("h2", {}, "Network"), network(st)));
+		others(agents), skipped(st));
 }
 
 let dated;

@@ -8,7 +8,8 @@ const field = form.elements.q;
 const answer = document.getElementById("answer");
 const said = document.getElementById("said");
 const why = document.getElementById("why");
-let shown = 10, took = 60, composing = false;
+// took is how long the last answer took, and typed when the key was pressed that it answers.
+let shown = 10, took = 20, typed = 0, composing = false;
 
 // state returns the search that the form describes.
 function state() {
@@ -50,6 +51,8 @@ async function search() {
 		if (!response) return;
 		took = performance.now() - begun;
 		showAnswer(s, response);
+		showTime(performance.now() - (typed || begun));
+		typed = 0;
 	} catch (err) {
 		replace(said);
 		replace(answer, errorBox(err, search));
@@ -59,7 +62,6 @@ async function search() {
 }
 
 function showStart() {
-	ask.cancel?.();
 	replace(said);
 	replace(answer, h("p", { class: "muted start" }, "Type a question, or words that a note may have. A date such as “last week” or 先月 counts, and so does the name of a note."));
 	why.hidden = true;
@@ -73,7 +75,7 @@ function showAnswer(s, response) {
 	const strong = results.filter((r) => !r.weak).length;
 	const found = results.length ? count(strong, "result") + (strong < results.length ? ` and ${count(results.length - strong, "weak one")}` : "") : "Nothing found";
 	const summary = `${found} ${channels[response.mode] || ""}`;
-	replace(said, h("span", {}, summary), h("span", { class: "num", id: "took" }, `${Math.max(1, Math.round(took))} ms`));
+	replace(said, h("span", {}, summary));
 	announce(summary);
 	replace(answer,
 		(response.degraded || []).map((d) => h("p", { class: "notice warn small" }, d.text)),
@@ -83,6 +85,11 @@ function showAnswer(s, response) {
 		!results.length && h("p", { class: "muted" }, s.since || s.until || s.folder || s.tags ? "The filters may leave out what you look for." : "Try other words, or fewer."));
 	why.hidden = false;
 	replace(document.getElementById("outcome"));
+}
+
+// showTime shows how long it took from the key to the answer.
+function showTime(ms) {
+	said.append(h("span", { class: "num", id: "took", "data-ms": ms, title: "From the key to the answer" }, `${Math.max(1, Math.round(ms))} ms`));
 }
 
 function more() {
@@ -101,8 +108,15 @@ function card(s, r, i) {
 			h("span", { class: "score num", title: "Score, between 0 and 1" }, r.score.toFixed(2)), bar(r)),
 		h("p", { class: "small muted result-at" }, h("span", { class: "path", dir: "auto" }, clean(r.path)), h("span", { class: "num" }, lines), r.date && h("span", { class: "num" }, day(r.date)),
 			r.weak && h("span", { class: "tag weak", title: "Below the minimum score, but better than chance" }, "weak")),
-		h("p", { class: "words snippet", dir: "auto", lang: langOf(r.snippet) }, marked(r.snippet.trim(), terms)),
+		h("p", { class: "words snippet", dir: "auto", lang: langOf(r.snippet) }, marked(body(r), terms)),
 		h("details", {}, h("summary", { class: "small muted" }, "Why this score"), r.trace && trace(r)));
+}
+
+// body returns the snippet of a result without the headings at its start, which its link shows, and without blank lines.
+function body(r) {
+	const lines = r.snippet.trim().split("\n").filter((l) => l.trim());
+	while (lines.length > 1 && /^#{1,6}\s/.test(lines[0]) && (r.heading || "").includes(lines[0].trim())) lines.shift();
+	return lines.join("\n");
 }
 
 // Why not this note?
@@ -159,10 +173,11 @@ for (const name of ["since", "until", "folder", "tags"]) form.elements[name].val
 shown = Math.min(100, Math.max(10, Number(params.get("n")) || 10));
 form.querySelector("details").open = ["since", "until", "folder", "tags"].some((n) => params.get(n));
 
-// The wait follows how long answers take, between 60 and 100 ms.
-const soon = debounce(search, () => Math.min(100, Math.max(60, took)));
+// A key is answered at once where answers are fast; where they are slow, keys are collected for up to 100 ms.
+const soon = debounce(search, () => Math.min(100, Math.max(0, took - 30)));
 const changed = () => {
 	shown = 10;
+	typed = performance.now();
 	if (!composing) soon();
 };
 form.addEventListener("input", (event) => !event.isComposing && changed());

@@ -24,7 +24,7 @@ func (s *sandbox) bashComplete(words ...string) []string {
 		quoted = append(quoted, "'"+w+"'")
 	}
 	script := fmt.Sprintf(`
-[ -r /usr/share/bash-completion/bash_completion ] && source /usr/share/bash-completion/bash_completion
+[ -z "$BARE" ] && [ -r /usr/share/bash-completion/bash_completion ] && source /usr/share/bash-completion/bash_completion
 source <(kioku completion bash)
 COMP_WORDS=(%s)
 COMP_CWORD=%d
@@ -77,7 +77,15 @@ func TestBashCompletes(t *testing.T) {
 		{"search --set query.granularity=p", "passage"},
 		{"search --provider openai --model text", "text-embedding-3-small"},
 		{"append --to l", "long_term"},
+		// Without the package bash-completion.
+		{"BARE get memory/2026-01-1", "memory/2026-01-10.md memory/2026-01-12.md"},
+		{"BARE config set query.granularity ", "passage chunk"},
+		{"BARE search --set query.granularity=p", "passage"},
 	} {
+		s := *s
+		if line, bare := strings.CutPrefix(tc.line, "BARE "); bare {
+			tc.line, s.env = line, append(slices.Clone(s.env), "BARE=1")
+		}
 		got := s.bashComplete(strings.Split(tc.line, " ")...)
 		want := strings.Fields(tc.want)
 		slices.Sort(got)

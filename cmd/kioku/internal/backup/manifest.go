@@ -34,13 +34,15 @@ var ErrUnsafe = errors.New("it is no backup of kioku, and is not unpacked")
 
 // Manifest describes a backup. It is the last entry of the archive.
 type Manifest struct {
-	// Format is "kioku-backup" and Version 1.
-	Format  string `json:"format"`
-	Version int    `json:"version"`
+	// Format is "kioku-backup".
+	Format string `json:"format"`
+	// Version of the format, 1.
+	Version int `json:"version"`
 	// Kioku is the version of the program that wrote the backup.
 	Kioku string `json:"kioku"`
-	// Agent is the id of the agent, and Workspace its folder of notes.
-	Agent     string `json:"agent"`
+	// Agent is the id of the agent.
+	Agent string `json:"agent"`
+	// Workspace is its folder of notes.
 	Workspace string `json:"workspace"`
 	// Time is when the index was copied.
 	Time time.Time `json:"time"`

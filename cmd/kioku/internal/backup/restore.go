@@ -36,10 +36,14 @@ type Target struct {
 type Restored struct {
 	// Manifest of the backup.
 	Manifest *Manifest
-	// Agent is the id of the agent, and Workspace its folder.
-	Agent, Workspace string
-	// Notes is the number of notes that were written, Same of those that were there already.
-	Notes, Same int
+	// Agent is the id of the agent.
+	Agent string
+	// Workspace is its folder.
+	Workspace string
+	// Notes is the number of notes that were written.
+	Notes int
+	// Same is the number of notes that were there already.
+	Same int
 	// Aside is the folder with the files that were in the way, empty if there were none.
 	Aside string
 }

@@ -33,6 +33,8 @@ const (
 
 	sessionHeader = "Mcp-Session-Id"
 	versionHeader = "Mcp-Protocol-Version"
+	// methodHeader names the method of a message since there are no sessions; the SDK refuses one that says another.
+	methodHeader = "Mcp-Method"
 	// contextHeader leads from a message to the HTTP request that carried it. What a client sends in it is replaced.
 	contextHeader = "Kioku-Request"
 )
@@ -51,6 +53,8 @@ type handler struct {
 	lasting, single *sdk.StreamableHTTPHandler
 	// blank stands for the server of a session where the SDK only wants to know the versions of the protocol.
 	blank *sdk.Server
+	// tools serves calls of tools outside of sessions, which need neither a list of resources nor a subscription.
+	tools *sdk.Server
 
 	mu sync.Mutex
 	// sessions by id. Guarded by mu.
@@ -73,6 +77,13 @@ func NewHandler(opt HTTPOptions) http.Handler {
 		// The server around checks hosts and origins.
 		DisableLocalhostProtection: true, MaxRequestBodyBytes: maxBody, SessionTimeout: idleTimeout, PropagateRequestCancellation: true,
 	}
+	h.tools = New(Options{
+		Open: func(ctx context.Context, _ []string) (*Memory, error) {
+			agent, _ := ctx.Value(agentKey{}).(string) // none means the only one that the client may reach
+			return h.memoryOf(agent), nil
+		},
+		Version: opt.Version, shared: true, around: h.onBehalf,
+	})
 	h.lasting = sdk.NewStreamableHTTPHandler(h.serverOf, &common)
 	alone := common
 	alone.Stateless = true
@@ -80,8 +91,14 @@ func NewHandler(opt HTTPOptions) http.Handler {
 	return h
 }
 
-// serverKey is the key of the server of a request in its context.
+// serverKey and agentKey are the keys of the server and the agent of a request in its context.
 type serverKey struct{}
+type agentKey struct{}
+
+// memoryOf returns the memory of an agent.
+func (h *handler) memoryOf(agent string) *Memory {
+	return &Memory{Service: kiokuv1.NewMemoryServiceClient(h.opt.Conn), Sidecar: kiokuv1.NewAgentServiceClient(h.opt.Conn), Agent: agent}
+}
 
 // serverOf returns the server that serves a request.
 func (h *handler) serverOf(r *http.Request) *sdk.Server {
@@ -97,6 +114,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id := r.Header.Get(sessionHeader)
 	isSingle := r.Header.Get(versionHeader) >= withoutSessions
 	switch {
+	case isSingle && r.Header.Get(methodHeader) == "tools/call":
+		ctx := context.WithValue(context.WithValue(r.Context(), agentKey{}, b.agent), serverKey{}, h.tools)
+		h.serve(h.single, w, r.WithContext(ctx))
 	case isSingle || id == "" && r.Method == http.MethodPost:
 		h.serveFirst(w, r, b, isSingle)
 	case id != "" && !h.belongs(id, b):
@@ -108,13 +128,12 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // serveFirst serves a request outside of a session, which may open one.
 func (h *handler) serveFirst(w http.ResponseWriter, r *http.Request, b binding, isSingle bool) {
-	service := kiokuv1.NewMemoryServiceClient(h.opt.Conn)
-	agent, err := choose(r.Context(), service, b.agent)
+	agent, err := choose(r.Context(), kiokuv1.NewMemoryServiceClient(h.opt.Conn), b.agent)
 	if err != nil {
 		refuse(w, err)
 		return
 	}
-	m := &Memory{Service: service, Sidecar: kiokuv1.NewAgentServiceClient(h.opt.Conn), Agent: agent}
+	m := h.memoryOf(agent)
 	opt := Options{
 		Open:    func(context.Context, []string) (*Memory, error) { return m, nil },
 		Version: h.opt.Version, around: h.onBehalf,

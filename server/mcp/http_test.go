@@ -264,3 +264,25 @@ func TestOpenSessionsDoNotHoldTheServerUp(t *testing.T) {
 		t.Errorf("the server ended after %s", took)
 	}
 }
+
+// Hazard C05: a request that names another method in its header than in its body is refused, so that nothing of one client stays in
+// what serves the calls of all.
+func TestHeaderCannotNameAnotherMethod(t *testing.T) {
+	t.Parallel()
+	w := twoAgents(t)
+	const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"t","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}`
+	header := []string{"Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", "Authorization: Bearer tok-ann"}
+	for _, body := range []string{
+		`{"jsonrpc":"2.0","id":1,"method":"resources/list","params":{` + meta + `}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"resourcesListChanged":true},` + meta + `}}`,
+		`[{"jsonrpc":"2.0","id":1,"method":"resources/list","params":{` + meta + `}}]`,
+	} {
+		if got := w.post("/ann", body, header...); got.code != http.StatusBadRequest || strings.Contains(got.body, "MEMORY.md") {
+			t.Errorf("%s: %+v", body, got)
+		}
+	}
+	got := w.post("", `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"memory_get","arguments":{"path":"MEMORY.md"},`+meta+`}}`, append(header, "Mcp-Name: memory_get")...)
+	if got.code != http.StatusOK || !strings.Contains(got.body, "Ann likes") {
+		t.Errorf("a call gets %+v", got)
+	}
+}

@@ -40,6 +40,8 @@ type Options struct {
 	// brief ends a session whose only request is a subscription when the events end, because the service stops or the client may
 	// not have them any longer; nil for sessions of many requests, which wait for the service.
 	brief func()
+	// shared sessions serve calls of many clients, and keep nothing of them.
+	shared bool
 	// sessionID returns the id of the session; nil leaves it to the SDK.
 	sessionID func() string
 	// around is put around every request; nil puts nothing around.
@@ -87,7 +89,9 @@ func New(opt Options) *sdk.Server {
 	s.addTools()
 	s.addPrompts()
 	s.server.AddResourceTemplate(noteTemplate, s.readNote)
-	s.server.AddReceivingMiddleware(s.listing)
+	if !opt.shared {
+		s.server.AddReceivingMiddleware(s.listing)
+	}
 	if opt.around != nil {
 		s.server.AddReceivingMiddleware(opt.around)
 	}
@@ -112,8 +116,8 @@ func (s *session) open(ctx context.Context, caps *sdk.ClientCapabilities, given 
 	if errors.Is(err, ErrNeedsRoots) && !asked && caps != nil && caps.RootsV2 != nil {
 		return nil, sdk.InputRequestMap{rootsKey: &sdk.ListRootsParams{}}, nil
 	}
-	if err != nil {
-		return nil, nil, err
+	if err != nil || s.opt.shared {
+		return m, nil, err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -153,7 +153,7 @@ func (k *Connector) daemonArgs(place config.Place) []string {
 		args = append(args, "--config", k.ConfigFile)
 	}
 	for _, f := range k.Flags {
-		if f.Key != "workspace" && f.Key != "agent" && f.Key != "socket" && f.Key != "listen" && !strings.HasPrefix(f.Key, "client.") {
+		if f.Key != "workspace" && f.Key != "agent" && f.Key != "agents" && f.Key != "socket" && f.Key != "listen" && !strings.HasPrefix(f.Key, "client.") {
 			args = append(args, "--set", f.Key+"="+f.Value)
 		}
 	}

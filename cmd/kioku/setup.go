@@ -67,19 +67,22 @@ func (a *app) machine() *setup.Machine {
 
 // shownSetup is the output of kioku setup CLIENT --json.
 type shownSetup struct {
+	// Client by its name on the command line.
 	Client string `json:"client"`
-	Scope  string `json:"scope"`
+	// Scope of the configuration: user or project.
+	Scope string `json:"scope"`
 	// Name of the entry.
 	Name string `json:"name"`
-	// Path of the configuration, and of the copy from before the first setup.
+	// Path of the configuration.
 	Path string `json:"path"`
+	// Copy is the path of the copy from before the first setup.
 	Copy string `json:"copy"`
 	// Diff is empty if there is nothing to change.
 	Diff []string `json:"diff"`
 	// Removes is true if the file is removed, because setup created it.
 	Removes bool `json:"removes"`
-	DryRun  bool `json:"dry_run"`
-	next    string
+	// DryRun is true if nothing is written whatever the change is.
+	DryRun bool `json:"dry_run"`
 }
 
 // setUp plans the change of a configuration, shows it, and writes it if that is wanted.
@@ -98,7 +101,7 @@ func (a *app) setUp(id string, f setupFlags) error {
 	}
 	shown := shownSetup{
 		Client: id, Scope: f.scope, Name: plan.Name, Path: plan.Path, Copy: plan.Copy,
-		Diff: render.Diff(plan.Before, plan.After), Removes: plan.Removes(), DryRun: f.dryRun || a.readOnly, next: client.Next,
+		Diff: render.Diff(plan.Before, plan.After), Removes: plan.Removes(), DryRun: f.dryRun || a.readOnly,
 	}
 	if err := a.Write(shown, shown.tell); err != nil || !plan.Changed() || shown.DryRun {
 		return err
@@ -246,14 +249,24 @@ func (s shownSetup) tell(p *render.Page) {
 	}
 }
 
+// clientList is the output of kioku setup --json without a client.
+type clientList struct {
+	// Clients has one item for each configuration.
+	Clients []clientState `json:"clients"`
+}
+
 // clientState is a configuration in the output of kioku setup.
 type clientState struct {
+	// Client by its name on the command line.
 	Client string `json:"client"`
-	Title  string `json:"title"`
-	Scope  string `json:"scope"`
+	// Title is the name that people know.
+	Title string `json:"title"`
+	// Scope of the configuration: user or project.
+	Scope string `json:"scope"`
 	// Found is true if the client is used on this machine.
-	Found bool   `json:"found"`
-	Path  string `json:"path"`
+	Found bool `json:"found"`
+	// Path of the configuration.
+	Path string `json:"path"`
 	// Entries start Kioku; none if it is not set up.
 	Entries []setup.Entry `json:"entries"`
 	// Problem says why the configuration cannot be read, or that an entry names a program which is not there.
@@ -280,7 +293,7 @@ func (a *app) listClients() error {
 			states = append(states, s)
 		}
 	}
-	return a.Write(map[string]any{"clients": states}, func(p *render.Page) { tellClients(p, states) })
+	return a.Write(clientList{states}, func(p *render.Page) { tellClients(p, states) })
 }
 
 // missingProgram says that an entry names a program which is not there, empty if all are.

@@ -47,6 +47,7 @@ func (a *app) rootCmd() *cobra.Command {
 		a.promptCmd(),
 		a.chatCmd(),
 		a.watchCmd(),
+		a.topCmd(),
 		a.benchCmd(),
 		a.tuneCmd(),
 		a.configCmd(),

@@ -128,6 +128,9 @@ func (o *Output) Show(fill func(*Page)) error {
 	return err
 }
 
+// NewPage returns an empty page, in colour or not.
+func NewPage(color bool) *Page { return &Page{color: color} }
+
 // String returns the page.
 func (p *Page) String() string { return p.b.String() }
 

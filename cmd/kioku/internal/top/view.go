@@ -96,11 +96,14 @@ type Egress struct {
 // NewView returns what happened between two samples of a service. A zero sample before stands for the start of the service.
 func NewView(before, now Sample, statuses []*kiokuv1.StatusResponse) View {
 	uptime := now.uptime()
-	v := View{Version: version(now, statuses), Uptime: uptime, Window: uptime}
+	v := View{Version: version(now, statuses), Uptime: uptime, Window: uptime, Agents: []Agent{}, Slow: []Slow{}}
 	if before.families != nil {
 		v.Window = now.At.Sub(before.At).Seconds()
 	}
-	d := delta{before, now, max(v.Window, 0.001)}
+	d := delta{before, now, v.Window}
+	if d.seconds == 0 { // nobody knows since when it counts
+		d.seconds = math.Inf(1)
+	}
 	for _, id := range now.values("kioku_agent_up", "agent") {
 		v.Agents = append(v.Agents, d.agent(id))
 	}
@@ -140,10 +143,13 @@ type delta struct {
 	seconds     float64
 }
 
-// rate returns how much a counter has grown in a second.
-func (d delta) rate(name string, want labels) float64 {
-	return max(d.now.sum(name, want)-d.before.sum(name, want), 0) / d.seconds
+// grown returns how much a counter has grown.
+func (d delta) grown(name string, want labels) float64 {
+	return max(d.now.sum(name, want)-d.before.sum(name, want), 0)
 }
+
+// rate returns how much a counter has grown in a second.
+func (d delta) rate(name string, want labels) float64 { return d.grown(name, want) / d.seconds }
 
 // histogram returns what was observed.
 func (d delta) histogram(name string, want labels) histogram {
@@ -167,8 +173,8 @@ func (d delta) agent(id string) Agent {
 	return Agent{
 		ID: id, Up: gauge("kioku_agent_up") == 1, Searches: searches.count / d.seconds,
 		P50: number(1000 * searches.quantile(0.5)), P99: number(1000 * searches.quantile(0.99)),
-		WithoutHits: d.rate("kioku_searches_without_hits_total", of) * d.seconds / all,
-		Degraded:    d.rate("kioku_searches_degraded_total", of) * d.seconds / all,
+		WithoutHits: d.grown("kioku_searches_without_hits_total", of) / all,
+		Degraded:    min(d.grown("kioku_searches_degraded_total", of)/all, 1),
 		Lag:         number(d.now.histogram("kioku_index_lag_seconds", of).quantile(0.95)), // edits are rare
 		Files:       gauge("kioku_index_files"), Chunks: gauge("kioku_index_chunks"),
 		Pending: gauge("kioku_index_pending_files"), Backlog: gauge("kioku_index_backlog_chunks"),
@@ -200,4 +206,3 @@ func egress(s Sample) []Egress {
 	}
 	return out
 }
-

@@ -54,6 +54,8 @@ var outputs = map[string]any{
 	"prompt":           &kiokuv1.AssemblePromptResponse{},
 	"restore":          restoreReport{},
 	"search":           &kiokuv1.MemorySearchResponse{},
+	"setup":            clientList{},
+	"setup a client":   shownSetup{},
 	"status":           &kiokuv1.StatusResponse{},
 	"token add":        tokenReport{},
 	"token list":       []tokenReport{},
@@ -74,7 +76,7 @@ var textOnly = map[string]string{
 	"agent": "serves", "chat": "talks", "serve": "serves", "demo": "shows", "help": "is help", "man": "writes pages",
 	"config set": "says on stderr what it did", "config unset": "says on stderr what it did", "model remove": "says on stderr what it did",
 	"model use": "says on stderr what it did", "completion bash": "writes a script", "completion fish": "writes a script",
-	"completion powershell": "writes a script", "completion zsh": "writes a script", "mcp": "speaks MCP", "hook": "answers a hook", "setup": "shows a diff", "top": "shows a view",
+	"completion powershell": "writes a script", "completion zsh": "writes a script", "mcp": "speaks MCP", "hook": "answers a hook", "top": "shows a view",
 }
 
 // Every command that writes JSON has a schema in docs/schema, which says what its code says; -update writes them.
@@ -197,6 +199,8 @@ func (s *sandbox) checkJSON(args []string, stdout string) {
 		name = "model list known"
 	case name == "export" && !strings.HasPrefix(stdout, `{"format"`):
 		name = "export to a file"
+	case name == "setup" && strings.Contains(stdout, `"diff": [`):
+		name = "setup a client"
 	}
 	if outputs[name] == nil {
 		return

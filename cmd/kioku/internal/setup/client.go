@@ -23,9 +23,10 @@ type Server struct {
 	Name string
 	// Memory is a short name of the memory, from which Install makes the name of a second entry.
 	Memory string
-	// Command is the program, and Args its arguments.
+	// Command is the program.
 	Command string
-	Args    []string
+	// Args are the arguments of the program.
+	Args []string
 }
 
 // line returns the command line.

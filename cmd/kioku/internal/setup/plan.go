@@ -25,15 +25,20 @@ var ErrNotSetUp = errors.New("not set up")
 
 // Plan is a change of one configuration that is not written yet.
 type Plan struct {
-	// Client whose configuration it is, and its scope.
+	// Client whose configuration it is.
 	Client Client
-	Scope  Scope
+	// Scope of the configuration.
+	Scope Scope
 	// Name of the entry.
 	Name string
-	// Path of the configuration, and of the copy of it from before the first setup.
-	Path, Copy string
-	// Before is the text now, and After the text that Write gives it.
-	Before, After []byte
+	// Path of the configuration.
+	Path string
+	// Copy is the path of the copy of it from before the first setup.
+	Copy string
+	// Before is the text now.
+	Before []byte
+	// After is the text that Write gives it.
+	After []byte
 
 	// existed is true if there is a file, and removes if Write removes it.
 	existed, removes bool

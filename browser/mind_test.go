@@ -46,7 +46,7 @@ func TestTimeLine(t *testing.T) {
 		t.Errorf("the address is %q", got)
 	}
 	b.click(`#layers button:nth-child(4)`) // turns
-	b.wait(`document.querySelector(".d.recalled.l4, .d.recalled.l3, .d.recalled.l2")`)
+	b.wait(`document.querySelector(".d.recalled:not(.l0)")`)
 	b.wantText("1 turn")
 }
 

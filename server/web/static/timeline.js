@@ -204,13 +204,22 @@ function notes(date, { files, texts }) {
 	return [
 		files.files.slice(0, 10).map((f, i) => h("article", {},
 			h("h3", {}, words("a", { href: noteHref(f.path), "data-step": true }, f.title || f.path.split("/").pop().replace(/\.md$/, "")), words("span", { class: "path" }, f.path)),
-			texts[i].problem ? h("p", { class: "muted" }, texts[i].problem) : words("div", { class: "text" }, texts[i].text.trim()),
+			texts[i].problem ? h("p", { class: "muted" }, texts[i].problem) : excerpt(texts[i].text, date),
 			texts[i].next > 0 && h("p", {}, h("a", { href: noteHref(f.path) }, "Read on")))),
 		files.files.length > 10 && h("ul", {}, files.files.slice(10).map((f) => h("li", {}, words("a", { href: noteHref(f.path) }, f.path)))),
 		within > 0 && h("p", { class: "muted" }, `${count(within, "other note")} ${within === 1 ? "has a passage" : "have passages"} of this day. `,
 			h("a", { href: href("/search", { since: date, until: date }) }, "Search this day")),
 		!of && h("p", { class: "muted" }, "Memory has no note of this day."),
 	];
+}
+
+// excerpt shows the beginning of a note: headings and paragraphs, without the heading that only repeats the day.
+function excerpt(text, date) {
+	return h("div", { class: "text" }, text.trim().split(/\n(?=#{1,6} )|\n\s*\n/).map((part) => {
+		const heading = part.match(/^#{1,6} +(.*)/);
+		if (heading && heading[1].trim() === date) return null;
+		return heading ? [words("p", { class: "hd" }, heading[1]), part.includes("\n") && words("p", {}, part.slice(part.indexOf("\n")).trim())] : words("p", {}, part.trim());
+	}));
 }
 
 // used lists what recall used on a day.

@@ -93,7 +93,7 @@ function turn(t, widest) {
 			t.overBudget && h("span", { class: "tag bad" }, "over budget")),
 		t.message && words("p", { class: "said" }, t.message),
 		t.layers?.length > 0 && stack(t, widest),
-		t.cuts?.length > 0 && h("p", { class: "small" }, h("span", { class: "tag warn" }, "shortened"), " ",
+		t.cuts?.length > 0 && h("p", { class: "small cut" }, h("span", { class: "tag warn" }, "shortened"), " ",
 			t.cuts.map((c) => `${clean(c.part)} from ${number(c.fromTokens)} to ${number(c.toTokens)} tokens`).join("; "), t.budgetTokens ? ` (budget ${number(t.budgetTokens)})` : ""),
 		recall(t.recall));
 }
@@ -122,12 +122,17 @@ function recall(r) {
 	const failed = (r.searches || []).filter((s) => s.error);
 	const lacking = [...new Set((r.searches || []).flatMap((s) => (s.degraded || []).map((d) => d.code.replaceAll("_", " "))))];
 	return [
-		h("h4", {}, r.recalled.length ? `Recalled, in ${milliseconds(r.took)}` : `Nothing was good enough to recall; searched for ${milliseconds(r.took)}`),
+		h("h4", {}, recallTitle(r)),
 		failed.map((s) => h("p", { class: "notice warn small" }, `The memory of ${clean(s.agent)} gave no answer in time.`)),
 		lacking.length > 0 && h("p", { class: "small muted" }, `The search lacked something: ${lacking.join(", ")}.`),
 		r.recalled.length > 0 && h("ul", { class: "found" }, r.recalled.map((m) => found(m))),
 		r.leftOut.length > 0 && h("details", {}, h("summary", {}, `${number(r.leftOut.length)} found but left out`), h("ul", { class: "found" }, r.leftOut.map((m) => found(m)))),
 	];
+}
+
+function recallTitle(r) {
+	if (r.recalled.length) return `Recalled, in ${milliseconds(r.took)}`;
+	return r.leftOut.length ? "What was found is not in the prompt" : `Nothing was good enough to recall; searched for ${milliseconds(r.took)}`;
 }
 
 function milliseconds(took) {

@@ -31,7 +31,7 @@ FUZZTIME ?= 10s
 MINUTES ?= 5
 SEED    ?= 0
 
-.PHONY: build static reproducible install uninstall dist deb library darwin test test-models soak attack race asan fuzz vet lint lint-proto vuln bench bench-models performance demo proto docker clean
+.PHONY: build static reproducible install uninstall dist deb library darwin test test-models test-clients soak attack race asan fuzz vet lint lint-proto vuln bench bench-models performance demo proto docker clean
 
 ## build: bin/kioku for this machine
 build:
@@ -134,6 +134,11 @@ test-models:
 	@test -n '$(MODELS)' || { echo 'name the folder of the models: make test-models MODELS=DIR'; exit 1; }
 	KIOKU_MODELS='$(abspath $(MODELS))' KIOKU_GOLDEN='$(abspath $(GOLDEN))' \
 		$(GO) test -tags '$(TAGS)' -count 1 -run 'TestRealModels|TestEncodeEqualsAnotherRuntime' ./embed ./embed/encoder
+
+## test-clients: that real clients, which are installed in the folder KIOKU_CLIENTS, remember; .ci/clients installs some
+test-clients:
+	@test -n '$(KIOKU_CLIENTS)' || { echo 'name the folder of the clients: make test-clients KIOKU_CLIENTS=DIR'; exit 1; }
+	KIOKU_CLIENTS='$(abspath $(KIOKU_CLIENTS))' $(GO) test -tags '$(TAGS)' -count 1 -v -run TestClients ./cmd/kioku
 
 ## soak: the tests that repeat something for long (kills, damaged pages, growth), in full, and then the attacks
 soak: attack

@@ -38,7 +38,6 @@ var mayImport = map[string]string{
 	"internal/loglimit":      "",
 	"proto/kioku/v1":         "",
 	"projection":             "",
-	"proto/gateway/kioku/v1": "proto",
 	"examples":               "",
 	"embed":                  "embed/local internal/modelhttp internal/text internal/tracing",
 	"embed/local":            "embed/encoder embed/safetensors embed/tokenizer",
@@ -60,16 +59,19 @@ var mayImport = map[string]string{
 	"store":                  "memory chunker embed indexer search search/analysis search/dates store/checksumvfs store/postings store/vector internal/text",
 	".":                      "memory chunker embed indexer search store store/vector internal projection search/analysis",
 	"agent":                  "proto llm memory internal",
-	"server/rest":            "proto internal/text",
 	"server":                 ". memory agent proto embed indexer llm internal",
-	"server/mcp":             "agent proto memory",
 	"server/web":             "proto internal/text chunker",
+	"server/rest":            "proto internal",
+	"server/mcp":             "agent proto memory",
 	"server/front":           "server/mcp server/rest server/web server/metrics",
 	"server/metrics":         "server memory embed indexer proto internal .",
 	"server/audit":           "server internal",
 	"bench":                  ". memory indexer search search/analysis internal",
-	"bench/speed":            ". memory bench chunker embed indexer proto search search/analysis server store/vector",
+	"bench/speed":            ". memory bench chunker embed indexer proto search search/analysis server server/front store/vector",
 	"bench/soak":             "", // its tests use proto, store and store/storetest
+	"proto/gateway/kioku/v1": "proto",
+	"internal/jsonline":      "",
+	"internal/httperror":     "proto internal/jsonline",
 }
 
 // pkg is what go list tells of a package.

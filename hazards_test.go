@@ -18,7 +18,7 @@ import (
 var updateHazards = flag.Bool("update-hazards", false, "write the tests into docs/hazards.md")
 
 var (
-	hazardComment = regexp.MustCompile(`^// .*Hazards? [A-H]\d\d`)
+	hazardComment = regexp.MustCompile(`^// .*(Hazards? |\()[A-H]\d\d`)
 	hazardCode    = regexp.MustCompile(`[A-H]\d\d`)
 	testFunc      = regexp.MustCompile(`^func ((?:Test|Fuzz)\w+)\(`)
 )

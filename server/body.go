@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"kioku/internal/fair"
+	"kioku/internal/httperror"
 )
 
 // readBody reads the body of a request once its client may send so much, and puts a reader of it in its place. The returned
@@ -41,7 +42,9 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, from origin) (
 }
 
 // errTooLarge is why a request is refused whose body is too large.
-var errTooLarge = status.Errorf(codes.OutOfRange, "the body of a request may have at most %d bytes; send less at a time", maxMessage)
+var errTooLarge = httperror.WithStatus(
+	status.Errorf(codes.ResourceExhausted, "the body of a request may have at most %d bytes; send less at a time", maxMessage),
+	http.StatusRequestEntityTooLarge)
 
 // bodyError returns the status of an error of reading a body.
 func bodyError(err error) error {
@@ -49,7 +52,7 @@ func bodyError(err error) error {
 	case errors.As(err, new(*http.MaxBytesError)):
 		return errTooLarge
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return status.Error(codes.DeadlineExceeded, "the body of the request did not arrive in time")
+		return httperror.WithStatus(status.Error(codes.DeadlineExceeded, "the body of the request did not arrive in time; send it at once"), http.StatusRequestTimeout)
 	}
 	return status.Error(codes.Canceled, "the body of the request did not arrive")
 }

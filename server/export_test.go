@@ -82,3 +82,6 @@ func (s *Server) OpenConnections() int {
 func (s *Server) BodyBytes() int64 { return s.bodies.Used() }
 
 func (s *Server) AnonymousBodyBytes() int64 { return s.anonymousBodies.Used() }
+
+// CallBytes returns how many bytes calls take.
+func (s *Server) CallBytes() int64 { return s.queue.Used() }

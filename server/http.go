@@ -14,6 +14,8 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"kioku/internal/httperror"
 )
 
 const (
@@ -73,7 +75,7 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.logRequest(r, from, patient, time.Now())
 	defer s.recoverRequest(patient, r, from)
 	if err := s.checkRequest(r, conn); err != nil {
-		refuse(patient, err)
+		httperror.Write(patient, err)
 		return
 	}
 	s.answer(patient, r.WithContext(withOrigin(r.Context(), from)), from)
@@ -101,7 +103,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, from origin) {
 	}
 	release, err := s.readBody(w, r, from)
 	if err != nil {
-		refuse(w, err)
+		httperror.Write(w, err)
 		return
 	}
 	defer release()
@@ -123,7 +125,7 @@ func (s *Server) route(r *http.Request) http.Handler {
 
 // notFound answers a request for a path where there is nothing.
 func notFound(w http.ResponseWriter, _ *http.Request) {
-	refuse(w, status.Error(codes.NotFound, "there is nothing at this path"))
+	httperror.Write(w, status.Error(codes.NotFound, "there is nothing at this path"))
 }
 
 // identify returns who sends a request and what proves it, if they are known; otherwise a caller without rights.
@@ -178,7 +180,7 @@ func (s *Server) recoverRequest(w *patientWriter, r *http.Request, from origin) 
 	if w.status != 0 {
 		panic(http.ErrAbortHandler) // the client must not take what it has for the whole
 	}
-	refuse(w, errInternal(from.requestID))
+	httperror.Write(w, errInternal(from.requestID))
 }
 
 // logRequest logs the outcome of a request, but not its query, which may be what was searched for.

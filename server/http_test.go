@@ -45,7 +45,7 @@ func counting(n *atomic.Int32) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { n.Add(1) })
 }
 
-// (C11) A request for a foreign host, as one of DNS rebinding is, is refused and told what to set; addresses, localhost and
+// Hazard C11: A request for a foreign host, as one of DNS rebinding is, is refused and told what to set; addresses, localhost and
 // the hosts of the setting are answered.
 func TestHTTPRefusesForeignHosts(t *testing.T) {
 	t.Parallel()
@@ -88,7 +88,7 @@ func TestHTTPRefusesForeignHosts(t *testing.T) {
 	}
 }
 
-// (C11) A browser's request from a foreign site is refused, whatever its method and its content; those of the own page and of
+// Hazard C11: A browser's request from a foreign site is refused, whatever its method and its content; those of the own page and of
 // the sites of the setting are answered. No response lets a foreign site read it.
 func TestHTTPRefusesForeignOrigins(t *testing.T) {
 	t.Parallel()
@@ -143,7 +143,7 @@ func TestHTTPRefusesForeignOrigins(t *testing.T) {
 	}
 }
 
-// (C11) Each response forbids frames, guessing of types and referrers, also one that refuses.
+// Hazard C11: Each response forbids frames, guessing of types and referrers, also one that refuses.
 func TestHTTPResponsesHaveSecurityHeaders(t *testing.T) {
 	t.Parallel()
 	p := onPort(t, agents(&fakeMemory{}), counting(new(atomic.Int32)), nil)
@@ -160,7 +160,7 @@ func TestHTTPResponsesHaveSecurityHeaders(t *testing.T) {
 	}
 }
 
-// (C08) A token in the URL is no token, and no log line has the query of a URL.
+// Hazard C08: A token in the URL is no token, and no log line has the query of a URL.
 func TestHTTPTakesNoTokenFromTheURL(t *testing.T) {
 	t.Parallel()
 	var log buffer
@@ -213,7 +213,7 @@ func TestHealthNeedsNoTokenAndNamesNoAgents(t *testing.T) {
 	}
 }
 
-// (C12) Profiles are there only on the unix socket.
+// Hazard C12: Profiles are there only on the unix socket.
 func TestProfilesAreOnlyOnTheUnixSocket(t *testing.T) {
 	t.Parallel()
 	p := onPort(t, agents(&fakeMemory{}), nil, nil)
@@ -240,7 +240,7 @@ func TestHTTPAnswersAPanicWithItsID(t *testing.T) {
 	}
 }
 
-// (D13) A body above 4 MiB is refused with 413 and the limit, also one without a length.
+// Hazard D13: A body above 4 MiB is refused with 413 and the limit, also one without a length.
 func TestHTTPRefusesALargeBody(t *testing.T) {
 	t.Parallel()
 	var got atomic.Int64
@@ -280,7 +280,7 @@ func TestHTTPRefusesALargeBody(t *testing.T) {
 	}
 }
 
-// (D12) A body that does not arrive in time costs its request, and the bytes it was admitted for are given back.
+// Hazard D12: A body that does not arrive in time costs its request, and the bytes it was admitted for are given back.
 func TestHTTPDoesNotWaitForASlowBody(t *testing.T) {
 	t.Parallel()
 	opt := agents(&fakeMemory{})
@@ -301,7 +301,7 @@ func TestHTTPDoesNotWaitForASlowBody(t *testing.T) {
 	eventually(t, func() bool { return p.BodyBytes() == 0 })
 }
 
-// (D12) Bodies of clients without a token take memory of their own and bounded; others are not held up by them.
+// Hazard D12: Bodies of clients without a token take memory of their own and bounded; others are not held up by them.
 func TestHTTPBoundsBodiesOfStrangers(t *testing.T) {
 	t.Parallel()
 	opt := agents(&fakeMemory{})
@@ -328,7 +328,7 @@ func TestHTTPBoundsBodiesOfStrangers(t *testing.T) {
 	}
 }
 
-// (D12) A client that does not read its response costs only itself: the write fails after a while.
+// Hazard D12: A client that does not read its response costs only itself: the write fails after a while.
 func TestHTTPDoesNotWaitForASlowReader(t *testing.T) {
 	t.Parallel()
 	for _, h2 := range []bool{false, true} {
@@ -407,7 +407,7 @@ func TestHTTPEndsStreamsAtShutdown(t *testing.T) {
 	}
 }
 
-// (C08) A stream of events over HTTP ends when the token of its client is revoked.
+// Hazard C08: A stream of events over HTTP ends when the token of its client is revoked.
 func TestHTTPEndsStreamsOfARevokedToken(t *testing.T) {
 	t.Parallel()
 	path := writeTokens(t, "", "tokens:\n"+tokenLine("a", "tok-a", "main", false))

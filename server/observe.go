@@ -83,6 +83,7 @@ func (s *Server) begun(ctx context.Context, c *call) (context.Context, tracing.S
 func (s *Server) ended(ctx context.Context, c *call, start time.Time, span tracing.Span, err error) {
 	record := c.record(ctx, start, err)
 	s.logCall(ctx, c, start, err)
+	s.slow.add(record)
 	for _, o := range s.opt.Observers {
 		o.CallEnded(record)
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -45,7 +46,7 @@ func wantServed(t *testing.T, p ported) {
 	}
 }
 
-// (D12) A client that begins nothing, or nothing that can be understood, loses its connection within the time to begin a
+// Hazard D12: A client that begins nothing, or nothing that can be understood, loses its connection within the time to begin a
 // request, and holds up nobody.
 func TestPortClosesConnectionsThatBeginNothing(t *testing.T) {
 	t.Parallel()
@@ -74,7 +75,7 @@ func TestPortClosesConnectionsThatBeginNothing(t *testing.T) {
 	eventually(t, func() bool { return p.OpenConnections() <= 2 })
 }
 
-// (D12) A client that sends a byte now and then is not waited for longer than one that sends nothing.
+// Hazard D12: A client that sends a byte now and then is not waited for longer than one that sends nothing.
 func TestPortDoesNotWaitForASlowloris(t *testing.T) {
 	t.Parallel()
 	p := onPort(t, agents(&fakeMemory{}), nil, func(s *server.Server) { s.SetBeginTimeout(300 * time.Millisecond) })
@@ -106,7 +107,7 @@ func TestPortDoesNotWaitForASlowloris(t *testing.T) {
 	wantServed(t, p)
 }
 
-// (D12) Idle connections of one machine take at most its share; the unix socket answers beside them, and the machine too, once
+// Hazard D12: Idle connections of one machine take at most its share; the unix socket answers beside them, and the machine too, once
 // they are closed.
 func TestPortSurvivesIdleConnections(t *testing.T) {
 	t.Parallel()
@@ -133,7 +134,7 @@ func TestPortSurvivesIdleConnections(t *testing.T) {
 	wantServed(t, p)
 }
 
-// (D12) A connection too many gets an answer that says why, over HTTP as over gRPC.
+// Hazard D12: A connection too many gets an answer that says why, over HTTP as over gRPC.
 func TestPortTellsHTTPWhyAConnectionIsRefused(t *testing.T) {
 	t.Parallel()
 	opt := agents(&fakeMemory{})
@@ -332,4 +333,37 @@ func TestPortSpeaksAllProtocolsUnderTLS(t *testing.T) {
 	}
 	_, err = listAgents(t, l.Addr().String(), shows(t, ca, own, ownKey), "")
 	wantCode(t, err, codes.OK)
+}
+
+// Hazard C09, D12: a client that does not finish its TLS handshake loses its connection in time, and the log says so.
+func TestPortClosesAHalfOpenTLSHandshake(t *testing.T) {
+	t.Parallel()
+	ca := testkit.NewAuthority(t)
+	cert, key := ca.Issue(t, t.TempDir(), "kioku.example", later)
+	certificates, err := server.OpenCertificates(server.TLSFiles{Cert: cert, Key: key}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := server.ListenTCP("127.0.0.1:0", server.TCPOptions{TLS: certificates})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log buffer
+	opt := agents(&fakeMemory{})
+	opt.Log = logTo(&log)
+	s := newServer(t, opt)
+	s.SetBeginTimeout(300 * time.Millisecond)
+	serve(t, s, l)
+	hello := []byte{0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3}
+	for _, sent := range [][]byte{nil, hello} {
+		conn := dialTCP(t, l.Addr().String())
+		conn.Write(sent)
+		start := time.Now()
+		if io.Copy(io.Discard, conn); time.Since(start) > soon/2 {
+			t.Errorf("after %d bytes the connection stays open", len(sent))
+		}
+	}
+	eventually(t, func() bool {
+		return s.OpenConnections() == 0 && strings.Count(log.String(), "refused a TLS handshake") == 2
+	})
 }

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"maps"
 	"net/http"
 	"net/http/pprof"
@@ -115,4 +116,14 @@ func (s *Server) serveProfile(w http.ResponseWriter, r *http.Request) {
 	default:
 		pprof.Index(w, r)
 	}
+}
+
+// writeJSON answers with a JSON object that no cache keeps.
+func writeJSON(w http.ResponseWriter, code int, body any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(code)
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(body) // an error is that of a client who has gone
 }

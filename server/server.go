@@ -98,6 +98,7 @@ type Server struct {
 	sidecars map[string]Sidecar
 
 	running     runningCalls
+	slow        slowCalls
 	connections connections
 	// queue of the bytes in flight, but for those of calls without the token that other calls need, which have anonymousQueue.
 	queue, anonymousQueue *fair.Queue

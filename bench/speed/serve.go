@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/http"
 	"path/filepath"
 	"strconv"
 
@@ -11,6 +13,7 @@ import (
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
+	"kioku/server/front"
 )
 
 const (
@@ -32,28 +35,30 @@ const (
 	indexingLimit, indexingChunks = 200, 20_000
 )
 
-// grpcOverhead measures how much longer a search takes through the socket of a server than in the process. The same
-// questions are asked in both ways in turn, and each way is first equally often.
+// way asks a question in one way.
+type way func(ctx context.Context, question string) error
+
+// grpcOverhead measures how much longer a search takes through the socket of a server than in the process.
 func grpcOverhead(ctx context.Context, e *Env) (ours, yardstick float64, err error) {
 	m, err := e.fixtures.index(ctx, grpcChunks, 0)
 	if err != nil {
 		return 0, 0, err
 	}
-	client, stop, err := serveMemory(ctx, m, e.Dir)
+	s, err := serveMemory(ctx, m, e.Dir)
 	if err != nil {
 		return 0, 0, err
 	}
-	defer func() { err = errors.Join(err, stop()) }()
-	ways := [2]func(context.Context, string) error{
-		func(ctx context.Context, q string) error {
-			_, err := client.MemorySearch(ctx, &kiokuv1.MemorySearchRequest{Agent: m.Agent(), Query: q})
-			return err
-		},
-		func(ctx context.Context, q string) error {
-			_, err := m.Search(ctx, memory.Query{Text: q})
-			return err
-		},
-	}
+	defer func() { err = errors.Join(err, s.stop()) }()
+	ours, err = e.overhead(ctx, s.askGRPC, func(ctx context.Context, q string) error {
+		_, err := m.Search(ctx, memory.Query{Text: q})
+		return err
+	})
+	return ours, grpcLimit, err
+}
+
+// overhead returns how many milliseconds more a search takes in one way than in another, at the median. The same questions are
+// asked in both ways in turn, and each way is first equally often.
+func (e *Env) overhead(ctx context.Context, one, other way) (float64, error) {
 	var measured [2]times
 	for round := range grpcRounds {
 		e.Step(round, grpcRounds)
@@ -64,33 +69,58 @@ func grpcOverhead(ctx context.Context, e *Env) (ours, yardstick float64, err err
 			for turn := range 2 {
 				way := (i + round + turn) % 2
 				ctx, cancel := context.WithTimeout(ctx, callTimeout)
-				err := measured[way].measure(func() error { return ways[way](ctx, q) })
+				err := measured[way].measure(func() error { return [2]func(context.Context, string) error{one, other}[way](ctx, q) })
 				cancel()
 				if err != nil {
-					return 0, 0, fmt.Errorf("ask %q: %w", q, err)
+					return 0, fmt.Errorf("ask %q: %w", q, err)
 				}
 			}
 		}
 	}
-	return measured[0].median() - measured[1].median(), grpcLimit, nil
+	return measured[0].median() - measured[1].median(), nil
 }
 
-// serveMemory serves a memory on a unix socket in dir until stop is called.
-func serveMemory(ctx context.Context, m *kioku.Memory, dir string) (c kiokuv1.MemoryServiceClient, stop func() error, err error) {
+// served is a memory that is served on a unix socket.
+type served struct {
+	client kiokuv1.MemoryServiceClient
+	agent  string
+	// http reaches the doors over HTTP, whatever the host of a URL.
+	http *http.Client
+	stop func() error
+}
+
+// serveMemory serves a memory on a unix socket in dir, over gRPC and HTTP, until stop is called.
+func serveMemory(ctx context.Context, m *kioku.Memory, dir string) (*served, error) {
 	s, err := server.New(server.Options{Agents: map[string]server.Memory{m.Agent(): m}})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
+	s.HandleHTTP(front.New(front.Options{Conn: s.Conn()}))
 	lis, err := server.ListenUnix(server.SocketPath(dir))
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	conn, c, err := dial("unix:" + lis.Addr().String())
+	socket := lis.Addr().String()
+	conn, c, err := dial("unix:" + socket)
 	if err != nil {
-		return nil, nil, errors.Join(err, lis.Close())
+		return nil, errors.Join(err, lis.Close())
 	}
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+	}}
 	ctx, cancel := context.WithCancel(ctx)
-	return c, background(func() error { return s.Serve(ctx, lis) }, func() error { defer cancel(); return conn.Close() }), nil
+	return &served{client: c, agent: m.Agent(), http: &http.Client{Transport: transport},
+		stop: background(func() error { return s.Serve(ctx, lis) }, func() error {
+			defer cancel()
+			transport.CloseIdleConnections()
+			return conn.Close()
+		})}, nil
+}
+
+// askGRPC asks a question over gRPC.
+func (s *served) askGRPC(ctx context.Context, q string) error {
+	_, err := s.client.MemorySearch(ctx, &kiokuv1.MemorySearchRequest{Agent: s.agent, Query: q})
+	return err
 }
 
 // daemonMemory measures how much memory a daemon takes that opens an index with vectors and answers questions.

@@ -2,6 +2,7 @@ package speed
 
 import (
 	"context"
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -16,13 +17,13 @@ func TestServeMemoryAnswersAsInTheProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, stop, err := serveMemory(t.Context(), m, e.Dir)
+	s, err := serveMemory(t.Context(), m, e.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var over, within []string
 	for _, q := range questions(5) {
-		resp, err := c.MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{Agent: m.Agent(), Query: q})
+		resp, err := s.client.MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{Agent: m.Agent(), Query: q})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -40,10 +41,10 @@ func TestServeMemoryAnswersAsInTheProcess(t *testing.T) {
 	if diff := cmp.Diff(within, over); diff != "" || len(over) == 0 {
 		t.Errorf("%d results %s", len(over), diff)
 	}
-	if err := stop(); err != nil {
+	if err := s.stop(); err != nil {
 		t.Error(err)
 	}
-	if _, err := c.MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{Agent: m.Agent(), Query: "x"}); err == nil {
+	if _, err := s.client.MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{Agent: m.Agent(), Query: "x"}); err == nil {
 		t.Error("it answers after its end")
 	}
 }
@@ -58,5 +59,32 @@ func TestGRPCOverheadEndsWithItsContext(t *testing.T) {
 	}
 	if _, _, err := grpcOverhead(ctx, e); err == nil || ctx.Err() == nil {
 		t.Errorf("got %v, context %v", err, ctx.Err())
+	}
+}
+
+// Every door answers what gRPC answers before it is measured.
+func TestDoorsAnswerAsGRPC(t *testing.T) {
+	e := newEnv(t)
+	m, err := e.fixtures.index(t.Context(), 300, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := serveMemory(t.Context(), m, e.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	session, err := s.openMCP(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := questions(1)[0]
+	if err := errors.Join(s.askGRPC(t.Context(), q), s.askHTTP(t.Context(), q), askMCP(t.Context(), session, q)); err != nil {
+		t.Error(err)
+	}
+	if s.askHTTP(t.Context(), "") == nil || askMCP(t.Context(), session, "") == nil {
+		t.Error("an error counts as an answer")
+	}
+	if err := errors.Join(session.Close(), s.stop()); err != nil {
+		t.Error(err)
 	}
 }

@@ -81,6 +81,8 @@ func All() []Bench {
 		{Name: "one edit among 20,000 files / among 200", Unit: "ms", Goal: 2, Run: oneEdit},
 		{Name: "cold start to the first answer, 10,000 chunks / limit", Unit: "ms", Goal: 1, Run: coldStart},
 		{Name: "grpc search overhead p50", Unit: "ms", Goal: 1, Run: grpcOverhead},
+		{Name: "http search overhead p50", Unit: "ms", Goal: 1, Run: httpOverhead},
+		{Name: "mcp search overhead p50", Unit: "ms", Goal: 1, Run: mcpOverhead},
 		{Name: "search beside 1,000 heavy ones p99", Unit: "ms", Goal: 3, Run: searchBesideGreedy},
 		{Name: "daemon memory", Unit: "MB", Goal: 1.3, Sized: true, MaxSize: maxVectors, Run: daemonMemory},
 		{Name: "memory while indexing", Unit: "MB", Goal: 1, Run: indexingMemory},

@@ -68,6 +68,7 @@ func (a *app) serveAgents(ctx context.Context, grace time.Duration) (err error) 
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, door.observed.close()) }()
 	start := time.Now()
 	a.Clock = time.Now
 	err = a.serveDoor(ctx, door, func(ctx context.Context) error {
@@ -98,8 +99,17 @@ func (a *app) agentDoor(ctx context.Context, conf *config.Config, places []confi
 	if err != nil {
 		return nil, err
 	}
-	return a.openDoor(ctx, conf, server.Options{Location: conf.Location, Grace: grace, Log: a.log(conf.LogLevel)}, places, func(id string) agent.Memory { return memory.For(id) },
+	log := a.log(conf.LogLevel)
+	observed, err := openObservation(ctx, conf, log)
+	if err != nil {
+		return nil, err
+	}
+	door, err := a.openDoor(ctx, conf, observed, server.Options{Location: conf.Location, Grace: grace, Log: log}, places, func(id string) agent.Memory { return memory.For(id) },
 		cmp.Or(conf.Sidecar.Socket, server.AgentSocketPath(state)), conf.Sidecar.Listen)
+	if err != nil {
+		return nil, errors.Join(err, observed.close())
+	}
+	return door, nil
 }
 
 // tellMemory reports whether the memories of the agents answer. If one does not, that is no error: prompts are assembled

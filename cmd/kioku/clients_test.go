@@ -3,11 +3,12 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -33,7 +34,22 @@ func newDesk(t *testing.T, client string) desk {
 	}
 	d := desk{newSandbox(t, map[string]string{"MEMORY.md": "# Memory\n"}), t.TempDir()}
 	d.env = []string{"HOME=" + d.home, "TZ=UTC", "PATH=" + strings.Join([]string{bin, filepath.Dir(program), os.Getenv("PATH")}, ":")}
+	t.Cleanup(d.endDaemon)
 	return d
+}
+
+// endDaemon ends the daemon that kioku mcp has started, which would stay for some minutes.
+func (d desk) endDaemon() {
+	locks, _ := filepath.Glob(filepath.Join(d.home, ".local/state/kioku/folders/*/memory/main.lock"))
+	for _, lock := range locks {
+		text, _ := os.ReadFile(lock)
+		var pid int
+		if _, after, ok := strings.Cut(string(text), "(pid "); !ok {
+			continue
+		} else if _, err := fmt.Sscanf(after, "%d,", &pid); err == nil && syscall.Kill(pid, syscall.SIGTERM) == nil {
+			d.ends(pid)
+		}
+	}
 }
 
 // client runs a client in the project.
@@ -54,14 +70,17 @@ func (d desk) client(env []string, args ...string) outcome {
 	return outcome{out.String(), problems.String(), cmd.ProcessState.ExitCode()}
 }
 
+// claudeEnv has Claude Code talk to a scripted model and to nobody else.
+func claudeEnv(model *scriptedClaude) []string {
+	return []string{
+		"ANTHROPIC_BASE_URL=" + model.URL, "ANTHROPIC_API_KEY=sk-ant-test", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1",
+	}
+}
+
 // claude runs Claude Code once, with a message for the scripted model.
 func (d desk) claude(model *scriptedClaude, message string, args ...string) {
 	d.t.Helper()
-	env := []string{
-		"ANTHROPIC_BASE_URL=" + model.URL, "ANTHROPIC_API_KEY=sk-ant-test", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_AUTOUPDATER=1",
-		"MCP_CONNECTION_NONBLOCKING=false",
-	}
-	got := d.client(env, append([]string{"claude", "-p", message, "--debug-file", filepath.Join(d.home, "debug.log")}, args...)...)
+	got := d.client(claudeEnv(model), append([]string{"claude", "-p", message, "--debug-file", filepath.Join(d.home, "debug.log")}, args...)...)
 	if got.code != 0 || !strings.Contains(got.stdout, "ok") {
 		debug, _ := os.ReadFile(filepath.Join(d.home, "debug.log"))
 		d.t.Fatalf("claude: exit %d: %s%s\n%s", got.code, got.stdout, got.stderr, debug[max(0, len(debug)-4000):])
@@ -159,22 +178,21 @@ func TestClientsReadTheirConfiguration(t *testing.T) {
 	}
 }
 
-// A transcript that Claude Code wrote is understood: what was said, and no tool calls.
-func TestClientsTranscriptOfClaudeCodeIsUnderstood(t *testing.T) {
+// What is said in Claude Code is stored before it compacts the conversation, if Kioku has a model, and nobody waits for it: the
+// hook of the plugin gets a transcript that Claude Code wrote, and goes on when Claude Code has ended.
+func TestClientsClaudeCodeStoresBeforeItCompacts(t *testing.T) {
 	d := newDesk(t, "claude")
 	model := newScriptedClaude(t)
-	d.claude(model, "The heron nests by the weir.")
-	files, err := filepath.Glob(filepath.Join(d.home, ".claude", "projects", "*", "*.jsonl"))
-	if err != nil || len(files) != 1 {
-		t.Fatalf("transcripts: %q, %v", files, err)
-	}
 	d.raw("config", "set", "workspace", d.workspace).wants(t, exitOK)
 	d.raw("config", "set", "llm.provider", "echo").wants(t, exitOK)
-	input, _ := json.Marshal(map[string]string{"hook_event_name": "PreCompact", "session_id": "s", "cwd": d.project, "transcript_path": files[0]}) // texts
-	d.stdin = string(input)
-	got := d.raw("hook", "claude-code", "PreCompact")
-	got.wants(t, exitOK)
-	if notes := read(t, d.workspace, "memory/*.md"); !strings.Contains(notes, "The heron nests by the weir.") {
-		t.Errorf("%s%s, and the notes are %s", got.stdout, got.stderr, notes)
+	d.claude(model, "My train leaves from platform 9.", "--plugin-dir", plugin(t))
+	d.client(claudeEnv(model), "claude", "-c", "-p", "/compact", "--plugin-dir", plugin(t))
+	for begun := time.Now(); !strings.Contains(read(t, d.workspace, "memory/*.md"), "My train leaves from platform 9."); time.Sleep(20 * time.Millisecond) {
+		if time.Since(begun) > patience {
+			t.Fatalf("the notes are %q", read(t, d.workspace, "memory/*.md"))
+		}
+	}
+	if notes := read(t, d.workspace, "memory/*.md"); !strings.Contains(notes, "from=flush") {
+		t.Errorf("the notes are %s", notes)
 	}
 }

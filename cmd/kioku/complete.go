@@ -162,6 +162,7 @@ func (a *app) completeGlobals(root *cobra.Command) {
 		}) // the flag exists
 	}
 	_ = root.RegisterFlagCompletionFunc("set", a.completeSetting)
+	completeFlag(root, "color", colorChoices...)
 	for _, folder := range []string{"workspace", "state"} {
 		_ = root.MarkPersistentFlagDirname(folder)
 	}

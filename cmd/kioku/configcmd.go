@@ -150,14 +150,14 @@ func (a *app) listSettings(conf *config.Config) error {
 	return a.Write(all, func(p *render.Page) {
 		width := 0
 		for _, v := range all {
-			width = min(max(width, len(v.Key)+1+len(v.Value)), 60)
+			width = min(max(width, render.Width(v.Key+"="+v.Value)), 60)
 		}
 		for _, v := range all {
 			origin := v.Origin
 			if v.Meaning != "" {
 				origin += "; now " + v.Meaning
 			}
-			p.Linef("%-*s  %s", width, v.Key+"="+v.Value, render.Dim(origin))
+			p.Linef("%s  %s", render.Pad(v.Key+"="+v.Value, width), render.Dim(origin))
 		}
 	})
 }

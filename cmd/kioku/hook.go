@@ -3,9 +3,15 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -29,23 +35,30 @@ const (
 
 // hookCmd is for agents, not for people.
 func (a *app) hookCmd() *cobra.Command {
-	cmd := &cobra.Command{Use: "hook", Short: "Answer hooks of agents"}
-	group(cmd, &cobra.Command{
-		Use: "claude-code EVENT", Short: "Answer a hook of Claude Code: SessionStart, UserPromptSubmit or PreCompact",
+	detached := false
+	claude := &cobra.Command{
+		Use: "claude-code EVENT", Short: "Answer a hook of Claude Code: " + strings.Join(hookEvents, ", "),
 		Long: "Answer a hook of Claude Code: JSON on standard input, JSON on standard output.\n\n" +
 			"SessionStart adds MEMORY.md and the latest daily notes to the conversation, UserPromptSubmit what is recalled for the\n" +
-			"message. PreCompact stores what is worth keeping of the conversation if a language model is configured (llm.provider).\n" +
-			"It exits with 0 in any case: the agent goes on without its memory.",
-		Args: cobra.ArbitraryArgs, ValidArgs: []string{claudecode.SessionStart, claudecode.UserPromptSubmit, claudecode.PreCompact},
-		Run: func(cmd *cobra.Command, args []string) { a.answerHook(cmd.Context(), args) },
-	})
+			"message. PreCompact and SessionEnd store what is worth keeping of the conversation, in the background, if a language model\n" +
+			"is configured (llm.provider). It exits with 0 in any case: the agent goes on without its memory.",
+		Args: cobra.ArbitraryArgs, ValidArgs: hookEvents,
+		Run: func(cmd *cobra.Command, args []string) { a.answerHook(cmd.Context(), args, detached) },
+	}
+	claude.Flags().BoolVar(&detached, "detached", false, "store in this process, which nobody waits for")
+	_ = claude.Flags().MarkHidden("detached") // the flag exists
+	cmd := &cobra.Command{Use: "hook", Short: "Answer hooks of agents"}
+	group(cmd, claude)
 	return cmd
 }
 
+// hookEvents are the events of Claude Code that are answered.
+var hookEvents = []string{claudecode.SessionStart, claudecode.UserPromptSubmit, claudecode.PreCompact, claudecode.SessionEnd}
+
 // answerHook answers a hook. What goes wrong is told on stderr, which Claude Code writes to its log, and at the start of a session
 // to the user.
-func (a *app) answerHook(ctx context.Context, args []string) {
-	out, err := a.hookOutput(ctx, args)
+func (a *app) answerHook(ctx context.Context, args []string, detached bool) {
+	out, err := a.hookOutput(ctx, args, detached)
 	if err != nil {
 		for _, cause := range render.JoinedErrors(err) {
 			a.Notice("%s", render.Message(cause))
@@ -54,11 +67,13 @@ func (a *app) answerHook(ctx context.Context, args []string) {
 			out = claudecode.Output{SystemMessage: "Kioku: " + text.OneLine(render.Message(err))}
 		}
 	}
-	_ = a.WriteJSON(out, "") // nobody reads it any more
+	if !detached {
+		_ = a.WriteJSON(out, "") // the agent is gone
+	}
 }
 
 // hookOutput returns the answer to a hook.
-func (a *app) hookOutput(ctx context.Context, args []string) (claudecode.Output, error) {
+func (a *app) hookOutput(ctx context.Context, args []string, detached bool) (claudecode.Output, error) {
 	in, err := claudecode.Read(a.stdin)
 	if err != nil {
 		return claudecode.Output{}, err
@@ -69,8 +84,8 @@ func (a *app) hookOutput(ctx context.Context, args []string) (claudecode.Output,
 	if in.Dir != "" {
 		a.dir = in.Dir
 	}
-	if in.Event == claudecode.PreCompact {
-		return claudecode.Output{}, a.flushTranscript(ctx, in)
+	if in.Event == claudecode.PreCompact || in.Event == claudecode.SessionEnd {
+		return claudecode.Output{}, a.flushConversation(ctx, in, detached)
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, hookTime, fmt.Errorf("no answer within %v; the conversation goes on without its memory", hookTime))
 	defer cancel()
@@ -129,12 +144,16 @@ func (a *app) besideHook(ctx context.Context, n connect.Need, f func(context.Con
 	})
 }
 
-// flushTranscript has the configured model store what is worth keeping of a conversation. Without one it does nothing: the hint
-// after the compaction tells the agent's own model.
-func (a *app) flushTranscript(ctx context.Context, in claudecode.Input) error {
+// flushConversation has the configured model store what is worth keeping of a conversation, in a process of its own: Claude Code
+// waits for a hook, and ends its hooks when it ends. Without a model it does nothing; the hint after the compaction tells the
+// agent's own model.
+func (a *app) flushConversation(ctx context.Context, in claudecode.Input, detached bool) error {
 	conf, err := a.config()
 	if err != nil || conf.LLM.Provider == "none" {
 		return err
+	}
+	if !detached {
+		return a.detachHook(ctx, conf, in)
 	}
 	said, err := claudecode.Transcript(in.TranscriptPath)
 	if err != nil || len(said) == 0 {
@@ -142,11 +161,50 @@ func (a *app) flushTranscript(ctx context.Context, in claudecode.Input) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, flushTime)
 	defer cancel()
-	return a.besideHook(ctx, connect.ToAppend, func(ctx context.Context, _ *config.Config, _ *connect.Memories, side *sidecar.Sidecar) error {
+	notes := 0
+	err = a.besideHook(ctx, connect.ToAppend, func(ctx context.Context, _ *config.Config, _ *connect.Memories, side *sidecar.Sidecar) error {
 		out := side.Flush(ctx, flush.Job{Request: flush.Request{Session: "claude-code-" + in.SessionID, Messages: said, OnDisk: true}})
-		if out.Outcome != session.FlushDone {
-			return cmp.Or(out.Err, fmt.Errorf("flush of the conversation: %s, %s", out.Outcome, out.Reason))
+		if notes = len(out.Notes); out.Outcome != session.FlushDone {
+			return cmp.Or(out.Err, fmt.Errorf("%s, %s", out.Outcome, out.Reason))
 		}
 		return nil
 	})
+	if err != nil {
+		return fmt.Errorf("flush of session %s: %w", in.SessionID, err)
+	}
+	a.Notice("flush of session %s: %s", in.SessionID, render.Count(notes, "note"))
+	return nil
+}
+
+// detachHook answers the hook again in a process that outlives this one. It writes to the log beside the index.
+func (a *app) detachHook(ctx context.Context, conf *config.Config, in claudecode.Input) error {
+	place, err := conf.Here()
+	if err != nil {
+		return err
+	}
+	b, err := connect.BackgroundOf(ctx, conf, place)
+	if err == nil {
+		err = os.MkdirAll(filepath.Dir(b.Log), 0o700)
+	}
+	if err != nil {
+		return err
+	}
+	log, err := os.OpenFile(b.Log, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	input, feed, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	defer input.Close()
+	cmd := exec.Command(a.programPath(), append(os.Args[1:], "--detached")...)
+	cmd.Env, cmd.Dir, cmd.Stdin, cmd.Stdout, cmd.Stderr = a.Env, conf.Dir(), input, log, log
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return errors.Join(err, feed.Close())
+	}
+	in.Prompt = "" // what is left fits into the pipe
+	return errors.Join(json.NewEncoder(feed).Encode(in), feed.Close(), cmd.Process.Release())
 }

@@ -14,6 +14,8 @@ import (
 
 	"kioku/agent"
 	"kioku/cmd/kioku/config"
+	"kioku/internal/tracing"
+	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
 	"kioku/server/front"
 )
@@ -22,17 +24,20 @@ import (
 type door struct {
 	*server.Server
 	listeners []server.Listener
+	observed  observation
 	sidecars  map[string]server.Sidecar
 }
 
-// openDoor listens on a unix socket and, unless address is "none", on TCP, for memories and the sidecars of agents.
-func (a *app) openDoor(ctx context.Context, conf *config.Config, opt server.Options, places []config.Place, memories func(id string) agent.Memory, socket, address string) (*door, error) {
+// openDoor listens on a unix socket and, unless address is "none", on TCP, for memories and the sidecars of agents. The door tells
+// what it does to observed.
+func (a *app) openDoor(ctx context.Context, conf *config.Config, observed observation, opt server.Options, places []config.Place, memories func(id string) agent.Memory, socket, address string) (*door, error) {
 	guard, err := openGuard(conf, opt.Log)
 	if err != nil {
 		return nil, err
 	}
 	opt.Tokens, opt.Limits, opt.Version = guard.Tokens, conf.Limits, buildVersion()
 	opt.Hosts, opt.Origins = conf.Hosts, conf.Origins
+	observed.observe(&opt)
 	srv, err := server.New(opt)
 	if err != nil {
 		return nil, err
@@ -44,9 +49,11 @@ func (a *app) openDoor(ctx context.Context, conf *config.Config, opt server.Opti
 	if err := srv.AddSidecars(sidecars); err != nil {
 		return nil, err
 	}
-	srv.HandleHTTP(front.New(front.Options{Conn: srv.Conn(), Version: buildVersion()}))
+	conn := srv.Conn()
+	counted := observed.metrics.Handler(kiokuv1.NewMemoryServiceClient(conn))
+	srv.HandleHTTP(tracing.FromHTTP(front.New(front.Options{Conn: conn, Version: buildVersion(), Metrics: counted})))
 	listeners, err := listenOn(socket, address, guard)
-	return &door{srv, listeners, sidecars}, err
+	return &door{srv, listeners, observed, sidecars}, err
 }
 
 // openGuard opens what protects the TCP address: tokens and certificates.

@@ -22,7 +22,9 @@ func (manager) tell(state string) { _, _ = systemd.SdNotify(false, state) }
 func (m manager) ready() { m.tell(systemd.SdNotifyReady) }
 
 // reloading tells that the settings are being read again; ready ends that.
-func (m manager) reloading() { m.tell(systemd.SdNotifyReloading + "\n" + systemd.SdNotifyMonotonicUsec()) }
+func (m manager) reloading() {
+	m.tell(systemd.SdNotifyReloading + "\n" + systemd.SdNotifyMonotonicUsec())
+}
 
 // status shows a text in systemctl status.
 func (m manager) status(text string) { m.tell("STATUS=" + render.CleanLine(text)) }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -17,26 +18,29 @@ import (
 )
 
 func (a *app) mcpCmd() *cobra.Command {
-	return &cobra.Command{
+	var idle time.Duration
+	cmd := &cobra.Command{
 		Use: "mcp", Short: "Serve the memory to an MCP client over standard input and output",
 		Long: "Serve the memory to a client of the Model Context Protocol, such as Claude Code, Codex or Cursor, over standard input and\n" +
 			"output. All clients of a memory share one daemon: the one that serves the folder, else one that the first client starts in\n" +
 			"the background and that ends some minutes after the last client.",
 		Example: "  kioku mcp --workspace ~/notes",
 		Args:    cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.mcp(cmd.Context()) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.mcp(cmd.Context(), idle) },
 	}
+	cmd.Flags().DurationVar(&idle, "idle", connect.DaemonIdle, "`time` for which a daemon that this command starts stays after the last client")
+	return cmd
 }
 
 // mcp serves one client until its input ends or ctx does.
-func (a *app) mcp(ctx context.Context) error {
+func (a *app) mcp(ctx context.Context, idle time.Duration) error {
 	if a.noDaemon || a.readOnly {
 		return render.Misuse("kioku mcp works through a daemon, which it starts if none runs; omit --no-daemon and --read-only")
 	}
 	if _, err := a.config(); err != nil {
 		return err
 	}
-	m := &mcpMemories{app: a, joined: map[string]*connect.Joined{}}
+	m := &mcpMemories{app: a, idle: idle, joined: map[string]*connect.Joined{}}
 	defer m.close()
 	go m.warmUp(ctx)
 	return mcp.Run(ctx, mcp.Options{Open: m.open, Version: buildVersion()}, a.stdin, a.Stdout)
@@ -45,7 +49,10 @@ func (a *app) mcp(ctx context.Context) error {
 // mcpMemories are the memories that a client of kioku mcp has used.
 type mcpMemories struct {
 	app *app
-	mu  sync.Mutex
+	// idle is how long a daemon that is started stays after the last client.
+	idle time.Duration
+
+	mu sync.Mutex
 	// joined are connections by the folder that led to the memory. Guarded by mu.
 	joined map[string]*connect.Joined
 }
@@ -87,7 +94,7 @@ func (m *mcpMemories) join(ctx context.Context, dir string) (*connect.Joined, er
 	if err != nil {
 		return nil, err
 	}
-	k.Out = &m.app.Output
+	k.Out, k.Idle = &m.app.Output, m.idle
 	j, err := k.Join(ctx)
 	if err == nil {
 		m.joined[dir] = j

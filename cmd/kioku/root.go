@@ -47,6 +47,7 @@ func (a *app) rootCmd() *cobra.Command {
 		a.promptCmd(),
 		a.chatCmd(),
 		a.watchCmd(),
+		a.topCmd(),
 		a.benchCmd(),
 		a.tuneCmd(),
 		a.configCmd(),
@@ -161,6 +162,7 @@ func (a *app) addGlobals(root *cobra.Command) {
 	flags := root.PersistentFlags()
 	flags.StringVar(&a.configFile, "config", "", "config file `path`")
 	flags.BoolVar(&a.JSON, "json", false, "write JSON to stdout")
+	flags.Var(&colorFlag{&a.Color}, "color", "colours: `auto` for a terminal, always, or never")
 	flags.BoolVar(&a.noDaemon, "no-daemon", false, "do not use a daemon, open the index")
 	flags.BoolVar(&a.readOnly, "read-only", false, "open the index as it is, without bringing it up to date")
 	for _, s := range []struct{ name, key, usage string }{
@@ -222,3 +224,24 @@ type fileFlag struct{ setting }
 
 // Set remembers the file until the settings are read.
 func (f *fileFlag) Set(path string) error { return f.setting.Set("file:" + path) }
+
+// colorFlag is --color.
+type colorFlag struct{ color *string }
+
+// Set accepts auto, always and never.
+func (f *colorFlag) Set(value string) error {
+	if !slices.Contains(colorChoices, value) {
+		return fmt.Errorf("it must be %s", strings.Join(colorChoices, ", "))
+	}
+	*f.color = value
+	return nil
+}
+
+// colorChoices are the values of --color.
+var colorChoices = []string{render.ColorAuto, render.ColorAlways, render.ColorNever}
+
+// String is empty: the default is auto.
+func (f *colorFlag) String() string { return "" }
+
+// Type returns the name of the value in help texts.
+func (f *colorFlag) Type() string { return "when" }

@@ -45,7 +45,7 @@ var outputs = map[string]any{
 	"index":            indexReport{},
 	"index estimate":   estimateReport{},
 	"init":             made{},
-	"links":            &kiokuv1.ListLinksResponse{},
+	"links":            &kiokuv1.Links{},
 	"ls":               &kiokuv1.ListFilesResponse{},
 	"model add":        addedModel{},
 	"model check":      checkedModel{},
@@ -74,7 +74,7 @@ var textOnly = map[string]string{
 	"agent": "serves", "chat": "talks", "serve": "serves", "demo": "shows", "help": "is help", "man": "writes pages",
 	"config set": "says on stderr what it did", "config unset": "says on stderr what it did", "model remove": "says on stderr what it did",
 	"model use": "says on stderr what it did", "completion bash": "writes a script", "completion fish": "writes a script",
-	"completion powershell": "writes a script", "completion zsh": "writes a script", "mcp": "speaks MCP", "setup": "shows a diff", "top": "shows a view",
+	"completion powershell": "writes a script", "completion zsh": "writes a script", "mcp": "speaks MCP", "hook": "answers a hook", "setup": "shows a diff", "top": "shows a view",
 }
 
 // Every command that writes JSON has a schema in docs/schema, which says what its code says; -update writes them.
@@ -253,7 +253,7 @@ func TestOutputMatchesItsSchema(t *testing.T) {
 	dir := t.TempDir()
 	for _, line := range []string{
 		"init " + filepath.Join(dir, "new"), "index --estimate", "index", "search --explain boiler pressure", "search nothing-like-this", "get MEMORY.md",
-		"get MEMORY.md memory/2026-01-10.md", "ls", "ls --fields status", "links MEMORY.md", "append a note", "status", "status --deep", "explain boiler",
+		"get MEMORY.md memory/2026-01-10.md", "ls", "links MEMORY.md", "append a note", "status", "status --deep", "explain boiler",
 		"explain boiler memory/2026-01-10.md:4", "prompt what about the boiler", "cache stats", "cache prune --all-unused", "export", "export --vectors-only",
 		"export " + filepath.Join(dir, "e.jsonl"), "import " + filepath.Join(dir, "e.jsonl"), "backup " + filepath.Join(dir, "b.tar.gz"),
 		"backup verify " + filepath.Join(dir, "b.tar.gz"), "restore --force " + filepath.Join(dir, "b.tar.gz"), "token list",

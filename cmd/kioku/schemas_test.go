@@ -61,6 +61,8 @@ func (s *schemas) of(t reflect.Type) map[string]any {
 	case reflect.Pointer:
 		inner := s.of(t.Elem())
 		return map[string]any{"anyOf": []any{inner, map[string]any{"type": "null"}}}
+	case reflect.Array:
+		return map[string]any{"type": "array", "items": s.of(t.Elem())}
 	case reflect.Slice:
 		if t.Elem().Kind() == reflect.Uint8 {
 			return map[string]any{"type": "string", "contentEncoding": "base64"}

@@ -21,7 +21,9 @@ import (
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
+	"kioku/internal/tracing"
 	"kioku/server"
+	"kioku/server/metrics"
 	"kioku/store/vector"
 )
 
@@ -34,7 +36,8 @@ func (a *app) serveCmd() *cobra.Command {
 		Use: "serve", Short: "Serve memories over gRPC and keep their indexes in sync",
 		Long: "Serve memories, and what runs beside their agents, over gRPC, on a unix socket in the state folder and on a TCP address,\n" +
 			"and keep the indexes in sync with the folders. SIGTERM ends it gracefully, a second one at once. SIGHUP reads the settings\n" +
-			"again, also those of the workspaces, and applies those of searches (query.*) and logLevel.",
+			"again, also those of the workspaces, and applies those of searches (query.*), logLevel and offline; docs/operations.md has\n" +
+			"the list. Sockets that systemd hands over are served, and systemd is told how the daemon is.",
 		Example: "  kioku serve --workspace ~/notes\n  kioku serve --agent nova=~/nova --agent ryo=~/ryo --listen none",
 		Args:    cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -44,7 +47,7 @@ func (a *app) serveCmd() *cobra.Command {
 	cmd.Flags().Var(&setting{app: a, name: "listen", key: "listen"}, "listen", "TCP `address`, none for no TCP (default 127.0.0.1:7600)")
 	f = a.addServeFlags(cmd)
 	cmd.Flags().BoolVar(&f.background, "background", false, "serve one memory for the clients that start it, until they are gone")
-	cmd.Flags().DurationVar(&f.idle, "idle", 5*time.Minute, "with --background, how `long` it stays after the last client")
+	cmd.Flags().DurationVar(&f.idle, "idle", connect.DaemonIdle, "with --background, how `long` it stays after the last client")
 	for _, name := range []string{"background", "idle"} {
 		_ = cmd.Flags().MarkHidden(name) // the flag exists
 	}
@@ -135,7 +138,10 @@ type daemon struct {
 	conf     *config.Config
 	level    *slog.LevelVar
 	log      *slog.Logger
+	observed observation
 	memories []*kioku.Memory
+	// counted are the memories with their searches counted, in the same order.
+	counted []metrics.Memory
 	// folders are the settings in force in the workspace of each memory.
 	folders []*config.Config
 	door    *door
@@ -166,7 +172,7 @@ func (d *daemon) serveUntilDone(ctx context.Context, hangups <-chan os.Signal) e
 		tasks = append(tasks, d.endWhenIdle)
 	}
 	err := d.app.serveDoor(ctx, d.door, tasks...)
-	return errors.Join(err, d.closeMemories())
+	return errors.Join(err, d.closeMemories(), d.observed.close())
 }
 
 // endWhenIdle ends the daemon when no client has been connected for a while.
@@ -194,7 +200,7 @@ func (a *app) newDaemon(ctx context.Context, f *serveFlags) (*daemon, error) {
 	level.Set(conf.LogLevel)
 	d := &daemon{app: a, flags: f, conf: conf, level: level, log: a.log(level)}
 	if err := d.open(ctx); err != nil {
-		return nil, errors.Join(err, d.closeMemories())
+		return nil, errors.Join(err, d.closeMemories(), d.observed.close())
 	}
 	return d, nil
 }
@@ -205,19 +211,22 @@ func (d *daemon) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if d.observed, err = openObservation(ctx, d.conf, d.log); err != nil {
+		return err
+	}
 	if err := d.openMemories(ctx, places); err != nil {
 		return err
 	}
 	agents := map[string]server.Memory{}
-	for _, m := range d.memories {
-		agents[m.Agent()] = m
+	for i, m := range d.memories {
+		agents[m.Agent()] = d.counted[i]
 	}
 	socket, address, err := d.addresses(ctx, places)
 	if err != nil {
 		return err
 	}
 	opt := server.Options{Agents: agents, Network: d.conf.Network, Grace: d.flags.grace, Log: d.log}
-	d.door, err = d.app.openDoor(ctx, d.conf, opt, places, d.memoryOf, socket, address)
+	d.door, err = d.app.openDoor(ctx, d.conf, d.observed, opt, places, d.memoryOf, socket, address)
 	return err
 }
 
@@ -241,8 +250,9 @@ func (d *daemon) addresses(ctx context.Context, places []config.Place) (socket, 
 }
 
 func (d *daemon) openMemories(ctx context.Context, places []config.Place) error {
-	var embedders connect.Embedders
+	embedders := connect.Embedders{Tried: d.observed.metrics.Tried, QueryLooked: d.observed.metrics.QueryLooked}
 	memory, searches := vector.NewBudget(d.conf.MemoryBudget), server.NewSearches(d.conf.Limits)
+	searches.Waited = d.observed.metrics.SearchWaited
 	reranker, err := connect.Reranker(d.conf)
 	if err != nil {
 		return err
@@ -274,15 +284,16 @@ func (d *daemon) openMemories(ctx context.Context, places []config.Place) error 
 			return fmt.Errorf("agent %s: %w", p.Agent, err)
 		}
 		d.memories, d.folders = append(d.memories, m), append(d.folders, conf)
+		d.counted = append(d.counted, d.observed.metrics.Agent(p.Agent, m))
 	}
 	return nil
 }
 
 // memoryOf returns the memory of an agent; of one that is not served, a memory that answers with an error.
 func (d *daemon) memoryOf(id string) agent.Memory {
-	for _, m := range d.memories {
+	for i, m := range d.memories {
 		if m.Agent() == id {
-			return m
+			return d.counted[i]
 		}
 	}
 	return connect.MissingMemory(id)
@@ -290,11 +301,12 @@ func (d *daemon) memoryOf(id string) agent.Memory {
 
 // keepInSync syncs every index, reports when all are done, and then watches the folders.
 func (d *daemon) keepInSync(ctx context.Context) error {
-	group, ctx := errgroup.WithContext(ctx)
+	group, ctx := errgroup.WithContext(tracing.With(ctx, d.observed.tracer))
 	var first sync.WaitGroup
 	summaries := make([]string, len(d.memories))
 	for i, m := range d.memories {
 		first.Add(1)
+		group.Go(func() error { return d.counted[i].Follow(ctx) })
 		group.Go(func() error {
 			summaries[i] = d.firstSync(ctx, m)
 			first.Done()

@@ -154,9 +154,10 @@ func (a *app) mcpServer(scope setup.Scope) (setup.Server, error) {
 		server.Args = append(server.Args, "--config", a.inDir([]string{a.configFile})[0])
 	}
 	place, err := conf.Here()
-	if err == nil && (conf.WorkspaceNamed() || scope == setup.User && !conf.Named()) {
+	remote := conf.Client.Target != ""
+	if err == nil && (conf.WorkspaceNamed() || scope == setup.User && !conf.Named() && !remote) {
 		server.Args = append(server.Args, "--workspace", place.Workspace)
-	} else if errors.Is(err, config.ErrNoWorkspace) && (scope == setup.Project || conf.Client.Target != "") {
+	} else if errors.Is(err, config.ErrNoWorkspace) && (scope == setup.Project || remote) {
 		err = nil // the server looks in the folder in which it is started, or asks a daemon elsewhere
 	}
 	server.Memory = filepath.Base(place.Workspace)
@@ -166,7 +167,7 @@ func (a *app) mcpServer(scope setup.Scope) (setup.Server, error) {
 	for _, f := range a.flags {
 		server.Args = append(server.Args, a.passedOn(conf, f)...)
 	}
-	if err == nil && place.Workspace != "" && conf.Client.Target == "" {
+	if err == nil && place.Workspace != "" && !remote {
 		if info, failed := os.Stat(place.Workspace); failed != nil || !info.IsDir() {
 			err = render.Misuse("there is no folder %s; kioku init %s creates it", place.Workspace, render.ShellQuote(place.Workspace))
 		}

@@ -53,9 +53,15 @@ func openTerminal(t testing.TB) (keys, tty *os.File) {
 // atTerminal starts a chat at a terminal of its own.
 func (s *sandbox) atTerminal(args ...string) *terminal {
 	s.t.Helper()
+	return s.commandAtTerminal(append([]string{"chat", "--workspace", s.workspace, "--state", s.state}, args...)...)
+}
+
+// commandAtTerminal starts a command at a terminal of its own.
+func (s *sandbox) commandAtTerminal(args ...string) *terminal {
+	s.t.Helper()
 	p := &terminal{t: s.t, shown: make(chan string, 10_000)}
 	p.keys, p.tty = openTerminal(s.t)
-	p.cmd = exec.Command(program, append([]string{"chat", "--workspace", s.workspace, "--state", s.state}, args...)...)
+	p.cmd = exec.Command(program, args...)
 	p.cmd.Env, p.cmd.Dir = append(s.env, "TERM=xterm", "NO_COLOR=1"), s.home
 	p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = p.tty, p.tty, p.tty
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}

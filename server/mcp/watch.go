@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -15,7 +16,8 @@ const (
 	maxPause   = 30 * time.Second
 )
 
-// watch follows the events of the memory until the client is gone, and tells the client what changes. A second call does nothing.
+// watch follows the events of the memory until the client is gone, and tells the client what changes. No change after it has
+// returned is missed. A second call does nothing.
 func (s *session) watch(ctx context.Context, m *Memory, client *sdk.ServerSession) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -23,21 +25,32 @@ func (s *session) watch(ctx context.Context, m *Memory, client *sdk.ServerSessio
 		return
 	}
 	// The watch outlives the request that begins it, and keeps its caller.
-	ctx, s.stopWatching = context.WithCancel(context.WithoutCancel(ctx))
-	stop := s.stopWatching
+	watching, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s.stopWatching = stop
 	go func() {
 		_ = client.Wait() // however it ends
 		stop()
 	}()
-	go s.followForever(ctx, m)
+	begun := make(chan struct{})
+	go s.followForever(watching, m, sync.OnceFunc(func() { close(begun) }))
+	select {
+	case <-begun:
+	case <-ctx.Done():
+	}
 }
 
-// followForever follows events until ctx ends. After a gap, every note may have changed.
-func (s *session) followForever(ctx context.Context, m *Memory) {
+// followForever follows events until ctx ends, or in a brief session the events, and calls begun when the first attempt has begun or
+// failed. After a gap, every note may have changed.
+func (s *session) followForever(ctx context.Context, m *Memory, begun func()) {
 	pause := firstPause
 	for first := true; ; first = false {
 		began := time.Now()
-		s.follow(ctx, m, !first)
+		s.follow(ctx, m, begun, !first)
+		begun()
+		if s.opt.brief != nil {
+			s.opt.brief()
+			return
+		}
 		if time.Since(began) > maxPause {
 			pause = firstPause
 		}
@@ -50,8 +63,8 @@ func (s *session) followForever(ctx context.Context, m *Memory) {
 	}
 }
 
-// follow follows events until the stream ends.
-func (s *session) follow(ctx context.Context, m *Memory, afterGap bool) {
+// follow follows events until the stream ends. It calls begun when no event will be missed.
+func (s *session) follow(ctx context.Context, m *Memory, begun func(), afterGap bool) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	events, err := m.Service.WatchEvents(ctx, &kiokuv1.WatchEventsRequest{Agent: m.Agent})
@@ -61,6 +74,7 @@ func (s *session) follow(ctx context.Context, m *Memory, afterGap bool) {
 	if _, err := events.Header(); err != nil {
 		return
 	}
+	begun()
 	if afterGap {
 		s.changed(ctx, m, nil)
 	}

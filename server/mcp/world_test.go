@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -29,9 +30,11 @@ type world struct {
 	address  string
 	folders  map[string]string
 	memories map[string]*kioku.Memory
+	// end ends the server and returns how long that took. Only the first call does.
+	end func() time.Duration
 }
 
-// newWorld serves agents, each with files, to tokens: lines of a token file; empty needs none. Every index is in sync, and follows its folder.
+// newWorld serves agents, each with files, to tokens: lines of a token file; empty needs none. Every index is in sync.
 func newWorld(t *testing.T, tokens string, agents map[string]map[string]string) *world {
 	t.Helper()
 	w := &world{t: t, folders: map[string]string{}, memories: map[string]*kioku.Memory{}}
@@ -51,7 +54,6 @@ func newWorld(t *testing.T, tokens string, agents map[string]map[string]string) 
 		if _, err := m.Sync(ctx, kioku.SyncOptions{}, nil); err != nil {
 			t.Fatal(err)
 		}
-		go m.Watch(ctx)
 		served[id], w.memories[id] = m, m
 		sidecars[id], err = sidecar.New(sidecar.Options{
 			Agent: id, State: t.TempDir(), Memories: func(id string) agent.Memory { return w.memories[id] },
@@ -61,7 +63,7 @@ func newWorld(t *testing.T, tokens string, agents map[string]map[string]string) 
 			t.Fatal(err)
 		}
 	}
-	opt := server.Options{Agents: served, Version: "v1", Grace: time.Second}
+	opt := server.Options{Agents: served, Version: "v1", Grace: patience}
 	if tokens != "" {
 		var err error
 		if opt.Tokens, err = server.ParseTokens(tokens); err != nil {
@@ -82,12 +84,15 @@ func newWorld(t *testing.T, tokens string, agents map[string]map[string]string) 
 	}
 	w.address = lis.Addr().String()
 	go func() { ended <- srv.Serve(ctx, lis) }()
-	t.Cleanup(func() {
+	w.end = sync.OnceValue(func() time.Duration {
+		begun := time.Now()
 		stop()
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
+		return time.Since(begun)
 	})
+	t.Cleanup(func() { w.end() })
 	return w
 }
 
@@ -112,6 +117,14 @@ func (w *world) write(agent, name, text string) {
 func (w *world) remove(agent, name string) {
 	w.t.Helper()
 	if err := os.Remove(filepath.Join(w.folders[agent], filepath.FromSlash(name))); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// sync brings the index of an agent up to date.
+func (w *world) sync(agent string) {
+	w.t.Helper()
+	if _, err := w.memories[agent].Sync(w.t.Context(), kioku.SyncOptions{}, nil); err != nil {
 		w.t.Fatal(err)
 	}
 }

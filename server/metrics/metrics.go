@@ -26,6 +26,8 @@ type Options struct {
 	Version string
 	// Network is what the process sends through to other machines; nil counts nothing.
 	Network *egress.Network
+	// Audit records the calls; nil records none.
+	Audit server.Auditor
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }
@@ -91,6 +93,10 @@ func New(opt Options) *Metrics {
 	start := prometheus.NewGauge(prometheus.GaugeOpts{Name: "kioku_start_time_seconds", Help: "Start of the service, in seconds since 1970."})
 	start.Set(float64(m.now().UnixMilli()) / 1000)
 	m.registry.MustRegister(m.inFlight, build, start, collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	if opt.Audit != nil {
+		m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "kioku_audit_failing", Help: "1 while calls cannot be recorded in the audit log."},
+			func() float64 { err, _ := opt.Audit.Err(); return truth(err != nil) }))
+	}
 	if opt.Network != nil {
 		m.registry.MustRegister(egressCollector{opt.Network})
 	}

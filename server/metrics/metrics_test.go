@@ -62,6 +62,11 @@ func (c caller) ListAgents(context.Context, *kiokuv1.ListAgentsRequest, ...grpc.
 	return resp, c.err
 }
 
+// failing is an audit log that cannot be written.
+type failing struct{ server.Auditor }
+
+func (failing) Err() (error, bool) { return errors.New("secret path: no space left"), true }
+
 // scrape returns the metrics as a caller gets them.
 func scrape(t *testing.T, m *metrics.Metrics, c caller) string {
 	t.Helper()
@@ -99,7 +104,7 @@ func call(agent string, code codes.Code, change func(*server.CallRecord)) server
 func busy(t *testing.T) *metrics.Metrics {
 	t.Helper()
 	network := egress.New(egress.Options{})
-	m := metrics.New(metrics.Options{Version: "1.2.3", Network: network})
+	m := metrics.New(metrics.Options{Version: "1.2.3", Network: network, Audit: failing{}})
 	for _, agent := range []string{"ann", "bob"} {
 		mem := &fakeMemory{answer: memory.Answer{Mode: memory.ModeHybrid, Hits: []memory.Hit{{Path: "memory/" + agent + ".md", Snippet: "secret tea of " + agent}}}}
 		mem.state = kioku.Status{Agent: agent, Workspace: "/home/" + agent, Database: "/state/" + agent, WatchMode: indexer.ModePolling,
@@ -108,6 +113,7 @@ func busy(t *testing.T) *metrics.Metrics {
 			Degraded: []memory.Degradation{{Code: memory.VectorsMissing, Text: "6 of 10"}}, DatabaseBytes: 4096, WALBytes: 512,
 			ResidentBytes: 64, AllResidentBytes: 128, BudgetBytes: 1024, Cached: 7, KnownSinceStart: 5, EmbeddedSinceStart: 4}
 		counted := m.Agent(agent, mem)
+		edit(t, counted, mem)
 		search(t, counted, "secret question")
 		mem.answer = memory.Answer{Mode: memory.ModeKeyword, Degraded: []memory.Degradation{{Code: memory.ProviderDown, Text: "secret reason"},
 			{Code: memory.ProviderDown, Text: "again"}, {Code: memory.NoMatch, Text: "secret hint"}}}
@@ -133,6 +139,20 @@ func busy(t *testing.T) *metrics.Metrics {
 		t.Fatal("sent while offline")
 	}
 	return m
+}
+
+// edit has a memory index a file that was edited a second before.
+func edit(t *testing.T, counted metrics.Memory, mem *fakeMemory) {
+	t.Helper()
+	soon := time.Now().Add(time.Hour)
+	mem.events = make(chan kioku.Event, 1)
+	mem.events <- kioku.Event{Event: indexer.Event{Kind: indexer.FileIndexed, Path: "secret.md", Modified: soon, Time: soon.Add(time.Second)}}
+	close(mem.events)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := counted.Follow(ctx); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func search(t *testing.T, m metrics.Memory, text string) {
@@ -174,7 +194,7 @@ func TestMetricsTellWhatHappened(t *testing.T) {
 		`kioku_embed_provider_healthy{agent="ann",provider="openai"} 0`,
 		`kioku_query_vectors_total{provider="openai",result="hit"} 1`,
 		`kioku_egress_refused_total{local="false",purpose="embeddings"} 1`,
-		`kioku_agent_up{agent="ann"} 1`)
+		`kioku_agent_up{agent="ann"} 1`, `kioku_audit_failing 1`)
 	if !regexp.MustCompile(`(?m)^kioku_build_info\{goversion="go[^"]+",version="1\.2\.3"\} 1$`).MatchString(got) || !strings.Contains(got, "kioku_start_time_seconds ") {
 		t.Error("no build info or start")
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
+	"strconv"
 	"strings"
 )
 
@@ -32,6 +33,7 @@ func serveTagged(w http.ResponseWriter, r *http.Request, answer func(http.Respon
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
+	header.Set("Content-Length", strconv.Itoa(held.body.Len()))
 	w.Write(held.body.Bytes())
 }
 

@@ -15,6 +15,8 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"kioku/internal/jsonline"
 )
 
 const contentType = "application/json"
@@ -31,21 +33,7 @@ func (marshaler) Marshal(v any) ([]byte, error) {
 	if !ok {
 		return nil, fmt.Errorf("no message: %T", v)
 	}
-	return encodeJSON(m, protojson.MarshalOptions{EmitDefaultValues: true})
-}
-
-// encodeJSON returns the JSON of a message on one line, without the blanks that protojson varies on purpose.
-func encodeJSON(m proto.Message, opt protojson.MarshalOptions) ([]byte, error) {
-	loose, err := opt.Marshal(m)
-	if err != nil {
-		return nil, err
-	}
-	line := bytes.NewBuffer(make([]byte, 0, len(loose)+1))
-	if err := json.Compact(line, loose); err != nil {
-		return nil, err
-	}
-	line.WriteByte('\n')
-	return line.Bytes(), nil
+	return jsonline.Marshal(m, protojson.MarshalOptions{EmitDefaultValues: true})
 }
 
 // Unmarshal decodes a message.

@@ -2,14 +2,15 @@ package rest
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
+	"kioku/internal/httperror"
 	"kioku/internal/text"
 )
 
@@ -20,12 +21,12 @@ func (h *Handler) routingError(_ context.Context, _ *runtime.ServeMux, _ runtime
 	switch {
 	case len(methods) > 0 && !slices.Contains(methods, r.Method):
 		w.Header().Set("Allow", strings.Join(methods, ", "))
-		writeError(w, withStatus(http.StatusMethodNotAllowed, codes.Unimplemented,
-			fmt.Sprintf("there is no route %q; this path takes %s", asked, strings.Join(methods, " and "))))
+		err := status.Errorf(codes.Unimplemented, "there is no route %q; this path takes %s", asked, strings.Join(methods, " and "))
+		httperror.Write(w, httperror.WithStatus(err, http.StatusMethodNotAllowed))
 	case httpStatus == http.StatusNotFound:
-		writeError(w, withStatus(httpStatus, codes.NotFound, fmt.Sprintf("there is no route %q; %s", asked, h.nearRoutes(r.URL.Path))))
+		httperror.Write(w, status.Errorf(codes.NotFound, "there is no route %q; %s", asked, h.nearRoutes(r.URL.Path)))
 	default:
-		writeError(w, withStatus(httpStatus, codes.InvalidArgument, fmt.Sprintf("the path of %q cannot be read", asked)))
+		httperror.Write(w, status.Errorf(codes.InvalidArgument, "the path of %q cannot be read", asked))
 	}
 }
 

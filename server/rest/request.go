@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -13,17 +12,16 @@ import (
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"github.com/grpc-ecosystem/grpc-gateway/v2/utilities"
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
+	"kioku/internal/httperror"
 	"kioku/internal/text"
 )
-
-// maxBody is the maximum size of a body in bytes, that of a message of gRPC.
-const maxBody = 4 << 20
 
 // decodedBody takes the place of a body that has been read.
 type decodedBody struct{ message proto.Message }
@@ -35,7 +33,7 @@ func (decodedBody) Read([]byte) (int, error) { return 0, io.EOF }
 func (decodedBody) Close() error { return nil }
 
 // readRequest returns the message of a request, or an error that names what is wrong with it.
-func readRequest(w http.ResponseWriter, r *http.Request, route Route, path map[string]string) (proto.Message, error) {
+func readRequest(r *http.Request, route Route, path map[string]string) (proto.Message, error) {
 	message, err := newMessage(route.RPC.Input())
 	if err != nil {
 		return nil, err
@@ -50,7 +48,7 @@ func readRequest(w http.ResponseWriter, r *http.Request, route Route, path map[s
 	for _, name := range slices.Sorted(maps.Keys(query)) {
 		return nil, badField(name, "is in the query; %s takes all of the request from its body", route.name())
 	}
-	body, err := readBody(w, r)
+	body, err := readBody(r)
 	if err != nil {
 		return nil, err
 	}
@@ -66,26 +64,26 @@ func newMessage(desc protoreflect.MessageDescriptor) (proto.Message, error) {
 	return kind.New().Interface(), nil
 }
 
-// readBody returns the body of a request, which is JSON or empty.
-func readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+// readBody returns the body of a request, which is JSON or empty. The server has bounded its size.
+func readBody(r *http.Request) ([]byte, error) {
 	kind := r.Header.Get("Content-Type")
-	media, _, err := mime.ParseMediaType(kind)
-	if kind != "" && (err != nil || media != contentType) {
-		return nil, withStatus(http.StatusUnsupportedMediaType, codes.InvalidArgument,
-			fmt.Sprintf("the body is %q, and this route takes JSON; send the header Content-Type: %s, as curl --json does", kind, contentType))
+	if media, _, err := mime.ParseMediaType(kind); kind != "" && (err != nil || media != contentType) {
+		return nil, errNoJSON(fmt.Sprintf("the body is %q, and this route takes JSON", kind))
 	}
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBody))
-	var tooLarge *http.MaxBytesError
+	body, err := io.ReadAll(r.Body)
 	switch {
-	case errors.As(err, &tooLarge):
-		return nil, withStatus(http.StatusRequestEntityTooLarge, codes.ResourceExhausted, fmt.Sprintf("the body has more than %d bytes; send less at a time", maxBody))
 	case err != nil:
 		return nil, badField("body", "ended early")
 	case kind == "" && len(body) > 0:
-		return nil, withStatus(http.StatusUnsupportedMediaType, codes.InvalidArgument,
-			fmt.Sprintf("the body has no type; send the header Content-Type: %s, as curl --json does", contentType))
+		return nil, errNoJSON("the body has no type")
 	}
 	return body, nil
+}
+
+// errNoJSON is the error of a body of another type.
+func errNoJSON(what string) error {
+	err := status.Errorf(codes.InvalidArgument, "%s; send the header Content-Type: %s, as curl --json does", what, contentType)
+	return httperror.WithStatus(err, http.StatusUnsupportedMediaType)
 }
 
 // readQuery sets the fields of a message that the path and the query of a request name.
@@ -173,5 +171,10 @@ func wantedKind(field protoreflect.FieldDescriptor) string {
 // badField returns the error of a field, or of the part of a request that is named instead.
 func badField(field, format string, args ...any) error {
 	problem := fmt.Sprintf(format, args...)
-	return fieldError(status.New(codes.InvalidArgument, field+": "+problem), field, problem)
+	detail := &errdetails.BadRequest{FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: field, Description: problem}}}
+	st := status.New(codes.InvalidArgument, field+": "+problem)
+	if with, err := st.WithDetails(detail); err == nil {
+		st = with
+	}
+	return st.Err()
 }

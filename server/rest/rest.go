@@ -5,11 +5,15 @@ package rest
 import (
 	"context"
 	_ "embed"
+	"errors"
 	"net/http"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 
+	"kioku/internal/httperror"
 	gateway "kioku/proto/gateway/kioku/v1"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
@@ -41,13 +45,14 @@ func New(conn grpc.ClientConnInterface) *Handler {
 		runtime.WithMarshalerOption(runtime.MIMEWildcard, marshaler{}),
 		runtime.WithMiddlewares(h.checked),
 		runtime.WithErrorHandler(func(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, _ *http.Request, err error) {
-			writeError(w, err)
+			httperror.Write(w, ofGateway(err))
 		}),
 		runtime.WithRoutingErrorHandler(h.routingError),
 		// Metadata is for gRPC: a header of HTTP never becomes one, and none becomes a header.
 		runtime.WithIncomingHeaderMatcher(noHeader),
 		runtime.WithOutgoingHeaderMatcher(noHeader),
 		runtime.WithOutgoingTrailerMatcher(noHeader),
+		runtime.WithWriteContentLength(),
 		// A form in the body never takes the place of a query.
 		runtime.WithDisablePathLengthFallback(),
 	)
@@ -57,11 +62,19 @@ func New(conn grpc.ClientConnInterface) *Handler {
 	return h
 }
 
+// ofGateway returns the status of an error that the gateway itself makes of a path.
+func ofGateway(err error) error {
+	var malformed *runtime.HTTPStatusError
+	if errors.As(err, &malformed) {
+		return httperror.WithStatus(status.Error(codes.InvalidArgument, malformed.Error()), malformed.HTTPStatus)
+	}
+	return err
+}
+
 func noHeader(string) (string, bool) { return "", false }
 
 // ServeHTTP answers a request. A HEAD request is answered as GET; net/http leaves out its body.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("X-Content-Type-Options", "nosniff")
 	if r.Method == http.MethodHead {
 		r = r.Clone(r.Context())
 		r.Method = http.MethodGet
@@ -79,9 +92,9 @@ func (h *Handler) checked(next runtime.HandlerFunc) runtime.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request, path map[string]string) {
 		pattern, _ := runtime.HTTPPattern(r.Context())
 		route := h.byKey[r.Method+" "+pattern.String()]
-		message, err := readRequest(w, r, route, path)
+		message, err := readRequest(r, route, path)
 		if err != nil {
-			writeError(w, err)
+			httperror.Write(w, err)
 			return
 		}
 		r.Body = decodedBody{message: message}

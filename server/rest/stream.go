@@ -13,9 +13,9 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
+	"kioku/internal/httperror"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
@@ -28,8 +28,6 @@ const (
 	// heartbeatPause is the time without an event after which a client gets a comment, so that proxies and clients see that the
 	// stream lives.
 	heartbeatPause = 15 * time.Second
-	// writeTimeout is the time for a client to take a message.
-	writeTimeout = 30 * time.Second
 	// reconnectPause is the time after which a browser connects again.
 	reconnectPause = 3 * time.Second
 )
@@ -40,11 +38,10 @@ func (h *Handler) serveStream(w http.ResponseWriter, r *http.Request, route Rout
 	defer cancel()
 	stream, err := h.openStream(ctx, route, request)
 	if err != nil {
-		writeError(w, err)
+		httperror.Write(w, err)
 		return
 	}
 	out := newStreamWriter(w, r)
-	defer out.end()
 	received := receive(ctx, stream, route)
 	defer func() {
 		cancel()
@@ -60,7 +57,7 @@ func (h *Handler) serveStream(w http.ResponseWriter, r *http.Request, route Rout
 			case !more:
 				return
 			case next.err != nil && !out.begun:
-				writeError(w, next.err)
+				httperror.Write(w, next.err)
 				return
 			case next.err != nil:
 				out.fail(next.err)
@@ -214,12 +211,8 @@ func (s *streamWriter) send(route Route, message proto.Message) error {
 
 // fail writes the error that ends the stream, as the event "failure": "error" is that of a browser for a lost connection.
 func (s *streamWriter) fail(err error) {
-	st := status.Convert(err)
-	if st.Code() == codes.Canceled {
-		return
-	}
-	line, err := encodeJSON(errorBody(st, s.response.Header().Get(requestIDHeader)), protojson.MarshalOptions{})
-	if err != nil {
+	line, encodeErr := httperror.Line(s.response, err)
+	if encodeErr != nil || status.Code(err) == codes.Canceled {
 		return
 	}
 	if s.events {
@@ -236,14 +229,8 @@ func (s *streamWriter) heartbeat() error {
 	return s.write([]byte(": heartbeat\n\n"))
 }
 
-// end takes back the deadline, because the connection serves further requests.
-func (s *streamWriter) end() { s.control.SetWriteDeadline(time.Time{}) }
-
-// write writes bytes and sends them at once. A client that does not read loses its connection.
+// write writes bytes and sends them at once.
 func (s *streamWriter) write(data []byte) error {
-	if err := s.control.SetWriteDeadline(time.Now().Add(writeTimeout)); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return err
-	}
 	if _, err := s.response.Write(data); err != nil {
 		return err
 	}

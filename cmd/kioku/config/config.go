@@ -19,10 +19,12 @@ import (
 	"kioku/embed"
 	"kioku/indexer"
 	"kioku/internal/egress"
+	"kioku/internal/otlp"
 	"kioku/llm"
 	"kioku/memory"
 	"kioku/search"
 	"kioku/server"
+	"kioku/server/audit"
 	"kioku/store/vector"
 )
 
@@ -59,6 +61,10 @@ type Config struct {
 	Hosts, Origins []string
 	// Limits bound what a daemon does at the same time.
 	Limits server.Limits
+	// Audit says where calls are recorded; its File is empty if they are not.
+	Audit audit.Options
+	// Tracing says where traces go; its Endpoint is empty if there are none.
+	Tracing otlp.Options
 	// Client says how to reach a daemon on another machine.
 	Client Client
 	// Location is the time zone that decides which day a note belongs to.
@@ -116,8 +122,10 @@ type Config struct {
 	Sidecar Sidecar
 
 	// headers are as written; their values may be references to secrets. Embed contains the secrets.
-	headers  map[string]string
-	registry *registry
+	headers map[string]string
+	// traceHeaders are those of Tracing, likewise.
+	traceHeaders map[string]string
+	registry     *registry
 	// origins contains where each setting came from that is not a default.
 	origins map[string]origin
 	// fileAgent is the agent that the file's own workspace belongs to.
@@ -196,7 +204,9 @@ func Default() *Config {
 		RecallEnabled: true,
 		Limits:        server.DefaultLimits(),
 		Sidecar:       Sidecar{Listen: "127.0.0.1:7601"},
-		headers:       map[string]string{}, origins: map[string]origin{},
+		Audit:         audit.Options{MaxBytes: 100 << 20},
+		Tracing:       otlp.Options{Sample: 1},
+		headers:       map[string]string{}, traceHeaders: map[string]string{}, origins: map[string]origin{},
 	}
 	c.registry = newRegistry(c)
 	return c
@@ -382,5 +392,6 @@ func (c *Config) secretTexts() map[string]string {
 		texts[s.key] = *s.at
 	}
 	texts["remote.headers"] = fmt.Sprint(c.Embed.Headers)
+	texts["tracing.headers"] = fmt.Sprint(c.Tracing.Headers)
 	return texts
 }

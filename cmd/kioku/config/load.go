@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -175,17 +174,8 @@ func (l *loader) reveal() {
 		c.LLM.APIKey == "" && c.LLM.BaseURL == "" {
 		c.LLM.APIKey = l.env[own]
 	}
-	for name, value := range c.headers {
-		text, err := reveal(value, l.env)
-		if err != nil {
-			l.fail(c.origins["remote.headers"].where, "remote.headers."+name, err)
-			continue
-		}
-		if c.Embed.Headers == nil {
-			c.Embed.Headers = map[string]string{}
-		}
-		c.Embed.Headers[http.CanonicalHeaderKey(name)] = text
-	}
+	c.Embed.Headers = l.revealHeaders("remote.headers", c.headers)
+	c.Tracing.Headers = l.revealHeaders("tracing.headers", c.traceHeaders)
 }
 
 // embeddingKey finds the key of the embedding provider, and says where it is from. The variable of a provider counts only if that

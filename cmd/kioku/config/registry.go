@@ -88,6 +88,7 @@ func newRegistry(c *Config) *registry {
 	r := &registry{FlagSet: flag.NewFlagSet("kioku", flag.ContinueOnError)}
 	r.service(c)
 	r.serving(c)
+	r.observing(c)
 	r.memory = true
 	r.provider(c)
 	r.fallback(c)

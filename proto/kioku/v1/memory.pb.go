@@ -3204,6 +3204,8 @@ type StatusResponse struct {
 	Reranker string `protobuf:"bytes,51,opt,name=reranker,proto3" json:"reranker,omitempty"`
 	// Why the re-ranker was last not answering; empty if it answers or was not asked yet.
 	RerankerError string `protobuf:"bytes,52,opt,name=reranker_error,json=rerankerError,proto3" json:"reranker_error,omitempty"`
+	// Calls to the agent that took a quarter of a second or more, the most recent first, at most 20. Streams do not count.
+	SlowCalls     []*SlowCall `protobuf:"bytes,60,rep,name=slow_calls,json=slowCalls,proto3" json:"slow_calls,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3427,6 +3429,93 @@ func (x *StatusResponse) GetRerankerError() string {
 	return ""
 }
 
+func (x *StatusResponse) GetSlowCalls() []*SlowCall {
+	if x != nil {
+		return x.SlowCalls
+	}
+	return nil
+}
+
+// SlowCall is a call that took long.
+type SlowCall struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Method without its service, such as "MemorySearch".
+	Method string `protobuf:"bytes,1,opt,name=method,proto3" json:"method,omitempty"`
+	// Code of the outcome, "OK" or the name of an error.
+	Code      string                 `protobuf:"bytes,2,opt,name=code,proto3" json:"code,omitempty"`
+	Took      *durationpb.Duration   `protobuf:"bytes,3,opt,name=took,proto3" json:"took,omitempty"`
+	StartTime *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=start_time,json=startTime,proto3" json:"start_time,omitempty"`
+	// Id of the request, as in the log.
+	RequestId     string `protobuf:"bytes,5,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SlowCall) Reset() {
+	*x = SlowCall{}
+	mi := &file_kioku_v1_memory_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SlowCall) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SlowCall) ProtoMessage() {}
+
+func (x *SlowCall) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_memory_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SlowCall.ProtoReflect.Descriptor instead.
+func (*SlowCall) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *SlowCall) GetMethod() string {
+	if x != nil {
+		return x.Method
+	}
+	return ""
+}
+
+func (x *SlowCall) GetCode() string {
+	if x != nil {
+		return x.Code
+	}
+	return ""
+}
+
+func (x *SlowCall) GetTook() *durationpb.Duration {
+	if x != nil {
+		return x.Took
+	}
+	return nil
+}
+
+func (x *SlowCall) GetStartTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.StartTime
+	}
+	return nil
+}
+
+func (x *SlowCall) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
 // Egress is what was sent to one host for one purpose.
 type Egress struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3450,7 +3539,7 @@ type Egress struct {
 
 func (x *Egress) Reset() {
 	*x = Egress{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[34]
+	mi := &file_kioku_v1_memory_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3462,7 +3551,7 @@ func (x *Egress) String() string {
 func (*Egress) ProtoMessage() {}
 
 func (x *Egress) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[34]
+	mi := &file_kioku_v1_memory_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3475,7 +3564,7 @@ func (x *Egress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Egress.ProtoReflect.Descriptor instead.
 func (*Egress) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{34}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Egress) GetHost() string {
@@ -3548,7 +3637,7 @@ type Backfill struct {
 
 func (x *Backfill) Reset() {
 	*x = Backfill{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[35]
+	mi := &file_kioku_v1_memory_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3560,7 +3649,7 @@ func (x *Backfill) String() string {
 func (*Backfill) ProtoMessage() {}
 
 func (x *Backfill) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[35]
+	mi := &file_kioku_v1_memory_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3573,7 +3662,7 @@ func (x *Backfill) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Backfill.ProtoReflect.Descriptor instead.
 func (*Backfill) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{35}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Backfill) GetRunning() bool {
@@ -3627,7 +3716,7 @@ type EstimateEmbeddingRequest struct {
 
 func (x *EstimateEmbeddingRequest) Reset() {
 	*x = EstimateEmbeddingRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[36]
+	mi := &file_kioku_v1_memory_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3639,7 +3728,7 @@ func (x *EstimateEmbeddingRequest) String() string {
 func (*EstimateEmbeddingRequest) ProtoMessage() {}
 
 func (x *EstimateEmbeddingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[36]
+	mi := &file_kioku_v1_memory_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3652,7 +3741,7 @@ func (x *EstimateEmbeddingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EstimateEmbeddingRequest.ProtoReflect.Descriptor instead.
 func (*EstimateEmbeddingRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{36}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *EstimateEmbeddingRequest) GetAgent() string {
@@ -3687,7 +3776,7 @@ type EstimateEmbeddingResponse struct {
 
 func (x *EstimateEmbeddingResponse) Reset() {
 	*x = EstimateEmbeddingResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[37]
+	mi := &file_kioku_v1_memory_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3699,7 +3788,7 @@ func (x *EstimateEmbeddingResponse) String() string {
 func (*EstimateEmbeddingResponse) ProtoMessage() {}
 
 func (x *EstimateEmbeddingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[37]
+	mi := &file_kioku_v1_memory_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3712,7 +3801,7 @@ func (x *EstimateEmbeddingResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EstimateEmbeddingResponse.ProtoReflect.Descriptor instead.
 func (*EstimateEmbeddingResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{37}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *EstimateEmbeddingResponse) GetProvider() string {
@@ -3794,7 +3883,7 @@ type IndexCheck struct {
 
 func (x *IndexCheck) Reset() {
 	*x = IndexCheck{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[38]
+	mi := &file_kioku_v1_memory_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3806,7 +3895,7 @@ func (x *IndexCheck) String() string {
 func (*IndexCheck) ProtoMessage() {}
 
 func (x *IndexCheck) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[38]
+	mi := &file_kioku_v1_memory_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3819,7 +3908,7 @@ func (x *IndexCheck) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IndexCheck.ProtoReflect.Descriptor instead.
 func (*IndexCheck) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{38}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *IndexCheck) GetPageCount() int32 {
@@ -3882,7 +3971,7 @@ type SkippedFile struct {
 
 func (x *SkippedFile) Reset() {
 	*x = SkippedFile{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[39]
+	mi := &file_kioku_v1_memory_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3894,7 +3983,7 @@ func (x *SkippedFile) String() string {
 func (*SkippedFile) ProtoMessage() {}
 
 func (x *SkippedFile) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[39]
+	mi := &file_kioku_v1_memory_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3907,7 +3996,7 @@ func (x *SkippedFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SkippedFile.ProtoReflect.Descriptor instead.
 func (*SkippedFile) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{39}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *SkippedFile) GetPath() string {
@@ -3952,7 +4041,7 @@ type Provider struct {
 
 func (x *Provider) Reset() {
 	*x = Provider{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[40]
+	mi := &file_kioku_v1_memory_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3964,7 +4053,7 @@ func (x *Provider) String() string {
 func (*Provider) ProtoMessage() {}
 
 func (x *Provider) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[40]
+	mi := &file_kioku_v1_memory_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3977,7 +4066,7 @@ func (x *Provider) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Provider.ProtoReflect.Descriptor instead.
 func (*Provider) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{40}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Provider) GetProvider() string {
@@ -4069,7 +4158,7 @@ type SyncRequest struct {
 
 func (x *SyncRequest) Reset() {
 	*x = SyncRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[41]
+	mi := &file_kioku_v1_memory_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4081,7 +4170,7 @@ func (x *SyncRequest) String() string {
 func (*SyncRequest) ProtoMessage() {}
 
 func (x *SyncRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[41]
+	mi := &file_kioku_v1_memory_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4094,7 +4183,7 @@ func (x *SyncRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncRequest.ProtoReflect.Descriptor instead.
 func (*SyncRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{41}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *SyncRequest) GetAgent() string {
@@ -4145,7 +4234,7 @@ type SyncResponse struct {
 
 func (x *SyncResponse) Reset() {
 	*x = SyncResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[42]
+	mi := &file_kioku_v1_memory_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4157,7 +4246,7 @@ func (x *SyncResponse) String() string {
 func (*SyncResponse) ProtoMessage() {}
 
 func (x *SyncResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[42]
+	mi := &file_kioku_v1_memory_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4170,7 +4259,7 @@ func (x *SyncResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncResponse.ProtoReflect.Descriptor instead.
 func (*SyncResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{42}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *SyncResponse) GetEvent() isSyncResponse_Event {
@@ -4224,7 +4313,7 @@ type RebuildRequest struct {
 
 func (x *RebuildRequest) Reset() {
 	*x = RebuildRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[43]
+	mi := &file_kioku_v1_memory_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4236,7 +4325,7 @@ func (x *RebuildRequest) String() string {
 func (*RebuildRequest) ProtoMessage() {}
 
 func (x *RebuildRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[43]
+	mi := &file_kioku_v1_memory_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4249,7 +4338,7 @@ func (x *RebuildRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebuildRequest.ProtoReflect.Descriptor instead.
 func (*RebuildRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{43}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *RebuildRequest) GetAgent() string {
@@ -4272,7 +4361,7 @@ type RebuildResponse struct {
 
 func (x *RebuildResponse) Reset() {
 	*x = RebuildResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[44]
+	mi := &file_kioku_v1_memory_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4284,7 +4373,7 @@ func (x *RebuildResponse) String() string {
 func (*RebuildResponse) ProtoMessage() {}
 
 func (x *RebuildResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[44]
+	mi := &file_kioku_v1_memory_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4297,7 +4386,7 @@ func (x *RebuildResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebuildResponse.ProtoReflect.Descriptor instead.
 func (*RebuildResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{44}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *RebuildResponse) GetEvent() isRebuildResponse_Event {
@@ -4367,7 +4456,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[45]
+	mi := &file_kioku_v1_memory_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4379,7 +4468,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[45]
+	mi := &file_kioku_v1_memory_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4392,7 +4481,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{45}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Progress) GetPhase() string {
@@ -4484,7 +4573,7 @@ type SyncReport struct {
 
 func (x *SyncReport) Reset() {
 	*x = SyncReport{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[46]
+	mi := &file_kioku_v1_memory_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4496,7 +4585,7 @@ func (x *SyncReport) String() string {
 func (*SyncReport) ProtoMessage() {}
 
 func (x *SyncReport) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[46]
+	mi := &file_kioku_v1_memory_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4509,7 +4598,7 @@ func (x *SyncReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncReport.ProtoReflect.Descriptor instead.
 func (*SyncReport) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{46}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *SyncReport) GetFileCount() int32 {
@@ -4605,7 +4694,7 @@ type WatchEventsRequest struct {
 
 func (x *WatchEventsRequest) Reset() {
 	*x = WatchEventsRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[47]
+	mi := &file_kioku_v1_memory_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4617,7 +4706,7 @@ func (x *WatchEventsRequest) String() string {
 func (*WatchEventsRequest) ProtoMessage() {}
 
 func (x *WatchEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[47]
+	mi := &file_kioku_v1_memory_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4630,7 +4719,7 @@ func (x *WatchEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchEventsRequest.ProtoReflect.Descriptor instead.
 func (*WatchEventsRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{47}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *WatchEventsRequest) GetAgent() string {
@@ -4649,7 +4738,7 @@ type WatchEventsResponse struct {
 
 func (x *WatchEventsResponse) Reset() {
 	*x = WatchEventsResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[48]
+	mi := &file_kioku_v1_memory_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4661,7 +4750,7 @@ func (x *WatchEventsResponse) String() string {
 func (*WatchEventsResponse) ProtoMessage() {}
 
 func (x *WatchEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[48]
+	mi := &file_kioku_v1_memory_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4674,7 +4763,7 @@ func (x *WatchEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchEventsResponse.ProtoReflect.Descriptor instead.
 func (*WatchEventsResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{48}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *WatchEventsResponse) GetEvent() *Event {
@@ -4705,7 +4794,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[49]
+	mi := &file_kioku_v1_memory_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4717,7 +4806,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[49]
+	mi := &file_kioku_v1_memory_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4730,7 +4819,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{49}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Event) GetKind() string {
@@ -4783,7 +4872,7 @@ type ListAgentsRequest struct {
 
 func (x *ListAgentsRequest) Reset() {
 	*x = ListAgentsRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[50]
+	mi := &file_kioku_v1_memory_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4795,7 +4884,7 @@ func (x *ListAgentsRequest) String() string {
 func (*ListAgentsRequest) ProtoMessage() {}
 
 func (x *ListAgentsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[50]
+	mi := &file_kioku_v1_memory_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4808,7 +4897,7 @@ func (x *ListAgentsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAgentsRequest.ProtoReflect.Descriptor instead.
 func (*ListAgentsRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{50}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{51}
 }
 
 type ListAgentsResponse struct {
@@ -4820,7 +4909,7 @@ type ListAgentsResponse struct {
 
 func (x *ListAgentsResponse) Reset() {
 	*x = ListAgentsResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[51]
+	mi := &file_kioku_v1_memory_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4832,7 +4921,7 @@ func (x *ListAgentsResponse) String() string {
 func (*ListAgentsResponse) ProtoMessage() {}
 
 func (x *ListAgentsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[51]
+	mi := &file_kioku_v1_memory_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4845,7 +4934,7 @@ func (x *ListAgentsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAgentsResponse.ProtoReflect.Descriptor instead.
 func (*ListAgentsResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{51}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *ListAgentsResponse) GetAgents() []*Agent {
@@ -4868,7 +4957,7 @@ type Agent struct {
 
 func (x *Agent) Reset() {
 	*x = Agent{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[52]
+	mi := &file_kioku_v1_memory_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4880,7 +4969,7 @@ func (x *Agent) String() string {
 func (*Agent) ProtoMessage() {}
 
 func (x *Agent) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[52]
+	mi := &file_kioku_v1_memory_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4893,7 +4982,7 @@ func (x *Agent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Agent.ProtoReflect.Descriptor instead.
 func (*Agent) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{52}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Agent) GetId() string {
@@ -5212,7 +5301,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\x05terms\x18\x05 \x03(\tR\x05terms\x12%\n" +
 	"\x05links\x18\x06 \x01(\v2\x0f.kioku.v1.LinksR\x05links\"%\n" +
 	"\rStatusRequest\x12\x14\n" +
-	"\x05agent\x18\x01 \x01(\tR\x05agent\"\xa7\b\n" +
+	"\x05agent\x18\x01 \x01(\tR\x05agent\"\xda\b\n" +
 	"\x0eStatusResponse\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x1c\n" +
 	"\tworkspace\x18\x02 \x01(\tR\tworkspace\x12\x1a\n" +
@@ -5243,7 +5332,17 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\x06egress\x18) \x03(\v2\x10.kioku.v1.EgressR\x06egress\x12.\n" +
 	"\bbackfill\x182 \x01(\v2\x12.kioku.v1.BackfillR\bbackfill\x12\x1a\n" +
 	"\breranker\x183 \x01(\tR\breranker\x12%\n" +
-	"\x0ereranker_error\x184 \x01(\tR\rrerankerError\"\xee\x01\n" +
+	"\x0ereranker_error\x184 \x01(\tR\rrerankerError\x121\n" +
+	"\n" +
+	"slow_calls\x18< \x03(\v2\x12.kioku.v1.SlowCallR\tslowCalls\"\xbf\x01\n" +
+	"\bSlowCall\x12\x16\n" +
+	"\x06method\x18\x01 \x01(\tR\x06method\x12\x12\n" +
+	"\x04code\x18\x02 \x01(\tR\x04code\x12-\n" +
+	"\x04took\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x04took\x129\n" +
+	"\n" +
+	"start_time\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\tstartTime\x12\x1d\n" +
+	"\n" +
+	"request_id\x18\x05 \x01(\tR\trequestId\"\xee\x01\n" +
 	"\x06Egress\x12\x12\n" +
 	"\x04host\x18\x01 \x01(\tR\x04host\x12\x18\n" +
 	"\apurpose\x18\x02 \x01(\tR\apurpose\x12\x14\n" +
@@ -5408,7 +5507,7 @@ func file_kioku_v1_memory_proto_rawDescGZIP() []byte {
 	return file_kioku_v1_memory_proto_rawDescData
 }
 
-var file_kioku_v1_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 53)
+var file_kioku_v1_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 54)
 var file_kioku_v1_memory_proto_goTypes = []any{
 	(*MemorySearchRequest)(nil),       // 0: kioku.v1.MemorySearchRequest
 	(*Condition)(nil),                 // 1: kioku.v1.Condition
@@ -5444,42 +5543,43 @@ var file_kioku_v1_memory_proto_goTypes = []any{
 	(*ExplainResponse)(nil),           // 31: kioku.v1.ExplainResponse
 	(*StatusRequest)(nil),             // 32: kioku.v1.StatusRequest
 	(*StatusResponse)(nil),            // 33: kioku.v1.StatusResponse
-	(*Egress)(nil),                    // 34: kioku.v1.Egress
-	(*Backfill)(nil),                  // 35: kioku.v1.Backfill
-	(*EstimateEmbeddingRequest)(nil),  // 36: kioku.v1.EstimateEmbeddingRequest
-	(*EstimateEmbeddingResponse)(nil), // 37: kioku.v1.EstimateEmbeddingResponse
-	(*IndexCheck)(nil),                // 38: kioku.v1.IndexCheck
-	(*SkippedFile)(nil),               // 39: kioku.v1.SkippedFile
-	(*Provider)(nil),                  // 40: kioku.v1.Provider
-	(*SyncRequest)(nil),               // 41: kioku.v1.SyncRequest
-	(*SyncResponse)(nil),              // 42: kioku.v1.SyncResponse
-	(*RebuildRequest)(nil),            // 43: kioku.v1.RebuildRequest
-	(*RebuildResponse)(nil),           // 44: kioku.v1.RebuildResponse
-	(*Progress)(nil),                  // 45: kioku.v1.Progress
-	(*SyncReport)(nil),                // 46: kioku.v1.SyncReport
-	(*WatchEventsRequest)(nil),        // 47: kioku.v1.WatchEventsRequest
-	(*WatchEventsResponse)(nil),       // 48: kioku.v1.WatchEventsResponse
-	(*Event)(nil),                     // 49: kioku.v1.Event
-	(*ListAgentsRequest)(nil),         // 50: kioku.v1.ListAgentsRequest
-	(*ListAgentsResponse)(nil),        // 51: kioku.v1.ListAgentsResponse
-	(*Agent)(nil),                     // 52: kioku.v1.Agent
-	(*timestamppb.Timestamp)(nil),     // 53: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),       // 54: google.protobuf.Duration
+	(*SlowCall)(nil),                  // 34: kioku.v1.SlowCall
+	(*Egress)(nil),                    // 35: kioku.v1.Egress
+	(*Backfill)(nil),                  // 36: kioku.v1.Backfill
+	(*EstimateEmbeddingRequest)(nil),  // 37: kioku.v1.EstimateEmbeddingRequest
+	(*EstimateEmbeddingResponse)(nil), // 38: kioku.v1.EstimateEmbeddingResponse
+	(*IndexCheck)(nil),                // 39: kioku.v1.IndexCheck
+	(*SkippedFile)(nil),               // 40: kioku.v1.SkippedFile
+	(*Provider)(nil),                  // 41: kioku.v1.Provider
+	(*SyncRequest)(nil),               // 42: kioku.v1.SyncRequest
+	(*SyncResponse)(nil),              // 43: kioku.v1.SyncResponse
+	(*RebuildRequest)(nil),            // 44: kioku.v1.RebuildRequest
+	(*RebuildResponse)(nil),           // 45: kioku.v1.RebuildResponse
+	(*Progress)(nil),                  // 46: kioku.v1.Progress
+	(*SyncReport)(nil),                // 47: kioku.v1.SyncReport
+	(*WatchEventsRequest)(nil),        // 48: kioku.v1.WatchEventsRequest
+	(*WatchEventsResponse)(nil),       // 49: kioku.v1.WatchEventsResponse
+	(*Event)(nil),                     // 50: kioku.v1.Event
+	(*ListAgentsRequest)(nil),         // 51: kioku.v1.ListAgentsRequest
+	(*ListAgentsResponse)(nil),        // 52: kioku.v1.ListAgentsResponse
+	(*Agent)(nil),                     // 53: kioku.v1.Agent
+	(*timestamppb.Timestamp)(nil),     // 54: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),       // 55: google.protobuf.Duration
 }
 var file_kioku_v1_memory_proto_depIdxs = []int32{
-	53, // 0: kioku.v1.MemorySearchRequest.ask_time:type_name -> google.protobuf.Timestamp
+	54, // 0: kioku.v1.MemorySearchRequest.ask_time:type_name -> google.protobuf.Timestamp
 	1,  // 1: kioku.v1.MemorySearchRequest.filter:type_name -> kioku.v1.Condition
 	3,  // 2: kioku.v1.MemorySearchResponse.results:type_name -> kioku.v1.SearchResult
 	6,  // 3: kioku.v1.MemorySearchResponse.degraded:type_name -> kioku.v1.Degradation
 	7,  // 4: kioku.v1.MemorySearchResponse.index:type_name -> kioku.v1.IndexState
-	54, // 5: kioku.v1.MemorySearchResponse.took:type_name -> google.protobuf.Duration
+	55, // 5: kioku.v1.MemorySearchResponse.took:type_name -> google.protobuf.Duration
 	4,  // 6: kioku.v1.SearchResult.trace:type_name -> kioku.v1.Trace
 	5,  // 7: kioku.v1.Trace.terms:type_name -> kioku.v1.TermShare
-	53, // 8: kioku.v1.IndexState.last_sync_time:type_name -> google.protobuf.Timestamp
+	54, // 8: kioku.v1.IndexState.last_sync_time:type_name -> google.protobuf.Timestamp
 	1,  // 9: kioku.v1.ListFilesRequest.filter:type_name -> kioku.v1.Condition
 	14, // 10: kioku.v1.ListFilesResponse.files:type_name -> kioku.v1.File
 	7,  // 11: kioku.v1.ListFilesResponse.index:type_name -> kioku.v1.IndexState
-	53, // 12: kioku.v1.File.modification_time:type_name -> google.protobuf.Timestamp
+	54, // 12: kioku.v1.File.modification_time:type_name -> google.protobuf.Timestamp
 	17, // 13: kioku.v1.ListLinksResponse.links:type_name -> kioku.v1.Links
 	18, // 14: kioku.v1.Links.outgoing:type_name -> kioku.v1.Link
 	18, // 15: kioku.v1.Links.incoming:type_name -> kioku.v1.Link
@@ -5487,72 +5587,75 @@ var file_kioku_v1_memory_proto_depIdxs = []int32{
 	24, // 17: kioku.v1.MemoryMapResponse.points:type_name -> kioku.v1.MapPoints
 	25, // 18: kioku.v1.MemoryMapResponse.files:type_name -> kioku.v1.MapFile
 	26, // 19: kioku.v1.MemoryMapResponse.clusters:type_name -> kioku.v1.MapCluster
-	53, // 20: kioku.v1.MemoryMapResponse.made_time:type_name -> google.protobuf.Timestamp
-	54, // 21: kioku.v1.MemoryMapResponse.took:type_name -> google.protobuf.Duration
-	53, // 22: kioku.v1.MapFile.modification_time:type_name -> google.protobuf.Timestamp
+	54, // 20: kioku.v1.MemoryMapResponse.made_time:type_name -> google.protobuf.Timestamp
+	55, // 21: kioku.v1.MemoryMapResponse.took:type_name -> google.protobuf.Duration
+	54, // 22: kioku.v1.MapFile.modification_time:type_name -> google.protobuf.Timestamp
 	29, // 23: kioku.v1.ActivityResponse.days:type_name -> kioku.v1.ActivityDay
 	0,  // 24: kioku.v1.ExplainRequest.search:type_name -> kioku.v1.MemorySearchRequest
 	2,  // 25: kioku.v1.ExplainResponse.answer:type_name -> kioku.v1.MemorySearchResponse
 	3,  // 26: kioku.v1.ExplainResponse.passage:type_name -> kioku.v1.SearchResult
 	17, // 27: kioku.v1.ExplainResponse.links:type_name -> kioku.v1.Links
 	7,  // 28: kioku.v1.StatusResponse.index:type_name -> kioku.v1.IndexState
-	39, // 29: kioku.v1.StatusResponse.skipped:type_name -> kioku.v1.SkippedFile
-	40, // 30: kioku.v1.StatusResponse.provider:type_name -> kioku.v1.Provider
+	40, // 29: kioku.v1.StatusResponse.skipped:type_name -> kioku.v1.SkippedFile
+	41, // 30: kioku.v1.StatusResponse.provider:type_name -> kioku.v1.Provider
 	6,  // 31: kioku.v1.StatusResponse.degraded:type_name -> kioku.v1.Degradation
-	38, // 32: kioku.v1.StatusResponse.check:type_name -> kioku.v1.IndexCheck
-	34, // 33: kioku.v1.StatusResponse.egress:type_name -> kioku.v1.Egress
-	35, // 34: kioku.v1.StatusResponse.backfill:type_name -> kioku.v1.Backfill
-	53, // 35: kioku.v1.Egress.last_time:type_name -> google.protobuf.Timestamp
-	54, // 36: kioku.v1.Backfill.left:type_name -> google.protobuf.Duration
-	54, // 37: kioku.v1.EstimateEmbeddingResponse.took:type_name -> google.protobuf.Duration
-	53, // 38: kioku.v1.IndexCheck.time:type_name -> google.protobuf.Timestamp
-	53, // 39: kioku.v1.Provider.retry_time:type_name -> google.protobuf.Timestamp
-	45, // 40: kioku.v1.SyncResponse.progress:type_name -> kioku.v1.Progress
-	46, // 41: kioku.v1.SyncResponse.report:type_name -> kioku.v1.SyncReport
-	45, // 42: kioku.v1.RebuildResponse.progress:type_name -> kioku.v1.Progress
-	46, // 43: kioku.v1.RebuildResponse.report:type_name -> kioku.v1.SyncReport
-	54, // 44: kioku.v1.SyncReport.took:type_name -> google.protobuf.Duration
-	6,  // 45: kioku.v1.SyncReport.degraded:type_name -> kioku.v1.Degradation
-	7,  // 46: kioku.v1.SyncReport.index:type_name -> kioku.v1.IndexState
-	49, // 47: kioku.v1.WatchEventsResponse.event:type_name -> kioku.v1.Event
-	53, // 48: kioku.v1.Event.event_time:type_name -> google.protobuf.Timestamp
-	52, // 49: kioku.v1.ListAgentsResponse.agents:type_name -> kioku.v1.Agent
-	7,  // 50: kioku.v1.Agent.index:type_name -> kioku.v1.IndexState
-	0,  // 51: kioku.v1.MemoryService.MemorySearch:input_type -> kioku.v1.MemorySearchRequest
-	8,  // 52: kioku.v1.MemoryService.MemoryGet:input_type -> kioku.v1.MemoryGetRequest
-	10, // 53: kioku.v1.MemoryService.MemoryAppend:input_type -> kioku.v1.MemoryAppendRequest
-	12, // 54: kioku.v1.MemoryService.ListFiles:input_type -> kioku.v1.ListFilesRequest
-	15, // 55: kioku.v1.MemoryService.ListLinks:input_type -> kioku.v1.ListLinksRequest
-	19, // 56: kioku.v1.MemoryService.ListChunks:input_type -> kioku.v1.ListChunksRequest
-	22, // 57: kioku.v1.MemoryService.MemoryMap:input_type -> kioku.v1.MemoryMapRequest
-	27, // 58: kioku.v1.MemoryService.Activity:input_type -> kioku.v1.ActivityRequest
-	30, // 59: kioku.v1.MemoryService.Explain:input_type -> kioku.v1.ExplainRequest
-	32, // 60: kioku.v1.MemoryService.Status:input_type -> kioku.v1.StatusRequest
-	36, // 61: kioku.v1.MemoryService.EstimateEmbedding:input_type -> kioku.v1.EstimateEmbeddingRequest
-	41, // 62: kioku.v1.MemoryService.Sync:input_type -> kioku.v1.SyncRequest
-	43, // 63: kioku.v1.MemoryService.Rebuild:input_type -> kioku.v1.RebuildRequest
-	47, // 64: kioku.v1.MemoryService.WatchEvents:input_type -> kioku.v1.WatchEventsRequest
-	50, // 65: kioku.v1.MemoryService.ListAgents:input_type -> kioku.v1.ListAgentsRequest
-	2,  // 66: kioku.v1.MemoryService.MemorySearch:output_type -> kioku.v1.MemorySearchResponse
-	9,  // 67: kioku.v1.MemoryService.MemoryGet:output_type -> kioku.v1.MemoryGetResponse
-	11, // 68: kioku.v1.MemoryService.MemoryAppend:output_type -> kioku.v1.MemoryAppendResponse
-	13, // 69: kioku.v1.MemoryService.ListFiles:output_type -> kioku.v1.ListFilesResponse
-	16, // 70: kioku.v1.MemoryService.ListLinks:output_type -> kioku.v1.ListLinksResponse
-	20, // 71: kioku.v1.MemoryService.ListChunks:output_type -> kioku.v1.ListChunksResponse
-	23, // 72: kioku.v1.MemoryService.MemoryMap:output_type -> kioku.v1.MemoryMapResponse
-	28, // 73: kioku.v1.MemoryService.Activity:output_type -> kioku.v1.ActivityResponse
-	31, // 74: kioku.v1.MemoryService.Explain:output_type -> kioku.v1.ExplainResponse
-	33, // 75: kioku.v1.MemoryService.Status:output_type -> kioku.v1.StatusResponse
-	37, // 76: kioku.v1.MemoryService.EstimateEmbedding:output_type -> kioku.v1.EstimateEmbeddingResponse
-	42, // 77: kioku.v1.MemoryService.Sync:output_type -> kioku.v1.SyncResponse
-	44, // 78: kioku.v1.MemoryService.Rebuild:output_type -> kioku.v1.RebuildResponse
-	48, // 79: kioku.v1.MemoryService.WatchEvents:output_type -> kioku.v1.WatchEventsResponse
-	51, // 80: kioku.v1.MemoryService.ListAgents:output_type -> kioku.v1.ListAgentsResponse
-	66, // [66:81] is the sub-list for method output_type
-	51, // [51:66] is the sub-list for method input_type
-	51, // [51:51] is the sub-list for extension type_name
-	51, // [51:51] is the sub-list for extension extendee
-	0,  // [0:51] is the sub-list for field type_name
+	39, // 32: kioku.v1.StatusResponse.check:type_name -> kioku.v1.IndexCheck
+	35, // 33: kioku.v1.StatusResponse.egress:type_name -> kioku.v1.Egress
+	36, // 34: kioku.v1.StatusResponse.backfill:type_name -> kioku.v1.Backfill
+	34, // 35: kioku.v1.StatusResponse.slow_calls:type_name -> kioku.v1.SlowCall
+	55, // 36: kioku.v1.SlowCall.took:type_name -> google.protobuf.Duration
+	54, // 37: kioku.v1.SlowCall.start_time:type_name -> google.protobuf.Timestamp
+	54, // 38: kioku.v1.Egress.last_time:type_name -> google.protobuf.Timestamp
+	55, // 39: kioku.v1.Backfill.left:type_name -> google.protobuf.Duration
+	55, // 40: kioku.v1.EstimateEmbeddingResponse.took:type_name -> google.protobuf.Duration
+	54, // 41: kioku.v1.IndexCheck.time:type_name -> google.protobuf.Timestamp
+	54, // 42: kioku.v1.Provider.retry_time:type_name -> google.protobuf.Timestamp
+	46, // 43: kioku.v1.SyncResponse.progress:type_name -> kioku.v1.Progress
+	47, // 44: kioku.v1.SyncResponse.report:type_name -> kioku.v1.SyncReport
+	46, // 45: kioku.v1.RebuildResponse.progress:type_name -> kioku.v1.Progress
+	47, // 46: kioku.v1.RebuildResponse.report:type_name -> kioku.v1.SyncReport
+	55, // 47: kioku.v1.SyncReport.took:type_name -> google.protobuf.Duration
+	6,  // 48: kioku.v1.SyncReport.degraded:type_name -> kioku.v1.Degradation
+	7,  // 49: kioku.v1.SyncReport.index:type_name -> kioku.v1.IndexState
+	50, // 50: kioku.v1.WatchEventsResponse.event:type_name -> kioku.v1.Event
+	54, // 51: kioku.v1.Event.event_time:type_name -> google.protobuf.Timestamp
+	53, // 52: kioku.v1.ListAgentsResponse.agents:type_name -> kioku.v1.Agent
+	7,  // 53: kioku.v1.Agent.index:type_name -> kioku.v1.IndexState
+	0,  // 54: kioku.v1.MemoryService.MemorySearch:input_type -> kioku.v1.MemorySearchRequest
+	8,  // 55: kioku.v1.MemoryService.MemoryGet:input_type -> kioku.v1.MemoryGetRequest
+	10, // 56: kioku.v1.MemoryService.MemoryAppend:input_type -> kioku.v1.MemoryAppendRequest
+	12, // 57: kioku.v1.MemoryService.ListFiles:input_type -> kioku.v1.ListFilesRequest
+	15, // 58: kioku.v1.MemoryService.ListLinks:input_type -> kioku.v1.ListLinksRequest
+	19, // 59: kioku.v1.MemoryService.ListChunks:input_type -> kioku.v1.ListChunksRequest
+	22, // 60: kioku.v1.MemoryService.MemoryMap:input_type -> kioku.v1.MemoryMapRequest
+	27, // 61: kioku.v1.MemoryService.Activity:input_type -> kioku.v1.ActivityRequest
+	30, // 62: kioku.v1.MemoryService.Explain:input_type -> kioku.v1.ExplainRequest
+	32, // 63: kioku.v1.MemoryService.Status:input_type -> kioku.v1.StatusRequest
+	37, // 64: kioku.v1.MemoryService.EstimateEmbedding:input_type -> kioku.v1.EstimateEmbeddingRequest
+	42, // 65: kioku.v1.MemoryService.Sync:input_type -> kioku.v1.SyncRequest
+	44, // 66: kioku.v1.MemoryService.Rebuild:input_type -> kioku.v1.RebuildRequest
+	48, // 67: kioku.v1.MemoryService.WatchEvents:input_type -> kioku.v1.WatchEventsRequest
+	51, // 68: kioku.v1.MemoryService.ListAgents:input_type -> kioku.v1.ListAgentsRequest
+	2,  // 69: kioku.v1.MemoryService.MemorySearch:output_type -> kioku.v1.MemorySearchResponse
+	9,  // 70: kioku.v1.MemoryService.MemoryGet:output_type -> kioku.v1.MemoryGetResponse
+	11, // 71: kioku.v1.MemoryService.MemoryAppend:output_type -> kioku.v1.MemoryAppendResponse
+	13, // 72: kioku.v1.MemoryService.ListFiles:output_type -> kioku.v1.ListFilesResponse
+	16, // 73: kioku.v1.MemoryService.ListLinks:output_type -> kioku.v1.ListLinksResponse
+	20, // 74: kioku.v1.MemoryService.ListChunks:output_type -> kioku.v1.ListChunksResponse
+	23, // 75: kioku.v1.MemoryService.MemoryMap:output_type -> kioku.v1.MemoryMapResponse
+	28, // 76: kioku.v1.MemoryService.Activity:output_type -> kioku.v1.ActivityResponse
+	31, // 77: kioku.v1.MemoryService.Explain:output_type -> kioku.v1.ExplainResponse
+	33, // 78: kioku.v1.MemoryService.Status:output_type -> kioku.v1.StatusResponse
+	38, // 79: kioku.v1.MemoryService.EstimateEmbedding:output_type -> kioku.v1.EstimateEmbeddingResponse
+	43, // 80: kioku.v1.MemoryService.Sync:output_type -> kioku.v1.SyncResponse
+	45, // 81: kioku.v1.MemoryService.Rebuild:output_type -> kioku.v1.RebuildResponse
+	49, // 82: kioku.v1.MemoryService.WatchEvents:output_type -> kioku.v1.WatchEventsResponse
+	52, // 83: kioku.v1.MemoryService.ListAgents:output_type -> kioku.v1.ListAgentsResponse
+	69, // [69:84] is the sub-list for method output_type
+	54, // [54:69] is the sub-list for method input_type
+	54, // [54:54] is the sub-list for extension type_name
+	54, // [54:54] is the sub-list for extension extendee
+	0,  // [0:54] is the sub-list for field type_name
 }
 
 func init() { file_kioku_v1_memory_proto_init() }
@@ -5561,11 +5664,11 @@ func file_kioku_v1_memory_proto_init() {
 		return
 	}
 	file_kioku_v1_memory_proto_msgTypes[0].OneofWrappers = []any{}
-	file_kioku_v1_memory_proto_msgTypes[42].OneofWrappers = []any{
+	file_kioku_v1_memory_proto_msgTypes[43].OneofWrappers = []any{
 		(*SyncResponse_Progress)(nil),
 		(*SyncResponse_Report)(nil),
 	}
-	file_kioku_v1_memory_proto_msgTypes[44].OneofWrappers = []any{
+	file_kioku_v1_memory_proto_msgTypes[45].OneofWrappers = []any{
 		(*RebuildResponse_Progress)(nil),
 		(*RebuildResponse_Report)(nil),
 	}
@@ -5575,7 +5678,7 @@ func file_kioku_v1_memory_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kioku_v1_memory_proto_rawDesc), len(file_kioku_v1_memory_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   53,
+			NumMessages:   54,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -16,6 +16,8 @@ const (
 	UserPromptSubmit = "UserPromptSubmit"
 	// PreCompact: the session is about to be compacted.
 	PreCompact = "PreCompact"
+	// SessionEnd: the session ends.
+	SessionEnd = "SessionEnd"
 )
 
 // SourceCompact is the source of the SessionStart after a compaction.

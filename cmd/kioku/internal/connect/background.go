@@ -15,6 +15,7 @@ import (
 
 	"kioku/cmd/kioku/config"
 	"kioku/internal/filelock"
+	"kioku/memory"
 	"kioku/server"
 )
 
@@ -57,7 +58,7 @@ func (k *Connector) joinOrStart(ctx context.Context, w wanted) (*Client, error) 
 	ctx, cancel := context.WithTimeout(ctx, startWait)
 	defer cancel()
 	c, err := k.daemon(ctx, w, ToWatch)
-	if c != nil || err != nil {
+	if c != nil || err != nil && !isGone(err) {
 		return c, err
 	}
 	if w.place.Workspace == "" {
@@ -94,14 +95,14 @@ func (b Background) lockStart(ctx context.Context) (*os.File, error) {
 	return lock, nil
 }
 
-// startUntilAnswer starts the daemon until one answers. One that ends at once is started again until ctx ends: a daemon or command
-// before may still have the index.
+// startUntilAnswer starts the daemon until one answers. One that finds the index in use is started again for a while: a daemon that
+// is ending may have it.
 func (k *Connector) startUntilAnswer(ctx context.Context, w wanted, b Background) (*Client, error) {
 	var ended <-chan error
-	var failed error
+	begun := time.Now()
 	for pause := 10 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
 		c, err := k.daemon(ctx, w, ToWatch)
-		if c != nil || err != nil && ctx.Err() == nil {
+		if c != nil || err != nil && !isGone(err) && ctx.Err() == nil {
 			return c, err
 		}
 		if ended == nil {
@@ -111,13 +112,14 @@ func (k *Connector) startUntilAnswer(ctx context.Context, w wanted, b Background
 		}
 		select {
 		case err := <-ended:
-			failed, ended = b.why(err), nil
-			if !strings.Contains(failed.Error(), "index is in use") {
+			failed := b.why(err)
+			if !strings.Contains(failed.Error(), memory.ErrLocked.Error()) || time.Since(begun) > DaemonLockWait {
 				return nil, failed
 			}
+			ended = nil
 		case <-time.After(pause):
 		case <-ctx.Done():
-			return nil, cmp.Or(failed, fmt.Errorf("the daemon that was started does not answer within %s; see %s", startWait, b.Log))
+			return nil, fmt.Errorf("the daemon that was started does not answer within %s; see %s", startWait, b.Log)
 		}
 	}
 }
@@ -146,7 +148,7 @@ func (k *Connector) spawn(place config.Place, b Background) (<-chan error, error
 
 // daemonArgs returns the command line of a background daemon with the settings of this run.
 func (k *Connector) daemonArgs(place config.Place) []string {
-	args := []string{"serve", "--background"}
+	args := []string{"serve", "--background", "--idle", cmp.Or(k.Idle, DaemonIdle).String()}
 	if k.ConfigFile != "" {
 		args = append(args, "--config", k.ConfigFile)
 	}

@@ -33,6 +33,8 @@ type Connector struct {
 	ConfigFile string
 	// NoDaemon never uses a daemon. ReadOnly reads the index as it is and writes nothing.
 	NoDaemon, ReadOnly bool
+	// Idle is how long a daemon that is started in the background stays after its last client; 0 means DaemonIdle.
+	Idle time.Duration
 	// Version of this program.
 	Version string
 }
@@ -82,6 +84,8 @@ func (n Need) mayRead() bool { return n <= ToWatch }
 const (
 	// lockWait is how long a command waits for an index that another process owns.
 	lockWait = 5 * time.Second
+	// DaemonIdle is how long a background daemon stays after its last client.
+	DaemonIdle = 5 * time.Minute
 	// DaemonLockWait is how long a daemon waits for it.
 	DaemonLockWait = 10 * time.Second
 	// tellWait is how long a command waits before it says for whom.

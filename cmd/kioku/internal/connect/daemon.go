@@ -79,8 +79,8 @@ func (k *Connector) daemonOn(ctx context.Context, socket string, w wanted, n Nee
 	}
 	agents, err := listAgents(ctx, conn.Service())
 	if err != nil {
-		err = fmt.Errorf("the daemon on %s does not answer: %s; stop it, or use --no-daemon", socket, render.Message(err))
-		return nil, errors.Join(err, conn.Close())
+		_ = conn.Close() // what matters is why there was no answer
+		return nil, &noAnswer{fmt.Sprintf("the daemon on %s does not answer: %s; stop it, or use --no-daemon", socket, render.Message(err)), err}
 	}
 	served, err := k.served(agents, w, n)
 	if served == nil || err != nil {
@@ -91,6 +91,18 @@ func (k *Connector) daemonOn(ctx context.Context, socket string, w wanted, n Nee
 	}
 	return k.client(ctx, conn, served, w, n)
 }
+
+// noAnswer reports that a daemon listens and does not answer.
+type noAnswer struct {
+	message string
+	cause   error
+}
+
+// Error returns the message.
+func (e *noAnswer) Error() string { return e.message }
+
+// Unwrap returns the error of the call.
+func (e *noAnswer) Unwrap() error { return e.cause }
 
 const (
 	// firstPause and maxPause are the pauses between two attempts to reach a daemon that has ended.

@@ -9,7 +9,13 @@ import (
 
 // Embedders are the clients of one process: workspaces with the same provider share one, so that its budget and its circuit breaker
 // hold for all. The zero value is ready for use by one goroutine.
-type Embedders struct{ clients map[[3]string]*embed.Client }
+type Embedders struct {
+	// Tried and QueryLooked are those of the clients, see embed.Config; nil tells nobody.
+	Tried       func(embed.Try)
+	QueryLooked func(provider string, cached bool)
+
+	clients map[[3]string]*embed.Client
+}
 
 // Of returns the client of a workspace's settings. A workspace may choose the local model; all else is the user's.
 func (e *Embedders) Of(conf *config.Config) (*embed.Client, error) {
@@ -33,6 +39,7 @@ func (e *Embedders) shared(key [3]string, conf embed.Config) (*embed.Client, err
 	if c := e.clients[key]; c != nil {
 		return c, nil
 	}
+	conf.Tried, conf.QueryLooked = e.Tried, e.QueryLooked
 	c, err := embed.NewUsable(conf)
 	if err != nil {
 		return nil, err

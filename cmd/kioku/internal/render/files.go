@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/rivo/uniseg"
-
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
@@ -17,12 +15,12 @@ const maxPathWidth = 60
 func (p *Page) Files(files []*kiokuv1.File) {
 	paths, chunks := 0, 1
 	for _, f := range files {
-		paths = max(paths, min(uniseg.StringWidth(CleanLine(f.GetPath())), maxPathWidth))
+		paths = max(paths, min(Width(f.GetPath()), maxPathWidth))
 		chunks = max(chunks, len(fmt.Sprint(f.GetChunkCount())))
 	}
 	for _, f := range files {
 		path := CleanLine(f.GetPath())
-		gap := strings.Repeat(" ", max(paths-uniseg.StringWidth(path), 0))
+		gap := strings.Repeat(" ", max(paths-Width(path), 0))
 		about := []string{}
 		if f.GetTitle() != "" {
 			about = append(about, CleanLine(f.GetTitle()))

@@ -2,6 +2,7 @@
 package render
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,9 +10,20 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 	"google.golang.org/protobuf/proto"
+)
+
+// Values of Output.Color.
+const (
+	// ColorAuto gives colours to a terminal, unless the environment forbids them.
+	ColorAuto = "auto"
+	// ColorAlways gives colours to everything, also to a file.
+	ColorAlways = "always"
+	// ColorNever gives no colours.
+	ColorNever = "never"
 )
 
 // Output is where a command writes, and how.
@@ -21,6 +33,8 @@ type Output struct {
 	Env []string
 	// JSON says that answers are written as JSON.
 	JSON bool
+	// Color says when answers have colours: ColorAuto, ColorAlways or ColorNever; empty means ColorAuto.
+	Color string
 	// Clock gives the time before each notice; nil writes notices without one. A command that serves has it.
 	Clock func() time.Time
 }
@@ -59,10 +73,31 @@ func (o *Output) WriteJSON(v any, indent string) error {
 		// The encoder replaces the white space, which protojson varies on purpose.
 		v = json.RawMessage(text)
 	}
-	enc := json.NewEncoder(o.Stdout)
+	var text bytes.Buffer
+	enc := json.NewEncoder(&text)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", indent)
-	return enc.Encode(v)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	_, err := o.Stdout.Write(escapeForbidden(text.Bytes()))
+	return err
+}
+
+// escapeForbidden writes what controls a terminal as \u escapes, which say the same in JSON. Newlines and tabs are those between values.
+func escapeForbidden(text []byte) []byte {
+	if bytes.IndexFunc(text, Forbidden) < 0 {
+		return text
+	}
+	var out []byte
+	for _, r := range string(text) {
+		if Forbidden(r) {
+			out = fmt.Appendf(out, `\u%04x`, r)
+		} else {
+			out = utf8.AppendRune(out, r)
+		}
+	}
+	return out
 }
 
 // Page collects output for people and cleans the texts that are added.
@@ -71,8 +106,15 @@ type Page struct {
 	color bool
 }
 
-// Colors reports whether text on w may have colours: w is a terminal, NO_COLOR is unset and TERM is not dumb.
+// Colors reports whether text on w may have colours: as Color says, and by default if w is a terminal, NO_COLOR is unset and TERM is
+// not dumb.
 func (o *Output) Colors(w io.Writer) bool {
+	switch o.Color {
+	case ColorAlways:
+		return true
+	case ColorNever:
+		return false
+	}
 	return IsTerminal(w) && !slices.ContainsFunc(o.Env, func(e string) bool {
 		return strings.HasPrefix(e, "NO_COLOR=") && e != "NO_COLOR=" || e == "TERM=dumb"
 	})
@@ -85,6 +127,9 @@ func (o *Output) Show(fill func(*Page)) error {
 	_, err := fmt.Fprint(o.Stdout, p.String())
 	return err
 }
+
+// NewPage returns an empty page, in colour or not.
+func NewPage(color bool) *Page { return &Page{color: color} }
 
 // String returns the page.
 func (p *Page) String() string { return p.b.String() }

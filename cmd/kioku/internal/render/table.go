@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/rivo/uniseg"
-
 	"kioku/bench"
 )
 
@@ -27,7 +25,7 @@ func (p *Page) Table(t bench.Table) {
 	widths := make([]int, len(t.Head))
 	for _, row := range append([]bench.TableRow{{Cells: t.Head}}, t.Rows...) {
 		for i, cell := range row.Cells {
-			widths[i] = max(widths[i], uniseg.StringWidth(Clean(cell)))
+			widths[i] = max(widths[i], Width(cell))
 		}
 	}
 	p.Linef("%s", Dim(aligned(t.Head, widths)))
@@ -44,7 +42,7 @@ func (p *Page) Table(t bench.Table) {
 func aligned(cells []string, widths []int) string {
 	var b strings.Builder
 	for i, cell := range cells {
-		gap := strings.Repeat(" ", max(widths[i]-uniseg.StringWidth(Clean(cell)), 0))
+		gap := strings.Repeat(" ", max(widths[i]-Width(cell), 0))
 		if i == 0 {
 			b.WriteString(cell + gap)
 		} else {
@@ -71,7 +69,7 @@ func (p *Page) Golden(r bench.GoldenReport) {
 		p.goldenAnswer(q)
 	}
 	for _, g := range r.ByCategory() {
-		p.Linef("%-12s  %d of %d found, %d first, MRR %.3f", CleanLine(g.Name), g.Passed, g.Total, g.First, g.MRR)
+		p.Linef("%s  %d of %d found, %d first, MRR %.3f", Pad(g.Name, 12), g.Passed, g.Total, g.First, g.MRR)
 	}
 	if r.OffTopic > 0 {
 		p.Linef("%-12s  %d of %d silent", "off topic", r.Silent, r.OffTopic)

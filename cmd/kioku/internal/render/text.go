@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/rivo/uniseg"
 )
 
 // ThreeDigits formats a duration with about three digits.
@@ -74,3 +76,13 @@ func Rounded(x float64) string {
 	unit := math.Pow(10, math.Floor(math.Log10(x))-1)
 	return Number(int(math.Round(x/unit) * unit))
 }
+
+// Pad returns a cleaned text with spaces behind it, so that a terminal shows it at least width columns wide. A character of Chinese,
+// Japanese or Korean, and an emoji, takes two columns; a combining mark takes none.
+func Pad(s string, width int) string {
+	s = CleanLine(s)
+	return s + strings.Repeat(" ", max(width-Width(s), 0))
+}
+
+// Width returns how many columns a terminal shows a text in.
+func Width(s string) int { return uniseg.StringWidth(Clean(s)) }

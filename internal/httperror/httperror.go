@@ -1,4 +1,6 @@
-package rest
+// Package httperror answers HTTP requests with errors: JSON in the form of kioku.v1.ErrorResponse, with the HTTP status and the
+// headers that belong to it. Errors are statuses of gRPC; all doors over HTTP answer with them.
+package httperror
 
 import (
 	"cmp"
@@ -9,62 +11,78 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/genproto/googleapis/rpc/code"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
 
+	"kioku/internal/jsonline"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
 // requestIDHeader is the header of a response with the id of its request. The server sets it before it calls a handler.
 const requestIDHeader = "X-Request-Id"
 
-// writeError answers with an error: its HTTP status, what a client needs of it in headers, and all of it as JSON.
-func writeError(w http.ResponseWriter, err error) {
+// statuses are the HTTP statuses of codes, those of google.rpc.Code.
+var statuses = map[codes.Code]int{
+	codes.Canceled:           499,
+	codes.InvalidArgument:    http.StatusBadRequest,
+	codes.DeadlineExceeded:   http.StatusGatewayTimeout,
+	codes.NotFound:           http.StatusNotFound,
+	codes.AlreadyExists:      http.StatusConflict,
+	codes.PermissionDenied:   http.StatusForbidden,
+	codes.Unauthenticated:    http.StatusUnauthorized,
+	codes.ResourceExhausted:  http.StatusTooManyRequests,
+	codes.FailedPrecondition: http.StatusBadRequest,
+	codes.Aborted:            http.StatusConflict,
+	codes.OutOfRange:         http.StatusBadRequest,
+	codes.Unimplemented:      http.StatusNotImplemented,
+	codes.Unavailable:        http.StatusServiceUnavailable,
+}
+
+// withStatus is an error with an HTTP status of its own.
+type withStatus struct {
+	error
+	status int
+}
+
+// Unwrap returns the error without its HTTP status.
+func (w withStatus) Unwrap() error { return w.error }
+
+// WithStatus returns an error that is answered with an HTTP status other than that of its code.
+func WithStatus(err error, status int) error { return withStatus{err, status} }
+
+// Write answers with an error.
+func Write(w http.ResponseWriter, err error) {
 	st := status.Convert(err)
-	httpStatus := runtime.HTTPStatusFromCode(st.Code())
-	var other *runtime.HTTPStatusError
-	if errors.As(err, &other) {
-		st, httpStatus = status.Convert(other.Err), other.HTTPStatus
-		if st.Code() == codes.Unknown {
-			st = status.New(codes.InvalidArgument, st.Message())
-		}
+	httpStatus := cmp.Or(statuses[st.Code()], http.StatusInternalServerError)
+	var own withStatus
+	if errors.As(err, &own) {
+		st, httpStatus = status.Convert(own.error), own.status
 	}
-	body := errorBody(st, w.Header().Get(requestIDHeader))
+	body := response(st, w.Header().Get(requestIDHeader))
 	if after := body.GetError().GetRetryAfterSeconds(); after > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(after)))
 	}
 	if httpStatus == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="kioku"`)
 	}
-	w.Header().Set("Content-Type", contentType)
+	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(httpStatus)
-	line, err := encodeJSON(body, protojson.MarshalOptions{})
-	if err == nil {
-		w.Write(line)
+	if line, err := jsonline.Marshal(body, protojson.MarshalOptions{}); err == nil {
+		_, _ = w.Write(line) // a client that is gone needs none
 	}
 }
 
-// withStatus returns an error with an HTTP status of its own.
-func withStatus(httpStatus int, c codes.Code, message string) error {
-	return &runtime.HTTPStatusError{HTTPStatus: httpStatus, Err: status.Error(c, message)}
+// Line returns an error as one line of JSON, for a response that has begun.
+func Line(w http.ResponseWriter, err error) ([]byte, error) {
+	return jsonline.Marshal(response(status.Convert(err), w.Header().Get(requestIDHeader)), protojson.MarshalOptions{})
 }
 
-// fieldError returns a status that names a field in its details.
-func fieldError(st *status.Status, field, problem string) error {
-	detail := &errdetails.BadRequest{FieldViolations: []*errdetails.BadRequest_FieldViolation{{Field: field, Description: problem}}}
-	if with, err := st.WithDetails(detail); err == nil {
-		st = with
-	}
-	return st.Err()
-}
-
-// errorBody returns a status as the routes answer it.
-func errorBody(st *status.Status, requestID string) *kiokuv1.ErrorResponse {
+// response returns a status as it is answered.
+func response(st *status.Status, requestID string) *kiokuv1.ErrorResponse {
 	out := &kiokuv1.Error{Code: code.Code(st.Code()).String(), RequestId: requestID}
 	message := st.Message()
 	for _, detail := range st.Details() {
@@ -92,8 +110,8 @@ func errorBody(st *status.Status, requestID string) *kiokuv1.ErrorResponse {
 // hints say what to do about errors whose messages do not.
 var hints = map[codes.Code]string{
 	codes.Unauthenticated:   "send the header Authorization: Bearer TOKEN with a token of the service",
-	codes.InvalidArgument:   openAPIPath + " describes every field",
-	codes.NotFound:          openAPIPath + " describes every route",
+	codes.InvalidArgument:   "/v1/openapi.json describes every field",
+	codes.NotFound:          "/v1/openapi.json describes every route",
 	codes.PermissionDenied:  "use a token with this right",
 	codes.ResourceExhausted: "try again later",
 	codes.Unavailable:       "try again later",

@@ -1,0 +1,315 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf16"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// hook answers an event of Claude Code in the sandbox's home, for the workspace of the config file.
+func (s *sandbox) hook(event string, fields map[string]string) outcome {
+	s.t.Helper()
+	input := map[string]string{"hook_event_name": event, "session_id": "s1", "cwd": s.home, "transcript_path": "/no/transcript"}
+	for key, value := range fields {
+		input[key] = value
+	}
+	text, err := json.Marshal(input)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.stdin = string(text)
+	return s.raw("hook", "claude-code", event)
+}
+
+// hookAnswer is the answer of a hook with the names of fields that Claude Code documents.
+type hookAnswer struct {
+	Continue      *bool  `json:"continue"`
+	SystemMessage string `json:"systemMessage"`
+	Specific      *struct {
+		Event   string `json:"hookEventName"`
+		Context string `json:"additionalContext"`
+	} `json:"hookSpecificOutput"`
+}
+
+// answered returns the answer of a hook, which succeeds in any case, and the context that it adds.
+func answered(t *testing.T, o outcome) (a hookAnswer, context string) {
+	t.Helper()
+	d := json.NewDecoder(strings.NewReader(o.stdout))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&a); err != nil || o.code != 0 {
+		t.Fatalf("exit %d, %v: %s%s", o.code, err, o.stdout, o.stderr)
+	}
+	if a.Specific != nil {
+		context = a.Specific.Context
+	}
+	return a, context
+}
+
+// newHookSandbox is a sandbox whose workspace is that of the config file.
+func newHookSandbox(t *testing.T, files map[string]string) *sandbox {
+	s := newSandbox(t, files)
+	s.raw("config", "set", "workspace", s.workspace).wants(t, exitOK)
+	return s
+}
+
+// A session begins with MEMORY.md and the two latest daily notes, marked as data.
+func TestHookSessionStartRecallsWhatIsAlwaysKnown(t *testing.T) {
+	t.Parallel()
+	s := newHookSandbox(t, notes())
+	s.write("memory/2025-12-31.md", "# 2025-12-31\n\nThe oldest.\n")
+	s.write("other.md", "# Other\n\nNo memory.\n")
+	a, context := answered(t, s.hook("SessionStart", map[string]string{"source": "startup"}))
+	if a.Specific == nil || a.Specific.Event != "SessionStart" || a.SystemMessage != "" || a.Continue != nil {
+		t.Errorf("the answer is %+v", a)
+	}
+	for _, want := range []string{"<recalled-memories id=", "MEMORY.md#L1-L5", "tanuki", "memory/2026-01-12.md", "大阪のホテル", "memory/2026-01-10.md#L1-L5", "0.8 bar"} {
+		if !strings.Contains(context, want) {
+			t.Errorf("%s is missing in %s", want, context)
+		}
+	}
+	for _, stray := range []string{"oldest", "No memory", "just compacted"} {
+		if strings.Contains(context, stray) {
+			t.Errorf("%s is in %s", stray, context)
+		}
+	}
+}
+
+// After a compaction, the context says so if Kioku has no model that could have stored anything before.
+func TestHookSessionStartAfterACompactionNamesTheTool(t *testing.T) {
+	t.Parallel()
+	s := newHookSandbox(t, notes())
+	if _, context := answered(t, s.hook("SessionStart", map[string]string{"source": "compact"})); !strings.Contains(context, "memory_append") || !strings.Contains(context, "tanuki") {
+		t.Errorf("without a model: %s", context)
+	}
+	s.raw("config", "set", "llm.provider", "echo").wants(t, exitOK)
+	if _, context := answered(t, s.hook("SessionStart", map[string]string{"source": "compact"})); strings.Contains(context, "memory_append") || !strings.Contains(context, "tanuki") {
+		t.Errorf("with one: %s", context)
+	}
+}
+
+// The context stays below the length from which Claude Code replaces it by a file, in every script: its own limit is 10,000.
+func TestHookSessionStartIsNeverTooLong(t *testing.T) {
+	t.Parallel()
+	for name, line := range map[string]string{"ASCII": "- The heron nests by the weir.\n", "quotes": "- \"<\" & '>' \\\n", "Chinese": "- 这是很长的一行笔记。\n", "emoji": "- 😀😀😀😀😀😀\n"} {
+		s := newHookSandbox(t, map[string]string{
+			"MEMORY.md": "# First\n" + strings.Repeat(line, 3000), "memory/2026-01-10.md": strings.Repeat(line, 3000) + "The end.\n", "memory/2026-01-11.md": strings.Repeat(line, 3000) + "The end.\n",
+		})
+		_, context := answered(t, s.hook("SessionStart", map[string]string{"source": "compact"}))
+		if n := len(utf16.Encode([]rune(context))); n > 10_000 || n < 3000 {
+			t.Errorf("%s: %d characters", name, n)
+		}
+		if !strings.Contains(context, "# First") {
+			t.Errorf("%s: the beginning of MEMORY.md is missing: %.300s", name, context)
+		}
+	}
+}
+
+// Recall for a message finds what it is about, and says nothing about anything else.
+func TestHookUserPromptSubmitRecallsForTheMessage(t *testing.T) {
+	t.Parallel()
+	s := newHookSandbox(t, notes())
+	if _, context := answered(t, s.hook("UserPromptSubmit", map[string]string{"prompt": "What was wrong with the boiler pressure?"})); !strings.Contains(context, "valve behind the stairs") {
+		t.Errorf("got %s", context)
+	}
+	if a, _ := answered(t, s.hook("UserPromptSubmit", map[string]string{"prompt": "Center the login button with CSS grid"})); a != (hookAnswer{}) {
+		t.Errorf("got %+v", a)
+	}
+}
+
+// A hook never fails the agent: it exits with 0, tells the user at the start of a session what is wrong, and is done in two seconds.
+func TestHookNeverFailsTheAgent(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, nil)
+	broken := newHookSandbox(t, notes())
+	if err := os.WriteFile(filepath.Join(broken.home, ".config", "kioku", "config.yaml"), []byte("workspace: [\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	gone := newHookSandbox(t, notes())
+	if err := os.RemoveAll(gone.workspace); err != nil {
+		t.Fatal(err)
+	}
+	for name, tc := range map[string]struct {
+		s    *sandbox
+		want string
+	}{"no workspace": {s, "kioku init"}, "a broken file of settings": {broken, "config.yaml"}, "a workspace that is gone": {gone, gone.workspace}} {
+		for _, event := range []string{"SessionStart", "UserPromptSubmit", "PreCompact", "SessionEnd"} {
+			start := time.Now()
+			got := tc.s.hook(event, map[string]string{"source": "startup", "prompt": "What about the boiler?"})
+			a, context := answered(t, got)
+			if took := time.Since(start); took > 2*time.Second {
+				t.Errorf("%s, %s: took %v", name, event, took)
+			}
+			if context != "" || a.Continue != nil || strings.Contains(a.SystemMessage, tc.want) != (event == "SessionStart") {
+				t.Errorf("%s, %s: %s%s", name, event, got.stdout, got.stderr)
+			}
+		}
+	}
+	for _, args := range [][]string{{}, {"SessionStart", "more"}, {"Stop"}} {
+		s.stdin = `{"hook_event_name": "SessionStart"}`
+		if _, context := answered(t, s.raw(append([]string{"hook", "claude-code"}, args...)...)); context != "" {
+			t.Errorf("%q: %s", args, context)
+		}
+	}
+	s.stdin = "no JSON"
+	answered(t, s.raw("hook", "claude-code", "SessionStart"))
+}
+
+// The repository of a program, which holds Markdown but no memory, is not indexed because a session began in it.
+func TestHookLeavesARepositoryAlone(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, nil)
+	dir := folder(t, map[string]string{"README.md": "# A program\n", ".git/HEAD": "ref: x\n"})
+	if a, _ := answered(t, s.hook("SessionStart", map[string]string{"cwd": dir, "source": "startup"})); a != (hookAnswer{}) {
+		t.Errorf("got %+v", a)
+	}
+	if entries, err := os.ReadDir(filepath.Join(s.home, ".local", "state", "kioku")); len(entries) > 0 {
+		t.Errorf("there is an index: %v, %v", entries, err)
+	}
+}
+
+// claudeTranscript writes a transcript as Claude Code does, with what is no part of the conversation in it.
+func (s *sandbox) claudeTranscript(said ...string) string {
+	lines := []string{
+		`{"type":"summary","summary":"Not said"}`, `{"type":"user","isMeta":true,"uuid":"m","message":{"role":"user","content":"Not said"}}`,
+		`{"type":"user","isSidechain":true,"uuid":"n","message":{"role":"user","content":"Not said"}}`, `no JSON`,
+		`{"type":"assistant","uuid":"o","message":{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"Bash","input":{"command":"Not said"}}]}}`,
+		`{"type":"user","uuid":"p","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"Not said"}]}}`,
+		`{"type":"user","uuid":"q","message":{"role":"user","content":"` + strings.Repeat("x", 2<<20) + `"}}`,
+	}
+	for i, text := range said {
+		lines = append(lines, fmt.Sprintf(`{"type":"user","uuid":"u%d","message":{"role":"user","content":%q}}`, i, text),
+			fmt.Sprintf(`{"type":"assistant","uuid":"a%d","message":{"role":"assistant","content":[{"type":"thinking","thinking":"Not said"},{"type":"text","text":"I see."}]}}`, i))
+	}
+	path := filepath.Join(s.home, "transcript.jsonl")
+	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	return path
+}
+
+// Before a compaction, and at the end of a session, the configured model stores what was said, once, and the agent does not wait.
+func TestHookPreCompactStoresTheConversation(t *testing.T) {
+	t.Parallel()
+	s := newHookSandbox(t, notes())
+	path := s.claudeTranscript("My dentist appointment is on 2026-03-09.")
+	if a, _ := answered(t, s.hook("PreCompact", map[string]string{"transcript_path": path, "trigger": "auto"})); a != (hookAnswer{}) {
+		t.Errorf("without a model: %+v", a)
+	}
+	s.raw("config", "set", "llm.provider", "echo").wants(t, exitOK)
+	flushes := 0
+	for _, event := range []string{"PreCompact", "SessionEnd"} {
+		if a, _ := answered(t, s.hook(event, map[string]string{"transcript_path": path})); a != (hookAnswer{}) {
+			t.Errorf("%s: %+v", event, a)
+		}
+		flushes++
+		s.untilFlushed(flushes)
+	}
+	path = s.claudeTranscript("My dentist appointment is on 2026-03-09.", "My train leaves from platform 9.")
+	answered(t, s.hook("SessionEnd", map[string]string{"transcript_path": path}))
+	s.untilFlushed(flushes + 1)
+	got := s.notes()
+	if n := strings.Count(got, "My dentist appointment is on 2026-03-09"); n != 1 || !strings.Contains(got, "platform 9") || strings.Contains(got, "Not said") {
+		t.Errorf("stored %d times: %s", n, got)
+	}
+}
+
+// notes returns the notes that were added to the workspace.
+func (s *sandbox) notes() string {
+	s.t.Helper()
+	all := ""
+	files, _ := filepath.Glob(filepath.Join(s.workspace, "memory", "*.md"))
+	for _, file := range files {
+		if text, err := os.ReadFile(file); err == nil && notes()["memory/"+filepath.Base(file)] != string(text) {
+			all += string(text)
+		}
+	}
+	return all
+}
+
+// untilFlushed waits until so many flushes of session s1 have ended, as the log beside the index says.
+func (s *sandbox) untilFlushed(n int) {
+	s.t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		logs, _ := filepath.Glob(filepath.Join(s.home, ".local/state/kioku/folders/*/memory/main.log"))
+		said := ""
+		for _, log := range logs {
+			text, _ := os.ReadFile(log)
+			said += string(text)
+		}
+		if strings.Count(said, "flush of session s1: ") == n {
+			return
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatalf("the log has %q, want %d flushes; the notes are %s", said, n, s.notes())
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// The plugin's files have the layout and the fields that Claude Code documents: a name in kebab case, hooks by event with commands
+// that this program answers, and a server that it has.
+func TestPluginOfClaudeCodeIsAsDocumented(t *testing.T) {
+	t.Parallel()
+	var manifest struct {
+		Name, Version, Description, License string
+		Keywords                            []string
+		Author                              struct{ Name string }
+	}
+	var hooks struct {
+		Description string `json:"description"`
+		Hooks       map[string][]struct {
+			Matcher string `json:"matcher"`
+			Hooks   []struct {
+				Type    string `json:"type"`
+				Command string `json:"command"`
+				Timeout int    `json:"timeout"`
+			} `json:"hooks"`
+		} `json:"hooks"`
+	}
+	var servers struct {
+		Servers map[string]struct {
+			Command string   `json:"command"`
+			Args    []string `json:"args"`
+		} `json:"mcpServers"`
+	}
+	for file, v := range map[string]any{".claude-plugin/plugin.json": &manifest, "hooks/hooks.json": &hooks, ".mcp.json": &servers} {
+		text, err := os.ReadFile(filepath.Join("../../examples/claude-code-plugin", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := json.NewDecoder(strings.NewReader(string(text)))
+		d.DisallowUnknownFields()
+		if err := d.Decode(v); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
+	if manifest.Name != "kioku" || manifest.Version == "" || manifest.Description == "" || manifest.Author.Name == "" {
+		t.Errorf("the manifest is %+v", manifest)
+	}
+	commands := map[string]string{}
+	for event, groups := range hooks.Hooks {
+		for _, g := range groups {
+			for _, h := range g.Hooks {
+				commands[event+" "+g.Matcher] = h.Command
+				if h.Type != "command" || h.Timeout < 2 {
+					t.Errorf("%s: %+v", event, h)
+				}
+			}
+		}
+	}
+	want := map[string]string{"SessionStart startup|clear|compact": "kioku hook claude-code SessionStart", "PreCompact ": "kioku hook claude-code PreCompact"}
+	if diff := cmp.Diff(want, commands); diff != "" {
+		t.Error(diff)
+	}
+	if s := servers.Servers["kioku"]; len(servers.Servers) != 1 || s.Command != "kioku" || strings.Join(s.Args, " ") != "mcp" {
+		t.Errorf("the servers are %+v", servers)
+	}
+}

@@ -1,0 +1,208 @@
+package top
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	kiokuv1 "kioku/proto/kioku/v1"
+)
+
+// View is what is shown of a service at one time.
+type View struct {
+	// Version of the service, and Uptime since its start.
+	Version string  `json:"version"`
+	Uptime  float64 `json:"uptime_seconds"`
+	// Window is the time over which rates and latencies are taken.
+	Window float64 `json:"window_seconds"`
+	// Agents that the caller may reach, by id.
+	Agents []Agent `json:"agents"`
+	// Process is what the whole service does; null for a caller who may not reach all agents.
+	Process *Process `json:"process"`
+	// Slow are the recent calls that took long, the most recent first.
+	Slow []Slow `json:"slow_calls"`
+	// Egress is what was sent to other machines, by purpose; null likewise.
+	Egress []Egress `json:"egress"`
+}
+
+// Agent is what the service does for one agent.
+type Agent struct {
+	// ID of the agent.
+	ID string `json:"id"`
+	// Up reports that its index can be read.
+	Up bool `json:"up"`
+	// Searches a second, and how long the median and the slowest in a hundred took, in milliseconds; null without a search.
+	Searches float64  `json:"searches_per_second"`
+	P50      *float64 `json:"p50_ms"`
+	P99      *float64 `json:"p99_ms"`
+	// WithoutHits and Degraded are shares of the searches.
+	WithoutHits float64 `json:"without_hits"`
+	Degraded    float64 `json:"degraded"`
+	// Lag is how long the slowest edit in twenty took until searches found it, in seconds; null without an edit.
+	Lag *float64 `json:"lag_p95_seconds"`
+	// Files and Chunks in the index, Pending changed files that are not, and Backlog chunks without a vector.
+	Files   float64 `json:"files"`
+	Chunks  float64 `json:"chunks"`
+	Pending float64 `json:"pending_files"`
+	Backlog float64 `json:"backlog_chunks"`
+	// Bytes of the vectors and words in memory, and of the files of the index.
+	ResidentBytes float64 `json:"resident_bytes"`
+	DiskBytes     float64 `json:"disk_bytes"`
+}
+
+// Process is what the whole service uses.
+type Process struct {
+	// Calls a second, those that failed, those under way, and refusals a second.
+	Calls    float64 `json:"calls_per_second"`
+	Failed   float64 `json:"failed_per_second"`
+	InFlight float64 `json:"in_flight"`
+	Refused  float64 `json:"refused_per_second"`
+	// Processors is how many the process kept busy.
+	Processors float64 `json:"processors"`
+	// Bytes of memory: of the process, and of vectors and words, which have a budget.
+	MemoryBytes   float64 `json:"memory_bytes"`
+	ResidentBytes float64 `json:"resident_bytes"`
+	BudgetBytes   float64 `json:"budget_bytes"`
+	// Goroutines and open files.
+	Goroutines float64 `json:"goroutines"`
+	OpenFiles  float64 `json:"open_files"`
+}
+
+// Slow is a call that took long.
+type Slow struct {
+	// Agent, method and outcome of the call.
+	Agent  string `json:"agent"`
+	Method string `json:"method"`
+	Code   string `json:"code"`
+	// Took is in milliseconds.
+	Took float64 `json:"took_ms"`
+	// Time of the call.
+	Time time.Time `json:"time"`
+	// Request is the id of the request, as in the log.
+	Request string `json:"request"`
+}
+
+// Egress is what was sent for one purpose, since the start.
+type Egress struct {
+	// Purpose of the requests.
+	Purpose string `json:"purpose"`
+	// Requests that were sent, and that were refused because the service is offline.
+	Requests float64 `json:"requests"`
+	Refused  float64 `json:"refused"`
+	// Bytes of their bodies.
+	Bytes float64 `json:"bytes"`
+}
+
+// NewView returns what happened between two samples of a service. A zero sample before stands for the start of the service.
+func NewView(before, now Sample, statuses []*kiokuv1.StatusResponse) View {
+	uptime := now.uptime()
+	v := View{Version: version(now, statuses), Uptime: uptime, Window: uptime, Agents: []Agent{}, Slow: []Slow{}}
+	if before.families != nil {
+		v.Window = now.At.Sub(before.At).Seconds()
+	}
+	d := delta{before, now, v.Window}
+	if d.seconds == 0 { // nobody knows since when it counts
+		d.seconds = math.Inf(1)
+	}
+	for _, id := range now.values("kioku_agent_up", "agent") {
+		v.Agents = append(v.Agents, d.agent(id))
+	}
+	if now.has("kioku_start_time_seconds") {
+		v.Process, v.Egress = d.process(), egress(now)
+	}
+	for _, st := range statuses {
+		for _, c := range st.GetSlowCalls() {
+			v.Slow = append(v.Slow, Slow{Agent: st.GetAgent(), Method: c.GetMethod(), Code: c.GetCode(), Request: c.GetRequestId(),
+				Took: float64(c.GetTook().AsDuration().Microseconds()) / 1000, Time: c.GetStartTime().AsTime()})
+		}
+	}
+	slices.SortFunc(v.Slow, func(a, b Slow) int { return b.Time.Compare(a.Time) })
+	return v
+}
+
+// uptime returns the seconds since the start of the service, 0 if the caller is not told.
+func (s Sample) uptime() float64 {
+	start := s.sum("kioku_start_time_seconds", nil)
+	if start == 0 {
+		return 0
+	}
+	return max(float64(s.At.UnixMilli())/1000-start, 0)
+}
+
+// version returns the version of the service.
+func version(s Sample, statuses []*kiokuv1.StatusResponse) string {
+	for _, st := range statuses {
+		return st.GetVersion()
+	}
+	return append(s.values("kioku_build_info", "version"), "")[0]
+}
+
+// delta is what happened between two samples.
+type delta struct {
+	before, now Sample
+	seconds     float64
+}
+
+// grown returns how much a counter has grown.
+func (d delta) grown(name string, want labels) float64 {
+	return max(d.now.sum(name, want)-d.before.sum(name, want), 0)
+}
+
+// rate returns how much a counter has grown in a second.
+func (d delta) rate(name string, want labels) float64 { return d.grown(name, want) / d.seconds }
+
+// histogram returns what was observed.
+func (d delta) histogram(name string, want labels) histogram {
+	return d.now.histogram(name, want).since(d.before.histogram(name, want))
+}
+
+// number returns a pointer to a number, nil for NaN.
+func number(n float64) *float64 {
+	if math.IsNaN(n) {
+		return nil
+	}
+	return &n
+}
+
+// agent returns what the service did for an agent.
+func (d delta) agent(id string) Agent {
+	of := labels{"agent": id}
+	searches := d.histogram("kioku_search_duration_seconds", of)
+	all := max(searches.count, 1)
+	gauge := func(name string) float64 { return d.now.sum(name, of) }
+	return Agent{
+		ID: id, Up: gauge("kioku_agent_up") == 1, Searches: searches.count / d.seconds,
+		P50: number(1000 * searches.quantile(0.5)), P99: number(1000 * searches.quantile(0.99)),
+		WithoutHits: d.grown("kioku_searches_without_hits_total", of) / all,
+		Degraded:    min(d.grown("kioku_searches_degraded_total", of)/all, 1),
+		Lag:         number(d.now.histogram("kioku_index_lag_seconds", of).quantile(0.95)), // edits are rare
+		Files:       gauge("kioku_index_files"), Chunks: gauge("kioku_index_chunks"),
+		Pending: gauge("kioku_index_pending_files"), Backlog: gauge("kioku_index_backlog_chunks"),
+		ResidentBytes: gauge("kioku_index_resident_bytes"), DiskBytes: gauge("kioku_database_bytes") + gauge("kioku_wal_bytes"),
+	}
+}
+
+// process returns what the whole service did.
+func (d delta) process() *Process {
+	return &Process{
+		Calls:    d.rate("kioku_calls_total", nil),
+		Failed:   d.rate("kioku_calls_total", nil) - d.rate("kioku_calls_total", labels{"code": "OK"}),
+		InFlight: d.now.sum("kioku_calls_in_flight", nil), Refused: d.rate("kioku_admission_refusals_total", nil),
+		Processors: d.rate("process_cpu_seconds_total", nil), MemoryBytes: d.now.sum("process_resident_memory_bytes", nil),
+		ResidentBytes: d.now.sum("kioku_memory_resident_bytes", nil), BudgetBytes: d.now.sum("kioku_memory_budget_bytes", nil),
+		Goroutines: d.now.sum("go_goroutines", nil), OpenFiles: d.now.sum("process_open_fds", nil),
+	}
+}
+
+// egress returns what was sent to other machines.
+func egress(s Sample) []Egress {
+	out := []Egress{}
+	for _, purpose := range s.values("kioku_egress_requests_total", "purpose") {
+		of := labels{"purpose": purpose, "local": "false"}
+		e := Egress{Purpose: purpose, Requests: s.sum("kioku_egress_requests_total", of), Refused: s.sum("kioku_egress_refused_total", of), Bytes: s.sum("kioku_egress_sent_bytes_total", of)}
+		if e.Requests+e.Refused > 0 {
+			out = append(out, e)
+		}
+	}
+	return out
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// config returns a configuration in the sandbox's home, "-" if there is none.
+func (s *sandbox) config(path string) string {
+	s.t.Helper()
+	text, err := os.ReadFile(filepath.Join(s.home, path))
+	if os.IsNotExist(err) {
+		return "-"
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return string(text)
+}
+
+// args returns the arguments of the entry kioku in the configuration of Cursor.
+func (s *sandbox) args(path string) []string {
+	s.t.Helper()
+	var c struct {
+		Servers map[string]struct {
+			Args []string `json:"args"`
+		} `json:"mcpServers"`
+	}
+	if err := json.Unmarshal([]byte(s.config(path)), &c); err != nil {
+		s.t.Fatal(err)
+	}
+	return c.Servers["kioku"].Args
+}
+
+// setup shows the change first: --dry-run only that, without a terminal --yes is needed, and --undo takes it back.
+func TestSetupShowsTheChangeAndWritesItOnlyIfToldTo(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, notes())
+	for _, args := range [][]string{{"--dry-run"}, {"--dry-run", "--json"}, {"--read-only", "--yes"}, {}, {"--json"}} {
+		got := s.raw(append([]string{"setup", "claude-code", "--workspace", s.workspace}, args...)...)
+		if !strings.Contains(got.stdout, ".claude.json") || !strings.Contains(got.stdout, s.workspace) || s.config(".claude.json") != "-" {
+			t.Errorf("%q: %s, and the file is %s", args, got.stdout, s.config(".claude.json"))
+		}
+		if wanted := len(args) == 0 || args[0] == "--json"; (got.code == exitUsage && strings.Contains(got.stderr, "--yes")) != wanted {
+			t.Errorf("%q: exit %d, %s", args, got.code, got.stderr)
+		}
+	}
+	got := s.raw("setup", "claude-code", "--workspace", s.workspace, "--yes")
+	got.wants(t, exitOK, "kioku setup claude-code --undo")
+	if diff := cmp.Diff([]string{"mcp", "--workspace", s.workspace}, s.args(".claude.json")); diff != "" || !strings.Contains(s.config(".claude.json"), program) {
+		t.Errorf("%s in %s", diff, s.config(".claude.json"))
+	}
+	if got := s.raw("setup", "claude-code", "--workspace", s.workspace); got.code != exitOK || !strings.Contains(got.stdout, "nothing to change") {
+		t.Errorf("again: %+v", got)
+	}
+	s.raw("setup", "claude-code", "--undo", "-y").wants(t, exitOK, "no longer set up")
+	if s.config(".claude.json") != "-" {
+		t.Errorf("undo leaves %s", s.config(".claude.json"))
+	}
+	s.raw("setup", "claude-code", "--undo", "-y").wants(t, exitError, "not set up", "kioku setup lists")
+}
+
+// Flags of settings are passed on to the server, with absolute paths.
+func TestSetupPassesSettingsOn(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, map[string]string{"MEMORY.md": "# Memory\n", "config.yaml": "timezone: UTC\n", "token": "t\n"})
+	work := folder(t, map[string]string{"MEMORY.md": "# Work\n"})
+	s.raw("config", "set", "agents", "work="+work).wants(t, exitOK)
+	for _, tc := range []struct{ args, want []string }{
+		{[]string{"--agent", "work", "--offline"}, []string{"mcp", "--agent", "work", "--offline=true"}},
+		{[]string{"--workspace", ".", "--state", "index", "--set", "query.maxResults=3"}, []string{"mcp", "--workspace", s.workspace, "--state", filepath.Join(s.workspace, "index"), "--set", "query.maxResults=3"}},
+		{[]string{"--config", "config.yaml", "--workspace", s.workspace}, []string{"mcp", "--config", filepath.Join(s.workspace, "config.yaml"), "--workspace", s.workspace}},
+		{[]string{"--target", "memory.example:7777", "--token-file", "token"}, []string{"mcp", "--target", "memory.example:7777", "--token-file", filepath.Join(s.workspace, "token")}},
+		{nil, []string{"mcp", "--workspace", s.workspace}},
+	} {
+		there := *s
+		there.home = s.workspace
+		there.raw(append([]string{"setup", "cursor", "--yes"}, tc.args...)...).wants(t, exitOK)
+		if diff := cmp.Diff(tc.want, s.args(".cursor/mcp.json")); diff != "" {
+			t.Errorf("%q: %s", tc.args, diff)
+		}
+		there.raw("setup", "cursor", "--undo", "--yes").wants(t, exitOK)
+	}
+}
+
+// In a project, whose files others have too, the entry names neither the program's folder nor, unless a flag does, the workspace.
+func TestSetupOfAProjectNamesNoFolders(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, nil)
+	s.raw("setup", "claude-code", "--scope", "project", "--yes").wants(t, exitOK)
+	want := "{\n  \"mcpServers\": {\n    \"kioku\": {\n      \"type\": \"stdio\",\n      \"command\": \"kioku\",\n      \"args\": [\n        \"mcp\"\n      ]\n    }\n  }\n}\n"
+	if diff := cmp.Diff(want, s.config(".mcp.json")); diff != "" {
+		t.Error(diff)
+	}
+	if s.config(".claude.json") != "-" {
+		t.Errorf("the configuration of the user is %s", s.config(".claude.json"))
+	}
+}
+
+// Misuse says what to do, and changes nothing.
+func TestSetupRefusesWhatCannotWork(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, nil)
+	for _, tc := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"claud-code"}, "did you mean claude-code?"},
+		{[]string{"emacs"}, "there are claude-code, claude-desktop"},
+		{[]string{"cursor"}, "kioku init"},
+		{[]string{"cursor", "--workspace", "/no/such/folder"}, "kioku init /no/such/folder creates it"},
+		{[]string{"claude-desktop", "--scope", "project", "--workspace", s.workspace}, `--scope: Claude Desktop has no configuration for scope "project"; use "user"`},
+		{[]string{"cursor", "--scope", "local"}, `use "user" or "project"`},
+		{[]string{"cursor", "codex"}, "accepts at most 1 arg"},
+	} {
+		s.raw(append([]string{"setup", "--yes"}, tc.args...)...).wants(t, exitUsage, tc.want)
+	}
+	if entries, err := os.ReadDir(s.home); err != nil || len(entries) > 0 {
+		t.Errorf("the home holds %v, %v", entries, err)
+	}
+}
+
+// setup alone lists the clients that are found on this machine and their state, also as JSON.
+func TestSetupListsClients(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, notes())
+	for path, text := range map[string]string{
+		".codex/config.toml": "model = \"m\"\n", ".cursor/mcp.json": "{broken\n", ".gemini/settings.json": `{"mcpServers": {"kioku": {"command": "/gone/kioku", "args": ["mcp"]}}}`,
+	} {
+		file := filepath.Join(s.home, path)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.env = append(s.env, "PATH="+filepath.Dir(program))
+	s.raw("setup", "opencode", "--workspace", s.workspace, "--yes").wants(t, exitOK)
+	got := s.raw("setup").stdout
+	for _, want := range []string{
+		"codex           not set up   " + s.home + "/.codex/config.toml\n", "cursor          unreadable   ", ".cursor/mcp.json: line 1, column 2",
+		"gemini-cli      set up       ", "kioku starts /gone/kioku, which is not there", "opencode        set up       ",
+		"kioku: " + program + " mcp --workspace " + s.workspace, "not found here: claude-code, claude-desktop, openclaw\n",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("%q is missing in\n%s", want, got)
+		}
+	}
+	var list struct {
+		Clients []struct {
+			Client, Scope, Path, Problem string
+			Found                        bool
+			Entries                      []struct {
+				Name    string
+				Command []string
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(s.raw("setup", "--json").stdout), &list); err != nil {
+		t.Fatal(err)
+	}
+	states := map[string]string{}
+	for _, c := range list.Clients {
+		if c.Scope == "user" && c.Found {
+			states[c.Client] = strings.Repeat("entry ", len(c.Entries)) + c.Problem[:min(1, len(c.Problem))]
+		}
+	}
+	want := map[string]string{"codex": "", "cursor": "/", "gemini-cli": "entry k", "opencode": "entry "}
+	if diff := cmp.Diff(want, states); diff != "" {
+		t.Error(diff)
+	}
+}

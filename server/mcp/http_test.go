@@ -1,0 +1,266 @@
+package mcp_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"kioku/agent"
+	"kioku/server/mcp"
+)
+
+// reply is what the server answers to a request over HTTP.
+type reply struct {
+	code   int
+	header http.Header
+	body   string
+}
+
+// post sends a JSON-RPC message.
+func (w *world) post(path, message string, header ...string) reply {
+	w.t.Helper()
+	return w.send(http.MethodPost, path, message, header...)
+}
+
+// send sends a request with headers, as "Name: value".
+func (w *world) send(method, path, message string, header ...string) reply {
+	w.t.Helper()
+	r, err := http.NewRequestWithContext(w.t.Context(), method, "http://"+w.address+"/mcp"+path, bytes.NewReader([]byte(message)))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	for _, h := range header {
+		name, value, _ := strings.Cut(h, ": ")
+		if r.Header.Set(name, value); name == "Host" {
+			r.Host = value
+		}
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return reply{resp.StatusCode, resp.Header, string(body)}
+}
+
+// wants fails unless the reply is an error of JSON-RPC with this code of HTTP and this text.
+func (r reply) wants(t *testing.T, code int, text string) {
+	t.Helper()
+	var got struct {
+		JSONRPC string
+		Error   struct{ Message string }
+	}
+	if err := json.Unmarshal([]byte(r.body), &got); err != nil || r.code != code || got.JSONRPC != "2.0" || !strings.Contains(got.Error.Message, text) {
+		t.Errorf("got %d %q, want %d with %q", r.code, r.body, code, text)
+	}
+}
+
+const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
+
+// twoAgents serves ann and bob to tokens for one of them or both.
+func twoAgents(t *testing.T) *world {
+	return newWorld(t, "tokens:\n"+token("tok-ann", "[ann]", true)+token("tok-bob", "[bob]", true)+token("tok-both", "[ann, bob]", true), map[string]map[string]string{
+		"ann": {"MEMORY.md": "# Ann\n\nAnn likes the harbour.\n", "memory/2026-01-01.md": "# 2026-01-01\n\nThe harbour was calm.\n"},
+		"bob": {"MEMORY.md": "# Bob\n\nBob hides the treasure in the harbour.\n", "memory/2026-01-02.md": "# 2026-01-02\n\nsecret treasure [[MEMORY]]\n"},
+	})
+}
+
+// Hazards C05, C08: the token chooses the agent; one for several agents must name one in the path; errors are those of JSON-RPC.
+func TestTokenChoosesTheAgent(t *testing.T) {
+	t.Parallel()
+	w := twoAgents(t)
+	for _, version := range versions {
+		for _, c := range []struct{ token, path, want string }{
+			{"tok-ann", "", "Ann"}, {"tok-ann", "/ann", "Ann"}, {"tok-bob", "", "Bob"}, {"tok-both", "/bob", "Bob"}, {"tok-both", "/ann", "Ann"},
+		} {
+			_, text := call(t, w.must(clientOptions{token: c.token, path: c.path, version: version}), agent.ToolGet, map[string]any{"path": "MEMORY.md"})
+			if !strings.Contains(text, "# "+c.want) {
+				t.Errorf("%s %s at %q reads %q", version, c.token, c.path, text)
+			}
+		}
+	}
+	w.post("", initialize).wants(t, http.StatusUnauthorized, "token is required")
+	if got := w.post("", initialize).header.Get("WWW-Authenticate"); !strings.HasPrefix(got, "Bearer") {
+		t.Errorf("WWW-Authenticate is %q", got)
+	}
+	w.post("", initialize, "Authorization: Bearer wrong").wants(t, http.StatusUnauthorized, "unknown token")
+	w.post("", initialize, "Authorization: Bearer tok-both").wants(t, http.StatusBadRequest, "/mcp/ann, /mcp/bob")
+	w.post("/bob", initialize, "Authorization: Bearer tok-ann").wants(t, http.StatusNotFound, "no such agent")
+	w.post("/nobody", initialize, "Authorization: Bearer tok-ann").wants(t, http.StatusNotFound, "no such agent")
+}
+
+// Hazard C05: with a token for one agent, no tool, resource, prompt or completion tells anything of another agent, whatever the
+// request says.
+func TestNothingReachesAnotherAgent(t *testing.T) {
+	t.Parallel()
+	w := twoAgents(t)
+	for _, version := range versions {
+		s := w.must(clientOptions{token: "tok-ann", version: version})
+		var said strings.Builder
+		keep := func(v any, err error) {
+			data, marshalErr := json.Marshal(v)
+			if marshalErr != nil {
+				t.Fatal(marshalErr)
+			}
+			fmt.Fprintf(&said, "%s %v\n", data, err)
+		}
+		list, err := s.ListTools(t.Context(), nil)
+		if err != nil || len(list.Tools) == 0 {
+			t.Fatal(err)
+		}
+		for _, tool := range list.Tools {
+			for _, arguments := range argumentsOf(tool) {
+				keep(s.CallTool(t.Context(), &sdk.CallToolParams{Name: tool.Name, Arguments: arguments}))
+			}
+		}
+		keep(s.ListResources(t.Context(), nil))
+		keep(s.ListResourceTemplates(t.Context(), nil))
+		for _, name := range []string{"MEMORY.md", "memory/2026-01-02.md", "../" + "bob/MEMORY.md", w.folders["bob"] + "/MEMORY.md"} {
+			keep(s.ReadResource(t.Context(), readParams("kioku:///"+name)))
+		}
+		prompts, err := s.ListPrompts(t.Context(), nil)
+		if err != nil || len(prompts.Prompts) == 0 {
+			t.Fatal(err)
+		}
+		for _, p := range prompts.Prompts {
+			keep(s.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: p.Name, Arguments: map[string]string{"question": "treasure in the harbour of bob"}}))
+		}
+		keep(s.Complete(t.Context(), &sdk.CompleteParams{
+			Ref: &sdk.CompleteReference{Type: "ref/resource", URI: "kioku:///{+path}"}, Argument: sdk.CompleteParamsArgument{Name: "path"},
+		}))
+		for _, secret := range []string{"treasure in the harbour\n", "hides", "Bob", "memory/2026-01-02.md#", w.folders["bob"] + `","`} {
+			if strings.Contains(said.String(), secret) {
+				t.Errorf("%s: %q is told:\n%s", version, secret, said.String())
+			}
+		}
+		if !strings.Contains(said.String(), "Ann likes the harbour") {
+			t.Errorf("%s: nothing of ann is told:\n%s", version, said.String())
+		}
+	}
+}
+
+// argumentsOf returns arguments that try to reach the agent bob with a tool: each text parameter names bob or one of its files.
+func argumentsOf(tool *sdk.Tool) []map[string]any {
+	schema := tool.InputSchema.(map[string]any)
+	properties, _ := schema["properties"].(map[string]any)
+	var all []map[string]any
+	for _, text := range []string{"bob", "treasure harbour", "MEMORY.md", "memory/2026-01-02.md", "../bob/MEMORY.md"} {
+		arguments := map[string]any{}
+		for name, p := range properties {
+			if p := p.(map[string]any); p["type"] == "string" && (name == "query" || name == "path" || name == "text") {
+				arguments[name] = text
+			}
+		}
+		all = append(all, arguments, map[string]any{"agent": "bob", "query": text, "path": text, "text": text})
+	}
+	return all
+}
+
+// Hazards C05, C08: a session belongs to the token that opened it, and to its path. To another token it is not there.
+func TestSessionBelongsToItsToken(t *testing.T) {
+	t.Parallel()
+	w := twoAgents(t)
+	opened := w.post("/ann", initialize, "Authorization: Bearer tok-ann")
+	id := opened.header.Get("Mcp-Session-Id")
+	if opened.code != http.StatusOK || id == "" {
+		t.Fatalf("%+v", opened)
+	}
+	const read = `{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"memory_get","arguments":{"path":"MEMORY.md"}}}`
+	session := "Mcp-Session-Id: " + id
+	if got := w.post("/ann", read, session, "Authorization: Bearer tok-ann"); got.code != http.StatusOK || !strings.Contains(got.body, "Ann likes") {
+		t.Errorf("its own token gets %+v", got)
+	}
+	for _, other := range [][]string{{"/ann", "tok-bob"}, {"/ann", "tok-both"}, {"/bob", "tok-bob"}, {"/bob", "tok-ann"}, {"", "tok-ann"}} {
+		for _, method := range []string{http.MethodPost, http.MethodGet, http.MethodDelete} {
+			got := w.send(method, other[0], read, session, "Authorization: Bearer "+other[1])
+			got.wants(t, http.StatusNotFound, "session not found")
+		}
+	}
+	w.post("/ann", read, session).wants(t, http.StatusNotFound, "session not found")
+	w.post("/ann", read, "Mcp-Session-Id: made-up", "Authorization: Bearer tok-ann").wants(t, http.StatusNotFound, "session not found")
+	if got := w.send(http.MethodDelete, "/ann", "", session, "Authorization: Bearer tok-ann"); got.code != http.StatusNoContent {
+		t.Errorf("its own token cannot end it: %+v", got)
+	}
+	until(t, "end of the session", func() bool {
+		return w.post("/ann", read, session, "Authorization: Bearer tok-ann").code == http.StatusNotFound
+	})
+}
+
+// Hazard D12: one client can open a number of sessions, and others still can.
+func TestSessionsOfOneClientAreBounded(t *testing.T) {
+	t.Parallel()
+	w := twoAgents(t)
+	codes := map[int]int{}
+	var last reply
+	for range 140 {
+		last = w.post("/ann", initialize, "Authorization: Bearer tok-ann")
+		codes[last.code]++
+	}
+	last.wants(t, http.StatusTooManyRequests, "may have no more")
+	if codes[http.StatusOK] != 128 || last.header.Get("Retry-After") == "" {
+		t.Errorf("got %v", codes)
+	}
+	if got := w.post("/bob", initialize, "Authorization: Bearer tok-bob"); got.code != http.StatusOK {
+		t.Errorf("another client gets %+v", got)
+	}
+}
+
+// Hazards C11, D13: what is no JSON-RPC, too long, or of another site is refused.
+func TestForeignRequestsAreRefused(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "", map[string]map[string]string{"main": notes})
+	for name, got := range map[string]reply{
+		"foreign origin": w.post("", initialize, "Origin: https://evil.example"),
+		"cross-site":     w.post("", initialize, "Sec-Fetch-Site: cross-site"),
+		"foreign host":   w.post("", initialize, "Host: evil.example"),
+		"form":           w.post("", initialize, "Content-Type: text/plain"),
+		"no JSON":        w.post("", "hello"),
+		"too long":       w.post("", `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"`+strings.Repeat("x", 5<<20)+`"}}`),
+		"other method":   w.send(http.MethodPut, "", initialize),
+		"no session":     w.send(http.MethodGet, "", ""),
+	} {
+		if got.code < 400 || got.code >= 500 {
+			t.Errorf("%s: %+v", name, got)
+		}
+	}
+}
+
+// MCP: the tools memory_search, memory_get, memory_append, memory_status and memory_links.
+func TestToolsAreTheFive(t *testing.T) {
+	t.Parallel()
+	var names []string
+	for _, tool := range mcp.Tools() {
+		names = append(names, tool.Name)
+	}
+	if want := []string{"memory_search", "memory_get", "memory_append", "memory_status", "memory_links"}; !slices.Equal(names, want) {
+		t.Errorf("tools %q, want %q", names, want)
+	}
+}
+
+// Hazard G01: open sessions and their streams do not hold the end of the server up.
+func TestOpenSessionsDoNotHoldTheServerUp(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "", map[string]map[string]string{"main": notes})
+	for _, version := range versions {
+		s := w.must(clientOptions{version: version})
+		if err := s.Subscribe(t.Context(), &sdk.SubscribeParams{URI: "kioku:///MEMORY.md"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if took := w.end(); took > patience/2 {
+		t.Errorf("the server ended after %s", took)
+	}
+}

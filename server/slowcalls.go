@@ -1,0 +1,49 @@
+package server
+
+import (
+	"path"
+	"slices"
+	"sync"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	kiokuv1 "kioku/proto/kioku/v1"
+)
+
+const (
+	// slowCall is how long a call takes at least that a status lists, and maxSlowCalls how many it lists of an agent.
+	slowCall     = 250 * time.Millisecond
+	maxSlowCalls = 20
+)
+
+// slowCalls are the last calls of each agent that took long.
+type slowCalls struct {
+	mu      sync.Mutex
+	byAgent map[string][]CallRecord // guarded by mu; the most recent first
+}
+
+// add adds a call, if it reached an agent and took long.
+func (s *slowCalls) add(r CallRecord) {
+	agent := r.Reached()
+	if r.Stream || r.Took < slowCall || agent == "" {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.byAgent == nil {
+		s.byAgent = map[string][]CallRecord{}
+	}
+	list := slices.Insert(s.byAgent[agent], 0, r)
+	s.byAgent[agent] = list[:min(len(list), maxSlowCalls)]
+}
+
+// list returns the calls of an agent as messages.
+func (s *slowCalls) list(agent string) []*kiokuv1.SlowCall {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return convertAll(s.byAgent[agent], func(r CallRecord) *kiokuv1.SlowCall {
+		return &kiokuv1.SlowCall{Method: path.Base(r.Method), Code: r.Code.String(), Took: durationpb.New(r.Took),
+			StartTime: kiokuv1.TimeOf(r.Start), RequestId: r.RequestID}
+	})
+}

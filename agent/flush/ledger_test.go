@@ -28,7 +28,7 @@ func TestBeginShowsWhatIsNotCovered(t *testing.T) {
 		t.Errorf("before the commit: %s", got)
 	}
 	done := w.commit(r.Lease, "The cat is Miso.")
-	want := flush.Committed{Silent: true, Covered: 3, Through: "m3", Notes: []flush.Stored{{Appended: memory.Appended{Path: "day.md", StartLine: 1}}}}
+	want := flush.Committed{Session: "talk", Silent: true, Covered: 3, Through: "m3", Notes: []flush.Stored{{Appended: memory.Appended{Path: "day.md", StartLine: 1}}}}
 	if diff := cmp.Diff(want, done); diff != "" {
 		t.Errorf("committed (-want +got):\n%s", diff)
 	}

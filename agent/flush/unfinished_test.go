@@ -229,7 +229,7 @@ func TestCommitOfAnUnfinishedRange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := flush.Committed{Uncovered: 20, Notes: []flush.Stored{{Appended: memory.Appended{Path: "day.md", StartLine: 1}}, {Refused: "text: is refused"}}}
+	want := flush.Committed{Session: "talk", Uncovered: 20, Notes: []flush.Stored{{Appended: memory.Appended{Path: "day.md", StartLine: 1}}, {Refused: "text: is refused"}}}
 	if diff := cmp.Diff(want, first); diff != "" {
 		t.Errorf("committed (-want +got):\n%s", diff)
 	}

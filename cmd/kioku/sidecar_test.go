@@ -163,14 +163,14 @@ func TestSidecarOptionsTakeEverySetting(t *testing.T) {
 		"contextPruning.softTrimRatio": "0.37", "contextPruning.hardClearRatio": "0.77", "contextPruning.minPrunableToolChars": "777",
 		"contextPruning.softTrim.maxChars": "7777", "contextPruning.softTrim.headChars": "777", "contextPruning.softTrim.tailChars": "777",
 		"contextPruning.hardClear.enabled": "false", "contextPruning.hardClear.placeholder": "gone",
-		"contextPruning.tools.allow": "exec", "contextPruning.tools.deny": "read",
+		"contextPruning.tools.allow": "exec", "contextPruning.tools.deny": "read", "turns.keep": "false", "turns.messages": "true",
 	}
 	options := func(flags ...string) sidecar.Options {
 		opt, err := (&app{dir: folder, readOnly: true}).sidecarOptions(settings(t, append(flags, "state="+folder)...), nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		opt.Count, opt.Now = nil, nil
+		opt.Count, opt.Now, opt.Log = nil, nil, nil
 		return opt
 	}
 	before := options()
@@ -179,7 +179,7 @@ func TestSidecarOptionsTakeEverySetting(t *testing.T) {
 	}
 	for _, f := range config.Fields() {
 		block, _, _ := strings.Cut(f.Key, ".")
-		if !slices.Contains([]string{"bootstrapMaxChars", "bootstrapTotalMaxChars", "skills", "cacheFriendly", "recall", "compaction", "contextPruning"}, block) {
+		if !slices.Contains([]string{"bootstrapMaxChars", "bootstrapTotalMaxChars", "skills", "cacheFriendly", "recall", "compaction", "contextPruning", "turns"}, block) {
 			continue
 		}
 		value, known := values[f.Key]

@@ -3,6 +3,7 @@ package browser
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"net/http"
 	"os"
@@ -148,3 +149,6 @@ func (d *daemon) do(t *testing.T, method, path, body string, header http.Header)
 	}
 	return resp, all.String()
 }
+
+// sha256Of returns the hash of a token as the token file has it.
+func sha256Of(token string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(token))) }

@@ -75,7 +75,7 @@ func newTab(t *testing.T, d *daemon) *tab {
 		t.Skip("no browser: ", browser.err)
 	}
 	ctx, end := chromedp.NewContext(browser.ctx, chromedp.WithNewBrowserContext())
-	ctx, stop := context.WithTimeout(ctx, 60*time.Second)
+	ctx, stop := context.WithTimeout(ctx, 100*time.Second)
 	b := &tab{T: t, ctx: ctx, base: d.base}
 	t.Cleanup(func() {
 		stop()
@@ -112,7 +112,7 @@ func (b *tab) hear(event any) {
 		b.note("dialog: %s", e.Message)
 		go chromedp.Call(b.ctx, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{Accept: true})
 	case *network.EventRequestWillBeSent:
-		if url := e.Request.URL; !strings.HasPrefix(url, b.base+"/") && !strings.HasPrefix(url, "about:") {
+		if url := e.Request.URL; !strings.HasPrefix(url, b.base+"/") && !strings.HasPrefix(url, "about:") && !chromiumIcon(url) {
 			b.note("request to %s", url)
 		}
 	}
@@ -154,17 +154,21 @@ func (b *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 func (b *tab) open(path string) *tab {
 	b.Helper()
 	b.do(chromedp.Navigate(b.base + path))
-	b.wait(`document.readyState === "complete" && !document.querySelector(".loading")`)
+	b.wait(`!document.querySelector(".loading")`)
 	return b
 }
 
-// wait waits until a JavaScript expression is true.
+// wait waits until a page is loaded and a JavaScript expression is true in it.
 func (b *tab) wait(expression string) {
 	b.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)
 	defer cancel()
-	js := `new Promise(done => { const look = async () => { let ok = false; try { ok = await (` + expression + `) } catch {} ok ? done(true) : setTimeout(look, 10) }; look() })`
-	if _, err := chromedp.Run(ctx, chromedp.Evaluate[bool](js, chromedp.EvalAwaitPromise)); err != nil {
+	js := `new Promise(done => { const look = async () => { let ok = false; try { ok = document.readyState === "complete" && await (` + expression + `) } catch {} ok ? done(true) : setTimeout(look, 10) }; look() })`
+	_, err := chromedp.Run(ctx, chromedp.Evaluate[bool](js, chromedp.EvalAwaitPromise))
+	for err != nil && ctx.Err() == nil { // another page was loaded meanwhile
+		_, err = chromedp.Run(ctx, chromedp.Evaluate[bool](js, chromedp.EvalAwaitPromise))
+	}
+	if err != nil {
 		body, _ := chromedp.Run(b.ctx, chromedp.Evaluate[string](`location.href + "\n" + document.body.innerText.slice(0, 1500)`))
 		b.Fatalf("waited for %s: %v\non %s", expression, err, body)
 	}
@@ -218,3 +222,6 @@ func (b *tab) scheme(name string) {
 		return err
 	}))
 }
+
+// chromiumIcon reports whether an address is an icon that Chromium itself draws, as in a field for a date.
+func chromiumIcon(url string) bool { return strings.HasPrefix(url, "data:image/svg+xml;base64,") }

@@ -2,6 +2,7 @@ package projection
 
 import (
 	"math"
+	"slices"
 )
 
 // margin is the part of the unit square that stays free on each side.
@@ -18,6 +19,35 @@ func fillSquare(points []Point) {
 	middle := Point{(low.X + high.X) / 2, (low.Y + high.Y) / 2}
 	for i, p := range points {
 		points[i] = Point{inUnit(0.5 + (p.X-middle.X)*f), inUnit(0.5 + (p.Y-middle.Y)*f)}
+	}
+}
+
+// nearPart is the part of the points that drawIn leaves where they are.
+const nearPart = 0.9
+
+// drawIn brings islands that drifted far off closer, so that the rest has room: beyond the radius around the middle in which nine tenths of
+// the points are, distances grow with the logarithm only. What is farther stays farther.
+func drawIn(points []Point) {
+	var c center
+	for _, p := range points {
+		c.add(p)
+	}
+	mean := c.mean()
+	radii := make([]float64, len(points))
+	for i, p := range points {
+		radii[i] = math.Hypot(float64(p.X)-mean[0], float64(p.Y)-mean[1])
+	}
+	sorted := slices.Clone(radii)
+	slices.Sort(sorted)
+	near := sorted[int(nearPart*float64(len(sorted)-1))]
+	if near <= 0 {
+		return
+	}
+	for i, r := range radii {
+		if r > near {
+			f := near * (1 + math.Log(r/near)/2) / r
+			points[i] = Point{float32(mean[0] + f*(float64(points[i].X)-mean[0])), float32(mean[1] + f*(float64(points[i].Y)-mean[1]))}
+		}
 	}
 }
 

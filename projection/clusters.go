@@ -8,19 +8,25 @@ import (
 
 const (
 	// maxClusters is the maximum number of clusters, and clusterPoints the mean number of points of one below which there are fewer.
-	maxClusters   = 40
+	maxClusters   = 60
 	clusterPoints = 12
-	// leastPoints is the minimum size of a cluster.
-	leastPoints = 4
+	// leastPoints is the minimum size of a cluster, and 1/leastParts of all points.
+	leastPoints, leastParts = 4, 500
+	// splitPoints and 1/splitParts of all points are the sizes above which a cluster is cut into regions, in meanSteps steps.
+	splitPoints, splitParts, meanSteps = 600, 10, 20
+	// bigParts: clusters of 1/bigParts of the points or more are as many as wanted, whatever the number of small islands.
+	bigParts = 100
+	// firstShare is the percentage of the clusters that the first look may find; the others are regions of large ones.
+	firstShare = 70
 	// bandwidth is the part of Silverman's bandwidth, which is for one cluster, that finds several.
-	bandwidth = 0.35
+	bandwidth = 0.3
 	// flatDensity is the part of the highest density below which a place belongs to no cluster.
 	flatDensity = 0.002
 )
 
 // Cluster is a crowd of points.
 type Cluster struct {
-	// Center is the place where its points are densest.
+	// Center is the place where its points are densest, or their mean if it is a region of a large cluster.
 	Center Point
 	// Size is the number of its points.
 	Size int
@@ -29,7 +35,7 @@ type Cluster struct {
 // Clusters finds the crowds among points in the unit square, the largest first, and for each point the index of its cluster, -1 if
 // it is in none. A cluster is a peak of the density of the points with all from which the density rises to it; a peak that hardly
 // rises above the saddle to a higher one belongs to that (ToMATo: Chazal, Guibas, Oudot, Skraba: Persistence-based clustering in
-// Riemannian manifolds, J. ACM 60, 2013). The threshold is the lowest that leaves a number of clusters that one can look at.
+// Riemannian manifolds, J. ACM 60, 2013). The threshold is the lowest that leaves a number of clusters that one can look at. A very large one is cut into regions.
 func Clusters(points []Point) ([]Cluster, []int32) {
 	of := make([]int32, len(points))
 	for i := range of {
@@ -38,25 +44,128 @@ func Clusters(points []Point) ([]Cluster, []int32) {
 	if len(points) == 0 {
 		return nil, of
 	}
-	g := densityOf(points)
 	most := max(1, min(maxClusters, len(points)/clusterPoints))
+	found := findPeaks(points, of, max(1, most*firstShare/100), max(leastPoints, len(points)/leastParts))
+	for c := range found { // regions are not cut again
+		if found[c].Size >= splitPoints && found[c].Size*splitParts > len(points) && len(found) < most {
+			found = split(points, of, found, c, most-len(found)+1)
+		}
+	}
+	return bySize(found, of), of
+}
+
+// findPeaks finds at most so many clusters of at least so many points, and writes the cluster of each point to of.
+func findPeaks(points []Point, of []int32, most, least int) []Cluster {
+	g := densityOf(points)
 	var found []Cluster
-	for ratio := 0.9; ratio > 0.05; ratio -= 0.1 {
-		if found = g.assign(points, g.hills(ratio), of); len(found) <= most {
+	for ratio := 0.9; ratio > 0.05; ratio -= 0.05 {
+		found = g.assign(points, g.hills(ratio), of, least)
+		big := 0
+		for _, c := range found {
+			if c.Size*bigParts >= len(points) {
+				big++
+			}
+		}
+		if big <= most {
 			break
 		}
 	}
-	return found[:min(most, len(found))], dropBeyond(of, most)
-}
-
-// dropBeyond takes the points out of clusters beyond the maximum.
-func dropBeyond(of []int32, most int) []int32 {
 	for i, c := range of {
 		if c >= int32(most) {
 			of[i] = -1
 		}
 	}
-	return of
+	return found[:min(most, len(found))]
+}
+
+// split cuts a large cluster into regions of about the same size, of which the first takes its place and the others are appended. Notes of
+// one kind, such as documentation, are one continent, and one wants to know what is where on it.
+func split(points []Point, of []int32, found []Cluster, c, most int) []Cluster {
+	var own []Point
+	var at []int
+	for i, k := range of {
+		if k == int32(c) {
+			own, at = append(own, points[i]), append(at, i)
+		}
+	}
+	k := min(most, 1+len(own)*splitParts/len(points), 1+2*len(own)/splitPoints)
+	parts, regions := make([]int32, len(own)), seedRegions(own, k)
+	for range meanSteps {
+		regions = moveToMeans(own, parts, regions)
+	}
+	for i, k := range parts {
+		if k > 0 {
+			of[at[i]] = int32(len(found)) + k - 1
+		}
+	}
+	found[c] = regions[0]
+	return append(found, regions[1:]...)
+}
+
+// seedRegions returns k regions whose centers are far apart: the first is the first point, and each other one the point that is farthest from
+// those before (Gonzalez: Clustering to minimize the maximum intercluster distance, 1985).
+func seedRegions(points []Point, k int) []Cluster {
+	regions := []Cluster{{Center: points[0]}}
+	for len(regions) < k {
+		var farthest Point
+		most := -1.0
+		for _, p := range points {
+			c := regions[nearestCenter(regions, p)].Center
+			if d := math.Hypot(float64(c.X-p.X), float64(c.Y-p.Y)); d > most {
+				farthest, most = p, d
+			}
+		}
+		regions = append(regions, Cluster{Center: farthest})
+	}
+	return regions
+}
+
+// moveToMeans gives each point to the nearest region, and returns the regions with the means of their points as centers: a step of k-means
+// (Lloyd 1982). A region without points stays.
+func moveToMeans(points []Point, of []int32, regions []Cluster) []Cluster {
+	sums := make([]center, len(regions))
+	for i, p := range points {
+		of[i] = nearestCenter(regions, p)
+		sums[of[i]].add(p)
+	}
+	next := slices.Clone(regions)
+	for c, sum := range sums {
+		if next[c].Size = int(sum.n); sum.n > 0 {
+			mean := sum.mean()
+			next[c].Center = Point{float32(mean[0]), float32(mean[1])}
+		}
+	}
+	return next
+}
+
+// nearestCenter returns the cluster whose center is nearest to a place.
+func nearestCenter(clusters []Cluster, p Point) (best int32) {
+	least := math.Inf(1)
+	for c, cluster := range clusters {
+		if d := math.Hypot(float64(cluster.Center.X-p.X), float64(cluster.Center.Y-p.Y)); d < least {
+			best, least = int32(c), d
+		}
+	}
+	return best
+}
+
+// bySize sorts clusters, the largest first, and numbers those of the points alike.
+func bySize(found []Cluster, of []int32) []Cluster {
+	order := make([]int, len(found))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(found[b].Size, found[a].Size) })
+	sorted, now := make([]Cluster, len(found)), make([]int32, len(found))
+	for to, from := range order {
+		sorted[to], now[from] = found[from], int32(to)
+	}
+	for i, c := range of {
+		if c >= 0 {
+			of[i] = now[c]
+		}
+	}
+	return sorted
 }
 
 // grid is the density of points over the unit square.
@@ -207,7 +316,7 @@ func (g *grid) density(cell int32) float64 {
 }
 
 // assign writes the cluster of each point to of, and returns the clusters that have enough points.
-func (g *grid) assign(points []Point, peakOf []int32, of []int32) []Cluster {
+func (g *grid) assign(points []Point, peakOf []int32, of []int32, least int) []Cluster {
 	sizes := map[int32]int{}
 	for _, p := range points {
 		if peak := peakOf[g.cellOf(p)]; peak >= 0 {
@@ -216,7 +325,7 @@ func (g *grid) assign(points []Point, peakOf []int32, of []int32) []Cluster {
 	}
 	var peaks []int32
 	for peak, size := range sizes {
-		if size >= leastPoints {
+		if size >= least {
 			peaks = append(peaks, peak)
 		}
 	}

@@ -78,7 +78,7 @@ func TestClustersAreNeverTooMany(t *testing.T) {
 		points[i] = projection.Point{X: random.Float32(), Y: random.Float32()}
 	}
 	clusters, of := projection.Clusters(points)
-	if len(clusters) > 40 || slices.Max(of) >= int32(len(clusters)) {
+	if len(clusters) > 60 || slices.Max(of) >= int32(len(clusters)) {
 		t.Errorf("%d clusters", len(clusters))
 	}
 }

@@ -83,6 +83,7 @@ func Project(ctx context.Context, vectors *Matrix, opt Options) (Layout, error) 
 	if err != nil {
 		return Layout{}, err
 	}
+	drawIn(points)
 	if opt.Start.known() {
 		align(points, opt.Start)
 	} else {

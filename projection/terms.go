@@ -7,7 +7,7 @@ import (
 )
 
 // hashedDims is the length of the vectors that stand for profiles of terms.
-const hashedDims = 1024
+const hashedDims = 512
 
 // leastLift is how many times as frequent a term is in a cluster as on average if it names the cluster.
 const leastLift = 1.5

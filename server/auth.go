@@ -85,7 +85,7 @@ func (o origin) proof() (credential, error) {
 		return credential{names: names}, nil
 	}
 	if len(o.authorization) != 1 {
-		return credential{}, status.Error(codes.Unauthenticated, `a token is required: send "authorization: Bearer <token>" once`)
+		return credential{}, status.Error(codes.Unauthenticated, `a token is required; send "authorization: Bearer <token>" once`)
 	}
 	scheme, token, _ := strings.Cut(o.authorization[0], " ")
 	token = strings.TrimSpace(token)

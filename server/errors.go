@@ -46,7 +46,8 @@ func (s *Server) status(ctx context.Context, method string, err error) error {
 	return errInternal(RequestID(ctx))
 }
 
-// memoryStatuses are the statuses of the errors of package memory. An empty message means that of the error.
+// memoryStatuses are the statuses of the errors of package memory. An empty message means that of the error. Here and in all
+// statuses of the server, what to do about an error follows the first semicolon: over HTTP that is the hint.
 var memoryStatuses = []struct {
 	err     error
 	code    codes.Code

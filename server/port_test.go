@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -332,4 +333,37 @@ func TestPortSpeaksAllProtocolsUnderTLS(t *testing.T) {
 	}
 	_, err = listAgents(t, l.Addr().String(), shows(t, ca, own, ownKey), "")
 	wantCode(t, err, codes.OK)
+}
+
+// Hazard C09, D12: a client that does not finish its TLS handshake loses its connection in time, and the log says so.
+func TestPortClosesAHalfOpenTLSHandshake(t *testing.T) {
+	t.Parallel()
+	ca := testkit.NewAuthority(t)
+	cert, key := ca.Issue(t, t.TempDir(), "kioku.example", later)
+	certificates, err := server.OpenCertificates(server.TLSFiles{Cert: cert, Key: key}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := server.ListenTCP("127.0.0.1:0", server.TCPOptions{TLS: certificates})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log buffer
+	opt := agents(&fakeMemory{})
+	opt.Log = logTo(&log)
+	s := newServer(t, opt)
+	s.SetBeginTimeout(300 * time.Millisecond)
+	serve(t, s, l)
+	hello := []byte{0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3}
+	for _, sent := range [][]byte{nil, hello} {
+		conn := dialTCP(t, l.Addr().String())
+		conn.Write(sent)
+		start := time.Now()
+		if io.Copy(io.Discard, conn); time.Since(start) > soon/2 {
+			t.Errorf("after %d bytes the connection stays open", len(sent))
+		}
+	}
+	eventually(t, func() bool {
+		return s.OpenConnections() == 0 && strings.Count(log.String(), "refused a TLS handshake") == 2
+	})
 }

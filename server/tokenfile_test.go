@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Hazard C08: tokens are added to and removed from a file that has only their hashes, with mode 0600, and whose comments and
+// Hazards C08 and C14: tokens are added to and removed from a file that has only their hashes, with mode 0600, and whose comments and
 // other entries stay.
 func TestAddAndRevokeTokenKeepTheRestOfTheFile(t *testing.T) {
 	t.Parallel()

@@ -12,7 +12,7 @@ import (
 	"kioku/store/checksumvfs"
 )
 
-// A copy that is made while the index is read and written is whole: each page has its checksum, the cache is there with the
+// Hazard A24: a copy that is made while the index is read and written is whole: each page has its checksum, the cache is there with the
 // checksums of its vectors, and it is the index of one moment.
 func TestCopyIsAWholeIndexOfOneMoment(t *testing.T) {
 	t.Parallel()

@@ -26,7 +26,7 @@ func backedUp(t *testing.T) (s *sandbox, file string) {
 	return s, file
 }
 
-// Backup and restore: a consistent copy while a daemon runs, verified; on a new machine the notes, the sessions and the index
+// Hazards A24 and C14: backup and restore: a consistent copy, 0600, while a daemon runs, verified; on a new machine the notes, the sessions and the index
 // are there again, and a sync asks no provider.
 func TestBackupIsRestoredOnAnotherMachine(t *testing.T) {
 	t.Parallel()

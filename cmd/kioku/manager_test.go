@@ -59,7 +59,7 @@ func awaits(t *testing.T, messages <-chan string, text string) string {
 	}
 }
 
-// sd_notify: the daemon says that it is ready, what it has indexed, that it reloads and is ready again, that it is alive, and that it stops.
+// Hazard G01: sd_notify: the daemon says that it is ready, what it has indexed, that it reloads and is ready again, that it is alive, and that it stops.
 func TestServeTellsTheServiceManager(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())

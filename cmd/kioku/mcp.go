@@ -28,7 +28,7 @@ func (a *app) mcpCmd() *cobra.Command {
 		Args:    cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.mcp(cmd.Context(), idle) },
 	}
-	cmd.Flags().DurationVar(&idle, "idle", connect.DaemonIdle, "how `long` a daemon that this command starts stays after the last client")
+	cmd.Flags().DurationVar(&idle, "idle", connect.DaemonIdle, "`time` for which a daemon that this command starts stays after the last client")
 	return cmd
 }
 

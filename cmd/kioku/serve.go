@@ -36,7 +36,8 @@ func (a *app) serveCmd() *cobra.Command {
 		Use: "serve", Short: "Serve memories over gRPC and keep their indexes in sync",
 		Long: "Serve memories, and what runs beside their agents, over gRPC, on a unix socket in the state folder and on a TCP address,\n" +
 			"and keep the indexes in sync with the folders. SIGTERM ends it gracefully, a second one at once. SIGHUP reads the settings\n" +
-			"again, also those of the workspaces, and applies those of searches (query.*) and logLevel.",
+			"again, also those of the workspaces, and applies those of searches (query.*), logLevel and offline; docs/operations.md has\n" +
+			"the list. Sockets that systemd hands over are served, and systemd is told how the daemon is.",
 		Example: "  kioku serve --workspace ~/notes\n  kioku serve --agent nova=~/nova --agent ryo=~/ryo --listen none",
 		Args:    cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {

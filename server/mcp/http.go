@@ -117,10 +117,13 @@ func (h *handler) serveFirst(w http.ResponseWriter, r *http.Request, b binding, 
 	m := &Memory{Service: service, Sidecar: kiokuv1.NewAgentServiceClient(h.opt.Conn), Agent: agent}
 	opt := Options{
 		Open:    func(context.Context, []string) (*Memory, error) { return m, nil },
-		Version: h.opt.Version, brief: isSingle, around: h.onBehalf,
+		Version: h.opt.Version, around: h.onBehalf,
 	}
 	if isSingle {
-		h.serve(h.single, w, r.WithContext(context.WithValue(r.Context(), serverKey{}, New(opt))))
+		ctx, end := context.WithCancel(r.Context())
+		defer end()
+		opt.brief = end
+		h.serve(h.single, w, r.WithContext(context.WithValue(ctx, serverKey{}, New(opt))))
 		return
 	}
 	id, ok := h.begin(b)

@@ -249,3 +249,18 @@ func TestToolsAreTheFive(t *testing.T) {
 		t.Errorf("tools %q, want %q", names, want)
 	}
 }
+
+// Hazard G01: open sessions and their streams do not hold the end of the server up.
+func TestOpenSessionsDoNotHoldTheServerUp(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "", map[string]map[string]string{"main": notes})
+	for _, version := range versions {
+		s := w.must(clientOptions{version: version})
+		if err := s.Subscribe(t.Context(), &sdk.SubscribeParams{URI: "kioku:///MEMORY.md"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if took := w.end(); took > patience/2 {
+		t.Errorf("the server ended after %s", took)
+	}
+}

@@ -112,7 +112,7 @@ func (s *session) listing(next sdk.MethodHandler) sdk.MethodHandler {
 			if err := s.refresh(ctx, m); err != nil {
 				return nil, errors.New(message(err))
 			}
-			if !s.opt.brief {
+			if s.opt.brief == nil { // nobody hears of changes after a brief session
 				s.watch(ctx, m, r.Session)
 			}
 		case *sdk.SubscriptionsListenRequest:

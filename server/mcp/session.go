@@ -37,8 +37,9 @@ type Options struct {
 	Open func(ctx context.Context, roots []string) (*Memory, error)
 	// Version of the program.
 	Version string
-	// brief sessions end with their only request: nothing is watched for them but subscriptions.
-	brief bool
+	// brief ends a session whose only request is a subscription when the events end, because the service stops or the client may
+	// not have them any longer; nil for sessions of many requests, which wait for the service.
+	brief func()
 	// sessionID returns the id of the session; nil leaves it to the SDK.
 	sessionID func() string
 	// around is put around every request; nil puts nothing around.

@@ -39,14 +39,18 @@ func (s *session) watch(ctx context.Context, m *Memory, client *sdk.ServerSessio
 	}
 }
 
-// followForever follows events until ctx ends, and calls begun when the first attempt has begun or failed. After a gap, every note
-// may have changed.
+// followForever follows events until ctx ends, or in a brief session the events, and calls begun when the first attempt has begun or
+// failed. After a gap, every note may have changed.
 func (s *session) followForever(ctx context.Context, m *Memory, begun func()) {
 	pause := firstPause
 	for first := true; ; first = false {
 		began := time.Now()
 		s.follow(ctx, m, begun, !first)
 		begun()
+		if s.opt.brief != nil {
+			s.opt.brief()
+			return
+		}
 		if time.Since(began) > maxPause {
 			pause = firstPause
 		}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -29,6 +30,8 @@ type world struct {
 	address  string
 	folders  map[string]string
 	memories map[string]*kioku.Memory
+	// end ends the server and returns how long that took. Only the first call does.
+	end func() time.Duration
 }
 
 // newWorld serves agents, each with files, to tokens: lines of a token file; empty needs none. Every index is in sync.
@@ -60,7 +63,7 @@ func newWorld(t *testing.T, tokens string, agents map[string]map[string]string) 
 			t.Fatal(err)
 		}
 	}
-	opt := server.Options{Agents: served, Version: "v1", Grace: time.Second}
+	opt := server.Options{Agents: served, Version: "v1", Grace: patience}
 	if tokens != "" {
 		var err error
 		if opt.Tokens, err = server.ParseTokens(tokens); err != nil {
@@ -81,12 +84,15 @@ func newWorld(t *testing.T, tokens string, agents map[string]map[string]string) 
 	}
 	w.address = lis.Addr().String()
 	go func() { ended <- srv.Serve(ctx, lis) }()
-	t.Cleanup(func() {
+	w.end = sync.OnceValue(func() time.Duration {
+		begun := time.Now()
 		stop()
 		if err := <-ended; err != nil {
 			t.Error(err)
 		}
+		return time.Since(begun)
 	})
+	t.Cleanup(func() { w.end() })
 	return w
 }
 

@@ -154,10 +154,9 @@ function show(st, agents, dated) {
 		dated.error ? errorBox(dated.error) : sparkline(dated.days, dated.today),
 		facts(st), backfill(st.backfill),
 		h("div", { class: "columns" },
-			h("section", {}, h("h2", {}, "State"), problems(st)),
+			h("div", {}, h("section", {}, h("h2", {}, "State"), problems(st)), h("section", {}, h("h2", {}, "Network"), network(st))),
 			h("section", {}, h("h2", {}, "Newest notes"), dated.error ? null : newest(dated.recent))),
-		others(agents), skipped(st),
-		h("section", {}, h("h2", {}, "Network"), network(st)));
+		others(agents), skipped(st));
 }
 
 let dated;

@@ -36,12 +36,10 @@ async function load() {
 	}
 }
 
-// levels returns a function from a count to 0..4, by the quartiles of the counts above 0.
+// levels returns a function from a count to 0..4, by the logarithm: most days have few notes, and some have many.
 function levels(counts) {
-	const some = counts.filter((n) => n > 0).sort((a, b) => a - b);
-	const bounds = [0.25, 0.5, 0.75].map((q) => some[Math.floor(q * (some.length - 1))]);
-	if (some.length && some[0] === some[some.length - 1]) return (n) => (n > 0 ? 3 : 0);
-	return (n) => (n > 0 ? 1 + bounds.filter((b) => n > b).length : 0);
+	const top = Math.max(2, ...counts);
+	return (n) => (n > 0 ? Math.min(4, 1 + Math.ceil((3 * Math.log(n)) / Math.log(top))) : 0);
 }
 
 function draw() {
@@ -49,11 +47,13 @@ function draw() {
 		h("button", { type: "button", "aria-pressed": String(name === layer), onclick: () => { layer = name; remember(); draw(); announce(`${l.title}`); } }, l.title)));
 	const l = layers[layer];
 	const years = [...new Set(activity.days.filter((d) => l.count(d) > 0 || d.usedCount > 0).map((d) => d.date.slice(0, 4)))].sort().reverse();
+	view.after(panel); // out of what is replaced
 	if (!years.length) return replace(view, empty(l));
 	const level = levels(activity.days.map(l.count));
 	const shown = allYears ? years : years.slice(0, maxYears);
 	replace(view, summary(l), shown.map((y) => year(y, l, level)), key(l),
 		years.length > shown.length && h("button", { type: "button", onclick: () => { allYears = true; draw(); } }, `${count(years.length - shown.length, "earlier year")}`));
+	placePanel();
 	for (const el of view.querySelectorAll(".weeks")) el.scrollLeft = el.querySelector(".today") ? el.scrollWidth : 0;
 }
 
@@ -161,12 +161,19 @@ const read = latest(async (signal, date) => {
 	return { files, turns, texts };
 });
 
+// placePanel puts the panel of the chosen day below its year.
+function placePanel() {
+	const year = view.querySelector(`[data-date="${chosen}"]`)?.closest(".year");
+	(year || view).after(panel);
+}
+
 async function choose(date, focus) {
 	chosen = date;
 	remember();
 	for (const el of view.querySelectorAll('.d[aria-pressed="true"]')) el.setAttribute("aria-pressed", "false");
 	view.querySelector(`button[data-date="${date}"]`)?.setAttribute("aria-pressed", "true");
 	panel.hidden = false;
+	placePanel();
 	replace(panel, heading(date), h("p", { class: "loading" }, "Reading the notes…"));
 	try {
 		const got = await read(date);

@@ -129,7 +129,7 @@ func checkTokens(_ context.Context, s *Subject) []Finding {
 		return nil
 	}
 	if _, err := server.OpenTokens(path, nil); err != nil {
-		return one("tokens", Fail, err.Error(), "mend the file; its format is in docs/install.md")
+		return one("tokens", Fail, err.Error(), "mend the file, or make it with kioku token add")
 	}
 	return one("tokens", OK, path+" can be used", "")
 }

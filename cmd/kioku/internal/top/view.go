@@ -13,15 +13,15 @@ type View struct {
 	// Version of the service.
 	Version string `json:"version"`
 	// Uptime is the time since the start of the service; 0 if the caller is not told.
-	Uptime float64 `json:"uptime_seconds"`
+	Uptime float64 `json:"uptimeSeconds"`
 	// Window is the time over which rates and latencies are taken.
-	Window float64 `json:"window_seconds"`
+	Window float64 `json:"windowSeconds"`
 	// Agents that the caller may reach, by id.
 	Agents []Agent `json:"agents"`
 	// Process is what the whole service does; null for a caller who may not reach all agents.
 	Process *Process `json:"process"`
 	// Slow are the recent calls that took long, the most recent first.
-	Slow []Slow `json:"slow_calls"`
+	Slow []Slow `json:"slowCalls"`
 	// Egress is what was sent to other machines, by purpose; null likewise.
 	Egress []Egress `json:"egress"`
 }
@@ -33,53 +33,53 @@ type Agent struct {
 	// Up reports that its index can be read.
 	Up bool `json:"up"`
 	// Searches in a second.
-	Searches float64 `json:"searches_per_second"`
+	Searches float64 `json:"searchesPerSecond"`
 	// P50 is the median of the time that searches took, in milliseconds; null without a search.
-	P50 *float64 `json:"p50_ms"`
+	P50 *float64 `json:"p50Ms"`
 	// P99 is how long the slowest searches in a hundred took; null without a search.
-	P99 *float64 `json:"p99_ms"`
+	P99 *float64 `json:"p99Ms"`
 	// WithoutHits is the share of the searches without a hit.
-	WithoutHits float64 `json:"without_hits"`
+	WithoutHits float64 `json:"withoutHits"`
 	// Degraded is the share of the searches whose answer lacked something.
 	Degraded float64 `json:"degraded"`
 	// Lag is how long the slowest edit in twenty took until searches found it, in seconds; null without an edit.
-	Lag *float64 `json:"lag_p95_seconds"`
+	Lag *float64 `json:"lagP95Seconds"`
 	// Files in the index.
 	Files float64 `json:"files"`
 	// Chunks in the index.
 	Chunks float64 `json:"chunks"`
 	// Pending are changed files that are not indexed yet.
-	Pending float64 `json:"pending_files"`
+	Pending float64 `json:"pendingFiles"`
 	// Backlog are chunks without a vector.
-	Backlog float64 `json:"backlog_chunks"`
+	Backlog float64 `json:"backlogChunks"`
 	// ResidentBytes of vectors and words are in memory.
-	ResidentBytes float64 `json:"resident_bytes"`
+	ResidentBytes float64 `json:"residentBytes"`
 	// DiskBytes are those of the files of the index.
-	DiskBytes float64 `json:"disk_bytes"`
+	DiskBytes float64 `json:"diskBytes"`
 }
 
 // Process is what the whole service uses.
 type Process struct {
 	// Calls that ended in a second.
-	Calls float64 `json:"calls_per_second"`
+	Calls float64 `json:"callsPerSecond"`
 	// Failed are those of Calls whose outcome is an error.
-	Failed float64 `json:"failed_per_second"`
+	Failed float64 `json:"failedPerSecond"`
 	// InFlight are the calls under way.
-	InFlight float64 `json:"in_flight"`
+	InFlight float64 `json:"inFlight"`
 	// Refused are the calls and searches in a second that were refused because too many of their client waited.
-	Refused float64 `json:"refused_per_second"`
+	Refused float64 `json:"refusedPerSecond"`
 	// Processors is how many the process kept busy.
 	Processors float64 `json:"processors"`
 	// MemoryBytes is the memory of the process.
-	MemoryBytes float64 `json:"memory_bytes"`
+	MemoryBytes float64 `json:"memoryBytes"`
 	// ResidentBytes of it are vectors and words.
-	ResidentBytes float64 `json:"resident_bytes"`
+	ResidentBytes float64 `json:"residentBytes"`
 	// BudgetBytes is the most that ResidentBytes may be.
-	BudgetBytes float64 `json:"budget_bytes"`
+	BudgetBytes float64 `json:"budgetBytes"`
 	// Goroutines of the process.
 	Goroutines float64 `json:"goroutines"`
 	// OpenFiles of the process, with connections.
-	OpenFiles float64 `json:"open_files"`
+	OpenFiles float64 `json:"openFiles"`
 }
 
 // Slow is a call that took long.
@@ -91,7 +91,7 @@ type Slow struct {
 	// Code of the outcome.
 	Code string `json:"code"`
 	// Took is in milliseconds.
-	Took float64 `json:"took_ms"`
+	Took float64 `json:"tookMs"`
 	// Time of the call.
 	Time time.Time `json:"time"`
 	// Request is the id of the request, as in the log.

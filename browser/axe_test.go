@@ -1,0 +1,63 @@
+package browser
+
+import (
+	"encoding/json"
+	"os"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// axe has no serious finding in any view, in neither scheme, on a desktop and on a phone. KIOKU_AXE is the path of axe.min.js of the npm package
+// axe-core.
+func TestAxe(t *testing.T) {
+	t.Parallel()
+	script, err := os.ReadFile(os.Getenv("KIOKU_AXE"))
+	if err != nil {
+		t.Skip("no axe-core: set KIOKU_AXE to the path of axe.min.js")
+	}
+	d := serve(t, sample).indexed(t, indexedSample)
+	for _, look := range []struct {
+		name, scheme string
+		width        int64
+	}{{"light", "light", 1280}, {"dark", "dark", 1280}, {"phone", "light", 360}} {
+		t.Run(look.name, func(t *testing.T) {
+			t.Parallel()
+			b := newTab(t, d)
+			b.expectStatus(404)
+			b.scheme(look.scheme)
+			b.do(chromedp.EmulateViewport(look.width, 900))
+			for _, path := range views {
+				b.open(path)
+				b.do(chromedp.Evaluate[chromedp.Void](`document.querySelectorAll("details").forEach(d => d.open = true); document.getElementById("chunks")?.click()`))
+				b.wait(`!document.getElementById("chunks")?.disabled`)
+				for _, f := range findings(b, string(script)) {
+					t.Errorf("%s: %s (%s): %v", path, f.ID, f.Impact, f.Nodes)
+				}
+			}
+		})
+	}
+}
+
+// finding is what axe has to say of a page.
+type finding struct {
+	ID, Impact, Help string
+	Nodes            []struct{ HTML, FailureSummary string }
+}
+
+// findings returns the serious and critical findings of axe in the page of a tab.
+func findings(b *tab, script string) []finding {
+	b.Helper()
+	b.do(chromedp.Evaluate[chromedp.Void](script))
+	text := eval[string](b, `axe.run(document, {resultTypes: ["violations"], runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}).then(r => r.passes.length > 5 ? JSON.stringify(r.violations) : "axe did not look")`)
+	var all, serious []finding
+	if err := json.Unmarshal([]byte(text), &all); err != nil {
+		b.Fatal(err)
+	}
+	for _, f := range all {
+		if f.Impact == "serious" || f.Impact == "critical" {
+			serious = append(serious, f)
+		}
+	}
+	return serious
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"go.yaml.in/yaml/v3"
+
+	"kioku/cmd/kioku/config"
+)
+
+// The compose file matches the schema of the Compose Specification (testdata/compose-spec.json is that of compose-go 2.4.9), and its
+// commands and settings are those of this program.
+func TestComposeFileIsValid(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../examples/compose.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file map[string]any
+	if err := yaml.Unmarshal(text, &file); err != nil {
+		t.Fatal(err)
+	}
+	checkCompose(t, file, "")
+	service := file["services"].(map[string]any)["kioku"].(map[string]any)
+	test := texts(service["healthcheck"].(map[string]any)["test"])
+	for _, args := range [][]string{texts(service["command"]), test[2:]} {
+		root := (&app{}).rootCmd()
+		cmd, rest, err := root.Find(args)
+		if err == nil {
+			err = cmd.ParseFlags(rest)
+		}
+		if err != nil || !cmd.Runnable() {
+			t.Errorf("kioku %s: %v", strings.Join(args, " "), err)
+		}
+	}
+	for name := range service["environment"].(map[string]any) {
+		if strings.HasPrefix(name, "KIOKU_") && !slices.ContainsFunc(config.Fields(), func(f config.Field) bool { return f.Env() == name }) {
+			t.Errorf("%s is no setting", name)
+		}
+	}
+	service["comand"] = "x"
+	checkCompose(t, file, "comand")
+}
+
+// checkCompose compares a compose file with the schema. It must fail with a text, or not at all if that is empty.
+func checkCompose(t *testing.T, file map[string]any, want string) {
+	t.Helper()
+	text, err := os.ReadFile("testdata/compose-spec.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var s jsonschema.Schema
+	if err := json.Unmarshal(text, &s); err != nil {
+		t.Fatal(err)
+	}
+	s.ID, s.Schema = "", "http://json-schema.org/draft-07/schema#" // as the specification of JSON Schema writes them
+	resolved, err := s.Resolve(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := json.Marshal(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var plain any
+	if err := json.Unmarshal(data, &plain); err != nil {
+		t.Fatal(err)
+	}
+	err = resolved.Validate(plain)
+	if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+		t.Errorf("got %v, want %q", err, want)
+	}
+}
+
+// texts returns a list of YAML as texts.
+func texts(list any) []string {
+	var out []string
+	for _, v := range list.([]any) {
+		out = append(out, v.(string))
+	}
+	return out
+}
+
+// The health check of the image is a command of this program.
+func TestDockerfileHealthCheckIsACommand(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../Dockerfile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := regexp.MustCompile(`(?m)^HEALTHCHECK .*CMD (\[.*\])$`).FindSubmatch(text)
+	var args []string
+	if m == nil || json.Unmarshal(m[1], &args) != nil {
+		t.Fatal("the image has no health check")
+	}
+	s := newSandbox(t, notes())
+	p, _ := s.serve()
+	for i, arg := range args {
+		args[i] = strings.Replace(arg, "/data", s.state, 1)
+	}
+	if got := s.raw(args[1:]...); got.code != exitOK {
+		t.Errorf("%q: exit %d: %s", args, got.code, got.stderr)
+	}
+	p.terminates()
+	if got := s.raw(args[1:]...); got.code == exitOK {
+		t.Error("the check of a daemon that has ended succeeds")
+	}
+}
+
+// Hazard G03: as in the container, a user without a name, a home and time zones can serve, who may write nothing but the index and the
+// notes. If the notes may not be written either, they can be searched, and an append says what is missing.
+func TestServeAsInAContainer(t *testing.T) {
+	t.Parallel()
+	if os.Getuid() != 0 {
+		t.Skip("only root can become another user")
+	}
+	s := newSandbox(t, notes())
+	binary := filepath.Join(s.home, "kioku") // that of the tests is in a folder of root's
+	if err := os.Link(program, binary); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(s.state, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(filepath.Dir(s.home), 0o755); err != nil { // the folder of this test
+		t.Fatal(err)
+	}
+	const nobody = 65532
+	owned := func(dir string, uid int) {
+		t.Helper()
+		err := filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
+			if err != nil {
+				return err
+			}
+			return os.Lchown(path, uid, uid)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	owned(s.state, nobody)
+	owned(s.workspace, nobody)
+	s.env = append(systemEnv(), "TZ=/nowhere", "ZONEINFO=/nowhere", "KIOKU_STATE="+s.state, "KIOKU_WORKSPACE="+s.workspace, "TMPDIR=/nowhere")
+	run := func(args ...string) *exec.Cmd {
+		cmd := exec.Command(binary, args...)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+		return cmd
+	}
+	s.home = "/"
+	p := s.startCommand(run("serve", "--listen", "none"))
+	p.waits(p.err, "ready: main 3 files")
+	answer := func(args ...string) (string, error) {
+		cmd := run(args...)
+		cmd.Env, cmd.Dir = s.env, "/"
+		out, err := cmd.CombinedOutput()
+		return string(out), err
+	}
+	if out, err := answer("append", "A heron at the pond."); err != nil {
+		t.Error(out)
+	}
+	owned(s.workspace, 0)
+	if out, err := answer("search", "boiler"); err != nil || !strings.Contains(out, "boiler") {
+		t.Errorf("%v: %s", err, out)
+	}
+	if out, err := answer("append", "An otter at the weir."); err == nil || !strings.Contains(out, "cannot be written by this user") {
+		t.Errorf("%v: %s", err, out)
+	}
+	p.terminates()
+}

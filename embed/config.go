@@ -63,9 +63,9 @@ type Config struct {
 	QueryTimeout time.Duration
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Tried is told of each try of a request that has ended, and QueryLooked, for each query, whether its vector was cached; nil
-	// tells nobody. They are called by many goroutines and must not block.
-	Tried       func(Try)
+	// Tried is told of each try of a request that has ended; nil tells nobody. It is called by many goroutines and must not block.
+	Tried func(Try)
+	// QueryLooked is told for each query whether its vector was cached, as Tried is.
 	QueryLooked func(provider string, cached bool)
 	// Transport sends the requests; nil means a network of this client's own.
 	Transport http.RoundTripper

@@ -33,12 +33,14 @@ type Auditor interface {
 
 // CallRecord describes a call whose outcome is known. It contains no text of a request or a response.
 type CallRecord struct {
-	// Start is when the call arrived, and Took how long it took.
+	// Start is when the call arrived.
 	Start time.Time
-	Took  time.Duration
-	// Admitted reports that the call was let in, and Waited how long it waited for that.
+	// Took is how long the call took.
+	Took time.Duration
+	// Admitted reports that the call was let in.
 	Admitted bool
-	Waited   time.Duration
+	// Waited is how long the call waited to be let in.
+	Waited time.Duration
 	// RequestID of the call, see [RequestID].
 	RequestID string
 	// Method is the full method, "/kioku.v1.MemoryService/MemorySearch".

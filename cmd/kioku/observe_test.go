@@ -45,7 +45,7 @@ func gossip(t *testing.T) string {
 	return s.URL
 }
 
-// Hazards C13 and G05: whatever a service is asked, and whatever its provider answers, neither the whole log (at debug), nor the
+// Hazard C13: whatever a service is asked, and whatever its provider answers, neither the whole log (at debug), nor the
 // audit log, the metrics, the traces or kioku top contain a text of a note or a query, or a key. Traces cover the index path (sync,
 // file, chunk, embedding request, put) and the query path (call, embedding of the query, match, nearest, rescore), and belong to the
 // trace of the caller. The audit log has a line for each call.

@@ -18,6 +18,7 @@ import (
 	"kioku/bench"
 	"kioku/bench/speed"
 	"kioku/cmd/kioku/internal/modelstore"
+	"kioku/cmd/kioku/internal/top"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/store"
 )
@@ -60,6 +61,7 @@ var outputs = map[string]any{
 	"token add":        tokenReport{},
 	"token list":       []tokenReport{},
 	"token revoke":     tokenReport{},
+	"top":              top.View{},
 	"tune":             shownTuning{},
 	"version":          buildInfo{},
 	"watch":            &kiokuv1.Event{},
@@ -76,7 +78,7 @@ var textOnly = map[string]string{
 	"agent": "serves", "chat": "talks", "serve": "serves", "demo": "shows", "help": "is help", "man": "writes pages",
 	"config set": "says on stderr what it did", "config unset": "says on stderr what it did", "model remove": "says on stderr what it did",
 	"model use": "says on stderr what it did", "completion bash": "writes a script", "completion fish": "writes a script",
-	"completion powershell": "writes a script", "completion zsh": "writes a script", "mcp": "speaks MCP", "hook": "answers a hook", "top": "shows a view",
+	"completion powershell": "writes a script", "completion zsh": "writes a script", "mcp": "speaks MCP", "hook": "answers a hook",
 }
 
 // Every command that writes JSON has a schema in docs/schema, which says what its code says; -update writes them.

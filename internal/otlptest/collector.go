@@ -37,8 +37,9 @@ type Span struct {
 	Trace, ID, Parent string
 	// Attributes are the values as text.
 	Attributes map[string]string
-	// Failed reports that the span ended with an error, and Message is what it says of it.
-	Failed  bool
+	// Failed reports that the span ended with an error.
+	Failed bool
+	// Message is what the span says of its error.
 	Message string
 	// Whole is all of the span as text.
 	Whole string

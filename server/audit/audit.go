@@ -61,8 +61,9 @@ type Record struct {
 	Time time.Time `json:"time"`
 	// Request is the id of the request, as in the service's log.
 	Request string `json:"request,omitempty"`
-	// Caller is the name of the token or certificate, and Credential says which of both; empty if none was needed.
-	Caller     string `json:"caller,omitempty"`
+	// Caller is the name of the token or certificate; empty if none was needed.
+	Caller string `json:"caller,omitempty"`
+	// Credential is "token" or "certificate"; empty if none was needed.
 	Credential string `json:"credential,omitempty"`
 	// From is the other end of the connection: a process with its user, an address, or "this process".
 	From string `json:"from,omitempty"`

@@ -10,8 +10,9 @@ import (
 // Embedders are the clients of one process: workspaces with the same provider share one, so that its budget and its circuit breaker
 // hold for all. The zero value is ready for use by one goroutine.
 type Embedders struct {
-	// Tried and QueryLooked are those of the clients, see embed.Config; nil tells nobody.
-	Tried       func(embed.Try)
+	// Tried is that of the clients, see embed.Config; nil tells nobody.
+	Tried func(embed.Try)
+	// QueryLooked is that of the clients; nil tells nobody.
 	QueryLooked func(provider string, cached bool)
 
 	clients map[[3]string]*embed.Client

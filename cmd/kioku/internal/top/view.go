@@ -10,17 +10,18 @@ import (
 
 // View is what is shown of a service at one time.
 type View struct {
-	// Version of the service, and Uptime since its start.
-	Version string  `json:"version"`
-	Uptime  float64 `json:"uptime_seconds"`
+	// Version of the service.
+	Version string `json:"version"`
+	// Uptime is the time since the start of the service; 0 if the caller is not told.
+	Uptime float64 `json:"uptimeSeconds"`
 	// Window is the time over which rates and latencies are taken.
-	Window float64 `json:"window_seconds"`
+	Window float64 `json:"windowSeconds"`
 	// Agents that the caller may reach, by id.
 	Agents []Agent `json:"agents"`
 	// Process is what the whole service does; null for a caller who may not reach all agents.
 	Process *Process `json:"process"`
 	// Slow are the recent calls that took long, the most recent first.
-	Slow []Slow `json:"slow_calls"`
+	Slow []Slow `json:"slowCalls"`
 	// Egress is what was sent to other machines, by purpose; null likewise.
 	Egress []Egress `json:"egress"`
 }
@@ -31,51 +32,66 @@ type Agent struct {
 	ID string `json:"id"`
 	// Up reports that its index can be read.
 	Up bool `json:"up"`
-	// Searches a second, and how long the median and the slowest in a hundred took, in milliseconds; null without a search.
-	Searches float64  `json:"searches_per_second"`
-	P50      *float64 `json:"p50_ms"`
-	P99      *float64 `json:"p99_ms"`
-	// WithoutHits and Degraded are shares of the searches.
-	WithoutHits float64 `json:"without_hits"`
-	Degraded    float64 `json:"degraded"`
+	// Searches in a second.
+	Searches float64 `json:"searchesPerSecond"`
+	// P50 is the median of the time that searches took, in milliseconds; null without a search.
+	P50 *float64 `json:"p50Ms"`
+	// P99 is how long the slowest searches in a hundred took; null without a search.
+	P99 *float64 `json:"p99Ms"`
+	// WithoutHits is the share of the searches without a hit.
+	WithoutHits float64 `json:"withoutHits"`
+	// Degraded is the share of the searches whose answer lacked something.
+	Degraded float64 `json:"degraded"`
 	// Lag is how long the slowest edit in twenty took until searches found it, in seconds; null without an edit.
-	Lag *float64 `json:"lag_p95_seconds"`
-	// Files and Chunks in the index, Pending changed files that are not, and Backlog chunks without a vector.
-	Files   float64 `json:"files"`
-	Chunks  float64 `json:"chunks"`
-	Pending float64 `json:"pending_files"`
-	Backlog float64 `json:"backlog_chunks"`
-	// Bytes of the vectors and words in memory, and of the files of the index.
-	ResidentBytes float64 `json:"resident_bytes"`
-	DiskBytes     float64 `json:"disk_bytes"`
+	Lag *float64 `json:"lagP95Seconds"`
+	// Files in the index.
+	Files float64 `json:"files"`
+	// Chunks in the index.
+	Chunks float64 `json:"chunks"`
+	// Pending are changed files that are not indexed yet.
+	Pending float64 `json:"pendingFiles"`
+	// Backlog are chunks without a vector.
+	Backlog float64 `json:"backlogChunks"`
+	// ResidentBytes of vectors and words are in memory.
+	ResidentBytes float64 `json:"residentBytes"`
+	// DiskBytes are those of the files of the index.
+	DiskBytes float64 `json:"diskBytes"`
 }
 
 // Process is what the whole service uses.
 type Process struct {
-	// Calls a second, those that failed, those under way, and refusals a second.
-	Calls    float64 `json:"calls_per_second"`
-	Failed   float64 `json:"failed_per_second"`
-	InFlight float64 `json:"in_flight"`
-	Refused  float64 `json:"refused_per_second"`
+	// Calls that ended in a second.
+	Calls float64 `json:"callsPerSecond"`
+	// Failed are those of Calls whose outcome is an error.
+	Failed float64 `json:"failedPerSecond"`
+	// InFlight are the calls under way.
+	InFlight float64 `json:"inFlight"`
+	// Refused are the calls and searches in a second that were refused because too many of their client waited.
+	Refused float64 `json:"refusedPerSecond"`
 	// Processors is how many the process kept busy.
 	Processors float64 `json:"processors"`
-	// Bytes of memory: of the process, and of vectors and words, which have a budget.
-	MemoryBytes   float64 `json:"memory_bytes"`
-	ResidentBytes float64 `json:"resident_bytes"`
-	BudgetBytes   float64 `json:"budget_bytes"`
-	// Goroutines and open files.
+	// MemoryBytes is the memory of the process.
+	MemoryBytes float64 `json:"memoryBytes"`
+	// ResidentBytes of it are vectors and words.
+	ResidentBytes float64 `json:"residentBytes"`
+	// BudgetBytes is the most that ResidentBytes may be.
+	BudgetBytes float64 `json:"budgetBytes"`
+	// Goroutines of the process.
 	Goroutines float64 `json:"goroutines"`
-	OpenFiles  float64 `json:"open_files"`
+	// OpenFiles of the process, with connections.
+	OpenFiles float64 `json:"openFiles"`
 }
 
 // Slow is a call that took long.
 type Slow struct {
-	// Agent, method and outcome of the call.
-	Agent  string `json:"agent"`
+	// Agent that the call was for.
+	Agent string `json:"agent"`
+	// Method without its service.
 	Method string `json:"method"`
-	Code   string `json:"code"`
+	// Code of the outcome.
+	Code string `json:"code"`
 	// Took is in milliseconds.
-	Took float64 `json:"took_ms"`
+	Took float64 `json:"tookMs"`
 	// Time of the call.
 	Time time.Time `json:"time"`
 	// Request is the id of the request, as in the log.
@@ -86,10 +102,11 @@ type Slow struct {
 type Egress struct {
 	// Purpose of the requests.
 	Purpose string `json:"purpose"`
-	// Requests that were sent, and that were refused because the service is offline.
+	// Requests that were sent.
 	Requests float64 `json:"requests"`
-	Refused  float64 `json:"refused"`
-	// Bytes of their bodies.
+	// Refused are the requests that were not sent because the service is offline.
+	Refused float64 `json:"refused"`
+	// Bytes in the bodies of the requests.
 	Bytes float64 `json:"bytes"`
 }
 

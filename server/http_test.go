@@ -88,8 +88,9 @@ func TestHTTPRefusesForeignHosts(t *testing.T) {
 	}
 }
 
-// Hazard C11: A browser's request from a foreign site is refused, whatever its method and its content; those of the own page and of
-// the sites of the setting are answered. No response lets a foreign site read it.
+// Hazard C11: A browser's request from a foreign site is refused, whatever its method and its content, also one for an image or a
+// frame, which has no Origin; those of the own page and of the sites of the setting are answered, and so is a link to a page. No
+// response lets a foreign site read it.
 func TestHTTPRefusesForeignOrigins(t *testing.T) {
 	t.Parallel()
 	var n atomic.Int32
@@ -99,37 +100,50 @@ func TestHTTPRefusesForeignOrigins(t *testing.T) {
 	c := httpClient(t, false, "")
 	own, evil := "http://"+p.address, "http://evil.example"
 	for _, r := range []struct {
-		method string
-		header []string
-		want   int
+		method, path string
+		header       []string
+		want         int
 	}{
-		{"GET", nil, 200},
-		{"POST", nil, 200},
-		{"GET", []string{"Origin", own}, 200},
-		{"POST", []string{"Origin", own, "Sec-Fetch-Site", "same-origin"}, 200},
-		{"POST", []string{"Origin", "https://trusted.example", "Sec-Fetch-Site", "cross-site"}, 200},
-		{"GET", []string{"Origin", evil}, 403},
-		{"POST", []string{"Origin", evil, "Content-Type", "text/plain"}, 403},
-		{"OPTIONS", []string{"Origin", evil, "Access-Control-Request-Method", "POST"}, 403},
-		{"POST", []string{"Origin", "null"}, 403},
-		{"POST", []string{"Origin", ""}, 403},
-		{"POST", []string{"Origin", own, "Origin", evil}, 403},
-		{"POST", []string{"Origin", own + ".evil.example"}, 403},
-		{"POST", []string{"Origin", "http://127.0.0.1:1"}, 403},
-		{"POST", []string{"Sec-Fetch-Site", "cross-site", "Content-Type", "text/plain"}, 403},
-		{"POST", []string{"Sec-Fetch-Site", "same-site"}, 403},
+		{"GET", "/v1/notes", nil, 200},
+		{"POST", "/v1/notes", nil, 200},
+		{"GET", "/v1/notes", []string{"Origin", own}, 200},
+		{"POST", "/v1/notes", []string{"Origin", own, "Sec-Fetch-Site", "same-origin"}, 200},
+		{"POST", "/v1/notes", []string{"Origin", "https://trusted.example", "Sec-Fetch-Site", "cross-site"}, 200},
+		{"GET", "/v1/notes", []string{"Origin", evil}, 403},
+		{"POST", "/v1/notes", []string{"Origin", evil, "Content-Type", "text/plain"}, 403},
+		{"OPTIONS", "/v1/notes", []string{"Origin", evil, "Access-Control-Request-Method", "POST"}, 403},
+		{"POST", "/v1/notes", []string{"Origin", "null"}, 403},
+		{"POST", "/v1/notes", []string{"Origin", ""}, 403},
+		{"POST", "/v1/notes", []string{"Origin", own, "Origin", evil}, 403},
+		{"POST", "/v1/notes", []string{"Origin", own + ".evil.example"}, 403},
+		{"POST", "/v1/notes", []string{"Origin", "http://127.0.0.1:1"}, 403},
+		{"POST", "/v1/notes", []string{"Sec-Fetch-Site", "cross-site", "Content-Type", "text/plain"}, 403},
+		{"POST", "/v1/notes", []string{"Sec-Fetch-Site", "same-site"}, 403},
+		{"GET", "/v1/search", []string{"Sec-Fetch-Site", "same-origin", "Sec-Fetch-Mode", "cors", "Sec-Fetch-Dest", "empty"}, 200},
+		{"GET", "/v1/search", []string{"Sec-Fetch-Site", "none", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}, 200},
+		{"GET", "/v1/search", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "image"}, 403},
+		{"HEAD", "/note", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "empty"}, 403},
+		{"GET", "/note", []string{"Sec-Fetch-Site", "same-site", "Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "script"}, 403},
+		{"GET", "/note", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "iframe"}, 403},
+		{"GET", "/note", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}, 200},
+		{"POST", "/login", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}, 403},
+		{"GET", "/v1/search", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}, 403},
+		{"GET", "/mcp", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}, 403},
+		{"GET", "/mcp/main", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}, 403},
+		{"GET", "/metrics", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}, 403},
+		{"GET", "/debug/pprof/", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}, 403},
 	} {
-		req, err := http.NewRequestWithContext(t.Context(), r.method, p.url("/v1/notes"), nil)
+		req, err := http.NewRequestWithContext(t.Context(), r.method, p.url(r.path), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		before := n.Load()
 		resp, body := send(t, c, req, r.header...)
-		if r.want == 403 {
+		if r.want == 403 && r.method != "HEAD" {
 			wantRefusal(t, resp, body, 403, "http.origins")
 		}
 		if resp.StatusCode != r.want || (n.Load() > before) != (r.want == 200) {
-			t.Errorf("%s %q: %d, want %d", r.method, r.header, resp.StatusCode, r.want)
+			t.Errorf("%s %s %q: %d, want %d", r.method, r.path, r.header, resp.StatusCode, r.want)
 		}
 		for name := range resp.Header {
 			if strings.HasPrefix(name, "Access-Control") {

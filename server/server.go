@@ -92,8 +92,6 @@ type Server struct {
 	health *health.Server
 	// http answers requests over HTTP; nil answers none.
 	http http.Handler
-	// crossOrigin knows the requests that browsers make for other web sites.
-	crossOrigin http.CrossOriginProtection
 	// sidecars by agent id; they do not change once the server serves.
 	sidecars map[string]Sidecar
 

@@ -138,7 +138,8 @@ func notFound(w http.ResponseWriter, _ *http.Request) {
 	httperror.Write(w, status.Error(codes.NotFound, "there is nothing at this path"))
 }
 
-// identify returns who sends a request and what proves it, if they are known; otherwise a caller without rights.
+// identify returns who sends a request and what proves it, if they are known; otherwise a caller without rights. It only decides
+// whose share a request takes, and when it ends: what a client is answered is for authenticate, which limits guesses.
 func (s *Server) identify(from origin) (caller, credential) {
 	if from.tokens == nil {
 		return owner, credential{}

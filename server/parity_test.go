@@ -221,26 +221,28 @@ func TestConnEndsAStreamThatIsNotRead(t *testing.T) {
 	})
 }
 
-// A token that a page asks for is checked by WithToken; WithCallerOf lends work the client of a request.
-func TestWithTokenAndWithCallerOf(t *testing.T) {
+// Hazard C08: Tokens tried at /readyz count as wrong ones too, and the limit holds there: a right token that may be a guess is told
+// no names.
+func TestReadinessIsNoWayToGuessTokens(t *testing.T) {
 	t.Parallel()
-	opt := server.Options{Agents: map[string]server.Memory{"ann": &fakeMemory{}}, Tokens: openTokens(t, tokenLine("a", "tok-a", "ann", false))}
-	p, do := asking(t, opt, nil)
-	client := kiokuv1.NewMemoryServiceClient(p.Conn())
-	call := func(ctx context.Context) error {
-		_, err := client.ListAgents(ctx, &kiokuv1.ListAgentsRequest{})
-		return err
+	opt := agents(&fakeMemory{}) // not in sync, so not ready
+	opt.Tokens = openTokens(t, tokenLine("a", "tok-a", "main", false), tokenLine("b", "tok-b", "main", false))
+	p := onPort(t, opt, nil, nil)
+	reasons := func(token string) string {
+		_, body := get(t, httpClient(t, false, ""), p.url("/readyz"), "Authorization", "Bearer "+token)
+		return body
 	}
-	do(func(ctx context.Context) {
-		wantCode(t, call(ctx), codes.Unauthenticated)
-		wantCode(t, call(server.WithToken(ctx, "tok-b")), codes.Unauthenticated)
-		wantCode(t, call(server.WithToken(ctx, "tok-a")), codes.OK)
-		wantCode(t, call(server.WithToken(context.Background(), "tok-a")), codes.Unauthenticated)
-	})
-	do(func(ctx context.Context) {
-		wantCode(t, call(server.WithCallerOf(context.Background(), ctx)), codes.OK)
-		wantCode(t, call(server.WithCallerOf(ctx, context.Background())), codes.Unauthenticated)
-	}, "Authorization", "Bearer tok-a")
+	if body := reasons("tok-a"); !strings.Contains(body, "agent main") {
+		t.Fatalf("its token gets %s", body)
+	}
+	for i := range 40 {
+		reasons(fmt.Sprint("guess", i))
+	}
+	if body := reasons("tok-b"); strings.Contains(body, "main") || !strings.Contains(body, "an agent") {
+		t.Errorf("after many guesses a token gets %s", body)
+	}
+	_, err := kiokuv1.NewMemoryServiceClient(dial(t, p.address)).ListAgents(with(t, "tok-b"), &kiokuv1.ListAgentsRequest{})
+	wantCode(t, err, codes.ResourceExhausted)
 }
 
 // A client that makes more calls than it may is told when to come back, whatever it speaks; another client is not refused. (D12)
@@ -291,11 +293,9 @@ func TestGuessesOfTokensAreLimitedForEachMachine(t *testing.T) {
 		return err
 	}
 	wantCode(t, call("tok-a"), codes.OK)
-	do(func(ctx context.Context) {
-		for i := range 40 {
-			_, _ = inside.ListAgents(server.WithToken(ctx, fmt.Sprint("guess", i)), req)
-		}
-	})
+	for i := range 40 {
+		do(func(ctx context.Context) { _, _ = inside.ListAgents(ctx, req) }, "Authorization", fmt.Sprint("Bearer guess", i))
+	}
 	wantCode(t, call("guess"), codes.ResourceExhausted)
 	wantCode(t, call("tok-b"), codes.ResourceExhausted) // it may be a guess
 	wantCode(t, call("tok-a"), codes.OK)

@@ -70,6 +70,7 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		connection: conn, tokens: conn.tokens, authorization: authorization(r), requestID: requestID(r.Header.Values(requestIDHeader)),
 	}
 	r.TLS = conn.secure
+	r.Header["Authorization"] = from.authorization // for the doors, who need not know the cookie
 	patient := newPatientWriter(w, s.sendTimeout)
 	defer patient.end()
 	setCommonHeaders(w.Header(), from.requestID)

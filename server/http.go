@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"kioku/internal/fair"
 	"kioku/internal/httperror"
 )
 
@@ -72,6 +73,7 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	r.TLS = conn.secure
 	r.Header["Authorization"] = from.authorization // for the doors, who need not know the cookie
 	patient := newPatientWriter(w, s.sendTimeout)
+	patient.admit = func(size int) (*fair.Grant, error) { return s.admitResponse(r.Context(), from, size) }
 	defer patient.end()
 	setCommonHeaders(w.Header(), from.requestID)
 	defer s.logRequest(r, from, patient, time.Now())

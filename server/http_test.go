@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -374,6 +376,59 @@ func TestHTTPDoesNotWaitForASlowReader(t *testing.T) {
 		}
 		resp.Body.Close()
 	}
+}
+
+// Hazard D12: Responses that a client does not read take its share of the bytes in flight, however many connections it has; what
+// exceeds it is refused, and another client is answered.
+func TestHTTPBoundsResponsesThatAreNotRead(t *testing.T) {
+	t.Parallel()
+	opt := agents(&fakeMemory{})
+	opt.Limits.Bytes = 80 << 20
+	opt.Tokens = openTokens(t, tokenLine("a", "tok-a", "main", false), tokenLine("b", "tok-b", "main", false))
+	response := make([]byte, 10<<20)
+	p := onPort(t, opt, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(response) }), nil)
+	var conns []*net.TCPConn
+	for range 40 {
+		conn, err := net.DialTCP("tcp", nil, net.TCPAddrFromAddrPort(netip.MustParseAddrPort(p.address)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		_ = conn.SetReadBuffer(4 << 10)
+		fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer tok-a\r\n\r\n")
+		conns = append(conns, conn)
+	}
+	begins := make(chan string, len(conns))
+	for _, conn := range conns {
+		go func() {
+			line := make([]byte, len("HTTP/1.1 200"))
+			if _, err := io.ReadFull(conn, line); err == nil {
+				begins <- string(line)
+			}
+		}()
+	}
+	answers := map[string]int{}
+	for range len(conns) - 16 {
+		select {
+		case line := <-begins:
+			answers[line]++
+		case <-time.After(soon):
+			t.Fatalf("more than 16 responses wait, %v", answers)
+		}
+	}
+	if want := (map[string]int{"HTTP/1.1 200": 2, "HTTP/1.1 429": 22}); !maps.Equal(answers, want) {
+		t.Errorf("answers %v, want %v", answers, want)
+	}
+	if got := p.ResponseBytes(); got != 20<<20 {
+		t.Errorf("%d bytes are in flight", got)
+	}
+	if resp, body := get(t, httpClient(t, false, ""), p.url("/"), "Authorization", "Bearer tok-b"); resp.StatusCode != 200 || len(body) != len(response) {
+		t.Errorf("another client: %d, %d bytes", resp.StatusCode, len(body))
+	}
+	for _, conn := range conns {
+		conn.Close()
+	}
+	eventually(t, func() bool { return p.ResponseBytes() == 0 })
 }
 
 // A stream of events ends at once when the server is told to end, other requests may finish within the grace.

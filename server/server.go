@@ -102,6 +102,8 @@ type Server struct {
 	queue, anonymousQueue *fair.Queue
 	// bodies and anonymousBodies are such queues of the bodies of requests over HTTP.
 	bodies, anonymousBodies *fair.Queue
+	// responses and anonymousResponses are queues of the large responses over HTTP that wait for their readers.
+	responses, anonymousResponses *fair.Queue
 	// rates limits how many calls a client makes, and guesses how many wrong tokens a machine sends.
 	rates     *rates
 	guesses   *guesses
@@ -139,11 +141,15 @@ func New(opt Options) (*Server, error) {
 		anonymousQueue:  newAnonymousQueue(opt.Limits),
 		bodies:          newCallQueue(opt.Limits),
 		anonymousBodies: newAnonymousQueue(opt.Limits),
-		rates:           &rates{limit: rate.Limit(opt.Limits.RequestsPerSecond), burst: opt.Limits.Burst},
-		guesses:         newGuesses(),
-		beginTimeout:    10 * time.Second,
-		receiveTimeout:  30 * time.Second,
-		sendTimeout:     30 * time.Second,
+
+		responses:          newCallQueue(opt.Limits.forResponses()),
+		anonymousResponses: newAnonymousQueue(opt.Limits.forResponses()),
+
+		rates:          &rates{limit: rate.Limit(opt.Limits.RequestsPerSecond), burst: opt.Limits.Burst},
+		guesses:        newGuesses(),
+		beginTimeout:   10 * time.Second,
+		receiveTimeout: 30 * time.Second,
+		sendTimeout:    30 * time.Second,
 	}
 	if len(opt.Agents) > 0 {
 		s.health.SetServingStatus(kiokuv1.MemoryService_ServiceDesc.ServiceName, healthpb.HealthCheckResponse_SERVING)

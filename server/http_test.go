@@ -193,6 +193,37 @@ func TestHTTPTakesNoTokenFromTheURL(t *testing.T) {
 	}
 }
 
+// Hazard C13: No log line has the path of a note or what else a client names in a path, also not when a handler panics.
+func TestHTTPLogsNoPathsOfNotes(t *testing.T) {
+	t.Parallel()
+	var log buffer
+	opt := agents(&fakeMemory{})
+	opt.Log = logTo(&log)
+	p := onPort(t, opt, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPut {
+			panic("spilled milk")
+		}
+	}), nil)
+	for _, method := range []string{http.MethodGet, http.MethodPut} {
+		for _, path := range []string{"/v1/notes/memory/secret.md", "/v1/links/%2Fhome%2Fsecret.md", "/elsewhere/secret", "/v1/status", "/", "/v1/", "/mcp"} {
+			req, err := http.NewRequestWithContext(t.Context(), method, p.url(path), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			send(t, httpClient(t, false, ""), req)
+		}
+	}
+	said := log.String()
+	for _, want := range []string{`"/v1/notes/..."`, `"/v1/links/..."`, `"/elsewhere/..."`, `"/v1/status"`, `"PUT /v1/notes/..."`, `"/mcp"`} {
+		if !strings.Contains(said, want) {
+			t.Errorf("the log does not contain %s", want)
+		}
+	}
+	if strings.Contains(said, "secret") {
+		t.Errorf("the log has a path:\n%s", said)
+	}
+}
+
 // /healthz says that the process lives, /readyz whether its indexes can be read and have been in sync; both without a token.
 // Only who may reach an agent is told its name.
 func TestHealthNeedsNoTokenAndNamesNoAgents(t *testing.T) {

@@ -142,7 +142,7 @@ func notFound(w http.ResponseWriter, _ *http.Request) {
 }
 
 // identify returns who sends a request and what proves it, if they are known; otherwise a caller without rights. It only decides
-// whose share a request takes, and when it ends: what a client is answered is for authenticate, which limits guesses.
+// whose share a request takes, and when it ends: what a client is answered is for authenticate, which counts wrong tokens.
 func (s *Server) identify(from origin) (caller, credential) {
 	if from.tokens == nil {
 		return owner, credential{}

@@ -106,7 +106,7 @@ type Server struct {
 	responses, anonymousResponses *fair.Queue
 	// rates limits how many calls a client makes, and guesses how many wrong tokens a machine sends.
 	rates     *rates
-	guesses   *guesses
+	guesses   *rates
 	readiness readiness
 	// beginTimeout is the time for a client to agree on TLS, and then for the header of a request; tests shorten it.
 	beginTimeout time.Duration

@@ -62,7 +62,7 @@ var mayImport = map[string]string{
 	"server":                 ". memory agent proto embed indexer llm internal",
 	"server/web":             "proto internal/text chunker",
 	"server/rest":            "proto internal",
-	"server/mcp":             "agent proto memory",
+	"server/mcp":             "agent proto memory internal",
 	"server/front":           "server/mcp server/rest server/web",
 	"server/metrics":         "server memory embed indexer proto internal .",
 	"server/audit":           "server internal",

@@ -3184,9 +3184,9 @@ type StatusResponse struct {
 	Syncing bool `protobuf:"varint,16,opt,name=syncing,proto3" json:"syncing,omitempty"`
 	// Memory that this agent's vectors occupy; 0 if searches read them from the database.
 	ResidentBytes int64 `protobuf:"varint,17,opt,name=resident_bytes,json=residentBytes,proto3" json:"resident_bytes,omitempty"`
-	// Maximum memory for the vectors of all agents.
+	// Maximum memory for the vectors of all agents; 0 for callers that may not reach all agents.
 	MemoryBudgetBytes int64 `protobuf:"varint,18,opt,name=memory_budget_bytes,json=memoryBudgetBytes,proto3" json:"memory_budget_bytes,omitempty"`
-	// Memory that the vectors of all agents occupy.
+	// Memory that the vectors of all agents occupy; 0 for callers that may not reach all agents.
 	MemoryResidentBytes int64 `protobuf:"varint,19,opt,name=memory_resident_bytes,json=memoryResidentBytes,proto3" json:"memory_resident_bytes,omitempty"`
 	// Last check of the index; not set before the first since the start.
 	Check *IndexCheck `protobuf:"bytes,20,opt,name=check,proto3" json:"check,omitempty"`
@@ -3196,7 +3196,8 @@ type StatusResponse struct {
 	UnindexedMore bool `protobuf:"varint,31,opt,name=unindexed_more,json=unindexedMore,proto3" json:"unindexed_more,omitempty"`
 	// Nothing is sent to another machine.
 	Offline bool `protobuf:"varint,40,opt,name=offline,proto3" json:"offline,omitempty"`
-	// What the process has sent since its start, by host and purpose, the most recent first.
+	// What the process has sent since its start, by host and purpose, the most recent first. It is for all agents, so callers that
+	// may not reach all of them get nothing.
 	Egress []*Egress `protobuf:"bytes,41,rep,name=egress,proto3" json:"egress,omitempty"`
 	// How far the embedding of chunks without a vector is; unset if none are being embedded and none wait.
 	Backfill *Backfill `protobuf:"bytes,50,opt,name=backfill,proto3" json:"backfill,omitempty"`

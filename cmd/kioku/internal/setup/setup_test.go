@@ -394,6 +394,40 @@ func TestInstallRefusesABrokenFile(t *testing.T) {
 	}
 }
 
+// A file with brackets within brackets without end is refused like a broken one: it must not exhaust the stack. Brackets in texts
+// and comments do not count.
+func TestInstallRefusesADeepFile(t *testing.T) {
+	t.Parallel()
+	deep := strings.Repeat("[", 2_000_000) + strings.Repeat("]", 2_000_000)
+	for _, id := range clientIDs() {
+		d, c := newDesk(t), client(t, id)
+		text, place := "{\n\"a\": "+deep+"}\n", "line 2, column"
+		if id == "codex" {
+			text = "b = 1\na = " + deep + "\n"
+		}
+		path := d.write(c, text)
+		for what, err := range map[string]error{
+			"install": lastError(c.Install(d.Machine, setup.User, notes())), "undo": lastError(c.Undo(d.Machine, setup.User, notes())),
+			"list": lastError(c.Entries(d.Machine, setup.User)),
+		} {
+			if err == nil || !strings.Contains(err.Error(), place) || !strings.Contains(err.Error(), "nothing was changed") || len(err.Error()) > 1000 {
+				t.Errorf("%s, %s: %.300v", id, what, err)
+			}
+		}
+		if read(t, path) != text {
+			t.Errorf("%s: the file is another", id)
+		}
+	}
+	d, c := newDesk(t), client(t, "cursor")
+	d.write(c, "// "+deep+"\n/* "+deep+" */ {\"a\\\"\": \""+deep+"\"}\n")
+	if got := d.install(c, notes()); !strings.Contains(got, "/usr/bin/kioku") {
+		t.Error("brackets in a text count")
+	}
+}
+
+// lastError returns the error of two results.
+func lastError[T any](_ T, err error) error { return err }
+
 // A configuration that is a symbolic link into a folder of dotfiles stays one, and keeps its permissions.
 func TestWriteKeepsLinksAndPermissions(t *testing.T) {
 	t.Parallel()

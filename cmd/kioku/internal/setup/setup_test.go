@@ -340,6 +340,47 @@ func TestInstallGivesEachMemoryANameOfItsOwn(t *testing.T) {
 	}
 }
 
+// Undo takes out only what setup added. An entry that the user wrote stays, whether or not there is a copy of the file from before,
+// unless it is named.
+func TestUndoLeavesAnEntryThatSetupDidNotAdd(t *testing.T) {
+	t.Parallel()
+	for id, own := range map[string]string{
+		"claude-code": `{"mcpServers": {"kioku": {"command": "kioku", "args": ["mcp"]}}}`,
+		"cursor":      `{"mcpServers": {"kioku": {"type": "stdio", "command": "kioku", "args": ["mcp"]}}}`,
+		"codex":       "[mcp_servers.kioku]\ncommand = \"kioku\"\nargs = [\"mcp\"]\n",
+	} {
+		t.Run(id, func(t *testing.T) {
+			d, c := newDesk(t), client(t, id)
+			d.write(c, own)
+			refused := func(srv setup.Server) {
+				t.Helper()
+				if _, err := c.Undo(d.Machine, setup.User, srv); !errors.Is(err, setup.ErrNotSetUp) || !strings.Contains(err.Error(), "--name kioku") {
+					t.Errorf("undo of %+v: %v", srv, err)
+				}
+			}
+			refused(setup.Server{})
+			refused(notes())
+			d.install(c, notes("--workspace", "/b"))
+			if got := d.undo(c, setup.Server{}); got != own {
+				t.Errorf("undo leaves %q", got)
+			}
+			refused(setup.Server{})
+			if got := d.undo(c, setup.Server{Name: "kioku"}); strings.Contains(got, "kioku") || got == "-" {
+				t.Errorf("undo of the name leaves %q", got)
+			}
+
+			d.write(c, own)
+			d.install(c, notes("--workspace", "/b"))
+			if got := d.undo(c, setup.Server{Name: "kioku"}); !strings.Contains(got, "kioku-notes") || strings.Contains(got, `"mcp"]`) {
+				t.Errorf("undo of the name leaves %q", got)
+			}
+			if got := d.undo(c, setup.Server{}); strings.Contains(got, "kioku") {
+				t.Errorf("undo leaves %q", got)
+			}
+		})
+	}
+}
+
 func clientIDs() (ids []string) {
 	for _, c := range setup.Clients() {
 		ids = append(ids, c.ID)

@@ -11,6 +11,7 @@ import (
 
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/backup"
+	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
 )
 
@@ -33,7 +34,8 @@ func (a *app) restoreCmd() *cobra.Command {
 		Use: "restore FILE", Short: "Put the memory of a backup into its place", Args: cobra.ExactArgs(1),
 		Long: "Unpack and verify a backup of kioku backup, and put its index, notes and sessions into their places: those of --workspace and\n" +
 			"--agent, else those that the backup was made of, if the settings name them. Nothing is embedded again. If other notes, an index or sessions are\n" +
-			"there already, nothing is changed; with --force they are moved aside. A daemon that has the index must be stopped first.",
+			"there already, nothing is changed; with --force they are moved aside. A daemon that has the index must be stopped first, unless\n" +
+			"a client has started it in the background.",
 		RunE: func(cmd *cobra.Command, args []string) error { return a.restore(cmd.Context(), args[0], force) },
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "move what is in the way aside, into the state folder")
@@ -64,7 +66,15 @@ func (a *app) restore(ctx context.Context, archive string, force bool) error {
 	if err != nil {
 		return err
 	}
-	t := backup.Target{StateOf: conf.StateOf, Known: knows(conf), Force: force, Now: time.Now()}
+	taken := func() {}
+	defer func() { taken() }()
+	stateOf := func(ctx context.Context, agent, workspace string) (state string, err error) {
+		if taken, err = connect.TakeOver(ctx, conf, config.Place{Agent: agent, Workspace: workspace}); err != nil {
+			return "", err
+		}
+		return conf.StateOf(ctx, agent, workspace)
+	}
+	t := backup.Target{StateOf: stateOf, Known: knows(conf), Force: force, Now: time.Now()}
 	if t.Root, err = conf.StateDir(); err != nil {
 		return err
 	}

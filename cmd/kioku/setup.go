@@ -169,6 +169,9 @@ func (a *app) mcpServer(scope setup.Scope) (setup.Server, error) {
 		server.Memory = conf.Agent
 	}
 	for _, f := range a.flags {
+		if v, err := conf.Value(f.Key); err == nil && v.HidesSecret() {
+			return setup.Server{}, render.Misuse("%s would be written in the clear into the file of the client; name it as env:NAME or file:PATH", f.Key)
+		}
 		server.Args = append(server.Args, a.passedOn(conf, f)...)
 	}
 	if place.Workspace != "" && !remote {

@@ -367,7 +367,8 @@ func TestMapIsForgottenWhenIdle(t *testing.T) {
 	}
 }
 
-// A day has the notes and the chunks with its date, also of an entry in a long note, and the files that were changed on it.
+// A day has the notes and the chunks with its date, also of an entry in a long note, and the files that were changed on it. A file
+// without a day is one that no day has.
 func TestActivityCountsTheNotesOfEachDay(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -375,6 +376,7 @@ func TestActivityCountsTheNotesOfEachDay(t *testing.T) {
 	testkit.WriteFile(t, dir, "memory/2026-03-02.md", "# 2026-03-02\n\nCoffee.\n")
 	testkit.WriteFile(t, dir, "memory/2026-03-02-trip.md", "The trip.\n")
 	testkit.WriteFile(t, dir, "MEMORY.md", "Facts.\n")
+	testkit.WriteFile(t, dir, "memory/log.md", "# Log\n\n## 2026-03-01\n\n"+strings.Repeat("More tea. ", 300)+"\n\n## 2026-03-04\n\n"+strings.Repeat("No tea. ", 300)+"\n")
 	m := synced(t, Options{Workspace: dir})
 	got, err := m.Activity(t.Context(), "", "")
 	if err != nil {
@@ -388,7 +390,7 @@ func TestActivityCountsTheNotesOfEachDay(t *testing.T) {
 			days[d.Date] = fmt.Sprint(d.Notes, " ", d.Chunks)
 		}
 	}
-	if fmt.Sprint(days) != "map[2026-03-01:1 1 2026-03-02:2 2]" || changed != 4 || got.Undated != 1 {
+	if fmt.Sprint(days) != "map[2026-03-01:2 3 2026-03-02:2 2 2026-03-04:1 3]" || changed != 5 || got.Undated != 1 {
 		t.Errorf("%v, %d changed, %d undated", days, changed, got.Undated)
 	}
 	if got, err = m.Activity(t.Context(), "2026-03-02", "2026-03-02"); err != nil || len(got.Days) != 1 || got.Days[0].Notes != 2 {

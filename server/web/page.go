@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"kioku/internal/text"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
@@ -111,7 +112,16 @@ func (s *site) render(w http.ResponseWriter, code int, name string, p page) {
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(code)
-	_, _ = w.Write(body.Bytes()) // the client may be gone
+	_, _ = w.Write(bytes.Map(visible, body.Bytes())) // the client may be gone
+}
+
+// visible drops the characters that would control a terminal or reorder the text around them, such as those in the name of a note. Addresses
+// keep them, because they are escaped there.
+func visible(r rune) rune {
+	if text.Forbidden(r) {
+		return -1
+	}
+	return r
 }
 
 // fail answers with a page about err, or sends a caller without a valid token to the login.

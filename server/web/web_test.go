@@ -41,6 +41,26 @@ func TestPagesKeepToTheirPolicy(t *testing.T) {
 	}
 }
 
+// A name of a note, a folder or a query cannot reorder the text around it or hide in it, in any page that names it (F04).
+func TestNamesReorderNothing(t *testing.T) {
+	t.Parallel()
+	odd := "fol\u2066der/a\u202egpj.md"
+	c := &fakeConn{notes: map[string]string{odd: "# A &#x202e;gnp.exe\n\n[b\u202eb](c.md)\n"}}
+	c.links = map[string]*kiokuv1.Links{odd: {Path: odd, Outgoing: []*kiokuv1.Link{{Target: "c\u202ed", Line: 3}}}}
+	for _, path := range []string{"/notes", "/notes?find=%E2%80%AEx", "/note?path=" + url.QueryEscape(odd), "/note?view=raw&path=" + url.QueryEscape(odd), "/note?path=%E2%80%AE"} {
+		page := get(t, c, path).Body.String()
+		if !strings.Contains(page, "</html>") {
+			t.Errorf("%s is no page: %.200s", path, page)
+		}
+		if i := strings.IndexAny(page, "\u202e\u2066"); i >= 0 {
+			t.Errorf("%s: a mark that reorders text in %q", path, page[max(0, i-80):i+20])
+		}
+	}
+	if page := get(t, c, "/notes").Body.String(); !strings.Contains(page, "agpj.md") || !strings.Contains(page, url.QueryEscape(odd)) {
+		t.Error("the note has not its visible name and its whole address")
+	}
+}
+
 func TestStaticFilesHaveTags(t *testing.T) {
 	t.Parallel()
 	c := &fakeConn{}

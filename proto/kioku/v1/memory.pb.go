@@ -2785,7 +2785,7 @@ type ActivityResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Days on which there was anything, in order; at most 20,000, the last ones.
 	Days []*ActivityDay `protobuf:"bytes,1,rep,name=days,proto3" json:"days,omitempty"`
-	// Files without a day of their own.
+	// Files that are on no day.
 	UndatedNoteCount int32 `protobuf:"varint,2,opt,name=undated_note_count,json=undatedNoteCount,proto3" json:"undated_note_count,omitempty"`
 	// Day of the service's clock.
 	Today string `protobuf:"bytes,3,opt,name=today,proto3" json:"today,omitempty"`
@@ -2858,7 +2858,7 @@ type ActivityDay struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// YYYY-MM-DD.
 	Date string `protobuf:"bytes,1,opt,name=date,proto3" json:"date,omitempty"`
-	// Files with a passage of this day.
+	// Files with a passage of this day; a file with passages of several days counts on each.
 	NoteCount int32 `protobuf:"varint,2,opt,name=note_count,json=noteCount,proto3" json:"note_count,omitempty"`
 	// Chunks of this day.
 	ChunkCount int32 `protobuf:"varint,3,opt,name=chunk_count,json=chunkCount,proto3" json:"chunk_count,omitempty"`

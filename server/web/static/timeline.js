@@ -61,7 +61,7 @@ function summary(l) {
 	const total = activity.days.reduce((sum, d) => sum + (l.count(d) || 0), 0);
 	const active = activity.days.filter((d) => l.count(d) > 0).length;
 	const undated = activity.undatedNoteCount ? `; ${count(activity.undatedNoteCount, "note")} without a day` : "";
-	return h("p", { class: "muted" }, `${l.say(total)} on ${count(active, "day")}${layer === "notes" ? undated : ""}.`);
+	return h("p", { class: "muted" }, `${l.say(total)} on ${count(active, "day")}${layer === "notes" ? `${undated}. A note with entries of several days counts on each` : ""}.`);
 }
 
 function empty(l) {

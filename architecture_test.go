@@ -63,7 +63,7 @@ var mayImport = map[string]string{
 	"server/web":             "proto internal/text chunker",
 	"server/rest":            "proto internal",
 	"server/mcp":             "agent proto memory",
-	"server/front":           "server/mcp server/rest server/web server/metrics",
+	"server/front":           "server/mcp server/rest server/web",
 	"server/metrics":         "server memory embed indexer proto internal .",
 	"server/audit":           "server internal",
 	"bench":                  ". memory indexer search search/analysis internal",

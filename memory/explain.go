@@ -50,8 +50,9 @@ type Trace struct {
 	MMRSimilarity float64
 	// MMRScore is the score by which MMR chose the hit; 0 without MMR.
 	MMRScore float64
-	// Parts are what the score consists of. Unembedded reports that the passage has no vector yet, so that words took the place of meaning.
-	Parts      ScoreParts
+	// Parts are what the score consists of.
+	Parts ScoreParts
+	// Unembedded reports that the passage has no vector yet, so that words took the place of meaning.
 	Unembedded bool
 	// Terms are the parts of the text score by query term.
 	Terms []TermShare

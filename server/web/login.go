@@ -8,6 +8,8 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"kioku/internal/tokencookie"
 )
 
 // loginAge is how long a browser keeps the token.
@@ -60,7 +62,7 @@ func (s *site) logout(w http.ResponseWriter, r *http.Request) {
 
 // tokenCookieOf returns the cookie with a token for the client of a request; a negative age deletes it.
 func tokenCookieOf(r *http.Request, token string, age int) *http.Cookie {
-	return &http.Cookie{Name: tokenCookie, Value: token, Path: "/", MaxAge: age, HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode}
+	return &http.Cookie{Name: tokencookie.Name(r), Value: token, Path: "/", MaxAge: age, HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode}
 }
 
 // notInCookie reports whether a cookie cannot contain a character.

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"kioku/internal/text"
+	"kioku/internal/tokencookie"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
@@ -169,11 +170,8 @@ func (s *site) renderProblem(w http.ResponseWriter, r *http.Request, about probl
 	s.render(w, about.Status, "problem", p)
 }
 
-// tokenCookie is the name of the cookie with the caller's token. The listeners read it like a bearer token.
-const tokenCookie = "kioku_token"
-
 // hasToken reports whether the request carries a token in a cookie.
 func hasToken(r *http.Request) bool {
-	c, err := r.Cookie(tokenCookie)
+	c, err := r.Cookie(tokencookie.Name(r))
 	return err == nil && c.Value != ""
 }

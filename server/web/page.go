@@ -104,12 +104,11 @@ func (s *site) agents(ctx context.Context) ([]string, error) {
 	return ids, nil
 }
 
-// render writes a page. The response has the status code; a template that fails is an internal error.
+// render writes a page. The response has the status code. It panics if a template fails.
 func (s *site) render(w http.ResponseWriter, code int, name string, p page) {
 	var body bytes.Buffer
 	if err := templates[name].ExecuteTemplate(&body, "layout.html", p); err != nil {
-		http.Error(w, "internal error: the page could not be made", http.StatusInternalServerError)
-		return
+		panic(err) // the server logs it and answers
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(code)

@@ -117,8 +117,8 @@ func TestLinksNameTheAgentOfSeveral(t *testing.T) {
 	}
 }
 
-// The page asks for a token where the server needs one, keeps it in a cookie that scripts cannot read, and goes on to where the caller
-// wanted to go.
+// The page asks for a token where the server needs one, keeps it in a cookie that scripts cannot read, for long only once it has proved
+// valid, and goes on to where the caller wanted to go.
 func TestLoginKeepsAValidToken(t *testing.T) {
 	t.Parallel()
 	c := &fakeConn{token: "secret"}
@@ -131,13 +131,16 @@ func TestLoginKeepsAValidToken(t *testing.T) {
 	}
 	w = ask(t, c, form("/login", url.Values{"token": {" secret\n"}, "next": {"/search?q=tea"}}))
 	cookie := w.Result().Cookies()[0]
-	if !cookie.HttpOnly || cookie.SameSite != http.SameSiteStrictMode || cookie.Value != "secret" || cookie.Path != "/" || cookie.Secure {
+	if !cookie.HttpOnly || cookie.SameSite != http.SameSiteStrictMode || cookie.Value != "secret" || cookie.Path != "/" || cookie.Secure || cookie.MaxAge > 60 {
 		t.Errorf("cookie %+v", cookie)
 	}
 	next := httptest.NewRequest("GET", w.Header().Get("Location"), nil)
 	next.AddCookie(cookie)
 	if w = ask(t, c, next); w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/search?q=tea" {
 		t.Errorf("after the login: %d to %q", w.Code, w.Header().Get("Location"))
+	}
+	if kept := w.Result().Cookies(); len(kept) != 1 || kept[0].MaxAge < 86_400 || kept[0].Value != "secret" || !kept[0].HttpOnly || kept[0].SameSite != http.SameSiteStrictMode {
+		t.Errorf("a valid token is kept as %v", kept)
 	}
 	out := form("/logout", nil)
 	out.AddCookie(cookie)

@@ -49,6 +49,15 @@ func (l Limits) withDefaults() Limits {
 	}
 }
 
+// maxHeldResponses is how many large responses of a client may wait in memory for room among those that are being sent.
+const maxHeldResponses = 16
+
+// forResponses returns the limits of large responses over HTTP. Those that wait are in memory already, so only few may.
+func (l Limits) forResponses() Limits {
+	l.Waiting = min(l.Waiting, maxHeldResponses)
+	return l
+}
+
 const (
 	// callBytes is what a call takes of Limits.Bytes at least: its buffers and goroutines. streamBytes is that of a stream, for
 	// which gRPC queues messages until they are read.
@@ -66,12 +75,15 @@ type Searches struct {
 	queue *fair.Queue
 }
 
+// recentSearch is how long a client that has searched finds a core free for its next search.
+const recentSearch = time.Second
+
 // NewSearches returns the searches of a process within limits.
 func NewSearches(limits Limits) *Searches {
 	limits = limits.withDefaults()
 	parallel := int64(limits.Searches)
 	reserve := (parallel + 1) / 2
-	return &Searches{queue: fair.New(fair.Limits{Capacity: parallel, Share: parallel + reserve, Reserve: reserve, Waiting: limits.Waiting})}
+	return &Searches{queue: fair.New(fair.Limits{Capacity: parallel, Share: parallel + reserve, Reserve: reserve, Waiting: limits.Waiting, Recent: recentSearch})}
 }
 
 // Admit waits until a search of the call that ctx belongs to may run, and returns a function that ends it. It returns
@@ -192,7 +204,7 @@ func (s *Server) keepHouse(ctx context.Context, listeners []Listener) {
 			for _, l := range listeners {
 				l.tls.refresh(now)
 			}
-			reclaim.look(now, s.queue.Used()+s.bodies.Used())
+			reclaim.look(now, s.queue.Used()+s.bodies.Used()+s.responses.Used())
 		}
 	}
 }

@@ -293,7 +293,7 @@ func (d *daemon) addresses(ctx context.Context, places []config.Place) (socket, 
 
 func (d *daemon) openMemories(ctx context.Context, places []config.Place) error {
 	embedders := connect.Embedders{Tried: d.observed.metrics.Tried, QueryLooked: d.observed.metrics.QueryLooked}
-	memory, searches := vector.NewBudget(d.conf.MemoryBudget), server.NewSearches(d.conf.Limits)
+	memory, searches, maps := vector.NewBudget(d.conf.MemoryBudget), server.NewSearches(d.conf.Limits), kioku.NewMapTurns()
 	searches.Waited = d.observed.metrics.SearchWaited
 	reranker, err := connect.Reranker(d.conf)
 	if err != nil {
@@ -319,7 +319,7 @@ func (d *daemon) openMemories(ctx context.Context, places []config.Place) error 
 		if opt.Fallback, err = embedders.Fallback(conf); err != nil {
 			return err
 		}
-		opt.Vectors, opt.LockWait, opt.Daemon = memory, connect.DaemonLockWait, true
+		opt.Vectors, opt.Maps, opt.LockWait, opt.Daemon = memory, maps, connect.DaemonLockWait, true
 		opt.Search.Admit, opt.Search.Reranker = searches.Admit, reranker
 		m, err := kioku.Open(ctx, opt)
 		if err != nil {

@@ -115,7 +115,14 @@ func (a *app) setUp(id string, f setupFlags) error {
 	if f.undo {
 		a.Notice("%s is no longer set up in %s", plan.Name, plan.Path)
 	} else {
-		a.Notice("written to %s. %s kioku setup %s --undo takes it back", plan.Path, client.Next, id)
+		back := "kioku setup " + id
+		if f.scope != string(setup.User) {
+			back += " --scope " + f.scope
+		}
+		if f.name != "" || plan.Name != setup.DefaultName {
+			back += " --name " + plan.Name
+		}
+		a.Notice("written to %s. %s %s --undo takes it back", plan.Path, client.Next, back)
 	}
 	return nil
 }

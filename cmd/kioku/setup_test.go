@@ -92,7 +92,7 @@ func TestSetupPassesSettingsOn(t *testing.T) {
 func TestSetupOfAProjectNamesNoFolders(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, nil)
-	s.raw("setup", "claude-code", "--scope", "project", "--yes").wants(t, exitOK)
+	s.raw("setup", "claude-code", "--scope", "project", "--yes").wants(t, exitOK, "kioku setup claude-code --scope project --undo takes it back")
 	want := "{\n  \"mcpServers\": {\n    \"kioku\": {\n      \"type\": \"stdio\",\n      \"command\": \"kioku\",\n      \"args\": [\n        \"mcp\"\n      ]\n    }\n  }\n}\n"
 	if diff := cmp.Diff(want, s.config(".mcp.json")); diff != "" {
 		t.Error(diff)

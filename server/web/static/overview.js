@@ -56,7 +56,7 @@ function problems(st) {
 	for (const root of st.unavailable || []) list.push({ text: `${clean(root)} cannot be read now.`, todo: advice.workspace_unavailable });
 	for (const found of st.check?.found || []) list.push({ text: `The last check mended the index: ${clean(found)}`, todo: "Nothing to do; if it comes again, check the disk." });
 	if (st.unindexedFileCount > 0) list.push({ text: `${st.unindexedMore ? "More than " : ""}${count(st.unindexedFileCount, "Markdown file")} of the folder ${st.unindexedFileCount === 1 ? "is" : "are"} not included by the settings.`, todo: "If they are notes, add them to include: kioku config set include '[\"**/*.md\"]'." });
-	if (!list.length) return h("p", { class: "all-well" }, h("span", { class: "tag good" }, "✓"), " Searches lack nothing.");
+	if (!list.length) return h("p", { class: "all-well" }, h("span", { class: "tag good" }, "✓"), st.provider?.provider === "none" ? " Searches by words lack nothing." : " Searches lack nothing.");
 	return h("ul", { class: "stack" }, list.map((p) => h("li", { class: "notice warn" }, h("p", {}, p.text), p.todo && h("p", { class: "small muted" }, p.todo))));
 }
 

@@ -186,6 +186,37 @@ func TestMCPJoinsTheDaemonOfTheFolder(t *testing.T) {
 	c.finds("boiler pressure", "0.8 bar") // of a daemon in the background
 }
 
+// MCP: while a client uses a daemon in the background, kioku top finds that one, and kioku serve takes its place, with the page, without
+// the client noticing.
+func TestServeTakesThePlaceOfTheBackgroundDaemon(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, notes())
+	c := s.mcp()
+	c.finds("boiler pressure", "0.8 bar")
+	background := s.owner()
+	if out := s.must("top", "--json"); !strings.Contains(out, `"main"`) {
+		t.Errorf("top says %s", out)
+	}
+	daemon, _ := s.serve()
+	if s.owner() != daemon.cmd.Process.Pid {
+		t.Error("kioku serve does not have the index")
+	}
+	s.ends(background)
+	for range 3 {
+		c.finds("boiler pressure", "0.8 bar")
+	}
+	if s.owner() != daemon.cmd.Process.Pid {
+		t.Error("the client did not join kioku serve")
+	}
+	if log, err := os.ReadFile(filepath.Join(s.own(), "memory", "main.log")); err != nil || !strings.Contains(string(log), "takes its place") {
+		t.Errorf("the log says %q, %v", log, err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(s.own(), "memory", "*.yield")); len(left) > 0 {
+		t.Errorf("%q is left", left)
+	}
+	daemon.terminates()
+}
+
 // MCP: standard output carries only JSON-RPC, every request before the end of the input is answered, and the end of the input or a
 // signal ends the program.
 func TestMCPSpeaksOnlyJSONOnStandardOutput(t *testing.T) {

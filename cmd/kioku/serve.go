@@ -169,7 +169,7 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 func (d *daemon) serveUntilDone(ctx context.Context, hangups <-chan os.Signal) error {
 	tasks := []func(context.Context) error{d.keepInSync, func(ctx context.Context) error { return d.reloadOn(ctx, hangups) }}
 	if d.flags.background {
-		tasks = append(tasks, d.endWhenIdle)
+		tasks = append(tasks, d.endWhenIdle, d.endWhenReplaced)
 	}
 	err := d.app.serveDoor(ctx, d.door, tasks...)
 	return errors.Join(err, d.closeMemories(), d.observed.close())
@@ -182,6 +182,22 @@ func (d *daemon) endWhenIdle(ctx context.Context) error {
 		d.end(errIdle)
 	}
 	return err
+}
+
+// endWhenReplaced ends the daemon when kioku serve takes its place.
+func (d *daemon) endWhenReplaced(ctx context.Context) error {
+	places, err := d.places()
+	if err != nil {
+		return err
+	}
+	b, err := connect.BackgroundOf(ctx, d.conf, places[0])
+	if err != nil {
+		return err
+	}
+	if b.AwaitTakeOver(ctx) == nil {
+		d.end(errReplaced)
+	}
+	return nil
 }
 
 // newDaemon reads the settings, opens the memories and listens.
@@ -214,6 +230,11 @@ func (d *daemon) open(ctx context.Context) error {
 	if d.observed, err = openObservation(ctx, d.conf, d.log); err != nil {
 		return err
 	}
+	taken, err := d.takeOver(ctx, places)
+	defer taken()
+	if err != nil {
+		return err
+	}
 	if err := d.openMemories(ctx, places); err != nil {
 		return err
 	}
@@ -228,6 +249,27 @@ func (d *daemon) open(ctx context.Context) error {
 	opt := server.Options{Agents: agents, Network: d.conf.Network, Grace: d.flags.grace, Log: d.log}
 	d.door, err = d.app.openDoor(ctx, d.conf, d.observed, opt, places, d.memoryOf, socket, address)
 	return err
+}
+
+// takeOver ends the background daemons of the memories, unless this is one. taken is called once this daemon listens.
+func (d *daemon) takeOver(ctx context.Context, places []config.Place) (taken func(), err error) {
+	var releases []func()
+	taken = func() {
+		for _, release := range releases {
+			release()
+		}
+	}
+	for _, p := range places {
+		if d.flags.background {
+			break
+		}
+		release, err := connect.TakeOver(ctx, d.conf, p)
+		releases = append(releases, release)
+		if err != nil {
+			return taken, fmt.Errorf("agent %s: %w", p.Agent, err)
+		}
+	}
+	return taken, nil
 }
 
 // places returns the folders to serve: in the background only that of the memory for which it was started.

@@ -125,6 +125,37 @@ func TestSetupRefusesWhatCannotWork(t *testing.T) {
 	}
 }
 
+// Without a workspace --undo takes out the entry that setup added, if there is only one, and never one that the user wrote.
+func TestSetupUndoOutsideOfAWorkspace(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, notes())
+	own := `{"mcpServers":{"kioku":{"command":"kioku","args":["mcp"]}}}`
+	if err := os.WriteFile(filepath.Join(s.home, ".claude.json"), []byte(own), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.raw("setup", "claude-code", "--workspace", s.workspace, "--yes").wants(t, exitOK, "written to")
+	s.raw("setup", "claude-code", "--undo", "--yes").wants(t, exitOK, "no longer set up")
+	if got := s.config(".claude.json"); got != own {
+		t.Errorf("undo leaves %s", got)
+	}
+	s.raw("setup", "claude-code", "--undo", "--yes").wants(t, exitError, "not set up", "--name kioku")
+	if got := s.config(".claude.json"); got != own {
+		t.Errorf("a second undo leaves %s", got)
+	}
+	other := folder(t, notes())
+	for _, workspace := range []string{s.workspace, other} {
+		s.raw("setup", "codex", "--workspace", workspace, "--yes").wants(t, exitOK, "written to")
+	}
+	s.raw("setup", "codex", "--undo", "--yes").wants(t, exitError, "set up for 2 memories", "--name")
+	if err := os.RemoveAll(other); err != nil {
+		t.Fatal(err)
+	}
+	s.raw("setup", "codex", "--workspace", other, "--undo", "--yes").wants(t, exitOK, "no longer set up")
+	if got := s.config(".codex/config.toml"); !strings.Contains(got, s.workspace) || strings.Contains(got, other) {
+		t.Errorf("the undo of a workspace that is gone leaves %s", got)
+	}
+}
+
 // setup alone lists the clients that are found on this machine and their state, also as JSON.
 func TestSetupListsClients(t *testing.T) {
 	t.Parallel()

@@ -112,20 +112,54 @@ const (
 // Reconnect waits until a daemon serves the memory again, and has the client use that one. It returns an error if the daemon refuses
 // the client.
 func (c *Client) Reconnect(ctx context.Context) error {
-	for pause := firstPause; ; pause = min(2*pause, maxPause) {
-		next, err := c.from.daemon(ctx, c.wanted, c.need)
-		if next != nil {
-			old := c.close
-			*c = *next
-			return old()
-		}
-		if refused(err) {
+	next, err := c.from.await(ctx, c.wanted, c.need)
+	if err != nil {
+		return err
+	}
+	old := c.close
+	*c = *next
+	return old()
+}
+
+// WithDaemon connects to the daemon that serves the memory of the command, and calls f. If none does, it calls waits once and waits for one.
+func (k *Connector) WithDaemon(ctx context.Context, n Need, waits func(), f func(*Client) error) error {
+	if k.NoDaemon || k.ReadOnly {
+		return errNoDaemon
+	}
+	w, err := k.here()
+	if err != nil {
+		return err
+	}
+	c, err := k.daemon(ctx, w, n)
+	switch {
+	case c == nil && err != nil && !isGone(err):
+		return err
+	case c == nil && w.place.Workspace == "":
+		return config.ErrNoWorkspace
+	case c == nil:
+		waits()
+		if c, err = k.await(ctx, w, n); err != nil {
 			return err
+		}
+	}
+	err = f(c)
+	return errors.Join(err, c.close())
+}
+
+// errNoDaemon reports flags that leave no daemon to ask.
+var errNoDaemon = errors.New("it asks the daemon; omit --no-daemon and --read-only")
+
+// await waits until a daemon serves a memory. It returns an error if the daemon refuses the caller.
+func (k *Connector) await(ctx context.Context, w wanted, n Need) (*Client, error) {
+	for pause := firstPause; ; pause = min(2*pause, maxPause) {
+		c, err := k.daemon(ctx, w, n)
+		if c != nil || refused(err) {
+			return c, err
 		}
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
-			return ctx.Err()
+			return nil, ctx.Err()
 		}
 	}
 }

@@ -24,7 +24,7 @@ type Service struct {
 
 // Service returns the daemon of the state folder, or the one that client.target names. It returns an error if none answers.
 func (k *Connector) Service(ctx context.Context) (*Service, error) {
-	s, target, err := k.dialService()
+	s, target, err := k.dialService(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -35,12 +35,12 @@ func (k *Connector) Service(ctx context.Context) (*Service, error) {
 }
 
 // dialService returns a client of the daemon, which may not run.
-func (k *Connector) dialService() (s *Service, target string, err error) {
+func (k *Connector) dialService(ctx context.Context) (s *Service, target string, err error) {
 	transport := &http.Transport{}
 	s = &Service{http: &http.Client{Transport: transport, Timeout: DaemonWait}, base: "http://localhost", token: k.Conf.Client.Token}
 	opt := agent.Options{}
 	if target = k.Conf.Client.Target; target == "" {
-		socket, err := SocketPath(k.Conf)
+		socket, err := k.serviceSocket(ctx)
 		if err != nil {
 			return nil, "", err
 		}
@@ -65,6 +65,20 @@ func (k *Connector) dialService() (s *Service, target string, err error) {
 	}
 	s.MemoryServiceClient = s.conn.Service()
 	return s, target, nil
+}
+
+// serviceSocket returns the socket of the daemon, or that of the background daemon of the memory of the command if only that runs.
+func (k *Connector) serviceSocket(ctx context.Context) (string, error) {
+	socket, err := SocketPath(k.Conf)
+	if err != nil || k.Conf.ByFlagOrEnv("socket") || listens(socket) == nil {
+		return socket, err
+	}
+	if place, err := k.Conf.Here(); err == nil {
+		if b, err := BackgroundOf(ctx, k.Conf, place); err == nil && listens(b.Socket) == nil {
+			return b.Socket, nil
+		}
+	}
+	return socket, nil
 }
 
 // maxMetrics is the maximum size of the metrics of a service.

@@ -39,6 +39,8 @@ type Options struct {
 	LockWait time.Duration
 	// Daemon marks this process as one that keeps the index until it is stopped, so that nobody waits for it.
 	Daemon bool
+	// Socket is the unix socket on which a daemon answers, for those who find the index in use; it may be empty.
+	Socket string
 
 	// Chunking is how notes are cut; the zero value means 400 tokens with an overlap of 80.
 	Chunking chunker.Options

@@ -69,7 +69,7 @@ func (a *app) restore(ctx context.Context, archive string, force bool) error {
 	taken := func() {}
 	defer func() { taken() }()
 	stateOf := func(ctx context.Context, agent, workspace string) (state string, err error) {
-		if taken, err = connect.TakeOver(ctx, conf, config.Place{Agent: agent, Workspace: workspace}); err != nil {
+		if taken, err = connect.TakeOver(ctx, conf, config.Place{Agent: agent, Workspace: workspace}, a.Notice); err != nil {
 			return "", err
 		}
 		return conf.StateOf(ctx, agent, workspace)

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -235,16 +236,16 @@ func (d *daemon) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := d.openMemories(ctx, places); err != nil {
+	socket, address, err := d.addresses(ctx, places)
+	if err != nil {
+		return err
+	}
+	if err := d.openMemories(ctx, places, socket); err != nil {
 		return err
 	}
 	agents := map[string]server.Memory{}
 	for i, m := range d.memories {
 		agents[m.Agent()] = d.counted[i]
-	}
-	socket, address, err := d.addresses(ctx, places)
-	if err != nil {
-		return err
 	}
 	opt := server.Options{Agents: agents, Network: d.conf.Network, Grace: d.flags.grace, Log: d.log}
 	d.door, err = d.app.openDoor(ctx, d.conf, d.observed, opt, places, d.memoryOf, socket, address)
@@ -263,7 +264,7 @@ func (d *daemon) takeOver(ctx context.Context, places []config.Place) (taken fun
 		if d.flags.background {
 			break
 		}
-		release, err := connect.TakeOver(ctx, d.conf, p)
+		release, err := connect.TakeOver(ctx, d.conf, p, d.app.Notice)
 		releases = append(releases, release)
 		if err != nil {
 			return taken, fmt.Errorf("agent %s: %w", p.Agent, err)
@@ -287,11 +288,14 @@ func (d *daemon) addresses(ctx context.Context, places []config.Place) (socket, 
 		b, err := connect.BackgroundOf(ctx, d.conf, places[0])
 		return b.Socket, "none", err
 	}
-	socket, err = connect.SocketPath(d.conf)
+	if socket, err = connect.SocketPath(d.conf); err == nil {
+		socket, err = filepath.Abs(socket) // clients read it elsewhere
+	}
 	return socket, d.conf.Listen, err
 }
 
-func (d *daemon) openMemories(ctx context.Context, places []config.Place) error {
+// openMemories opens the memories of a daemon that will answer on a socket.
+func (d *daemon) openMemories(ctx context.Context, places []config.Place, socket string) error {
 	embedders := connect.Embedders{Tried: d.observed.metrics.Tried, QueryLooked: d.observed.metrics.QueryLooked}
 	memory, searches, maps := vector.NewBudget(d.conf.MemoryBudget), server.NewSearches(d.conf.Limits), kioku.NewMapTurns()
 	searches.Waited = d.observed.metrics.SearchWaited
@@ -319,7 +323,7 @@ func (d *daemon) openMemories(ctx context.Context, places []config.Place) error 
 		if opt.Fallback, err = embedders.Fallback(conf); err != nil {
 			return err
 		}
-		opt.Vectors, opt.Maps, opt.LockWait, opt.Daemon = memory, maps, connect.DaemonLockWait, true
+		opt.Vectors, opt.Maps, opt.LockWait, opt.Daemon, opt.Socket = memory, maps, connect.DaemonLockWait, true, socket
 		opt.Search.Admit, opt.Search.Reranker = searches.Admit, reranker
 		m, err := kioku.Open(ctx, opt)
 		if err != nil {

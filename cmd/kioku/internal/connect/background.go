@@ -35,7 +35,7 @@ type Background struct {
 	Socket string
 	// Log is the file of its notices and log lines.
 	Log string
-	// start is locked by a client while it starts the daemon, and yield is there while another daemon wants its place.
+	// start is locked by a client while it starts the daemon, and yield by whoever wants its place.
 	start, yield string
 }
 

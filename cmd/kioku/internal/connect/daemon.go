@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"kioku"
 	"kioku/agent"
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/render"
@@ -35,8 +36,8 @@ func SocketPath(conf *config.Config) (string, error) {
 }
 
 // daemon returns a client of the daemon, or nil if none answers or it does not serve the memory. It returns an error if the
-// daemon serves a named agent from another folder than the one that was named. A background daemon goes first: while it has the
-// index, no other daemon serves the memory.
+// daemon serves a named agent from another folder than the one that was named. The daemon that has the index goes first, wherever it
+// listens: no other one serves the memory.
 func (k *Connector) daemon(ctx context.Context, w wanted, n Need) (*Client, error) {
 	if k.Conf.Client.Target != "" {
 		return k.remote(ctx, w, n)
@@ -44,10 +45,8 @@ func (k *Connector) daemon(ctx context.Context, w wanted, n Need) (*Client, erro
 	if k.NoDaemon || k.ReadOnly {
 		return nil, nil
 	}
-	if w.place.Workspace != "" && !k.Conf.ByFlagOrEnv("socket") {
-		if b, err := BackgroundOf(ctx, k.Conf, w.place); err == nil && listens(b.Socket) == nil {
-			return k.daemonOn(ctx, b.Socket, w, n)
-		}
+	if own := k.ownerSocket(ctx, w.place); own != "" {
+		return k.daemonOn(ctx, own, w, n)
 	}
 	socket, err := SocketPath(k.Conf)
 	if err != nil {
@@ -60,6 +59,22 @@ func (k *Connector) daemon(ctx context.Context, w wanted, n Need) (*Client, erro
 		return nil, nil
 	}
 	return k.daemonOn(ctx, socket, w, n)
+}
+
+// ownerSocket returns the socket of the daemon that has the index of a memory; "" if there is none, or if a socket is named.
+func (k *Connector) ownerSocket(ctx context.Context, place config.Place) string {
+	if place.Workspace == "" || k.Conf.ByFlagOrEnv("socket") {
+		return ""
+	}
+	state, err := k.Conf.StateOf(ctx, place.Agent, place.Workspace)
+	if err != nil {
+		return ""
+	}
+	socket := kioku.DaemonSocket(state, place.Agent)
+	if socket == "" || listens(socket) != nil {
+		return ""
+	}
+	return socket
 }
 
 // listens returns an error if nobody listens on a socket.

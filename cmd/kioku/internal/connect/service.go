@@ -1,6 +1,7 @@
 package connect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -67,18 +68,17 @@ func (k *Connector) dialService(ctx context.Context) (s *Service, target string,
 	return s, target, nil
 }
 
-// serviceSocket returns the socket of the daemon, or that of the background daemon of the memory of the command if only that runs.
+// serviceSocket returns the socket of the daemon or, if none answers there, that of the daemon that has the index of the command's memory.
 func (k *Connector) serviceSocket(ctx context.Context) (string, error) {
 	socket, err := SocketPath(k.Conf)
-	if err != nil || k.Conf.ByFlagOrEnv("socket") || listens(socket) == nil {
+	if err != nil || listens(socket) == nil {
 		return socket, err
 	}
-	if place, err := k.Conf.Here(); err == nil {
-		if b, err := BackgroundOf(ctx, k.Conf, place); err == nil && listens(b.Socket) == nil {
-			return b.Socket, nil
-		}
+	place, err := k.Conf.Here()
+	if err != nil {
+		return socket, nil // there is no memory here, and so no other daemon
 	}
-	return socket, nil
+	return cmp.Or(k.ownerSocket(ctx, place), socket), nil
 }
 
 // maxMetrics is the maximum size of the metrics of a service.

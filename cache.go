@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"kioku/memory"
 	"kioku/store"
@@ -39,8 +40,8 @@ func (m *Memory) Export(ctx context.Context, to io.Writer, vectorsOnly bool) (st
 	return m.store.Export(ctx, to, vectorsOnly)
 }
 
-// ImportVectors reads embeddings into the cache: an export, or an index of OpenClaw. Those of indexed texts are used at once if
-// they are of the configured model.
+// ImportVectors reads embeddings into the cache: an export, or an index of OpenClaw. It indexes the words of changed files first.
+// Embeddings of indexed texts are used at once if they are of the configured model. Imported.Spaces has only the other models.
 func (m *Memory) ImportVectors(ctx context.Context, path string) (store.Imported, error) {
 	if err := m.enterToWrite(); err != nil {
 		return store.Imported{}, err
@@ -57,6 +58,9 @@ func (m *Memory) ImportVectors(ctx context.Context, path string) (store.Imported
 	if err != nil && n == 0 {
 		return store.Imported{}, fmt.Errorf("import embeddings: %w", err)
 	}
+	if _, _, err := m.syncWords(ctx, SyncOptions{NoRebuild: true}, nil); err != nil {
+		return store.Imported{}, err
+	}
 	var done store.Imported
 	if bytes.Equal(head[:n], magic) {
 		done, err = m.store.ImportOpenClaw(ctx, path, m.opt.Embedder.Space())
@@ -66,6 +70,7 @@ func (m *Memory) ImportVectors(ctx context.Context, path string) (store.Imported
 	if err == nil && m.opt.Embedder.Enabled() {
 		_, err = m.store.AttachKnown(ctx, m.opt.Embedder.Space())
 	}
+	done.Spaces = slices.DeleteFunc(done.Spaces, m.opt.Embedder.Space().Matches)
 	return done, err
 }
 

@@ -31,7 +31,7 @@ func LockIndex(state, agent string) (unlock func() error, err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fmt.Errorf("make state folder: %w", err)
 	}
-	lock, err := lockFile(lockPath(path), false)
+	lock, err := lockFile(lockPath(path), false, "")
 	if err != nil {
 		return nil, err
 	}

@@ -21,6 +21,12 @@ func TestOnlyEgressReachesTheNetwork(t *testing.T) {
 		"bench/speed/daemon.go":                  `grpc.NewClient\(target`,         // the one that it measures
 		"agent/client.go":                        `"unix"|grpc.NewClient\(address`, // which dials as its options say
 		"server/unix.go":                         `"unix"`,
+		"cmd/kioku/manager.go":                   `grpc.NewClient\("unix:"`,
+		"cmd/kioku/internal/connect/service.go":  `"unix"|&http.Transport\{\}|&http.Client\{Transport: transport,`, // to a socket, else as the network dials
+		"bench/speed/serve.go":                   `"unix"|DialContext: func|&http.Client\{Transport: transport\}`,
+		"internal/otlp/otlp.go":                  "Transport: opt.Transport,",
+		"proto/gateway/kioku/v1/agent.pb.gw.go":  `grpc.NewClient\(endpoint`, // generated, called by nobody
+		"proto/gateway/kioku/v1/memory.pb.gw.go": `grpc.NewClient\(endpoint`,
 		"cmd/kioku/internal/connect/daemon.go":   `"unix"`,
 		"cmd/kioku/internal/modelstore/fetch.go": "Transport: f.transport,",
 		"internal/modelhttp/client.go":           "Transport: c,",

@@ -13,6 +13,7 @@ import (
 
 	"kioku/internal/filelock"
 	"kioku/memory"
+	"kioku/store"
 )
 
 const (
@@ -36,6 +37,8 @@ type LockedError struct {
 	Owner string
 	// Daemon is true if the owner keeps the index until it is stopped.
 	Daemon bool
+	// Socket is the unix socket on which a daemon answers; empty if it has not named one.
+	Socket string
 }
 
 // Error names the owner and the lock file.
@@ -54,7 +57,7 @@ func (m *Memory) takeLock(ctx context.Context, path string) error {
 	var named time.Time
 	for pause := time.Millisecond; ; pause = min(2*pause, maxLockPause) {
 		var err error
-		m.lock, err = lockFile(path, m.opt.Daemon)
+		m.lock, err = lockFile(path, m.opt.Daemon, m.opt.Socket)
 		var held *LockedError
 		if !errors.As(err, &held) || time.Since(start) >= m.opt.LockWait {
 			return err
@@ -80,8 +83,8 @@ func (m *Memory) takeLock(ctx context.Context, path string) error {
 }
 
 // lockFile takes the kernel's lock on path for this process and writes into the file which process this is, for the error
-// of a second owner. The lock is released when the process ends, however it ends.
-func lockFile(path string, daemon bool) (*os.File, error) {
+// of a second owner, and the socket on which a daemon answers. The lock is released when the process ends, however it ends.
+func lockFile(path string, daemon bool, socket string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if errors.Is(err, os.ErrPermission) {
 		return nil, fmt.Errorf("open lock: %w; the state folder must be writable, or be opened read-only", err)
@@ -98,7 +101,7 @@ func lockFile(path string, daemon bool) (*os.File, error) {
 	}
 	owner := fmt.Sprintf("%s (pid %d, since %s)\n", commandLine(), os.Getpid(), time.Now().Format(time.RFC3339Nano))
 	if daemon {
-		owner += daemonMark + "\n"
+		owner += daemonMark + "\n" + socket + "\n"
 	}
 	err = f.Truncate(0)
 	if err == nil {
@@ -112,12 +115,24 @@ func lockFile(path string, daemon bool) (*os.File, error) {
 
 // lockedError returns what the owner of a lock has written into its file.
 func lockedError(f *os.File) *LockedError {
-	b, err := io.ReadAll(io.LimitReader(f, 512))
+	b, err := io.ReadAll(io.LimitReader(f, 1024))
 	if err != nil {
 		b = nil
 	}
 	owner, kind, _ := strings.Cut(strings.TrimSpace(string(b)), "\n")
-	return &LockedError{Path: f.Name(), Owner: cmp.Or(owner, "another process"), Daemon: kind == daemonMark}
+	kind, socket, _ := strings.Cut(kind, "\n")
+	return &LockedError{Path: f.Name(), Owner: cmp.Or(owner, "another process"), Daemon: kind == daemonMark, Socket: socket}
+}
+
+// DaemonSocket returns the socket on which the daemon answers that owns the index of an agent in a state folder, or that owned it last;
+// "" if that was none, or one that has not named its socket.
+func DaemonSocket(state, agent string) string {
+	f, err := os.Open(lockPath(store.Path(state, agent)))
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	return lockedError(f).Socket
 }
 
 // commandLine returns the program and the subcommand of this process.

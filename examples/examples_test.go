@@ -134,7 +134,7 @@ func pythonAgent(t *testing.T) example {
 		t.Skip("no protoc: apt-get install protobuf-compiler, or pip install -r examples/python-agent/requirements.txt")
 	}
 	stubs := t.TempDir()
-	args := append(protoc, "-I", "../proto", "--python_out="+stubs, "kioku/v1/agent.proto", "kioku/v1/memory.proto")
+	args := append(protoc, "-I", "../proto", "--python_out="+stubs, "kioku/v1/agent.proto", "kioku/v1/memory.proto", "google/api/annotations.proto", "google/api/http.proto")
 	if out, err := exec.CommandContext(t.Context(), args[0], args[1:]...).CombinedOutput(); err != nil {
 		t.Fatalf("make stubs: %v\n%s", err, out)
 	}

@@ -75,12 +75,15 @@ type Searches struct {
 	queue *fair.Queue
 }
 
+// recentSearch is how long a client that has searched finds a core free for its next search.
+const recentSearch = time.Second
+
 // NewSearches returns the searches of a process within limits.
 func NewSearches(limits Limits) *Searches {
 	limits = limits.withDefaults()
 	parallel := int64(limits.Searches)
 	reserve := (parallel + 1) / 2
-	return &Searches{queue: fair.New(fair.Limits{Capacity: parallel, Share: parallel + reserve, Reserve: reserve, Waiting: limits.Waiting})}
+	return &Searches{queue: fair.New(fair.Limits{Capacity: parallel, Share: parallel + reserve, Reserve: reserve, Waiting: limits.Waiting, Recent: recentSearch})}
 }
 
 // Admit waits until a search of the call that ctx belongs to may run, and returns a function that ends it. It returns

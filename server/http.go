@@ -18,14 +18,11 @@ import (
 
 	"kioku/internal/fair"
 	"kioku/internal/httperror"
+	"kioku/internal/tokencookie"
 )
 
-const (
-	// httpIdleTimeout is the time between two requests on a connection.
-	httpIdleTimeout = 2 * time.Minute
-	// TokenCookie is the name of the cookie that can carry a token instead of the header Authorization.
-	TokenCookie = "kioku_token"
-)
+// httpIdleTimeout is the time between two requests on a connection.
+const httpIdleTimeout = 2 * time.Minute
 
 // HandleHTTP sets what answers requests over HTTP, on all listeners and beside gRPC. The server has checked the host and the
 // origin of a request before, has read its body, and calls of [Server.Conn] in the context of the request are those of its
@@ -163,7 +160,7 @@ func authorization(r *http.Request) []string {
 	if values := r.Header.Values("Authorization"); len(values) > 0 {
 		return values
 	}
-	if c, err := r.Cookie(TokenCookie); err == nil && c.Value != "" {
+	if c, err := r.Cookie(tokencookie.Name(r)); err == nil && c.Value != "" {
 		return []string{"Bearer " + c.Value}
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -38,8 +39,14 @@ func TestExportedVectorsAreImported(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := other.ImportVectors(t.Context(), strings.NewReader(strings.Join(lines, "")))
-	if d := cmp.Diff(Imported{Chunks: 3, Read: 6, Damaged: 1, Usable: got.Usable}, got); err != nil || d != "" || got.Usable < 3 {
+	if d := cmp.Diff(Imported{Chunks: 3, Read: 6, Damaged: 1, Usable: got.Usable, Spaces: got.Spaces}, got); err != nil || d != "" || got.Usable < 3 {
 		t.Errorf("%s, %v", d, err)
+	}
+	if len(got.Spaces) == 0 || !slices.Contains(got.Spaces, testSpace) {
+		t.Errorf("the spaces are %v", got.Spaces)
+	}
+	if cut, err := openTestStore(t, t.TempDir()).ImportVectors(t.Context(), strings.NewReader(strings.Join(lines[:2], ""))); err != nil || cut.Missing != 2 || cut.Chunks != 1 {
+		t.Errorf("a file without its end: %+v, %v", cut, err)
 	}
 	if n, err := other.AttachKnown(t.Context(), testSpace); err != nil || n != 2 {
 		t.Errorf("%d vectors are used, %v", n, err)
@@ -119,7 +126,7 @@ func TestImportReadsBothSchemasOfOpenClaw(t *testing.T) {
 			wanted := testSpace
 			wanted.Dims = 0
 			got, err := s.ImportOpenClaw(t.Context(), path, wanted)
-			if d := cmp.Diff(Imported{Read: 5, Damaged: 3, Usable: 1}, got); err != nil || d != "" {
+			if d := cmp.Diff(Imported{Read: 5, Damaged: 3, Usable: 1, Spaces: got.Spaces}, got); err != nil || d != "" {
 				t.Errorf("%s, %v", d, err)
 			}
 			if n, err := s.AttachKnown(t.Context(), testSpace); err != nil || n != 1 {

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"kioku/embed"
 	"kioku/indexer"
@@ -189,6 +190,10 @@ type Imported struct {
 	// Read counts the vectors that the file has, Damaged those that were left out because they are not whole, and Usable those
 	// of texts that are indexed now.
 	Read, Damaged, Usable int
+	// Missing counts the chunks that the file should have and does not, because its end is missing.
+	Missing int
+	// Spaces are those of the vectors that are whole.
+	Spaces []embed.Space
 }
 
 // maxExportLine is the maximum length of a line of an export in bytes.
@@ -227,6 +232,9 @@ func (s *Store) ImportVectors(ctx context.Context, from io.Reader) (Imported, er
 			return in.done, err
 		}
 	}
+	if h.Format == exportFormat {
+		in.done.Missing = max(0, h.Chunks-in.done.Chunks)
+	}
 	return in.done, errors.Join(lines.Err(), in.flush(ctx))
 }
 
@@ -243,6 +251,9 @@ func (in *importer) add(ctx context.Context, space embed.Space, hash []byte, v s
 	if !whole || space.Provider == "" || space.Model == "" {
 		in.done.Damaged++
 		return nil
+	}
+	if !slices.Contains(in.done.Spaces, space) {
+		in.done.Spaces = append(in.done.Spaces, space)
 	}
 	in.pending = append(in.pending, salvagedVector{v, space, indexer.Hash(hash)})
 	if len(in.pending) < salvageRows {

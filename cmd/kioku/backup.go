@@ -2,9 +2,12 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -40,7 +43,8 @@ func (a *app) backupCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "backup FILE|FOLDER", Short: "Write the memory of the agent to an archive",
 		Long: "Write the index with its embeddings, the notes that are indexed and the agent's sessions to a tar.gz, and verify it. A daemon\n" +
-			"may run meanwhile. In a folder, the file is named for the agent and the time. No file is replaced. kioku restore reads it.",
+			"may run meanwhile. A name without .tar.gz or .tgz is a folder, which is made if it is missing; the file in it is named for\n" +
+			"the agent and the time. No file is replaced. kioku restore reads it.",
 		Example: "  kioku backup ~/backups\n  kioku backup before-the-move.tar.gz\n  kioku backup verify before-the-move.tar.gz",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -81,12 +85,18 @@ func (a *app) backUp(ctx context.Context, c *connect.Client, path string, noNote
 	if err := c.Freshen(ctx); err != nil {
 		return err
 	}
-	if info, err := os.Stat(path); err == nil && info.IsDir() {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) && !strings.HasSuffix(path, ".tar.gz") && !strings.HasSuffix(path, ".tgz") {
+		if err := os.MkdirAll(path, 0o700); err != nil {
+			return fmt.Errorf("back up: %w", err)
+		}
+		info, err = os.Stat(path)
+	}
+	if err == nil && info.IsDir() {
 		path = filepath.Join(path, fmt.Sprintf("kioku-%s-%s.tar.gz", c.Agent, time.Now().UTC().Format("20060102T150405Z")))
 	}
 	s := backup.Source{Kioku: buildVersion(), Agent: c.Agent, Workspace: c.Workspace, CopyIndex: c.Memory.CopyIndex,
 		AgentDir: filepath.Join(c.State, "agents", c.Agent)}
-	var err error
 	if !noNotes {
 		if s.Notes, err = indexedNotes(ctx, c); err != nil {
 			return err
@@ -132,7 +142,7 @@ func (a *app) tellBackup(what, path string, m *backup.Manifest) error {
 	r := backupReport{File: path, Agent: m.Agent, Workspace: m.Workspace, Time: m.Time.Format(time.RFC3339), Notes: m.Notes(),
 		AgentFiles: m.AgentFiles(), LeftOut: append([]string{}, m.LeftOut...), Bytes: m.Bytes(), FileBytes: info.Size()}
 	for _, left := range r.LeftOut {
-		a.Notice("not in the backup: %s, which is outside of the workspace or cannot be read", left)
+		a.Notice("not in the backup: %s, which is outside of the workspace, cannot be read, or has a name that no archive keeps", left)
 	}
 	return a.Write(r, func(p *render.Page) {
 		p.Linef("%s: %s, %s: agent %s of %s, its index, %s and %s of sessions", what, path, render.Size(r.FileBytes), r.Agent, r.Workspace,

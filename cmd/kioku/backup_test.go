@@ -106,6 +106,103 @@ func TestRestoreReplacesNothing(t *testing.T) {
 	}
 }
 
+// A folder that does not exist yet is made, so that the next backup has a place beside the first one.
+func TestBackupMakesItsFolder(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, notes())
+	dir := filepath.Join(s.home, "kept", "backups")
+	s.must("backup", dir)
+	if err := os.Rename(dir+"/"+only(t, dir), dir+"/first.tar.gz"); err != nil {
+		t.Fatal(err)
+	}
+	s.must("backup", dir)
+	files, _ := filepath.Glob(dir + "/*.tar.gz")
+	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 || len(files) != 2 {
+		t.Errorf("%v, %v; files %q", info, err, files)
+	}
+}
+
+// only returns the name of the only file of a folder.
+func only(t *testing.T, dir string) string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 {
+		t.Fatalf("%v, %v", entries, err)
+	}
+	return entries[0].Name()
+}
+
+// A note of a strange name (B19) is in the backup and is restored. What the index does not have, such as a name that is no text, does
+// not keep the others from their backup.
+func TestBackupTakesStrangeNames(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, notes())
+	strange := []string{`a\b.md`, `a"b.md`, "Ünï.md", "U\u0308.md", "日記.md", "a..b.md", " .md"}
+	for _, name := range append([]string{"bad\xff.md", "a\nb.md", "..a.md"}, strange...) {
+		s.write("memory/"+name, "# Heron\n\nThe heron nests by the weir.\n")
+	}
+	s.must("index")
+	file := filepath.Join(s.home, "b.tgz")
+	var report backupReport
+	if out := s.must("backup", "--json", file); json.Unmarshal([]byte(out), &report) != nil || report.Notes < len(notes())+len(strange) {
+		t.Fatal(out)
+	}
+	other := newSandbox(t, nil)
+	other.must("restore", file)
+	for _, name := range strange {
+		if text, err := os.ReadFile(filepath.Join(other.workspace, "memory", name)); err != nil || !strings.Contains(string(text), "heron") {
+			t.Errorf("%q: %v", name, err)
+		}
+	}
+}
+
+// A link in the workspace that leads out of it is named, and nothing is changed, also with --force.
+func TestRestoreStopsAtALinkOutOfTheWorkspace(t *testing.T) {
+	t.Parallel()
+	_, file := backedUp(t)
+	for name, target := range map[string]string{"elsewhere": t.TempDir(), "nowhere": "/no/such/folder", "a file": file} {
+		other := newSandbox(t, map[string]string{"MEMORY.md": "# Mine\n"})
+		if err := os.Symlink(target, filepath.Join(other.workspace, "memory")); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{{}, {"--force"}} {
+			other.run(append([]string{"restore", file}, args...)...).wants(t, exitError, filepath.Join(other.workspace, "memory")+" ", "nothing was changed")
+		}
+		if text, _ := os.ReadFile(filepath.Join(other.workspace, "MEMORY.md")); string(text) != "# Mine\n" {
+			t.Errorf("%s: the note is %q", name, text)
+		}
+		if left, _ := filepath.Glob(target + "/*"); len(left) > 0 {
+			t.Errorf("%s: %q", name, left)
+		}
+	}
+}
+
+// A backup does not choose the folder that it is restored to, unless it is the one that the settings name, nor permissions.
+func TestRestoreChoosesTheFolderItself(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, notes())
+	if err := os.Chmod(filepath.Join(s.workspace, "MEMORY.md"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(s.home, "b.tgz")
+	s.must("backup", file)
+	other := newSandbox(t, nil)
+	for path := range notes() {
+		if err := os.Remove(filepath.Join(s.workspace, path)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	other.raw("restore", file).wants(t, exitUsage, s.workspace, "--workspace")
+	if got := only(t, s.workspace); got != "memory" {
+		t.Errorf("restored %s", got)
+	}
+	other.raw("config", "set", "workspace", s.workspace).wants(t, exitOK)
+	other.raw("restore", file).wants(t, exitOK)
+	if info, err := os.Stat(filepath.Join(s.workspace, "MEMORY.md")); err != nil || info.Mode().Perm()&0o133 != 0 {
+		t.Errorf("%v, %v", info.Mode(), err)
+	}
+}
+
 // A backup without notes, a damaged one, and no backup at all.
 func TestRestoreVerifiesFirst(t *testing.T) {
 	t.Parallel()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -29,8 +30,11 @@ func (a *app) exportCmd() *cobra.Command {
 		Example: "  kioku export notes.jsonl\n  kioku export | jq -r 'select(.path) | .path + \": \" + .text'\n  kioku export --vectors-only vectors.jsonl",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withCache(cmd.Context(), connect.ToSearch, func(c *connect.Client) error {
+				if err := c.Freshen(cmd.Context()); err != nil {
+					return err
+				}
 				if len(args) == 0 || args[0] == "-" {
-					_, err := c.Memory.Export(cmd.Context(), a.Stdout, vectorsOnly)
+					_, err := c.Memory.Export(cmd.Context(), &render.Escaper{To: a.Stdout}, vectorsOnly)
 					return err
 				}
 				done, err := exportTo(cmd.Context(), c, args[0], vectorsOnly)
@@ -53,7 +57,7 @@ func exportTo(ctx context.Context, c *connect.Client, path string, vectorsOnly b
 	if err != nil {
 		return done, fmt.Errorf("export: %w", err)
 	}
-	done, err = c.Memory.Export(ctx, f, vectorsOnly)
+	done, err = c.Memory.Export(ctx, &render.Escaper{To: f}, vectorsOnly)
 	if err = errors.Join(err, f.Close()); err != nil {
 		err = errors.Join(err, os.Remove(path))
 	}
@@ -67,8 +71,11 @@ type importReport struct {
 	Read    int `json:"read"`
 	Damaged int `json:"damaged"`
 	Usable  int `json:"usable"`
-	// Chunks counts the texts of the file, which are not imported.
-	Chunks int `json:"chunks"`
+	// Chunks counts the texts of the file, which are not imported, and Missing those that should be in it and are not.
+	Chunks  int `json:"chunks"`
+	Missing int `json:"missing"`
+	// Other names the models of embeddings that are not used, because another model is configured.
+	Other []string `json:"other"`
 }
 
 func (a *app) importCmd() *cobra.Command {
@@ -82,14 +89,30 @@ func (a *app) importCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				if done.Chunks > 0 {
-					a.Notice("the texts of %s were not imported; notes come from their files, or from kioku restore", render.Count(done.Chunks, "chunk"))
-				}
-				return a.Write(importReport{done.Read, done.Damaged, done.Usable, done.Chunks}, func(p *render.Page) {
-					p.Linef("%s were read, %d of them are of texts in the notes; %d were not whole and left out",
-						render.Count(done.Read, "embedding"), done.Usable, done.Damaged)
-				})
+				return a.tellImport(done)
 			})
 		},
 	}
+}
+
+// tellImport reports an import. It returns an error if the end of the file is missing.
+func (a *app) tellImport(done store.Imported) error {
+	r := importReport{Read: done.Read, Damaged: done.Damaged, Usable: done.Usable, Chunks: done.Chunks, Missing: done.Missing, Other: []string{}}
+	for _, space := range done.Spaces {
+		r.Other = append(r.Other, space.Name())
+	}
+	if done.Chunks > 0 {
+		a.Notice("the texts of %s were not imported; notes come from their files, or from kioku restore", render.Count(done.Chunks, "chunk"))
+	}
+	if len(r.Other) > 0 {
+		a.Notice("embeddings of %s are not used, because another model is configured; kioku config set model changes that", strings.Join(r.Other, ", "))
+	}
+	err := a.Write(r, func(p *render.Page) {
+		p.Linef("%s were read, %d of them are of texts in the notes; %d were not whole and left out",
+			render.Count(done.Read, "embedding"), done.Usable, done.Damaged)
+	})
+	if err == nil && done.Missing > 0 {
+		err = fmt.Errorf("the end of the file is missing: it has %d of %s; what it has was read", done.Chunks, render.Count(done.Chunks+done.Missing, "chunk"))
+	}
+	return err
 }

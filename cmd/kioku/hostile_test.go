@@ -35,6 +35,7 @@ func TestNoCommandControlsTheTerminal(t *testing.T) {
 		"get memory/*.md", "get nothing" + hostile, "ls", "ls *" + hostile, "links MEMORY.md", "links nothing" + hostile, "append boiler " + hostile, "append --category x" + hostile + " boiler",
 		"status", "status --deep", "explain boiler", "explain boiler MEMORY.md:3", "cache stats", "backup " + filepath.Join(dir, "b.tar.gz"),
 		"backup verify " + filepath.Join(dir, "b.tar.gz"), "backup verify " + filepath.Join(dir, "x"+hostile), "export " + filepath.Join(dir, "e.jsonl"),
+		"export", "export --vectors-only", "setup cursor --dry-run", "setup cursor --name n" + hostile + " --dry-run", "setup", "top",
 		"restore " + filepath.Join(dir, "b.tar.gz"), "import " + filepath.Join(dir, "e.jsonl"), "token add n" + hostile + " --agents main", "token add x --agents m" + hostile,
 		"token list", "token revoke y" + hostile, "config get " + hostile, "config set provider " + hostile, "config set model m" + hostile, "config list",
 		"model list", "model remove " + hostile, "doctor", "bogus" + hostile, "search --bogus" + hostile, "index --agent " + hostile, "help " + hostile,
@@ -62,6 +63,9 @@ func TestJSONEscapesWhatControlsATerminal(t *testing.T) {
 		if i := strings.IndexFunc(out, render.Forbidden); i >= 0 {
 			t.Errorf("%q passes on %q", args, out[max(0, i-20):i+20])
 		}
+	}
+	if out := s.must("export"); !strings.Contains(out, `\u009b31m \u2066x`) {
+		t.Errorf("the export has no text: %s", out)
 	}
 	var file struct{ Text string }
 	if out := s.must("get", "--json", "MEMORY.md"); json.Unmarshal([]byte(out), &file) != nil || file.Text != hostileNotes()["MEMORY.md"] {

@@ -149,6 +149,9 @@ func (a *app) serveDoor(ctx context.Context, d *door, tasks ...func(context.Cont
 // errIdle is the cause of the end of a daemon that nobody uses.
 var errIdle = errors.New("no client was connected any more")
 
+// errReplaced is the cause of the end of a background daemon whose place kioku serve takes.
+var errReplaced = errors.New("kioku serve takes its place")
+
 // errNoInput is the cause of the end of a command whose standard input has ended.
 var errNoInput = errors.New("standard input ended")
 

@@ -3,8 +3,12 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -78,7 +82,19 @@ func (m *mcpMemories) open(ctx context.Context, roots []string) (*mcp.Memory, er
 		}
 		return &mcp.Memory{Service: kiokuv1.NewMemoryServiceClient(j), Sidecar: kiokuv1.NewAgentServiceClient(j), Agent: j.Agent}, nil
 	}
-	return nil, mcp.ErrNeedsRoots
+	return nil, m.needsRoots()
+}
+
+// needsRoots returns mcp.ErrNeedsRoots, and says which agents the settings have if the named one is none of them.
+func (m *mcpMemories) needsRoots() error {
+	conf, err := m.app.config()
+	if err != nil {
+		return err
+	}
+	if _, known := conf.Agents[conf.Agent]; !conf.Named() || known || len(conf.Agents) == 0 {
+		return mcp.ErrNeedsRoots
+	}
+	return fmt.Errorf("the settings have no agent %s, only %s, and %w", conf.Agent, strings.Join(slices.Sorted(maps.Keys(conf.Agents)), ", "), mcp.ErrNeedsRoots)
 }
 
 // join joins the daemon of the memory that is found from a folder.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -137,20 +138,9 @@ func TestMCPClientsShareOneDaemon(t *testing.T) {
 	if second == first {
 		t.Errorf("process %d still owns the index", first)
 	}
-	daily, err := filepath.Glob(filepath.Join(s.workspace, "memory", "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var stored strings.Builder
-	for _, name := range daily {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		stored.Write(text)
-	}
+	stored := s.daily()
 	for i := range clients {
-		if n := strings.Count(stored.String(), fmt.Sprintf("Note %d after the fall.", i)); n != 1 {
+		if n := strings.Count(stored, fmt.Sprintf("Note %d after the fall.", i)); n != 1 {
 			t.Errorf("note %d is stored %d times", i, n)
 		}
 	}
@@ -184,6 +174,110 @@ func TestMCPJoinsTheDaemonOfTheFolder(t *testing.T) {
 	}
 	again.terminates()
 	c.finds("boiler pressure", "0.8 bar") // of a daemon in the background
+}
+
+// MCP: while a client uses a daemon in the background, kioku top finds that one, and kioku serve takes its place, with the page, without
+// the client noticing: each note is written once. The client joins wherever kioku serve listens. Whoever died while it wanted the place
+// ends no later daemon. (A11)
+func TestServeTakesThePlaceOfTheBackgroundDaemon(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, notes())
+	c := s.mcp()
+	remember := func(note string) {
+		t.Helper()
+		if text, failed := c.call("memory_append", map[string]any{"text": note}); failed {
+			t.Error(text)
+		}
+	}
+	remember("A note before.")
+	background := s.owner()
+	if out := s.must("top", "--json"); !strings.Contains(out, `"main"`) {
+		t.Errorf("top says %s", out)
+	}
+	var during sync.WaitGroup
+	taken := make(chan struct{})
+	count := 0
+	during.Go(func() {
+		for ; ; count++ {
+			select {
+			case <-taken:
+				return
+			default:
+				remember(fmt.Sprintf("Note %d meanwhile.", count))
+			}
+		}
+	})
+	daemon, address := s.serve("--socket", filepath.Join(t.TempDir(), "elsewhere.sock"))
+	close(taken)
+	during.Wait()
+	remember("A note after.")
+	if s.owner() != daemon.cmd.Process.Pid {
+		t.Error("kioku serve does not have the index any more")
+	}
+	s.ends(background)
+	if said := strings.Join(daemon.said, "\n"); !strings.Contains(said, "taking over from the daemon that kioku mcp started") {
+		t.Errorf("kioku serve says %s", said)
+	}
+	if log, err := os.ReadFile(filepath.Join(s.own(), "memory", "main.log")); err != nil || !strings.Contains(string(log), "takes its place") {
+		t.Errorf("the log says %q, %v", log, err)
+	}
+	resp, err := http.Get("http://" + address + "/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		t.Errorf("the page: %s", resp.Status)
+	}
+	if out := s.must("top", "--json"); !strings.Contains(out, `"main"`) {
+		t.Errorf("top says %s", out)
+	}
+	stored := s.daily()
+	want := []string{"A note before.", "A note after."}
+	for i := range count {
+		want = append(want, fmt.Sprintf("Note %d meanwhile.", i))
+	}
+	for _, note := range want {
+		if n := strings.Count(stored, note); n != 1 {
+			t.Errorf("%q is stored %d times", note, n)
+		}
+	}
+	daemon.terminates()
+	c.finds("boiler pressure", "0.8 bar") // of a daemon in the background again
+	second := s.owner()
+	c.finds("boiler pressure", "0.8 bar")
+	if s.owner() != second || second == background {
+		t.Error("the next daemon in the background does not stay")
+	}
+}
+
+// daily returns the text of all daily notes.
+func (s *sandbox) daily() string {
+	s.t.Helper()
+	names, err := filepath.Glob(filepath.Join(s.workspace, "memory", "*.md"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var all strings.Builder
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		all.Write(text)
+	}
+	return all.String()
+}
+
+// MCP: an agent that the settings do not have is named in the error, with those that they have.
+func TestMCPNamesTheAgentsOfTheSettings(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, nil)
+	c := s.mcpAs(sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil), "--agent", "zzz", "--set", "agents=nova="+s.workspace+",ryo="+t.TempDir())
+	text, failed := c.call("memory_status", nil)
+	if !failed || !strings.Contains(text, "no agent zzz, only nova, ryo") {
+		t.Errorf("got %q", text)
+	}
 }
 
 // MCP: standard output carries only JSON-RPC, every request before the end of the input is answered, and the end of the input or a

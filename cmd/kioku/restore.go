@@ -2,12 +2,16 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/backup"
+	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
 )
 
@@ -29,12 +33,29 @@ func (a *app) restoreCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "restore FILE", Short: "Put the memory of a backup into its place", Args: cobra.ExactArgs(1),
 		Long: "Unpack and verify a backup of kioku backup, and put its index, notes and sessions into their places: those of --workspace and\n" +
-			"--agent, else those that the backup was made of. Nothing is embedded again. If other notes, an index or sessions are\n" +
-			"there already, nothing is changed; with --force they are moved aside. A daemon that has the index must be stopped first.",
+			"--agent, else those that the backup was made of, if the settings name them. Nothing is embedded again. If other notes, an index or sessions are\n" +
+			"there already, nothing is changed; with --force they are moved aside. A daemon that has the index must be stopped first, unless\n" +
+			"a client has started it in the background.",
 		RunE: func(cmd *cobra.Command, args []string) error { return a.restore(cmd.Context(), args[0], force) },
 	}
 	cmd.Flags().BoolVar(&force, "force", false, "move what is in the way aside, into the state folder")
 	return cmd
+}
+
+// knows returns a function that reports whether the settings name a workspace.
+func knows(conf *config.Config) func(workspace string) bool {
+	var known []string
+	if here, err := conf.Here(); err == nil {
+		known = append(known, here.Workspace)
+	}
+	if places, err := conf.Places(); err == nil {
+		for _, p := range places {
+			known = append(known, p.Workspace)
+		}
+	}
+	return func(workspace string) bool {
+		return slices.ContainsFunc(known, func(dir string) bool { return dir == workspace || config.SameFolder(dir, workspace) })
+	}
 }
 
 func (a *app) restore(ctx context.Context, archive string, force bool) error {
@@ -45,7 +66,15 @@ func (a *app) restore(ctx context.Context, archive string, force bool) error {
 	if err != nil {
 		return err
 	}
-	t := backup.Target{StateOf: conf.StateOf, Force: force, Now: time.Now()}
+	taken := func() {}
+	defer func() { taken() }()
+	stateOf := func(ctx context.Context, agent, workspace string) (state string, err error) {
+		if taken, err = connect.TakeOver(ctx, conf, config.Place{Agent: agent, Workspace: workspace}, a.Notice); err != nil {
+			return "", err
+		}
+		return conf.StateOf(ctx, agent, workspace)
+	}
+	t := backup.Target{StateOf: stateOf, Known: knows(conf), Force: force, Now: time.Now()}
 	if t.Root, err = conf.StateDir(); err != nil {
 		return err
 	}
@@ -58,6 +87,9 @@ func (a *app) restore(ctx context.Context, archive string, force bool) error {
 	done, err := metered(a, func(p progress) (*backup.Restored, error) { t.Progress = p; return backup.Restore(ctx, archive, t) })
 	if done != nil && done.Aside != "" {
 		a.Notice("what was in the way is in %s", done.Aside)
+	}
+	if errors.Is(err, backup.ErrNoWorkspace) {
+		return render.Misuse("restore: %w", err)
 	}
 	if err != nil {
 		return fmt.Errorf("restore: %w", err)

@@ -70,6 +70,20 @@ var outputs = map[string]any{
 // either is one of several values, a line each.
 type either []any
 
+// commandLines are the commands whose name does not say what makes them write another value.
+var commandLines = map[string]string{
+	"export to a file": "export FILE", "get several": "get PATH PATH", "index estimate": "index --estimate",
+	"model list known": "model list --known", "setup a client": "setup CLIENT",
+}
+
+// lineOf returns the command line of an output.
+func lineOf(name string) string {
+	if line := commandLines[name]; line != "" {
+		return line
+	}
+	return name
+}
+
 // lines are the commands that write a value on each line.
 var lines = []string{"bench speed", "export", "watch"}
 
@@ -146,7 +160,7 @@ func schemaList() string {
 		if slices.Contains(lines, name) {
 			note = ", each line"
 		}
-		text += fmt.Sprintf("| `kioku %s`%s | [%s](%s) |\n", name, note, schemaFile(name), schemaFile(name))
+		text += fmt.Sprintf("| `kioku %s`%s | [%s](%s) |\n", lineOf(name), note, schemaFile(name), schemaFile(name))
 	}
 	return text
 }

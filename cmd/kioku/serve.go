@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -169,7 +170,7 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 func (d *daemon) serveUntilDone(ctx context.Context, hangups <-chan os.Signal) error {
 	tasks := []func(context.Context) error{d.keepInSync, func(ctx context.Context) error { return d.reloadOn(ctx, hangups) }}
 	if d.flags.background {
-		tasks = append(tasks, d.endWhenIdle)
+		tasks = append(tasks, d.endWhenIdle, d.endWhenReplaced)
 	}
 	err := d.app.serveDoor(ctx, d.door, tasks...)
 	return errors.Join(err, d.closeMemories(), d.observed.close())
@@ -182,6 +183,22 @@ func (d *daemon) endWhenIdle(ctx context.Context) error {
 		d.end(errIdle)
 	}
 	return err
+}
+
+// endWhenReplaced ends the daemon when kioku serve takes its place.
+func (d *daemon) endWhenReplaced(ctx context.Context) error {
+	places, err := d.places()
+	if err != nil {
+		return err
+	}
+	b, err := connect.BackgroundOf(ctx, d.conf, places[0])
+	if err != nil {
+		return err
+	}
+	if b.AwaitTakeOver(ctx) == nil {
+		d.end(errReplaced)
+	}
+	return nil
 }
 
 // newDaemon reads the settings, opens the memories and listens.
@@ -214,20 +231,46 @@ func (d *daemon) open(ctx context.Context) error {
 	if d.observed, err = openObservation(ctx, d.conf, d.log); err != nil {
 		return err
 	}
-	if err := d.openMemories(ctx, places); err != nil {
+	taken, err := d.takeOver(ctx, places)
+	defer taken()
+	if err != nil {
+		return err
+	}
+	socket, address, err := d.addresses(ctx, places)
+	if err != nil {
+		return err
+	}
+	if err := d.openMemories(ctx, places, socket); err != nil {
 		return err
 	}
 	agents := map[string]server.Memory{}
 	for i, m := range d.memories {
 		agents[m.Agent()] = d.counted[i]
 	}
-	socket, address, err := d.addresses(ctx, places)
-	if err != nil {
-		return err
-	}
 	opt := server.Options{Agents: agents, Network: d.conf.Network, Grace: d.flags.grace, Log: d.log}
 	d.door, err = d.app.openDoor(ctx, d.conf, d.observed, opt, places, d.memoryOf, socket, address)
 	return err
+}
+
+// takeOver ends the background daemons of the memories, unless this is one. taken is called once this daemon listens.
+func (d *daemon) takeOver(ctx context.Context, places []config.Place) (taken func(), err error) {
+	var releases []func()
+	taken = func() {
+		for _, release := range releases {
+			release()
+		}
+	}
+	for _, p := range places {
+		if d.flags.background {
+			break
+		}
+		release, err := connect.TakeOver(ctx, d.conf, p, d.app.Notice)
+		releases = append(releases, release)
+		if err != nil {
+			return taken, fmt.Errorf("agent %s: %w", p.Agent, err)
+		}
+	}
+	return taken, nil
 }
 
 // places returns the folders to serve: in the background only that of the memory for which it was started.
@@ -245,13 +288,16 @@ func (d *daemon) addresses(ctx context.Context, places []config.Place) (socket, 
 		b, err := connect.BackgroundOf(ctx, d.conf, places[0])
 		return b.Socket, "none", err
 	}
-	socket, err = connect.SocketPath(d.conf)
+	if socket, err = connect.SocketPath(d.conf); err == nil {
+		socket, err = filepath.Abs(socket) // clients read it elsewhere
+	}
 	return socket, d.conf.Listen, err
 }
 
-func (d *daemon) openMemories(ctx context.Context, places []config.Place) error {
+// openMemories opens the memories of a daemon that will answer on a socket.
+func (d *daemon) openMemories(ctx context.Context, places []config.Place, socket string) error {
 	embedders := connect.Embedders{Tried: d.observed.metrics.Tried, QueryLooked: d.observed.metrics.QueryLooked}
-	memory, searches := vector.NewBudget(d.conf.MemoryBudget), server.NewSearches(d.conf.Limits)
+	memory, searches, maps := vector.NewBudget(d.conf.MemoryBudget), server.NewSearches(d.conf.Limits), kioku.NewMapTurns()
 	searches.Waited = d.observed.metrics.SearchWaited
 	reranker, err := connect.Reranker(d.conf)
 	if err != nil {
@@ -277,7 +323,7 @@ func (d *daemon) openMemories(ctx context.Context, places []config.Place) error 
 		if opt.Fallback, err = embedders.Fallback(conf); err != nil {
 			return err
 		}
-		opt.Vectors, opt.LockWait, opt.Daemon = memory, connect.DaemonLockWait, true
+		opt.Vectors, opt.Maps, opt.LockWait, opt.Daemon, opt.Socket = memory, maps, connect.DaemonLockWait, true, socket
 		opt.Search.Admit, opt.Search.Reranker = searches.Admit, reranker
 		m, err := kioku.Open(ctx, opt)
 		if err != nil {

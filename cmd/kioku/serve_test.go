@@ -416,33 +416,6 @@ func TestServeLogsNoTextOfNotes(t *testing.T) {
 	}
 }
 
-func TestWatchFollowsTheFolder(t *testing.T) {
-	t.Parallel()
-	for _, daemon := range []bool{false, true} {
-		t.Run(fmt.Sprintf("daemon %v", daemon), func(t *testing.T) {
-			s := newSandbox(t, notes())
-			args := []string{"watch", "--json", "--set", "sync.watchDebounceMs=50"}
-			if daemon {
-				s.serve("--set", "sync.watchDebounceMs=50")
-			}
-			w := s.start(args...)
-			if daemon {
-				// Its header is no event; the command says that it listens by the first event after a sync.
-				stop := keepSyncing(s)
-				w.waits(w.out, `"kind":"sync_`)
-				stop()
-			} else {
-				w.waits(w.out, `"kind":"sync_done"`)
-			}
-			s.write("memory/new.md", "# New\nAn owl in the barn.\n")
-			if line := w.waits(w.out, `"path":"memory/new.md"`); !strings.Contains(line, `"kind":"file_indexed"`) {
-				t.Errorf("got %s", line)
-			}
-			w.terminates()
-		})
-	}
-}
-
 // keepSyncing asks for syncs until the returned function is called.
 func keepSyncing(s *sandbox) (stop func()) {
 	ctx, cancel := context.WithCancel(s.t.Context())

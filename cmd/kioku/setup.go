@@ -115,7 +115,14 @@ func (a *app) setUp(id string, f setupFlags) error {
 	if f.undo {
 		a.Notice("%s is no longer set up in %s", plan.Name, plan.Path)
 	} else {
-		a.Notice("written to %s. %s kioku setup %s --undo takes it back", plan.Path, client.Next, id)
+		back := "kioku setup " + id
+		if f.scope != string(setup.User) {
+			back += " --scope " + f.scope
+		}
+		if f.name != "" || plan.Name != setup.DefaultName {
+			back += " --name " + plan.Name
+		}
+		a.Notice("written to %s. %s %s --undo takes it back", plan.Path, client.Next, back)
 	}
 	return nil
 }
@@ -143,7 +150,8 @@ func (a *app) planSetup(client setup.Client, f setupFlags) (*setup.Plan, error) 
 
 // mcpServer returns the command that a client starts: kioku mcp with the flags of settings of this command. For the user it names
 // the workspace, because the client may start it in any folder. In a project, which others may have elsewhere, it names neither
-// the workspace, unless a flag does, nor the folder of the program.
+// the workspace, unless a flag does, nor the folder of the program. With an error it has arguments only if nothing but the folder of
+// the workspace is missing.
 func (a *app) mcpServer(scope setup.Scope) (setup.Server, error) {
 	server := setup.Server{Command: "kioku", Args: []string{"mcp"}}
 	if scope == setup.User {
@@ -151,7 +159,7 @@ func (a *app) mcpServer(scope setup.Scope) (setup.Server, error) {
 	}
 	conf, err := a.config()
 	if err != nil {
-		return server, err
+		return setup.Server{}, err
 	}
 	if a.configFile != "" {
 		server.Args = append(server.Args, "--config", a.inDir([]string{a.configFile})[0])
@@ -160,22 +168,25 @@ func (a *app) mcpServer(scope setup.Scope) (setup.Server, error) {
 	remote := conf.Client.Target != ""
 	if err == nil && (conf.WorkspaceNamed() || scope == setup.User && !conf.Named() && !remote) {
 		server.Args = append(server.Args, "--workspace", place.Workspace)
-	} else if errors.Is(err, config.ErrNoWorkspace) && (scope == setup.Project || remote) {
-		err = nil // the server looks in the folder in which it is started, or asks a daemon elsewhere
-	}
+	} else if err != nil && (!errors.Is(err, config.ErrNoWorkspace) || scope == setup.User && !remote) {
+		return setup.Server{}, err
+	} // else the server looks in the folder in which it is started, or asks a daemon elsewhere
 	server.Memory = filepath.Base(place.Workspace)
 	if conf.Named() {
 		server.Memory = conf.Agent
 	}
 	for _, f := range a.flags {
+		if v, err := conf.Value(f.Key); err == nil && v.HidesSecret() {
+			return setup.Server{}, render.Misuse("%s would be written in the clear into the file of the client; name it as env:NAME or file:PATH", f.Key)
+		}
 		server.Args = append(server.Args, a.passedOn(conf, f)...)
 	}
-	if err == nil && place.Workspace != "" && !remote {
-		if info, failed := os.Stat(place.Workspace); failed != nil || !info.IsDir() {
-			err = render.Misuse("there is no folder %s; kioku init %s creates it", place.Workspace, render.ShellQuote(place.Workspace))
+	if place.Workspace != "" && !remote {
+		if info, err := os.Stat(place.Workspace); err != nil || !info.IsDir() {
+			return server, render.Misuse("there is no folder %s; kioku init %s creates it", place.Workspace, render.ShellQuote(place.Workspace))
 		}
 	}
-	return server, err
+	return server, nil
 }
 
 // passedOn returns the arguments of a flag for the server, with absolute paths.

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sync/errgroup"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -23,11 +22,20 @@ import (
 func (a *app) watchCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "watch", Short: "Follow what happens to the index",
-		Long: "Follow what happens to the index, a line for each event, until it is interrupted; with --json an object on each line. If a\n" +
-			"daemon answers and ends, the command waits for the next one. If no daemon runs, it keeps the index in sync itself.",
+		Long: "Follow what happens to the index, a line for each event, until it is interrupted; with --json an object on each line. The\n" +
+			"daemon that keeps the index in sync sends them; while none runs, the command waits for one.",
 		Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.with(cmd.Context(), connect.ToWrite, func(c *connect.Client) error { return a.watch(cmd.Context(), c) })
+			k, err := a.connector()
+			if err != nil {
+				return err
+			}
+			waits := func() { a.Notice("no daemon serves the memory; waiting for one: kioku serve starts it") }
+			err = k.WithDaemon(cmd.Context(), connect.ToSearch, waits, func(c *connect.Client) error { return a.watch(cmd.Context(), c) })
+			if cmd.Context().Err() != nil {
+				return nil
+			}
+			return err
 		},
 	}
 }
@@ -39,7 +47,7 @@ func (a *app) watch(ctx context.Context, c *connect.Client) error {
 		switch {
 		case ctx.Err() != nil:
 			return nil
-		case c.Memory != nil || !mayComeBack(err):
+		case !mayComeBack(err):
 			return err
 		}
 		a.Notice("%s; waiting for the daemon", render.Message(err))
@@ -59,8 +67,9 @@ func mayComeBack(err error) bool {
 
 // watchOnce writes events until the stream ends. If it is not the first stream, it says when it follows events again.
 func (a *app) watchOnce(ctx context.Context, c *connect.Client, again bool) error {
-	group, watching := errgroup.WithContext(ctx)
-	events, err := c.WatchEvents(watching, &kiokuv1.WatchEventsRequest{Agent: c.Agent})
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	events, err := c.WatchEvents(ctx, &kiokuv1.WatchEventsRequest{Agent: c.Agent})
 	if err != nil {
 		return err
 	}
@@ -71,11 +80,7 @@ func (a *app) watchOnce(ctx context.Context, c *connect.Client, again bool) erro
 	if again {
 		a.Notice("connected again; what happened meanwhile is not shown")
 	}
-	if c.Memory != nil {
-		group.Go(func() error { return c.Memory.Watch(watching) })
-	}
-	group.Go(func() error { return a.writeEvents(events) })
-	return group.Wait()
+	return a.writeEvents(events)
 }
 
 // errServiceEnded: the stream of events has ended without an error.

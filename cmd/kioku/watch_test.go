@@ -5,13 +5,14 @@ import (
 	"testing"
 )
 
-// kioku watch shows the events of a daemon, waits for it while it is restarted, says so, and shows those of the next one.
+// kioku watch waits for a daemon, shows its events, waits for it while it is restarted, says so, and shows those of the next one.
 func TestWatchConnectsAgainToARestartedDaemon(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	s.env = append(s.env, "KIOKU_SYNC_WATCH_DEBOUNCE_MS=50")
-	daemon, _ := s.serve()
 	p := s.start("watch", "--json")
+	p.waits(p.err, "waiting for one: kioku serve starts it")
+	daemon, _ := s.serve() // what watches does not take the index from it
 	fileIndexed := func(name string) {
 		t.Helper()
 		for {

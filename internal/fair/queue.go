@@ -4,8 +4,10 @@ package fair
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
+	"time"
 )
 
 // ErrFull means that a client has as many requests waiting as it may have.
@@ -21,6 +23,9 @@ type Limits struct {
 	Reserve int64
 	// Waiting is the maximum number of requests of one client that wait.
 	Waiting int
+	// Recent is how long Reserve is kept free within Capacity for a connection that has used something, after its last use: it
+	// will ask again, and finds room then that nobody else works in. 0 keeps nothing free.
+	Recent time.Duration
 }
 
 // Queue grants requests of clients within its limits. Clients that wait take turns, so do the connections of one client, and
@@ -35,10 +40,14 @@ type Queue struct {
 	clients map[string]*client
 	// turns are the clients that wait; the turn of the first comes next.
 	turns []*client
+	// seen is when connections used something last, of those that use nothing now, at least those of the time Limits.Recent.
+	seen map[connectionKey]time.Time
 }
 
 // New returns an empty queue.
-func New(limits Limits) *Queue { return &Queue{limits: limits, clients: map[string]*client{}} }
+func New(limits Limits) *Queue {
+	return &Queue{limits: limits, clients: map[string]*client{}, seen: map[connectionKey]time.Time{}}
+}
 
 // Acquire waits until a connection of a client may use size more units. If too many requests of the client wait, the
 // last one of the connection with the most gets ErrFull. Acquire returns the error of ctx if that is done before. A single
@@ -149,8 +158,11 @@ func (q *Queue) next(c *client) *connection {
 // fits reports whether a connection may use size more units now.
 func (q *Queue) fits(c *connection, size int64) bool {
 	room := q.limits.Capacity
-	if c.used == 0 {
+	switch {
+	case c.used == 0:
 		room += q.limits.Reserve
+	case q.expectsOther(c):
+		room -= q.limits.Reserve
 	}
 	return (q.used == 0 || q.used+size <= room) && (c.client.used == 0 || c.client.used+size <= q.limits.Share)
 }
@@ -159,6 +171,39 @@ func (q *Queue) use(c *connection, size int64) {
 	c.used += size
 	c.client.used += size
 	q.used += size
+	if q.limits.Recent == 0 {
+		return
+	}
+	key := connectionKey{c.client.name, c.name}
+	if c.used > 0 {
+		delete(q.seen, key)
+	} else {
+		q.forgetOld()
+		q.seen[key] = time.Now()
+	}
+}
+
+// maxSeen is how many connections are remembered before old ones are looked for.
+const maxSeen = 64
+
+// forgetOld forgets connections that nobody expects any more, once there are many.
+func (q *Queue) forgetOld() {
+	if len(q.seen) >= maxSeen {
+		maps.DeleteFunc(q.seen, func(_ connectionKey, at time.Time) bool { return time.Since(at) > q.limits.Recent })
+	}
+}
+
+// connectionKey names a connection of a client.
+type connectionKey struct{ client, connection string }
+
+// expectsOther reports whether another connection than c has used something lately and uses nothing now.
+func (q *Queue) expectsOther(c *connection) bool {
+	for key, at := range q.seen {
+		if key != (connectionKey{c.client.name, c.name}) && time.Since(at) <= q.limits.Recent {
+			return true
+		}
+	}
+	return false
 }
 
 // connection returns the connection of a name, of the client of a name.

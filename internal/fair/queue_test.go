@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -231,4 +232,48 @@ func TestQueueStaysWithinItsLimits(t *testing.T) {
 	if q.used != 0 || len(q.turns) != 0 || len(q.clients) != 0 {
 		t.Errorf("%d units are used, %d clients wait, %d are remembered", q.used, len(q.turns), len(q.clients))
 	}
+}
+
+// Hazard D12: a client that asks now and then finds room for its next request although another asks for all there is, and the other gets all
+// of it again once nothing was heard of the first for a while. Alone on one unit, nobody is kept waiting for a client that may come.
+func TestQueueKeepsRoomForAClientThatWillAskAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		q := New(Limits{Capacity: 2, Share: 3, Reserve: 1, Waiting: 10, Recent: time.Second})
+		running := make(chan *Grant, 10)
+		for range 4 {
+			go func() {
+				if g, err := q.Acquire(t.Context(), "greedy", "", 1); err == nil {
+					running <- g
+				}
+			}()
+		}
+		synctest.Wait()
+		small, err := q.Acquire(t.Context(), "small", "", 1) // beyond the capacity
+		if err != nil || len(running) != 2 {
+			t.Fatalf("%d greedy requests run, %v", len(running), err)
+		}
+		small.Release()
+		(<-running).Release()
+		synctest.Wait()
+		if q.Used() != 1 {
+			t.Errorf("%d units are used, want 1: the other is kept free", q.Used())
+		}
+		time.Sleep(2 * time.Second)
+		(<-running).Release()
+		synctest.Wait()
+		if q.Used() != 2 {
+			t.Errorf("%d units are used after a while, want 2", q.Used())
+		}
+		(<-running).Release()
+		(<-running).Release()
+		one := New(Limits{Capacity: 1, Share: 2, Reserve: 1, Waiting: 10, Recent: time.Second})
+		for _, name := range []string{"small", "greedy"} {
+			g, err := one.Acquire(t.Context(), name, "", 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.Release()
+		}
+	})
 }

@@ -1,7 +1,9 @@
 package mcp
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"io"
 	"sync"
 	"time"
@@ -13,33 +15,34 @@ import (
 // answerWait is how long a session goes on after the end of its input, for requests that are not answered yet.
 const answerWait = 10 * time.Second
 
-// Run serves a client over in and out until in ends, which it answers first, or ctx is done. It closes neither.
+// Run serves a client over in and out until in ends, which it answers first, or ctx is done. It closes neither. What is no message is
+// answered with an error, and the session goes on.
 func Run(ctx context.Context, opt Options, in io.Reader, out io.Writer) error {
-	err := New(opt).Run(ctx, &answering{sdk.IOTransport{Reader: io.NopCloser(in), Writer: notClosed{out}}})
+	answers := &lineWriter{out: out}
+	err := New(opt).Run(ctx, &answering{&lines{in: bufio.NewReaderSize(in, 64<<10), out: answers}, answers})
 	if ctx.Err() != nil {
 		return nil
 	}
 	return err
 }
 
-// notClosed is a writer that stays open.
-type notClosed struct{ io.Writer }
-
-// Close does nothing.
-func (notClosed) Close() error { return nil }
-
 // answering is a transport whose connections end only after the requests before the end of the input are answered.
-type answering struct{ sdk.IOTransport }
+type answering struct {
+	in  *lines
+	out *lineWriter
+}
 
 // Connect connects the transport.
 func (t *answering) Connect(ctx context.Context) (sdk.Connection, error) {
-	conn, err := t.IOTransport.Connect(ctx)
-	return &answeringConn{Connection: conn, open: map[jsonrpc.ID]bool{}, changed: make(chan struct{}, 1)}, err
+	conn, err := (&sdk.IOTransport{Reader: t.in, Writer: t.out, MaxLineLength: -1}).Connect(ctx) // lines are bounded already
+	return &answeringConn{Connection: conn, out: t.out, open: map[jsonrpc.ID]bool{}, changed: make(chan struct{}, 1)}, err
 }
 
 // answeringConn is a connection of an [answering] transport.
 type answeringConn struct {
 	sdk.Connection
+	out *lineWriter
+
 	mu sync.Mutex
 	// open are the requests that are not answered. Guarded by mu.
 	open map[jsonrpc.ID]bool
@@ -47,9 +50,13 @@ type answeringConn struct {
 	changed chan struct{}
 }
 
-// Read returns the next message. After the last one it waits until all requests are answered.
+// Read returns the next message, and answers JSON that is none. After the last one it waits until all requests are answered.
 func (c *answeringConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	message, err := c.Connection.Read(ctx)
+	for err != nil && !errors.Is(err, io.EOF) && ctx.Err() == nil {
+		c.out.refuse(jsonrpc.CodeInvalidRequest, err.Error())
+		message, err = c.Connection.Read(ctx)
+	}
 	if err != nil {
 		c.waitForAnswers(ctx)
 		return message, err

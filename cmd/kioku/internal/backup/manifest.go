@@ -9,6 +9,10 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
+
+	"kioku"
+	"kioku/cmd/kioku/config"
 )
 
 const (
@@ -24,12 +28,12 @@ const (
 	agentFolder = "agent/"
 
 	// maxManifest is the maximum size of a manifest in bytes, and maxEntries the maximum number of entries.
-	maxManifest = 1 << 30
-	maxEntries  = 5_000_000
+	maxManifest = 128 << 20
+	maxEntries  = 500_000
 )
 
-// ErrUnsafe reports an archive that no backup of kioku looks like: it would write outside of its folder, has links or devices, or
-// is much larger than it may be.
+// ErrUnsafe reports an archive that kioku did not write: it would write outside of its folder or other files than notes, has links or
+// devices, or is much larger than a backup may be.
 var ErrUnsafe = errors.New("it is no backup of kioku, and is not unpacked")
 
 // Manifest describes a backup. It is the last entry of the archive.
@@ -93,7 +97,7 @@ func (m *Manifest) count(folder string) (n int) {
 // parseManifest reads a manifest and checks it.
 func parseManifest(data []byte) (*Manifest, error) {
 	var m Manifest
-	if err := json.Unmarshal(data, &m); err != nil || m.Format != format {
+	if err := json.Unmarshal(data, &m); err != nil || m.Format != format || m.Version == version && kioku.CheckAgent(m.Agent) != nil {
 		return nil, fmt.Errorf("%w: its manifest cannot be read", ErrUnsafe)
 	}
 	if m.Version != version {
@@ -102,13 +106,21 @@ func parseManifest(data []byte) (*Manifest, error) {
 	return &m, nil
 }
 
-// checkName returns an error for the name of an entry that a backup does not have.
+// checkName returns an error for the name of an entry that a backup does not have. Only what is indexed is a note, so that no archive
+// brings programs, or settings of other programs, into a workspace.
 func checkName(name string) error {
-	known := name == indexName || strings.HasPrefix(name, notesFolder) || strings.HasPrefix(name, agentFolder)
-	if !known || !filepath.IsLocal(filepath.FromSlash(name)) || filepath.ToSlash(filepath.Clean(name)) != name || strings.ContainsAny(name, "\\\x00") {
+	note, isNote := strings.CutPrefix(name, notesFolder)
+	known := name == indexName || strings.HasPrefix(name, agentFolder) || isNote && (note == config.FolderFile || isMarkdown(note))
+	if !known || !utf8.ValidString(name) || !filepath.IsLocal(filepath.FromSlash(name)) || filepath.ToSlash(filepath.Clean(name)) != name ||
+		strings.Contains(name, "\x00") || filepath.Separator != '/' && strings.ContainsRune(name, filepath.Separator) {
 		return fmt.Errorf("%w: its entry %q has no place in a backup", ErrUnsafe, name)
 	}
 	return nil
+}
+
+// isMarkdown reports whether a path names a Markdown file that is not hidden and in no hidden folder.
+func isMarkdown(path string) bool {
+	return strings.HasSuffix(path, ".md") && !strings.HasPrefix(path, ".") && !strings.Contains(path, "/.")
 }
 
 // compare returns an error if the entries of an archive are not those that its manifest lists.

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -34,6 +35,29 @@ func sameContent(root *os.Root, path string, f File) (same, exists bool) {
 	return err == nil && hex.EncodeToString(sum.Sum(nil)) == f.SHA256, true
 }
 
+// checkFolders returns an error if a folder above a path can contain no note: it is no folder, or a link out of the workspace or to
+// nothing.
+func checkFolders(root *os.Root, path string) error {
+	for i, r := range path {
+		if r != '/' {
+			continue
+		}
+		info, err := root.Stat(path[:i])
+		if errors.Is(err, fs.ErrNotExist) {
+			if _, err := root.Lstat(path[:i]); errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+		}
+		if err == nil && !info.IsDir() {
+			err = errors.New("it is no folder")
+		}
+		if err != nil {
+			return fmt.Errorf("%s can contain no notes: %w; nothing was changed: move it away first", filepath.Join(root.Name(), path[:i]), err)
+		}
+	}
+	return nil
+}
+
 // placeNote copies a file to the path rel of a folder, where no file may be, with its time and permissions.
 func placeNote(root *os.Root, from, rel string, f File) error {
 	if err := root.MkdirAll(path.Dir(rel), 0o755); err != nil {
@@ -53,21 +77,18 @@ func placeNote(root *os.Root, from, rel string, f File) error {
 	return atomicfile.SyncFolder(root, path.Dir(rel))
 }
 
-// copyInto copies a file into a folder.
+// copyInto copies a file into a folder, with its time and its permissions, but for that to run it.
 func copyInto(root *os.Root, from, rel string, f File) error {
 	in, err := os.Open(from)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	out, err := root.OpenFile(rel, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	out, err := root.OpenFile(rel, os.O_CREATE|os.O_EXCL|os.O_WRONLY, f.Mode&0o666|0o600) // as far as the umask permits
 	if err != nil {
 		return err
 	}
 	_, err = io.Copy(out, in)
-	if err == nil {
-		err = out.Chmod(f.Mode.Perm())
-	}
 	if err == nil {
 		err = out.Sync()
 	}
@@ -93,6 +114,9 @@ func move(from, to string) error {
 	}
 	defer root.Close()
 	if err := copyInto(root, from, filepath.Base(to), File{Mode: info.Mode(), Modified: info.ModTime()}); err != nil {
+		return err
+	}
+	if err := atomicfile.SyncFolder(root, "."); err != nil {
 		return err
 	}
 	return os.Remove(from)

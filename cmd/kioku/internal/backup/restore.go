@@ -11,13 +11,16 @@ import (
 	"time"
 
 	"kioku"
+	"kioku/memory"
 	"kioku/store"
 )
 
 // Target is where a backup is restored to.
 type Target struct {
-	// Workspace is the folder of the notes; empty means the one that the backup was made of. It is made if it is missing.
+	// Workspace is the folder of the notes; empty means the one that the backup was made of, if it is Known. It is made if it is missing.
 	Workspace string
+	// Known reports whether the settings name a workspace. Whoever wrote the archive does not choose a folder.
+	Known func(workspace string) bool
 	// Root is the state folder, in which the backup is unpacked first.
 	Root string
 	// StateOf returns the folder that contains the index and the sessions of an agent and its workspace, which exists.
@@ -47,6 +50,9 @@ type Restored struct {
 	// Aside is the folder with the files that were in the way, empty if there were none.
 	Aside string
 }
+
+// ErrNoWorkspace reports a backup of a folder that no settings name.
+var ErrNoWorkspace = errors.New("which workspace?")
 
 // InTheWayError reports what a restore would replace.
 type InTheWayError struct {
@@ -88,7 +94,9 @@ func Restore(ctx context.Context, archive string, t Target) (*Restored, error) {
 		t.Agent = m.Agent
 	}
 	if t.Workspace == "" {
-		t.Workspace = m.Workspace
+		if t.Workspace = m.Workspace; !t.Known(t.Workspace) {
+			return nil, fmt.Errorf("%w: the backup is of %s; name the folder to restore to with --workspace", ErrNoWorkspace, m.Workspace)
+		}
 	}
 	return t.place(ctx, &restoring{Target: t, dir: dir, done: &Restored{Manifest: m}})
 }
@@ -108,7 +116,14 @@ type restoring struct {
 type inTheWay struct{ path, name string }
 
 // place puts the files into their places.
-func (t Target) place(ctx context.Context, r *restoring) (*Restored, error) {
+func (t Target) place(ctx context.Context, r *restoring) (done *Restored, err error) {
+	if _, missing := os.Stat(t.Workspace); missing != nil {
+		defer func() {
+			if err != nil {
+				_ = os.Remove(t.Workspace) // which fails if it has files
+			}
+		}()
+	}
 	if err := os.MkdirAll(t.Workspace, 0o755); err != nil {
 		return nil, fmt.Errorf("make the workspace: %w", err)
 	}
@@ -122,8 +137,11 @@ func (t Target) place(ctx context.Context, r *restoring) (*Restored, error) {
 		return nil, err
 	}
 	unlock, err := kioku.LockIndex(r.state, r.Agent)
+	if errors.Is(err, memory.ErrLocked) {
+		err = fmt.Errorf("%w; end it, and restore then", err)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("%w; end it, and restore then", err)
+		return nil, err
 	}
 	return r.done, errors.Join(r.placeAll(ctx), unlock())
 }
@@ -184,6 +202,9 @@ func (r *restoring) look() error {
 		path, ok := strings.CutPrefix(f.Name, notesFolder)
 		if !ok {
 			continue
+		}
+		if err := checkFolders(root, path); err != nil {
+			return err
 		}
 		same, exists := sameContent(root, path, f)
 		switch {

@@ -181,8 +181,11 @@ func (w *writer) addAgent() error {
 	})
 }
 
-// addFrom adds a file of a folder. It returns false for one that is gone or may not be read.
+// addFrom adds a file of a folder. It returns false for one that is gone, may not be read, or has a name that no backup has.
 func (w *writer) addFrom(root *os.Root, path, name string) (bool, error) {
+	if checkName(name) != nil {
+		return false, nil
+	}
 	f, info, err := safefile.OpenRegular(root, path)
 	var skip *safefile.SkipError
 	if errors.As(err, &skip) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
@@ -197,9 +200,6 @@ func (w *writer) addFrom(root *os.Root, path, name string) (bool, error) {
 
 // add adds a file of the size that info says. A session may grow meanwhile; what is added then belongs to the next backup.
 func (w *writer) add(name string, r io.Reader, info fs.FileInfo) error {
-	if err := checkName(name); err != nil {
-		return err
-	}
 	h := &tar.Header{Name: name, Mode: int64(info.Mode().Perm()), Size: info.Size(), ModTime: info.ModTime(), Format: tar.FormatPAX}
 	if err := w.tar.WriteHeader(h); err != nil {
 		return fmt.Errorf("back up %s: %w", name, err)

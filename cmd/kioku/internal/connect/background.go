@@ -35,8 +35,8 @@ type Background struct {
 	Socket string
 	// Log is the file of its notices and log lines.
 	Log string
-	// start is locked by a client while it starts the daemon.
-	start string
+	// start is locked by a client while it starts the daemon, and yield by whoever wants its place.
+	start, yield string
 }
 
 // BackgroundOf returns where the background daemon of a memory is, beside the index.
@@ -46,7 +46,7 @@ func BackgroundOf(ctx context.Context, conf *config.Config, place config.Place) 
 		return Background{}, err
 	}
 	base := filepath.Join(state, "memory", place.Agent)
-	return Background{Socket: server.MemorySocketPath(state, place.Agent), Log: base + ".log", start: base + ".start"}, nil
+	return Background{Socket: server.MemorySocketPath(state, place.Agent), Log: base + ".log", start: base + ".start", yield: base + ".yield"}, nil
 }
 
 // joinOrStart returns a client of the daemon that serves the memory. If there is none, it starts one in the background; of many

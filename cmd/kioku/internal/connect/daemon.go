@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"kioku"
 	"kioku/agent"
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/render"
@@ -35,8 +36,8 @@ func SocketPath(conf *config.Config) (string, error) {
 }
 
 // daemon returns a client of the daemon, or nil if none answers or it does not serve the memory. It returns an error if the
-// daemon serves a named agent from another folder than the one that was named. A background daemon goes first: while it has the
-// index, no other daemon serves the memory.
+// daemon serves a named agent from another folder than the one that was named. The daemon that has the index goes first, wherever it
+// listens: no other one serves the memory.
 func (k *Connector) daemon(ctx context.Context, w wanted, n Need) (*Client, error) {
 	if k.Conf.Client.Target != "" {
 		return k.remote(ctx, w, n)
@@ -44,10 +45,8 @@ func (k *Connector) daemon(ctx context.Context, w wanted, n Need) (*Client, erro
 	if k.NoDaemon || k.ReadOnly {
 		return nil, nil
 	}
-	if w.place.Workspace != "" && !k.Conf.ByFlagOrEnv("socket") {
-		if b, err := BackgroundOf(ctx, k.Conf, w.place); err == nil && listens(b.Socket) == nil {
-			return k.daemonOn(ctx, b.Socket, w, n)
-		}
+	if own := k.ownerSocket(ctx, w.place); own != "" {
+		return k.daemonOn(ctx, own, w, n)
 	}
 	socket, err := SocketPath(k.Conf)
 	if err != nil {
@@ -60,6 +59,22 @@ func (k *Connector) daemon(ctx context.Context, w wanted, n Need) (*Client, erro
 		return nil, nil
 	}
 	return k.daemonOn(ctx, socket, w, n)
+}
+
+// ownerSocket returns the socket of the daemon that has the index of a memory; "" if there is none, or if a socket is named.
+func (k *Connector) ownerSocket(ctx context.Context, place config.Place) string {
+	if place.Workspace == "" || k.Conf.ByFlagOrEnv("socket") {
+		return ""
+	}
+	state, err := k.Conf.StateOf(ctx, place.Agent, place.Workspace)
+	if err != nil {
+		return ""
+	}
+	socket := kioku.DaemonSocket(state, place.Agent)
+	if socket == "" || listens(socket) != nil {
+		return ""
+	}
+	return socket
 }
 
 // listens returns an error if nobody listens on a socket.
@@ -80,6 +95,9 @@ func (k *Connector) daemonOn(ctx context.Context, socket string, w wanted, n Nee
 	agents, err := listAgents(ctx, conn.Service())
 	if err != nil {
 		_ = conn.Close() // what matters is why there was no answer
+		if status.Code(err) == codes.Unavailable && !isGone(err) {
+			return nil, fmt.Errorf("the daemon on %s: %w", socket, err)
+		}
 		return nil, &noAnswer{fmt.Sprintf("the daemon on %s does not answer: %s; stop it, or use --no-daemon", socket, render.Message(err)), err}
 	}
 	served, err := k.served(agents, w, n)
@@ -112,20 +130,54 @@ const (
 // Reconnect waits until a daemon serves the memory again, and has the client use that one. It returns an error if the daemon refuses
 // the client.
 func (c *Client) Reconnect(ctx context.Context) error {
-	for pause := firstPause; ; pause = min(2*pause, maxPause) {
-		next, err := c.from.daemon(ctx, c.wanted, c.need)
-		if next != nil {
-			old := c.close
-			*c = *next
-			return old()
-		}
-		if refused(err) {
+	next, err := c.from.await(ctx, c.wanted, c.need)
+	if err != nil {
+		return err
+	}
+	old := c.close
+	*c = *next
+	return old()
+}
+
+// WithDaemon connects to the daemon that serves the memory of the command, and calls f. If none does, it calls waits once and waits for one.
+func (k *Connector) WithDaemon(ctx context.Context, n Need, waits func(), f func(*Client) error) error {
+	if k.NoDaemon || k.ReadOnly {
+		return errNoDaemon
+	}
+	w, err := k.here()
+	if err != nil {
+		return err
+	}
+	c, err := k.daemon(ctx, w, n)
+	switch {
+	case c == nil && err != nil && !isGone(err):
+		return err
+	case c == nil && w.place.Workspace == "":
+		return config.ErrNoWorkspace
+	case c == nil:
+		waits()
+		if c, err = k.await(ctx, w, n); err != nil {
 			return err
+		}
+	}
+	err = f(c)
+	return errors.Join(err, c.close())
+}
+
+// errNoDaemon reports flags that leave no daemon to ask.
+var errNoDaemon = errors.New("it asks the daemon; omit --no-daemon and --read-only")
+
+// await waits until a daemon serves a memory. It returns an error if the daemon refuses the caller.
+func (k *Connector) await(ctx context.Context, w wanted, n Need) (*Client, error) {
+	for pause := firstPause; ; pause = min(2*pause, maxPause) {
+		c, err := k.daemon(ctx, w, n)
+		if c != nil || refused(err) {
+			return c, err
 		}
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
-			return ctx.Err()
+			return nil, ctx.Err()
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package connect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,7 +25,7 @@ type Service struct {
 
 // Service returns the daemon of the state folder, or the one that client.target names. It returns an error if none answers.
 func (k *Connector) Service(ctx context.Context) (*Service, error) {
-	s, target, err := k.dialService()
+	s, target, err := k.dialService(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -35,12 +36,12 @@ func (k *Connector) Service(ctx context.Context) (*Service, error) {
 }
 
 // dialService returns a client of the daemon, which may not run.
-func (k *Connector) dialService() (s *Service, target string, err error) {
+func (k *Connector) dialService(ctx context.Context) (s *Service, target string, err error) {
 	transport := &http.Transport{}
 	s = &Service{http: &http.Client{Transport: transport, Timeout: DaemonWait}, base: "http://localhost", token: k.Conf.Client.Token}
 	opt := agent.Options{}
 	if target = k.Conf.Client.Target; target == "" {
-		socket, err := SocketPath(k.Conf)
+		socket, err := k.serviceSocket(ctx)
 		if err != nil {
 			return nil, "", err
 		}
@@ -65,6 +66,19 @@ func (k *Connector) dialService() (s *Service, target string, err error) {
 	}
 	s.MemoryServiceClient = s.conn.Service()
 	return s, target, nil
+}
+
+// serviceSocket returns the socket of the daemon or, if none answers there, that of the daemon that has the index of the command's memory.
+func (k *Connector) serviceSocket(ctx context.Context) (string, error) {
+	socket, err := SocketPath(k.Conf)
+	if err != nil || listens(socket) == nil {
+		return socket, err
+	}
+	place, err := k.Conf.Here()
+	if err != nil {
+		return socket, nil // there is no memory here, and so no other daemon
+	}
+	return cmp.Or(k.ownerSocket(ctx, place), socket), nil
 }
 
 // maxMetrics is the maximum size of the metrics of a service.

@@ -34,6 +34,9 @@ func (f jsonFormat) parse(text []byte) (mark string, doc []byte, tree hujson.Val
 	if !utf8.Valid(doc) {
 		return "", nil, tree, errors.New(placeOf(doc, validPrefix(doc)) + ": not valid UTF-8")
 	}
+	if err = checkDepth(doc, skipJSON); err != nil {
+		return "", nil, tree, err
+	}
 	if !f.comments {
 		if err = checkStrict(doc); err != nil {
 			return "", nil, tree, err

@@ -14,8 +14,8 @@ import (
 	"unicode"
 )
 
-// defaultName is the name of the entry of the first memory.
-const defaultName = "kioku"
+// DefaultName is the name of the entry of the first memory.
+const DefaultName = "kioku"
 
 // maxConfig is the maximum size of a configuration.
 const maxConfig = 32 << 20
@@ -109,11 +109,9 @@ func (p *Plan) copied(lines map[string][]string) bool { return len(ours(lines)) 
 func (p *Plan) isCreated(lines map[string][]string) bool {
 	var text []byte
 	for _, e := range ours(lines) {
-		text, _ = p.Client.format.put(text, e.Name, p.Client.fields(Server{Command: e.Command[0], Args: e.Command[1:]})) // it has no other entries
+		text, _ = p.Client.put(text, e) // it has no other entries
 	}
-	created, err := p.Client.format.decode(text)
-	is, failed := p.Client.format.decode(p.Before)
-	return text != nil && err == nil && failed == nil && reflect.DeepEqual(created, is)
+	return text != nil && p.Client.sameContent(text, p.Before)
 }
 
 // nameFor returns the name of the entry: the given one, that of an entry with the same arguments, or one that is free.
@@ -126,12 +124,12 @@ func nameFor(lines map[string][]string, srv Server) string {
 			return e.Name
 		}
 	}
-	name := defaultName
+	name := DefaultName
 	for n := 1; ; n++ {
 		if _, taken := lines[name]; !taken {
 			return name
 		}
-		name = defaultName + "-" + slug(srv.Memory)
+		name = DefaultName + "-" + slug(srv.Memory)
 		if n > 1 {
 			name = fmt.Sprint(name, "-", n)
 		}
@@ -149,9 +147,9 @@ func slug(name string) string {
 	return strings.Join(words, "-")
 }
 
-// Undo returns the plan that takes an entry out of a configuration: the one with the name of the server, with its arguments, or
-// the only one. If nothing else has changed since setup, the file is as it was before. Undo returns ErrNotSetUp if there is no
-// such entry.
+// Undo returns the plan that takes an entry out of a configuration: the one with the name of the server, or of the entries that
+// setup added the one with its arguments, or the only one. If nothing else has changed since setup, the file is as it was before.
+// Undo returns ErrNotSetUp if there is no such entry.
 func (c Client) Undo(m *Machine, s Scope, srv Server) (*Plan, error) {
 	p, err := c.open(m, s)
 	if err != nil {
@@ -161,18 +159,26 @@ func (c Client) Undo(m *Machine, s Scope, srv Server) (*Plan, error) {
 	if err != nil {
 		return nil, p.broken(err)
 	}
-	entry, err := chooseEntry(ours(lines), srv)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", p.Path, err)
-	}
-	p.Name = entry.Name
 	earlier, err := readFile(p.Copy)
 	hadFile := err == nil
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	set, err := c.format.put(earlier, entry.Name, c.fields(Server{Command: entry.Command[0], Args: entry.Command[1:]}))
-	if err == nil && bytes.Equal(set, p.Before) {
+	entries := ours(lines)
+	added := p.added(entries, earlier, hadFile)
+	entry, err := chooseEntry(entries, added, srv)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", p.Path, err)
+	}
+	p.Name = entry.Name
+	if !slices.ContainsFunc(added, func(e Entry) bool { return e.Name == entry.Name }) {
+		earlier, p.keepsCopy = nil, hadFile // there is nothing to go back to
+		if p.After, err = c.format.restore(p.Before, entry.Name, nil); err != nil {
+			return nil, p.broken(err)
+		}
+		return p, p.check()
+	}
+	if set, err := c.put(earlier, entry); err == nil && bytes.Equal(set, p.Before) {
 		p.After, p.removes = earlier, !hadFile
 		return p, nil
 	}
@@ -187,28 +193,70 @@ func (c Client) Undo(m *Machine, s Scope, srv Server) (*Plan, error) {
 	if p.removes {
 		p.After = nil
 	}
-	p.keepsCopy = hadFile && len(ours(lines)) > 1
+	p.keepsCopy = hadFile && len(added) > 1
 	return p, p.check()
 }
 
+// put returns the text with an entry as setup writes it.
+func (c Client) put(text []byte, e Entry) ([]byte, error) {
+	return c.format.put(text, e.Name, c.fields(Server{Command: e.Command[0], Args: e.Command[1:]}))
+}
+
+// added returns the entries that setup added or changed: what they are in the copy from before differs. Without a copy it returns
+// those that are written as setup writes them.
+func (p *Plan) added(entries []Entry, earlier []byte, hadFile bool) []Entry {
+	return slices.DeleteFunc(slices.Clone(entries), func(e Entry) bool {
+		if hadFile {
+			restored, err := p.Client.format.restore(p.Before, e.Name, earlier)
+			return err == nil && p.Client.sameContent(restored, p.Before)
+		}
+		set, err := p.Client.put(p.Before, e)
+		return err != nil || !p.Client.sameContent(set, p.Before) || p.Scope == User && !filepath.IsAbs(e.Command[0])
+	})
+}
+
+// sameContent reports whether two texts have the same content.
+func (c Client) sameContent(one, other []byte) bool {
+	a, errA := c.format.decode(one)
+	b, errB := c.format.decode(other)
+	return errA == nil && errB == nil && reflect.DeepEqual(a, b)
+}
+
 // chooseEntry returns the entry that an undo means.
-func chooseEntry(entries []Entry, srv Server) (Entry, error) {
-	var names []string
-	for _, e := range entries {
-		if srv.Name == e.Name || srv.Name == "" && slices.Equal(e.Command[1:], srv.Args) {
+func chooseEntry(entries, added []Entry, srv Server) (Entry, error) {
+	if srv.Name != "" {
+		for _, e := range entries {
+			if e.Name == srv.Name {
+				return e, nil
+			}
+		}
+		if len(entries) > 0 {
+			return Entry{}, fmt.Errorf("%w as %s, only as %s", ErrNotSetUp, srv.Name, namesOf(entries))
+		}
+	}
+	for _, e := range added {
+		if slices.Equal(e.Command[1:], srv.Args) {
 			return e, nil
 		}
-		names = append(names, e.Name)
 	}
 	switch {
 	case len(entries) == 0:
 		return Entry{}, ErrNotSetUp
-	case srv.Name != "":
-		return Entry{}, fmt.Errorf("%w as %s, only as %s", ErrNotSetUp, srv.Name, strings.Join(names, ", "))
-	case len(entries) > 1:
-		return Entry{}, fmt.Errorf("set up for %d memories; name one with --name: %s", len(entries), strings.Join(names, ", "))
+	case len(added) == 0:
+		return Entry{}, fmt.Errorf("%w by setup, but by hand as %s; --name %s takes that out", ErrNotSetUp, namesOf(entries), entries[0].Name)
+	case len(added) > 1:
+		return Entry{}, fmt.Errorf("set up for %d memories; name one with --name: %s", len(added), namesOf(added))
 	}
-	return entries[0], nil
+	return added[0], nil
+}
+
+// namesOf returns the names of entries for a message.
+func namesOf(entries []Entry) string {
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name)
+	}
+	return strings.Join(names, ", ")
 }
 
 // open reads the configuration of a scope.

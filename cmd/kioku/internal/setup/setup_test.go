@@ -340,6 +340,47 @@ func TestInstallGivesEachMemoryANameOfItsOwn(t *testing.T) {
 	}
 }
 
+// Undo takes out only what setup added. An entry that the user wrote stays, whether or not there is a copy of the file from before,
+// unless it is named.
+func TestUndoLeavesAnEntryThatSetupDidNotAdd(t *testing.T) {
+	t.Parallel()
+	for id, own := range map[string]string{
+		"claude-code": `{"mcpServers": {"kioku": {"command": "kioku", "args": ["mcp"]}}}`,
+		"cursor":      `{"mcpServers": {"kioku": {"type": "stdio", "command": "kioku", "args": ["mcp"]}}}`,
+		"codex":       "[mcp_servers.kioku]\ncommand = \"kioku\"\nargs = [\"mcp\"]\n",
+	} {
+		t.Run(id, func(t *testing.T) {
+			d, c := newDesk(t), client(t, id)
+			d.write(c, own)
+			refused := func(srv setup.Server) {
+				t.Helper()
+				if _, err := c.Undo(d.Machine, setup.User, srv); !errors.Is(err, setup.ErrNotSetUp) || !strings.Contains(err.Error(), "--name kioku") {
+					t.Errorf("undo of %+v: %v", srv, err)
+				}
+			}
+			refused(setup.Server{})
+			refused(notes())
+			d.install(c, notes("--workspace", "/b"))
+			if got := d.undo(c, setup.Server{}); got != own {
+				t.Errorf("undo leaves %q", got)
+			}
+			refused(setup.Server{})
+			if got := d.undo(c, setup.Server{Name: "kioku"}); strings.Contains(got, "kioku") || got == "-" {
+				t.Errorf("undo of the name leaves %q", got)
+			}
+
+			d.write(c, own)
+			d.install(c, notes("--workspace", "/b"))
+			if got := d.undo(c, setup.Server{Name: "kioku"}); !strings.Contains(got, "kioku-notes") || strings.Contains(got, `"mcp"]`) {
+				t.Errorf("undo of the name leaves %q", got)
+			}
+			if got := d.undo(c, setup.Server{}); strings.Contains(got, "kioku") {
+				t.Errorf("undo leaves %q", got)
+			}
+		})
+	}
+}
+
 func clientIDs() (ids []string) {
 	for _, c := range setup.Clients() {
 		ids = append(ids, c.ID)
@@ -393,6 +434,40 @@ func TestInstallRefusesABrokenFile(t *testing.T) {
 		})
 	}
 }
+
+// A file with brackets within brackets without end is refused like a broken one: it must not exhaust the stack. Brackets in texts
+// and comments do not count.
+func TestInstallRefusesADeepFile(t *testing.T) {
+	t.Parallel()
+	deep := strings.Repeat("[", 2_000_000) + strings.Repeat("]", 2_000_000)
+	for _, id := range clientIDs() {
+		d, c := newDesk(t), client(t, id)
+		text, place := "{\n\"a\": "+deep+"}\n", "line 2, column"
+		if id == "codex" {
+			text = "b = 1\na = " + deep + "\n"
+		}
+		path := d.write(c, text)
+		for what, err := range map[string]error{
+			"install": lastError(c.Install(d.Machine, setup.User, notes())), "undo": lastError(c.Undo(d.Machine, setup.User, notes())),
+			"list": lastError(c.Entries(d.Machine, setup.User)),
+		} {
+			if err == nil || !strings.Contains(err.Error(), place) || !strings.Contains(err.Error(), "nothing was changed") || len(err.Error()) > 1000 {
+				t.Errorf("%s, %s: %.300v", id, what, err)
+			}
+		}
+		if read(t, path) != text {
+			t.Errorf("%s: the file is another", id)
+		}
+	}
+	d, c := newDesk(t), client(t, "cursor")
+	d.write(c, "// "+deep+"\n/* "+deep+" */ {\"a\\\"\": \""+deep+"\"}\n")
+	if got := d.install(c, notes()); !strings.Contains(got, "/usr/bin/kioku") {
+		t.Error("brackets in a text count")
+	}
+}
+
+// lastError returns the error of two results.
+func lastError[T any](_ T, err error) error { return err }
 
 // A configuration that is a symbolic link into a folder of dotfiles stays one, and keeps its permissions.
 func TestWriteKeepsLinksAndPermissions(t *testing.T) {

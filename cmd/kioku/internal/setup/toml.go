@@ -17,6 +17,9 @@ type tomlFormat struct{ block string }
 // decode returns the content of the text.
 func (f tomlFormat) decode(text []byte) (map[string]any, error) {
 	content := map[string]any{}
+	if err := checkDepth(text, skipTOML); err != nil {
+		return nil, err
+	}
 	_, err := toml.Decode(strings.TrimPrefix(string(text), byteOrderMark), &content)
 	var bad toml.ParseError
 	if errors.As(err, &bad) {
@@ -165,48 +168,24 @@ func findTable(lines []string, wanted func(key []string) bool) (start, end int) 
 
 // insideValues reports for each line whether it begins within a value of several lines: a text in three quotes, or a list.
 func insideValues(lines []string) []bool {
-	inside := make([]bool, len(lines))
-	quote, depth := "", 0
-	for i, line := range lines {
-		inside[i] = quote != "" || depth > 0
-		_, header := headerOf(line)
-		if header && !inside[i] {
-			continue
+	inside := make([]bool, len(lines)+1)
+	text := []byte(strings.Join(lines, ""))
+	line, depth := 0, 0
+	for at := 0; at < len(text); {
+		switch text[at] {
+		case '[', '{':
+			depth++
+		case ']', '}':
+			depth--
 		}
-		for at := 0; at < len(line); {
-			rest := line[at:]
-			switch {
-			case quote != "":
-				if quote[0] == '"' && rest[0] == '\\' {
-					at += min(2, len(rest))
-					continue
-				}
-				if strings.HasPrefix(rest, quote) {
-					at += len(quote)
-					quote = ""
-					continue
-				}
-			case strings.HasPrefix(rest, `"""`), strings.HasPrefix(rest, `'''`):
-				quote = rest[:3]
-				at += 3
-				continue
-			case rest[0] == '"', rest[0] == '\'':
-				quote = rest[:1]
-			case rest[0] == '#':
-				at = len(line)
-				continue
-			case rest[0] == '[', rest[0] == '{':
-				depth++
-			case rest[0] == ']', rest[0] == '}':
-				depth--
-			}
-			at++
+		n := skipTOML(text[at:])
+		for range bytes.Count(text[at:at+max(n, 1)], []byte("\n")) {
+			line++
+			inside[line] = n > 0 || depth > 0
 		}
-		if len(quote) == 1 {
-			quote = "" // cannot be: the text was parsed before
-		}
+		at += max(n, 1)
 	}
-	return inside
+	return inside[:len(lines)]
 }
 
 // headerOf returns the name of the table that a line begins, false if it begins none.

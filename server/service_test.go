@@ -58,7 +58,7 @@ func TestMemorySearchReturnsEveryField(t *testing.T) {
 			Path: "memory/2026-02-01.md", StartLine: 3, EndLine: 9, Score: 0.8, Snippet: "会議は木曜", SnippetStartLine: 4, SnippetEndLine: 5,
 			Source: "memory", Heading: "# 予定", Date: "2026-02-01", VectorScore: 0.7, TextScore: 0.6, Weak: true,
 			Citation: "memory/2026-02-01.md#L3-L9",
-			Trace: &kiokuv1.Trace{RerankRank: 4, RerankScore: -2.5, Rank: 1, VectorRank: 2, TextRank: 3, VectorScore: 0.7, TextScore: 0.6, VectorWeight: 0.7,
+			Trace: &kiokuv1.Trace{ScoreParts: &kiokuv1.ScoreParts{}, RerankRank: 4, RerankScore: -2.5, Rank: 1, VectorRank: 2, TextRank: 3, VectorScore: 0.7, TextScore: 0.6, VectorWeight: 0.7,
 				TextWeight: 0.3, Merged: 0.67, DateBonus: 0.3, Decay: 0.9, AgeDays: 28, MmrSimilarity: 0.1, MmrScore: 0.5, KeywordBacked: true,
 				PairShare: 0.05, BestPartShare: 0.15, ChunkShare: 0.3,
 				Terms: []*kiokuv1.TermShare{{Term: "会議", Idf: 2.5, Count: 1, Share: 0.5}}},

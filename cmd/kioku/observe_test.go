@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -68,6 +69,18 @@ func TestServeRecordsWhatItDoesWithoutTextsAndKeys(t *testing.T) {
 	if _, err := service.MemoryGet(ctx, &kiokuv1.MemoryGetRequest{Agent: "main", Path: secretQuery + ".md"}); err == nil {
 		t.Error("a file is there that is not")
 	}
+	for _, path := range []string{"/v1/search?query=", "/v1/notes/", "/v1/links/", "/search?q=", "/note?path=", "/mcp/"} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+path+url.PathEscape(secretQuery), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("traceparent", "00-"+trace+"-b7ad6b7169203331-01")
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+	}
 	resp, err := http.Get("http://" + address + "/metrics")
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +121,7 @@ func TestServeRecordsWhatItDoesWithoutTextsAndKeys(t *testing.T) {
 			t.Errorf("%s does not contain %s:\n%s", where, want, told[where])
 		}
 	}
-	if n := strings.Count(string(calls), "MemorySearch"); n != 3 {
+	if n := strings.Count(string(calls), "MemorySearch"); n != 4 {
 		t.Errorf("%d searches in the audit log:\n%s", n, calls)
 	}
 }

@@ -276,14 +276,16 @@ func TestMessagesOfARequestAreBounded(t *testing.T) {
 func TestSessionBelongsToTheTokenOfACookie(t *testing.T) {
 	t.Parallel()
 	w := twoAgents(t)
-	session := "Mcp-Session-Id: " + w.post("/ann", initialize, "Cookie: other=1; kioku_token=tok-ann").header.Get("Mcp-Session-Id")
+	_, port, _ := strings.Cut(w.address, ":")
+	cookie := "kioku_token_" + port + "="
+	session := "Mcp-Session-Id: " + w.post("/ann", initialize, "Cookie: other=1; "+cookie+"tok-ann").header.Get("Mcp-Session-Id")
 	const ping = `{"jsonrpc":"2.0","id":2,"method":"ping"}`
-	for _, header := range []string{"Cookie: kioku_token=tok-ann; other=2; third=3", "Authorization: Bearer tok-ann"} {
+	for _, header := range []string{"Cookie: " + cookie + "tok-ann; other=2; third=3", "Authorization: Bearer tok-ann"} {
 		if got := w.post("/ann", ping, session, header); got.code != http.StatusOK {
 			t.Errorf("%s: %+v", header, got)
 		}
 	}
-	w.post("/ann", ping, session, "Cookie: other=1; kioku_token=tok-both").wants(t, http.StatusNotFound, "session not found")
+	w.post("/ann", ping, session, "Cookie: other=1; "+cookie+"tok-both").wants(t, http.StatusNotFound, "session not found")
 	w.post("/ann", ping, session, "Cookie: other=1").wants(t, http.StatusNotFound, "session not found")
 }
 

@@ -15,11 +15,14 @@ const maxSlow = 8
 func (v View) Write(p *render.Page, now time.Time) {
 	p.Linef("%s", render.Bold(v.title(now)))
 	if s := v.Process; s != nil {
-		p.Linef("calls %s/s   failed %s/s   under way %.0f   refused %s/s   processors %.2f", rate(s.Calls), rate(s.Failed), s.InFlight, rate(s.Refused), s.Processors)
-		p.Linef("memory %s   vectors and words %s of %s   goroutines %.0f   open files %.0f", bytes(s.MemoryBytes), bytes(s.ResidentBytes), bytes(s.BudgetBytes), s.Goroutines, s.OpenFiles)
+		p.Linef("calls %s/s   failed %s/s   under way %.0f   refused %s/s", rate(s.Calls), rate(s.Failed), s.InFlight, rate(s.Refused))
+		p.Linef("memory %s   vectors and words %s of %s", bytes(s.MemoryBytes), bytes(s.ResidentBytes), bytes(s.BudgetBytes))
+		p.Linef("processors %.2f   goroutines %.0f   open files %.0f", s.Processors, s.Goroutines, s.OpenFiles)
 	}
 	p.Linef("")
-	p.Table(v.agentTable())
+	p.Table(v.searchTable())
+	p.Linef("")
+	p.Table(v.indexTable())
 	if len(v.Slow) > 0 {
 		p.Linef("")
 		p.Table(v.slowTable())
@@ -43,15 +46,26 @@ func (v View) title(now time.Time) string {
 	return title + "   " + over + "   " + now.Format(time.TimeOnly)
 }
 
-func (v View) agentTable() bench.Table {
-	t := bench.Table{Head: []string{"agent", "searches/s", "p50 ms", "p99 ms", "no hit", "degraded", "lag p95", "files", "chunks", "pending", "backlog", "memory", "disk"}}
+// searchTable and indexTable are two, so that a terminal of 80 columns shows all of them.
+func (v View) searchTable() bench.Table {
+	t := bench.Table{Head: []string{"agent", "searches/s", "p50 ms", "p99 ms", "no hit", "degraded"}}
 	for _, a := range v.Agents {
 		if !a.Up {
 			t.Rows = append(t.Rows, bench.TableRow{Cells: []string{a.ID, "its index cannot be read"}, Strong: true})
 			continue
 		}
-		t.Rows = append(t.Rows, bench.TableRow{Cells: []string{a.ID, rate(a.Searches), millis(a.P50), millis(a.P99), percent(a.WithoutHits), percent(a.Degraded), lag(a.Lag),
-			count(a.Files), count(a.Chunks), count(a.Pending), count(a.Backlog), bytes(a.ResidentBytes), bytes(a.DiskBytes)}})
+		t.Rows = append(t.Rows, bench.TableRow{Cells: []string{a.ID, rate(a.Searches), millis(a.P50), millis(a.P99), percent(a.WithoutHits), percent(a.Degraded)}})
+	}
+	return t
+}
+
+func (v View) indexTable() bench.Table {
+	t := bench.Table{Head: []string{"index", "pending", "backlog", "lag p95", "files", "chunks", "memory", "disk"}}
+	for _, a := range v.Agents {
+		if a.Up {
+			t.Rows = append(t.Rows, bench.TableRow{Cells: []string{a.ID, count(a.Pending), count(a.Backlog), lag(a.Lag), count(a.Files), count(a.Chunks),
+				bytes(a.ResidentBytes), bytes(a.DiskBytes)}})
+		}
 	}
 	return t
 }

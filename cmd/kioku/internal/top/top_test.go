@@ -113,3 +113,23 @@ func TestQuantileLiesInItsBucket(t *testing.T) {
 		t.Error("a quantile of nothing")
 	}
 }
+
+// A terminal of 80 columns shows everything, also of a busy service: what waits is what one looks for.
+func TestViewFitsATerminalOf80Columns(t *testing.T) {
+	t.Parallel()
+	ms, seconds := 12345.0, 99.9
+	v := View{Version: "v1.22.333", Uptime: 9e6, Window: 30, Process: &Process{Calls: 1e5, Failed: 1e5, InFlight: 1e4, Refused: 1e5, Processors: 64, MemoryBytes: 1e11,
+		ResidentBytes: 1e10, BudgetBytes: 1e10, Goroutines: 1e5, OpenFiles: 1e4},
+		Agents: []Agent{{ID: "a-rather-long-id", Up: true, Searches: 12345, P50: &ms, P99: &ms, WithoutHits: 1, Degraded: 1, Lag: &seconds, Files: 1e5, Chunks: 1e6,
+			Pending: 99_999, Backlog: 1e6, ResidentBytes: 1e9, DiskBytes: 1e10}}}
+	p := render.NewPage(false)
+	v.Write(p, start)
+	for line := range strings.Lines(p.String()) {
+		if n := render.Width(strings.TrimRight(line, "\n")); n > 80 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	if !strings.Contains(p.String(), "99,999") {
+		t.Errorf("what waits is missing: %s", p)
+	}
+}

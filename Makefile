@@ -31,7 +31,7 @@ FUZZTIME ?= 10s
 MINUTES ?= 5
 SEED    ?= 0
 
-.PHONY: build static reproducible install uninstall dist deb library darwin test test-models test-clients soak attack race asan fuzz vet lint lint-proto vuln bench bench-models performance demo proto docker clean
+.PHONY: build static reproducible install uninstall dist deb library darwin test test-models test-clients soak attack race asan fuzz vet lint lint-proto vuln bench bench-models performance keystroke demo proto docker clean
 
 ## build: bin/kioku for this machine
 build:
@@ -196,6 +196,11 @@ performance: build
 	bin/kioku bench speed --sizes 1k,10k,100k,1M --markdown --plot docs/performance.svg >bin/performance.md
 	sed -i -e '/^<!-- figures -->$$/,/^<!-- end of figures -->$$/{//!d}' \
 		-e '/^<!-- figures -->$$/r bin/performance.md' docs/performance.md
+
+## keystroke: the time from a key to the results on the screen of Chromium, of the daemon at KEYSTROKE_BASE
+KEYSTROKE_TEXT ?= what did we decide about the garden
+keystroke:
+	cd browser && KEYSTROKE_BASE='$(KEYSTROKE_BASE)' KEYSTROKE_TEXT='$(KEYSTROKE_TEXT)' $(GO) test -count=1 -v -run TestKeystroke .
 
 ## demo: index the example workspace, serve it, ask five questions over gRPC; offline, without a key
 demo: build

@@ -60,9 +60,9 @@ var mayImport = map[string]string{
 	".":                      "memory chunker embed indexer search store store/vector internal projection search/analysis",
 	"agent":                  "proto llm memory internal",
 	"server":                 ". memory agent proto embed indexer llm internal",
-	"server/web":             "proto internal/text chunker",
+	"server/web":             "proto internal/text internal/tokencookie chunker",
 	"server/rest":            "proto internal",
-	"server/mcp":             "agent proto memory",
+	"server/mcp":             "agent proto memory internal",
 	"server/front":           "server/mcp server/rest server/web",
 	"server/metrics":         "server memory embed indexer proto internal .",
 	"server/audit":           "server internal",
@@ -72,6 +72,7 @@ var mayImport = map[string]string{
 	"proto/gateway/kioku/v1": "proto",
 	"internal/jsonline":      "",
 	"internal/httperror":     "proto internal/jsonline",
+	"internal/tokencookie":   "",
 }
 
 // pkg is what go list tells of a package.

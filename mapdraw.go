@@ -219,7 +219,7 @@ func (d *drawing) byKey() map[uint64]int {
 
 // project lays out the points and finds their clusters.
 func (m *Memory) project(ctx context.Context, d, before *drawing) error {
-	drawn, err := projection.Project(ctx, d.reduced, projection.Options{
+	drawn, err := m.mapper.project(ctx, d.reduced, projection.Options{
 		Seed: mapSeed, Budget: mapBudget, Start: d.startOf(before), Progress: m.mapper.report,
 	})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"kioku/projection"
@@ -66,8 +67,12 @@ type glyphRun struct {
 	at   int
 }
 
-// maxRun is the number of characters that are looked at on each side of a bigram.
-const maxRun = 8
+const (
+	// maxRun is the number of characters that are looked at on each side of a bigram.
+	maxRun = 16
+	// maxWord is the maximum number of characters of a word that a bigram is extended to.
+	maxWord = 8
+)
 
 // readSpellings notes how a text spells terms.
 func readSpellings(terms map[string]*spelling, language analysis.Language, text string) {
@@ -112,21 +117,30 @@ func (s *spelling) best() string {
 	if len(s.runs) > 0 {
 		return wordAround(s.runs)
 	}
+	return mostFrequent(s.counts)
+}
+
+// mostFrequent returns the word with the highest count, the shorter one of two; empty if there is none.
+func mostFrequent(counts map[string]int) string {
 	best := ""
-	for word, n := range s.counts {
-		if c := cmp.Or(cmp.Compare(n, s.counts[best]), cmp.Compare(len(best), len(word)), strings.Compare(best, word)); best == "" || c > 0 {
+	for word, n := range counts {
+		if c := cmp.Or(cmp.Compare(n, counts[best]), cmp.Compare(len(best), len(word)), strings.Compare(best, word)); best == "" || c > 0 {
 			best = word
 		}
 	}
 	return best
 }
 
-// wordAround returns the word that a bigram is a part of: it is extended as long as most of its places continue alike (the idea of the
+// wordAround returns the word that a bigram is a part of. In katakana, where words end with the script, it is the most frequent run.
+// Elsewhere the bigram is extended as long as most of its places continue alike (the idea of the
 // branching entropy of Jin, Tanaka-Ishii: Unsupervised segmentation of Chinese text, COLING/ACL 2006: within a word the next character
 // is certain).
 func wordAround(runs []glyphRun) string {
+	if first := runs[0]; scriptOf(first.text[first.at]) == unicode.Katakana {
+		return mostFrequentRun(runs)
+	}
 	from, to := 0, 2
-	for to-from < maxRun {
+	for to-from < maxWord {
 		next, right := mostFrequentAt(runs, to)
 		before, left := mostFrequentAt(runs, from-1)
 		switch {
@@ -141,6 +155,15 @@ func wordAround(runs []glyphRun) string {
 		}
 	}
 	return string(runs[0].text[runs[0].at+from : runs[0].at+to])
+}
+
+// mostFrequentRun returns the whole run that occurs most often, the shorter one of two.
+func mostFrequentRun(runs []glyphRun) string {
+	counts := map[string]int{}
+	for _, run := range runs {
+		counts[string(run.text)]++
+	}
+	return mostFrequent(counts)
 }
 
 // isWord reports whether so many of all places continue alike that it is by a word.

@@ -19,6 +19,7 @@ import (
 	"kioku/internal/filelock"
 	"kioku/internal/machine"
 	"kioku/memory"
+	"kioku/projection"
 	"kioku/search"
 	"kioku/store"
 	"kioku/store/vector"
@@ -61,6 +62,8 @@ type Options struct {
 	// Vectors bounds the vectors and words that searches keep in RAM. It may be shared by several memories; nil means
 	// vector.DefaultBudget for this one. What does not fit is searched on disk.
 	Vectors *vector.Budget
+	// Maps lets memories make their maps one at a time. It may be shared by several memories; nil means one for this one.
+	Maps *MapTurns
 	// OnBattery is what the backfill of a model in this process does in the background while the machine runs on its battery:
 	// BatterySlow, BatteryPause or BatteryFull; empty means BatterySlow.
 	OnBattery string
@@ -209,6 +212,7 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 		return nil, err
 	}
 	m := &Memory{opt: opt, workspace: workspace, log: opt.Log.With("agent", opt.Agent), closing: make(chan struct{}), synced: make(chan struct{}, 1)}
+	m.mapper.project, m.mapper.idle = projection.Project, mapIdle
 	m.appending = map[string]chan struct{}{memory.TargetDaily: make(chan struct{}, 1), memory.TargetLongTerm: make(chan struct{}, 1)}
 	if m.generations, err = newGenerations(opt, m.log, m.spaceChanged, m.indexChanged); err != nil {
 		return nil, err
@@ -245,6 +249,7 @@ func (o Options) withDefaults() Options {
 	o.FallbackAfter = cmp.Or(o.FallbackAfter, DefaultFallbackAfter)
 	o.CacheEntries = cmp.Or(o.CacheEntries, 50_000)
 	o.Vectors = cmp.Or(o.Vectors, vector.NewBudget(vector.DefaultBudget))
+	o.Maps = cmp.Or(o.Maps, NewMapTurns())
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -402,6 +407,7 @@ func (m *Memory) Close() error {
 	close(m.closing)
 	m.mu.Unlock()
 	m.calls.Wait()
+	m.mapper.stop()
 	m.calibrateAtClose()
 	m.events.close()
 	err := errors.Join(m.generations.close(), m.store.Close())

@@ -36,9 +36,11 @@ func kiokuBin(t *testing.T) string {
 type daemon struct {
 	// base is the address of the page, without a slash at its end, and dir the workspace.
 	base, dir string
-	// env and bin run further commands beside it.
-	env []string
-	bin string
+	// env and bin run further commands beside it, and args run it.
+	env, args []string
+	bin       string
+	// running is its process.
+	running *exec.Cmd
 }
 
 // serve writes notes into a workspace of the agent nova and serves it until the test ends. All notes are indexed when it returns.
@@ -53,8 +55,21 @@ func serve(t *testing.T, notes map[string]string, args ...string) *daemon {
 	if err := os.MkdirAll(d.dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(d.bin, append([]string{"serve", "--workspace", d.dir, "--agent", "nova", "--listen", "127.0.0.1:0", "--socket", home + "/k.sock",
-		"--state", home + "/state", "--provider", "hash", "--set", `include=["**/*.md"]`}, args...)...)
+	d.args = append([]string{"serve", "--workspace", d.dir, "--agent", "nova", "--socket", home + "/k.sock", "--state", home + "/state",
+		"--provider", "hash", "--set", `include=["**/*.md"]`}, args...)
+	d.start(t)
+	t.Cleanup(d.stop)
+	return d
+}
+
+// start runs the daemon, at the address that it had before, if any, and returns once it listens.
+func (d *daemon) start(t *testing.T) {
+	t.Helper()
+	address := "127.0.0.1:0"
+	if d.base != "" {
+		address = strings.TrimPrefix(d.base, "http://")
+	}
+	cmd := exec.Command(d.bin, append(d.args, "--listen", address)...)
 	cmd.Env = d.env
 	out, err := cmd.StderrPipe()
 	if err != nil {
@@ -63,10 +78,7 @@ func serve(t *testing.T, notes map[string]string, args ...string) *daemon {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		cmd.Process.Signal(syscall.SIGTERM)
-		cmd.Wait()
-	})
+	d.running, d.base = cmd, ""
 	lines := bufio.NewScanner(out)
 	var said []string
 	for lines.Scan() {
@@ -83,7 +95,12 @@ func serve(t *testing.T, notes map[string]string, args ...string) *daemon {
 		for lines.Scan() { // so that the daemon can write its log
 		}
 	}()
-	return d
+}
+
+// stop ends the daemon.
+func (d *daemon) stop() {
+	d.running.Process.Signal(syscall.SIGTERM)
+	d.running.Wait()
 }
 
 // write writes a note.

@@ -53,8 +53,8 @@ func TestOverview(t *testing.T) {
 	b := newTab(t, d).open("/")
 	b.wait(`document.querySelector(".facts-grid")`)
 	b.wantText("nova remembers 9 notes", "odd/binary.md", "NUL", "Newest notes", "Watching", "Nothing was sent to another machine")
-	if n := eval[int](b, `document.querySelectorAll(".spark rect").length`); n != 53 {
-		t.Errorf("%d weeks", n)
+	if n := eval[int](b, `document.querySelectorAll(".spark rect").length`); n != 366 {
+		t.Errorf("%d days", n)
 	}
 }
 
@@ -164,7 +164,20 @@ func TestReader(t *testing.T) {
 	b.wantText("伏見稲荷の鳥居は朝六時が静か。")
 }
 
-// (e) A saved note shows up in the live events, and a daemon that went away is told.
+// The overview of a daemon that has not done its first sync says that the folder is not watched yet, and does not warn.
+func TestOverviewBeforeTheFirstSync(t *testing.T) {
+	t.Parallel()
+	b := newTab(t, serve(t, sample).indexed(t, indexedSample))
+	b.answer("/v1/status", `got => { got.watchMode = "off"; got.watchNote = "" }`)
+	b.open("/")
+	b.wait(`document.querySelector(".facts-grid")`)
+	b.wantText("not yet", "once the first sync is done")
+	if n := eval[int](b, `[...document.querySelectorAll(".facts-grid .warn")].filter(e => e.innerText.includes("not yet")).length`); n > 0 {
+		t.Error("it warns")
+	}
+}
+
+// (e) A saved note shows up in the live events; a daemon that went away is told, and so is the next one at its address, whose events show up.
 func TestLiveEvents(t *testing.T) {
 	t.Parallel()
 	d := serve(t, sample).indexed(t, indexedSample)
@@ -173,6 +186,14 @@ func TestLiveEvents(t *testing.T) {
 	d.write(t, "memory/2026-11-04.md", "# 2026-11-04\n\nA new note.\n")
 	b.wait(`document.querySelector('#events a[href*="2026-11-04"]')`)
 	b.wantText("Indexed")
+	b.expect("ERR_CONNECTION_REFUSED")
+	b.expect("ERR_INCOMPLETE_CHUNKED_ENCODING")
+	d.stop()
+	b.wait(`document.getElementById("state").textContent === "connecting again…"`)
+	d.start(t)
+	b.wait(`document.getElementById("state").textContent === "connected"`)
+	d.indexed(t, indexedSample+1).write(t, "memory/2026-11-05.md", "# 2026-11-05\n\nAnother note.\n")
+	b.wait(`document.querySelector('#events a[href*="2026-11-05"]')`)
 }
 
 // Notes that attack the page are text in every view: no script runs, nothing is requested elsewhere, the console stays empty (C11, F04).

@@ -174,6 +174,22 @@ func (b *tab) wait(expression string) {
 	}
 }
 
+// answer has a JavaScript function change what the service answers at a path to the pages that are opened from now on.
+func (b *tab) answer(path, change string) {
+	b.Helper()
+	js := fmt.Sprintf(`{ const own = fetch; window.fetch = async (at, init) => {
+		const got = await own(at, init);
+		if (new URL(at, location).pathname !== %q || !got.ok) return got;
+		const body = await got.json();
+		(%s)(body);
+		return new Response(JSON.stringify(body), { status: got.status, headers: got.headers });
+	} }`, path, change)
+	b.do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: js})
+		return err
+	}))
+}
+
 // eval returns the value of a JavaScript expression.
 func eval[T any](b *tab, expression string) T {
 	b.Helper()

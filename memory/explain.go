@@ -50,6 +50,10 @@ type Trace struct {
 	MMRSimilarity float64
 	// MMRScore is the score by which MMR chose the hit; 0 without MMR.
 	MMRScore float64
+	// Parts are what the score consists of.
+	Parts ScoreParts
+	// Unembedded reports that the passage has no vector yet, so that words took the place of meaning.
+	Unembedded bool
 	// Terms are the parts of the text score by query term.
 	Terms []TermShare
 	// PairShare, BestPartShare and ChunkShare are the parts of the text score from adjacent terms, from the best part of the
@@ -59,6 +63,14 @@ type Trace struct {
 	Missing []string
 	// KeywordBacked hits are below the threshold and fill free slots.
 	KeywordBacked bool
+}
+
+// ScoreParts are the parts of a score; they add up to it.
+type ScoreParts struct {
+	// Words is the part of the query's words, and Meaning that of the closeness of the vectors.
+	Words, Meaning float64
+	// Date, Category and Name are the parts of a date, of a category and of the name of a note that the query names.
+	Date, Category, Name float64
 }
 
 // TermShare is the part of a text score that comes from one term.

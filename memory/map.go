@@ -89,7 +89,7 @@ type MapCluster struct {
 type Activity struct {
 	// Days on which there is anything, in order.
 	Days []ActivityDay
-	// Undated is the number of files without a day of their own.
+	// Undated is the number of files of no day: neither the file nor a passage of it has one.
 	Undated int
 }
 
@@ -97,7 +97,7 @@ type Activity struct {
 type ActivityDay struct {
 	// Date, YYYY-MM-DD.
 	Date string
-	// Notes is the number of files with a passage of this day, and Chunks that of the chunks.
+	// Notes is the number of files with a passage of this day, each of which may have passages of other days too, and Chunks that of the chunks.
 	Notes, Chunks int
 	// Changed is the number of files that were last changed on this day.
 	Changed int

@@ -117,15 +117,6 @@ func (b *Basis) Reduce(vector, out []float32) {
 	}
 }
 
-// ReduceAll returns the coordinates of the rows of a matrix.
-func (b *Basis) ReduceAll(m *Matrix) *Matrix {
-	out := NewMatrix(m.Rows(), b.Components())
-	for i := range m.Rows() {
-		b.Reduce(m.Row(i), out.Row(i))
-	}
-	return out
-}
-
 // eigen returns the eigenvalues and, as columns, the eigenvectors of a symmetric matrix, which it destroys (cyclic Jacobi: Golub, Van
 // Loan: Matrix Computations, 4th edition, section 8.5).
 func eigen(a [][]float64) (values []float64, vectors [][]float64) {

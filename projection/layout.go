@@ -119,7 +119,7 @@ func startLayout(m *Matrix, near *Neighbors, before *Start, seed uint64) []Point
 	jitter := func() float32 { return float32(random.NormFloat64()) * 1e-3 }
 	points := make([]Point, m.Rows())
 	if before.known() {
-		for i, p := range PlaceAmong(near, before.Points, before.Known) {
+		for i, p := range placeAmong(near, before.Points, before.Known) {
 			points[i] = Point{(p.X*2-1)*startExtent + jitter(), (p.Y*2-1)*startExtent + jitter()}
 		}
 		return points
@@ -140,9 +140,9 @@ func startLayout(m *Matrix, near *Neighbors, before *Start, seed uint64) []Point
 	return points
 }
 
-// PlaceAmong returns the places of all rows: known ones stay, and each other one is at the mean of its known neighbors, weighted
+// placeAmong returns the places of all rows: known ones stay, and each other one is at the mean of its known neighbors, weighted
 // by nearness, or in the middle if it has none.
-func PlaceAmong(near *Neighbors, places []Point, known []bool) []Point {
+func placeAmong(near *Neighbors, places []Point, known []bool) []Point {
 	out := make([]Point, len(places))
 	for i := range out {
 		if known[i] {

@@ -31,7 +31,16 @@ func crowds(n, k, dims int, noise float64, seed uint64) (*projection.Matrix, []i
 
 // reduced returns vectors along the principal components of all of them.
 func reduced(m *projection.Matrix) *projection.Matrix {
-	return projection.NewBasis(m, 1).ReduceAll(m)
+	return reduceAll(projection.NewBasis(m, 1), m)
+}
+
+// reduceAll returns vectors along the components of a basis.
+func reduceAll(b *projection.Basis, m *projection.Matrix) *projection.Matrix {
+	out := projection.NewMatrix(m.Rows(), b.Components())
+	for i := range m.Rows() {
+		b.Reduce(m.Row(i), out.Row(i))
+	}
+	return out
 }
 
 // flat returns points as a matrix.
@@ -134,7 +143,7 @@ func TestProjectStaysCloseToThePictureBefore(t *testing.T) {
 	t.Parallel()
 	vectors, _ := crowds(1000, 12, 48, 0.5, 3)
 	basis := projection.NewBasis(vectors, 1)
-	first := project(t, basis.ReduceAll(vectors), projection.Options{})
+	first := project(t, reduceAll(basis, vectors), projection.Options{})
 	more, _ := crowds(1000, 12, 48, 0.5, 3)
 	extra, _ := crowds(60, 12, 48, 0.5, 3) // near the same centers
 	more.Data = append(more.Data, extra.Data...)
@@ -143,11 +152,11 @@ func TestProjectStaysCloseToThePictureBefore(t *testing.T) {
 	for i := range 1000 {
 		start.Known[i] = true
 	}
-	second := project(t, basis.ReduceAll(more), projection.Options{Start: start, Seed: 5})
+	second := project(t, reduceAll(basis, more), projection.Options{Start: start, Seed: 5})
 	if moved := median(first.Points, second.Points[:1000]); moved > 0.05 {
 		t.Errorf("the points have moved by %.3f in the median", moved)
 	}
-	fresh := project(t, basis.ReduceAll(more), projection.Options{Seed: 5})
+	fresh := project(t, reduceAll(basis, more), projection.Options{Seed: 5})
 	if moved := median(first.Points, fresh.Points[:1000]); moved < 0.1 {
 		t.Errorf("without the picture before they have moved by only %.3f, so that the test shows nothing", moved)
 	}
@@ -235,7 +244,7 @@ func BenchmarkProject(b *testing.B) {
 	vectors, _ := crowds(20_000, 60, 384, 0.7, 6)
 	for b.Loop() {
 		sample := &projection.Matrix{Cols: 384, Data: vectors.Data[:2000*384]}
-		short := projection.NewBasis(sample, 1).ReduceAll(vectors)
+		short := reduceAll(projection.NewBasis(sample, 1), vectors)
 		out, err := projection.Project(b.Context(), short, projection.Options{})
 		if err != nil {
 			b.Fatal(err)

@@ -163,8 +163,28 @@ func (c *candidate) trace(r *searchState) *memory.Trace {
 		CategoryBonus: c.categoryBonus, CategoryConfidence: c.categoryConfidence,
 		RerankRank: c.rerankRank, RerankScore: c.rerankScore, MMRSimilarity: c.similarity, MMRScore: c.mmr,
 		Terms: c.text.shares(r.terms), PairShare: c.text.share(c.text.pairs), BestPartShare: c.text.share(c.text.best),
+		Parts: c.parts(), Unembedded: !c.meaning.embedded,
 		ChunkShare: c.text.share(c.text.chunk), Missing: c.text.missing(r.terms), KeywordBacked: c.backfilled,
 	}
 	c.meaning.trace(t, r.spread)
 	return t
+}
+
+// parts takes the confidence of a candidate apart, as merge and raiseNamed put it together.
+func (c *candidate) parts() memory.ScoreParts {
+	p := memory.ScoreParts{Name: c.nameConfidence}
+	rest := 1 - c.nameConfidence
+	if c.dateConfidence >= c.categoryConfidence {
+		p.Date = rest * c.dateConfidence
+	} else {
+		p.Category = rest * c.categoryConfidence
+	}
+	rest *= 1 - max(c.dateConfidence, c.categoryConfidence)
+	p.Words = rest * c.weight.text * c.text.confidence
+	if c.meaning.embedded {
+		p.Meaning = rest * c.weight.vector * c.meaning.calibrated
+	} else {
+		p.Words += rest * c.weight.vector * c.text.confidence
+	}
+	return p
 }

@@ -3,6 +3,7 @@ package search
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"strings"
 	"testing"
@@ -99,6 +100,38 @@ func sharesOf(tr *memory.Trace) float64 {
 		sum += s.Share
 	}
 	return sum
+}
+
+// The parts of a score add up to the score, also of a passage without a vector, of a date, of a category and of a name.
+func TestTracePartsAddUpToTheScore(t *testing.T) {
+	t.Parallel()
+	store := newFakeStore(append(notes(), Chunk{Path: "memory/plain.md", Text: "Green tea without a vector\n"},
+		Chunk{Path: "Kyoto in May.md", Names: "Kyoto in May", Text: "The temples of Kyoto\n"},
+		Chunk{Path: "memory/2026-02-26.md", Date: "2026-02-26", Headings: "## 10:00 - decision", Text: "We decided on oolong tea.\n", Vector: []float32{0.8, 0.6, 0}})...)
+	kinds := map[string]bool{}
+	for _, e := range []Embedder{nil, &fakeEmbedder{vector: []float32{1, 0, 0}}} {
+		for _, text := range []string{"green tea", "staging database on 2026-02-27", "what did we decide about tea?", "Kyoto in May", "2026-02-28"} {
+			a, err := New(store, e, testOptions()).Search(t.Context(), memory.Query{Text: text, Explain: true})
+			if err != nil || len(a.Hits) == 0 {
+				t.Fatalf("%s: %v, %v", text, a.Degraded, err)
+			}
+			for _, h := range a.Hits {
+				p := h.Trace.Parts
+				if math.Abs(p.Words+p.Meaning+p.Date+p.Category+p.Name-h.Score) > 1e-9 {
+					t.Errorf("%s: the parts of %s do not add up to %v: %+v", text, h.Path, h.Score, p)
+				}
+				kinds["words"] = kinds["words"] || p.Words > 0
+				kinds["meaning"] = kinds["meaning"] || p.Meaning > 0
+				kinds["date"] = kinds["date"] || p.Date > 0
+				kinds["category"] = kinds["category"] || p.Category > 0
+				kinds["name"] = kinds["name"] || p.Name > 0
+				kinds["unembedded"] = kinds["unembedded"] || h.Trace.Unembedded && h.Trace.VectorWeight > 0
+			}
+		}
+	}
+	if want := map[string]bool{"words": true, "meaning": true, "date": true, "category": true, "name": true, "unembedded": true}; !maps.Equal(kinds, want) {
+		t.Errorf("only these parts occur: %v", kinds)
+	}
 }
 
 func TestTraceSharesAddUpToOne(t *testing.T) {

@@ -49,6 +49,15 @@ func (l Limits) withDefaults() Limits {
 	}
 }
 
+// maxHeldResponses is how many large responses of a client may wait in memory for room among those that are being sent.
+const maxHeldResponses = 16
+
+// forResponses returns the limits of large responses over HTTP. Those that wait are in memory already, so only few may.
+func (l Limits) forResponses() Limits {
+	l.Waiting = min(l.Waiting, maxHeldResponses)
+	return l
+}
+
 const (
 	// callBytes is what a call takes of Limits.Bytes at least: its buffers and goroutines. streamBytes is that of a stream, for
 	// which gRPC queues messages until they are read.
@@ -195,7 +204,7 @@ func (s *Server) keepHouse(ctx context.Context, listeners []Listener) {
 			for _, l := range listeners {
 				l.tls.refresh(now)
 			}
-			reclaim.look(now, s.queue.Used()+s.bodies.Used())
+			reclaim.look(now, s.queue.Used()+s.bodies.Used()+s.responses.Used())
 		}
 	}
 }

@@ -44,18 +44,16 @@ func (s *Server) authenticate(from origin, method string) (caller, credential, e
 	return c, cred, nil
 }
 
-// findToken returns the caller with a token, unless its machine has sent too many wrong ones.
+// findToken returns the caller with a token. A machine that has sent too many wrong ones is told to wait.
 func (s *Server) findToken(from origin, cred credential) (caller, credential, error) {
-	token, now := knownToken{from.connection.machine(), cred.hash}, time.Now()
-	if err := s.guesses.check(token, now); err != nil {
-		return caller{}, credential{}, err
+	if c, ok := from.tokens.find(cred); ok {
+		return c, cred, nil
 	}
-	c, ok := from.tokens.find(cred)
-	s.guesses.tried(token, ok, now)
-	if !ok {
-		return caller{}, credential{}, status.Error(codes.Unauthenticated, "unknown token")
+	if wait := s.guesses.take(from.connection.machine(), time.Now()); wait > 0 {
+		return caller{}, credential{}, retryable(codes.ResourceExhausted,
+			"too many wrong tokens came from this machine; correct the token, and wait before the next try", wait)
 	}
-	return c, cred, nil
+	return caller{}, credential{}, status.Error(codes.Unauthenticated, "unknown token")
 }
 
 // credential is what a caller proves its identity with: a token, or else a certificate.

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -60,19 +61,31 @@ func bodyError(err error) error {
 // admitBody waits until the client of a request may send its body. The bodies have queues of their own, because a request has
 // its body while it waits for a call.
 func (s *Server) admitBody(r *http.Request, from origin) (*fair.Grant, error) {
-	c := &call{origin: from}
-	c.caller, _ = s.identify(from)
-	queue, size := s.bodies, int64(maxMessage)
-	if c.anonymous() {
-		queue = s.anonymousBodies
-	}
+	size := int64(maxMessage)
 	if r.ContentLength > 0 {
 		size = r.ContentLength
 	}
+	return s.acquire(r.Context(), from, s.bodies, s.anonymousBodies, size)
+}
+
+// admitResponse waits until so many bytes may be sent to a client. Until then they are in memory, as they are until the client
+// has read them.
+func (s *Server) admitResponse(ctx context.Context, from origin, size int) (*fair.Grant, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.sendTimeout)
+	defer cancel()
+	return s.acquire(ctx, from, s.responses, s.anonymousResponses, int64(size))
+}
+
+// acquire waits until the client of a request may use so much of a queue, or of another one if it has not the token that it needs.
+func (s *Server) acquire(ctx context.Context, from origin, queue, anonymous *fair.Queue, size int64) (*fair.Grant, error) {
+	c := &call{origin: from}
+	if c.caller, _ = s.identify(from); c.anonymous() {
+		queue = anonymous
+	}
 	client, connection := c.client()
-	grant, err := queue.Acquire(r.Context(), client, connection, size)
+	grant, err := queue.Acquire(ctx, client, connection, size)
 	if errors.Is(err, fair.ErrFull) {
-		return nil, retryable(codes.ResourceExhausted, "too many requests of this client are waiting; try again later", retryPause)
+		return nil, retryable(codes.ResourceExhausted, "too many requests of this client are waiting; try again later, and read the responses", retryPause)
 	}
 	if err != nil {
 		return nil, status.FromContextError(err).Err()

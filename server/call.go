@@ -170,6 +170,9 @@ func (s *Server) serveCall(ctx context.Context, c *call, handle func(context.Con
 	if c.caller, c.credential, err = s.authenticate(c.origin, c.method); err != nil {
 		return err
 	}
+	if !c.anonymous() {
+		s.connections.keep(c.connection)
+	}
 	if err := s.checkRate(c, start); err != nil {
 		return err
 	}

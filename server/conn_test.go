@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"kioku/internal/tokencookie"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
 )
@@ -118,6 +120,7 @@ func TestPortSpeaksAllProtocols(t *testing.T) {
 		Tokens: openTokens(t, tokenLine("a", "tok-a", "ann", false)),
 	}
 	p := onPort(t, opt, nil, nil)
+	cookie := tokencookie.Name(httptest.NewRequest("GET", p.url("/"), nil))
 	for name, h2 := range map[string]bool{"HTTP/1.1": false, "h2c": true} {
 		t.Run(name, func(t *testing.T) {
 			tcp, unix := httpClient(t, h2, ""), httpClient(t, h2, p.socket)
@@ -129,9 +132,10 @@ func TestPortSpeaksAllProtocols(t *testing.T) {
 			}{
 				{"no token", tcp, nil, "Unauthenticated\n"},
 				{"bearer", tcp, []string{"Authorization", "Bearer tok-a"}, "[\"ann\"]\n"},
-				{"cookie", tcp, []string{"Cookie", "kioku_token=tok-a"}, "[\"ann\"]\n"},
-				{"wrong cookie", tcp, []string{"Cookie", "kioku_token=tok-b"}, "Unauthenticated\n"},
-				{"header before cookie", tcp, []string{"Cookie", "kioku_token=tok-a", "Authorization", "Bearer x"}, "Unauthenticated\n"},
+				{"cookie", tcp, []string{"Cookie", cookie + "=tok-a"}, "[\"ann\"]\n"},
+				{"cookie of another port", tcp, []string{"Cookie", "kioku_token_1=tok-a"}, "Unauthenticated\n"},
+				{"wrong cookie", tcp, []string{"Cookie", cookie + "=tok-b"}, "Unauthenticated\n"},
+				{"header before cookie", tcp, []string{"Cookie", cookie + "=tok-a", "Authorization", "Bearer x"}, "Unauthenticated\n"},
 				{"unix socket", unix, nil, "[\"ann\",\"bob\"]\n"},
 			} {
 				resp, body := get(t, c.client, p.url("/"), c.header...)

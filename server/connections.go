@@ -7,7 +7,9 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -22,6 +24,8 @@ type connections struct {
 	mu     sync.Mutex
 	open   int            // guarded by mu
 	byPeer map[string]int // guarded by mu
+	// strangers are the connections without an authenticated call yet, the oldest first. Guarded by mu.
+	strangers []*connection
 	// refused is the number of connections that are only told why they are refused. Guarded by mu.
 	refused int
 }
@@ -33,15 +37,17 @@ const (
 	refusalTimeout = 2 * time.Second
 )
 
-// add counts a connection. One too many is marked as refused, and closed a little later. It returns false for a connection
+// add counts a connection. If there are too many, the oldest one without an authenticated call makes room, so that nobody can
+// hold places without a token. One too many beyond that is marked as refused, and closed a little later. It returns false for a connection
 // that is to be closed at once.
 func (c *connections) add(conn *connection) bool {
+	c.replaceable(conn.peer).close()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
 	case c.open >= c.limit:
 		conn.refusal = fmt.Sprintf("the server has %d connections and takes no more; try again later", c.open)
-	case c.byPeer[conn.peer] >= max(c.limit/4, 1):
+	case c.byPeer[conn.peer] >= c.limitOfPeer():
 		conn.refusal = fmt.Sprintf("this client has %d connections and may have no more; use one for all calls", c.byPeer[conn.peer])
 	default:
 		if c.byPeer == nil {
@@ -49,7 +55,8 @@ func (c *connections) add(conn *connection) bool {
 		}
 		c.open++
 		c.byPeer[conn.peer]++
-		conn.remove = sync.OnceFunc(func() { c.remove(conn.peer) })
+		c.strangers = append(c.strangers, conn)
+		conn.remove = sync.OnceFunc(func() { c.remove(conn) })
 		return true
 	}
 	c.log.Warn("refused a connection", "from", conn.client, "err", conn.refusal)
@@ -66,13 +73,43 @@ func (c *connections) add(conn *connection) bool {
 	return true
 }
 
-// remove counts a connection no longer.
-func (c *connections) remove(peer string) {
+// replaceable returns the connection that makes room for a new one from peer; nil if there is room, or none can.
+func (c *connections) replaceable(peer string) *connection {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	for _, one := range c.strangers {
+		if c.byPeer[peer] >= c.limitOfPeer() && one.peer == peer || c.byPeer[peer] < c.limitOfPeer() && c.open >= c.limit {
+			return one
+		}
+	}
+	return nil
+}
+
+// limitOfPeer returns how many connections one process or machine may have.
+func (c *connections) limitOfPeer() int { return max(c.limit/4, 1) }
+
+// keep marks a connection with an authenticated call, which makes no room for others. A call within the process has none.
+func (c *connections) keep(conn *connection) {
+	if conn == nil || conn.kept.Swap(true) {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.forgetStranger(conn)
+}
+
+func (c *connections) forgetStranger(conn *connection) {
+	c.strangers = slices.DeleteFunc(c.strangers, func(one *connection) bool { return one == conn })
+}
+
+// remove counts a connection no longer.
+func (c *connections) remove(conn *connection) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.forgetStranger(conn)
 	c.open--
-	if c.byPeer[peer]--; c.byPeer[peer] == 0 {
-		delete(c.byPeer, peer)
+	if c.byPeer[conn.peer]--; c.byPeer[conn.peer] == 0 {
+		delete(c.byPeer, conn.peer)
 	}
 }
 
@@ -93,6 +130,8 @@ type connection struct {
 	secure *tls.ConnectionState
 	// refusal is why no call of the connection is answered; empty if they are.
 	refusal string
+	// kept is true once a call of the connection was authenticated.
+	kept atomic.Bool
 	// remove counts the connection no longer; a second call does nothing.
 	remove func()
 }

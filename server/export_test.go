@@ -83,5 +83,8 @@ func (s *Server) BodyBytes() int64 { return s.bodies.Used() }
 
 func (s *Server) AnonymousBodyBytes() int64 { return s.anonymousBodies.Used() }
 
+// ResponseBytes returns how many bytes of responses over HTTP wait for their readers.
+func (s *Server) ResponseBytes() int64 { return s.responses.Used() }
+
 // CallBytes returns how many bytes calls take.
 func (s *Server) CallBytes() int64 { return s.queue.Used() }

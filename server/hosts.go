@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -40,17 +41,34 @@ func hostname(host string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
 }
 
-// checkOrigin refuses a request that a browser makes for another web site.
+// checkOrigin refuses a request that a browser makes for another web site: one with its origin and, because images, scripts and
+// frames are asked for without one, any other that the browser says is not for a page of this server.
 func (s *Server) checkOrigin(r *http.Request) error {
 	origins := r.Header.Values("Origin")
 	switch {
-	case len(origins) == 0 && s.crossOrigin.Check(r) == nil:
+	case len(origins) == 0 && (isOwnFetch(r) || isLinkToPage(r)):
 		return nil
 	case len(origins) == 1 && s.ownOrigin(r, origins[0]):
 		return nil
 	}
 	return status.Error(codes.PermissionDenied, "this service answers no requests of other web sites; add the origin of yours to the setting http.origins if it may use the service")
 }
+
+// isOwnFetch reports whether no browser says that a request is for another web site. Programs say nothing.
+func isOwnFetch(r *http.Request) bool {
+	site := r.Header.Get("Sec-Fetch-Site")
+	return site == "" || site == "same-origin" || site == "none"
+}
+
+// isLinkToPage reports whether a browser leaves another web site to show a page of this server, as links do. The other site sees
+// nothing of it. What programs ask for is no page: it may cost money, and its duration tells something.
+func isLinkToPage(r *http.Request) bool {
+	return (r.Method == http.MethodGet || r.Method == http.MethodHead) &&
+		r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document" && !forPrograms.MatchString(r.URL.Path)
+}
+
+// forPrograms matches the paths that show no pages.
+var forPrograms = regexp.MustCompile(`^/(v1|mcp|metrics|debug)(/|$)`)
 
 // ownOrigin reports whether an origin is that of the server's own pages, or a trusted one.
 func (s *Server) ownOrigin(r *http.Request, origin string) bool {

@@ -16,15 +16,13 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
+	"kioku/internal/fair"
 	"kioku/internal/httperror"
+	"kioku/internal/tokencookie"
 )
 
-const (
-	// httpIdleTimeout is the time between two requests on a connection.
-	httpIdleTimeout = 2 * time.Minute
-	// TokenCookie is the name of the cookie that can carry a token instead of the header Authorization.
-	TokenCookie = "kioku_token"
-)
+// httpIdleTimeout is the time between two requests on a connection.
+const httpIdleTimeout = 2 * time.Minute
 
 // HandleHTTP sets what answers requests over HTTP, on all listeners and beside gRPC. The server has checked the host and the
 // origin of a request before, has read its body, and calls of [Server.Conn] in the context of the request are those of its
@@ -70,7 +68,9 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		connection: conn, tokens: conn.tokens, authorization: authorization(r), requestID: requestID(r.Header.Values(requestIDHeader)),
 	}
 	r.TLS = conn.secure
+	r.Header["Authorization"] = from.authorization // for the doors, who need not know the cookie
 	patient := newPatientWriter(w, s.sendTimeout)
+	patient.admit = func(size int) (*fair.Grant, error) { return s.admitResponse(r.Context(), from, size) }
 	defer patient.end()
 	setCommonHeaders(w.Header(), from.requestID)
 	defer s.logRequest(r, from, patient, time.Now())
@@ -138,7 +138,8 @@ func notFound(w http.ResponseWriter, _ *http.Request) {
 	httperror.Write(w, status.Error(codes.NotFound, "there is nothing at this path"))
 }
 
-// identify returns who sends a request and what proves it, if they are known; otherwise a caller without rights.
+// identify returns who sends a request and what proves it, if they are known; otherwise a caller without rights. It only decides
+// whose share a request takes, and when it ends: what a client is answered is for authenticate, which counts wrong tokens.
 func (s *Server) identify(from origin) (caller, credential) {
 	if from.tokens == nil {
 		return owner, credential{}
@@ -159,7 +160,7 @@ func authorization(r *http.Request) []string {
 	if values := r.Header.Values("Authorization"); len(values) > 0 {
 		return values
 	}
-	if c, err := r.Cookie(TokenCookie); err == nil && c.Value != "" {
+	if c, err := r.Cookie(tokencookie.Name(r)); err == nil && c.Value != "" {
 		return []string{"Bearer " + c.Value}
 	}
 	return nil
@@ -185,7 +186,7 @@ func (s *Server) recoverRequest(w *patientWriter, r *http.Request, from origin) 
 	if v == http.ErrAbortHandler {
 		panic(v)
 	}
-	s.opt.Log.Error("panic in a request", "method", r.Method+" "+r.URL.Path, "request", from.requestID,
+	s.opt.Log.Error("panic in a request", "method", r.Method+" "+loggedPath(r.URL.Path), "request", from.requestID,
 		"panic", clip(fmt.Sprint(v), 200), "stack", string(debug.Stack()))
 	if w.status != 0 {
 		panic(http.ErrAbortHandler) // the client must not take what it has for the whole
@@ -193,11 +194,24 @@ func (s *Server) recoverRequest(w *patientWriter, r *http.Request, from origin) 
 	httperror.Write(w, errInternal(from.requestID))
 }
 
+// loggedPath returns the beginning of a path, which tells what is asked for: /v1/notes/... The rest may be the path of a note.
+func loggedPath(path string) string {
+	door := "/"
+	if strings.HasPrefix(path, "/v1/") {
+		door = "/v1/"
+	}
+	name, _, more := strings.Cut(strings.TrimPrefix(path, door), "/")
+	if more {
+		name += "/..."
+	}
+	return clip(door+name, 100)
+}
+
 // logRequest logs the outcome of a request, but not its query, which may be what was searched for.
 func (s *Server) logRequest(r *http.Request, from origin, w *patientWriter, start time.Time) {
 	if !s.opt.Log.Enabled(r.Context(), slog.LevelDebug) {
 		return
 	}
-	s.opt.Log.Debug("request", "method", r.Method, "url", clip(r.URL.Path, 300), "status", w.status, "took", time.Since(start),
+	s.opt.Log.Debug("request", "method", r.Method, "url", loggedPath(r.URL.Path), "status", w.status, "took", time.Since(start),
 		"request", from.requestID, "from", from.connection.from())
 }

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strings"
@@ -88,8 +90,9 @@ func TestHTTPRefusesForeignHosts(t *testing.T) {
 	}
 }
 
-// Hazard C11: A browser's request from a foreign site is refused, whatever its method and its content; those of the own page and of
-// the sites of the setting are answered. No response lets a foreign site read it.
+// Hazard C11: A browser's request from a foreign site is refused, whatever its method and its content, also one for an image or a
+// frame, which has no Origin; those of the own page and of the sites of the setting are answered, and so is a link to a page. No
+// response lets a foreign site read it.
 func TestHTTPRefusesForeignOrigins(t *testing.T) {
 	t.Parallel()
 	var n atomic.Int32
@@ -99,37 +102,50 @@ func TestHTTPRefusesForeignOrigins(t *testing.T) {
 	c := httpClient(t, false, "")
 	own, evil := "http://"+p.address, "http://evil.example"
 	for _, r := range []struct {
-		method string
-		header []string
-		want   int
+		method, path string
+		header       []string
+		want         int
 	}{
-		{"GET", nil, 200},
-		{"POST", nil, 200},
-		{"GET", []string{"Origin", own}, 200},
-		{"POST", []string{"Origin", own, "Sec-Fetch-Site", "same-origin"}, 200},
-		{"POST", []string{"Origin", "https://trusted.example", "Sec-Fetch-Site", "cross-site"}, 200},
-		{"GET", []string{"Origin", evil}, 403},
-		{"POST", []string{"Origin", evil, "Content-Type", "text/plain"}, 403},
-		{"OPTIONS", []string{"Origin", evil, "Access-Control-Request-Method", "POST"}, 403},
-		{"POST", []string{"Origin", "null"}, 403},
-		{"POST", []string{"Origin", ""}, 403},
-		{"POST", []string{"Origin", own, "Origin", evil}, 403},
-		{"POST", []string{"Origin", own + ".evil.example"}, 403},
-		{"POST", []string{"Origin", "http://127.0.0.1:1"}, 403},
-		{"POST", []string{"Sec-Fetch-Site", "cross-site", "Content-Type", "text/plain"}, 403},
-		{"POST", []string{"Sec-Fetch-Site", "same-site"}, 403},
+		{"GET", "/v1/notes", nil, 200},
+		{"POST", "/v1/notes", nil, 200},
+		{"GET", "/v1/notes", []string{"Origin", own}, 200},
+		{"POST", "/v1/notes", []string{"Origin", own, "Sec-Fetch-Site", "same-origin"}, 200},
+		{"POST", "/v1/notes", []string{"Origin", "https://trusted.example", "Sec-Fetch-Site", "cross-site"}, 200},
+		{"GET", "/v1/notes", []string{"Origin", evil}, 403},
+		{"POST", "/v1/notes", []string{"Origin", evil, "Content-Type", "text/plain"}, 403},
+		{"OPTIONS", "/v1/notes", []string{"Origin", evil, "Access-Control-Request-Method", "POST"}, 403},
+		{"POST", "/v1/notes", []string{"Origin", "null"}, 403},
+		{"POST", "/v1/notes", []string{"Origin", ""}, 403},
+		{"POST", "/v1/notes", []string{"Origin", own, "Origin", evil}, 403},
+		{"POST", "/v1/notes", []string{"Origin", own + ".evil.example"}, 403},
+		{"POST", "/v1/notes", []string{"Origin", "http://127.0.0.1:1"}, 403},
+		{"POST", "/v1/notes", []string{"Sec-Fetch-Site", "cross-site", "Content-Type", "text/plain"}, 403},
+		{"POST", "/v1/notes", []string{"Sec-Fetch-Site", "same-site"}, 403},
+		{"GET", "/v1/search", []string{"Sec-Fetch-Site", "same-origin", "Sec-Fetch-Mode", "cors", "Sec-Fetch-Dest", "empty"}, 200},
+		{"GET", "/v1/search", []string{"Sec-Fetch-Site", "none", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}, 200},
+		{"GET", "/v1/search", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "image"}, 403},
+		{"HEAD", "/note", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "empty"}, 403},
+		{"GET", "/note", []string{"Sec-Fetch-Site", "same-site", "Sec-Fetch-Mode", "no-cors", "Sec-Fetch-Dest", "script"}, 403},
+		{"GET", "/note", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "iframe"}, 403},
+		{"GET", "/note", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}, 200},
+		{"POST", "/login", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}, 403},
+		{"GET", "/v1/search", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}, 403},
+		{"GET", "/mcp", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}, 403},
+		{"GET", "/mcp/main", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}, 403},
+		{"GET", "/metrics", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}, 403},
+		{"GET", "/debug/pprof/", []string{"Sec-Fetch-Site", "cross-site", "Sec-Fetch-Mode", "navigate", "Sec-Fetch-Dest", "document"}, 403},
 	} {
-		req, err := http.NewRequestWithContext(t.Context(), r.method, p.url("/v1/notes"), nil)
+		req, err := http.NewRequestWithContext(t.Context(), r.method, p.url(r.path), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
 		before := n.Load()
 		resp, body := send(t, c, req, r.header...)
-		if r.want == 403 {
+		if r.want == 403 && r.method != "HEAD" {
 			wantRefusal(t, resp, body, 403, "http.origins")
 		}
 		if resp.StatusCode != r.want || (n.Load() > before) != (r.want == 200) {
-			t.Errorf("%s %q: %d, want %d", r.method, r.header, resp.StatusCode, r.want)
+			t.Errorf("%s %s %q: %d, want %d", r.method, r.path, r.header, resp.StatusCode, r.want)
 		}
 		for name := range resp.Header {
 			if strings.HasPrefix(name, "Access-Control") {
@@ -174,6 +190,37 @@ func TestHTTPTakesNoTokenFromTheURL(t *testing.T) {
 	}
 	if strings.Contains(log.String(), "tok-a") || !strings.Contains(log.String(), `"/x"`) {
 		t.Errorf("the log holds a token, or no request:\n%s", log.String())
+	}
+}
+
+// Hazard C13: No log line has the path of a note or what else a client names in a path, also not when a handler panics.
+func TestHTTPLogsNoPathsOfNotes(t *testing.T) {
+	t.Parallel()
+	var log buffer
+	opt := agents(&fakeMemory{})
+	opt.Log = logTo(&log)
+	p := onPort(t, opt, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPut {
+			panic("spilled milk")
+		}
+	}), nil)
+	for _, method := range []string{http.MethodGet, http.MethodPut} {
+		for _, path := range []string{"/v1/notes/memory/secret.md", "/v1/links/%2Fhome%2Fsecret.md", "/elsewhere/secret", "/v1/status", "/", "/v1/", "/mcp"} {
+			req, err := http.NewRequestWithContext(t.Context(), method, p.url(path), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			send(t, httpClient(t, false, ""), req)
+		}
+	}
+	said := log.String()
+	for _, want := range []string{`"/v1/notes/..."`, `"/v1/links/..."`, `"/elsewhere/..."`, `"/v1/status"`, `"PUT /v1/notes/..."`, `"/mcp"`} {
+		if !strings.Contains(said, want) {
+			t.Errorf("the log does not contain %s", want)
+		}
+	}
+	if strings.Contains(said, "secret") {
+		t.Errorf("the log has a path:\n%s", said)
 	}
 }
 
@@ -360,6 +407,59 @@ func TestHTTPDoesNotWaitForASlowReader(t *testing.T) {
 		}
 		resp.Body.Close()
 	}
+}
+
+// Hazard D12: Responses that a client does not read take its share of the bytes in flight, however many connections it has; what
+// exceeds it is refused, and another client is answered.
+func TestHTTPBoundsResponsesThatAreNotRead(t *testing.T) {
+	t.Parallel()
+	opt := agents(&fakeMemory{})
+	opt.Limits.Bytes = 80 << 20
+	opt.Tokens = openTokens(t, tokenLine("a", "tok-a", "main", false), tokenLine("b", "tok-b", "main", false))
+	response := make([]byte, 10<<20)
+	p := onPort(t, opt, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(response) }), nil)
+	var conns []*net.TCPConn
+	for range 40 {
+		conn, err := net.DialTCP("tcp", nil, net.TCPAddrFromAddrPort(netip.MustParseAddrPort(p.address)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		_ = conn.SetReadBuffer(4 << 10)
+		fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer tok-a\r\n\r\n")
+		conns = append(conns, conn)
+	}
+	begins := make(chan string, len(conns))
+	for _, conn := range conns {
+		go func() {
+			line := make([]byte, len("HTTP/1.1 200"))
+			if _, err := io.ReadFull(conn, line); err == nil {
+				begins <- string(line)
+			}
+		}()
+	}
+	answers := map[string]int{}
+	for range len(conns) - 16 {
+		select {
+		case line := <-begins:
+			answers[line]++
+		case <-time.After(soon):
+			t.Fatalf("more than 16 responses wait, %v", answers)
+		}
+	}
+	if want := (map[string]int{"HTTP/1.1 200": 2, "HTTP/1.1 429": 22}); !maps.Equal(answers, want) {
+		t.Errorf("answers %v, want %v", answers, want)
+	}
+	if got := p.ResponseBytes(); got != 20<<20 {
+		t.Errorf("%d bytes are in flight", got)
+	}
+	if resp, body := get(t, httpClient(t, false, ""), p.url("/"), "Authorization", "Bearer tok-b"); resp.StatusCode != 200 || len(body) != len(response) {
+		t.Errorf("another client: %d, %d bytes", resp.StatusCode, len(body))
+	}
+	for _, conn := range conns {
+		conn.Close()
+	}
+	eventually(t, func() bool { return p.ResponseBytes() == 0 })
 }
 
 // A stream of events ends at once when the server is told to end, other requests may finish within the grace.

@@ -3,13 +3,22 @@ package server
 import (
 	"net/http"
 	"time"
+
+	"kioku/internal/fair"
+	"kioku/internal/httperror"
 )
 
-// patientWriter writes a response to a client that may be slow, but not stop: each write has a time limit.
+// largeWrite is the size of a write from which on it is admitted. What is smaller counts as the buffers of a connection.
+const largeWrite = 64 << 10
+
+// patientWriter writes a response to a client that may be slow, but not stop: each write has a time limit. A large write, which
+// keeps its bytes in memory until the client has read them, takes of what the client may have in flight.
 type patientWriter struct {
 	http.ResponseWriter
 	control  *http.ResponseController
 	patience time.Duration
+	// admit waits until a large write may begin.
+	admit func(size int) (*fair.Grant, error)
 	// status of the response, 0 before it begins.
 	status int
 }
@@ -35,13 +44,31 @@ func (p *patientWriter) WriteHeader(code int) {
 	p.ResponseWriter.WriteHeader(code)
 }
 
-// Write writes a part of the response.
+// Write writes a part of the response. If a large response may not begin, the client is answered with the reason instead.
 func (p *patientWriter) Write(data []byte) (int, error) {
+	if len(data) > largeWrite {
+		grant, err := p.admit(len(data))
+		if err != nil {
+			return 0, p.refuse(err)
+		}
+		defer grant.Release()
+	}
 	if p.status == 0 {
 		p.status = http.StatusOK
 	}
 	p.wait()
 	return p.ResponseWriter.Write(data)
+}
+
+// refuse answers with an error in place of a response that has not begun, and returns the error.
+func (p *patientWriter) refuse(err error) error {
+	if p.status == 0 {
+		for _, name := range []string{"Content-Length", "Content-Encoding", "Etag", "Last-Modified"} {
+			p.Header().Del(name)
+		}
+		httperror.Write(p, err)
+	}
+	return err
 }
 
 // Flush sends what is written.

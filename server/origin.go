@@ -48,23 +48,6 @@ func withOrigin(ctx context.Context, from origin) context.Context {
 	return context.WithValue(ctx, originKey{}, from)
 }
 
-// WithCallerOf returns a copy of ctx for calls of [Server.Conn] on behalf of the client whose HTTP request has the context
-// request. It is for protocols whose work does not run in the context of the request that asked for it.
-func WithCallerOf(ctx, request context.Context) context.Context {
-	return context.WithValue(ctx, originKey{}, request.Value(originKey{}))
-}
-
-// WithToken returns a copy of ctx, the context of an HTTP request, for calls of [Server.Conn] with a token instead of what
-// the request carries. It is for a page that asks for a token.
-func WithToken(ctx context.Context, token string) context.Context {
-	from, err := httpOrigin(ctx)
-	if err != nil {
-		return ctx
-	}
-	from.authorization = []string{"Bearer " + token}
-	return withOrigin(ctx, from)
-}
-
 // requestIDHeader is the header, and the metadata, with the id of a request.
 const requestIDHeader = "x-request-id"
 

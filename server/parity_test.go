@@ -221,26 +221,26 @@ func TestConnEndsAStreamThatIsNotRead(t *testing.T) {
 	})
 }
 
-// A token that a page asks for is checked by WithToken; WithCallerOf lends work the client of a request.
-func TestWithTokenAndWithCallerOf(t *testing.T) {
+// Hazard C08: A token at /readyz is checked as everywhere: a wrong one is told no names and counts as one.
+func TestReadinessChecksTokensAsCallsDo(t *testing.T) {
 	t.Parallel()
-	opt := server.Options{Agents: map[string]server.Memory{"ann": &fakeMemory{}}, Tokens: openTokens(t, tokenLine("a", "tok-a", "ann", false))}
-	p, do := asking(t, opt, nil)
-	client := kiokuv1.NewMemoryServiceClient(p.Conn())
-	call := func(ctx context.Context) error {
-		_, err := client.ListAgents(ctx, &kiokuv1.ListAgentsRequest{})
-		return err
+	opt := agents(&fakeMemory{}) // not in sync, so not ready
+	opt.Tokens = openTokens(t, tokenLine("a", "tok-a", "main", false))
+	p := onPort(t, opt, nil, nil)
+	reasons := func(token string) string {
+		_, body := get(t, httpClient(t, false, ""), p.url("/readyz"), "Authorization", "Bearer "+token)
+		return body
 	}
-	do(func(ctx context.Context) {
-		wantCode(t, call(ctx), codes.Unauthenticated)
-		wantCode(t, call(server.WithToken(ctx, "tok-b")), codes.Unauthenticated)
-		wantCode(t, call(server.WithToken(ctx, "tok-a")), codes.OK)
-		wantCode(t, call(server.WithToken(context.Background(), "tok-a")), codes.Unauthenticated)
-	})
-	do(func(ctx context.Context) {
-		wantCode(t, call(server.WithCallerOf(context.Background(), ctx)), codes.OK)
-		wantCode(t, call(server.WithCallerOf(ctx, context.Background())), codes.Unauthenticated)
-	}, "Authorization", "Bearer tok-a")
+	for i := range 40 {
+		if body := reasons(fmt.Sprint("guess", i)); strings.Contains(body, "main") || !strings.Contains(body, "an agent") {
+			t.Errorf("a wrong token gets %s", body)
+		}
+	}
+	if body := reasons("tok-a"); !strings.Contains(body, "agent main") {
+		t.Errorf("the right token gets %s", body)
+	}
+	_, err := kiokuv1.NewMemoryServiceClient(dial(t, p.address)).ListAgents(with(t, "guess"), &kiokuv1.ListAgentsRequest{})
+	wantCode(t, err, codes.ResourceExhausted)
 }
 
 // A client that makes more calls than it may is told when to come back, whatever it speaks; another client is not refused. (D12)
@@ -277,8 +277,8 @@ func TestRateOfCallsIsLimitedForEachClient(t *testing.T) {
 	wantCode(t, err, codes.OK)
 }
 
-// Hazard C08: A machine that tries many wrong tokens has to wait, whatever it speaks. Tokens of the same machine that were right
-// before are not held up, nor are other machines.
+// Hazards C08, D12: A machine that sends many wrong tokens has to wait, whatever it speaks. Right tokens of the same machine are not
+// held up, also not at their first call, nor are other machines.
 func TestGuessesOfTokensAreLimitedForEachMachine(t *testing.T) {
 	t.Parallel()
 	opt := agents(&fakeMemory{})
@@ -290,18 +290,14 @@ func TestGuessesOfTokensAreLimitedForEachMachine(t *testing.T) {
 		_, err := remote.ListAgents(with(t, token), req)
 		return err
 	}
-	wantCode(t, call("tok-a"), codes.OK)
-	do(func(ctx context.Context) {
-		for i := range 40 {
-			_, _ = inside.ListAgents(server.WithToken(ctx, fmt.Sprint("guess", i)), req)
-		}
-	})
+	for i := range 40 {
+		do(func(ctx context.Context) { _, _ = inside.ListAgents(ctx, req) }, "Authorization", fmt.Sprint("Bearer guess", i))
+	}
 	wantCode(t, call("guess"), codes.ResourceExhausted)
-	wantCode(t, call("tok-b"), codes.ResourceExhausted) // it may be a guess
 	wantCode(t, call("tok-a"), codes.OK)
 	other := dial(t, p.address, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
 		return (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}).DialContext(ctx, "tcp", addr)
 	}))
-	_, err := kiokuv1.NewMemoryServiceClient(other).ListAgents(with(t, "tok-b"), req)
-	wantCode(t, err, codes.OK)
+	_, err := kiokuv1.NewMemoryServiceClient(other).ListAgents(with(t, "guess"), req)
+	wantCode(t, err, codes.Unauthenticated)
 }

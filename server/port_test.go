@@ -140,14 +140,43 @@ func TestPortTellsHTTPWhyAConnectionIsRefused(t *testing.T) {
 	opt := agents(&fakeMemory{})
 	opt.Limits.Connections = 4 // one of each machine
 	p := onPort(t, opt, nil, nil)
-	idle := dialTCP(t, p.address)
-	eventually(t, func() bool { return p.OpenConnections() == 1 })
+	if _, body := get(t, httpClient(t, false, ""), p.url("/")); body != "[\"main\"]\n" {
+		t.Fatal(body)
+	}
 	resp, body := get(t, httpClient(t, false, ""), p.url("/"))
 	wantRefusal(t, resp, body, 429, "use one for all calls")
 	if resp.Header.Get("Retry-After") != "1" {
 		t.Errorf("Retry-After is %q", resp.Header.Get("Retry-After"))
 	}
-	idle.Close()
+}
+
+// Hazard D12: Connections without an authenticated call make room for others of their machine; those with one stay.
+func TestPortKeepsNoPlacesForStrangers(t *testing.T) {
+	t.Parallel()
+	opt := agents(&fakeMemory{})
+	opt.Limits.Connections = 16 // four of each machine
+	opt.Tokens = openTokens(t, tokenLine("a", "tok-a", "main", false))
+	p := onPort(t, opt, nil, nil)
+	for range 10 {
+		fmt.Fprint(dialTCP(t, p.address), http2.ClientPreface+"\x00\x00\x00\x04\x00\x00\x00\x00\x00") // its settings
+		get(t, httpClient(t, false, ""), p.url("/healthz"))
+	}
+	var kept []*http.Client
+	for range 4 {
+		kept = append(kept, httpClient(t, false, ""))
+	}
+	for range 2 {
+		for i, c := range kept {
+			if _, body := get(t, c, p.url("/"), "Authorization", "Bearer tok-a"); body != "[\"main\"]\n" {
+				t.Errorf("connection %d with a token: %s", i, body)
+			}
+		}
+		if n := p.OpenConnections(); n != 4 {
+			t.Errorf("%d connections are open", n)
+		}
+	}
+	resp, body := get(t, httpClient(t, false, ""), p.url("/"), "Authorization", "Bearer tok-a")
+	wantRefusal(t, resp, body, 429, "use one for all calls")
 }
 
 // Open connections of any kind do not hold up the end of a server.

@@ -41,7 +41,10 @@ func (s *Server) serveHealth(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	from, _ := httpOrigin(r.Context())
-	who, _ := s.identify(from)
+	who, _, err := s.authenticate(from, "")
+	if err != nil {
+		who = caller{} // health is for everybody, names are not
+	}
 	reasons := s.unready(who)
 	if len(reasons) > 0 {
 		writeJSON(w, http.StatusServiceUnavailable, healthAnswer{"not ready", reasons})

@@ -92,8 +92,6 @@ type Server struct {
 	health *health.Server
 	// http answers requests over HTTP; nil answers none.
 	http http.Handler
-	// crossOrigin knows the requests that browsers make for other web sites.
-	crossOrigin http.CrossOriginProtection
 	// sidecars by agent id; they do not change once the server serves.
 	sidecars map[string]Sidecar
 
@@ -104,9 +102,11 @@ type Server struct {
 	queue, anonymousQueue *fair.Queue
 	// bodies and anonymousBodies are such queues of the bodies of requests over HTTP.
 	bodies, anonymousBodies *fair.Queue
+	// responses and anonymousResponses are queues of the large responses over HTTP that wait for their readers.
+	responses, anonymousResponses *fair.Queue
 	// rates limits how many calls a client makes, and guesses how many wrong tokens a machine sends.
 	rates     *rates
-	guesses   *guesses
+	guesses   *rates
 	readiness readiness
 	// beginTimeout is the time for a client to agree on TLS, and then for the header of a request; tests shorten it.
 	beginTimeout time.Duration
@@ -141,11 +141,15 @@ func New(opt Options) (*Server, error) {
 		anonymousQueue:  newAnonymousQueue(opt.Limits),
 		bodies:          newCallQueue(opt.Limits),
 		anonymousBodies: newAnonymousQueue(opt.Limits),
-		rates:           &rates{limit: rate.Limit(opt.Limits.RequestsPerSecond), burst: opt.Limits.Burst},
-		guesses:         newGuesses(),
-		beginTimeout:    10 * time.Second,
-		receiveTimeout:  30 * time.Second,
-		sendTimeout:     30 * time.Second,
+
+		responses:          newCallQueue(opt.Limits.forResponses()),
+		anonymousResponses: newAnonymousQueue(opt.Limits.forResponses()),
+
+		rates:          &rates{limit: rate.Limit(opt.Limits.RequestsPerSecond), burst: opt.Limits.Burst},
+		guesses:        newGuesses(),
+		beginTimeout:   10 * time.Second,
+		receiveTimeout: 30 * time.Second,
+		sendTimeout:    30 * time.Second,
 	}
 	if len(opt.Agents) > 0 {
 		s.health.SetServingStatus(kiokuv1.MemoryService_ServiceDesc.ServiceName, healthpb.HealthCheckResponse_SERVING)

@@ -121,7 +121,15 @@ func (s service) Status(ctx context.Context, req *kiokuv1.StatusRequest) (*kioku
 	if n := s.opt.Network; n != nil {
 		resp.Offline, resp.Egress = n.Offline(), convertAll(n.Uses(), egressUse)
 	}
+	if len(reachable(ctx, s.opt.Agents)) < len(s.opt.Agents) {
+		hideOthers(resp)
+	}
 	return resp, nil
+}
+
+// hideOthers removes from a status what tells of other agents too.
+func hideOthers(resp *kiokuv1.StatusResponse) {
+	resp.Egress, resp.MemoryResidentBytes, resp.MemoryBudgetBytes = nil, 0, 0
 }
 
 // ListAgents lists the agents that the caller may reach. If the state of an index cannot be read, its agent has none.

@@ -288,6 +288,34 @@ func TestStatusListsWhatIsSent(t *testing.T) {
 	}
 }
 
+// Hazard C05: A status tells nothing of what other agents have sent and occupy, unless its caller may reach all agents.
+func TestStatusHidesOtherAgents(t *testing.T) {
+	t.Parallel()
+	network := egress.New(egress.Options{})
+	network.SetOffline(true)
+	if _, err := (&http.Client{Transport: network.Transport("embeddings")}).Get("https://models.of.bob.example/v1"); !errors.Is(err, egress.ErrOffline) {
+		t.Fatal(err)
+	}
+	m := &fakeMemory{status: func(context.Context) (kioku.Status, error) {
+		return kioku.Status{ResidentBytes: 30, AllResidentBytes: 40, BudgetBytes: 50}, nil
+	}}
+	opt := server.Options{
+		Agents: map[string]server.Memory{"ann": m, "bob": m}, Network: network,
+		Tokens: openTokens(t, tokenLine("ann", "tok-ann", "[ann]", true), tokenLine("all", "tok-all", `"*"`, false), tokenLine("both", "tok-both", "[ann, bob]", false)),
+	}
+	client := kiokuv1.NewMemoryServiceClient(dial(t, onTCP(t, opt)))
+	for token, all := range map[string]bool{"tok-ann": false, "tok-all": true, "tok-both": true} {
+		got, err := client.Status(with(t, token), &kiokuv1.StatusRequest{Agent: "ann"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		told := []bool{len(got.GetEgress()) > 0, got.GetMemoryResidentBytes() > 0, got.GetMemoryBudgetBytes() > 0, got.GetResidentBytes() > 0, got.GetOffline()}
+		if diff := cmp.Diff([]bool{all, all, all, true, true}, told); diff != "" {
+			t.Errorf("%s: what is told (-want +got):\n%s", token, diff)
+		}
+	}
+}
+
 func TestListAgentsIsSortedAndSurvivesABrokenIndex(t *testing.T) {
 	t.Parallel()
 	broken := &fakeMemory{workspace: "/b", state: func(context.Context) (memory.IndexStats, error) { return memory.IndexStats{}, errBoom }}

@@ -55,11 +55,26 @@ func hasPreface(r *bufio.Reader) (bool, error) {
 	return true, nil
 }
 
+// sentBytes are what a client has sent before its first request. One header can consist of any number of frames, so every
+// write is counted.
+type sentBytes struct{ bytes.Buffer }
+
+// errNoRequest is why a connection ends whose client sends much and no request.
+var errNoRequest = errors.New("the client sends no request")
+
+// Write adds bytes, at most maxSniffed in all.
+func (s *sentBytes) Write(p []byte) (int, error) {
+	if s.Len()+len(p) > maxSniffed {
+		return 0, errNoRequest
+	}
+	return s.Buffer.Write(p)
+}
+
 // sniffHTTP2 is sniff for a client that speaks HTTP/2. Many clients of gRPC make no request before they have the settings of
 // the server, so it sends settings. Whoever takes over the connection sends its own; the acknowledgement of the first ones is
 // not for it.
 func sniffHTTP2(conn net.Conn, r *bufio.Reader, maxStreams uint32) (bool, io.Reader, error) {
-	var record bytes.Buffer
+	var record sentBytes
 	tee := io.TeeReader(r, &record)
 	if _, err := io.CopyN(io.Discard, tee, int64(len(http2.ClientPreface))); err != nil {
 		return false, nil, err
@@ -92,8 +107,8 @@ func sniffHTTP2(conn net.Conn, r *bufio.Reader, maxStreams uint32) (bool, io.Rea
 
 // readFirstRequest reads frames up to the header of the first request, and reports whether the request is one of gRPC and
 // whether the client has acknowledged settings. It answers pings. Pings and the acknowledgement do not stay in record.
-func readFirstRequest(framer *http2.Framer, record *bytes.Buffer) (grpc, acknowledged bool, err error) {
-	for record.Len() <= maxSniffed {
+func readFirstRequest(framer *http2.Framer, record *sentBytes) (grpc, acknowledged bool, err error) {
+	for {
 		before := record.Len()
 		frame, err := framer.ReadFrame()
 		if errors.As(err, new(http2.StreamError)) {
@@ -117,7 +132,6 @@ func readFirstRequest(framer *http2.Framer, record *bytes.Buffer) (grpc, acknowl
 			}
 		}
 	}
-	return false, false, errors.New("the client sends no request")
 }
 
 // isGRPC reports whether the header of a request is one of gRPC.

@@ -97,7 +97,7 @@ func TestSniffReturnsAllThatWasSent(t *testing.T) {
 	}
 }
 
-// What a client sends before its first request is bounded.
+// Hazard D12: What a client sends before its first request is bounded, also within one header, which continues for ever.
 func TestSniffBoundsWhatItReads(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -108,14 +108,21 @@ func TestSniffBoundsWhatItReads(t *testing.T) {
 		"unknown":      {20, func(f *http2.Framer) { f.WriteRawFrame(0xfa, 0, 0, make([]byte, 10_000)) }},
 		"too large":    {1, func(f *http2.Framer) { f.WriteRawFrame(0xfa, 0, 0, make([]byte, 20_000)) }},
 		"window sizes": {20_000, func(f *http2.Framer) { f.WriteWindowUpdate(0, 1) }},
+		"a header": {1, func(f *http2.Framer) {
+			f.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: []byte{0x82}})
+			for range 100_000 {
+				f.WriteContinuation(1, false, nil)
+			}
+		}},
 	} {
-		sent := frames(t, "application/grpc", func(f *http2.Framer) {
+		sent := bytes.NewReader(frames(t, "application/grpc", func(f *http2.Framer) {
 			for range c.times {
 				c.more(f)
 			}
-		})
-		if _, _, err := sniff(sends(sent, false), 100); err == nil {
-			t.Errorf("%s: everything is read", name)
+		}))
+		_, _, err := sniff(sentConn{Reader: sent}, 100)
+		if read := int(sent.Size()) - sent.Len(); err == nil || read > maxSniffed+64<<10 {
+			t.Errorf("%s: %d of %d bytes are read, %v", name, read, sent.Size(), err)
 		}
 	}
 }

@@ -13,9 +13,11 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
+	"unicode"
 
 	"go.yaml.in/yaml/v3"
 
@@ -263,6 +265,9 @@ func (e *tokenEntry) checkEntry(hexSum string) error {
 	c := &e.caller
 	if c.name == "" {
 		return errors.New("name is required")
+	}
+	if strings.ContainsFunc(c.name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return fmt.Errorf("the name %q must be on one line, without control characters", c.name)
 	}
 	if len(c.agents) == 0 {
 		return errors.New(`agents is required: a list of agent ids, or "*" for all`)

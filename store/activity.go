@@ -15,7 +15,9 @@ const (
 	// selectDays counts the chunks of each day and their files, by the index chunks_date. ?3 reports that no file is out of scope.
 	selectDays = `SELECT c.date, COUNT(DISTINCT c.file), COUNT(*) FROM chunks c
 		WHERE c.date BETWEEN ?1 AND ?2 AND (?3 OR (SELECT out_of_scope FROM files WHERE id = c.file) = 0) GROUP BY c.date`
-	selectChanges = "SELECT mtime, date FROM files WHERE out_of_scope = 0 AND error = '' AND chunks > 0"
+	// selectChanges returns when each file was changed, and whether neither it nor a chunk of it has a day.
+	selectChanges = `SELECT mtime, date = '' AND id NOT IN (SELECT file FROM chunks WHERE date > '') FROM files
+		WHERE out_of_scope = 0 AND error = '' AND chunks > 0`
 )
 
 // Activity returns what the index has of each day from since to until, which may be empty. location decides on which day a file
@@ -48,9 +50,9 @@ func (x *index) activity(ctx context.Context, since, until string, location *tim
 	if err == nil {
 		err = forEachRow(ctx, tx, func(rows *sql.Rows) error {
 			var mtime int64
-			var date string
-			err := rows.Scan(&mtime, &date)
-			if date == "" {
+			var undated bool
+			err := rows.Scan(&mtime, &undated)
+			if undated {
 				found.Undated++
 			}
 			if date := time.Unix(0, mtime).In(location).Format(time.DateOnly); mtime > 0 && since <= date && date <= until {

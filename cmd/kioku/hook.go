@@ -74,7 +74,8 @@ func (a *app) answerHook(ctx context.Context, args []string, detached bool) {
 
 // hookOutput returns the answer to a hook.
 func (a *app) hookOutput(ctx context.Context, args []string, detached bool) (claudecode.Output, error) {
-	in, err := claudecode.Read(a.stdin)
+	begun := time.Now()
+	in, err := a.readHook(ctx)
 	if err != nil {
 		return claudecode.Output{}, err
 	}
@@ -87,13 +88,38 @@ func (a *app) hookOutput(ctx context.Context, args []string, detached bool) (cla
 	if in.Event == claudecode.PreCompact || in.Event == claudecode.SessionEnd {
 		return claudecode.Output{}, a.flushConversation(ctx, in, detached)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, hookTime, fmt.Errorf("no answer within %v; the conversation goes on without its memory", hookTime))
+	ctx, cancel := context.WithDeadlineCause(ctx, begun.Add(hookTime), errHookTime)
 	defer cancel()
 	out, err := a.recallForHook(ctx, in)
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
 	return out, err
+}
+
+// errHookTime is why a hook ends without an answer.
+var errHookTime = fmt.Errorf("no answer within %v; the conversation goes on without its memory", hookTime)
+
+// readHook reads the input of a hook, within the time that it has.
+func (a *app) readHook(ctx context.Context) (claudecode.Input, error) {
+	type result struct {
+		in  claudecode.Input
+		err error
+	}
+	read := make(chan result, 1)
+	// A read of standard input cannot be canceled, so this goroutine may live as long as the process, which ends soon.
+	go func() {
+		in, err := claudecode.Read(a.stdin)
+		read <- result{in, err}
+	}()
+	select {
+	case r := <-read:
+		return r.in, r.err
+	case <-time.After(hookTime):
+		return claudecode.Input{}, errHookTime
+	case <-ctx.Done():
+		return claudecode.Input{}, ctx.Err()
+	}
 }
 
 // recallForHook returns the context of a new session or of a message.
@@ -155,12 +181,12 @@ func (a *app) flushConversation(ctx context.Context, in claudecode.Input, detach
 	if !detached {
 		return a.detachHook(ctx, conf, in)
 	}
+	ctx, cancel := context.WithTimeout(ctx, flushTime)
+	defer cancel()
 	said, err := claudecode.Transcript(in.TranscriptPath)
 	if err != nil || len(said) == 0 {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, flushTime)
-	defer cancel()
 	notes := 0
 	err = a.besideHook(ctx, connect.ToAppend, func(ctx context.Context, _ *config.Config, _ *connect.Memories, side *sidecar.Sidecar) error {
 		out := side.Flush(ctx, flush.Job{Request: flush.Request{Session: "claude-code-" + in.SessionID, Messages: said, OnDisk: true}})

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 	"unicode/utf16"
@@ -159,6 +161,39 @@ func TestHookNeverFailsTheAgent(t *testing.T) {
 	}
 	s.stdin = "no JSON"
 	answered(t, s.raw("hook", "claude-code", "SessionStart"))
+}
+
+// A hook whose input does not end, or whose transcript is no file, ends too, and so does its process in the background.
+func TestHookWaitsForNoInputWithoutEnd(t *testing.T) {
+	t.Parallel()
+	s := newHookSandbox(t, notes())
+	input, feed, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer feed.Close()
+	defer input.Close()
+	start := time.Now()
+	cmd := exec.CommandContext(t.Context(), program, "hook", "claude-code", "SessionStart")
+	cmd.Env, cmd.Dir, cmd.Stdin = s.env, s.home, input
+	out, err := cmd.Output()
+	if took := time.Since(start); err != nil || took > 5*time.Second || !strings.Contains(string(out), "no answer within") {
+		t.Errorf("%v after %v: %s", err, took, out)
+	}
+	s.raw("config", "set", "llm.provider", "echo").wants(t, exitOK)
+	fifo := filepath.Join(s.home, "fifo")
+	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/dev/zero", fifo, s.home} {
+		text, _ := json.Marshal(map[string]string{"hook_event_name": "PreCompact", "session_id": "s1", "cwd": s.home, "transcript_path": path})
+		s.stdin = string(text)
+		start := time.Now()
+		got := s.raw("hook", "claude-code", "PreCompact", "--detached")
+		if took := time.Since(start); got.code != 0 || took > 5*time.Second || !strings.Contains(got.stderr, "is not a regular file") {
+			t.Errorf("%s: exit %d after %v: %s", path, got.code, took, got.stderr)
+		}
+	}
 }
 
 // The repository of a program, which holds Markdown but no memory, is not indexed because a session began in it.

@@ -14,7 +14,6 @@ import (
 
 	"kioku/agent"
 	"kioku/cmd/kioku/config"
-	"kioku/internal/tracing"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
 	"kioku/server/front"
@@ -51,7 +50,7 @@ func (a *app) openDoor(ctx context.Context, conf *config.Config, observed observ
 	}
 	conn := srv.Conn()
 	counted := observed.metrics.Handler(kiokuv1.NewMemoryServiceClient(conn))
-	srv.HandleHTTP(tracing.FromHTTP(front.New(front.Options{Conn: conn, Version: buildVersion(), Metrics: counted})))
+	srv.HandleHTTP(front.New(front.Options{Conn: conn, Version: buildVersion(), Metrics: counted}))
 	listeners, err := listenOn(socket, address, guard)
 	return &door{srv, listeners, observed, sidecars}, err
 }

@@ -297,7 +297,7 @@ func (d *daemon) addresses(ctx context.Context, places []config.Place) (socket, 
 // openMemories opens the memories of a daemon that will answer on a socket.
 func (d *daemon) openMemories(ctx context.Context, places []config.Place, socket string) error {
 	embedders := connect.Embedders{Tried: d.observed.metrics.Tried, QueryLooked: d.observed.metrics.QueryLooked}
-	memory, searches := vector.NewBudget(d.conf.MemoryBudget), server.NewSearches(d.conf.Limits)
+	memory, searches, maps := vector.NewBudget(d.conf.MemoryBudget), server.NewSearches(d.conf.Limits), kioku.NewMapTurns()
 	searches.Waited = d.observed.metrics.SearchWaited
 	reranker, err := connect.Reranker(d.conf)
 	if err != nil {
@@ -323,7 +323,7 @@ func (d *daemon) openMemories(ctx context.Context, places []config.Place, socket
 		if opt.Fallback, err = embedders.Fallback(conf); err != nil {
 			return err
 		}
-		opt.Vectors, opt.LockWait, opt.Daemon, opt.Socket = memory, connect.DaemonLockWait, true, socket
+		opt.Vectors, opt.Maps, opt.LockWait, opt.Daemon, opt.Socket = memory, maps, connect.DaemonLockWait, true, socket
 		opt.Search.Admit, opt.Search.Reranker = searches.Admit, reranker
 		m, err := kioku.Open(ctx, opt)
 		if err != nil {

@@ -115,7 +115,14 @@ func (a *app) setUp(id string, f setupFlags) error {
 	if f.undo {
 		a.Notice("%s is no longer set up in %s", plan.Name, plan.Path)
 	} else {
-		a.Notice("written to %s. %s kioku setup %s --undo takes it back", plan.Path, client.Next, id)
+		back := "kioku setup " + id
+		if f.scope != string(setup.User) {
+			back += " --scope " + f.scope
+		}
+		if f.name != "" || plan.Name != setup.DefaultName {
+			back += " --name " + plan.Name
+		}
+		a.Notice("written to %s. %s %s --undo takes it back", plan.Path, client.Next, back)
 	}
 	return nil
 }
@@ -169,6 +176,9 @@ func (a *app) mcpServer(scope setup.Scope) (setup.Server, error) {
 		server.Memory = conf.Agent
 	}
 	for _, f := range a.flags {
+		if v, err := conf.Value(f.Key); err == nil && v.HidesSecret() {
+			return setup.Server{}, render.Misuse("%s would be written in the clear into the file of the client; name it as env:NAME or file:PATH", f.Key)
+		}
 		server.Args = append(server.Args, a.passedOn(conf, f)...)
 	}
 	if place.Workspace != "" && !remote {

@@ -92,7 +92,7 @@ func TestSetupPassesSettingsOn(t *testing.T) {
 func TestSetupOfAProjectNamesNoFolders(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, nil)
-	s.raw("setup", "claude-code", "--scope", "project", "--yes").wants(t, exitOK)
+	s.raw("setup", "claude-code", "--scope", "project", "--yes").wants(t, exitOK, "kioku setup claude-code --scope project --undo takes it back")
 	want := "{\n  \"mcpServers\": {\n    \"kioku\": {\n      \"type\": \"stdio\",\n      \"command\": \"kioku\",\n      \"args\": [\n        \"mcp\"\n      ]\n    }\n  }\n}\n"
 	if diff := cmp.Diff(want, s.config(".mcp.json")); diff != "" {
 		t.Error(diff)
@@ -153,6 +153,25 @@ func TestSetupUndoOutsideOfAWorkspace(t *testing.T) {
 	s.raw("setup", "codex", "--workspace", other, "--undo", "--yes").wants(t, exitOK, "no longer set up")
 	if got := s.config(".codex/config.toml"); !strings.Contains(got, s.workspace) || strings.Contains(got, other) {
 		t.Errorf("the undo of a workspace that is gone leaves %s", got)
+	}
+}
+
+// A secret is not written into the file of a client, nor shown: a reference is.
+func TestSetupWritesNoSecrets(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, notes())
+	for _, flag := range []string{"client.token=verysecret", "remote.apiKey=verysecret", "remote.headers=x-key=verysecret", "tracing.headers=x-key=verysecret"} {
+		got := s.raw("setup", "codex", "--workspace", s.workspace, "--yes", "--set", flag)
+		key, _, _ := strings.Cut(flag, "=")
+		got.wants(t, exitUsage, key, "env:NAME", "file:PATH")
+		if strings.Contains(got.stdout+got.stderr, "verysecret") || s.config(".codex/config.toml") != "-" {
+			t.Errorf("%s: %s%s; the file is %s", flag, got.stdout, got.stderr, s.config(".codex/config.toml"))
+		}
+	}
+	s.env = append(s.env, "MY_KEY=k")
+	s.raw("setup", "codex", "--workspace", s.workspace, "--yes", "--set", "remote.apiKey=env:MY_KEY", "--set", "remote.headers=x-key=env:MY_KEY").wants(t, exitOK)
+	if got := s.config(".codex/config.toml"); !strings.Contains(got, "remote.apiKey=env:MY_KEY") || !strings.Contains(got, "remote.headers=x-key=env:MY_KEY") {
+		t.Errorf("the file is %s", got)
 	}
 }
 

@@ -69,6 +69,9 @@ func (a *app) tokenAddCmd() *cobra.Command {
 				if e.Expires, err = server.ParseExpiry(expires); err != nil {
 					return render.Misuse("--%w", err)
 				}
+				if e.Expires.Before(time.Now()) {
+					return render.Misuse("--expires %s is past; nobody could use the token", expires)
+				}
 			}
 			return a.addToken(cmd, e)
 		},

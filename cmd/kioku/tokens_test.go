@@ -42,3 +42,18 @@ func TestIndexGoesOnWithWordsWithoutAServer(t *testing.T) {
 		t.Errorf("got %s", out)
 	}
 }
+
+// A token has a name on one line, and a time that is to come.
+func TestTokenAddRefusesWhatNobodyCouldUse(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, notes())
+	for want, args := range map[string][]string{
+		"must be on one line": {"a\nb: c", "--agents", "main"}, "without control characters": {"a\x1b[31m", "--agents", "main"},
+		"is past": {"laptop", "--agents", "main", "--expires", "2020-01-01"},
+	} {
+		if got := s.raw(append([]string{"token", "add"}, args...)...); got.code == exitOK || !strings.Contains(got.stderr, want) {
+			t.Errorf("%q: %+v", args, got)
+		}
+	}
+	s.raw("token", "add", "Laptop von Ines 日本", "--agents", "main").wants(t, exitOK, "Laptop von Ines")
+}

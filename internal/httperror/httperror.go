@@ -55,15 +55,36 @@ func WithStatus(err error, status int) error { return withStatus{err, status} }
 
 // Write answers with an error.
 func Write(w http.ResponseWriter, err error) {
-	st := status.Convert(err)
-	httpStatus := cmp.Or(statuses[st.Code()], http.StatusInternalServerError)
+	st, httpStatus := convert(err)
+	body := response(st, w.Header().Get(requestIDHeader))
+	writeHeader(w, httpStatus, body.GetError().GetRetryAfterSeconds())
+	if line, err := jsonline.Marshal(body, protojson.MarshalOptions{}); err == nil {
+		_, _ = w.Write(line) // a client that is gone needs none
+	}
+}
+
+// WriteHeader sends the HTTP status and the headers that belong to an error, and returns its message, for a protocol whose errors
+// have a form of their own but are JSON too. The caller writes the body.
+func WriteHeader(w http.ResponseWriter, err error) (message string) {
+	st, httpStatus := convert(err)
+	writeHeader(w, httpStatus, response(st, "").GetError().GetRetryAfterSeconds())
+	return cmp.Or(st.Message(), st.Code().String())
+}
+
+// convert returns an error as a status, and its HTTP status.
+func convert(err error) (st *status.Status, httpStatus int) {
 	var own withStatus
 	if errors.As(err, &own) {
-		st, httpStatus = status.Convert(own.error), own.status
+		return status.Convert(own.error), own.status
 	}
-	body := response(st, w.Header().Get(requestIDHeader))
-	if after := body.GetError().GetRetryAfterSeconds(); after > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int(after)))
+	st = status.Convert(err)
+	return st, cmp.Or(statuses[st.Code()], http.StatusInternalServerError)
+}
+
+// writeHeader sends an HTTP status with the headers of an error in JSON.
+func writeHeader(w http.ResponseWriter, httpStatus int, retryAfterSeconds int32) {
+	if retryAfterSeconds > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(retryAfterSeconds)))
 	}
 	if httpStatus == http.StatusUnauthorized {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="kioku"`)
@@ -71,9 +92,6 @@ func Write(w http.ResponseWriter, err error) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(httpStatus)
-	if line, err := jsonline.Marshal(body, protojson.MarshalOptions{}); err == nil {
-		_, _ = w.Write(line) // a client that is gone needs none
-	}
 }
 
 // Line returns an error as one line of JSON, for a response that has begun.

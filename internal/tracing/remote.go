@@ -2,7 +2,6 @@ package tracing
 
 import (
 	"context"
-	"net/http"
 
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
@@ -11,14 +10,7 @@ import (
 // traceContext reads the headers traceparent and tracestate of W3C Trace Context.
 var traceContext propagation.TraceContext
 
-// FromHTTP returns a handler whose requests belong to the traces that their callers name.
-func FromHTTP(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		next.ServeHTTP(w, r.WithContext(traceContext.Extract(r.Context(), propagation.HeaderCarrier(r.Header))))
-	})
-}
-
-// FromMetadata returns a context that belongs to the trace that the metadata of a gRPC call names. A trace that ctx has stays.
+// FromMetadata returns a context that belongs to the trace that the metadata of a call names. A trace that ctx has stays.
 func FromMetadata(ctx context.Context, md map[string][]string) context.Context {
 	if trace.SpanContextFromContext(ctx).IsValid() || len(md["traceparent"]) == 0 {
 		return ctx

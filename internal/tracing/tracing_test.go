@@ -2,8 +2,6 @@ package tracing_test
 
 import (
 	"context"
-	"net/http"
-	"net/http/httptest"
 	"testing"
 
 	"go.opentelemetry.io/otel/trace"
@@ -33,23 +31,15 @@ func TestStartWithoutATracerCostsNothing(t *testing.T) {
 	}
 }
 
-// The trace of a caller is that of the header traceparent, over HTTP and gRPC. What is no traceparent is ignored.
+// The trace of a caller is that of the header traceparent. What is no traceparent is ignored.
 func TestTraceContextOfTheCaller(t *testing.T) {
 	t.Parallel()
 	const id = "0af7651916cd43dd8448eb211c80319c"
 	for header, want := range map[string]string{
 		"00-" + id + "-b7ad6b7169203331-01": id, "": "", "nonsense": "", "00-" + id + "-0000000000000000-01": "",
 	} {
-		var got string
-		h := tracing.FromHTTP(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = traceOf(r.Context()) }))
-		r := httptest.NewRequestWithContext(t.Context(), "GET", "/", nil)
-		r.Header.Set("traceparent", header)
-		h.ServeHTTP(httptest.NewRecorder(), r)
-		if got != want {
-			t.Errorf("HTTP %q: trace %q", header, got)
-		}
 		if got := traceOf(tracing.FromMetadata(t.Context(), map[string][]string{"traceparent": {header}})); got != want {
-			t.Errorf("gRPC %q: trace %q", header, got)
+			t.Errorf("%q: trace %q", header, got)
 		}
 	}
 }

@@ -1,11 +1,9 @@
 package mcp
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -110,6 +108,10 @@ func (h *handler) serverOf(r *http.Request) *sdk.Server {
 
 // ServeHTTP serves one request.
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if err := checkBatch(r); err != nil {
+		refuse(w, err)
+		return
+	}
 	b := binding{credentialOf(r), r.PathValue("agent")}
 	id := r.Header.Get(sessionHeader)
 	isSingle := r.Header.Get(versionHeader) >= withoutSessions
@@ -120,7 +122,7 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case isSingle || id == "" && r.Method == http.MethodPost:
 		h.serveFirst(w, r, b, isSingle)
 	case id != "" && !h.belongs(id, b):
-		writeError(w, http.StatusNotFound, "session not found: it has ended, or was opened by another client; send initialize again")
+		refuse(w, status.Error(codes.NotFound, "session not found: it has ended, or was opened by another client; send initialize again"))
 	default:
 		h.serve(h.lasting, w, r)
 	}
@@ -147,8 +149,7 @@ func (h *handler) serveFirst(w http.ResponseWriter, r *http.Request, b binding, 
 	}
 	id, ok := h.begin(b)
 	if !ok {
-		w.Header().Set("Retry-After", "60")
-		writeError(w, http.StatusTooManyRequests, fmt.Sprintf("this client has %d sessions and may have no more; end one, or use one for all calls", maxSessions))
+		refuse(w, errTooManySessions())
 		return
 	}
 	var opened atomic.Bool
@@ -249,13 +250,12 @@ func (h *handler) belongs(id string, b binding) bool {
 	return ok && owner == b
 }
 
-// credentialOf returns a hash of what a request proves its caller with: header, cookie and certificate.
+// credentialOf returns a hash of what a request proves its caller with: token and certificate. The server around makes a token in
+// a cookie one of the header.
 func credentialOf(r *http.Request) [sha256.Size]byte {
 	sum := sha256.New()
-	for _, name := range []string{"Authorization", "Cookie"} {
-		for _, value := range r.Header.Values(name) {
-			fmt.Fprintf(sum, "%s %d %s", name, len(value), value)
-		}
+	for _, value := range r.Header.Values("Authorization") {
+		fmt.Fprintf(sum, "%d %s", len(value), value)
 	}
 	if r.TLS != nil && len(r.TLS.PeerCertificates) > 0 {
 		sum.Write(r.TLS.PeerCertificates[0].Raw)
@@ -285,40 +285,4 @@ func choose(ctx context.Context, service kiokuv1.MemoryServiceClient, named stri
 		return "", status.Error(codes.InvalidArgument, "this client may reach several agents; name one in the path: /mcp/"+strings.Join(ids, ", /mcp/"))
 	}
 	return ids[0], nil
-}
-
-// refuse answers a request that may not be served.
-func refuse(w http.ResponseWriter, err error) {
-	st := status.Convert(err)
-	code, known := map[codes.Code]int{
-		codes.Unauthenticated: http.StatusUnauthorized, codes.PermissionDenied: http.StatusForbidden, codes.NotFound: http.StatusNotFound,
-		codes.InvalidArgument: http.StatusBadRequest, codes.ResourceExhausted: http.StatusTooManyRequests, codes.Unavailable: http.StatusServiceUnavailable,
-	}[st.Code()]
-	if !known {
-		code = http.StatusInternalServerError
-	}
-	if code == http.StatusUnauthorized {
-		w.Header().Set("WWW-Authenticate", `Bearer realm="kioku"`)
-	}
-	writeError(w, code, cmp.Or(st.Message(), st.Code().String()))
-}
-
-// writeError writes an error of JSON-RPC that belongs to no message.
-func writeError(w http.ResponseWriter, code int, message string) {
-	const serverError = -32000 // the first of those that the protocol leaves to servers
-	type rpcError struct {
-		Code    int    `json:"code"`
-		Message string `json:"message"`
-	}
-	body, err := json.Marshal(struct {
-		Version string   `json:"jsonrpc"`
-		ID      *int     `json:"id"`
-		Error   rpcError `json:"error"`
-	}{"2.0", nil, rpcError{serverError, message}})
-	if err != nil {
-		return // never: there are only texts and numbers
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(code)
-	_, _ = w.Write(body) // a client that is gone needs none
 }

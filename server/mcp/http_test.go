@@ -103,53 +103,64 @@ func TestTokenChoosesTheAgent(t *testing.T) {
 }
 
 // Hazard C05: with a token for one agent, no tool, resource, prompt or completion tells anything of another agent, whatever the
-// request says.
+// request says. What must not be told is told to the token of that agent.
 func TestNothingReachesAnotherAgent(t *testing.T) {
 	t.Parallel()
 	w := twoAgents(t)
 	for _, version := range versions {
-		s := w.must(clientOptions{token: "tok-ann", version: version})
-		var said strings.Builder
-		keep := func(v any, err error) {
-			data, marshalErr := json.Marshal(v)
-			if marshalErr != nil {
-				t.Fatal(marshalErr)
-			}
-			fmt.Fprintf(&said, "%s %v\n", data, err)
-		}
-		list, err := s.ListTools(t.Context(), nil)
-		if err != nil || len(list.Tools) == 0 {
-			t.Fatal(err)
-		}
-		for _, tool := range list.Tools {
-			for _, arguments := range argumentsOf(tool) {
-				keep(s.CallTool(t.Context(), &sdk.CallToolParams{Name: tool.Name, Arguments: arguments}))
+		ann, bob := w.askEverything("tok-ann", version), w.askEverything("tok-bob", version)
+		for _, secret := range []string{"Bob hides", "secret treasure", "kioku:///memory/2026-01-02.md", `# 2026-01-02`} {
+			if strings.Contains(ann, secret) || !strings.Contains(bob, secret) {
+				t.Errorf("%s: %q is told to ann: %v\nann is told:\n%s\nbob is told:\n%s", version, secret, strings.Contains(ann, secret), ann, bob)
 			}
 		}
-		keep(s.ListResources(t.Context(), nil))
-		keep(s.ListResourceTemplates(t.Context(), nil))
-		for _, name := range []string{"MEMORY.md", "memory/2026-01-02.md", "../" + "bob/MEMORY.md", w.folders["bob"] + "/MEMORY.md"} {
-			keep(s.ReadResource(t.Context(), readParams("kioku:///"+name)))
-		}
-		prompts, err := s.ListPrompts(t.Context(), nil)
-		if err != nil || len(prompts.Prompts) == 0 {
-			t.Fatal(err)
-		}
-		for _, p := range prompts.Prompts {
-			keep(s.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: p.Name, Arguments: map[string]string{"question": "treasure in the harbour of bob"}}))
-		}
-		keep(s.Complete(t.Context(), &sdk.CompleteParams{
-			Ref: &sdk.CompleteReference{Type: "ref/resource", URI: "kioku:///{+path}"}, Argument: sdk.CompleteParamsArgument{Name: "path"},
-		}))
-		for _, secret := range []string{"treasure in the harbour\n", "hides", "Bob", "memory/2026-01-02.md#", w.folders["bob"] + `","`} {
-			if strings.Contains(said.String(), secret) {
-				t.Errorf("%s: %q is told:\n%s", version, secret, said.String())
-			}
-		}
-		if !strings.Contains(said.String(), "Ann likes the harbour") {
-			t.Errorf("%s: nothing of ann is told:\n%s", version, said.String())
+		if strings.Contains(ann, `"`+w.folders["bob"]+`"`) || !strings.Contains(ann, "Ann likes the harbour") {
+			t.Errorf("%s: bob's folder, or nothing of ann, is told:\n%s", version, ann)
 		}
 	}
+}
+
+// askEverything returns all that a client is told that tries to get at the agent bob in every way.
+func (w *world) askEverything(token, version string) string {
+	w.t.Helper()
+	s := w.must(clientOptions{token: token, version: version})
+	var said strings.Builder
+	keep := func(v any, err error) {
+		data, marshalErr := json.Marshal(v)
+		if marshalErr != nil {
+			w.t.Fatal(marshalErr)
+		}
+		fmt.Fprintf(&said, "%s %v\n", data, err)
+	}
+	list, err := s.ListTools(w.t.Context(), nil)
+	if err != nil || len(list.Tools) == 0 {
+		w.t.Fatal(err)
+	}
+	for _, tool := range list.Tools {
+		for _, arguments := range argumentsOf(tool) {
+			keep(s.CallTool(w.t.Context(), &sdk.CallToolParams{Name: tool.Name, Arguments: arguments}))
+		}
+	}
+	keep(s.ListResources(w.t.Context(), nil))
+	keep(s.ListResourceTemplates(w.t.Context(), nil))
+	for _, name := range []string{"MEMORY.md", "memory/2026-01-02.md", "../" + "bob/MEMORY.md", w.folders["bob"] + "/MEMORY.md"} {
+		result, err := s.ReadResource(w.t.Context(), readParams("kioku:///"+name))
+		if err != nil {
+			continue // it names what was asked for
+		}
+		keep(result, nil)
+	}
+	prompts, err := s.ListPrompts(w.t.Context(), nil)
+	if err != nil || len(prompts.Prompts) == 0 {
+		w.t.Fatal(err)
+	}
+	for _, p := range prompts.Prompts {
+		keep(s.GetPrompt(w.t.Context(), &sdk.GetPromptParams{Name: p.Name, Arguments: map[string]string{"question": "treasure in the harbour of bob"}}))
+	}
+	keep(s.Complete(w.t.Context(), &sdk.CompleteParams{
+		Ref: &sdk.CompleteReference{Type: "ref/resource", URI: "kioku:///{+path}"}, Argument: sdk.CompleteParamsArgument{Name: "path"},
+	}))
+	return said.String()
 }
 
 // argumentsOf returns arguments that try to reach the agent bob with a tool: each text parameter names bob or one of its files.
@@ -222,20 +233,58 @@ func TestSessionsOfOneClientAreBounded(t *testing.T) {
 func TestForeignRequestsAreRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "", map[string]map[string]string{"main": notes})
-	for name, got := range map[string]reply{
-		"foreign origin": w.post("", initialize, "Origin: https://evil.example"),
-		"cross-site":     w.post("", initialize, "Sec-Fetch-Site: cross-site"),
-		"foreign host":   w.post("", initialize, "Host: evil.example"),
-		"form":           w.post("", initialize, "Content-Type: text/plain"),
-		"no JSON":        w.post("", "hello"),
-		"too long":       w.post("", `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"`+strings.Repeat("x", 5<<20)+`"}}`),
-		"other method":   w.send(http.MethodPut, "", initialize),
-		"no session":     w.send(http.MethodGet, "", ""),
+	for name, c := range map[string]struct {
+		got  reply
+		want int
+	}{
+		"foreign origin": {w.post("", initialize, "Origin: https://evil.example"), http.StatusForbidden},
+		"cross-site":     {w.post("", initialize, "Sec-Fetch-Site: cross-site"), http.StatusForbidden},
+		"an image":       {w.send(http.MethodGet, "", "", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: no-cors"), http.StatusForbidden},
+		"foreign host":   {w.post("", initialize, "Host: evil.example"), http.StatusForbidden},
+		"form":           {w.post("", initialize, "Content-Type: text/plain"), http.StatusUnsupportedMediaType},
+		"no JSON":        {w.post("", "hello"), http.StatusBadRequest},
+		"too long":       {w.post("", `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"x":"`+strings.Repeat("x", 4<<20)+`"}}`), http.StatusRequestEntityTooLarge},
+		"other method":   {w.send(http.MethodPut, "", initialize), http.StatusMethodNotAllowed},
+		"no session":     {w.send(http.MethodGet, "", ""), http.StatusBadRequest},
 	} {
-		if got.code < 400 || got.code >= 500 {
-			t.Errorf("%s: %+v", name, got)
+		if c.got.code != c.want {
+			t.Errorf("%s: %+v, want %d", name, c.got, c.want)
 		}
 	}
+}
+
+// Hazard D12: a request has a bounded number of messages, because each costs much more than its bytes.
+func TestMessagesOfARequestAreBounded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "", map[string]map[string]string{"main": notes})
+	session := w.post("", strings.ReplaceAll(initialize, "2025-06-18", "2025-03-26")).header.Get("Mcp-Session-Id")
+	batch := func(n int) reply {
+		var pings []string
+		for i := range n {
+			pings = append(pings, fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"ping"}`, i+2))
+		}
+		return w.post("", "["+strings.Join(pings, ",")+"]", "Mcp-Session-Id: "+session, "Mcp-Protocol-Version: 2025-03-26")
+	}
+	if got := batch(100); got.code != http.StatusOK || strings.Count(got.body, `"result"`) != 100 {
+		t.Errorf("100 messages: %+v", got)
+	}
+	batch(101).wants(t, http.StatusBadRequest, "at most 100 messages")
+}
+
+// Hazard C08: of its cookies, only the one with the token tells a client from another: a browser sends those of all programs on this
+// machine. The token may come in the header too.
+func TestSessionBelongsToTheTokenOfACookie(t *testing.T) {
+	t.Parallel()
+	w := twoAgents(t)
+	session := "Mcp-Session-Id: " + w.post("/ann", initialize, "Cookie: other=1; kioku_token=tok-ann").header.Get("Mcp-Session-Id")
+	const ping = `{"jsonrpc":"2.0","id":2,"method":"ping"}`
+	for _, header := range []string{"Cookie: kioku_token=tok-ann; other=2; third=3", "Authorization: Bearer tok-ann"} {
+		if got := w.post("/ann", ping, session, header); got.code != http.StatusOK {
+			t.Errorf("%s: %+v", header, got)
+		}
+	}
+	w.post("/ann", ping, session, "Cookie: other=1; kioku_token=tok-both").wants(t, http.StatusNotFound, "session not found")
+	w.post("/ann", ping, session, "Cookie: other=1").wants(t, http.StatusNotFound, "session not found")
 }
 
 // MCP: the tools memory_search, memory_get, memory_append, memory_status and memory_links.

@@ -1,7 +1,6 @@
 package metrics
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 
@@ -11,8 +10,12 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"kioku/internal/httperror"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
+
+// errOnlyRead is why a request is refused that would change metrics.
+var errOnlyRead = httperror.WithStatus(status.Error(codes.Unimplemented, "metrics are only read; use GET"), http.StatusMethodNotAllowed)
 
 // Handler returns what answers /metrics, in the text format of Prometheus or OpenMetrics. The client knows who asks: a caller
 // gets the metrics of the agents that it may list.
@@ -20,12 +23,12 @@ func (m *Metrics) Handler(client kiokuv1.MemoryServiceClient) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			w.Header().Set("Allow", "GET, HEAD")
-			http.Error(w, "metrics are only read", http.StatusMethodNotAllowed)
+			httperror.Write(w, errOnlyRead)
 			return
 		}
 		listed, err := client.ListAgents(r.Context(), &kiokuv1.ListAgentsRequest{})
 		if err != nil {
-			refuse(w, err)
+			httperror.Write(w, err)
 			return
 		}
 		agents := map[string]bool{}
@@ -34,18 +37,6 @@ func (m *Metrics) Handler(client kiokuv1.MemoryServiceClient) http.Handler {
 		}
 		promhttp.HandlerFor(m.gatherer(r.Context(), agents), promhttp.HandlerOpts{EnableOpenMetrics: true}).ServeHTTP(w, r)
 	})
-}
-
-// refuse answers a caller who is not let in.
-func refuse(w http.ResponseWriter, err error) {
-	code := map[codes.Code]int{
-		codes.Unauthenticated: http.StatusUnauthorized, codes.PermissionDenied: http.StatusForbidden,
-		codes.ResourceExhausted: http.StatusTooManyRequests, codes.Unimplemented: http.StatusNotFound,
-	}[status.Code(err)]
-	if code == http.StatusUnauthorized {
-		w.Header().Set("WWW-Authenticate", "Bearer")
-	}
-	http.Error(w, status.Convert(err).Message(), cmp.Or(code, http.StatusServiceUnavailable))
 }
 
 // gatherer returns the metrics of some agents, and those of no agent if these are all.

@@ -320,7 +320,7 @@ func TestMetricsRefuseWhoIsNotLetIn(t *testing.T) {
 		w := httptest.NewRecorder()
 		m.Handler(caller{err: status.Error(code, "no entry")}).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "GET", "/metrics", nil))
 		got[code] = w.Code
-		if w.Body.String() != "no entry\n" {
+		if !strings.Contains(w.Body.String(), `"message":"no entry","hint":`) {
 			t.Errorf("%v: %q", code, w.Body)
 		}
 	}
@@ -329,7 +329,7 @@ func TestMetricsRefuseWhoIsNotLetIn(t *testing.T) {
 	}
 	w := httptest.NewRecorder()
 	m.Handler(caller{agents: []string{"ann"}}).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "POST", "/metrics", nil))
-	if w.Code != http.StatusMethodNotAllowed {
-		t.Errorf("POST: %d", w.Code)
+	if w.Code != http.StatusMethodNotAllowed || !strings.Contains(w.Body.String(), `"hint":"use GET"`) {
+		t.Errorf("POST: %d %s", w.Code, w.Body)
 	}
 }

@@ -8,10 +8,15 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"kioku/internal/tokencookie"
 )
 
-// loginAge is how long a browser keeps the token.
-const loginAge = 30 * 24 * time.Hour
+const (
+	// loginAge is how long a browser keeps a valid token, and tryAge how long one that nobody has checked yet.
+	loginAge = 30 * 24 * time.Hour
+	tryAge   = time.Minute
+)
 
 // login is what the login page shows.
 type login struct {
@@ -21,12 +26,15 @@ type login struct {
 	Wrong bool
 }
 
-// serveLogin shows the login; or, after a token was given (parameter check), goes on if the token is valid, and forgets it if not.
+// serveLogin shows the login; or, after a token was given (parameter check), goes on and keeps the token if it is valid, and forgets it if not.
 func (s *site) serveLogin(w http.ResponseWriter, r *http.Request) {
 	next := ownAddress(r.URL.Query().Get("next"))
 	_, err := s.agents(r.Context())
 	switch {
 	case err == nil:
+		if c, err := r.Cookie(tokencookie.Name(r)); err == nil && c.Value != "" {
+			http.SetCookie(w, tokenCookieOf(r, c.Value, int(loginAge.Seconds())))
+		}
 		http.Redirect(w, r, next, http.StatusSeeOther)
 	case status.Code(err) != codes.Unauthenticated:
 		s.fail(w, r, err)
@@ -39,12 +47,12 @@ func (s *site) serveLogin(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// takeToken keeps the token of a form in a cookie that scripts cannot read and other sites cannot use. The next request, which carries
-// it, tells whether it is valid.
+// takeToken keeps the token of a form for a moment in a cookie that scripts cannot read and other sites cannot use. The next request, which
+// carries it, tells whether it is valid and may stay.
 func (s *site) takeToken(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, 16<<10)
 	token := strings.TrimSpace(r.PostFormValue("token"))
-	age := int(loginAge.Seconds())
+	age := int(tryAge.Seconds())
 	if token == "" || strings.ContainsFunc(token, notInCookie) {
 		token, age = "", -1 // no token of the service has such characters
 	}
@@ -60,7 +68,7 @@ func (s *site) logout(w http.ResponseWriter, r *http.Request) {
 
 // tokenCookieOf returns the cookie with a token for the client of a request; a negative age deletes it.
 func tokenCookieOf(r *http.Request, token string, age int) *http.Cookie {
-	return &http.Cookie{Name: tokenCookie, Value: token, Path: "/", MaxAge: age, HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode}
+	return &http.Cookie{Name: tokencookie.Name(r), Value: token, Path: "/", MaxAge: age, HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode}
 }
 
 // notInCookie reports whether a cookie cannot contain a character.

@@ -73,6 +73,7 @@ func loadNote(s *site, r *http.Request, agent string) (any, error) {
 // redirect is the error of a request that another address answers.
 type redirect struct{ to string }
 
+// Error says where the answer is.
 func (r redirect) Error() string { return "see " + r.to }
 
 // render fills in the HTML or, if the text cannot be rendered, why it is shown as it is.

@@ -11,6 +11,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"kioku/internal/text"
+	"kioku/internal/tokencookie"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
@@ -102,16 +104,24 @@ func (s *site) agents(ctx context.Context) ([]string, error) {
 	return ids, nil
 }
 
-// render writes a page. The response has the status code; a template that fails is an internal error.
+// render writes a page. The response has the status code. It panics if a template fails.
 func (s *site) render(w http.ResponseWriter, code int, name string, p page) {
 	var body bytes.Buffer
 	if err := templates[name].ExecuteTemplate(&body, "layout.html", p); err != nil {
-		http.Error(w, "internal error: the page could not be made", http.StatusInternalServerError)
-		return
+		panic(err) // the server logs it and answers
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(code)
-	_, _ = w.Write(body.Bytes()) // the client may be gone
+	_, _ = w.Write(bytes.Map(visible, body.Bytes())) // the client may be gone
+}
+
+// visible drops the characters that would control a terminal or reorder the text around them, such as those in the name of a note. Addresses
+// keep them, because they are escaped there.
+func visible(r rune) rune {
+	if text.Forbidden(r) {
+		return -1
+	}
+	return r
 }
 
 // fail answers with a page about err, or sends a caller without a valid token to the login.
@@ -159,11 +169,8 @@ func (s *site) renderProblem(w http.ResponseWriter, r *http.Request, about probl
 	s.render(w, about.Status, "problem", p)
 }
 
-// tokenCookie is the name of the cookie with the caller's token. The listeners read it like a bearer token.
-const tokenCookie = "kioku_token"
-
 // hasToken reports whether the request carries a token in a cookie.
 func hasToken(r *http.Request) bool {
-	c, err := r.Cookie(tokenCookie)
+	c, err := r.Cookie(tokencookie.Name(r))
 	return err == nil && c.Value != ""
 }

@@ -31,13 +31,33 @@ func TestPagesKeepToTheirPolicy(t *testing.T) {
 					t.Errorf("the policy lacks %s: %s", part, policy)
 				}
 			}
-			if strings.Contains(policy, "unsafe") || w.Header().Get("X-Content-Type-Options") != "nosniff" {
+			if strings.Contains(policy, "unsafe") {
 				t.Errorf("headers %v", w.Header())
 			}
 			if found := inline.FindString(w.Body.String()); found != "" {
 				t.Errorf("%q in the page", found)
 			}
 		})
+	}
+}
+
+// A name of a note, a folder or a query cannot reorder the text around it or hide in it, in any page that names it (F04).
+func TestNamesReorderNothing(t *testing.T) {
+	t.Parallel()
+	odd := "fol\u2066der/a\u202egpj.md"
+	c := &fakeConn{notes: map[string]string{odd: "# A &#x202e;gnp.exe\n\n[b\u202eb](c.md)\n"}}
+	c.links = map[string]*kiokuv1.Links{odd: {Path: odd, Outgoing: []*kiokuv1.Link{{Target: "c\u202ed", Line: 3}}}}
+	for _, path := range []string{"/notes", "/notes?find=%E2%80%AEx", "/note?path=" + url.QueryEscape(odd), "/note?view=raw&path=" + url.QueryEscape(odd), "/note?path=%E2%80%AE"} {
+		page := get(t, c, path).Body.String()
+		if !strings.Contains(page, "</html>") {
+			t.Errorf("%s is no page: %.200s", path, page)
+		}
+		if i := strings.IndexAny(page, "\u202e\u2066"); i >= 0 {
+			t.Errorf("%s: a mark that reorders text in %q", path, page[max(0, i-80):i+20])
+		}
+	}
+	if page := get(t, c, "/notes").Body.String(); !strings.Contains(page, "agpj.md") || !strings.Contains(page, url.QueryEscape(odd)) {
+		t.Error("the note has not its visible name and its whole address")
 	}
 }
 
@@ -97,8 +117,8 @@ func TestLinksNameTheAgentOfSeveral(t *testing.T) {
 	}
 }
 
-// The page asks for a token where the server needs one, keeps it in a cookie that scripts cannot read, and goes on to where the caller
-// wanted to go.
+// The page asks for a token where the server needs one, keeps it in a cookie that scripts cannot read, for long only once it has proved
+// valid, and goes on to where the caller wanted to go.
 func TestLoginKeepsAValidToken(t *testing.T) {
 	t.Parallel()
 	c := &fakeConn{token: "secret"}
@@ -111,13 +131,16 @@ func TestLoginKeepsAValidToken(t *testing.T) {
 	}
 	w = ask(t, c, form("/login", url.Values{"token": {" secret\n"}, "next": {"/search?q=tea"}}))
 	cookie := w.Result().Cookies()[0]
-	if !cookie.HttpOnly || cookie.SameSite != http.SameSiteStrictMode || cookie.Value != "secret" || cookie.Path != "/" || cookie.Secure {
+	if !cookie.HttpOnly || cookie.SameSite != http.SameSiteStrictMode || cookie.Value != "secret" || cookie.Path != "/" || cookie.Secure || cookie.MaxAge > 60 {
 		t.Errorf("cookie %+v", cookie)
 	}
 	next := httptest.NewRequest("GET", w.Header().Get("Location"), nil)
 	next.AddCookie(cookie)
 	if w = ask(t, c, next); w.Code != http.StatusSeeOther || w.Header().Get("Location") != "/search?q=tea" {
 		t.Errorf("after the login: %d to %q", w.Code, w.Header().Get("Location"))
+	}
+	if kept := w.Result().Cookies(); len(kept) != 1 || kept[0].MaxAge < 86_400 || kept[0].Value != "secret" || !kept[0].HttpOnly || kept[0].SameSite != http.SameSiteStrictMode {
+		t.Errorf("a valid token is kept as %v", kept)
 	}
 	out := form("/logout", nil)
 	out.AddCookie(cookie)

@@ -55,3 +55,6 @@ func reveal(value string, env map[string]string) (string, error) {
 	}
 	return "", fmt.Errorf("the file %s is empty", path)
 }
+
+// HidesSecret reports whether Text hides a secret that the setting has in the clear instead of a reference.
+func (v Value) HidesSecret() bool { return strings.Contains(v.Text, hidden) }

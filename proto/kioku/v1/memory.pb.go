@@ -613,7 +613,11 @@ type Trace struct {
 	// Place, from 1, among the passages that the re-ranker has scored; decay and bonuses count in it. 0 if it has not scored this one.
 	RerankRank int32 `protobuf:"varint,26,opt,name=rerank_rank,json=rerankRank,proto3" json:"rerank_rank,omitempty"`
 	// Score of the re-ranker, in its own unit.
-	RerankScore   float64 `protobuf:"fixed64,27,opt,name=rerank_score,json=rerankScore,proto3" json:"rerank_score,omitempty"`
+	RerankScore float64 `protobuf:"fixed64,27,opt,name=rerank_score,json=rerankScore,proto3" json:"rerank_score,omitempty"`
+	// What the score consists of.
+	ScoreParts *ScoreParts `protobuf:"bytes,36,opt,name=score_parts,json=scoreParts,proto3" json:"score_parts,omitempty"`
+	// The passage has no vector yet, so that words took the place of meaning.
+	Unembedded    bool `protobuf:"varint,37,opt,name=unembedded,proto3" json:"unembedded,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -893,6 +897,102 @@ func (x *Trace) GetRerankScore() float64 {
 	return 0
 }
 
+func (x *Trace) GetScoreParts() *ScoreParts {
+	if x != nil {
+		return x.ScoreParts
+	}
+	return nil
+}
+
+func (x *Trace) GetUnembedded() bool {
+	if x != nil {
+		return x.Unembedded
+	}
+	return false
+}
+
+// Parts of a score; they add up to it.
+type ScoreParts struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Part of the words of the query.
+	Words float64 `protobuf:"fixed64,1,opt,name=words,proto3" json:"words,omitempty"`
+	// Part of the closeness of the vectors.
+	Meaning float64 `protobuf:"fixed64,2,opt,name=meaning,proto3" json:"meaning,omitempty"`
+	// Part of a date that the query names.
+	Date float64 `protobuf:"fixed64,3,opt,name=date,proto3" json:"date,omitempty"`
+	// Part of a category that the query asks for.
+	Category float64 `protobuf:"fixed64,4,opt,name=category,proto3" json:"category,omitempty"`
+	// Part of the name of a note that is the query.
+	Name          float64 `protobuf:"fixed64,5,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ScoreParts) Reset() {
+	*x = ScoreParts{}
+	mi := &file_kioku_v1_memory_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ScoreParts) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ScoreParts) ProtoMessage() {}
+
+func (x *ScoreParts) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_memory_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ScoreParts.ProtoReflect.Descriptor instead.
+func (*ScoreParts) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *ScoreParts) GetWords() float64 {
+	if x != nil {
+		return x.Words
+	}
+	return 0
+}
+
+func (x *ScoreParts) GetMeaning() float64 {
+	if x != nil {
+		return x.Meaning
+	}
+	return 0
+}
+
+func (x *ScoreParts) GetDate() float64 {
+	if x != nil {
+		return x.Date
+	}
+	return 0
+}
+
+func (x *ScoreParts) GetCategory() float64 {
+	if x != nil {
+		return x.Category
+	}
+	return 0
+}
+
+func (x *ScoreParts) GetName() float64 {
+	if x != nil {
+		return x.Name
+	}
+	return 0
+}
+
 type TermShare struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Term as the query spells it; "lighthuose ~ lighthouse" is a spelling variant of a misspelt word.
@@ -909,7 +1009,7 @@ type TermShare struct {
 
 func (x *TermShare) Reset() {
 	*x = TermShare{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[5]
+	mi := &file_kioku_v1_memory_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -921,7 +1021,7 @@ func (x *TermShare) String() string {
 func (*TermShare) ProtoMessage() {}
 
 func (x *TermShare) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[5]
+	mi := &file_kioku_v1_memory_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -934,7 +1034,7 @@ func (x *TermShare) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TermShare.ProtoReflect.Descriptor instead.
 func (*TermShare) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{5}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *TermShare) GetTerm() string {
@@ -984,7 +1084,7 @@ type Degradation struct {
 
 func (x *Degradation) Reset() {
 	*x = Degradation{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[6]
+	mi := &file_kioku_v1_memory_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -996,7 +1096,7 @@ func (x *Degradation) String() string {
 func (*Degradation) ProtoMessage() {}
 
 func (x *Degradation) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[6]
+	mi := &file_kioku_v1_memory_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1009,7 +1109,7 @@ func (x *Degradation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Degradation.ProtoReflect.Descriptor instead.
 func (*Degradation) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{6}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *Degradation) GetCode() string {
@@ -1044,7 +1144,7 @@ type IndexState struct {
 
 func (x *IndexState) Reset() {
 	*x = IndexState{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[7]
+	mi := &file_kioku_v1_memory_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1056,7 +1156,7 @@ func (x *IndexState) String() string {
 func (*IndexState) ProtoMessage() {}
 
 func (x *IndexState) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[7]
+	mi := &file_kioku_v1_memory_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1069,7 +1169,7 @@ func (x *IndexState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IndexState.ProtoReflect.Descriptor instead.
 func (*IndexState) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{7}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *IndexState) GetGeneration() int64 {
@@ -1122,7 +1222,7 @@ type MemoryGetRequest struct {
 
 func (x *MemoryGetRequest) Reset() {
 	*x = MemoryGetRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[8]
+	mi := &file_kioku_v1_memory_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1134,7 +1234,7 @@ func (x *MemoryGetRequest) String() string {
 func (*MemoryGetRequest) ProtoMessage() {}
 
 func (x *MemoryGetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[8]
+	mi := &file_kioku_v1_memory_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1147,7 +1247,7 @@ func (x *MemoryGetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryGetRequest.ProtoReflect.Descriptor instead.
 func (*MemoryGetRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{8}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *MemoryGetRequest) GetAgent() string {
@@ -1199,7 +1299,7 @@ type MemoryGetResponse struct {
 
 func (x *MemoryGetResponse) Reset() {
 	*x = MemoryGetResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[9]
+	mi := &file_kioku_v1_memory_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1211,7 +1311,7 @@ func (x *MemoryGetResponse) String() string {
 func (*MemoryGetResponse) ProtoMessage() {}
 
 func (x *MemoryGetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[9]
+	mi := &file_kioku_v1_memory_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1224,7 +1324,7 @@ func (x *MemoryGetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryGetResponse.ProtoReflect.Descriptor instead.
 func (*MemoryGetResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{9}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *MemoryGetResponse) GetPath() string {
@@ -1299,7 +1399,7 @@ type MemoryAppendRequest struct {
 
 func (x *MemoryAppendRequest) Reset() {
 	*x = MemoryAppendRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[10]
+	mi := &file_kioku_v1_memory_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1311,7 +1411,7 @@ func (x *MemoryAppendRequest) String() string {
 func (*MemoryAppendRequest) ProtoMessage() {}
 
 func (x *MemoryAppendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[10]
+	mi := &file_kioku_v1_memory_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1324,7 +1424,7 @@ func (x *MemoryAppendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryAppendRequest.ProtoReflect.Descriptor instead.
 func (*MemoryAppendRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{10}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *MemoryAppendRequest) GetAgent() string {
@@ -1383,7 +1483,7 @@ type MemoryAppendResponse struct {
 
 func (x *MemoryAppendResponse) Reset() {
 	*x = MemoryAppendResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[11]
+	mi := &file_kioku_v1_memory_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1395,7 +1495,7 @@ func (x *MemoryAppendResponse) String() string {
 func (*MemoryAppendResponse) ProtoMessage() {}
 
 func (x *MemoryAppendResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[11]
+	mi := &file_kioku_v1_memory_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1408,7 +1508,7 @@ func (x *MemoryAppendResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryAppendResponse.ProtoReflect.Descriptor instead.
 func (*MemoryAppendResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{11}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *MemoryAppendResponse) GetPath() string {
@@ -1459,7 +1559,7 @@ type ListFilesRequest struct {
 
 func (x *ListFilesRequest) Reset() {
 	*x = ListFilesRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[12]
+	mi := &file_kioku_v1_memory_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1471,7 +1571,7 @@ func (x *ListFilesRequest) String() string {
 func (*ListFilesRequest) ProtoMessage() {}
 
 func (x *ListFilesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[12]
+	mi := &file_kioku_v1_memory_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1484,7 +1584,7 @@ func (x *ListFilesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListFilesRequest.ProtoReflect.Descriptor instead.
 func (*ListFilesRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{12}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ListFilesRequest) GetAgent() string {
@@ -1566,7 +1666,7 @@ type ListFilesResponse struct {
 
 func (x *ListFilesResponse) Reset() {
 	*x = ListFilesResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[13]
+	mi := &file_kioku_v1_memory_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1578,7 +1678,7 @@ func (x *ListFilesResponse) String() string {
 func (*ListFilesResponse) ProtoMessage() {}
 
 func (x *ListFilesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[13]
+	mi := &file_kioku_v1_memory_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1591,7 +1691,7 @@ func (x *ListFilesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListFilesResponse.ProtoReflect.Descriptor instead.
 func (*ListFilesResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{13}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ListFilesResponse) GetFiles() []*File {
@@ -1652,7 +1752,7 @@ type File struct {
 
 func (x *File) Reset() {
 	*x = File{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[14]
+	mi := &file_kioku_v1_memory_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1664,7 +1764,7 @@ func (x *File) String() string {
 func (*File) ProtoMessage() {}
 
 func (x *File) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[14]
+	mi := &file_kioku_v1_memory_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1677,7 +1777,7 @@ func (x *File) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use File.ProtoReflect.Descriptor instead.
 func (*File) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{14}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *File) GetPath() string {
@@ -1762,7 +1862,7 @@ type ListLinksRequest struct {
 
 func (x *ListLinksRequest) Reset() {
 	*x = ListLinksRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[15]
+	mi := &file_kioku_v1_memory_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1774,7 +1874,7 @@ func (x *ListLinksRequest) String() string {
 func (*ListLinksRequest) ProtoMessage() {}
 
 func (x *ListLinksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[15]
+	mi := &file_kioku_v1_memory_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1787,7 +1887,7 @@ func (x *ListLinksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLinksRequest.ProtoReflect.Descriptor instead.
 func (*ListLinksRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{15}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ListLinksRequest) GetAgent() string {
@@ -1813,7 +1913,7 @@ type ListLinksResponse struct {
 
 func (x *ListLinksResponse) Reset() {
 	*x = ListLinksResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[16]
+	mi := &file_kioku_v1_memory_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1825,7 +1925,7 @@ func (x *ListLinksResponse) String() string {
 func (*ListLinksResponse) ProtoMessage() {}
 
 func (x *ListLinksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[16]
+	mi := &file_kioku_v1_memory_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1838,7 +1938,7 @@ func (x *ListLinksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLinksResponse.ProtoReflect.Descriptor instead.
 func (*ListLinksResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{16}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *ListLinksResponse) GetLinks() *Links {
@@ -1865,7 +1965,7 @@ type Links struct {
 
 func (x *Links) Reset() {
 	*x = Links{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[17]
+	mi := &file_kioku_v1_memory_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1877,7 +1977,7 @@ func (x *Links) String() string {
 func (*Links) ProtoMessage() {}
 
 func (x *Links) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[17]
+	mi := &file_kioku_v1_memory_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1890,7 +1990,7 @@ func (x *Links) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Links.ProtoReflect.Descriptor instead.
 func (*Links) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{17}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Links) GetPath() string {
@@ -1942,7 +2042,7 @@ type Link struct {
 
 func (x *Link) Reset() {
 	*x = Link{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[18]
+	mi := &file_kioku_v1_memory_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1954,7 +2054,7 @@ func (x *Link) String() string {
 func (*Link) ProtoMessage() {}
 
 func (x *Link) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[18]
+	mi := &file_kioku_v1_memory_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1967,7 +2067,7 @@ func (x *Link) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Link.ProtoReflect.Descriptor instead.
 func (*Link) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{18}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Link) GetFromPath() string {
@@ -2024,7 +2124,7 @@ type ListChunksRequest struct {
 
 func (x *ListChunksRequest) Reset() {
 	*x = ListChunksRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[19]
+	mi := &file_kioku_v1_memory_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2036,7 +2136,7 @@ func (x *ListChunksRequest) String() string {
 func (*ListChunksRequest) ProtoMessage() {}
 
 func (x *ListChunksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[19]
+	mi := &file_kioku_v1_memory_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2049,7 +2149,7 @@ func (x *ListChunksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChunksRequest.ProtoReflect.Descriptor instead.
 func (*ListChunksRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{19}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ListChunksRequest) GetAgent() string {
@@ -2082,7 +2182,7 @@ type ListChunksResponse struct {
 
 func (x *ListChunksResponse) Reset() {
 	*x = ListChunksResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[20]
+	mi := &file_kioku_v1_memory_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2094,7 +2194,7 @@ func (x *ListChunksResponse) String() string {
 func (*ListChunksResponse) ProtoMessage() {}
 
 func (x *ListChunksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[20]
+	mi := &file_kioku_v1_memory_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2107,7 +2207,7 @@ func (x *ListChunksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChunksResponse.ProtoReflect.Descriptor instead.
 func (*ListChunksResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{20}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ListChunksResponse) GetPath() string {
@@ -2161,7 +2261,7 @@ type Chunk struct {
 
 func (x *Chunk) Reset() {
 	*x = Chunk{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[21]
+	mi := &file_kioku_v1_memory_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2173,7 +2273,7 @@ func (x *Chunk) String() string {
 func (*Chunk) ProtoMessage() {}
 
 func (x *Chunk) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[21]
+	mi := &file_kioku_v1_memory_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2186,7 +2286,7 @@ func (x *Chunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Chunk.ProtoReflect.Descriptor instead.
 func (*Chunk) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{21}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Chunk) GetStartLine() int32 {
@@ -2252,7 +2352,7 @@ type MemoryMapRequest struct {
 
 func (x *MemoryMapRequest) Reset() {
 	*x = MemoryMapRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[22]
+	mi := &file_kioku_v1_memory_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2264,7 +2364,7 @@ func (x *MemoryMapRequest) String() string {
 func (*MemoryMapRequest) ProtoMessage() {}
 
 func (x *MemoryMapRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[22]
+	mi := &file_kioku_v1_memory_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2277,7 +2377,7 @@ func (x *MemoryMapRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryMapRequest.ProtoReflect.Descriptor instead.
 func (*MemoryMapRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{22}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *MemoryMapRequest) GetAgent() string {
@@ -2337,7 +2437,7 @@ type MemoryMapResponse struct {
 
 func (x *MemoryMapResponse) Reset() {
 	*x = MemoryMapResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[23]
+	mi := &file_kioku_v1_memory_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2349,7 +2449,7 @@ func (x *MemoryMapResponse) String() string {
 func (*MemoryMapResponse) ProtoMessage() {}
 
 func (x *MemoryMapResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[23]
+	mi := &file_kioku_v1_memory_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2362,7 +2462,7 @@ func (x *MemoryMapResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryMapResponse.ProtoReflect.Descriptor instead.
 func (*MemoryMapResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{23}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *MemoryMapResponse) GetVersion() string {
@@ -2488,7 +2588,7 @@ type MapPoints struct {
 
 func (x *MapPoints) Reset() {
 	*x = MapPoints{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[24]
+	mi := &file_kioku_v1_memory_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2500,7 +2600,7 @@ func (x *MapPoints) String() string {
 func (*MapPoints) ProtoMessage() {}
 
 func (x *MapPoints) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[24]
+	mi := &file_kioku_v1_memory_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2513,7 +2613,7 @@ func (x *MapPoints) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MapPoints.ProtoReflect.Descriptor instead.
 func (*MapPoints) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{24}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *MapPoints) GetX() []float32 {
@@ -2589,7 +2689,7 @@ type MapFile struct {
 
 func (x *MapFile) Reset() {
 	*x = MapFile{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[25]
+	mi := &file_kioku_v1_memory_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2601,7 +2701,7 @@ func (x *MapFile) String() string {
 func (*MapFile) ProtoMessage() {}
 
 func (x *MapFile) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[25]
+	mi := &file_kioku_v1_memory_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2614,7 +2714,7 @@ func (x *MapFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MapFile.ProtoReflect.Descriptor instead.
 func (*MapFile) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{25}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *MapFile) GetPath() string {
@@ -2662,7 +2762,7 @@ type MapCluster struct {
 
 func (x *MapCluster) Reset() {
 	*x = MapCluster{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[26]
+	mi := &file_kioku_v1_memory_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2674,7 +2774,7 @@ func (x *MapCluster) String() string {
 func (*MapCluster) ProtoMessage() {}
 
 func (x *MapCluster) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[26]
+	mi := &file_kioku_v1_memory_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2687,7 +2787,7 @@ func (x *MapCluster) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MapCluster.ProtoReflect.Descriptor instead.
 func (*MapCluster) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{26}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *MapCluster) GetTerms() []string {
@@ -2732,7 +2832,7 @@ type ActivityRequest struct {
 
 func (x *ActivityRequest) Reset() {
 	*x = ActivityRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[27]
+	mi := &file_kioku_v1_memory_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2744,7 +2844,7 @@ func (x *ActivityRequest) String() string {
 func (*ActivityRequest) ProtoMessage() {}
 
 func (x *ActivityRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[27]
+	mi := &file_kioku_v1_memory_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2757,7 +2857,7 @@ func (x *ActivityRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActivityRequest.ProtoReflect.Descriptor instead.
 func (*ActivityRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{27}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ActivityRequest) GetAgent() string {
@@ -2785,7 +2885,7 @@ type ActivityResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Days on which there was anything, in order; at most 20,000, the last ones.
 	Days []*ActivityDay `protobuf:"bytes,1,rep,name=days,proto3" json:"days,omitempty"`
-	// Files without a day of their own.
+	// Files that are on no day.
 	UndatedNoteCount int32 `protobuf:"varint,2,opt,name=undated_note_count,json=undatedNoteCount,proto3" json:"undated_note_count,omitempty"`
 	// Day of the service's clock.
 	Today string `protobuf:"bytes,3,opt,name=today,proto3" json:"today,omitempty"`
@@ -2797,7 +2897,7 @@ type ActivityResponse struct {
 
 func (x *ActivityResponse) Reset() {
 	*x = ActivityResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[28]
+	mi := &file_kioku_v1_memory_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2809,7 +2909,7 @@ func (x *ActivityResponse) String() string {
 func (*ActivityResponse) ProtoMessage() {}
 
 func (x *ActivityResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[28]
+	mi := &file_kioku_v1_memory_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2822,7 +2922,7 @@ func (x *ActivityResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActivityResponse.ProtoReflect.Descriptor instead.
 func (*ActivityResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{28}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ActivityResponse) GetDays() []*ActivityDay {
@@ -2858,7 +2958,7 @@ type ActivityDay struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// YYYY-MM-DD.
 	Date string `protobuf:"bytes,1,opt,name=date,proto3" json:"date,omitempty"`
-	// Files with a passage of this day.
+	// Files with a passage of this day; a file with passages of several days counts on each.
 	NoteCount int32 `protobuf:"varint,2,opt,name=note_count,json=noteCount,proto3" json:"note_count,omitempty"`
 	// Chunks of this day.
 	ChunkCount int32 `protobuf:"varint,3,opt,name=chunk_count,json=chunkCount,proto3" json:"chunk_count,omitempty"`
@@ -2876,7 +2976,7 @@ type ActivityDay struct {
 
 func (x *ActivityDay) Reset() {
 	*x = ActivityDay{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[29]
+	mi := &file_kioku_v1_memory_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2888,7 +2988,7 @@ func (x *ActivityDay) String() string {
 func (*ActivityDay) ProtoMessage() {}
 
 func (x *ActivityDay) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[29]
+	mi := &file_kioku_v1_memory_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2901,7 +3001,7 @@ func (x *ActivityDay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActivityDay.ProtoReflect.Descriptor instead.
 func (*ActivityDay) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{29}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ActivityDay) GetDate() string {
@@ -2967,7 +3067,7 @@ type ExplainRequest struct {
 
 func (x *ExplainRequest) Reset() {
 	*x = ExplainRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[30]
+	mi := &file_kioku_v1_memory_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2979,7 +3079,7 @@ func (x *ExplainRequest) String() string {
 func (*ExplainRequest) ProtoMessage() {}
 
 func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[30]
+	mi := &file_kioku_v1_memory_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2992,7 +3092,7 @@ func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainRequest.ProtoReflect.Descriptor instead.
 func (*ExplainRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{30}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ExplainRequest) GetSearch() *MemorySearchRequest {
@@ -3037,7 +3137,7 @@ type ExplainResponse struct {
 
 func (x *ExplainResponse) Reset() {
 	*x = ExplainResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[31]
+	mi := &file_kioku_v1_memory_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3049,7 +3149,7 @@ func (x *ExplainResponse) String() string {
 func (*ExplainResponse) ProtoMessage() {}
 
 func (x *ExplainResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[31]
+	mi := &file_kioku_v1_memory_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3062,7 +3162,7 @@ func (x *ExplainResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainResponse.ProtoReflect.Descriptor instead.
 func (*ExplainResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{31}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ExplainResponse) GetAnswer() *MemorySearchResponse {
@@ -3116,7 +3216,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[32]
+	mi := &file_kioku_v1_memory_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3128,7 +3228,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[32]
+	mi := &file_kioku_v1_memory_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3141,7 +3241,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{32}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *StatusRequest) GetAgent() string {
@@ -3184,9 +3284,9 @@ type StatusResponse struct {
 	Syncing bool `protobuf:"varint,16,opt,name=syncing,proto3" json:"syncing,omitempty"`
 	// Memory that this agent's vectors occupy; 0 if searches read them from the database.
 	ResidentBytes int64 `protobuf:"varint,17,opt,name=resident_bytes,json=residentBytes,proto3" json:"resident_bytes,omitempty"`
-	// Maximum memory for the vectors of all agents.
+	// Maximum memory for the vectors of all agents; 0 for callers that may not reach all agents.
 	MemoryBudgetBytes int64 `protobuf:"varint,18,opt,name=memory_budget_bytes,json=memoryBudgetBytes,proto3" json:"memory_budget_bytes,omitempty"`
-	// Memory that the vectors of all agents occupy.
+	// Memory that the vectors of all agents occupy; 0 for callers that may not reach all agents.
 	MemoryResidentBytes int64 `protobuf:"varint,19,opt,name=memory_resident_bytes,json=memoryResidentBytes,proto3" json:"memory_resident_bytes,omitempty"`
 	// Last check of the index; not set before the first since the start.
 	Check *IndexCheck `protobuf:"bytes,20,opt,name=check,proto3" json:"check,omitempty"`
@@ -3196,7 +3296,8 @@ type StatusResponse struct {
 	UnindexedMore bool `protobuf:"varint,31,opt,name=unindexed_more,json=unindexedMore,proto3" json:"unindexed_more,omitempty"`
 	// Nothing is sent to another machine.
 	Offline bool `protobuf:"varint,40,opt,name=offline,proto3" json:"offline,omitempty"`
-	// What the process has sent since its start, by host and purpose, the most recent first.
+	// What the process has sent since its start, by host and purpose, the most recent first. It is for all agents, so callers that
+	// may not reach all of them get nothing.
 	Egress []*Egress `protobuf:"bytes,41,rep,name=egress,proto3" json:"egress,omitempty"`
 	// How far the embedding of chunks without a vector is; unset if none are being embedded and none wait.
 	Backfill *Backfill `protobuf:"bytes,50,opt,name=backfill,proto3" json:"backfill,omitempty"`
@@ -3212,7 +3313,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[33]
+	mi := &file_kioku_v1_memory_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3224,7 +3325,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[33]
+	mi := &file_kioku_v1_memory_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3237,7 +3338,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{33}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *StatusResponse) GetAgent() string {
@@ -3453,7 +3554,7 @@ type SlowCall struct {
 
 func (x *SlowCall) Reset() {
 	*x = SlowCall{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[34]
+	mi := &file_kioku_v1_memory_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3465,7 +3566,7 @@ func (x *SlowCall) String() string {
 func (*SlowCall) ProtoMessage() {}
 
 func (x *SlowCall) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[34]
+	mi := &file_kioku_v1_memory_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3478,7 +3579,7 @@ func (x *SlowCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlowCall.ProtoReflect.Descriptor instead.
 func (*SlowCall) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{34}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *SlowCall) GetMethod() string {
@@ -3539,7 +3640,7 @@ type Egress struct {
 
 func (x *Egress) Reset() {
 	*x = Egress{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[35]
+	mi := &file_kioku_v1_memory_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3551,7 +3652,7 @@ func (x *Egress) String() string {
 func (*Egress) ProtoMessage() {}
 
 func (x *Egress) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[35]
+	mi := &file_kioku_v1_memory_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3564,7 +3665,7 @@ func (x *Egress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Egress.ProtoReflect.Descriptor instead.
 func (*Egress) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{35}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Egress) GetHost() string {
@@ -3637,7 +3738,7 @@ type Backfill struct {
 
 func (x *Backfill) Reset() {
 	*x = Backfill{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[36]
+	mi := &file_kioku_v1_memory_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3649,7 +3750,7 @@ func (x *Backfill) String() string {
 func (*Backfill) ProtoMessage() {}
 
 func (x *Backfill) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[36]
+	mi := &file_kioku_v1_memory_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3662,7 +3763,7 @@ func (x *Backfill) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Backfill.ProtoReflect.Descriptor instead.
 func (*Backfill) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{36}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Backfill) GetRunning() bool {
@@ -3716,7 +3817,7 @@ type EstimateEmbeddingRequest struct {
 
 func (x *EstimateEmbeddingRequest) Reset() {
 	*x = EstimateEmbeddingRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[37]
+	mi := &file_kioku_v1_memory_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3728,7 +3829,7 @@ func (x *EstimateEmbeddingRequest) String() string {
 func (*EstimateEmbeddingRequest) ProtoMessage() {}
 
 func (x *EstimateEmbeddingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[37]
+	mi := &file_kioku_v1_memory_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3741,7 +3842,7 @@ func (x *EstimateEmbeddingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EstimateEmbeddingRequest.ProtoReflect.Descriptor instead.
 func (*EstimateEmbeddingRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{37}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *EstimateEmbeddingRequest) GetAgent() string {
@@ -3776,7 +3877,7 @@ type EstimateEmbeddingResponse struct {
 
 func (x *EstimateEmbeddingResponse) Reset() {
 	*x = EstimateEmbeddingResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[38]
+	mi := &file_kioku_v1_memory_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3788,7 +3889,7 @@ func (x *EstimateEmbeddingResponse) String() string {
 func (*EstimateEmbeddingResponse) ProtoMessage() {}
 
 func (x *EstimateEmbeddingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[38]
+	mi := &file_kioku_v1_memory_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3801,7 +3902,7 @@ func (x *EstimateEmbeddingResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EstimateEmbeddingResponse.ProtoReflect.Descriptor instead.
 func (*EstimateEmbeddingResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{38}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *EstimateEmbeddingResponse) GetProvider() string {
@@ -3883,7 +3984,7 @@ type IndexCheck struct {
 
 func (x *IndexCheck) Reset() {
 	*x = IndexCheck{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[39]
+	mi := &file_kioku_v1_memory_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3895,7 +3996,7 @@ func (x *IndexCheck) String() string {
 func (*IndexCheck) ProtoMessage() {}
 
 func (x *IndexCheck) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[39]
+	mi := &file_kioku_v1_memory_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3908,7 +4009,7 @@ func (x *IndexCheck) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IndexCheck.ProtoReflect.Descriptor instead.
 func (*IndexCheck) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{39}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *IndexCheck) GetPageCount() int32 {
@@ -3971,7 +4072,7 @@ type SkippedFile struct {
 
 func (x *SkippedFile) Reset() {
 	*x = SkippedFile{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[40]
+	mi := &file_kioku_v1_memory_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3983,7 +4084,7 @@ func (x *SkippedFile) String() string {
 func (*SkippedFile) ProtoMessage() {}
 
 func (x *SkippedFile) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[40]
+	mi := &file_kioku_v1_memory_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3996,7 +4097,7 @@ func (x *SkippedFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SkippedFile.ProtoReflect.Descriptor instead.
 func (*SkippedFile) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{40}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *SkippedFile) GetPath() string {
@@ -4041,7 +4142,7 @@ type Provider struct {
 
 func (x *Provider) Reset() {
 	*x = Provider{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[41]
+	mi := &file_kioku_v1_memory_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4053,7 +4154,7 @@ func (x *Provider) String() string {
 func (*Provider) ProtoMessage() {}
 
 func (x *Provider) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[41]
+	mi := &file_kioku_v1_memory_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4066,7 +4167,7 @@ func (x *Provider) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Provider.ProtoReflect.Descriptor instead.
 func (*Provider) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{41}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Provider) GetProvider() string {
@@ -4158,7 +4259,7 @@ type SyncRequest struct {
 
 func (x *SyncRequest) Reset() {
 	*x = SyncRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[42]
+	mi := &file_kioku_v1_memory_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4170,7 +4271,7 @@ func (x *SyncRequest) String() string {
 func (*SyncRequest) ProtoMessage() {}
 
 func (x *SyncRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[42]
+	mi := &file_kioku_v1_memory_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4183,7 +4284,7 @@ func (x *SyncRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncRequest.ProtoReflect.Descriptor instead.
 func (*SyncRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{42}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *SyncRequest) GetAgent() string {
@@ -4234,7 +4335,7 @@ type SyncResponse struct {
 
 func (x *SyncResponse) Reset() {
 	*x = SyncResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[43]
+	mi := &file_kioku_v1_memory_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4246,7 +4347,7 @@ func (x *SyncResponse) String() string {
 func (*SyncResponse) ProtoMessage() {}
 
 func (x *SyncResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[43]
+	mi := &file_kioku_v1_memory_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4259,7 +4360,7 @@ func (x *SyncResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncResponse.ProtoReflect.Descriptor instead.
 func (*SyncResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{43}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *SyncResponse) GetEvent() isSyncResponse_Event {
@@ -4313,7 +4414,7 @@ type RebuildRequest struct {
 
 func (x *RebuildRequest) Reset() {
 	*x = RebuildRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[44]
+	mi := &file_kioku_v1_memory_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4325,7 +4426,7 @@ func (x *RebuildRequest) String() string {
 func (*RebuildRequest) ProtoMessage() {}
 
 func (x *RebuildRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[44]
+	mi := &file_kioku_v1_memory_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4338,7 +4439,7 @@ func (x *RebuildRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebuildRequest.ProtoReflect.Descriptor instead.
 func (*RebuildRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{44}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *RebuildRequest) GetAgent() string {
@@ -4361,7 +4462,7 @@ type RebuildResponse struct {
 
 func (x *RebuildResponse) Reset() {
 	*x = RebuildResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[45]
+	mi := &file_kioku_v1_memory_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4373,7 +4474,7 @@ func (x *RebuildResponse) String() string {
 func (*RebuildResponse) ProtoMessage() {}
 
 func (x *RebuildResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[45]
+	mi := &file_kioku_v1_memory_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4386,7 +4487,7 @@ func (x *RebuildResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebuildResponse.ProtoReflect.Descriptor instead.
 func (*RebuildResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{45}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *RebuildResponse) GetEvent() isRebuildResponse_Event {
@@ -4456,7 +4557,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[46]
+	mi := &file_kioku_v1_memory_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4468,7 +4569,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[46]
+	mi := &file_kioku_v1_memory_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4481,7 +4582,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{46}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Progress) GetPhase() string {
@@ -4573,7 +4674,7 @@ type SyncReport struct {
 
 func (x *SyncReport) Reset() {
 	*x = SyncReport{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[47]
+	mi := &file_kioku_v1_memory_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4585,7 +4686,7 @@ func (x *SyncReport) String() string {
 func (*SyncReport) ProtoMessage() {}
 
 func (x *SyncReport) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[47]
+	mi := &file_kioku_v1_memory_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4598,7 +4699,7 @@ func (x *SyncReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncReport.ProtoReflect.Descriptor instead.
 func (*SyncReport) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{47}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *SyncReport) GetFileCount() int32 {
@@ -4694,7 +4795,7 @@ type WatchEventsRequest struct {
 
 func (x *WatchEventsRequest) Reset() {
 	*x = WatchEventsRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[48]
+	mi := &file_kioku_v1_memory_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4706,7 +4807,7 @@ func (x *WatchEventsRequest) String() string {
 func (*WatchEventsRequest) ProtoMessage() {}
 
 func (x *WatchEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[48]
+	mi := &file_kioku_v1_memory_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4719,7 +4820,7 @@ func (x *WatchEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchEventsRequest.ProtoReflect.Descriptor instead.
 func (*WatchEventsRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{48}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *WatchEventsRequest) GetAgent() string {
@@ -4738,7 +4839,7 @@ type WatchEventsResponse struct {
 
 func (x *WatchEventsResponse) Reset() {
 	*x = WatchEventsResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[49]
+	mi := &file_kioku_v1_memory_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4750,7 +4851,7 @@ func (x *WatchEventsResponse) String() string {
 func (*WatchEventsResponse) ProtoMessage() {}
 
 func (x *WatchEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[49]
+	mi := &file_kioku_v1_memory_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4763,7 +4864,7 @@ func (x *WatchEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchEventsResponse.ProtoReflect.Descriptor instead.
 func (*WatchEventsResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{49}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *WatchEventsResponse) GetEvent() *Event {
@@ -4794,7 +4895,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[50]
+	mi := &file_kioku_v1_memory_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4806,7 +4907,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[50]
+	mi := &file_kioku_v1_memory_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4819,7 +4920,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{50}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Event) GetKind() string {
@@ -4872,7 +4973,7 @@ type ListAgentsRequest struct {
 
 func (x *ListAgentsRequest) Reset() {
 	*x = ListAgentsRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[51]
+	mi := &file_kioku_v1_memory_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4884,7 +4985,7 @@ func (x *ListAgentsRequest) String() string {
 func (*ListAgentsRequest) ProtoMessage() {}
 
 func (x *ListAgentsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[51]
+	mi := &file_kioku_v1_memory_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4897,7 +4998,7 @@ func (x *ListAgentsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAgentsRequest.ProtoReflect.Descriptor instead.
 func (*ListAgentsRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{51}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{52}
 }
 
 type ListAgentsResponse struct {
@@ -4909,7 +5010,7 @@ type ListAgentsResponse struct {
 
 func (x *ListAgentsResponse) Reset() {
 	*x = ListAgentsResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[52]
+	mi := &file_kioku_v1_memory_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4921,7 +5022,7 @@ func (x *ListAgentsResponse) String() string {
 func (*ListAgentsResponse) ProtoMessage() {}
 
 func (x *ListAgentsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[52]
+	mi := &file_kioku_v1_memory_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4934,7 +5035,7 @@ func (x *ListAgentsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAgentsResponse.ProtoReflect.Descriptor instead.
 func (*ListAgentsResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{52}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *ListAgentsResponse) GetAgents() []*Agent {
@@ -4957,7 +5058,7 @@ type Agent struct {
 
 func (x *Agent) Reset() {
 	*x = Agent{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[53]
+	mi := &file_kioku_v1_memory_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4969,7 +5070,7 @@ func (x *Agent) String() string {
 func (*Agent) ProtoMessage() {}
 
 func (x *Agent) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[53]
+	mi := &file_kioku_v1_memory_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4982,7 +5083,7 @@ func (x *Agent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Agent.ProtoReflect.Descriptor instead.
 func (*Agent) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{53}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Agent) GetId() string {
@@ -5063,7 +5164,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\aheading\x18\f \x01(\tR\aheading\x12\x12\n" +
 	"\x04date\x18\r \x01(\tR\x04date\x12%\n" +
 	"\x05trace\x18\x0e \x01(\v2\x0f.kioku.v1.TraceR\x05trace\x12\x12\n" +
-	"\x04weak\x18\x0f \x01(\bR\x04weak\"\xa6\t\n" +
+	"\x04weak\x18\x0f \x01(\bR\x04weak\"\xfd\t\n" +
 	"\x05Trace\x12\x12\n" +
 	"\x04rank\x18\x01 \x01(\x05R\x04rank\x12\x1f\n" +
 	"\vvector_rank\x18\x02 \x01(\x05R\n" +
@@ -5112,7 +5213,19 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\x10cosine_deviation\x18# \x01(\x01R\x0fcosineDeviation\x12\x1f\n" +
 	"\vrerank_rank\x18\x1a \x01(\x05R\n" +
 	"rerankRank\x12!\n" +
-	"\frerank_score\x18\x1b \x01(\x01R\vrerankScore\"]\n" +
+	"\frerank_score\x18\x1b \x01(\x01R\vrerankScore\x125\n" +
+	"\vscore_parts\x18$ \x01(\v2\x14.kioku.v1.ScorePartsR\n" +
+	"scoreParts\x12\x1e\n" +
+	"\n" +
+	"unembedded\x18% \x01(\bR\n" +
+	"unembedded\"\x80\x01\n" +
+	"\n" +
+	"ScoreParts\x12\x14\n" +
+	"\x05words\x18\x01 \x01(\x01R\x05words\x12\x18\n" +
+	"\ameaning\x18\x02 \x01(\x01R\ameaning\x12\x12\n" +
+	"\x04date\x18\x03 \x01(\x01R\x04date\x12\x1a\n" +
+	"\bcategory\x18\x04 \x01(\x01R\bcategory\x12\x12\n" +
+	"\x04name\x18\x05 \x01(\x01R\x04name\"]\n" +
 	"\tTermShare\x12\x12\n" +
 	"\x04term\x18\x01 \x01(\tR\x04term\x12\x10\n" +
 	"\x03idf\x18\x02 \x01(\x01R\x03idf\x12\x14\n" +
@@ -5507,155 +5620,157 @@ func file_kioku_v1_memory_proto_rawDescGZIP() []byte {
 	return file_kioku_v1_memory_proto_rawDescData
 }
 
-var file_kioku_v1_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 54)
+var file_kioku_v1_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 55)
 var file_kioku_v1_memory_proto_goTypes = []any{
 	(*MemorySearchRequest)(nil),       // 0: kioku.v1.MemorySearchRequest
 	(*Condition)(nil),                 // 1: kioku.v1.Condition
 	(*MemorySearchResponse)(nil),      // 2: kioku.v1.MemorySearchResponse
 	(*SearchResult)(nil),              // 3: kioku.v1.SearchResult
 	(*Trace)(nil),                     // 4: kioku.v1.Trace
-	(*TermShare)(nil),                 // 5: kioku.v1.TermShare
-	(*Degradation)(nil),               // 6: kioku.v1.Degradation
-	(*IndexState)(nil),                // 7: kioku.v1.IndexState
-	(*MemoryGetRequest)(nil),          // 8: kioku.v1.MemoryGetRequest
-	(*MemoryGetResponse)(nil),         // 9: kioku.v1.MemoryGetResponse
-	(*MemoryAppendRequest)(nil),       // 10: kioku.v1.MemoryAppendRequest
-	(*MemoryAppendResponse)(nil),      // 11: kioku.v1.MemoryAppendResponse
-	(*ListFilesRequest)(nil),          // 12: kioku.v1.ListFilesRequest
-	(*ListFilesResponse)(nil),         // 13: kioku.v1.ListFilesResponse
-	(*File)(nil),                      // 14: kioku.v1.File
-	(*ListLinksRequest)(nil),          // 15: kioku.v1.ListLinksRequest
-	(*ListLinksResponse)(nil),         // 16: kioku.v1.ListLinksResponse
-	(*Links)(nil),                     // 17: kioku.v1.Links
-	(*Link)(nil),                      // 18: kioku.v1.Link
-	(*ListChunksRequest)(nil),         // 19: kioku.v1.ListChunksRequest
-	(*ListChunksResponse)(nil),        // 20: kioku.v1.ListChunksResponse
-	(*Chunk)(nil),                     // 21: kioku.v1.Chunk
-	(*MemoryMapRequest)(nil),          // 22: kioku.v1.MemoryMapRequest
-	(*MemoryMapResponse)(nil),         // 23: kioku.v1.MemoryMapResponse
-	(*MapPoints)(nil),                 // 24: kioku.v1.MapPoints
-	(*MapFile)(nil),                   // 25: kioku.v1.MapFile
-	(*MapCluster)(nil),                // 26: kioku.v1.MapCluster
-	(*ActivityRequest)(nil),           // 27: kioku.v1.ActivityRequest
-	(*ActivityResponse)(nil),          // 28: kioku.v1.ActivityResponse
-	(*ActivityDay)(nil),               // 29: kioku.v1.ActivityDay
-	(*ExplainRequest)(nil),            // 30: kioku.v1.ExplainRequest
-	(*ExplainResponse)(nil),           // 31: kioku.v1.ExplainResponse
-	(*StatusRequest)(nil),             // 32: kioku.v1.StatusRequest
-	(*StatusResponse)(nil),            // 33: kioku.v1.StatusResponse
-	(*SlowCall)(nil),                  // 34: kioku.v1.SlowCall
-	(*Egress)(nil),                    // 35: kioku.v1.Egress
-	(*Backfill)(nil),                  // 36: kioku.v1.Backfill
-	(*EstimateEmbeddingRequest)(nil),  // 37: kioku.v1.EstimateEmbeddingRequest
-	(*EstimateEmbeddingResponse)(nil), // 38: kioku.v1.EstimateEmbeddingResponse
-	(*IndexCheck)(nil),                // 39: kioku.v1.IndexCheck
-	(*SkippedFile)(nil),               // 40: kioku.v1.SkippedFile
-	(*Provider)(nil),                  // 41: kioku.v1.Provider
-	(*SyncRequest)(nil),               // 42: kioku.v1.SyncRequest
-	(*SyncResponse)(nil),              // 43: kioku.v1.SyncResponse
-	(*RebuildRequest)(nil),            // 44: kioku.v1.RebuildRequest
-	(*RebuildResponse)(nil),           // 45: kioku.v1.RebuildResponse
-	(*Progress)(nil),                  // 46: kioku.v1.Progress
-	(*SyncReport)(nil),                // 47: kioku.v1.SyncReport
-	(*WatchEventsRequest)(nil),        // 48: kioku.v1.WatchEventsRequest
-	(*WatchEventsResponse)(nil),       // 49: kioku.v1.WatchEventsResponse
-	(*Event)(nil),                     // 50: kioku.v1.Event
-	(*ListAgentsRequest)(nil),         // 51: kioku.v1.ListAgentsRequest
-	(*ListAgentsResponse)(nil),        // 52: kioku.v1.ListAgentsResponse
-	(*Agent)(nil),                     // 53: kioku.v1.Agent
-	(*timestamppb.Timestamp)(nil),     // 54: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),       // 55: google.protobuf.Duration
+	(*ScoreParts)(nil),                // 5: kioku.v1.ScoreParts
+	(*TermShare)(nil),                 // 6: kioku.v1.TermShare
+	(*Degradation)(nil),               // 7: kioku.v1.Degradation
+	(*IndexState)(nil),                // 8: kioku.v1.IndexState
+	(*MemoryGetRequest)(nil),          // 9: kioku.v1.MemoryGetRequest
+	(*MemoryGetResponse)(nil),         // 10: kioku.v1.MemoryGetResponse
+	(*MemoryAppendRequest)(nil),       // 11: kioku.v1.MemoryAppendRequest
+	(*MemoryAppendResponse)(nil),      // 12: kioku.v1.MemoryAppendResponse
+	(*ListFilesRequest)(nil),          // 13: kioku.v1.ListFilesRequest
+	(*ListFilesResponse)(nil),         // 14: kioku.v1.ListFilesResponse
+	(*File)(nil),                      // 15: kioku.v1.File
+	(*ListLinksRequest)(nil),          // 16: kioku.v1.ListLinksRequest
+	(*ListLinksResponse)(nil),         // 17: kioku.v1.ListLinksResponse
+	(*Links)(nil),                     // 18: kioku.v1.Links
+	(*Link)(nil),                      // 19: kioku.v1.Link
+	(*ListChunksRequest)(nil),         // 20: kioku.v1.ListChunksRequest
+	(*ListChunksResponse)(nil),        // 21: kioku.v1.ListChunksResponse
+	(*Chunk)(nil),                     // 22: kioku.v1.Chunk
+	(*MemoryMapRequest)(nil),          // 23: kioku.v1.MemoryMapRequest
+	(*MemoryMapResponse)(nil),         // 24: kioku.v1.MemoryMapResponse
+	(*MapPoints)(nil),                 // 25: kioku.v1.MapPoints
+	(*MapFile)(nil),                   // 26: kioku.v1.MapFile
+	(*MapCluster)(nil),                // 27: kioku.v1.MapCluster
+	(*ActivityRequest)(nil),           // 28: kioku.v1.ActivityRequest
+	(*ActivityResponse)(nil),          // 29: kioku.v1.ActivityResponse
+	(*ActivityDay)(nil),               // 30: kioku.v1.ActivityDay
+	(*ExplainRequest)(nil),            // 31: kioku.v1.ExplainRequest
+	(*ExplainResponse)(nil),           // 32: kioku.v1.ExplainResponse
+	(*StatusRequest)(nil),             // 33: kioku.v1.StatusRequest
+	(*StatusResponse)(nil),            // 34: kioku.v1.StatusResponse
+	(*SlowCall)(nil),                  // 35: kioku.v1.SlowCall
+	(*Egress)(nil),                    // 36: kioku.v1.Egress
+	(*Backfill)(nil),                  // 37: kioku.v1.Backfill
+	(*EstimateEmbeddingRequest)(nil),  // 38: kioku.v1.EstimateEmbeddingRequest
+	(*EstimateEmbeddingResponse)(nil), // 39: kioku.v1.EstimateEmbeddingResponse
+	(*IndexCheck)(nil),                // 40: kioku.v1.IndexCheck
+	(*SkippedFile)(nil),               // 41: kioku.v1.SkippedFile
+	(*Provider)(nil),                  // 42: kioku.v1.Provider
+	(*SyncRequest)(nil),               // 43: kioku.v1.SyncRequest
+	(*SyncResponse)(nil),              // 44: kioku.v1.SyncResponse
+	(*RebuildRequest)(nil),            // 45: kioku.v1.RebuildRequest
+	(*RebuildResponse)(nil),           // 46: kioku.v1.RebuildResponse
+	(*Progress)(nil),                  // 47: kioku.v1.Progress
+	(*SyncReport)(nil),                // 48: kioku.v1.SyncReport
+	(*WatchEventsRequest)(nil),        // 49: kioku.v1.WatchEventsRequest
+	(*WatchEventsResponse)(nil),       // 50: kioku.v1.WatchEventsResponse
+	(*Event)(nil),                     // 51: kioku.v1.Event
+	(*ListAgentsRequest)(nil),         // 52: kioku.v1.ListAgentsRequest
+	(*ListAgentsResponse)(nil),        // 53: kioku.v1.ListAgentsResponse
+	(*Agent)(nil),                     // 54: kioku.v1.Agent
+	(*timestamppb.Timestamp)(nil),     // 55: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),       // 56: google.protobuf.Duration
 }
 var file_kioku_v1_memory_proto_depIdxs = []int32{
-	54, // 0: kioku.v1.MemorySearchRequest.ask_time:type_name -> google.protobuf.Timestamp
+	55, // 0: kioku.v1.MemorySearchRequest.ask_time:type_name -> google.protobuf.Timestamp
 	1,  // 1: kioku.v1.MemorySearchRequest.filter:type_name -> kioku.v1.Condition
 	3,  // 2: kioku.v1.MemorySearchResponse.results:type_name -> kioku.v1.SearchResult
-	6,  // 3: kioku.v1.MemorySearchResponse.degraded:type_name -> kioku.v1.Degradation
-	7,  // 4: kioku.v1.MemorySearchResponse.index:type_name -> kioku.v1.IndexState
-	55, // 5: kioku.v1.MemorySearchResponse.took:type_name -> google.protobuf.Duration
+	7,  // 3: kioku.v1.MemorySearchResponse.degraded:type_name -> kioku.v1.Degradation
+	8,  // 4: kioku.v1.MemorySearchResponse.index:type_name -> kioku.v1.IndexState
+	56, // 5: kioku.v1.MemorySearchResponse.took:type_name -> google.protobuf.Duration
 	4,  // 6: kioku.v1.SearchResult.trace:type_name -> kioku.v1.Trace
-	5,  // 7: kioku.v1.Trace.terms:type_name -> kioku.v1.TermShare
-	54, // 8: kioku.v1.IndexState.last_sync_time:type_name -> google.protobuf.Timestamp
-	1,  // 9: kioku.v1.ListFilesRequest.filter:type_name -> kioku.v1.Condition
-	14, // 10: kioku.v1.ListFilesResponse.files:type_name -> kioku.v1.File
-	7,  // 11: kioku.v1.ListFilesResponse.index:type_name -> kioku.v1.IndexState
-	54, // 12: kioku.v1.File.modification_time:type_name -> google.protobuf.Timestamp
-	17, // 13: kioku.v1.ListLinksResponse.links:type_name -> kioku.v1.Links
-	18, // 14: kioku.v1.Links.outgoing:type_name -> kioku.v1.Link
-	18, // 15: kioku.v1.Links.incoming:type_name -> kioku.v1.Link
-	21, // 16: kioku.v1.ListChunksResponse.chunks:type_name -> kioku.v1.Chunk
-	24, // 17: kioku.v1.MemoryMapResponse.points:type_name -> kioku.v1.MapPoints
-	25, // 18: kioku.v1.MemoryMapResponse.files:type_name -> kioku.v1.MapFile
-	26, // 19: kioku.v1.MemoryMapResponse.clusters:type_name -> kioku.v1.MapCluster
-	54, // 20: kioku.v1.MemoryMapResponse.made_time:type_name -> google.protobuf.Timestamp
-	55, // 21: kioku.v1.MemoryMapResponse.took:type_name -> google.protobuf.Duration
-	54, // 22: kioku.v1.MapFile.modification_time:type_name -> google.protobuf.Timestamp
-	29, // 23: kioku.v1.ActivityResponse.days:type_name -> kioku.v1.ActivityDay
-	0,  // 24: kioku.v1.ExplainRequest.search:type_name -> kioku.v1.MemorySearchRequest
-	2,  // 25: kioku.v1.ExplainResponse.answer:type_name -> kioku.v1.MemorySearchResponse
-	3,  // 26: kioku.v1.ExplainResponse.passage:type_name -> kioku.v1.SearchResult
-	17, // 27: kioku.v1.ExplainResponse.links:type_name -> kioku.v1.Links
-	7,  // 28: kioku.v1.StatusResponse.index:type_name -> kioku.v1.IndexState
-	40, // 29: kioku.v1.StatusResponse.skipped:type_name -> kioku.v1.SkippedFile
-	41, // 30: kioku.v1.StatusResponse.provider:type_name -> kioku.v1.Provider
-	6,  // 31: kioku.v1.StatusResponse.degraded:type_name -> kioku.v1.Degradation
-	39, // 32: kioku.v1.StatusResponse.check:type_name -> kioku.v1.IndexCheck
-	35, // 33: kioku.v1.StatusResponse.egress:type_name -> kioku.v1.Egress
-	36, // 34: kioku.v1.StatusResponse.backfill:type_name -> kioku.v1.Backfill
-	34, // 35: kioku.v1.StatusResponse.slow_calls:type_name -> kioku.v1.SlowCall
-	55, // 36: kioku.v1.SlowCall.took:type_name -> google.protobuf.Duration
-	54, // 37: kioku.v1.SlowCall.start_time:type_name -> google.protobuf.Timestamp
-	54, // 38: kioku.v1.Egress.last_time:type_name -> google.protobuf.Timestamp
-	55, // 39: kioku.v1.Backfill.left:type_name -> google.protobuf.Duration
-	55, // 40: kioku.v1.EstimateEmbeddingResponse.took:type_name -> google.protobuf.Duration
-	54, // 41: kioku.v1.IndexCheck.time:type_name -> google.protobuf.Timestamp
-	54, // 42: kioku.v1.Provider.retry_time:type_name -> google.protobuf.Timestamp
-	46, // 43: kioku.v1.SyncResponse.progress:type_name -> kioku.v1.Progress
-	47, // 44: kioku.v1.SyncResponse.report:type_name -> kioku.v1.SyncReport
-	46, // 45: kioku.v1.RebuildResponse.progress:type_name -> kioku.v1.Progress
-	47, // 46: kioku.v1.RebuildResponse.report:type_name -> kioku.v1.SyncReport
-	55, // 47: kioku.v1.SyncReport.took:type_name -> google.protobuf.Duration
-	6,  // 48: kioku.v1.SyncReport.degraded:type_name -> kioku.v1.Degradation
-	7,  // 49: kioku.v1.SyncReport.index:type_name -> kioku.v1.IndexState
-	50, // 50: kioku.v1.WatchEventsResponse.event:type_name -> kioku.v1.Event
-	54, // 51: kioku.v1.Event.event_time:type_name -> google.protobuf.Timestamp
-	53, // 52: kioku.v1.ListAgentsResponse.agents:type_name -> kioku.v1.Agent
-	7,  // 53: kioku.v1.Agent.index:type_name -> kioku.v1.IndexState
-	0,  // 54: kioku.v1.MemoryService.MemorySearch:input_type -> kioku.v1.MemorySearchRequest
-	8,  // 55: kioku.v1.MemoryService.MemoryGet:input_type -> kioku.v1.MemoryGetRequest
-	10, // 56: kioku.v1.MemoryService.MemoryAppend:input_type -> kioku.v1.MemoryAppendRequest
-	12, // 57: kioku.v1.MemoryService.ListFiles:input_type -> kioku.v1.ListFilesRequest
-	15, // 58: kioku.v1.MemoryService.ListLinks:input_type -> kioku.v1.ListLinksRequest
-	19, // 59: kioku.v1.MemoryService.ListChunks:input_type -> kioku.v1.ListChunksRequest
-	22, // 60: kioku.v1.MemoryService.MemoryMap:input_type -> kioku.v1.MemoryMapRequest
-	27, // 61: kioku.v1.MemoryService.Activity:input_type -> kioku.v1.ActivityRequest
-	30, // 62: kioku.v1.MemoryService.Explain:input_type -> kioku.v1.ExplainRequest
-	32, // 63: kioku.v1.MemoryService.Status:input_type -> kioku.v1.StatusRequest
-	37, // 64: kioku.v1.MemoryService.EstimateEmbedding:input_type -> kioku.v1.EstimateEmbeddingRequest
-	42, // 65: kioku.v1.MemoryService.Sync:input_type -> kioku.v1.SyncRequest
-	44, // 66: kioku.v1.MemoryService.Rebuild:input_type -> kioku.v1.RebuildRequest
-	48, // 67: kioku.v1.MemoryService.WatchEvents:input_type -> kioku.v1.WatchEventsRequest
-	51, // 68: kioku.v1.MemoryService.ListAgents:input_type -> kioku.v1.ListAgentsRequest
-	2,  // 69: kioku.v1.MemoryService.MemorySearch:output_type -> kioku.v1.MemorySearchResponse
-	9,  // 70: kioku.v1.MemoryService.MemoryGet:output_type -> kioku.v1.MemoryGetResponse
-	11, // 71: kioku.v1.MemoryService.MemoryAppend:output_type -> kioku.v1.MemoryAppendResponse
-	13, // 72: kioku.v1.MemoryService.ListFiles:output_type -> kioku.v1.ListFilesResponse
-	16, // 73: kioku.v1.MemoryService.ListLinks:output_type -> kioku.v1.ListLinksResponse
-	20, // 74: kioku.v1.MemoryService.ListChunks:output_type -> kioku.v1.ListChunksResponse
-	23, // 75: kioku.v1.MemoryService.MemoryMap:output_type -> kioku.v1.MemoryMapResponse
-	28, // 76: kioku.v1.MemoryService.Activity:output_type -> kioku.v1.ActivityResponse
-	31, // 77: kioku.v1.MemoryService.Explain:output_type -> kioku.v1.ExplainResponse
-	33, // 78: kioku.v1.MemoryService.Status:output_type -> kioku.v1.StatusResponse
-	38, // 79: kioku.v1.MemoryService.EstimateEmbedding:output_type -> kioku.v1.EstimateEmbeddingResponse
-	43, // 80: kioku.v1.MemoryService.Sync:output_type -> kioku.v1.SyncResponse
-	45, // 81: kioku.v1.MemoryService.Rebuild:output_type -> kioku.v1.RebuildResponse
-	49, // 82: kioku.v1.MemoryService.WatchEvents:output_type -> kioku.v1.WatchEventsResponse
-	52, // 83: kioku.v1.MemoryService.ListAgents:output_type -> kioku.v1.ListAgentsResponse
-	69, // [69:84] is the sub-list for method output_type
-	54, // [54:69] is the sub-list for method input_type
-	54, // [54:54] is the sub-list for extension type_name
-	54, // [54:54] is the sub-list for extension extendee
-	0,  // [0:54] is the sub-list for field type_name
+	6,  // 7: kioku.v1.Trace.terms:type_name -> kioku.v1.TermShare
+	5,  // 8: kioku.v1.Trace.score_parts:type_name -> kioku.v1.ScoreParts
+	55, // 9: kioku.v1.IndexState.last_sync_time:type_name -> google.protobuf.Timestamp
+	1,  // 10: kioku.v1.ListFilesRequest.filter:type_name -> kioku.v1.Condition
+	15, // 11: kioku.v1.ListFilesResponse.files:type_name -> kioku.v1.File
+	8,  // 12: kioku.v1.ListFilesResponse.index:type_name -> kioku.v1.IndexState
+	55, // 13: kioku.v1.File.modification_time:type_name -> google.protobuf.Timestamp
+	18, // 14: kioku.v1.ListLinksResponse.links:type_name -> kioku.v1.Links
+	19, // 15: kioku.v1.Links.outgoing:type_name -> kioku.v1.Link
+	19, // 16: kioku.v1.Links.incoming:type_name -> kioku.v1.Link
+	22, // 17: kioku.v1.ListChunksResponse.chunks:type_name -> kioku.v1.Chunk
+	25, // 18: kioku.v1.MemoryMapResponse.points:type_name -> kioku.v1.MapPoints
+	26, // 19: kioku.v1.MemoryMapResponse.files:type_name -> kioku.v1.MapFile
+	27, // 20: kioku.v1.MemoryMapResponse.clusters:type_name -> kioku.v1.MapCluster
+	55, // 21: kioku.v1.MemoryMapResponse.made_time:type_name -> google.protobuf.Timestamp
+	56, // 22: kioku.v1.MemoryMapResponse.took:type_name -> google.protobuf.Duration
+	55, // 23: kioku.v1.MapFile.modification_time:type_name -> google.protobuf.Timestamp
+	30, // 24: kioku.v1.ActivityResponse.days:type_name -> kioku.v1.ActivityDay
+	0,  // 25: kioku.v1.ExplainRequest.search:type_name -> kioku.v1.MemorySearchRequest
+	2,  // 26: kioku.v1.ExplainResponse.answer:type_name -> kioku.v1.MemorySearchResponse
+	3,  // 27: kioku.v1.ExplainResponse.passage:type_name -> kioku.v1.SearchResult
+	18, // 28: kioku.v1.ExplainResponse.links:type_name -> kioku.v1.Links
+	8,  // 29: kioku.v1.StatusResponse.index:type_name -> kioku.v1.IndexState
+	41, // 30: kioku.v1.StatusResponse.skipped:type_name -> kioku.v1.SkippedFile
+	42, // 31: kioku.v1.StatusResponse.provider:type_name -> kioku.v1.Provider
+	7,  // 32: kioku.v1.StatusResponse.degraded:type_name -> kioku.v1.Degradation
+	40, // 33: kioku.v1.StatusResponse.check:type_name -> kioku.v1.IndexCheck
+	36, // 34: kioku.v1.StatusResponse.egress:type_name -> kioku.v1.Egress
+	37, // 35: kioku.v1.StatusResponse.backfill:type_name -> kioku.v1.Backfill
+	35, // 36: kioku.v1.StatusResponse.slow_calls:type_name -> kioku.v1.SlowCall
+	56, // 37: kioku.v1.SlowCall.took:type_name -> google.protobuf.Duration
+	55, // 38: kioku.v1.SlowCall.start_time:type_name -> google.protobuf.Timestamp
+	55, // 39: kioku.v1.Egress.last_time:type_name -> google.protobuf.Timestamp
+	56, // 40: kioku.v1.Backfill.left:type_name -> google.protobuf.Duration
+	56, // 41: kioku.v1.EstimateEmbeddingResponse.took:type_name -> google.protobuf.Duration
+	55, // 42: kioku.v1.IndexCheck.time:type_name -> google.protobuf.Timestamp
+	55, // 43: kioku.v1.Provider.retry_time:type_name -> google.protobuf.Timestamp
+	47, // 44: kioku.v1.SyncResponse.progress:type_name -> kioku.v1.Progress
+	48, // 45: kioku.v1.SyncResponse.report:type_name -> kioku.v1.SyncReport
+	47, // 46: kioku.v1.RebuildResponse.progress:type_name -> kioku.v1.Progress
+	48, // 47: kioku.v1.RebuildResponse.report:type_name -> kioku.v1.SyncReport
+	56, // 48: kioku.v1.SyncReport.took:type_name -> google.protobuf.Duration
+	7,  // 49: kioku.v1.SyncReport.degraded:type_name -> kioku.v1.Degradation
+	8,  // 50: kioku.v1.SyncReport.index:type_name -> kioku.v1.IndexState
+	51, // 51: kioku.v1.WatchEventsResponse.event:type_name -> kioku.v1.Event
+	55, // 52: kioku.v1.Event.event_time:type_name -> google.protobuf.Timestamp
+	54, // 53: kioku.v1.ListAgentsResponse.agents:type_name -> kioku.v1.Agent
+	8,  // 54: kioku.v1.Agent.index:type_name -> kioku.v1.IndexState
+	0,  // 55: kioku.v1.MemoryService.MemorySearch:input_type -> kioku.v1.MemorySearchRequest
+	9,  // 56: kioku.v1.MemoryService.MemoryGet:input_type -> kioku.v1.MemoryGetRequest
+	11, // 57: kioku.v1.MemoryService.MemoryAppend:input_type -> kioku.v1.MemoryAppendRequest
+	13, // 58: kioku.v1.MemoryService.ListFiles:input_type -> kioku.v1.ListFilesRequest
+	16, // 59: kioku.v1.MemoryService.ListLinks:input_type -> kioku.v1.ListLinksRequest
+	20, // 60: kioku.v1.MemoryService.ListChunks:input_type -> kioku.v1.ListChunksRequest
+	23, // 61: kioku.v1.MemoryService.MemoryMap:input_type -> kioku.v1.MemoryMapRequest
+	28, // 62: kioku.v1.MemoryService.Activity:input_type -> kioku.v1.ActivityRequest
+	31, // 63: kioku.v1.MemoryService.Explain:input_type -> kioku.v1.ExplainRequest
+	33, // 64: kioku.v1.MemoryService.Status:input_type -> kioku.v1.StatusRequest
+	38, // 65: kioku.v1.MemoryService.EstimateEmbedding:input_type -> kioku.v1.EstimateEmbeddingRequest
+	43, // 66: kioku.v1.MemoryService.Sync:input_type -> kioku.v1.SyncRequest
+	45, // 67: kioku.v1.MemoryService.Rebuild:input_type -> kioku.v1.RebuildRequest
+	49, // 68: kioku.v1.MemoryService.WatchEvents:input_type -> kioku.v1.WatchEventsRequest
+	52, // 69: kioku.v1.MemoryService.ListAgents:input_type -> kioku.v1.ListAgentsRequest
+	2,  // 70: kioku.v1.MemoryService.MemorySearch:output_type -> kioku.v1.MemorySearchResponse
+	10, // 71: kioku.v1.MemoryService.MemoryGet:output_type -> kioku.v1.MemoryGetResponse
+	12, // 72: kioku.v1.MemoryService.MemoryAppend:output_type -> kioku.v1.MemoryAppendResponse
+	14, // 73: kioku.v1.MemoryService.ListFiles:output_type -> kioku.v1.ListFilesResponse
+	17, // 74: kioku.v1.MemoryService.ListLinks:output_type -> kioku.v1.ListLinksResponse
+	21, // 75: kioku.v1.MemoryService.ListChunks:output_type -> kioku.v1.ListChunksResponse
+	24, // 76: kioku.v1.MemoryService.MemoryMap:output_type -> kioku.v1.MemoryMapResponse
+	29, // 77: kioku.v1.MemoryService.Activity:output_type -> kioku.v1.ActivityResponse
+	32, // 78: kioku.v1.MemoryService.Explain:output_type -> kioku.v1.ExplainResponse
+	34, // 79: kioku.v1.MemoryService.Status:output_type -> kioku.v1.StatusResponse
+	39, // 80: kioku.v1.MemoryService.EstimateEmbedding:output_type -> kioku.v1.EstimateEmbeddingResponse
+	44, // 81: kioku.v1.MemoryService.Sync:output_type -> kioku.v1.SyncResponse
+	46, // 82: kioku.v1.MemoryService.Rebuild:output_type -> kioku.v1.RebuildResponse
+	50, // 83: kioku.v1.MemoryService.WatchEvents:output_type -> kioku.v1.WatchEventsResponse
+	53, // 84: kioku.v1.MemoryService.ListAgents:output_type -> kioku.v1.ListAgentsResponse
+	70, // [70:85] is the sub-list for method output_type
+	55, // [55:70] is the sub-list for method input_type
+	55, // [55:55] is the sub-list for extension type_name
+	55, // [55:55] is the sub-list for extension extendee
+	0,  // [0:55] is the sub-list for field type_name
 }
 
 func init() { file_kioku_v1_memory_proto_init() }
@@ -5664,11 +5779,11 @@ func file_kioku_v1_memory_proto_init() {
 		return
 	}
 	file_kioku_v1_memory_proto_msgTypes[0].OneofWrappers = []any{}
-	file_kioku_v1_memory_proto_msgTypes[43].OneofWrappers = []any{
+	file_kioku_v1_memory_proto_msgTypes[44].OneofWrappers = []any{
 		(*SyncResponse_Progress)(nil),
 		(*SyncResponse_Report)(nil),
 	}
-	file_kioku_v1_memory_proto_msgTypes[45].OneofWrappers = []any{
+	file_kioku_v1_memory_proto_msgTypes[46].OneofWrappers = []any{
 		(*RebuildResponse_Progress)(nil),
 		(*RebuildResponse_Report)(nil),
 	}
@@ -5678,7 +5793,7 @@ func file_kioku_v1_memory_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kioku_v1_memory_proto_rawDesc), len(file_kioku_v1_memory_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   54,
+			NumMessages:   55,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -171,9 +171,9 @@ export function langOf(text) {
 	if (/[\u4e00-\u9fff]/.test(text)) return "zh";
 }
 
-// clean takes control characters and those that turn the direction of text out of it.
+// clean takes control characters and those that turn the direction of text out of it: the characters of internal/text.Forbidden.
 export function clean(text) {
-	return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "\ufffd");
+	return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g, "\ufffd");
 }
 
 // words returns an element for text of a note: cleaned, with its own direction and language.

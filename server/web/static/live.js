@@ -1,5 +1,5 @@
 // Live events of the index. The browser connects again by itself; what happened in between is not repeated, and the list says so.
-import { agent, api, clean, errorBox, h, noteHref, replace, url } from "/static/app.js";
+import { agent, api, clean, count, errorBox, h, noteHref, replace, url } from "/static/app.js";
 
 const list = document.getElementById("events");
 const state = document.getElementById("state");
@@ -27,7 +27,7 @@ function row(e) {
 		h("span", { class: "kind" }, kinds[e.kind] || e.kind.replaceAll("_", " ")),
 		h("span", { class: "what" },
 			e.path && (readable.has(e.kind) ? h("a", { class: "path", href: noteHref(e.path), "data-step": true, dir: "auto" }, clean(e.path)) : h("span", { class: "path", dir: "auto" }, clean(e.path))),
-			e.chunkCount > 0 && h("span", { class: "small muted num" }, ` ${e.chunkCount} chunks`),
+			e.chunkCount > 0 && h("span", { class: "small muted num" }, ` ${count(e.chunkCount, "chunk")}`),
 			e.text && h("span", { class: "small", dir: "auto" }, ` ${clean(e.text)}`)));
 }
 

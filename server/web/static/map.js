@@ -5,6 +5,7 @@ import { Plane } from "/static/mapview.js";
 const $ = (id) => document.getElementById(id);
 const view = $("view"), stage = $("stage"), canvas = $("map"), tip = $("tip");
 const other = 8; // colour of what is in no group
+const mostPoints = 20000; // of a map; beyond it is a sample
 let map, plane, groups = [], picked = -1, query = "";
 
 const phases = { reading: "Reading the notes", neighbors: "Looking for passages that are alike", layout: "Arranging them", naming: "Naming the clusters" };
@@ -20,11 +21,16 @@ async function load() {
 		if (!got.version && !got.computing) return replace(view, errorBox({ message: "The map could not be made." }, load));
 		if (!map && got.version && !got.computing) return showEmpty();
 		if (!map) showProgress(got);
-		about(got);
-		if (got.computing) setTimeout(load, map ? 2000 : 300);
+		if (!query) about(got);
+		again(got.computing ? (map ? 2000 : 300) : 30000);
 	} catch (err) {
 		replace(view, errorBox(err, load));
 	}
+}
+
+// again loads the map once more after a while, as soon as somebody looks.
+function again(wait) {
+	setTimeout(() => (document.hidden ? addEventListener("visibilitychange", load, { once: true }) : load()), wait);
 }
 
 function showProgress(got) {
@@ -46,9 +52,11 @@ function showEmpty() {
 function about(got) {
 	const n = map?.points.x.length;
 	if (!n) return;
-	const sample = got.totalChunkCount > n ? `a sample of ${count(n, "passage")} of ${number(got.totalChunkCount)}` : count(n, "passage");
+	const total = got.totalChunkCount;
+	const sample = total > n && n >= mostPoints ? `a sample of ${count(n, "passage")} of ${number(total)}` : count(n, "passage");
+	const older = got.computing ? " A newer map is being made." : total !== n && n < mostPoints ? ` There are ${number(total)} by now; the map follows when it is its turn.` : "";
 	const basis = map.basis === "vectors" ? "near each other if they mean the same" : "near each other if they share telling words";
-	$("about").textContent = `${sample[0].toUpperCase()}${sample.slice(1)} in ${count(map.files.length, "note")}, ${basis}. Axes and distances between clusters mean nothing.${got.computing ? " A newer map is being made." : ""}`;
+	$("about").textContent = `${sample[0].toUpperCase()}${sample.slice(1)} in ${count(map.files.length, "note")}, ${basis}. Axes and distances between clusters mean nothing.${older}`;
 }
 
 // begin shows a new map.
@@ -58,7 +66,8 @@ function begin() {
 	const first = !plane;
 	plane ||= new Plane(canvas, placeTip);
 	plane.setPoints(Float32Array.from(map.points.x), Float32Array.from(map.points.y));
-	plane.labels = map.clusters.filter((c) => c.terms.length).map((c) => ({ x: c.x, y: c.y, text: clean(c.terms.slice(0, 2).join(" · ")), long: clean(c.terms.join(" · ")) }));
+	const tops = clusterTops();
+	plane.labels = map.clusters.map((c, k) => ({ x: c.x, y: c.y, top: tops[k], text: clean(c.terms.slice(0, 2).join(" · ")), long: clean(c.terms.join(" · ")) })).filter((l) => l.text);
 	select(-1);
 	colourBy($("by").value);
 	listClusters();
@@ -69,6 +78,13 @@ function begin() {
 	}
 	plane.resize();
 	if (query) lightUp();
+}
+
+// clusterTops returns the y above which only a twentieth of the points of each cluster are.
+function clusterTops() {
+	const ys = map.clusters.map(() => []);
+	map.points.cluster.forEach((c, i) => c >= 0 && ys[c].push(map.points.y[i]));
+	return ys.map((all, k) => (all.length ? Math.min(all.sort((a, b) => a - b)[Math.floor(all.length / 20)], map.clusters[k].y) : map.clusters[k].y));
 }
 
 function paint() {

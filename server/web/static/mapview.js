@@ -3,6 +3,27 @@
 // The view of the unit square: scale is the number of pixels of its side, x and y the place that is in the middle.
 const smallest = 0.6, largest = 400;
 
+// parts is how many places within a pixel, across and down, a circle may begin at.
+const parts = 4;
+
+// farthest is the maximum number of pixels that a name is above the middle of what it names.
+const farthest = 60;
+
+const known = new Map();
+
+// bytesOf returns the red, green and blue of a CSS colour.
+function bytesOf(colour) {
+	if (!known.has(colour)) {
+		const canvas = document.createElement("canvas");
+		canvas.width = canvas.height = 1;
+		const c = canvas.getContext("2d");
+		c.fillStyle = colour;
+		c.fillRect(0, 0, 1, 1);
+		known.set(colour, [...c.getImageData(0, 0, 1, 1).data.subarray(0, 3)]);
+	}
+	return known.get(colour);
+}
+
 // Grid finds the points near a place.
 class Grid {
 	constructor(x, y) {
@@ -43,7 +64,8 @@ class Grid {
 }
 
 // Plane draws points on a canvas. Its fields colours (a list of CSS colours), colour (an index for each point), dim (1 for a point that is
-// faded) and lit (a set of points that are drawn above all) are set from outside, and then draw is called.
+// faded), lit (a set of points that are drawn above all) and labels (names with the place that they name and the y of its top) are set from
+// outside, and then draw is called.
 export class Plane {
 	constructor(canvas, onChange) {
 		this.canvas = canvas;
@@ -56,7 +78,8 @@ export class Plane {
 		this.lit = new Set();
 		this.selected = -1;
 		this.labels = [];
-		this.ink = this.ground = "#000";
+		this.ink = "#000";
+		this.ground = "#fff";
 		this.fit();
 		new ResizeObserver(() => this.resize()).observe(canvas);
 	}
@@ -144,48 +167,64 @@ export class Plane {
 	}
 
 	draw() {
-		if (!this.width) return;
+		if (!this.width || !this.height) return;
 		const begun = performance.now(), c = this.context;
-		c.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
-		c.clearRect(0, 0, this.width, this.height);
 		const r = this.radius();
-		this.drawPoints(c, r, 1, 0.16);
-		this.drawPoints(c, r, 0, this.lit.size ? 0.25 : 0.8);
+		this.drawPoints(c, r);
+		c.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
 		this.drawLit(c, r);
 		this.drawLabels(c);
 		this.took = performance.now() - begun;
 		this.onChange?.();
 	}
 
-	// drawPoints draws the points that are dim, or those that are not, as copies of one circle a colour.
-	drawPoints(c, r, dim, alpha) {
-		const circles = this.colours.map((colour) => this.circle(colour, r));
-		const half = circles[0] ? circles[0].width / this.ratio / 2 : 0, size = 2 * half;
-		const { x, y, cx, cy, scaleX, scaleY, width, height, colour } = this;
-		c.globalAlpha = alpha;
-		for (let i = 0; i < x.length; i++) {
-			if (this.dim[i] !== dim) continue;
-			const sx = (x[i] - cx) * scaleX + width / 2 - half, sy = (y[i] - cy) * scaleY + height / 2 - half;
-			if (sx < -size || sy < -size || sx > width || sy > height) continue;
-			c.drawImage(circles[colour[i]], sx, sy, size, size);
-		}
-		c.globalAlpha = 1;
+	// drawPoints fills the canvas with the ground and the points, those that are dim below the others. It writes pixels itself: a call for
+	// each point costs the browser so much, where no graphics card helps, that frames pile up.
+	drawPoints(c, r) {
+		const w = this.canvas.width, h = this.canvas.height;
+		if (this.image?.width !== w || this.image.height !== h) this.image = c.createImageData(w, h);
+		const [red, green, blue] = bytesOf(this.ground);
+		new Uint32Array(this.image.data.buffer).fill(new Uint32Array(new Uint8Array([red, green, blue, 255]).buffer)[0]);
+		const colours = Float32Array.from(this.colours.flatMap(bytesOf));
+		this.stamp(r, 1, 0.16, colours);
+		this.stamp(r, 0, this.lit.size ? 0.25 : 0.8, colours);
+		c.putImageData(this.image, 0, 0);
 	}
 
-	circle(colour, r) {
-		const key = `${colour} ${r.toFixed(1)} ${this.ratio}`;
-		this.circles ||= new Map();
-		if (this.circles.size > 200) this.circles.clear();
-		if (!this.circles.has(key)) {
-			const canvas = document.createElement("canvas");
-			canvas.width = canvas.height = Math.ceil((2 * r + 2) * this.ratio);
-			const c = canvas.getContext("2d");
-			c.fillStyle = colour;
-			c.arc(canvas.width / 2, canvas.width / 2, r * this.ratio, 0, 7);
-			c.fill();
-			this.circles.set(key, canvas);
+	// stamp writes the points that are dim, or those that are not, into the image.
+	stamp(r, dim, alpha, colours) {
+		const { x, y, ratio, colour } = this, { width: w, height: h, data } = this.image;
+		const { side, half, masks } = this.circle(r * ratio);
+		const kx = this.scaleX * ratio, ky = this.scaleY * ratio;
+		const ox = (this.width * ratio) / 2 - this.cx * kx - half, oy = (this.height * ratio) / 2 - this.cy * ky - half;
+		for (let i = 0; i < x.length; i++) {
+			if (this.dim[i] !== dim) continue;
+			const px = x[i] * kx + ox, py = y[i] * ky + oy, left = Math.floor(px), top = Math.floor(py);
+			if (left + side <= 0 || top + side <= 0 || left >= w || top >= h) continue;
+			const mask = masks[Math.floor((py - top) * parts) * parts + Math.floor((px - left) * parts)];
+			const k = 3 * colour[i], red = colours[k], green = colours[k + 1], blue = colours[k + 2];
+			const toRow = Math.min(side, h - top), from = Math.max(0, -left), to = Math.min(side, w - left);
+			for (let row = Math.max(0, -top); row < toRow; row++) {
+				for (let col = from, at = 4 * ((top + row) * w + left + from); col < to; col++, at += 4) {
+					const a = mask[row * side + col] * alpha;
+					if (a === 0) continue;
+					data[at] += (red - data[at]) * a;
+					data[at + 1] += (green - data[at + 1]) * a;
+					data[at + 2] += (blue - data[at + 2]) * a;
+				}
+			}
 		}
-		return this.circles.get(key);
+	}
+
+	// circle returns how much of each pixel a circle covers, for each part of a pixel that its place may begin at.
+	circle(r) {
+		if (this.mask?.r === r) return this.mask;
+		const side = Math.ceil(2 * r + 2) + 1, half = (side - 1) / 2, masks = [];
+		for (let part = 0; part < parts * parts; part++) {
+			const cx = half + (part % parts + 0.5) / parts, cy = half + (Math.floor(part / parts) + 0.5) / parts;
+			masks.push(Float32Array.from({ length: side * side }, (_, i) => Math.max(0, Math.min(1, r + 0.5 - Math.hypot((i % side) + 0.5 - cx, Math.floor(i / side) + 0.5 - cy)))));
+		}
+		return (this.mask = { r, side, half, masks });
 	}
 
 	drawLit(c, r) {
@@ -208,7 +247,8 @@ export class Plane {
 		c.stroke();
 	}
 
-	// drawLabels writes names where there is room, the first ones first.
+	// drawLabels writes names where there is room, the first ones first: above the points they name if that is near, else among them, with a
+	// halo.
 	drawLabels(c) {
 		const taken = [];
 		c.font = `600 13px ${getComputedStyle(document.body).fontFamily}`;
@@ -217,15 +257,17 @@ export class Plane {
 		c.lineJoin = "round";
 		this.shown = 0;
 		for (const l of this.labels) {
-			const [sx, sy] = this.screen(l.x, l.y);
+			let [sx, sy] = this.screen(l.x, l.y);
+			const above = (l.y - l.top) * this.scaleY + this.radius() + 13;
+			if (above <= farthest) sy -= above;
 			const text = this.zoom > 2.5 ? l.long : l.text, w = c.measureText(text).width / 2 + 6;
 			const box = [sx - w, sy - 11, sx + w, sy + 11];
 			if (box[0] < 0 || box[1] < 0 || box[2] > this.width || box[3] > this.height) continue;
 			if (taken.some((t) => box[0] < t[2] && t[0] < box[2] && box[1] < t[3] && t[1] < box[3])) continue;
 			taken.push(box);
-			c.lineWidth = 4;
+			c.lineWidth = 5;
 			c.strokeStyle = this.ground;
-			c.globalAlpha = 0.85;
+			c.globalAlpha = 0.92;
 			c.strokeText(text, sx, sy);
 			c.globalAlpha = 1;
 			c.fillStyle = this.ink;

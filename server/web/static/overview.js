@@ -31,11 +31,12 @@ function facts(st) {
 		fact("Chunks", number(x.chunkCount), provider.provider === "none" ? "found by words" : `${share}% with a vector`),
 		fact("Not indexed yet", lag, `synced ${ago(x.lastSyncTime)}`, x.pendingFileCount ? "warn" : ""),
 		fact("Meaning", provider.provider === "none" ? "off" : clean(model || provider.provider), meaningOf(provider), provider.error ? "warn" : ""),
-		fact("Watching", watching(st), clean(st.watchNote || ""), st.watchMode === "off" ? "warn" : ""),
+		fact("Watching", watching(st), clean(st.watchNote || (st.watchMode === "off" ? "once the first sync is done" : "")), st.watchMode === "off" && st.watchNote ? "warn" : ""),
 		fact("Index", bytes(Number(st.databaseBytes) + Number(st.walBytes)), st.residentBytes > 0 ? `${bytes(st.residentBytes)} in memory` : "on disk"));
 }
 
-const watching = (st) => ({ inotify: "live", polling: "by polling", off: "off" })[st.watchMode] || st.watchMode;
+// watching says how the folder is watched. A daemon watches it after its first sync, unless a note says why not.
+const watching = (st) => ({ inotify: "live", polling: "by polling", off: st.watchNote ? "off" : "not yet" })[st.watchMode] || st.watchMode;
 
 function meaningOf(p) {
 	if (p.provider === "none") return clean(p.reason || "words only; kioku model add turns it on");
@@ -55,7 +56,7 @@ function problems(st) {
 	for (const root of st.unavailable || []) list.push({ text: `${clean(root)} cannot be read now.`, todo: advice.workspace_unavailable });
 	for (const found of st.check?.found || []) list.push({ text: `The last check mended the index: ${clean(found)}`, todo: "Nothing to do; if it comes again, check the disk." });
 	if (st.unindexedFileCount > 0) list.push({ text: `${st.unindexedMore ? "More than " : ""}${count(st.unindexedFileCount, "Markdown file")} of the folder ${st.unindexedFileCount === 1 ? "is" : "are"} not included by the settings.`, todo: "If they are notes, add them to include: kioku config set include '[\"**/*.md\"]'." });
-	if (!list.length) return h("p", { class: "all-well" }, h("span", { class: "tag good" }, "✓"), " Searches lack nothing.");
+	if (!list.length) return h("p", { class: "all-well" }, h("span", { class: "tag good" }, "✓"), st.provider?.provider === "none" ? " Searches by words lack nothing." : " Searches lack nothing.");
 	return h("ul", { class: "stack" }, list.map((p) => h("li", { class: "notice warn" }, h("p", {}, p.text), p.todo && h("p", { class: "small muted" }, p.todo))));
 }
 
@@ -86,24 +87,26 @@ function skipped(st) {
 		st.skipped.length > 100 && h("p", { class: "small muted" }, h("a", { href: href("/notes", { skipped: 1 }) }, "All of them")));
 }
 
-// weekly returns the last 52 weeks of days with counts as sums of seven days.
-function weekly(byDay, today) {
-	const end = new Date(`${today}T12:00:00Z`).getTime();
-	const weeks = new Array(53).fill(0);
+const days = 366; // of the sparkline
+
+// daily returns how many notes each of the last days has, today last.
+function daily(byDay, today) {
+	const end = Date.parse(today);
+	const counts = new Array(days).fill(0);
 	for (const [date, n] of byDay) {
-		const back = Math.floor((end - new Date(`${date}T12:00:00Z`).getTime()) / 604800000);
-		if (back >= 0 && back < 53) weeks[52 - back] += n;
+		const back = Math.round((end - Date.parse(date)) / 86400000);
+		if (back >= 0 && back < days) counts[days - 1 - back] += n;
 	}
-	return weeks;
+	return counts;
 }
 
 function sparkline(byDay, today) {
-	const weeks = weekly(byDay, today);
-	const top = Math.max(...weeks, 1), total = weeks.reduce((a, b) => a + b, 0);
-	const label = `${count(total, "dated note")} in a year, up to ${number(top)} a week`;
+	const counts = daily(byDay, today);
+	const top = Math.max(...counts, 1), total = counts.reduce((a, b) => a + b, 0);
+	const label = `${count(total, "dated note")} in a year, up to ${number(top)} a day`;
 	return h("figure", { class: "spark" },
-		svg("svg", { viewBox: "0 0 530 60", preserveAspectRatio: "none", role: "img", "aria-label": label },
-			weeks.map((n, i) => svg("rect", { x: i * 10 + 1, width: 8, y: 60 - (n ? 4 + (54 * n) / top : 1), height: n ? 4 + (54 * n) / top : 1, class: n ? "some" : "none" }))),
+		svg("svg", { viewBox: `0 0 ${days} 60`, preserveAspectRatio: "none", role: "img", "aria-label": label },
+			counts.map((n, i) => svg("rect", { x: i, width: n ? 0.85 : 1, y: 60 - (n ? 4 + (54 * n) / top : 1), height: n ? 4 + (54 * n) / top : 1, class: n ? "some" : "none" }))),
 		h("figcaption", { class: "small muted" }, h("span", {}, "a year ago"), h("a", { href: href("/timeline") }, label), h("span", {}, "now")));
 }
 

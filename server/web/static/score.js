@@ -10,21 +10,9 @@ export const kinds = [
 	["name", "Name", "of the note is the query"],
 ];
 
-// parts returns the parts of the score of a result with a trace; they add up to the score. The channels fill up what a name, a date or
-// a category leaves. Without a vector yet, words take the place of the meaning.
+// parts returns the parts of the score of a result with a trace; they add up to the score.
 export function parts(result) {
-	const t = result.trace;
-	const given = Math.max(t.dateConfidence, t.categoryConfidence);
-	const rest = (1 - t.nameConfidence) * (1 - given);
-	const standIn = t.vectorRank === 0 && t.textScore > 0 && Math.abs(result.score - (t.nameConfidence + (1 - t.nameConfidence) * (given + (1 - given) * t.textScore))) < 1e-9;
-	const sizes = {
-		words: rest * t.textScore * (standIn ? 1 : t.textWeight),
-		meaning: standIn ? 0 : rest * t.vectorScore * t.vectorWeight,
-		name: t.nameConfidence,
-		date: (1 - t.nameConfidence) * (t.dateConfidence >= t.categoryConfidence ? given : 0),
-		category: (1 - t.nameConfidence) * (t.dateConfidence < t.categoryConfidence ? given : 0),
-	};
-	return kinds.map(([kind, name]) => ({ kind, name, size: sizes[kind] })).filter((p) => p.size > 0.0005);
+	return kinds.map(([kind, name]) => ({ kind, name, size: result.trace.scoreParts[kind] })).filter((p) => p.size > 0.0005);
 }
 
 const two = (x) => (x || 0).toFixed(2);
@@ -64,7 +52,7 @@ export function trace(result) {
 	return h("dl", { class: "trace small" },
 		line("Score", `${two(result.score)} = `, parts(result).map((p, i) => `${i ? " + " : ""}${p.name.toLowerCase()} ${two(p.size)}`).join("")),
 		t.textWeight > 0 && line("Words", `${two(t.textScore)}, ${rank(t.textRank)}; weight ${two(t.textWeight)}`, terms(t)),
-		t.vectorWeight > 0 && line("Meaning", t.vectorRank ? [`${two(t.vectorScore)}, ${rank(t.vectorRank)}; weight ${two(t.vectorWeight)}. `, meaning(t)] : "the passage has no vector yet"),
+		t.vectorWeight > 0 && line("Meaning", !t.unembedded ? [`${two(t.vectorScore)}, ${rank(t.vectorRank)}; weight ${two(t.vectorWeight)}. `, meaning(t)] : "the passage has no vector yet"),
 		line("Place", `value ${two(value)} = words and meaning ${two(t.merged)}`,
 			t.decay < 1 && ` × ${two(t.decay)} for its age of ${count(Math.round(t.ageDays), "day")}`,
 			t.penalty > 0 && ` × ${two(1 - t.penalty)} because it is mostly links or front matter`,

@@ -61,7 +61,7 @@ function summary(l) {
 	const total = activity.days.reduce((sum, d) => sum + (l.count(d) || 0), 0);
 	const active = activity.days.filter((d) => l.count(d) > 0).length;
 	const undated = activity.undatedNoteCount ? `; ${count(activity.undatedNoteCount, "note")} without a day` : "";
-	return h("p", { class: "muted" }, `${l.say(total)} on ${count(active, "day")}${layer === "notes" ? undated : ""}.`);
+	return h("p", { class: "muted" }, `${l.say(total)} on ${count(active, "day")}${layer === "notes" ? `${undated}. A note with entries of several days counts on each` : ""}.`);
 }
 
 function empty(l) {
@@ -213,9 +213,9 @@ function notes(date, { files, texts }) {
 	];
 }
 
-// excerpt shows the beginning of a note: headings and paragraphs, without the heading that only repeats the day.
+// excerpt shows the beginning of a note: headings and paragraphs, without comments and the heading that only repeats the day.
 function excerpt(text, date) {
-	return h("div", { class: "text" }, text.trim().split(/\n(?=#{1,6} )|\n\s*\n/).map((part) => {
+	return h("div", { class: "text" }, text.replace(/<!--.*?-->/gs, "").trim().split(/\n(?=#{1,6} )|\n\s*\n/).map((part) => {
 		const heading = part.match(/^#{1,6} +(.*)/);
 		if (heading && heading[1].trim() === date) return null;
 		return heading ? [words("p", { class: "hd" }, heading[1]), part.includes("\n") && words("p", {}, part.slice(part.indexOf("\n")).trim())] : words("p", {}, part.trim());

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"kioku/agent/flush"
+	"kioku/internal/safefile"
 	"kioku/llm"
 )
 
@@ -35,7 +37,7 @@ type line struct {
 // Transcript returns what the user and the model said in a session, in its order. Tool calls and their results, subagents, and
 // texts that Claude Code added are left out, and so are lines that are not understood.
 func Transcript(path string) ([]flush.Message, error) {
-	f, err := os.Open(path)
+	f, err := openRegular(path)
 	if err != nil {
 		return nil, fmt.Errorf("read the transcript: %w", err)
 	}
@@ -54,6 +56,21 @@ func Transcript(path string) ([]flush.Message, error) {
 			return nil, fmt.Errorf("read the transcript: %w", err)
 		}
 	}
+}
+
+// openRegular opens a file, and nothing else: a device or a pipe may have no end.
+func openRegular(path string) (*os.File, error) {
+	root, err := os.OpenRoot(filepath.Dir(path))
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	f, _, err := safefile.OpenRegular(root, filepath.Base(path))
+	var skipped *safefile.SkipError
+	if errors.As(err, &skipped) {
+		return nil, fmt.Errorf("%s is not a regular file: %w", path, err)
+	}
+	return f, err
 }
 
 // readLine returns the next line, empty if it is too long. The error is io.EOF on the last one.

@@ -95,6 +95,9 @@ func (k *Connector) daemonOn(ctx context.Context, socket string, w wanted, n Nee
 	agents, err := listAgents(ctx, conn.Service())
 	if err != nil {
 		_ = conn.Close() // what matters is why there was no answer
+		if status.Code(err) == codes.Unavailable && !isGone(err) {
+			return nil, fmt.Errorf("the daemon on %s: %w", socket, err)
+		}
 		return nil, &noAnswer{fmt.Sprintf("the daemon on %s does not answer: %s; stop it, or use --no-daemon", socket, render.Message(err)), err}
 	}
 	served, err := k.served(agents, w, n)

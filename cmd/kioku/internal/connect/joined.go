@@ -4,13 +4,11 @@ import (
 	"context"
 	"sync"
 
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
 	"kioku/cmd/kioku/config"
-	"kioku/memory"
 )
 
 // Joined is a connection to whichever daemon serves a memory. When the daemon ends, the next call joins another or starts one,
@@ -113,16 +111,8 @@ func (j *Joined) withDaemon(ctx context.Context, call func(grpc.ClientConnInterf
 	}
 }
 
-// isGone reports whether a daemon did not answer. One that answers names the error.
+// isGone reports whether a daemon did not answer. One that answers says more than the code.
 func isGone(err error) bool {
 	st := status.Convert(err)
-	if st.Code() != codes.Unavailable {
-		return false
-	}
-	for _, d := range st.Details() {
-		if info, ok := d.(*errdetails.ErrorInfo); ok && info.GetDomain() == memory.ErrorDomain {
-			return false
-		}
-	}
-	return true
+	return st.Code() == codes.Unavailable && len(st.Details()) == 0
 }

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"strings"
 
-	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -57,24 +56,12 @@ func Message(err error) string {
 
 func advice(st *status.Status) string {
 	switch {
-	case st.Code() == codes.Unavailable && isNamed(st):
-		return ""
-	case st.Code() == codes.Unavailable:
+	case st.Code() == codes.Unavailable && len(st.Details()) == 0: // with details, the daemon has answered
 		return "; the daemon ended or is starting: try again"
 	case st.Code() == codes.DeadlineExceeded:
 		return "; try again, or with --no-daemon"
 	}
 	return ""
-}
-
-// isNamed reports whether a status has the name of an error of the memory, which the service has answered then.
-func isNamed(st *status.Status) bool {
-	for _, detail := range st.Details() {
-		if info, ok := detail.(*errdetails.ErrorInfo); ok && memory.ErrorOf(info.GetReason()) != nil {
-			return true
-		}
-	}
-	return false
 }
 
 // plain returns the text of an error without the names of system calls that the standard library puts before paths.

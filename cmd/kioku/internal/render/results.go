@@ -2,7 +2,6 @@ package render
 
 import (
 	"fmt"
-	"math"
 	"strings"
 
 	kiokuv1 "kioku/proto/kioku/v1"
@@ -86,7 +85,7 @@ func confidence(hit *kiokuv1.SearchResult) string {
 	var parts []string
 	if t.GetVectorWeight() > 0 {
 		vector := fmt.Sprintf("vector %.3f (%s)", t.GetVectorScore(), rank(t.GetVectorRank()))
-		if standsIn(hit) {
+		if t.GetUnembedded() {
 			vector = fmt.Sprintf("text %.3f (no vector yet)", t.GetTextScore())
 		}
 		parts = append(parts, fmt.Sprintf("%s × %.2f", vector, t.GetVectorWeight()))
@@ -104,14 +103,6 @@ func confidence(hit *kiokuv1.SearchResult) string {
 		sum = fmt.Sprintf("name %.2f + %.2f × (%s)", name, 1-name, sum)
 	}
 	return sum
-}
-
-// standsIn reports whether the text score replaced the score of a vector that the passage does not have yet.
-func standsIn(hit *kiokuv1.SearchResult) bool {
-	t := hit.GetTrace()
-	given := max(t.GetDateConfidence(), t.GetCategoryConfidence())
-	text := given + (1-given)*t.GetTextScore()
-	return t.GetVectorRank() == 0 && t.GetTextScore() > 0 && math.Abs(hit.GetScore()-text) < 1e-9
 }
 
 // shares adds the parts of the text score, which add up to 1.

@@ -27,8 +27,7 @@ func (p *Page) Status(st *kiokuv1.StatusResponse, now time.Time) {
 	if b := st.GetBackfill(); b != nil {
 		p.Row("embedding", "%s", backfillText(b))
 	}
-	p.Row("memory", "%s of vectors and words; %s of %s for all agents", Size(st.GetResidentBytes()), Size(st.GetMemoryResidentBytes()),
-		Size(st.GetMemoryBudgetBytes()))
+	p.Row("memory", "%s of vectors and words%s", Size(st.GetResidentBytes()), sharedMemory(st))
 	p.Row("watch", "%s", strings.TrimSuffix(st.GetWatchMode()+", "+st.GetWatchNote(), ", "))
 	p.Row("database", "%s, %s and %s of log", st.GetDatabase(), Size(st.GetDatabaseBytes()), Size(st.GetWalBytes()))
 	p.egress(st, now)
@@ -55,6 +54,14 @@ func (p *Page) Status(st *kiokuv1.StatusResponse, now time.Time) {
 	for _, d := range st.GetDegraded() {
 		p.Row("degraded", "%s: %s", d.GetCode(), d.GetText())
 	}
+}
+
+// sharedMemory says how much memory the vectors and words of all agents occupy, if the service tells.
+func sharedMemory(st *kiokuv1.StatusResponse) string {
+	if st.GetMemoryBudgetBytes() == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; %s of %s for all agents", Size(st.GetMemoryResidentBytes()), Size(st.GetMemoryBudgetBytes()))
 }
 
 // egress writes what the process has sent to other hosts.

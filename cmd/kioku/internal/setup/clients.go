@@ -8,78 +8,86 @@ import (
 
 // Clients returns the clients that setup knows, by name.
 func Clients() []Client {
-	servers := []string{"mcpServers"}
-	return []Client{
-		{
-			ID: "claude-code", Title: "Claude Code", program: "claude",
-			Next:   "Start claude; /mcp shows the server.",
-			format: jsonFormat{blocks: [][]string{servers}}, fields: withType,
-			files: map[Scope]func(*Machine) string{
-				User:    func(m *Machine) string { return m.under("CLAUDE_CONFIG_DIR", []string{".claude.json"}) },
-				Project: func(m *Machine) string { return m.project(".mcp.json") },
-			},
-			signs: func(m *Machine) []string {
-				return []string{m.home(".claude.json"), m.under("CLAUDE_CONFIG_DIR", nil, ".claude")}
-			},
-		},
-		{
-			ID: "claude-desktop", Title: "Claude Desktop",
-			Next:   "Quit Claude Desktop and start it again.",
-			format: jsonFormat{blocks: [][]string{servers}}, fields: plain,
-			files: map[Scope]func(*Machine) string{
-				User: func(m *Machine) string { return m.applicationData("Claude", "claude_desktop_config.json") },
-			},
-			signs: func(m *Machine) []string { return []string{m.applicationData("Claude")} },
-		},
-		{
-			ID: "codex", Title: "Codex", program: "codex",
-			Next:   "Start codex; codex mcp list shows the server.",
-			format: tomlFormat{block: "mcp_servers"}, fields: plain,
-			files: map[Scope]func(*Machine) string{
-				User:    func(m *Machine) string { return m.under("CODEX_HOME", []string{"config.toml"}, ".codex") },
-				Project: func(m *Machine) string { return m.project(".codex", "config.toml") },
-			},
-			signs: func(m *Machine) []string { return []string{m.under("CODEX_HOME", nil, ".codex")} },
-		},
-		{
-			ID: "cursor", Title: "Cursor", program: "cursor",
-			Next:   "Cursor shows the server in its settings, under MCP.",
-			format: jsonFormat{blocks: [][]string{servers}, comments: true}, fields: withType,
-			files: map[Scope]func(*Machine) string{
-				User:    func(m *Machine) string { return m.home(".cursor", "mcp.json") },
-				Project: func(m *Machine) string { return m.project(".cursor", "mcp.json") },
-			},
-			signs: func(m *Machine) []string { return []string{m.home(".cursor"), m.applicationData("Cursor")} },
-		},
-		{
-			ID: "gemini-cli", Title: "Gemini CLI", program: "gemini",
-			Next:   "Start gemini; /mcp shows the server.",
-			format: jsonFormat{blocks: [][]string{servers}, comments: true}, fields: plain,
-			files: map[Scope]func(*Machine) string{
-				User:    func(m *Machine) string { return m.home(".gemini", "settings.json") },
-				Project: func(m *Machine) string { return m.project(".gemini", "settings.json") },
-			},
-			signs: func(m *Machine) []string { return []string{m.home(".gemini", "settings.json")} },
-		},
-		{
-			ID: "opencode", Title: "opencode", program: "opencode",
-			Next:   "Start opencode; opencode mcp list shows the server.",
-			format: jsonFormat{blocks: [][]string{{"mcp", "servers"}, {"mcp"}}, comments: true}, fields: local,
-			files: map[Scope]func(*Machine) string{
-				User:    func(m *Machine) string { return firstFile(m.openCode("opencode.json"), m.openCode("opencode.jsonc")) },
-				Project: func(m *Machine) string { return firstFile(m.project("opencode.json"), m.project("opencode.jsonc")) },
-			},
-			signs: func(m *Machine) []string { return []string{m.openCode()} },
-		},
-		{
-			ID: "openclaw", Title: "OpenClaw", program: "openclaw",
-			Next:   "Restart the gateway: openclaw gateway restart.",
-			format: jsonFormat{blocks: [][]string{{"mcp", "servers"}}, comments: true}, fields: plain,
-			files:  map[Scope]func(*Machine) string{User: (*Machine).openClaw},
-			signs:  func(m *Machine) []string { return []string{m.openClaw()} },
-			manual: func(s Server) string { return openClawCommand(s) },
-		},
-	}
+	return []Client{claudeCode, claudeDesktop, codex, cursor, geminiCLI, opencode, openclaw}
+}
+
+// servers is the block of most clients.
+var servers = []string{"mcpServers"}
+
+var claudeCode = Client{
+	ID: "claude-code", Title: "Claude Code", program: "claude",
+	Next:   "Start claude; /mcp shows the server.",
+	format: jsonFormat{blocks: [][]string{servers}}, fields: withType,
+	files: map[Scope]func(*Machine) string{
+		User:    func(m *Machine) string { return m.under("CLAUDE_CONFIG_DIR", []string{".claude.json"}) },
+		Project: func(m *Machine) string { return m.project(".mcp.json") },
+	},
+	signs: func(m *Machine) []string {
+		return []string{m.home(".claude.json"), m.under("CLAUDE_CONFIG_DIR", nil, ".claude")}
+	},
+}
+
+var claudeDesktop = Client{
+	ID: "claude-desktop", Title: "Claude Desktop",
+	Next:   "Quit Claude Desktop and start it again.",
+	format: jsonFormat{blocks: [][]string{servers}}, fields: plain,
+	files: map[Scope]func(*Machine) string{
+		User: func(m *Machine) string { return m.applicationData("Claude", "claude_desktop_config.json") },
+	},
+	signs: func(m *Machine) []string { return []string{m.applicationData("Claude")} },
+}
+
+var codex = Client{
+	ID: "codex", Title: "Codex", program: "codex",
+	Next:   "Start codex; codex mcp list shows the server.",
+	format: tomlFormat{block: "mcp_servers"}, fields: plain,
+	files: map[Scope]func(*Machine) string{
+		User:    func(m *Machine) string { return m.under("CODEX_HOME", []string{"config.toml"}, ".codex") },
+		Project: func(m *Machine) string { return m.project(".codex", "config.toml") },
+	},
+	signs: func(m *Machine) []string { return []string{m.under("CODEX_HOME", nil, ".codex")} },
+}
+
+var cursor = Client{
+	ID: "cursor", Title: "Cursor", program: "cursor",
+	Next:   "Cursor shows the server in its settings, under MCP.",
+	format: jsonFormat{blocks: [][]string{servers}, comments: true}, fields: withType,
+	files: map[Scope]func(*Machine) string{
+		User:    func(m *Machine) string { return m.home(".cursor", "mcp.json") },
+		Project: func(m *Machine) string { return m.project(".cursor", "mcp.json") },
+	},
+	signs: func(m *Machine) []string { return []string{m.home(".cursor"), m.applicationData("Cursor")} },
+}
+
+var geminiCLI = Client{
+	ID: "gemini-cli", Title: "Gemini CLI", program: "gemini",
+	Next:   "Start gemini; /mcp shows the server.",
+	format: jsonFormat{blocks: [][]string{servers}, comments: true}, fields: plain,
+	files: map[Scope]func(*Machine) string{
+		User:    func(m *Machine) string { return m.home(".gemini", "settings.json") },
+		Project: func(m *Machine) string { return m.project(".gemini", "settings.json") },
+	},
+	signs: func(m *Machine) []string { return []string{m.home(".gemini", "settings.json")} },
+}
+
+var opencode = Client{
+	ID: "opencode", Title: "opencode", program: "opencode",
+	Next:   "Start opencode; opencode mcp list shows the server.",
+	format: jsonFormat{blocks: [][]string{{"mcp", "servers"}, {"mcp"}}, comments: true}, fields: local,
+	files: map[Scope]func(*Machine) string{
+		User:    func(m *Machine) string { return firstFile(m.openCode("opencode.json"), m.openCode("opencode.jsonc")) },
+		Project: func(m *Machine) string { return firstFile(m.project("opencode.json"), m.project("opencode.jsonc")) },
+	},
+	signs: func(m *Machine) []string { return []string{m.openCode()} },
+}
+
+var openclaw = Client{
+	ID: "openclaw", Title: "OpenClaw", program: "openclaw",
+	Next:   "Restart the gateway: openclaw gateway restart.",
+	format: jsonFormat{blocks: [][]string{{"mcp", "servers"}}, comments: true}, fields: plain,
+	files:  map[Scope]func(*Machine) string{User: (*Machine).openClaw},
+	signs:  func(m *Machine) []string { return []string{m.openClaw()} },
+	manual: func(s Server) string { return openClawCommand(s) },
 }
 
 // plain is the entry of most clients.

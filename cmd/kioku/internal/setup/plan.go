@@ -14,8 +14,8 @@ import (
 	"unicode"
 )
 
-// defaultName is the name of the entry of the first memory.
-const defaultName = "kioku"
+// DefaultName is the name of the entry of the first memory.
+const DefaultName = "kioku"
 
 // maxConfig is the maximum size of a configuration.
 const maxConfig = 32 << 20
@@ -124,12 +124,12 @@ func nameFor(lines map[string][]string, srv Server) string {
 			return e.Name
 		}
 	}
-	name := defaultName
+	name := DefaultName
 	for n := 1; ; n++ {
 		if _, taken := lines[name]; !taken {
 			return name
 		}
-		name = defaultName + "-" + slug(srv.Memory)
+		name = DefaultName + "-" + slug(srv.Memory)
 		if n > 1 {
 			name = fmt.Sprint(name, "-", n)
 		}

@@ -3,8 +3,10 @@ package mcp
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"kioku/agent/flush"
@@ -32,6 +34,10 @@ func (s *session) addPrompts() {
 
 // recallPrompt returns the question, and the memories for it in a frame that marks them as data.
 func (s *session) recallPrompt(ctx context.Context, req *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
+	question := req.Params.Arguments["question"]
+	if strings.TrimSpace(question) == "" {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the prompt " + PromptRecall + " needs the argument question"}
+	}
 	m, ask, err := s.open(ctx, req.ClientCapabilities(), req.Params.InputResponses)
 	if ask != nil {
 		return &sdk.GetPromptResult{InputRequests: ask}, nil
@@ -39,7 +45,6 @@ func (s *session) recallPrompt(ctx context.Context, req *sdk.GetPromptRequest) (
 	if err != nil {
 		return nil, errors.New(message(err))
 	}
-	question := req.Params.Arguments["question"]
 	resp, err := m.Sidecar.Recall(ctx, &kiokuv1.RecallRequest{Agent: m.Agent, Message: question})
 	if err != nil {
 		return nil, errors.New(message(err))

@@ -2,11 +2,13 @@ package mcp_test
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"kioku/server/mcp"
@@ -144,6 +146,10 @@ func TestPromptsRecallAndFlush(t *testing.T) {
 					t.Errorf("%s: %s lacks %q:\n%s", version, name, want, text)
 				}
 			}
+		}
+		var invalid *jsonrpc.Error
+		if _, err := s.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: mcp.PromptRecall}); !errors.As(err, &invalid) || invalid.Code != jsonrpc.CodeInvalidParams {
+			t.Errorf("%s: without a question: %v", version, err)
 		}
 	}
 }

@@ -55,12 +55,10 @@ func (h *Handler) serveStream(w http.ResponseWriter, r *http.Request, route Rout
 		case next, more := <-received:
 			switch {
 			case !more:
-				return
-			case next.err != nil && !out.begun:
-				httperror.Write(w, next.err)
+				out.fail(reasonOf(r.Context(), nil))
 				return
 			case next.err != nil:
-				out.fail(next.err)
+				out.fail(reasonOf(r.Context(), next.err))
 				return
 			case next.message == nil:
 				err = out.begin(route)
@@ -73,6 +71,15 @@ func (h *Handler) serveStream(w http.ResponseWriter, r *http.Request, route Rout
 		}
 	}
 	// The client is gone, and nobody is left to tell the error to.
+}
+
+// reasonOf returns why a stream has ended: why the server has ended its request, if it has, because then the error of the stream is
+// only that; else the error of the stream, nil if it has none.
+func reasonOf(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
+		return cause
+	}
+	return err
 }
 
 // openStream calls the method of a stream.
@@ -209,8 +216,16 @@ func (s *streamWriter) send(route Route, message proto.Message) error {
 	return s.write(line)
 }
 
-// fail writes the error that ends the stream, as the event "failure": "error" is that of a browser for a lost connection.
+// fail writes the error that ends the stream, if there is one, as the event "failure": "error" is that of a browser for a lost
+// connection. Before the stream has begun, the error is the response.
 func (s *streamWriter) fail(err error) {
+	if err == nil {
+		return
+	}
+	if !s.begun {
+		httperror.Write(s.response, err)
+		return
+	}
 	line, encodeErr := httperror.Line(s.response, err)
 	if encodeErr != nil || status.Code(err) == codes.Canceled {
 		return

@@ -328,6 +328,7 @@ func TestMCPTakesTheWorkspaceOfTheRoots(t *testing.T) {
 		s.write(name, text)
 	}
 	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
+	//lint:ignore SA1019 clients of today name their folders by roots
 	client.AddRoots(&sdk.Root{URI: "file://" + empty}, &sdk.Root{URI: "file://" + around})
 	s.mcpAs(client).finds("boiler pressure", "0.8 bar")
 	text, failed := s.mcpAs(sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)).call("memory_status", nil)

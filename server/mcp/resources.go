@@ -128,7 +128,8 @@ func (s *session) listing(next sdk.MethodHandler) sdk.MethodHandler {
 func (s *session) forList(ctx context.Context, client *sdk.ServerSession, caps *sdk.ClientCapabilities) *Memory {
 	m, ask, err := s.open(ctx, caps, nil)
 	if ask != nil {
-		roots, asked := client.ListRoots(ctx, nil) //nolint:staticcheck // clients of older protocols have no other way
+		//lint:ignore SA1019 clients of today name their folders by roots
+		roots, asked := client.ListRoots(ctx, nil)
 		if asked != nil {
 			return nil
 		}

@@ -1,5 +1,7 @@
 package mcp
 
+//lint:file-ignore SA1019 roots are deprecated in the newest version of the protocol, but clients of today have nothing else to say where they work
+
 import (
 	"context"
 	"errors"

@@ -337,6 +337,24 @@ func TestChatUsesTheMemoryOfADaemon(t *testing.T) {
 	daemon.terminates()
 }
 
+// A chat that reads an index which another one has takes it over when that one ends, and its tools go on.
+func TestChatGoesOnWhenTheOwnerOfTheIndexEnds(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, notes())
+	first := s.start("chat", "--echo")
+	first.write("Remember that heron 1 sleeps in the reeds.")
+	first.waits(first.out, "I have remembered it")
+	second := s.start("chat", "--echo")
+	second.write("Where does heron 1 sleep?")
+	second.waits(second.out, "in the reeds")
+	first.in.Close()
+	first.ends()
+	second.write("Remember that heron 2 sleeps in the reeds.")
+	second.waits(second.out, "I have remembered it")
+	second.in.Close()
+	second.ends()
+}
+
 func TestChatsThatStartAtOnceStoreEverything(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())

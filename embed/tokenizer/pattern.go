@@ -10,8 +10,9 @@ import (
 	"github.com/dlclark/regexp2"
 )
 
-// matchTimeout bounds the search of one regular expression in one text. Only an expression that explodes needs as long.
-const matchTimeout = time.Second
+// matchTimeout bounds the search of one regular expression in one text. Only an expression that explodes needs as long, also on a machine
+// that does much else.
+const matchTimeout = 5 * time.Second
 
 // maxPattern is the longest regular expression that is compiled, in bytes.
 const maxPattern = 20_000

@@ -34,12 +34,32 @@ func (m *Memories) Of(id string) agent.Memory {
 	return MissingMemory(id)
 }
 
-// Remember returns the memory for tools and sidecars.
-func (c *Client) Remember() agent.Memory {
-	if c.Memory != nil {
-		return c.Memory
+// Remember returns the memory for tools and sidecars. It stays usable when [Client.Improve] opens the index anew.
+func (c *Client) Remember() agent.Memory { return present{c} }
+
+// present is the memory that a client has at the time of a call.
+type present struct{ client *Client }
+
+func (p present) memory() agent.Memory {
+	if p.client.Memory != nil {
+		return p.client.Memory
 	}
-	return c.remote
+	return p.client.remote
+}
+
+// Search searches the memory.
+func (p present) Search(ctx context.Context, q memory.Query) (memory.Answer, error) {
+	return p.memory().Search(ctx, q)
+}
+
+// Get returns lines of a note.
+func (p present) Get(ctx context.Context, req memory.GetRequest) (memory.Excerpt, error) {
+	return p.memory().Get(ctx, req)
+}
+
+// Append adds a note.
+func (p present) Append(ctx context.Context, note memory.Note) (memory.Appended, error) {
+	return p.memory().Append(ctx, note)
 }
 
 // MissingMemory returns the memory of an agent that has none here: it answers with an error.

@@ -3,7 +3,6 @@ package setup_test
 import (
 	"encoding/json"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,92 +14,6 @@ import (
 
 	"kioku/cmd/kioku/internal/setup"
 )
-
-// desk is a machine with a home and a project of a test's own.
-type desk struct {
-	*setup.Machine
-	t *testing.T
-}
-
-func newDesk(t *testing.T) desk {
-	return desk{&setup.Machine{OS: "linux", Env: []string{"HOME=" + t.TempDir()}, Dir: t.TempDir()}, t}
-}
-
-// client returns a client by its name.
-func client(t *testing.T, id string) setup.Client {
-	t.Helper()
-	c, ok := setup.Find(id)
-	if !ok {
-		t.Fatalf("there is no %s", id)
-	}
-	return c
-}
-
-// notes is the server of a memory.
-func notes(args ...string) setup.Server {
-	return setup.Server{Memory: "notes", Command: "/usr/bin/kioku", Args: append([]string{"mcp"}, args...)}
-}
-
-// path returns the path of a configuration, whose folder exists then.
-func (d desk) path(c setup.Client, scope setup.Scope) string {
-	d.t.Helper()
-	path, err := c.Path(d.Machine, scope)
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(path), 0o755)
-	}
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	return path
-}
-
-// write writes the configuration of the user.
-func (d desk) write(c setup.Client, text string) string {
-	d.t.Helper()
-	path := d.path(c, setup.User)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		d.t.Fatal(err)
-	}
-	return path
-}
-
-// install sets up a server for the user, and returns the text of the configuration.
-func (d desk) install(c setup.Client, srv setup.Server) string {
-	d.t.Helper()
-	p, err := c.Install(d.Machine, setup.User, srv)
-	return d.written(p, err)
-}
-
-// undo takes a server of the user out, and returns the text of the configuration, "-" if there is none.
-func (d desk) undo(c setup.Client, srv setup.Server) string {
-	d.t.Helper()
-	p, err := c.Undo(d.Machine, setup.User, srv)
-	return d.written(p, err)
-}
-
-func (d desk) written(p *setup.Plan, err error) string {
-	d.t.Helper()
-	if err == nil {
-		err = p.Write()
-	}
-	if err != nil {
-		d.t.Fatal(err)
-	}
-	return read(d.t, p.Path)
-}
-
-// read returns the text of a file, "-" if there is none.
-func read(t *testing.T, path string) string {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "-"
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(text)
-}
 
 // A new configuration has the entry that the client's documentation describes, and no other key.
 func TestInstallWritesTheEntryOfEachClient(t *testing.T) {
@@ -469,65 +382,6 @@ func TestInstallRefusesADeepFile(t *testing.T) {
 // lastError returns the error of two results.
 func lastError[T any](_ T, err error) error { return err }
 
-// A configuration that is a symbolic link into a folder of dotfiles stays one, and keeps its permissions.
-func TestWriteKeepsLinksAndPermissions(t *testing.T) {
-	t.Parallel()
-	d, c := newDesk(t), client(t, "codex")
-	path, dotfiles := d.path(c, setup.User), t.TempDir()
-	target := filepath.Join(dotfiles, "codex.toml")
-	if err := errors.Join(os.WriteFile(target, []byte("a = 1\n"), 0o640), os.Chmod(target, 0o640), os.Symlink(target, path)); err != nil {
-		t.Fatal(err)
-	}
-	d.install(c, notes())
-	if to, err := os.Readlink(path); to != target || err != nil {
-		t.Errorf("the link points to %q, %v", to, err)
-	}
-	if info, err := os.Stat(target); err != nil || info.Mode().Perm() != 0o640 || !strings.Contains(read(t, target), "kioku") {
-		t.Errorf("%v, %v, %q", info.Mode(), err, read(t, target))
-	}
-	if info, err := os.Stat(path + ".before-kioku"); err != nil || info.Mode().Perm() != 0o640 {
-		t.Errorf("the copy: %v", err)
-	}
-	if got := d.undo(c, notes()); got != "a = 1\n" {
-		t.Errorf("undo leaves %q", got)
-	}
-	if entries, err := os.ReadDir(dotfiles); err != nil || len(entries) != 1 {
-		t.Errorf("the folder of dotfiles holds %v", entries)
-	}
-
-	if err := os.Remove(target); err != nil {
-		t.Fatal(err)
-	}
-	d.install(c, notes()) // through a link to nothing
-	if to, err := os.Readlink(path); to != target || err != nil || !strings.Contains(read(t, target), "kioku") {
-		t.Errorf("the link points to %q, %v", to, err)
-	}
-}
-
-// What a client writes between the question and the answer is not lost.
-func TestWriteRefusesAFileThatHasChangedMeanwhile(t *testing.T) {
-	t.Parallel()
-	for _, before := range []string{"", "{}\n"} {
-		d, c := newDesk(t), client(t, "claude-code")
-		path := d.path(c, setup.User)
-		if before != "" {
-			d.write(c, before)
-		}
-		p, err := c.Install(d.Machine, setup.User, notes())
-		if err != nil {
-			t.Fatal(err)
-		}
-		d.write(c, "{\"numStartups\": 1}\n")
-		if err := p.Write(); err == nil || !strings.Contains(err.Error(), "has changed meanwhile") {
-			t.Errorf("got %v", err)
-		}
-		if got := read(t, path); got != "{\"numStartups\": 1}\n" {
-			t.Errorf("the file is %q", got)
-		}
-	}
-}
-
-// The files are those that the clients document, on each system and with the variables that move them.
 func TestPathIsTheOneThatTheClientReads(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -227,4 +228,15 @@ func TestRestoreVerifiesFirst(t *testing.T) {
 	if out := s.must("backup", "--no-notes", lean); !strings.Contains(out, "0 notes") {
 		t.Error(out)
 	}
+}
+
+// What is no file is refused at once: opening a named pipe would wait for a writer.
+func TestBackupVerifyRefusesANamedPipe(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, notes())
+	pipe := filepath.Join(t.TempDir(), "pipe.tar.gz")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.run("backup", "verify", pipe).wants(t, exitError, "it is no file")
 }

@@ -87,18 +87,18 @@ func (u *unpacker) checkIndex() error {
 
 // read reads all entries.
 func (u *unpacker) read(archive string) error {
+	info, err := os.Stat(archive)
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() { // opening a named pipe would wait for a writer
+		return errors.New("it is no file")
+	}
 	f, err := os.Open(archive)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	if !info.Mode().IsRegular() {
-		return errors.New("it is no file")
-	}
 	counted := &countingReader{r: contextReader{u.ctx, f}, each: func(n int64) { u.progress("read", n, info.Size()) }}
 	z, err := gzip.NewReader(bufio.NewReader(counted))
 	if err != nil {

@@ -74,24 +74,34 @@ func (p *port) admit(ctx context.Context, conn net.Conn) {
 	p.sniffing.Go(func() { p.handOver(ctx, c) })
 }
 
-// handOver agrees on TLS, learns the protocol, and hands a connection over to those who serve it.
+// handOver learns the protocol of a connection and hands it over to those who serve it.
 func (p *port) handOver(ctx context.Context, c *connection) {
-	defer context.AfterFunc(ctx, c.close)()
-	conn, err := p.secure(ctx, c)
+	conn, isGRPC, err := p.learn(ctx, c)
 	if err != nil {
 		c.close()
-		return
-	}
-	isGRPC, all, err := sniff(conn, p.server.opt.MaxStreams)
-	if err != nil {
-		conn.Close()
 		return
 	}
 	to := p.http
 	if isGRPC {
 		to = p.grpc
 	}
-	to.hand(&sniffed{Conn: conn, connection: c, all: all})
+	to.hand(conn)
+}
+
+// learn agrees on TLS and learns the protocol, at most until ctx is done. The end of ctx closes the connection only until
+// then: from there on, those who serve it let its calls finish.
+func (p *port) learn(ctx context.Context, c *connection) (_ *sniffed, isGRPC bool, _ error) {
+	closes := context.AfterFunc(ctx, c.close)
+	defer closes()
+	conn, err := p.secure(ctx, c)
+	if err != nil {
+		return nil, false, err
+	}
+	isGRPC, all, err := sniff(conn, p.server.opt.MaxStreams)
+	if err != nil {
+		return nil, false, err
+	}
+	return &sniffed{Conn: conn, connection: c, all: all}, isGRPC, nil
 }
 
 // secure agrees with a client on TLS, if the listener wants it, and logs the clients that are refused. It leaves the deadline

@@ -25,6 +25,7 @@ func (c *Conversation) assemble(ctx context.Context, message string, noRecall bo
 // assembleTurn makes the prompt of a turn.
 func (c *Conversation) assembleTurn(ctx context.Context, turn sidecar.Turn, message string) sidecar.Prompt {
 	turn.Session, turn.Transcript = c.opt.Session.ID(), true
+	turn.Shown = c.opt.Session.View().Shown()
 	turn.Message, turn.Model, turn.Now = message, c.model.Name(), c.opt.Now()
 	about := tools.Search
 	if turn.InGroup() {

@@ -40,7 +40,7 @@ func (t *turn) prune() error {
 	if len(plan.New) == 0 {
 		return nil
 	}
-	if _, err := t.opt.Session.Append(v.PruneEntry(plan.New)); err != nil {
+	if _, err := t.opt.Session.Append(v.PruneEntry(plan.New, nil)); err != nil {
 		return err
 	}
 	if v.LastUsage != nil && !t.partial {

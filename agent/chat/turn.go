@@ -54,14 +54,17 @@ func (c *Conversation) Turn(ctx context.Context, message string, each func(Event
 	if strings.TrimSpace(memory.StripRecalled(message)) == "" {
 		return Reply{}, ErrBlank
 	}
-	if _, err := c.appendMessage(llm.Message{Role: llm.RoleUser, Text: message}, nil); err != nil {
+	said, err := c.opt.Session.Append(session.Entry{Kind: session.KindMessage, Message: &llm.Message{Role: llm.RoleUser, Text: message}})
+	if err != nil {
 		return Reply{}, err
 	}
 	t := c.beginTurn(c.assembleTurn(ctx, c.opt.Turn, message), each)
+	if err := c.appendTurn(said.ID, t.prompt); err != nil {
+		return Reply{}, err
+	}
 	t.heartbeat = c.opt.Heartbeat
 	before := c.usage
-	err := t.converse(ctx)
-	if err != nil {
+	if err = t.converse(ctx); err != nil {
 		err = t.keepInterrupted(ctx, err)
 	}
 	t.reply.Usage = c.usage.Minus(before)
@@ -74,8 +77,25 @@ func (c *Conversation) beginTurn(p sidecar.Prompt, each func(Event)) *turn {
 		each = func(Event) {}
 	}
 	t := &turn{Conversation: c, each: each, tools: c.tools(), prompt: p}
-	c.fixed = p.Tokens + llm.ToolTokens(t.tools)
+	c.fixed = p.Tokens - p.TurnTokens + llm.ToolTokens(t.tools)
 	return t
+}
+
+// appendTurn appends what a message is sent with. It stays with the message, so that the bytes of a request are the beginning of
+// the next one.
+func (c *Conversation) appendTurn(message string, p sidecar.Prompt) error {
+	if p.Turn == "" {
+		return nil
+	}
+	turn := session.Turn{Message: message, Text: p.Turn}
+	for _, m := range p.Recalled {
+		if m.Shown {
+			continue
+		}
+		turn.Shown = append(turn.Shown, m.Key())
+	}
+	_, err := c.opt.Session.Append(session.Entry{Kind: session.KindTurn, Turn: &turn})
+	return err
 }
 
 // appendMessage appends a message to the transcript, with what its request has used, and returns it as it was kept.
@@ -146,7 +166,8 @@ func (t *turn) tooLong(cause error) error {
 // generate sends the conversation as it is now.
 func (t *turn) generate(ctx context.Context, last bool) (llm.Response, error) {
 	t.believed = t.window()
-	req := llm.Request{System: t.prompt.Prompt, CachedBytes: t.prompt.CachedBytes, Messages: t.fit(t.opt.Session.View()), Tools: t.tools}
+	req := llm.Request{System: t.prompt.Prompt, CachedBytes: t.prompt.CachedBytes, Messages: t.fit(t.opt.Session.View()), Tools: t.tools,
+		Conversation: t.opt.Sidecar.Agent() + "/" + t.opt.Session.ID()}
 	t.sent = t.fixed
 	for _, m := range req.Messages {
 		t.sent += t.sizeOf(m)

@@ -35,6 +35,8 @@ type Memory struct {
 	Date string
 	// Text of the passage.
 	Text string
+	// Shown says that an earlier message is still sent with the passage, so that the frame only points to it.
+	Shown bool
 	// Flags are set by Assemble: FlagInstruction, FlagRole, FlagHidden, FlagLookalike.
 	Flags []string
 }
@@ -45,6 +47,12 @@ func (m Memory) Source() string {
 		return fmt.Sprintf("%s#L%d-L%d", m.Path, m.StartLine, m.EndLine)
 	}
 	return fmt.Sprintf("%s#L%d", m.Path, m.StartLine)
+}
+
+// Key returns what tells the passage from others and from its own earlier text: its agent, its place and a hash of its text.
+func (m Memory) Key() string {
+	sum := sha256.Sum256([]byte(m.Text))
+	return fmt.Sprintf("%s %s %x", cmp.Or(m.Agent, "main"), m.Source(), sum[:4])
 }
 
 // item is a memory in the frame, on one line.
@@ -88,9 +96,13 @@ func line(m Memory) string {
 	if math.IsNaN(score) {
 		score = 0
 	}
+	said := strings.TrimSpace(m.Text)
+	if m.Shown {
+		said = memory.ShownAbove
+	}
 	raw, _ := json.Marshal(item{ // strings and a formatted number always have a JSON form
 		Source: m.Source(), Agent: cmp.Or(m.Agent, "main"), Score: json.Number(fmt.Sprintf("%.2f", min(max(score, 0), 1))),
-		Date: m.Date, Flags: m.Flags, Text: strings.TrimSpace(m.Text),
+		Date: m.Date, Flags: m.Flags, Text: said,
 	})
 	var b strings.Builder
 	for _, r := range string(raw) {

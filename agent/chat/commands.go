@@ -67,7 +67,7 @@ func (c *Conversation) Compact(ctx context.Context, each func(Event)) (session.C
 	made, used, err := c.opt.Sidecar.Compact(ctx, c.opt.Session.ID(), v, sidecar.Space{Window: c.window(), Fixed: c.fixed})
 	c.usage = c.usage.Plus(used)
 	if err == nil {
-		err = t.replace(made)
+		err = t.replace(ctx, made)
 	}
 	if err != nil {
 		return session.Compaction{}, err

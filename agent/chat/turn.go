@@ -26,6 +26,8 @@ type turn struct {
 	prompt sidecar.Prompt
 	tools  []llm.Tool
 	reply  Reply
+	// message is what the user said, and messageID the id of its entry; empty without a message.
+	message, messageID string
 	// heard is what the model says in the request that is under way.
 	heard strings.Builder
 	// heartbeat says that the turn stores no memories.
@@ -58,7 +60,11 @@ func (c *Conversation) Turn(ctx context.Context, message string, each func(Event
 	if err != nil {
 		return Reply{}, err
 	}
+	if err := c.endTurns(); err != nil {
+		return Reply{}, err
+	}
 	t := c.beginTurn(c.assembleTurn(ctx, c.opt.Turn, message), each)
+	t.message, t.messageID = message, said.ID
 	if err := c.appendTurn(said.ID, t.prompt); err != nil {
 		return Reply{}, err
 	}

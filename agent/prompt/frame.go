@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -82,12 +83,24 @@ func (a *assembly) frame(memories []Memory) string {
 	if len(memories) == 0 {
 		return ""
 	}
+	if !slices.ContainsFunc(memories, func(m Memory) bool { return !m.Shown }) {
+		return shownAgain(memories)
+	}
 	var lines strings.Builder
 	for _, m := range memories {
 		lines.WriteString(line(m) + "\n")
 	}
 	id := a.id(lines.String())
 	return fmt.Sprintf("%s\n\n%s\n\n<%s id=%q>\n%s</%s id=%q>", memory.RecalledHeading, memory.RecalledIntro, memory.RecalledTag, id, lines.String(), memory.RecalledTag, id)
+}
+
+// shownAgain points to memories whose texts are all with earlier messages. Their places are JSON, because anybody may name a file.
+func shownAgain(memories []Memory) string {
+	var places []string
+	for _, m := range memories {
+		places = append(places, m.Source())
+	}
+	return "- Recalled again, with their texts above: " + visible(places)
 }
 
 // line returns the line of a memory.
@@ -100,10 +113,15 @@ func line(m Memory) string {
 	if m.Shown {
 		said = memory.ShownAbove
 	}
-	raw, _ := json.Marshal(item{ // strings and a formatted number always have a JSON form
+	return visible(item{ // strings and a formatted number
 		Source: m.Source(), Agent: cmp.Or(m.Agent, "main"), Score: json.Number(fmt.Sprintf("%.2f", min(max(score, 0), 1))),
 		Date: m.Date, Flags: m.Flags, Text: said,
 	})
+}
+
+// visible returns the JSON of a value, in which all hidden characters are escaped.
+func visible(value any) string {
+	raw, _ := json.Marshal(value) // the caller's values always have a JSON form
 	var b strings.Builder
 	for _, r := range string(raw) {
 		if !hidden(r) || r == joiner || r == nonJoiner {

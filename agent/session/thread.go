@@ -43,9 +43,9 @@ type View struct {
 	// SinceUsage is the size in tokens of the messages after that answer, or of all if LastUsage is nil. So the next prompt
 	// has about LastUsage.Prompt() + LastUsage.Output + SinceUsage tokens.
 	SinceUsage int
-	// Said is the number of messages that were ever appended, those that a summary has replaced included, and Newest the last of
-	// them; nil if there is none.
-	Said   int
+	// Said is the number of messages that were ever appended, those that a summary has replaced included.
+	Said int
+	// Newest is the last message that was appended, nil if there is none.
 	Newest *llm.Message
 }
 

@@ -36,6 +36,7 @@ var mayImport = map[string]string{
 	"internal/testkit":       "",
 	"internal/fair":          "",
 	"internal/loglimit":      "",
+	"internal/secrets":       "",
 	"proto/kioku/v1":         "",
 	"projection":             "",
 	"examples":               "",

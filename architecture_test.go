@@ -37,6 +37,7 @@ var mayImport = map[string]string{
 	"internal/fair":          "",
 	"internal/loglimit":      "",
 	"internal/secrets":       "",
+	"internal/marks":         "",
 	"internal/kept":          "internal/atomicfile",
 	"proto/kioku/v1":         "",
 	"projection":             "",

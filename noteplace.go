@@ -92,7 +92,9 @@ func (p *notePlace) add(ctx context.Context) (a memory.Appended, lost bool, err 
 		return p.insert(ctx, w)
 	}
 	line, err := w.file.write(ctx, p.root, w.data)
-	return p.added(w, line, err)
+	a, lost, err = p.added(w, line, err)
+	a.Similar = p.similar(w.file)
+	return a, lost, err
 }
 
 // insert puts a note into the middle of a file, of which it writes a new one for that. If that cannot be done without a risk for what
@@ -112,9 +114,14 @@ func (p *notePlace) insert(ctx context.Context, w *addition) (a memory.Appended,
 		p.atEnd = true
 		return p.add(ctx)
 	}
-	// Whoever replaces the file at the same time may not have seen the note.
+	// Whoever has replaced the file at the same time may not have seen the note.
 	now, _, err := safefile.Read(p.root, w.file.name, searchedFiles*p.limit)
-	return memory.Appended{Path: w.file.name, StartLine: 1 + countLineBreaks(have[:w.at]) + w.below}, err == nil && !bytes.Contains(now, w.data), nil
+	above := countLineBreaks(have[:w.at])
+	a = memory.Appended{Path: w.file.name, StartLine: 1 + above + w.below, Similar: p.similar(w.file)}
+	if a.Similar != nil && a.Similar.Line > above {
+		a.Similar.Line += countLineBreaks(w.data)
+	}
+	return a, err == nil && !bytes.Contains(now, w.data), nil
 }
 
 // added returns the outcome of an addition whose first line is line.
@@ -197,7 +204,7 @@ func (p *notePlace) whole(ctx context.Context) (*addition, error) {
 func (p *notePlace) additionTo(file *noteFile) *addition {
 	spot := noteSpot{at: len(file.text)}
 	switch {
-	case p.note.Target == memory.TargetDaily:
+	case p.note.Target != memory.TargetLongTerm:
 		spot.lead = separator(file.text, p.title, p.block)
 	case p.atEnd:
 		spot = newSection(file.text, p.note.Category)

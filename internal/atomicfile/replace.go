@@ -26,8 +26,8 @@ type Replacement struct {
 }
 
 // Replace puts a new file in the place of the file rel of root, which is open and has one name. It returns ErrChanged if the file
-// is not what it was, and ErrInUse unless Shared is set if another program has it open. After these and other errors nothing has
-// changed.
+// is not what it was, and ErrInUse unless Shared is set if another program has it open, or if it has two names or another owner.
+// After these two errors nothing has changed.
 //
 // What others append to the old file while it is replaced, is appended to the new one.
 func (r Replacement) Replace(root *os.Root, rel string) error {

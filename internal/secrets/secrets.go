@@ -57,14 +57,3 @@ func RedactNew(text, known string) (string, []Found) {
 	b.WriteString(text[at:])
 	return b.String(), found
 }
-
-// References returns the references of secrets, each once.
-func References(found []Found) []string {
-	var out []string
-	for _, f := range found {
-		if !slices.Contains(out, f.Reference) {
-			out = append(out, f.Reference)
-		}
-	}
-	return out
-}

@@ -82,6 +82,9 @@ const maxMangled = 200
 // that by the path of the project, in which it replaces all but letters and digits of ASCII by hyphens.
 func claudeEnters(project, rel string) bool {
 	name := mangled(project)
+	if strings.Contains(rel, "/") {
+		return false // what subagents said, and outputs of tools
+	}
 	if len(name) > maxMangled {
 		return strings.HasPrefix(rel, name[:maxMangled])
 	}

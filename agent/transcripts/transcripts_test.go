@@ -150,6 +150,7 @@ func TestEntersOnlyTheFoldersOfTheProject(t *testing.T) {
 		{transcripts.ClaudeCode, "/home/me/my.app", "-home-me-my-app-sub", true},
 		{transcripts.ClaudeCode, "/home/me/my.app", "-home-me-my-application", false},
 		{transcripts.ClaudeCode, "/home/me/my.app", "-home-me", false},
+		{transcripts.ClaudeCode, "/home/me/my.app", "-home-me-my-app-sub/4f2c/subagents", false},
 		{transcripts.ClaudeCode, "/日記", "---", true},
 		{transcripts.ClaudeCode, "/😀", "---", true},
 		{transcripts.ClaudeCode, long, strings.Repeat("-long", 40) + "-x7f3", true},

@@ -100,7 +100,7 @@ type IndexOptions struct {
 	Include []string
 	// Exclude are globs of paths that are not indexed, whatever else takes them in.
 	Exclude []string
-	// Sessions are transcripts of conversations; the zero value indexes none.
+	// Sessions are transcripts of conversations, the agent's own and those of other programs; the zero value indexes none.
 	Sessions indexer.Sessions
 	// MaxFileBytes is the size above which a file is skipped; 0 means 10 MiB.
 	MaxFileBytes int64

@@ -161,7 +161,7 @@ func (t *turn) showAgain(ctx context.Context) error {
 		return nil
 	}
 	t.prompt = t.assembleTurn(ctx, t.opt.Turn, t.message)
-	return t.appendTurn(t.messageID, t.prompt)
+	return t.keepBlock()
 }
 
 // replace appends a compaction to the transcript.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"kioku/agent/flush"
@@ -26,8 +27,8 @@ type turn struct {
 	prompt sidecar.Prompt
 	tools  []llm.Tool
 	reply  Reply
-	// message is what the user said, and messageID the id of its entry; empty without a message.
-	message, messageID string
+	// message is what the user said; empty without a message.
+	message string
 	// heard is what the model says in the request that is under way.
 	heard strings.Builder
 	// heartbeat says that the turn stores no memories.
@@ -56,25 +57,29 @@ func (c *Conversation) Turn(ctx context.Context, message string, each func(Event
 	if strings.TrimSpace(memory.StripRecalled(message)) == "" {
 		return Reply{}, ErrBlank
 	}
-	said, err := c.opt.Session.Append(session.Entry{Kind: session.KindMessage, Message: &llm.Message{Role: llm.RoleUser, Text: message}})
+	if _, err := c.appendMessage(llm.Message{Role: llm.RoleUser, Text: message}, nil); err != nil {
+		return Reply{}, err
+	}
+	t, err := c.answerTo(ctx, message, each)
 	if err != nil {
 		return Reply{}, err
 	}
-	if err := c.endTurns(); err != nil {
-		return Reply{}, err
-	}
-	t := c.beginTurn(c.assembleTurn(ctx, c.opt.Turn, message), each)
-	t.message, t.messageID = message, said.ID
-	if err := c.appendTurn(said.ID, t.prompt); err != nil {
-		return Reply{}, err
-	}
-	t.heartbeat = c.opt.Heartbeat
 	before := c.usage
 	if err = t.converse(ctx); err != nil {
 		err = t.keepInterrupted(ctx, err)
 	}
 	t.reply.Usage = c.usage.Minus(before)
 	return t.reply, err
+}
+
+// answerTo begins the turn that answers the newest message of the user, which is in the transcript.
+func (c *Conversation) answerTo(ctx context.Context, message string, each func(Event)) (*turn, error) {
+	if err := c.endTurns(); err != nil {
+		return nil, err
+	}
+	t := c.beginTurn(c.assembleTurn(ctx, c.opt.Turn, message), each)
+	t.message, t.heartbeat = message, c.opt.Heartbeat
+	return t, t.keepBlock()
 }
 
 // beginTurn begins a turn with a prompt.
@@ -87,21 +92,32 @@ func (c *Conversation) beginTurn(p sidecar.Prompt, each func(Event)) *turn {
 	return t
 }
 
-// appendTurn appends what a message is sent with. It stays with the message, so that the bytes of a request are the beginning of
-// the next one.
-func (c *Conversation) appendTurn(message string, p sidecar.Prompt) error {
-	if p.Turn == "" {
+// keepBlock appends what the newest message of the user is sent with. It stays with the message, so that the bytes of a request
+// are the beginning of the next one.
+func (t *turn) keepBlock() error {
+	v := t.opt.Session.View()
+	at := lastOfUser(v.Messages)
+	if t.prompt.Turn == "" || at < 0 {
 		return nil
 	}
-	turn := session.Turn{Message: message, Text: p.Turn}
-	for _, m := range p.Recalled {
-		if m.Shown {
-			continue
+	block := session.Turn{Message: v.IDs[at], Text: t.prompt.Turn}
+	for _, m := range t.prompt.Recalled {
+		if !m.Shown {
+			block.Shown = append(block.Shown, m.Key())
 		}
-		turn.Shown = append(turn.Shown, m.Key())
 	}
-	_, err := c.opt.Session.Append(session.Entry{Kind: session.KindTurn, Turn: &turn})
+	_, err := t.opt.Session.Append(session.Entry{Kind: session.KindTurn, Turn: &block})
 	return err
+}
+
+// lastOfUser returns the index of the newest message of the user, -1 if there is none.
+func lastOfUser(messages []llm.Message) int {
+	for i, m := range slices.Backward(messages) {
+		if m.Role == llm.RoleUser {
+			return i
+		}
+	}
+	return -1
 }
 
 // appendMessage appends a message to the transcript, with what its request has used, and returns it as it was kept.
@@ -171,6 +187,27 @@ func (t *turn) tooLong(cause error) error {
 
 // generate sends the conversation as it is now.
 func (t *turn) generate(ctx context.Context, last bool) (llm.Response, error) {
+	req := t.request(last)
+	t.heard.Reset()
+	resp, err := t.model.Generate(ctx, req, func(e llm.Event) {
+		if e.Text != "" {
+			t.heard.WriteString(e.Text)
+			t.each(Event{Text: e.Text})
+		}
+	})
+	if err != nil {
+		t.usage = t.usage.Plus(resp.Usage)
+		return resp, err
+	}
+	if last {
+		resp.Message.ToolCalls = nil
+	}
+	t.heard.Reset()
+	return t.keep(resp)
+}
+
+// request returns the next request. The last one of a turn allows no calls.
+func (t *turn) request(last bool) llm.Request {
 	t.believed = t.window()
 	req := llm.Request{System: t.prompt.Prompt, CachedBytes: t.prompt.CachedBytes, Messages: t.fit(t.opt.Session.View()), Tools: t.tools,
 		Conversation: t.opt.Sidecar.Agent() + "/" + t.opt.Session.ID()}
@@ -183,26 +220,18 @@ func (t *turn) generate(ctx context.Context, last bool) (llm.Response, error) {
 		req.Tools = nil
 		tellCalls(req.Messages)
 	}
-	t.heard.Reset()
-	resp, err := t.model.Generate(ctx, req, func(e llm.Event) {
-		if e.Text != "" {
-			t.heard.WriteString(e.Text)
-			t.each(Event{Text: e.Text})
-		}
-	})
+	return req
+}
+
+// keep appends an answer to the transcript.
+func (t *turn) keep(resp llm.Response) (llm.Response, error) {
 	t.usage = t.usage.Plus(resp.Usage)
-	if err != nil {
-		return resp, err
-	}
-	if last {
-		resp.Message.ToolCalls = nil
-	}
-	t.heard.Reset()
 	t.pruned = 0
 	used := &resp.Usage
 	if resp.Usage == (llm.Usage{}) {
 		used = nil // the provider has not said
 	}
+	var err error
 	resp.Message, err = t.appendMessage(resp.Message, used)
 	return resp, err
 }

@@ -117,7 +117,7 @@ func Call(ctx context.Context, m memory.Service, source, name string, input json
 	case Append:
 		return runTool(name, input, appendAliases, func(in appendInput) (AppendOutput, error) {
 			a, err := m.Append(ctx, memory.Note{Text: in.Text, Target: in.Target, Category: in.Category, Source: source})
-			return AppendOutput(a), err
+			return AppendOutput{Path: a.Path, StartLine: a.StartLine, Deduplicated: a.Deduplicated}, err
 		})
 	}
 	return nil, &memory.InputError{Field: "name", Problem: unknown("tool", name, []string{Search, Get, Append})}

@@ -1,0 +1,2 @@
+export {connect, Kioku} from './client.js';
+export {KiokuError} from './errors.js';

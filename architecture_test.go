@@ -58,11 +58,12 @@ var mayImport = map[string]string{
 	"store/storetest":        "store/checksumvfs",
 	"store":                  "memory chunker embed indexer search search/analysis search/dates store/checksumvfs store/postings store/vector internal/text",
 	".":                      "memory chunker embed indexer search store store/vector internal projection search/analysis",
-	"agent":                  "proto llm memory internal",
+	"client":                 "memory proto",
+	"agent":                  "llm memory internal",
 	"server":                 ". memory agent proto embed indexer llm internal",
 	"server/web":             "proto internal/text internal/tokencookie chunker",
 	"server/rest":            "proto internal",
-	"server/mcp":             "agent proto memory internal",
+	"server/mcp":             "agent client proto memory internal",
 	"server/front":           "server/mcp server/rest server/web",
 	"server/metrics":         "server memory embed indexer proto internal .",
 	"server/audit":           "server internal",
@@ -155,7 +156,7 @@ func TestOnlyTheStoreKnowsSQLite(t *testing.T) {
 }
 
 func TestLeavesAndAgentNeedNoCgo(t *testing.T) {
-	cmd := exec.CommandContext(t.Context(), "go", "build", "./memory", "./chunker", "./embed/...", "./store/vector", "./search/...", "./indexer", "./projection", "./agent/...", "./llm/...", "./proto/...")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "./memory", "./chunker", "./embed/...", "./store/vector", "./search/...", "./indexer", "./projection", "./agent/...", "./client", "./llm/...", "./proto/...")
 	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 
 	"kioku"
-	"kioku/agent"
 	"kioku/agent/bootstrap"
 	"kioku/agent/chat"
 	"kioku/agent/claude"
@@ -17,8 +16,10 @@ import (
 	"kioku/agent/prune"
 	"kioku/agent/session"
 	"kioku/agent/sidecar"
+	"kioku/client"
 	"kioku/indexer"
 	"kioku/llm/echo"
+	"kioku/memory"
 	"kioku/server"
 )
 
@@ -29,11 +30,11 @@ func Example() {
 	defer stop()
 	ctx := context.Background()
 
-	service, err := agent.Dial(target, agent.Options{Agent: "main"})
+	service, err := client.Dial(target, client.Options{Agent: "main"})
 	check(err)
 	defer service.Close()
 	side, err := sidecar.New(sidecar.Options{
-		Agent: "main", State: state, Memories: func(id string) agent.Memory { return service.For(id) },
+		Agent: "main", State: state, Memories: func(id string) memory.Service { return service.For(id) },
 		Settings: sidecar.Settings{Bootstrap: bootstrap.Options{Workspace: workspace}, Prune: prune.Defaults(), Flush: flush.Defaults()},
 		Model:    &echo.Model{},
 	})

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"kioku/memory"
 	"path/filepath"
 	"reflect"
 	"testing"
@@ -13,7 +14,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"kioku"
-	"kioku/agent"
 	"kioku/agent/bootstrap"
 	"kioku/agent/flush"
 	"kioku/agent/recall"
@@ -74,9 +74,9 @@ func serveEverything(f *testing.F) []callable {
 	if err != nil {
 		f.Fatal(err)
 	}
-	memory, stop := mustLocal(f, s)
+	local, stop := mustLocal(f, s)
 	car, err := sidecar.New(sidecar.Options{
-		Agent: "main", State: state, Memories: func(string) agent.Memory { return m }, Model: &echo.Model{},
+		Agent: "main", State: state, Memories: func(string) memory.Service { return m }, Model: &echo.Model{},
 		Settings: sidecar.Settings{Bootstrap: bootstrap.Options{Workspace: workspace}, Recall: recall.Options{Deadline: soon}, Flush: flush.Defaults()},
 	})
 	if err != nil {
@@ -96,7 +96,7 @@ func serveEverything(f *testing.F) []callable {
 			}
 		}
 	})
-	return callables(memory, agentClient)
+	return callables(local, agentClient)
 }
 
 // FuzzAnyRequest sends foreign requests to every method: each is answered, or refused with a reason, and none is an internal

@@ -12,12 +12,12 @@ import (
 	"google.golang.org/grpc/status"
 
 	"kioku"
-	"kioku/agent"
 	"kioku/agent/bootstrap"
 	"kioku/agent/flush"
 	"kioku/agent/recall"
 	"kioku/agent/sidecar"
 	"kioku/llm/echo"
+	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
 )
@@ -37,9 +37,9 @@ func openCompleteServer(t *testing.T, workspace, state string) completeServer {
 		t.Fatal(err)
 	}
 	s := newServer(t, agents(m))
-	memory, stop := mustLocal(t, s)
+	local, stop := mustLocal(t, s)
 	car, err := sidecar.New(sidecar.Options{
-		Agent: "main", State: state, Memories: func(string) agent.Memory { return m },
+		Agent: "main", State: state, Memories: func(string) memory.Service { return m },
 		Settings: sidecar.Settings{
 			Bootstrap: bootstrap.Options{Workspace: workspace}, Recall: recall.Options{Deadline: soon}, Flush: flush.Defaults(),
 		},
@@ -55,7 +55,7 @@ func openCompleteServer(t *testing.T, workspace, state string) completeServer {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return completeServer{memory: memory, agents: client, close: func() {
+	return completeServer{memory: local, agents: client, close: func() {
 		for _, end := range []func() error{stopAgents, stop, m.Close} {
 			if err := end(); err != nil {
 				t.Error(err)

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"kioku/agent"
 	"kioku/agent/flush"
 	"kioku/agent/prune"
 	"kioku/agent/recall"
@@ -94,7 +93,7 @@ func (f *fakeSidecar) Compact(ctx context.Context, _ string, v session.View, spa
 func withFlushes(t *testing.T, state string, edit func(*sidecar.Options)) *sidecar.Sidecar {
 	t.Helper()
 	opt := sidecar.Options{
-		Agent: "main", State: state, Settings: sidecar.Settings{Flush: flush.Defaults()}, Memories: func(string) agent.Memory { return &noted{} },
+		Agent: "main", State: state, Settings: sidecar.Settings{Flush: flush.Defaults()}, Memories: func(string) memory.Service { return &noted{} },
 	}
 	if edit != nil {
 		edit(&opt)
@@ -156,11 +155,11 @@ func besideOnTCP(t *testing.T, opt server.Options, sidecars map[string]server.Si
 
 // noted is a memory that takes notes.
 type noted struct {
-	agent.Memory // which neither searches nor reads
-	texts        []string
+	memory.Service // which neither searches nor reads
+	texts          []string
 }
 
-// Append implements agent.Memory.
+// Append implements memory.Service.
 func (n *noted) Append(_ context.Context, note memory.Note) (memory.Appended, error) {
 	if i := slices.Index(n.texts, note.Text); i >= 0 {
 		return memory.Appended{Path: "memory/day.md", StartLine: i + 1, Deduplicated: true}, nil

@@ -16,13 +16,13 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/testing/protocmp"
 
-	"kioku/agent"
 	"kioku/agent/flush"
 	"kioku/agent/session"
 	"kioku/agent/sidecar"
 	"kioku/llm"
 	"kioku/llm/echo"
 	"kioku/llm/llmtest"
+	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
 )
@@ -249,7 +249,7 @@ func TestCheckFlushIsRightByName(t *testing.T) {
 			t.Parallel()
 			store := &noted{}
 			client := flushing(t, t.TempDir(), func(o *sidecar.Options) {
-				o.Model, o.Memories = &echo.Model{Tokens: int(window)}, func(string) agent.Memory { return store }
+				o.Model, o.Memories = &echo.Model{Tokens: int(window)}, func(string) memory.Service { return store }
 			})
 			c := obedient{t: t, client: client, window: window, store: store}
 			for i := range 24 {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"kioku"
-	"kioku/agent"
+	"kioku/client"
 	"kioku/indexer"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
@@ -22,9 +22,9 @@ func TestErrorsOfAMemoryAreTheSameOverTheNetwork(t *testing.T) {
 		memory.ErrDenied, memory.ErrBusy, memory.ErrUnreachable,
 	} {
 		t.Run(memory.Reason(want), func(t *testing.T) {
-			client, err := agent.Dial(onTCP(t, agents(&fakeMemory{append: func(context.Context, memory.Note) (memory.Appended, error) {
+			client, err := client.Dial(onTCP(t, agents(&fakeMemory{append: func(context.Context, memory.Note) (memory.Appended, error) {
 				return memory.Appended{}, fmt.Errorf("append: %w", want)
-			}})), agent.Options{})
+			}})), client.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -3,11 +3,11 @@ package chat
 import (
 	"context"
 
-	"kioku/agent"
 	"kioku/agent/compact"
 	"kioku/agent/flush"
 	"kioku/agent/session"
 	"kioku/agent/sidecar"
+	"kioku/agent/tools"
 )
 
 // Prompt assembles the prompt that a message would have, and sends nothing.
@@ -26,9 +26,9 @@ func (c *Conversation) assemble(ctx context.Context, message string, noRecall bo
 func (c *Conversation) assembleTurn(ctx context.Context, turn sidecar.Turn, message string) sidecar.Prompt {
 	turn.Session, turn.Transcript = c.opt.Session.ID(), true
 	turn.Message, turn.Model, turn.Now = message, c.model.Name(), c.opt.Now()
-	about := agent.ToolSearch
+	about := tools.Search
 	if turn.InGroup() {
-		about = agent.ToolAppend
+		about = tools.Append
 	}
 	turn.NoTools = turn.NoTools || !has(c.tools(), about)
 	return c.opt.Sidecar.Assemble(ctx, turn)

@@ -11,9 +11,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"kioku/agent"
 	"kioku/agent/chat"
 	"kioku/agent/session"
+	"kioku/agent/tools"
 	"kioku/llm"
 	"kioku/llm/echo"
 	"kioku/llm/llmtest"
@@ -101,7 +101,7 @@ func (p *parrot) Generate(_ context.Context, req llm.Request, stream func(llm.Ev
 		if err != nil {
 			return llm.Response{}, err
 		}
-		m.ToolCalls = []llm.ToolCall{{ID: fmt.Sprint(p.turns), Name: agent.ToolAppend, Input: input}}
+		m.ToolCalls = []llm.ToolCall{{ID: fmt.Sprint(p.turns), Name: tools.Append, Input: input}}
 	}
 	return llm.Response{Message: m, Stop: llm.StopEnd}, nil
 }

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"kioku/agent"
+	"kioku/agent/tools"
 	"kioku/internal/text"
 	"kioku/llm"
 )
@@ -61,7 +61,7 @@ func cutResult(tool, output string, chars int) string {
 		return output
 	}
 	more := "[Ask " + tool + " for less to see what is left out.]"
-	if slices.Contains([]string{agent.ToolSearch, agent.ToolGet}, tool) {
+	if slices.Contains([]string{tools.Search, tools.Get}, tool) {
 		more = "[memory_get with from and lines shows what is left out.]"
 	}
 	if cut := text.CutMiddle("this result", output, chars-len(more)-1); cut != "" {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"kioku/agent"
+	"kioku/agent/tools"
 	"kioku/llm"
 	"kioku/memory"
 )
@@ -28,15 +28,15 @@ type Tools interface {
 // memory removes from a note what was recalled into the conversation.
 type MemoryTools struct {
 	// Memory is what the tools search and write to. It is required.
-	Memory agent.Memory
+	Memory memory.Service
 }
 
 // List implements Tools.
-func (m MemoryTools) List() []llm.Tool { return agent.Tools() }
+func (m MemoryTools) List() []llm.Tool { return tools.All() }
 
 // Call implements Tools.
 func (m MemoryTools) Call(ctx context.Context, name string, input json.RawMessage) (json.RawMessage, error) {
-	return agent.Call(ctx, m.Memory, Source(ctx), name, input)
+	return tools.Call(ctx, m.Memory, Source(ctx), name, input)
 }
 
 // Join returns the tools of several Tools. Of two with the same name the first is called.
@@ -78,7 +78,7 @@ func has(tools []llm.Tool, name string) bool {
 }
 
 // private are the names of the tools that show what is in memory. The last one is the memory tool of Claude's API.
-var private = []string{agent.ToolSearch, agent.ToolGet, "memory"}
+var private = []string{tools.Search, tools.Get, "memory"}
 
 // public are tools without the private ones, for a conversation that others read.
 type public struct{ all Tools }
@@ -130,7 +130,7 @@ func (t *turn) callTools(ctx context.Context, calls []llm.ToolCall) error {
 			return ctx.Err()
 		}
 	}
-	t.read = t.read || slices.ContainsFunc(calls, func(c llm.ToolCall) bool { return c.Name != agent.ToolAppend })
+	t.read = t.read || slices.ContainsFunc(calls, func(c llm.ToolCall) bool { return c.Name != tools.Append })
 	return nil
 }
 

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"kioku/agent"
 	"kioku/agent/chat"
 	"kioku/agent/flush"
 	"kioku/agent/session"
@@ -23,9 +22,9 @@ var noon = time.Date(2026, 3, 2, 12, 5, 0, 0, time.UTC)
 
 // notebook is a memory over one file: a note is a line with its key and its source.
 type notebook struct {
-	agent.Memory // which has no Get
-	path         string
-	err          error
+	memory.Service // which has no Get
+	path           string
+	err            error
 	// at is told of each step of a write.
 	at func(step string)
 }
@@ -121,7 +120,7 @@ func worldIn(dir string, model llm.Model) *world {
 	w.now = func() time.Time { return noon }
 	w.sidecar = sidecar.Options{
 		Agent: "main", State: w.state, Key: []byte("secret"), Model: model, Settings: sidecar.Settings{Flush: flush.Defaults()},
-		Memories: func(string) agent.Memory { return w.notes },
+		Memories: func(string) memory.Service { return w.notes },
 		Now:      func() time.Time { return w.now() },
 	}
 	w.sidecar.Bootstrap.Workspace, w.sidecar.Skills.Workspace = dir, dir

@@ -20,7 +20,7 @@ const (
 	maxCategoryChars = 64
 )
 
-// Notes takes notes; every agent.Memory does. A note with a key that was stored before is not stored again.
+// Notes takes notes; every memory.Service does. A note with a key that was stored before is not stored again.
 type Notes interface {
 	// Append stores a note. A *memory.InputError and memory.ErrConflict refuse the note for good; after every other error it is
 	// tried again.

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"kioku/agent"
 	"kioku/agent/flush"
+	"kioku/agent/tools"
 	"kioku/internal/text"
 	"kioku/llm"
 	"kioku/llm/echo"
@@ -16,13 +16,13 @@ import (
 func TestPromptsSayWhatToDo(t *testing.T) {
 	t.Parallel()
 	user := flush.UserPrompt(time.Date(2026, 3, 4, 23, 59, 0, 0, time.UTC))
-	for _, want := range []string{"2026-03-04", agent.ToolAppend, flush.NoReply, "compacted"} {
+	for _, want := range []string{"2026-03-04", tools.Append, flush.NoReply, "compacted"} {
 		if !strings.Contains(user, want) {
 			t.Errorf("the user's prompt lacks %q", want)
 		}
 	}
 	system := flush.SystemPrompt()
-	for _, want := range []string{agent.ToolAppend, flush.NoReply, "today's notes", "decisions", "preferences", "open tasks", "recalled", "language"} {
+	for _, want := range []string{tools.Append, flush.NoReply, "today's notes", "decisions", "preferences", "open tasks", "recalled", "language"} {
 		if !strings.Contains(system, want) {
 			t.Errorf("the system prompt lacks %q", want)
 		}
@@ -36,7 +36,7 @@ func TestPromptsAreKnownToEcho(t *testing.T) {
 	t.Parallel()
 	resp, err := (&echo.Model{}).Generate(t.Context(), llm.Request{
 		Messages: []llm.Message{{Role: llm.RoleUser, Text: "We decided to ship on Friday."}, {Role: llm.RoleUser, Text: flush.UserPrompt(time.Now())}},
-		Tools:    []llm.Tool{{Name: agent.ToolAppend}},
+		Tools:    []llm.Tool{{Name: tools.Append}},
 	}, nil)
 	if err != nil || len(resp.Message.ToolCalls) != 1 {
 		t.Fatalf("%+v, %v", resp, err)

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"kioku/agent"
+	"kioku/agent/tools"
 	"kioku/internal/text"
 	"kioku/llm"
 	"kioku/memory"
@@ -142,8 +142,8 @@ func noteOf(call llm.ToolCall) (Note, error) {
 	refuse := func(field, problem string) (Note, error) {
 		return Note{}, &memory.InputError{Field: field, Problem: problem}
 	}
-	if call.Name != agent.ToolAppend {
-		return refuse("name", "only "+agent.ToolAppend+" can be called in this turn")
+	if call.Name != tools.Append {
+		return refuse("name", "only "+tools.Append+" can be called in this turn")
 	}
 	var input struct{ Text, Content, Category string }
 	if err := json.Unmarshal(call.Input, &input); err != nil {

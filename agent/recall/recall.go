@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	"kioku/agent"
 	"kioku/agent/prompt"
 	"kioku/internal/text"
 	"kioku/memory"
@@ -60,7 +59,7 @@ type Request struct {
 // Recaller searches memories. Its methods may be called concurrently.
 type Recaller struct {
 	opt  Options
-	open func(id string) agent.Memory
+	open func(id string) memory.Service
 
 	mu sync.Mutex
 	// hanging counts the running searches of each agent for which no one waits any longer.
@@ -96,7 +95,7 @@ type Search struct {
 }
 
 // New returns a Recaller of the memories that open returns for the ids of agents.
-func New(opt Options, open func(id string) agent.Memory) *Recaller {
+func New(opt Options, open func(id string) memory.Service) *Recaller {
 	if opt.TopK <= 0 {
 		opt.TopK = defaultTopK
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"kioku/agent"
 	"kioku/agent/prompt"
 	"kioku/agent/recall"
 	"kioku/memory"
@@ -21,7 +20,7 @@ import (
 
 // fake is a memory that answers after some time.
 type fake struct {
-	agent.Memory
+	memory.Service
 	answer memory.Answer
 	err    error
 	after  time.Duration
@@ -48,8 +47,8 @@ func (f *fake) Search(ctx context.Context, q memory.Query) (memory.Answer, error
 }
 
 // among opens memories by the ids of agents.
-func among(memories map[string]*fake) func(string) agent.Memory {
-	return func(id string) agent.Memory { return memories[id] }
+func among(memories map[string]*fake) func(string) memory.Service {
+	return func(id string) memory.Service { return memories[id] }
 }
 
 // hit is a passage with that text.
@@ -253,7 +252,7 @@ func TestRecallSearchesNoTranscriptsOfSharedAgents(t *testing.T) {
 // Hazard D14: a search runs in the process of all agents, on a goroutine of its own.
 func TestRecallTurnsAPanicIntoAnError(t *testing.T) {
 	t.Parallel()
-	r := recall.New(recall.Options{}, func(string) agent.Memory { return nil })
+	r := recall.New(recall.Options{}, func(string) memory.Service { return nil })
 	o := r.Recall(t.Context(), x)
 	if len(o.Searches) != 1 || o.Searches[0].Err == nil || !strings.Contains(o.Searches[0].Err.Error(), "panic") {
 		t.Errorf("searches %+v", o.Searches)

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"kioku/agent"
 	"kioku/agent/prompt"
 	"kioku/memory"
 )
@@ -69,7 +68,7 @@ func (r *Recaller) searchOne(ctx context.Context, s source, q memory.Query) answ
 }
 
 // searchSafely searches a memory. A panic becomes an error: on this goroutine it would end the process of all agents.
-func searchSafely(ctx context.Context, m agent.Memory, q memory.Query) (a memory.Answer, err error) {
+func searchSafely(ctx context.Context, m memory.Service, q memory.Query) (a memory.Answer, err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())

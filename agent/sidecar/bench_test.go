@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"kioku/agent"
 	"kioku/agent/bootstrap"
 	"kioku/internal/testkit"
 	"kioku/memory"
@@ -19,14 +18,14 @@ import (
 
 // timed is a memory that tells how long its last search took.
 type timed struct {
-	agent.Memory
+	memory.Service
 	last atomic.Int64
 }
 
 func (m *timed) Search(ctx context.Context, q memory.Query) (memory.Answer, error) {
 	begin := time.Now()
 	defer func() { m.last.Store(int64(time.Since(begin))) }()
-	return m.Memory.Search(ctx, q)
+	return m.Service.Search(ctx, q)
 }
 
 // newLargeWorkspace makes a workspace with all files and 150 skills, none of them changed lately.
@@ -60,10 +59,10 @@ func BenchmarkAssemble(b *testing.B) {
 	dir := newLargeWorkspace(b)
 	notes := remembering(strings.Repeat("The key is in vault 7. ", 30), strings.Repeat("Tea at four. ", 50), strings.Repeat("Ada likes green. ", 40))
 	notes.after = 5 * time.Millisecond
-	own := &timed{Memory: notes}
+	own := &timed{Service: notes}
 	opt := options(b, notes)
 	opt.Bootstrap.Workspace, opt.Skills.Workspace = dir, dir
-	opt.Memories = func(string) agent.Memory { return own }
+	opt.Memories = func(string) memory.Service { return own }
 	s := start(b, opt)
 	turn := question
 	turn.Now = noon

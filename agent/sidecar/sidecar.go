@@ -10,7 +10,6 @@ import (
 	"slices"
 	"time"
 
-	"kioku/agent"
 	"kioku/agent/bootstrap"
 	"kioku/agent/flush"
 	"kioku/agent/prompt"
@@ -60,7 +59,7 @@ type Options struct {
 	// State is the state folder. The agent's flushes and transcripts are below it.
 	State string
 	// Memories returns the memory of an agent, never nil: of this agent, and of shared ones.
-	Memories func(id string) agent.Memory
+	Memories func(id string) memory.Service
 	// NoRecall is the default of Turn.NoRecall. Sidecar.Recall searches nevertheless.
 	NoRecall bool
 	// Model writes summaries and flushes; nil for none.

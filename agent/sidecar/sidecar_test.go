@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"kioku/agent"
 	"kioku/agent/bootstrap"
 	"kioku/agent/prune"
 	"kioku/agent/session"
@@ -22,10 +21,10 @@ var noon = time.Date(2026, 3, 2, 12, 5, 0, 0, time.UTC)
 
 // notes is a memory that a test writes and searches: every query finds its newest notes.
 type notes struct {
-	agent.Memory // which has no Get
-	err          error
-	after        time.Duration // until a search answers
-	deaf         bool          // to its context
+	memory.Service // which has no Get
+	err            error
+	after          time.Duration // until a search answers
+	deaf           bool          // to its context
 
 	mu    sync.Mutex
 	notes []memory.Note
@@ -72,8 +71,8 @@ func (m *notes) Append(ctx context.Context, note memory.Note) (memory.Appended, 
 }
 
 // among opens memories by the ids of agents.
-func among(memories map[string]*notes) func(string) agent.Memory {
-	return func(id string) agent.Memory { return memories[id] }
+func among(memories map[string]*notes) func(string) memory.Service {
+	return func(id string) memory.Service { return memories[id] }
 }
 
 // options are those of an agent with a workspace, in which each file says its name, and a memory.

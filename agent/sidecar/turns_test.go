@@ -7,11 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"kioku/agent"
 	"kioku/agent/flush"
 	"kioku/agent/sidecar"
 	"kioku/agent/turns"
 	"kioku/internal/testkit"
+	"kioku/memory"
 )
 
 // recorded returns the record of a sidecar, the latest first.
@@ -106,7 +106,7 @@ func BenchmarkAssembleRecorded(b *testing.B) {
 	opt := options(b, remembering("The key is in vault 7."))
 	plain := start(b, opt)
 	opt.State, opt.Turns.Keep = b.TempDir(), true
-	opt.Memories = func(string) agent.Memory { return remembering("The key is in vault 7.") }
+	opt.Memories = func(string) memory.Service { return remembering("The key is in vault 7.") }
 	kept := start(b, opt)
 	var without, with time.Duration
 	for b.Loop() {

@@ -13,13 +13,13 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"kioku"
-	"kioku/agent"
 	"kioku/agent/chat"
 	"kioku/agent/flush"
 	"kioku/agent/session"
 	"kioku/agent/sidecar"
 	"kioku/llm"
 	"kioku/llm/echo"
+	"kioku/memory"
 )
 
 // talker is an agent over a real memory, in this process.
@@ -43,7 +43,7 @@ func newTalker(s *sandbox, id string, model llm.Model, change ...func(*sidecar.O
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	opt := sidecar.Options{Agent: "main", State: s.state, Model: model, Settings: sidecar.Settings{Flush: flush.Defaults()}, Memories: func(string) agent.Memory { return m }}
+	opt := sidecar.Options{Agent: "main", State: s.state, Model: model, Settings: sidecar.Settings{Flush: flush.Defaults()}, Memories: func(string) memory.Service { return m }}
 	opt.Bootstrap.Workspace, opt.Skills.Workspace = s.workspace, s.workspace
 	for _, f := range change {
 		f(&opt)

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"kioku/agent"
+	"kioku/client"
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/memory"
@@ -55,16 +55,16 @@ func (a *app) serveAgents(ctx context.Context, grace time.Duration) (err error) 
 	if err != nil {
 		return err
 	}
-	memory, err := agent.Dial(target, agent.Options{Token: conf.Sidecar.Token, TLS: tls, Dial: conf.Network.Dialer("memory service")})
+	service, err := client.Dial(target, client.Options{Token: conf.Sidecar.Token, TLS: tls, Dial: conf.Network.Dialer("memory service")})
 	if err != nil {
 		return conf.Wrong("sidecar.memory", err.Error())
 	}
-	defer func() { err = errors.Join(err, memory.Close()) }()
+	defer func() { err = errors.Join(err, service.Close()) }()
 	places, err := conf.Places()
 	if err != nil {
 		return err
 	}
-	door, err := a.agentDoor(ctx, conf, places, memory, grace)
+	door, err := a.agentDoor(ctx, conf, places, service, grace)
 	if err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (a *app) serveAgents(ctx context.Context, grace time.Duration) (err error) 
 	start := time.Now()
 	a.Clock = time.Now
 	err = a.serveDoor(ctx, door, func(ctx context.Context) error {
-		a.tellMemory(ctx, places, memory, target)
+		a.tellMemory(ctx, places, service, target)
 		return nil
 	})
 	a.tellEnd(ctx, start, err)
@@ -89,7 +89,7 @@ func memoryTarget(conf *config.Config) (string, error) {
 }
 
 // agentDoor opens the door to the sidecars.
-func (a *app) agentDoor(ctx context.Context, conf *config.Config, places []config.Place, memory *agent.Client, grace time.Duration) (*door, error) {
+func (a *app) agentDoor(ctx context.Context, conf *config.Config, places []config.Place, service *client.Client, grace time.Duration) (*door, error) {
 	for _, p := range places {
 		if info, err := os.Stat(p.Workspace); err != nil || !info.IsDir() {
 			return nil, fmt.Errorf("agent %s: there is no folder %s; name it with --workspace, or --agent id=folder", p.Agent, p.Workspace)
@@ -104,7 +104,7 @@ func (a *app) agentDoor(ctx context.Context, conf *config.Config, places []confi
 	if err != nil {
 		return nil, err
 	}
-	door, err := a.openDoor(ctx, conf, observed, server.Options{Location: conf.Location, Grace: grace, Log: log}, places, func(id string) agent.Memory { return memory.For(id) },
+	door, err := a.openDoor(ctx, conf, observed, server.Options{Location: conf.Location, Grace: grace, Log: log}, places, func(id string) memory.Service { return service.For(id) },
 		cmp.Or(conf.Sidecar.Socket, server.AgentSocketPath(state)), conf.Sidecar.Listen)
 	if err != nil {
 		return nil, errors.Join(err, observed.close())
@@ -114,7 +114,7 @@ func (a *app) agentDoor(ctx context.Context, conf *config.Config, places []confi
 
 // tellMemory reports whether the memories of the agents answer. If one does not, that is no error: prompts are assembled
 // without recall until it does.
-func (a *app) tellMemory(ctx context.Context, places []config.Place, service *agent.Client, target string) {
+func (a *app) tellMemory(ctx context.Context, places []config.Place, service *client.Client, target string) {
 	var ids []string
 	unreachable := false
 	for _, p := range places {
@@ -147,7 +147,7 @@ func missing(err error, id, target string) string {
 
 // probe reports whether a service has the memory of an agent. It asks for an invalid path: only a service that has the
 // memory answers that the path is invalid, and the answer is cheap.
-func probe(ctx context.Context, service *agent.Client) error {
+func probe(ctx context.Context, service *client.Client) error {
 	ctx, cancel := context.WithTimeout(ctx, connect.DaemonWait)
 	defer cancel()
 	_, err := service.Get(ctx, memory.GetRequest{Path: "/"})

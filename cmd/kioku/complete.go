@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"kioku/agent"
+	"kioku/client"
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/embed"
@@ -84,7 +84,7 @@ func served(ctx context.Context, conf *config.Config) (ids []string) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, completeWait)
 	defer cancel()
-	conn, err := agent.Dial("unix:"+socket, agent.Options{})
+	conn, err := client.Dial("unix:"+socket, client.Options{})
 	if err != nil {
 		return nil
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/coreos/go-systemd/v22/activation"
 	"golang.org/x/sync/errgroup"
 
-	"kioku/agent"
 	"kioku/cmd/kioku/config"
+	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
 	"kioku/server/front"
@@ -29,7 +29,7 @@ type door struct {
 
 // openDoor listens on a unix socket and, unless address is "none", on TCP, for memories and the sidecars of agents. The door tells
 // what it does to observed.
-func (a *app) openDoor(ctx context.Context, conf *config.Config, observed observation, opt server.Options, places []config.Place, memories func(id string) agent.Memory, socket, address string) (*door, error) {
+func (a *app) openDoor(ctx context.Context, conf *config.Config, observed observation, opt server.Options, places []config.Place, memories func(id string) memory.Service, socket, address string) (*door, error) {
 	guard, err := openGuard(conf, opt.Log)
 	if err != nil {
 		return nil, err

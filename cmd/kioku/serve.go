@@ -18,11 +18,11 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"kioku"
-	"kioku/agent"
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/internal/tracing"
+	"kioku/memory"
 	"kioku/server"
 	"kioku/server/metrics"
 	"kioku/store/vector"
@@ -336,7 +336,7 @@ func (d *daemon) openMemories(ctx context.Context, places []config.Place, socket
 }
 
 // memoryOf returns the memory of an agent; of one that is not served, a memory that answers with an error.
-func (d *daemon) memoryOf(id string) agent.Memory {
+func (d *daemon) memoryOf(id string) memory.Service {
 	for i, m := range d.memories {
 		if m.Agent() == id {
 			return d.counted[i]

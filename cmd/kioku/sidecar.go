@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"kioku/agent"
 	"kioku/agent/sidecar"
 	"kioku/chunker"
 	"kioku/cmd/kioku/config"
@@ -17,6 +16,7 @@ import (
 	"kioku/internal/atomicfile"
 	"kioku/llm"
 	"kioku/llm/echo"
+	"kioku/memory"
 	"kioku/server"
 )
 
@@ -41,7 +41,7 @@ func newModel(conf *config.Config) (llm.Model, error) {
 }
 
 // newSidecar returns the sidecar of the agent of a place. memories returns the memory of any agent; model may be nil.
-func (a *app) newSidecar(ctx context.Context, conf *config.Config, place config.Place, memories func(id string) agent.Memory, model llm.Model) (*sidecar.Sidecar, error) {
+func (a *app) newSidecar(ctx context.Context, conf *config.Config, place config.Place, memories func(id string) memory.Service, model llm.Model) (*sidecar.Sidecar, error) {
 	opt, err := a.sidecarOptions(conf, memories, model)
 	if err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func (a *app) newSidecar(ctx context.Context, conf *config.Config, place config.
 }
 
 // sidecars returns the sidecars of agents, which share one language model.
-func (a *app) sidecars(ctx context.Context, conf *config.Config, places []config.Place, memories func(id string) agent.Memory) (map[string]server.Sidecar, error) {
+func (a *app) sidecars(ctx context.Context, conf *config.Config, places []config.Place, memories func(id string) memory.Service) (map[string]server.Sidecar, error) {
 	model, err := newModel(conf)
 	if err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func (a *app) sidecars(ctx context.Context, conf *config.Config, places []config
 }
 
 // sidecarOptions returns the options that all agents share. It reports a frame key that cannot be used.
-func (a *app) sidecarOptions(conf *config.Config, memories func(id string) agent.Memory, model llm.Model) (sidecar.Options, error) {
+func (a *app) sidecarOptions(conf *config.Config, memories func(id string) memory.Service, model llm.Model) (sidecar.Options, error) {
 	state, err := conf.StateDir()
 	if err != nil {
 		return sidecar.Options{}, err

@@ -5,7 +5,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"kioku/agent"
+	"kioku/agent/tools"
 )
 
 // Names of the tools that package agent does not have.
@@ -16,18 +16,18 @@ const (
 	ToolLinks = "memory_links"
 )
 
-// Tools returns the definitions of the tools. Those of package agent have the same names, descriptions and inputs there.
+// Tools returns the definitions of the tools. Those of package agent/tools have the same names, descriptions and inputs there.
 func Tools() []*sdk.Tool {
-	outputs := map[string]string{agent.ToolSearch: searchOutput, agent.ToolGet: getOutput, agent.ToolAppend: appendOutput}
-	titles := map[string]string{agent.ToolSearch: "Search memory", agent.ToolGet: "Read a note", agent.ToolAppend: "Remember"}
-	var tools []*sdk.Tool
-	for _, t := range agent.Tools() {
-		tools = append(tools, &sdk.Tool{
+	outputs := map[string]string{tools.Search: searchOutput, tools.Get: getOutput, tools.Append: appendOutput}
+	titles := map[string]string{tools.Search: "Search memory", tools.Get: "Read a note", tools.Append: "Remember"}
+	var all []*sdk.Tool
+	for _, t := range tools.All() {
+		all = append(all, &sdk.Tool{
 			Name: t.Name, Description: t.Description, InputSchema: t.Schema, OutputSchema: json.RawMessage(outputs[t.Name]),
-			Annotations: annotations(titles[t.Name], t.Name != agent.ToolAppend),
+			Annotations: annotations(titles[t.Name], t.Name != tools.Append),
 		})
 	}
-	return append(tools, &sdk.Tool{
+	return append(all, &sdk.Tool{
 		Name: ToolStatus, Annotations: annotations("Memory status", true),
 		Description:  "How many notes there are, how current the index is, what searches lack. Use it if results are missing or old.",
 		InputSchema:  json.RawMessage(statusInput),

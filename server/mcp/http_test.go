@@ -12,7 +12,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"kioku/agent"
+	"kioku/agent/tools"
 	"kioku/server/mcp"
 )
 
@@ -86,7 +86,7 @@ func TestTokenChoosesTheAgent(t *testing.T) {
 		for _, c := range []struct{ token, path, want string }{
 			{"tok-ann", "", "Ann"}, {"tok-ann", "/ann", "Ann"}, {"tok-bob", "", "Bob"}, {"tok-both", "/bob", "Bob"}, {"tok-both", "/ann", "Ann"},
 		} {
-			_, text := call(t, w.must(clientOptions{token: c.token, path: c.path, version: version}), agent.ToolGet, map[string]any{"path": "MEMORY.md"})
+			_, text := call(t, w.must(clientOptions{token: c.token, path: c.path, version: version}), tools.Get, map[string]any{"path": "MEMORY.md"})
 			if !strings.Contains(text, "# "+c.want) {
 				t.Errorf("%s %s at %q reads %q", version, c.token, c.path, text)
 			}

@@ -6,7 +6,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"kioku/agent"
+	"kioku/agent/tools"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
@@ -21,13 +21,13 @@ const (
 
 // searchResult is the output of memory_search.
 type searchResult struct {
-	agent.SearchOutput
+	tools.SearchOutput
 	// LeftOut is the number of results that had no room.
 	LeftOut int `json:"left_out,omitempty"`
 }
 
 // boundResults leaves out the last results if all of them together are too long.
-func boundResults(out agent.SearchOutput) searchResult {
+func boundResults(out tools.SearchOutput) searchResult {
 	length := 0
 	for i, r := range out.Results {
 		length += utf8.RuneCountInString(r.Snippet)
@@ -77,7 +77,7 @@ func suffix(day string) string {
 }
 
 // getText is the output of memory_get for a model.
-func getText(out agent.GetOutput) string {
+func getText(out tools.GetOutput) string {
 	if out.Lines == 0 {
 		return fmt.Sprintf("%s has %d lines; there is no line %d.", out.Path, out.TotalLines, out.From)
 	}
@@ -89,7 +89,7 @@ func getText(out agent.GetOutput) string {
 }
 
 // appendText is the output of memory_append for a model.
-func appendText(out agent.AppendOutput) string {
+func appendText(out tools.AppendOutput) string {
 	if out.Deduplicated {
 		return fmt.Sprintf("It was in %s before (line %d); nothing was written.", out.Path, out.StartLine)
 	}
@@ -109,7 +109,7 @@ type statusResult struct {
 	Syncing      bool                      `json:"syncing"`
 	Skipped      []string                  `json:"skipped,omitempty"`
 	SkippedCount int                       `json:"skipped_count"`
-	Degraded     []agent.DegradationOutput `json:"degraded"`
+	Degraded     []tools.DegradationOutput `json:"degraded"`
 	Synced       *syncedFiles              `json:"synced,omitempty"`
 }
 
@@ -125,7 +125,7 @@ func statusOf(st *kiokuv1.StatusResponse, report *kiokuv1.SyncReport) statusResu
 	out := statusResult{
 		Agent: st.GetAgent(), Files: ix.GetFileCount(), Chunks: ix.GetChunkCount(), PendingFiles: ix.GetPendingFileCount(),
 		Embedded: st.GetEmbeddedChunkCount(), Provider: st.GetProvider().GetProvider(), Model: st.GetProvider().GetModel(),
-		Syncing: st.GetSyncing(), SkippedCount: len(st.GetSkipped()), Degraded: []agent.DegradationOutput{},
+		Syncing: st.GetSyncing(), SkippedCount: len(st.GetSkipped()), Degraded: []tools.DegradationOutput{},
 	}
 	if ix.GetLastSyncTime() != nil {
 		out.LastSync = ix.GetLastSyncTime().AsTime().Format(time.RFC3339)
@@ -134,7 +134,7 @@ func statusOf(st *kiokuv1.StatusResponse, report *kiokuv1.SyncReport) statusResu
 		out.Skipped = append(out.Skipped, f.GetPath()+": "+f.GetReason())
 	}
 	for _, d := range st.GetDegraded() {
-		out.Degraded = append(out.Degraded, agent.DegradationOutput{Code: d.GetCode(), Text: d.GetText()})
+		out.Degraded = append(out.Degraded, tools.DegradationOutput{Code: d.GetCode(), Text: d.GetText()})
 	}
 	if report != nil {
 		out.Synced = &syncedFiles{report.GetFileCount(), report.GetRemovedFileCount()}

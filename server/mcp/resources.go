@@ -13,7 +13,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"kioku/agent"
+	"kioku/agent/tools"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
@@ -79,7 +79,7 @@ func (s *session) readNote(ctx context.Context, req *sdk.ReadResourceRequest) (*
 }
 
 // wholeNote returns the text of a note. A note that is too long ends with a line that says how to go on.
-func wholeNote(ctx context.Context, m agent.Memory, name string) (string, error) {
+func wholeNote(ctx context.Context, m memory.Service, name string) (string, error) {
 	var b strings.Builder
 	for from := 1; ; {
 		part, err := m.Get(ctx, memory.GetRequest{Path: name, From: from})
@@ -90,7 +90,7 @@ func wholeNote(ctx context.Context, m agent.Memory, name string) (string, error)
 			return b.String(), nil
 		}
 		if from = part.NextFrom; b.Len() > maxNote {
-			fmt.Fprintf(&b, "\n[The note goes on at line %d of %d: %s with from %d.]\n", from, part.TotalLines, agent.ToolGet, from)
+			fmt.Fprintf(&b, "\n[The note goes on at line %d of %d: %s with from %d.]\n", from, part.TotalLines, tools.Get, from)
 			return b.String(), nil
 		}
 		if !strings.HasSuffix(part.Text, "\n") {

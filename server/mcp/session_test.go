@@ -15,7 +15,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"google.golang.org/grpc"
 
-	"kioku/agent"
+	"kioku/agent/tools"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server/mcp"
 )
@@ -169,7 +169,7 @@ func TestSearchWaitsForTheFirstIndex(t *testing.T) {
 	t.Parallel()
 	f := newFake(3)
 	s := inMemory(t, sdk.NewClient(&sdk.Implementation{Name: "test"}, nil), "", opened(f))
-	if _, text := call(t, s, agent.ToolSearch, map[string]any{"query": "x"}); !strings.Contains(text, "found") || f.missed != 2 {
+	if _, text := call(t, s, tools.Search, map[string]any{"query": "x"}); !strings.Contains(text, "found") || f.missed != 2 {
 		t.Errorf("%d searches: %s", f.missed, text)
 	}
 }
@@ -214,7 +214,7 @@ func TestWithoutRootsTheErrorSaysHowToSetAWorkspace(t *testing.T) {
 	client := sdk.NewClient(&sdk.Implementation{Name: "test"}, &sdk.ClientOptions{Capabilities: &sdk.ClientCapabilities{}})
 	for _, version := range versions {
 		s := inMemory(t, client, version, func(context.Context, []string) (*mcp.Memory, error) { return nil, mcp.ErrNeedsRoots })
-		result, text := call(t, s, agent.ToolSearch, map[string]any{"query": "x"})
+		result, text := call(t, s, tools.Search, map[string]any{"query": "x"})
 		if !result.IsError || !strings.Contains(text, "--workspace") || !strings.Contains(text, "kioku init") {
 			t.Errorf("%s: %s", version, text)
 		}

@@ -11,7 +11,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"google.golang.org/grpc/status"
 
-	"kioku/agent"
+	"kioku/agent/tools"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
@@ -31,7 +31,7 @@ type tool func(ctx context.Context, c *call) (output any, text string, err error
 // addTools adds the tools to the server of the session.
 func (s *session) addTools() {
 	run := map[string]tool{
-		agent.ToolSearch: search, agent.ToolGet: get, agent.ToolAppend: appendNote, ToolStatus: describe, ToolLinks: links,
+		tools.Search: search, tools.Get: get, tools.Append: appendNote, ToolStatus: describe, ToolLinks: links,
 	}
 	for _, t := range Tools() {
 		s.server.AddTool(t, s.handler(run[t.Name]))
@@ -84,7 +84,7 @@ func message(err error) string {
 // invoke runs a tool of package agent and decodes its output.
 func invoke[Out any](ctx context.Context, c *call) (Out, error) {
 	var out Out
-	data, err := agent.Call(ctx, c.memory.client(), memory.NoteFromAgent, c.Params.Name, c.input())
+	data, err := tools.Call(ctx, c.memory.client(), memory.NoteFromAgent, c.Params.Name, c.input())
 	if err == nil {
 		err = json.Unmarshal(data, &out)
 	}
@@ -97,7 +97,7 @@ const waitForIndex = time.Minute
 // search runs memory_search. If it finds nothing because the index lags behind the folder, it has the index brought up to date,
 // which reports progress, and searches again.
 func search(ctx context.Context, c *call) (any, string, error) {
-	out, err := invoke[agent.SearchOutput](ctx, c)
+	out, err := invoke[tools.SearchOutput](ctx, c)
 	if err != nil {
 		return nil, "", err
 	}
@@ -105,7 +105,7 @@ func search(ctx context.Context, c *call) (any, string, error) {
 		waiting, cancel := context.WithTimeout(ctx, waitForIndex)
 		defer cancel()
 		if _, err := syncIndex(waiting, c); err == nil {
-			if out, err = invoke[agent.SearchOutput](ctx, c); err != nil {
+			if out, err = invoke[tools.SearchOutput](ctx, c); err != nil {
 				return nil, "", err
 			}
 		}
@@ -115,21 +115,21 @@ func search(ctx context.Context, c *call) (any, string, error) {
 }
 
 // lags reports whether an answer lacks files that are not indexed yet.
-func lags(out agent.SearchOutput) bool {
-	return out.PendingFiles > 0 || slices.ContainsFunc(out.Degraded, func(d agent.DegradationOutput) bool {
+func lags(out tools.SearchOutput) bool {
+	return out.PendingFiles > 0 || slices.ContainsFunc(out.Degraded, func(d tools.DegradationOutput) bool {
 		return d.Code == memory.IndexEmpty || d.Code == memory.IndexStale
 	})
 }
 
 // get runs memory_get.
 func get(ctx context.Context, c *call) (any, string, error) {
-	out, err := invoke[agent.GetOutput](ctx, c)
+	out, err := invoke[tools.GetOutput](ctx, c)
 	return out, getText(out), err
 }
 
 // appendNote runs memory_append.
 func appendNote(ctx context.Context, c *call) (any, string, error) {
-	out, err := invoke[agent.AppendOutput](ctx, c)
+	out, err := invoke[tools.AppendOutput](ctx, c)
 	return out, appendText(out), err
 }
 
@@ -138,7 +138,7 @@ func describe(ctx context.Context, c *call) (any, string, error) {
 	var in struct {
 		Sync bool `json:"sync"`
 	}
-	if err := agent.Decode(c.input(), &in); err != nil {
+	if err := tools.Decode(c.input(), &in); err != nil {
 		return nil, "", err
 	}
 	var report *kiokuv1.SyncReport
@@ -161,7 +161,7 @@ func links(ctx context.Context, c *call) (any, string, error) {
 	var in struct {
 		Path string `json:"path"`
 	}
-	if err := agent.Decode(c.input(), &in); err != nil {
+	if err := tools.Decode(c.input(), &in); err != nil {
 		return nil, "", err
 	}
 	resp, err := c.memory.Service.ListLinks(ctx, &kiokuv1.ListLinksRequest{Agent: c.memory.Agent, Path: in.Path})

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"kioku/agent"
+	"kioku/agent/tools"
 	"kioku/chunker"
 	"kioku/server/mcp"
 )
@@ -40,7 +40,7 @@ func TestToolsAreFewShortAndAnnotated(t *testing.T) {
 		if a == nil || a.Title == "" || a.DestructiveHint == nil || *a.DestructiveHint || a.OpenWorldHint == nil || *a.OpenWorldHint || !a.IdempotentHint {
 			t.Errorf("%s: annotations %+v", tool.Name, a)
 		}
-		if a.ReadOnlyHint != (tool.Name != agent.ToolAppend) {
+		if a.ReadOnlyHint != (tool.Name != tools.Append) {
 			t.Errorf("%s: read only is %t", tool.Name, a.ReadOnlyHint)
 		}
 	}
@@ -60,16 +60,16 @@ func TestToolsAnswerWithStructureAndText(t *testing.T) {
 			arguments map[string]any
 			wants     []string
 		}{
-			{agent.ToolSearch, map[string]any{"query": "who repaired the boiler?"}, []string{"## memory/2026-03-01.md:1-3 (score 0.", "Ito plumbing"}},
-			{agent.ToolSearch, map[string]any{"query": "猫の名前", "limit": 3}, []string{"## MEMORY.md:", "猫の名前はミケ。"}},
-			{agent.ToolSearch, map[string]any{"query": "xylophone"}, []string{"Nothing found.", "Degraded (", "xylophone"}},
-			{agent.ToolGet, map[string]any{"path": "MEMORY.md", "from": 2, "lines": 2}, []string{"\n\n- Prefers green tea over coffee.", "memory_get with from 4"}},
-			{agent.ToolGet, map[string]any{"path": "MEMORY.md", "from": 90}, []string{"there is no line 90."}},
+			{tools.Search, map[string]any{"query": "who repaired the boiler?"}, []string{"## memory/2026-03-01.md:1-3 (score 0.", "Ito plumbing"}},
+			{tools.Search, map[string]any{"query": "猫の名前", "limit": 3}, []string{"## MEMORY.md:", "猫の名前はミケ。"}},
+			{tools.Search, map[string]any{"query": "xylophone"}, []string{"Nothing found.", "Degraded (", "xylophone"}},
+			{tools.Get, map[string]any{"path": "MEMORY.md", "from": 2, "lines": 2}, []string{"\n\n- Prefers green tea over coffee.", "memory_get with from 4"}},
+			{tools.Get, map[string]any{"path": "MEMORY.md", "from": 90}, []string{"there is no line 90."}},
 			{mcp.ToolLinks, map[string]any{"path": "Ferry"}, []string{"memory/Ferry.md links to 0 and is linked from 1 places.", "memory/2026-03-01.md:3 -> here"}},
 			{mcp.ToolStatus, map[string]any{}, []string{"files", "0 changed files", "No embedding provider"}},
 			{mcp.ToolStatus, map[string]any{"sync": true}, []string{"Synced: 0 files indexed"}},
-			{agent.ToolAppend, map[string]any{"text": "Allergic to kiwi " + version, "target": "long_term"}, []string{"Stored in MEMORY.md, line "}},
-			{agent.ToolAppend, map[string]any{"text": "Allergic to kiwi " + version, "target": "long_term"}, []string{"It was in MEMORY.md before"}},
+			{tools.Append, map[string]any{"text": "Allergic to kiwi " + version, "target": "long_term"}, []string{"Stored in MEMORY.md, line "}},
+			{tools.Append, map[string]any{"text": "Allergic to kiwi " + version, "target": "long_term"}, []string{"It was in MEMORY.md before"}},
 		} {
 			result, text := call(t, s, c.tool, c.arguments)
 			for _, want := range c.wants {
@@ -113,15 +113,15 @@ func TestToolsSayWhatIsWrongAndWhatToDo(t *testing.T) {
 		arguments map[string]any
 		want      string
 	}{
-		{agent.ToolSearch, map[string]any{"query": ""}, "query"},
-		{agent.ToolSearch, map[string]any{"qeury": "x"}, "did you mean query?"},
-		{agent.ToolSearch, map[string]any{"query": "x", "max_results": 1.5}, "must be a whole number"},
-		{agent.ToolSearch, map[string]any{"query": "x", "since": "soon"}, "since"},
-		{agent.ToolGet, map[string]any{"path": "nope.md"}, "use a path"},
-		{agent.ToolGet, map[string]any{"path": "../secret.md"}, "use a path"},
+		{tools.Search, map[string]any{"query": ""}, "query"},
+		{tools.Search, map[string]any{"qeury": "x"}, "did you mean query?"},
+		{tools.Search, map[string]any{"query": "x", "max_results": 1.5}, "must be a whole number"},
+		{tools.Search, map[string]any{"query": "x", "since": "soon"}, "since"},
+		{tools.Get, map[string]any{"path": "nope.md"}, "use a path"},
+		{tools.Get, map[string]any{"path": "../secret.md"}, "use a path"},
 		{mcp.ToolLinks, map[string]any{"path": "nope"}, "no such memory file"},
 		{mcp.ToolLinks, map[string]any{"file": "nope"}, "unknown parameter; there are: path"},
-		{agent.ToolAppend, map[string]any{"text": "x"}, "the token of this client lacks the right, tell the user"},
+		{tools.Append, map[string]any{"text": "x"}, "the token of this client lacks the right, tell the user"},
 	} {
 		result, text := call(t, s, c.tool, c.arguments)
 		if !result.IsError || !strings.Contains(text, c.want) {
@@ -134,7 +134,7 @@ func TestToolsSayWhatIsWrongAndWhatToDo(t *testing.T) {
 func TestToolsReturnTheTextOfNotesUnchanged(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "", map[string]map[string]string{"main": notes})
-	_, text := call(t, w.must(clientOptions{}), agent.ToolGet, map[string]any{"path": "memory/2026-03-02.md"})
+	_, text := call(t, w.must(clientOptions{}), tools.Get, map[string]any{"path": "memory/2026-03-02.md"})
 	if want := "A red\x1b[31m sky\u202e and \uFFFD."; !strings.Contains(text, want) || !utf8.ValidString(text) {
 		t.Errorf("%q lacks %q", text, want)
 	}
@@ -149,11 +149,11 @@ func TestToolsBoundWhatTheyReturn(t *testing.T) {
 	}
 	w := newWorld(t, "", map[string]map[string]string{"main": files})
 	s := w.must(clientOptions{})
-	result, text := call(t, s, agent.ToolSearch, map[string]any{"query": "zebra", "max_results": 100})
+	result, text := call(t, s, tools.Search, map[string]any{"query": "zebra", "max_results": 100})
 	if utf8.RuneCountInString(text) > 40_000 || !strings.Contains(text, "left out; ask for fewer") {
 		t.Errorf("%d characters, %v", len(text), result.StructuredContent)
 	}
-	_, text = call(t, s, agent.ToolGet, map[string]any{"path": "memory/2026-01-01.md", "lines": 20_000})
+	_, text = call(t, s, tools.Get, map[string]any{"path": "memory/2026-01-01.md", "lines": 20_000})
 	if utf8.RuneCountInString(text) > 13_000 || !strings.Contains(text, "The file goes on: memory_get with from ") {
 		t.Errorf("%d characters: %.80q", len(text), text)
 	}

@@ -15,8 +15,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"kioku"
-	"kioku/agent"
 	"kioku/agent/sidecar"
+	"kioku/memory"
 	"kioku/server"
 	"kioku/server/front"
 )
@@ -56,7 +56,7 @@ func newWorld(t *testing.T, tokens string, agents map[string]map[string]string) 
 		}
 		served[id], w.memories[id] = m, m
 		sidecars[id], err = sidecar.New(sidecar.Options{
-			Agent: id, State: t.TempDir(), Memories: func(id string) agent.Memory { return w.memories[id] },
+			Agent: id, State: t.TempDir(), Memories: func(id string) memory.Service { return w.memories[id] },
 			Count: func(s string) int { return len(s) / 4 }, Now: time.Now, Key: make([]byte, 32),
 		})
 		if err != nil {

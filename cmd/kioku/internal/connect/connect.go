@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"kioku"
-	"kioku/agent"
+	"kioku/client"
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/memory"
@@ -49,7 +49,7 @@ type Client struct {
 	Agent string
 	// Memory is nil if a daemon answers, and remote if none does.
 	Memory *kioku.Memory
-	remote *agent.Client
+	remote *client.Client
 	// Workspace is the folder of the memory, and State the one that contains its sessions.
 	Workspace, State string
 	// ReadOnly is true if the index is read as it is. If another process owns it, notes can still be added.

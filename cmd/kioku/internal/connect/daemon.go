@@ -8,15 +8,15 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"kioku"
-	"kioku/agent"
+	"kioku/client"
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/render"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
-
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 )
 
 // DaemonWait is the time limit of the first call to a daemon: a daemon that accepts but does not answer must not hang a
@@ -88,7 +88,7 @@ func listens(socket string) error {
 
 // daemonOn is daemon for one that listens on a socket.
 func (k *Connector) daemonOn(ctx context.Context, socket string, w wanted, n Need) (*Client, error) {
-	conn, err := agent.Dial("unix:"+socket, agent.Options{})
+	conn, err := client.Dial("unix:"+socket, client.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -188,7 +188,7 @@ func refused(err error) bool {
 }
 
 // client returns a client of an agent that a daemon serves.
-func (k *Connector) client(ctx context.Context, conn *agent.Client, served *kiokuv1.Agent, w wanted, n Need) (*Client, error) {
+func (k *Connector) client(ctx context.Context, conn *client.Client, served *kiokuv1.Agent, w wanted, n Need) (*Client, error) {
 	id, folder := served.GetId(), served.GetWorkspace()
 	state, err := k.Conf.StateOf(ctx, id, folder)
 	if err != nil && !errors.Is(err, config.ErrNoState) {
@@ -212,7 +212,7 @@ func (k *Connector) remote(ctx context.Context, w wanted, n Need) (*Client, erro
 	if err != nil {
 		return nil, err
 	}
-	conn, err := agent.Dial(target, agent.Options{Token: k.Conf.Client.Token, TLS: tls, Dial: k.Conf.Network.Dialer("memory service")})
+	conn, err := client.Dial(target, client.Options{Token: k.Conf.Client.Token, TLS: tls, Dial: k.Conf.Network.Dialer("memory service")})
 	if err != nil {
 		return nil, k.Conf.Wrong("client.target", err.Error())
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 
-	"kioku/agent"
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/memory"
@@ -18,13 +17,13 @@ type Memories struct {
 	Own *Client
 	// Place of the agent as far as it is known here. Its workspace is the folder of the memory.
 	Place  config.Place
-	beside map[string]agent.Memory
+	beside map[string]memory.Service
 	// others are the clients of beside, to be closed.
 	others []*Client
 }
 
 // Of returns the memory of an agent. The memory of an agent to which the command has not connected returns errors.
-func (m *Memories) Of(id string) agent.Memory {
+func (m *Memories) Of(id string) memory.Service {
 	if m.Own != nil && id == m.Own.Agent {
 		return m.Own.Remember()
 	}
@@ -35,12 +34,12 @@ func (m *Memories) Of(id string) agent.Memory {
 }
 
 // Remember returns the memory for tools and sidecars. It stays usable when [Client.Improve] opens the index anew.
-func (c *Client) Remember() agent.Memory { return present{c} }
+func (c *Client) Remember() memory.Service { return present{c} }
 
 // present is the memory that a client has at the time of a call.
 type present struct{ client *Client }
 
-func (p present) memory() agent.Memory {
+func (p present) memory() memory.Service {
 	if p.client.Memory != nil {
 		return p.client.Memory
 	}
@@ -63,7 +62,7 @@ func (p present) Append(ctx context.Context, note memory.Note) (memory.Appended,
 }
 
 // MissingMemory returns the memory of an agent that has none here: it answers with an error.
-func MissingMemory(id string) agent.Memory {
+func MissingMemory(id string) memory.Service {
 	return noMemory{fmt.Errorf("the memory of agent %s: %w", id, memory.ErrNoAgent)}
 }
 
@@ -96,7 +95,7 @@ func (k *Connector) WithMemories(ctx context.Context, n Need, shared []string, f
 		if err := own.Freshen(ctx); err != nil {
 			return err
 		}
-		m := &Memories{Own: own, Place: place, beside: map[string]agent.Memory{}}
+		m := &Memories{Own: own, Place: place, beside: map[string]memory.Service{}}
 		if err = k.addShared(ctx, m, n, shared); err == nil {
 			err = f(m)
 		}
@@ -133,7 +132,7 @@ func (m *Memories) closeOthers() error {
 }
 
 // shared connects to the memory of another agent. If that fails, the client is nil and the memory returns why.
-func (k *Connector) shared(ctx context.Context, id string, n Need) (*Client, agent.Memory, error) {
+func (k *Connector) shared(ctx context.Context, id string, n Need) (*Client, memory.Service, error) {
 	if err := config.CheckAgent(id); err != nil {
 		return nil, nil, render.Misuse("%w", err)
 	}

@@ -10,14 +10,14 @@ import (
 	"net/http"
 	"strings"
 
-	"kioku/agent"
+	"kioku/client"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
 // Service is a running daemon, with all agents that the caller may reach.
 type Service struct {
 	kiokuv1.MemoryServiceClient
-	conn  *agent.Client
+	conn  *client.Client
 	http  *http.Client
 	base  string
 	token string
@@ -39,7 +39,7 @@ func (k *Connector) Service(ctx context.Context) (*Service, error) {
 func (k *Connector) dialService(ctx context.Context) (s *Service, target string, err error) {
 	transport := &http.Transport{}
 	s = &Service{http: &http.Client{Transport: transport, Timeout: DaemonWait}, base: "http://localhost", token: k.Conf.Client.Token}
-	opt := agent.Options{}
+	opt := client.Options{}
 	if target = k.Conf.Client.Target; target == "" {
 		socket, err := k.serviceSocket(ctx)
 		if err != nil {
@@ -59,9 +59,9 @@ func (k *Connector) dialService(ctx context.Context) (s *Service, target string,
 			s.base = "https://" + target
 		}
 		transport.DialContext = k.Conf.Network.Dialer("memory service")
-		opt = agent.Options{Token: k.Conf.Client.Token, TLS: tls, Dial: k.Conf.Network.Dialer("memory service")}
+		opt = client.Options{Token: k.Conf.Client.Token, TLS: tls, Dial: k.Conf.Network.Dialer("memory service")}
 	}
-	if s.conn, err = agent.Dial(target, opt); err != nil {
+	if s.conn, err = client.Dial(target, opt); err != nil {
 		return nil, "", k.Conf.Wrong("client.target", err.Error())
 	}
 	s.MemoryServiceClient = s.conn.Service()

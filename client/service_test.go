@@ -1,4 +1,4 @@
-package agent_test
+package client_test
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 
-	"kioku/agent"
+	"kioku/client"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
@@ -66,7 +66,7 @@ func start(dir string, f *fakeService) (target string, stop func(), err error) {
 }
 
 // connect returns a client of f.
-func connect(t *testing.T, f *fakeService, opt agent.Options) *agent.Client {
+func connect(t *testing.T, f *fakeService, opt client.Options) *client.Client {
 	t.Helper()
 	target, stop, err := start(t.TempDir(), f)
 	if err != nil {
@@ -76,9 +76,9 @@ func connect(t *testing.T, f *fakeService, opt agent.Options) *agent.Client {
 	return dial(t, target, opt)
 }
 
-func dial(t *testing.T, target string, opt agent.Options) *agent.Client {
+func dial(t *testing.T, target string, opt client.Options) *client.Client {
 	t.Helper()
-	c, err := agent.Dial(target, opt)
+	c, err := client.Dial(target, opt)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,13 +1,12 @@
-package agent_test
+package client_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"log"
 	"os"
 
-	"kioku/agent"
+	"kioku/client"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
@@ -34,7 +33,7 @@ func startMemory() (target string, stop func()) {
 func ExampleClient_Search() {
 	target, stop := startMemory()
 	defer stop()
-	client, err := agent.Dial(target, agent.Options{Agent: "main"})
+	client, err := client.Dial(target, client.Options{Agent: "main"})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -48,22 +47,4 @@ func ExampleClient_Search() {
 		fmt.Println(hit.Citation(), hit.Snippet)
 	}
 	// Output: MEMORY.md#L4-L4 - Prefers green tea.
-}
-
-// Run the tool that a model asked for.
-func ExampleCall() {
-	target, stop := startMemory()
-	defer stop()
-	client, err := agent.Dial(target, agent.Options{Agent: "main"})
-	if err != nil {
-		log.Fatal(err)
-	}
-	defer client.Close()
-
-	output, err := agent.Call(context.Background(), client, memory.NoteFromAgent, "memory_search", json.RawMessage(`{"query": "tea", "limit": 3}`))
-	if err != nil {
-		log.Fatal(err)
-	}
-	fmt.Println(string(output))
-	// Output: {"results":[{"path":"MEMORY.md","start_line":4,"end_line":4,"score":0.62,"snippet":"- Prefers green tea.","citation":"MEMORY.md#L4-L4"}],"mode":"keyword"}
 }

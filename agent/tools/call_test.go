@@ -1,6 +1,7 @@
-package agent_test
+package tools_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -8,19 +9,16 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/testing/protocmp"
 
-	"kioku/agent"
+	"kioku/agent/tools"
 	"kioku/memory"
-	kiokuv1 "kioku/proto/kioku/v1"
 )
 
 func TestToolsAreDescribedInLittleRoom(t *testing.T) {
 	t.Parallel()
 	var names []string
 	size := 0
-	for _, tool := range agent.Tools() {
+	for _, tool := range tools.All() {
 		names = append(names, tool.Name)
 		var schema struct {
 			Type                 string
@@ -56,12 +54,9 @@ func TestToolsAreDescribedInLittleRoom(t *testing.T) {
 
 func TestCallTakesEveryParameterOfASchema(t *testing.T) {
 	t.Parallel()
-	f := &fakeService{
-		found: &kiokuv1.MemorySearchResponse{}, lines: &kiokuv1.MemoryGetResponse{}, added: &kiokuv1.MemoryAppendResponse{},
-	}
-	c := connect(t, f, agent.Options{})
+	f := &fakeMemory{}
 	examples := map[string]any{"string": "daily", "integer": 2, "number": 0.5}
-	for _, tool := range agent.Tools() {
+	for _, tool := range tools.All() {
 		var schema struct {
 			Properties map[string]struct{ Type string }
 		}
@@ -76,44 +71,43 @@ func TestCallTakesEveryParameterOfASchema(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := agent.Call(t.Context(), c, "", tool.Name, data); err != nil {
+		if _, err := tools.Call(t.Context(), f, "", tool.Name, data); err != nil {
 			t.Errorf("%s %s: %v", tool.Name, data, err)
 		}
 	}
 	score := 0.5
-	want := &kiokuv1.MemorySearchRequest{
-		Agent: "main", Query: "daily", MaxResults: 2, MinScore: &score, PathPrefix: "daily", Since: "daily", Until: "daily",
+	wantQuery := memory.Query{
+		Text: "daily", MaxResults: 2, MinScore: &score, Filter: memory.Filter{PathPrefix: "daily", Since: "daily", Until: "daily"},
 	}
-	if diff := cmp.Diff(want, f.searched, protocmp.Transform()); diff != "" {
-		t.Errorf("search request (-want +got):\n%s", diff)
+	if diff := cmp.Diff(wantQuery, f.query); diff != "" {
+		t.Errorf("query (-want +got):\n%s", diff)
 	}
-	if !proto.Equal(f.got, &kiokuv1.MemoryGetRequest{Agent: "main", Path: "daily", FromLine: 2, LineCount: 2}) {
-		t.Errorf("get request = %v", f.got)
+	if want := (memory.GetRequest{Path: "daily", From: 2, Lines: 2}); f.lines != want {
+		t.Errorf("get request = %+v", f.lines)
 	}
-	if !proto.Equal(f.appended, &kiokuv1.MemoryAppendRequest{Agent: "main", Text: "daily", Target: "daily", Category: "daily"}) {
-		t.Errorf("append request = %v", f.appended)
+	if want := (memory.Note{Text: "daily", Target: "daily", Category: "daily"}); f.note != want {
+		t.Errorf("note = %+v", f.note)
 	}
 }
 
 func TestCallTakesOtherNamesOfParameters(t *testing.T) {
 	t.Parallel()
-	f := &fakeService{found: &kiokuv1.MemorySearchResponse{}}
-	c := connect(t, f, agent.Options{})
+	f := &fakeMemory{}
 	for _, input := range []string{
 		`{"query":"q","max_results":3}`, `{"query":"q","limit":3}`, `{"query":"q","top_k":3.0}`, `{"query":"q","maxResults":3,"minScore":null}`,
 	} {
-		if _, err := agent.Call(t.Context(), c, "", "memory_search", json.RawMessage(input)); err != nil {
+		if _, err := tools.Call(t.Context(), f, "", "memory_search", json.RawMessage(input)); err != nil {
 			t.Errorf("%s: %v", input, err)
 		}
-		if !proto.Equal(f.searched, &kiokuv1.MemorySearchRequest{Agent: "main", Query: "q", MaxResults: 3}) {
-			t.Errorf("%s: request = %v", input, f.searched)
+		if diff := cmp.Diff(memory.Query{Text: "q", MaxResults: 3}, f.query); diff != "" {
+			t.Errorf("%s: query (-want +got):\n%s", input, diff)
 		}
 	}
 }
 
 func TestCallExplainsABadInput(t *testing.T) {
 	t.Parallel()
-	c := connect(t, &fakeService{}, agent.Options{})
+	f := &fakeMemory{}
 	cases := []struct{ tool, input, field, problem string }{
 		{"memory_search", `{"query":"q","max_result":3}`, "max_result", "did you mean max_results?"},
 		{"memory_search", `{"query":"q","Max-Results":3}`, "Max-Results", "did you mean max_results?"},
@@ -134,7 +128,7 @@ func TestCallExplainsABadInput(t *testing.T) {
 	}
 	for _, k := range cases {
 		t.Run(k.tool+" "+k.input, func(t *testing.T) {
-			_, err := agent.Call(t.Context(), c, "", k.tool, json.RawMessage(k.input))
+			_, err := tools.Call(t.Context(), f, "", k.tool, json.RawMessage(k.input))
 			var input *memory.InputError
 			if !errors.As(err, &input) || input.Field != k.field || !strings.Contains(input.Problem, k.problem) {
 				t.Errorf("%v; want %s: %s", err, k.field, k.problem)
@@ -145,18 +139,17 @@ func TestCallExplainsABadInput(t *testing.T) {
 
 func TestCallReturnsWhatAModelCanUse(t *testing.T) {
 	t.Parallel()
-	f := &fakeService{
-		found: &kiokuv1.MemorySearchResponse{Mode: "keyword", Degraded: []*kiokuv1.Degradation{{Code: "no_match", Text: "nothing near"}}},
-		lines: &kiokuv1.MemoryGetResponse{Path: "MEMORY.md", Text: "a\n", FromLine: 1, LineCount: 1, TotalLineCount: 2, NextLine: 2},
-		added: &kiokuv1.MemoryAppendResponse{Path: "MEMORY.md", StartLine: 2},
+	f := &fakeMemory{
+		answer:   memory.Answer{Mode: "keyword", Degraded: []memory.Degradation{{Code: "no_match", Text: "nothing near"}}},
+		excerpt:  memory.Excerpt{Path: "MEMORY.md", Text: "a\n", From: 1, Lines: 1, TotalLines: 2, NextFrom: 2},
+		appended: memory.Appended{Path: "MEMORY.md", StartLine: 2},
 	}
-	c := connect(t, f, agent.Options{})
 	for _, k := range []struct{ tool, input, want string }{
 		{"memory_search", `{"query":"q"}`, `{"results":[],"mode":"keyword","degraded":[{"code":"no_match","text":"nothing near"}]}`},
 		{"memory_get", `{"path":"MEMORY.md"}`, `{"path":"MEMORY.md","text":"a\n","from":1,"lines":1,"total_lines":2,"next_from":2}`},
 		{"memory_append", `{"content":"x"}`, `{"path":"MEMORY.md","start_line":2,"deduplicated":false}`},
 	} {
-		got, err := agent.Call(t.Context(), c, "", k.tool, json.RawMessage(k.input))
+		got, err := tools.Call(t.Context(), f, "", k.tool, json.RawMessage(k.input))
 		if err != nil || string(got) != k.want {
 			t.Errorf("%s = %s, %v; want %s", k.tool, got, err, k.want)
 		}
@@ -168,20 +161,9 @@ func FuzzCallInput(f *testing.F) {
 	f.Add("memory_get", `{"path":null,"from":-1e3}`)
 	f.Add("memory_append", "{\"\xff\":1}")
 	f.Add("", "")
-	service := &fakeService{found: &kiokuv1.MemorySearchResponse{}, lines: &kiokuv1.MemoryGetResponse{}, added: &kiokuv1.MemoryAppendResponse{}}
-	target, stop, err := start(f.TempDir(), service)
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Cleanup(stop)
-	c, err := agent.Dial(target, agent.Options{})
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Cleanup(func() { c.Close() })
-	known := []string{agent.ToolSearch, agent.ToolGet, agent.ToolAppend}
+	known := []string{tools.Search, tools.Get, tools.Append}
 	f.Fuzz(func(t *testing.T, name, input string) {
-		out, err := agent.Call(t.Context(), c, "", name, json.RawMessage(input))
+		out, err := tools.Call(t.Context(), &fakeMemory{}, "", name, json.RawMessage(input))
 		if err == nil && (!json.Valid(out) || !slices.Contains(known, name)) {
 			t.Errorf("%q %q = %s", name, input, out)
 		}
@@ -189,14 +171,38 @@ func FuzzCallInput(f *testing.F) {
 }
 
 func TestCallRecordsWhereANoteIsFrom(t *testing.T) {
-	f := &fakeService{added: &kiokuv1.MemoryAppendResponse{Path: "MEMORY.md"}}
-	c := connect(t, f, agent.Options{})
+	f := &fakeMemory{}
 	input := json.RawMessage(`{"content": "tea", "category": "fact"}`)
-	if _, err := agent.Call(t.Context(), c, memory.NoteFromTool, "memory_append", input); err != nil {
+	if _, err := tools.Call(t.Context(), f, memory.NoteFromTool, "memory_append", input); err != nil {
 		t.Fatal(err)
 	}
-	want := &kiokuv1.MemoryAppendRequest{Agent: "main", Text: "tea", Category: "fact", Source: "tool"}
-	if diff := cmp.Diff(want, f.appended, protocmp.Transform()); diff != "" {
-		t.Errorf("append request (-want +got):\n%s", diff)
+	if want := (memory.Note{Text: "tea", Category: "fact", Source: "tool"}); f.note != want {
+		t.Errorf("note = %+v", f.note)
 	}
+}
+
+// fakeMemory remembers what it was asked last, and answers with what its fields say.
+type fakeMemory struct {
+	query memory.Query
+	lines memory.GetRequest
+	note  memory.Note
+
+	answer   memory.Answer
+	excerpt  memory.Excerpt
+	appended memory.Appended
+}
+
+func (f *fakeMemory) Search(_ context.Context, q memory.Query) (memory.Answer, error) {
+	f.query = q
+	return f.answer, nil
+}
+
+func (f *fakeMemory) Get(_ context.Context, req memory.GetRequest) (memory.Excerpt, error) {
+	f.lines = req
+	return f.excerpt, nil
+}
+
+func (f *fakeMemory) Append(_ context.Context, note memory.Note) (memory.Appended, error) {
+	f.note = note
+	return f.appended, nil
 }

@@ -1,4 +1,4 @@
-package agent
+package client
 
 import (
 	"cmp"
@@ -18,6 +18,9 @@ import (
 
 	kiokuv1 "kioku/proto/kioku/v1"
 )
+
+// defaultTimeout is the limit of a call without Options.Timeout.
+const defaultTimeout = 10 * time.Second
 
 // Options says for whom a client speaks, and how.
 type Options struct {
@@ -77,13 +80,13 @@ func Dial(target string, opt Options) (*Client, error) {
 	}
 	return &Client{
 		conn: conn, shared: conn, memory: kiokuv1.NewMemoryServiceClient(conn), target: target,
-		agent: cmp.Or(opt.Agent, "main"), timeout: cmp.Or(opt.Timeout, callTimeout),
+		agent: cmp.Or(opt.Agent, "main"), timeout: cmp.Or(opt.Timeout, defaultTimeout),
 	}, nil
 }
 
 // Over returns a client of an agent's memory over a connection to its service, which stays the caller's to close.
 func Over(service kiokuv1.MemoryServiceClient, agent string) *Client {
-	return &Client{memory: service, target: "the memory service", agent: agent, timeout: callTimeout}
+	return &Client{memory: service, target: "the memory service", agent: agent, timeout: defaultTimeout}
 }
 
 // For returns a client of another agent's memory over the same connection, which stays the first one's to close.

@@ -1,4 +1,4 @@
-package agent
+package tools
 
 import (
 	"encoding/json"
@@ -8,29 +8,29 @@ import (
 
 // Names of the tools.
 const (
-	ToolSearch = "memory_search"
-	ToolGet    = "memory_get"
-	ToolAppend = "memory_append"
+	Search = "memory_search"
+	Get    = "memory_get"
+	Append = "memory_append"
 )
 
-// Tools returns the definitions of the tools that [Call] runs, in a form that the APIs of model providers take.
-func Tools() []llm.Tool {
+// All returns the definitions of the tools that [Call] runs, in a form that the APIs of model providers take.
+func All() []llm.Tool {
 	return []llm.Tool{
 		{
-			Name: ToolSearch,
+			Name: Search,
 			Description: "Search your long-term memory (notes in Markdown) by meaning and keywords. Use it before you answer anything " +
 				"about earlier work, decisions, dates, people, preferences or plans. Returns passages with path and lines; " +
 				"read more around one with memory_get. \"degraded\" says what a search had to do without.",
 			Schema: json.RawMessage(searchSchema),
 		},
 		{
-			Name: ToolGet,
+			Name: Get,
 			Description: "Read lines of a memory file, by the path that memory_search gave. " +
 				"Where \"next_from\" is not 0 the file goes on there.",
 			Schema: json.RawMessage(getSchema),
 		},
 		{
-			Name: ToolAppend,
+			Name: Append,
 			Description: "Remember something for later conversations: a fact, decision, preference or open task, in a sentence or two " +
 				"that can be understood without this conversation. Nothing is ever overwritten; the same text is stored once.",
 			Schema: json.RawMessage(appendSchema),

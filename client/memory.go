@@ -1,4 +1,4 @@
-package agent
+package client
 
 import (
 	"context"
@@ -6,16 +6,6 @@ import (
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
-
-// Memory is one agent's memory: a *kioku.Memory in this process, or a *Client of a service that keeps it.
-type Memory interface {
-	// Search returns the passages that answer q best.
-	Search(ctx context.Context, q memory.Query) (memory.Answer, error)
-	// Get returns lines of a memory file.
-	Get(ctx context.Context, req memory.GetRequest) (memory.Excerpt, error)
-	// Append writes a note. A note with a key that was written before is not written again.
-	Append(ctx context.Context, note memory.Note) (memory.Appended, error)
-}
 
 // Search returns the passages that answer q best. It returns an *memory.InputError for a query that cannot be answered as it
 // stands, a blank one for example.

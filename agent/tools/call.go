@@ -1,4 +1,4 @@
-package agent
+package tools
 
 import (
 	"context"
@@ -106,21 +106,21 @@ const callTimeout = 10 * time.Second
 // with the notes that the call stores, one of the constants memory.NoteFrom...; empty records nothing. Call knows common
 // other names of parameters (limit and top_k for max_results). It returns a *memory.InputError, worded for the model, for
 // an unknown tool or parameter and for an input of the wrong form; otherwise the errors of the memory.
-func Call(ctx context.Context, m Memory, source, name string, input json.RawMessage) (json.RawMessage, error) {
+func Call(ctx context.Context, m memory.Service, source, name string, input json.RawMessage) (json.RawMessage, error) {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	switch name {
-	case ToolSearch:
+	case Search:
 		return runTool(name, input, searchAliases, func(in searchInput) (SearchOutput, error) { return searchTool(ctx, m, in) })
-	case ToolGet:
+	case Get:
 		return runTool(name, input, getAliases, func(in getInput) (GetOutput, error) { return getTool(ctx, m, in) })
-	case ToolAppend:
+	case Append:
 		return runTool(name, input, appendAliases, func(in appendInput) (AppendOutput, error) {
 			a, err := m.Append(ctx, memory.Note{Text: in.Text, Target: in.Target, Category: in.Category, Source: source})
 			return AppendOutput(a), err
 		})
 	}
-	return nil, &memory.InputError{Field: "name", Problem: unknown("tool", name, []string{ToolSearch, ToolGet, ToolAppend})}
+	return nil, &memory.InputError{Field: "name", Problem: unknown("tool", name, []string{Search, Get, Append})}
 }
 
 func runTool[In, Out any](name string, input json.RawMessage, aliases map[string]string, tool func(In) (Out, error)) (json.RawMessage, error) {
@@ -135,7 +135,7 @@ func runTool[In, Out any](name string, input json.RawMessage, aliases map[string
 	return json.Marshal(out)
 }
 
-func searchTool(ctx context.Context, m Memory, in searchInput) (SearchOutput, error) {
+func searchTool(ctx context.Context, m memory.Service, in searchInput) (SearchOutput, error) {
 	answer, err := m.Search(ctx, memory.Query{
 		Text: in.Query, MaxResults: int(in.MaxResults), MinScore: in.MinScore,
 		Filter: memory.Filter{PathPrefix: in.PathPrefix, Since: in.Since, Until: in.Until},
@@ -156,7 +156,7 @@ func searchTool(ctx context.Context, m Memory, in searchInput) (SearchOutput, er
 	return out, nil
 }
 
-func getTool(ctx context.Context, m Memory, in getInput) (GetOutput, error) {
+func getTool(ctx context.Context, m memory.Service, in getInput) (GetOutput, error) {
 	e, err := m.Get(ctx, memory.GetRequest{Path: in.Path, From: int(in.From), Lines: int(in.Lines)})
 	if err != nil {
 		return GetOutput{}, err

@@ -1,4 +1,4 @@
-package agent_test
+package client_test
 
 import (
 	"context"
@@ -17,7 +17,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
-	"kioku/agent"
+	"kioku/client"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
@@ -30,7 +30,7 @@ func TestClientSearchSendsQueryAndReturnsHits(t *testing.T) {
 			Source: "memory", Citation: "MEMORY.md#L3-L5", Heading: "# 好み", Date: "2026-01-02", Weak: true,
 		}},
 	}}
-	c := connect(t, f, agent.Options{Agent: "ann", Token: "tok"})
+	c := connect(t, f, client.Options{Agent: "ann", Token: "tok"})
 	score := 0.3
 	got, err := c.Search(t.Context(), memory.Query{
 		Text: "お茶", MaxResults: math.MaxInt, MinScore: &score,
@@ -67,7 +67,7 @@ func TestGetAndAppendCarryEveryField(t *testing.T) {
 		lines: &kiokuv1.MemoryGetResponse{Path: "MEMORY.md", Text: "a\n", FromLine: 3, LineCount: 1, TotalLineCount: 9, Truncated: true, NextLine: 4},
 		added: &kiokuv1.MemoryAppendResponse{Path: "MEMORY.md", StartLine: 7, Outcome: "deduplicated"},
 	}
-	c := connect(t, f, agent.Options{})
+	c := connect(t, f, client.Options{})
 	got, err := c.Get(t.Context(), memory.GetRequest{Path: "MEMORY.md", From: 3, Lines: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -100,7 +100,7 @@ func TestEachStatusBecomesAnErrorThatCanBeTestedFor(t *testing.T) {
 		{codes.DeadlineExceeded, context.DeadlineExceeded}, {codes.Canceled, context.Canceled},
 	}
 	for _, c := range cases {
-		client := connect(t, &fakeService{err: status.Error(c.code, "details")}, agent.Options{})
+		client := connect(t, &fakeService{err: status.Error(c.code, "details")}, client.Options{})
 		if _, err := client.Search(t.Context(), memory.Query{Text: "x"}); !errors.Is(err, c.want) {
 			t.Errorf("search, %v: %v is not %v", c.code, err, c.want)
 		}
@@ -111,7 +111,7 @@ func TestEachStatusBecomesAnErrorThatCanBeTestedFor(t *testing.T) {
 			t.Errorf("append, %v: %v is not %v", c.code, err, c.want)
 		}
 	}
-	client := connect(t, &fakeService{err: status.Error(codes.Internal, "internal error (id 1)")}, agent.Options{})
+	client := connect(t, &fakeService{err: status.Error(codes.Internal, "internal error (id 1)")}, client.Options{})
 	if _, err := client.Search(t.Context(), memory.Query{Text: "x"}); err == nil || !strings.Contains(err.Error(), "id 1") {
 		t.Errorf("internal: %v", err)
 	}
@@ -131,12 +131,12 @@ func TestClientReturnsTheErrorThatTheServiceNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		client := connect(t, &fakeService{err: st.Err()}, agent.Options{})
+		client := connect(t, &fakeService{err: st.Err()}, client.Options{})
 		if _, err := client.Append(t.Context(), memory.Note{Text: "x"}); !errors.Is(err, c.want) || !strings.Contains(err.Error(), "details") {
 			t.Errorf("%s: %v is not %v", c.reason, err, c.want)
 		}
 	}
-	client := connect(t, &fakeService{err: status.Error(codes.FailedPrecondition, "no model")}, agent.Options{})
+	client := connect(t, &fakeService{err: status.Error(codes.FailedPrecondition, "no model")}, client.Options{})
 	if _, err := client.Append(t.Context(), memory.Note{Text: "x"}); err == nil || errors.Is(err, memory.ErrReadOnly) {
 		t.Errorf("another precondition: %v", err)
 	}
@@ -156,7 +156,7 @@ func TestClientReturnsInputErrorForBadField(t *testing.T) {
 		{st.Err(), memory.InputError{Field: "since", Problem: "is no day"}},
 		{status.Error(codes.InvalidArgument, "no details"), memory.InputError{Field: "request", Problem: "no details"}},
 	} {
-		_, err := connect(t, &fakeService{err: c.err}, agent.Options{}).Search(t.Context(), memory.Query{Text: "x"})
+		_, err := connect(t, &fakeService{err: c.err}, client.Options{}).Search(t.Context(), memory.Query{Text: "x"})
 		var input *memory.InputError
 		if !errors.As(err, &input) || *input != c.want {
 			t.Errorf("err = %v, want %+v", err, c.want)
@@ -166,14 +166,14 @@ func TestClientReturnsInputErrorForBadField(t *testing.T) {
 
 func TestClientNamesServiceThatIsUnreachable(t *testing.T) {
 	target := "unix://" + filepath.Join(t.TempDir(), "none.sock")
-	_, err := dial(t, target, agent.Options{}).Search(t.Context(), memory.Query{Text: "x"})
+	_, err := dial(t, target, client.Options{}).Search(t.Context(), memory.Query{Text: "x"})
 	if !errors.Is(err, memory.ErrUnreachable) || !strings.Contains(err.Error(), target) || !strings.Contains(err.Error(), "kioku serve") {
 		t.Errorf("err = %v; want ErrUnavailable, the target and what to do", err)
 	}
 }
 
 func TestClientCallEndsAfterTimeout(t *testing.T) {
-	c := connect(t, &fakeService{hang: true}, agent.Options{Timeout: 20 * time.Millisecond})
+	c := connect(t, &fakeService{hang: true}, client.Options{Timeout: 20 * time.Millisecond})
 	if _, err := c.Search(t.Context(), memory.Query{Text: "x"}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("err = %v, want DeadlineExceeded", err)
 	}
@@ -181,13 +181,13 @@ func TestClientCallEndsAfterTimeout(t *testing.T) {
 
 func TestClientTargetIsSocketOrAddress(t *testing.T) {
 	for _, bad := range []string{"", "unix:", "unix://", "localhost", ":7600", "http://localhost:7600/x", "dns:///x", "localhost:"} {
-		if c, err := agent.Dial(bad, agent.Options{}); err == nil {
+		if c, err := client.Dial(bad, client.Options{}); err == nil {
 			c.Close()
 			t.Errorf("Dial(%q) returned no error", bad)
 		}
 	}
 	for _, good := range []string{"unix:///run/kioku.sock", "unix:kioku.sock", "localhost:7600", "[::1]:7600", "memory.example:7600"} {
-		c, err := agent.Dial(good, agent.Options{})
+		c, err := client.Dial(good, client.Options{})
 		if err != nil {
 			t.Errorf("Dial(%q): %v", good, err)
 			continue
@@ -200,7 +200,7 @@ func TestClientTokenDoesNotCrossNetworkInTheClear(t *testing.T) {
 	for target, want := range map[string]bool{
 		"memory.example:7600": false, "192.0.2.1:7600": false, "127.0.0.1:7600": true, "[::1]:7600": true, "localhost:7600": true, "unix:///s": true,
 	} {
-		c, err := agent.Dial(target, agent.Options{Token: "tok-secret"})
+		c, err := client.Dial(target, client.Options{Token: "tok-secret"})
 		if (err == nil) != want {
 			t.Errorf("Dial(%s) with a token: %v", target, err)
 		}
@@ -221,7 +221,7 @@ func TestClientIgnoresProxy(t *testing.T) {
 	defer proxy.Close()
 	t.Setenv("HTTPS_PROXY", "http://"+proxy.Addr().String())
 	// A name that cannot be resolved: with a proxy it would be the proxy's to resolve.
-	c := dial(t, "memory.invalid:7600", agent.Options{Timeout: 5 * time.Second})
+	c := dial(t, "memory.invalid:7600", client.Options{Timeout: 5 * time.Second})
 	asked := make(chan struct{}, 1)
 	go func() {
 		if conn, err := proxy.Accept(); err == nil {
@@ -241,7 +241,7 @@ func TestClientIgnoresProxy(t *testing.T) {
 func TestClientDialsByItsOptions(t *testing.T) {
 	offline := errors.New("offline is set")
 	var dialled string
-	c := dial(t, "memory.invalid:7600", agent.Options{Timeout: 5 * time.Second, Dial: func(_ context.Context, network, address string) (net.Conn, error) {
+	c := dial(t, "memory.invalid:7600", client.Options{Timeout: 5 * time.Second, Dial: func(_ context.Context, network, address string) (net.Conn, error) {
 		dialled = network + " " + address
 		return nil, offline
 	}})

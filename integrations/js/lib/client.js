@@ -2,6 +2,8 @@ import {AgentService} from '../gen/kioku/v1/agent_pb.js';
 import {MemoryService} from '../gen/kioku/v1/memory_pb.js';
 import {openConnection} from './connection.js';
 import {bindService} from './service.js';
+import {Session} from './session.js';
+import {listTools} from './tools.js';
 
 /**
  * The fields of a request that a method of the client does not take as arguments.
@@ -64,6 +66,16 @@ export class Kioku {
   }
 
   /**
+   * Replaces a text of MEMORY.md, or of another file that is not of a day. It returns a revision, for `memory.memoryUndo`.
+   * @param {string} oldText Text that occurs once in the file.
+   * @param {string} newText Text in its place; empty removes the old one.
+   * @param {Fields<typeof import('../gen/kioku/v1/memory_pb.js').MemoryUpdateRequestSchema, 'oldText' | 'newText'>} [options]
+   */
+  update(oldText, newText, options) {
+    return this.memory.memoryUpdate({source: 'agent', ...options, oldText, newText});
+  }
+
+  /**
    * Returns what memory has about a message: `block` for a prompt, empty if there is nothing, and a report.
    * @param {string} message
    * @param {Fields<typeof import('../gen/kioku/v1/agent_pb.js').RecallRequestSchema, 'message'>} [options]
@@ -73,12 +85,29 @@ export class Kioku {
   }
 
   /**
-   * Returns the system prompt of a turn.
+   * Returns the system prompt of a session, and what changes from turn to turn: `turnBlock`, a text block for the message of the user.
    * @param {string} message
    * @param {Fields<typeof import('../gen/kioku/v1/agent_pb.js').AssemblePromptRequestSchema, 'message'>} [options]
    */
   prompt(message, options) {
     return this.agents.assemblePrompt({...options, message});
+  }
+
+  /**
+   * Returns the memory tools of a conversation, for a model of any provider.
+   * @param {import('./tools.js').ToolOptions} [options]
+   */
+  memoryTools(options) {
+    return listTools(this, options);
+  }
+
+  /**
+   * Returns a conversation whose messages are stored in memory before they leave its window, and when it ends.
+   * @param {string} id Name of the conversation. No other one has it.
+   * @param {import('./session.js').SessionOptions} [options]
+   */
+  session(id, options) {
+    return new Session(this, id, options);
   }
 
   /** Closes the connection. A program may also end without it. */

@@ -1,3 +1,4 @@
+import { Session } from './session.js';
 export type Fields<D extends import('@bufbuild/protobuf').DescMessage, K extends string> = Omit<import('@bufbuild/protobuf').MessageInitShape<D>, K | '$typeName' | '$unknown'>;
 /**
  * The fields of a request that a method of the client does not take as arguments.
@@ -31,6 +32,16 @@ export declare class Kioku {
             methodKind: "unary";
             input: typeof import("../gen/kioku/v1/memory_pb.js").MemoryAppendRequestSchema;
             output: typeof import("../gen/kioku/v1/memory_pb.js").MemoryAppendResponseSchema;
+        };
+        memoryUpdate: {
+            methodKind: "unary";
+            input: typeof import("../gen/kioku/v1/memory_pb.js").MemoryUpdateRequestSchema;
+            output: typeof import("../gen/kioku/v1/memory_pb.js").MemoryUpdateResponseSchema;
+        };
+        memoryUndo: {
+            methodKind: "unary";
+            input: typeof import("../gen/kioku/v1/memory_pb.js").MemoryUndoRequestSchema;
+            output: typeof import("../gen/kioku/v1/memory_pb.js").MemoryUndoResponseSchema;
         };
         listFiles: {
             methodKind: "unary";
@@ -135,6 +146,31 @@ export declare class Kioku {
             input: typeof import("../gen/kioku/v1/agent_pb.js").CompactRequestSchema;
             output: typeof import("../gen/kioku/v1/agent_pb.js").CompactResponseSchema;
         };
+        endSession: {
+            methodKind: "unary";
+            input: typeof import("../gen/kioku/v1/agent_pb.js").EndSessionRequestSchema;
+            output: typeof import("../gen/kioku/v1/agent_pb.js").EndSessionResponseSchema;
+        };
+        beginCompact: {
+            methodKind: "unary";
+            input: typeof import("../gen/kioku/v1/agent_pb.js").BeginCompactRequestSchema;
+            output: typeof import("../gen/kioku/v1/agent_pb.js").BeginCompactResponseSchema;
+        };
+        commitCompact: {
+            methodKind: "unary";
+            input: typeof import("../gen/kioku/v1/agent_pb.js").CommitCompactRequestSchema;
+            output: typeof import("../gen/kioku/v1/agent_pb.js").CommitCompactResponseSchema;
+        };
+        listTools: {
+            methodKind: "unary";
+            input: typeof import("../gen/kioku/v1/agent_pb.js").ListToolsRequestSchema;
+            output: typeof import("../gen/kioku/v1/agent_pb.js").ListToolsResponseSchema;
+        };
+        callTool: {
+            methodKind: "unary";
+            input: typeof import("../gen/kioku/v1/agent_pb.js").CallToolRequestSchema;
+            output: typeof import("../gen/kioku/v1/agent_pb.js").CallToolResponseSchema;
+        };
         listTurns: {
             methodKind: "unary";
             input: typeof import("../gen/kioku/v1/agent_pb.js").ListTurnsRequestSchema;
@@ -162,17 +198,35 @@ export declare class Kioku {
      */
     append(text: string, options?: Fields<typeof import('../gen/kioku/v1/memory_pb.js').MemoryAppendRequestSchema, 'text'>): Promise<import("../gen/kioku/v1/memory_pb.js").MemoryAppendResponse>;
     /**
+     * Replaces a text of MEMORY.md, or of another file that is not of a day. It returns a revision, for `memory.memoryUndo`.
+     * @param {string} oldText Text that occurs once in the file.
+     * @param {string} newText Text in its place; empty removes the old one.
+     * @param {Fields<typeof import('../gen/kioku/v1/memory_pb.js').MemoryUpdateRequestSchema, 'oldText' | 'newText'>} [options]
+     */
+    update(oldText: string, newText: string, options?: Fields<typeof import('../gen/kioku/v1/memory_pb.js').MemoryUpdateRequestSchema, 'oldText' | 'newText'>): Promise<import("../gen/kioku/v1/memory_pb.js").MemoryUpdateResponse>;
+    /**
      * Returns what memory has about a message: `block` for a prompt, empty if there is nothing, and a report.
      * @param {string} message
      * @param {Fields<typeof import('../gen/kioku/v1/agent_pb.js').RecallRequestSchema, 'message'>} [options]
      */
     recall(message: string, options?: Fields<typeof import('../gen/kioku/v1/agent_pb.js').RecallRequestSchema, 'message'>): Promise<import("../gen/kioku/v1/agent_pb.js").RecallResponse>;
     /**
-     * Returns the system prompt of a turn.
+     * Returns the system prompt of a session, and what changes from turn to turn: `turnBlock`, a text block for the message of the user.
      * @param {string} message
      * @param {Fields<typeof import('../gen/kioku/v1/agent_pb.js').AssemblePromptRequestSchema, 'message'>} [options]
      */
     prompt(message: string, options?: Fields<typeof import('../gen/kioku/v1/agent_pb.js').AssemblePromptRequestSchema, 'message'>): Promise<import("../gen/kioku/v1/agent_pb.js").AssemblePromptResponse>;
+    /**
+     * Returns the memory tools of a conversation, for a model of any provider.
+     * @param {import('./tools.js').ToolOptions} [options]
+     */
+    memoryTools(options?: import('./tools.js').ToolOptions): Promise<import("./tools.js").MemoryTool[]>;
+    /**
+     * Returns a conversation whose messages are stored in memory before they leave its window, and when it ends.
+     * @param {string} id Name of the conversation. No other one has it.
+     * @param {import('./session.js').SessionOptions} [options]
+     */
+    session(id: string, options?: import('./session.js').SessionOptions): Session;
     /** Closes the connection. A program may also end without it. */
     close(): void;
 }

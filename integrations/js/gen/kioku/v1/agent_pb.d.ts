@@ -11,8 +11,8 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
+import type { Author, Degradation, ReplacedSecret } from "./memory_pb.js";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
-import type { Degradation } from "./memory_pb.js";
 
 /**
  * Describes the file kioku/v1/agent.proto.
@@ -20,7 +20,9 @@ import type { Degradation } from "./memory_pb.js";
 export declare const file_kioku_v1_agent: GenFile;
 
 /**
- * ChatMessage is one message of a conversation. Tool results follow the message with their calls, at most one for each call.
+ * ChatMessage is one message of a conversation. In a call with a session, a message with nothing but an id is one that was sent
+ * before in this session; if the service does not have it (any more), the call is FAILED_PRECONDITION with UnknownMessages, and
+ * is sent again with these messages whole. Tool results follow the message with their calls, at most one for each call.
  *
  * @generated from message kioku.v1.ChatMessage
  */
@@ -80,6 +82,20 @@ export declare type ChatMessage = Message<"kioku.v1.ChatMessage"> & {
    * @generated from field: int32 image_count = 8;
    */
   imageCount: number;
+
+  /**
+   * Who wrote a message of role "user". Unset means the owner, or in a group somebody unknown.
+   *
+   * @generated from field: kioku.v1.Author author = 9;
+   */
+  author?: Author | undefined;
+
+  /**
+   * Channel of the message. Empty means that of the conversation.
+   *
+   * @generated from field: string channel = 10;
+   */
+  channel: string;
 };
 
 /**
@@ -87,6 +103,26 @@ export declare type ChatMessage = Message<"kioku.v1.ChatMessage"> & {
  * Use `create(ChatMessageSchema)` to create a new message.
  */
 export declare const ChatMessageSchema: GenMessage<ChatMessage>;
+
+/**
+ * UnknownMessages is a detail of FAILED_PRECONDITION.
+ *
+ * @generated from message kioku.v1.UnknownMessages
+ */
+export declare type UnknownMessages = Message<"kioku.v1.UnknownMessages"> & {
+  /**
+   * Ids of the messages that the service does not have.
+   *
+   * @generated from field: repeated string ids = 1;
+   */
+  ids: string[];
+};
+
+/**
+ * Describes the message kioku.v1.UnknownMessages.
+ * Use `create(UnknownMessagesSchema)` to create a new message.
+ */
+export declare const UnknownMessagesSchema: GenMessage<UnknownMessages>;
 
 /**
  * @generated from message kioku.v1.ToolCall
@@ -217,6 +253,13 @@ export declare type AssemblePromptRequest = Message<"kioku.v1.AssemblePromptRequ
    * @generated from field: string session = 14;
    */
   session: string;
+
+  /**
+   * Who wrote the message. Unset means the owner, or in a group somebody unknown.
+   *
+   * @generated from field: kioku.v1.Author author = 15;
+   */
+  author?: Author | undefined;
 };
 
 /**
@@ -329,6 +372,14 @@ export declare type AssemblePromptResponse = Message<"kioku.v1.AssemblePromptRes
    * @generated from field: bool group = 11;
    */
   group: boolean;
+
+  /**
+   * What changes from turn to turn: time, recalled memories and changing blocks. Send it as a text block of the message of the
+   * user, and do not store it. Empty if the prompt has it, because cache_friendly is false.
+   *
+   * @generated from field: string turn_block = 12;
+   */
+  turnBlock: string;
 };
 
 /**
@@ -635,6 +686,20 @@ export declare type RecalledMemory = Message<"kioku.v1.RecalledMemory"> & {
    * @generated from field: double text_score = 12;
    */
   textScore: number;
+
+  /**
+   * Channel that it is from; empty if none is recorded.
+   *
+   * @generated from field: string channel = 13;
+   */
+  channel: string;
+
+  /**
+   * Who said it; unset if nobody is recorded.
+   *
+   * @generated from field: kioku.v1.Author author = 14;
+   */
+  author?: Author | undefined;
 };
 
 /**
@@ -744,6 +809,13 @@ export declare type RecallRequest = Message<"kioku.v1.RecallRequest"> & {
    * @generated from field: string session = 7;
    */
   session: string;
+
+  /**
+   * As in AssemblePromptRequest.
+   *
+   * @generated from field: kioku.v1.Author author = 8;
+   */
+  author?: Author | undefined;
 };
 
 /**
@@ -1138,9 +1210,9 @@ export declare type BeginFlushResponse = Message<"kioku.v1.BeginFlushResponse"> 
   /**
    * The one tool to offer to the model. Its calls are the notes of CommitFlush.
    *
-   * @generated from field: kioku.v1.FlushTool tool = 9;
+   * @generated from field: kioku.v1.Tool tool = 9;
    */
-  tool?: FlushTool | undefined;
+  tool?: Tool | undefined;
 
   /**
    * Messages that are not covered after this range.
@@ -1164,11 +1236,11 @@ export declare type BeginFlushResponse = Message<"kioku.v1.BeginFlushResponse"> 
 export declare const BeginFlushResponseSchema: GenMessage<BeginFlushResponse>;
 
 /**
- * FlushTool describes a tool as the APIs of model providers take it.
+ * Tool describes a tool as the APIs of model providers take it.
  *
- * @generated from message kioku.v1.FlushTool
+ * @generated from message kioku.v1.Tool
  */
-export declare type FlushTool = Message<"kioku.v1.FlushTool"> & {
+export declare type Tool = Message<"kioku.v1.Tool"> & {
   /**
    * @generated from field: string name = 1;
    */
@@ -1188,10 +1260,10 @@ export declare type FlushTool = Message<"kioku.v1.FlushTool"> & {
 };
 
 /**
- * Describes the message kioku.v1.FlushTool.
- * Use `create(FlushToolSchema)` to create a new message.
+ * Describes the message kioku.v1.Tool.
+ * Use `create(ToolSchema)` to create a new message.
  */
-export declare const FlushToolSchema: GenMessage<FlushTool>;
+export declare const ToolSchema: GenMessage<Tool>;
 
 /**
  * FlushNote is a note that the model made.
@@ -1350,6 +1422,13 @@ export declare type StoredNote = Message<"kioku.v1.StoredNote"> & {
    * @generated from field: string refused = 4;
    */
   refused: string;
+
+  /**
+   * Secrets in the note in whose place a reference was written.
+   *
+   * @generated from field: repeated kioku.v1.ReplacedSecret secrets = 5;
+   */
+  secrets: ReplacedSecret[];
 };
 
 /**
@@ -1568,6 +1647,396 @@ export declare type CompactResponse = Message<"kioku.v1.CompactResponse"> & {
  * Use `create(CompactResponseSchema)` to create a new message.
  */
 export declare const CompactResponseSchema: GenMessage<CompactResponse>;
+
+/**
+ * @generated from message kioku.v1.EndSessionRequest
+ */
+export declare type EndSessionRequest = Message<"kioku.v1.EndSessionRequest"> & {
+  /**
+   * @generated from field: string agent = 1;
+   */
+  agent: string;
+
+  /**
+   * As in CheckFlushRequest.
+   *
+   * @generated from field: string session = 2;
+   */
+  session: string;
+
+  /**
+   * As in BeginFlushRequest. Messages that were sent before may be left out.
+   *
+   * @generated from field: repeated kioku.v1.ChatMessage messages = 3;
+   */
+  messages: ChatMessage[];
+};
+
+/**
+ * Describes the message kioku.v1.EndSessionRequest.
+ * Use `create(EndSessionRequestSchema)` to create a new message.
+ */
+export declare const EndSessionRequestSchema: GenMessage<EndSessionRequest>;
+
+/**
+ * @generated from message kioku.v1.EndSessionResponse
+ */
+export declare type EndSessionResponse = Message<"kioku.v1.EndSessionResponse"> & {
+  /**
+   * "done", "kept" (the messages are on disk, and are stored when there is a model or by BeginFlush), "skipped" or "failed".
+   *
+   * @generated from field: string outcome = 1;
+   */
+  outcome: string;
+
+  /**
+   * Why the outcome is not "done"; empty if it is.
+   *
+   * @generated from field: string reason = 2;
+   */
+  reason: string;
+
+  /**
+   * Messages that this call covered.
+   *
+   * @generated from field: int32 covered_count = 3;
+   */
+  coveredCount: number;
+
+  /**
+   * Messages that are not covered yet.
+   *
+   * @generated from field: int32 uncovered_count = 4;
+   */
+  uncoveredCount: number;
+
+  /**
+   * Notes that were stored, and those that were refused.
+   *
+   * @generated from field: repeated kioku.v1.StoredNote notes = 5;
+   */
+  notes: StoredNote[];
+
+  /**
+   * As in CheckFlushResponse.
+   *
+   * @generated from field: repeated string warnings = 6;
+   */
+  warnings: string[];
+};
+
+/**
+ * Describes the message kioku.v1.EndSessionResponse.
+ * Use `create(EndSessionResponseSchema)` to create a new message.
+ */
+export declare const EndSessionResponseSchema: GenMessage<EndSessionResponse>;
+
+/**
+ * @generated from message kioku.v1.BeginCompactRequest
+ */
+export declare type BeginCompactRequest = Message<"kioku.v1.BeginCompactRequest"> & {
+  /**
+   * @generated from field: string agent = 1;
+   */
+  agent: string;
+
+  /**
+   * As in CompactRequest.
+   *
+   * @generated from field: repeated kioku.v1.ChatMessage messages = 2;
+   */
+  messages: ChatMessage[];
+
+  /**
+   * As in CompactRequest.
+   *
+   * @generated from field: string session = 3;
+   */
+  session: string;
+
+  /**
+   * As in CompactRequest.
+   *
+   * @generated from field: int32 window_tokens = 4;
+   */
+  windowTokens: number;
+
+  /**
+   * As in CompactRequest.
+   *
+   * @generated from field: int32 keep_recent_tokens = 5;
+   */
+  keepRecentTokens: number;
+};
+
+/**
+ * Describes the message kioku.v1.BeginCompactRequest.
+ * Use `create(BeginCompactRequestSchema)` to create a new message.
+ */
+export declare const BeginCompactRequestSchema: GenMessage<BeginCompactRequest>;
+
+/**
+ * @generated from message kioku.v1.BeginCompactResponse
+ */
+export declare type BeginCompactResponse = Message<"kioku.v1.BeginCompactResponse"> & {
+  /**
+   * "begun", or "nothing".
+   *
+   * @generated from field: string outcome = 1;
+   */
+  outcome: string;
+
+  /**
+   * As in CompactResponse.
+   *
+   * @generated from field: string reason = 2;
+   */
+  reason: string;
+
+  /**
+   * Id of the compaction in CommitCompact; empty if the outcome is "nothing". It ends with the next one of the session, after an
+   * hour, and with the service.
+   *
+   * @generated from field: string lease = 3;
+   */
+  lease: string;
+
+  /**
+   * What to ask the model; unset if the outcome is "nothing".
+   *
+   * @generated from field: kioku.v1.CompactStep step = 4;
+   */
+  step?: CompactStep | undefined;
+};
+
+/**
+ * Describes the message kioku.v1.BeginCompactResponse.
+ * Use `create(BeginCompactResponseSchema)` to create a new message.
+ */
+export declare const BeginCompactResponseSchema: GenMessage<BeginCompactResponse>;
+
+/**
+ * CompactStep is one question to the agent's model.
+ *
+ * @generated from message kioku.v1.CompactStep
+ */
+export declare type CompactStep = Message<"kioku.v1.CompactStep"> & {
+  /**
+   * System prompt of the question, in place of that of the conversation.
+   *
+   * @generated from field: string system_prompt = 1;
+   */
+  systemPrompt: string;
+
+  /**
+   * Messages to show, in order.
+   *
+   * @generated from field: repeated kioku.v1.ChatMessage messages = 2;
+   */
+  messages: ChatMessage[];
+
+  /**
+   * Maximum number of tokens of the answer.
+   *
+   * @generated from field: int32 max_tokens = 3;
+   */
+  maxTokens: number;
+};
+
+/**
+ * Describes the message kioku.v1.CompactStep.
+ * Use `create(CompactStepSchema)` to create a new message.
+ */
+export declare const CompactStepSchema: GenMessage<CompactStep>;
+
+/**
+ * @generated from message kioku.v1.CommitCompactRequest
+ */
+export declare type CommitCompactRequest = Message<"kioku.v1.CommitCompactRequest"> & {
+  /**
+   * @generated from field: string agent = 1;
+   */
+  agent: string;
+
+  /**
+   * Lease of BeginCompact.
+   *
+   * @generated from field: string lease = 2;
+   */
+  lease: string;
+
+  /**
+   * Answer of the model.
+   *
+   * @generated from field: string answer = 3;
+   */
+  answer: string;
+};
+
+/**
+ * Describes the message kioku.v1.CommitCompactRequest.
+ * Use `create(CommitCompactRequestSchema)` to create a new message.
+ */
+export declare const CommitCompactRequestSchema: GenMessage<CommitCompactRequest>;
+
+/**
+ * @generated from message kioku.v1.CommitCompactResponse
+ */
+export declare type CommitCompactResponse = Message<"kioku.v1.CommitCompactResponse"> & {
+  /**
+   * "next" (ask the model again), or "compacted".
+   *
+   * @generated from field: string outcome = 1;
+   */
+  outcome: string;
+
+  /**
+   * The next question, of outcome "next": a further part of the messages, or what the summary lacks.
+   *
+   * @generated from field: kioku.v1.CompactStep step = 2;
+   */
+  step?: CompactStep | undefined;
+
+  /**
+   * The summary, of outcome "compacted".
+   *
+   * @generated from field: kioku.v1.CompactResponse compacted = 3;
+   */
+  compacted?: CompactResponse | undefined;
+};
+
+/**
+ * Describes the message kioku.v1.CommitCompactResponse.
+ * Use `create(CommitCompactResponseSchema)` to create a new message.
+ */
+export declare const CommitCompactResponseSchema: GenMessage<CommitCompactResponse>;
+
+/**
+ * @generated from message kioku.v1.ListToolsRequest
+ */
+export declare type ListToolsRequest = Message<"kioku.v1.ListToolsRequest"> & {
+  /**
+   * @generated from field: string agent = 1;
+   */
+  agent: string;
+
+  /**
+   * As in AssemblePromptRequest. A group has fewer tools.
+   *
+   * @generated from field: string channel = 2;
+   */
+  channel: string;
+
+  /**
+   * As in AssemblePromptRequest.
+   *
+   * @generated from field: optional bool group = 3;
+   */
+  group?: boolean | undefined;
+};
+
+/**
+ * Describes the message kioku.v1.ListToolsRequest.
+ * Use `create(ListToolsRequestSchema)` to create a new message.
+ */
+export declare const ListToolsRequestSchema: GenMessage<ListToolsRequest>;
+
+/**
+ * @generated from message kioku.v1.ListToolsResponse
+ */
+export declare type ListToolsResponse = Message<"kioku.v1.ListToolsResponse"> & {
+  /**
+   * @generated from field: repeated kioku.v1.Tool tools = 1;
+   */
+  tools: Tool[];
+};
+
+/**
+ * Describes the message kioku.v1.ListToolsResponse.
+ * Use `create(ListToolsResponseSchema)` to create a new message.
+ */
+export declare const ListToolsResponseSchema: GenMessage<ListToolsResponse>;
+
+/**
+ * @generated from message kioku.v1.CallToolRequest
+ */
+export declare type CallToolRequest = Message<"kioku.v1.CallToolRequest"> & {
+  /**
+   * @generated from field: string agent = 1;
+   */
+  agent: string;
+
+  /**
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * JSON object, as the model gave it. Empty means {}.
+   *
+   * @generated from field: string input = 3;
+   */
+  input: string;
+
+  /**
+   * As in ListToolsRequest. A tool that a group does not have fails.
+   *
+   * @generated from field: string channel = 4;
+   */
+  channel: string;
+
+  /**
+   * As in ListToolsRequest.
+   *
+   * @generated from field: optional bool group = 5;
+   */
+  group?: boolean | undefined;
+
+  /**
+   * As in MemoryAppendRequest: "tool" once the model has read the result of another tool in the turn. Empty means "agent".
+   *
+   * @generated from field: string source = 6;
+   */
+  source: string;
+
+  /**
+   * Author of the message that the model answers.
+   *
+   * @generated from field: kioku.v1.Author author = 7;
+   */
+  author?: Author | undefined;
+};
+
+/**
+ * Describes the message kioku.v1.CallToolRequest.
+ * Use `create(CallToolRequestSchema)` to create a new message.
+ */
+export declare const CallToolRequestSchema: GenMessage<CallToolRequest>;
+
+/**
+ * @generated from message kioku.v1.CallToolResponse
+ */
+export declare type CallToolResponse = Message<"kioku.v1.CallToolResponse"> & {
+  /**
+   * JSON object, or a sentence for the model if the tool failed.
+   *
+   * @generated from field: string output = 1;
+   */
+  output: string;
+
+  /**
+   * The tool failed.
+   *
+   * @generated from field: bool failed = 2;
+   */
+  failed: boolean;
+};
+
+/**
+ * Describes the message kioku.v1.CallToolResponse.
+ * Use `create(CallToolResponseSchema)` to create a new message.
+ */
+export declare const CallToolResponseSchema: GenMessage<CallToolResponse>;
 
 /**
  * @generated from message kioku.v1.ListTurnsRequest
@@ -2036,6 +2505,58 @@ export declare const AgentService: GenService<{
     methodKind: "unary";
     input: typeof CompactRequestSchema;
     output: typeof CompactResponseSchema;
+  },
+  /**
+   * EndSession stores what is not covered of a conversation that ends, with the service's model. Without one the messages are
+   * kept on disk, and BeginFlush of the session returns them.
+   *
+   * @generated from rpc kioku.v1.AgentService.EndSession
+   */
+  endSession: {
+    methodKind: "unary";
+    input: typeof EndSessionRequestSchema;
+    output: typeof EndSessionResponseSchema;
+  },
+  /**
+   * BeginCompact begins a compaction by the agent's own model, and returns what to ask it.
+   *
+   * @generated from rpc kioku.v1.AgentService.BeginCompact
+   */
+  beginCompact: {
+    methodKind: "unary";
+    input: typeof BeginCompactRequestSchema;
+    output: typeof BeginCompactResponseSchema;
+  },
+  /**
+   * CommitCompact takes the answer of the agent's model. It returns the next question, or the summary.
+   *
+   * @generated from rpc kioku.v1.AgentService.CommitCompact
+   */
+  commitCompact: {
+    methodKind: "unary";
+    input: typeof CommitCompactRequestSchema;
+    output: typeof CommitCompactResponseSchema;
+  },
+  /**
+   * ListTools returns the definitions of the memory tools, as the APIs of model providers take them.
+   *
+   * @generated from rpc kioku.v1.AgentService.ListTools
+   */
+  listTools: {
+    methodKind: "unary";
+    input: typeof ListToolsRequestSchema;
+    output: typeof ListToolsResponseSchema;
+  },
+  /**
+   * CallTool runs a memory tool with the input that a model gave. A mistake of the model is no error of the call: the output says
+   * what is wrong, for the model.
+   *
+   * @generated from rpc kioku.v1.AgentService.CallTool
+   */
+  callTool: {
+    methodKind: "unary";
+    input: typeof CallToolRequestSchema;
+    output: typeof CallToolResponseSchema;
   },
   /**
    * ListTurns returns what went into the last prompts of the agent, the latest first: layers, recalled passages and why, flushes and

@@ -17,7 +17,7 @@ import { file_kioku_v1_memory } from "./memory_pb.js";
  * Describes the file kioku/v1/agent.proto.
  */
 export const file_kioku_v1_agent = /*@__PURE__*/
-  fileDesc("ChRraW9rdS92MS9hZ2VudC5wcm90bxIIa2lva3UudjEiqwEKC0NoYXRNZXNzYWdlEgoKAmlkGAEgASgJEgwKBHJvbGUYAiABKAkSDAoEdGV4dBgDIAEoCRImCgp0b29sX2NhbGxzGAQgAygLMhIua2lva3UudjEuVG9vbENhbGwSFAoMdG9vbF9jYWxsX2lkGAUgASgJEhEKCXRvb2xfbmFtZRgGIAEoCRIOCgZmYWlsZWQYByABKAgSEwoLaW1hZ2VfY291bnQYCCABKAUiMwoIVG9vbENhbGwSCgoCaWQYASABKAkSDAoEbmFtZRgCIAEoCRINCgVpbnB1dBgDIAEoCSLzAgoVQXNzZW1ibGVQcm9tcHRSZXF1ZXN0Eg0KBWFnZW50GAEgASgJEg8KB21lc3NhZ2UYAiABKAkSDAoEbW9kZRgDIAEoCRIPCgdjaGFubmVsGAQgASgJEhIKBWdyb3VwGAUgASgISACIAQESDQoFbW9kZWwYBiABKAkSFQoNc2hhcmVkX2FnZW50cxgHIAMoCRIlCgZibG9ja3MYCCADKAsyFS5raW9rdS52MS5Qcm9tcHRCbG9jaxIVCg1idWRnZXRfdG9rZW5zGAkgASgFEhsKDmNhY2hlX2ZyaWVuZGx5GAogASgISAGIAQESFwoPbm9fbWVtb3J5X3Rvb2xzGAsgASgIEhEKCW5vX3JlY2FsbBgMIAEoCBIsCghhc2tfdGltZRgNIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDwoHc2Vzc2lvbhgOIAEoCUIICgZfZ3JvdXBCEQoPX2NhY2hlX2ZyaWVuZGx5IjsKC1Byb21wdEJsb2NrEgwKBG5hbWUYASABKAkSDAoEdGV4dBgCIAEoCRIQCghjaGFuZ2luZxgDIAEoCCLFAgoWQXNzZW1ibGVQcm9tcHRSZXNwb25zZRIOCgZwcm9tcHQYASABKAkSFAoMY2FjaGVkX2J5dGVzGAIgASgFEiUKBmxheWVycxgDIAMoCzIVLmtpb2t1LnYxLlByb21wdExheWVyEg4KBnRva2VucxgEIAEoBRITCgtvdmVyX2J1ZGdldBgFIAEoCBIjCgVmaWxlcxgGIAMoCzIULmtpb2t1LnYxLkZpbGVSZXBvcnQSJQoGc2tpbGxzGAcgAygLMhUua2lva3UudjEuU2tpbGxSZXBvcnQSEwoLc2tpbGxzX25vdGUYCCABKAkSIQoEY3V0cxgJIAMoCzITLmtpb2t1LnYxLlByb21wdEN1dBImCgZyZWNhbGwYCiABKAsyFi5raW9rdS52MS5SZWNhbGxSZXBvcnQSDQoFZ3JvdXAYCyABKAgiOgoLUHJvbXB0TGF5ZXISDAoEbmFtZRgBIAEoCRINCgVjaGFycxgCIAEoBRIOCgZ0b2tlbnMYAyABKAUihAEKCkZpbGVSZXBvcnQSDAoEbmFtZRgBIAEoCRIMCgRwYXRoGAIgASgJEhIKCm92ZXJyaWRpbmcYAyABKAgSEQoJcmF3X2NoYXJzGAQgASgFEhYKDmluamVjdGVkX2NoYXJzGAUgASgFEgsKA2N1dBgGIAEoCBIOCgZyZWFzb24YByABKAkiXAoLU2tpbGxSZXBvcnQSDAoEbmFtZRgBIAEoCRIMCgRwYXRoGAIgASgJEg4KBmxvYWRlZBgDIAEoCBIRCglpbl9wcm9tcHQYBCABKAgSDgoGcmVhc29uGAUgASgJIkEKCVByb21wdEN1dBIMCgRwYXJ0GAEgASgJEhMKC2Zyb21fdG9rZW5zGAIgASgFEhEKCXRvX3Rva2VucxgDIAEoBSLZAQoMUmVjYWxsUmVwb3J0EioKCHJlY2FsbGVkGAEgAygLMhgua2lva3UudjEuUmVjYWxsZWRNZW1vcnkSKgoIbGVmdF9vdXQYAiADKAsyGC5raW9rdS52MS5SZWNhbGxlZE1lbW9yeRINCgVxdWVyeRgDIAEoCRIPCgdza2lwcGVkGAQgASgJEigKCHNlYXJjaGVzGAUgAygLMhYua2lva3UudjEuUmVjYWxsU2VhcmNoEicKBHRvb2sYBiABKAsyGS5nb29nbGUucHJvdG9idWYuRHVyYXRpb24i1wEKDlJlY2FsbGVkTWVtb3J5Eg0KBWFnZW50GAEgASgJEg4KBnNoYXJlZBgCIAEoCBIMCgRwYXRoGAMgASgJEhIKCnN0YXJ0X2xpbmUYBCABKAUSEAoIZW5kX2xpbmUYBSABKAUSDQoFc2NvcmUYBiABKAESDAoEZGF0ZRgHIAEoCRIMCgR0ZXh0GAggASgJEg0KBWZsYWdzGAkgAygJEg4KBnJlYXNvbhgKIAEoCRIUCgx2ZWN0b3Jfc2NvcmUYCyABKAESEgoKdGV4dF9zY29yZRgMIAEoASKfAQoMUmVjYWxsU2VhcmNoEg0KBWFnZW50GAEgASgJEhEKCWhpdF9jb3VudBgCIAEoBRIMCgRtb2RlGAMgASgJEicKCGRlZ3JhZGVkGAQgAygLMhUua2lva3UudjEuRGVncmFkYXRpb24SDQoFZXJyb3IYBSABKAkSJwoEdG9vaxgGIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiK0AQoNUmVjYWxsUmVxdWVzdBINCgVhZ2VudBgBIAEoCRIPCgdtZXNzYWdlGAIgASgJEg8KB2NoYW5uZWwYAyABKAkSEgoFZ3JvdXAYBCABKAhIAIgBARIVCg1zaGFyZWRfYWdlbnRzGAUgAygJEiwKCGFza190aW1lGAYgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdzZXNzaW9uGAcgASgJQggKBl9ncm91cCJHCg5SZWNhbGxSZXNwb25zZRImCgZyZXBvcnQYASABKAsyFi5raW9rdS52MS5SZWNhbGxSZXBvcnQSDQoFYmxvY2sYAiABKAkitgEKDFBydW5lUmVxdWVzdBINCgVhZ2VudBgBIAEoCRInCghtZXNzYWdlcxgCIAMoCzIVLmtpb2t1LnYxLkNoYXRNZXNzYWdlEhUKDXdpbmRvd190b2tlbnMYAyABKAUSMwoPbGFzdF90b3VjaF90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIiCgVlZGl0cxgFIAMoCzITLmtpb2t1LnYxLlBydW5lRWRpdCJjCglQcnVuZUVkaXQSEgoKbWVzc2FnZV9pZBgBIAEoCRIUCgx0b29sX2NhbGxfaWQYAiABKAkSDAoEdGV4dBgDIAEoCRIPCgdjbGVhcmVkGAQgASgIEg0KBWFkZGVkGAUgASgIIqMBCg1QcnVuZVJlc3BvbnNlEiIKBWVkaXRzGAEgAygLMhMua2lva3UudjEuUHJ1bmVFZGl0EjMKD2xhc3RfdG91Y2hfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMY2hhcnNfYmVmb3JlGAMgASgFEhMKC2NoYXJzX2FmdGVyGAQgASgFEg4KBnJlYXNvbhgFIAEoCSLpAQoRQ2hlY2tGbHVzaFJlcXVlc3QSDQoFYWdlbnQYASABKAkSDwoHc2Vzc2lvbhgCIAEoCRInCghtZXNzYWdlcxgKIAMoCzIVLmtpb2t1LnYxLkNoYXRNZXNzYWdlEhUKDXdpbmRvd190b2tlbnMYBCABKAUSGAoQcHJvamVjdGVkX3Rva2VucxgFIAEoBRIYChB0cmFuc2NyaXB0X2J5dGVzGAYgASgDEhEKCWhlYXJ0YmVhdBgHIAEoCBIQCghvdmVyZmxvdxgIIAEoCBIOCgZmb3JjZWQYCSABKAhKBAgDEARSBWN5Y2xlIvoBChJDaGVja0ZsdXNoUmVzcG9uc2USDQoFZmx1c2gYASABKAgSDwoHY29tcGFjdBgCIAEoCBIOCgZyZWFzb24YAyABKAkSFwoPZmx1c2hfYXRfdG9rZW5zGAQgASgFEhkKEWNvbXBhY3RfYXRfdG9rZW5zGAUgASgFEhcKD3VuY292ZXJlZF9jb3VudBgIIAEoBRIxCg1uZXh0X3RyeV90aW1lGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCgh3YXJuaW5ncxgKIAMoCUoECAYQB0oECAcQCFIKdW5maW5pc2hlZFIKbmV4dF9jeWNsZSKgAQoRQmVnaW5GbHVzaFJlcXVlc3QSDQoFYWdlbnQYASABKAkSDwoHc2Vzc2lvbhgCIAEoCRInCghtZXNzYWdlcxgFIAMoCzIVLmtpb2t1LnYxLkNoYXRNZXNzYWdlEhUKDXdpbmRvd190b2tlbnMYBiABKAUSEAoIdG9vX2xvbmcYByABKAhKBAgDEARKBAgEEAVSBWN5Y2xlUgZob2xkZXIikQIKEkJlZ2luRmx1c2hSZXNwb25zZRINCgVsZWFzZRgIIAEoCRIVCg1zeXN0ZW1fcHJvbXB0GAMgASgJEhMKC3VzZXJfcHJvbXB0GAQgASgJEg8KB291dGNvbWUYBiABKAkSJwoIbWVzc2FnZXMYByADKAsyFS5raW9rdS52MS5DaGF0TWVzc2FnZRIhCgR0b29sGAkgASgLMhMua2lva3UudjEuRmx1c2hUb29sEhcKD3VuY292ZXJlZF9jb3VudBgKIAEoBRIQCgh3YXJuaW5ncxgLIAMoCUoECAEQAkoECAIQA0oECAUQBlIIZmx1c2hfaWRSC2V4cGlyZV90aW1lUg9ub3RlX2tleV9wcmVmaXgiRAoJRmx1c2hUb29sEgwKBG5hbWUYASABKAkSEwoLZGVzY3JpcHRpb24YAiABKAkSFAoMaW5wdXRfc2NoZW1hGAMgASgJIisKCUZsdXNoTm90ZRIMCgR0ZXh0GAEgASgJEhAKCGNhdGVnb3J5GAIgASgJIpcBChJDb21taXRGbHVzaFJlcXVlc3QSDQoFYWdlbnQYASABKAkSDQoFbGVhc2UYBSABKAkSIgoFbm90ZXMYBiADKAsyEy5raW9rdS52MS5GbHVzaE5vdGUSDQoFcmVwbHkYBCABKAkSEgoKdW5maW5pc2hlZBgHIAEoCEoECAIQA0oECAMQBFIIZmx1c2hfaWRSBmhvbGRlciKfAQoTQ29tbWl0Rmx1c2hSZXNwb25zZRIOCgZzaWxlbnQYASABKAgSFQoNY292ZXJlZF9jb3VudBgCIAEoBRISCgp0aHJvdWdoX2lkGAMgASgJEiMKBW5vdGVzGAQgAygLMhQua2lva3UudjEuU3RvcmVkTm90ZRIXCg91bmNvdmVyZWRfY291bnQYBSABKAUSDwoHd2FybmluZxgGIAEoCSJPCgpTdG9yZWROb3RlEgwKBHBhdGgYASABKAkSDAoEbGluZRgCIAEoBRIUCgxkZWR1cGxpY2F0ZWQYAyABKAgSDwoHcmVmdXNlZBgEIAEoCSJnCgxGbHVzaFJlcXVlc3QSDQoFYWdlbnQYASABKAkSDwoHc2Vzc2lvbhgCIAEoCRInCghtZXNzYWdlcxgDIAMoCzIVLmtpb2t1LnYxLkNoYXRNZXNzYWdlEg4KBmZvcmNlZBgEIAEoCCLZAQoNRmx1c2hSZXNwb25zZRIPCgdvdXRjb21lGAEgASgJEg4KBnJlYXNvbhgCIAEoCRIVCg1jb3ZlcmVkX2NvdW50GAMgASgFEhcKD3VuY292ZXJlZF9jb3VudBgEIAEoBRIjCgVub3RlcxgFIAMoCzIULmtpb2t1LnYxLlN0b3JlZE5vdGUSDQoFcmVwbHkYBiABKAkSMQoNbmV4dF90cnlfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoId2FybmluZ3MYCCADKAkioQEKDkNvbXBhY3RSZXF1ZXN0Eg0KBWFnZW50GAEgASgJEicKCG1lc3NhZ2VzGAIgAygLMhUua2lva3UudjEuQ2hhdE1lc3NhZ2USDwoHc2Vzc2lvbhgGIAEoCRIVCg13aW5kb3dfdG9rZW5zGAQgASgFEhoKEmtlZXBfcmVjZW50X3Rva2VucxgFIAEoBUoECAMQBFINc3VtbWFyeV9maXJzdCKvAQoPQ29tcGFjdFJlc3BvbnNlEg8KB3N1bW1hcnkYASABKAkSFQoNZmlyc3Rfa2VwdF9pZBgCIAEoCRImCgdtZXNzYWdlGAMgASgLMhUua2lva3UudjEuQ2hhdE1lc3NhZ2USFQoNdG9rZW5zX2JlZm9yZRgEIAEoBRIUCgx0b2tlbnNfYWZ0ZXIYBSABKAUSDwoHb3V0Y29tZRgGIAEoCRIOCgZyZWFzb24YByABKAkidwoQTGlzdFR1cm5zUmVxdWVzdBINCgVhZ2VudBgBIAEoCRIPCgdzZXNzaW9uGAIgASgJEg0KBXNpbmNlGAMgASgJEg0KBXVudGlsGAQgASgJEhEKCXBhZ2Vfc2l6ZRgFIAEoBRISCgpwYWdlX3Rva2VuGAYgASgJIpkBChFMaXN0VHVybnNSZXNwb25zZRIdCgV0dXJucxgBIAMoCzIOLmtpb2t1LnYxLlR1cm4SFwoPbmV4dF9wYWdlX3Rva2VuGAIgASgJEicKCHNlc3Npb25zGAMgAygLMhUua2lva3UudjEuVHVyblNlc3Npb24SDAoEa2VwdBgEIAEoCBIVCg1tZXNzYWdlc19rZXB0GAUgASgIIqIBCgtUdXJuU2Vzc2lvbhIPCgdzZXNzaW9uGAEgASgJEhIKCnR1cm5fY291bnQYAiABKAUSLgoKZmlyc3RfdGltZRgDIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLQoJbGFzdF90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdjaGFubmVsGAUgASgJIqkDCgRUdXJuEgoKAmlkGAEgASgJEigKBHRpbWUYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEgwKBGtpbmQYAyABKAkSDwoHc2Vzc2lvbhgEIAEoCRIPCgdjaGFubmVsGAUgASgJEg0KBWdyb3VwGAYgASgIEg0KBW1vZGVsGAcgASgJEgwKBG1vZGUYCCABKAkSDwoHbWVzc2FnZRgJIAEoCRIlCgZsYXllcnMYCiADKAsyFS5raW9rdS52MS5Qcm9tcHRMYXllchIOCgZ0b2tlbnMYCyABKAUSFQoNYnVkZ2V0X3Rva2VucxgMIAEoBRITCgtvdmVyX2J1ZGdldBgNIAEoCBIhCgRjdXRzGA4gAygLMhMua2lva3UudjEuUHJvbXB0Q3V0EiYKBnJlY2FsbBgPIAEoCzIWLmtpb2t1LnYxLlJlY2FsbFJlcG9ydBIiCgVmbHVzaBgQIAEoCzITLmtpb2t1LnYxLlR1cm5GbHVzaBIsCgpjb21wYWN0aW9uGBEgASgLMhgua2lva3UudjEuVHVybkNvbXBhY3Rpb24igQEKCVR1cm5GbHVzaBIPCgdvdXRjb21lGAEgASgJEg4KBnJlYXNvbhgCIAEoCRIVCg1jb3ZlcmVkX2NvdW50GAMgASgFEhcKD3VuY292ZXJlZF9jb3VudBgEIAEoBRIjCgVub3RlcxgFIAMoCzIULmtpb2t1LnYxLlN0b3JlZE5vdGUiTQoOVHVybkNvbXBhY3Rpb24SFQoNdG9rZW5zX2JlZm9yZRgBIAEoBRIUCgx0b2tlbnNfYWZ0ZXIYAiABKAUSDgoGcmVhc29uGAMgASgJMvgECgxBZ2VudFNlcnZpY2USUwoOQXNzZW1ibGVQcm9tcHQSHy5raW9rdS52MS5Bc3NlbWJsZVByb21wdFJlcXVlc3QaIC5raW9rdS52MS5Bc3NlbWJsZVByb21wdFJlc3BvbnNlEjsKBlJlY2FsbBIXLmtpb2t1LnYxLlJlY2FsbFJlcXVlc3QaGC5raW9rdS52MS5SZWNhbGxSZXNwb25zZRI4CgVQcnVuZRIWLmtpb2t1LnYxLlBydW5lUmVxdWVzdBoXLmtpb2t1LnYxLlBydW5lUmVzcG9uc2USRwoKQ2hlY2tGbHVzaBIbLmtpb2t1LnYxLkNoZWNrRmx1c2hSZXF1ZXN0Ghwua2lva3UudjEuQ2hlY2tGbHVzaFJlc3BvbnNlEkcKCkJlZ2luRmx1c2gSGy5raW9rdS52MS5CZWdpbkZsdXNoUmVxdWVzdBocLmtpb2t1LnYxLkJlZ2luRmx1c2hSZXNwb25zZRJKCgtDb21taXRGbHVzaBIcLmtpb2t1LnYxLkNvbW1pdEZsdXNoUmVxdWVzdBodLmtpb2t1LnYxLkNvbW1pdEZsdXNoUmVzcG9uc2USOAoFRmx1c2gSFi5raW9rdS52MS5GbHVzaFJlcXVlc3QaFy5raW9rdS52MS5GbHVzaFJlc3BvbnNlEj4KB0NvbXBhY3QSGC5raW9rdS52MS5Db21wYWN0UmVxdWVzdBoZLmtpb2t1LnYxLkNvbXBhY3RSZXNwb25zZRJECglMaXN0VHVybnMSGi5raW9rdS52MS5MaXN0VHVybnNSZXF1ZXN0Ghsua2lva3UudjEuTGlzdFR1cm5zUmVzcG9uc2VCHloca2lva3UvcHJvdG8va2lva3UvdjE7a2lva3V2MWIGcHJvdG8z", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_kioku_v1_memory]);
+  fileDesc("ChRraW9rdS92MS9hZ2VudC5wcm90bxIIa2lva3UudjEi3gEKC0NoYXRNZXNzYWdlEgoKAmlkGAEgASgJEgwKBHJvbGUYAiABKAkSDAoEdGV4dBgDIAEoCRImCgp0b29sX2NhbGxzGAQgAygLMhIua2lva3UudjEuVG9vbENhbGwSFAoMdG9vbF9jYWxsX2lkGAUgASgJEhEKCXRvb2xfbmFtZRgGIAEoCRIOCgZmYWlsZWQYByABKAgSEwoLaW1hZ2VfY291bnQYCCABKAUSIAoGYXV0aG9yGAkgASgLMhAua2lva3UudjEuQXV0aG9yEg8KB2NoYW5uZWwYCiABKAkiHgoPVW5rbm93bk1lc3NhZ2VzEgsKA2lkcxgBIAMoCSIzCghUb29sQ2FsbBIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEg0KBWlucHV0GAMgASgJIpUDChVBc3NlbWJsZVByb21wdFJlcXVlc3QSDQoFYWdlbnQYASABKAkSDwoHbWVzc2FnZRgCIAEoCRIMCgRtb2RlGAMgASgJEg8KB2NoYW5uZWwYBCABKAkSEgoFZ3JvdXAYBSABKAhIAIgBARINCgVtb2RlbBgGIAEoCRIVCg1zaGFyZWRfYWdlbnRzGAcgAygJEiUKBmJsb2NrcxgIIAMoCzIVLmtpb2t1LnYxLlByb21wdEJsb2NrEhUKDWJ1ZGdldF90b2tlbnMYCSABKAUSGwoOY2FjaGVfZnJpZW5kbHkYCiABKAhIAYgBARIXCg9ub19tZW1vcnlfdG9vbHMYCyABKAgSEQoJbm9fcmVjYWxsGAwgASgIEiwKCGFza190aW1lGA0gASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIPCgdzZXNzaW9uGA4gASgJEiAKBmF1dGhvchgPIAEoCzIQLmtpb2t1LnYxLkF1dGhvckIICgZfZ3JvdXBCEQoPX2NhY2hlX2ZyaWVuZGx5IjsKC1Byb21wdEJsb2NrEgwKBG5hbWUYASABKAkSDAoEdGV4dBgCIAEoCRIQCghjaGFuZ2luZxgDIAEoCCLZAgoWQXNzZW1ibGVQcm9tcHRSZXNwb25zZRIOCgZwcm9tcHQYASABKAkSFAoMY2FjaGVkX2J5dGVzGAIgASgFEiUKBmxheWVycxgDIAMoCzIVLmtpb2t1LnYxLlByb21wdExheWVyEg4KBnRva2VucxgEIAEoBRITCgtvdmVyX2J1ZGdldBgFIAEoCBIjCgVmaWxlcxgGIAMoCzIULmtpb2t1LnYxLkZpbGVSZXBvcnQSJQoGc2tpbGxzGAcgAygLMhUua2lva3UudjEuU2tpbGxSZXBvcnQSEwoLc2tpbGxzX25vdGUYCCABKAkSIQoEY3V0cxgJIAMoCzITLmtpb2t1LnYxLlByb21wdEN1dBImCgZyZWNhbGwYCiABKAsyFi5raW9rdS52MS5SZWNhbGxSZXBvcnQSDQoFZ3JvdXAYCyABKAgSEgoKdHVybl9ibG9jaxgMIAEoCSI6CgtQcm9tcHRMYXllchIMCgRuYW1lGAEgASgJEg0KBWNoYXJzGAIgASgFEg4KBnRva2VucxgDIAEoBSKEAQoKRmlsZVJlcG9ydBIMCgRuYW1lGAEgASgJEgwKBHBhdGgYAiABKAkSEgoKb3ZlcnJpZGluZxgDIAEoCBIRCglyYXdfY2hhcnMYBCABKAUSFgoOaW5qZWN0ZWRfY2hhcnMYBSABKAUSCwoDY3V0GAYgASgIEg4KBnJlYXNvbhgHIAEoCSJcCgtTa2lsbFJlcG9ydBIMCgRuYW1lGAEgASgJEgwKBHBhdGgYAiABKAkSDgoGbG9hZGVkGAMgASgIEhEKCWluX3Byb21wdBgEIAEoCBIOCgZyZWFzb24YBSABKAkiQQoJUHJvbXB0Q3V0EgwKBHBhcnQYASABKAkSEwoLZnJvbV90b2tlbnMYAiABKAUSEQoJdG9fdG9rZW5zGAMgASgFItkBCgxSZWNhbGxSZXBvcnQSKgoIcmVjYWxsZWQYASADKAsyGC5raW9rdS52MS5SZWNhbGxlZE1lbW9yeRIqCghsZWZ0X291dBgCIAMoCzIYLmtpb2t1LnYxLlJlY2FsbGVkTWVtb3J5Eg0KBXF1ZXJ5GAMgASgJEg8KB3NraXBwZWQYBCABKAkSKAoIc2VhcmNoZXMYBSADKAsyFi5raW9rdS52MS5SZWNhbGxTZWFyY2gSJwoEdG9vaxgGIAEoCzIZLmdvb2dsZS5wcm90b2J1Zi5EdXJhdGlvbiKKAgoOUmVjYWxsZWRNZW1vcnkSDQoFYWdlbnQYASABKAkSDgoGc2hhcmVkGAIgASgIEgwKBHBhdGgYAyABKAkSEgoKc3RhcnRfbGluZRgEIAEoBRIQCghlbmRfbGluZRgFIAEoBRINCgVzY29yZRgGIAEoARIMCgRkYXRlGAcgASgJEgwKBHRleHQYCCABKAkSDQoFZmxhZ3MYCSADKAkSDgoGcmVhc29uGAogASgJEhQKDHZlY3Rvcl9zY29yZRgLIAEoARISCgp0ZXh0X3Njb3JlGAwgASgBEg8KB2NoYW5uZWwYDSABKAkSIAoGYXV0aG9yGA4gASgLMhAua2lva3UudjEuQXV0aG9yIp8BCgxSZWNhbGxTZWFyY2gSDQoFYWdlbnQYASABKAkSEQoJaGl0X2NvdW50GAIgASgFEgwKBG1vZGUYAyABKAkSJwoIZGVncmFkZWQYBCADKAsyFS5raW9rdS52MS5EZWdyYWRhdGlvbhINCgVlcnJvchgFIAEoCRInCgR0b29rGAYgASgLMhkuZ29vZ2xlLnByb3RvYnVmLkR1cmF0aW9uItYBCg1SZWNhbGxSZXF1ZXN0Eg0KBWFnZW50GAEgASgJEg8KB21lc3NhZ2UYAiABKAkSDwoHY2hhbm5lbBgDIAEoCRISCgVncm91cBgEIAEoCEgAiAEBEhUKDXNoYXJlZF9hZ2VudHMYBSADKAkSLAoIYXNrX3RpbWUYBiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB3Nlc3Npb24YByABKAkSIAoGYXV0aG9yGAggASgLMhAua2lva3UudjEuQXV0aG9yQggKBl9ncm91cCJHCg5SZWNhbGxSZXNwb25zZRImCgZyZXBvcnQYASABKAsyFi5raW9rdS52MS5SZWNhbGxSZXBvcnQSDQoFYmxvY2sYAiABKAkitgEKDFBydW5lUmVxdWVzdBINCgVhZ2VudBgBIAEoCRInCghtZXNzYWdlcxgCIAMoCzIVLmtpb2t1LnYxLkNoYXRNZXNzYWdlEhUKDXdpbmRvd190b2tlbnMYAyABKAUSMwoPbGFzdF90b3VjaF90aW1lGAQgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIiCgVlZGl0cxgFIAMoCzITLmtpb2t1LnYxLlBydW5lRWRpdCJjCglQcnVuZUVkaXQSEgoKbWVzc2FnZV9pZBgBIAEoCRIUCgx0b29sX2NhbGxfaWQYAiABKAkSDAoEdGV4dBgDIAEoCRIPCgdjbGVhcmVkGAQgASgIEg0KBWFkZGVkGAUgASgIIqMBCg1QcnVuZVJlc3BvbnNlEiIKBWVkaXRzGAEgAygLMhMua2lva3UudjEuUHJ1bmVFZGl0EjMKD2xhc3RfdG91Y2hfdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASFAoMY2hhcnNfYmVmb3JlGAMgASgFEhMKC2NoYXJzX2FmdGVyGAQgASgFEg4KBnJlYXNvbhgFIAEoCSLpAQoRQ2hlY2tGbHVzaFJlcXVlc3QSDQoFYWdlbnQYASABKAkSDwoHc2Vzc2lvbhgCIAEoCRInCghtZXNzYWdlcxgKIAMoCzIVLmtpb2t1LnYxLkNoYXRNZXNzYWdlEhUKDXdpbmRvd190b2tlbnMYBCABKAUSGAoQcHJvamVjdGVkX3Rva2VucxgFIAEoBRIYChB0cmFuc2NyaXB0X2J5dGVzGAYgASgDEhEKCWhlYXJ0YmVhdBgHIAEoCBIQCghvdmVyZmxvdxgIIAEoCBIOCgZmb3JjZWQYCSABKAhKBAgDEARSBWN5Y2xlIvoBChJDaGVja0ZsdXNoUmVzcG9uc2USDQoFZmx1c2gYASABKAgSDwoHY29tcGFjdBgCIAEoCBIOCgZyZWFzb24YAyABKAkSFwoPZmx1c2hfYXRfdG9rZW5zGAQgASgFEhkKEWNvbXBhY3RfYXRfdG9rZW5zGAUgASgFEhcKD3VuY292ZXJlZF9jb3VudBgIIAEoBRIxCg1uZXh0X3RyeV90aW1lGAkgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBIQCgh3YXJuaW5ncxgKIAMoCUoECAYQB0oECAcQCFIKdW5maW5pc2hlZFIKbmV4dF9jeWNsZSKgAQoRQmVnaW5GbHVzaFJlcXVlc3QSDQoFYWdlbnQYASABKAkSDwoHc2Vzc2lvbhgCIAEoCRInCghtZXNzYWdlcxgFIAMoCzIVLmtpb2t1LnYxLkNoYXRNZXNzYWdlEhUKDXdpbmRvd190b2tlbnMYBiABKAUSEAoIdG9vX2xvbmcYByABKAhKBAgDEARKBAgEEAVSBWN5Y2xlUgZob2xkZXIijAIKEkJlZ2luRmx1c2hSZXNwb25zZRINCgVsZWFzZRgIIAEoCRIVCg1zeXN0ZW1fcHJvbXB0GAMgASgJEhMKC3VzZXJfcHJvbXB0GAQgASgJEg8KB291dGNvbWUYBiABKAkSJwoIbWVzc2FnZXMYByADKAsyFS5raW9rdS52MS5DaGF0TWVzc2FnZRIcCgR0b29sGAkgASgLMg4ua2lva3UudjEuVG9vbBIXCg91bmNvdmVyZWRfY291bnQYCiABKAUSEAoId2FybmluZ3MYCyADKAlKBAgBEAJKBAgCEANKBAgFEAZSCGZsdXNoX2lkUgtleHBpcmVfdGltZVIPbm90ZV9rZXlfcHJlZml4Ij8KBFRvb2wSDAoEbmFtZRgBIAEoCRITCgtkZXNjcmlwdGlvbhgCIAEoCRIUCgxpbnB1dF9zY2hlbWEYAyABKAkiKwoJRmx1c2hOb3RlEgwKBHRleHQYASABKAkSEAoIY2F0ZWdvcnkYAiABKAkilwEKEkNvbW1pdEZsdXNoUmVxdWVzdBINCgVhZ2VudBgBIAEoCRINCgVsZWFzZRgFIAEoCRIiCgVub3RlcxgGIAMoCzITLmtpb2t1LnYxLkZsdXNoTm90ZRINCgVyZXBseRgEIAEoCRISCgp1bmZpbmlzaGVkGAcgASgISgQIAhADSgQIAxAEUghmbHVzaF9pZFIGaG9sZGVyIp8BChNDb21taXRGbHVzaFJlc3BvbnNlEg4KBnNpbGVudBgBIAEoCBIVCg1jb3ZlcmVkX2NvdW50GAIgASgFEhIKCnRocm91Z2hfaWQYAyABKAkSIwoFbm90ZXMYBCADKAsyFC5raW9rdS52MS5TdG9yZWROb3RlEhcKD3VuY292ZXJlZF9jb3VudBgFIAEoBRIPCgd3YXJuaW5nGAYgASgJInoKClN0b3JlZE5vdGUSDAoEcGF0aBgBIAEoCRIMCgRsaW5lGAIgASgFEhQKDGRlZHVwbGljYXRlZBgDIAEoCBIPCgdyZWZ1c2VkGAQgASgJEikKB3NlY3JldHMYBSADKAsyGC5raW9rdS52MS5SZXBsYWNlZFNlY3JldCJnCgxGbHVzaFJlcXVlc3QSDQoFYWdlbnQYASABKAkSDwoHc2Vzc2lvbhgCIAEoCRInCghtZXNzYWdlcxgDIAMoCzIVLmtpb2t1LnYxLkNoYXRNZXNzYWdlEg4KBmZvcmNlZBgEIAEoCCLZAQoNRmx1c2hSZXNwb25zZRIPCgdvdXRjb21lGAEgASgJEg4KBnJlYXNvbhgCIAEoCRIVCg1jb3ZlcmVkX2NvdW50GAMgASgFEhcKD3VuY292ZXJlZF9jb3VudBgEIAEoBRIjCgVub3RlcxgFIAMoCzIULmtpb2t1LnYxLlN0b3JlZE5vdGUSDQoFcmVwbHkYBiABKAkSMQoNbmV4dF90cnlfdGltZRgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoId2FybmluZ3MYCCADKAkioQEKDkNvbXBhY3RSZXF1ZXN0Eg0KBWFnZW50GAEgASgJEicKCG1lc3NhZ2VzGAIgAygLMhUua2lva3UudjEuQ2hhdE1lc3NhZ2USDwoHc2Vzc2lvbhgGIAEoCRIVCg13aW5kb3dfdG9rZW5zGAQgASgFEhoKEmtlZXBfcmVjZW50X3Rva2VucxgFIAEoBUoECAMQBFINc3VtbWFyeV9maXJzdCKvAQoPQ29tcGFjdFJlc3BvbnNlEg8KB3N1bW1hcnkYASABKAkSFQoNZmlyc3Rfa2VwdF9pZBgCIAEoCRImCgdtZXNzYWdlGAMgASgLMhUua2lva3UudjEuQ2hhdE1lc3NhZ2USFQoNdG9rZW5zX2JlZm9yZRgEIAEoBRIUCgx0b2tlbnNfYWZ0ZXIYBSABKAUSDwoHb3V0Y29tZRgGIAEoCRIOCgZyZWFzb24YByABKAkiXAoRRW5kU2Vzc2lvblJlcXVlc3QSDQoFYWdlbnQYASABKAkSDwoHc2Vzc2lvbhgCIAEoCRInCghtZXNzYWdlcxgDIAMoCzIVLmtpb2t1LnYxLkNoYXRNZXNzYWdlIpwBChJFbmRTZXNzaW9uUmVzcG9uc2USDwoHb3V0Y29tZRgBIAEoCRIOCgZyZWFzb24YAiABKAkSFQoNY292ZXJlZF9jb3VudBgDIAEoBRIXCg91bmNvdmVyZWRfY291bnQYBCABKAUSIwoFbm90ZXMYBSADKAsyFC5raW9rdS52MS5TdG9yZWROb3RlEhAKCHdhcm5pbmdzGAYgAygJIpEBChNCZWdpbkNvbXBhY3RSZXF1ZXN0Eg0KBWFnZW50GAEgASgJEicKCG1lc3NhZ2VzGAIgAygLMhUua2lva3UudjEuQ2hhdE1lc3NhZ2USDwoHc2Vzc2lvbhgDIAEoCRIVCg13aW5kb3dfdG9rZW5zGAQgASgFEhoKEmtlZXBfcmVjZW50X3Rva2VucxgFIAEoBSJrChRCZWdpbkNvbXBhY3RSZXNwb25zZRIPCgdvdXRjb21lGAEgASgJEg4KBnJlYXNvbhgCIAEoCRINCgVsZWFzZRgDIAEoCRIjCgRzdGVwGAQgASgLMhUua2lva3UudjEuQ29tcGFjdFN0ZXAiYQoLQ29tcGFjdFN0ZXASFQoNc3lzdGVtX3Byb21wdBgBIAEoCRInCghtZXNzYWdlcxgCIAMoCzIVLmtpb2t1LnYxLkNoYXRNZXNzYWdlEhIKCm1heF90b2tlbnMYAyABKAUiRAoUQ29tbWl0Q29tcGFjdFJlcXVlc3QSDQoFYWdlbnQYASABKAkSDQoFbGVhc2UYAiABKAkSDgoGYW5zd2VyGAMgASgJInsKFUNvbW1pdENvbXBhY3RSZXNwb25zZRIPCgdvdXRjb21lGAEgASgJEiMKBHN0ZXAYAiABKAsyFS5raW9rdS52MS5Db21wYWN0U3RlcBIsCgljb21wYWN0ZWQYAyABKAsyGS5raW9rdS52MS5Db21wYWN0UmVzcG9uc2UiUAoQTGlzdFRvb2xzUmVxdWVzdBINCgVhZ2VudBgBIAEoCRIPCgdjaGFubmVsGAIgASgJEhIKBWdyb3VwGAMgASgISACIAQFCCAoGX2dyb3VwIjIKEUxpc3RUb29sc1Jlc3BvbnNlEh0KBXRvb2xzGAEgAygLMg4ua2lva3UudjEuVG9vbCKeAQoPQ2FsbFRvb2xSZXF1ZXN0Eg0KBWFnZW50GAEgASgJEgwKBG5hbWUYAiABKAkSDQoFaW5wdXQYAyABKAkSDwoHY2hhbm5lbBgEIAEoCRISCgVncm91cBgFIAEoCEgAiAEBEg4KBnNvdXJjZRgGIAEoCRIgCgZhdXRob3IYByABKAsyEC5raW9rdS52MS5BdXRob3JCCAoGX2dyb3VwIjIKEENhbGxUb29sUmVzcG9uc2USDgoGb3V0cHV0GAEgASgJEg4KBmZhaWxlZBgCIAEoCCJ3ChBMaXN0VHVybnNSZXF1ZXN0Eg0KBWFnZW50GAEgASgJEg8KB3Nlc3Npb24YAiABKAkSDQoFc2luY2UYAyABKAkSDQoFdW50aWwYBCABKAkSEQoJcGFnZV9zaXplGAUgASgFEhIKCnBhZ2VfdG9rZW4YBiABKAkimQEKEUxpc3RUdXJuc1Jlc3BvbnNlEh0KBXR1cm5zGAEgAygLMg4ua2lva3UudjEuVHVybhIXCg9uZXh0X3BhZ2VfdG9rZW4YAiABKAkSJwoIc2Vzc2lvbnMYAyADKAsyFS5raW9rdS52MS5UdXJuU2Vzc2lvbhIMCgRrZXB0GAQgASgIEhUKDW1lc3NhZ2VzX2tlcHQYBSABKAgiogEKC1R1cm5TZXNzaW9uEg8KB3Nlc3Npb24YASABKAkSEgoKdHVybl9jb3VudBgCIAEoBRIuCgpmaXJzdF90aW1lGAMgASgLMhouZ29vZ2xlLnByb3RvYnVmLlRpbWVzdGFtcBItCglsYXN0X3RpbWUYBCABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg8KB2NoYW5uZWwYBSABKAkiqQMKBFR1cm4SCgoCaWQYASABKAkSKAoEdGltZRgCIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASDAoEa2luZBgDIAEoCRIPCgdzZXNzaW9uGAQgASgJEg8KB2NoYW5uZWwYBSABKAkSDQoFZ3JvdXAYBiABKAgSDQoFbW9kZWwYByABKAkSDAoEbW9kZRgIIAEoCRIPCgdtZXNzYWdlGAkgASgJEiUKBmxheWVycxgKIAMoCzIVLmtpb2t1LnYxLlByb21wdExheWVyEg4KBnRva2VucxgLIAEoBRIVCg1idWRnZXRfdG9rZW5zGAwgASgFEhMKC292ZXJfYnVkZ2V0GA0gASgIEiEKBGN1dHMYDiADKAsyEy5raW9rdS52MS5Qcm9tcHRDdXQSJgoGcmVjYWxsGA8gASgLMhYua2lva3UudjEuUmVjYWxsUmVwb3J0EiIKBWZsdXNoGBAgASgLMhMua2lva3UudjEuVHVybkZsdXNoEiwKCmNvbXBhY3Rpb24YESABKAsyGC5raW9rdS52MS5UdXJuQ29tcGFjdGlvbiKBAQoJVHVybkZsdXNoEg8KB291dGNvbWUYASABKAkSDgoGcmVhc29uGAIgASgJEhUKDWNvdmVyZWRfY291bnQYAyABKAUSFwoPdW5jb3ZlcmVkX2NvdW50GAQgASgFEiMKBW5vdGVzGAUgAygLMhQua2lva3UudjEuU3RvcmVkTm90ZSJNCg5UdXJuQ29tcGFjdGlvbhIVCg10b2tlbnNfYmVmb3JlGAEgASgFEhQKDHRva2Vuc19hZnRlchgCIAEoBRIOCgZyZWFzb24YAyABKAky6wcKDEFnZW50U2VydmljZRJTCg5Bc3NlbWJsZVByb21wdBIfLmtpb2t1LnYxLkFzc2VtYmxlUHJvbXB0UmVxdWVzdBogLmtpb2t1LnYxLkFzc2VtYmxlUHJvbXB0UmVzcG9uc2USOwoGUmVjYWxsEhcua2lva3UudjEuUmVjYWxsUmVxdWVzdBoYLmtpb2t1LnYxLlJlY2FsbFJlc3BvbnNlEjgKBVBydW5lEhYua2lva3UudjEuUHJ1bmVSZXF1ZXN0Ghcua2lva3UudjEuUHJ1bmVSZXNwb25zZRJHCgpDaGVja0ZsdXNoEhsua2lva3UudjEuQ2hlY2tGbHVzaFJlcXVlc3QaHC5raW9rdS52MS5DaGVja0ZsdXNoUmVzcG9uc2USRwoKQmVnaW5GbHVzaBIbLmtpb2t1LnYxLkJlZ2luRmx1c2hSZXF1ZXN0Ghwua2lva3UudjEuQmVnaW5GbHVzaFJlc3BvbnNlEkoKC0NvbW1pdEZsdXNoEhwua2lva3UudjEuQ29tbWl0Rmx1c2hSZXF1ZXN0Gh0ua2lva3UudjEuQ29tbWl0Rmx1c2hSZXNwb25zZRI4CgVGbHVzaBIWLmtpb2t1LnYxLkZsdXNoUmVxdWVzdBoXLmtpb2t1LnYxLkZsdXNoUmVzcG9uc2USPgoHQ29tcGFjdBIYLmtpb2t1LnYxLkNvbXBhY3RSZXF1ZXN0Ghkua2lva3UudjEuQ29tcGFjdFJlc3BvbnNlEkcKCkVuZFNlc3Npb24SGy5raW9rdS52MS5FbmRTZXNzaW9uUmVxdWVzdBocLmtpb2t1LnYxLkVuZFNlc3Npb25SZXNwb25zZRJNCgxCZWdpbkNvbXBhY3QSHS5raW9rdS52MS5CZWdpbkNvbXBhY3RSZXF1ZXN0Gh4ua2lva3UudjEuQmVnaW5Db21wYWN0UmVzcG9uc2USUAoNQ29tbWl0Q29tcGFjdBIeLmtpb2t1LnYxLkNvbW1pdENvbXBhY3RSZXF1ZXN0Gh8ua2lva3UudjEuQ29tbWl0Q29tcGFjdFJlc3BvbnNlEkQKCUxpc3RUb29scxIaLmtpb2t1LnYxLkxpc3RUb29sc1JlcXVlc3QaGy5raW9rdS52MS5MaXN0VG9vbHNSZXNwb25zZRJBCghDYWxsVG9vbBIZLmtpb2t1LnYxLkNhbGxUb29sUmVxdWVzdBoaLmtpb2t1LnYxLkNhbGxUb29sUmVzcG9uc2USRAoJTGlzdFR1cm5zEhoua2lva3UudjEuTGlzdFR1cm5zUmVxdWVzdBobLmtpb2t1LnYxLkxpc3RUdXJuc1Jlc3BvbnNlQh5aHGtpb2t1L3Byb3RvL2tpb2t1L3YxO2tpb2t1djFiBnByb3RvMw", [file_google_protobuf_duration, file_google_protobuf_timestamp, file_kioku_v1_memory]);
 
 /**
  * Describes the message kioku.v1.ChatMessage.
@@ -27,249 +27,333 @@ export const ChatMessageSchema = /*@__PURE__*/
   messageDesc(file_kioku_v1_agent, 0);
 
 /**
+ * Describes the message kioku.v1.UnknownMessages.
+ * Use `create(UnknownMessagesSchema)` to create a new message.
+ */
+export const UnknownMessagesSchema = /*@__PURE__*/
+  messageDesc(file_kioku_v1_agent, 1);
+
+/**
  * Describes the message kioku.v1.ToolCall.
  * Use `create(ToolCallSchema)` to create a new message.
  */
 export const ToolCallSchema = /*@__PURE__*/
-  messageDesc(file_kioku_v1_agent, 1);
+  messageDesc(file_kioku_v1_agent, 2);
 
 /**
  * Describes the message kioku.v1.AssemblePromptRequest.
  * Use `create(AssemblePromptRequestSchema)` to create a new message.
  */
 export const AssemblePromptRequestSchema = /*@__PURE__*/
-  messageDesc(file_kioku_v1_agent, 2);
+  messageDesc(file_kioku_v1_agent, 3);
 
 /**
  * Describes the message kioku.v1.PromptBlock.
  * Use `create(PromptBlockSchema)` to create a new message.
  */
 export const PromptBlockSchema = /*@__PURE__*/
-  messageDesc(file_kioku_v1_agent, 3);
+  messageDesc(file_kioku_v1_agent, 4);
 
 /**
  * Describes the message kioku.v1.AssemblePromptResponse.
  * Use `create(AssemblePromptResponseSchema)` to create a new message.
  */
 export const AssemblePromptResponseSchema = /*@__PURE__*/
-  messageDesc(file_kioku_v1_agent, 4);
+  messageDesc(file_kioku_v1_agent, 5);
 
 /**
  * Describes the message kioku.v1.PromptLayer.
  * Use `create(PromptLayerSchema)` to create a new message.
  */
 export const PromptLayerSchema = /*@__PURE__*/
-  messageDesc(file_kioku_v1_agent, 5);
+  messageDesc(file_kioku_v1_agent, 6);
 
 /**
  * Describes the message kioku.v1.FileReport.
  * Use `create(FileReportSchema)` to create a new message.
  */
 export const FileReportSchema = /*@__PURE__*/
-  messageDesc(file_kioku_v1_agent, 6);
+  messageDesc(file_kioku_v1_agent, 7);
 
 /**
  * Describes the message kioku.v1.SkillReport.
  * Use `create(SkillReportSchema)` to create a new message.
  */
 export const SkillReportSchema = /*@__PURE__*/
-  messageDesc(file_kioku_v1_agent, 7);
+  messageDesc(file_kioku_v1_agent, 8);
 
 /**
  * Describes the message kioku.v1.PromptCut.
  * Use `create(PromptCutSchema)` to create a new message.
  */
 export const PromptCutSchema = /*@__PURE__*/
-  messageDesc(file_kioku_v1_agent, 8);
+  messageDesc(file_kioku_v1_agent, 9);
 
 /**
  * Describes the message kioku.v1.RecallReport.
  * Use `create(RecallReportSchema)` to create a new message.
  */
 export const RecallReportSchema = /*@__PURE__*/
-  messageDesc(file_kioku_v1_agent, 9);
+  messageDesc(file_kioku_v1_agent, 10);
 
 /**
  * Describes the message kioku.v1.RecalledMemory.
  * Use `create(RecalledMemorySchema)` to create a new message.
  */
 export const RecalledMemorySchema = /*@__PURE__*/
-  messageDesc(file_kioku_v1_agent, 10);
+  messageDesc(file_kioku_v1_agent, 11);
 
 /**
  * Describes the message kioku.v1.RecallSearch.
  * Use `create(RecallSearchSchema)` to create a new message.
  */
 export const RecallSearchSchema = /*@__PURE__*/
-  messageDesc(file_kioku_v1_agent, 11);
+  messageDesc(file_kioku_v1_agent, 12);
 
 /**
  * Describes the message kioku.v1.RecallRequest.
  * Use `create(RecallRequestSchema)` to create a new message.
  */
 export const RecallRequestSchema = /*@__PURE__*/
-  messageDesc(file_kioku_v1_agent, 12);
+  messageDesc(file_kioku_v1_agent, 13);
 
 /**
  * Describes the message kioku.v1.RecallResponse.
  * Use `create(RecallResponseSchema)` to create a new message.
  */
 export const RecallResponseSchema = /*@__PURE__*/
-  messageDesc(file_kioku_v1_agent, 13);
+  messageDesc(file_kioku_v1_agent, 14);
 
 /**
  * Describes the message kioku.v1.PruneRequest.
  * Use `create(PruneRequestSchema)` to create a new message.
  */
 export const PruneRequestSchema = /*@__PURE__*/
-  messageDesc(file_kioku_v1_agent, 14);
+  messageDesc(file_kioku_v1_agent, 15);
 
 /**
  * Describes the message kioku.v1.PruneEdit.
  * Use `create(PruneEditSchema)` to create a new message.
  */
 export const PruneEditSchema = /*@__PURE__*/
-  messageDesc(file_kioku_v1_agent, 15);
+  messageDesc(file_kioku_v1_agent, 16);
 
 /**
  * Describes the message kioku.v1.PruneResponse.
  * Use `create(PruneResponseSchema)` to create a new message.
  */
 export const PruneResponseSchema = /*@__PURE__*/
-  messageDesc(file_kioku_v1_agent, 16);
+  messageDesc(file_kioku_v1_agent, 17);
 
 /**
  * Describes the message kioku.v1.CheckFlushRequest.
  * Use `create(CheckFlushRequestSchema)` to create a new message.
  */
 export const CheckFlushRequestSchema = /*@__PURE__*/
-  messageDesc(file_kioku_v1_agent, 17);
+  messageDesc(file_kioku_v1_agent, 18);
 
 /**
  * Describes the message kioku.v1.CheckFlushResponse.
  * Use `create(CheckFlushResponseSchema)` to create a new message.
  */
 export const CheckFlushResponseSchema = /*@__PURE__*/
-  messageDesc(file_kioku_v1_agent, 18);
+  messageDesc(file_kioku_v1_agent, 19);
 
 /**
  * Describes the message kioku.v1.BeginFlushRequest.
  * Use `create(BeginFlushRequestSchema)` to create a new message.
  */
 export const BeginFlushRequestSchema = /*@__PURE__*/
-  messageDesc(file_kioku_v1_agent, 19);
+  messageDesc(file_kioku_v1_agent, 20);
 
 /**
  * Describes the message kioku.v1.BeginFlushResponse.
  * Use `create(BeginFlushResponseSchema)` to create a new message.
  */
 export const BeginFlushResponseSchema = /*@__PURE__*/
-  messageDesc(file_kioku_v1_agent, 20);
+  messageDesc(file_kioku_v1_agent, 21);
 
 /**
- * Describes the message kioku.v1.FlushTool.
- * Use `create(FlushToolSchema)` to create a new message.
+ * Describes the message kioku.v1.Tool.
+ * Use `create(ToolSchema)` to create a new message.
  */
-export const FlushToolSchema = /*@__PURE__*/
-  messageDesc(file_kioku_v1_agent, 21);
+export const ToolSchema = /*@__PURE__*/
+  messageDesc(file_kioku_v1_agent, 22);
 
 /**
  * Describes the message kioku.v1.FlushNote.
  * Use `create(FlushNoteSchema)` to create a new message.
  */
 export const FlushNoteSchema = /*@__PURE__*/
-  messageDesc(file_kioku_v1_agent, 22);
+  messageDesc(file_kioku_v1_agent, 23);
 
 /**
  * Describes the message kioku.v1.CommitFlushRequest.
  * Use `create(CommitFlushRequestSchema)` to create a new message.
  */
 export const CommitFlushRequestSchema = /*@__PURE__*/
-  messageDesc(file_kioku_v1_agent, 23);
+  messageDesc(file_kioku_v1_agent, 24);
 
 /**
  * Describes the message kioku.v1.CommitFlushResponse.
  * Use `create(CommitFlushResponseSchema)` to create a new message.
  */
 export const CommitFlushResponseSchema = /*@__PURE__*/
-  messageDesc(file_kioku_v1_agent, 24);
+  messageDesc(file_kioku_v1_agent, 25);
 
 /**
  * Describes the message kioku.v1.StoredNote.
  * Use `create(StoredNoteSchema)` to create a new message.
  */
 export const StoredNoteSchema = /*@__PURE__*/
-  messageDesc(file_kioku_v1_agent, 25);
+  messageDesc(file_kioku_v1_agent, 26);
 
 /**
  * Describes the message kioku.v1.FlushRequest.
  * Use `create(FlushRequestSchema)` to create a new message.
  */
 export const FlushRequestSchema = /*@__PURE__*/
-  messageDesc(file_kioku_v1_agent, 26);
+  messageDesc(file_kioku_v1_agent, 27);
 
 /**
  * Describes the message kioku.v1.FlushResponse.
  * Use `create(FlushResponseSchema)` to create a new message.
  */
 export const FlushResponseSchema = /*@__PURE__*/
-  messageDesc(file_kioku_v1_agent, 27);
+  messageDesc(file_kioku_v1_agent, 28);
 
 /**
  * Describes the message kioku.v1.CompactRequest.
  * Use `create(CompactRequestSchema)` to create a new message.
  */
 export const CompactRequestSchema = /*@__PURE__*/
-  messageDesc(file_kioku_v1_agent, 28);
+  messageDesc(file_kioku_v1_agent, 29);
 
 /**
  * Describes the message kioku.v1.CompactResponse.
  * Use `create(CompactResponseSchema)` to create a new message.
  */
 export const CompactResponseSchema = /*@__PURE__*/
-  messageDesc(file_kioku_v1_agent, 29);
+  messageDesc(file_kioku_v1_agent, 30);
+
+/**
+ * Describes the message kioku.v1.EndSessionRequest.
+ * Use `create(EndSessionRequestSchema)` to create a new message.
+ */
+export const EndSessionRequestSchema = /*@__PURE__*/
+  messageDesc(file_kioku_v1_agent, 31);
+
+/**
+ * Describes the message kioku.v1.EndSessionResponse.
+ * Use `create(EndSessionResponseSchema)` to create a new message.
+ */
+export const EndSessionResponseSchema = /*@__PURE__*/
+  messageDesc(file_kioku_v1_agent, 32);
+
+/**
+ * Describes the message kioku.v1.BeginCompactRequest.
+ * Use `create(BeginCompactRequestSchema)` to create a new message.
+ */
+export const BeginCompactRequestSchema = /*@__PURE__*/
+  messageDesc(file_kioku_v1_agent, 33);
+
+/**
+ * Describes the message kioku.v1.BeginCompactResponse.
+ * Use `create(BeginCompactResponseSchema)` to create a new message.
+ */
+export const BeginCompactResponseSchema = /*@__PURE__*/
+  messageDesc(file_kioku_v1_agent, 34);
+
+/**
+ * Describes the message kioku.v1.CompactStep.
+ * Use `create(CompactStepSchema)` to create a new message.
+ */
+export const CompactStepSchema = /*@__PURE__*/
+  messageDesc(file_kioku_v1_agent, 35);
+
+/**
+ * Describes the message kioku.v1.CommitCompactRequest.
+ * Use `create(CommitCompactRequestSchema)` to create a new message.
+ */
+export const CommitCompactRequestSchema = /*@__PURE__*/
+  messageDesc(file_kioku_v1_agent, 36);
+
+/**
+ * Describes the message kioku.v1.CommitCompactResponse.
+ * Use `create(CommitCompactResponseSchema)` to create a new message.
+ */
+export const CommitCompactResponseSchema = /*@__PURE__*/
+  messageDesc(file_kioku_v1_agent, 37);
+
+/**
+ * Describes the message kioku.v1.ListToolsRequest.
+ * Use `create(ListToolsRequestSchema)` to create a new message.
+ */
+export const ListToolsRequestSchema = /*@__PURE__*/
+  messageDesc(file_kioku_v1_agent, 38);
+
+/**
+ * Describes the message kioku.v1.ListToolsResponse.
+ * Use `create(ListToolsResponseSchema)` to create a new message.
+ */
+export const ListToolsResponseSchema = /*@__PURE__*/
+  messageDesc(file_kioku_v1_agent, 39);
+
+/**
+ * Describes the message kioku.v1.CallToolRequest.
+ * Use `create(CallToolRequestSchema)` to create a new message.
+ */
+export const CallToolRequestSchema = /*@__PURE__*/
+  messageDesc(file_kioku_v1_agent, 40);
+
+/**
+ * Describes the message kioku.v1.CallToolResponse.
+ * Use `create(CallToolResponseSchema)` to create a new message.
+ */
+export const CallToolResponseSchema = /*@__PURE__*/
+  messageDesc(file_kioku_v1_agent, 41);
 
 /**
  * Describes the message kioku.v1.ListTurnsRequest.
  * Use `create(ListTurnsRequestSchema)` to create a new message.
  */
 export const ListTurnsRequestSchema = /*@__PURE__*/
-  messageDesc(file_kioku_v1_agent, 30);
+  messageDesc(file_kioku_v1_agent, 42);
 
 /**
  * Describes the message kioku.v1.ListTurnsResponse.
  * Use `create(ListTurnsResponseSchema)` to create a new message.
  */
 export const ListTurnsResponseSchema = /*@__PURE__*/
-  messageDesc(file_kioku_v1_agent, 31);
+  messageDesc(file_kioku_v1_agent, 43);
 
 /**
  * Describes the message kioku.v1.TurnSession.
  * Use `create(TurnSessionSchema)` to create a new message.
  */
 export const TurnSessionSchema = /*@__PURE__*/
-  messageDesc(file_kioku_v1_agent, 32);
+  messageDesc(file_kioku_v1_agent, 44);
 
 /**
  * Describes the message kioku.v1.Turn.
  * Use `create(TurnSchema)` to create a new message.
  */
 export const TurnSchema = /*@__PURE__*/
-  messageDesc(file_kioku_v1_agent, 33);
+  messageDesc(file_kioku_v1_agent, 45);
 
 /**
  * Describes the message kioku.v1.TurnFlush.
  * Use `create(TurnFlushSchema)` to create a new message.
  */
 export const TurnFlushSchema = /*@__PURE__*/
-  messageDesc(file_kioku_v1_agent, 34);
+  messageDesc(file_kioku_v1_agent, 46);
 
 /**
  * Describes the message kioku.v1.TurnCompaction.
  * Use `create(TurnCompactionSchema)` to create a new message.
  */
 export const TurnCompactionSchema = /*@__PURE__*/
-  messageDesc(file_kioku_v1_agent, 35);
+  messageDesc(file_kioku_v1_agent, 47);
 
 /**
  * AgentService provides the system prompt, recall, pruning, flush and compaction to agents in any language. A request has at

@@ -341,6 +341,20 @@ export declare type SearchResult = Message<"kioku.v1.SearchResult"> & {
    * @generated from field: bool weak = 15;
    */
   weak: boolean;
+
+  /**
+   * Channel that the note is from; empty if none is recorded.
+   *
+   * @generated from field: string channel = 16;
+   */
+  channel: string;
+
+  /**
+   * Who said what the note says; unset if nobody is recorded.
+   *
+   * @generated from field: kioku.v1.Author author = 17;
+   */
+  author?: Author | undefined;
 };
 
 /**
@@ -929,6 +943,27 @@ export declare type MemoryAppendRequest = Message<"kioku.v1.MemoryAppendRequest"
    * @generated from field: string source = 6;
    */
   source: string;
+
+  /**
+   * Channel of the conversation that the note is from, recorded beside it. Empty records nothing.
+   *
+   * @generated from field: string channel = 7;
+   */
+  channel: string;
+
+  /**
+   * Who said what the note says, recorded beside it. Unset means the owner, or nobody in particular.
+   *
+   * @generated from field: kioku.v1.Author author = 8;
+   */
+  author?: Author | undefined;
+
+  /**
+   * Keep secrets, such as keys and passwords, in the text. Without it a reference takes the place of each.
+   *
+   * @generated from field: bool keep_secrets = 9;
+   */
+  keepSecrets: boolean;
 };
 
 /**
@@ -936,6 +971,40 @@ export declare type MemoryAppendRequest = Message<"kioku.v1.MemoryAppendRequest"
  * Use `create(MemoryAppendRequestSchema)` to create a new message.
  */
 export declare const MemoryAppendRequestSchema: GenMessage<MemoryAppendRequest>;
+
+/**
+ * Author is who wrote a message or said what a note says.
+ *
+ * @generated from message kioku.v1.Author
+ */
+export declare type Author = Message<"kioku.v1.Author"> & {
+  /**
+   * Id in the channel, at most 256 bytes.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * Name to show, at most 256 bytes; may be empty.
+   *
+   * @generated from field: string name = 2;
+   */
+  name: string;
+
+  /**
+   * The author is the person whose memory this is.
+   *
+   * @generated from field: bool is_owner = 3;
+   */
+  isOwner: boolean;
+};
+
+/**
+ * Describes the message kioku.v1.Author.
+ * Use `create(AuthorSchema)` to create a new message.
+ */
+export declare const AuthorSchema: GenMessage<Author>;
 
 /**
  * @generated from message kioku.v1.MemoryAppendResponse
@@ -961,6 +1030,20 @@ export declare type MemoryAppendResponse = Message<"kioku.v1.MemoryAppendRespons
    * @generated from field: string outcome = 3;
    */
   outcome: string;
+
+  /**
+   * Secrets in the text in whose place a reference was written.
+   *
+   * @generated from field: repeated kioku.v1.ReplacedSecret secrets = 4;
+   */
+  secrets: ReplacedSecret[];
+
+  /**
+   * A line of the same file that says nearly the same; unset if there is none. MemoryUpdate may correct it.
+   *
+   * @generated from field: kioku.v1.SimilarNote similar = 5;
+   */
+  similar?: SimilarNote | undefined;
 };
 
 /**
@@ -968,6 +1051,221 @@ export declare type MemoryAppendResponse = Message<"kioku.v1.MemoryAppendRespons
  * Use `create(MemoryAppendResponseSchema)` to create a new message.
  */
 export declare const MemoryAppendResponseSchema: GenMessage<MemoryAppendResponse>;
+
+/**
+ * ReplacedSecret is a secret that was not written.
+ *
+ * @generated from message kioku.v1.ReplacedSecret
+ */
+export declare type ReplacedSecret = Message<"kioku.v1.ReplacedSecret"> & {
+  /**
+   * Kind, such as "AWS access key".
+   *
+   * @generated from field: string kind = 1;
+   */
+  kind: string;
+
+  /**
+   * Text in its place.
+   *
+   * @generated from field: string reference = 2;
+   */
+  reference: string;
+};
+
+/**
+ * Describes the message kioku.v1.ReplacedSecret.
+ * Use `create(ReplacedSecretSchema)` to create a new message.
+ */
+export declare const ReplacedSecretSchema: GenMessage<ReplacedSecret>;
+
+/**
+ * SimilarNote is a line that says nearly what a note says.
+ *
+ * @generated from message kioku.v1.SimilarNote
+ */
+export declare type SimilarNote = Message<"kioku.v1.SimilarNote"> & {
+  /**
+   * File of the line.
+   *
+   * @generated from field: string path = 1;
+   */
+  path: string;
+
+  /**
+   * Number of the line.
+   *
+   * @generated from field: int32 line = 2;
+   */
+  line: number;
+
+  /**
+   * @generated from field: string text = 3;
+   */
+  text: string;
+};
+
+/**
+ * Describes the message kioku.v1.SimilarNote.
+ * Use `create(SimilarNoteSchema)` to create a new message.
+ */
+export declare const SimilarNoteSchema: GenMessage<SimilarNote>;
+
+/**
+ * @generated from message kioku.v1.MemoryUpdateRequest
+ */
+export declare type MemoryUpdateRequest = Message<"kioku.v1.MemoryUpdateRequest"> & {
+  /**
+   * Empty means the only agent that the caller may reach.
+   *
+   * @generated from field: string agent = 1;
+   */
+  agent: string;
+
+  /**
+   * File, relative to the workspace. Empty means MEMORY.md. Files of days are records, and are not updated.
+   *
+   * @generated from field: string path = 2;
+   */
+  path: string;
+
+  /**
+   * Text to replace. It occurs once in the file; line breaks and other white space count as one space.
+   *
+   * @generated from field: string old_text = 3;
+   */
+  oldText: string;
+
+  /**
+   * Text in its place. Empty removes the old text, and its line if nothing is left of it.
+   *
+   * @generated from field: string new_text = 4;
+   */
+  newText: string;
+
+  /**
+   * Why, kept with the file as it was.
+   *
+   * @generated from field: string reason = 5;
+   */
+  reason: string;
+
+  /**
+   * Writer, as in MemoryAppendRequest.
+   *
+   * @generated from field: string source = 6;
+   */
+  source: string;
+
+  /**
+   * As in MemoryAppendRequest.
+   *
+   * @generated from field: bool keep_secrets = 7;
+   */
+  keepSecrets: boolean;
+};
+
+/**
+ * Describes the message kioku.v1.MemoryUpdateRequest.
+ * Use `create(MemoryUpdateRequestSchema)` to create a new message.
+ */
+export declare const MemoryUpdateRequestSchema: GenMessage<MemoryUpdateRequest>;
+
+/**
+ * @generated from message kioku.v1.MemoryUpdateResponse
+ */
+export declare type MemoryUpdateResponse = Message<"kioku.v1.MemoryUpdateResponse"> & {
+  /**
+   * File that was changed.
+   *
+   * @generated from field: string path = 1;
+   */
+  path: string;
+
+  /**
+   * First line of the new text, or of what follows a text that was removed.
+   *
+   * @generated from field: int32 start_line = 2;
+   */
+  startLine: number;
+
+  /**
+   * Revision, for MemoryUndo.
+   *
+   * @generated from field: string revision = 3;
+   */
+  revision: string;
+
+  /**
+   * As in MemoryAppendResponse.
+   *
+   * @generated from field: repeated kioku.v1.ReplacedSecret secrets = 4;
+   */
+  secrets: ReplacedSecret[];
+};
+
+/**
+ * Describes the message kioku.v1.MemoryUpdateResponse.
+ * Use `create(MemoryUpdateResponseSchema)` to create a new message.
+ */
+export declare const MemoryUpdateResponseSchema: GenMessage<MemoryUpdateResponse>;
+
+/**
+ * @generated from message kioku.v1.MemoryUndoRequest
+ */
+export declare type MemoryUndoRequest = Message<"kioku.v1.MemoryUndoRequest"> & {
+  /**
+   * Empty means the only agent that the caller may reach.
+   *
+   * @generated from field: string agent = 1;
+   */
+  agent: string;
+
+  /**
+   * Revision of MemoryUpdateResponse. Empty means the latest one that was not taken back.
+   *
+   * @generated from field: string revision = 2;
+   */
+  revision: string;
+};
+
+/**
+ * Describes the message kioku.v1.MemoryUndoRequest.
+ * Use `create(MemoryUndoRequestSchema)` to create a new message.
+ */
+export declare const MemoryUndoRequestSchema: GenMessage<MemoryUndoRequest>;
+
+/**
+ * @generated from message kioku.v1.MemoryUndoResponse
+ */
+export declare type MemoryUndoResponse = Message<"kioku.v1.MemoryUndoResponse"> & {
+  /**
+   * File that was changed.
+   *
+   * @generated from field: string path = 1;
+   */
+  path: string;
+
+  /**
+   * First line of the text that is back.
+   *
+   * @generated from field: int32 start_line = 2;
+   */
+  startLine: number;
+
+  /**
+   * Revision that was taken back.
+   *
+   * @generated from field: string revision = 3;
+   */
+  revision: string;
+};
+
+/**
+ * Describes the message kioku.v1.MemoryUndoResponse.
+ * Use `create(MemoryUndoResponseSchema)` to create a new message.
+ */
+export declare const MemoryUndoResponseSchema: GenMessage<MemoryUndoResponse>;
 
 /**
  * @generated from message kioku.v1.ListFilesRequest
@@ -3049,6 +3347,27 @@ export declare const MemoryService: GenService<{
     methodKind: "unary";
     input: typeof MemoryAppendRequestSchema;
     output: typeof MemoryAppendResponseSchema;
+  },
+  /**
+   * MemoryUpdate replaces a text in MEMORY.md or in another file that is not of a day, so that an agent corrects a fact instead of
+   * contradicting it. The file as it was is kept, for MemoryUndo. It needs the right to write.
+   *
+   * @generated from rpc kioku.v1.MemoryService.MemoryUpdate
+   */
+  memoryUpdate: {
+    methodKind: "unary";
+    input: typeof MemoryUpdateRequestSchema;
+    output: typeof MemoryUpdateResponseSchema;
+  },
+  /**
+   * MemoryUndo takes an update back. It needs the right to write.
+   *
+   * @generated from rpc kioku.v1.MemoryService.MemoryUndo
+   */
+  memoryUndo: {
+    methodKind: "unary";
+    input: typeof MemoryUndoRequestSchema;
+    output: typeof MemoryUndoResponseSchema;
   },
   /**
    * ListFiles lists the files of the index, or those that a glob and a filter select, in the order of their paths.

@@ -1,4 +1,5 @@
 import {identify, newestQuestion} from './messages.js';
+import {warn} from './turn.js';
 
 /** @typedef {import('./messages.js').Message} Message */
 /** @typedef {import('../gen/kioku/v1/agent_pb.js').CompactStep} CompactStep */
@@ -68,7 +69,8 @@ export class Session {
   }
 
   /**
-   * Prepares a turn: it stores memories and makes old messages a summary where that is due, and returns what to send.
+   * Prepares a turn: it stores memories and makes old messages a summary where that is due, and returns what to send. It does not fail if the
+   * service is away: what went wrong goes to onError, and the turn has the system prompt of the one before and no memories.
    * @param {Message[]} messages The conversation, the new message of the user last. Messages without an id get one.
    * @param {{projectedTokens?: number, overflow?: boolean, forced?: boolean, heartbeat?: boolean}} [due] Expected tokens of the request, as
    *   the provider counts them; whether the model refused a request as too long; and so on as in CheckFlushRequest.
@@ -77,10 +79,7 @@ export class Session {
   async before(messages, due = {}) {
     const all = identify(messages);
     await this.#makeRoom(all, due).catch((err) => this.#tell(err));
-    const {channel, group, model, mode} = this.#options;
-    const {prompt, turnBlock, recall} = await this.#client.prompt(newestQuestion(all).text, {session: this.id, channel, group, model, mode});
-    this.#system = prompt;
-    return {system: prompt, turnBlock, recall, ...this.#shortened(all)};
+    return {...await this.#prompt(newestQuestion(all).text), ...this.#shortened(all)};
   }
 
   /**
@@ -103,6 +102,19 @@ export class Session {
     const all = identify(messages);
     if (this.#options.ask) await this.#flushByOwnModel(all, this.#options.ask).catch((err) => this.#tell(err));
     return this.#client.agents.endSession({session: this.id, messages: all});
+  }
+
+  /** @param {string} message */
+  async #prompt(message) {
+    const {channel, group, model, mode} = this.#options;
+    try {
+      const {prompt, turnBlock, recall} = await this.#client.prompt(message, {session: this.id, channel, group, model, mode});
+      this.#system = prompt;
+      return {system: prompt, turnBlock, recall};
+    } catch (err) {
+      this.#tell(/** @type {Error} */ (err));
+      return {system: this.#system, turnBlock: '', recall: undefined};
+    }
   }
 
   /** @param {(Message & {id: string})[]} all @param {object} due */
@@ -191,7 +203,6 @@ export class Session {
 
   /** @param {Error} err */
   #tell(err) {
-    if (this.#options.onError) this.#options.onError(err);
-    else console.warn(`kioku: session ${this.id}: ${err.message}`);
+    (this.#options.onError ?? warn)(err);
   }
 }

@@ -1,5 +1,6 @@
 import {Code, ConnectError} from '@connectrpc/connect';
 import {BadRequestSchema, ErrorInfoSchema, RetryInfoSchema} from '../gen/google/rpc/error_details_pb.js';
+import {UnknownMessagesSchema} from '../gen/kioku/v1/agent_pb.js';
 
 /** Names of the codes of gRPC, by number. */
 const codes = Object.fromEntries(Object.entries(Code).filter(([, n]) => typeof n === 'number')
@@ -11,7 +12,7 @@ export class KiokuError extends Error {
    * @param {string} message
    * @param {Omit<KiokuErrorFields, 'message'>} fields
    */
-  constructor(message, {code, reason = '', fields = [], retryAfterSeconds = 0, cause}) {
+  constructor(message, {code, reason = '', fields = [], retryAfterSeconds = 0, unknownMessages = [], cause}) {
     super(message, {cause});
     this.name = 'KiokuError';
     /** Code of gRPC, such as `NOT_FOUND`. */
@@ -22,6 +23,8 @@ export class KiokuError extends Error {
     this.fields = fields;
     /** Seconds until the next attempt can succeed; 0 if that is not known. */
     this.retryAfterSeconds = retryAfterSeconds;
+    /** Ids of messages that the service does not have (any more); a Session sends them again. */
+    this.unknownMessages = unknownMessages;
   }
 }
 
@@ -32,6 +35,7 @@ export class KiokuError extends Error {
  * @property {string} [reason]
  * @property {{field: string, problem: string}[]} [fields]
  * @property {number} [retryAfterSeconds]
+ * @property {string[]} [unknownMessages]
  * @property {unknown} [cause]
  */
 
@@ -52,6 +56,7 @@ export function kiokuError(cause, target) {
     code: codes[error.code], cause,
     reason: error.findDetails(ErrorInfoSchema)[0]?.reason,
     fields: bad?.fieldViolations.map((v) => ({field: v.field, problem: v.description})),
+    unknownMessages: error.findDetails(UnknownMessagesSchema)[0]?.ids,
     retryAfterSeconds: Number(retry?.retryDelay?.seconds ?? 0),
   });
 }

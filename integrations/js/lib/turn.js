@@ -39,7 +39,7 @@ export function joinCalls(parts) {
   for (const {part, index} of parts) {
     const last = joined.at(-1);
     if (part.role === 'assistant' && part.toolCalls?.length && last?.part.role === 'assistant') {
-      last.part = {...last.part, toolCalls: [...last.part.toolCalls ?? [], ...part.toolCalls]};
+      last.part = /** @type {Message} */ ({...last.part, toolCalls: [...last.part.toolCalls ?? [], ...part.toolCalls]});
     } else joined.push({part, index});
   }
   return joined;

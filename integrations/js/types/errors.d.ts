@@ -11,11 +11,13 @@ export declare class KiokuError extends Error {
     }[];
     /** Seconds until the next attempt can succeed; 0 if that is not known. */
     retryAfterSeconds: number;
+    /** Ids of messages that the service does not have (any more); a Session sends them again. */
+    unknownMessages: string[];
     /**
      * @param {string} message
      * @param {Omit<KiokuErrorFields, 'message'>} fields
      */
-    constructor(message: string, { code, reason, fields, retryAfterSeconds, cause }: Omit<KiokuErrorFields, 'message'>);
+    constructor(message: string, { code, reason, fields, retryAfterSeconds, unknownMessages, cause }: Omit<KiokuErrorFields, 'message'>);
 }
 export type KiokuErrorFields = {
     message: string;
@@ -26,6 +28,7 @@ export type KiokuErrorFields = {
         problem: string;
     }[];
     retryAfterSeconds?: number;
+    unknownMessages?: string[];
     cause?: unknown;
 };
 /**
@@ -35,6 +38,7 @@ export type KiokuErrorFields = {
  * @property {string} [reason]
  * @property {{field: string, problem: string}[]} [fields]
  * @property {number} [retryAfterSeconds]
+ * @property {string[]} [unknownMessages]
  * @property {unknown} [cause]
  */
 /**

@@ -1,5 +1,8 @@
 export type Message = import('./messages.js').Message;
-export type CompactStep = import('../gen/kioku/v1/agent_pb.js').CompactStep;
+export type Identified = Message & {
+    id: string;
+};
+export type CheckFlushRequest = import('../gen/kioku/v1/agent_pb.js').CheckFlushRequest;
 export type Question = {
     /**
      * System prompt.
@@ -10,7 +13,7 @@ export type Question = {
      */
     messages: Message[];
     /**
-     * Tools to offer, and no others.
+     * Tools to offer, and no others. Their calls are not run.
      */
     tools: {
         name: string;
@@ -29,13 +32,17 @@ export type Answer = {
         name: string;
         input: any;
     }[];
+    /**
+     * The answer ended at its maximum length.
+     */
+    cutOff?: boolean;
 };
+export type Ask = (question: Question) => Promise<Answer>;
 export type SessionOptions = {
     /**
-     * Asks the agent's own model. If the question is too long for it, it throws an
-     * error with `tooLong: true`. Without ask, the language model of the service does the work.
+     * Asks the agent's own model to make notes and summaries. Without it, the language model of the service does.
      */
-    ask?: (question: Question) => Promise<Answer>;
+    ask?: Ask;
     /**
      * Context window of the agent's model; otherwise that of the service's model.
      */
@@ -101,20 +108,16 @@ export declare class Session {
      */
     constructor(client: import('./client.js').Kioku, id: string, options?: SessionOptions);
     /**
-     * Prepares a turn: it stores memories and makes old messages a summary where that is due, and returns what to send.
-     * @param {Message[]} messages The conversation, the new message of the user last. Messages without an id get one.
-     * @param {{projectedTokens?: number, overflow?: boolean, forced?: boolean, heartbeat?: boolean}} [due] Expected tokens of the request, as
-     *   the provider counts them; whether the model refused a request as too long; and so on as in CheckFlushRequest.
+     * Prepares a request to the model: it stores memories and makes old messages a summary where that is due, and returns what to send. It does
+     * not fail if the service is away: what went wrong goes to onError, and the turn has the system prompt of the one before and no memories.
+     * @param {Message[]} messages The conversation, the new message of the user last, or behind it calls of tools and their results. Messages
+     *   without an id get one that is made of what they say.
+     * @param {Partial<Pick<CheckFlushRequest, 'projectedTokens' | 'transcriptBytes' | 'heartbeat' | 'overflow' | 'forced'>>} [due]
      * @returns {Promise<Turn>}
      */
-    before(messages: Message[], due?: {
-        projectedTokens?: number;
-        overflow?: boolean;
-        forced?: boolean;
-        heartbeat?: boolean;
-    }): Promise<Turn>;
+    before(messages: Message[], due?: Partial<Pick<CheckFlushRequest, 'projectedTokens' | 'transcriptBytes' | 'heartbeat' | 'overflow' | 'forced'>>): Promise<Turn>;
     /**
-     * Stores what is worth keeping of all messages, and returns the notes.
+     * Stores now what is worth keeping of all messages, and returns the notes.
      * @param {Message[]} messages
      */
     flush(messages: Message[]): Promise<import("../gen/kioku/v1/agent_pb.js").StoredNote[]>;

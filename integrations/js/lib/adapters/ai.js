@@ -33,7 +33,7 @@ export async function memoryTools(kioku, options) {
 export function recallMiddleware(kioku, options) {
   return {
     specificationVersion: 'v4',
-    async transformParams({params}) {
+    async transformParams(/** @type {any} */ {params}) {
       const at = params.prompt.map((/** @type {any} */ m) => m.role).lastIndexOf('user');
       const block = at < 0 ? '' : await recallBlock(kioku, textOf(params.prompt[at].content), options);
       return block ? {...params, prompt: params.prompt.with(at, withBlock(params.prompt[at], block))} : params;
@@ -87,7 +87,7 @@ function read({role, content}) {
     return [{role, text: textOf(content), toolCalls: calls.map((/** @type {any} */ c) => ({id: c.toolCallId, name: c.toolName, input: JSON.stringify(c.input)}))}];
   }
   if (role !== 'tool') return [];
-  return parts.filter((/** @type {any} */ p) => p.type === 'tool-result').map(({toolCallId, toolName, output}) => ({
+  return parts.filter((/** @type {any} */ p) => p.type === 'tool-result').map((/** @type {any} */ {toolCallId, toolName, output}) => ({
     role, toolCallId, toolName, failed: output.type.startsWith('error'), text: typeof output.value === 'string' ? output.value : JSON.stringify(output.value),
   }));
 }

@@ -29,20 +29,14 @@ export async function memoryTools(kioku, options) {
  * @param {import('../session.js').SessionOptions} [options]
  */
 export function preModelHook(kioku, options) {
-  /** @type {Map<string, {session: import('../session.js').Session, question?: string, turn?: ReturnType<typeof prepareTurn>}>} */
-  const threads = new Map();
+  /** @type {Map<string, import('../session.js').Session>} */
+  const sessions = new Map();
   return async (/** @type {any} */ {messages}, /** @type {any} */ config) => {
     const id = String(config?.configurable?.thread_id ?? 'langgraph');
-    const thread = threads.get(id) ?? {session: kioku.session(id, options)};
-    threads.set(id, thread);
-    const at = messages.map((/** @type {any} */ m) => m.getType()).lastIndexOf('human');
-    const question = `${at} ${messages[at]?.text}`; // further steps of a turn have the same beginning, byte for byte
-    if (!thread.turn || thread.question !== question) {
-      Object.assign(thread, {question, turn: prepareTurn(thread.session, messages.slice(0, at + 1), {read, summary, withBlock})});
-    }
-    const turn = await /** @type {ReturnType<typeof prepareTurn>} */ (thread.turn);
-    const system = turn.system ? [new SystemMessage(turn.system)] : [];
-    return {llmInputMessages: [...system, ...turn.messages, ...messages.slice(at + 1)]};
+    const session = sessions.get(id) ?? kioku.session(id, options);
+    sessions.set(id, session);
+    const turn = await prepareTurn(session, messages, {read, summary, withBlock});
+    return {llmInputMessages: turn.system ? [new SystemMessage(turn.system), ...turn.messages] : turn.messages};
   };
 }
 

@@ -26,8 +26,6 @@ export async function memoryTools(kioku, options) {
 export class KiokuSession {
   #session;
   #items;
-  /** @type {{key: string, turn: ReturnType<typeof prepareTurn>} | undefined} */
-  #turn;
   #block = '';
 
   /**
@@ -41,13 +39,10 @@ export class KiokuSession {
 
   /** The system prompt of the workspace, what is recalled, and a summary in place of old items, for each request to the model.
    * @type {import('@openai/agents').CallModelInputFilter} */
-  filter = async ({modelData: {input, instructions}}) => {
-    const question = input.map((/** @type {any} */ item) => item.role).lastIndexOf('user');
-    const key = JSON.stringify([question, input[question]]); // further requests of a turn have the same beginning, byte for byte
-    if (this.#turn?.key !== key) this.#turn = {key, turn: prepareTurn(this.#session, input.slice(0, question + 1), {read, summary, withBlock})};
-    const turn = await this.#turn.turn;
+  filter = async (/** @type {any} */ {modelData: {input, instructions}}) => {
+    const turn = await prepareTurn(this.#session, input, {read, summary, withBlock});
     this.#block = turn.turnBlock;
-    return {input: [...turn.messages, ...input.slice(question + 1)], instructions: [instructions, turn.system].filter(Boolean).join('\n\n')};
+    return {input: turn.messages, instructions: [instructions, turn.system].filter(Boolean).join('\n\n')};
   };
 
   getSessionId() {

@@ -91,7 +91,8 @@ def generate(out: pathlib.Path) -> None:
         subprocess.run(["protoc", "-I", HERE, *both, "kioku_client/v1/status.proto"], check=True)
     for types in out.glob("kioku_client/v1/*.pyi"):
         text = types.read_text().replace("_Mapping]", "_Mapping[str, _Any]]").replace("from typing import ", "from typing import Any as _Any, ", 1)
-        types.write_text(text.replace("__slots__ = []", "__slots__: list[str] = []"))
+        text = text.replace("__slots__ = []", "__slots__: list[str] = []").replace(": bool = ...", ": _Optional[bool] = ...")
+        types.write_text(text)
     (out / "kioku_client/v1/services.py").write_text(services(FILES))
 
 

@@ -62,6 +62,16 @@ class Kioku:
         request = memory_pb2.MemoryAppendRequest(text=text, target=target, category=category, idempotency_key=key, source=source, **options)
         return self.memory.MemoryAppend(request)
 
+    def update(self, old_text: str, new_text: str, /, *, path: str = "", reason: str = "", source: str = "agent",
+               keep_secrets: bool = False) -> memory_pb2.MemoryUpdateResponse:
+        """Replaces a text that occurs once in MEMORY.md, or in the note at path; an empty new text removes it. undo takes it back."""
+        return self.memory.MemoryUpdate(memory_pb2.MemoryUpdateRequest(
+            old_text=old_text, new_text=new_text, path=path, reason=reason, source=source, keep_secrets=keep_secrets))
+
+    def undo(self, revision: str = "", /) -> memory_pb2.MemoryUndoResponse:
+        """Takes an update back, by the revision that it returned; the latest one without it."""
+        return self.memory.MemoryUndo(memory_pb2.MemoryUndoRequest(revision=revision))
+
     def recall(self, message: str, /, **options: Any) -> agent_pb2.RecallResponse:
         """Returns what memory has about a message: block is for a prompt and empty if there is nothing, report says why."""
         return self.agents.Recall(agent_pb2.RecallRequest(message=message, **options))

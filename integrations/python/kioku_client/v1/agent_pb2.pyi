@@ -9,9 +9,10 @@ from typing import Any as _Any, ClassVar as _ClassVar, Iterable as _Iterable, Ma
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class AssemblePromptRequest(_message.Message):
-    __slots__ = ["agent", "ask_time", "blocks", "budget_tokens", "cache_friendly", "channel", "group", "message", "mode", "model", "no_memory_tools", "no_recall", "session", "shared_agents"]
+    __slots__ = ["agent", "ask_time", "author", "blocks", "budget_tokens", "cache_friendly", "channel", "group", "message", "mode", "model", "no_memory_tools", "no_recall", "session", "shared_agents"]
     AGENT_FIELD_NUMBER: _ClassVar[int]
     ASK_TIME_FIELD_NUMBER: _ClassVar[int]
+    AUTHOR_FIELD_NUMBER: _ClassVar[int]
     BLOCKS_FIELD_NUMBER: _ClassVar[int]
     BUDGET_TOKENS_FIELD_NUMBER: _ClassVar[int]
     CACHE_FRIENDLY_FIELD_NUMBER: _ClassVar[int]
@@ -26,6 +27,7 @@ class AssemblePromptRequest(_message.Message):
     SHARED_AGENTS_FIELD_NUMBER: _ClassVar[int]
     agent: str
     ask_time: _timestamp_pb2.Timestamp
+    author: _memory_pb2.Author
     blocks: _containers.RepeatedCompositeFieldContainer[PromptBlock]
     budget_tokens: int
     cache_friendly: bool
@@ -38,10 +40,10 @@ class AssemblePromptRequest(_message.Message):
     no_recall: bool
     session: str
     shared_agents: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, agent: _Optional[str] = ..., message: _Optional[str] = ..., mode: _Optional[str] = ..., channel: _Optional[str] = ..., group: bool = ..., model: _Optional[str] = ..., shared_agents: _Optional[_Iterable[str]] = ..., blocks: _Optional[_Iterable[_Union[PromptBlock, _Mapping[str, _Any]]]] = ..., budget_tokens: _Optional[int] = ..., cache_friendly: bool = ..., no_memory_tools: bool = ..., no_recall: bool = ..., ask_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., session: _Optional[str] = ...) -> None: ...
+    def __init__(self, agent: _Optional[str] = ..., message: _Optional[str] = ..., mode: _Optional[str] = ..., channel: _Optional[str] = ..., group: _Optional[bool] = ..., model: _Optional[str] = ..., shared_agents: _Optional[_Iterable[str]] = ..., blocks: _Optional[_Iterable[_Union[PromptBlock, _Mapping[str, _Any]]]] = ..., budget_tokens: _Optional[int] = ..., cache_friendly: _Optional[bool] = ..., no_memory_tools: _Optional[bool] = ..., no_recall: _Optional[bool] = ..., ask_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., session: _Optional[str] = ..., author: _Optional[_Union[_memory_pb2.Author, _Mapping[str, _Any]]] = ...) -> None: ...
 
 class AssemblePromptResponse(_message.Message):
-    __slots__ = ["cached_bytes", "cuts", "files", "group", "layers", "over_budget", "prompt", "recall", "skills", "skills_note", "tokens"]
+    __slots__ = ["cached_bytes", "cuts", "files", "group", "layers", "over_budget", "prompt", "recall", "skills", "skills_note", "tokens", "turn_block"]
     CACHED_BYTES_FIELD_NUMBER: _ClassVar[int]
     CUTS_FIELD_NUMBER: _ClassVar[int]
     FILES_FIELD_NUMBER: _ClassVar[int]
@@ -53,6 +55,7 @@ class AssemblePromptResponse(_message.Message):
     SKILLS_FIELD_NUMBER: _ClassVar[int]
     SKILLS_NOTE_FIELD_NUMBER: _ClassVar[int]
     TOKENS_FIELD_NUMBER: _ClassVar[int]
+    TURN_BLOCK_FIELD_NUMBER: _ClassVar[int]
     cached_bytes: int
     cuts: _containers.RepeatedCompositeFieldContainer[PromptCut]
     files: _containers.RepeatedCompositeFieldContainer[FileReport]
@@ -64,7 +67,34 @@ class AssemblePromptResponse(_message.Message):
     skills: _containers.RepeatedCompositeFieldContainer[SkillReport]
     skills_note: str
     tokens: int
-    def __init__(self, prompt: _Optional[str] = ..., cached_bytes: _Optional[int] = ..., layers: _Optional[_Iterable[_Union[PromptLayer, _Mapping[str, _Any]]]] = ..., tokens: _Optional[int] = ..., over_budget: bool = ..., files: _Optional[_Iterable[_Union[FileReport, _Mapping[str, _Any]]]] = ..., skills: _Optional[_Iterable[_Union[SkillReport, _Mapping[str, _Any]]]] = ..., skills_note: _Optional[str] = ..., cuts: _Optional[_Iterable[_Union[PromptCut, _Mapping[str, _Any]]]] = ..., recall: _Optional[_Union[RecallReport, _Mapping[str, _Any]]] = ..., group: bool = ...) -> None: ...
+    turn_block: str
+    def __init__(self, prompt: _Optional[str] = ..., cached_bytes: _Optional[int] = ..., layers: _Optional[_Iterable[_Union[PromptLayer, _Mapping[str, _Any]]]] = ..., tokens: _Optional[int] = ..., over_budget: _Optional[bool] = ..., files: _Optional[_Iterable[_Union[FileReport, _Mapping[str, _Any]]]] = ..., skills: _Optional[_Iterable[_Union[SkillReport, _Mapping[str, _Any]]]] = ..., skills_note: _Optional[str] = ..., cuts: _Optional[_Iterable[_Union[PromptCut, _Mapping[str, _Any]]]] = ..., recall: _Optional[_Union[RecallReport, _Mapping[str, _Any]]] = ..., group: _Optional[bool] = ..., turn_block: _Optional[str] = ...) -> None: ...
+
+class BeginCompactRequest(_message.Message):
+    __slots__ = ["agent", "keep_recent_tokens", "messages", "session", "window_tokens"]
+    AGENT_FIELD_NUMBER: _ClassVar[int]
+    KEEP_RECENT_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    SESSION_FIELD_NUMBER: _ClassVar[int]
+    WINDOW_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    agent: str
+    keep_recent_tokens: int
+    messages: _containers.RepeatedCompositeFieldContainer[ChatMessage]
+    session: str
+    window_tokens: int
+    def __init__(self, agent: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[ChatMessage, _Mapping[str, _Any]]]] = ..., session: _Optional[str] = ..., window_tokens: _Optional[int] = ..., keep_recent_tokens: _Optional[int] = ...) -> None: ...
+
+class BeginCompactResponse(_message.Message):
+    __slots__ = ["lease", "outcome", "reason", "step"]
+    LEASE_FIELD_NUMBER: _ClassVar[int]
+    OUTCOME_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    STEP_FIELD_NUMBER: _ClassVar[int]
+    lease: str
+    outcome: str
+    reason: str
+    step: CompactStep
+    def __init__(self, outcome: _Optional[str] = ..., reason: _Optional[str] = ..., lease: _Optional[str] = ..., step: _Optional[_Union[CompactStep, _Mapping[str, _Any]]] = ...) -> None: ...
 
 class BeginFlushRequest(_message.Message):
     __slots__ = ["agent", "messages", "session", "too_long", "window_tokens"]
@@ -78,7 +108,7 @@ class BeginFlushRequest(_message.Message):
     session: str
     too_long: bool
     window_tokens: int
-    def __init__(self, agent: _Optional[str] = ..., session: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[ChatMessage, _Mapping[str, _Any]]]] = ..., window_tokens: _Optional[int] = ..., too_long: bool = ...) -> None: ...
+    def __init__(self, agent: _Optional[str] = ..., session: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[ChatMessage, _Mapping[str, _Any]]]] = ..., window_tokens: _Optional[int] = ..., too_long: _Optional[bool] = ...) -> None: ...
 
 class BeginFlushResponse(_message.Message):
     __slots__ = ["lease", "messages", "outcome", "system_prompt", "tool", "uncovered_count", "user_prompt", "warnings"]
@@ -94,14 +124,42 @@ class BeginFlushResponse(_message.Message):
     messages: _containers.RepeatedCompositeFieldContainer[ChatMessage]
     outcome: str
     system_prompt: str
-    tool: FlushTool
+    tool: Tool
     uncovered_count: int
     user_prompt: str
     warnings: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, lease: _Optional[str] = ..., system_prompt: _Optional[str] = ..., user_prompt: _Optional[str] = ..., outcome: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[ChatMessage, _Mapping[str, _Any]]]] = ..., tool: _Optional[_Union[FlushTool, _Mapping[str, _Any]]] = ..., uncovered_count: _Optional[int] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
+    def __init__(self, lease: _Optional[str] = ..., system_prompt: _Optional[str] = ..., user_prompt: _Optional[str] = ..., outcome: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[ChatMessage, _Mapping[str, _Any]]]] = ..., tool: _Optional[_Union[Tool, _Mapping[str, _Any]]] = ..., uncovered_count: _Optional[int] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class CallToolRequest(_message.Message):
+    __slots__ = ["agent", "author", "channel", "group", "input", "name", "source"]
+    AGENT_FIELD_NUMBER: _ClassVar[int]
+    AUTHOR_FIELD_NUMBER: _ClassVar[int]
+    CHANNEL_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    INPUT_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
+    agent: str
+    author: _memory_pb2.Author
+    channel: str
+    group: bool
+    input: str
+    name: str
+    source: str
+    def __init__(self, agent: _Optional[str] = ..., name: _Optional[str] = ..., input: _Optional[str] = ..., channel: _Optional[str] = ..., group: _Optional[bool] = ..., source: _Optional[str] = ..., author: _Optional[_Union[_memory_pb2.Author, _Mapping[str, _Any]]] = ...) -> None: ...
+
+class CallToolResponse(_message.Message):
+    __slots__ = ["failed", "output"]
+    FAILED_FIELD_NUMBER: _ClassVar[int]
+    OUTPUT_FIELD_NUMBER: _ClassVar[int]
+    failed: bool
+    output: str
+    def __init__(self, output: _Optional[str] = ..., failed: _Optional[bool] = ...) -> None: ...
 
 class ChatMessage(_message.Message):
-    __slots__ = ["failed", "id", "image_count", "role", "text", "tool_call_id", "tool_calls", "tool_name"]
+    __slots__ = ["author", "channel", "failed", "id", "image_count", "role", "text", "tool_call_id", "tool_calls", "tool_name"]
+    AUTHOR_FIELD_NUMBER: _ClassVar[int]
+    CHANNEL_FIELD_NUMBER: _ClassVar[int]
     FAILED_FIELD_NUMBER: _ClassVar[int]
     ID_FIELD_NUMBER: _ClassVar[int]
     IMAGE_COUNT_FIELD_NUMBER: _ClassVar[int]
@@ -110,6 +168,8 @@ class ChatMessage(_message.Message):
     TOOL_CALLS_FIELD_NUMBER: _ClassVar[int]
     TOOL_CALL_ID_FIELD_NUMBER: _ClassVar[int]
     TOOL_NAME_FIELD_NUMBER: _ClassVar[int]
+    author: _memory_pb2.Author
+    channel: str
     failed: bool
     id: str
     image_count: int
@@ -118,7 +178,7 @@ class ChatMessage(_message.Message):
     tool_call_id: str
     tool_calls: _containers.RepeatedCompositeFieldContainer[ToolCall]
     tool_name: str
-    def __init__(self, id: _Optional[str] = ..., role: _Optional[str] = ..., text: _Optional[str] = ..., tool_calls: _Optional[_Iterable[_Union[ToolCall, _Mapping[str, _Any]]]] = ..., tool_call_id: _Optional[str] = ..., tool_name: _Optional[str] = ..., failed: bool = ..., image_count: _Optional[int] = ...) -> None: ...
+    def __init__(self, id: _Optional[str] = ..., role: _Optional[str] = ..., text: _Optional[str] = ..., tool_calls: _Optional[_Iterable[_Union[ToolCall, _Mapping[str, _Any]]]] = ..., tool_call_id: _Optional[str] = ..., tool_name: _Optional[str] = ..., failed: _Optional[bool] = ..., image_count: _Optional[int] = ..., author: _Optional[_Union[_memory_pb2.Author, _Mapping[str, _Any]]] = ..., channel: _Optional[str] = ...) -> None: ...
 
 class CheckFlushRequest(_message.Message):
     __slots__ = ["agent", "forced", "heartbeat", "messages", "overflow", "projected_tokens", "session", "transcript_bytes", "window_tokens"]
@@ -140,7 +200,7 @@ class CheckFlushRequest(_message.Message):
     session: str
     transcript_bytes: int
     window_tokens: int
-    def __init__(self, agent: _Optional[str] = ..., session: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[ChatMessage, _Mapping[str, _Any]]]] = ..., window_tokens: _Optional[int] = ..., projected_tokens: _Optional[int] = ..., transcript_bytes: _Optional[int] = ..., heartbeat: bool = ..., overflow: bool = ..., forced: bool = ...) -> None: ...
+    def __init__(self, agent: _Optional[str] = ..., session: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[ChatMessage, _Mapping[str, _Any]]]] = ..., window_tokens: _Optional[int] = ..., projected_tokens: _Optional[int] = ..., transcript_bytes: _Optional[int] = ..., heartbeat: _Optional[bool] = ..., overflow: _Optional[bool] = ..., forced: _Optional[bool] = ...) -> None: ...
 
 class CheckFlushResponse(_message.Message):
     __slots__ = ["compact", "compact_at_tokens", "flush", "flush_at_tokens", "next_try_time", "reason", "uncovered_count", "warnings"]
@@ -160,7 +220,27 @@ class CheckFlushResponse(_message.Message):
     reason: str
     uncovered_count: int
     warnings: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, flush: bool = ..., compact: bool = ..., reason: _Optional[str] = ..., flush_at_tokens: _Optional[int] = ..., compact_at_tokens: _Optional[int] = ..., uncovered_count: _Optional[int] = ..., next_try_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
+    def __init__(self, flush: _Optional[bool] = ..., compact: _Optional[bool] = ..., reason: _Optional[str] = ..., flush_at_tokens: _Optional[int] = ..., compact_at_tokens: _Optional[int] = ..., uncovered_count: _Optional[int] = ..., next_try_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class CommitCompactRequest(_message.Message):
+    __slots__ = ["agent", "answer", "lease"]
+    AGENT_FIELD_NUMBER: _ClassVar[int]
+    ANSWER_FIELD_NUMBER: _ClassVar[int]
+    LEASE_FIELD_NUMBER: _ClassVar[int]
+    agent: str
+    answer: str
+    lease: str
+    def __init__(self, agent: _Optional[str] = ..., lease: _Optional[str] = ..., answer: _Optional[str] = ...) -> None: ...
+
+class CommitCompactResponse(_message.Message):
+    __slots__ = ["compacted", "outcome", "step"]
+    COMPACTED_FIELD_NUMBER: _ClassVar[int]
+    OUTCOME_FIELD_NUMBER: _ClassVar[int]
+    STEP_FIELD_NUMBER: _ClassVar[int]
+    compacted: CompactResponse
+    outcome: str
+    step: CompactStep
+    def __init__(self, outcome: _Optional[str] = ..., step: _Optional[_Union[CompactStep, _Mapping[str, _Any]]] = ..., compacted: _Optional[_Union[CompactResponse, _Mapping[str, _Any]]] = ...) -> None: ...
 
 class CommitFlushRequest(_message.Message):
     __slots__ = ["agent", "lease", "notes", "reply", "unfinished"]
@@ -174,7 +254,7 @@ class CommitFlushRequest(_message.Message):
     notes: _containers.RepeatedCompositeFieldContainer[FlushNote]
     reply: str
     unfinished: bool
-    def __init__(self, agent: _Optional[str] = ..., lease: _Optional[str] = ..., notes: _Optional[_Iterable[_Union[FlushNote, _Mapping[str, _Any]]]] = ..., reply: _Optional[str] = ..., unfinished: bool = ...) -> None: ...
+    def __init__(self, agent: _Optional[str] = ..., lease: _Optional[str] = ..., notes: _Optional[_Iterable[_Union[FlushNote, _Mapping[str, _Any]]]] = ..., reply: _Optional[str] = ..., unfinished: _Optional[bool] = ...) -> None: ...
 
 class CommitFlushResponse(_message.Message):
     __slots__ = ["covered_count", "notes", "silent", "through_id", "uncovered_count", "warning"]
@@ -190,7 +270,7 @@ class CommitFlushResponse(_message.Message):
     through_id: str
     uncovered_count: int
     warning: str
-    def __init__(self, silent: bool = ..., covered_count: _Optional[int] = ..., through_id: _Optional[str] = ..., notes: _Optional[_Iterable[_Union[StoredNote, _Mapping[str, _Any]]]] = ..., uncovered_count: _Optional[int] = ..., warning: _Optional[str] = ...) -> None: ...
+    def __init__(self, silent: _Optional[bool] = ..., covered_count: _Optional[int] = ..., through_id: _Optional[str] = ..., notes: _Optional[_Iterable[_Union[StoredNote, _Mapping[str, _Any]]]] = ..., uncovered_count: _Optional[int] = ..., warning: _Optional[str] = ...) -> None: ...
 
 class CompactRequest(_message.Message):
     __slots__ = ["agent", "keep_recent_tokens", "messages", "session", "window_tokens"]
@@ -224,6 +304,42 @@ class CompactResponse(_message.Message):
     tokens_before: int
     def __init__(self, summary: _Optional[str] = ..., first_kept_id: _Optional[str] = ..., message: _Optional[_Union[ChatMessage, _Mapping[str, _Any]]] = ..., tokens_before: _Optional[int] = ..., tokens_after: _Optional[int] = ..., outcome: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
 
+class CompactStep(_message.Message):
+    __slots__ = ["max_tokens", "messages", "system_prompt"]
+    MAX_TOKENS_FIELD_NUMBER: _ClassVar[int]
+    MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    SYSTEM_PROMPT_FIELD_NUMBER: _ClassVar[int]
+    max_tokens: int
+    messages: _containers.RepeatedCompositeFieldContainer[ChatMessage]
+    system_prompt: str
+    def __init__(self, system_prompt: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[ChatMessage, _Mapping[str, _Any]]]] = ..., max_tokens: _Optional[int] = ...) -> None: ...
+
+class EndSessionRequest(_message.Message):
+    __slots__ = ["agent", "messages", "session"]
+    AGENT_FIELD_NUMBER: _ClassVar[int]
+    MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    SESSION_FIELD_NUMBER: _ClassVar[int]
+    agent: str
+    messages: _containers.RepeatedCompositeFieldContainer[ChatMessage]
+    session: str
+    def __init__(self, agent: _Optional[str] = ..., session: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[ChatMessage, _Mapping[str, _Any]]]] = ...) -> None: ...
+
+class EndSessionResponse(_message.Message):
+    __slots__ = ["covered_count", "notes", "outcome", "reason", "uncovered_count", "warnings"]
+    COVERED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    NOTES_FIELD_NUMBER: _ClassVar[int]
+    OUTCOME_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    UNCOVERED_COUNT_FIELD_NUMBER: _ClassVar[int]
+    WARNINGS_FIELD_NUMBER: _ClassVar[int]
+    covered_count: int
+    notes: _containers.RepeatedCompositeFieldContainer[StoredNote]
+    outcome: str
+    reason: str
+    uncovered_count: int
+    warnings: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, outcome: _Optional[str] = ..., reason: _Optional[str] = ..., covered_count: _Optional[int] = ..., uncovered_count: _Optional[int] = ..., notes: _Optional[_Iterable[_Union[StoredNote, _Mapping[str, _Any]]]] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
+
 class FileReport(_message.Message):
     __slots__ = ["cut", "injected_chars", "name", "overriding", "path", "raw_chars", "reason"]
     CUT_FIELD_NUMBER: _ClassVar[int]
@@ -240,7 +356,7 @@ class FileReport(_message.Message):
     path: str
     raw_chars: int
     reason: str
-    def __init__(self, name: _Optional[str] = ..., path: _Optional[str] = ..., overriding: bool = ..., raw_chars: _Optional[int] = ..., injected_chars: _Optional[int] = ..., cut: bool = ..., reason: _Optional[str] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., path: _Optional[str] = ..., overriding: _Optional[bool] = ..., raw_chars: _Optional[int] = ..., injected_chars: _Optional[int] = ..., cut: _Optional[bool] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class FlushNote(_message.Message):
     __slots__ = ["category", "text"]
@@ -260,7 +376,7 @@ class FlushRequest(_message.Message):
     forced: bool
     messages: _containers.RepeatedCompositeFieldContainer[ChatMessage]
     session: str
-    def __init__(self, agent: _Optional[str] = ..., session: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[ChatMessage, _Mapping[str, _Any]]]] = ..., forced: bool = ...) -> None: ...
+    def __init__(self, agent: _Optional[str] = ..., session: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[ChatMessage, _Mapping[str, _Any]]]] = ..., forced: _Optional[bool] = ...) -> None: ...
 
 class FlushResponse(_message.Message):
     __slots__ = ["covered_count", "next_try_time", "notes", "outcome", "reason", "reply", "uncovered_count", "warnings"]
@@ -282,15 +398,21 @@ class FlushResponse(_message.Message):
     warnings: _containers.RepeatedScalarFieldContainer[str]
     def __init__(self, outcome: _Optional[str] = ..., reason: _Optional[str] = ..., covered_count: _Optional[int] = ..., uncovered_count: _Optional[int] = ..., notes: _Optional[_Iterable[_Union[StoredNote, _Mapping[str, _Any]]]] = ..., reply: _Optional[str] = ..., next_try_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
 
-class FlushTool(_message.Message):
-    __slots__ = ["description", "input_schema", "name"]
-    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
-    INPUT_SCHEMA_FIELD_NUMBER: _ClassVar[int]
-    NAME_FIELD_NUMBER: _ClassVar[int]
-    description: str
-    input_schema: str
-    name: str
-    def __init__(self, name: _Optional[str] = ..., description: _Optional[str] = ..., input_schema: _Optional[str] = ...) -> None: ...
+class ListToolsRequest(_message.Message):
+    __slots__ = ["agent", "channel", "group"]
+    AGENT_FIELD_NUMBER: _ClassVar[int]
+    CHANNEL_FIELD_NUMBER: _ClassVar[int]
+    GROUP_FIELD_NUMBER: _ClassVar[int]
+    agent: str
+    channel: str
+    group: bool
+    def __init__(self, agent: _Optional[str] = ..., channel: _Optional[str] = ..., group: _Optional[bool] = ...) -> None: ...
+
+class ListToolsResponse(_message.Message):
+    __slots__ = ["tools"]
+    TOOLS_FIELD_NUMBER: _ClassVar[int]
+    tools: _containers.RepeatedCompositeFieldContainer[Tool]
+    def __init__(self, tools: _Optional[_Iterable[_Union[Tool, _Mapping[str, _Any]]]] = ...) -> None: ...
 
 class ListTurnsRequest(_message.Message):
     __slots__ = ["agent", "page_size", "page_token", "session", "since", "until"]
@@ -320,7 +442,7 @@ class ListTurnsResponse(_message.Message):
     next_page_token: str
     sessions: _containers.RepeatedCompositeFieldContainer[TurnSession]
     turns: _containers.RepeatedCompositeFieldContainer[Turn]
-    def __init__(self, turns: _Optional[_Iterable[_Union[Turn, _Mapping[str, _Any]]]] = ..., next_page_token: _Optional[str] = ..., sessions: _Optional[_Iterable[_Union[TurnSession, _Mapping[str, _Any]]]] = ..., kept: bool = ..., messages_kept: bool = ...) -> None: ...
+    def __init__(self, turns: _Optional[_Iterable[_Union[Turn, _Mapping[str, _Any]]]] = ..., next_page_token: _Optional[str] = ..., sessions: _Optional[_Iterable[_Union[TurnSession, _Mapping[str, _Any]]]] = ..., kept: _Optional[bool] = ..., messages_kept: _Optional[bool] = ...) -> None: ...
 
 class PromptBlock(_message.Message):
     __slots__ = ["changing", "name", "text"]
@@ -330,7 +452,7 @@ class PromptBlock(_message.Message):
     changing: bool
     name: str
     text: str
-    def __init__(self, name: _Optional[str] = ..., text: _Optional[str] = ..., changing: bool = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., text: _Optional[str] = ..., changing: _Optional[bool] = ...) -> None: ...
 
 class PromptCut(_message.Message):
     __slots__ = ["from_tokens", "part", "to_tokens"]
@@ -364,7 +486,7 @@ class PruneEdit(_message.Message):
     message_id: str
     text: str
     tool_call_id: str
-    def __init__(self, message_id: _Optional[str] = ..., tool_call_id: _Optional[str] = ..., text: _Optional[str] = ..., cleared: bool = ..., added: bool = ...) -> None: ...
+    def __init__(self, message_id: _Optional[str] = ..., tool_call_id: _Optional[str] = ..., text: _Optional[str] = ..., cleared: _Optional[bool] = ..., added: _Optional[bool] = ...) -> None: ...
 
 class PruneRequest(_message.Message):
     __slots__ = ["agent", "edits", "last_touch_time", "messages", "window_tokens"]
@@ -411,9 +533,10 @@ class RecallReport(_message.Message):
     def __init__(self, recalled: _Optional[_Iterable[_Union[RecalledMemory, _Mapping[str, _Any]]]] = ..., left_out: _Optional[_Iterable[_Union[RecalledMemory, _Mapping[str, _Any]]]] = ..., query: _Optional[str] = ..., skipped: _Optional[str] = ..., searches: _Optional[_Iterable[_Union[RecallSearch, _Mapping[str, _Any]]]] = ..., took: _Optional[_Union[_duration_pb2.Duration, _Mapping[str, _Any]]] = ...) -> None: ...
 
 class RecallRequest(_message.Message):
-    __slots__ = ["agent", "ask_time", "channel", "group", "message", "session", "shared_agents"]
+    __slots__ = ["agent", "ask_time", "author", "channel", "group", "message", "session", "shared_agents"]
     AGENT_FIELD_NUMBER: _ClassVar[int]
     ASK_TIME_FIELD_NUMBER: _ClassVar[int]
+    AUTHOR_FIELD_NUMBER: _ClassVar[int]
     CHANNEL_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
@@ -421,12 +544,13 @@ class RecallRequest(_message.Message):
     SHARED_AGENTS_FIELD_NUMBER: _ClassVar[int]
     agent: str
     ask_time: _timestamp_pb2.Timestamp
+    author: _memory_pb2.Author
     channel: str
     group: bool
     message: str
     session: str
     shared_agents: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, agent: _Optional[str] = ..., message: _Optional[str] = ..., channel: _Optional[str] = ..., group: bool = ..., shared_agents: _Optional[_Iterable[str]] = ..., ask_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., session: _Optional[str] = ...) -> None: ...
+    def __init__(self, agent: _Optional[str] = ..., message: _Optional[str] = ..., channel: _Optional[str] = ..., group: _Optional[bool] = ..., shared_agents: _Optional[_Iterable[str]] = ..., ask_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., session: _Optional[str] = ..., author: _Optional[_Union[_memory_pb2.Author, _Mapping[str, _Any]]] = ...) -> None: ...
 
 class RecallResponse(_message.Message):
     __slots__ = ["block", "report"]
@@ -453,8 +577,10 @@ class RecallSearch(_message.Message):
     def __init__(self, agent: _Optional[str] = ..., hit_count: _Optional[int] = ..., mode: _Optional[str] = ..., degraded: _Optional[_Iterable[_Union[_memory_pb2.Degradation, _Mapping[str, _Any]]]] = ..., error: _Optional[str] = ..., took: _Optional[_Union[_duration_pb2.Duration, _Mapping[str, _Any]]] = ...) -> None: ...
 
 class RecalledMemory(_message.Message):
-    __slots__ = ["agent", "date", "end_line", "flags", "path", "reason", "score", "shared", "start_line", "text", "text_score", "vector_score"]
+    __slots__ = ["agent", "author", "channel", "date", "end_line", "flags", "path", "reason", "score", "shared", "start_line", "text", "text_score", "vector_score"]
     AGENT_FIELD_NUMBER: _ClassVar[int]
+    AUTHOR_FIELD_NUMBER: _ClassVar[int]
+    CHANNEL_FIELD_NUMBER: _ClassVar[int]
     DATE_FIELD_NUMBER: _ClassVar[int]
     END_LINE_FIELD_NUMBER: _ClassVar[int]
     FLAGS_FIELD_NUMBER: _ClassVar[int]
@@ -467,6 +593,8 @@ class RecalledMemory(_message.Message):
     TEXT_SCORE_FIELD_NUMBER: _ClassVar[int]
     VECTOR_SCORE_FIELD_NUMBER: _ClassVar[int]
     agent: str
+    author: _memory_pb2.Author
+    channel: str
     date: str
     end_line: int
     flags: _containers.RepeatedScalarFieldContainer[str]
@@ -478,7 +606,7 @@ class RecalledMemory(_message.Message):
     text: str
     text_score: float
     vector_score: float
-    def __init__(self, agent: _Optional[str] = ..., shared: bool = ..., path: _Optional[str] = ..., start_line: _Optional[int] = ..., end_line: _Optional[int] = ..., score: _Optional[float] = ..., date: _Optional[str] = ..., text: _Optional[str] = ..., flags: _Optional[_Iterable[str]] = ..., reason: _Optional[str] = ..., vector_score: _Optional[float] = ..., text_score: _Optional[float] = ...) -> None: ...
+    def __init__(self, agent: _Optional[str] = ..., shared: _Optional[bool] = ..., path: _Optional[str] = ..., start_line: _Optional[int] = ..., end_line: _Optional[int] = ..., score: _Optional[float] = ..., date: _Optional[str] = ..., text: _Optional[str] = ..., flags: _Optional[_Iterable[str]] = ..., reason: _Optional[str] = ..., vector_score: _Optional[float] = ..., text_score: _Optional[float] = ..., channel: _Optional[str] = ..., author: _Optional[_Union[_memory_pb2.Author, _Mapping[str, _Any]]] = ...) -> None: ...
 
 class SkillReport(_message.Message):
     __slots__ = ["in_prompt", "loaded", "name", "path", "reason"]
@@ -492,19 +620,31 @@ class SkillReport(_message.Message):
     name: str
     path: str
     reason: str
-    def __init__(self, name: _Optional[str] = ..., path: _Optional[str] = ..., loaded: bool = ..., in_prompt: bool = ..., reason: _Optional[str] = ...) -> None: ...
+    def __init__(self, name: _Optional[str] = ..., path: _Optional[str] = ..., loaded: _Optional[bool] = ..., in_prompt: _Optional[bool] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class StoredNote(_message.Message):
-    __slots__ = ["deduplicated", "line", "path", "refused"]
+    __slots__ = ["deduplicated", "line", "path", "refused", "secrets"]
     DEDUPLICATED_FIELD_NUMBER: _ClassVar[int]
     LINE_FIELD_NUMBER: _ClassVar[int]
     PATH_FIELD_NUMBER: _ClassVar[int]
     REFUSED_FIELD_NUMBER: _ClassVar[int]
+    SECRETS_FIELD_NUMBER: _ClassVar[int]
     deduplicated: bool
     line: int
     path: str
     refused: str
-    def __init__(self, path: _Optional[str] = ..., line: _Optional[int] = ..., deduplicated: bool = ..., refused: _Optional[str] = ...) -> None: ...
+    secrets: _containers.RepeatedCompositeFieldContainer[_memory_pb2.ReplacedSecret]
+    def __init__(self, path: _Optional[str] = ..., line: _Optional[int] = ..., deduplicated: _Optional[bool] = ..., refused: _Optional[str] = ..., secrets: _Optional[_Iterable[_Union[_memory_pb2.ReplacedSecret, _Mapping[str, _Any]]]] = ...) -> None: ...
+
+class Tool(_message.Message):
+    __slots__ = ["description", "input_schema", "name"]
+    DESCRIPTION_FIELD_NUMBER: _ClassVar[int]
+    INPUT_SCHEMA_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    description: str
+    input_schema: str
+    name: str
+    def __init__(self, name: _Optional[str] = ..., description: _Optional[str] = ..., input_schema: _Optional[str] = ...) -> None: ...
 
 class ToolCall(_message.Message):
     __slots__ = ["id", "input", "name"]
@@ -552,7 +692,7 @@ class Turn(_message.Message):
     session: str
     time: _timestamp_pb2.Timestamp
     tokens: int
-    def __init__(self, id: _Optional[str] = ..., time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., kind: _Optional[str] = ..., session: _Optional[str] = ..., channel: _Optional[str] = ..., group: bool = ..., model: _Optional[str] = ..., mode: _Optional[str] = ..., message: _Optional[str] = ..., layers: _Optional[_Iterable[_Union[PromptLayer, _Mapping[str, _Any]]]] = ..., tokens: _Optional[int] = ..., budget_tokens: _Optional[int] = ..., over_budget: bool = ..., cuts: _Optional[_Iterable[_Union[PromptCut, _Mapping[str, _Any]]]] = ..., recall: _Optional[_Union[RecallReport, _Mapping[str, _Any]]] = ..., flush: _Optional[_Union[TurnFlush, _Mapping[str, _Any]]] = ..., compaction: _Optional[_Union[TurnCompaction, _Mapping[str, _Any]]] = ...) -> None: ...
+    def __init__(self, id: _Optional[str] = ..., time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., kind: _Optional[str] = ..., session: _Optional[str] = ..., channel: _Optional[str] = ..., group: _Optional[bool] = ..., model: _Optional[str] = ..., mode: _Optional[str] = ..., message: _Optional[str] = ..., layers: _Optional[_Iterable[_Union[PromptLayer, _Mapping[str, _Any]]]] = ..., tokens: _Optional[int] = ..., budget_tokens: _Optional[int] = ..., over_budget: _Optional[bool] = ..., cuts: _Optional[_Iterable[_Union[PromptCut, _Mapping[str, _Any]]]] = ..., recall: _Optional[_Union[RecallReport, _Mapping[str, _Any]]] = ..., flush: _Optional[_Union[TurnFlush, _Mapping[str, _Any]]] = ..., compaction: _Optional[_Union[TurnCompaction, _Mapping[str, _Any]]] = ...) -> None: ...
 
 class TurnCompaction(_message.Message):
     __slots__ = ["reason", "tokens_after", "tokens_before"]
@@ -591,3 +731,9 @@ class TurnSession(_message.Message):
     session: str
     turn_count: int
     def __init__(self, session: _Optional[str] = ..., turn_count: _Optional[int] = ..., first_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., last_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., channel: _Optional[str] = ...) -> None: ...
+
+class UnknownMessages(_message.Message):
+    __slots__ = ["ids"]
+    IDS_FIELD_NUMBER: _ClassVar[int]
+    ids: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, ids: _Optional[_Iterable[str]] = ...) -> None: ...

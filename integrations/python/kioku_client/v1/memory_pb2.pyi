@@ -45,7 +45,7 @@ class ActivityResponse(_message.Message):
     today: str
     turns_kept: bool
     undated_note_count: int
-    def __init__(self, days: _Optional[_Iterable[_Union[ActivityDay, _Mapping[str, _Any]]]] = ..., undated_note_count: _Optional[int] = ..., today: _Optional[str] = ..., turns_kept: bool = ...) -> None: ...
+    def __init__(self, days: _Optional[_Iterable[_Union[ActivityDay, _Mapping[str, _Any]]]] = ..., undated_note_count: _Optional[int] = ..., today: _Optional[str] = ..., turns_kept: _Optional[bool] = ...) -> None: ...
 
 class Agent(_message.Message):
     __slots__ = ["id", "index", "workspace"]
@@ -56,6 +56,16 @@ class Agent(_message.Message):
     index: IndexState
     workspace: str
     def __init__(self, id: _Optional[str] = ..., workspace: _Optional[str] = ..., index: _Optional[_Union[IndexState, _Mapping[str, _Any]]] = ...) -> None: ...
+
+class Author(_message.Message):
+    __slots__ = ["id", "is_owner", "name"]
+    ID_FIELD_NUMBER: _ClassVar[int]
+    IS_OWNER_FIELD_NUMBER: _ClassVar[int]
+    NAME_FIELD_NUMBER: _ClassVar[int]
+    id: str
+    is_owner: bool
+    name: str
+    def __init__(self, id: _Optional[str] = ..., name: _Optional[str] = ..., is_owner: _Optional[bool] = ...) -> None: ...
 
 class Backfill(_message.Message):
     __slots__ = ["chunks_per_second", "embedded_count", "left", "paused", "running", "total_count"]
@@ -71,7 +81,7 @@ class Backfill(_message.Message):
     paused: str
     running: bool
     total_count: int
-    def __init__(self, running: bool = ..., embedded_count: _Optional[int] = ..., total_count: _Optional[int] = ..., chunks_per_second: _Optional[float] = ..., left: _Optional[_Union[_duration_pb2.Duration, _Mapping[str, _Any]]] = ..., paused: _Optional[str] = ...) -> None: ...
+    def __init__(self, running: _Optional[bool] = ..., embedded_count: _Optional[int] = ..., total_count: _Optional[int] = ..., chunks_per_second: _Optional[float] = ..., left: _Optional[_Union[_duration_pb2.Duration, _Mapping[str, _Any]]] = ..., paused: _Optional[str] = ...) -> None: ...
 
 class Chunk(_message.Message):
     __slots__ = ["date", "embedded", "end_line", "heading", "language", "start_line", "token_count"]
@@ -89,7 +99,7 @@ class Chunk(_message.Message):
     language: str
     start_line: int
     token_count: int
-    def __init__(self, start_line: _Optional[int] = ..., end_line: _Optional[int] = ..., heading: _Optional[str] = ..., date: _Optional[str] = ..., language: _Optional[str] = ..., token_count: _Optional[int] = ..., embedded: bool = ...) -> None: ...
+    def __init__(self, start_line: _Optional[int] = ..., end_line: _Optional[int] = ..., heading: _Optional[str] = ..., date: _Optional[str] = ..., language: _Optional[str] = ..., token_count: _Optional[int] = ..., embedded: _Optional[bool] = ...) -> None: ...
 
 class Condition(_message.Message):
     __slots__ = ["field", "op", "values"]
@@ -125,7 +135,7 @@ class Egress(_message.Message):
     refused_count: int
     request_count: int
     sent_bytes: int
-    def __init__(self, host: _Optional[str] = ..., purpose: _Optional[str] = ..., local: bool = ..., request_count: _Optional[int] = ..., refused_count: _Optional[int] = ..., sent_bytes: _Optional[int] = ..., last_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ...) -> None: ...
+    def __init__(self, host: _Optional[str] = ..., purpose: _Optional[str] = ..., local: _Optional[bool] = ..., request_count: _Optional[int] = ..., refused_count: _Optional[int] = ..., sent_bytes: _Optional[int] = ..., last_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ...) -> None: ...
 
 class EstimateEmbeddingRequest(_message.Message):
     __slots__ = ["agent"]
@@ -277,7 +287,7 @@ class Links(_message.Message):
     outgoing: _containers.RepeatedCompositeFieldContainer[Link]
     path: str
     truncated: bool
-    def __init__(self, path: _Optional[str] = ..., outgoing: _Optional[_Iterable[_Union[Link, _Mapping[str, _Any]]]] = ..., incoming: _Optional[_Iterable[_Union[Link, _Mapping[str, _Any]]]] = ..., truncated: bool = ...) -> None: ...
+    def __init__(self, path: _Optional[str] = ..., outgoing: _Optional[_Iterable[_Union[Link, _Mapping[str, _Any]]]] = ..., incoming: _Optional[_Iterable[_Union[Link, _Mapping[str, _Any]]]] = ..., truncated: _Optional[bool] = ...) -> None: ...
 
 class ListAgentsRequest(_message.Message):
     __slots__: list[str] = []
@@ -307,7 +317,7 @@ class ListChunksResponse(_message.Message):
     path: str
     skipped: str
     truncated: bool
-    def __init__(self, path: _Optional[str] = ..., chunks: _Optional[_Iterable[_Union[Chunk, _Mapping[str, _Any]]]] = ..., skipped: _Optional[str] = ..., truncated: bool = ...) -> None: ...
+    def __init__(self, path: _Optional[str] = ..., chunks: _Optional[_Iterable[_Union[Chunk, _Mapping[str, _Any]]]] = ..., skipped: _Optional[str] = ..., truncated: _Optional[bool] = ...) -> None: ...
 
 class ListFilesRequest(_message.Message):
     __slots__ = ["agent", "filter", "glob", "include_skipped", "page_size", "page_token", "since", "sources", "until"]
@@ -329,7 +339,7 @@ class ListFilesRequest(_message.Message):
     since: str
     sources: _containers.RepeatedScalarFieldContainer[str]
     until: str
-    def __init__(self, agent: _Optional[str] = ..., glob: _Optional[str] = ..., sources: _Optional[_Iterable[str]] = ..., since: _Optional[str] = ..., until: _Optional[str] = ..., filter: _Optional[_Iterable[_Union[Condition, _Mapping[str, _Any]]]] = ..., include_skipped: bool = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+    def __init__(self, agent: _Optional[str] = ..., glob: _Optional[str] = ..., sources: _Optional[_Iterable[str]] = ..., since: _Optional[str] = ..., until: _Optional[str] = ..., filter: _Optional[_Iterable[_Union[Condition, _Mapping[str, _Any]]]] = ..., include_skipped: _Optional[bool] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
 
 class ListFilesResponse(_message.Message):
     __slots__ = ["files", "index", "next_page_token", "total_count"]
@@ -402,30 +412,40 @@ class MapPoints(_message.Message):
     def __init__(self, x: _Optional[_Iterable[float]] = ..., y: _Optional[_Iterable[float]] = ..., file: _Optional[_Iterable[int]] = ..., start_line: _Optional[_Iterable[int]] = ..., end_line: _Optional[_Iterable[int]] = ..., heading: _Optional[_Iterable[int]] = ..., date: _Optional[_Iterable[int]] = ..., cluster: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class MemoryAppendRequest(_message.Message):
-    __slots__ = ["agent", "category", "idempotency_key", "source", "target", "text"]
+    __slots__ = ["agent", "author", "category", "channel", "idempotency_key", "keep_secrets", "source", "target", "text"]
     AGENT_FIELD_NUMBER: _ClassVar[int]
+    AUTHOR_FIELD_NUMBER: _ClassVar[int]
     CATEGORY_FIELD_NUMBER: _ClassVar[int]
+    CHANNEL_FIELD_NUMBER: _ClassVar[int]
     IDEMPOTENCY_KEY_FIELD_NUMBER: _ClassVar[int]
+    KEEP_SECRETS_FIELD_NUMBER: _ClassVar[int]
     SOURCE_FIELD_NUMBER: _ClassVar[int]
     TARGET_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
     agent: str
+    author: Author
     category: str
+    channel: str
     idempotency_key: str
+    keep_secrets: bool
     source: str
     target: str
     text: str
-    def __init__(self, agent: _Optional[str] = ..., text: _Optional[str] = ..., target: _Optional[str] = ..., category: _Optional[str] = ..., idempotency_key: _Optional[str] = ..., source: _Optional[str] = ...) -> None: ...
+    def __init__(self, agent: _Optional[str] = ..., text: _Optional[str] = ..., target: _Optional[str] = ..., category: _Optional[str] = ..., idempotency_key: _Optional[str] = ..., source: _Optional[str] = ..., channel: _Optional[str] = ..., author: _Optional[_Union[Author, _Mapping[str, _Any]]] = ..., keep_secrets: _Optional[bool] = ...) -> None: ...
 
 class MemoryAppendResponse(_message.Message):
-    __slots__ = ["outcome", "path", "start_line"]
+    __slots__ = ["outcome", "path", "secrets", "similar", "start_line"]
     OUTCOME_FIELD_NUMBER: _ClassVar[int]
     PATH_FIELD_NUMBER: _ClassVar[int]
+    SECRETS_FIELD_NUMBER: _ClassVar[int]
+    SIMILAR_FIELD_NUMBER: _ClassVar[int]
     START_LINE_FIELD_NUMBER: _ClassVar[int]
     outcome: str
     path: str
+    secrets: _containers.RepeatedCompositeFieldContainer[ReplacedSecret]
+    similar: SimilarNote
     start_line: int
-    def __init__(self, path: _Optional[str] = ..., start_line: _Optional[int] = ..., outcome: _Optional[str] = ...) -> None: ...
+    def __init__(self, path: _Optional[str] = ..., start_line: _Optional[int] = ..., outcome: _Optional[str] = ..., secrets: _Optional[_Iterable[_Union[ReplacedSecret, _Mapping[str, _Any]]]] = ..., similar: _Optional[_Union[SimilarNote, _Mapping[str, _Any]]] = ...) -> None: ...
 
 class MemoryGetRequest(_message.Message):
     __slots__ = ["agent", "from_line", "line_count", "path"]
@@ -455,7 +475,7 @@ class MemoryGetResponse(_message.Message):
     text: str
     total_line_count: int
     truncated: bool
-    def __init__(self, path: _Optional[str] = ..., text: _Optional[str] = ..., from_line: _Optional[int] = ..., line_count: _Optional[int] = ..., total_line_count: _Optional[int] = ..., truncated: bool = ..., next_line: _Optional[int] = ...) -> None: ...
+    def __init__(self, path: _Optional[str] = ..., text: _Optional[str] = ..., from_line: _Optional[int] = ..., line_count: _Optional[int] = ..., total_line_count: _Optional[int] = ..., truncated: _Optional[bool] = ..., next_line: _Optional[int] = ...) -> None: ...
 
 class MemoryMapRequest(_message.Message):
     __slots__ = ["agent", "known_version", "max_points"]
@@ -497,7 +517,7 @@ class MemoryMapResponse(_message.Message):
     took: _duration_pb2.Duration
     total_chunk_count: int
     version: str
-    def __init__(self, version: _Optional[str] = ..., computing: bool = ..., phase: _Optional[str] = ..., progress: _Optional[float] = ..., points: _Optional[_Union[MapPoints, _Mapping[str, _Any]]] = ..., files: _Optional[_Iterable[_Union[MapFile, _Mapping[str, _Any]]]] = ..., headings: _Optional[_Iterable[str]] = ..., dates: _Optional[_Iterable[str]] = ..., clusters: _Optional[_Iterable[_Union[MapCluster, _Mapping[str, _Any]]]] = ..., total_chunk_count: _Optional[int] = ..., basis: _Optional[str] = ..., made_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., took: _Optional[_Union[_duration_pb2.Duration, _Mapping[str, _Any]]] = ..., error: _Optional[str] = ...) -> None: ...
+    def __init__(self, version: _Optional[str] = ..., computing: _Optional[bool] = ..., phase: _Optional[str] = ..., progress: _Optional[float] = ..., points: _Optional[_Union[MapPoints, _Mapping[str, _Any]]] = ..., files: _Optional[_Iterable[_Union[MapFile, _Mapping[str, _Any]]]] = ..., headings: _Optional[_Iterable[str]] = ..., dates: _Optional[_Iterable[str]] = ..., clusters: _Optional[_Iterable[_Union[MapCluster, _Mapping[str, _Any]]]] = ..., total_chunk_count: _Optional[int] = ..., basis: _Optional[str] = ..., made_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., took: _Optional[_Union[_duration_pb2.Duration, _Mapping[str, _Any]]] = ..., error: _Optional[str] = ...) -> None: ...
 
 class MemorySearchRequest(_message.Message):
     __slots__ = ["agent", "ask_time", "explain", "filter", "granularity", "max_per_file", "max_results", "max_snippet_chars", "min_score", "path_prefix", "query", "since", "sources", "until"]
@@ -529,7 +549,7 @@ class MemorySearchRequest(_message.Message):
     since: str
     sources: _containers.RepeatedScalarFieldContainer[str]
     until: str
-    def __init__(self, agent: _Optional[str] = ..., query: _Optional[str] = ..., max_results: _Optional[int] = ..., min_score: _Optional[float] = ..., sources: _Optional[_Iterable[str]] = ..., path_prefix: _Optional[str] = ..., since: _Optional[str] = ..., until: _Optional[str] = ..., explain: bool = ..., ask_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., granularity: _Optional[str] = ..., max_snippet_chars: _Optional[int] = ..., max_per_file: _Optional[int] = ..., filter: _Optional[_Iterable[_Union[Condition, _Mapping[str, _Any]]]] = ...) -> None: ...
+    def __init__(self, agent: _Optional[str] = ..., query: _Optional[str] = ..., max_results: _Optional[int] = ..., min_score: _Optional[float] = ..., sources: _Optional[_Iterable[str]] = ..., path_prefix: _Optional[str] = ..., since: _Optional[str] = ..., until: _Optional[str] = ..., explain: _Optional[bool] = ..., ask_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., granularity: _Optional[str] = ..., max_snippet_chars: _Optional[int] = ..., max_per_file: _Optional[int] = ..., filter: _Optional[_Iterable[_Union[Condition, _Mapping[str, _Any]]]] = ...) -> None: ...
 
 class MemorySearchResponse(_message.Message):
     __slots__ = ["degraded", "fallback", "index", "mode", "model", "provider", "results", "took"]
@@ -549,7 +569,55 @@ class MemorySearchResponse(_message.Message):
     provider: str
     results: _containers.RepeatedCompositeFieldContainer[SearchResult]
     took: _duration_pb2.Duration
-    def __init__(self, results: _Optional[_Iterable[_Union[SearchResult, _Mapping[str, _Any]]]] = ..., provider: _Optional[str] = ..., model: _Optional[str] = ..., mode: _Optional[str] = ..., degraded: _Optional[_Iterable[_Union[Degradation, _Mapping[str, _Any]]]] = ..., index: _Optional[_Union[IndexState, _Mapping[str, _Any]]] = ..., took: _Optional[_Union[_duration_pb2.Duration, _Mapping[str, _Any]]] = ..., fallback: bool = ...) -> None: ...
+    def __init__(self, results: _Optional[_Iterable[_Union[SearchResult, _Mapping[str, _Any]]]] = ..., provider: _Optional[str] = ..., model: _Optional[str] = ..., mode: _Optional[str] = ..., degraded: _Optional[_Iterable[_Union[Degradation, _Mapping[str, _Any]]]] = ..., index: _Optional[_Union[IndexState, _Mapping[str, _Any]]] = ..., took: _Optional[_Union[_duration_pb2.Duration, _Mapping[str, _Any]]] = ..., fallback: _Optional[bool] = ...) -> None: ...
+
+class MemoryUndoRequest(_message.Message):
+    __slots__ = ["agent", "revision"]
+    AGENT_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    agent: str
+    revision: str
+    def __init__(self, agent: _Optional[str] = ..., revision: _Optional[str] = ...) -> None: ...
+
+class MemoryUndoResponse(_message.Message):
+    __slots__ = ["path", "revision", "start_line"]
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    START_LINE_FIELD_NUMBER: _ClassVar[int]
+    path: str
+    revision: str
+    start_line: int
+    def __init__(self, path: _Optional[str] = ..., start_line: _Optional[int] = ..., revision: _Optional[str] = ...) -> None: ...
+
+class MemoryUpdateRequest(_message.Message):
+    __slots__ = ["agent", "keep_secrets", "new_text", "old_text", "path", "reason", "source"]
+    AGENT_FIELD_NUMBER: _ClassVar[int]
+    KEEP_SECRETS_FIELD_NUMBER: _ClassVar[int]
+    NEW_TEXT_FIELD_NUMBER: _ClassVar[int]
+    OLD_TEXT_FIELD_NUMBER: _ClassVar[int]
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
+    agent: str
+    keep_secrets: bool
+    new_text: str
+    old_text: str
+    path: str
+    reason: str
+    source: str
+    def __init__(self, agent: _Optional[str] = ..., path: _Optional[str] = ..., old_text: _Optional[str] = ..., new_text: _Optional[str] = ..., reason: _Optional[str] = ..., source: _Optional[str] = ..., keep_secrets: _Optional[bool] = ...) -> None: ...
+
+class MemoryUpdateResponse(_message.Message):
+    __slots__ = ["path", "revision", "secrets", "start_line"]
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    SECRETS_FIELD_NUMBER: _ClassVar[int]
+    START_LINE_FIELD_NUMBER: _ClassVar[int]
+    path: str
+    revision: str
+    secrets: _containers.RepeatedCompositeFieldContainer[ReplacedSecret]
+    start_line: int
+    def __init__(self, path: _Optional[str] = ..., start_line: _Optional[int] = ..., revision: _Optional[str] = ..., secrets: _Optional[_Iterable[_Union[ReplacedSecret, _Mapping[str, _Any]]]] = ...) -> None: ...
 
 class Progress(_message.Message):
     __slots__ = ["chunk_count", "done_file_count", "embed_total_count", "embedded_count", "path", "phase", "skipped_count", "total_file_count"]
@@ -593,7 +661,7 @@ class Provider(_message.Message):
     provider: str
     reason: str
     retry_time: _timestamp_pb2.Timestamp
-    def __init__(self, provider: _Optional[str] = ..., model: _Optional[str] = ..., dims: _Optional[int] = ..., healthy: bool = ..., error: _Optional[str] = ..., retry_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., reason: _Optional[str] = ..., active_provider: _Optional[str] = ..., active_model: _Optional[str] = ..., fallback: bool = ...) -> None: ...
+    def __init__(self, provider: _Optional[str] = ..., model: _Optional[str] = ..., dims: _Optional[int] = ..., healthy: _Optional[bool] = ..., error: _Optional[str] = ..., retry_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., reason: _Optional[str] = ..., active_provider: _Optional[str] = ..., active_model: _Optional[str] = ..., fallback: _Optional[bool] = ...) -> None: ...
 
 class RebuildRequest(_message.Message):
     __slots__ = ["agent"]
@@ -608,6 +676,14 @@ class RebuildResponse(_message.Message):
     progress: Progress
     report: SyncReport
     def __init__(self, progress: _Optional[_Union[Progress, _Mapping[str, _Any]]] = ..., report: _Optional[_Union[SyncReport, _Mapping[str, _Any]]] = ...) -> None: ...
+
+class ReplacedSecret(_message.Message):
+    __slots__ = ["kind", "reference"]
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    REFERENCE_FIELD_NUMBER: _ClassVar[int]
+    kind: str
+    reference: str
+    def __init__(self, kind: _Optional[str] = ..., reference: _Optional[str] = ...) -> None: ...
 
 class ScoreParts(_message.Message):
     __slots__ = ["category", "date", "meaning", "name", "words"]
@@ -624,7 +700,9 @@ class ScoreParts(_message.Message):
     def __init__(self, words: _Optional[float] = ..., meaning: _Optional[float] = ..., date: _Optional[float] = ..., category: _Optional[float] = ..., name: _Optional[float] = ...) -> None: ...
 
 class SearchResult(_message.Message):
-    __slots__ = ["citation", "date", "end_line", "heading", "path", "score", "snippet", "snippet_end_line", "snippet_start_line", "source", "start_line", "text_score", "trace", "vector_score", "weak"]
+    __slots__ = ["author", "channel", "citation", "date", "end_line", "heading", "path", "score", "snippet", "snippet_end_line", "snippet_start_line", "source", "start_line", "text_score", "trace", "vector_score", "weak"]
+    AUTHOR_FIELD_NUMBER: _ClassVar[int]
+    CHANNEL_FIELD_NUMBER: _ClassVar[int]
     CITATION_FIELD_NUMBER: _ClassVar[int]
     DATE_FIELD_NUMBER: _ClassVar[int]
     END_LINE_FIELD_NUMBER: _ClassVar[int]
@@ -640,6 +718,8 @@ class SearchResult(_message.Message):
     TRACE_FIELD_NUMBER: _ClassVar[int]
     VECTOR_SCORE_FIELD_NUMBER: _ClassVar[int]
     WEAK_FIELD_NUMBER: _ClassVar[int]
+    author: Author
+    channel: str
     citation: str
     date: str
     end_line: int
@@ -655,7 +735,17 @@ class SearchResult(_message.Message):
     trace: Trace
     vector_score: float
     weak: bool
-    def __init__(self, path: _Optional[str] = ..., start_line: _Optional[int] = ..., end_line: _Optional[int] = ..., score: _Optional[float] = ..., snippet: _Optional[str] = ..., snippet_start_line: _Optional[int] = ..., snippet_end_line: _Optional[int] = ..., source: _Optional[str] = ..., vector_score: _Optional[float] = ..., text_score: _Optional[float] = ..., citation: _Optional[str] = ..., heading: _Optional[str] = ..., date: _Optional[str] = ..., trace: _Optional[_Union[Trace, _Mapping[str, _Any]]] = ..., weak: bool = ...) -> None: ...
+    def __init__(self, path: _Optional[str] = ..., start_line: _Optional[int] = ..., end_line: _Optional[int] = ..., score: _Optional[float] = ..., snippet: _Optional[str] = ..., snippet_start_line: _Optional[int] = ..., snippet_end_line: _Optional[int] = ..., source: _Optional[str] = ..., vector_score: _Optional[float] = ..., text_score: _Optional[float] = ..., citation: _Optional[str] = ..., heading: _Optional[str] = ..., date: _Optional[str] = ..., trace: _Optional[_Union[Trace, _Mapping[str, _Any]]] = ..., weak: _Optional[bool] = ..., channel: _Optional[str] = ..., author: _Optional[_Union[Author, _Mapping[str, _Any]]] = ...) -> None: ...
+
+class SimilarNote(_message.Message):
+    __slots__ = ["line", "path", "text"]
+    LINE_FIELD_NUMBER: _ClassVar[int]
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    line: int
+    path: str
+    text: str
+    def __init__(self, path: _Optional[str] = ..., line: _Optional[int] = ..., text: _Optional[str] = ...) -> None: ...
 
 class SkippedFile(_message.Message):
     __slots__ = ["path", "reason"]
@@ -743,7 +833,7 @@ class StatusResponse(_message.Message):
     watch_mode: str
     watch_note: str
     workspace: str
-    def __init__(self, agent: _Optional[str] = ..., workspace: _Optional[str] = ..., database: _Optional[str] = ..., index: _Optional[_Union[IndexState, _Mapping[str, _Any]]] = ..., skipped: _Optional[_Iterable[_Union[SkippedFile, _Mapping[str, _Any]]]] = ..., watch_mode: _Optional[str] = ..., watch_note: _Optional[str] = ..., provider: _Optional[_Union[Provider, _Mapping[str, _Any]]] = ..., database_bytes: _Optional[int] = ..., wal_bytes: _Optional[int] = ..., embedded_chunk_count: _Optional[int] = ..., cached_embedding_count: _Optional[int] = ..., degraded: _Optional[_Iterable[_Union[Degradation, _Mapping[str, _Any]]]] = ..., unavailable: _Optional[_Iterable[str]] = ..., version: _Optional[str] = ..., syncing: bool = ..., resident_bytes: _Optional[int] = ..., memory_budget_bytes: _Optional[int] = ..., memory_resident_bytes: _Optional[int] = ..., check: _Optional[_Union[IndexCheck, _Mapping[str, _Any]]] = ..., unindexed_file_count: _Optional[int] = ..., unindexed_more: bool = ..., offline: bool = ..., egress: _Optional[_Iterable[_Union[Egress, _Mapping[str, _Any]]]] = ..., backfill: _Optional[_Union[Backfill, _Mapping[str, _Any]]] = ..., reranker: _Optional[str] = ..., reranker_error: _Optional[str] = ..., slow_calls: _Optional[_Iterable[_Union[SlowCall, _Mapping[str, _Any]]]] = ...) -> None: ...
+    def __init__(self, agent: _Optional[str] = ..., workspace: _Optional[str] = ..., database: _Optional[str] = ..., index: _Optional[_Union[IndexState, _Mapping[str, _Any]]] = ..., skipped: _Optional[_Iterable[_Union[SkippedFile, _Mapping[str, _Any]]]] = ..., watch_mode: _Optional[str] = ..., watch_note: _Optional[str] = ..., provider: _Optional[_Union[Provider, _Mapping[str, _Any]]] = ..., database_bytes: _Optional[int] = ..., wal_bytes: _Optional[int] = ..., embedded_chunk_count: _Optional[int] = ..., cached_embedding_count: _Optional[int] = ..., degraded: _Optional[_Iterable[_Union[Degradation, _Mapping[str, _Any]]]] = ..., unavailable: _Optional[_Iterable[str]] = ..., version: _Optional[str] = ..., syncing: _Optional[bool] = ..., resident_bytes: _Optional[int] = ..., memory_budget_bytes: _Optional[int] = ..., memory_resident_bytes: _Optional[int] = ..., check: _Optional[_Union[IndexCheck, _Mapping[str, _Any]]] = ..., unindexed_file_count: _Optional[int] = ..., unindexed_more: _Optional[bool] = ..., offline: _Optional[bool] = ..., egress: _Optional[_Iterable[_Union[Egress, _Mapping[str, _Any]]]] = ..., backfill: _Optional[_Union[Backfill, _Mapping[str, _Any]]] = ..., reranker: _Optional[str] = ..., reranker_error: _Optional[str] = ..., slow_calls: _Optional[_Iterable[_Union[SlowCall, _Mapping[str, _Any]]]] = ...) -> None: ...
 
 class SyncReport(_message.Message):
     __slots__ = ["chunk_count", "degraded", "embedded_count", "file_count", "generation", "index", "known_count", "removed_file_count", "skipped_count", "stale_reason", "took", "unembedded_count"]
@@ -785,7 +875,7 @@ class SyncRequest(_message.Message):
     prune: bool
     remove_out_of_scope: bool
     verify: bool
-    def __init__(self, agent: _Optional[str] = ..., verify: bool = ..., prune: bool = ..., no_rebuild: bool = ..., remove_out_of_scope: bool = ...) -> None: ...
+    def __init__(self, agent: _Optional[str] = ..., verify: _Optional[bool] = ..., prune: _Optional[bool] = ..., no_rebuild: _Optional[bool] = ..., remove_out_of_scope: _Optional[bool] = ...) -> None: ...
 
 class SyncResponse(_message.Message):
     __slots__ = ["progress", "report"]
@@ -883,7 +973,7 @@ class Trace(_message.Message):
     window_end_line: int
     window_mean: float
     window_start_line: int
-    def __init__(self, rank: _Optional[int] = ..., vector_rank: _Optional[int] = ..., text_rank: _Optional[int] = ..., vector_score: _Optional[float] = ..., text_score: _Optional[float] = ..., vector_weight: _Optional[float] = ..., text_weight: _Optional[float] = ..., merged: _Optional[float] = ..., decay: _Optional[float] = ..., age_days: _Optional[float] = ..., mmr_similarity: _Optional[float] = ..., mmr_score: _Optional[float] = ..., terms: _Optional[_Iterable[_Union[TermShare, _Mapping[str, _Any]]]] = ..., keyword_backed: bool = ..., date_bonus: _Optional[float] = ..., pair_share: _Optional[float] = ..., best_part_share: _Optional[float] = ..., chunk_share: _Optional[float] = ..., missing: _Optional[_Iterable[str]] = ..., date_confidence: _Optional[float] = ..., name_bonus: _Optional[float] = ..., penalty: _Optional[float] = ..., name_confidence: _Optional[float] = ..., category_bonus: _Optional[float] = ..., category_confidence: _Optional[float] = ..., cosine: _Optional[float] = ..., window_cosine: _Optional[float] = ..., window_start_line: _Optional[int] = ..., window_end_line: _Optional[int] = ..., window_mean: _Optional[float] = ..., similarity: _Optional[float] = ..., cosine_mean: _Optional[float] = ..., cosine_deviation: _Optional[float] = ..., rerank_rank: _Optional[int] = ..., rerank_score: _Optional[float] = ..., score_parts: _Optional[_Union[ScoreParts, _Mapping[str, _Any]]] = ..., unembedded: bool = ...) -> None: ...
+    def __init__(self, rank: _Optional[int] = ..., vector_rank: _Optional[int] = ..., text_rank: _Optional[int] = ..., vector_score: _Optional[float] = ..., text_score: _Optional[float] = ..., vector_weight: _Optional[float] = ..., text_weight: _Optional[float] = ..., merged: _Optional[float] = ..., decay: _Optional[float] = ..., age_days: _Optional[float] = ..., mmr_similarity: _Optional[float] = ..., mmr_score: _Optional[float] = ..., terms: _Optional[_Iterable[_Union[TermShare, _Mapping[str, _Any]]]] = ..., keyword_backed: _Optional[bool] = ..., date_bonus: _Optional[float] = ..., pair_share: _Optional[float] = ..., best_part_share: _Optional[float] = ..., chunk_share: _Optional[float] = ..., missing: _Optional[_Iterable[str]] = ..., date_confidence: _Optional[float] = ..., name_bonus: _Optional[float] = ..., penalty: _Optional[float] = ..., name_confidence: _Optional[float] = ..., category_bonus: _Optional[float] = ..., category_confidence: _Optional[float] = ..., cosine: _Optional[float] = ..., window_cosine: _Optional[float] = ..., window_start_line: _Optional[int] = ..., window_end_line: _Optional[int] = ..., window_mean: _Optional[float] = ..., similarity: _Optional[float] = ..., cosine_mean: _Optional[float] = ..., cosine_deviation: _Optional[float] = ..., rerank_rank: _Optional[int] = ..., rerank_score: _Optional[float] = ..., score_parts: _Optional[_Union[ScoreParts, _Mapping[str, _Any]]] = ..., unembedded: _Optional[bool] = ...) -> None: ...
 
 class WatchEventsRequest(_message.Message):
     __slots__ = ["agent"]

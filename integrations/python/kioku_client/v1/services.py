@@ -25,6 +25,14 @@ class MemoryService:
         """Calls kioku.v1.MemoryService/MemoryAppend."""
         return self._calls.unary("/kioku.v1.MemoryService/MemoryAppend", request, memory_pb2.MemoryAppendResponse, timeout)
 
+    def MemoryUpdate(self, request: memory_pb2.MemoryUpdateRequest, timeout: Optional[float] = None) -> memory_pb2.MemoryUpdateResponse:
+        """Calls kioku.v1.MemoryService/MemoryUpdate."""
+        return self._calls.unary("/kioku.v1.MemoryService/MemoryUpdate", request, memory_pb2.MemoryUpdateResponse, timeout)
+
+    def MemoryUndo(self, request: memory_pb2.MemoryUndoRequest, timeout: Optional[float] = None) -> memory_pb2.MemoryUndoResponse:
+        """Calls kioku.v1.MemoryService/MemoryUndo."""
+        return self._calls.unary("/kioku.v1.MemoryService/MemoryUndo", request, memory_pb2.MemoryUndoResponse, timeout)
+
     def ListFiles(self, request: memory_pb2.ListFilesRequest, timeout: Optional[float] = None) -> memory_pb2.ListFilesResponse:
         """Calls kioku.v1.MemoryService/ListFiles."""
         return self._calls.unary("/kioku.v1.MemoryService/ListFiles", request, memory_pb2.ListFilesResponse, timeout)
@@ -111,6 +119,26 @@ class AgentService:
     def Compact(self, request: agent_pb2.CompactRequest, timeout: Optional[float] = None) -> agent_pb2.CompactResponse:
         """Calls kioku.v1.AgentService/Compact."""
         return self._calls.unary("/kioku.v1.AgentService/Compact", request, agent_pb2.CompactResponse, timeout)
+
+    def EndSession(self, request: agent_pb2.EndSessionRequest, timeout: Optional[float] = None) -> agent_pb2.EndSessionResponse:
+        """Calls kioku.v1.AgentService/EndSession."""
+        return self._calls.unary("/kioku.v1.AgentService/EndSession", request, agent_pb2.EndSessionResponse, timeout)
+
+    def BeginCompact(self, request: agent_pb2.BeginCompactRequest, timeout: Optional[float] = None) -> agent_pb2.BeginCompactResponse:
+        """Calls kioku.v1.AgentService/BeginCompact."""
+        return self._calls.unary("/kioku.v1.AgentService/BeginCompact", request, agent_pb2.BeginCompactResponse, timeout)
+
+    def CommitCompact(self, request: agent_pb2.CommitCompactRequest, timeout: Optional[float] = None) -> agent_pb2.CommitCompactResponse:
+        """Calls kioku.v1.AgentService/CommitCompact."""
+        return self._calls.unary("/kioku.v1.AgentService/CommitCompact", request, agent_pb2.CommitCompactResponse, timeout)
+
+    def ListTools(self, request: agent_pb2.ListToolsRequest, timeout: Optional[float] = None) -> agent_pb2.ListToolsResponse:
+        """Calls kioku.v1.AgentService/ListTools."""
+        return self._calls.unary("/kioku.v1.AgentService/ListTools", request, agent_pb2.ListToolsResponse, timeout)
+
+    def CallTool(self, request: agent_pb2.CallToolRequest, timeout: Optional[float] = None) -> agent_pb2.CallToolResponse:
+        """Calls kioku.v1.AgentService/CallTool."""
+        return self._calls.unary("/kioku.v1.AgentService/CallTool", request, agent_pb2.CallToolResponse, timeout)
 
     def ListTurns(self, request: agent_pb2.ListTurnsRequest, timeout: Optional[float] = None) -> agent_pb2.ListTurnsResponse:
         """Calls kioku.v1.AgentService/ListTurns."""

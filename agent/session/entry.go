@@ -70,6 +70,8 @@ const (
 	FlushDone    = "done"
 	FlushSkipped = "skipped"
 	FlushFailed  = "failed"
+	// FlushKept: the session has ended, and its messages wait on disk for a later flush.
+	FlushKept = "kept"
 )
 
 // Flush is the outcome of storing memories before a compaction. It is a record for people: what is covered is known by

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"encoding/json"
+	"slices"
 
 	"kioku/llm"
 )
@@ -37,6 +38,18 @@ func All() []llm.Tool {
 		},
 	}
 }
+
+// Known reports whether there is a tool with this name.
+func Known(name string) bool {
+	return slices.ContainsFunc(All(), func(t llm.Tool) bool { return t.Name == name })
+}
+
+// Public reports whether a tool may be called in a conversation that others read: it shows nothing of the memory, and changes
+// nothing that is in it.
+func Public(name string) bool { return name == Append }
+
+// Writes reports whether a tool writes to the memory. Unknown tools do.
+func Writes(name string) bool { return name != Search && name != Get }
 
 const searchSchema = `{
   "type": "object",

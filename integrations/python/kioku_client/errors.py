@@ -5,7 +5,7 @@ from typing import Any, Dict, Tuple, Type
 
 import grpc
 
-from kioku_client.v1 import status_pb2
+from kioku_client.v1 import agent_pb2, status_pb2
 
 
 class KiokuError(Exception):
@@ -17,6 +17,8 @@ class KiokuError(Exception):
     reason: str = ""
     #: Details of the reason, such as the ids of messages that the service does not know.
     metadata: Dict[str, str]
+    #: Ids of messages that the service does not have, and that are to be sent whole.
+    unknown_ids: Tuple[str, ...] = ()
     #: Fields of the request that are wrong, each with what is wrong with it.
     fields: Dict[str, str]
     #: Seconds after which another attempt can succeed; 0 if that is not known.
@@ -106,3 +108,5 @@ def _add_details(error: KiokuError, status: status_pb2.Status) -> None:
         elif kind == "google.rpc.BadRequest":
             bad = status_pb2.BadRequest.FromString(detail.value)
             error.fields = {v.field: v.description for v in bad.field_violations}
+        elif kind == "kioku.v1.UnknownMessages":
+            error.unknown_ids = tuple(agent_pb2.UnknownMessages.FromString(detail.value).ids)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
 
 from kioku_client._messages import identify, newest_question
+from kioku_client._wire import Wire
 from kioku_client.client import Kioku
 from kioku_client.errors import KiokuError
 from kioku_client.v1 import agent_pb2
@@ -78,6 +79,8 @@ class Turn:
     shortened: Dict[int, str]
     #: What was recalled, and why.
     recall: agent_pb2.RecallReport
+    #: Id of the newest message of the user, to which turn_block belongs.
+    question_id: str
     #: All this in messages: the summary, then those that stay, the newest one of the user with turn_block.
     messages: List[ChatMessage] = field(repr=False)
 
@@ -96,6 +99,7 @@ class Session:
         self.kioku, self.name = kioku, session
         self._ask, self._window = ask, window_tokens
         self._setting: Dict[str, Any] = {"session": session, "channel": channel, "group": group, "model": model, "mode": mode}
+        self._wire = Wire()
         self._messages: List[ChatMessage] = []
         self._compacted: Optional[agent_pb2.CompactResponse] = None
         self._prompt: Optional[agent_pb2.AssemblePromptResponse] = None
@@ -123,28 +127,33 @@ class Session:
         self._messages = identify([*self._messages, *reply])
         self._tokens, self._counted = input_tokens + output_tokens, len(self._messages)
 
-    def flush(self) -> List[agent_pb2.StoredNote]:
-        """Stores now what is worth keeping of all messages, and returns the places of the notes."""
+    def flush(self, messages: Optional[Sequence[ChatMessage]] = None) -> List[agent_pb2.StoredNote]:
+        """Stores now what is worth keeping of messages, or of those that before and after got, and returns the places of the notes."""
+        if messages is not None:
+            self._messages = identify(messages)
         if self._ask is not None:
             return self._flush_by_own_model(self._ask)
         request = agent_pb2.FlushRequest(session=self.name, messages=self._sent(), forced=True)
-        done = self.kioku.agents.Flush(request, timeout=_MODEL_TIMEOUT)
+        done = self._wire.call(self.kioku.agents.Flush, request, _MODEL_TIMEOUT)
         if done.outcome != "done":
             raise KiokuError("no memories are stored: %s" % done.reason)
         return list(done.notes)
 
-    def end(self) -> agent_pb2.EndSessionResponse:
-        """Ends the conversation: what is not stored is stored. Without a model it stays on disk until there is one."""
+    def end(self, messages: Optional[Sequence[ChatMessage]] = None) -> agent_pb2.EndSessionResponse:
+        """Ends the conversation: what is not stored of messages, or of those that before and after got, is stored. Without a model
+        it stays on the disk of the service until there is one."""
+        if messages is not None:
+            self._messages = identify(messages)
         if self._ask is not None:
             self._try(self._flush_by_own_model, self._ask)
         request = agent_pb2.EndSessionRequest(session=self.name, messages=self._sent())
-        return self.kioku.agents.EndSession(request, timeout=_MODEL_TIMEOUT)
+        return self._wire.call(self.kioku.agents.EndSession, request, _MODEL_TIMEOUT)
 
     def _make_room(self, overflow: bool, forced: bool) -> None:
         """Does what CheckFlush says."""
         request = agent_pb2.CheckFlushRequest(session=self.name, messages=self._sent(), window_tokens=self._window,
                                               projected_tokens=self._projected(), overflow=overflow, forced=forced)
-        check = self._try(self.kioku.agents.CheckFlush, request)
+        check = self._try(self._wire.call, self.kioku.agents.CheckFlush, request)
         if check is not None and check.flush:
             self._try(self.flush)  # what is not stored stays: a compaction drops nothing of it
         if check is not None and check.compact:
@@ -178,10 +187,10 @@ class Session:
 
     def _prune(self, sent: List[ChatMessage]) -> None:
         """Has it planned which old tool results are shortened."""
-        request = agent_pb2.PruneRequest(messages=sent, window_tokens=self._window, edits=self._pruned.edits)
+        request = agent_pb2.PruneRequest(session=self.name, messages=sent, window_tokens=self._window, edits=self._pruned.edits)
         if self._pruned.HasField("last_touch_time"):
             request.last_touch_time.CopyFrom(self._pruned.last_touch_time)
-        self._pruned = self._try(self.kioku.agents.Prune, request) or self._pruned
+        self._pruned = self._try(self._wire.call, self.kioku.agents.Prune, request) or self._pruned
 
     def _turn(self, sent: List[ChatMessage]) -> Turn:
         assert self._prompt is not None
@@ -196,14 +205,14 @@ class Session:
                 copy.text += "\n\n" + self._prompt.turn_block
             messages.append(copy)
         summary = sent[0] if keep else None
-        return Turn(self._prompt.prompt, self._prompt.turn_block, summary, keep, shortened, self._prompt.recall, messages)
+        return Turn(self._prompt.prompt, self._prompt.turn_block, summary, keep, shortened, self._prompt.recall, self._asked, messages)
 
     def _flush_by_own_model(self, ask: Ask) -> List[agent_pb2.StoredNote]:
         """Shows the model range by range what is not stored, oldest first, and stores the notes that it makes."""
         notes: List[agent_pb2.StoredNote] = []
         too_long = False
         while True:
-            begun = self.kioku.agents.BeginFlush(agent_pb2.BeginFlushRequest(
+            begun = self._wire.call(self.kioku.agents.BeginFlush, agent_pb2.BeginFlushRequest(
                 session=self.name, messages=self._sent(), window_tokens=self._window, too_long=too_long))
             if begun.outcome == "nothing":
                 return notes
@@ -236,7 +245,7 @@ class Session:
         """Makes old messages a summary, by the own model if there is one."""
         fields: Dict[str, Any] = {"session": self.name, "messages": self._sent(), "window_tokens": self._window}
         if self._ask is None:
-            done = self.kioku.agents.Compact(agent_pb2.CompactRequest(**fields), timeout=_MODEL_TIMEOUT)
+            done = self._wire.call(self.kioku.agents.Compact, agent_pb2.CompactRequest(**fields), _MODEL_TIMEOUT)
         else:
             done = self._compact_by_own_model(agent_pb2.BeginCompactRequest(**fields), self._ask)
         if done.outcome == "compacted":
@@ -245,13 +254,18 @@ class Session:
             log.warning("session %s: not compacted: %s", self.name, done.reason)
 
     def _compact_by_own_model(self, request: agent_pb2.BeginCompactRequest, ask: Ask) -> agent_pb2.CompactResponse:
-        begun = self.kioku.agents.BeginCompact(request)
+        begun = self._wire.call(self.kioku.agents.BeginCompact, request)
         if begun.outcome == "nothing":
             return agent_pb2.CompactResponse(outcome=begun.outcome, reason=begun.reason)
         step = begun.step
         while True:
-            answer = ask(Question(step.system_prompt, list(step.messages), (), step.max_tokens))
-            done = self.kioku.agents.CommitCompact(agent_pb2.CommitCompactRequest(lease=begun.lease, answer=answer.text))
+            commit = agent_pb2.CommitCompactRequest(lease=begun.lease, step_number=step.number)
+            try:
+                answer = ask(Question(step.system_prompt, step.messages, (), step.max_tokens))
+                commit.answer, commit.cut_off = answer.text, answer.cut_off
+            except TooLong:
+                commit.too_long = True
+            done = self.kioku.agents.CommitCompact(commit)
             if done.outcome == "compacted":
                 return done.compacted
             step = done.step

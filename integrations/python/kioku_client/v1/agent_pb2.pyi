@@ -157,7 +157,7 @@ class CallToolResponse(_message.Message):
     def __init__(self, output: _Optional[str] = ..., failed: _Optional[bool] = ...) -> None: ...
 
 class ChatMessage(_message.Message):
-    __slots__ = ["author", "channel", "failed", "id", "image_count", "role", "text", "tool_call_id", "tool_calls", "tool_name"]
+    __slots__ = ["author", "channel", "failed", "id", "image_count", "role", "text", "through_id", "tool_call_id", "tool_calls", "tool_name"]
     AUTHOR_FIELD_NUMBER: _ClassVar[int]
     CHANNEL_FIELD_NUMBER: _ClassVar[int]
     FAILED_FIELD_NUMBER: _ClassVar[int]
@@ -165,6 +165,7 @@ class ChatMessage(_message.Message):
     IMAGE_COUNT_FIELD_NUMBER: _ClassVar[int]
     ROLE_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
+    THROUGH_ID_FIELD_NUMBER: _ClassVar[int]
     TOOL_CALLS_FIELD_NUMBER: _ClassVar[int]
     TOOL_CALL_ID_FIELD_NUMBER: _ClassVar[int]
     TOOL_NAME_FIELD_NUMBER: _ClassVar[int]
@@ -175,10 +176,11 @@ class ChatMessage(_message.Message):
     image_count: int
     role: str
     text: str
+    through_id: str
     tool_call_id: str
     tool_calls: _containers.RepeatedCompositeFieldContainer[ToolCall]
     tool_name: str
-    def __init__(self, id: _Optional[str] = ..., role: _Optional[str] = ..., text: _Optional[str] = ..., tool_calls: _Optional[_Iterable[_Union[ToolCall, _Mapping[str, _Any]]]] = ..., tool_call_id: _Optional[str] = ..., tool_name: _Optional[str] = ..., failed: _Optional[bool] = ..., image_count: _Optional[int] = ..., author: _Optional[_Union[_memory_pb2.Author, _Mapping[str, _Any]]] = ..., channel: _Optional[str] = ...) -> None: ...
+    def __init__(self, id: _Optional[str] = ..., role: _Optional[str] = ..., text: _Optional[str] = ..., tool_calls: _Optional[_Iterable[_Union[ToolCall, _Mapping[str, _Any]]]] = ..., tool_call_id: _Optional[str] = ..., tool_name: _Optional[str] = ..., failed: _Optional[bool] = ..., image_count: _Optional[int] = ..., author: _Optional[_Union[_memory_pb2.Author, _Mapping[str, _Any]]] = ..., channel: _Optional[str] = ..., through_id: _Optional[str] = ...) -> None: ...
 
 class CheckFlushRequest(_message.Message):
     __slots__ = ["agent", "forced", "heartbeat", "messages", "overflow", "projected_tokens", "session", "transcript_bytes", "window_tokens"]
@@ -223,14 +225,20 @@ class CheckFlushResponse(_message.Message):
     def __init__(self, flush: _Optional[bool] = ..., compact: _Optional[bool] = ..., reason: _Optional[str] = ..., flush_at_tokens: _Optional[int] = ..., compact_at_tokens: _Optional[int] = ..., uncovered_count: _Optional[int] = ..., next_try_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class CommitCompactRequest(_message.Message):
-    __slots__ = ["agent", "answer", "lease"]
+    __slots__ = ["agent", "answer", "cut_off", "lease", "step_number", "too_long"]
     AGENT_FIELD_NUMBER: _ClassVar[int]
     ANSWER_FIELD_NUMBER: _ClassVar[int]
+    CUT_OFF_FIELD_NUMBER: _ClassVar[int]
     LEASE_FIELD_NUMBER: _ClassVar[int]
+    STEP_NUMBER_FIELD_NUMBER: _ClassVar[int]
+    TOO_LONG_FIELD_NUMBER: _ClassVar[int]
     agent: str
     answer: str
+    cut_off: bool
     lease: str
-    def __init__(self, agent: _Optional[str] = ..., lease: _Optional[str] = ..., answer: _Optional[str] = ...) -> None: ...
+    step_number: int
+    too_long: bool
+    def __init__(self, agent: _Optional[str] = ..., lease: _Optional[str] = ..., answer: _Optional[str] = ..., cut_off: _Optional[bool] = ..., too_long: _Optional[bool] = ..., step_number: _Optional[int] = ...) -> None: ...
 
 class CommitCompactResponse(_message.Message):
     __slots__ = ["compacted", "outcome", "step"]
@@ -305,14 +313,16 @@ class CompactResponse(_message.Message):
     def __init__(self, summary: _Optional[str] = ..., first_kept_id: _Optional[str] = ..., message: _Optional[_Union[ChatMessage, _Mapping[str, _Any]]] = ..., tokens_before: _Optional[int] = ..., tokens_after: _Optional[int] = ..., outcome: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
 
 class CompactStep(_message.Message):
-    __slots__ = ["max_tokens", "messages", "system_prompt"]
+    __slots__ = ["max_tokens", "messages", "number", "system_prompt"]
     MAX_TOKENS_FIELD_NUMBER: _ClassVar[int]
     MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    NUMBER_FIELD_NUMBER: _ClassVar[int]
     SYSTEM_PROMPT_FIELD_NUMBER: _ClassVar[int]
     max_tokens: int
     messages: _containers.RepeatedCompositeFieldContainer[ChatMessage]
+    number: int
     system_prompt: str
-    def __init__(self, system_prompt: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[ChatMessage, _Mapping[str, _Any]]]] = ..., max_tokens: _Optional[int] = ...) -> None: ...
+    def __init__(self, system_prompt: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[ChatMessage, _Mapping[str, _Any]]]] = ..., max_tokens: _Optional[int] = ..., number: _Optional[int] = ...) -> None: ...
 
 class EndSessionRequest(_message.Message):
     __slots__ = ["agent", "messages", "session"]
@@ -489,18 +499,20 @@ class PruneEdit(_message.Message):
     def __init__(self, message_id: _Optional[str] = ..., tool_call_id: _Optional[str] = ..., text: _Optional[str] = ..., cleared: _Optional[bool] = ..., added: _Optional[bool] = ...) -> None: ...
 
 class PruneRequest(_message.Message):
-    __slots__ = ["agent", "edits", "last_touch_time", "messages", "window_tokens"]
+    __slots__ = ["agent", "edits", "last_touch_time", "messages", "session", "window_tokens"]
     AGENT_FIELD_NUMBER: _ClassVar[int]
     EDITS_FIELD_NUMBER: _ClassVar[int]
     LAST_TOUCH_TIME_FIELD_NUMBER: _ClassVar[int]
     MESSAGES_FIELD_NUMBER: _ClassVar[int]
+    SESSION_FIELD_NUMBER: _ClassVar[int]
     WINDOW_TOKENS_FIELD_NUMBER: _ClassVar[int]
     agent: str
     edits: _containers.RepeatedCompositeFieldContainer[PruneEdit]
     last_touch_time: _timestamp_pb2.Timestamp
     messages: _containers.RepeatedCompositeFieldContainer[ChatMessage]
+    session: str
     window_tokens: int
-    def __init__(self, agent: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[ChatMessage, _Mapping[str, _Any]]]] = ..., window_tokens: _Optional[int] = ..., last_touch_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., edits: _Optional[_Iterable[_Union[PruneEdit, _Mapping[str, _Any]]]] = ...) -> None: ...
+    def __init__(self, agent: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[ChatMessage, _Mapping[str, _Any]]]] = ..., window_tokens: _Optional[int] = ..., last_touch_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., edits: _Optional[_Iterable[_Union[PruneEdit, _Mapping[str, _Any]]]] = ..., session: _Optional[str] = ...) -> None: ...
 
 class PruneResponse(_message.Message):
     __slots__ = ["chars_after", "chars_before", "edits", "last_touch_time", "reason"]

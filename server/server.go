@@ -95,6 +95,9 @@ type Server struct {
 	// sidecars by agent id; they do not change once the server serves.
 	sidecars map[string]Sidecar
 
+	// known are the messages of sessions that calls name by their ids.
+	known knownMessages
+
 	running     runningCalls
 	slow        slowCalls
 	connections connections
@@ -216,6 +219,7 @@ func (s *Server) Serve(ctx context.Context, listeners ...Listener) error {
 		s.keepHouse(ctx, listeners)
 		return nil
 	})
+	defer s.spoolAll()
 	return group.Wait()
 }
 

@@ -31,8 +31,8 @@ const (
 
 // Step is a question of a compaction, or its result.
 type Step struct {
-	// Lease of the compaction.
-	Lease string
+	// Lease of the compaction, and Session of its messages.
+	Lease, Session string
 	// Number of the question, from 1; that of the last question if the compaction has ended.
 	Number int
 	// Request for the model, unless Done.
@@ -80,7 +80,7 @@ func (s *Sidecar) BeginCompact(sessionID string, v session.View, space Space) (S
 	l.id, l.expires = "compact-"+strings.ToLower(rand.Text()[:16]), s.opt.Now().Add(maxLeaseAge)
 	s.leases.add(l, s.opt.Now())
 	req, _ := l.steps.Request()
-	return Step{Lease: l.id, Number: 1, Request: req}, nil
+	return Step{Lease: l.id, Session: sessionID, Number: 1, Request: req}, nil
 }
 
 // CommitCompact takes the answer of an agent's model to the question with a number; 0 means the latest one. It returns the next
@@ -110,7 +110,7 @@ func (s *Sidecar) CommitCompact(id string, number int, answer compact.Answer) (S
 		return *l.ended, nil
 	}
 	req, _ := l.steps.Request()
-	return Step{Lease: l.id, Number: l.number, Request: req}, nil
+	return Step{Lease: l.id, Session: l.session, Number: l.number, Request: req}, nil
 }
 
 // advance takes an answer.
@@ -126,7 +126,7 @@ func (s *Sidecar) advance(l *lease, answer compact.Answer) {
 		l.err = l.reason(err)
 		return
 	}
-	l.ended = &Step{Lease: l.id, Number: l.number, Done: true, Made: made}
+	l.ended = &Step{Lease: l.id, Session: l.session, Number: l.number, Done: true, Made: made}
 }
 
 // reason returns the error of a compaction, an *UncoveredError if coverage is why it drops nothing.

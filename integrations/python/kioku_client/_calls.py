@@ -1,6 +1,7 @@
 """The connection to a service, and calls over it."""
 from __future__ import annotations
 
+import json
 import threading
 from typing import Any, Callable, Dict, Iterator, Optional, Tuple, Type, TypeVar, cast
 
@@ -9,14 +10,30 @@ from google.protobuf.message import Message
 
 from kioku_client._target import grpc_target, is_local
 from kioku_client.errors import from_grpc
+from kioku_client.v1 import agent_pb2, memory_pb2
 
 M = TypeVar("M", bound=Message)
+
+# Calls that change something each time they are made. All others are repeated for about a second while the service is away, such as
+# when it restarts: the same note, or the same commit, is stored once.
+_ONCE = {"MemoryUpdate", "MemoryUndo", "CallTool"}
+
+
+def _retries() -> str:
+    """Returns the service config of gRPC that repeats calls."""
+    services = (memory_pb2.DESCRIPTOR, agent_pb2.DESCRIPTOR)
+    names = [{"service": s.full_name, "method": m.name} for file in services for s in file.services_by_name.values()
+             for m in s.methods if m.name not in _ONCE]
+    policy = {"maxAttempts": 5, "initialBackoff": "0.1s", "maxBackoff": "1s", "backoffMultiplier": 2, "retryableStatusCodes": ["UNAVAILABLE"]}
+    return json.dumps({"methodConfig": [{"name": names, "retryPolicy": policy}]})
+
 
 _OPTIONS = (
     ("grpc.enable_http_proxy", 0),  # a proxy for the web has no business between an agent and its memory
     ("grpc.initial_reconnect_backoff_ms", 50),
     ("grpc.max_reconnect_backoff_ms", 1000),
     ("grpc.max_receive_message_length", 16 << 20),
+    ("grpc.service_config", _retries()),
 )
 
 

@@ -12,6 +12,7 @@ from kioku_client.client import Kioku
 from kioku_client.errors import KiokuError
 from kioku_client.v1 import agent_pb2
 from kioku_client.v1.agent_pb2 import ChatMessage
+from kioku_client.v1.memory_pb2 import Author
 
 log = logging.getLogger("kioku_client")
 
@@ -69,8 +70,11 @@ class Turn:
 
     #: System prompt. It is constant over a session, unless its files change.
     system: str
-    #: What changes from turn to turn, with the memories: a text block of the newest message of the user. It is not stored.
+    #: What changes from turn to turn, with the memories: a text block of the newest message of the user. Do not store it.
     turn_block: str
+    #: Blocks to send with messages of the user, the newest one and those before, by the index of the message. A block stays with its
+    #: message, so that a request begins with the bytes of the one before, and the caches of providers hit.
+    blocks: Dict[int, str]
     #: Message in place of the ones before keep; None if there is none.
     summary: Optional[ChatMessage]
     #: Index of the first message that stays.
@@ -79,9 +83,7 @@ class Turn:
     shortened: Dict[int, str]
     #: What was recalled, and why.
     recall: agent_pb2.RecallReport
-    #: Id of the newest message of the user, to which turn_block belongs.
-    question_id: str
-    #: All this in messages: the summary, then those that stay, the newest one of the user with turn_block.
+    #: All this in messages: the summary, then those that stay, with their blocks.
     messages: List[ChatMessage] = field(repr=False)
 
 
@@ -104,6 +106,7 @@ class Session:
         self._compacted: Optional[agent_pb2.CompactResponse] = None
         self._prompt: Optional[agent_pb2.AssemblePromptResponse] = None
         self._asked = ""
+        self._blocks: Dict[str, str] = {}
         self._pruned = agent_pb2.PruneResponse()
         self._tokens = self._counted = 0
 
@@ -183,7 +186,9 @@ class Session:
         """Has the prompt made for the newest question, unless it was made before: a turn with tools asks the model several times."""
         question = newest_question(self._messages)
         if self._prompt is None or question.id != self._asked:
-            self._prompt, self._asked = self.kioku.prompt(question.text, author=question.author, **self._setting), question.id
+            self._prompt, self._asked = self.kioku.prompt(question.text, author=_author(question), **self._setting), question.id
+            if self._prompt.turn_block:
+                self._blocks[question.id] = self._prompt.turn_block
 
     def _prune(self, sent: List[ChatMessage]) -> None:
         """Has it planned which old tool results are shortened."""
@@ -195,17 +200,21 @@ class Session:
     def _turn(self, sent: List[ChatMessage]) -> Turn:
         assert self._prompt is not None
         keep, edits = self._keep(), {e.message_id: e.text for e in self._pruned.edits}
-        shortened = {i: edits[m.id] for i, m in enumerate(self._messages) if i >= keep and m.id in edits}
-        messages = []
-        for message in sent:
-            copy = ChatMessage()
-            copy.CopyFrom(message)
-            copy.text = edits.get(message.id, message.text)
-            if message.id == self._asked and self._prompt.turn_block:
-                copy.text += "\n\n" + self._prompt.turn_block
-            messages.append(copy)
-        summary = sent[0] if keep else None
-        return Turn(self._prompt.prompt, self._prompt.turn_block, summary, keep, shortened, self._prompt.recall, self._asked, messages)
+        self._blocks = {m.id: self._blocks[m.id] for m in sent if m.id in self._blocks}
+        stay = [(i, m) for i, m in enumerate(self._messages) if i >= keep]
+        return Turn(
+            system=self._prompt.prompt, turn_block=self._prompt.turn_block,
+            blocks={i: self._blocks[m.id] for i, m in stay if m.id in self._blocks},
+            summary=sent[0] if keep else None, keep=keep, shortened={i: edits[m.id] for i, m in stay if m.id in edits},
+            recall=self._prompt.recall, messages=[self._written(m, edits) for m in sent],
+        )
+
+    def _written(self, message: ChatMessage, edits: Mapping[str, str]) -> ChatMessage:
+        """Returns a message as it is sent."""
+        out = ChatMessage()
+        out.CopyFrom(message)
+        out.text = "\n\n".join(part for part in (edits.get(message.id, message.text), self._blocks.get(message.id, "")) if part)
+        return out
 
     def _flush_by_own_model(self, ask: Ask) -> List[agent_pb2.StoredNote]:
         """Shows the model range by range what is not stored, oldest first, and stores the notes that it makes."""
@@ -285,3 +294,7 @@ def _note(given: Mapping[str, Any]) -> agent_pb2.FlushNote:
 
 def _tool_call(call: Call) -> agent_pb2.ToolCall:
     return agent_pb2.ToolCall(id=call.id, name=call.name, input=json.dumps(dict(call.input), ensure_ascii=False))
+
+
+def _author(message: ChatMessage) -> Optional[Author]:
+    return message.author if message.HasField("author") else None

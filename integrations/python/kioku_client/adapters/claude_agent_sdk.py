@@ -96,7 +96,12 @@ def read_transcript(path: pathlib.Path) -> List[ChatMessage]:
         except ValueError:
             continue  # the last line may be half written
         if entry.get("type") in ("user", "assistant") and not entry.get("isSidechain") and not entry.get("isMeta"):
-            out += _messages(entry)
+            for message in _messages(entry):
+                if out and out[-1].role == message.role == "assistant":  # one answer has a line for each of its parts
+                    out[-1].text = "\n".join(part for part in (out[-1].text, message.text) if part)
+                    out[-1].tool_calls.extend(message.tool_calls)
+                else:
+                    out.append(message)
     return out
 
 

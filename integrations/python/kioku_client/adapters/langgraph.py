@@ -94,17 +94,16 @@ def _structured_tool(tool: MemoryTool) -> BaseTool:
 
 
 def _sent(given: Sequence[AnyMessage], turn: Turn) -> List[AnyMessage]:
-    """Returns the messages of a turn: the summary first, old results shortened, and the newest question with what belongs to the turn."""
-    newest = max((i for i, m in enumerate(given) if isinstance(m, HumanMessage)), default=-1)
+    """Returns the messages of a turn: the summary first, old results shortened, and those of the user with their blocks."""
     out: List[AnyMessage] = [SystemMessage(turn.system)]
     if turn.summary is not None:
         out.append(HumanMessage(turn.summary.text))
     for i, message in enumerate(given[turn.keep:], turn.keep):
         if i in turn.shortened:
             message = message.model_copy(update={"content": turn.shortened[i]})
-        elif i == newest and turn.turn_block:
+        elif i in turn.blocks:
             content = message.content
             parts = [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
-            message = message.model_copy(update={"content": [*parts, {"type": "text", "text": turn.turn_block}]})
+            message = message.model_copy(update={"content": [*parts, {"type": "text", "text": turn.blocks[i]}]})
         out.append(message)
     return out

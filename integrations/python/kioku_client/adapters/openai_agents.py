@@ -8,6 +8,7 @@
 """
 from __future__ import annotations
 
+import asyncio
 import json
 from typing import Any, List, Optional, Tuple, cast
 
@@ -42,7 +43,7 @@ class KiokuSession(SessionABC):
         if turn.summary is not None:
             self._summary = turn.summary, identify(messages)[turn.keep].id
         instructions = "\n\n".join(part for part in (given.instructions, turn.system) if part)
-        return ModelInputData(input=_sent(given.input, messages, starts, turn), instructions=instructions)
+        return ModelInputData(input=_sent(given.input, starts, turn), instructions=instructions)
 
     async def get_items(self, limit: Optional[int] = None) -> List[TResponseInputItem]:
         """Returns the items, or the latest ones."""
@@ -83,8 +84,6 @@ def memory_tools(kioku: Kioku, **conversation: Any) -> List[FunctionTool]:
 
 def _function_tool(tool: MemoryTool) -> FunctionTool:
     async def run(_: Any, given: str) -> str:
-        import asyncio
-
         return (await asyncio.to_thread(tool, given)).output
 
     return FunctionTool(name=tool.name, description=tool.description, params_json_schema=tool.input_schema, on_invoke_tool=run,
@@ -129,10 +128,10 @@ def _text(content: Any) -> str:
     return "".join(part.get("text", "") for part in content or [])
 
 
-def _sent(items: List[TResponseInputItem], messages: List[ChatMessage], starts: List[int], turn: Turn) -> List[TResponseInputItem]:
-    """Returns the items of a turn: the summary first, old results shortened, and the newest question with what belongs to the turn."""
+def _sent(items: List[TResponseInputItem], starts: List[int], turn: Turn) -> List[TResponseInputItem]:
+    """Returns the items of a turn: the summary first, old results shortened, and those of the user with their blocks."""
     texts = {starts[i]: text for i, text in turn.shortened.items()}
-    newest = next((starts[i] for i, m in reversed(list(enumerate(messages))) if m.role == "user"), -1)
+    blocks = {starts[i]: text for i, text in turn.blocks.items()}
     out: List[Any] = [{"role": "user", "content": turn.summary.text}] if turn.summary is not None else []
     for i, item in enumerate(cast(List[Any], items)):
         if i < starts[turn.keep]:
@@ -141,9 +140,9 @@ def _sent(items: List[TResponseInputItem], messages: List[ChatMessage], starts: 
             item = {**item, "output": texts[i]}
         elif str(item.get("id", "")).startswith("summary-"):
             item = {"role": "user", "content": item["content"]}
-        elif i == newest and turn.turn_block:
+        elif i in blocks:
             content = item["content"]
             parts = [{"type": "input_text", "text": content}] if isinstance(content, str) else list(content)
-            item = {**item, "content": [*parts, {"type": "input_text", "text": turn.turn_block}]}
+            item = {**item, "content": [*parts, {"type": "input_text", "text": blocks[i]}]}
         out.append(item)
     return cast(List[TResponseInputItem], out)

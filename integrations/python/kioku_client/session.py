@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
 
@@ -108,7 +109,7 @@ class Session:
         self._asked = ""
         self._blocks: Dict[str, str] = {}
         self._pruned = agent_pb2.PruneResponse()
-        self._tokens = self._counted = 0
+        self._tokens = self._counted = self._sent_at = 0
 
     def before(self, messages: Sequence[ChatMessage], *, overflow: bool = False, forced: bool = False) -> Turn:
         """Prepares a request to the model: stores memories and makes old messages a summary where that is due.
@@ -193,9 +194,10 @@ class Session:
     def _prune(self, sent: List[ChatMessage]) -> None:
         """Has it planned which old tool results are shortened."""
         request = agent_pb2.PruneRequest(session=self.name, messages=sent, window_tokens=self._window, edits=self._pruned.edits)
-        if self._pruned.HasField("last_touch_time"):
-            request.last_touch_time.CopyFrom(self._pruned.last_touch_time)
+        if self._sent_at:
+            request.last_touch_time.FromNanoseconds(self._sent_at)
         self._pruned = self._try(self._wire.call, self.kioku.agents.Prune, request) or self._pruned
+        self._sent_at = time.time_ns()  # the model is asked now
 
     def _turn(self, sent: List[ChatMessage]) -> Turn:
         assert self._prompt is not None

@@ -243,7 +243,7 @@ func IndexedWorkspace(ctx context.Context, state, agent string) (string, error) 
 
 // withDefaults fills in what is not set.
 func (o Options) withDefaults() Options {
-	o.Agent = cmp.Or(o.Agent, "main")
+	o.Agent = cmp.Or(o.Agent, defaultAgent)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.Location = cmp.Or(o.Location, time.Local)
 	o.FallbackAfter = cmp.Or(o.FallbackAfter, DefaultFallbackAfter)

@@ -78,7 +78,7 @@ func beginResponse(begun sidecar.Begun) *kiokuv1.BeginFlushResponse {
 	}
 	resp.Outcome, resp.Lease, resp.UncoveredCount = kiokuv1.OutcomeBegun, begun.Lease, int32Of(begun.Uncovered)
 	resp.SystemPrompt, resp.UserPrompt, resp.Messages = begun.System, begun.User, convertAll(begun.Messages, chatMessage)
-	resp.Tool = &kiokuv1.FlushTool{Name: begun.Tool.Name, Description: begun.Tool.Description, InputSchema: string(begun.Tool.Schema)}
+	resp.Tool = &kiokuv1.Tool{Name: begun.Tool.Name, Description: begun.Tool.Description, InputSchema: string(begun.Tool.Schema)}
 	return resp
 }
 

@@ -124,6 +124,8 @@ type Conversation struct {
 	summary backoff
 	// full says why the conversation could not be compacted the last time; nil if it could.
 	full error
+	// looping is the turn of a loop that asks the model itself; nil before the first.
+	looping *turn
 }
 
 // New returns a conversation that continues the session. It returns sidecar.ErrNoModel if the sidecar has no model.

@@ -111,11 +111,7 @@ func Source(ctx context.Context) string {
 
 // callTools runs the calls of an answer one after the other and appends their results.
 func (t *turn) callTools(ctx context.Context, calls []llm.ToolCall) error {
-	// The model has made all of these calls before it reads a result.
-	callCtx := ctx
-	if t.read {
-		callCtx = context.WithValue(ctx, sourceKey{}, memory.NoteFromTool)
-	}
+	callCtx := t.callContext(ctx) // the model has made all of these calls before it reads a result
 	for _, call := range calls {
 		t.each(Event{Call: &call})
 		result := t.callTool(callCtx, call)
@@ -130,8 +126,21 @@ func (t *turn) callTools(ctx context.Context, calls []llm.ToolCall) error {
 			return ctx.Err()
 		}
 	}
-	t.read = t.read || slices.ContainsFunc(calls, func(c llm.ToolCall) bool { return c.Name != tools.Append })
+	t.noteRead(calls...)
 	return nil
+}
+
+// callContext returns the context of calls that the model makes now.
+func (t *turn) callContext(ctx context.Context) context.Context {
+	if t.read {
+		return context.WithValue(ctx, sourceKey{}, memory.NoteFromTool)
+	}
+	return ctx
+}
+
+// noteRead takes note that the model reads the results of calls.
+func (t *turn) noteRead(calls ...llm.ToolCall) {
+	t.read = t.read || slices.ContainsFunc(calls, func(c llm.ToolCall) bool { return c.Name != tools.Append })
 }
 
 // callTool runs a call.

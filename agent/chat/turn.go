@@ -145,6 +145,27 @@ func (t *turn) tooLong(cause error) error {
 
 // generate sends the conversation as it is now.
 func (t *turn) generate(ctx context.Context, last bool) (llm.Response, error) {
+	req := t.request(last)
+	t.heard.Reset()
+	resp, err := t.model.Generate(ctx, req, func(e llm.Event) {
+		if e.Text != "" {
+			t.heard.WriteString(e.Text)
+			t.each(Event{Text: e.Text})
+		}
+	})
+	if err != nil {
+		t.usage = t.usage.Plus(resp.Usage)
+		return resp, err
+	}
+	if last {
+		resp.Message.ToolCalls = nil
+	}
+	t.heard.Reset()
+	return t.keep(resp)
+}
+
+// request returns the next request. The last one of a turn allows no calls.
+func (t *turn) request(last bool) llm.Request {
 	t.believed = t.window()
 	req := llm.Request{System: t.prompt.Prompt, CachedBytes: t.prompt.CachedBytes, Messages: t.fit(t.opt.Session.View()), Tools: t.tools}
 	t.sent = t.fixed
@@ -156,26 +177,18 @@ func (t *turn) generate(ctx context.Context, last bool) (llm.Response, error) {
 		req.Tools = nil
 		tellCalls(req.Messages)
 	}
-	t.heard.Reset()
-	resp, err := t.model.Generate(ctx, req, func(e llm.Event) {
-		if e.Text != "" {
-			t.heard.WriteString(e.Text)
-			t.each(Event{Text: e.Text})
-		}
-	})
+	return req
+}
+
+// keep appends an answer to the transcript.
+func (t *turn) keep(resp llm.Response) (llm.Response, error) {
 	t.usage = t.usage.Plus(resp.Usage)
-	if err != nil {
-		return resp, err
-	}
-	if last {
-		resp.Message.ToolCalls = nil
-	}
-	t.heard.Reset()
 	t.pruned = 0
 	used := &resp.Usage
 	if resp.Usage == (llm.Usage{}) {
 		used = nil // the provider has not said
 	}
+	var err error
 	resp.Message, err = t.appendMessage(resp.Message, used)
 	return resp, err
 }

@@ -43,6 +43,10 @@ type View struct {
 	// SinceUsage is the size in tokens of the messages after that answer, or of all if LastUsage is nil. So the next prompt
 	// has about LastUsage.Prompt() + LastUsage.Output + SinceUsage tokens.
 	SinceUsage int
+	// Said is the number of messages that were ever appended, those that a summary has replaced included.
+	Said int
+	// Newest is the last message that was appended, nil if there is none.
+	Newest *llm.Message
 }
 
 // PruneState returns the state for prune.Prune. window is the model's, in tokens.
@@ -90,6 +94,9 @@ type thread struct {
 	// usage is that of the last answer since the last compaction, and since the size of the messages after it.
 	usage *llm.Usage
 	since int
+	// said is the number of messages that were appended, and newest the last one.
+	said   int
+	newest *llm.Message
 }
 
 func newThread(count func(string) int) *thread {
@@ -142,6 +149,7 @@ func (t *thread) apply(l Line) {
 
 // say adds a message.
 func (t *thread) say(l Line) {
+	t.said, t.newest = t.said+1, l.Message
 	m := *l.Message
 	if m.Role == llm.RoleTool {
 		at := t.callOf(&m)
@@ -222,7 +230,7 @@ func (t *thread) view() View {
 	v := View{
 		IDs: slices.Clip(t.ids), Messages: slices.Clip(t.messages), Counts: slices.Clip(t.counts),
 		Tokens: t.tokens, Bytes: t.bytes, LastTouch: t.lastTouch, Compactions: t.compactions, Flush: t.flush,
-		LastUsage: t.usage, SinceUsage: t.since,
+		LastUsage: t.usage, SinceUsage: t.since, Said: t.said, Newest: t.newest,
 	}
 	for id, e := range t.edits {
 		at := t.place[id]

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"kioku/internal/safefile"
 )
 
 // Errors of places that are not set; test for them with errors.Is.
@@ -50,7 +52,7 @@ func (c *Config) Here() (Place, error) {
 	}
 	if c.WorkspaceNamed() {
 		for _, id := range slices.Sorted(maps.Keys(c.Agents)) {
-			if SameFolder(c.Agents[id].Workspace, c.Workspace) {
+			if safefile.SameFolder(c.Agents[id].Workspace, c.Workspace) {
 				return c.Place(id)
 			}
 		}
@@ -86,7 +88,7 @@ func (c *Config) AgentHere(folders map[string]string, found string, how Found) s
 		if dir == "" || !contains(dir, c.src.Dir) {
 			continue
 		}
-		if SameFolder(dir, inside) && best == "" || contains(inside, dir) && !SameFolder(dir, inside) {
+		if safefile.SameFolder(dir, inside) && best == "" || contains(inside, dir) && !safefile.SameFolder(dir, inside) {
 			best, inside = id, dir
 		}
 	}

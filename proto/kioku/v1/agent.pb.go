@@ -31,7 +31,9 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// ChatMessage is one message of a conversation. Tool results follow the message with their calls, at most one for each call.
+// ChatMessage is one message of a conversation. In a call with a session, a message with nothing but an id is one that was sent
+// before in this session; if the service does not have it (any more), the call is FAILED_PRECONDITION with UnknownMessages, and
+// is sent again with these messages whole. Tool results follow the message with their calls, at most one for each call.
 type ChatMessage struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Id of the message, chosen by the agent. The calls of a flush, and Compact with a session, need ids that are unique in the
@@ -50,7 +52,11 @@ type ChatMessage struct {
 	// The tool failed.
 	Failed bool `protobuf:"varint,7,opt,name=failed,proto3" json:"failed,omitempty"`
 	// Number of images beside the text, at most 1,000.
-	ImageCount    int32 `protobuf:"varint,8,opt,name=image_count,json=imageCount,proto3" json:"image_count,omitempty"`
+	ImageCount int32 `protobuf:"varint,8,opt,name=image_count,json=imageCount,proto3" json:"image_count,omitempty"`
+	// Who wrote a message of role "user". Unset means the owner, or in a group somebody unknown.
+	Author *Author `protobuf:"bytes,9,opt,name=author,proto3" json:"author,omitempty"`
+	// Channel of the message. Empty means that of the conversation.
+	Channel       string `protobuf:"bytes,10,opt,name=channel,proto3" json:"channel,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -141,6 +147,66 @@ func (x *ChatMessage) GetImageCount() int32 {
 	return 0
 }
 
+func (x *ChatMessage) GetAuthor() *Author {
+	if x != nil {
+		return x.Author
+	}
+	return nil
+}
+
+func (x *ChatMessage) GetChannel() string {
+	if x != nil {
+		return x.Channel
+	}
+	return ""
+}
+
+// UnknownMessages is a detail of FAILED_PRECONDITION.
+type UnknownMessages struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Ids of the messages that the service does not have.
+	Ids           []string `protobuf:"bytes,1,rep,name=ids,proto3" json:"ids,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UnknownMessages) Reset() {
+	*x = UnknownMessages{}
+	mi := &file_kioku_v1_agent_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UnknownMessages) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UnknownMessages) ProtoMessage() {}
+
+func (x *UnknownMessages) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_agent_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UnknownMessages.ProtoReflect.Descriptor instead.
+func (*UnknownMessages) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *UnknownMessages) GetIds() []string {
+	if x != nil {
+		return x.Ids
+	}
+	return nil
+}
+
 type ToolCall struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -153,7 +219,7 @@ type ToolCall struct {
 
 func (x *ToolCall) Reset() {
 	*x = ToolCall{}
-	mi := &file_kioku_v1_agent_proto_msgTypes[1]
+	mi := &file_kioku_v1_agent_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -165,7 +231,7 @@ func (x *ToolCall) String() string {
 func (*ToolCall) ProtoMessage() {}
 
 func (x *ToolCall) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_agent_proto_msgTypes[1]
+	mi := &file_kioku_v1_agent_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -178,7 +244,7 @@ func (x *ToolCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolCall.ProtoReflect.Descriptor instead.
 func (*ToolCall) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{1}
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *ToolCall) GetId() string {
@@ -232,14 +298,16 @@ type AssemblePromptRequest struct {
 	// Time of the turn. The service's time zone decides its day. Unset means the service's clock.
 	AskTime *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=ask_time,json=askTime,proto3" json:"ask_time,omitempty"`
 	// Name of the conversation, chosen by the agent, for ListTurns; may be empty.
-	Session       string `protobuf:"bytes,14,opt,name=session,proto3" json:"session,omitempty"`
+	Session string `protobuf:"bytes,14,opt,name=session,proto3" json:"session,omitempty"`
+	// Who wrote the message. Unset means the owner, or in a group somebody unknown.
+	Author        *Author `protobuf:"bytes,15,opt,name=author,proto3" json:"author,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AssemblePromptRequest) Reset() {
 	*x = AssemblePromptRequest{}
-	mi := &file_kioku_v1_agent_proto_msgTypes[2]
+	mi := &file_kioku_v1_agent_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -251,7 +319,7 @@ func (x *AssemblePromptRequest) String() string {
 func (*AssemblePromptRequest) ProtoMessage() {}
 
 func (x *AssemblePromptRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_agent_proto_msgTypes[2]
+	mi := &file_kioku_v1_agent_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -264,7 +332,7 @@ func (x *AssemblePromptRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssemblePromptRequest.ProtoReflect.Descriptor instead.
 func (*AssemblePromptRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{2}
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *AssemblePromptRequest) GetAgent() string {
@@ -365,6 +433,13 @@ func (x *AssemblePromptRequest) GetSession() string {
 	return ""
 }
 
+func (x *AssemblePromptRequest) GetAuthor() *Author {
+	if x != nil {
+		return x.Author
+	}
+	return nil
+}
+
 // PromptBlock is a part of the prompt that the caller adds. It is trusted like the files of the workspace.
 type PromptBlock struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -378,7 +453,7 @@ type PromptBlock struct {
 
 func (x *PromptBlock) Reset() {
 	*x = PromptBlock{}
-	mi := &file_kioku_v1_agent_proto_msgTypes[3]
+	mi := &file_kioku_v1_agent_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -390,7 +465,7 @@ func (x *PromptBlock) String() string {
 func (*PromptBlock) ProtoMessage() {}
 
 func (x *PromptBlock) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_agent_proto_msgTypes[3]
+	mi := &file_kioku_v1_agent_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -403,7 +478,7 @@ func (x *PromptBlock) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PromptBlock.ProtoReflect.Descriptor instead.
 func (*PromptBlock) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{3}
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *PromptBlock) GetName() string {
@@ -447,14 +522,17 @@ type AssemblePromptResponse struct {
 	Cuts   []*PromptCut  `protobuf:"bytes,9,rep,name=cuts,proto3" json:"cuts,omitempty"`
 	Recall *RecallReport `protobuf:"bytes,10,opt,name=recall,proto3" json:"recall,omitempty"`
 	// The conversation counts as a group.
-	Group         bool `protobuf:"varint,11,opt,name=group,proto3" json:"group,omitempty"`
+	Group bool `protobuf:"varint,11,opt,name=group,proto3" json:"group,omitempty"`
+	// What changes from turn to turn: time, recalled memories and changing blocks. Send it as a text block of the message of the
+	// user, and do not store it. Empty if the prompt has it, because cache_friendly is false.
+	TurnBlock     string `protobuf:"bytes,12,opt,name=turn_block,json=turnBlock,proto3" json:"turn_block,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AssemblePromptResponse) Reset() {
 	*x = AssemblePromptResponse{}
-	mi := &file_kioku_v1_agent_proto_msgTypes[4]
+	mi := &file_kioku_v1_agent_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -466,7 +544,7 @@ func (x *AssemblePromptResponse) String() string {
 func (*AssemblePromptResponse) ProtoMessage() {}
 
 func (x *AssemblePromptResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_agent_proto_msgTypes[4]
+	mi := &file_kioku_v1_agent_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -479,7 +557,7 @@ func (x *AssemblePromptResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AssemblePromptResponse.ProtoReflect.Descriptor instead.
 func (*AssemblePromptResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{4}
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *AssemblePromptResponse) GetPrompt() string {
@@ -559,6 +637,13 @@ func (x *AssemblePromptResponse) GetGroup() bool {
 	return false
 }
 
+func (x *AssemblePromptResponse) GetTurnBlock() string {
+	if x != nil {
+		return x.TurnBlock
+	}
+	return ""
+}
+
 type PromptLayer struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// "identity", "soul", "tools", "skills", "memory", "bootstrap", "block: NAME", "runtime", "channel" or "turn".
@@ -573,7 +658,7 @@ type PromptLayer struct {
 
 func (x *PromptLayer) Reset() {
 	*x = PromptLayer{}
-	mi := &file_kioku_v1_agent_proto_msgTypes[5]
+	mi := &file_kioku_v1_agent_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -585,7 +670,7 @@ func (x *PromptLayer) String() string {
 func (*PromptLayer) ProtoMessage() {}
 
 func (x *PromptLayer) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_agent_proto_msgTypes[5]
+	mi := &file_kioku_v1_agent_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -598,7 +683,7 @@ func (x *PromptLayer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PromptLayer.ProtoReflect.Descriptor instead.
 func (*PromptLayer) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{5}
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *PromptLayer) GetName() string {
@@ -643,7 +728,7 @@ type FileReport struct {
 
 func (x *FileReport) Reset() {
 	*x = FileReport{}
-	mi := &file_kioku_v1_agent_proto_msgTypes[6]
+	mi := &file_kioku_v1_agent_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -655,7 +740,7 @@ func (x *FileReport) String() string {
 func (*FileReport) ProtoMessage() {}
 
 func (x *FileReport) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_agent_proto_msgTypes[6]
+	mi := &file_kioku_v1_agent_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -668,7 +753,7 @@ func (x *FileReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FileReport.ProtoReflect.Descriptor instead.
 func (*FileReport) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{6}
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *FileReport) GetName() string {
@@ -736,7 +821,7 @@ type SkillReport struct {
 
 func (x *SkillReport) Reset() {
 	*x = SkillReport{}
-	mi := &file_kioku_v1_agent_proto_msgTypes[7]
+	mi := &file_kioku_v1_agent_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -748,7 +833,7 @@ func (x *SkillReport) String() string {
 func (*SkillReport) ProtoMessage() {}
 
 func (x *SkillReport) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_agent_proto_msgTypes[7]
+	mi := &file_kioku_v1_agent_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -761,7 +846,7 @@ func (x *SkillReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SkillReport.ProtoReflect.Descriptor instead.
 func (*SkillReport) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{7}
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *SkillReport) GetName() string {
@@ -813,7 +898,7 @@ type PromptCut struct {
 
 func (x *PromptCut) Reset() {
 	*x = PromptCut{}
-	mi := &file_kioku_v1_agent_proto_msgTypes[8]
+	mi := &file_kioku_v1_agent_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -825,7 +910,7 @@ func (x *PromptCut) String() string {
 func (*PromptCut) ProtoMessage() {}
 
 func (x *PromptCut) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_agent_proto_msgTypes[8]
+	mi := &file_kioku_v1_agent_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -838,7 +923,7 @@ func (x *PromptCut) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PromptCut.ProtoReflect.Descriptor instead.
 func (*PromptCut) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{8}
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *PromptCut) GetPart() string {
@@ -883,7 +968,7 @@ type RecallReport struct {
 
 func (x *RecallReport) Reset() {
 	*x = RecallReport{}
-	mi := &file_kioku_v1_agent_proto_msgTypes[9]
+	mi := &file_kioku_v1_agent_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -895,7 +980,7 @@ func (x *RecallReport) String() string {
 func (*RecallReport) ProtoMessage() {}
 
 func (x *RecallReport) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_agent_proto_msgTypes[9]
+	mi := &file_kioku_v1_agent_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -908,7 +993,7 @@ func (x *RecallReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallReport.ProtoReflect.Descriptor instead.
 func (*RecallReport) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{9}
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *RecallReport) GetRecalled() []*RecalledMemory {
@@ -974,14 +1059,18 @@ type RecalledMemory struct {
 	// How near its meaning is to the query, in [0,1]; 0 if vectors were not searched.
 	VectorScore float64 `protobuf:"fixed64,11,opt,name=vector_score,json=vectorScore,proto3" json:"vector_score,omitempty"`
 	// How well its words fit, in [0,1]; 0 if none do.
-	TextScore     float64 `protobuf:"fixed64,12,opt,name=text_score,json=textScore,proto3" json:"text_score,omitempty"`
+	TextScore float64 `protobuf:"fixed64,12,opt,name=text_score,json=textScore,proto3" json:"text_score,omitempty"`
+	// Channel that it is from; empty if none is recorded.
+	Channel string `protobuf:"bytes,13,opt,name=channel,proto3" json:"channel,omitempty"`
+	// Who said it; unset if nobody is recorded.
+	Author        *Author `protobuf:"bytes,14,opt,name=author,proto3" json:"author,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RecalledMemory) Reset() {
 	*x = RecalledMemory{}
-	mi := &file_kioku_v1_agent_proto_msgTypes[10]
+	mi := &file_kioku_v1_agent_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -993,7 +1082,7 @@ func (x *RecalledMemory) String() string {
 func (*RecalledMemory) ProtoMessage() {}
 
 func (x *RecalledMemory) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_agent_proto_msgTypes[10]
+	mi := &file_kioku_v1_agent_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1006,7 +1095,7 @@ func (x *RecalledMemory) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecalledMemory.ProtoReflect.Descriptor instead.
 func (*RecalledMemory) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{10}
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *RecalledMemory) GetAgent() string {
@@ -1093,6 +1182,20 @@ func (x *RecalledMemory) GetTextScore() float64 {
 	return 0
 }
 
+func (x *RecalledMemory) GetChannel() string {
+	if x != nil {
+		return x.Channel
+	}
+	return ""
+}
+
+func (x *RecalledMemory) GetAuthor() *Author {
+	if x != nil {
+		return x.Author
+	}
+	return nil
+}
+
 type RecallSearch struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Agent string                 `protobuf:"bytes,1,opt,name=agent,proto3" json:"agent,omitempty"`
@@ -1112,7 +1215,7 @@ type RecallSearch struct {
 
 func (x *RecallSearch) Reset() {
 	*x = RecallSearch{}
-	mi := &file_kioku_v1_agent_proto_msgTypes[11]
+	mi := &file_kioku_v1_agent_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1124,7 +1227,7 @@ func (x *RecallSearch) String() string {
 func (*RecallSearch) ProtoMessage() {}
 
 func (x *RecallSearch) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_agent_proto_msgTypes[11]
+	mi := &file_kioku_v1_agent_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1137,7 +1240,7 @@ func (x *RecallSearch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallSearch.ProtoReflect.Descriptor instead.
 func (*RecallSearch) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{11}
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *RecallSearch) GetAgent() string {
@@ -1196,14 +1299,16 @@ type RecallRequest struct {
 	// As in AssemblePromptRequest.
 	AskTime *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=ask_time,json=askTime,proto3" json:"ask_time,omitempty"`
 	// As in AssemblePromptRequest.
-	Session       string `protobuf:"bytes,7,opt,name=session,proto3" json:"session,omitempty"`
+	Session string `protobuf:"bytes,7,opt,name=session,proto3" json:"session,omitempty"`
+	// As in AssemblePromptRequest.
+	Author        *Author `protobuf:"bytes,8,opt,name=author,proto3" json:"author,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RecallRequest) Reset() {
 	*x = RecallRequest{}
-	mi := &file_kioku_v1_agent_proto_msgTypes[12]
+	mi := &file_kioku_v1_agent_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1215,7 +1320,7 @@ func (x *RecallRequest) String() string {
 func (*RecallRequest) ProtoMessage() {}
 
 func (x *RecallRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_agent_proto_msgTypes[12]
+	mi := &file_kioku_v1_agent_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1228,7 +1333,7 @@ func (x *RecallRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallRequest.ProtoReflect.Descriptor instead.
 func (*RecallRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{12}
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *RecallRequest) GetAgent() string {
@@ -1280,6 +1385,13 @@ func (x *RecallRequest) GetSession() string {
 	return ""
 }
 
+func (x *RecallRequest) GetAuthor() *Author {
+	if x != nil {
+		return x.Author
+	}
+	return nil
+}
+
 type RecallResponse struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Report *RecallReport          `protobuf:"bytes,1,opt,name=report,proto3" json:"report,omitempty"`
@@ -1291,7 +1403,7 @@ type RecallResponse struct {
 
 func (x *RecallResponse) Reset() {
 	*x = RecallResponse{}
-	mi := &file_kioku_v1_agent_proto_msgTypes[13]
+	mi := &file_kioku_v1_agent_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1303,7 +1415,7 @@ func (x *RecallResponse) String() string {
 func (*RecallResponse) ProtoMessage() {}
 
 func (x *RecallResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_agent_proto_msgTypes[13]
+	mi := &file_kioku_v1_agent_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1316,7 +1428,7 @@ func (x *RecallResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecallResponse.ProtoReflect.Descriptor instead.
 func (*RecallResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{13}
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *RecallResponse) GetReport() *RecallReport {
@@ -1349,7 +1461,7 @@ type PruneRequest struct {
 
 func (x *PruneRequest) Reset() {
 	*x = PruneRequest{}
-	mi := &file_kioku_v1_agent_proto_msgTypes[14]
+	mi := &file_kioku_v1_agent_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1361,7 +1473,7 @@ func (x *PruneRequest) String() string {
 func (*PruneRequest) ProtoMessage() {}
 
 func (x *PruneRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_agent_proto_msgTypes[14]
+	mi := &file_kioku_v1_agent_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1374,7 +1486,7 @@ func (x *PruneRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PruneRequest.ProtoReflect.Descriptor instead.
 func (*PruneRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{14}
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *PruneRequest) GetAgent() string {
@@ -1430,7 +1542,7 @@ type PruneEdit struct {
 
 func (x *PruneEdit) Reset() {
 	*x = PruneEdit{}
-	mi := &file_kioku_v1_agent_proto_msgTypes[15]
+	mi := &file_kioku_v1_agent_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1442,7 +1554,7 @@ func (x *PruneEdit) String() string {
 func (*PruneEdit) ProtoMessage() {}
 
 func (x *PruneEdit) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_agent_proto_msgTypes[15]
+	mi := &file_kioku_v1_agent_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1455,7 +1567,7 @@ func (x *PruneEdit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PruneEdit.ProtoReflect.Descriptor instead.
 func (*PruneEdit) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{15}
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *PruneEdit) GetMessageId() string {
@@ -1512,7 +1624,7 @@ type PruneResponse struct {
 
 func (x *PruneResponse) Reset() {
 	*x = PruneResponse{}
-	mi := &file_kioku_v1_agent_proto_msgTypes[16]
+	mi := &file_kioku_v1_agent_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1524,7 +1636,7 @@ func (x *PruneResponse) String() string {
 func (*PruneResponse) ProtoMessage() {}
 
 func (x *PruneResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_agent_proto_msgTypes[16]
+	mi := &file_kioku_v1_agent_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1537,7 +1649,7 @@ func (x *PruneResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PruneResponse.ProtoReflect.Descriptor instead.
 func (*PruneResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{16}
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *PruneResponse) GetEdits() []*PruneEdit {
@@ -1601,7 +1713,7 @@ type CheckFlushRequest struct {
 
 func (x *CheckFlushRequest) Reset() {
 	*x = CheckFlushRequest{}
-	mi := &file_kioku_v1_agent_proto_msgTypes[17]
+	mi := &file_kioku_v1_agent_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1613,7 +1725,7 @@ func (x *CheckFlushRequest) String() string {
 func (*CheckFlushRequest) ProtoMessage() {}
 
 func (x *CheckFlushRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_agent_proto_msgTypes[17]
+	mi := &file_kioku_v1_agent_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1626,7 +1738,7 @@ func (x *CheckFlushRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckFlushRequest.ProtoReflect.Descriptor instead.
 func (*CheckFlushRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{17}
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *CheckFlushRequest) GetAgent() string {
@@ -1717,7 +1829,7 @@ type CheckFlushResponse struct {
 
 func (x *CheckFlushResponse) Reset() {
 	*x = CheckFlushResponse{}
-	mi := &file_kioku_v1_agent_proto_msgTypes[18]
+	mi := &file_kioku_v1_agent_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1729,7 +1841,7 @@ func (x *CheckFlushResponse) String() string {
 func (*CheckFlushResponse) ProtoMessage() {}
 
 func (x *CheckFlushResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_agent_proto_msgTypes[18]
+	mi := &file_kioku_v1_agent_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1742,7 +1854,7 @@ func (x *CheckFlushResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CheckFlushResponse.ProtoReflect.Descriptor instead.
 func (*CheckFlushResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{18}
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *CheckFlushResponse) GetFlush() bool {
@@ -1818,7 +1930,7 @@ type BeginFlushRequest struct {
 
 func (x *BeginFlushRequest) Reset() {
 	*x = BeginFlushRequest{}
-	mi := &file_kioku_v1_agent_proto_msgTypes[19]
+	mi := &file_kioku_v1_agent_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1830,7 +1942,7 @@ func (x *BeginFlushRequest) String() string {
 func (*BeginFlushRequest) ProtoMessage() {}
 
 func (x *BeginFlushRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_agent_proto_msgTypes[19]
+	mi := &file_kioku_v1_agent_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1843,7 +1955,7 @@ func (x *BeginFlushRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginFlushRequest.ProtoReflect.Descriptor instead.
 func (*BeginFlushRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{19}
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *BeginFlushRequest) GetAgent() string {
@@ -1895,7 +2007,7 @@ type BeginFlushResponse struct {
 	// in pieces.
 	Messages []*ChatMessage `protobuf:"bytes,7,rep,name=messages,proto3" json:"messages,omitempty"`
 	// The one tool to offer to the model. Its calls are the notes of CommitFlush.
-	Tool *FlushTool `protobuf:"bytes,9,opt,name=tool,proto3" json:"tool,omitempty"`
+	Tool *Tool `protobuf:"bytes,9,opt,name=tool,proto3" json:"tool,omitempty"`
 	// Messages that are not covered after this range.
 	UncoveredCount int32 `protobuf:"varint,10,opt,name=uncovered_count,json=uncoveredCount,proto3" json:"uncovered_count,omitempty"`
 	// As in CheckFlushResponse.
@@ -1906,7 +2018,7 @@ type BeginFlushResponse struct {
 
 func (x *BeginFlushResponse) Reset() {
 	*x = BeginFlushResponse{}
-	mi := &file_kioku_v1_agent_proto_msgTypes[20]
+	mi := &file_kioku_v1_agent_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1918,7 +2030,7 @@ func (x *BeginFlushResponse) String() string {
 func (*BeginFlushResponse) ProtoMessage() {}
 
 func (x *BeginFlushResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_agent_proto_msgTypes[20]
+	mi := &file_kioku_v1_agent_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1931,7 +2043,7 @@ func (x *BeginFlushResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeginFlushResponse.ProtoReflect.Descriptor instead.
 func (*BeginFlushResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{20}
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *BeginFlushResponse) GetLease() string {
@@ -1969,7 +2081,7 @@ func (x *BeginFlushResponse) GetMessages() []*ChatMessage {
 	return nil
 }
 
-func (x *BeginFlushResponse) GetTool() *FlushTool {
+func (x *BeginFlushResponse) GetTool() *Tool {
 	if x != nil {
 		return x.Tool
 	}
@@ -1990,8 +2102,8 @@ func (x *BeginFlushResponse) GetWarnings() []string {
 	return nil
 }
 
-// FlushTool describes a tool as the APIs of model providers take it.
-type FlushTool struct {
+// Tool describes a tool as the APIs of model providers take it.
+type Tool struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	Name        string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	Description string                 `protobuf:"bytes,2,opt,name=description,proto3" json:"description,omitempty"`
@@ -2001,21 +2113,21 @@ type FlushTool struct {
 	sizeCache     protoimpl.SizeCache
 }
 
-func (x *FlushTool) Reset() {
-	*x = FlushTool{}
-	mi := &file_kioku_v1_agent_proto_msgTypes[21]
+func (x *Tool) Reset() {
+	*x = Tool{}
+	mi := &file_kioku_v1_agent_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
 
-func (x *FlushTool) String() string {
+func (x *Tool) String() string {
 	return protoimpl.X.MessageStringOf(x)
 }
 
-func (*FlushTool) ProtoMessage() {}
+func (*Tool) ProtoMessage() {}
 
-func (x *FlushTool) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_agent_proto_msgTypes[21]
+func (x *Tool) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_agent_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2026,26 +2138,26 @@ func (x *FlushTool) ProtoReflect() protoreflect.Message {
 	return mi.MessageOf(x)
 }
 
-// Deprecated: Use FlushTool.ProtoReflect.Descriptor instead.
-func (*FlushTool) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{21}
+// Deprecated: Use Tool.ProtoReflect.Descriptor instead.
+func (*Tool) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{22}
 }
 
-func (x *FlushTool) GetName() string {
+func (x *Tool) GetName() string {
 	if x != nil {
 		return x.Name
 	}
 	return ""
 }
 
-func (x *FlushTool) GetDescription() string {
+func (x *Tool) GetDescription() string {
 	if x != nil {
 		return x.Description
 	}
 	return ""
 }
 
-func (x *FlushTool) GetInputSchema() string {
+func (x *Tool) GetInputSchema() string {
 	if x != nil {
 		return x.InputSchema
 	}
@@ -2065,7 +2177,7 @@ type FlushNote struct {
 
 func (x *FlushNote) Reset() {
 	*x = FlushNote{}
-	mi := &file_kioku_v1_agent_proto_msgTypes[22]
+	mi := &file_kioku_v1_agent_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2077,7 +2189,7 @@ func (x *FlushNote) String() string {
 func (*FlushNote) ProtoMessage() {}
 
 func (x *FlushNote) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_agent_proto_msgTypes[22]
+	mi := &file_kioku_v1_agent_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2090,7 +2202,7 @@ func (x *FlushNote) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FlushNote.ProtoReflect.Descriptor instead.
 func (*FlushNote) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{22}
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *FlushNote) GetText() string {
@@ -2125,7 +2237,7 @@ type CommitFlushRequest struct {
 
 func (x *CommitFlushRequest) Reset() {
 	*x = CommitFlushRequest{}
-	mi := &file_kioku_v1_agent_proto_msgTypes[23]
+	mi := &file_kioku_v1_agent_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2137,7 +2249,7 @@ func (x *CommitFlushRequest) String() string {
 func (*CommitFlushRequest) ProtoMessage() {}
 
 func (x *CommitFlushRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_agent_proto_msgTypes[23]
+	mi := &file_kioku_v1_agent_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2150,7 +2262,7 @@ func (x *CommitFlushRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CommitFlushRequest.ProtoReflect.Descriptor instead.
 func (*CommitFlushRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{23}
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *CommitFlushRequest) GetAgent() string {
@@ -2209,7 +2321,7 @@ type CommitFlushResponse struct {
 
 func (x *CommitFlushResponse) Reset() {
 	*x = CommitFlushResponse{}
-	mi := &file_kioku_v1_agent_proto_msgTypes[24]
+	mi := &file_kioku_v1_agent_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2221,7 +2333,7 @@ func (x *CommitFlushResponse) String() string {
 func (*CommitFlushResponse) ProtoMessage() {}
 
 func (x *CommitFlushResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_agent_proto_msgTypes[24]
+	mi := &file_kioku_v1_agent_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2234,7 +2346,7 @@ func (x *CommitFlushResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CommitFlushResponse.ProtoReflect.Descriptor instead.
 func (*CommitFlushResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{24}
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *CommitFlushResponse) GetSilent() bool {
@@ -2288,14 +2400,16 @@ type StoredNote struct {
 	// The note was in memory already.
 	Deduplicated bool `protobuf:"varint,3,opt,name=deduplicated,proto3" json:"deduplicated,omitempty"`
 	// Why the note is not stored; empty if it is. The other notes are stored all the same.
-	Refused       string `protobuf:"bytes,4,opt,name=refused,proto3" json:"refused,omitempty"`
+	Refused string `protobuf:"bytes,4,opt,name=refused,proto3" json:"refused,omitempty"`
+	// Secrets in the note in whose place a reference was written.
+	Secrets       []*ReplacedSecret `protobuf:"bytes,5,rep,name=secrets,proto3" json:"secrets,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StoredNote) Reset() {
 	*x = StoredNote{}
-	mi := &file_kioku_v1_agent_proto_msgTypes[25]
+	mi := &file_kioku_v1_agent_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2307,7 +2421,7 @@ func (x *StoredNote) String() string {
 func (*StoredNote) ProtoMessage() {}
 
 func (x *StoredNote) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_agent_proto_msgTypes[25]
+	mi := &file_kioku_v1_agent_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2320,7 +2434,7 @@ func (x *StoredNote) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StoredNote.ProtoReflect.Descriptor instead.
 func (*StoredNote) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{25}
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *StoredNote) GetPath() string {
@@ -2351,6 +2465,13 @@ func (x *StoredNote) GetRefused() string {
 	return ""
 }
 
+func (x *StoredNote) GetSecrets() []*ReplacedSecret {
+	if x != nil {
+		return x.Secrets
+	}
+	return nil
+}
+
 type FlushRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Agent string                 `protobuf:"bytes,1,opt,name=agent,proto3" json:"agent,omitempty"`
@@ -2366,7 +2487,7 @@ type FlushRequest struct {
 
 func (x *FlushRequest) Reset() {
 	*x = FlushRequest{}
-	mi := &file_kioku_v1_agent_proto_msgTypes[26]
+	mi := &file_kioku_v1_agent_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2378,7 +2499,7 @@ func (x *FlushRequest) String() string {
 func (*FlushRequest) ProtoMessage() {}
 
 func (x *FlushRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_agent_proto_msgTypes[26]
+	mi := &file_kioku_v1_agent_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2391,7 +2512,7 @@ func (x *FlushRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FlushRequest.ProtoReflect.Descriptor instead.
 func (*FlushRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{26}
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *FlushRequest) GetAgent() string {
@@ -2446,7 +2567,7 @@ type FlushResponse struct {
 
 func (x *FlushResponse) Reset() {
 	*x = FlushResponse{}
-	mi := &file_kioku_v1_agent_proto_msgTypes[27]
+	mi := &file_kioku_v1_agent_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2458,7 +2579,7 @@ func (x *FlushResponse) String() string {
 func (*FlushResponse) ProtoMessage() {}
 
 func (x *FlushResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_agent_proto_msgTypes[27]
+	mi := &file_kioku_v1_agent_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2471,7 +2592,7 @@ func (x *FlushResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FlushResponse.ProtoReflect.Descriptor instead.
 func (*FlushResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{27}
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *FlushResponse) GetOutcome() string {
@@ -2549,7 +2670,7 @@ type CompactRequest struct {
 
 func (x *CompactRequest) Reset() {
 	*x = CompactRequest{}
-	mi := &file_kioku_v1_agent_proto_msgTypes[28]
+	mi := &file_kioku_v1_agent_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2561,7 +2682,7 @@ func (x *CompactRequest) String() string {
 func (*CompactRequest) ProtoMessage() {}
 
 func (x *CompactRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_agent_proto_msgTypes[28]
+	mi := &file_kioku_v1_agent_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2574,7 +2695,7 @@ func (x *CompactRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactRequest.ProtoReflect.Descriptor instead.
 func (*CompactRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{28}
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *CompactRequest) GetAgent() string {
@@ -2635,7 +2756,7 @@ type CompactResponse struct {
 
 func (x *CompactResponse) Reset() {
 	*x = CompactResponse{}
-	mi := &file_kioku_v1_agent_proto_msgTypes[29]
+	mi := &file_kioku_v1_agent_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2647,7 +2768,7 @@ func (x *CompactResponse) String() string {
 func (*CompactResponse) ProtoMessage() {}
 
 func (x *CompactResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_agent_proto_msgTypes[29]
+	mi := &file_kioku_v1_agent_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2660,7 +2781,7 @@ func (x *CompactResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompactResponse.ProtoReflect.Descriptor instead.
 func (*CompactResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{29}
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *CompactResponse) GetSummary() string {
@@ -2712,6 +2833,757 @@ func (x *CompactResponse) GetReason() string {
 	return ""
 }
 
+type EndSessionRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Agent string                 `protobuf:"bytes,1,opt,name=agent,proto3" json:"agent,omitempty"`
+	// As in CheckFlushRequest.
+	Session string `protobuf:"bytes,2,opt,name=session,proto3" json:"session,omitempty"`
+	// As in BeginFlushRequest. Messages that were sent before may be left out.
+	Messages      []*ChatMessage `protobuf:"bytes,3,rep,name=messages,proto3" json:"messages,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EndSessionRequest) Reset() {
+	*x = EndSessionRequest{}
+	mi := &file_kioku_v1_agent_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EndSessionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EndSessionRequest) ProtoMessage() {}
+
+func (x *EndSessionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_agent_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EndSessionRequest.ProtoReflect.Descriptor instead.
+func (*EndSessionRequest) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *EndSessionRequest) GetAgent() string {
+	if x != nil {
+		return x.Agent
+	}
+	return ""
+}
+
+func (x *EndSessionRequest) GetSession() string {
+	if x != nil {
+		return x.Session
+	}
+	return ""
+}
+
+func (x *EndSessionRequest) GetMessages() []*ChatMessage {
+	if x != nil {
+		return x.Messages
+	}
+	return nil
+}
+
+type EndSessionResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// "done", "kept" (the messages are on disk, and are stored when there is a model or by BeginFlush), "skipped" or "failed".
+	Outcome string `protobuf:"bytes,1,opt,name=outcome,proto3" json:"outcome,omitempty"`
+	// Why the outcome is not "done"; empty if it is.
+	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Messages that this call covered.
+	CoveredCount int32 `protobuf:"varint,3,opt,name=covered_count,json=coveredCount,proto3" json:"covered_count,omitempty"`
+	// Messages that are not covered yet.
+	UncoveredCount int32 `protobuf:"varint,4,opt,name=uncovered_count,json=uncoveredCount,proto3" json:"uncovered_count,omitempty"`
+	// Notes that were stored, and those that were refused.
+	Notes []*StoredNote `protobuf:"bytes,5,rep,name=notes,proto3" json:"notes,omitempty"`
+	// As in CheckFlushResponse.
+	Warnings      []string `protobuf:"bytes,6,rep,name=warnings,proto3" json:"warnings,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EndSessionResponse) Reset() {
+	*x = EndSessionResponse{}
+	mi := &file_kioku_v1_agent_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EndSessionResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EndSessionResponse) ProtoMessage() {}
+
+func (x *EndSessionResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_agent_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EndSessionResponse.ProtoReflect.Descriptor instead.
+func (*EndSessionResponse) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *EndSessionResponse) GetOutcome() string {
+	if x != nil {
+		return x.Outcome
+	}
+	return ""
+}
+
+func (x *EndSessionResponse) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *EndSessionResponse) GetCoveredCount() int32 {
+	if x != nil {
+		return x.CoveredCount
+	}
+	return 0
+}
+
+func (x *EndSessionResponse) GetUncoveredCount() int32 {
+	if x != nil {
+		return x.UncoveredCount
+	}
+	return 0
+}
+
+func (x *EndSessionResponse) GetNotes() []*StoredNote {
+	if x != nil {
+		return x.Notes
+	}
+	return nil
+}
+
+func (x *EndSessionResponse) GetWarnings() []string {
+	if x != nil {
+		return x.Warnings
+	}
+	return nil
+}
+
+type BeginCompactRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Agent string                 `protobuf:"bytes,1,opt,name=agent,proto3" json:"agent,omitempty"`
+	// As in CompactRequest.
+	Messages []*ChatMessage `protobuf:"bytes,2,rep,name=messages,proto3" json:"messages,omitempty"`
+	// As in CompactRequest.
+	Session string `protobuf:"bytes,3,opt,name=session,proto3" json:"session,omitempty"`
+	// As in CompactRequest.
+	WindowTokens int32 `protobuf:"varint,4,opt,name=window_tokens,json=windowTokens,proto3" json:"window_tokens,omitempty"`
+	// As in CompactRequest.
+	KeepRecentTokens int32 `protobuf:"varint,5,opt,name=keep_recent_tokens,json=keepRecentTokens,proto3" json:"keep_recent_tokens,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *BeginCompactRequest) Reset() {
+	*x = BeginCompactRequest{}
+	mi := &file_kioku_v1_agent_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BeginCompactRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BeginCompactRequest) ProtoMessage() {}
+
+func (x *BeginCompactRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_agent_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BeginCompactRequest.ProtoReflect.Descriptor instead.
+func (*BeginCompactRequest) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *BeginCompactRequest) GetAgent() string {
+	if x != nil {
+		return x.Agent
+	}
+	return ""
+}
+
+func (x *BeginCompactRequest) GetMessages() []*ChatMessage {
+	if x != nil {
+		return x.Messages
+	}
+	return nil
+}
+
+func (x *BeginCompactRequest) GetSession() string {
+	if x != nil {
+		return x.Session
+	}
+	return ""
+}
+
+func (x *BeginCompactRequest) GetWindowTokens() int32 {
+	if x != nil {
+		return x.WindowTokens
+	}
+	return 0
+}
+
+func (x *BeginCompactRequest) GetKeepRecentTokens() int32 {
+	if x != nil {
+		return x.KeepRecentTokens
+	}
+	return 0
+}
+
+type BeginCompactResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// "begun", or "nothing".
+	Outcome string `protobuf:"bytes,1,opt,name=outcome,proto3" json:"outcome,omitempty"`
+	// As in CompactResponse.
+	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Id of the compaction in CommitCompact; empty if the outcome is "nothing". It ends with the next one of the session, after an
+	// hour, and with the service.
+	Lease string `protobuf:"bytes,3,opt,name=lease,proto3" json:"lease,omitempty"`
+	// What to ask the model; unset if the outcome is "nothing".
+	Step          *CompactStep `protobuf:"bytes,4,opt,name=step,proto3" json:"step,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BeginCompactResponse) Reset() {
+	*x = BeginCompactResponse{}
+	mi := &file_kioku_v1_agent_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BeginCompactResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BeginCompactResponse) ProtoMessage() {}
+
+func (x *BeginCompactResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_agent_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BeginCompactResponse.ProtoReflect.Descriptor instead.
+func (*BeginCompactResponse) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *BeginCompactResponse) GetOutcome() string {
+	if x != nil {
+		return x.Outcome
+	}
+	return ""
+}
+
+func (x *BeginCompactResponse) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *BeginCompactResponse) GetLease() string {
+	if x != nil {
+		return x.Lease
+	}
+	return ""
+}
+
+func (x *BeginCompactResponse) GetStep() *CompactStep {
+	if x != nil {
+		return x.Step
+	}
+	return nil
+}
+
+// CompactStep is one question to the agent's model.
+type CompactStep struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// System prompt of the question, in place of that of the conversation.
+	SystemPrompt string `protobuf:"bytes,1,opt,name=system_prompt,json=systemPrompt,proto3" json:"system_prompt,omitempty"`
+	// Messages to show, in order.
+	Messages []*ChatMessage `protobuf:"bytes,2,rep,name=messages,proto3" json:"messages,omitempty"`
+	// Maximum number of tokens of the answer.
+	MaxTokens     int32 `protobuf:"varint,3,opt,name=max_tokens,json=maxTokens,proto3" json:"max_tokens,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CompactStep) Reset() {
+	*x = CompactStep{}
+	mi := &file_kioku_v1_agent_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CompactStep) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CompactStep) ProtoMessage() {}
+
+func (x *CompactStep) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_agent_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CompactStep.ProtoReflect.Descriptor instead.
+func (*CompactStep) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *CompactStep) GetSystemPrompt() string {
+	if x != nil {
+		return x.SystemPrompt
+	}
+	return ""
+}
+
+func (x *CompactStep) GetMessages() []*ChatMessage {
+	if x != nil {
+		return x.Messages
+	}
+	return nil
+}
+
+func (x *CompactStep) GetMaxTokens() int32 {
+	if x != nil {
+		return x.MaxTokens
+	}
+	return 0
+}
+
+type CommitCompactRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Agent string                 `protobuf:"bytes,1,opt,name=agent,proto3" json:"agent,omitempty"`
+	// Lease of BeginCompact.
+	Lease string `protobuf:"bytes,2,opt,name=lease,proto3" json:"lease,omitempty"`
+	// Answer of the model.
+	Answer        string `protobuf:"bytes,3,opt,name=answer,proto3" json:"answer,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CommitCompactRequest) Reset() {
+	*x = CommitCompactRequest{}
+	mi := &file_kioku_v1_agent_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CommitCompactRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CommitCompactRequest) ProtoMessage() {}
+
+func (x *CommitCompactRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_agent_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CommitCompactRequest.ProtoReflect.Descriptor instead.
+func (*CommitCompactRequest) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *CommitCompactRequest) GetAgent() string {
+	if x != nil {
+		return x.Agent
+	}
+	return ""
+}
+
+func (x *CommitCompactRequest) GetLease() string {
+	if x != nil {
+		return x.Lease
+	}
+	return ""
+}
+
+func (x *CommitCompactRequest) GetAnswer() string {
+	if x != nil {
+		return x.Answer
+	}
+	return ""
+}
+
+type CommitCompactResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// "next" (ask the model again), or "compacted".
+	Outcome string `protobuf:"bytes,1,opt,name=outcome,proto3" json:"outcome,omitempty"`
+	// The next question, of outcome "next": a further part of the messages, or what the summary lacks.
+	Step *CompactStep `protobuf:"bytes,2,opt,name=step,proto3" json:"step,omitempty"`
+	// The summary, of outcome "compacted".
+	Compacted     *CompactResponse `protobuf:"bytes,3,opt,name=compacted,proto3" json:"compacted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CommitCompactResponse) Reset() {
+	*x = CommitCompactResponse{}
+	mi := &file_kioku_v1_agent_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CommitCompactResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CommitCompactResponse) ProtoMessage() {}
+
+func (x *CommitCompactResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_agent_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CommitCompactResponse.ProtoReflect.Descriptor instead.
+func (*CommitCompactResponse) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *CommitCompactResponse) GetOutcome() string {
+	if x != nil {
+		return x.Outcome
+	}
+	return ""
+}
+
+func (x *CommitCompactResponse) GetStep() *CompactStep {
+	if x != nil {
+		return x.Step
+	}
+	return nil
+}
+
+func (x *CommitCompactResponse) GetCompacted() *CompactResponse {
+	if x != nil {
+		return x.Compacted
+	}
+	return nil
+}
+
+type ListToolsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Agent string                 `protobuf:"bytes,1,opt,name=agent,proto3" json:"agent,omitempty"`
+	// As in AssemblePromptRequest. A group has fewer tools.
+	Channel string `protobuf:"bytes,2,opt,name=channel,proto3" json:"channel,omitempty"`
+	// As in AssemblePromptRequest.
+	Group         *bool `protobuf:"varint,3,opt,name=group,proto3,oneof" json:"group,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListToolsRequest) Reset() {
+	*x = ListToolsRequest{}
+	mi := &file_kioku_v1_agent_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListToolsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListToolsRequest) ProtoMessage() {}
+
+func (x *ListToolsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_agent_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListToolsRequest.ProtoReflect.Descriptor instead.
+func (*ListToolsRequest) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *ListToolsRequest) GetAgent() string {
+	if x != nil {
+		return x.Agent
+	}
+	return ""
+}
+
+func (x *ListToolsRequest) GetChannel() string {
+	if x != nil {
+		return x.Channel
+	}
+	return ""
+}
+
+func (x *ListToolsRequest) GetGroup() bool {
+	if x != nil && x.Group != nil {
+		return *x.Group
+	}
+	return false
+}
+
+type ListToolsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Tools         []*Tool                `protobuf:"bytes,1,rep,name=tools,proto3" json:"tools,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListToolsResponse) Reset() {
+	*x = ListToolsResponse{}
+	mi := &file_kioku_v1_agent_proto_msgTypes[39]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListToolsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListToolsResponse) ProtoMessage() {}
+
+func (x *ListToolsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_agent_proto_msgTypes[39]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListToolsResponse.ProtoReflect.Descriptor instead.
+func (*ListToolsResponse) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{39}
+}
+
+func (x *ListToolsResponse) GetTools() []*Tool {
+	if x != nil {
+		return x.Tools
+	}
+	return nil
+}
+
+type CallToolRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Agent string                 `protobuf:"bytes,1,opt,name=agent,proto3" json:"agent,omitempty"`
+	Name  string                 `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// JSON object, as the model gave it. Empty means {}.
+	Input string `protobuf:"bytes,3,opt,name=input,proto3" json:"input,omitempty"`
+	// As in ListToolsRequest. A tool that a group does not have fails.
+	Channel string `protobuf:"bytes,4,opt,name=channel,proto3" json:"channel,omitempty"`
+	// As in ListToolsRequest.
+	Group *bool `protobuf:"varint,5,opt,name=group,proto3,oneof" json:"group,omitempty"`
+	// As in MemoryAppendRequest: "tool" once the model has read the result of another tool in the turn. Empty means "agent".
+	Source string `protobuf:"bytes,6,opt,name=source,proto3" json:"source,omitempty"`
+	// Author of the message that the model answers.
+	Author        *Author `protobuf:"bytes,7,opt,name=author,proto3" json:"author,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CallToolRequest) Reset() {
+	*x = CallToolRequest{}
+	mi := &file_kioku_v1_agent_proto_msgTypes[40]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CallToolRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CallToolRequest) ProtoMessage() {}
+
+func (x *CallToolRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_agent_proto_msgTypes[40]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CallToolRequest.ProtoReflect.Descriptor instead.
+func (*CallToolRequest) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{40}
+}
+
+func (x *CallToolRequest) GetAgent() string {
+	if x != nil {
+		return x.Agent
+	}
+	return ""
+}
+
+func (x *CallToolRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *CallToolRequest) GetInput() string {
+	if x != nil {
+		return x.Input
+	}
+	return ""
+}
+
+func (x *CallToolRequest) GetChannel() string {
+	if x != nil {
+		return x.Channel
+	}
+	return ""
+}
+
+func (x *CallToolRequest) GetGroup() bool {
+	if x != nil && x.Group != nil {
+		return *x.Group
+	}
+	return false
+}
+
+func (x *CallToolRequest) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
+}
+
+func (x *CallToolRequest) GetAuthor() *Author {
+	if x != nil {
+		return x.Author
+	}
+	return nil
+}
+
+type CallToolResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// JSON object, or a sentence for the model if the tool failed.
+	Output string `protobuf:"bytes,1,opt,name=output,proto3" json:"output,omitempty"`
+	// The tool failed.
+	Failed        bool `protobuf:"varint,2,opt,name=failed,proto3" json:"failed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CallToolResponse) Reset() {
+	*x = CallToolResponse{}
+	mi := &file_kioku_v1_agent_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CallToolResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CallToolResponse) ProtoMessage() {}
+
+func (x *CallToolResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_agent_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CallToolResponse.ProtoReflect.Descriptor instead.
+func (*CallToolResponse) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *CallToolResponse) GetOutput() string {
+	if x != nil {
+		return x.Output
+	}
+	return ""
+}
+
+func (x *CallToolResponse) GetFailed() bool {
+	if x != nil {
+		return x.Failed
+	}
+	return false
+}
+
 type ListTurnsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty means the only agent that the caller may reach.
@@ -2732,7 +3604,7 @@ type ListTurnsRequest struct {
 
 func (x *ListTurnsRequest) Reset() {
 	*x = ListTurnsRequest{}
-	mi := &file_kioku_v1_agent_proto_msgTypes[30]
+	mi := &file_kioku_v1_agent_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2744,7 +3616,7 @@ func (x *ListTurnsRequest) String() string {
 func (*ListTurnsRequest) ProtoMessage() {}
 
 func (x *ListTurnsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_agent_proto_msgTypes[30]
+	mi := &file_kioku_v1_agent_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2757,7 +3629,7 @@ func (x *ListTurnsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTurnsRequest.ProtoReflect.Descriptor instead.
 func (*ListTurnsRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{30}
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ListTurnsRequest) GetAgent() string {
@@ -2820,7 +3692,7 @@ type ListTurnsResponse struct {
 
 func (x *ListTurnsResponse) Reset() {
 	*x = ListTurnsResponse{}
-	mi := &file_kioku_v1_agent_proto_msgTypes[31]
+	mi := &file_kioku_v1_agent_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2832,7 +3704,7 @@ func (x *ListTurnsResponse) String() string {
 func (*ListTurnsResponse) ProtoMessage() {}
 
 func (x *ListTurnsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_agent_proto_msgTypes[31]
+	mi := &file_kioku_v1_agent_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2845,7 +3717,7 @@ func (x *ListTurnsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTurnsResponse.ProtoReflect.Descriptor instead.
 func (*ListTurnsResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{31}
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ListTurnsResponse) GetTurns() []*Turn {
@@ -2902,7 +3774,7 @@ type TurnSession struct {
 
 func (x *TurnSession) Reset() {
 	*x = TurnSession{}
-	mi := &file_kioku_v1_agent_proto_msgTypes[32]
+	mi := &file_kioku_v1_agent_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2914,7 +3786,7 @@ func (x *TurnSession) String() string {
 func (*TurnSession) ProtoMessage() {}
 
 func (x *TurnSession) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_agent_proto_msgTypes[32]
+	mi := &file_kioku_v1_agent_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2927,7 +3799,7 @@ func (x *TurnSession) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnSession.ProtoReflect.Descriptor instead.
 func (*TurnSession) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{32}
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *TurnSession) GetSession() string {
@@ -3009,7 +3881,7 @@ type Turn struct {
 
 func (x *Turn) Reset() {
 	*x = Turn{}
-	mi := &file_kioku_v1_agent_proto_msgTypes[33]
+	mi := &file_kioku_v1_agent_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3021,7 +3893,7 @@ func (x *Turn) String() string {
 func (*Turn) ProtoMessage() {}
 
 func (x *Turn) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_agent_proto_msgTypes[33]
+	mi := &file_kioku_v1_agent_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3034,7 +3906,7 @@ func (x *Turn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Turn.ProtoReflect.Descriptor instead.
 func (*Turn) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{33}
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Turn) GetId() string {
@@ -3175,7 +4047,7 @@ type TurnFlush struct {
 
 func (x *TurnFlush) Reset() {
 	*x = TurnFlush{}
-	mi := &file_kioku_v1_agent_proto_msgTypes[34]
+	mi := &file_kioku_v1_agent_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3187,7 +4059,7 @@ func (x *TurnFlush) String() string {
 func (*TurnFlush) ProtoMessage() {}
 
 func (x *TurnFlush) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_agent_proto_msgTypes[34]
+	mi := &file_kioku_v1_agent_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3200,7 +4072,7 @@ func (x *TurnFlush) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnFlush.ProtoReflect.Descriptor instead.
 func (*TurnFlush) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{34}
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *TurnFlush) GetOutcome() string {
@@ -3253,7 +4125,7 @@ type TurnCompaction struct {
 
 func (x *TurnCompaction) Reset() {
 	*x = TurnCompaction{}
-	mi := &file_kioku_v1_agent_proto_msgTypes[35]
+	mi := &file_kioku_v1_agent_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3265,7 +4137,7 @@ func (x *TurnCompaction) String() string {
 func (*TurnCompaction) ProtoMessage() {}
 
 func (x *TurnCompaction) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_agent_proto_msgTypes[35]
+	mi := &file_kioku_v1_agent_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3278,7 +4150,7 @@ func (x *TurnCompaction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnCompaction.ProtoReflect.Descriptor instead.
 func (*TurnCompaction) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{35}
+	return file_kioku_v1_agent_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *TurnCompaction) GetTokensBefore() int32 {
@@ -3306,7 +4178,7 @@ var File_kioku_v1_agent_proto protoreflect.FileDescriptor
 
 const file_kioku_v1_agent_proto_rawDesc = "" +
 	"\n" +
-	"\x14kioku/v1/agent.proto\x12\bkioku.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x15kioku/v1/memory.proto\"\xf0\x01\n" +
+	"\x14kioku/v1/agent.proto\x12\bkioku.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x15kioku/v1/memory.proto\"\xb4\x02\n" +
 	"\vChatMessage\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04role\x18\x02 \x01(\tR\x04role\x12\x12\n" +
@@ -3318,11 +4190,16 @@ const file_kioku_v1_agent_proto_rawDesc = "" +
 	"\ttool_name\x18\x06 \x01(\tR\btoolName\x12\x16\n" +
 	"\x06failed\x18\a \x01(\bR\x06failed\x12\x1f\n" +
 	"\vimage_count\x18\b \x01(\x05R\n" +
-	"imageCount\"D\n" +
+	"imageCount\x12(\n" +
+	"\x06author\x18\t \x01(\v2\x10.kioku.v1.AuthorR\x06author\x12\x18\n" +
+	"\achannel\x18\n" +
+	" \x01(\tR\achannel\"#\n" +
+	"\x0fUnknownMessages\x12\x10\n" +
+	"\x03ids\x18\x01 \x03(\tR\x03ids\"D\n" +
 	"\bToolCall\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
-	"\x05input\x18\x03 \x01(\tR\x05input\"\xfe\x03\n" +
+	"\x05input\x18\x03 \x01(\tR\x05input\"\xa8\x04\n" +
 	"\x15AssemblePromptRequest\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x12\n" +
@@ -3338,13 +4215,14 @@ const file_kioku_v1_agent_proto_rawDesc = "" +
 	"\x0fno_memory_tools\x18\v \x01(\bR\rnoMemoryTools\x12\x1b\n" +
 	"\tno_recall\x18\f \x01(\bR\bnoRecall\x125\n" +
 	"\bask_time\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\aaskTime\x12\x18\n" +
-	"\asession\x18\x0e \x01(\tR\asessionB\b\n" +
+	"\asession\x18\x0e \x01(\tR\asession\x12(\n" +
+	"\x06author\x18\x0f \x01(\v2\x10.kioku.v1.AuthorR\x06authorB\b\n" +
 	"\x06_groupB\x11\n" +
 	"\x0f_cache_friendly\"Q\n" +
 	"\vPromptBlock\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x12\x1a\n" +
-	"\bchanging\x18\x03 \x01(\bR\bchanging\"\xa6\x03\n" +
+	"\bchanging\x18\x03 \x01(\bR\bchanging\"\xc5\x03\n" +
 	"\x16AssemblePromptResponse\x12\x16\n" +
 	"\x06prompt\x18\x01 \x01(\tR\x06prompt\x12!\n" +
 	"\fcached_bytes\x18\x02 \x01(\x05R\vcachedBytes\x12-\n" +
@@ -3359,7 +4237,9 @@ const file_kioku_v1_agent_proto_rawDesc = "" +
 	"\x04cuts\x18\t \x03(\v2\x13.kioku.v1.PromptCutR\x04cuts\x12.\n" +
 	"\x06recall\x18\n" +
 	" \x01(\v2\x16.kioku.v1.RecallReportR\x06recall\x12\x14\n" +
-	"\x05group\x18\v \x01(\bR\x05group\"O\n" +
+	"\x05group\x18\v \x01(\bR\x05group\x12\x1d\n" +
+	"\n" +
+	"turn_block\x18\f \x01(\tR\tturnBlock\"O\n" +
 	"\vPromptLayer\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05chars\x18\x02 \x01(\x05R\x05chars\x12\x16\n" +
@@ -3392,7 +4272,7 @@ const file_kioku_v1_agent_proto_rawDesc = "" +
 	"\x05query\x18\x03 \x01(\tR\x05query\x12\x18\n" +
 	"\askipped\x18\x04 \x01(\tR\askipped\x122\n" +
 	"\bsearches\x18\x05 \x03(\v2\x16.kioku.v1.RecallSearchR\bsearches\x12-\n" +
-	"\x04took\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\x04took\"\xba\x02\n" +
+	"\x04took\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\x04took\"\xfe\x02\n" +
 	"\x0eRecalledMemory\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x16\n" +
 	"\x06shared\x18\x02 \x01(\bR\x06shared\x12\x12\n" +
@@ -3408,14 +4288,16 @@ const file_kioku_v1_agent_proto_rawDesc = "" +
 	" \x01(\tR\x06reason\x12!\n" +
 	"\fvector_score\x18\v \x01(\x01R\vvectorScore\x12\x1d\n" +
 	"\n" +
-	"text_score\x18\f \x01(\x01R\ttextScore\"\xcd\x01\n" +
+	"text_score\x18\f \x01(\x01R\ttextScore\x12\x18\n" +
+	"\achannel\x18\r \x01(\tR\achannel\x12(\n" +
+	"\x06author\x18\x0e \x01(\v2\x10.kioku.v1.AuthorR\x06author\"\xcd\x01\n" +
 	"\fRecallSearch\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x1b\n" +
 	"\thit_count\x18\x02 \x01(\x05R\bhitCount\x12\x12\n" +
 	"\x04mode\x18\x03 \x01(\tR\x04mode\x121\n" +
 	"\bdegraded\x18\x04 \x03(\v2\x15.kioku.v1.DegradationR\bdegraded\x12\x14\n" +
 	"\x05error\x18\x05 \x01(\tR\x05error\x12-\n" +
-	"\x04took\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\x04took\"\xf4\x01\n" +
+	"\x04took\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\x04took\"\x9e\x02\n" +
 	"\rRecallRequest\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x18\n" +
@@ -3423,7 +4305,8 @@ const file_kioku_v1_agent_proto_rawDesc = "" +
 	"\x05group\x18\x04 \x01(\bH\x00R\x05group\x88\x01\x01\x12#\n" +
 	"\rshared_agents\x18\x05 \x03(\tR\fsharedAgents\x125\n" +
 	"\bask_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\aaskTime\x12\x18\n" +
-	"\asession\x18\a \x01(\tR\asessionB\b\n" +
+	"\asession\x18\a \x01(\tR\asession\x12(\n" +
+	"\x06author\x18\b \x01(\v2\x10.kioku.v1.AuthorR\x06authorB\b\n" +
 	"\x06_group\"V\n" +
 	"\x0eRecallResponse\x12.\n" +
 	"\x06report\x18\x01 \x01(\v2\x16.kioku.v1.RecallReportR\x06report\x12\x14\n" +
@@ -3477,19 +4360,19 @@ const file_kioku_v1_agent_proto_rawDesc = "" +
 	"\asession\x18\x02 \x01(\tR\asession\x121\n" +
 	"\bmessages\x18\x05 \x03(\v2\x15.kioku.v1.ChatMessageR\bmessages\x12#\n" +
 	"\rwindow_tokens\x18\x06 \x01(\x05R\fwindowTokens\x12\x19\n" +
-	"\btoo_long\x18\a \x01(\bR\atooLongJ\x04\b\x03\x10\x04J\x04\b\x04\x10\x05R\x05cycleR\x06holder\"\xe5\x02\n" +
+	"\btoo_long\x18\a \x01(\bR\atooLongJ\x04\b\x03\x10\x04J\x04\b\x04\x10\x05R\x05cycleR\x06holder\"\xe0\x02\n" +
 	"\x12BeginFlushResponse\x12\x14\n" +
 	"\x05lease\x18\b \x01(\tR\x05lease\x12#\n" +
 	"\rsystem_prompt\x18\x03 \x01(\tR\fsystemPrompt\x12\x1f\n" +
 	"\vuser_prompt\x18\x04 \x01(\tR\n" +
 	"userPrompt\x12\x18\n" +
 	"\aoutcome\x18\x06 \x01(\tR\aoutcome\x121\n" +
-	"\bmessages\x18\a \x03(\v2\x15.kioku.v1.ChatMessageR\bmessages\x12'\n" +
-	"\x04tool\x18\t \x01(\v2\x13.kioku.v1.FlushToolR\x04tool\x12'\n" +
+	"\bmessages\x18\a \x03(\v2\x15.kioku.v1.ChatMessageR\bmessages\x12\"\n" +
+	"\x04tool\x18\t \x01(\v2\x0e.kioku.v1.ToolR\x04tool\x12'\n" +
 	"\x0funcovered_count\x18\n" +
 	" \x01(\x05R\x0euncoveredCount\x12\x1a\n" +
-	"\bwarnings\x18\v \x03(\tR\bwarningsJ\x04\b\x01\x10\x02J\x04\b\x02\x10\x03J\x04\b\x05\x10\x06R\bflush_idR\vexpire_timeR\x0fnote_key_prefix\"d\n" +
-	"\tFlushTool\x12\x12\n" +
+	"\bwarnings\x18\v \x03(\tR\bwarningsJ\x04\b\x01\x10\x02J\x04\b\x02\x10\x03J\x04\b\x05\x10\x06R\bflush_idR\vexpire_timeR\x0fnote_key_prefix\"_\n" +
+	"\x04Tool\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
 	"\vdescription\x18\x02 \x01(\tR\vdescription\x12!\n" +
 	"\finput_schema\x18\x03 \x01(\tR\vinputSchema\";\n" +
@@ -3511,13 +4394,14 @@ const file_kioku_v1_agent_proto_rawDesc = "" +
 	"through_id\x18\x03 \x01(\tR\tthroughId\x12*\n" +
 	"\x05notes\x18\x04 \x03(\v2\x14.kioku.v1.StoredNoteR\x05notes\x12'\n" +
 	"\x0funcovered_count\x18\x05 \x01(\x05R\x0euncoveredCount\x12\x18\n" +
-	"\awarning\x18\x06 \x01(\tR\awarning\"r\n" +
+	"\awarning\x18\x06 \x01(\tR\awarning\"\xa6\x01\n" +
 	"\n" +
 	"StoredNote\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x12\n" +
 	"\x04line\x18\x02 \x01(\x05R\x04line\x12\"\n" +
 	"\fdeduplicated\x18\x03 \x01(\bR\fdeduplicated\x12\x18\n" +
-	"\arefused\x18\x04 \x01(\tR\arefused\"\x89\x01\n" +
+	"\arefused\x18\x04 \x01(\tR\arefused\x122\n" +
+	"\asecrets\x18\x05 \x03(\v2\x18.kioku.v1.ReplacedSecretR\asecrets\"\x89\x01\n" +
 	"\fFlushRequest\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x121\n" +
@@ -3545,7 +4429,61 @@ const file_kioku_v1_agent_proto_rawDesc = "" +
 	"\rtokens_before\x18\x04 \x01(\x05R\ftokensBefore\x12!\n" +
 	"\ftokens_after\x18\x05 \x01(\x05R\vtokensAfter\x12\x18\n" +
 	"\aoutcome\x18\x06 \x01(\tR\aoutcome\x12\x16\n" +
-	"\x06reason\x18\a \x01(\tR\x06reason\"\xaa\x01\n" +
+	"\x06reason\x18\a \x01(\tR\x06reason\"v\n" +
+	"\x11EndSessionRequest\x12\x14\n" +
+	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x18\n" +
+	"\asession\x18\x02 \x01(\tR\asession\x121\n" +
+	"\bmessages\x18\x03 \x03(\v2\x15.kioku.v1.ChatMessageR\bmessages\"\xdc\x01\n" +
+	"\x12EndSessionResponse\x12\x18\n" +
+	"\aoutcome\x18\x01 \x01(\tR\aoutcome\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\x12#\n" +
+	"\rcovered_count\x18\x03 \x01(\x05R\fcoveredCount\x12'\n" +
+	"\x0funcovered_count\x18\x04 \x01(\x05R\x0euncoveredCount\x12*\n" +
+	"\x05notes\x18\x05 \x03(\v2\x14.kioku.v1.StoredNoteR\x05notes\x12\x1a\n" +
+	"\bwarnings\x18\x06 \x03(\tR\bwarnings\"\xcb\x01\n" +
+	"\x13BeginCompactRequest\x12\x14\n" +
+	"\x05agent\x18\x01 \x01(\tR\x05agent\x121\n" +
+	"\bmessages\x18\x02 \x03(\v2\x15.kioku.v1.ChatMessageR\bmessages\x12\x18\n" +
+	"\asession\x18\x03 \x01(\tR\asession\x12#\n" +
+	"\rwindow_tokens\x18\x04 \x01(\x05R\fwindowTokens\x12,\n" +
+	"\x12keep_recent_tokens\x18\x05 \x01(\x05R\x10keepRecentTokens\"\x89\x01\n" +
+	"\x14BeginCompactResponse\x12\x18\n" +
+	"\aoutcome\x18\x01 \x01(\tR\aoutcome\x12\x16\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x14\n" +
+	"\x05lease\x18\x03 \x01(\tR\x05lease\x12)\n" +
+	"\x04step\x18\x04 \x01(\v2\x15.kioku.v1.CompactStepR\x04step\"\x84\x01\n" +
+	"\vCompactStep\x12#\n" +
+	"\rsystem_prompt\x18\x01 \x01(\tR\fsystemPrompt\x121\n" +
+	"\bmessages\x18\x02 \x03(\v2\x15.kioku.v1.ChatMessageR\bmessages\x12\x1d\n" +
+	"\n" +
+	"max_tokens\x18\x03 \x01(\x05R\tmaxTokens\"Z\n" +
+	"\x14CommitCompactRequest\x12\x14\n" +
+	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x14\n" +
+	"\x05lease\x18\x02 \x01(\tR\x05lease\x12\x16\n" +
+	"\x06answer\x18\x03 \x01(\tR\x06answer\"\x95\x01\n" +
+	"\x15CommitCompactResponse\x12\x18\n" +
+	"\aoutcome\x18\x01 \x01(\tR\aoutcome\x12)\n" +
+	"\x04step\x18\x02 \x01(\v2\x15.kioku.v1.CompactStepR\x04step\x127\n" +
+	"\tcompacted\x18\x03 \x01(\v2\x19.kioku.v1.CompactResponseR\tcompacted\"g\n" +
+	"\x10ListToolsRequest\x12\x14\n" +
+	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x18\n" +
+	"\achannel\x18\x02 \x01(\tR\achannel\x12\x19\n" +
+	"\x05group\x18\x03 \x01(\bH\x00R\x05group\x88\x01\x01B\b\n" +
+	"\x06_group\"9\n" +
+	"\x11ListToolsResponse\x12$\n" +
+	"\x05tools\x18\x01 \x03(\v2\x0e.kioku.v1.ToolR\x05tools\"\xd2\x01\n" +
+	"\x0fCallToolRequest\x12\x14\n" +
+	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
+	"\x05input\x18\x03 \x01(\tR\x05input\x12\x18\n" +
+	"\achannel\x18\x04 \x01(\tR\achannel\x12\x19\n" +
+	"\x05group\x18\x05 \x01(\bH\x00R\x05group\x88\x01\x01\x12\x16\n" +
+	"\x06source\x18\x06 \x01(\tR\x06source\x12(\n" +
+	"\x06author\x18\a \x01(\v2\x10.kioku.v1.AuthorR\x06authorB\b\n" +
+	"\x06_group\"B\n" +
+	"\x10CallToolResponse\x12\x16\n" +
+	"\x06output\x18\x01 \x01(\tR\x06output\x12\x16\n" +
+	"\x06failed\x18\x02 \x01(\bR\x06failed\"\xaa\x01\n" +
 	"\x10ListTurnsRequest\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x18\n" +
 	"\asession\x18\x02 \x01(\tR\asession\x12\x14\n" +
@@ -3599,7 +4537,8 @@ const file_kioku_v1_agent_proto_rawDesc = "" +
 	"\x0eTurnCompaction\x12#\n" +
 	"\rtokens_before\x18\x01 \x01(\x05R\ftokensBefore\x12!\n" +
 	"\ftokens_after\x18\x02 \x01(\x05R\vtokensAfter\x12\x16\n" +
-	"\x06reason\x18\x03 \x01(\tR\x06reason2\xd2\x06\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason2\xcd\n" +
+	"\n" +
 	"\fAgentService\x12j\n" +
 	"\x0eAssemblePrompt\x12\x1f.kioku.v1.AssemblePromptRequest\x1a .kioku.v1.AssemblePromptResponse\"\x15\x82\xd3\xe4\x93\x02\x0f:\x01*\"\n" +
 	"/v1/prompt\x12R\n" +
@@ -3612,7 +4551,13 @@ const file_kioku_v1_agent_proto_rawDesc = "" +
 	"BeginFlush\x12\x1b.kioku.v1.BeginFlushRequest\x1a\x1c.kioku.v1.BeginFlushResponse\"\x1a\x82\xd3\xe4\x93\x02\x14:\x01*\"\x0f/v1/flush:begin\x12g\n" +
 	"\vCommitFlush\x12\x1c.kioku.v1.CommitFlushRequest\x1a\x1d.kioku.v1.CommitFlushResponse\"\x1b\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/flush:commit\x12N\n" +
 	"\x05Flush\x12\x16.kioku.v1.FlushRequest\x1a\x17.kioku.v1.FlushResponse\"\x14\x82\xd3\xe4\x93\x02\x0e:\x01*\"\t/v1/flush\x12V\n" +
-	"\aCompact\x12\x18.kioku.v1.CompactRequest\x1a\x19.kioku.v1.CompactResponse\"\x16\x82\xd3\xe4\x93\x02\x10:\x01*\"\v/v1/compact\x12W\n" +
+	"\aCompact\x12\x18.kioku.v1.CompactRequest\x1a\x19.kioku.v1.CompactResponse\"\x16\x82\xd3\xe4\x93\x02\x10:\x01*\"\v/v1/compact\x12d\n" +
+	"\n" +
+	"EndSession\x12\x1b.kioku.v1.EndSessionRequest\x1a\x1c.kioku.v1.EndSessionResponse\"\x1b\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/sessions:end\x12k\n" +
+	"\fBeginCompact\x12\x1d.kioku.v1.BeginCompactRequest\x1a\x1e.kioku.v1.BeginCompactResponse\"\x1c\x82\xd3\xe4\x93\x02\x16:\x01*\"\x11/v1/compact:begin\x12o\n" +
+	"\rCommitCompact\x12\x1e.kioku.v1.CommitCompactRequest\x1a\x1f.kioku.v1.CommitCompactResponse\"\x1d\x82\xd3\xe4\x93\x02\x17:\x01*\"\x12/v1/compact:commit\x12W\n" +
+	"\tListTools\x12\x1a.kioku.v1.ListToolsRequest\x1a\x1b.kioku.v1.ListToolsResponse\"\x11\x82\xd3\xe4\x93\x02\v\x12\t/v1/tools\x12\\\n" +
+	"\bCallTool\x12\x19.kioku.v1.CallToolRequest\x1a\x1a.kioku.v1.CallToolResponse\"\x19\x82\xd3\xe4\x93\x02\x13:\x01*\"\x0e/v1/tools:call\x12W\n" +
 	"\tListTurns\x12\x1a.kioku.v1.ListTurnsRequest\x1a\x1b.kioku.v1.ListTurnsResponse\"\x11\x82\xd3\xe4\x93\x02\v\x12\t/v1/turnsB\x1eZ\x1ckioku/proto/kioku/v1;kiokuv1b\x06proto3"
 
 var (
@@ -3627,116 +4572,154 @@ func file_kioku_v1_agent_proto_rawDescGZIP() []byte {
 	return file_kioku_v1_agent_proto_rawDescData
 }
 
-var file_kioku_v1_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 36)
+var file_kioku_v1_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 48)
 var file_kioku_v1_agent_proto_goTypes = []any{
 	(*ChatMessage)(nil),            // 0: kioku.v1.ChatMessage
-	(*ToolCall)(nil),               // 1: kioku.v1.ToolCall
-	(*AssemblePromptRequest)(nil),  // 2: kioku.v1.AssemblePromptRequest
-	(*PromptBlock)(nil),            // 3: kioku.v1.PromptBlock
-	(*AssemblePromptResponse)(nil), // 4: kioku.v1.AssemblePromptResponse
-	(*PromptLayer)(nil),            // 5: kioku.v1.PromptLayer
-	(*FileReport)(nil),             // 6: kioku.v1.FileReport
-	(*SkillReport)(nil),            // 7: kioku.v1.SkillReport
-	(*PromptCut)(nil),              // 8: kioku.v1.PromptCut
-	(*RecallReport)(nil),           // 9: kioku.v1.RecallReport
-	(*RecalledMemory)(nil),         // 10: kioku.v1.RecalledMemory
-	(*RecallSearch)(nil),           // 11: kioku.v1.RecallSearch
-	(*RecallRequest)(nil),          // 12: kioku.v1.RecallRequest
-	(*RecallResponse)(nil),         // 13: kioku.v1.RecallResponse
-	(*PruneRequest)(nil),           // 14: kioku.v1.PruneRequest
-	(*PruneEdit)(nil),              // 15: kioku.v1.PruneEdit
-	(*PruneResponse)(nil),          // 16: kioku.v1.PruneResponse
-	(*CheckFlushRequest)(nil),      // 17: kioku.v1.CheckFlushRequest
-	(*CheckFlushResponse)(nil),     // 18: kioku.v1.CheckFlushResponse
-	(*BeginFlushRequest)(nil),      // 19: kioku.v1.BeginFlushRequest
-	(*BeginFlushResponse)(nil),     // 20: kioku.v1.BeginFlushResponse
-	(*FlushTool)(nil),              // 21: kioku.v1.FlushTool
-	(*FlushNote)(nil),              // 22: kioku.v1.FlushNote
-	(*CommitFlushRequest)(nil),     // 23: kioku.v1.CommitFlushRequest
-	(*CommitFlushResponse)(nil),    // 24: kioku.v1.CommitFlushResponse
-	(*StoredNote)(nil),             // 25: kioku.v1.StoredNote
-	(*FlushRequest)(nil),           // 26: kioku.v1.FlushRequest
-	(*FlushResponse)(nil),          // 27: kioku.v1.FlushResponse
-	(*CompactRequest)(nil),         // 28: kioku.v1.CompactRequest
-	(*CompactResponse)(nil),        // 29: kioku.v1.CompactResponse
-	(*ListTurnsRequest)(nil),       // 30: kioku.v1.ListTurnsRequest
-	(*ListTurnsResponse)(nil),      // 31: kioku.v1.ListTurnsResponse
-	(*TurnSession)(nil),            // 32: kioku.v1.TurnSession
-	(*Turn)(nil),                   // 33: kioku.v1.Turn
-	(*TurnFlush)(nil),              // 34: kioku.v1.TurnFlush
-	(*TurnCompaction)(nil),         // 35: kioku.v1.TurnCompaction
-	(*timestamppb.Timestamp)(nil),  // 36: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),    // 37: google.protobuf.Duration
-	(*Degradation)(nil),            // 38: kioku.v1.Degradation
+	(*UnknownMessages)(nil),        // 1: kioku.v1.UnknownMessages
+	(*ToolCall)(nil),               // 2: kioku.v1.ToolCall
+	(*AssemblePromptRequest)(nil),  // 3: kioku.v1.AssemblePromptRequest
+	(*PromptBlock)(nil),            // 4: kioku.v1.PromptBlock
+	(*AssemblePromptResponse)(nil), // 5: kioku.v1.AssemblePromptResponse
+	(*PromptLayer)(nil),            // 6: kioku.v1.PromptLayer
+	(*FileReport)(nil),             // 7: kioku.v1.FileReport
+	(*SkillReport)(nil),            // 8: kioku.v1.SkillReport
+	(*PromptCut)(nil),              // 9: kioku.v1.PromptCut
+	(*RecallReport)(nil),           // 10: kioku.v1.RecallReport
+	(*RecalledMemory)(nil),         // 11: kioku.v1.RecalledMemory
+	(*RecallSearch)(nil),           // 12: kioku.v1.RecallSearch
+	(*RecallRequest)(nil),          // 13: kioku.v1.RecallRequest
+	(*RecallResponse)(nil),         // 14: kioku.v1.RecallResponse
+	(*PruneRequest)(nil),           // 15: kioku.v1.PruneRequest
+	(*PruneEdit)(nil),              // 16: kioku.v1.PruneEdit
+	(*PruneResponse)(nil),          // 17: kioku.v1.PruneResponse
+	(*CheckFlushRequest)(nil),      // 18: kioku.v1.CheckFlushRequest
+	(*CheckFlushResponse)(nil),     // 19: kioku.v1.CheckFlushResponse
+	(*BeginFlushRequest)(nil),      // 20: kioku.v1.BeginFlushRequest
+	(*BeginFlushResponse)(nil),     // 21: kioku.v1.BeginFlushResponse
+	(*Tool)(nil),                   // 22: kioku.v1.Tool
+	(*FlushNote)(nil),              // 23: kioku.v1.FlushNote
+	(*CommitFlushRequest)(nil),     // 24: kioku.v1.CommitFlushRequest
+	(*CommitFlushResponse)(nil),    // 25: kioku.v1.CommitFlushResponse
+	(*StoredNote)(nil),             // 26: kioku.v1.StoredNote
+	(*FlushRequest)(nil),           // 27: kioku.v1.FlushRequest
+	(*FlushResponse)(nil),          // 28: kioku.v1.FlushResponse
+	(*CompactRequest)(nil),         // 29: kioku.v1.CompactRequest
+	(*CompactResponse)(nil),        // 30: kioku.v1.CompactResponse
+	(*EndSessionRequest)(nil),      // 31: kioku.v1.EndSessionRequest
+	(*EndSessionResponse)(nil),     // 32: kioku.v1.EndSessionResponse
+	(*BeginCompactRequest)(nil),    // 33: kioku.v1.BeginCompactRequest
+	(*BeginCompactResponse)(nil),   // 34: kioku.v1.BeginCompactResponse
+	(*CompactStep)(nil),            // 35: kioku.v1.CompactStep
+	(*CommitCompactRequest)(nil),   // 36: kioku.v1.CommitCompactRequest
+	(*CommitCompactResponse)(nil),  // 37: kioku.v1.CommitCompactResponse
+	(*ListToolsRequest)(nil),       // 38: kioku.v1.ListToolsRequest
+	(*ListToolsResponse)(nil),      // 39: kioku.v1.ListToolsResponse
+	(*CallToolRequest)(nil),        // 40: kioku.v1.CallToolRequest
+	(*CallToolResponse)(nil),       // 41: kioku.v1.CallToolResponse
+	(*ListTurnsRequest)(nil),       // 42: kioku.v1.ListTurnsRequest
+	(*ListTurnsResponse)(nil),      // 43: kioku.v1.ListTurnsResponse
+	(*TurnSession)(nil),            // 44: kioku.v1.TurnSession
+	(*Turn)(nil),                   // 45: kioku.v1.Turn
+	(*TurnFlush)(nil),              // 46: kioku.v1.TurnFlush
+	(*TurnCompaction)(nil),         // 47: kioku.v1.TurnCompaction
+	(*Author)(nil),                 // 48: kioku.v1.Author
+	(*timestamppb.Timestamp)(nil),  // 49: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),    // 50: google.protobuf.Duration
+	(*Degradation)(nil),            // 51: kioku.v1.Degradation
+	(*ReplacedSecret)(nil),         // 52: kioku.v1.ReplacedSecret
 }
 var file_kioku_v1_agent_proto_depIdxs = []int32{
-	1,  // 0: kioku.v1.ChatMessage.tool_calls:type_name -> kioku.v1.ToolCall
-	3,  // 1: kioku.v1.AssemblePromptRequest.blocks:type_name -> kioku.v1.PromptBlock
-	36, // 2: kioku.v1.AssemblePromptRequest.ask_time:type_name -> google.protobuf.Timestamp
-	5,  // 3: kioku.v1.AssemblePromptResponse.layers:type_name -> kioku.v1.PromptLayer
-	6,  // 4: kioku.v1.AssemblePromptResponse.files:type_name -> kioku.v1.FileReport
-	7,  // 5: kioku.v1.AssemblePromptResponse.skills:type_name -> kioku.v1.SkillReport
-	8,  // 6: kioku.v1.AssemblePromptResponse.cuts:type_name -> kioku.v1.PromptCut
-	9,  // 7: kioku.v1.AssemblePromptResponse.recall:type_name -> kioku.v1.RecallReport
-	10, // 8: kioku.v1.RecallReport.recalled:type_name -> kioku.v1.RecalledMemory
-	10, // 9: kioku.v1.RecallReport.left_out:type_name -> kioku.v1.RecalledMemory
-	11, // 10: kioku.v1.RecallReport.searches:type_name -> kioku.v1.RecallSearch
-	37, // 11: kioku.v1.RecallReport.took:type_name -> google.protobuf.Duration
-	38, // 12: kioku.v1.RecallSearch.degraded:type_name -> kioku.v1.Degradation
-	37, // 13: kioku.v1.RecallSearch.took:type_name -> google.protobuf.Duration
-	36, // 14: kioku.v1.RecallRequest.ask_time:type_name -> google.protobuf.Timestamp
-	9,  // 15: kioku.v1.RecallResponse.report:type_name -> kioku.v1.RecallReport
-	0,  // 16: kioku.v1.PruneRequest.messages:type_name -> kioku.v1.ChatMessage
-	36, // 17: kioku.v1.PruneRequest.last_touch_time:type_name -> google.protobuf.Timestamp
-	15, // 18: kioku.v1.PruneRequest.edits:type_name -> kioku.v1.PruneEdit
-	15, // 19: kioku.v1.PruneResponse.edits:type_name -> kioku.v1.PruneEdit
-	36, // 20: kioku.v1.PruneResponse.last_touch_time:type_name -> google.protobuf.Timestamp
-	0,  // 21: kioku.v1.CheckFlushRequest.messages:type_name -> kioku.v1.ChatMessage
-	36, // 22: kioku.v1.CheckFlushResponse.next_try_time:type_name -> google.protobuf.Timestamp
-	0,  // 23: kioku.v1.BeginFlushRequest.messages:type_name -> kioku.v1.ChatMessage
-	0,  // 24: kioku.v1.BeginFlushResponse.messages:type_name -> kioku.v1.ChatMessage
-	21, // 25: kioku.v1.BeginFlushResponse.tool:type_name -> kioku.v1.FlushTool
-	22, // 26: kioku.v1.CommitFlushRequest.notes:type_name -> kioku.v1.FlushNote
-	25, // 27: kioku.v1.CommitFlushResponse.notes:type_name -> kioku.v1.StoredNote
-	0,  // 28: kioku.v1.FlushRequest.messages:type_name -> kioku.v1.ChatMessage
-	25, // 29: kioku.v1.FlushResponse.notes:type_name -> kioku.v1.StoredNote
-	36, // 30: kioku.v1.FlushResponse.next_try_time:type_name -> google.protobuf.Timestamp
-	0,  // 31: kioku.v1.CompactRequest.messages:type_name -> kioku.v1.ChatMessage
-	0,  // 32: kioku.v1.CompactResponse.message:type_name -> kioku.v1.ChatMessage
-	33, // 33: kioku.v1.ListTurnsResponse.turns:type_name -> kioku.v1.Turn
-	32, // 34: kioku.v1.ListTurnsResponse.sessions:type_name -> kioku.v1.TurnSession
-	36, // 35: kioku.v1.TurnSession.first_time:type_name -> google.protobuf.Timestamp
-	36, // 36: kioku.v1.TurnSession.last_time:type_name -> google.protobuf.Timestamp
-	36, // 37: kioku.v1.Turn.time:type_name -> google.protobuf.Timestamp
-	5,  // 38: kioku.v1.Turn.layers:type_name -> kioku.v1.PromptLayer
-	8,  // 39: kioku.v1.Turn.cuts:type_name -> kioku.v1.PromptCut
-	9,  // 40: kioku.v1.Turn.recall:type_name -> kioku.v1.RecallReport
-	34, // 41: kioku.v1.Turn.flush:type_name -> kioku.v1.TurnFlush
-	35, // 42: kioku.v1.Turn.compaction:type_name -> kioku.v1.TurnCompaction
-	25, // 43: kioku.v1.TurnFlush.notes:type_name -> kioku.v1.StoredNote
-	2,  // 44: kioku.v1.AgentService.AssemblePrompt:input_type -> kioku.v1.AssemblePromptRequest
-	12, // 45: kioku.v1.AgentService.Recall:input_type -> kioku.v1.RecallRequest
-	14, // 46: kioku.v1.AgentService.Prune:input_type -> kioku.v1.PruneRequest
-	17, // 47: kioku.v1.AgentService.CheckFlush:input_type -> kioku.v1.CheckFlushRequest
-	19, // 48: kioku.v1.AgentService.BeginFlush:input_type -> kioku.v1.BeginFlushRequest
-	23, // 49: kioku.v1.AgentService.CommitFlush:input_type -> kioku.v1.CommitFlushRequest
-	26, // 50: kioku.v1.AgentService.Flush:input_type -> kioku.v1.FlushRequest
-	28, // 51: kioku.v1.AgentService.Compact:input_type -> kioku.v1.CompactRequest
-	30, // 52: kioku.v1.AgentService.ListTurns:input_type -> kioku.v1.ListTurnsRequest
-	4,  // 53: kioku.v1.AgentService.AssemblePrompt:output_type -> kioku.v1.AssemblePromptResponse
-	13, // 54: kioku.v1.AgentService.Recall:output_type -> kioku.v1.RecallResponse
-	16, // 55: kioku.v1.AgentService.Prune:output_type -> kioku.v1.PruneResponse
-	18, // 56: kioku.v1.AgentService.CheckFlush:output_type -> kioku.v1.CheckFlushResponse
-	20, // 57: kioku.v1.AgentService.BeginFlush:output_type -> kioku.v1.BeginFlushResponse
-	24, // 58: kioku.v1.AgentService.CommitFlush:output_type -> kioku.v1.CommitFlushResponse
-	27, // 59: kioku.v1.AgentService.Flush:output_type -> kioku.v1.FlushResponse
-	29, // 60: kioku.v1.AgentService.Compact:output_type -> kioku.v1.CompactResponse
-	31, // 61: kioku.v1.AgentService.ListTurns:output_type -> kioku.v1.ListTurnsResponse
-	53, // [53:62] is the sub-list for method output_type
-	44, // [44:53] is the sub-list for method input_type
-	44, // [44:44] is the sub-list for extension type_name
-	44, // [44:44] is the sub-list for extension extendee
-	0,  // [0:44] is the sub-list for field type_name
+	2,  // 0: kioku.v1.ChatMessage.tool_calls:type_name -> kioku.v1.ToolCall
+	48, // 1: kioku.v1.ChatMessage.author:type_name -> kioku.v1.Author
+	4,  // 2: kioku.v1.AssemblePromptRequest.blocks:type_name -> kioku.v1.PromptBlock
+	49, // 3: kioku.v1.AssemblePromptRequest.ask_time:type_name -> google.protobuf.Timestamp
+	48, // 4: kioku.v1.AssemblePromptRequest.author:type_name -> kioku.v1.Author
+	6,  // 5: kioku.v1.AssemblePromptResponse.layers:type_name -> kioku.v1.PromptLayer
+	7,  // 6: kioku.v1.AssemblePromptResponse.files:type_name -> kioku.v1.FileReport
+	8,  // 7: kioku.v1.AssemblePromptResponse.skills:type_name -> kioku.v1.SkillReport
+	9,  // 8: kioku.v1.AssemblePromptResponse.cuts:type_name -> kioku.v1.PromptCut
+	10, // 9: kioku.v1.AssemblePromptResponse.recall:type_name -> kioku.v1.RecallReport
+	11, // 10: kioku.v1.RecallReport.recalled:type_name -> kioku.v1.RecalledMemory
+	11, // 11: kioku.v1.RecallReport.left_out:type_name -> kioku.v1.RecalledMemory
+	12, // 12: kioku.v1.RecallReport.searches:type_name -> kioku.v1.RecallSearch
+	50, // 13: kioku.v1.RecallReport.took:type_name -> google.protobuf.Duration
+	48, // 14: kioku.v1.RecalledMemory.author:type_name -> kioku.v1.Author
+	51, // 15: kioku.v1.RecallSearch.degraded:type_name -> kioku.v1.Degradation
+	50, // 16: kioku.v1.RecallSearch.took:type_name -> google.protobuf.Duration
+	49, // 17: kioku.v1.RecallRequest.ask_time:type_name -> google.protobuf.Timestamp
+	48, // 18: kioku.v1.RecallRequest.author:type_name -> kioku.v1.Author
+	10, // 19: kioku.v1.RecallResponse.report:type_name -> kioku.v1.RecallReport
+	0,  // 20: kioku.v1.PruneRequest.messages:type_name -> kioku.v1.ChatMessage
+	49, // 21: kioku.v1.PruneRequest.last_touch_time:type_name -> google.protobuf.Timestamp
+	16, // 22: kioku.v1.PruneRequest.edits:type_name -> kioku.v1.PruneEdit
+	16, // 23: kioku.v1.PruneResponse.edits:type_name -> kioku.v1.PruneEdit
+	49, // 24: kioku.v1.PruneResponse.last_touch_time:type_name -> google.protobuf.Timestamp
+	0,  // 25: kioku.v1.CheckFlushRequest.messages:type_name -> kioku.v1.ChatMessage
+	49, // 26: kioku.v1.CheckFlushResponse.next_try_time:type_name -> google.protobuf.Timestamp
+	0,  // 27: kioku.v1.BeginFlushRequest.messages:type_name -> kioku.v1.ChatMessage
+	0,  // 28: kioku.v1.BeginFlushResponse.messages:type_name -> kioku.v1.ChatMessage
+	22, // 29: kioku.v1.BeginFlushResponse.tool:type_name -> kioku.v1.Tool
+	23, // 30: kioku.v1.CommitFlushRequest.notes:type_name -> kioku.v1.FlushNote
+	26, // 31: kioku.v1.CommitFlushResponse.notes:type_name -> kioku.v1.StoredNote
+	52, // 32: kioku.v1.StoredNote.secrets:type_name -> kioku.v1.ReplacedSecret
+	0,  // 33: kioku.v1.FlushRequest.messages:type_name -> kioku.v1.ChatMessage
+	26, // 34: kioku.v1.FlushResponse.notes:type_name -> kioku.v1.StoredNote
+	49, // 35: kioku.v1.FlushResponse.next_try_time:type_name -> google.protobuf.Timestamp
+	0,  // 36: kioku.v1.CompactRequest.messages:type_name -> kioku.v1.ChatMessage
+	0,  // 37: kioku.v1.CompactResponse.message:type_name -> kioku.v1.ChatMessage
+	0,  // 38: kioku.v1.EndSessionRequest.messages:type_name -> kioku.v1.ChatMessage
+	26, // 39: kioku.v1.EndSessionResponse.notes:type_name -> kioku.v1.StoredNote
+	0,  // 40: kioku.v1.BeginCompactRequest.messages:type_name -> kioku.v1.ChatMessage
+	35, // 41: kioku.v1.BeginCompactResponse.step:type_name -> kioku.v1.CompactStep
+	0,  // 42: kioku.v1.CompactStep.messages:type_name -> kioku.v1.ChatMessage
+	35, // 43: kioku.v1.CommitCompactResponse.step:type_name -> kioku.v1.CompactStep
+	30, // 44: kioku.v1.CommitCompactResponse.compacted:type_name -> kioku.v1.CompactResponse
+	22, // 45: kioku.v1.ListToolsResponse.tools:type_name -> kioku.v1.Tool
+	48, // 46: kioku.v1.CallToolRequest.author:type_name -> kioku.v1.Author
+	45, // 47: kioku.v1.ListTurnsResponse.turns:type_name -> kioku.v1.Turn
+	44, // 48: kioku.v1.ListTurnsResponse.sessions:type_name -> kioku.v1.TurnSession
+	49, // 49: kioku.v1.TurnSession.first_time:type_name -> google.protobuf.Timestamp
+	49, // 50: kioku.v1.TurnSession.last_time:type_name -> google.protobuf.Timestamp
+	49, // 51: kioku.v1.Turn.time:type_name -> google.protobuf.Timestamp
+	6,  // 52: kioku.v1.Turn.layers:type_name -> kioku.v1.PromptLayer
+	9,  // 53: kioku.v1.Turn.cuts:type_name -> kioku.v1.PromptCut
+	10, // 54: kioku.v1.Turn.recall:type_name -> kioku.v1.RecallReport
+	46, // 55: kioku.v1.Turn.flush:type_name -> kioku.v1.TurnFlush
+	47, // 56: kioku.v1.Turn.compaction:type_name -> kioku.v1.TurnCompaction
+	26, // 57: kioku.v1.TurnFlush.notes:type_name -> kioku.v1.StoredNote
+	3,  // 58: kioku.v1.AgentService.AssemblePrompt:input_type -> kioku.v1.AssemblePromptRequest
+	13, // 59: kioku.v1.AgentService.Recall:input_type -> kioku.v1.RecallRequest
+	15, // 60: kioku.v1.AgentService.Prune:input_type -> kioku.v1.PruneRequest
+	18, // 61: kioku.v1.AgentService.CheckFlush:input_type -> kioku.v1.CheckFlushRequest
+	20, // 62: kioku.v1.AgentService.BeginFlush:input_type -> kioku.v1.BeginFlushRequest
+	24, // 63: kioku.v1.AgentService.CommitFlush:input_type -> kioku.v1.CommitFlushRequest
+	27, // 64: kioku.v1.AgentService.Flush:input_type -> kioku.v1.FlushRequest
+	29, // 65: kioku.v1.AgentService.Compact:input_type -> kioku.v1.CompactRequest
+	31, // 66: kioku.v1.AgentService.EndSession:input_type -> kioku.v1.EndSessionRequest
+	33, // 67: kioku.v1.AgentService.BeginCompact:input_type -> kioku.v1.BeginCompactRequest
+	36, // 68: kioku.v1.AgentService.CommitCompact:input_type -> kioku.v1.CommitCompactRequest
+	38, // 69: kioku.v1.AgentService.ListTools:input_type -> kioku.v1.ListToolsRequest
+	40, // 70: kioku.v1.AgentService.CallTool:input_type -> kioku.v1.CallToolRequest
+	42, // 71: kioku.v1.AgentService.ListTurns:input_type -> kioku.v1.ListTurnsRequest
+	5,  // 72: kioku.v1.AgentService.AssemblePrompt:output_type -> kioku.v1.AssemblePromptResponse
+	14, // 73: kioku.v1.AgentService.Recall:output_type -> kioku.v1.RecallResponse
+	17, // 74: kioku.v1.AgentService.Prune:output_type -> kioku.v1.PruneResponse
+	19, // 75: kioku.v1.AgentService.CheckFlush:output_type -> kioku.v1.CheckFlushResponse
+	21, // 76: kioku.v1.AgentService.BeginFlush:output_type -> kioku.v1.BeginFlushResponse
+	25, // 77: kioku.v1.AgentService.CommitFlush:output_type -> kioku.v1.CommitFlushResponse
+	28, // 78: kioku.v1.AgentService.Flush:output_type -> kioku.v1.FlushResponse
+	30, // 79: kioku.v1.AgentService.Compact:output_type -> kioku.v1.CompactResponse
+	32, // 80: kioku.v1.AgentService.EndSession:output_type -> kioku.v1.EndSessionResponse
+	34, // 81: kioku.v1.AgentService.BeginCompact:output_type -> kioku.v1.BeginCompactResponse
+	37, // 82: kioku.v1.AgentService.CommitCompact:output_type -> kioku.v1.CommitCompactResponse
+	39, // 83: kioku.v1.AgentService.ListTools:output_type -> kioku.v1.ListToolsResponse
+	41, // 84: kioku.v1.AgentService.CallTool:output_type -> kioku.v1.CallToolResponse
+	43, // 85: kioku.v1.AgentService.ListTurns:output_type -> kioku.v1.ListTurnsResponse
+	72, // [72:86] is the sub-list for method output_type
+	58, // [58:72] is the sub-list for method input_type
+	58, // [58:58] is the sub-list for extension type_name
+	58, // [58:58] is the sub-list for extension extendee
+	0,  // [0:58] is the sub-list for field type_name
 }
 
 func init() { file_kioku_v1_agent_proto_init() }
@@ -3745,15 +4728,17 @@ func file_kioku_v1_agent_proto_init() {
 		return
 	}
 	file_kioku_v1_memory_proto_init()
-	file_kioku_v1_agent_proto_msgTypes[2].OneofWrappers = []any{}
-	file_kioku_v1_agent_proto_msgTypes[12].OneofWrappers = []any{}
+	file_kioku_v1_agent_proto_msgTypes[3].OneofWrappers = []any{}
+	file_kioku_v1_agent_proto_msgTypes[13].OneofWrappers = []any{}
+	file_kioku_v1_agent_proto_msgTypes[38].OneofWrappers = []any{}
+	file_kioku_v1_agent_proto_msgTypes[40].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kioku_v1_agent_proto_rawDesc), len(file_kioku_v1_agent_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   36,
+			NumMessages:   48,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

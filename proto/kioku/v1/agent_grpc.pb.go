@@ -34,6 +34,11 @@ const (
 	AgentService_CommitFlush_FullMethodName    = "/kioku.v1.AgentService/CommitFlush"
 	AgentService_Flush_FullMethodName          = "/kioku.v1.AgentService/Flush"
 	AgentService_Compact_FullMethodName        = "/kioku.v1.AgentService/Compact"
+	AgentService_EndSession_FullMethodName     = "/kioku.v1.AgentService/EndSession"
+	AgentService_BeginCompact_FullMethodName   = "/kioku.v1.AgentService/BeginCompact"
+	AgentService_CommitCompact_FullMethodName  = "/kioku.v1.AgentService/CommitCompact"
+	AgentService_ListTools_FullMethodName      = "/kioku.v1.AgentService/ListTools"
+	AgentService_CallTool_FullMethodName       = "/kioku.v1.AgentService/CallTool"
 	AgentService_ListTurns_FullMethodName      = "/kioku.v1.AgentService/ListTurns"
 )
 
@@ -80,6 +85,18 @@ type AgentServiceClient interface {
 	// Compact has the service's model summarize old messages. It changes nothing: the agent replaces its messages. Without a
 	// deadline of the caller it may take ten minutes. After an error the agent continues with the messages that it has.
 	Compact(ctx context.Context, in *CompactRequest, opts ...grpc.CallOption) (*CompactResponse, error)
+	// EndSession stores what is not covered of a conversation that ends, with the service's model. Without one the messages are
+	// kept on disk, and BeginFlush of the session returns them.
+	EndSession(ctx context.Context, in *EndSessionRequest, opts ...grpc.CallOption) (*EndSessionResponse, error)
+	// BeginCompact begins a compaction by the agent's own model, and returns what to ask it.
+	BeginCompact(ctx context.Context, in *BeginCompactRequest, opts ...grpc.CallOption) (*BeginCompactResponse, error)
+	// CommitCompact takes the answer of the agent's model. It returns the next question, or the summary.
+	CommitCompact(ctx context.Context, in *CommitCompactRequest, opts ...grpc.CallOption) (*CommitCompactResponse, error)
+	// ListTools returns the definitions of the memory tools, as the APIs of model providers take them.
+	ListTools(ctx context.Context, in *ListToolsRequest, opts ...grpc.CallOption) (*ListToolsResponse, error)
+	// CallTool runs a memory tool with the input that a model gave. A mistake of the model is no error of the call: the output says
+	// what is wrong, for the model.
+	CallTool(ctx context.Context, in *CallToolRequest, opts ...grpc.CallOption) (*CallToolResponse, error)
 	// ListTurns returns what went into the last prompts of the agent, the latest first: layers, recalled passages and why, flushes and
 	// compactions. It never returns the text of notes.
 	ListTurns(ctx context.Context, in *ListTurnsRequest, opts ...grpc.CallOption) (*ListTurnsResponse, error)
@@ -173,6 +190,56 @@ func (c *agentServiceClient) Compact(ctx context.Context, in *CompactRequest, op
 	return out, nil
 }
 
+func (c *agentServiceClient) EndSession(ctx context.Context, in *EndSessionRequest, opts ...grpc.CallOption) (*EndSessionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(EndSessionResponse)
+	err := c.cc.Invoke(ctx, AgentService_EndSession_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *agentServiceClient) BeginCompact(ctx context.Context, in *BeginCompactRequest, opts ...grpc.CallOption) (*BeginCompactResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(BeginCompactResponse)
+	err := c.cc.Invoke(ctx, AgentService_BeginCompact_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *agentServiceClient) CommitCompact(ctx context.Context, in *CommitCompactRequest, opts ...grpc.CallOption) (*CommitCompactResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CommitCompactResponse)
+	err := c.cc.Invoke(ctx, AgentService_CommitCompact_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *agentServiceClient) ListTools(ctx context.Context, in *ListToolsRequest, opts ...grpc.CallOption) (*ListToolsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListToolsResponse)
+	err := c.cc.Invoke(ctx, AgentService_ListTools_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *agentServiceClient) CallTool(ctx context.Context, in *CallToolRequest, opts ...grpc.CallOption) (*CallToolResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CallToolResponse)
+	err := c.cc.Invoke(ctx, AgentService_CallTool_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *agentServiceClient) ListTurns(ctx context.Context, in *ListTurnsRequest, opts ...grpc.CallOption) (*ListTurnsResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(ListTurnsResponse)
@@ -226,6 +293,18 @@ type AgentServiceServer interface {
 	// Compact has the service's model summarize old messages. It changes nothing: the agent replaces its messages. Without a
 	// deadline of the caller it may take ten minutes. After an error the agent continues with the messages that it has.
 	Compact(context.Context, *CompactRequest) (*CompactResponse, error)
+	// EndSession stores what is not covered of a conversation that ends, with the service's model. Without one the messages are
+	// kept on disk, and BeginFlush of the session returns them.
+	EndSession(context.Context, *EndSessionRequest) (*EndSessionResponse, error)
+	// BeginCompact begins a compaction by the agent's own model, and returns what to ask it.
+	BeginCompact(context.Context, *BeginCompactRequest) (*BeginCompactResponse, error)
+	// CommitCompact takes the answer of the agent's model. It returns the next question, or the summary.
+	CommitCompact(context.Context, *CommitCompactRequest) (*CommitCompactResponse, error)
+	// ListTools returns the definitions of the memory tools, as the APIs of model providers take them.
+	ListTools(context.Context, *ListToolsRequest) (*ListToolsResponse, error)
+	// CallTool runs a memory tool with the input that a model gave. A mistake of the model is no error of the call: the output says
+	// what is wrong, for the model.
+	CallTool(context.Context, *CallToolRequest) (*CallToolResponse, error)
 	// ListTurns returns what went into the last prompts of the agent, the latest first: layers, recalled passages and why, flushes and
 	// compactions. It never returns the text of notes.
 	ListTurns(context.Context, *ListTurnsRequest) (*ListTurnsResponse, error)
@@ -262,6 +341,21 @@ func (UnimplementedAgentServiceServer) Flush(context.Context, *FlushRequest) (*F
 }
 func (UnimplementedAgentServiceServer) Compact(context.Context, *CompactRequest) (*CompactResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Compact not implemented")
+}
+func (UnimplementedAgentServiceServer) EndSession(context.Context, *EndSessionRequest) (*EndSessionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method EndSession not implemented")
+}
+func (UnimplementedAgentServiceServer) BeginCompact(context.Context, *BeginCompactRequest) (*BeginCompactResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method BeginCompact not implemented")
+}
+func (UnimplementedAgentServiceServer) CommitCompact(context.Context, *CommitCompactRequest) (*CommitCompactResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CommitCompact not implemented")
+}
+func (UnimplementedAgentServiceServer) ListTools(context.Context, *ListToolsRequest) (*ListToolsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListTools not implemented")
+}
+func (UnimplementedAgentServiceServer) CallTool(context.Context, *CallToolRequest) (*CallToolResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CallTool not implemented")
 }
 func (UnimplementedAgentServiceServer) ListTurns(context.Context, *ListTurnsRequest) (*ListTurnsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListTurns not implemented")
@@ -431,6 +525,96 @@ func _AgentService_Compact_Handler(srv interface{}, ctx context.Context, dec fun
 	return interceptor(ctx, in, info, handler)
 }
 
+func _AgentService_EndSession_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(EndSessionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AgentServiceServer).EndSession(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AgentService_EndSession_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AgentServiceServer).EndSession(ctx, req.(*EndSessionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AgentService_BeginCompact_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(BeginCompactRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AgentServiceServer).BeginCompact(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AgentService_BeginCompact_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AgentServiceServer).BeginCompact(ctx, req.(*BeginCompactRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AgentService_CommitCompact_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CommitCompactRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AgentServiceServer).CommitCompact(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AgentService_CommitCompact_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AgentServiceServer).CommitCompact(ctx, req.(*CommitCompactRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AgentService_ListTools_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListToolsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AgentServiceServer).ListTools(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AgentService_ListTools_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AgentServiceServer).ListTools(ctx, req.(*ListToolsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _AgentService_CallTool_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CallToolRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AgentServiceServer).CallTool(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: AgentService_CallTool_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AgentServiceServer).CallTool(ctx, req.(*CallToolRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _AgentService_ListTurns_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(ListTurnsRequest)
 	if err := dec(in); err != nil {
@@ -487,6 +671,26 @@ var AgentService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Compact",
 			Handler:    _AgentService_Compact_Handler,
+		},
+		{
+			MethodName: "EndSession",
+			Handler:    _AgentService_EndSession_Handler,
+		},
+		{
+			MethodName: "BeginCompact",
+			Handler:    _AgentService_BeginCompact_Handler,
+		},
+		{
+			MethodName: "CommitCompact",
+			Handler:    _AgentService_CommitCompact_Handler,
+		},
+		{
+			MethodName: "ListTools",
+			Handler:    _AgentService_ListTools_Handler,
+		},
+		{
+			MethodName: "CallTool",
+			Handler:    _AgentService_CallTool_Handler,
 		},
 		{
 			MethodName: "ListTurns",

@@ -27,6 +27,7 @@ const (
 
 // prepare does what is due before a request, when all calls have their results: it prunes old results, flushes and compacts.
 func (t *turn) prepare(ctx context.Context) error {
+	t.markOpen(ctx)
 	if err := t.prune(); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -26,7 +27,10 @@ const (
 	bulletIndent = "  "
 )
 
-// Append writes a note at the end of today's file or of MEMORY.md and fsyncs it. It starts a sync and does not wait for it.
+// noteTargets are the targets of notes.
+var noteTargets = []string{memory.TargetDaily, memory.TargetLongTerm, memory.TargetGroup}
+
+// Append writes a note at the end of today's file, of that of a group, or of MEMORY.md, and fsyncs it. It starts a sync and does not wait for it.
 // In the mode ReadIndex, the owner of the index finds the note. The clock in Options.Location decides the day. A daily note
 // becomes a section "## 15:04 - category", a long-term note a bullet below the heading of its category, which is added at the end of the
 // file if it is missing. A day whose file is full (IndexOptions.MaxFileBytes)
@@ -36,7 +40,7 @@ const (
 // indexed; see IncludeAll.
 //
 // A text that the file already contains in the same category is not written again, nor a key that the files of today or yesterday, or MEMORY.md,
-// contain. An HTML comment after the note, the marker, records fingerprints of its key and text and its source, so this does
+// contain. An HTML comment after the note, the marker, records fingerprints of its key and text, its source and its origin, so this does
 // not depend on the index, nor on later edits of the note. No search finds or shows markers. Memories that were recalled into
 // the conversation are removed from the text, so that memory does not fill up with itself. References take the places of passwords and
 // keys in it; Appended.Secrets tells of them, and Note.KeepSecrets writes them if the note comes again.
@@ -48,7 +52,8 @@ const (
 // note whole and names the place in the log.
 //
 // Append waits for other writers of the same file until ctx ends, and writes nothing after that. It returns a
-// *memory.InputError for a note that is blank, only recalled, too long, no valid text or does not fit in MEMORY.md,
+// *memory.InputError for a note that is blank, only recalled, too long, no valid text or does not fit in MEMORY.md, or has words of
+// others than the owner there,
 // memory.ErrConflict for a key that was used for another text, memory.ErrReadOnly in the mode ReadOnly,
 // memory.ErrNotWritable if this user may not write to the workspace, memory.ErrNoSpace if its disk is full, and
 // memory.ErrUnavailable if it is gone. After an error the note may be in the file, but then it is found there when it comes again.
@@ -135,7 +140,11 @@ func checkNote(n memory.Note) (memory.Note, error) {
 		return bad("text", fmt.Sprintf("is %d bytes long; the most is %d: split the note", len(n.Text), maxNoteBytes))
 	case !utf8.ValidString(n.Text) || strings.ContainsRune(n.Text, 0):
 		return bad("text", "must be valid UTF-8 without NUL")
-	case n.Target != memory.TargetDaily && n.Target != memory.TargetLongTerm:
+	case n.Target == memory.TargetGroup && (n.Origin == nil || strings.TrimSpace(n.Origin.Channel) == ""):
+		return bad("channel", "must name the channel whose folder the note goes to")
+	case n.Target == memory.TargetLongTerm && !n.Origin.ByOwner():
+		return bad("target", fmt.Sprintf("is %q, whose file counts as the words of the owner; this note has words of others: leave the target out", n.Target))
+	case !slices.Contains(noteTargets, n.Target):
 		return bad("target", fmt.Sprintf("is %q; must be %q or %q", n.Target, memory.TargetDaily, memory.TargetLongTerm))
 	case utf8.RuneCountInString(n.Category) > maxCategoryChars:
 		return bad("category", fmt.Sprintf("must have at most %d characters", maxCategoryChars))
@@ -150,7 +159,7 @@ func checkNote(n memory.Note) (memory.Note, error) {
 // section returns a daily note as Markdown.
 func section(n memory.Note, now time.Time) string {
 	heading := "## " + now.Format("15:04") + " - " + n.Category
-	if isLong(n) {
+	if beginsWithMarker(n) {
 		heading += " " + beginMarkerOf(n)
 	}
 	return heading + "\n\n" + withMarker(n.Text, "", n) + "\n"
@@ -159,7 +168,7 @@ func section(n memory.Note, now time.Time) string {
 // bullet returns a long-term note as Markdown. Further lines are indented, so that they belong to the bullet.
 func bullet(n memory.Note) string {
 	text := withMarker(bulletText(n), bulletIndent, n) + "\n"
-	if isLong(n) {
+	if beginsWithMarker(n) {
 		text = beginMarkerOf(n) + "\n" + text
 	}
 	return text

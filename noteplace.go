@@ -47,11 +47,12 @@ func (m *Memory) openPlace(ctx context.Context, root *os.Root, n memory.Note) (*
 	}
 	now := m.opt.Now().In(m.opt.Location)
 	p.title, p.block = "# "+now.Format(time.DateOnly)+"\n", section(n, now)
-	p.next = func(part int) string { return dayFile(now, part) }
+	folder := dayFolder(n)
+	p.next = func(part int) string { return dayFile(folder, now, part) }
 	if n.Key != "" {
-		p.before = readDay(root, now.AddDate(0, 0, -1), p.limit)
+		p.before = readDay(root, folder, now.AddDate(0, 0, -1), p.limit)
 	}
-	p.files, err = openDay(ctx, root, now, p.limit)
+	p.files, err = openDay(ctx, root, folder, now, p.limit)
 	return p, err
 }
 
@@ -151,7 +152,11 @@ func (p *notePlace) findKey() (memory.Appended, error) {
 // findText returns where the text of the note is.
 func (p *notePlace) findText() (memory.Appended, error) {
 	for _, file := range p.files {
-		if line := findText(file.text, p.note); line > 0 {
+		line := findText(file.text, p.note)
+		if line > 0 && p.note.Origin.ByOwner() && !originAt(file.text, line).ByOwner() {
+			continue // what the owner says is the owner's, even if somebody else has said it before
+		}
+		if line > 0 {
 			return file.deduplicated(line)
 		}
 	}

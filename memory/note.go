@@ -17,14 +17,18 @@ type Note struct {
 	// KeepSecrets keeps the secrets in the text if the same note was written before with references in their places. Otherwise a
 	// reference takes the place of each.
 	KeepSecrets bool
+	// Origin says whose words the note was made of; nil means the owner's. Together with the source it is recorded beside the text.
+	Origin *Origin
 }
 
 // Targets of a note.
 const (
 	// TargetDaily is the file of the day, memory/YYYY-MM-DD.md.
 	TargetDaily = "daily"
-	// TargetLongTerm is MEMORY.md.
+	// TargetLongTerm is MEMORY.md. A note with words of others than the owner is refused there.
 	TargetLongTerm = "long_term"
+	// TargetGroup is the file of the day in the folder of the channel of the origin, memory/groups/CHANNEL/YYYY-MM-DD.md.
+	TargetGroup = "group"
 )
 
 // Sources of a note: who has written it.

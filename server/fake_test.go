@@ -40,6 +40,7 @@ type fakeMemory struct {
 	append    func(context.Context, memory.Note) (memory.Appended, error)
 	update    func(context.Context, memory.Update) (memory.Updated, error)
 	undo      func(ctx context.Context, revision string) (memory.Updated, error)
+	revisions func(context.Context) ([]memory.Revision, error)
 	sync      func(context.Context, kioku.SyncOptions, func(indexer.Progress)) (kioku.SyncReport, error)
 	status    func(context.Context) (kioku.Status, error)
 	estimate  func(context.Context) (kioku.Estimate, error)
@@ -130,6 +131,13 @@ func (f *fakeMemory) Undo(ctx context.Context, revision string) (memory.Updated,
 		return memory.Updated{Path: "MEMORY.md", StartLine: 1, Revision: revision}, nil
 	}
 	return f.undo(ctx, revision)
+}
+
+func (f *fakeMemory) Revisions(ctx context.Context) ([]memory.Revision, error) {
+	if f.revisions == nil {
+		return nil, nil
+	}
+	return f.revisions(ctx)
 }
 
 func (f *fakeMemory) Sync(ctx context.Context, opt kioku.SyncOptions, step func(indexer.Progress)) (kioku.SyncReport, error) {

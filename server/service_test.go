@@ -249,6 +249,9 @@ func TestNotesAndUpdatesPassSecretsAndRevisionsOnAndBack(t *testing.T) {
 		undo: func(_ context.Context, revision string) (memory.Updated, error) {
 			return memory.Updated{Path: "USER.md", StartLine: 3, Revision: revision + "!"}, nil
 		},
+		revisions: func(context.Context) ([]memory.Revision, error) {
+			return []memory.Revision{{ID: "r1", Time: time.Unix(7, 0), Path: "USER.md", Line: 3, OldText: "a", NewText: "b", Reason: "c", Source: "agent", Undoes: "r0", Undone: true}}, nil
+		},
 	})
 	c, err := client.Dial(onTCP(t, opt), client.Options{})
 	if err != nil {
@@ -264,6 +267,17 @@ func TestNotesAndUpdatesPassSecretsAndRevisionsOnAndBack(t *testing.T) {
 	undone, err := local(t, opt).MemoryUndo(t.Context(), &kiokuv1.MemoryUndoRequest{Agent: "main", Revision: "r1"})
 	if err != nil || undone.GetPath() != "USER.md" || undone.GetStartLine() != 3 || undone.GetRevision() != "r1!" {
 		t.Errorf("%v, %v", undone, err)
+	}
+	list, err := local(t, opt).ListRevisions(t.Context(), &kiokuv1.ListRevisionsRequest{Agent: "main"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &kiokuv1.ListRevisionsResponse{Revisions: []*kiokuv1.Revision{{
+		Revision: "r1", UpdateTime: timestamppb.New(time.Unix(7, 0)), Path: "USER.md", Line: 3, OldText: "a", NewText: "b", Reason: "c", Source: "agent",
+		Undoes: "r0", Undone: true,
+	}}}
+	if diff := cmp.Diff(want, list, protocmp.Transform()); diff != "" {
+		t.Error(diff)
 	}
 }
 

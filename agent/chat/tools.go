@@ -36,7 +36,19 @@ func (m MemoryTools) List() []llm.Tool { return tools.All() }
 
 // Call implements Tools.
 func (m MemoryTools) Call(ctx context.Context, name string, input json.RawMessage) (json.RawMessage, error) {
-	return tools.Call(ctx, m.Memory, Source(ctx), name, input)
+	return tools.Call(ctx, signed{m.Memory, Origin(ctx)}, Source(ctx), name, input)
+}
+
+// signed is a memory whose notes get an origin.
+type signed struct {
+	memory.Service
+	origin *memory.Origin
+}
+
+// Append implements memory.Service.
+func (s signed) Append(ctx context.Context, note memory.Note) (memory.Appended, error) {
+	note.Origin = s.origin
+	return s.Service.Append(ctx, note)
 }
 
 // Join returns the tools of several Tools. Of two with the same name the first is called.
@@ -72,6 +84,14 @@ func (j joined) Call(ctx context.Context, name string, input json.RawMessage) (j
 	return nil, fmt.Errorf("there is no tool %q; there are: %s", name, strings.Join(names, ", "))
 }
 
+// list returns the definitions of tools, none for nil.
+func list(tools Tools) []llm.Tool {
+	if tools == nil {
+		return nil
+	}
+	return tools.List()
+}
+
 // has reports whether a tool is in a list.
 func has(tools []llm.Tool, name string) bool {
 	return slices.ContainsFunc(tools, func(t llm.Tool) bool { return t.Name == name })
@@ -96,6 +116,16 @@ func (p public) Call(ctx context.Context, name string, input json.RawMessage) (j
 	return p.all.Call(ctx, name, input)
 }
 
+// originKey is the key of the origin of notes in a context.
+type originKey struct{}
+
+// Origin returns the origin of a note that a tool stores in this call: who has said the message of the turn, and where; nil if that was
+// the owner in private.
+func Origin(ctx context.Context) *memory.Origin {
+	origin, _ := ctx.Value(originKey{}).(*memory.Origin)
+	return origin
+}
+
 // sourceKey is the key of the source of notes in a context.
 type sourceKey struct{}
 
@@ -112,9 +142,9 @@ func Source(ctx context.Context) string {
 // callTools runs the calls of an answer one after the other and appends their results.
 func (t *turn) callTools(ctx context.Context, calls []llm.ToolCall) error {
 	// The model has made all of these calls before it reads a result.
-	callCtx := ctx
+	callCtx := context.WithValue(ctx, originKey{}, t.said.Origin())
 	if t.read {
-		callCtx = context.WithValue(ctx, sourceKey{}, memory.NoteFromTool)
+		callCtx = context.WithValue(callCtx, sourceKey{}, memory.NoteFromTool)
 	}
 	for _, call := range calls {
 		t.each(Event{Call: &call})
@@ -138,10 +168,10 @@ func (t *turn) callTools(ctx context.Context, calls []llm.ToolCall) error {
 func (t *turn) callTool(ctx context.Context, call llm.ToolCall) Result {
 	begin := time.Now()
 	r := Result{Call: call}
-	if t.opt.Tools == nil {
+	if t.offered == nil {
 		r.Err = fmt.Errorf("there is no tool %q, and no other", call.Name)
 	} else {
-		r.Output, r.Err = t.opt.Tools.Call(ctx, call.Name, call.Input)
+		r.Output, r.Err = t.offered.Call(ctx, call.Name, call.Input)
 	}
 	r.Took = time.Since(begin)
 	return r

@@ -22,10 +22,14 @@ const (
 // turn is a call of Turn, Flush or Compact.
 type turn struct {
 	*Conversation
-	each   func(Event)
+	each func(Event)
+	// said says who has said the message of the turn, and where.
+	said   memory.Said
 	prompt sidecar.Prompt
-	tools  []llm.Tool
-	reply  Reply
+	// offered are the tools that the model may call, nil for none, and tools what it is told of them.
+	offered Tools
+	tools   []llm.Tool
+	reply   Reply
 	// heard is what the model says in the request that is under way.
 	heard strings.Builder
 	// heartbeat says that the turn stores no memories.
@@ -44,20 +48,28 @@ type turn struct {
 	newestOnly bool
 }
 
-// Turn answers a message of the user. each, if it is not nil, is called with what happens, by one goroutine. The message and the
+// Turn answers a message of the author in Options.Turn; see TurnBy.
+func (c *Conversation) Turn(ctx context.Context, message string, each func(Event)) (Reply, error) {
+	return c.TurnBy(ctx, c.opt.Turn.Author, message, each)
+}
+
+// TurnBy answers a message of a user. A nil author is the owner of the memory in private, and somebody in a group. each, if it is not nil, is called with what happens, by one goroutine. The message and the
 // answer are in the transcript when Turn returns. It returns ErrBlank for a message without text, which is not kept.
 //
 // After an error, also of ctx, the conversation can go on. What the model has said until then is in the transcript, and in
 // Reply.Text, marked as interrupted. A flush or a compaction that fails is not an error: a notice says so. Only if the model
 // takes the conversation no longer Turn returns an error that says what to do.
-func (c *Conversation) Turn(ctx context.Context, message string, each func(Event)) (Reply, error) {
+func (c *Conversation) TurnBy(ctx context.Context, author *memory.Author, message string, each func(Event)) (Reply, error) {
 	if strings.TrimSpace(memory.StripRecalled(message)) == "" {
 		return Reply{}, ErrBlank
 	}
-	if _, err := c.appendMessage(llm.Message{Role: llm.RoleUser, Text: message}, nil); err != nil {
+	about := c.opt.Turn
+	about.Author = author
+	if err := c.appendUserMessage(message, about.Said()); err != nil {
 		return Reply{}, err
 	}
-	t := c.beginTurn(c.assembleTurn(ctx, c.opt.Turn, message), each)
+	t := c.beginTurn(c.assembleTurn(ctx, about, message), each)
+	t.said = about.Said()
 	t.heartbeat = c.opt.Heartbeat
 	before := c.usage
 	err := t.converse(ctx)
@@ -73,9 +85,17 @@ func (c *Conversation) beginTurn(p sidecar.Prompt, each func(Event)) *turn {
 	if each == nil {
 		each = func(Event) {}
 	}
-	t := &turn{Conversation: c, each: each, tools: c.tools(), prompt: p}
+	t := &turn{Conversation: c, each: each, offered: c.tools(!p.Group), prompt: p}
+	t.tools = list(t.offered)
 	c.fixed = p.Tokens + llm.ToolTokens(t.tools)
 	return t
+}
+
+// appendUserMessage appends a message of a user to the transcript.
+func (c *Conversation) appendUserMessage(text string, said memory.Said) error {
+	m := llm.Message{Role: llm.RoleUser, Text: text}
+	_, err := c.opt.Session.Append(session.Entry{Kind: session.KindMessage, Message: &m, Said: said})
+	return err
 }
 
 // appendMessage appends a message to the transcript, with what its request has used, and returns it as it was kept.

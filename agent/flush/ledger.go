@@ -6,12 +6,14 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
 	"kioku/internal/text"
 	"kioku/llm"
+	"kioku/memory"
 )
 
 // Errors of this package; test for them with errors.Is.
@@ -32,6 +34,8 @@ type Options struct {
 	Folder string
 	// Notes takes the notes of commits.
 	Notes Notes
+	// Groups says what becomes of groups: GroupsOn (also if empty), GroupsOff or GroupsSeparate.
+	Groups string
 	// Count counts the tokens of a text; nil means text.EstimateTokens.
 	Count func(text string) int
 	// SpoolBytes is the maximum size of all spools in bytes; 0 means 64 MiB.
@@ -88,6 +92,8 @@ type Range struct {
 	Uncovered int
 	// Warnings say what was lost or mended since the last commit of the session.
 	Warnings []string
+	// Origin says whose words the messages are; nil if those of the owner in private. A range has messages of one group, or of none.
+	Origin *memory.Origin
 }
 
 // Begin begins the oldest range of messages that are not covered. Spooled messages that the request lacks come first. A range of
@@ -127,9 +133,9 @@ func (l *Ledger) beginLocked(f *folder, name string, req Request) (Range, error)
 	}
 	r.Session = req.Session
 	now, spooled := l.opt.Now(), f.spool(name)
-	list := joinLists(spooled, req.Messages)
+	list := placed(joinLists(spooled, req.Messages))
 	r.forget(list)
-	todo := r.uncovered(list)
+	todo := l.uncovered(&r, list)
 	if !req.OnDisk {
 		warnings, err := l.spoolAll(f, name, spooled, todo, now)
 		if err != nil {
@@ -141,13 +147,16 @@ func (l *Ledger) beginLocked(f *folder, name string, req Request) (Range, error)
 	}
 	r.endRest(todo)
 	p := part{count: l.opt.Count, room: r.roomIn(req.Window, req.Fixed)}
+	if slices.ContainsFunc(todo, func(m Message) bool { return m.Group || m.label() != "" }) {
+		p.room = max(p.room-l.opt.Count(groupPrompt), min(p.room, minRoom))
+	}
 	told := r.told(p.room/toldParts, p.sizeOf)
 	if r.Rest != nil {
 		p.room = min(p.room-p.sizeOf(told), max(r.Rest.Tokens, minUnfinished/2))
 	}
 	p.fill(todo, r.Shown)
-	out := Range{Messages: p.messages, Uncovered: len(todo) - len(p.keys), Warnings: r.Warnings}
-	b := begun{Keys: p.keys, Through: p.through, Piece: p.piece, Tokens: p.tokens, Left: out.Uncovered}
+	out := Range{Messages: p.messages, Uncovered: len(todo) - len(p.keys), Warnings: r.Warnings, Origin: p.originOf()}
+	b := begun{Keys: p.keys, Through: p.through, Piece: p.piece, Tokens: p.tokens, Left: out.Uncovered, Origin: out.Origin, Group: p.place != ""}
 	if len(p.messages) == 0 {
 		r.cover(b) // of messages without content
 		return out, f.writeRecord(r, now)
@@ -165,6 +174,14 @@ func (l *Ledger) beginLocked(f *folder, name string, req Request) (Range, error)
 	l.removeOld(f, now)
 	return out, f.writeRecord(r, now)
 }
+
+// uncovered returns the messages of a placed list that are not covered and are to be flushed.
+func (l *Ledger) uncovered(r *record, list []Message) []Message {
+	return slices.DeleteFunc(r.uncovered(list), l.leavesOut)
+}
+
+// leavesOut reports whether a message is never flushed, because it was said in a group.
+func (l *Ledger) leavesOut(m Message) bool { return m.Group && l.opt.Groups == GroupsOff }
 
 // joinLists returns the spooled messages that a request lacks, and then those of the request.
 func joinLists(spooled, list []Message) []Message {

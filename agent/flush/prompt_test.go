@@ -21,7 +21,7 @@ func TestPromptsSayWhatToDo(t *testing.T) {
 			t.Errorf("the user's prompt lacks %q", want)
 		}
 	}
-	system := flush.SystemPrompt()
+	system := flush.SystemPrompt(nil)
 	for _, want := range []string{tools.Append, flush.NoReply, "today's notes", "decisions", "preferences", "open tasks", "recalled", "language"} {
 		if !strings.Contains(system, want) {
 			t.Errorf("the system prompt lacks %q", want)

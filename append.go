@@ -32,7 +32,8 @@ var noteTargets = []string{memory.TargetDaily, memory.TargetLongTerm, memory.Tar
 
 // Append writes a note at the end of today's file, of that of a group, or of MEMORY.md, and fsyncs it. It starts a sync and does not wait for it.
 // In the mode ReadIndex, the owner of the index finds the note. The clock in Options.Location decides the day. A daily note
-// becomes a section "## 15:04 - category", a long-term note a bullet. A day whose file is full (IndexOptions.MaxFileBytes)
+// becomes a section "## 15:04 - category", a long-term note a bullet below the heading of its category, which is added at the end of the
+// file if it is missing. A day whose file is full (IndexOptions.MaxFileBytes)
 // goes on in 2026-01-05-2.md, 2026-01-05-3.md and so on.
 //
 // Before the first note of a folder that is indexed whole, Append records in its settings file that the rest of its Markdown stays
@@ -41,9 +42,11 @@ var noteTargets = []string{memory.TargetDaily, memory.TargetLongTerm, memory.Tar
 // A text that the file already contains in the same category is not written again, nor a key that the files of today or yesterday, or MEMORY.md,
 // contain. An HTML comment after the note, the marker, records fingerprints of its key and text, its source and its origin, so this does
 // not depend on the index, nor on later edits of the note. No search finds or shows markers. Memories that were recalled into
-// the conversation are removed from the text, so that memory does not fill up with itself.
+// the conversation are removed from the text, so that memory does not fill up with itself. References take the places of passwords and
+// keys in it; Appended.Secrets tells of them, and Note.KeepSecrets writes them if the note comes again.
 //
-// Other programs may append to the same files, or replace them, at any time; Append cuts off and overwrites nothing of theirs.
+// Other programs may append to the same files, or replace them, at any time; Append cuts off and overwrites nothing of theirs. A bullet
+// that belongs in the middle of MEMORY.md goes to its end, below the heading once more, while another program has the file open.
 // A crash, or a full disk while others write, may leave the beginning of a note. If the same note comes again and what is left
 // of it is the end of the file, Append writes the rest. If others have appended behind it, Append leaves it, writes the
 // note whole and names the place in the log.
@@ -94,6 +97,10 @@ func (m *Memory) writeNote(ctx context.Context, n memory.Note) (memory.Appended,
 	if err := m.keepWhole(ctx, root); err != nil {
 		return memory.Appended{}, err
 	}
+	n, left, err := m.withoutSecrets(ctx, root, n)
+	if err != nil {
+		return memory.Appended{}, err
+	}
 	for range maxReopened {
 		p, err := m.openPlace(ctx, root, n)
 		if err != nil {
@@ -102,6 +109,7 @@ func (m *Memory) writeNote(ctx context.Context, n memory.Note) (memory.Appended,
 		a, lost, err := p.add(ctx)
 		closeNotes(p.files)
 		if err != nil || !lost {
+			a.Secrets = left
 			return a, err
 		}
 	}

@@ -76,6 +76,7 @@ func (m *appendModel) step(random *rand.Rand, writer, i int) error {
 	if random.IntN(8) == 0 && i < 80 { // more would not fit in MEMORY.md
 		n.Target = memory.TargetLongTerm
 		n.Text = n.Text[:min(len(n.Text), 30)]
+		n.Category = []string{"", "fact", "decision"}[random.IntN(3)]
 	}
 	switch random.IntN(4) {
 	case 0:

@@ -100,7 +100,7 @@ type IndexOptions struct {
 	Include []string
 	// Exclude are globs of paths that are not indexed, whatever else takes them in.
 	Exclude []string
-	// Sessions are transcripts of conversations; the zero value indexes none.
+	// Sessions are transcripts of conversations, the agent's own and those of other programs; the zero value indexes none.
 	Sessions indexer.Sessions
 	// MaxFileBytes is the size above which a file is skipped; 0 means 10 MiB.
 	MaxFileBytes int64
@@ -245,7 +245,7 @@ func IndexedWorkspace(ctx context.Context, state, agent string) (string, error) 
 
 // withDefaults fills in what is not set.
 func (o Options) withDefaults() Options {
-	o.Agent = cmp.Or(o.Agent, "main")
+	o.Agent = cmp.Or(o.Agent, defaultAgent)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.Location = cmp.Or(o.Location, time.Local)
 	o.FallbackAfter = cmp.Or(o.FallbackAfter, DefaultFallbackAfter)

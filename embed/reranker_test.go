@@ -85,7 +85,7 @@ func TestRerankOverHTTP(t *testing.T) {
 func TestRerankRefusesAnswersThatMakeNoSense(t *testing.T) {
 	t.Parallel()
 	for answer, want := range map[string]string{
-		`<html>`:       "not JSON",
+		`<html>`:       "a web page",
 		`{}`:           "0 results for 2 passages",
 		`{"error":""}`: "0 results for 2 passages",
 		`{"results":[{"index":0,"relevance_score":1}]}`:                                                              "1 results for 2 passages",

@@ -53,10 +53,19 @@ func (a *answer) addToolCall(id, name, arguments string) {
 	if id == "" {
 		id = fmt.Sprintf("call_%s_%d", rand.Text()[:10], len(a.calls))
 	}
-	call := ToolCall{ID: id, Name: name, Input: inputOf(arguments)}
+	call := ToolCall{ID: id, Name: name}
+	call.Input, call.Fault = inputOf(arguments)
 	a.calls = append(a.calls, call)
 	a.begun = max(a.begun, len(a.calls))
 	a.emit(Event{ToolCall: &call})
+}
+
+// markCutCall marks the last call of an answer that has reached its maximum length, unless the call is complete. A call
+// whose arguments had not begun looks like one without arguments.
+func (a *answer) markCutCall() {
+	if n := len(a.calls); n > 0 && (a.calls[n-1].Fault != "" || string(a.calls[n-1].Input) == "{}") {
+		a.calls[n-1].Fault = FaultCutOff
+	}
 }
 
 // progress says how much has come.
@@ -91,6 +100,9 @@ func (a *answer) finish(err error) (Response, error) {
 	}
 	if err != nil && !errors.Is(err, errDone) {
 		return Response{Usage: a.usage}, a.http.Lost(err, a.progress())
+	}
+	if a.stop == StopLength {
+		a.markCutCall()
 	}
 	return Response{Message: Message{Role: RoleAssistant, Text: a.text.String(), ToolCalls: a.calls}, Stop: a.stop, Usage: a.usage}, nil
 }

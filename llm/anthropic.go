@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -46,7 +47,7 @@ func (a *anthropicAPI) generate(ctx context.Context, req Request, mode schemaMod
 	}
 	stream := a.sdk.Messages.NewStreaming(ctx, params)
 	defer stream.Close()
-	m := &anthropicAnswer{answer: newAnswer(a.http, req, emit)}
+	m := &anthropicAnswer{answer: newAnswer(a.http, req, emit), inputs: map[int64]string{}}
 	for stream.Next() {
 		if err := m.handleEvent(stream.Current()); err != nil {
 			return Response{}, modelhttp.Errorf(modelhttp.Unavailable, "anthropic: the stream makes no sense: %w", err)
@@ -59,6 +60,8 @@ func (a *anthropicAPI) generate(ctx context.Context, req Request, mode schemaMod
 type anthropicAnswer struct {
 	answer
 	message anthropic.Message
+	// inputs are the arguments of the calls by the index of their block. The SDK replaces those that are no JSON by {}.
+	inputs map[int64]string
 }
 
 func (m *anthropicAnswer) handleEvent(event anthropic.MessageStreamEventUnion) error {
@@ -71,18 +74,18 @@ func (m *anthropicAnswer) handleEvent(event anthropic.MessageStreamEventUnion) e
 			m.addText(event.ContentBlock.Text)
 		}
 	case "content_block_delta":
-		if event.Delta.Type == "text_delta" {
-			m.addText(event.Delta.Text)
-		}
+		m.addText(event.Delta.Text)
+		m.inputs[event.Index] += event.Delta.PartialJSON
 	case "content_block_stop":
 		if block := m.message.Content[event.Index]; block.Type == "tool_use" {
-			m.addToolCall(block.ID, block.Name, string(block.Input))
+			m.addToolCall(block.ID, block.Name, cmp.Or(m.inputs[event.Index], string(block.Input)))
 		}
 	case "message_stop":
 		m.done = true
 	}
 	u := m.message.Usage
-	m.usage = Usage{Input: int(u.InputTokens), Output: int(u.OutputTokens), CacheRead: int(u.CacheReadInputTokens), CacheWrite: int(u.CacheCreationInputTokens)}
+	m.usage = Usage{Input: int(u.InputTokens), Output: int(u.OutputTokens), CacheRead: int(u.CacheReadInputTokens), CacheWrite: int(u.CacheCreationInputTokens),
+		CacheKnown: true}
 	return nil
 }
 
@@ -97,6 +100,8 @@ func (m *anthropicAnswer) finish(err error) (Response, error) {
 		m.stop = StopEnd
 	case anthropic.StopReasonToolUse:
 		m.stop = StopTools
+	case anthropic.StopReasonRefusal:
+		m.stop = StopRefusal
 	case anthropic.StopReasonMaxTokens, anthropic.StopReasonModelContextWindowExceeded:
 		m.stop = StopLength
 	}

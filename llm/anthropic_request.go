@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -26,42 +27,56 @@ func (a *anthropicAPI) params(req Request, mode schemaMode) (anthropic.MessageNe
 		p.Tools = append(p.Tools, tool)
 	}
 	if mode == schemaEnforced {
-		if err := json.Unmarshal(req.Schema, &p.OutputConfig.Format.Schema); err != nil {
+		schema, err := closeObjects(req.Schema)
+		if err != nil {
 			return p, fmt.Errorf("the schema of the answer is no JSON object: %w", err)
 		}
-		closeObjects(p.OutputConfig.Format.Schema)
+		p.OutputConfig.Format = param.Override[anthropic.JSONOutputFormatParam](answerFormat{Type: "json_schema", Schema: schema})
+	}
+	if req.Conversation != "" {
+		setBreakpoints(&p)
 	}
 	return p, nil
 }
 
+// answerFormat is the form of an answer, with a schema whose keys keep their order.
+type answerFormat struct {
+	Type   string          `json:"type"`
+	Schema json.RawMessage `json:"schema"`
+}
+
+// anthropicTool returns a tool whose schema has the bytes of t.Schema: a provider caches bytes, and the SDK's own form of a
+// schema has another order of keys each time.
 func anthropicTool(t Tool) (anthropic.ToolUnionParam, error) {
-	var schema map[string]any
-	if err := json.Unmarshal(t.Schema, &schema); err != nil {
+	schema, err := objectSchema(t.Schema)
+	if err != nil {
 		return anthropic.ToolUnionParam{}, fmt.Errorf("the schema of the tool %s is no JSON object: %w", t.Name, err)
 	}
-	delete(schema, "type") // it is always object, and the SDK writes it itself
-	tool := anthropic.ToolParam{Name: t.Name, InputSchema: anthropic.ToolInputSchemaParam{ExtraFields: schema}}
+	tool := anthropic.ToolParam{Name: t.Name, InputSchema: param.Override[anthropic.ToolInputSchemaParam](schema)}
 	if t.Description != "" {
 		tool.Description = param.NewOpt(t.Description)
 	}
 	return anthropic.ToolUnionParam{OfTool: &tool}, nil
 }
 
-// closeObjects adds to each object of a schema that it has no other properties than those listed, unless the schema says
-// something about them: the API requires it.
-func closeObjects(schema any) {
-	switch s := schema.(type) {
-	case map[string]any:
-		_, listed := s["properties"].(map[string]any)
-		if _, said := s["additionalProperties"]; listed && !said {
-			s["additionalProperties"] = false
+// setBreakpoints marks up to where a request is cached: the tools, and the messages up to the newest of the user's side and up
+// to the one before it, with which the request before ended. The stable head of the system prompt has its own mark, so there
+// are four at most, which is what the API takes.
+func setBreakpoints(p *anthropic.MessageNewParams) {
+	if n := len(p.Tools); n > 0 {
+		p.Tools[n-1].OfTool.CacheControl = anthropic.NewCacheControlEphemeralParam()
+	}
+	left := 2
+	for _, m := range slices.Backward(p.Messages) {
+		if m.Role != anthropic.MessageParamRoleUser || len(m.Content) == 0 {
+			continue
 		}
-		for _, inner := range s {
-			closeObjects(inner)
+		if mark := m.Content[len(m.Content)-1].GetCacheControl(); mark != nil {
+			*mark = anthropic.NewCacheControlEphemeralParam()
+			left--
 		}
-	case []any:
-		for _, inner := range s {
-			closeObjects(inner)
+		if left == 0 {
+			return
 		}
 	}
 }
@@ -118,6 +133,9 @@ func anthropicBlocks(m Message) []anthropic.ContentBlockParamUnion {
 			text = strings.TrimRight(text, " \n\t") // the API refuses white space at the end
 		}
 		blocks = append(blocks, anthropic.NewTextBlock(text))
+	}
+	if strings.TrimSpace(m.Turn) != "" {
+		blocks = append(blocks, anthropic.NewTextBlock(m.Turn))
 	}
 	for _, c := range m.ToolCalls {
 		blocks = append(blocks, anthropic.NewToolUseBlock(c.ID, objectOf(c.Input), c.Name))

@@ -39,7 +39,7 @@ func TestAnthropicAnswerDoesNotDependOnTheReads(t *testing.T) {
 			{ID: "toolu_2", Name: "now", Input: json.RawMessage(`{}`)},
 		}},
 		Stop:  llm.StopTools,
-		Usage: llm.Usage{Input: 10, Output: 42, CacheRead: 200, CacheWrite: 30},
+		Usage: llm.Usage{Input: 10, Output: 42, CacheRead: 200, CacheWrite: 30, CacheKnown: true},
 	}
 	whole := sse(claudes...)
 	for name, r := range map[string]reply{
@@ -162,7 +162,7 @@ func TestAnthropicErrorKinds(t *testing.T) {
 		"closed":          {reply{header: eventStream, body: sse(claudes[:5]...)}, llm.KindUnavailable, "broke off after 9 characters"},
 		"cut":             {reply{header: eventStream, body: sse(claudes[:12]...), cut: true}, llm.KindUnavailable, "broke off after 9 characters and 1 tool calls"},
 		"nonsense":        {reply{header: eventStream, body: sse(claudes[0]) + "event: message_delta\ndata: {\"type\n\n"}, llm.KindUnavailable, "no JSON"},
-		"HTML":            {reply{body: "<html>log in</html>"}, llm.KindUnavailable, "0 characters"},
+		"HTML":            {reply{body: "<html>log in</html>"}, llm.KindUnavailable, "a web page and not the API's: a proxy or a page to log in answers in its place; check llm.baseUrl"},
 		"redirect":        {reply{status: 307, header: map[string]string{"Location": "https://elsewhere.example/x?key=" + testKey}}, llm.KindInput, "https://elsewhere.example: set llm.baseUrl"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -50,6 +50,9 @@ type Message struct {
 	ToolName string `json:"toolName,omitempty"`
 	// Failed is set if the tool failed.
 	Failed bool `json:"failed,omitempty"`
+	// Turn is what a user's message is sent with and no transcript contains: the time and what was recalled for it. Providers
+	// get it as a block of its own behind Text, where they know blocks.
+	Turn string `json:"-"`
 }
 
 // Events returns the parts in which a scripted model streams m: word by word, then the tool calls.
@@ -84,7 +87,16 @@ type ToolCall struct {
 	Name string `json:"name"`
 	// Input is valid JSON; it is an object unless the model made a mistake.
 	Input json.RawMessage `json:"input"`
+	// Fault says why the call must not be made: FaultCutOff or FaultNoJSON; empty if nothing is wrong with its form. Event has
+	// none, because it is known at the end of the answer.
+	Fault string `json:"fault,omitempty"`
 }
+
+// Faults of tool calls.
+const (
+	FaultCutOff = "cut off" // the answer has reached its maximum length within the call
+	FaultNoJSON = "no JSON" // the arguments are not JSON; Input has them as a string
+)
 
 // Tool describes a tool to a model.
 type Tool struct {
@@ -107,6 +119,9 @@ type Request struct {
 	Messages []Message
 	// Tools that the model may call; nil means none.
 	Tools []Tool
+	// Conversation names a conversation whose next request begins with the bytes of this one, so that it is worth the price
+	// of writing it to the provider's cache; empty for a single request. It is sent only as a hash.
+	Conversation string
 	// MaxTokens is the maximum number of tokens of the answer; 0 means the model's default.
 	MaxTokens int
 	// Patience is how long after the first try a failed request may be sent again; 0 means as often as Config.MaxRetries says.
@@ -130,6 +145,8 @@ const (
 	StopEnd    = "end"        // the answer is complete
 	StopTools  = "tool_calls" // the model waits for the results of its calls
 	StopLength = "length"     // MaxTokens or the window is used up
+	// StopRefusal means that the model, or a filter of its provider, has declined to answer. The text may be empty or cut off.
+	StopRefusal = "refusal"
 )
 
 // Response is an answer.
@@ -152,6 +169,9 @@ type Usage struct {
 	CacheRead int `json:"cacheRead,omitempty"`
 	// CacheWrite is the number of tokens of the prompt that were written to it.
 	CacheWrite int `json:"cacheWrite,omitempty"`
+	// CacheKnown says that the provider tells what its cache did. If it is false, CacheRead and CacheWrite are 0 because
+	// nobody knows.
+	CacheKnown bool `json:"cacheKnown,omitempty"`
 }
 
 // Prompt returns the number of tokens of the prompt.
@@ -161,15 +181,15 @@ func (u Usage) Prompt() int { return u.Input + u.CacheRead + u.CacheWrite }
 func (u Usage) Plus(v Usage) Usage {
 	return Usage{
 		Input: u.Input + v.Input, Output: u.Output + v.Output,
-		CacheRead: u.CacheRead + v.CacheRead, CacheWrite: u.CacheWrite + v.CacheWrite,
+		CacheRead: u.CacheRead + v.CacheRead, CacheWrite: u.CacheWrite + v.CacheWrite, CacheKnown: u.CacheKnown || v.CacheKnown,
 	}
 }
 
-// Minus returns the difference of u and v.
+// Minus returns the difference of u and v, with the CacheKnown of u.
 func (u Usage) Minus(v Usage) Usage {
 	return Usage{
 		Input: u.Input - v.Input, Output: u.Output - v.Output,
-		CacheRead: u.CacheRead - v.CacheRead, CacheWrite: u.CacheWrite - v.CacheWrite,
+		CacheRead: u.CacheRead - v.CacheRead, CacheWrite: u.CacheWrite - v.CacheWrite, CacheKnown: u.CacheKnown,
 	}
 }
 

@@ -21,7 +21,7 @@ func (o *ollama) body(req Request, mode schemaMode) ollamaBody {
 		b.Messages = append(b.Messages, openAIMessage{Role: "system", Content: req.System})
 	}
 	for _, m := range req.Messages {
-		message := openAIMessage{Role: string(m.Role), Content: m.Text, ToolName: m.ToolName}
+		message := openAIMessage{Role: string(m.Role), Content: withTurn(m), ToolName: m.ToolName}
 		for _, image := range m.Images {
 			message.Images = append(message.Images, image.Data)
 		}

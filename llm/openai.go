@@ -60,9 +60,10 @@ type chunk struct {
 	Usage *struct {
 		Prompt     int `json:"prompt_tokens"`
 		Completion int `json:"completion_tokens"`
-		Details    struct {
+		Details    *struct {
 			Cached int `json:"cached_tokens"`
 		} `json:"prompt_tokens_details"`
+		Hit *int `json:"prompt_cache_hit_tokens"` // what DeepSeek says in place of the details
 	} `json:"usage"`
 	Error *json.RawMessage `json:"error"`
 }
@@ -87,6 +88,8 @@ type completion struct {
 	answer
 	parts  []callDelta // the tool calls, complete at the end of the answer
 	reason string      // why the answer ends, in the server's words
+	// refused is set if the text is a refusal.
+	refused bool
 }
 
 // handleChunk handles the data of one event.
@@ -108,6 +111,7 @@ func (c *completion) handleChunk(data []byte) error {
 			d = *choice.Message
 		}
 		c.addText(d.Content + d.Refusal)
+		c.refused = c.refused || d.Refusal != ""
 		for i, call := range d.Calls {
 			c.mergeCall(i, call)
 		}
@@ -116,7 +120,14 @@ func (c *completion) handleChunk(data []byte) error {
 		}
 	}
 	if u := part.Usage; u != nil {
-		c.usage = Usage{Input: u.Prompt - u.Details.Cached, CacheRead: u.Details.Cached, Output: u.Completion}
+		c.usage = Usage{Input: u.Prompt, Output: u.Completion, CacheKnown: u.Details != nil || u.Hit != nil}
+		switch {
+		case u.Hit != nil:
+			c.usage.CacheRead = min(*u.Hit, u.Prompt)
+		case u.Details != nil:
+			c.usage.CacheRead = min(u.Details.Cached, u.Prompt)
+		}
+		c.usage.Input -= c.usage.CacheRead
 	}
 	return nil
 }
@@ -147,7 +158,9 @@ func (c *completion) finish(err error) (Response, error) {
 			c.addToolCall(part.ID, part.Function.Name, part.Function.Arguments)
 		}
 	}
-	c.stop = openAIStop(c.reason, len(c.calls))
+	if c.stop = openAIStop(c.reason, len(c.calls)); c.refused {
+		c.stop = StopRefusal
+	}
 	return c.answer.finish(err)
 }
 
@@ -155,6 +168,8 @@ func openAIStop(reason string, calls int) string {
 	switch {
 	case reason == "length":
 		return StopLength
+	case reason == "content_filter":
+		return StopRefusal
 	case calls > 0:
 		return StopTools
 	case reason == "stop", reason == "":

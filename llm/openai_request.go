@@ -1,7 +1,9 @@
 package llm
 
 import (
+	"crypto/sha256"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 )
 
@@ -16,6 +18,9 @@ type openAIBody struct {
 	MaxTokens           int `json:"max_tokens,omitempty"`
 	MaxCompletionTokens int `json:"max_completion_tokens,omitempty"`
 	Format              any `json:"response_format,omitempty"`
+	// CacheKey leads the requests of a conversation to the machine that has its prefix in the cache. Only OpenAI's own servers
+	// are sent one; others may refuse what they do not know.
+	CacheKey string `json:"prompt_cache_key,omitempty"`
 }
 
 // openAIMessage is a message in the form of OpenAI and of Ollama.
@@ -53,7 +58,7 @@ func (o *openAI) body(req Request, mode schemaMode) openAIBody {
 	b := openAIBody{Model: o.model, Messages: openAIMessages(req), Tools: functions(req.Tools), Stream: true,
 		StreamWith: map[string]bool{"include_usage": true}}
 	if o.own {
-		b.MaxCompletionTokens = req.MaxTokens
+		b.MaxCompletionTokens, b.CacheKey = req.MaxTokens, cacheKey(req.Conversation)
 	} else {
 		b.MaxTokens = req.MaxTokens
 	}
@@ -64,6 +69,23 @@ func (o *openAI) body(req Request, mode schemaMode) openAIBody {
 		b.Format = map[string]any{"type": "json_object"}
 	}
 	return b
+}
+
+// cacheKey returns the name of a conversation in a form that tells nothing of it; empty if it has none.
+func cacheKey(conversation string) string {
+	if conversation == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(conversation))
+	return hex.EncodeToString(sum[:16])
+}
+
+// withTurn returns the text of a message and what it is sent with.
+func withTurn(m Message) string {
+	if m.Text == "" || m.Turn == "" {
+		return m.Text + m.Turn
+	}
+	return m.Text + "\n\n" + m.Turn
 }
 
 // functions returns tools in the form of OpenAI and of Ollama.
@@ -128,14 +150,14 @@ func openAIMessageOf(m Message) openAIMessage {
 	if len(m.Images) > 0 {
 		return openAIMessage{Role: "user", Content: parts(m)}
 	}
-	return openAIMessage{Role: "user", Content: m.Text}
+	return openAIMessage{Role: "user", Content: withTurn(m)}
 }
 
 // parts returns the text and the images of a message as a list.
 func parts(m Message) []map[string]any {
 	var all []map[string]any
-	if m.Text != "" {
-		all = append(all, map[string]any{"type": "text", "text": m.Text})
+	if text := withTurn(m); text != "" {
+		all = append(all, map[string]any{"type": "text", "text": text})
 	}
 	for _, image := range m.Images {
 		address := "data:" + image.MediaType + ";base64," + base64.StdEncoding.EncodeToString(image.Data)

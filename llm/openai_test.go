@@ -36,7 +36,7 @@ func TestOpenAIAnswerDoesNotDependOnTheReads(t *testing.T) {
 			{ID: "call_2", Name: "now", Input: json.RawMessage(`{}`)},
 		}},
 		Stop:  llm.StopTools,
-		Usage: llm.Usage{Input: 20, Output: 15, CacheRead: 100},
+		Usage: llm.Usage{Input: 20, Output: 15, CacheRead: 100, CacheKnown: true},
 	}
 	whole := completionSSE(completions...)
 	for name, r := range map[string]reply{
@@ -200,7 +200,7 @@ func TestOpenAIErrorKinds(t *testing.T) {
 		"key":        {reply{status: 401, body: `{"error":{"message":"Incorrect API key provided: ` + testKey + `"}}`}, llm.KindAuth, "OPENAI_API_KEY or llm.apiKey"},
 		"parameter":  {reply{status: 422, body: `{"detail":"unknown field"}`}, llm.KindInput, "unknown field"},
 		"gateway":    {reply{status: 502, body: `<html>Bad gateway</html>`}, llm.KindUnavailable, "502"},
-		"HTML":       {reply{body: `<html>Please log in</html>`}, llm.KindUnavailable, "0 characters"},
+		"HTML":       {reply{body: `<html>Please log in</html>`}, llm.KindUnavailable, "a web page and not the API's: a proxy or a page to log in answers in its place; check llm.baseUrl"},
 		"cut":        {reply{header: eventStream, body: completionSSE(completions[:4]...), cut: true}, llm.KindUnavailable, "after 9 characters and 1 tool calls"},
 		"closed":     {reply{header: eventStream, body: completionSSE(completions[:2]...)}, llm.KindUnavailable, "after 3 characters"},
 	} {

@@ -43,7 +43,7 @@ func bareJSON(provider string, resp Response) (Response, error) {
 func textsOf(req Request) []string {
 	texts := []string{req.System}
 	for _, m := range req.Messages {
-		texts = append(texts, m.Text)
+		texts = append(texts, m.Text, m.Turn)
 		for _, c := range m.ToolCalls {
 			texts = append(texts, string(c.Input))
 		}
@@ -54,18 +54,18 @@ func textsOf(req Request) []string {
 // maxBrokenInput bounds in bytes the input of a tool that is not JSON.
 const maxBrokenInput = 10_000
 
-// inputOf returns the input that a model wrote for a tool as JSON: an empty object if it wrote nothing, and a JSON string if
-// it is not JSON, so that the tool can say so.
-func inputOf(arguments string) json.RawMessage {
+// inputOf returns the input that a model wrote for a tool as JSON: an empty object if it wrote nothing, and a JSON string and
+// a fault if it is not JSON.
+func inputOf(arguments string) (input json.RawMessage, fault string) {
 	arguments = strings.TrimSpace(arguments)
 	if arguments == "" {
-		return json.RawMessage("{}")
+		return json.RawMessage("{}"), ""
 	}
 	if json.Valid([]byte(arguments)) {
-		return json.RawMessage(arguments)
+		return json.RawMessage(arguments), ""
 	}
 	quoted, _ := json.Marshal(arguments[:min(len(arguments), maxBrokenInput)]) // a string always has a JSON form
-	return quoted
+	return quoted, FaultNoJSON
 }
 
 // objectOf returns the input of a tool as a JSON object, which providers require.

@@ -23,6 +23,9 @@ func MessageTokens(count func(text string) int, m Message) int {
 	if m.Text != "" {
 		n += count(m.Text)
 	}
+	if m.Turn != "" {
+		n += count(m.Turn)
+	}
 	for _, c := range m.ToolCalls {
 		n += messageOverhead + count(c.Name) + count(string(c.Input))
 	}

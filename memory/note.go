@@ -14,6 +14,9 @@ type Note struct {
 	// Source is who has written the note, one of the constants NoteFrom..., and is recorded beside the text; empty records
 	// nothing.
 	Source string
+	// KeepSecrets keeps the secrets in the text if the same note was written before with references in their places. Otherwise a
+	// reference takes the place of each.
+	KeepSecrets bool
 	// Origin says whose words the note was made of; nil means the owner's. Together with the source it is recorded beside the text.
 	Origin *Origin
 }
@@ -48,4 +51,9 @@ type Appended struct {
 	StartLine int
 	// Deduplicated says that the same text or key was there before, and nothing was written.
 	Deduplicated bool
+	// Secrets are those in the text in whose places references were written; none if there are none.
+	Secrets []ReplacedSecret
+	// Similar is the line of the same file that is nearest to a new long-term note, if it says nearly the same; nil if there is none. The
+	// two may contradict each other.
+	Similar *SimilarNote
 }

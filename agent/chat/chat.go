@@ -109,6 +109,8 @@ type Conversation struct {
 	opt   Options
 	model llm.Model
 	usage llm.Usage
+	// open says that the session is marked as open, so that FlushLeft finds it.
+	open bool
 	// fixed is the size of the last system prompt and the tools in tokens, 0 before the first.
 	fixed int
 	// patience is the size in tokens that the next prompt must have before a compaction is tried again.
@@ -124,6 +126,8 @@ type Conversation struct {
 	summary backoff
 	// full says why the conversation could not be compacted the last time; nil if it could.
 	full error
+	// looping is the turn of a loop that asks the model itself; nil before the first.
+	looping *turn
 }
 
 // New returns a conversation that continues the session. It returns sidecar.ErrNoModel if the sidecar has no model.

@@ -97,8 +97,8 @@ func has(tools []llm.Tool, name string) bool {
 	return slices.ContainsFunc(tools, func(t llm.Tool) bool { return t.Name == name })
 }
 
-// private are the names of the tools that show what is in memory. The last one is the memory tool of Claude's API.
-var private = []string{tools.Search, tools.Get, "memory"}
+// private are the names of the tools that show or change what is in memory. The last one is the memory tool of Claude's API.
+var private = []string{tools.Search, tools.Get, tools.Update, "memory"}
 
 // public are tools without the private ones, for a conversation that others read.
 type public struct{ all Tools }
@@ -141,11 +141,7 @@ func Source(ctx context.Context) string {
 
 // callTools runs the calls of an answer one after the other and appends their results.
 func (t *turn) callTools(ctx context.Context, calls []llm.ToolCall) error {
-	// The model has made all of these calls before it reads a result.
-	callCtx := context.WithValue(ctx, originKey{}, t.said.Origin())
-	if t.read {
-		callCtx = context.WithValue(callCtx, sourceKey{}, memory.NoteFromTool)
-	}
+	callCtx := t.callContext(ctx) // the model has made all of these calls before it reads a result
 	for _, call := range calls {
 		t.each(Event{Call: &call})
 		result := t.callTool(callCtx, call)
@@ -160,8 +156,22 @@ func (t *turn) callTools(ctx context.Context, calls []llm.ToolCall) error {
 			return ctx.Err()
 		}
 	}
-	t.read = t.read || slices.ContainsFunc(calls, func(c llm.ToolCall) bool { return c.Name != tools.Append })
+	t.noteRead(calls...)
 	return nil
+}
+
+// callContext returns the context of calls that the model makes now.
+func (t *turn) callContext(ctx context.Context) context.Context {
+	ctx = context.WithValue(ctx, originKey{}, t.said.Origin())
+	if t.read {
+		return context.WithValue(ctx, sourceKey{}, memory.NoteFromTool)
+	}
+	return ctx
+}
+
+// noteRead takes note that the model reads the results of calls.
+func (t *turn) noteRead(calls ...llm.ToolCall) {
+	t.read = t.read || slices.ContainsFunc(calls, func(c llm.ToolCall) bool { return c.Name != tools.Append })
 }
 
 // callTool runs a call.

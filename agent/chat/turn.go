@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"kioku/agent/flush"
@@ -30,6 +31,8 @@ type turn struct {
 	offered Tools
 	tools   []llm.Tool
 	reply   Reply
+	// message is what the user said; empty without a message.
+	message string
 	// heard is what the model says in the request that is under way.
 	heard strings.Builder
 	// heartbeat says that the turn stores no memories.
@@ -65,19 +68,29 @@ func (c *Conversation) TurnBy(ctx context.Context, author *memory.Author, messag
 	}
 	about := c.opt.Turn
 	about.Author = author
-	if err := c.appendUserMessage(message, about.Said()); err != nil {
+	if err := c.appendUserMessage(llm.Message{Role: llm.RoleUser, Text: message}, about.Said()); err != nil {
 		return Reply{}, err
 	}
-	t := c.beginTurn(c.assembleTurn(ctx, about, message), each)
-	t.said = about.Said()
-	t.heartbeat = c.opt.Heartbeat
-	before := c.usage
-	err := t.converse(ctx)
+	t, err := c.answerTo(ctx, about, message, each)
 	if err != nil {
+		return Reply{}, err
+	}
+	before := c.usage
+	if err = t.converse(ctx); err != nil {
 		err = t.keepInterrupted(ctx, err)
 	}
 	t.reply.Usage = c.usage.Minus(before)
 	return t.reply, err
+}
+
+// answerTo begins the turn that answers the newest message of the user, which is in the transcript.
+func (c *Conversation) answerTo(ctx context.Context, about sidecar.Turn, message string, each func(Event)) (*turn, error) {
+	if err := c.endTurns(); err != nil {
+		return nil, err
+	}
+	t := c.beginTurn(c.assembleTurn(ctx, about, message), each)
+	t.message, t.said, t.heartbeat = message, about.Said(), c.opt.Heartbeat
+	return t, t.keepBlock()
 }
 
 // beginTurn begins a turn with a prompt.
@@ -87,15 +100,42 @@ func (c *Conversation) beginTurn(p sidecar.Prompt, each func(Event)) *turn {
 	}
 	t := &turn{Conversation: c, each: each, offered: c.tools(!p.Group), prompt: p}
 	t.tools = list(t.offered)
-	c.fixed = p.Tokens + llm.ToolTokens(t.tools)
+	c.fixed = p.Tokens - p.TurnTokens + llm.ToolTokens(t.tools)
 	return t
 }
 
 // appendUserMessage appends a message of a user to the transcript.
-func (c *Conversation) appendUserMessage(text string, said memory.Said) error {
-	m := llm.Message{Role: llm.RoleUser, Text: text}
+func (c *Conversation) appendUserMessage(m llm.Message, said memory.Said) error {
 	_, err := c.opt.Session.Append(session.Entry{Kind: session.KindMessage, Message: &m, Said: said})
 	return err
+}
+
+// keepBlock appends what the newest message of the user is sent with. It stays with the message, so that the bytes of a request
+// are the beginning of the next one.
+func (t *turn) keepBlock() error {
+	v := t.opt.Session.View()
+	at := lastOfUser(v.Messages)
+	if t.prompt.Turn == "" || at < 0 {
+		return nil
+	}
+	block := session.Turn{Message: v.IDs[at], Text: t.prompt.Turn}
+	for _, m := range t.prompt.Recalled {
+		if !m.Shown {
+			block.Shown = append(block.Shown, m.Key())
+		}
+	}
+	_, err := t.opt.Session.Append(session.Entry{Kind: session.KindTurn, Turn: &block})
+	return err
+}
+
+// lastOfUser returns the index of the newest message of the user, -1 if there is none.
+func lastOfUser(messages []llm.Message) int {
+	for i, m := range slices.Backward(messages) {
+		if m.Role == llm.RoleUser {
+			return i
+		}
+	}
+	return -1
 }
 
 // appendMessage appends a message to the transcript, with what its request has used, and returns it as it was kept.
@@ -165,8 +205,30 @@ func (t *turn) tooLong(cause error) error {
 
 // generate sends the conversation as it is now.
 func (t *turn) generate(ctx context.Context, last bool) (llm.Response, error) {
+	req := t.request(last)
+	t.heard.Reset()
+	resp, err := t.model.Generate(ctx, req, func(e llm.Event) {
+		if e.Text != "" {
+			t.heard.WriteString(e.Text)
+			t.each(Event{Text: e.Text})
+		}
+	})
+	if err != nil {
+		t.usage = t.usage.Plus(resp.Usage)
+		return resp, err
+	}
+	if last {
+		resp.Message.ToolCalls = nil
+	}
+	t.heard.Reset()
+	return t.keep(resp)
+}
+
+// request returns the next request. The last one of a turn allows no calls.
+func (t *turn) request(last bool) llm.Request {
 	t.believed = t.window()
-	req := llm.Request{System: t.prompt.Prompt, CachedBytes: t.prompt.CachedBytes, Messages: t.fit(t.opt.Session.View()), Tools: t.tools}
+	req := llm.Request{System: t.prompt.Prompt, CachedBytes: t.prompt.CachedBytes, Messages: t.fit(t.opt.Session.View()), Tools: t.tools,
+		Conversation: t.opt.Sidecar.Agent() + "/" + t.opt.Session.ID()}
 	t.sent = t.fixed
 	for _, m := range req.Messages {
 		t.sent += t.sizeOf(m)
@@ -176,26 +238,18 @@ func (t *turn) generate(ctx context.Context, last bool) (llm.Response, error) {
 		req.Tools = nil
 		tellCalls(req.Messages)
 	}
-	t.heard.Reset()
-	resp, err := t.model.Generate(ctx, req, func(e llm.Event) {
-		if e.Text != "" {
-			t.heard.WriteString(e.Text)
-			t.each(Event{Text: e.Text})
-		}
-	})
+	return req
+}
+
+// keep appends an answer to the transcript.
+func (t *turn) keep(resp llm.Response) (llm.Response, error) {
 	t.usage = t.usage.Plus(resp.Usage)
-	if err != nil {
-		return resp, err
-	}
-	if last {
-		resp.Message.ToolCalls = nil
-	}
-	t.heard.Reset()
 	t.pruned = 0
 	used := &resp.Usage
 	if resp.Usage == (llm.Usage{}) {
 		used = nil // the provider has not said
 	}
+	var err error
 	resp.Message, err = t.appendMessage(resp.Message, used)
 	return resp, err
 }

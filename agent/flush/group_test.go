@@ -72,10 +72,10 @@ func TestFlushTakesUnsetAuthorsForTheOwnerOnlyInPrivate(t *testing.T) {
 	} {
 		w := newWorld(t)
 		r := w.begin(saidBy(said("tea"), c.who)...)
-		if diff := cmp.Diff([]string{c.text}, shown(r.Messages)); diff != "" || r.Origin.String() != c.origin {
-			t.Errorf("%s: origin %q, %s", name, r.Origin, diff)
+		if diff := cmp.Diff([]string{c.text}, shown(r.Messages)); diff != "" || r.Occasion.Origin.String() != c.origin {
+			t.Errorf("%s: origin %q, %s", name, r.Occasion.Origin, diff)
 		}
-		if strings.Contains(flush.SystemPrompt(r.Origin), "(owner)") != (c.origin != "") {
+		if strings.Contains(flush.SystemPrompt(r.Occasion), "(owner)") != (c.origin != "") {
 			t.Errorf("%s: the prompt is that of another conversation", name)
 		}
 	}
@@ -89,7 +89,7 @@ func TestRangeEndsWhereTheConversationGoesElsewhere(t *testing.T) {
 	var got [][]string
 	for range 3 {
 		r := w.begin(talk...)
-		got = append(got, append(shown(r.Messages), r.Origin.String()))
+		got = append(got, append(shown(r.Messages), r.Occasion.Origin.String()))
 		w.commit(r.Lease)
 	}
 	want := [][]string{
@@ -160,8 +160,8 @@ func TestPiecesOfALongMessageHaveTheirAuthor(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if text := r.Messages[0].Text; !strings.HasPrefix(text, "[Ana] ") || strings.HasPrefix(text, "[Ana] …") != (i > 0) || r.Origin.ByOwner() {
-			t.Errorf("piece %d: %.30q of %s", i, text, r.Origin)
+		if text := r.Messages[0].Text; !strings.HasPrefix(text, "[Ana] ") || strings.HasPrefix(text, "[Ana] …") != (i > 0) || r.Occasion.Origin.ByOwner() {
+			t.Errorf("piece %d: %.30q of %s", i, text, r.Occasion.Origin)
 		}
 		w.commit(r.Lease)
 	}

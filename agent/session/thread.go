@@ -23,11 +23,11 @@ const summaryIntro = "Summary of the conversation up to here:\n\n"
 type View struct {
 	// IDs are the ids of the entries with the messages. The id of a summary is that of its compaction.
 	IDs []string
-	// Messages that are sent, in order, as they were said; see Shown.
+	// Messages that are sent, in order, as they were said; see Named and Sent.
 	Messages []llm.Message
-	// Said says of each message who said it, and where.
-	Said []memory.Said
-	// Counts are the sizes of the messages in tokens, without edits.
+	// By says of each message who said it, and where.
+	By []memory.Said
+	// Counts are the sizes of the messages in tokens, with their turns and without edits.
 	Counts []int
 	// Tokens is the sum of Counts.
 	Tokens int
@@ -35,6 +35,8 @@ type View struct {
 	Bytes int64
 	// Edits are the recorded edits of old results.
 	Edits []prune.Edit
+	// Turns are what messages of the user are sent with, by the index of the message.
+	Turns map[int]Turn
 	// LastTouch is the time of the last answer or edit, zero if there was none.
 	LastTouch time.Time
 	// Compactions is their number. If it is not 0, the first message is the summary of the last one.
@@ -46,17 +48,21 @@ type View struct {
 	// SinceUsage is the size in tokens of the messages after that answer, or of all if LastUsage is nil. So the next prompt
 	// has about LastUsage.Prompt() + LastUsage.Output + SinceUsage tokens.
 	SinceUsage int
+	// Said is the number of messages that were ever appended, those that a summary has replaced included.
+	Said int
+	// Newest is the last message that was appended, nil if there is none.
+	Newest *llm.Message
 }
 
-// Shown returns the messages as a model is shown them: those of users in a group begin with the name of their author.
-func (v View) Shown() []llm.Message {
+// Named returns the messages with the names of their authors: those of users in a group begin with them.
+func (v View) Named() []llm.Message {
 	named := func(s memory.Said) bool { return s.Label() != "" }
-	if !slices.ContainsFunc(v.Said, named) {
+	if !slices.ContainsFunc(v.By, named) {
 		return v.Messages
 	}
 	out := slices.Clone(v.Messages)
 	for i := range out {
-		out[i] = shown(out[i], v.Said[i])
+		out[i] = shown(out[i], v.By[i])
 	}
 	return out
 }
@@ -74,9 +80,32 @@ func (v View) PruneState(window int) prune.State {
 	return prune.State{LastTouch: v.LastTouch, Window: window, Edits: v.Edits}
 }
 
-// PruneEntry returns the entry that records edits of the messages of this view.
-func (v View) PruneEntry(edits []prune.Edit) Entry {
+// Sent returns a copy of the messages as they are sent, with their names, edits and turns.
+func (v View) Sent() []llm.Message {
+	out := prune.Apply(v.Named(), v.Edits)
+	for i, turn := range v.Turns {
+		out[i].Turn = turn.Text
+	}
+	return out
+}
+
+// Shown returns the keys of the passages whose texts are sent with messages.
+func (v View) Shown() []string {
+	var keys []string
+	for _, turn := range v.Turns {
+		keys = append(keys, turn.Shown...)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// PruneEntry returns the entry that records edits of the messages of this view, and that the turns of the messages with the
+// indexes ended are not sent any more.
+func (v View) PruneEntry(edits []prune.Edit, ended []int) Entry {
 	e := Entry{Kind: KindPrune}
+	for _, i := range ended {
+		e.Prune = append(e.Prune, Edit{Message: v.IDs[i]})
+	}
 	for _, edit := range edits {
 		e.Prune = append(e.Prune, Edit{Message: v.IDs[edit.Index], Text: edit.Text, Cleared: edit.Cleared})
 	}
@@ -94,11 +123,11 @@ type thread struct {
 	// known contains the ids of all entries, and place the index of each message.
 	known map[string]bool
 	place map[string]int
-	// ids, messages, said and counts belong together; tokens is the sum of counts. Views share them, so elements are added and never
+	// ids, messages, by and counts belong together; tokens is the sum of counts. Views share them, so elements are added and never
 	// changed.
 	ids      []string
 	messages []llm.Message
-	said     []memory.Said
+	by       []memory.Said
 	counts   []int
 	tokens   int
 	// bytes is the size of the entries since the last compaction.
@@ -107,7 +136,9 @@ type thread struct {
 	open   []llm.ToolCall
 	caller string
 
-	edits     map[string]Edit
+	edits map[string]Edit
+	// turns are what messages are sent with, by the id of the message.
+	turns     map[string]Turn
 	lastTouch time.Time
 	flush     *Flush
 	// compactions is their number.
@@ -117,10 +148,13 @@ type thread struct {
 	// usage is that of the last answer since the last compaction, and since the size of the messages after it.
 	usage *llm.Usage
 	since int
+	// said is the number of messages that were appended, and newest the last one.
+	said   int
+	newest *llm.Message
 }
 
 func newThread(count func(string) int) *thread {
-	return &thread{count: count, known: map[string]bool{}, place: map[string]int{}, edits: map[string]Edit{}}
+	return &thread{count: count, known: map[string]bool{}, place: map[string]int{}, edits: map[string]Edit{}, turns: map[string]Turn{}}
 }
 
 // fits reports whether an entry can come next.
@@ -160,6 +194,8 @@ func (t *thread) apply(l Line) {
 		t.say(l)
 	case KindCompaction:
 		t.compact(l)
+	case KindTurn:
+		t.setTurn(l.Turn.Message, *l.Turn)
 	case KindPrune:
 		t.prune(l)
 	case KindFlush:
@@ -169,6 +205,7 @@ func (t *thread) apply(l Line) {
 
 // say adds a message.
 func (t *thread) say(l Line) {
+	t.said, t.newest = t.said+1, l.Message
 	m := *l.Message
 	if m.Role == llm.RoleTool {
 		at := t.callOf(&m)
@@ -206,7 +243,7 @@ func (t *thread) push(id string, m llm.Message, said memory.Said, tokens int) {
 	t.place[id] = len(t.messages)
 	t.ids = append(t.ids, id)
 	t.messages = append(t.messages, m)
-	t.said = append(t.said, said)
+	t.by = append(t.by, said)
 	t.counts = append(t.counts, tokens)
 	t.tokens += tokens
 	t.since += tokens
@@ -219,24 +256,48 @@ func (t *thread) compact(l Line) {
 		from = len(t.messages)
 		t.open = nil
 	}
-	ids, messages, said, counts := t.ids[from:], t.messages[from:], t.said[from:], t.counts[from:]
-	t.place, t.ids, t.messages, t.said, t.counts, t.tokens = map[string]int{}, nil, nil, nil, nil, 0
+	ids, messages, by, counts := t.ids[from:], t.messages[from:], t.by[from:], t.counts[from:]
+	t.place, t.ids, t.messages, t.by, t.counts, t.tokens = map[string]int{}, nil, nil, nil, nil, 0
 	t.usage, t.since = nil, 0
 	summary := SummaryMessage(l.Compaction.Summary)
 	t.push(l.ID, summary, memory.Said{}, llm.MessageTokens(t.count, summary))
 	for i := range ids {
-		t.push(ids[i], messages[i], said[i], counts[i])
+		t.push(ids[i], messages[i], by[i], counts[i])
 	}
 	maps.DeleteFunc(t.edits, func(id string, _ Edit) bool { _, there := t.place[id]; return !there })
+	maps.DeleteFunc(t.turns, func(id string, _ Turn) bool { _, there := t.place[id]; return !there })
 	t.bytes = 0
 	t.flush = nil
 	t.compactions++
 }
 
+// setTurn sets what a message of the user is sent with; an empty text sends it with nothing.
+func (t *thread) setTurn(id string, turn Turn) {
+	at, there := t.place[id]
+	if !there || t.messages[at].Role != llm.RoleUser {
+		return
+	}
+	more := t.turnTokens(turn) - t.turnTokens(t.turns[id])
+	t.counts = slices.Clone(t.counts)
+	t.counts[at] += more
+	t.tokens += more
+	t.since += more
+	if t.turns[id] = turn; turn.Text == "" {
+		delete(t.turns, id)
+	}
+}
+
+// turnTokens returns the size of a block.
+func (t *thread) turnTokens(turn Turn) int {
+	return llm.MessageTokens(t.count, llm.Message{Turn: turn.Text}) - llm.MessageTokens(t.count, llm.Message{})
+}
+
 // prune adds edits. A later edit of a message replaces an earlier one.
 func (t *thread) prune(l Line) {
 	for _, e := range l.Prune {
-		if _, there := t.place[e.Message]; there {
+		if at, there := t.place[e.Message]; there && t.messages[at].Role == llm.RoleUser {
+			t.setTurn(e.Message, Turn{})
+		} else if there {
 			t.edits[e.Message] = e
 		}
 	}
@@ -247,25 +308,28 @@ func (t *thread) prune(l Line) {
 
 // assume returns who has said the messages, those of users that do not say it included.
 func (t *thread) assume() []memory.Said {
-	said := slices.Clone(t.said)
-	for i := range said {
+	by := slices.Clone(t.by)
+	for i := range by {
 		summary := i == 0 && t.compactions > 0
-		if t.messages[i].Role == llm.RoleUser && said[i] == (memory.Said{}) && !summary {
-			said[i] = t.assumed
+		if t.messages[i].Role == llm.RoleUser && by[i] == (memory.Said{}) && !summary {
+			by[i] = t.assumed
 		}
 	}
-	return said
+	return by
 }
 
 // view returns what is sent now.
 func (t *thread) view() View {
 	v := View{
-		IDs: slices.Clip(t.ids), Messages: slices.Clip(t.messages), Said: slices.Clip(t.said), Counts: slices.Clip(t.counts),
+		IDs: slices.Clip(t.ids), Messages: slices.Clip(t.messages), By: slices.Clip(t.by), Counts: slices.Clip(t.counts),
 		Tokens: t.tokens, Bytes: t.bytes, LastTouch: t.lastTouch, Compactions: t.compactions, Flush: t.flush,
-		LastUsage: t.usage, SinceUsage: t.since,
+		LastUsage: t.usage, SinceUsage: t.since, Said: t.said, Newest: t.newest, Turns: map[int]Turn{},
+	}
+	for id, turn := range t.turns {
+		v.Turns[t.place[id]] = turn
 	}
 	if t.assumed != (memory.Said{}) {
-		v.Said = t.assume()
+		v.By = t.assume()
 	}
 	for id, e := range t.edits {
 		at := t.place[id]
@@ -276,7 +340,7 @@ func (t *thread) view() View {
 	for i := range results {
 		tokens := llm.MessageTokens(t.count, results[i])
 		v.IDs, v.Messages, v.Counts = append(v.IDs, ids[i]), append(v.Messages, results[i]), append(v.Counts, tokens)
-		v.Said = append(v.Said, memory.Said{})
+		v.By = append(v.By, memory.Said{})
 		v.Tokens += tokens
 		v.SinceUsage += tokens
 	}

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials/insecure"
 
+	"kioku"
 	"kioku/cmd/kioku/config"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/store"
@@ -71,7 +72,7 @@ func (p *place) database() string { return p.indexIn(p.state) }
 
 // indexIn is the file of the index in a state folder.
 func (p *place) indexIn(state string) string {
-	return store.Path(filepath.Join(state, "folders", config.FolderKey(p.workspace)), "main")
+	return store.Path(filepath.Join(state, "folders", kioku.FolderKey(p.workspace)), "main")
 }
 
 // start starts a daemon without waiting for it.

@@ -16,6 +16,7 @@ import (
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/embed"
+	"kioku/internal/safefile"
 	"kioku/memory"
 )
 
@@ -188,7 +189,7 @@ func (a *app) offTopicSet(folder string, measured []bench.Set) (*bench.Set, erro
 		return nil, render.Misuse("--off-topic %s contains %s; name one", folder, render.Count(len(other), "set"))
 	}
 	for _, s := range measured {
-		if config.SameFolder(s.Folder, other[0].Folder) {
+		if safefile.SameFolder(s.Folder, other[0].Folder) {
 			return nil, render.Misuse("--off-topic %s is one of the measured sets, whose notes answer its questions; name another set", folder)
 		}
 	}

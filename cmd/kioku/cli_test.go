@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"kioku/cmd/kioku/config"
+	"kioku"
 )
 
 // program is the real binary, which TestMain builds once.
@@ -111,7 +111,7 @@ func (s *sandbox) raw(args ...string) outcome {
 
 // own returns the folder with the index and the sessions of agent main in the sandbox's workspace.
 func (s *sandbox) own() string {
-	return filepath.Join(s.state, "folders", config.FolderKey(s.workspace))
+	return filepath.Join(s.state, "folders", kioku.FolderKey(s.workspace))
 }
 
 // run runs a subcommand on the sandbox's workspace and state.

@@ -9,7 +9,7 @@ import (
 
 	"kioku/agent/prompt"
 	"kioku/cmd/kioku/config"
-	"kioku/cmd/kioku/internal/claudecode"
+	"kioku/cmd/kioku/internal/agenthook"
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
 	kiokuv1 "kioku/proto/kioku/v1"
@@ -42,7 +42,7 @@ func (a *app) startContext(ctx context.Context, conf *config.Config, c *connect.
 	}
 	for n := len(known); n > 0; n-- {
 		section, _ := prompt.Frame(prompt.Input{Agent: c.Agent, Channel: "terminal", Recalled: known[:n], Now: connect.ClockOf(conf)(), Key: key})
-		if len(utf16.Encode([]rune(section))) <= claudecode.MaxContext-len(compactedHint)-2 {
+		if len(utf16.Encode([]rune(section))) <= agenthook.MaxContext-len(compactedHint)-2 {
 			return section, nil
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"net/url"
 	"time"
@@ -183,6 +184,10 @@ func (c *Client) RoundTrip(req *http.Request) (*http.Response, error) {
 		defer body.Close()
 		return nil, c.Refused(resp, nil, nil)
 	}
+	if resp.StatusCode == http.StatusOK && isWebPage(resp) {
+		defer body.Close()
+		return nil, c.errorf(Malformed, "the answer is a web page and not the API's: a proxy or a page to log in answers in its place; check %s and the proxy of this network", c.cfg.BaseURLSetting)
+	}
 	if resp.StatusCode >= 400 {
 		resp.Body = struct {
 			io.Reader
@@ -190,6 +195,12 @@ func (c *Client) RoundTrip(req *http.Request) (*http.Response, error) {
 		}{io.LimitReader(body, maxErrorBody), body}
 	}
 	return resp, nil
+}
+
+// isWebPage reports whether a response is HTML, which no API of a model answers with.
+func isWebPage(resp *http.Response) bool {
+	kind, _, err := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	return err == nil && (kind == "text/html" || kind == "application/xhtml+xml")
 }
 
 // boundedBody is the body of an answer. One goroutine reads and closes it.

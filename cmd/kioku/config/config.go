@@ -76,8 +76,12 @@ type Config struct {
 	// Network is the way to other machines of everything that runs with these settings, offline if Offline is set.
 	Network *egress.Network
 
-	// Sources to index in addition to the extra paths; see HasSessions.
+	// Sources to index in addition to the extra paths; see Has.
 	Sources []string
+	// Projects are the folders of whose conversations with other agents the transcripts are indexed; see ProjectsOf.
+	Projects []string
+	// ClaudeCodeDir and CodexDir are the folders in which these programs keep transcripts; empty if the user has no home.
+	ClaudeCodeDir, CodexDir string
 	// Chunking says how files are split.
 	Chunking chunker.Options
 	// Provider is the setting of the embedding provider, which may be "auto".
@@ -159,6 +163,8 @@ type Agent struct {
 	ExtraPaths []string
 	// AgentDir replaces the common one if it is not empty.
 	AgentDir string
+	// Projects replace the common ones if they are not nil.
+	Projects []string
 }
 
 // layer is a source of settings; a later one wins.
@@ -316,8 +322,8 @@ func (c *Config) Explicit(key string) bool { return c.origins[key].layer != byDe
 // ByFlagOrEnv reports whether a setting was set by a flag or an environment variable.
 func (c *Config) ByFlagOrEnv(key string) bool { return c.origins[key].layer >= byEnv }
 
-// HasSessions reports whether transcripts are to be indexed.
-func (c *Config) HasSessions() bool { return slices.Contains(c.Sources, memory.SourceSessions) }
+// Has reports whether a source is to be indexed.
+func (c *Config) Has(source string) bool { return slices.Contains(c.Sources, source) }
 
 // Value is a setting as people read it.
 type Value struct {

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"kioku/internal/safefile"
 )
 
 // Found is how a workspace was found from the working directory.
@@ -60,12 +62,12 @@ func (c *Config) findWorkspace() (dir string, how Found) {
 
 // IsShared reports whether a folder is the user's home, a root or a folder for temporary files, in which all kinds of things are.
 func (c *Config) IsShared(dir string) bool {
-	return filepath.Dir(dir) == dir || c.home != "" && SameFolder(dir, c.home) || c.isTemporary(dir)
+	return filepath.Dir(dir) == dir || c.home != "" && safefile.SameFolder(dir, c.home) || c.isTemporary(dir)
 }
 
 // isTemporary reports whether a folder is one of the system's for temporary files, into which anybody may write.
 func (c *Config) isTemporary(dir string) bool {
-	return slices.ContainsFunc([]string{c.temporary, "/tmp", "/var/tmp"}, func(t string) bool { return t != "" && SameFolder(dir, t) })
+	return slices.ContainsFunc([]string{c.temporary, "/tmp", "/var/tmp"}, func(t string) bool { return t != "" && safefile.SameFolder(dir, t) })
 }
 
 // isBelowRoot reports whether a folder is directly below a root.
@@ -125,16 +127,6 @@ func exists(path string) bool {
 func isFolder(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir()
-}
-
-// SameFolder reports whether two paths name the same folder.
-func SameFolder(one, other string) bool {
-	a, errA := os.Stat(one)
-	b, errB := os.Stat(other)
-	if errA != nil || errB != nil {
-		return filepath.Clean(one) == filepath.Clean(other)
-	}
-	return os.SameFile(a, b)
 }
 
 // contains reports whether a folder contains another one or is it, also through symbolic links.

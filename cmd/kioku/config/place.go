@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"kioku/internal/safefile"
 )
 
 // Errors of places that are not set; test for them with errors.Is.
@@ -50,7 +52,7 @@ func (c *Config) Here() (Place, error) {
 	}
 	if c.WorkspaceNamed() {
 		for _, id := range slices.Sorted(maps.Keys(c.Agents)) {
-			if SameFolder(c.Agents[id].Workspace, c.Workspace) {
+			if safefile.SameFolder(c.Agents[id].Workspace, c.Workspace) {
 				return c.Place(id)
 			}
 		}
@@ -86,7 +88,7 @@ func (c *Config) AgentHere(folders map[string]string, found string, how Found) s
 		if dir == "" || !contains(dir, c.src.Dir) {
 			continue
 		}
-		if SameFolder(dir, inside) && best == "" || contains(inside, dir) && !SameFolder(dir, inside) {
+		if safefile.SameFolder(dir, inside) && best == "" || contains(inside, dir) && !safefile.SameFolder(dir, inside) {
 			best, inside = id, dir
 		}
 	}
@@ -127,6 +129,19 @@ func (c *Config) ExtraPaths(agent string) []string {
 		return own
 	}
 	return c.Index.ExtraPaths
+}
+
+// ProjectsOf returns the folders of whose conversations with other agents the transcripts belong to the memory of a place: its own
+// projects, else those of the settings, if the settings name its workspace, else the workspace. A folder that was found from the
+// working directory gets no others: it may be anybody's.
+func (c *Config) ProjectsOf(p Place) []string {
+	if own := c.Agents[p.Agent].Projects; own != nil {
+		return own
+	}
+	if len(c.Projects) > 0 && p.Found == NotFound && (p.Agent == c.Agent || p.Agent == c.fileAgent) {
+		return c.Projects
+	}
+	return []string{p.Workspace}
 }
 
 // Include returns the globs of files that are indexed beside the curated ones, without those of the workspace's own file: these

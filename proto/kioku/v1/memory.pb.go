@@ -401,7 +401,11 @@ type SearchResult struct {
 	Trace *Trace `protobuf:"bytes,14,opt,name=trace,proto3" json:"trace,omitempty"`
 	// The score is below the configured minimum, but better than chance in this folder. Weak results come after all others; do
 	// not put them into a prompt unasked. A request with min_score has none.
-	Weak          bool `protobuf:"varint,15,opt,name=weak,proto3" json:"weak,omitempty"`
+	Weak bool `protobuf:"varint,15,opt,name=weak,proto3" json:"weak,omitempty"`
+	// Channel that the note is from; empty if none is recorded.
+	Channel string `protobuf:"bytes,16,opt,name=channel,proto3" json:"channel,omitempty"`
+	// Who said what the note says; unset if nobody is recorded.
+	Author        *Author `protobuf:"bytes,17,opt,name=author,proto3" json:"author,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -539,6 +543,20 @@ func (x *SearchResult) GetWeak() bool {
 		return x.Weak
 	}
 	return false
+}
+
+func (x *SearchResult) GetChannel() string {
+	if x != nil {
+		return x.Channel
+	}
+	return ""
+}
+
+func (x *SearchResult) GetAuthor() *Author {
+	if x != nil {
+		return x.Author
+	}
+	return nil
 }
 
 // Trace contains the parts of a score.
@@ -1392,7 +1410,13 @@ type MemoryAppendRequest struct {
 	IdempotencyKey string `protobuf:"bytes,5,opt,name=idempotency_key,json=idempotencyKey,proto3" json:"idempotency_key,omitempty"`
 	// Writer of the note, recorded beside it: "user", "agent" (a model), "tool" (a model after it has read the result of a
 	// tool) or "flush". Empty records nothing.
-	Source        string `protobuf:"bytes,6,opt,name=source,proto3" json:"source,omitempty"`
+	Source string `protobuf:"bytes,6,opt,name=source,proto3" json:"source,omitempty"`
+	// Channel of the conversation that the note is from, recorded beside it. Empty records nothing.
+	Channel string `protobuf:"bytes,7,opt,name=channel,proto3" json:"channel,omitempty"`
+	// Who said what the note says, recorded beside it. Unset means the owner, or nobody in particular.
+	Author *Author `protobuf:"bytes,8,opt,name=author,proto3" json:"author,omitempty"`
+	// Keep secrets, such as keys and passwords, in the text. Without it a reference takes the place of each.
+	KeepSecrets   bool `protobuf:"varint,9,opt,name=keep_secrets,json=keepSecrets,proto3" json:"keep_secrets,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1469,6 +1493,91 @@ func (x *MemoryAppendRequest) GetSource() string {
 	return ""
 }
 
+func (x *MemoryAppendRequest) GetChannel() string {
+	if x != nil {
+		return x.Channel
+	}
+	return ""
+}
+
+func (x *MemoryAppendRequest) GetAuthor() *Author {
+	if x != nil {
+		return x.Author
+	}
+	return nil
+}
+
+func (x *MemoryAppendRequest) GetKeepSecrets() bool {
+	if x != nil {
+		return x.KeepSecrets
+	}
+	return false
+}
+
+// Author is who wrote a message or said what a note says.
+type Author struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id in the channel, at most 256 bytes.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Name to show, at most 256 bytes; may be empty.
+	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
+	// The author is the person whose memory this is.
+	IsOwner       bool `protobuf:"varint,3,opt,name=is_owner,json=isOwner,proto3" json:"is_owner,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Author) Reset() {
+	*x = Author{}
+	mi := &file_kioku_v1_memory_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Author) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Author) ProtoMessage() {}
+
+func (x *Author) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_memory_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Author.ProtoReflect.Descriptor instead.
+func (*Author) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *Author) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *Author) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Author) GetIsOwner() bool {
+	if x != nil {
+		return x.IsOwner
+	}
+	return false
+}
+
 type MemoryAppendResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// File of the note, relative to the workspace.
@@ -1476,14 +1585,18 @@ type MemoryAppendResponse struct {
 	// First line of the note.
 	StartLine int32 `protobuf:"varint,2,opt,name=start_line,json=startLine,proto3" json:"start_line,omitempty"`
 	// "written", or "deduplicated" if the same text or key was there before.
-	Outcome       string `protobuf:"bytes,3,opt,name=outcome,proto3" json:"outcome,omitempty"`
+	Outcome string `protobuf:"bytes,3,opt,name=outcome,proto3" json:"outcome,omitempty"`
+	// Secrets in the text in whose place a reference was written.
+	Secrets []*ReplacedSecret `protobuf:"bytes,4,rep,name=secrets,proto3" json:"secrets,omitempty"`
+	// A line of the same file that says nearly the same; unset if there is none. MemoryUpdate may correct it.
+	Similar       *SimilarNote `protobuf:"bytes,5,opt,name=similar,proto3" json:"similar,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *MemoryAppendResponse) Reset() {
 	*x = MemoryAppendResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[12]
+	mi := &file_kioku_v1_memory_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1495,7 +1608,7 @@ func (x *MemoryAppendResponse) String() string {
 func (*MemoryAppendResponse) ProtoMessage() {}
 
 func (x *MemoryAppendResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[12]
+	mi := &file_kioku_v1_memory_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1508,7 +1621,7 @@ func (x *MemoryAppendResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryAppendResponse.ProtoReflect.Descriptor instead.
 func (*MemoryAppendResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{12}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *MemoryAppendResponse) GetPath() string {
@@ -1528,6 +1641,426 @@ func (x *MemoryAppendResponse) GetStartLine() int32 {
 func (x *MemoryAppendResponse) GetOutcome() string {
 	if x != nil {
 		return x.Outcome
+	}
+	return ""
+}
+
+func (x *MemoryAppendResponse) GetSecrets() []*ReplacedSecret {
+	if x != nil {
+		return x.Secrets
+	}
+	return nil
+}
+
+func (x *MemoryAppendResponse) GetSimilar() *SimilarNote {
+	if x != nil {
+		return x.Similar
+	}
+	return nil
+}
+
+// ReplacedSecret is a secret that was not written.
+type ReplacedSecret struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Kind, such as "AWS access key".
+	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	// Text in its place.
+	Reference     string `protobuf:"bytes,2,opt,name=reference,proto3" json:"reference,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReplacedSecret) Reset() {
+	*x = ReplacedSecret{}
+	mi := &file_kioku_v1_memory_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReplacedSecret) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReplacedSecret) ProtoMessage() {}
+
+func (x *ReplacedSecret) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_memory_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReplacedSecret.ProtoReflect.Descriptor instead.
+func (*ReplacedSecret) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *ReplacedSecret) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *ReplacedSecret) GetReference() string {
+	if x != nil {
+		return x.Reference
+	}
+	return ""
+}
+
+// SimilarNote is a line that says nearly what a note says.
+type SimilarNote struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// File of the line.
+	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	// Number of the line.
+	Line          int32  `protobuf:"varint,2,opt,name=line,proto3" json:"line,omitempty"`
+	Text          string `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SimilarNote) Reset() {
+	*x = SimilarNote{}
+	mi := &file_kioku_v1_memory_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SimilarNote) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SimilarNote) ProtoMessage() {}
+
+func (x *SimilarNote) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_memory_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SimilarNote.ProtoReflect.Descriptor instead.
+func (*SimilarNote) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *SimilarNote) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *SimilarNote) GetLine() int32 {
+	if x != nil {
+		return x.Line
+	}
+	return 0
+}
+
+func (x *SimilarNote) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+type MemoryUpdateRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Empty means the only agent that the caller may reach.
+	Agent string `protobuf:"bytes,1,opt,name=agent,proto3" json:"agent,omitempty"`
+	// File, relative to the workspace. Empty means MEMORY.md. Files of days are records, and are not updated.
+	Path string `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
+	// Text to replace. It occurs once in the file; line breaks and other white space count as one space.
+	OldText string `protobuf:"bytes,3,opt,name=old_text,json=oldText,proto3" json:"old_text,omitempty"`
+	// Text in its place. Empty removes the old text, and its line if nothing is left of it.
+	NewText string `protobuf:"bytes,4,opt,name=new_text,json=newText,proto3" json:"new_text,omitempty"`
+	// Why, kept with the file as it was.
+	Reason string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Writer, as in MemoryAppendRequest.
+	Source string `protobuf:"bytes,6,opt,name=source,proto3" json:"source,omitempty"`
+	// As in MemoryAppendRequest.
+	KeepSecrets   bool `protobuf:"varint,7,opt,name=keep_secrets,json=keepSecrets,proto3" json:"keep_secrets,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MemoryUpdateRequest) Reset() {
+	*x = MemoryUpdateRequest{}
+	mi := &file_kioku_v1_memory_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MemoryUpdateRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MemoryUpdateRequest) ProtoMessage() {}
+
+func (x *MemoryUpdateRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_memory_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MemoryUpdateRequest.ProtoReflect.Descriptor instead.
+func (*MemoryUpdateRequest) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *MemoryUpdateRequest) GetAgent() string {
+	if x != nil {
+		return x.Agent
+	}
+	return ""
+}
+
+func (x *MemoryUpdateRequest) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *MemoryUpdateRequest) GetOldText() string {
+	if x != nil {
+		return x.OldText
+	}
+	return ""
+}
+
+func (x *MemoryUpdateRequest) GetNewText() string {
+	if x != nil {
+		return x.NewText
+	}
+	return ""
+}
+
+func (x *MemoryUpdateRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *MemoryUpdateRequest) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
+}
+
+func (x *MemoryUpdateRequest) GetKeepSecrets() bool {
+	if x != nil {
+		return x.KeepSecrets
+	}
+	return false
+}
+
+type MemoryUpdateResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// File that was changed.
+	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	// First line of the new text, or of what follows a text that was removed.
+	StartLine int32 `protobuf:"varint,2,opt,name=start_line,json=startLine,proto3" json:"start_line,omitempty"`
+	// Revision, for MemoryUndo.
+	Revision string `protobuf:"bytes,3,opt,name=revision,proto3" json:"revision,omitempty"`
+	// As in MemoryAppendResponse.
+	Secrets       []*ReplacedSecret `protobuf:"bytes,4,rep,name=secrets,proto3" json:"secrets,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MemoryUpdateResponse) Reset() {
+	*x = MemoryUpdateResponse{}
+	mi := &file_kioku_v1_memory_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MemoryUpdateResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MemoryUpdateResponse) ProtoMessage() {}
+
+func (x *MemoryUpdateResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_memory_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MemoryUpdateResponse.ProtoReflect.Descriptor instead.
+func (*MemoryUpdateResponse) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *MemoryUpdateResponse) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *MemoryUpdateResponse) GetStartLine() int32 {
+	if x != nil {
+		return x.StartLine
+	}
+	return 0
+}
+
+func (x *MemoryUpdateResponse) GetRevision() string {
+	if x != nil {
+		return x.Revision
+	}
+	return ""
+}
+
+func (x *MemoryUpdateResponse) GetSecrets() []*ReplacedSecret {
+	if x != nil {
+		return x.Secrets
+	}
+	return nil
+}
+
+type MemoryUndoRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Empty means the only agent that the caller may reach.
+	Agent string `protobuf:"bytes,1,opt,name=agent,proto3" json:"agent,omitempty"`
+	// Revision of MemoryUpdateResponse. Empty means the latest one that was not taken back.
+	Revision      string `protobuf:"bytes,2,opt,name=revision,proto3" json:"revision,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MemoryUndoRequest) Reset() {
+	*x = MemoryUndoRequest{}
+	mi := &file_kioku_v1_memory_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MemoryUndoRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MemoryUndoRequest) ProtoMessage() {}
+
+func (x *MemoryUndoRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_memory_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MemoryUndoRequest.ProtoReflect.Descriptor instead.
+func (*MemoryUndoRequest) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *MemoryUndoRequest) GetAgent() string {
+	if x != nil {
+		return x.Agent
+	}
+	return ""
+}
+
+func (x *MemoryUndoRequest) GetRevision() string {
+	if x != nil {
+		return x.Revision
+	}
+	return ""
+}
+
+type MemoryUndoResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// File that was changed.
+	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
+	// First line of the text that is back.
+	StartLine int32 `protobuf:"varint,2,opt,name=start_line,json=startLine,proto3" json:"start_line,omitempty"`
+	// Revision that was taken back.
+	Revision      string `protobuf:"bytes,3,opt,name=revision,proto3" json:"revision,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MemoryUndoResponse) Reset() {
+	*x = MemoryUndoResponse{}
+	mi := &file_kioku_v1_memory_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MemoryUndoResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MemoryUndoResponse) ProtoMessage() {}
+
+func (x *MemoryUndoResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_memory_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MemoryUndoResponse.ProtoReflect.Descriptor instead.
+func (*MemoryUndoResponse) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *MemoryUndoResponse) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *MemoryUndoResponse) GetStartLine() int32 {
+	if x != nil {
+		return x.StartLine
+	}
+	return 0
+}
+
+func (x *MemoryUndoResponse) GetRevision() string {
+	if x != nil {
+		return x.Revision
 	}
 	return ""
 }
@@ -1559,7 +2092,7 @@ type ListFilesRequest struct {
 
 func (x *ListFilesRequest) Reset() {
 	*x = ListFilesRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[13]
+	mi := &file_kioku_v1_memory_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1571,7 +2104,7 @@ func (x *ListFilesRequest) String() string {
 func (*ListFilesRequest) ProtoMessage() {}
 
 func (x *ListFilesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[13]
+	mi := &file_kioku_v1_memory_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1584,7 +2117,7 @@ func (x *ListFilesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListFilesRequest.ProtoReflect.Descriptor instead.
 func (*ListFilesRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{13}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ListFilesRequest) GetAgent() string {
@@ -1666,7 +2199,7 @@ type ListFilesResponse struct {
 
 func (x *ListFilesResponse) Reset() {
 	*x = ListFilesResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[14]
+	mi := &file_kioku_v1_memory_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1678,7 +2211,7 @@ func (x *ListFilesResponse) String() string {
 func (*ListFilesResponse) ProtoMessage() {}
 
 func (x *ListFilesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[14]
+	mi := &file_kioku_v1_memory_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1691,7 +2224,7 @@ func (x *ListFilesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListFilesResponse.ProtoReflect.Descriptor instead.
 func (*ListFilesResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{14}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ListFilesResponse) GetFiles() []*File {
@@ -1752,7 +2285,7 @@ type File struct {
 
 func (x *File) Reset() {
 	*x = File{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[15]
+	mi := &file_kioku_v1_memory_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1764,7 +2297,7 @@ func (x *File) String() string {
 func (*File) ProtoMessage() {}
 
 func (x *File) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[15]
+	mi := &file_kioku_v1_memory_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1777,7 +2310,7 @@ func (x *File) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use File.ProtoReflect.Descriptor instead.
 func (*File) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{15}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *File) GetPath() string {
@@ -1862,7 +2395,7 @@ type ListLinksRequest struct {
 
 func (x *ListLinksRequest) Reset() {
 	*x = ListLinksRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[16]
+	mi := &file_kioku_v1_memory_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1874,7 +2407,7 @@ func (x *ListLinksRequest) String() string {
 func (*ListLinksRequest) ProtoMessage() {}
 
 func (x *ListLinksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[16]
+	mi := &file_kioku_v1_memory_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1887,7 +2420,7 @@ func (x *ListLinksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLinksRequest.ProtoReflect.Descriptor instead.
 func (*ListLinksRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{16}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ListLinksRequest) GetAgent() string {
@@ -1913,7 +2446,7 @@ type ListLinksResponse struct {
 
 func (x *ListLinksResponse) Reset() {
 	*x = ListLinksResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[17]
+	mi := &file_kioku_v1_memory_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1925,7 +2458,7 @@ func (x *ListLinksResponse) String() string {
 func (*ListLinksResponse) ProtoMessage() {}
 
 func (x *ListLinksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[17]
+	mi := &file_kioku_v1_memory_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1938,7 +2471,7 @@ func (x *ListLinksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLinksResponse.ProtoReflect.Descriptor instead.
 func (*ListLinksResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{17}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ListLinksResponse) GetLinks() *Links {
@@ -1965,7 +2498,7 @@ type Links struct {
 
 func (x *Links) Reset() {
 	*x = Links{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[18]
+	mi := &file_kioku_v1_memory_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1977,7 +2510,7 @@ func (x *Links) String() string {
 func (*Links) ProtoMessage() {}
 
 func (x *Links) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[18]
+	mi := &file_kioku_v1_memory_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1990,7 +2523,7 @@ func (x *Links) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Links.ProtoReflect.Descriptor instead.
 func (*Links) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{18}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Links) GetPath() string {
@@ -2042,7 +2575,7 @@ type Link struct {
 
 func (x *Link) Reset() {
 	*x = Link{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[19]
+	mi := &file_kioku_v1_memory_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2054,7 +2587,7 @@ func (x *Link) String() string {
 func (*Link) ProtoMessage() {}
 
 func (x *Link) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[19]
+	mi := &file_kioku_v1_memory_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2067,7 +2600,7 @@ func (x *Link) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Link.ProtoReflect.Descriptor instead.
 func (*Link) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{19}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Link) GetFromPath() string {
@@ -2124,7 +2657,7 @@ type ListChunksRequest struct {
 
 func (x *ListChunksRequest) Reset() {
 	*x = ListChunksRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[20]
+	mi := &file_kioku_v1_memory_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2136,7 +2669,7 @@ func (x *ListChunksRequest) String() string {
 func (*ListChunksRequest) ProtoMessage() {}
 
 func (x *ListChunksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[20]
+	mi := &file_kioku_v1_memory_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2149,7 +2682,7 @@ func (x *ListChunksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChunksRequest.ProtoReflect.Descriptor instead.
 func (*ListChunksRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{20}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ListChunksRequest) GetAgent() string {
@@ -2182,7 +2715,7 @@ type ListChunksResponse struct {
 
 func (x *ListChunksResponse) Reset() {
 	*x = ListChunksResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[21]
+	mi := &file_kioku_v1_memory_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2194,7 +2727,7 @@ func (x *ListChunksResponse) String() string {
 func (*ListChunksResponse) ProtoMessage() {}
 
 func (x *ListChunksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[21]
+	mi := &file_kioku_v1_memory_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2207,7 +2740,7 @@ func (x *ListChunksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChunksResponse.ProtoReflect.Descriptor instead.
 func (*ListChunksResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{21}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ListChunksResponse) GetPath() string {
@@ -2261,7 +2794,7 @@ type Chunk struct {
 
 func (x *Chunk) Reset() {
 	*x = Chunk{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[22]
+	mi := &file_kioku_v1_memory_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2273,7 +2806,7 @@ func (x *Chunk) String() string {
 func (*Chunk) ProtoMessage() {}
 
 func (x *Chunk) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[22]
+	mi := &file_kioku_v1_memory_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2286,7 +2819,7 @@ func (x *Chunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Chunk.ProtoReflect.Descriptor instead.
 func (*Chunk) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{22}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Chunk) GetStartLine() int32 {
@@ -2352,7 +2885,7 @@ type MemoryMapRequest struct {
 
 func (x *MemoryMapRequest) Reset() {
 	*x = MemoryMapRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[23]
+	mi := &file_kioku_v1_memory_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2364,7 +2897,7 @@ func (x *MemoryMapRequest) String() string {
 func (*MemoryMapRequest) ProtoMessage() {}
 
 func (x *MemoryMapRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[23]
+	mi := &file_kioku_v1_memory_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2377,7 +2910,7 @@ func (x *MemoryMapRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryMapRequest.ProtoReflect.Descriptor instead.
 func (*MemoryMapRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{23}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *MemoryMapRequest) GetAgent() string {
@@ -2437,7 +2970,7 @@ type MemoryMapResponse struct {
 
 func (x *MemoryMapResponse) Reset() {
 	*x = MemoryMapResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[24]
+	mi := &file_kioku_v1_memory_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2449,7 +2982,7 @@ func (x *MemoryMapResponse) String() string {
 func (*MemoryMapResponse) ProtoMessage() {}
 
 func (x *MemoryMapResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[24]
+	mi := &file_kioku_v1_memory_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2462,7 +2995,7 @@ func (x *MemoryMapResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryMapResponse.ProtoReflect.Descriptor instead.
 func (*MemoryMapResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{24}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *MemoryMapResponse) GetVersion() string {
@@ -2588,7 +3121,7 @@ type MapPoints struct {
 
 func (x *MapPoints) Reset() {
 	*x = MapPoints{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[25]
+	mi := &file_kioku_v1_memory_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2600,7 +3133,7 @@ func (x *MapPoints) String() string {
 func (*MapPoints) ProtoMessage() {}
 
 func (x *MapPoints) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[25]
+	mi := &file_kioku_v1_memory_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2613,7 +3146,7 @@ func (x *MapPoints) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MapPoints.ProtoReflect.Descriptor instead.
 func (*MapPoints) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{25}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *MapPoints) GetX() []float32 {
@@ -2689,7 +3222,7 @@ type MapFile struct {
 
 func (x *MapFile) Reset() {
 	*x = MapFile{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[26]
+	mi := &file_kioku_v1_memory_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2701,7 +3234,7 @@ func (x *MapFile) String() string {
 func (*MapFile) ProtoMessage() {}
 
 func (x *MapFile) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[26]
+	mi := &file_kioku_v1_memory_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2714,7 +3247,7 @@ func (x *MapFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MapFile.ProtoReflect.Descriptor instead.
 func (*MapFile) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{26}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *MapFile) GetPath() string {
@@ -2762,7 +3295,7 @@ type MapCluster struct {
 
 func (x *MapCluster) Reset() {
 	*x = MapCluster{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[27]
+	mi := &file_kioku_v1_memory_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2774,7 +3307,7 @@ func (x *MapCluster) String() string {
 func (*MapCluster) ProtoMessage() {}
 
 func (x *MapCluster) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[27]
+	mi := &file_kioku_v1_memory_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2787,7 +3320,7 @@ func (x *MapCluster) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MapCluster.ProtoReflect.Descriptor instead.
 func (*MapCluster) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{27}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *MapCluster) GetTerms() []string {
@@ -2832,7 +3365,7 @@ type ActivityRequest struct {
 
 func (x *ActivityRequest) Reset() {
 	*x = ActivityRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[28]
+	mi := &file_kioku_v1_memory_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2844,7 +3377,7 @@ func (x *ActivityRequest) String() string {
 func (*ActivityRequest) ProtoMessage() {}
 
 func (x *ActivityRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[28]
+	mi := &file_kioku_v1_memory_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2857,7 +3390,7 @@ func (x *ActivityRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActivityRequest.ProtoReflect.Descriptor instead.
 func (*ActivityRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{28}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ActivityRequest) GetAgent() string {
@@ -2897,7 +3430,7 @@ type ActivityResponse struct {
 
 func (x *ActivityResponse) Reset() {
 	*x = ActivityResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[29]
+	mi := &file_kioku_v1_memory_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2909,7 +3442,7 @@ func (x *ActivityResponse) String() string {
 func (*ActivityResponse) ProtoMessage() {}
 
 func (x *ActivityResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[29]
+	mi := &file_kioku_v1_memory_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2922,7 +3455,7 @@ func (x *ActivityResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActivityResponse.ProtoReflect.Descriptor instead.
 func (*ActivityResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{29}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ActivityResponse) GetDays() []*ActivityDay {
@@ -2976,7 +3509,7 @@ type ActivityDay struct {
 
 func (x *ActivityDay) Reset() {
 	*x = ActivityDay{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[30]
+	mi := &file_kioku_v1_memory_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2988,7 +3521,7 @@ func (x *ActivityDay) String() string {
 func (*ActivityDay) ProtoMessage() {}
 
 func (x *ActivityDay) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[30]
+	mi := &file_kioku_v1_memory_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3001,7 +3534,7 @@ func (x *ActivityDay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActivityDay.ProtoReflect.Descriptor instead.
 func (*ActivityDay) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{30}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ActivityDay) GetDate() string {
@@ -3067,7 +3600,7 @@ type ExplainRequest struct {
 
 func (x *ExplainRequest) Reset() {
 	*x = ExplainRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[31]
+	mi := &file_kioku_v1_memory_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3079,7 +3612,7 @@ func (x *ExplainRequest) String() string {
 func (*ExplainRequest) ProtoMessage() {}
 
 func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[31]
+	mi := &file_kioku_v1_memory_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3092,7 +3625,7 @@ func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainRequest.ProtoReflect.Descriptor instead.
 func (*ExplainRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{31}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ExplainRequest) GetSearch() *MemorySearchRequest {
@@ -3137,7 +3670,7 @@ type ExplainResponse struct {
 
 func (x *ExplainResponse) Reset() {
 	*x = ExplainResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[32]
+	mi := &file_kioku_v1_memory_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3149,7 +3682,7 @@ func (x *ExplainResponse) String() string {
 func (*ExplainResponse) ProtoMessage() {}
 
 func (x *ExplainResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[32]
+	mi := &file_kioku_v1_memory_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3162,7 +3695,7 @@ func (x *ExplainResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainResponse.ProtoReflect.Descriptor instead.
 func (*ExplainResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{32}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ExplainResponse) GetAnswer() *MemorySearchResponse {
@@ -3216,7 +3749,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[33]
+	mi := &file_kioku_v1_memory_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3228,7 +3761,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[33]
+	mi := &file_kioku_v1_memory_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3241,7 +3774,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{33}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *StatusRequest) GetAgent() string {
@@ -3313,7 +3846,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[34]
+	mi := &file_kioku_v1_memory_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3325,7 +3858,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[34]
+	mi := &file_kioku_v1_memory_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3338,7 +3871,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{34}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *StatusResponse) GetAgent() string {
@@ -3554,7 +4087,7 @@ type SlowCall struct {
 
 func (x *SlowCall) Reset() {
 	*x = SlowCall{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[35]
+	mi := &file_kioku_v1_memory_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3566,7 +4099,7 @@ func (x *SlowCall) String() string {
 func (*SlowCall) ProtoMessage() {}
 
 func (x *SlowCall) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[35]
+	mi := &file_kioku_v1_memory_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3579,7 +4112,7 @@ func (x *SlowCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlowCall.ProtoReflect.Descriptor instead.
 func (*SlowCall) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{35}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *SlowCall) GetMethod() string {
@@ -3640,7 +4173,7 @@ type Egress struct {
 
 func (x *Egress) Reset() {
 	*x = Egress{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[36]
+	mi := &file_kioku_v1_memory_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3652,7 +4185,7 @@ func (x *Egress) String() string {
 func (*Egress) ProtoMessage() {}
 
 func (x *Egress) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[36]
+	mi := &file_kioku_v1_memory_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3665,7 +4198,7 @@ func (x *Egress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Egress.ProtoReflect.Descriptor instead.
 func (*Egress) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{36}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Egress) GetHost() string {
@@ -3738,7 +4271,7 @@ type Backfill struct {
 
 func (x *Backfill) Reset() {
 	*x = Backfill{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[37]
+	mi := &file_kioku_v1_memory_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3750,7 +4283,7 @@ func (x *Backfill) String() string {
 func (*Backfill) ProtoMessage() {}
 
 func (x *Backfill) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[37]
+	mi := &file_kioku_v1_memory_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3763,7 +4296,7 @@ func (x *Backfill) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Backfill.ProtoReflect.Descriptor instead.
 func (*Backfill) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{37}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Backfill) GetRunning() bool {
@@ -3817,7 +4350,7 @@ type EstimateEmbeddingRequest struct {
 
 func (x *EstimateEmbeddingRequest) Reset() {
 	*x = EstimateEmbeddingRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[38]
+	mi := &file_kioku_v1_memory_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3829,7 +4362,7 @@ func (x *EstimateEmbeddingRequest) String() string {
 func (*EstimateEmbeddingRequest) ProtoMessage() {}
 
 func (x *EstimateEmbeddingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[38]
+	mi := &file_kioku_v1_memory_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3842,7 +4375,7 @@ func (x *EstimateEmbeddingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EstimateEmbeddingRequest.ProtoReflect.Descriptor instead.
 func (*EstimateEmbeddingRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{38}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *EstimateEmbeddingRequest) GetAgent() string {
@@ -3877,7 +4410,7 @@ type EstimateEmbeddingResponse struct {
 
 func (x *EstimateEmbeddingResponse) Reset() {
 	*x = EstimateEmbeddingResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[39]
+	mi := &file_kioku_v1_memory_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3889,7 +4422,7 @@ func (x *EstimateEmbeddingResponse) String() string {
 func (*EstimateEmbeddingResponse) ProtoMessage() {}
 
 func (x *EstimateEmbeddingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[39]
+	mi := &file_kioku_v1_memory_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3902,7 +4435,7 @@ func (x *EstimateEmbeddingResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EstimateEmbeddingResponse.ProtoReflect.Descriptor instead.
 func (*EstimateEmbeddingResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{39}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *EstimateEmbeddingResponse) GetProvider() string {
@@ -3984,7 +4517,7 @@ type IndexCheck struct {
 
 func (x *IndexCheck) Reset() {
 	*x = IndexCheck{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[40]
+	mi := &file_kioku_v1_memory_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3996,7 +4529,7 @@ func (x *IndexCheck) String() string {
 func (*IndexCheck) ProtoMessage() {}
 
 func (x *IndexCheck) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[40]
+	mi := &file_kioku_v1_memory_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4009,7 +4542,7 @@ func (x *IndexCheck) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IndexCheck.ProtoReflect.Descriptor instead.
 func (*IndexCheck) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{40}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *IndexCheck) GetPageCount() int32 {
@@ -4072,7 +4605,7 @@ type SkippedFile struct {
 
 func (x *SkippedFile) Reset() {
 	*x = SkippedFile{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[41]
+	mi := &file_kioku_v1_memory_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4084,7 +4617,7 @@ func (x *SkippedFile) String() string {
 func (*SkippedFile) ProtoMessage() {}
 
 func (x *SkippedFile) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[41]
+	mi := &file_kioku_v1_memory_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4097,7 +4630,7 @@ func (x *SkippedFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SkippedFile.ProtoReflect.Descriptor instead.
 func (*SkippedFile) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{41}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *SkippedFile) GetPath() string {
@@ -4142,7 +4675,7 @@ type Provider struct {
 
 func (x *Provider) Reset() {
 	*x = Provider{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[42]
+	mi := &file_kioku_v1_memory_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4154,7 +4687,7 @@ func (x *Provider) String() string {
 func (*Provider) ProtoMessage() {}
 
 func (x *Provider) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[42]
+	mi := &file_kioku_v1_memory_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4167,7 +4700,7 @@ func (x *Provider) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Provider.ProtoReflect.Descriptor instead.
 func (*Provider) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{42}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Provider) GetProvider() string {
@@ -4259,7 +4792,7 @@ type SyncRequest struct {
 
 func (x *SyncRequest) Reset() {
 	*x = SyncRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[43]
+	mi := &file_kioku_v1_memory_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4271,7 +4804,7 @@ func (x *SyncRequest) String() string {
 func (*SyncRequest) ProtoMessage() {}
 
 func (x *SyncRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[43]
+	mi := &file_kioku_v1_memory_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4284,7 +4817,7 @@ func (x *SyncRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncRequest.ProtoReflect.Descriptor instead.
 func (*SyncRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{43}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *SyncRequest) GetAgent() string {
@@ -4335,7 +4868,7 @@ type SyncResponse struct {
 
 func (x *SyncResponse) Reset() {
 	*x = SyncResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[44]
+	mi := &file_kioku_v1_memory_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4347,7 +4880,7 @@ func (x *SyncResponse) String() string {
 func (*SyncResponse) ProtoMessage() {}
 
 func (x *SyncResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[44]
+	mi := &file_kioku_v1_memory_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4360,7 +4893,7 @@ func (x *SyncResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncResponse.ProtoReflect.Descriptor instead.
 func (*SyncResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{44}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *SyncResponse) GetEvent() isSyncResponse_Event {
@@ -4414,7 +4947,7 @@ type RebuildRequest struct {
 
 func (x *RebuildRequest) Reset() {
 	*x = RebuildRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[45]
+	mi := &file_kioku_v1_memory_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4426,7 +4959,7 @@ func (x *RebuildRequest) String() string {
 func (*RebuildRequest) ProtoMessage() {}
 
 func (x *RebuildRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[45]
+	mi := &file_kioku_v1_memory_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4439,7 +4972,7 @@ func (x *RebuildRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebuildRequest.ProtoReflect.Descriptor instead.
 func (*RebuildRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{45}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *RebuildRequest) GetAgent() string {
@@ -4462,7 +4995,7 @@ type RebuildResponse struct {
 
 func (x *RebuildResponse) Reset() {
 	*x = RebuildResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[46]
+	mi := &file_kioku_v1_memory_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4474,7 +5007,7 @@ func (x *RebuildResponse) String() string {
 func (*RebuildResponse) ProtoMessage() {}
 
 func (x *RebuildResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[46]
+	mi := &file_kioku_v1_memory_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4487,7 +5020,7 @@ func (x *RebuildResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebuildResponse.ProtoReflect.Descriptor instead.
 func (*RebuildResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{46}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *RebuildResponse) GetEvent() isRebuildResponse_Event {
@@ -4557,7 +5090,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[47]
+	mi := &file_kioku_v1_memory_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4569,7 +5102,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[47]
+	mi := &file_kioku_v1_memory_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4582,7 +5115,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{47}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Progress) GetPhase() string {
@@ -4674,7 +5207,7 @@ type SyncReport struct {
 
 func (x *SyncReport) Reset() {
 	*x = SyncReport{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[48]
+	mi := &file_kioku_v1_memory_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4686,7 +5219,7 @@ func (x *SyncReport) String() string {
 func (*SyncReport) ProtoMessage() {}
 
 func (x *SyncReport) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[48]
+	mi := &file_kioku_v1_memory_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4699,7 +5232,7 @@ func (x *SyncReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncReport.ProtoReflect.Descriptor instead.
 func (*SyncReport) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{48}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *SyncReport) GetFileCount() int32 {
@@ -4795,7 +5328,7 @@ type WatchEventsRequest struct {
 
 func (x *WatchEventsRequest) Reset() {
 	*x = WatchEventsRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[49]
+	mi := &file_kioku_v1_memory_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4807,7 +5340,7 @@ func (x *WatchEventsRequest) String() string {
 func (*WatchEventsRequest) ProtoMessage() {}
 
 func (x *WatchEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[49]
+	mi := &file_kioku_v1_memory_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4820,7 +5353,7 @@ func (x *WatchEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchEventsRequest.ProtoReflect.Descriptor instead.
 func (*WatchEventsRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{49}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *WatchEventsRequest) GetAgent() string {
@@ -4839,7 +5372,7 @@ type WatchEventsResponse struct {
 
 func (x *WatchEventsResponse) Reset() {
 	*x = WatchEventsResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[50]
+	mi := &file_kioku_v1_memory_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4851,7 +5384,7 @@ func (x *WatchEventsResponse) String() string {
 func (*WatchEventsResponse) ProtoMessage() {}
 
 func (x *WatchEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[50]
+	mi := &file_kioku_v1_memory_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4864,7 +5397,7 @@ func (x *WatchEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchEventsResponse.ProtoReflect.Descriptor instead.
 func (*WatchEventsResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{50}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *WatchEventsResponse) GetEvent() *Event {
@@ -4895,7 +5428,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[51]
+	mi := &file_kioku_v1_memory_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4907,7 +5440,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[51]
+	mi := &file_kioku_v1_memory_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4920,7 +5453,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{51}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Event) GetKind() string {
@@ -4973,7 +5506,7 @@ type ListAgentsRequest struct {
 
 func (x *ListAgentsRequest) Reset() {
 	*x = ListAgentsRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[52]
+	mi := &file_kioku_v1_memory_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4985,7 +5518,7 @@ func (x *ListAgentsRequest) String() string {
 func (*ListAgentsRequest) ProtoMessage() {}
 
 func (x *ListAgentsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[52]
+	mi := &file_kioku_v1_memory_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4998,7 +5531,7 @@ func (x *ListAgentsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAgentsRequest.ProtoReflect.Descriptor instead.
 func (*ListAgentsRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{52}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{59}
 }
 
 type ListAgentsResponse struct {
@@ -5010,7 +5543,7 @@ type ListAgentsResponse struct {
 
 func (x *ListAgentsResponse) Reset() {
 	*x = ListAgentsResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[53]
+	mi := &file_kioku_v1_memory_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5022,7 +5555,7 @@ func (x *ListAgentsResponse) String() string {
 func (*ListAgentsResponse) ProtoMessage() {}
 
 func (x *ListAgentsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[53]
+	mi := &file_kioku_v1_memory_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5035,7 +5568,7 @@ func (x *ListAgentsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAgentsResponse.ProtoReflect.Descriptor instead.
 func (*ListAgentsResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{53}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *ListAgentsResponse) GetAgents() []*Agent {
@@ -5058,7 +5591,7 @@ type Agent struct {
 
 func (x *Agent) Reset() {
 	*x = Agent{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[54]
+	mi := &file_kioku_v1_memory_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5070,7 +5603,7 @@ func (x *Agent) String() string {
 func (*Agent) ProtoMessage() {}
 
 func (x *Agent) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[54]
+	mi := &file_kioku_v1_memory_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5083,7 +5616,7 @@ func (x *Agent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Agent.ProtoReflect.Descriptor instead.
 func (*Agent) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{54}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Agent) GetId() string {
@@ -5145,7 +5678,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\bdegraded\x18\x05 \x03(\v2\x15.kioku.v1.DegradationR\bdegraded\x12*\n" +
 	"\x05index\x18\x06 \x01(\v2\x14.kioku.v1.IndexStateR\x05index\x12-\n" +
 	"\x04took\x18\a \x01(\v2\x19.google.protobuf.DurationR\x04took\x12\x1a\n" +
-	"\bfallback\x18\b \x01(\bR\bfallback\"\xc3\x03\n" +
+	"\bfallback\x18\b \x01(\bR\bfallback\"\x87\x04\n" +
 	"\fSearchResult\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x1d\n" +
 	"\n" +
@@ -5164,7 +5697,9 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\aheading\x18\f \x01(\tR\aheading\x12\x12\n" +
 	"\x04date\x18\r \x01(\tR\x04date\x12%\n" +
 	"\x05trace\x18\x0e \x01(\v2\x0f.kioku.v1.TraceR\x05trace\x12\x12\n" +
-	"\x04weak\x18\x0f \x01(\bR\x04weak\"\xfd\t\n" +
+	"\x04weak\x18\x0f \x01(\bR\x04weak\x12\x18\n" +
+	"\achannel\x18\x10 \x01(\tR\achannel\x12(\n" +
+	"\x06author\x18\x11 \x01(\v2\x10.kioku.v1.AuthorR\x06author\"\xfd\t\n" +
 	"\x05Trace\x12\x12\n" +
 	"\x04rank\x18\x01 \x01(\x05R\x04rank\x12\x1f\n" +
 	"\vvector_rank\x18\x02 \x01(\x05R\n" +
@@ -5259,19 +5794,57 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"line_count\x18\x04 \x01(\x05R\x05lines\x12(\n" +
 	"\x10total_line_count\x18\x05 \x01(\x05R\x0etotalLineCount\x12\x1c\n" +
 	"\ttruncated\x18\x06 \x01(\bR\ttruncated\x12\x1b\n" +
-	"\tnext_line\x18\a \x01(\x05R\bnextLine\"\xb4\x01\n" +
+	"\tnext_line\x18\a \x01(\x05R\bnextLine\"\x9b\x02\n" +
 	"\x13MemoryAppendRequest\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x12\x16\n" +
 	"\x06target\x18\x03 \x01(\tR\x06target\x12\x1a\n" +
 	"\bcategory\x18\x04 \x01(\tR\bcategory\x12'\n" +
 	"\x0fidempotency_key\x18\x05 \x01(\tR\x0eidempotencyKey\x12\x16\n" +
-	"\x06source\x18\x06 \x01(\tR\x06source\"c\n" +
+	"\x06source\x18\x06 \x01(\tR\x06source\x12\x18\n" +
+	"\achannel\x18\a \x01(\tR\achannel\x12(\n" +
+	"\x06author\x18\b \x01(\v2\x10.kioku.v1.AuthorR\x06author\x12!\n" +
+	"\fkeep_secrets\x18\t \x01(\bR\vkeepSecrets\"G\n" +
+	"\x06Author\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
+	"\x04name\x18\x02 \x01(\tR\x04name\x12\x19\n" +
+	"\bis_owner\x18\x03 \x01(\bR\aisOwner\"\xc8\x01\n" +
 	"\x14MemoryAppendResponse\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x1d\n" +
 	"\n" +
 	"start_line\x18\x02 \x01(\x05R\tstartLine\x12\x18\n" +
-	"\aoutcome\x18\x03 \x01(\tR\aoutcome\"\x94\x02\n" +
+	"\aoutcome\x18\x03 \x01(\tR\aoutcome\x122\n" +
+	"\asecrets\x18\x04 \x03(\v2\x18.kioku.v1.ReplacedSecretR\asecrets\x12/\n" +
+	"\asimilar\x18\x05 \x01(\v2\x15.kioku.v1.SimilarNoteR\asimilar\"B\n" +
+	"\x0eReplacedSecret\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x1c\n" +
+	"\treference\x18\x02 \x01(\tR\treference\"I\n" +
+	"\vSimilarNote\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12\x12\n" +
+	"\x04line\x18\x02 \x01(\x05R\x04line\x12\x12\n" +
+	"\x04text\x18\x03 \x01(\tR\x04text\"\xc8\x01\n" +
+	"\x13MemoryUpdateRequest\x12\x14\n" +
+	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x12\n" +
+	"\x04path\x18\x02 \x01(\tR\x04path\x12\x19\n" +
+	"\bold_text\x18\x03 \x01(\tR\aoldText\x12\x19\n" +
+	"\bnew_text\x18\x04 \x01(\tR\anewText\x12\x16\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\x12\x16\n" +
+	"\x06source\x18\x06 \x01(\tR\x06source\x12!\n" +
+	"\fkeep_secrets\x18\a \x01(\bR\vkeepSecrets\"\x99\x01\n" +
+	"\x14MemoryUpdateResponse\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12\x1d\n" +
+	"\n" +
+	"start_line\x18\x02 \x01(\x05R\tstartLine\x12\x1a\n" +
+	"\brevision\x18\x03 \x01(\tR\brevision\x122\n" +
+	"\asecrets\x18\x04 \x03(\v2\x18.kioku.v1.ReplacedSecretR\asecrets\"E\n" +
+	"\x11MemoryUndoRequest\x12\x14\n" +
+	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x1a\n" +
+	"\brevision\x18\x02 \x01(\tR\brevision\"c\n" +
+	"\x12MemoryUndoResponse\x12\x12\n" +
+	"\x04path\x18\x01 \x01(\tR\x04path\x12\x1d\n" +
+	"\n" +
+	"start_line\x18\x02 \x01(\x05R\tstartLine\x12\x1a\n" +
+	"\brevision\x18\x03 \x01(\tR\brevision\"\x94\x02\n" +
 	"\x10ListFilesRequest\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x12\n" +
 	"\x04glob\x18\x02 \x01(\tR\x04glob\x12\x18\n" +
@@ -5583,13 +6156,16 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\x05Agent\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1c\n" +
 	"\tworkspace\x18\x02 \x01(\tR\tworkspace\x12*\n" +
-	"\x05index\x18\x03 \x01(\v2\x14.kioku.v1.IndexStateR\x05index2\xb2\v\n" +
+	"\x05index\x18\x03 \x01(\v2\x14.kioku.v1.IndexStateR\x05index2\x82\r\n" +
 	"\rMemoryService\x12r\n" +
 	"\fMemorySearch\x12\x1d.kioku.v1.MemorySearchRequest\x1a\x1e.kioku.v1.MemorySearchResponse\"#\x82\xd3\xe4\x93\x02\x1dZ\x0f:\x01*\"\n" +
 	"/v1/search\x12\n" +
 	"/v1/search\x12a\n" +
 	"\tMemoryGet\x12\x1a.kioku.v1.MemoryGetRequest\x1a\x1b.kioku.v1.MemoryGetResponse\"\x1b\x82\xd3\xe4\x93\x02\x15\x12\x13/v1/notes/{path=**}\x12c\n" +
-	"\fMemoryAppend\x12\x1d.kioku.v1.MemoryAppendRequest\x1a\x1e.kioku.v1.MemoryAppendResponse\"\x14\x82\xd3\xe4\x93\x02\x0e:\x01*\"\t/v1/notes\x12g\n" +
+	"\fMemoryAppend\x12\x1d.kioku.v1.MemoryAppendRequest\x1a\x1e.kioku.v1.MemoryAppendResponse\"\x14\x82\xd3\xe4\x93\x02\x0e:\x01*\"\t/v1/notes\x12j\n" +
+	"\fMemoryUpdate\x12\x1d.kioku.v1.MemoryUpdateRequest\x1a\x1e.kioku.v1.MemoryUpdateResponse\"\x1b\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/notes:update\x12b\n" +
+	"\n" +
+	"MemoryUndo\x12\x1b.kioku.v1.MemoryUndoRequest\x1a\x1c.kioku.v1.MemoryUndoResponse\"\x19\x82\xd3\xe4\x93\x02\x13:\x01*\"\x0e/v1/notes:undo\x12g\n" +
 	"\tListFiles\x12\x1a.kioku.v1.ListFilesRequest\x1a\x1b.kioku.v1.ListFilesResponse\"!\x82\xd3\xe4\x93\x02\x1bZ\x0e:\x01*\"\t/v1/files\x12\t/v1/files\x12a\n" +
 	"\tListLinks\x12\x1a.kioku.v1.ListLinksRequest\x1a\x1b.kioku.v1.ListLinksResponse\"\x1b\x82\xd3\xe4\x93\x02\x15\x12\x13/v1/links/{path=**}\x12e\n" +
 	"\n" +
@@ -5620,7 +6196,7 @@ func file_kioku_v1_memory_proto_rawDescGZIP() []byte {
 	return file_kioku_v1_memory_proto_rawDescData
 }
 
-var file_kioku_v1_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 55)
+var file_kioku_v1_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 62)
 var file_kioku_v1_memory_proto_goTypes = []any{
 	(*MemorySearchRequest)(nil),       // 0: kioku.v1.MemorySearchRequest
 	(*Condition)(nil),                 // 1: kioku.v1.Condition
@@ -5634,143 +6210,159 @@ var file_kioku_v1_memory_proto_goTypes = []any{
 	(*MemoryGetRequest)(nil),          // 9: kioku.v1.MemoryGetRequest
 	(*MemoryGetResponse)(nil),         // 10: kioku.v1.MemoryGetResponse
 	(*MemoryAppendRequest)(nil),       // 11: kioku.v1.MemoryAppendRequest
-	(*MemoryAppendResponse)(nil),      // 12: kioku.v1.MemoryAppendResponse
-	(*ListFilesRequest)(nil),          // 13: kioku.v1.ListFilesRequest
-	(*ListFilesResponse)(nil),         // 14: kioku.v1.ListFilesResponse
-	(*File)(nil),                      // 15: kioku.v1.File
-	(*ListLinksRequest)(nil),          // 16: kioku.v1.ListLinksRequest
-	(*ListLinksResponse)(nil),         // 17: kioku.v1.ListLinksResponse
-	(*Links)(nil),                     // 18: kioku.v1.Links
-	(*Link)(nil),                      // 19: kioku.v1.Link
-	(*ListChunksRequest)(nil),         // 20: kioku.v1.ListChunksRequest
-	(*ListChunksResponse)(nil),        // 21: kioku.v1.ListChunksResponse
-	(*Chunk)(nil),                     // 22: kioku.v1.Chunk
-	(*MemoryMapRequest)(nil),          // 23: kioku.v1.MemoryMapRequest
-	(*MemoryMapResponse)(nil),         // 24: kioku.v1.MemoryMapResponse
-	(*MapPoints)(nil),                 // 25: kioku.v1.MapPoints
-	(*MapFile)(nil),                   // 26: kioku.v1.MapFile
-	(*MapCluster)(nil),                // 27: kioku.v1.MapCluster
-	(*ActivityRequest)(nil),           // 28: kioku.v1.ActivityRequest
-	(*ActivityResponse)(nil),          // 29: kioku.v1.ActivityResponse
-	(*ActivityDay)(nil),               // 30: kioku.v1.ActivityDay
-	(*ExplainRequest)(nil),            // 31: kioku.v1.ExplainRequest
-	(*ExplainResponse)(nil),           // 32: kioku.v1.ExplainResponse
-	(*StatusRequest)(nil),             // 33: kioku.v1.StatusRequest
-	(*StatusResponse)(nil),            // 34: kioku.v1.StatusResponse
-	(*SlowCall)(nil),                  // 35: kioku.v1.SlowCall
-	(*Egress)(nil),                    // 36: kioku.v1.Egress
-	(*Backfill)(nil),                  // 37: kioku.v1.Backfill
-	(*EstimateEmbeddingRequest)(nil),  // 38: kioku.v1.EstimateEmbeddingRequest
-	(*EstimateEmbeddingResponse)(nil), // 39: kioku.v1.EstimateEmbeddingResponse
-	(*IndexCheck)(nil),                // 40: kioku.v1.IndexCheck
-	(*SkippedFile)(nil),               // 41: kioku.v1.SkippedFile
-	(*Provider)(nil),                  // 42: kioku.v1.Provider
-	(*SyncRequest)(nil),               // 43: kioku.v1.SyncRequest
-	(*SyncResponse)(nil),              // 44: kioku.v1.SyncResponse
-	(*RebuildRequest)(nil),            // 45: kioku.v1.RebuildRequest
-	(*RebuildResponse)(nil),           // 46: kioku.v1.RebuildResponse
-	(*Progress)(nil),                  // 47: kioku.v1.Progress
-	(*SyncReport)(nil),                // 48: kioku.v1.SyncReport
-	(*WatchEventsRequest)(nil),        // 49: kioku.v1.WatchEventsRequest
-	(*WatchEventsResponse)(nil),       // 50: kioku.v1.WatchEventsResponse
-	(*Event)(nil),                     // 51: kioku.v1.Event
-	(*ListAgentsRequest)(nil),         // 52: kioku.v1.ListAgentsRequest
-	(*ListAgentsResponse)(nil),        // 53: kioku.v1.ListAgentsResponse
-	(*Agent)(nil),                     // 54: kioku.v1.Agent
-	(*timestamppb.Timestamp)(nil),     // 55: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),       // 56: google.protobuf.Duration
+	(*Author)(nil),                    // 12: kioku.v1.Author
+	(*MemoryAppendResponse)(nil),      // 13: kioku.v1.MemoryAppendResponse
+	(*ReplacedSecret)(nil),            // 14: kioku.v1.ReplacedSecret
+	(*SimilarNote)(nil),               // 15: kioku.v1.SimilarNote
+	(*MemoryUpdateRequest)(nil),       // 16: kioku.v1.MemoryUpdateRequest
+	(*MemoryUpdateResponse)(nil),      // 17: kioku.v1.MemoryUpdateResponse
+	(*MemoryUndoRequest)(nil),         // 18: kioku.v1.MemoryUndoRequest
+	(*MemoryUndoResponse)(nil),        // 19: kioku.v1.MemoryUndoResponse
+	(*ListFilesRequest)(nil),          // 20: kioku.v1.ListFilesRequest
+	(*ListFilesResponse)(nil),         // 21: kioku.v1.ListFilesResponse
+	(*File)(nil),                      // 22: kioku.v1.File
+	(*ListLinksRequest)(nil),          // 23: kioku.v1.ListLinksRequest
+	(*ListLinksResponse)(nil),         // 24: kioku.v1.ListLinksResponse
+	(*Links)(nil),                     // 25: kioku.v1.Links
+	(*Link)(nil),                      // 26: kioku.v1.Link
+	(*ListChunksRequest)(nil),         // 27: kioku.v1.ListChunksRequest
+	(*ListChunksResponse)(nil),        // 28: kioku.v1.ListChunksResponse
+	(*Chunk)(nil),                     // 29: kioku.v1.Chunk
+	(*MemoryMapRequest)(nil),          // 30: kioku.v1.MemoryMapRequest
+	(*MemoryMapResponse)(nil),         // 31: kioku.v1.MemoryMapResponse
+	(*MapPoints)(nil),                 // 32: kioku.v1.MapPoints
+	(*MapFile)(nil),                   // 33: kioku.v1.MapFile
+	(*MapCluster)(nil),                // 34: kioku.v1.MapCluster
+	(*ActivityRequest)(nil),           // 35: kioku.v1.ActivityRequest
+	(*ActivityResponse)(nil),          // 36: kioku.v1.ActivityResponse
+	(*ActivityDay)(nil),               // 37: kioku.v1.ActivityDay
+	(*ExplainRequest)(nil),            // 38: kioku.v1.ExplainRequest
+	(*ExplainResponse)(nil),           // 39: kioku.v1.ExplainResponse
+	(*StatusRequest)(nil),             // 40: kioku.v1.StatusRequest
+	(*StatusResponse)(nil),            // 41: kioku.v1.StatusResponse
+	(*SlowCall)(nil),                  // 42: kioku.v1.SlowCall
+	(*Egress)(nil),                    // 43: kioku.v1.Egress
+	(*Backfill)(nil),                  // 44: kioku.v1.Backfill
+	(*EstimateEmbeddingRequest)(nil),  // 45: kioku.v1.EstimateEmbeddingRequest
+	(*EstimateEmbeddingResponse)(nil), // 46: kioku.v1.EstimateEmbeddingResponse
+	(*IndexCheck)(nil),                // 47: kioku.v1.IndexCheck
+	(*SkippedFile)(nil),               // 48: kioku.v1.SkippedFile
+	(*Provider)(nil),                  // 49: kioku.v1.Provider
+	(*SyncRequest)(nil),               // 50: kioku.v1.SyncRequest
+	(*SyncResponse)(nil),              // 51: kioku.v1.SyncResponse
+	(*RebuildRequest)(nil),            // 52: kioku.v1.RebuildRequest
+	(*RebuildResponse)(nil),           // 53: kioku.v1.RebuildResponse
+	(*Progress)(nil),                  // 54: kioku.v1.Progress
+	(*SyncReport)(nil),                // 55: kioku.v1.SyncReport
+	(*WatchEventsRequest)(nil),        // 56: kioku.v1.WatchEventsRequest
+	(*WatchEventsResponse)(nil),       // 57: kioku.v1.WatchEventsResponse
+	(*Event)(nil),                     // 58: kioku.v1.Event
+	(*ListAgentsRequest)(nil),         // 59: kioku.v1.ListAgentsRequest
+	(*ListAgentsResponse)(nil),        // 60: kioku.v1.ListAgentsResponse
+	(*Agent)(nil),                     // 61: kioku.v1.Agent
+	(*timestamppb.Timestamp)(nil),     // 62: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),       // 63: google.protobuf.Duration
 }
 var file_kioku_v1_memory_proto_depIdxs = []int32{
-	55, // 0: kioku.v1.MemorySearchRequest.ask_time:type_name -> google.protobuf.Timestamp
+	62, // 0: kioku.v1.MemorySearchRequest.ask_time:type_name -> google.protobuf.Timestamp
 	1,  // 1: kioku.v1.MemorySearchRequest.filter:type_name -> kioku.v1.Condition
 	3,  // 2: kioku.v1.MemorySearchResponse.results:type_name -> kioku.v1.SearchResult
 	7,  // 3: kioku.v1.MemorySearchResponse.degraded:type_name -> kioku.v1.Degradation
 	8,  // 4: kioku.v1.MemorySearchResponse.index:type_name -> kioku.v1.IndexState
-	56, // 5: kioku.v1.MemorySearchResponse.took:type_name -> google.protobuf.Duration
+	63, // 5: kioku.v1.MemorySearchResponse.took:type_name -> google.protobuf.Duration
 	4,  // 6: kioku.v1.SearchResult.trace:type_name -> kioku.v1.Trace
-	6,  // 7: kioku.v1.Trace.terms:type_name -> kioku.v1.TermShare
-	5,  // 8: kioku.v1.Trace.score_parts:type_name -> kioku.v1.ScoreParts
-	55, // 9: kioku.v1.IndexState.last_sync_time:type_name -> google.protobuf.Timestamp
-	1,  // 10: kioku.v1.ListFilesRequest.filter:type_name -> kioku.v1.Condition
-	15, // 11: kioku.v1.ListFilesResponse.files:type_name -> kioku.v1.File
-	8,  // 12: kioku.v1.ListFilesResponse.index:type_name -> kioku.v1.IndexState
-	55, // 13: kioku.v1.File.modification_time:type_name -> google.protobuf.Timestamp
-	18, // 14: kioku.v1.ListLinksResponse.links:type_name -> kioku.v1.Links
-	19, // 15: kioku.v1.Links.outgoing:type_name -> kioku.v1.Link
-	19, // 16: kioku.v1.Links.incoming:type_name -> kioku.v1.Link
-	22, // 17: kioku.v1.ListChunksResponse.chunks:type_name -> kioku.v1.Chunk
-	25, // 18: kioku.v1.MemoryMapResponse.points:type_name -> kioku.v1.MapPoints
-	26, // 19: kioku.v1.MemoryMapResponse.files:type_name -> kioku.v1.MapFile
-	27, // 20: kioku.v1.MemoryMapResponse.clusters:type_name -> kioku.v1.MapCluster
-	55, // 21: kioku.v1.MemoryMapResponse.made_time:type_name -> google.protobuf.Timestamp
-	56, // 22: kioku.v1.MemoryMapResponse.took:type_name -> google.protobuf.Duration
-	55, // 23: kioku.v1.MapFile.modification_time:type_name -> google.protobuf.Timestamp
-	30, // 24: kioku.v1.ActivityResponse.days:type_name -> kioku.v1.ActivityDay
-	0,  // 25: kioku.v1.ExplainRequest.search:type_name -> kioku.v1.MemorySearchRequest
-	2,  // 26: kioku.v1.ExplainResponse.answer:type_name -> kioku.v1.MemorySearchResponse
-	3,  // 27: kioku.v1.ExplainResponse.passage:type_name -> kioku.v1.SearchResult
-	18, // 28: kioku.v1.ExplainResponse.links:type_name -> kioku.v1.Links
-	8,  // 29: kioku.v1.StatusResponse.index:type_name -> kioku.v1.IndexState
-	41, // 30: kioku.v1.StatusResponse.skipped:type_name -> kioku.v1.SkippedFile
-	42, // 31: kioku.v1.StatusResponse.provider:type_name -> kioku.v1.Provider
-	7,  // 32: kioku.v1.StatusResponse.degraded:type_name -> kioku.v1.Degradation
-	40, // 33: kioku.v1.StatusResponse.check:type_name -> kioku.v1.IndexCheck
-	36, // 34: kioku.v1.StatusResponse.egress:type_name -> kioku.v1.Egress
-	37, // 35: kioku.v1.StatusResponse.backfill:type_name -> kioku.v1.Backfill
-	35, // 36: kioku.v1.StatusResponse.slow_calls:type_name -> kioku.v1.SlowCall
-	56, // 37: kioku.v1.SlowCall.took:type_name -> google.protobuf.Duration
-	55, // 38: kioku.v1.SlowCall.start_time:type_name -> google.protobuf.Timestamp
-	55, // 39: kioku.v1.Egress.last_time:type_name -> google.protobuf.Timestamp
-	56, // 40: kioku.v1.Backfill.left:type_name -> google.protobuf.Duration
-	56, // 41: kioku.v1.EstimateEmbeddingResponse.took:type_name -> google.protobuf.Duration
-	55, // 42: kioku.v1.IndexCheck.time:type_name -> google.protobuf.Timestamp
-	55, // 43: kioku.v1.Provider.retry_time:type_name -> google.protobuf.Timestamp
-	47, // 44: kioku.v1.SyncResponse.progress:type_name -> kioku.v1.Progress
-	48, // 45: kioku.v1.SyncResponse.report:type_name -> kioku.v1.SyncReport
-	47, // 46: kioku.v1.RebuildResponse.progress:type_name -> kioku.v1.Progress
-	48, // 47: kioku.v1.RebuildResponse.report:type_name -> kioku.v1.SyncReport
-	56, // 48: kioku.v1.SyncReport.took:type_name -> google.protobuf.Duration
-	7,  // 49: kioku.v1.SyncReport.degraded:type_name -> kioku.v1.Degradation
-	8,  // 50: kioku.v1.SyncReport.index:type_name -> kioku.v1.IndexState
-	51, // 51: kioku.v1.WatchEventsResponse.event:type_name -> kioku.v1.Event
-	55, // 52: kioku.v1.Event.event_time:type_name -> google.protobuf.Timestamp
-	54, // 53: kioku.v1.ListAgentsResponse.agents:type_name -> kioku.v1.Agent
-	8,  // 54: kioku.v1.Agent.index:type_name -> kioku.v1.IndexState
-	0,  // 55: kioku.v1.MemoryService.MemorySearch:input_type -> kioku.v1.MemorySearchRequest
-	9,  // 56: kioku.v1.MemoryService.MemoryGet:input_type -> kioku.v1.MemoryGetRequest
-	11, // 57: kioku.v1.MemoryService.MemoryAppend:input_type -> kioku.v1.MemoryAppendRequest
-	13, // 58: kioku.v1.MemoryService.ListFiles:input_type -> kioku.v1.ListFilesRequest
-	16, // 59: kioku.v1.MemoryService.ListLinks:input_type -> kioku.v1.ListLinksRequest
-	20, // 60: kioku.v1.MemoryService.ListChunks:input_type -> kioku.v1.ListChunksRequest
-	23, // 61: kioku.v1.MemoryService.MemoryMap:input_type -> kioku.v1.MemoryMapRequest
-	28, // 62: kioku.v1.MemoryService.Activity:input_type -> kioku.v1.ActivityRequest
-	31, // 63: kioku.v1.MemoryService.Explain:input_type -> kioku.v1.ExplainRequest
-	33, // 64: kioku.v1.MemoryService.Status:input_type -> kioku.v1.StatusRequest
-	38, // 65: kioku.v1.MemoryService.EstimateEmbedding:input_type -> kioku.v1.EstimateEmbeddingRequest
-	43, // 66: kioku.v1.MemoryService.Sync:input_type -> kioku.v1.SyncRequest
-	45, // 67: kioku.v1.MemoryService.Rebuild:input_type -> kioku.v1.RebuildRequest
-	49, // 68: kioku.v1.MemoryService.WatchEvents:input_type -> kioku.v1.WatchEventsRequest
-	52, // 69: kioku.v1.MemoryService.ListAgents:input_type -> kioku.v1.ListAgentsRequest
-	2,  // 70: kioku.v1.MemoryService.MemorySearch:output_type -> kioku.v1.MemorySearchResponse
-	10, // 71: kioku.v1.MemoryService.MemoryGet:output_type -> kioku.v1.MemoryGetResponse
-	12, // 72: kioku.v1.MemoryService.MemoryAppend:output_type -> kioku.v1.MemoryAppendResponse
-	14, // 73: kioku.v1.MemoryService.ListFiles:output_type -> kioku.v1.ListFilesResponse
-	17, // 74: kioku.v1.MemoryService.ListLinks:output_type -> kioku.v1.ListLinksResponse
-	21, // 75: kioku.v1.MemoryService.ListChunks:output_type -> kioku.v1.ListChunksResponse
-	24, // 76: kioku.v1.MemoryService.MemoryMap:output_type -> kioku.v1.MemoryMapResponse
-	29, // 77: kioku.v1.MemoryService.Activity:output_type -> kioku.v1.ActivityResponse
-	32, // 78: kioku.v1.MemoryService.Explain:output_type -> kioku.v1.ExplainResponse
-	34, // 79: kioku.v1.MemoryService.Status:output_type -> kioku.v1.StatusResponse
-	39, // 80: kioku.v1.MemoryService.EstimateEmbedding:output_type -> kioku.v1.EstimateEmbeddingResponse
-	44, // 81: kioku.v1.MemoryService.Sync:output_type -> kioku.v1.SyncResponse
-	46, // 82: kioku.v1.MemoryService.Rebuild:output_type -> kioku.v1.RebuildResponse
-	50, // 83: kioku.v1.MemoryService.WatchEvents:output_type -> kioku.v1.WatchEventsResponse
-	53, // 84: kioku.v1.MemoryService.ListAgents:output_type -> kioku.v1.ListAgentsResponse
-	70, // [70:85] is the sub-list for method output_type
-	55, // [55:70] is the sub-list for method input_type
-	55, // [55:55] is the sub-list for extension type_name
-	55, // [55:55] is the sub-list for extension extendee
-	0,  // [0:55] is the sub-list for field type_name
+	12, // 7: kioku.v1.SearchResult.author:type_name -> kioku.v1.Author
+	6,  // 8: kioku.v1.Trace.terms:type_name -> kioku.v1.TermShare
+	5,  // 9: kioku.v1.Trace.score_parts:type_name -> kioku.v1.ScoreParts
+	62, // 10: kioku.v1.IndexState.last_sync_time:type_name -> google.protobuf.Timestamp
+	12, // 11: kioku.v1.MemoryAppendRequest.author:type_name -> kioku.v1.Author
+	14, // 12: kioku.v1.MemoryAppendResponse.secrets:type_name -> kioku.v1.ReplacedSecret
+	15, // 13: kioku.v1.MemoryAppendResponse.similar:type_name -> kioku.v1.SimilarNote
+	14, // 14: kioku.v1.MemoryUpdateResponse.secrets:type_name -> kioku.v1.ReplacedSecret
+	1,  // 15: kioku.v1.ListFilesRequest.filter:type_name -> kioku.v1.Condition
+	22, // 16: kioku.v1.ListFilesResponse.files:type_name -> kioku.v1.File
+	8,  // 17: kioku.v1.ListFilesResponse.index:type_name -> kioku.v1.IndexState
+	62, // 18: kioku.v1.File.modification_time:type_name -> google.protobuf.Timestamp
+	25, // 19: kioku.v1.ListLinksResponse.links:type_name -> kioku.v1.Links
+	26, // 20: kioku.v1.Links.outgoing:type_name -> kioku.v1.Link
+	26, // 21: kioku.v1.Links.incoming:type_name -> kioku.v1.Link
+	29, // 22: kioku.v1.ListChunksResponse.chunks:type_name -> kioku.v1.Chunk
+	32, // 23: kioku.v1.MemoryMapResponse.points:type_name -> kioku.v1.MapPoints
+	33, // 24: kioku.v1.MemoryMapResponse.files:type_name -> kioku.v1.MapFile
+	34, // 25: kioku.v1.MemoryMapResponse.clusters:type_name -> kioku.v1.MapCluster
+	62, // 26: kioku.v1.MemoryMapResponse.made_time:type_name -> google.protobuf.Timestamp
+	63, // 27: kioku.v1.MemoryMapResponse.took:type_name -> google.protobuf.Duration
+	62, // 28: kioku.v1.MapFile.modification_time:type_name -> google.protobuf.Timestamp
+	37, // 29: kioku.v1.ActivityResponse.days:type_name -> kioku.v1.ActivityDay
+	0,  // 30: kioku.v1.ExplainRequest.search:type_name -> kioku.v1.MemorySearchRequest
+	2,  // 31: kioku.v1.ExplainResponse.answer:type_name -> kioku.v1.MemorySearchResponse
+	3,  // 32: kioku.v1.ExplainResponse.passage:type_name -> kioku.v1.SearchResult
+	25, // 33: kioku.v1.ExplainResponse.links:type_name -> kioku.v1.Links
+	8,  // 34: kioku.v1.StatusResponse.index:type_name -> kioku.v1.IndexState
+	48, // 35: kioku.v1.StatusResponse.skipped:type_name -> kioku.v1.SkippedFile
+	49, // 36: kioku.v1.StatusResponse.provider:type_name -> kioku.v1.Provider
+	7,  // 37: kioku.v1.StatusResponse.degraded:type_name -> kioku.v1.Degradation
+	47, // 38: kioku.v1.StatusResponse.check:type_name -> kioku.v1.IndexCheck
+	43, // 39: kioku.v1.StatusResponse.egress:type_name -> kioku.v1.Egress
+	44, // 40: kioku.v1.StatusResponse.backfill:type_name -> kioku.v1.Backfill
+	42, // 41: kioku.v1.StatusResponse.slow_calls:type_name -> kioku.v1.SlowCall
+	63, // 42: kioku.v1.SlowCall.took:type_name -> google.protobuf.Duration
+	62, // 43: kioku.v1.SlowCall.start_time:type_name -> google.protobuf.Timestamp
+	62, // 44: kioku.v1.Egress.last_time:type_name -> google.protobuf.Timestamp
+	63, // 45: kioku.v1.Backfill.left:type_name -> google.protobuf.Duration
+	63, // 46: kioku.v1.EstimateEmbeddingResponse.took:type_name -> google.protobuf.Duration
+	62, // 47: kioku.v1.IndexCheck.time:type_name -> google.protobuf.Timestamp
+	62, // 48: kioku.v1.Provider.retry_time:type_name -> google.protobuf.Timestamp
+	54, // 49: kioku.v1.SyncResponse.progress:type_name -> kioku.v1.Progress
+	55, // 50: kioku.v1.SyncResponse.report:type_name -> kioku.v1.SyncReport
+	54, // 51: kioku.v1.RebuildResponse.progress:type_name -> kioku.v1.Progress
+	55, // 52: kioku.v1.RebuildResponse.report:type_name -> kioku.v1.SyncReport
+	63, // 53: kioku.v1.SyncReport.took:type_name -> google.protobuf.Duration
+	7,  // 54: kioku.v1.SyncReport.degraded:type_name -> kioku.v1.Degradation
+	8,  // 55: kioku.v1.SyncReport.index:type_name -> kioku.v1.IndexState
+	58, // 56: kioku.v1.WatchEventsResponse.event:type_name -> kioku.v1.Event
+	62, // 57: kioku.v1.Event.event_time:type_name -> google.protobuf.Timestamp
+	61, // 58: kioku.v1.ListAgentsResponse.agents:type_name -> kioku.v1.Agent
+	8,  // 59: kioku.v1.Agent.index:type_name -> kioku.v1.IndexState
+	0,  // 60: kioku.v1.MemoryService.MemorySearch:input_type -> kioku.v1.MemorySearchRequest
+	9,  // 61: kioku.v1.MemoryService.MemoryGet:input_type -> kioku.v1.MemoryGetRequest
+	11, // 62: kioku.v1.MemoryService.MemoryAppend:input_type -> kioku.v1.MemoryAppendRequest
+	16, // 63: kioku.v1.MemoryService.MemoryUpdate:input_type -> kioku.v1.MemoryUpdateRequest
+	18, // 64: kioku.v1.MemoryService.MemoryUndo:input_type -> kioku.v1.MemoryUndoRequest
+	20, // 65: kioku.v1.MemoryService.ListFiles:input_type -> kioku.v1.ListFilesRequest
+	23, // 66: kioku.v1.MemoryService.ListLinks:input_type -> kioku.v1.ListLinksRequest
+	27, // 67: kioku.v1.MemoryService.ListChunks:input_type -> kioku.v1.ListChunksRequest
+	30, // 68: kioku.v1.MemoryService.MemoryMap:input_type -> kioku.v1.MemoryMapRequest
+	35, // 69: kioku.v1.MemoryService.Activity:input_type -> kioku.v1.ActivityRequest
+	38, // 70: kioku.v1.MemoryService.Explain:input_type -> kioku.v1.ExplainRequest
+	40, // 71: kioku.v1.MemoryService.Status:input_type -> kioku.v1.StatusRequest
+	45, // 72: kioku.v1.MemoryService.EstimateEmbedding:input_type -> kioku.v1.EstimateEmbeddingRequest
+	50, // 73: kioku.v1.MemoryService.Sync:input_type -> kioku.v1.SyncRequest
+	52, // 74: kioku.v1.MemoryService.Rebuild:input_type -> kioku.v1.RebuildRequest
+	56, // 75: kioku.v1.MemoryService.WatchEvents:input_type -> kioku.v1.WatchEventsRequest
+	59, // 76: kioku.v1.MemoryService.ListAgents:input_type -> kioku.v1.ListAgentsRequest
+	2,  // 77: kioku.v1.MemoryService.MemorySearch:output_type -> kioku.v1.MemorySearchResponse
+	10, // 78: kioku.v1.MemoryService.MemoryGet:output_type -> kioku.v1.MemoryGetResponse
+	13, // 79: kioku.v1.MemoryService.MemoryAppend:output_type -> kioku.v1.MemoryAppendResponse
+	17, // 80: kioku.v1.MemoryService.MemoryUpdate:output_type -> kioku.v1.MemoryUpdateResponse
+	19, // 81: kioku.v1.MemoryService.MemoryUndo:output_type -> kioku.v1.MemoryUndoResponse
+	21, // 82: kioku.v1.MemoryService.ListFiles:output_type -> kioku.v1.ListFilesResponse
+	24, // 83: kioku.v1.MemoryService.ListLinks:output_type -> kioku.v1.ListLinksResponse
+	28, // 84: kioku.v1.MemoryService.ListChunks:output_type -> kioku.v1.ListChunksResponse
+	31, // 85: kioku.v1.MemoryService.MemoryMap:output_type -> kioku.v1.MemoryMapResponse
+	36, // 86: kioku.v1.MemoryService.Activity:output_type -> kioku.v1.ActivityResponse
+	39, // 87: kioku.v1.MemoryService.Explain:output_type -> kioku.v1.ExplainResponse
+	41, // 88: kioku.v1.MemoryService.Status:output_type -> kioku.v1.StatusResponse
+	46, // 89: kioku.v1.MemoryService.EstimateEmbedding:output_type -> kioku.v1.EstimateEmbeddingResponse
+	51, // 90: kioku.v1.MemoryService.Sync:output_type -> kioku.v1.SyncResponse
+	53, // 91: kioku.v1.MemoryService.Rebuild:output_type -> kioku.v1.RebuildResponse
+	57, // 92: kioku.v1.MemoryService.WatchEvents:output_type -> kioku.v1.WatchEventsResponse
+	60, // 93: kioku.v1.MemoryService.ListAgents:output_type -> kioku.v1.ListAgentsResponse
+	77, // [77:94] is the sub-list for method output_type
+	60, // [60:77] is the sub-list for method input_type
+	60, // [60:60] is the sub-list for extension type_name
+	60, // [60:60] is the sub-list for extension extendee
+	0,  // [0:60] is the sub-list for field type_name
 }
 
 func init() { file_kioku_v1_memory_proto_init() }
@@ -5779,11 +6371,11 @@ func file_kioku_v1_memory_proto_init() {
 		return
 	}
 	file_kioku_v1_memory_proto_msgTypes[0].OneofWrappers = []any{}
-	file_kioku_v1_memory_proto_msgTypes[44].OneofWrappers = []any{
+	file_kioku_v1_memory_proto_msgTypes[51].OneofWrappers = []any{
 		(*SyncResponse_Progress)(nil),
 		(*SyncResponse_Report)(nil),
 	}
-	file_kioku_v1_memory_proto_msgTypes[46].OneofWrappers = []any{
+	file_kioku_v1_memory_proto_msgTypes[53].OneofWrappers = []any{
 		(*RebuildResponse_Progress)(nil),
 		(*RebuildResponse_Report)(nil),
 	}
@@ -5793,7 +6385,7 @@ func file_kioku_v1_memory_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kioku_v1_memory_proto_rawDesc), len(file_kioku_v1_memory_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   55,
+			NumMessages:   62,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -28,6 +28,8 @@ const (
 	MemoryService_MemorySearch_FullMethodName      = "/kioku.v1.MemoryService/MemorySearch"
 	MemoryService_MemoryGet_FullMethodName         = "/kioku.v1.MemoryService/MemoryGet"
 	MemoryService_MemoryAppend_FullMethodName      = "/kioku.v1.MemoryService/MemoryAppend"
+	MemoryService_MemoryUpdate_FullMethodName      = "/kioku.v1.MemoryService/MemoryUpdate"
+	MemoryService_MemoryUndo_FullMethodName        = "/kioku.v1.MemoryService/MemoryUndo"
 	MemoryService_ListFiles_FullMethodName         = "/kioku.v1.MemoryService/ListFiles"
 	MemoryService_ListLinks_FullMethodName         = "/kioku.v1.MemoryService/ListLinks"
 	MemoryService_ListChunks_FullMethodName        = "/kioku.v1.MemoryService/ListChunks"
@@ -68,6 +70,11 @@ type MemoryServiceClient interface {
 	MemoryGet(ctx context.Context, in *MemoryGetRequest, opts ...grpc.CallOption) (*MemoryGetResponse, error)
 	// MemoryAppend adds a note to today's file or to MEMORY.md. It never overwrites. It needs the right to write.
 	MemoryAppend(ctx context.Context, in *MemoryAppendRequest, opts ...grpc.CallOption) (*MemoryAppendResponse, error)
+	// MemoryUpdate replaces a text in MEMORY.md or in another file that is not of a day, so that an agent corrects a fact instead of
+	// contradicting it. The file as it was is kept, for MemoryUndo. It needs the right to write.
+	MemoryUpdate(ctx context.Context, in *MemoryUpdateRequest, opts ...grpc.CallOption) (*MemoryUpdateResponse, error)
+	// MemoryUndo takes an update back. It needs the right to write.
+	MemoryUndo(ctx context.Context, in *MemoryUndoRequest, opts ...grpc.CallOption) (*MemoryUndoResponse, error)
 	// ListFiles lists the files of the index, or those that a glob and a filter select, in the order of their paths.
 	ListFiles(ctx context.Context, in *ListFilesRequest, opts ...grpc.CallOption) (*ListFilesResponse, error)
 	// ListLinks returns the links of a file to others, and those of other files to it.
@@ -130,6 +137,26 @@ func (c *memoryServiceClient) MemoryAppend(ctx context.Context, in *MemoryAppend
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(MemoryAppendResponse)
 	err := c.cc.Invoke(ctx, MemoryService_MemoryAppend_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *memoryServiceClient) MemoryUpdate(ctx context.Context, in *MemoryUpdateRequest, opts ...grpc.CallOption) (*MemoryUpdateResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(MemoryUpdateResponse)
+	err := c.cc.Invoke(ctx, MemoryService_MemoryUpdate_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *memoryServiceClient) MemoryUndo(ctx context.Context, in *MemoryUndoRequest, opts ...grpc.CallOption) (*MemoryUndoResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(MemoryUndoResponse)
+	err := c.cc.Invoke(ctx, MemoryService_MemoryUndo_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -309,6 +336,11 @@ type MemoryServiceServer interface {
 	MemoryGet(context.Context, *MemoryGetRequest) (*MemoryGetResponse, error)
 	// MemoryAppend adds a note to today's file or to MEMORY.md. It never overwrites. It needs the right to write.
 	MemoryAppend(context.Context, *MemoryAppendRequest) (*MemoryAppendResponse, error)
+	// MemoryUpdate replaces a text in MEMORY.md or in another file that is not of a day, so that an agent corrects a fact instead of
+	// contradicting it. The file as it was is kept, for MemoryUndo. It needs the right to write.
+	MemoryUpdate(context.Context, *MemoryUpdateRequest) (*MemoryUpdateResponse, error)
+	// MemoryUndo takes an update back. It needs the right to write.
+	MemoryUndo(context.Context, *MemoryUndoRequest) (*MemoryUndoResponse, error)
 	// ListFiles lists the files of the index, or those that a glob and a filter select, in the order of their paths.
 	ListFiles(context.Context, *ListFilesRequest) (*ListFilesResponse, error)
 	// ListLinks returns the links of a file to others, and those of other files to it.
@@ -355,6 +387,12 @@ func (UnimplementedMemoryServiceServer) MemoryGet(context.Context, *MemoryGetReq
 }
 func (UnimplementedMemoryServiceServer) MemoryAppend(context.Context, *MemoryAppendRequest) (*MemoryAppendResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method MemoryAppend not implemented")
+}
+func (UnimplementedMemoryServiceServer) MemoryUpdate(context.Context, *MemoryUpdateRequest) (*MemoryUpdateResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method MemoryUpdate not implemented")
+}
+func (UnimplementedMemoryServiceServer) MemoryUndo(context.Context, *MemoryUndoRequest) (*MemoryUndoResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method MemoryUndo not implemented")
 }
 func (UnimplementedMemoryServiceServer) ListFiles(context.Context, *ListFilesRequest) (*ListFilesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListFiles not implemented")
@@ -463,6 +501,42 @@ func _MemoryService_MemoryAppend_Handler(srv interface{}, ctx context.Context, d
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(MemoryServiceServer).MemoryAppend(ctx, req.(*MemoryAppendRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _MemoryService_MemoryUpdate_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(MemoryUpdateRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(MemoryServiceServer).MemoryUpdate(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: MemoryService_MemoryUpdate_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(MemoryServiceServer).MemoryUpdate(ctx, req.(*MemoryUpdateRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _MemoryService_MemoryUndo_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(MemoryUndoRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(MemoryServiceServer).MemoryUndo(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: MemoryService_MemoryUndo_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(MemoryServiceServer).MemoryUndo(ctx, req.(*MemoryUndoRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -680,6 +754,14 @@ var MemoryService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "MemoryAppend",
 			Handler:    _MemoryService_MemoryAppend_Handler,
+		},
+		{
+			MethodName: "MemoryUpdate",
+			Handler:    _MemoryService_MemoryUpdate_Handler,
+		},
+		{
+			MethodName: "MemoryUndo",
+			Handler:    _MemoryService_MemoryUndo_Handler,
 		},
 		{
 			MethodName: "ListFiles",

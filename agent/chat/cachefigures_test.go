@@ -1,0 +1,227 @@
+package chat_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"kioku/agent/chat"
+	"kioku/agent/prune"
+	"kioku/llm"
+	"kioku/memory"
+)
+
+// pages are a tool whose results are long.
+type pages struct{}
+
+func (pages) List() []llm.Tool {
+	return []llm.Tool{{Name: "read_page", Description: "Reads a page of the manual.",
+		Schema: json.RawMessage(`{"type":"object","properties":{"page":{"type":"integer"},"chapter":{"type":"string"},"language":{"type":"string"}},"required":["page"]}`)}}
+}
+
+func (pages) Call(_ context.Context, _ string, input json.RawMessage) (json.RawMessage, error) {
+	return json.Marshal(fmt.Sprintf("Page %s of the manual. ", input) + strings.Repeat("The valve of the greenhouse opens at noon. ", 60))
+}
+
+// topics are words that notes and messages have in common, so that something is recalled in most turns.
+var topics = []string{"greenhouse", "bicycle", "telescope", "allotment", "passport", "concert", "orchard", "marathon", "library", "aquarium"}
+
+// topicNote is a note of the length of a passage.
+func topicNote(i int) string {
+	return fmt.Sprintf("Note %d on the %s: ", i, topics[i%len(topics)]) + strings.Repeat(fmt.Sprintf("appointment %d was moved and the address is street %d. ", i*7, i), 8)
+}
+
+// day is the conversation that is measured: 100 turns of a day with tools, recall, edits of files and pauses.
+type day struct {
+	*world
+	clock time.Time
+	turn  int
+	// heavy says that the model reads four pages in each turn.
+	heavy bool
+}
+
+// newDay makes a workspace of the size that agents have and a memory with notes.
+func newDay(t testing.TB) *day {
+	d := &day{clock: time.Date(2026, 3, 2, 8, 0, 0, 0, time.UTC)}
+	d.world = newWorld(t, nil)
+	d.now = func() time.Time { return d.clock }
+	for name, lines := range map[string]int{"IDENTITY.md": 5, "SOUL.md": 60, "TOOLS.md": 60, "AGENTS.md": 120, "USER.md": 30, "MEMORY.md": 150} {
+		d.write(name, strings.Repeat("- This line of "+name+" tells the agent something that it has to know about its work.\n", lines))
+	}
+	for i := range 60 {
+		if _, err := d.notes.Append(t.Context(), memory.Note{Text: topicNote(i)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return d
+}
+
+// answer is what the model says to a request.
+func (d *day) answer(body string) llm.Message {
+	call := func(name, input string) llm.Message {
+		return llm.Message{ToolCalls: []llm.ToolCall{{Name: name, Input: json.RawMessage(input)}}}
+	}
+	if strings.Contains(body, "## Saving memories") {
+		return llm.Message{Text: "NO_REPLY"}
+	}
+	if !strings.Contains(body, `"tools"`) {
+		return llm.Message{Text: "Summary: the user asked about the topics of the day, one after the other, and all was answered."}
+	}
+	asked := strings.Contains(body[strings.LastIndex(body, "Question "):], "call_") || strings.Contains(body[strings.LastIndex(body, "Question "):], "Page {")
+	asked = asked || strings.Contains(body[strings.LastIndex(body, "Question "):], `"tool_name"`)
+	if d.heavy {
+		if asked = strings.Count(body[strings.LastIndex(body, "Question "):], "Page {") >= 4; !asked {
+			return call("read_page", fmt.Sprintf(`{"page":%d}`, d.turn))
+		}
+	}
+	switch topic := topics[d.turn%len(topics)]; {
+	case asked || d.turn%3 == 1:
+	case d.turn%9 == 5:
+		return call("read_page", fmt.Sprintf(`{"page":%d}`, d.turn))
+	case d.turn%10 == 3:
+		return call("memory_append", fmt.Sprintf(`{"text":"In turn %d the user asked about the %s."}`, d.turn, topic))
+	default:
+		return call("memory_search", fmt.Sprintf(`{"query":"%s","max_results":3}`, topic))
+	}
+	return llm.Message{Text: fmt.Sprintf("Answer %d: ", d.turn) + strings.Repeat("this is what I know about it. ", 12)}
+}
+
+// figures are what was measured in a day.
+type figures struct {
+	requests, total, shared int
+	// least is the smallest part, of the requests that follow no edit, prune, compaction or begin of a session.
+	least   float64
+	below   int
+	usage   llm.Usage
+	asides  int
+	changes int
+}
+
+// part is how much of all input is a prefix of the request before.
+func (f figures) part() float64 { return float64(f.shared) / float64(f.total) }
+
+// run has the day with a provider.
+func (d *day) run(p *provider, model llm.Model, change ...func(*chat.Options)) figures {
+	d.sidecar.Model = model
+	d.sidecar.Settings.Prune = prune.Defaults()
+	d.sidecar.Settings.Prune.SoftTrimRatio = 0.4
+	c := d.start("s", append([]func(*chat.Options){func(o *chat.Options) { o.Tools = chat.Join(o.Tools, pages{}) }}, change...)...)
+	f := figures{least: 1}
+	broken := map[int]bool{} // the index of the first request after what breaks the prefix
+	for d.turn = range 100 {
+		d.clock = d.clock.Add(time.Minute)
+		switch {
+		case d.turn == 30 || d.turn == 70:
+			d.write("USER.md", fmt.Sprintf("- Edited in turn %d.\n", d.turn)+strings.Repeat("- The user likes short answers.\n", 30))
+			broken[len(p.requests)] = true
+		case d.turn%25 == 20:
+			d.clock = d.clock.Add(20 * time.Minute)
+			broken[len(p.requests)] = true // the cache is cold, and old blocks are left out
+		}
+		from := len(p.requests)
+		d.say(c, fmt.Sprintf("Question %d: what do we know about the %s, and what is due next?", d.turn, topics[d.turn%len(topics)]), func(e chat.Event) {
+			if e.Pruned != nil || e.Compacted != nil {
+				broken[len(p.requests)] = true
+				f.changes++
+			}
+		})
+		for i, s := range p.requests[from:] {
+			i += from
+			f.usage = f.usage.Plus(s.usage)
+			if s.aside {
+				f.asides++
+				broken[i+1] = broken[i+1] || broken[i]
+				continue
+			}
+			if broken[i] || i == 0 {
+				continue
+			}
+			f.requests++
+			f.total += len(s.input)
+			f.shared += s.shared
+			part := float64(s.shared) / float64(len(s.input))
+			f.least = min(f.least, part)
+			if part < 0.9 {
+				f.below++
+			}
+		}
+	}
+	return f
+}
+
+// sendTurns is a model that is sent the blocks of the turns in another way.
+type sendTurns struct {
+	llm.Model
+	change func([]llm.Message) []llm.Message
+}
+
+func (s sendTurns) Generate(ctx context.Context, req llm.Request, stream func(llm.Event)) (llm.Response, error) {
+	if s.change != nil {
+		req.Messages = s.change(slices.Clone(req.Messages))
+	}
+	return s.Model.Generate(ctx, req, stream)
+}
+
+// ways of sending the blocks of turns: with their messages for good, with the newest message of the user only, and behind
+// everything else.
+var ways = map[string]func([]llm.Message) []llm.Message{
+	"kept": nil,
+	"newest": func(messages []llm.Message) []llm.Message {
+		newest := true
+		for i := range slices.Backward(messages) {
+			if messages[i].Turn != "" && !newest {
+				messages[i].Turn = ""
+			}
+			newest = newest && messages[i].Turn == ""
+		}
+		return messages
+	},
+	"last": func(messages []llm.Message) []llm.Message {
+		block := ""
+		for i := range messages {
+			if messages[i].Turn != "" {
+				block, messages[i].Turn = messages[i].Turn, ""
+			}
+		}
+		if last := &messages[len(messages)-1]; last.Role == llm.RoleUser {
+			last.Turn = block
+			return messages
+		}
+		return append(messages, llm.Message{Role: llm.RoleUser, Turn: block})
+	},
+}
+
+func TestCacheWays(t *testing.T) {
+	for _, kind := range []string{"anthropic", "openai", "deepseek"} {
+		for way, change := range ways {
+			d := newDay(t)
+			d.heavy = os.Getenv("HEAVY") != ""
+			d.sidecar.Settings.CacheFriendly = true
+			p, model := newProvider(t, kind, 60_000, func() time.Time { return d.clock }, d.answer)
+			p.before = way == "last"
+			f := d.run(p, sendTurns{model, change})
+			price := cachePrices[kind]
+			t.Logf("%s %s: %d requests of %d bytes, %.1f %% shared, least %.1f %%, %d below 90 %%, %d changes, %d asides; usage %+v, %s $%.3f",
+				kind, way, f.requests, f.total/f.requests, 100*f.part(), 100*f.least, f.below, f.changes, f.asides, f.usage, price.model, price.Cost(f.usage))
+		}
+	}
+}
+
+func TestCacheFigures(t *testing.T) {
+	for _, kind := range []string{"anthropic", "openai", "deepseek", "ollama"} {
+		t.Run(kind, func(t *testing.T) {
+			d := newDay(t)
+			d.sidecar.Settings.CacheFriendly = true
+			p, model := newProvider(t, kind, 60_000, func() time.Time { return d.clock }, d.answer)
+			f := d.run(p, model)
+			price := cachePrices[kind]
+			t.Logf("%s: %d requests, %.1f %% shared, least %.1f %%, %d below 90 %%, %d changes, %d asides; usage %+v, %s $%.3f",
+				kind, f.requests, 100*f.part(), 100*f.least, f.below, f.changes, f.asides, f.usage, price.model, price.Cost(f.usage))
+		})
+	}
+}

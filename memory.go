@@ -149,6 +149,7 @@ type Memory struct {
 	lastCheck        atomic.Pointer[IndexCheck]
 	skipped          skippedNotes
 	mapper           mapper
+	origins          originCache
 	// notesWritten counts the notes that Append has written, notesIndexed those that a later full sync has seen, and notesAtSync
 	// those before the full sync that is under way.
 	notesWritten, notesIndexed, notesAtSync atomic.Int64
@@ -213,7 +214,8 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 	}
 	m := &Memory{opt: opt, workspace: workspace, log: opt.Log.With("agent", opt.Agent), closing: make(chan struct{}), synced: make(chan struct{}, 1)}
 	m.mapper.project, m.mapper.idle = projection.Project, mapIdle
-	m.appending = map[string]chan struct{}{memory.TargetDaily: make(chan struct{}, 1), memory.TargetLongTerm: make(chan struct{}, 1)}
+	m.appending = map[string]chan struct{}{memory.TargetDaily: make(chan struct{}, 1), memory.TargetLongTerm: make(chan struct{}, 1),
+		memory.TargetGroup: make(chan struct{}, 1)}
 	if m.generations, err = newGenerations(opt, m.log, m.spaceChanged, m.indexChanged); err != nil {
 		return nil, err
 	}

@@ -37,6 +37,8 @@ type Sessions struct {
 	// Spoken returns what is said on a line of a transcript, and its day (YYYY-MM-DD). Both are empty if the line says nothing
 	// or is incomplete. It is called concurrently. Nil means that there are no transcripts.
 	Spoken func(line []byte) (text, day string)
+	// Origin returns who has said what is said on a line, nil for the owner in private. Nil means that the owner has said it all.
+	Origin func(line []byte) *memory.Origin
 	// DeltaBytes is the growth after which a sync with DeferSessions indexes a transcript again; 0 means 100,000.
 	DeltaBytes int64
 	// DeltaMessages is the same growth in lines on which something is said; whichever comes first counts. 0 means 50.

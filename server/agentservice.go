@@ -3,13 +3,11 @@ package server
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"kioku/agent/bootstrap"
-	"kioku/agent/compact"
 	"kioku/agent/flush"
 	"kioku/agent/prompt"
 	"kioku/agent/prune"
@@ -108,7 +106,7 @@ func (s agentService) Prune(ctx context.Context, req *kiokuv1.PruneRequest) (*ki
 	if err != nil {
 		return nil, err
 	}
-	c, err := conversationOf(req.GetMessages())
+	c, err := s.conversation(ctx, req, false)
 	if err != nil {
 		return nil, err
 	}
@@ -127,26 +125,21 @@ func (s agentService) Compact(ctx context.Context, req *kiokuv1.CompactRequest) 
 	if err != nil {
 		return nil, err
 	}
-	read := conversationOf
-	if req.GetSession() != "" {
-		read = sessionOf
-	}
-	c, err := read(req.GetMessages())
+	c, err := s.conversation(ctx, req, false)
 	if err != nil {
 		return nil, err
 	}
 	view := c.sessionView(side.Count)
 	done, _, err := side.Compact(ctx, req.GetSession(), view, sidecar.Space{Keep: int(req.GetKeepRecentTokens()), Window: int(req.GetWindowTokens())})
-	_, uncovered := errors.AsType[*sidecar.UncoveredError](err)
-	if uncovered || errors.Is(err, compact.ErrNothing) {
-		resp := &kiokuv1.CompactResponse{Outcome: kiokuv1.OutcomeNothing, TokensBefore: int32Of(view.Tokens), Reason: err.Error()}
+	if why := nothingToCompact(err); why != "" {
+		resp := &kiokuv1.CompactResponse{Outcome: kiokuv1.OutcomeNothing, TokensBefore: int32Of(view.Tokens), Reason: why}
 		resp.TokensAfter = resp.TokensBefore
 		return resp, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return compactResponse(done, req.GetSession(), side.FlushOff()), nil
+	return s.compacted(ctx, req.GetAgent(), req.GetSession(), done, side.FlushOff()), nil
 }
 
 // compactResponse returns a compaction as the service returns it. off says why flushes are impossible, empty if they are

@@ -26,6 +26,8 @@ type conversation struct {
 	messages []llm.Message
 	// indexes of the messages by id.
 	indexes map[string]int
+	// sent are the messages of a session as they were sent, with those that were named by their ids.
+	sent []*kiokuv1.ChatMessage
 }
 
 // conversationOf returns the messages of a request. Each tool result must answer a call of the assistant before it, as

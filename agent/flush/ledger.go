@@ -76,6 +76,8 @@ type Request struct {
 	TooLong bool
 	// OnDisk says that the caller keeps the messages on disk, so that they need not be spooled.
 	OnDisk bool
+	// Ended says that the session has ended. It stays so until a range has messages that were not spooled at its end.
+	Ended bool
 }
 
 // Range is a range of messages that was begun.
@@ -84,6 +86,8 @@ type Range struct {
 	Lease string
 	// Messages to show to the model.
 	Messages []llm.Message
+	// Occasion is why they are shown.
+	Occasion Occasion
 	// Uncovered is the number of messages that are not covered after this range.
 	Uncovered int
 	// Warnings say what was lost or mended since the last commit of the session.
@@ -130,6 +134,7 @@ func (l *Ledger) beginLocked(f *folder, name string, req Request) (Range, error)
 	list := joinLists(spooled, req.Messages)
 	r.forget(list)
 	todo := r.uncovered(list)
+	r.Ended = req.Ended || r.Ended && within(r.uncovered(req.Messages), spooled)
 	if !req.OnDisk {
 		warnings, err := l.spoolAll(f, name, spooled, todo, now)
 		if err != nil {
@@ -146,7 +151,7 @@ func (l *Ledger) beginLocked(f *folder, name string, req Request) (Range, error)
 		p.room = min(p.room-p.sizeOf(told), max(r.Rest.Tokens, minUnfinished/2))
 	}
 	p.fill(todo, r.Shown)
-	out := Range{Messages: p.messages, Uncovered: len(todo) - len(p.keys), Warnings: r.Warnings}
+	out := Range{Messages: p.messages, Occasion: Occasion{Ended: r.Ended}, Uncovered: len(todo) - len(p.keys), Warnings: r.Warnings}
 	b := begun{Keys: p.keys, Through: p.through, Piece: p.piece, Tokens: p.tokens, Left: out.Uncovered}
 	if len(p.messages) == 0 {
 		r.cover(b) // of messages without content
@@ -181,9 +186,12 @@ func joinLists(spooled, list []Message) []Message {
 	return append(out, list...)
 }
 
+// within reports whether all messages of a list are among others.
+func within(list, others []Message) bool { return len(joinLists(list, others)) == len(others) }
+
 // spoolAll spools the messages that are not covered, unless they are spooled already. It returns the warnings of limitSpools.
 func (l *Ledger) spoolAll(f *folder, name string, spooled, todo []Message, now time.Time) ([]string, error) {
-	if len(todo) > 0 && len(joinLists(todo, spooled)) == len(spooled) {
+	if len(todo) > 0 && within(todo, spooled) {
 		return nil, nil
 	}
 	if err := f.writeSpool(name, todo); err != nil {

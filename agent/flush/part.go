@@ -2,6 +2,7 @@ package flush
 
 import (
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"kioku/internal/text"
@@ -28,7 +29,7 @@ func roomOf(window, fixed int) int {
 	if window <= 0 {
 		return roomOfUnknown
 	}
-	prompts := text.EstimateTokens(systemPrompt) + text.EstimateTokens(userPrompt) + llm.ToolTokens([]llm.Tool{Tool()})
+	prompts := text.EstimateTokens(SystemPrompt(Occasion{})) + text.EstimateTokens(UserPrompt(Occasion{}, time.Time{})) + llm.ToolTokens([]llm.Tool{Tool()})
 	return max(window-fixed-prompts-answerRoom(window), minRoom)
 }
 

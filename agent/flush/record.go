@@ -23,6 +23,10 @@ type record struct {
 	Session string `json:"session"`
 	// Used is the time of the last change.
 	Used time.Time `json:"used"`
+	// Ended says that the session has ended, so that what is spooled of it waits for nobody.
+	Ended bool `json:"ended,omitempty"`
+	// Open says that a host that keeps its messages on disk has begun the session and not ended it.
+	Open bool `json:"open,omitempty"`
 	// Covered are the keys of the covered messages, the earliest first.
 	Covered []string `json:"covered,omitempty"`
 	// Shown is the beginning of the next message that was covered in pieces.

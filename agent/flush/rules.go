@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"time"
 )
 
 const (
@@ -38,6 +39,10 @@ type Settings struct {
 	// TranscriptBytes is the growth of the transcript since the last compaction, in bytes, at which memories are flushed and
 	// history is compacted; 0 for none.
 	TranscriptBytes int64
+	// OnEnd flushes a session at its end, and when it is idle.
+	OnEnd bool
+	// Idle is the time after which a session in which nothing is said counts as ended; 0 means never.
+	Idle time.Duration
 }
 
 // State is the state of a session before the next request to the model.
@@ -84,6 +89,8 @@ func Defaults() Settings {
 		KeepTokens:          20_000,
 		SoftThresholdTokens: 4_000,
 		TranscriptBytes:     2 << 20,
+		OnEnd:               true,
+		Idle:                30 * time.Minute,
 	}
 }
 
@@ -101,6 +108,7 @@ func (s Settings) Check() error {
 	check(s.SoftThresholdRatio >= 0 && s.SoftThresholdRatio < 1, "memoryFlush.softThresholdRatio",
 		"be at least 0 and below 1", s.SoftThresholdRatio)
 	check(s.TranscriptBytes >= 0, "memoryFlush.forceFlushTranscriptBytes", "be at least 0", s.TranscriptBytes)
+	check(s.Idle >= 0, "memoryFlush.idleSeconds", "be at least 0", s.Idle)
 	return errors.Join(wrong...)
 }
 
@@ -184,6 +192,14 @@ func (s Settings) Off(readOnly bool) string {
 		return "memory is read-only"
 	}
 	return ""
+}
+
+// OffAtEnd says why the end of a session flushes nothing; empty if it does.
+func (s Settings) OffAtEnd(readOnly bool) string {
+	if why := s.Off(readOnly); why != "" || s.OnEnd {
+		return why
+	}
+	return "it is disabled for the ends of sessions (compaction.memoryFlush.onEnd)"
 }
 
 // Keep returns the maximum sizes, in tokens, of the latest messages and of the summary after a compaction. If the window is

@@ -146,7 +146,7 @@ func (r *Runner) flushRange(ctx context.Context, job *Job, out *Outcome) (more b
 	if next.Lease == "" {
 		return false, nil
 	}
-	t := r.newTurn(job, next.Messages, &out.Usage)
+	t := r.newTurn(job, next, &out.Usage)
 	answer, err := t.ask(ctx)
 	if isTooLong(err) {
 		r.shorten(job)

@@ -27,6 +27,7 @@ func isTooLong(err error) bool {
 type turn struct {
 	runner   *Runner
 	job      *Job
+	occasion Occasion
 	messages []llm.Message
 	usage    *llm.Usage
 	// said contains the answers of the model and the results of their calls. Room is left for so many tokens of them.
@@ -40,10 +41,10 @@ type turn struct {
 }
 
 // newTurn returns a turn that was not begun. A quarter of the room for answers is kept free for the last one.
-func (r *Runner) newTurn(job *Job, messages []llm.Message, usage *llm.Usage) *turn {
-	t := &turn{runner: r, job: job, messages: messages, usage: usage, end: time.Now().Add(maxTurn)}
+func (r *Runner) newTurn(job *Job, next Range, usage *llm.Usage) *turn {
+	t := &turn{runner: r, job: job, occasion: next.Occasion, messages: next.Messages, usage: usage, end: time.Now().Add(maxTurn)}
 	t.room = roomOf(job.Window, job.Fixed) + answerRoom(job.Window)*3/4
-	for _, m := range messages {
+	for _, m := range next.Messages {
 		t.room -= llm.MessageTokens(r.Ledger.opt.Count, m)
 	}
 	return t
@@ -80,7 +81,7 @@ func (t *turn) unfinished() Answer { return Answer{Notes: t.notes, Unfinished: t
 
 // request sends the range and what was said since.
 func (t *turn) request(ctx context.Context) (llm.Response, error) {
-	system := SystemPrompt()
+	system := SystemPrompt(t.occasion)
 	if t.job.System != "" {
 		system = t.job.System + "\n\n" + system
 	}
@@ -88,7 +89,7 @@ func (t *turn) request(ctx context.Context) (llm.Response, error) {
 		System: system, CachedBytes: min(t.job.CachedBytes, len(t.job.System)), Tools: []llm.Tool{Tool()},
 		Messages: withUserFirst(t.messages), Patience: patience,
 	}
-	req.Messages = append(req.Messages, llm.Message{Role: llm.RoleUser, Text: UserPrompt(t.runner.Ledger.opt.Now())})
+	req.Messages = append(req.Messages, llm.Message{Role: llm.RoleUser, Text: UserPrompt(t.occasion, t.runner.Ledger.opt.Now())})
 	req.Messages = append(req.Messages, t.said...)
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()

@@ -85,6 +85,8 @@ type Sidecar struct {
 	recall *recall.Recaller
 	ledger *flush.Ledger
 	turns  *turns.Log
+	// leases are the compactions that agents' own models write.
+	leases leases
 	// count is Options.Count with a cache, for prompts.
 	count func(text string) int
 }

@@ -53,9 +53,11 @@ func (r *registry) compaction(c *Config) {
 	r.toggle(&f.Enabled, "compaction.memoryFlush.enabled", "Store what is worth keeping before history is compacted.")
 	number(r, &f.SoftThresholdTokens, 0, most, "compaction.memoryFlush.softThresholdTokens", "Tokens before that point at which memories are stored; fewer in a small window.")
 	r.decimal(&f.SoftThresholdRatio, 1, "compaction.memoryFlush.softThresholdRatio",
-		"Part of the window above which memories are also stored; 0 disables it.")
+		"Part of the window above which memories are stored too, if that comes earlier; 0 disables it. 0.75 stores them when three quarters of the window are used.")
 	number(r, &f.TranscriptBytes, 0, 1<<40, "compaction.memoryFlush.forceFlushTranscriptBytes",
 		"Bytes of the transcript since the last compaction above which both happen; 0 disables it.")
+	r.toggle(&f.OnEnd, "compaction.memoryFlush.onEnd", "Store what is worth keeping of a session when it ends: at /new, at the end of kioku chat, by EndSession, and when it is idle.")
+	r.duration(&f.Idle, time.Second, 0, 31_536_000, "compaction.memoryFlush.idleSeconds", "Seconds without a message after which a session counts as ended; 0 means never.")
 }
 
 func (r *registry) turns(c *Config) {

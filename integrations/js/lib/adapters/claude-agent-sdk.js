@@ -38,7 +38,10 @@ export function memoryOptions(kioku, options = {}) {
 function memoryServer(kioku, options) {
   const server = new Server({name: 'kioku', version: '1.0.0'}, {capabilities: {tools: {}}});
   const tools = () => kioku.memoryTools(options);
-  server.setRequestHandler(ListToolsRequestSchema, async () => ({tools: await tools()}));
+  const shown = {_meta: {'anthropic/alwaysLoad': true}}; // a model that has to search for its memory does not use it
+  server.setRequestHandler(ListToolsRequestSchema, async () => ({
+    tools: (await tools()).map(({name, description, inputSchema}) => ({name, description, inputSchema, ...shown})),
+  }));
   server.setRequestHandler(CallToolRequestSchema, async (/** @type {any} */ {params}) => {
     const found = (await tools()).find((t) => t.name === params.name);
     const {output, failed} = found ? await found.call(params.arguments) : {output: `no tool ${params.name}`, failed: true};

@@ -43,10 +43,6 @@ func (m *Memory) Export(ctx context.Context, to io.Writer, vectorsOnly bool) (st
 // ImportVectors reads embeddings into the cache: an export, or an index of OpenClaw. It indexes the words of changed files first.
 // Embeddings of indexed texts are used at once if they are of the configured model. Imported.Spaces has only the other models.
 func (m *Memory) ImportVectors(ctx context.Context, path string) (store.Imported, error) {
-	if err := m.enterToWrite(); err != nil {
-		return store.Imported{}, err
-	}
-	defer m.leave()
 	f, err := os.Open(path)
 	if err != nil {
 		return store.Imported{}, fmt.Errorf("import embeddings: %w", err)
@@ -58,15 +54,32 @@ func (m *Memory) ImportVectors(ctx context.Context, path string) (store.Imported
 	if err != nil && n == 0 {
 		return store.Imported{}, fmt.Errorf("import embeddings: %w", err)
 	}
+	if bytes.Equal(head[:n], magic) {
+		return m.ImportOpenClaw(ctx, path, store.OpenClawSource{})
+	}
+	if _, err = f.Seek(0, io.SeekStart); err != nil {
+		return store.Imported{}, fmt.Errorf("import embeddings: %w", err)
+	}
+	return m.importVectors(ctx, func() (store.Imported, error) { return m.store.ImportVectors(ctx, f) })
+}
+
+// ImportOpenClaw is ImportVectors from an index of OpenClaw, of which the vectors of the source are of the configured model.
+func (m *Memory) ImportOpenClaw(ctx context.Context, path string, source store.OpenClawSource) (store.Imported, error) {
+	return m.importVectors(ctx, func() (store.Imported, error) {
+		return m.store.ImportOpenClaw(ctx, path, source, m.opt.Embedder.Space())
+	})
+}
+
+// importVectors indexes the words of changed files, has read fill the cache, and uses the vectors of indexed texts.
+func (m *Memory) importVectors(ctx context.Context, read func() (store.Imported, error)) (store.Imported, error) {
+	if err := m.enterToWrite(); err != nil {
+		return store.Imported{}, err
+	}
+	defer m.leave()
 	if _, _, err := m.syncWords(ctx, SyncOptions{NoRebuild: true}, nil); err != nil {
 		return store.Imported{}, err
 	}
-	var done store.Imported
-	if bytes.Equal(head[:n], magic) {
-		done, err = m.store.ImportOpenClaw(ctx, path, m.opt.Embedder.Space())
-	} else if _, err = f.Seek(0, io.SeekStart); err == nil {
-		done, err = m.store.ImportVectors(ctx, f)
-	}
+	done, err := read()
 	if err == nil && m.opt.Embedder.Enabled() {
 		_, err = m.store.AttachKnown(ctx, m.opt.Embedder.Space())
 	}

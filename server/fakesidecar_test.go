@@ -35,10 +35,10 @@ type fakeSidecar struct {
 	turns    *turns.Log
 	// resumed are the sessions whose commits the server has had continued.
 	resumed []string
-	// idle is the time after which its sessions are idle.
-	idle time.Duration
 
 	mu sync.Mutex
+	// idle is the time after which its sessions are idle. Guarded by mu.
+	idle time.Duration
 	// spooled are the sessions that the server has had on disk, with the numbers of their messages. Guarded by mu.
 	spooled []string
 }
@@ -85,7 +85,11 @@ func (f *fakeSidecar) Turns() *turns.Log {
 	return f.turns
 }
 
-func (f *fakeSidecar) IdleAfter() time.Duration { return f.idle }
+func (f *fakeSidecar) IdleAfter() time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.idle
+}
 
 func (f *fakeSidecar) Spool(_ context.Context, session string, messages []flush.Message) error {
 	f.mu.Lock()

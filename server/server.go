@@ -39,6 +39,8 @@ type Memory interface {
 	Activity(ctx context.Context, since, until string) (memory.Activity, error)
 	Chunks(ctx context.Context, file string) (memory.Chunks, error)
 	Append(ctx context.Context, note memory.Note) (memory.Appended, error)
+	Update(ctx context.Context, u memory.Update) (memory.Updated, error)
+	Undo(ctx context.Context, revision string) (memory.Updated, error)
 	Sync(ctx context.Context, opt kioku.SyncOptions, step func(indexer.Progress)) (kioku.SyncReport, error)
 	Rebuild(ctx context.Context, step func(indexer.Progress)) (kioku.SyncReport, error)
 	Status(ctx context.Context) (kioku.Status, error)

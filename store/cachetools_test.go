@@ -125,7 +125,7 @@ func TestImportReadsBothSchemasOfOpenClaw(t *testing.T) {
 			}
 			wanted := testSpace
 			wanted.Dims = 0
-			got, err := s.ImportOpenClaw(t.Context(), path, wanted)
+			got, err := s.ImportOpenClaw(t.Context(), path, OpenClawSource{}, wanted)
 			if d := cmp.Diff(Imported{Read: 5, Damaged: 3, Usable: 1, Spaces: got.Spaces}, got); err != nil || d != "" {
 				t.Errorf("%s, %v", d, err)
 			}
@@ -147,7 +147,7 @@ func TestImportReadsBothSchemasOfOpenClaw(t *testing.T) {
 		t.Fatal(err)
 	}
 	db.Close()
-	if _, err := openTestStore(t, t.TempDir()).ImportOpenClaw(t.Context(), path, testSpace); err == nil {
+	if _, err := openTestStore(t, t.TempDir()).ImportOpenClaw(t.Context(), path, OpenClawSource{}, testSpace); err == nil {
 		t.Error("a database of another program is imported")
 	}
 }

@@ -4,10 +4,16 @@ import (
 	"context"
 	"crypto/sha256"
 	"database/sql"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"kioku/embed"
@@ -15,26 +21,95 @@ import (
 )
 
 // openClawCaches are the tables in which OpenClaw caches embeddings: that of its schema of 2026 and the one before. Both have the
-// columns provider, model, hash (hexadecimal SHA-256 of the text), embedding (a JSON array, or float32 as bytes) and dims.
+// columns provider, model, provider_key, hash (hexadecimal SHA-256 of the text), embedding (a JSON array, or floats of 64 or 32 bits as
+// bytes) and dims.
 var openClawCaches = []string{"memory_embedding_cache", "embedding_cache"}
 
+// OpenClawSource says which vectors of an index of OpenClaw are of the space that is configured here. The zero value means those whose
+// provider and model have the same names.
+type OpenClawSource struct {
+	// Provider is OpenClaw's name of the configured provider, such as "openai-compatible". The model has to have the same name, and
+	// both have to reach it at the same address, without a prefix.
+	Provider string
+}
+
 // ImportOpenClaw reads the cached embeddings of an index of OpenClaw. Their keys are hashes of OpenClaw's chunks, so those whose
-// text is also a text of this index get its key, and the others keep theirs for a text that comes. Vectors of the provider and
-// model of space are of that space; all others are of their own.
-func (s *Store) ImportOpenClaw(ctx context.Context, path string, space embed.Space) (Imported, error) {
-	db, err := openDatabase(path, 0, modeCheck)
+// text is also a text of this index get its key, and the others keep theirs for a text that comes. Vectors of the source are of space;
+// all others are of their own. It reads a copy, so that the files of OpenClaw stay as they are.
+func (s *Store) ImportOpenClaw(ctx context.Context, path string, source OpenClawSource, space embed.Space) (done Imported, err error) {
+	failed := func(err error) error { return fmt.Errorf("import from %s: %w", path, err) }
+	dir, err := os.MkdirTemp("", "kioku-import-")
 	if err != nil {
-		return Imported{}, err
+		return done, failed(err)
 	}
-	imported, err := s.importOpenClaw(ctx, db.readers, space)
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	copied := filepath.Join(dir, "index.sqlite")
+	if err := copyOpenClaw(path, copied); err != nil {
+		return done, failed(err)
+	}
+	db, err := openDatabase(copied, 0, modeCheck)
 	if err != nil {
-		err = fmt.Errorf("import from %s: %w", path, err)
+		return done, failed(err)
 	}
-	return imported, errors.Join(err, db.close())
+	done, err = s.importOpenClaw(ctx, db.readers, source, space)
+	if err != nil {
+		err = failed(err)
+	}
+	return done, errors.Join(err, db.close())
+}
+
+// errOpenClawWrites: the files changed each time they were copied.
+var errOpenClawWrites = errors.New("OpenClaw is writing to it; stop the gateway (openclaw gateway stop) and try again")
+
+// copyOpenClaw copies a database with its write-ahead log while nobody writes to them.
+func copyOpenClaw(from, to string) error {
+	for range 3 {
+		before, err := sizesAndTimes(from)
+		if err != nil {
+			return err
+		}
+		for _, suffix := range []string{"", "-wal"} {
+			if err := copyFile(from+suffix, to+suffix); err != nil && (suffix == "" || !errors.Is(err, fs.ErrNotExist)) {
+				return err
+			}
+		}
+		if after, err := sizesAndTimes(from); err != nil || after == before {
+			return err
+		}
+	}
+	return errOpenClawWrites
+}
+
+// sizesAndTimes returns what changes if somebody writes to a database.
+func sizesAndTimes(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	state := fmt.Sprint(info.Size(), info.ModTime())
+	if wal, err := os.Stat(path + "-wal"); err == nil {
+		state += fmt.Sprint(" ", wal.Size(), wal.ModTime())
+	}
+	return state, nil
+}
+
+// copyFile copies a file to a new or an existing one.
+func copyFile(from, to string) error {
+	src, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	dst, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(dst, src)
+	return errors.Join(err, dst.Close())
 }
 
 // importOpenClaw is ImportOpenClaw from an open database.
-func (s *Store) importOpenClaw(ctx context.Context, db *sql.DB, space embed.Space) (Imported, error) {
+func (s *Store) importOpenClaw(ctx context.Context, db *sql.DB, source OpenClawSource, space embed.Space) (Imported, error) {
 	table, err := openClawCache(ctx, db)
 	if err != nil {
 		return Imported{}, err
@@ -43,15 +118,15 @@ func (s *Store) importOpenClaw(ctx context.Context, db *sql.DB, space embed.Spac
 	if err != nil {
 		return Imported{}, err
 	}
+	live := openClawKey(ctx, db)
 	in := importer{store: s}
 	err = forEachRow(ctx, db, func(rows *sql.Rows) error {
-		var provider, model, key string
-		var embedding []byte
-		if err := rows.Scan(&provider, &model, &key, &embedding); err != nil {
+		var row openClawRow
+		if err := rows.Scan(&row.provider, &row.model, &row.key, &row.hash, &row.embedding, &row.dims); err != nil {
 			return err
 		}
-		hash, err := hex.DecodeString(key)
-		v := decodeOpenClaw(embedding)
+		hash, err := hex.DecodeString(row.hash)
+		v := row.vector()
 		whole := err == nil && len(hash) == len(indexer.Hash{}) && embed.Check(v, 0) == nil
 		if !whole {
 			return in.add(ctx, space, nil, storedVector{}, false)
@@ -59,8 +134,9 @@ func (s *Store) importOpenClaw(ctx context.Context, db *sql.DB, space embed.Spac
 		if ours, ok := keys[indexer.Hash(hash)]; ok {
 			hash = ours[:]
 		}
-		return in.add(ctx, openClawSpace(space, provider, model, len(v)), hash, storedVector{vector: encodeVector(embed.Normalized(v))}, true)
-	}, "SELECT provider, model, hash, embedding FROM "+table) // one of two constants
+		of := row.space(source, live, space, len(v))
+		return in.add(ctx, of, hash, storedVector{vector: encodeVector(embed.Normalized(v))}, true)
+	}, "SELECT provider, model, provider_key, hash, embedding, coalesce(dims, 0) FROM "+table) // one of two constants
 	if err != nil {
 		return in.done, err
 	}
@@ -82,32 +158,61 @@ func openClawCache(ctx context.Context, db *sql.DB) (string, error) {
 	return "", errNoExport
 }
 
-// openClawSpace returns the space of a vector of OpenClaw: the wanted one if provider, model and dimensions fit, and its texts are
-// sent as OpenClaw sends them: to the provider's own address, without a prefix.
-func openClawSpace(wanted embed.Space, provider, model string, dims int) embed.Space {
-	if wanted.Endpoint == "" && provider == wanted.Provider && model == wanted.Model && (wanted.Dims == 0 || wanted.Dims == dims) {
+// openClawKey returns the key of the provider with which the index was made last; empty if it says none. The key is a hash of the
+// provider's address and other settings.
+func openClawKey(ctx context.Context, db *sql.DB) string {
+	var key sql.NullString
+	err := db.QueryRowContext(ctx, "SELECT value ->> 'providerKey' FROM memory_index_meta WHERE key = 'memory_index_meta_v1'").Scan(&key)
+	if err != nil {
+		return "" // earlier versions have no such table
+	}
+	return key.String
+}
+
+// openClawRow is a cached embedding of OpenClaw.
+type openClawRow struct {
+	provider, model, key, hash string
+	embedding                  []byte
+	dims                       int
+}
+
+// space returns the space of the vector: the wanted one if it is of the source, or if the names and dimensions fit and its texts are
+// sent as OpenClaw sends them: to the provider's own address, without a prefix. live is the key of the provider in use.
+func (r openClawRow) space(source OpenClawSource, live string, wanted embed.Space, dims int) embed.Space {
+	ofSource := source.Provider != "" && r.provider == source.Provider && (live == "" || r.key == live)
+	sameNames := wanted.Endpoint == "" && r.provider == wanted.Provider
+	if (ofSource || sameNames) && r.model == wanted.Model && (wanted.Dims == 0 || wanted.Dims == dims) {
 		wanted.Dims = dims
 		return wanted
 	}
-	return embed.Space{Provider: provider, Model: model, Dims: dims}
+	return embed.Space{Provider: r.provider, Model: r.model, Dims: dims}
 }
 
-// decodeOpenClaw returns the vector of a JSON array or of bytes, nil if it is neither.
-func decodeOpenClaw(embedding []byte) []float32 {
-	var v []float32
-	if len(embedding) > 0 && embedding[0] == '[' {
-		if err := json.Unmarshal(embedding, &v); err == nil {
+// vector returns the vector of a JSON array or of bytes, nil if it is neither. The number of dimensions tells floats of 64 bits from
+// those of 32.
+func (r openClawRow) vector() []float32 {
+	b := r.embedding
+	if len(b) > 0 && b[0] == '[' {
+		var v []float32
+		if err := json.Unmarshal(b, &v); err == nil {
 			return v
 		}
 	}
-	if len(embedding)%4 == 0 {
-		return decodeVector(embedding)
+	if r.dims > 0 && len(b) == 8*r.dims {
+		v := make([]float32, r.dims)
+		for i := range v {
+			v[i] = float32(math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:])))
+		}
+		return v
+	}
+	if len(b)%4 == 0 {
+		return decodeVector(b)
 	}
 	return nil
 }
 
-// plainKeys returns the keys of the indexed texts by the hashes of these texts without the line break at their end, which
-// OpenClaw's chunks lack.
+// plainKeys returns the keys of the indexed texts by the hashes of these texts with and without a line break at their end: of
+// OpenClaw's chunks only the last of a file has one.
 func (s *Store) plainKeys(ctx context.Context) (map[indexer.Hash]indexer.Hash, error) {
 	return use(ctx, s, func(x *index) (map[indexer.Hash]indexer.Hash, error) {
 		keys := map[indexer.Hash]indexer.Hash{}
@@ -118,7 +223,8 @@ func (s *Store) plainKeys(ctx context.Context) (map[indexer.Hash]indexer.Hash, e
 				return err
 			}
 			h, err := hashOf(hash)
-			keys[sha256.Sum256([]byte(strings.TrimRight(indexer.EmbeddedText(names, text), "\n")))] = h
+			plain := strings.TrimRight(indexer.EmbeddedText(names, text), "\n")
+			keys[sha256.Sum256([]byte(plain))], keys[sha256.Sum256([]byte(plain+"\n"))] = h, h
 			return err
 		}, "SELECT f.names, c.text, c.sha256 FROM chunks c JOIN files f ON f.id = c.file")
 		if err != nil {

@@ -109,6 +109,8 @@ type Conversation struct {
 	opt   Options
 	model llm.Model
 	usage llm.Usage
+	// open says that the session is marked as open, so that FlushLeft finds it.
+	open bool
 	// fixed is the size of the last system prompt and the tools in tokens, 0 before the first.
 	fixed int
 	// patience is the size in tokens that the next prompt must have before a compaction is tried again.

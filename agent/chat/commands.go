@@ -25,6 +25,7 @@ func (c *Conversation) assemble(ctx context.Context, message string, noRecall bo
 // assembleTurn makes the prompt of a turn.
 func (c *Conversation) assembleTurn(ctx context.Context, turn sidecar.Turn, message string) sidecar.Prompt {
 	turn.Session, turn.Transcript = c.opt.Session.ID(), true
+	turn.Shown = c.opt.Session.View().Shown()
 	turn.Message, turn.Model, turn.Now = message, c.model.Name(), c.opt.Now()
 	about := tools.Search
 	if turn.InGroup() {
@@ -66,7 +67,7 @@ func (c *Conversation) Compact(ctx context.Context, each func(Event)) (session.C
 	made, used, err := c.opt.Sidecar.Compact(ctx, c.opt.Session.ID(), v, sidecar.Space{Window: c.window(), Fixed: c.fixed})
 	c.usage = c.usage.Plus(used)
 	if err == nil {
-		err = t.replace(made)
+		err = t.replace(ctx, made)
 	}
 	if err != nil {
 		return session.Compaction{}, err

@@ -77,8 +77,8 @@ func has(tools []llm.Tool, name string) bool {
 	return slices.ContainsFunc(tools, func(t llm.Tool) bool { return t.Name == name })
 }
 
-// private are the names of the tools that show what is in memory. The last one is the memory tool of Claude's API.
-var private = []string{tools.Search, tools.Get, "memory"}
+// private are the names of the tools that show or change what is in memory. The last one is the memory tool of Claude's API.
+var private = []string{tools.Search, tools.Get, tools.Update, "memory"}
 
 // public are tools without the private ones, for a conversation that others read.
 type public struct{ all Tools }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"kioku/agent/flush"
@@ -26,6 +27,8 @@ type turn struct {
 	prompt sidecar.Prompt
 	tools  []llm.Tool
 	reply  Reply
+	// message is what the user said; empty without a message.
+	message string
 	// heard is what the model says in the request that is under way.
 	heard strings.Builder
 	// heartbeat says that the turn stores no memories.
@@ -57,15 +60,26 @@ func (c *Conversation) Turn(ctx context.Context, message string, each func(Event
 	if _, err := c.appendMessage(llm.Message{Role: llm.RoleUser, Text: message}, nil); err != nil {
 		return Reply{}, err
 	}
-	t := c.beginTurn(c.assembleTurn(ctx, c.opt.Turn, message), each)
-	t.heartbeat = c.opt.Heartbeat
-	before := c.usage
-	err := t.converse(ctx)
+	t, err := c.answerTo(ctx, message, each)
 	if err != nil {
+		return Reply{}, err
+	}
+	before := c.usage
+	if err = t.converse(ctx); err != nil {
 		err = t.keepInterrupted(ctx, err)
 	}
 	t.reply.Usage = c.usage.Minus(before)
 	return t.reply, err
+}
+
+// answerTo begins the turn that answers the newest message of the user, which is in the transcript.
+func (c *Conversation) answerTo(ctx context.Context, message string, each func(Event)) (*turn, error) {
+	if err := c.endTurns(); err != nil {
+		return nil, err
+	}
+	t := c.beginTurn(c.assembleTurn(ctx, c.opt.Turn, message), each)
+	t.message, t.heartbeat = message, c.opt.Heartbeat
+	return t, t.keepBlock()
 }
 
 // beginTurn begins a turn with a prompt.
@@ -74,8 +88,36 @@ func (c *Conversation) beginTurn(p sidecar.Prompt, each func(Event)) *turn {
 		each = func(Event) {}
 	}
 	t := &turn{Conversation: c, each: each, tools: c.tools(), prompt: p}
-	c.fixed = p.Tokens + llm.ToolTokens(t.tools)
+	c.fixed = p.Tokens - p.TurnTokens + llm.ToolTokens(t.tools)
 	return t
+}
+
+// keepBlock appends what the newest message of the user is sent with. It stays with the message, so that the bytes of a request
+// are the beginning of the next one.
+func (t *turn) keepBlock() error {
+	v := t.opt.Session.View()
+	at := lastOfUser(v.Messages)
+	if t.prompt.Turn == "" || at < 0 {
+		return nil
+	}
+	block := session.Turn{Message: v.IDs[at], Text: t.prompt.Turn}
+	for _, m := range t.prompt.Recalled {
+		if !m.Shown {
+			block.Shown = append(block.Shown, m.Key())
+		}
+	}
+	_, err := t.opt.Session.Append(session.Entry{Kind: session.KindTurn, Turn: &block})
+	return err
+}
+
+// lastOfUser returns the index of the newest message of the user, -1 if there is none.
+func lastOfUser(messages []llm.Message) int {
+	for i, m := range slices.Backward(messages) {
+		if m.Role == llm.RoleUser {
+			return i
+		}
+	}
+	return -1
 }
 
 // appendMessage appends a message to the transcript, with what its request has used, and returns it as it was kept.
@@ -167,7 +209,8 @@ func (t *turn) generate(ctx context.Context, last bool) (llm.Response, error) {
 // request returns the next request. The last one of a turn allows no calls.
 func (t *turn) request(last bool) llm.Request {
 	t.believed = t.window()
-	req := llm.Request{System: t.prompt.Prompt, CachedBytes: t.prompt.CachedBytes, Messages: t.fit(t.opt.Session.View()), Tools: t.tools}
+	req := llm.Request{System: t.prompt.Prompt, CachedBytes: t.prompt.CachedBytes, Messages: t.fit(t.opt.Session.View()), Tools: t.tools,
+		Conversation: t.opt.Sidecar.Agent() + "/" + t.opt.Session.ID()}
 	t.sent = t.fixed
 	for _, m := range req.Messages {
 		t.sent += t.sizeOf(m)

@@ -134,6 +134,12 @@ func (s Settings) obstacle(st State, now time.Time) string {
 	return ""
 }
 
+// Cold reports whether the provider's cache is gone, so that other bytes cost nothing. It is false if nothing may be pruned.
+func (s Settings) Cold(st State, now time.Time) bool {
+	why := s.obstacle(st, now)
+	return why != ReasonOff && why != ReasonCacheFresh
+}
+
 // planner makes a plan.
 type planner struct {
 	messages []llm.Message

@@ -23,6 +23,8 @@ const (
 	KindFlush Kind = "flush"
 	// KindPrune replaces the texts of old tool results in what is sent.
 	KindPrune Kind = "prune"
+	// KindTurn is what a message of the user is sent with. It is no message: it is neither flushed nor indexed.
+	KindTurn Kind = "turn"
 	// KindMeta is data of a program; it is never sent.
 	KindMeta Kind = "meta"
 )
@@ -49,6 +51,8 @@ type Entry struct {
 	Flush *Flush `json:"flush,omitempty"`
 	// Prune are the edits of a KindPrune entry.
 	Prune []Edit `json:"prune,omitempty"`
+	// Turn is the block of a KindTurn entry.
+	Turn *Turn `json:"turn,omitempty"`
 	// Meta is the data of a KindMeta entry.
 	Meta json.RawMessage `json:"meta,omitempty"`
 }
@@ -85,11 +89,22 @@ type Flush struct {
 	Through string `json:"through,omitempty"`
 }
 
-// Edit replaces the text of a tool result.
-type Edit struct {
-	// Message is the ID of the entry with the result.
+// Turn is what a message of the user is sent with, such as the time and what was recalled for it. It is sent with the message,
+// byte by byte the same, until an Edit or a compaction takes it away.
+type Turn struct {
+	// Message is the ID of the entry with the message.
 	Message string `json:"message"`
-	// Text is sent in its place.
+	// Text is the block.
+	Text string `json:"text"`
+	// Shown are the keys of the passages whose texts are in it; nil if there are none.
+	Shown []string `json:"shown,omitempty"`
+}
+
+// Edit replaces the text of a tool result, or takes the Turn away from a message of the user.
+type Edit struct {
+	// Message is the ID of the entry with the result, or of the message of the user.
+	Message string `json:"message"`
+	// Text is sent in place of the result; empty for a message of the user.
 	Text string `json:"text"`
 	// Cleared reports that Text is a placeholder.
 	Cleared bool `json:"cleared,omitempty"`
@@ -126,6 +141,10 @@ func (e *Entry) check() error {
 	case KindFlush:
 		if e.Flush == nil {
 			return errors.New("flush entry without an outcome")
+		}
+	case KindTurn:
+		if e.Turn == nil {
+			return errors.New("turn entry without a block")
 		}
 	case KindPrune, KindMeta:
 	default:

@@ -24,7 +24,7 @@ type View struct {
 	IDs []string
 	// Messages that are sent, in order.
 	Messages []llm.Message
-	// Counts are the sizes of the messages in tokens, without edits.
+	// Counts are the sizes of the messages in tokens, with their turns and without edits.
 	Counts []int
 	// Tokens is the sum of Counts.
 	Tokens int
@@ -32,6 +32,8 @@ type View struct {
 	Bytes int64
 	// Edits are the recorded edits of old results.
 	Edits []prune.Edit
+	// Turns are what messages of the user are sent with, by the index of the message.
+	Turns map[int]Turn
 	// LastTouch is the time of the last answer or edit, zero if there was none.
 	LastTouch time.Time
 	// Compactions is their number. If it is not 0, the first message is the summary of the last one.
@@ -54,9 +56,32 @@ func (v View) PruneState(window int) prune.State {
 	return prune.State{LastTouch: v.LastTouch, Window: window, Edits: v.Edits}
 }
 
-// PruneEntry returns the entry that records edits of the messages of this view.
-func (v View) PruneEntry(edits []prune.Edit) Entry {
+// Sent returns a copy of the messages as they are sent, with their edits and turns.
+func (v View) Sent() []llm.Message {
+	out := prune.Apply(v.Messages, v.Edits)
+	for i, turn := range v.Turns {
+		out[i].Turn = turn.Text
+	}
+	return out
+}
+
+// Shown returns the keys of the passages whose texts are sent with messages.
+func (v View) Shown() []string {
+	var keys []string
+	for _, turn := range v.Turns {
+		keys = append(keys, turn.Shown...)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// PruneEntry returns the entry that records edits of the messages of this view, and that the turns of the messages with the
+// indexes ended are not sent any more.
+func (v View) PruneEntry(edits []prune.Edit, ended []int) Entry {
 	e := Entry{Kind: KindPrune}
+	for _, i := range ended {
+		e.Prune = append(e.Prune, Edit{Message: v.IDs[i]})
+	}
 	for _, edit := range edits {
 		e.Prune = append(e.Prune, Edit{Message: v.IDs[edit.Index], Text: edit.Text, Cleared: edit.Cleared})
 	}
@@ -86,7 +111,9 @@ type thread struct {
 	open   []llm.ToolCall
 	caller string
 
-	edits     map[string]Edit
+	edits map[string]Edit
+	// turns are what messages are sent with, by the id of the message.
+	turns     map[string]Turn
 	lastTouch time.Time
 	flush     *Flush
 	// compactions is their number.
@@ -100,7 +127,7 @@ type thread struct {
 }
 
 func newThread(count func(string) int) *thread {
-	return &thread{count: count, known: map[string]bool{}, place: map[string]int{}, edits: map[string]Edit{}}
+	return &thread{count: count, known: map[string]bool{}, place: map[string]int{}, edits: map[string]Edit{}, turns: map[string]Turn{}}
 }
 
 // fits reports whether an entry can come next.
@@ -140,6 +167,8 @@ func (t *thread) apply(l Line) {
 		t.say(l)
 	case KindCompaction:
 		t.compact(l)
+	case KindTurn:
+		t.setTurn(l.Turn.Message, *l.Turn)
 	case KindPrune:
 		t.prune(l)
 	case KindFlush:
@@ -208,15 +237,39 @@ func (t *thread) compact(l Line) {
 		t.push(ids[i], messages[i], counts[i])
 	}
 	maps.DeleteFunc(t.edits, func(id string, _ Edit) bool { _, there := t.place[id]; return !there })
+	maps.DeleteFunc(t.turns, func(id string, _ Turn) bool { _, there := t.place[id]; return !there })
 	t.bytes = 0
 	t.flush = nil
 	t.compactions++
 }
 
+// setTurn sets what a message of the user is sent with; an empty text sends it with nothing.
+func (t *thread) setTurn(id string, turn Turn) {
+	at, there := t.place[id]
+	if !there || t.messages[at].Role != llm.RoleUser {
+		return
+	}
+	more := t.turnTokens(turn) - t.turnTokens(t.turns[id])
+	t.counts = slices.Clone(t.counts)
+	t.counts[at] += more
+	t.tokens += more
+	t.since += more
+	if t.turns[id] = turn; turn.Text == "" {
+		delete(t.turns, id)
+	}
+}
+
+// turnTokens returns the size of a block.
+func (t *thread) turnTokens(turn Turn) int {
+	return llm.MessageTokens(t.count, llm.Message{Turn: turn.Text}) - llm.MessageTokens(t.count, llm.Message{})
+}
+
 // prune adds edits. A later edit of a message replaces an earlier one.
 func (t *thread) prune(l Line) {
 	for _, e := range l.Prune {
-		if _, there := t.place[e.Message]; there {
+		if at, there := t.place[e.Message]; there && t.messages[at].Role == llm.RoleUser {
+			t.setTurn(e.Message, Turn{})
+		} else if there {
 			t.edits[e.Message] = e
 		}
 	}
@@ -230,7 +283,10 @@ func (t *thread) view() View {
 	v := View{
 		IDs: slices.Clip(t.ids), Messages: slices.Clip(t.messages), Counts: slices.Clip(t.counts),
 		Tokens: t.tokens, Bytes: t.bytes, LastTouch: t.lastTouch, Compactions: t.compactions, Flush: t.flush,
-		LastUsage: t.usage, SinceUsage: t.since, Said: t.said, Newest: t.newest,
+		LastUsage: t.usage, SinceUsage: t.since, Said: t.said, Newest: t.newest, Turns: map[int]Turn{},
+	}
+	for id, turn := range t.turns {
+		v.Turns[t.place[id]] = turn
 	}
 	for id, e := range t.edits {
 		at := t.place[id]

@@ -2,6 +2,7 @@ package sidecar
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"kioku/agent/bootstrap"
@@ -34,6 +35,9 @@ type Turn struct {
 	NoTools bool
 	// NoRecall skips the search.
 	NoRecall bool
+	// Shown are the keys of the passages (see [prompt.Memory.Key]) that earlier messages of the conversation are still sent with.
+	// The cache-friendly order does not repeat their texts.
+	Shown []string
 	// Now is the time of the turn; zero means the clock.
 	Now time.Time
 	// Session is the name of the conversation, for the record of turns; may be empty.
@@ -80,6 +84,11 @@ func (s *Sidecar) Assemble(ctx context.Context, t Turn) Prompt {
 		p.Recall.Skipped = recall.SkippedOff
 	default:
 		p.Recall = s.search(ctx, t)
+	}
+	if *t.CacheFriendly {
+		for i, m := range p.Recall.Memories {
+			p.Recall.Memories[i].Shown = slices.Contains(t.Shown, m.Key())
+		}
 	}
 	in := s.input(t, p.Recall.Memories)
 	in.Files, in.Skills, in.SkillsShort = p.Files, p.Skills.Block, p.Skills.Names

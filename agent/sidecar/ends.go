@@ -58,14 +58,29 @@ func (s *Sidecar) keep(ctx context.Context, req flush.Request) (flush.Kept, erro
 	if err != nil {
 		return flush.Kept{}, err
 	}
-	said := c.Interrupted > 0
-	for i, m := range req.Messages {
-		said = said || m.Role == llm.RoleUser && !c.Covered[i]
-	}
-	if !said {
+	if !unsaved(c, req.Messages) {
 		return flush.Kept{Warnings: c.Warnings}, nil
 	}
 	return s.ledger.Keep(ctx, req)
+}
+
+// unsaved reports whether a person has said something that is not covered.
+func unsaved(c flush.Coverage, messages []flush.Message) bool {
+	for i, m := range messages {
+		if m.Role == llm.RoleUser && !c.Covered[i] {
+			return true
+		}
+	}
+	return c.Interrupted > 0
+}
+
+// Unsaved reports whether End would store something of the messages of a session.
+func (s *Sidecar) Unsaved(sessionID string, messages []flush.Message) bool {
+	if s.opt.Flush.OffAtEnd(s.opt.ReadOnly) != "" {
+		return false
+	}
+	c, err := s.ledger.Coverage(sessionID, messages)
+	return err == nil && unsaved(c, messages)
 }
 
 // IdleAfter returns the time after which a session in which nothing is said counts as ended; 0 means never.

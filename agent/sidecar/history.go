@@ -27,6 +27,10 @@ func (s *Sidecar) Prune(messages []llm.Message, st prune.State, now time.Time) p
 	return prune.Prune(messages, s.opt.Prune, st, now)
 }
 
+// Cold reports whether the provider's cache of a conversation is gone, as far as pruning takes it for gone, so that other bytes
+// cost nothing.
+func (s *Sidecar) Cold(st prune.State, now time.Time) bool { return s.opt.Prune.Cold(st, now) }
+
 // Space says how much of a conversation a compaction keeps. All sizes are in tokens.
 type Space struct {
 	// Keep is the maximum size of the latest messages, which stay; 0 means that of the settings.

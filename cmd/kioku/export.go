@@ -79,10 +79,11 @@ type importReport struct {
 }
 
 func (a *app) importCmd() *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use: "import FILE", Short: "Read embeddings from a file, so that nothing is paid for twice", Args: cobra.ExactArgs(1),
 		Long: "Read the embeddings of kioku export, or of an index of OpenClaw (its SQLite file), into the cache. They are used for notes\n" +
 			"whose text is the same and whose model is the configured one. No note is written: kioku restore does that from a backup.",
+		Example: "  kioku import vectors.jsonl\n  kioku import openclaw",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withCache(cmd.Context(), connect.ToWrite, func(c *connect.Client) error {
 				done, err := c.Memory.ImportVectors(cmd.Context(), args[0])
@@ -93,6 +94,8 @@ func (a *app) importCmd() *cobra.Command {
 			})
 		},
 	}
+	cmd.AddCommand(a.importOpenClawCmd())
+	return cmd
 }
 
 // tellImport reports an import. It returns an error if the end of the file is missing.

@@ -63,6 +63,7 @@ func (a *app) rootCmd() *cobra.Command {
 		a.demoCmd(),
 		a.manCmd(),
 		a.mcpCmd(),
+		a.joinCmd(),
 		a.setupCmd(),
 		a.hookCmd(),
 	)

@@ -108,3 +108,34 @@ func useVariables(n *yaml.Node) {
 		useVariables(below)
 	}
 }
+
+// OpenClawIgnores returns why a setting of OpenClaw's block memory.search has no counterpart; empty if it may have one. The key is
+// relative to the block.
+func OpenClawIgnores(key string) string {
+	reasons := ignored()
+	for name := key; ; {
+		if why := reasons[name]; why != "" {
+			return why
+		}
+		dot := strings.LastIndexByte(name, '.')
+		if dot < 0 {
+			return ""
+		}
+		name = name[:dot]
+	}
+}
+
+// Known reports whether there is a setting of this name.
+func Known(key string) bool {
+	_, ok := Default().lookup(key)
+	return ok
+}
+
+// Check returns an error if a setting cannot have a value, as it is written on a command line.
+func Check(key, value string) error {
+	f, ok := Default().lookup(key)
+	if !ok {
+		return Default().registry.unknown("", key)
+	}
+	return f.value.Set(value)
+}

@@ -52,6 +52,8 @@ type Client struct {
 	remote *client.Client
 	// Workspace is the folder of the memory, and State the one that contains its sessions.
 	Workspace, State string
+	// Socket is the unix socket on which the daemon was reached; empty if none was.
+	Socket string
 	// ReadOnly is true if the index is read as it is. If another process owns it, notes can still be added.
 	ReadOnly bool
 	close    func() error

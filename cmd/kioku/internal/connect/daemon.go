@@ -107,7 +107,11 @@ func (k *Connector) daemonOn(ctx context.Context, socket string, w wanted, n Nee
 	if !w.named || served.GetId() == k.Conf.Agent {
 		k.tellIgnored()
 	}
-	return k.client(ctx, conn, served, w, n)
+	c, err := k.client(ctx, conn, served, w, n)
+	if err == nil {
+		c.Socket = socket
+	}
+	return c, err
 }
 
 // noAnswer reports that a daemon listens and does not answer.

@@ -20,6 +20,8 @@ type Joined struct {
 	Agent string
 	// Workspace is the folder of the memory.
 	Workspace string
+	// Socket is the unix socket of the daemon that was joined first; empty if it is on another machine.
+	Socket string
 
 	mu sync.Mutex
 	// current is nil if the daemon has to be joined again. Guarded by mu.
@@ -41,7 +43,7 @@ func (k *Connector) Join(ctx context.Context) (*Joined, error) {
 	if err != nil {
 		return nil, err
 	}
-	j.Agent, j.Workspace = c.Agent, c.Workspace
+	j.Agent, j.Workspace, j.Socket = c.Agent, c.Workspace, c.Socket
 	return j, nil
 }
 

@@ -1,0 +1,61 @@
+import type { HostApi, HostConfig } from "./host.js";
+import { Kioku } from "./kioku.js";
+import { daemonSettings, memorySearch, pluginSettings, type PluginSettings } from "./settings.js";
+
+/** The memories of OpenClaw's agents. An agent reaches only the memory that belongs to its id and its workspace. */
+export class Agents {
+  /** The settings of this plugin. */
+  readonly settings: PluginSettings;
+  /** Memories by agent, workspace and settings. */
+  private readonly memories = new Map<string, Kioku>();
+  private readonly told = new Set<string>();
+
+  constructor(private readonly api: HostApi) {
+    this.settings = pluginSettings(api.pluginConfig);
+  }
+
+  /** Returns OpenClaw's configuration as it is now. */
+  config(): HostConfig {
+    return this.api.runtime.config?.current?.() ?? this.api.config;
+  }
+
+  /** Returns whether an agent has a memory: memory.search.enabled is not false. */
+  enabled(agentId: string): boolean {
+    return memorySearch(this.config(), agentId).enabled !== false;
+  }
+
+  /** Returns the memory of an agent. Its workspace is the folder of its notes. */
+  of(agentId: string): Kioku {
+    const cfg = this.config();
+    const workspace = this.api.runtime.agent.resolveAgentWorkspaceDir(cfg, agentId);
+    const { env, unused } = daemonSettings(cfg, agentId, this.settings);
+    const { command, address, token } = this.settings;
+    const access = { agent: this.settings.agents[agentId] ?? agentId, workspace, command, env, address, token };
+    const key = JSON.stringify(access);
+    let memory = this.memories.get(key);
+    if (!memory) {
+      unused.forEach((text) => this.tell(text));
+      memory = new Kioku(access);
+      this.memories.set(key, memory);
+    }
+    return memory;
+  }
+
+  /** Logs a warning once. */
+  tell(text: string): void {
+    if (this.told.has(text)) return;
+    this.told.add(text);
+    this.api.logger.warn(`kioku: ${text}`);
+  }
+}
+
+/** Returns the agent of a session: the named one, else the one in a key such as agent:main:telegram:direct:7, else main. */
+export function agentOf(agentId: string | undefined, sessionKey: string | undefined): string {
+  return agentId || /^agent:([^:]+):/.exec(sessionKey ?? "")?.[1] || "main";
+}
+
+/** Returns whether several people take part in a session: its key names a group or a channel. */
+export function isGroup(sessionKey: string | undefined): boolean {
+  const parts = (sessionKey ?? "").toLowerCase().split(":").slice(2);
+  return parts.includes("group") || parts.includes("channel");
+}

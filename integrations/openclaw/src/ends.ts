@@ -1,0 +1,79 @@
+import { createHash } from "node:crypto";
+import type { AgentContext, HostApi } from "./host.js";
+import { agentOf, isGroup, type Agents } from "./agents.js";
+import type { Message } from "./kioku.js";
+import { channelOf } from "./tools.js";
+
+/** A session as it was after its last turn. */
+interface Session {
+  agentId: string;
+  sessionKey: string;
+  messages: unknown[];
+  channel?: string;
+}
+
+/** Most sessions whose messages are remembered until they end. */
+const maxSessions = 64;
+
+/** Ends of a session after which it does not go on. A compaction goes on, and OpenClaw's own flush came before it. */
+const ends = new Set(["new", "reset", "idle", "daily", "deleted", "shutdown", "restart", "unknown"]);
+
+/**
+ * Hands a conversation that ends to Kioku: what no flush before a compaction has stored is flushed by Kioku's model, or kept on disk
+ * until there is one.
+ */
+export function flushAtEnds(api: HostApi, agents: Agents): void {
+  if (!agents.settings.onEnd) return;
+  const sessions = new Map<string, Session>();
+  const remember = (ctx: AgentContext, messages: unknown[]) => {
+    if (!ctx.sessionId) return;
+    const channel = isGroup(ctx.sessionKey) ? channelOf(ctx.messageProvider ?? ctx.channel, ctx.sessionKey) : undefined;
+    sessions.delete(ctx.sessionId);
+    sessions.set(ctx.sessionId, { agentId: agentOf(ctx.agentId, ctx.sessionKey), sessionKey: ctx.sessionKey ?? "", messages, channel });
+    if (sessions.size > maxSessions) sessions.delete(sessions.keys().next().value!);
+  };
+  api.on("agent_end", (event, ctx) => {
+    if ((ctx.trigger ?? "user") === "user") remember(ctx, event.messages);
+  });
+  api.on("before_reset", (event, ctx) => {
+    if (event.messages?.length) remember(ctx, event.messages);
+  });
+  api.on("session_end", async (event, ctx) => {
+    const session = sessions.get(event.sessionId);
+    if (!session || !ends.has(event.reason ?? "unknown")) return;
+    sessions.delete(event.sessionId);
+    const agentId = ctx.agentId ?? session.agentId;
+    if (!agents.enabled(agentId)) return;
+    try {
+      await agents.of(agentId).endSession({ session: event.sessionId, messages: conversation(session), reason: event.reason ?? "" });
+    } catch (err) {
+      api.logger.warn(`kioku: the end of a session was not flushed: ${err instanceof Error ? err.message : String(err)}`);
+    }
+  });
+}
+
+/** Returns what persons and the agent said in a session. Calls of tools and their results are no memories. */
+function conversation(session: Session): Message[] {
+  const seen = new Map<string, number>();
+  return session.messages.flatMap((raw) => {
+    const m = raw as { id?: string; role?: string; content?: unknown; timestamp?: number };
+    const text = spoken(m.content);
+    if ((m.role !== "user" && m.role !== "assistant") || !text) return [];
+    return [{ id: m.id ?? idOf(m.role, m.timestamp, text, seen), role: m.role, text, channel: session.channel }];
+  });
+}
+
+/** Returns the text of a message without what OpenClaw and Kioku put before it. */
+function spoken(content: unknown): string {
+  const parts = Array.isArray(content) ? (content as { type?: string; text?: string }[]) : [{ type: "text", text: String(content ?? "") }];
+  const text = parts.map((p) => (p.type === "text" ? (p.text ?? "") : "")).join("\n");
+  return text.replace(/### Recalled Memories[\s\S]*?<\/recalled-memories id="\w+">\s*/g, "").trim();
+}
+
+/** Returns an id that a message has again when the session is handed over again. */
+function idOf(role: string, timestamp: number | undefined, text: string, seen: Map<string, number>): string {
+  const hash = createHash("sha256").update(`${role} ${timestamp ?? ""} ${text}`).digest("hex").slice(0, 16);
+  const n = seen.get(hash) ?? 0;
+  seen.set(hash, n + 1);
+  return n ? `${hash}-${n}` : hash;
+}

@@ -9,7 +9,7 @@ import {Daemon} from '../daemon.js';
 
 const sdk = await import('@anthropic-ai/claude-agent-sdk').catch(() => undefined);
 const skip = sdk ? false : 'the package @anthropic-ai/claude-agent-sdk is not installed';
-const {memoryOptions, readTranscript} = sdk ? await import('@kioku/client/claude-agent-sdk') : {};
+const {withMemory, readTranscript} = sdk ? await import('@kioku/client/claude-agent-sdk') : {};
 
 /** A Messages API on loopback that answers each request with what a function returns, as a stream. */
 async function scripted(t, answer) {
@@ -51,10 +51,12 @@ async function ask(t, url, prompt, options) {
   t.after(() => rmSync(home, {recursive: true, force: true, maxRetries: 5}));
   const env = {PATH: process.env.PATH, HOME: home, ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: 'sk-ant-test', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_AUTOUPDATER: '1'};
   const log = [];
+  let result;
   for await (const message of sdk.query({prompt, options: {env, cwd: home, settingSources: [], model: 'claude-sonnet-4-5', stderr: (line) => log.push(line), ...options}})) {
-    if (message.type === 'result') return message;
+    if (message.type === 'result') result = message;
   }
-  throw new Error(`no result:\n${log.join('\n')}`);
+  assert.ok(result, `no result:\n${log.join('\n')}`);
+  return result;
 }
 
 const texts = (message) => (typeof message.content === 'string' ? [message.content] : message.content.flatMap((p) => p.text ?? []));
@@ -71,7 +73,9 @@ test('Claude Agent SDK: memories are recalled, notes are stored with the tools, 
     return tool && !result ? {id: 'a', name: tool.name, input: {text: 'The cellar key is under the third stone.'}} : 'It is noted.';
   });
   const errors = [];
-  const done = await ask(t, url, 'What was the boiler pressure?', memoryOptions(kioku, {onError: (err) => errors.push(err)}));
+  const memory = withMemory(kioku, {onError: (err) => errors.push(err)});
+  const done = await ask(t, url, 'What was the boiler pressure?', memory.options);
+  await memory.end();
   assert.equal(done.result, 'It is noted.');
   const first = requests.find((r) => r.tools?.length > 0);
   assert.ok(first.messages.flatMap(texts).some((text) => /0\.8 bar/.test(text)), 'the hook adds what memory has about the prompt');
@@ -89,9 +93,9 @@ test('Claude Agent SDK: an agent goes on without memory when the service is away
   await daemon.stop();
   const {url} = await scripted(t, () => 'Hello.');
   const errors = [];
-  const done = await ask(t, url, 'Hello?', memoryOptions(kioku, {onError: (err) => errors.push(err.message)}));
+  const done = await ask(t, url, 'Hello?', withMemory(kioku, {onError: (err) => errors.push(err.message)}).options);
   assert.equal(done.result, 'Hello.');
-  assert.match(errors[0], /no Kioku service answers/);
+  assert.match(errors.join(), /no Kioku service answers/);
 });
 
 test('Claude Agent SDK: of a transcript, only what the user and the model said is stored', {skip}, () => {

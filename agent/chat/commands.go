@@ -28,10 +28,10 @@ func (c *Conversation) assembleTurn(ctx context.Context, turn sidecar.Turn, mess
 	turn.Shown = c.opt.Session.View().Shown()
 	turn.Message, turn.Model, turn.Now = message, c.model.Name(), c.opt.Now()
 	about := tools.Search
-	if turn.InGroup() {
+	if !turn.IsPrivate() {
 		about = tools.Append
 	}
-	turn.NoTools = turn.NoTools || !has(c.tools(), about)
+	turn.NoTools = turn.NoTools || !has(list(c.tools(turn.IsPrivate())), about)
 	return c.opt.Sidecar.Assemble(ctx, turn)
 }
 

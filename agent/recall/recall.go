@@ -153,7 +153,7 @@ func (s source) memories(hits []memory.Hit) []prompt.Memory {
 	for i, h := range hits {
 		all[i] = prompt.Memory{
 			Agent: s.agent, Shared: s.shared, Path: h.Path, StartLine: h.SnippetStart, EndLine: h.SnippetEnd,
-			Score: h.Score, VectorScore: h.VectorScore, TextScore: h.TextScore, Date: h.Date, Text: memory.StripRecalled(h.Snippet),
+			Score: h.Score, VectorScore: h.VectorScore, TextScore: h.TextScore, Date: h.Date, Text: memory.StripRecalled(h.Snippet), Origin: h.Origin,
 		}
 		if h.SnippetStart == 0 {
 			all[i].StartLine, all[i].EndLine = h.StartLine, h.EndLine

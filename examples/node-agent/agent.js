@@ -26,8 +26,9 @@ const [sidecar, memory] = [service('AgentService'), service('MemoryService')];
 
 const saved = 'saved'; // what a call in a flush returns
 
-// model is a stand-in for a language model: it returns what it says and the tools that it calls.
-function model(system, messages) {
+// model is a stand-in for a language model: it returns what it says and the tools that it calls. A real one is sent block as a
+// second text block of the newest message of the user; block is never stored.
+function model(system, messages, block = '') {
   const {role, text} = messages.at(-1);
   if (role === 'tool') return {answer: text === saved ? 'NO_REPLY' : `Done: ${text}`, calls: []};
   if (text.includes('NO_REPLY')) { // the flush asks what is worth keeping: here all that the user has stated
@@ -36,7 +37,7 @@ function model(system, messages) {
   }
   if (text.startsWith('remember ')) return {answer: '', calls: [{name: 'memory_append', input: {text: text.slice(9)}}]};
   if (text.startsWith('search ')) return {answer: '', calls: [{name: 'memory_search', input: {query: text.slice(7)}}]};
-  const found = (system.split('### Recalled Memories')[1] || '').match(/"text":("(?:[^"\\]|\\.)*")/);
+  const found = (block.split('### Recalled Memories')[1] || '').match(/"text":("(?:[^"\\]|\\.)*")/);
   return {answer: found ? `I remember: ${lastLine(JSON.parse(found[1]))}` : 'I have no memory of that.', calls: []};
 }
 
@@ -51,15 +52,15 @@ const say = (role, text, fields) => messages.push({id: randomUUID(), role, text,
 
 async function turn(text) {
   await makeRoom(text).catch(tell);
-  const {prompt, recall} = await sidecar.AssemblePrompt({message: text, channel: 'terminal', model: 'scripted'});
+  const {prompt, turn_block: block, recall} = await sidecar.AssemblePrompt({message: text, channel: 'terminal', model: 'scripted'});
   for (const r of recall.recalled) console.log(`  [recalled ${r.path}:${r.start_line}]`);
   say('user', text);
-  let {answer, calls} = model(prompt, messages);
+  let {answer, calls} = model(prompt, messages, block);
   while (calls.length > 0) {
     const ids = calls.map((c, i) => ({id: `c${messages.length}.${i}`, name: c.name, input: JSON.stringify(c.input)}));
     say('assistant', answer, {tool_calls: ids});
     for (const [i, c] of calls.entries()) say('tool', await tool(c), {tool_call_id: ids[i].id, tool_name: c.name});
-    ({answer, calls} = model(prompt, messages));
+    ({answer, calls} = model(prompt, messages, block));
   }
   say('assistant', answer);
   console.log(answer);

@@ -27,8 +27,9 @@ class Service:
 SAVED = "saved"  # what a call in a flush returns
 
 
-def model(system, messages):
-    """A stand-in for a language model: returns what it says and the tools that it calls, as (name, input) pairs."""
+def model(system, messages, block=""):
+    """A stand-in for a language model: returns what it says and the tools that it calls, as (name, input) pairs.
+    A real one is sent block as a second text block of the newest message of the user; block is never stored."""
     said = messages[-1].text
     if messages[-1].role == "tool":
         return "NO_REPLY" if said == SAVED else "Done: " + said, []
@@ -39,7 +40,7 @@ def model(system, messages):
         return "", [("memory_append", {"text": said[9:]})]
     if said.startswith("search "):
         return "", [("memory_search", {"query": said[7:]})]
-    found = re.search(r'"text":("(?:[^"\\]|\\.)*")', system.partition("### Recalled Memories")[2])
+    found = re.search(r'"text":("(?:[^"\\]|\\.)*")', block.partition("### Recalled Memories")[2])
     return ("I remember: " + last_line(json.loads(found.group(1))) if found else "I have no memory of that."), []
 
 
@@ -70,14 +71,14 @@ class Agent:
         for r in prompt.recall.recalled:
             print("  [recalled %s:%d]" % (r.path, r.start_line))
         self.say("user", text)
-        answer, calls = model(prompt.prompt, self.messages)
+        answer, calls = model(prompt.prompt, self.messages, prompt.turn_block)
         while calls:
             ids = [agent_pb2.ToolCall(id="c%d.%d" % (len(self.messages), i), name=name, input=json.dumps(fields))
                    for i, (name, fields) in enumerate(calls)]
             self.say("assistant", answer, tool_calls=ids)
             for call, (name, fields) in zip(ids, calls):
                 self.say("tool", self.tool(name, fields), tool_call_id=call.id, tool_name=name)
-            answer, calls = model(prompt.prompt, self.messages)
+            answer, calls = model(prompt.prompt, self.messages, prompt.turn_block)
         self.say("assistant", answer)
         print(answer)
 

@@ -959,7 +959,8 @@ export declare type MemoryAppendRequest = Message<"kioku.v1.MemoryAppendRequest"
   author?: Author | undefined;
 
   /**
-   * Keep secrets, such as keys and passwords, in the text. Without it a reference takes the place of each.
+   * Keep secrets, such as keys and passwords, in the text if the same note was written before with references in their places: a
+   * secret is written only if it is asked for twice. Otherwise a reference takes the place of each.
    *
    * @generated from field: bool keep_secrets = 9;
    */
@@ -1158,7 +1159,8 @@ export declare type MemoryUpdateRequest = Message<"kioku.v1.MemoryUpdateRequest"
   source: string;
 
   /**
-   * As in MemoryAppendRequest.
+   * Keep secrets in the new text if the old one has references in their places. Otherwise a reference takes the place of each that
+   * the old text lacks.
    *
    * @generated from field: bool keep_secrets = 7;
    */
@@ -1266,6 +1268,119 @@ export declare type MemoryUndoResponse = Message<"kioku.v1.MemoryUndoResponse"> 
  * Use `create(MemoryUndoResponseSchema)` to create a new message.
  */
 export declare const MemoryUndoResponseSchema: GenMessage<MemoryUndoResponse>;
+
+/**
+ * @generated from message kioku.v1.ListRevisionsRequest
+ */
+export declare type ListRevisionsRequest = Message<"kioku.v1.ListRevisionsRequest"> & {
+  /**
+   * Empty means the only agent that the caller may reach.
+   *
+   * @generated from field: string agent = 1;
+   */
+  agent: string;
+};
+
+/**
+ * Describes the message kioku.v1.ListRevisionsRequest.
+ * Use `create(ListRevisionsRequestSchema)` to create a new message.
+ */
+export declare const ListRevisionsRequestSchema: GenMessage<ListRevisionsRequest>;
+
+/**
+ * @generated from message kioku.v1.ListRevisionsResponse
+ */
+export declare type ListRevisionsResponse = Message<"kioku.v1.ListRevisionsResponse"> & {
+  /**
+   * Updates, the latest first; at most 1,000.
+   *
+   * @generated from field: repeated kioku.v1.Revision revisions = 1;
+   */
+  revisions: Revision[];
+};
+
+/**
+ * Describes the message kioku.v1.ListRevisionsResponse.
+ * Use `create(ListRevisionsResponseSchema)` to create a new message.
+ */
+export declare const ListRevisionsResponseSchema: GenMessage<ListRevisionsResponse>;
+
+/**
+ * Revision is an update that was made.
+ *
+ * @generated from message kioku.v1.Revision
+ */
+export declare type Revision = Message<"kioku.v1.Revision"> & {
+  /**
+   * Id, for MemoryUndo.
+   *
+   * @generated from field: string revision = 1;
+   */
+  revision: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp update_time = 2;
+   */
+  updateTime?: Timestamp | undefined;
+
+  /**
+   * @generated from field: string path = 3;
+   */
+  path: string;
+
+  /**
+   * Line at which the change began.
+   *
+   * @generated from field: int32 line = 4;
+   */
+  line: number;
+
+  /**
+   * Text that was replaced, at most 1,000 characters.
+   *
+   * @generated from field: string old_text = 5;
+   */
+  oldText: string;
+
+  /**
+   * Text in its place, at most 1,000 characters; empty if the old text was removed.
+   *
+   * @generated from field: string new_text = 6;
+   */
+  newText: string;
+
+  /**
+   * @generated from field: string reason = 7;
+   */
+  reason: string;
+
+  /**
+   * Writer, as in MemoryAppendRequest.
+   *
+   * @generated from field: string source = 8;
+   */
+  source: string;
+
+  /**
+   * Revision that this update took back; empty for others.
+   *
+   * @generated from field: string undoes = 9;
+   */
+  undoes: string;
+
+  /**
+   * This update was taken back.
+   *
+   * @generated from field: bool undone = 10;
+   */
+  undone: boolean;
+};
+
+/**
+ * Describes the message kioku.v1.Revision.
+ * Use `create(RevisionSchema)` to create a new message.
+ */
+export declare const RevisionSchema: GenMessage<Revision>;
 
 /**
  * @generated from message kioku.v1.ListFilesRequest
@@ -3368,6 +3483,16 @@ export declare const MemoryService: GenService<{
     methodKind: "unary";
     input: typeof MemoryUndoRequestSchema;
     output: typeof MemoryUndoResponseSchema;
+  },
+  /**
+   * ListRevisions lists the updates, the latest first.
+   *
+   * @generated from rpc kioku.v1.MemoryService.ListRevisions
+   */
+  listRevisions: {
+    methodKind: "unary";
+    input: typeof ListRevisionsRequestSchema;
+    output: typeof ListRevisionsResponseSchema;
   },
   /**
    * ListFiles lists the files of the index, or those that a glob and a filter select, in the order of their paths.

@@ -40,7 +40,7 @@ type MemorySearchRequest struct {
 	MaxResults int32 `protobuf:"varint,3,opt,name=max_results,json=maxResults,proto3" json:"max_results,omitempty"`
 	// Minimum score of a result, in [0,1]. Unset means the configured defaults: 0.35 if vectors took part, else 0.18.
 	MinScore *float64 `protobuf:"fixed64,4,opt,name=min_score,json=minScore,proto3,oneof" json:"min_score,omitempty"`
-	// Sources to search: "memory", "extra", "sessions". Empty means all.
+	// Sources to search: "memory", "extra", "sessions", "claude-code", "codex". Empty means all.
 	Sources []string `protobuf:"bytes,5,rep,name=sources,proto3" json:"sources,omitempty"`
 	// Prefix of the paths to search. Empty means all.
 	PathPrefix string `protobuf:"bytes,6,opt,name=path_prefix,json=pathPrefix,proto3" json:"path_prefix,omitempty"`
@@ -385,7 +385,7 @@ type SearchResult struct {
 	SnippetStartLine int32 `protobuf:"varint,6,opt,name=snippet_start_line,json=snippetStartLine,proto3" json:"snippet_start_line,omitempty"`
 	// Last line of the snippet.
 	SnippetEndLine int32 `protobuf:"varint,7,opt,name=snippet_end_line,json=snippetEndLine,proto3" json:"snippet_end_line,omitempty"`
-	// Source of the file: "memory", "extra" or "sessions".
+	// Source of the file: "memory", "extra", "sessions", "claude-code" or "codex".
 	Source string `protobuf:"bytes,8,opt,name=source,proto3" json:"source,omitempty"`
 	// Cosine similarity, clamped to [0,1]; 0 if vectors took no part.
 	VectorScore float64 `protobuf:"fixed64,9,opt,name=vector_score,json=vectorScore,proto3" json:"vector_score,omitempty"`
@@ -2288,7 +2288,7 @@ type ListFilesRequest struct {
 	// Glob of paths, or of folders above them: "**" stands for any folders, {a,b} for either. Without "/" it selects names in any
 	// folder. Empty means all.
 	Glob string `protobuf:"bytes,2,opt,name=glob,proto3" json:"glob,omitempty"`
-	// Sources of the files: "memory", "extra", "sessions". Empty means all.
+	// Sources of the files: "memory", "extra", "sessions", "claude-code", "codex". Empty means all.
 	Sources []string `protobuf:"bytes,3,rep,name=sources,proto3" json:"sources,omitempty"`
 	// Day, YYYY-MM-DD: only files dated on or after it. Empty means no bound.
 	Since string `protobuf:"bytes,4,opt,name=since,proto3" json:"since,omitempty"`
@@ -2476,7 +2476,7 @@ type File struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Path as in a result.
 	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
-	// "memory", "extra" or "sessions".
+	// "memory", "extra", "sessions", "claude-code" or "codex".
 	Source string `protobuf:"bytes,2,opt,name=source,proto3" json:"source,omitempty"`
 	// Title of the front matter, else the heading that stands for the file, else the words of its name. Empty for a file that is
 	// only named for a day.
@@ -4055,7 +4055,9 @@ type StatusResponse struct {
 	// Why the re-ranker was last not answering; empty if it answers or was not asked yet.
 	RerankerError string `protobuf:"bytes,52,opt,name=reranker_error,json=rerankerError,proto3" json:"reranker_error,omitempty"`
 	// Calls to the agent that took a quarter of a second or more, the most recent first, at most 20. Streams do not count.
-	SlowCalls     []*SlowCall `protobuf:"bytes,60,rep,name=slow_calls,json=slowCalls,proto3" json:"slow_calls,omitempty"`
+	SlowCalls []*SlowCall `protobuf:"bytes,60,rep,name=slow_calls,json=slowCalls,proto3" json:"slow_calls,omitempty"`
+	// Folders of the transcripts that are indexed; none unless the settings name such sources.
+	Transcripts   []*TranscriptFolder `protobuf:"bytes,61,rep,name=transcripts,proto3" json:"transcripts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4286,6 +4288,68 @@ func (x *StatusResponse) GetSlowCalls() []*SlowCall {
 	return nil
 }
 
+func (x *StatusResponse) GetTranscripts() []*TranscriptFolder {
+	if x != nil {
+		return x.Transcripts
+	}
+	return nil
+}
+
+// TranscriptFolder is a folder of transcripts of conversations.
+type TranscriptFolder struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Source of the transcripts: "sessions", "claude-code" or "codex".
+	Source string `protobuf:"bytes,1,opt,name=source,proto3" json:"source,omitempty"`
+	// Path of the folder. Only transcripts of conversations in the memory's projects are indexed.
+	Folder        string `protobuf:"bytes,2,opt,name=folder,proto3" json:"folder,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TranscriptFolder) Reset() {
+	*x = TranscriptFolder{}
+	mi := &file_kioku_v1_memory_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TranscriptFolder) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TranscriptFolder) ProtoMessage() {}
+
+func (x *TranscriptFolder) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_memory_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TranscriptFolder.ProtoReflect.Descriptor instead.
+func (*TranscriptFolder) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *TranscriptFolder) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
+}
+
+func (x *TranscriptFolder) GetFolder() string {
+	if x != nil {
+		return x.Folder
+	}
+	return ""
+}
+
 // SlowCall is a call that took long.
 type SlowCall struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -4303,7 +4367,7 @@ type SlowCall struct {
 
 func (x *SlowCall) Reset() {
 	*x = SlowCall{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[45]
+	mi := &file_kioku_v1_memory_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4315,7 +4379,7 @@ func (x *SlowCall) String() string {
 func (*SlowCall) ProtoMessage() {}
 
 func (x *SlowCall) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[45]
+	mi := &file_kioku_v1_memory_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4328,7 +4392,7 @@ func (x *SlowCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlowCall.ProtoReflect.Descriptor instead.
 func (*SlowCall) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{45}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *SlowCall) GetMethod() string {
@@ -4389,7 +4453,7 @@ type Egress struct {
 
 func (x *Egress) Reset() {
 	*x = Egress{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[46]
+	mi := &file_kioku_v1_memory_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4401,7 +4465,7 @@ func (x *Egress) String() string {
 func (*Egress) ProtoMessage() {}
 
 func (x *Egress) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[46]
+	mi := &file_kioku_v1_memory_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4414,7 +4478,7 @@ func (x *Egress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Egress.ProtoReflect.Descriptor instead.
 func (*Egress) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{46}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Egress) GetHost() string {
@@ -4487,7 +4551,7 @@ type Backfill struct {
 
 func (x *Backfill) Reset() {
 	*x = Backfill{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[47]
+	mi := &file_kioku_v1_memory_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4499,7 +4563,7 @@ func (x *Backfill) String() string {
 func (*Backfill) ProtoMessage() {}
 
 func (x *Backfill) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[47]
+	mi := &file_kioku_v1_memory_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4512,7 +4576,7 @@ func (x *Backfill) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Backfill.ProtoReflect.Descriptor instead.
 func (*Backfill) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{47}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Backfill) GetRunning() bool {
@@ -4566,7 +4630,7 @@ type EstimateEmbeddingRequest struct {
 
 func (x *EstimateEmbeddingRequest) Reset() {
 	*x = EstimateEmbeddingRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[48]
+	mi := &file_kioku_v1_memory_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4578,7 +4642,7 @@ func (x *EstimateEmbeddingRequest) String() string {
 func (*EstimateEmbeddingRequest) ProtoMessage() {}
 
 func (x *EstimateEmbeddingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[48]
+	mi := &file_kioku_v1_memory_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4591,7 +4655,7 @@ func (x *EstimateEmbeddingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EstimateEmbeddingRequest.ProtoReflect.Descriptor instead.
 func (*EstimateEmbeddingRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{48}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *EstimateEmbeddingRequest) GetAgent() string {
@@ -4626,7 +4690,7 @@ type EstimateEmbeddingResponse struct {
 
 func (x *EstimateEmbeddingResponse) Reset() {
 	*x = EstimateEmbeddingResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[49]
+	mi := &file_kioku_v1_memory_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4638,7 +4702,7 @@ func (x *EstimateEmbeddingResponse) String() string {
 func (*EstimateEmbeddingResponse) ProtoMessage() {}
 
 func (x *EstimateEmbeddingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[49]
+	mi := &file_kioku_v1_memory_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4651,7 +4715,7 @@ func (x *EstimateEmbeddingResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EstimateEmbeddingResponse.ProtoReflect.Descriptor instead.
 func (*EstimateEmbeddingResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{49}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *EstimateEmbeddingResponse) GetProvider() string {
@@ -4733,7 +4797,7 @@ type IndexCheck struct {
 
 func (x *IndexCheck) Reset() {
 	*x = IndexCheck{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[50]
+	mi := &file_kioku_v1_memory_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4745,7 +4809,7 @@ func (x *IndexCheck) String() string {
 func (*IndexCheck) ProtoMessage() {}
 
 func (x *IndexCheck) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[50]
+	mi := &file_kioku_v1_memory_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4758,7 +4822,7 @@ func (x *IndexCheck) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IndexCheck.ProtoReflect.Descriptor instead.
 func (*IndexCheck) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{50}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *IndexCheck) GetPageCount() int32 {
@@ -4821,7 +4885,7 @@ type SkippedFile struct {
 
 func (x *SkippedFile) Reset() {
 	*x = SkippedFile{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[51]
+	mi := &file_kioku_v1_memory_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4833,7 +4897,7 @@ func (x *SkippedFile) String() string {
 func (*SkippedFile) ProtoMessage() {}
 
 func (x *SkippedFile) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[51]
+	mi := &file_kioku_v1_memory_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4846,7 +4910,7 @@ func (x *SkippedFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SkippedFile.ProtoReflect.Descriptor instead.
 func (*SkippedFile) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{51}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *SkippedFile) GetPath() string {
@@ -4891,7 +4955,7 @@ type Provider struct {
 
 func (x *Provider) Reset() {
 	*x = Provider{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[52]
+	mi := &file_kioku_v1_memory_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4903,7 +4967,7 @@ func (x *Provider) String() string {
 func (*Provider) ProtoMessage() {}
 
 func (x *Provider) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[52]
+	mi := &file_kioku_v1_memory_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4916,7 +4980,7 @@ func (x *Provider) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Provider.ProtoReflect.Descriptor instead.
 func (*Provider) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{52}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Provider) GetProvider() string {
@@ -5008,7 +5072,7 @@ type SyncRequest struct {
 
 func (x *SyncRequest) Reset() {
 	*x = SyncRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[53]
+	mi := &file_kioku_v1_memory_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5020,7 +5084,7 @@ func (x *SyncRequest) String() string {
 func (*SyncRequest) ProtoMessage() {}
 
 func (x *SyncRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[53]
+	mi := &file_kioku_v1_memory_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5033,7 +5097,7 @@ func (x *SyncRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncRequest.ProtoReflect.Descriptor instead.
 func (*SyncRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{53}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *SyncRequest) GetAgent() string {
@@ -5084,7 +5148,7 @@ type SyncResponse struct {
 
 func (x *SyncResponse) Reset() {
 	*x = SyncResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[54]
+	mi := &file_kioku_v1_memory_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5096,7 +5160,7 @@ func (x *SyncResponse) String() string {
 func (*SyncResponse) ProtoMessage() {}
 
 func (x *SyncResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[54]
+	mi := &file_kioku_v1_memory_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5109,7 +5173,7 @@ func (x *SyncResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncResponse.ProtoReflect.Descriptor instead.
 func (*SyncResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{54}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *SyncResponse) GetEvent() isSyncResponse_Event {
@@ -5163,7 +5227,7 @@ type RebuildRequest struct {
 
 func (x *RebuildRequest) Reset() {
 	*x = RebuildRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[55]
+	mi := &file_kioku_v1_memory_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5175,7 +5239,7 @@ func (x *RebuildRequest) String() string {
 func (*RebuildRequest) ProtoMessage() {}
 
 func (x *RebuildRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[55]
+	mi := &file_kioku_v1_memory_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5188,7 +5252,7 @@ func (x *RebuildRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebuildRequest.ProtoReflect.Descriptor instead.
 func (*RebuildRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{55}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *RebuildRequest) GetAgent() string {
@@ -5211,7 +5275,7 @@ type RebuildResponse struct {
 
 func (x *RebuildResponse) Reset() {
 	*x = RebuildResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[56]
+	mi := &file_kioku_v1_memory_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5223,7 +5287,7 @@ func (x *RebuildResponse) String() string {
 func (*RebuildResponse) ProtoMessage() {}
 
 func (x *RebuildResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[56]
+	mi := &file_kioku_v1_memory_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5236,7 +5300,7 @@ func (x *RebuildResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebuildResponse.ProtoReflect.Descriptor instead.
 func (*RebuildResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{56}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *RebuildResponse) GetEvent() isRebuildResponse_Event {
@@ -5306,7 +5370,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[57]
+	mi := &file_kioku_v1_memory_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5318,7 +5382,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[57]
+	mi := &file_kioku_v1_memory_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5331,7 +5395,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{57}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Progress) GetPhase() string {
@@ -5423,7 +5487,7 @@ type SyncReport struct {
 
 func (x *SyncReport) Reset() {
 	*x = SyncReport{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[58]
+	mi := &file_kioku_v1_memory_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5435,7 +5499,7 @@ func (x *SyncReport) String() string {
 func (*SyncReport) ProtoMessage() {}
 
 func (x *SyncReport) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[58]
+	mi := &file_kioku_v1_memory_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5448,7 +5512,7 @@ func (x *SyncReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncReport.ProtoReflect.Descriptor instead.
 func (*SyncReport) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{58}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *SyncReport) GetFileCount() int32 {
@@ -5544,7 +5608,7 @@ type WatchEventsRequest struct {
 
 func (x *WatchEventsRequest) Reset() {
 	*x = WatchEventsRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[59]
+	mi := &file_kioku_v1_memory_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5556,7 +5620,7 @@ func (x *WatchEventsRequest) String() string {
 func (*WatchEventsRequest) ProtoMessage() {}
 
 func (x *WatchEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[59]
+	mi := &file_kioku_v1_memory_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5569,7 +5633,7 @@ func (x *WatchEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchEventsRequest.ProtoReflect.Descriptor instead.
 func (*WatchEventsRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{59}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *WatchEventsRequest) GetAgent() string {
@@ -5588,7 +5652,7 @@ type WatchEventsResponse struct {
 
 func (x *WatchEventsResponse) Reset() {
 	*x = WatchEventsResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[60]
+	mi := &file_kioku_v1_memory_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5600,7 +5664,7 @@ func (x *WatchEventsResponse) String() string {
 func (*WatchEventsResponse) ProtoMessage() {}
 
 func (x *WatchEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[60]
+	mi := &file_kioku_v1_memory_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5613,7 +5677,7 @@ func (x *WatchEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchEventsResponse.ProtoReflect.Descriptor instead.
 func (*WatchEventsResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{60}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *WatchEventsResponse) GetEvent() *Event {
@@ -5644,7 +5708,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[61]
+	mi := &file_kioku_v1_memory_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5656,7 +5720,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[61]
+	mi := &file_kioku_v1_memory_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5669,7 +5733,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{61}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Event) GetKind() string {
@@ -5722,7 +5786,7 @@ type ListAgentsRequest struct {
 
 func (x *ListAgentsRequest) Reset() {
 	*x = ListAgentsRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[62]
+	mi := &file_kioku_v1_memory_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5734,7 +5798,7 @@ func (x *ListAgentsRequest) String() string {
 func (*ListAgentsRequest) ProtoMessage() {}
 
 func (x *ListAgentsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[62]
+	mi := &file_kioku_v1_memory_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5747,7 +5811,7 @@ func (x *ListAgentsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAgentsRequest.ProtoReflect.Descriptor instead.
 func (*ListAgentsRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{62}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{63}
 }
 
 type ListAgentsResponse struct {
@@ -5759,7 +5823,7 @@ type ListAgentsResponse struct {
 
 func (x *ListAgentsResponse) Reset() {
 	*x = ListAgentsResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[63]
+	mi := &file_kioku_v1_memory_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5771,7 +5835,7 @@ func (x *ListAgentsResponse) String() string {
 func (*ListAgentsResponse) ProtoMessage() {}
 
 func (x *ListAgentsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[63]
+	mi := &file_kioku_v1_memory_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5784,7 +5848,7 @@ func (x *ListAgentsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAgentsResponse.ProtoReflect.Descriptor instead.
 func (*ListAgentsResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{63}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *ListAgentsResponse) GetAgents() []*Agent {
@@ -5807,7 +5871,7 @@ type Agent struct {
 
 func (x *Agent) Reset() {
 	*x = Agent{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[64]
+	mi := &file_kioku_v1_memory_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5819,7 +5883,7 @@ func (x *Agent) String() string {
 func (*Agent) ProtoMessage() {}
 
 func (x *Agent) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[64]
+	mi := &file_kioku_v1_memory_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5832,7 +5896,7 @@ func (x *Agent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Agent.ProtoReflect.Descriptor instead.
 func (*Agent) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{64}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *Agent) GetId() string {
@@ -6220,7 +6284,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\x05terms\x18\x05 \x03(\tR\x05terms\x12%\n" +
 	"\x05links\x18\x06 \x01(\v2\x0f.kioku.v1.LinksR\x05links\"%\n" +
 	"\rStatusRequest\x12\x14\n" +
-	"\x05agent\x18\x01 \x01(\tR\x05agent\"\xda\b\n" +
+	"\x05agent\x18\x01 \x01(\tR\x05agent\"\x98\t\n" +
 	"\x0eStatusResponse\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x1c\n" +
 	"\tworkspace\x18\x02 \x01(\tR\tworkspace\x12\x1a\n" +
@@ -6253,7 +6317,11 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\breranker\x183 \x01(\tR\breranker\x12%\n" +
 	"\x0ereranker_error\x184 \x01(\tR\rrerankerError\x121\n" +
 	"\n" +
-	"slow_calls\x18< \x03(\v2\x12.kioku.v1.SlowCallR\tslowCalls\"\xbf\x01\n" +
+	"slow_calls\x18< \x03(\v2\x12.kioku.v1.SlowCallR\tslowCalls\x12<\n" +
+	"\vtranscripts\x18= \x03(\v2\x1a.kioku.v1.TranscriptFolderR\vtranscripts\"B\n" +
+	"\x10TranscriptFolder\x12\x16\n" +
+	"\x06source\x18\x01 \x01(\tR\x06source\x12\x16\n" +
+	"\x06folder\x18\x02 \x01(\tR\x06folder\"\xbf\x01\n" +
 	"\bSlowCall\x12\x16\n" +
 	"\x06method\x18\x01 \x01(\tR\x06method\x12\x12\n" +
 	"\x04code\x18\x02 \x01(\tR\x04code\x12-\n" +
@@ -6430,7 +6498,7 @@ func file_kioku_v1_memory_proto_rawDescGZIP() []byte {
 	return file_kioku_v1_memory_proto_rawDescData
 }
 
-var file_kioku_v1_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 65)
+var file_kioku_v1_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 66)
 var file_kioku_v1_memory_proto_goTypes = []any{
 	(*MemorySearchRequest)(nil),       // 0: kioku.v1.MemorySearchRequest
 	(*Condition)(nil),                 // 1: kioku.v1.Condition
@@ -6477,51 +6545,52 @@ var file_kioku_v1_memory_proto_goTypes = []any{
 	(*ExplainResponse)(nil),           // 42: kioku.v1.ExplainResponse
 	(*StatusRequest)(nil),             // 43: kioku.v1.StatusRequest
 	(*StatusResponse)(nil),            // 44: kioku.v1.StatusResponse
-	(*SlowCall)(nil),                  // 45: kioku.v1.SlowCall
-	(*Egress)(nil),                    // 46: kioku.v1.Egress
-	(*Backfill)(nil),                  // 47: kioku.v1.Backfill
-	(*EstimateEmbeddingRequest)(nil),  // 48: kioku.v1.EstimateEmbeddingRequest
-	(*EstimateEmbeddingResponse)(nil), // 49: kioku.v1.EstimateEmbeddingResponse
-	(*IndexCheck)(nil),                // 50: kioku.v1.IndexCheck
-	(*SkippedFile)(nil),               // 51: kioku.v1.SkippedFile
-	(*Provider)(nil),                  // 52: kioku.v1.Provider
-	(*SyncRequest)(nil),               // 53: kioku.v1.SyncRequest
-	(*SyncResponse)(nil),              // 54: kioku.v1.SyncResponse
-	(*RebuildRequest)(nil),            // 55: kioku.v1.RebuildRequest
-	(*RebuildResponse)(nil),           // 56: kioku.v1.RebuildResponse
-	(*Progress)(nil),                  // 57: kioku.v1.Progress
-	(*SyncReport)(nil),                // 58: kioku.v1.SyncReport
-	(*WatchEventsRequest)(nil),        // 59: kioku.v1.WatchEventsRequest
-	(*WatchEventsResponse)(nil),       // 60: kioku.v1.WatchEventsResponse
-	(*Event)(nil),                     // 61: kioku.v1.Event
-	(*ListAgentsRequest)(nil),         // 62: kioku.v1.ListAgentsRequest
-	(*ListAgentsResponse)(nil),        // 63: kioku.v1.ListAgentsResponse
-	(*Agent)(nil),                     // 64: kioku.v1.Agent
-	(*timestamppb.Timestamp)(nil),     // 65: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),       // 66: google.protobuf.Duration
+	(*TranscriptFolder)(nil),          // 45: kioku.v1.TranscriptFolder
+	(*SlowCall)(nil),                  // 46: kioku.v1.SlowCall
+	(*Egress)(nil),                    // 47: kioku.v1.Egress
+	(*Backfill)(nil),                  // 48: kioku.v1.Backfill
+	(*EstimateEmbeddingRequest)(nil),  // 49: kioku.v1.EstimateEmbeddingRequest
+	(*EstimateEmbeddingResponse)(nil), // 50: kioku.v1.EstimateEmbeddingResponse
+	(*IndexCheck)(nil),                // 51: kioku.v1.IndexCheck
+	(*SkippedFile)(nil),               // 52: kioku.v1.SkippedFile
+	(*Provider)(nil),                  // 53: kioku.v1.Provider
+	(*SyncRequest)(nil),               // 54: kioku.v1.SyncRequest
+	(*SyncResponse)(nil),              // 55: kioku.v1.SyncResponse
+	(*RebuildRequest)(nil),            // 56: kioku.v1.RebuildRequest
+	(*RebuildResponse)(nil),           // 57: kioku.v1.RebuildResponse
+	(*Progress)(nil),                  // 58: kioku.v1.Progress
+	(*SyncReport)(nil),                // 59: kioku.v1.SyncReport
+	(*WatchEventsRequest)(nil),        // 60: kioku.v1.WatchEventsRequest
+	(*WatchEventsResponse)(nil),       // 61: kioku.v1.WatchEventsResponse
+	(*Event)(nil),                     // 62: kioku.v1.Event
+	(*ListAgentsRequest)(nil),         // 63: kioku.v1.ListAgentsRequest
+	(*ListAgentsResponse)(nil),        // 64: kioku.v1.ListAgentsResponse
+	(*Agent)(nil),                     // 65: kioku.v1.Agent
+	(*timestamppb.Timestamp)(nil),     // 66: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),       // 67: google.protobuf.Duration
 }
 var file_kioku_v1_memory_proto_depIdxs = []int32{
-	65, // 0: kioku.v1.MemorySearchRequest.ask_time:type_name -> google.protobuf.Timestamp
+	66, // 0: kioku.v1.MemorySearchRequest.ask_time:type_name -> google.protobuf.Timestamp
 	1,  // 1: kioku.v1.MemorySearchRequest.filter:type_name -> kioku.v1.Condition
 	3,  // 2: kioku.v1.MemorySearchResponse.results:type_name -> kioku.v1.SearchResult
 	7,  // 3: kioku.v1.MemorySearchResponse.degraded:type_name -> kioku.v1.Degradation
 	8,  // 4: kioku.v1.MemorySearchResponse.index:type_name -> kioku.v1.IndexState
-	66, // 5: kioku.v1.MemorySearchResponse.took:type_name -> google.protobuf.Duration
+	67, // 5: kioku.v1.MemorySearchResponse.took:type_name -> google.protobuf.Duration
 	4,  // 6: kioku.v1.SearchResult.trace:type_name -> kioku.v1.Trace
 	12, // 7: kioku.v1.SearchResult.author:type_name -> kioku.v1.Author
 	6,  // 8: kioku.v1.Trace.terms:type_name -> kioku.v1.TermShare
 	5,  // 9: kioku.v1.Trace.score_parts:type_name -> kioku.v1.ScoreParts
-	65, // 10: kioku.v1.IndexState.last_sync_time:type_name -> google.protobuf.Timestamp
+	66, // 10: kioku.v1.IndexState.last_sync_time:type_name -> google.protobuf.Timestamp
 	12, // 11: kioku.v1.MemoryAppendRequest.author:type_name -> kioku.v1.Author
 	14, // 12: kioku.v1.MemoryAppendResponse.secrets:type_name -> kioku.v1.ReplacedSecret
 	15, // 13: kioku.v1.MemoryAppendResponse.similar:type_name -> kioku.v1.SimilarNote
 	14, // 14: kioku.v1.MemoryUpdateResponse.secrets:type_name -> kioku.v1.ReplacedSecret
 	22, // 15: kioku.v1.ListRevisionsResponse.revisions:type_name -> kioku.v1.Revision
-	65, // 16: kioku.v1.Revision.update_time:type_name -> google.protobuf.Timestamp
+	66, // 16: kioku.v1.Revision.update_time:type_name -> google.protobuf.Timestamp
 	1,  // 17: kioku.v1.ListFilesRequest.filter:type_name -> kioku.v1.Condition
 	25, // 18: kioku.v1.ListFilesResponse.files:type_name -> kioku.v1.File
 	8,  // 19: kioku.v1.ListFilesResponse.index:type_name -> kioku.v1.IndexState
-	65, // 20: kioku.v1.File.modification_time:type_name -> google.protobuf.Timestamp
+	66, // 20: kioku.v1.File.modification_time:type_name -> google.protobuf.Timestamp
 	28, // 21: kioku.v1.ListLinksResponse.links:type_name -> kioku.v1.Links
 	29, // 22: kioku.v1.Links.outgoing:type_name -> kioku.v1.Link
 	29, // 23: kioku.v1.Links.incoming:type_name -> kioku.v1.Link
@@ -6529,81 +6598,82 @@ var file_kioku_v1_memory_proto_depIdxs = []int32{
 	35, // 25: kioku.v1.MemoryMapResponse.points:type_name -> kioku.v1.MapPoints
 	36, // 26: kioku.v1.MemoryMapResponse.files:type_name -> kioku.v1.MapFile
 	37, // 27: kioku.v1.MemoryMapResponse.clusters:type_name -> kioku.v1.MapCluster
-	65, // 28: kioku.v1.MemoryMapResponse.made_time:type_name -> google.protobuf.Timestamp
-	66, // 29: kioku.v1.MemoryMapResponse.took:type_name -> google.protobuf.Duration
-	65, // 30: kioku.v1.MapFile.modification_time:type_name -> google.protobuf.Timestamp
+	66, // 28: kioku.v1.MemoryMapResponse.made_time:type_name -> google.protobuf.Timestamp
+	67, // 29: kioku.v1.MemoryMapResponse.took:type_name -> google.protobuf.Duration
+	66, // 30: kioku.v1.MapFile.modification_time:type_name -> google.protobuf.Timestamp
 	40, // 31: kioku.v1.ActivityResponse.days:type_name -> kioku.v1.ActivityDay
 	0,  // 32: kioku.v1.ExplainRequest.search:type_name -> kioku.v1.MemorySearchRequest
 	2,  // 33: kioku.v1.ExplainResponse.answer:type_name -> kioku.v1.MemorySearchResponse
 	3,  // 34: kioku.v1.ExplainResponse.passage:type_name -> kioku.v1.SearchResult
 	28, // 35: kioku.v1.ExplainResponse.links:type_name -> kioku.v1.Links
 	8,  // 36: kioku.v1.StatusResponse.index:type_name -> kioku.v1.IndexState
-	51, // 37: kioku.v1.StatusResponse.skipped:type_name -> kioku.v1.SkippedFile
-	52, // 38: kioku.v1.StatusResponse.provider:type_name -> kioku.v1.Provider
+	52, // 37: kioku.v1.StatusResponse.skipped:type_name -> kioku.v1.SkippedFile
+	53, // 38: kioku.v1.StatusResponse.provider:type_name -> kioku.v1.Provider
 	7,  // 39: kioku.v1.StatusResponse.degraded:type_name -> kioku.v1.Degradation
-	50, // 40: kioku.v1.StatusResponse.check:type_name -> kioku.v1.IndexCheck
-	46, // 41: kioku.v1.StatusResponse.egress:type_name -> kioku.v1.Egress
-	47, // 42: kioku.v1.StatusResponse.backfill:type_name -> kioku.v1.Backfill
-	45, // 43: kioku.v1.StatusResponse.slow_calls:type_name -> kioku.v1.SlowCall
-	66, // 44: kioku.v1.SlowCall.took:type_name -> google.protobuf.Duration
-	65, // 45: kioku.v1.SlowCall.start_time:type_name -> google.protobuf.Timestamp
-	65, // 46: kioku.v1.Egress.last_time:type_name -> google.protobuf.Timestamp
-	66, // 47: kioku.v1.Backfill.left:type_name -> google.protobuf.Duration
-	66, // 48: kioku.v1.EstimateEmbeddingResponse.took:type_name -> google.protobuf.Duration
-	65, // 49: kioku.v1.IndexCheck.time:type_name -> google.protobuf.Timestamp
-	65, // 50: kioku.v1.Provider.retry_time:type_name -> google.protobuf.Timestamp
-	57, // 51: kioku.v1.SyncResponse.progress:type_name -> kioku.v1.Progress
-	58, // 52: kioku.v1.SyncResponse.report:type_name -> kioku.v1.SyncReport
-	57, // 53: kioku.v1.RebuildResponse.progress:type_name -> kioku.v1.Progress
-	58, // 54: kioku.v1.RebuildResponse.report:type_name -> kioku.v1.SyncReport
-	66, // 55: kioku.v1.SyncReport.took:type_name -> google.protobuf.Duration
-	7,  // 56: kioku.v1.SyncReport.degraded:type_name -> kioku.v1.Degradation
-	8,  // 57: kioku.v1.SyncReport.index:type_name -> kioku.v1.IndexState
-	61, // 58: kioku.v1.WatchEventsResponse.event:type_name -> kioku.v1.Event
-	65, // 59: kioku.v1.Event.event_time:type_name -> google.protobuf.Timestamp
-	64, // 60: kioku.v1.ListAgentsResponse.agents:type_name -> kioku.v1.Agent
-	8,  // 61: kioku.v1.Agent.index:type_name -> kioku.v1.IndexState
-	0,  // 62: kioku.v1.MemoryService.MemorySearch:input_type -> kioku.v1.MemorySearchRequest
-	9,  // 63: kioku.v1.MemoryService.MemoryGet:input_type -> kioku.v1.MemoryGetRequest
-	11, // 64: kioku.v1.MemoryService.MemoryAppend:input_type -> kioku.v1.MemoryAppendRequest
-	16, // 65: kioku.v1.MemoryService.MemoryUpdate:input_type -> kioku.v1.MemoryUpdateRequest
-	18, // 66: kioku.v1.MemoryService.MemoryUndo:input_type -> kioku.v1.MemoryUndoRequest
-	20, // 67: kioku.v1.MemoryService.ListRevisions:input_type -> kioku.v1.ListRevisionsRequest
-	23, // 68: kioku.v1.MemoryService.ListFiles:input_type -> kioku.v1.ListFilesRequest
-	26, // 69: kioku.v1.MemoryService.ListLinks:input_type -> kioku.v1.ListLinksRequest
-	30, // 70: kioku.v1.MemoryService.ListChunks:input_type -> kioku.v1.ListChunksRequest
-	33, // 71: kioku.v1.MemoryService.MemoryMap:input_type -> kioku.v1.MemoryMapRequest
-	38, // 72: kioku.v1.MemoryService.Activity:input_type -> kioku.v1.ActivityRequest
-	41, // 73: kioku.v1.MemoryService.Explain:input_type -> kioku.v1.ExplainRequest
-	43, // 74: kioku.v1.MemoryService.Status:input_type -> kioku.v1.StatusRequest
-	48, // 75: kioku.v1.MemoryService.EstimateEmbedding:input_type -> kioku.v1.EstimateEmbeddingRequest
-	53, // 76: kioku.v1.MemoryService.Sync:input_type -> kioku.v1.SyncRequest
-	55, // 77: kioku.v1.MemoryService.Rebuild:input_type -> kioku.v1.RebuildRequest
-	59, // 78: kioku.v1.MemoryService.WatchEvents:input_type -> kioku.v1.WatchEventsRequest
-	62, // 79: kioku.v1.MemoryService.ListAgents:input_type -> kioku.v1.ListAgentsRequest
-	2,  // 80: kioku.v1.MemoryService.MemorySearch:output_type -> kioku.v1.MemorySearchResponse
-	10, // 81: kioku.v1.MemoryService.MemoryGet:output_type -> kioku.v1.MemoryGetResponse
-	13, // 82: kioku.v1.MemoryService.MemoryAppend:output_type -> kioku.v1.MemoryAppendResponse
-	17, // 83: kioku.v1.MemoryService.MemoryUpdate:output_type -> kioku.v1.MemoryUpdateResponse
-	19, // 84: kioku.v1.MemoryService.MemoryUndo:output_type -> kioku.v1.MemoryUndoResponse
-	21, // 85: kioku.v1.MemoryService.ListRevisions:output_type -> kioku.v1.ListRevisionsResponse
-	24, // 86: kioku.v1.MemoryService.ListFiles:output_type -> kioku.v1.ListFilesResponse
-	27, // 87: kioku.v1.MemoryService.ListLinks:output_type -> kioku.v1.ListLinksResponse
-	31, // 88: kioku.v1.MemoryService.ListChunks:output_type -> kioku.v1.ListChunksResponse
-	34, // 89: kioku.v1.MemoryService.MemoryMap:output_type -> kioku.v1.MemoryMapResponse
-	39, // 90: kioku.v1.MemoryService.Activity:output_type -> kioku.v1.ActivityResponse
-	42, // 91: kioku.v1.MemoryService.Explain:output_type -> kioku.v1.ExplainResponse
-	44, // 92: kioku.v1.MemoryService.Status:output_type -> kioku.v1.StatusResponse
-	49, // 93: kioku.v1.MemoryService.EstimateEmbedding:output_type -> kioku.v1.EstimateEmbeddingResponse
-	54, // 94: kioku.v1.MemoryService.Sync:output_type -> kioku.v1.SyncResponse
-	56, // 95: kioku.v1.MemoryService.Rebuild:output_type -> kioku.v1.RebuildResponse
-	60, // 96: kioku.v1.MemoryService.WatchEvents:output_type -> kioku.v1.WatchEventsResponse
-	63, // 97: kioku.v1.MemoryService.ListAgents:output_type -> kioku.v1.ListAgentsResponse
-	80, // [80:98] is the sub-list for method output_type
-	62, // [62:80] is the sub-list for method input_type
-	62, // [62:62] is the sub-list for extension type_name
-	62, // [62:62] is the sub-list for extension extendee
-	0,  // [0:62] is the sub-list for field type_name
+	51, // 40: kioku.v1.StatusResponse.check:type_name -> kioku.v1.IndexCheck
+	47, // 41: kioku.v1.StatusResponse.egress:type_name -> kioku.v1.Egress
+	48, // 42: kioku.v1.StatusResponse.backfill:type_name -> kioku.v1.Backfill
+	46, // 43: kioku.v1.StatusResponse.slow_calls:type_name -> kioku.v1.SlowCall
+	45, // 44: kioku.v1.StatusResponse.transcripts:type_name -> kioku.v1.TranscriptFolder
+	67, // 45: kioku.v1.SlowCall.took:type_name -> google.protobuf.Duration
+	66, // 46: kioku.v1.SlowCall.start_time:type_name -> google.protobuf.Timestamp
+	66, // 47: kioku.v1.Egress.last_time:type_name -> google.protobuf.Timestamp
+	67, // 48: kioku.v1.Backfill.left:type_name -> google.protobuf.Duration
+	67, // 49: kioku.v1.EstimateEmbeddingResponse.took:type_name -> google.protobuf.Duration
+	66, // 50: kioku.v1.IndexCheck.time:type_name -> google.protobuf.Timestamp
+	66, // 51: kioku.v1.Provider.retry_time:type_name -> google.protobuf.Timestamp
+	58, // 52: kioku.v1.SyncResponse.progress:type_name -> kioku.v1.Progress
+	59, // 53: kioku.v1.SyncResponse.report:type_name -> kioku.v1.SyncReport
+	58, // 54: kioku.v1.RebuildResponse.progress:type_name -> kioku.v1.Progress
+	59, // 55: kioku.v1.RebuildResponse.report:type_name -> kioku.v1.SyncReport
+	67, // 56: kioku.v1.SyncReport.took:type_name -> google.protobuf.Duration
+	7,  // 57: kioku.v1.SyncReport.degraded:type_name -> kioku.v1.Degradation
+	8,  // 58: kioku.v1.SyncReport.index:type_name -> kioku.v1.IndexState
+	62, // 59: kioku.v1.WatchEventsResponse.event:type_name -> kioku.v1.Event
+	66, // 60: kioku.v1.Event.event_time:type_name -> google.protobuf.Timestamp
+	65, // 61: kioku.v1.ListAgentsResponse.agents:type_name -> kioku.v1.Agent
+	8,  // 62: kioku.v1.Agent.index:type_name -> kioku.v1.IndexState
+	0,  // 63: kioku.v1.MemoryService.MemorySearch:input_type -> kioku.v1.MemorySearchRequest
+	9,  // 64: kioku.v1.MemoryService.MemoryGet:input_type -> kioku.v1.MemoryGetRequest
+	11, // 65: kioku.v1.MemoryService.MemoryAppend:input_type -> kioku.v1.MemoryAppendRequest
+	16, // 66: kioku.v1.MemoryService.MemoryUpdate:input_type -> kioku.v1.MemoryUpdateRequest
+	18, // 67: kioku.v1.MemoryService.MemoryUndo:input_type -> kioku.v1.MemoryUndoRequest
+	20, // 68: kioku.v1.MemoryService.ListRevisions:input_type -> kioku.v1.ListRevisionsRequest
+	23, // 69: kioku.v1.MemoryService.ListFiles:input_type -> kioku.v1.ListFilesRequest
+	26, // 70: kioku.v1.MemoryService.ListLinks:input_type -> kioku.v1.ListLinksRequest
+	30, // 71: kioku.v1.MemoryService.ListChunks:input_type -> kioku.v1.ListChunksRequest
+	33, // 72: kioku.v1.MemoryService.MemoryMap:input_type -> kioku.v1.MemoryMapRequest
+	38, // 73: kioku.v1.MemoryService.Activity:input_type -> kioku.v1.ActivityRequest
+	41, // 74: kioku.v1.MemoryService.Explain:input_type -> kioku.v1.ExplainRequest
+	43, // 75: kioku.v1.MemoryService.Status:input_type -> kioku.v1.StatusRequest
+	49, // 76: kioku.v1.MemoryService.EstimateEmbedding:input_type -> kioku.v1.EstimateEmbeddingRequest
+	54, // 77: kioku.v1.MemoryService.Sync:input_type -> kioku.v1.SyncRequest
+	56, // 78: kioku.v1.MemoryService.Rebuild:input_type -> kioku.v1.RebuildRequest
+	60, // 79: kioku.v1.MemoryService.WatchEvents:input_type -> kioku.v1.WatchEventsRequest
+	63, // 80: kioku.v1.MemoryService.ListAgents:input_type -> kioku.v1.ListAgentsRequest
+	2,  // 81: kioku.v1.MemoryService.MemorySearch:output_type -> kioku.v1.MemorySearchResponse
+	10, // 82: kioku.v1.MemoryService.MemoryGet:output_type -> kioku.v1.MemoryGetResponse
+	13, // 83: kioku.v1.MemoryService.MemoryAppend:output_type -> kioku.v1.MemoryAppendResponse
+	17, // 84: kioku.v1.MemoryService.MemoryUpdate:output_type -> kioku.v1.MemoryUpdateResponse
+	19, // 85: kioku.v1.MemoryService.MemoryUndo:output_type -> kioku.v1.MemoryUndoResponse
+	21, // 86: kioku.v1.MemoryService.ListRevisions:output_type -> kioku.v1.ListRevisionsResponse
+	24, // 87: kioku.v1.MemoryService.ListFiles:output_type -> kioku.v1.ListFilesResponse
+	27, // 88: kioku.v1.MemoryService.ListLinks:output_type -> kioku.v1.ListLinksResponse
+	31, // 89: kioku.v1.MemoryService.ListChunks:output_type -> kioku.v1.ListChunksResponse
+	34, // 90: kioku.v1.MemoryService.MemoryMap:output_type -> kioku.v1.MemoryMapResponse
+	39, // 91: kioku.v1.MemoryService.Activity:output_type -> kioku.v1.ActivityResponse
+	42, // 92: kioku.v1.MemoryService.Explain:output_type -> kioku.v1.ExplainResponse
+	44, // 93: kioku.v1.MemoryService.Status:output_type -> kioku.v1.StatusResponse
+	50, // 94: kioku.v1.MemoryService.EstimateEmbedding:output_type -> kioku.v1.EstimateEmbeddingResponse
+	55, // 95: kioku.v1.MemoryService.Sync:output_type -> kioku.v1.SyncResponse
+	57, // 96: kioku.v1.MemoryService.Rebuild:output_type -> kioku.v1.RebuildResponse
+	61, // 97: kioku.v1.MemoryService.WatchEvents:output_type -> kioku.v1.WatchEventsResponse
+	64, // 98: kioku.v1.MemoryService.ListAgents:output_type -> kioku.v1.ListAgentsResponse
+	81, // [81:99] is the sub-list for method output_type
+	63, // [63:81] is the sub-list for method input_type
+	63, // [63:63] is the sub-list for extension type_name
+	63, // [63:63] is the sub-list for extension extendee
+	0,  // [0:63] is the sub-list for field type_name
 }
 
 func init() { file_kioku_v1_memory_proto_init() }
@@ -6612,11 +6682,11 @@ func file_kioku_v1_memory_proto_init() {
 		return
 	}
 	file_kioku_v1_memory_proto_msgTypes[0].OneofWrappers = []any{}
-	file_kioku_v1_memory_proto_msgTypes[54].OneofWrappers = []any{
+	file_kioku_v1_memory_proto_msgTypes[55].OneofWrappers = []any{
 		(*SyncResponse_Progress)(nil),
 		(*SyncResponse_Report)(nil),
 	}
-	file_kioku_v1_memory_proto_msgTypes[56].OneofWrappers = []any{
+	file_kioku_v1_memory_proto_msgTypes[57].OneofWrappers = []any{
 		(*RebuildResponse_Progress)(nil),
 		(*RebuildResponse_Report)(nil),
 	}
@@ -6626,7 +6696,7 @@ func file_kioku_v1_memory_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kioku_v1_memory_proto_rawDesc), len(file_kioku_v1_memory_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   65,
+			NumMessages:   66,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -31,7 +31,7 @@ FUZZTIME ?= 10s
 MINUTES ?= 5
 SEED    ?= 0
 
-.PHONY: build static reproducible install uninstall dist deb library darwin test test-models test-clients soak attack race asan fuzz vet lint lint-proto vuln bench bench-models performance keystroke demo proto docker clean
+.PHONY: build static reproducible install uninstall dist deb library darwin test test-models test-clients soak attack race asan fuzz vet lint lint-proto vuln bench bench-models performance keystroke demo proto integrations-proto docker clean
 
 ## build: bin/kioku for this machine
 build:
@@ -214,6 +214,13 @@ proto:
 lint-proto: proto
 	$(GO) run $(BUF) lint
 	git diff --exit-code proto server/rest/openapi.swagger.json
+
+## integrations-proto: generate the stubs of integrations/ from proto/ again
+integrations-proto:
+	npm ci --silent --ignore-scripts --prefix integrations/js
+	$(GO) run $(BUF) generate --template integrations/js/buf.gen.yaml
+	npm run --silent --prefix integrations/js types
+	/usr/bin/python3 integrations/python/generate.py
 
 ## docker: the container image
 docker:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -26,26 +27,33 @@ const (
 	bulletIndent = "  "
 )
 
-// Append writes a note at the end of today's file or of MEMORY.md and fsyncs it. It starts a sync and does not wait for it.
+// noteTargets are the targets of notes.
+var noteTargets = []string{memory.TargetDaily, memory.TargetLongTerm, memory.TargetGroup}
+
+// Append writes a note at the end of today's file, of that of a group, or of MEMORY.md, and fsyncs it. It starts a sync and does not wait for it.
 // In the mode ReadIndex, the owner of the index finds the note. The clock in Options.Location decides the day. A daily note
-// becomes a section "## 15:04 - category", a long-term note a bullet. A day whose file is full (IndexOptions.MaxFileBytes)
+// becomes a section "## 15:04 - category", a long-term note a bullet below the heading of its category, which is added at the end of the
+// file if it is missing. A day whose file is full (IndexOptions.MaxFileBytes)
 // goes on in 2026-01-05-2.md, 2026-01-05-3.md and so on.
 //
 // Before the first note of a folder that is indexed whole, Append records in its settings file that the rest of its Markdown stays
 // indexed; see IncludeAll.
 //
 // A text that the file already contains in the same category is not written again, nor a key that the files of today or yesterday, or MEMORY.md,
-// contain. An HTML comment after the note, the marker, records fingerprints of its key and text and its source, so this does
+// contain. An HTML comment after the note, the marker, records fingerprints of its key and text, its source and its origin, so this does
 // not depend on the index, nor on later edits of the note. No search finds or shows markers. Memories that were recalled into
-// the conversation are removed from the text, so that memory does not fill up with itself.
+// the conversation are removed from the text, so that memory does not fill up with itself. References take the places of passwords and
+// keys in it; Appended.Secrets tells of them, and Note.KeepSecrets writes them if the note comes again.
 //
-// Other programs may append to the same files, or replace them, at any time; Append cuts off and overwrites nothing of theirs.
+// Other programs may append to the same files, or replace them, at any time; Append cuts off and overwrites nothing of theirs. A bullet
+// that belongs in the middle of MEMORY.md goes to its end, below the heading once more, while another program has the file open.
 // A crash, or a full disk while others write, may leave the beginning of a note. If the same note comes again and what is left
 // of it is the end of the file, Append writes the rest. If others have appended behind it, Append leaves it, writes the
 // note whole and names the place in the log.
 //
 // Append waits for other writers of the same file until ctx ends, and writes nothing after that. It returns a
-// *memory.InputError for a note that is blank, only recalled, too long, no valid text or does not fit in MEMORY.md,
+// *memory.InputError for a note that is blank, only recalled, too long, no valid text or does not fit in MEMORY.md, or has words of
+// others than the owner there,
 // memory.ErrConflict for a key that was used for another text, memory.ErrReadOnly in the mode ReadOnly,
 // memory.ErrNotWritable if this user may not write to the workspace, memory.ErrNoSpace if its disk is full, and
 // memory.ErrUnavailable if it is gone. After an error the note may be in the file, but then it is found there when it comes again.
@@ -89,6 +97,10 @@ func (m *Memory) writeNote(ctx context.Context, n memory.Note) (memory.Appended,
 	if err := m.keepWhole(ctx, root); err != nil {
 		return memory.Appended{}, err
 	}
+	n, left, err := m.withoutSecrets(ctx, root, n)
+	if err != nil {
+		return memory.Appended{}, err
+	}
 	for range maxReopened {
 		p, err := m.openPlace(ctx, root, n)
 		if err != nil {
@@ -97,6 +109,7 @@ func (m *Memory) writeNote(ctx context.Context, n memory.Note) (memory.Appended,
 		a, lost, err := p.add(ctx)
 		closeNotes(p.files)
 		if err != nil || !lost {
+			a.Secrets = left
 			return a, err
 		}
 	}
@@ -127,7 +140,11 @@ func checkNote(n memory.Note) (memory.Note, error) {
 		return bad("text", fmt.Sprintf("is %d bytes long; the most is %d: split the note", len(n.Text), maxNoteBytes))
 	case !utf8.ValidString(n.Text) || strings.ContainsRune(n.Text, 0):
 		return bad("text", "must be valid UTF-8 without NUL")
-	case n.Target != memory.TargetDaily && n.Target != memory.TargetLongTerm:
+	case n.Target == memory.TargetGroup && (n.Origin == nil || strings.TrimSpace(n.Origin.Channel) == ""):
+		return bad("channel", "must name the channel whose folder the note goes to")
+	case n.Target == memory.TargetLongTerm && !n.Origin.ByOwner():
+		return bad("target", fmt.Sprintf("is %q, whose file counts as the words of the owner; this note has words of others: leave the target out", n.Target))
+	case !slices.Contains(noteTargets, n.Target):
 		return bad("target", fmt.Sprintf("is %q; must be %q or %q", n.Target, memory.TargetDaily, memory.TargetLongTerm))
 	case utf8.RuneCountInString(n.Category) > maxCategoryChars:
 		return bad("category", fmt.Sprintf("must have at most %d characters", maxCategoryChars))
@@ -142,7 +159,7 @@ func checkNote(n memory.Note) (memory.Note, error) {
 // section returns a daily note as Markdown.
 func section(n memory.Note, now time.Time) string {
 	heading := "## " + now.Format("15:04") + " - " + n.Category
-	if isLong(n) {
+	if beginsWithMarker(n) {
 		heading += " " + beginMarkerOf(n)
 	}
 	return heading + "\n\n" + withMarker(n.Text, "", n) + "\n"
@@ -151,7 +168,7 @@ func section(n memory.Note, now time.Time) string {
 // bullet returns a long-term note as Markdown. Further lines are indented, so that they belong to the bullet.
 func bullet(n memory.Note) string {
 	text := withMarker(bulletText(n), bulletIndent, n) + "\n"
-	if isLong(n) {
+	if beginsWithMarker(n) {
 		text = beginMarkerOf(n) + "\n" + text
 	}
 	return text

@@ -76,6 +76,7 @@ func (m *appendModel) step(random *rand.Rand, writer, i int) error {
 	if random.IntN(8) == 0 && i < 80 { // more would not fit in MEMORY.md
 		n.Target = memory.TargetLongTerm
 		n.Text = n.Text[:min(len(n.Text), 30)]
+		n.Category = []string{"", "fact", "decision"}[random.IntN(3)]
 	}
 	switch random.IntN(4) {
 	case 0:
@@ -87,7 +88,7 @@ func (m *appendModel) step(random *rand.Rand, writer, i int) error {
 		}
 		m.count(err)
 	case 1:
-		if isLong(n) {
+		if beginsWithMarker(n) {
 			if err := m.writeBeginning(mem, n, random); err != nil {
 				return err
 			}
@@ -183,7 +184,7 @@ func (m *appendModel) check() {
 	m.t.Helper()
 	daily := ""
 	for part := 1; ; part++ {
-		text, err := os.ReadFile(filepath.Join(m.ws, dayFile(m.both[0].opt.Now(), part)))
+		text, err := os.ReadFile(filepath.Join(m.ws, dayFile(notesFolder, m.both[0].opt.Now(), part)))
 		if errors.Is(err, os.ErrNotExist) {
 			break
 		}

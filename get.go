@@ -83,8 +83,8 @@ func (m *Memory) readFile(path string) (string, error) {
 		m.log.Debug("get: read", "path", path, "err", err)
 		return "", errNotFound
 	}
-	if m.indexer.IsSession(path) {
-		src = m.opt.Index.Sessions.Render(src)
+	if m.indexer.IsTranscript(path) {
+		src = m.indexer.Render(path, src)
 	}
 	return chunker.Normalize(src), nil
 }

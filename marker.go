@@ -29,15 +29,18 @@ func checkSource(source string) error {
 //
 // A long note, which a crash may leave unfinished, also begins with a marker: "<!-- kioku begins=0123456789abcdef -->", with
 // the fingerprint of its text. It always ends with one too, so a long note without its end is recognised.
+//
+// A note with an origin has both markers, so that its first and its last line are known whatever its text contains. Both name the
+// channel and the authors: "<!-- kioku text=0123456789abcdef from=flush channel=discord:general author=u1/Ana,owner:u2/Mia -->".
 const (
 	markerStart = "<!-- kioku"
 	markerEnd   = " -->"
-	// longNote is the length of a note from which on it begins with a marker.
+	// longNote is the length of a note from which on it begins with a marker even if it has no origin.
 	longNote = 512
 )
 
 // markersVersion is part of the fingerprint of an index. It changes whenever stripMarkers removes something else.
-const markersVersion = ", marks v2"
+const markersVersion = ", marks v3"
 
 // markerOf returns the marker at the end of a note, "" for a short note without key and source.
 func markerOf(n memory.Note) string {
@@ -45,28 +48,29 @@ func markerOf(n memory.Note) string {
 	if n.Key != "" {
 		marker += markerKey(n.Key)
 	}
-	if n.Key != "" || isLong(n) {
+	if n.Key != "" || beginsWithMarker(n) {
 		marker += " text=" + fingerprint(n.Text)
 	}
 	if n.Source != "" {
 		marker += " from=" + n.Source
 	}
+	marker += originMark(n.Origin)
 	if marker == markerStart {
 		return ""
 	}
 	return marker + markerEnd
 }
 
-// beginMarkerOf returns the marker at the beginning of a note, "" for a short note.
+// beginMarkerOf returns the marker at the beginning of a note, "" for a short note of the owner.
 func beginMarkerOf(n memory.Note) string {
-	if !isLong(n) {
+	if !beginsWithMarker(n) {
 		return ""
 	}
-	return markerStart + " begins=" + fingerprint(n.Text) + markerEnd
+	return markerStart + " begins=" + fingerprint(n.Text) + originMark(n.Origin) + markerEnd
 }
 
-// isLong reports whether a note begins with a marker.
-func isLong(n memory.Note) bool { return len(n.Text) >= longNote }
+// beginsWithMarker reports whether a note begins with a marker.
+func beginsWithMarker(n memory.Note) bool { return len(n.Text) >= longNote || n.Origin != nil }
 
 // markerKey returns the part of a marker that stands for a key.
 func markerKey(key string) string { return ":" + fingerprint(key) }
@@ -98,7 +102,8 @@ func endsWithFence(text string) bool {
 var (
 	// markerPattern has two groups: the fingerprints of the key and of the text.
 	markerPattern = regexp.MustCompile(`[ \t]*<!-- kioku(?: begins=[0-9a-f]{16}|` +
-		`:([0-9a-f]{16})(?: text=([0-9a-f]{16}))?(?: from=[a-z]+)?| text=[0-9a-f]{16}(?: from=[a-z]+)?| from=[a-z]+) -->`)
+		`:([0-9a-f]{16})(?: text=([0-9a-f]{16}))?(?: from=[a-z]+)?| text=[0-9a-f]{16}(?: from=[a-z]+)?| from=[a-z]+)` +
+		`(?: channel=[^\s<>]+)?(?: author=[^\s<>]+)? -->`)
 	trailingMarker = regexp.MustCompile(`(?m)` + markerPattern.String() + `([ \t]*\r?)$`)
 )
 

@@ -100,7 +100,7 @@ type IndexOptions struct {
 	Include []string
 	// Exclude are globs of paths that are not indexed, whatever else takes them in.
 	Exclude []string
-	// Sessions are transcripts of conversations; the zero value indexes none.
+	// Sessions are transcripts of conversations, the agent's own and those of other programs; the zero value indexes none.
 	Sessions indexer.Sessions
 	// MaxFileBytes is the size above which a file is skipped; 0 means 10 MiB.
 	MaxFileBytes int64
@@ -149,6 +149,7 @@ type Memory struct {
 	lastCheck        atomic.Pointer[IndexCheck]
 	skipped          skippedNotes
 	mapper           mapper
+	origins          originCache
 	// notesWritten counts the notes that Append has written, notesIndexed those that a later full sync has seen, and notesAtSync
 	// those before the full sync that is under way.
 	notesWritten, notesIndexed, notesAtSync atomic.Int64
@@ -213,7 +214,8 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 	}
 	m := &Memory{opt: opt, workspace: workspace, log: opt.Log.With("agent", opt.Agent), closing: make(chan struct{}), synced: make(chan struct{}, 1)}
 	m.mapper.project, m.mapper.idle = projection.Project, mapIdle
-	m.appending = map[string]chan struct{}{memory.TargetDaily: make(chan struct{}, 1), memory.TargetLongTerm: make(chan struct{}, 1)}
+	m.appending = map[string]chan struct{}{memory.TargetDaily: make(chan struct{}, 1), memory.TargetLongTerm: make(chan struct{}, 1),
+		memory.TargetGroup: make(chan struct{}, 1)}
 	if m.generations, err = newGenerations(opt, m.log, m.spaceChanged, m.indexChanged); err != nil {
 		return nil, err
 	}

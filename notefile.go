@@ -37,20 +37,23 @@ type noteFile struct {
 	tooLarge bool
 }
 
-// dayFile returns the path of the daily file of a day. A day with more text than one file may have goes on in part 2, 3, ...
-func dayFile(day time.Time, part int) string {
+// notesFolder is the folder of the daily files of the owner.
+const notesFolder = "memory"
+
+// dayFile returns the path of the file of a day in a folder. A day with more text than one file may have goes on in part 2, 3, ...
+func dayFile(folder string, day time.Time, part int) string {
 	name := day.Format(time.DateOnly)
 	if part > 1 {
 		name = fmt.Sprintf("%s-%d", name, part)
 	}
-	return path.Join("memory", name+".md")
+	return path.Join(folder, name+".md")
 }
 
-// openDay opens the files of a day, and creates the first one. The lock of the first keeps out whoever else appends to the day.
-func openDay(ctx context.Context, root *os.Root, day time.Time, limit int64) ([]*noteFile, error) {
+// openDay opens the files of a day in a folder, and creates the first one. The lock of the first keeps out whoever else appends to the day.
+func openDay(ctx context.Context, root *os.Root, folder string, day time.Time, limit int64) ([]*noteFile, error) {
 	var files []*noteFile
 	for part := 1; ; part++ {
-		name := dayFile(day, part)
+		name := dayFile(folder, day, part)
 		if _, err := root.Lstat(name); part > 1 && errors.Is(err, fs.ErrNotExist) {
 			return files, nil
 		}
@@ -197,11 +200,11 @@ func (file *noteFile) lineOf(n int) (int, error) {
 	return 1 + countLineBreaks(before), err
 }
 
-// readDay reads the files of a day, without those that are much too large. It takes no locks.
-func readDay(root *os.Root, day time.Time, limit int64) []*noteFile {
+// readDay reads the files of a day in a folder, without those that are much too large. It takes no locks.
+func readDay(root *os.Root, folder string, day time.Time, limit int64) []*noteFile {
 	var files []*noteFile
 	for part := 1; ; part++ {
-		name := dayFile(day, part)
+		name := dayFile(folder, day, part)
 		if _, err := root.Lstat(name); part > 1 && err != nil {
 			return files
 		}

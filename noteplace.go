@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"kioku/internal/atomicfile"
 	"kioku/internal/safefile"
 	"kioku/memory"
 )
@@ -26,8 +27,10 @@ type notePlace struct {
 	before []*noteFile
 	// next returns the path of part 2, 3, ... for when the last file is full; nil if there is only one file.
 	next func(part int) string
-	// title begins a new file, and block is the note as Markdown.
+	// title begins a new file of a day, and block is the note as Markdown.
 	title, block string
+	// atEnd has a long-term note written to the end of the file, because its section is in the middle and cannot be written to now.
+	atEnd bool
 	// limit is the size above which a file is not indexed.
 	limit int64
 }
@@ -44,18 +47,21 @@ func (m *Memory) openPlace(ctx context.Context, root *os.Root, n memory.Note) (*
 	}
 	now := m.opt.Now().In(m.opt.Location)
 	p.title, p.block = "# "+now.Format(time.DateOnly)+"\n", section(n, now)
-	p.next = func(part int) string { return dayFile(now, part) }
+	folder := dayFolder(n)
+	p.next = func(part int) string { return dayFile(folder, now, part) }
 	if n.Key != "" {
-		p.before = readDay(root, now.AddDate(0, 0, -1), p.limit)
+		p.before = readDay(root, folder, now.AddDate(0, 0, -1), p.limit)
 	}
-	p.files, err = openDay(ctx, root, now, p.limit)
+	p.files, err = openDay(ctx, root, folder, now, p.limit)
 	return p, err
 }
 
-// addition is what is to be appended to a file.
+// addition is what is to be added to a file.
 type addition struct {
 	file *noteFile
 	data []byte
+	// at is the offset of data in the text of the file.
+	at int
 	// below is how many lines below the first line of data the note begins; negative if its beginning is in the file already.
 	below int
 }
@@ -83,8 +89,40 @@ func (p *notePlace) add(ctx context.Context) (a memory.Appended, lost bool, err 
 	if err != nil {
 		return memory.Appended{}, false, err
 	}
+	if w.at < len(w.file.text) {
+		return p.insert(ctx, w)
+	}
 	line, err := w.file.write(ctx, p.root, w.data)
-	return p.added(w, line, err)
+	a, lost, err = p.added(w, line, err)
+	a.Similar = p.similar(w.file)
+	return a, lost, err
+}
+
+// insert puts a note into the middle of a file, of which it writes a new one for that. If that cannot be done without a risk for what
+// others write, the note goes to the end of the file, below another heading of its category.
+func (p *notePlace) insert(ctx context.Context, w *addition) (a memory.Appended, lost bool, err error) {
+	have := w.file.text
+	want := slices.Concat(have[:w.at], w.data, have[w.at:])
+	if err := ctx.Err(); err != nil {
+		return memory.Appended{}, false, unwritten(w.file.name, err)
+	}
+	err = atomicfile.Replacement{File: w.file.f, Have: have, Want: want}.Replace(p.root, w.file.name)
+	switch {
+	case errors.Is(err, atomicfile.ErrChanged):
+		return memory.Appended{}, true, nil
+	case err != nil:
+		p.log.Debug("a note goes to the end of the file", "path", w.file.name, "cause", err)
+		p.atEnd = true
+		return p.add(ctx)
+	}
+	// Whoever has replaced the file at the same time may not have seen the note.
+	now, _, err := safefile.Read(p.root, w.file.name, searchedFiles*p.limit)
+	above := countLineBreaks(have[:w.at])
+	a = memory.Appended{Path: w.file.name, StartLine: 1 + above + w.below, Similar: p.similar(w.file)}
+	if a.Similar != nil && a.Similar.Line > above {
+		a.Similar.Line += countLineBreaks(w.data)
+	}
+	return a, err == nil && !bytes.Contains(now, w.data), nil
 }
 
 // added returns the outcome of an addition whose first line is line.
@@ -114,7 +152,11 @@ func (p *notePlace) findKey() (memory.Appended, error) {
 // findText returns where the text of the note is.
 func (p *notePlace) findText() (memory.Appended, error) {
 	for _, file := range p.files {
-		if line := findText(file.text, p.note); line > 0 {
+		line := findText(file.text, p.note)
+		if line > 0 && p.note.Origin.ByOwner() && !originAt(file.text, line).ByOwner() {
+			continue // what the owner says is the owner's, even if somebody else has said it before
+		}
+		if line > 0 {
 			return file.deduplicated(line)
 		}
 	}
@@ -130,7 +172,7 @@ func (p *notePlace) rest() *addition {
 		case u.rest == nil || !p.fits(file, len(u.rest)):
 			p.tellLeft(file, u.line)
 		default:
-			return &addition{file, u.rest, u.line - 1 - countLineBreaks(file.text)}
+			return &addition{file, u.rest, len(file.text), u.line - 1 - countLineBreaks(file.text)}
 		}
 	}
 	return nil
@@ -148,13 +190,8 @@ func (p *notePlace) whole(ctx context.Context) (*addition, error) {
 	}
 	for {
 		file := p.files[len(p.files)-1]
-		lead := separator(file.text, p.title, p.block)
-		if p.fits(file, len(lead)+len(p.block)) {
-			below := strings.Count(lead, "\n")
-			if strings.HasPrefix(p.block, markerStart) {
-				below++ // the marker stands above the bullet
-			}
-			return &addition{file, []byte(lead + p.block), below}, nil
+		if w := p.additionTo(file); p.fits(file, len(w.data)) {
+			return w, nil
 		}
 		if p.next == nil {
 			return nil, &memory.InputError{Field: "target", Problem: fmt.Sprintf("is %q, but %s would be %s, and no search would find "+
@@ -168,13 +205,35 @@ func (p *notePlace) whole(ctx context.Context) (*addition, error) {
 	}
 }
 
+// additionTo returns the note as it is to be added to a file.
+func (p *notePlace) additionTo(file *noteFile) *addition {
+	spot := noteSpot{at: len(file.text)}
+	switch {
+	case p.note.Target != memory.TargetLongTerm:
+		spot.lead = separator(file.text, p.title, p.block)
+	case p.atEnd:
+		spot = newSection(file.text, p.note.Category)
+	default:
+		spot = spotOf(file.text, p.note.Category)
+	}
+	below := strings.Count(spot.lead, "\n")
+	if strings.HasPrefix(p.block, markerStart) {
+		below++ // the marker stands above the bullet
+	}
+	data := spot.lead + p.block + spot.tail
+	if spot.at < len(file.text) && bytes.Contains(file.text, []byte("\r\n")) {
+		data = strings.ReplaceAll(data, "\n", "\r\n")
+	}
+	return &addition{file, []byte(data), spot.at, below}
+}
+
 // fits reports whether a file may grow by n bytes.
 func (p *notePlace) fits(file *noteFile, n int) bool {
 	return !file.tooLarge && int64(len(file.text)+n) <= p.limit
 }
 
-// separator returns the text between the text of a file and a new block: a title for a new file, a line break after an
-// unfinished line, and a blank line before a section.
+// separator returns the text between the text of a file of a day and a new section: a title for a new file, a line break after an
+// unfinished line, and a blank line before the section.
 func separator(have []byte, title, block string) string {
 	lead := ""
 	switch {

@@ -42,6 +42,7 @@ func (m *Memory) Search(ctx context.Context, q memory.Query) (memory.Answer, err
 	}
 	m.searched.Store(true)
 	m.asked(found.Hits)
+	m.addOrigins(found.Hits)
 	stats.Repair = m.store.Repair()
 	state := m.indexer.SyncState()
 	// What was indexed during the search is missing in its answer.

@@ -170,7 +170,7 @@ func TestAppendOfKilledWritersIsThereOnce(t *testing.T) {
 	note(t, m, childNote(next)) // was perhaps cut off
 	var all strings.Builder
 	for part := 1; part <= 1+next*25_000/(10<<20)+1; part++ {
-		text, _ := os.ReadFile(filepath.Join(ws, dayFile(m.opt.Now().In(m.opt.Location), part)))
+		text, _ := os.ReadFile(filepath.Join(ws, dayFile(notesFolder, m.opt.Now().In(m.opt.Location), part)))
 		all.Write(text)
 	}
 	got := all.String()

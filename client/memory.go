@@ -40,7 +40,7 @@ func hit(r *kiokuv1.SearchResult) memory.Hit {
 		Path: r.GetPath(), StartLine: int(r.GetStartLine()), EndLine: int(r.GetEndLine()), Score: r.GetScore(),
 		Snippet: r.GetSnippet(), SnippetStart: int(r.GetSnippetStartLine()), SnippetEnd: int(r.GetSnippetEndLine()),
 		Source: r.GetSource(), Headings: r.GetHeading(), Date: r.GetDate(),
-		VectorScore: r.GetVectorScore(), TextScore: r.GetTextScore(), Weak: r.GetWeak(),
+		VectorScore: r.GetVectorScore(), TextScore: r.GetTextScore(), Weak: r.GetWeak(), Origin: OriginOf(r),
 	}
 }
 
@@ -77,13 +77,45 @@ func (c *Client) Get(ctx context.Context, req memory.GetRequest) (memory.Excerpt
 func (c *Client) Append(ctx context.Context, note memory.Note) (memory.Appended, error) {
 	ctx, cancel := c.call(ctx)
 	defer cancel()
-	resp, err := c.memory.MemoryAppend(ctx, &kiokuv1.MemoryAppendRequest{
+	req := &kiokuv1.MemoryAppendRequest{
 		Agent: c.agent, Text: note.Text, Target: note.Target, Category: note.Category, IdempotencyKey: note.Key, Source: note.Source,
-	})
+		KeepSecrets: note.KeepSecrets,
+	}
+	setOrigin(req, note.Origin)
+	resp, err := c.memory.MemoryAppend(ctx, req)
 	if err != nil {
 		return memory.Appended{}, c.failed("append to memory", err)
 	}
-	return memory.Appended{
+	a := memory.Appended{
 		Path: resp.GetPath(), StartLine: int(resp.GetStartLine()), Deduplicated: resp.GetOutcome() == kiokuv1.OutcomeDeduplicated,
+		Secrets: secrets(resp.GetSecrets()),
+	}
+	if s := resp.GetSimilar(); s != nil {
+		a.Similar = &memory.SimilarNote{Path: s.GetPath(), Line: int(s.GetLine()), Text: s.GetText()}
+	}
+	return a, nil
+}
+
+// Update replaces a text in a file of what stays true. It returns an *memory.InputError if the old text does not occur exactly
+// once, and memory.ErrDenied for a token without the right to write.
+func (c *Client) Update(ctx context.Context, u memory.Update) (memory.Updated, error) {
+	ctx, cancel := c.call(ctx)
+	defer cancel()
+	resp, err := c.memory.MemoryUpdate(ctx, &kiokuv1.MemoryUpdateRequest{
+		Agent: c.agent, Path: u.Path, OldText: u.OldText, NewText: u.NewText, Reason: u.Reason, Source: u.Source, KeepSecrets: u.KeepSecrets,
+	})
+	if err != nil {
+		return memory.Updated{}, c.failed("update memory", err)
+	}
+	return memory.Updated{
+		Path: resp.GetPath(), StartLine: int(resp.GetStartLine()), Revision: resp.GetRevision(), Secrets: secrets(resp.GetSecrets()),
 	}, nil
+}
+
+func secrets(replaced []*kiokuv1.ReplacedSecret) []memory.ReplacedSecret {
+	var out []memory.ReplacedSecret
+	for _, s := range replaced {
+		out = append(out, memory.ReplacedSecret{Kind: s.GetKind(), Reference: s.GetReference()})
+	}
+	return out
 }

@@ -7,7 +7,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync/atomic"
 
 	"kioku/memory"
@@ -19,8 +18,10 @@ var curated = []string{"MEMORY.md", "USER.md", "memory"}
 // layout decides what of a workspace is indexed, and maps between files on disk and paths of the index.
 type layout struct {
 	workspace string
-	// sessions is the folder of transcripts; empty if there is none.
-	sessions string
+	// transcripts are those of all programs, the agent's own last.
+	transcripts []Transcripts
+	// verdicts are which transcripts are those of this memory.
+	verdicts *verdicts
 	// targets are what is indexed beside the files that globs include.
 	targets []target
 	// include and exclude are Options.Include and Options.Exclude.
@@ -40,7 +41,7 @@ func newLayout(opt Options) layout {
 	if real, err := filepath.EvalSymlinks(given); err == nil {
 		ws = real
 	}
-	l := layout{workspace: ws, include: opt.Include, exclude: opt.Exclude, recorded: &atomic.Pointer[[]string]{}, seenCurated: &atomic.Bool{}}
+	l := layout{workspace: ws, include: opt.Include, exclude: opt.Exclude, recorded: &atomic.Pointer[[]string]{}, seenCurated: &atomic.Bool{}, verdicts: &verdicts{known: map[string]verdict{}}}
 	l.readExclude()
 	for _, base := range curated {
 		l.targets = append(l.targets, target{source: memory.SourceMemory, root: ws, base: base, optional: true})
@@ -48,11 +49,12 @@ func newLayout(opt Options) layout {
 	for _, p := range opt.ExtraPaths {
 		l.targets = append(l.targets, extraTarget(given, ws, p))
 	}
-	if opt.Sessions.enabled() {
-		t := sessionTarget(opt.Sessions.Folder)
-		l.sessions, l.targets = t.root, append(l.targets, t)
+	private := []string{opt.StateDir, opt.Sessions.Folder}
+	for _, t := range opt.Sessions.all() {
+		t.Folder, private = absolute(t.Folder), append(private, t.Folder)
+		l.transcripts, l.targets = append(l.transcripts, t), append(l.targets, t.target())
 	}
-	for _, dir := range []string{opt.StateDir, opt.Sessions.Folder} {
+	for _, dir := range private {
 		if rel, ok := below(ws, realPath(dir)); dir != "" && ok && rel != "." {
 			l.private = append(l.private, filepath.ToSlash(rel))
 		}
@@ -157,12 +159,15 @@ func (l layout) readExclude() {
 	}
 }
 
-// name returns the path of a file in the index: relative inside of the workspace, "sessions/<id>.jsonl" for a transcript,
-// and absolute otherwise. Invalid bytes are escaped.
+// name returns the path of a file in the index: relative inside of the workspace, below "sessions/" for a transcript, and absolute
+// otherwise. Invalid bytes are escaped.
 func (l layout) name(abs string) string {
-	if rel, ok := below(l.sessions, abs); ok && l.sessions != "" {
-		abs = path.Join(sessionsName, rel)
-	} else if rel, ok := below(l.workspace, abs); ok && rel != "." && (l.sessions == "" || !reserved(rel)) {
+	for _, t := range l.transcripts {
+		if rel, ok := below(t.Folder, abs); ok {
+			return printable(filepath.ToSlash(path.Join(t.prefix(), rel)))
+		}
+	}
+	if rel, ok := below(l.workspace, abs); ok && rel != "." && (len(l.transcripts) == 0 || !reserved(rel)) {
 		abs = rel
 	}
 	return printable(filepath.ToSlash(abs))
@@ -173,15 +178,19 @@ func (l layout) abs(name string) string {
 	switch {
 	case path.IsAbs(name):
 		return name
-	case l.sessions != "" && reserved(name):
-		return filepath.Join(l.sessions, strings.TrimPrefix(name, sessionsName))
+	case len(l.transcripts) > 0 && reserved(name):
+		for _, t := range l.transcripts {
+			if rel, ok := below(t.prefix(), name); ok {
+				return filepath.Join(t.Folder, rel)
+			}
+		}
 	}
 	return filepath.Join(l.workspace, name)
 }
 
 // nameIn returns the name of the path rel in a root. For most files, which are in the workspace, the two are the same.
 func (l layout) nameIn(root, rel string) string {
-	if root == l.workspace && rel != "." && l.sessions == "" {
+	if root == l.workspace && rel != "." && len(l.transcripts) == 0 {
 		return printable(rel)
 	}
 	return l.name(filepath.Join(root, rel))
@@ -222,18 +231,31 @@ func (x *Indexer) Owns(p string) (root, rel string, ok bool) {
 		return "", "", false
 	}
 	t, rel, ok := x.layout.owner(abs)
-	if !ok || ignored(t, rel) {
+	if !ok || ignored(t, rel) || !x.ownsTranscript(t, rel) {
 		return "", "", false
 	}
 	return t.root, rel, true
 }
 
-// IsSession reports whether a path of the index is a transcript, which must be shown as [Sessions.Render] returns it.
-func (x *Indexer) IsSession(p string) bool { return x.layout.sessions != "" && reserved(p) }
+// ownsTranscript reports whether a path in the root of a target is no transcript, or one of this memory.
+func (x *Indexer) ownsTranscript(t target, rel string) bool {
+	if !memory.IsTranscript(t.source) {
+		return true
+	}
+	root, err := os.OpenRoot(t.root)
+	if err != nil {
+		return false
+	}
+	defer root.Close()
+	return x.layout.ownsTranscript(t.source, root, rel, filepath.Join(t.root, rel))
+}
+
+// IsTranscript reports whether a path of the index is a transcript, which must be shown as [Indexer.Render] returns it.
+func (x *Indexer) IsTranscript(p string) bool { return len(x.layout.transcripts) > 0 && reserved(p) }
 
 // Limit returns the maximum size in bytes of the file at a path of the index.
 func (x *Indexer) Limit(p string) int64 {
-	if x.IsSession(p) {
+	if x.IsTranscript(p) {
 		return limitOf(memory.SourceSessions, x.opt.MaxFileBytes)
 	}
 	return x.opt.MaxFileBytes

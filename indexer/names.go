@@ -52,7 +52,7 @@ func (f *File) describe(doc chunker.Document, rel string) {
 	default:
 		f.Title = name
 	}
-	if f.Source == memory.SourceSessions || chunker.KindOf(f.Path) != chunker.Notes {
+	if memory.IsTranscript(f.Source) || chunker.KindOf(f.Path) != chunker.Notes {
 		return
 	}
 	f.Names = namesOf(f, name)

@@ -23,6 +23,8 @@ type target struct {
 	git bool
 	// left are paths in the root that belong to other targets, or are private.
 	left []string
+	// enters is Transcripts.Enters; nil for other targets.
+	enters func(rel string) bool
 }
 
 // CheckPaths returns an error that names the first of Options.ExtraPaths with a malformed pattern. It does not check whether
@@ -130,7 +132,7 @@ func (t target) single() bool { return t.globs == nil && strings.HasSuffix(t.bas
 // mayAdmitBelow reports whether the target may include files of a folder at rel below its base.
 func (t target) mayAdmitBelow(rel string) bool {
 	if t.globs == nil {
-		return t.source != memory.SourceSessions
+		return !memory.IsTranscript(t.source) || t.enters != nil && t.enters(rel)
 	}
 	return !t.leaves(rel) && slices.ContainsFunc(t.globs, func(glob string) bool { return mayMatchBelow(glob, rel) })
 }
@@ -145,8 +147,8 @@ func (t target) leaves(rel string) bool {
 
 // hasMemoryName reports whether rel has the name of a memory file.
 func (t target) hasMemoryName(rel string) bool {
-	if t.source == memory.SourceSessions {
-		return isTranscript(rel)
+	if memory.IsTranscript(t.source) {
+		return path.Ext(rel) == transcriptExt && (path.Dir(rel) == "." || t.enters != nil && t.enters(path.Dir(rel)))
 	}
 	if t.source == memory.SourceMemory && t.globs == nil && path.Ext(rel) == ".jsonl" {
 		return path.Dir(rel) == "daily"

@@ -101,8 +101,8 @@ func (t *fileTask) skippedAsBefore() bool {
 func (r *syncRun) split(f *File, rel string, data []byte) {
 	var days []string
 	switch {
-	case f.Source == memory.SourceSessions:
-		data, days = r.opt.Sessions.render(data)
+	case memory.IsTranscript(f.Source):
+		data, days = render(r.layout.spokenOf(f.Source), data)
 	case r.opt.StripMarkers != nil:
 		data = r.opt.StripMarkers(data)
 	}

@@ -124,7 +124,7 @@ func (x *Indexer) indexHas(name string, stored map[string]Stored) bool {
 		name = ""
 	}
 	for p, st := range stored {
-		if covers(name, p) && (name != "" || st.Source != memory.SourceSessions) {
+		if covers(name, p) && (name != "" || !memory.IsTranscript(st.Source)) {
 			return true
 		}
 	}

@@ -277,6 +277,9 @@ func (s *scan) scanEntry(ctx context.Context, t target, root *openedRoot, dir *o
 	if reason == "" && strings.Count(rel, "/") >= maxDepth {
 		reason = fmt.Sprintf("more than %d folders deep", maxDepth)
 	}
+	if wanted && !s.layout.ownsTranscript(t.source, dir, name, filepath.Join(t.root, rel)) {
+		return
+	}
 	if reason != "" || wanted {
 		s.addFile(t, root, rel, info, reason)
 		return

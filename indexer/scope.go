@@ -16,8 +16,8 @@ func (s *scan) outOfScope(name string, st Stored) bool {
 	switch {
 	case st.Skipped != "":
 		return false
-	case st.Source == memory.SourceSessions:
-		return s.layout.sessions == "" || s.layout.excludes(name)
+	case memory.IsTranscript(st.Source):
+		return !s.layout.hasTranscripts(st.Source) || s.layout.excludes(name)
 	}
 	abs := s.layout.abs(name)
 	if _, _, ok := s.layout.ownerAmong(s.targets, abs); ok {
@@ -54,7 +54,7 @@ func isDeleted(abs string) bool {
 // leaves out transcripts, since nobody says where these are now, and files that cannot be opened.
 func (s *scan) addOutOfScope(stored map[string]Stored) {
 	for name, st := range stored {
-		if s.byPath[name] || st.Source == memory.SourceSessions || !s.outOfScope(name, st) {
+		if s.byPath[name] || memory.IsTranscript(st.Source) || !s.outOfScope(name, st) {
 			continue
 		}
 		dir, rel := s.layout.workspace, name

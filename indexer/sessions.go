@@ -3,8 +3,12 @@ package indexer
 import (
 	"bytes"
 	"io"
+	"io/fs"
+	"os"
 	"path"
+	"slices"
 	"strings"
+	"sync"
 
 	"kioku/internal/safefile"
 	"kioku/internal/text"
@@ -14,8 +18,8 @@ import (
 const (
 	// sessionsName is the folder of transcripts in the paths of the index: "sessions/<id>.jsonl".
 	sessionsName = "sessions"
-	// sessionExt is the extension of a transcript.
-	sessionExt = ".jsonl"
+	// transcriptExt is the extension of a transcript.
+	transcriptExt = ".jsonl"
 	// maxSessionBytes is the maximum size of a transcript. Most of it is output of tools, which is not indexed.
 	maxSessionBytes = 64 << 20
 
@@ -33,14 +37,52 @@ type Sessions struct {
 	// Spoken returns what is said on a line of a transcript, and its day (YYYY-MM-DD). Both are empty if the line says nothing
 	// or is incomplete. It is called concurrently. Nil means that there are no transcripts.
 	Spoken func(line []byte) (text, day string)
+	// Origin returns who has said what is said on a line, nil for the owner in private. Nil means that the owner has said it all.
+	Origin func(line []byte) *memory.Origin
 	// DeltaBytes is the growth after which a sync with DeferSessions indexes a transcript again; 0 means 100,000.
 	DeltaBytes int64
 	// DeltaMessages is the same growth in lines on which something is said; whichever comes first counts. 0 means 50.
 	DeltaMessages int
+	// Others are the transcripts of other programs.
+	Others []Transcripts
 }
 
-// enabled reports whether there are transcripts to index.
-func (s Sessions) enabled() bool { return s.Folder != "" && s.Spoken != nil }
+// Transcripts are those that another program keeps.
+type Transcripts struct {
+	// Source of the files: one for which memory.IsTranscript is true. Their paths in the index are below "sessions/<source>/".
+	Source string
+	// Folder contains the transcripts, *.jsonl; it need not exist.
+	Folder string
+	// Enters reports whether a folder in Folder, by its path there, may contain transcripts too. Nil means that none does.
+	Enters func(rel string) bool
+	// Admits reports whether a transcript is one of this memory by its beginning, and whether that is certain before it grows. No
+	// other transcript comes into the index, nor is it shown. Nil admits all.
+	Admits func(beginning io.Reader) (admitted, certain bool)
+	// Spoken is that of Sessions.
+	Spoken func(line []byte) (text, day string)
+}
+
+// all returns the transcripts of all programs, the agent's own last.
+func (s Sessions) all() []Transcripts {
+	list := slices.Clone(s.Others)
+	if s.Folder != "" && s.Spoken != nil {
+		list = append(list, Transcripts{Source: memory.SourceSessions, Folder: s.Folder, Spoken: s.Spoken})
+	}
+	return list
+}
+
+// prefix returns the folder of the transcripts in the paths of the index.
+func (t Transcripts) prefix() string {
+	if t.Source == memory.SourceSessions {
+		return sessionsName
+	}
+	return path.Join(sessionsName, t.Source)
+}
+
+// target returns the target of the transcripts, whose Folder is absolute.
+func (t Transcripts) target() target {
+	return target{source: t.Source, root: t.Folder, base: ".", optional: true, enters: t.Enters}
+}
 
 func (s Sessions) withDefaults() Sessions {
 	if s.DeltaBytes <= 0 {
@@ -52,18 +94,23 @@ func (s Sessions) withDefaults() Sessions {
 	return s
 }
 
-// Render returns a transcript as it is indexed and shown: what is said on each of its lines, on one line each, so that the
-// line numbers stay the same. Lines that say nothing are empty. Spoken must be set.
-func (s Sessions) Render(src []byte) []byte {
-	text, _ := s.render(src)
-	return text
+// Render returns a transcript at a path of the index as it is indexed and shown: what is said on each of its lines, on one line
+// each, so that the line numbers stay the same. Lines that say nothing are empty.
+func (x *Indexer) Render(p string, src []byte) []byte {
+	for _, t := range x.layout.transcripts {
+		if _, ok := below(t.prefix(), p); ok {
+			text, _ := render(t.Spoken, src)
+			return text
+		}
+	}
+	return nil
 }
 
 // render also returns the day of each line; empty if the line says nothing.
-func (s Sessions) render(src []byte) (lines []byte, days []string) {
+func render(spoken func(line []byte) (text, day string), src []byte) (lines []byte, days []string) {
 	var out bytes.Buffer
 	for line := range bytes.Lines(src) {
-		said, day := s.Spoken(line)
+		said, day := spoken(line)
 		out.WriteString(text.OneLine(said))
 		if bytes.HasSuffix(line, []byte("\n")) {
 			out.WriteByte('\n')
@@ -86,14 +133,65 @@ func dateChunks(chunks []Chunk, days []string) {
 	}
 }
 
-// sessionTarget returns the target for a folder of transcripts.
-func sessionTarget(folder string) target {
-	return target{source: memory.SourceSessions, root: absolute(folder), base: ".", optional: true}
+// of returns the transcripts of a source, nil if they are not indexed.
+func (l layout) of(source string) *Transcripts {
+	for i := range l.transcripts {
+		if l.transcripts[i].Source == source {
+			return &l.transcripts[i]
+		}
+	}
+	return nil
 }
 
-// isTranscript reports whether rel is a transcript in a folder of transcripts.
-func isTranscript(rel string) bool {
-	return path.Ext(rel) == sessionExt && path.Dir(rel) == "."
+// hasTranscripts reports whether the transcripts of a source are indexed.
+func (l layout) hasTranscripts(source string) bool { return l.of(source) != nil }
+
+// spokenOf returns what reads the lines of the transcripts of a source, which are indexed.
+func (l layout) spokenOf(source string) func(line []byte) (text, day string) {
+	return l.of(source).Spoken
+}
+
+// verdict is whether a transcript is one of this memory, as far as its beginning told when it was as info says.
+type verdict struct {
+	info              fs.FileInfo
+	admitted, certain bool
+}
+
+// verdicts remembers verdicts by the absolute path of the transcript.
+type verdicts struct {
+	mu sync.Mutex
+	// by path. Guarded by mu.
+	known map[string]verdict
+}
+
+// ownsTranscript reports whether a file of a source, at rel in an open folder, is no transcript, or one of this memory. Its absolute
+// path is its name in the cache.
+func (l layout) ownsTranscript(source string, dir *os.Root, rel, abs string) bool {
+	t := l.of(source)
+	if t == nil || t.Admits == nil {
+		return true
+	}
+	info, err := dir.Lstat(rel)
+	if err != nil {
+		return false
+	}
+	l.verdicts.mu.Lock()
+	v, ok := l.verdicts.known[abs]
+	l.verdicts.mu.Unlock()
+	if ok && os.SameFile(v.info, info) && (v.certain && info.Size() >= v.info.Size() || info.Size() == v.info.Size()) {
+		return v.admitted
+	}
+	f, _, err := safefile.OpenRegular(dir, rel)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	v = verdict{info: info}
+	v.admitted, v.certain = t.Admits(f)
+	l.verdicts.mu.Lock()
+	l.verdicts.known[abs] = v
+	l.verdicts.mu.Unlock()
+	return v.admitted
 }
 
 // reserved reports whether a path in the workspace looks like the path of a transcript.
@@ -104,7 +202,7 @@ func reserved(rel string) bool {
 // deferred reports whether a transcript has grown by so little that this sync skips it. One that has become shorter was
 // replaced, and is never skipped.
 func (r *syncRun) deferred(f *foundFile, st Stored) bool {
-	if !r.req.DeferSessions || !r.caughtUp || f.source != memory.SourceSessions || f.skip != "" || st.Skipped != "" {
+	if !r.req.DeferSessions || !r.caughtUp || !memory.IsTranscript(f.source) || f.skip != "" || st.Skipped != "" {
 		return false
 	}
 	grown := f.info.Size() - st.Size
@@ -126,9 +224,9 @@ func (r *syncRun) countMessages(f *foundFile, from, n int64) int {
 	if err != nil {
 		return 0
 	}
-	said := 0
+	said, spoken := 0, r.layout.spokenOf(f.source)
 	for line := range bytes.Lines(tail) {
-		if text, _ := r.opt.Sessions.Spoken(line); text != "" {
+		if text, _ := spoken(line); text != "" {
 			said++
 		}
 	}
@@ -137,7 +235,7 @@ func (r *syncRun) countMessages(f *foundFile, from, n int64) int {
 
 // limitOf returns the maximum size in bytes of a file of a source.
 func limitOf(source string, limit int64) int64 {
-	if source == memory.SourceSessions {
+	if memory.IsTranscript(source) {
 		return max(limit, maxSessionBytes)
 	}
 	return limit

@@ -313,9 +313,9 @@ func FuzzRender(f *testing.F) {
 	for _, s := range []string{"", "\n", "2026-01-05 a\nb", "2026-01-05 a\r\n\n\n", "2026-01-05 \xff\x00\u2028\n", "x"} {
 		f.Add([]byte(s))
 	}
-	s := indexer.Sessions{Folder: "/x", Spoken: func(line []byte) (string, string) { return string(line), "" }}
+	x := indexer.New(nil, nil, indexer.Options{Workspace: "/w", Sessions: indexer.Sessions{Folder: "/x", Spoken: func(line []byte) (string, string) { return string(line), "" }}})
 	f.Fuzz(func(t *testing.T, src []byte) {
-		got := string(s.Render(src))
+		got := string(x.Render("sessions/s.jsonl", src))
 		if strings.Count(got, "\n") != bytes.Count(src, []byte("\n")) {
 			t.Errorf("%q becomes %q", src, got)
 		}

@@ -41,7 +41,7 @@ type Terms struct {
 type File struct {
 	// Path is relative to the workspace, with "/"; it is absolute for an extra path outside of the workspace.
 	Path string
-	// Source is memory.SourceMemory, memory.SourceExtra or memory.SourceSessions.
+	// Source is one of memory.Sources.
 	Source string
 	// SHA256 is the hash of the bytes; zero if they were not read.
 	SHA256 Hash
@@ -81,7 +81,7 @@ type File struct {
 
 // Stored is what the index contains of one file, without its chunks.
 type Stored struct {
-	// Source is memory.SourceMemory, memory.SourceExtra or memory.SourceSessions.
+	// Source is one of memory.Sources.
 	Source string
 	// SHA256 is the hash of the bytes that were indexed; zero if they were not read.
 	SHA256 Hash

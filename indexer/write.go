@@ -182,7 +182,7 @@ func (r *syncRun) committed(t *fileTask) *fileTask {
 	r.fileDone(t)
 	r.remember(t, true)
 	// A conversation goes on; the next sync indexes what was said meanwhile.
-	if t.file.Skipped != "" || t.source == memory.SourceSessions {
+	if t.file.Skipped != "" || memory.IsTranscript(t.source) {
 		return nil
 	}
 	info, err := t.root.Lstat(t.rel)

@@ -127,6 +127,9 @@ type Hit struct {
 	VectorScore float64
 	// TextScore is the keyword confidence in [0,1]; 0 if no word matches.
 	TextScore float64
+	// Origin says whose words these are: those of all notes in the passage that are not only the owner's; nil if there are none.
+	// What a person has written into a file has no origin.
+	Origin *Origin
 	// Weak reports that Score is below the line from which on a hit is a confident one. Weak hits come after all others. They are
 	// better than chance, and nothing to put into a prompt unasked.
 	Weak bool

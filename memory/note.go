@@ -14,14 +14,21 @@ type Note struct {
 	// Source is who has written the note, one of the constants NoteFrom..., and is recorded beside the text; empty records
 	// nothing.
 	Source string
+	// KeepSecrets keeps the secrets in the text if the same note was written before with references in their places. Otherwise a
+	// reference takes the place of each.
+	KeepSecrets bool
+	// Origin says whose words the note was made of; nil means the owner's. Together with the source it is recorded beside the text.
+	Origin *Origin
 }
 
 // Targets of a note.
 const (
 	// TargetDaily is the file of the day, memory/YYYY-MM-DD.md.
 	TargetDaily = "daily"
-	// TargetLongTerm is MEMORY.md.
+	// TargetLongTerm is MEMORY.md. A note with words of others than the owner is refused there.
 	TargetLongTerm = "long_term"
+	// TargetGroup is the file of the day in the folder of the channel of the origin, memory/groups/CHANNEL/YYYY-MM-DD.md.
+	TargetGroup = "group"
 )
 
 // Sources of a note: who has written it.
@@ -44,4 +51,9 @@ type Appended struct {
 	StartLine int
 	// Deduplicated says that the same text or key was there before, and nothing was written.
 	Deduplicated bool
+	// Secrets are those in the text in whose places references were written; none if there are none.
+	Secrets []ReplacedSecret
+	// Similar is the line of the same file that is nearest to a new long-term note, if it says nearly the same; nil if there is none. The
+	// two may contradict each other.
+	Similar *SimilarNote
 }

@@ -74,7 +74,21 @@ const (
 	SourceExtra = "extra"
 	// SourceSessions is the transcripts of conversations.
 	SourceSessions = "sessions"
+	// SourceClaudeCode is the transcripts that Claude Code keeps of conversations in the project.
+	SourceClaudeCode = "claude-code"
+	// SourceCodex is the transcripts that Codex keeps of conversations in the project.
+	SourceCodex = "codex"
 )
+
+// Sources returns all sources of files.
+func Sources() []string {
+	return []string{SourceMemory, SourceExtra, SourceSessions, SourceClaudeCode, SourceCodex}
+}
+
+// IsTranscript reports whether the files of a source are transcripts of conversations: JSON lines that only grow.
+func IsTranscript(source string) bool {
+	return source == SourceSessions || source == SourceClaudeCode || source == SourceCodex
+}
 
 // Granularities of hits.
 const (

@@ -10,4 +10,6 @@ type Service interface {
 	Get(ctx context.Context, req GetRequest) (Excerpt, error)
 	// Append writes a note. A note with a key that was written before is not written again.
 	Append(ctx context.Context, note Note) (Appended, error)
+	// Update replaces a text in a file of what stays true.
+	Update(ctx context.Context, u Update) (Updated, error)
 }

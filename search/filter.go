@@ -9,9 +9,6 @@ import (
 	"kioku/memory"
 )
 
-// sources are those that a filter may name.
-var sources = []string{memory.SourceMemory, memory.SourceExtra, memory.SourceSessions}
-
 const (
 	// maxSources is the maximum number of sources of a filter, and maxPathPrefix the maximum length of its path prefix in bytes.
 	maxSources    = 16
@@ -28,6 +25,7 @@ func ReadFilter(f memory.Filter) (memory.Filter, error) {
 	if len(f.PathPrefix) > maxPathPrefix {
 		return f, badField("path_prefix", "has %d bytes; at most %d", len(f.PathPrefix), maxPathPrefix)
 	}
+	sources := memory.Sources()
 	for _, s := range f.Sources {
 		if !slices.Contains(sources, s) {
 			return f, badField("sources", "%q is none; there are: %s", s, strings.Join(sources, ", "))

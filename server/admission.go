@@ -201,6 +201,7 @@ func (s *Server) keepHouse(ctx context.Context, listeners []Listener) {
 			s.running.endRevoked()
 			s.rates.forgetIdle(now)
 			s.guesses.forgetIdle(now)
+			s.spoolIdle(now)
 			for _, l := range listeners {
 				l.tls.refresh(now)
 			}

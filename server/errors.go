@@ -149,6 +149,10 @@ func (s *Server) sidecarStatus(ctx context.Context, method string, err error) er
 		return status.Error(codes.FailedPrecondition, flush.ErrTooLong.Error())
 	case errors.Is(err, sidecar.ErrNoFlush):
 		return status.Error(codes.FailedPrecondition, err.Error()+"; compact without it")
+	case errors.Is(err, sidecar.ErrNoCompaction):
+		return status.Error(codes.NotFound, "no such compaction; it ends with the next one of the session, after an hour, and with the service: begin again")
+	case errors.Is(err, sidecar.ErrStep):
+		return status.Error(codes.Aborted, sidecar.ErrStep.Error()+"; answer the latest one")
 	case errors.Is(err, sidecar.ErrNoModel):
 		return status.Error(codes.FailedPrecondition, sidecar.ErrNoModel.Error())
 	case errors.Is(err, compact.ErrRefused):

@@ -2,7 +2,9 @@ package server_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -33,6 +35,12 @@ type fakeSidecar struct {
 	turns    *turns.Log
 	// resumed are the sessions whose commits the server has had continued.
 	resumed []string
+
+	mu sync.Mutex
+	// idle is the time after which its sessions are idle. Guarded by mu.
+	idle time.Duration
+	// spooled are the sessions that the server has had on disk, with the numbers of their messages. Guarded by mu.
+	spooled []string
 }
 
 func (f *fakeSidecar) Shared() []string { return f.shared }
@@ -75,6 +83,19 @@ func (f *fakeSidecar) Turns() *turns.Log {
 		return turns.New(turns.Options{Folder: "/nonexistent", Off: true})
 	}
 	return f.turns
+}
+
+func (f *fakeSidecar) IdleAfter() time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.idle
+}
+
+func (f *fakeSidecar) Spool(_ context.Context, session string, messages []flush.Message) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.spooled = append(f.spooled, fmt.Sprintf("%s: %d", session, len(messages)))
+	return nil
 }
 
 func (f *fakeSidecar) FlushOff() string { return "" }

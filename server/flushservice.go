@@ -3,8 +3,8 @@ package server
 import (
 	"context"
 	"fmt"
+	"time"
 
-	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	"kioku/agent/flush"
@@ -20,7 +20,7 @@ func (s agentService) CheckFlush(ctx context.Context, req *kiokuv1.CheckFlushReq
 	if err != nil {
 		return nil, err
 	}
-	c, err := sessionOf(req.GetMessages())
+	c, err := s.conversation(ctx, req, true)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (s agentService) BeginFlush(ctx context.Context, req *kiokuv1.BeginFlushReq
 	if err != nil {
 		return nil, err
 	}
-	messages, err := flushMessages(req.GetMessages())
+	messages, err := s.toFlush(ctx, req)
 	if err != nil {
 		return nil, err
 	}
@@ -111,27 +111,50 @@ func (s agentService) Flush(ctx context.Context, req *kiokuv1.FlushRequest) (*ki
 	if err != nil {
 		return nil, err
 	}
-	messages, err := flushMessages(req.GetMessages())
+	messages, err := s.toFlush(ctx, req)
 	if err != nil {
 		return nil, err
 	}
 	out := side.Flush(ctx, flush.Job{Request: flush.Request{Session: req.GetSession(), Messages: messages}, Forced: req.GetForced()})
-	if out.Err != nil {
-		// What a provider answered goes only to the log.
-		out.Reason = status.Convert(s.status(ctx, "Flush", out.Err)).Message()
+	return s.flushResponse(ctx, "Flush", req.GetAgent(), out), nil
+}
+
+// sessionRequest is a request with messages of a session.
+type sessionRequest interface {
+	GetAgent() string
+	GetSession() string
+	GetMessages() []*kiokuv1.ChatMessage
+}
+
+// conversation returns the messages of a request. Those of a session are remembered, so that later requests name them by their ids.
+// flushes says that the session is flushed.
+func (s *Server) conversation(ctx context.Context, req sessionRequest, flushes bool) (conversation, error) {
+	if req.GetSession() == "" {
+		return conversationOf(req.GetMessages())
 	}
-	s.logWarnings(req.GetAgent(), out.Warnings)
-	resp := &kiokuv1.FlushResponse{
-		Outcome: out.Outcome, Reason: clip(out.Reason, 1000), CoveredCount: int32Of(out.Covered), UncoveredCount: int32Of(out.Uncovered),
-		Reply: out.Reply, NextTryTime: kiokuv1.TimeOf(out.NextTry), Warnings: out.Warnings,
+	name := known(ctx, req.GetAgent(), req.GetSession())
+	whole, err := s.known.resolve(name, req.GetMessages())
+	if err != nil {
+		return conversation{}, err
 	}
-	for _, n := range out.Notes {
-		resp.Notes = append(resp.Notes, storedNote(flush.Stored{Appended: n}))
+	c, err := sessionOf(whole)
+	if err == nil {
+		s.spool(s.known.remember(name, whole, flushes && callerOf(ctx).write, time.Now()))
 	}
-	for _, why := range out.Refused {
-		resp.Notes = append(resp.Notes, &kiokuv1.StoredNote{Refused: clip(why, 500)})
+	c.sent = whole
+	return c, err
+}
+
+// toFlush returns the messages of a request as a flush takes them.
+func (s *Server) toFlush(ctx context.Context, req sessionRequest) ([]flush.Message, error) {
+	if err := checkSpool(req.GetMessages()); err != nil {
+		return nil, err
 	}
-	return resp, nil
+	c, err := s.conversation(ctx, req, true)
+	if err != nil {
+		return nil, err
+	}
+	return flush.Messages(c.ids, c.messages), checkSpool(c.sent)
 }
 
 // sessionOf returns the messages of a session, which must have ids.
@@ -150,13 +173,25 @@ func sessionOf(list []*kiokuv1.ChatMessage) (conversation, error) {
 
 // flushMessages returns the messages of a session that are small enough to be spooled.
 func flushMessages(list []*kiokuv1.ChatMessage) ([]flush.Message, error) {
+	if err := checkSpool(list); err != nil {
+		return nil, err
+	}
+	c, err := sessionOf(list)
+	out := flush.Messages(c.ids, c.messages)
+	for i := range out {
+		out[i].Said = c.by[i]
+	}
+	return out, err
+}
+
+// checkSpool refuses messages that are too large to be spooled.
+func checkSpool(list []*kiokuv1.ChatMessage) error {
 	size := 0
 	for _, m := range list {
 		size += proto.Size(m) + 5
 	}
 	if size > maxSpool {
-		return nil, badField("messages", "are more than the %d bytes that a flush keeps; flush them in two calls, the older ones first", maxSpool)
+		return badField("messages", "are more than the %d bytes that a flush keeps; flush them in two calls, the older ones first", maxSpool)
 	}
-	c, err := sessionOf(list)
-	return flush.Messages(c.ids, c.messages), err
+	return nil
 }

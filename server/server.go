@@ -39,6 +39,9 @@ type Memory interface {
 	Activity(ctx context.Context, since, until string) (memory.Activity, error)
 	Chunks(ctx context.Context, file string) (memory.Chunks, error)
 	Append(ctx context.Context, note memory.Note) (memory.Appended, error)
+	Update(ctx context.Context, u memory.Update) (memory.Updated, error)
+	Undo(ctx context.Context, revision string) (memory.Updated, error)
+	Revisions(ctx context.Context) ([]memory.Revision, error)
 	Sync(ctx context.Context, opt kioku.SyncOptions, step func(indexer.Progress)) (kioku.SyncReport, error)
 	Rebuild(ctx context.Context, step func(indexer.Progress)) (kioku.SyncReport, error)
 	Status(ctx context.Context) (kioku.Status, error)
@@ -50,6 +53,9 @@ type Memory interface {
 type Options struct {
 	// Agents are the memories by agent id; none for a server of sidecars only. The server does not close them.
 	Agents map[string]Memory
+	// Memory is the memory service of another server, to which a server of sidecars only forwards the calls of MemoryService for the
+	// agents of its sidecars; nil forwards none.
+	Memory grpc.ClientConnInterface
 	// Tokens that calls over TCP must carry; nil admits every process of this machine, and ListenTCP refuses other
 	// machines.
 	Tokens *Tokens
@@ -94,6 +100,11 @@ type Server struct {
 	http http.Handler
 	// sidecars by agent id; they do not change once the server serves.
 	sidecars map[string]Sidecar
+
+	// forwards describes MemoryService with methods that forward; nil unless Options.Memory is set.
+	forwards *grpc.ServiceDesc
+	// known are the messages of sessions that calls name by their ids.
+	known knownMessages
 
 	running     runningCalls
 	slow        slowCalls
@@ -151,7 +162,13 @@ func New(opt Options) (*Server, error) {
 		receiveTimeout: 30 * time.Second,
 		sendTimeout:    30 * time.Second,
 	}
-	if len(opt.Agents) > 0 {
+	if opt.Memory != nil {
+		var err error
+		if s.forwards, err = (forwarder{s, opt.Memory}).desc(); err != nil {
+			return nil, err
+		}
+	}
+	if len(opt.Agents) > 0 || opt.Memory != nil {
 		s.health.SetServingStatus(kiokuv1.MemoryService_ServiceDesc.ServiceName, healthpb.HealthCheckResponse_SERVING)
 	}
 	return s, nil
@@ -216,6 +233,7 @@ func (s *Server) Serve(ctx context.Context, listeners ...Listener) error {
 		s.keepHouse(ctx, listeners)
 		return nil
 	})
+	defer s.spoolAll()
 	return group.Wait()
 }
 
@@ -291,6 +309,8 @@ func (s *Server) newGRPC(l Listener, more ...grpc.ServerOption) *grpc.Server {
 func (s *Server) register(r grpc.ServiceRegistrar) {
 	if len(s.opt.Agents) > 0 {
 		kiokuv1.RegisterMemoryServiceServer(r, service{Server: s})
+	} else if s.opt.Memory != nil {
+		r.RegisterService(s.forwards, nil)
 	}
 	if len(s.sidecars) > 0 {
 		kiokuv1.RegisterAgentServiceServer(r, agentService{Server: s})

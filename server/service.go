@@ -85,25 +85,6 @@ func (s service) MemoryGet(ctx context.Context, req *kiokuv1.MemoryGetRequest) (
 	return getResponse(got), nil
 }
 
-// MemoryAppend adds a note.
-func (s service) MemoryAppend(ctx context.Context, req *kiokuv1.MemoryAppendRequest) (*kiokuv1.MemoryAppendResponse, error) {
-	m, err := authorizeWrite(ctx, s.opt.Agents, req)
-	if err != nil {
-		return nil, err
-	}
-	added, err := m.Append(ctx, memory.Note{
-		Text: req.GetText(), Target: req.GetTarget(), Category: req.GetCategory(), Key: req.GetIdempotencyKey(), Source: req.GetSource(),
-	})
-	if err != nil {
-		return nil, err
-	}
-	resp := &kiokuv1.MemoryAppendResponse{Path: added.Path, StartLine: int32Of(added.StartLine), Outcome: kiokuv1.OutcomeWritten}
-	if added.Deduplicated {
-		resp.Outcome = kiokuv1.OutcomeDeduplicated
-	}
-	return resp, nil
-}
-
 // Status describes the index of an agent.
 func (s service) Status(ctx context.Context, req *kiokuv1.StatusRequest) (*kiokuv1.StatusResponse, error) {
 	m, err := authorize(ctx, s.opt.Agents, req)

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,6 +12,7 @@ import (
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 
 	"kioku"
+	"kioku/agent/compact"
 	"kioku/agent/flush"
 	"kioku/agent/prune"
 	"kioku/agent/recall"
@@ -35,6 +37,11 @@ type Sidecar interface {
 	Begin(ctx context.Context, req flush.Request) (sidecar.Begun, error)
 	Commit(ctx context.Context, lease string, answer flush.Answer) (flush.Committed, error)
 	Flush(ctx context.Context, job flush.Job) flush.Outcome
+	// End stores what is worth keeping of a session that has ended, and Spool has its messages on disk.
+	End(ctx context.Context, job flush.Job) flush.Outcome
+	Spool(ctx context.Context, sessionID string, messages []flush.Message) error
+	// IdleAfter returns the time after which a session counts as ended; 0 means never.
+	IdleAfter() time.Duration
 	// FlushOff says why flushes are impossible; empty if they are possible.
 	FlushOff() string
 
@@ -43,6 +50,17 @@ type Sidecar interface {
 	// Count counts the tokens of a text as Compact does.
 	Count(text string) int
 	Compact(ctx context.Context, sessionID string, v session.View, space sidecar.Space) (session.Compaction, llm.Usage, error)
+
+	// BeginCompact and CommitCompact are Compact for an agent's own model.
+	BeginCompact(sessionID string, v session.View, space sidecar.Space) (sidecar.Step, error)
+	CommitCompact(lease string, number int, answer compact.Answer) (sidecar.Step, error)
+
+	// Tools describes the memory tools, and CallTool runs one.
+	Tools(group bool) []llm.Tool
+	CallTool(ctx context.Context, c sidecar.ToolCall) (json.RawMessage, error)
+
+	// Tend flushes the sessions that have ended until ctx ends.
+	Tend(ctx context.Context) error
 
 	// Turns is the record of the agent's turns.
 	Turns() *turns.Log

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -39,6 +41,8 @@ type day struct {
 	*world
 	clock time.Time
 	turn  int
+	// heavy says that the model reads four pages in each turn.
+	heavy bool
 }
 
 // newDay makes a workspace of the size that agents have and a memory with notes.
@@ -70,6 +74,11 @@ func (d *day) answer(body string) llm.Message {
 	}
 	asked := strings.Contains(body[strings.LastIndex(body, "Question "):], "call_") || strings.Contains(body[strings.LastIndex(body, "Question "):], "Page {")
 	asked = asked || strings.Contains(body[strings.LastIndex(body, "Question "):], `"tool_name"`)
+	if d.heavy {
+		if asked = strings.Count(body[strings.LastIndex(body, "Question "):], "Page {") >= 4; !asked {
+			return call("read_page", fmt.Sprintf(`{"page":%d}`, d.turn))
+		}
+	}
 	switch topic := topics[d.turn%len(topics)]; {
 	case asked || d.turn%3 == 1:
 	case d.turn%9 == 5:
@@ -103,31 +112,33 @@ func (d *day) run(p *provider, model llm.Model, change ...func(*chat.Options)) f
 	d.sidecar.Settings.Prune.SoftTrimRatio = 0.4
 	c := d.start("s", append([]func(*chat.Options){func(o *chat.Options) { o.Tools = chat.Join(o.Tools, pages{}) }}, change...)...)
 	f := figures{least: 1}
-	broken := true
+	broken := map[int]bool{} // the index of the first request after what breaks the prefix
 	for d.turn = range 100 {
 		d.clock = d.clock.Add(time.Minute)
 		switch {
 		case d.turn == 30 || d.turn == 70:
 			d.write("USER.md", fmt.Sprintf("- Edited in turn %d.\n", d.turn)+strings.Repeat("- The user likes short answers.\n", 30))
-			broken = true
+			broken[len(p.requests)] = true
 		case d.turn%25 == 20:
 			d.clock = d.clock.Add(20 * time.Minute)
+			broken[len(p.requests)] = true // the cache is cold, and old blocks are left out
 		}
 		from := len(p.requests)
 		d.say(c, fmt.Sprintf("Question %d: what do we know about the %s, and what is due next?", d.turn, topics[d.turn%len(topics)]), func(e chat.Event) {
 			if e.Pruned != nil || e.Compacted != nil {
-				broken = true
+				broken[len(p.requests)] = true
 				f.changes++
 			}
 		})
-		for _, s := range p.requests[from:] {
+		for i, s := range p.requests[from:] {
+			i += from
 			f.usage = f.usage.Plus(s.usage)
 			if s.aside {
 				f.asides++
+				broken[i+1] = broken[i+1] || broken[i]
 				continue
 			}
-			if broken {
-				broken = false
+			if broken[i] || i == 0 {
 				continue
 			}
 			f.requests++
@@ -143,10 +154,69 @@ func (d *day) run(p *provider, model llm.Model, change ...func(*chat.Options)) f
 	return f
 }
 
+// sendTurns is a model that is sent the blocks of the turns in another way.
+type sendTurns struct {
+	llm.Model
+	change func([]llm.Message) []llm.Message
+}
+
+func (s sendTurns) Generate(ctx context.Context, req llm.Request, stream func(llm.Event)) (llm.Response, error) {
+	if s.change != nil {
+		req.Messages = s.change(slices.Clone(req.Messages))
+	}
+	return s.Model.Generate(ctx, req, stream)
+}
+
+// ways of sending the blocks of turns: with their messages for good, with the newest message of the user only, and behind
+// everything else.
+var ways = map[string]func([]llm.Message) []llm.Message{
+	"kept": nil,
+	"newest": func(messages []llm.Message) []llm.Message {
+		newest := true
+		for i := range slices.Backward(messages) {
+			if messages[i].Turn != "" && !newest {
+				messages[i].Turn = ""
+			}
+			newest = newest && messages[i].Turn == ""
+		}
+		return messages
+	},
+	"last": func(messages []llm.Message) []llm.Message {
+		block := ""
+		for i := range messages {
+			if messages[i].Turn != "" {
+				block, messages[i].Turn = messages[i].Turn, ""
+			}
+		}
+		if last := &messages[len(messages)-1]; last.Role == llm.RoleUser {
+			last.Turn = block
+			return messages
+		}
+		return append(messages, llm.Message{Role: llm.RoleUser, Turn: block})
+	},
+}
+
+func TestCacheWays(t *testing.T) {
+	for _, kind := range []string{"anthropic", "openai", "deepseek"} {
+		for way, change := range ways {
+			d := newDay(t)
+			d.heavy = os.Getenv("HEAVY") != ""
+			d.sidecar.Settings.CacheFriendly = true
+			p, model := newProvider(t, kind, 60_000, func() time.Time { return d.clock }, d.answer)
+			p.before = way == "last"
+			f := d.run(p, sendTurns{model, change})
+			price := cachePrices[kind]
+			t.Logf("%s %s: %d requests of %d bytes, %.1f %% shared, least %.1f %%, %d below 90 %%, %d changes, %d asides; usage %+v, %s $%.3f",
+				kind, way, f.requests, f.total/f.requests, 100*f.part(), 100*f.least, f.below, f.changes, f.asides, f.usage, price.model, price.Cost(f.usage))
+		}
+	}
+}
+
 func TestCacheFigures(t *testing.T) {
 	for _, kind := range []string{"anthropic", "openai", "deepseek", "ollama"} {
 		t.Run(kind, func(t *testing.T) {
 			d := newDay(t)
+			d.sidecar.Settings.CacheFriendly = true
 			p, model := newProvider(t, kind, 60_000, func() time.Time { return d.clock }, d.answer)
 			f := d.run(p, model)
 			price := cachePrices[kind]

@@ -64,6 +64,8 @@ type provider struct {
 	// cached are the prefixes in the cache, with the time of their last use.
 	cached map[string]time.Time
 	calls  int
+	// before moves a breakpoint on a turn block to the block before it.
+	before bool
 }
 
 // newProvider starts one and returns a model that asks it.
@@ -148,6 +150,9 @@ func (p *provider) read(raw []byte) *sentRequest {
 		for _, block := range blocks(m.Content) {
 			add(m.Role + string(block))
 		}
+	}
+	if n := len(s.segments); p.before && n > 1 && s.segments[n-1].breakpoint && strings.Contains(s.segments[n-1].text, "<this-turn") {
+		s.segments[n-1].breakpoint, s.segments[n-2].breakpoint = false, true
 	}
 	if before := p.last[s.aside]; before != nil {
 		s.shared = sharedPrefix(before.input, s.input)

@@ -25,12 +25,13 @@ func (c *Conversation) assemble(ctx context.Context, message string, noRecall bo
 // assembleTurn makes the prompt of a turn.
 func (c *Conversation) assembleTurn(ctx context.Context, turn sidecar.Turn, message string) sidecar.Prompt {
 	turn.Session, turn.Transcript = c.opt.Session.ID(), true
+	turn.Shown = c.opt.Session.View().Shown()
 	turn.Message, turn.Model, turn.Now = message, c.model.Name(), c.opt.Now()
 	about := tools.Search
-	if turn.InGroup() {
+	if !turn.IsPrivate() {
 		about = tools.Append
 	}
-	turn.NoTools = turn.NoTools || !has(c.tools(), about)
+	turn.NoTools = turn.NoTools || !has(list(c.tools(turn.IsPrivate())), about)
 	return c.opt.Sidecar.Assemble(ctx, turn)
 }
 
@@ -66,7 +67,7 @@ func (c *Conversation) Compact(ctx context.Context, each func(Event)) (session.C
 	made, used, err := c.opt.Sidecar.Compact(ctx, c.opt.Session.ID(), v, sidecar.Space{Window: c.window(), Fixed: c.fixed})
 	c.usage = c.usage.Plus(used)
 	if err == nil {
-		err = t.replace(made)
+		err = t.replace(ctx, made)
 	}
 	if err != nil {
 		return session.Compaction{}, err
@@ -82,7 +83,7 @@ func (c *Conversation) Status() Status {
 	}
 	s := Status{
 		Session: c.opt.Session.ID(), Model: c.model.Name(), Window: c.window(), Messages: len(v.Messages),
-		Projected: c.projected(v), Compactions: v.Compactions, Flush: v.Flush, Usage: c.usage,
+		Projected: c.projected(v), Compactions: v.Compactions, Flush: v.Flush, Usage: c.usage, Cache: v.Cache,
 	}
 	// If the state of flushes cannot be read, the next flush says so.
 	check, _ := c.check(v, flush.State{Projected: s.Projected})

@@ -61,6 +61,8 @@ func (t *turn) reportFlush(out flush.Outcome) {
 	switch out.Outcome {
 	case session.FlushFailed:
 		t.notice("Memories could not be stored%s: %s", later, out.Reason)
+	case session.FlushKept:
+		t.notice("What is worth keeping of this session is not stored yet; it is when the session continues, or with the next chat: %s", out.Reason)
 	case session.FlushSkipped:
 		t.notice("Memories were not stored: %s", out.Reason)
 	}

@@ -15,7 +15,7 @@ var ErrOtherConversation = errors.New("the messages do not continue the conversa
 
 // Before returns the next request of a loop that asks its model itself, which [Conversation.After] tells the answer. messages are
 // the whole conversation so far, as the loop has it: it only grows. Those that are new go into the transcript. The request has the
-// system prompt with what is recalled for the newest message, the tools, and the messages that are to be sent: shortened,
+// system prompt, the tools, what is recalled for the newest message, and the messages that are to be sent: shortened,
 // or replaced by a summary, where that is due. Before stores memories and compacts like Turn, with the model of the sidecar. The
 // loop may add to the request. each, if it is not nil, is called with what happens.
 //
@@ -27,13 +27,19 @@ func (c *Conversation) Before(ctx context.Context, messages []llm.Message, each 
 		return llm.Request{}, err
 	}
 	for _, m := range fresh {
-		if _, err := c.appendMessage(m, nil); err != nil {
+		if m.Role == llm.RoleUser {
+			err = c.appendUserMessage(m, c.opt.Turn.Said())
+		} else {
+			_, err = c.appendMessage(m, nil)
+		}
+		if err != nil {
 			return llm.Request{}, err
 		}
 	}
 	if n := len(messages) - 1; c.looping == nil || messages[n].Role == llm.RoleUser {
-		c.looping = c.beginTurn(c.assembleTurn(ctx, c.opt.Turn, lastSaid(messages)), each)
-		c.looping.heartbeat = c.opt.Heartbeat
+		if c.looping, err = c.answerTo(ctx, c.opt.Turn, lastSaid(messages), each); err != nil {
+			return llm.Request{}, err
+		}
 		c.looping.each(Event{Prompt: &c.looping.prompt})
 	}
 	t := c.looping
@@ -86,10 +92,8 @@ func (c *Conversation) unheard(messages []llm.Message) ([]llm.Message, error) {
 
 // lastSaid returns the text of the newest message of the user, empty if there is none.
 func lastSaid(messages []llm.Message) string {
-	for i := len(messages) - 1; i >= 0; i-- {
-		if messages[i].Role == llm.RoleUser {
-			return messages[i].Text
-		}
+	if at := lastOfUser(messages); at >= 0 {
+		return messages[at].Text
 	}
 	return ""
 }

@@ -3,9 +3,12 @@ package chat
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 
 	"kioku/agent/compact"
 	"kioku/agent/flush"
+	"kioku/agent/prompt"
 	"kioku/agent/session"
 	"kioku/agent/sidecar"
 	"kioku/llm"
@@ -24,6 +27,7 @@ const (
 
 // prepare does what is due before a request, when all calls have their results: it prunes old results, flushes and compacts.
 func (t *turn) prepare(ctx context.Context) error {
+	t.markOpen(ctx)
 	if err := t.prune(); err != nil {
 		return err
 	}
@@ -40,7 +44,7 @@ func (t *turn) prune() error {
 	if len(plan.New) == 0 {
 		return nil
 	}
-	if _, err := t.opt.Session.Append(v.PruneEntry(plan.New)); err != nil {
+	if _, err := t.opt.Session.Append(v.PruneEntry(plan.New, nil)); err != nil {
 		return err
 	}
 	if v.LastUsage != nil && !t.partial {
@@ -48,6 +52,17 @@ func (t *turn) prune() error {
 	}
 	t.each(Event{Pruned: &plan})
 	return nil
+}
+
+// endTurns records that old blocks of turns are not sent any more, if the provider's cache is cold and so nothing is lost. What is
+// recalled in this turn must not point to them.
+func (c *Conversation) endTurns() error {
+	v := c.opt.Session.View()
+	if len(v.Turns) == 0 || !c.opt.Sidecar.Cold(v.PruneState(c.window()), c.opt.Now()) {
+		return nil
+	}
+	_, err := c.opt.Session.Append(v.PruneEntry(nil, slices.Sorted(maps.Keys(v.Turns))))
+	return err
 }
 
 // makeRoom flushes and compacts if that is due. overflow says that the model has refused a request as too long.
@@ -136,16 +151,28 @@ func (t *turn) compact(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return t.replace(made)
+	return t.replace(ctx, made)
+}
+
+// showAgain renews the block of the turn if it points to texts that are gone with the old messages.
+func (t *turn) showAgain(ctx context.Context) error {
+	shown := t.opt.Session.View().Shown()
+	gone := func(m prompt.Memory) bool { return m.Shown && !slices.Contains(shown, m.Key()) }
+	if !slices.ContainsFunc(t.prompt.Recalled, gone) {
+		return nil
+	}
+	t.prompt = t.assembleTurn(ctx, t.opt.Turn, t.message)
+	return t.keepBlock()
 }
 
 // replace appends a compaction to the transcript.
-func (t *turn) replace(made session.Compaction) error {
+func (t *turn) replace(ctx context.Context, made session.Compaction) error {
 	if _, err := t.opt.Session.Append(session.Entry{Kind: session.KindCompaction, Compaction: &made}); err != nil {
 		return err
 	}
-	t.patience = t.projected(t.opt.Session.View()) + t.growth()
 	t.summary, t.summarised = backoff{}, true
 	t.each(Event{Compacted: &made})
-	return nil
+	err := t.showAgain(ctx)
+	t.patience = t.projected(t.opt.Session.View()) + t.growth()
+	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"kioku/agent/flush"
@@ -17,15 +18,22 @@ import (
 const (
 	interrupted = "[Interrupted here: this answer is not complete.]"
 	unanswered  = "[Interrupted before an answer was given.]"
+	declined    = "[Declined here: the model, or a filter of its provider, has ended this answer.]"
 )
 
 // turn is a call of Turn, Flush or Compact.
 type turn struct {
 	*Conversation
-	each   func(Event)
+	each func(Event)
+	// said says who has said the message of the turn, and where.
+	said   memory.Said
 	prompt sidecar.Prompt
-	tools  []llm.Tool
-	reply  Reply
+	// offered are the tools that the model may call, nil for none, and tools what it is told of them.
+	offered Tools
+	tools   []llm.Tool
+	reply   Reply
+	// message is what the user said; empty without a message.
+	message string
 	// heard is what the model says in the request that is under way.
 	heard strings.Builder
 	// heartbeat says that the turn stores no memories.
@@ -44,28 +52,46 @@ type turn struct {
 	newestOnly bool
 }
 
-// Turn answers a message of the user. each, if it is not nil, is called with what happens, by one goroutine. The message and the
+// Turn answers a message of the author in Options.Turn; see TurnBy.
+func (c *Conversation) Turn(ctx context.Context, message string, each func(Event)) (Reply, error) {
+	return c.TurnBy(ctx, c.opt.Turn.Author, message, each)
+}
+
+// TurnBy answers a message of a user. A nil author is the owner of the memory in private, and somebody in a group. each, if it is not nil, is called with what happens, by one goroutine. The message and the
 // answer are in the transcript when Turn returns. It returns ErrBlank for a message without text, which is not kept.
 //
 // After an error, also of ctx, the conversation can go on. What the model has said until then is in the transcript, and in
 // Reply.Text, marked as interrupted. A flush or a compaction that fails is not an error: a notice says so. Only if the model
 // takes the conversation no longer Turn returns an error that says what to do.
-func (c *Conversation) Turn(ctx context.Context, message string, each func(Event)) (Reply, error) {
+func (c *Conversation) TurnBy(ctx context.Context, author *memory.Author, message string, each func(Event)) (Reply, error) {
 	if strings.TrimSpace(memory.StripRecalled(message)) == "" {
 		return Reply{}, ErrBlank
 	}
-	if _, err := c.appendMessage(llm.Message{Role: llm.RoleUser, Text: message}, nil); err != nil {
+	about := c.opt.Turn
+	about.Author = author
+	if err := c.appendUserMessage(llm.Message{Role: llm.RoleUser, Text: message}, about.Said()); err != nil {
 		return Reply{}, err
 	}
-	t := c.beginTurn(c.assembleTurn(ctx, c.opt.Turn, message), each)
-	t.heartbeat = c.opt.Heartbeat
-	before := c.usage
-	err := t.converse(ctx)
+	t, err := c.answerTo(ctx, about, message, each)
 	if err != nil {
+		return Reply{}, err
+	}
+	before := c.usage
+	if err = t.converse(ctx); err != nil {
 		err = t.keepInterrupted(ctx, err)
 	}
 	t.reply.Usage = c.usage.Minus(before)
 	return t.reply, err
+}
+
+// answerTo begins the turn that answers the newest message of the user, which is in the transcript.
+func (c *Conversation) answerTo(ctx context.Context, about sidecar.Turn, message string, each func(Event)) (*turn, error) {
+	if err := c.endTurns(); err != nil {
+		return nil, err
+	}
+	t := c.beginTurn(c.assembleTurn(ctx, about, message), each)
+	t.message, t.said, t.heartbeat = message, about.Said(), c.opt.Heartbeat
+	return t, t.keepBlock()
 }
 
 // beginTurn begins a turn with a prompt.
@@ -73,9 +99,44 @@ func (c *Conversation) beginTurn(p sidecar.Prompt, each func(Event)) *turn {
 	if each == nil {
 		each = func(Event) {}
 	}
-	t := &turn{Conversation: c, each: each, tools: c.tools(), prompt: p}
-	c.fixed = p.Tokens + llm.ToolTokens(t.tools)
+	t := &turn{Conversation: c, each: each, offered: c.tools(!p.Group), prompt: p}
+	t.tools = list(t.offered)
+	c.fixed = p.Tokens - p.TurnTokens + llm.ToolTokens(t.tools)
 	return t
+}
+
+// appendUserMessage appends a message of a user to the transcript.
+func (c *Conversation) appendUserMessage(m llm.Message, said memory.Said) error {
+	_, err := c.opt.Session.Append(session.Entry{Kind: session.KindMessage, Message: &m, Said: said})
+	return err
+}
+
+// keepBlock appends what the newest message of the user is sent with. It stays with the message, so that the bytes of a request
+// are the beginning of the next one.
+func (t *turn) keepBlock() error {
+	v := t.opt.Session.View()
+	at := lastOfUser(v.Messages)
+	if t.prompt.Turn == "" || at < 0 {
+		return nil
+	}
+	block := session.Turn{Message: v.IDs[at], Text: t.prompt.Turn}
+	for _, m := range t.prompt.Recalled {
+		if !m.Shown {
+			block.Shown = append(block.Shown, m.Key())
+		}
+	}
+	_, err := t.opt.Session.Append(session.Entry{Kind: session.KindTurn, Turn: &block})
+	return err
+}
+
+// lastOfUser returns the index of the newest message of the user, -1 if there is none.
+func lastOfUser(messages []llm.Message) int {
+	for i, m := range slices.Backward(messages) {
+		if m.Role == llm.RoleUser {
+			return i
+		}
+	}
+	return -1
 }
 
 // appendMessage appends a message to the transcript, with what its request has used, and returns it as it was kept.
@@ -106,10 +167,14 @@ func (t *turn) converse(ctx context.Context) error {
 			}
 			continue
 		}
-		if resp.Stop == llm.StopLength {
-			t.notice("The answer was cut off, because it has reached the most tokens that an answer may have.")
-		}
 		t.reply.Text = resp.Message.Text
+		switch resp.Stop {
+		case llm.StopLength:
+			t.notice("The answer was cut off, because it has reached the most tokens that an answer may have.")
+		case llm.StopRefusal:
+			t.notice("The model, or a filter of its provider, has declined to answer. Ask in other words, or begin a new session if it goes on to decline.")
+			t.reply.Text = strings.TrimSpace(strings.TrimSuffix(t.reply.Text, declined))
+		}
 		t.reply.Silent = strings.TrimSpace(t.reply.Text) == "" || flush.Silent(t.reply.Text)
 		return nil
 	}
@@ -157,8 +222,11 @@ func (t *turn) generate(ctx context.Context, last bool) (llm.Response, error) {
 		t.usage = t.usage.Plus(resp.Usage)
 		return resp, err
 	}
-	if last {
+	if last || resp.Stop == llm.StopRefusal {
 		resp.Message.ToolCalls = nil
+	}
+	if resp.Stop == llm.StopRefusal {
+		resp.Message.Text = strings.TrimSpace(resp.Message.Text + "\n\n" + declined)
 	}
 	t.heard.Reset()
 	return t.keep(resp)
@@ -167,7 +235,8 @@ func (t *turn) generate(ctx context.Context, last bool) (llm.Response, error) {
 // request returns the next request. The last one of a turn allows no calls.
 func (t *turn) request(last bool) llm.Request {
 	t.believed = t.window()
-	req := llm.Request{System: t.prompt.Prompt, CachedBytes: t.prompt.CachedBytes, Messages: t.fit(t.opt.Session.View()), Tools: t.tools}
+	req := llm.Request{System: t.prompt.Prompt, CachedBytes: t.prompt.CachedBytes, Messages: t.fit(t.opt.Session.View()), Tools: t.tools,
+		Conversation: t.opt.Sidecar.Agent() + "/" + t.opt.Session.ID()}
 	t.sent = t.fixed
 	for _, m := range req.Messages {
 		t.sent += t.sizeOf(m)

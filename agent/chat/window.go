@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"kioku/agent/compact"
-	"kioku/agent/prune"
 	"kioku/agent/session"
 	"kioku/llm"
 )
@@ -54,7 +53,7 @@ func (c *Conversation) learnWindow(sent int) bool {
 // fit returns the messages of the next request, without the oldest ones if there is no room for them: a compaction may drop only
 // what is stored, and the conversation goes on until that is possible. The newest message is always part of it.
 func (t *turn) fit(v session.View) []llm.Message {
-	messages := prune.Apply(v.Messages, v.Edits)
+	messages := v.Sent()
 	from := t.firstThatFits(messages)
 	t.newestOnly, t.partial = from == newest(messages), from > 0
 	if from == 0 {

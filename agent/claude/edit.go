@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"kioku/internal/atomicfile"
+	"kioku/internal/kept"
 	"kioku/internal/safefile"
 	"kioku/memory"
 )
@@ -115,7 +116,7 @@ func (f *folder) edit(verb, rel string, change func(text string) (string, int, e
 		err = checkSize(rel, text)
 	}
 	if err == nil {
-		err = f.keepCopies(verb, []string{rel}, func(string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(old)), nil })
+		err = f.keep(verb, []string{rel}, func(string) (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(old)), nil })
 	}
 	if err != nil {
 		return "", err
@@ -133,6 +134,15 @@ func (f *folder) edit(verb, rel string, change func(text string) (string, int, e
 		return "", err
 	}
 	return edited(rel, text, line), nil
+}
+
+// keep keeps copies of files that a command deletes or replaces.
+func (f *folder) keep(verb string, files []string, open func(rel string) (io.ReadCloser, error)) error {
+	_, err := kept.Folder{Path: f.opt.Kept, Now: f.opt.Now}.Keep(verb, files, open)
+	if input := new(InputError); err != nil && !errors.As(err, &input) {
+		err = fmt.Errorf("memory tool: %w", err)
+	}
+	return err
 }
 
 // checked returns a text as it may be stored.

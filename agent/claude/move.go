@@ -83,7 +83,7 @@ func (f *folder) delete(ctx context.Context, rel string) (string, error) {
 		return "", err
 	}
 	var seen []fs.FileInfo
-	err = f.keepCopies("delete", files, func(name string) (io.ReadCloser, error) {
+	err = f.keep("delete", files, func(name string) (io.ReadCloser, error) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}

@@ -37,9 +37,9 @@ const (
 	patience = 5 * time.Second
 )
 
-// Compactor compacts conversations. Model is required.
+// Compactor compacts conversations.
 type Compactor struct {
-	// Model writes the summaries.
+	// Model writes the summaries; required by Compact. Begin needs only its window.
 	Model llm.Model
 	// Count counts the tokens of a text, as the session does; nil means an estimate.
 	Count func(text string) int
@@ -48,6 +48,8 @@ type Compactor struct {
 	KeepTokens int
 	// SummaryTokens is the maximum size of a summary in tokens; 0 means 4,000. It is at most an eighth of the window.
 	SummaryTokens int
+	// Window of the model in tokens; 0 means what Model says, if there is one.
+	Window int
 }
 
 // Compact has a model summarise the messages before the latest ones, of the first free messages of the view, and returns the
@@ -55,29 +57,30 @@ type Compactor struct {
 //
 // Identifiers that the summary lacks after a second try are appended to it. A summary that is longer than SummaryTokens, or than
 // three quarters of what it replaces, is shortened and says so. Compact returns ErrNothing if there are no such messages, or so
-// few that a summary cannot be shorter; ErrRefused if the summary is empty or cut off twice; and otherwise the error of the model
+// few that a summary cannot be shorter; ErrRefused if the summary is empty or cut off twice, or the model declines; and otherwise the error of the model
 // or of ctx. A request that fails is sent again for at most 5 s. used is the usage of all requests, also after an error.
 func (c *Compactor) Compact(ctx context.Context, v session.View, free int) (made session.Compaction, used llm.Usage, err error) {
-	w := c.newWriter()
-	at := Cut(v, cmp.Or(c.KeepTokens, DefaultKeepTokens), free)
-	if at == 0 || at == 1 && v.Compactions > 0 {
-		return session.Compaction{}, used, ErrNothing
-	}
-	replaced := tokensOf(v, at)
-	limit := min(cmp.Or(c.SummaryTokens, defaultSummary), replaced*3/4-llm.MessageTokens(c.Count, session.SummaryMessage("")))
-	if limit <= 0 {
-		return session.Compaction{}, used, ErrNothing
-	}
-	summary, err := w.summariseShorter(ctx, v, at, limit)
+	steps, err := c.Begin(v, free)
 	if err != nil {
-		return session.Compaction{}, w.used, fmt.Errorf("compact %d messages: %w", at, err)
+		return session.Compaction{}, used, err
 	}
-	out := session.Compaction{Summary: summary, FirstKept: v.IDs[at], TokensBefore: v.Tokens}
-	out.TokensAfter = llm.MessageTokens(c.Count, session.SummaryMessage(summary)) + tokensOf(v, len(v.Counts)) - replaced
-	if out.TokensAfter >= out.TokensBefore {
-		return session.Compaction{}, w.used, ErrNothing
+	defer steps.Stop()
+	for req, more := steps.Request(); more; req, more = steps.Request() {
+		resp, err := llm.Response{}, ctx.Err()
+		if err == nil {
+			resp, err = c.Model.Generate(ctx, req, nil)
+			used = used.Plus(resp.Usage)
+		}
+		if err != nil && ctx.Err() != nil {
+			return session.Compaction{}, used, fmt.Errorf("compact %d messages: %w", steps.at, err)
+		}
+		if err == nil && resp.Stop == llm.StopRefusal {
+			err = fmt.Errorf("%w: the model, or a filter of its provider, has declined to summarise", ErrRefused)
+		}
+		steps.Answer(Answer{Text: resp.Message.Text, Cut: resp.Stop == llm.StopLength, Err: err, Window: c.Model.Window()})
 	}
-	return out, w.used, nil
+	made, err = steps.Result()
+	return made, used, err
 }
 
 // tokensOf returns the size of the messages of a view before index until.
@@ -90,36 +93,42 @@ func tokensOf(v session.View, until int) (tokens int) {
 
 // writer has a model write the summaries of one compaction.
 type writer struct {
-	model llm.Model
+	// ask sends a request to the model.
+	ask   func(llm.Request) (Answer, error)
 	count func(string) int
+	// window of the model in tokens as it was last known; 0 if it is not.
+	window int
 	// summary is the maximum size of a summary, and part that of the conversation in one request, in tokens.
 	summary, part int
-	used          llm.Usage
 }
 
 func (c *Compactor) newWriter() *writer {
-	w := &writer{model: c.Model, summary: max(cmp.Or(c.SummaryTokens, defaultSummary), minSummary), part: partOfUnknown}
+	w := &writer{summary: max(cmp.Or(c.SummaryTokens, defaultSummary), minSummary), part: partOfUnknown}
 	w.count = func(text string) int { return llm.MessageTokens(c.Count, llm.Message{Text: text}) }
-	w.fit(c.Model.Window())
+	w.window = c.Window
+	if c.Model != nil && c.Window == 0 {
+		w.window = c.Model.Window()
+	}
+	w.fit()
 	return w
 }
 
-// fit makes requests fit into a window; 0 means that it is not known.
-func (w *writer) fit(window int) {
-	if window <= 0 {
+// fit makes requests fit into the window, if it is known.
+func (w *writer) fit() {
+	if w.window <= 0 {
 		return
 	}
-	w.summary = min(w.summary, max(window/summaryShare, minSummary))
+	w.summary = min(w.summary, max(w.window/summaryShare, minSummary))
 	// Twice the summary, because the second try repeats the first one. A fifth is left for other ways to count tokens. Two
 	// summaries always fit together, so that they can be merged.
-	w.part = max((window-2*w.summary-promptTokens)*4/5, minPart, 3*w.summary)
+	w.part = max((w.window-2*w.summary-promptTokens)*4/5, minPart, 3*w.summary)
 }
 
 // shrink makes requests smaller after the model has refused one as too long: at most half as long, and so that they fit into the
 // window that the refusal may have taught. tokens is the size of the conversation. It reports whether anything became smaller.
 func (w *writer) shrink(tokens int) bool {
 	before := w.part
-	w.fit(w.model.Window())
+	w.fit()
 	w.part = max(min(w.part, before/2, tokens/2), minPart)
 	w.summary = min(w.summary, max(w.part/3, minSummary))
 	return w.part < before
@@ -127,7 +136,7 @@ func (w *writer) shrink(tokens int) bool {
 
 // summariseShorter returns a summary of the first messages of a view, of at most limit tokens. As long as the model refuses a
 // request as too long, it summarises shorter parts.
-func (w *writer) summariseShorter(ctx context.Context, v session.View, until, limit int) (string, error) {
+func (w *writer) summariseShorter(v session.View, until, limit int) (string, error) {
 	var ids []string
 	for try := 0; ; try++ {
 		// Half a part for each block leaves room for the indentation of the lines.
@@ -135,7 +144,7 @@ func (w *writer) summariseShorter(ctx context.Context, v session.View, until, li
 		if try == 0 {
 			ids = identifiers(blocks)
 		}
-		summary, err := w.summarise(ctx, blocks, ids)
+		summary, err := w.summarise(blocks, ids)
 		if err == nil {
 			return shorten(summary, ids, limit, w.count), nil
 		}
@@ -146,24 +155,24 @@ func (w *writer) summariseShorter(ctx context.Context, v session.View, until, li
 }
 
 // summarise returns a summary of blocks. If they do not fit into one request, it merges the summaries of parts.
-func (w *writer) summarise(ctx context.Context, blocks []block, ids []string) (string, error) {
+func (w *writer) summarise(blocks []block, ids []string) (string, error) {
 	texts := make([]string, len(blocks))
 	for i, b := range blocks {
 		texts[i] = b.text
 	}
 	groups := pack(texts, w.part, w.count)
 	if len(groups) == 1 {
-		return w.generate(ctx, wholeTask, strings.Join(texts, ""), ids)
+		return w.generate(wholeTask, strings.Join(texts, ""), ids)
 	}
-	summaries, err := w.summariseEach(ctx, partTask, groups, ids)
+	summaries, err := w.summariseEach(partTask, groups, ids)
 	if err != nil {
 		return "", err
 	}
-	return w.merge(ctx, summaries, ids)
+	return w.merge(summaries, ids)
 }
 
 // summariseEach returns a summary of each group, which must contain the identifiers of that group.
-func (w *writer) summariseEach(ctx context.Context, task string, groups [][]string, ids []string) ([]string, error) {
+func (w *writer) summariseEach(task string, groups [][]string, ids []string) ([]string, error) {
 	out := make([]string, len(groups))
 	for i, g := range groups {
 		material := strings.Join(g, "")
@@ -173,7 +182,7 @@ func (w *writer) summariseEach(ctx context.Context, task string, groups [][]stri
 				within = append(within, id)
 			}
 		}
-		summary, err := w.generate(ctx, task, material, within)
+		summary, err := w.generate(task, material, within)
 		if err != nil {
 			return nil, fmt.Errorf("part %d of %d: %w", i+1, len(groups), err)
 		}
@@ -183,32 +192,32 @@ func (w *writer) summariseEach(ctx context.Context, task string, groups [][]stri
 }
 
 // merge returns one summary of several. If they do not fit into one request, it takes several rounds.
-func (w *writer) merge(ctx context.Context, summaries []string, ids []string) (string, error) {
+func (w *writer) merge(summaries []string, ids []string) (string, error) {
 	texts := make([]string, len(summaries))
 	for i, s := range summaries {
 		texts[i] = fmt.Sprintf("[part %d]\n%s\n", i+1, indent(s))
 	}
 	groups := pack(texts, w.part, w.count)
 	if len(groups) == 1 {
-		return w.generate(ctx, mergeTask, strings.Join(texts, ""), ids)
+		return w.generate(mergeTask, strings.Join(texts, ""), ids)
 	}
 	if len(groups) == len(texts) {
 		return "", fmt.Errorf("%w: no two summaries of parts fit into the window together", ErrRefused)
 	}
-	summaries, err := w.summariseEach(ctx, mergeTask, groups, ids)
+	summaries, err := w.summariseEach(mergeTask, groups, ids)
 	if err != nil {
 		return "", err
 	}
-	return w.merge(ctx, summaries, ids)
+	return w.merge(summaries, ids)
 }
 
 // generate returns a summary of at most w.summary tokens that contains ids. If something is wrong with the model's first one,
 // generate asks once more, and then appends the identifiers that the better one lacks.
-func (w *writer) generate(ctx context.Context, task, material string, ids []string) (string, error) {
+func (w *writer) generate(task, material string, ids []string) (string, error) {
 	req := llm.Request{System: system, CachedBytes: len(system), MaxTokens: w.summary, Patience: patience}
 	question := taskPrompt(task, material, ids)
 	req.Messages = []llm.Message{{Role: llm.RoleUser, Text: question}}
-	first, err := w.try(ctx, req, ids)
+	first, err := w.try(req, ids)
 	if err != nil || first.problem() == "" {
 		return shorten(first.text, ids, w.summary, w.count), err
 	}
@@ -218,9 +227,9 @@ func (w *writer) generate(ctx context.Context, task, material string, ids []stri
 	} else {
 		req.Messages = append(req.Messages, llm.Message{Role: llm.RoleAssistant, Text: shorten(first.text, nil, w.summary, w.count)}, llm.Message{Role: llm.RoleUser, Text: correction})
 	}
-	second, err := w.try(ctx, req, ids)
+	second, err := w.try(req, ids)
 	switch {
-	case ctx.Err() != nil, err != nil && !first.whole():
+	case err != nil && !first.whole():
 		return "", err
 	case err == nil && second.whole() && (!first.whole() || len(second.lost) <= len(first.lost)):
 		return shorten(second.text, ids, w.summary, w.count), nil
@@ -256,17 +265,13 @@ func (d draft) problem() string {
 }
 
 // try asks once.
-func (w *writer) try(ctx context.Context, req llm.Request, ids []string) (draft, error) {
-	if err := ctx.Err(); err != nil {
-		return draft{}, err
-	}
-	resp, err := w.model.Generate(ctx, req, nil)
-	w.used = w.used.Plus(resp.Usage)
+func (w *writer) try(req llm.Request, ids []string) (draft, error) {
+	answer, err := w.ask(req)
 	if err != nil {
 		return draft{}, fmt.Errorf("summarise: %w", err)
 	}
-	text := strings.TrimSpace(resp.Message.Text)
-	return draft{text: text, cut: resp.Stop == llm.StopLength, lost: missing(text, ids)}, nil
+	text := strings.TrimSpace(answer.Text)
+	return draft{text: text, cut: answer.Cut, lost: missing(text, ids)}, nil
 }
 
 // Cut returns the index of the first message that a compaction keeps: the kept messages have at most keep tokens, and all but

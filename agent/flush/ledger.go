@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -32,6 +33,8 @@ type Options struct {
 	Folder string
 	// Notes takes the notes of commits.
 	Notes Notes
+	// Groups says what becomes of groups: GroupsOn (also if empty), GroupsOff or GroupsSeparate.
+	Groups string
 	// Count counts the tokens of a text; nil means text.EstimateTokens.
 	Count func(text string) int
 	// SpoolBytes is the maximum size of all spools in bytes; 0 means 64 MiB.
@@ -76,6 +79,8 @@ type Request struct {
 	TooLong bool
 	// OnDisk says that the caller keeps the messages on disk, so that they need not be spooled.
 	OnDisk bool
+	// Ended says that the session has ended. It stays so until a range has messages that were not spooled at its end.
+	Ended bool
 }
 
 // Range is a range of messages that was begun.
@@ -84,6 +89,8 @@ type Range struct {
 	Lease string
 	// Messages to show to the model.
 	Messages []llm.Message
+	// Occasion is why they are shown.
+	Occasion Occasion
 	// Uncovered is the number of messages that are not covered after this range.
 	Uncovered int
 	// Warnings say what was lost or mended since the last commit of the session.
@@ -127,9 +134,10 @@ func (l *Ledger) beginLocked(f *folder, name string, req Request) (Range, error)
 	}
 	r.Session = req.Session
 	now, spooled := l.opt.Now(), f.spool(name)
-	list := joinLists(spooled, req.Messages)
+	list := placed(joinLists(spooled, req.Messages))
 	r.forget(list)
-	todo := r.uncovered(list)
+	todo := l.uncovered(&r, list)
+	r.Ended = req.Ended || r.Ended && within(l.uncovered(&r, placed(req.Messages)), spooled)
 	if !req.OnDisk {
 		warnings, err := l.spoolAll(f, name, spooled, todo, now)
 		if err != nil {
@@ -141,13 +149,16 @@ func (l *Ledger) beginLocked(f *folder, name string, req Request) (Range, error)
 	}
 	r.endRest(todo)
 	p := part{count: l.opt.Count, room: r.roomIn(req.Window, req.Fixed)}
+	if slices.ContainsFunc(todo, func(m Message) bool { return m.Group || m.label() != "" }) {
+		p.room = max(p.room-l.opt.Count(groupPrompt), min(p.room, minRoom))
+	}
 	told := r.told(p.room/toldParts, p.sizeOf)
 	if r.Rest != nil {
 		p.room = min(p.room-p.sizeOf(told), max(r.Rest.Tokens, minUnfinished/2))
 	}
 	p.fill(todo, r.Shown)
-	out := Range{Messages: p.messages, Uncovered: len(todo) - len(p.keys), Warnings: r.Warnings}
-	b := begun{Keys: p.keys, Through: p.through, Piece: p.piece, Tokens: p.tokens, Left: out.Uncovered}
+	out := Range{Messages: p.messages, Occasion: Occasion{Ended: r.Ended, Origin: p.originOf()}, Uncovered: len(todo) - len(p.keys), Warnings: r.Warnings}
+	b := begun{Keys: p.keys, Through: p.through, Piece: p.piece, Tokens: p.tokens, Left: out.Uncovered, Origin: out.Occasion.Origin, Group: p.place != ""}
 	if len(p.messages) == 0 {
 		r.cover(b) // of messages without content
 		return out, f.writeRecord(r, now)
@@ -166,6 +177,14 @@ func (l *Ledger) beginLocked(f *folder, name string, req Request) (Range, error)
 	return out, f.writeRecord(r, now)
 }
 
+// uncovered returns the messages of a placed list that are not covered and are to be flushed.
+func (l *Ledger) uncovered(r *record, list []Message) []Message {
+	return slices.DeleteFunc(r.uncovered(list), l.leavesOut)
+}
+
+// leavesOut reports whether a message is never flushed, because it was said in a group.
+func (l *Ledger) leavesOut(m Message) bool { return m.Group && l.opt.Groups == GroupsOff }
+
 // joinLists returns the spooled messages that a request lacks, and then those of the request.
 func joinLists(spooled, list []Message) []Message {
 	known := make(map[string]bool, len(list))
@@ -181,9 +200,12 @@ func joinLists(spooled, list []Message) []Message {
 	return append(out, list...)
 }
 
+// within reports whether all messages of a list are among others.
+func within(list, others []Message) bool { return len(joinLists(list, others)) == len(others) }
+
 // spoolAll spools the messages that are not covered, unless they are spooled already. It returns the warnings of limitSpools.
 func (l *Ledger) spoolAll(f *folder, name string, spooled, todo []Message, now time.Time) ([]string, error) {
-	if len(todo) > 0 && len(joinLists(todo, spooled)) == len(spooled) {
+	if len(todo) > 0 && within(todo, spooled) {
 		return nil, nil
 	}
 	if err := f.writeSpool(name, todo); err != nil {

@@ -15,13 +15,13 @@ import (
 
 func TestPromptsSayWhatToDo(t *testing.T) {
 	t.Parallel()
-	user := flush.UserPrompt(time.Date(2026, 3, 4, 23, 59, 0, 0, time.UTC))
+	user := flush.UserPrompt(flush.Occasion{}, time.Date(2026, 3, 4, 23, 59, 0, 0, time.UTC))
 	for _, want := range []string{"2026-03-04", tools.Append, flush.NoReply, "compacted"} {
 		if !strings.Contains(user, want) {
 			t.Errorf("the user's prompt lacks %q", want)
 		}
 	}
-	system := flush.SystemPrompt()
+	system := flush.SystemPrompt(flush.Occasion{})
 	for _, want := range []string{tools.Append, flush.NoReply, "today's notes", "decisions", "preferences", "open tasks", "recalled", "language"} {
 		if !strings.Contains(system, want) {
 			t.Errorf("the system prompt lacks %q", want)
@@ -35,7 +35,7 @@ func TestPromptsSayWhatToDo(t *testing.T) {
 func TestPromptsAreKnownToEcho(t *testing.T) {
 	t.Parallel()
 	resp, err := (&echo.Model{}).Generate(t.Context(), llm.Request{
-		Messages: []llm.Message{{Role: llm.RoleUser, Text: "We decided to ship on Friday."}, {Role: llm.RoleUser, Text: flush.UserPrompt(time.Now())}},
+		Messages: []llm.Message{{Role: llm.RoleUser, Text: "We decided to ship on Friday."}, {Role: llm.RoleUser, Text: flush.UserPrompt(flush.Occasion{}, time.Now())}},
 		Tools:    []llm.Tool{{Name: tools.Append}},
 	}, nil)
 	if err != nil || len(resp.Message.ToolCalls) != 1 {

@@ -3,6 +3,8 @@ package flush
 import (
 	"slices"
 	"time"
+
+	"kioku/memory"
 )
 
 const (
@@ -23,6 +25,10 @@ type record struct {
 	Session string `json:"session"`
 	// Used is the time of the last change.
 	Used time.Time `json:"used"`
+	// Ended says that the session has ended, so that what is spooled of it waits for nobody.
+	Ended bool `json:"ended,omitempty"`
+	// Open says that a host that keeps its messages on disk has begun the session and not ended it.
+	Open bool `json:"open,omitempty"`
 	// Covered are the keys of the covered messages, the earliest first.
 	Covered []string `json:"covered,omitempty"`
 	// Shown is the beginning of the next message that was covered in pieces.
@@ -63,6 +69,10 @@ type begun struct {
 	Told int `json:"told,omitempty"`
 	// Left is the number of messages that are not covered after it.
 	Left int `json:"left"`
+	// Origin says whose words the messages are; nil if those of the owner in private.
+	Origin *memory.Origin `json:"origin,omitempty"`
+	// Group reports that they were said in a group.
+	Group bool `json:"group,omitempty"`
 }
 
 // writing is a commit whose notes are being appended.

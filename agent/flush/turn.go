@@ -27,23 +27,28 @@ func isTooLong(err error) bool {
 type turn struct {
 	runner   *Runner
 	job      *Job
+	occasion Occasion
 	messages []llm.Message
 	usage    *llm.Usage
 	// said contains the answers of the model and the results of their calls. Room is left for so many tokens of them.
 	said  []llm.Message
 	room  int
 	notes []Note
+	// lease of the range, which names the conversation to the provider.
+	lease string
 	// idle is the number of the last answers that named no new note.
 	idle int
+	// declined says that the model, or a filter of its provider, has declined to answer.
+	declined bool
 	// end is the time after which the model is not asked again.
 	end time.Time
 }
 
 // newTurn returns a turn that was not begun. A quarter of the room for answers is kept free for the last one.
-func (r *Runner) newTurn(job *Job, messages []llm.Message, usage *llm.Usage) *turn {
-	t := &turn{runner: r, job: job, messages: messages, usage: usage, end: time.Now().Add(maxTurn)}
+func (r *Runner) newTurn(job *Job, next Range, usage *llm.Usage) *turn {
+	t := &turn{runner: r, job: job, lease: next.Lease, occasion: next.Occasion, messages: next.Messages, usage: usage, end: time.Now().Add(maxTurn)}
 	t.room = roomOf(job.Window, job.Fixed) + answerRoom(job.Window)*3/4
-	for _, m := range messages {
+	for _, m := range next.Messages {
 		t.room -= llm.MessageTokens(r.Ledger.opt.Count, m)
 	}
 	return t
@@ -64,6 +69,9 @@ func (t *turn) ask(ctx context.Context) (Answer, error) {
 		switch {
 		case done && resp.Stop == llm.StopLength && len(t.notes) == 0:
 			return Answer{}, errCutOff
+		case resp.Stop == llm.StopRefusal:
+			t.declined = true
+			return t.unfinished(), nil
 		case done && resp.Stop == llm.StopLength:
 			return t.unfinished(), nil
 		case done:
@@ -80,15 +88,15 @@ func (t *turn) unfinished() Answer { return Answer{Notes: t.notes, Unfinished: t
 
 // request sends the range and what was said since.
 func (t *turn) request(ctx context.Context) (llm.Response, error) {
-	system := SystemPrompt()
+	system := SystemPrompt(t.occasion)
 	if t.job.System != "" {
 		system = t.job.System + "\n\n" + system
 	}
 	req := llm.Request{
 		System: system, CachedBytes: min(t.job.CachedBytes, len(t.job.System)), Tools: []llm.Tool{Tool()},
-		Messages: withUserFirst(t.messages), Patience: patience,
+		Messages: withUserFirst(t.messages), Patience: patience, Conversation: "flush/" + t.lease,
 	}
-	req.Messages = append(req.Messages, llm.Message{Role: llm.RoleUser, Text: UserPrompt(t.runner.Ledger.opt.Now())})
+	req.Messages = append(req.Messages, llm.Message{Role: llm.RoleUser, Text: UserPrompt(t.occasion, t.runner.Ledger.opt.Now())})
 	req.Messages = append(req.Messages, t.said...)
 	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
 	defer cancel()
@@ -141,6 +149,9 @@ func (t *turn) say(m llm.Message) {
 func noteOf(call llm.ToolCall) (Note, error) {
 	refuse := func(field, problem string) (Note, error) {
 		return Note{}, &memory.InputError{Field: field, Problem: problem}
+	}
+	if why := call.Problem(); why != "" {
+		return Note{}, errors.New(why)
 	}
 	if call.Name != tools.Append {
 		return refuse("name", "only "+tools.Append+" can be called in this turn")

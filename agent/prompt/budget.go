@@ -14,13 +14,13 @@ const leastTokens = 50
 // reasonBudget is the reason of memories that did not fit.
 const reasonBudget = "no room within the budget"
 
-// fit cuts parts, in the order of the package comment, until the prompt fits or nothing more can be cut.
-func (a *assembly) fit(layers []layer) {
+// fit cuts parts, in the order of the package comment, until the layers have at most budget tokens or nothing more can be cut.
+func (a *assembly) fit(layers []layer, budget int) {
 	if a.Budget <= 0 {
 		return
 	}
 	for _, p := range a.victims(layers) {
-		over := -a.Budget
+		over := -budget
 		for _, l := range layers {
 			over += a.layerTokens(l)
 		}

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -35,6 +36,10 @@ type Memory struct {
 	Date string
 	// Text of the passage.
 	Text string
+	// Origin says whose words they are; nil if the owner's.
+	Origin *memory.Origin
+	// Shown says that an earlier message is still sent with the passage, so that the frame only points to it.
+	Shown bool
 	// Flags are set by Assemble: FlagInstruction, FlagRole, FlagHidden, FlagLookalike.
 	Flags []string
 }
@@ -47,12 +52,19 @@ func (m Memory) Source() string {
 	return fmt.Sprintf("%s#L%d", m.Path, m.StartLine)
 }
 
+// Key returns what tells the passage from others and from its own earlier text: its agent, its place and a hash of its text.
+func (m Memory) Key() string {
+	sum := sha256.Sum256([]byte(m.Text))
+	return fmt.Sprintf("%s %s %x", cmp.Or(m.Agent, "main"), m.Source(), sum[:4])
+}
+
 // item is a memory in the frame, on one line.
 type item struct {
 	Source string      `json:"source"`
 	Agent  string      `json:"agent"`
 	Score  json.Number `json:"score"`
 	Date   string      `json:"date,omitempty"`
+	SaidBy string      `json:"said_by,omitempty"`
 	Flags  []string    `json:"flags,omitempty"`
 	Text   string      `json:"text"`
 }
@@ -74,6 +86,9 @@ func (a *assembly) frame(memories []Memory) string {
 	if len(memories) == 0 {
 		return ""
 	}
+	if !slices.ContainsFunc(memories, func(m Memory) bool { return !m.Shown }) {
+		return shownAgain(memories)
+	}
 	var lines strings.Builder
 	for _, m := range memories {
 		lines.WriteString(line(m) + "\n")
@@ -82,16 +97,34 @@ func (a *assembly) frame(memories []Memory) string {
 	return fmt.Sprintf("%s\n\n%s\n\n<%s id=%q>\n%s</%s id=%q>", memory.RecalledHeading, memory.RecalledIntro, memory.RecalledTag, id, lines.String(), memory.RecalledTag, id)
 }
 
+// shownAgain points to memories whose texts are all with earlier messages. Their places are JSON, because anybody may name a file.
+func shownAgain(memories []Memory) string {
+	var places []string
+	for _, m := range memories {
+		places = append(places, m.Source())
+	}
+	return "- Recalled again, with their texts above: " + visible(places)
+}
+
 // line returns the line of a memory.
 func line(m Memory) string {
 	score := m.Score
 	if math.IsNaN(score) {
 		score = 0
 	}
-	raw, _ := json.Marshal(item{ // strings and a formatted number always have a JSON form
+	said := strings.TrimSpace(m.Text)
+	if m.Shown {
+		said = memory.ShownAbove
+	}
+	return visible(item{ // strings and a formatted number
 		Source: m.Source(), Agent: cmp.Or(m.Agent, "main"), Score: json.Number(fmt.Sprintf("%.2f", min(max(score, 0), 1))),
-		Date: m.Date, Flags: m.Flags, Text: strings.TrimSpace(m.Text),
+		Date: m.Date, SaidBy: m.Origin.String(), Flags: m.Flags, Text: said,
 	})
+}
+
+// visible returns the JSON of a value, in which all hidden characters are escaped.
+func visible(value any) string {
+	raw, _ := json.Marshal(value) // the caller's values always have a JSON form
 	var b strings.Builder
 	for _, r := range string(raw) {
 		if !hidden(r) || r == joiner || r == nonJoiner {

@@ -45,8 +45,9 @@ var hints = map[string]string{
 	"slack":    "You are responding via Slack. Write its own markup: *bold*, _italic_, `code`, <url|text>; no headings and no tables.",
 }
 
-// layers returns all layers in the order of the prompt. Parts may be empty.
-func (a *assembly) layers() []layer {
+// layers returns the layers of the prompt in their order and, in the cache-friendly order, those of the turn block. Parts may be
+// empty.
+func (a *assembly) layers() (prompt, turn []layer) {
 	full := a.Mode == bootstrap.Full
 	evergreen, recalled, tools := &part{name: bootstrap.Memory}, &part{name: recalledPart, volatile: true}, &part{name: howToPart}
 	skills := &part{name: "skills"}
@@ -68,14 +69,13 @@ func (a *assembly) layers() []layer {
 		all = append(all, memory, a.bootstrap())
 		all = append(all, a.blocks(false)...)
 		all = append(all, a.blocks(true)...)
-		return append(all, a.runtime(now), a.channel())
+		return append(all, a.runtime(now), a.channel()), nil
 	}
 	memory.parts = []*part{evergreen, tools}
 	all = append(all, memory, a.bootstrap())
 	all = append(all, a.blocks(false)...)
-	all = append(all, a.runtime(nil), a.channel())
-	all = append(all, a.blocks(true)...)
-	return append(all, layer{name: LayerTurn, heading: "## This Turn", parts: []*part{now, recalled}})
+	turn = append(a.blocks(true), layer{name: LayerTurn, parts: []*part{now, recalled}})
+	return append(all, a.runtime(nil), a.channel()), turn
 }
 
 // file returns the text of a file, empty if the session must not contain it.

@@ -1,16 +1,20 @@
 package prompt
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"kioku/agent/bootstrap"
 	"kioku/internal/text"
+	"kioku/memory"
 )
 
 // Names of the layers in a Result, in order of precedence. Each block of the caller is a layer named LayerBlock and the name of
-// the block, and follows LayerBootstrap. Only the cache-friendly order has LayerTurn.
+// the block, and follows LayerBootstrap; in the cache-friendly order a block that changes follows LayerChannel. Only this order
+// has LayerTurn.
 const (
 	LayerIdentity  = "identity"
 	LayerSoul      = "soul"
@@ -34,8 +38,10 @@ type Input struct {
 	Files []bootstrap.File
 	// Skills is the section on the skills, and SkillsShort replaces it if the budget has no room for it.
 	Skills, SkillsShort string
-	// Recalled memories, best first.
+	// Recalled memories, best first. Those whose text stands in a file of the prompt, uncut, are left out.
 	Recalled []Memory
+	// MaxRecalled is the maximum number of memories in the prompt; 0 means all.
+	MaxRecalled int
 	// MemoryTools says that the model has the tools memory_search, memory_get and memory_append; in a group only the last.
 	MemoryTools bool
 	// Blocks of the caller, which are trusted like the files. They are in the prompt in every mode.
@@ -44,7 +50,8 @@ type Input struct {
 	Agent, Model, Channel string
 	// Now is the time that the model is told, in the zone of the value; zero tells none.
 	Now time.Time
-	// CacheFriendly moves recalled memories and the time, which change from turn to turn, behind everything else.
+	// CacheFriendly moves recalled memories, the time and changing blocks, which change from turn to turn, out of the prompt into
+	// Result.Turn.
 	CacheFriendly bool
 	// Budget in tokens; 0 means no limit.
 	Budget int
@@ -65,14 +72,19 @@ type Block struct {
 
 // Result is a prompt and its parts.
 type Result struct {
-	// Prompt is the whole text.
+	// Prompt is the system prompt.
 	Prompt string
 	// CachedBytes is the length of the beginning of the prompt that stays the same while files, skills, blocks and budget do,
-	// whatever is recalled and whatever the time is.
+	// whatever is recalled and whatever the time is. In the cache-friendly order it is all of it.
 	CachedBytes int
+	// Turn is what the newest message of the user is sent with in the cache-friendly order, between two tags that
+	// memory.StripRecalled knows; empty if there is nothing, and in the other order.
+	Turn string
+	// TurnTokens is the part of Tokens that is Turn.
+	TurnTokens int
 	// Layers of the prompt, in order.
 	Layers []Layer
-	// Tokens is the size of all layers.
+	// Tokens is the size of all layers, those of Turn included.
 	Tokens int
 	// Over reports that Tokens exceeds the budget although nothing more can be cut.
 	Over bool
@@ -82,6 +94,14 @@ type Result struct {
 	LeftOut []LeftOut
 	// Cuts are the parts that were cut for the budget, in order.
 	Cuts []Cut
+}
+
+// Whole returns the prompt and, after a blank line, the turn block.
+func (r Result) Whole() string {
+	if r.Turn == "" {
+		return r.Prompt
+	}
+	return r.Prompt + "\n\n" + r.Turn
 }
 
 // Layer is a layer of a prompt.
@@ -145,23 +165,81 @@ func Assemble(in Input) Result {
 		in.Count = text.EstimateTokens
 	}
 	a := &assembly{Input: in}
-	a.admit()
-	layers := a.layers()
-	for _, p := range allParts(layers) {
-		p.tokens = a.tokens(p.String())
-	}
-	a.fit(layers)
-	a.join(layers)
-	for _, p := range allParts(layers) {
-		a.out.Recalled = append(a.out.Recalled, p.memories...)
+	a.standing = standingIn(a.fileTexts())
+	layers := a.assemble()
+	if texts, cut := a.textsAfterCuts(layers); cut && a.leftStanding() {
+		// What was cut may have been what a memory says.
+		a = &assembly{Input: in, standing: standingIn(texts)}
+		a.assemble()
 	}
 	return a.out
+}
+
+// leftStanding reports whether a memory was left out because a file has its text.
+func (a *assembly) leftStanding() bool {
+	return slices.ContainsFunc(a.out.LeftOut, func(m LeftOut) bool { return m.Reason == ReasonStanding })
+}
+
+// assemble makes the prompt, and returns its layers.
+func (a *assembly) assemble() []layer {
+	a.admit()
+	layers, turn := a.layers()
+	for _, p := range allParts(slices.Concat(layers, turn)) {
+		p.tokens = a.tokens(p.String())
+	}
+	if !a.CacheFriendly {
+		a.fit(layers, a.Budget)
+		a.out.Prompt, a.out.CachedBytes = a.join(layers)
+	} else {
+		// What the turn needs must not change what is cut of the prompt.
+		a.fit(layers, a.Budget-a.Budget/turnParts)
+		a.out.Prompt, a.out.CachedBytes = a.join(layers)
+		a.joinTurn(turn)
+	}
+	a.out.Over = a.Budget > 0 && a.out.Tokens > a.Budget
+	for _, p := range allParts(slices.Concat(layers, turn)) {
+		a.out.Recalled = append(a.out.Recalled, p.memories...)
+	}
+	return layers
+}
+
+const (
+	// turnParts: 1/turnParts of the budget is kept for the turn block, which also has what the prompt leaves.
+	turnParts = 8
+	// turnIntro begins the turn block.
+	turnIntro = "The user did not write this: the agent's program adds it to the message."
+)
+
+// joinTurn makes the turn block of its layers.
+func (a *assembly) joinTurn(turn []layer) {
+	frame := func(text string) string {
+		id := a.id(text)
+		return fmt.Sprintf("<%s id=%q>\n%s\n\n%s\n</%s id=%q>", memory.TurnTag, id, turnIntro, text, memory.TurnTag, id)
+	}
+	before := a.out.Tokens
+	if a.Budget > 0 {
+		a.fit(turn, max(a.Budget-before-a.tokens(frame("")), 1))
+	}
+	text, _ := a.join(turn)
+	if text == "" {
+		return
+	}
+	a.out.Turn = frame(text)
+	if n := len(a.out.Layers); n == 0 || a.out.Layers[n-1].Name != LayerTurn {
+		a.out.Layers = append(a.out.Layers, Layer{Name: LayerTurn})
+	}
+	l := &a.out.Layers[len(a.out.Layers)-1]
+	l.Chars, l.Tokens = l.Chars+utf8.RuneCountInString(frame("")), l.Tokens+a.tokens(frame(""))
+	a.out.Tokens += a.tokens(frame(""))
+	a.out.TurnTokens = a.out.Tokens - before
 }
 
 // assembly is one call of Assemble.
 type assembly struct {
 	Input
-	out Result
+	// standing is what the files in the prompt say.
+	standing standing
+	out      Result
 }
 
 // admit leaves out the memories that are not for this session.
@@ -175,6 +253,9 @@ func (a *assembly) admit() {
 			a.leaveOut(m, bootstrap.ReasonMode)
 		case a.Group && !m.Shared:
 			a.leaveOut(m, bootstrap.ReasonGroup)
+		case a.standing.has(m.Text):
+			a.leaveOut(m, ReasonStanding)
+		case a.MaxRecalled > 0 && len(kept) == a.MaxRecalled:
 		default:
 			m.Flags = suspicions(m.Text)
 			kept = append(kept, m)
@@ -216,10 +297,10 @@ func (a *assembly) layerTokens(l layer) int {
 	return n
 }
 
-// join makes the prompt of the layers.
-func (a *assembly) join(layers []layer) {
+// join returns the text of the layers, and the length of its beginning that does not change. It adds the layers to the result.
+func (a *assembly) join(layers []layer) (text string, stable int) {
 	var b strings.Builder
-	stable, changing := 0, false
+	changing := false
 	write := func(text, space string) {
 		if b.Len() > 0 {
 			b.WriteString(space)
@@ -245,11 +326,10 @@ func (a *assembly) join(layers []layer) {
 			}
 		}
 		if tokens > 0 {
-			text := strings.TrimPrefix(b.String()[begin:], "\n\n")
-			a.out.Layers = append(a.out.Layers, Layer{Name: l.name, Chars: utf8.RuneCountInString(text), Tokens: tokens})
+			own := strings.TrimPrefix(b.String()[begin:], "\n\n")
+			a.out.Layers = append(a.out.Layers, Layer{Name: l.name, Chars: utf8.RuneCountInString(own), Tokens: tokens})
 			a.out.Tokens += tokens
 		}
 	}
-	a.out.Prompt, a.out.CachedBytes = b.String(), stable
-	a.out.Over = a.Budget > 0 && a.out.Tokens > a.Budget
+	return b.String(), stable
 }

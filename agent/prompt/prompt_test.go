@@ -13,6 +13,7 @@ import (
 	"kioku/internal/text"
 	"kioku/llm"
 	"kioku/llm/echo"
+	"kioku/memory"
 )
 
 // noon is a moment in a zone that has a name.
@@ -125,11 +126,11 @@ func TestAssembleShowsAGroupNoPrivateMemory(t *testing.T) {
 		in.CacheFriendly = friendly
 		r := prompt.Assemble(in)
 		for _, private := range []string{"MEMORY.md", "vault 1", "vault 3", "Evergreen"} {
-			if strings.Contains(r.Prompt, private) {
+			if strings.Contains(whole(r), private) {
 				t.Errorf("%q is in a group's prompt", private)
 			}
 		}
-		inOrder(t, strings.Join([]string{r.Prompt, r.Prompt}, ""), `"agent":"team"`, "private memory is not searched", "memory_append")
+		inOrder(t, whole(r)+whole(r), `"agent":"team"`, "private memory is not searched", "memory_append")
 		if strings.Contains(r.Prompt, "memory_search") || strings.Contains(r.Prompt, "memory_get") {
 			t.Errorf("a group is told of tools that it has not:\n%s", r.Prompt)
 		}
@@ -180,15 +181,56 @@ func TestCachedBytesStayTheSame(t *testing.T) {
 	}
 }
 
-func TestCacheFriendlyOrderEndsWithWhatChanges(t *testing.T) {
+// whole is all that a model is sent.
+func whole(r prompt.Result) string { return strings.TrimSpace(r.Prompt + "\n\n" + r.Turn) }
+
+// The system prompt is constant over a session, the eight layers keep their order within what is constant, and what changes is a
+// block of its own, which is taken out of everything that is stored.
+func TestCacheFriendlyOrderHasWhatChangesInABlock(t *testing.T) {
 	t.Parallel()
 	in := everything()
 	in.CacheFriendly = true
+	in.Blocks = []prompt.Block{{Name: "Now Playing", Text: "a song", Volatile: true}}
 	r := prompt.Assemble(in)
-	if got := names(r); got != "identity soul tools skills memory bootstrap runtime channel turn" {
+	if got := names(r); got != "identity soul tools skills memory bootstrap runtime channel block: Now Playing turn" {
 		t.Errorf("%s", got)
 	}
-	inOrder(t, r.Prompt, "### Evergreen Memory", "### Using Memory", "## Channel", "\n\n## This Turn\n\n- Time: Monday, 2026-03-02", "### Recalled Memories (auto-searched)", "</recalled-memories")
+	inOrder(t, r.Prompt, "### Evergreen Memory", "### Using Memory", "## HEARTBEAT.md", "## Runtime Context", "## Channel")
+	inOrder(t, r.Turn, "<this-turn id=", "The user did not write this", "## Now Playing\n\na song", "- Time: Monday, 2026-03-02",
+		"### Recalled Memories (auto-searched)", "</recalled-memories", "</this-turn id=")
+	if got := memory.StripRecalled("the question\n\n" + r.Turn); got != "the question" {
+		t.Errorf("what is stored is %q", got)
+	}
+	tokens := 0
+	for _, l := range r.Layers[8:] {
+		tokens += l.Tokens
+	}
+	if r.CachedBytes != len(r.Prompt) || tokens != r.TurnTokens {
+		t.Errorf("%d of %d bytes are constant, %d and %d tokens", r.CachedBytes, len(r.Prompt), r.TurnTokens, tokens)
+	}
+	in.Recalled, in.Blocks, in.Now = nil, nil, time.Time{}
+	if r := prompt.Assemble(in); r.Turn != "" || r.TurnTokens != 0 {
+		t.Errorf("a turn without anything has %q", r.Turn)
+	}
+}
+
+// The system prompt is constant over a session, also within a budget: what is recalled does not change what is cut of it, and the
+// block fits too.
+func TestBudgetCutsTheSamePromptWhateverIsRecalled(t *testing.T) {
+	t.Parallel()
+	in := heavy()
+	in.CacheFriendly = true
+	for budget := prompt.Assemble(in).Tokens + 100; budget > 1500; budget -= 193 {
+		in.Budget, in.Recalled = budget, nil
+		bare := prompt.Assemble(in)
+		for n := range 4 {
+			in.Recalled = heavy().Recalled[:n]
+			r := prompt.Assemble(in)
+			if r.Prompt != bare.Prompt || r.Tokens > budget {
+				t.Fatalf("budget %d, %d memories: %d tokens, the prompt differs: %v", budget, n, r.Tokens, r.Prompt != bare.Prompt)
+			}
+		}
+	}
 }
 
 func TestAssemblePutsBlocksAfterTheFiles(t *testing.T) {
@@ -221,14 +263,15 @@ func TestLayersAreTheWholePrompt(t *testing.T) {
 		in.CacheFriendly = friendly
 		r := prompt.Assemble(in)
 		chars, tokens := 2*(len(r.Layers)-1), 0
+		// The blank lines within the block are in its frame.
 		for _, l := range r.Layers {
 			chars, tokens = chars+l.Chars, tokens+l.Tokens
 		}
-		if chars != len([]rune(r.Prompt)) || tokens != r.Tokens {
+		if chars != len([]rune(whole(r))) || tokens != r.Tokens {
 			t.Errorf("%d characters of %d, %d tokens of %d", chars, len([]rune(r.Prompt)), tokens, r.Tokens)
 		}
-		if whole := text.EstimateTokens(r.Prompt); r.Tokens < whole || r.Tokens > whole+60 {
-			t.Errorf("%d tokens for %d", r.Tokens, whole)
+		if n := text.EstimateTokens(whole(r)); r.Tokens < n || r.Tokens > n+60 {
+			t.Errorf("%d tokens for %d", r.Tokens, n)
 		}
 	}
 }
@@ -257,7 +300,8 @@ func TestFrameIsReadByEcho(t *testing.T) {
 	in.Recalled[0].Path, in.Recalled[0].Text = "my notes/鍵.md", "The <key>\n\nis in \"vault\" 1."
 	for _, friendly := range []bool{false, true} {
 		in.CacheFriendly = friendly
-		resp, err := (&echo.Model{}).Generate(t.Context(), llm.Request{System: prompt.Assemble(in).Prompt, Messages: []llm.Message{{Role: llm.RoleUser, Text: "where is it?"}}}, nil)
+		r := prompt.Assemble(in)
+		resp, err := (&echo.Model{}).Generate(t.Context(), llm.Request{System: r.Prompt, Messages: []llm.Message{{Role: llm.RoleUser, Text: "where is it?", Turn: r.Turn}}}, nil)
 		if want := `I recall from my notes/鍵.md#L3-L5: The <key> is in "vault" 1.`; err != nil || resp.Message.Text != want {
 			t.Errorf("%q, %v", resp.Message.Text, err)
 		}

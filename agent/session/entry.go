@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"kioku/llm"
+	"kioku/memory"
 )
 
 // Kind says what an entry records.
@@ -23,6 +24,8 @@ const (
 	KindFlush Kind = "flush"
 	// KindPrune replaces the texts of old tool results in what is sent.
 	KindPrune Kind = "prune"
+	// KindTurn is what a message of the user is sent with. It is no message: it is neither flushed nor indexed.
+	KindTurn Kind = "turn"
 	// KindMeta is data of a program; it is never sent.
 	KindMeta Kind = "meta"
 )
@@ -38,6 +41,8 @@ type Entry struct {
 
 	// Message of a KindMessage entry.
 	Message *llm.Message `json:"message,omitempty"`
+	// Said says who said Message, and where; zero for answers, results of tools, and what the owner said in private.
+	memory.Said
 	// Usage is what the provider counted for the request that Message answers; nil if it is unknown or Message is no answer.
 	Usage *llm.Usage `json:"usage,omitempty"`
 	// Tokens is the size of Message, set by Append; 0 if it was not counted.
@@ -49,6 +54,8 @@ type Entry struct {
 	Flush *Flush `json:"flush,omitempty"`
 	// Prune are the edits of a KindPrune entry.
 	Prune []Edit `json:"prune,omitempty"`
+	// Turn is the block of a KindTurn entry.
+	Turn *Turn `json:"turn,omitempty"`
 	// Meta is the data of a KindMeta entry.
 	Meta json.RawMessage `json:"meta,omitempty"`
 }
@@ -70,6 +77,8 @@ const (
 	FlushDone    = "done"
 	FlushSkipped = "skipped"
 	FlushFailed  = "failed"
+	// FlushKept: the session has ended, and its messages wait on disk for a later flush.
+	FlushKept = "kept"
 )
 
 // Flush is the outcome of storing memories before a compaction. It is a record for people: what is covered is known by
@@ -83,11 +92,22 @@ type Flush struct {
 	Through string `json:"through,omitempty"`
 }
 
-// Edit replaces the text of a tool result.
-type Edit struct {
-	// Message is the ID of the entry with the result.
+// Turn is what a message of the user is sent with, such as the time and what was recalled for it. It is sent with the message,
+// byte by byte the same, until an Edit or a compaction takes it away.
+type Turn struct {
+	// Message is the ID of the entry with the message.
 	Message string `json:"message"`
-	// Text is sent in its place.
+	// Text is the block.
+	Text string `json:"text"`
+	// Shown are the keys of the passages whose texts are in it; nil if there are none.
+	Shown []string `json:"shown,omitempty"`
+}
+
+// Edit replaces the text of a tool result, or takes the Turn away from a message of the user.
+type Edit struct {
+	// Message is the ID of the entry with the result, or of the message of the user.
+	Message string `json:"message"`
+	// Text is sent in place of the result; empty for a message of the user.
 	Text string `json:"text"`
 	// Cleared reports that Text is a placeholder.
 	Cleared bool `json:"cleared,omitempty"`
@@ -125,6 +145,10 @@ func (e *Entry) check() error {
 		if e.Flush == nil {
 			return errors.New("flush entry without an outcome")
 		}
+	case KindTurn:
+		if e.Turn == nil {
+			return errors.New("turn entry without a block")
+		}
 	case KindPrune, KindMeta:
 	default:
 		return fmt.Errorf("unknown kind %q", e.Kind)
@@ -132,8 +156,8 @@ func (e *Entry) check() error {
 	return nil
 }
 
-// Spoken returns what a person said or was told on a line of a transcript, "User: ..." or "Assistant: ...", and when. The text
-// is empty for all other lines.
+// Spoken returns what a person said or was told on a line of a transcript, "User: ...", "User: [Ana] ..." or "Assistant: ...", and
+// when. The text is empty for all other lines.
 func Spoken(line []byte) (text string, at time.Time) {
 	e, err := parse(line)
 	if err != nil || e.Kind != KindMessage || strings.TrimSpace(e.Message.Text) == "" {
@@ -141,9 +165,18 @@ func Spoken(line []byte) (text string, at time.Time) {
 	}
 	switch e.Message.Role {
 	case llm.RoleUser:
-		return "User: " + e.Message.Text, e.Time
+		return "User: " + e.Shown(e.Message.Text), e.Time
 	case llm.RoleAssistant:
 		return "Assistant: " + e.Message.Text, e.Time
 	}
 	return "", time.Time{}
+}
+
+// Origin returns whose words are on a line of a transcript, nil if they are those of the owner in private.
+func Origin(line []byte) *memory.Origin {
+	e, err := parse(line)
+	if err != nil || e.Kind != KindMessage || e.Message.Role != llm.RoleUser {
+		return nil
+	}
+	return e.Said.Origin()
 }

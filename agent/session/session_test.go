@@ -80,7 +80,7 @@ func TestOpenAgainSendsTheSame(t *testing.T) {
 		say(t, s, m)
 	}
 	edit := prune.Edit{Index: 2, CallID: "2", Text: "short"}
-	if _, err := s.Append(s.View().PruneEntry([]prune.Edit{edit})); err != nil {
+	if _, err := s.Append(s.View().PruneEntry([]prune.Edit{edit}, nil)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Append(session.Entry{Kind: session.KindMeta, Meta: []byte(`{"model":"m"}`)}); err != nil {
@@ -142,7 +142,7 @@ func TestViewAfterACompaction(t *testing.T) {
 	say(t, s, answer("old answer"))
 	kept := say(t, s, user("new"))
 	before := s.View()
-	if _, err := s.Append(before.PruneEntry([]prune.Edit{{Index: 2, CallID: "1", Text: "-"}})); err != nil {
+	if _, err := s.Append(before.PruneEntry([]prune.Edit{{Index: 2, CallID: "1", Text: "-"}}, nil)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Append(session.Entry{Kind: session.KindFlush, Flush: &session.Flush{Outcome: session.FlushDone}}); err != nil {

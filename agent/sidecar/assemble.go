@@ -2,12 +2,14 @@ package sidecar
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"kioku/agent/bootstrap"
 	"kioku/agent/prompt"
 	"kioku/agent/recall"
 	"kioku/agent/skills"
+	"kioku/memory"
 )
 
 // Turn describes the turn for which a prompt is made.
@@ -20,6 +22,8 @@ type Turn struct {
 	Channel string
 	// Group says whether more than one person is in the conversation; nil means that the channel decides.
 	Group *bool
+	// Author of the message; nil if it is not known. In private that is the owner of the memory.
+	Author *memory.Author
 	// Model is the name of the model, which the prompt tells; empty for none.
 	Model string
 	// Shared replaces Settings.Shared; nil keeps it.
@@ -34,6 +38,9 @@ type Turn struct {
 	NoTools bool
 	// NoRecall skips the search.
 	NoRecall bool
+	// Shown are the keys of the passages (see [prompt.Memory.Key]) that earlier messages of the conversation are still sent with.
+	// The cache-friendly order does not repeat their texts.
+	Shown []string
 	// Now is the time of the turn; zero means the clock.
 	Now time.Time
 	// Session is the name of the conversation, for the record of turns; may be empty.
@@ -52,6 +59,17 @@ func (t Turn) InGroup() bool {
 	return IsGroup(t.Channel)
 }
 
+// Said says who has said the message of the turn, and where.
+func (t Turn) Said() memory.Said {
+	return memory.Said{Author: t.Author, Channel: t.Channel, Group: t.InGroup()}
+}
+
+// IsPrivate reports whether the conversation is with nobody but the owner, so that private memory belongs in its prompt. Somebody
+// else may be shown it only if the caller says that the conversation is no group.
+func (t Turn) IsPrivate() bool {
+	return !t.InGroup() && (t.Group != nil || t.Said().ByOwner())
+}
+
 // Prompt is a system prompt and its sources.
 type Prompt struct {
 	prompt.Result
@@ -61,7 +79,7 @@ type Prompt struct {
 	Skills skills.Set
 	// Recall is what was recalled; zero if nothing was searched.
 	Recall recall.Outcome
-	// Group reports that more than one person is assumed to be in the conversation.
+	// Group reports that more than one person is assumed to be in the conversation, or that it is with somebody else than the owner.
 	Group bool
 }
 
@@ -79,7 +97,12 @@ func (s *Sidecar) Assemble(ctx context.Context, t Turn) Prompt {
 	case t.NoRecall:
 		p.Recall.Skipped = recall.SkippedOff
 	default:
-		p.Recall = s.search(ctx, t)
+		p.Recall = s.search(ctx, t, spareFor(p.Files))
+	}
+	if *t.CacheFriendly {
+		for i, m := range p.Recall.Memories {
+			p.Recall.Memories[i].Shown = slices.Contains(t.Shown, m.Key())
+		}
 	}
 	in := s.input(t, p.Recall.Memories)
 	in.Files, in.Skills, in.SkillsShort = p.Files, p.Skills.Block, p.Skills.Names
@@ -95,7 +118,7 @@ func (s *Sidecar) Assemble(ctx context.Context, t Turn) Prompt {
 func (s *Sidecar) Recall(ctx context.Context, t Turn) (recall.Outcome, string) {
 	t.Mode = bootstrap.Full
 	t = s.resolve(t)
-	out := s.search(ctx, t)
+	out := s.search(ctx, t, 0)
 	block, shown := prompt.Frame(s.input(t, out.Memories))
 	out.Memories = shown
 	if !t.Preview {
@@ -112,7 +135,7 @@ func (s *Sidecar) resolve(t Turn) Turn {
 	case !t.Mode.Valid():
 		t.Mode = bootstrap.None
 	}
-	group := t.InGroup()
+	group := !t.IsPrivate()
 	t.Group = &group
 	if t.Shared == nil {
 		t.Shared = s.opt.Shared
@@ -127,15 +150,30 @@ func (s *Sidecar) resolve(t Turn) Turn {
 	return t
 }
 
-// search recalls for a resolved turn.
-func (s *Sidecar) search(ctx context.Context, t Turn) recall.Outcome {
-	return s.recall.Recall(ctx, recall.Request{Message: t.Message, Agent: s.opt.Agent, Shared: t.Shared, Group: *t.Group, Now: t.Now})
+// search recalls for a resolved turn, with spare passages.
+func (s *Sidecar) search(ctx context.Context, t Turn, spare int) recall.Outcome {
+	return s.recall.Recall(ctx, recall.Request{
+		Message: t.Message, Agent: s.opt.Agent, Shared: t.Shared, Group: *t.Group, Spare: spare, Now: t.Now,
+	})
+}
+
+// hitsPerFile is how many hits a search returns of one file as long as others have something as good.
+const hitsPerFile = 2
+
+// spareFor returns how many passages may be found that stand in files of the prompt.
+func spareFor(files []bootstrap.File) (spare int) {
+	for _, f := range files {
+		if f.Text != "" {
+			spare += hitsPerFile
+		}
+	}
+	return spare
 }
 
 // input returns the input of the prompt for a resolved turn, without files and skills.
 func (s *Sidecar) input(t Turn, recalled []prompt.Memory) prompt.Input {
 	return prompt.Input{
-		Mode: t.Mode, Group: *t.Group, Recalled: recalled, MemoryTools: !t.NoTools, Blocks: t.Blocks,
+		Mode: t.Mode, Group: *t.Group, Recalled: recalled, MaxRecalled: s.recall.TopK(), MemoryTools: !t.NoTools, Blocks: t.Blocks,
 		Agent: s.opt.Agent, Model: t.Model, Channel: t.Channel, Now: t.Now,
 		CacheFriendly: *t.CacheFriendly, Budget: t.Budget, Count: s.count, Key: s.opt.Key,
 	}

@@ -1,14 +1,11 @@
 package sidecar
 
 import (
-	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
-	"kioku/agent/compact"
 	"kioku/agent/flush"
 	"kioku/agent/prune"
 	"kioku/agent/session"
@@ -30,6 +27,10 @@ func (s *Sidecar) Prune(messages []llm.Message, st prune.State, now time.Time) p
 	return prune.Prune(messages, s.opt.Prune, st, now)
 }
 
+// Cold reports whether the provider's cache of a conversation is gone, as far as pruning takes it for gone, so that other bytes
+// cost nothing.
+func (s *Sidecar) Cold(st prune.State, now time.Time) bool { return s.opt.Prune.Cold(st, now) }
+
 // Space says how much of a conversation a compaction keeps. All sizes are in tokens.
 type Space struct {
 	// Keep is the maximum size of the latest messages, which stay; 0 means that of the settings.
@@ -49,34 +50,6 @@ type UncoveredError struct {
 // Error implements error.
 func (e *UncoveredError) Error() string {
 	return fmt.Sprintf("flush first: %d messages are not covered", e.Count)
-}
-
-// Compact has old messages summarised. It keeps as many of the latest ones as the space says and the window has room for (see
-// [flush.Settings.Keep]), and all from the first that is not covered in the session on. An empty session, and settings with
-// which flushes are impossible, demand no coverage.
-//
-// Compact returns ErrNoModel if there is no model, an *UncoveredError if coverage lets it drop nothing, and the errors of
-// compact.Compactor. used is the usage of all requests, also after an error.
-func (s *Sidecar) Compact(ctx context.Context, sessionID string, v session.View, space Space) (made session.Compaction, used llm.Usage, err error) {
-	if s.opt.Model == nil {
-		return session.Compaction{}, llm.Usage{}, ErrNoModel
-	}
-	free, uncovered := len(v.Messages), 0
-	if sessionID != "" && s.opt.Flush.Off(s.opt.ReadOnly) == "" {
-		if free, uncovered, err = s.freeToDrop(sessionID, v); err != nil {
-			return session.Compaction{}, llm.Usage{}, err
-		}
-	}
-	settings := s.opt.Flush
-	settings.KeepTokens = cmp.Or(space.Keep, settings.KeepTokens)
-	recent, summary := settings.Keep(cmp.Or(space.Window, s.window()), space.Fixed)
-	c := compact.Compactor{Model: s.opt.Model, Count: s.opt.Count, KeepTokens: recent, SummaryTokens: summary}
-	made, used, err = c.Compact(ctx, v, free)
-	s.recordCompaction(sessionID, v, made, err)
-	if errors.Is(err, compact.ErrNothing) && compact.Cut(v, c.KeepTokens, len(v.Messages)) > compact.Cut(v, c.KeepTokens, free) {
-		err = &UncoveredError{Count: uncovered}
-	}
-	return made, used, err
 }
 
 // Keep returns how much a compaction keeps; see [flush.Settings.Keep].
@@ -100,9 +73,12 @@ func (s *Sidecar) freeToDrop(sessionID string, v session.View) (free, uncovered 
 	return free, c.Uncovered, nil
 }
 
-// SessionMessages returns the messages of a view with their ids. The id of a summary is that of a flush.
+// SessionMessages returns the messages of a view with their ids and authors. The id of a summary is that of a flush.
 func SessionMessages(v session.View) []flush.Message {
 	out := flush.Messages(v.IDs, v.Messages)
+	for i := range v.By {
+		out[i].Said = v.By[i]
+	}
 	if v.Compactions > 0 && len(out) > 0 {
 		out[0].ID = flush.SummaryID(out[0].Text)
 	}

@@ -68,7 +68,7 @@ func (s *Sidecar) Begin(ctx context.Context, req flush.Request) (Begun, error) {
 	if err != nil || begun.Lease == "" {
 		return Begun{Range: begun}, err
 	}
-	return Begun{Range: begun, System: flush.SystemPrompt(), User: flush.UserPrompt(s.opt.Now()), Tool: flush.Tool()}, nil
+	return Begun{Range: begun, System: flush.SystemPrompt(begun.Occasion), User: flush.UserPrompt(begun.Occasion, s.opt.Now()), Tool: flush.Tool()}, nil
 }
 
 // Commit stores the notes of a range; see [flush.Ledger.Commit]. It returns ErrNoFlush if memory is read-only.

@@ -117,7 +117,7 @@ func TestBeginTakesTheClockOfTheSidecar(t *testing.T) {
 	opt.Prune, opt.Model = prune.Defaults(), &echo.Model{Tokens: 10_000}
 	s := start(t, opt)
 	begun, err := s.Begin(t.Context(), flush.Request{Session: "talk", Messages: talk(1)})
-	if err != nil || !strings.Contains(begun.User, "2026-03-02") || begun.System != flush.SystemPrompt() || begun.Tool.Name != "memory_append" {
+	if err != nil || !strings.Contains(begun.User, "2026-03-02") || begun.System != flush.SystemPrompt(flush.Occasion{}) || begun.Tool.Name != "memory_append" {
 		t.Errorf("%+v, %v", begun, err)
 	}
 	for age, want := range map[time.Duration]string{0: prune.ReasonCacheFresh, time.Hour: prune.ReasonFewAssistants} {

@@ -85,6 +85,8 @@ type Sidecar struct {
 	recall *recall.Recaller
 	ledger *flush.Ledger
 	turns  *turns.Log
+	// leases are the compactions that agents' own models write.
+	leases leases
 	// count is Options.Count with a cache, for prompts.
 	count func(text string) int
 }
@@ -103,7 +105,7 @@ func New(opt Options) (*Sidecar, error) {
 		files:  bootstrap.New(opt.Bootstrap),
 		skills: skills.New(opt.Skills),
 		recall: recall.New(opt.Recall, opt.Memories),
-		ledger: flush.NewLedger(flush.Options{Folder: folder, Notes: ownNotes{opt}, Count: opt.Count, Now: opt.Now}),
+		ledger: flush.NewLedger(flush.Options{Folder: folder, Notes: ownNotes{opt}, Groups: opt.Flush.Groups, Count: opt.Count, Now: opt.Now}),
 		turns:  turnsLog(opt),
 		count:  prompt.Remember(opt.Count),
 	}, nil

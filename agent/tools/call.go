@@ -9,7 +9,7 @@ import (
 	"kioku/memory"
 )
 
-// searchInput, getInput and appendInput are what models send.
+// searchInput, getInput, appendInput and updateInput are what models send.
 type searchInput struct {
 	Query      string   `json:"query"`
 	MaxResults whole    `json:"max_results"`
@@ -29,6 +29,15 @@ type appendInput struct {
 	Text     string `json:"text"`
 	Target   string `json:"target"`
 	Category string `json:"category"`
+	Confirm  bool   `json:"confirm_secret"`
+}
+
+type updateInput struct {
+	Path    string  `json:"path"`
+	OldText string  `json:"old_text"`
+	NewText *string `json:"new_text"`
+	Reason  string  `json:"reason"`
+	Confirm bool    `json:"confirm_secret"`
 }
 
 // SearchOutput is what memory_search returns.
@@ -61,6 +70,8 @@ type ResultOutput struct {
 	Heading string `json:"heading,omitempty"`
 	// Date is the day of the file, YYYY-MM-DD.
 	Date string `json:"date,omitempty"`
+	// SaidBy says whose words these are, such as "Ana (not the owner) in discord:general"; empty if the owner's.
+	SaidBy string `json:"said_by,omitempty"`
 	// Citation is the path and the lines in one text.
 	Citation string `json:"citation"`
 }
@@ -97,7 +108,52 @@ type AppendOutput struct {
 	StartLine int `json:"start_line"`
 	// Deduplicated says that the note was there before, and nothing was written.
 	Deduplicated bool `json:"deduplicated"`
+	// Secrets are the secrets that were not stored.
+	Secrets []SecretOutput `json:"secrets,omitempty"`
+	// Similar is a line that says nearly the same.
+	Similar *SimilarOutput `json:"similar,omitempty"`
+	// Hint says what the model may do about secrets or the similar line.
+	Hint string `json:"hint,omitempty"`
 }
+
+// UpdateOutput is what memory_update returns.
+type UpdateOutput struct {
+	// Path of the file.
+	Path string `json:"path"`
+	// StartLine is the first line of the new text.
+	StartLine int `json:"start_line"`
+	// Revision is the id with which the update can be taken back.
+	Revision string `json:"revision"`
+	// Secrets are the secrets that were not stored.
+	Secrets []SecretOutput `json:"secrets,omitempty"`
+	// Hint says what the model may do about secrets.
+	Hint string `json:"hint,omitempty"`
+}
+
+// SecretOutput is a secret that was not stored.
+type SecretOutput struct {
+	// Kind says what it is.
+	Kind string `json:"kind"`
+	// Reference is the text in its place.
+	Reference string `json:"reference"`
+}
+
+// SimilarOutput is a line that says nearly what a new note says.
+type SimilarOutput struct {
+	// Path of the file.
+	Path string `json:"path"`
+	// Line of the file.
+	Line int `json:"line"`
+	// Text of the line.
+	Text string `json:"text"`
+}
+
+// What a model may do about the outcome of a call.
+const (
+	hintSecret     = "A secret was left out. Tell the user. Only if the user insists, call again with confirm_secret true."
+	hintUpdateKept = "A secret was left out. Tell the user. Only if the user insists, update the reference in its place with confirm_secret true."
+	hintSimilar    = "A line says nearly the same. If it is outdated or a repetition, remove or correct it with memory_update."
+)
 
 // callTimeout bounds one call of a tool.
 const callTimeout = 10 * time.Second
@@ -115,12 +171,11 @@ func Call(ctx context.Context, m memory.Service, source, name string, input json
 	case Get:
 		return runTool(name, input, getAliases, func(in getInput) (GetOutput, error) { return getTool(ctx, m, in) })
 	case Append:
-		return runTool(name, input, appendAliases, func(in appendInput) (AppendOutput, error) {
-			a, err := m.Append(ctx, memory.Note{Text: in.Text, Target: in.Target, Category: in.Category, Source: source})
-			return AppendOutput(a), err
-		})
+		return runTool(name, input, appendAliases, func(in appendInput) (AppendOutput, error) { return appendTool(ctx, m, source, in) })
+	case Update:
+		return runTool(name, input, updateAliases, func(in updateInput) (UpdateOutput, error) { return updateTool(ctx, m, source, in) })
 	}
-	return nil, &memory.InputError{Field: "name", Problem: unknown("tool", name, []string{Search, Get, Append})}
+	return nil, &memory.InputError{Field: "name", Problem: unknown("tool", name, []string{Search, Get, Append, Update})}
 }
 
 func runTool[In, Out any](name string, input json.RawMessage, aliases map[string]string, tool func(In) (Out, error)) (json.RawMessage, error) {
@@ -147,7 +202,7 @@ func searchTool(ctx context.Context, m memory.Service, in searchInput) (SearchOu
 	for _, h := range answer.Hits {
 		out.Results = append(out.Results, ResultOutput{
 			Path: h.Path, StartLine: h.StartLine, EndLine: h.EndLine, Score: h.Score, Weak: h.Weak,
-			Snippet: h.Snippet, Heading: h.Headings, Date: h.Date, Citation: h.Citation(),
+			Snippet: h.Snippet, Heading: h.Headings, Date: h.Date, SaidBy: h.Origin.String(), Citation: h.Citation(),
 		})
 	}
 	for _, d := range answer.Degraded {
@@ -164,4 +219,46 @@ func getTool(ctx context.Context, m memory.Service, in getInput) (GetOutput, err
 	return GetOutput{
 		Path: e.Path, Text: e.Text, From: e.From, Lines: e.Lines, TotalLines: e.TotalLines, NextFrom: e.NextFrom,
 	}, nil
+}
+
+func appendTool(ctx context.Context, m memory.Service, source string, in appendInput) (AppendOutput, error) {
+	a, err := m.Append(ctx, memory.Note{Text: in.Text, Target: in.Target, Category: in.Category, Source: source, KeepSecrets: in.Confirm})
+	if err != nil {
+		return AppendOutput{}, err
+	}
+	out := AppendOutput{Path: a.Path, StartLine: a.StartLine, Deduplicated: a.Deduplicated, Secrets: secretsOf(a.Secrets)}
+	switch {
+	case len(a.Secrets) > 0:
+		out.Hint = hintSecret
+	case a.Similar != nil:
+		out.Hint = hintSimilar
+	}
+	if a.Similar != nil {
+		similar := SimilarOutput(*a.Similar)
+		out.Similar = &similar
+	}
+	return out, nil
+}
+
+func updateTool(ctx context.Context, m memory.Service, source string, in updateInput) (UpdateOutput, error) {
+	if in.NewText == nil { // so that a model that forgets it removes nothing
+		return UpdateOutput{}, &memory.InputError{Field: "new_text", Problem: "is required; empty removes the old text"}
+	}
+	u, err := m.Update(ctx, memory.Update{
+		Path: in.Path, OldText: in.OldText, NewText: *in.NewText, Reason: in.Reason, Source: source, KeepSecrets: in.Confirm,
+	})
+	out := UpdateOutput{Path: u.Path, StartLine: u.StartLine, Revision: u.Revision, Secrets: secretsOf(u.Secrets)}
+	if len(u.Secrets) > 0 {
+		out.Hint = hintUpdateKept
+	}
+	return out, err
+}
+
+// secretsOf returns secrets as a model is told of them.
+func secretsOf(replaced []memory.ReplacedSecret) []SecretOutput {
+	var out []SecretOutput
+	for _, s := range replaced {
+		out = append(out, SecretOutput(s))
+	}
+	return out
 }

@@ -22,6 +22,7 @@ var (
 	}
 	getAliases    = map[string]string{"start_line": "from", "startLine": "from"}
 	appendAliases = map[string]string{"content": "text"}
+	updateAliases = map[string]string{"old_str": "old_text", "new_str": "new_text", "file": "path"}
 )
 
 // Decode reads the input that a model gave into the struct at in, whose fields have JSON names. It returns a

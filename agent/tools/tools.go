@@ -2,6 +2,7 @@ package tools
 
 import (
 	"encoding/json"
+	"slices"
 
 	"kioku/llm"
 )
@@ -11,6 +12,7 @@ const (
 	Search = "memory_search"
 	Get    = "memory_get"
 	Append = "memory_append"
+	Update = "memory_update"
 )
 
 // All returns the definitions of the tools that [Call] runs, in a form that the APIs of model providers take.
@@ -32,11 +34,30 @@ func All() []llm.Tool {
 		{
 			Name: Append,
 			Description: "Remember something for later conversations: a fact, decision, preference or open task, in a sentence or two " +
-				"that can be understood without this conversation. Nothing is ever overwritten; the same text is stored once.",
+				"that can be understood without this conversation. Search first: leave out what is stored, and correct what has changed " +
+				"with memory_update. The same text is stored once.",
 			Schema: json.RawMessage(appendSchema),
+		},
+		{
+			Name: Update,
+			Description: "Correct or remove a text in MEMORY.md, or in another memory file that is not of a day, instead of contradicting it. " +
+				"The file as it was is kept.",
+			Schema: json.RawMessage(updateSchema),
 		},
 	}
 }
+
+// Known reports whether there is a tool with this name.
+func Known(name string) bool {
+	return slices.ContainsFunc(All(), func(t llm.Tool) bool { return t.Name == name })
+}
+
+// Public reports whether a tool may be called in a conversation that others read: it shows nothing of the memory, and changes
+// nothing that is in it.
+func Public(name string) bool { return name == Append }
+
+// Writes reports whether a tool writes to the memory. Unknown tools do.
+func Writes(name string) bool { return name != Search && name != Get }
 
 const searchSchema = `{
   "type": "object",
@@ -68,8 +89,22 @@ const appendSchema = `{
   "properties": {
     "text": {"type": "string"},
     "target": {"type": "string", "enum": ["daily", "long_term"], "description": "daily: today's notes (default). long_term: what stays true."},
-    "category": {"type": "string", "description": "One word, such as decision, preference, fact or todo."}
+    "category": {"type": "string", "description": "One word, such as decision, preference, fact or todo."},
+    "confirm_secret": {"type": "boolean", "description": "Only in a second call, if the user insists that a secret is stored."}
   },
   "required": ["text"],
+  "additionalProperties": false
+}`
+
+const updateSchema = `{
+  "type": "object",
+  "properties": {
+    "old_text": {"type": "string", "description": "The text as it stands there, once in the file."},
+    "new_text": {"type": "string", "description": "Empty removes the old text."},
+    "reason": {"type": "string"},
+    "path": {"type": "string", "description": "Default MEMORY.md."},
+    "confirm_secret": {"type": "boolean"}
+  },
+  "required": ["old_text", "new_text"],
   "additionalProperties": false
 }`

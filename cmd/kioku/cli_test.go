@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"kioku"
-	"kioku/cmd/kioku/config"
 )
 
 // program is the real binary, which TestMain builds once.

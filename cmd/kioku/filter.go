@@ -23,8 +23,8 @@ func (f *filterFlags) addFlags(cmd *cobra.Command) {
 	fl := cmd.Flags()
 	fl.StringVar(&f.since, "since", "", "only notes dated on or after this `day`: 2026-01-20, 2026-01, today or yesterday")
 	fl.StringVar(&f.until, "until", "", "only notes dated on or before this `day`; a month means its last day")
-	fl.StringSliceVar(&f.sources, "source", nil, "only these `sources`: memory, extra, sessions")
-	completeFlag(cmd, "source", memory.SourceMemory, memory.SourceExtra, memory.SourceSessions)
+	fl.StringSliceVar(&f.sources, "source", nil, "only these `sources`: "+strings.Join(memory.Sources(), ", "))
+	completeFlag(cmd, "source", memory.Sources()...)
 	fl.StringArrayVar(&f.tags, "tag", nil, "only notes with this `tag`, or one below it as in tag/more (repeatable)")
 	fl.StringArrayVar(&f.where, "where", nil, "only notes whose front matter meets a `condition` (repeatable): status=done, status!=done, \"status in done,open\", rating>=4")
 }

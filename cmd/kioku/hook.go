@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -19,11 +18,13 @@ import (
 	"kioku/agent/flush"
 	"kioku/agent/session"
 	"kioku/agent/sidecar"
+	"kioku/agent/transcripts"
 	"kioku/cmd/kioku/config"
-	"kioku/cmd/kioku/internal/claudecode"
+	"kioku/cmd/kioku/internal/agenthook"
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/internal/text"
+	"kioku/llm"
 )
 
 const (
@@ -35,36 +36,40 @@ const (
 
 // hookCmd is for agents, not for people.
 func (a *app) hookCmd() *cobra.Command {
-	detached := false
-	claude := &cobra.Command{
-		Use: "claude-code EVENT", Short: "Answer a hook of Claude Code: " + strings.Join(hookEvents, ", "),
-		Long: "Answer a hook of Claude Code: JSON on standard input, JSON on standard output.\n\n" +
-			"SessionStart adds MEMORY.md and the latest daily notes to the conversation, UserPromptSubmit what is recalled for the\n" +
-			"message. PreCompact and SessionEnd store what is worth keeping of the conversation, in the background, if a language model\n" +
-			"is configured (llm.provider). It exits with 0 in any case: the agent goes on without its memory.",
-		Args: cobra.ArbitraryArgs, ValidArgs: hookEvents,
-		Run: func(cmd *cobra.Command, args []string) { a.answerHook(cmd.Context(), args, detached) },
-	}
-	claude.Flags().BoolVar(&detached, "detached", false, "store in this process, which nobody waits for")
-	_ = claude.Flags().MarkHidden("detached") // the flag exists
 	cmd := &cobra.Command{Use: "hook", Short: "Answer hooks of agents"}
-	group(cmd, claude)
+	for _, program := range transcripts.Programs() {
+		group(cmd, a.hookOf(program))
+	}
 	return cmd
 }
 
-// hookEvents are the events of Claude Code that are answered.
-var hookEvents = []string{claudecode.SessionStart, claudecode.UserPromptSubmit, claudecode.PreCompact, claudecode.SessionEnd}
+// hookOf returns the command that answers the hooks of a program.
+func (a *app) hookOf(program transcripts.Program) *cobra.Command {
+	detached := false
+	cmd := &cobra.Command{
+		Use: program.ID + " EVENT", Short: "Answer a hook of " + program.Title + ": " + strings.Join(agenthook.Names(), ", "),
+		Long: "Answer a hook of " + program.Title + ": JSON on standard input, JSON on standard output.\n\n" +
+			"session-start adds MEMORY.md and the latest daily notes to the conversation, user-prompt-submit what is recalled for the\n" +
+			"message. pre-compact and session-end store what is worth keeping of the conversation, in the background, if a language model\n" +
+			"is configured (llm.provider). It exits with 0 in any case: the agent goes on without its memory.",
+		Args: cobra.ArbitraryArgs, ValidArgs: agenthook.Names(),
+		Run: func(cmd *cobra.Command, args []string) { a.answerHook(cmd.Context(), program, args, detached) },
+	}
+	cmd.Flags().BoolVar(&detached, "detached", false, "store in this process, which nobody waits for")
+	_ = cmd.Flags().MarkHidden("detached") // the flag exists
+	return cmd
+}
 
-// answerHook answers a hook. What goes wrong is told on stderr, which Claude Code writes to its log, and at the start of a session
+// answerHook answers a hook. What goes wrong is told on stderr, which the program writes to its log, and at the start of a session
 // to the user.
-func (a *app) answerHook(ctx context.Context, args []string, detached bool) {
-	out, err := a.hookOutput(ctx, args, detached)
+func (a *app) answerHook(ctx context.Context, program transcripts.Program, args []string, detached bool) {
+	out, err := a.hookOutput(ctx, program, args, detached)
 	if err != nil {
 		for _, cause := range render.JoinedErrors(err) {
 			a.Notice("%s", render.Message(cause))
 		}
-		if slices.Equal(args, []string{claudecode.SessionStart}) {
-			out = claudecode.Output{SystemMessage: "Kioku: " + text.OneLine(render.Message(err))}
+		if len(args) == 1 && agenthook.Event(args[0]) == agenthook.SessionStart {
+			out = agenthook.Output{SystemMessage: "Kioku: " + text.OneLine(render.Message(err))}
 		}
 	}
 	if !detached {
@@ -73,24 +78,29 @@ func (a *app) answerHook(ctx context.Context, args []string, detached bool) {
 }
 
 // hookOutput returns the answer to a hook.
-func (a *app) hookOutput(ctx context.Context, args []string, detached bool) (claudecode.Output, error) {
+func (a *app) hookOutput(ctx context.Context, program transcripts.Program, args []string, detached bool) (agenthook.Output, error) {
 	begun := time.Now()
 	in, err := a.readHook(ctx)
 	if err != nil {
-		return claudecode.Output{}, err
+		return agenthook.Output{}, err
 	}
-	if len(args) != 1 || args[0] != in.Event {
-		return claudecode.Output{}, fmt.Errorf("the hook of %s is called as kioku hook claude-code %s", in.Event, in.Event)
+	event := agenthook.Event(in.Event)
+	if len(args) != 1 || event == "" || agenthook.Event(args[0]) != event {
+		return agenthook.Output{}, fmt.Errorf("hooks are called as kioku hook %s EVENT, with one of %s; this one is for %q",
+			program.ID, strings.Join(agenthook.Names(), ", "), in.Event)
+	}
+	if in.AgentID != "" {
+		return agenthook.Output{}, nil // what a subagent does is not the conversation
 	}
 	if in.Dir != "" {
 		a.dir = in.Dir
 	}
-	if in.Event == claudecode.PreCompact || in.Event == claudecode.SessionEnd {
-		return claudecode.Output{}, a.flushConversation(ctx, in, detached)
+	if event == agenthook.PreCompact || event == agenthook.SessionEnd {
+		return agenthook.Output{}, a.flushConversation(ctx, program, in, detached)
 	}
 	ctx, cancel := context.WithDeadlineCause(ctx, begun.Add(hookTime), errHookTime)
 	defer cancel()
-	out, err := a.recallForHook(ctx, in)
+	out, err := a.recallForHook(ctx, program, in)
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
@@ -101,49 +111,70 @@ func (a *app) hookOutput(ctx context.Context, args []string, detached bool) (cla
 var errHookTime = fmt.Errorf("no answer within %v; the conversation goes on without its memory", hookTime)
 
 // readHook reads the input of a hook, within the time that it has.
-func (a *app) readHook(ctx context.Context) (claudecode.Input, error) {
+func (a *app) readHook(ctx context.Context) (agenthook.Input, error) {
 	type result struct {
-		in  claudecode.Input
+		in  agenthook.Input
 		err error
 	}
 	read := make(chan result, 1)
 	// A read of standard input cannot be canceled, so this goroutine may live as long as the process, which ends soon.
 	go func() {
-		in, err := claudecode.Read(a.stdin)
+		in, err := agenthook.Read(a.stdin)
 		read <- result{in, err}
 	}()
 	select {
 	case r := <-read:
 		return r.in, r.err
 	case <-time.After(hookTime):
-		return claudecode.Input{}, errHookTime
+		return agenthook.Input{}, errHookTime
 	case <-ctx.Done():
-		return claudecode.Input{}, ctx.Err()
+		return agenthook.Input{}, ctx.Err()
 	}
 }
 
 // recallForHook returns the context of a new session or of a message.
-func (a *app) recallForHook(ctx context.Context, in claudecode.Input) (out claudecode.Output, err error) {
+func (a *app) recallForHook(ctx context.Context, program transcripts.Program, in agenthook.Input) (out agenthook.Output, err error) {
 	err = a.besideHook(ctx, connect.ToSearch, func(ctx context.Context, conf *config.Config, m *connect.Memories, side *sidecar.Sidecar) error {
-		switch in.Event {
-		case claudecode.SessionStart:
-			section, err := a.startContext(ctx, conf, m.Own)
-			if in.Source == claudecode.SourceCompact && conf.LLM.Provider == "none" {
+		record, err := givenTo(conf, program, in)
+		if err != nil {
+			return err
+		}
+		switch agenthook.Event(in.Event) {
+		case agenthook.SessionStart:
+			section, given, err := a.startContext(ctx, conf, m.Own)
+			a.remember(record.Forget(time.Now()), record.Add(given))
+			if in.Source == agenthook.SourceCompact && conf.LLM.Provider == "none" {
 				section = strings.TrimSpace(section + "\n\n" + compactedHint)
 			}
-			out = claudecode.Context(in.Event, section)
+			out = agenthook.Context(in.Event, section)
 			return err
-		case claudecode.UserPromptSubmit:
-			_, section := side.Recall(ctx, sidecar.Turn{Message: in.Prompt, Channel: "terminal"})
-			out = claudecode.Context(in.Event, section)
-			return nil
+		case agenthook.UserPromptSubmit:
+			section, given, err := a.recallNew(ctx, conf, m.Own, side, in.Prompt, record)
+			a.remember(record.Add(given))
+			out = agenthook.Context(in.Event, section)
+			return err
 		}
-		return fmt.Errorf("%s is no event that Kioku answers", in.Event)
+		return nil
 	})
 	return out, err
 }
 
-// compactedHint follows a compaction without a flush. It states facts, because Claude Code takes orders in a hook for an injection.
+// givenTo returns the record of what a session was given.
+func givenTo(conf *config.Config, program transcripts.Program, in agenthook.Input) (agenthook.Given, error) {
+	state, err := conf.StateDir()
+	return agenthook.GivenTo(filepath.Join(state, "hooks"), program.ID, in.SessionID), err
+}
+
+// remember tells what went wrong with the record of what a session was given: it may be given something twice.
+func (a *app) remember(problems ...error) {
+	for _, err := range problems {
+		if err != nil {
+			a.Notice("%s", render.Message(err))
+		}
+	}
+}
+
+// compactedHint follows a compaction without a flush. It states facts, because agents take orders in a hook for an injection.
 const compactedHint = "This conversation was just compacted. Facts and decisions of it that later sessions need, and that are not in memory yet, " +
 	"can be stored with the tool memory_append."
 
@@ -170,26 +201,32 @@ func (a *app) besideHook(ctx context.Context, n connect.Need, f func(context.Con
 	})
 }
 
-// flushConversation has the configured model store what is worth keeping of a conversation, in a process of its own: Claude Code
+// flushConversation has the configured model store what is worth keeping of a conversation, in a process of its own: the program
 // waits for a hook, and ends its hooks when it ends. Without a model it does nothing; the hint after the compaction tells the
 // agent's own model.
-func (a *app) flushConversation(ctx context.Context, in claudecode.Input, detached bool) error {
+func (a *app) flushConversation(ctx context.Context, program transcripts.Program, in agenthook.Input, detached bool) error {
 	conf, err := a.config()
-	if err != nil || conf.LLM.Provider == "none" {
+	if err != nil {
 		return err
+	}
+	if record, err := givenTo(conf, program, in); err == nil && agenthook.Event(in.Event) == agenthook.SessionEnd {
+		a.remember(record.Forget(time.Now()))
+	}
+	if conf.LLM.Provider == "none" {
+		return nil
 	}
 	if !detached {
 		return a.detachHook(ctx, conf, in)
 	}
 	ctx, cancel := context.WithTimeout(ctx, flushTime)
 	defer cancel()
-	said, err := claudecode.Transcript(in.TranscriptPath)
+	said, left, err := saidIn(program, in.TranscriptPath)
 	if err != nil || len(said) == 0 {
 		return err
 	}
 	notes := 0
 	err = a.besideHook(ctx, connect.ToAppend, func(ctx context.Context, _ *config.Config, _ *connect.Memories, side *sidecar.Sidecar) error {
-		out := side.Flush(ctx, flush.Job{Request: flush.Request{Session: "claude-code-" + in.SessionID, Messages: said, OnDisk: true}})
+		out := side.Flush(ctx, flush.Job{Request: flush.Request{Session: program.ID + "-" + in.SessionID, Messages: said, OnDisk: true}})
 		if notes = len(out.Notes); out.Outcome != session.FlushDone {
 			return cmp.Or(out.Err, fmt.Errorf("%s, %s", out.Outcome, out.Reason))
 		}
@@ -198,12 +235,25 @@ func (a *app) flushConversation(ctx context.Context, in claudecode.Input, detach
 	if err != nil {
 		return fmt.Errorf("flush of session %s: %w", in.SessionID, err)
 	}
-	a.Notice("flush of session %s: %s", in.SessionID, render.Count(notes, "note"))
+	if left != "" {
+		left = "; not understood and left out: " + left
+	}
+	a.Notice("flush of session %s: %s%s", in.SessionID, render.Count(notes, "note"), left)
 	return nil
 }
 
+// saidIn returns what was said in a transcript, as messages for a flush, and what of it was left out, for people.
+func saidIn(program transcripts.Program, path string) ([]flush.Message, string, error) {
+	all, left, err := program.Read(path)
+	said := make([]flush.Message, len(all))
+	for i, s := range all {
+		said[i] = flush.Message{ID: s.ID, Message: llm.Message{Role: s.Role, Text: s.Text}}
+	}
+	return said, left.String(), err
+}
+
 // detachHook answers the hook again in a process that outlives this one. It writes to the log beside the index.
-func (a *app) detachHook(ctx context.Context, conf *config.Config, in claudecode.Input) error {
+func (a *app) detachHook(ctx context.Context, conf *config.Config, in agenthook.Input) error {
 	place, err := conf.Here()
 	if err != nil {
 		return err

@@ -18,6 +18,12 @@ import (
 // hook answers an event of Claude Code in the sandbox's home, for the workspace of the config file.
 func (s *sandbox) hook(event string, fields map[string]string) outcome {
 	s.t.Helper()
+	return s.hookOf("claude-code", event, event, fields)
+}
+
+// hookOf answers an event of a program, under a name of the event.
+func (s *sandbox) hookOf(program, name, event string, fields map[string]string) outcome {
+	s.t.Helper()
 	input := map[string]string{"hook_event_name": event, "session_id": "s1", "cwd": s.home, "transcript_path": "/no/transcript"}
 	for key, value := range fields {
 		input[key] = value
@@ -27,7 +33,7 @@ func (s *sandbox) hook(event string, fields map[string]string) outcome {
 		s.t.Fatal(err)
 	}
 	s.stdin = string(text)
-	return s.raw("hook", "claude-code", event)
+	return s.raw("hook", program, name)
 }
 
 // hookAnswer is the answer of a hook with the names of fields that Claude Code documents.
@@ -122,6 +128,28 @@ func TestHookUserPromptSubmitRecallsForTheMessage(t *testing.T) {
 	}
 	if a, _ := answered(t, s.hook("UserPromptSubmit", map[string]string{"prompt": "Center the login button with CSS grid"})); a != (hookAnswer{}) {
 		t.Errorf("got %+v", a)
+	}
+}
+
+// An event has the name that the programs give it, or that in kebab case, for both programs. A subagent gets nothing.
+func TestHookTakesTheNamesOfEvents(t *testing.T) {
+	t.Parallel()
+	s := newHookSandbox(t, notes())
+	for _, program := range []string{"claude-code", "codex"} {
+		for _, name := range []string{"session-start", "SessionStart", "session_start", "SESSION-START"} {
+			a, context := answered(t, s.hookOf(program, name, "SessionStart", map[string]string{"source": "startup"}))
+			if !strings.Contains(context, "tanuki") || a.Specific.Event != "SessionStart" {
+				t.Errorf("%s %s: %+v", program, name, a)
+			}
+		}
+		if a, _ := answered(t, s.hookOf(program, "user-prompt-submit", "UserPromptSubmit", map[string]string{"prompt": "What about the boiler pressure?", "agent_id": "x"})); a != (hookAnswer{}) {
+			t.Errorf("%s: a subagent gets %+v", program, a)
+		}
+		for _, name := range []string{"pre-compact", "sessions-start", ""} {
+			if got := s.hookOf(program, name, "SessionStart", nil); !strings.Contains(got.stderr, "session-start, user-prompt-submit, pre-compact, session-end") {
+				t.Errorf("%s %q: %s", program, name, got.stderr)
+			}
+		}
 	}
 }
 
@@ -340,11 +368,51 @@ func TestPluginOfClaudeCodeIsAsDocumented(t *testing.T) {
 			}
 		}
 	}
-	want := map[string]string{"SessionStart startup|clear|compact": "kioku hook claude-code SessionStart", "PreCompact ": "kioku hook claude-code PreCompact"}
+	want := map[string]string{
+		"SessionStart startup|clear|compact": "kioku hook claude-code session-start", "UserPromptSubmit ": "kioku hook claude-code user-prompt-submit",
+		"PreCompact ": "kioku hook claude-code pre-compact", "SessionEnd ": "kioku hook claude-code session-end",
+	}
 	if diff := cmp.Diff(want, commands); diff != "" {
 		t.Error(diff)
 	}
 	if s := servers.Servers["kioku"]; len(servers.Servers) != 1 || s.Command != "kioku" || strings.Join(s.Args, " ") != "mcp" {
 		t.Errorf("the servers are %+v", servers)
+	}
+}
+
+// What stands in the conversation already, because the session began with it or an earlier message recalled it, is not given again
+// for a message, until the conversation is compacted or another one begins.
+func TestHookGivesNothingTwice(t *testing.T) {
+	t.Parallel()
+	s := newHookSandbox(t, notes())
+	s.write("memory/2025-11-01.md", "# 2025-11-01\n\nThe sailing boat is called Halcyon and lies in harbour berth 17.\n")
+	ask := func(session, message string) string {
+		_, context := answered(t, s.hook("UserPromptSubmit", map[string]string{"session_id": session, "prompt": message}))
+		return context
+	}
+	const boat, boiler = "Where does the sailing boat Halcyon lie?", "What was wrong with the boiler pressure?"
+	if got := ask("a", boat); !strings.Contains(got, "berth 17") {
+		t.Errorf("first: %q", got)
+	}
+	if got := ask("a", boat); got != "" {
+		t.Errorf("again: %q", got)
+	}
+	if got := ask("b", boat); !strings.Contains(got, "berth 17") {
+		t.Errorf("in another session: %q", got)
+	}
+	if got := ask("a", boiler); !strings.Contains(got, "valve behind the stairs") {
+		t.Errorf("something else: %q", got)
+	}
+	s.hook("SessionStart", map[string]string{"session_id": "a", "source": "compact"}) // begins with the note on the boiler
+	if got := ask("a", boiler); got != "" {
+		t.Errorf("what the session began with: %q", got)
+	}
+	if got := ask("a", boat); !strings.Contains(got, "berth 17") {
+		t.Errorf("after a compaction: %q", got)
+	}
+	s.hook("SessionEnd", map[string]string{"session_id": "a"})
+	s.hook("SessionEnd", map[string]string{"session_id": "b"})
+	if left, _ := filepath.Glob(filepath.Join(s.home, ".local/state/kioku/hooks/*")); len(left) > 0 {
+		t.Errorf("the ends of the sessions leave %q", left)
 	}
 }

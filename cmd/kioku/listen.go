@@ -41,7 +41,7 @@ func (a *app) openDoor(ctx context.Context, conf *config.Config, observed observ
 	if err != nil {
 		return nil, err
 	}
-	sidecars, err := a.sidecars(ctx, conf, places, memories)
+	sidecars, err := a.sidecars(ctx, conf, places, memories, observed.metrics.Model)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,9 @@ func (a *app) serveDoor(ctx context.Context, d *door, tasks ...func(context.Cont
 	}
 	group, running := errgroup.WithContext(ctx)
 	group.Go(func() error { return d.Serve(running, d.listeners...) })
-	group.Go(func() error { a.resumeFlushes(running, d.sidecars); return nil })
+	for _, side := range d.sidecars {
+		group.Go(func() error { return side.Tend(running) })
+	}
 	group.Go(func() error { a.manager.run(running, d.answers); return nil })
 	for _, task := range tasks {
 		group.Go(func() error { return task(running) })
@@ -165,13 +167,4 @@ func (a *app) tellEnd(ctx context.Context, since time.Time, err error) {
 		why = cause.Error()
 	}
 	a.Notice("ended after %s: %s", time.Since(since).Round(time.Second), why)
-}
-
-// resumeFlushes continues the flushes that were interrupted while they stored notes.
-func (a *app) resumeFlushes(ctx context.Context, sidecars map[string]server.Sidecar) {
-	for agent, side := range sidecars {
-		if err := side.Resume(ctx, ""); err != nil && ctx.Err() == nil {
-			a.Notice("an interrupted flush of %s: %v; what is on disk is stored with the next flush of its session", agent, err)
-		}
-	}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -22,6 +23,7 @@ import (
 type setupFlags struct {
 	scope, name       string
 	dryRun, undo, yes bool
+	noHooks           bool
 }
 
 func (a *app) setupCmd() *cobra.Command {
@@ -30,7 +32,8 @@ func (a *app) setupCmd() *cobra.Command {
 		Use: "setup [CLIENT]", Short: "Connect Claude Code, Codex, Cursor and other MCP clients to the memory",
 		Long: "Write the memory into the configuration of an MCP client, after showing the change: " + clientNames() + ".\n" +
 			"Everything else in the file stays as it is, and a copy of it is kept beside it. Flags of settings, such as --workspace\n" +
-			"and --agent, are passed on to the server; without them it is the memory that this command finds here.\n" +
+			"and --agent, are passed on to the server; without them it is the memory that this command finds here. Claude Code and Codex\n" +
+			"get hooks too, so that conversations begin with what is known and are stored.\n" +
 			"Without a client, setup lists those that are found on this machine and whether they are set up.",
 		Example: "  kioku setup\n  kioku setup claude-code --workspace ~/memory\n  kioku setup codex --dry-run\n  kioku setup claude-code --undo",
 		Args:    cobra.MaximumNArgs(1), ValidArgs: clientIDs(),
@@ -46,6 +49,7 @@ func (a *app) setupCmd() *cobra.Command {
 	fl.StringVar(&f.name, "name", "", "`name` of the entry (default: kioku, and kioku-FOLDER for a second memory)")
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show the change, and write nothing")
 	fl.BoolVar(&f.undo, "undo", false, "take out what setup added")
+	fl.BoolVar(&f.noHooks, "no-hooks", false, "leave the hooks of the client alone (Claude Code and Codex have some)")
 	fl.BoolVarP(&f.yes, "yes", "y", false, "write without asking")
 	completeFlag(cmd, "scope", string(setup.User), string(setup.Project))
 	return cmd
@@ -74,6 +78,15 @@ type shownSetup struct {
 	Scope string `json:"scope"`
 	// Name of the entry.
 	Name string `json:"name"`
+	shownChange
+	// Hooks is the change of the file of hooks; null if the client has none, or if they are left alone.
+	Hooks *shownChange `json:"hooks"`
+	// DryRun is true if nothing is written whatever the change is.
+	DryRun bool `json:"dry_run"`
+}
+
+// shownChange is the change of a file.
+type shownChange struct {
 	// Path of the configuration.
 	Path string `json:"path"`
 	// Copy is the path of the copy from before the first setup.
@@ -82,8 +95,10 @@ type shownSetup struct {
 	Diff []string `json:"diff"`
 	// Removes is true if the file is removed, because setup created it.
 	Removes bool `json:"removes"`
-	// DryRun is true if nothing is written whatever the change is.
-	DryRun bool `json:"dry_run"`
+}
+
+func showChange(p *setup.Plan) shownChange {
+	return shownChange{Path: p.Path, Copy: p.Copy, Diff: render.Diff(p.Before, p.After), Removes: p.Removes()}
 }
 
 // setUp plans the change of a configuration, shows it, and writes it if that is wanted.
@@ -96,15 +111,17 @@ func (a *app) setUp(id string, f setupFlags) error {
 		}
 		return render.Misuse("unknown client %q; there are %s", id, clientNames())
 	}
-	plan, err := a.planSetup(client, f)
+	plan, hooks, err := a.planSetup(client, f)
 	if err != nil {
 		return err
 	}
-	shown := shownSetup{
-		Client: id, Scope: f.scope, Name: plan.Name, Path: plan.Path, Copy: plan.Copy,
-		Diff: render.Diff(plan.Before, plan.After), Removes: plan.Removes(), DryRun: f.dryRun || a.readOnly,
+	shown := shownSetup{Client: id, Scope: f.scope, Name: plan.Name, shownChange: showChange(plan), DryRun: f.dryRun || a.readOnly}
+	if hooks != nil {
+		change := showChange(hooks)
+		shown.Hooks = &change
 	}
-	if err := a.Write(shown, shown.tell); err != nil || !plan.Changed() || shown.DryRun {
+	changed := plan.Changed() || hooks != nil && hooks.Changed()
+	if err := a.Write(shown, shown.tell); err != nil || !changed || shown.DryRun {
 		return err
 	}
 	if ok, err := a.confirmed(f.yes); !ok {
@@ -113,40 +130,86 @@ func (a *app) setUp(id string, f setupFlags) error {
 	if err := plan.Write(); err != nil {
 		return err
 	}
-	if f.undo {
-		a.Notice("%s is no longer set up in %s", plan.Name, plan.Path)
-	} else {
-		back := "kioku setup " + id
-		if f.scope != string(setup.User) {
-			back += " --scope " + f.scope
+	if hooks != nil {
+		if err := hooks.Write(); err != nil {
+			return fmt.Errorf("%s was written, but not the hooks: %w", plan.Path, err)
 		}
-		if f.name != "" || plan.Name != setup.DefaultName {
-			back += " --name " + plan.Name
-		}
-		a.Notice("written to %s. %s %s --undo takes it back", plan.Path, client.Next, back)
 	}
+	a.tellWritten(client, f, plan, hooks)
 	return nil
 }
 
-// planSetup returns the change that the flags describe.
-func (a *app) planSetup(client setup.Client, f setupFlags) (*setup.Plan, error) {
+// tellWritten says what was written and what comes next.
+func (a *app) tellWritten(client setup.Client, f setupFlags, plan, hooks *setup.Plan) {
+	files := plan.Path
+	if hooks != nil && hooks.Changed() {
+		files += " and " + hooks.Path
+	}
+	if f.undo {
+		a.Notice("%s is no longer set up in %s", plan.Name, files)
+		return
+	}
+	back := "kioku setup " + client.ID
+	if f.scope != string(setup.User) {
+		back += " --scope " + f.scope
+	}
+	if f.name != "" || plan.Name != setup.DefaultName {
+		back += " --name " + plan.Name
+	}
+	a.Notice("written to %s. %s %s --undo takes it back", files, client.Next, back)
+}
+
+// planSetup returns the change that the flags describe, and that of the hooks, nil if there is none.
+func (a *app) planSetup(client setup.Client, f setupFlags) (plan, hooks *setup.Plan, err error) {
 	scope := setup.Scope(f.scope)
 	if _, err := client.Path(a.machine(), scope); err != nil {
-		return nil, render.Misuse("--scope: %w", err)
+		return nil, nil, render.Misuse("--scope: %w", err)
 	}
 	server, err := a.mcpServer(scope)
 	server.Name = f.name
 	if f.undo {
-		plan, err := client.Undo(a.machine(), scope, server) // which needs no workspace if there is one entry
+		return a.planUndo(client, scope, server, !f.noHooks) // which needs no workspace if there is one entry
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	if plan, err = client.Install(a.machine(), scope, server); err != nil {
+		return nil, nil, err
+	}
+	if own, ok := client.Hooks(); ok && !f.noHooks {
+		hooks, err = own.Install(a.machine(), scope, server)
+	}
+	return plan, hooks, err
+}
+
+// planUndo returns the change that takes out an entry, and that of the hooks of its memory, nil if it has none.
+func (a *app) planUndo(client setup.Client, scope setup.Scope, server setup.Server, withHooks bool) (plan, hooks *setup.Plan, err error) {
+	m := a.machine()
+	entries, _ := client.Entries(m, scope) // Undo says what is wrong
+	plan, err = client.Undo(m, scope, server)
+	if err != nil {
 		if errors.Is(err, setup.ErrNotSetUp) {
 			err = fmt.Errorf("%w; kioku setup lists what is", err)
 		}
-		return plan, err
+		return nil, nil, err
 	}
+	own, ok := client.Hooks()
+	if !ok || !withHooks {
+		return plan, nil, nil
+	}
+	known, err := own.Entries(m, scope)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return client.Install(a.machine(), scope, server)
+	at := slices.IndexFunc(entries, func(e setup.Entry) bool { return e.Name == plan.Name })
+	if at < 0 || !slices.ContainsFunc(known, func(e setup.Entry) bool { return slices.Equal(e.Command[1:], entries[at].Command[1:]) }) {
+		return plan, nil, nil
+	}
+	hooks, err = own.Undo(m, scope, setup.Server{Args: entries[at].Command[1:]})
+	if errors.Is(err, setup.ErrNotSetUp) {
+		return plan, nil, nil // somebody else wrote them
+	}
+	return plan, hooks, err
 }
 
 // mcpServer returns the command that a client starts: kioku mcp with the flags of settings of this command. For the user it names
@@ -242,10 +305,18 @@ func (a *app) confirmed(yes bool) (bool, error) {
 // maxDiffLine is the maximum length of a line of a shown change, in characters: some clients keep everything on one line.
 const maxDiffLine = 200
 
-// tell adds the change.
+// tell adds the changes.
 func (s shownSetup) tell(p *render.Page) {
+	s.shownChange.tell(p, "the entry is "+s.Name)
+	if s.Hooks != nil {
+		s.Hooks.tell(p, "the hooks are there")
+	}
+}
+
+// tell adds the change of a file, or what is there if there is none.
+func (s shownChange) tell(p *render.Page, there string) {
 	if len(s.Diff) == 0 && !s.Removes {
-		p.Linef("%s: nothing to change; the entry is %s.", s.Path, s.Name)
+		p.Linef("%s: nothing to change; %s.", s.Path, there)
 		return
 	}
 	p.Linef("%s", render.Bold(s.Path))

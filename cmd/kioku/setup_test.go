@@ -226,3 +226,36 @@ func TestSetupListsClients(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// Claude Code and Codex get hooks beside the server, in their files of hooks, with the same flags of settings; --no-hooks leaves them
+// alone, and --undo takes out those of the entry only.
+func TestSetupAddsHooks(t *testing.T) {
+	t.Parallel()
+	for id, file := range map[string]string{"claude-code": ".claude/settings.json", "codex": ".codex/hooks.json"} {
+		s := newSandbox(t, notes())
+		s.raw("setup", id, "--workspace", s.workspace, "--no-hooks", "--yes").wants(t, exitOK)
+		if got := s.config(file); got != "-" {
+			t.Errorf("%s: --no-hooks writes %s", id, got)
+		}
+		got := s.raw("setup", id, "--workspace", s.workspace, "--yes")
+		got.wants(t, exitOK, file)
+		for _, event := range []string{"session-start", "user-prompt-submit", "pre-compact", "session-end"} {
+			if want := program + " hook " + id + " " + event + " --workspace " + s.workspace; strings.Count(s.config(file), `"`+want+`"`) != 1 || !strings.Contains(got.stdout, want) {
+				t.Errorf("%s: %s is missing in %s", id, want, s.config(file))
+			}
+		}
+		if again := s.raw("setup", id, "--workspace", s.workspace); again.code != exitOK || !strings.Contains(again.stdout, "the hooks are there") {
+			t.Errorf("%s again: %+v", id, again)
+		}
+		other := folder(t, notes())
+		s.raw("setup", id, "--workspace", other, "--yes").wants(t, exitOK)
+		s.raw("setup", id, "--workspace", other, "--undo", "--yes").wants(t, exitOK, "no longer set up")
+		if got := s.config(file); strings.Contains(got, other) || !strings.Contains(got, s.workspace) {
+			t.Errorf("%s: undo of the other memory leaves %s", id, got)
+		}
+		s.raw("setup", id, "--undo", "--yes").wants(t, exitOK, "no longer set up")
+		if got := s.config(file); got != "-" {
+			t.Errorf("%s: undo leaves %s", id, got)
+		}
+	}
+}

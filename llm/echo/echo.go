@@ -30,7 +30,8 @@ const noReply = "NO_REPLY"
 //   - To a request without tools for a summary with sections it answers with the sections of the prompt, the latest
 //     sentences and the required identifiers.
 //   - To "remember ..." it calls memory_append and to "search ..." memory_search, and then tells the result.
-//   - To any other message it answers with the first recalled memory in the system prompt and its source.
+//   - To any other message it answers with the first memory that was recalled for it, in what it is sent with or in the system
+//     prompt, and its source.
 //
 // It calls only tools that the request offers, and ignores schemas. The zero value is ready to use.
 type Model struct {
@@ -96,7 +97,7 @@ func answer(req llm.Request) llm.Message {
 	case tool != "" && offers(req, tool):
 		return llm.Message{Role: llm.RoleAssistant, ToolCalls: []llm.ToolCall{toolCall(req.Messages, 0, tool, argument)}}
 	}
-	if source, memory := firstRecalled(req.System); memory != "" {
+	if source, memory := firstRecalled(req, last); memory != "" {
 		return say(fmt.Sprintf("I recall from %s: %s", source, quote(memory)))
 	}
 	return say("I recall nothing about that. You said: " + message)
@@ -133,16 +134,34 @@ func command(message string) (tool, argument string) {
 	return "", message
 }
 
-// firstRecalled returns the first memory in the frame of recalled memories, which has one JSON object a line.
-func firstRecalled(system string) (source, memory string) {
-	_, frame, _ := strings.Cut(system, "<recalled-memories id=")
+// firstRecalled returns the first memory that the message with index last is sent with, or that is in the system prompt. Its
+// text may be with an earlier message.
+func firstRecalled(req llm.Request, last int) (source, memory string) {
+	for i := last; i >= 0; i-- {
+		text := req.Messages[i].Turn
+		if i == last {
+			text += "\n" + req.System
+		}
+		if source, memory = recalledFrom(text, source); source == "" || memory != "" && !strings.HasPrefix(memory, shownAbove) {
+			return source, memory
+		}
+	}
+	return source, memory
+}
+
+// shownAbove begins the text of a memory whose own text is with an earlier message.
+const shownAbove = "(the text is above"
+
+// recalledFrom returns the first memory in a frame, which has one JSON object a line; if source is not empty, the one from there.
+func recalledFrom(text, source string) (from, memory string) {
+	_, frame, _ := strings.Cut(text, "<recalled-memories id=")
 	for line := range strings.Lines(frame) {
 		var item struct{ Source, Text string }
-		if json.Unmarshal([]byte(line), &item) == nil && item.Source != "" && item.Text != "" {
+		if json.Unmarshal([]byte(line), &item) == nil && item.Text != "" && item.Source != "" && (source == "" || item.Source == source) {
 			return item.Source, item.Text
 		}
 	}
-	return "", ""
+	return source, ""
 }
 
 // describeResults returns an answer from the results of tools.

@@ -58,7 +58,7 @@ func (s *session) recallPrompt(ctx context.Context, req *sdk.GetPromptRequest) (
 
 // flushPrompt returns what a model is asked before old messages are compacted.
 func flushPrompt(context.Context, *sdk.GetPromptRequest) (*sdk.GetPromptResult, error) {
-	return ofUser("Store what must outlast this conversation", flush.SystemPrompt()+"\n\n"+flush.UserPrompt(time.Now())), nil
+	return ofUser("Store what must outlast this conversation", flush.SystemPrompt(flush.Occasion{})+"\n\n"+flush.UserPrompt(flush.Occasion{}, time.Now())), nil
 }
 
 // ofUser returns a prompt of one message of the user.

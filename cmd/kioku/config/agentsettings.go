@@ -3,6 +3,7 @@ package config
 import (
 	"time"
 
+	"kioku/agent/flush"
 	"kioku/agent/prune"
 )
 
@@ -30,8 +31,8 @@ func (r *registry) prompt(c *Config) {
 	r.folders(&c.Skills.Extra, "skills.extraDirs", "Additional folders with skills; a skill of the workspace wins over one with the same name.")
 	number(r, &c.Skills.MaxSkills, 1, 100_000, "skills.maxSkills", "Maximum number of skills.")
 	number(r, &c.Skills.MaxChars, 100, 10_000_000, "skills.maxChars", "Maximum number of characters of all skills in the prompt.")
-	r.toggle(&c.CacheFriendly, "cacheFriendly", "Put what changes from turn to turn (recalled memories and the time) at the end of the prompt, for the "+
-		"provider's cache. Otherwise the eight layers keep their order, and the cached part ends in the fifth.")
+	r.toggle(&c.CacheFriendly, "cacheFriendly", "Send what changes from turn to turn (the time, recalled memories, changing blocks) with the message of the user, so that the "+
+		"system prompt is constant over a session and a provider's cache has it. false: all of it is in the prompt, in the order of the eight layers.")
 }
 
 func (r *registry) recall(c *Config) {
@@ -51,11 +52,15 @@ func (r *registry) compaction(c *Config) {
 		"Tokens of the model's window that stay free for the answer; history is compacted if fewer are left.")
 	number(r, &f.KeepTokens, 1, most, "compaction.keepRecentTokens", "Tokens of the latest messages that a compaction leaves unchanged.")
 	r.toggle(&f.Enabled, "compaction.memoryFlush.enabled", "Store what is worth keeping before history is compacted.")
+	r.choice(&f.Groups, []string{flush.GroupsOn, flush.GroupsOff, flush.GroupsSeparate}, "compaction.memoryFlush.groups",
+		"Conversations of several people: on stores notes of them with the channel and the authors, separate does so in memory/groups/CHANNEL, off stores none.")
 	number(r, &f.SoftThresholdTokens, 0, most, "compaction.memoryFlush.softThresholdTokens", "Tokens before that point at which memories are stored; fewer in a small window.")
 	r.decimal(&f.SoftThresholdRatio, 1, "compaction.memoryFlush.softThresholdRatio",
-		"Part of the window above which memories are also stored; 0 disables it.")
+		"Part of the window above which memories are stored too, if that comes earlier; 0 disables it. 0.75 stores them when three quarters of the window are used.")
 	number(r, &f.TranscriptBytes, 0, 1<<40, "compaction.memoryFlush.forceFlushTranscriptBytes",
 		"Bytes of the transcript since the last compaction above which both happen; 0 disables it.")
+	r.toggle(&f.OnEnd, "compaction.memoryFlush.onEnd", "Store what is worth keeping of a session when it ends: at /new, at the end of kioku chat, by EndSession, and when it is idle.")
+	r.duration(&f.Idle, time.Second, 0, 31_536_000, "compaction.memoryFlush.idleSeconds", "Seconds without a message after which a session counts as ended; 0 means never.")
 }
 
 func (r *registry) turns(c *Config) {

@@ -76,14 +76,20 @@ type Config struct {
 	// Network is the way to other machines of everything that runs with these settings, offline if Offline is set.
 	Network *egress.Network
 
-	// Sources to index in addition to the extra paths; see HasSessions.
+	// Sources to index in addition to the extra paths; see Has.
 	Sources []string
+	// Projects are the folders of whose conversations with other agents the transcripts are indexed; see ProjectsOf.
+	Projects []string
+	// ClaudeCodeDir and CodexDir are the folders in which these programs keep transcripts; empty if the user has no home.
+	ClaudeCodeDir, CodexDir string
 	// Chunking says how files are split.
 	Chunking chunker.Options
 	// Provider is the setting of the embedding provider, which may be "auto".
 	Provider string
 	// LocalModel is the name of an added model, or the path of one; empty means the one that was added first.
 	LocalModel string
+	// RedactSecrets has references take the places of passwords and keys in texts that are sent to embedding providers and re-rankers.
+	RedactSecrets bool
 	// Price is the price of a million tokens at the embedding provider, in the user's currency; 0 means unknown.
 	Price float64
 	// OnBattery is what a model in this process does in the background on battery; see kioku.Options.
@@ -159,6 +165,8 @@ type Agent struct {
 	ExtraPaths []string
 	// AgentDir replaces the common one if it is not empty.
 	AgentDir string
+	// Projects replace the common ones if they are not nil.
+	Projects []string
 }
 
 // layer is a source of settings; a later one wins.
@@ -187,6 +195,7 @@ func Default() *Config {
 		Chunking: chunker.Options{Tokens: 400, Overlap: 80, Encoding: "cl100k_base"},
 		Provider: "auto", Embed: embed.Config{Provider: "none", Class: "auto", ModelInt8: true},
 		Fallback: embed.Config{Provider: "none"}, FallbackAfter: kioku.DefaultFallbackAfter,
+		RedactSecrets:  true,
 		RerankProvider: "auto", Rerank: embed.RerankConfig{Provider: "none"},
 		Index: kioku.IndexOptions{
 			MaxFileBytes: indexer.DefaultMaxFileBytes, Debounce: 1500 * time.Millisecond, MaxWait: 10 * time.Second, Interval: 5 * time.Minute,
@@ -195,11 +204,12 @@ func Default() *Config {
 		Search: search.DefaultOptions(), CacheEntries: 50_000, OnBattery: kioku.BatterySlow, MemoryBudget: vector.DefaultBudget,
 		LLM: llm.Config{Provider: "none", Timeout: 2 * time.Minute},
 		Settings: sidecar.Settings{
-			Turns:     sidecar.TurnSettings{Keep: true},
-			Bootstrap: bootstrap.Options{MaxChars: 20_000, TotalMaxChars: 150_000},
-			Skills:    skills.Options{MaxSkills: 150, MaxChars: 30_000},
-			Recall:    recall.Options{TopK: 3, Deadline: 1500 * time.Millisecond},
-			Flush:     flush.Defaults(), Prune: prune.Defaults(),
+			Turns:         sidecar.TurnSettings{Keep: true},
+			Bootstrap:     bootstrap.Options{MaxChars: 20_000, TotalMaxChars: 150_000},
+			Skills:        skills.Options{MaxSkills: 150, MaxChars: 30_000},
+			CacheFriendly: true,
+			Recall:        recall.Options{TopK: 3, Deadline: 1500 * time.Millisecond},
+			Flush:         flush.Defaults(), Prune: prune.Defaults(),
 		},
 		RecallEnabled: true,
 		Limits:        server.DefaultLimits(),
@@ -316,8 +326,8 @@ func (c *Config) Explicit(key string) bool { return c.origins[key].layer != byDe
 // ByFlagOrEnv reports whether a setting was set by a flag or an environment variable.
 func (c *Config) ByFlagOrEnv(key string) bool { return c.origins[key].layer >= byEnv }
 
-// HasSessions reports whether transcripts are to be indexed.
-func (c *Config) HasSessions() bool { return slices.Contains(c.Sources, memory.SourceSessions) }
+// Has reports whether a source is to be indexed.
+func (c *Config) Has(source string) bool { return slices.Contains(c.Sources, source) }
 
 // Value is a setting as people read it.
 type Value struct {

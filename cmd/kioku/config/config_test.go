@@ -288,7 +288,7 @@ func TestOpenClawBlockOfTodayIsRead(t *testing.T) {
   query: {maxResults: 3, minScore: 0.4}, sources: [memory, sessions]}}}`)
 	src.Env = append(src.Env, "MY_KEY=secret")
 	c := load(t, src)
-	got := []any{c.Embed.Provider, c.Embed.Dims, c.Embed.BaseURL, c.Embed.APIKey, c.Embed.Headers["X-Key"], c.Index.ExtraPaths, c.Search.MaxResults, *c.Search.MinScore, c.HasSessions()}
+	got := []any{c.Embed.Provider, c.Embed.Dims, c.Embed.BaseURL, c.Embed.APIKey, c.Embed.Headers["X-Key"], c.Index.ExtraPaths, c.Search.MaxResults, *c.Search.MinScore, c.Has("sessions")}
 	want := []any{"openai", 768, "https://embeddings.example/v1", "secret", "secret",
 		[]string{"../team-docs", "/srv/shared-notes/runbooks/**/*.md", "/srv/more"}, 3, 0.4, true}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -377,7 +377,7 @@ func TestChangedNamesTheKeysThatDiffer(t *testing.T) {
 		{Name: "--agent", Key: "agents", Value: "b=/b"},
 	}
 	got := config.Changed(before, load(t, src))
-	want := []string{"agents.b.agentDir", "agents.b.extraPaths", "agents.b.workspace", "logLevel", "remote.apiKey"}
+	want := []string{"agents.b.agentDir", "agents.b.extraPaths", "agents.b.projects", "agents.b.workspace", "logLevel", "remote.apiKey"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

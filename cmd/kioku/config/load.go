@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"kioku/agent/transcripts"
 	"kioku/embed"
 	"kioku/internal/text" // text is a kind of setting
 	"kioku/memory"
@@ -100,10 +101,14 @@ func (l *loader) finish() {
 	if l.conf.State == "" {
 		l.conf.State = l.folder("XDG_STATE_HOME", ".local/state")
 	}
+	l.conf.ClaudeCodeDir = cmp.Or(l.conf.ClaudeCodeDir, transcripts.ClaudeCode.Folder(l.conf.src.Env))
+	l.conf.CodexDir = cmp.Or(l.conf.CodexDir, transcripts.Codex.Folder(l.conf.src.Env))
 	l.conf.chooseProvider(l.env)
 	l.conf.chooseReranker()
 	l.reveal()
 	l.conf.completeFallback(l.env)
+	send := !l.conf.RedactSecrets
+	l.conf.Embed.SendSecrets, l.conf.Fallback.SendSecrets, l.conf.Rerank.SendSecrets = send, send, send
 }
 
 // agree checks the settings that depend on each other.

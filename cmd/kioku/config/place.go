@@ -131,6 +131,19 @@ func (c *Config) ExtraPaths(agent string) []string {
 	return c.Index.ExtraPaths
 }
 
+// ProjectsOf returns the folders of whose conversations with other agents the transcripts belong to the memory of a place: its own
+// projects, else those of the settings, if a setting names its workspace and no other agent is meant, else the workspace. A folder that was found from the
+// working directory gets no others: it may be anybody's.
+func (c *Config) ProjectsOf(p Place) []string {
+	if own := c.Agents[p.Agent].Projects; own != nil {
+		return own
+	}
+	if len(c.Projects) > 0 && p.Found == NotFound && p.Agent == c.fileAgent {
+		return c.Projects
+	}
+	return []string{p.Workspace}
+}
+
 // Include returns the globs of files that are indexed beside the curated ones, without those of the workspace's own file: these
 // the indexer reads itself, so that it knows of changes at once.
 func (c *Config) Include() []string {

@@ -177,7 +177,7 @@ func (r *registry) agents(c *Config, key, doc string) {
 }
 
 // agentSettings returns the names of what an agent can have of its own.
-func agentSettings() []string { return []string{"workspace", "extraPaths", "agentDir"} }
+func agentSettings() []string { return []string{"workspace", "extraPaths", "agentDir", "projects"} }
 
 // agentField returns one setting of one agent.
 func (c *Config) agentField(id, name string) (Field, bool) {
@@ -190,6 +190,8 @@ func (c *Config) agentField(id, name string) (Field, bool) {
 		r.paths(&a.ExtraPaths, name, "Additional files or folders of this agent.")
 	case "agentDir":
 		r.path(&a.AgentDir, name, "Folder whose files replace those of this agent's workspace.")
+	case "projects":
+		r.folders(&a.Projects, name, "Folders whose conversations with Claude Code and Codex are this agent's.")
 	default:
 		return Field{}, false
 	}

@@ -7,14 +7,14 @@ import (
 	"kioku/cmd/kioku/config"
 )
 
-func TestHasSessionsIsFalseByDefault(t *testing.T) {
+func TestHasIsFalseForSessionsByDefault(t *testing.T) {
 	t.Parallel()
 	c := load(t, write(t, ""))
-	if c.HasSessions() || c.Index.Sessions.DeltaBytes != 100_000 || c.Index.Sessions.DeltaMessages != 50 {
+	if c.Has("sessions") || c.Index.Sessions.DeltaBytes != 100_000 || c.Index.Sessions.DeltaMessages != 50 {
 		t.Errorf("by default: %v, %+v", c.Sources, c.Index.Sessions)
 	}
 	c = load(t, write(t, "sources: [memory, sessions]\nsync: {sessions: {deltaBytes: 7, deltaMessages: 8}}\n"))
-	if !c.HasSessions() || c.Index.Sessions.DeltaBytes != 7 || c.Index.Sessions.DeltaMessages != 8 {
+	if !c.Has("sessions") || c.Index.Sessions.DeltaBytes != 7 || c.Index.Sessions.DeltaMessages != 8 {
 		t.Errorf("as set: %v, %+v", c.Sources, c.Index.Sessions)
 	}
 }
@@ -23,7 +23,7 @@ func TestOpenClawBlockTurnsTranscriptsOn(t *testing.T) {
 	t.Parallel()
 	c := load(t, write(t, `{"memorySearch": {"sources": ["memory", "sessions"], "experimental": {"sessionMemory": true},
 		"sync": {"sessions": {"deltaBytes": 100, "deltaMessages": 5, "postCompactionForce": true}}}}`))
-	if !c.HasSessions() || c.Index.Sessions.DeltaBytes != 100 || c.Index.Sessions.DeltaMessages != 5 {
+	if !c.Has("sessions") || c.Index.Sessions.DeltaBytes != 100 || c.Index.Sessions.DeltaMessages != 5 {
 		t.Errorf("%v, %+v", c.Sources, c.Index.Sessions)
 	}
 	if len(c.Notices) != 2 || !strings.Contains(c.Notices[0], "memorySearch.experimental has no effect: sources: [memory, sessions] is enough") {

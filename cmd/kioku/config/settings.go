@@ -80,6 +80,7 @@ func (r *registry) provider(c *Config) {
 		"Written before each query that is embedded; unset means what the model is known to want, \"\" means nothing.", parseText, same)
 	pointer(r, &c.Embed.DocumentPrefix, aText, "text", "remote.documentPrefix",
 		"Written before each text that is embedded; unset means what the model is known to want. With another prefix everything is embedded again.", parseText, same)
+	r.toggle(&c.RedactSecrets, "remote.redactSecrets", "Leave passwords and keys of known shapes out of the texts that are sent to embedding providers and re-rankers on other machines.")
 	r.secret(&c.Embed.APIKey, "remote.apiKey", "Key of the provider, env:NAME or file:PATH; unset means OPENAI_API_KEY, GEMINI_API_KEY, VOYAGE_API_KEY or MISTRAL_API_KEY for the own server of the provider that is set.")
 	r.secretMap(c.headers, "remote.headers", "Headers sent with every request; values may be env:NAME or file:PATH.")
 	r.limits(c)
@@ -100,7 +101,10 @@ func (r *registry) index(c *Config) {
 	r.duration(&c.Index.Debounce, time.Millisecond, 1, 600_000, "sync.watchDebounceMs", "Milliseconds without a change after which a file is indexed.")
 	r.duration(&c.Index.MaxWait, time.Millisecond, 1, 3_600_000, "sync.maxWaitMs", "Milliseconds after which a file is indexed although it still changes.")
 	r.duration(&c.Index.Interval, time.Minute, 0.01, 10_080, "sync.intervalMinutes", "Minutes between full scans.")
-	r.sources(&c.Sources, "sources", "What is indexed: memory, and sessions for what users and assistants said in the agent's transcripts.")
+	r.sources(&c.Sources, "sources", "What is indexed: memory, sessions for what users and assistants said in the agent's transcripts, claude-code and codex for what they said in those of Claude Code and Codex.")
+	r.folders(&c.Projects, "transcripts.projects", "Folders whose conversations with Claude Code and Codex are indexed, with all below them; unset means the workspace. An agent may have its own: agents.ID.projects.")
+	r.path(&c.ClaudeCodeDir, "transcripts.claudeCodeDir", "Folder of the transcripts of Claude Code; unset means projects in $CLAUDE_CONFIG_DIR, else ~/.claude/projects.")
+	r.path(&c.CodexDir, "transcripts.codexDir", "Folder of the transcripts of Codex; unset means sessions in $CODEX_HOME, else ~/.codex/sessions.")
 	number(r, &c.Index.Sessions.DeltaBytes, 1, 1<<26, "sync.sessions.deltaBytes", "Bytes by which a transcript grows before the daemon indexes it again.")
 	number(r, &c.Index.Sessions.DeltaMessages, 1, 1_000_000, "sync.sessions.deltaMessages", "Messages by which a transcript grows before the daemon indexes it again.")
 }

@@ -292,8 +292,9 @@ func checkExclude(globs []string) error { return indexer.CheckGlobs(nil, globs) 
 // sources adds the list of what is indexed, which always contains memory.
 func (r *registry) sources(at *[]string, key, doc string) {
 	r.items(at, "list", key, doc, func(item string) (string, error) {
-		if item != memory.SourceMemory && item != memory.SourceSessions {
-			return "", fmt.Errorf("%q is not a source; there are memory and sessions", shorten(item))
+		if item != memory.SourceMemory && !memory.IsTranscript(item) {
+			return "", fmt.Errorf("%q is not a source; there are %s, %s, %s and %s", shorten(item),
+				memory.SourceMemory, memory.SourceSessions, memory.SourceClaudeCode, memory.SourceCodex)
 		}
 		return item, nil
 	})

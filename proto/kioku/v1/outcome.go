@@ -1,6 +1,6 @@
 package kiokuv1
 
-// Outcomes of MemoryAppend, BeginFlush, Flush and Compact.
+// Outcomes of MemoryAppend, flushes, ends of sessions and compactions.
 const (
 	// OutcomeWritten means that MemoryAppend wrote the note.
 	OutcomeWritten = "written"
@@ -18,6 +18,10 @@ const (
 
 	// OutcomeCompacted means that Compact made a summary.
 	OutcomeCompacted = "compacted"
+	// OutcomeKept means that EndSession has the messages on disk, for a later flush.
+	OutcomeKept = "kept"
+	// OutcomeNext means that CommitCompact returned the next question.
+	OutcomeNext = "next"
 	// OutcomeNothing means that all messages are covered, and there is nothing to flush, or that Compact can drop nothing.
 	OutcomeNothing = "nothing"
 )

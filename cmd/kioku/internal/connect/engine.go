@@ -2,13 +2,19 @@ package connect
 
 import (
 	"context"
+	"io"
 	"log/slog"
+	"path/filepath"
+	"slices"
 	"time"
 
 	"kioku"
 	"kioku/agent/session"
+	"kioku/agent/transcripts"
 	"kioku/cmd/kioku/config"
 	"kioku/embed"
+	"kioku/indexer"
+	"kioku/memory"
 	"kioku/search"
 	"kioku/store/vector"
 )
@@ -22,11 +28,12 @@ func Engine(ctx context.Context, conf *config.Config, place config.Place, embedd
 	now := ClockOf(conf)
 	index := conf.Index
 	index.Include, index.Exclude, index.ExtraPaths = conf.Include(), conf.Exclude(), conf.ExtraPaths(place.Agent)
-	if conf.HasSessions() {
+	index.Sessions.Others = foreign(conf, place)
+	if conf.Has(memory.SourceSessions) {
 		if index.Sessions.Folder, err = session.Folder(state, place.Agent); err != nil {
 			return kioku.Options{}, err
 		}
-		index.Sessions.Spoken = spoken(conf.Location)
+		index.Sessions.Spoken, index.Sessions.Origin = spoken(session.Spoken, conf.Location), session.Origin
 	}
 	return kioku.Options{
 		Agent: place.Agent, Workspace: place.Workspace, StateDir: state,
@@ -36,12 +43,46 @@ func Engine(ctx context.Context, conf *config.Config, place config.Place, embedd
 	}, nil
 }
 
-// spoken returns a reader of transcript lines that gives their days in a time zone.
-func spoken(zone *time.Location) func(line []byte) (text, day string) {
+// foreign returns the transcripts of Claude Code and Codex that belong to a place, as far as they are to be indexed.
+func foreign(conf *config.Config, place config.Place) []indexer.Transcripts {
+	var all []indexer.Transcripts
+	projects := withReal(conf.ProjectsOf(place))
+	for _, program := range transcripts.Programs() {
+		folder := map[string]string{memory.SourceClaudeCode: conf.ClaudeCodeDir, memory.SourceCodex: conf.CodexDir}[program.ID]
+		if folder == "" || !conf.Has(program.ID) {
+			continue
+		}
+		all = append(all, indexer.Transcripts{
+			Source: program.ID, Folder: folder, Spoken: spoken(program.Spoken, conf.Location),
+			Enters: func(rel string) bool {
+				return slices.ContainsFunc(projects, func(project string) bool { return program.Enters(project, rel) })
+			},
+			Admits: func(beginning io.Reader) (admitted, certain bool) {
+				dir, certain := program.Project(beginning)
+				return dir != "" && slices.ContainsFunc(projects, func(project string) bool { return transcripts.Within(project, dir) }), certain
+			},
+		})
+	}
+	return all
+}
+
+// withReal returns paths of folders, and those behind symbolic links: programs record the one or the other.
+func withReal(dirs []string) []string {
+	all := slices.Clone(dirs)
+	for _, dir := range dirs {
+		if real, err := filepath.EvalSymlinks(dir); err == nil && real != dir {
+			all = append(all, real)
+		}
+	}
+	return all
+}
+
+// spoken returns a reader of transcript lines that gives their days in a time zone; empty if the line does not tell its time.
+func spoken(read func(line []byte) (text string, at time.Time), zone *time.Location) func(line []byte) (text, day string) {
 	return func(line []byte) (text, day string) {
-		text, at := session.Spoken(line)
-		if text == "" {
-			return "", ""
+		text, at := read(line)
+		if text == "" || at.IsZero() {
+			return text, ""
 		}
 		return text, at.In(zone).Format(time.DateOnly)
 	}

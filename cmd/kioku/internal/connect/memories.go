@@ -61,6 +61,11 @@ func (p present) Append(ctx context.Context, note memory.Note) (memory.Appended,
 	return p.memory().Append(ctx, note)
 }
 
+// Update replaces a text of a note.
+func (p present) Update(ctx context.Context, u memory.Update) (memory.Updated, error) {
+	return p.memory().Update(ctx, u)
+}
+
 // MissingMemory returns the memory of an agent that has none here: it answers with an error.
 func MissingMemory(id string) memory.Service {
 	return noMemory{fmt.Errorf("the memory of agent %s: %w", id, memory.ErrNoAgent)}
@@ -82,6 +87,11 @@ func (n noMemory) Get(context.Context, memory.GetRequest) (memory.Excerpt, error
 // Append returns the error.
 func (n noMemory) Append(context.Context, memory.Note) (memory.Appended, error) {
 	return memory.Appended{}, n.err
+}
+
+// Update returns the error.
+func (n noMemory) Update(context.Context, memory.Update) (memory.Updated, error) {
+	return memory.Updated{}, n.err
 }
 
 // WithMemories connects to the memory of the command's agent and to those of the shared agents, syncs their indexes, runs

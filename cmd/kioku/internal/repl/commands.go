@@ -120,9 +120,9 @@ func (r *repl) compact(ctx context.Context, _ string) error {
 }
 
 // switchTo lists the sessions, latest first, or continues one.
-func (r *repl) switchTo(_ context.Context, id string) error {
+func (r *repl) switchTo(ctx context.Context, id string) error {
 	if id != "" {
-		return r.change(id)
+		return r.change(ctx, id)
 	}
 	sessions, err := session.List(r.folder)
 	if err != nil {
@@ -139,6 +139,6 @@ func (r *repl) switchTo(_ context.Context, id string) error {
 	})
 }
 
-func (r *repl) renew(context.Context, string) error {
-	return r.change(session.NewID(r.options.Now()))
+func (r *repl) renew(ctx context.Context, _ string) error {
+	return r.change(ctx, session.NewID(r.options.Now()))
 }

@@ -52,6 +52,8 @@ type repl struct {
 	session *session.Session
 	talk    *chat.Conversation
 
+	// left is what earlier chats have left; nil if it was told.
+	left *left
 	// last is the last message of the user.
 	last string
 	// failures counts lines that were not answered.
@@ -106,6 +108,9 @@ func Run(ctx context.Context, opt Options) (err error) {
 	if err := r.banner(ctx); err != nil {
 		return err
 	}
+	r.left = r.flushLeft(ctx)
+	defer r.endLeft()
+	defer r.endChat(ctx)
 	return r.takeTurns(ctx)
 }
 
@@ -164,7 +169,8 @@ func (r *repl) banner(ctx context.Context) error {
 // takeTurns answers line by line until the input ends.
 func (r *repl) takeTurns(ctx context.Context) error {
 	for hinted := false; ; {
-		text, err := readText(ctx, r.in)
+		r.tellLeft()
+		text, err := r.awaitText(ctx)
 		switch {
 		case errors.Is(err, io.EOF), errors.Is(err, readline.ErrInterrupt) && hinted && text == "":
 			return r.endSession()

@@ -1,6 +1,7 @@
 package repl
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -30,8 +31,12 @@ func (r *repl) begin(id string) error {
 	return nil
 }
 
-// change begins another session and shows which.
-func (r *repl) change(id string) error {
+// change ends the session, begins another one and shows which.
+func (r *repl) change(ctx context.Context, id string) error {
+	if err := session.CheckID(id); err != nil {
+		return err
+	}
+	r.endTalk(ctx, endPatience)
 	err := r.begin(id)
 	if err == nil {
 		r.tellSession()

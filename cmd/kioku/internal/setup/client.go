@@ -64,9 +64,13 @@ type Client struct {
 	fields func(Server) []field
 	// files are the paths of the configurations by scope.
 	files map[Scope]func(*Machine) string
+	// hooks are the paths of the files with commands at events by scope, nil if the client has none.
+	hooks map[Scope]func(*Machine) string
 	// program is the name of the executable, empty for none. signs are paths that exist where the client is used.
 	program string
 	signs   func(*Machine) []string
+	// numbered says that entries have no names in the file, but are numbered.
+	numbered bool
 	// manual is the command with which the client itself adds an entry, empty for none.
 	manual func(Server) string
 }

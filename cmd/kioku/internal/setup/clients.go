@@ -22,6 +22,10 @@ var claudeCode = Client{
 		User:    func(m *Machine) string { return m.under("CLAUDE_CONFIG_DIR", []string{".claude.json"}) },
 		Project: func(m *Machine) string { return m.project(".mcp.json") },
 	},
+	hooks: map[Scope]func(*Machine) string{
+		User:    func(m *Machine) string { return m.under("CLAUDE_CONFIG_DIR", []string{"settings.json"}, ".claude") },
+		Project: func(m *Machine) string { return m.project(".claude", "settings.json") },
+	},
 	signs: func(m *Machine) []string {
 		return []string{m.home(".claude.json"), m.under("CLAUDE_CONFIG_DIR", nil, ".claude")}
 	},
@@ -39,11 +43,15 @@ var claudeDesktop = Client{
 
 var codex = Client{
 	ID: "codex", Title: "Codex", program: "codex",
-	Next:   "Start codex; codex mcp list shows the server.",
+	Next:   "Start codex and trust the hooks in /hooks; codex mcp list shows the server.",
 	format: tomlFormat{block: "mcp_servers"}, fields: plain,
 	files: map[Scope]func(*Machine) string{
 		User:    func(m *Machine) string { return m.under("CODEX_HOME", []string{"config.toml"}, ".codex") },
 		Project: func(m *Machine) string { return m.project(".codex", "config.toml") },
+	},
+	hooks: map[Scope]func(*Machine) string{
+		User:    func(m *Machine) string { return m.under("CODEX_HOME", []string{"hooks.json"}, ".codex") },
+		Project: func(m *Machine) string { return m.project(".codex", "hooks.json") },
 	},
 	signs: func(m *Machine) []string { return []string{m.under("CODEX_HOME", nil, ".codex")} },
 }

@@ -88,12 +88,12 @@ func (c Client) Install(m *Machine, s Scope, srv Server) (*Plan, error) {
 	lines, err := c.format.entries(p.Before)
 	if err != nil {
 		if c.manual != nil {
-			srv.Name = nameFor(nil, srv)
+			srv.Name = c.nameFor(nil, srv)
 			return nil, fmt.Errorf("%w; or have the client itself write it:\n%s", p.broken(err), c.manual(srv))
 		}
 		return nil, p.broken(err)
 	}
-	srv.Name = nameFor(lines, srv)
+	srv.Name = c.nameFor(lines, srv)
 	p.Name = srv.Name
 	if p.After, err = c.format.put(p.Before, srv.Name, c.fields(srv)); err != nil {
 		return nil, p.broken(err)
@@ -115,8 +115,8 @@ func (p *Plan) isCreated(lines map[string][]string) bool {
 }
 
 // nameFor returns the name of the entry: the given one, that of an entry with the same arguments, or one that is free.
-func nameFor(lines map[string][]string, srv Server) string {
-	if srv.Name != "" {
+func (c Client) nameFor(lines map[string][]string, srv Server) string {
+	if srv.Name != "" && !c.numbered {
 		return srv.Name
 	}
 	for _, e := range ours(lines) {
@@ -125,6 +125,9 @@ func nameFor(lines map[string][]string, srv Server) string {
 		}
 	}
 	name := DefaultName
+	if c.numbered && len(lines) > 0 {
+		return fmt.Sprint(name, "-", len(lines)+1)
+	}
 	for n := 1; ; n++ {
 		if _, taken := lines[name]; !taken {
 			return name

@@ -1,11 +1,12 @@
-// Package claudecode speaks with Claude Code as its documentation describes: the JSON of its hooks, and the transcripts to which
-// they point (https://code.claude.com/docs/en/hooks).
-package claudecode
+// Package agenthook speaks with the hooks of Claude Code (https://code.claude.com/docs/en/hooks) and of Codex
+// (https://developers.openai.com/codex/hooks), which exchange the same JSON.
+package agenthook
 
 import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // Events that Kioku answers.
@@ -20,11 +21,31 @@ const (
 	SessionEnd = "SessionEnd"
 )
 
+// Events returns the events that Kioku answers.
+func Events() []string { return []string{SessionStart, UserPromptSubmit, PreCompact, SessionEnd} }
+
+// Names returns the names of the events on the command line, in kebab case.
+func Names() []string {
+	return []string{"session-start", "user-prompt-submit", "pre-compact", "session-end"}
+}
+
+// Event returns the event with a name, in any case and with or without hyphens and underscores between its words; empty if there
+// is none.
+func Event(name string) string {
+	name = strings.NewReplacer("-", "", "_", "").Replace(name)
+	for _, event := range Events() {
+		if strings.EqualFold(event, name) {
+			return event
+		}
+	}
+	return ""
+}
+
 // SourceCompact is the source of the SessionStart after a compaction.
 const SourceCompact = "compact"
 
-// MaxContext is the maximum length of Specific.AdditionalContext, in UTF-16 units: Claude Code replaces a longer text by a file
-// that its model would have to read.
+// MaxContext is the maximum length of Specific.AdditionalContext, in UTF-16 units: both programs replace a longer text by a file
+// that the model would have to read.
 const MaxContext = 10_000
 
 // maxInput is the maximum size of the input of a hook.
@@ -44,6 +65,8 @@ type Input struct {
 	Source string `json:"source"`
 	// Prompt is the message of a UserPromptSubmit.
 	Prompt string `json:"prompt"`
+	// AgentID is the id of the subagent in which the event happened; empty if it happened in the session itself.
+	AgentID string `json:"agent_id"`
 }
 
 // Read reads the input of a hook.

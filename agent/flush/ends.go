@@ -1,0 +1,130 @@
+package flush
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+)
+
+// Kept is what a session has left at its end.
+type Kept struct {
+	// Uncovered is the number of messages that are not covered: those of the request and those that are spooled. They are on disk.
+	Uncovered int
+	// Warnings say what was lost or mended since the last commit of the session.
+	Warnings []string
+}
+
+// Keep records that a session has ended. Its messages that are not covered are on disk when Keep returns, so that a later flush
+// covers them. It returns the errors of Begin for names.
+func (l *Ledger) Keep(ctx context.Context, req Request) (Kept, error) {
+	if err := cmp.Or(checkSession(req.Session), checkMessages(req.Messages)); err != nil {
+		return Kept{}, err
+	}
+	f, err := l.openLocked(ctx)
+	if err != nil {
+		return Kept{}, fmt.Errorf("end session: %w", err)
+	}
+	defer f.close()
+	kept, err := l.keepLocked(f, fileOf(req.Session), req)
+	if err != nil {
+		return Kept{}, fmt.Errorf("end session: %w", err)
+	}
+	return kept, nil
+}
+
+// keepLocked is Keep with the folder locked.
+func (l *Ledger) keepLocked(f *folder, name string, req Request) (Kept, error) {
+	r, err := f.record(name)
+	if err != nil {
+		return Kept{}, err
+	}
+	now, spooled := l.opt.Now(), f.spool(name)
+	list := joinLists(spooled, req.Messages)
+	r.forget(list)
+	todo := r.uncovered(list)
+	if !req.OnDisk {
+		warnings, err := l.spoolAll(f, name, spooled, todo, now)
+		if err != nil {
+			return Kept{}, err
+		}
+		for _, w := range warnings {
+			r.warn(w)
+		}
+	}
+	r.Session, r.Ended = req.Session, len(todo) > 0
+	r.Open = r.Open && len(todo) > 0
+	kept := Kept{Uncovered: len(todo), Warnings: r.Warnings}
+	if len(todo) == 0 && r.empty() {
+		return kept, nil // nothing was ever said in it
+	}
+	return kept, f.writeRecord(r, now)
+}
+
+// empty reports whether a session has nothing to remember.
+func (r *record) empty() bool {
+	return len(r.Covered) == 0 && r.Begun == nil && r.Writing == nil && r.Last == nil && r.Used.IsZero()
+}
+
+// Left returns the names of the sessions with spooled messages that wait for nobody: the session has ended, or it was not used for
+// idle. It omits sessions whose last flush has failed and whose next try is later.
+func (l *Ledger) Left(idle time.Duration) ([]string, error) {
+	f, err := l.openFolder()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the state of flushes: %w", err)
+	}
+	defer f.close()
+	var out []string
+	for _, name := range f.sessions(spoolSuffix) {
+		r, err := f.record(name)
+		now := l.opt.Now()
+		waits := err != nil || r.Session == "" || now.Before(r.NotBefore) && !r.NotBefore.After(now.Add(maxWait))
+		if !waits && (r.Ended || idle > 0 && now.Sub(r.Used) >= idle) && len(r.uncovered(f.spool(name))) > 0 {
+			out = append(out, r.Session)
+		}
+	}
+	return out, nil
+}
+
+// MarkOpen records whether a session is open in a host that keeps its messages on disk, so that LeftOpen finds it if the host ends
+// without a word. It writes nothing if that is recorded already.
+func (l *Ledger) MarkOpen(ctx context.Context, session string, open bool) error {
+	if err := checkSession(session); err != nil {
+		return err
+	}
+	f, err := l.openLocked(ctx)
+	if err != nil {
+		return fmt.Errorf("mark session: %w", err)
+	}
+	defer f.close()
+	r, err := f.record(fileOf(session))
+	if err != nil || r.Open == open {
+		return err
+	}
+	r.Session, r.Open = session, open
+	return f.writeRecord(r, l.opt.Now())
+}
+
+// LeftOpen returns the names of the sessions that are marked as open. Their hosts may be running.
+func (l *Ledger) LeftOpen() ([]string, error) {
+	f, err := l.openFolder()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the state of flushes: %w", err)
+	}
+	defer f.close()
+	var out []string
+	for _, name := range f.sessions(recordSuffix) {
+		if r, err := f.record(name); err == nil && r.Open {
+			out = append(out, r.Session)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,93 @@
+// Memory for LangGraph: tools, and a hook that makes the conversation of each thread one that loses nothing. The store is langgraph-store.js.
+import {AIMessage, HumanMessage, SystemMessage, ToolMessage} from '@langchain/core/messages';
+import {tool} from '@langchain/core/tools';
+import {prepareTurn, readMessages} from '../turn.js';
+
+export {KiokuStore} from './langgraph-store.js';
+
+/** @typedef {import('../messages.js').Message} Message */
+
+/**
+ * Returns the memory tools for an agent.
+ * @param {import('../client.js').Kioku} kioku
+ * @param {import('../tools.js').ToolOptions} [options]
+ * @returns {Promise<import('@langchain/core/tools').StructuredToolInterface[]>}
+ */
+export async function memoryTools(kioku, options) {
+  const tools = await kioku.memoryTools(options);
+  return tools.map(({name, description, inputSchema, call}) => tool(async (/** @type {unknown} */ input) => {
+    const {output, failed} = await call(input);
+    if (failed) throw new Error(output);
+    return output;
+  }, {name, description, schema: {...inputSchema, additionalProperties: true}})); // the service refuses what it does not know, with a hint
+}
+
+/**
+ * Returns a preModelHook: it adds the system prompt of the workspace and what is recalled, stores memories, and sends a summary in place of old
+ * messages. The state of the graph stays as it is. The session of a thread has the name of its thread_id.
+ * @param {import('../client.js').Kioku} kioku
+ * @param {import('../session.js').SessionOptions} [options]
+ */
+export function preModelHook(kioku, options) {
+  /** @type {Map<string, import('../session.js').Session>} */
+  const sessions = new Map();
+  return async (/** @type {any} */ {messages}, /** @type {any} */ config) => {
+    const id = String(config?.configurable?.thread_id ?? 'langgraph');
+    const session = sessions.get(id) ?? kioku.session(id, options);
+    sessions.set(id, session);
+    const turn = await prepareTurn(session, messages, {read, summary, withBlock: (message, block) => [withBlock(message, block)]});
+    return {llmInputMessages: turn.system ? [new SystemMessage(turn.system), ...turn.messages] : turn.messages};
+  };
+}
+
+/**
+ * Returns the ask of a session for a chat model of LangChain.
+ * @param {import('@langchain/core/language_models/chat_models').BaseChatModel} model
+ * @returns {NonNullable<import('../session.js').SessionOptions['ask']>}
+ */
+export function askWith(model) {
+  return async ({system, messages, tools}) => {
+    const offered = tools.map(({name, description, inputSchema}) => tool(() => '', {name, description, schema: inputSchema}));
+    const asked = offered.length > 0 ? model.bindTools?.(offered) ?? model : model;
+    const answer = await asked.invoke([new SystemMessage(system), ...messages.map(write)]);
+    return {text: answer.text, toolCalls: (answer.tool_calls ?? []).map((/** @type {any} */ c) => ({id: c.id, name: c.name, input: c.args}))};
+  };
+}
+
+/**
+ * Returns the messages of a thread as a session takes them, for Session.flush and Session.end.
+ * @param {import('@langchain/core/messages').BaseMessage[]} messages
+ * @returns {Message[]}
+ */
+export function toMessages(messages) {
+  return readMessages(messages, read).map(({part}) => part);
+}
+
+/** @param {any} message @returns {Message[]} */
+function read(message) {
+  const parts = Array.isArray(message.content) ? message.content : [];
+  switch (message.getType()) {
+    case 'human': return [{role: 'user', text: message.text, imageCount: parts.filter((/** @type {any} */ p) => /image/.test(p.type)).length}];
+    case 'ai': return [{role: 'assistant', text: message.text,
+      toolCalls: (message.tool_calls ?? []).map((/** @type {any} */ c) => ({id: c.id, name: c.name, input: JSON.stringify(c.args)}))}];
+    case 'tool': return [{role: 'tool', text: message.text, toolCallId: message.tool_call_id, toolName: message.name, failed: message.status === 'error'}];
+    default: return [];
+  }
+}
+
+/** @param {Message} m */
+function write(m) {
+  const content = m.text ?? '';
+  if (m.role === 'tool') return new ToolMessage({content, tool_call_id: m.toolCallId ?? '', name: m.toolName});
+  if (m.role === 'user') return new HumanMessage(content);
+  return new AIMessage({content, tool_calls: (m.toolCalls ?? []).map((c) => ({id: c.id, name: c.name ?? '', args: JSON.parse(c.input || '{}')}))});
+}
+
+/** @param {Message} message */
+const summary = (message) => new HumanMessage(message.text ?? '');
+
+/** @param {any} message @param {string} block */
+function withBlock(message, block) {
+  const parts = typeof message.content === 'string' ? [{type: 'text', text: message.content}] : message.content;
+  return new HumanMessage({...message, content: [...parts, {type: 'text', text: block}]});
+}

@@ -1,0 +1,101 @@
+// Memory for the OpenAI Agents SDK: tools, and a Session that loses nothing.
+import {MemorySession, tool} from '@openai/agents';
+import {prepareTurn, readMessages} from '../turn.js';
+
+/** @typedef {import('../messages.js').Message} Message */
+
+/**
+ * Returns the memory tools for an Agent.
+ * @param {import('../client.js').Kioku} kioku
+ * @param {import('../tools.js').ToolOptions} [options]
+ * @returns {Promise<import('@openai/agents').FunctionTool[]>}
+ */
+export async function memoryTools(kioku, options) {
+  const tools = await kioku.memoryTools(options);
+  return tools.map(({name, description, inputSchema, call}) => tool({
+    name, description, strict: false,
+    parameters: {required: [], ...inputSchema, additionalProperties: true}, // the service refuses what it does not know, with a hint
+    execute: async (/** @type {unknown} */ input) => (await call(input)).output,
+  }));
+}
+
+/**
+ * A Session whose conversation loses nothing. It keeps the items in another Session, and prepares each turn as the input filter of the run:
+ * `run(agent, input, {session, callModelInputFilter: session.filter})`.
+ */
+export class KiokuSession {
+  #session;
+  #items;
+  #block = '';
+
+  /**
+   * @param {import('../session.js').Session} session
+   * @param {import('@openai/agents').Session} [items] Where the items are; otherwise in the memory of this process.
+   */
+  constructor(session, items = new MemorySession({sessionId: session.id})) {
+    this.#session = session;
+    this.#items = items;
+  }
+
+  /** The system prompt of the workspace, what is recalled, and a summary in place of old items, for each request to the model.
+   * @type {import('@openai/agents').CallModelInputFilter} */
+  filter = async (/** @type {any} */ {modelData: {input, instructions}}) => {
+    const turn = await prepareTurn(this.#session, input, {read, summary, withBlock});
+    this.#block = turn.turnBlock;
+    return {input: turn.messages, instructions: [instructions, turn.system].filter(Boolean).join('\n\n')};
+  };
+
+  getSessionId() {
+    return this.#items.getSessionId();
+  }
+
+  /** @param {number} [limit] */
+  getItems(limit) {
+    return this.#items.getItems(limit);
+  }
+
+  /** Adds items, without the one that the filter has added. @param {any[]} items */
+  addItems(items) {
+    return this.#items.addItems(items.filter((item) => !this.#block || textOf(item.content) !== this.#block));
+  }
+
+  popItem() {
+    return this.#items.popItem();
+  }
+
+  /** Ends the conversation: what is not stored of it is stored, and then the items go. */
+  async clearSession() {
+    await this.end();
+    await this.#items.clearSession();
+  }
+
+  /** Ends the conversation: what is not stored of it is stored. */
+  async end() {
+    return this.#session.end(readMessages(await this.getItems(), read).map(({part}) => part));
+  }
+}
+
+/** @param {any} item @returns {Message[]} */
+function read(item) {
+  const {type = 'message', role, content, callId, name, output} = item;
+  if (type === 'function_call') return [{role: 'assistant', toolCalls: [{id: callId, name, input: item.arguments}]}];
+  if (type === 'function_call_result') return [{role: 'tool', toolCallId: callId, toolName: name, text: output?.text ?? JSON.stringify(output)}];
+  if (type !== 'message' || role === 'system') return [];
+  const images = typeof content === 'string' ? [] : content.filter((/** @type {any} */ p) => p.type === 'input_image');
+  return [{role, text: textOf(content), imageCount: images.length}];
+}
+
+/** @param {Message} message */
+const summary = (message) => ({type: 'message', role: 'user', content: message.text});
+
+/**
+ * The block is an item of its own: the SDK stores a new item only if the filter leaves it as it is.
+ * @param {any} item
+ * @param {string} block
+ */
+const withBlock = (item, block) => [item, {type: 'message', role: 'user', content: block}];
+
+/** @param {any} content */
+function textOf(content) {
+  return typeof content === 'string' ? content : (content ?? []).flatMap((/** @type {any} */ p) => p.text ?? []).join('\n');
+}

@@ -1,0 +1,68 @@
+import {Code, ConnectError} from '@connectrpc/connect';
+import {BadRequestSchema, ErrorInfoSchema, RetryInfoSchema} from '../gen/google/rpc/error_details_pb.js';
+import {UnknownMessagesSchema} from '../gen/kioku/v1/agent_pb.js';
+
+/** Names of the codes of gRPC, by number. */
+const codes = Object.fromEntries(Object.entries(Code).filter(([, n]) => typeof n === 'number')
+  .map(([name, n]) => [n, name.replace(/(?<=[a-z])(?=[A-Z])/g, '_').toUpperCase()]));
+
+/** What is wrong with a call, and what to do about it. */
+export class KiokuError extends Error {
+  /**
+   * @param {string} message
+   * @param {Omit<KiokuErrorFields, 'message'>} fields
+   */
+  constructor(message, {code, reason = '', fields = [], retryAfterSeconds = 0, unknownMessages = [], cause}) {
+    super(message, {cause});
+    this.name = 'KiokuError';
+    /** Code of gRPC, such as `NOT_FOUND`. */
+    this.code = code;
+    /** Stable name of the error, such as `CONFLICT` or `READ_ONLY`; empty for an error without one. */
+    this.reason = reason;
+    /** Fields of the request that are wrong. */
+    this.fields = fields;
+    /** Seconds until the next attempt can succeed; 0 if that is not known. */
+    this.retryAfterSeconds = retryAfterSeconds;
+    /** Ids of messages that the service does not have (any more); a Session sends them again. */
+    this.unknownMessages = unknownMessages;
+  }
+}
+
+/**
+ * @typedef {object} KiokuErrorFields
+ * @property {string} message
+ * @property {string} code
+ * @property {string} [reason]
+ * @property {{field: string, problem: string}[]} [fields]
+ * @property {number} [retryAfterSeconds]
+ * @property {string[]} [unknownMessages]
+ * @property {unknown} [cause]
+ */
+
+/**
+ * Returns the error of a call to the service at target.
+ * @param {unknown} cause
+ * @param {string} target
+ * @returns {KiokuError}
+ */
+export function kiokuError(cause, target) {
+  const error = ConnectError.from(cause);
+  if (isUnreachable(error)) {
+    return new KiokuError(`no Kioku service answers at ${target}; start one: kioku serve --workspace DIR`, {code: 'UNAVAILABLE', cause});
+  }
+  const [bad] = error.findDetails(BadRequestSchema);
+  const [retry] = error.findDetails(RetryInfoSchema);
+  return new KiokuError(error.rawMessage, {
+    code: codes[error.code], cause,
+    reason: error.findDetails(ErrorInfoSchema)[0]?.reason,
+    fields: bad?.fieldViolations.map((v) => ({field: v.field, problem: v.description})),
+    unknownMessages: error.findDetails(UnknownMessagesSchema)[0]?.ids,
+    retryAfterSeconds: Number(retry?.retryDelay?.seconds ?? 0),
+  });
+}
+
+/** @param {ConnectError} error */
+function isUnreachable(error) {
+  const cause = /** @type {NodeJS.ErrnoException | undefined} */ (error.cause);
+  return ['ENOENT', 'ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH'].includes(cause?.code ?? '');
+}

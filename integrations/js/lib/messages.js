@@ -1,0 +1,43 @@
+import {createHash} from 'node:crypto';
+
+/**
+ * A message of a conversation, as the agent sends it to its own model: role "user", "assistant" or "tool", and text.
+ * @typedef {import('@bufbuild/protobuf').MessageInitShape<typeof import('../gen/kioku/v1/agent_pb.js').ChatMessageSchema>} Message
+ */
+
+/**
+ * Returns messages in which each has an id. A message without one gets an id made of its content and of the message before it, so that it
+ * has the same one in the next process, and after older messages are gone.
+ * @param {Message[]} messages
+ * @returns {(Message & {id: string})[]}
+ */
+export function identify(messages) {
+  const seen = new Map();
+  let before = '';
+  return messages.map((message) => {
+    if (!message.role && !message.id || 'content' in message) {
+      throw new TypeError('a message of a session has a role and a text; the adapters read the messages of other libraries (toMessages)');
+    }
+    const content = contentOf(message);
+    const hash = createHash('sha256').update(before).update('\n').update(content).digest('hex').slice(0, 24);
+    before = content;
+    if (message.id) return {...message, id: message.id};
+    const count = (seen.get(hash) ?? 0) + 1;
+    seen.set(hash, count);
+    return {...message, id: count > 1 ? `${hash}.${count}` : hash};
+  });
+}
+
+/** @param {Message} m */
+function contentOf(m) {
+  return JSON.stringify([m.role, m.text, m.toolCalls?.map((c) => [c.id, c.name, c.input]), m.toolCallId, m.author?.id]);
+}
+
+/**
+ * Returns the text of the newest message of the user, and its index; -1 if there is none.
+ * @param {Message[]} messages
+ */
+export function newestQuestion(messages) {
+  const index = messages.map((m) => m.role).lastIndexOf('user');
+  return {index, text: index < 0 ? '' : messages[index].text ?? ''};
+}

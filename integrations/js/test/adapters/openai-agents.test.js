@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+import {Daemon} from '../daemon.js';
+import {ScriptedModel} from '../scripted.js';
+
+const agents = await import('@openai/agents').catch(() => undefined);
+const skip = agents ? false : 'the package @openai/agents is not installed';
+const {KiokuSession, memoryTools} = agents ? await import('@kioku/client/openai-agents') : {};
+agents?.setTracingDisabled(true);
+
+/** A model that answers as the functions of a list say, one for each request; the last one answers all further ones. */
+function scripted(...answers) {
+  const requests = [];
+  const getResponse = async (request) => {
+    requests.push(structuredClone({input: request.input, instructions: request.systemInstructions, tools: request.tools}));
+    return {usage: new agents.Usage(), output: answers[Math.min(requests.length, answers.length) - 1](request), responseId: `r${requests.length}`};
+  };
+  return {model: {getResponse, getStreamedResponse() { throw new Error('not streamed'); }}, requests};
+}
+const text = (value) => () => [{type: 'message', role: 'assistant', status: 'completed', content: [{type: 'output_text', text: value}]}];
+const calls = (...made) => () => made.map(([name, input], i) => ({type: 'function_call', callId: `c${i}-${name}`, name, status: 'completed', arguments: JSON.stringify(input)}));
+
+test('OpenAI Agents SDK: the model stores and finds notes with the memory tools', {skip}, async (t) => {
+  const daemon = await Daemon.start(t);
+  const {model, requests} = scripted(calls(['memory_append', {text: 'The cellar key is under the third stone.'}]),
+    calls(['memory_search', {query: 'cellar key'}], ['memory_search', {query: 'x', colour: 'red'}]), text('Under the third stone.'));
+  const agent = new agents.Agent({name: 'a', model, tools: await memoryTools(daemon.connect(t))});
+  const result = await agents.run(agent, 'Where is the key?');
+  assert.equal(result.finalOutput, 'Under the third stone.');
+  assert.match(daemon.notes(), /third stone\..*from=agent/s);
+  const outputs = requests.at(-1).input.filter((i) => i.type === 'function_call_result').map((i) => JSON.stringify(i.output));
+  assert.match(outputs[1], /third stone/);
+  assert.match(outputs[2], /colour/);
+});
+
+test('OpenAI Agents SDK: a Session keeps the items, and the conversation loses nothing', {skip}, async (t) => {
+  const daemon = await Daemon.start(t, {'memory/2026-01-10.md': '# 2026-01-10\n\nThe boiler pressure fell to 0.8 bar.\n', 'SOUL.md': 'Be brief.\n'});
+  const kioku = daemon.connect(t);
+  const notes = new ScriptedModel(['My dentist is Dr. Aoki.', 'We moved to Kobe.']);
+  const session = new KiokuSession(kioku.session('agents', {ask: notes.ask, windowTokens: 6000, onError: (err) => { throw err; }}));
+  const {model, requests} = scripted(calls(['memory_search', {query: 'dentist'}], ['memory_search', {query: 'tooth'}]), text('I see.'));
+  const agent = new agents.Agent({name: 'a', model, instructions: 'Answer in English.', tools: await memoryTools(kioku)});
+  let turns = 0;
+  const say = (input) => {
+    turns++;
+    return agents.run(agent, input, {session, callModelInputFilter: session.filter});
+  };
+
+  await say('My dentist is Dr. Aoki.');
+  for (let i = 0; i < 40 && !JSON.stringify(requests.at(-1).input).includes('They talked'); i++) await say(`${i} ${'lorem ipsum '.repeat(80)}`);
+  await say('What was the boiler pressure?');
+  const {input, instructions} = requests.at(-1);
+  assert.match(instructions, /^Answer in English\.[^]*Be brief\./);
+  assert.match(input[0].content, /They talked/, 'old items are a summary');
+  assert.equal(input.at(-2).content, 'What was the boiler pressure?');
+  assert.match(input.at(-1).content, /0\.8 bar/, 'what is recalled follows the newest item');
+  const items = await session.getItems();
+  assert.equal(items.filter((item) => item.role === 'user').length, turns);
+  assert.ok(items.length > input.length && !JSON.stringify(items).includes('0.8 bar'), 'the items are those of the conversation');
+  assert.match(daemon.notes(), /Dr\. Aoki/);
+
+  await say('We moved to Kobe.');
+  await session.clearSession();
+  assert.match(daemon.notes(), /Kobe/, 'the end stores what was not stored');
+  assert.deepEqual(await session.getItems(), []);
+});

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+import {connect, KiokuError} from '@kioku/client';
+import {findTarget} from '../lib/connection.js';
+import {Daemon} from './daemon.js';
+
+test('the typed client stores, finds and reads notes', async (t) => {
+  const client = (await Daemon.start(t)).connect(t);
+  const note = await client.append('The beta opens on 3 March.', {category: 'fact'});
+  assert.match(note.path, /^memory\/\d{4}-\d\d-\d\d\.md$/);
+  const {results} = await client.search('When does the beta open?', {maxResults: 1});
+  assert.equal(results[0].path, note.path);
+  assert.match(results[0].snippet, /3 March/);
+  const file = await client.get(note.path, {from: note.startLine, lines: 3});
+  assert.match(file.text, /The beta opens on 3 March\./);
+  assert.match(file.text, /from=agent/);
+});
+
+test('recall and prompt bring what memory has about a message', async (t) => {
+  const client = (await Daemon.start(t, {'memory/2026-01-10.md': '# 2026-01-10\n\nThe boiler pressure fell to 0.8 bar.\n'})).connect(t);
+  assert.match((await client.recall('What was the boiler pressure?')).block, /0\.8 bar/);
+  assert.equal((await client.recall('thanks')).block, '');
+  const {prompt, recall} = await client.prompt('What was the boiler pressure?', {channel: 'terminal'});
+  assert.equal(recall.recalled[0].path, 'memory/2026-01-10.md');
+  assert.match(prompt, /## Memory/);
+});
+
+test('a stream ends with its report', async (t) => {
+  const client = (await Daemon.start(t)).connect(t);
+  let report;
+  for await (const {event} of client.memory.sync({})) if (event.case === 'report') report = event.value;
+  assert.equal(report.degraded.length, 0);
+});
+
+test('errors say what to do', async (t) => {
+  const daemon = await Daemon.start(t);
+  const client = daemon.connect(t);
+  const thrown = (promise) => promise.then(() => assert.fail('no error'), (err) => {
+    assert.ok(err instanceof KiokuError);
+    return err;
+  });
+  const missing = await thrown(client.get('memory/none.md'));
+  assert.deepEqual([missing.code, missing.reason], ['NOT_FOUND', 'NOT_FOUND']);
+  assert.match(missing.message, /use a path as a search result gives it/);
+  const blank = await thrown(client.search(''));
+  assert.deepEqual([blank.code, blank.fields], ['INVALID_ARGUMENT', [{field: 'query', problem: 'is empty: say what to look for'}]]);
+  const agent = await thrown(daemon.connect(t, {agent: 'nobody'}).search('x'));
+  assert.deepEqual([agent.code, agent.reason], ['NOT_FOUND', 'NO_AGENT']);
+  const late = await thrown(daemon.connect(t, {timeoutMs: 0.01}).search('x'));
+  assert.equal(late.code, 'DEADLINE_EXCEEDED');
+
+  await daemon.stop();
+  const away = await thrown(client.search('x'));
+  assert.equal(away.code, 'UNAVAILABLE');
+  assert.match(away.message, /^no Kioku service answers at unix:.*; start one: kioku serve --workspace DIR$/);
+  await daemon.run();
+  assert.equal((await client.search('x')).results.length, 0, 'the client connects again');
+});
+
+test('the target is that of the command kioku', () => {
+  const find = (env, options) => findTarget(options, env);
+  assert.equal(find({HOME: '/h'}), 'unix:/h/.local/state/kioku/kioku.sock');
+  assert.equal(find({HOME: '/h', XDG_STATE_HOME: '/x'}), 'unix:/x/kioku/kioku.sock');
+  assert.equal(find({HOME: '/h', KIOKU_STATE: '/s'}), 'unix:/s/kioku.sock');
+  assert.equal(find({KIOKU_STATE: '/s', KIOKU_SOCKET: '/k.sock'}), 'unix:/k.sock');
+  assert.equal(find({KIOKU_SOCKET: '/k.sock', KIOKU_CLIENT_TARGET: 'host:7600'}), 'host:7600');
+  assert.equal(find({KIOKU_CLIENT_TARGET: 'host:7600'}, {target: 'unix:/a.sock'}), 'unix:/a.sock');
+  assert.throws(() => connect({target: 'http://x'}), /write unix:\/path\/to\/kioku\.sock or host:port/);
+  assert.throws(() => connect({target: '127.0.0.1'}), /host:port/);
+});
+
+test('the default socket is the one that kioku serve chooses, also when its path would be too long', async (t) => {
+  const daemon = new Daemon({}, []);
+  t.after(() => daemon.remove());
+  for (const state of ['s', 'long'.repeat(40)]) {
+    daemon.args = ['--state', `${daemon.home}/${state}`];
+    await daemon.run();
+    const client = connect({target: findTarget({}, {KIOKU_STATE: `${daemon.home}/${state}`})});
+    assert.equal((await client.search('x')).results.length, 0);
+    client.close();
+    await daemon.stop();
+  }
+});

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import {test} from 'node:test';
+import {identify} from '../lib/messages.js';
+import {KiokuError} from '@kioku/client';
+import {SentMessages} from '../lib/sent.js';
+import {Daemon, sync} from './daemon.js';
+import {ScriptedModel} from './scripted.js';
+
+const said = (role, text, fields) => ({role, text, ...fields});
+const fail = (err) => { throw err; };
+
+test('memoryTools defines and runs the tools as the service does: no client re-implements argument checks and aliases', async (t) => {
+  const client = (await Daemon.start(t)).connect(t);
+  const tools = Object.fromEntries((await client.memoryTools()).map((tool) => [tool.name, tool]));
+  assert.equal(tools.memory_search.inputSchema.type, 'object');
+  const stored = await tools.memory_append.call({text: 'The cellar key is under the third stone.'});
+  assert.deepEqual([stored.failed, /memory\//.test(stored.output)], [false, true], stored.output);
+  const found = await tools.memory_search.call('{"query": "cellar key", "top_k": 1}');
+  assert.match(JSON.parse(found.output).results[0].snippet, /third stone/);
+  const wrong = await tools.memory_search.call({query: 'x', colour: 'red'});
+  assert.deepEqual([wrong.failed, /colour/.test(wrong.output)], [true, true], wrong.output);
+});
+
+test('a group has fewer tools', async (t) => {
+  const client = (await Daemon.start(t)).connect(t);
+  const names = async (options) => (await client.memoryTools(options)).map((tool) => tool.name);
+  assert.ok((await names({})).includes('memory_search'));
+  assert.ok(!(await names({channel: 'discord:general'})).includes('memory_search'));
+});
+
+test('a tool that cannot be run tells the model', async (t) => {
+  const daemon = await Daemon.start(t);
+  const [tool] = await daemon.connect(t).memoryTools();
+  await daemon.stop();
+  const {output, failed} = await tool.call({query: 'x'});
+  assert.ok(failed);
+  assert.match(output, /no Kioku service answers/);
+});
+
+test('update corrects a line of MEMORY.md, and an undo takes it back', async (t) => {
+  const client = (await Daemon.start(t, {'MEMORY.md': '# Memory\n\n- Mia drinks green tea.\n'})).connect(t);
+  const {revision} = await client.update('green tea', 'black tea', {reason: 'she said so'});
+  assert.match((await client.get('MEMORY.md')).text, /black tea/);
+  await client.memory.memoryUndo({revision});
+  assert.match((await client.get('MEMORY.md')).text, /green tea/);
+});
+
+test('messages without ids get the same ones in the next process, and after older messages are gone', () => {
+  const talk = [said('user', 'yes'), said('assistant', 'Which?'), said('user', 'yes'), said('assistant', 'Which?'), said('user', 'yes')];
+  const ids = identify(talk).map((m) => m.id);
+  assert.equal(new Set(ids).size, ids.length);
+  assert.deepEqual(identify(structuredClone(talk)).map((m) => m.id), ids);
+  const other = [said('user', 'no'), said('assistant', 'Fine.'), said('user', 'The key is blue.')];
+  assert.equal(identify(other.slice(1)).at(-1).id, identify(other).at(-1).id);
+  assert.equal(identify([said('user', 'x', {id: 'mine'})])[0].id, 'mine');
+  assert.throws(() => identify([{role: 'user', content: 'of another library'}]), /toMessages/);
+});
+
+test('each message is sent whole once: afterwards its id stands for it, and two ids for all between them', async () => {
+  const sent = new SentMessages();
+  const calls = [];
+  const send = (ids, unknown = []) => sent.send(ids.map((id) => ({id, role: 'user', text: id.repeat(3)})), async (messages) => {
+    calls.push(messages.map((m) => m.text ?? (m.throughId ? `${m.id}..${m.throughId}` : m.id)));
+    if (unknown.length > 0 && messages.some((m) => !m.text)) throw new KiokuError('unknown', {code: 'FAILED_PRECONDITION', unknownMessages: unknown});
+  });
+  await send(['a', 'b']);
+  await send(['a', 'b', 'c']);
+  await send(['a', 'b', 'c', 'd', 'e']);
+  await send(['S', 'd', 'e', 'f']); // a summary in place of what was before d
+  await send(['S', 'd', 'e', 'f', 'g'], ['S', 'd', 'e', 'f']); // a service that was started anew
+  await send(['S', 'd', 'e', 'f', 'g']);
+  assert.deepEqual(calls, [['aaa', 'bbb'], ['a..b', 'ccc'], ['a..c', 'ddd', 'eee'], ['SSS', 'd', 'e', 'fff'],
+    ['S..f', 'ggg'], ['SSS', 'ddd', 'eee', 'fff', 'ggg'], ['S..g']]);
+  await assert.rejects(sent.send([{id: 'x', text: 'x'}], async () => { throw new Error('away'); }), /away/);
+});
+
+test('a session stores memories before old messages become a summary', async (t) => {
+  const daemon = await Daemon.start(t);
+  const client = daemon.connect(t);
+  const model = new ScriptedModel(['My dentist is Dr. Aoki.']);
+  const session = client.session('first', {ask: model.ask, windowTokens: 6000, onError: fail});
+  const messages = [said('user', 'My dentist is Dr. Aoki.')];
+  let turn = await session.before(messages);
+  for (let i = 0; !turn.summary; i++) {
+    assert.ok(i < 60, 'never compacted');
+    messages.push(said('assistant', `Answer ${i}.`), said('user', `Question ${i}: ${'lorem ipsum dolor sit amet '.repeat(20)}?`));
+    turn = await session.before(messages);
+  }
+  assert.match(daemon.notes(), /My dentist is Dr\. Aoki\./);
+  assert.ok(turn.keep > 0 && turn.messages.length === messages.length - turn.keep + 1);
+  assert.equal(turn.messages[0].text, turn.summary.text);
+  assert.equal(turn.messages.at(-1).text, messages.at(-1).text);
+  assert.equal((await session.before(messages)).keep, turn.keep, 'the summary stays');
+});
+
+test('a turn goes on when the service is away, and the session with it when it is back', async (t) => {
+  const daemon = await Daemon.start(t, {'SOUL.md': 'Be kind.\n'});
+  const errors = [];
+  const session = daemon.connect(t).session('away', {onError: (err) => errors.push(err)});
+  const messages = [said('user', 'Hello?')];
+  const {system} = await session.before(messages);
+  assert.match(system, /Be kind\./);
+  await daemon.stop();
+  messages.push(said('assistant', 'Hello.'), said('user', 'Still there?'));
+  const turn = await session.before(messages);
+  assert.deepEqual([turn.system, turn.turnBlock, turn.messages.length], [system, '', 3]);
+  assert.match(errors[0].message, /no Kioku service answers/);
+  await daemon.run();
+  errors.length = 0;
+  assert.equal((await session.before(messages)).system, system);
+  assert.deepEqual(errors, [], 'the messages that the new process does not have are sent whole');
+});
+
+test('what the user said is recalled in the message of the next turn, and the system prompt is constant', async (t) => {
+  const client = (await Daemon.start(t, {'memory/2026-01-10.md': '# 2026-01-10\n\nThe boiler pressure fell to 0.8 bar.\n'})).connect(t);
+  const session = client.session('constant', {onError: fail});
+  const first = await session.before([said('user', 'Hello!')]);
+  const second = await session.before([said('user', 'Hello!'), said('assistant', 'Hello.'), said('user', 'What was the boiler pressure?')]);
+  assert.equal(second.system, first.system);
+  assert.match(second.turnBlock, /0\.8 bar/);
+});
+
+test('the end of a session stores what was not stored; without a model it is kept for the next flush', async (t) => {
+  const daemon = await Daemon.start(t);
+  const client = daemon.connect(t);
+  const kept = await client.session('short').end([said('user', 'My brother is called Jonas.'), said('assistant', 'Good to know.')]);
+  assert.equal(kept.outcome, 'kept', kept.reason);
+  const model = new ScriptedModel(['My brother is called Jonas.']);
+  await client.session('short', {ask: model.ask, onError: fail}).flush([]);
+  assert.match(daemon.notes(), /My brother is called Jonas\./);
+
+  const own = client.session('own', {ask: new ScriptedModel(['We moved to Kobe.']).ask, onError: fail});
+  const ended = await own.end([said('user', 'We moved to Kobe.')]);
+  assert.deepEqual([ended.outcome, ended.uncoveredCount], ['done', 0]);
+  await sync(client);
+  assert.match((await client.recall('Where did we move?')).block, /Kobe/);
+});

@@ -1,0 +1,34 @@
+export type Message = import('../messages.js').Message;
+/** @typedef {import('../messages.js').Message} Message */
+/**
+ * Returns the memory tools for an Agent.
+ * @param {import('../client.js').Kioku} kioku
+ * @param {import('../tools.js').ToolOptions} [options]
+ * @returns {Promise<import('@openai/agents').FunctionTool[]>}
+ */
+export declare function memoryTools(kioku: import('../client.js').Kioku, options?: import('../tools.js').ToolOptions): Promise<import('@openai/agents').FunctionTool[]>;
+/**
+ * A Session whose conversation loses nothing. It keeps the items in another Session, and prepares each turn as the input filter of the run:
+ * `run(agent, input, {session, callModelInputFilter: session.filter})`.
+ */
+export declare class KiokuSession {
+    #private;
+    /**
+     * @param {import('../session.js').Session} session
+     * @param {import('@openai/agents').Session} [items] Where the items are; otherwise in the memory of this process.
+     */
+    constructor(session: import('../session.js').Session, items?: import('@openai/agents').Session);
+    /** The system prompt of the workspace, what is recalled, and a summary in place of old items, for each request to the model.
+     * @type {import('@openai/agents').CallModelInputFilter} */
+    filter: import('@openai/agents').CallModelInputFilter;
+    getSessionId(): any;
+    /** @param {number} [limit] */
+    getItems(limit?: number): any;
+    /** Adds items, without the one that the filter has added. @param {any[]} items */
+    addItems(items: any[]): any;
+    popItem(): any;
+    /** Ends the conversation: what is not stored of it is stored, and then the items go. */
+    clearSession(): Promise<void>;
+    /** Ends the conversation: what is not stored of it is stored. */
+    end(): Promise<import("../../gen/kioku/v1/agent_pb.js").EndSessionResponse>;
+}

@@ -1,0 +1,110 @@
+"""Memory for LangGraph: a hook before the model, the memory tools, and a store of items.
+
+    memory = KiokuMemory(Kioku())
+    agent = create_react_agent(model, tools=memory.tools(), pre_model_hook=memory.pre_model_hook)
+    agent.invoke({"messages": [("user", "What does Mia drink?")]}, {"configurable": {"thread_id": "conversation-1"}})
+    memory.end("conversation-1")
+"""
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any, Dict, List, Mapping, Sequence
+
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.runnables import RunnableConfig, RunnableLambda
+from langchain_core.tools import BaseTool, StructuredTool
+
+import kioku_client
+from kioku_client import Answer, ChatMessage, Kioku, MemoryTool, Question, Session, ToolCall, Turn
+from kioku_client.session import Ask
+from kioku_client.v1.agent_pb2 import EndSessionResponse
+
+
+class KiokuMemory:
+    """The memory of a graph. Each thread of the graph is a session."""
+
+    def __init__(self, kioku: Kioku, **settings: Any) -> None:
+        """Makes the memory. settings are those of kioku_client.Session; ask=ask_with(model) has the graph's own model store memories."""
+        self.kioku, self._settings = kioku, settings
+        self._sessions: Dict[str, Session] = {}
+        #: Hook of create_react_agent, or a node before the model: it sets llm_input_messages.
+        self.pre_model_hook = RunnableLambda(self._before, afunc=self._before_async)
+
+    def tools(self) -> List[BaseTool]:
+        """Returns the memory tools."""
+        conversation = {key: self._settings[key] for key in ("channel", "group") if key in self._settings}
+        return [_structured_tool(tool) for tool in kioku_client.memory_tools(self.kioku, **conversation)]
+
+    def end(self, thread_id: str) -> EndSessionResponse:
+        """Ends the conversation of a thread: what is not stored is stored."""
+        return self._session(thread_id).end()
+
+    def _session(self, thread_id: str) -> Session:
+        if thread_id not in self._sessions:
+            self._sessions[thread_id] = Session(self.kioku, thread_id, **self._settings)
+        return self._sessions[thread_id]
+
+    def _before(self, state: Dict[str, Any], config: RunnableConfig) -> Dict[str, Any]:
+        given: List[AnyMessage] = [m for m in state["messages"] if not isinstance(m, SystemMessage)]
+        session = self._session(str(config.get("configurable", {})["thread_id"]))
+        return {"llm_input_messages": _sent(given, session.before([read(m) for m in given]))}
+
+    async def _before_async(self, state: Dict[str, Any], config: RunnableConfig) -> Dict[str, Any]:
+        return await asyncio.to_thread(self._before, state, config)
+
+
+def read(message: AnyMessage) -> ChatMessage:
+    """Returns a message of LangChain as one of Kioku."""
+    role = "assistant" if isinstance(message, AIMessage) else "tool" if isinstance(message, ToolMessage) else "user"
+    out = ChatMessage(id=message.id or "", role=role, text=str(message.text))
+    if isinstance(message, AIMessage):
+        out.tool_calls.extend(ToolCall(id=c["id"] or "", name=c["name"], input=json.dumps(c["args"], ensure_ascii=False)) for c in message.tool_calls)
+    if isinstance(message, ToolMessage):
+        out.tool_call_id, out.tool_name, out.failed = message.tool_call_id, message.name or "", message.status == "error"
+    return out
+
+
+def ask_with(model: BaseChatModel) -> Ask:
+    """Returns a function that asks a model of LangChain, for the ask of a session."""
+
+    def ask(question: Question) -> Answer:
+        tools = [{"name": t.name, "description": t.description, "input_schema": json.loads(t.input_schema)} for t in question.tools]
+        asked = model.bind_tools(tools) if tools else model
+        said = asked.invoke([SystemMessage(question.system), *[_write(m) for m in question.messages]])
+        usage: Mapping[str, Any] = said.usage_metadata or {}
+        return Answer(str(said.text), read(said).tool_calls, input_tokens=usage.get("input_tokens", 0), output_tokens=usage.get("output_tokens", 0))
+
+    return ask
+
+
+def _write(message: ChatMessage) -> AnyMessage:
+    if message.role == "tool":
+        return ToolMessage(message.text, tool_call_id=message.tool_call_id, name=message.tool_name)
+    if message.role == "user":
+        return HumanMessage(message.text)
+    return AIMessage(message.text, tool_calls=[{"id": c.id, "name": c.name, "args": json.loads(c.input or "{}")} for c in message.tool_calls])
+
+
+def _structured_tool(tool: MemoryTool) -> BaseTool:
+    def run(**given: Any) -> str:
+        return tool(given).output
+
+    return StructuredTool(name=tool.name, description=tool.description, args_schema=tool.input_schema, func=run)
+
+
+def _sent(given: Sequence[AnyMessage], turn: Turn) -> List[AnyMessage]:
+    """Returns the messages of a turn: the summary first, old results shortened, and those of the user with their blocks."""
+    out: List[AnyMessage] = [SystemMessage(turn.system)]
+    if turn.summary is not None:
+        out.append(HumanMessage(turn.summary.text))
+    for i, message in enumerate(given[turn.keep:], turn.keep):
+        if i in turn.shortened:
+            message = message.model_copy(update={"content": turn.shortened[i]})
+        elif i in turn.blocks:
+            content = message.content
+            parts = [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
+            message = message.model_copy(update={"content": [*parts, {"type": "text", "text": turn.blocks[i]}]})
+        out.append(message)
+    return out

@@ -1,0 +1,102 @@
+"""The client of a Kioku service."""
+from __future__ import annotations
+
+import os
+from types import TracebackType
+from typing import Any, Iterable, Optional, Type
+
+import grpc
+
+from kioku_client._calls import Calls
+from kioku_client._target import default_target, default_token
+from kioku_client.v1 import agent_pb2, memory_pb2
+from kioku_client.v1.services import AgentService, MemoryService
+
+
+class Kioku:
+    """A client of the service of Kioku, for one agent. Its methods may be called in any thread.
+
+    It returns the messages of the protocol, which proto/kioku/v1 documents field by field. A call that fails raises a
+    KiokuError, whose text says what to do.
+    """
+
+    def __init__(
+        self,
+        target: str = "",
+        *,
+        agent: str = "",
+        token: str = "",
+        timeout: float = 30,
+        credentials: Optional[grpc.ChannelCredentials] = None,
+    ) -> None:
+        """Makes a client. It connects with the first call.
+
+        target is unix:/path/of/kioku.sock or host:port. Without one it is KIOKU_CLIENT_TARGET, else KIOKU_SOCKET, else the
+        socket in the state folder (KIOKU_STATE, XDG_STATE_HOME), as the program kioku has it. agent is the id of the agent;
+        without one it is KIOKU_AGENT, else the only agent that the caller may reach. token is KIOKU_CLIENT_TOKEN if it is not
+        given. timeout is the limit of a call in seconds. credentials are those of TLS; without them a token is sent only on
+        this machine.
+        """
+        self.target = target or default_target()
+        self.agent = agent or os.environ.get("KIOKU_AGENT", "")
+        self._calls = Calls(self.target, self.agent, token or default_token(), timeout, credentials)
+        #: Every call of the memory service.
+        self.memory = MemoryService(self._calls)
+        #: Every call of the agent service.
+        self.agents = AgentService(self._calls)
+
+    def search(self, query: str, /, *, max_results: int = 0, min_score: Optional[float] = None, sources: Iterable[str] = (),
+               path_prefix: str = "", since: str = "", until: str = "", **options: Any) -> memory_pb2.MemorySearchResponse:
+        """Searches memory by meaning and words, in any language. The results are best first; degraded says what they lack."""
+        request = memory_pb2.MemorySearchRequest(query=query, max_results=max_results, min_score=min_score, sources=sources,
+                                                 path_prefix=path_prefix, since=since, until=until, **options)
+        return self.memory.MemorySearch(request)
+
+    def get(self, path: str, /, *, from_line: int = 0, line_count: int = 0) -> memory_pb2.MemoryGetResponse:
+        """Returns lines of a note, by the path of a result: at most 120, from the first one, if it is not told otherwise."""
+        return self.memory.MemoryGet(memory_pb2.MemoryGetRequest(path=path, from_line=from_line, line_count=line_count))
+
+    def append(self, text: str, /, *, target: str = "daily", category: str = "", key: str = "", source: str = "agent",
+               **options: Any) -> memory_pb2.MemoryAppendResponse:
+        """Adds a note to the file of today, or to MEMORY.md with target="long_term". The same text or key is stored once."""
+        request = memory_pb2.MemoryAppendRequest(text=text, target=target, category=category, idempotency_key=key, source=source, **options)
+        return self.memory.MemoryAppend(request)
+
+    def update(self, old_text: str, new_text: str, /, *, path: str = "", reason: str = "", source: str = "agent",
+               keep_secrets: bool = False) -> memory_pb2.MemoryUpdateResponse:
+        """Replaces a text that occurs once in MEMORY.md, or in the note at path; an empty new text removes it. undo takes it back."""
+        return self.memory.MemoryUpdate(memory_pb2.MemoryUpdateRequest(
+            old_text=old_text, new_text=new_text, path=path, reason=reason, source=source, keep_secrets=keep_secrets))
+
+    def undo(self, revision: str = "", /) -> memory_pb2.MemoryUndoResponse:
+        """Takes an update back, by the revision that it returned; the latest one without it."""
+        return self.memory.MemoryUndo(memory_pb2.MemoryUndoRequest(revision=revision))
+
+    def recall(self, message: str, /, **options: Any) -> agent_pb2.RecallResponse:
+        """Returns what memory has about a message: block is for a prompt and empty if there is nothing, report says why."""
+        return self.agents.Recall(agent_pb2.RecallRequest(message=message, **options))
+
+    def prompt(self, message: str, /, **options: Any) -> agent_pb2.AssemblePromptResponse:
+        """Returns the system prompt of a turn with what memory has about the message."""
+        return self.agents.AssemblePrompt(agent_pb2.AssemblePromptRequest(message=message, **options))
+
+    def sync(self) -> memory_pb2.SyncResponse:
+        """Waits until every change of the notes can be found, and returns the report."""
+        last = memory_pb2.SyncResponse()
+        for last in self.memory.Sync(memory_pb2.SyncRequest()):
+            pass
+        return last
+
+    def status(self) -> memory_pb2.StatusResponse:
+        """Returns the state of the index: its folder, its counts, what searches lack."""
+        return self.memory.Status(memory_pb2.StatusRequest())
+
+    def close(self) -> None:
+        """Ends the connection; running calls fail."""
+        self._calls.close()
+
+    def __enter__(self) -> "Kioku":
+        return self
+
+    def __exit__(self, kind: Optional[Type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]) -> None:
+        self.close()

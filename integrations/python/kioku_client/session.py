@@ -1,0 +1,305 @@
+"""A conversation that loses nothing: before messages leave its window, and when it ends, what matters of them is stored."""
+from __future__ import annotations
+
+import json
+import logging
+import time
+from dataclasses import dataclass, field
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
+
+from kioku_client._messages import identify, newest_question
+from kioku_client._wire import Wire
+from kioku_client.client import Kioku
+from kioku_client.errors import KiokuError
+from kioku_client.v1 import agent_pb2
+from kioku_client.v1.agent_pb2 import ChatMessage, Tool, ToolCall
+from kioku_client.v1.memory_pb2 import Author
+
+log = logging.getLogger("kioku_client")
+
+# How many answers with calls a model may give in a flush.
+_MAX_ROUNDS = 50
+# Seconds that the model of the service may take.
+_MODEL_TIMEOUT = 600
+
+
+class TooLong(Exception):
+    """The model refused a question as too long. The function that asks the model raises it; a shorter question follows."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question to the agent's own model."""
+
+    #: System prompt.
+    system: str
+    #: Messages to show, and no others.
+    messages: Sequence[ChatMessage]
+    #: Tools to offer, and no others: name, description, JSON Schema of the input. The calls are not run.
+    tools: Sequence[Tool]
+    #: Maximum number of tokens of the answer; 0 means no other than usual.
+    max_tokens: int = 0
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the model answered."""
+
+    text: str
+    #: Calls of the tools that were offered.
+    calls: Sequence[ToolCall] = ()
+    #: The answer ended at the maximum number of tokens.
+    cut_off: bool = False
+    #: Tokens of the question and of the answer, as the provider counts them; 0 if it does not say.
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+    @property
+    def message(self) -> ChatMessage:
+        """The answer as a message of the conversation."""
+        return ChatMessage(role="assistant", text=self.text, tool_calls=self.calls)
+
+
+#: A function that asks the agent's own model. It raises TooLong if the model refuses the question as too long.
+Ask = Callable[[Question], Answer]
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What to send to the model in a turn."""
+
+    #: System prompt. It is constant over a session, unless its files change.
+    system: str
+    #: What changes from turn to turn, with the memories: a text block of the newest message of the user. Do not store it.
+    turn_block: str
+    #: Blocks to send with messages of the user, the newest one and those before, by the index of the message. A block stays with its
+    #: message, so that a request begins with the bytes of the one before, and the caches of providers hit.
+    blocks: Dict[int, str]
+    #: Message in place of the ones before keep; None if there is none.
+    summary: Optional[ChatMessage]
+    #: Index of the first message that stays.
+    keep: int
+    #: Texts of old tool results to send instead of what they are, by the index of the message.
+    shortened: Dict[int, str]
+    #: What was recalled, and why.
+    recall: agent_pb2.RecallReport
+    #: All this in messages: the summary, then those that stay, with their blocks.
+    messages: List[ChatMessage] = field(repr=False)
+
+
+class Session:
+    """A conversation. Call before(messages) in each turn, and end() after the last one. It is not for several threads at once."""
+
+    def __init__(self, kioku: Kioku, session: str, *, ask: Optional[Ask] = None, window_tokens: int = 0, channel: str = "",
+                 group: Optional[bool] = None, model: str = "", mode: str = "") -> None:
+        """Makes a session, or continues one.
+
+        session is the name of the conversation; no other one has it. ask asks the agent's own model to store memories and to
+        summarize; without it the model of the service does (llm.provider). window_tokens is the context window of the agent's
+        model; 0 means that of the service's. channel, group, model and mode are those of AssemblePromptRequest.
+        """
+        self.kioku, self.name = kioku, session
+        self._ask, self._window = ask, window_tokens
+        self._setting: Dict[str, Any] = {"session": session, "channel": channel, "group": group, "model": model, "mode": mode}
+        self._wire = Wire()
+        self._messages: List[ChatMessage] = []
+        self._compacted: Optional[agent_pb2.CompactResponse] = None
+        self._prompt: Optional[agent_pb2.AssemblePromptResponse] = None
+        self._asked = ""
+        self._blocks: Dict[str, str] = {}
+        self._pruned = agent_pb2.PruneResponse()
+        self._tokens = self._counted = self._sent_at = 0
+
+    def before(self, messages: Sequence[ChatMessage], *, overflow: bool = False, forced: bool = False) -> Turn:
+        """Prepares a request to the model: stores memories and makes old messages a summary where that is due.
+
+        messages are all of the conversation, the new one of the user last, or behind it calls of tools and their results.
+        Messages without an id get one that is made of what they say. overflow says that the model refused the last request as
+        too long, and forced that the person asked to compact now. What goes wrong while memories are stored is logged, and the
+        conversation goes on with the messages that it has.
+        """
+        self._messages = identify(messages)
+        self._make_room(overflow, forced)
+        self._assemble()
+        sent = self._sent()
+        self._prune(sent)
+        return self._turn(sent)
+
+    def after(self, answer: Answer) -> None:
+        """Tells of the answer of the model: what it says, and how long the request and the answer were."""
+        self._messages = identify([*self._messages, answer.message])
+        self._tokens, self._counted = answer.input_tokens + answer.output_tokens, len(self._messages)
+
+    def flush(self, messages: Optional[Sequence[ChatMessage]] = None) -> List[agent_pb2.StoredNote]:
+        """Stores now what is worth keeping of messages, or of those that before and after got, and returns the places of the notes."""
+        if messages is not None:
+            self._messages = identify(messages)
+        if self._ask is not None:
+            return self._flush_by_own_model(self._ask)
+        request = agent_pb2.FlushRequest(session=self.name, messages=self._sent(), forced=True)
+        done = self._wire.call(self.kioku.agents.Flush, request, _MODEL_TIMEOUT)
+        if done.outcome != "done":
+            raise KiokuError("no memories are stored: %s" % done.reason)
+        return list(done.notes)
+
+    def end(self, messages: Optional[Sequence[ChatMessage]] = None) -> agent_pb2.EndSessionResponse:
+        """Ends the conversation: what is not stored of messages, or of those that before and after got, is stored. Without a model
+        it stays on the disk of the service until there is one."""
+        if messages is not None:
+            self._messages = identify(messages)
+        if self._ask is not None:
+            self._try(self._flush_by_own_model, self._ask)
+        request = agent_pb2.EndSessionRequest(session=self.name, messages=self._sent())
+        return self._wire.call(self.kioku.agents.EndSession, request, _MODEL_TIMEOUT)
+
+    def _make_room(self, overflow: bool, forced: bool) -> None:
+        """Does what CheckFlush says."""
+        request = agent_pb2.CheckFlushRequest(session=self.name, messages=self._sent(), window_tokens=self._window,
+                                              projected_tokens=self._projected(), overflow=overflow, forced=forced)
+        check = self._try(self._wire.call, self.kioku.agents.CheckFlush, request)
+        if check is not None and check.flush:
+            self._try(self.flush)  # what is not stored stays: a compaction drops nothing of it
+        if check is not None and check.compact:
+            self._try(self._compact)
+
+    def _projected(self) -> int:
+        """Returns the expected tokens of the next request; 0 if the service is to estimate them."""
+        if not self._tokens:
+            return 0
+        return self._tokens + sum(len(m.text.encode()) // 3 for m in self._messages[self._counted:])
+
+    def _sent(self) -> List[ChatMessage]:
+        """Returns the messages with the last summary in place of those that it is made of."""
+        keep = self._keep()
+        if self._compacted is None or not keep:
+            return self._messages
+        return [self._compacted.message, *self._messages[keep:]]
+
+    def _keep(self) -> int:
+        """Returns the index of the first message that stays."""
+        if self._compacted is None:
+            return 0
+        ids = [m.id for m in self._messages]
+        return ids.index(self._compacted.first_kept_id) if self._compacted.first_kept_id in ids else 0
+
+    def _assemble(self) -> None:
+        """Has the prompt made for the newest question, unless it was made before: a turn with tools asks the model several times."""
+        question = newest_question(self._messages)
+        if self._prompt is None or question.id != self._asked:
+            self._prompt, self._asked = self.kioku.prompt(question.text, author=_author(question), **self._setting), question.id
+            if self._prompt.turn_block:
+                self._blocks[question.id] = self._prompt.turn_block
+
+    def _prune(self, sent: List[ChatMessage]) -> None:
+        """Has it planned which old tool results are shortened."""
+        request = agent_pb2.PruneRequest(session=self.name, messages=sent, window_tokens=self._window, edits=self._pruned.edits)
+        if self._sent_at:
+            request.last_touch_time.FromNanoseconds(self._sent_at)
+        self._pruned = self._try(self._wire.call, self.kioku.agents.Prune, request) or self._pruned
+        self._sent_at = time.time_ns()  # the model is asked now
+
+    def _turn(self, sent: List[ChatMessage]) -> Turn:
+        assert self._prompt is not None
+        keep, edits = self._keep(), {e.message_id: e.text for e in self._pruned.edits}
+        self._blocks = {m.id: self._blocks[m.id] for m in sent if m.id in self._blocks}
+        stay = [(i, m) for i, m in enumerate(self._messages) if i >= keep]
+        return Turn(
+            system=self._prompt.prompt, turn_block=self._prompt.turn_block,
+            blocks={i: self._blocks[m.id] for i, m in stay if m.id in self._blocks},
+            summary=sent[0] if keep else None, keep=keep, shortened={i: edits[m.id] for i, m in stay if m.id in edits},
+            recall=self._prompt.recall, messages=[self._written(m, edits) for m in sent],
+        )
+
+    def _written(self, message: ChatMessage, edits: Mapping[str, str]) -> ChatMessage:
+        """Returns a message as it is sent."""
+        out = ChatMessage()
+        out.CopyFrom(message)
+        out.text = "\n\n".join(part for part in (edits.get(message.id, message.text), self._blocks.get(message.id, "")) if part)
+        return out
+
+    def _flush_by_own_model(self, ask: Ask) -> List[agent_pb2.StoredNote]:
+        """Shows the model range by range what is not stored, oldest first, and stores the notes that it makes."""
+        notes: List[agent_pb2.StoredNote] = []
+        too_long = False
+        while True:
+            begun = self._wire.call(self.kioku.agents.BeginFlush, agent_pb2.BeginFlushRequest(
+                session=self.name, messages=self._sent(), window_tokens=self._window, too_long=too_long))
+            if begun.outcome == "nothing":
+                return notes
+            try:
+                commit = self._ask_for_notes(begun, ask)
+            except TooLong:
+                if too_long and len(begun.messages) <= 1:
+                    raise
+                too_long = True
+                continue
+            notes += self.kioku.agents.CommitFlush(commit).notes
+            too_long = False
+
+    def _ask_for_notes(self, begun: agent_pb2.BeginFlushResponse, ask: Ask) -> agent_pb2.CommitFlushRequest:
+        """Asks the model until it makes no more notes: many models make one call an answer."""
+        system = "\n\n".join(part for part in (self._prompt.prompt if self._prompt else "", begun.system_prompt) if part)
+        messages = [*begun.messages, ChatMessage(role="user", text=begun.user_prompt)]
+        commit = agent_pb2.CommitFlushRequest(lease=begun.lease, unfinished=True)
+        for _ in range(_MAX_ROUNDS):
+            answer = ask(Question(system, messages, [begun.tool]))
+            if not answer.calls:
+                commit.reply, commit.unfinished = answer.text, answer.cut_off
+                break
+            commit.notes.extend(_note(call.input) for call in answer.calls)
+            messages.append(answer.message)
+            messages += [ChatMessage(role="tool", text="saved", tool_call_id=c.id, tool_name=c.name) for c in answer.calls]
+        return commit
+
+    def _compact(self) -> None:
+        """Makes old messages a summary, by the own model if there is one."""
+        fields: Dict[str, Any] = {"session": self.name, "messages": self._sent(), "window_tokens": self._window}
+        if self._ask is None:
+            done = self._wire.call(self.kioku.agents.Compact, agent_pb2.CompactRequest(**fields), _MODEL_TIMEOUT)
+        else:
+            done = self._compact_by_own_model(agent_pb2.BeginCompactRequest(**fields), self._ask)
+        if done.outcome == "compacted":
+            self._compacted, self._tokens = done, 0
+        else:
+            log.warning("session %s: not compacted: %s", self.name, done.reason)
+
+    def _compact_by_own_model(self, request: agent_pb2.BeginCompactRequest, ask: Ask) -> agent_pb2.CompactResponse:
+        begun = self._wire.call(self.kioku.agents.BeginCompact, request)
+        if begun.outcome == "nothing":
+            return agent_pb2.CompactResponse(outcome=begun.outcome, reason=begun.reason)
+        step = begun.step
+        while True:
+            commit = agent_pb2.CommitCompactRequest(lease=begun.lease, step_number=step.number)
+            try:
+                answer = ask(Question(step.system_prompt, step.messages, (), step.max_tokens))
+                commit.answer, commit.cut_off = answer.text, answer.cut_off
+            except TooLong:
+                commit.too_long = True
+            done = self.kioku.agents.CommitCompact(commit)
+            if done.outcome == "compacted":
+                return done.compacted
+            step = done.step
+
+    def _try(self, step: Callable[..., Any], *args: Any) -> Any:
+        """Does a step without which the conversation goes on, and returns None if it failed."""
+        try:
+            return step(*args)
+        except (KiokuError, TooLong) as e:
+            log.warning("session %s: %s", self.name, e)
+            return None
+
+
+def _note(given: str) -> agent_pb2.FlushNote:
+    """Returns the note of a call; one without text, which is skipped, if the input is none."""
+    try:
+        fields = json.loads(given or "{}")
+    except ValueError:
+        fields = None
+    if not isinstance(fields, dict):
+        log.warning("the model gave a note that is no JSON object: %.100s", given)
+        fields = {}
+    return agent_pb2.FlushNote(text=str(fields.get("text", "")), category=str(fields.get("category", "")))
+
+
+def _author(message: ChatMessage) -> Optional[Author]:
+    return message.author if message.HasField("author") else None

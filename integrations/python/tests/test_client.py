@@ -1,0 +1,127 @@
+"""Tests of the client against a daemon."""
+import asyncio
+import os
+import pathlib
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+import kioku_client
+from kioku_client import AsyncKioku, Kioku, _target
+from kioku_client.v1 import agent_pb2, memory_pb2
+
+from tests.daemon import DaemonTest
+
+PACKAGE = pathlib.Path(__file__).resolve().parents[1]
+
+
+class TestClient(DaemonTest):
+    """Search, get, append and recall over a unix socket whose path has spaces and Japanese characters."""
+
+    def test_a_note_that_was_appended_is_found_and_read(self) -> None:
+        noted = self.kioku.append("美亜は毎朝緑茶を飲む。", category="preference")
+        self.assertEqual(noted.outcome, "written")
+        self.assertEqual(self.kioku.append("美亜は毎朝緑茶を飲む。", category="preference").outcome, "deduplicated")
+        self.kioku.sync()
+        found = self.kioku.search("緑茶を飲むのは誰", max_results=3)
+        self.assertIn("緑茶", found.results[0].snippet)
+        self.assertIn("緑茶", self.kioku.get(found.results[0].path).text)
+        self.assertIn("緑茶", self.kioku.recall("美亜は何を飲む?", channel="terminal").block)
+        self.assertIn("memory_search", self.kioku.prompt("美亜は何を飲む?", channel="terminal").prompt)
+        self.assertEqual(self.kioku.status().workspace, str(self.daemon.workspace))
+
+    def test_a_key_with_another_text_is_a_conflict(self) -> None:
+        self.kioku.append("The key is under the stone.", key="k1")
+        with self.assertRaises(kioku_client.Conflict) as raised:
+            self.kioku.append("The key is in the pot.", key="k1")
+        self.assertEqual(raised.exception.reason, "CONFLICT")
+
+    def test_a_wrong_field_is_named(self) -> None:
+        with self.assertRaises(kioku_client.InvalidRequest) as raised:
+            self.kioku.search(" ")
+        self.assertEqual(list(raised.exception.fields), ["query"])
+
+    def test_what_is_not_there_is_not_found(self) -> None:
+        with self.assertRaises(kioku_client.NotFound):
+            self.kioku.get("memory/no-such-note.md")
+        with self.assertRaises(kioku_client.NotFound):
+            Kioku(self.daemon.target, agent="nobody").search("tea")
+
+    def test_the_same_calls_can_be_awaited(self) -> None:
+        async def both() -> "list[memory_pb2.MemoryAppendResponse]":
+            kioku = AsyncKioku(self.kioku)
+            return await asyncio.gather(kioku.append("One of two notes at once."), kioku.append("The other of two notes at once."))
+
+        self.assertEqual([n.outcome for n in asyncio.run(both())], ["written", "written"])
+
+    def test_every_method_can_be_awaited(self) -> None:
+        public = {name for name in vars(Kioku) if not name.startswith("_")}
+        self.assertEqual(public - set(vars(AsyncKioku)), set())
+
+
+class TestUnreachable(unittest.TestCase):
+    """Errors say what to do."""
+
+    def test_without_a_service_the_error_says_how_to_start_one(self) -> None:
+        with self.assertRaisesRegex(kioku_client.Unreachable, "run kioku serve --workspace DIR"):
+            Kioku("unix:/nowhere/kioku.sock", timeout=5).search("tea")
+
+    def test_a_token_never_crosses_a_network_unencrypted(self) -> None:
+        with self.assertRaisesRegex(ValueError, "ssl_channel_credentials"):
+            Kioku("kioku.example:7600", token="secret")
+        Kioku("127.0.0.1:7600", token="secret").close()
+
+
+class TestTarget(unittest.TestCase):
+    """The service is found where the program kioku puts it."""
+
+    def test_the_environment_names_the_service(self) -> None:
+        for environment, want in [
+            ({"KIOKU_CLIENT_TARGET": "box:7600", "KIOKU_SOCKET": "/s"}, "box:7600"),
+            ({"KIOKU_SOCKET": "/run/k.sock", "KIOKU_STATE": "/s"}, "unix:/run/k.sock"),
+            ({"KIOKU_STATE": "/s", "XDG_STATE_HOME": "/x"}, "unix:/s/kioku.sock"),
+            ({"XDG_STATE_HOME": "/x"}, "unix:/x/kioku/kioku.sock"),
+            ({"HOME": "/h"}, "unix:/h/.local/state/kioku/kioku.sock"),
+        ]:
+            with self.subTest(environment), mock.patch.dict(os.environ, environment, clear=True):
+                self.assertEqual(_target.default_target(), want)
+
+    def test_a_token_may_be_in_a_file_or_another_variable(self) -> None:
+        with tempfile.NamedTemporaryFile("w", suffix=".token") as file:
+            file.write("t1\n")
+            file.flush()
+            for value, want in [("t0", "t0"), ("file:" + file.name, "t1"), ("env:OTHER", "t2")]:
+                with self.subTest(value), mock.patch.dict(os.environ, {"KIOKU_CLIENT_TOKEN": value, "OTHER": "t2"}):
+                    self.assertEqual(_target.default_token(), want)
+
+
+class TestStubs(unittest.TestCase):
+    """The committed stubs are those of the protos of the repository."""
+
+    def test_stubs_are_up_to_date(self) -> None:
+        sys.path.insert(0, str(PACKAGE))
+        import generate
+
+        try:
+            wanted = {f.name: f for f in generate.descriptors().file}
+        except FileNotFoundError:
+            self.skipTest("no protoc: apt-get install protobuf-compiler")
+        for module in (agent_pb2, memory_pb2):
+            have = type(wanted[module.DESCRIPTOR.name])()
+            module.DESCRIPTOR.CopyToProto(have)
+            want = wanted[module.DESCRIPTOR.name]
+            for file in (have, want):
+                strip_json_names(file)
+            self.assertEqual(have, want, "run python3 integrations/python/generate.py")
+
+
+def strip_json_names(file: object) -> None:
+    """Takes out the JSON names, which not every protoc writes."""
+    for message in file.message_type:  # type: ignore[attr-defined]
+        for field in message.field:
+            field.ClearField("json_name")
+
+
+if __name__ == "__main__":
+    unittest.main()

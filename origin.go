@@ -1,0 +1,237 @@
+package kioku
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"kioku/chunker"
+	"kioku/internal/safefile"
+	"kioku/memory"
+)
+
+// maxOriginFiles is the number of files above which the cache of origins is emptied.
+const maxOriginFiles = 1000
+
+// noteOrigin is the origin of the lines of a note, from the first to the last one, from 1.
+type noteOrigin struct {
+	from, to int
+	origin   *memory.Origin
+}
+
+// fileOrigins are the origins of the notes of a file as it was when it was read.
+type fileOrigins struct {
+	info  fs.FileInfo
+	notes []noteOrigin
+	// lines of the file without markers; nil if there are no notes.
+	lines []string
+}
+
+// originCache contains the origins of files that had hits. The index does not have them, because it contains nothing of markers.
+type originCache struct {
+	mu    sync.Mutex
+	files map[string]fileOrigins // guarded by mu
+}
+
+// addOrigins fills in the origins of hits.
+func (m *Memory) addOrigins(hits []memory.Hit) {
+	for i := range hits {
+		h := &hits[i]
+		if h.Source == memory.SourceSessions {
+			h.Origin = m.sessionOrigin(h)
+		} else {
+			h.Origin = m.fileOrigin(h)
+		}
+	}
+}
+
+// unknownOrigin is the origin of a hit whose file cannot be read any more. It may have been anybody's.
+var unknownOrigin = &memory.Origin{Authors: []memory.Author{{}}}
+
+// fileOrigin returns the origin of a hit in a Markdown file.
+func (m *Memory) fileOrigin(h *memory.Hit) *memory.Origin {
+	dir, rel, ok := m.indexer.Owns(h.Path)
+	if !ok {
+		return nil // only the settings leave it out now
+	}
+	f, err := m.origins.read(filepath.Join(dir, filepath.FromSlash(rel)), m.indexer.Limit(h.Path), dir, rel)
+	switch {
+	case err != nil:
+		return unknownOrigin
+	case len(f.notes) == 0:
+		return nil
+	case !f.shows(h):
+		// The file has changed and is not indexed again yet: the lines may be those of any note.
+		return join(f.notes, 1, len(f.lines))
+	}
+	return join(f.notes, h.SnippetStart, h.SnippetEnd)
+}
+
+// sessionOrigin returns the origin of a hit in a transcript, which only grows.
+func (m *Memory) sessionOrigin(h *memory.Hit) *memory.Origin {
+	originOf := m.opt.Index.Sessions.Origin
+	dir, rel, ok := m.indexer.Owns(h.Path)
+	if originOf == nil || !ok {
+		return nil
+	}
+	notes, err := sessionOrigins(dir, rel, h.SnippetStart, h.SnippetEnd, originOf)
+	if err != nil {
+		return unknownOrigin
+	}
+	return join(notes, h.SnippetStart, h.SnippetEnd)
+}
+
+// sessionOrigins returns the origins of some lines of a transcript.
+func sessionOrigins(dir, rel string, from, to int, originOf func(line []byte) *memory.Origin) (notes []noteOrigin, err error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	file, _, err := safefile.OpenRegular(root, rel)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	in := bufio.NewReader(file)
+	for number := 1; number <= to; number++ {
+		line, err := in.ReadBytes('\n')
+		if number >= from {
+			if origin := originOf(line); origin != nil {
+				notes = append(notes, noteOrigin{number, number, origin})
+			}
+		}
+		if err == io.EOF {
+			return notes, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return notes, nil
+}
+
+// read returns the origins of a file. It reads the file only if that has changed since the last time.
+func (c *originCache) read(path string, limit int64, dir, rel string) (fileOrigins, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	info, err := os.Lstat(path)
+	if err != nil {
+		return fileOrigins{}, err
+	}
+	if known, ok := c.files[path]; ok && safefile.Unchanged(known.info, info) {
+		return known, nil
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return fileOrigins{}, err
+	}
+	defer root.Close()
+	src, info, err := safefile.Read(root, rel, limit)
+	if err != nil {
+		return fileOrigins{}, err
+	}
+	f := fileOrigins{info: info}
+	if f.notes = noteOrigins(src); len(f.notes) > 0 {
+		f.lines = strings.Split(chunker.Normalize(stripMarkers(src)), "\n")
+	}
+	if c.files == nil || len(c.files) >= maxOriginFiles {
+		c.files = make(map[string]fileOrigins)
+	}
+	c.files[path] = f
+	return f, nil
+}
+
+// shows reports whether the lines of a hit are still those of the file.
+func (f fileOrigins) shows(h *memory.Hit) bool {
+	if h.SnippetStart < 1 || h.SnippetEnd > len(f.lines) {
+		return false
+	}
+	lines := strings.Split(h.Snippet, "\n")
+	if len(lines) != h.SnippetEnd-h.SnippetStart+1 {
+		return false
+	}
+	for i, line := range lines {
+		if !strings.Contains(f.lines[h.SnippetStart-1+i], strings.TrimSpace(line)) {
+			return false
+		}
+	}
+	return true
+}
+
+// join returns the origins of all notes with lines between two together, nil if there are none.
+func join(notes []noteOrigin, from, to int) *memory.Origin {
+	var all *memory.Origin
+	for _, n := range notes {
+		switch {
+		case n.to < from || n.from > to:
+		case all == nil:
+			all = &memory.Origin{Channel: n.origin.Channel, Authors: slices.Clone(n.origin.Authors)}
+		default:
+			if n.origin.Channel != all.Channel {
+				all.Channel = "" // several
+			}
+			for _, a := range n.origin.Authors {
+				all.Add(a)
+			}
+		}
+	}
+	return all
+}
+
+// originAt returns the origin of a line of a file, nil if it has none.
+func originAt(src []byte, line int) *memory.Origin { return join(noteOrigins(src), line, line) }
+
+// lineMarker is a marker at the end of a line. Its groups are the fingerprint of a note that begins, and that of one that ends.
+var lineMarker = regexp.MustCompile(`<!-- kioku(?: begins=([0-9a-f]{16})|[^<>]*? text=([0-9a-f]{16}))?[^<>]* -->[ \t]*\r?$`)
+
+// noteOrigins returns the notes of a file that have an origin, in the order of their lines. What markers say holds for the lines
+// between the two markers of a note. If a person has removed the first, the note begins with the heading or bullet above the second;
+// if a crash has cut the second off, it ends before the next marker.
+func noteOrigins(src []byte) []noteOrigin {
+	if !bytes.Contains(src, []byte(authorMark)) {
+		return nil
+	}
+	var notes []noteOrigin
+	var open *noteOrigin // the note that has begun
+	begun, above := "", 1
+	lines := strings.Split(string(src), "\n")
+	for i, line := range lines {
+		number := i + 1
+		marker := lineMarker.FindStringSubmatch(line)
+		if marker == nil {
+			if strings.HasPrefix(line, "## ") || strings.HasPrefix(line, "- ") {
+				above = number
+			}
+			continue
+		}
+		origin := originOf(marker[0])
+		switch {
+		case open != nil && marker[2] == begun:
+			open.to = number
+			notes, open, origin = append(notes, *open), nil, nil
+		case open != nil:
+			open.to = number - 1
+			notes, open = append(notes, *open), nil
+		}
+		switch {
+		case marker[1] != "" && origin != nil:
+			open, begun = &noteOrigin{from: number, origin: origin}, marker[1]
+		case origin != nil:
+			notes = append(notes, noteOrigin{min(above, number), number, origin})
+		}
+		above = number + 1
+	}
+	if open != nil {
+		open.to = len(lines)
+		notes = append(notes, *open)
+	}
+	return notes
+}

@@ -1,0 +1,216 @@
+package kioku
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"kioku/internal/atomicfile"
+	"kioku/memory"
+)
+
+// revisionFile is the file beside a kept copy that describes the update.
+const revisionFile = "revision.json"
+
+// revisionID matches the name of the folder of a revision.
+var revisionID = regexp.MustCompile(`^\d{8}T\d{6}-\d{9}Z-update(?:-\d+)?$`)
+
+// revision is what is kept of an update beside the file as it was.
+type revision struct {
+	Path   string    `json:"path"`
+	Time   time.Time `json:"time"`
+	Line   int       `json:"line"`
+	Old    string    `json:"old_text"`
+	New    string    `json:"new_text"`
+	Reason string    `json:"reason,omitempty"`
+	Source string    `json:"source,omitempty"`
+	Undoes string    `json:"undoes,omitempty"`
+	// Before and After are the changed lines and those around them, so that an undo finds them after other changes.
+	Before string `json:"before"`
+	After  string `json:"after"`
+	// AfterSum is the fingerprint of the whole file after the update.
+	AfterSum string `json:"after_sum"`
+}
+
+// describe fills in what a change does to a text, which is want then.
+func (r *revision) describe(name string, have, want []byte, c textChange) {
+	r.Path, r.Line = name, 1+countLineBreaks(have[:c.from])
+	r.Old, r.New = string(have[c.from:c.to]), c.added
+	start := 1 + bytes.LastIndexByte(have[:c.from], '\n')
+	if start > 0 {
+		start = 1 + bytes.LastIndexByte(have[:start-1], '\n')
+	}
+	end := c.to
+	if end == 0 || end < len(have) && have[end-1] != '\n' {
+		end = endOfLine(have, end)
+	}
+	if end < len(have) {
+		end = endOfLine(have, end)
+	}
+	r.Before, r.After = string(have[start:end]), string(want[start:end+len(want)-len(have)])
+	r.AfterSum = fingerprint(string(want))
+}
+
+// keepRevision keeps a copy of a file as it is, and what is about to be done to it.
+func (m *Memory) keepRevision(name string, src []byte, r revision) (id string, err error) {
+	if id, err = m.kept().Keep("update", []string{name}, copyOf(src)); err != nil {
+		return "", err
+	}
+	r.Time = m.opt.Now().UTC()
+	data, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return "", err
+	}
+	root, err := os.OpenRoot(m.kept().Path)
+	if err != nil {
+		return "", err
+	}
+	defer root.Close()
+	return id, atomicfile.Create(root, path.Join(id, revisionFile), append(data, '\n'), 0o600)
+}
+
+// forgetRevision marks a revision as one that was not made. The copy stays.
+func (m *Memory) forgetRevision(id string) {
+	if err := os.Remove(filepath.Join(m.kept().Path, id, revisionFile)); err != nil {
+		m.log.Warn("the revision of an update that failed stays in the list", "revision", id, "err", err)
+	}
+}
+
+// readRevision returns a revision. It returns an error that is fs.ErrNotExist for an unknown id.
+func (m *Memory) readRevision(id string) (revision, error) {
+	var r revision
+	if !revisionID.MatchString(id) {
+		return r, fs.ErrNotExist
+	}
+	data, err := os.ReadFile(filepath.Join(m.kept().Path, id, revisionFile))
+	if err == nil {
+		err = json.Unmarshal(data, &r)
+	}
+	return r, err
+}
+
+// Revisions returns the updates that were made, the latest first; none if there were none.
+func (m *Memory) Revisions(ctx context.Context) ([]memory.Revision, error) {
+	if err := m.enter(); err != nil {
+		return nil, err
+	}
+	defer m.leave()
+	return m.revisions(ctx)
+}
+
+// revisions is Revisions within a call.
+func (m *Memory) revisions(ctx context.Context) ([]memory.Revision, error) {
+	entries, err := os.ReadDir(m.kept().Path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("list revisions: %w", err)
+	}
+	var all []memory.Revision
+	undone := map[string]bool{}
+	for _, entry := range slices.Backward(entries) {
+		r, err := m.readRevision(entry.Name())
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // a copy that another tool has kept
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read revision %s: %w", entry.Name(), err)
+		}
+		undone[r.Undoes] = true
+		all = append(all, memory.Revision{ID: entry.Name(), Time: r.Time, Path: r.Path, Line: r.Line, OldText: shownText(r.Old), NewText: shownText(r.New),
+			Reason: r.Reason, Source: r.Source, Undoes: r.Undoes})
+	}
+	slices.SortStableFunc(all, func(a, b memory.Revision) int { return -cmp.Compare(a.Time.UnixNano(), b.Time.UnixNano()) })
+	for i := range all {
+		all[i].Undone = undone[all[i].ID]
+	}
+	return all, ctx.Err()
+}
+
+// shownText returns a text without markers.
+func shownText(s string) string { return strings.TrimSpace(string(stripMarkers([]byte(s)))) }
+
+// Undo takes an update back, the latest that was not taken back if the id is empty, and is an update itself. If the file was changed
+// since, only the lines of the update become what they were. Undo returns a *memory.InputError, and changes nothing, for an unknown
+// id and if these lines were changed too; otherwise the errors of Update.
+func (m *Memory) Undo(ctx context.Context, id string) (memory.Updated, error) {
+	if err := m.enter(); err != nil {
+		return memory.Updated{}, err
+	}
+	defer m.leave()
+	id, r, err := m.undoable(ctx, id)
+	if err != nil {
+		return memory.Updated{}, err
+	}
+	if err := m.checkUpdated(r.Path); err != nil {
+		return memory.Updated{}, err
+	}
+	done, err := m.edit(ctx, r.Path, revision{Undoes: id}, func(src []byte) (textChange, error) { return m.undoing(id, r, src) })
+	done.Revision = id
+	return done, err
+}
+
+// undoing returns the change that takes an update back in a text.
+func (m *Memory) undoing(id string, r revision, src []byte) (textChange, error) {
+	before := filepath.Join(m.kept().Path, id, filepath.FromSlash(r.Path))
+	if fingerprint(string(src)) == r.AfterSum {
+		text, err := os.ReadFile(before)
+		return narrow(textChange{0, len(src), string(text)}, src), err
+	}
+	from := bytes.Index(src, []byte(r.After))
+	if from < 0 || bytes.LastIndex(src, []byte(r.After)) != from {
+		return textChange{}, &memory.InputError{Field: "revision", Problem: fmt.Sprintf(
+			"the lines of %s that it has changed were changed since; the file as it was before is %s", r.Path, before)}
+	}
+	return narrow(textChange{from, from + len(r.After), r.Before}, src), nil
+}
+
+// undoable returns the revision with an id, or the latest one.
+func (m *Memory) undoable(ctx context.Context, id string) (string, revision, error) {
+	if id == "" {
+		all, err := m.revisions(ctx)
+		if err != nil {
+			return "", revision{}, err
+		}
+		latest := slices.IndexFunc(all, func(r memory.Revision) bool { return !r.Undone && r.Undoes == "" })
+		if latest < 0 {
+			return "", revision{}, &memory.InputError{Field: "revision", Problem: "there is no update to take back"}
+		}
+		id = all[latest].ID
+	}
+	r, err := m.readRevision(id)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", r, &memory.InputError{Field: "revision", Problem: fmt.Sprintf("there is no revision %.80q; kioku undo --list lists them", id)}
+	}
+	return id, r, err
+}
+
+// narrow returns a change without what is the same at its beginning and end, in whole lines.
+func narrow(c textChange, src []byte) textChange {
+	for c.from < c.to {
+		line := string(src[c.from:min(endOfLine(src, c.from), c.to)])
+		if !strings.HasSuffix(line, "\n") || !strings.HasPrefix(c.added, line) {
+			break
+		}
+		c.from += len(line)
+		c.added = c.added[len(line):]
+	}
+	for c.from < c.to {
+		line := string(src[1+bytes.LastIndexByte(src[c.from:c.to-1], '\n')+c.from : c.to])
+		if !strings.HasSuffix(c.added, line) || len(c.added) > len(line) && c.added[len(c.added)-len(line)-1] != '\n' {
+			break
+		}
+		c.to -= len(line)
+		c.added = c.added[:len(c.added)-len(line)]
+	}
+	return c
+}

@@ -1,0 +1,250 @@
+package server
+
+import (
+	"container/list"
+	"context"
+	"sync"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"kioku/memory"
+	kiokuv1 "kioku/proto/kioku/v1"
+)
+
+const (
+	// knownBytes is the maximum size in bytes of the messages of all sessions, and maxKnownBytes that of one session. A larger session
+	// is not remembered.
+	knownBytes    = 64 << 20
+	maxKnownBytes = 16 << 20
+	// knownSessions is the maximum number of sessions.
+	knownSessions = 1000
+	// knownSlack is how many messages that the last call did not have a session may remember, beside as many as it had.
+	knownSlack = 100
+	// unknownBytes is the maximum size in bytes of the ids in UnknownMessages: some clients take only 8 KiB of metadata.
+	unknownBytes = 3 << 10
+)
+
+// sessionName names a session. Messages of a caller with a token are not told to callers with another.
+type sessionName struct{ caller, agent, session string }
+
+// knownSession is a session with the messages that were sent or returned before.
+type knownSession struct {
+	sessionName
+	messages map[string]*kiokuv1.ChatMessage
+	// order are the ids of the messages of the last call.
+	order []string
+	bytes int
+	// used is the time of the last call.
+	used time.Time
+	// flushes says that the session is flushed by a caller who may write and was not spooled since the last call.
+	flushes bool
+}
+
+// knownMessages has the last messages of sessions, so that a call names them by their ids. The zero value has none. Its methods may be
+// called concurrently.
+type knownMessages struct {
+	mu       sync.Mutex
+	sessions map[sessionName]*list.Element
+	// recent are the sessions, the one with the latest call first.
+	recent list.List
+	bytes  int
+}
+
+// isReference reports whether a message has nothing but ids.
+func isReference(m *kiokuv1.ChatMessage) bool {
+	return m.GetRole() == "" && m.GetId() != "" && m.GetText() == "" && len(m.GetToolCalls()) == 0 && m.GetToolCallId() == "" &&
+		m.GetToolName() == "" && m.GetImageCount() == 0 && !m.GetFailed()
+}
+
+// resolve returns the messages of a call with those in place of references that were sent before. It returns FAILED_PRECONDITION with
+// UnknownMessages if a message is not known, and an *memory.InputError for too many messages.
+func (k *knownMessages) resolve(name sessionName, sent []*kiokuv1.ChatMessage) ([]*kiokuv1.ChatMessage, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	have := k.session(name)
+	out := make([]*kiokuv1.ChatMessage, 0, len(sent))
+	var unknown []string
+	for _, m := range sent {
+		if len(out) > maxMessages {
+			break // which is refused
+		}
+		if !isReference(m) {
+			out = append(out, m)
+			continue
+		}
+		known, missing := have.find(m.GetId(), m.GetThroughId())
+		out, unknown = append(out, known...), append(unknown, missing...)
+	}
+	if len(unknown) > 0 {
+		return nil, errUnknownMessages(unknown)
+	}
+	return out, nil
+}
+
+// find returns the message with an id, or if through is set all messages from the one to the other, or the ids that are missing.
+func (s *knownSession) find(id, through string) (known []*kiokuv1.ChatMessage, missing []string) {
+	for _, one := range []string{id, through} {
+		if one != "" && (s == nil || s.messages[one] == nil) {
+			missing = append(missing, one)
+		}
+	}
+	switch {
+	case len(missing) > 0:
+		return nil, missing
+	case through == "":
+		return []*kiokuv1.ChatMessage{s.messages[id]}, nil
+	}
+	within := false
+	for _, one := range s.order {
+		if within = within || one == id; !within {
+			continue
+		}
+		known = append(known, s.messages[one])
+		if one == through {
+			return known, nil
+		}
+	}
+	return nil, []string{id, through} // in another order, or not in the last call
+}
+
+// session returns a session, nil if it is not known.
+func (k *knownMessages) session(name sessionName) *knownSession {
+	if e := k.sessions[name]; e != nil {
+		return e.Value.(*knownSession)
+	}
+	return nil
+}
+
+// errUnknownMessages returns the error of a call with references to messages that the service does not have.
+func errUnknownMessages(ids []string) error {
+	var some []string
+	for size := 0; len(ids) > 0 && size < unknownBytes; ids = ids[1:] {
+		some, size = append(some, ids[0]), size+len(ids[0])
+	}
+	return detailed(status.New(codes.FailedPrecondition, "messages are named that the service does not have; send all messages whole"),
+		&errdetails.ErrorInfo{Domain: memory.ErrorDomain, Reason: "UNKNOWN_MESSAGES"}, &kiokuv1.UnknownMessages{Ids: some})
+}
+
+// remember remembers the messages of a call. It returns the sessions that are forgotten for it and were not spooled.
+func (k *knownMessages) remember(name sessionName, sent []*kiokuv1.ChatMessage, flushes bool, now time.Time) (forgotten []*knownSession) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	s := k.session(name)
+	if s == nil {
+		s = &knownSession{sessionName: name, messages: map[string]*kiokuv1.ChatMessage{}}
+		if k.sessions == nil {
+			k.sessions = map[sessionName]*list.Element{}
+		}
+		k.sessions[name] = k.recent.PushFront(s)
+	}
+	k.recent.MoveToFront(k.sessions[name])
+	s.used, s.flushes, s.order = now, s.flushes || flushes, make([]string, 0, len(sent))
+	for _, m := range sent {
+		k.put(s, m)
+		s.order = append(s.order, m.GetId())
+	}
+	k.forgetOld(s)
+	if s.bytes > maxKnownBytes {
+		forgotten = append(forgotten, k.forget(s))
+	}
+	for k.bytes > knownBytes || k.recent.Len() > knownSessions {
+		forgotten = append(forgotten, k.forget(k.recent.Back().Value.(*knownSession)))
+	}
+	return forgotten
+}
+
+// add remembers one more message of a session that is known, such as a summary that a call returned.
+func (k *knownMessages) add(name sessionName, m *kiokuv1.ChatMessage) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if s := k.session(name); s != nil {
+		k.put(s, m)
+	}
+}
+
+// put adds or replaces a message.
+func (k *knownMessages) put(s *knownSession, m *kiokuv1.ChatMessage) {
+	before, size := s.messages[m.GetId()], proto.Size(m)
+	if before == m {
+		return
+	}
+	if before != nil {
+		size -= proto.Size(before)
+	}
+	s.messages[m.GetId()] = m
+	s.bytes, k.bytes = s.bytes+size, k.bytes+size
+}
+
+// forgetOld forgets messages that the last call did not have, if there are many.
+func (k *knownMessages) forgetOld(s *knownSession) {
+	if len(s.messages) <= 2*len(s.order)+knownSlack {
+		return
+	}
+	used := make(map[string]bool, len(s.order))
+	for _, id := range s.order {
+		used[id] = true
+	}
+	for id, m := range s.messages {
+		if !used[id] {
+			delete(s.messages, id)
+			s.bytes, k.bytes = s.bytes-proto.Size(m), k.bytes-proto.Size(m)
+		}
+	}
+}
+
+// forget forgets a session.
+func (k *knownMessages) forget(s *knownSession) *knownSession {
+	k.recent.Remove(k.sessions[s.sessionName])
+	delete(k.sessions, s.sessionName)
+	k.bytes -= s.bytes
+	return s
+}
+
+// list returns the messages of the last call of a session, in order.
+func (s *knownSession) list() []*kiokuv1.ChatMessage {
+	out := make([]*kiokuv1.ChatMessage, 0, len(s.order))
+	for _, id := range s.order {
+		out = append(out, s.messages[id])
+	}
+	return out
+}
+
+// end forgets a session and returns the messages of its last call.
+func (k *knownMessages) end(name sessionName) []*kiokuv1.ChatMessage {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	s := k.session(name)
+	if s == nil {
+		return nil
+	}
+	return k.forget(s).list()
+}
+
+// idle returns copies of the sessions that are flushed and had no call since before, a time that depends on their agent; zero means
+// none of that agent. They are returned once until the next call.
+func (k *knownMessages) idle(before func(agent string) time.Time) (out []*knownSession) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for e := k.recent.Back(); e != nil; e = e.Prev() {
+		s := e.Value.(*knownSession)
+		if limit := before(s.agent); s.flushes && !limit.IsZero() && s.used.Before(limit) {
+			s.flushes = false
+			taken := *s
+			taken.messages, taken.flushes = make(map[string]*kiokuv1.ChatMessage, len(s.order)), true
+			for _, id := range s.order {
+				taken.messages[id] = s.messages[id]
+			}
+			out = append(out, &taken)
+		}
+	}
+	return out
+}
+
+// known returns the name of a session of the caller.
+func known(ctx context.Context, agent, session string) sessionName {
+	return sessionName{callerOf(ctx).name, agent, session}
+}

@@ -1,0 +1,103 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"google.golang.org/grpc/status"
+
+	"kioku/agent/flush"
+	kiokuv1 "kioku/proto/kioku/v1"
+)
+
+// EndSession stores what is not covered of a conversation that ends.
+func (s agentService) EndSession(ctx context.Context, req *kiokuv1.EndSessionRequest) (*kiokuv1.EndSessionResponse, error) {
+	side, err := authorizeWrite(ctx, s.sidecars, req, checkKey("session", req.GetSession()))
+	if err != nil {
+		return nil, err
+	}
+	name := known(ctx, req.GetAgent(), req.GetSession())
+	sent, err := s.known.resolve(name, req.GetMessages())
+	if err != nil {
+		return nil, err
+	}
+	messages, err := flushMessages(withEarlier(s.known.end(name), sent))
+	if err != nil {
+		return nil, err
+	}
+	out := side.End(ctx, flush.Job{Request: flush.Request{Session: req.GetSession(), Messages: messages}})
+	resp := s.flushResponse(ctx, "EndSession", req.GetAgent(), out)
+	return &kiokuv1.EndSessionResponse{
+		Outcome: resp.Outcome, Reason: resp.Reason, CoveredCount: resp.CoveredCount, UncoveredCount: resp.UncoveredCount,
+		Notes: resp.Notes, Warnings: resp.Warnings,
+	}, nil
+}
+
+// withEarlier returns the messages of the last call of a session, and then those of this one.
+func withEarlier(earlier, sent []*kiokuv1.ChatMessage) []*kiokuv1.ChatMessage {
+	ids := make(map[string]bool, len(sent))
+	for _, m := range sent {
+		ids[m.GetId()] = true
+	}
+	var out []*kiokuv1.ChatMessage
+	for _, m := range earlier {
+		if !ids[m.GetId()] {
+			out = append(out, m)
+		}
+	}
+	return append(out, sent...)
+}
+
+// flushResponse returns the outcome of a flush as the service returns it. What a provider answered goes only to the log.
+func (s *Server) flushResponse(ctx context.Context, method, agent string, out flush.Outcome) *kiokuv1.FlushResponse {
+	if out.Err != nil {
+		out.Reason = status.Convert(s.status(ctx, method, out.Err)).Message()
+	}
+	s.logWarnings(agent, out.Warnings)
+	resp := &kiokuv1.FlushResponse{
+		Outcome: out.Outcome, Reason: clip(out.Reason, 1000), CoveredCount: int32Of(out.Covered), UncoveredCount: int32Of(out.Uncovered),
+		Reply: out.Reply, NextTryTime: kiokuv1.TimeOf(out.NextTry), Warnings: out.Warnings,
+	}
+	for _, n := range out.Notes {
+		resp.Notes = append(resp.Notes, storedNote(flush.Stored{Appended: n}))
+	}
+	for _, why := range out.Refused {
+		resp.Notes = append(resp.Notes, &kiokuv1.StoredNote{Refused: clip(why, 500)})
+	}
+	return resp
+}
+
+// spoolTimeout is the maximum time in which the messages of a session are written to the disk.
+const spoolTimeout = 10 * time.Second
+
+// spoolIdle has the messages of idle sessions on disk, from where their sidecars flush them.
+func (s *Server) spoolIdle(now time.Time) {
+	s.spool(s.known.idle(func(agent string) time.Time {
+		side, ok := s.sidecars[agent]
+		if !ok || side.IdleAfter() <= 0 {
+			return time.Time{}
+		}
+		return now.Add(-side.IdleAfter())
+	}))
+}
+
+// spoolAll has the messages of all sessions on disk when the server ends.
+func (s *Server) spoolAll() {
+	s.spool(s.known.idle(func(string) time.Time { return time.Now().Add(time.Hour) }))
+}
+
+// spool has the messages of sessions on disk. What is covered is not written.
+func (s *Server) spool(sessions []*knownSession) {
+	for _, k := range sessions {
+		side := s.sidecars[k.agent]
+		messages, err := flushMessages(k.list())
+		if side == nil || !k.flushes || err != nil {
+			continue // too many to be kept
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), spoolTimeout)
+		if err := side.Spool(ctx, k.session, messages); err != nil {
+			s.opt.Log.Error("the messages of a session could not be kept", "agent", k.agent, "err", err)
+		}
+		cancel()
+	}
+}

@@ -1,0 +1,180 @@
+package kioku
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"kioku/memory"
+)
+
+// update updates or fails the test.
+func update(t *testing.T, m *Memory, u memory.Update) memory.Updated {
+	t.Helper()
+	done, err := m.Update(t.Context(), u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return done
+}
+
+// An update corrects a line of MEMORY.md instead of contradicting it, and an undo restores each byte of the file.
+func TestUpdateReplacesATextAndUndoRestoresTheFile(t *testing.T) {
+	t.Parallel()
+	const mark = " <!-- kioku from=agent -->"
+	for name, c := range map[string]struct {
+		have, old, new, want string
+		line                 int
+	}{
+		"a bullet":             {"# M\n\n- Ines likes tea.\n- b\n", "- Ines likes tea.", "- Ines likes coffee.", "# M\n\n- Ines likes coffee." + mark + "\n- b\n", 3},
+		"a part of a line":     {"- Ines likes tea a lot.\n", "tea", "coffee", "- Ines likes coffee a lot." + mark + "\n", 1},
+		"Japanese":             {"- 猫の名前はモカです。\n", "モカ", "ミルク", "- 猫の名前はミルクです。" + mark + "\n", 1},
+		"Chinese":              {"## 偏好\n\n- 喜欢喝茶\n", "喜欢喝茶", "喜欢喝咖啡", "## 偏好\n\n- 喜欢喝咖啡" + mark + "\n", 3},
+		"white space":          {"- Ines likes\n  green\ttea.\n", "Ines likes green tea.", "Ines likes coffee.", "- Ines likes coffee." + mark + "\n", 1},
+		"a marked note":        {"- a <!-- kioku:0123456789abcdef text=0123456789abcdef from=user -->\n- b\n", "a", "A", "- A <!-- kioku:0123456789abcdef text=0123456789abcdef from=agent -->\n- b\n", 1},
+		"over a marker":        {"- a <!-- kioku from=user -->\n- b <!-- kioku from=user -->\n", "- a\n- b", "- ab", "- ab" + mark + "\n", 1},
+		"a marker below":       {"- one\n  two <!-- kioku from=user -->\n", "one", "One", "- One\n  two" + mark + "\n", 1},
+		"a channel":            {"- a <!-- kioku from=flush channel=discord:general author=u1/Ana -->\n", "a", "b", "- b <!-- kioku from=agent channel=discord:general author=u1/Ana -->\n", 1},
+		"Windows":              {"\ufeff- a\r\n- b\r\n", "a", "x\ny", "\ufeff- x\r\ny" + mark + "\r\n- b\r\n", 1},
+		"no final line break":  {"- a\n- b", "b", "c", "- a\n- c" + mark, 2},
+		"in a fence":           {"```\nport 80\n```\n", "port 80", "port 81", "```\nport 81\n```\n", 2},
+		"remove a bullet":      {"# M\n\n- a\n- b <!-- kioku from=flush -->\n- c\n", "b", "", "# M\n\n- a\n- c\n", 4},
+		"remove a task":        {"- [ ] a\n- b\n", "a", "", "- b\n", 1},
+		"remove a part":        {"- a and b\n", "and b", "", "- a \n", 1},
+		"remove a long note":   {"- a\n<!-- kioku begins=0123456789abcdef -->\n- b\n  ```\n  x\n  ```\n  <!-- kioku text=0123456789abcdef -->\n- c\n", "- b\n```\nx\n```", "", "- a\n- c\n", 2},
+		"remove the last line": {"- a\n- b", "- b", "", "- a\n", 2},
+		"remove all":           {"- a\n", "- a", "", "", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ws := workspace(t, map[string]string{"MEMORY.md": c.have})
+			m := appendTo(t, ws)
+			done := update(t, m, memory.Update{OldText: c.old, NewText: c.new, Reason: "it changed", Source: memory.NoteFromAgent})
+			if diff := cmp.Diff(c.want, read(t, ws, "MEMORY.md")); diff != "" || done.Path != "MEMORY.md" {
+				t.Errorf("%+v %s", done, diff)
+			}
+			if _, err := m.Undo(t.Context(), done.Revision); err != nil {
+				t.Fatal(err)
+			}
+			if got := read(t, ws, "MEMORY.md"); got != c.have {
+				t.Errorf("undone: %q", got)
+			}
+		})
+	}
+}
+
+// What cannot be updated is refused with what to do instead, and nothing changes.
+func TestUpdateRefuses(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{
+		"MEMORY.md": "- Ines likes green tea.\n- Tea is hot. <!-- kioku from=agent -->\n- Tea is hot.\n", "memory/2026-01-05.md": "- a\n", "other.md": "- a\n",
+		"memory/groups/x/2026-01-05.md": "- a\n",
+	}
+	ws := workspace(t, files)
+	m := appendTo(t, ws)
+	for name, c := range map[string]struct {
+		u    memory.Update
+		want []string
+	}{
+		"twice":         {memory.Update{OldText: "Tea is hot.", NewText: "x"}, []string{"old_text", "lines 2, 3"}},
+		"not there":     {memory.Update{OldText: "Ines likes black tea.", NewText: "x"}, []string{"old_text", "does not occur", "1: - Ines likes green tea."}},
+		"in a marker":   {memory.Update{OldText: "agent", NewText: "user"}, []string{"old_text", "does not occur"}},
+		"blank":         {memory.Update{OldText: " ", NewText: "x"}, []string{"old_text"}},
+		"the same":      {memory.Update{OldText: "Ines", NewText: "Ines"}, []string{"new_text"}},
+		"source":        {memory.Update{OldText: "Ines", NewText: "Mia", Source: "me"}, []string{"source"}},
+		"record":        {memory.Update{Path: "memory/2026-01-05.md", OldText: "a", NewText: "b"}, []string{"record of a day", "append"}},
+		"group record":  {memory.Update{Path: "memory/groups/x/2026-01-05.md", OldText: "a", NewText: "b"}, []string{"record of a day"}},
+		"other":         {memory.Update{Path: "other.md", OldText: "a", NewText: "b"}, []string{"only MEMORY.md"}},
+		"outside":       {memory.Update{Path: "memory/../../x.md", OldText: "a", NewText: "b"}, nil},
+		"missing":       {memory.Update{Path: "memory/none.md", OldText: "a", NewText: "b"}, []string{"no such memory file"}},
+		"long reason":   {memory.Update{OldText: "Ines", NewText: "Mia", Reason: strings.Repeat("x", 1001)}, []string{"reason"}},
+		"only recalled": {memory.Update{OldText: "Ines", NewText: `{"source":"a.md#L1","agent":"main","score":0.5,"text":"x"}`}, []string{"new_text"}},
+	} {
+		_, err := m.Update(t.Context(), c.u)
+		if err == nil {
+			t.Errorf("%s: no error", name)
+			continue
+		}
+		for _, want := range c.want {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %q lacks %q", name, err, want)
+			}
+		}
+	}
+	for name, text := range files {
+		if got := read(t, ws, name); got != text {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(ws, "memory/none.md")); err == nil {
+		t.Error("a missing file was made")
+	}
+	if _, err := m.Undo(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "no update") {
+		t.Errorf("undo: %v", err)
+	}
+	if _, err := m.Undo(t.Context(), "../x"); !errors.As(err, new(*memory.InputError)) {
+		t.Errorf("undo: %v", err)
+	}
+}
+
+// Undo takes back only its own lines if the file was changed since, and the revisions tell what was done and why.
+func TestUndoKeepsLaterChanges(t *testing.T) {
+	t.Parallel()
+	ws := workspace(t, map[string]string{"MEMORY.md": "# M\n\n- tea\n- b\n- cheese\n"})
+	m := appendTo(t, ws)
+	first := update(t, m, memory.Update{OldText: "tea", NewText: "coffee", Reason: "she said\nso"})
+	second := update(t, m, memory.Update{OldText: "- cheese", NewText: ""})
+	note(t, m, memory.Note{Text: "new", Target: memory.TargetLongTerm, Category: "fact"})
+	if _, err := m.Undo(t.Context(), first.Revision); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := read(t, ws, "MEMORY.md"), "# M\n\n- tea\n- b\n\n## Fact\n\n- new\n"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	all, err := m.Revisions(t.Context())
+	if err != nil || len(all) != 3 {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	undone := map[string]bool{}
+	for _, r := range all {
+		undone[r.ID] = r.Undone
+		if r.ID == first.Revision && (r.OldText != "tea" || r.NewText != "coffee" || r.Reason != "she said so" || r.Line != 3 || r.Path != "MEMORY.md") {
+			t.Errorf("%+v", r)
+		}
+	}
+	if !undone[first.Revision] || undone[second.Revision] {
+		t.Errorf("%v", undone)
+	}
+	if done, err := m.Undo(t.Context(), ""); err != nil || done.Revision != second.Revision {
+		t.Errorf("the latest: %+v, %v", done, err)
+	}
+	third := update(t, m, memory.Update{OldText: "tea", NewText: "juice"})
+	if err := os.WriteFile(filepath.Join(ws, "MEMORY.md"), []byte("- all new\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Undo(t.Context(), third.Revision); err == nil || !strings.Contains(err.Error(), third.Revision+"/MEMORY.md") {
+		t.Errorf("the kept copy is not named: %v", err)
+	}
+}
+
+// An updated line is found by a search, and the old text is not.
+func TestUpdateIsFound(t *testing.T) {
+	t.Parallel()
+	ws := workspace(t, map[string]string{"MEMORY.md": "- The boiler code is 4711.\n"})
+	m := appendTo(t, ws)
+	if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	update(t, m, memory.Update{OldText: "4711", NewText: "0815"})
+	if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := m.Search(t.Context(), memory.Query{Text: "boiler code"})
+	if err != nil || len(answer.Hits) != 1 || !strings.Contains(answer.Hits[0].Snippet, "0815") {
+		t.Errorf("%+v, %v", answer.Hits, err)
+	}
+}

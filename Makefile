@@ -220,6 +220,7 @@ integrations-proto:
 	npm ci --silent --ignore-scripts --prefix integrations/js
 	$(GO) run $(BUF) generate --template integrations/js/buf.gen.yaml
 	npm run --silent --prefix integrations/js types
+	/usr/bin/python3 integrations/python/generate.py
 
 ## docker: the container image
 docker:

@@ -102,6 +102,8 @@ type Status struct {
 	Flush *session.Flush
 	// Usage of all requests since New.
 	Usage llm.Usage
+	// Cache is what the usage of the answers in the transcript tells of the provider's cache.
+	Cache session.Cache
 }
 
 // Conversation goes on in a session. Its methods must not be called concurrently.

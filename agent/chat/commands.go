@@ -83,7 +83,7 @@ func (c *Conversation) Status() Status {
 	}
 	s := Status{
 		Session: c.opt.Session.ID(), Model: c.model.Name(), Window: c.window(), Messages: len(v.Messages),
-		Projected: c.projected(v), Compactions: v.Compactions, Flush: v.Flush, Usage: c.usage,
+		Projected: c.projected(v), Compactions: v.Compactions, Flush: v.Flush, Usage: c.usage, Cache: v.Cache,
 	}
 	// If the state of flushes cannot be read, the next flush says so.
 	check, _ := c.check(v, flush.State{Projected: s.Projected})

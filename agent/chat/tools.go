@@ -3,6 +3,7 @@ package chat
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -166,13 +167,23 @@ func (t *turn) noteRead(calls ...llm.ToolCall) {
 func (t *turn) callTool(ctx context.Context, call llm.ToolCall) Result {
 	begin := time.Now()
 	r := Result{Call: call}
-	if t.offered == nil {
+	switch {
+	case call.Fault != "":
+		t.notice(faultNotices[call.Fault], call.Name)
+		r.Err = errors.New(call.Problem())
+	case t.offered == nil:
 		r.Err = fmt.Errorf("there is no tool %q, and no other", call.Name)
-	} else {
+	default:
 		r.Output, r.Err = t.offered.Call(ctx, call.Name, call.Input)
 	}
 	r.Took = time.Since(begin)
 	return r
+}
+
+// faultNotices tell a person of calls that were not made.
+var faultNotices = map[string]string{
+	llm.FaultCutOff: "A call of %s was cut off by the maximum length of an answer (llm.maxTokens) and not made. The model was told to make it shorter.",
+	llm.FaultNoJSON: "A call of %s was not made, because its arguments are not valid JSON. The model was told to make it again.",
 }
 
 // tellCalls replaces calls and their results by words.

@@ -18,6 +18,7 @@ import (
 const (
 	interrupted = "[Interrupted here: this answer is not complete.]"
 	unanswered  = "[Interrupted before an answer was given.]"
+	declined    = "[Declined here: the model, or a filter of its provider, has ended this answer.]"
 )
 
 // turn is a call of Turn, Flush or Compact.
@@ -166,10 +167,14 @@ func (t *turn) converse(ctx context.Context) error {
 			}
 			continue
 		}
-		if resp.Stop == llm.StopLength {
-			t.notice("The answer was cut off, because it has reached the most tokens that an answer may have.")
-		}
 		t.reply.Text = resp.Message.Text
+		switch resp.Stop {
+		case llm.StopLength:
+			t.notice("The answer was cut off, because it has reached the most tokens that an answer may have.")
+		case llm.StopRefusal:
+			t.notice("The model, or a filter of its provider, has declined to answer. Ask in other words, or begin a new session if it goes on to decline.")
+			t.reply.Text = strings.TrimSpace(strings.TrimSuffix(t.reply.Text, declined))
+		}
 		t.reply.Silent = strings.TrimSpace(t.reply.Text) == "" || flush.Silent(t.reply.Text)
 		return nil
 	}
@@ -217,8 +222,11 @@ func (t *turn) generate(ctx context.Context, last bool) (llm.Response, error) {
 		t.usage = t.usage.Plus(resp.Usage)
 		return resp, err
 	}
-	if last {
+	if last || resp.Stop == llm.StopRefusal {
 		resp.Message.ToolCalls = nil
+	}
+	if resp.Stop == llm.StopRefusal {
+		resp.Message.Text = strings.TrimSpace(resp.Message.Text + "\n\n" + declined)
 	}
 	t.heard.Reset()
 	return t.keep(resp)

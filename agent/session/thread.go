@@ -39,6 +39,8 @@ type View struct {
 	Turns map[int]Turn
 	// LastTouch is the time of the last answer or edit, zero if there was none.
 	LastTouch time.Time
+	// Cache is what is known of the provider's cache.
+	Cache Cache
 	// Compactions is their number. If it is not 0, the first message is the summary of the last one.
 	Compactions int
 	// Flush is the last flush since the last compaction, nil if there was none.
@@ -77,7 +79,43 @@ func shown(m llm.Message, said memory.Said) llm.Message {
 
 // PruneState returns the state for prune.Prune. window is the model's, in tokens.
 func (v View) PruneState(window int) prune.State {
-	return prune.State{LastTouch: v.LastTouch, Window: window, Edits: v.Edits}
+	return prune.State{LastTouch: v.LastTouch, Window: window, Edits: v.Edits, Uncached: v.Cache.Missed >= enoughMissed, Lasted: v.Cache.Lasted}
+}
+
+// enoughMissed is the number of answers in sequence without any cache after which there is none: the first answer after a
+// change of what is sent has nothing to read.
+const enoughMissed = 2
+
+// Cache is what the usage of answers tells of the provider's prompt cache.
+type Cache struct {
+	// Used is the sum of the usage of all answers in the transcript.
+	Used llm.Usage
+	// Last is the usage of the last answer, nil if it is unknown.
+	Last *llm.Usage
+	// Missed is the number of the last answers, since the last compaction or prune, for which the provider says that it neither
+	// read its cache nor wrote to it.
+	Missed int
+	// Lasted is the longest pause between two answers after which the provider read at least half of the prompt from its cache.
+	Lasted time.Duration
+}
+
+// answered takes note of an answer that came so long after the one before.
+func (c *Cache) answered(u *llm.Usage, pause time.Duration) {
+	c.Last = u
+	switch {
+	case u == nil || !u.CacheKnown:
+		c.Missed = 0
+	case u.CacheRead+u.CacheWrite == 0:
+		c.Missed++
+	default:
+		c.Missed = 0
+	}
+	if u == nil {
+		return
+	}
+	if c.Used = c.Used.Plus(*u); u.CacheRead > 0 && 2*u.CacheRead >= u.Prompt() {
+		c.Lasted = max(c.Lasted, pause)
+	}
 }
 
 // Sent returns a copy of the messages as they are sent, with their names, edits and turns.
@@ -140,6 +178,7 @@ type thread struct {
 	// turns are what messages are sent with, by the id of the message.
 	turns     map[string]Turn
 	lastTouch time.Time
+	cache     Cache
 	flush     *Flush
 	// compactions is their number.
 	compactions int
@@ -218,6 +257,11 @@ func (t *thread) say(l Line) {
 		t.open, t.caller = slices.Clone(m.ToolCalls), l.ID
 	}
 	if m.Role == llm.RoleAssistant {
+		pause := time.Duration(0)
+		if !t.lastTouch.IsZero() {
+			pause = l.Time.Sub(t.lastTouch)
+		}
+		t.cache.answered(l.Usage, pause)
 		t.lastTouch = l.Time
 	}
 	tokens := l.Tokens
@@ -266,7 +310,7 @@ func (t *thread) compact(l Line) {
 	}
 	maps.DeleteFunc(t.edits, func(id string, _ Edit) bool { _, there := t.place[id]; return !there })
 	maps.DeleteFunc(t.turns, func(id string, _ Turn) bool { _, there := t.place[id]; return !there })
-	t.bytes = 0
+	t.bytes, t.cache.Missed = 0, 0
 	t.flush = nil
 	t.compactions++
 }
@@ -301,6 +345,7 @@ func (t *thread) prune(l Line) {
 			t.edits[e.Message] = e
 		}
 	}
+	t.cache.Missed = 0
 	if l.Time.After(t.lastTouch) {
 		t.lastTouch = l.Time
 	}
@@ -323,7 +368,7 @@ func (t *thread) view() View {
 	v := View{
 		IDs: slices.Clip(t.ids), Messages: slices.Clip(t.messages), By: slices.Clip(t.by), Counts: slices.Clip(t.counts),
 		Tokens: t.tokens, Bytes: t.bytes, LastTouch: t.lastTouch, Compactions: t.compactions, Flush: t.flush,
-		LastUsage: t.usage, SinceUsage: t.since, Said: t.said, Newest: t.newest, Turns: map[int]Turn{},
+		LastUsage: t.usage, SinceUsage: t.since, Said: t.said, Newest: t.newest, Cache: t.cache, Turns: map[int]Turn{},
 	}
 	for id, turn := range t.turns {
 		v.Turns[t.place[id]] = turn

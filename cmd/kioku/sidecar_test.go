@@ -142,7 +142,7 @@ func TestFrameKeyThatIsDamagedIsReportedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := a.sidecars(t.Context(), conf, places, func(string) memory.Service { return (&connect.Memories{}).Of("") })
+	all, err := a.sidecars(t.Context(), conf, places, func(string) memory.Service { return (&connect.Memories{}).Of("") }, nil)
 	if err != nil || len(all) != 2 || strings.Count(errs.String(), "frame.key, has 5 bytes") != 1 {
 		t.Errorf("%d sidecars, %v: %s", len(all), err, errs.String())
 	}
@@ -158,8 +158,8 @@ func TestSidecarOptionsTakeEverySetting(t *testing.T) {
 		"recall.enabled": "false", "recall.topK": "7", "recall.deadlineMs": "777", "recall.minScore": "0.77", "recall.shared": "team",
 		"compaction.reserveTokensFloor": "777", "compaction.keepRecentTokens": "777", "compaction.memoryFlush.enabled": "false",
 		"compaction.memoryFlush.softThresholdTokens": "777", "compaction.memoryFlush.softThresholdRatio": "0.77",
-		"compaction.memoryFlush.forceFlushTranscriptBytes": "777",
-		"contextPruning.mode":                              "off", "contextPruning.ttlSeconds": "77", "contextPruning.keepLastAssistants": "7",
+		"compaction.memoryFlush.forceFlushTranscriptBytes": "777", "compaction.memoryFlush.onEnd": "false", "compaction.memoryFlush.idleSeconds": "77",
+		"contextPruning.mode": "off", "contextPruning.ttlSeconds": "77", "contextPruning.keepLastAssistants": "7",
 		"contextPruning.softTrimRatio": "0.37", "contextPruning.hardClearRatio": "0.77", "contextPruning.minPrunableToolChars": "777",
 		"contextPruning.softTrim.maxChars": "7777", "contextPruning.softTrim.headChars": "777", "contextPruning.softTrim.tailChars": "777",
 		"contextPruning.hardClear.enabled": "false", "contextPruning.hardClear.placeholder": "gone",

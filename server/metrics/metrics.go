@@ -52,9 +52,12 @@ type Metrics struct {
 
 	lag *prometheus.HistogramVec
 
+	modelTokens *prometheus.CounterVec
+
 	embedRequests *prometheus.CounterVec
 	embedTexts    *prometheus.CounterVec
 	embedTokens   *prometheus.CounterVec
+	embedSecrets  *prometheus.CounterVec
 	embedSeconds  *prometheus.HistogramVec
 	queryCache    *prometheus.CounterVec
 }
@@ -82,9 +85,11 @@ func New(opt Options) *Metrics {
 	m.degraded = m.counters("kioku_searches_degraded_total", "Searches whose answer lacked something, by what it lacked.", "agent", "code")
 	m.searchErrors = m.counters("kioku_search_errors_total", "Searches that failed or were refused.", "agent")
 	m.lag = m.histograms("kioku_index_lag_seconds", "Time from an edit of a file until searches found it, of edits since the start.", lagBuckets, "agent")
+	m.modelTokens = m.counters("kioku_model_tokens_total", "Tokens of requests to the language model, as its provider counts them: input (not cached), cache_read, cache_write and output.", "agent", "kind")
 	m.embedRequests = m.counters("kioku_embed_requests_total", "Tries of requests to embedding providers, by outcome.", "provider", "kind", "outcome")
 	m.embedTexts = m.counters("kioku_embed_texts_total", "Texts that were sent to embedding providers.", "provider", "kind")
 	m.embedTokens = m.counters("kioku_embed_tokens_total", "Tokens that were sent to embedding providers, estimated.", "provider", "kind")
+	m.embedSecrets = m.counters("kioku_embed_redactions_total", "Passwords and keys that were left out of texts sent to embedding providers.", "provider", "kind")
 	m.embedSeconds = m.histograms("kioku_embed_request_duration_seconds", "How long tries of requests to embedding providers took.", waitBuckets, "provider", "kind")
 	m.queryCache = m.counters("kioku_query_vectors_total", "Vectors that queries needed, cached (hit) or not (miss).", "provider", "result")
 	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "kioku_build_info", Help: "1, with the version of the program.",
@@ -179,6 +184,7 @@ func (m *Metrics) Tried(t embed.Try) {
 	m.embedRequests.WithLabelValues(t.Provider, kind, t.Outcome).Inc()
 	m.embedTexts.WithLabelValues(t.Provider, kind).Add(float64(t.Texts))
 	m.embedTokens.WithLabelValues(t.Provider, kind).Add(float64(t.Tokens))
+	m.embedSecrets.WithLabelValues(t.Provider, kind).Add(float64(t.Secrets))
 	m.embedSeconds.WithLabelValues(t.Provider, kind).Observe(t.Took.Seconds())
 }
 

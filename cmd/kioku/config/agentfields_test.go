@@ -25,7 +25,7 @@ func TestDefaultAgentSideIsThatOfThePackages(t *testing.T) {
 	if diff := cmp.Diff(flush.Defaults(), c.Flush); diff != "" {
 		t.Error(diff)
 	}
-	if c.LLM.Provider != "none" || c.CacheFriendly || !c.RecallEnabled || c.Recall.MinScore != nil || c.Flush.KeepTokens != 20_000 {
+	if c.LLM.Provider != "none" || !c.CacheFriendly || !c.RecallEnabled || c.Recall.MinScore != nil || c.Flush.KeepTokens != 20_000 {
 		t.Errorf("provider %q, cacheFriendly %v, recall %v, minScore %v, keep %d",
 			c.LLM.Provider, c.CacheFriendly, c.RecallEnabled, c.Recall.MinScore, c.Flush.KeepTokens)
 	}
@@ -37,12 +37,12 @@ func TestLoadReadsTheAgentSideFromTheFile(t *testing.T) {
 bootstrapMaxChars: 5000
 agentDir: own
 skills: {extraDirs: [team, "~/skills", /srv/skills], maxSkills: 7}
-cacheFriendly: true
+cacheFriendly: false
 recall: {enabled: false, topK: 5, deadlineMs: 250, minScore: 0, shared: [team]}
 compaction:
   reserveTokensFloor: 1000
   keepRecentTokens: 2000
-  memoryFlush: {enabled: false, softThresholdTokens: 100, softThresholdRatio: 0.75, forceFlushTranscriptBytes: 0}
+  memoryFlush: {enabled: false, softThresholdTokens: 100, softThresholdRatio: 0.75, forceFlushTranscriptBytes: 0, onEnd: false, idleSeconds: 60}
 contextPruning:
   mode: "off"
   ttlSeconds: 60
@@ -72,7 +72,7 @@ sidecar: {listen: none, socket: a.sock, memory: "127.0.0.1:7600", token: secret}
 	want := []any{
 		5000, filepath.Join(base, "own"), []string{filepath.Join(base, "team"), filepath.Join(home, "skills"), "/srv/skills"}, 7, true,
 		false, 5, 250 * time.Millisecond, 0.0, []string{"team"}, 2000,
-		flush.Settings{ReserveTokens: 1000, SoftThresholdTokens: 100, SoftThresholdRatio: 0.75, KeepTokens: 2000},
+		flush.Settings{ReserveTokens: 1000, SoftThresholdTokens: 100, SoftThresholdRatio: 0.75, KeepTokens: 2000, Idle: time.Minute},
 		prune.ModeOff, time.Minute, 1, prune.SoftTrim{MaxChars: 100, Head: 40, Tail: 50},
 		prune.HardClear{Placeholder: "gone"}, prune.Tools{Allow: []string{"memory_*"}, Deny: []string{"memory_append"}},
 		llm.Config{

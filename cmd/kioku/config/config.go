@@ -88,6 +88,8 @@ type Config struct {
 	Provider string
 	// LocalModel is the name of an added model, or the path of one; empty means the one that was added first.
 	LocalModel string
+	// RedactSecrets has references take the places of passwords and keys in texts that are sent to embedding providers and re-rankers.
+	RedactSecrets bool
 	// Price is the price of a million tokens at the embedding provider, in the user's currency; 0 means unknown.
 	Price float64
 	// OnBattery is what a model in this process does in the background on battery; see kioku.Options.
@@ -193,6 +195,7 @@ func Default() *Config {
 		Chunking: chunker.Options{Tokens: 400, Overlap: 80, Encoding: "cl100k_base"},
 		Provider: "auto", Embed: embed.Config{Provider: "none", Class: "auto", ModelInt8: true},
 		Fallback: embed.Config{Provider: "none"}, FallbackAfter: kioku.DefaultFallbackAfter,
+		RedactSecrets:  true,
 		RerankProvider: "auto", Rerank: embed.RerankConfig{Provider: "none"},
 		Index: kioku.IndexOptions{
 			MaxFileBytes: indexer.DefaultMaxFileBytes, Debounce: 1500 * time.Millisecond, MaxWait: 10 * time.Second, Interval: 5 * time.Minute,
@@ -201,11 +204,12 @@ func Default() *Config {
 		Search: search.DefaultOptions(), CacheEntries: 50_000, OnBattery: kioku.BatterySlow, MemoryBudget: vector.DefaultBudget,
 		LLM: llm.Config{Provider: "none", Timeout: 2 * time.Minute},
 		Settings: sidecar.Settings{
-			Turns:     sidecar.TurnSettings{Keep: true},
-			Bootstrap: bootstrap.Options{MaxChars: 20_000, TotalMaxChars: 150_000},
-			Skills:    skills.Options{MaxSkills: 150, MaxChars: 30_000},
-			Recall:    recall.Options{TopK: 3, Deadline: 1500 * time.Millisecond},
-			Flush:     flush.Defaults(), Prune: prune.Defaults(),
+			Turns:         sidecar.TurnSettings{Keep: true},
+			Bootstrap:     bootstrap.Options{MaxChars: 20_000, TotalMaxChars: 150_000},
+			Skills:        skills.Options{MaxSkills: 150, MaxChars: 30_000},
+			CacheFriendly: true,
+			Recall:        recall.Options{TopK: 3, Deadline: 1500 * time.Millisecond},
+			Flush:         flush.Defaults(), Prune: prune.Defaults(),
 		},
 		RecallEnabled: true,
 		Limits:        server.DefaultLimits(),

@@ -10,13 +10,13 @@
 from kioku_client.aio import AsyncKioku, AsyncSession
 from kioku_client.client import Kioku
 from kioku_client.errors import Busy, Conflict, Denied, InvalidRequest, KiokuError, NotFound, NotPossible, Unreachable
-from kioku_client.session import Answer, Call, Question, Session, TooLong, Turn
-from kioku_client.tools import MemoryTool, ToolResult, memory_tools
-from kioku_client.v1.agent_pb2 import ChatMessage, ToolCall
+from kioku_client.session import Answer, Question, Session, TooLong, Turn
+from kioku_client.tools import MemoryTool, ToolResult, memory_tools, run_tool
+from kioku_client.v1.agent_pb2 import ChatMessage, Tool, ToolCall
 from kioku_client.v1.memory_pb2 import Author
 
 __all__ = [
-    "Answer", "AsyncKioku", "AsyncSession", "Author", "Busy", "Call", "ChatMessage", "Conflict", "Denied", "InvalidRequest", "Kioku",
-    "KiokuError", "MemoryTool", "NotFound", "NotPossible", "Question", "Session", "TooLong", "ToolCall", "ToolResult", "Turn",
-    "Unreachable", "memory_tools",
+    "Answer", "AsyncKioku", "AsyncSession", "Author", "Busy", "ChatMessage", "Conflict", "Denied", "InvalidRequest", "Kioku",
+    "KiokuError", "MemoryTool", "NotFound", "NotPossible", "Question", "Session", "TooLong", "Tool", "ToolCall", "ToolResult", "Turn",
+    "Unreachable", "memory_tools", "run_tool",
 ]

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from typing import Dict, List, Sequence
 
 from kioku_client.v1.agent_pb2 import ChatMessage
@@ -11,15 +10,18 @@ from kioku_client.v1.agent_pb2 import ChatMessage
 def identify(messages: Sequence[ChatMessage]) -> List[ChatMessage]:
     """Returns messages with ids. One without an id gets a hash of what it says and how often that was said before, so that it
     has the same id in the next process too, also if older messages are gone."""
-    seen: Dict[str, int] = Counter()
+    taken = {m.id for m in messages if m.id}
+    count: Dict[str, int] = {}
     out = []
     for message in messages:
         if not message.id:
-            said = _hash(message)
-            seen[said] += 1
             copy = ChatMessage()
             copy.CopyFrom(message)
-            copy.id = said if seen[said] == 1 else "%s-%d" % (said, seen[said])
+            copy.id = said = _hash(message)
+            while copy.id in taken:
+                count[said] = count.get(said, 1) + 1
+                copy.id = "%s-%d" % (said, count[said])
+            taken.add(copy.id)
             message = copy
         out.append(message)
     return out

@@ -12,7 +12,7 @@ from kioku_client._wire import Wire
 from kioku_client.client import Kioku
 from kioku_client.errors import KiokuError
 from kioku_client.v1 import agent_pb2
-from kioku_client.v1.agent_pb2 import ChatMessage
+from kioku_client.v1.agent_pb2 import ChatMessage, Tool, ToolCall
 from kioku_client.v1.memory_pb2 import Author
 
 log = logging.getLogger("kioku_client")
@@ -36,7 +36,7 @@ class Question:
     #: Messages to show, and no others.
     messages: Sequence[ChatMessage]
     #: Tools to offer, and no others: name, description, JSON Schema of the input. The calls are not run.
-    tools: Sequence[agent_pb2.Tool]
+    tools: Sequence[Tool]
     #: Maximum number of tokens of the answer; 0 means no other than usual.
     max_tokens: int = 0
 
@@ -46,19 +46,18 @@ class Answer:
     """What the model answered."""
 
     text: str
-    #: Calls of the tools that were offered, as (id, name, input).
-    calls: Sequence["Call"] = ()
+    #: Calls of the tools that were offered.
+    calls: Sequence[ToolCall] = ()
     #: The answer ended at the maximum number of tokens.
     cut_off: bool = False
+    #: Tokens of the question and of the answer, as the provider counts them; 0 if it does not say.
+    input_tokens: int = 0
+    output_tokens: int = 0
 
-
-@dataclass(frozen=True)
-class Call:
-    """A call of a tool in an answer."""
-
-    id: str
-    name: str
-    input: Mapping[str, Any]
+    @property
+    def message(self) -> ChatMessage:
+        """The answer as a message of the conversation."""
+        return ChatMessage(role="assistant", text=self.text, tool_calls=self.calls)
 
 
 #: A function that asks the agent's own model. It raises TooLong if the model refuses the question as too long.
@@ -126,10 +125,10 @@ class Session:
         self._prune(sent)
         return self._turn(sent)
 
-    def after(self, reply: Sequence[ChatMessage] = (), *, input_tokens: int = 0, output_tokens: int = 0) -> None:
-        """Tells of the answer of the model: the messages that it added, and how long the request and the answer were."""
-        self._messages = identify([*self._messages, *reply])
-        self._tokens, self._counted = input_tokens + output_tokens, len(self._messages)
+    def after(self, answer: Answer) -> None:
+        """Tells of the answer of the model: what it says, and how long the request and the answer were."""
+        self._messages = identify([*self._messages, answer.message])
+        self._tokens, self._counted = answer.input_tokens + answer.output_tokens, len(self._messages)
 
     def flush(self, messages: Optional[Sequence[ChatMessage]] = None) -> List[agent_pb2.StoredNote]:
         """Stores now what is worth keeping of messages, or of those that before and after got, and returns the places of the notes."""
@@ -248,7 +247,7 @@ class Session:
                 commit.reply, commit.unfinished = answer.text, answer.cut_off
                 break
             commit.notes.extend(_note(call.input) for call in answer.calls)
-            messages.append(ChatMessage(role="assistant", text=answer.text, tool_calls=[_tool_call(c) for c in answer.calls]))
+            messages.append(answer.message)
             messages += [ChatMessage(role="tool", text="saved", tool_call_id=c.id, tool_name=c.name) for c in answer.calls]
         return commit
 
@@ -290,12 +289,16 @@ class Session:
             return None
 
 
-def _note(given: Mapping[str, Any]) -> agent_pb2.FlushNote:
-    return agent_pb2.FlushNote(text=str(given.get("text", "")), category=str(given.get("category", "")))
-
-
-def _tool_call(call: Call) -> agent_pb2.ToolCall:
-    return agent_pb2.ToolCall(id=call.id, name=call.name, input=json.dumps(dict(call.input), ensure_ascii=False))
+def _note(given: str) -> agent_pb2.FlushNote:
+    """Returns the note of a call; one without text, which is skipped, if the input is none."""
+    try:
+        fields = json.loads(given or "{}")
+    except ValueError:
+        fields = None
+    if not isinstance(fields, dict):
+        log.warning("the model gave a note that is no JSON object: %.100s", given)
+        fields = {}
+    return agent_pb2.FlushNote(text=str(fields.get("text", "")), category=str(fields.get("category", "")))
 
 
 def _author(message: ChatMessage) -> Optional[Author]:

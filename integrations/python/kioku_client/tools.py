@@ -3,11 +3,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Mapping, Optional, Union
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
 from kioku_client.client import Kioku
 from kioku_client.errors import KiokuError
 from kioku_client.v1 import agent_pb2
+from kioku_client.v1.agent_pb2 import ChatMessage, Tool, ToolCall
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,11 @@ class MemoryTool:
     channel: str = ""
     group: Optional[bool] = None
 
+    @property
+    def definition(self) -> Tool:
+        """The definition as the protocol has it, for a Question."""
+        return Tool(name=self.name, description=self.description, input_schema=json.dumps(self.input_schema))
+
     def __call__(self, given: Union[str, Mapping[str, Any]] = "", source: str = "agent") -> ToolResult:
         """Runs the tool with what the model gave, and never raises an error of the service: the model is told of it.
 
@@ -46,6 +52,13 @@ class MemoryTool:
         except KiokuError as e:
             return ToolResult(str(e), True)
         return ToolResult(done.output, done.failed)
+
+
+def run_tool(tools: Sequence[MemoryTool], call: ToolCall, source: str = "agent") -> ChatMessage:
+    """Runs a call of a model, and returns the message with its result, which comes after the message with the call."""
+    tool = next((t for t in tools if t.name == call.name), None)
+    done = tool(call.input, source) if tool is not None else ToolResult("there is no tool %s" % call.name, True)
+    return ChatMessage(role="tool", text=done.output, failed=done.failed, tool_call_id=call.id, tool_name=call.name)
 
 
 def memory_tools(kioku: Kioku, *, channel: str = "", group: Optional[bool] = None) -> List[MemoryTool]:

@@ -5,7 +5,7 @@ import json
 import re
 from typing import Any, Dict, List
 
-from kioku_client import Answer, Call, Question
+from kioku_client import Answer, Question, ToolCall
 
 from tests.daemon import REPOSITORY
 
@@ -37,4 +37,4 @@ class ScriptedModel:
             return Answer("NO_REPLY")
         shown = "\n".join(m.text for m in question.messages if m.role == "user")
         facts = [f["say"] for f in FACTS if f["say"] in shown]
-        return Answer("NO_REPLY", [Call("c%d" % i, question.tools[0].name, {"text": f}) for i, f in enumerate(facts)])
+        return Answer("NO_REPLY", [ToolCall(id="c%d" % i, name=question.tools[0].name, input=json.dumps({"text": f})) for i, f in enumerate(facts)])

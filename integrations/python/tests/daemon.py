@@ -33,7 +33,7 @@ class Daemon:
         command = [str(PROGRAM), "serve", "--workspace", str(self.workspace), "--state", str(self.home / "state"), "--listen", "none"]
         for setting in self.settings:
             command += ["--set", setting]
-        self.log = open(self.home / "log", "ab")
+        self.log = open(self.home / "log", "ab", buffering=0)
         self.process = subprocess.Popen(command, env=self.environment, stdin=subprocess.DEVNULL, stdout=self.log, stderr=subprocess.PIPE)
         assert self.process.stderr is not None
         for line in self.process.stderr:

@@ -97,11 +97,11 @@ def openai(given: Dict[str, Any]) -> Iterator[str]:
 def anthropic(given: Dict[str, Any]) -> Iterator[str]:
     """Yields the answer of the Messages API, as one object or as events."""
     said: List[Tuple[str, str]] = []
-    for m in given["messages"]:
+    for m in (m for m in given["messages"] if m["role"] != "system"):
         blocks = [{"type": "text", "text": m["content"]}] if isinstance(m["content"], str) else m["content"]
         results = [b for b in blocks if b["type"] == "tool_result"]
         said.append(("tool", text_of(results[-1].get("content"))) if results else (m["role"], text_of(blocks)))
-    text, calls = reply(said, [t["name"] for t in given.get("tools", ())])
+    text, calls = reply(said, [t.get("name", "") for t in given.get("tools", ())])
     blocks = [{"type": "text", "text": text}] if text else []
     blocks += [{"type": "tool_use", "id": "toolu_%d_%d" % (len(said), i), **c} for i, c in enumerate(calls)]
     usage, stop = {"input_tokens": 10, "output_tokens": 2}, "tool_use" if calls else "end_turn"

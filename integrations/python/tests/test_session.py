@@ -5,7 +5,8 @@ import unittest
 from typing import List
 
 import kioku_client
-from kioku_client import Answer, AsyncSession, Call, ChatMessage, Kioku, Question, Session, TooLong, memory_tools
+from kioku_client._messages import identify
+from kioku_client import Answer, AsyncSession, ChatMessage, Kioku, Question, Session, TooLong, ToolCall, memory_tools
 
 from tests.conversation import CONVERSATION, FACTS, ScriptedModel, said
 from tests.daemon import DaemonTest
@@ -22,8 +23,9 @@ class TestConversation(DaemonTest):
             messages.append(ChatMessage(role="user", text=said(turn)))
             todo = session.before(messages)
             self.assertTrue(todo.messages[-1].text.startswith(said(turn)))
-            messages.append(ChatMessage(role="assistant", text="That is %d. %s" % (turn, "I think about it. " * 8)))
-            session.after(messages[-1:])
+            answer = Answer("That is %d. %s" % (turn, "I think about it. " * 8))
+            messages.append(answer.message)
+            session.after(answer)
             if turn in CONVERSATION["restarts_after"]:
                 self.daemon.kill()
                 self.daemon.start()
@@ -75,10 +77,10 @@ class TestSession(DaemonTest):
     """What a session does at the edges of its model and its service."""
 
     def test_an_end_without_a_model_keeps_the_messages_until_there_is_one(self) -> None:
-        messages = [ChatMessage(role="user", text="The spare key hangs behind the blue barometer."), ChatMessage(role="assistant", text="Good.")]
+        messages = [ChatMessage(role="user", text="The spare key hangs behind the blue barometer.")]
         first = Session(self.kioku, "early", channel="terminal")
-        first.before(messages[:1])
-        first.after(messages[1:])
+        first.before(messages)
+        first.after(Answer("Good."))
         self.assertEqual(first.end().outcome, "kept")
         later = Session(self.kioku, "early", ask=self.store_everything, channel="terminal")
         self.assertEqual(len(later.flush([])), 1)
@@ -137,7 +139,21 @@ class TestSession(DaemonTest):
         if question.messages[-1].role == "tool":
             return Answer("NO_REPLY")
         told = [m.text for m in question.messages[:-1] if m.role == "user"]
-        return Answer("", [Call("c%d" % i, question.tools[0].name, {"text": t}) for i, t in enumerate(told)])
+        return Answer("", [ToolCall(id="c%d" % i, name=question.tools[0].name, input=json.dumps({"text": t})) for i, t in enumerate(told)])
+
+
+class TestIdentify(unittest.TestCase):
+    """A message without an id has the same one in the next process, and another one than its equals."""
+
+    def test_ids_are_unique_and_stay(self) -> None:
+        said = [ChatMessage(role=r, text=t) for r, t in (("user", "yes"), ("assistant", "ok"), ("user", "yes"), ("assistant", "ok"))]
+        all_at_once = [m.id for m in identify(said)]
+        one_by_one: List[ChatMessage] = []
+        for message in said:
+            one_by_one = identify([*one_by_one, message])
+        self.assertEqual([m.id for m in one_by_one], all_at_once)
+        self.assertEqual(len(set(all_at_once)), 4)
+        self.assertEqual(identify([ChatMessage(id="x", role="user", text="yes")])[0].id, "x")
 
 
 class TestWire(DaemonTest):
@@ -156,9 +172,11 @@ class TestWire(DaemonTest):
         self.addCleanup(setattr, self.kioku.agents, "CheckFlush", check)
         messages: List[ChatMessage] = []
         for turn in range(40):
-            messages += [ChatMessage(role="user", text="%d. %s" % (turn, "lorem ipsum " * 40)), ChatMessage(role="assistant", text="So it is, %d." % turn)]
-            session.before(messages[:-1])
-            session.after(messages[-1:])
+            messages.append(ChatMessage(role="user", text="%d. %s" % (turn, "lorem ipsum " * 40)))
+            session.before(messages)
+            answer = Answer("So it is, %d." % turn)
+            messages.append(answer.message)
+            session.after(answer)
             if turn == 20:
                 self.daemon.kill()
                 self.daemon.start()

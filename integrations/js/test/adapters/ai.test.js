@@ -5,7 +5,7 @@ import {Daemon} from '../daemon.js';
 const ai = await import('ai').catch(() => undefined);
 const skip = ai ? false : 'the package ai is not installed';
 const {MockLanguageModelV4} = ai ? await import('ai/test') : {};
-const {askWith, memoryTools, recallMiddleware, remember} = ai ? await import('@kioku/client/ai') : {};
+const {askWith, memoryTools, recallMiddleware, remember, toMessages} = ai ? await import('@kioku/client/ai') : {};
 
 const boiler = {'memory/2026-01-10.md': '# 2026-01-10\n\nThe boiler pressure fell to 0.8 bar.\n', 'SOUL.md': 'Be brief.\n'};
 
@@ -66,11 +66,15 @@ test('Vercel AI SDK: prepareStep makes a conversation that loses nothing, with i
   }});
   const {model, requests} = scripted(text('I see.'));
   const session = kioku.session('ai', {ask: askWith(noteMaker), windowTokens: 6000, onError: (err) => { throw err; }});
-  const messages = [{role: 'user', content: fact}];
-  for (let i = 0; i < 40 && !JSON.stringify(requests.at(-1)?.prompt ?? []).includes('They talked.'); i++) {
+  const messages = [];
+  const say = async (content) => {
+    messages.push({role: 'user', content});
     const result = await ai.generateText({model, instructions: 'Answer in English.', messages, prepareStep: remember(session)});
-    messages.push(...result.response.messages, {role: 'user', content: `What was the boiler pressure, ${i}? ${'lorem ipsum '.repeat(80)}`});
-  }
+    messages.push(...result.response.messages);
+  };
+  await say(fact);
+  for (let i = 0; i < 40 && !JSON.stringify(requests.at(-1).prompt).includes('They talked.'); i++) await say(`${i} ${'lorem ipsum '.repeat(80)}`);
+  await say('What was the boiler pressure?');
   const {prompt} = requests.at(-1);
   assert.deepEqual(prompt.slice(0, 2).map((m) => m.role), ['system', 'system']);
   assert.equal(prompt[0].content, 'Answer in English.');
@@ -80,5 +84,5 @@ test('Vercel AI SDK: prepareStep makes a conversation that loses nothing, with i
   assert.equal(prompt.at(-1).content.length, 2);
   assert.match(daemon.notes(), /Dr\. Aoki/);
   assert.ok(!JSON.stringify(messages).includes('0.8 bar'), 'the messages of the caller stay as they are');
-  assert.equal((await session.end(messages)).outcome, 'done');
+  assert.equal((await session.end(toMessages(messages))).outcome, 'done');
 });

@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import json
-import logging
 import pathlib
 from typing import Any, Dict, Iterator, List, Optional
 
@@ -21,7 +20,8 @@ from claude_agent_sdk.types import HookInput, HookJSONOutput
 import kioku_client
 from kioku_client import ChatMessage, Kioku, KiokuError, MemoryTool, Session, ToolCall
 
-log = logging.getLogger("kioku_client")
+# Signs of lines that nobody has said: those of sub-agents, of the program, and summaries of what was said.
+_NOT_SAID = ("isSidechain", "isMeta", "isCompactSummary")
 
 
 class KiokuMemory:
@@ -35,7 +35,8 @@ class KiokuMemory:
     def add_to(self, options: ClaudeAgentOptions) -> ClaudeAgentOptions:
         """Returns options with the hooks and the tools added, which are called mcp__kioku__memory_search and so on."""
         tools = kioku_client.memory_tools(self.kioku, channel=self._channel, group=self._group)
-        server = create_sdk_mcp_server("kioku", tools=[_sdk_tool(tool) for tool in tools])
+        server: Any = create_sdk_mcp_server("kioku", tools=[_sdk_tool(tool) for tool in tools])
+        server["alwaysLoad"] = True  # a tool that Claude would have to search for first is seldom used
         servers = options.mcp_servers if isinstance(options.mcp_servers, dict) else {}
         hooks = dict(options.hooks or {})
         hooks["UserPromptSubmit"] = [*hooks.get("UserPromptSubmit", []), HookMatcher(hooks=[self.user_prompt_submit])]
@@ -95,7 +96,7 @@ def read_transcript(path: pathlib.Path) -> List[ChatMessage]:
             entry = json.loads(line)
         except ValueError:
             continue  # the last line may be half written
-        if entry.get("type") in ("user", "assistant") and not entry.get("isSidechain") and not entry.get("isMeta"):
+        if entry.get("type") in ("user", "assistant") and not any(entry.get(sign) for sign in _NOT_SAID):
             for message in _messages(entry):
                 if out and out[-1].role == message.role == "assistant":  # one answer has a line for each of its parts
                     out[-1].text = "\n".join(part for part in (out[-1].text, message.text) if part)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import Any, Dict, List, Sequence
+from typing import Any, Dict, List, Mapping, Sequence
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
@@ -17,7 +17,7 @@ from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langchain_core.tools import BaseTool, StructuredTool
 
 import kioku_client
-from kioku_client import Answer, Call, ChatMessage, Kioku, MemoryTool, Question, Session, ToolCall, Turn
+from kioku_client import Answer, ChatMessage, Kioku, MemoryTool, Question, Session, ToolCall, Turn
 from kioku_client.session import Ask
 from kioku_client.v1.agent_pb2 import EndSessionResponse
 
@@ -73,7 +73,8 @@ def ask_with(model: BaseChatModel) -> Ask:
         tools = [{"name": t.name, "description": t.description, "input_schema": json.loads(t.input_schema)} for t in question.tools]
         asked = model.bind_tools(tools) if tools else model
         said = asked.invoke([SystemMessage(question.system), *[_write(m) for m in question.messages]])
-        return Answer(str(said.text), [Call(c["id"] or "", c["name"], c["args"]) for c in said.tool_calls])
+        usage: Mapping[str, Any] = said.usage_metadata or {}
+        return Answer(str(said.text), read(said).tool_calls, input_tokens=usage.get("input_tokens", 0), output_tokens=usage.get("output_tokens", 0))
 
     return ask
 

@@ -11,6 +11,7 @@ from kioku_client._messages import identify, newest_question
 from kioku_client._wire import Wire
 from kioku_client.client import Kioku
 from kioku_client.errors import KiokuError
+from kioku_client.tools import APPEND, MemoryTool, run_tool
 from kioku_client.v1 import agent_pb2
 from kioku_client.v1.agent_pb2 import ChatMessage, Tool, ToolCall
 from kioku_client.v1.memory_pb2 import Author
@@ -130,6 +131,27 @@ class Session:
         self._messages = identify([*self._messages, answer.message])
         self._tokens, self._counted = answer.input_tokens + answer.output_tokens, len(self._messages)
 
+    def run_tools(self, tools: Sequence[MemoryTool], answer: Answer) -> List[ChatMessage]:
+        """Runs the calls of an answer that after was told of, and returns the messages with their results."""
+        source, author = self.source, self.author
+        return [run_tool(tools, call, source=source, author=author) for call in answer.calls]
+
+    @property
+    def source(self) -> str:
+        """Who writes a note now: "tool" if the model has read the result of a tool since the newest message of the user, else "agent"."""
+        for message in reversed(self._messages):
+            if message.role == "user":
+                break
+            if message.role == "tool" and message.tool_name != APPEND:
+                return "tool"
+        return "agent"
+
+    @property
+    def author(self) -> Optional[Author]:
+        """Who wrote the newest message of the user; None if that is not said."""
+        question = newest_question(self._messages)
+        return question.author if question.HasField("author") else None
+
     def flush(self, messages: Optional[Sequence[ChatMessage]] = None) -> List[agent_pb2.StoredNote]:
         """Stores now what is worth keeping of messages, or of those that before and after got, and returns the places of the notes."""
         if messages is not None:
@@ -186,7 +208,7 @@ class Session:
         """Has the prompt made for the newest question, unless it was made before: a turn with tools asks the model several times."""
         question = newest_question(self._messages)
         if self._prompt is None or question.id != self._asked:
-            self._prompt, self._asked = self.kioku.prompt(question.text, author=_author(question), **self._setting), question.id
+            self._prompt, self._asked = self.kioku.prompt(question.text, author=self.author, **self._setting), question.id
             if self._prompt.turn_block:
                 self._blocks[question.id] = self._prompt.turn_block
 
@@ -299,7 +321,3 @@ def _note(given: str) -> agent_pb2.FlushNote:
         log.warning("the model gave a note that is no JSON object: %.100s", given)
         fields = {}
     return agent_pb2.FlushNote(text=str(fields.get("text", "")), category=str(fields.get("category", "")))
-
-
-def _author(message: ChatMessage) -> Optional[Author]:
-    return message.author if message.HasField("author") else None

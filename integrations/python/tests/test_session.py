@@ -65,6 +65,21 @@ class TestTools(DaemonTest):
                 self.assertTrue(done.failed)
                 self.assertNotEqual(done.output, "")
 
+    def test_a_note_after_the_result_of_a_tool_is_marked(self) -> None:
+        tools = memory_tools(self.kioku, channel="terminal")
+        session = Session(self.kioku, "sources", channel="terminal")
+        messages = [ChatMessage(role="user", text="What is the news?")]
+        for name, given, source in [("memory_append", {"text": "Ken asked for the news."}, "agent"), ("fetch", {}, "agent"),
+                                    ("memory_append", {"text": "The bridge is closed."}, "tool")]:
+            session.before(messages)
+            self.assertEqual(session.source, source)
+            answer = Answer("", [ToolCall(id="c%d" % len(messages), name=name, input=json.dumps(given))])
+            session.after(answer)
+            messages += [answer.message, *session.run_tools(tools, answer)]
+        self.assertTrue(messages[4].failed, "there is no tool fetch")
+        self.assertRegex(self.daemon.notes(), r"Ken asked for the news\. <!-- kioku[^>]*from=agent")
+        self.assertRegex(self.daemon.notes(), r"The bridge is closed\. <!-- kioku[^>]*from=tool")
+
     def test_a_service_that_is_away_is_told_to_the_model(self) -> None:
         search = memory_tools(self.kioku, channel="terminal")[0]
         with Kioku("unix:/nowhere/kioku.sock") as away:

@@ -18,13 +18,16 @@ async def ask(streams):
         async def progress(done, total, message):
             steps.append(done)
 
-        found = await session.call_tool("memory_search", {"query": "boiler"})
+        found = await session.call_tool("memory_search", {"query": "boiler"}, progress_callback=progress)
         assert "0.8 bar" in found.content[0].text, found
-        await session.call_tool("memory_status", {"sync": True}, progress_callback=progress)
+        status = await session.read_resource("kioku://status")
+        assert "files" in status.contents[0].text, status
         wrong = await session.call_tool("memory_get", {"path": "nope.md"})
         assert "use a path" in wrong.content[0].text, wrong
         stored = await session.call_tool("memory_append", {"text": "猫の名前はミケ。", "target": "long_term"})
         assert "MEMORY.md" in stored.content[0].text, stored
+        changed = await session.call_tool("memory_update", {"old_text": "猫の名前はミケ。", "new_text": "猫の名前はミケです。"})
+        assert "revision" in changed.content[0].text, changed
         listed = (await session.list_resources()).resources
         assert any(str(r.uri) == "kioku:///MEMORY.md" for r in listed), listed
         read = await session.read_resource("kioku:///MEMORY.md")

@@ -81,7 +81,7 @@ func TestGetAndAppendCarryEveryField(t *testing.T) {
 		t.Errorf("get request (-want +got):\n%s", diff)
 	}
 	added, err := c.Append(t.Context(), memory.Note{Text: "x", Target: memory.TargetLongTerm, Category: "fact", Key: "k"})
-	if err != nil || added != (memory.Appended{Path: "MEMORY.md", StartLine: 7, Deduplicated: true}) {
+	if err != nil || !cmp.Equal(added, memory.Appended{Path: "MEMORY.md", StartLine: 7, Deduplicated: true}) {
 		t.Errorf("appended = %+v, %v", added, err)
 	}
 	wantAppend := &kiokuv1.MemoryAppendRequest{Agent: "main", Text: "x", Target: "long_term", Category: "fact", IdempotencyKey: "k"}

@@ -92,6 +92,17 @@ type ToolCall struct {
 	Fault string `json:"fault,omitempty"`
 }
 
+// Problem tells the model why a call with a fault was not made and what to do; it is empty without a fault.
+func (c ToolCall) Problem() string {
+	switch c.Fault {
+	case "":
+		return ""
+	case FaultCutOff:
+		return "This call was cut off, because the answer has reached its maximum length. Nothing was done. Make the call again and shorter, in several calls if need be."
+	}
+	return "The arguments of this call are not valid JSON. Nothing was done. Make the call again, with one JSON object as its arguments."
+}
+
 // Faults of tool calls.
 const (
 	FaultCutOff = "cut off" // the answer has reached its maximum length within the call

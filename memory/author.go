@@ -31,17 +31,24 @@ const unknownAuthor = "unknown"
 // Label returns the name of the author, else the id, else "unknown": one line without brackets and invisible characters, at most 60
 // characters. The label of the owner ends with " (owner)", which no other label does.
 func (a Author) Label() string {
-	label := plainName(a.Name)
-	if label == "" {
-		label = plainName(a.ID)
-	}
-	if label == "" {
-		label = unknownAuthor
-	}
-	if a.IsOwner {
-		label += ownerTag
+	label := a.name()
+	switch {
+	case a.IsOwner && label == "":
+		return "user" + ownerTag
+	case a.IsOwner:
+		return label + ownerTag
+	case label == "":
+		return unknownAuthor
 	}
 	return label
+}
+
+// name returns the name of the author, else the id; empty if neither says anything.
+func (a Author) name() string {
+	if name := plainName(a.Name); name != "" {
+		return name
+	}
+	return plainName(a.ID)
 }
 
 // plainName returns a name as one line of at most 60 characters; see plainLine.
@@ -100,14 +107,22 @@ var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\v", "\n", "\f", "
 // author, "[Ana] ", and its further lines are indented. So no text can pass for the words of somebody else. What the owner has said
 // in private comes back as it is.
 func (s Said) Shown(text string) string {
-	if !s.Group && s.ByOwner() {
+	label := s.Label()
+	if label == "" {
 		return text
 	}
-	author := Author{}
-	if s.Author != nil {
-		author = *s.Author
+	return label + strings.ReplaceAll(lineEnds.Replace(text), "\n", "\n  ")
+}
+
+// Label returns what a text begins with that a model is shown, such as "[Ana] "; empty for what the owner has said in private.
+func (s Said) Label() string {
+	switch {
+	case !s.Group && s.ByOwner():
+		return ""
+	case s.Author == nil:
+		return "[" + unknownAuthor + "] "
 	}
-	return "[" + author.Label() + "] " + strings.ReplaceAll(lineEnds.Replace(text), "\n", "\n  ")
+	return "[" + s.Author.Label() + "] "
 }
 
 // Origin returns what a note records of words that this is said of: nil if it is the owner in private.
@@ -170,13 +185,15 @@ func (o *Origin) String() string {
 	}
 	var who []string
 	for _, a := range o.Authors {
-		switch {
+		switch name := a.name(); {
+		case a.IsOwner && name == "":
+			who = append(who, "the owner")
 		case a.IsOwner:
-			who = append(who, strings.TrimSuffix(a.Label(), ownerTag)+" (the owner)")
-		case plainName(a.Name) == "" && plainName(a.ID) == "":
+			who = append(who, name+" (the owner)")
+		case name == "":
 			who = append(who, "people who are not known")
 		default:
-			who = append(who, a.Label()+" (not the owner)")
+			who = append(who, name+" (not the owner)")
 		}
 	}
 	if len(who) == 0 {

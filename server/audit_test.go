@@ -81,7 +81,8 @@ func TestAuditRecordsEveryMethodOnce(t *testing.T) {
 			t.Errorf("a line with a text of the request or a token: %s", line)
 		}
 		switch {
-		case r.Outcome == "Unauthenticated" && r.Caller == "" && r.Reached == nil:
+		// A machine that sends many wrong tokens is told to wait.
+		case (r.Outcome == "Unauthenticated" || r.Outcome == "ResourceExhausted") && r.Caller == "" && r.Reached == nil:
 		case r.Agent == "bob" && r.Outcome == "NotFound" && r.Reached == nil && r.Caller == "laptop":
 		case r.Agent == "ann" && slices.Equal(r.Reached, []string{"ann"}) && r.Caller == "laptop" && r.Credential == "token" && r.Request != "":
 			if writes := []string{"MemoryAppend", "MemoryUpdate", "MemoryUndo", "Rebuild", "BeginFlush", "CommitFlush", "Flush", "EndSession"}; slices.Contains(writes, path.Base(r.Method)) != (r.Access == "write") {

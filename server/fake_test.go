@@ -38,6 +38,9 @@ type fakeMemory struct {
 	drawn     func(context.Context, memory.MapQuery) (memory.Map, error)
 	activity  func(ctx context.Context, since, until string) (memory.Activity, error)
 	append    func(context.Context, memory.Note) (memory.Appended, error)
+	update    func(context.Context, memory.Update) (memory.Updated, error)
+	undo      func(ctx context.Context, revision string) (memory.Updated, error)
+	revisions func(context.Context) ([]memory.Revision, error)
 	sync      func(context.Context, kioku.SyncOptions, func(indexer.Progress)) (kioku.SyncReport, error)
 	status    func(context.Context) (kioku.Status, error)
 	estimate  func(context.Context) (kioku.Estimate, error)
@@ -114,6 +117,27 @@ func (f *fakeMemory) Append(ctx context.Context, note memory.Note) (memory.Appen
 		return memory.Appended{Path: "memory/2026-03-01.md", StartLine: 1}, nil
 	}
 	return f.append(ctx, note)
+}
+
+func (f *fakeMemory) Update(ctx context.Context, u memory.Update) (memory.Updated, error) {
+	if f.update == nil {
+		return memory.Updated{Path: "MEMORY.md", StartLine: 1, Revision: "r"}, nil
+	}
+	return f.update(ctx, u)
+}
+
+func (f *fakeMemory) Undo(ctx context.Context, revision string) (memory.Updated, error) {
+	if f.undo == nil {
+		return memory.Updated{Path: "MEMORY.md", StartLine: 1, Revision: revision}, nil
+	}
+	return f.undo(ctx, revision)
+}
+
+func (f *fakeMemory) Revisions(ctx context.Context) ([]memory.Revision, error) {
+	if f.revisions == nil {
+		return nil, nil
+	}
+	return f.revisions(ctx)
 }
 
 func (f *fakeMemory) Sync(ctx context.Context, opt kioku.SyncOptions, step func(indexer.Progress)) (kioku.SyncReport, error) {

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 
+	"kioku/internal/text"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
@@ -61,6 +62,32 @@ func (s service) MemoryUndo(ctx context.Context, req *kiokuv1.MemoryUndoRequest)
 		return nil, err
 	}
 	return &kiokuv1.MemoryUndoResponse{Path: done.Path, StartLine: int32Of(done.StartLine), Revision: done.Revision}, nil
+}
+
+// maxShownText is the maximum number of characters of a text in a list of revisions, and maxRevisions that of the revisions.
+const (
+	maxShownText = 1000
+	maxRevisions = 1000
+)
+
+// ListRevisions lists the updates.
+func (s service) ListRevisions(ctx context.Context, req *kiokuv1.ListRevisionsRequest) (*kiokuv1.ListRevisionsResponse, error) {
+	m, err := authorize(ctx, s.opt.Agents, req)
+	if err != nil {
+		return nil, err
+	}
+	all, err := m.Revisions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &kiokuv1.ListRevisionsResponse{Revisions: convertAll(all[:min(len(all), maxRevisions)], revision)}, nil
+}
+
+func revision(r memory.Revision) *kiokuv1.Revision {
+	return &kiokuv1.Revision{
+		Revision: r.ID, UpdateTime: kiokuv1.TimeOf(r.Time), Path: r.Path, Line: int32Of(r.Line), OldText: text.Head(r.OldText, maxShownText),
+		NewText: text.Head(r.NewText, maxShownText), Reason: r.Reason, Source: r.Source, Undoes: r.Undoes, Undone: r.Undone,
+	}
 }
 
 func replacedSecret(s memory.ReplacedSecret) *kiokuv1.ReplacedSecret {

@@ -20,6 +20,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"kioku"
+	"kioku/client"
 	"kioku/embed"
 	"kioku/internal/egress"
 	"kioku/memory"
@@ -221,6 +222,62 @@ func TestMemoryGetAndMemoryAppendPassEveryFieldOnAndBack(t *testing.T) {
 	wantAdded := &kiokuv1.MemoryAppendResponse{Path: "MEMORY.md", StartLine: 12, Outcome: "deduplicated"}
 	if diff := cmp.Diff(wantAdded, added, protocmp.Transform()); diff != "" {
 		t.Errorf("appended (-want +got):\n%s", diff)
+	}
+}
+
+// A client and the service pass every field of notes, updates and undos on and back, with the secrets that were left out. (C13)
+func TestNotesAndUpdatesPassSecretsAndRevisionsOnAndBack(t *testing.T) {
+	t.Parallel()
+	secrets := []memory.ReplacedSecret{{Kind: "AWS key", Reference: "[secret AKIA…8D1Z left out]"}}
+	wantNote := memory.Note{Text: "x", KeepSecrets: true}
+	added := memory.Appended{Path: "MEMORY.md", StartLine: 2, Secrets: secrets, Similar: &memory.SimilarNote{Path: "MEMORY.md", Line: 4, Text: "- tea"}}
+	wantUpdate := memory.Update{Path: "USER.md", OldText: "a", NewText: "b", Reason: "c", Source: "agent", KeepSecrets: true}
+	updated := memory.Updated{Path: "USER.md", StartLine: 3, Revision: "r1", Secrets: secrets}
+	opt := agents(&fakeMemory{
+		append: func(_ context.Context, n memory.Note) (memory.Appended, error) {
+			if diff := cmp.Diff(wantNote, n); diff != "" {
+				t.Error(diff)
+			}
+			return added, nil
+		},
+		update: func(_ context.Context, u memory.Update) (memory.Updated, error) {
+			if diff := cmp.Diff(wantUpdate, u); diff != "" {
+				t.Error(diff)
+			}
+			return updated, nil
+		},
+		undo: func(_ context.Context, revision string) (memory.Updated, error) {
+			return memory.Updated{Path: "USER.md", StartLine: 3, Revision: revision + "!"}, nil
+		},
+		revisions: func(context.Context) ([]memory.Revision, error) {
+			return []memory.Revision{{ID: "r1", Time: time.Unix(7, 0), Path: "USER.md", Line: 3, OldText: "a", NewText: "b", Reason: "c", Source: "agent", Undoes: "r0", Undone: true}}, nil
+		},
+	})
+	c, err := client.Dial(onTCP(t, opt), client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if got, err := c.Append(t.Context(), wantNote); err != nil || !cmp.Equal(got, added) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if got, err := c.Update(t.Context(), wantUpdate); err != nil || !cmp.Equal(got, updated) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	undone, err := local(t, opt).MemoryUndo(t.Context(), &kiokuv1.MemoryUndoRequest{Agent: "main", Revision: "r1"})
+	if err != nil || undone.GetPath() != "USER.md" || undone.GetStartLine() != 3 || undone.GetRevision() != "r1!" {
+		t.Errorf("%v, %v", undone, err)
+	}
+	list, err := local(t, opt).ListRevisions(t.Context(), &kiokuv1.ListRevisionsRequest{Agent: "main"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &kiokuv1.ListRevisionsResponse{Revisions: []*kiokuv1.Revision{{
+		Revision: "r1", UpdateTime: timestamppb.New(time.Unix(7, 0)), Path: "USER.md", Line: 3, OldText: "a", NewText: "b", Reason: "c", Source: "agent",
+		Undoes: "r0", Undone: true,
+	}}}
+	if diff := cmp.Diff(want, list, protocmp.Transform()); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -28,7 +28,7 @@ type Options struct {
 	// Tools that the model may call; nil for none. In a group the tools named memory_search, memory_get and memory (the tool of
 	// Claude's API) are not offered, and fail if they are called.
 	Tools Tools
-	// Turn is the template of all turns. The conversation sets Message, Model, Now, and NoTools if Tools lack the tools of
+	// Turn is the template of all turns; its author is that of [Conversation.Turn]. The conversation sets Message, Model, Now, and NoTools if Tools lack the tools of
 	// the memory.
 	Turn sidecar.Turn
 	// Heartbeat says that the turns are scheduled, such as a look at HEARTBEAT.md. They neither flush nor compact: what is due
@@ -102,6 +102,8 @@ type Status struct {
 	Flush *session.Flush
 	// Usage of all requests since New.
 	Usage llm.Usage
+	// Cache is what the usage of the answers in the transcript tells of the provider's cache.
+	Cache session.Cache
 }
 
 // Conversation goes on in a session. Its methods must not be called concurrently.
@@ -141,16 +143,17 @@ func New(opt Options) (*Conversation, error) {
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
-	if opt.Tools != nil && opt.Turn.InGroup() {
-		opt.Tools = public{opt.Tools}
+	if group := opt.Turn.Said(); group.Group {
+		group.Author = nil
+		opt.Session.Assume(group)
 	}
 	return &Conversation{opt: opt, model: opt.Sidecar.Model()}, nil
 }
 
-// tools returns what the model may call.
-func (c *Conversation) tools() []llm.Tool {
-	if c.opt.Tools == nil {
-		return nil
+// tools returns the tools of a turn, nil for none: all, or those that show nothing private.
+func (c *Conversation) tools(private bool) Tools {
+	if c.opt.Tools == nil || private {
+		return c.opt.Tools
 	}
-	return c.opt.Tools.List()
+	return public{c.opt.Tools}
 }

@@ -28,10 +28,10 @@ func (c *Conversation) assembleTurn(ctx context.Context, turn sidecar.Turn, mess
 	turn.Shown = c.opt.Session.View().Shown()
 	turn.Message, turn.Model, turn.Now = message, c.model.Name(), c.opt.Now()
 	about := tools.Search
-	if turn.InGroup() {
+	if !turn.IsPrivate() {
 		about = tools.Append
 	}
-	turn.NoTools = turn.NoTools || !has(c.tools(), about)
+	turn.NoTools = turn.NoTools || !has(list(c.tools(turn.IsPrivate())), about)
 	return c.opt.Sidecar.Assemble(ctx, turn)
 }
 
@@ -83,7 +83,7 @@ func (c *Conversation) Status() Status {
 	}
 	s := Status{
 		Session: c.opt.Session.ID(), Model: c.model.Name(), Window: c.window(), Messages: len(v.Messages),
-		Projected: c.projected(v), Compactions: v.Compactions, Flush: v.Flush, Usage: c.usage,
+		Projected: c.projected(v), Compactions: v.Compactions, Flush: v.Flush, Usage: c.usage, Cache: v.Cache,
 	}
 	// If the state of flushes cannot be read, the next flush says so.
 	check, _ := c.check(v, flush.State{Projected: s.Projected})

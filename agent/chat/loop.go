@@ -27,12 +27,17 @@ func (c *Conversation) Before(ctx context.Context, messages []llm.Message, each 
 		return llm.Request{}, err
 	}
 	for _, m := range fresh {
-		if _, err := c.appendMessage(m, nil); err != nil {
+		if m.Role == llm.RoleUser {
+			err = c.appendUserMessage(m, c.opt.Turn.Said())
+		} else {
+			_, err = c.appendMessage(m, nil)
+		}
+		if err != nil {
 			return llm.Request{}, err
 		}
 	}
 	if n := len(messages) - 1; c.looping == nil || messages[n].Role == llm.RoleUser {
-		if c.looping, err = c.answerTo(ctx, lastSaid(messages), each); err != nil {
+		if c.looping, err = c.answerTo(ctx, c.opt.Turn, lastSaid(messages), each); err != nil {
 			return llm.Request{}, err
 		}
 		c.looping.each(Event{Prompt: &c.looping.prompt})

@@ -3,6 +3,7 @@ package chat
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,7 +37,19 @@ func (m MemoryTools) List() []llm.Tool { return tools.All() }
 
 // Call implements Tools.
 func (m MemoryTools) Call(ctx context.Context, name string, input json.RawMessage) (json.RawMessage, error) {
-	return tools.Call(ctx, m.Memory, Source(ctx), name, input)
+	return tools.Call(ctx, signed{m.Memory, Origin(ctx)}, Source(ctx), name, input)
+}
+
+// signed is a memory whose notes get an origin.
+type signed struct {
+	memory.Service
+	origin *memory.Origin
+}
+
+// Append implements memory.Service.
+func (s signed) Append(ctx context.Context, note memory.Note) (memory.Appended, error) {
+	note.Origin = s.origin
+	return s.Service.Append(ctx, note)
 }
 
 // Join returns the tools of several Tools. Of two with the same name the first is called.
@@ -72,6 +85,14 @@ func (j joined) Call(ctx context.Context, name string, input json.RawMessage) (j
 	return nil, fmt.Errorf("there is no tool %q; there are: %s", name, strings.Join(names, ", "))
 }
 
+// list returns the definitions of tools, none for nil.
+func list(tools Tools) []llm.Tool {
+	if tools == nil {
+		return nil
+	}
+	return tools.List()
+}
+
 // has reports whether a tool is in a list.
 func has(tools []llm.Tool, name string) bool {
 	return slices.ContainsFunc(tools, func(t llm.Tool) bool { return t.Name == name })
@@ -94,6 +115,16 @@ func (p public) Call(ctx context.Context, name string, input json.RawMessage) (j
 		return nil, fmt.Errorf("%s cannot be called here: others read this conversation, and memory is private", name)
 	}
 	return p.all.Call(ctx, name, input)
+}
+
+// originKey is the key of the origin of notes in a context.
+type originKey struct{}
+
+// Origin returns the origin of a note that a tool stores in this call: who has said the message of the turn, and where; nil if that was
+// the owner in private.
+func Origin(ctx context.Context) *memory.Origin {
+	origin, _ := ctx.Value(originKey{}).(*memory.Origin)
+	return origin
 }
 
 // sourceKey is the key of the source of notes in a context.
@@ -132,6 +163,7 @@ func (t *turn) callTools(ctx context.Context, calls []llm.ToolCall) error {
 
 // callContext returns the context of calls that the model makes now.
 func (t *turn) callContext(ctx context.Context) context.Context {
+	ctx = context.WithValue(ctx, originKey{}, t.said.Origin())
 	if t.read {
 		return context.WithValue(ctx, sourceKey{}, memory.NoteFromTool)
 	}
@@ -147,13 +179,23 @@ func (t *turn) noteRead(calls ...llm.ToolCall) {
 func (t *turn) callTool(ctx context.Context, call llm.ToolCall) Result {
 	begin := time.Now()
 	r := Result{Call: call}
-	if t.opt.Tools == nil {
+	switch {
+	case call.Fault != "":
+		t.notice(faultNotices[call.Fault], call.Name)
+		r.Err = errors.New(call.Problem())
+	case t.offered == nil:
 		r.Err = fmt.Errorf("there is no tool %q, and no other", call.Name)
-	} else {
-		r.Output, r.Err = t.opt.Tools.Call(ctx, call.Name, call.Input)
+	default:
+		r.Output, r.Err = t.offered.Call(ctx, call.Name, call.Input)
 	}
 	r.Took = time.Since(begin)
 	return r
+}
+
+// faultNotices tell a person of calls that were not made.
+var faultNotices = map[string]string{
+	llm.FaultCutOff: "A call of %s was cut off by the maximum length of an answer (llm.maxTokens) and not made. The model was told to make it shorter.",
+	llm.FaultNoJSON: "A call of %s was not made, because its arguments are not valid JSON. The model was told to make it again.",
 }
 
 // tellCalls replaces calls and their results by words.

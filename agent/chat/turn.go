@@ -18,15 +18,20 @@ import (
 const (
 	interrupted = "[Interrupted here: this answer is not complete.]"
 	unanswered  = "[Interrupted before an answer was given.]"
+	declined    = "[Declined here: the model, or a filter of its provider, has ended this answer.]"
 )
 
 // turn is a call of Turn, Flush or Compact.
 type turn struct {
 	*Conversation
-	each   func(Event)
+	each func(Event)
+	// said says who has said the message of the turn, and where.
+	said   memory.Said
 	prompt sidecar.Prompt
-	tools  []llm.Tool
-	reply  Reply
+	// offered are the tools that the model may call, nil for none, and tools what it is told of them.
+	offered Tools
+	tools   []llm.Tool
+	reply   Reply
 	// message is what the user said; empty without a message.
 	message string
 	// heard is what the model says in the request that is under way.
@@ -47,20 +52,27 @@ type turn struct {
 	newestOnly bool
 }
 
-// Turn answers a message of the user. each, if it is not nil, is called with what happens, by one goroutine. The message and the
+// Turn answers a message of the author in Options.Turn; see TurnBy.
+func (c *Conversation) Turn(ctx context.Context, message string, each func(Event)) (Reply, error) {
+	return c.TurnBy(ctx, c.opt.Turn.Author, message, each)
+}
+
+// TurnBy answers a message of a user. A nil author is the owner of the memory in private, and somebody in a group. each, if it is not nil, is called with what happens, by one goroutine. The message and the
 // answer are in the transcript when Turn returns. It returns ErrBlank for a message without text, which is not kept.
 //
 // After an error, also of ctx, the conversation can go on. What the model has said until then is in the transcript, and in
 // Reply.Text, marked as interrupted. A flush or a compaction that fails is not an error: a notice says so. Only if the model
 // takes the conversation no longer Turn returns an error that says what to do.
-func (c *Conversation) Turn(ctx context.Context, message string, each func(Event)) (Reply, error) {
+func (c *Conversation) TurnBy(ctx context.Context, author *memory.Author, message string, each func(Event)) (Reply, error) {
 	if strings.TrimSpace(memory.StripRecalled(message)) == "" {
 		return Reply{}, ErrBlank
 	}
-	if _, err := c.appendMessage(llm.Message{Role: llm.RoleUser, Text: message}, nil); err != nil {
+	about := c.opt.Turn
+	about.Author = author
+	if err := c.appendUserMessage(llm.Message{Role: llm.RoleUser, Text: message}, about.Said()); err != nil {
 		return Reply{}, err
 	}
-	t, err := c.answerTo(ctx, message, each)
+	t, err := c.answerTo(ctx, about, message, each)
 	if err != nil {
 		return Reply{}, err
 	}
@@ -73,12 +85,12 @@ func (c *Conversation) Turn(ctx context.Context, message string, each func(Event
 }
 
 // answerTo begins the turn that answers the newest message of the user, which is in the transcript.
-func (c *Conversation) answerTo(ctx context.Context, message string, each func(Event)) (*turn, error) {
+func (c *Conversation) answerTo(ctx context.Context, about sidecar.Turn, message string, each func(Event)) (*turn, error) {
 	if err := c.endTurns(); err != nil {
 		return nil, err
 	}
-	t := c.beginTurn(c.assembleTurn(ctx, c.opt.Turn, message), each)
-	t.message, t.heartbeat = message, c.opt.Heartbeat
+	t := c.beginTurn(c.assembleTurn(ctx, about, message), each)
+	t.message, t.said, t.heartbeat = message, about.Said(), c.opt.Heartbeat
 	return t, t.keepBlock()
 }
 
@@ -87,9 +99,16 @@ func (c *Conversation) beginTurn(p sidecar.Prompt, each func(Event)) *turn {
 	if each == nil {
 		each = func(Event) {}
 	}
-	t := &turn{Conversation: c, each: each, tools: c.tools(), prompt: p}
+	t := &turn{Conversation: c, each: each, offered: c.tools(!p.Group), prompt: p}
+	t.tools = list(t.offered)
 	c.fixed = p.Tokens - p.TurnTokens + llm.ToolTokens(t.tools)
 	return t
+}
+
+// appendUserMessage appends a message of a user to the transcript.
+func (c *Conversation) appendUserMessage(m llm.Message, said memory.Said) error {
+	_, err := c.opt.Session.Append(session.Entry{Kind: session.KindMessage, Message: &m, Said: said})
+	return err
 }
 
 // keepBlock appends what the newest message of the user is sent with. It stays with the message, so that the bytes of a request
@@ -148,10 +167,14 @@ func (t *turn) converse(ctx context.Context) error {
 			}
 			continue
 		}
-		if resp.Stop == llm.StopLength {
-			t.notice("The answer was cut off, because it has reached the most tokens that an answer may have.")
-		}
 		t.reply.Text = resp.Message.Text
+		switch resp.Stop {
+		case llm.StopLength:
+			t.notice("The answer was cut off, because it has reached the most tokens that an answer may have.")
+		case llm.StopRefusal:
+			t.notice("The model, or a filter of its provider, has declined to answer. Ask in other words, or begin a new session if it goes on to decline.")
+			t.reply.Text = strings.TrimSpace(strings.TrimSuffix(t.reply.Text, declined))
+		}
 		t.reply.Silent = strings.TrimSpace(t.reply.Text) == "" || flush.Silent(t.reply.Text)
 		return nil
 	}
@@ -199,8 +222,11 @@ func (t *turn) generate(ctx context.Context, last bool) (llm.Response, error) {
 		t.usage = t.usage.Plus(resp.Usage)
 		return resp, err
 	}
-	if last {
+	if last || resp.Stop == llm.StopRefusal {
 		resp.Message.ToolCalls = nil
+	}
+	if resp.Stop == llm.StopRefusal {
+		resp.Message.Text = strings.TrimSpace(resp.Message.Text + "\n\n" + declined)
 	}
 	t.heard.Reset()
 	return t.keep(resp)

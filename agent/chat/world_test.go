@@ -25,6 +25,8 @@ type notebook struct {
 	memory.Service // which has no Get
 	path           string
 	err            error
+	// stored are the notes that were written.
+	stored []memory.Note
 	// at is told of each step of a write.
 	at func(step string)
 }
@@ -86,6 +88,7 @@ func (n *notebook) Append(_ context.Context, note memory.Note) (memory.Appended,
 	}
 	defer f.Close()
 	fmt.Fprintf(f, "%s\t%s\t%s\n", own, note.Key, note.Source)
+	n.stored = append(n.stored, note)
 	return memory.Appended{Path: "memory/notes.md", StartLine: len(n.lines())}, nil
 }
 

@@ -57,7 +57,7 @@ type Compactor struct {
 //
 // Identifiers that the summary lacks after a second try are appended to it. A summary that is longer than SummaryTokens, or than
 // three quarters of what it replaces, is shortened and says so. Compact returns ErrNothing if there are no such messages, or so
-// few that a summary cannot be shorter; ErrRefused if the summary is empty or cut off twice; and otherwise the error of the model
+// few that a summary cannot be shorter; ErrRefused if the summary is empty or cut off twice, or the model declines; and otherwise the error of the model
 // or of ctx. A request that fails is sent again for at most 5 s. used is the usage of all requests, also after an error.
 func (c *Compactor) Compact(ctx context.Context, v session.View, free int) (made session.Compaction, used llm.Usage, err error) {
 	steps, err := c.Begin(v, free)
@@ -73,6 +73,9 @@ func (c *Compactor) Compact(ctx context.Context, v session.View, free int) (made
 		}
 		if err != nil && ctx.Err() != nil {
 			return session.Compaction{}, used, fmt.Errorf("compact %d messages: %w", steps.at, err)
+		}
+		if err == nil && resp.Stop == llm.StopRefusal {
+			err = fmt.Errorf("%w: the model, or a filter of its provider, has declined to summarise", ErrRefused)
 		}
 		steps.Answer(Answer{Text: resp.Message.Text, Cut: resp.Stop == llm.StopLength, Err: err, Window: c.Model.Window()})
 	}

@@ -27,7 +27,7 @@ type block struct {
 // so that no text can pass for another speaker or for the end of the conversation.
 func render(v session.View, until, most int, count func(string) int) []block {
 	var out []block
-	for i, m := range v.Messages[:until] {
+	for i, m := range v.Named()[:until] {
 		speaker, weight := speakerOf(m)
 		if i == 0 && v.Compactions > 0 {
 			speaker, weight = "summary of what came before", 3

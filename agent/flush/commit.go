@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+
+	"kioku/memory"
 )
 
 // Answer is what a model made of a range.
@@ -164,7 +166,7 @@ func (l *Ledger) finish(ctx context.Context, name string) error {
 	if w == nil || err != nil {
 		return err
 	}
-	stored, err := appendNotes(ctx, l.opt.Notes, w.Lease, w.Notes)
+	stored, err := appendNotes(ctx, l.opt.Notes, l.noteOf(w), w.Notes)
 	if err != nil {
 		return err
 	}
@@ -181,10 +183,19 @@ func (l *Ledger) finish(ctx context.Context, name string) error {
 	if err := f.writeRecord(r, l.opt.Now()); err != nil {
 		return err
 	}
-	if len(r.uncovered(f.spool(name))) == 0 {
+	if len(l.uncovered(&r, placed(f.spool(name)))) == 0 {
 		return f.writeSpool(name, nil)
 	}
 	return nil
+}
+
+// noteOf returns what all notes of a commit have in common. Key is the lease.
+func (l *Ledger) noteOf(w *writing) memory.Note {
+	n := memory.Note{Target: memory.TargetDaily, Source: memory.NoteFromFlush, Key: w.Lease, Origin: w.Origin}
+	if w.Group && w.Origin != nil && l.opt.Groups == GroupsSeparate && strings.TrimSpace(w.Origin.Channel) != "" {
+		n.Target = memory.TargetGroup
+	}
+	return n
 }
 
 // endCommit records that the notes of a commit are stored, and returns its result.

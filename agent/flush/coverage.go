@@ -10,7 +10,7 @@ import (
 
 // Coverage says which messages of a session are covered.
 type Coverage struct {
-	// Covered says of each message of the request whether it is covered. A summary is.
+	// Covered says of each message of the request whether it is covered. A summary is, and what is never flushed.
 	Covered []bool
 	// Uncovered is the number of messages of the request that are not.
 	Uncovered int
@@ -45,13 +45,13 @@ func (l *Ledger) Coverage(session string, list []Message) (Coverage, error) {
 		return Coverage{}, fmt.Errorf("read the state of flushes: %w", err)
 	}
 	covered := r.covered()
-	for i, m := range list {
-		c.Covered[i] = IsSummary(m) || covered[m.key()]
+	for i, m := range placed(list) {
+		c.Covered[i] = IsSummary(m) || covered[m.key()] || l.leavesOut(m)
 		if !c.Covered[i] {
 			c.Uncovered++
 		}
 	}
-	c.Interrupted = len(r.uncovered(joinLists(spooled, list))) - c.Uncovered
+	c.Interrupted = len(l.uncovered(&r, placed(joinLists(spooled, list)))) - c.Uncovered
 	c.Warnings = r.Warnings
 	// A later time is that of a clock that was wrong.
 	if !r.NotBefore.After(l.opt.Now().Add(maxWait)) {

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -32,6 +33,8 @@ type Options struct {
 	Folder string
 	// Notes takes the notes of commits.
 	Notes Notes
+	// Groups says what becomes of groups: GroupsOn (also if empty), GroupsOff or GroupsSeparate.
+	Groups string
 	// Count counts the tokens of a text; nil means text.EstimateTokens.
 	Count func(text string) int
 	// SpoolBytes is the maximum size of all spools in bytes; 0 means 64 MiB.
@@ -131,10 +134,10 @@ func (l *Ledger) beginLocked(f *folder, name string, req Request) (Range, error)
 	}
 	r.Session = req.Session
 	now, spooled := l.opt.Now(), f.spool(name)
-	list := joinLists(spooled, req.Messages)
+	list := placed(joinLists(spooled, req.Messages))
 	r.forget(list)
-	todo := r.uncovered(list)
-	r.Ended = req.Ended || r.Ended && within(r.uncovered(req.Messages), spooled)
+	todo := l.uncovered(&r, list)
+	r.Ended = req.Ended || r.Ended && within(l.uncovered(&r, placed(req.Messages)), spooled)
 	if !req.OnDisk {
 		warnings, err := l.spoolAll(f, name, spooled, todo, now)
 		if err != nil {
@@ -146,13 +149,16 @@ func (l *Ledger) beginLocked(f *folder, name string, req Request) (Range, error)
 	}
 	r.endRest(todo)
 	p := part{count: l.opt.Count, room: r.roomIn(req.Window, req.Fixed)}
+	if slices.ContainsFunc(todo, func(m Message) bool { return m.Group || m.label() != "" }) {
+		p.room = max(p.room-l.opt.Count(groupPrompt), min(p.room, minRoom))
+	}
 	told := r.told(p.room/toldParts, p.sizeOf)
 	if r.Rest != nil {
 		p.room = min(p.room-p.sizeOf(told), max(r.Rest.Tokens, minUnfinished/2))
 	}
 	p.fill(todo, r.Shown)
-	out := Range{Messages: p.messages, Occasion: Occasion{Ended: r.Ended}, Uncovered: len(todo) - len(p.keys), Warnings: r.Warnings}
-	b := begun{Keys: p.keys, Through: p.through, Piece: p.piece, Tokens: p.tokens, Left: out.Uncovered}
+	out := Range{Messages: p.messages, Occasion: Occasion{Ended: r.Ended, Origin: p.originOf()}, Uncovered: len(todo) - len(p.keys), Warnings: r.Warnings}
+	b := begun{Keys: p.keys, Through: p.through, Piece: p.piece, Tokens: p.tokens, Left: out.Uncovered, Origin: out.Occasion.Origin, Group: p.place != ""}
 	if len(p.messages) == 0 {
 		r.cover(b) // of messages without content
 		return out, f.writeRecord(r, now)
@@ -170,6 +176,14 @@ func (l *Ledger) beginLocked(f *folder, name string, req Request) (Range, error)
 	l.removeOld(f, now)
 	return out, f.writeRecord(r, now)
 }
+
+// uncovered returns the messages of a placed list that are not covered and are to be flushed.
+func (l *Ledger) uncovered(r *record, list []Message) []Message {
+	return slices.DeleteFunc(r.uncovered(list), l.leavesOut)
+}
+
+// leavesOut reports whether a message is never flushed, because it was said in a group.
+func (l *Ledger) leavesOut(m Message) bool { return m.Group && l.opt.Groups == GroupsOff }
 
 // joinLists returns the spooled messages that a request lacks, and then those of the request.
 func joinLists(spooled, list []Message) []Message {

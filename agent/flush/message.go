@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -16,7 +17,36 @@ import (
 type Message struct {
 	// ID is unique in the session.
 	ID string `json:"id"`
+	// Said says who said the message, and where. What is no message of a user belongs to where the message before it was said.
+	memory.Said
 	llm.Message
+}
+
+// placed returns messages of which each knows in which group it was said, if in any. The slice itself is not changed.
+func placed(list []Message) []Message {
+	out := slices.Clone(list)
+	for i := range out {
+		if m := &out[i]; i > 0 && m.Role != llm.RoleUser && m.Said == (memory.Said{}) {
+			m.Channel, m.Group = out[i-1].Channel, out[i-1].Group
+		}
+	}
+	return out
+}
+
+// label returns what a message of a user begins with that a model is shown; empty for others.
+func (m Message) label() string {
+	if m.Role != llm.RoleUser {
+		return ""
+	}
+	return m.Label()
+}
+
+// place returns the group in which a message was said; empty if it was said in private.
+func (m Message) place() string {
+	if !m.Group {
+		return ""
+	}
+	return "group " + m.Channel
 }
 
 // SummaryID returns the id of the message with a summary. Such a message replaces covered messages: it counts as covered.
@@ -59,7 +89,11 @@ func (m Message) shown() (llm.Role, string) {
 		return llm.RoleAssistant, fmt.Sprintf("(The tool %s %s:)\n%s", text.OneLine(m.ToolName), outcome, indent(m.Text))
 	}
 	var parts []string
-	if strings.TrimSpace(m.Text) != "" {
+	switch {
+	case strings.TrimSpace(m.Text) == "":
+	case m.Role == llm.RoleUser:
+		parts = append(parts, m.Shown(m.Text))
+	default:
 		parts = append(parts, m.Text)
 	}
 	if n := len(m.Images); n > 0 {

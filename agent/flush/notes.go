@@ -70,13 +70,13 @@ func split(s string) []string {
 // conflict.
 func noteKey(lease, text string) string { return "flush-" + lease + "-" + hashOf(text)[:16] }
 
-// appendNotes appends the notes of a commit. Notes that memory refuses do not stop the others. After any other error the same
+// appendNotes appends the notes of a commit. common is what they have in common, and its key is the lease. Notes that memory refuses do not stop the others. After any other error the same
 // call continues.
-func appendNotes(ctx context.Context, memories Notes, lease string, notes []Note) ([]Stored, error) {
+func appendNotes(ctx context.Context, memories Notes, common memory.Note, notes []Note) ([]Stored, error) {
 	out := make([]Stored, len(notes))
 	for i, n := range notes {
 		var err error
-		if out[i], err = appendNote(ctx, memories, lease, n.clean()); err != nil {
+		if out[i], err = appendNote(ctx, memories, common, n.clean()); err != nil {
 			return nil, fmt.Errorf("store note %d of %d: %w", i+1, len(notes), err)
 		}
 	}
@@ -84,14 +84,14 @@ func appendNotes(ctx context.Context, memories Notes, lease string, notes []Note
 }
 
 // appendNote appends a note, in parts if it is long.
-func appendNote(ctx context.Context, memories Notes, lease string, n Note) (stored Stored, err error) {
+func appendNote(ctx context.Context, memories Notes, common memory.Note, n Note) (stored Stored, err error) {
 	if n.Text == "" {
 		return Stored{Refused: "text: must not be blank"}, nil
 	}
 	for k, content := range split(n.Text) {
-		done, err := memories.Append(ctx, memory.Note{
-			Text: content, Target: memory.TargetDaily, Category: n.Category, Source: memory.NoteFromFlush, Key: noteKey(lease, content),
-		})
+		note := common
+		note.Text, note.Category, note.Key = content, n.Category, noteKey(common.Key, content)
+		done, err := memories.Append(ctx, note)
 		switch {
 		case isForGood(err):
 			stored.Refused = err.Error()

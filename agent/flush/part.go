@@ -7,6 +7,7 @@ import (
 
 	"kioku/internal/text"
 	"kioku/llm"
+	"kioku/memory"
 )
 
 const (
@@ -69,6 +70,11 @@ type part struct {
 	through string
 	// piece is the beginning that is shown of one more message; nil if there is none.
 	piece *piece
+	// place is the group in which all of it was said; empty if in private. origin says who has said it, beside the owner in private
+	// if owner is set; nil if nobody else has.
+	place  string
+	origin *memory.Origin
+	owner  bool
 }
 
 // fill adds uncovered messages until one does not fit. shown is the beginning of a message that was shown before.
@@ -76,33 +82,63 @@ func (p *part) fill(todo []Message, shown *piece) {
 	for _, m := range todo {
 		role, content := m.shown()
 		from := shown.end(m.key(), content)
-		rest := content[from:]
-		if from > 0 {
-			rest = ellipsis + rest
+		if len(p.messages)+len(p.keys) > 0 && m.place() != p.place {
+			return // who reads a range reads of one conversation
 		}
+		p.place = m.place()
+		prefix := ""
+		if from > 0 {
+			prefix = m.label() + ellipsis
+		}
+		rest := prefix + content[from:]
 		if rest != "" && p.tokens+p.sizeOf(rest) > p.room {
 			if len(p.messages) > 0 {
 				return
 			}
-			head := p.headThatFits(rest)
+			head := p.headThatFits(rest, prefix)
 			if head != rest {
 				p.add(role, head+ellipsis)
-				p.piece = &piece{Key: m.key(), Bytes: from + len(strings.TrimPrefix(head, prefixIf(from > 0)))}
+				p.heard(m)
+				p.piece = &piece{Key: m.key(), Bytes: from + len(strings.TrimPrefix(head, prefix))}
 				return
 			}
 		}
 		if rest != "" {
 			p.add(role, rest)
+			p.heard(m)
 		}
 		p.keys, p.through = append(p.keys, m.key()), m.ID
 	}
 }
 
-func prefixIf(continued bool) string {
-	if continued {
-		return ellipsis
+// heard notes who has said a message that is shown.
+func (p *part) heard(m Message) {
+	if m.Role == llm.RoleUser && m.label() == "" {
+		p.owner = true
+		return
 	}
-	return ""
+	if m.label() == "" && !m.Group {
+		return // an answer in private
+	}
+	if p.origin == nil {
+		p.origin = &memory.Origin{Channel: m.Channel}
+	}
+	if m.Role == llm.RoleUser {
+		p.origin.Add(m.Origin().Authors[0])
+	}
+}
+
+// originOf returns whose words are shown, nil if those of the owner in private.
+func (p *part) originOf() *memory.Origin {
+	switch {
+	case p.origin == nil:
+		return nil
+	case p.owner:
+		p.origin.Add(memory.Author{IsOwner: true})
+	case len(p.origin.Authors) == 0:
+		p.origin.Add(memory.Author{})
+	}
+	return p.origin
 }
 
 // add adds a text. Roles alternate in what is shown, because some models demand it.
@@ -119,9 +155,9 @@ func (p *part) sizeOf(content string) int {
 	return llm.MessageTokens(p.count, llm.Message{Text: content})
 }
 
-// headThatFits returns the longest beginning of a text that fits, at least one character of the text. It ends with a
+// headThatFits returns the longest beginning of a text that fits, at least one character behind its prefix. It ends with a
 // paragraph or a line if that costs no more than half of it.
-func (p *part) headThatFits(content string) string {
+func (p *part) headThatFits(content, prefix string) string {
 	low, high := 0, len(content)
 	for low < high {
 		middle := (low + high + 1) / 2
@@ -137,7 +173,7 @@ func (p *part) headThatFits(content string) string {
 			return head[:at+len(end)]
 		}
 	}
-	start := strings.TrimPrefix(content, ellipsis)
+	start := strings.TrimPrefix(content, prefix)
 	_, size := utf8.DecodeRuneInString(start)
 	if least := len(content) - len(start) + size; len(head) < least {
 		return content[:least]

@@ -3,6 +3,8 @@ package flush
 import (
 	"slices"
 	"time"
+
+	"kioku/memory"
 )
 
 const (
@@ -67,6 +69,10 @@ type begun struct {
 	Told int `json:"told,omitempty"`
 	// Left is the number of messages that are not covered after it.
 	Left int `json:"left"`
+	// Origin says whose words the messages are; nil if those of the owner in private.
+	Origin *memory.Origin `json:"origin,omitempty"`
+	// Group reports that they were said in a group.
+	Group bool `json:"group,omitempty"`
 }
 
 // writing is a commit whose notes are being appended.

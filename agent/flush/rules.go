@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -22,6 +23,16 @@ const (
 	turnTokens = 4000
 )
 
+// What becomes of conversations of several people.
+const (
+	// GroupsOn stores notes of them in the daily file, each with the channel and the authors.
+	GroupsOn = "on"
+	// GroupsOff stores nothing of them. Their messages count as covered.
+	GroupsOff = "off"
+	// GroupsSeparate stores notes of them in a folder of each channel, memory/groups/CHANNEL.
+	GroupsSeparate = "separate"
+)
+
 // Settings say when to flush and when to compact. The zero value never flushes; Defaults returns the ones to start from.
 type Settings struct {
 	// Enabled allows flushes.
@@ -36,6 +47,8 @@ type Settings struct {
 	SoftThresholdTokens int
 	// SoftThresholdRatio is the part of the window from which on memories are flushed as well, from 0 to 1; 0 for none.
 	SoftThresholdRatio float64
+	// Groups says what becomes of conversations of several people, one of the constants Groups...; empty means GroupsOn.
+	Groups string
 	// TranscriptBytes is the growth of the transcript since the last compaction, in bytes, at which memories are flushed and
 	// history is compacted; 0 for none.
 	TranscriptBytes int64
@@ -88,6 +101,7 @@ func Defaults() Settings {
 		ReserveTokens:       20_000,
 		KeepTokens:          20_000,
 		SoftThresholdTokens: 4_000,
+		Groups:              GroupsOn,
 		TranscriptBytes:     2 << 20,
 		OnEnd:               true,
 		Idle:                30 * time.Minute,
@@ -108,6 +122,7 @@ func (s Settings) Check() error {
 	check(s.SoftThresholdRatio >= 0 && s.SoftThresholdRatio < 1, "memoryFlush.softThresholdRatio",
 		"be at least 0 and below 1", s.SoftThresholdRatio)
 	check(s.TranscriptBytes >= 0, "memoryFlush.forceFlushTranscriptBytes", "be at least 0", s.TranscriptBytes)
+	check(slices.Contains([]string{"", GroupsOn, GroupsOff, GroupsSeparate}, s.Groups), "memoryFlush.groups", "be on, off or separate", s.Groups)
 	check(s.Idle >= 0, "memoryFlush.idleSeconds", "be at least 0", s.Idle)
 	return errors.Join(wrong...)
 }

@@ -186,7 +186,7 @@ func TestCheckNamesSettingsAsInTheConfiguration(t *testing.T) {
 		t.Errorf("the defaults: %v", err)
 	}
 	s := flush.Settings{
-		Enabled: true, ReserveTokens: -1, SoftThresholdTokens: -2, SoftThresholdRatio: math.NaN(), TranscriptBytes: -3, KeepTokens: -4,
+		Enabled: true, ReserveTokens: -1, SoftThresholdTokens: -2, SoftThresholdRatio: math.NaN(), TranscriptBytes: -3, KeepTokens: -4, Idle: -5,
 	}
 	want := []string{
 		"compaction.reserveTokensFloor must be at least 0, not -1",
@@ -194,6 +194,7 @@ func TestCheckNamesSettingsAsInTheConfiguration(t *testing.T) {
 		"compaction.memoryFlush.softThresholdTokens must be at least 0, not -2",
 		"compaction.memoryFlush.softThresholdRatio must be at least 0 and below 1, not NaN",
 		"compaction.memoryFlush.forceFlushTranscriptBytes must be at least 0, not -3",
+		"compaction.memoryFlush.idleSeconds must be at least 0, not -5ns",
 	}
 	if diff := cmp.Diff(want, strings.Split(s.Check().Error(), "\n")); diff != "" {
 		t.Error(diff)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -159,9 +160,15 @@ func (r *Runner) flushRange(ctx context.Context, job *Job, out *Outcome) (more b
 	if err != nil {
 		return false, err
 	}
+	if t.declined && !slices.Contains(out.Warnings, declinedWarning) {
+		out.Warnings = append(out.Warnings, declinedWarning)
+	}
 	out.add(done, answer.Reply)
 	return done.Uncovered > 0, nil
 }
+
+// declinedWarning tells a person that a model has declined to store memories.
+const declinedWarning = "The model, or a filter of its provider, has declined to store memories of some messages; it is shown fewer of them at a time."
 
 // shorten makes the next request of a job shorter: without the system prompt of the conversation, and in the window that the
 // model has learnt, or else with half as many messages.

@@ -34,15 +34,19 @@ type turn struct {
 	said  []llm.Message
 	room  int
 	notes []Note
+	// lease of the range, which names the conversation to the provider.
+	lease string
 	// idle is the number of the last answers that named no new note.
 	idle int
+	// declined says that the model, or a filter of its provider, has declined to answer.
+	declined bool
 	// end is the time after which the model is not asked again.
 	end time.Time
 }
 
 // newTurn returns a turn that was not begun. A quarter of the room for answers is kept free for the last one.
 func (r *Runner) newTurn(job *Job, next Range, usage *llm.Usage) *turn {
-	t := &turn{runner: r, job: job, occasion: next.Occasion, messages: next.Messages, usage: usage, end: time.Now().Add(maxTurn)}
+	t := &turn{runner: r, job: job, lease: next.Lease, occasion: next.Occasion, messages: next.Messages, usage: usage, end: time.Now().Add(maxTurn)}
 	t.room = roomOf(job.Window, job.Fixed) + answerRoom(job.Window)*3/4
 	for _, m := range next.Messages {
 		t.room -= llm.MessageTokens(r.Ledger.opt.Count, m)
@@ -65,6 +69,9 @@ func (t *turn) ask(ctx context.Context) (Answer, error) {
 		switch {
 		case done && resp.Stop == llm.StopLength && len(t.notes) == 0:
 			return Answer{}, errCutOff
+		case resp.Stop == llm.StopRefusal:
+			t.declined = true
+			return t.unfinished(), nil
 		case done && resp.Stop == llm.StopLength:
 			return t.unfinished(), nil
 		case done:
@@ -87,7 +94,7 @@ func (t *turn) request(ctx context.Context) (llm.Response, error) {
 	}
 	req := llm.Request{
 		System: system, CachedBytes: min(t.job.CachedBytes, len(t.job.System)), Tools: []llm.Tool{Tool()},
-		Messages: withUserFirst(t.messages), Patience: patience,
+		Messages: withUserFirst(t.messages), Patience: patience, Conversation: "flush/" + t.lease,
 	}
 	req.Messages = append(req.Messages, llm.Message{Role: llm.RoleUser, Text: UserPrompt(t.occasion, t.runner.Ledger.opt.Now())})
 	req.Messages = append(req.Messages, t.said...)
@@ -142,6 +149,9 @@ func (t *turn) say(m llm.Message) {
 func noteOf(call llm.ToolCall) (Note, error) {
 	refuse := func(field, problem string) (Note, error) {
 		return Note{}, &memory.InputError{Field: field, Problem: problem}
+	}
+	if why := call.Problem(); why != "" {
+		return Note{}, errors.New(why)
 	}
 	if call.Name != tools.Append {
 		return refuse("name", "only "+tools.Append+" can be called in this turn")

@@ -58,12 +58,18 @@ type State struct {
 	Window int
 	// Edits recorded so far, in order.
 	Edits []Edit
+	// Uncached says that by the usage of the last answers the provider neither read its cache nor wrote to it, so that there is
+	// none to break.
+	Uncached bool
+	// Lasted is the longest pause after which the provider has read the conversation from its cache, by the usage of an answer;
+	// 0 if that is not known. A TTL that is shorter is not believed.
+	Lasted time.Duration
 }
 
 // Reasons why a plan goes no further, in the order in which they are checked.
 const (
 	ReasonOff           = "off"             // Settings.Mode
-	ReasonCacheFresh    = "cache fresh"     // no last touch, no TTL, or one that is not over
+	ReasonCacheFresh    = "cache fresh"     // no last touch, no TTL, or one that is not over while something is cached
 	ReasonNoWindow      = "window unknown"  // State.Window
 	ReasonFewAssistants = "few assistants"  // fewer than Settings.KeepLastAssistants
 	ReasonRoom          = "room"            // less than Settings.SoftTrimRatio of the window is used
@@ -91,7 +97,8 @@ type Plan struct {
 // the assistant are never edited; tool results keep their place, their call and their images.
 //
 // The edits of the state stay in force, so that within the TTL requests have the same bytes; only ModeOff edits nothing. A
-// result is trimmed once and cleared once, and only if it becomes shorter.
+// result is trimmed once and cleared once, and only if it becomes shorter. Within the TTL something new is pruned only if the
+// provider has nothing in its cache.
 func Prune(messages []llm.Message, s Settings, st State, now time.Time) Plan {
 	p := &planner{messages: messages, settings: s, window: st.Window, edits: map[int]Edit{}, changed: map[int]bool{}}
 	if s.Mode == ModeCacheTTL {
@@ -126,7 +133,9 @@ func (s Settings) obstacle(st State, now time.Time) string {
 	switch {
 	case s.Mode != ModeCacheTTL:
 		return ReasonOff
-	case st.LastTouch.IsZero() || s.TTL <= 0 || now.Sub(st.LastTouch) < s.TTL:
+	case st.LastTouch.IsZero() || s.TTL <= 0:
+		return ReasonCacheFresh
+	case !st.Uncached && now.Sub(st.LastTouch) < max(s.TTL, st.Lasted):
 		return ReasonCacheFresh
 	case st.Window <= 0:
 		return ReasonNoWindow

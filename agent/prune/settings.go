@@ -18,7 +18,8 @@ const (
 type Settings struct {
 	// Mode is ModeCacheTTL; anything else means ModeOff.
 	Mode string
-	// TTL is the lifetime of a provider's prompt cache. Within it nothing new is pruned; 0 or less means that nothing is.
+	// TTL is the lifetime of a provider's prompt cache. Within it nothing new is pruned unless the provider says that nothing is
+	// cached; 0 or less means that nothing is pruned.
 	TTL time.Duration
 	// KeepLastAssistants is the number of assistant messages from the end that are protected, with all that follows the first
 	// of them.

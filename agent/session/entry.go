@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"kioku/llm"
+	"kioku/memory"
 )
 
 // Kind says what an entry records.
@@ -40,6 +41,8 @@ type Entry struct {
 
 	// Message of a KindMessage entry.
 	Message *llm.Message `json:"message,omitempty"`
+	// Said says who said Message, and where; zero for answers, results of tools, and what the owner said in private.
+	memory.Said
 	// Usage is what the provider counted for the request that Message answers; nil if it is unknown or Message is no answer.
 	Usage *llm.Usage `json:"usage,omitempty"`
 	// Tokens is the size of Message, set by Append; 0 if it was not counted.
@@ -153,8 +156,8 @@ func (e *Entry) check() error {
 	return nil
 }
 
-// Spoken returns what a person said or was told on a line of a transcript, "User: ..." or "Assistant: ...", and when. The text
-// is empty for all other lines.
+// Spoken returns what a person said or was told on a line of a transcript, "User: ...", "User: [Ana] ..." or "Assistant: ...", and
+// when. The text is empty for all other lines.
 func Spoken(line []byte) (text string, at time.Time) {
 	e, err := parse(line)
 	if err != nil || e.Kind != KindMessage || strings.TrimSpace(e.Message.Text) == "" {
@@ -162,9 +165,18 @@ func Spoken(line []byte) (text string, at time.Time) {
 	}
 	switch e.Message.Role {
 	case llm.RoleUser:
-		return "User: " + e.Message.Text, e.Time
+		return "User: " + e.Shown(e.Message.Text), e.Time
 	case llm.RoleAssistant:
 		return "Assistant: " + e.Message.Text, e.Time
 	}
 	return "", time.Time{}
+}
+
+// Origin returns whose words are on a line of a transcript, nil if they are those of the owner in private.
+func Origin(line []byte) *memory.Origin {
+	e, err := parse(line)
+	if err != nil || e.Kind != KindMessage || e.Message.Role != llm.RoleUser {
+		return nil
+	}
+	return e.Said.Origin()
 }

@@ -121,6 +121,13 @@ func (s *Session) View() View {
 	return s.thread.view()
 }
 
+// Assume says who has said the messages of users that do not say it themselves, such as those of a transcript of an older version.
+func (s *Session) Assume(said memory.Said) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.thread.assumed = said
+}
+
 // Append appends an entry and returns it as it was stored, with ID, Time and Tokens and without recalled memories in the text of
 // a user or an assistant. When Append returns, the entry is on disk; after an error it is not in the transcript. Append
 // returns ErrEntry for an entry that cannot come next: a result without an open call, a compaction that keeps a message that
@@ -180,7 +187,7 @@ func (s *Session) fill(e *Entry) {
 		m.Text = memory.StripRecalled(m.Text)
 	}
 	e.Message = &m
-	e.Tokens = llm.MessageTokens(s.opt.Count, m)
+	e.Tokens = llm.MessageTokens(s.opt.Count, shown(m, e.Said))
 }
 
 // write appends a line and waits for the disk. If an unfinished line cannot be removed, write closes the session, so that no

@@ -8,6 +8,7 @@ import (
 
 	"kioku/agent/prune"
 	"kioku/llm"
+	"kioku/memory"
 )
 
 // unanswered is the result of a call that got none, because the program ended or the turn was given up.
@@ -22,8 +23,10 @@ const summaryIntro = "Summary of the conversation up to here:\n\n"
 type View struct {
 	// IDs are the ids of the entries with the messages. The id of a summary is that of its compaction.
 	IDs []string
-	// Messages that are sent, in order.
+	// Messages that are sent, in order, as they were said; see Named and Sent.
 	Messages []llm.Message
+	// By says of each message who said it, and where.
+	By []memory.Said
 	// Counts are the sizes of the messages in tokens, with their turns and without edits.
 	Counts []int
 	// Tokens is the sum of Counts.
@@ -36,6 +39,8 @@ type View struct {
 	Turns map[int]Turn
 	// LastTouch is the time of the last answer or edit, zero if there was none.
 	LastTouch time.Time
+	// Cache is what is known of the provider's cache.
+	Cache Cache
 	// Compactions is their number. If it is not 0, the first message is the summary of the last one.
 	Compactions int
 	// Flush is the last flush since the last compaction, nil if there was none.
@@ -51,14 +56,71 @@ type View struct {
 	Newest *llm.Message
 }
 
-// PruneState returns the state for prune.Prune. window is the model's, in tokens.
-func (v View) PruneState(window int) prune.State {
-	return prune.State{LastTouch: v.LastTouch, Window: window, Edits: v.Edits}
+// Named returns the messages with the names of their authors: those of users in a group begin with them.
+func (v View) Named() []llm.Message {
+	named := func(s memory.Said) bool { return s.Label() != "" }
+	if !slices.ContainsFunc(v.By, named) {
+		return v.Messages
+	}
+	out := slices.Clone(v.Messages)
+	for i := range out {
+		out[i] = shown(out[i], v.By[i])
+	}
+	return out
 }
 
-// Sent returns a copy of the messages as they are sent, with their edits and turns.
+// shown returns a message as a model is shown it.
+func shown(m llm.Message, said memory.Said) llm.Message {
+	if m.Role == llm.RoleUser {
+		m.Text = said.Shown(m.Text)
+	}
+	return m
+}
+
+// PruneState returns the state for prune.Prune. window is the model's, in tokens.
+func (v View) PruneState(window int) prune.State {
+	return prune.State{LastTouch: v.LastTouch, Window: window, Edits: v.Edits, Uncached: v.Cache.Missed >= enoughMissed, Lasted: v.Cache.Lasted}
+}
+
+// enoughMissed is the number of answers in sequence without any cache after which there is none: the first answer after a
+// change of what is sent has nothing to read.
+const enoughMissed = 2
+
+// Cache is what the usage of answers tells of the provider's prompt cache.
+type Cache struct {
+	// Used is the sum of the usage of all answers in the transcript.
+	Used llm.Usage
+	// Last is the usage of the last answer, nil if it is unknown.
+	Last *llm.Usage
+	// Missed is the number of the last answers, since the last compaction or prune, for which the provider says that it neither
+	// read its cache nor wrote to it.
+	Missed int
+	// Lasted is the longest pause between two answers after which the provider read at least half of the prompt from its cache.
+	Lasted time.Duration
+}
+
+// answered takes note of an answer that came so long after the one before.
+func (c *Cache) answered(u *llm.Usage, pause time.Duration) {
+	c.Last = u
+	switch {
+	case u == nil || !u.CacheKnown:
+		c.Missed = 0
+	case u.CacheRead+u.CacheWrite == 0:
+		c.Missed++
+	default:
+		c.Missed = 0
+	}
+	if u == nil {
+		return
+	}
+	if c.Used = c.Used.Plus(*u); u.CacheRead > 0 && 2*u.CacheRead >= u.Prompt() {
+		c.Lasted = max(c.Lasted, pause)
+	}
+}
+
+// Sent returns a copy of the messages as they are sent, with their names, edits and turns.
 func (v View) Sent() []llm.Message {
-	out := prune.Apply(v.Messages, v.Edits)
+	out := prune.Apply(v.Named(), v.Edits)
 	for i, turn := range v.Turns {
 		out[i].Turn = turn.Text
 	}
@@ -99,10 +161,11 @@ type thread struct {
 	// known contains the ids of all entries, and place the index of each message.
 	known map[string]bool
 	place map[string]int
-	// ids, messages and counts belong together; tokens is the sum of counts. Views share them, so elements are added and never
+	// ids, messages, by and counts belong together; tokens is the sum of counts. Views share them, so elements are added and never
 	// changed.
 	ids      []string
 	messages []llm.Message
+	by       []memory.Said
 	counts   []int
 	tokens   int
 	// bytes is the size of the entries since the last compaction.
@@ -115,9 +178,12 @@ type thread struct {
 	// turns are what messages are sent with, by the id of the message.
 	turns     map[string]Turn
 	lastTouch time.Time
+	cache     Cache
 	flush     *Flush
 	// compactions is their number.
 	compactions int
+	// assumed is who has said the messages of users that do not say it.
+	assumed memory.Said
 	// usage is that of the last answer since the last compaction, and since the size of the messages after it.
 	usage *llm.Usage
 	since int
@@ -186,18 +252,23 @@ func (t *thread) say(l Line) {
 	} else {
 		ids, results := t.missing()
 		for i := range results {
-			t.push(ids[i], results[i], llm.MessageTokens(t.count, results[i]))
+			t.push(ids[i], results[i], memory.Said{}, llm.MessageTokens(t.count, results[i]))
 		}
 		t.open, t.caller = slices.Clone(m.ToolCalls), l.ID
 	}
 	if m.Role == llm.RoleAssistant {
+		pause := time.Duration(0)
+		if !t.lastTouch.IsZero() {
+			pause = l.Time.Sub(t.lastTouch)
+		}
+		t.cache.answered(l.Usage, pause)
 		t.lastTouch = l.Time
 	}
 	tokens := l.Tokens
 	if tokens <= 0 {
-		tokens = llm.MessageTokens(t.count, m)
+		tokens = llm.MessageTokens(t.count, shown(m, l.Said))
 	}
-	t.push(l.ID, m, tokens)
+	t.push(l.ID, m, l.Said, tokens)
 	if l.Usage != nil {
 		t.usage, t.since = l.Usage, 0
 	}
@@ -212,10 +283,11 @@ func (t *thread) missing() (ids []string, results []llm.Message) {
 	return ids, results
 }
 
-func (t *thread) push(id string, m llm.Message, tokens int) {
+func (t *thread) push(id string, m llm.Message, said memory.Said, tokens int) {
 	t.place[id] = len(t.messages)
 	t.ids = append(t.ids, id)
 	t.messages = append(t.messages, m)
+	t.by = append(t.by, said)
 	t.counts = append(t.counts, tokens)
 	t.tokens += tokens
 	t.since += tokens
@@ -228,17 +300,17 @@ func (t *thread) compact(l Line) {
 		from = len(t.messages)
 		t.open = nil
 	}
-	ids, messages, counts := t.ids[from:], t.messages[from:], t.counts[from:]
-	t.place, t.ids, t.messages, t.counts, t.tokens = map[string]int{}, nil, nil, nil, 0
+	ids, messages, by, counts := t.ids[from:], t.messages[from:], t.by[from:], t.counts[from:]
+	t.place, t.ids, t.messages, t.by, t.counts, t.tokens = map[string]int{}, nil, nil, nil, nil, 0
 	t.usage, t.since = nil, 0
 	summary := SummaryMessage(l.Compaction.Summary)
-	t.push(l.ID, summary, llm.MessageTokens(t.count, summary))
+	t.push(l.ID, summary, memory.Said{}, llm.MessageTokens(t.count, summary))
 	for i := range ids {
-		t.push(ids[i], messages[i], counts[i])
+		t.push(ids[i], messages[i], by[i], counts[i])
 	}
 	maps.DeleteFunc(t.edits, func(id string, _ Edit) bool { _, there := t.place[id]; return !there })
 	maps.DeleteFunc(t.turns, func(id string, _ Turn) bool { _, there := t.place[id]; return !there })
-	t.bytes = 0
+	t.bytes, t.cache.Missed = 0, 0
 	t.flush = nil
 	t.compactions++
 }
@@ -273,20 +345,36 @@ func (t *thread) prune(l Line) {
 			t.edits[e.Message] = e
 		}
 	}
+	t.cache.Missed = 0
 	if l.Time.After(t.lastTouch) {
 		t.lastTouch = l.Time
 	}
 }
 
+// assume returns who has said the messages, those of users that do not say it included.
+func (t *thread) assume() []memory.Said {
+	by := slices.Clone(t.by)
+	for i := range by {
+		summary := i == 0 && t.compactions > 0
+		if t.messages[i].Role == llm.RoleUser && by[i] == (memory.Said{}) && !summary {
+			by[i] = t.assumed
+		}
+	}
+	return by
+}
+
 // view returns what is sent now.
 func (t *thread) view() View {
 	v := View{
-		IDs: slices.Clip(t.ids), Messages: slices.Clip(t.messages), Counts: slices.Clip(t.counts),
+		IDs: slices.Clip(t.ids), Messages: slices.Clip(t.messages), By: slices.Clip(t.by), Counts: slices.Clip(t.counts),
 		Tokens: t.tokens, Bytes: t.bytes, LastTouch: t.lastTouch, Compactions: t.compactions, Flush: t.flush,
-		LastUsage: t.usage, SinceUsage: t.since, Said: t.said, Newest: t.newest, Turns: map[int]Turn{},
+		LastUsage: t.usage, SinceUsage: t.since, Said: t.said, Newest: t.newest, Cache: t.cache, Turns: map[int]Turn{},
 	}
 	for id, turn := range t.turns {
 		v.Turns[t.place[id]] = turn
+	}
+	if t.assumed != (memory.Said{}) {
+		v.By = t.assume()
 	}
 	for id, e := range t.edits {
 		at := t.place[id]
@@ -297,6 +385,7 @@ func (t *thread) view() View {
 	for i := range results {
 		tokens := llm.MessageTokens(t.count, results[i])
 		v.IDs, v.Messages, v.Counts = append(v.IDs, ids[i]), append(v.Messages, results[i]), append(v.Counts, tokens)
+		v.By = append(v.By, memory.Said{})
 		v.Tokens += tokens
 		v.SinceUsage += tokens
 	}

@@ -9,6 +9,7 @@ import (
 	"kioku/agent/prompt"
 	"kioku/agent/recall"
 	"kioku/agent/skills"
+	"kioku/memory"
 )
 
 // Turn describes the turn for which a prompt is made.
@@ -21,6 +22,8 @@ type Turn struct {
 	Channel string
 	// Group says whether more than one person is in the conversation; nil means that the channel decides.
 	Group *bool
+	// Author of the message; nil if it is not known. In private that is the owner of the memory.
+	Author *memory.Author
 	// Model is the name of the model, which the prompt tells; empty for none.
 	Model string
 	// Shared replaces Settings.Shared; nil keeps it.
@@ -56,6 +59,17 @@ func (t Turn) InGroup() bool {
 	return IsGroup(t.Channel)
 }
 
+// Said says who has said the message of the turn, and where.
+func (t Turn) Said() memory.Said {
+	return memory.Said{Author: t.Author, Channel: t.Channel, Group: t.InGroup()}
+}
+
+// IsPrivate reports whether the conversation is with nobody but the owner, so that private memory belongs in its prompt. Somebody
+// else may be shown it only if the caller says that the conversation is no group.
+func (t Turn) IsPrivate() bool {
+	return !t.InGroup() && (t.Group != nil || t.Said().ByOwner())
+}
+
 // Prompt is a system prompt and its sources.
 type Prompt struct {
 	prompt.Result
@@ -65,7 +79,7 @@ type Prompt struct {
 	Skills skills.Set
 	// Recall is what was recalled; zero if nothing was searched.
 	Recall recall.Outcome
-	// Group reports that more than one person is assumed to be in the conversation.
+	// Group reports that more than one person is assumed to be in the conversation, or that it is with somebody else than the owner.
 	Group bool
 }
 
@@ -121,7 +135,7 @@ func (s *Sidecar) resolve(t Turn) Turn {
 	case !t.Mode.Valid():
 		t.Mode = bootstrap.None
 	}
-	group := t.InGroup()
+	group := !t.IsPrivate()
 	t.Group = &group
 	if t.Shared == nil {
 		t.Shared = s.opt.Shared

@@ -12,6 +12,7 @@ import (
 	"kioku/agent/recall"
 	"kioku/agent/sidecar"
 	"kioku/internal/testkit"
+	"kioku/memory"
 )
 
 // question is a turn of one person.
@@ -88,7 +89,7 @@ func TestAssemblePrefersTheTurnToTheSettings(t *testing.T) {
 		"a group":    {func(u *sidecar.Turn) { u.Group = &yes }, "ours, turn, group true"},
 		"a channel":  {func(u *sidecar.Turn) { u.Channel = "slack" }, "ours, turn, group true"},
 		"no group":   {func(u *sidecar.Turn) { u.Channel, u.Group = "slack", &no }, "mine ours, turn, group false"},
-		"its own id": {func(u *sidecar.Turn) { u.Channel, u.Shared = "slack", []string{"main"} }, ", channel, group true"},
+		"its own id": {func(u *sidecar.Turn) { u.Channel, u.Shared = "slack", []string{"main"} }, ", nothing is recalled, but turn, group true"},
 	} {
 		turn := question
 		turn.Now = noon.AddDate(1, 0, 0)
@@ -100,12 +101,12 @@ func TestAssemblePrefersTheTurnToTheSettings(t *testing.T) {
 		}
 		last := p.Layers[len(p.Layers)-1].Name
 		if name == "its own id" {
-			last = "channel" // nothing is recalled, but the time changes
+			last = "nothing is recalled, but " + last // because the time changes
 		}
 		if got := fmt.Sprintf("%s, %s, group %v", strings.Join(found, " "), last, p.Group); got != c.want {
 			t.Errorf("%s: %s", name, got)
 		}
-		if !strings.Contains(p.Prompt, "2027-03-02") || strings.Contains(p.Prompt, "Others read this conversation") != p.Group {
+		if !strings.Contains(p.Prompt+p.Turn, "2027-03-02") || strings.Contains(p.Prompt, "Others read this conversation") != p.Group {
 			t.Errorf("%s: it is %s", name, p.Prompt)
 		}
 	}
@@ -162,4 +163,31 @@ func TestAssembleManyTurnsAtOnce(t *testing.T) {
 		})
 	}
 	all.Wait()
+}
+
+// The texts of passages that earlier messages are still sent with are not sent again; the block points to them.
+func TestAssemblePointsToPassagesThatAreShown(t *testing.T) {
+	t.Parallel()
+	opt := options(t, remembering("The key is in vault 7.", "The spare key is in vault 9."))
+	opt.CacheFriendly = true
+	s := start(t, opt)
+	first := s.Assemble(t.Context(), question)
+	turn := question
+	turn.Shown = []string{first.Recalled[0].Key()}
+	second := s.Assemble(t.Context(), turn)
+	if strings.Count(second.Turn, "vault") != 1 || !strings.Contains(second.Turn, memory.ShownAbove) || len(second.Recalled) != 2 {
+		t.Errorf("%s", second.Turn)
+	}
+	turn.Shown = append(turn.Shown, first.Recalled[1].Key())
+	third := s.Assemble(t.Context(), turn)
+	if strings.Contains(third.Turn, "vault") || !strings.Contains(third.Turn, `texts above: ["memory/2026-03-01.md#L2","memory/2026-03-01.md#L1"]`) {
+		t.Errorf("%s", third.Turn)
+	}
+	if first.Prompt != second.Prompt || first.Prompt != third.Prompt {
+		t.Error("the prompt is another one")
+	}
+	no := false
+	if turn.CacheFriendly = &no; strings.Count(s.Assemble(t.Context(), turn).Prompt, "vault") != 2 {
+		t.Error("the other order sends no blocks, and lacks the texts")
+	}
 }

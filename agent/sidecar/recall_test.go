@@ -102,14 +102,14 @@ func TestAssembleKeepsPrivateMemoryFromAGroup(t *testing.T) {
 		if want := turn.Group != nil || sidecar.IsGroup(turn.Channel); p.Group != want {
 			t.Fatalf("group: %v", p.Group)
 		}
-		if strings.Contains(p.Prompt, "Common knowledge.") {
+		if strings.Contains(p.Prompt+p.Turn, "Common knowledge.") {
 			shown++
 		}
 		if !p.Group {
 			return
 		}
 		groups++
-		if text := p.Prompt + block; strings.Contains(text, "SECRET") || strings.Contains(text, "Evergreen") || len(own.asked) > 0 {
+		if text := p.Prompt + p.Turn + block; strings.Contains(text, "SECRET") || strings.Contains(text, "Evergreen") || len(own.asked) > 0 {
 			t.Fatalf("asked %v:\n%s\n%s", own.asked, p.Prompt, block)
 		}
 		for _, f := range p.Files {
@@ -167,7 +167,7 @@ func TestRecallOverFiftyTurnsStoresNothingAgain(t *testing.T) {
 		*turn.CacheFriendly = round%2 == 1
 		p := s.Assemble(t.Context(), turn)
 		_, block := s.Recall(t.Context(), turn)
-		if len(p.Recalled) != 3 || !strings.Contains(p.Prompt, block) {
+		if len(p.Recalled) != 3 || !strings.Contains(p.Prompt+p.Turn, block) {
 			t.Fatalf("round %d: %+v", round, p.Recall)
 		}
 		for _, said := range []string{

@@ -105,7 +105,7 @@ func New(opt Options) (*Sidecar, error) {
 		files:  bootstrap.New(opt.Bootstrap),
 		skills: skills.New(opt.Skills),
 		recall: recall.New(opt.Recall, opt.Memories),
-		ledger: flush.NewLedger(flush.Options{Folder: folder, Notes: ownNotes{opt}, Count: opt.Count, Now: opt.Now}),
+		ledger: flush.NewLedger(flush.Options{Folder: folder, Notes: ownNotes{opt}, Groups: opt.Flush.Groups, Count: opt.Count, Now: opt.Now}),
 		turns:  turnsLog(opt),
 		count:  prompt.Remember(opt.Count),
 	}, nil

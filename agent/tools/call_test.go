@@ -29,7 +29,7 @@ func TestToolsAreDescribedInLittleRoom(t *testing.T) {
 		if err := json.Unmarshal(tool.Schema, &schema); err != nil {
 			t.Fatalf("%s: %v", tool.Name, err)
 		}
-		if schema.Type != "object" || schema.AdditionalProperties == nil || *schema.AdditionalProperties || len(schema.Required) != 1 {
+		if schema.Type != "object" || schema.AdditionalProperties == nil || *schema.AdditionalProperties || len(schema.Required) == 0 {
 			t.Errorf("%s: schema is %+v", tool.Name, schema)
 		}
 		for _, r := range schema.Required {
@@ -43,7 +43,7 @@ func TestToolsAreDescribedInLittleRoom(t *testing.T) {
 		}
 		size += len(data)
 	}
-	if diff := cmp.Diff([]string{"memory_search", "memory_get", "memory_append"}, names); diff != "" {
+	if diff := cmp.Diff([]string{"memory_search", "memory_get", "memory_append", "memory_update"}, names); diff != "" {
 		t.Errorf("tools (-want +got):\n%s", diff)
 	}
 	// English JSON has more than three bytes a token; the definitions are to stay under a thousand tokens.
@@ -55,7 +55,7 @@ func TestToolsAreDescribedInLittleRoom(t *testing.T) {
 func TestCallTakesEveryParameterOfASchema(t *testing.T) {
 	t.Parallel()
 	f := &fakeMemory{}
-	examples := map[string]any{"string": "daily", "integer": 2, "number": 0.5}
+	examples := map[string]any{"string": "daily", "integer": 2, "number": 0.5, "boolean": true}
 	for _, tool := range tools.All() {
 		var schema struct {
 			Properties map[string]struct{ Type string }
@@ -85,8 +85,11 @@ func TestCallTakesEveryParameterOfASchema(t *testing.T) {
 	if want := (memory.GetRequest{Path: "daily", From: 2, Lines: 2}); f.lines != want {
 		t.Errorf("get request = %+v", f.lines)
 	}
-	if want := (memory.Note{Text: "daily", Target: "daily", Category: "daily"}); f.note != want {
+	if want := (memory.Note{Text: "daily", Target: "daily", Category: "daily", KeepSecrets: true}); f.note != want {
 		t.Errorf("note = %+v", f.note)
+	}
+	if want := (memory.Update{Path: "daily", OldText: "daily", NewText: "daily", Reason: "daily", KeepSecrets: true}); f.update != want {
+		t.Errorf("update = %+v", f.update)
 	}
 }
 
@@ -123,8 +126,10 @@ func TestCallExplainsABadInput(t *testing.T) {
 		{"memory_get", `{"path":`, "input", "JSON object"},
 		{"memory_get", `{"path":"a","line":3}`, "line", "did you mean lines?"},
 		{"memory_append", `{"txt":"a"}`, "txt", "did you mean text?"},
+		{"memory_update", `{"old_text":"a"}`, "new_text", "is required"},
+		{"memory_update", `{"old_str":"a","old_text":"b","new_str":"c"}`, "old_text", "the same as old_str"},
 		{"memory_serch", `{}`, "name", "did you mean memory_search?"},
-		{"shell", `{}`, "name", "there are: memory_search, memory_get, memory_append"},
+		{"shell", `{}`, "name", "there are: memory_search, memory_get, memory_append, memory_update"},
 	}
 	for _, k := range cases {
 		t.Run(k.tool+" "+k.input, func(t *testing.T) {
@@ -143,11 +148,13 @@ func TestCallReturnsWhatAModelCanUse(t *testing.T) {
 		answer:   memory.Answer{Mode: "keyword", Degraded: []memory.Degradation{{Code: "no_match", Text: "nothing near"}}},
 		excerpt:  memory.Excerpt{Path: "MEMORY.md", Text: "a\n", From: 1, Lines: 1, TotalLines: 2, NextFrom: 2},
 		appended: memory.Appended{Path: "MEMORY.md", StartLine: 2},
+		updated:  memory.Updated{Path: "MEMORY.md", StartLine: 3, Revision: "r1"},
 	}
 	for _, k := range []struct{ tool, input, want string }{
 		{"memory_search", `{"query":"q"}`, `{"results":[],"mode":"keyword","degraded":[{"code":"no_match","text":"nothing near"}]}`},
 		{"memory_get", `{"path":"MEMORY.md"}`, `{"path":"MEMORY.md","text":"a\n","from":1,"lines":1,"total_lines":2,"next_from":2}`},
 		{"memory_append", `{"content":"x"}`, `{"path":"MEMORY.md","start_line":2,"deduplicated":false}`},
+		{"memory_update", `{"old_text":"x","new_text":""}`, `{"path":"MEMORY.md","start_line":3,"revision":"r1"}`},
 	} {
 		got, err := tools.Call(t.Context(), f, "", k.tool, json.RawMessage(k.input))
 		if err != nil || string(got) != k.want {
@@ -161,7 +168,7 @@ func FuzzCallInput(f *testing.F) {
 	f.Add("memory_get", `{"path":null,"from":-1e3}`)
 	f.Add("memory_append", "{\"\xff\":1}")
 	f.Add("", "")
-	known := []string{tools.Search, tools.Get, tools.Append}
+	known := []string{tools.Search, tools.Get, tools.Append, tools.Update}
 	f.Fuzz(func(t *testing.T, name, input string) {
 		out, err := tools.Call(t.Context(), &fakeMemory{}, "", name, json.RawMessage(input))
 		if err == nil && (!json.Valid(out) || !slices.Contains(known, name)) {
@@ -183,13 +190,15 @@ func TestCallRecordsWhereANoteIsFrom(t *testing.T) {
 
 // fakeMemory remembers what it was asked last, and answers with what its fields say.
 type fakeMemory struct {
-	query memory.Query
-	lines memory.GetRequest
-	note  memory.Note
+	query  memory.Query
+	lines  memory.GetRequest
+	note   memory.Note
+	update memory.Update
 
 	answer   memory.Answer
 	excerpt  memory.Excerpt
 	appended memory.Appended
+	updated  memory.Updated
 }
 
 func (f *fakeMemory) Search(_ context.Context, q memory.Query) (memory.Answer, error) {
@@ -205,4 +214,37 @@ func (f *fakeMemory) Get(_ context.Context, req memory.GetRequest) (memory.Excer
 func (f *fakeMemory) Append(_ context.Context, note memory.Note) (memory.Appended, error) {
 	f.note = note
 	return f.appended, nil
+}
+
+func (f *fakeMemory) Update(_ context.Context, u memory.Update) (memory.Updated, error) {
+	f.update = u
+	return f.updated, nil
+}
+
+// A model is told of secrets that were not stored and of a similar line, and what it may do then. (C13)
+func TestCallTellsOfSecretsAndSimilarLines(t *testing.T) {
+	t.Parallel()
+	secrets := []memory.ReplacedSecret{{Kind: "AWS key", Reference: "[secret AKIA…8D1Z left out]"}}
+	f := &fakeMemory{
+		appended: memory.Appended{Path: "MEMORY.md", StartLine: 9, Secrets: secrets, Similar: &memory.SimilarNote{Path: "MEMORY.md", Line: 4, Text: "- tea"}},
+		updated:  memory.Updated{Path: "MEMORY.md", StartLine: 3, Revision: "r1", Secrets: secrets},
+	}
+	for _, k := range []struct {
+		tool, input string
+		want        []string
+	}{
+		{"memory_append", `{"text":"x"}`, []string{`"kind":"AWS key"`, "AKIA…8D1Z", `"line":4`, "confirm_secret", "Only if the user insists"}},
+		{"memory_update", `{"old_text":"x","new_text":"y"}`, []string{"AKIA…8D1Z", "confirm_secret", "Only if the user insists"}},
+	} {
+		got, err := tools.Call(t.Context(), f, "", k.tool, json.RawMessage(k.input))
+		for _, want := range k.want {
+			if err != nil || !strings.Contains(string(got), want) {
+				t.Errorf("%s = %s, %v; want %s", k.tool, got, err, want)
+			}
+		}
+	}
+	f.appended.Secrets = nil
+	if got, err := tools.Call(t.Context(), f, "", "memory_append", json.RawMessage(`{"text":"x"}`)); err != nil || !strings.Contains(string(got), "memory_update") {
+		t.Errorf("%s, %v", got, err)
+	}
 }

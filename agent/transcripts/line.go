@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"kioku/internal/secrets"
 	"kioku/llm"
 )
 
@@ -15,8 +16,10 @@ type Said struct {
 	ID string
 	// Role is llm.RoleUser or llm.RoleAssistant.
 	Role llm.Role
-	// Text is what was said, as it was written.
+	// Text is what was said, with references in the places of secrets.
 	Text string
+	// Secrets is how many secrets were left out.
+	Secrets int
 	// At is when; zero if the line does not tell.
 	At time.Time
 }
@@ -48,6 +51,8 @@ func (p Program) Line(line []byte) (said Said, problem string) {
 	if strings.TrimSpace(said.Text) == "" {
 		return Said{}, problem
 	}
+	text, found := secrets.Redact(said.Text)
+	said.Text, said.Secrets = text, len(found)
 	return said, problem
 }
 

@@ -2,7 +2,6 @@ package transcripts
 
 import (
 	"bufio"
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -109,18 +108,34 @@ func Within(project, dir string) bool {
 	return false
 }
 
-// LeftOut counts the lines of a transcript that were not understood, by what is wrong with them.
-type LeftOut map[string]int
+// LeftOut counts what is left out of a transcript.
+type LeftOut struct {
+	// Lines that were not understood, by what is wrong with them.
+	Lines map[string]int
+	// Secrets in the texts.
+	Secrets int
+}
 
-// String returns the counts for a message, "2 lines too long"; empty if there are none.
+// String returns the counts for a message, "2 lines too long, 1 secret"; empty if there are none.
 func (l LeftOut) String() string {
 	var parts []string
 	for _, problem := range []string{NoJSON, TooLong, Unknown} {
-		if n := l[problem]; n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s %s", n, cmp.Or(map[int]string{1: "line"}[n], "lines"), problem))
+		if n := l.Lines[problem]; n > 0 {
+			parts = append(parts, counted(n, "line")+" "+problem)
 		}
 	}
+	if l.Secrets > 0 {
+		parts = append(parts, counted(l.Secrets, "secret"))
+	}
 	return strings.Join(parts, ", ")
+}
+
+// counted returns a number with its noun.
+func counted(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprint(n, " ", noun)
 }
 
 // maxSaid is the maximum number of messages that Read returns: the latest.
@@ -131,25 +146,26 @@ const maxSaid = 20_000
 func (p Program) Read(path string) ([]Said, LeftOut, error) {
 	f, err := openRegular(path)
 	if err != nil {
-		return nil, nil, fmt.Errorf("read the transcript: %w", err)
+		return nil, LeftOut{}, fmt.Errorf("read the transcript: %w", err)
 	}
 	defer f.Close()
 	var all []Said
-	left, r := LeftOut{}, bufio.NewReaderSize(f, 64<<10)
+	left, r := LeftOut{Lines: map[string]int{}}, bufio.NewReaderSize(f, 64<<10)
 	for {
 		line, whole, err := readLine(r)
 		if err != nil && !errors.Is(err, io.EOF) {
-			return nil, nil, fmt.Errorf("read the transcript: %w", err)
+			return nil, LeftOut{}, fmt.Errorf("read the transcript: %w", err)
 		}
 		said, problem := Said{}, TooLong
 		if whole {
 			said, problem = p.Line(line)
 		}
 		if problem != "" && err == nil {
-			left[problem]++
+			left.Lines[problem]++
 		}
 		if said.Text != "" && !repeats(all, said) {
 			all = append(all, said)
+			left.Secrets += said.Secrets
 		}
 		if err != nil {
 			return all[max(0, len(all)-maxSaid):], left, nil

@@ -74,7 +74,7 @@ func TestLineIsWhatSomebodySaid(t *testing.T) {
 	}
 }
 
-// Read skips and counts the lines that it does not understand, is not stopped by a line without end, and waits for the rest of a
+// Secrets in what was said are left out (C13). Read skips and counts the lines that it does not understand, is not stopped by a line without end, and waits for the rest of a
 // line that is being written.
 func TestReadTellsWhatItLeavesOut(t *testing.T) {
 	t.Parallel()
@@ -86,6 +86,7 @@ func TestReadTellsWhatItLeavesOut(t *testing.T) {
 		left    string
 	}{
 		{transcripts.ClaudeCode, []string{claudeSaid, "{", `{"type":"hologram"}`, strings.Repeat("x", 3<<20), claudeAnswer, claudeSaid[:30]}, []string{"お茶が好き", "Noted,\n\nand kept."}, "1 line no JSON, 1 line too long, 1 line of an unknown type"},
+		{transcripts.ClaudeCode, []string{strings.Replace(claudeSaid, "お茶", "My key is sk-proj-Zq8LmN4vRt2XcB7yHs9KdF3w, お茶", 1), claudeAnswer}, []string{"My key is [secret sk-…dF3w left out], お茶が好き", "Noted,\n\nand kept."}, "1 secret"},
 		{transcripts.ClaudeCode, []string{"{", "{", claudeSaid}, []string{"お茶が好き"}, "2 lines no JSON"},
 		{transcripts.Codex, []string{codexSaid, older, codexAnswer, ""}, []string{"お茶が好き", "Noted."}, ""},
 	} {

@@ -19,7 +19,6 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 
 	"kioku"
-	"kioku/cmd/kioku/config"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/store"
 	"kioku/store/storetest"

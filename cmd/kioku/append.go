@@ -36,7 +36,8 @@ func (a *app) appendCmd() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&req.Target, "to", memory.TargetDaily, "`file` for the note: daily or long_term")
 	completeFlag(cmd, "to", memory.TargetDaily, memory.TargetLongTerm)
-	cmd.Flags().StringVar(&req.Category, "category", "", "`word` for the heading of the note")
+	cmd.Flags().StringVar(&req.Category, "category", "", "`word` for the heading of the note, or the heading in MEMORY.md under which it goes")
+	cmd.Flags().BoolVar(&req.KeepSecrets, "keep-secrets", false, "write passwords and keys, if the same note was written before with references in their places")
 	cmd.Flags().StringVar(&req.IdempotencyKey, "key", "", "`key` with which the note is written only once; another text under it is an error")
 	return cmd
 }
@@ -51,6 +52,10 @@ func (a *app) append(ctx context.Context, c *connect.Client, req *kiokuv1.Memory
 		p.Linef("%s:%d", resp.GetPath(), resp.GetStartLine())
 		if resp.GetOutcome() == kiokuv1.OutcomeDeduplicated {
 			a.Notice("the note already exists; nothing was written")
+		}
+		a.noticeSecrets(resp.GetSecrets(), "append it again with --keep-secrets")
+		if s := resp.GetSimilar(); s != nil {
+			a.Notice("%s:%d says nearly the same: %s", s.GetPath(), s.GetLine(), s.GetText())
 		}
 	})
 }

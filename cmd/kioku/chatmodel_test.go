@@ -71,9 +71,9 @@ func (p *provider) asked() []completionRequest {
 	return slices.Clone(p.requests)
 }
 
-// flags have a command use this provider.
+// flags have a command use this provider, and ask it nothing when a chat ends.
 func (p *provider) flags() []string {
-	return []string{"--set", "llm.provider=openai", "--set", "llm.model=scripted", "--set", "llm.baseUrl=" + p.URL, "--set", "llm.window=32000"}
+	return []string{"--set", "compaction.memoryFlush.onEnd=false", "--set", "llm.provider=openai", "--set", "llm.model=scripted", "--set", "llm.baseUrl=" + p.URL, "--set", "llm.window=32000"}
 }
 
 // send writes one event of a stream.

@@ -177,22 +177,3 @@ func TestClientsReadTheirConfiguration(t *testing.T) {
 		})
 	}
 }
-
-// What is said in Claude Code is stored before it compacts the conversation, if Kioku has a model, and nobody waits for it: the
-// hook of the plugin gets a transcript that Claude Code wrote, and goes on when Claude Code has ended.
-func TestClientsClaudeCodeStoresBeforeItCompacts(t *testing.T) {
-	d := newDesk(t, "claude")
-	model := newScriptedClaude(t)
-	d.raw("config", "set", "workspace", d.workspace).wants(t, exitOK)
-	d.raw("config", "set", "llm.provider", "echo").wants(t, exitOK)
-	d.claude(model, "My train leaves from platform 9.", "--plugin-dir", plugin(t))
-	d.client(claudeEnv(model), "claude", "-c", "-p", "/compact", "--plugin-dir", plugin(t))
-	for begun := time.Now(); !strings.Contains(read(t, d.workspace, "memory/*.md"), "My train leaves from platform 9."); time.Sleep(20 * time.Millisecond) {
-		if time.Since(begun) > patience {
-			t.Fatalf("the notes are %q", read(t, d.workspace, "memory/*.md"))
-		}
-	}
-	if notes := read(t, d.workspace, "memory/*.md"); !strings.Contains(notes, "from=flush") {
-		t.Errorf("the notes are %s", notes)
-	}
-}

@@ -56,7 +56,7 @@ func TestAppendWritesOnceAndSaysWhere(t *testing.T) {
 		t.Errorf("the note is not found: %v", got)
 	}
 	s.stdin = "Piped line one.\nLine two.\n"
-	if got := s.object("append", "--json", "--to", "long_term", "--key", "k1", "-"); got["path"] != "MEMORY.md" || got["startLine"] != 6.0 {
+	if got := s.object("append", "--json", "--to", "long_term", "--key", "k1", "-"); got["path"] != "MEMORY.md" || got["startLine"] != 9.0 {
 		t.Errorf("got %v", got)
 	}
 	s.run("append", "--to", "long_term", "--key", "k1", "Piped line one.\nLine two.").wants(t, exitOK, "the note already exists")

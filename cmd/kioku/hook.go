@@ -100,7 +100,7 @@ func (a *app) hookOutput(ctx context.Context, program transcripts.Program, args 
 	}
 	ctx, cancel := context.WithDeadlineCause(ctx, begun.Add(hookTime), errHookTime)
 	defer cancel()
-	out, err := a.recallForHook(ctx, in)
+	out, err := a.recallForHook(ctx, program, in)
 	if err != nil && ctx.Err() != nil {
 		err = context.Cause(ctx)
 	}
@@ -133,24 +133,45 @@ func (a *app) readHook(ctx context.Context) (agenthook.Input, error) {
 }
 
 // recallForHook returns the context of a new session or of a message.
-func (a *app) recallForHook(ctx context.Context, in agenthook.Input) (out agenthook.Output, err error) {
+func (a *app) recallForHook(ctx context.Context, program transcripts.Program, in agenthook.Input) (out agenthook.Output, err error) {
 	err = a.besideHook(ctx, connect.ToSearch, func(ctx context.Context, conf *config.Config, m *connect.Memories, side *sidecar.Sidecar) error {
+		record, err := givenTo(conf, program, in)
+		if err != nil {
+			return err
+		}
 		switch agenthook.Event(in.Event) {
 		case agenthook.SessionStart:
-			section, err := a.startContext(ctx, conf, m.Own)
+			section, given, err := a.startContext(ctx, conf, m.Own)
+			a.remember(record.Forget(time.Now()), record.Add(given))
 			if in.Source == agenthook.SourceCompact && conf.LLM.Provider == "none" {
 				section = strings.TrimSpace(section + "\n\n" + compactedHint)
 			}
 			out = agenthook.Context(in.Event, section)
 			return err
 		case agenthook.UserPromptSubmit:
-			_, section := side.Recall(ctx, sidecar.Turn{Message: in.Prompt, Channel: "terminal"})
+			section, given, err := a.recallNew(ctx, conf, m.Own, side, in.Prompt, record)
+			a.remember(record.Add(given))
 			out = agenthook.Context(in.Event, section)
-			return nil
+			return err
 		}
 		return nil
 	})
 	return out, err
+}
+
+// givenTo returns the record of what a session was given.
+func givenTo(conf *config.Config, program transcripts.Program, in agenthook.Input) (agenthook.Given, error) {
+	state, err := conf.StateDir()
+	return agenthook.GivenTo(filepath.Join(state, "hooks"), program.ID, in.SessionID), err
+}
+
+// remember tells what went wrong with the record of what a session was given: it may be given something twice.
+func (a *app) remember(problems ...error) {
+	for _, err := range problems {
+		if err != nil {
+			a.Notice("%s", render.Message(err))
+		}
+	}
 }
 
 // compactedHint follows a compaction without a flush. It states facts, because agents take orders in a hook for an injection.
@@ -185,8 +206,14 @@ func (a *app) besideHook(ctx context.Context, n connect.Need, f func(context.Con
 // agent's own model.
 func (a *app) flushConversation(ctx context.Context, program transcripts.Program, in agenthook.Input, detached bool) error {
 	conf, err := a.config()
-	if err != nil || conf.LLM.Provider == "none" {
+	if err != nil {
 		return err
+	}
+	if record, err := givenTo(conf, program, in); err == nil && agenthook.Event(in.Event) == agenthook.SessionEnd {
+		a.remember(record.Forget(time.Now()))
+	}
+	if conf.LLM.Provider == "none" {
+		return nil
 	}
 	if !detached {
 		return a.detachHook(ctx, conf, in)

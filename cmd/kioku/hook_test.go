@@ -379,3 +379,40 @@ func TestPluginOfClaudeCodeIsAsDocumented(t *testing.T) {
 		t.Errorf("the servers are %+v", servers)
 	}
 }
+
+// What stands in the conversation already, because the session began with it or an earlier message recalled it, is not given again
+// for a message, until the conversation is compacted or another one begins.
+func TestHookGivesNothingTwice(t *testing.T) {
+	t.Parallel()
+	s := newHookSandbox(t, notes())
+	s.write("memory/2025-11-01.md", "# 2025-11-01\n\nThe sailing boat is called Halcyon and lies in harbour berth 17.\n")
+	ask := func(session, message string) string {
+		_, context := answered(t, s.hook("UserPromptSubmit", map[string]string{"session_id": session, "prompt": message}))
+		return context
+	}
+	const boat, boiler = "Where does the sailing boat Halcyon lie?", "What was wrong with the boiler pressure?"
+	if got := ask("a", boat); !strings.Contains(got, "berth 17") {
+		t.Errorf("first: %q", got)
+	}
+	if got := ask("a", boat); got != "" {
+		t.Errorf("again: %q", got)
+	}
+	if got := ask("b", boat); !strings.Contains(got, "berth 17") {
+		t.Errorf("in another session: %q", got)
+	}
+	if got := ask("a", boiler); !strings.Contains(got, "valve behind the stairs") {
+		t.Errorf("something else: %q", got)
+	}
+	s.hook("SessionStart", map[string]string{"session_id": "a", "source": "compact"}) // begins with the note on the boiler
+	if got := ask("a", boiler); got != "" {
+		t.Errorf("what the session began with: %q", got)
+	}
+	if got := ask("a", boat); !strings.Contains(got, "berth 17") {
+		t.Errorf("after a compaction: %q", got)
+	}
+	s.hook("SessionEnd", map[string]string{"session_id": "a"})
+	s.hook("SessionEnd", map[string]string{"session_id": "b"})
+	if left, _ := filepath.Glob(filepath.Join(s.home, ".local/state/kioku/hooks/*")); len(left) > 0 {
+		t.Errorf("the ends of the sessions leave %q", left)
+	}
+}

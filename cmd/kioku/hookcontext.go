@@ -8,6 +8,7 @@ import (
 	"unicode/utf16"
 
 	"kioku/agent/prompt"
+	"kioku/agent/sidecar"
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/agenthook"
 	"kioku/cmd/kioku/internal/connect"
@@ -25,28 +26,45 @@ const (
 	startMemory, startNote = 4000, 1500
 )
 
-// startContext returns the beginning of MEMORY.md and the ends of the latest daily notes, in the frame that marks them as data.
-// It is empty if there are none.
-func (a *app) startContext(ctx context.Context, conf *config.Config, c *connect.Client) (string, error) {
+// startContext returns the beginning of MEMORY.md and the ends of the latest daily notes, in the frame that marks them as data, and
+// the passages in it. It is empty if there are none.
+func (a *app) startContext(ctx context.Context, conf *config.Config, c *connect.Client) (string, []agenthook.Passage, error) {
+	known, err := a.startMemories(ctx, c)
+	if err != nil {
+		return "", nil, err
+	}
+	return framed(conf, c, known)
+}
+
+// recallNew returns what is recalled for a message and was not given to its session before, in the frame that marks it as data, and
+// the passages in it. It is empty if nothing is.
+func (a *app) recallNew(ctx context.Context, conf *config.Config, c *connect.Client, side *sidecar.Sidecar, message string, record agenthook.Given) (string, []agenthook.Passage, error) {
+	out, _ := side.Recall(ctx, sidecar.Turn{Message: message, Channel: "terminal"})
+	return framed(conf, c, slices.DeleteFunc(out.Memories, func(m prompt.Memory) bool { return record.Has(agenthook.Passage{Path: m.Path, Text: m.Text}) }))
+}
+
+// framed returns as many of the memories as a hook may give, in the frame that marks them as data, and their passages.
+func framed(conf *config.Config, c *connect.Client, memories []prompt.Memory) (string, []agenthook.Passage, error) {
 	state, err := conf.StateDir()
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
 	key, err := frameKey(state, true)
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	known, err := a.startMemories(ctx, c)
-	if err != nil {
-		return "", err
-	}
-	for n := len(known); n > 0; n-- {
-		section, _ := prompt.Frame(prompt.Input{Agent: c.Agent, Channel: "terminal", Recalled: known[:n], Now: connect.ClockOf(conf)(), Key: key})
-		if len(utf16.Encode([]rune(section))) <= agenthook.MaxContext-len(compactedHint)-2 {
-			return section, nil
+	for n := len(memories); n > 0; n-- {
+		section, shown := prompt.Frame(prompt.Input{Agent: c.Agent, Channel: "terminal", Recalled: memories[:n], Now: connect.ClockOf(conf)(), Key: key})
+		if len(utf16.Encode([]rune(section))) > agenthook.MaxContext-len(compactedHint)-2 {
+			continue
 		}
+		var given []agenthook.Passage
+		for _, m := range shown {
+			given = append(given, agenthook.Passage{Path: m.Path, Text: m.Text})
+		}
+		return section, given, nil
 	}
-	return "", nil
+	return "", nil, nil
 }
 
 // startMemories returns the passages that a session begins with.

@@ -144,6 +144,7 @@ func (m made) tell(p *render.Page) {
 	p.Linef("")
 	p.Linef("  kioku append --workspace %s \"The first thing to remember\"", dir)
 	p.Linef("  kioku search --workspace %s \"what was first?\"", dir)
-	p.Linef("  kioku serve --workspace %s          # gRPC for agents", dir)
+	p.Linef("  kioku serve --workspace %s          # the page, HTTP and gRPC at 127.0.0.1:7600", dir)
+	p.Linef("  kioku setup claude-code --workspace %s   # or another agent; kioku setup lists them", dir)
 	p.Linef("  kioku config set workspace %s       # makes --workspace unnecessary", dir)
 }

@@ -274,7 +274,7 @@ func TestMCPNamesTheAgentsOfTheSettings(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, nil)
 	c := s.mcpAs(sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil), "--agent", "zzz", "--set", "agents=nova="+s.workspace+",ryo="+t.TempDir())
-	text, failed := c.call("memory_status", nil)
+	text, failed := c.call("memory_search", map[string]any{"query": "x"})
 	if !failed || !strings.Contains(text, "no agent zzz, only nova, ryo") {
 		t.Errorf("got %q", text)
 	}
@@ -288,7 +288,7 @@ func TestMCPSpeaksOnlyJSONOnStandardOutput(t *testing.T) {
 	s.stdin = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2024-11-05","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}
 {"jsonrpc":"2.0","method":"notifications/initialized"}
 {"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"memory_search","arguments":{"query":"boiler pressure"}}}
-{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"memory_status","arguments":{"sync":true}}}
+{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"memory_get","arguments":{"path":"MEMORY.md"}}}
 `
 	got := s.run("mcp", "--idle", "1s")
 	got.wants(t, exitOK)
@@ -331,7 +331,7 @@ func TestMCPTakesTheWorkspaceOfTheRoots(t *testing.T) {
 	//lint:ignore SA1019 clients of today name their folders by roots
 	client.AddRoots(&sdk.Root{URI: "file://" + empty}, &sdk.Root{URI: "file://" + around})
 	s.mcpAs(client).finds("boiler pressure", "0.8 bar")
-	text, failed := s.mcpAs(sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)).call("memory_status", nil)
+	text, failed := s.mcpAs(sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)).call("memory_search", map[string]any{"query": "x"})
 	if !failed || !strings.Contains(text, "--workspace FOLDER") {
 		t.Errorf("without roots: %q", text)
 	}
@@ -344,7 +344,7 @@ func TestMCPSaysWhyNoDaemonStarts(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(s.own(), "memory", "main.sqlite"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	text, failed := s.mcp().call("memory_status", nil)
+	text, failed := s.mcp().call("memory_search", map[string]any{"query": "x"})
 	if !failed || !strings.Contains(text, "the daemon that was started has ended") || !strings.Contains(text, "main.sqlite") {
 		t.Errorf("got %q", text)
 	}

@@ -42,6 +42,8 @@ func (a *app) rootCmd() *cobra.Command {
 		a.lsCmd(),
 		a.linksCmd(),
 		a.appendCmd(),
+		a.updateCmd(),
+		a.undoCmd(),
 		a.statusCmd(),
 		a.explainCmd(),
 		a.promptCmd(),
@@ -138,7 +140,7 @@ var parserError = regexp.MustCompile(`strconv\.Parse(\w+): parsing ".*": (.+)$`)
 // flagError rewrites an error of the flag parser for people.
 func flagError(cmd *cobra.Command, err error) error {
 	problem := err.Error()
-	takesText := slices.Contains([]string{"search", "explain", "append", "prompt"}, cmd.Name())
+	takesText := slices.Contains([]string{"search", "explain", "append", "update", "prompt"}, cmd.Name())
 	if takesText && strings.HasPrefix(problem, "unknown ") {
 		return fmt.Errorf("%w; write a text that begins with - after --, as in kioku %s -- -x", err, cmd.Name())
 	}

@@ -63,6 +63,9 @@ func toolTable(t *testing.T) string {
 		kind := "reads"
 		if !tool.Annotations.ReadOnlyHint {
 			kind = "adds"
+			if *tool.Annotations.DestructiveHint {
+				kind = "changes"
+			}
 		}
 		fmt.Fprintf(&b, "| `%s` (%s) | %s | %s |\n", tool.Name, kind, strings.Join(parameters, ", "), tool.Description)
 	}

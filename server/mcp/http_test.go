@@ -289,14 +289,14 @@ func TestSessionBelongsToTheTokenOfACookie(t *testing.T) {
 	w.post("/ann", ping, session, "Cookie: other=1").wants(t, http.StatusNotFound, "session not found")
 }
 
-// MCP: the tools memory_search, memory_get, memory_append, memory_status and memory_links.
+// MCP: the tools memory_search, memory_get, memory_append, memory_update and memory_links.
 func TestToolsAreTheFive(t *testing.T) {
 	t.Parallel()
 	var names []string
 	for _, tool := range mcp.Tools() {
 		names = append(names, tool.Name)
 	}
-	if want := []string{"memory_search", "memory_get", "memory_append", "memory_status", "memory_links"}; !slices.Equal(names, want) {
+	if want := []string{"memory_search", "memory_get", "memory_append", "memory_update", "memory_links"}; !slices.Equal(names, want) {
 		t.Errorf("tools %q, want %q", names, want)
 	}
 }

@@ -90,89 +90,62 @@ func getText(out tools.GetOutput) string {
 
 // appendText is the output of memory_append for a model.
 func appendText(out tools.AppendOutput) string {
+	said := fmt.Sprintf("Stored in %s, line %d.", out.Path, out.StartLine)
 	if out.Deduplicated {
-		return fmt.Sprintf("It was in %s before (line %d); nothing was written.", out.Path, out.StartLine)
+		said = fmt.Sprintf("It was in %s before (line %d); nothing was written.", out.Path, out.StartLine)
 	}
-	return fmt.Sprintf("Stored in %s, line %d.", out.Path, out.StartLine)
+	if s := out.Similar; s != nil {
+		said += fmt.Sprintf("\nLine %d of %s says: %s", s.Line, s.Path, s.Text)
+	}
+	return said + hintText(out.Secrets, out.Hint)
 }
 
-// statusResult is the output of memory_status.
-type statusResult struct {
-	Agent        string                    `json:"agent"`
-	Files        int32                     `json:"files"`
-	Chunks       int32                     `json:"chunks"`
-	PendingFiles int32                     `json:"pending_files"`
-	Embedded     int32                     `json:"embedded_chunks"`
-	Provider     string                    `json:"provider"`
-	Model        string                    `json:"model,omitempty"`
-	LastSync     string                    `json:"last_sync,omitempty"`
-	Syncing      bool                      `json:"syncing"`
-	Skipped      []string                  `json:"skipped,omitempty"`
-	SkippedCount int                       `json:"skipped_count"`
-	Degraded     []tools.DegradationOutput `json:"degraded"`
-	Synced       *syncedFiles              `json:"synced,omitempty"`
+// updateText is the output of memory_update for a model.
+func updateText(out tools.UpdateOutput) string {
+	return fmt.Sprintf("Changed %s, line %d. The file as it was is kept: revision %s.", out.Path, out.StartLine, out.Revision) + hintText(out.Secrets, out.Hint)
 }
 
-// syncedFiles is what a sync of memory_status did.
-type syncedFiles struct {
-	Indexed int32 `json:"indexed"`
-	Removed int32 `json:"removed"`
+// hintText tells of secrets that were left out, and what a model may do then.
+func hintText(secrets []tools.SecretOutput, hint string) string {
+	said := ""
+	for _, s := range secrets {
+		said += "\nLeft out: " + s.Kind + ", now " + s.Reference + "."
+	}
+	if hint != "" {
+		said += "\n" + hint
+	}
+	return said
 }
 
-// statusOf returns the output for a status, and for the report of the sync before it, which may be nil.
-func statusOf(st *kiokuv1.StatusResponse, report *kiokuv1.SyncReport) statusResult {
-	ix := st.GetIndex()
-	out := statusResult{
-		Agent: st.GetAgent(), Files: ix.GetFileCount(), Chunks: ix.GetChunkCount(), PendingFiles: ix.GetPendingFileCount(),
-		Embedded: st.GetEmbeddedChunkCount(), Provider: st.GetProvider().GetProvider(), Model: st.GetProvider().GetModel(),
-		Syncing: st.GetSyncing(), SkippedCount: len(st.GetSkipped()), Degraded: []tools.DegradationOutput{},
-	}
-	if ix.GetLastSyncTime() != nil {
-		out.LastSync = ix.GetLastSyncTime().AsTime().Format(time.RFC3339)
-	}
-	for _, f := range st.GetSkipped()[:min(maxSkipped, len(st.GetSkipped()))] {
-		out.Skipped = append(out.Skipped, f.GetPath()+": "+f.GetReason())
-	}
-	for _, d := range st.GetDegraded() {
-		out.Degraded = append(out.Degraded, tools.DegradationOutput{Code: d.GetCode(), Text: d.GetText()})
-	}
-	if report != nil {
-		out.Synced = &syncedFiles{report.GetFileCount(), report.GetRemovedFileCount()}
-	}
-	return out
-}
-
-// text is the status for a model.
-func (r statusResult) text() string {
+// statusText is the status of a memory for a model.
+func statusText(st *kiokuv1.StatusResponse) string {
 	var b strings.Builder
-	if r.Synced != nil {
-		fmt.Fprintf(&b, "Synced: %d files indexed, %d removed.\n", r.Synced.Indexed, r.Synced.Removed)
-	}
-	fmt.Fprintf(&b, "%d files, %d chunks, %d changed files not indexed yet.\n", r.Files, r.Chunks, r.PendingFiles)
-	switch {
-	case r.LastSync == "":
+	ix := st.GetIndex()
+	fmt.Fprintf(&b, "%d files, %d chunks, %d changed files not indexed yet.\n", ix.GetFileCount(), ix.GetChunkCount(), ix.GetPendingFileCount())
+	if ix.GetLastSyncTime() == nil {
 		b.WriteString("The index was never in sync with the folder")
-	default:
-		b.WriteString("Last in sync " + r.LastSync)
+	} else {
+		b.WriteString("Last in sync " + ix.GetLastSyncTime().AsTime().Format(time.RFC3339))
 	}
-	if r.Syncing {
+	if st.GetSyncing() {
 		b.WriteString("; a sync is running")
 	}
-	if r.Provider == "none" {
+	if p := st.GetProvider(); p.GetProvider() == "none" {
 		b.WriteString(".\nNo embedding provider: searches go by keywords.\n")
 	} else {
-		fmt.Fprintf(&b, ".\nEmbedded by %s: %d of %d chunks.\n", strings.TrimSpace(r.Provider+" "+r.Model), r.Embedded, r.Chunks)
+		fmt.Fprintf(&b, ".\nEmbedded by %s: %d of %d chunks.\n", strings.TrimSpace(p.GetProvider()+" "+p.GetModel()), st.GetEmbeddedChunkCount(), ix.GetChunkCount())
 	}
-	for _, f := range r.Skipped {
-		b.WriteString("Skipped " + f + "\n")
+	skipped := st.GetSkipped()
+	for _, f := range skipped[:min(maxSkipped, len(skipped))] {
+		b.WriteString("Skipped " + f.GetPath() + ": " + f.GetReason() + "\n")
 	}
-	if more := r.SkippedCount - len(r.Skipped); more > 0 {
+	if more := len(skipped) - maxSkipped; more > 0 {
 		fmt.Fprintf(&b, "and %d more skipped files\n", more)
 	}
-	for _, d := range r.Degraded {
-		fmt.Fprintf(&b, "Degraded (%s): %s\n", d.Code, d.Text)
+	for _, d := range st.GetDegraded() {
+		fmt.Fprintf(&b, "Degraded (%s): %s\n", d.GetCode(), d.GetText())
 	}
-	return strings.TrimRight(b.String(), "\n")
+	return b.String()
 }
 
 // linksResult is the output of memory_links.

@@ -39,6 +39,15 @@ var noteTemplate = &sdk.ResourceTemplate{
 	Description: "A file of the memory, by a path that memory_search returned.",
 }
 
+// StatusURI is the URI of the resource that says how much memory there is, how current its index is, and what searches lack.
+const StatusURI = scheme + "://status"
+
+// statusResource is the resource of the status.
+var statusResource = &sdk.Resource{
+	URI: StatusURI, Name: "status", Title: "Memory status", MIMEType: "text/plain",
+	Description: "How many notes there are, how current the index is, what searches lack.",
+}
+
 // uriOf returns the URI of a note.
 func uriOf(name string) string {
 	return (&url.URL{Scheme: scheme, Path: "/" + strings.TrimPrefix(name, "/")}).String()
@@ -56,9 +65,9 @@ func pathOf(uri string) (string, bool) {
 
 // readNote returns a note, as much of it as there is room for.
 func (s *session) readNote(ctx context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
-	m, ask, err := s.open(ctx, req.ClientCapabilities(), req.Params.InputResponses)
+	m, ask, err := s.openForRead(ctx, req)
 	if ask != nil {
-		return &sdk.ReadResourceResult{InputRequests: ask}, nil
+		return ask, nil
 	}
 	if err != nil {
 		return nil, errors.New(message(err))
@@ -76,6 +85,35 @@ func (s *session) readNote(ctx context.Context, req *sdk.ReadResourceRequest) (*
 		return nil, errors.New(message(err))
 	}
 	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: req.Params.URI, MIMEType: markdown, Text: text}}}, nil
+}
+
+// openForRead returns the memory of a resource, or the request for roots that clients of the newest version answer. Older ones are
+// asked at once.
+func (s *session) openForRead(ctx context.Context, req *sdk.ReadResourceRequest) (*Memory, *sdk.ReadResourceResult, error) {
+	m, ask, err := s.open(ctx, req.ClientCapabilities(), req.Params.InputResponses)
+	if ask == nil {
+		return m, nil, err
+	}
+	if m := s.forList(ctx, req.Session, req.ClientCapabilities()); m != nil {
+		return m, nil, nil
+	}
+	return nil, &sdk.ReadResourceResult{InputRequests: ask}, nil
+}
+
+// readStatus returns the status of the memory.
+func (s *session) readStatus(ctx context.Context, req *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {
+	m, ask, err := s.openForRead(ctx, req)
+	if ask != nil {
+		return ask, nil
+	}
+	var st *kiokuv1.StatusResponse
+	if err == nil {
+		st, err = m.Service.Status(ctx, &kiokuv1.StatusRequest{Agent: m.Agent})
+	}
+	if err != nil {
+		return nil, errors.New(message(err))
+	}
+	return &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{{URI: StatusURI, MIMEType: statusResource.MIMEType, Text: statusText(st)}}}, nil
 }
 
 // wholeNote returns the text of a note. A note that is too long ends with a line that says how to go on.

@@ -20,7 +20,7 @@ func TestResourcesAreTheCuratedNotes(t *testing.T) {
 	w := newWorld(t, "", map[string]map[string]string{"main": notes})
 	for _, version := range versions {
 		s := w.must(clientOptions{version: version})
-		wantResources(t, s, "kioku:///MEMORY.md", "kioku:///memory/2025-01-03.md", "kioku:///memory/2026-03-01.md", "kioku:///memory/2026-03-02.md")
+		wantResources(t, s, "kioku:///MEMORY.md", "kioku:///memory/2025-01-03.md", "kioku:///memory/2026-03-01.md", "kioku:///memory/2026-03-02.md", mcp.StatusURI)
 		for uri, want := range map[string]string{
 			"kioku:///MEMORY.md":            "猫の名前はミケ。",
 			"kioku:///memory/Ferry.md":      "The ferry leaves at six.",
@@ -96,7 +96,7 @@ func TestResourcesTellWhatChanges(t *testing.T) {
 			w.remove("main", "memory/2026-04-01.md")
 			w.sync("main")
 			hears(t, version, changed, struct{}{})
-			wantResources(t, s, "kioku:///MEMORY.md", "kioku:///memory/2025-01-03.md", "kioku:///memory/2026-03-01.md", "kioku:///memory/2026-03-02.md")
+			wantResources(t, s, "kioku:///MEMORY.md", "kioku:///memory/2025-01-03.md", "kioku:///memory/2026-03-01.md", "kioku:///memory/2026-03-02.md", mcp.StatusURI)
 		}
 		s.Close()
 	}

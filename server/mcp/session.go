@@ -90,6 +90,7 @@ func New(opt Options) *sdk.Server {
 		})
 	s.addTools()
 	s.addPrompts()
+	s.server.AddResource(statusResource, s.readStatus)
 	s.server.AddResourceTemplate(noteTemplate, s.readNote)
 	if !opt.shared {
 		s.server.AddReceivingMiddleware(s.listing)

@@ -121,7 +121,7 @@ func TestLongCallsTellTheirProgress(t *testing.T) {
 			},
 		})
 		s := inMemory(t, client, version, opened(newFake(300)))
-		params := &sdk.CallToolParams{Name: mcp.ToolStatus, Arguments: map[string]any{"sync": true}}
+		params := &sdk.CallToolParams{Name: tools.Search, Arguments: map[string]any{"query": "x"}}
 		params.SetProgressToken("p")
 		if _, err := s.CallTool(t.Context(), params); err != nil {
 			t.Fatal(err)
@@ -152,7 +152,7 @@ func TestLongCallsEndWhenTheyAreCancelled(t *testing.T) {
 			<-f.begun
 			cancel()
 		}()
-		_, err := s.CallTool(ctx, &sdk.CallToolParams{Name: mcp.ToolStatus, Arguments: map[string]any{"sync": true}})
+		_, err := s.CallTool(ctx, &sdk.CallToolParams{Name: tools.Search, Arguments: map[string]any{"query": "x"}})
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v", version, err)
 		}
@@ -190,7 +190,10 @@ func TestRootsChooseTheWorkspace(t *testing.T) {
 		client.AddRoots(&sdk.Root{URI: "file:///home/me/my%20notes"}, &sdk.Root{URI: "https://example.com/"})
 		s := inMemory(t, client, version, open)
 		for range 2 {
-			if result, text := call(t, s, mcp.ToolStatus, nil); result.IsError || !strings.Contains(text, "1 files") {
+			if result, text := call(t, s, tools.Search, map[string]any{"query": "x"}); result.IsError {
+				t.Errorf("%s: %s", version, text)
+			}
+			if text := statusOf(t, s); !strings.Contains(text, "1 files") {
 				t.Errorf("%s: %s", version, text)
 			}
 		}
@@ -202,8 +205,7 @@ func TestRootsChooseTheWorkspace(t *testing.T) {
 		}
 		client.AddRoots(&sdk.Root{URI: "file:///home/me/other"})
 		until(t, version+": other roots", func() bool {
-			_, text := call(t, s, mcp.ToolStatus, nil)
-			return strings.Contains(text, "2 files")
+			return strings.Contains(statusOf(t, s), "2 files")
 		})
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -31,7 +30,7 @@ type tool func(ctx context.Context, c *call) (output any, text string, err error
 // addTools adds the tools to the server of the session.
 func (s *session) addTools() {
 	run := map[string]tool{
-		tools.Search: search, tools.Get: get, tools.Append: appendNote, ToolStatus: describe, ToolLinks: links,
+		tools.Search: search, tools.Get: get, tools.Append: appendNote, tools.Update: update, ToolLinks: links,
 	}
 	for _, t := range Tools() {
 		s.server.AddTool(t, s.handler(run[t.Name]))
@@ -133,27 +132,10 @@ func appendNote(ctx context.Context, c *call) (any, string, error) {
 	return out, appendText(out), err
 }
 
-// describe runs memory_status.
-func describe(ctx context.Context, c *call) (any, string, error) {
-	var in struct {
-		Sync bool `json:"sync"`
-	}
-	if err := tools.Decode(c.input(), &in); err != nil {
-		return nil, "", err
-	}
-	var report *kiokuv1.SyncReport
-	if in.Sync {
-		var err error
-		if report, err = syncIndex(ctx, c); err != nil {
-			return nil, "", fmt.Errorf("bring the index up to date: %w", err)
-		}
-	}
-	resp, err := c.memory.Service.Status(ctx, &kiokuv1.StatusRequest{Agent: c.memory.Agent})
-	if err != nil {
-		return nil, "", err
-	}
-	out := statusOf(resp, report)
-	return out, out.text(), nil
+// update runs memory_update.
+func update(ctx context.Context, c *call) (any, string, error) {
+	out, err := invoke[tools.UpdateOutput](ctx, c)
+	return out, updateText(out), err
 }
 
 // links runs memory_links.

@@ -37,10 +37,10 @@ func TestToolsAreFewShortAndAnnotated(t *testing.T) {
 	}
 	for _, tool := range list.Tools {
 		a := tool.Annotations
-		if a == nil || a.Title == "" || a.DestructiveHint == nil || *a.DestructiveHint || a.OpenWorldHint == nil || *a.OpenWorldHint || !a.IdempotentHint {
+		if a == nil || a.Title == "" || a.DestructiveHint == nil || a.OpenWorldHint == nil || *a.OpenWorldHint || !a.IdempotentHint {
 			t.Errorf("%s: annotations %+v", tool.Name, a)
 		}
-		if a.ReadOnlyHint != (tool.Name != tools.Append) {
+		if writes := tool.Name == tools.Append || tool.Name == tools.Update; a.ReadOnlyHint == writes || *a.DestructiveHint != (tool.Name == tools.Update) {
 			t.Errorf("%s: read only is %t", tool.Name, a.ReadOnlyHint)
 		}
 	}
@@ -66,10 +66,9 @@ func TestToolsAnswerWithStructureAndText(t *testing.T) {
 			{tools.Get, map[string]any{"path": "MEMORY.md", "from": 2, "lines": 2}, []string{"\n\n- Prefers green tea over coffee.", "memory_get with from 4"}},
 			{tools.Get, map[string]any{"path": "MEMORY.md", "from": 90}, []string{"there is no line 90."}},
 			{mcp.ToolLinks, map[string]any{"path": "Ferry"}, []string{"memory/Ferry.md links to 0 and is linked from 1 places.", "memory/2026-03-01.md:3 -> here"}},
-			{mcp.ToolStatus, map[string]any{}, []string{"files", "0 changed files", "No embedding provider"}},
-			{mcp.ToolStatus, map[string]any{"sync": true}, []string{"Synced: 0 files indexed"}},
 			{tools.Append, map[string]any{"text": "Allergic to kiwi " + version, "target": "long_term"}, []string{"Stored in MEMORY.md, line "}},
 			{tools.Append, map[string]any{"text": "Allergic to kiwi " + version, "target": "long_term"}, []string{"It was in MEMORY.md before"}},
+			{tools.Update, map[string]any{"old_text": "to kiwi " + version, "new_text": "to papaya " + version}, []string{"Changed MEMORY.md, line ", "revision "}},
 		} {
 			result, text := call(t, s, c.tool, c.arguments)
 			for _, want := range c.wants {

@@ -19,6 +19,7 @@ import (
 	"kioku/memory"
 	"kioku/server"
 	"kioku/server/front"
+	"kioku/server/mcp"
 )
 
 // patience bounds every wait of a test.
@@ -183,6 +184,16 @@ func call(t *testing.T, s *sdk.ClientSession, name string, arguments map[string]
 		text.WriteString(c.(*sdk.TextContent).Text)
 	}
 	return result, text.String()
+}
+
+// statusOf reads the resource of the status.
+func statusOf(t *testing.T, s *sdk.ClientSession) string {
+	t.Helper()
+	result, err := s.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: mcp.StatusURI})
+	if err != nil || len(result.Contents) != 1 {
+		t.Fatalf("status: %+v, %v", result, err)
+	}
+	return result.Contents[0].Text
 }
 
 // versions are the versions of the protocol with and without sessions.

@@ -3,6 +3,7 @@ package config
 import (
 	"time"
 
+	"kioku/agent/flush"
 	"kioku/agent/prune"
 )
 
@@ -51,6 +52,8 @@ func (r *registry) compaction(c *Config) {
 		"Tokens of the model's window that stay free for the answer; history is compacted if fewer are left.")
 	number(r, &f.KeepTokens, 1, most, "compaction.keepRecentTokens", "Tokens of the latest messages that a compaction leaves unchanged.")
 	r.toggle(&f.Enabled, "compaction.memoryFlush.enabled", "Store what is worth keeping before history is compacted.")
+	r.choice(&f.Groups, []string{flush.GroupsOn, flush.GroupsOff, flush.GroupsSeparate}, "compaction.memoryFlush.groups",
+		"Conversations of several people: on stores notes of them with the channel and the authors, separate does so in memory/groups/CHANNEL, off stores none.")
 	number(r, &f.SoftThresholdTokens, 0, most, "compaction.memoryFlush.softThresholdTokens", "Tokens before that point at which memories are stored; fewer in a small window.")
 	r.decimal(&f.SoftThresholdRatio, 1, "compaction.memoryFlush.softThresholdRatio",
 		"Part of the window above which memories are stored too, if that comes earlier; 0 disables it. 0.75 stores them when three quarters of the window are used.")

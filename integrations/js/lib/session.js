@@ -89,9 +89,18 @@ export class Session {
    */
   async before(messages, due = {}) {
     const all = identify(messages);
-    await this.#makeRoom(all, due).catch((err) => this.#tell(err));
+    await this.#makeRoom(all, due).catch((err) => this.#report(err));
     const {system, turnBlock, recall} = await this.#assemble(all);
     return {system, turnBlock, recall, ...this.#shortened(all)};
+  }
+
+  /**
+   * Tells the service of the messages, so that they are stored when the conversation stays idle although nobody ends it.
+   * @param {Message[]} messages
+   */
+  async tell(messages) {
+    const {windowTokens} = this.#options;
+    await this.#sent.send(identify(messages), (m) => this.#client.agents.checkFlush({session: this.id, windowTokens, messages: m}));
   }
 
   /**
@@ -112,7 +121,7 @@ export class Session {
    */
   async end(messages) {
     const all = identify(messages);
-    if (this.#options.ask) await this.#flushByOwnModel(all, this.#options.ask).catch((err) => this.#tell(err));
+    if (this.#options.ask) await this.#flushByOwnModel(all, this.#options.ask).catch((err) => this.#report(err));
     return this.#sent.send(all, (m) => this.#client.agents.endSession({session: this.id, messages: m}));
   }
 
@@ -125,7 +134,7 @@ export class Session {
     const {windowTokens} = this.#options;
     const {messages} = this.#shortened(all);
     const check = await this.#sent.send(messages, (m) => this.#client.agents.checkFlush({session: this.id, windowTokens, messages: m, ...due}));
-    if (check.flush) await this.flush(messages).catch((err) => this.#tell(err)); // what is not stored stays: a compaction drops nothing of it
+    if (check.flush) await this.flush(messages).catch((err) => this.#report(err)); // what is not stored stays: a compaction drops nothing of it
     if (check.compact) await this.#compact(messages);
   }
 
@@ -141,7 +150,7 @@ export class Session {
       const {prompt, turnBlock, recall} = await this.#client.prompt(text, {session: this.id, channel, group, model, mode, author: all[index]?.author});
       this.#prompt = {id: all[index]?.id, system: prompt, turnBlock, recall};
     } catch (err) {
-      this.#tell(/** @type {Error} */ (err));
+      this.#report(/** @type {Error} */ (err));
       this.#prompt = {system: this.#prompt.system, turnBlock: '', recall: undefined};
     }
     return this.#prompt;
@@ -231,7 +240,7 @@ export class Session {
   }
 
   /** @param {Error} err */
-  #tell(err) {
+  #report(err) {
     (this.#options.onError ?? warn)(err);
   }
 }

@@ -117,6 +117,11 @@ export declare class Session {
      */
     before(messages: Message[], due?: Partial<Pick<CheckFlushRequest, 'projectedTokens' | 'transcriptBytes' | 'heartbeat' | 'overflow' | 'forced'>>): Promise<Turn>;
     /**
+     * Tells the service of the messages, so that they are stored when the conversation stays idle although nobody ends it.
+     * @param {Message[]} messages
+     */
+    tell(messages: Message[]): Promise<void>;
+    /**
      * Stores now what is worth keeping of all messages, and returns the notes.
      * @param {Message[]} messages
      */

@@ -1415,7 +1415,8 @@ type MemoryAppendRequest struct {
 	Channel string `protobuf:"bytes,7,opt,name=channel,proto3" json:"channel,omitempty"`
 	// Who said what the note says, recorded beside it. Unset means the owner, or nobody in particular.
 	Author *Author `protobuf:"bytes,8,opt,name=author,proto3" json:"author,omitempty"`
-	// Keep secrets, such as keys and passwords, in the text. Without it a reference takes the place of each.
+	// Keep secrets, such as keys and passwords, in the text if the same note was written before with references in their places: a
+	// secret is written only if it is asked for twice. Otherwise a reference takes the place of each.
 	KeepSecrets   bool `protobuf:"varint,9,opt,name=keep_secrets,json=keepSecrets,proto3" json:"keep_secrets,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1791,7 +1792,8 @@ type MemoryUpdateRequest struct {
 	Reason string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Writer, as in MemoryAppendRequest.
 	Source string `protobuf:"bytes,6,opt,name=source,proto3" json:"source,omitempty"`
-	// As in MemoryAppendRequest.
+	// Keep secrets in the new text if the old one has references in their places. Otherwise a reference takes the place of each that
+	// the old text lacks.
 	KeepSecrets   bool `protobuf:"varint,7,opt,name=keep_secrets,json=keepSecrets,proto3" json:"keep_secrets,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2065,6 +2067,220 @@ func (x *MemoryUndoResponse) GetRevision() string {
 	return ""
 }
 
+type ListRevisionsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Empty means the only agent that the caller may reach.
+	Agent         string `protobuf:"bytes,1,opt,name=agent,proto3" json:"agent,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListRevisionsRequest) Reset() {
+	*x = ListRevisionsRequest{}
+	mi := &file_kioku_v1_memory_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListRevisionsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListRevisionsRequest) ProtoMessage() {}
+
+func (x *ListRevisionsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_memory_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListRevisionsRequest.ProtoReflect.Descriptor instead.
+func (*ListRevisionsRequest) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *ListRevisionsRequest) GetAgent() string {
+	if x != nil {
+		return x.Agent
+	}
+	return ""
+}
+
+type ListRevisionsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Updates, the latest first; at most 1,000.
+	Revisions     []*Revision `protobuf:"bytes,1,rep,name=revisions,proto3" json:"revisions,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListRevisionsResponse) Reset() {
+	*x = ListRevisionsResponse{}
+	mi := &file_kioku_v1_memory_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListRevisionsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListRevisionsResponse) ProtoMessage() {}
+
+func (x *ListRevisionsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_memory_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListRevisionsResponse.ProtoReflect.Descriptor instead.
+func (*ListRevisionsResponse) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *ListRevisionsResponse) GetRevisions() []*Revision {
+	if x != nil {
+		return x.Revisions
+	}
+	return nil
+}
+
+// Revision is an update that was made.
+type Revision struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id, for MemoryUndo.
+	Revision   string                 `protobuf:"bytes,1,opt,name=revision,proto3" json:"revision,omitempty"`
+	UpdateTime *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
+	Path       string                 `protobuf:"bytes,3,opt,name=path,proto3" json:"path,omitempty"`
+	// Line at which the change began.
+	Line int32 `protobuf:"varint,4,opt,name=line,proto3" json:"line,omitempty"`
+	// Text that was replaced, at most 1,000 characters.
+	OldText string `protobuf:"bytes,5,opt,name=old_text,json=oldText,proto3" json:"old_text,omitempty"`
+	// Text in its place, at most 1,000 characters; empty if the old text was removed.
+	NewText string `protobuf:"bytes,6,opt,name=new_text,json=newText,proto3" json:"new_text,omitempty"`
+	Reason  string `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Writer, as in MemoryAppendRequest.
+	Source string `protobuf:"bytes,8,opt,name=source,proto3" json:"source,omitempty"`
+	// Revision that this update took back; empty for others.
+	Undoes string `protobuf:"bytes,9,opt,name=undoes,proto3" json:"undoes,omitempty"`
+	// This update was taken back.
+	Undone        bool `protobuf:"varint,10,opt,name=undone,proto3" json:"undone,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Revision) Reset() {
+	*x = Revision{}
+	mi := &file_kioku_v1_memory_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Revision) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Revision) ProtoMessage() {}
+
+func (x *Revision) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_memory_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Revision.ProtoReflect.Descriptor instead.
+func (*Revision) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *Revision) GetRevision() string {
+	if x != nil {
+		return x.Revision
+	}
+	return ""
+}
+
+func (x *Revision) GetUpdateTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.UpdateTime
+	}
+	return nil
+}
+
+func (x *Revision) GetPath() string {
+	if x != nil {
+		return x.Path
+	}
+	return ""
+}
+
+func (x *Revision) GetLine() int32 {
+	if x != nil {
+		return x.Line
+	}
+	return 0
+}
+
+func (x *Revision) GetOldText() string {
+	if x != nil {
+		return x.OldText
+	}
+	return ""
+}
+
+func (x *Revision) GetNewText() string {
+	if x != nil {
+		return x.NewText
+	}
+	return ""
+}
+
+func (x *Revision) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *Revision) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
+}
+
+func (x *Revision) GetUndoes() string {
+	if x != nil {
+		return x.Undoes
+	}
+	return ""
+}
+
+func (x *Revision) GetUndone() bool {
+	if x != nil {
+		return x.Undone
+	}
+	return false
+}
+
 type ListFilesRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Empty means the only agent that the caller may reach.
@@ -2092,7 +2308,7 @@ type ListFilesRequest struct {
 
 func (x *ListFilesRequest) Reset() {
 	*x = ListFilesRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[20]
+	mi := &file_kioku_v1_memory_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2104,7 +2320,7 @@ func (x *ListFilesRequest) String() string {
 func (*ListFilesRequest) ProtoMessage() {}
 
 func (x *ListFilesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[20]
+	mi := &file_kioku_v1_memory_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2117,7 +2333,7 @@ func (x *ListFilesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListFilesRequest.ProtoReflect.Descriptor instead.
 func (*ListFilesRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{20}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ListFilesRequest) GetAgent() string {
@@ -2199,7 +2415,7 @@ type ListFilesResponse struct {
 
 func (x *ListFilesResponse) Reset() {
 	*x = ListFilesResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[21]
+	mi := &file_kioku_v1_memory_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2211,7 +2427,7 @@ func (x *ListFilesResponse) String() string {
 func (*ListFilesResponse) ProtoMessage() {}
 
 func (x *ListFilesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[21]
+	mi := &file_kioku_v1_memory_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2224,7 +2440,7 @@ func (x *ListFilesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListFilesResponse.ProtoReflect.Descriptor instead.
 func (*ListFilesResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{21}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ListFilesResponse) GetFiles() []*File {
@@ -2285,7 +2501,7 @@ type File struct {
 
 func (x *File) Reset() {
 	*x = File{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[22]
+	mi := &file_kioku_v1_memory_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2297,7 +2513,7 @@ func (x *File) String() string {
 func (*File) ProtoMessage() {}
 
 func (x *File) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[22]
+	mi := &file_kioku_v1_memory_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2310,7 +2526,7 @@ func (x *File) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use File.ProtoReflect.Descriptor instead.
 func (*File) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{22}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *File) GetPath() string {
@@ -2395,7 +2611,7 @@ type ListLinksRequest struct {
 
 func (x *ListLinksRequest) Reset() {
 	*x = ListLinksRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[23]
+	mi := &file_kioku_v1_memory_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2407,7 +2623,7 @@ func (x *ListLinksRequest) String() string {
 func (*ListLinksRequest) ProtoMessage() {}
 
 func (x *ListLinksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[23]
+	mi := &file_kioku_v1_memory_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2420,7 +2636,7 @@ func (x *ListLinksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLinksRequest.ProtoReflect.Descriptor instead.
 func (*ListLinksRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{23}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ListLinksRequest) GetAgent() string {
@@ -2446,7 +2662,7 @@ type ListLinksResponse struct {
 
 func (x *ListLinksResponse) Reset() {
 	*x = ListLinksResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[24]
+	mi := &file_kioku_v1_memory_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2458,7 +2674,7 @@ func (x *ListLinksResponse) String() string {
 func (*ListLinksResponse) ProtoMessage() {}
 
 func (x *ListLinksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[24]
+	mi := &file_kioku_v1_memory_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2471,7 +2687,7 @@ func (x *ListLinksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLinksResponse.ProtoReflect.Descriptor instead.
 func (*ListLinksResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{24}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ListLinksResponse) GetLinks() *Links {
@@ -2498,7 +2714,7 @@ type Links struct {
 
 func (x *Links) Reset() {
 	*x = Links{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[25]
+	mi := &file_kioku_v1_memory_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2510,7 +2726,7 @@ func (x *Links) String() string {
 func (*Links) ProtoMessage() {}
 
 func (x *Links) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[25]
+	mi := &file_kioku_v1_memory_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2523,7 +2739,7 @@ func (x *Links) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Links.ProtoReflect.Descriptor instead.
 func (*Links) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{25}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Links) GetPath() string {
@@ -2575,7 +2791,7 @@ type Link struct {
 
 func (x *Link) Reset() {
 	*x = Link{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[26]
+	mi := &file_kioku_v1_memory_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2587,7 +2803,7 @@ func (x *Link) String() string {
 func (*Link) ProtoMessage() {}
 
 func (x *Link) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[26]
+	mi := &file_kioku_v1_memory_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2600,7 +2816,7 @@ func (x *Link) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Link.ProtoReflect.Descriptor instead.
 func (*Link) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{26}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Link) GetFromPath() string {
@@ -2657,7 +2873,7 @@ type ListChunksRequest struct {
 
 func (x *ListChunksRequest) Reset() {
 	*x = ListChunksRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[27]
+	mi := &file_kioku_v1_memory_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2669,7 +2885,7 @@ func (x *ListChunksRequest) String() string {
 func (*ListChunksRequest) ProtoMessage() {}
 
 func (x *ListChunksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[27]
+	mi := &file_kioku_v1_memory_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2682,7 +2898,7 @@ func (x *ListChunksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChunksRequest.ProtoReflect.Descriptor instead.
 func (*ListChunksRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{27}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ListChunksRequest) GetAgent() string {
@@ -2715,7 +2931,7 @@ type ListChunksResponse struct {
 
 func (x *ListChunksResponse) Reset() {
 	*x = ListChunksResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[28]
+	mi := &file_kioku_v1_memory_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2727,7 +2943,7 @@ func (x *ListChunksResponse) String() string {
 func (*ListChunksResponse) ProtoMessage() {}
 
 func (x *ListChunksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[28]
+	mi := &file_kioku_v1_memory_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2740,7 +2956,7 @@ func (x *ListChunksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChunksResponse.ProtoReflect.Descriptor instead.
 func (*ListChunksResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{28}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ListChunksResponse) GetPath() string {
@@ -2794,7 +3010,7 @@ type Chunk struct {
 
 func (x *Chunk) Reset() {
 	*x = Chunk{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[29]
+	mi := &file_kioku_v1_memory_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2806,7 +3022,7 @@ func (x *Chunk) String() string {
 func (*Chunk) ProtoMessage() {}
 
 func (x *Chunk) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[29]
+	mi := &file_kioku_v1_memory_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2819,7 +3035,7 @@ func (x *Chunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Chunk.ProtoReflect.Descriptor instead.
 func (*Chunk) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{29}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Chunk) GetStartLine() int32 {
@@ -2885,7 +3101,7 @@ type MemoryMapRequest struct {
 
 func (x *MemoryMapRequest) Reset() {
 	*x = MemoryMapRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[30]
+	mi := &file_kioku_v1_memory_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2897,7 +3113,7 @@ func (x *MemoryMapRequest) String() string {
 func (*MemoryMapRequest) ProtoMessage() {}
 
 func (x *MemoryMapRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[30]
+	mi := &file_kioku_v1_memory_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2910,7 +3126,7 @@ func (x *MemoryMapRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryMapRequest.ProtoReflect.Descriptor instead.
 func (*MemoryMapRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{30}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *MemoryMapRequest) GetAgent() string {
@@ -2970,7 +3186,7 @@ type MemoryMapResponse struct {
 
 func (x *MemoryMapResponse) Reset() {
 	*x = MemoryMapResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[31]
+	mi := &file_kioku_v1_memory_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2982,7 +3198,7 @@ func (x *MemoryMapResponse) String() string {
 func (*MemoryMapResponse) ProtoMessage() {}
 
 func (x *MemoryMapResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[31]
+	mi := &file_kioku_v1_memory_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2995,7 +3211,7 @@ func (x *MemoryMapResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryMapResponse.ProtoReflect.Descriptor instead.
 func (*MemoryMapResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{31}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *MemoryMapResponse) GetVersion() string {
@@ -3121,7 +3337,7 @@ type MapPoints struct {
 
 func (x *MapPoints) Reset() {
 	*x = MapPoints{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[32]
+	mi := &file_kioku_v1_memory_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3133,7 +3349,7 @@ func (x *MapPoints) String() string {
 func (*MapPoints) ProtoMessage() {}
 
 func (x *MapPoints) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[32]
+	mi := &file_kioku_v1_memory_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3146,7 +3362,7 @@ func (x *MapPoints) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MapPoints.ProtoReflect.Descriptor instead.
 func (*MapPoints) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{32}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *MapPoints) GetX() []float32 {
@@ -3222,7 +3438,7 @@ type MapFile struct {
 
 func (x *MapFile) Reset() {
 	*x = MapFile{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[33]
+	mi := &file_kioku_v1_memory_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3234,7 +3450,7 @@ func (x *MapFile) String() string {
 func (*MapFile) ProtoMessage() {}
 
 func (x *MapFile) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[33]
+	mi := &file_kioku_v1_memory_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3247,7 +3463,7 @@ func (x *MapFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MapFile.ProtoReflect.Descriptor instead.
 func (*MapFile) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{33}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *MapFile) GetPath() string {
@@ -3295,7 +3511,7 @@ type MapCluster struct {
 
 func (x *MapCluster) Reset() {
 	*x = MapCluster{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[34]
+	mi := &file_kioku_v1_memory_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3307,7 +3523,7 @@ func (x *MapCluster) String() string {
 func (*MapCluster) ProtoMessage() {}
 
 func (x *MapCluster) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[34]
+	mi := &file_kioku_v1_memory_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3320,7 +3536,7 @@ func (x *MapCluster) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MapCluster.ProtoReflect.Descriptor instead.
 func (*MapCluster) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{34}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *MapCluster) GetTerms() []string {
@@ -3365,7 +3581,7 @@ type ActivityRequest struct {
 
 func (x *ActivityRequest) Reset() {
 	*x = ActivityRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[35]
+	mi := &file_kioku_v1_memory_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3377,7 +3593,7 @@ func (x *ActivityRequest) String() string {
 func (*ActivityRequest) ProtoMessage() {}
 
 func (x *ActivityRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[35]
+	mi := &file_kioku_v1_memory_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3390,7 +3606,7 @@ func (x *ActivityRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActivityRequest.ProtoReflect.Descriptor instead.
 func (*ActivityRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{35}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ActivityRequest) GetAgent() string {
@@ -3430,7 +3646,7 @@ type ActivityResponse struct {
 
 func (x *ActivityResponse) Reset() {
 	*x = ActivityResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[36]
+	mi := &file_kioku_v1_memory_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3442,7 +3658,7 @@ func (x *ActivityResponse) String() string {
 func (*ActivityResponse) ProtoMessage() {}
 
 func (x *ActivityResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[36]
+	mi := &file_kioku_v1_memory_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3455,7 +3671,7 @@ func (x *ActivityResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActivityResponse.ProtoReflect.Descriptor instead.
 func (*ActivityResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{36}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ActivityResponse) GetDays() []*ActivityDay {
@@ -3509,7 +3725,7 @@ type ActivityDay struct {
 
 func (x *ActivityDay) Reset() {
 	*x = ActivityDay{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[37]
+	mi := &file_kioku_v1_memory_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3521,7 +3737,7 @@ func (x *ActivityDay) String() string {
 func (*ActivityDay) ProtoMessage() {}
 
 func (x *ActivityDay) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[37]
+	mi := &file_kioku_v1_memory_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3534,7 +3750,7 @@ func (x *ActivityDay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActivityDay.ProtoReflect.Descriptor instead.
 func (*ActivityDay) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{37}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ActivityDay) GetDate() string {
@@ -3600,7 +3816,7 @@ type ExplainRequest struct {
 
 func (x *ExplainRequest) Reset() {
 	*x = ExplainRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[38]
+	mi := &file_kioku_v1_memory_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3612,7 +3828,7 @@ func (x *ExplainRequest) String() string {
 func (*ExplainRequest) ProtoMessage() {}
 
 func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[38]
+	mi := &file_kioku_v1_memory_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3625,7 +3841,7 @@ func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainRequest.ProtoReflect.Descriptor instead.
 func (*ExplainRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{38}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ExplainRequest) GetSearch() *MemorySearchRequest {
@@ -3670,7 +3886,7 @@ type ExplainResponse struct {
 
 func (x *ExplainResponse) Reset() {
 	*x = ExplainResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[39]
+	mi := &file_kioku_v1_memory_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3682,7 +3898,7 @@ func (x *ExplainResponse) String() string {
 func (*ExplainResponse) ProtoMessage() {}
 
 func (x *ExplainResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[39]
+	mi := &file_kioku_v1_memory_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3695,7 +3911,7 @@ func (x *ExplainResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainResponse.ProtoReflect.Descriptor instead.
 func (*ExplainResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{39}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ExplainResponse) GetAnswer() *MemorySearchResponse {
@@ -3749,7 +3965,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[40]
+	mi := &file_kioku_v1_memory_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3761,7 +3977,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[40]
+	mi := &file_kioku_v1_memory_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3774,7 +3990,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{40}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *StatusRequest) GetAgent() string {
@@ -3846,7 +4062,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[41]
+	mi := &file_kioku_v1_memory_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3858,7 +4074,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[41]
+	mi := &file_kioku_v1_memory_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3871,7 +4087,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{41}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *StatusResponse) GetAgent() string {
@@ -4087,7 +4303,7 @@ type SlowCall struct {
 
 func (x *SlowCall) Reset() {
 	*x = SlowCall{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[42]
+	mi := &file_kioku_v1_memory_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4099,7 +4315,7 @@ func (x *SlowCall) String() string {
 func (*SlowCall) ProtoMessage() {}
 
 func (x *SlowCall) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[42]
+	mi := &file_kioku_v1_memory_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4112,7 +4328,7 @@ func (x *SlowCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlowCall.ProtoReflect.Descriptor instead.
 func (*SlowCall) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{42}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *SlowCall) GetMethod() string {
@@ -4173,7 +4389,7 @@ type Egress struct {
 
 func (x *Egress) Reset() {
 	*x = Egress{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[43]
+	mi := &file_kioku_v1_memory_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4185,7 +4401,7 @@ func (x *Egress) String() string {
 func (*Egress) ProtoMessage() {}
 
 func (x *Egress) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[43]
+	mi := &file_kioku_v1_memory_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4198,7 +4414,7 @@ func (x *Egress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Egress.ProtoReflect.Descriptor instead.
 func (*Egress) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{43}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Egress) GetHost() string {
@@ -4271,7 +4487,7 @@ type Backfill struct {
 
 func (x *Backfill) Reset() {
 	*x = Backfill{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[44]
+	mi := &file_kioku_v1_memory_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4283,7 +4499,7 @@ func (x *Backfill) String() string {
 func (*Backfill) ProtoMessage() {}
 
 func (x *Backfill) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[44]
+	mi := &file_kioku_v1_memory_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4296,7 +4512,7 @@ func (x *Backfill) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Backfill.ProtoReflect.Descriptor instead.
 func (*Backfill) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{44}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Backfill) GetRunning() bool {
@@ -4350,7 +4566,7 @@ type EstimateEmbeddingRequest struct {
 
 func (x *EstimateEmbeddingRequest) Reset() {
 	*x = EstimateEmbeddingRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[45]
+	mi := &file_kioku_v1_memory_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4362,7 +4578,7 @@ func (x *EstimateEmbeddingRequest) String() string {
 func (*EstimateEmbeddingRequest) ProtoMessage() {}
 
 func (x *EstimateEmbeddingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[45]
+	mi := &file_kioku_v1_memory_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4375,7 +4591,7 @@ func (x *EstimateEmbeddingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EstimateEmbeddingRequest.ProtoReflect.Descriptor instead.
 func (*EstimateEmbeddingRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{45}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *EstimateEmbeddingRequest) GetAgent() string {
@@ -4410,7 +4626,7 @@ type EstimateEmbeddingResponse struct {
 
 func (x *EstimateEmbeddingResponse) Reset() {
 	*x = EstimateEmbeddingResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[46]
+	mi := &file_kioku_v1_memory_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4422,7 +4638,7 @@ func (x *EstimateEmbeddingResponse) String() string {
 func (*EstimateEmbeddingResponse) ProtoMessage() {}
 
 func (x *EstimateEmbeddingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[46]
+	mi := &file_kioku_v1_memory_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4435,7 +4651,7 @@ func (x *EstimateEmbeddingResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EstimateEmbeddingResponse.ProtoReflect.Descriptor instead.
 func (*EstimateEmbeddingResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{46}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *EstimateEmbeddingResponse) GetProvider() string {
@@ -4517,7 +4733,7 @@ type IndexCheck struct {
 
 func (x *IndexCheck) Reset() {
 	*x = IndexCheck{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[47]
+	mi := &file_kioku_v1_memory_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4529,7 +4745,7 @@ func (x *IndexCheck) String() string {
 func (*IndexCheck) ProtoMessage() {}
 
 func (x *IndexCheck) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[47]
+	mi := &file_kioku_v1_memory_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4542,7 +4758,7 @@ func (x *IndexCheck) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IndexCheck.ProtoReflect.Descriptor instead.
 func (*IndexCheck) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{47}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *IndexCheck) GetPageCount() int32 {
@@ -4605,7 +4821,7 @@ type SkippedFile struct {
 
 func (x *SkippedFile) Reset() {
 	*x = SkippedFile{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[48]
+	mi := &file_kioku_v1_memory_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4617,7 +4833,7 @@ func (x *SkippedFile) String() string {
 func (*SkippedFile) ProtoMessage() {}
 
 func (x *SkippedFile) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[48]
+	mi := &file_kioku_v1_memory_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4630,7 +4846,7 @@ func (x *SkippedFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SkippedFile.ProtoReflect.Descriptor instead.
 func (*SkippedFile) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{48}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *SkippedFile) GetPath() string {
@@ -4675,7 +4891,7 @@ type Provider struct {
 
 func (x *Provider) Reset() {
 	*x = Provider{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[49]
+	mi := &file_kioku_v1_memory_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4687,7 +4903,7 @@ func (x *Provider) String() string {
 func (*Provider) ProtoMessage() {}
 
 func (x *Provider) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[49]
+	mi := &file_kioku_v1_memory_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4700,7 +4916,7 @@ func (x *Provider) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Provider.ProtoReflect.Descriptor instead.
 func (*Provider) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{49}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Provider) GetProvider() string {
@@ -4792,7 +5008,7 @@ type SyncRequest struct {
 
 func (x *SyncRequest) Reset() {
 	*x = SyncRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[50]
+	mi := &file_kioku_v1_memory_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4804,7 +5020,7 @@ func (x *SyncRequest) String() string {
 func (*SyncRequest) ProtoMessage() {}
 
 func (x *SyncRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[50]
+	mi := &file_kioku_v1_memory_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4817,7 +5033,7 @@ func (x *SyncRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncRequest.ProtoReflect.Descriptor instead.
 func (*SyncRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{50}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *SyncRequest) GetAgent() string {
@@ -4868,7 +5084,7 @@ type SyncResponse struct {
 
 func (x *SyncResponse) Reset() {
 	*x = SyncResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[51]
+	mi := &file_kioku_v1_memory_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4880,7 +5096,7 @@ func (x *SyncResponse) String() string {
 func (*SyncResponse) ProtoMessage() {}
 
 func (x *SyncResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[51]
+	mi := &file_kioku_v1_memory_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4893,7 +5109,7 @@ func (x *SyncResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncResponse.ProtoReflect.Descriptor instead.
 func (*SyncResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{51}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *SyncResponse) GetEvent() isSyncResponse_Event {
@@ -4947,7 +5163,7 @@ type RebuildRequest struct {
 
 func (x *RebuildRequest) Reset() {
 	*x = RebuildRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[52]
+	mi := &file_kioku_v1_memory_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4959,7 +5175,7 @@ func (x *RebuildRequest) String() string {
 func (*RebuildRequest) ProtoMessage() {}
 
 func (x *RebuildRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[52]
+	mi := &file_kioku_v1_memory_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4972,7 +5188,7 @@ func (x *RebuildRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebuildRequest.ProtoReflect.Descriptor instead.
 func (*RebuildRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{52}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *RebuildRequest) GetAgent() string {
@@ -4995,7 +5211,7 @@ type RebuildResponse struct {
 
 func (x *RebuildResponse) Reset() {
 	*x = RebuildResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[53]
+	mi := &file_kioku_v1_memory_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5007,7 +5223,7 @@ func (x *RebuildResponse) String() string {
 func (*RebuildResponse) ProtoMessage() {}
 
 func (x *RebuildResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[53]
+	mi := &file_kioku_v1_memory_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5020,7 +5236,7 @@ func (x *RebuildResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebuildResponse.ProtoReflect.Descriptor instead.
 func (*RebuildResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{53}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *RebuildResponse) GetEvent() isRebuildResponse_Event {
@@ -5090,7 +5306,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[54]
+	mi := &file_kioku_v1_memory_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5102,7 +5318,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[54]
+	mi := &file_kioku_v1_memory_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5115,7 +5331,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{54}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Progress) GetPhase() string {
@@ -5207,7 +5423,7 @@ type SyncReport struct {
 
 func (x *SyncReport) Reset() {
 	*x = SyncReport{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[55]
+	mi := &file_kioku_v1_memory_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5219,7 +5435,7 @@ func (x *SyncReport) String() string {
 func (*SyncReport) ProtoMessage() {}
 
 func (x *SyncReport) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[55]
+	mi := &file_kioku_v1_memory_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5232,7 +5448,7 @@ func (x *SyncReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncReport.ProtoReflect.Descriptor instead.
 func (*SyncReport) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{55}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *SyncReport) GetFileCount() int32 {
@@ -5328,7 +5544,7 @@ type WatchEventsRequest struct {
 
 func (x *WatchEventsRequest) Reset() {
 	*x = WatchEventsRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[56]
+	mi := &file_kioku_v1_memory_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5340,7 +5556,7 @@ func (x *WatchEventsRequest) String() string {
 func (*WatchEventsRequest) ProtoMessage() {}
 
 func (x *WatchEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[56]
+	mi := &file_kioku_v1_memory_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5353,7 +5569,7 @@ func (x *WatchEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchEventsRequest.ProtoReflect.Descriptor instead.
 func (*WatchEventsRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{56}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *WatchEventsRequest) GetAgent() string {
@@ -5372,7 +5588,7 @@ type WatchEventsResponse struct {
 
 func (x *WatchEventsResponse) Reset() {
 	*x = WatchEventsResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[57]
+	mi := &file_kioku_v1_memory_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5384,7 +5600,7 @@ func (x *WatchEventsResponse) String() string {
 func (*WatchEventsResponse) ProtoMessage() {}
 
 func (x *WatchEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[57]
+	mi := &file_kioku_v1_memory_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5397,7 +5613,7 @@ func (x *WatchEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchEventsResponse.ProtoReflect.Descriptor instead.
 func (*WatchEventsResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{57}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *WatchEventsResponse) GetEvent() *Event {
@@ -5428,7 +5644,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[58]
+	mi := &file_kioku_v1_memory_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5440,7 +5656,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[58]
+	mi := &file_kioku_v1_memory_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5453,7 +5669,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{58}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Event) GetKind() string {
@@ -5506,7 +5722,7 @@ type ListAgentsRequest struct {
 
 func (x *ListAgentsRequest) Reset() {
 	*x = ListAgentsRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[59]
+	mi := &file_kioku_v1_memory_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5518,7 +5734,7 @@ func (x *ListAgentsRequest) String() string {
 func (*ListAgentsRequest) ProtoMessage() {}
 
 func (x *ListAgentsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[59]
+	mi := &file_kioku_v1_memory_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5531,7 +5747,7 @@ func (x *ListAgentsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAgentsRequest.ProtoReflect.Descriptor instead.
 func (*ListAgentsRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{59}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{62}
 }
 
 type ListAgentsResponse struct {
@@ -5543,7 +5759,7 @@ type ListAgentsResponse struct {
 
 func (x *ListAgentsResponse) Reset() {
 	*x = ListAgentsResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[60]
+	mi := &file_kioku_v1_memory_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5555,7 +5771,7 @@ func (x *ListAgentsResponse) String() string {
 func (*ListAgentsResponse) ProtoMessage() {}
 
 func (x *ListAgentsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[60]
+	mi := &file_kioku_v1_memory_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5568,7 +5784,7 @@ func (x *ListAgentsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAgentsResponse.ProtoReflect.Descriptor instead.
 func (*ListAgentsResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{60}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *ListAgentsResponse) GetAgents() []*Agent {
@@ -5591,7 +5807,7 @@ type Agent struct {
 
 func (x *Agent) Reset() {
 	*x = Agent{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[61]
+	mi := &file_kioku_v1_memory_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5603,7 +5819,7 @@ func (x *Agent) String() string {
 func (*Agent) ProtoMessage() {}
 
 func (x *Agent) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[61]
+	mi := &file_kioku_v1_memory_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5616,7 +5832,7 @@ func (x *Agent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Agent.ProtoReflect.Descriptor instead.
 func (*Agent) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{61}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *Agent) GetId() string {
@@ -5844,7 +6060,24 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x1d\n" +
 	"\n" +
 	"start_line\x18\x02 \x01(\x05R\tstartLine\x12\x1a\n" +
-	"\brevision\x18\x03 \x01(\tR\brevision\"\x94\x02\n" +
+	"\brevision\x18\x03 \x01(\tR\brevision\",\n" +
+	"\x14ListRevisionsRequest\x12\x14\n" +
+	"\x05agent\x18\x01 \x01(\tR\x05agent\"I\n" +
+	"\x15ListRevisionsResponse\x120\n" +
+	"\trevisions\x18\x01 \x03(\v2\x12.kioku.v1.RevisionR\trevisions\"\xa1\x02\n" +
+	"\bRevision\x12\x1a\n" +
+	"\brevision\x18\x01 \x01(\tR\brevision\x12;\n" +
+	"\vupdate_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"updateTime\x12\x12\n" +
+	"\x04path\x18\x03 \x01(\tR\x04path\x12\x12\n" +
+	"\x04line\x18\x04 \x01(\x05R\x04line\x12\x19\n" +
+	"\bold_text\x18\x05 \x01(\tR\aoldText\x12\x19\n" +
+	"\bnew_text\x18\x06 \x01(\tR\anewText\x12\x16\n" +
+	"\x06reason\x18\a \x01(\tR\x06reason\x12\x16\n" +
+	"\x06source\x18\b \x01(\tR\x06source\x12\x16\n" +
+	"\x06undoes\x18\t \x01(\tR\x06undoes\x12\x16\n" +
+	"\x06undone\x18\n" +
+	" \x01(\bR\x06undone\"\x94\x02\n" +
 	"\x10ListFilesRequest\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x12\n" +
 	"\x04glob\x18\x02 \x01(\tR\x04glob\x12\x18\n" +
@@ -6156,7 +6389,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\x05Agent\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1c\n" +
 	"\tworkspace\x18\x02 \x01(\tR\tworkspace\x12*\n" +
-	"\x05index\x18\x03 \x01(\v2\x14.kioku.v1.IndexStateR\x05index2\x82\r\n" +
+	"\x05index\x18\x03 \x01(\v2\x14.kioku.v1.IndexStateR\x05index2\xeb\r\n" +
 	"\rMemoryService\x12r\n" +
 	"\fMemorySearch\x12\x1d.kioku.v1.MemorySearchRequest\x1a\x1e.kioku.v1.MemorySearchResponse\"#\x82\xd3\xe4\x93\x02\x1dZ\x0f:\x01*\"\n" +
 	"/v1/search\x12\n" +
@@ -6166,6 +6399,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\fMemoryUpdate\x12\x1d.kioku.v1.MemoryUpdateRequest\x1a\x1e.kioku.v1.MemoryUpdateResponse\"\x1b\x82\xd3\xe4\x93\x02\x15:\x01*\"\x10/v1/notes:update\x12b\n" +
 	"\n" +
 	"MemoryUndo\x12\x1b.kioku.v1.MemoryUndoRequest\x1a\x1c.kioku.v1.MemoryUndoResponse\"\x19\x82\xd3\xe4\x93\x02\x13:\x01*\"\x0e/v1/notes:undo\x12g\n" +
+	"\rListRevisions\x12\x1e.kioku.v1.ListRevisionsRequest\x1a\x1f.kioku.v1.ListRevisionsResponse\"\x15\x82\xd3\xe4\x93\x02\x0f\x12\r/v1/revisions\x12g\n" +
 	"\tListFiles\x12\x1a.kioku.v1.ListFilesRequest\x1a\x1b.kioku.v1.ListFilesResponse\"!\x82\xd3\xe4\x93\x02\x1bZ\x0e:\x01*\"\t/v1/files\x12\t/v1/files\x12a\n" +
 	"\tListLinks\x12\x1a.kioku.v1.ListLinksRequest\x1a\x1b.kioku.v1.ListLinksResponse\"\x1b\x82\xd3\xe4\x93\x02\x15\x12\x13/v1/links/{path=**}\x12e\n" +
 	"\n" +
@@ -6196,7 +6430,7 @@ func file_kioku_v1_memory_proto_rawDescGZIP() []byte {
 	return file_kioku_v1_memory_proto_rawDescData
 }
 
-var file_kioku_v1_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 62)
+var file_kioku_v1_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 65)
 var file_kioku_v1_memory_proto_goTypes = []any{
 	(*MemorySearchRequest)(nil),       // 0: kioku.v1.MemorySearchRequest
 	(*Condition)(nil),                 // 1: kioku.v1.Condition
@@ -6218,151 +6452,158 @@ var file_kioku_v1_memory_proto_goTypes = []any{
 	(*MemoryUpdateResponse)(nil),      // 17: kioku.v1.MemoryUpdateResponse
 	(*MemoryUndoRequest)(nil),         // 18: kioku.v1.MemoryUndoRequest
 	(*MemoryUndoResponse)(nil),        // 19: kioku.v1.MemoryUndoResponse
-	(*ListFilesRequest)(nil),          // 20: kioku.v1.ListFilesRequest
-	(*ListFilesResponse)(nil),         // 21: kioku.v1.ListFilesResponse
-	(*File)(nil),                      // 22: kioku.v1.File
-	(*ListLinksRequest)(nil),          // 23: kioku.v1.ListLinksRequest
-	(*ListLinksResponse)(nil),         // 24: kioku.v1.ListLinksResponse
-	(*Links)(nil),                     // 25: kioku.v1.Links
-	(*Link)(nil),                      // 26: kioku.v1.Link
-	(*ListChunksRequest)(nil),         // 27: kioku.v1.ListChunksRequest
-	(*ListChunksResponse)(nil),        // 28: kioku.v1.ListChunksResponse
-	(*Chunk)(nil),                     // 29: kioku.v1.Chunk
-	(*MemoryMapRequest)(nil),          // 30: kioku.v1.MemoryMapRequest
-	(*MemoryMapResponse)(nil),         // 31: kioku.v1.MemoryMapResponse
-	(*MapPoints)(nil),                 // 32: kioku.v1.MapPoints
-	(*MapFile)(nil),                   // 33: kioku.v1.MapFile
-	(*MapCluster)(nil),                // 34: kioku.v1.MapCluster
-	(*ActivityRequest)(nil),           // 35: kioku.v1.ActivityRequest
-	(*ActivityResponse)(nil),          // 36: kioku.v1.ActivityResponse
-	(*ActivityDay)(nil),               // 37: kioku.v1.ActivityDay
-	(*ExplainRequest)(nil),            // 38: kioku.v1.ExplainRequest
-	(*ExplainResponse)(nil),           // 39: kioku.v1.ExplainResponse
-	(*StatusRequest)(nil),             // 40: kioku.v1.StatusRequest
-	(*StatusResponse)(nil),            // 41: kioku.v1.StatusResponse
-	(*SlowCall)(nil),                  // 42: kioku.v1.SlowCall
-	(*Egress)(nil),                    // 43: kioku.v1.Egress
-	(*Backfill)(nil),                  // 44: kioku.v1.Backfill
-	(*EstimateEmbeddingRequest)(nil),  // 45: kioku.v1.EstimateEmbeddingRequest
-	(*EstimateEmbeddingResponse)(nil), // 46: kioku.v1.EstimateEmbeddingResponse
-	(*IndexCheck)(nil),                // 47: kioku.v1.IndexCheck
-	(*SkippedFile)(nil),               // 48: kioku.v1.SkippedFile
-	(*Provider)(nil),                  // 49: kioku.v1.Provider
-	(*SyncRequest)(nil),               // 50: kioku.v1.SyncRequest
-	(*SyncResponse)(nil),              // 51: kioku.v1.SyncResponse
-	(*RebuildRequest)(nil),            // 52: kioku.v1.RebuildRequest
-	(*RebuildResponse)(nil),           // 53: kioku.v1.RebuildResponse
-	(*Progress)(nil),                  // 54: kioku.v1.Progress
-	(*SyncReport)(nil),                // 55: kioku.v1.SyncReport
-	(*WatchEventsRequest)(nil),        // 56: kioku.v1.WatchEventsRequest
-	(*WatchEventsResponse)(nil),       // 57: kioku.v1.WatchEventsResponse
-	(*Event)(nil),                     // 58: kioku.v1.Event
-	(*ListAgentsRequest)(nil),         // 59: kioku.v1.ListAgentsRequest
-	(*ListAgentsResponse)(nil),        // 60: kioku.v1.ListAgentsResponse
-	(*Agent)(nil),                     // 61: kioku.v1.Agent
-	(*timestamppb.Timestamp)(nil),     // 62: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),       // 63: google.protobuf.Duration
+	(*ListRevisionsRequest)(nil),      // 20: kioku.v1.ListRevisionsRequest
+	(*ListRevisionsResponse)(nil),     // 21: kioku.v1.ListRevisionsResponse
+	(*Revision)(nil),                  // 22: kioku.v1.Revision
+	(*ListFilesRequest)(nil),          // 23: kioku.v1.ListFilesRequest
+	(*ListFilesResponse)(nil),         // 24: kioku.v1.ListFilesResponse
+	(*File)(nil),                      // 25: kioku.v1.File
+	(*ListLinksRequest)(nil),          // 26: kioku.v1.ListLinksRequest
+	(*ListLinksResponse)(nil),         // 27: kioku.v1.ListLinksResponse
+	(*Links)(nil),                     // 28: kioku.v1.Links
+	(*Link)(nil),                      // 29: kioku.v1.Link
+	(*ListChunksRequest)(nil),         // 30: kioku.v1.ListChunksRequest
+	(*ListChunksResponse)(nil),        // 31: kioku.v1.ListChunksResponse
+	(*Chunk)(nil),                     // 32: kioku.v1.Chunk
+	(*MemoryMapRequest)(nil),          // 33: kioku.v1.MemoryMapRequest
+	(*MemoryMapResponse)(nil),         // 34: kioku.v1.MemoryMapResponse
+	(*MapPoints)(nil),                 // 35: kioku.v1.MapPoints
+	(*MapFile)(nil),                   // 36: kioku.v1.MapFile
+	(*MapCluster)(nil),                // 37: kioku.v1.MapCluster
+	(*ActivityRequest)(nil),           // 38: kioku.v1.ActivityRequest
+	(*ActivityResponse)(nil),          // 39: kioku.v1.ActivityResponse
+	(*ActivityDay)(nil),               // 40: kioku.v1.ActivityDay
+	(*ExplainRequest)(nil),            // 41: kioku.v1.ExplainRequest
+	(*ExplainResponse)(nil),           // 42: kioku.v1.ExplainResponse
+	(*StatusRequest)(nil),             // 43: kioku.v1.StatusRequest
+	(*StatusResponse)(nil),            // 44: kioku.v1.StatusResponse
+	(*SlowCall)(nil),                  // 45: kioku.v1.SlowCall
+	(*Egress)(nil),                    // 46: kioku.v1.Egress
+	(*Backfill)(nil),                  // 47: kioku.v1.Backfill
+	(*EstimateEmbeddingRequest)(nil),  // 48: kioku.v1.EstimateEmbeddingRequest
+	(*EstimateEmbeddingResponse)(nil), // 49: kioku.v1.EstimateEmbeddingResponse
+	(*IndexCheck)(nil),                // 50: kioku.v1.IndexCheck
+	(*SkippedFile)(nil),               // 51: kioku.v1.SkippedFile
+	(*Provider)(nil),                  // 52: kioku.v1.Provider
+	(*SyncRequest)(nil),               // 53: kioku.v1.SyncRequest
+	(*SyncResponse)(nil),              // 54: kioku.v1.SyncResponse
+	(*RebuildRequest)(nil),            // 55: kioku.v1.RebuildRequest
+	(*RebuildResponse)(nil),           // 56: kioku.v1.RebuildResponse
+	(*Progress)(nil),                  // 57: kioku.v1.Progress
+	(*SyncReport)(nil),                // 58: kioku.v1.SyncReport
+	(*WatchEventsRequest)(nil),        // 59: kioku.v1.WatchEventsRequest
+	(*WatchEventsResponse)(nil),       // 60: kioku.v1.WatchEventsResponse
+	(*Event)(nil),                     // 61: kioku.v1.Event
+	(*ListAgentsRequest)(nil),         // 62: kioku.v1.ListAgentsRequest
+	(*ListAgentsResponse)(nil),        // 63: kioku.v1.ListAgentsResponse
+	(*Agent)(nil),                     // 64: kioku.v1.Agent
+	(*timestamppb.Timestamp)(nil),     // 65: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),       // 66: google.protobuf.Duration
 }
 var file_kioku_v1_memory_proto_depIdxs = []int32{
-	62, // 0: kioku.v1.MemorySearchRequest.ask_time:type_name -> google.protobuf.Timestamp
+	65, // 0: kioku.v1.MemorySearchRequest.ask_time:type_name -> google.protobuf.Timestamp
 	1,  // 1: kioku.v1.MemorySearchRequest.filter:type_name -> kioku.v1.Condition
 	3,  // 2: kioku.v1.MemorySearchResponse.results:type_name -> kioku.v1.SearchResult
 	7,  // 3: kioku.v1.MemorySearchResponse.degraded:type_name -> kioku.v1.Degradation
 	8,  // 4: kioku.v1.MemorySearchResponse.index:type_name -> kioku.v1.IndexState
-	63, // 5: kioku.v1.MemorySearchResponse.took:type_name -> google.protobuf.Duration
+	66, // 5: kioku.v1.MemorySearchResponse.took:type_name -> google.protobuf.Duration
 	4,  // 6: kioku.v1.SearchResult.trace:type_name -> kioku.v1.Trace
 	12, // 7: kioku.v1.SearchResult.author:type_name -> kioku.v1.Author
 	6,  // 8: kioku.v1.Trace.terms:type_name -> kioku.v1.TermShare
 	5,  // 9: kioku.v1.Trace.score_parts:type_name -> kioku.v1.ScoreParts
-	62, // 10: kioku.v1.IndexState.last_sync_time:type_name -> google.protobuf.Timestamp
+	65, // 10: kioku.v1.IndexState.last_sync_time:type_name -> google.protobuf.Timestamp
 	12, // 11: kioku.v1.MemoryAppendRequest.author:type_name -> kioku.v1.Author
 	14, // 12: kioku.v1.MemoryAppendResponse.secrets:type_name -> kioku.v1.ReplacedSecret
 	15, // 13: kioku.v1.MemoryAppendResponse.similar:type_name -> kioku.v1.SimilarNote
 	14, // 14: kioku.v1.MemoryUpdateResponse.secrets:type_name -> kioku.v1.ReplacedSecret
-	1,  // 15: kioku.v1.ListFilesRequest.filter:type_name -> kioku.v1.Condition
-	22, // 16: kioku.v1.ListFilesResponse.files:type_name -> kioku.v1.File
-	8,  // 17: kioku.v1.ListFilesResponse.index:type_name -> kioku.v1.IndexState
-	62, // 18: kioku.v1.File.modification_time:type_name -> google.protobuf.Timestamp
-	25, // 19: kioku.v1.ListLinksResponse.links:type_name -> kioku.v1.Links
-	26, // 20: kioku.v1.Links.outgoing:type_name -> kioku.v1.Link
-	26, // 21: kioku.v1.Links.incoming:type_name -> kioku.v1.Link
-	29, // 22: kioku.v1.ListChunksResponse.chunks:type_name -> kioku.v1.Chunk
-	32, // 23: kioku.v1.MemoryMapResponse.points:type_name -> kioku.v1.MapPoints
-	33, // 24: kioku.v1.MemoryMapResponse.files:type_name -> kioku.v1.MapFile
-	34, // 25: kioku.v1.MemoryMapResponse.clusters:type_name -> kioku.v1.MapCluster
-	62, // 26: kioku.v1.MemoryMapResponse.made_time:type_name -> google.protobuf.Timestamp
-	63, // 27: kioku.v1.MemoryMapResponse.took:type_name -> google.protobuf.Duration
-	62, // 28: kioku.v1.MapFile.modification_time:type_name -> google.protobuf.Timestamp
-	37, // 29: kioku.v1.ActivityResponse.days:type_name -> kioku.v1.ActivityDay
-	0,  // 30: kioku.v1.ExplainRequest.search:type_name -> kioku.v1.MemorySearchRequest
-	2,  // 31: kioku.v1.ExplainResponse.answer:type_name -> kioku.v1.MemorySearchResponse
-	3,  // 32: kioku.v1.ExplainResponse.passage:type_name -> kioku.v1.SearchResult
-	25, // 33: kioku.v1.ExplainResponse.links:type_name -> kioku.v1.Links
-	8,  // 34: kioku.v1.StatusResponse.index:type_name -> kioku.v1.IndexState
-	48, // 35: kioku.v1.StatusResponse.skipped:type_name -> kioku.v1.SkippedFile
-	49, // 36: kioku.v1.StatusResponse.provider:type_name -> kioku.v1.Provider
-	7,  // 37: kioku.v1.StatusResponse.degraded:type_name -> kioku.v1.Degradation
-	47, // 38: kioku.v1.StatusResponse.check:type_name -> kioku.v1.IndexCheck
-	43, // 39: kioku.v1.StatusResponse.egress:type_name -> kioku.v1.Egress
-	44, // 40: kioku.v1.StatusResponse.backfill:type_name -> kioku.v1.Backfill
-	42, // 41: kioku.v1.StatusResponse.slow_calls:type_name -> kioku.v1.SlowCall
-	63, // 42: kioku.v1.SlowCall.took:type_name -> google.protobuf.Duration
-	62, // 43: kioku.v1.SlowCall.start_time:type_name -> google.protobuf.Timestamp
-	62, // 44: kioku.v1.Egress.last_time:type_name -> google.protobuf.Timestamp
-	63, // 45: kioku.v1.Backfill.left:type_name -> google.protobuf.Duration
-	63, // 46: kioku.v1.EstimateEmbeddingResponse.took:type_name -> google.protobuf.Duration
-	62, // 47: kioku.v1.IndexCheck.time:type_name -> google.protobuf.Timestamp
-	62, // 48: kioku.v1.Provider.retry_time:type_name -> google.protobuf.Timestamp
-	54, // 49: kioku.v1.SyncResponse.progress:type_name -> kioku.v1.Progress
-	55, // 50: kioku.v1.SyncResponse.report:type_name -> kioku.v1.SyncReport
-	54, // 51: kioku.v1.RebuildResponse.progress:type_name -> kioku.v1.Progress
-	55, // 52: kioku.v1.RebuildResponse.report:type_name -> kioku.v1.SyncReport
-	63, // 53: kioku.v1.SyncReport.took:type_name -> google.protobuf.Duration
-	7,  // 54: kioku.v1.SyncReport.degraded:type_name -> kioku.v1.Degradation
-	8,  // 55: kioku.v1.SyncReport.index:type_name -> kioku.v1.IndexState
-	58, // 56: kioku.v1.WatchEventsResponse.event:type_name -> kioku.v1.Event
-	62, // 57: kioku.v1.Event.event_time:type_name -> google.protobuf.Timestamp
-	61, // 58: kioku.v1.ListAgentsResponse.agents:type_name -> kioku.v1.Agent
-	8,  // 59: kioku.v1.Agent.index:type_name -> kioku.v1.IndexState
-	0,  // 60: kioku.v1.MemoryService.MemorySearch:input_type -> kioku.v1.MemorySearchRequest
-	9,  // 61: kioku.v1.MemoryService.MemoryGet:input_type -> kioku.v1.MemoryGetRequest
-	11, // 62: kioku.v1.MemoryService.MemoryAppend:input_type -> kioku.v1.MemoryAppendRequest
-	16, // 63: kioku.v1.MemoryService.MemoryUpdate:input_type -> kioku.v1.MemoryUpdateRequest
-	18, // 64: kioku.v1.MemoryService.MemoryUndo:input_type -> kioku.v1.MemoryUndoRequest
-	20, // 65: kioku.v1.MemoryService.ListFiles:input_type -> kioku.v1.ListFilesRequest
-	23, // 66: kioku.v1.MemoryService.ListLinks:input_type -> kioku.v1.ListLinksRequest
-	27, // 67: kioku.v1.MemoryService.ListChunks:input_type -> kioku.v1.ListChunksRequest
-	30, // 68: kioku.v1.MemoryService.MemoryMap:input_type -> kioku.v1.MemoryMapRequest
-	35, // 69: kioku.v1.MemoryService.Activity:input_type -> kioku.v1.ActivityRequest
-	38, // 70: kioku.v1.MemoryService.Explain:input_type -> kioku.v1.ExplainRequest
-	40, // 71: kioku.v1.MemoryService.Status:input_type -> kioku.v1.StatusRequest
-	45, // 72: kioku.v1.MemoryService.EstimateEmbedding:input_type -> kioku.v1.EstimateEmbeddingRequest
-	50, // 73: kioku.v1.MemoryService.Sync:input_type -> kioku.v1.SyncRequest
-	52, // 74: kioku.v1.MemoryService.Rebuild:input_type -> kioku.v1.RebuildRequest
-	56, // 75: kioku.v1.MemoryService.WatchEvents:input_type -> kioku.v1.WatchEventsRequest
-	59, // 76: kioku.v1.MemoryService.ListAgents:input_type -> kioku.v1.ListAgentsRequest
-	2,  // 77: kioku.v1.MemoryService.MemorySearch:output_type -> kioku.v1.MemorySearchResponse
-	10, // 78: kioku.v1.MemoryService.MemoryGet:output_type -> kioku.v1.MemoryGetResponse
-	13, // 79: kioku.v1.MemoryService.MemoryAppend:output_type -> kioku.v1.MemoryAppendResponse
-	17, // 80: kioku.v1.MemoryService.MemoryUpdate:output_type -> kioku.v1.MemoryUpdateResponse
-	19, // 81: kioku.v1.MemoryService.MemoryUndo:output_type -> kioku.v1.MemoryUndoResponse
-	21, // 82: kioku.v1.MemoryService.ListFiles:output_type -> kioku.v1.ListFilesResponse
-	24, // 83: kioku.v1.MemoryService.ListLinks:output_type -> kioku.v1.ListLinksResponse
-	28, // 84: kioku.v1.MemoryService.ListChunks:output_type -> kioku.v1.ListChunksResponse
-	31, // 85: kioku.v1.MemoryService.MemoryMap:output_type -> kioku.v1.MemoryMapResponse
-	36, // 86: kioku.v1.MemoryService.Activity:output_type -> kioku.v1.ActivityResponse
-	39, // 87: kioku.v1.MemoryService.Explain:output_type -> kioku.v1.ExplainResponse
-	41, // 88: kioku.v1.MemoryService.Status:output_type -> kioku.v1.StatusResponse
-	46, // 89: kioku.v1.MemoryService.EstimateEmbedding:output_type -> kioku.v1.EstimateEmbeddingResponse
-	51, // 90: kioku.v1.MemoryService.Sync:output_type -> kioku.v1.SyncResponse
-	53, // 91: kioku.v1.MemoryService.Rebuild:output_type -> kioku.v1.RebuildResponse
-	57, // 92: kioku.v1.MemoryService.WatchEvents:output_type -> kioku.v1.WatchEventsResponse
-	60, // 93: kioku.v1.MemoryService.ListAgents:output_type -> kioku.v1.ListAgentsResponse
-	77, // [77:94] is the sub-list for method output_type
-	60, // [60:77] is the sub-list for method input_type
-	60, // [60:60] is the sub-list for extension type_name
-	60, // [60:60] is the sub-list for extension extendee
-	0,  // [0:60] is the sub-list for field type_name
+	22, // 15: kioku.v1.ListRevisionsResponse.revisions:type_name -> kioku.v1.Revision
+	65, // 16: kioku.v1.Revision.update_time:type_name -> google.protobuf.Timestamp
+	1,  // 17: kioku.v1.ListFilesRequest.filter:type_name -> kioku.v1.Condition
+	25, // 18: kioku.v1.ListFilesResponse.files:type_name -> kioku.v1.File
+	8,  // 19: kioku.v1.ListFilesResponse.index:type_name -> kioku.v1.IndexState
+	65, // 20: kioku.v1.File.modification_time:type_name -> google.protobuf.Timestamp
+	28, // 21: kioku.v1.ListLinksResponse.links:type_name -> kioku.v1.Links
+	29, // 22: kioku.v1.Links.outgoing:type_name -> kioku.v1.Link
+	29, // 23: kioku.v1.Links.incoming:type_name -> kioku.v1.Link
+	32, // 24: kioku.v1.ListChunksResponse.chunks:type_name -> kioku.v1.Chunk
+	35, // 25: kioku.v1.MemoryMapResponse.points:type_name -> kioku.v1.MapPoints
+	36, // 26: kioku.v1.MemoryMapResponse.files:type_name -> kioku.v1.MapFile
+	37, // 27: kioku.v1.MemoryMapResponse.clusters:type_name -> kioku.v1.MapCluster
+	65, // 28: kioku.v1.MemoryMapResponse.made_time:type_name -> google.protobuf.Timestamp
+	66, // 29: kioku.v1.MemoryMapResponse.took:type_name -> google.protobuf.Duration
+	65, // 30: kioku.v1.MapFile.modification_time:type_name -> google.protobuf.Timestamp
+	40, // 31: kioku.v1.ActivityResponse.days:type_name -> kioku.v1.ActivityDay
+	0,  // 32: kioku.v1.ExplainRequest.search:type_name -> kioku.v1.MemorySearchRequest
+	2,  // 33: kioku.v1.ExplainResponse.answer:type_name -> kioku.v1.MemorySearchResponse
+	3,  // 34: kioku.v1.ExplainResponse.passage:type_name -> kioku.v1.SearchResult
+	28, // 35: kioku.v1.ExplainResponse.links:type_name -> kioku.v1.Links
+	8,  // 36: kioku.v1.StatusResponse.index:type_name -> kioku.v1.IndexState
+	51, // 37: kioku.v1.StatusResponse.skipped:type_name -> kioku.v1.SkippedFile
+	52, // 38: kioku.v1.StatusResponse.provider:type_name -> kioku.v1.Provider
+	7,  // 39: kioku.v1.StatusResponse.degraded:type_name -> kioku.v1.Degradation
+	50, // 40: kioku.v1.StatusResponse.check:type_name -> kioku.v1.IndexCheck
+	46, // 41: kioku.v1.StatusResponse.egress:type_name -> kioku.v1.Egress
+	47, // 42: kioku.v1.StatusResponse.backfill:type_name -> kioku.v1.Backfill
+	45, // 43: kioku.v1.StatusResponse.slow_calls:type_name -> kioku.v1.SlowCall
+	66, // 44: kioku.v1.SlowCall.took:type_name -> google.protobuf.Duration
+	65, // 45: kioku.v1.SlowCall.start_time:type_name -> google.protobuf.Timestamp
+	65, // 46: kioku.v1.Egress.last_time:type_name -> google.protobuf.Timestamp
+	66, // 47: kioku.v1.Backfill.left:type_name -> google.protobuf.Duration
+	66, // 48: kioku.v1.EstimateEmbeddingResponse.took:type_name -> google.protobuf.Duration
+	65, // 49: kioku.v1.IndexCheck.time:type_name -> google.protobuf.Timestamp
+	65, // 50: kioku.v1.Provider.retry_time:type_name -> google.protobuf.Timestamp
+	57, // 51: kioku.v1.SyncResponse.progress:type_name -> kioku.v1.Progress
+	58, // 52: kioku.v1.SyncResponse.report:type_name -> kioku.v1.SyncReport
+	57, // 53: kioku.v1.RebuildResponse.progress:type_name -> kioku.v1.Progress
+	58, // 54: kioku.v1.RebuildResponse.report:type_name -> kioku.v1.SyncReport
+	66, // 55: kioku.v1.SyncReport.took:type_name -> google.protobuf.Duration
+	7,  // 56: kioku.v1.SyncReport.degraded:type_name -> kioku.v1.Degradation
+	8,  // 57: kioku.v1.SyncReport.index:type_name -> kioku.v1.IndexState
+	61, // 58: kioku.v1.WatchEventsResponse.event:type_name -> kioku.v1.Event
+	65, // 59: kioku.v1.Event.event_time:type_name -> google.protobuf.Timestamp
+	64, // 60: kioku.v1.ListAgentsResponse.agents:type_name -> kioku.v1.Agent
+	8,  // 61: kioku.v1.Agent.index:type_name -> kioku.v1.IndexState
+	0,  // 62: kioku.v1.MemoryService.MemorySearch:input_type -> kioku.v1.MemorySearchRequest
+	9,  // 63: kioku.v1.MemoryService.MemoryGet:input_type -> kioku.v1.MemoryGetRequest
+	11, // 64: kioku.v1.MemoryService.MemoryAppend:input_type -> kioku.v1.MemoryAppendRequest
+	16, // 65: kioku.v1.MemoryService.MemoryUpdate:input_type -> kioku.v1.MemoryUpdateRequest
+	18, // 66: kioku.v1.MemoryService.MemoryUndo:input_type -> kioku.v1.MemoryUndoRequest
+	20, // 67: kioku.v1.MemoryService.ListRevisions:input_type -> kioku.v1.ListRevisionsRequest
+	23, // 68: kioku.v1.MemoryService.ListFiles:input_type -> kioku.v1.ListFilesRequest
+	26, // 69: kioku.v1.MemoryService.ListLinks:input_type -> kioku.v1.ListLinksRequest
+	30, // 70: kioku.v1.MemoryService.ListChunks:input_type -> kioku.v1.ListChunksRequest
+	33, // 71: kioku.v1.MemoryService.MemoryMap:input_type -> kioku.v1.MemoryMapRequest
+	38, // 72: kioku.v1.MemoryService.Activity:input_type -> kioku.v1.ActivityRequest
+	41, // 73: kioku.v1.MemoryService.Explain:input_type -> kioku.v1.ExplainRequest
+	43, // 74: kioku.v1.MemoryService.Status:input_type -> kioku.v1.StatusRequest
+	48, // 75: kioku.v1.MemoryService.EstimateEmbedding:input_type -> kioku.v1.EstimateEmbeddingRequest
+	53, // 76: kioku.v1.MemoryService.Sync:input_type -> kioku.v1.SyncRequest
+	55, // 77: kioku.v1.MemoryService.Rebuild:input_type -> kioku.v1.RebuildRequest
+	59, // 78: kioku.v1.MemoryService.WatchEvents:input_type -> kioku.v1.WatchEventsRequest
+	62, // 79: kioku.v1.MemoryService.ListAgents:input_type -> kioku.v1.ListAgentsRequest
+	2,  // 80: kioku.v1.MemoryService.MemorySearch:output_type -> kioku.v1.MemorySearchResponse
+	10, // 81: kioku.v1.MemoryService.MemoryGet:output_type -> kioku.v1.MemoryGetResponse
+	13, // 82: kioku.v1.MemoryService.MemoryAppend:output_type -> kioku.v1.MemoryAppendResponse
+	17, // 83: kioku.v1.MemoryService.MemoryUpdate:output_type -> kioku.v1.MemoryUpdateResponse
+	19, // 84: kioku.v1.MemoryService.MemoryUndo:output_type -> kioku.v1.MemoryUndoResponse
+	21, // 85: kioku.v1.MemoryService.ListRevisions:output_type -> kioku.v1.ListRevisionsResponse
+	24, // 86: kioku.v1.MemoryService.ListFiles:output_type -> kioku.v1.ListFilesResponse
+	27, // 87: kioku.v1.MemoryService.ListLinks:output_type -> kioku.v1.ListLinksResponse
+	31, // 88: kioku.v1.MemoryService.ListChunks:output_type -> kioku.v1.ListChunksResponse
+	34, // 89: kioku.v1.MemoryService.MemoryMap:output_type -> kioku.v1.MemoryMapResponse
+	39, // 90: kioku.v1.MemoryService.Activity:output_type -> kioku.v1.ActivityResponse
+	42, // 91: kioku.v1.MemoryService.Explain:output_type -> kioku.v1.ExplainResponse
+	44, // 92: kioku.v1.MemoryService.Status:output_type -> kioku.v1.StatusResponse
+	49, // 93: kioku.v1.MemoryService.EstimateEmbedding:output_type -> kioku.v1.EstimateEmbeddingResponse
+	54, // 94: kioku.v1.MemoryService.Sync:output_type -> kioku.v1.SyncResponse
+	56, // 95: kioku.v1.MemoryService.Rebuild:output_type -> kioku.v1.RebuildResponse
+	60, // 96: kioku.v1.MemoryService.WatchEvents:output_type -> kioku.v1.WatchEventsResponse
+	63, // 97: kioku.v1.MemoryService.ListAgents:output_type -> kioku.v1.ListAgentsResponse
+	80, // [80:98] is the sub-list for method output_type
+	62, // [62:80] is the sub-list for method input_type
+	62, // [62:62] is the sub-list for extension type_name
+	62, // [62:62] is the sub-list for extension extendee
+	0,  // [0:62] is the sub-list for field type_name
 }
 
 func init() { file_kioku_v1_memory_proto_init() }
@@ -6371,11 +6612,11 @@ func file_kioku_v1_memory_proto_init() {
 		return
 	}
 	file_kioku_v1_memory_proto_msgTypes[0].OneofWrappers = []any{}
-	file_kioku_v1_memory_proto_msgTypes[51].OneofWrappers = []any{
+	file_kioku_v1_memory_proto_msgTypes[54].OneofWrappers = []any{
 		(*SyncResponse_Progress)(nil),
 		(*SyncResponse_Report)(nil),
 	}
-	file_kioku_v1_memory_proto_msgTypes[53].OneofWrappers = []any{
+	file_kioku_v1_memory_proto_msgTypes[56].OneofWrappers = []any{
 		(*RebuildResponse_Progress)(nil),
 		(*RebuildResponse_Report)(nil),
 	}
@@ -6385,7 +6626,7 @@ func file_kioku_v1_memory_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kioku_v1_memory_proto_rawDesc), len(file_kioku_v1_memory_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   62,
+			NumMessages:   65,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

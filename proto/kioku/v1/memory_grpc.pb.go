@@ -30,6 +30,7 @@ const (
 	MemoryService_MemoryAppend_FullMethodName      = "/kioku.v1.MemoryService/MemoryAppend"
 	MemoryService_MemoryUpdate_FullMethodName      = "/kioku.v1.MemoryService/MemoryUpdate"
 	MemoryService_MemoryUndo_FullMethodName        = "/kioku.v1.MemoryService/MemoryUndo"
+	MemoryService_ListRevisions_FullMethodName     = "/kioku.v1.MemoryService/ListRevisions"
 	MemoryService_ListFiles_FullMethodName         = "/kioku.v1.MemoryService/ListFiles"
 	MemoryService_ListLinks_FullMethodName         = "/kioku.v1.MemoryService/ListLinks"
 	MemoryService_ListChunks_FullMethodName        = "/kioku.v1.MemoryService/ListChunks"
@@ -75,6 +76,8 @@ type MemoryServiceClient interface {
 	MemoryUpdate(ctx context.Context, in *MemoryUpdateRequest, opts ...grpc.CallOption) (*MemoryUpdateResponse, error)
 	// MemoryUndo takes an update back. It needs the right to write.
 	MemoryUndo(ctx context.Context, in *MemoryUndoRequest, opts ...grpc.CallOption) (*MemoryUndoResponse, error)
+	// ListRevisions lists the updates, the latest first.
+	ListRevisions(ctx context.Context, in *ListRevisionsRequest, opts ...grpc.CallOption) (*ListRevisionsResponse, error)
 	// ListFiles lists the files of the index, or those that a glob and a filter select, in the order of their paths.
 	ListFiles(ctx context.Context, in *ListFilesRequest, opts ...grpc.CallOption) (*ListFilesResponse, error)
 	// ListLinks returns the links of a file to others, and those of other files to it.
@@ -157,6 +160,16 @@ func (c *memoryServiceClient) MemoryUndo(ctx context.Context, in *MemoryUndoRequ
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(MemoryUndoResponse)
 	err := c.cc.Invoke(ctx, MemoryService_MemoryUndo_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *memoryServiceClient) ListRevisions(ctx context.Context, in *ListRevisionsRequest, opts ...grpc.CallOption) (*ListRevisionsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListRevisionsResponse)
+	err := c.cc.Invoke(ctx, MemoryService_ListRevisions_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -341,6 +354,8 @@ type MemoryServiceServer interface {
 	MemoryUpdate(context.Context, *MemoryUpdateRequest) (*MemoryUpdateResponse, error)
 	// MemoryUndo takes an update back. It needs the right to write.
 	MemoryUndo(context.Context, *MemoryUndoRequest) (*MemoryUndoResponse, error)
+	// ListRevisions lists the updates, the latest first.
+	ListRevisions(context.Context, *ListRevisionsRequest) (*ListRevisionsResponse, error)
 	// ListFiles lists the files of the index, or those that a glob and a filter select, in the order of their paths.
 	ListFiles(context.Context, *ListFilesRequest) (*ListFilesResponse, error)
 	// ListLinks returns the links of a file to others, and those of other files to it.
@@ -393,6 +408,9 @@ func (UnimplementedMemoryServiceServer) MemoryUpdate(context.Context, *MemoryUpd
 }
 func (UnimplementedMemoryServiceServer) MemoryUndo(context.Context, *MemoryUndoRequest) (*MemoryUndoResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method MemoryUndo not implemented")
+}
+func (UnimplementedMemoryServiceServer) ListRevisions(context.Context, *ListRevisionsRequest) (*ListRevisionsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListRevisions not implemented")
 }
 func (UnimplementedMemoryServiceServer) ListFiles(context.Context, *ListFilesRequest) (*ListFilesResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListFiles not implemented")
@@ -537,6 +555,24 @@ func _MemoryService_MemoryUndo_Handler(srv interface{}, ctx context.Context, dec
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(MemoryServiceServer).MemoryUndo(ctx, req.(*MemoryUndoRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _MemoryService_ListRevisions_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListRevisionsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(MemoryServiceServer).ListRevisions(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: MemoryService_ListRevisions_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(MemoryServiceServer).ListRevisions(ctx, req.(*ListRevisionsRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -762,6 +798,10 @@ var MemoryService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "MemoryUndo",
 			Handler:    _MemoryService_MemoryUndo_Handler,
+		},
+		{
+			MethodName: "ListRevisions",
+			Handler:    _MemoryService_ListRevisions_Handler,
 		},
 		{
 			MethodName: "ListFiles",

@@ -33,7 +33,7 @@ func Engine(ctx context.Context, conf *config.Config, place config.Place, embedd
 		if index.Sessions.Folder, err = session.Folder(state, place.Agent); err != nil {
 			return kioku.Options{}, err
 		}
-		index.Sessions.Spoken = spoken(session.Spoken, conf.Location)
+		index.Sessions.Spoken, index.Sessions.Origin = spoken(session.Spoken, conf.Location), session.Origin
 	}
 	return kioku.Options{
 		Agent: place.Agent, Workspace: place.Workspace, StateDir: state,

@@ -15,12 +15,18 @@ const (
 	signalPatience = 8 * time.Second
 	// leftPatience is the maximum time for the sessions that earlier chats have left.
 	leftPatience = 2 * time.Minute
+	// leftGrace is how long a chat waits for them when it ends.
+	leftGrace = 10 * time.Second
 )
 
 // endChat stores what is worth keeping of the conversation when the chat ends. Ctrl-C leaves that to the next chat.
 func (r *repl) endChat(ctx context.Context) {
 	if ctx.Err() == nil {
-		_ = r.attend(ctx, func(ctx context.Context) error { r.endTalk(ctx, endPatience); return nil })
+		_ = r.attend(ctx, func(ctx context.Context) error {
+			r.endTalk(ctx, endPatience)
+			r.awaitLeft(ctx)
+			return nil
+		})
 		return
 	}
 	r.endTalk(context.WithoutCancel(ctx), signalPatience)
@@ -104,6 +110,18 @@ func (r *repl) tellLeft() {
 	}
 	if l.err != nil {
 		r.Out.Notice("sessions that an earlier chat has left could not be flushed: %s", render.Message(l.err))
+	}
+}
+
+// awaitLeft waits a little for the sessions that earlier chats have left, so that a short chat stores them too.
+func (r *repl) awaitLeft(ctx context.Context) {
+	if r.left == nil {
+		return
+	}
+	select {
+	case <-r.left.done:
+	case <-ctx.Done():
+	case <-time.After(leftGrace):
 	}
 }
 

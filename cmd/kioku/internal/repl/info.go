@@ -9,6 +9,7 @@ import (
 
 	"kioku/agent/bootstrap"
 	"kioku/agent/chat"
+	"kioku/agent/session"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/llm"
 	kiokuv1 "kioku/proto/kioku/v1"
@@ -132,6 +133,27 @@ func conversation(p *render.Page, s chat.Status, prices llm.Prices) {
 	}
 	p.Row("flush", "%s; %s not stored yet", last, render.Count(s.Uncovered, "message"))
 	p.Row("used", "%s", usageText(s.Usage, prices))
+	p.Row("cache", "%s", cacheText(s.Cache))
+}
+
+// cacheText tells what the provider's cache has done for a session.
+func cacheText(c session.Cache) string {
+	switch {
+	case c.Used.Prompt() == 0:
+		return "nothing is known yet"
+	case !c.Used.CacheKnown:
+		return "the provider does not say what it reads from a cache"
+	}
+	text := fmt.Sprintf("%s of the session's prompts, %s", share(c.Used.CacheRead, c.Used.Prompt()), render.Tokens(c.Used.CacheRead))
+	if c.Last != nil {
+		text += fmt.Sprintf("; of the last prompt %s read, %s written", share(c.Last.CacheRead, c.Last.Prompt()), share(c.Last.CacheWrite, c.Last.Prompt()))
+	}
+	return text
+}
+
+// share returns a part of a whole as a percentage.
+func share(part, whole int) string {
+	return fmt.Sprintf("%.0f %%", 100*float64(part)/float64(max(whole, 1)))
 }
 
 func times(n int) string {

@@ -8,26 +8,47 @@ import {recallBlock, warn} from '../turn.js';
 /** @typedef {import('../messages.js').Message} Message */
 
 /**
- * Returns options for query(): an MCP server in this process with the memory tools, and hooks that recall and store. The service's language
- * model makes the notes; without one, what was said is kept on disk until there is one.
+ * Returns options for query(), an MCP server in this process with the memory tools and hooks that recall and store, and end, to be called after
+ * the last message: hooks of SessionEnd that are functions are called when a conversation is cleared, and not when the program ends it. The
+ * language model of the service makes the notes; without one, what was said is kept on disk until there is one.
  * @param {Kioku} kioku
  * @param {import('../tools.js').ToolOptions & {onError?: (err: Error) => void}} [options]
- * @returns {Pick<import('@anthropic-ai/claude-agent-sdk').Options, 'mcpServers' | 'allowedTools' | 'hooks'>}
+ * @returns {{options: Pick<import('@anthropic-ai/claude-agent-sdk').Options, 'mcpServers' | 'allowedTools' | 'hooks'>, end: () => Promise<void>}}
  */
-export function memoryOptions(kioku, options = {}) {
+export function withMemory(kioku, options = {}) {
   const {channel, group, onError = warn} = options;
+  /** @type {Map<string, {session: import('../session.js').Session, path: string}>} */
+  const open = new Map();
+  const store = (/** @type {(session: import('../session.js').Session, messages: Message[]) => Promise<unknown>} */ keep) => hook(async ({session_id: id, transcript_path: path}) => {
+    const {session} = open.get(id) ?? {session: kioku.session(id, {channel, group})};
+    open.set(id, {session, path});
+    await keep(session, readTranscript(readFileSync(path, 'utf8'))).catch(onError);
+    return {};
+  });
   return {
-    mcpServers: {kioku: {type: 'sdk', name: 'kioku', instance: memoryServer(kioku, options)}},
-    allowedTools: ['mcp__kioku'],
-    hooks: {
-      UserPromptSubmit: [{hooks: [async (/** @type {any} */ {hook_event_name: hookEventName, prompt, session_id: session}) => {
-        const additionalContext = await recallBlock(kioku, prompt, {channel, group, session, onError});
-        return additionalContext ? {hookSpecificOutput: {hookEventName, additionalContext}} : {};
-      }]}],
-      PreCompact: [store(kioku, onError, (session, messages) => kioku.session(session).flush(messages))],
-      SessionEnd: [store(kioku, onError, (session, messages) => kioku.session(session).end(messages))],
+    options: {
+      mcpServers: {kioku: {type: 'sdk', name: 'kioku', instance: memoryServer(kioku, options)}},
+      allowedTools: ['mcp__kioku'],
+      hooks: {
+        UserPromptSubmit: [hook(async ({hook_event_name: hookEventName, prompt, session_id: session}) => {
+          const additionalContext = await recallBlock(kioku, prompt, {channel, group, session, onError});
+          return additionalContext ? {hookSpecificOutput: {hookEventName, additionalContext}} : {};
+        })],
+        Stop: [store((session, messages) => session.tell(messages))],
+        PreCompact: [store((session, messages) => session.flush(messages))],
+        SessionEnd: [store((session, messages) => session.end(messages))],
+      },
+    },
+    async end() {
+      for (const {session, path} of open.values()) await session.end(readTranscript(readFileSync(path, 'utf8'))).catch(onError);
+      open.clear();
     },
   };
+}
+
+/** @param {(input: any) => Promise<object>} run */
+function hook(run) {
+  return {timeout: 600, hooks: [run]};
 }
 
 /**
@@ -38,29 +59,16 @@ export function memoryOptions(kioku, options = {}) {
 function memoryServer(kioku, options) {
   const server = new Server({name: 'kioku', version: '1.0.0'}, {capabilities: {tools: {}}});
   const tools = () => kioku.memoryTools(options);
-  server.setRequestHandler(ListToolsRequestSchema, async () => ({tools: await tools()}));
+  const shown = {_meta: {'anthropic/alwaysLoad': true}}; // a model that has to search for its memory does not use it
+  server.setRequestHandler(ListToolsRequestSchema, async () => ({
+    tools: (await tools()).map(({name, description, inputSchema}) => ({name, description, inputSchema, ...shown})),
+  }));
   server.setRequestHandler(CallToolRequestSchema, async (/** @type {any} */ {params}) => {
     const found = (await tools()).find((t) => t.name === params.name);
     const {output, failed} = found ? await found.call(params.arguments) : {output: `no tool ${params.name}`, failed: true};
     return {content: [{type: 'text', text: output}], isError: failed};
   });
   return server;
-}
-
-/**
- * Returns a matcher whose hook has the conversation of a transcript stored.
- * @param {Kioku} kioku
- * @param {(err: Error) => void} onError
- * @param {(session: string, messages: Message[]) => Promise<unknown>} keep
- */
-function store(kioku, onError, keep) {
-  return {
-    timeout: 600,
-    hooks: [async (/** @type {any} */ {session_id: session, transcript_path: path}) => {
-      await keep(session, readTranscript(readFileSync(path, 'utf8'))).catch(onError);
-      return {};
-    }],
-  };
 }
 
 /**

@@ -19,7 +19,7 @@ export async function memoryTools(kioku, options) {
     const {output, failed} = await call(input);
     if (failed) throw new Error(output);
     return output;
-  }, {name, description, schema: inputSchema}));
+  }, {name, description, schema: {...inputSchema, additionalProperties: true}})); // the service refuses what it does not know, with a hint
 }
 
 /**

@@ -66,11 +66,15 @@ test('Vercel AI SDK: prepareStep makes a conversation that loses nothing, with i
   }});
   const {model, requests} = scripted(text('I see.'));
   const session = kioku.session('ai', {ask: askWith(noteMaker), windowTokens: 6000, onError: (err) => { throw err; }});
-  const messages = [{role: 'user', content: fact}];
-  for (let i = 0; i < 40 && !JSON.stringify(requests.at(-1)?.prompt ?? []).includes('They talked.'); i++) {
+  const messages = [];
+  const say = async (content) => {
+    messages.push({role: 'user', content});
     const result = await ai.generateText({model, instructions: 'Answer in English.', messages, prepareStep: remember(session)});
-    messages.push(...result.response.messages, {role: 'user', content: `What was the boiler pressure, ${i}? ${'lorem ipsum '.repeat(80)}`});
-  }
+    messages.push(...result.response.messages);
+  };
+  await say(fact);
+  for (let i = 0; i < 40 && !JSON.stringify(requests.at(-1).prompt).includes('They talked.'); i++) await say(`${i} ${'lorem ipsum '.repeat(80)}`);
+  await say('What was the boiler pressure?');
   const {prompt} = requests.at(-1);
   assert.deepEqual(prompt.slice(0, 2).map((m) => m.role), ['system', 'system']);
   assert.equal(prompt[0].content, 'Answer in English.');

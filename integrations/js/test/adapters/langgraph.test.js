@@ -64,11 +64,10 @@ test('LangGraph: the pre-model hook makes each thread a conversation that loses 
   const options = {ask: askWith(notes), windowTokens: 6000, onError: (err) => { throw err; }};
   const agent = createReactAgent({llm, tools: [], preModelHook: preModelHook(kioku, options), checkpointer: new graph.MemorySaver()});
   const config = {configurable: {thread_id: 'thread'}};
-  await agent.invoke({messages: [new HumanMessage(fact)]}, config);
-  let state;
-  for (let i = 0; i < 40 && !llm.requests.at(-1)[1].text.includes('They talked.'); i++) {
-    state = await agent.invoke({messages: [new HumanMessage(`What was the boiler pressure, ${i}? ${'lorem ipsum '.repeat(80)}`)]}, config);
-  }
+  const say = (text) => agent.invoke({messages: [new HumanMessage(text)]}, config);
+  await say(fact);
+  for (let i = 0; i < 40 && !llm.requests.at(-1)[1].text.includes('They talked.'); i++) await say(`${i} ${'lorem ipsum '.repeat(80)}`);
+  const state = await say('What was the boiler pressure?');
   const sent = llm.requests.at(-1);
   assert.match(sent[0].text, /Be brief\./);
   assert.match(sent[1].text, /They talked\./, 'old messages are a summary');

@@ -43,11 +43,8 @@ test('OpenAI Agents SDK: a Session keeps the items, and the conversation loses n
   const say = (input) => agents.run(agent, input, {session, callModelInputFilter: session.filter});
 
   await say('My dentist is Dr. Aoki.');
-  assert.deepEqual((await session.getItems()).map((i) => i.type ?? i.role),
-    ['user', 'function_call', 'function_call', 'function_call_result', 'function_call_result', 'message'].map((type, i) => (i === 0 ? (requests[0].input[0].type ?? 'user') : type)));
-  for (let i = 0; i < 40 && !JSON.stringify(requests.at(-1).input).includes('They talked'); i++) {
-    await say(`What was the boiler pressure, ${i}? ${'lorem ipsum '.repeat(80)}`);
-  }
+  for (let i = 0; i < 40 && !JSON.stringify(requests.at(-1).input).includes('They talked'); i++) await say(`${i} ${'lorem ipsum '.repeat(80)}`);
+  await say('What was the boiler pressure?');
   const {input, instructions} = requests.at(-1);
   assert.match(instructions, /^Answer in English\.[^]*Be brief\./);
   assert.match(input[0].content, /They talked/, 'old items are a summary');

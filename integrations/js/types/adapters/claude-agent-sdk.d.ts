@@ -3,15 +3,19 @@ export type Message = import('../messages.js').Message;
 /** @typedef {import('../client.js').Kioku} Kioku */
 /** @typedef {import('../messages.js').Message} Message */
 /**
- * Returns options for query(): an MCP server in this process with the memory tools, and hooks that recall and store. The service's language
- * model makes the notes; without one, what was said is kept on disk until there is one.
+ * Returns options for query(), an MCP server in this process with the memory tools and hooks that recall and store, and end, to be called after
+ * the last message: hooks of SessionEnd that are functions are called when a conversation is cleared, and not when the program ends it. The
+ * language model of the service makes the notes; without one, what was said is kept on disk until there is one.
  * @param {Kioku} kioku
  * @param {import('../tools.js').ToolOptions & {onError?: (err: Error) => void}} [options]
- * @returns {Pick<import('@anthropic-ai/claude-agent-sdk').Options, 'mcpServers' | 'allowedTools' | 'hooks'>}
+ * @returns {{options: Pick<import('@anthropic-ai/claude-agent-sdk').Options, 'mcpServers' | 'allowedTools' | 'hooks'>, end: () => Promise<void>}}
  */
-export declare function memoryOptions(kioku: Kioku, options?: import('../tools.js').ToolOptions & {
+export declare function withMemory(kioku: Kioku, options?: import('../tools.js').ToolOptions & {
     onError?: (err: Error) => void;
-}): Pick<import('@anthropic-ai/claude-agent-sdk').Options, 'mcpServers' | 'allowedTools' | 'hooks'>;
+}): {
+    options: Pick<import('@anthropic-ai/claude-agent-sdk').Options, 'mcpServers' | 'allowedTools' | 'hooks'>;
+    end: () => Promise<void>;
+};
 /**
  * Returns what the user and the model said in a transcript of Claude Code, without tools and what was added to it.
  * @param {string} jsonl

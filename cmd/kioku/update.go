@@ -1,0 +1,88 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"kioku/cmd/kioku/internal/connect"
+	"kioku/cmd/kioku/internal/render"
+	"kioku/memory"
+	kiokuv1 "kioku/proto/kioku/v1"
+)
+
+func (a *app) updateCmd() *cobra.Command {
+	req := &kiokuv1.MemoryUpdateRequest{}
+	cmd := &cobra.Command{
+		Use: "update OLD NEW", Short: "Correct a text in MEMORY.md",
+		Long: "Correct a text in MEMORY.md, in USER.md or in a file in memory/ that is not of a day. The old text occurs once in the file; an empty new " +
+			"text removes it. The file as it was is kept, and kioku undo brings it back.",
+		Example: "  kioku update \"Ines prefers tea\" \"Ines prefers coffee\" --reason \"she said so\"\n  kioku update \"The boiler is new.\" \"\"",
+		Args:    cobra.ExactArgs(2), ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.with(cmd.Context(), connect.ToAppend, func(c *connect.Client) error {
+				req.Agent, req.OldText, req.NewText, req.Source = c.Agent, args[0], args[1], memory.NoteFromUser
+				resp, err := c.MemoryUpdate(cmd.Context(), req)
+				if err != nil {
+					return err
+				}
+				return a.Write(resp, func(p *render.Page) {
+					p.Linef("%s:%d", resp.GetPath(), resp.GetStartLine())
+					a.noticeSecrets(resp.GetSecrets(), "update the reference with --keep-secrets")
+					a.Notice("kioku undo %s takes this back", resp.GetRevision())
+				})
+			})
+		},
+	}
+	cmd.Flags().StringVar(&req.Path, "file", "", "`path` of the file; MEMORY.md by default")
+	completeFlag(cmd, "file", "MEMORY.md", "USER.md")
+	cmd.Flags().StringVar(&req.Reason, "reason", "", "`why`, kept with the file as it was")
+	cmd.Flags().BoolVar(&req.KeepSecrets, "keep-secrets", false, "write the secrets whose references the old text has")
+	return cmd
+}
+
+func (a *app) undoCmd() *cobra.Command {
+	req := &kiokuv1.MemoryUndoRequest{}
+	list := false
+	cmd := &cobra.Command{
+		Use: "undo [REVISION]", Short: "Take back an update of MEMORY.md",
+		Long: "Take back an update of MEMORY.md or another file: the latest, or the one with this revision. Changes of other lines since then stay. " +
+			"Undoing is an update too, and can be undone by its revision.",
+		Example: "  kioku undo --list\n  kioku undo",
+		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if list {
+				return a.with(cmd.Context(), connect.ToGet, func(c *connect.Client) error { return a.listRevisions(cmd, c) })
+			}
+			return a.with(cmd.Context(), connect.ToAppend, func(c *connect.Client) error {
+				if req.Agent = c.Agent; len(args) == 1 {
+					req.Revision = args[0]
+				}
+				resp, err := c.MemoryUndo(cmd.Context(), req)
+				if err != nil {
+					return err
+				}
+				return a.Write(resp, func(p *render.Page) {
+					p.Linef("%s:%d", resp.GetPath(), resp.GetStartLine())
+					a.Notice("revision %s was taken back", resp.GetRevision())
+				})
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&list, "list", false, "list the revisions, the latest first")
+	return cmd
+}
+
+// listRevisions writes the updates that were made.
+func (a *app) listRevisions(cmd *cobra.Command, c *connect.Client) error {
+	resp, err := c.ListRevisions(cmd.Context(), &kiokuv1.ListRevisionsRequest{Agent: c.Agent})
+	if err != nil {
+		return err
+	}
+	return a.Write(resp, func(p *render.Page) { p.Revisions(resp.GetRevisions()) })
+}
+
+// noticeSecrets tells of secrets that were not written, and how to have them written.
+func (a *app) noticeSecrets(secrets []*kiokuv1.ReplacedSecret, how string) {
+	for _, s := range secrets {
+		a.Notice("a secret (%s) was left out: the note has %s; to keep it, %s", s.GetKind(), s.GetReference(), how)
+	}
+}

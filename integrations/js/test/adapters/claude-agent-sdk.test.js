@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import {once} from 'node:events';
+import {createServer} from 'node:http';
+import {mkdtempSync, rmSync} from 'node:fs';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+import {test} from 'node:test';
+import {Daemon} from '../daemon.js';
+
+const sdk = await import('@anthropic-ai/claude-agent-sdk').catch(() => undefined);
+const skip = sdk ? false : 'the package @anthropic-ai/claude-agent-sdk is not installed';
+const {withMemory, readTranscript} = sdk ? await import('@kioku/client/claude-agent-sdk') : {};
+
+/** A Messages API on loopback that answers each request with what a function returns, as a stream. */
+async function scripted(t, answer) {
+  const requests = [];
+  const server = createServer(async (req, res) => {
+    let body = '';
+    for await (const part of req) body += part;
+    if (!req.url.startsWith('/v1/messages') || req.url.includes('count_tokens')) return res.writeHead(200, {'content-type': 'application/json'}).end('{"input_tokens": 10}');
+    const request = JSON.parse(body);
+    requests.push(request);
+    res.writeHead(200, {'content-type': 'text/event-stream'});
+    for (const event of eventsOf(answer(request))) res.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+    res.end();
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  return {url: `http://127.0.0.1:${server.address().port}`, requests};
+}
+
+/** Returns the events of an answer: a text, or a call of a tool. */
+function eventsOf(answer) {
+  const text = typeof answer === 'string';
+  const block = text ? {type: 'text', text: ''} : {type: 'tool_use', id: `toolu_${answer.id}`, name: answer.name, input: {}};
+  const delta = text ? {type: 'text_delta', text: answer} : {type: 'input_json_delta', partial_json: JSON.stringify(answer.input)};
+  return [
+    {type: 'message_start', message: {id: 'msg_1', type: 'message', role: 'assistant', model: 'claude-test', content: [], stop_reason: null, usage: {input_tokens: 1, output_tokens: 1}}},
+    {type: 'content_block_start', index: 0, content_block: block},
+    {type: 'content_block_delta', index: 0, delta},
+    {type: 'content_block_stop', index: 0},
+    {type: 'message_delta', delta: {stop_reason: text ? 'end_turn' : 'tool_use'}, usage: {output_tokens: 1}},
+    {type: 'message_stop'},
+  ];
+}
+
+/** Runs a query of the real SDK, in a home of its own, and returns its result. */
+async function ask(t, url, prompt, options) {
+  const home = mkdtempSync(join(tmpdir(), 'kioku-claude-'));
+  t.after(() => rmSync(home, {recursive: true, force: true, maxRetries: 5}));
+  const env = {PATH: process.env.PATH, HOME: home, ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: 'sk-ant-test', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_AUTOUPDATER: '1'};
+  const log = [];
+  let result;
+  for await (const message of sdk.query({prompt, options: {env, cwd: home, settingSources: [], model: 'claude-sonnet-4-5', stderr: (line) => log.push(line), ...options}})) {
+    if (message.type === 'result') result = message;
+  }
+  assert.ok(result, `no result:\n${log.join('\n')}`);
+  return result;
+}
+
+const texts = (message) => (typeof message.content === 'string' ? [message.content] : message.content.flatMap((p) => p.text ?? []));
+
+test('Claude Agent SDK: memories are recalled, notes are stored with the tools, and the end of a session is stored', {skip}, async (t) => {
+  const daemon = await Daemon.start(t, {'memory/2026-01-10.md': '# 2026-01-10\n\nThe boiler pressure fell to 0.8 bar.\n'}, '--set', 'llm.provider=echo');
+  const kioku = daemon.connect(t);
+  const results = [];
+  const {url, requests} = await scripted(t, ({messages, tools = []}) => {
+    const last = messages.at(-1);
+    const result = Array.isArray(last.content) && last.content.find((p) => p.type === 'tool_result');
+    if (result) results.push(result);
+    const tool = tools.find((d) => d.name.endsWith('memory_append'));
+    return tool && !result ? {id: 'a', name: tool.name, input: {text: 'The cellar key is under the third stone.'}} : 'It is noted.';
+  });
+  const errors = [];
+  const memory = withMemory(kioku, {onError: (err) => errors.push(err)});
+  const done = await ask(t, url, 'What was the boiler pressure?', memory.options);
+  await memory.end();
+  assert.equal(done.result, 'It is noted.');
+  const first = requests.find((r) => r.tools?.length > 0);
+  assert.ok(first.messages.flatMap(texts).some((text) => /0\.8 bar/.test(text)), 'the hook adds what memory has about the prompt');
+  assert.ok(first.tools.some((d) => d.name === 'mcp__kioku__memory_search'));
+  assert.equal(results[0].is_error ?? false, false, JSON.stringify(results));
+  assert.match(daemon.notes(), /third stone\..*from=agent/s);
+  assert.deepEqual(errors, []);
+  const {turns} = await kioku.agents.listTurns({session: done.session_id});
+  assert.deepEqual(turns.map((turn) => turn.kind), ['flush', 'recall'], 'the end of the session is flushed');
+});
+
+test('Claude Agent SDK: an agent goes on without memory when the service is away', {skip}, async (t) => {
+  const daemon = await Daemon.start(t);
+  const kioku = daemon.connect(t);
+  await daemon.stop();
+  const {url} = await scripted(t, () => 'Hello.');
+  const errors = [];
+  const done = await ask(t, url, 'Hello?', withMemory(kioku, {onError: (err) => errors.push(err.message)}).options);
+  assert.equal(done.result, 'Hello.');
+  assert.match(errors.join(), /no Kioku service answers/);
+});
+
+test('Claude Agent SDK: of a transcript, only what the user and the model said is stored', {skip}, () => {
+  const line = (fields) => JSON.stringify(fields);
+  assert.deepEqual(readTranscript([
+    line({type: 'user', uuid: 'u1', message: {role: 'user', content: 'We moved to Kobe.'}}),
+    line({type: 'user', uuid: 'u2', isMeta: true, message: {role: 'user', content: 'added'}}),
+    line({type: 'assistant', uuid: 'a1', message: {role: 'assistant', content: [{type: 'thinking', thinking: 'Hm.'}, {type: 'text', text: 'Noted.'}]}}),
+    line({type: 'assistant', uuid: 'a2', message: {role: 'assistant', content: [{type: 'tool_use', id: 't', name: 'Bash', input: {}}]}}),
+    line({type: 'user', uuid: 'u3', message: {role: 'user', content: [{type: 'tool_result', tool_use_id: 't', content: 'x'}]}}),
+    line({type: 'user', uuid: 'u4', isSidechain: true, message: {role: 'user', content: 'of a sub-agent'}}),
+    line({type: 'summary', summary: 's'}), '',
+  ].join('\n')), [{id: 'u1', role: 'user', text: 'We moved to Kobe.'}, {id: 'a1', role: 'assistant', text: 'Noted.'}]);
+});

@@ -367,6 +367,18 @@ class ListLinksResponse(_message.Message):
     links: Links
     def __init__(self, links: _Optional[_Union[Links, _Mapping[str, _Any]]] = ...) -> None: ...
 
+class ListRevisionsRequest(_message.Message):
+    __slots__ = ["agent"]
+    AGENT_FIELD_NUMBER: _ClassVar[int]
+    agent: str
+    def __init__(self, agent: _Optional[str] = ...) -> None: ...
+
+class ListRevisionsResponse(_message.Message):
+    __slots__ = ["revisions"]
+    REVISIONS_FIELD_NUMBER: _ClassVar[int]
+    revisions: _containers.RepeatedCompositeFieldContainer[Revision]
+    def __init__(self, revisions: _Optional[_Iterable[_Union[Revision, _Mapping[str, _Any]]]] = ...) -> None: ...
+
 class MapCluster(_message.Message):
     __slots__ = ["size", "terms", "x", "y"]
     SIZE_FIELD_NUMBER: _ClassVar[int]
@@ -684,6 +696,30 @@ class ReplacedSecret(_message.Message):
     kind: str
     reference: str
     def __init__(self, kind: _Optional[str] = ..., reference: _Optional[str] = ...) -> None: ...
+
+class Revision(_message.Message):
+    __slots__ = ["line", "new_text", "old_text", "path", "reason", "revision", "source", "undoes", "undone", "update_time"]
+    LINE_FIELD_NUMBER: _ClassVar[int]
+    NEW_TEXT_FIELD_NUMBER: _ClassVar[int]
+    OLD_TEXT_FIELD_NUMBER: _ClassVar[int]
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
+    UNDOES_FIELD_NUMBER: _ClassVar[int]
+    UNDONE_FIELD_NUMBER: _ClassVar[int]
+    UPDATE_TIME_FIELD_NUMBER: _ClassVar[int]
+    line: int
+    new_text: str
+    old_text: str
+    path: str
+    reason: str
+    revision: str
+    source: str
+    undoes: str
+    undone: bool
+    update_time: _timestamp_pb2.Timestamp
+    def __init__(self, revision: _Optional[str] = ..., update_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., path: _Optional[str] = ..., line: _Optional[int] = ..., old_text: _Optional[str] = ..., new_text: _Optional[str] = ..., reason: _Optional[str] = ..., source: _Optional[str] = ..., undoes: _Optional[str] = ..., undone: _Optional[bool] = ...) -> None: ...
 
 class ScoreParts(_message.Message):
     __slots__ = ["category", "date", "meaning", "name", "words"]

@@ -69,7 +69,7 @@ var mayImport = map[string]string{
 	"server/rest":            "proto internal",
 	"server/mcp":             "agent client proto memory internal",
 	"server/front":           "server/mcp server/rest server/web",
-	"server/metrics":         "server memory embed indexer proto internal .",
+	"server/metrics":         "server memory llm embed indexer proto internal .",
 	"server/audit":           "server internal",
 	"bench":                  ". memory indexer search search/analysis internal",
 	"bench/speed":            ". memory bench chunker embed indexer proto search search/analysis server server/front store/vector",

@@ -94,6 +94,14 @@ type Result struct {
 	Cuts []Cut
 }
 
+// Whole returns the prompt and, after a blank line, the turn block.
+func (r Result) Whole() string {
+	if r.Turn == "" {
+		return r.Prompt
+	}
+	return r.Prompt + "\n\n" + r.Turn
+}
+
 // Layer is a layer of a prompt.
 type Layer struct {
 	Name          string // a Layer constant; LayerBlock is followed by the name of the block

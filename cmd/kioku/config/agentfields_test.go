@@ -25,7 +25,7 @@ func TestDefaultAgentSideIsThatOfThePackages(t *testing.T) {
 	if diff := cmp.Diff(flush.Defaults(), c.Flush); diff != "" {
 		t.Error(diff)
 	}
-	if c.LLM.Provider != "none" || c.CacheFriendly || !c.RecallEnabled || c.Recall.MinScore != nil || c.Flush.KeepTokens != 20_000 {
+	if c.LLM.Provider != "none" || !c.CacheFriendly || !c.RecallEnabled || c.Recall.MinScore != nil || c.Flush.KeepTokens != 20_000 {
 		t.Errorf("provider %q, cacheFriendly %v, recall %v, minScore %v, keep %d",
 			c.LLM.Provider, c.CacheFriendly, c.RecallEnabled, c.Recall.MinScore, c.Flush.KeepTokens)
 	}
@@ -37,7 +37,7 @@ func TestLoadReadsTheAgentSideFromTheFile(t *testing.T) {
 bootstrapMaxChars: 5000
 agentDir: own
 skills: {extraDirs: [team, "~/skills", /srv/skills], maxSkills: 7}
-cacheFriendly: true
+cacheFriendly: false
 recall: {enabled: false, topK: 5, deadlineMs: 250, minScore: 0, shared: [team]}
 compaction:
   reserveTokensFloor: 1000

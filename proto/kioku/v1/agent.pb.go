@@ -301,7 +301,8 @@ type AssemblePromptRequest struct {
 	Blocks []*PromptBlock `protobuf:"bytes,8,rep,name=blocks,proto3" json:"blocks,omitempty"`
 	// Maximum number of tokens; 0 means no limit.
 	BudgetTokens int32 `protobuf:"varint,9,opt,name=budget_tokens,json=budgetTokens,proto3" json:"budget_tokens,omitempty"`
-	// Put parts that change between turns at the end. Unset means the configured order.
+	// Leave what changes between turns out of the prompt and return it as turn_block, so that the prompt is constant over a session
+	// unless its files change, and providers read it from their cache. Unset means the configured order, by default true.
 	CacheFriendly *bool `protobuf:"varint,10,opt,name=cache_friendly,json=cacheFriendly,proto3,oneof" json:"cache_friendly,omitempty"`
 	// Leave out the instructions for the memory tools.
 	NoMemoryTools bool `protobuf:"varint,11,opt,name=no_memory_tools,json=noMemoryTools,proto3" json:"no_memory_tools,omitempty"`
@@ -535,8 +536,11 @@ type AssemblePromptResponse struct {
 	Recall *RecallReport `protobuf:"bytes,10,opt,name=recall,proto3" json:"recall,omitempty"`
 	// The conversation counts as a group.
 	Group bool `protobuf:"varint,11,opt,name=group,proto3" json:"group,omitempty"`
-	// What changes from turn to turn: time, recalled memories and changing blocks. Send it as a text block of the message of the
-	// user, and do not store it. Empty if the prompt has it, because cache_friendly is false.
+	// What changes from turn to turn: time, recalled memories and changing blocks. Send it behind the text of the newest message of
+	// the user, as a text block of its own or after a blank line, in all requests until the user's next message. Do not store it;
+	// what is stored by Kioku is freed of it. Empty if the prompt has it, because cache_friendly is false.
+	// An agent that calls tools in most turns pays less if it goes on to send old blocks with their messages, byte for byte the same,
+	// until it summarises or prunes: so its provider's cache has the calls and results behind them too (docs/performance.md).
 	TurnBlock     string `protobuf:"bytes,12,opt,name=turn_block,json=turnBlock,proto3" json:"turn_block,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

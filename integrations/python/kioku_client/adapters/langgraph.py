@@ -98,16 +98,16 @@ def _write(message: ChatMessage) -> AnyMessage:
 
 
 def _sent(given: Sequence[AnyMessage], turn: Turn) -> List[AnyMessage]:
-    """Returns the messages of a turn: the summary first, old results shortened, and those of the user with their blocks."""
+    """Returns the messages of a turn: the summary first, old results shortened, and the newest question with what belongs to the turn."""
     out: List[AnyMessage] = [SystemMessage(turn.system)]
     if turn.summary is not None:
         out.append(HumanMessage(turn.summary.text))
     for i, message in enumerate(given[turn.keep:], turn.keep):
         if i in turn.shortened:
             message = message.model_copy(update={"content": turn.shortened[i]})
-        elif i in turn.blocks:
+        elif i == turn.question and turn.turn_block:
             content = message.content
             parts = [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
-            message = message.model_copy(update={"content": [*parts, {"type": "text", "text": turn.blocks[i]}]})
+            message = message.model_copy(update={"content": [*parts, {"type": "text", "text": turn.turn_block}]})
         out.append(message)
     return out

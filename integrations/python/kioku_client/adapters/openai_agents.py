@@ -128,9 +128,9 @@ def _text(content: Any) -> str:
 
 
 def _sent(items: List[TResponseInputItem], starts: List[int], turn: Turn) -> List[TResponseInputItem]:
-    """Returns the items of a turn: the summary first, old results shortened, and those of the user with their blocks."""
+    """Returns the items of a turn: the summary first, old results shortened, and the newest question with what belongs to the turn."""
     texts = {starts[i]: text for i, text in turn.shortened.items()}
-    blocks = {starts[i]: text for i, text in turn.blocks.items()}
+    question = starts[turn.question] if turn.question >= 0 else -1
     out: List[Any] = [{"role": "user", "content": turn.summary.text}] if turn.summary is not None else []
     for i, item in enumerate(cast(List[Any], items)):
         if i < starts[turn.keep]:
@@ -139,9 +139,9 @@ def _sent(items: List[TResponseInputItem], starts: List[int], turn: Turn) -> Lis
             item = {**item, "output": texts[i]}
         elif str(item.get("id", "")).startswith("summary-"):
             item = {"role": "user", "content": item["content"]}
-        elif i in blocks:
+        elif i == question and turn.turn_block:
             content = item["content"]
             parts = [{"type": "input_text", "text": content}] if isinstance(content, str) else list(content)
-            item = {**item, "content": [*parts, {"type": "input_text", "text": blocks[i]}]}
+            item = {**item, "content": [*parts, {"type": "input_text", "text": turn.turn_block}]}
         out.append(item)
     return cast(List[TResponseInputItem], out)

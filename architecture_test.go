@@ -42,7 +42,7 @@ var mayImport = map[string]string{
 	"proto/kioku/v1":         "",
 	"projection":             "",
 	"examples":               "",
-	"embed":                  "embed/local internal/modelhttp internal/text internal/tracing",
+	"embed":                  "embed/local internal/modelhttp internal/secrets internal/text internal/tracing",
 	"embed/local":            "embed/encoder embed/safetensors embed/tokenizer",
 	"embed/localtest":        "",
 	"embed/safetensors":      "",

@@ -33,6 +33,8 @@ type Config struct {
 	KeySource string
 	// Headers are sent with every request and take precedence over the client's own; nil adds none.
 	Headers map[string]string
+	// SendSecrets sends passwords and keys in texts to the servers of other machines too. Otherwise references take their places.
+	SendSecrets bool
 	// QueryPrefix and DocumentPrefix are written before the texts that are sent, as the model was trained; nil means what the
 	// model of that name is known to want, mostly nothing. A provider that is told queries from documents by a parameter gets
 	// only those that are set. The provider "hash" ignores them.

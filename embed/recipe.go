@@ -59,7 +59,7 @@ func (c *Client) Reopen(recipe string, space Space) (*Client, error) {
 		ModelDir: r.ModelDir, ModelInt8: r.ModelInt8, ModelThreads: c.cfg.ModelThreads,
 		QueryPrefix: &r.QueryPrefix, DocumentPrefix: &r.DocumentPrefix,
 		TokensPerDay: c.cfg.TokensPerDay, RequestsPerMinute: c.cfg.RequestsPerMinute, TokensPerMinute: c.cfg.TokensPerMinute,
-		MaxTries: c.cfg.MaxTries, QueryTimeout: c.cfg.QueryTimeout, Now: c.cfg.Now, Transport: c.cfg.Transport}
+		SendSecrets: c.cfg.SendSecrets, MaxTries: c.cfg.MaxTries, QueryTimeout: c.cfg.QueryTimeout, Now: c.cfg.Now, Transport: c.cfg.Transport}
 	if c.cfg.Provider == r.Provider && withoutSecrets(c.cfg.BaseURL) == r.BaseURL {
 		cfg.BaseURL, cfg.APIKey, cfg.Headers = c.cfg.BaseURL, c.cfg.APIKey, c.cfg.Headers
 	}

@@ -30,6 +30,8 @@ type RerankConfig struct {
 	ModelInt8 bool
 	// BaseURL of the server, with or without the version of its interface.
 	BaseURL string
+	// SendSecrets sends passwords and keys in texts to a server on another machine too. Otherwise references take their places.
+	SendSecrets bool
 	// APIKey is sent as a bearer token; empty sends none.
 	APIKey string
 	// Now is the clock; nil means time.Now.

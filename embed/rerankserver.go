@@ -16,6 +16,8 @@ type rerankServer struct {
 	http  *modelhttp.Client
 	url   string
 	model string
+	// redacts has references take the places of secrets in the texts.
+	redacts bool
 }
 
 func newRerankServer(cfg RerankConfig) (*rerankServer, error) {
@@ -27,7 +29,8 @@ func newRerankServer(cfg RerankConfig) (*rerankServer, error) {
 		return nil, err
 	}
 	return &rerankServer{
-		url: modelhttp.Endpoint(base, "rerank"), model: cfg.Model,
+		redacts: !cfg.SendSecrets && isElsewhere(cfg.BaseURL),
+		url:     modelhttp.Endpoint(base, "rerank"), model: cfg.Model,
 		http: modelhttp.New(modelhttp.Config{Provider: "rerank", KeyHint: "rerank.apiKey", BaseURLSetting: "rerank.baseUrl", ModelSetting: "rerank.model",
 			Base: base, APIKey: cfg.APIKey, TextWindow: textWindow, Idle: idleTimeout, Now: cfg.Now, Transport: cfg.Transport}),
 	}, nil
@@ -52,6 +55,10 @@ type rerankResult struct {
 // score implements scorer.
 func (s *rerankServer) score(ctx context.Context, query string, passages []string) ([]float64, error) {
 	texts := append([]string{query}, passages...)
+	if s.redacts {
+		texts, _ = redactAll(texts)
+		query, passages = texts[0], texts[1:]
+	}
 	body := rerankRequest{Model: s.model, Query: query, Documents: passages, Top: len(passages)}
 	answer, err := s.http.PostWhole(ctx, s.url, body, rerankAnswerLimit(passages), texts)
 	if err != nil {

@@ -18,6 +18,8 @@ type Try struct {
 	Query bool
 	// Texts and Tokens count what was sent; tokens are estimated.
 	Texts, Tokens int
+	// Secrets is the number of passwords and keys that were left out of the texts.
+	Secrets int
 	// Took is how long the provider took.
 	Took time.Duration
 	// Outcome is "ok", "canceled" if the caller gave up, "timeout", or the class of the failure: "unavailable", "rate_limited",
@@ -29,11 +31,15 @@ type Try struct {
 func (c *Client) ask(ctx context.Context, kind textKind, texts []string) (vecs [][]float32, err error) {
 	ctx, span := tracing.Start(ctx, "embed")
 	start := time.Now()
+	left := 0
+	if c.cfg.redacts() {
+		texts, left = redactAll(texts)
+	}
 	defer func() {
 		span.Name("provider", c.cfg.Provider)
 		span.Int("texts", len(texts))
 		span.End(err)
-		c.tellTried(ctx, kind, texts, time.Since(start), err)
+		c.tellTried(kind, texts, Try{Secrets: left, Took: time.Since(start), Outcome: outcomeOf(ctx, err)})
 	}()
 	vecs, err = c.provider.embed(ctx, kind, c.prefixes.before(kind, texts))
 	if err == nil {
@@ -42,12 +48,12 @@ func (c *Client) ask(ctx context.Context, kind textKind, texts []string) (vecs [
 	return vecs, err
 }
 
-// tellTried tells Config.Tried of a try with a context.
-func (c *Client) tellTried(ctx context.Context, kind textKind, texts []string, took time.Duration, err error) {
+// tellTried tells Config.Tried of a try.
+func (c *Client) tellTried(kind textKind, texts []string, t Try) {
 	if c.cfg.Tried == nil {
 		return
 	}
-	t := Try{Provider: c.cfg.Provider, Query: kind == query, Texts: len(texts), Took: took, Outcome: outcomeOf(ctx, err)}
+	t.Provider, t.Query, t.Texts = c.cfg.Provider, kind == query, len(texts)
 	for _, s := range texts {
 		t.Tokens += text.EstimateTokens(s)
 	}

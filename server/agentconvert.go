@@ -73,7 +73,9 @@ func recallReport(o recall.Outcome, in []prompt.Memory, out []prompt.LeftOut, pr
 }
 
 func recalledMemory(m prompt.Memory, reason string) *kiokuv1.RecalledMemory {
+	channel, author, more := originParts(m.Origin)
 	return &kiokuv1.RecalledMemory{
+		Channel: channel, Author: author, MoreAuthors: more,
 		Agent: m.Agent, Shared: m.Shared, Path: m.Path, StartLine: int32Of(m.StartLine), EndLine: int32Of(m.EndLine),
 		Score: m.Score, VectorScore: m.VectorScore, TextScore: m.TextScore, Date: m.Date, Text: m.Text, Flags: m.Flags, Reason: reason,
 	}

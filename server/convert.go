@@ -58,7 +58,9 @@ func fitAnswer(resp *kiokuv1.MemorySearchResponse) {
 }
 
 func searchResult(h memory.Hit) *kiokuv1.SearchResult {
+	channel, author, more := originParts(h.Origin)
 	return &kiokuv1.SearchResult{
+		Channel: channel, Author: author, MoreAuthors: more,
 		Path: h.Path, StartLine: int32Of(h.StartLine), EndLine: int32Of(h.EndLine), Score: h.Score,
 		Snippet: h.Snippet, SnippetStartLine: int32Of(h.SnippetStart), SnippetEndLine: int32Of(h.SnippetEnd),
 		Source: h.Source, VectorScore: h.VectorScore, TextScore: h.TextScore,

@@ -96,8 +96,8 @@ func TestGroupHasNoToolsThatReadPrivateMemory(t *testing.T) {
 	}{
 		"a channel": {sidecar.Turn{Channel: "discord"}, []string{"memory_append", "weather"}},
 		"said":      {sidecar.Turn{Channel: "terminal", Group: &yes}, []string{"memory_append", "weather"}},
-		"nobody":    {sidecar.Turn{}, []string{"memory_search", "memory_get", "memory_append", "memory", "weather"}},
-		"said not":  {sidecar.Turn{Channel: "discord", Group: &no}, []string{"memory_search", "memory_get", "memory_append", "memory", "weather"}},
+		"nobody":    {sidecar.Turn{}, []string{"memory_search", "memory_get", "memory_append", "memory_update", "memory", "weather"}},
+		"said not":  {sidecar.Turn{Channel: "discord", Group: &no}, []string{"memory_search", "memory_get", "memory_append", "memory_update", "memory", "weather"}},
 	} {
 		model := script(llmtest.Call("1", "memory", map[string]any{}), remember("They meet on Monday."), llmtest.Say("done"))
 		w := vault(t, model)

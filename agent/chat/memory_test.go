@@ -71,7 +71,7 @@ func TestJoinMakesOneListOfTools(t *testing.T) {
 	for _, tool := range j.List() {
 		names = append(names, tool.Name)
 	}
-	if diff := cmp.Diff([]string{"memory_search", "memory_get", "memory_append", "wait", "never", "read"}, names); diff != "" {
+	if diff := cmp.Diff([]string{"memory_search", "memory_get", "memory_append", "memory_update", "wait", "never", "read"}, names); diff != "" {
 		t.Errorf("tools (-want +got):\n%s", diff)
 	}
 	if out, err := j.Call(t.Context(), "wait", nil); string(out) != "1" || err != nil {

@@ -57,6 +57,7 @@ type Metrics struct {
 	embedRequests *prometheus.CounterVec
 	embedTexts    *prometheus.CounterVec
 	embedTokens   *prometheus.CounterVec
+	embedSecrets  *prometheus.CounterVec
 	embedSeconds  *prometheus.HistogramVec
 	queryCache    *prometheus.CounterVec
 }
@@ -88,6 +89,7 @@ func New(opt Options) *Metrics {
 	m.embedRequests = m.counters("kioku_embed_requests_total", "Tries of requests to embedding providers, by outcome.", "provider", "kind", "outcome")
 	m.embedTexts = m.counters("kioku_embed_texts_total", "Texts that were sent to embedding providers.", "provider", "kind")
 	m.embedTokens = m.counters("kioku_embed_tokens_total", "Tokens that were sent to embedding providers, estimated.", "provider", "kind")
+	m.embedSecrets = m.counters("kioku_embed_redactions_total", "Passwords and keys that were left out of texts sent to embedding providers.", "provider", "kind")
 	m.embedSeconds = m.histograms("kioku_embed_request_duration_seconds", "How long tries of requests to embedding providers took.", waitBuckets, "provider", "kind")
 	m.queryCache = m.counters("kioku_query_vectors_total", "Vectors that queries needed, cached (hit) or not (miss).", "provider", "result")
 	build := prometheus.NewGauge(prometheus.GaugeOpts{Name: "kioku_build_info", Help: "1, with the version of the program.",
@@ -182,6 +184,7 @@ func (m *Metrics) Tried(t embed.Try) {
 	m.embedRequests.WithLabelValues(t.Provider, kind, t.Outcome).Inc()
 	m.embedTexts.WithLabelValues(t.Provider, kind).Add(float64(t.Texts))
 	m.embedTokens.WithLabelValues(t.Provider, kind).Add(float64(t.Tokens))
+	m.embedSecrets.WithLabelValues(t.Provider, kind).Add(float64(t.Secrets))
 	m.embedSeconds.WithLabelValues(t.Provider, kind).Observe(t.Took.Seconds())
 }
 

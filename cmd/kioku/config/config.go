@@ -88,6 +88,8 @@ type Config struct {
 	Provider string
 	// LocalModel is the name of an added model, or the path of one; empty means the one that was added first.
 	LocalModel string
+	// RedactSecrets has references take the places of passwords and keys in texts that are sent to embedding providers and re-rankers.
+	RedactSecrets bool
 	// Price is the price of a million tokens at the embedding provider, in the user's currency; 0 means unknown.
 	Price float64
 	// OnBattery is what a model in this process does in the background on battery; see kioku.Options.
@@ -193,6 +195,7 @@ func Default() *Config {
 		Chunking: chunker.Options{Tokens: 400, Overlap: 80, Encoding: "cl100k_base"},
 		Provider: "auto", Embed: embed.Config{Provider: "none", Class: "auto", ModelInt8: true},
 		Fallback: embed.Config{Provider: "none"}, FallbackAfter: kioku.DefaultFallbackAfter,
+		RedactSecrets:  true,
 		RerankProvider: "auto", Rerank: embed.RerankConfig{Provider: "none"},
 		Index: kioku.IndexOptions{
 			MaxFileBytes: indexer.DefaultMaxFileBytes, Debounce: 1500 * time.Millisecond, MaxWait: 10 * time.Second, Interval: 5 * time.Minute,

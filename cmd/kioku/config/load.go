@@ -107,6 +107,8 @@ func (l *loader) finish() {
 	l.conf.chooseReranker()
 	l.reveal()
 	l.conf.completeFallback(l.env)
+	send := !l.conf.RedactSecrets
+	l.conf.Embed.SendSecrets, l.conf.Fallback.SendSecrets, l.conf.Rerank.SendSecrets = send, send, send
 }
 
 // agree checks the settings that depend on each other.

@@ -6,7 +6,7 @@ import {createInterface} from 'node:readline';
 import {fileURLToPath} from 'node:url';
 import {connect} from '@kioku/client';
 
-const kioku = process.env.KIOKU_BIN || fileURLToPath(new URL('../../../bin/kioku', import.meta.url));
+const kioku = process.env.KIOKU || fileURLToPath(new URL('../../../bin/kioku', import.meta.url));
 
 /** A "kioku serve" of one agent, in a home of its own. */
 export class Daemon {

@@ -402,10 +402,12 @@ type SearchResult struct {
 	// The score is below the configured minimum, but better than chance in this folder. Weak results come after all others; do
 	// not put them into a prompt unasked. A request with min_score has none.
 	Weak bool `protobuf:"varint,15,opt,name=weak,proto3" json:"weak,omitempty"`
-	// Channel that the note is from; empty if none is recorded.
+	// Channel that the words are from; empty if none is recorded.
 	Channel string `protobuf:"bytes,16,opt,name=channel,proto3" json:"channel,omitempty"`
-	// Who said what the note says; unset if nobody is recorded.
-	Author        *Author `protobuf:"bytes,17,opt,name=author,proto3" json:"author,omitempty"`
+	// Who said it; unset if it is the owner's. An author without id and name is somebody unknown.
+	Author *Author `protobuf:"bytes,17,opt,name=author,proto3" json:"author,omitempty"`
+	// Others who said a part of it.
+	MoreAuthors   []*Author `protobuf:"bytes,18,rep,name=more_authors,json=moreAuthors,proto3" json:"more_authors,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -555,6 +557,13 @@ func (x *SearchResult) GetChannel() string {
 func (x *SearchResult) GetAuthor() *Author {
 	if x != nil {
 		return x.Author
+	}
+	return nil
+}
+
+func (x *SearchResult) GetMoreAuthors() []*Author {
+	if x != nil {
+		return x.MoreAuthors
 	}
 	return nil
 }
@@ -1400,8 +1409,8 @@ type MemoryAppendRequest struct {
 	// Markdown, at most 32 KiB. Frames of recalled memories, as AssemblePrompt and Recall return them, are removed. A text
 	// that is blank then is INVALID_ARGUMENT.
 	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
-	// File of the note: "daily" (memory/YYYY-MM-DD.md, a long day goes on in memory/YYYY-MM-DD-2.md) or "long_term" (MEMORY.md).
-	// Empty means "daily".
+	// File of the note: "daily" (memory/YYYY-MM-DD.md, a long day goes on in memory/YYYY-MM-DD-2.md), "long_term" (MEMORY.md, only
+	// for words of the owner) or "group" (the file of the day in the folder of the channel, memory/groups). Empty means "daily".
 	Target string `protobuf:"bytes,3,opt,name=target,proto3" json:"target,omitempty"`
 	// Word for the heading of a daily note. Empty means "note".
 	Category string `protobuf:"bytes,4,opt,name=category,proto3" json:"category,omitempty"`
@@ -1411,13 +1420,15 @@ type MemoryAppendRequest struct {
 	// Writer of the note, recorded beside it: "user", "agent" (a model), "tool" (a model after it has read the result of a
 	// tool) or "flush". Empty records nothing.
 	Source string `protobuf:"bytes,6,opt,name=source,proto3" json:"source,omitempty"`
-	// Channel of the conversation that the note is from, recorded beside it. Empty records nothing.
+	// Channel of the conversation that the note is from. It is recorded beside the words of a group and of others than the owner.
 	Channel string `protobuf:"bytes,7,opt,name=channel,proto3" json:"channel,omitempty"`
-	// Who said what the note says, recorded beside it. Unset means the owner, or nobody in particular.
+	// Who said what the note says. Unset means the owner, or somebody unknown if the channel counts as a group.
 	Author *Author `protobuf:"bytes,8,opt,name=author,proto3" json:"author,omitempty"`
 	// Keep secrets, such as keys and passwords, in the text if the same note was written before with references in their places: a
 	// secret is written only if it is asked for twice. Otherwise a reference takes the place of each.
-	KeepSecrets   bool `protobuf:"varint,9,opt,name=keep_secrets,json=keepSecrets,proto3" json:"keep_secrets,omitempty"`
+	KeepSecrets bool `protobuf:"varint,9,opt,name=keep_secrets,json=keepSecrets,proto3" json:"keep_secrets,omitempty"`
+	// Others who said a part of it.
+	MoreAuthors   []*Author `protobuf:"bytes,10,rep,name=more_authors,json=moreAuthors,proto3" json:"more_authors,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1513,6 +1524,13 @@ func (x *MemoryAppendRequest) GetKeepSecrets() bool {
 		return x.KeepSecrets
 	}
 	return false
+}
+
+func (x *MemoryAppendRequest) GetMoreAuthors() []*Author {
+	if x != nil {
+		return x.MoreAuthors
+	}
+	return nil
 }
 
 // Author is who wrote a message or said what a note says.
@@ -5894,7 +5912,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\bdegraded\x18\x05 \x03(\v2\x15.kioku.v1.DegradationR\bdegraded\x12*\n" +
 	"\x05index\x18\x06 \x01(\v2\x14.kioku.v1.IndexStateR\x05index\x12-\n" +
 	"\x04took\x18\a \x01(\v2\x19.google.protobuf.DurationR\x04took\x12\x1a\n" +
-	"\bfallback\x18\b \x01(\bR\bfallback\"\x87\x04\n" +
+	"\bfallback\x18\b \x01(\bR\bfallback\"\xbc\x04\n" +
 	"\fSearchResult\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x1d\n" +
 	"\n" +
@@ -5915,7 +5933,8 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\x05trace\x18\x0e \x01(\v2\x0f.kioku.v1.TraceR\x05trace\x12\x12\n" +
 	"\x04weak\x18\x0f \x01(\bR\x04weak\x12\x18\n" +
 	"\achannel\x18\x10 \x01(\tR\achannel\x12(\n" +
-	"\x06author\x18\x11 \x01(\v2\x10.kioku.v1.AuthorR\x06author\"\xfd\t\n" +
+	"\x06author\x18\x11 \x01(\v2\x10.kioku.v1.AuthorR\x06author\x123\n" +
+	"\fmore_authors\x18\x12 \x03(\v2\x10.kioku.v1.AuthorR\vmoreAuthors\"\xfd\t\n" +
 	"\x05Trace\x12\x12\n" +
 	"\x04rank\x18\x01 \x01(\x05R\x04rank\x12\x1f\n" +
 	"\vvector_rank\x18\x02 \x01(\x05R\n" +
@@ -6010,7 +6029,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"line_count\x18\x04 \x01(\x05R\x05lines\x12(\n" +
 	"\x10total_line_count\x18\x05 \x01(\x05R\x0etotalLineCount\x12\x1c\n" +
 	"\ttruncated\x18\x06 \x01(\bR\ttruncated\x12\x1b\n" +
-	"\tnext_line\x18\a \x01(\x05R\bnextLine\"\x9b\x02\n" +
+	"\tnext_line\x18\a \x01(\x05R\bnextLine\"\xd0\x02\n" +
 	"\x13MemoryAppendRequest\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x12\x16\n" +
@@ -6020,7 +6039,9 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\x06source\x18\x06 \x01(\tR\x06source\x12\x18\n" +
 	"\achannel\x18\a \x01(\tR\achannel\x12(\n" +
 	"\x06author\x18\b \x01(\v2\x10.kioku.v1.AuthorR\x06author\x12!\n" +
-	"\fkeep_secrets\x18\t \x01(\bR\vkeepSecrets\"G\n" +
+	"\fkeep_secrets\x18\t \x01(\bR\vkeepSecrets\x123\n" +
+	"\fmore_authors\x18\n" +
+	" \x03(\v2\x10.kioku.v1.AuthorR\vmoreAuthors\"G\n" +
 	"\x06Author\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x19\n" +
@@ -6509,101 +6530,103 @@ var file_kioku_v1_memory_proto_depIdxs = []int32{
 	66, // 5: kioku.v1.MemorySearchResponse.took:type_name -> google.protobuf.Duration
 	4,  // 6: kioku.v1.SearchResult.trace:type_name -> kioku.v1.Trace
 	12, // 7: kioku.v1.SearchResult.author:type_name -> kioku.v1.Author
-	6,  // 8: kioku.v1.Trace.terms:type_name -> kioku.v1.TermShare
-	5,  // 9: kioku.v1.Trace.score_parts:type_name -> kioku.v1.ScoreParts
-	65, // 10: kioku.v1.IndexState.last_sync_time:type_name -> google.protobuf.Timestamp
-	12, // 11: kioku.v1.MemoryAppendRequest.author:type_name -> kioku.v1.Author
-	14, // 12: kioku.v1.MemoryAppendResponse.secrets:type_name -> kioku.v1.ReplacedSecret
-	15, // 13: kioku.v1.MemoryAppendResponse.similar:type_name -> kioku.v1.SimilarNote
-	14, // 14: kioku.v1.MemoryUpdateResponse.secrets:type_name -> kioku.v1.ReplacedSecret
-	22, // 15: kioku.v1.ListRevisionsResponse.revisions:type_name -> kioku.v1.Revision
-	65, // 16: kioku.v1.Revision.update_time:type_name -> google.protobuf.Timestamp
-	1,  // 17: kioku.v1.ListFilesRequest.filter:type_name -> kioku.v1.Condition
-	25, // 18: kioku.v1.ListFilesResponse.files:type_name -> kioku.v1.File
-	8,  // 19: kioku.v1.ListFilesResponse.index:type_name -> kioku.v1.IndexState
-	65, // 20: kioku.v1.File.modification_time:type_name -> google.protobuf.Timestamp
-	28, // 21: kioku.v1.ListLinksResponse.links:type_name -> kioku.v1.Links
-	29, // 22: kioku.v1.Links.outgoing:type_name -> kioku.v1.Link
-	29, // 23: kioku.v1.Links.incoming:type_name -> kioku.v1.Link
-	32, // 24: kioku.v1.ListChunksResponse.chunks:type_name -> kioku.v1.Chunk
-	35, // 25: kioku.v1.MemoryMapResponse.points:type_name -> kioku.v1.MapPoints
-	36, // 26: kioku.v1.MemoryMapResponse.files:type_name -> kioku.v1.MapFile
-	37, // 27: kioku.v1.MemoryMapResponse.clusters:type_name -> kioku.v1.MapCluster
-	65, // 28: kioku.v1.MemoryMapResponse.made_time:type_name -> google.protobuf.Timestamp
-	66, // 29: kioku.v1.MemoryMapResponse.took:type_name -> google.protobuf.Duration
-	65, // 30: kioku.v1.MapFile.modification_time:type_name -> google.protobuf.Timestamp
-	40, // 31: kioku.v1.ActivityResponse.days:type_name -> kioku.v1.ActivityDay
-	0,  // 32: kioku.v1.ExplainRequest.search:type_name -> kioku.v1.MemorySearchRequest
-	2,  // 33: kioku.v1.ExplainResponse.answer:type_name -> kioku.v1.MemorySearchResponse
-	3,  // 34: kioku.v1.ExplainResponse.passage:type_name -> kioku.v1.SearchResult
-	28, // 35: kioku.v1.ExplainResponse.links:type_name -> kioku.v1.Links
-	8,  // 36: kioku.v1.StatusResponse.index:type_name -> kioku.v1.IndexState
-	51, // 37: kioku.v1.StatusResponse.skipped:type_name -> kioku.v1.SkippedFile
-	52, // 38: kioku.v1.StatusResponse.provider:type_name -> kioku.v1.Provider
-	7,  // 39: kioku.v1.StatusResponse.degraded:type_name -> kioku.v1.Degradation
-	50, // 40: kioku.v1.StatusResponse.check:type_name -> kioku.v1.IndexCheck
-	46, // 41: kioku.v1.StatusResponse.egress:type_name -> kioku.v1.Egress
-	47, // 42: kioku.v1.StatusResponse.backfill:type_name -> kioku.v1.Backfill
-	45, // 43: kioku.v1.StatusResponse.slow_calls:type_name -> kioku.v1.SlowCall
-	66, // 44: kioku.v1.SlowCall.took:type_name -> google.protobuf.Duration
-	65, // 45: kioku.v1.SlowCall.start_time:type_name -> google.protobuf.Timestamp
-	65, // 46: kioku.v1.Egress.last_time:type_name -> google.protobuf.Timestamp
-	66, // 47: kioku.v1.Backfill.left:type_name -> google.protobuf.Duration
-	66, // 48: kioku.v1.EstimateEmbeddingResponse.took:type_name -> google.protobuf.Duration
-	65, // 49: kioku.v1.IndexCheck.time:type_name -> google.protobuf.Timestamp
-	65, // 50: kioku.v1.Provider.retry_time:type_name -> google.protobuf.Timestamp
-	57, // 51: kioku.v1.SyncResponse.progress:type_name -> kioku.v1.Progress
-	58, // 52: kioku.v1.SyncResponse.report:type_name -> kioku.v1.SyncReport
-	57, // 53: kioku.v1.RebuildResponse.progress:type_name -> kioku.v1.Progress
-	58, // 54: kioku.v1.RebuildResponse.report:type_name -> kioku.v1.SyncReport
-	66, // 55: kioku.v1.SyncReport.took:type_name -> google.protobuf.Duration
-	7,  // 56: kioku.v1.SyncReport.degraded:type_name -> kioku.v1.Degradation
-	8,  // 57: kioku.v1.SyncReport.index:type_name -> kioku.v1.IndexState
-	61, // 58: kioku.v1.WatchEventsResponse.event:type_name -> kioku.v1.Event
-	65, // 59: kioku.v1.Event.event_time:type_name -> google.protobuf.Timestamp
-	64, // 60: kioku.v1.ListAgentsResponse.agents:type_name -> kioku.v1.Agent
-	8,  // 61: kioku.v1.Agent.index:type_name -> kioku.v1.IndexState
-	0,  // 62: kioku.v1.MemoryService.MemorySearch:input_type -> kioku.v1.MemorySearchRequest
-	9,  // 63: kioku.v1.MemoryService.MemoryGet:input_type -> kioku.v1.MemoryGetRequest
-	11, // 64: kioku.v1.MemoryService.MemoryAppend:input_type -> kioku.v1.MemoryAppendRequest
-	16, // 65: kioku.v1.MemoryService.MemoryUpdate:input_type -> kioku.v1.MemoryUpdateRequest
-	18, // 66: kioku.v1.MemoryService.MemoryUndo:input_type -> kioku.v1.MemoryUndoRequest
-	20, // 67: kioku.v1.MemoryService.ListRevisions:input_type -> kioku.v1.ListRevisionsRequest
-	23, // 68: kioku.v1.MemoryService.ListFiles:input_type -> kioku.v1.ListFilesRequest
-	26, // 69: kioku.v1.MemoryService.ListLinks:input_type -> kioku.v1.ListLinksRequest
-	30, // 70: kioku.v1.MemoryService.ListChunks:input_type -> kioku.v1.ListChunksRequest
-	33, // 71: kioku.v1.MemoryService.MemoryMap:input_type -> kioku.v1.MemoryMapRequest
-	38, // 72: kioku.v1.MemoryService.Activity:input_type -> kioku.v1.ActivityRequest
-	41, // 73: kioku.v1.MemoryService.Explain:input_type -> kioku.v1.ExplainRequest
-	43, // 74: kioku.v1.MemoryService.Status:input_type -> kioku.v1.StatusRequest
-	48, // 75: kioku.v1.MemoryService.EstimateEmbedding:input_type -> kioku.v1.EstimateEmbeddingRequest
-	53, // 76: kioku.v1.MemoryService.Sync:input_type -> kioku.v1.SyncRequest
-	55, // 77: kioku.v1.MemoryService.Rebuild:input_type -> kioku.v1.RebuildRequest
-	59, // 78: kioku.v1.MemoryService.WatchEvents:input_type -> kioku.v1.WatchEventsRequest
-	62, // 79: kioku.v1.MemoryService.ListAgents:input_type -> kioku.v1.ListAgentsRequest
-	2,  // 80: kioku.v1.MemoryService.MemorySearch:output_type -> kioku.v1.MemorySearchResponse
-	10, // 81: kioku.v1.MemoryService.MemoryGet:output_type -> kioku.v1.MemoryGetResponse
-	13, // 82: kioku.v1.MemoryService.MemoryAppend:output_type -> kioku.v1.MemoryAppendResponse
-	17, // 83: kioku.v1.MemoryService.MemoryUpdate:output_type -> kioku.v1.MemoryUpdateResponse
-	19, // 84: kioku.v1.MemoryService.MemoryUndo:output_type -> kioku.v1.MemoryUndoResponse
-	21, // 85: kioku.v1.MemoryService.ListRevisions:output_type -> kioku.v1.ListRevisionsResponse
-	24, // 86: kioku.v1.MemoryService.ListFiles:output_type -> kioku.v1.ListFilesResponse
-	27, // 87: kioku.v1.MemoryService.ListLinks:output_type -> kioku.v1.ListLinksResponse
-	31, // 88: kioku.v1.MemoryService.ListChunks:output_type -> kioku.v1.ListChunksResponse
-	34, // 89: kioku.v1.MemoryService.MemoryMap:output_type -> kioku.v1.MemoryMapResponse
-	39, // 90: kioku.v1.MemoryService.Activity:output_type -> kioku.v1.ActivityResponse
-	42, // 91: kioku.v1.MemoryService.Explain:output_type -> kioku.v1.ExplainResponse
-	44, // 92: kioku.v1.MemoryService.Status:output_type -> kioku.v1.StatusResponse
-	49, // 93: kioku.v1.MemoryService.EstimateEmbedding:output_type -> kioku.v1.EstimateEmbeddingResponse
-	54, // 94: kioku.v1.MemoryService.Sync:output_type -> kioku.v1.SyncResponse
-	56, // 95: kioku.v1.MemoryService.Rebuild:output_type -> kioku.v1.RebuildResponse
-	60, // 96: kioku.v1.MemoryService.WatchEvents:output_type -> kioku.v1.WatchEventsResponse
-	63, // 97: kioku.v1.MemoryService.ListAgents:output_type -> kioku.v1.ListAgentsResponse
-	80, // [80:98] is the sub-list for method output_type
-	62, // [62:80] is the sub-list for method input_type
-	62, // [62:62] is the sub-list for extension type_name
-	62, // [62:62] is the sub-list for extension extendee
-	0,  // [0:62] is the sub-list for field type_name
+	12, // 8: kioku.v1.SearchResult.more_authors:type_name -> kioku.v1.Author
+	6,  // 9: kioku.v1.Trace.terms:type_name -> kioku.v1.TermShare
+	5,  // 10: kioku.v1.Trace.score_parts:type_name -> kioku.v1.ScoreParts
+	65, // 11: kioku.v1.IndexState.last_sync_time:type_name -> google.protobuf.Timestamp
+	12, // 12: kioku.v1.MemoryAppendRequest.author:type_name -> kioku.v1.Author
+	12, // 13: kioku.v1.MemoryAppendRequest.more_authors:type_name -> kioku.v1.Author
+	14, // 14: kioku.v1.MemoryAppendResponse.secrets:type_name -> kioku.v1.ReplacedSecret
+	15, // 15: kioku.v1.MemoryAppendResponse.similar:type_name -> kioku.v1.SimilarNote
+	14, // 16: kioku.v1.MemoryUpdateResponse.secrets:type_name -> kioku.v1.ReplacedSecret
+	22, // 17: kioku.v1.ListRevisionsResponse.revisions:type_name -> kioku.v1.Revision
+	65, // 18: kioku.v1.Revision.update_time:type_name -> google.protobuf.Timestamp
+	1,  // 19: kioku.v1.ListFilesRequest.filter:type_name -> kioku.v1.Condition
+	25, // 20: kioku.v1.ListFilesResponse.files:type_name -> kioku.v1.File
+	8,  // 21: kioku.v1.ListFilesResponse.index:type_name -> kioku.v1.IndexState
+	65, // 22: kioku.v1.File.modification_time:type_name -> google.protobuf.Timestamp
+	28, // 23: kioku.v1.ListLinksResponse.links:type_name -> kioku.v1.Links
+	29, // 24: kioku.v1.Links.outgoing:type_name -> kioku.v1.Link
+	29, // 25: kioku.v1.Links.incoming:type_name -> kioku.v1.Link
+	32, // 26: kioku.v1.ListChunksResponse.chunks:type_name -> kioku.v1.Chunk
+	35, // 27: kioku.v1.MemoryMapResponse.points:type_name -> kioku.v1.MapPoints
+	36, // 28: kioku.v1.MemoryMapResponse.files:type_name -> kioku.v1.MapFile
+	37, // 29: kioku.v1.MemoryMapResponse.clusters:type_name -> kioku.v1.MapCluster
+	65, // 30: kioku.v1.MemoryMapResponse.made_time:type_name -> google.protobuf.Timestamp
+	66, // 31: kioku.v1.MemoryMapResponse.took:type_name -> google.protobuf.Duration
+	65, // 32: kioku.v1.MapFile.modification_time:type_name -> google.protobuf.Timestamp
+	40, // 33: kioku.v1.ActivityResponse.days:type_name -> kioku.v1.ActivityDay
+	0,  // 34: kioku.v1.ExplainRequest.search:type_name -> kioku.v1.MemorySearchRequest
+	2,  // 35: kioku.v1.ExplainResponse.answer:type_name -> kioku.v1.MemorySearchResponse
+	3,  // 36: kioku.v1.ExplainResponse.passage:type_name -> kioku.v1.SearchResult
+	28, // 37: kioku.v1.ExplainResponse.links:type_name -> kioku.v1.Links
+	8,  // 38: kioku.v1.StatusResponse.index:type_name -> kioku.v1.IndexState
+	51, // 39: kioku.v1.StatusResponse.skipped:type_name -> kioku.v1.SkippedFile
+	52, // 40: kioku.v1.StatusResponse.provider:type_name -> kioku.v1.Provider
+	7,  // 41: kioku.v1.StatusResponse.degraded:type_name -> kioku.v1.Degradation
+	50, // 42: kioku.v1.StatusResponse.check:type_name -> kioku.v1.IndexCheck
+	46, // 43: kioku.v1.StatusResponse.egress:type_name -> kioku.v1.Egress
+	47, // 44: kioku.v1.StatusResponse.backfill:type_name -> kioku.v1.Backfill
+	45, // 45: kioku.v1.StatusResponse.slow_calls:type_name -> kioku.v1.SlowCall
+	66, // 46: kioku.v1.SlowCall.took:type_name -> google.protobuf.Duration
+	65, // 47: kioku.v1.SlowCall.start_time:type_name -> google.protobuf.Timestamp
+	65, // 48: kioku.v1.Egress.last_time:type_name -> google.protobuf.Timestamp
+	66, // 49: kioku.v1.Backfill.left:type_name -> google.protobuf.Duration
+	66, // 50: kioku.v1.EstimateEmbeddingResponse.took:type_name -> google.protobuf.Duration
+	65, // 51: kioku.v1.IndexCheck.time:type_name -> google.protobuf.Timestamp
+	65, // 52: kioku.v1.Provider.retry_time:type_name -> google.protobuf.Timestamp
+	57, // 53: kioku.v1.SyncResponse.progress:type_name -> kioku.v1.Progress
+	58, // 54: kioku.v1.SyncResponse.report:type_name -> kioku.v1.SyncReport
+	57, // 55: kioku.v1.RebuildResponse.progress:type_name -> kioku.v1.Progress
+	58, // 56: kioku.v1.RebuildResponse.report:type_name -> kioku.v1.SyncReport
+	66, // 57: kioku.v1.SyncReport.took:type_name -> google.protobuf.Duration
+	7,  // 58: kioku.v1.SyncReport.degraded:type_name -> kioku.v1.Degradation
+	8,  // 59: kioku.v1.SyncReport.index:type_name -> kioku.v1.IndexState
+	61, // 60: kioku.v1.WatchEventsResponse.event:type_name -> kioku.v1.Event
+	65, // 61: kioku.v1.Event.event_time:type_name -> google.protobuf.Timestamp
+	64, // 62: kioku.v1.ListAgentsResponse.agents:type_name -> kioku.v1.Agent
+	8,  // 63: kioku.v1.Agent.index:type_name -> kioku.v1.IndexState
+	0,  // 64: kioku.v1.MemoryService.MemorySearch:input_type -> kioku.v1.MemorySearchRequest
+	9,  // 65: kioku.v1.MemoryService.MemoryGet:input_type -> kioku.v1.MemoryGetRequest
+	11, // 66: kioku.v1.MemoryService.MemoryAppend:input_type -> kioku.v1.MemoryAppendRequest
+	16, // 67: kioku.v1.MemoryService.MemoryUpdate:input_type -> kioku.v1.MemoryUpdateRequest
+	18, // 68: kioku.v1.MemoryService.MemoryUndo:input_type -> kioku.v1.MemoryUndoRequest
+	20, // 69: kioku.v1.MemoryService.ListRevisions:input_type -> kioku.v1.ListRevisionsRequest
+	23, // 70: kioku.v1.MemoryService.ListFiles:input_type -> kioku.v1.ListFilesRequest
+	26, // 71: kioku.v1.MemoryService.ListLinks:input_type -> kioku.v1.ListLinksRequest
+	30, // 72: kioku.v1.MemoryService.ListChunks:input_type -> kioku.v1.ListChunksRequest
+	33, // 73: kioku.v1.MemoryService.MemoryMap:input_type -> kioku.v1.MemoryMapRequest
+	38, // 74: kioku.v1.MemoryService.Activity:input_type -> kioku.v1.ActivityRequest
+	41, // 75: kioku.v1.MemoryService.Explain:input_type -> kioku.v1.ExplainRequest
+	43, // 76: kioku.v1.MemoryService.Status:input_type -> kioku.v1.StatusRequest
+	48, // 77: kioku.v1.MemoryService.EstimateEmbedding:input_type -> kioku.v1.EstimateEmbeddingRequest
+	53, // 78: kioku.v1.MemoryService.Sync:input_type -> kioku.v1.SyncRequest
+	55, // 79: kioku.v1.MemoryService.Rebuild:input_type -> kioku.v1.RebuildRequest
+	59, // 80: kioku.v1.MemoryService.WatchEvents:input_type -> kioku.v1.WatchEventsRequest
+	62, // 81: kioku.v1.MemoryService.ListAgents:input_type -> kioku.v1.ListAgentsRequest
+	2,  // 82: kioku.v1.MemoryService.MemorySearch:output_type -> kioku.v1.MemorySearchResponse
+	10, // 83: kioku.v1.MemoryService.MemoryGet:output_type -> kioku.v1.MemoryGetResponse
+	13, // 84: kioku.v1.MemoryService.MemoryAppend:output_type -> kioku.v1.MemoryAppendResponse
+	17, // 85: kioku.v1.MemoryService.MemoryUpdate:output_type -> kioku.v1.MemoryUpdateResponse
+	19, // 86: kioku.v1.MemoryService.MemoryUndo:output_type -> kioku.v1.MemoryUndoResponse
+	21, // 87: kioku.v1.MemoryService.ListRevisions:output_type -> kioku.v1.ListRevisionsResponse
+	24, // 88: kioku.v1.MemoryService.ListFiles:output_type -> kioku.v1.ListFilesResponse
+	27, // 89: kioku.v1.MemoryService.ListLinks:output_type -> kioku.v1.ListLinksResponse
+	31, // 90: kioku.v1.MemoryService.ListChunks:output_type -> kioku.v1.ListChunksResponse
+	34, // 91: kioku.v1.MemoryService.MemoryMap:output_type -> kioku.v1.MemoryMapResponse
+	39, // 92: kioku.v1.MemoryService.Activity:output_type -> kioku.v1.ActivityResponse
+	42, // 93: kioku.v1.MemoryService.Explain:output_type -> kioku.v1.ExplainResponse
+	44, // 94: kioku.v1.MemoryService.Status:output_type -> kioku.v1.StatusResponse
+	49, // 95: kioku.v1.MemoryService.EstimateEmbedding:output_type -> kioku.v1.EstimateEmbeddingResponse
+	54, // 96: kioku.v1.MemoryService.Sync:output_type -> kioku.v1.SyncResponse
+	56, // 97: kioku.v1.MemoryService.Rebuild:output_type -> kioku.v1.RebuildResponse
+	60, // 98: kioku.v1.MemoryService.WatchEvents:output_type -> kioku.v1.WatchEventsResponse
+	63, // 99: kioku.v1.MemoryService.ListAgents:output_type -> kioku.v1.ListAgentsResponse
+	82, // [82:100] is the sub-list for method output_type
+	64, // [64:82] is the sub-list for method input_type
+	64, // [64:64] is the sub-list for extension type_name
+	64, // [64:64] is the sub-list for extension extendee
+	0,  // [0:64] is the sub-list for field type_name
 }
 
 func init() { file_kioku_v1_memory_proto_init() }

@@ -1,7 +1,9 @@
 """Tests of the client against a daemon."""
 import asyncio
+import hashlib
 import os
 import pathlib
+import socket
 import sys
 import tempfile
 import unittest
@@ -11,7 +13,7 @@ import kioku_client
 from kioku_client import AsyncKioku, Kioku, _target
 from kioku_client.v1 import agent_pb2, memory_pb2
 
-from tests.daemon import DaemonTest
+from tests.daemon import PROGRAM, Daemon, DaemonTest
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[1]
 
@@ -71,6 +73,27 @@ class TestUnreachable(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "ssl_channel_credentials"):
             Kioku("kioku.example:7600", token="secret")
         Kioku("127.0.0.1:7600", token="secret").close()
+
+
+@unittest.skipUnless(PROGRAM.exists(), "no program kioku: run make build, or name it with KIOKU")
+class TestToken(unittest.TestCase):
+    """Over TCP a token opens the memory, and an error says what is missing."""
+
+    def test_a_token_opens_the_memory(self) -> None:
+        with tempfile.TemporaryDirectory() as folder, socket.socket() as free:
+            tokens = pathlib.Path(folder, "tokens.yaml")
+            tokens.write_text("tokens:\n- name: a\n  sha256: %s\n  agents: [main]\n  write: true\n" % hashlib.sha256(b"open sesame").hexdigest())
+            tokens.chmod(0o600)
+            free.bind(("127.0.0.1", 0))
+            target = "127.0.0.1:%d" % free.getsockname()[1]
+            free.close()
+            daemon = Daemon("tokenFile=%s" % tokens, listen=target)
+            self.addCleanup(daemon.remove)
+            with Kioku(target, token="open sesame") as kioku:
+                self.assertEqual(kioku.append("Behind a door.").outcome, "written")
+            for token in ("", "open barley"):
+                with self.subTest(token), Kioku(target, token=token) as kioku, self.assertRaisesRegex(kioku_client.Denied, "KIOKU_CLIENT_TOKEN"):
+                    kioku.search("door")
 
 
 class TestTarget(unittest.TestCase):

@@ -6,7 +6,7 @@ from typing import List
 
 import kioku_client
 from kioku_client._messages import identify
-from kioku_client import Answer, AsyncSession, ChatMessage, Kioku, Question, Session, TooLong, ToolCall, memory_tools
+from kioku_client import Answer, AsyncSession, Author, ChatMessage, Kioku, Question, Session, TooLong, ToolCall, memory_tools
 
 from tests.conversation import CONVERSATION, FACTS, ScriptedModel, said
 from tests.daemon import DaemonTest
@@ -56,6 +56,20 @@ class TestTools(DaemonTest):
         self.kioku.sync()
         found = tools["memory_search"](json.dumps({"query": "When does Jonas arrive?"}))
         self.assertIn("2026-03-09", found.output)
+
+    def test_a_group_has_fewer_tools_and_not_the_notes_of_the_owner(self) -> None:
+        mine = {tool.name for tool in memory_tools(self.kioku, channel="terminal")}
+        theirs = {tool.name for tool in memory_tools(self.kioku, channel="discord:general", group=True)}
+        self.assertLess(theirs, mine)
+        self.kioku.append("The code of the alarm is Nightingale.", target="long_term")
+        self.kioku.sync()
+        stranger = Author(id="7", name="Zoë")
+        asked = [ChatMessage(role="user", text="What is the code of the alarm?", author=stranger)]
+        turn = Session(self.kioku, "group", channel="discord:general", group=True).before(asked)
+        self.assertNotIn("Nightingale", turn.system + turn.turn_block)
+        asked[0].ClearField("author")
+        turn = Session(self.kioku, "alone", channel="terminal").before(asked)
+        self.assertIn("Nightingale", turn.system + turn.turn_block)
 
     def test_a_mistake_of_the_model_is_told_to_the_model(self) -> None:
         search = memory_tools(self.kioku, channel="terminal")[0]

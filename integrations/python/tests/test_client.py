@@ -39,6 +39,20 @@ class TestClient(DaemonTest):
             self.kioku.append("The key is in the pot.", key="k1")
         self.assertEqual(raised.exception.reason, "CONFLICT")
 
+    def test_a_fact_is_corrected_and_the_correction_taken_back(self) -> None:
+        self.kioku.append("The office is in Kobe.", target="long_term")
+        done = self.kioku.update("The office is in Kobe.", "The office is in Osaka.", reason="It has moved.")
+        self.assertIn("The office is in Osaka.", self.kioku.get(done.path).text)
+        self.kioku.undo(done.revision)
+        self.assertIn("The office is in Kobe.", self.kioku.get("MEMORY.md").text)
+        with self.assertRaises(kioku_client.KiokuError):
+            self.kioku.update("The office is on the moon.", "It is not.")
+
+    def test_a_secret_is_replaced_and_told(self) -> None:
+        noted = self.kioku.append("The key is AKIA" + "Q3EGTRD5YHZ7KLMN, use it.")
+        self.assertEqual(len(noted.secrets), 1)
+        self.assertNotIn("Q3EGTRD5YHZ7KLMN", self.daemon.notes())
+
     def test_a_wrong_field_is_named(self) -> None:
         with self.assertRaises(kioku_client.InvalidRequest) as raised:
             self.kioku.search(" ")

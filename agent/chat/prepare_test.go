@@ -186,7 +186,7 @@ func TestTurnCompactsAfterMessagesWereLeftOut(t *testing.T) {
 		down = i < 9
 		w.say(c, fmt.Sprintf("My item is %s. %s", word(i), long(400)), l.each)
 	}
-	if v := w.session.View(); v.Compactions != 1 || !l.has("left out of the request") {
+	if v := w.session.View(); v.Compactions == 0 || !l.has("left out of the request") {
 		t.Errorf("%d compactions, told %q", v.Compactions, l.lines)
 	}
 }

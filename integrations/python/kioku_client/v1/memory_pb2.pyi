@@ -424,13 +424,14 @@ class MapPoints(_message.Message):
     def __init__(self, x: _Optional[_Iterable[float]] = ..., y: _Optional[_Iterable[float]] = ..., file: _Optional[_Iterable[int]] = ..., start_line: _Optional[_Iterable[int]] = ..., end_line: _Optional[_Iterable[int]] = ..., heading: _Optional[_Iterable[int]] = ..., date: _Optional[_Iterable[int]] = ..., cluster: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class MemoryAppendRequest(_message.Message):
-    __slots__ = ["agent", "author", "category", "channel", "idempotency_key", "keep_secrets", "source", "target", "text"]
+    __slots__ = ["agent", "author", "category", "channel", "idempotency_key", "keep_secrets", "more_authors", "source", "target", "text"]
     AGENT_FIELD_NUMBER: _ClassVar[int]
     AUTHOR_FIELD_NUMBER: _ClassVar[int]
     CATEGORY_FIELD_NUMBER: _ClassVar[int]
     CHANNEL_FIELD_NUMBER: _ClassVar[int]
     IDEMPOTENCY_KEY_FIELD_NUMBER: _ClassVar[int]
     KEEP_SECRETS_FIELD_NUMBER: _ClassVar[int]
+    MORE_AUTHORS_FIELD_NUMBER: _ClassVar[int]
     SOURCE_FIELD_NUMBER: _ClassVar[int]
     TARGET_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
@@ -440,10 +441,11 @@ class MemoryAppendRequest(_message.Message):
     channel: str
     idempotency_key: str
     keep_secrets: bool
+    more_authors: _containers.RepeatedCompositeFieldContainer[Author]
     source: str
     target: str
     text: str
-    def __init__(self, agent: _Optional[str] = ..., text: _Optional[str] = ..., target: _Optional[str] = ..., category: _Optional[str] = ..., idempotency_key: _Optional[str] = ..., source: _Optional[str] = ..., channel: _Optional[str] = ..., author: _Optional[_Union[Author, _Mapping[str, _Any]]] = ..., keep_secrets: _Optional[bool] = ...) -> None: ...
+    def __init__(self, agent: _Optional[str] = ..., text: _Optional[str] = ..., target: _Optional[str] = ..., category: _Optional[str] = ..., idempotency_key: _Optional[str] = ..., source: _Optional[str] = ..., channel: _Optional[str] = ..., author: _Optional[_Union[Author, _Mapping[str, _Any]]] = ..., keep_secrets: _Optional[bool] = ..., more_authors: _Optional[_Iterable[_Union[Author, _Mapping[str, _Any]]]] = ...) -> None: ...
 
 class MemoryAppendResponse(_message.Message):
     __slots__ = ["outcome", "path", "secrets", "similar", "start_line"]
@@ -736,13 +738,14 @@ class ScoreParts(_message.Message):
     def __init__(self, words: _Optional[float] = ..., meaning: _Optional[float] = ..., date: _Optional[float] = ..., category: _Optional[float] = ..., name: _Optional[float] = ...) -> None: ...
 
 class SearchResult(_message.Message):
-    __slots__ = ["author", "channel", "citation", "date", "end_line", "heading", "path", "score", "snippet", "snippet_end_line", "snippet_start_line", "source", "start_line", "text_score", "trace", "vector_score", "weak"]
+    __slots__ = ["author", "channel", "citation", "date", "end_line", "heading", "more_authors", "path", "score", "snippet", "snippet_end_line", "snippet_start_line", "source", "start_line", "text_score", "trace", "vector_score", "weak"]
     AUTHOR_FIELD_NUMBER: _ClassVar[int]
     CHANNEL_FIELD_NUMBER: _ClassVar[int]
     CITATION_FIELD_NUMBER: _ClassVar[int]
     DATE_FIELD_NUMBER: _ClassVar[int]
     END_LINE_FIELD_NUMBER: _ClassVar[int]
     HEADING_FIELD_NUMBER: _ClassVar[int]
+    MORE_AUTHORS_FIELD_NUMBER: _ClassVar[int]
     PATH_FIELD_NUMBER: _ClassVar[int]
     SCORE_FIELD_NUMBER: _ClassVar[int]
     SNIPPET_END_LINE_FIELD_NUMBER: _ClassVar[int]
@@ -760,6 +763,7 @@ class SearchResult(_message.Message):
     date: str
     end_line: int
     heading: str
+    more_authors: _containers.RepeatedCompositeFieldContainer[Author]
     path: str
     score: float
     snippet: str
@@ -771,7 +775,7 @@ class SearchResult(_message.Message):
     trace: Trace
     vector_score: float
     weak: bool
-    def __init__(self, path: _Optional[str] = ..., start_line: _Optional[int] = ..., end_line: _Optional[int] = ..., score: _Optional[float] = ..., snippet: _Optional[str] = ..., snippet_start_line: _Optional[int] = ..., snippet_end_line: _Optional[int] = ..., source: _Optional[str] = ..., vector_score: _Optional[float] = ..., text_score: _Optional[float] = ..., citation: _Optional[str] = ..., heading: _Optional[str] = ..., date: _Optional[str] = ..., trace: _Optional[_Union[Trace, _Mapping[str, _Any]]] = ..., weak: _Optional[bool] = ..., channel: _Optional[str] = ..., author: _Optional[_Union[Author, _Mapping[str, _Any]]] = ...) -> None: ...
+    def __init__(self, path: _Optional[str] = ..., start_line: _Optional[int] = ..., end_line: _Optional[int] = ..., score: _Optional[float] = ..., snippet: _Optional[str] = ..., snippet_start_line: _Optional[int] = ..., snippet_end_line: _Optional[int] = ..., source: _Optional[str] = ..., vector_score: _Optional[float] = ..., text_score: _Optional[float] = ..., citation: _Optional[str] = ..., heading: _Optional[str] = ..., date: _Optional[str] = ..., trace: _Optional[_Union[Trace, _Mapping[str, _Any]]] = ..., weak: _Optional[bool] = ..., channel: _Optional[str] = ..., author: _Optional[_Union[Author, _Mapping[str, _Any]]] = ..., more_authors: _Optional[_Iterable[_Union[Author, _Mapping[str, _Any]]]] = ...) -> None: ...
 
 class SimilarNote(_message.Message):
     __slots__ = ["line", "path", "text"]

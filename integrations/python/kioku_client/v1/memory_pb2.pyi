@@ -816,7 +816,7 @@ class StatusRequest(_message.Message):
     def __init__(self, agent: _Optional[str] = ...) -> None: ...
 
 class StatusResponse(_message.Message):
-    __slots__ = ["agent", "backfill", "cached_embedding_count", "check", "database", "database_bytes", "degraded", "egress", "embedded_chunk_count", "index", "memory_budget_bytes", "memory_resident_bytes", "offline", "provider", "reranker", "reranker_error", "resident_bytes", "skipped", "slow_calls", "syncing", "unavailable", "unindexed_file_count", "unindexed_more", "version", "wal_bytes", "watch_mode", "watch_note", "workspace"]
+    __slots__ = ["agent", "backfill", "cached_embedding_count", "check", "database", "database_bytes", "degraded", "egress", "embedded_chunk_count", "index", "memory_budget_bytes", "memory_resident_bytes", "offline", "provider", "reranker", "reranker_error", "resident_bytes", "skipped", "slow_calls", "syncing", "transcripts", "unavailable", "unindexed_file_count", "unindexed_more", "version", "wal_bytes", "watch_mode", "watch_note", "workspace"]
     AGENT_FIELD_NUMBER: _ClassVar[int]
     BACKFILL_FIELD_NUMBER: _ClassVar[int]
     CACHED_EMBEDDING_COUNT_FIELD_NUMBER: _ClassVar[int]
@@ -837,6 +837,7 @@ class StatusResponse(_message.Message):
     SKIPPED_FIELD_NUMBER: _ClassVar[int]
     SLOW_CALLS_FIELD_NUMBER: _ClassVar[int]
     SYNCING_FIELD_NUMBER: _ClassVar[int]
+    TRANSCRIPTS_FIELD_NUMBER: _ClassVar[int]
     UNAVAILABLE_FIELD_NUMBER: _ClassVar[int]
     UNINDEXED_FILE_COUNT_FIELD_NUMBER: _ClassVar[int]
     UNINDEXED_MORE_FIELD_NUMBER: _ClassVar[int]
@@ -865,6 +866,7 @@ class StatusResponse(_message.Message):
     skipped: _containers.RepeatedCompositeFieldContainer[SkippedFile]
     slow_calls: _containers.RepeatedCompositeFieldContainer[SlowCall]
     syncing: bool
+    transcripts: _containers.RepeatedCompositeFieldContainer[TranscriptFolder]
     unavailable: _containers.RepeatedScalarFieldContainer[str]
     unindexed_file_count: int
     unindexed_more: bool
@@ -873,7 +875,7 @@ class StatusResponse(_message.Message):
     watch_mode: str
     watch_note: str
     workspace: str
-    def __init__(self, agent: _Optional[str] = ..., workspace: _Optional[str] = ..., database: _Optional[str] = ..., index: _Optional[_Union[IndexState, _Mapping[str, _Any]]] = ..., skipped: _Optional[_Iterable[_Union[SkippedFile, _Mapping[str, _Any]]]] = ..., watch_mode: _Optional[str] = ..., watch_note: _Optional[str] = ..., provider: _Optional[_Union[Provider, _Mapping[str, _Any]]] = ..., database_bytes: _Optional[int] = ..., wal_bytes: _Optional[int] = ..., embedded_chunk_count: _Optional[int] = ..., cached_embedding_count: _Optional[int] = ..., degraded: _Optional[_Iterable[_Union[Degradation, _Mapping[str, _Any]]]] = ..., unavailable: _Optional[_Iterable[str]] = ..., version: _Optional[str] = ..., syncing: _Optional[bool] = ..., resident_bytes: _Optional[int] = ..., memory_budget_bytes: _Optional[int] = ..., memory_resident_bytes: _Optional[int] = ..., check: _Optional[_Union[IndexCheck, _Mapping[str, _Any]]] = ..., unindexed_file_count: _Optional[int] = ..., unindexed_more: _Optional[bool] = ..., offline: _Optional[bool] = ..., egress: _Optional[_Iterable[_Union[Egress, _Mapping[str, _Any]]]] = ..., backfill: _Optional[_Union[Backfill, _Mapping[str, _Any]]] = ..., reranker: _Optional[str] = ..., reranker_error: _Optional[str] = ..., slow_calls: _Optional[_Iterable[_Union[SlowCall, _Mapping[str, _Any]]]] = ...) -> None: ...
+    def __init__(self, agent: _Optional[str] = ..., workspace: _Optional[str] = ..., database: _Optional[str] = ..., index: _Optional[_Union[IndexState, _Mapping[str, _Any]]] = ..., skipped: _Optional[_Iterable[_Union[SkippedFile, _Mapping[str, _Any]]]] = ..., watch_mode: _Optional[str] = ..., watch_note: _Optional[str] = ..., provider: _Optional[_Union[Provider, _Mapping[str, _Any]]] = ..., database_bytes: _Optional[int] = ..., wal_bytes: _Optional[int] = ..., embedded_chunk_count: _Optional[int] = ..., cached_embedding_count: _Optional[int] = ..., degraded: _Optional[_Iterable[_Union[Degradation, _Mapping[str, _Any]]]] = ..., unavailable: _Optional[_Iterable[str]] = ..., version: _Optional[str] = ..., syncing: _Optional[bool] = ..., resident_bytes: _Optional[int] = ..., memory_budget_bytes: _Optional[int] = ..., memory_resident_bytes: _Optional[int] = ..., check: _Optional[_Union[IndexCheck, _Mapping[str, _Any]]] = ..., unindexed_file_count: _Optional[int] = ..., unindexed_more: _Optional[bool] = ..., offline: _Optional[bool] = ..., egress: _Optional[_Iterable[_Union[Egress, _Mapping[str, _Any]]]] = ..., backfill: _Optional[_Union[Backfill, _Mapping[str, _Any]]] = ..., reranker: _Optional[str] = ..., reranker_error: _Optional[str] = ..., slow_calls: _Optional[_Iterable[_Union[SlowCall, _Mapping[str, _Any]]]] = ..., transcripts: _Optional[_Iterable[_Union[TranscriptFolder, _Mapping[str, _Any]]]] = ...) -> None: ...
 
 class SyncReport(_message.Message):
     __slots__ = ["chunk_count", "degraded", "embedded_count", "file_count", "generation", "index", "known_count", "removed_file_count", "skipped_count", "stale_reason", "took", "unembedded_count"]
@@ -1014,6 +1016,14 @@ class Trace(_message.Message):
     window_mean: float
     window_start_line: int
     def __init__(self, rank: _Optional[int] = ..., vector_rank: _Optional[int] = ..., text_rank: _Optional[int] = ..., vector_score: _Optional[float] = ..., text_score: _Optional[float] = ..., vector_weight: _Optional[float] = ..., text_weight: _Optional[float] = ..., merged: _Optional[float] = ..., decay: _Optional[float] = ..., age_days: _Optional[float] = ..., mmr_similarity: _Optional[float] = ..., mmr_score: _Optional[float] = ..., terms: _Optional[_Iterable[_Union[TermShare, _Mapping[str, _Any]]]] = ..., keyword_backed: _Optional[bool] = ..., date_bonus: _Optional[float] = ..., pair_share: _Optional[float] = ..., best_part_share: _Optional[float] = ..., chunk_share: _Optional[float] = ..., missing: _Optional[_Iterable[str]] = ..., date_confidence: _Optional[float] = ..., name_bonus: _Optional[float] = ..., penalty: _Optional[float] = ..., name_confidence: _Optional[float] = ..., category_bonus: _Optional[float] = ..., category_confidence: _Optional[float] = ..., cosine: _Optional[float] = ..., window_cosine: _Optional[float] = ..., window_start_line: _Optional[int] = ..., window_end_line: _Optional[int] = ..., window_mean: _Optional[float] = ..., similarity: _Optional[float] = ..., cosine_mean: _Optional[float] = ..., cosine_deviation: _Optional[float] = ..., rerank_rank: _Optional[int] = ..., rerank_score: _Optional[float] = ..., score_parts: _Optional[_Union[ScoreParts, _Mapping[str, _Any]]] = ..., unembedded: _Optional[bool] = ...) -> None: ...
+
+class TranscriptFolder(_message.Message):
+    __slots__ = ["folder", "source"]
+    FOLDER_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
+    folder: str
+    source: str
+    def __init__(self, source: _Optional[str] = ..., folder: _Optional[str] = ...) -> None: ...
 
 class WatchEventsRequest(_message.Message):
     __slots__ = ["agent"]

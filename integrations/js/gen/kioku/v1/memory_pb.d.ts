@@ -50,7 +50,7 @@ export declare type MemorySearchRequest = Message<"kioku.v1.MemorySearchRequest"
   minScore?: number | undefined;
 
   /**
-   * Sources to search: "memory", "extra", "sessions". Empty means all.
+   * Sources to search: "memory", "extra", "sessions", "claude-code", "codex". Empty means all.
    *
    * @generated from field: repeated string sources = 5;
    */
@@ -286,7 +286,7 @@ export declare type SearchResult = Message<"kioku.v1.SearchResult"> & {
   snippetEndLine: number;
 
   /**
-   * Source of the file: "memory", "extra" or "sessions".
+   * Source of the file: "memory", "extra", "sessions", "claude-code" or "codex".
    *
    * @generated from field: string source = 8;
    */
@@ -343,18 +343,25 @@ export declare type SearchResult = Message<"kioku.v1.SearchResult"> & {
   weak: boolean;
 
   /**
-   * Channel that the note is from; empty if none is recorded.
+   * Channel that the words are from; empty if none is recorded.
    *
    * @generated from field: string channel = 16;
    */
   channel: string;
 
   /**
-   * Who said what the note says; unset if nobody is recorded.
+   * Who said it; unset if it is the owner's. An author without id and name is somebody unknown.
    *
    * @generated from field: kioku.v1.Author author = 17;
    */
   author?: Author | undefined;
+
+  /**
+   * Others who said a part of it.
+   *
+   * @generated from field: repeated kioku.v1.Author more_authors = 18;
+   */
+  moreAuthors: Author[];
 };
 
 /**
@@ -914,8 +921,8 @@ export declare type MemoryAppendRequest = Message<"kioku.v1.MemoryAppendRequest"
   text: string;
 
   /**
-   * File of the note: "daily" (memory/YYYY-MM-DD.md, a long day goes on in memory/YYYY-MM-DD-2.md) or "long_term" (MEMORY.md).
-   * Empty means "daily".
+   * File of the note: "daily" (memory/YYYY-MM-DD.md, a long day goes on in memory/YYYY-MM-DD-2.md), "long_term" (MEMORY.md, only
+   * for words of the owner) or "group" (the file of the day in the folder of the channel, memory/groups). Empty means "daily".
    *
    * @generated from field: string target = 3;
    */
@@ -945,14 +952,14 @@ export declare type MemoryAppendRequest = Message<"kioku.v1.MemoryAppendRequest"
   source: string;
 
   /**
-   * Channel of the conversation that the note is from, recorded beside it. Empty records nothing.
+   * Channel of the conversation that the note is from. It is recorded beside the words of a group and of others than the owner.
    *
    * @generated from field: string channel = 7;
    */
   channel: string;
 
   /**
-   * Who said what the note says, recorded beside it. Unset means the owner, or nobody in particular.
+   * Who said what the note says. Unset means the owner, or somebody unknown if the channel counts as a group.
    *
    * @generated from field: kioku.v1.Author author = 8;
    */
@@ -965,6 +972,13 @@ export declare type MemoryAppendRequest = Message<"kioku.v1.MemoryAppendRequest"
    * @generated from field: bool keep_secrets = 9;
    */
   keepSecrets: boolean;
+
+  /**
+   * Others who said a part of it.
+   *
+   * @generated from field: repeated kioku.v1.Author more_authors = 10;
+   */
+  moreAuthors: Author[];
 };
 
 /**
@@ -1402,7 +1416,7 @@ export declare type ListFilesRequest = Message<"kioku.v1.ListFilesRequest"> & {
   glob: string;
 
   /**
-   * Sources of the files: "memory", "extra", "sessions". Empty means all.
+   * Sources of the files: "memory", "extra", "sessions", "claude-code", "codex". Empty means all.
    *
    * @generated from field: repeated string sources = 3;
    */
@@ -1510,7 +1524,7 @@ export declare type File = Message<"kioku.v1.File"> & {
   path: string;
 
   /**
-   * "memory", "extra" or "sessions".
+   * "memory", "extra", "sessions", "claude-code" or "codex".
    *
    * @generated from field: string source = 2;
    */
@@ -2564,6 +2578,13 @@ export declare type StatusResponse = Message<"kioku.v1.StatusResponse"> & {
    * @generated from field: repeated kioku.v1.SlowCall slow_calls = 60;
    */
   slowCalls: SlowCall[];
+
+  /**
+   * Folders of the transcripts that are indexed; none unless the settings name such sources.
+   *
+   * @generated from field: repeated kioku.v1.TranscriptFolder transcripts = 61;
+   */
+  transcripts: TranscriptFolder[];
 };
 
 /**
@@ -2571,6 +2592,33 @@ export declare type StatusResponse = Message<"kioku.v1.StatusResponse"> & {
  * Use `create(StatusResponseSchema)` to create a new message.
  */
 export declare const StatusResponseSchema: GenMessage<StatusResponse>;
+
+/**
+ * TranscriptFolder is a folder of transcripts of conversations.
+ *
+ * @generated from message kioku.v1.TranscriptFolder
+ */
+export declare type TranscriptFolder = Message<"kioku.v1.TranscriptFolder"> & {
+  /**
+   * Source of the transcripts: "sessions", "claude-code" or "codex".
+   *
+   * @generated from field: string source = 1;
+   */
+  source: string;
+
+  /**
+   * Path of the folder. Only transcripts of conversations in the memory's projects are indexed.
+   *
+   * @generated from field: string folder = 2;
+   */
+  folder: string;
+};
+
+/**
+ * Describes the message kioku.v1.TranscriptFolder.
+ * Use `create(TranscriptFolderSchema)` to create a new message.
+ */
+export declare const TranscriptFolderSchema: GenMessage<TranscriptFolder>;
 
 /**
  * SlowCall is a call that took long.

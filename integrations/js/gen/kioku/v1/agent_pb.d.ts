@@ -94,7 +94,7 @@ export declare type ChatMessage = Message<"kioku.v1.ChatMessage"> & {
   author?: Author | undefined;
 
   /**
-   * Channel of the message. Empty means that of the conversation.
+   * Channel of the message. Empty means that of the message before; without any it is a private one.
    *
    * @generated from field: string channel = 10;
    */
@@ -702,18 +702,25 @@ export declare type RecalledMemory = Message<"kioku.v1.RecalledMemory"> & {
   textScore: number;
 
   /**
-   * Channel that it is from; empty if none is recorded.
+   * As in SearchResult.
    *
    * @generated from field: string channel = 13;
    */
   channel: string;
 
   /**
-   * Who said it; unset if nobody is recorded.
+   * As in SearchResult.
    *
    * @generated from field: kioku.v1.Author author = 14;
    */
   author?: Author | undefined;
+
+  /**
+   * As in SearchResult.
+   *
+   * @generated from field: repeated kioku.v1.Author more_authors = 15;
+   */
+  moreAuthors: Author[];
 };
 
 /**

@@ -343,18 +343,25 @@ export declare type SearchResult = Message<"kioku.v1.SearchResult"> & {
   weak: boolean;
 
   /**
-   * Channel that the note is from; empty if none is recorded.
+   * Channel that the words are from; empty if none is recorded.
    *
    * @generated from field: string channel = 16;
    */
   channel: string;
 
   /**
-   * Who said what the note says; unset if nobody is recorded.
+   * Who said it; unset if it is the owner's. An author without id and name is somebody unknown.
    *
    * @generated from field: kioku.v1.Author author = 17;
    */
   author?: Author | undefined;
+
+  /**
+   * Others who said a part of it.
+   *
+   * @generated from field: repeated kioku.v1.Author more_authors = 18;
+   */
+  moreAuthors: Author[];
 };
 
 /**
@@ -914,8 +921,8 @@ export declare type MemoryAppendRequest = Message<"kioku.v1.MemoryAppendRequest"
   text: string;
 
   /**
-   * File of the note: "daily" (memory/YYYY-MM-DD.md, a long day goes on in memory/YYYY-MM-DD-2.md) or "long_term" (MEMORY.md).
-   * Empty means "daily".
+   * File of the note: "daily" (memory/YYYY-MM-DD.md, a long day goes on in memory/YYYY-MM-DD-2.md), "long_term" (MEMORY.md, only
+   * for words of the owner) or "group" (the file of the day in the folder of the channel, memory/groups). Empty means "daily".
    *
    * @generated from field: string target = 3;
    */
@@ -945,14 +952,14 @@ export declare type MemoryAppendRequest = Message<"kioku.v1.MemoryAppendRequest"
   source: string;
 
   /**
-   * Channel of the conversation that the note is from, recorded beside it. Empty records nothing.
+   * Channel of the conversation that the note is from. It is recorded beside the words of a group and of others than the owner.
    *
    * @generated from field: string channel = 7;
    */
   channel: string;
 
   /**
-   * Who said what the note says, recorded beside it. Unset means the owner, or nobody in particular.
+   * Who said what the note says. Unset means the owner, or somebody unknown if the channel counts as a group.
    *
    * @generated from field: kioku.v1.Author author = 8;
    */
@@ -965,6 +972,13 @@ export declare type MemoryAppendRequest = Message<"kioku.v1.MemoryAppendRequest"
    * @generated from field: bool keep_secrets = 9;
    */
   keepSecrets: boolean;
+
+  /**
+   * Others who said a part of it.
+   *
+   * @generated from field: repeated kioku.v1.Author more_authors = 10;
+   */
+  moreAuthors: Author[];
 };
 
 /**

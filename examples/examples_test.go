@@ -50,9 +50,9 @@ func checkAgent(t *testing.T, ex example) {
 	}, chatter(12)...)...)
 	inOrder(t, said,
 		"[recalled MEMORY.md:1]", "I remember: - Mia drinks green tea in the morning.",
-		"[memory_append ", "Done: stored in memory/",
+		"[memory_append ", `Done: {"path":"memory/`,
 		"[flush committed: ", " messages, 1 notes, silent]",
-		"[compacted: ",
+		"[compacted: ", "[session ended: done]",
 	)
 	notes := d.notes(t)
 	inOrder(t, notes, "The cellar key is under the third stone.", "from=agent", "My dentist appointment is on 2026-03-09 with Dr. Aoki.", "from=flush")
@@ -88,7 +88,7 @@ func checkAgent(t *testing.T, ex example) {
 	said = d.talk(t, ex, "another", "When is my dentist appointment?", "What is my brother called?", "Where did we move?", "search cellar key")
 	inOrder(t, said,
 		"I remember: My dentist appointment is on 2026-03-09", "I remember: My brother is called Jonas.", "I remember: We moved to Kobe.",
-		"[memory_search ", "Done: memory/", ": The cellar key is under the third stone.",
+		"[memory_search ", `Done: {"results":[`, "The cellar key is under the third stone.",
 	)
 }
 

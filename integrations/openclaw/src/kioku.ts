@@ -132,16 +132,16 @@ export class Kioku {
   append(
     note: { text: string; category?: string; target?: string; idempotencyKey: string; author?: Author; channel?: string },
     signal?: AbortSignal,
-  ): Promise<{ path: string; startLine: number; deduplicated: boolean; secrets?: unknown[] }> {
-    return this.call("POST", "/v1/notes", note, signal);
+  ): Promise<Record<string, unknown>> {
+    return this.call("POST", "/v1/notes", { ...note, source: "agent" }, signal);
   }
 
   /** Hands over a conversation that ends. What was not flushed of it is flushed, or kept until there is a model. */
   endSession(
-    end: { session: string; messages: Message[]; reason: string },
+    end: { session: string; messages: Message[] },
     signal?: AbortSignal,
-  ): Promise<{ outcome: string }> {
-    return this.call("POST", "/v1/session:end", end, signal);
+  ): Promise<{ outcome: "done" | "kept" | "skipped" | "failed"; reason: string }> {
+    return this.call("POST", "/v1/sessions:end", end, signal);
   }
 
   /** Returns the state of index and provider. */

@@ -50,7 +50,7 @@ export declare type MemorySearchRequest = Message<"kioku.v1.MemorySearchRequest"
   minScore?: number | undefined;
 
   /**
-   * Sources to search: "memory", "extra", "sessions". Empty means all.
+   * Sources to search: "memory", "extra", "sessions", "claude-code", "codex". Empty means all.
    *
    * @generated from field: repeated string sources = 5;
    */
@@ -286,7 +286,7 @@ export declare type SearchResult = Message<"kioku.v1.SearchResult"> & {
   snippetEndLine: number;
 
   /**
-   * Source of the file: "memory", "extra" or "sessions".
+   * Source of the file: "memory", "extra", "sessions", "claude-code" or "codex".
    *
    * @generated from field: string source = 8;
    */
@@ -1416,7 +1416,7 @@ export declare type ListFilesRequest = Message<"kioku.v1.ListFilesRequest"> & {
   glob: string;
 
   /**
-   * Sources of the files: "memory", "extra", "sessions". Empty means all.
+   * Sources of the files: "memory", "extra", "sessions", "claude-code", "codex". Empty means all.
    *
    * @generated from field: repeated string sources = 3;
    */
@@ -1524,7 +1524,7 @@ export declare type File = Message<"kioku.v1.File"> & {
   path: string;
 
   /**
-   * "memory", "extra" or "sessions".
+   * "memory", "extra", "sessions", "claude-code" or "codex".
    *
    * @generated from field: string source = 2;
    */
@@ -2578,6 +2578,13 @@ export declare type StatusResponse = Message<"kioku.v1.StatusResponse"> & {
    * @generated from field: repeated kioku.v1.SlowCall slow_calls = 60;
    */
   slowCalls: SlowCall[];
+
+  /**
+   * Folders of the transcripts that are indexed; none unless the settings name such sources.
+   *
+   * @generated from field: repeated kioku.v1.TranscriptFolder transcripts = 61;
+   */
+  transcripts: TranscriptFolder[];
 };
 
 /**
@@ -2585,6 +2592,33 @@ export declare type StatusResponse = Message<"kioku.v1.StatusResponse"> & {
  * Use `create(StatusResponseSchema)` to create a new message.
  */
 export declare const StatusResponseSchema: GenMessage<StatusResponse>;
+
+/**
+ * TranscriptFolder is a folder of transcripts of conversations.
+ *
+ * @generated from message kioku.v1.TranscriptFolder
+ */
+export declare type TranscriptFolder = Message<"kioku.v1.TranscriptFolder"> & {
+  /**
+   * Source of the transcripts: "sessions", "claude-code" or "codex".
+   *
+   * @generated from field: string source = 1;
+   */
+  source: string;
+
+  /**
+   * Path of the folder. Only transcripts of conversations in the memory's projects are indexed.
+   *
+   * @generated from field: string folder = 2;
+   */
+  folder: string;
+};
+
+/**
+ * Describes the message kioku.v1.TranscriptFolder.
+ * Use `create(TranscriptFolderSchema)` to create a new message.
+ */
+export declare const TranscriptFolderSchema: GenMessage<TranscriptFolder>;
 
 /**
  * SlowCall is a call that took long.

@@ -46,7 +46,7 @@ func recalls(t *testing.T, service kiokuv1.AgentServiceClient, message, want str
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(resp.GetRecall().GetRecalled()); n == 0 || !strings.Contains(resp.GetPrompt(), want) {
+	if n := len(resp.GetRecall().GetRecalled()); n == 0 || !strings.Contains(resp.GetTurnBlock(), want) {
 		t.Fatalf("%d recalled, in %v; prompt: %s", n, resp.GetRecall(), resp.GetPrompt())
 	}
 	return resp

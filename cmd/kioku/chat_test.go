@@ -230,7 +230,7 @@ func TestChatReportsATornTranscript(t *testing.T) {
 	}
 	f.Close()
 	s.chat([]string{"/status"}, "--session", "torn").shows(t, exitOK,
-		"kioku: the last line of the transcript was cut off (11 bytes) and is moved to torn.jsonl.torn\n", "kioku: the transcript continues without its line 4: ", "· session torn continues with 2 messages\n")
+		"kioku: the last line of the transcript was cut off (11 bytes) and is moved to torn.jsonl.torn\n", "kioku: the transcript continues without its line 5: ", "· session torn continues with 2 messages\n")
 }
 
 func TestChatGoesOnAfterARefusedLine(t *testing.T) {

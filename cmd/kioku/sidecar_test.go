@@ -154,7 +154,7 @@ func TestSidecarOptionsTakeEverySetting(t *testing.T) {
 	folder := t.TempDir()
 	values := map[string]string{
 		"bootstrapMaxChars": "4321", "bootstrapTotalMaxChars": "54321", "skills.extraDirs": folder, "skills.maxSkills": "7",
-		"skills.maxChars": "4321", "cacheFriendly": "true",
+		"skills.maxChars": "4321", "cacheFriendly": "false",
 		"recall.enabled": "false", "recall.topK": "7", "recall.deadlineMs": "777", "recall.minScore": "0.77", "recall.shared": "team",
 		"compaction.reserveTokensFloor": "777", "compaction.keepRecentTokens": "777", "compaction.memoryFlush.enabled": "false",
 		"compaction.memoryFlush.softThresholdTokens": "777", "compaction.memoryFlush.softThresholdRatio": "0.77",

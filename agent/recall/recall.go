@@ -17,6 +17,8 @@ import (
 const (
 	// maxQuery is the maximum length of a query in bytes.
 	maxQuery = 4 << 10
+	// echoSpare is how many times TopK passages are asked for, because some may say nothing but the question.
+	echoSpare = 2
 	// maxResults is the maximum number of results of a search.
 	maxResults      = 100
 	defaultTopK     = 3
@@ -86,7 +88,7 @@ type Outcome struct {
 type Search struct {
 	// Agent is the agent whose memory was searched.
 	Agent string
-	// Hits is the number of hits, without weak ones.
+	// Hits is the number of hits, without weak ones and those of a transcript in which only the same question was asked.
 	Hits int
 	// Mode says which channels ran; see memory.Answer.
 	Mode string
@@ -124,7 +126,7 @@ func (r *Recaller) Recall(ctx context.Context, req Request) Outcome {
 	case out.Query == "":
 		out.Skipped = SkippedBlank
 	default:
-		query := memory.Query{Text: out.Query, MaxResults: min(r.opt.TopK+req.Spare, maxResults), MinScore: r.opt.MinScore, Now: req.Now}
+		query := memory.Query{Text: out.Query, MaxResults: min(echoSpare*r.opt.TopK+req.Spare, maxResults), MinScore: r.opt.MinScore, Now: req.Now}
 		ctx, cancel := context.WithTimeout(ctx, r.opt.Deadline)
 		defer cancel()
 		out.Searches, out.Memories = r.search(ctx, asked, query)

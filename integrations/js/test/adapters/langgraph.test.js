@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import {readFileSync} from 'node:fs';
+import {readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {test} from 'node:test';
 import {Daemon} from '../daemon.js';
@@ -85,7 +85,7 @@ test('LangGraph: items of the store are notes that searches and recall find', {s
   await store.put(['users', 'mia'], 'pet', {text: 'The cat is called Mikan.', cups: 0});
   await store.put(['users', 'ゆき', 'x/y'], 'a/b. %', {text: '祖母の誕生日は六月二十一日です。'});
   const note = readFileSync(join(daemon.workspace, 'memory/store/users/mia/tea.md'), 'utf8');
-  assert.match(note, /^---\nnamespace: \["users","mia"\]\nkey: "tea"\n[^]*\n---\n\nMia drinks green tea in the morning\.\n$/);
+  assert.match(note, /^---\nnamespace: \["users","mia"\]\nkey: "tea"\ncreated: ".*Z"\nupdated: ".*Z"\n---\n```json\n{\n  "text": "Mia drinks green tea in the morning\."/);
 
   const tea = await store.get(['users', 'mia'], 'tea');
   assert.deepEqual([tea.value, tea.key, tea.namespace], [{text: 'Mia drinks green tea in the morning.', cups: 2}, 'tea', ['users', 'mia']]);
@@ -108,6 +108,11 @@ test('LangGraph: items of the store are notes that searches and recall find', {s
   assert.deepEqual(await store.listNamespaces({}), [['users', 'mia'], ['users', 'ゆき', 'x/y']]);
   assert.deepEqual(await store.listNamespaces({prefix: ['users', '*'], maxDepth: 1}), [['users']]);
   assert.deepEqual(await store.listNamespaces({suffix: ['mia']}), [['users', 'mia']]);
+  await store.put(['users', 'mia'], 'pin', {text: 'The pin is written nowhere else.'}, false);
+  assert.equal((await store.get(['users', 'mia'], 'pin')).value.text, 'The pin is written nowhere else.');
+  assert.deepEqual((await store.search(['users'], {query: 'pin written nowhere'})).filter((i) => i.key === 'pin'), [], 'it is not indexed');
+  writeFileSync(join(daemon.workspace, 'memory/store/users/mia/pet.md'), 'The cat has moved out.\n');
+  await assert.rejects(store.put(['users', 'mia'], 'pet', {text: 'x'}), /somebody has changed it/);
   await store.delete(['users', 'mia'], 'tea');
   assert.equal(await store.get(['users', 'mia'], 'tea'), null);
   assert.deepEqual((await store.search(['users'], {query: 'coffee'})).filter((i) => i.key === 'tea'), []);

@@ -13,6 +13,7 @@ import (
 	"sync"
 
 	"kioku/chunker"
+	"kioku/internal/marks"
 	"kioku/internal/safefile"
 	"kioku/memory"
 )
@@ -140,7 +141,7 @@ func (c *originCache) read(path string, limit int64, dir, rel string) (fileOrigi
 	}
 	f := fileOrigins{info: info}
 	if f.notes = noteOrigins(src); len(f.notes) > 0 {
-		f.lines = strings.Split(chunker.Normalize(stripMarkers(src)), "\n")
+		f.lines = strings.Split(chunker.Normalize(marks.Strip(src)), "\n")
 	}
 	if c.files == nil || len(c.files) >= maxOriginFiles {
 		c.files = make(map[string]fileOrigins)

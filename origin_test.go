@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"kioku/internal/marks"
 	"kioku/memory"
 )
 
@@ -235,7 +236,7 @@ func TestOriginOfAMarkerIsTheOneThatWasWritten(t *testing.T) {
 			t.Fatalf("marker %q", marker)
 		}
 		block := section(n, clock("2026-01-05T12:40:00Z")())
-		if left := string(stripMarkers([]byte(block))); strings.Contains(left, "kioku") {
+		if left := string(marks.Strip([]byte(block))); strings.Contains(left, "kioku") {
 			t.Fatalf("left of %q: %q", block, left)
 		}
 		if notes := noteOrigins([]byte(block)); len(notes) != 1 || notes[0].from != 1 || notes[0].to != 3 || !cmp.Equal(notes[0].origin, o) {

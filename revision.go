@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"kioku/internal/atomicfile"
+	"kioku/internal/marks"
 	"kioku/memory"
 )
 
@@ -137,7 +138,7 @@ func (m *Memory) revisions(ctx context.Context) ([]memory.Revision, error) {
 }
 
 // shownText returns a text without markers.
-func shownText(s string) string { return strings.TrimSpace(string(stripMarkers([]byte(s)))) }
+func shownText(s string) string { return strings.TrimSpace(string(marks.Strip([]byte(s)))) }
 
 // Undo takes an update back, the latest that was not taken back if the id is empty, and is an update itself. If the file was changed
 // since, only the lines of the update become what they were. Undo returns a *memory.InputError, and changes nothing, for an unknown

@@ -93,7 +93,7 @@ func nearLines(src []byte, old string) []string {
 	}
 	want := termSet(old)
 	var all []near
-	for i, line := range strings.Split(string(stripMarkers(src)), "\n") {
+	for i, line := range strings.Split(string(marks.Strip(src)), "\n") {
 		if s := dice(want, termSet(line)); s >= minNear {
 			all = append(all, near{s, fmt.Sprintf("%d: %.300s", i+1, strings.TrimSpace(line))})
 		}
@@ -116,7 +116,7 @@ type squeezed struct {
 // squeeze returns the squeezed form of a text, without white space at its beginning and end.
 func squeeze(src []byte) squeezed {
 	s := squeezed{}
-	markers := marks.Find(src)
+	markers := markerPattern.FindAllIndex(src, -1)
 	blank := -1 // where the run of white space begins that was not written yet
 	for i := 0; i < len(src); {
 		if len(markers) > 0 && i == markers[0][0] {

@@ -102,7 +102,8 @@ func (s agentService) CommitFlush(ctx context.Context, req *kiokuv1.CommitFlushR
 }
 
 func storedNote(n flush.Stored) *kiokuv1.StoredNote {
-	return &kiokuv1.StoredNote{Path: n.Path, Line: int32Of(n.StartLine), Deduplicated: n.Deduplicated, Refused: clip(n.Refused, 500)}
+	return &kiokuv1.StoredNote{Path: n.Path, Line: int32Of(n.StartLine), Deduplicated: n.Deduplicated, Refused: clip(n.Refused, 500),
+		Secrets: convertAll(n.Secrets, replacedSecret)}
 }
 
 // Flush has the service's model flush all messages that are not covered.

@@ -170,7 +170,7 @@ func TestTurnGoesOnInAFullWindowWithoutMemory(t *testing.T) {
 func TestTurnCompactsAfterMessagesWereLeftOut(t *testing.T) {
 	t.Parallel()
 	down := true
-	model := &learner{most: 4000, window: 4000, usage: true, fault: func(kind string, _ []string) (*llm.Response, error) {
+	model := &learner{most: 4250, window: 4250, usage: true, fault: func(kind string, _ []string) (*llm.Response, error) {
 		if down && kind == askSummary {
 			return nil, &llm.Error{Kind: llm.KindUnavailable, Message: "down"}
 		}

@@ -74,6 +74,11 @@ func TestTranscriptsOfOtherAgentsAreASource(t *testing.T) {
 	if got := search("--source", "codex"); !strings.Contains(got, "red flag") || strings.Contains(got, "pier") {
 		t.Errorf("codex: %s", got)
 	}
+	for source, folder := range map[string]string{"claude-code": ".claude/projects", "codex": ".codex/sessions"} {
+		if got := s.run("status").stdout; !strings.Contains(got, source+", transcripts in "+filepath.Join(s.home, folder)+"\n") {
+			t.Errorf("the status is silent about %s: %s", source, got)
+		}
+	}
 	if got := s.run("search", "walrus").stdout; strings.Contains(got, "said walrus") {
 		t.Errorf("what tools said: %s", got)
 	}

@@ -120,6 +120,15 @@ test('what the user said is recalled in the message of the next turn, and the sy
   assert.match(second.turnBlock, /0\.8 bar/);
 });
 
+test('notes of a session say the channel and the author of what they are made of', async (t) => {
+  const daemon = await Daemon.start(t);
+  const author = {id: '7', name: 'Mia', isOwner: true};
+  const session = daemon.connect(t).session('guild', {ask: new ScriptedModel(['The stand-up is at nine.']).ask, channel: 'discord:general', onError: fail});
+  await session.before([said('user', 'The stand-up is at nine.', {author})]);
+  await session.flush([said('user', 'The stand-up is at nine.', {author})]);
+  assert.match(daemon.notes(), /The stand-up is at nine\..*from=flush.*channel=discord:general/);
+});
+
 test('the end of a session stores what was not stored; without a model it is kept for the next flush', async (t) => {
   const daemon = await Daemon.start(t);
   const client = daemon.connect(t);

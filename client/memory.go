@@ -40,7 +40,7 @@ func hit(r *kiokuv1.SearchResult) memory.Hit {
 		Path: r.GetPath(), StartLine: int(r.GetStartLine()), EndLine: int(r.GetEndLine()), Score: r.GetScore(),
 		Snippet: r.GetSnippet(), SnippetStart: int(r.GetSnippetStartLine()), SnippetEnd: int(r.GetSnippetEndLine()),
 		Source: r.GetSource(), Headings: r.GetHeading(), Date: r.GetDate(),
-		VectorScore: r.GetVectorScore(), TextScore: r.GetTextScore(), Weak: r.GetWeak(),
+		VectorScore: r.GetVectorScore(), TextScore: r.GetTextScore(), Weak: r.GetWeak(), Origin: OriginOf(r),
 	}
 }
 
@@ -77,10 +77,12 @@ func (c *Client) Get(ctx context.Context, req memory.GetRequest) (memory.Excerpt
 func (c *Client) Append(ctx context.Context, note memory.Note) (memory.Appended, error) {
 	ctx, cancel := c.call(ctx)
 	defer cancel()
-	resp, err := c.memory.MemoryAppend(ctx, &kiokuv1.MemoryAppendRequest{
+	req := &kiokuv1.MemoryAppendRequest{
 		Agent: c.agent, Text: note.Text, Target: note.Target, Category: note.Category, IdempotencyKey: note.Key, Source: note.Source,
 		KeepSecrets: note.KeepSecrets,
-	})
+	}
+	setOrigin(req, note.Origin)
+	resp, err := c.memory.MemoryAppend(ctx, req)
 	if err != nil {
 		return memory.Appended{}, c.failed("append to memory", err)
 	}

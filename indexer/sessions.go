@@ -133,6 +133,23 @@ func dateChunks(chunks []Chunk, days []string) {
 	}
 }
 
+// TranscriptFolder is a folder of transcripts that are indexed.
+type TranscriptFolder struct {
+	// Source of the transcripts.
+	Source string
+	// Folder is its absolute path; it need not exist.
+	Folder string
+}
+
+// TranscriptFolders returns the folders of transcripts that are indexed; nil if there are none.
+func (x *Indexer) TranscriptFolders() []TranscriptFolder {
+	var all []TranscriptFolder
+	for _, t := range x.layout.transcripts {
+		all = append(all, TranscriptFolder{t.Source, t.Folder})
+	}
+	return all
+}
+
 // of returns the transcripts of a source, nil if they are not indexed.
 func (l layout) of(source string) *Transcripts {
 	for i := range l.transcripts {

@@ -22,7 +22,7 @@ const maxReported = 500
 // PromptResponse returns a prompt as the service returns it. problem returns why a search failed, empty if it did not.
 func PromptResponse(p sidecar.Prompt, problem func(recall.Search) string) *kiokuv1.AssemblePromptResponse {
 	return &kiokuv1.AssemblePromptResponse{
-		Prompt: p.Prompt, CachedBytes: int32Of(p.CachedBytes), Tokens: int32Of(p.Tokens), OverBudget: p.Over, Group: p.Group,
+		Prompt: p.Prompt, TurnBlock: p.Turn, CachedBytes: int32Of(p.CachedBytes), Tokens: int32Of(p.Tokens), OverBudget: p.Over, Group: p.Group,
 		Layers: convertAll(p.Layers, promptLayer), Files: convertAll(p.Files, fileReport), Cuts: convertAll(p.Cuts, promptCut),
 		Skills: skillReports(p.Skills.Report), SkillsNote: p.Skills.Note,
 		Recall: recallReport(p.Recall, p.Recalled, p.LeftOut, problem),
@@ -73,7 +73,9 @@ func recallReport(o recall.Outcome, in []prompt.Memory, out []prompt.LeftOut, pr
 }
 
 func recalledMemory(m prompt.Memory, reason string) *kiokuv1.RecalledMemory {
+	channel, author, more := originParts(m.Origin)
 	return &kiokuv1.RecalledMemory{
+		Channel: channel, Author: author, MoreAuthors: more,
 		Agent: m.Agent, Shared: m.Shared, Path: m.Path, StartLine: int32Of(m.StartLine), EndLine: int32Of(m.EndLine),
 		Score: m.Score, VectorScore: m.VectorScore, TextScore: m.TextScore, Date: m.Date, Text: m.Text, Flags: m.Flags, Reason: reason,
 	}

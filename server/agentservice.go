@@ -49,8 +49,9 @@ func (s *Server) turnOf(req *kiokuv1.AssemblePromptRequest) (sidecar.Turn, error
 		Message: req.GetMessage(), Mode: bootstrap.Mode(req.GetMode()), Channel: req.GetChannel(), Group: req.Group, Model: req.GetModel(),
 		Budget: int(req.GetBudgetTokens()), CacheFriendly: req.CacheFriendly,
 		NoTools: req.GetNoMemoryTools(), NoRecall: req.GetNoRecall(), Now: s.inZone(now), Session: req.GetSession(),
+		Author: authorOf(req.GetAuthor()),
 	}
-	err = cmp.Or(err, checkTurn(req.GetMessage(), req.GetChannel()), checkName("session", req.GetSession()), checkName("model", req.GetModel()), checkCount("budget_tokens", req.GetBudgetTokens()))
+	err = cmp.Or(err, checkTurn(req.GetMessage(), req.GetChannel()), checkAuthor("author", req.GetAuthor()), checkName("session", req.GetSession()), checkName("model", req.GetModel()), checkCount("budget_tokens", req.GetBudgetTokens()))
 	if err != nil {
 		return t, err
 	}
@@ -87,11 +88,12 @@ func blocksOf(list []*kiokuv1.PromptBlock) ([]prompt.Block, error) {
 // Recall searches memory for a user's message.
 func (s agentService) Recall(ctx context.Context, req *kiokuv1.RecallRequest) (*kiokuv1.RecallResponse, error) {
 	now, bad := readTimestamp("ask_time", req.GetAskTime())
-	side, err := authorize(ctx, s.sidecars, req, bad, checkTurn(req.GetMessage(), req.GetChannel()), checkName("session", req.GetSession()))
+	side, err := authorize(ctx, s.sidecars, req, bad, checkTurn(req.GetMessage(), req.GetChannel()), checkName("session", req.GetSession()), checkAuthor("author", req.GetAuthor()))
 	if err != nil {
 		return nil, err
 	}
-	turn := sidecar.Turn{Message: req.GetMessage(), Channel: req.GetChannel(), Group: req.Group, Now: s.inZone(now), Session: req.GetSession()}
+	turn := sidecar.Turn{Message: req.GetMessage(), Channel: req.GetChannel(), Group: req.Group, Now: s.inZone(now), Session: req.GetSession(),
+		Author: authorOf(req.GetAuthor())}
 	if turn.Shared, err = s.sharedAgents(ctx, req.GetAgent(), req.GetSharedAgents(), side.Shared()); err != nil {
 		return nil, err
 	}
@@ -158,11 +160,11 @@ func compactResponse(done session.Compaction, name, off string) *kiokuv1.Compact
 
 // sessionView returns the conversation as a session would.
 func (c *conversation) sessionView(count func(string) int) session.View {
-	v := session.View{IDs: c.ids, Messages: c.messages}
+	v := session.View{IDs: c.ids, Messages: c.messages, By: c.by}
 	if len(c.ids) > 0 && flush.IsSummary(flush.Message{ID: c.ids[0], Message: c.messages[0]}) {
 		v.Compactions = 1
 	}
-	for _, m := range c.messages {
+	for _, m := range v.Named() {
 		n := llm.MessageTokens(count, m)
 		v.Counts = append(v.Counts, n)
 		v.Tokens += n

@@ -58,7 +58,9 @@ func fitAnswer(resp *kiokuv1.MemorySearchResponse) {
 }
 
 func searchResult(h memory.Hit) *kiokuv1.SearchResult {
+	channel, author, more := originParts(h.Origin)
 	return &kiokuv1.SearchResult{
+		Channel: channel, Author: author, MoreAuthors: more,
 		Path: h.Path, StartLine: int32Of(h.StartLine), EndLine: int32Of(h.EndLine), Score: h.Score,
 		Snippet: h.Snippet, SnippetStartLine: int32Of(h.SnippetStart), SnippetEndLine: int32Of(h.SnippetEnd),
 		Source: h.Source, VectorScore: h.VectorScore, TextScore: h.TextScore,
@@ -122,6 +124,9 @@ func statusResponse(st kioku.Status) *kiokuv1.StatusResponse {
 		UnindexedFileCount: int32Of(st.Beside.Files), UnindexedMore: st.Beside.More,
 		ResidentBytes: st.ResidentBytes, MemoryResidentBytes: st.AllResidentBytes, MemoryBudgetBytes: st.BudgetBytes,
 		Degraded: convertAll(st.Degraded, degradation), Unavailable: st.Unavailable, Syncing: st.Syncing,
+		Transcripts: convertAll(st.Transcripts, func(f indexer.TranscriptFolder) *kiokuv1.TranscriptFolder {
+			return &kiokuv1.TranscriptFolder{Source: f.Source, Folder: f.Folder}
+		}),
 		Backfill: backfill(st.Backfill), Reranker: clip(st.Reranker, 500), RerankerError: errorText(st.RerankerErr),
 	}
 }

@@ -178,7 +178,11 @@ func flushMessages(list []*kiokuv1.ChatMessage) ([]flush.Message, error) {
 		return nil, err
 	}
 	c, err := sessionOf(list)
-	return flush.Messages(c.ids, c.messages), err
+	out := flush.Messages(c.ids, c.messages)
+	for i := range out {
+		out[i].Said = c.by[i]
+	}
+	return out, err
 }
 
 // checkSpool refuses messages that are too large to be spooled.

@@ -35,8 +35,7 @@ type forwarded struct {
 
 // readers are the methods that change nothing. Every other one needs the right to write, but for Sync, which says itself.
 var readers = []protoreflect.Name{
-	"MemorySearch", "MemoryGet", "Explain", "Status", "ListAgents", "ListFiles", "ListLinks", "ListChunks", "MemoryMap", "Activity", "EstimateEmbedding", "WatchEvents",
-	"ListRevisions",
+	"MemorySearch", "MemoryGet", "Explain", "Status", "ListAgents", "ListFiles", "ListLinks", "ListChunks", "MemoryMap", "Activity", "EstimateEmbedding", "WatchEvents", "ListRevisions",
 }
 
 // desc returns the description of MemoryService whose methods forward.

@@ -9,6 +9,7 @@ import (
 
 	"kioku/agent/prune"
 	"kioku/llm"
+	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
@@ -24,6 +25,8 @@ const (
 type conversation struct {
 	ids      []string
 	messages []llm.Message
+	// by says of each message who said it, and where.
+	by []memory.Said
 	// indexes of the messages by id.
 	indexes map[string]int
 	// sent are the messages of a session as they were sent, with those that were named by their ids.
@@ -38,6 +41,7 @@ func conversationOf(list []*kiokuv1.ChatMessage) (conversation, error) {
 	}
 	c := conversation{indexes: make(map[string]int, len(list))}
 	var open calls
+	channel := ""
 	images := make([]llm.Image, maxImages)
 	for i, m := range list {
 		field := fmt.Sprintf("messages[%d]", i)
@@ -51,7 +55,13 @@ func conversationOf(list []*kiokuv1.ChatMessage) (conversation, error) {
 		if err != nil {
 			return conversation{}, err
 		}
-		c.messages = append(c.messages, message)
+		if err := checkSaid(field, m); err != nil {
+			return conversation{}, err
+		}
+		if m.GetChannel() != "" {
+			channel = m.GetChannel()
+		}
+		c.messages, c.by = append(c.messages, message), append(c.by, saidOf(m, channel))
 	}
 	return c, nil
 }

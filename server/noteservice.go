@@ -14,9 +14,13 @@ func (s service) MemoryAppend(ctx context.Context, req *kiokuv1.MemoryAppendRequ
 	if err != nil {
 		return nil, err
 	}
+	origin, err := originOf(req)
+	if err != nil {
+		return nil, err
+	}
 	added, err := m.Append(ctx, memory.Note{
 		Text: req.GetText(), Target: req.GetTarget(), Category: req.GetCategory(), Key: req.GetIdempotencyKey(), Source: req.GetSource(),
-		KeepSecrets: req.GetKeepSecrets(),
+		KeepSecrets: req.GetKeepSecrets(), Origin: origin,
 	})
 	if err != nil {
 		return nil, err

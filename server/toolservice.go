@@ -41,13 +41,14 @@ func (s agentService) CallTool(ctx context.Context, req *kiokuv1.CallToolRequest
 	if tools.Known(req.GetName()) && tools.Writes(req.GetName()) {
 		reach = authorizeWrite[Sidecar]
 	}
-	side, err := reach(ctx, s.sidecars, req, checkName("channel", req.GetChannel()))
+	turn := sidecar.Turn{Channel: req.GetChannel(), Group: req.Group, Author: authorOf(req.GetAuthor())}
+	side, err := reach(ctx, s.sidecars, req, checkName("channel", req.GetChannel()), checkAuthor("author", req.GetAuthor()))
 	if err != nil {
 		return nil, err
 	}
 	output, err := side.CallTool(ctx, sidecar.ToolCall{
 		Name: req.GetName(), Input: json.RawMessage(req.GetInput()), Source: req.GetSource(),
-		Group: sidecar.Turn{Channel: req.GetChannel(), Group: req.Group}.InGroup(),
+		Said: turn.Said(), Group: !turn.IsPrivate(),
 	})
 	if err == nil {
 		return &kiokuv1.CallToolResponse{Output: string(output)}, nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -41,6 +40,8 @@ type day struct {
 	*world
 	clock time.Time
 	turn  int
+	// forget says that a block is sent in its own turn only, as if the cache were cold in each turn.
+	forget bool
 	// heavy says that the model reads four pages in each turn.
 	heavy bool
 }
@@ -95,11 +96,18 @@ func (d *day) answer(body string) llm.Message {
 type figures struct {
 	requests, total, shared int
 	// least is the smallest part, of the requests that follow no edit, prune, compaction or begin of a session.
-	least   float64
-	below   int
-	usage   llm.Usage
-	asides  int
-	changes int
+	least float64
+	below int
+	// usage is that of all requests, and answers that of those which are no flush and no summary.
+	usage, answers llm.Usage
+	// compactions, prunes, edits of files and pauses, after which the first request is not counted.
+	compactions, prunes, edits, pauses int
+}
+
+// String returns the figures on one line.
+func (f figures) String() string {
+	return fmt.Sprintf("%d requests of %d bytes, %.1f %% shared, least %.1f %%, %d below 90 %%; %d compactions, %d prunes; %+v",
+		f.requests, f.total/f.requests, 100*f.part(), 100*f.least, f.below, f.compactions, f.prunes, f.usage)
 }
 
 // part is how much of all input is a prefix of the request before.
@@ -110,6 +118,9 @@ func (d *day) run(p *provider, model llm.Model, change ...func(*chat.Options)) f
 	d.sidecar.Model = model
 	d.sidecar.Settings.Prune = prune.Defaults()
 	d.sidecar.Settings.Prune.SoftTrimRatio = 0.4
+	if d.forget {
+		d.sidecar.Settings.Prune.TTL, d.sidecar.Settings.Prune.SoftTrimRatio = time.Nanosecond, 1
+	}
 	c := d.start("s", append([]func(*chat.Options){func(o *chat.Options) { o.Tools = chat.Join(o.Tools, pages{}) }}, change...)...)
 	f := figures{least: 1}
 	broken := map[int]bool{} // the index of the first request after what breaks the prefix
@@ -119,25 +130,30 @@ func (d *day) run(p *provider, model llm.Model, change ...func(*chat.Options)) f
 		case d.turn == 30 || d.turn == 70:
 			d.write("USER.md", fmt.Sprintf("- Edited in turn %d.\n", d.turn)+strings.Repeat("- The user likes short answers.\n", 30))
 			broken[len(p.requests)] = true
+			f.edits++
 		case d.turn%25 == 20:
 			d.clock = d.clock.Add(20 * time.Minute)
 			broken[len(p.requests)] = true // the cache is cold, and old blocks are left out
+			f.pauses++
 		}
 		from := len(p.requests)
 		d.say(c, fmt.Sprintf("Question %d: what do we know about the %s, and what is due next?", d.turn, topics[d.turn%len(topics)]), func(e chat.Event) {
-			if e.Pruned != nil || e.Compacted != nil {
-				broken[len(p.requests)] = true
-				f.changes++
+			if e.Pruned != nil {
+				f.prunes++
 			}
+			if e.Compacted != nil {
+				f.compactions++
+			}
+			broken[len(p.requests)] = broken[len(p.requests)] || e.Pruned != nil || e.Compacted != nil
 		})
 		for i, s := range p.requests[from:] {
 			i += from
 			f.usage = f.usage.Plus(s.usage)
 			if s.aside {
-				f.asides++
 				broken[i+1] = broken[i+1] || broken[i]
 				continue
 			}
+			f.answers = f.answers.Plus(s.usage)
 			if broken[i] || i == 0 {
 				continue
 			}
@@ -167,20 +183,8 @@ func (s sendTurns) Generate(ctx context.Context, req llm.Request, stream func(ll
 	return s.Model.Generate(ctx, req, stream)
 }
 
-// ways of sending the blocks of turns: with their messages for good, with the newest message of the user only, and behind
-// everything else.
+// ways change how the blocks of turns are sent: "last" sends the newest one behind everything else, and the others change nothing.
 var ways = map[string]func([]llm.Message) []llm.Message{
-	"kept": nil,
-	"newest": func(messages []llm.Message) []llm.Message {
-		newest := true
-		for i := range slices.Backward(messages) {
-			if messages[i].Turn != "" && !newest {
-				messages[i].Turn = ""
-			}
-			newest = newest && messages[i].Turn == ""
-		}
-		return messages
-	},
 	"last": func(messages []llm.Message) []llm.Message {
 		block := ""
 		for i := range messages {
@@ -196,32 +200,56 @@ var ways = map[string]func([]llm.Message) []llm.Message{
 	},
 }
 
-func TestCacheWays(t *testing.T) {
-	for _, kind := range []string{"anthropic", "openai", "deepseek"} {
-		for way, change := range ways {
-			d := newDay(t)
-			d.heavy = os.Getenv("HEAVY") != ""
-			d.sidecar.Settings.CacheFriendly = true
-			p, model := newProvider(t, kind, 60_000, func() time.Time { return d.clock }, d.answer)
-			p.before = way == "last"
-			f := d.run(p, sendTurns{model, change})
-			price := cachePrices[kind]
-			t.Logf("%s %s: %d requests of %d bytes, %.1f %% shared, least %.1f %%, %d below 90 %%, %d changes, %d asides; usage %+v, %s $%.3f",
-				kind, way, f.requests, f.total/f.requests, 100*f.part(), 100*f.least, f.below, f.changes, f.asides, f.usage, price.model, price.Cost(f.usage))
-		}
-	}
-}
-
-func TestCacheFigures(t *testing.T) {
-	for _, kind := range []string{"anthropic", "openai", "deepseek", "ollama"} {
+// At least 90 % of each request's input is a prefix of the one before, outside compactions and prunes, over 100 turns with tools,
+// recall, edits of files and a compaction, on the bytes of real requests to each provider; and the usage of the answers is
+// recorded in the transcript.
+func TestCacheHasMostOfEachRequest(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"anthropic", "openai", "ollama"} {
 		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
 			d := newDay(t)
 			d.sidecar.Settings.CacheFriendly = true
 			p, model := newProvider(t, kind, 60_000, func() time.Time { return d.clock }, d.answer)
 			f := d.run(p, model)
-			price := cachePrices[kind]
-			t.Logf("%s: %d requests, %.1f %% shared, least %.1f %%, %d below 90 %%, %d changes, %d asides; usage %+v, %s $%.3f",
-				kind, f.requests, 100*f.part(), 100*f.least, f.below, f.changes, f.asides, f.usage, price.model, price.Cost(f.usage))
+			if f.least < 0.9 || f.requests < 150 || f.compactions == 0 || f.edits != 2 || f.pauses != 3 {
+				t.Errorf("%v", f)
+			}
+			recorded := d.session.View().Cache.Used
+			if recorded.CacheRead != f.answers.CacheRead || recorded.Input != f.answers.Input || recorded.CacheKnown != (kind != "ollama") {
+				t.Errorf("the transcript has %+v, the provider counted %+v", recorded, f.answers)
+			}
+			if read := float64(f.answers.CacheRead) / float64(f.answers.Prompt()); kind != "ollama" && read < 0.85 {
+				t.Errorf("%.2f of all prompts were read from the cache", read)
+			}
+			t.Log(f)
 		})
+	}
+}
+
+// BenchmarkPromptCache measures the figures of docs/performance.md: what a day costs in each order, and with each way of sending
+// the blocks of turns, for three models, with one and with four rounds of tools in a turn. A newest or a last block must not point
+// to texts that are gone, so that these ways repeat the texts.
+func BenchmarkPromptCache(b *testing.B) {
+	for _, kind := range []string{"anthropic", "openai", "deepseek"} {
+		for _, heavy := range []bool{false, true} {
+			for _, way := range []string{"old order", "kept", "newest", "last"} {
+				b.Run(fmt.Sprintf("%s/four rounds %v/%s", kind, heavy, way), func(b *testing.B) {
+					for b.Loop() {
+						d := newDay(b)
+						d.heavy = heavy
+						d.sidecar.Settings.CacheFriendly = way != "old order"
+						p, model := newProvider(b, kind, 60_000, func() time.Time { return d.clock }, d.answer)
+						p.before = way == "last"
+						d.forget = way == "newest" || way == "last"
+						f := d.run(p, sendTurns{model, ways[way]})
+						b.Log(f)
+						b.ReportMetric(100*f.part(), "%shared")
+						b.ReportMetric(100*f.least, "%least")
+						b.ReportMetric(cachePrices[kind].Cost(f.usage), "dollars")
+					}
+				})
+			}
+		}
 	}
 }

@@ -37,19 +37,7 @@ func (m MemoryTools) List() []llm.Tool { return tools.All() }
 
 // Call implements Tools.
 func (m MemoryTools) Call(ctx context.Context, name string, input json.RawMessage) (json.RawMessage, error) {
-	return tools.Call(ctx, signed{m.Memory, Origin(ctx)}, Source(ctx), name, input)
-}
-
-// signed is a memory whose notes get an origin.
-type signed struct {
-	memory.Service
-	origin *memory.Origin
-}
-
-// Append implements memory.Service.
-func (s signed) Append(ctx context.Context, note memory.Note) (memory.Appended, error) {
-	note.Origin = s.origin
-	return s.Service.Append(ctx, note)
+	return tools.Call(ctx, memory.WithOrigin(m.Memory, Origin(ctx)), Source(ctx), name, input)
 }
 
 // Join returns the tools of several Tools. Of two with the same name the first is called.

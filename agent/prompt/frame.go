@@ -36,6 +36,8 @@ type Memory struct {
 	Date string
 	// Text of the passage.
 	Text string
+	// Origin says whose words they are; nil if the owner's.
+	Origin *memory.Origin
 	// Shown says that an earlier message is still sent with the passage, so that the frame only points to it.
 	Shown bool
 	// Flags are set by Assemble: FlagInstruction, FlagRole, FlagHidden, FlagLookalike.
@@ -62,6 +64,7 @@ type item struct {
 	Agent  string      `json:"agent"`
 	Score  json.Number `json:"score"`
 	Date   string      `json:"date,omitempty"`
+	SaidBy string      `json:"said_by,omitempty"`
 	Flags  []string    `json:"flags,omitempty"`
 	Text   string      `json:"text"`
 }
@@ -115,7 +118,7 @@ func line(m Memory) string {
 	}
 	return visible(item{ // strings and a formatted number
 		Source: m.Source(), Agent: cmp.Or(m.Agent, "main"), Score: json.Number(fmt.Sprintf("%.2f", min(max(score, 0), 1))),
-		Date: m.Date, Flags: m.Flags, Text: said,
+		Date: m.Date, SaidBy: m.Origin.String(), Flags: m.Flags, Text: said,
 	})
 }
 

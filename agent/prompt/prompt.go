@@ -38,8 +38,10 @@ type Input struct {
 	Files []bootstrap.File
 	// Skills is the section on the skills, and SkillsShort replaces it if the budget has no room for it.
 	Skills, SkillsShort string
-	// Recalled memories, best first.
+	// Recalled memories, best first. Those whose text stands in a file of the prompt, uncut, are left out.
 	Recalled []Memory
+	// MaxRecalled is the maximum number of memories in the prompt; 0 means all.
+	MaxRecalled int
 	// MemoryTools says that the model has the tools memory_search, memory_get and memory_append; in a group only the last.
 	MemoryTools bool
 	// Blocks of the caller, which are trusted like the files. They are in the prompt in every mode.
@@ -92,6 +94,14 @@ type Result struct {
 	LeftOut []LeftOut
 	// Cuts are the parts that were cut for the budget, in order.
 	Cuts []Cut
+}
+
+// Whole returns the prompt and, after a blank line, the turn block.
+func (r Result) Whole() string {
+	if r.Turn == "" {
+		return r.Prompt
+	}
+	return r.Prompt + "\n\n" + r.Turn
 }
 
 // Layer is a layer of a prompt.
@@ -155,6 +165,23 @@ func Assemble(in Input) Result {
 		in.Count = text.EstimateTokens
 	}
 	a := &assembly{Input: in}
+	a.standing = standingIn(a.fileTexts())
+	layers := a.assemble()
+	if texts, cut := a.textsAfterCuts(layers); cut && a.leftStanding() {
+		// What was cut may have been what a memory says.
+		a = &assembly{Input: in, standing: standingIn(texts)}
+		a.assemble()
+	}
+	return a.out
+}
+
+// leftStanding reports whether a memory was left out because a file has its text.
+func (a *assembly) leftStanding() bool {
+	return slices.ContainsFunc(a.out.LeftOut, func(m LeftOut) bool { return m.Reason == ReasonStanding })
+}
+
+// assemble makes the prompt, and returns its layers.
+func (a *assembly) assemble() []layer {
 	a.admit()
 	layers, turn := a.layers()
 	for _, p := range allParts(slices.Concat(layers, turn)) {
@@ -173,7 +200,7 @@ func Assemble(in Input) Result {
 	for _, p := range allParts(slices.Concat(layers, turn)) {
 		a.out.Recalled = append(a.out.Recalled, p.memories...)
 	}
-	return a.out
+	return layers
 }
 
 const (
@@ -210,7 +237,9 @@ func (a *assembly) joinTurn(turn []layer) {
 // assembly is one call of Assemble.
 type assembly struct {
 	Input
-	out Result
+	// standing is what the files in the prompt say.
+	standing standing
+	out      Result
 }
 
 // admit leaves out the memories that are not for this session.
@@ -224,6 +253,9 @@ func (a *assembly) admit() {
 			a.leaveOut(m, bootstrap.ReasonMode)
 		case a.Group && !m.Shared:
 			a.leaveOut(m, bootstrap.ReasonGroup)
+		case a.standing.has(m.Text):
+			a.leaveOut(m, ReasonStanding)
+		case a.MaxRecalled > 0 && len(kept) == a.MaxRecalled:
 		default:
 			m.Flags = suspicions(m.Text)
 			kept = append(kept, m)

@@ -16,7 +16,11 @@ import (
 
 const (
 	// maxQuery is the maximum length of a query in bytes.
-	maxQuery        = 4 << 10
+	maxQuery = 4 << 10
+	// echoSpare is how many times TopK passages are asked for, because some may say nothing but the question.
+	echoSpare = 2
+	// maxResults is the maximum number of results of a search.
+	maxResults      = 100
 	defaultTopK     = 3
 	defaultDeadline = 1500 * time.Millisecond
 )
@@ -52,6 +56,8 @@ type Request struct {
 	Shared []string
 	// Group says that the session has more than one person in it. Then only shared memories are searched.
 	Group bool
+	// Spare is the number of passages to return beyond Options.TopK, because some may stand in the prompt already.
+	Spare int
 	// Now is the time of the message; zero means the clock of the memory.
 	Now time.Time
 }
@@ -82,7 +88,7 @@ type Outcome struct {
 type Search struct {
 	// Agent is the agent whose memory was searched.
 	Agent string
-	// Hits is the number of hits, without weak ones.
+	// Hits is the number of hits, without weak ones and those of a transcript in which only the same question was asked.
 	Hits int
 	// Mode says which channels ran; see memory.Answer.
 	Mode string
@@ -105,6 +111,9 @@ func New(opt Options, open func(id string) memory.Service) *Recaller {
 	return &Recaller{opt: opt, open: open, hanging: map[string]int{}}
 }
 
+// TopK returns the maximum number of passages for a prompt.
+func (r *Recaller) TopK() int { return r.opt.TopK }
+
 // Recall searches the memories for a message of a user. It returns at the deadline or when ctx ends, with the answers that
 // have come by then. If a search goes on although its context has ended, its memory is not searched again before it ends.
 func (r *Recaller) Recall(ctx context.Context, req Request) Outcome {
@@ -117,11 +126,11 @@ func (r *Recaller) Recall(ctx context.Context, req Request) Outcome {
 	case out.Query == "":
 		out.Skipped = SkippedBlank
 	default:
-		query := memory.Query{Text: out.Query, MaxResults: r.opt.TopK, MinScore: r.opt.MinScore, Now: req.Now}
+		query := memory.Query{Text: out.Query, MaxResults: min(echoSpare*r.opt.TopK+req.Spare, maxResults), MinScore: r.opt.MinScore, Now: req.Now}
 		ctx, cancel := context.WithTimeout(ctx, r.opt.Deadline)
 		defer cancel()
 		out.Searches, out.Memories = r.search(ctx, asked, query)
-		out.Memories = best(out.Memories, r.opt.TopK)
+		out.Memories = best(out.Memories, r.opt.TopK+req.Spare)
 	}
 	out.Took = time.Since(begin)
 	return out
@@ -153,7 +162,7 @@ func (s source) memories(hits []memory.Hit) []prompt.Memory {
 	for i, h := range hits {
 		all[i] = prompt.Memory{
 			Agent: s.agent, Shared: s.shared, Path: h.Path, StartLine: h.SnippetStart, EndLine: h.SnippetEnd,
-			Score: h.Score, VectorScore: h.VectorScore, TextScore: h.TextScore, Date: h.Date, Text: memory.StripRecalled(h.Snippet),
+			Score: h.Score, VectorScore: h.VectorScore, TextScore: h.TextScore, Date: h.Date, Text: memory.StripRecalled(h.Snippet), Origin: h.Origin,
 		}
 		if h.SnippetStart == 0 {
 			all[i].StartLine, all[i].EndLine = h.StartLine, h.EndLine

@@ -97,7 +97,7 @@ func (s *Sidecar) Assemble(ctx context.Context, t Turn) Prompt {
 	case t.NoRecall:
 		p.Recall.Skipped = recall.SkippedOff
 	default:
-		p.Recall = s.search(ctx, t)
+		p.Recall = s.search(ctx, t, spareFor(p.Files))
 	}
 	if *t.CacheFriendly {
 		for i, m := range p.Recall.Memories {
@@ -118,7 +118,7 @@ func (s *Sidecar) Assemble(ctx context.Context, t Turn) Prompt {
 func (s *Sidecar) Recall(ctx context.Context, t Turn) (recall.Outcome, string) {
 	t.Mode = bootstrap.Full
 	t = s.resolve(t)
-	out := s.search(ctx, t)
+	out := s.search(ctx, t, 0)
 	block, shown := prompt.Frame(s.input(t, out.Memories))
 	out.Memories = shown
 	if !t.Preview {
@@ -150,15 +150,30 @@ func (s *Sidecar) resolve(t Turn) Turn {
 	return t
 }
 
-// search recalls for a resolved turn.
-func (s *Sidecar) search(ctx context.Context, t Turn) recall.Outcome {
-	return s.recall.Recall(ctx, recall.Request{Message: t.Message, Agent: s.opt.Agent, Shared: t.Shared, Group: *t.Group, Now: t.Now})
+// search recalls for a resolved turn, with spare passages.
+func (s *Sidecar) search(ctx context.Context, t Turn, spare int) recall.Outcome {
+	return s.recall.Recall(ctx, recall.Request{
+		Message: t.Message, Agent: s.opt.Agent, Shared: t.Shared, Group: *t.Group, Spare: spare, Now: t.Now,
+	})
+}
+
+// hitsPerFile is how many hits a search returns of one file as long as others have something as good.
+const hitsPerFile = 2
+
+// spareFor returns how many passages may be found that stand in files of the prompt.
+func spareFor(files []bootstrap.File) (spare int) {
+	for _, f := range files {
+		if f.Text != "" {
+			spare += hitsPerFile
+		}
+	}
+	return spare
 }
 
 // input returns the input of the prompt for a resolved turn, without files and skills.
 func (s *Sidecar) input(t Turn, recalled []prompt.Memory) prompt.Input {
 	return prompt.Input{
-		Mode: t.Mode, Group: *t.Group, Recalled: recalled, MemoryTools: !t.NoTools, Blocks: t.Blocks,
+		Mode: t.Mode, Group: *t.Group, Recalled: recalled, MaxRecalled: s.recall.TopK(), MemoryTools: !t.NoTools, Blocks: t.Blocks,
 		Agent: s.opt.Agent, Model: t.Model, Channel: t.Channel, Now: t.Now,
 		CacheFriendly: *t.CacheFriendly, Budget: t.Budget, Count: s.count, Key: s.opt.Key,
 	}

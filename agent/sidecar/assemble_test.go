@@ -35,7 +35,7 @@ func TestAssembleJoinsFilesSkillsAndMemories(t *testing.T) {
 	if p.Group || len(p.Files) != 8 || len(p.Skills.Skills) != 1 || len(p.Recalled) != 1 || p.Recall.Query != "Where is the key?" || p.Tokens == 0 {
 		t.Errorf("%+v", p)
 	}
-	if q := own.asked[0]; !q.Now.Equal(noon) || q.MaxResults != 3 {
+	if q := own.asked[0]; !q.Now.Equal(noon) || q.MaxResults != 2*3+2*8 {
 		t.Errorf("%+v", q)
 	}
 }

@@ -20,12 +20,15 @@ func (s *Sidecar) Tools(group bool) []llm.Tool {
 
 // ToolCall is a call of a memory tool by a model.
 type ToolCall struct {
-	// Name of the tool, and Input as the model gave it.
-	Name  string
+	// Name of the tool.
+	Name string
+	// Input as the model gave it.
 	Input json.RawMessage
 	// Source of a note that the call stores, one of memory.NoteFrom...; empty means memory.NoteFromAgent.
 	Source string
-	// Group says that more than one person is in the conversation.
+	// Said says who has said the message that the model answers, and where.
+	Said memory.Said
+	// Group says that more than one person is in the conversation, or somebody else than the owner.
 	Group bool
 }
 
@@ -38,5 +41,5 @@ func (s *Sidecar) CallTool(ctx context.Context, c ToolCall) (json.RawMessage, er
 	if c.Source == "" {
 		c.Source = memory.NoteFromAgent
 	}
-	return tools.Call(ctx, s.opt.Memories(s.opt.Agent), c.Source, c.Name, c.Input)
+	return tools.Call(ctx, memory.WithOrigin(s.opt.Memories(s.opt.Agent), c.Said.Origin()), c.Source, c.Name, c.Input)
 }

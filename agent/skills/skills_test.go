@@ -218,10 +218,10 @@ func TestBlockIsShortenedInSteps(t *testing.T) {
 		note                   string
 	}{
 		{whole, true, true, true, ""},
-		{whole - 1, false, true, true, "3 descriptions are shortened."},
-		{whole - 600, false, false, true, "3 descriptions are shortened, and the instructions of 1 skills are left out"},
-		{whole - 1700, false, false, false, "3 descriptions are shortened, and the instructions of 3 skills are left out"},
-		{whole - 2050, false, false, false, "Only the names of 3 of 3 are listed."},
+		{whole - 1, false, true, true, "3 descriptions are shortened to "},
+		{whole - 600, false, false, true, "3 descriptions are shortened to 120 characters, and the instructions of 1 skills are left out"},
+		{whole - 1700, false, false, false, "3 descriptions are shortened to 120 characters, and the instructions of 3 skills are left out"},
+		{whole - 2050, false, false, false, "skills are listed without their location."},
 	} {
 		set := skills.New(skills.Options{Workspace: dir, MaxChars: c.limit}).Load()
 		b := set.Block

@@ -70,6 +70,8 @@ type ResultOutput struct {
 	Heading string `json:"heading,omitempty"`
 	// Date is the day of the file, YYYY-MM-DD.
 	Date string `json:"date,omitempty"`
+	// SaidBy says whose words these are, such as "Ana (not the owner) in discord:general"; empty if the owner's.
+	SaidBy string `json:"said_by,omitempty"`
 	// Citation is the path and the lines in one text.
 	Citation string `json:"citation"`
 }
@@ -200,7 +202,7 @@ func searchTool(ctx context.Context, m memory.Service, in searchInput) (SearchOu
 	for _, h := range answer.Hits {
 		out.Results = append(out.Results, ResultOutput{
 			Path: h.Path, StartLine: h.StartLine, EndLine: h.EndLine, Score: h.Score, Weak: h.Weak,
-			Snippet: h.Snippet, Heading: h.Headings, Date: h.Date, Citation: h.Citation(),
+			Snippet: h.Snippet, Heading: h.Headings, Date: h.Date, SaidBy: h.Origin.String(), Citation: h.Citation(),
 		})
 	}
 	for _, d := range answer.Degraded {

@@ -41,7 +41,7 @@ func (a *app) openDoor(ctx context.Context, conf *config.Config, observed observ
 	if err != nil {
 		return nil, err
 	}
-	sidecars, err := a.sidecars(ctx, conf, places, memories)
+	sidecars, err := a.sidecars(ctx, conf, places, memories, observed.metrics.Model)
 	if err != nil {
 		return nil, err
 	}

@@ -56,7 +56,7 @@ func (a *app) promptCmd() *cobra.Command {
 	fl.StringVar(&f.mode, "mode", string(bootstrap.Full), "`size` of the prompt: full, minimal or none")
 	fl.BoolVar(&f.group, "group", false, "more than one person is in the conversation: private notes are left out (default: depends on the channel)")
 	fl.IntVar(&f.budget, "budget", 0, "maximum number of `tokens` of the prompt")
-	fl.BoolVar(&f.cacheFriendly, "cache-friendly", false, "put what changes from turn to turn at the end (default: cacheFriendly)")
+	fl.BoolVar(&f.cacheFriendly, "cache-friendly", false, "keep what changes from turn to turn out of the prompt and show it behind it, as it is sent with the message (default: cacheFriendly)")
 	fl.StringSliceVar(&f.shared, "shared", nil, "`agents` whose memory is searched too (default: recall.shared)")
 	fl.BoolVar(&f.noRecall, "no-recall", false, "do not search memory")
 	fl.StringVar(&f.now, "now", "", "the `time` of the message (default: the clock)")
@@ -123,9 +123,9 @@ func (a *app) showPrompt(made sidecar.Prompt) error {
 	case a.JSON:
 		err = a.WriteJSON(promptAnswer(made), "  ")
 	case render.IsTerminal(a.Stdout):
-		_, err = fmt.Fprintln(a.Stdout, render.Clean(made.Prompt))
+		_, err = fmt.Fprintln(a.Stdout, render.Clean(made.Whole()))
 	default:
-		_, err = io.WriteString(a.Stdout, made.Prompt)
+		_, err = io.WriteString(a.Stdout, made.Whole())
 	}
 	if err != nil {
 		return err

@@ -52,8 +52,9 @@ func (a *app) newSidecar(ctx context.Context, conf *config.Config, place config.
 	return sidecar.New(opt)
 }
 
-// sidecars returns the sidecars of agents, which share one language model.
-func (a *app) sidecars(ctx context.Context, conf *config.Config, places []config.Place, memories func(id string) memory.Service) (map[string]server.Sidecar, error) {
+// sidecars returns the sidecars of agents, which share one language model. counted returns the model for an agent, whose tokens it
+// counts.
+func (a *app) sidecars(ctx context.Context, conf *config.Config, places []config.Place, memories func(id string) memory.Service, counted func(agent string, m llm.Model) llm.Model) (map[string]server.Sidecar, error) {
 	model, err := newModel(conf)
 	if err != nil {
 		return nil, err
@@ -67,6 +68,9 @@ func (a *app) sidecars(ctx context.Context, conf *config.Config, places []config
 		own, err := beside(ctx, conf, opt, p)
 		if err != nil {
 			return nil, err
+		}
+		if model != nil {
+			own.Model = counted(p.Agent, model)
 		}
 		if all[p.Agent], err = sidecar.New(own); err != nil {
 			return nil, err

@@ -2,6 +2,7 @@
 declare module 'ai' {
   export type LanguageModel = any;
   export type LanguageModelMiddleware = any;
+  export type ModelMessage = any;
   export type ToolSet = any;
   export const generateText: any, jsonSchema: any, tool: any;
 }
@@ -12,6 +13,7 @@ declare module '@openai/agents' {
   export const MemorySession: any, tool: any;
 }
 declare module '@langchain/core/messages' {
+  export type BaseMessage = any;
   export const AIMessage: any, HumanMessage: any, SystemMessage: any, ToolMessage: any;
 }
 declare module '@langchain/core/tools' {

@@ -54,6 +54,9 @@ func searchText(out searchResult) string {
 		if r.Heading != "" {
 			b.WriteString(" " + r.Heading)
 		}
+		if r.SaidBy != "" {
+			b.WriteString("\n(said by " + r.SaidBy + ")")
+		}
 		b.WriteString("\n" + strings.TrimRight(r.Snippet, "\n") + "\n\n")
 	}
 	if out.LeftOut > 0 {

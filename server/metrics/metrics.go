@@ -52,6 +52,8 @@ type Metrics struct {
 
 	lag *prometheus.HistogramVec
 
+	modelTokens *prometheus.CounterVec
+
 	embedRequests *prometheus.CounterVec
 	embedTexts    *prometheus.CounterVec
 	embedTokens   *prometheus.CounterVec
@@ -83,6 +85,7 @@ func New(opt Options) *Metrics {
 	m.degraded = m.counters("kioku_searches_degraded_total", "Searches whose answer lacked something, by what it lacked.", "agent", "code")
 	m.searchErrors = m.counters("kioku_search_errors_total", "Searches that failed or were refused.", "agent")
 	m.lag = m.histograms("kioku_index_lag_seconds", "Time from an edit of a file until searches found it, of edits since the start.", lagBuckets, "agent")
+	m.modelTokens = m.counters("kioku_model_tokens_total", "Tokens of requests to the language model, as its provider counts them: input (not cached), cache_read, cache_write and output.", "agent", "kind")
 	m.embedRequests = m.counters("kioku_embed_requests_total", "Tries of requests to embedding providers, by outcome.", "provider", "kind", "outcome")
 	m.embedTexts = m.counters("kioku_embed_texts_total", "Texts that were sent to embedding providers.", "provider", "kind")
 	m.embedTokens = m.counters("kioku_embed_tokens_total", "Tokens that were sent to embedding providers, estimated.", "provider", "kind")

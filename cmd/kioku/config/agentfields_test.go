@@ -25,7 +25,7 @@ func TestDefaultAgentSideIsThatOfThePackages(t *testing.T) {
 	if diff := cmp.Diff(flush.Defaults(), c.Flush); diff != "" {
 		t.Error(diff)
 	}
-	if c.LLM.Provider != "none" || c.CacheFriendly || !c.RecallEnabled || c.Recall.MinScore != nil || c.Flush.KeepTokens != 20_000 {
+	if c.LLM.Provider != "none" || !c.CacheFriendly || !c.RecallEnabled || c.Recall.MinScore != nil || c.Flush.KeepTokens != 20_000 {
 		t.Errorf("provider %q, cacheFriendly %v, recall %v, minScore %v, keep %d",
 			c.LLM.Provider, c.CacheFriendly, c.RecallEnabled, c.Recall.MinScore, c.Flush.KeepTokens)
 	}
@@ -37,7 +37,7 @@ func TestLoadReadsTheAgentSideFromTheFile(t *testing.T) {
 bootstrapMaxChars: 5000
 agentDir: own
 skills: {extraDirs: [team, "~/skills", /srv/skills], maxSkills: 7}
-cacheFriendly: true
+cacheFriendly: false
 recall: {enabled: false, topK: 5, deadlineMs: 250, minScore: 0, shared: [team]}
 compaction:
   reserveTokensFloor: 1000
@@ -70,7 +70,7 @@ sidecar: {listen: none, socket: a.sock, memory: "127.0.0.1:7600", token: secret}
 		c.LLM, c.Sidecar,
 	}
 	want := []any{
-		5000, filepath.Join(base, "own"), []string{filepath.Join(base, "team"), filepath.Join(home, "skills"), "/srv/skills"}, 7, true,
+		5000, filepath.Join(base, "own"), []string{filepath.Join(base, "team"), filepath.Join(home, "skills"), "/srv/skills"}, 7, false,
 		false, 5, 250 * time.Millisecond, 0.0, []string{"team"}, 2000,
 		flush.Settings{ReserveTokens: 1000, SoftThresholdTokens: 100, SoftThresholdRatio: 0.75, KeepTokens: 2000, Idle: time.Minute},
 		prune.ModeOff, time.Minute, 1, prune.SoftTrim{MaxChars: 100, Head: 40, Tail: 50},

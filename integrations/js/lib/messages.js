@@ -15,6 +15,9 @@ export function identify(messages) {
   const seen = new Map();
   let before = '';
   return messages.map((message) => {
+    if (!message.role && !message.id || 'content' in message) {
+      throw new TypeError('a message of a session has a role and a text; the adapters read the messages of other libraries (toMessages)');
+    }
     const content = contentOf(message);
     const hash = createHash('sha256').update(before).update('\n').update(content).digest('hex').slice(0, 24);
     before = content;

@@ -88,7 +88,7 @@ export class Session {
    * @returns {Promise<Turn>}
    */
   async before(messages, due = {}) {
-    const all = identify(messages);
+    const all = this.#identify(messages);
     await this.#makeRoom(all, due).catch((err) => this.#report(err));
     const {system, turnBlock, recall} = await this.#assemble(all);
     return {system, turnBlock, recall, ...this.#shortened(all)};
@@ -100,7 +100,7 @@ export class Session {
    */
   async tell(messages) {
     const {windowTokens} = this.#options;
-    await this.#sent.send(identify(messages), (m) => this.#client.agents.checkFlush({session: this.id, windowTokens, messages: m}));
+    await this.#sent.send(this.#identify(messages), (m) => this.#client.agents.checkFlush({session: this.id, windowTokens, messages: m}));
   }
 
   /**
@@ -108,7 +108,7 @@ export class Session {
    * @param {Message[]} messages
    */
   async flush(messages) {
-    const all = identify(messages);
+    const all = this.#identify(messages);
     if (this.#options.ask) return this.#flushByOwnModel(all, this.#options.ask);
     const done = await this.#sent.send(all, (m) => this.#client.agents.flush({session: this.id, messages: m, forced: true}));
     if (done.outcome !== 'done') throw new Error(`memories are not stored: ${done.reason}`);
@@ -120,9 +120,19 @@ export class Session {
    * @param {Message[]} messages
    */
   async end(messages) {
-    const all = identify(messages);
+    const all = this.#identify(messages);
     if (this.#options.ask) await this.#flushByOwnModel(all, this.#options.ask).catch((err) => this.#report(err));
     return this.#sent.send(all, (m) => this.#client.agents.endSession({session: this.id, messages: m}));
+  }
+
+  /**
+   * Returns messages with ids, and with the channel of the conversation if they have none.
+   * @param {Message[]} messages
+   * @returns {Identified[]}
+   */
+  #identify(messages) {
+    const {channel = ''} = this.#options;
+    return identify(messages).map((m) => (channel && m.role === 'user' ? {...m, channel: m.channel || channel} : m));
   }
 
   /**

@@ -8,7 +8,7 @@ import {newestQuestion} from './messages.js';
  * @typedef {object} Dialect
  * @property {(message: M) => Message[]} read The messages that a message stands for; none for a system prompt.
  * @property {(summary: Message) => M} summary The message that stands for a summary.
- * @property {(message: M, block: string) => M} withBlock The message of a user with a further block of text, as a copy.
+ * @property {(message: M, block: string) => M[]} withBlock The message of a user with a further block of text: a copy of it, or two.
  */
 
 /**
@@ -20,29 +20,32 @@ import {newestQuestion} from './messages.js';
  * @param {Dialect<M>} dialect
  */
 export async function prepareTurn(session, messages, dialect) {
-  const parts = joinCalls(messages.flatMap((message, index) => dialect.read(message).map((part) => ({part, index}))));
+  const parts = readMessages(messages, dialect.read);
   const {system, turnBlock, summary, keep} = await session.before(parts.map((p) => p.part));
   const from = summary ? parts[keep].index : 0;
   const sent = messages.slice(from);
   const newest = parts[newestQuestion(parts.map((p) => p.part)).index]?.index ?? -1;
-  if (turnBlock && newest >= from) sent[newest - from] = dialect.withBlock(sent[newest - from], turnBlock);
+  if (turnBlock && newest >= from) sent.splice(newest - from, 1, ...dialect.withBlock(sent[newest - from], turnBlock));
   return {system, turnBlock, messages: summary ? [dialect.summary(summary), ...sent] : sent};
 }
 
 /**
- * Joins the text and the calls of an assistant that other libraries have as messages of their own: the results follow the message with all calls.
- * @param {{part: Message, index: number}[]} parts
+ * Returns the messages that those of another library stand for, each with the index of the one that it is from. The text and the calls of an
+ * assistant that are messages of their own there are one, so that the results follow the message with all calls.
+ * @template M
+ * @param {M[]} messages
+ * @param {(message: M) => Message[]} read
  */
-export function joinCalls(parts) {
+export function readMessages(messages, read) {
   /** @type {{part: Message, index: number}[]} */
-  const joined = [];
-  for (const {part, index} of parts) {
-    const last = joined.at(-1);
+  const parts = [];
+  for (const {part, index} of messages.flatMap((message, index) => read(message).map((part) => ({part, index})))) {
+    const last = parts.at(-1);
     if (part.role === 'assistant' && part.toolCalls?.length && last?.part.role === 'assistant') {
       last.part = /** @type {Message} */ ({...last.part, toolCalls: [...last.part.toolCalls ?? [], ...part.toolCalls]});
-    } else joined.push({part, index});
+    } else parts.push({part, index});
   }
-  return joined;
+  return parts;
 }
 
 /**

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
+import {execFileSync} from 'node:child_process';
+import {join} from 'node:path';
 import {connect, KiokuError} from '@kioku/client';
 import {findTarget} from '../lib/connection.js';
-import {Daemon} from './daemon.js';
+import {Daemon, kioku} from './daemon.js';
 
 test('the typed client stores, finds and reads notes', async (t) => {
   const client = (await Daemon.start(t)).connect(t);
@@ -55,6 +57,24 @@ test('errors say what to do', async (t) => {
   assert.match(away.message, /^no Kioku service answers at unix:.*; start one: kioku serve --workspace DIR$/);
   await daemon.run();
   assert.equal((await client.search('x')).results.length, 0, 'the client connects again');
+});
+
+test('over TCP a token opens the memory, also one that a variable or a file contains', async (t) => {
+  const daemon = new Daemon({}, []);
+  t.after(() => daemon.remove());
+  const file = join(daemon.home, 'tokens.yaml');
+  const token = execFileSync(kioku, ['token', 'add', 'js', '--agents', 'main', '--token-file', file], {env: {HOME: daemon.home}, encoding: 'utf8'}).trim();
+  daemon.args = ['--listen', '127.0.0.1:0', '--token-file', file];
+  await daemon.run();
+  const target = daemon.log.join('\n').match(/listening on tcp:(\S+)/)[1];
+  await assert.rejects(connect({target}).search('x'), {code: 'UNAUTHENTICATED'});
+  await assert.rejects(connect({target, token: 'wrong'}).search('x'), {code: 'UNAUTHENTICATED'});
+  process.env.TOKEN_OF_A_TEST = token;
+  for (const given of [token, 'env:TOKEN_OF_A_TEST']) {
+    const client = connect({target, token: given});
+    assert.equal((await client.search('x')).results.length, 0);
+    client.close();
+  }
 });
 
 test('the target is that of the command kioku', () => {

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {identify} from '../lib/messages.js';
+import {KiokuError} from '@kioku/client';
+import {SentMessages} from '../lib/sent.js';
 import {Daemon, sync} from './daemon.js';
 import {ScriptedModel} from './scripted.js';
 
@@ -51,9 +53,28 @@ test('messages without ids get the same ones in the next process, and after olde
   const other = [said('user', 'no'), said('assistant', 'Fine.'), said('user', 'The key is blue.')];
   assert.equal(identify(other.slice(1)).at(-1).id, identify(other).at(-1).id);
   assert.equal(identify([said('user', 'x', {id: 'mine'})])[0].id, 'mine');
+  assert.throws(() => identify([{role: 'user', content: 'of another library'}]), /toMessages/);
 });
 
-test('a session stores memories before old messages become a summary, and each message is sent once', async (t) => {
+test('each message is sent whole once: afterwards its id stands for it, and two ids for all between them', async () => {
+  const sent = new SentMessages();
+  const calls = [];
+  const send = (ids, unknown = []) => sent.send(ids.map((id) => ({id, role: 'user', text: id.repeat(3)})), async (messages) => {
+    calls.push(messages.map((m) => m.text ?? (m.throughId ? `${m.id}..${m.throughId}` : m.id)));
+    if (unknown.length > 0 && messages.some((m) => !m.text)) throw new KiokuError('unknown', {code: 'FAILED_PRECONDITION', unknownMessages: unknown});
+  });
+  await send(['a', 'b']);
+  await send(['a', 'b', 'c']);
+  await send(['a', 'b', 'c', 'd', 'e']);
+  await send(['S', 'd', 'e', 'f']); // a summary in place of what was before d
+  await send(['S', 'd', 'e', 'f', 'g'], ['S', 'd', 'e', 'f']); // a service that was started anew
+  await send(['S', 'd', 'e', 'f', 'g']);
+  assert.deepEqual(calls, [['aaa', 'bbb'], ['a..b', 'ccc'], ['a..c', 'ddd', 'eee'], ['SSS', 'd', 'e', 'fff'],
+    ['S..f', 'ggg'], ['SSS', 'ddd', 'eee', 'fff', 'ggg'], ['S..g']]);
+  await assert.rejects(sent.send([{id: 'x', text: 'x'}], async () => { throw new Error('away'); }), /away/);
+});
+
+test('a session stores memories before old messages become a summary', async (t) => {
   const daemon = await Daemon.start(t);
   const client = daemon.connect(t);
   const model = new ScriptedModel(['My dentist is Dr. Aoki.']);
@@ -97,6 +118,15 @@ test('what the user said is recalled in the message of the next turn, and the sy
   const second = await session.before([said('user', 'Hello!'), said('assistant', 'Hello.'), said('user', 'What was the boiler pressure?')]);
   assert.equal(second.system, first.system);
   assert.match(second.turnBlock, /0\.8 bar/);
+});
+
+test('notes of a session say the channel and the author of what they are made of', async (t) => {
+  const daemon = await Daemon.start(t);
+  const author = {id: '7', name: 'Mia', isOwner: true};
+  const session = daemon.connect(t).session('guild', {ask: new ScriptedModel(['The stand-up is at nine.']).ask, channel: 'discord:general', onError: fail});
+  await session.before([said('user', 'The stand-up is at nine.', {author})]);
+  await session.flush([said('user', 'The stand-up is at nine.', {author})]);
+  assert.match(daemon.notes(), /The stand-up is at nine\..*from=flush.*channel=discord:general/);
 });
 
 test('the end of a session stores what was not stored; without a model it is kept for the next flush', async (t) => {

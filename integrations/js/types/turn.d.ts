@@ -9,9 +9,9 @@ export type Dialect<M> = {
      */
     summary: (summary: Message) => M;
     /**
-     * The message of a user with a further block of text, as a copy.
+     * The message of a user with a further block of text: a copy of it, or two.
      */
-    withBlock: (message: M, block: string) => M;
+    withBlock: (message: M, block: string) => M[];
 };
 /** @typedef {import('./messages.js').Message} Message */
 /**
@@ -20,7 +20,7 @@ export type Dialect<M> = {
  * @typedef {object} Dialect
  * @property {(message: M) => Message[]} read The messages that a message stands for; none for a system prompt.
  * @property {(summary: Message) => M} summary The message that stands for a summary.
- * @property {(message: M, block: string) => M} withBlock The message of a user with a further block of text, as a copy.
+ * @property {(message: M, block: string) => M[]} withBlock The message of a user with a further block of text: a copy of it, or two.
  */
 /**
  * Prepares a turn of another library's messages, as Session.before does. It returns the system prompt, and the messages to send: the summary
@@ -36,13 +36,13 @@ export declare function prepareTurn<M>(session: import('./session.js').Session, 
     messages: M[];
 }>;
 /**
- * Joins the text and the calls of an assistant that other libraries have as messages of their own: the results follow the message with all calls.
- * @param {{part: Message, index: number}[]} parts
+ * Returns the messages that those of another library stand for, each with the index of the one that it is from. The text and the calls of an
+ * assistant that are messages of their own there are one, so that the results follow the message with all calls.
+ * @template M
+ * @param {M[]} messages
+ * @param {(message: M) => Message[]} read
  */
-export declare function joinCalls(parts: {
-    part: Message;
-    index: number;
-}[]): {
+export declare function readMessages<M>(messages: M[], read: (message: M) => Message[]): {
     part: Message;
     index: number;
 }[];

@@ -28,7 +28,7 @@ export class Agents {
   of(agentId: string): Kioku {
     const cfg = this.config();
     const workspace = this.api.runtime.agent.resolveAgentWorkspaceDir(cfg, agentId);
-    const { env, unused } = daemonSettings(cfg, agentId, this.settings);
+    const { env, unused } = daemonSettings(cfg, agentId, workspace, this.settings);
     const { command, address, token } = this.settings;
     const access = { agent: this.settings.agents[agentId] ?? agentId, workspace, command, env, address, token };
     const key = JSON.stringify(access);
@@ -39,6 +39,22 @@ export class Agents {
       this.memories.set(key, memory);
     }
     return memory;
+  }
+
+  /** Returns whether a sender is the owner: commands.ownerAllowFrom names the id, with or without its channel. */
+  isOwner(senderId: string | undefined, channel: string | undefined): boolean {
+    const owners = (this.config().commands?.ownerAllowFrom ?? []).map(String);
+    return senderId !== undefined && (owners.includes(senderId) || owners.includes(`${channel ?? ""}:${senderId}`));
+  }
+
+  /** Warns about settings of OpenClaw under which a part of this plugin does not work. */
+  checkHost(): void {
+    const { slots, entries } = this.config().plugins ?? {};
+    if (slots?.memory !== "kioku") return;
+    if (entries?.kioku?.hooks?.allowConversationAccess !== true)
+      this.tell("no recall and no flush at the end: openclaw config set plugins.entries.kioku.hooks.allowConversationAccess true");
+    if (entries?.["memory-core"]?.enabled !== false)
+      this.tell("memory-core is loaded beside, and its tools take the names: openclaw config set plugins.entries.memory-core.enabled false");
   }
 
   /** Logs a warning once. */

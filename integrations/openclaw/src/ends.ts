@@ -1,15 +1,13 @@
 import { createHash } from "node:crypto";
 import type { AgentContext, HostApi } from "./host.js";
 import { agentOf, isGroup, type Agents } from "./agents.js";
-import type { Message } from "./kioku.js";
+import type { Author, Message } from "./kioku.js";
 import { channelOf } from "./tools.js";
 
 /** A session as it was after its last turn. */
 interface Session {
   agentId: string;
-  sessionKey: string;
-  messages: unknown[];
-  channel?: string;
+  messages: Message[];
 }
 
 /** Most sessions whose messages are remembered until they end. */
@@ -27,9 +25,9 @@ export function flushAtEnds(api: HostApi, agents: Agents): void {
   const sessions = new Map<string, Session>();
   const remember = (ctx: AgentContext, messages: unknown[]) => {
     if (!ctx.sessionId) return;
-    const channel = isGroup(ctx.sessionKey) ? channelOf(ctx.messageProvider ?? ctx.channel, ctx.sessionKey) : undefined;
+    const before = sessions.get(ctx.sessionId)?.messages ?? [];
     sessions.delete(ctx.sessionId);
-    sessions.set(ctx.sessionId, { agentId: agentOf(ctx.agentId, ctx.sessionKey), sessionKey: ctx.sessionKey ?? "", messages, channel });
+    sessions.set(ctx.sessionId, { agentId: agentOf(ctx.agentId, ctx.sessionKey), messages: conversation(messages, before, ctx, agents) });
     if (sessions.size > maxSessions) sessions.delete(sessions.keys().next().value!);
   };
   api.on("agent_end", (event, ctx) => {
@@ -45,21 +43,30 @@ export function flushAtEnds(api: HostApi, agents: Agents): void {
     const agentId = ctx.agentId ?? session.agentId;
     if (!agents.enabled(agentId)) return;
     try {
-      await agents.of(agentId).endSession({ session: event.sessionId, messages: conversation(session), reason: event.reason ?? "" });
+      const { outcome, reason } = await agents.of(agentId).endSession({ session: event.sessionId, messages: session.messages });
+      if (outcome === "failed") api.logger.warn(`kioku: the end of a session was not flushed: ${reason}`);
     } catch (err) {
       api.logger.warn(`kioku: the end of a session was not flushed: ${err instanceof Error ? err.message : String(err)}`);
     }
   });
 }
 
-/** Returns what persons and the agent said in a session. Calls of tools and their results are no memories. */
-function conversation(session: Session): Message[] {
+/**
+ * Returns what persons and the agent said in a session. Calls of tools and their results are no memories. In a group, messages of a
+ * person that were not there before are the sender's of this turn.
+ */
+function conversation(messages: unknown[], before: Message[], ctx: AgentContext, agents: Agents): Message[] {
+  const known = new Map(before.map((m) => [m.id, m]));
+  const group = isGroup(ctx.sessionKey);
+  const channel = channelOf(ctx.messageProvider ?? ctx.channel, ctx.sessionKey);
+  const sender: Author | undefined = group ? { id: ctx.senderId ?? "", isOwner: agents.isOwner(ctx.senderId, ctx.messageProvider ?? ctx.channel) } : undefined;
   const seen = new Map<string, number>();
-  return session.messages.flatMap((raw) => {
-    const m = raw as { id?: string; role?: string; content?: unknown; timestamp?: number };
+  return messages.flatMap((raw) => {
+    const m = raw as { role?: string; content?: unknown; timestamp?: number };
     const text = spoken(m.content);
     if ((m.role !== "user" && m.role !== "assistant") || !text) return [];
-    return [{ id: m.id ?? idOf(m.role, m.timestamp, text, seen), role: m.role, text, channel: session.channel }];
+    const id = idOf(m.role, m.timestamp, text, seen);
+    return [known.get(id) ?? { id, role: m.role, text, ...(group ? { channel } : {}), ...(sender && m.role === "user" ? { author: sender } : {}) }];
   });
 }
 

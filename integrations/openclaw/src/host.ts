@@ -10,6 +10,11 @@ export interface HostConfig {
     defaults?: { userTimezone?: string; compaction?: { memoryFlush?: MemoryFlushConfig }; memory?: { search?: MemorySearchConfig } };
     entries?: Record<string, { memory?: { search?: MemorySearchConfig } } | undefined>;
   };
+  commands?: { ownerAllowFrom?: readonly (string | number)[] };
+  plugins?: {
+    slots?: { memory?: string };
+    entries?: Record<string, { enabled?: boolean; hooks?: { allowConversationAccess?: boolean } } | undefined>;
+  };
   models?: { providers?: Record<string, ModelProviderConfig | undefined> };
 }
 
@@ -21,7 +26,7 @@ export interface MemorySearchConfig {
   fallback?: string;
   outputDimensionality?: number;
   remote?: { baseUrl?: string; apiKey?: unknown; headers?: Record<string, unknown> };
-  extraPaths?: (string | { path: string; pattern?: string })[];
+  extraPaths?: readonly (string | { path: string; pattern?: string })[];
   query?: { maxResults?: number; minScore?: number };
 }
 

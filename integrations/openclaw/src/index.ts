@@ -28,6 +28,7 @@ export default {
     recallBeforeTurns(api, agents);
     flushAtEnds(api, agents);
     memoryCommands(api, agents);
+    agents.checkHost();
   },
 };
 

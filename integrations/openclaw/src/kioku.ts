@@ -124,24 +124,24 @@ export class Kioku {
     const range = new URLSearchParams();
     if (from) range.set("from", String(from));
     if (lines) range.set("lines", String(lines));
-    const encoded = path.startsWith("/") ? encodeURIComponent(path) : path.split("/").map(encodeURIComponent).join("/");
-    return this.call("GET", `/v1/notes/${encoded}?${range}`, undefined, signal);
+    // One segment, of which URL resolves no "..": the service refuses what leads out of the workspace.
+    return this.call("GET", `/v1/notes/${encodeURIComponent(path)}?${range}`, undefined, signal);
   }
 
   /** Adds a note. The same key adds it once. */
   append(
     note: { text: string; category?: string; target?: string; idempotencyKey: string; author?: Author; channel?: string },
     signal?: AbortSignal,
-  ): Promise<{ path: string; startLine: number; deduplicated: boolean; secrets?: unknown[] }> {
-    return this.call("POST", "/v1/notes", note, signal);
+  ): Promise<Record<string, unknown>> {
+    return this.call("POST", "/v1/notes", { ...note, source: "agent" }, signal);
   }
 
   /** Hands over a conversation that ends. What was not flushed of it is flushed, or kept until there is a model. */
   endSession(
-    end: { session: string; messages: Message[]; reason: string },
+    end: { session: string; messages: Message[] },
     signal?: AbortSignal,
-  ): Promise<{ outcome: string }> {
-    return this.call("POST", "/v1/session:end", end, signal);
+  ): Promise<{ outcome: "done" | "kept" | "skipped" | "failed"; reason: string }> {
+    return this.call("POST", "/v1/sessions:end", end, signal);
   }
 
   /** Returns the state of index and provider. */

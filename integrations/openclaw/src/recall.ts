@@ -17,7 +17,7 @@ export function recallBeforeTurns(api: HostApi, agents: Agents): void {
       if (!message || !fromPerson(ctx) || !agents.enabled(agentId) || (isGroup(ctx.sessionKey) && !groups)) return;
       if (ctx.toolAuthority && !ctx.toolAuthority.allows("memory_search")) return;
       try {
-        const block = await agents.of(agentId).recall(about(message, ctx), AbortSignal.timeout(timeoutMs));
+        const block = await agents.of(agentId).recall(about(message, ctx, agents), AbortSignal.timeout(timeoutMs));
         ctx.toolAuthority?.assertActive();
         return block ? { prependContext: block } : undefined;
       } catch (err) {
@@ -35,10 +35,11 @@ function fromPerson(ctx: AgentContext): boolean {
 }
 
 /** Returns the request for a message. */
-function about(message: string, ctx: AgentContext) {
+function about(message: string, ctx: AgentContext, agents: Agents) {
   const group = isGroup(ctx.sessionKey);
   const channel = channelOf(ctx.messageProvider ?? ctx.channel, ctx.sessionKey);
-  return { message: clip(message), session: ctx.sessionKey ?? "", channel, group };
+  const author = group ? { id: ctx.senderId ?? "", isOwner: agents.isOwner(ctx.senderId, ctx.messageProvider ?? ctx.channel) } : undefined;
+  return { message: clip(message), session: ctx.sessionKey ?? "", channel, group, author };
 }
 
 /** Longest message that is searched for, in characters: the service takes 64 KiB. */

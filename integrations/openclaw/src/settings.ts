@@ -1,3 +1,5 @@
+import { homedir } from "node:os";
+import { isAbsolute, join } from "node:path";
 import type { HostConfig, MemorySearchConfig, ModelProviderConfig } from "./host.js";
 
 /** The settings of this plugin, plugins.entries.kioku.config. */
@@ -58,14 +60,16 @@ const compatible: Record<string, string> = {
  * Returns OpenClaw's settings of an agent's memory as variables of Kioku. Only keys that are set become variables: the others stay as
  * Kioku's own configuration has them. Keys are passed in the environment, where other users of the machine cannot read them.
  */
-export function daemonSettings(cfg: HostConfig, agentId: string, plugin: PluginSettings): DaemonSettings {
+export function daemonSettings(cfg: HostConfig, agentId: string, workspace: string, plugin: PluginSettings): DaemonSettings {
   const search = memorySearch(cfg, agentId);
   const out: DaemonSettings = { env: {}, unused: [] };
   const set = (key: string, value: unknown) => {
     if (value !== undefined && value !== "") out.env[variable(key)] = String(value);
   };
   provider(cfg, search, out, set);
-  set("extraPaths", (search.extraPaths ?? []).map(extraPath).join(","));
+  const extra = (search.extraPaths ?? []).map((p) => extraPath(p, workspace));
+  if (extra.length) set("extraPaths", JSON.stringify(extra));
+  set("exclude", JSON.stringify(generated));
   set("query.maxResults", search.query?.maxResults);
   set("query.minScore", search.query?.minScore);
   for (const [key, value] of Object.entries(plugin.settings)) set(key, value);
@@ -106,8 +110,12 @@ function variable(key: string): string {
   return "KIOKU_" + key.replace(/([a-z0-9])([A-Z])/g, "$1_$2").replaceAll(".", "_").toUpperCase();
 }
 
-/** Returns an extra path as one text: a folder with a pattern is folder/pattern. */
-function extraPath(p: string | { path: string; pattern?: string }): string {
-  if (typeof p === "string") return p;
-  return p.pattern ? `${p.path.replace(/\/$/, "")}/${p.pattern}` : p.path;
+/** Reports that OpenClaw's dreaming writes. What was made of memories must not become one. */
+const generated = ["memory/dreaming/**", "memory/.dreams/**"];
+
+/** Returns an extra path as one absolute text: a folder with a pattern is folder/pattern. OpenClaw's are relative to the workspace. */
+function extraPath(p: string | { path: string; pattern?: string }, workspace: string): string {
+  const path = (typeof p === "string" ? p : p.path).replace(/^~(?=\/|$)/, homedir());
+  const absolute = isAbsolute(path) ? path : join(workspace, path);
+  return typeof p === "object" && p.pattern ? join(absolute, p.pattern) : absolute;
 }

@@ -70,6 +70,7 @@ class AsyncSession:
 
     before = _awaited_step(Session.before)
     after = _awaited_step(Session.after)
+    run_tools = _awaited_step(Session.run_tools)
     flush = _awaited_step(Session.flush)
     end = _awaited_step(Session.end)
 

@@ -11,6 +11,7 @@ from kioku_client._messages import identify, newest_question
 from kioku_client._wire import Wire
 from kioku_client.client import Kioku
 from kioku_client.errors import KiokuError
+from kioku_client.tools import APPEND, MemoryTool, run_tool
 from kioku_client.v1 import agent_pb2
 from kioku_client.v1.agent_pb2 import ChatMessage, Tool, ToolCall
 from kioku_client.v1.memory_pb2 import Author
@@ -72,9 +73,8 @@ class Turn:
     system: str
     #: What changes from turn to turn, with the memories: a text block of the newest message of the user. Do not store it.
     turn_block: str
-    #: Blocks to send with messages of the user, the newest one and those before, by the index of the message. A block stays with its
-    #: message, so that a request begins with the bytes of the one before, and the caches of providers hit.
-    blocks: Dict[int, str]
+    #: Index of the newest message of the user; -1 if there is none.
+    question: int
     #: Message in place of the ones before keep; None if there is none.
     summary: Optional[ChatMessage]
     #: Index of the first message that stays.
@@ -83,7 +83,7 @@ class Turn:
     shortened: Dict[int, str]
     #: What was recalled, and why.
     recall: agent_pb2.RecallReport
-    #: All this in messages: the summary, then those that stay, with their blocks.
+    #: All this in messages: the summary, then those that stay, the newest one of the user with turn_block.
     messages: List[ChatMessage] = field(repr=False)
 
 
@@ -106,7 +106,6 @@ class Session:
         self._compacted: Optional[agent_pb2.CompactResponse] = None
         self._prompt: Optional[agent_pb2.AssemblePromptResponse] = None
         self._asked = ""
-        self._blocks: Dict[str, str] = {}
         self._pruned = agent_pb2.PruneResponse()
         self._tokens = self._counted = self._sent_at = 0
 
@@ -129,6 +128,27 @@ class Session:
         """Tells of the answer of the model: what it says, and how long the request and the answer were."""
         self._messages = identify([*self._messages, answer.message])
         self._tokens, self._counted = answer.input_tokens + answer.output_tokens, len(self._messages)
+
+    def run_tools(self, tools: Sequence[MemoryTool], answer: Answer) -> List[ChatMessage]:
+        """Runs the calls of an answer that after was told of, and returns the messages with their results."""
+        source, author = self.source, self.author
+        return [run_tool(tools, call, source=source, author=author) for call in answer.calls]
+
+    @property
+    def source(self) -> str:
+        """Who writes a note now: "tool" if the model has read the result of a tool since the newest message of the user, else "agent"."""
+        for message in reversed(self._messages):
+            if message.role == "user":
+                break
+            if message.role == "tool" and message.tool_name != APPEND:
+                return "tool"
+        return "agent"
+
+    @property
+    def author(self) -> Optional[Author]:
+        """Who wrote the newest message of the user; None if that is not said."""
+        question = newest_question(self._messages)
+        return question.author if question.HasField("author") else None
 
     def flush(self, messages: Optional[Sequence[ChatMessage]] = None) -> List[agent_pb2.StoredNote]:
         """Stores now what is worth keeping of messages, or of those that before and after got, and returns the places of the notes."""
@@ -186,9 +206,7 @@ class Session:
         """Has the prompt made for the newest question, unless it was made before: a turn with tools asks the model several times."""
         question = newest_question(self._messages)
         if self._prompt is None or question.id != self._asked:
-            self._prompt, self._asked = self.kioku.prompt(question.text, author=_author(question), **self._setting), question.id
-            if self._prompt.turn_block:
-                self._blocks[question.id] = self._prompt.turn_block
+            self._prompt, self._asked = self.kioku.prompt(question.text, author=self.author, **self._setting), question.id
 
     def _prune(self, sent: List[ChatMessage]) -> None:
         """Has it planned which old tool results are shortened."""
@@ -201,20 +219,19 @@ class Session:
     def _turn(self, sent: List[ChatMessage]) -> Turn:
         assert self._prompt is not None
         keep, edits = self._keep(), {e.message_id: e.text for e in self._pruned.edits}
-        self._blocks = {m.id: self._blocks[m.id] for m in sent if m.id in self._blocks}
-        stay = [(i, m) for i, m in enumerate(self._messages) if i >= keep]
         return Turn(
-            system=self._prompt.prompt, turn_block=self._prompt.turn_block,
-            blocks={i: self._blocks[m.id] for i, m in stay if m.id in self._blocks},
-            summary=sent[0] if keep else None, keep=keep, shortened={i: edits[m.id] for i, m in stay if m.id in edits},
-            recall=self._prompt.recall, messages=[self._written(m, edits) for m in sent],
+            system=self._prompt.prompt, turn_block=self._prompt.turn_block, question=[m.id for m in self._messages].index(self._asked) if self._asked else -1,
+            summary=sent[0] if keep else None, keep=keep,
+            shortened={i: edits[m.id] for i, m in enumerate(self._messages) if i >= keep and m.id in edits},
+            recall=self._prompt.recall, messages=[self._written(m, self._prompt.turn_block, edits) for m in sent],
         )
 
-    def _written(self, message: ChatMessage, edits: Mapping[str, str]) -> ChatMessage:
+    def _written(self, message: ChatMessage, turn_block: str, edits: Mapping[str, str]) -> ChatMessage:
         """Returns a message as it is sent."""
         out = ChatMessage()
         out.CopyFrom(message)
-        out.text = "\n\n".join(part for part in (edits.get(message.id, message.text), self._blocks.get(message.id, "")) if part)
+        block = turn_block if message.id == self._asked else ""
+        out.text = "\n\n".join(part for part in (edits.get(message.id, message.text), block) if part)
         return out
 
     def _flush_by_own_model(self, ask: Ask) -> List[agent_pb2.StoredNote]:
@@ -299,7 +316,3 @@ def _note(given: str) -> agent_pb2.FlushNote:
         log.warning("the model gave a note that is no JSON object: %.100s", given)
         fields = {}
     return agent_pb2.FlushNote(text=str(fields.get("text", "")), category=str(fields.get("category", "")))
-
-
-def _author(message: ChatMessage) -> Optional[Author]:
-    return message.author if message.HasField("author") else None

@@ -1,7 +1,9 @@
 """Tests of the client against a daemon."""
 import asyncio
+import hashlib
 import os
 import pathlib
+import socket
 import sys
 import tempfile
 import unittest
@@ -11,7 +13,7 @@ import kioku_client
 from kioku_client import AsyncKioku, Kioku, _target
 from kioku_client.v1 import agent_pb2, memory_pb2
 
-from tests.daemon import DaemonTest
+from tests.daemon import PROGRAM, Daemon, DaemonTest
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[1]
 
@@ -36,6 +38,20 @@ class TestClient(DaemonTest):
         with self.assertRaises(kioku_client.Conflict) as raised:
             self.kioku.append("The key is in the pot.", key="k1")
         self.assertEqual(raised.exception.reason, "CONFLICT")
+
+    def test_a_fact_is_corrected_and_the_correction_taken_back(self) -> None:
+        self.kioku.append("The office is in Kobe.", target="long_term")
+        done = self.kioku.update("The office is in Kobe.", "The office is in Osaka.", reason="It has moved.")
+        self.assertIn("The office is in Osaka.", self.kioku.get(done.path).text)
+        self.kioku.undo(done.revision)
+        self.assertIn("The office is in Kobe.", self.kioku.get("MEMORY.md").text)
+        with self.assertRaises(kioku_client.KiokuError):
+            self.kioku.update("The office is on the moon.", "It is not.")
+
+    def test_a_secret_is_replaced_and_told(self) -> None:
+        noted = self.kioku.append("The key is AKIA" + "Q3EGTRD5YHZ7KLMN, use it.")
+        self.assertEqual(len(noted.secrets), 1)
+        self.assertNotIn("Q3EGTRD5YHZ7KLMN", self.daemon.notes())
 
     def test_a_wrong_field_is_named(self) -> None:
         with self.assertRaises(kioku_client.InvalidRequest) as raised:
@@ -71,6 +87,27 @@ class TestUnreachable(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "ssl_channel_credentials"):
             Kioku("kioku.example:7600", token="secret")
         Kioku("127.0.0.1:7600", token="secret").close()
+
+
+@unittest.skipUnless(PROGRAM.exists(), "no program kioku: run make build, or name it with KIOKU")
+class TestToken(unittest.TestCase):
+    """Over TCP a token opens the memory, and an error says what is missing."""
+
+    def test_a_token_opens_the_memory(self) -> None:
+        with tempfile.TemporaryDirectory() as folder, socket.socket() as free:
+            tokens = pathlib.Path(folder, "tokens.yaml")
+            tokens.write_text("tokens:\n- name: a\n  sha256: %s\n  agents: [main]\n  write: true\n" % hashlib.sha256(b"open sesame").hexdigest())
+            tokens.chmod(0o600)
+            free.bind(("127.0.0.1", 0))
+            target = "127.0.0.1:%d" % free.getsockname()[1]
+            free.close()
+            daemon = Daemon("tokenFile=%s" % tokens, listen=target)
+            self.addCleanup(daemon.remove)
+            with Kioku(target, token="open sesame") as kioku:
+                self.assertEqual(kioku.append("Behind a door.").outcome, "written")
+            for token in ("", "open barley"):
+                with self.subTest(token), Kioku(target, token=token) as kioku, self.assertRaisesRegex(kioku_client.Denied, "KIOKU_CLIENT_TOKEN"):
+                    kioku.search("door")
 
 
 class TestTarget(unittest.TestCase):

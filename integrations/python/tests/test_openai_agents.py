@@ -9,7 +9,7 @@ try:
     from agents import Agent, OpenAIChatCompletionsModel, RunConfig, Runner, SQLiteSession, set_tracing_disabled
     from openai import AsyncOpenAI
 
-    from kioku_client.adapters.openai_agents import KiokuSession, memory_tools
+    from kioku_client.adapters.openai_agents import KiokuSession
 except ImportError as e:
     raise unittest.SkipTest("OpenAI Agents SDK: not tested, %s: pip install openai-agents" % e)
 
@@ -31,7 +31,7 @@ class TestOpenAIAgents(DaemonTest):
         async def run() -> str:
             async with AsyncOpenAI(base_url=self.model.url + "/v1", api_key="test") as client:
                 model = OpenAIChatCompletionsModel("scripted", client)
-                agent = Agent(name="Assistant", instructions="You are brief.", model=model, tools=memory_tools(self.kioku, channel="terminal"))
+                agent = Agent(name="Assistant", instructions="You are brief.", model=model, tools=session.tools())
                 config = RunConfig(call_model_input_filter=session.call_model_input_filter)
                 for line in lines:
                     done = await Runner.run(agent, line, session=session, run_config=config)

@@ -6,7 +6,7 @@ from typing import List
 
 import kioku_client
 from kioku_client._messages import identify
-from kioku_client import Answer, AsyncSession, ChatMessage, Kioku, Question, Session, TooLong, ToolCall, memory_tools
+from kioku_client import Answer, AsyncSession, Author, ChatMessage, Kioku, Question, Session, TooLong, ToolCall, memory_tools
 
 from tests.conversation import CONVERSATION, FACTS, ScriptedModel, said
 from tests.daemon import DaemonTest
@@ -57,6 +57,20 @@ class TestTools(DaemonTest):
         found = tools["memory_search"](json.dumps({"query": "When does Jonas arrive?"}))
         self.assertIn("2026-03-09", found.output)
 
+    def test_a_group_has_fewer_tools_and_not_the_notes_of_the_owner(self) -> None:
+        mine = {tool.name for tool in memory_tools(self.kioku, channel="terminal")}
+        theirs = {tool.name for tool in memory_tools(self.kioku, channel="discord:general", group=True)}
+        self.assertLess(theirs, mine)
+        self.kioku.append("The code of the alarm is Nightingale.", target="long_term")
+        self.kioku.sync()
+        stranger = Author(id="7", name="Zoë")
+        asked = [ChatMessage(role="user", text="What is the code of the alarm?", author=stranger)]
+        turn = Session(self.kioku, "group", channel="discord:general", group=True).before(asked)
+        self.assertNotIn("Nightingale", turn.system + turn.turn_block)
+        asked[0].ClearField("author")
+        turn = Session(self.kioku, "alone", channel="terminal").before(asked)
+        self.assertIn("Nightingale", turn.system + turn.turn_block)
+
     def test_a_mistake_of_the_model_is_told_to_the_model(self) -> None:
         search = memory_tools(self.kioku, channel="terminal")[0]
         for wrong in ("{", {"query": 7}, {}):
@@ -64,6 +78,21 @@ class TestTools(DaemonTest):
                 done = search(wrong)
                 self.assertTrue(done.failed)
                 self.assertNotEqual(done.output, "")
+
+    def test_a_note_after_the_result_of_a_tool_is_marked(self) -> None:
+        tools = memory_tools(self.kioku, channel="terminal")
+        session = Session(self.kioku, "sources", channel="terminal")
+        messages = [ChatMessage(role="user", text="What is the news?")]
+        for name, given, source in [("memory_append", {"text": "Ken asked for the news."}, "agent"), ("fetch", {}, "agent"),
+                                    ("memory_append", {"text": "The bridge is closed."}, "tool")]:
+            session.before(messages)
+            self.assertEqual(session.source, source)
+            answer = Answer("", [ToolCall(id="c%d" % len(messages), name=name, input=json.dumps(given))])
+            session.after(answer)
+            messages += [answer.message, *session.run_tools(tools, answer)]
+        self.assertTrue(messages[4].failed, "there is no tool fetch")
+        self.assertRegex(self.daemon.notes(), r"Ken asked for the news\. <!-- kioku[^>]*from=agent")
+        self.assertRegex(self.daemon.notes(), r"The bridge is closed\. <!-- kioku[^>]*from=tool")
 
     def test_a_service_that_is_away_is_told_to_the_model(self) -> None:
         search = memory_tools(self.kioku, channel="terminal")[0]
@@ -115,7 +144,7 @@ class TestSession(DaemonTest):
         self.assertIn("memory_search", system)
         self.assertEqual(notes, 1)
 
-    def test_the_system_prompt_is_constant_and_a_turn_block_stays_with_its_message(self) -> None:
+    def test_the_system_prompt_is_constant_and_the_turn_block_is_not_stored(self) -> None:
         self.kioku.append("Mia drinks green tea.")
         self.kioku.sync()
         session = Session(self.kioku, "constant", channel="terminal")
@@ -126,8 +155,8 @@ class TestSession(DaemonTest):
         self.assertEqual(first.system, second.system)
         self.assertIn("green tea", first.turn_block)
         self.assertIn("green tea", first.messages[-1].text)
-        self.assertEqual(second.messages[0].text, first.messages[0].text, "a request begins with the bytes of the one before")
-        self.assertNotIn("green tea", messages[0].text)
+        self.assertEqual(second.messages[0].text, messages[0].text)
+        self.assertNotIn("green tea", second.system)
 
     def test_without_a_service_a_turn_says_what_to_do(self) -> None:
         with Kioku("unix:/nowhere/kioku.sock") as away, self.assertLogs("kioku_client", "WARNING"):

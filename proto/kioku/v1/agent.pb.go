@@ -58,7 +58,7 @@ type ChatMessage struct {
 	ImageCount int32 `protobuf:"varint,8,opt,name=image_count,json=imageCount,proto3" json:"image_count,omitempty"`
 	// Who wrote a message of role "user". Unset means the owner, or in a group somebody unknown.
 	Author *Author `protobuf:"bytes,9,opt,name=author,proto3" json:"author,omitempty"`
-	// Channel of the message. Empty means that of the conversation.
+	// Channel of the message. Empty means that of the message before; without any it is a private one.
 	Channel string `protobuf:"bytes,10,opt,name=channel,proto3" json:"channel,omitempty"`
 	// Id of the last of several messages that were sent before; id is that of the first.
 	ThroughId     string `protobuf:"bytes,11,opt,name=through_id,json=throughId,proto3" json:"through_id,omitempty"`
@@ -301,7 +301,8 @@ type AssemblePromptRequest struct {
 	Blocks []*PromptBlock `protobuf:"bytes,8,rep,name=blocks,proto3" json:"blocks,omitempty"`
 	// Maximum number of tokens; 0 means no limit.
 	BudgetTokens int32 `protobuf:"varint,9,opt,name=budget_tokens,json=budgetTokens,proto3" json:"budget_tokens,omitempty"`
-	// Put parts that change between turns at the end. Unset means the configured order.
+	// Leave what changes between turns out of the prompt and return it as turn_block, so that the prompt is constant over a session
+	// unless its files change, and providers read it from their cache. Unset means the configured order, by default true.
 	CacheFriendly *bool `protobuf:"varint,10,opt,name=cache_friendly,json=cacheFriendly,proto3,oneof" json:"cache_friendly,omitempty"`
 	// Leave out the instructions for the memory tools.
 	NoMemoryTools bool `protobuf:"varint,11,opt,name=no_memory_tools,json=noMemoryTools,proto3" json:"no_memory_tools,omitempty"`
@@ -535,8 +536,11 @@ type AssemblePromptResponse struct {
 	Recall *RecallReport `protobuf:"bytes,10,opt,name=recall,proto3" json:"recall,omitempty"`
 	// The conversation counts as a group.
 	Group bool `protobuf:"varint,11,opt,name=group,proto3" json:"group,omitempty"`
-	// What changes from turn to turn: time, recalled memories and changing blocks. Send it as a text block of the message of the
-	// user, and do not store it. Empty if the prompt has it, because cache_friendly is false.
+	// What changes from turn to turn: time, recalled memories and changing blocks. Send it behind the text of the newest message of
+	// the user, as a text block of its own or after a blank line, in all requests until the user's next message. Do not store it;
+	// what is stored by Kioku is freed of it. Empty if the prompt has it, because cache_friendly is false.
+	// An agent that calls tools in most turns pays less if it goes on to send old blocks with their messages, byte for byte the same,
+	// until it summarises or prunes: so its provider's cache has the calls and results behind them too (docs/performance.md).
 	TurnBlock     string `protobuf:"bytes,12,opt,name=turn_block,json=turnBlock,proto3" json:"turn_block,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1072,10 +1076,12 @@ type RecalledMemory struct {
 	VectorScore float64 `protobuf:"fixed64,11,opt,name=vector_score,json=vectorScore,proto3" json:"vector_score,omitempty"`
 	// How well its words fit, in [0,1]; 0 if none do.
 	TextScore float64 `protobuf:"fixed64,12,opt,name=text_score,json=textScore,proto3" json:"text_score,omitempty"`
-	// Channel that it is from; empty if none is recorded.
+	// As in SearchResult.
 	Channel string `protobuf:"bytes,13,opt,name=channel,proto3" json:"channel,omitempty"`
-	// Who said it; unset if nobody is recorded.
-	Author        *Author `protobuf:"bytes,14,opt,name=author,proto3" json:"author,omitempty"`
+	// As in SearchResult.
+	Author *Author `protobuf:"bytes,14,opt,name=author,proto3" json:"author,omitempty"`
+	// As in SearchResult.
+	MoreAuthors   []*Author `protobuf:"bytes,15,rep,name=more_authors,json=moreAuthors,proto3" json:"more_authors,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1204,6 +1210,13 @@ func (x *RecalledMemory) GetChannel() string {
 func (x *RecalledMemory) GetAuthor() *Author {
 	if x != nil {
 		return x.Author
+	}
+	return nil
+}
+
+func (x *RecalledMemory) GetMoreAuthors() []*Author {
+	if x != nil {
+		return x.MoreAuthors
 	}
 	return nil
 }
@@ -4331,7 +4344,7 @@ const file_kioku_v1_agent_proto_rawDesc = "" +
 	"\x05query\x18\x03 \x01(\tR\x05query\x12\x18\n" +
 	"\askipped\x18\x04 \x01(\tR\askipped\x122\n" +
 	"\bsearches\x18\x05 \x03(\v2\x16.kioku.v1.RecallSearchR\bsearches\x12-\n" +
-	"\x04took\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\x04took\"\xfe\x02\n" +
+	"\x04took\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\x04took\"\xb3\x03\n" +
 	"\x0eRecalledMemory\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x16\n" +
 	"\x06shared\x18\x02 \x01(\bR\x06shared\x12\x12\n" +
@@ -4349,7 +4362,8 @@ const file_kioku_v1_agent_proto_rawDesc = "" +
 	"\n" +
 	"text_score\x18\f \x01(\x01R\ttextScore\x12\x18\n" +
 	"\achannel\x18\r \x01(\tR\achannel\x12(\n" +
-	"\x06author\x18\x0e \x01(\v2\x10.kioku.v1.AuthorR\x06author\"\xcd\x01\n" +
+	"\x06author\x18\x0e \x01(\v2\x10.kioku.v1.AuthorR\x06author\x123\n" +
+	"\fmore_authors\x18\x0f \x03(\v2\x10.kioku.v1.AuthorR\vmoreAuthors\"\xcd\x01\n" +
 	"\fRecallSearch\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x1b\n" +
 	"\thit_count\x18\x02 \x01(\x05R\bhitCount\x12\x12\n" +
@@ -4709,82 +4723,83 @@ var file_kioku_v1_agent_proto_depIdxs = []int32{
 	12, // 12: kioku.v1.RecallReport.searches:type_name -> kioku.v1.RecallSearch
 	50, // 13: kioku.v1.RecallReport.took:type_name -> google.protobuf.Duration
 	48, // 14: kioku.v1.RecalledMemory.author:type_name -> kioku.v1.Author
-	51, // 15: kioku.v1.RecallSearch.degraded:type_name -> kioku.v1.Degradation
-	50, // 16: kioku.v1.RecallSearch.took:type_name -> google.protobuf.Duration
-	49, // 17: kioku.v1.RecallRequest.ask_time:type_name -> google.protobuf.Timestamp
-	48, // 18: kioku.v1.RecallRequest.author:type_name -> kioku.v1.Author
-	10, // 19: kioku.v1.RecallResponse.report:type_name -> kioku.v1.RecallReport
-	0,  // 20: kioku.v1.PruneRequest.messages:type_name -> kioku.v1.ChatMessage
-	49, // 21: kioku.v1.PruneRequest.last_touch_time:type_name -> google.protobuf.Timestamp
-	16, // 22: kioku.v1.PruneRequest.edits:type_name -> kioku.v1.PruneEdit
-	16, // 23: kioku.v1.PruneResponse.edits:type_name -> kioku.v1.PruneEdit
-	49, // 24: kioku.v1.PruneResponse.last_touch_time:type_name -> google.protobuf.Timestamp
-	0,  // 25: kioku.v1.CheckFlushRequest.messages:type_name -> kioku.v1.ChatMessage
-	49, // 26: kioku.v1.CheckFlushResponse.next_try_time:type_name -> google.protobuf.Timestamp
-	0,  // 27: kioku.v1.BeginFlushRequest.messages:type_name -> kioku.v1.ChatMessage
-	0,  // 28: kioku.v1.BeginFlushResponse.messages:type_name -> kioku.v1.ChatMessage
-	22, // 29: kioku.v1.BeginFlushResponse.tool:type_name -> kioku.v1.Tool
-	23, // 30: kioku.v1.CommitFlushRequest.notes:type_name -> kioku.v1.FlushNote
-	26, // 31: kioku.v1.CommitFlushResponse.notes:type_name -> kioku.v1.StoredNote
-	52, // 32: kioku.v1.StoredNote.secrets:type_name -> kioku.v1.ReplacedSecret
-	0,  // 33: kioku.v1.FlushRequest.messages:type_name -> kioku.v1.ChatMessage
-	26, // 34: kioku.v1.FlushResponse.notes:type_name -> kioku.v1.StoredNote
-	49, // 35: kioku.v1.FlushResponse.next_try_time:type_name -> google.protobuf.Timestamp
-	0,  // 36: kioku.v1.CompactRequest.messages:type_name -> kioku.v1.ChatMessage
-	0,  // 37: kioku.v1.CompactResponse.message:type_name -> kioku.v1.ChatMessage
-	0,  // 38: kioku.v1.EndSessionRequest.messages:type_name -> kioku.v1.ChatMessage
-	26, // 39: kioku.v1.EndSessionResponse.notes:type_name -> kioku.v1.StoredNote
-	0,  // 40: kioku.v1.BeginCompactRequest.messages:type_name -> kioku.v1.ChatMessage
-	35, // 41: kioku.v1.BeginCompactResponse.step:type_name -> kioku.v1.CompactStep
-	0,  // 42: kioku.v1.CompactStep.messages:type_name -> kioku.v1.ChatMessage
-	35, // 43: kioku.v1.CommitCompactResponse.step:type_name -> kioku.v1.CompactStep
-	30, // 44: kioku.v1.CommitCompactResponse.compacted:type_name -> kioku.v1.CompactResponse
-	22, // 45: kioku.v1.ListToolsResponse.tools:type_name -> kioku.v1.Tool
-	48, // 46: kioku.v1.CallToolRequest.author:type_name -> kioku.v1.Author
-	45, // 47: kioku.v1.ListTurnsResponse.turns:type_name -> kioku.v1.Turn
-	44, // 48: kioku.v1.ListTurnsResponse.sessions:type_name -> kioku.v1.TurnSession
-	49, // 49: kioku.v1.TurnSession.first_time:type_name -> google.protobuf.Timestamp
-	49, // 50: kioku.v1.TurnSession.last_time:type_name -> google.protobuf.Timestamp
-	49, // 51: kioku.v1.Turn.time:type_name -> google.protobuf.Timestamp
-	6,  // 52: kioku.v1.Turn.layers:type_name -> kioku.v1.PromptLayer
-	9,  // 53: kioku.v1.Turn.cuts:type_name -> kioku.v1.PromptCut
-	10, // 54: kioku.v1.Turn.recall:type_name -> kioku.v1.RecallReport
-	46, // 55: kioku.v1.Turn.flush:type_name -> kioku.v1.TurnFlush
-	47, // 56: kioku.v1.Turn.compaction:type_name -> kioku.v1.TurnCompaction
-	26, // 57: kioku.v1.TurnFlush.notes:type_name -> kioku.v1.StoredNote
-	3,  // 58: kioku.v1.AgentService.AssemblePrompt:input_type -> kioku.v1.AssemblePromptRequest
-	13, // 59: kioku.v1.AgentService.Recall:input_type -> kioku.v1.RecallRequest
-	15, // 60: kioku.v1.AgentService.Prune:input_type -> kioku.v1.PruneRequest
-	18, // 61: kioku.v1.AgentService.CheckFlush:input_type -> kioku.v1.CheckFlushRequest
-	20, // 62: kioku.v1.AgentService.BeginFlush:input_type -> kioku.v1.BeginFlushRequest
-	24, // 63: kioku.v1.AgentService.CommitFlush:input_type -> kioku.v1.CommitFlushRequest
-	27, // 64: kioku.v1.AgentService.Flush:input_type -> kioku.v1.FlushRequest
-	29, // 65: kioku.v1.AgentService.Compact:input_type -> kioku.v1.CompactRequest
-	31, // 66: kioku.v1.AgentService.EndSession:input_type -> kioku.v1.EndSessionRequest
-	33, // 67: kioku.v1.AgentService.BeginCompact:input_type -> kioku.v1.BeginCompactRequest
-	36, // 68: kioku.v1.AgentService.CommitCompact:input_type -> kioku.v1.CommitCompactRequest
-	38, // 69: kioku.v1.AgentService.ListTools:input_type -> kioku.v1.ListToolsRequest
-	40, // 70: kioku.v1.AgentService.CallTool:input_type -> kioku.v1.CallToolRequest
-	42, // 71: kioku.v1.AgentService.ListTurns:input_type -> kioku.v1.ListTurnsRequest
-	5,  // 72: kioku.v1.AgentService.AssemblePrompt:output_type -> kioku.v1.AssemblePromptResponse
-	14, // 73: kioku.v1.AgentService.Recall:output_type -> kioku.v1.RecallResponse
-	17, // 74: kioku.v1.AgentService.Prune:output_type -> kioku.v1.PruneResponse
-	19, // 75: kioku.v1.AgentService.CheckFlush:output_type -> kioku.v1.CheckFlushResponse
-	21, // 76: kioku.v1.AgentService.BeginFlush:output_type -> kioku.v1.BeginFlushResponse
-	25, // 77: kioku.v1.AgentService.CommitFlush:output_type -> kioku.v1.CommitFlushResponse
-	28, // 78: kioku.v1.AgentService.Flush:output_type -> kioku.v1.FlushResponse
-	30, // 79: kioku.v1.AgentService.Compact:output_type -> kioku.v1.CompactResponse
-	32, // 80: kioku.v1.AgentService.EndSession:output_type -> kioku.v1.EndSessionResponse
-	34, // 81: kioku.v1.AgentService.BeginCompact:output_type -> kioku.v1.BeginCompactResponse
-	37, // 82: kioku.v1.AgentService.CommitCompact:output_type -> kioku.v1.CommitCompactResponse
-	39, // 83: kioku.v1.AgentService.ListTools:output_type -> kioku.v1.ListToolsResponse
-	41, // 84: kioku.v1.AgentService.CallTool:output_type -> kioku.v1.CallToolResponse
-	43, // 85: kioku.v1.AgentService.ListTurns:output_type -> kioku.v1.ListTurnsResponse
-	72, // [72:86] is the sub-list for method output_type
-	58, // [58:72] is the sub-list for method input_type
-	58, // [58:58] is the sub-list for extension type_name
-	58, // [58:58] is the sub-list for extension extendee
-	0,  // [0:58] is the sub-list for field type_name
+	48, // 15: kioku.v1.RecalledMemory.more_authors:type_name -> kioku.v1.Author
+	51, // 16: kioku.v1.RecallSearch.degraded:type_name -> kioku.v1.Degradation
+	50, // 17: kioku.v1.RecallSearch.took:type_name -> google.protobuf.Duration
+	49, // 18: kioku.v1.RecallRequest.ask_time:type_name -> google.protobuf.Timestamp
+	48, // 19: kioku.v1.RecallRequest.author:type_name -> kioku.v1.Author
+	10, // 20: kioku.v1.RecallResponse.report:type_name -> kioku.v1.RecallReport
+	0,  // 21: kioku.v1.PruneRequest.messages:type_name -> kioku.v1.ChatMessage
+	49, // 22: kioku.v1.PruneRequest.last_touch_time:type_name -> google.protobuf.Timestamp
+	16, // 23: kioku.v1.PruneRequest.edits:type_name -> kioku.v1.PruneEdit
+	16, // 24: kioku.v1.PruneResponse.edits:type_name -> kioku.v1.PruneEdit
+	49, // 25: kioku.v1.PruneResponse.last_touch_time:type_name -> google.protobuf.Timestamp
+	0,  // 26: kioku.v1.CheckFlushRequest.messages:type_name -> kioku.v1.ChatMessage
+	49, // 27: kioku.v1.CheckFlushResponse.next_try_time:type_name -> google.protobuf.Timestamp
+	0,  // 28: kioku.v1.BeginFlushRequest.messages:type_name -> kioku.v1.ChatMessage
+	0,  // 29: kioku.v1.BeginFlushResponse.messages:type_name -> kioku.v1.ChatMessage
+	22, // 30: kioku.v1.BeginFlushResponse.tool:type_name -> kioku.v1.Tool
+	23, // 31: kioku.v1.CommitFlushRequest.notes:type_name -> kioku.v1.FlushNote
+	26, // 32: kioku.v1.CommitFlushResponse.notes:type_name -> kioku.v1.StoredNote
+	52, // 33: kioku.v1.StoredNote.secrets:type_name -> kioku.v1.ReplacedSecret
+	0,  // 34: kioku.v1.FlushRequest.messages:type_name -> kioku.v1.ChatMessage
+	26, // 35: kioku.v1.FlushResponse.notes:type_name -> kioku.v1.StoredNote
+	49, // 36: kioku.v1.FlushResponse.next_try_time:type_name -> google.protobuf.Timestamp
+	0,  // 37: kioku.v1.CompactRequest.messages:type_name -> kioku.v1.ChatMessage
+	0,  // 38: kioku.v1.CompactResponse.message:type_name -> kioku.v1.ChatMessage
+	0,  // 39: kioku.v1.EndSessionRequest.messages:type_name -> kioku.v1.ChatMessage
+	26, // 40: kioku.v1.EndSessionResponse.notes:type_name -> kioku.v1.StoredNote
+	0,  // 41: kioku.v1.BeginCompactRequest.messages:type_name -> kioku.v1.ChatMessage
+	35, // 42: kioku.v1.BeginCompactResponse.step:type_name -> kioku.v1.CompactStep
+	0,  // 43: kioku.v1.CompactStep.messages:type_name -> kioku.v1.ChatMessage
+	35, // 44: kioku.v1.CommitCompactResponse.step:type_name -> kioku.v1.CompactStep
+	30, // 45: kioku.v1.CommitCompactResponse.compacted:type_name -> kioku.v1.CompactResponse
+	22, // 46: kioku.v1.ListToolsResponse.tools:type_name -> kioku.v1.Tool
+	48, // 47: kioku.v1.CallToolRequest.author:type_name -> kioku.v1.Author
+	45, // 48: kioku.v1.ListTurnsResponse.turns:type_name -> kioku.v1.Turn
+	44, // 49: kioku.v1.ListTurnsResponse.sessions:type_name -> kioku.v1.TurnSession
+	49, // 50: kioku.v1.TurnSession.first_time:type_name -> google.protobuf.Timestamp
+	49, // 51: kioku.v1.TurnSession.last_time:type_name -> google.protobuf.Timestamp
+	49, // 52: kioku.v1.Turn.time:type_name -> google.protobuf.Timestamp
+	6,  // 53: kioku.v1.Turn.layers:type_name -> kioku.v1.PromptLayer
+	9,  // 54: kioku.v1.Turn.cuts:type_name -> kioku.v1.PromptCut
+	10, // 55: kioku.v1.Turn.recall:type_name -> kioku.v1.RecallReport
+	46, // 56: kioku.v1.Turn.flush:type_name -> kioku.v1.TurnFlush
+	47, // 57: kioku.v1.Turn.compaction:type_name -> kioku.v1.TurnCompaction
+	26, // 58: kioku.v1.TurnFlush.notes:type_name -> kioku.v1.StoredNote
+	3,  // 59: kioku.v1.AgentService.AssemblePrompt:input_type -> kioku.v1.AssemblePromptRequest
+	13, // 60: kioku.v1.AgentService.Recall:input_type -> kioku.v1.RecallRequest
+	15, // 61: kioku.v1.AgentService.Prune:input_type -> kioku.v1.PruneRequest
+	18, // 62: kioku.v1.AgentService.CheckFlush:input_type -> kioku.v1.CheckFlushRequest
+	20, // 63: kioku.v1.AgentService.BeginFlush:input_type -> kioku.v1.BeginFlushRequest
+	24, // 64: kioku.v1.AgentService.CommitFlush:input_type -> kioku.v1.CommitFlushRequest
+	27, // 65: kioku.v1.AgentService.Flush:input_type -> kioku.v1.FlushRequest
+	29, // 66: kioku.v1.AgentService.Compact:input_type -> kioku.v1.CompactRequest
+	31, // 67: kioku.v1.AgentService.EndSession:input_type -> kioku.v1.EndSessionRequest
+	33, // 68: kioku.v1.AgentService.BeginCompact:input_type -> kioku.v1.BeginCompactRequest
+	36, // 69: kioku.v1.AgentService.CommitCompact:input_type -> kioku.v1.CommitCompactRequest
+	38, // 70: kioku.v1.AgentService.ListTools:input_type -> kioku.v1.ListToolsRequest
+	40, // 71: kioku.v1.AgentService.CallTool:input_type -> kioku.v1.CallToolRequest
+	42, // 72: kioku.v1.AgentService.ListTurns:input_type -> kioku.v1.ListTurnsRequest
+	5,  // 73: kioku.v1.AgentService.AssemblePrompt:output_type -> kioku.v1.AssemblePromptResponse
+	14, // 74: kioku.v1.AgentService.Recall:output_type -> kioku.v1.RecallResponse
+	17, // 75: kioku.v1.AgentService.Prune:output_type -> kioku.v1.PruneResponse
+	19, // 76: kioku.v1.AgentService.CheckFlush:output_type -> kioku.v1.CheckFlushResponse
+	21, // 77: kioku.v1.AgentService.BeginFlush:output_type -> kioku.v1.BeginFlushResponse
+	25, // 78: kioku.v1.AgentService.CommitFlush:output_type -> kioku.v1.CommitFlushResponse
+	28, // 79: kioku.v1.AgentService.Flush:output_type -> kioku.v1.FlushResponse
+	30, // 80: kioku.v1.AgentService.Compact:output_type -> kioku.v1.CompactResponse
+	32, // 81: kioku.v1.AgentService.EndSession:output_type -> kioku.v1.EndSessionResponse
+	34, // 82: kioku.v1.AgentService.BeginCompact:output_type -> kioku.v1.BeginCompactResponse
+	37, // 83: kioku.v1.AgentService.CommitCompact:output_type -> kioku.v1.CommitCompactResponse
+	39, // 84: kioku.v1.AgentService.ListTools:output_type -> kioku.v1.ListToolsResponse
+	41, // 85: kioku.v1.AgentService.CallTool:output_type -> kioku.v1.CallToolResponse
+	43, // 86: kioku.v1.AgentService.ListTurns:output_type -> kioku.v1.ListTurnsResponse
+	73, // [73:87] is the sub-list for method output_type
+	59, // [59:73] is the sub-list for method input_type
+	59, // [59:59] is the sub-list for extension type_name
+	59, // [59:59] is the sub-list for extension extendee
+	0,  // [0:59] is the sub-list for field type_name
 }
 
 func init() { file_kioku_v1_agent_proto_init() }

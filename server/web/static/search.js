@@ -97,6 +97,13 @@ function more() {
 	search();
 }
 
+// saidBy returns whose words a result is, if not the owner's.
+function saidBy(r) {
+	const name = (a) => a.name || a.id || (a.isOwner ? "" : "somebody");
+	const who = [r.author, ...(r.moreAuthors || [])].map((a) => [name(a), a.isOwner && "(the owner)"].filter(Boolean).join(" "));
+	return `said by ${who.join(", ")}${r.channel ? ` in ${r.channel}` : ""}`;
+}
+
 // card returns a result.
 function card(s, r, i) {
 	const terms = termsOf(r.trace, s.q);
@@ -107,6 +114,7 @@ function card(s, r, i) {
 			h("a", { class: "result-link", href: noteHref(r.path, r.startLine, r.endLine, s.q), "data-step": true, dir: "auto" }, heading || clean(r.path)),
 			h("span", { class: "score num", title: "Score, between 0 and 1" }, r.score.toFixed(2)), bar(r)),
 		h("p", { class: "small muted result-at" }, h("span", { class: "path", dir: "auto" }, clean(r.path)), h("span", { class: "num" }, lines), r.date && h("span", { class: "num" }, day(r.date)),
+			r.author && h("span", { class: "tag" }, clean(saidBy(r))),
 			r.weak && h("span", { class: "tag weak", title: "Below the minimum score, but better than chance" }, "weak")),
 		h("p", { class: "words snippet", dir: "auto", lang: langOf(r.snippet) }, marked(body(r), terms)),
 		h("details", {}, h("summary", { class: "small muted" }, "Why this score"), r.trace && trace(r)));

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -143,16 +144,28 @@ func (s *scanner) escape(b *strings.Builder, rest string) int {
 		}
 		return 0
 	}
-	if len(rest) <= digits {
-		s.err = errors.New("an escape sequence is cut off")
+	r, ok := hexRune(rest, digits)
+	if !ok {
+		s.err = errors.New("an escape sequence has too few digits")
 		return 0
 	}
-	n, err := strconv.ParseUint(rest[1:1+digits], 16, 16)
-	if err != nil {
-		s.err = fmt.Errorf("\\%s is no escape sequence", rest[:1+digits])
+	if utf16.IsSurrogate(r) && strings.HasPrefix(rest[1+digits:], `\u`) {
+		if low, ok := hexRune(rest[2+digits:], digits); ok && utf16.DecodeRune(r, low) != unicode.ReplacementChar {
+			b.WriteRune(utf16.DecodeRune(r, low))
+			return 2 + 2*digits
+		}
 	}
-	b.WriteRune(rune(n))
+	b.WriteRune(r)
 	return digits
+}
+
+// hexRune returns the character with the hexadecimal digits behind the first byte of a text.
+func hexRune(text string, digits int) (rune, bool) {
+	if len(text) <= digits {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(text[1:1+digits], 16, 16)
+	return rune(n), err == nil
 }
 
 // word rewrites a name, a number, true, false or null.

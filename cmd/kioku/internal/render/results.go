@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"kioku/client"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
@@ -20,13 +21,17 @@ func (p *Page) Results(hits []*kiokuv1.SearchResult) {
 	}
 }
 
-// Result adds one hit: rank, score, citation and heading, then the snippet with line numbers. A weak hit is dim and says so.
+// Result adds one hit: rank, score, citation and heading, whose words it is if not the owner's,
+// then the snippet with line numbers. A weak hit is dim and says so.
 func (p *Page) Result(rank int, hit *kiokuv1.SearchResult) {
 	citation, mark := Bold(CleanLine(hit.GetCitation())), ""
 	if hit.GetWeak() {
 		citation, mark = Dim(CleanLine(hit.GetCitation())), "(weak) "
 	}
 	p.Linef("%2d. %.2f  %s  %s", rank, hit.GetScore(), citation, Dim(mark+CleanLine(hit.GetHeading())))
+	if said := client.OriginOf(hit).String(); said != "" {
+		p.Linef("%s", Dim("      said by "+CleanLine(said)))
+	}
 	line := int(hit.GetSnippetStartLine())
 	for text := range strings.Lines(strings.TrimRight(hit.GetSnippet(), "\n")) {
 		p.Linef("%s %s", Dim(fmt.Sprintf("%8d │", line)), strings.TrimSuffix(text, "\n"))

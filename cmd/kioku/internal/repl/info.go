@@ -99,7 +99,7 @@ func (r *repl) prompt(ctx context.Context, message string) error {
 		r.view.note("%s", line)
 	}
 	return r.Out.Show(func(p *render.Page) {
-		p.Linef("%s", made.Prompt)
+		p.Linef("%s", made.Whole())
 		p.Linef("")
 		p.Layers(made)
 	})

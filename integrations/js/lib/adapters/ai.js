@@ -1,6 +1,6 @@
 // Memory for the Vercel AI SDK: tools, recall, and conversations that lose nothing.
 import {generateText, jsonSchema, tool} from 'ai';
-import {prepareTurn, recallBlock} from '../turn.js';
+import {prepareTurn, readMessages, recallBlock} from '../turn.js';
 
 /** @typedef {import('../client.js').Kioku} Kioku */
 /** @typedef {import('../messages.js').Message} Message */
@@ -50,10 +50,19 @@ export function recallMiddleware(kioku, options) {
 export function remember(session) {
   return async ({stepNumber, messages, initialInstructions}) => {
     if (stepNumber > 0) return {}; // the first step's messages carry forward
-    const turn = await prepareTurn(session, messages, {read, summary, withBlock});
+    const turn = await prepareTurn(session, messages, {read, summary, withBlock: (message, block) => [withBlock(message, block)]});
     const own = [initialInstructions ?? []].flat().map((i) => (typeof i === 'string' ? {role: 'system', content: i} : i));
     return {messages: turn.messages, instructions: turn.system ? [...own, {role: 'system', content: turn.system}] : own};
   };
+}
+
+/**
+ * Returns the messages of a conversation as a session takes them, for Session.flush and Session.end.
+ * @param {import('ai').ModelMessage[]} messages
+ * @returns {Message[]}
+ */
+export function toMessages(messages) {
+  return readMessages(messages, read).map(({part}) => part);
 }
 
 /**

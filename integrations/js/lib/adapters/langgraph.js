@@ -1,7 +1,7 @@
 // Memory for LangGraph: tools, and a hook that makes the conversation of each thread one that loses nothing. The store is langgraph-store.js.
 import {AIMessage, HumanMessage, SystemMessage, ToolMessage} from '@langchain/core/messages';
 import {tool} from '@langchain/core/tools';
-import {prepareTurn} from '../turn.js';
+import {prepareTurn, readMessages} from '../turn.js';
 
 export {KiokuStore} from './langgraph-store.js';
 
@@ -35,7 +35,7 @@ export function preModelHook(kioku, options) {
     const id = String(config?.configurable?.thread_id ?? 'langgraph');
     const session = sessions.get(id) ?? kioku.session(id, options);
     sessions.set(id, session);
-    const turn = await prepareTurn(session, messages, {read, summary, withBlock});
+    const turn = await prepareTurn(session, messages, {read, summary, withBlock: (message, block) => [withBlock(message, block)]});
     return {llmInputMessages: turn.system ? [new SystemMessage(turn.system), ...turn.messages] : turn.messages};
   };
 }
@@ -54,9 +54,13 @@ export function askWith(model) {
   };
 }
 
-/** Reads the messages of a thread, for Session.flush and Session.end. @param {any[]} messages @returns {Message[]} */
-export function readMessages(messages) {
-  return messages.flatMap(read);
+/**
+ * Returns the messages of a thread as a session takes them, for Session.flush and Session.end.
+ * @param {import('@langchain/core/messages').BaseMessage[]} messages
+ * @returns {Message[]}
+ */
+export function toMessages(messages) {
+  return readMessages(messages, read).map(({part}) => part);
 }
 
 /** @param {any} message @returns {Message[]} */

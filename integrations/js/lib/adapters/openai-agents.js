@@ -1,6 +1,6 @@
 // Memory for the OpenAI Agents SDK: tools, and a Session that loses nothing.
 import {MemorySession, tool} from '@openai/agents';
-import {prepareTurn} from '../turn.js';
+import {prepareTurn, readMessages} from '../turn.js';
 
 /** @typedef {import('../messages.js').Message} Message */
 
@@ -54,10 +54,9 @@ export class KiokuSession {
     return this.#items.getItems(limit);
   }
 
-  /** Adds items, without what the filter has added to them. @param {any[]} items */
+  /** Adds items, without the one that the filter has added. @param {any[]} items */
   addItems(items) {
-    return this.#items.addItems(items.map((item) => (Array.isArray(item.content)
-      ? {...item, content: item.content.filter((/** @type {any} */ part) => !this.#block || part.text !== this.#block)} : item)));
+    return this.#items.addItems(items.filter((item) => !this.#block || textOf(item.content) !== this.#block));
   }
 
   popItem() {
@@ -72,7 +71,7 @@ export class KiokuSession {
 
   /** Ends the conversation: what is not stored of it is stored. */
   async end() {
-    return this.#session.end((await this.getItems()).flatMap(read));
+    return this.#session.end(readMessages(await this.getItems(), read).map(({part}) => part));
   }
 }
 
@@ -82,15 +81,21 @@ function read(item) {
   if (type === 'function_call') return [{role: 'assistant', toolCalls: [{id: callId, name, input: item.arguments}]}];
   if (type === 'function_call_result') return [{role: 'tool', toolCallId: callId, toolName: name, text: output?.text ?? JSON.stringify(output)}];
   if (type !== 'message' || role === 'system') return [];
-  const parts = typeof content === 'string' ? [{text: content}] : content;
-  return [{role, text: parts.flatMap((/** @type {any} */ p) => p.text ?? []).join('\n'), imageCount: parts.filter((/** @type {any} */ p) => p.type === 'input_image').length}];
+  const images = typeof content === 'string' ? [] : content.filter((/** @type {any} */ p) => p.type === 'input_image');
+  return [{role, text: textOf(content), imageCount: images.length}];
 }
 
 /** @param {Message} message */
 const summary = (message) => ({type: 'message', role: 'user', content: message.text});
 
-/** @param {any} item @param {string} block */
-function withBlock(item, block) {
-  const parts = typeof item.content === 'string' ? [{type: 'input_text', text: item.content}] : item.content;
-  return {...item, content: [...parts, {type: 'input_text', text: block}]};
+/**
+ * The block is an item of its own: the SDK stores a new item only if the filter leaves it as it is.
+ * @param {any} item
+ * @param {string} block
+ */
+const withBlock = (item, block) => [item, {type: 'message', role: 'user', content: block}];
+
+/** @param {any} content */
+function textOf(content) {
+  return typeof content === 'string' ? content : (content ?? []).flatMap((/** @type {any} */ p) => p.text ?? []).join('\n');
 }

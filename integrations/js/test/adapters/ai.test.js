@@ -5,7 +5,7 @@ import {Daemon} from '../daemon.js';
 const ai = await import('ai').catch(() => undefined);
 const skip = ai ? false : 'the package ai is not installed';
 const {MockLanguageModelV4} = ai ? await import('ai/test') : {};
-const {askWith, memoryTools, recallMiddleware, remember} = ai ? await import('@kioku/client/ai') : {};
+const {askWith, memoryTools, recallMiddleware, remember, toMessages} = ai ? await import('@kioku/client/ai') : {};
 
 const boiler = {'memory/2026-01-10.md': '# 2026-01-10\n\nThe boiler pressure fell to 0.8 bar.\n', 'SOUL.md': 'Be brief.\n'};
 
@@ -84,5 +84,5 @@ test('Vercel AI SDK: prepareStep makes a conversation that loses nothing, with i
   assert.equal(prompt.at(-1).content.length, 2);
   assert.match(daemon.notes(), /Dr\. Aoki/);
   assert.ok(!JSON.stringify(messages).includes('0.8 bar'), 'the messages of the caller stay as they are');
-  assert.equal((await session.end(messages)).outcome, 'done');
+  assert.equal((await session.end(toMessages(messages))).outcome, 'done');
 });

@@ -45,10 +45,15 @@ function eventsOf(answer) {
   ];
 }
 
-/** Runs a query of the real SDK, in a home of its own, and returns its result. */
-async function ask(t, url, prompt, options) {
+/** Returns a folder that is the home of Claude Code in a test. */
+function makeHome(t) {
   const home = mkdtempSync(join(tmpdir(), 'kioku-claude-'));
   t.after(() => rmSync(home, {recursive: true, force: true, maxRetries: 5}));
+  return home;
+}
+
+/** Runs a query of the real SDK and returns its result. */
+async function ask(home, url, prompt, options) {
   const env = {PATH: process.env.PATH, HOME: home, ANTHROPIC_BASE_URL: url, ANTHROPIC_API_KEY: 'sk-ant-test', CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1', DISABLE_AUTOUPDATER: '1'};
   const log = [];
   let result;
@@ -74,17 +79,21 @@ test('Claude Agent SDK: memories are recalled, notes are stored with the tools, 
   });
   const errors = [];
   const memory = withMemory(kioku, {onError: (err) => errors.push(err)});
-  const done = await ask(t, url, 'What was the boiler pressure?', memory.options);
-  await memory.end();
+  const home = makeHome(t);
+  const done = await ask(home, url, 'What was the boiler pressure?', memory.options);
   assert.equal(done.result, 'It is noted.');
   const first = requests.find((r) => r.tools?.length > 0);
   assert.ok(first.messages.flatMap(texts).some((text) => /0\.8 bar/.test(text)), 'the hook adds what memory has about the prompt');
   assert.ok(first.tools.some((d) => d.name === 'mcp__kioku__memory_search'));
   assert.equal(results[0].is_error ?? false, false, JSON.stringify(results));
   assert.match(daemon.notes(), /third stone\..*from=agent/s);
+  const kinds = async () => (await kioku.agents.listTurns({session: done.session_id})).turns.map((turn) => turn.kind);
+  await ask(home, url, '/compact', {...memory.options, resume: done.session_id});
+  assert.deepEqual(await kinds(), ['flush', 'recall'], 'what is compacted is flushed before');
+  await ask(home, url, 'Thank you.', {...memory.options, resume: done.session_id});
+  await memory.end();
+  assert.deepEqual((await kinds()).filter((kind) => kind === 'flush').length, 2, 'the end of the session is flushed');
   assert.deepEqual(errors, []);
-  const {turns} = await kioku.agents.listTurns({session: done.session_id});
-  assert.deepEqual(turns.map((turn) => turn.kind), ['flush', 'recall'], 'the end of the session is flushed');
 });
 
 test('Claude Agent SDK: an agent goes on without memory when the service is away', {skip}, async (t) => {
@@ -93,7 +102,7 @@ test('Claude Agent SDK: an agent goes on without memory when the service is away
   await daemon.stop();
   const {url} = await scripted(t, () => 'Hello.');
   const errors = [];
-  const done = await ask(t, url, 'Hello?', withMemory(kioku, {onError: (err) => errors.push(err.message)}).options);
+  const done = await ask(makeHome(t), url, 'Hello?', withMemory(kioku, {onError: (err) => errors.push(err.message)}).options);
   assert.equal(done.result, 'Hello.');
   assert.match(errors.join(), /no Kioku service answers/);
 });

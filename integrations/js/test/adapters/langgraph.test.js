@@ -9,7 +9,7 @@ const skip = graph ? false : 'the package @langchain/langgraph is not installed'
 const {createReactAgent} = graph ? await import('@langchain/langgraph/prebuilt') : {};
 const {BaseChatModel} = graph ? await import('@langchain/core/language_models/chat_models') : {BaseChatModel: Object};
 const {AIMessage, HumanMessage} = graph ? await import('@langchain/core/messages') : {};
-const {askWith, KiokuStore, memoryTools, preModelHook, readMessages} = graph ? await import('@kioku/client/langgraph') : {};
+const {askWith, KiokuStore, memoryTools, preModelHook, toMessages} = graph ? await import('@kioku/client/langgraph') : {};
 
 /** A chat model that answers as a function of the messages and the tools says. */
 class Scripted extends BaseChatModel {
@@ -74,7 +74,7 @@ test('LangGraph: the pre-model hook makes each thread a conversation that loses 
   assert.match(sent.at(-1).content.at(-1).text, /0\.8 bar/, 'the newest message has what is recalled');
   assert.ok(state.messages.length > sent.length && !JSON.stringify(state.messages).includes('0.8 bar'), 'the state of the graph stays as it is');
   assert.match(daemon.notes(), /Dr\. Aoki/);
-  assert.equal((await kioku.session('thread', options).end(readMessages(state.messages))).outcome, 'done');
+  assert.equal((await kioku.session('thread', options).end(toMessages(state.messages))).outcome, 'done');
 });
 
 test('LangGraph: items of the store are notes that searches and recall find', {skip}, async (t) => {

@@ -40,7 +40,11 @@ test('OpenAI Agents SDK: a Session keeps the items, and the conversation loses n
   const session = new KiokuSession(kioku.session('agents', {ask: notes.ask, windowTokens: 6000, onError: (err) => { throw err; }}));
   const {model, requests} = scripted(calls(['memory_search', {query: 'dentist'}], ['memory_search', {query: 'tooth'}]), text('I see.'));
   const agent = new agents.Agent({name: 'a', model, instructions: 'Answer in English.', tools: await memoryTools(kioku)});
-  const say = (input) => agents.run(agent, input, {session, callModelInputFilter: session.filter});
+  let turns = 0;
+  const say = (input) => {
+    turns++;
+    return agents.run(agent, input, {session, callModelInputFilter: session.filter});
+  };
 
   await say('My dentist is Dr. Aoki.');
   for (let i = 0; i < 40 && !JSON.stringify(requests.at(-1).input).includes('They talked'); i++) await say(`${i} ${'lorem ipsum '.repeat(80)}`);
@@ -48,8 +52,10 @@ test('OpenAI Agents SDK: a Session keeps the items, and the conversation loses n
   const {input, instructions} = requests.at(-1);
   assert.match(instructions, /^Answer in English\.[^]*Be brief\./);
   assert.match(input[0].content, /They talked/, 'old items are a summary');
-  assert.match(input.at(-1).content.at(-1).text, /0\.8 bar/, 'the newest item has what is recalled');
+  assert.equal(input.at(-2).content, 'What was the boiler pressure?');
+  assert.match(input.at(-1).content, /0\.8 bar/, 'what is recalled follows the newest item');
   const items = await session.getItems();
+  assert.equal(items.filter((item) => item.role === 'user').length, turns);
   assert.ok(items.length > input.length && !JSON.stringify(items).includes('0.8 bar'), 'the items are those of the conversation');
   assert.match(daemon.notes(), /Dr\. Aoki/);
 

@@ -25,6 +25,12 @@ export declare function recallMiddleware(kioku: Kioku, options?: Parameters<type
  */
 export declare function remember(session: import('../session.js').Session): (step: any) => Promise<any>;
 /**
+ * Returns the messages of a conversation as a session takes them, for Session.flush and Session.end.
+ * @param {import('ai').ModelMessage[]} messages
+ * @returns {Message[]}
+ */
+export declare function toMessages(messages: import('ai').ModelMessage[]): Message[];
+/**
  * Returns the ask of a session for a model of the AI SDK.
  * @param {import('ai').LanguageModel} model
  * @returns {NonNullable<import('../session.js').SessionOptions['ask']>}

@@ -23,5 +23,9 @@ export declare function preModelHook(kioku: import('../client.js').Kioku, option
  * @returns {NonNullable<import('../session.js').SessionOptions['ask']>}
  */
 export declare function askWith(model: import('@langchain/core/language_models/chat_models').BaseChatModel): NonNullable<import('../session.js').SessionOptions['ask']>;
-/** Reads the messages of a thread, for Session.flush and Session.end. @param {any[]} messages @returns {Message[]} */
-export declare function readMessages(messages: any[]): Message[];
+/**
+ * Returns the messages of a thread as a session takes them, for Session.flush and Session.end.
+ * @param {import('@langchain/core/messages').BaseMessage[]} messages
+ * @returns {Message[]}
+ */
+export declare function toMessages(messages: import('@langchain/core/messages').BaseMessage[]): Message[];

@@ -24,7 +24,7 @@ export declare class KiokuSession {
     getSessionId(): any;
     /** @param {number} [limit] */
     getItems(limit?: number): any;
-    /** Adds items, without what the filter has added to them. @param {any[]} items */
+    /** Adds items, without the one that the filter has added. @param {any[]} items */
     addItems(items: any[]): any;
     popItem(): any;
     /** Ends the conversation: what is not stored of it is stored, and then the items go. */

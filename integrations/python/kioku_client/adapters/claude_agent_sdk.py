@@ -17,9 +17,11 @@ from typing import Any, Dict, Iterator, List, Optional
 from claude_agent_sdk import ClaudeAgentOptions, HookContext, HookMatcher, SdkMcpTool, create_sdk_mcp_server
 from claude_agent_sdk.types import HookInput, HookJSONOutput
 
-import kioku_client
-from kioku_client import ChatMessage, Kioku, KiokuError, MemoryTool, Session, ToolCall
+from kioku_client import ChatMessage, Kioku, KiokuError, MemoryTool, Session, ToolCall, memory_tools
+from kioku_client.tools import APPEND
 
+# What the names of the tools begin with.
+_PREFIX = "mcp__kioku__"
 # Signs of lines that nobody has said: those of sub-agents, of the program, and summaries of what was said.
 _NOT_SAID = ("isSidechain", "isMeta", "isCompactSummary")
 
@@ -29,24 +31,27 @@ class KiokuMemory:
 
     def __init__(self, kioku: Kioku, *, channel: str = "terminal", group: Optional[bool] = None) -> None:
         self.kioku, self._channel, self._group = kioku, channel, group
+        self._source = "agent"
         # The transcript of each session that was seen.
         self._transcripts: Dict[str, str] = {}
 
     def add_to(self, options: ClaudeAgentOptions) -> ClaudeAgentOptions:
         """Returns options with the hooks and the tools added, which are called mcp__kioku__memory_search and so on."""
-        tools = kioku_client.memory_tools(self.kioku, channel=self._channel, group=self._group)
-        server: Any = create_sdk_mcp_server("kioku", tools=[_sdk_tool(tool) for tool in tools])
+        tools = memory_tools(self.kioku, channel=self._channel, group=self._group)
+        server: Any = create_sdk_mcp_server("kioku", tools=[self._sdk_tool(tool) for tool in tools])
         server["alwaysLoad"] = True  # a tool that Claude would have to search for first is seldom used
         servers = options.mcp_servers if isinstance(options.mcp_servers, dict) else {}
         hooks = dict(options.hooks or {})
         hooks["UserPromptSubmit"] = [*hooks.get("UserPromptSubmit", []), HookMatcher(hooks=[self.user_prompt_submit])]
+        hooks["PostToolUse"] = [*hooks.get("PostToolUse", []), HookMatcher(hooks=[self.post_tool_use])]
         hooks["PreCompact"] = [*hooks.get("PreCompact", []), HookMatcher(hooks=[self.pre_compact], timeout=600)]
-        allowed = [*options.allowed_tools, *("mcp__kioku__" + tool.name for tool in tools)]
+        allowed = [*options.allowed_tools, *(_PREFIX + tool.name for tool in tools)]
         return dataclasses.replace(options, mcp_servers={**servers, "kioku": server}, hooks=hooks, allowed_tools=allowed)
 
     async def user_prompt_submit(self, given: HookInput, tool_use_id: Optional[str], context: HookContext) -> HookJSONOutput:
         """Adds what memory has about the message of the user."""
         self._seen(given)
+        self._source = "agent"
         try:
             found = await asyncio.to_thread(self.kioku.recall, str(given.get("prompt", "")), channel=self._channel, group=self._group)
         except KiokuError as e:
@@ -54,6 +59,12 @@ class KiokuMemory:
         if not found.block:
             return {}
         return {"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": found.block}}
+
+    async def post_tool_use(self, given: HookInput, tool_use_id: Optional[str], context: HookContext) -> HookJSONOutput:
+        """Takes note that Claude has read the result of a tool: what it stores after that may come from there."""
+        if given.get("tool_name") != _PREFIX + APPEND:
+            self._source = "tool"
+        return {}
 
     async def pre_compact(self, given: HookInput, tool_use_id: Optional[str], context: HookContext) -> HookJSONOutput:
         """Stores what is worth keeping of the messages that a summary is about to replace."""
@@ -76,16 +87,15 @@ class KiokuMemory:
     def _session(self, name: str) -> Session:
         return Session(self.kioku, "claude-agent-sdk:" + name, channel=self._channel, group=self._group)
 
+    def _sdk_tool(self, tool: MemoryTool) -> SdkMcpTool[Any]:
+        async def run(given: Dict[str, Any]) -> Dict[str, Any]:
+            done = await asyncio.to_thread(tool, given, source=self._source)
+            return {"content": [{"type": "text", "text": done.output}], "is_error": done.failed}
+
+        return SdkMcpTool(name=tool.name, description=tool.description, input_schema=tool.input_schema, handler=run)
+
     def _read(self, name: str) -> List[ChatMessage]:
         return read_transcript(pathlib.Path(self._transcripts[name]))
-
-
-def _sdk_tool(tool: MemoryTool) -> SdkMcpTool[Any]:
-    async def run(given: Dict[str, Any]) -> Dict[str, Any]:
-        done = await asyncio.to_thread(tool, given)
-        return {"content": [{"type": "text", "text": done.output}], "is_error": done.failed}
-
-    return SdkMcpTool(name=tool.name, description=tool.description, input_schema=tool.input_schema, handler=run)
 
 
 def read_transcript(path: pathlib.Path) -> List[ChatMessage]:

@@ -16,8 +16,7 @@ from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemM
 from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langchain_core.tools import BaseTool, StructuredTool
 
-import kioku_client
-from kioku_client import Answer, ChatMessage, Kioku, MemoryTool, Question, Session, ToolCall, Turn
+from kioku_client import Answer, ChatMessage, Kioku, MemoryTool, Question, Session, ToolCall, Turn, memory_tools
 from kioku_client.session import Ask
 from kioku_client.v1.agent_pb2 import EndSessionResponse
 
@@ -35,7 +34,7 @@ class KiokuMemory:
     def tools(self) -> List[BaseTool]:
         """Returns the memory tools."""
         conversation = {key: self._settings[key] for key in ("channel", "group") if key in self._settings}
-        return [_structured_tool(tool) for tool in kioku_client.memory_tools(self.kioku, **conversation)]
+        return [self._structured_tool(tool) for tool in memory_tools(self.kioku, **conversation)]
 
     def end(self, thread_id: str) -> EndSessionResponse:
         """Ends the conversation of a thread: what is not stored is stored."""
@@ -46,13 +45,24 @@ class KiokuMemory:
             self._sessions[thread_id] = Session(self.kioku, thread_id, **self._settings)
         return self._sessions[thread_id]
 
+    def _structured_tool(self, tool: MemoryTool) -> BaseTool:
+        def run(config: RunnableConfig, **given: Any) -> str:
+            session = self._session(_thread(config))
+            return tool(given, source=session.source, author=session.author).output
+
+        return StructuredTool(name=tool.name, description=tool.description, args_schema=tool.input_schema, func=run)
+
     def _before(self, state: Dict[str, Any], config: RunnableConfig) -> Dict[str, Any]:
         given: List[AnyMessage] = [m for m in state["messages"] if not isinstance(m, SystemMessage)]
-        session = self._session(str(config.get("configurable", {})["thread_id"]))
+        session = self._session(_thread(config))
         return {"llm_input_messages": _sent(given, session.before([read(m) for m in given]))}
 
     async def _before_async(self, state: Dict[str, Any], config: RunnableConfig) -> Dict[str, Any]:
         return await asyncio.to_thread(self._before, state, config)
+
+
+def _thread(config: RunnableConfig) -> str:
+    return str(config.get("configurable", {})["thread_id"])
 
 
 def read(message: AnyMessage) -> ChatMessage:
@@ -87,24 +97,17 @@ def _write(message: ChatMessage) -> AnyMessage:
     return AIMessage(message.text, tool_calls=[{"id": c.id, "name": c.name, "args": json.loads(c.input or "{}")} for c in message.tool_calls])
 
 
-def _structured_tool(tool: MemoryTool) -> BaseTool:
-    def run(**given: Any) -> str:
-        return tool(given).output
-
-    return StructuredTool(name=tool.name, description=tool.description, args_schema=tool.input_schema, func=run)
-
-
 def _sent(given: Sequence[AnyMessage], turn: Turn) -> List[AnyMessage]:
-    """Returns the messages of a turn: the summary first, old results shortened, and those of the user with their blocks."""
+    """Returns the messages of a turn: the summary first, old results shortened, and the newest question with what belongs to the turn."""
     out: List[AnyMessage] = [SystemMessage(turn.system)]
     if turn.summary is not None:
         out.append(HumanMessage(turn.summary.text))
     for i, message in enumerate(given[turn.keep:], turn.keep):
         if i in turn.shortened:
             message = message.model_copy(update={"content": turn.shortened[i]})
-        elif i in turn.blocks:
+        elif i == turn.question and turn.turn_block:
             content = message.content
             parts = [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
-            message = message.model_copy(update={"content": [*parts, {"type": "text", "text": turn.blocks[i]}]})
+            message = message.model_copy(update={"content": [*parts, {"type": "text", "text": turn.turn_block}]})
         out.append(message)
     return out

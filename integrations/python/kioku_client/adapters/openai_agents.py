@@ -1,7 +1,7 @@
 """Memory for the OpenAI Agents SDK: a session that stores what matters, what to send to the model, and the memory tools.
 
     session = KiokuSession(Kioku(), "conversation-1")
-    agent = Agent(name="Assistant", tools=memory_tools(session.kioku))
+    agent = Agent(name="Assistant", tools=session.tools())
     config = RunConfig(call_model_input_filter=session.call_model_input_filter)
     await Runner.run(agent, "What does Mia drink?", session=session, run_config=config)
     await session.end()
@@ -16,8 +16,7 @@ from agents import FunctionTool, SQLiteSession, TResponseInputItem
 from agents.memory import SessionABC
 from agents.run import CallModelData, ModelInputData
 
-import kioku_client
-from kioku_client import AsyncSession, ChatMessage, Kioku, MemoryTool, ToolCall, Turn
+from kioku_client import AsyncSession, ChatMessage, Kioku, MemoryTool, ToolCall, Turn, memory_tools
 from kioku_client._messages import identify
 from kioku_client.v1.agent_pb2 import EndSessionResponse
 
@@ -30,10 +29,15 @@ class KiokuSession(SessionABC):
 
     def __init__(self, kioku: Kioku, session_id: str, *, history: Optional[SessionABC] = None, **settings: Any) -> None:
         """Makes a session, or continues one. settings are those of kioku_client.AsyncSession."""
-        self.session_id, self.kioku = session_id, kioku
+        self.session_id, self._kioku, self._settings = session_id, kioku, settings
         self._history = history or SQLiteSession(session_id)
         self._memory = AsyncSession(kioku, session_id, **settings)
         self._summary: Optional[Tuple[ChatMessage, str]] = None
+
+    def tools(self) -> List[FunctionTool]:
+        """Returns the memory tools for the agent of this conversation."""
+        conversation = {key: self._settings[key] for key in ("channel", "group") if key in self._settings}
+        return [self._function_tool(tool) for tool in memory_tools(self._kioku, **conversation)]
 
     async def call_model_input_filter(self, data: CallModelData[Any]) -> ModelInputData:
         """Returns what to send to the model: the prompt of Kioku after the agent's own, with memories, and a summary of old items."""
@@ -76,18 +80,13 @@ class KiokuSession(SessionABC):
         """Ends the conversation: what is not stored is stored."""
         return await self._memory.end(read(await self._history.get_items())[0])
 
+    def _function_tool(self, tool: MemoryTool) -> FunctionTool:
+        async def run(_: Any, given: str) -> str:
+            session = self._memory.sync_session
+            return (await asyncio.to_thread(tool, given, source=session.source, author=session.author)).output
 
-def memory_tools(kioku: Kioku, **conversation: Any) -> List[FunctionTool]:
-    """Returns the memory tools for an agent. conversation is as in kioku_client.memory_tools."""
-    return [_function_tool(tool) for tool in kioku_client.memory_tools(kioku, **conversation)]
-
-
-def _function_tool(tool: MemoryTool) -> FunctionTool:
-    async def run(_: Any, given: str) -> str:
-        return (await asyncio.to_thread(tool, given)).output
-
-    return FunctionTool(name=tool.name, description=tool.description, params_json_schema=tool.input_schema, on_invoke_tool=run,
-                        strict_json_schema=False)
+        return FunctionTool(name=tool.name, description=tool.description, params_json_schema=tool.input_schema, on_invoke_tool=run,
+                            strict_json_schema=False)
 
 
 def read(items: List[TResponseInputItem]) -> Tuple[List[ChatMessage], List[int]]:
@@ -129,9 +128,9 @@ def _text(content: Any) -> str:
 
 
 def _sent(items: List[TResponseInputItem], starts: List[int], turn: Turn) -> List[TResponseInputItem]:
-    """Returns the items of a turn: the summary first, old results shortened, and those of the user with their blocks."""
+    """Returns the items of a turn: the summary first, old results shortened, and the newest question with what belongs to the turn."""
     texts = {starts[i]: text for i, text in turn.shortened.items()}
-    blocks = {starts[i]: text for i, text in turn.blocks.items()}
+    question = starts[turn.question] if turn.question >= 0 else -1
     out: List[Any] = [{"role": "user", "content": turn.summary.text}] if turn.summary is not None else []
     for i, item in enumerate(cast(List[Any], items)):
         if i < starts[turn.keep]:
@@ -140,9 +139,9 @@ def _sent(items: List[TResponseInputItem], starts: List[int], turn: Turn) -> Lis
             item = {**item, "output": texts[i]}
         elif str(item.get("id", "")).startswith("summary-"):
             item = {"role": "user", "content": item["content"]}
-        elif i in blocks:
+        elif i == question and turn.turn_block:
             content = item["content"]
             parts = [{"type": "input_text", "text": content}] if isinstance(content, str) else list(content)
-            item = {**item, "content": [*parts, {"type": "input_text", "text": blocks[i]}]}
+            item = {**item, "content": [*parts, {"type": "input_text", "text": turn.turn_block}]}
         out.append(item)
     return cast(List[TResponseInputItem], out)

@@ -589,13 +589,14 @@ class RecallSearch(_message.Message):
     def __init__(self, agent: _Optional[str] = ..., hit_count: _Optional[int] = ..., mode: _Optional[str] = ..., degraded: _Optional[_Iterable[_Union[_memory_pb2.Degradation, _Mapping[str, _Any]]]] = ..., error: _Optional[str] = ..., took: _Optional[_Union[_duration_pb2.Duration, _Mapping[str, _Any]]] = ...) -> None: ...
 
 class RecalledMemory(_message.Message):
-    __slots__ = ["agent", "author", "channel", "date", "end_line", "flags", "path", "reason", "score", "shared", "start_line", "text", "text_score", "vector_score"]
+    __slots__ = ["agent", "author", "channel", "date", "end_line", "flags", "more_authors", "path", "reason", "score", "shared", "start_line", "text", "text_score", "vector_score"]
     AGENT_FIELD_NUMBER: _ClassVar[int]
     AUTHOR_FIELD_NUMBER: _ClassVar[int]
     CHANNEL_FIELD_NUMBER: _ClassVar[int]
     DATE_FIELD_NUMBER: _ClassVar[int]
     END_LINE_FIELD_NUMBER: _ClassVar[int]
     FLAGS_FIELD_NUMBER: _ClassVar[int]
+    MORE_AUTHORS_FIELD_NUMBER: _ClassVar[int]
     PATH_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     SCORE_FIELD_NUMBER: _ClassVar[int]
@@ -610,6 +611,7 @@ class RecalledMemory(_message.Message):
     date: str
     end_line: int
     flags: _containers.RepeatedScalarFieldContainer[str]
+    more_authors: _containers.RepeatedCompositeFieldContainer[_memory_pb2.Author]
     path: str
     reason: str
     score: float
@@ -618,7 +620,7 @@ class RecalledMemory(_message.Message):
     text: str
     text_score: float
     vector_score: float
-    def __init__(self, agent: _Optional[str] = ..., shared: _Optional[bool] = ..., path: _Optional[str] = ..., start_line: _Optional[int] = ..., end_line: _Optional[int] = ..., score: _Optional[float] = ..., date: _Optional[str] = ..., text: _Optional[str] = ..., flags: _Optional[_Iterable[str]] = ..., reason: _Optional[str] = ..., vector_score: _Optional[float] = ..., text_score: _Optional[float] = ..., channel: _Optional[str] = ..., author: _Optional[_Union[_memory_pb2.Author, _Mapping[str, _Any]]] = ...) -> None: ...
+    def __init__(self, agent: _Optional[str] = ..., shared: _Optional[bool] = ..., path: _Optional[str] = ..., start_line: _Optional[int] = ..., end_line: _Optional[int] = ..., score: _Optional[float] = ..., date: _Optional[str] = ..., text: _Optional[str] = ..., flags: _Optional[_Iterable[str]] = ..., reason: _Optional[str] = ..., vector_score: _Optional[float] = ..., text_score: _Optional[float] = ..., channel: _Optional[str] = ..., author: _Optional[_Union[_memory_pb2.Author, _Mapping[str, _Any]]] = ..., more_authors: _Optional[_Iterable[_Union[_memory_pb2.Author, _Mapping[str, _Any]]]] = ...) -> None: ...
 
 class SkillReport(_message.Message):
     __slots__ = ["in_prompt", "loaded", "name", "path", "reason"]

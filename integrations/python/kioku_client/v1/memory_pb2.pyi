@@ -367,6 +367,18 @@ class ListLinksResponse(_message.Message):
     links: Links
     def __init__(self, links: _Optional[_Union[Links, _Mapping[str, _Any]]] = ...) -> None: ...
 
+class ListRevisionsRequest(_message.Message):
+    __slots__ = ["agent"]
+    AGENT_FIELD_NUMBER: _ClassVar[int]
+    agent: str
+    def __init__(self, agent: _Optional[str] = ...) -> None: ...
+
+class ListRevisionsResponse(_message.Message):
+    __slots__ = ["revisions"]
+    REVISIONS_FIELD_NUMBER: _ClassVar[int]
+    revisions: _containers.RepeatedCompositeFieldContainer[Revision]
+    def __init__(self, revisions: _Optional[_Iterable[_Union[Revision, _Mapping[str, _Any]]]] = ...) -> None: ...
+
 class MapCluster(_message.Message):
     __slots__ = ["size", "terms", "x", "y"]
     SIZE_FIELD_NUMBER: _ClassVar[int]
@@ -412,13 +424,14 @@ class MapPoints(_message.Message):
     def __init__(self, x: _Optional[_Iterable[float]] = ..., y: _Optional[_Iterable[float]] = ..., file: _Optional[_Iterable[int]] = ..., start_line: _Optional[_Iterable[int]] = ..., end_line: _Optional[_Iterable[int]] = ..., heading: _Optional[_Iterable[int]] = ..., date: _Optional[_Iterable[int]] = ..., cluster: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class MemoryAppendRequest(_message.Message):
-    __slots__ = ["agent", "author", "category", "channel", "idempotency_key", "keep_secrets", "source", "target", "text"]
+    __slots__ = ["agent", "author", "category", "channel", "idempotency_key", "keep_secrets", "more_authors", "source", "target", "text"]
     AGENT_FIELD_NUMBER: _ClassVar[int]
     AUTHOR_FIELD_NUMBER: _ClassVar[int]
     CATEGORY_FIELD_NUMBER: _ClassVar[int]
     CHANNEL_FIELD_NUMBER: _ClassVar[int]
     IDEMPOTENCY_KEY_FIELD_NUMBER: _ClassVar[int]
     KEEP_SECRETS_FIELD_NUMBER: _ClassVar[int]
+    MORE_AUTHORS_FIELD_NUMBER: _ClassVar[int]
     SOURCE_FIELD_NUMBER: _ClassVar[int]
     TARGET_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
@@ -428,10 +441,11 @@ class MemoryAppendRequest(_message.Message):
     channel: str
     idempotency_key: str
     keep_secrets: bool
+    more_authors: _containers.RepeatedCompositeFieldContainer[Author]
     source: str
     target: str
     text: str
-    def __init__(self, agent: _Optional[str] = ..., text: _Optional[str] = ..., target: _Optional[str] = ..., category: _Optional[str] = ..., idempotency_key: _Optional[str] = ..., source: _Optional[str] = ..., channel: _Optional[str] = ..., author: _Optional[_Union[Author, _Mapping[str, _Any]]] = ..., keep_secrets: _Optional[bool] = ...) -> None: ...
+    def __init__(self, agent: _Optional[str] = ..., text: _Optional[str] = ..., target: _Optional[str] = ..., category: _Optional[str] = ..., idempotency_key: _Optional[str] = ..., source: _Optional[str] = ..., channel: _Optional[str] = ..., author: _Optional[_Union[Author, _Mapping[str, _Any]]] = ..., keep_secrets: _Optional[bool] = ..., more_authors: _Optional[_Iterable[_Union[Author, _Mapping[str, _Any]]]] = ...) -> None: ...
 
 class MemoryAppendResponse(_message.Message):
     __slots__ = ["outcome", "path", "secrets", "similar", "start_line"]
@@ -685,6 +699,30 @@ class ReplacedSecret(_message.Message):
     reference: str
     def __init__(self, kind: _Optional[str] = ..., reference: _Optional[str] = ...) -> None: ...
 
+class Revision(_message.Message):
+    __slots__ = ["line", "new_text", "old_text", "path", "reason", "revision", "source", "undoes", "undone", "update_time"]
+    LINE_FIELD_NUMBER: _ClassVar[int]
+    NEW_TEXT_FIELD_NUMBER: _ClassVar[int]
+    OLD_TEXT_FIELD_NUMBER: _ClassVar[int]
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
+    UNDOES_FIELD_NUMBER: _ClassVar[int]
+    UNDONE_FIELD_NUMBER: _ClassVar[int]
+    UPDATE_TIME_FIELD_NUMBER: _ClassVar[int]
+    line: int
+    new_text: str
+    old_text: str
+    path: str
+    reason: str
+    revision: str
+    source: str
+    undoes: str
+    undone: bool
+    update_time: _timestamp_pb2.Timestamp
+    def __init__(self, revision: _Optional[str] = ..., update_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., path: _Optional[str] = ..., line: _Optional[int] = ..., old_text: _Optional[str] = ..., new_text: _Optional[str] = ..., reason: _Optional[str] = ..., source: _Optional[str] = ..., undoes: _Optional[str] = ..., undone: _Optional[bool] = ...) -> None: ...
+
 class ScoreParts(_message.Message):
     __slots__ = ["category", "date", "meaning", "name", "words"]
     CATEGORY_FIELD_NUMBER: _ClassVar[int]
@@ -700,13 +738,14 @@ class ScoreParts(_message.Message):
     def __init__(self, words: _Optional[float] = ..., meaning: _Optional[float] = ..., date: _Optional[float] = ..., category: _Optional[float] = ..., name: _Optional[float] = ...) -> None: ...
 
 class SearchResult(_message.Message):
-    __slots__ = ["author", "channel", "citation", "date", "end_line", "heading", "path", "score", "snippet", "snippet_end_line", "snippet_start_line", "source", "start_line", "text_score", "trace", "vector_score", "weak"]
+    __slots__ = ["author", "channel", "citation", "date", "end_line", "heading", "more_authors", "path", "score", "snippet", "snippet_end_line", "snippet_start_line", "source", "start_line", "text_score", "trace", "vector_score", "weak"]
     AUTHOR_FIELD_NUMBER: _ClassVar[int]
     CHANNEL_FIELD_NUMBER: _ClassVar[int]
     CITATION_FIELD_NUMBER: _ClassVar[int]
     DATE_FIELD_NUMBER: _ClassVar[int]
     END_LINE_FIELD_NUMBER: _ClassVar[int]
     HEADING_FIELD_NUMBER: _ClassVar[int]
+    MORE_AUTHORS_FIELD_NUMBER: _ClassVar[int]
     PATH_FIELD_NUMBER: _ClassVar[int]
     SCORE_FIELD_NUMBER: _ClassVar[int]
     SNIPPET_END_LINE_FIELD_NUMBER: _ClassVar[int]
@@ -724,6 +763,7 @@ class SearchResult(_message.Message):
     date: str
     end_line: int
     heading: str
+    more_authors: _containers.RepeatedCompositeFieldContainer[Author]
     path: str
     score: float
     snippet: str
@@ -735,7 +775,7 @@ class SearchResult(_message.Message):
     trace: Trace
     vector_score: float
     weak: bool
-    def __init__(self, path: _Optional[str] = ..., start_line: _Optional[int] = ..., end_line: _Optional[int] = ..., score: _Optional[float] = ..., snippet: _Optional[str] = ..., snippet_start_line: _Optional[int] = ..., snippet_end_line: _Optional[int] = ..., source: _Optional[str] = ..., vector_score: _Optional[float] = ..., text_score: _Optional[float] = ..., citation: _Optional[str] = ..., heading: _Optional[str] = ..., date: _Optional[str] = ..., trace: _Optional[_Union[Trace, _Mapping[str, _Any]]] = ..., weak: _Optional[bool] = ..., channel: _Optional[str] = ..., author: _Optional[_Union[Author, _Mapping[str, _Any]]] = ...) -> None: ...
+    def __init__(self, path: _Optional[str] = ..., start_line: _Optional[int] = ..., end_line: _Optional[int] = ..., score: _Optional[float] = ..., snippet: _Optional[str] = ..., snippet_start_line: _Optional[int] = ..., snippet_end_line: _Optional[int] = ..., source: _Optional[str] = ..., vector_score: _Optional[float] = ..., text_score: _Optional[float] = ..., citation: _Optional[str] = ..., heading: _Optional[str] = ..., date: _Optional[str] = ..., trace: _Optional[_Union[Trace, _Mapping[str, _Any]]] = ..., weak: _Optional[bool] = ..., channel: _Optional[str] = ..., author: _Optional[_Union[Author, _Mapping[str, _Any]]] = ..., more_authors: _Optional[_Iterable[_Union[Author, _Mapping[str, _Any]]]] = ...) -> None: ...
 
 class SimilarNote(_message.Message):
     __slots__ = ["line", "path", "text"]
@@ -776,7 +816,7 @@ class StatusRequest(_message.Message):
     def __init__(self, agent: _Optional[str] = ...) -> None: ...
 
 class StatusResponse(_message.Message):
-    __slots__ = ["agent", "backfill", "cached_embedding_count", "check", "database", "database_bytes", "degraded", "egress", "embedded_chunk_count", "index", "memory_budget_bytes", "memory_resident_bytes", "offline", "provider", "reranker", "reranker_error", "resident_bytes", "skipped", "slow_calls", "syncing", "unavailable", "unindexed_file_count", "unindexed_more", "version", "wal_bytes", "watch_mode", "watch_note", "workspace"]
+    __slots__ = ["agent", "backfill", "cached_embedding_count", "check", "database", "database_bytes", "degraded", "egress", "embedded_chunk_count", "index", "memory_budget_bytes", "memory_resident_bytes", "offline", "provider", "reranker", "reranker_error", "resident_bytes", "skipped", "slow_calls", "syncing", "transcripts", "unavailable", "unindexed_file_count", "unindexed_more", "version", "wal_bytes", "watch_mode", "watch_note", "workspace"]
     AGENT_FIELD_NUMBER: _ClassVar[int]
     BACKFILL_FIELD_NUMBER: _ClassVar[int]
     CACHED_EMBEDDING_COUNT_FIELD_NUMBER: _ClassVar[int]
@@ -797,6 +837,7 @@ class StatusResponse(_message.Message):
     SKIPPED_FIELD_NUMBER: _ClassVar[int]
     SLOW_CALLS_FIELD_NUMBER: _ClassVar[int]
     SYNCING_FIELD_NUMBER: _ClassVar[int]
+    TRANSCRIPTS_FIELD_NUMBER: _ClassVar[int]
     UNAVAILABLE_FIELD_NUMBER: _ClassVar[int]
     UNINDEXED_FILE_COUNT_FIELD_NUMBER: _ClassVar[int]
     UNINDEXED_MORE_FIELD_NUMBER: _ClassVar[int]
@@ -825,6 +866,7 @@ class StatusResponse(_message.Message):
     skipped: _containers.RepeatedCompositeFieldContainer[SkippedFile]
     slow_calls: _containers.RepeatedCompositeFieldContainer[SlowCall]
     syncing: bool
+    transcripts: _containers.RepeatedCompositeFieldContainer[TranscriptFolder]
     unavailable: _containers.RepeatedScalarFieldContainer[str]
     unindexed_file_count: int
     unindexed_more: bool
@@ -833,7 +875,7 @@ class StatusResponse(_message.Message):
     watch_mode: str
     watch_note: str
     workspace: str
-    def __init__(self, agent: _Optional[str] = ..., workspace: _Optional[str] = ..., database: _Optional[str] = ..., index: _Optional[_Union[IndexState, _Mapping[str, _Any]]] = ..., skipped: _Optional[_Iterable[_Union[SkippedFile, _Mapping[str, _Any]]]] = ..., watch_mode: _Optional[str] = ..., watch_note: _Optional[str] = ..., provider: _Optional[_Union[Provider, _Mapping[str, _Any]]] = ..., database_bytes: _Optional[int] = ..., wal_bytes: _Optional[int] = ..., embedded_chunk_count: _Optional[int] = ..., cached_embedding_count: _Optional[int] = ..., degraded: _Optional[_Iterable[_Union[Degradation, _Mapping[str, _Any]]]] = ..., unavailable: _Optional[_Iterable[str]] = ..., version: _Optional[str] = ..., syncing: _Optional[bool] = ..., resident_bytes: _Optional[int] = ..., memory_budget_bytes: _Optional[int] = ..., memory_resident_bytes: _Optional[int] = ..., check: _Optional[_Union[IndexCheck, _Mapping[str, _Any]]] = ..., unindexed_file_count: _Optional[int] = ..., unindexed_more: _Optional[bool] = ..., offline: _Optional[bool] = ..., egress: _Optional[_Iterable[_Union[Egress, _Mapping[str, _Any]]]] = ..., backfill: _Optional[_Union[Backfill, _Mapping[str, _Any]]] = ..., reranker: _Optional[str] = ..., reranker_error: _Optional[str] = ..., slow_calls: _Optional[_Iterable[_Union[SlowCall, _Mapping[str, _Any]]]] = ...) -> None: ...
+    def __init__(self, agent: _Optional[str] = ..., workspace: _Optional[str] = ..., database: _Optional[str] = ..., index: _Optional[_Union[IndexState, _Mapping[str, _Any]]] = ..., skipped: _Optional[_Iterable[_Union[SkippedFile, _Mapping[str, _Any]]]] = ..., watch_mode: _Optional[str] = ..., watch_note: _Optional[str] = ..., provider: _Optional[_Union[Provider, _Mapping[str, _Any]]] = ..., database_bytes: _Optional[int] = ..., wal_bytes: _Optional[int] = ..., embedded_chunk_count: _Optional[int] = ..., cached_embedding_count: _Optional[int] = ..., degraded: _Optional[_Iterable[_Union[Degradation, _Mapping[str, _Any]]]] = ..., unavailable: _Optional[_Iterable[str]] = ..., version: _Optional[str] = ..., syncing: _Optional[bool] = ..., resident_bytes: _Optional[int] = ..., memory_budget_bytes: _Optional[int] = ..., memory_resident_bytes: _Optional[int] = ..., check: _Optional[_Union[IndexCheck, _Mapping[str, _Any]]] = ..., unindexed_file_count: _Optional[int] = ..., unindexed_more: _Optional[bool] = ..., offline: _Optional[bool] = ..., egress: _Optional[_Iterable[_Union[Egress, _Mapping[str, _Any]]]] = ..., backfill: _Optional[_Union[Backfill, _Mapping[str, _Any]]] = ..., reranker: _Optional[str] = ..., reranker_error: _Optional[str] = ..., slow_calls: _Optional[_Iterable[_Union[SlowCall, _Mapping[str, _Any]]]] = ..., transcripts: _Optional[_Iterable[_Union[TranscriptFolder, _Mapping[str, _Any]]]] = ...) -> None: ...
 
 class SyncReport(_message.Message):
     __slots__ = ["chunk_count", "degraded", "embedded_count", "file_count", "generation", "index", "known_count", "removed_file_count", "skipped_count", "stale_reason", "took", "unembedded_count"]
@@ -974,6 +1016,14 @@ class Trace(_message.Message):
     window_mean: float
     window_start_line: int
     def __init__(self, rank: _Optional[int] = ..., vector_rank: _Optional[int] = ..., text_rank: _Optional[int] = ..., vector_score: _Optional[float] = ..., text_score: _Optional[float] = ..., vector_weight: _Optional[float] = ..., text_weight: _Optional[float] = ..., merged: _Optional[float] = ..., decay: _Optional[float] = ..., age_days: _Optional[float] = ..., mmr_similarity: _Optional[float] = ..., mmr_score: _Optional[float] = ..., terms: _Optional[_Iterable[_Union[TermShare, _Mapping[str, _Any]]]] = ..., keyword_backed: _Optional[bool] = ..., date_bonus: _Optional[float] = ..., pair_share: _Optional[float] = ..., best_part_share: _Optional[float] = ..., chunk_share: _Optional[float] = ..., missing: _Optional[_Iterable[str]] = ..., date_confidence: _Optional[float] = ..., name_bonus: _Optional[float] = ..., penalty: _Optional[float] = ..., name_confidence: _Optional[float] = ..., category_bonus: _Optional[float] = ..., category_confidence: _Optional[float] = ..., cosine: _Optional[float] = ..., window_cosine: _Optional[float] = ..., window_start_line: _Optional[int] = ..., window_end_line: _Optional[int] = ..., window_mean: _Optional[float] = ..., similarity: _Optional[float] = ..., cosine_mean: _Optional[float] = ..., cosine_deviation: _Optional[float] = ..., rerank_rank: _Optional[int] = ..., rerank_score: _Optional[float] = ..., score_parts: _Optional[_Union[ScoreParts, _Mapping[str, _Any]]] = ..., unembedded: _Optional[bool] = ...) -> None: ...
+
+class TranscriptFolder(_message.Message):
+    __slots__ = ["folder", "source"]
+    FOLDER_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
+    folder: str
+    source: str
+    def __init__(self, source: _Optional[str] = ..., folder: _Optional[str] = ...) -> None: ...
 
 class WatchEventsRequest(_message.Message):
     __slots__ = ["agent"]

@@ -94,7 +94,7 @@ export declare type ChatMessage = Message<"kioku.v1.ChatMessage"> & {
   author?: Author | undefined;
 
   /**
-   * Channel of the message. Empty means that of the conversation.
+   * Channel of the message. Empty means that of the message before; without any it is a private one.
    *
    * @generated from field: string channel = 10;
    */
@@ -230,7 +230,8 @@ export declare type AssemblePromptRequest = Message<"kioku.v1.AssemblePromptRequ
   budgetTokens: number;
 
   /**
-   * Put parts that change between turns at the end. Unset means the configured order.
+   * Leave what changes between turns out of the prompt and return it as turn_block, so that the prompt is constant over a session
+   * unless its files change, and providers read it from their cache. Unset means the configured order, by default true.
    *
    * @generated from field: optional bool cache_friendly = 10;
    */
@@ -384,8 +385,11 @@ export declare type AssemblePromptResponse = Message<"kioku.v1.AssemblePromptRes
   group: boolean;
 
   /**
-   * What changes from turn to turn: time, recalled memories and changing blocks. Send it as a text block of the message of the
-   * user, and do not store it. Empty if the prompt has it, because cache_friendly is false.
+   * What changes from turn to turn: time, recalled memories and changing blocks. Send it behind the text of the newest message of
+   * the user, as a text block of its own or after a blank line, in all requests until the user's next message. Do not store it;
+   * what is stored by Kioku is freed of it. Empty if the prompt has it, because cache_friendly is false.
+   * An agent that calls tools in most turns pays less if it goes on to send old blocks with their messages, byte for byte the same,
+   * until it summarises or prunes: so its provider's cache has the calls and results behind them too (docs/performance.md).
    *
    * @generated from field: string turn_block = 12;
    */
@@ -698,18 +702,25 @@ export declare type RecalledMemory = Message<"kioku.v1.RecalledMemory"> & {
   textScore: number;
 
   /**
-   * Channel that it is from; empty if none is recorded.
+   * As in SearchResult.
    *
    * @generated from field: string channel = 13;
    */
   channel: string;
 
   /**
-   * Who said it; unset if nobody is recorded.
+   * As in SearchResult.
    *
    * @generated from field: kioku.v1.Author author = 14;
    */
   author?: Author | undefined;
+
+  /**
+   * As in SearchResult.
+   *
+   * @generated from field: repeated kioku.v1.Author more_authors = 15;
+   */
+  moreAuthors: Author[];
 };
 
 /**

@@ -1,0 +1,65 @@
+package prompt
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"kioku/agent/bootstrap"
+)
+
+// ReasonStanding is the reason of memories whose text a file in the prompt has already.
+const ReasonStanding = "stands in the prompt already"
+
+// marker matches what Kioku writes behind notes in files, and what no search shows.
+var marker = regexp.MustCompile(`<!-- kioku[^>]*-->`)
+
+// standing is the text of the files in a prompt, in lines without what cannot be seen.
+type standing string
+
+// standingIn returns the text of some files.
+func standingIn(texts []string) standing {
+	var b strings.Builder
+	b.WriteByte('\n')
+	for _, text := range texts {
+		b.WriteString(plainLines(marker.ReplaceAllString(text, "")))
+		b.WriteByte('\n')
+	}
+	return standing(b.String())
+}
+
+// has reports whether all lines of a text stand in the files, one after the other.
+func (s standing) has(text string) bool {
+	return strings.Contains(string(s), "\n"+plainLines(text)+"\n")
+}
+
+// plainLines returns the lines of a text that are not blank, with single spaces.
+func plainLines(text string) string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		if words := strings.Fields(line); len(words) > 0 {
+			lines = append(lines, strings.Join(words, " "))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// fileTexts returns the texts of the files that the session may contain, before anything is cut for the budget.
+func (a *assembly) fileTexts() []string {
+	var texts []string
+	for _, name := range bootstrap.Names() {
+		texts = append(texts, a.file(name))
+	}
+	return texts
+}
+
+// textsAfterCuts returns the texts of the files as they are in the layers, and whether the budget has cut one.
+func (a *assembly) textsAfterCuts(layers []layer) (texts []string, cut bool) {
+	isFile := func(name string) bool { return slices.Contains(bootstrap.Names(), name) }
+	for _, p := range allParts(layers) {
+		if isFile(p.name) {
+			texts = append(texts, p.text)
+		}
+	}
+	return texts, slices.ContainsFunc(a.out.Cuts, func(c Cut) bool { return isFile(c.Part) })
+}

@@ -155,7 +155,7 @@ func (s *Server) toFlush(ctx context.Context, req sessionRequest) ([]flush.Messa
 	if err != nil {
 		return nil, err
 	}
-	return flush.Messages(c.ids, c.messages), checkSpool(c.sent)
+	return flush.Messages(c.ids, c.messages, c.by), checkSpool(c.sent)
 }
 
 // sessionOf returns the messages of a session, which must have ids.
@@ -178,11 +178,7 @@ func flushMessages(list []*kiokuv1.ChatMessage) ([]flush.Message, error) {
 		return nil, err
 	}
 	c, err := sessionOf(list)
-	out := flush.Messages(c.ids, c.messages)
-	for i := range out {
-		out[i].Said = c.by[i]
-	}
-	return out, err
+	return flush.Messages(c.ids, c.messages, c.by), err
 }
 
 // checkSpool refuses messages that are too large to be spooled.

@@ -58,8 +58,9 @@ func (c *Conversation) Turn(ctx context.Context, message string, each func(Event
 	return c.TurnBy(ctx, c.opt.Turn.Author, message, each)
 }
 
-// TurnBy answers a message of a user. A nil author is the owner of the memory in private, and somebody in a group. each, if it is not nil, is called with what happens, by one goroutine. The message and the
-// answer are in the transcript when Turn returns. It returns ErrBlank for a message without text, which is not kept.
+// TurnBy answers a message of a user. A nil author is the owner of the memory in private, and somebody in a group. each, if it
+// is not nil, is called with what happens, by one goroutine. The message and the answer are in the transcript when Turn
+// returns. It returns ErrBlank for a message without text, which is not kept.
 //
 // After an error, also of ctx, the conversation can go on. What the model has said until then is in the transcript, and in
 // Reply.Text, marked as interrupted. A flush or a compaction that fails is not an error: a notice says so. Only if the model

@@ -75,10 +75,7 @@ func (s *Sidecar) freeToDrop(sessionID string, v session.View) (free, uncovered 
 
 // SessionMessages returns the messages of a view with their ids and authors. The id of a summary is that of a flush.
 func SessionMessages(v session.View) []flush.Message {
-	out := flush.Messages(v.IDs, v.Messages)
-	for i := range v.By {
-		out[i].Said = v.By[i]
-	}
+	out := flush.Messages(v.IDs, v.Messages, v.By)
 	if v.Compactions > 0 && len(out) > 0 {
 		out[0].ID = flush.SummaryID(out[0].Text)
 	}

@@ -42,7 +42,7 @@ recall: {enabled: false, topK: 5, deadlineMs: 250, minScore: 0, shared: [team]}
 compaction:
   reserveTokensFloor: 1000
   keepRecentTokens: 2000
-  memoryFlush: {enabled: false, softThresholdTokens: 100, softThresholdRatio: 0.75, forceFlushTranscriptBytes: 0, onEnd: false, idleSeconds: 60}
+  memoryFlush: {enabled: false, softThresholdTokens: 100, softThresholdRatio: 0.75, forceFlushTranscriptBytes: 0, onEnd: false, idleSeconds: 60, groups: separate}
 contextPruning:
   mode: "off"
   ttlSeconds: 60
@@ -72,7 +72,7 @@ sidecar: {listen: none, socket: a.sock, memory: "127.0.0.1:7600", token: secret}
 	want := []any{
 		5000, filepath.Join(base, "own"), []string{filepath.Join(base, "team"), filepath.Join(home, "skills"), "/srv/skills"}, 7, true,
 		false, 5, 250 * time.Millisecond, 0.0, []string{"team"}, 2000,
-		flush.Settings{ReserveTokens: 1000, SoftThresholdTokens: 100, SoftThresholdRatio: 0.75, KeepTokens: 2000, Idle: time.Minute},
+		flush.Settings{ReserveTokens: 1000, SoftThresholdTokens: 100, SoftThresholdRatio: 0.75, KeepTokens: 2000, Groups: flush.GroupsSeparate, Idle: time.Minute},
 		prune.ModeOff, time.Minute, 1, prune.SoftTrim{MaxChars: 100, Head: 40, Tail: 50},
 		prune.HardClear{Placeholder: "gone"}, prune.Tools{Allow: []string{"memory_*"}, Deny: []string{"memory_append"}},
 		llm.Config{

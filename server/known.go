@@ -57,7 +57,7 @@ type knownMessages struct {
 // isReference reports whether a message has nothing but ids.
 func isReference(m *kiokuv1.ChatMessage) bool {
 	return m.GetRole() == "" && m.GetId() != "" && m.GetText() == "" && len(m.GetToolCalls()) == 0 && m.GetToolCallId() == "" &&
-		m.GetToolName() == "" && m.GetImageCount() == 0 && !m.GetFailed()
+		m.GetToolName() == "" && m.GetImageCount() == 0 && !m.GetFailed() && m.GetAuthor() == nil && m.GetChannel() == ""
 }
 
 // resolve returns the messages of a call with those in place of references that were sent before. It returns FAILED_PRECONDITION with

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -24,6 +25,13 @@ func spoken() []flush.Message {
 		{ID: "fact", Message: llm.Message{Role: llm.RoleUser, Text: "My train leaves from platform 9."}},
 		{ID: "answer", Message: llm.Message{Role: llm.RoleAssistant, Text: "Noted."}},
 	}
+}
+
+// stored returns the notes so far.
+func (m *notes) stored() []memory.Note {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.notes)
 }
 
 // endOf is the end of the session "talk".
@@ -49,8 +57,8 @@ func TestEndStoresOrKeepsWhatWasSaid(t *testing.T) {
 		done := make(chan error)
 		go func() { done <- s.Tend(ctx) }()
 		synctest.Wait()
-		if len(own.notes) != 1 || own.notes[0].Text != "My train leaves from platform 9." || own.notes[0].Source != memory.NoteFromFlush {
-			t.Errorf("a later start stores %+v", own.notes)
+		if len(own.stored()) != 1 || own.stored()[0].Text != "My train leaves from platform 9." || own.stored()[0].Source != memory.NoteFromFlush {
+			t.Errorf("a later start stores %+v", own.stored())
 		}
 		cancel()
 		if err := <-done; err != nil {
@@ -61,8 +69,8 @@ func TestEndStoresOrKeepsWhatWasSaid(t *testing.T) {
 		}
 		more := append(spoken(), flush.Message{ID: "more", Message: spoken()[0].Message})
 		more[2].Text = "My shoes are red."
-		if out := s.End(t.Context(), endOf(more)); out.Outcome != session.FlushDone || len(own.notes) != 2 {
-			t.Errorf("with a model: %+v, %d notes", out, len(own.notes))
+		if out := s.End(t.Context(), endOf(more)); out.Outcome != session.FlushDone || len(own.stored()) != 2 {
+			t.Errorf("with a model: %+v, %d notes", out, len(own.stored()))
 		}
 		opt.Flush.OnEnd = false
 		more[2].ID = "again"
@@ -87,12 +95,12 @@ func TestTendStoresIdleSessions(t *testing.T) {
 		done := make(chan error)
 		go func() { done <- s.Tend(ctx) }()
 		time.Sleep(29 * time.Minute)
-		if len(own.notes) > 0 {
-			t.Errorf("before it is idle: %+v", own.notes)
+		if len(own.stored()) > 0 {
+			t.Errorf("before it is idle: %+v", own.stored())
 		}
 		time.Sleep(2 * time.Minute)
-		if len(own.notes) != 1 {
-			t.Errorf("after it is idle: %+v", own.notes)
+		if len(own.stored()) != 1 {
+			t.Errorf("after it is idle: %+v", own.stored())
 		}
 		list := spoken()
 		list[0].Text = "My shoes are red."
@@ -100,8 +108,8 @@ func TestTendStoresIdleSessions(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
-		if len(own.notes) != 2 {
-			t.Errorf("spooled: %+v", own.notes)
+		if len(own.stored()) != 2 {
+			t.Errorf("spooled: %+v", own.stored())
 		}
 		cancel()
 		<-done

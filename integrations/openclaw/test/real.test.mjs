@@ -8,10 +8,12 @@ import { kioku, makeHome, openclaw, skip, startModel, text } from "./openclaw.mj
 
 // The package of npm pack is installed by OpenClaw and gets the memory slot; what one run of an agent stores, the next is sent.
 test("installed by OpenClaw, recalled in the next run", { skip, timeout: 200_000 }, async (t) => {
-  const model = await startModel(({ messages }) => {
+  const model = await startModel(({ messages, tools }) => {
     const asked = text(messages.findLast((m) => m.role === "user" && text(m.content).includes("eider"))?.content);
     if (messages.at(-1).role === "tool" || !asked.includes("Remember")) return "Yes.";
-    return { call: { name: "memory_append", input: { text: "The eider nests under the old pier." } } };
+    const note = { text: "The eider nests under the old pier." };
+    const direct = tools.some((tool) => tool.function.name === "memory_append"); // else OpenClaw has put it behind tool_call
+    return { call: direct ? { name: "memory_append", input: note } : { name: "tool_call", input: { id: "memory_append", args: note } } };
   });
   t.after(() => model.close());
   const home = makeHome(t, model.url, { slot: false });
@@ -27,7 +29,7 @@ test("installed by OpenClaw, recalled in the next run", { skip, timeout: 200_000
   const run = (message, session) => openclaw(home, "agent", "--local", "--agent", "main", "--session-id", session, "-m", message, "--json");
   await run("Remember where the eider nests.", "one");
   const daily = fs.readdirSync(path.join(home.workspace, "memory")).map((f) => fs.readFileSync(path.join(home.workspace, "memory", f), "utf8"));
-  assert.match(daily.join(""), /old pier/);
+  assert.match(daily.join(""), /old pier/, JSON.stringify(model.requests.map((r) => [r.tools?.map((tool) => tool.function.name), r.messages.at(-1)])).slice(0, 3000));
   await run("Where does the eider nest?", "two");
   const sent = model.requests.at(-1);
   assert.match(text(sent.messages.findLast((m) => m.role === "user" && text(m.content).includes("eider")).content), /recalled-memories[\s\S]*old pier/);
@@ -48,7 +50,7 @@ test("an index of the real OpenClaw is taken over", { skip, timeout: 120_000 }, 
   assert.ok(plan.dryRun && !fs.existsSync(plan.config));
   const first = JSON.parse(await kioku(home, "import", "openclaw", "--json"));
   assert.deepEqual(first.settings.map(({ key, value }) => `${key}=${value}`), [
-    "model=toy-8", "provider=openai", "query.maxResults=4", `remote.baseUrl=${model.url}`, `workspace=${home.workspace}`,
+    "compaction.memoryFlush.softThresholdTokens=1000", "model=toy-8", "provider=openai", "query.maxResults=4", `remote.baseUrl=${model.url}`, `workspace=${home.workspace}`,
   ]);
   assert.deepEqual(first.agents.map(({ id, read, usable, damaged }) => ({ id, read, usable, damaged })), [{ id: "main", read: 1, usable: 1, damaged: 0 }]);
   assert.deepEqual(first.left.map((l) => l.key), ["memory.search.remote.apiKey"]);

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { kioku, makeHome, openclaw, skip, startModel, text } from "./openclaw.mjs";
 
 // The package of npm pack is installed by OpenClaw and gets the memory slot; what one run of an agent stores, the next is sent.
-test("installed by OpenClaw, recalled in the next run", { skip, timeout: 200_000 }, async (t) => {
+test("installed by OpenClaw, recalled in the next run", { skip, timeout: 400_000 }, async (t) => {
   const model = await startModel(({ messages, tools }) => {
     const asked = text(messages.findLast((m) => m.role === "user" && text(m.content).includes("eider"))?.content);
     if (messages.at(-1).role === "tool" || !asked.includes("Remember")) return "Yes.";

@@ -147,7 +147,9 @@ func (a *Agent) Before(ctx context.Context, messages []llm.Message) (llm.Request
 func (a *Agent) After(reply llm.Response) error { return a.talk.After(reply) }
 
 // Call runs a tool that the model called, and returns its result as a message.
-func (a *Agent) Call(ctx context.Context, call llm.ToolCall) llm.Message { return a.talk.Call(ctx, call) }
+func (a *Agent) Call(ctx context.Context, call llm.ToolCall) llm.Message {
+	return a.talk.Call(ctx, call)
+}
 
 // Memory returns the memory of the agent.
 func (a *Agent) Memory() memory.Service { return a.memory }

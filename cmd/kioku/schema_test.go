@@ -43,6 +43,8 @@ var outputs = map[string]any{
 	"get":              &kiokuv1.MemoryGetResponse{},
 	"get several":      []*kiokuv1.MemoryGetResponse{},
 	"import":           importReport{},
+	"import openclaw":  takeoverReport{},
+	"join":             joinReport{},
 	"index":            indexReport{},
 	"index estimate":   estimateReport{},
 	"init":             made{},

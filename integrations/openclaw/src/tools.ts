@@ -122,8 +122,8 @@ async function search({ ctx, agents, memory }: Bound, _: string, params: Record<
     return unavailable("session transcripts are not in this memory", "Use sessions_search for what was said in earlier sessions.");
   const corpora = corpus === "wiki" || corpus === "all" ? { corpora: [{ corpus: "wiki", outcome: "not-registered" }] } : {};
   if (corpus === "wiki") return { results: [], ...corpora, warning: "Wiki corpus is not registered; results do not cover that requested corpus." };
+  const query = { query: text(params, "query"), maxResults: number(params, "maxResults"), minScore: number(params, "minScore") };
   try {
-    const query = { query: text(params, "query"), maxResults: number(params, "maxResults"), minScore: number(params, "minScore") };
     const started = Date.now();
     const answer = await memory().search(query, signal);
     const cited = citations(agents.config(), ctx.sessionKey);
@@ -160,8 +160,9 @@ async function get({ memory }: Bound, _: string, params: Record<string, unknown>
   const path = text(params, "path");
   const corpus = oneOf(params, "corpus", ["memory", "wiki", "all"]);
   if (corpus === "wiki") return { status: "not_found", path, text: "", corpora: [{ corpus: "wiki", outcome: "not-registered" }] };
+  const [from, lines] = [number(params, "from"), number(params, "lines")];
   try {
-    return await read(memory(), path, number(params, "from"), number(params, "lines"), signal);
+    return await read(memory(), path, from, lines, signal);
   } catch (err) {
     if (signal?.aborted) throw err;
     return { path, text: "", status: "error", code: (err as { code?: string }).code ?? "MEMORY_READ_FAILED", error: reason(err) };

@@ -175,7 +175,7 @@ export async function startGateway(home) {
   for (let i = 0; ; i++) {
     const up = await fetch(`http://127.0.0.1:${port}/readyz`).then((r) => r.ok, () => false);
     if (up) return gateway;
-    if (child.exitCode !== null || i > 300) throw new Error(`the gateway does not start: ${logged()}`);
+    if (child.exitCode !== null || i > 600) throw new Error(`the gateway does not start: ${logged()}`);
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
 }

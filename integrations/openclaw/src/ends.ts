@@ -13,12 +13,13 @@ interface Session {
 /** Most sessions whose messages are remembered until they end. */
 const maxSessions = 64;
 
-/** Ends of a session after which it does not go on. A compaction goes on, and OpenClaw's own flush came before it. */
+/** Ends of a session after which it does not go on. */
 const ends = new Set(["new", "reset", "idle", "daily", "deleted", "shutdown", "restart", "unknown"]);
 
 /**
- * Hands a conversation that ends to Kioku: what no flush before a compaction has stored is flushed by Kioku's model, or kept on disk
- * until there is one.
+ * Hands a conversation that ends, or is about to be compacted, to Kioku: what was not stored of it is flushed by Kioku's model, or kept on
+ * disk until there is one. OpenClaw's own flush before a compaction runs in chats of its channels, not in each turn over HTTP, and may be
+ * off.
  */
 export function flushAtEnds(api: HostApi, agents: Agents): void {
   if (!agents.settings.onEnd) return;
@@ -36,19 +37,28 @@ export function flushAtEnds(api: HostApi, agents: Agents): void {
   api.on("before_reset", (event, ctx) => {
     if (event.messages?.length) remember(ctx, event.messages);
   });
-  api.on("session_end", async (event, ctx) => {
+  api.on("before_compaction", async (event, ctx) => {
+    if (event.messages?.length) remember(ctx, event.messages);
+    const session = sessions.get(ctx.sessionId ?? "");
+    if (session) await handOver(api, agents, ctx.sessionId!, session);
+  });
+  api.on("session_end", async (event) => {
     const session = sessions.get(event.sessionId);
     if (!session || !ends.has(event.reason ?? "unknown")) return;
     sessions.delete(event.sessionId);
-    const agentId = ctx.agentId ?? session.agentId;
-    if (!agents.enabled(agentId)) return;
-    try {
-      const { outcome, reason } = await agents.of(agentId).endSession({ session: event.sessionId, messages: session.messages });
-      if (outcome === "failed") api.logger.warn(`kioku: the end of a session was not flushed: ${reason}`);
-    } catch (err) {
-      api.logger.warn(`kioku: the end of a session was not flushed: ${err instanceof Error ? err.message : String(err)}`);
-    }
+    await handOver(api, agents, event.sessionId, session);
   });
+}
+
+/** Hands the messages of a session to Kioku. Those that were handed over before are not stored again. */
+async function handOver(api: HostApi, agents: Agents, session: string, { agentId, messages }: Session): Promise<void> {
+  if (!agents.enabled(agentId)) return;
+  try {
+    const { outcome, reason } = await agents.of(agentId).endSession({ session, messages });
+    if (outcome === "failed") api.logger.warn(`kioku: a conversation was not flushed: ${reason}`);
+  } catch (err) {
+    api.logger.warn(`kioku: a conversation was not flushed: ${err instanceof Error ? err.message : String(err)}`);
+  }
 }
 
 /**

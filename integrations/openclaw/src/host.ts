@@ -96,6 +96,7 @@ export interface Hooks {
     ctx: AgentContext,
   ): Promise<{ prependContext?: string } | void> | void;
   agent_end(event: { messages: unknown[]; success: boolean }, ctx: AgentContext): Promise<void> | void;
+  before_compaction(event: { messages?: unknown[] }, ctx: AgentContext): Promise<void> | void;
   before_reset(event: { messages?: unknown[]; reason?: string }, ctx: AgentContext): Promise<void> | void;
   session_end(
     event: { sessionId: string; sessionKey?: string; reason?: string },

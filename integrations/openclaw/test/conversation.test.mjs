@@ -40,12 +40,12 @@ function answers(stored) {
 
 // A conversation of 200 turns through a gateway with the plugin, with 24 facts in three languages, two restarts of gateway and daemon by
 // SIGKILL, and a session that ends early: a new session is sent each of the facts.
-test("a conversation of 200 turns, 24 of 24 facts", { skip, timeout: 400_000 }, async (t) => {
+test("a conversation of 200 turns, 24 of 24 facts", { skip, timeout: 900_000 }, async (t) => {
   const stored = new Set();
   const model = await startModel(answers(stored));
   t.after(() => model.close());
   const settings = { "llm.provider": "openai", "llm.baseUrl": model.url, "llm.model": "scripted", "llm.apiKey": "test", "sync.watchDebounceMs": 100 };
-  const home = makeHome(t, model.url, { window: 40_000, kioku: { settings } });
+  const home = makeHome(t, model.url, { window: 16_000, kioku: { settings } });
   let gateway = await startGateway(home);
   const started = Date.now();
   for (let turn = 1; turn <= script.turns; turn++) {
@@ -57,7 +57,7 @@ test("a conversation of 200 turns, 24 of 24 facts", { skip, timeout: 400_000 }, 
       gateway = await startGateway(home);
     }
   }
-  await gateway.say("main", "/new");
+  await gateway.reset("agent:main:main");
   t.diagnostic(`${script.turns} turns took ${((Date.now() - started) / 1000).toFixed(0)} s; flushes stored ${stored.size} facts`);
   const missed = [];
   for (const fact of script.facts) {

@@ -125,8 +125,8 @@ test("OpenClaw's flush before a compaction stays", async (t) => {
   assert.deepEqual([plan({ contextWindowTokens: 16_000 }).reserveTokensFloor, plan({ contextWindowTokens: 10_000 }).softThresholdTokens], [4000, 3750]);
 });
 
-// The conversation of 200 turns through the hooks of the plugin: two kills of the daemon, an early end of the session before any
-// compaction, and a new session that is sent each of the 24 facts.
+// The conversation of 200 turns through the hooks of the plugin: two kills of the daemon, two compactions, an early end of the session,
+// and a new session that is sent each of the 24 facts.
 test("a session of 200 turns that ends early: 24 of 24 facts", { skip, timeout: 120_000 }, async (t) => {
   const model = await startModel(({ messages }) => {
     const said = messages.filter((m) => m.role === "user").map((m) => text(m.content)).join("\n");
@@ -144,9 +144,12 @@ test("a session of 200 turns that ends early: 24 of 24 facts", { skip, timeout: 
     messages.push({ role: "assistant", timestamp: turn, content: [{ type: "text", text: "Yes." }, { type: "toolCall", name: "read", arguments: {} }] });
     await host.hooks.agent_end({ messages, success: true }, ctx);
     if (script.restarts_after.includes(turn)) await stopDaemons(host);
+    if (turn % 80) continue;
+    await host.hooks.before_compaction({ messages }, ctx);
+    messages.splice(0, messages.length - 10, { role: "compactionSummary", content: "They spoke about many things." });
   }
   await host.hooks.session_end({ sessionId: "one", sessionKey: ctx.sessionKey, reason: "new" }, ctx);
-  assert.deepEqual(host.warnings.filter((w) => /end of a session/.test(w)), []);
+  assert.deepEqual(host.warnings.filter((w) => /was not flushed/.test(w)), []);
   const missed = [];
   for (const { ask, answer } of script.facts) {
     const sent = await host.hooks.before_prompt_build({ prompt: ask, currentUserMessage: ask, messages: [] }, { ...ctx, sessionId: "two" });

@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"database/sql"
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
+	"math"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -150,6 +153,78 @@ func TestImportReadsBothSchemasOfOpenClaw(t *testing.T) {
 	if _, err := openTestStore(t, t.TempDir()).ImportOpenClaw(t.Context(), path, OpenClawSource{}, testSpace); err == nil {
 		t.Error("a database of another program is imported")
 	}
+}
+
+// The embeddings of today's OpenClaw are floats of 64 bits. Those of the provider that is configured under another name there are of the
+// configured space, unless they are of another address, and the files of OpenClaw stay as they are.
+func TestImportTakesTheConfiguredProviderOfOpenClaw(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "openclaw-agent.sqlite")
+	db, err := sql.Open("sqlite3", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.SetMaxOpenConns(1)
+	exec := func(statement string, args ...any) {
+		t.Helper()
+		if _, err := db.Exec(statement, args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exec("PRAGMA journal_mode = wal")
+	exec(`CREATE TABLE memory_embedding_cache (provider TEXT, model TEXT, provider_key TEXT, hash TEXT, embedding BLOB, dims INTEGER, updated_at INTEGER)`)
+	exec("CREATE TABLE memory_index_meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)")
+	exec(`INSERT INTO memory_index_meta VALUES ('memory_index_meta_v1', '{"providerKey": "live"}')`)
+	for text, key := range map[string]string{"one\n": "live", "two": "another address"} {
+		var embedding []byte
+		for _, x := range []float64{3, 0, 4, 0} {
+			embedding = binary.LittleEndian.AppendUint64(embedding, math.Float64bits(x))
+		}
+		sum := sha256.Sum256([]byte(text))
+		exec("INSERT INTO memory_embedding_cache VALUES ('openai-compatible', ?, ?, ?, ?, 4, 0)", testSpace.Model, key, hex.EncodeToString(sum[:]), embedding)
+	}
+	before := filesOf(t, dir)
+	s := openTestStore(t, t.TempDir())
+	f := testFile("memory/a.md", nil, "one", "two")
+	if _, err := s.ReplaceFile(t.Context(), f.File); err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.ImportOpenClaw(t.Context(), path, OpenClawSource{Provider: "openai-compatible"}, testSpace)
+	if d := cmp.Diff(Imported{Read: 2, Usable: 2, Spaces: got.Spaces}, got); err != nil || d != "" {
+		t.Errorf("%s, %v", d, err)
+	}
+	if n, err := s.AttachKnown(t.Context(), testSpace); err != nil || n != 1 {
+		t.Errorf("%d vectors are used, %v", n, err)
+	}
+	want := map[indexer.Hash]indexer.Vectors{f.Chunks[0].Hash: {Vector: []float32{.6, 0, .8, 0}}}
+	if d := cmp.Diff(want, knownVectors(t, s, testSpace, []indexer.Hash{f.Chunks[0].Hash, f.Chunks[1].Hash})); d != "" {
+		t.Error(d)
+	}
+	if d := cmp.Diff(before, filesOf(t, dir)); d != "" {
+		t.Errorf("the files of OpenClaw are not as they were: %s", d)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// filesOf returns the content of the files of a folder by name.
+func filesOf(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{}
+	for _, e := range entries {
+		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[e.Name()] = string(text)
+	}
+	return files
 }
 
 // The statistics of the cache are those of each space, and pruning deletes what is asked for and nothing that searches use.

@@ -12,6 +12,7 @@ import (
 
 	"kioku/agent/session"
 	"kioku/cmd/kioku/internal/render"
+	"kioku/memory"
 )
 
 // chat runs a chat with the scripted model over lines of input.
@@ -269,7 +270,7 @@ func TestChatInterruptCancelsTheTurn(t *testing.T) {
 	asked := model.asked()
 	var said []string
 	for _, m := range asked[1].Messages {
-		said = append(said, m.Content)
+		said = append(said, memory.StripRecalled(m.Content))
 	}
 	if text := strings.Join(said, "\n"); !strings.Contains(text, "a hard question") || !strings.Contains(text, "Let me think") {
 		t.Errorf("what was said before is lost: %s", text)

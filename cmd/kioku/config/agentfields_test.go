@@ -70,7 +70,7 @@ sidecar: {listen: none, socket: a.sock, memory: "127.0.0.1:7600", token: secret}
 		c.LLM, c.Sidecar,
 	}
 	want := []any{
-		5000, filepath.Join(base, "own"), []string{filepath.Join(base, "team"), filepath.Join(home, "skills"), "/srv/skills"}, 7, true,
+		5000, filepath.Join(base, "own"), []string{filepath.Join(base, "team"), filepath.Join(home, "skills"), "/srv/skills"}, 7, false,
 		false, 5, 250 * time.Millisecond, 0.0, []string{"team"}, 2000,
 		flush.Settings{ReserveTokens: 1000, SoftThresholdTokens: 100, SoftThresholdRatio: 0.75, KeepTokens: 2000, Groups: flush.GroupsSeparate, Idle: time.Minute},
 		prune.ModeOff, time.Minute, 1, prune.SoftTrim{MaxChars: 100, Head: 40, Tail: 50},

@@ -124,8 +124,8 @@ export class Kioku {
     const range = new URLSearchParams();
     if (from) range.set("from", String(from));
     if (lines) range.set("lines", String(lines));
-    const encoded = path.startsWith("/") ? encodeURIComponent(path) : path.split("/").map(encodeURIComponent).join("/");
-    return this.call("GET", `/v1/notes/${encoded}?${range}`, undefined, signal);
+    // One segment, of which URL resolves no "..": the service refuses what leads out of the workspace.
+    return this.call("GET", `/v1/notes/${encodeURIComponent(path)}?${range}`, undefined, signal);
   }
 
   /** Adds a note. The same key adds it once. */

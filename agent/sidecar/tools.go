@@ -22,7 +22,7 @@ func (s *Sidecar) Tools(group bool) []llm.Tool {
 type ToolCall struct {
 	// Name of the tool.
 	Name string
-	// Input as the model gave it.
+	// Input of the call, as the model gave it.
 	Input json.RawMessage
 	// Source of a note that the call stores, one of memory.NoteFrom...; empty means memory.NoteFromAgent.
 	Source string

@@ -65,11 +65,11 @@ func TestChatRecallsNotesInThreeLanguages(t *testing.T) {
 	s := newSandbox(t, notes())
 	got := s.chat([]string{"What is the task runner called?", "大阪のホテルのチェックインは何時?", "苹果放在哪里?"})
 	got.shows(t, exitOK,
-		"I recall from MEMORY.md#L", "tanuki",
+		"I recall from MEMORY.md: ", "tanuki",
 		"memory/2026-01-12.md#L", "チェックインは午後三時", "地下室",
 		"· agent main, model echo with a window of 200,000 tokens\n",
 		"· memory "+s.workspace+": 3 files, ",
-		", a new one\n", "· recalled 1 memory: MEMORY.md#L",
+		", a new one\n", "· recalled but left out: MEMORY.md#L",
 	)
 }
 

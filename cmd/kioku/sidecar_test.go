@@ -158,7 +158,7 @@ func TestSidecarOptionsTakeEverySetting(t *testing.T) {
 		"recall.enabled": "false", "recall.topK": "7", "recall.deadlineMs": "777", "recall.minScore": "0.77", "recall.shared": "team",
 		"compaction.reserveTokensFloor": "777", "compaction.keepRecentTokens": "777", "compaction.memoryFlush.enabled": "false",
 		"compaction.memoryFlush.softThresholdTokens": "777", "compaction.memoryFlush.softThresholdRatio": "0.77",
-		"compaction.memoryFlush.forceFlushTranscriptBytes": "777", "compaction.memoryFlush.onEnd": "false", "compaction.memoryFlush.idleSeconds": "77",
+		"compaction.memoryFlush.forceFlushTranscriptBytes": "777", "compaction.memoryFlush.onEnd": "false", "compaction.memoryFlush.idleSeconds": "77", "compaction.memoryFlush.groups": "off",
 		"contextPruning.mode": "off", "contextPruning.ttlSeconds": "77", "contextPruning.keepLastAssistants": "7",
 		"contextPruning.softTrimRatio": "0.37", "contextPruning.hardClearRatio": "0.77", "contextPruning.minPrunableToolChars": "777",
 		"contextPruning.softTrim.maxChars": "7777", "contextPruning.softTrim.headChars": "777", "contextPruning.softTrim.tailChars": "777",

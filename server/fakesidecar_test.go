@@ -98,6 +98,10 @@ func (f *fakeSidecar) Spool(_ context.Context, session string, messages []flush.
 	return nil
 }
 
+func (f *fakeSidecar) MarkGroup(context.Context, string, string) error { return nil }
+
+func (f *fakeSidecar) GroupOf(string) (string, error) { return "", nil }
+
 func (f *fakeSidecar) FlushOff() string { return "" }
 
 // Count counts bytes, so that a test can tell it from an estimate.

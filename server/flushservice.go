@@ -134,16 +134,41 @@ func (s *Server) conversation(ctx context.Context, req sessionRequest, flushes b
 		return conversationOf(req.GetMessages())
 	}
 	name := known(ctx, req.GetAgent(), req.GetSession())
-	whole, err := s.known.resolve(name, req.GetMessages())
+	whole, err := s.whole(ctx, name, req.GetMessages())
 	if err != nil {
 		return conversation{}, err
 	}
 	c, err := sessionOf(whole)
 	if err == nil {
+		err = s.markGroup(ctx, name, whole)
+	}
+	if err == nil {
 		s.spool(s.known.remember(name, whole, flushes && callerOf(ctx).write, time.Now()))
 	}
 	c.sent = whole
 	return c, err
+}
+
+// whole returns the messages of a session with those in place of references that were sent before, each with its channel.
+func (s *Server) whole(ctx context.Context, name sessionName, sent []*kiokuv1.ChatMessage) ([]*kiokuv1.ChatMessage, error) {
+	before, ok := s.known.group(name)
+	if !ok {
+		var err error
+		if before, err = s.sidecars[name.agent].GroupOf(name.session); err != nil {
+			return nil, err
+		}
+	}
+	return s.known.resolve(name, sent, before)
+}
+
+// markGroup records that messages of a session were said in a group, so that a service that is started anew takes nothing of it for
+// private.
+func (s *Server) markGroup(ctx context.Context, name sessionName, list []*kiokuv1.ChatMessage) error {
+	group := groupOf(list)
+	if before, _ := s.known.group(name); group == "" || group == before || !callerOf(ctx).write {
+		return nil
+	}
+	return s.sidecars[name.agent].MarkGroup(ctx, name.session, group)
 }
 
 // toFlush returns the messages of a request as a flush takes them.

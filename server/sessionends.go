@@ -17,11 +17,14 @@ func (s agentService) EndSession(ctx context.Context, req *kiokuv1.EndSessionReq
 		return nil, err
 	}
 	name := known(ctx, req.GetAgent(), req.GetSession())
-	sent, err := s.known.resolve(name, req.GetMessages())
+	sent, err := s.whole(ctx, name, req.GetMessages())
 	if err != nil {
 		return nil, err
 	}
 	messages, err := flushMessages(withEarlier(s.known.end(name), sent))
+	if err == nil {
+		err = s.markGroup(ctx, name, sent)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -40,6 +40,9 @@ type Sidecar interface {
 	// End stores what is worth keeping of a session that has ended, and Spool has its messages on disk.
 	End(ctx context.Context, job flush.Job) flush.Outcome
 	Spool(ctx context.Context, sessionID string, messages []flush.Message) error
+	// MarkGroup records that a group is in a session, and GroupOf returns the channel of the last one.
+	MarkGroup(ctx context.Context, sessionID, channel string) error
+	GroupOf(sessionID string) (string, error)
 	// IdleAfter returns the time after which a session counts as ended; 0 means never.
 	IdleAfter() time.Duration
 	// FlushOff says why flushes are impossible; empty if they are possible.

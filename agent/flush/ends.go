@@ -94,6 +94,15 @@ func (l *Ledger) Left(idle time.Duration) ([]string, error) {
 // MarkOpen records whether a session is open in a host that keeps its messages on disk, so that LeftOpen finds it if the host ends
 // without a word. It writes nothing if that is recorded already.
 func (l *Ledger) MarkOpen(ctx context.Context, session string, open bool) error {
+	return l.mark(ctx, session, func(r *record) bool {
+		same := r.Open == open
+		r.Open = open
+		return !same
+	})
+}
+
+// mark changes the record of a session. change reports whether it has changed anything.
+func (l *Ledger) mark(ctx context.Context, session string, change func(*record) bool) error {
 	if err := checkSession(session); err != nil {
 		return err
 	}
@@ -103,11 +112,34 @@ func (l *Ledger) MarkOpen(ctx context.Context, session string, open bool) error 
 	}
 	defer f.close()
 	r, err := f.record(fileOf(session))
-	if err != nil || r.Open == open {
+	if err != nil || !change(&r) {
 		return err
 	}
-	r.Session, r.Open = session, open
+	r.Session = session
 	return f.writeRecord(r, l.opt.Now())
+}
+
+// MarkGroup records the channel of a group that is in a session. It writes nothing if that is recorded already.
+func (l *Ledger) MarkGroup(ctx context.Context, session, channel string) error {
+	return l.mark(ctx, session, func(r *record) bool {
+		same := r.Group == channel
+		r.Group = channel
+		return !same
+	})
+}
+
+// GroupOf returns the channel of the last group that was in a session, empty if none was.
+func (l *Ledger) GroupOf(session string) (string, error) {
+	f, err := l.openFolder()
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the state of flushes: %w", err)
+	}
+	defer f.close()
+	r, err := f.record(fileOf(session))
+	return r.Group, err
 }
 
 // LeftOpen returns the names of the sessions that are marked as open. Their hosts may be running.

@@ -99,6 +99,17 @@ func (s *Sidecar) MarkOpen(ctx context.Context, sessionID string, open bool) err
 	return s.ledger.MarkOpen(ctx, sessionID, open)
 }
 
+// MarkGroup records that a group is in a session, so that what is said in it without a channel is not taken for private later.
+func (s *Sidecar) MarkGroup(ctx context.Context, sessionID, channel string) error {
+	if s.opt.ReadOnly {
+		return nil
+	}
+	return s.ledger.MarkGroup(ctx, sessionID, channel)
+}
+
+// GroupOf returns the channel of the last group that was in a session, empty if none was; see [flush.Ledger.GroupOf].
+func (s *Sidecar) GroupOf(sessionID string) (string, error) { return s.ledger.GroupOf(sessionID) }
+
 // LeftOpen returns the sessions that hosts have marked as open and not ended; see [flush.Ledger.LeftOpen].
 func (s *Sidecar) LeftOpen() ([]string, error) {
 	if s.opt.Flush.OffAtEnd(s.opt.ReadOnly) != "" {

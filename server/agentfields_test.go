@@ -172,12 +172,3 @@ func TestConversationErrorsNameTheMessage(t *testing.T) {
 		}
 	}
 }
-
-// What a flush keeps comes back in one answer, with ids and prompts: a spool that would not fit then is refused before.
-func TestBeginFlushRefusesMoreThanItCanStore(t *testing.T) {
-	t.Parallel()
-	client := agentClient(t, &fakeSidecar{})
-	_, err := client.BeginFlush(t.Context(), &kiokuv1.BeginFlushRequest{Agent: "main", Session: "s",
-		Messages: []*kiokuv1.ChatMessage{{Role: "user", Text: strings.Repeat("x", 4<<20-64<<10)}}})
-	wantViolation(t, err, "messages")
-}

@@ -296,6 +296,17 @@ func (k *knownMessages) idle(before func(agent string) time.Time) (out []*knownS
 	return out
 }
 
+// again has idle return sessions of an agent again, those of them that are still known.
+func (k *knownMessages) again(agent string, sessions []*knownSession) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, taken := range sessions {
+		if s := k.session(taken.sessionName); s != nil && s.agent == agent {
+			s.flushes = true
+		}
+	}
+}
+
 // known returns the name of a session of the caller.
 func known(ctx context.Context, agent, session string) sessionName {
 	return sessionName{callerOf(ctx).name, agent, session}

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io/fs"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // Kept is what a session has left at its end.
@@ -28,30 +30,65 @@ func (l *Ledger) Keep(ctx context.Context, req Request) (Kept, error) {
 		return Kept{}, fmt.Errorf("end session: %w", err)
 	}
 	defer f.close()
-	kept, err := l.keepLocked(f, fileOf(req.Session), req)
+	kept, err := l.keepFiles(f, req)
+	if err == nil && !req.OnDisk {
+		var warnings []string
+		warnings, err = f.limitSpools(fileOf(req.Session), l.opt.SpoolBytes, l.opt.Now())
+		kept.Warnings = append(kept.Warnings, warnings...)
+	}
 	if err != nil {
 		return Kept{}, fmt.Errorf("end session: %w", err)
 	}
 	return kept, nil
 }
 
-// keepLocked is Keep with the folder locked.
-func (l *Ledger) keepLocked(f *folder, name string, req Request) (Kept, error) {
+// keptAtOnce is the number of sessions that KeepAll writes side by side, so that the disk flushes many files at once.
+const keptAtOnce = 32
+
+// KeepAll is Keep for several sessions. One that cannot be kept does not stop the others.
+func (l *Ledger) KeepAll(ctx context.Context, all []Request) error {
+	f, err := l.openLocked(ctx)
+	if err != nil {
+		return fmt.Errorf("end sessions: %w", err)
+	}
+	defer f.close()
+	failed := make([]error, len(all))
+	var group errgroup.Group
+	group.SetLimit(keptAtOnce)
+	for i, req := range all {
+		group.Go(func() error {
+			err := cmp.Or(ctx.Err(), checkSession(req.Session), checkMessages(req.Messages))
+			if err == nil {
+				_, err = l.keepFiles(f, req)
+			}
+			if err != nil {
+				failed[i] = fmt.Errorf("end session %q: %w", req.Session, err)
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // the errors are in failed
+	warnings, err := f.limitSpools("", l.opt.SpoolBytes, l.opt.Now())
+	for _, w := range warnings {
+		err = errors.Join(err, errors.New(w))
+	}
+	return errors.Join(append(failed, err)...)
+}
+
+// keepFiles writes the files of a session that has ended, with the folder locked.
+func (l *Ledger) keepFiles(f *folder, req Request) (Kept, error) {
+	name := fileOf(req.Session)
 	r, err := f.record(name)
 	if err != nil {
 		return Kept{}, err
 	}
-	now, spooled := l.opt.Now(), f.spool(name)
+	spooled := f.spool(name)
 	list := joinLists(spooled, req.Messages)
 	r.forget(list)
 	todo := r.uncovered(list)
 	if !req.OnDisk {
-		warnings, err := l.spoolAll(f, name, spooled, todo, now)
-		if err != nil {
+		if err := f.writeSpoolOf(name, spooled, todo); err != nil {
 			return Kept{}, err
-		}
-		for _, w := range warnings {
-			r.warn(w)
 		}
 	}
 	r.Session, r.Ended = req.Session, len(todo) > 0
@@ -60,7 +97,7 @@ func (l *Ledger) keepLocked(f *folder, name string, req Request) (Kept, error) {
 	if len(todo) == 0 && r.empty() {
 		return kept, nil // nothing was ever said in it
 	}
-	return kept, f.writeRecord(r, now)
+	return kept, f.writeRecord(r, l.opt.Now())
 }
 
 // empty reports whether a session has nothing to remember.

@@ -265,15 +265,23 @@ func (s *knownSession) list() []*kiokuv1.ChatMessage {
 	return out
 }
 
-// end forgets a session and returns the messages of its last call.
-func (k *knownMessages) end(name sessionName) []*kiokuv1.ChatMessage {
+// last returns the messages of the last call of a session.
+func (k *knownMessages) last(name sessionName) []*kiokuv1.ChatMessage {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	s := k.session(name)
-	if s == nil {
-		return nil
+	if s := k.session(name); s != nil {
+		return s.list()
 	}
-	return k.forget(s).list()
+	return nil
+}
+
+// end forgets a session that has ended with these messages, unless a call was made in it meanwhile.
+func (k *knownMessages) end(name sessionName, messages []*kiokuv1.ChatMessage) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if s := k.session(name); s != nil && slices.Equal(s.list(), messages) {
+		k.forget(s)
+	}
 }
 
 // idle returns copies of the sessions that are flushed and had no call since before, a time that depends on their agent; zero means

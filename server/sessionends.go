@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"kioku/agent/flush"
+	"kioku/agent/session"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
@@ -22,14 +23,19 @@ func (s agentService) EndSession(ctx context.Context, req *kiokuv1.EndSessionReq
 	if err != nil {
 		return nil, err
 	}
-	messages, err := flushMessages(withEarlier(s.known.end(name), sent))
+	all := withEarlier(s.known.last(name), sent)
+	messages, err := flushMessages(all)
 	if err == nil {
 		err = s.markGroup(ctx, name, sent)
 	}
 	if err != nil {
 		return nil, err
 	}
+	s.spool(s.known.remember(name, all, true, time.Now()))
 	out := side.End(ctx, flush.Job{Request: flush.Request{Session: req.GetSession(), Messages: messages}})
+	if out.Outcome != session.FlushFailed {
+		s.known.end(name, all)
+	}
 	resp := s.flushResponse(ctx, "EndSession", req.GetAgent(), out)
 	return &kiokuv1.EndSessionResponse{
 		Outcome: resp.Outcome, Reason: resp.Reason, CoveredCount: resp.CoveredCount, UncoveredCount: resp.UncoveredCount,

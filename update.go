@@ -15,7 +15,6 @@ import (
 	"kioku/internal/atomicfile"
 	"kioku/internal/kept"
 	"kioku/internal/safefile"
-	"kioku/internal/secrets"
 	"kioku/internal/text"
 	"kioku/memory"
 )
@@ -42,13 +41,13 @@ func (m *Memory) Update(ctx context.Context, u memory.Update) (memory.Updated, e
 	if err != nil {
 		return memory.Updated{}, err
 	}
-	var left []memory.ReplacedSecret
-	if !u.KeepSecrets || !strings.Contains(u.OldText, "[secret ") {
-		redacted, found := secrets.RedactNew(u.NewText, u.OldText)
-		u.NewText, left = redacted, replaced(found)
-	}
+	r := m.redaction(u.KeepSecrets)
+	u.NewText = r.redact(u.NewText, u.OldText)
+	u.Reason = r.redactAll(u.Reason)
 	done, err := m.edit(ctx, u.Path, revision{Reason: u.Reason, Source: u.Source}, func(src []byte) (textChange, error) { return changeOf(src, u) })
-	done.Secrets = left
+	if err == nil {
+		done.Secrets = r.tell()
+	}
 	return done, err
 }
 

@@ -162,12 +162,11 @@ func (m *Memory) editOnce(ctx context.Context, root *os.Root, name string, r rev
 		return memory.Updated{}, unchanged(name, err)
 	}
 	err = atomicfile.Replacement{File: file.f, Have: file.text, Want: want, Shared: true}.Replace(root, name)
-	if errors.Is(err, atomicfile.ErrChanged) || errors.Is(err, atomicfile.ErrInUse) {
-		m.forgetRevision(id)
-	}
 	if err != nil {
+		m.forgetRevision(id, r)
 		return memory.Updated{}, unchanged(name, err)
 	}
+	m.confirmRevision(id)
 	return memory.Updated{Path: name, StartLine: r.Line, Revision: id}, nil
 }
 

@@ -59,7 +59,7 @@ func (r *registry) compaction(c *Config) {
 		"Part of the window above which memories are stored too, if that comes earlier; 0 disables it. 0.75 stores them when three quarters of the window are used.")
 	number(r, &f.TranscriptBytes, 0, 1<<40, "compaction.memoryFlush.forceFlushTranscriptBytes",
 		"Bytes of the transcript since the last compaction above which both happen; 0 disables it.")
-	r.toggle(&f.OnEnd, "compaction.memoryFlush.onEnd", "Store what is worth keeping of a session when it ends: at /new, at the end of kioku chat, by EndSession, and when it is idle.")
+	r.toggle(&f.OnEnd, "compaction.memoryFlush.onEnd", "Store what is worth keeping of a session when it ends: at /new, at the end of kioku chat, by EndSession, in the session-end hook, and when it is idle.")
 	r.duration(&f.Idle, time.Second, 0, 31_536_000, "compaction.memoryFlush.idleSeconds", "Seconds without a message after which a session counts as ended; 0 means never.")
 }
 

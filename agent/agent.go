@@ -117,7 +117,7 @@ func (a *Agent) converse(opt Options) error {
 	side, err := sidecar.New(sidecar.Options{
 		Agent: opt.ID, State: opt.State, Model: opt.Model, Log: opt.Log, Memories: func(string) memory.Service { return a.memory },
 		Settings: sidecar.Settings{
-			Bootstrap: bootstrap.Options{Workspace: opt.Workspace}, Prune: prune.Defaults(), Flush: flush.Defaults(), CacheFriendly: true,
+			Bootstrap: bootstrap.Options{Workspace: opt.Workspace}, Prune: prune.Defaults(), Flush: flush.Defaults(),
 		},
 	})
 	if err != nil {

@@ -38,8 +38,9 @@ type Settings struct {
 	Flush flush.Settings
 	// Shared are agents whose memories are searched in addition to the own one if a turn names none.
 	Shared []string
-	// CacheFriendly is the default of Turn.CacheFriendly.
-	CacheFriendly bool
+	// OldOrder puts what changes from turn to turn into the system prompt, among its layers, so that no cache of a provider has what
+	// follows it. It is the opposite of the default of Turn.CacheFriendly.
+	OldOrder bool
 	// Turns says what is recorded of the turns.
 	Turns TurnSettings
 }

@@ -25,9 +25,9 @@ func TestDefaultAgentSideIsThatOfThePackages(t *testing.T) {
 	if diff := cmp.Diff(flush.Defaults(), c.Flush); diff != "" {
 		t.Error(diff)
 	}
-	if c.LLM.Provider != "none" || !c.CacheFriendly || !c.RecallEnabled || c.Recall.MinScore != nil || c.Flush.KeepTokens != 20_000 {
-		t.Errorf("provider %q, cacheFriendly %v, recall %v, minScore %v, keep %d",
-			c.LLM.Provider, c.CacheFriendly, c.RecallEnabled, c.Recall.MinScore, c.Flush.KeepTokens)
+	if c.LLM.Provider != "none" || c.OldOrder || !c.RecallEnabled || c.Recall.MinScore != nil || c.Flush.KeepTokens != 20_000 {
+		t.Errorf("provider %q, old order %v, recall %v, minScore %v, keep %d",
+			c.LLM.Provider, c.OldOrder, c.RecallEnabled, c.Recall.MinScore, c.Flush.KeepTokens)
 	}
 }
 
@@ -64,7 +64,7 @@ sidecar: {listen: none, socket: a.sock, memory: "127.0.0.1:7600", token: secret}
 	c := load(t, src)
 	home, base := strings.TrimPrefix(src.Env[0], "HOME="), filepath.Dir(src.File)
 	got := []any{
-		c.Bootstrap.MaxChars, c.AgentDir, c.Skills.Extra, c.Skills.MaxSkills, c.CacheFriendly,
+		c.Bootstrap.MaxChars, c.AgentDir, c.Skills.Extra, c.Skills.MaxSkills, !c.OldOrder,
 		c.RecallEnabled, c.Recall.TopK, c.Recall.Deadline, *c.Recall.MinScore, c.Shared, c.Flush.KeepTokens, c.Flush,
 		c.Prune.Mode, c.Prune.TTL, c.Prune.KeepLastAssistants, c.Prune.SoftTrim, c.Prune.HardClear, c.Prune.Tools,
 		c.LLM, c.Sidecar,

@@ -31,7 +31,7 @@ func (r *registry) prompt(c *Config) {
 	r.folders(&c.Skills.Extra, "skills.extraDirs", "Additional folders with skills; a skill of the workspace wins over one with the same name.")
 	number(r, &c.Skills.MaxSkills, 1, 100_000, "skills.maxSkills", "Maximum number of skills.")
 	number(r, &c.Skills.MaxChars, 100, 10_000_000, "skills.maxChars", "Maximum number of characters of all skills in the prompt.")
-	r.toggle(&c.CacheFriendly, "cacheFriendly", "Send what changes from turn to turn (the time, recalled memories, changing blocks) with the message of the user, so that the "+
+	r.oppositeToggle(&c.OldOrder, "cacheFriendly", "Send what changes from turn to turn (the time, recalled memories, changing blocks) with the message of the user, so that the "+
 		"system prompt is constant over a session and a provider's cache has it. false: all of it is in the prompt, in the order of the eight layers.")
 }
 

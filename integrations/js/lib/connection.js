@@ -18,6 +18,9 @@ import {createGrpcTransport, Http2SessionManager} from '@connectrpc/connect-node
  * @property {number} [timeoutMs] Limit of a call that waits for no language model; 30,000 unless it is set.
  */
 
+/** Maximum size in bytes of a request. A longer one is not sent: the service would end the connection, and with it the calls beside it. */
+export const maxRequestBytes = 4 << 20;
+
 /** Longest path of a unix socket. */
 const maxSocketPath = 107;
 
@@ -53,7 +56,7 @@ export function openConnection(options, env = process.env) {
     if (token) request.header.set('authorization', `Bearer ${token}`);
     return next(request);
   };
-  const transport = createGrpcTransport({baseUrl, sessionManager: manager, interceptors: [authorize]});
+  const transport = createGrpcTransport({baseUrl, sessionManager: manager, interceptors: [authorize], writeMaxBytes: maxRequestBytes});
   return {target, transport, close: () => manager.abort()};
 }
 

@@ -50,6 +50,10 @@ export function kiokuError(cause, target) {
   if (isUnreachable(error)) {
     return new KiokuError(`no Kioku service answers at ${target}; start one: kioku serve --workspace DIR`, {code: 'UNAVAILABLE', cause});
   }
+  if (error.code === Code.ResourceExhausted && /writeMaxBytes/.test(error.rawMessage)) {
+    return new KiokuError('the request has more than 4 MiB, which the service does not take: shorten its texts, or send messages in parts',
+      {code: 'INVALID_ARGUMENT', cause});
+  }
   const [bad] = error.findDetails(BadRequestSchema);
   const [retry] = error.findDetails(RetryInfoSchema);
   return new KiokuError(error.rawMessage, {

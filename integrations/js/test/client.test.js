@@ -14,7 +14,7 @@ test('the typed client stores, finds and reads notes', async (t) => {
   const {results} = await client.search('When does the beta open?', {maxResults: 1});
   assert.equal(results[0].path, note.path);
   assert.match(results[0].snippet, /3 March/);
-  const file = await client.get(note.path, {from: note.startLine, lines: 3});
+  const file = await client.get(note.path, {fromLine: note.startLine, lineCount: 3});
   assert.match(file.text, /The beta opens on 3 March\./);
   assert.match(daemon.notes(), /3 March\..*from=agent/);
 });
@@ -47,6 +47,12 @@ test('errors say what to do', async (t) => {
   assert.match(missing.message, /use a path as a search result gives it/);
   const blank = await thrown(client.search(''));
   assert.deepEqual([blank.code, blank.fields], ['INVALID_ARGUMENT', [{field: 'query', problem: 'is empty: say what to look for'}]]);
+  const misspelled = await thrown(client.append('x', {categry: 'fact'}));
+  assert.deepEqual([misspelled.code, misspelled.fields], ['INVALID_ARGUMENT', [{field: 'categry', problem: 'is not known'}]]);
+  assert.match(misspelled.message, /memoryAppend has no option categry; it has .*category/);
+  const long = await thrown(client.append('a'.repeat(5_000_000)));
+  assert.equal(long.code, 'INVALID_ARGUMENT');
+  assert.match(long.message, /more than 4 MiB.*shorten/);
   const agent = await thrown(daemon.connect(t, {agent: 'nobody'}).search('x'));
   assert.deepEqual([agent.code, agent.reason], ['NOT_FOUND', 'NO_AGENT']);
   const late = await thrown(daemon.connect(t, {timeoutMs: 0.01}).search('x'));

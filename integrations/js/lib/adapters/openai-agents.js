@@ -5,7 +5,8 @@ import {prepareTurn, readMessages} from '../turn.js';
 /** @typedef {import('../messages.js').Message} Message */
 
 /**
- * Returns the memory tools for an Agent.
+ * Returns the memory tools for an Agent. With the KiokuSession of the run as the option `session`, notes say whether they may come from results
+ * of other tools.
  * @param {import('../client.js').Kioku} kioku
  * @param {import('../tools.js').ToolOptions} [options]
  * @returns {Promise<import('@openai/agents').FunctionTool[]>}
@@ -45,6 +46,11 @@ export class KiokuSession {
     return {input: turn.messages, instructions: [instructions, turn.system].filter(Boolean).join('\n\n')};
   };
 
+  /** Who writes a note now, for memoryTools(kioku, {session}): "tool" if the model has read results of other tools in this turn. */
+  get source() {
+    return this.#session.source;
+  }
+
   getSessionId() {
     return this.#items.getSessionId();
   }
@@ -63,7 +69,7 @@ export class KiokuSession {
     return this.#items.popItem();
   }
 
-  /** Ends the conversation: what is not stored of it is stored, and then the items go. */
+  /** Ends the conversation: what is not stored of it is stored, and then the items go. If that fails, it throws, and the items stay. */
   async clearSession() {
     await this.end();
     await this.#items.clearSession();

@@ -48,7 +48,9 @@ export function findTarget(options = {}, env = process.env) {
 export function openConnection(options, env = process.env) {
   const target = findTarget(options, env);
   const token = secret(options.token || env.KIOKU_CLIENT_TOKEN, env);
-  const tls = {ca: pem(options.ca || env.KIOKU_CLIENT_CA), cert: pem(options.cert || env.KIOKU_CLIENT_CERT), key: pem(options.key || env.KIOKU_CLIENT_KEY)};
+  const tls = {
+    ca: pem(options.ca || env.KIOKU_CLIENT_CA, 'ca'), cert: pem(options.cert || env.KIOKU_CLIENT_CERT, 'cert'), key: pem(options.key || env.KIOKU_CLIENT_KEY, 'key'),
+  };
   const {baseUrl, socket} = parseTarget(target, Boolean(tls.ca || tls.cert));
   const manager = new Http2SessionManager(baseUrl, undefined, socket ? {createConnection: () => connectSocket(socket)} : tls);
   /** @type {import('@connectrpc/connect').Interceptor} */
@@ -77,9 +79,13 @@ function isLoopback(host) {
   return host === 'localhost' || host === '[::1]' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
-/** @param {string | undefined} file */
-function pem(file) {
-  return file ? readFileSync(file) : undefined;
+/** @param {string | undefined} file @param {string} name Option that names the file. */
+function pem(file, name) {
+  try {
+    return file ? readFileSync(file) : undefined;
+  } catch (cause) {
+    throw new TypeError(`no PEM file can be read for the option ${name} (or KIOKU_CLIENT_${name.toUpperCase()}): ${/** @type {Error} */ (cause).message}`, {cause});
+  }
 }
 
 /**

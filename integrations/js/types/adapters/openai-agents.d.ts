@@ -1,5 +1,4 @@
 export type Message = import('../messages.js').Message;
-/** @typedef {import('../messages.js').Message} Message */
 /**
  * Returns the memory tools for an Agent. With the KiokuSession of the run as the option `session`, notes say whether they may come from results
  * of other tools.
@@ -27,7 +26,7 @@ export declare class KiokuSession {
     getSessionId(): any;
     /** @param {number} [limit] */
     getItems(limit?: number): any;
-    /** Adds items, without the one that the filter has added. @param {any[]} items */
+    /** Adds items, without the ones that the filter has added. @param {any[]} items */
     addItems(items: any[]): any;
     popItem(): any;
     /** Ends the conversation: what is not stored of it is stored, and then the items go. If that fails, it throws, and the items stay. */

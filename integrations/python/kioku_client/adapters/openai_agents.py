@@ -16,7 +16,7 @@ from agents import FunctionTool, SQLiteSession, TResponseInputItem
 from agents.memory import SessionABC
 from agents.run import CallModelData, ModelInputData
 
-from kioku_client import AsyncSession, ChatMessage, Kioku, MemoryTool, ToolCall, Turn, memory_tools
+from kioku_client import AsyncSession, ChatMessage, Kioku, MemoryTool, ToolCall, Turn, clean, memory_tools
 from kioku_client._messages import identify
 from kioku_client.v1.agent_pb2 import EndSessionResponse
 
@@ -99,7 +99,8 @@ def read(items: List[TResponseInputItem]) -> Tuple[List[ChatMessage], List[int]]
         kind, role = item.get("type", "message"), item.get("role")
         if kind == "function_call_output":
             output = item["output"]
-            message = ChatMessage(role="tool", tool_call_id=item["call_id"], text=output if isinstance(output, str) else json.dumps(output, ensure_ascii=False))
+            text = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
+            message = ChatMessage(role="tool", tool_call_id=item["call_id"], text=clean(text))
         elif role in ("user", "system", "developer"):
             summary = str(item.get("id", "")) if str(item.get("id", "")).startswith("summary-") else ""
             message = ChatMessage(role="user", text=_text(item.get("content")), id=summary)
@@ -109,7 +110,7 @@ def read(items: List[TResponseInputItem]) -> Tuple[List[ChatMessage], List[int]]
                 messages.append(answer)
                 starts.append(i)
             if kind == "function_call":
-                answer.tool_calls.append(ToolCall(id=item["call_id"], name=item["name"], input=item["arguments"]))
+                answer.tool_calls.append(ToolCall(id=item["call_id"], name=item["name"], input=clean(item["arguments"])))
             answer.text += _text(item.get("content")) if role == "assistant" else ""
             continue
         answer = None
@@ -123,8 +124,8 @@ def read(items: List[TResponseInputItem]) -> Tuple[List[ChatMessage], List[int]]
 
 def _text(content: Any) -> str:
     if isinstance(content, str):
-        return content
-    return "".join(part.get("text", "") for part in content or [])
+        return clean(content)
+    return clean("".join(part.get("text", "") for part in content or []))
 
 
 def _sent(items: List[TResponseInputItem], starts: List[int], turn: Turn) -> List[TResponseInputItem]:

@@ -3,13 +3,14 @@ from __future__ import annotations
 
 import json
 import logging
-from typing import Callable, Dict, Iterable, Iterator, List, Optional, Protocol, Sequence, Set, Tuple, TypeVar
-
-from google.protobuf.internal.containers import RepeatedCompositeFieldContainer
+from typing import TYPE_CHECKING, Callable, Dict, Iterable, Iterator, List, Optional, Protocol, Sequence, Set, Tuple, TypeVar
 
 from kioku_client._text import shortened
 from kioku_client.errors import InvalidRequest, NotPossible
 from kioku_client.v1.agent_pb2 import ChatMessage
+
+if TYPE_CHECKING:
+    from kioku_client.v1._containers import Messages
 
 log = logging.getLogger("kioku_client")
 
@@ -23,7 +24,7 @@ R = TypeVar("R")
 
 class _Request(Protocol):
     @property
-    def messages(self) -> RepeatedCompositeFieldContainer[ChatMessage]: ...
+    def messages(self) -> Messages[ChatMessage]: ...
 
 
 Q = TypeVar("Q", bound=_Request)

@@ -5,7 +5,7 @@ import json
 import logging
 import time
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, TypedDict
 
 from kioku_client._messages import identify, newest_question
 from kioku_client._text import clean
@@ -88,6 +88,16 @@ class Turn:
     recall: agent_pb2.RecallReport
     #: All this in messages: the summary, then those that stay, the newest one of the user with turn_block.
     messages: List[ChatMessage] = field(repr=False)
+
+
+class Settings(TypedDict, total=False):
+    """Settings of a session, as Session documents them."""
+
+    window_tokens: int
+    channel: str
+    group: Optional[bool]
+    model: str
+    mode: str
 
 
 class Session:

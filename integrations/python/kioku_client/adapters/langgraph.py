@@ -11,7 +11,7 @@ import asyncio
 import json
 import threading
 from collections import OrderedDict
-from typing import Any, Dict, List, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
@@ -19,8 +19,11 @@ from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langchain_core.tools import BaseTool, StructuredTool
 
 from kioku_client import Answer, ChatMessage, Kioku, MemoryTool, Question, Session, ToolCall, Turn, clean, memory_tools
-from kioku_client.session import Ask
+from kioku_client.session import Ask, Settings
 from kioku_client.v1.agent_pb2 import EndSessionResponse
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 # Number of threads whose sessions are kept.
 _MAX_SESSIONS = 256
@@ -29,9 +32,9 @@ _MAX_SESSIONS = 256
 class KiokuMemory:
     """The memory of a graph. Each thread of the graph is a session."""
 
-    def __init__(self, kioku: Kioku, **settings: Any) -> None:
+    def __init__(self, kioku: Kioku, *, ask: Optional[Ask] = None, **settings: Unpack[Settings]) -> None:
         """Makes the memory. settings are those of kioku_client.Session; ask=ask_with(model) has the graph's own model store memories."""
-        self.kioku, self._settings = kioku, settings
+        self.kioku, self._ask, self._settings = kioku, ask, settings
         # Sessions of the threads that ran last, the latest one last. Another one of a thread knows the same from the graph's messages.
         self._sessions: "OrderedDict[str, Session]" = OrderedDict()
         self._lock = threading.Lock()
@@ -40,8 +43,8 @@ class KiokuMemory:
 
     def tools(self) -> List[BaseTool]:
         """Returns the memory tools."""
-        conversation = {key: self._settings[key] for key in ("channel", "group") if key in self._settings}
-        return [self._structured_tool(tool) for tool in memory_tools(self.kioku, **conversation)]
+        tools = memory_tools(self.kioku, channel=self._settings.get("channel", ""), group=self._settings.get("group"))
+        return [self._structured_tool(tool) for tool in tools]
 
     def end(self, thread_id: str) -> EndSessionResponse:
         """Ends the conversation of a thread: what is not stored is stored."""
@@ -52,7 +55,7 @@ class KiokuMemory:
 
     def _session(self, thread_id: str) -> Session:
         with self._lock:
-            session = self._sessions.setdefault(thread_id, Session(self.kioku, thread_id, **self._settings))
+            session = self._sessions.setdefault(thread_id, Session(self.kioku, thread_id, ask=self._ask, **self._settings))
             self._sessions.move_to_end(thread_id)
             if len(self._sessions) > _MAX_SESSIONS:
                 self._sessions.popitem(last=False)

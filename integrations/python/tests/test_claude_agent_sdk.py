@@ -1,10 +1,12 @@
 """Tests of the adapter for the Claude Agent SDK, with the real package and its Claude Code, a daemon and a scripted model on loopback."""
 import asyncio
+import json
+import subprocess
 import unittest
 
 from kioku_client.v1.agent_pb2 import BeginFlushRequest
 
-from tests.daemon import DaemonTest
+from tests.daemon import PROGRAM, DaemonTest
 from tests.scripted import ScriptedServer
 
 try:
@@ -59,6 +61,20 @@ class TestClaudeAgentSDK(DaemonTest):
     def test_what_matters_is_stored_before_a_summary(self) -> None:
         self.talk(KiokuMemory(self.kioku), "My brother is called Jonas.", "/compact", end=False)
         self.assertIn("Jonas", self.daemon.notes())
+
+    def test_what_is_stored_is_not_stored_again_by_the_hooks_of_kioku(self) -> None:
+        memory = KiokuMemory(self.kioku)
+        self.talk(memory, "My sister is called Runa.", end=False)
+        ((session, transcript),) = memory._transcripts.items()
+        asyncio.run(memory.end())
+        self.assertIn("Runa", self.daemon.notes())
+        self.model.requests.clear()
+        given = {"hook_event_name": "SessionEnd", "session_id": session, "transcript_path": transcript, "cwd": str(self.daemon.home), "reason": "other"}
+        command = [str(PROGRAM), "hook", "claude-code", "session-end", "--detached", "--workspace", str(self.daemon.workspace),
+                   "--state", str(self.daemon.home / "state"), *(arg for setting in self.settings for arg in ("--set", setting))]
+        done = subprocess.run(command, input=json.dumps(given), env=self.daemon.environment, capture_output=True, text=True, timeout=60)
+        self.assertNotIn("Runa", "".join(self.model.requests), done.stderr)
+        self.assertRegex(done.stderr, session)
 
 
 class TestTranscript(DaemonTest):

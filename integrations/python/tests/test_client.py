@@ -4,6 +4,7 @@ import hashlib
 import os
 import pathlib
 import socket
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -141,15 +142,23 @@ class TestStubs(unittest.TestCase):
         import generate
 
         try:
-            wanted = {f.name: f for f in generate.descriptors().file}
+            version = subprocess.run(["protoc", "--version"], capture_output=True, text=True, check=True).stdout
         except FileNotFoundError:
             self.skipTest("no protoc: apt-get install protobuf-compiler")
+        generate.FILES = generate.descriptors()
+        with tempfile.TemporaryDirectory() as folder:
+            generate.generate(pathlib.Path(folder))
+            made = {f.relative_to(folder): f.read_text() for f in pathlib.Path(folder).rglob("*.py*")}
+        self.assertGreater(len(made), 5)
+        for file, text in made.items():
+            if " 3.21." in version or file.name == "services.py":  # protoc writes the others, each version in its own way
+                self.assertTrue(text == (PACKAGE / file).read_text(), "%s: run python3 integrations/python/generate.py" % file)
         for module in (agent_pb2, memory_pb2):
-            have = type(wanted[module.DESCRIPTOR.name])()
+            (want,) = (f for f in generate.FILES.file if f.name == module.DESCRIPTOR.name)
+            have = type(want)()
             module.DESCRIPTOR.CopyToProto(have)
-            want = wanted[module.DESCRIPTOR.name]
-            for file in (have, want):
-                strip_json_names(file)
+            for proto in (have, want):
+                strip_json_names(proto)
             self.assertEqual(have, want, "run python3 integrations/python/generate.py")
 
 
@@ -158,6 +167,30 @@ def strip_json_names(file: object) -> None:
     for message in file.message_type:  # type: ignore[attr-defined]
         for field in message.field:
             field.ClearField("json_name")
+
+
+class TestTypes(unittest.TestCase):
+    """A type checker knows results and options, also without the packages of types for protobuf."""
+
+    def test_results_have_types_and_wrong_options_are_mistakes(self) -> None:
+        lines = {
+            'reveal_type(kioku.search("x").results[0].snippet)': 'Revealed type is "str"',
+            'reveal_type(asyncio.run(AsyncKioku().search("x")).results[0].citation)': 'Revealed type is "str"',
+            'kioku.append("x", categry="x")': 'Unexpected keyword argument "categry"',
+            'AsyncSession(kioku, "x", windw=1)': 'Unexpected keyword argument "windw"',
+            'kioku.append("x", category="x")': "",
+        }
+        with tempfile.TemporaryDirectory() as folder:
+            program = pathlib.Path(folder, "program.py")
+            program.write_text("\n".join(["import asyncio; from kioku_client import *; kioku = Kioku()", *lines]))
+            checked = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--no-site-packages", "--cache-dir", sys.prefix + "/mypy", str(program)],
+                                     capture_output=True, text=True, env={**os.environ, "MYPYPATH": str(PACKAGE)})
+        if "No module named mypy" in checked.stderr:
+            self.skipTest("no mypy")
+        for n, want in enumerate(lines.values(), 2):
+            said = [line for line in checked.stdout.splitlines() if line.startswith("%s:%d:" % (program, n)) and "defined in" not in line]
+            self.assertEqual(len(said), 1 if want else 0, checked.stdout[-1000:])
+            self.assertIn(want, "".join(said))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,8 @@
 
 An item is a file memory/store/NAMESPACE/.../KEY.md. The service has no call that replaces or deletes a note, so the store writes
 these files itself, and only these: it has to run on the machine of the workspace. An item with index=False is a file that ends in
-.json, which is not indexed.
+.json, which is not indexed. Items are what the program puts, word for word: passwords and keys are not looked for, nothing says who
+wrote an item, and no copy of an older one is kept. What a model decides to remember belongs into the memory tools.
 """
 from __future__ import annotations
 
@@ -17,12 +18,13 @@ import json
 import os
 import pathlib
 import re
+import uuid
 from datetime import datetime, timezone
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple
 
 from langgraph.store.base import BaseStore, GetOp, Item, ListNamespacesOp, MatchCondition, Op, PutOp, Result, SearchItem, SearchOp
 
-from kioku_client import Kioku
+from kioku_client import Kioku, clean
 
 # Folder of the items, relative to the workspace.
 _FOLDER = "memory/store"
@@ -122,15 +124,18 @@ def _write(path: pathlib.Path, item: Item) -> None:
     front = "".join("%s: %s\n" % (name, json.dumps(value, ensure_ascii=False)) for name, value in head.items())
     value = json.dumps(item.value, ensure_ascii=False, indent=2)
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(".%s.part" % path.name)
-    part.write_text("---\n%s---\n```json\n%s\n```\n" % (front, value))
-    os.replace(part, path)
+    part = path.with_name(".%s.part" % uuid.uuid4().hex)
+    try:
+        part.write_text(clean("---\n%s---\n```json\n%s\n```\n" % (front, value)), encoding="utf-8")
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _read(path: pathlib.Path) -> Optional[Item]:
     """Returns the item in a file; None if there is none, or if a person has made something else of it."""
     try:
-        _, front, body = path.read_text().split("---\n", 2)
+        _, front, body = path.read_text(encoding="utf-8").split("---\n", 2)
         head = {name: json.loads(value) for name, _, value in (line.partition(": ") for line in front.splitlines())}
         value = json.loads(body.partition("```json\n")[2].rpartition("\n```")[0])
         return Item(value=value, key=head["key"], namespace=tuple(head["namespace"]), created_at=head["created"], updated_at=head["updated"])

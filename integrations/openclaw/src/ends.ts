@@ -18,8 +18,7 @@ const ends = new Set(["new", "reset", "idle", "daily", "deleted", "shutdown", "r
 
 /**
  * Hands a conversation that ends, or is about to be compacted, to Kioku: what was not stored of it is flushed by Kioku's model, or kept on
- * disk until there is one. OpenClaw's own flush before a compaction runs in chats of its channels, not in each turn over HTTP, and may be
- * off.
+ * disk until there is one. OpenClaw's own flush before a compaction does not always run: it yields to the next message, and may be off.
  */
 export function flushAtEnds(api: HostApi, agents: Agents): void {
   if (!agents.settings.onEnd) return;

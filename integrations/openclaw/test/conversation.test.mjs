@@ -46,7 +46,7 @@ test("a conversation of 200 turns, 24 of 24 facts", { skip, timeout: 900_000 }, 
   t.after(() => model.close());
   const settings = { "llm.provider": "openai", "llm.baseUrl": model.url, "llm.model": "scripted", "llm.apiKey": "test", "sync.watchDebounceMs": 100 };
   const home = makeHome(t, model.url, { window: 16_000, kioku: { settings } });
-  let gateway = await startGateway(home);
+  let gateway = await startGateway(t, home);
   const started = Date.now();
   for (let turn = 1; turn <= script.turns; turn++) {
     const fact = script.facts.find((f) => f.turn === turn);
@@ -54,7 +54,7 @@ test("a conversation of 200 turns, 24 of 24 facts", { skip, timeout: 900_000 }, 
     if (script.restarts_after.includes(turn)) {
       await gateway.stop("SIGKILL");
       await stopDaemons(home);
-      gateway = await startGateway(home);
+      gateway = await startGateway(t, home);
     }
   }
   await gateway.reset("agent:main:main");

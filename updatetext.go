@@ -49,6 +49,15 @@ func changeOf(src []byte, u memory.Update) (textChange, error) {
 	return c, nil
 }
 
+// leadOf returns what stands before an old text in its line; empty if the text does not occur exactly once.
+func leadOf(src []byte, old string) string {
+	from, _, err := findOld(src, old)
+	if err != nil {
+		return ""
+	}
+	return string(src[1+bytes.LastIndexByte(src[:from], '\n') : from])
+}
+
 // findOld returns the offsets of the only place at which a text has another. White space and Kioku's markers do not matter.
 func findOld(src []byte, old string) (from, to int, err error) {
 	s, want := squeeze(src), string(squeeze([]byte(old)).text)

@@ -190,8 +190,8 @@ func join(notes []noteOrigin, from, to int) *memory.Origin {
 // originAt returns the origin of a line of a file, nil if it has none.
 func originAt(src []byte, line int) *memory.Origin { return join(noteOrigins(src), line, line) }
 
-// lineMarker is a marker at the end of a line. Its groups are the fingerprint of a note that begins, and that of one that ends.
-var lineMarker = regexp.MustCompile(`<!-- kioku(?: begins=([0-9a-f]{16})|[^<>]*? text=([0-9a-f]{16}))?[^<>]* -->[ \t]*\r?$`)
+// lineMarker matches a marker at the end of a line; for its groups see marks.Pattern.
+var lineMarker = regexp.MustCompile(marks.Pattern + `[ \t]*\r?$`)
 
 // noteOrigins returns the notes of a file that have an origin, in the order of their lines. What markers say holds for the lines
 // between the two markers of a note. If a person has removed the first, the note begins with the heading or bullet above the second;
@@ -215,7 +215,7 @@ func noteOrigins(src []byte) []noteOrigin {
 		}
 		origin := originOf(marker[0])
 		switch {
-		case open != nil && marker[2] == begun:
+		case open != nil && marker[3]+marker[4] == begun:
 			open.to = number
 			notes, open, origin = append(notes, *open), nil, nil
 		case open != nil:

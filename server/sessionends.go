@@ -19,19 +19,19 @@ func (s agentService) EndSession(ctx context.Context, req *kiokuv1.EndSessionReq
 		return nil, err
 	}
 	name := known(ctx, req.GetAgent(), req.GetSession())
-	sent, err := s.whole(ctx, name, req.GetMessages())
+	sent, group, err := s.whole(name, req.GetMessages())
 	if err != nil {
 		return nil, err
 	}
 	all := withEarlier(s.known.last(name), sent)
-	messages, err := flushMessages(all)
+	messages, err := flushMessages(all, group)
 	if err == nil {
-		err = s.markGroup(ctx, name, sent)
+		err = s.markGroup(ctx, name, groupOf(sent))
 	}
 	if err != nil {
 		return nil, err
 	}
-	s.spool(s.known.remember(name, all, true, time.Now()))
+	s.spool(s.known.remember(name, all, group, true, time.Now()))
 	out := side.End(ctx, flush.Job{Request: flush.Request{Session: req.GetSession(), Messages: messages}})
 	if out.Outcome != session.FlushFailed {
 		s.known.end(name, all)
@@ -104,7 +104,7 @@ func (s *Server) spool(sessions []*knownSession) {
 		if s.sidecars[k.agent] == nil || !k.flushes {
 			continue
 		}
-		messages, err := flushMessages(k.list())
+		messages, err := flushMessages(k.list(), k.group)
 		if err != nil {
 			s.notSpooled(k.agent, err)
 			continue

@@ -43,3 +43,21 @@ func TestPruneActsOnWhatWasReallyCached(t *testing.T) {
 		}
 	}
 }
+
+// The ratio that decides what is pruned counts what messages are sent with: the blocks of recalled memories that old messages keep.
+func TestPruneCountsWhatMessagesAreSentWith(t *testing.T) {
+	t.Parallel()
+	call := llm.ToolCall{ID: "1", Name: "read", Input: []byte(`{}`)}
+	messages := []llm.Message{
+		{Role: llm.RoleUser, Text: "read it"}, {Role: llm.RoleAssistant, ToolCalls: []llm.ToolCall{call}},
+		{Role: llm.RoleTool, ToolCallID: "1", ToolName: "read", Text: strings.Repeat("x", 9000)},
+		{Role: llm.RoleAssistant, Text: "one"}, {Role: llm.RoleAssistant, Text: "two"}, {Role: llm.RoleAssistant, Text: "three"},
+	}
+	now := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
+	for beside, want := range map[int]string{0: prune.ReasonRoom, 9000: prune.ReasonTrimmed} {
+		plan := prune.Prune(messages, prune.Defaults(), prune.State{LastTouch: now.Add(-time.Hour), Window: 12_000, Beside: beside}, now)
+		if plan.Reason != want || plan.Before != 9000+beside+len("read it"+"one"+"two"+"three"+"{}") {
+			t.Errorf("%d characters beside: %s, %d characters", beside, plan.Reason, plan.Before)
+		}
+	}
+}

@@ -174,3 +174,41 @@ func TestCommitCompactAgainCountsOnce(t *testing.T) {
 		}
 	}
 }
+
+// Compactions under way have a budget for their messages: the oldest ends for a new one. One that has ended takes nothing of it, and its
+// result is returned again.
+func TestCompactionsUnderWayAreBounded(t *testing.T) {
+	t.Parallel()
+	s := start(t, flushing(t))
+	v := conversation(400)
+	size := int64(0)
+	for _, m := range v.Messages {
+		size += int64(len(m.Text))
+	}
+	s.SetLeaseBytes(2*size + size/2)
+	begin := func() sidecar.Step {
+		step, err := s.BeginCompact("", v, sidecar.Space{Window: 64_000, Keep: 100})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return step
+	}
+	ended := begin()
+	done := ended
+	for !done.Done {
+		var err error
+		if done, err = s.CommitCompact(ended.Lease, 0, compact.Answer{Text: "## Decisions\nThey spoke."}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	running := []sidecar.Step{begin(), begin()}
+	if again, err := s.CommitCompact(ended.Lease, 0, compact.Answer{}); err != nil || again.Made != done.Made {
+		t.Errorf("the one that has ended: %+v, %v", again.Made, err)
+	}
+	running = append(running, begin())
+	for i, want := range []error{sidecar.ErrNoCompaction, nil, nil} {
+		if _, err := s.CommitCompact(running[i].Lease, 1, compact.Answer{Text: "## Decisions\nThey spoke."}); !errors.Is(err, want) {
+			t.Errorf("compaction %d: %v, want %v", i, err, want)
+		}
+	}
+}

@@ -111,6 +111,7 @@ func New(opt Options) (*Sidecar, error) {
 		recall: recall.New(opt.Recall, opt.Memories),
 		ledger: flush.NewLedger(flush.Options{Folder: folder, Notes: ownNotes{opt}, Groups: opt.Flush.Groups, Count: opt.Count, Now: opt.Now}),
 		turns:  turnsLog(opt),
+		leases: leases{maxBytes: maxLeaseBytes},
 		count:  prompt.Remember(opt.Count),
 	}, nil
 }

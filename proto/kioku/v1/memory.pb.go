@@ -1607,7 +1607,7 @@ type MemoryAppendResponse struct {
 	Outcome string `protobuf:"bytes,3,opt,name=outcome,proto3" json:"outcome,omitempty"`
 	// Secrets in the text in whose place a reference was written.
 	Secrets []*ReplacedSecret `protobuf:"bytes,4,rep,name=secrets,proto3" json:"secrets,omitempty"`
-	// A line of the same file that says nearly the same; unset if there is none. MemoryUpdate may correct it.
+	// A line of the same file that says nearly the same; unset if there is none, and in a group. MemoryUpdate may correct it.
 	Similar       *SimilarNote `protobuf:"bytes,5,opt,name=similar,proto3" json:"similar,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -1,3 +1,4 @@
+import {timestampFromMs} from '@bufbuild/protobuf/wkt';
 import {identify, newestQuestion, sourceOf} from './messages.js';
 import {SentMessages} from './sent.js';
 import {shortQuestion} from './shorten.js';
@@ -51,7 +52,8 @@ import {warn} from './turn.js';
  *   sent and not stored.
  * @property {Message | undefined} summary Summary in place of the messages before keep; unset if there is none.
  * @property {number} keep Index of the first message that stays.
- * @property {Message[]} messages The summary and the messages that stay, with ids.
+ * @property {Map<number, string>} shortened Texts to send of old results of tools, in place of what they are, by the index of their message.
+ * @property {Message[]} messages All this but the turnBlock: the summary and the messages that stay, with ids.
  * @property {import('../gen/kioku/v1/agent_pb.js').RecallReport | undefined} recall What was recalled, and why.
  */
 
@@ -68,6 +70,10 @@ export class Session {
   #summary;
   /** @type {{id?: string, system: string, turnBlock: string, recall: Turn['recall']}} */
   #prompt = {system: '', turnBlock: '', recall: undefined};
+  /** Old results of tools that are shortened. @type {import('../gen/kioku/v1/agent_pb.js').PruneEdit[]} */
+  #edits = [];
+  /** When the model was asked last. @type {import('@bufbuild/protobuf/wkt').Timestamp | undefined} */
+  #askedAt;
 
   /**
    * @param {import('./client.js').Kioku} client
@@ -99,7 +105,11 @@ export class Session {
     const all = this.#identify(messages);
     await this.#makeRoom(all, due).catch((err) => this.#report(err));
     const {system, turnBlock, recall} = await this.#assemble(all);
-    return {system, turnBlock, recall, ...this.#shortened(all)};
+    const {summary, keep, messages: sent} = this.#summarized(all);
+    await this.#prune(sent);
+    const edits = new Map(this.#edits.map((e) => [e.messageId, e.text]));
+    const shortened = new Map([...all.keys()].filter((i) => i >= keep && edits.has(all[i].id)).map((i) => [i, edits.get(all[i].id) ?? '']));
+    return {system, turnBlock, recall, summary, keep, shortened, messages: sent.map((m) => (edits.has(m.id) ? {...m, text: edits.get(m.id) ?? ''} : m))};
   }
 
   /**
@@ -158,7 +168,7 @@ export class Session {
    * @param {object} due
    */
   async #makeRoom(all, due) {
-    const {messages} = this.#shortened(all);
+    const {messages} = this.#summarized(all);
     const check = await this.#sent.send(messages, (m) => this.#check(m, due));
     if (check.flush) await this.flush(messages).catch((err) => this.#report(err)); // what is not stored stays: a compaction drops nothing of it
     if (check.compact) await this.#compact(messages);
@@ -180,6 +190,21 @@ export class Session {
       this.#prompt = {system: this.#prompt.system, turnBlock: '', recall: undefined};
     }
     return this.#prompt;
+  }
+
+  /**
+   * Has it planned which old results of tools are shortened: once the cache of the provider has gone cold, that costs nothing.
+   * @param {Identified[]} messages
+   */
+  async #prune(messages) {
+    const {windowTokens} = this.#options;
+    const request = {session: this.id, windowTokens, edits: this.#edits, lastTouchTime: this.#askedAt};
+    try {
+      this.#edits = (await this.#sent.send(messages, (m) => this.#client.agents.prune({...request, messages: m}))).edits;
+    } catch (err) {
+      this.#report(/** @type {Error} */ (err));
+    }
+    this.#askedAt = timestampFromMs(Date.now()); // the model is asked now
   }
 
   /**
@@ -258,7 +283,7 @@ export class Session {
    * Returns messages with the last summary in place of those that it is made of.
    * @param {Identified[]} all
    */
-  #shortened(all) {
+  #summarized(all) {
     const keep = this.#summary ? all.findIndex((m) => m.id === this.#summary?.firstKeptId) : -1;
     if (!this.#summary || keep <= 0) return {summary: undefined, keep: 0, messages: all};
     const summary = /** @type {Identified} */ (this.#summary.message);

@@ -4,7 +4,7 @@ import {identify} from '../lib/messages.js';
 import {KiokuError} from '@kioku/client';
 import {RecentSessions} from '../lib/recent.js';
 import {SentMessages} from '../lib/sent.js';
-import {Daemon, sync} from './daemon.js';
+import {Daemon, earlier, pruning, sync} from './daemon.js';
 import {ScriptedModel} from './scripted.js';
 
 const said = (role, text, fields) => ({role, text, ...fields});
@@ -178,6 +178,22 @@ test('a turn goes on when the service is away, and the session with it when it i
   errors.length = 0;
   assert.equal((await session.before(messages)).system, system);
   assert.deepEqual(errors, [], 'the messages that the new process does not have are sent whole');
+});
+
+test('old results of tools are shortened in what is sent, once the cache of the provider has gone cold', async (t) => {
+  const client = (await Daemon.start(t, {}, ...pruning)).connect(t);
+  const session = client.session('pruned', {windowTokens: 100_000, onError: fail});
+  const log = `begins ${'x'.repeat(20_000)} ends`;
+  const messages = [said('user', 'Read it.'), said('assistant', '', {toolCalls: [{id: 'r', name: 'read', input: '{}'}]}),
+    said('tool', log, {toolCallId: 'r', toolName: 'read'}), said('assistant', 'I have.'), said('user', 'And?')];
+  const warm = await earlier(() => session.before(messages));
+  assert.deepEqual([warm.shortened.size, warm.messages[2].text.length], [0, log.length]);
+  messages.push(said('assistant', 'Nothing.'), said('user', 'Thanks.'));
+  const cold = await session.before(messages);
+  assert.deepEqual([...cold.shortened.keys()], [2]);
+  assert.match(cold.messages[2].text, /^begins x+[^]*x ends/);
+  assert.ok(cold.messages[2].text.length < 5000 && messages[2].text === log, 'the messages of the caller stay as they are');
+  assert.equal((await session.before(messages)).messages[2].text, cold.messages[2].text, 'they stay short, byte for byte');
 });
 
 test('what the user said is recalled in the message of the next turn, and the system prompt is constant', async (t) => {

@@ -88,7 +88,11 @@ export type Turn = {
      */
     keep: number;
     /**
-     * The summary and the messages that stay, with ids.
+     * Texts to send of old results of tools, in place of what they are, by the index of their message.
+     */
+    shortened: Map<number, string>;
+    /**
+     * All this but the turnBlock: the summary and the messages that stay, with ids.
      */
     messages: Message[];
     /**

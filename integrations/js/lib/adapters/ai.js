@@ -51,7 +51,7 @@ export function recallMiddleware(kioku, options) {
 export function remember(session) {
   return async ({stepNumber, messages, initialInstructions}) => {
     if (stepNumber > 0) return {}; // the first step's messages carry forward
-    const turn = await prepareTurn(session, messages, {read, summary, withBlock: (message, block) => [withBlock(message, block)]});
+    const turn = await prepareTurn(session, messages, {read, summary, withResult, withBlock: (message, block) => [withBlock(message, block)]});
     const own = [initialInstructions ?? []].flat().map((i) => (typeof i === 'string' ? {role: 'system', content: i} : i));
     return {messages: turn.messages, instructions: turn.system ? [...own, {role: 'system', content: turn.system}] : own};
   };
@@ -113,6 +113,12 @@ function write(m) {
 
 /** @param {Message} message */
 const summary = (message) => ({role: message.role, content: message.text});
+
+/** @param {any} message @param {string} id @param {string} text */
+function withResult(message, id, text) {
+  const short = (/** @type {any} */ part) => (part.toolCallId === id ? {...part, output: {type: 'text', value: text}} : part);
+  return {...message, content: message.content.map(short)};
+}
 
 /** @param {any} message @param {string} block */
 function withBlock(message, block) {

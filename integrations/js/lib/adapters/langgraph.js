@@ -35,7 +35,7 @@ export function preModelHook(kioku, options) {
   return async (/** @type {any} */ {messages}, /** @type {any} */ config) => {
     const id = config?.configurable?.thread_id;
     if (id === undefined || id === '') throw new TypeError('preModelHook keeps a session for each thread: invoke the graph with {configurable: {thread_id}}');
-    const turn = await prepareTurn(sessions.get(String(id)), messages, {read, summary, withBlock: (message, block) => [withBlock(message, block)]});
+    const turn = await prepareTurn(sessions.get(String(id)), messages, {read, summary, withResult, withBlock: (message, block) => [withBlock(message, block)]});
     return {llmInputMessages: turn.system ? [new SystemMessage(turn.system), ...turn.messages] : turn.messages};
   };
 }
@@ -85,6 +85,9 @@ function write(m) {
 
 /** @param {Message} message */
 const summary = (message) => new HumanMessage(message.text ?? '');
+
+/** @param {any} message @param {string} _id @param {string} text */
+const withResult = (message, _id, text) => new ToolMessage({...message, content: text});
 
 /** @param {any} message @param {string} block */
 function withBlock(message, block) {

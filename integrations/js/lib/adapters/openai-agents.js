@@ -46,7 +46,7 @@ export class KiokuSession {
    * @type {import('@openai/agents').CallModelInputFilter} */
   filter = async (/** @type {any} */ {modelData: {input, instructions}}) => {
     const items = typeof input === 'string' ? [{type: 'message', role: 'user', content: input}] : input;
-    const turn = await prepareTurn(this.#session, items, {read, summary, withBlock});
+    const turn = await prepareTurn(this.#session, items, {read, summary, withResult, withBlock});
     if (turn.turnBlock) this.#blocks = [...this.#blocks, turn.turnBlock].slice(-maxBlocks);
     return {input: turn.messages, instructions: [instructions, turn.system].filter(Boolean).join('\n\n')};
   };
@@ -98,6 +98,9 @@ function read(item) {
 
 /** @param {Message} message */
 const summary = (message) => ({type: 'message', role: 'user', content: message.text});
+
+/** @param {any} item @param {string} _id @param {string} text */
+const withResult = (item, _id, text) => ({...item, output: {type: 'text', text}});
 
 /**
  * The block is an item of its own: the SDK stores a new item only if the filter leaves it as it is.

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {Daemon} from '../daemon.js';
+import {Daemon, earlier, pruning} from '../daemon.js';
 
 const ai = await import('ai').catch(() => undefined);
 const skip = ai ? false : 'the package ai is not installed';
@@ -94,4 +94,16 @@ test('Vercel AI SDK: prepareStep makes a conversation that loses nothing, with i
   assert.match(daemon.notes(), /Dr\. Aoki/);
   assert.ok(!JSON.stringify(messages).includes('0.8 bar'), 'the messages of the caller stay as they are');
   assert.equal((await session.end(toMessages(messages))).outcome, 'done');
+});
+
+test('Vercel AI SDK: old results of tools are sent shortened, and stay as they are', {skip}, async (t) => {
+  const prepare = remember((await Daemon.start(t, {}, ...pruning)).connect(t).session('pruned', {windowTokens: 100_000}));
+  const value = 'x'.repeat(20_000);
+  const messages = [{role: 'user', content: 'Read it.'}, {role: 'assistant', content: [{type: 'tool-call', toolCallId: 'r', toolName: 'read', input: {}}]},
+    {role: 'tool', content: [{type: 'tool-result', toolCallId: 'r', toolName: 'read', output: {type: 'text', value}}]},
+    {role: 'assistant', content: 'I have.'}, {role: 'user', content: 'Thanks.'}];
+  await earlier(() => prepare({stepNumber: 0, messages}));
+  const sent = await prepare({stepNumber: 0, messages});
+  assert.ok(sent.messages[2].content[0].output.value.length < 5000);
+  assert.equal(messages[2].content[0].output.value, value);
 });

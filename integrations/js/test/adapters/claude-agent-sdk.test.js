@@ -136,7 +136,8 @@ test('Claude Agent SDK: no transcript makes a hook or the other ends fail, and a
   await memory.end();
   assert.deepEqual([errors.length, errors[0].slice(0, 6)], [1, 'EISDIR'], 'the others are ended');
   const {turns} = await kioku.agents.listTurns({session: 'claude-code-b'});
-  assert.deepEqual(turns.map((turn) => turn.kind), ['flush'], 'under the name that it has in the hooks of Kioku');
+  // The service has stored what it had kept on disk when it stopped, or the end has, or each a part.
+  assert.deepEqual([...new Set(turns.map((turn) => turn.kind))], ['flush'], 'under the name that it has in the hooks of Kioku');
 });
 
 test('Claude Agent SDK: a note after the result of another tool says so, until the next message (F09)', {skip}, async (t) => {

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import {readdirSync, readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {test} from 'node:test';
-import {Daemon} from '../daemon.js';
+import {Daemon, earlier, pruning} from '../daemon.js';
 
 const graph = await import('@langchain/langgraph').catch(() => undefined);
 const skip = graph ? false : 'the package @langchain/langgraph is not installed';
 const {createReactAgent} = graph ? await import('@langchain/langgraph/prebuilt') : {};
 const {BaseChatModel} = graph ? await import('@langchain/core/language_models/chat_models') : {BaseChatModel: Object};
-const {AIMessage, HumanMessage} = graph ? await import('@langchain/core/messages') : {};
+const {AIMessage, HumanMessage, ToolMessage} = graph ? await import('@langchain/core/messages') : {};
 const {askWith, KiokuStore, memoryTools, preModelHook, toMessages} = graph ? await import('@kioku/client/langgraph') : {};
 
 /** A chat model that answers as a function of the messages and the tools says. */
@@ -159,4 +159,16 @@ test('LangGraph: two processes share a store, and one on another machine is told
   assert.deepEqual((await new KiokuStore(daemon.connect(t)).get(['a'], 'k')).value, {n: 1});
   const elsewhere = {memory: {status: async () => ({workspace: '/nowhere/at/all'})}};
   await assert.rejects(new KiokuStore(elsewhere).get(['a'], 'k'), /run it on the machine of the service/);
+});
+
+test('LangGraph: old results of tools are sent shortened, and stay as they are', {skip}, async (t) => {
+  const hook = preModelHook((await Daemon.start(t, {}, ...pruning)).connect(t), {windowTokens: 100_000});
+  const messages = [new HumanMessage('Read it.'), new AIMessage(call('read', {})), new ToolMessage({content: 'x'.repeat(20_000), tool_call_id: `c${made - 1}`, name: 'read'}),
+    new AIMessage('I have.'), new HumanMessage('Thanks.')];
+  const config = {configurable: {thread_id: 'pruned'}};
+  await earlier(() => hook({messages}, config));
+  const {llmInputMessages} = await hook({messages}, config);
+  const sent = llmInputMessages.find((m) => m.getType() === 'tool');
+  assert.deepEqual([sent.text.length < 5000, sent.tool_call_id, sent.name], [true, messages[2].tool_call_id, 'read']);
+  assert.equal(messages[2].text.length, 20_000);
 });

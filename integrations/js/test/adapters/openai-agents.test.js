@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {Daemon} from '../daemon.js';
+import {Daemon, earlier, pruning} from '../daemon.js';
 import {ScriptedModel} from '../scripted.js';
 
 const agents = await import('@openai/agents').catch(() => undefined);
@@ -87,4 +87,15 @@ test('OpenAI Agents SDK: what the end cannot store is not cleared', {skip}, asyn
   await daemon.run();
   await session.clearSession();
   assert.equal((await session.getItems()).length, 0);
+});
+
+test('OpenAI Agents SDK: old results of tools are sent shortened, and stay as they are', {skip}, async (t) => {
+  const session = new KiokuSession((await Daemon.start(t, {}, ...pruning)).connect(t).session('pruned', {windowTokens: 100_000}));
+  const input = [{type: 'message', role: 'user', content: 'Read it.'}, {type: 'function_call', callId: 'r', name: 'read', arguments: '{}'},
+    {type: 'function_call_result', callId: 'r', name: 'read', output: {type: 'text', text: 'x'.repeat(20_000)}},
+    {type: 'message', role: 'assistant', content: [{type: 'output_text', text: 'I have.'}]}, {type: 'message', role: 'user', content: 'Thanks.'}];
+  await earlier(() => session.filter({modelData: {input}}));
+  const sent = (await session.filter({modelData: {input}})).input;
+  assert.ok(sent[2].output.text.length < 5000);
+  assert.equal(input[2].output.text.length, 20_000);
 });

@@ -102,9 +102,9 @@ class TestTranscript(DaemonTest):
             "null", "[1]", "7", "", "[" * 100_000, '{"type":"assist',
         ]
         file = self.daemon.home / "t.jsonl"
-        file.write_text("\n".join(lines))
+        file.write_bytes("\n".join(lines).encode().replace(b"yes", "yes\u2028and \x85".encode() + b"\xff"))
         got = [(m.id, m.role, m.text) for m in read_transcript(file)]
-        self.assertEqual(got, [("u1", "user", "Hello"), ("u3", "assistant", "Hi,\n\nMia \ufffd"), ("u7", "user", "yes")])
+        self.assertEqual(got, [("u1", "user", "Hello"), ("u3", "assistant", "Hi,\n\nMia \ufffd"), ("u7", "user", "yes\u2028and \x85\ufffd")])
 
     def test_hooks_and_ends_go_on_without_a_transcript_and_a_service(self) -> None:
         given = {"hook_event_name": "PreCompact", "session_id": "s1", "transcript_path": str(self.daemon.home / "none.jsonl")}

@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 
+	"kioku/agent/flush"
 	"kioku/agent/sidecar"
 	"kioku/llm"
 	"kioku/memory"
@@ -30,9 +31,14 @@ func checkSaid(field string, m *kiokuv1.ChatMessage) error {
 	return cmp.Or(checkAuthor(field+".author", m.GetAuthor()), checkName(field+".channel", m.GetChannel()))
 }
 
-// saidOf returns who said a message in a channel. What is no message of a user is nobody's.
+// saidOf returns who said a message in a channel. What is no message of a user is nobody's, and a summary is of what was said before.
 func saidOf(m *kiokuv1.ChatMessage, channel string) memory.Said {
-	if m.GetRole() != string(llm.RoleUser) {
+	switch group := sidecar.IsGroup(channel); {
+	case flush.IsSummary(flush.Message{ID: m.GetId(), Message: llm.Message{Text: m.GetText()}}):
+		return memory.Said{}
+	case m.GetRole() != string(llm.RoleUser) && group:
+		return memory.Said{Channel: channel, Group: true}
+	case m.GetRole() != string(llm.RoleUser):
 		return memory.Said{}
 	}
 	return memory.Said{Author: authorOf(m.GetAuthor()), Channel: channel, Group: sidecar.IsGroup(channel)}

@@ -111,3 +111,52 @@ func TestAppendRecordsWhoSaidIt(t *testing.T) {
 		t.Errorf("a name of two lines: %v", err)
 	}
 }
+
+// A session that was a group once is never private later without saying so: the channel of a message is remembered when the message
+// that named it is left out, by a reference or sent whole, and after a restart of the service.
+func TestGroupStaysAGroupWithoutTheMessageThatNamedIt(t *testing.T) {
+	t.Parallel()
+	pin := &kiokuv1.ChatMessage{Id: "3", Role: "user", Text: "My PIN is a secret."}
+	answer := &kiokuv1.ChatMessage{Id: "4", Role: "assistant", Text: "Oh."}
+	all := []*kiokuv1.ChatMessage{
+		{Id: "1", Role: "user", Text: "Hello.", Author: ana, Channel: "discord:general"}, {Id: "2", Role: "assistant", Text: "Hi."}, pin, answer,
+	}
+	private := &kiokuv1.ChatMessage{Id: "3", Role: "user", Text: "My PIN is a secret.", Channel: "telegram"}
+	for name, tc := range map[string]struct {
+		later   []*kiokuv1.ChatMessage
+		restart bool
+		want    string
+	}{
+		"by id":                     {later: []*kiokuv1.ChatMessage{byID("3"), byID("4")}, want: "[unknown] My PIN is a secret.|Oh."},
+		"a range":                   {later: []*kiokuv1.ChatMessage{{Id: "3", ThroughId: "4"}}, want: "[unknown] My PIN is a secret.|Oh."},
+		"whole":                     {later: []*kiokuv1.ChatMessage{pin, answer}, want: "[unknown] My PIN is a secret.|Oh."},
+		"another one":               {later: []*kiokuv1.ChatMessage{{Id: "5", Role: "user", Text: "And I?"}}, want: "[unknown] And I?"},
+		"only an answer":            {later: []*kiokuv1.ChatMessage{byID("4")}, want: "Oh."},
+		"whole after a restart":     {later: []*kiokuv1.ChatMessage{pin, answer}, restart: true, want: "[unknown] My PIN is a secret.|Oh."},
+		"with a channel of its own": {later: []*kiokuv1.ChatMessage{private}, want: "My PIN is a secret."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			state := t.TempDir()
+			client := flushing(t, state, nil)
+			if _, err := client.CheckFlush(t.Context(), &kiokuv1.CheckFlushRequest{Agent: "main", Session: "s", Messages: all}); err != nil {
+				t.Fatal(err)
+			}
+			if tc.restart {
+				client = flushing(t, state, nil)
+			}
+			begun, err := client.BeginFlush(t.Context(), &kiokuv1.BeginFlushRequest{Agent: "main", Session: "s", Messages: tc.later})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var shown []string
+			for _, m := range begun.GetMessages() {
+				shown = append(shown, m.GetText())
+			}
+			group := strings.Contains(begun.GetSystemPrompt(), "Who said it")
+			if got := strings.Join(shown, "|"); got != tc.want || group != (name != "with a channel of its own") {
+				t.Errorf("shown %q, the prompt knows a group: %v", got, group)
+			}
+		})
+	}
+}

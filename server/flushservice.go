@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
 	"kioku/agent/flush"
 	"kioku/agent/sidecar"
 	kiokuv1 "kioku/proto/kioku/v1"
@@ -134,28 +132,46 @@ func (s *Server) conversation(ctx context.Context, req sessionRequest, flushes b
 		return conversationOf(req.GetMessages())
 	}
 	name := known(ctx, req.GetAgent(), req.GetSession())
-	whole, err := s.known.resolve(name, req.GetMessages())
+	whole, err := s.whole(ctx, name, req.GetMessages())
 	if err != nil {
 		return conversation{}, err
 	}
 	c, err := sessionOf(whole)
 	if err == nil {
+		err = s.markGroup(ctx, name, whole)
+	}
+	if err == nil {
 		s.spool(s.known.remember(name, whole, flushes && callerOf(ctx).write, time.Now()))
 	}
-	c.sent = whole
 	return c, err
+}
+
+// whole returns the messages of a session with those in place of references that were sent before, each with its channel.
+func (s *Server) whole(ctx context.Context, name sessionName, sent []*kiokuv1.ChatMessage) ([]*kiokuv1.ChatMessage, error) {
+	before, ok := s.known.group(name)
+	if !ok {
+		var err error
+		if before, err = s.sidecars[name.agent].GroupOf(name.session); err != nil {
+			return nil, err
+		}
+	}
+	return s.known.resolve(name, sent, before)
+}
+
+// markGroup records that messages of a session were said in a group, so that a service that is started anew takes nothing of it for
+// private.
+func (s *Server) markGroup(ctx context.Context, name sessionName, list []*kiokuv1.ChatMessage) error {
+	group := groupOf(list)
+	if before, _ := s.known.group(name); group == "" || group == before || !callerOf(ctx).write {
+		return nil
+	}
+	return s.sidecars[name.agent].MarkGroup(ctx, name.session, group)
 }
 
 // toFlush returns the messages of a request as a flush takes them.
 func (s *Server) toFlush(ctx context.Context, req sessionRequest) ([]flush.Message, error) {
-	if err := checkSpool(req.GetMessages()); err != nil {
-		return nil, err
-	}
 	c, err := s.conversation(ctx, req, true)
-	if err != nil {
-		return nil, err
-	}
-	return flush.Messages(c.ids, c.messages, c.by), checkSpool(c.sent)
+	return flush.Messages(c.ids, c.messages, c.by), err
 }
 
 // sessionOf returns the messages of a session, which must have ids.
@@ -172,23 +188,8 @@ func sessionOf(list []*kiokuv1.ChatMessage) (conversation, error) {
 	return c, nil
 }
 
-// flushMessages returns the messages of a session that are small enough to be spooled.
+// flushMessages returns the messages of a session as a flush takes them.
 func flushMessages(list []*kiokuv1.ChatMessage) ([]flush.Message, error) {
-	if err := checkSpool(list); err != nil {
-		return nil, err
-	}
 	c, err := sessionOf(list)
 	return flush.Messages(c.ids, c.messages, c.by), err
-}
-
-// checkSpool refuses messages that are too large to be spooled.
-func checkSpool(list []*kiokuv1.ChatMessage) error {
-	size := 0
-	for _, m := range list {
-		size += proto.Size(m) + 5
-	}
-	if size > maxSpool {
-		return badField("messages", "are more than the %d bytes that a flush keeps; flush them in two calls, the older ones first", maxSpool)
-	}
-	return nil
 }

@@ -1,8 +1,10 @@
 package server
 
 import (
+	"cmp"
 	"container/list"
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"kioku/agent/sidecar"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
@@ -38,6 +41,8 @@ type knownSession struct {
 	// order are the ids of the messages of the last call.
 	order []string
 	bytes int
+	// group is the channel of the last group that was in the session, empty if none was.
+	group string
 	// used is the time of the last call.
 	used time.Time
 	// flushes says that the session is flushed by a caller who may write and was not spooled since the last call.
@@ -62,7 +67,8 @@ func isReference(m *kiokuv1.ChatMessage) bool {
 
 // resolve returns the messages of a call with those in place of references that were sent before. It returns FAILED_PRECONDITION with
 // UnknownMessages if a message is not known, and an *memory.InputError for too many messages.
-func (k *knownMessages) resolve(name sessionName, sent []*kiokuv1.ChatMessage) ([]*kiokuv1.ChatMessage, error) {
+// Each message names its channel; before is that of the first one, if it was not known and does not say.
+func (k *knownMessages) resolve(name sessionName, sent []*kiokuv1.ChatMessage, before string) ([]*kiokuv1.ChatMessage, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	have := k.session(name)
@@ -82,7 +88,52 @@ func (k *knownMessages) resolve(name sessionName, sent []*kiokuv1.ChatMessage) (
 	if len(unknown) > 0 {
 		return nil, errUnknownMessages(unknown)
 	}
-	return out, nil
+	return have.placed(out, before), nil
+}
+
+// placed returns messages of which each names its channel: the one that it says, else the group in which it was said when it was sent
+// before, else that of the message before it. Nothing becomes private because the message that named the group is left out. before is
+// the channel before the first message of a session that is not known.
+func (s *knownSession) placed(list []*kiokuv1.ChatMessage, before string) []*kiokuv1.ChatMessage {
+	channel := before
+	if s != nil {
+		channel = s.group
+	}
+	out := slices.Clone(list)
+	for i, m := range list {
+		if m.GetChannel() != "" {
+			channel = m.GetChannel()
+			continue
+		}
+		if s != nil && sidecar.IsGroup(s.messages[m.GetId()].GetChannel()) {
+			channel = s.messages[m.GetId()].GetChannel()
+		}
+		if channel != "" {
+			out[i] = proto.CloneOf(m)
+			out[i].Channel = channel
+		}
+	}
+	return out
+}
+
+// groupOf returns the channel of the last group in messages that name their channels, empty if there is none.
+func groupOf(list []*kiokuv1.ChatMessage) string {
+	for _, m := range slices.Backward(list) {
+		if sidecar.IsGroup(m.GetChannel()) {
+			return m.GetChannel()
+		}
+	}
+	return ""
+}
+
+// group returns the channel of the last group in a session, and whether the session is known.
+func (k *knownMessages) group(name sessionName) (channel string, ok bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if s := k.session(name); s != nil {
+		return s.group, true
+	}
+	return "", false
 }
 
 // find returns the message with an id, or if through is set all messages from the one to the other, or the ids that are missing.
@@ -142,6 +193,7 @@ func (k *knownMessages) remember(name sessionName, sent []*kiokuv1.ChatMessage, 
 		k.sessions[name] = k.recent.PushFront(s)
 	}
 	k.recent.MoveToFront(k.sessions[name])
+	s.group = cmp.Or(groupOf(sent), s.group)
 	s.used, s.flushes, s.order = now, s.flushes || flushes, make([]string, 0, len(sent))
 	for _, m := range sent {
 		k.put(s, m)
@@ -242,6 +294,17 @@ func (k *knownMessages) idle(before func(agent string) time.Time) (out []*knownS
 		}
 	}
 	return out
+}
+
+// again has idle return sessions of an agent again, those of them that are still known.
+func (k *knownMessages) again(agent string, sessions []*knownSession) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, taken := range sessions {
+		if s := k.session(taken.sessionName); s != nil && s.agent == agent {
+			s.flushes = true
+		}
+	}
 }
 
 // known returns the name of a session of the caller.

@@ -17,8 +17,6 @@ const (
 	// maxMessages is the maximum number of messages of a request, and maxImages that of images of a message.
 	maxMessages = 20_000
 	maxImages   = 1000
-	// maxSpool is the maximum size in bytes of the messages of a flush: one response may contain them and the prompts.
-	maxSpool = maxMessage - 64<<10
 )
 
 // conversation is the messages of a request with their ids.
@@ -29,8 +27,6 @@ type conversation struct {
 	by []memory.Said
 	// indexes of the messages by id.
 	indexes map[string]int
-	// sent are the messages of a session as they were sent, with those that were named by their ids.
-	sent []*kiokuv1.ChatMessage
 }
 
 // conversationOf returns the messages of a request. Each tool result must answer a call of the assistant before it, as

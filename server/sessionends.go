@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc/status"
@@ -17,11 +18,14 @@ func (s agentService) EndSession(ctx context.Context, req *kiokuv1.EndSessionReq
 		return nil, err
 	}
 	name := known(ctx, req.GetAgent(), req.GetSession())
-	sent, err := s.known.resolve(name, req.GetMessages())
+	sent, err := s.whole(ctx, name, req.GetMessages())
 	if err != nil {
 		return nil, err
 	}
 	messages, err := flushMessages(withEarlier(s.known.end(name), sent))
+	if err == nil {
+		err = s.markGroup(ctx, name, sent)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +71,7 @@ func (s *Server) flushResponse(ctx context.Context, method, agent string, out fl
 	return resp
 }
 
-// spoolTimeout is the maximum time in which the messages of a session are written to the disk.
+// spoolTimeout is the maximum time in which the messages of sessions are written to the disk.
 const spoolTimeout = 10 * time.Second
 
 // spoolIdle has the messages of idle sessions on disk, from where their sidecars flush them.
@@ -86,18 +90,36 @@ func (s *Server) spoolAll() {
 	s.spool(s.known.idle(func(string) time.Time { return time.Now().Add(time.Hour) }))
 }
 
-// spool has the messages of sessions on disk. What is covered is not written.
+// spool has the messages of sessions on disk. What is covered is not written. Sessions that could not be written are written when the
+// next ones are, if they are still known.
 func (s *Server) spool(sessions []*knownSession) {
+	of := make(map[string][]flush.Request)
 	for _, k := range sessions {
-		side := s.sidecars[k.agent]
+		if s.sidecars[k.agent] == nil || !k.flushes {
+			continue
+		}
 		messages, err := flushMessages(k.list())
-		if side == nil || !k.flushes || err != nil {
-			continue // too many to be kept
+		if err != nil {
+			s.notSpooled(k.agent, err)
+			continue
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), spoolTimeout)
-		if err := side.Spool(ctx, k.session, messages); err != nil {
-			s.opt.Log.Error("the messages of a session could not be kept", "agent", k.agent, "err", err)
-		}
-		cancel()
+		of[k.agent] = append(of[k.agent], flush.Request{Session: k.session, Messages: messages})
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), spoolTimeout)
+	defer cancel()
+	var all sync.WaitGroup
+	for agent, requests := range of {
+		all.Go(func() {
+			if err := s.sidecars[agent].Spool(ctx, requests); err != nil {
+				s.notSpooled(agent, err)
+				s.known.again(agent, sessions)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// notSpooled logs that messages are not on disk.
+func (s *Server) notSpooled(agent string, err error) {
+	s.opt.Log.Error("messages of sessions could not be kept; if the service ends now, they are lost", "agent", agent, "err", clip(err.Error(), 1000))
 }

@@ -15,8 +15,9 @@ import (
 )
 
 const (
-	// maxQuery is the maximum length of a query in bytes.
+	// maxQuery is the maximum length of a query in bytes, and maxRead that of either end of a message of which one is made.
 	maxQuery = 4 << 10
+	maxRead  = 32 << 10
 	// echoSpare is how many times TopK passages are asked for, because some may say nothing but the question.
 	echoSpare = 2
 	// maxResults is the maximum number of results of a search.
@@ -191,8 +192,12 @@ func best(all []prompt.Memory, n int) []prompt.Memory {
 }
 
 // Query returns the query for a message of a user: its text without recalled memories. If that has more than 4 KiB, Query
-// returns the beginning and the end, because the question is in one of the two. It cuts between words.
+// returns the beginning and the end, because the question is in one of the two. It cuts between words, and reads at most 32 KiB at
+// either end of a message.
 func Query(message string) string {
+	if len(message) > 2*maxRead {
+		message = text.HeadBytes(message, maxRead) + "\n" + text.TailBytes(message, maxRead)
+	}
 	query := strings.TrimSpace(strings.ToValidUTF8(memory.StripRecalled(message), " "))
 	if len(query) <= maxQuery {
 		return query

@@ -42,14 +42,27 @@ func (s *Sidecar) End(ctx context.Context, job flush.Job) flush.Outcome {
 	return out
 }
 
-// Spool has the messages of a session that has ended on disk, so that Tend stores what is worth keeping of them. It does nothing if
-// the ends of sessions flush nothing.
-func (s *Sidecar) Spool(ctx context.Context, sessionID string, messages []flush.Message) error {
+// Spool has the messages of sessions that have ended on disk, so that Tend stores what is worth keeping of them. It omits sessions in
+// which nobody has said anything since the last flush, and does nothing if the ends of sessions flush nothing.
+func (s *Sidecar) Spool(ctx context.Context, sessions []flush.Request) error {
 	if s.opt.Flush.OffAtEnd(s.opt.ReadOnly) != "" {
 		return nil
 	}
-	_, err := s.keep(ctx, flush.Request{Session: sessionID, Messages: messages})
-	return err
+	var said []flush.Request
+	var failed []error
+	for _, req := range sessions {
+		c, err := s.ledger.Coverage(req.Session, req.Messages)
+		switch {
+		case err != nil:
+			failed = append(failed, fmt.Errorf("session %q: %w", req.Session, err))
+		case unsaved(c, req.Messages):
+			said = append(said, req)
+		}
+	}
+	if len(said) > 0 {
+		failed = append(failed, s.ledger.KeepAll(ctx, said))
+	}
+	return errors.Join(failed...)
 }
 
 // keep has the messages of a session that has ended on disk, unless nobody has said anything since the last flush.
@@ -98,6 +111,17 @@ func (s *Sidecar) MarkOpen(ctx context.Context, sessionID string, open bool) err
 	}
 	return s.ledger.MarkOpen(ctx, sessionID, open)
 }
+
+// MarkGroup records that a group is in a session, so that what is said in it without a channel is not taken for private later.
+func (s *Sidecar) MarkGroup(ctx context.Context, sessionID, channel string) error {
+	if s.opt.ReadOnly {
+		return nil
+	}
+	return s.ledger.MarkGroup(ctx, sessionID, channel)
+}
+
+// GroupOf returns the channel of the last group that was in a session, empty if none was; see [flush.Ledger.GroupOf].
+func (s *Sidecar) GroupOf(sessionID string) (string, error) { return s.ledger.GroupOf(sessionID) }
 
 // LeftOpen returns the sessions that hosts have marked as open and not ended; see [flush.Ledger.LeftOpen].
 func (s *Sidecar) LeftOpen() ([]string, error) {

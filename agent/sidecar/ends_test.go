@@ -104,7 +104,7 @@ func TestTendStoresIdleSessions(t *testing.T) {
 		}
 		list := spoken()
 		list[0].Text = "My shoes are red."
-		if err := s.Spool(t.Context(), "spooled", list); err != nil {
+		if err := s.Spool(t.Context(), []flush.Request{{Session: "spooled", Messages: list}}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)

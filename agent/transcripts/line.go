@@ -95,7 +95,7 @@ func textOf(content json.RawMessage) string {
 	var texts []string
 	for _, raw := range blocks {
 		var b block
-		if json.Unmarshal(raw, &b) == nil && strings.EqualFold(b.Type, "text") && !isInserted(b.Text) {
+		if json.Unmarshal(raw, &b) == nil && strings.EqualFold(b.Type, "text") && b.Text != "" && !isInserted(b.Text) {
 			texts = append(texts, b.Text)
 		}
 	}

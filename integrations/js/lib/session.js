@@ -1,5 +1,6 @@
-import {identify, newestQuestion} from './messages.js';
+import {identify, newestQuestion, sourceOf} from './messages.js';
 import {SentMessages} from './sent.js';
+import {shortQuestion} from './shorten.js';
 import {warn} from './turn.js';
 
 /** @typedef {import('./messages.js').Message} Message */
@@ -61,7 +62,8 @@ const maxRounds = 50;
 export class Session {
   #client;
   #options;
-  #sent = new SentMessages();
+  #sent;
+  #source = 'agent';
   /** @type {{message: Message, firstKeptId: string} | undefined} */
   #summary;
   /** @type {{id?: string, system: string, turnBlock: string, recall: Turn['recall']}} */
@@ -75,8 +77,14 @@ export class Session {
   constructor(client, id, options = {}) {
     this.#client = client;
     this.#options = options;
+    this.#sent = new SentMessages((m) => this.#check(m, {}), (err) => this.#report(err));
     /** Name of the conversation. */
     this.id = id;
+  }
+
+  /** Who writes a note now: "tool" if the model has read the result of a tool since the newest message of the user, otherwise "agent". */
+  get source() {
+    return this.#source;
   }
 
   /**
@@ -99,8 +107,7 @@ export class Session {
    * @param {Message[]} messages
    */
   async tell(messages) {
-    const {windowTokens} = this.#options;
-    await this.#sent.send(this.#identify(messages), (m) => this.#client.agents.checkFlush({session: this.id, windowTokens, messages: m}));
+    await this.#sent.send(this.#identify(messages), (m) => this.#check(m, {}));
   }
 
   /**
@@ -132,7 +139,17 @@ export class Session {
    */
   #identify(messages) {
     const {channel = ''} = this.#options;
+    this.#source = sourceOf(messages);
     return identify(messages).map((m) => (channel && m.role === 'user' ? {...m, channel: m.channel || channel} : m));
+  }
+
+  /**
+   * Asks what is due, which tells the service of the messages.
+   * @param {Message[]} messages
+   * @param {object} due
+   */
+  #check(messages, due) {
+    return this.#client.agents.checkFlush({session: this.id, windowTokens: this.#options.windowTokens, messages, ...due});
   }
 
   /**
@@ -141,9 +158,8 @@ export class Session {
    * @param {object} due
    */
   async #makeRoom(all, due) {
-    const {windowTokens} = this.#options;
     const {messages} = this.#shortened(all);
-    const check = await this.#sent.send(messages, (m) => this.#client.agents.checkFlush({session: this.id, windowTokens, messages: m, ...due}));
+    const check = await this.#sent.send(messages, (m) => this.#check(m, due));
     if (check.flush) await this.flush(messages).catch((err) => this.#report(err)); // what is not stored stays: a compaction drops nothing of it
     if (check.compact) await this.#compact(messages);
   }
@@ -157,7 +173,7 @@ export class Session {
     if (index >= 0 && this.#prompt.id === all[index].id) return this.#prompt;
     const {channel, group, model, mode} = this.#options;
     try {
-      const {prompt, turnBlock, recall} = await this.#client.prompt(text, {session: this.id, channel, group, model, mode, author: all[index]?.author});
+      const {prompt, turnBlock, recall} = await this.#client.prompt(shortQuestion(text), {session: this.id, channel, group, model, mode, author: all[index]?.author});
       this.#prompt = {id: all[index]?.id, system: prompt, turnBlock, recall};
     } catch (err) {
       this.#report(/** @type {Error} */ (err));

@@ -1,4 +1,5 @@
 import {newestQuestion} from './messages.js';
+import {shortQuestion} from './shorten.js';
 
 /** @typedef {import('./messages.js').Message} Message */
 
@@ -57,7 +58,7 @@ export function readMessages(messages, read) {
 export async function recallBlock(kioku, message, {onError = warn, ...options} = {}) {
   if (!message.trim()) return '';
   try {
-    return (await kioku.recall(message, options)).block;
+    return (await kioku.recall(shortQuestion(message), options)).block;
   } catch (err) {
     onError(/** @type {Error} */ (err));
     return '';

@@ -1,5 +1,6 @@
 // Memory for the Vercel AI SDK: tools, recall, and conversations that lose nothing.
 import {generateText, jsonSchema, tool} from 'ai';
+import {sourceOf} from '../messages.js';
 import {prepareTurn, readMessages, recallBlock} from '../turn.js';
 
 /** @typedef {import('../client.js').Kioku} Kioku */
@@ -16,8 +17,8 @@ export async function memoryTools(kioku, options) {
   return Object.fromEntries(tools.map(({name, description, inputSchema, call}) => [name, tool({
     description,
     inputSchema: jsonSchema(inputSchema),
-    execute: async (/** @type {unknown} */ input) => {
-      const {output, failed} = await call(input);
+    execute: async (/** @type {unknown} */ input, /** @type {any} */ {messages = []} = {}) => {
+      const {output, failed} = await call(input, {source: sourceOf(toMessages(messages))});
       if (failed) throw new Error(output);
       return output;
     },

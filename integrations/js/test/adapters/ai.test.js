@@ -36,6 +36,15 @@ test('Vercel AI SDK: the model stores and finds notes with the memory tools', {s
   assert.deepEqual(requests[0].tools.find((tool) => tool.name === 'memory_search').inputSchema.required, ['query']);
 });
 
+test('Vercel AI SDK: a note after the result of another tool says so (F09)', {skip}, async (t) => {
+  const daemon = await Daemon.start(t);
+  const {model} = scripted(call('memory_append', {text: 'The user asks about tea.'}), call('read_page', {}),
+    call('memory_append', {text: 'The page says that tea is bad.'}), text('It is.'));
+  const page = ai.tool({description: 'Reads a page.', inputSchema: ai.jsonSchema({type: 'object'}), execute: async () => 'Tea is bad.'});
+  await ai.generateText({model, prompt: 'Read the page.', tools: {read_page: page, ...await memoryTools(daemon.connect(t))}, stopWhen: ai.stepCountIs(5)});
+  assert.match(daemon.notes(), /about tea\..*from=agent.*is bad\..*from=tool/s);
+});
+
 test('Vercel AI SDK: middleware adds what memory has about the newest message, also when memory is away', {skip}, async (t) => {
   const daemon = await Daemon.start(t, boiler);
   const {model, requests} = scripted(text('0.8 bar.'));

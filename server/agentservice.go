@@ -39,6 +39,7 @@ func (s agentService) AssemblePrompt(ctx context.Context, req *kiokuv1.AssembleP
 	if turn.Shared, err = s.sharedAgents(ctx, req.GetAgent(), req.GetSharedAgents(), side.Shared()); err != nil {
 		return nil, err
 	}
+	s.markTurn(ctx, req.GetAgent(), turn)
 	return PromptResponse(side.Assemble(ctx, turn), s.searchProblem), nil
 }
 
@@ -93,6 +94,7 @@ func (s agentService) Recall(ctx context.Context, req *kiokuv1.RecallRequest) (*
 	if turn.Shared, err = s.sharedAgents(ctx, req.GetAgent(), req.GetSharedAgents(), side.Shared()); err != nil {
 		return nil, err
 	}
+	s.markTurn(ctx, req.GetAgent(), turn)
 	found, block := side.Recall(ctx, turn)
 	return &kiokuv1.RecallResponse{Report: recallReport(found, found.Memories, nil, s.searchProblem), Block: block}, nil
 }

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"kioku/agent/sidecar"
 	"kioku/client"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
@@ -158,5 +159,58 @@ func TestGroupStaysAGroupWithoutTheMessageThatNamedIt(t *testing.T) {
 				t.Errorf("shown %q, the prompt knows a group: %v", got, group)
 			}
 		})
+	}
+}
+
+// In a group nothing of private memory is told, by memory_append neither: no similar line, no hint, and not that a text was there before.
+func TestAppendInAGroupTellsNothingOfMemory(t *testing.T) {
+	t.Parallel()
+	m := &fakeMemory{append: func(context.Context, memory.Note) (memory.Appended, error) {
+		return memory.Appended{Path: "MEMORY.md", StartLine: 9, Deduplicated: true, Similar: &memory.SimilarNote{Path: "MEMORY.md", Line: 9, Text: "My salary is 5000."}}, nil
+	}}
+	local, stop := mustLocal(t, newServer(t, agents(m)))
+	defer stop()
+	side := withFlushes(t, t.TempDir(), func(o *sidecar.Options) {
+		o.Memories = func(string) memory.Service { return client.Over(local, "main") }
+	})
+	calls := agentClient(t, side)
+	group := true
+	for _, req := range []*kiokuv1.CallToolRequest{
+		{Channel: "discord:general", Author: mia}, {Channel: "telegram", Author: ana}, {Channel: "web", Author: mia, Group: &group},
+	} {
+		req.Name, req.Input = "memory_append", `{"text": "salary is 1"}`
+		got, err := calls.CallTool(t.Context(), req)
+		if err != nil || got.GetOutput() != `{"path":"MEMORY.md","deduplicated":false}` {
+			t.Errorf("%v: %v, %v", req, got, err)
+		}
+	}
+	for channel, want := range map[string]bool{"discord:general": false, "telegram": true} {
+		got, err := local.MemoryAppend(t.Context(), &kiokuv1.MemoryAppendRequest{Agent: "main", Text: "salary is 1", Channel: channel, Author: mia})
+		if err != nil || (got.GetSimilar() != nil) != want {
+			t.Errorf("%s: %v, %v", channel, got, err)
+		}
+	}
+}
+
+// A group is what the caller says: after a prompt of a session for a group, flushes of the session are a group's, whatever the channel is
+// called.
+func TestGroupOfThePromptIsTheGroupOfFlushes(t *testing.T) {
+	t.Parallel()
+	group := true
+	for _, channel := range []string{"web", ""} {
+		for _, restart := range []bool{false, true} {
+			state := t.TempDir()
+			client := flushing(t, state, nil)
+			if _, err := client.AssemblePrompt(t.Context(), &kiokuv1.AssemblePromptRequest{Session: "s", Channel: channel, Group: &group}); err != nil {
+				t.Fatal(err)
+			}
+			if restart {
+				client = flushing(t, state, nil)
+			}
+			begun, err := client.BeginFlush(t.Context(), &kiokuv1.BeginFlushRequest{Session: "s", Messages: []*kiokuv1.ChatMessage{{Id: "1", Role: "user", Text: "Who says so?", Channel: channel}}})
+			if err != nil || begun.GetMessages()[0].GetText() != "[unknown] Who says so?" || !strings.Contains(begun.GetSystemPrompt(), "Who said it") {
+				t.Errorf("channel %q: %v, %v", channel, begun.GetMessages(), err)
+			}
+		}
 	}
 }

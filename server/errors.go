@@ -145,6 +145,9 @@ func (s *Server) sidecarStatus(ctx context.Context, method string, err error) er
 		return status.Error(codes.Aborted, flush.ErrReplaced.Error()+"; begin again")
 	case errors.Is(err, flush.ErrConflict):
 		return status.Error(codes.Aborted, flush.ErrConflict.Error())
+	case errors.Is(err, flush.ErrState):
+		s.logFailure(ctx, method, err)
+		return status.Error(codes.Unavailable, flush.ErrState.Error()+"; the folder of the agent's state must be writable and its disk have room: kioku doctor looks, the log has the cause")
 	case errors.Is(err, flush.ErrTooLong):
 		return status.Error(codes.FailedPrecondition, flush.ErrTooLong.Error())
 	case errors.Is(err, sidecar.ErrNoFlush):

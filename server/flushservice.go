@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -129,43 +130,60 @@ type sessionRequest interface {
 // flushes says that the session is flushed.
 func (s *Server) conversation(ctx context.Context, req sessionRequest, flushes bool) (conversation, error) {
 	if req.GetSession() == "" {
-		return conversationOf(req.GetMessages())
+		return conversationOf(req.GetMessages(), "")
 	}
 	name := known(ctx, req.GetAgent(), req.GetSession())
-	whole, err := s.whole(ctx, name, req.GetMessages())
+	whole, group, err := s.whole(name, req.GetMessages())
 	if err != nil {
 		return conversation{}, err
 	}
-	c, err := sessionOf(whole)
+	c, err := sessionOf(whole, group)
 	if err == nil {
-		err = s.markGroup(ctx, name, whole)
+		err = s.markGroup(ctx, name, groupOf(whole))
 	}
 	if err == nil {
-		s.spool(s.known.remember(name, whole, flushes && callerOf(ctx).write, time.Now()))
+		s.spool(s.known.remember(name, whole, group, flushes && callerOf(ctx).write, time.Now()))
 	}
 	return c, err
 }
 
-// whole returns the messages of a session with those in place of references that were sent before, each with its channel.
-func (s *Server) whole(ctx context.Context, name sessionName, sent []*kiokuv1.ChatMessage) ([]*kiokuv1.ChatMessage, error) {
-	before, ok := s.known.group(name)
+// whole returns the messages of a session with those in place of references that were sent before, each with its channel. group is the
+// channel of the last group in the session.
+func (s *Server) whole(name sessionName, sent []*kiokuv1.ChatMessage) (list []*kiokuv1.ChatMessage, group string, err error) {
+	group, ok := s.known.group(name)
 	if !ok {
-		var err error
-		if before, err = s.sidecars[name.agent].GroupOf(name.session); err != nil {
-			return nil, err
+		if group, err = s.sidecars[name.agent].GroupOf(name.session); err != nil {
+			return nil, "", err
 		}
 	}
-	return s.known.resolve(name, sent, before)
+	list, err = s.known.resolve(name, sent, group)
+	return list, group, err
 }
 
-// markGroup records that messages of a session were said in a group, so that a service that is started anew takes nothing of it for
-// private.
-func (s *Server) markGroup(ctx context.Context, name sessionName, list []*kiokuv1.ChatMessage) error {
-	group := groupOf(list)
-	if before, _ := s.known.group(name); group == "" || group == before || !callerOf(ctx).write {
+// markGroup records the channel of a group in a session, so that a service that is started anew takes nothing of it for private. An
+// empty channel is none.
+func (s *Server) markGroup(ctx context.Context, name sessionName, channel string) error {
+	if before, _ := s.known.group(name); channel == "" || channel == before || !callerOf(ctx).write {
 		return nil
 	}
-	return s.sidecars[name.agent].MarkGroup(ctx, name.session, group)
+	err := s.sidecars[name.agent].MarkGroup(ctx, name.session, channel)
+	if err == nil {
+		s.known.setGroup(name, channel)
+	}
+	return err
+}
+
+// unnamedGroup is the channel of a group for which a caller names none.
+const unnamedGroup = "group"
+
+// markTurn marks the session of a turn in a group. If that fails the turn goes on, and the log says why.
+func (s *Server) markTurn(ctx context.Context, agent string, t sidecar.Turn) {
+	if t.Session == "" || !t.InGroup() {
+		return
+	}
+	if err := s.markGroup(ctx, known(ctx, agent, t.Session), cmp.Or(t.Channel, unnamedGroup)); err != nil {
+		s.opt.Log.Error("a session could not be marked as a group's", "agent", agent, "err", err)
+	}
 }
 
 // toFlush returns the messages of a request as a flush takes them.
@@ -175,8 +193,8 @@ func (s *Server) toFlush(ctx context.Context, req sessionRequest) ([]flush.Messa
 }
 
 // sessionOf returns the messages of a session, which must have ids.
-func sessionOf(list []*kiokuv1.ChatMessage) (conversation, error) {
-	c, err := conversationOf(list)
+func sessionOf(list []*kiokuv1.ChatMessage, marked string) (conversation, error) {
+	c, err := conversationOf(list, marked)
 	if err != nil {
 		return conversation{}, err
 	}
@@ -189,7 +207,7 @@ func sessionOf(list []*kiokuv1.ChatMessage) (conversation, error) {
 }
 
 // flushMessages returns the messages of a session as a flush takes them.
-func flushMessages(list []*kiokuv1.ChatMessage) ([]flush.Message, error) {
-	c, err := sessionOf(list)
+func flushMessages(list []*kiokuv1.ChatMessage, marked string) ([]flush.Message, error) {
+	c, err := sessionOf(list, marked)
 	return flush.Messages(c.ids, c.messages, c.by), err
 }

@@ -74,6 +74,7 @@ func (k *knownMessages) resolve(name sessionName, sent []*kiokuv1.ChatMessage, b
 	have := k.session(name)
 	out := make([]*kiokuv1.ChatMessage, 0, len(sent))
 	var unknown []string
+	var at map[string]int
 	for _, m := range sent {
 		if len(out) > maxMessages {
 			break // which is refused
@@ -82,7 +83,10 @@ func (k *knownMessages) resolve(name sessionName, sent []*kiokuv1.ChatMessage, b
 			out = append(out, m)
 			continue
 		}
-		known, missing := have.find(m.GetId(), m.GetThroughId())
+		if m.GetThroughId() != "" && at == nil {
+			at = have.places()
+		}
+		known, missing := have.find(m.GetId(), m.GetThroughId(), at)
 		out, unknown = append(out, known...), append(unknown, missing...)
 	}
 	if len(unknown) > 0 {
@@ -105,7 +109,7 @@ func (s *knownSession) placed(list []*kiokuv1.ChatMessage, before string) []*kio
 			channel = m.GetChannel()
 			continue
 		}
-		if s != nil && sidecar.IsGroup(s.messages[m.GetId()].GetChannel()) {
+		if s != nil && isGroup(s.messages[m.GetId()].GetChannel(), s.group) {
 			channel = s.messages[m.GetId()].GetChannel()
 		}
 		if channel != "" {
@@ -136,8 +140,29 @@ func (k *knownMessages) group(name sessionName) (channel string, ok bool) {
 	return "", false
 }
 
-// find returns the message with an id, or if through is set all messages from the one to the other, or the ids that are missing.
-func (s *knownSession) find(id, through string) (known []*kiokuv1.ChatMessage, missing []string) {
+// setGroup sets the channel of the last group in a session, if it is known.
+func (k *knownMessages) setGroup(name sessionName, channel string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if s := k.session(name); s != nil {
+		s.group = channel
+	}
+}
+
+// places returns the places of the messages of the last call by their ids.
+func (s *knownSession) places() map[string]int {
+	at := map[string]int{}
+	if s != nil {
+		for i, id := range s.order {
+			at[id] = i
+		}
+	}
+	return at
+}
+
+// find returns the message with an id, or if through is set all messages of the last call from the one to the other, or the ids that are
+// missing. at are the places of those messages.
+func (s *knownSession) find(id, through string, at map[string]int) (known []*kiokuv1.ChatMessage, missing []string) {
 	for _, one := range []string{id, through} {
 		if one != "" && (s == nil || s.messages[one] == nil) {
 			missing = append(missing, one)
@@ -149,17 +174,15 @@ func (s *knownSession) find(id, through string) (known []*kiokuv1.ChatMessage, m
 	case through == "":
 		return []*kiokuv1.ChatMessage{s.messages[id]}, nil
 	}
-	within := false
-	for _, one := range s.order {
-		if within = within || one == id; !within {
-			continue
-		}
-		known = append(known, s.messages[one])
-		if one == through {
-			return known, nil
-		}
+	from, begins := at[id]
+	to, ends := at[through]
+	if !begins || !ends || from > to {
+		return nil, []string{id, through} // in another order, or not in the last call
 	}
-	return nil, []string{id, through} // in another order, or not in the last call
+	for _, one := range s.order[from : to+1] {
+		known = append(known, s.messages[one])
+	}
+	return known, nil
 }
 
 // session returns a session, nil if it is not known.
@@ -180,8 +203,8 @@ func errUnknownMessages(ids []string) error {
 		&errdetails.ErrorInfo{Domain: memory.ErrorDomain, Reason: "UNKNOWN_MESSAGES"}, &kiokuv1.UnknownMessages{Ids: some})
 }
 
-// remember remembers the messages of a call. It returns the sessions that are forgotten for it and were not spooled.
-func (k *knownMessages) remember(name sessionName, sent []*kiokuv1.ChatMessage, flushes bool, now time.Time) (forgotten []*knownSession) {
+// remember remembers the messages of a call. group is the last group of a session that was not known. It returns the sessions that are forgotten for it and were not spooled.
+func (k *knownMessages) remember(name sessionName, sent []*kiokuv1.ChatMessage, group string, flushes bool, now time.Time) (forgotten []*knownSession) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	s := k.session(name)
@@ -193,7 +216,7 @@ func (k *knownMessages) remember(name sessionName, sent []*kiokuv1.ChatMessage, 
 		k.sessions[name] = k.recent.PushFront(s)
 	}
 	k.recent.MoveToFront(k.sessions[name])
-	s.group = cmp.Or(groupOf(sent), s.group)
+	s.group = cmp.Or(groupOf(sent), s.group, group)
 	s.used, s.flushes, s.order = now, s.flushes || flushes, make([]string, 0, len(sent))
 	for _, m := range sent {
 		k.put(s, m)
@@ -265,15 +288,23 @@ func (s *knownSession) list() []*kiokuv1.ChatMessage {
 	return out
 }
 
-// end forgets a session and returns the messages of its last call.
-func (k *knownMessages) end(name sessionName) []*kiokuv1.ChatMessage {
+// last returns the messages of the last call of a session.
+func (k *knownMessages) last(name sessionName) []*kiokuv1.ChatMessage {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	s := k.session(name)
-	if s == nil {
-		return nil
+	if s := k.session(name); s != nil {
+		return s.list()
 	}
-	return k.forget(s).list()
+	return nil
+}
+
+// end forgets a session that has ended with these messages, unless a call was made in it meanwhile.
+func (k *knownMessages) end(name sessionName, messages []*kiokuv1.ChatMessage) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if s := k.session(name); s != nil && slices.Equal(s.list(), messages) {
+		k.forget(s)
+	}
 }
 
 // idle returns copies of the sessions that are flushed and had no call since before, a time that depends on their agent; zero means

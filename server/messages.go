@@ -30,8 +30,8 @@ type conversation struct {
 }
 
 // conversationOf returns the messages of a request. Each tool result must answer a call of the assistant before it, as
-// providers demand, so that a cut never parts a pair.
-func conversationOf(list []*kiokuv1.ChatMessage) (conversation, error) {
+// providers demand, so that a cut never parts a pair. marked is a channel that is a group's whatever it is called.
+func conversationOf(list []*kiokuv1.ChatMessage, marked string) (conversation, error) {
 	if len(list) > maxMessages {
 		return conversation{}, badField("messages", "has %d messages; at most %d", len(list), maxMessages)
 	}
@@ -57,7 +57,7 @@ func conversationOf(list []*kiokuv1.ChatMessage) (conversation, error) {
 		if m.GetChannel() != "" {
 			channel = m.GetChannel()
 		}
-		c.messages, c.by = append(c.messages, message), append(c.by, saidOf(m, channel))
+		c.messages, c.by = append(c.messages, message), append(c.by, saidOf(m, channel, marked))
 	}
 	return c, nil
 }

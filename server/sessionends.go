@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"kioku/agent/flush"
+	"kioku/agent/session"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
@@ -18,18 +19,23 @@ func (s agentService) EndSession(ctx context.Context, req *kiokuv1.EndSessionReq
 		return nil, err
 	}
 	name := known(ctx, req.GetAgent(), req.GetSession())
-	sent, err := s.whole(ctx, name, req.GetMessages())
+	sent, group, err := s.whole(name, req.GetMessages())
 	if err != nil {
 		return nil, err
 	}
-	messages, err := flushMessages(withEarlier(s.known.end(name), sent))
+	all := withEarlier(s.known.last(name), sent)
+	messages, err := flushMessages(all, group)
 	if err == nil {
-		err = s.markGroup(ctx, name, sent)
+		err = s.markGroup(ctx, name, groupOf(sent))
 	}
 	if err != nil {
 		return nil, err
 	}
+	s.spool(s.known.remember(name, all, group, true, time.Now()))
 	out := side.End(ctx, flush.Job{Request: flush.Request{Session: req.GetSession(), Messages: messages}})
+	if out.Outcome != session.FlushFailed {
+		s.known.end(name, all)
+	}
 	resp := s.flushResponse(ctx, "EndSession", req.GetAgent(), out)
 	return &kiokuv1.EndSessionResponse{
 		Outcome: resp.Outcome, Reason: resp.Reason, CoveredCount: resp.CoveredCount, UncoveredCount: resp.UncoveredCount,
@@ -98,7 +104,7 @@ func (s *Server) spool(sessions []*knownSession) {
 		if s.sidecars[k.agent] == nil || !k.flushes {
 			continue
 		}
-		messages, err := flushMessages(k.list())
+		messages, err := flushMessages(k.list(), k.group)
 		if err != nil {
 			s.notSpooled(k.agent, err)
 			continue

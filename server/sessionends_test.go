@@ -1,7 +1,9 @@
 package server_test
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -9,6 +11,7 @@ import (
 
 	"google.golang.org/grpc/codes"
 
+	"kioku/agent/session"
 	"kioku/agent/sidecar"
 	"kioku/llm/echo"
 	"kioku/memory"
@@ -239,5 +242,45 @@ func TestManySessionsAreKeptAtTheEndOfTheService(t *testing.T) {
 	t.Logf("%d sessions are kept in %v", sessions, time.Since(begin).Round(time.Millisecond))
 	if spools, _ := filepath.Glob(filepath.Join(state, "agents", "main", "flush", "*.spool.jsonl")); len(spools) != sessions {
 		t.Errorf("%d of %d sessions are on disk", len(spools), sessions)
+	}
+}
+
+// EndSession that fails loses nothing: it says what to do, and the same call stores the conversation when that is done. An end of a
+// session of which nothing is known is no success.
+func TestEndSessionThatFailsCanBeMadeAgain(t *testing.T) {
+	t.Parallel()
+	state, own := t.TempDir(), &noted{}
+	client := flushing(t, state, func(o *sidecar.Options) {
+		o.Model, o.Memories = &echo.Model{}, func(string) memory.Service { return own }
+	})
+	end := func(messages ...*kiokuv1.ChatMessage) *kiokuv1.EndSessionResponse {
+		t.Helper()
+		ended, err := client.EndSession(t.Context(), &kiokuv1.EndSessionRequest{Session: "s", Messages: messages})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ended
+	}
+	if got := end(); got.GetOutcome() != session.FlushSkipped || !strings.Contains(got.GetReason(), "no message of this session is known") {
+		t.Errorf("nothing was said: %v", got)
+	}
+	if _, err := client.CheckFlush(t.Context(), &kiokuv1.CheckFlushRequest{Session: "s", Messages: saidBy("My cat is Miso.")}); err != nil {
+		t.Fatal(err)
+	}
+	folder := filepath.Join(state, "agents", "main", "flush")
+	if err := errors.Join(os.RemoveAll(folder), os.MkdirAll(filepath.Dir(folder), 0o700), os.WriteFile(folder, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if got := end(&kiokuv1.ChatMessage{Id: "m1", Role: "user", Text: "My dog is Ken."}); got.GetOutcome() != session.FlushFailed || !strings.Contains(got.GetReason(), "must be writable") {
+		t.Errorf("a folder that cannot be written: %v", got)
+	}
+	if err := os.Remove(folder); err != nil {
+		t.Fatal(err)
+	}
+	if got := end(); got.GetOutcome() != session.FlushDone || got.GetCoveredCount() != 2 || !strings.Contains(fmt.Sprint(own.texts), "Miso") || !strings.Contains(fmt.Sprint(own.texts), "Ken") {
+		t.Errorf("again: %v, stored %q", got, own.texts)
+	}
+	if got := end(); got.GetOutcome() != session.FlushDone || got.GetCoveredCount() != 0 {
+		t.Errorf("after it was stored: %v", got)
 	}
 }

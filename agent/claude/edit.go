@@ -155,7 +155,7 @@ func (f *folder) checked(text, before, parameter string) (string, error) {
 	if strings.TrimSpace(clean) == "" && strings.TrimSpace(text) != "" {
 		return "", refuse("%s: holds nothing but memories that are stored already", parameter)
 	}
-	clean, f.left = secrets.RedactNew(clean, before)
+	clean, f.left = secrets.RedactExcept(clean, func(secret string) bool { return strings.Contains(before, secret) })
 	return clean, nil
 }
 

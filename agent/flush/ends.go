@@ -15,6 +15,8 @@ import (
 type Kept struct {
 	// Uncovered is the number of messages that are not covered: those of the request and those that are spooled. They are on disk.
 	Uncovered int
+	// Unknown says that the session has no messages, neither in the request nor on disk, and had none that a flush has seen.
+	Unknown bool
 	// Warnings say what was lost or mended since the last commit of the session.
 	Warnings []string
 }
@@ -113,7 +115,7 @@ func (l *Ledger) Left(idle time.Duration) ([]string, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the state of flushes: %w", err)
+		return nil, err
 	}
 	defer f.close()
 	var out []string
@@ -172,7 +174,7 @@ func (l *Ledger) GroupOf(session string) (string, error) {
 		return "", nil
 	}
 	if err != nil {
-		return "", fmt.Errorf("read the state of flushes: %w", err)
+		return "", err
 	}
 	defer f.close()
 	r, err := f.record(fileOf(session))
@@ -186,7 +188,7 @@ func (l *Ledger) LeftOpen() ([]string, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the state of flushes: %w", err)
+		return nil, err
 	}
 	defer f.close()
 	var out []string

@@ -23,6 +23,8 @@ var (
 	ErrReplaced = errors.New("the lease has ended: another range of the session was begun after it")
 	// ErrConflict: the lease was committed with other notes.
 	ErrConflict = errors.New("the lease was committed with other notes")
+	// ErrState: the folder of the state cannot be read or written.
+	ErrState = errors.New("the state of flushes cannot be read or written")
 	// ErrTooLong: the model refuses even a short range as too long.
 	ErrTooLong = errors.New("the model refuses even a few words as too long")
 )

@@ -15,7 +15,7 @@ import (
 // End stores what is worth keeping of the messages of a session that are not covered, because the session has ended. Nothing is
 // done if nobody has said anything since the last flush. If there is no model, or if the flush fails, the outcome is
 // session.FlushKept: the messages are on disk, and a later flush of the session, or Tend, stores them. It is session.FlushSkipped if the
-// ends of sessions flush nothing.
+// ends of sessions flush nothing, or if no message of the session is known.
 func (s *Sidecar) End(ctx context.Context, job flush.Job) flush.Outcome {
 	if why := s.opt.Flush.OffAtEnd(s.opt.ReadOnly); why != "" {
 		return flush.Outcome{Outcome: session.FlushSkipped, Reason: why}
@@ -26,6 +26,8 @@ func (s *Sidecar) End(ctx context.Context, job flush.Job) flush.Outcome {
 	switch {
 	case err != nil:
 		out.Outcome, out.Reason, out.Err = session.FlushFailed, err.Error(), err
+	case kept.Unknown:
+		out.Outcome, out.Reason = session.FlushSkipped, "no message of this session is known; send those that are not stored"
 	case kept.Uncovered == 0:
 	case s.opt.Model == nil:
 		out.Outcome, out.Reason = session.FlushKept, "there is no language model (llm.provider)"
@@ -72,7 +74,7 @@ func (s *Sidecar) keep(ctx context.Context, req flush.Request) (flush.Kept, erro
 		return flush.Kept{}, err
 	}
 	if !unsaved(c, req.Messages) {
-		return flush.Kept{Warnings: c.Warnings}, nil
+		return flush.Kept{Warnings: c.Warnings, Unknown: !c.Known && len(req.Messages) == 0}, nil
 	}
 	return s.ledger.Keep(ctx, req)
 }

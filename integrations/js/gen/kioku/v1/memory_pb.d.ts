@@ -966,7 +966,7 @@ export declare type MemoryAppendRequest = Message<"kioku.v1.MemoryAppendRequest"
   author?: Author | undefined;
 
   /**
-   * Keep secrets, such as keys and passwords, in the text if the same note was written before with references in their places: a
+   * Keep secrets, such as keys and passwords, in the text if they were left out of a note before: a
    * secret is written only if it is asked for twice. Otherwise a reference takes the place of each.
    *
    * @generated from field: bool keep_secrets = 9;
@@ -1173,7 +1173,7 @@ export declare type MemoryUpdateRequest = Message<"kioku.v1.MemoryUpdateRequest"
   source: string;
 
   /**
-   * Keep secrets in the new text if the old one has references in their places. Otherwise a reference takes the place of each that
+   * Keep secrets in the new text that were left out of a note before. Otherwise a reference takes the place of each that
    * the old text lacks.
    *
    * @generated from field: bool keep_secrets = 7;

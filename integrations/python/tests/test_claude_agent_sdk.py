@@ -6,7 +6,7 @@ import unittest
 
 from kioku_client.v1.agent_pb2 import BeginFlushRequest
 
-from tests.daemon import PROGRAM, DaemonTest
+from tests.daemon import PROGRAM, REPOSITORY, DaemonTest
 from tests.scripted import ScriptedServer
 
 try:
@@ -79,6 +79,11 @@ class TestClaudeAgentSDK(DaemonTest):
 
 class TestTranscript(DaemonTest):
     """Of a transcript of Claude Code counts what counts for the program kioku, under the same ids and the same name of the session."""
+
+    def test_the_transcript_of_all_readers_is_read_as_by_the_others(self) -> None:
+        folder = REPOSITORY / "integrations/testdata"
+        got = [{"id": m.id, "role": m.role, "text": m.text} for m in read_transcript(folder / "claude-code.jsonl")]
+        self.assertEqual(got, json.loads((folder / "claude-code.json").read_text(encoding="utf-8")))
 
     def test_what_was_said_is_read_and_all_else_is_left_out(self) -> None:
         lines = [

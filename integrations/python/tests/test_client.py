@@ -178,23 +178,15 @@ class TestStubs(unittest.TestCase):
         import generate
 
         try:
-            version = subprocess.run(["protoc", "--version"], capture_output=True, text=True, check=True).stdout
+            wanted = {f.name: f for f in generate.descriptors().file}
         except FileNotFoundError:
             self.skipTest("no protoc: apt-get install protobuf-compiler")
-        generate.FILES = generate.descriptors()
-        with tempfile.TemporaryDirectory() as folder:
-            generate.generate(pathlib.Path(folder))
-            made = {f.relative_to(folder): f.read_text() for f in pathlib.Path(folder).rglob("*.py*")}
-        self.assertGreater(len(made), 5)
-        for file, text in made.items():
-            if " 3.21." in version or file.name == "services.py":  # protoc writes the others, each version in its own way
-                self.assertTrue(text == (PACKAGE / file).read_text(), "%s: run python3 integrations/python/generate.py" % file)
         for module in (agent_pb2, memory_pb2):
-            (want,) = (f for f in generate.FILES.file if f.name == module.DESCRIPTOR.name)
-            have = type(want)()
+            have = type(wanted[module.DESCRIPTOR.name])()
             module.DESCRIPTOR.CopyToProto(have)
-            for proto in (have, want):
-                strip_json_names(proto)
+            want = wanted[module.DESCRIPTOR.name]
+            for file in (have, want):
+                strip_json_names(file)
             self.assertEqual(have, want, "run python3 integrations/python/generate.py")
 
 

@@ -105,7 +105,7 @@ func npmPackages(t *testing.T) map[string]string {
 // pythonPackage matches a package with its version in pyproject.toml, and pythonTool one in the CI of the Python client.
 var (
 	pythonPackage = regexp.MustCompile(`"([a-z-]+)>=`)
-	pythonTool    = regexp.MustCompile(`'([a-z-]+)==|\b(types-[a-z]+)`)
+	pythonTool    = regexp.MustCompile(`([a-z][a-z-]*)==\d`)
 )
 
 // pythonPackages returns the packages of PyPI that the Python client depends on.
@@ -116,7 +116,7 @@ func pythonPackages(t *testing.T) map[string]string {
 		found[match[1]] = ""
 	}
 	for _, match := range pythonTool.FindAllStringSubmatch(readText(t, "integrations/python/ci"), -1) {
-		found[match[1]+match[2]] = ""
+		found[match[1]] = ""
 	}
 	return found
 }

@@ -89,7 +89,7 @@ def generate(out: pathlib.Path) -> None:
         both = ["--python_out=%s" % out, "--pyi_out=%s" % out]
         subprocess.run(["protoc", "--descriptor_set_in=%s" % described.name, *both, *files], check=True)
         subprocess.run(["protoc", "-I", HERE, *both, "kioku_client/v1/status.proto"], check=True)
-    for types in out.glob("kioku_client/v1/*.pyi"):
+    for types in out.glob("kioku_client/v1/*_pb2.pyi"):
         text = types.read_text().replace("_Mapping]", "_Mapping[str, _Any]]").replace("from typing import ", "from typing import Any as _Any, ", 1)
         text = text.replace("__slots__ = []", "__slots__: list[str] = []").replace(": bool = ...", ": _Optional[bool] = ...")
         text = text.replace("_containers.RepeatedCompositeFieldContainer[", "_containers.Messages[").replace("_containers.RepeatedScalarFieldContainer[", "_containers.Scalars[")

@@ -44,7 +44,7 @@ class Calls:
 
     def __init__(self, target: str, agent: str, token: str, timeout: float, credentials: Optional[grpc.ChannelCredentials]) -> None:
         if token and credentials is None and not is_local(target):
-            raise ValueError("the token would be readable on the way to %s: pass credentials=grpc.ssl_channel_credentials()" % target)
+            raise ValueError("the token would be readable on the way to %s: set KIOKU_CLIENT_CA, or pass credentials=grpc.ssl_channel_credentials()" % target)
         self.target, self._agent, self._timeout = target, agent, timeout
         self._metadata: Tuple[Tuple[str, str], ...] = (("authorization", "Bearer " + token),) if token else ()
         # The authority of a socket is its path otherwise, which servers refuse if it has odd characters.

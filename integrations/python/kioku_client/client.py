@@ -10,7 +10,7 @@ import grpc
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from kioku_client._calls import Calls
-from kioku_client._target import default_target, default_token
+from kioku_client._target import default_credentials, default_target, default_token
 from kioku_client._text import MAX_QUESTION, clean, shortened
 from kioku_client.v1 import agent_pb2, memory_pb2
 from kioku_client.v1.services import AgentService, MemoryService
@@ -37,12 +37,12 @@ class Kioku:
         target is unix:/path/of/kioku.sock or host:port. Without one it is KIOKU_CLIENT_TARGET, else KIOKU_SOCKET, else the
         socket in the state folder (KIOKU_STATE, XDG_STATE_HOME), as the program kioku has it. agent is the id of the agent;
         without one it is KIOKU_AGENT, else the only agent that the caller may reach. token is KIOKU_CLIENT_TOKEN if it is not
-        given. timeout is the limit of a call in seconds. credentials are those of TLS; without them a token is sent only on
-        this machine.
+        given. timeout is the limit of a call in seconds. credentials are those of TLS; without them they are made of the PEM files
+        that KIOKU_CLIENT_CA, KIOKU_CLIENT_CERT and KIOKU_CLIENT_KEY name, and without these a token is sent only on this machine.
         """
         self.target = target or default_target()
         self.agent = agent or os.environ.get("KIOKU_AGENT", "")
-        self._calls = Calls(self.target, self.agent, token or default_token(), timeout, credentials)
+        self._calls = Calls(self.target, self.agent, token or default_token(), timeout, credentials or default_credentials(self.target))
         #: Every call of the memory service.
         self.memory = MemoryService(self._calls)
         #: Every call of the agent service.

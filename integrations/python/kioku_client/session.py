@@ -130,7 +130,7 @@ class Session:
         too long, and forced that the person asked to compact now. What goes wrong is logged, and the conversation goes on with the
         messages that it has: while the service is away, with the system prompt of the turn before and without memories.
         """
-        self._messages = identify(messages)
+        self._messages = self._identified(messages)
         self._make_room(overflow, forced)
         self._assemble()
         sent = self._sent()
@@ -139,7 +139,7 @@ class Session:
 
     def after(self, answer: Answer) -> None:
         """Tells of the answer of the model: what it says, and how long the request and the answer were."""
-        self._messages = identify([*self._messages, answer.message])
+        self._messages = self._identified([*self._messages, answer.message])
         self._tokens, self._counted = answer.input_tokens + answer.output_tokens, len(self._messages)
 
     def run_tools(self, tools: Sequence[MemoryTool], answer: Answer) -> List[ChatMessage]:
@@ -166,7 +166,7 @@ class Session:
     def flush(self, messages: Optional[Sequence[ChatMessage]] = None) -> List[agent_pb2.StoredNote]:
         """Stores now what is worth keeping of messages, or of those that before and after got, and returns the places of the notes."""
         if messages is not None:
-            self._messages = identify(messages)
+            self._messages = self._identified(messages)
         notes: List[agent_pb2.StoredNote] = []
         for part in self._wire.parts(self._sent()) or [[]]:
             notes += self._flush_part(part) if self._ask is None else self._flush_by_own_model(part, self._ask)
@@ -176,7 +176,7 @@ class Session:
         """Ends the conversation: what is not stored of messages, or of those that before and after got, is stored. Without a model
         it stays on the disk of the service until there is one."""
         if messages is not None:
-            self._messages = identify(messages)
+            self._messages = self._identified(messages)
         if self._ask is not None:
             self._try(self.flush)
         all_parts = self._wire.parts(self._sent()) or [[]]
@@ -202,6 +202,15 @@ class Session:
     def _tell(self, messages: Sequence[ChatMessage]) -> None:
         """Gives the service messages. Nothing comes of it."""
         self.kioku.agents.CheckFlush(agent_pb2.CheckFlushRequest(session=self.name, messages=messages, heartbeat=True))
+
+    def _identified(self, messages: Sequence[ChatMessage]) -> List[ChatMessage]:
+        """Returns messages with ids, and those of users with the channel of the conversation if they name none."""
+        out = identify(messages)
+        for i, message in enumerate(out):
+            if message.role == "user" and not message.channel and self._setting["channel"]:
+                out[i] = ChatMessage(channel=self._setting["channel"])
+                out[i].MergeFrom(message)
+        return out
 
     def _make_room(self, overflow: bool, forced: bool) -> None:
         """Does what CheckFlush says."""

@@ -6,7 +6,7 @@ import unittest
 
 from kioku_client.v1.agent_pb2 import BeginFlushRequest
 
-from tests.daemon import PROGRAM, DaemonTest
+from tests.daemon import PROGRAM, REPOSITORY, DaemonTest
 from tests.scripted import ScriptedServer
 
 try:
@@ -80,6 +80,11 @@ class TestClaudeAgentSDK(DaemonTest):
 class TestTranscript(DaemonTest):
     """Of a transcript of Claude Code counts what counts for the program kioku, under the same ids and the same name of the session."""
 
+    def test_the_transcript_of_all_readers_is_read_as_by_the_others(self) -> None:
+        folder = REPOSITORY / "integrations/testdata"
+        got = [{"id": m.id, "role": m.role, "text": m.text} for m in read_transcript(folder / "claude-code.jsonl")]
+        self.assertEqual(got, json.loads((folder / "claude-code.json").read_text(encoding="utf-8")))
+
     def test_what_was_said_is_read_and_all_else_is_left_out(self) -> None:
         lines = [
             '{"type":"mode"}',
@@ -102,9 +107,9 @@ class TestTranscript(DaemonTest):
             "null", "[1]", "7", "", "[" * 100_000, '{"type":"assist',
         ]
         file = self.daemon.home / "t.jsonl"
-        file.write_text("\n".join(lines))
+        file.write_bytes("\n".join(lines).encode().replace(b"yes", "yes\u2028and \x85".encode() + b"\xff"))
         got = [(m.id, m.role, m.text) for m in read_transcript(file)]
-        self.assertEqual(got, [("u1", "user", "Hello"), ("u3", "assistant", "Hi,\n\nMia \ufffd"), ("u7", "user", "yes")])
+        self.assertEqual(got, [("u1", "user", "Hello"), ("u3", "assistant", "Hi,\n\nMia \ufffd"), ("u7", "user", "yes\u2028and \x85\ufffd")])
 
     def test_hooks_and_ends_go_on_without_a_transcript_and_a_service(self) -> None:
         given = {"hook_event_name": "PreCompact", "session_id": "s1", "transcript_path": str(self.daemon.home / "none.jsonl")}

@@ -118,7 +118,7 @@ class TestStore(DaemonTest):
 
     def test_items_are_put_replaced_and_deleted(self) -> None:
         space = ("users", "美亜/x%")
-        for key in ("tea", "a/b", "../up", ".hidden", "長" * 300, "緑茶"):
+        for key in ("tea", "a/b", "../up", ".hidden", "長" * 300, "緑茶", "a\u2028b\x85c\x1ed"):
             with self.subTest(key):
                 self.store.put(space, key, {"text": "one ``` --- \n", "n": [1, {"x": None}]})
                 first = self.store.get(space, key)
@@ -146,7 +146,8 @@ class TestStore(DaemonTest):
     def test_a_filter_compares_fields(self) -> None:
         for n in range(4):
             self.store.put(("n",), str(n), {"n": n, "kind": "even" if n % 2 == 0 else "odd"})
-        for wanted, keys in [({"n": 2}, ["2"]), ({"n": {"$gte": 2}}, ["2", "3"]), ({"kind": "odd", "n": {"$ne": 1}}, ["3"]), ({"x": {"$gt": 1}}, [])]:
+        for wanted, keys in [({"n": 2}, ["2"]), ({"n": {"$gte": 2}}, ["2", "3"]), ({"kind": "odd", "n": {"$ne": 1}}, ["3"]), ({"x": {"$gt": 1}}, []),
+                             ({"kind": {"$gt": 1}}, [])]:
             with self.subTest(wanted):
                 self.assertEqual([i.key for i in self.store.search(("n",), filter=wanted)], keys)
         self.assertEqual([i.key for i in self.store.search(("n",), limit=2, offset=1)], ["1", "2"])

@@ -116,6 +116,22 @@ class TestSession(DaemonTest):
         self.assertEqual(len(later.flush([])), 1)
         self.assertIn("blue barometer", self.daemon.notes())
 
+    def test_a_flush_knows_the_channel_and_who_spoke(self) -> None:
+        messages = [ChatMessage(role="user", text="My boat is called Isbjørn.", author=Author(id="7", name="Zoë")), ChatMessage(role="assistant", text="Nice."),
+                    ChatMessage(role="user", text="Mine is called Havørn.")]
+        Session(self.kioku, "harbour", channel="discord:harbour", group=True).end(messages)
+        asked: List[str] = []
+
+        def ask(question: Question) -> Answer:
+            asked.append("\n".join([question.system, *(m.text for m in question.messages)]))
+            return self.store_everything(question)
+
+        Session(self.kioku, "harbour", ask=ask, channel="discord:harbour", group=True).flush([])
+        self.assertIn("[Zoë] My boat", asked[0])
+        self.assertIn("[unknown] Mine", asked[0])
+        self.assertRegex(self.daemon.notes(), "(?s)Isbjørn.*<!-- kioku[^>]*channel=discord:harbour")
+        self.assertEqual(messages[0].channel, "", "the messages of the caller stay as they are")
+
     def test_a_range_that_is_too_long_is_halved(self) -> None:
         lengths: List[int] = []
 

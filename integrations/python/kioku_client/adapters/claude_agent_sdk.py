@@ -129,7 +129,7 @@ def read_transcript(path: pathlib.Path) -> List[ChatMessage]:
     """
     out: Deque[ChatMessage] = collections.deque(maxlen=20_000)
     try:
-        with open(path, encoding="utf-8", errors="replace") as lines:
+        with open(path, encoding="utf-8", errors="replace", newline="\n") as lines:
             for line in lines:
                 message = _message(line)
                 if message is not None and not (out and (out[-1].role, out[-1].text) == (message.role, message.text)):

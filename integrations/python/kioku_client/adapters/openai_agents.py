@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from typing import TYPE_CHECKING, Any, List, Optional, Tuple, cast
 
 from agents import FunctionTool, SQLiteSession, TResponseInputItem
 from agents.memory import SessionABC
 from agents.run import CallModelData, ModelInputData
 
-from kioku_client import AsyncSession, ChatMessage, Kioku, MemoryTool, ToolCall, Turn, clean, memory_tools
+from kioku_client import AsyncSession, ChatMessage, Kioku, KiokuError, MemoryTool, ToolCall, Turn, clean, memory_tools
 from kioku_client._messages import identify
 from kioku_client.aio import AsyncAsk
 from kioku_client.session import Settings
@@ -24,6 +25,8 @@ from kioku_client.v1.agent_pb2 import EndSessionResponse
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+log = logging.getLogger("kioku_client")
 
 
 class KiokuSession(SessionABC):
@@ -35,7 +38,7 @@ class KiokuSession(SessionABC):
     def __init__(self, kioku: Kioku, session_id: str, *, history: Optional[SessionABC] = None, ask: Optional[AsyncAsk] = None,
                  **settings: Unpack[Settings]) -> None:
         """Makes a session, or continues one. settings are those of kioku_client.AsyncSession."""
-        self.session_id, self._kioku, self._settings = session_id, kioku, settings
+        self.session_id, self._kioku, self._ask, self._settings = session_id, kioku, ask, settings
         self._history = history or SQLiteSession(session_id)
         self._memory = AsyncSession(kioku, session_id, ask=ask, **settings)
         self._summary: Optional[Tuple[ChatMessage, str]] = None
@@ -79,7 +82,15 @@ class KiokuSession(SessionABC):
         return await self._history.pop_item()
 
     async def clear_session(self) -> None:
-        """Removes all items."""
+        """Ends the conversation, so that what is not stored is, and removes all items. What goes wrong with the first is logged."""
+        try:
+            done = await self.end()
+            if done.outcome == "failed":
+                log.warning("session %s: %s", self.session_id, done.reason)
+        except KiokuError as e:
+            log.warning("session %s: %s", self.session_id, e)
+        self._summary = None
+        self._memory = AsyncSession(self._kioku, self.session_id, ask=self._ask, **self._settings)
         await self._history.clear_session()
 
     async def end(self) -> EndSessionResponse:

@@ -232,11 +232,17 @@ func (m *Memory) undoing(id string, r revision, src []byte) (textChange, error) 
 		return narrow(textChange{0, len(src), string(text)}, src), err
 	}
 	from := bytes.Index(src, []byte(r.After))
-	if from < 0 || bytes.LastIndex(src, []byte(r.After)) != from {
+	if from < 0 || bytes.LastIndex(src, []byte(r.After)) != from || !isWholeLines(src, from, from+len(r.After)) {
 		return textChange{}, &memory.InputError{Field: "revision", Problem: fmt.Sprintf(
 			"the lines of %s that it has changed were changed since; the file as it was before is %s", r.Path, before)}
 	}
 	return narrow(textChange{from, from + len(r.After), r.Before}, src), nil
+}
+
+// isWholeLines reports whether a part of a text begins and ends where lines do.
+func isWholeLines(src []byte, from, to int) bool {
+	begins := from == 0 || src[from-1] == '\n'
+	return begins && (to == len(src) || to > 0 && src[to-1] == '\n')
 }
 
 // undoable returns the revision with an id, or the latest one. It returns a *memory.InputError for one that was taken back.

@@ -269,3 +269,19 @@ func TestUndoPassesOverWhatCannotBeRead(t *testing.T) {
 		t.Errorf("%+v, %v", done, err)
 	}
 }
+
+// Undo takes nothing back in the middle of lines that others have written since.
+func TestUndoLeavesPartsOfOtherLines(t *testing.T) {
+	t.Parallel()
+	for _, c := range [][3]string{{"tea", "cof", "we like coffee"}, {"tea\nz\n", "coffee", "black coffee\nz\n"}} {
+		ws := workspace(t, map[string]string{"MEMORY.md": c[0]})
+		m := appendTo(t, ws)
+		update(t, m, memory.Update{OldText: "tea", NewText: c[1]})
+		if err := os.WriteFile(filepath.Join(ws, "MEMORY.md"), []byte(c[2]), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := m.Undo(t.Context(), ""); !errors.As(err, new(*memory.InputError)) || read(t, ws, "MEMORY.md") != c[2] {
+			t.Errorf("%v, %q", err, read(t, ws, "MEMORY.md"))
+		}
+	}
+}

@@ -35,6 +35,9 @@ func (r Replacement) Replace(root *os.Root, rel string) error {
 	if err != nil {
 		return err
 	}
+	if err := r.check(root, rel); err != nil {
+		return err // a file that was replaced has no name any more, which is no second one
+	}
 	if !canReplace(before) {
 		return ErrInUse
 	}

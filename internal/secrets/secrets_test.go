@@ -53,6 +53,8 @@ func TestRedactReplacesSecretsByReferences(t *testing.T) {
 		"a bare key":     {"api key 4f3e2d1c0b9a8f7e6d5c4b3a2f1e0d9c", "api key [secret key…0d9c left out]"},
 		"in bold":        {"**Password:** h8Kq2!xZ", "**Password:** [secret password left out]"},
 		"in a table":     {"| Wi-Fi | password | h8Kq2!xZ |", "| Wi-Fi | password | [secret password left out] |"},
+		"pass":           {"DB_PASS=Tr0ub4dor9, pass: Tr0ub4dor9, pw: Tr0ub4dor9", "DB_PASS=[secret password left out], pass: [secret password left out], pw: [secret password left out]"},
+		"Grafana":        {part("glsa_", "q8W2e4R6t1Y3u5I7o9P0a2S4d6F8g1H3_1a2b3c4d"), "[secret token…3c4d left out]"},
 		"a query":        {"user=ines&password=A3ddj3w&service=hub", "user=ines&password=[secret password left out]&service=hub"},
 		"twice":          {"password: h8Kq2!xZ and password: p9Wq3!yA", "password: [secret password left out] and password: [secret password left out]"},
 	} {

@@ -99,7 +99,7 @@ func endsWithFence(text string) bool {
 	return strings.HasPrefix(last, "```") || strings.HasPrefix(last, "~~~")
 }
 
-// markerPattern has two groups: the fingerprints of the key and of the text.
+// markerPattern matches a marker; for its groups see marks.Pattern.
 var markerPattern = regexp.MustCompile(marks.Pattern)
 
 // removeMarkers removes all markers from the text of a new note, and changes whatever else begins like one. Only Kioku writes

@@ -28,6 +28,17 @@ func (r *redaction) redact(text, known string) string {
 	})
 }
 
+// redactBehind is redact for a text behind another one, which may be the name of a secret that the text gives.
+func (r *redaction) redactBehind(lead, text, known string) string {
+	redacted := redaction{m: r.m, keep: r.keep}
+	out, ok := strings.CutPrefix(redacted.redact(lead+text, known+"\n"+lead), lead)
+	if !ok {
+		return text // a secret goes over from one to the other
+	}
+	r.found, r.texts = append(r.found, redacted.found...), append(r.texts, redacted.texts...)
+	return out
+}
+
 // redactAll returns a text without any secret.
 func (r *redaction) redactAll(text string) string {
 	return r.redactExcept(text, func(string) bool { return false })

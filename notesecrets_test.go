@@ -191,3 +191,22 @@ func TestUpdateKeepsNoSecretInItsReason(t *testing.T) {
 		t.Errorf("%+v, %v", all, err)
 	}
 }
+
+// A password behind its name is one, also if an update puts only the password there. (C13)
+func TestUpdateKnowsASecretByWhatStandsBeforeIt(t *testing.T) {
+	t.Parallel()
+	const have = "- Wi-Fi password: [secret password left out]\n"
+	ws := workspace(t, map[string]string{"MEMORY.md": have})
+	m := appendTo(t, ws)
+	u := memory.Update{OldText: "[secret password left out]", NewText: "h8Kq2!xZ9", KeepSecrets: true}
+	if done := update(t, m, u); read(t, ws, "MEMORY.md") != have || len(done.Secrets) != 1 {
+		t.Errorf("%q, told %+v", read(t, ws, "MEMORY.md"), done.Secrets)
+	}
+	if done := update(t, m, u); read(t, ws, "MEMORY.md") != "- Wi-Fi password: h8Kq2!xZ9\n" || len(done.Secrets) != 0 {
+		t.Errorf("asked twice: %q, told %+v", read(t, ws, "MEMORY.md"), done.Secrets)
+	}
+	u = memory.Update{OldText: "Wi-Fi password: h8Kq2!xZ9", NewText: "Wi-Fi password: h8Kq2!xZ9, in the hall"}
+	if done := update(t, m, u); read(t, ws, "MEMORY.md") != "- "+u.NewText+"\n" || len(done.Secrets) != 0 {
+		t.Errorf("what stands there already: %q, told %+v", read(t, ws, "MEMORY.md"), done.Secrets)
+	}
+}

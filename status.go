@@ -24,7 +24,7 @@ type Status struct {
 	Database string
 	// Index is the state of the index.
 	Index memory.IndexStats
-	// Skipped are the files that are not indexed; nil if there are none.
+	// Skipped are the files that are not indexed, or not wholly; nil if there are none.
 	Skipped []memory.SkippedFile
 	// WatchMode is "inotify", "polling" or "off"; WatchNote says why it is not "inotify".
 	WatchMode, WatchNote string

@@ -44,7 +44,11 @@ func (m *Memory) Update(ctx context.Context, u memory.Update) (memory.Updated, e
 	r := m.redaction(u.KeepSecrets)
 	u.NewText = r.redact(u.NewText, u.OldText)
 	u.Reason = r.redactAll(u.Reason)
-	done, err := m.edit(ctx, u.Path, revision{Reason: u.Reason, Source: u.Source}, func(src []byte) (textChange, error) { return changeOf(src, u) })
+	done, err := m.edit(ctx, u.Path, revision{Reason: u.Reason, Source: u.Source}, func(src []byte) (textChange, error) {
+		within := u
+		within.NewText = r.redactBehind(leadOf(src, u.OldText), u.NewText, u.OldText)
+		return changeOf(src, within)
+	})
 	if err == nil {
 		done.Secrets = r.tell()
 	}

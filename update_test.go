@@ -39,6 +39,7 @@ func TestUpdateReplacesATextAndUndoRestoresTheFile(t *testing.T) {
 		"over a marker":        {"- a <!-- kioku from=user -->\n- b <!-- kioku from=user -->\n", "- a\n- b", "- ab", "- ab" + mark + "\n", 1},
 		"a marker below":       {"- one\n  two <!-- kioku from=user -->\n", "one", "One", "- One\n  two" + mark + "\n", 1},
 		"a channel":            {"- a <!-- kioku from=flush channel=discord:general author=u1/Ana -->\n", "a", "b", "- b <!-- kioku from=agent channel=discord:general author=u1/Ana -->\n", 1},
+		"an author":            {"- a <!-- kioku text=0123456789abcdef from=flush author=u1/Ana -->\n", "a", "b", "- b <!-- kioku text=0123456789abcdef from=agent author=u1/Ana -->\n", 1},
 		"Windows":              {"\ufeff- a\r\n- b\r\n", "a", "x\ny", "\ufeff- x\r\ny" + mark + "\r\n- b\r\n", 1},
 		"no final line break":  {"- a\n- b", "b", "c", "- a\n- c" + mark, 2},
 		"in a fence":           {"```\nport 80\n```\n", "port 80", "port 81", "```\nport 81\n```\n", 2},

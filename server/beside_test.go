@@ -225,7 +225,7 @@ func wantRecalled(t *testing.T, h completeServer, message, fact string) {
 	for _, m := range got.GetRecall().GetRecalled() {
 		found = found || strings.Contains(m.GetText(), fact) && m.GetAgent() == "main" && m.GetStartLine() > 0
 	}
-	if !found || !strings.Contains(got.GetPrompt(), fact) {
+	if !found || !strings.Contains(got.GetPrompt()+got.GetTurnBlock(), fact) {
 		t.Errorf("%q does not recall %q: %v", message, fact, got.GetRecall())
 	}
 }

@@ -157,7 +157,7 @@ func (s *Server) sidecarStatus(ctx context.Context, method string, err error) er
 	case errors.Is(err, sidecar.ErrStep):
 		return status.Error(codes.Aborted, sidecar.ErrStep.Error()+"; answer the latest one")
 	case errors.Is(err, sidecar.ErrNoModel):
-		return status.Error(codes.FailedPrecondition, sidecar.ErrNoModel.Error())
+		return status.Error(codes.FailedPrecondition, sidecar.ErrNoModel.Error()+": set llm.provider; kioku doctor says what is wrong with one that is set")
 	case errors.Is(err, compact.ErrRefused):
 		return status.Error(codes.Aborted, clip(err.Error(), 500))
 	case ctx.Err() == nil && errors.As(err, &model):

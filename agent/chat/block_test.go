@@ -17,7 +17,7 @@ import (
 func friendly(t *testing.T, model llm.Model) *world {
 	t.Helper()
 	w := newWorld(t, model)
-	w.sidecar.CacheFriendly = true
+	w.sidecar.OldOrder = false
 	w.sidecar.Settings.Prune = prune.Defaults()
 	w.notes.Append(t.Context(), note("The meeting room is blue."))
 	return w

@@ -94,24 +94,47 @@ func (d *day) answer(body string) llm.Message {
 
 // figures are what was measured in a day.
 type figures struct {
-	requests, total, shared int
-	// least is the smallest part, of the requests that follow no edit, prune, compaction or begin of a session.
-	least float64
-	below int
+	// kept are the requests that follow no edit, pause, prune, compaction or begin of a session; all are also those that follow an edit
+	// of a file or a pause which outlives the cache.
+	kept, all shares
 	// usage is that of all requests, and answers that of those which are no flush and no summary.
 	usage, answers llm.Usage
-	// compactions, prunes, edits of files and pauses, after which the first request is not counted.
 	compactions, prunes, edits, pauses int
+}
+
+// shares are how much of requests is a prefix of the request before.
+type shares struct {
+	requests, total, shared int
+	// least is the smallest part, and below the number of requests with less than 90 %.
+	least float64
+	below int
+}
+
+// add counts a request.
+func (s *shares) add(sent, shared int) {
+	part := float64(shared) / float64(sent)
+	if s.requests == 0 {
+		s.least = 1
+	}
+	s.requests, s.total, s.shared, s.least = s.requests+1, s.total+sent, s.shared+shared, min(s.least, part)
+	if part < 0.9 {
+		s.below++
+	}
+}
+
+// part is how much of all input is a prefix of the request before.
+func (s shares) part() float64 { return float64(s.shared) / float64(s.total) }
+
+// String returns the shares on one line.
+func (s shares) String() string {
+	return fmt.Sprintf("%d requests of %d bytes, %.1f %% shared, least %.1f %%, %d below 90 %%", s.requests, s.total/s.requests,
+		100*s.part(), 100*s.least, s.below)
 }
 
 // String returns the figures on one line.
 func (f figures) String() string {
-	return fmt.Sprintf("%d requests of %d bytes, %.1f %% shared, least %.1f %%, %d below 90 %%; %d compactions, %d prunes; %+v",
-		f.requests, f.total/f.requests, 100*f.part(), 100*f.least, f.below, f.compactions, f.prunes, f.usage)
+	return fmt.Sprintf("%v; with edits and pauses: %v; %d compactions, %d prunes; %+v", f.kept, f.all, f.compactions, f.prunes, f.usage)
 }
-
-// part is how much of all input is a prefix of the request before.
-func (f figures) part() float64 { return float64(f.shared) / float64(f.total) }
 
 // run has the day with a provider.
 func (d *day) run(p *provider, model llm.Model, change ...func(*chat.Options)) figures {
@@ -122,18 +145,19 @@ func (d *day) run(p *provider, model llm.Model, change ...func(*chat.Options)) f
 		d.sidecar.Settings.Prune.TTL, d.sidecar.Settings.Prune.SoftTrimRatio = time.Nanosecond, 1
 	}
 	c := d.start("s", append([]func(*chat.Options){func(o *chat.Options) { o.Tools = chat.Join(o.Tools, pages{}) }}, change...)...)
-	f := figures{least: 1}
-	broken := map[int]bool{} // the index of the first request after what breaks the prefix
+	var f figures
+	// The indexes of the first requests after a prune or a compaction, and after an edit or a pause.
+	broken, changed := map[int]bool{}, map[int]bool{}
 	for d.turn = range 100 {
 		d.clock = d.clock.Add(time.Minute)
 		switch {
 		case d.turn == 30 || d.turn == 70:
 			d.write("USER.md", fmt.Sprintf("- Edited in turn %d.\n", d.turn)+strings.Repeat("- The user likes short answers.\n", 30))
-			broken[len(p.requests)] = true
+			changed[len(p.requests)] = true
 			f.edits++
 		case d.turn%25 == 20:
 			d.clock = d.clock.Add(20 * time.Minute)
-			broken[len(p.requests)] = true // the cache is cold, and old blocks are left out
+			changed[len(p.requests)] = true // the cache is cold, and old blocks are left out
 			f.pauses++
 		}
 		from := len(p.requests)
@@ -150,20 +174,16 @@ func (d *day) run(p *provider, model llm.Model, change ...func(*chat.Options)) f
 			i += from
 			f.usage = f.usage.Plus(s.usage)
 			if s.aside {
-				broken[i+1] = broken[i+1] || broken[i]
+				broken[i+1], changed[i+1] = broken[i+1] || broken[i], changed[i+1] || changed[i]
 				continue
 			}
 			f.answers = f.answers.Plus(s.usage)
 			if broken[i] || i == 0 {
 				continue
 			}
-			f.requests++
-			f.total += len(s.input)
-			f.shared += s.shared
-			part := float64(s.shared) / float64(len(s.input))
-			f.least = min(f.least, part)
-			if part < 0.9 {
-				f.below++
+			f.all.add(len(s.input), s.shared)
+			if !changed[i] {
+				f.kept.add(len(s.input), s.shared)
 			}
 		}
 	}
@@ -209,10 +229,10 @@ func TestCacheHasMostOfEachRequest(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			d := newDay(t)
-			d.sidecar.Settings.CacheFriendly = true
+			d.sidecar.OldOrder = false
 			p, model := newProvider(t, kind, 60_000, func() time.Time { return d.clock }, d.answer)
 			f := d.run(p, model)
-			if f.least < 0.9 || f.requests < 150 || f.compactions == 0 || f.edits != 2 || f.pauses != 3 {
+			if f.kept.least < 0.9 || f.kept.requests < 150 || f.all.below > f.edits+f.pauses || f.compactions == 0 || f.edits != 2 || f.pauses != 3 {
 				t.Errorf("%v", f)
 			}
 			recorded := d.session.View().Cache.Used
@@ -238,14 +258,14 @@ func BenchmarkPromptCache(b *testing.B) {
 					for b.Loop() {
 						d := newDay(b)
 						d.heavy = heavy
-						d.sidecar.Settings.CacheFriendly = way != "old order"
+						d.sidecar.Settings.OldOrder = way == "old order"
 						p, model := newProvider(b, kind, 60_000, func() time.Time { return d.clock }, d.answer)
 						p.before = way == "last"
 						d.forget = way == "newest" || way == "last"
 						f := d.run(p, sendTurns{model, ways[way]})
 						b.Log(f)
-						b.ReportMetric(100*f.part(), "%shared")
-						b.ReportMetric(100*f.least, "%least")
+						b.ReportMetric(100*f.kept.part(), "%shared")
+						b.ReportMetric(100*f.kept.least, "%least")
 						b.ReportMetric(cachePrices[kind].Cost(f.usage), "dollars")
 					}
 				})

@@ -45,14 +45,14 @@ func TestFlushStoresWhatWasSaidSinceTheLastOne(t *testing.T) {
 
 func TestCompactFlushesFirst(t *testing.T) {
 	t.Parallel()
-	model := script(remember("The tea is green."), none, llmtest.Say("They spoke of tea."))
+	model := script(remember("The tea is green."), none, llmtest.Say("They spoke of tea, of how it is made and when it is drunk, and of nothing else that anybody would need to know later on."))
 	model.Tokens = 10_000
 	w := newWorld(t, model)
 	c := w.start("s")
 	w.seed(long(4000), "noted", 0)
 	var l log
 	made, err := c.Compact(t.Context(), l.each)
-	if err != nil || made.Summary != "They spoke of tea." {
+	if err != nil || made.Summary != "They spoke of tea, of how it is made and when it is drunk, and of nothing else that anybody would need to know later on." {
 		t.Fatalf("%+v, %v", made, err)
 	}
 	if diff := cmp.Diff([]string{"flush done", "compacted"}, l.lines); diff != "" {
@@ -73,7 +73,7 @@ func TestCompactFlushesFirst(t *testing.T) {
 // What is said after an early flush is flushed before it goes, and nothing is shown twice.
 func TestCompactFlushesWhatCameAfterAnEarlyFlush(t *testing.T) {
 	t.Parallel()
-	model := script(remember("The tea is green."), none, remember("The cups are blue."), none, llmtest.Say("They spoke of tea."))
+	model := script(remember("The tea is green."), none, remember("The cups are blue."), none, llmtest.Say("They spoke of tea, of how it is made and when it is drunk, and of nothing else that anybody would need to know later on."))
 	model.Tokens = 10_000
 	w := newWorld(t, model)
 	c := w.start("s")

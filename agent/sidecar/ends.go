@@ -30,7 +30,7 @@ func (s *Sidecar) End(ctx context.Context, job flush.Job) flush.Outcome {
 		out.Outcome, out.Reason = session.FlushSkipped, "no message of this session is known; send those that are not stored"
 	case kept.Uncovered == 0:
 	case s.opt.Model == nil:
-		out.Outcome, out.Reason = session.FlushKept, "there is no language model (llm.provider)"
+		out.Outcome, out.Reason = session.FlushKept, s.noModel().Error()
 	default:
 		out = s.Flush(ctx, job)
 		out.Warnings = append(kept.Warnings, out.Warnings...)
@@ -146,7 +146,7 @@ func (s *Sidecar) Tend(ctx context.Context) error {
 	tick := time.NewTicker(tendEvery)
 	defer tick.Stop()
 	for {
-		if err := s.flushLeft(ctx); err != nil && ctx.Err() == nil {
+		if err := s.FlushLeft(ctx); err != nil && ctx.Err() == nil {
 			s.logWarn("sessions that have ended could not be flushed", "err", err)
 		}
 		select {
@@ -157,12 +157,18 @@ func (s *Sidecar) Tend(ctx context.Context) error {
 	}
 }
 
-// flushLeft flushes the sessions with spooled messages that wait for nobody, if there is a model.
-func (s *Sidecar) flushLeft(ctx context.Context) error {
+// Left returns the sessions that FlushLeft would flush.
+func (s *Sidecar) Left() ([]string, error) {
 	if s.opt.Model == nil || s.opt.Flush.OffAtEnd(s.opt.ReadOnly) != "" {
-		return nil
+		return nil, nil
 	}
-	left, err := s.ledger.Left(s.opt.Flush.Idle)
+	return s.ledger.Left(s.opt.Flush.Idle)
+}
+
+// FlushLeft has the model, if there is one, store what is worth keeping of the sessions that have ended or are idle and whose messages
+// are on disk. It omits those that wait after a failure. Tend does so again and again.
+func (s *Sidecar) FlushLeft(ctx context.Context) error {
+	left, err := s.Left()
 	if err != nil {
 		return err
 	}

@@ -134,7 +134,7 @@ func TestCommitCompactReturnsWhatCompactDoes(t *testing.T) {
 	first := step
 	asked := 0
 	for ; !step.Done; asked++ {
-		if step, err = s.CommitCompact(first.Lease, step.Number, compact.Answer{Text: fmt.Sprintf("## Decisions\nThey spoke, part %d.", asked)}); err != nil {
+		if step, err = s.CommitCompact(first.Lease, step.Number, compact.Answer{Text: fmt.Sprintf("## Decisions\nThey spoke of many things, one after the other, and of nothing that anybody would need to know later on: part %d.", asked)}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"kioku/llm"
 )
 
-// ErrNoModel: the sidecar has no language model.
-var ErrNoModel = errors.New("no language model: set llm.provider")
+// ErrNoModel is wrapped by errors that say why the sidecar has no language model.
+var ErrNoModel = errors.New("no language model")
 
 // Prune plans what to send in place of old tool results. If st.Window is 0, Prune uses the window of the model, and if now is
 // zero, the clock.

@@ -242,7 +242,7 @@ func heldBack(c compact.Compactor, v session.View, free int) bool {
 // compact.Compactor. used is the usage of all requests, also after an error.
 func (s *Sidecar) Compact(ctx context.Context, sessionID string, v session.View, space Space) (made session.Compaction, used llm.Usage, err error) {
 	if s.opt.Model == nil {
-		return session.Compaction{}, llm.Usage{}, ErrNoModel
+		return session.Compaction{}, llm.Usage{}, s.noModel()
 	}
 	c, free, uncovered, err := s.compactor(sessionID, v, space)
 	if err != nil {

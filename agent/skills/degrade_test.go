@@ -41,7 +41,7 @@ func checkRoom(t *testing.T, what, block, note string, limit int) {
 	if size := countChars(block); size > limit || note != "" && limit > 3000 && size < limit*8/10 {
 		t.Errorf("%s: %d characters of %d", what, size, limit)
 	}
-	if !strings.Contains(block, note) || (note == "") == strings.Contains(block, "Note:") {
+	if !strings.Contains(block, note) || strings.Count(block, "Note:") > 1 || (note == "") == strings.Contains(block, "Note:") {
 		t.Errorf("%s: the note %q is not visible", what, note)
 	}
 }
@@ -54,7 +54,7 @@ func TestBlockOfMoreSkillsTellsLessOfEach(t *testing.T) {
 	all := someSkills(500)
 	before, fewer := information{description: 300}, 0
 	for n := 1; n <= 500; n += 1 + n/20 {
-		block, _, note := render(all[:n], limit)
+		block, _, note := render(all[:n], limit, 0)
 		what := fmt.Sprintf("%d skills", n)
 		checkRoom(t, what, block, note, limit)
 		now := informationOf(block)
@@ -77,11 +77,16 @@ func TestBlockOfALargerBudgetTellsMore(t *testing.T) {
 	all := someSkills(40)
 	var before information
 	for limit := 300; limit < 40_000; limit += 97 {
-		block, _, note := render(all, limit)
+		block, _, note := render(all, limit, 0)
 		if block == "" && before == (information{}) {
 			continue // not even the heading fits
 		}
 		what := fmt.Sprintf("%d characters", limit)
+		if fewer, names, note := render(all, limit, 7); countChars(fewer) > limit || !strings.Contains(fewer, note) || !strings.Contains(names, " 7 more skills ") || !strings.Contains(note, " 7 more skills ") {
+			if fewer != "" || limit > 700 {
+				t.Errorf("%s: there are more skills: %q", what, note)
+			}
+		}
 		checkRoom(t, what, block, note, limit)
 		now := informationOf(block)
 		if now.description < before.description || now.bodies < before.bodies || now.locations < before.locations || now.names < before.names {

@@ -23,12 +23,14 @@ const (
 type section struct {
 	all   []Skill
 	limit int
+	// more is the number of skills that the section does not have, because there are too many.
+	more int
 	// shortest are the indexes of the skills, those with the shortest instructions first.
 	shortest []int
 }
 
-func newSection(all []Skill, limit int) *section {
-	c := &section{all: all, limit: limit}
+func newSection(all []Skill, limit, more int) *section {
+	c := &section{all: all, limit: limit, more: more}
 	sizes := make([]int, len(all))
 	for i, s := range all {
 		c.shortest, sizes[i] = append(c.shortest, i), countChars(s.Body)
@@ -52,8 +54,8 @@ type shape struct {
 // render returns the section of the prompt for the skills that a model may use, in at most limit characters. If there is no room for
 // all, it shows as much as fits: descriptions become shorter, all to the same length, down to 120 characters; then the longest
 // instructions are left out; then skill by skill becomes a line in a list; then their descriptions become shorter down to nothing; then
-// names are left out. A note says what is missing. names is the list without descriptions.
-func render(all []Skill, limit int) (block, names, note string) {
+// names are left out. A note says what is missing, and that there are more skills than those. names is the list without descriptions.
+func render(all []Skill, limit, more int) (block, names, note string) {
 	all = slices.DeleteFunc(slices.Clone(all), func(s Skill) bool { return !s.ModelInvocable })
 	if len(all) == 0 {
 		return "", "", ""
@@ -62,11 +64,11 @@ func render(all []Skill, limit int) (block, names, note string) {
 	for _, s := range all {
 		longest = max(longest, countChars(s.Description))
 	}
-	c := newSection(all, limit)
+	c := newSection(all, limit, more)
 	names, namesNote := c.largest(len(all), func(n int) shape { return shape{lines: len(all), names: n} })
 	whole := shape{longest, len(all), 0, len(all)}
 	if block = c.render(whole); countChars(block) <= limit {
-		return block, names, ""
+		return block, names, c.note(whole)
 	}
 	for _, step := range []struct {
 		most int
@@ -155,6 +157,21 @@ func (c *section) writeList(b *strings.Builder, sh shape) {
 
 // note says what the section lacks; empty if nothing.
 func (c *section) note(sh shape) string {
+	var parts []string
+	if lacks := c.lacks(sh); lacks != "" {
+		parts = append(parts, lacks)
+	}
+	if c.more > 0 {
+		parts = append(parts, fmt.Sprintf("%d more skills are installed and not shown, because there are more than skills.maxSkills allows.", c.more))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "Note: " + strings.Join(parts, " ")
+}
+
+// lacks says what the section shows less of; empty if it shows all of its skills.
+func (c *section) lacks(sh shape) string {
 	short, left := 0, 0
 	shown := c.withBody(sh)
 	for i, s := range c.all {
@@ -168,9 +185,9 @@ func (c *section) note(sh shape) string {
 	var lacks []string
 	switch {
 	case sh.names < len(c.all):
-		return fmt.Sprintf("Note: there is not enough room for the skills. Only the names of %d of %d are listed.", sh.names, len(c.all))
+		return fmt.Sprintf("There is not enough room for the skills. Only the names of %d of %d are listed.", sh.names, len(c.all))
 	case sh.lines > 0 && sh.description == 0:
-		return fmt.Sprintf("Note: the skills have more than %d characters. Only their names are listed.", c.limit)
+		return fmt.Sprintf("The skills have more than %d characters. Only their names are listed.", c.limit)
 	case short > 0:
 		lacks = append(lacks, fmt.Sprintf("%d descriptions are shortened to %d characters", short, sh.description))
 	}
@@ -183,7 +200,7 @@ func (c *section) note(sh shape) string {
 	if len(lacks) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Note: the skills have more than %d characters: %s.", c.limit, strings.Join(lacks, ", and "))
+	return fmt.Sprintf("The skills have more than %d characters: %s.", c.limit, strings.Join(lacks, ", and "))
 }
 
 func countChars(s string) int { return utf8.RuneCountInString(s) }

@@ -69,7 +69,7 @@ func TestChatRecallsTheFactsOfALongConversation(t *testing.T) {
 			told := readConversation(t)
 			s := newSandbox(t, map[string]string{"MEMORY.md": "# Memory\n"})
 			model := &factModel{facts: told.Facts}
-			order := func(o *sidecar.Options) { o.CacheFriendly = friendly }
+			order := func(o *sidecar.Options) { o.OldOrder = !friendly }
 			talk := newTalker(s, "long", model, order)
 			compactions := 0
 			for turn := 1; turn <= told.Turns; turn++ {

@@ -166,7 +166,7 @@ func TestSidecarOptionsTakeEverySetting(t *testing.T) {
 		"contextPruning.tools.allow": "exec", "contextPruning.tools.deny": "read", "turns.keep": "false", "turns.messages": "true",
 	}
 	options := func(flags ...string) sidecar.Options {
-		opt, err := (&app{dir: folder, readOnly: true}).sidecarOptions(settings(t, append(flags, "state="+folder)...), nil, nil)
+		opt, err := (&app{dir: folder, readOnly: true}).sidecarOptions(settings(t, append(flags, "state="+folder)...), nil, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

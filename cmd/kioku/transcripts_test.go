@@ -105,6 +105,53 @@ func TestTranscriptsOfOtherAgentsAreASource(t *testing.T) {
 	}
 }
 
+// What was said in a project that is not allowed is not found, also if the conversation began in one that is. Lines that are too long
+// or of an unknown form are counted and told.
+func TestTranscriptsTellTheirFoldersAndLinesApart(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, notes())
+	allowed, secret := t.TempDir(), t.TempDir()
+	s.claudeFile(allowed, "moved", "The kite club meets under the pier.")
+	s.codexFile(allowed, "moved", "The kite club has a red flag.")
+	s.appendHome(".codex/sessions/2026/01/06/rollout-moved.jsonl", fmt.Sprintf(`{"type":"turn_context","payload":{"cwd":%q}}
+{"type":"event_msg","payload":{"type":"user_message","message":"the puffin cd-ed into secret"}}
+`, secret))
+	claude := filepath.Join(".claude/projects", strings.NewReplacer("/", "-", ".", "-", "_", "-").Replace(allowed), "moved.jsonl")
+	s.appendHome(claude, fmt.Sprintf(`{"type":"user","uuid":"u9","cwd":%q,"message":{"role":"user","content":"the puffin cd-ed into secret"}}
+{"type":"user","uuid":"u10","cwd":%q,"message":{"role":"user","content":%q}}
+{"type":"hologram"}
+`, secret, allowed, strings.Repeat("x", 2<<20)))
+	s.raw("config", "set", "sources", "memory,claude-code,codex").wants(t, exitOK)
+	s.raw("config", "set", "transcripts.projects", allowed).wants(t, exitOK)
+	if got := s.run("index"); !strings.Contains(got.stdout, " 1 skipped,") || !strings.Contains(got.stderr, "not everything is indexed") {
+		t.Errorf("index: %+v", got)
+	}
+	for _, command := range []string{"status", "doctor"} {
+		if got := s.run(command).stdout; !strings.Contains(got, "1 line too long, 1 line of an unknown type") || !strings.Contains(got, "moved.jsonl") {
+			t.Errorf("%s: %s", command, got)
+		}
+	}
+	if got := s.run("search", "puffin").stdout; strings.Contains(got, "cd-ed") {
+		t.Errorf("what was said elsewhere: %s", got)
+	}
+	if got := s.run("search", "kite club").stdout; !strings.Contains(got, "pier") || !strings.Contains(got, "red flag") {
+		t.Errorf("what was said in the project: %s", got)
+	}
+	if got := s.run("get", "sessions/codex/2026/01/06/rollout-moved.jsonl").stdout; strings.Contains(got, "puffin") || !strings.Contains(got, "red flag") {
+		t.Errorf("shown: %q", got)
+	}
+}
+
+// appendHome appends to a file in the home of the sandbox.
+func (s *sandbox) appendHome(path, text string) {
+	s.t.Helper()
+	before, err := os.ReadFile(filepath.Join(s.home, path))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.writeHome(path, string(before)+text)
+}
+
 // The projects of the settings are those of the memory that the settings name: a folder that is a memory by itself, and another
 // agent, get no conversations but their own.
 func TestTranscriptsOfProjectsBelongToOneMemory(t *testing.T) {

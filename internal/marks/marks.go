@@ -8,10 +8,10 @@ import (
 
 const start = "<!-- kioku"
 
-// Pattern is the regular expression of a mark with the blanks before it. Its groups are the fingerprints of the key and of the text of
-// a note.
-const Pattern = `[ \t]*<!-- kioku(?: begins=[0-9a-f]{16}|` +
-	`:([0-9a-f]{16})(?: text=([0-9a-f]{16}))?(?: from=[a-z]+)?| text=[0-9a-f]{16}(?: from=[a-z]+)?| from=[a-z]+)` +
+// Pattern is the regular expression of a mark with the blanks before it. Its groups are the fingerprint of the note that a mark begins,
+// that of the key of the note that it ends, and that of the text of this note, with a key and without one.
+const Pattern = `[ \t]*<!-- kioku(?: begins=([0-9a-f]{16})|` +
+	`:([0-9a-f]{16})(?: text=([0-9a-f]{16}))?(?: from=[a-z]+)?| text=([0-9a-f]{16})(?: from=[a-z]+)?| from=[a-z]+)` +
 	`(?: channel=[^\s<>]+)?(?: author=[^\s<>]+)? -->`
 
 var trailing = regexp.MustCompile(`(?m)` + Pattern + `([ \t]*\r?)$`)
@@ -21,5 +21,5 @@ func Strip(text []byte) []byte {
 	if !bytes.Contains(text, []byte(start)) {
 		return text
 	}
-	return trailing.ReplaceAll(text, []byte("$3"))
+	return trailing.ReplaceAll(text, []byte("$5"))
 }

@@ -48,7 +48,7 @@ var rules = []rule{
 		hints: []string{"://"}, accept: isPassword, hidden: true},
 	{kind: "PIN", pattern: regexp.MustCompile(`(?i)(?:\bpin(?:[ -]?(?:code|number|nummer))?|passcode|geheimzahl|暗証番号|비밀번호|pin码)` + joint + `(\d{4,12})\b`),
 		hints: []string{"pin", "passcode", "geheimzahl", "暗証番号", "비밀번호"}, hidden: true},
-	{kind: "password", pattern: regexp.MustCompile(`(?i)(?:` + strings.Join(passwordNames, "|") + `|\bpwd|\bpin|\bmdp|[a-z0-9]_pwd)` + joint + value),
+	{kind: "password", pattern: regexp.MustCompile(`(?i)(?:` + strings.Join(passwordNames, "|") + `|\bpwd|\bpin|\bmdp|[a-z0-9]_pwd)(?:` + joint + "|" + cell + ")" + value),
 		hints: append([]string{"pwd", "pin", "mdp"}, passwordNames...), accept: isPassword, hidden: true},
 	{kind: "secret", prefix: "key", pattern: regexp.MustCompile(`(?i)(?:secret|token|api[_ -]?key|access[_ -]?key|private[_ -]?key|secret[_ -]?key|credentials?|トークン|秘密鍵|apiキー|令牌|密钥|密鑰)` + joint + value),
 		hints: []string{"secret", "token", "key", "credential", "トークン", "秘密鍵", "令牌", "密钥", "密鑰"}, accept: isRandom},
@@ -65,7 +65,9 @@ var passwordNames = []string{
 
 const (
 	// joint matches what stands between a name and its value.
-	joint = "[\"'`*]{0,3}(?:[ \\t\u00a0\u202f]*[:=：＝|][*_]{0,2}[ \\t\u00a0\u202f]*|[ \\t]+(?:is|was|ist|lautet|est|es|é|è|är|er|to)[ \\t]*:?[ \\t]+|[ \\t]*[はが是为為][ \\t]*[:：]?[ \\t]*)[\"'`*「“]{0,3}"
+	joint = "[\"'`*]{0,3}(?:[ \\t\u00a0\u202f]*[:=：＝][*_]{0,2}[ \\t\u00a0\u202f]*|[ \\t]+(?:is|was|ist|lautet|est|es|é|è|är|er|to)[ \\t]*:?[ \\t]+|[ \\t]*[はが是为為][ \\t]*[:：]?[ \\t]*)[\"'`*「“]{0,3}"
+	// cell matches what stands between a name and its value in the next cell of a table.
+	cell = "[\"'`*_]{0,3}[ \\t]*\\|[ \\t]*[\"'`*_]{0,3}"
 	// value matches a value, and is a group.
 	value = "([!#-&(-+.-:<-Z\\\\^_a-z|~-]{6,200})"
 )

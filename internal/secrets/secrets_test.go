@@ -85,7 +85,7 @@ func TestRedactLeavesOrdinaryText(t *testing.T) {
 		"commit 3f786850e387550fdab836ed7e6dc881de23001b", "id 123e4567-e89b-12d3-a456-426614174000", "secret: tokens are counted in tiktoken",
 		"The token budget is 20000 a day.", "max_tokens: 4096", "The bearer of this letter", "basic authentication methods", "tokenizer: cl100k_base",
 		"[secret sk-…9f2a left out]", "https://example.org/a:b@c", "accessToken: \"9cbaf023786cd7...\"", "password: h8Kq2…", "password: my-password-1",
-		"password = mypass123", "\"token\": \"base64url-token\"", "pin: 13", "The PIN is on the card.", "token getAccessTokenFromOAuth2Provider", "Das Passwort ist im Tresor.",
+		"password = mypass123", "\"token\": \"base64url-token\"", "pin: 13", "| xAI | `XAI_API_KEY` | `xai/grok-4.7-fast2` |", "The PIN is on the card.", "token getAccessTokenFromOAuth2Provider", "Das Passwort ist im Tresor.",
 		"The secret 2024-01-05-meeting-notes-final-v2 file", "el mot de passe est long", "password: 123456", "api key your_api_key_12345678901",
 	} {
 		if got, found := secrets.Redact(text); got != text || len(found) > 0 {

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
 import {execFileSync} from 'node:child_process';
+import {mkdtempSync, readFileSync, rmSync} from 'node:fs';
+import {createServer} from 'node:net';
+import {tmpdir} from 'node:os';
 import {join} from 'node:path';
+import {createServer as createSecureServer} from 'node:tls';
 import {connect, KiokuError} from '@kioku/client';
 import {findTarget} from '../lib/connection.js';
 import {Daemon, kioku} from './daemon.js';
@@ -14,7 +18,7 @@ test('the typed client stores, finds and reads notes', async (t) => {
   const {results} = await client.search('When does the beta open?', {maxResults: 1});
   assert.equal(results[0].path, note.path);
   assert.match(results[0].snippet, /3 March/);
-  const file = await client.get(note.path, {from: note.startLine, lines: 3});
+  const file = await client.get(note.path, {fromLine: note.startLine, lineCount: 3});
   assert.match(file.text, /The beta opens on 3 March\./);
   assert.match(daemon.notes(), /3 March\..*from=agent/);
 });
@@ -47,6 +51,12 @@ test('errors say what to do', async (t) => {
   assert.match(missing.message, /use a path as a search result gives it/);
   const blank = await thrown(client.search(''));
   assert.deepEqual([blank.code, blank.fields], ['INVALID_ARGUMENT', [{field: 'query', problem: 'is empty: say what to look for'}]]);
+  const misspelled = await thrown(client.append('x', {categry: 'fact'}));
+  assert.deepEqual([misspelled.code, misspelled.fields], ['INVALID_ARGUMENT', [{field: 'categry', problem: 'is not known'}]]);
+  assert.match(misspelled.message, /memoryAppend has no option categry; it has .*category/);
+  const long = await thrown(client.append('a'.repeat(5_000_000)));
+  assert.equal(long.code, 'INVALID_ARGUMENT');
+  assert.match(long.message, /more than 4 MiB.*shorten/);
   const agent = await thrown(daemon.connect(t, {agent: 'nobody'}).search('x'));
   assert.deepEqual([agent.code, agent.reason], ['NOT_FOUND', 'NO_AGENT']);
   const late = await thrown(daemon.connect(t, {timeoutMs: 0.01}).search('x'));
@@ -76,6 +86,33 @@ test('over TCP a token opens the memory, also one that a variable or a file cont
     assert.equal((await client.search('x')).results.length, 0);
     client.close();
   }
+});
+
+test('a connection that the service ends, and certificates that do not fit, say what to do', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'kioku-tls-'));
+  t.after(() => rmSync(folder, {recursive: true, force: true}));
+  const [key, cert] = ['key.pem', 'cert.pem'].map((name) => join(folder, name));
+  execFileSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', key, '-out', cert, '-days', '2',
+    '-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'], {stdio: 'ignore'});
+  const plain = createServer((socket) => socket.once('data', () => socket.destroy()));
+  const secure = createSecureServer({key: readFileSync(key), cert: readFileSync(cert), ALPNProtocols: ['h2']}, () => {});
+  for (const server of [plain, secure]) {
+    await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+    t.after(() => server.close());
+  }
+  const asked = (server, options, problem) => {
+    const client = connect({target: `127.0.0.1:${server.address().port}`, ...options});
+    t.after(() => client.close());
+    return assert.rejects(client.search('x'), (err) => {
+      assert.equal(err.code, 'UNAVAILABLE', err.message);
+      assert.match(err.message, problem);
+      return true;
+    });
+  };
+  await asked(plain, {}, /ended the connection; if it was stopped, start one: kioku serve --workspace DIR; if it speaks TLS, set KIOKU_CLIENT_CA/);
+  await asked(secure, {}, /if it speaks TLS, set KIOKU_CLIENT_CA/);
+  await asked(secure, {ca: cert}, /certificate.*set KIOKU_CLIENT_CA .*or use the name/i);
+  assert.throws(() => connect({ca: join(folder, 'none.pem')}), /no PEM file can be read for the option ca \(or KIOKU_CLIENT_CA\): ENOENT/);
 });
 
 test('the target is that of the command kioku', () => {

@@ -76,3 +76,13 @@ export class Daemon {
 export async function sync(client) {
   for await (const _ of client.memory.sync({}));
 }
+
+/** Settings with which old results of tools are shortened early. */
+export const pruning = ['--set', 'contextPruning.keepLastAssistants=1', '--set', 'contextPruning.softTrimRatio=0.01'];
+
+/** Does something ten minutes ago. */
+export async function earlier(run) {
+  const {now} = Date;
+  Date.now = () => now() - 600_000;
+  return run().finally(() => { Date.now = now; });
+}

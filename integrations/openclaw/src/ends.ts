@@ -18,12 +18,12 @@ const ends = new Set(["new", "reset", "idle", "daily", "deleted", "shutdown", "r
 
 /**
  * Hands a conversation that ends, or is about to be compacted, to Kioku: what was not stored of it is flushed by Kioku's model, or kept on
- * disk until there is one. OpenClaw's own flush before a compaction runs in chats of its channels, not in each turn over HTTP, and may be
- * off.
+ * disk until there is one. OpenClaw's own flush before a compaction does not always run: it yields to the next message, and may be off.
  */
 export function flushAtEnds(api: HostApi, agents: Agents): void {
   if (!agents.settings.onEnd) return;
   const sessions = new Map<string, Session>();
+  const stored = new Set<string>();
   const remember = (ctx: AgentContext, messages: unknown[]) => {
     if (!ctx.sessionId) return;
     const before = sessions.get(ctx.sessionId)?.messages ?? [];
@@ -32,6 +32,8 @@ export function flushAtEnds(api: HostApi, agents: Agents): void {
     if (sessions.size > maxSessions) sessions.delete(sessions.keys().next().value!);
   };
   api.on("agent_end", (event, ctx) => {
+    if (ctx.trigger === "memory" && event.success) conversation(event.messages, [], ctx, agents).forEach((m) => stored.add(m.id));
+    while (stored.size > maxStored) stored.delete(stored.values().next().value!);
     if ((ctx.trigger ?? "user") === "user") remember(ctx, event.messages);
   });
   api.on("before_reset", (event, ctx) => {
@@ -40,19 +42,23 @@ export function flushAtEnds(api: HostApi, agents: Agents): void {
   api.on("before_compaction", async (event, ctx) => {
     if (event.messages?.length) remember(ctx, event.messages);
     const session = sessions.get(ctx.sessionId ?? "");
-    if (session) await handOver(api, agents, ctx.sessionId!, session);
+    if (session) await handOver(api, agents, ctx.sessionId!, session, stored);
   });
   api.on("session_end", async (event) => {
     const session = sessions.get(event.sessionId);
     if (!session || !ends.has(event.reason ?? "unknown")) return;
     sessions.delete(event.sessionId);
-    await handOver(api, agents, event.sessionId, session);
+    await handOver(api, agents, event.sessionId, session, stored);
   });
 }
 
-/** Hands the messages of a session to Kioku. Those that were handed over before are not stored again. */
-async function handOver(api: HostApi, agents: Agents, session: string, { agentId, messages }: Session): Promise<void> {
-  if (!agents.enabled(agentId)) return;
+/** Most messages that are remembered as stored by OpenClaw's own flush. */
+const maxStored = 20_000;
+
+/** Hands the messages of a session to Kioku, but for those from which OpenClaw's own flush has stored: a fact is stored once. */
+async function handOver(api: HostApi, agents: Agents, session: string, { agentId, messages: all }: Session, stored: Set<string>): Promise<void> {
+  const messages = all.filter((m) => !stored.has(m.id));
+  if (!agents.enabled(agentId) || !messages.length) return;
   try {
     const { outcome, reason } = await agents.of(agentId).endSession({ session, messages });
     if (outcome === "failed") api.logger.warn(`kioku: a conversation was not flushed: ${reason}`);

@@ -46,7 +46,7 @@ test("a conversation of 200 turns, 24 of 24 facts", { skip, timeout: 900_000 }, 
   t.after(() => model.close());
   const settings = { "llm.provider": "openai", "llm.baseUrl": model.url, "llm.model": "scripted", "llm.apiKey": "test", "sync.watchDebounceMs": 100 };
   const home = makeHome(t, model.url, { window: 16_000, kioku: { settings } });
-  let gateway = await startGateway(home);
+  let gateway = await startGateway(t, home);
   const started = Date.now();
   for (let turn = 1; turn <= script.turns; turn++) {
     const fact = script.facts.find((f) => f.turn === turn);
@@ -54,7 +54,7 @@ test("a conversation of 200 turns, 24 of 24 facts", { skip, timeout: 900_000 }, 
     if (script.restarts_after.includes(turn)) {
       await gateway.stop("SIGKILL");
       await stopDaemons(home);
-      gateway = await startGateway(home);
+      gateway = await startGateway(t, home);
     }
   }
   await gateway.reset("agent:main:main");
@@ -64,9 +64,12 @@ test("a conversation of 200 turns, 24 of 24 facts", { skip, timeout: 900_000 }, 
     await gateway.say(`asking-${fact.turn}`, fact.ask);
     const sent = model.requests.findLast((r) => r.messages.some((m) => m.role === "user" && text(m.content).includes(fact.ask)));
     const recalled = text(sent.messages.findLast((m) => m.role === "user" && text(m.content).includes(fact.ask)).content);
-    if (!recalled.includes(fact.answer)) missed.push(fact);
+    if (!recalled.includes(fact.answer)) missed.push({ ...fact, recalled });
   }
   await gateway.stop();
-  if (missed.length) t.diagnostic(fs.readdirSync(path.join(home.workspace, "memory")).join(" "));
+  const folder = path.join(home.workspace, "memory");
+  const notes = fs.readdirSync(folder).map((file) => fs.readFileSync(path.join(folder, file), "utf8")).join("\n");
+  for (const { ask, say, recalled } of missed) t.diagnostic(`${ask} ${notes.includes(say) ? "is in the notes" : "was lost"}: ${recalled}`);
+  if (missed.length) t.diagnostic(`${notes}\n${gateway.logged()}`);
   assert.deepEqual(missed.map((f) => f.ask), []);
 });

@@ -89,7 +89,7 @@ export function makeHome(t, modelURL, { kioku = {}, window = 200_000, config = {
   scripted.cost = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
   const settings = {
     models: { mode: "replace", providers: { scripted: { baseUrl: modelURL, apiKey: "test", api: "openai-completions", models: [scripted] } } },
-    agents: { defaults: { workspace, model: { primary: "scripted/scripted" }, skipBootstrap: true, compaction: { keepRecentTokens: 1500, memoryFlush: { softThresholdTokens: 1000 } }, skills: [] } },
+    agents: { defaults: { workspace, model: { primary: "scripted/scripted" }, skipBootstrap: true, compaction: { mode: "default", keepRecentTokens: 1500, memoryFlush: { softThresholdTokens: 1000 } }, skills: [] } },
     tools: { allow: ["read", "write", "memory_search", "memory_get", "memory_append"] },
     gateway: { mode: "local", auth: { mode: "token", token: "test" }, http: { endpoints: { chatCompletions: { enabled: true } } } },
     ...config,
@@ -143,7 +143,7 @@ export async function stopDaemons(home) {
 }
 
 /** Starts a gateway, and returns how to talk to it and how to stop it. */
-export async function startGateway(home) {
+export async function startGateway(t, home) {
   const port = await freePort();
   const log = fs.openSync(path.join(home.dir, "gateway.log"), "a");
   const child = spawn(path.join(node, "openclaw"), ["gateway", "run", "--port", String(port), "--bind", "loopback"], { env: env(home), stdio: ["ignore", log, log] });
@@ -161,7 +161,7 @@ export async function startGateway(home) {
         throw new Error(`${content}: ${err.message}\n${logged()}`);
       });
       const answer = await res.json();
-      if (!res.ok) throw new Error(`${res.status}: ${JSON.stringify(answer)}`);
+      if (!res.ok) throw new Error(`${content}: ${res.status}: ${JSON.stringify(answer)}\n${logged()}`);
       return answer.choices[0].message.content;
     },
     /** Ends a session as /new does. */
@@ -169,9 +169,10 @@ export async function startGateway(home) {
     async stop(signal = "SIGTERM") {
       child.kill(signal);
       await ended;
-      fs.closeSync(log);
     },
   };
+  fs.closeSync(log); // the child has its own
+  t.after(() => gateway.stop("SIGKILL"));
   for (let i = 0; ; i++) {
     const up = await fetch(`http://127.0.0.1:${port}/readyz`).then((r) => r.ok, () => false);
     if (up) return gateway;

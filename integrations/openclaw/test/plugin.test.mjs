@@ -125,6 +125,22 @@ test("OpenClaw's flush before a compaction stays", async (t) => {
   assert.deepEqual([plan({ contextWindowTokens: 16_000 }).reserveTokensFloor, plan({ contextWindowTokens: 10_000 }).softThresholdTokens], [4000, 3750]);
 });
 
+// What OpenClaw's own flush has stored is not handed over again; everything else is, once.
+test("a fact is stored once", { skip, timeout: 60_000 }, async (t) => {
+  const asked = [];
+  const model = await startModel(({ messages }) => (asked.push(JSON.stringify(messages)), "NO_REPLY"));
+  t.after(() => model.close());
+  const host = load(t, { settings: { "llm.provider": "openai", "llm.baseUrl": model.url, "llm.model": "scripted", "llm.apiKey": "test" } });
+  const ctx = { agentId: "main", sessionKey: "agent:main:main", sessionId: "one" };
+  const messages = [{ role: "user", timestamp: 1, content: "The heron is called Otto." }, { role: "assistant", timestamp: 2, content: "Yes." }];
+  await host.hooks.agent_end({ messages, success: true }, ctx);
+  await host.hooks.agent_end({ messages: [...messages, { role: "assistant", timestamp: 4, content: "NO_REPLY" }], success: true }, { ...ctx, sessionId: "fork", trigger: "memory" });
+  messages.push({ role: "user", timestamp: 5, content: "The otter is called Heidi." }, { role: "assistant", timestamp: 6, content: "Yes." });
+  await host.hooks.agent_end({ messages, success: true }, ctx);
+  await host.hooks.session_end({ sessionId: "one", reason: "new" }, ctx);
+  assert.ok(asked.some((text) => text.includes("Heidi")) && !asked.some((text) => text.includes("Otto")), asked.join("\n"));
+});
+
 // The conversation of 200 turns through the hooks of the plugin: two kills of the daemon, two compactions, an early end of the session,
 // and a new session that is sent each of the 24 facts.
 test("a session of 200 turns that ends early: 24 of 24 facts", { skip, timeout: 120_000 }, async (t) => {

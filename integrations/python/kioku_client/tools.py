@@ -5,6 +5,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
+from kioku_client._text import clean
 from kioku_client.client import Kioku
 from kioku_client.errors import KiokuError
 from kioku_client.v1 import agent_pb2
@@ -50,7 +51,7 @@ class MemoryTool:
         source is "tool" once the model has read the result of another tool in the turn, as Session.source says. author is who wrote
         the message that the model answers.
         """
-        text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
+        text = clean(given if isinstance(given, str) else json.dumps(given, ensure_ascii=False))
         request = agent_pb2.CallToolRequest(name=self.name, input=text, channel=self.channel, group=self.group, source=source, author=author)
         try:
             done = self.kioku.agents.CallTool(request)

@@ -55,6 +55,21 @@ class TestOpenAIAgents(DaemonTest):
         self.assertEqual(asyncio.run(session.end()).outcome, "done")
         self.assertIn("dentist", self.daemon.notes())
 
+    def test_what_was_said_is_stored_when_the_session_is_cleared(self) -> None:
+        session = KiokuSession(self.kioku, "cleared", channel="terminal")
+        self.run_agent(session, "My bicycle is in the cellar.")
+        asyncio.run(session.clear_session())
+        self.assertIn("bicycle", self.daemon.notes())
+        self.assertEqual(asyncio.run(session.get_items()), [])
+        self.run_agent(session, "My boat is in the harbour.")
+        self.daemon.kill()
+        try:
+            with self.assertLogs("kioku_client", "WARNING"):
+                asyncio.run(session.clear_session())
+        finally:
+            self.daemon.start()
+        self.assertEqual(asyncio.run(session.get_items()), [])
+
     def test_old_items_become_a_summary_after_what_matters_is_stored(self) -> None:
         history = SQLiteSession("window")
         session = KiokuSession(self.kioku, "window", history=history, window_tokens=6000, channel="terminal")

@@ -1,6 +1,7 @@
-import {createHash} from 'node:crypto';
+import {createHash, randomUUID} from 'node:crypto';
 import {mkdir, readFile, readdir, rename, rm, writeFile} from 'node:fs/promises';
-import {basename, dirname, join, relative} from 'node:path';
+import {dirname, join, relative} from 'node:path';
+import {isDeepStrictEqual} from 'node:util';
 import {BaseStore} from '@langchain/langgraph';
 
 /** Folder of the items in the workspace. */
@@ -9,13 +10,15 @@ const folder = 'memory/store';
 /**
  * A store of LangGraph whose items are notes: `memory/store/NAMESPACE/KEY.md`, where people read and correct them and recall finds them. One with
  * `index: false` ends in .json, and is not indexed. The store writes to the workspace, so it runs on the machine of the service. It shares
- * its items with the store of Kioku's Python package.
+ * its items with the store of Kioku's Python package. The service does not see what is written: secrets are not left out, as they are of notes.
  */
 export class KiokuStore extends BaseStore {
   #kioku;
   /** @type {Promise<string> | undefined} */
   #root;
   #stale = false;
+  /** The last write, after which the next one begins. @type {Promise<unknown>} */
+  #written = Promise.resolve();
 
   /** @param {import('../client.js').Kioku} kioku */
   constructor(kioku) {
@@ -42,12 +45,19 @@ export class KiokuStore extends BaseStore {
   }
 
   /** @param {any} op */
-  async #put({namespace, key, value, index}) {
+  #put(op) {
+    const done = this.#written.then(() => this.#write(op));
+    this.#written = done.catch(() => {});
+    return done;
+  }
+
+  /** @param {any} op */
+  async #write({namespace, key, value, index}) {
     const [markdown, plain] = await this.#paths(namespace, key);
-    const before = await readItem(markdown) ?? await readItem(plain);
-    for (const path of before ? [] : [markdown, plain]) {
-      if (await readFile(path).catch(absent(null))) throw new Error(`${path} is no item any more, somebody has changed it: move it elsewhere`);
-    }
+    const texts = await Promise.all([markdown, plain].map(readText));
+    const before = texts.map(parseItem).find((item) => item !== null);
+    const foreign = before ? -1 : texts.findIndex(Boolean);
+    if (foreign >= 0) throw new Error(`${[markdown, plain][foreign]} is no item any more, somebody has changed it: move it elsewhere`);
     this.#stale = true;
     const now = new Date();
     const [path, other] = index === false ? [plain, markdown] : [markdown, plain];
@@ -85,7 +95,7 @@ export class KiokuStore extends BaseStore {
         const part = matchType === 'prefix' ? namespace.slice(0, path.length) : namespace.slice(-path.length);
         return part.length === path.length && part.every((/** @type {string} */ label, /** @type {number} */ i) => path[i] === '*' || path[i] === label);
       }));
-    const unique = new Map(found.map((n) => n.slice(0, maxDepth)).map((n) => [n.join('/'), n]));
+    const unique = new Map(found.map((n) => n.slice(0, maxDepth)).map((n) => [JSON.stringify(n), n]));
     return [...unique.keys()].sort().map((k) => unique.get(k)).slice(offset, offset + limit);
   }
 
@@ -109,6 +119,9 @@ export class KiokuStore extends BaseStore {
         throw new Error(`the store writes to the workspace ${workspace}: run it on the machine of the service, as a user who may read it`, {cause});
       });
       return join(workspace, folder);
+    }).catch((err) => {
+      this.#root = undefined; // the service may answer the next time
+      throw err;
     });
     return this.#root;
   }
@@ -118,15 +131,30 @@ export class KiokuStore extends BaseStore {
 async function writeItem(path, {namespace, key, value, createdAt, updatedAt}) {
   const head = {namespace, key, created: createdAt, updated: updatedAt};
   const front = Object.entries(head).map(([name, field]) => `${name}: ${JSON.stringify(field)}\n`).join('');
-  const part = join(dirname(path), `.${basename(path)}.part`);
+  const part = join(dirname(path), `.${randomUUID()}.part`); // other writers have their own
   await mkdir(dirname(path), {recursive: true});
-  await writeFile(part, `---\n${front}---\n\`\`\`json\n${JSON.stringify(value, null, 2)}\n\`\`\`\n`);
-  await rename(part, path);
+  try {
+    await writeFile(part, `---\n${front}---\n\`\`\`json\n${JSON.stringify(value, null, 2)}\n\`\`\`\n`);
+    await rename(part, path);
+  } catch (err) {
+    await rm(part, {force: true});
+    throw err;
+  }
 }
 
 /** Returns the item in a file; null if there is none, or if a person has made something else of it. @param {string} path @returns {Promise<any>} */
 async function readItem(path) {
-  const [, front, value] = /^---\n([^]*?)---\n[^]*?```json\n([^]*)\n```/.exec(await readFile(path, 'utf8').catch(absent(''))) ?? [];
+  return parseItem(await readText(path));
+}
+
+/** Returns the text of a file; empty if there is none. @param {string} path @returns {Promise<string>} */
+function readText(path) {
+  return readFile(path, 'utf8').catch(absent(''));
+}
+
+/** @param {string} text @returns {any} */
+function parseItem(text) {
+  const [, front, value] = /^---\n([^]*?)---\n[^]*?```json\n([^]*)\n```/.exec(text) ?? [];
   try {
     const {namespace, key, created, updated} = Object.fromEntries(front.trim().split('\n').map((line) => {
       const at = line.indexOf(': ');
@@ -140,11 +168,11 @@ async function readItem(path) {
 
 /** Reports whether a field meets a condition of a filter. @param {any} got @param {any} want */
 function matches(got, want) {
-  const operators = want && typeof want === 'object' && Object.keys(want).every((k) => k.startsWith('$')) ? want : {$eq: want};
+  const operators = want && typeof want === 'object' && Object.keys(want)[0]?.startsWith('$') ? want : {$eq: want};
   return Object.entries(operators).every(([op, value]) => {
     switch (op) {
-      case '$eq': return JSON.stringify(got) === JSON.stringify(value);
-      case '$ne': return JSON.stringify(got) !== JSON.stringify(value);
+      case '$eq': return isDeepStrictEqual(got, asStored(value));
+      case '$ne': return !isDeepStrictEqual(got, asStored(value));
       case '$gt': return got > value;
       case '$gte': return got >= value;
       case '$lt': return got < value;
@@ -152,6 +180,11 @@ function matches(got, want) {
       default: throw new TypeError(`a filter has no operator ${op}: use $eq, $ne, $gt, $gte, $lt or $lte`);
     }
   });
+}
+
+/** Returns a value as an item has it. @param {any} value */
+function asStored(value) {
+  return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
 }
 
 /** Returns a name as one of a file: what a path or Kioku reads in another way is escaped, and a long one ends in a hash. @param {string} text */

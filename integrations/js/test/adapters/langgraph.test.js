@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
-import {readFileSync, writeFileSync} from 'node:fs';
+import {readdirSync, readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {test} from 'node:test';
-import {Daemon} from '../daemon.js';
+import {Daemon, earlier, pruning} from '../daemon.js';
 
 const graph = await import('@langchain/langgraph').catch(() => undefined);
 const skip = graph ? false : 'the package @langchain/langgraph is not installed';
 const {createReactAgent} = graph ? await import('@langchain/langgraph/prebuilt') : {};
 const {BaseChatModel} = graph ? await import('@langchain/core/language_models/chat_models') : {BaseChatModel: Object};
-const {AIMessage, HumanMessage} = graph ? await import('@langchain/core/messages') : {};
+const {AIMessage, HumanMessage, ToolMessage} = graph ? await import('@langchain/core/messages') : {};
 const {askWith, KiokuStore, memoryTools, preModelHook, toMessages} = graph ? await import('@kioku/client/langgraph') : {};
 
 /** A chat model that answers as a function of the messages and the tools says. */
@@ -49,6 +49,22 @@ test('LangGraph: the model stores and finds notes with the memory tools', {skip}
   const results = messages.filter((m) => m.getType() === 'tool');
   assert.match(results[1].text, /third stone/);
   assert.deepEqual([results[2].status, /colour/.test(results[2].text)], ['error', true]);
+});
+
+test('LangGraph: a note after the result of another tool says so (F09)', {skip}, async (t) => {
+  const daemon = await Daemon.start(t);
+  const {tool} = await import('@langchain/core/tools');
+  const page = tool(async () => 'Tea is bad.', {name: 'read_page', description: 'Reads a page.', schema: {type: 'object', properties: {}}});
+  const llm = new Scripted((messages, tools, n) => [
+    call('memory_append', {text: 'The user asks about tea.'}), call('read_page', {}), call('memory_append', {text: 'The page says that tea is bad.'}), 'It is.'][n - 1]);
+  await createReactAgent({llm, tools: [page, ...await memoryTools(daemon.connect(t))]}).invoke({messages: [new HumanMessage('Read the page.')]});
+  assert.match(daemon.notes(), /about tea\..*from=agent.*is bad\..*from=tool/s);
+});
+
+test('LangGraph: the pre-model hook needs the name of a thread, and keeps the sessions of the latest', {skip}, async (t) => {
+  const daemon = await Daemon.start(t);
+  const hook = preModelHook(daemon.connect(t), {onError: (err) => { throw err; }});
+  await assert.rejects(hook({messages: [new HumanMessage('x')]}, {configurable: {}}), /thread_id/);
 });
 
 test('LangGraph: the pre-model hook makes each thread a conversation that loses nothing', {skip}, async (t) => {
@@ -118,10 +134,41 @@ test('LangGraph: items of the store are notes that searches and recall find', {s
   assert.deepEqual((await store.search(['users'], {query: 'coffee'})).filter((i) => i.key === 'tea'), []);
 });
 
+test('LangGraph: writes of one item at once, namespaces with slashes and filters by objects are kept apart', {skip}, async (t) => {
+  const daemon = await Daemon.start(t);
+  const stores = [0, 1].map(() => new KiokuStore(daemon.connect(t)));
+  const [store] = stores;
+  await Promise.all(stores.flatMap((s) => Array.from({length: 20}, (_, i) => s.put(['p'], 'same', {i}))));
+  assert.equal((await store.get(['p'], 'same')).value.i, 19);
+  assert.deepEqual(readdirSync(join(daemon.workspace, 'memory/store/p')), ['same.md']);
+  await store.put(['a/b'], 'k', {where: {x: 1, y: [2]}});
+  await store.put(['a', 'b'], 'k', {where: {x: 2}});
+  assert.deepEqual(await store.listNamespaces({prefix: ['*']}), [['a', 'b'], ['a/b'], ['p']]);
+  const found = await store.search([], {filter: {where: {y: [2], x: 1}}});
+  assert.deepEqual(found.map((i) => i.namespace), [['a/b']]);
+  await daemon.stop();
+  const late = new KiokuStore(daemon.connect(t));
+  await assert.rejects(late.get(['p'], 'same'), /no Kioku service answers/);
+  await daemon.run();
+  assert.equal((await late.get(['p'], 'same')).value.i, 19);
+});
+
 test('LangGraph: two processes share a store, and one on another machine is told why it has none', {skip}, async (t) => {
   const daemon = await Daemon.start(t);
   await new KiokuStore(daemon.connect(t)).put(['a'], 'k', {n: 1});
   assert.deepEqual((await new KiokuStore(daemon.connect(t)).get(['a'], 'k')).value, {n: 1});
   const elsewhere = {memory: {status: async () => ({workspace: '/nowhere/at/all'})}};
   await assert.rejects(new KiokuStore(elsewhere).get(['a'], 'k'), /run it on the machine of the service/);
+});
+
+test('LangGraph: old results of tools are sent shortened, and stay as they are', {skip}, async (t) => {
+  const hook = preModelHook((await Daemon.start(t, {}, ...pruning)).connect(t), {windowTokens: 100_000});
+  const messages = [new HumanMessage('Read it.'), new AIMessage(call('read', {})), new ToolMessage({content: 'x'.repeat(20_000), tool_call_id: `c${made - 1}`, name: 'read'}),
+    new AIMessage('I have.'), new HumanMessage('Thanks.')];
+  const config = {configurable: {thread_id: 'pruned'}};
+  await earlier(() => hook({messages}, config));
+  const {llmInputMessages} = await hook({messages}, config);
+  const sent = llmInputMessages.find((m) => m.getType() === 'tool');
+  assert.deepEqual([sent.text.length < 5000, sent.tool_call_id, sent.name], [true, messages[2].tool_call_id, 'read']);
+  assert.equal(messages[2].text.length, 20_000);
 });

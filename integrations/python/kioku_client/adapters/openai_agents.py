@@ -10,15 +10,23 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import Any, List, Optional, Tuple, cast
+import logging
+from typing import TYPE_CHECKING, Any, List, Optional, Tuple, cast
 
 from agents import FunctionTool, SQLiteSession, TResponseInputItem
 from agents.memory import SessionABC
 from agents.run import CallModelData, ModelInputData
 
-from kioku_client import AsyncSession, ChatMessage, Kioku, MemoryTool, ToolCall, Turn, memory_tools
+from kioku_client import AsyncSession, ChatMessage, Kioku, KiokuError, MemoryTool, ToolCall, Turn, clean, memory_tools
 from kioku_client._messages import identify
+from kioku_client.aio import AsyncAsk
+from kioku_client.session import Settings
 from kioku_client.v1.agent_pb2 import EndSessionResponse
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+log = logging.getLogger("kioku_client")
 
 
 class KiokuSession(SessionABC):
@@ -27,17 +35,18 @@ class KiokuSession(SessionABC):
     The items themselves are in another session, in memory unless one is given, such as SQLiteSession(id, "chat.db").
     """
 
-    def __init__(self, kioku: Kioku, session_id: str, *, history: Optional[SessionABC] = None, **settings: Any) -> None:
+    def __init__(self, kioku: Kioku, session_id: str, *, history: Optional[SessionABC] = None, ask: Optional[AsyncAsk] = None,
+                 **settings: Unpack[Settings]) -> None:
         """Makes a session, or continues one. settings are those of kioku_client.AsyncSession."""
-        self.session_id, self._kioku, self._settings = session_id, kioku, settings
+        self.session_id, self._kioku, self._ask, self._settings = session_id, kioku, ask, settings
         self._history = history or SQLiteSession(session_id)
-        self._memory = AsyncSession(kioku, session_id, **settings)
+        self._memory = AsyncSession(kioku, session_id, ask=ask, **settings)
         self._summary: Optional[Tuple[ChatMessage, str]] = None
 
     def tools(self) -> List[FunctionTool]:
         """Returns the memory tools for the agent of this conversation."""
-        conversation = {key: self._settings[key] for key in ("channel", "group") if key in self._settings}
-        return [self._function_tool(tool) for tool in memory_tools(self._kioku, **conversation)]
+        tools = memory_tools(self._kioku, channel=self._settings.get("channel", ""), group=self._settings.get("group"))
+        return [self._function_tool(tool) for tool in tools]
 
     async def call_model_input_filter(self, data: CallModelData[Any]) -> ModelInputData:
         """Returns what to send to the model: the prompt of Kioku after the agent's own, with memories, and a summary of old items."""
@@ -73,7 +82,15 @@ class KiokuSession(SessionABC):
         return await self._history.pop_item()
 
     async def clear_session(self) -> None:
-        """Removes all items."""
+        """Ends the conversation, so that what is not stored is, and removes all items. What goes wrong with the first is logged."""
+        try:
+            done = await self.end()
+            if done.outcome == "failed":
+                log.warning("session %s: %s", self.session_id, done.reason)
+        except KiokuError as e:
+            log.warning("session %s: %s", self.session_id, e)
+        self._summary = None
+        self._memory = AsyncSession(self._kioku, self.session_id, ask=self._ask, **self._settings)
         await self._history.clear_session()
 
     async def end(self) -> EndSessionResponse:
@@ -99,7 +116,8 @@ def read(items: List[TResponseInputItem]) -> Tuple[List[ChatMessage], List[int]]
         kind, role = item.get("type", "message"), item.get("role")
         if kind == "function_call_output":
             output = item["output"]
-            message = ChatMessage(role="tool", tool_call_id=item["call_id"], text=output if isinstance(output, str) else json.dumps(output, ensure_ascii=False))
+            text = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
+            message = ChatMessage(role="tool", tool_call_id=item["call_id"], text=clean(text))
         elif role in ("user", "system", "developer"):
             summary = str(item.get("id", "")) if str(item.get("id", "")).startswith("summary-") else ""
             message = ChatMessage(role="user", text=_text(item.get("content")), id=summary)
@@ -109,7 +127,7 @@ def read(items: List[TResponseInputItem]) -> Tuple[List[ChatMessage], List[int]]
                 messages.append(answer)
                 starts.append(i)
             if kind == "function_call":
-                answer.tool_calls.append(ToolCall(id=item["call_id"], name=item["name"], input=item["arguments"]))
+                answer.tool_calls.append(ToolCall(id=item["call_id"], name=item["name"], input=clean(item["arguments"])))
             answer.text += _text(item.get("content")) if role == "assistant" else ""
             continue
         answer = None
@@ -123,8 +141,8 @@ def read(items: List[TResponseInputItem]) -> Tuple[List[ChatMessage], List[int]]
 
 def _text(content: Any) -> str:
     if isinstance(content, str):
-        return content
-    return "".join(part.get("text", "") for part in content or [])
+        return clean(content)
+    return clean("".join(part.get("text", "") for part in content or []))
 
 
 def _sent(items: List[TResponseInputItem], starts: List[int], turn: Turn) -> List[TResponseInputItem]:

@@ -1,6 +1,6 @@
 from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
-from google.protobuf.internal import containers as _containers
+from kioku_client.v1 import _containers
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from typing import Any as _Any, ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Mapping, Optional as _Optional, Union as _Union
@@ -41,7 +41,7 @@ class ActivityResponse(_message.Message):
     TODAY_FIELD_NUMBER: _ClassVar[int]
     TURNS_KEPT_FIELD_NUMBER: _ClassVar[int]
     UNDATED_NOTE_COUNT_FIELD_NUMBER: _ClassVar[int]
-    days: _containers.RepeatedCompositeFieldContainer[ActivityDay]
+    days: _containers.Messages[ActivityDay]
     today: str
     turns_kept: bool
     undated_note_count: int
@@ -108,7 +108,7 @@ class Condition(_message.Message):
     VALUES_FIELD_NUMBER: _ClassVar[int]
     field: str
     op: str
-    values: _containers.RepeatedScalarFieldContainer[str]
+    values: _containers.Scalars[str]
     def __init__(self, field: _Optional[str] = ..., op: _Optional[str] = ..., values: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Degradation(_message.Message):
@@ -201,7 +201,7 @@ class ExplainResponse(_message.Message):
     links: Links
     outcome: str
     passage: SearchResult
-    terms: _containers.RepeatedScalarFieldContainer[str]
+    terms: _containers.Scalars[str]
     text: str
     def __init__(self, answer: _Optional[_Union[MemorySearchResponse, _Mapping[str, _Any]]] = ..., outcome: _Optional[str] = ..., text: _Optional[str] = ..., passage: _Optional[_Union[SearchResult, _Mapping[str, _Any]]] = ..., terms: _Optional[_Iterable[str]] = ..., links: _Optional[_Union[Links, _Mapping[str, _Any]]] = ...) -> None: ...
 
@@ -217,7 +217,7 @@ class File(_message.Message):
     SOURCE_FIELD_NUMBER: _ClassVar[int]
     TAGS_FIELD_NUMBER: _ClassVar[int]
     TITLE_FIELD_NUMBER: _ClassVar[int]
-    aliases: _containers.RepeatedScalarFieldContainer[str]
+    aliases: _containers.Scalars[str]
     chunk_count: int
     date: str
     modification_time: _timestamp_pb2.Timestamp
@@ -225,7 +225,7 @@ class File(_message.Message):
     size_bytes: int
     skipped: str
     source: str
-    tags: _containers.RepeatedScalarFieldContainer[str]
+    tags: _containers.Scalars[str]
     title: str
     def __init__(self, path: _Optional[str] = ..., source: _Optional[str] = ..., title: _Optional[str] = ..., date: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., aliases: _Optional[_Iterable[str]] = ..., chunk_count: _Optional[int] = ..., size_bytes: _Optional[int] = ..., modification_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., skipped: _Optional[str] = ...) -> None: ...
 
@@ -238,7 +238,7 @@ class IndexCheck(_message.Message):
     TIME_FIELD_NUMBER: _ClassVar[int]
     VECTOR_COUNT_FIELD_NUMBER: _ClassVar[int]
     WORD_COUNT_FIELD_NUMBER: _ClassVar[int]
-    found: _containers.RepeatedScalarFieldContainer[str]
+    found: _containers.Scalars[str]
     page_count: int
     table_count: int
     text_count: int
@@ -283,8 +283,8 @@ class Links(_message.Message):
     OUTGOING_FIELD_NUMBER: _ClassVar[int]
     PATH_FIELD_NUMBER: _ClassVar[int]
     TRUNCATED_FIELD_NUMBER: _ClassVar[int]
-    incoming: _containers.RepeatedCompositeFieldContainer[Link]
-    outgoing: _containers.RepeatedCompositeFieldContainer[Link]
+    incoming: _containers.Messages[Link]
+    outgoing: _containers.Messages[Link]
     path: str
     truncated: bool
     def __init__(self, path: _Optional[str] = ..., outgoing: _Optional[_Iterable[_Union[Link, _Mapping[str, _Any]]]] = ..., incoming: _Optional[_Iterable[_Union[Link, _Mapping[str, _Any]]]] = ..., truncated: _Optional[bool] = ...) -> None: ...
@@ -296,7 +296,7 @@ class ListAgentsRequest(_message.Message):
 class ListAgentsResponse(_message.Message):
     __slots__ = ["agents"]
     AGENTS_FIELD_NUMBER: _ClassVar[int]
-    agents: _containers.RepeatedCompositeFieldContainer[Agent]
+    agents: _containers.Messages[Agent]
     def __init__(self, agents: _Optional[_Iterable[_Union[Agent, _Mapping[str, _Any]]]] = ...) -> None: ...
 
 class ListChunksRequest(_message.Message):
@@ -313,7 +313,7 @@ class ListChunksResponse(_message.Message):
     PATH_FIELD_NUMBER: _ClassVar[int]
     SKIPPED_FIELD_NUMBER: _ClassVar[int]
     TRUNCATED_FIELD_NUMBER: _ClassVar[int]
-    chunks: _containers.RepeatedCompositeFieldContainer[Chunk]
+    chunks: _containers.Messages[Chunk]
     path: str
     skipped: str
     truncated: bool
@@ -331,13 +331,13 @@ class ListFilesRequest(_message.Message):
     SOURCES_FIELD_NUMBER: _ClassVar[int]
     UNTIL_FIELD_NUMBER: _ClassVar[int]
     agent: str
-    filter: _containers.RepeatedCompositeFieldContainer[Condition]
+    filter: _containers.Messages[Condition]
     glob: str
     include_skipped: bool
     page_size: int
     page_token: str
     since: str
-    sources: _containers.RepeatedScalarFieldContainer[str]
+    sources: _containers.Scalars[str]
     until: str
     def __init__(self, agent: _Optional[str] = ..., glob: _Optional[str] = ..., sources: _Optional[_Iterable[str]] = ..., since: _Optional[str] = ..., until: _Optional[str] = ..., filter: _Optional[_Iterable[_Union[Condition, _Mapping[str, _Any]]]] = ..., include_skipped: _Optional[bool] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
 
@@ -347,7 +347,7 @@ class ListFilesResponse(_message.Message):
     INDEX_FIELD_NUMBER: _ClassVar[int]
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     TOTAL_COUNT_FIELD_NUMBER: _ClassVar[int]
-    files: _containers.RepeatedCompositeFieldContainer[File]
+    files: _containers.Messages[File]
     index: IndexState
     next_page_token: str
     total_count: int
@@ -376,7 +376,7 @@ class ListRevisionsRequest(_message.Message):
 class ListRevisionsResponse(_message.Message):
     __slots__ = ["revisions"]
     REVISIONS_FIELD_NUMBER: _ClassVar[int]
-    revisions: _containers.RepeatedCompositeFieldContainer[Revision]
+    revisions: _containers.Messages[Revision]
     def __init__(self, revisions: _Optional[_Iterable[_Union[Revision, _Mapping[str, _Any]]]] = ...) -> None: ...
 
 class MapCluster(_message.Message):
@@ -386,7 +386,7 @@ class MapCluster(_message.Message):
     X_FIELD_NUMBER: _ClassVar[int]
     Y_FIELD_NUMBER: _ClassVar[int]
     size: int
-    terms: _containers.RepeatedScalarFieldContainer[str]
+    terms: _containers.Scalars[str]
     x: float
     y: float
     def __init__(self, terms: _Optional[_Iterable[str]] = ..., x: _Optional[float] = ..., y: _Optional[float] = ..., size: _Optional[int] = ...) -> None: ...
@@ -399,7 +399,7 @@ class MapFile(_message.Message):
     TITLE_FIELD_NUMBER: _ClassVar[int]
     modification_time: _timestamp_pb2.Timestamp
     path: str
-    tags: _containers.RepeatedScalarFieldContainer[str]
+    tags: _containers.Scalars[str]
     title: str
     def __init__(self, path: _Optional[str] = ..., title: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., modification_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ...) -> None: ...
 
@@ -413,14 +413,14 @@ class MapPoints(_message.Message):
     START_LINE_FIELD_NUMBER: _ClassVar[int]
     X_FIELD_NUMBER: _ClassVar[int]
     Y_FIELD_NUMBER: _ClassVar[int]
-    cluster: _containers.RepeatedScalarFieldContainer[int]
-    date: _containers.RepeatedScalarFieldContainer[int]
-    end_line: _containers.RepeatedScalarFieldContainer[int]
-    file: _containers.RepeatedScalarFieldContainer[int]
-    heading: _containers.RepeatedScalarFieldContainer[int]
-    start_line: _containers.RepeatedScalarFieldContainer[int]
-    x: _containers.RepeatedScalarFieldContainer[float]
-    y: _containers.RepeatedScalarFieldContainer[float]
+    cluster: _containers.Scalars[int]
+    date: _containers.Scalars[int]
+    end_line: _containers.Scalars[int]
+    file: _containers.Scalars[int]
+    heading: _containers.Scalars[int]
+    start_line: _containers.Scalars[int]
+    x: _containers.Scalars[float]
+    y: _containers.Scalars[float]
     def __init__(self, x: _Optional[_Iterable[float]] = ..., y: _Optional[_Iterable[float]] = ..., file: _Optional[_Iterable[int]] = ..., start_line: _Optional[_Iterable[int]] = ..., end_line: _Optional[_Iterable[int]] = ..., heading: _Optional[_Iterable[int]] = ..., date: _Optional[_Iterable[int]] = ..., cluster: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class MemoryAppendRequest(_message.Message):
@@ -441,7 +441,7 @@ class MemoryAppendRequest(_message.Message):
     channel: str
     idempotency_key: str
     keep_secrets: bool
-    more_authors: _containers.RepeatedCompositeFieldContainer[Author]
+    more_authors: _containers.Messages[Author]
     source: str
     target: str
     text: str
@@ -456,7 +456,7 @@ class MemoryAppendResponse(_message.Message):
     START_LINE_FIELD_NUMBER: _ClassVar[int]
     outcome: str
     path: str
-    secrets: _containers.RepeatedCompositeFieldContainer[ReplacedSecret]
+    secrets: _containers.Messages[ReplacedSecret]
     similar: SimilarNote
     start_line: int
     def __init__(self, path: _Optional[str] = ..., start_line: _Optional[int] = ..., outcome: _Optional[str] = ..., secrets: _Optional[_Iterable[_Union[ReplacedSecret, _Mapping[str, _Any]]]] = ..., similar: _Optional[_Union[SimilarNote, _Mapping[str, _Any]]] = ...) -> None: ...
@@ -518,12 +518,12 @@ class MemoryMapResponse(_message.Message):
     TOTAL_CHUNK_COUNT_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     basis: str
-    clusters: _containers.RepeatedCompositeFieldContainer[MapCluster]
+    clusters: _containers.Messages[MapCluster]
     computing: bool
-    dates: _containers.RepeatedScalarFieldContainer[str]
+    dates: _containers.Scalars[str]
     error: str
-    files: _containers.RepeatedCompositeFieldContainer[MapFile]
-    headings: _containers.RepeatedScalarFieldContainer[str]
+    files: _containers.Messages[MapFile]
+    headings: _containers.Scalars[str]
     made_time: _timestamp_pb2.Timestamp
     phase: str
     points: MapPoints
@@ -552,7 +552,7 @@ class MemorySearchRequest(_message.Message):
     agent: str
     ask_time: _timestamp_pb2.Timestamp
     explain: bool
-    filter: _containers.RepeatedCompositeFieldContainer[Condition]
+    filter: _containers.Messages[Condition]
     granularity: str
     max_per_file: int
     max_results: int
@@ -561,7 +561,7 @@ class MemorySearchRequest(_message.Message):
     path_prefix: str
     query: str
     since: str
-    sources: _containers.RepeatedScalarFieldContainer[str]
+    sources: _containers.Scalars[str]
     until: str
     def __init__(self, agent: _Optional[str] = ..., query: _Optional[str] = ..., max_results: _Optional[int] = ..., min_score: _Optional[float] = ..., sources: _Optional[_Iterable[str]] = ..., path_prefix: _Optional[str] = ..., since: _Optional[str] = ..., until: _Optional[str] = ..., explain: _Optional[bool] = ..., ask_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., granularity: _Optional[str] = ..., max_snippet_chars: _Optional[int] = ..., max_per_file: _Optional[int] = ..., filter: _Optional[_Iterable[_Union[Condition, _Mapping[str, _Any]]]] = ...) -> None: ...
 
@@ -575,13 +575,13 @@ class MemorySearchResponse(_message.Message):
     PROVIDER_FIELD_NUMBER: _ClassVar[int]
     RESULTS_FIELD_NUMBER: _ClassVar[int]
     TOOK_FIELD_NUMBER: _ClassVar[int]
-    degraded: _containers.RepeatedCompositeFieldContainer[Degradation]
+    degraded: _containers.Messages[Degradation]
     fallback: bool
     index: IndexState
     mode: str
     model: str
     provider: str
-    results: _containers.RepeatedCompositeFieldContainer[SearchResult]
+    results: _containers.Messages[SearchResult]
     took: _duration_pb2.Duration
     def __init__(self, results: _Optional[_Iterable[_Union[SearchResult, _Mapping[str, _Any]]]] = ..., provider: _Optional[str] = ..., model: _Optional[str] = ..., mode: _Optional[str] = ..., degraded: _Optional[_Iterable[_Union[Degradation, _Mapping[str, _Any]]]] = ..., index: _Optional[_Union[IndexState, _Mapping[str, _Any]]] = ..., took: _Optional[_Union[_duration_pb2.Duration, _Mapping[str, _Any]]] = ..., fallback: _Optional[bool] = ...) -> None: ...
 
@@ -629,7 +629,7 @@ class MemoryUpdateResponse(_message.Message):
     START_LINE_FIELD_NUMBER: _ClassVar[int]
     path: str
     revision: str
-    secrets: _containers.RepeatedCompositeFieldContainer[ReplacedSecret]
+    secrets: _containers.Messages[ReplacedSecret]
     start_line: int
     def __init__(self, path: _Optional[str] = ..., start_line: _Optional[int] = ..., revision: _Optional[str] = ..., secrets: _Optional[_Iterable[_Union[ReplacedSecret, _Mapping[str, _Any]]]] = ...) -> None: ...
 
@@ -763,7 +763,7 @@ class SearchResult(_message.Message):
     date: str
     end_line: int
     heading: str
-    more_authors: _containers.RepeatedCompositeFieldContainer[Author]
+    more_authors: _containers.Messages[Author]
     path: str
     score: float
     snippet: str
@@ -852,8 +852,8 @@ class StatusResponse(_message.Message):
     check: IndexCheck
     database: str
     database_bytes: int
-    degraded: _containers.RepeatedCompositeFieldContainer[Degradation]
-    egress: _containers.RepeatedCompositeFieldContainer[Egress]
+    degraded: _containers.Messages[Degradation]
+    egress: _containers.Messages[Egress]
     embedded_chunk_count: int
     index: IndexState
     memory_budget_bytes: int
@@ -863,11 +863,11 @@ class StatusResponse(_message.Message):
     reranker: str
     reranker_error: str
     resident_bytes: int
-    skipped: _containers.RepeatedCompositeFieldContainer[SkippedFile]
-    slow_calls: _containers.RepeatedCompositeFieldContainer[SlowCall]
+    skipped: _containers.Messages[SkippedFile]
+    slow_calls: _containers.Messages[SlowCall]
     syncing: bool
-    transcripts: _containers.RepeatedCompositeFieldContainer[TranscriptFolder]
-    unavailable: _containers.RepeatedScalarFieldContainer[str]
+    transcripts: _containers.Messages[TranscriptFolder]
+    unavailable: _containers.Scalars[str]
     unindexed_file_count: int
     unindexed_more: bool
     version: str
@@ -892,7 +892,7 @@ class SyncReport(_message.Message):
     TOOK_FIELD_NUMBER: _ClassVar[int]
     UNEMBEDDED_COUNT_FIELD_NUMBER: _ClassVar[int]
     chunk_count: int
-    degraded: _containers.RepeatedCompositeFieldContainer[Degradation]
+    degraded: _containers.Messages[Degradation]
     embedded_count: int
     file_count: int
     generation: int
@@ -991,7 +991,7 @@ class Trace(_message.Message):
     decay: float
     keyword_backed: bool
     merged: float
-    missing: _containers.RepeatedScalarFieldContainer[str]
+    missing: _containers.Scalars[str]
     mmr_score: float
     mmr_similarity: float
     name_bonus: float
@@ -1003,7 +1003,7 @@ class Trace(_message.Message):
     rerank_score: float
     score_parts: ScoreParts
     similarity: float
-    terms: _containers.RepeatedCompositeFieldContainer[TermShare]
+    terms: _containers.Messages[TermShare]
     text_rank: int
     text_score: float
     text_weight: float

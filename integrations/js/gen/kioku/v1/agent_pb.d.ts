@@ -94,7 +94,8 @@ export declare type ChatMessage = Message<"kioku.v1.ChatMessage"> & {
   author?: Author | undefined;
 
   /**
-   * Channel of the message. Empty means that of the message before; without any it is a private one.
+   * Channel of the message. Empty means that of the message before. The first message of a request without one is private, unless a
+   * group was in the session before: then it counts as said in the group.
    *
    * @generated from field: string channel = 10;
    */
@@ -172,7 +173,7 @@ export declare type AssemblePromptRequest = Message<"kioku.v1.AssemblePromptRequ
   agent: string;
 
   /**
-   * Message of the user, at most 64 KiB. Memory is searched for it.
+   * Message of the user. Memory is searched for it, for both ends of a long one.
    *
    * @generated from field: string message = 2;
    */
@@ -2458,7 +2459,9 @@ export declare const TurnCompactionSchema: GenMessage<TurnCompaction>;
 
 /**
  * AgentService provides the system prompt, recall, pruning, flush and compaction to agents in any language. A request has at
- * most 20,000 messages and 4 MiB. BeginFlush, CommitFlush and Flush need the right to write.
+ * most 20,000 messages and 4 MiB; a larger one is refused with RESOURCE_EXHAUSTED by gRPC itself. A longer conversation is sent in
+ * several calls of CheckFlush, each with the ids of the messages before and the next ones whole. BeginFlush, CommitFlush and Flush
+ * need the right to write.
  *
  * A message is covered if a model was shown it in a flush and the notes that the model made of it are stored. Compact of a
  * session drops only covered messages. An agent that flushes when CheckFlush says flush, and then compacts when it says compact,

@@ -205,7 +205,7 @@ func TestTurnRepliesAfterAFailedCompaction(t *testing.T) {
 	t.Parallel()
 	model := script(
 		none, llmtest.Fail(llm.KindUnavailable), sized(llmtest.Say("one"), 6100), // no summary
-		sized(llmtest.Say("two"), 7000),                                      // not tried again
+		sized(llmtest.Say("two"), 7000), // not tried again
 		llmtest.Say("They spoke of tea, of how it is made and when it is drunk, and of nothing else that anybody would need to know later on."), sized(llmtest.Say("three"), 3000), // after a while
 	)
 	model.Tokens = 10_000

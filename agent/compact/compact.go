@@ -32,8 +32,8 @@ const (
 	// summaryShare is the part of a window that a model may write a summary of, and minSummary its least size in tokens all the same.
 	summaryShare, minSummary = 8, 100
 	// leastShare and leastSummary bound how short a summary may be that contains none of the identifiers which it must contain: a
-	// hundredth of what it replaces, at most 20 tokens. The headings that every summary has are longer.
-	leastShare, leastSummary = 100, 20
+	// hundredth of what it replaces, at most 12 tokens. The headings that every summary has are longer.
+	leastShare, leastSummary = 100, 12
 	// minPart is the minimum number of tokens of the conversation in a request.
 	minPart = 500
 	// patience is how long after its first try a failed request is sent again: a turn waits for it.

@@ -188,12 +188,15 @@ func TestCompactRefusesAnImplausiblyShortSummary(t *testing.T) {
 		"Japanese":             {strings.Repeat("お茶が好きです。", 1000), []string{"了解です。"}, 2, true},
 		"then a summary":       {long(9000), []string{"ok", "They spoke about words, again and again."}, 2, false},
 		"an identifier":        {"Ticket ABC-1234. " + long(9000), []string{"ABC-1234"}, 1, false},
+		"nothing to keep":      {long(9000), []string{"## Decisions\n(none)\n## Identifiers\n(none)"}, 1, false},
 		"of little":            {long(300), []string{"garbage"}, 1, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := answers(tc.answers...)
-			got, _, err := compactor(m, 50).Compact(t.Context(), view(user(tc.said), user("recent")), 1000)
+			c := compactor(m, 50)
+			c.Count = nil
+			got, _, err := c.Compact(t.Context(), view(user(tc.said), user("recent")), 1000)
 			if errors.Is(err, compact.ErrRefused) != tc.refused || (err == nil) == tc.refused || (got.Summary == "") != tc.refused || len(m.asked) != tc.asked {
 				t.Errorf("%+v, %v after %d questions", got, err, len(m.asked))
 			}

@@ -1,11 +1,14 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"kioku/cmd/kioku/config"
+	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
 )
 
@@ -40,7 +43,7 @@ func (a *app) configSetCmd() *cobra.Command {
 			"setting is written into " + config.FolderFile + " of the workspace, where it counts for this folder.",
 		Example: "  kioku config set query.maxResults 10\n  kioku config set remote.apiKey env:MY_KEY\n  kioku config set --folder timezone Asia/Tokyo",
 		Args:    cobra.ExactArgs(2), ValidArgsFunction: a.completeKeyAndValue,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			src, err := a.edited(folder)
 			if err != nil {
 				return err
@@ -50,6 +53,7 @@ func (a *app) configSetCmd() *cobra.Command {
 				return err
 			}
 			a.Notice("%s is set in %s", args[0], path)
+			a.tellDaemon(cmd.Context(), args[0])
 			return nil
 		},
 	}
@@ -65,7 +69,7 @@ func (a *app) configUnsetCmd() *cobra.Command {
 			"the others are kept.",
 		Example: "  kioku config unset query.maxResults\n  kioku config unset --folder chunking",
 		Args:    cobra.ExactArgs(1), ValidArgsFunction: completeKey,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			src, err := a.edited(folder)
 			if err != nil {
 				return err
@@ -76,6 +80,7 @@ func (a *app) configUnsetCmd() *cobra.Command {
 				return err
 			case removed:
 				a.Notice("%s is no longer set in %s", args[0], path)
+				a.tellDaemon(cmd.Context(), args[0])
 			default:
 				a.Notice("%s was not set in %s; nothing was changed", args[0], path)
 			}
@@ -84,6 +89,26 @@ func (a *app) configUnsetCmd() *cobra.Command {
 	}
 	addFolderFlag(cmd, &folder)
 	return cmd
+}
+
+// tellDaemon says that the daemon of the memory, if one runs, keeps a setting that was changed as it was.
+func (a *app) tellDaemon(ctx context.Context, key string) {
+	if strings.HasPrefix(key, "client.") {
+		return
+	}
+	k, err := a.connector()
+	if err != nil {
+		return // the next command says what is wrong with the settings
+	}
+	socket := k.Running(ctx)
+	if socket == "" {
+		return
+	}
+	how := "is started again; one that a client started in the background ends " + connect.DaemonIdle.String() + " after its last client"
+	if reloadable(key) {
+		how = "gets SIGHUP, or is started again"
+	}
+	a.Notice("the daemon on %s keeps the old value of %s until it %s", socket, key, how)
 }
 
 // addFolderFlag adds --folder to a command that edits a file of settings.

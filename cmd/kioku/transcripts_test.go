@@ -142,6 +142,25 @@ func TestTranscriptsTellTheirFoldersAndLinesApart(t *testing.T) {
 	}
 }
 
+// A setting that a running daemon does not take up is told by the command that sets it.
+func TestConfigSetSaysThatADaemonKeepsTheOldSettings(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, notes())
+	const old = "keeps the old value of sources until it is started again"
+	if got := s.run("config", "set", "sources", "memory"); strings.Contains(got.stderr, "keeps the old") {
+		t.Errorf("no daemon runs: %+v", got)
+	}
+	s.serve()
+	for _, args := range [][]string{{"set", "sources", "memory,claude-code"}, {"unset", "sources"}} {
+		if got := s.run(append([]string{"config"}, args...)...); got.code != exitOK || !strings.Contains(got.stderr, old) {
+			t.Errorf("%q: %+v", args, got)
+		}
+	}
+	if got := s.run("config", "set", "query.maxResults", "7"); !strings.Contains(got.stderr, "keeps the old value of query.maxResults until it gets SIGHUP") {
+		t.Errorf("a setting that is reloaded: %+v", got)
+	}
+}
+
 // appendHome appends to a file in the home of the sandbox.
 func (s *sandbox) appendHome(path, text string) {
 	s.t.Helper()

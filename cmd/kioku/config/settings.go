@@ -80,7 +80,7 @@ func (r *registry) provider(c *Config) {
 		"Written before each query that is embedded; unset means what the model is known to want, \"\" means nothing.", parseText, same)
 	pointer(r, &c.Embed.DocumentPrefix, aText, "text", "remote.documentPrefix",
 		"Written before each text that is embedded; unset means what the model is known to want. With another prefix everything is embedded again.", parseText, same)
-	r.toggle(&c.RedactSecrets, "remote.redactSecrets", "Leave passwords and keys of known shapes out of the texts that are sent to embedding providers and re-rankers on other machines.")
+	r.toggle(&c.RedactSecrets, "remote.redactSecrets", "Leave passwords and keys of known shapes out of the texts that are sent to embedding providers and re-rankers on other machines. What listens on this machine gets the texts whole, also a proxy or tunnel that sends them on.")
 	r.secret(&c.Embed.APIKey, "remote.apiKey", "Key of the provider, env:NAME or file:PATH; unset means OPENAI_API_KEY, GEMINI_API_KEY, VOYAGE_API_KEY or MISTRAL_API_KEY for the own server of the provider that is set.")
 	r.secretMap(c.headers, "remote.headers", "Headers sent with every request; values may be env:NAME or file:PATH.")
 	r.limits(c)

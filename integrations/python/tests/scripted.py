@@ -19,6 +19,8 @@ def reply(said: List[Tuple[str, str]], tools: List[str]) -> Tuple[str, Calls]:
     role, text = said[-1]
     append = next((name for name in tools if name.endswith("memory_append")), "")
     flush = next((t for r, t in reversed(said) if r == "user"), "").find("NO_REPLY") >= 0
+    if text.startswith(("Summarise ", "These are summaries", "This summary cannot be used")):
+        return "## Decisions\n\nThey spoke of many things, one after the other, and of nothing else that would be needed later on.", []
     if role == "tool":
         return ("NO_REPLY" if flush else "Done."), []
     if flush:

@@ -77,6 +77,15 @@ func (k *Connector) ownerSocket(ctx context.Context, place config.Place) string 
 	return socket
 }
 
+// Running returns the socket of the daemon that has the index of the memory which is meant; "" if there is none.
+func (k *Connector) Running(ctx context.Context) string {
+	w, err := k.here()
+	if err != nil {
+		return ""
+	}
+	return k.ownerSocket(ctx, w.place)
+}
+
 // listens returns an error if nobody listens on a socket.
 func listens(socket string) error {
 	probe, err := net.DialTimeout("unix", socket, time.Second)

@@ -31,7 +31,7 @@ FUZZTIME ?= 10s
 MINUTES ?= 5
 SEED    ?= 0
 
-.PHONY: build static reproducible install uninstall dist deb library darwin test test-models test-clients soak attack race asan fuzz vet lint lint-proto vuln bench bench-models performance keystroke demo proto integrations-proto docker clean
+.PHONY: build static reproducible install uninstall dist deb library darwin test test-models test-clients soak attack race asan fuzz vet lint lint-proto vuln bench bench-models performance keystroke demo proto integrations-proto integrations-proto-js integrations-proto-python docker clean
 
 ## build: bin/kioku for this machine
 build:
@@ -216,11 +216,18 @@ lint-proto: proto
 	git diff --exit-code proto server/rest/openapi.swagger.json
 
 ## integrations-proto: generate the stubs of integrations/ from proto/ again
-integrations-proto:
-	npm ci --silent --ignore-scripts --prefix integrations/js
+integrations-proto: integrations-proto-js integrations-proto-python
+
+integrations-proto-js:
+	test integrations/js/node_modules/.package-lock.json -nt integrations/js/package-lock.json || npm ci --silent --ignore-scripts --prefix integrations/js
 	$(GO) run $(BUF) generate --template integrations/js/buf.gen.yaml
 	npm run --silent --prefix integrations/js types
-	/usr/bin/python3 integrations/python/generate.py
+
+# It needs protoc 3.21 and its package of Python, as Debian 12 has them.
+PYTHON ?= /usr/bin/python3
+
+integrations-proto-python:
+	$(PYTHON) integrations/python/generate.py
 
 ## docker: the container image
 docker:

@@ -43,7 +43,7 @@ var noteTargets = []string{memory.TargetDaily, memory.TargetLongTerm, memory.Tar
 // contain. An HTML comment after the note, the marker, records fingerprints of its key and text, its source and its origin, so this does
 // not depend on the index, nor on later edits of the note. No search finds or shows markers. Memories that were recalled into
 // the conversation are removed from the text, so that memory does not fill up with itself. References take the places of passwords and
-// keys in it; Appended.Secrets tells of them, and Note.KeepSecrets writes them if the note comes again.
+// keys in it; Appended.Secrets tells of them, and Note.KeepSecrets writes those that were left out before.
 //
 // Other programs may append to the same files, or replace them, at any time; Append cuts off and overwrites nothing of theirs. A bullet
 // that belongs in the middle of MEMORY.md goes to its end, below the heading once more, while another program has the file open.
@@ -97,10 +97,8 @@ func (m *Memory) writeNote(ctx context.Context, n memory.Note) (memory.Appended,
 	if err := m.keepWhole(ctx, root); err != nil {
 		return memory.Appended{}, err
 	}
-	n, left, err := m.withoutSecrets(ctx, root, n)
-	if err != nil {
-		return memory.Appended{}, err
-	}
+	r := m.redaction(n.KeepSecrets)
+	n.Text, n.Category = r.redact(n.Text, ""), r.redact(n.Category, "")
 	for range maxReopened {
 		p, err := m.openPlace(ctx, root, n)
 		if err != nil {
@@ -108,8 +106,10 @@ func (m *Memory) writeNote(ctx context.Context, n memory.Note) (memory.Appended,
 		}
 		a, lost, err := p.add(ctx)
 		closeNotes(p.files)
+		if err == nil && !lost {
+			a.Secrets = r.tell()
+		}
 		if err != nil || !lost {
-			a.Secrets = left
 			return a, err
 		}
 	}

@@ -375,3 +375,33 @@ func TestAppendWritesATextOnceInEachCategory(t *testing.T) {
 		}
 	}
 }
+
+// A note gets the line ends of its file, also at the end of it and if a crash has left its beginning.
+func TestAppendKeepsTheLineEndsOfAFile(t *testing.T) {
+	t.Parallel()
+	ws := workspace(t, map[string]string{"MEMORY.md": "\ufeff# M\r\n\r\n- a\r\n", "memory/2026-01-05.md": "# 2026-01-05\r\n\r\n## 21:00 - note\r\n\r\na\r\n\r\n"})
+	m := appendTo(t, ws)
+	long := strings.Repeat("A long note.\n", 60) + "Its end."
+	for _, n := range []memory.Note{
+		{Text: "b\nc", Target: memory.TargetLongTerm, Category: "fact"}, {Text: "d", Target: memory.TargetLongTerm, Category: "fact"},
+		{Text: long, Target: memory.TargetLongTerm, Category: "fact"}, {Text: "b\nc"}, {Text: long},
+	} {
+		a := note(t, m, n)
+		text := read(t, ws, a.Path)
+		if strings.Count(text, "\n") != strings.Count(text, "\r\n") || strings.Contains(text, "\r\n\r\n\r\n") {
+			t.Errorf("%.20q: %q", n.Text, text)
+		}
+		if again := note(t, m, n); !again.Deduplicated || again.StartLine != a.StartLine {
+			t.Errorf("%.20q: %+v, and again %+v", n.Text, a, again)
+		}
+		if len(n.Text) < longNote {
+			continue
+		}
+		if err := os.WriteFile(filepath.Join(ws, a.Path), []byte(text[:len(text)-300]), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if rest := note(t, m, n); read(t, ws, a.Path) != text || rest.StartLine != a.StartLine {
+			t.Errorf("%+v, then the rest %+v: %q", a, rest, read(t, ws, a.Path))
+		}
+	}
+}

@@ -63,7 +63,7 @@ var mayImport = map[string]string{
 	".":                      "memory chunker embed indexer search store store/vector internal projection search/analysis",
 	"client":                 "memory proto",
 	"agent":                  ". agent embed llm memory",
-	"agent/*":                "llm memory internal",
+	"agent/*":                "llm memory search/analysis internal",
 	"server":                 ". memory agent proto embed indexer llm internal",
 	"server/web":             "proto internal/text internal/tokencookie chunker",
 	"server/rest":            "proto internal",

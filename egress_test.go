@@ -19,7 +19,7 @@ func TestOnlyEgressReachesTheNetwork(t *testing.T) {
 	allowed := map[string]string{
 		"cmd/kioku/demo.go":                      `grpc.NewClient\(address`,        // its own daemon
 		"bench/speed/daemon.go":                  `grpc.NewClient\(target`,         // the one that it measures
-		"client/client.go":                        `"unix"|grpc.NewClient\(address`, // which dials as its options say
+		"client/client.go":                       `"unix"|grpc.NewClient\(address`, // which dials as its options say
 		"server/unix.go":                         `"unix"`,
 		"cmd/kioku/manager.go":                   `grpc.NewClient\("unix:"`,
 		"cmd/kioku/internal/connect/service.go":  `"unix"|&http.Transport\{\}|&http.Client\{Transport: transport,`, // to a socket, else as the network dials

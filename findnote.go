@@ -37,7 +37,7 @@ func findKey(src []byte, n memory.Note) (line int, same bool) {
 			continue
 		}
 		line = blockLine(text[:i], n.Target)
-		if m[2] == fingerprint(n.Text) || m[2] == "" && endsWithNote(text[:i], n) {
+		if m[3] == fingerprint(n.Text) || m[3] == "" && endsWithNote(text[:i], n) {
 			return line, true
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"kioku/chunker"
+	"kioku/internal/marks"
 	"kioku/internal/safefile"
 	"kioku/internal/text"
 	"kioku/memory"
@@ -23,7 +24,7 @@ const (
 	maxPathBytes = 4096
 )
 
-// Get returns lines of a file that the index may contain; of a transcript it returns what was said. A path may be composed in
+// Get returns lines of a file that the index may contain, without Kioku's markers; of a transcript it returns what was said. A path may be composed in
 // another way than that of the file, if there is only one such file; the excerpt has the path of the file. Numbers out of range are
 // clamped; beyond the end of the file the text is empty. A line longer than 12,000 characters is cut. Get returns a
 // *memory.InputError for a path that could never name a memory file, and memory.ErrNotFound for one that is missing or lies outside
@@ -86,7 +87,7 @@ func (m *Memory) readFile(path string) (string, error) {
 	if m.indexer.IsTranscript(path) {
 		src = m.indexer.Render(path, src)
 	}
-	return chunker.Normalize(src), nil
+	return chunker.Normalize(marks.Strip(src)), nil
 }
 
 // errNotFound says what to do, and the same for every reason.

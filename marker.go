@@ -1,7 +1,6 @@
 package kioku
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"kioku/internal/marks"
 	"kioku/memory"
 )
 
@@ -39,7 +39,7 @@ const (
 	longNote = 512
 )
 
-// markersVersion is part of the fingerprint of an index. It changes whenever stripMarkers removes something else.
+// markersVersion is part of the fingerprint of an index. It changes whenever marks.Strip removes something else.
 const markersVersion = ", marks v3"
 
 // markerOf returns the marker at the end of a note, "" for a short note without key and source.
@@ -99,25 +99,11 @@ func endsWithFence(text string) bool {
 	return strings.HasPrefix(last, "```") || strings.HasPrefix(last, "~~~")
 }
 
-var (
-	// markerPattern has two groups: the fingerprints of the key and of the text.
-	markerPattern = regexp.MustCompile(`[ \t]*<!-- kioku(?: begins=[0-9a-f]{16}|` +
-		`:([0-9a-f]{16})(?: text=([0-9a-f]{16}))?(?: from=[a-z]+)?| text=[0-9a-f]{16}(?: from=[a-z]+)?| from=[a-z]+)` +
-		`(?: channel=[^\s<>]+)?(?: author=[^\s<>]+)? -->`)
-	trailingMarker = regexp.MustCompile(`(?m)` + markerPattern.String() + `([ \t]*\r?)$`)
-)
+// markerPattern matches a marker; for its groups see marks.Pattern.
+var markerPattern = regexp.MustCompile(marks.Pattern)
 
 // removeMarkers removes all markers from the text of a new note, and changes whatever else begins like one. Only Kioku writes
 // markers: a marker copied from another note would claim its key and its source.
 func removeMarkers(text string) string {
 	return strings.ReplaceAll(markerPattern.ReplaceAllString(text, ""), markerStart, "<!--kioku")
-}
-
-// stripMarkers removes the markers at the ends of lines from the text of a file, so that no search finds or shows them. The
-// lines keep their numbers.
-func stripMarkers(src []byte) []byte {
-	if !bytes.Contains(src, []byte(markerStart)) {
-		return src
-	}
-	return trailingMarker.ReplaceAll(src, []byte("$3"))
 }

@@ -18,6 +18,7 @@ import (
 	"kioku/indexer"
 	"kioku/internal/filelock"
 	"kioku/internal/machine"
+	"kioku/internal/marks"
 	"kioku/memory"
 	"kioku/projection"
 	"kioku/search"
@@ -227,7 +228,7 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 		Workspace: workspace, StateDir: opt.StateDir, ExtraPaths: opt.Index.ExtraPaths, Include: opt.Index.Include, Exclude: opt.Index.Exclude,
 		Sessions: opt.Index.Sessions, MaxFileBytes: opt.Index.MaxFileBytes,
 		Debounce: opt.Index.Debounce, MaxWait: opt.Index.MaxWait, Interval: opt.Index.Interval, PollInterval: opt.Index.PollInterval,
-		StripMarkers: stripMarkers, Analyze: m.store.Analyze, Notify: m.notify, Now: opt.Now, Log: m.log,
+		StripMarkers: marks.Strip, Analyze: m.store.Analyze, Notify: m.notify, Now: opt.Now, Log: m.log,
 	})
 	m.backfill, m.fallbackBackfill = m.newBackfill(m.generations.wanted), m.newBackfill(m.generations.fallback)
 	m.rankBy(opt.Search)

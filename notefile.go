@@ -1,6 +1,7 @@
 package kioku
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"strings"
 	"syscall"
 	"time"
 
@@ -80,6 +82,14 @@ func openNotes(ctx context.Context, root *os.Root, name string, limit int64) (*n
 		return nil, unwritten(name, errors.Join(err, f.Close()))
 	}
 	return &noteFile{name: name, f: f, text: text, tooLarge: int64(len(text)) > limit}, nil
+}
+
+// withLineEnds returns a text with the line ends of the file.
+func (file *noteFile) withLineEnds(text string) string {
+	if bytes.Contains(file.text, []byte("\r\n")) {
+		return strings.ReplaceAll(text, "\n", "\r\n")
+	}
+	return text
 }
 
 // closeNotes closes files and releases their locks.

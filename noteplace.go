@@ -132,7 +132,7 @@ func (p *notePlace) added(w *addition, line int, err error) (a memory.Appended, 
 	}
 	named, err := hasName(p.root, w.file.name, w.file.f)
 	// Whoever saved the file without its last line break has not taken the note away.
-	return memory.Appended{Path: w.file.name, StartLine: line + w.below, Deduplicated: string(w.data) == "\n"}, !named, err
+	return memory.Appended{Path: w.file.name, StartLine: line + w.below, Deduplicated: len(bytes.TrimSpace(w.data)) == 0}, !named, err
 }
 
 // findKey returns where the note with this key is. It returns memory.ErrConflict if that note has another text.
@@ -166,7 +166,7 @@ func (p *notePlace) findText() (memory.Appended, error) {
 // rest returns what is left to be written of a note whose beginning is the end of a file; nil if there is no such file.
 func (p *notePlace) rest() *addition {
 	for _, file := range p.files {
-		u := findUnfinished(file.text, p.note, p.block)
+		u := findUnfinished(file.text, p.note, file.withLineEnds(p.block))
 		switch {
 		case u.line == 0:
 		case u.rest == nil || !p.fits(file, len(u.rest)):
@@ -221,10 +221,7 @@ func (p *notePlace) additionTo(file *noteFile) *addition {
 		below++ // the marker stands above the bullet
 	}
 	data := spot.lead + p.block + spot.tail
-	if spot.at < len(file.text) && bytes.Contains(file.text, []byte("\r\n")) {
-		data = strings.ReplaceAll(data, "\n", "\r\n")
-	}
-	return &addition{file, []byte(data), spot.at, below}
+	return &addition{file, []byte(file.withLineEnds(data)), spot.at, below}
 }
 
 // fits reports whether a file may grow by n bytes.
@@ -242,7 +239,7 @@ func separator(have []byte, title, block string) string {
 	case have[len(have)-1] != '\n':
 		lead = "\n"
 	}
-	text := string(have[max(0, len(have)-2):]) + lead
+	text := strings.ReplaceAll(string(have[max(0, len(have)-4):]), "\r\n", "\n") + lead
 	if strings.HasPrefix(block, "## ") && !strings.HasSuffix(text, "\n\n") && text != "" {
 		lead += "\n"
 	}

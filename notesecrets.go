@@ -1,51 +1,70 @@
 package kioku
 
 import (
-	"context"
-	"os"
+	"slices"
+	"strings"
 
 	"kioku/internal/secrets"
 	"kioku/memory"
 )
 
-// withoutSecrets returns a note with references in the places of its secrets, and the secrets. They stay in a note that keeps them,
-// but only if the same note was written before without them: a secret is written if somebody asks for it twice.
-func (m *Memory) withoutSecrets(ctx context.Context, root *os.Root, n memory.Note) (memory.Note, []memory.ReplacedSecret, error) {
-	text, found := secrets.Redact(n.Text)
-	category, more := secrets.Redact(n.Category)
-	if found = append(found, more...); len(found) == 0 {
-		return n, nil, nil
+// redaction puts references in the places of the secrets of a note or an update. A secret stays only if somebody asks for it twice: if
+// the note keeps secrets, and this one was left out of a note before.
+type redaction struct {
+	m    *Memory
+	keep bool
+	// found are the secrets that were left out, and texts what they are.
+	found []secrets.Found
+	texts []string
+}
+
+// redaction returns a redaction. keep says that secrets which were left out before stay.
+func (m *Memory) redaction(keep bool) *redaction { return &redaction{m: m, keep: keep} }
+
+// redact returns a text without its secrets. Those that known contains stay.
+func (r *redaction) redact(text, known string) string {
+	return r.redactExcept(text, func(secret string) bool {
+		return strings.Contains(known, secret) || r.keep && r.m.refusals().has(secret)
+	})
+}
+
+// redactBehind is redact for a text behind another one, which may be the name of a secret that the text gives.
+func (r *redaction) redactBehind(lead, text, known string) string {
+	redacted := redaction{m: r.m, keep: r.keep}
+	out, ok := strings.CutPrefix(redacted.redact(lead+text, known+"\n"+lead), lead)
+	if !ok {
+		return text // a secret goes over from one to the other
 	}
-	redacted := n
-	redacted.Text, redacted.Category = text, category
-	if n.KeepSecrets {
-		known, err := m.isWritten(ctx, root, redacted)
-		if known || err != nil {
-			return n, nil, err
+	r.found, r.texts = append(r.found, redacted.found...), append(r.texts, redacted.texts...)
+	return out
+}
+
+// redactAll returns a text without any secret.
+func (r *redaction) redactAll(text string) string {
+	return r.redactExcept(text, func(string) bool { return false })
+}
+
+func (r *redaction) redactExcept(text string, stays func(secret string) bool) string {
+	redacted, found := secrets.RedactExcept(text, stays)
+	for _, f := range found {
+		r.texts = append(r.texts, text[f.Start:f.End])
+	}
+	r.found = append(r.found, found...)
+	return redacted
+}
+
+// tell returns what is told of the secrets that were left out, each once. From then on they count as left out.
+func (r *redaction) tell() []memory.ReplacedSecret {
+	for _, secret := range r.texts {
+		if err := r.m.refusals().add(secret); err != nil {
+			r.m.log.Warn("a secret was left out, and cannot be kept if somebody asks for it again", "err", err)
 		}
 	}
-	return redacted, replaced(found), nil
-}
-
-// isWritten reports whether the files of today, or MEMORY.md, have the text of a note.
-func (m *Memory) isWritten(ctx context.Context, root *os.Root, n memory.Note) (bool, error) {
-	p, err := m.openPlace(ctx, root, n)
-	if err != nil {
-		return false, err
-	}
-	defer func() { closeNotes(p.files) }()
-	known, err := p.findText()
-	return known.Deduplicated, err
-}
-
-// replaced returns what is told of secrets, each once.
-func replaced(found []secrets.Found) []memory.ReplacedSecret {
 	var out []memory.ReplacedSecret
-	told := map[string]bool{}
-	for _, f := range found {
-		if !told[f.Reference] {
-			told[f.Reference] = true
-			out = append(out, memory.ReplacedSecret{Kind: f.Kind, Reference: f.Reference})
+	for _, f := range r.found {
+		told := memory.ReplacedSecret{Kind: f.Kind, Reference: f.Reference}
+		if !slices.Contains(out, told) {
+			out = append(out, told)
 		}
 	}
 	return out

@@ -1,9 +1,7 @@
 package kioku
 
 import (
-	"bufio"
 	"bytes"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -13,12 +11,18 @@ import (
 	"sync"
 
 	"kioku/chunker"
+	"kioku/internal/marks"
 	"kioku/internal/safefile"
 	"kioku/memory"
 )
 
-// maxOriginFiles is the number of files above which the cache of origins is emptied.
-const maxOriginFiles = 1000
+const (
+	// maxOriginFiles is the number of files above which the cache of origins is emptied, and maxOriginBytes the size of their lines.
+	maxOriginFiles = 1000
+	maxOriginBytes = 16 << 20
+	// stringBytes is the size of a string without its bytes.
+	stringBytes = 16
+)
 
 // noteOrigin is the origin of the lines of a note, from the first to the last one, from 1.
 type noteOrigin struct {
@@ -38,6 +42,10 @@ type fileOrigins struct {
 type originCache struct {
 	mu    sync.Mutex
 	files map[string]fileOrigins // guarded by mu
+	// bytes is the size of all files. Guarded by mu.
+	bytes int64
+	// transcripts are the offsets of transcripts that had hits. Guarded by mu.
+	transcripts map[string]lineOffsets
 }
 
 // addOrigins fills in the origins of hits.
@@ -74,59 +82,17 @@ func (m *Memory) fileOrigin(h *memory.Hit) *memory.Origin {
 	return join(f.notes, h.SnippetStart, h.SnippetEnd)
 }
 
-// sessionOrigin returns the origin of a hit in a transcript, which only grows.
-func (m *Memory) sessionOrigin(h *memory.Hit) *memory.Origin {
-	originOf := m.opt.Index.Sessions.Origin
-	dir, rel, ok := m.indexer.Owns(h.Path)
-	if originOf == nil || !ok {
-		return nil
-	}
-	notes, err := sessionOrigins(dir, rel, h.SnippetStart, h.SnippetEnd, originOf)
-	if err != nil {
-		return unknownOrigin
-	}
-	return join(notes, h.SnippetStart, h.SnippetEnd)
-}
-
-// sessionOrigins returns the origins of some lines of a transcript.
-func sessionOrigins(dir, rel string, from, to int, originOf func(line []byte) *memory.Origin) (notes []noteOrigin, err error) {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, err
-	}
-	defer root.Close()
-	file, _, err := safefile.OpenRegular(root, rel)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	in := bufio.NewReader(file)
-	for number := 1; number <= to; number++ {
-		line, err := in.ReadBytes('\n')
-		if number >= from {
-			if origin := originOf(line); origin != nil {
-				notes = append(notes, noteOrigin{number, number, origin})
-			}
-		}
-		if err == io.EOF {
-			return notes, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return notes, nil
-}
-
-// read returns the origins of a file. It reads the file only if that has changed since the last time.
+// read returns the origins of a file. It reads the file only if that has changed since the last time. Searches that read at the same
+// time do not wait for each other.
 func (c *originCache) read(path string, limit int64, dir, rel string) (fileOrigins, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	info, err := os.Lstat(path)
 	if err != nil {
 		return fileOrigins{}, err
 	}
-	if known, ok := c.files[path]; ok && safefile.Unchanged(known.info, info) {
+	c.mu.Lock()
+	known, ok := c.files[path]
+	c.mu.Unlock()
+	if ok && safefile.Unchanged(known.info, info) {
 		return known, nil
 	}
 	root, err := os.OpenRoot(dir)
@@ -140,13 +106,34 @@ func (c *originCache) read(path string, limit int64, dir, rel string) (fileOrigi
 	}
 	f := fileOrigins{info: info}
 	if f.notes = noteOrigins(src); len(f.notes) > 0 {
-		f.lines = strings.Split(chunker.Normalize(stripMarkers(src)), "\n")
+		f.lines = strings.Split(chunker.Normalize(marks.Strip(src)), "\n")
 	}
-	if c.files == nil || len(c.files) >= maxOriginFiles {
-		c.files = make(map[string]fileOrigins)
-	}
-	c.files[path] = f
+	c.keep(path, f)
 	return f, nil
+}
+
+// keep caches the origins of a file, unless its lines are larger than the cache may be.
+func (c *originCache) keep(path string, f fileOrigins) {
+	size := f.size()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.bytes -= c.files[path].size()
+	delete(c.files, path)
+	if c.files == nil || len(c.files) >= maxOriginFiles || c.bytes+size > maxOriginBytes {
+		c.files, c.bytes = make(map[string]fileOrigins), 0
+	}
+	if size <= maxOriginBytes {
+		c.files[path] = f
+		c.bytes += size
+	}
+}
+
+// size returns the memory that the lines of a file occupy.
+func (f fileOrigins) size() (n int64) {
+	for _, line := range f.lines {
+		n += int64(len(line) + stringBytes)
+	}
+	return n
 }
 
 // shows reports whether the lines of a hit are still those of the file.
@@ -189,8 +176,8 @@ func join(notes []noteOrigin, from, to int) *memory.Origin {
 // originAt returns the origin of a line of a file, nil if it has none.
 func originAt(src []byte, line int) *memory.Origin { return join(noteOrigins(src), line, line) }
 
-// lineMarker is a marker at the end of a line. Its groups are the fingerprint of a note that begins, and that of one that ends.
-var lineMarker = regexp.MustCompile(`<!-- kioku(?: begins=([0-9a-f]{16})|[^<>]*? text=([0-9a-f]{16}))?[^<>]* -->[ \t]*\r?$`)
+// lineMarker matches a marker at the end of a line; for its groups see marks.Pattern.
+var lineMarker = regexp.MustCompile(marks.Pattern + `[ \t]*\r?$`)
 
 // noteOrigins returns the notes of a file that have an origin, in the order of their lines. What markers say holds for the lines
 // between the two markers of a note. If a person has removed the first, the note begins with the heading or bullet above the second;
@@ -214,7 +201,7 @@ func noteOrigins(src []byte) []noteOrigin {
 		}
 		origin := originOf(marker[0])
 		switch {
-		case open != nil && marker[2] == begun:
+		case open != nil && marker[3]+marker[4] == begun:
 			open.to = number
 			notes, open, origin = append(notes, *open), nil, nil
 		case open != nil:

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"kioku/internal/marks"
 	"kioku/memory"
 )
 
@@ -31,10 +32,22 @@ func syncAll(t *testing.T, m *Memory) {
 	}
 }
 
+// replaceFile saves a file as an editor does, so that a sync in the background reads the one text or the other.
+func replaceFile(t *testing.T, file, text string) {
+	t.Helper()
+	if err := os.WriteFile(file+".tmp", []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(file+".tmp", file); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // originsOf searches and returns the origins of the hits by their snippets.
 func originsOf(t *testing.T, m *Memory, query string) map[string]string {
 	t.Helper()
-	found, err := m.Search(t.Context(), memory.Query{Text: query, MaxResults: 10})
+	var any float64
+	found, err := m.Search(t.Context(), memory.Query{Text: query, MaxResults: 10, MinScore: &any})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +88,7 @@ func TestNotesSayWhoSaidIt(t *testing.T) {
 	if diff := cmp.Diff(want, originsOf(t, m, "harbour permit")); diff != "" {
 		t.Errorf("origins (-want +got):\n%s", diff)
 	}
-	for _, hidden := range []string{"author", "discord:general", "u1/Ana"} {
+	for _, hidden := range []string{"author", "discord:general", "u1"} {
 		if found := originsOf(t, m, hidden); len(found) > 0 {
 			t.Errorf("the search for %q in a marker found %v", hidden, found)
 		}
@@ -112,14 +125,13 @@ func TestOriginFollowsEditsOfTheFile(t *testing.T) {
 	file := filepath.Join(ws, "memory/2026-01-05.md")
 	text := read(t, ws, "memory/2026-01-05.md")
 	moved := strings.Replace(text, "# 2026-01-05\n", "# 2026-01-05\n\nA tea diary.\n\nIt has four more lines.\n", 1)
-	if err := os.WriteFile(file, []byte(moved), 0o644); err != nil {
-		t.Fatal(err)
+	// The hits are of before the edit.
+	var any float64 // also of a hit that is not a confident one
+	found, err := m.searcher.Load().Search(t.Context(), memory.Query{Text: "Ana likes oolong tea", MinScore: &any})
+	if err != nil || len(found.Hits) == 0 {
+		t.Fatalf("%+v, %v", found, err)
 	}
-	// The index is of before the edit.
-	found, err := m.searcher.Load().Search(t.Context(), memory.Query{Text: "likes tea"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	replaceFile(t, file, moved)
 	m.addOrigins(found.Hits)
 	for _, h := range found.Hits {
 		if h.Origin.ByOwner() {
@@ -132,9 +144,7 @@ func TestOriginFollowsEditsOfTheFile(t *testing.T) {
 		t.Errorf("after it: %v", got)
 	}
 	plain := regexp.MustCompile(`(?m) *<!-- kioku .*$`).ReplaceAllString(moved, "")
-	if err := os.WriteFile(file, []byte(plain), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	replaceFile(t, file, plain)
 	syncAll(t, m)
 	if got := originsOf(t, m, "likes oolong tea"); got["Ana likes oolong tea."] != "" || len(got) == 0 {
 		t.Errorf("without markers: %v", got)
@@ -235,7 +245,7 @@ func TestOriginOfAMarkerIsTheOneThatWasWritten(t *testing.T) {
 			t.Fatalf("marker %q", marker)
 		}
 		block := section(n, clock("2026-01-05T12:40:00Z")())
-		if left := string(stripMarkers([]byte(block))); strings.Contains(left, "kioku") {
+		if left := string(marks.Strip([]byte(block))); strings.Contains(left, "kioku") {
 			t.Fatalf("left of %q: %q", block, left)
 		}
 		if notes := noteOrigins([]byte(block)); len(notes) != 1 || notes[0].from != 1 || notes[0].to != 3 || !cmp.Equal(notes[0].origin, o) {

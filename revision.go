@@ -17,11 +17,17 @@ import (
 	"time"
 
 	"kioku/internal/atomicfile"
+	"kioku/internal/marks"
+	"kioku/internal/safefile"
 	"kioku/memory"
 )
 
-// revisionFile is the file beside a kept copy that describes the update.
-const revisionFile = "revision.json"
+const (
+	// revisionFile is the file beside a kept copy that describes the update.
+	revisionFile = "revision.json"
+	// plannedFile is its name until the update is made.
+	plannedFile = "planned.json"
+)
 
 // revisionID matches the name of the folder of a revision.
 var revisionID = regexp.MustCompile(`^\d{8}T\d{6}-\d{9}Z-update(?:-\d+)?$`)
@@ -62,7 +68,7 @@ func (r *revision) describe(name string, have, want []byte, c textChange) {
 	r.AfterSum = fingerprint(string(want))
 }
 
-// keepRevision keeps a copy of a file as it is, and what is about to be done to it.
+// keepRevision keeps a copy of a file as it is, and what is about to be done to it. It is no revision until confirmRevision.
 func (m *Memory) keepRevision(name string, src []byte, r revision) (id string, err error) {
 	if id, err = m.kept().Keep("update", []string{name}, copyOf(src)); err != nil {
 		return "", err
@@ -77,30 +83,75 @@ func (m *Memory) keepRevision(name string, src []byte, r revision) (id string, e
 		return "", err
 	}
 	defer root.Close()
-	return id, atomicfile.Create(root, path.Join(id, revisionFile), append(data, '\n'), 0o600)
+	return id, atomicfile.Create(root, path.Join(id, plannedFile), append(data, '\n'), 0o600)
 }
 
-// forgetRevision marks a revision as one that was not made. The copy stays.
-func (m *Memory) forgetRevision(id string) {
-	if err := os.Remove(filepath.Join(m.kept().Path, id, revisionFile)); err != nil {
-		m.log.Warn("the revision of an update that failed stays in the list", "revision", id, "err", err)
+// forgetRevision removes the plan of an update that failed, unless it was made all the same. The copy stays.
+func (m *Memory) forgetRevision(id string, r revision) {
+	if m.isMade(r) {
+		return
+	}
+	if err := os.Remove(filepath.Join(m.kept().Path, id, plannedFile)); err != nil {
+		m.log.Warn("the plan of an update that failed stays", "revision", id, "err", err)
 	}
 }
 
-// readRevision returns a revision. It returns an error that is fs.ErrNotExist for an unknown id.
-func (m *Memory) readRevision(id string) (revision, error) {
-	var r revision
-	if !revisionID.MatchString(id) {
-		return r, fs.ErrNotExist
-	}
-	data, err := os.ReadFile(filepath.Join(m.kept().Path, id, revisionFile))
+// confirmRevision makes a planned update a revision. If that fails, the update is one as long as its file stays as it is.
+func (m *Memory) confirmRevision(id string) {
+	root, err := os.OpenRoot(filepath.Join(m.kept().Path, id))
 	if err == nil {
-		err = json.Unmarshal(data, &r)
+		defer root.Close()
+		err = cmp.Or(root.Rename(plannedFile, revisionFile), atomicfile.SyncFolder(root, "."))
+	}
+	if err != nil {
+		m.log.Warn("an update may be missing in the list of revisions", "revision", id, "err", err)
+	}
+}
+
+// readRevision returns a revision. It returns an error that is fs.ErrNotExist for an unknown id, and for an update that was planned and
+// not made.
+func (m *Memory) readRevision(id string) (revision, error) {
+	if !revisionID.MatchString(id) {
+		return revision{}, fs.ErrNotExist
+	}
+	folder := filepath.Join(m.kept().Path, id)
+	r, err := readRevisionFile(filepath.Join(folder, revisionFile))
+	if !errors.Is(err, fs.ErrNotExist) {
+		return r, err
+	}
+	r, err = readRevisionFile(filepath.Join(folder, plannedFile))
+	if err == nil && !m.isMade(r) {
+		err = fs.ErrNotExist
 	}
 	return r, err
 }
 
-// Revisions returns the updates that were made, the latest first; none if there were none.
+// readRevisionFile reads the description of an update.
+func readRevisionFile(name string) (revision, error) {
+	var r revision
+	data, err := os.ReadFile(name)
+	if err == nil {
+		err = json.Unmarshal(data, &r)
+	}
+	if err != nil {
+		return r, fmt.Errorf("read %s: %w", name, err)
+	}
+	return r, nil
+}
+
+// isMade reports whether a file is as a planned update leaves it, so that a crash came after the update.
+func (m *Memory) isMade(r revision) bool {
+	root, err := os.OpenRoot(m.workspace)
+	if err != nil {
+		return false
+	}
+	defer root.Close()
+	src, _, err := safefile.Read(root, r.Path, m.opt.Index.maxFileBytes())
+	return err == nil && fingerprint(string(src)) == r.AfterSum
+}
+
+// Revisions returns the updates that were made, the latest first; none if there were none. It leaves out those whose record cannot be
+// read, and logs them.
 func (m *Memory) Revisions(ctx context.Context) ([]memory.Revision, error) {
 	if err := m.enter(); err != nil {
 		return nil, err
@@ -116,32 +167,46 @@ func (m *Memory) revisions(ctx context.Context) ([]memory.Revision, error) {
 		return nil, fmt.Errorf("list revisions: %w", err)
 	}
 	var all []memory.Revision
-	undone := map[string]bool{}
-	for _, entry := range slices.Backward(entries) {
+	for _, entry := range entries {
 		r, err := m.readRevision(entry.Name())
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // a copy that another tool has kept
+			continue // a copy that another tool has kept, or of an update that was not made
 		}
 		if err != nil {
-			return nil, fmt.Errorf("read revision %s: %w", entry.Name(), err)
+			m.log.Warn("a revision is left out", "revision", entry.Name(), "err", err)
+			continue
 		}
-		undone[r.Undoes] = true
 		all = append(all, memory.Revision{ID: entry.Name(), Time: r.Time, Path: r.Path, Line: r.Line, OldText: shownText(r.Old), NewText: shownText(r.New),
 			Reason: r.Reason, Source: r.Source, Undoes: r.Undoes})
 	}
-	slices.SortStableFunc(all, func(a, b memory.Revision) int { return -cmp.Compare(a.Time.UnixNano(), b.Time.UnixNano()) })
-	for i := range all {
-		all[i].Undone = undone[all[i].ID]
-	}
+	slices.SortStableFunc(all, func(a, b memory.Revision) int { return cmp.Compare(a.Time.UnixNano(), b.Time.UnixNano()) })
+	setUndone(all)
+	slices.Reverse(all)
 	return all, ctx.Err()
 }
 
+// setUndone fills in which revisions were taken back, the oldest first. If a revision that takes another back is taken back itself, the
+// other one holds again.
+func setUndone(all []memory.Revision) {
+	at := map[string]int{}
+	for i, r := range all {
+		at[r.ID] = i
+		for undone, id := true, r.Undoes; ; undone = !undone {
+			of, ok := at[id]
+			if !ok {
+				break
+			}
+			all[of].Undone, id = undone, all[of].Undoes
+		}
+	}
+}
+
 // shownText returns a text without markers.
-func shownText(s string) string { return strings.TrimSpace(string(stripMarkers([]byte(s)))) }
+func shownText(s string) string { return strings.TrimSpace(string(marks.Strip([]byte(s)))) }
 
 // Undo takes an update back, the latest that was not taken back if the id is empty, and is an update itself. If the file was changed
 // since, only the lines of the update become what they were. Undo returns a *memory.InputError, and changes nothing, for an unknown
-// id and if these lines were changed too; otherwise the errors of Update.
+// id, for an update that was taken back already, and if these lines were changed too; otherwise the errors of Update.
 func (m *Memory) Undo(ctx context.Context, id string) (memory.Updated, error) {
 	if err := m.enter(); err != nil {
 		return memory.Updated{}, err
@@ -174,22 +239,29 @@ func (m *Memory) undoing(id string, r revision, src []byte) (textChange, error) 
 	return narrow(textChange{from, from + len(r.After), r.Before}, src), nil
 }
 
-// undoable returns the revision with an id, or the latest one.
+// undoable returns the revision with an id, or the latest one. It returns a *memory.InputError for one that was taken back.
 func (m *Memory) undoable(ctx context.Context, id string) (string, revision, error) {
-	if id == "" {
-		all, err := m.revisions(ctx)
-		if err != nil {
-			return "", revision{}, err
-		}
-		latest := slices.IndexFunc(all, func(r memory.Revision) bool { return !r.Undone && r.Undoes == "" })
-		if latest < 0 {
-			return "", revision{}, &memory.InputError{Field: "revision", Problem: "there is no update to take back"}
-		}
-		id = all[latest].ID
+	bad := func(problem string) (string, revision, error) {
+		return "", revision{}, &memory.InputError{Field: "revision", Problem: problem}
+	}
+	all, err := m.revisions(ctx)
+	if err != nil {
+		return "", revision{}, err
+	}
+	at := slices.IndexFunc(all, func(r memory.Revision) bool {
+		return r.ID == id || id == "" && !r.Undone && r.Undoes == ""
+	})
+	switch {
+	case id == "" && at < 0:
+		return bad("there is no update to take back")
+	case at >= 0 && all[at].Undone:
+		return bad(fmt.Sprintf("%s was taken back already; kioku undo --list lists the updates", id))
+	case at >= 0:
+		id = all[at].ID
 	}
 	r, err := m.readRevision(id)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", r, &memory.InputError{Field: "revision", Problem: fmt.Sprintf("there is no revision %.80q; kioku undo --list lists them", id)}
+		return bad(fmt.Sprintf("there is no revision %.80q; kioku undo --list lists them", id))
 	}
 	return id, r, err
 }

@@ -3,6 +3,7 @@ package kioku
 import (
 	"strings"
 
+	"kioku/internal/marks"
 	"kioku/memory"
 	"kioku/search/analysis"
 )
@@ -25,7 +26,7 @@ func (p *notePlace) similar(file *noteFile) *memory.SimilarNote {
 	}
 	var best *memory.SimilarNote
 	nearest := minSimilar
-	for i, line := range linesOf(stripMarkers(file.text)) {
+	for i, line := range linesOf(marks.Strip(file.text)) {
 		if line.Level > 0 || line.Fence != "" {
 			continue
 		}

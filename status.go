@@ -24,7 +24,7 @@ type Status struct {
 	Database string
 	// Index is the state of the index.
 	Index memory.IndexStats
-	// Skipped are the files that are not indexed; nil if there are none.
+	// Skipped are the files that are not indexed, or not wholly; nil if there are none.
 	Skipped []memory.SkippedFile
 	// WatchMode is "inotify", "polling" or "off"; WatchNote says why it is not "inotify".
 	WatchMode, WatchNote string
@@ -65,6 +65,8 @@ type Status struct {
 	Check *IndexCheck
 	// Unavailable are the roots that cannot be read now. Their files stay in the index.
 	Unavailable []string
+	// Transcripts are the folders of the transcripts that are indexed; nil if there are none.
+	Transcripts []indexer.TranscriptFolder
 	// Beside counts the Markdown files of the workspace that the settings do not include.
 	Beside indexer.Beside
 	// Syncing reports that a sync or rebuild is running.
@@ -140,9 +142,9 @@ func (m *Memory) Status(ctx context.Context) (Status, error) {
 		DatabaseBytes: sizes.Database, WALBytes: sizes.WAL,
 		Embedded: stats.Embedded, Backfill: m.backfill.State(), Cached: sizes.Cached,
 		ResidentBytes: sizes.Resident, AllResidentBytes: m.opt.Vectors.Held(), BudgetBytes: m.opt.Vectors.Limit(),
-		Degraded:    slices.Concat(degraded, degradedIndex(stats, ix, m.stale(ix)), skippedFiles(skipped)),
-		Check:       m.lastCheck.Load(),
-		Beside:      beside,
+		Degraded: slices.Concat(degraded, degradedIndex(stats, ix, m.stale(ix)), skippedFiles(skipped)),
+		Check:    m.lastCheck.Load(),
+		Beside:   beside, Transcripts: m.indexer.TranscriptFolders(),
 		Unavailable: ix.Unavailable, Syncing: ix.Syncing,
 	}, nil
 }

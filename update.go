@@ -15,7 +15,6 @@ import (
 	"kioku/internal/atomicfile"
 	"kioku/internal/kept"
 	"kioku/internal/safefile"
-	"kioku/internal/secrets"
 	"kioku/internal/text"
 	"kioku/memory"
 )
@@ -42,13 +41,17 @@ func (m *Memory) Update(ctx context.Context, u memory.Update) (memory.Updated, e
 	if err != nil {
 		return memory.Updated{}, err
 	}
-	var left []memory.ReplacedSecret
-	if !u.KeepSecrets || !strings.Contains(u.OldText, "[secret ") {
-		redacted, found := secrets.RedactNew(u.NewText, u.OldText)
-		u.NewText, left = redacted, replaced(found)
+	r := m.redaction(u.KeepSecrets)
+	u.NewText = r.redact(u.NewText, u.OldText)
+	u.Reason = r.redactAll(u.Reason)
+	done, err := m.edit(ctx, u.Path, revision{Reason: u.Reason, Source: u.Source}, func(src []byte) (textChange, error) {
+		within := u
+		within.NewText = r.redactBehind(leadOf(src, u.OldText), u.NewText, u.OldText)
+		return changeOf(src, within)
+	})
+	if err == nil {
+		done.Secrets = r.tell()
 	}
-	done, err := m.edit(ctx, u.Path, revision{Reason: u.Reason, Source: u.Source}, func(src []byte) (textChange, error) { return changeOf(src, u) })
-	done.Secrets = left
 	return done, err
 }
 
@@ -163,12 +166,11 @@ func (m *Memory) editOnce(ctx context.Context, root *os.Root, name string, r rev
 		return memory.Updated{}, unchanged(name, err)
 	}
 	err = atomicfile.Replacement{File: file.f, Have: file.text, Want: want, Shared: true}.Replace(root, name)
-	if errors.Is(err, atomicfile.ErrChanged) || errors.Is(err, atomicfile.ErrInUse) {
-		m.forgetRevision(id)
-	}
 	if err != nil {
+		m.forgetRevision(id, r)
 		return memory.Updated{}, unchanged(name, err)
 	}
+	m.confirmRevision(id)
 	return memory.Updated{Path: name, StartLine: r.Line, Revision: id}, nil
 }
 

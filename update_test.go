@@ -39,6 +39,7 @@ func TestUpdateReplacesATextAndUndoRestoresTheFile(t *testing.T) {
 		"over a marker":        {"- a <!-- kioku from=user -->\n- b <!-- kioku from=user -->\n", "- a\n- b", "- ab", "- ab" + mark + "\n", 1},
 		"a marker below":       {"- one\n  two <!-- kioku from=user -->\n", "one", "One", "- One\n  two" + mark + "\n", 1},
 		"a channel":            {"- a <!-- kioku from=flush channel=discord:general author=u1/Ana -->\n", "a", "b", "- b <!-- kioku from=agent channel=discord:general author=u1/Ana -->\n", 1},
+		"an author":            {"- a <!-- kioku text=0123456789abcdef from=flush author=u1/Ana -->\n", "a", "b", "- b <!-- kioku text=0123456789abcdef from=agent author=u1/Ana -->\n", 1},
 		"Windows":              {"\ufeff- a\r\n- b\r\n", "a", "x\ny", "\ufeff- x\r\ny" + mark + "\r\n- b\r\n", 1},
 		"no final line break":  {"- a\n- b", "b", "c", "- a\n- c" + mark, 2},
 		"in a fence":           {"```\nport 80\n```\n", "port 80", "port 81", "```\nport 81\n```\n", 2},
@@ -176,5 +177,95 @@ func TestUpdateIsFound(t *testing.T) {
 	answer, err := m.Search(t.Context(), memory.Query{Text: "boiler code"})
 	if err != nil || len(answer.Hits) != 1 || !strings.Contains(answer.Hits[0].Snippet, "0815") {
 		t.Errorf("%+v, %v", answer.Hits, err)
+	}
+}
+
+// An update is taken back once; undoing the undo makes it again, and then it can be taken back again.
+func TestUndoTakesAnUpdateBackOnce(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ have, old, new string }{
+		"a removed line": {"- a\n- b\n", "b", ""},
+		"a longer text":  {"- tea\n", "tea", "tea with milk"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ws := workspace(t, map[string]string{"MEMORY.md": c.have})
+			m := appendTo(t, ws)
+			done := update(t, m, memory.Update{OldText: c.old, NewText: c.new})
+			updated := read(t, ws, "MEMORY.md")
+			for range 2 {
+				if _, err := m.Undo(t.Context(), done.Revision); err != nil || read(t, ws, "MEMORY.md") != c.have {
+					t.Fatalf("%v, %q", err, read(t, ws, "MEMORY.md"))
+				}
+				for _, id := range []string{done.Revision, ""} {
+					if _, err := m.Undo(t.Context(), id); !errors.As(err, new(*memory.InputError)) || read(t, ws, "MEMORY.md") != c.have {
+						t.Errorf("a second time, %q: %v, %q", id, err, read(t, ws, "MEMORY.md"))
+					}
+				}
+				all, err := m.Revisions(t.Context())
+				if err != nil || !all[len(all)-1].Undone || all[0].Undone {
+					t.Errorf("%+v, %v", all, err)
+				}
+				if _, err := m.Undo(t.Context(), all[0].ID); err != nil || read(t, ws, "MEMORY.md") != updated {
+					t.Fatalf("undo of the undo: %v, %q", err, read(t, ws, "MEMORY.md"))
+				}
+			}
+		})
+	}
+}
+
+// A revision that a crash left without its edit is none, and one whose edit was made before the crash can be taken back.
+func TestUndoAfterACrash(t *testing.T) {
+	t.Parallel()
+	for name, edited := range map[string]bool{"before the edit": false, "after the edit": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const have, want = "- tea\n- b\n", "- tea with milk\n- b\n"
+			ws := workspace(t, map[string]string{"MEMORY.md": have})
+			m := appendTo(t, ws)
+			earlier := update(t, m, memory.Update{OldText: "b", NewText: "c"})
+			update(t, m, memory.Update{OldText: "c", NewText: "b"})
+			r := revision{}
+			r.describe("MEMORY.md", []byte(have), []byte(want), textChange{from: 2, to: 5, added: "tea with milk"})
+			id, err := m.keepRevision("MEMORY.md", []byte(have), r)
+			if err == nil && edited {
+				err = os.WriteFile(filepath.Join(ws, "MEMORY.md"), []byte(want), 0o644)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			all, err := m.Revisions(t.Context())
+			if err != nil || (all[0].ID == id) != edited {
+				t.Fatalf("%+v, %v", all, err)
+			}
+			latest, err := m.Undo(t.Context(), "")
+			if err != nil || (latest.Revision == id) != edited || latest.Revision == earlier.Revision {
+				t.Errorf("%+v, %v", latest, err)
+			}
+			if edited && read(t, ws, "MEMORY.md") != have {
+				t.Errorf("%q", read(t, ws, "MEMORY.md"))
+			}
+		})
+	}
+}
+
+// A revision that cannot be read does not hide the others.
+func TestUndoPassesOverWhatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	ws, state := workspace(t, map[string]string{"MEMORY.md": "- a\n- x\n- y\n- b\n"}), t.TempDir()
+	m := openMemory(t, Options{Workspace: ws, StateDir: state})
+	first := update(t, m, memory.Update{OldText: "a", NewText: "c"})
+	second := update(t, m, memory.Update{OldText: "b", NewText: "d"})
+	if err := os.WriteFile(filepath.Join(state, "agents/main/kept", second.Revision, revisionFile), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := m.Revisions(t.Context()); err != nil || len(all) != 1 || all[0].ID != first.Revision {
+		t.Errorf("%+v, %v", all, err)
+	}
+	if _, err := m.Undo(t.Context(), second.Revision); err == nil || !strings.Contains(err.Error(), second.Revision) {
+		t.Errorf("no name: %v", err)
+	}
+	if done, err := m.Undo(t.Context(), ""); err != nil || done.Revision != first.Revision {
+		t.Errorf("%+v, %v", done, err)
 	}
 }

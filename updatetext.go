@@ -49,6 +49,15 @@ func changeOf(src []byte, u memory.Update) (textChange, error) {
 	return c, nil
 }
 
+// leadOf returns what stands before an old text in its line; empty if the text does not occur exactly once.
+func leadOf(src []byte, old string) string {
+	from, _, err := findOld(src, old)
+	if err != nil {
+		return ""
+	}
+	return string(src[1+bytes.LastIndexByte(src[:from], '\n') : from])
+}
+
 // findOld returns the offsets of the only place at which a text has another. White space and Kioku's markers do not matter.
 func findOld(src []byte, old string) (from, to int, err error) {
 	s, want := squeeze(src), string(squeeze([]byte(old)).text)
@@ -93,7 +102,7 @@ func nearLines(src []byte, old string) []string {
 	}
 	want := termSet(old)
 	var all []near
-	for i, line := range strings.Split(string(stripMarkers(src)), "\n") {
+	for i, line := range strings.Split(string(marks.Strip(src)), "\n") {
 		if s := dice(want, termSet(line)); s >= minNear {
 			all = append(all, near{s, fmt.Sprintf("%d: %.300s", i+1, strings.TrimSpace(line))})
 		}
@@ -116,7 +125,7 @@ type squeezed struct {
 // squeeze returns the squeezed form of a text, without white space at its beginning and end.
 func squeeze(src []byte) squeezed {
 	s := squeezed{}
-	markers := marks.Find(src)
+	markers := markerPattern.FindAllIndex(src, -1)
 	blank := -1 // where the run of white space begins that was not written yet
 	for i := 0; i < len(src); {
 		if len(markers) > 0 && i == markers[0][0] {
@@ -183,9 +192,9 @@ func isMarkerLine(line []byte, begins string) bool {
 }
 
 var (
-	markerFrom = regexp.MustCompile(` from=[a-z]+`)
-	// endMarker matches a marker at the end of a note.
-	endMarker = regexp.MustCompile(`<!-- kioku(?::[0-9a-f]{16})?(?: text=[0-9a-f]{16})?(?: from=[a-z]+)?[^<>\n]* -->`)
+	// markerFrom matches the source in a marker, and markerOrigin what follows it.
+	markerFrom   = regexp.MustCompile(` from=[a-z]+`)
+	markerOrigin = regexp.MustCompile(` (?:channel|author)=`)
 )
 
 // markedChange returns a change with the source of the update recorded in the marker of the note that it changes, so that what a model
@@ -193,11 +202,11 @@ var (
 func markedChange(src []byte, c textChange, source string) textChange {
 	end := endOfNote(src, c.to)
 	rest := src[c.to:end]
-	if m := lastMatch(rest); m != nil {
+	if m := lastEndMarker(rest); m != nil {
 		marker := markerFrom.ReplaceAllString(string(rest[m[0]:m[1]]), "")
 		from := " from=" + source
-		if at := strings.Index(marker, " channel="); at >= 0 {
-			marker = marker[:at] + from + marker[at:]
+		if at := markerOrigin.FindStringIndex(marker); at != nil {
+			marker = marker[:at[0]] + from + marker[at[0]:]
 		} else {
 			marker = strings.TrimSuffix(marker, markerEnd) + from + markerEnd
 		}
@@ -214,13 +223,14 @@ func markedChange(src []byte, c textChange, source string) textChange {
 	return c
 }
 
-// lastMatch returns the offsets of the last marker of a note in a text, nil if there is none.
-func lastMatch(text []byte) []int {
-	all := endMarker.FindAllIndex(text, -1)
-	if len(all) == 0 {
-		return nil
+// lastEndMarker returns the offsets of the last marker in a text that ends a note, nil if there is none.
+func lastEndMarker(text []byte) []int {
+	for _, m := range slices.Backward(markerPattern.FindAllSubmatchIndex(text, -1)) {
+		if begins := m[2] >= 0; !begins {
+			return m[:2]
+		}
 	}
-	return all[len(all)-1]
+	return nil
 }
 
 // endOfNote returns the offset behind the note in which an offset lies: before the next blank line, heading or bullet.

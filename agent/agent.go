@@ -55,6 +55,10 @@ type Agent struct {
 	own    *kioku.Memory // nil if it was given
 	script *session.Session
 	talk   *chat.Conversation
+	// endLeft ends the flush of the sessions that earlier agents have left; nil if it has not begun.
+	endLeft context.CancelFunc
+	// left is closed when that flush has ended.
+	left chan struct{}
 }
 
 // New returns the default agent of a workspace: it remembers in the folder and answers with the model. Close it.
@@ -62,7 +66,8 @@ func New(workspace string, model llm.Model) (*Agent, error) {
 	return Open(context.Background(), Options{Workspace: workspace, Model: model})
 }
 
-// Open returns an agent. ctx bounds the opening only.
+// Open returns an agent. ctx bounds the opening only. Sessions of the workspace that were left open, because their processes were killed,
+// are flushed beside the conversation until Close.
 func Open(ctx context.Context, opt Options) (_ *Agent, err error) {
 	if opt.Workspace == "" || opt.Model == nil {
 		return nil, errors.New("an agent needs a workspace and a model")
@@ -112,7 +117,7 @@ func (a *Agent) converse(opt Options) error {
 	side, err := sidecar.New(sidecar.Options{
 		Agent: opt.ID, State: opt.State, Model: opt.Model, Log: opt.Log, Memories: func(string) memory.Service { return a.memory },
 		Settings: sidecar.Settings{
-			Bootstrap: bootstrap.Options{Workspace: opt.Workspace}, Prune: prune.Defaults(), Flush: flush.Defaults(), CacheFriendly: true,
+			Bootstrap: bootstrap.Options{Workspace: opt.Workspace}, Prune: prune.Defaults(), Flush: flush.Defaults(),
 		},
 	})
 	if err != nil {
@@ -129,8 +134,26 @@ func (a *Agent) converse(opt Options) error {
 	if opt.Tools != nil {
 		tools = chat.Join(tools, opt.Tools)
 	}
-	a.talk, err = chat.New(chat.Options{Sidecar: side, Session: a.script, Tools: tools, Turn: sidecar.Turn{Channel: opt.Channel}})
-	return err
+	talk := chat.Options{Sidecar: side, Session: a.script, Tools: tools, Turn: sidecar.Turn{Channel: opt.Channel}}
+	if a.talk, err = chat.New(talk); err != nil {
+		return err
+	}
+	a.flushLeft(talk, folder, opt.Log)
+	return nil
+}
+
+// flushLeft begins to flush the sessions that earlier agents have left open.
+func (a *Agent) flushLeft(talk chat.Options, folder string, log *slog.Logger) {
+	ctx, cancel := context.WithCancel(context.Background())
+	a.endLeft, a.left = cancel, make(chan struct{})
+	talk.Session = nil
+	go func() {
+		defer close(a.left)
+		_, err := chat.FlushLeft(ctx, talk, folder, session.Options{Count: talk.Sidecar.Count}, func(string, chat.Event) {})
+		if err != nil && ctx.Err() == nil && log != nil {
+			log.Warn("sessions that were left open could not be flushed; the next agent of the workspace tries again", "err", err)
+		}
+	}()
 }
 
 // Turn answers a message of the user; see [chat.Conversation.Turn].
@@ -147,7 +170,9 @@ func (a *Agent) Before(ctx context.Context, messages []llm.Message) (llm.Request
 func (a *Agent) After(reply llm.Response) error { return a.talk.After(reply) }
 
 // Call runs a tool that the model called, and returns its result as a message.
-func (a *Agent) Call(ctx context.Context, call llm.ToolCall) llm.Message { return a.talk.Call(ctx, call) }
+func (a *Agent) Call(ctx context.Context, call llm.ToolCall) llm.Message {
+	return a.talk.Call(ctx, call)
+}
 
 // Memory returns the memory of the agent.
 func (a *Agent) Memory() memory.Service { return a.memory }
@@ -155,21 +180,30 @@ func (a *Agent) Memory() memory.Service { return a.memory }
 // Session returns the id of the conversation, with which it can be continued.
 func (a *Agent) Session() string { return a.script.ID() }
 
-// Close stores what is worth keeping of the conversation, for at most a minute, and closes the memory unless it was given.
-// What could not be stored stays in the transcript, and is stored when the session is continued; the error says why.
+// Close ends the session: it stores what is worth keeping of the conversation, for at most a minute, and closes the memory unless it
+// was given. What could not be stored stays in the transcript, and is stored by the next agent of the workspace, or when the session
+// is continued; the error says why.
 func (a *Agent) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), endTime)
 	defer cancel()
-	out := a.talk.Flush(ctx, nil)
+	out := a.talk.End(ctx, func(chat.Event) {})
 	var err error
-	if out.Outcome == session.FlushFailed {
+	if out.Outcome == session.FlushKept || out.Outcome == session.FlushFailed {
 		err = fmt.Errorf("store what is worth keeping of the session %s: %s", a.script.ID(), out.Reason)
+	}
+	select {
+	case <-a.left:
+	case <-ctx.Done():
 	}
 	return errors.Join(err, a.release())
 }
 
 // release closes what the agent has opened.
 func (a *Agent) release() error {
+	if a.endLeft != nil {
+		a.endLeft()
+		<-a.left
+	}
 	var errs []error
 	if a.script != nil {
 		errs = append(errs, a.script.Close())

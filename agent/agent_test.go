@@ -2,6 +2,7 @@ package agent_test
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"kioku/agent/chat"
 	"kioku/llm"
 	"kioku/llm/echo"
+	"kioku/llm/llmtest"
 	"kioku/memory"
 )
 
@@ -86,6 +88,60 @@ func TestNewRemembersAConversationThatEndsEarly(t *testing.T) {
 	if err != nil || !strings.Contains(reply.Text, "4-17-32") {
 		t.Errorf("%q, %v", reply.Text, err)
 	}
+}
+
+// Close is an end of the session: the model is told that it has ended, and the session does not count as left open. One whose process
+// was killed does, and the next agent of the workspace stores it, although its session is another one.
+func TestCloseEndsTheSession(t *testing.T) {
+	workspace := home(t)
+	model := &llmtest.Script{Steps: []llmtest.Step{llmtest.Say("fine"), llmtest.Say("NO_REPLY")}}
+	a := open(t, agent.Options{Workspace: workspace, Model: model})
+	if _, err := a.Turn(t.Context(), "My cat is called Miso.", nil); err != nil {
+		t.Fatal(err)
+	}
+	opened := records(t)
+	closed(t, a)
+	all := model.Requests()
+	last := all[len(all)-1].Messages
+	if said := last[len(last)-1].Text; !strings.Contains(said, "has ended") || strings.Contains(said, "compacted") {
+		t.Errorf("the model is told %q", said)
+	}
+	if after := records(t); !strings.Contains(opened, `"open":true`) || strings.Contains(after, `"open":true`) {
+		t.Errorf("the record was\n%s\nand is\n%s", opened, after)
+	}
+}
+
+func TestOpenStoresWhatAKilledAgentHasLeft(t *testing.T) {
+	workspace := home(t)
+	failing := &llmtest.Script{Steps: []llmtest.Step{llmtest.Say("fine")}} // has no answer for the flush
+	a := open(t, agent.Options{Workspace: workspace, Model: failing})
+	if _, err := a.Turn(t.Context(), "My locker combination is 4-17-32.", nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Close(); err == nil || strings.Contains(notes(t, workspace), "4-17-32") {
+		t.Fatalf("it was stored: %v", err)
+	}
+	closed(t, open(t, agent.Options{Workspace: workspace, Model: &echo.Model{}}))
+	if got := notes(t, workspace); strings.Count(got, "4-17-32") != 1 {
+		t.Errorf("the notes are %s", got)
+	}
+}
+
+// records are the records of the flushes in the state folder.
+func records(t *testing.T) (all string) {
+	t.Helper()
+	err := filepath.WalkDir(os.Getenv("XDG_STATE_HOME"), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || filepath.Base(filepath.Dir(path)) != "flush" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		all += string(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
 }
 
 // A loop of one's own, with the same model, sees what Turn sees: recall, the tools and their results, and a session that goes on.

@@ -164,6 +164,15 @@ func TestClientReturnsInputErrorForBadField(t *testing.T) {
 	}
 }
 
+// A request that is larger than gRPC takes never succeeds: the error is that of an input, and says what to do.
+func TestClientSaysThatARequestIsTooLarge(t *testing.T) {
+	c := connect(t, &fakeService{}, client.Options{})
+	_, err := c.Append(t.Context(), memory.Note{Text: strings.Repeat("a", 5<<20)})
+	if _, bad := errors.AsType[*memory.InputError](err); !bad || !strings.Contains(err.Error(), "send less at a time") {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestClientNamesServiceThatIsUnreachable(t *testing.T) {
 	target := "unix://" + filepath.Join(t.TempDir(), "none.sock")
 	_, err := dial(t, target, client.Options{}).Search(t.Context(), memory.Query{Text: "x"})

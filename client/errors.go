@@ -32,6 +32,8 @@ func (c *Client) failed(step string, err error) error {
 	switch {
 	case st.Code() == codes.InvalidArgument:
 		return fmt.Errorf("%s: %w", step, inputError(st))
+	case isTooLarge(st):
+		return fmt.Errorf("%s: %w", step, &memory.InputError{Field: "request", Problem: "is too large for the service, send less at a time: " + message})
 	case kind == nil:
 		return fmt.Errorf("%s: %s", step, message)
 	case kind == memory.ErrUnreachable:
@@ -42,6 +44,11 @@ func (c *Client) failed(step string, err error) error {
 		message = kind.Error() + ": " + message
 	}
 	return fmt.Errorf("%s: %w", step, &serviceError{kind, message})
+}
+
+// isTooLarge reports whether gRPC has refused a message for its size, in its own words.
+func isTooLarge(st *status.Status) bool {
+	return st.Code() == codes.ResourceExhausted && strings.Contains(st.Message(), "larger than max")
 }
 
 // kindOf returns the error that a status stands for: the one that the service names, else the one of its code; nil if it

@@ -56,14 +56,14 @@ func Example() {
 
 	reply, err := talk.Turn(ctx, "What does Mia drink in the morning?", func(e chat.Event) {
 		if e.Prompt != nil {
-			fmt.Println("recalled:", len(e.Prompt.Recall.Memories))
+			fmt.Println("found:", len(e.Prompt.Recall.Memories))
 		}
 	})
 	check(err)
 	fmt.Println(reply.Text)
 	// Output:
-	// recalled: 1
-	// I recall from MEMORY.md#L1-L3: # Memory - Mia drinks green tea in the morning.
+	// found: 1
+	// I recall from MEMORY.md: Mia drinks green tea in the morning.
 }
 
 func check(err error) {

@@ -102,7 +102,9 @@ func (r *syncRun) split(f *File, rel string, data []byte) {
 	var days []string
 	switch {
 	case memory.IsTranscript(f.Source):
-		data, days = render(r.layout.spokenOf(f.Source), data)
+		reading := r.layout.read(f.Source)
+		data, days = render(reading, data)
+		f.LeftOut = reading.LeftOut()
 	case r.opt.StripMarkers != nil:
 		data = r.opt.StripMarkers(data)
 	}

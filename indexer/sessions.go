@@ -58,15 +58,32 @@ type Transcripts struct {
 	// Admits reports whether a transcript is one of this memory by its beginning, and whether that is certain before it grows. No
 	// other transcript comes into the index, nor is it shown. Nil admits all.
 	Admits func(beginning io.Reader) (admitted, certain bool)
-	// Spoken is that of Sessions.
-	Spoken func(line []byte) (text, day string)
+	// Read begins to read one transcript. It is called concurrently.
+	Read func() Reading
 }
+
+// Reading reads the lines of one transcript in their order.
+type Reading interface {
+	// Spoken returns what is said on the next line, as Sessions.Spoken does.
+	Spoken(line []byte) (text, day string)
+	// LeftOut says which lines were not understood so far, as "2 lines too long"; empty if there are none.
+	LeftOut() string
+}
+
+// eachLine reads lines that do not depend on each other.
+type eachLine func(line []byte) (text, day string)
+
+// Spoken returns what is said on a line.
+func (f eachLine) Spoken(line []byte) (text, day string) { return f(line) }
+
+// LeftOut returns "": the agent's own transcripts have no lines of another form.
+func (f eachLine) LeftOut() string { return "" }
 
 // all returns the transcripts of all programs, the agent's own last.
 func (s Sessions) all() []Transcripts {
 	list := slices.Clone(s.Others)
 	if s.Folder != "" && s.Spoken != nil {
-		list = append(list, Transcripts{Source: memory.SourceSessions, Folder: s.Folder, Spoken: s.Spoken})
+		list = append(list, Transcripts{Source: memory.SourceSessions, Folder: s.Folder, Read: func() Reading { return eachLine(s.Spoken) }})
 	}
 	return list
 }
@@ -99,7 +116,7 @@ func (s Sessions) withDefaults() Sessions {
 func (x *Indexer) Render(p string, src []byte) []byte {
 	for _, t := range x.layout.transcripts {
 		if _, ok := below(t.prefix(), p); ok {
-			text, _ := render(t.Spoken, src)
+			text, _ := render(t.Read(), src)
 			return text
 		}
 	}
@@ -107,10 +124,10 @@ func (x *Indexer) Render(p string, src []byte) []byte {
 }
 
 // render also returns the day of each line; empty if the line says nothing.
-func render(spoken func(line []byte) (text, day string), src []byte) (lines []byte, days []string) {
+func render(r Reading, src []byte) (lines []byte, days []string) {
 	var out bytes.Buffer
 	for line := range bytes.Lines(src) {
-		said, day := spoken(line)
+		said, day := r.Spoken(line)
 		out.WriteString(text.OneLine(said))
 		if bytes.HasSuffix(line, []byte("\n")) {
 			out.WriteByte('\n')
@@ -133,6 +150,23 @@ func dateChunks(chunks []Chunk, days []string) {
 	}
 }
 
+// TranscriptFolder is a folder of transcripts that are indexed.
+type TranscriptFolder struct {
+	// Source of the transcripts.
+	Source string
+	// Folder is its absolute path; it need not exist.
+	Folder string
+}
+
+// TranscriptFolders returns the folders of transcripts that are indexed; nil if there are none.
+func (x *Indexer) TranscriptFolders() []TranscriptFolder {
+	var all []TranscriptFolder
+	for _, t := range x.layout.transcripts {
+		all = append(all, TranscriptFolder{t.Source, t.Folder})
+	}
+	return all
+}
+
 // of returns the transcripts of a source, nil if they are not indexed.
 func (l layout) of(source string) *Transcripts {
 	for i := range l.transcripts {
@@ -146,10 +180,8 @@ func (l layout) of(source string) *Transcripts {
 // hasTranscripts reports whether the transcripts of a source are indexed.
 func (l layout) hasTranscripts(source string) bool { return l.of(source) != nil }
 
-// spokenOf returns what reads the lines of the transcripts of a source, which are indexed.
-func (l layout) spokenOf(source string) func(line []byte) (text, day string) {
-	return l.of(source).Spoken
-}
+// read begins to read a transcript of a source, whose transcripts are indexed.
+func (l layout) read(source string) Reading { return l.of(source).Read() }
 
 // verdict is whether a transcript is one of this memory, as far as its beginning told when it was as info says.
 type verdict struct {
@@ -224,9 +256,9 @@ func (r *syncRun) countMessages(f *foundFile, from, n int64) int {
 	if err != nil {
 		return 0
 	}
-	said, spoken := 0, r.layout.spokenOf(f.source)
+	said, reading := 0, r.layout.read(f.source)
 	for line := range bytes.Lines(tail) {
-		if text, _ := spoken(line); text != "" {
+		if text, _ := reading.Spoken(line); text != "" {
 			said++
 		}
 	}

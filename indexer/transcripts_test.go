@@ -20,7 +20,7 @@ func foreign(t *testing.T, change func(*indexer.Options)) (f *fixture, folder st
 	folder = filepath.Join(t.TempDir(), "codex")
 	return setup(t, func(o *indexer.Options) {
 		o.Sessions = indexer.Sessions{Others: []indexer.Transcripts{{
-			Source: memory.SourceCodex, Folder: folder, Spoken: spoken,
+			Source: memory.SourceCodex, Folder: folder, Read: func() indexer.Reading { return &partly{} },
 			Enters: func(rel string) bool { return strings.Trim(rel, "0123456789/") == "" },
 			Admits: func(beginning io.Reader) (admitted, certain bool) {
 				line, err := bufio.NewReader(beginning).ReadString('\n')
@@ -31,6 +31,31 @@ func foreign(t *testing.T, change func(*indexer.Options)) (f *fixture, folder st
 			change(o)
 		}
 	}), folder
+}
+
+// partly reads lines as spoken does, and does not understand those that begin with "?".
+type partly struct{ left int }
+
+func (p *partly) Spoken(line []byte) (text, day string) {
+	if bytes.HasPrefix(line, []byte("?")) {
+		p.left++
+		return "", ""
+	}
+	return spoken(line)
+}
+
+func (p *partly) LeftOut() string { return strings.Repeat("?", p.left) }
+
+// What was not understood of a transcript is told to the index with what was.
+func TestTranscriptsTellWhatTheyLeaveOut(t *testing.T) {
+	t.Parallel()
+	f, folder := foreign(t, nil)
+	f.appendTo(filepath.Join(folder, "a.jsonl"), "project:own\n? lost\n2026-01-05 mine\n? lost\n")
+	f.sync()
+	file := f.index.files["sessions/codex/a.jsonl"]
+	if len(file.Chunks) != 1 || file.Chunks[0].StartLine != 3 || file.LeftOut != "??" || file.Skipped != "" {
+		t.Errorf("%+v", file)
+	}
 }
 
 // Transcripts of other programs are found below "sessions/<source>/", in folders too, with the line numbers of their files, and only

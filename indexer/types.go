@@ -75,6 +75,8 @@ type File struct {
 	Links []chunker.Link
 	// Meta is the front matter; zero if there is none.
 	Meta chunker.Meta
+	// LeftOut says which lines of a transcript were not understood and are not indexed; empty if there are none.
+	LeftOut string
 	// Chunks are in the order of the text; empty for a file without text.
 	Chunks []Chunk
 }

@@ -25,7 +25,7 @@ type anthropicAPI struct {
 }
 
 func newAnthropic(cfg Config) (provider, error) {
-	const keyHint = "ANTHROPIC_API_KEY or llm.apiKey"
+	keyHint := cfg.keyHint("ANTHROPIC_API_KEY")
 	if cfg.APIKey == "" {
 		return nil, errors.New("anthropic: no API key: set " + keyHint)
 	}

@@ -132,6 +132,14 @@ func (cfg Config) connect(own, keyHint string) (*url.URL, endpoint, error) {
 	return base, endpoint{http: client, model: cfg.Model, win: win, modes: []schemaMode{schemaEnforced, schemaInPrompt}}, nil
 }
 
+// keyHint says where a person sets the key, whose variable counts for the provider's own server only.
+func (cfg Config) keyHint(variable string) string {
+	if cfg.BaseURL == "" {
+		return variable + " or llm.apiKey"
+	}
+	return fmt.Sprintf("llm.apiKey (%s is for the provider's own server, and llm.baseUrl is another one: llm.apiKey env:%s sends it there)", variable, variable)
+}
+
 // hostOf returns the host of a URL of this package.
 func hostOf(address string) string {
 	u, err := url.Parse(address)

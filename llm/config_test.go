@@ -18,6 +18,7 @@ func TestNewNamesTheWrongSetting(t *testing.T) {
 		"unknown":         {llm.Config{Provider: "gemini"}, `"gemini" is none of`},
 		"no key":          {llm.Config{Provider: "anthropic", Model: "m"}, "ANTHROPIC_API_KEY or llm.apiKey"},
 		"no key, OpenAI":  {llm.Config{Provider: "openai", Model: "m"}, "OPENAI_API_KEY or llm.apiKey"},
+		"a key elsewhere": {llm.Config{Provider: "anthropic", Model: "m", BaseURL: "https://models.example"}, "set llm.apiKey (ANTHROPIC_API_KEY is for the provider's own server, and llm.baseUrl is another one: llm.apiKey env:ANTHROPIC_API_KEY sends it there)"},
 		"no model":        {llm.Config{Provider: "ollama"}, "llm.model"},
 		"bad key":         {llm.Config{Provider: "anthropic", Model: "m", APIKey: "sk-secret\nX-Other: 1"}, "a character that no key has: check ANTHROPIC_API_KEY"},
 		"bad URL":         {llm.Config{Provider: "openai", Model: "m", BaseURL: "localhost:1234"}, "llm.baseUrl is not a URL"},

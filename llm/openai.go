@@ -19,7 +19,7 @@ type openAI struct {
 }
 
 func newOpenAI(cfg Config) (provider, error) {
-	const keyHint = "OPENAI_API_KEY or llm.apiKey"
+	keyHint := cfg.keyHint("OPENAI_API_KEY")
 	if cfg.APIKey == "" && cfg.BaseURL == "" {
 		return nil, fmt.Errorf("openai: no API key: set %s (a local server needs none, but llm.baseUrl)", keyHint)
 	}

@@ -140,7 +140,7 @@ type Hit struct {
 // Citation returns "path#L3-L9".
 func (h Hit) Citation() string { return fmt.Sprintf("%s#L%d-L%d", h.Path, h.StartLine, h.EndLine) }
 
-// SkippedFile is a file that is not indexed, and why.
+// SkippedFile is a file that is not indexed, or a transcript of which lines are not, and why.
 type SkippedFile struct {
-	Path, Reason string // the path relative to the workspace, and why the file is not indexed
+	Path, Reason string // the path in the index, and why the file, or what of it, is not indexed
 }

@@ -14,7 +14,8 @@ type Update struct {
 	Reason string
 	// Source is who updates, one of the constants NoteFrom..., and is recorded beside the text; empty records nothing.
 	Source string
-	// KeepSecrets keeps the secrets in NewText if the old text has references in their places, which the update before has put there.
+	// KeepSecrets keeps those secrets in NewText that were left out of a note before. Otherwise a reference takes the place of each that
+	// OldText lacks. The reason never keeps any.
 	KeepSecrets bool
 }
 
@@ -26,7 +27,7 @@ type Updated struct {
 	StartLine int
 	// Revision is the id of the update, for Undo.
 	Revision string
-	// Secrets are those in the new text in whose places references were written.
+	// Secrets are those in the new text and the reason in whose places references were written.
 	Secrets []ReplacedSecret
 }
 

@@ -2,7 +2,9 @@ package memory
 
 import "context"
 
-// WithOrigin returns a memory whose new notes get an origin; nil leaves them as they are.
+// WithOrigin returns a memory whose new notes get an origin; nil leaves them as they are. What Append returns does not say what memory
+// has already: no line, no Deduplicated and no Similar, because others may read the answer. If others than the owner have contributed,
+// Update returns an *InputError: the files of what stays true count as the words of the owner.
 func WithOrigin(s Service, o *Origin) Service {
 	if o == nil {
 		return s
@@ -19,5 +21,15 @@ type signed struct {
 // Append implements Service.
 func (s signed) Append(ctx context.Context, note Note) (Appended, error) {
 	note.Origin = s.origin
-	return s.Service.Append(ctx, note)
+	a, err := s.Service.Append(ctx, note)
+	return Appended{Path: a.Path, Secrets: a.Secrets}, err
+}
+
+// Update implements Service.
+func (s signed) Update(ctx context.Context, u Update) (Updated, error) {
+	if !s.origin.ByOwner() {
+		return Updated{}, &InputError{Field: "path", Problem: "names a file that counts as the words of the owner, and this is asked by " +
+			s.origin.String() + ": append a note instead"}
+	}
+	return s.Service.Update(ctx, u)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	kiokuv1 "kioku/proto/kioku/v1"
@@ -19,10 +20,10 @@ func TestAssemblePromptNamesAFieldOutOfBounds(t *testing.T) {
 		_, err := client.AssemblePrompt(t.Context(), req)
 		return err
 	}
-	long, huge := strings.Repeat("x", 257), strings.Repeat("x", 64<<10+1)
+	long := strings.Repeat("x", 257)
 	block := &kiokuv1.PromptBlock{Name: "b", Text: strings.Repeat("x", 16<<10)}
 	for field, req := range map[string]*kiokuv1.AssemblePromptRequest{
-		"message": {Message: huge}, "mode": {Mode: "Full"}, "channel": {Channel: long}, "model": {Model: "a\nb"}, "budget_tokens": {BudgetTokens: -1},
+		"mode": {Mode: "Full"}, "channel": {Channel: long}, "model": {Model: "a\nb"}, "budget_tokens": {BudgetTokens: -1},
 		"ask_time": {AskTime: &timestamppb.Timestamp{Nanos: -1}}, "blocks[1].name": {Blocks: []*kiokuv1.PromptBlock{block, {Name: " "}}},
 		"blocks": {Blocks: slicesOf(block, 40)}, "shared_agents[1]": {SharedAgents: []string{"team", "../etc"}}, "shared_agents[0]": {SharedAgents: []string{"main"}},
 		"shared_agents": {SharedAgents: slicesOf("team", 17)},
@@ -31,8 +32,34 @@ func TestAssemblePromptNamesAFieldOutOfBounds(t *testing.T) {
 	}
 	wantViolation(t, assemble(&kiokuv1.AssemblePromptRequest{Blocks: slicesOf(&kiokuv1.PromptBlock{Name: "b"}, 65)}), "blocks")
 	wantViolation(t, assemble(&kiokuv1.AssemblePromptRequest{SharedAgents: []string{"team", "team"}}), "shared_agents[1]")
-	if err := assemble(&kiokuv1.AssemblePromptRequest{Message: huge[1:], Channel: long[1:], Mode: "none", AskTime: timestamppb.Now()}); err != nil {
+	if err := assemble(&kiokuv1.AssemblePromptRequest{Channel: long[1:], Mode: "none", AskTime: timestamppb.Now()}); err != nil {
 		t.Errorf("at the bounds: %v", err)
+	}
+}
+
+// A message of any length that a request has room for gets its prompt and its recall. A request above the limit is refused, and
+// the calls after it succeed.
+func TestLongMessagesGetTheirPrompt(t *testing.T) {
+	t.Parallel()
+	side := map[string]server.Sidecar{"main": withFlushes(t, t.TempDir(), nil)}
+	client := kiokuv1.NewAgentServiceClient(dial(t, besideOnTCP(t, server.Options{Tokens: openTokens(t, tokenLine("w", "tok-w", "main", true))}, side)))
+	log := strings.Repeat("a line of a log\n", 200_000) + "Why?"
+	made, err := client.AssemblePrompt(with(t, "tok-w"), &kiokuv1.AssemblePromptRequest{Message: log})
+	if err != nil || made.GetPrompt() == "" {
+		t.Errorf("prompt of %d bytes, %v", len(made.GetPrompt()), err)
+	}
+	found, err := client.Recall(with(t, "tok-w"), &kiokuv1.RecallRequest{Message: log})
+	if query := found.GetReport().GetQuery(); err != nil || len(query) > 4<<10 || !strings.HasPrefix(query, "a line") || !strings.HasSuffix(query, "Why?") {
+		t.Errorf("query of %d bytes, %v", len(query), err)
+	}
+	for range 3 {
+		_, err = client.AssemblePrompt(with(t, "tok-w"), &kiokuv1.AssemblePromptRequest{Message: log + log})
+		if wantCode(t, err, codes.ResourceExhausted); !strings.Contains(err.Error(), "larger than max") {
+			t.Errorf("too large: %v", err)
+		}
+		if _, err = client.AssemblePrompt(with(t, "tok-w"), &kiokuv1.AssemblePromptRequest{Message: "Why?"}); err != nil {
+			t.Errorf("the call after it: %v", err)
+		}
 	}
 }
 
@@ -144,13 +171,4 @@ func TestConversationErrorsNameTheMessage(t *testing.T) {
 			t.Errorf("conversation %d: %v", i, err)
 		}
 	}
-}
-
-// What a flush keeps comes back in one answer, with ids and prompts: a spool that would not fit then is refused before.
-func TestBeginFlushRefusesMoreThanItCanStore(t *testing.T) {
-	t.Parallel()
-	client := agentClient(t, &fakeSidecar{})
-	_, err := client.BeginFlush(t.Context(), &kiokuv1.BeginFlushRequest{Agent: "main", Session: "s",
-		Messages: []*kiokuv1.ChatMessage{{Role: "user", Text: strings.Repeat("x", 4<<20-64<<10)}}})
-	wantViolation(t, err, "messages")
 }

@@ -39,6 +39,7 @@ func (s agentService) AssemblePrompt(ctx context.Context, req *kiokuv1.AssembleP
 	if turn.Shared, err = s.sharedAgents(ctx, req.GetAgent(), req.GetSharedAgents(), side.Shared()); err != nil {
 		return nil, err
 	}
+	s.markTurn(ctx, req.GetAgent(), turn)
 	return PromptResponse(side.Assemble(ctx, turn), s.searchProblem), nil
 }
 
@@ -51,7 +52,7 @@ func (s *Server) turnOf(req *kiokuv1.AssemblePromptRequest) (sidecar.Turn, error
 		NoTools: req.GetNoMemoryTools(), NoRecall: req.GetNoRecall(), Now: s.inZone(now), Session: req.GetSession(),
 		Author: authorOf(req.GetAuthor()),
 	}
-	err = cmp.Or(err, checkTurn(req.GetMessage(), req.GetChannel()), checkAuthor("author", req.GetAuthor()), checkName("session", req.GetSession()), checkName("model", req.GetModel()), checkCount("budget_tokens", req.GetBudgetTokens()))
+	err = cmp.Or(err, checkName("channel", req.GetChannel()), checkAuthor("author", req.GetAuthor()), checkName("session", req.GetSession()), checkName("model", req.GetModel()), checkCount("budget_tokens", req.GetBudgetTokens()))
 	if err != nil {
 		return t, err
 	}
@@ -60,10 +61,6 @@ func (s *Server) turnOf(req *kiokuv1.AssemblePromptRequest) (sidecar.Turn, error
 	}
 	t.Blocks, err = blocksOf(req.GetBlocks())
 	return t, err
-}
-
-func checkTurn(message, channel string) error {
-	return cmp.Or(checkSize("message", message, maxQuestion), checkName("channel", channel))
 }
 
 // blocksOf returns the parts of a prompt that the caller adds.
@@ -88,7 +85,7 @@ func blocksOf(list []*kiokuv1.PromptBlock) ([]prompt.Block, error) {
 // Recall searches memory for a user's message.
 func (s agentService) Recall(ctx context.Context, req *kiokuv1.RecallRequest) (*kiokuv1.RecallResponse, error) {
 	now, bad := readTimestamp("ask_time", req.GetAskTime())
-	side, err := authorize(ctx, s.sidecars, req, bad, checkTurn(req.GetMessage(), req.GetChannel()), checkName("session", req.GetSession()), checkAuthor("author", req.GetAuthor()))
+	side, err := authorize(ctx, s.sidecars, req, bad, checkName("channel", req.GetChannel()), checkName("session", req.GetSession()), checkAuthor("author", req.GetAuthor()))
 	if err != nil {
 		return nil, err
 	}
@@ -97,6 +94,7 @@ func (s agentService) Recall(ctx context.Context, req *kiokuv1.RecallRequest) (*
 	if turn.Shared, err = s.sharedAgents(ctx, req.GetAgent(), req.GetSharedAgents(), side.Shared()); err != nil {
 		return nil, err
 	}
+	s.markTurn(ctx, req.GetAgent(), turn)
 	found, block := side.Recall(ctx, turn)
 	return &kiokuv1.RecallResponse{Report: recallReport(found, found.Memories, nil, s.searchProblem), Block: block}, nil
 }

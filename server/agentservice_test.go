@@ -203,7 +203,7 @@ func talk() []*kiokuv1.ChatMessage {
 func TestCompactPassesTheConversationAndItsSizesOn(t *testing.T) {
 	t.Parallel()
 	client := agentClient(t, &fakeSidecar{compact: func(_ context.Context, v session.View, keep, window int) (session.Compaction, error) {
-		want := session.View{IDs: []string{flush.SummaryID("Where is the key?"), "b", "c", "d"}, Compactions: 1, Messages: []llm.Message{
+		want := session.View{IDs: []string{flush.SummaryID("Where is the key?"), "b", "c", "d"}, Compactions: 1, By: make([]memory.Said, 4), Messages: []llm.Message{
 			{Role: llm.RoleUser, Text: "Where is the key?"},
 			{Role: llm.RoleAssistant, ToolCalls: []llm.ToolCall{{ID: "c1", Name: "look", Input: []byte(`{"at": "door"}`)}}},
 			{Role: llm.RoleTool, ToolCallID: "c1", ToolName: "look", Text: "under the mat"},

@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 
+	"kioku/agent/flush"
 	"kioku/agent/sidecar"
 	"kioku/llm"
 	"kioku/memory"
@@ -30,12 +31,24 @@ func checkSaid(field string, m *kiokuv1.ChatMessage) error {
 	return cmp.Or(checkAuthor(field+".author", m.GetAuthor()), checkName(field+".channel", m.GetChannel()))
 }
 
-// saidOf returns who said a message in a channel. What is no message of a user is nobody's.
-func saidOf(m *kiokuv1.ChatMessage, channel string) memory.Said {
-	if m.GetRole() != string(llm.RoleUser) {
+// saidOf returns who said a message in a channel. What is no message of a user is nobody's, and a summary is of what was said before.
+// marked is a channel that is a group's whatever it is called.
+func saidOf(m *kiokuv1.ChatMessage, channel, marked string) memory.Said {
+	group := isGroup(channel, marked)
+	switch {
+	case flush.IsSummary(flush.Message{ID: m.GetId(), Message: llm.Message{Text: m.GetText()}}):
+		return memory.Said{}
+	case m.GetRole() != string(llm.RoleUser) && group:
+		return memory.Said{Channel: channel, Group: true}
+	case m.GetRole() != string(llm.RoleUser):
 		return memory.Said{}
 	}
-	return memory.Said{Author: authorOf(m.GetAuthor()), Channel: channel, Group: sidecar.IsGroup(channel)}
+	return memory.Said{Author: authorOf(m.GetAuthor()), Channel: channel, Group: group}
+}
+
+// isGroup reports whether a channel is a group's, by its name or because it is marked as one.
+func isGroup(channel, marked string) bool {
+	return sidecar.IsGroup(channel) || channel != "" && channel == marked
 }
 
 // originOf returns whose words a note is made of, nil if they are the owner's in private.

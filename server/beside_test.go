@@ -76,10 +76,11 @@ func (h completeServer) sync(t *testing.T) {
 func TestFlushKeepsAFactOverACrashAndACompaction(t *testing.T) {
 	t.Parallel()
 	workspace, state := filepath.Join(t.TempDir(), "workspace"), filepath.Join(t.TempDir(), "state")
-	if err := os.MkdirAll(workspace, 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Join(workspace, "memory"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(workspace, "MEMORY.md"), []byte(notes["MEMORY.md"]), 0o600); err != nil {
+	// Not MEMORY.md, which stands in the prompt and is not recalled.
+	if err := os.WriteFile(filepath.Join(workspace, "memory/hana.md"), []byte(notes["MEMORY.md"]), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	messages := longTalk()
@@ -224,7 +225,7 @@ func wantRecalled(t *testing.T, h completeServer, message, fact string) {
 	for _, m := range got.GetRecall().GetRecalled() {
 		found = found || strings.Contains(m.GetText(), fact) && m.GetAgent() == "main" && m.GetStartLine() > 0
 	}
-	if !found || !strings.Contains(got.GetPrompt(), fact) {
+	if !found || !strings.Contains(got.GetPrompt()+got.GetTurnBlock(), fact) {
 		t.Errorf("%q does not recall %q: %v", message, fact, got.GetRecall())
 	}
 }

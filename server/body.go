@@ -23,7 +23,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, from origin) (
 		return func() {}, nil
 	}
 	if r.ContentLength > maxMessage {
-		return nil, errTooLarge
+		return nil, errBodyTooLarge
 	}
 	grant, err := s.admitBody(r, from)
 	if err != nil {
@@ -42,16 +42,18 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, from origin) (
 	return grant.Release, nil
 }
 
-// errTooLarge is why a request is refused whose body is too large.
-var errTooLarge = httperror.WithStatus(
-	status.Errorf(codes.ResourceExhausted, "the body of a request may have at most %d bytes; send less at a time", maxMessage),
-	http.StatusRequestEntityTooLarge)
+// errTooLarge is why a request is refused that is too large, and errBodyTooLarge is the same over HTTP.
+var (
+	errTooLarge = status.Errorf(codes.ResourceExhausted,
+		"a request may have at most %d bytes; send less at a time, of a conversation the older messages first and then only their ids", maxMessage)
+	errBodyTooLarge = httperror.WithStatus(errTooLarge, http.StatusRequestEntityTooLarge)
+)
 
 // bodyError returns the status of an error of reading a body.
 func bodyError(err error) error {
 	switch {
 	case errors.As(err, new(*http.MaxBytesError)):
-		return errTooLarge
+		return errBodyTooLarge
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return httperror.WithStatus(status.Error(codes.DeadlineExceeded, "the body of the request did not arrive in time; send it at once"), http.StatusRequestTimeout)
 	}

@@ -124,6 +124,9 @@ func statusResponse(st kioku.Status) *kiokuv1.StatusResponse {
 		UnindexedFileCount: int32Of(st.Beside.Files), UnindexedMore: st.Beside.More,
 		ResidentBytes: st.ResidentBytes, MemoryResidentBytes: st.AllResidentBytes, MemoryBudgetBytes: st.BudgetBytes,
 		Degraded: convertAll(st.Degraded, degradation), Unavailable: st.Unavailable, Syncing: st.Syncing,
+		Transcripts: convertAll(st.Transcripts, func(f indexer.TranscriptFolder) *kiokuv1.TranscriptFolder {
+			return &kiokuv1.TranscriptFolder{Source: f.Source, Folder: f.Folder}
+		}),
 		Backfill: backfill(st.Backfill), Reranker: clip(st.Reranker, 500), RerankerError: errorText(st.RerankerErr),
 	}
 }

@@ -145,6 +145,9 @@ func (s *Server) sidecarStatus(ctx context.Context, method string, err error) er
 		return status.Error(codes.Aborted, flush.ErrReplaced.Error()+"; begin again")
 	case errors.Is(err, flush.ErrConflict):
 		return status.Error(codes.Aborted, flush.ErrConflict.Error())
+	case errors.Is(err, flush.ErrState):
+		s.logFailure(ctx, method, err)
+		return status.Error(codes.Unavailable, flush.ErrState.Error()+"; the folder of the agent's state must be writable and its disk have room: kioku doctor looks, the log has the cause")
 	case errors.Is(err, flush.ErrTooLong):
 		return status.Error(codes.FailedPrecondition, flush.ErrTooLong.Error())
 	case errors.Is(err, sidecar.ErrNoFlush):
@@ -154,7 +157,7 @@ func (s *Server) sidecarStatus(ctx context.Context, method string, err error) er
 	case errors.Is(err, sidecar.ErrStep):
 		return status.Error(codes.Aborted, sidecar.ErrStep.Error()+"; answer the latest one")
 	case errors.Is(err, sidecar.ErrNoModel):
-		return status.Error(codes.FailedPrecondition, sidecar.ErrNoModel.Error())
+		return status.Error(codes.FailedPrecondition, sidecar.ErrNoModel.Error()+": set llm.provider; kioku doctor says what is wrong with one that is set")
 	case errors.Is(err, compact.ErrRefused):
 		return status.Error(codes.Aborted, clip(err.Error(), 500))
 	case ctx.Err() == nil && errors.As(err, &model):

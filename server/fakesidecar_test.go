@@ -91,12 +91,18 @@ func (f *fakeSidecar) IdleAfter() time.Duration {
 	return f.idle
 }
 
-func (f *fakeSidecar) Spool(_ context.Context, session string, messages []flush.Message) error {
+func (f *fakeSidecar) Spool(_ context.Context, sessions []flush.Request) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.spooled = append(f.spooled, fmt.Sprintf("%s: %d", session, len(messages)))
+	for _, s := range sessions {
+		f.spooled = append(f.spooled, fmt.Sprintf("%s: %d", s.Session, len(s.Messages)))
+	}
 	return nil
 }
+
+func (f *fakeSidecar) MarkGroup(context.Context, string, string) error { return nil }
+
+func (f *fakeSidecar) GroupOf(string) (string, error) { return "", nil }
 
 func (f *fakeSidecar) FlushOff() string { return "" }
 

@@ -11,12 +11,8 @@ import (
 	"kioku/memory"
 )
 
-const (
-	// maxName is the maximum size of a name in bytes: of a session, a channel, a model.
-	maxName = 256
-	// maxQuestion is the maximum size of a message of a user in bytes.
-	maxQuestion = 64 << 10
-)
+// maxName is the maximum size of a name in bytes: of a session, a channel, a model.
+const maxName = 256
 
 // badField returns the error of a bad field.
 func badField(field, format string, args ...any) error {

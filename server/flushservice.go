@@ -1,11 +1,10 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
-
-	"google.golang.org/protobuf/proto"
 
 	"kioku/agent/flush"
 	"kioku/agent/sidecar"
@@ -102,7 +101,8 @@ func (s agentService) CommitFlush(ctx context.Context, req *kiokuv1.CommitFlushR
 }
 
 func storedNote(n flush.Stored) *kiokuv1.StoredNote {
-	return &kiokuv1.StoredNote{Path: n.Path, Line: int32Of(n.StartLine), Deduplicated: n.Deduplicated, Refused: clip(n.Refused, 500)}
+	return &kiokuv1.StoredNote{Path: n.Path, Line: int32Of(n.StartLine), Deduplicated: n.Deduplicated, Refused: clip(n.Refused, 500),
+		Secrets: convertAll(n.Secrets, replacedSecret)}
 }
 
 // Flush has the service's model flush all messages that are not covered.
@@ -130,36 +130,71 @@ type sessionRequest interface {
 // flushes says that the session is flushed.
 func (s *Server) conversation(ctx context.Context, req sessionRequest, flushes bool) (conversation, error) {
 	if req.GetSession() == "" {
-		return conversationOf(req.GetMessages())
+		return conversationOf(req.GetMessages(), "")
 	}
 	name := known(ctx, req.GetAgent(), req.GetSession())
-	whole, err := s.known.resolve(name, req.GetMessages())
+	whole, group, err := s.whole(name, req.GetMessages())
 	if err != nil {
 		return conversation{}, err
 	}
-	c, err := sessionOf(whole)
+	c, err := sessionOf(whole, group)
 	if err == nil {
-		s.spool(s.known.remember(name, whole, flushes && callerOf(ctx).write, time.Now()))
+		err = s.markGroup(ctx, name, groupOf(whole))
 	}
-	c.sent = whole
+	if err == nil {
+		s.spool(s.known.remember(name, whole, group, flushes && callerOf(ctx).write, time.Now()))
+	}
 	return c, err
+}
+
+// whole returns the messages of a session with those in place of references that were sent before, each with its channel. group is the
+// channel of the last group in the session.
+func (s *Server) whole(name sessionName, sent []*kiokuv1.ChatMessage) (list []*kiokuv1.ChatMessage, group string, err error) {
+	group, ok := s.known.group(name)
+	if !ok {
+		if group, err = s.sidecars[name.agent].GroupOf(name.session); err != nil {
+			return nil, "", err
+		}
+	}
+	list, err = s.known.resolve(name, sent, group)
+	return list, group, err
+}
+
+// markGroup records the channel of a group in a session, so that a service that is started anew takes nothing of it for private. An
+// empty channel is none.
+func (s *Server) markGroup(ctx context.Context, name sessionName, channel string) error {
+	if before, _ := s.known.group(name); channel == "" || channel == before || !callerOf(ctx).write {
+		return nil
+	}
+	err := s.sidecars[name.agent].MarkGroup(ctx, name.session, channel)
+	if err == nil {
+		s.known.setGroup(name, channel)
+	}
+	return err
+}
+
+// unnamedGroup is the channel of a group for which a caller names none.
+const unnamedGroup = "group"
+
+// markTurn marks the session of a turn in a group. If that fails the turn goes on, and the log says why.
+func (s *Server) markTurn(ctx context.Context, agent string, t sidecar.Turn) {
+	if t.Session == "" || !t.InGroup() {
+		return
+	}
+	if err := s.markGroup(ctx, known(ctx, agent, t.Session), cmp.Or(t.Channel, unnamedGroup)); err != nil {
+		s.opt.Log.Error("a session could not be marked as a group's", "agent", agent, "err", err)
+	}
 }
 
 // toFlush returns the messages of a request as a flush takes them.
 func (s *Server) toFlush(ctx context.Context, req sessionRequest) ([]flush.Message, error) {
-	if err := checkSpool(req.GetMessages()); err != nil {
-		return nil, err
-	}
 	c, err := s.conversation(ctx, req, true)
-	if err != nil {
-		return nil, err
-	}
-	return flush.Messages(c.ids, c.messages), checkSpool(c.sent)
+	return flush.Messages(c.ids, c.messages, c.by), err
 }
 
 // sessionOf returns the messages of a session, which must have ids.
-func sessionOf(list []*kiokuv1.ChatMessage) (conversation, error) {
-	c, err := conversationOf(list)
+func sessionOf(list []*kiokuv1.ChatMessage, marked string) (conversation, error) {
+	c, err := conversationOf(list, marked)
 	if err != nil {
 		return conversation{}, err
 	}
@@ -171,27 +206,8 @@ func sessionOf(list []*kiokuv1.ChatMessage) (conversation, error) {
 	return c, nil
 }
 
-// flushMessages returns the messages of a session that are small enough to be spooled.
-func flushMessages(list []*kiokuv1.ChatMessage) ([]flush.Message, error) {
-	if err := checkSpool(list); err != nil {
-		return nil, err
-	}
-	c, err := sessionOf(list)
-	out := flush.Messages(c.ids, c.messages)
-	for i := range out {
-		out[i].Said = c.by[i]
-	}
-	return out, err
-}
-
-// checkSpool refuses messages that are too large to be spooled.
-func checkSpool(list []*kiokuv1.ChatMessage) error {
-	size := 0
-	for _, m := range list {
-		size += proto.Size(m) + 5
-	}
-	if size > maxSpool {
-		return badField("messages", "are more than the %d bytes that a flush keeps; flush them in two calls, the older ones first", maxSpool)
-	}
-	return nil
+// flushMessages returns the messages of a session as a flush takes them.
+func flushMessages(list []*kiokuv1.ChatMessage, marked string) ([]flush.Message, error) {
+	c, err := sessionOf(list, marked)
+	return flush.Messages(c.ids, c.messages, c.by), err
 }

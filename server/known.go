@@ -1,8 +1,10 @@
 package server
 
 import (
+	"cmp"
 	"container/list"
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
+	"kioku/agent/sidecar"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
@@ -38,6 +41,8 @@ type knownSession struct {
 	// order are the ids of the messages of the last call.
 	order []string
 	bytes int
+	// group is the channel of the last group that was in the session, empty if none was.
+	group string
 	// used is the time of the last call.
 	used time.Time
 	// flushes says that the session is flushed by a caller who may write and was not spooled since the last call.
@@ -57,17 +62,19 @@ type knownMessages struct {
 // isReference reports whether a message has nothing but ids.
 func isReference(m *kiokuv1.ChatMessage) bool {
 	return m.GetRole() == "" && m.GetId() != "" && m.GetText() == "" && len(m.GetToolCalls()) == 0 && m.GetToolCallId() == "" &&
-		m.GetToolName() == "" && m.GetImageCount() == 0 && !m.GetFailed()
+		m.GetToolName() == "" && m.GetImageCount() == 0 && !m.GetFailed() && m.GetAuthor() == nil && m.GetChannel() == ""
 }
 
 // resolve returns the messages of a call with those in place of references that were sent before. It returns FAILED_PRECONDITION with
 // UnknownMessages if a message is not known, and an *memory.InputError for too many messages.
-func (k *knownMessages) resolve(name sessionName, sent []*kiokuv1.ChatMessage) ([]*kiokuv1.ChatMessage, error) {
+// Each message names its channel; before is that of the first one, if it was not known and does not say.
+func (k *knownMessages) resolve(name sessionName, sent []*kiokuv1.ChatMessage, before string) ([]*kiokuv1.ChatMessage, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	have := k.session(name)
 	out := make([]*kiokuv1.ChatMessage, 0, len(sent))
 	var unknown []string
+	var at map[string]int
 	for _, m := range sent {
 		if len(out) > maxMessages {
 			break // which is refused
@@ -76,17 +83,86 @@ func (k *knownMessages) resolve(name sessionName, sent []*kiokuv1.ChatMessage) (
 			out = append(out, m)
 			continue
 		}
-		known, missing := have.find(m.GetId(), m.GetThroughId())
+		if m.GetThroughId() != "" && at == nil {
+			at = have.places()
+		}
+		known, missing := have.find(m.GetId(), m.GetThroughId(), at)
 		out, unknown = append(out, known...), append(unknown, missing...)
 	}
 	if len(unknown) > 0 {
 		return nil, errUnknownMessages(unknown)
 	}
-	return out, nil
+	return have.placed(out, before), nil
 }
 
-// find returns the message with an id, or if through is set all messages from the one to the other, or the ids that are missing.
-func (s *knownSession) find(id, through string) (known []*kiokuv1.ChatMessage, missing []string) {
+// placed returns messages of which each names its channel: the one that it says, else the group in which it was said when it was sent
+// before, else that of the message before it. Nothing becomes private because the message that named the group is left out. before is
+// the channel before the first message of a session that is not known.
+func (s *knownSession) placed(list []*kiokuv1.ChatMessage, before string) []*kiokuv1.ChatMessage {
+	channel := before
+	if s != nil {
+		channel = s.group
+	}
+	out := slices.Clone(list)
+	for i, m := range list {
+		if m.GetChannel() != "" {
+			channel = m.GetChannel()
+			continue
+		}
+		if s != nil && isGroup(s.messages[m.GetId()].GetChannel(), s.group) {
+			channel = s.messages[m.GetId()].GetChannel()
+		}
+		if channel != "" {
+			out[i] = proto.CloneOf(m)
+			out[i].Channel = channel
+		}
+	}
+	return out
+}
+
+// groupOf returns the channel of the last group in messages that name their channels, empty if there is none.
+func groupOf(list []*kiokuv1.ChatMessage) string {
+	for _, m := range slices.Backward(list) {
+		if sidecar.IsGroup(m.GetChannel()) {
+			return m.GetChannel()
+		}
+	}
+	return ""
+}
+
+// group returns the channel of the last group in a session, and whether the session is known.
+func (k *knownMessages) group(name sessionName) (channel string, ok bool) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if s := k.session(name); s != nil {
+		return s.group, true
+	}
+	return "", false
+}
+
+// setGroup sets the channel of the last group in a session, if it is known.
+func (k *knownMessages) setGroup(name sessionName, channel string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if s := k.session(name); s != nil {
+		s.group = channel
+	}
+}
+
+// places returns the places of the messages of the last call by their ids.
+func (s *knownSession) places() map[string]int {
+	at := map[string]int{}
+	if s != nil {
+		for i, id := range s.order {
+			at[id] = i
+		}
+	}
+	return at
+}
+
+// find returns the message with an id, or if through is set all messages of the last call from the one to the other, or the ids that are
+// missing. at are the places of those messages.
+func (s *knownSession) find(id, through string, at map[string]int) (known []*kiokuv1.ChatMessage, missing []string) {
 	for _, one := range []string{id, through} {
 		if one != "" && (s == nil || s.messages[one] == nil) {
 			missing = append(missing, one)
@@ -98,17 +174,15 @@ func (s *knownSession) find(id, through string) (known []*kiokuv1.ChatMessage, m
 	case through == "":
 		return []*kiokuv1.ChatMessage{s.messages[id]}, nil
 	}
-	within := false
-	for _, one := range s.order {
-		if within = within || one == id; !within {
-			continue
-		}
-		known = append(known, s.messages[one])
-		if one == through {
-			return known, nil
-		}
+	from, begins := at[id]
+	to, ends := at[through]
+	if !begins || !ends || from > to {
+		return nil, []string{id, through} // in another order, or not in the last call
 	}
-	return nil, []string{id, through} // in another order, or not in the last call
+	for _, one := range s.order[from : to+1] {
+		known = append(known, s.messages[one])
+	}
+	return known, nil
 }
 
 // session returns a session, nil if it is not known.
@@ -129,8 +203,8 @@ func errUnknownMessages(ids []string) error {
 		&errdetails.ErrorInfo{Domain: memory.ErrorDomain, Reason: "UNKNOWN_MESSAGES"}, &kiokuv1.UnknownMessages{Ids: some})
 }
 
-// remember remembers the messages of a call. It returns the sessions that are forgotten for it and were not spooled.
-func (k *knownMessages) remember(name sessionName, sent []*kiokuv1.ChatMessage, flushes bool, now time.Time) (forgotten []*knownSession) {
+// remember remembers the messages of a call. group is the last group of a session that was not known. It returns the sessions that are forgotten for it and were not spooled.
+func (k *knownMessages) remember(name sessionName, sent []*kiokuv1.ChatMessage, group string, flushes bool, now time.Time) (forgotten []*knownSession) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	s := k.session(name)
@@ -142,6 +216,7 @@ func (k *knownMessages) remember(name sessionName, sent []*kiokuv1.ChatMessage, 
 		k.sessions[name] = k.recent.PushFront(s)
 	}
 	k.recent.MoveToFront(k.sessions[name])
+	s.group = cmp.Or(groupOf(sent), s.group, group)
 	s.used, s.flushes, s.order = now, s.flushes || flushes, make([]string, 0, len(sent))
 	for _, m := range sent {
 		k.put(s, m)
@@ -213,15 +288,23 @@ func (s *knownSession) list() []*kiokuv1.ChatMessage {
 	return out
 }
 
-// end forgets a session and returns the messages of its last call.
-func (k *knownMessages) end(name sessionName) []*kiokuv1.ChatMessage {
+// last returns the messages of the last call of a session.
+func (k *knownMessages) last(name sessionName) []*kiokuv1.ChatMessage {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	s := k.session(name)
-	if s == nil {
-		return nil
+	if s := k.session(name); s != nil {
+		return s.list()
 	}
-	return k.forget(s).list()
+	return nil
+}
+
+// end forgets a session that has ended with these messages, unless a call was made in it meanwhile.
+func (k *knownMessages) end(name sessionName, messages []*kiokuv1.ChatMessage) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if s := k.session(name); s != nil && slices.Equal(s.list(), messages) {
+		k.forget(s)
+	}
 }
 
 // idle returns copies of the sessions that are flushed and had no call since before, a time that depends on their agent; zero means
@@ -242,6 +325,17 @@ func (k *knownMessages) idle(before func(agent string) time.Time) (out []*knownS
 		}
 	}
 	return out
+}
+
+// again has idle return sessions of an agent again, those of them that are still known.
+func (k *knownMessages) again(agent string, sessions []*knownSession) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, taken := range sessions {
+		if s := k.session(taken.sessionName); s != nil && s.agent == agent {
+			s.flushes = true
+		}
+	}
 }
 
 // known returns the name of a session of the caller.

@@ -110,7 +110,7 @@ func receive(to, from any) error {
 		return nil
 	}
 	if len(data) > maxMessage {
-		return status.Errorf(codes.ResourceExhausted, "grpc: received message larger than max (%d vs. %d)", len(data), maxMessage)
+		return errTooLarge
 	}
 	r.decode(data)
 	return nil

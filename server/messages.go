@@ -17,8 +17,6 @@ const (
 	// maxMessages is the maximum number of messages of a request, and maxImages that of images of a message.
 	maxMessages = 20_000
 	maxImages   = 1000
-	// maxSpool is the maximum size in bytes of the messages of a flush: one response may contain them and the prompts.
-	maxSpool = maxMessage - 64<<10
 )
 
 // conversation is the messages of a request with their ids.
@@ -29,13 +27,11 @@ type conversation struct {
 	by []memory.Said
 	// indexes of the messages by id.
 	indexes map[string]int
-	// sent are the messages of a session as they were sent, with those that were named by their ids.
-	sent []*kiokuv1.ChatMessage
 }
 
 // conversationOf returns the messages of a request. Each tool result must answer a call of the assistant before it, as
-// providers demand, so that a cut never parts a pair.
-func conversationOf(list []*kiokuv1.ChatMessage) (conversation, error) {
+// providers demand, so that a cut never parts a pair. marked is a channel that is a group's whatever it is called.
+func conversationOf(list []*kiokuv1.ChatMessage, marked string) (conversation, error) {
 	if len(list) > maxMessages {
 		return conversation{}, badField("messages", "has %d messages; at most %d", len(list), maxMessages)
 	}
@@ -61,7 +57,7 @@ func conversationOf(list []*kiokuv1.ChatMessage) (conversation, error) {
 		if m.GetChannel() != "" {
 			channel = m.GetChannel()
 		}
-		c.messages, c.by = append(c.messages, message), append(c.by, saidOf(m, channel))
+		c.messages, c.by = append(c.messages, message), append(c.by, saidOf(m, channel, marked))
 	}
 	return c, nil
 }

@@ -26,7 +26,7 @@ func exchange() []*kiokuv1.ChatMessage {
 
 func TestConversationKeepsItsMessages(t *testing.T) {
 	t.Parallel()
-	c, err := conversationOf(exchange())
+	c, err := conversationOf(exchange(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func FuzzConversation(f *testing.F) {
 			return
 		}
 		discardUnknown(req)
-		c, err := conversationOf(req.GetMessages())
+		c, err := conversationOf(req.GetMessages(), "")
 		if err != nil {
 			var input *memory.InputError
 			if !errors.As(err, &input) || !strings.HasPrefix(input.Field, "messages") {

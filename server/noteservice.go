@@ -31,7 +31,7 @@ func (s service) MemoryAppend(ctx context.Context, req *kiokuv1.MemoryAppendRequ
 	if added.Deduplicated {
 		resp.Outcome = kiokuv1.OutcomeDeduplicated
 	}
-	if near := added.Similar; near != nil {
+	if near := added.Similar; near != nil && origin == nil {
 		resp.Similar = &kiokuv1.SimilarNote{Path: near.Path, Line: int32Of(near.Line), Text: near.Text}
 	}
 	return resp, nil

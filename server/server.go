@@ -231,6 +231,7 @@ func (s *Server) Serve(ctx context.Context, listeners ...Listener) error {
 	}
 	group.Go(func() error {
 		s.keepHouse(ctx, listeners)
+		s.spoolAll() // before the calls that are running end, so that little is left for the time after them
 		return nil
 	})
 	defer s.spoolAll()

@@ -2,11 +2,13 @@ package server
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc/status"
 
 	"kioku/agent/flush"
+	"kioku/agent/session"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
@@ -17,15 +19,23 @@ func (s agentService) EndSession(ctx context.Context, req *kiokuv1.EndSessionReq
 		return nil, err
 	}
 	name := known(ctx, req.GetAgent(), req.GetSession())
-	sent, err := s.known.resolve(name, req.GetMessages())
+	sent, group, err := s.whole(name, req.GetMessages())
 	if err != nil {
 		return nil, err
 	}
-	messages, err := flushMessages(withEarlier(s.known.end(name), sent))
+	all := withEarlier(s.known.last(name), sent)
+	messages, err := flushMessages(all, group)
+	if err == nil {
+		err = s.markGroup(ctx, name, groupOf(sent))
+	}
 	if err != nil {
 		return nil, err
 	}
+	s.spool(s.known.remember(name, all, group, true, time.Now()))
 	out := side.End(ctx, flush.Job{Request: flush.Request{Session: req.GetSession(), Messages: messages}})
+	if out.Outcome != session.FlushFailed {
+		s.known.end(name, all)
+	}
 	resp := s.flushResponse(ctx, "EndSession", req.GetAgent(), out)
 	return &kiokuv1.EndSessionResponse{
 		Outcome: resp.Outcome, Reason: resp.Reason, CoveredCount: resp.CoveredCount, UncoveredCount: resp.UncoveredCount,
@@ -67,7 +77,7 @@ func (s *Server) flushResponse(ctx context.Context, method, agent string, out fl
 	return resp
 }
 
-// spoolTimeout is the maximum time in which the messages of a session are written to the disk.
+// spoolTimeout is the maximum time in which the messages of sessions are written to the disk.
 const spoolTimeout = 10 * time.Second
 
 // spoolIdle has the messages of idle sessions on disk, from where their sidecars flush them.
@@ -86,18 +96,36 @@ func (s *Server) spoolAll() {
 	s.spool(s.known.idle(func(string) time.Time { return time.Now().Add(time.Hour) }))
 }
 
-// spool has the messages of sessions on disk. What is covered is not written.
+// spool has the messages of sessions on disk. What is covered is not written. Sessions that could not be written are written when the
+// next ones are, if they are still known.
 func (s *Server) spool(sessions []*knownSession) {
+	of := make(map[string][]flush.Request)
 	for _, k := range sessions {
-		side := s.sidecars[k.agent]
-		messages, err := flushMessages(k.list())
-		if side == nil || !k.flushes || err != nil {
-			continue // too many to be kept
+		if s.sidecars[k.agent] == nil || !k.flushes {
+			continue
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), spoolTimeout)
-		if err := side.Spool(ctx, k.session, messages); err != nil {
-			s.opt.Log.Error("the messages of a session could not be kept", "agent", k.agent, "err", err)
+		messages, err := flushMessages(k.list(), k.group)
+		if err != nil {
+			s.notSpooled(k.agent, err)
+			continue
 		}
-		cancel()
+		of[k.agent] = append(of[k.agent], flush.Request{Session: k.session, Messages: messages})
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), spoolTimeout)
+	defer cancel()
+	var all sync.WaitGroup
+	for agent, requests := range of {
+		all.Go(func() {
+			if err := s.sidecars[agent].Spool(ctx, requests); err != nil {
+				s.notSpooled(agent, err)
+				s.known.again(agent, sessions)
+			}
+		})
+	}
+	all.Wait()
+}
+
+// notSpooled logs that messages are not on disk.
+func (s *Server) notSpooled(agent string, err error) {
+	s.opt.Log.Error("messages of sessions could not be kept; if the service ends now, they are lost", "agent", agent, "err", clip(err.Error(), 1000))
 }

@@ -1,12 +1,17 @@
 package server_test
 
 import (
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc/codes"
 
+	"kioku/agent/session"
 	"kioku/agent/sidecar"
 	"kioku/llm/echo"
 	"kioku/memory"
@@ -165,5 +170,117 @@ func TestCallToolChecksForTheClient(t *testing.T) {
 	wantCode(t, err, codes.PermissionDenied)
 	if len(own.texts) != 1 {
 		t.Errorf("stored %q", own.texts)
+	}
+}
+
+// What was not flushed is flushed, also of a session that is larger than a request may be: its messages are on disk when the service
+// ends, and ranges of it go through the responses of a service that is started anew, whatever the window.
+func TestLargeSessionsAreKeptAtTheEndOfTheService(t *testing.T) {
+	t.Parallel()
+	state := t.TempDir()
+	l, err := server.ListenTCP("127.0.0.1:0", server.TCPOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := serve(t, beside(t, server.Options{}, map[string]server.Sidecar{"main": withFlushes(t, state, nil)}), l)
+	client := kiokuv1.NewAgentServiceClient(dial(t, l.Addr().String()))
+	const facts = 5
+	for i := range facts {
+		sent := []*kiokuv1.ChatMessage{{Id: fmt.Sprint(i), Role: "user", Text: fmt.Sprintf("fact %d is here %s", i, strings.Repeat("tea and milk ", 68_000))}}
+		if i > 0 {
+			sent = append([]*kiokuv1.ChatMessage{{Id: "0", ThroughId: fmt.Sprint(i - 1)}}, sent...)
+		}
+		if _, err := client.CheckFlush(t.Context(), &kiokuv1.CheckFlushRequest{Session: "s", Messages: sent}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	client = flushing(t, state, nil)
+	shown := 0
+	for {
+		begun, err := client.BeginFlush(t.Context(), &kiokuv1.BeginFlushRequest{Session: "s", WindowTokens: 10_000_000})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if begun.GetOutcome() == kiokuv1.OutcomeNothing {
+			break
+		}
+		for _, m := range begun.GetMessages() {
+			shown += strings.Count(m.GetText(), " is here ")
+		}
+		if _, err := client.CommitFlush(t.Context(), &kiokuv1.CommitFlushRequest{Lease: begun.GetLease()}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if shown != facts {
+		t.Errorf("%d of %d facts are shown", shown, facts)
+	}
+}
+
+// Ends of sessions, at SIGTERM: the messages of very many sessions are on disk within the time that is left to a service.
+func TestManySessionsAreKeptAtTheEndOfTheService(t *testing.T) {
+	t.Parallel()
+	state := t.TempDir()
+	l, err := server.ListenTCP("127.0.0.1:0", server.TCPOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := serve(t, beside(t, server.Options{}, map[string]server.Sidecar{"main": withFlushes(t, state, nil)}), l)
+	client := kiokuv1.NewAgentServiceClient(dial(t, l.Addr().String()))
+	const sessions = 300
+	for i := range sessions {
+		if _, err := client.CheckFlush(t.Context(), &kiokuv1.CheckFlushRequest{Session: fmt.Sprint(i), Messages: saidBy("My cat is Miso.")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	begin := time.Now()
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d sessions are kept in %v", sessions, time.Since(begin).Round(time.Millisecond))
+	if spools, _ := filepath.Glob(filepath.Join(state, "agents", "main", "flush", "*.spool.jsonl")); len(spools) != sessions {
+		t.Errorf("%d of %d sessions are on disk", len(spools), sessions)
+	}
+}
+
+// EndSession that fails loses nothing: it says what to do, and the same call stores the conversation when that is done. An end of a
+// session of which nothing is known is no success.
+func TestEndSessionThatFailsCanBeMadeAgain(t *testing.T) {
+	t.Parallel()
+	state, own := t.TempDir(), &noted{}
+	client := flushing(t, state, func(o *sidecar.Options) {
+		o.Model, o.Memories = &echo.Model{}, func(string) memory.Service { return own }
+	})
+	end := func(messages ...*kiokuv1.ChatMessage) *kiokuv1.EndSessionResponse {
+		t.Helper()
+		ended, err := client.EndSession(t.Context(), &kiokuv1.EndSessionRequest{Session: "s", Messages: messages})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return ended
+	}
+	if got := end(); got.GetOutcome() != session.FlushSkipped || !strings.Contains(got.GetReason(), "no message of this session is known") {
+		t.Errorf("nothing was said: %v", got)
+	}
+	if _, err := client.CheckFlush(t.Context(), &kiokuv1.CheckFlushRequest{Session: "s", Messages: saidBy("My cat is Miso.")}); err != nil {
+		t.Fatal(err)
+	}
+	folder := filepath.Join(state, "agents", "main", "flush")
+	if err := errors.Join(os.RemoveAll(folder), os.MkdirAll(filepath.Dir(folder), 0o700), os.WriteFile(folder, nil, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if got := end(&kiokuv1.ChatMessage{Id: "m1", Role: "user", Text: "My dog is Ken."}); got.GetOutcome() != session.FlushFailed || !strings.Contains(got.GetReason(), "must be writable") {
+		t.Errorf("a folder that cannot be written: %v", got)
+	}
+	if err := os.Remove(folder); err != nil {
+		t.Fatal(err)
+	}
+	if got := end(); got.GetOutcome() != session.FlushDone || got.GetCoveredCount() != 2 || !strings.Contains(fmt.Sprint(own.texts), "Miso") || !strings.Contains(fmt.Sprint(own.texts), "Ken") {
+		t.Errorf("again: %v, stored %q", got, own.texts)
+	}
+	if got := end(); got.GetOutcome() != session.FlushDone || got.GetCoveredCount() != 0 {
+		t.Errorf("after it was stored: %v", got)
 	}
 }

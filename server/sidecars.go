@@ -37,9 +37,12 @@ type Sidecar interface {
 	Begin(ctx context.Context, req flush.Request) (sidecar.Begun, error)
 	Commit(ctx context.Context, lease string, answer flush.Answer) (flush.Committed, error)
 	Flush(ctx context.Context, job flush.Job) flush.Outcome
-	// End stores what is worth keeping of a session that has ended, and Spool has its messages on disk.
+	// End stores what is worth keeping of a session that has ended, and Spool has the messages of several on disk.
 	End(ctx context.Context, job flush.Job) flush.Outcome
-	Spool(ctx context.Context, sessionID string, messages []flush.Message) error
+	Spool(ctx context.Context, sessions []flush.Request) error
+	// MarkGroup records that a group is in a session, and GroupOf returns the channel of the last one.
+	MarkGroup(ctx context.Context, sessionID, channel string) error
+	GroupOf(sessionID string) (string, error)
 	// IdleAfter returns the time after which a session counts as ended; 0 means never.
 	IdleAfter() time.Duration
 	// FlushOff says why flushes are impossible; empty if they are possible.

@@ -87,6 +87,12 @@ func (x *index) sizes(ctx context.Context) (Sizes, error) {
 		Resident: x.vectors.resident() + x.words.resident()}, err
 }
 
+// selectSkipped selects the files that are not indexed, and the transcripts of which lines are not.
+const selectSkipped = `SELECT path, error FROM files WHERE error <> ''
+	UNION ALL SELECT f.path, 'lines that are not understood are left out: ' || d.value FROM fields d JOIN files f ON f.id = d.file
+		WHERE d.name = ?1 AND f.out_of_scope = 0
+	ORDER BY 1`
+
 // skipped implements Store.Skipped.
 func (x *index) skipped(ctx context.Context) ([]memory.SkippedFile, error) {
 	var files []memory.SkippedFile
@@ -95,7 +101,7 @@ func (x *index) skipped(ctx context.Context) ([]memory.SkippedFile, error) {
 		err := rows.Scan(&f.Path, &f.Reason)
 		files = append(files, f)
 		return err
-	}, "SELECT path, error FROM files WHERE error <> '' ORDER BY path")
+	}, selectSkipped, fieldLeftOut)
 	if err != nil {
 		return nil, fmt.Errorf("read skipped files: %w", err)
 	}

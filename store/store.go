@@ -167,7 +167,8 @@ func (s *Store) Sizes(ctx context.Context) (Sizes, error) {
 	return use(ctx, s, func(x *index) (Sizes, error) { return x.sizes(ctx) })
 }
 
-// Skipped returns the files that are not indexed, with the reasons, in the order of their paths.
+// Skipped returns the files that are not indexed, and the transcripts of which lines are not, with the reasons, in the order of
+// their paths.
 func (s *Store) Skipped(ctx context.Context) ([]memory.SkippedFile, error) {
 	return use(ctx, s, func(x *index) ([]memory.SkippedFile, error) { return x.skipped(ctx) })
 }

@@ -49,14 +49,19 @@ func TestSkippedReturnsReasons(t *testing.T) {
 	s := openTestStore(t, t.TempDir())
 	f := testFile("memory/big.md", nil)
 	f.Skipped = "larger than 10 MiB"
-	replace(t, s, f)
+	partly := testFile("sessions/codex/a.jsonl", nil, "text")
+	partly.Source, partly.LeftOut = memory.SourceCodex, "1 line too long"
+	replace(t, s, f, partly)
 	got, err := s.Skipped(t.Context())
-	want := []memory.SkippedFile{{Path: "memory/big.md", Reason: "larger than 10 MiB"}}
+	want := []memory.SkippedFile{
+		{Path: "memory/big.md", Reason: "larger than 10 MiB"},
+		{Path: "sessions/codex/a.jsonl", Reason: "lines that are not understood are left out: 1 line too long"},
+	}
 	if err != nil || !cmp.Equal(got, want) {
 		t.Error(err, cmp.Diff(want, got))
 	}
-	if m := checkConsistent(t, s); m.files != 0 {
-		t.Errorf("a skipped file counts as indexed: %+v", m)
+	if m := checkConsistent(t, s); m.files != 1 {
+		t.Errorf("only a part of a transcript is skipped: %+v", m)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"kioku/internal/marks"
 	"kioku/internal/safefile"
 	"kioku/internal/text"
 )
@@ -65,7 +66,7 @@ type File struct {
 	Path string
 	// Override reports that the file is in Options.Override.
 	Override bool
-	// Text for the prompt, without blank space around it.
+	// Text for the prompt, without blank space around it and without Kioku's marks, which would cost tokens.
 	Text string
 	// RawChars is the number of characters of the file, and InjectedChars that of Text, with the marker of a cut.
 	RawChars, InjectedChars int
@@ -131,7 +132,8 @@ func (l *Loader) Load(mode Mode, group bool) []File {
 // readFile returns a file with its whole text. Its path is empty if it is missing.
 func (l *Loader) readFile(dir, name string) File {
 	source, err := l.cache.Read(dir, name)
-	f := File{Name: name, Path: filepath.Join(dir, name), Text: strings.TrimSpace(source), RawChars: utf8.RuneCountInString(source)}
+	content := strings.TrimSpace(string(marks.Strip([]byte(source))))
+	f := File{Name: name, Path: filepath.Join(dir, name), Text: content, RawChars: utf8.RuneCountInString(source)}
 	if err != nil {
 		f.Reason = safefile.Reason(err)
 	} else if f.Text == "" {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -41,6 +40,8 @@ type day struct {
 	*world
 	clock time.Time
 	turn  int
+	// forget says that a block is sent in its own turn only, as if the cache were cold in each turn.
+	forget bool
 	// heavy says that the model reads four pages in each turn.
 	heavy bool
 }
@@ -93,61 +94,96 @@ func (d *day) answer(body string) llm.Message {
 
 // figures are what was measured in a day.
 type figures struct {
+	// kept are the requests that follow no edit, pause, prune, compaction or begin of a session; all are also those that follow an edit
+	// of a file or a pause which outlives the cache.
+	kept, all shares
+	// usage is that of all requests, and answers that of those which are no flush and no summary.
+	usage, answers llm.Usage
+	compactions, prunes, edits, pauses int
+}
+
+// shares are how much of requests is a prefix of the request before.
+type shares struct {
 	requests, total, shared int
-	// least is the smallest part, of the requests that follow no edit, prune, compaction or begin of a session.
-	least   float64
-	below   int
-	usage   llm.Usage
-	asides  int
-	changes int
+	// least is the smallest part, and below the number of requests with less than 90 %.
+	least float64
+	below int
+}
+
+// add counts a request.
+func (s *shares) add(sent, shared int) {
+	part := float64(shared) / float64(sent)
+	if s.requests == 0 {
+		s.least = 1
+	}
+	s.requests, s.total, s.shared, s.least = s.requests+1, s.total+sent, s.shared+shared, min(s.least, part)
+	if part < 0.9 {
+		s.below++
+	}
 }
 
 // part is how much of all input is a prefix of the request before.
-func (f figures) part() float64 { return float64(f.shared) / float64(f.total) }
+func (s shares) part() float64 { return float64(s.shared) / float64(s.total) }
+
+// String returns the shares on one line.
+func (s shares) String() string {
+	return fmt.Sprintf("%d requests of %d bytes, %.1f %% shared, least %.1f %%, %d below 90 %%", s.requests, s.total/s.requests,
+		100*s.part(), 100*s.least, s.below)
+}
+
+// String returns the figures on one line.
+func (f figures) String() string {
+	return fmt.Sprintf("%v; with edits and pauses: %v; %d compactions, %d prunes; %+v", f.kept, f.all, f.compactions, f.prunes, f.usage)
+}
 
 // run has the day with a provider.
 func (d *day) run(p *provider, model llm.Model, change ...func(*chat.Options)) figures {
 	d.sidecar.Model = model
 	d.sidecar.Settings.Prune = prune.Defaults()
 	d.sidecar.Settings.Prune.SoftTrimRatio = 0.4
+	if d.forget {
+		d.sidecar.Settings.Prune.TTL, d.sidecar.Settings.Prune.SoftTrimRatio = time.Nanosecond, 1
+	}
 	c := d.start("s", append([]func(*chat.Options){func(o *chat.Options) { o.Tools = chat.Join(o.Tools, pages{}) }}, change...)...)
-	f := figures{least: 1}
-	broken := map[int]bool{} // the index of the first request after what breaks the prefix
+	var f figures
+	// The indexes of the first requests after a prune or a compaction, and after an edit or a pause.
+	broken, changed := map[int]bool{}, map[int]bool{}
 	for d.turn = range 100 {
 		d.clock = d.clock.Add(time.Minute)
 		switch {
 		case d.turn == 30 || d.turn == 70:
 			d.write("USER.md", fmt.Sprintf("- Edited in turn %d.\n", d.turn)+strings.Repeat("- The user likes short answers.\n", 30))
-			broken[len(p.requests)] = true
+			changed[len(p.requests)] = true
+			f.edits++
 		case d.turn%25 == 20:
 			d.clock = d.clock.Add(20 * time.Minute)
-			broken[len(p.requests)] = true // the cache is cold, and old blocks are left out
+			changed[len(p.requests)] = true // the cache is cold, and old blocks are left out
+			f.pauses++
 		}
 		from := len(p.requests)
 		d.say(c, fmt.Sprintf("Question %d: what do we know about the %s, and what is due next?", d.turn, topics[d.turn%len(topics)]), func(e chat.Event) {
-			if e.Pruned != nil || e.Compacted != nil {
-				broken[len(p.requests)] = true
-				f.changes++
+			if e.Pruned != nil {
+				f.prunes++
 			}
+			if e.Compacted != nil {
+				f.compactions++
+			}
+			broken[len(p.requests)] = broken[len(p.requests)] || e.Pruned != nil || e.Compacted != nil
 		})
 		for i, s := range p.requests[from:] {
 			i += from
 			f.usage = f.usage.Plus(s.usage)
 			if s.aside {
-				f.asides++
-				broken[i+1] = broken[i+1] || broken[i]
+				broken[i+1], changed[i+1] = broken[i+1] || broken[i], changed[i+1] || changed[i]
 				continue
 			}
+			f.answers = f.answers.Plus(s.usage)
 			if broken[i] || i == 0 {
 				continue
 			}
-			f.requests++
-			f.total += len(s.input)
-			f.shared += s.shared
-			part := float64(s.shared) / float64(len(s.input))
-			f.least = min(f.least, part)
-			if part < 0.9 {
-				f.below++
+			f.all.add(len(s.input), s.shared)
+			if !changed[i] {
+				f.kept.add(len(s.input), s.shared)
 			}
 		}
 	}
@@ -167,20 +203,8 @@ func (s sendTurns) Generate(ctx context.Context, req llm.Request, stream func(ll
 	return s.Model.Generate(ctx, req, stream)
 }
 
-// ways of sending the blocks of turns: with their messages for good, with the newest message of the user only, and behind
-// everything else.
+// ways change how the blocks of turns are sent: "last" sends the newest one behind everything else, and the others change nothing.
 var ways = map[string]func([]llm.Message) []llm.Message{
-	"kept": nil,
-	"newest": func(messages []llm.Message) []llm.Message {
-		newest := true
-		for i := range slices.Backward(messages) {
-			if messages[i].Turn != "" && !newest {
-				messages[i].Turn = ""
-			}
-			newest = newest && messages[i].Turn == ""
-		}
-		return messages
-	},
 	"last": func(messages []llm.Message) []llm.Message {
 		block := ""
 		for i := range messages {
@@ -196,32 +220,56 @@ var ways = map[string]func([]llm.Message) []llm.Message{
 	},
 }
 
-func TestCacheWays(t *testing.T) {
-	for _, kind := range []string{"anthropic", "openai", "deepseek"} {
-		for way, change := range ways {
+// At least 90 % of each request's input is a prefix of the one before, outside compactions and prunes, over 100 turns with tools,
+// recall, edits of files and a compaction, on the bytes of real requests to each provider; and the usage of the answers is
+// recorded in the transcript.
+func TestCacheHasMostOfEachRequest(t *testing.T) {
+	t.Parallel()
+	for _, kind := range []string{"anthropic", "openai", "ollama"} {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
 			d := newDay(t)
-			d.heavy = os.Getenv("HEAVY") != ""
-			d.sidecar.Settings.CacheFriendly = true
+			d.sidecar.OldOrder = false
 			p, model := newProvider(t, kind, 60_000, func() time.Time { return d.clock }, d.answer)
-			p.before = way == "last"
-			f := d.run(p, sendTurns{model, change})
-			price := cachePrices[kind]
-			t.Logf("%s %s: %d requests of %d bytes, %.1f %% shared, least %.1f %%, %d below 90 %%, %d changes, %d asides; usage %+v, %s $%.3f",
-				kind, way, f.requests, f.total/f.requests, 100*f.part(), 100*f.least, f.below, f.changes, f.asides, f.usage, price.model, price.Cost(f.usage))
-		}
+			f := d.run(p, model)
+			if f.kept.least < 0.9 || f.kept.requests < 150 || f.all.below > f.edits+f.pauses || f.compactions == 0 || f.edits != 2 || f.pauses != 3 {
+				t.Errorf("%v", f)
+			}
+			recorded := d.session.View().Cache.Used
+			if recorded.CacheRead != f.answers.CacheRead || recorded.Input != f.answers.Input || recorded.CacheKnown != (kind != "ollama") {
+				t.Errorf("the transcript has %+v, the provider counted %+v", recorded, f.answers)
+			}
+			if read := float64(f.answers.CacheRead) / float64(f.answers.Prompt()); kind != "ollama" && read < 0.85 {
+				t.Errorf("%.2f of all prompts were read from the cache", read)
+			}
+			t.Log(f)
+		})
 	}
 }
 
-func TestCacheFigures(t *testing.T) {
-	for _, kind := range []string{"anthropic", "openai", "deepseek", "ollama"} {
-		t.Run(kind, func(t *testing.T) {
-			d := newDay(t)
-			d.sidecar.Settings.CacheFriendly = true
-			p, model := newProvider(t, kind, 60_000, func() time.Time { return d.clock }, d.answer)
-			f := d.run(p, model)
-			price := cachePrices[kind]
-			t.Logf("%s: %d requests, %.1f %% shared, least %.1f %%, %d below 90 %%, %d changes, %d asides; usage %+v, %s $%.3f",
-				kind, f.requests, 100*f.part(), 100*f.least, f.below, f.changes, f.asides, f.usage, price.model, price.Cost(f.usage))
-		})
+// BenchmarkPromptCache measures the figures of docs/performance.md: what a day costs in each order, and with each way of sending
+// the blocks of turns, for three models, with one and with four rounds of tools in a turn. A newest or a last block must not point
+// to texts that are gone, so that these ways repeat the texts.
+func BenchmarkPromptCache(b *testing.B) {
+	for _, kind := range []string{"anthropic", "openai", "deepseek"} {
+		for _, heavy := range []bool{false, true} {
+			for _, way := range []string{"old order", "kept", "newest", "last"} {
+				b.Run(fmt.Sprintf("%s/four rounds %v/%s", kind, heavy, way), func(b *testing.B) {
+					for b.Loop() {
+						d := newDay(b)
+						d.heavy = heavy
+						d.sidecar.Settings.OldOrder = way == "old order"
+						p, model := newProvider(b, kind, 60_000, func() time.Time { return d.clock }, d.answer)
+						p.before = way == "last"
+						d.forget = way == "newest" || way == "last"
+						f := d.run(p, sendTurns{model, ways[way]})
+						b.Log(f)
+						b.ReportMetric(100*f.kept.part(), "%shared")
+						b.ReportMetric(100*f.kept.least, "%least")
+						b.ReportMetric(cachePrices[kind].Cost(f.usage), "dollars")
+					}
+				})
+			}
+		}
 	}
 }

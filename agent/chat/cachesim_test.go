@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -105,8 +104,8 @@ func (p *provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.write(w, answer, s.usage)
 }
 
-// cacheMark is what a breakpoint adds to a block.
-var cacheMark = regexp.MustCompile(`,?"cache_control":\{"type":"ephemeral"\}`)
+// unmarked takes away what a breakpoint adds to a block.
+var unmarked = strings.NewReplacer(`,"cache_control":{"type":"ephemeral"}`, "", `"cache_control":{"type":"ephemeral"},`, "")
 
 // read takes a request apart and counts what of it is cached.
 func (p *provider) read(raw []byte) *sentRequest {
@@ -123,10 +122,11 @@ func (p *provider) read(raw []byte) *sentRequest {
 		panic("a request is no JSON")
 	}
 	s := &sentRequest{aside: strings.Contains(string(raw), "## Saving memories") || len(body.Tools) == 0}
+	var input strings.Builder
 	add := func(text string) {
-		plain := cacheMark.ReplaceAllString(text, "")
+		plain := unmarked.Replace(text)
 		s.segments = append(s.segments, segment{plain, plain != text})
-		s.input += plain + "\n"
+		input.WriteString(plain + "\n")
 	}
 	for _, tool := range body.Tools {
 		add(string(tool))
@@ -151,6 +151,7 @@ func (p *provider) read(raw []byte) *sentRequest {
 			add(m.Role + string(block))
 		}
 	}
+	s.input = input.String()
 	if n := len(s.segments); p.before && n > 1 && s.segments[n-1].breakpoint && strings.Contains(s.segments[n-1].text, "<this-turn") {
 		s.segments[n-1].breakpoint, s.segments[n-2].breakpoint = false, true
 	}

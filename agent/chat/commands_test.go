@@ -2,6 +2,8 @@ package chat_test
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -10,6 +12,8 @@ import (
 	"kioku/agent/chat"
 	"kioku/agent/compact"
 	"kioku/agent/session"
+	"kioku/agent/sidecar"
+	"kioku/llm/echo"
 	"kioku/llm/llmtest"
 )
 
@@ -41,14 +45,14 @@ func TestFlushStoresWhatWasSaidSinceTheLastOne(t *testing.T) {
 
 func TestCompactFlushesFirst(t *testing.T) {
 	t.Parallel()
-	model := script(remember("The tea is green."), none, llmtest.Say("They spoke of tea."))
+	model := script(remember("The tea is green."), none, llmtest.Say("They spoke of tea, of how it is made and when it is drunk, and of nothing else that anybody would need to know later on."))
 	model.Tokens = 10_000
 	w := newWorld(t, model)
 	c := w.start("s")
 	w.seed(long(4000), "noted", 0)
 	var l log
 	made, err := c.Compact(t.Context(), l.each)
-	if err != nil || made.Summary != "They spoke of tea." {
+	if err != nil || made.Summary != "They spoke of tea, of how it is made and when it is drunk, and of nothing else that anybody would need to know later on." {
 		t.Fatalf("%+v, %v", made, err)
 	}
 	if diff := cmp.Diff([]string{"flush done", "compacted"}, l.lines); diff != "" {
@@ -69,7 +73,7 @@ func TestCompactFlushesFirst(t *testing.T) {
 // What is said after an early flush is flushed before it goes, and nothing is shown twice.
 func TestCompactFlushesWhatCameAfterAnEarlyFlush(t *testing.T) {
 	t.Parallel()
-	model := script(remember("The tea is green."), none, remember("The cups are blue."), none, llmtest.Say("They spoke of tea."))
+	model := script(remember("The tea is green."), none, remember("The cups are blue."), none, llmtest.Say("They spoke of tea, of how it is made and when it is drunk, and of nothing else that anybody would need to know later on."))
 	model.Tokens = 10_000
 	w := newWorld(t, model)
 	c := w.start("s")
@@ -128,5 +132,37 @@ func TestStatusCountsTheNextPrompt(t *testing.T) {
 	w.say(c, "hi", nil)
 	if s := c.Status(); s.Projected != 901 || s.Messages != 2 || s.Usage.Input != 900 {
 		t.Errorf("%+v", s)
+	}
+}
+
+// What was not flushed is flushed, although another session that was left open cannot be read: it is named, and does not stop the others.
+func TestFlushLeftContinuesAfterABrokenSession(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, &echo.Model{Tokens: 64_000})
+	for _, id := range []string{"broken", "other"} {
+		w.say(w.start(id), "My train leaves from platform 9, said in "+id+".", func(chat.Event) {})
+	}
+	if err := w.session.Close(); err != nil {
+		t.Fatal(err)
+	}
+	folder, err := session.Folder(w.state, "main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(filepath.Join(folder, "broken.jsonl"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = f.WriteString("{\"half")
+	if err := errors.Join(err, f.Close(), os.Mkdir(filepath.Join(folder, "broken.jsonl.torn"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	side, err := sidecar.New(w.sidecar)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended, err := chat.FlushLeft(t.Context(), chat.Options{Sidecar: side}, folder, session.Options{}, func(string, chat.Event) {})
+	if ended != 1 || err == nil || !strings.Contains(err.Error(), `"broken"`) || !strings.Contains(w.notes.text(), "said in other") {
+		t.Errorf("ended %d, %v; stored %q", ended, err, w.notes.text())
 	}
 }

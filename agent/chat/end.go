@@ -3,6 +3,7 @@ package chat
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 
 	"kioku/agent/flush"
@@ -51,7 +52,7 @@ func (t *turn) markOpen(ctx context.Context) {
 
 // FlushLeft stores what is worth keeping of the sessions in a folder that were left open, because their processes were killed or had no
 // time. It omits sessions that are in use. opt is that of a conversation without its session; each is told what happens. FlushLeft
-// returns the number of sessions that it has ended.
+// returns the number of sessions that it has ended, and the errors of those that cannot be opened, which do not stop the others.
 func FlushLeft(ctx context.Context, opt Options, folder string, options session.Options, each func(id string, e Event)) (ended int, err error) {
 	left, err := opt.Sidecar.LeftOpen()
 	if err != nil {
@@ -68,15 +69,15 @@ func FlushLeft(ctx context.Context, opt Options, folder string, options session.
 		if !slices.Contains(left, s.ID) {
 			continue
 		}
-		done, err := flushSession(ctx, opt, folder, s.ID, options, each)
-		if err != nil {
-			return ended, err
+		done, failed := flushSession(ctx, opt, folder, s.ID, options, each)
+		if failed != nil {
+			err = errors.Join(err, fmt.Errorf("session %q: %w", s.ID, failed))
 		}
 		if done {
 			ended++
 		}
 	}
-	return ended, nil
+	return ended, err
 }
 
 // flushSession ends a session that was left open, unless it is in use.

@@ -52,7 +52,7 @@ func offered(req llm.Request) []string {
 func TestGroupIsNeverShownPrivateMemory(t *testing.T) {
 	t.Parallel()
 	steps := []llmtest.Step{
-		remember("They meet on Monday."), none, llmtest.Say("They spoke of tea."), // a flush and a summary
+		remember("They meet on Monday."), none, llmtest.Say("They spoke of tea, of how it is made and when it is drunk, and of nothing else that anybody would need to know later on."), // a flush and a summary
 		llmtest.Call("1", "memory_search", map[string]any{"query": "private vault"}),
 		llmtest.Call("2", "memory_get", map[string]any{"path": "MEMORY.md"}),
 		sized(llmtest.Say("fine"), 100), sized(llmtest.Say("good"), 100),

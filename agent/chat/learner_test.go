@@ -68,7 +68,7 @@ func (m *learner) Generate(ctx context.Context, req llm.Request, stream func(llm
 			return llm.Response{}, err
 		}
 	}
-	text := map[string]string{askFlush: "NO_REPLY", askSummary: "They spoke.", askReply: "fine"}[kind]
+	text := map[string]string{askFlush: "NO_REPLY", askSummary: "They spoke of many things, one after the other, and of nothing else that anybody would need to know later on.", askReply: "fine"}[kind]
 	resp := llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: text}, Stop: llm.StopEnd}
 	for i, w := range shown {
 		call := remember("The item " + w + ".").Response.Message.ToolCalls[0]

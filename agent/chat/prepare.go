@@ -54,14 +54,21 @@ func (t *turn) prune() error {
 	return nil
 }
 
-// endTurns records that old blocks of turns are not sent any more, if the provider's cache is cold and so nothing is lost. What is
-// recalled in this turn must not point to them.
-func (c *Conversation) endTurns() error {
+// endTurns records which old blocks of turns are not sent any more: all if the provider's cache is cold, so that nothing is lost,
+// and those with private memory if others read the turn that begins. What is recalled in it must not point to them.
+func (c *Conversation) endTurns(private bool) error {
 	v := c.opt.Session.View()
-	if len(v.Turns) == 0 || !c.opt.Sidecar.Cold(v.PruneState(c.window()), c.opt.Now()) {
+	cold := c.opt.Sidecar.Cold(v.PruneState(c.window()), c.opt.Now())
+	var ended []int
+	for _, i := range slices.Sorted(maps.Keys(v.Turns)) {
+		if cold || v.Turns[i].Private && !private {
+			ended = append(ended, i)
+		}
+	}
+	if len(ended) == 0 {
 		return nil
 	}
-	_, err := c.opt.Session.Append(v.PruneEntry(nil, slices.Sorted(maps.Keys(v.Turns))))
+	_, err := c.opt.Session.Append(v.PruneEntry(nil, ended))
 	return err
 }
 
@@ -161,7 +168,7 @@ func (t *turn) showAgain(ctx context.Context) error {
 	if !slices.ContainsFunc(t.prompt.Recalled, gone) {
 		return nil
 	}
-	t.prompt = t.assembleTurn(ctx, t.opt.Turn, t.message)
+	t.prompt = t.assembleTurn(ctx, t.about, t.message)
 	return t.keepBlock()
 }
 

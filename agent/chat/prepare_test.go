@@ -63,7 +63,7 @@ func remember(text string) llmtest.Step {
 // Hazard F06: memories are stored and history is summarised before the request that would be too long, in this order.
 func TestTurnFlushesAndCompactsAFullWindow(t *testing.T) {
 	t.Parallel()
-	model := script(remember("The tea is green."), none, sized(llmtest.Say("They spoke of tea."), 200), sized(llmtest.Say("fine"), 1000), llmtest.Say("good"))
+	model := script(remember("The tea is green."), none, sized(llmtest.Say("They spoke of tea, of how it is made and when it is drunk, and of nothing else that anybody would need to know later on."), 200), sized(llmtest.Say("fine"), 1000), llmtest.Say("good"))
 	model.Tokens = 10_000
 	w := newWorld(t, model)
 	c := w.start("s")
@@ -81,7 +81,7 @@ func TestTurnFlushesAndCompactsAFullWindow(t *testing.T) {
 		t.Errorf("notes %q", w.notes.lines())
 	}
 	sent := model.Requests()[3].Messages
-	if sent[0].Text != session.SummaryMessage("They spoke of tea.").Text || sent[len(sent)-1].Text != "and now?" {
+	if sent[0].Text != session.SummaryMessage("They spoke of tea, of how it is made and when it is drunk, and of nothing else that anybody would need to know later on.").Text || sent[len(sent)-1].Text != "and now?" {
 		t.Errorf("sent %+v", sent)
 	}
 	if s := c.Status(); s.Compactions != 1 || s.Uncovered != 1 || s.Flush != nil || s.CompactAt != 5000 || s.Projected != 1001 || s.Usage != reply.Usage || s.Usage != (llm.Usage{Input: 1200, Output: 2}) {
@@ -170,7 +170,7 @@ func TestTurnGoesOnInAFullWindowWithoutMemory(t *testing.T) {
 func TestTurnCompactsAfterMessagesWereLeftOut(t *testing.T) {
 	t.Parallel()
 	down := true
-	model := &learner{most: 4000, window: 4000, usage: true, fault: func(kind string, _ []string) (*llm.Response, error) {
+	model := &learner{most: 4250, window: 4250, usage: true, fault: func(kind string, _ []string) (*llm.Response, error) {
 		if down && kind == askSummary {
 			return nil, &llm.Error{Kind: llm.KindUnavailable, Message: "down"}
 		}
@@ -206,7 +206,7 @@ func TestTurnRepliesAfterAFailedCompaction(t *testing.T) {
 	model := script(
 		none, llmtest.Fail(llm.KindUnavailable), sized(llmtest.Say("one"), 6100), // no summary
 		sized(llmtest.Say("two"), 7000),                                      // not tried again
-		llmtest.Say("They spoke of tea."), sized(llmtest.Say("three"), 3000), // after a while
+		llmtest.Say("They spoke of tea, of how it is made and when it is drunk, and of nothing else that anybody would need to know later on."), sized(llmtest.Say("three"), 3000), // after a while
 	)
 	model.Tokens = 10_000
 	w := newWorld(t, model)
@@ -243,7 +243,7 @@ func TestTurnRepliesAfterAFailedFlush(t *testing.T) {
 		"no disk":   {func(w *world) { w.notes.err = errors.New("no space left on device") }, session.FlushFailed, "no space left", 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			steps := []llmtest.Step{llmtest.Say("They spoke of tea."), sized(llmtest.Say("fine"), 3000)}[c.steps:]
+			steps := []llmtest.Step{llmtest.Say("They spoke of tea, of how it is made and when it is drunk, and of nothing else that anybody would need to know later on."), sized(llmtest.Say("fine"), 3000)}[c.steps:]
 			model := &flusher{rest: script(steps...)}
 			model.rest.Tokens = 10_000
 			w := newWorld(t, model)
@@ -280,7 +280,7 @@ func TestCompactionKeepsWhatSettingsAndWindowAllow(t *testing.T) {
 		"a window that is not known": {0, 5000, 1000, 5000},
 	} {
 		t.Run(name, func(t *testing.T) {
-			summary := sized(llmtest.Say("They spoke of tea."), 200)
+			summary := sized(llmtest.Say("They spoke of tea, of how it is made and when it is drunk, and of nothing else that anybody would need to know later on."), 200)
 			steps := []llmtest.Step{summary, sized(llmtest.Say("fine"), 1000)}
 			if c.window == 0 {
 				steps = append([]llmtest.Step{llmtest.Fail(llm.KindOverflow)}, steps...)
@@ -350,7 +350,7 @@ func TestInterruptedFlushIsBegunAgainByTheNextTurn(t *testing.T) {
 	for range 4 {
 		interrupted(t, c, model)
 	}
-	model.Steps = append(model.Steps, remember("The tea is green."), none, llmtest.Say("They spoke of tea."), sized(llmtest.Say("fine"), 100))
+	model.Steps = append(model.Steps, remember("The tea is green."), none, llmtest.Say("They spoke of tea, of how it is made and when it is drunk, and of nothing else that anybody would need to know later on."), sized(llmtest.Say("fine"), 100))
 	c = w.start("s")
 	var l log
 	w.say(c, "and then?", l.each)

@@ -31,7 +31,7 @@ func (n *counter) each(e chat.Event) {
 // others. The summaries of the scripted model are longer than they may be.
 func TestTurnsAreCompactedInSmallWindows(t *testing.T) {
 	t.Parallel()
-	for _, window := range []int{1500, 2000, 3000, 4000, 8000} {
+	for _, window := range []int{1400, 2000, 3000, 4000, 8000} {
 		t.Run(fmt.Sprint(window), func(t *testing.T) {
 			t.Parallel()
 			const turns = 120

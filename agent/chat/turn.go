@@ -32,7 +32,8 @@ type turn struct {
 	offered Tools
 	tools   []llm.Tool
 	reply   Reply
-	// message is what the user said; empty without a message.
+	// about describes the turn, and message is what the user said; empty without a message.
+	about   sidecar.Turn
 	message string
 	// heard is what the model says in the request that is under way.
 	heard strings.Builder
@@ -57,8 +58,9 @@ func (c *Conversation) Turn(ctx context.Context, message string, each func(Event
 	return c.TurnBy(ctx, c.opt.Turn.Author, message, each)
 }
 
-// TurnBy answers a message of a user. A nil author is the owner of the memory in private, and somebody in a group. each, if it is not nil, is called with what happens, by one goroutine. The message and the
-// answer are in the transcript when Turn returns. It returns ErrBlank for a message without text, which is not kept.
+// TurnBy answers a message of a user. A nil author is the owner of the memory in private, and somebody in a group. each, if it
+// is not nil, is called with what happens, by one goroutine. The message and the answer are in the transcript when Turn
+// returns. It returns ErrBlank for a message without text, which is not kept.
 //
 // After an error, also of ctx, the conversation can go on. What the model has said until then is in the transcript, and in
 // Reply.Text, marked as interrupted. A flush or a compaction that fails is not an error: a notice says so. Only if the model
@@ -86,11 +88,11 @@ func (c *Conversation) TurnBy(ctx context.Context, author *memory.Author, messag
 
 // answerTo begins the turn that answers the newest message of the user, which is in the transcript.
 func (c *Conversation) answerTo(ctx context.Context, about sidecar.Turn, message string, each func(Event)) (*turn, error) {
-	if err := c.endTurns(); err != nil {
+	if err := c.endTurns(about.IsPrivate()); err != nil {
 		return nil, err
 	}
 	t := c.beginTurn(c.assembleTurn(ctx, about, message), each)
-	t.message, t.said, t.heartbeat = message, about.Said(), c.opt.Heartbeat
+	t.about, t.message, t.said, t.heartbeat = about, message, about.Said(), c.opt.Heartbeat
 	return t, t.keepBlock()
 }
 
@@ -119,7 +121,7 @@ func (t *turn) keepBlock() error {
 	if t.prompt.Turn == "" || at < 0 {
 		return nil
 	}
-	block := session.Turn{Message: v.IDs[at], Text: t.prompt.Turn}
+	block := session.Turn{Message: v.IDs[at], Text: t.prompt.Turn, Private: !t.prompt.Group}
 	for _, m := range t.prompt.Recalled {
 		if !m.Shown {
 			block.Shown = append(block.Shown, m.Key())

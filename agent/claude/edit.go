@@ -11,6 +11,7 @@ import (
 	"kioku/internal/atomicfile"
 	"kioku/internal/kept"
 	"kioku/internal/safefile"
+	"kioku/internal/secrets"
 	"kioku/memory"
 )
 
@@ -19,7 +20,7 @@ const maxToldLines = 10
 
 // create writes a new file.
 func (f *folder) create(rel, text string) (string, error) {
-	text, err := f.checked(text, "file_text")
+	text, err := f.checked(text, "", "file_text")
 	if err == nil {
 		err = checkSize(rel, text)
 	}
@@ -43,7 +44,7 @@ func (f *folder) create(rel, text string) (string, error) {
 
 // replace puts a text in place of the one that must occur exactly once.
 func (f *folder) replace(rel, old, new string) (string, error) {
-	new, err := f.checked(new, "new_str")
+	new, err := f.checked(new, old, "new_str")
 	switch {
 	case err != nil:
 		return "", err
@@ -73,7 +74,7 @@ func (f *folder) replace(rel, old, new string) (string, error) {
 
 // insert puts whole lines after a line.
 func (f *folder) insert(ctx context.Context, rel string, after int, added string) (string, error) {
-	added, err := f.checked(added, "insert_text")
+	added, err := f.checked(added, "", "insert_text")
 	if err != nil {
 		return "", err
 	}
@@ -145,8 +146,8 @@ func (f *folder) keep(verb string, files []string, open func(rel string) (io.Rea
 	return err
 }
 
-// checked returns a text as it may be stored.
-func (f *folder) checked(text, parameter string) (string, error) {
+// checked returns a text as it may be stored: with references in the places of secrets that the text before lacks.
+func (f *folder) checked(text, before, parameter string) (string, error) {
 	if strings.ContainsRune(text, 0) {
 		return "", refuse("%s: must be text without NUL", parameter)
 	}
@@ -154,7 +155,20 @@ func (f *folder) checked(text, parameter string) (string, error) {
 	if strings.TrimSpace(clean) == "" && strings.TrimSpace(text) != "" {
 		return "", refuse("%s: holds nothing but memories that are stored already", parameter)
 	}
+	clean, f.left = secrets.RedactExcept(clean, func(secret string) bool { return strings.Contains(before, secret) })
 	return clean, nil
+}
+
+// toldSecrets tells the model of secrets that were left out; empty if there were none.
+func (f *folder) toldSecrets() string {
+	if len(f.left) == 0 {
+		return ""
+	}
+	var references []string
+	for _, s := range f.left {
+		references = append(references, s.Reference)
+	}
+	return " Secrets are not stored; the text has in their places: " + strings.Join(references, ", ") + ". Tell the user."
 }
 
 // checkSize refuses a text that is too large for one file.

@@ -12,6 +12,7 @@ import (
 
 	"kioku/internal/filelock"
 	"kioku/internal/safefile"
+	"kioku/internal/secrets"
 )
 
 // folder is the folder of notes while one command runs. The kernel's lock on it keeps out the commands of other tools.
@@ -20,6 +21,8 @@ type folder struct {
 	// root is nil if there is no folder, which only a view meets.
 	root *os.Root
 	lock *os.File
+	// left are the secrets that were left out of what the command writes.
+	left []secrets.Found
 }
 
 // openFolder opens the folder and waits for its lock until ctx ends. A missing folder is created if create is set.

@@ -128,5 +128,5 @@ func (t *Tool) Call(ctx context.Context, name string, input json.RawMessage) (js
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(said)
+	return json.Marshal(said + f.toldSecrets())
 }

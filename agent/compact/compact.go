@@ -31,6 +31,9 @@ const (
 	promptTokens = 1500
 	// summaryShare is the part of a window that a model may write a summary of, and minSummary its least size in tokens all the same.
 	summaryShare, minSummary = 8, 100
+	// leastShare and leastSummary bound how short a summary may be that contains none of the identifiers which it must contain: a
+	// hundredth of what it replaces, at most 20 tokens. The headings that every summary has are longer.
+	leastShare, leastSummary = 100, 20
 	// minPart is the minimum number of tokens of the conversation in a request.
 	minPart = 500
 	// patience is how long after its first try a failed request is sent again: a turn waits for it.
@@ -57,7 +60,7 @@ type Compactor struct {
 //
 // Identifiers that the summary lacks after a second try are appended to it. A summary that is longer than SummaryTokens, or than
 // three quarters of what it replaces, is shortened and says so. Compact returns ErrNothing if there are no such messages, or so
-// few that a summary cannot be shorter; ErrRefused if the summary is empty or cut off twice, or the model declines; and otherwise the error of the model
+// few that a summary cannot be shorter; ErrRefused if the summary is empty, cut off or implausibly short twice, or the model declines; and otherwise the error of the model
 // or of ctx. A request that fails is sent again for at most 5 s. used is the usage of all requests, also after an error.
 func (c *Compactor) Compact(ctx context.Context, v session.View, free int) (made session.Compaction, used llm.Usage, err error) {
 	steps, err := c.Begin(v, free)
@@ -216,8 +219,9 @@ func (w *writer) merge(summaries []string, ids []string) (string, error) {
 func (w *writer) generate(task, material string, ids []string) (string, error) {
 	req := llm.Request{System: system, CachedBytes: len(system), MaxTokens: w.summary, Patience: patience}
 	question := taskPrompt(task, material, ids)
+	least := min(w.count(material)/leastShare, leastSummary)
 	req.Messages = []llm.Message{{Role: llm.RoleUser, Text: question}}
-	first, err := w.try(req, ids)
+	first, err := w.try(req, ids, least)
 	if err != nil || first.problem() == "" {
 		return shorten(first.text, ids, w.summary, w.count), err
 	}
@@ -227,7 +231,7 @@ func (w *writer) generate(task, material string, ids []string) (string, error) {
 	} else {
 		req.Messages = append(req.Messages, llm.Message{Role: llm.RoleAssistant, Text: shorten(first.text, nil, w.summary, w.count)}, llm.Message{Role: llm.RoleUser, Text: correction})
 	}
-	second, err := w.try(req, ids)
+	second, err := w.try(req, ids, least)
 	switch {
 	case err != nil && !first.whole():
 		return "", err
@@ -244,12 +248,14 @@ type draft struct {
 	text string
 	// cut is true if the answer ended before the summary did.
 	cut bool
+	// short is true if it is too short to be a summary, and contains none of the identifiers.
+	short bool
 	// lost are the identifiers that it lacks.
 	lost []string
 }
 
 // whole reports whether the draft lacks nothing but identifiers.
-func (d draft) whole() bool { return d.text != "" && !d.cut }
+func (d draft) whole() bool { return d.text != "" && !d.cut && !d.short }
 
 // problem tells the model what is wrong with the draft; it is empty if the draft can be used as it is.
 func (d draft) problem() string {
@@ -258,20 +264,23 @@ func (d draft) problem() string {
 		return "It is empty."
 	case d.cut:
 		return "It is too long and was cut off; be shorter."
+	case d.short:
+		return "It is too short to be a summary of what it replaces."
 	case len(d.lost) > 0:
 		return "These identifiers do not stand in it letter for letter:\n" + list(d.lost) + "\n"
 	}
 	return ""
 }
 
-// try asks once.
-func (w *writer) try(req llm.Request, ids []string) (draft, error) {
+// try asks once. A draft of fewer than least tokens is too short, unless it contains some of the identifiers.
+func (w *writer) try(req llm.Request, ids []string, least int) (draft, error) {
 	answer, err := w.ask(req)
 	if err != nil {
 		return draft{}, fmt.Errorf("summarise: %w", err)
 	}
 	text := strings.TrimSpace(answer.Text)
-	return draft{text: text, cut: answer.Cut, lost: missing(text, ids)}, nil
+	lost := missing(text, ids)
+	return draft{text: text, cut: answer.Cut, short: w.count(text) < least && len(lost) == len(ids), lost: lost}, nil
 }
 
 // Cut returns the index of the first message that a compaction keeps: the kept messages have at most keep tokens, and all but

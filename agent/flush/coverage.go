@@ -3,7 +3,6 @@ package flush
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"io/fs"
 	"time"
 )
@@ -16,6 +15,8 @@ type Coverage struct {
 	Uncovered int
 	// Interrupted is the number of spooled messages that are not covered and that the request lacks.
 	Interrupted int
+	// Known says that something is recorded of the session.
+	Known bool
 	// NotBefore is the time of the next try, zero if nothing has failed.
 	NotBefore time.Time
 	// Warnings say what was lost or mended since the last commit of the session.
@@ -42,7 +43,7 @@ func (l *Ledger) Coverage(session string, list []Message) (Coverage, error) {
 		spooled = f.spool(fileOf(session))
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return Coverage{}, fmt.Errorf("read the state of flushes: %w", err)
+		return Coverage{}, err
 	}
 	covered := r.covered()
 	for i, m := range placed(list) {
@@ -52,7 +53,7 @@ func (l *Ledger) Coverage(session string, list []Message) (Coverage, error) {
 		}
 	}
 	c.Interrupted = len(l.uncovered(&r, placed(joinLists(spooled, list)))) - c.Uncovered
-	c.Warnings = r.Warnings
+	c.Warnings, c.Known = r.Warnings, r.Session != ""
 	// A later time is that of a clock that was wrong.
 	if !r.NotBefore.After(l.opt.Now().Add(maxWait)) {
 		c.NotBefore = r.NotBefore

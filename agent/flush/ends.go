@@ -7,12 +7,16 @@ import (
 	"fmt"
 	"io/fs"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
 // Kept is what a session has left at its end.
 type Kept struct {
 	// Uncovered is the number of messages that are not covered: those of the request and those that are spooled. They are on disk.
 	Uncovered int
+	// Unknown says that the session has no messages, neither in the request nor on disk, and had none that a flush has seen.
+	Unknown bool
 	// Warnings say what was lost or mended since the last commit of the session.
 	Warnings []string
 }
@@ -28,30 +32,65 @@ func (l *Ledger) Keep(ctx context.Context, req Request) (Kept, error) {
 		return Kept{}, fmt.Errorf("end session: %w", err)
 	}
 	defer f.close()
-	kept, err := l.keepLocked(f, fileOf(req.Session), req)
+	kept, err := l.keepFiles(f, req)
+	if err == nil && !req.OnDisk {
+		var warnings []string
+		warnings, err = f.limitSpools(fileOf(req.Session), l.opt.SpoolBytes, l.opt.Now())
+		kept.Warnings = append(kept.Warnings, warnings...)
+	}
 	if err != nil {
 		return Kept{}, fmt.Errorf("end session: %w", err)
 	}
 	return kept, nil
 }
 
-// keepLocked is Keep with the folder locked.
-func (l *Ledger) keepLocked(f *folder, name string, req Request) (Kept, error) {
+// keptAtOnce is the number of sessions that KeepAll writes side by side, so that the disk flushes many files at once.
+const keptAtOnce = 32
+
+// KeepAll is Keep for several sessions. One that cannot be kept does not stop the others.
+func (l *Ledger) KeepAll(ctx context.Context, all []Request) error {
+	f, err := l.openLocked(ctx)
+	if err != nil {
+		return fmt.Errorf("end sessions: %w", err)
+	}
+	defer f.close()
+	failed := make([]error, len(all))
+	var group errgroup.Group
+	group.SetLimit(keptAtOnce)
+	for i, req := range all {
+		group.Go(func() error {
+			err := cmp.Or(ctx.Err(), checkSession(req.Session), checkMessages(req.Messages))
+			if err == nil {
+				_, err = l.keepFiles(f, req)
+			}
+			if err != nil {
+				failed[i] = fmt.Errorf("end session %q: %w", req.Session, err)
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // the errors are in failed
+	warnings, err := f.limitSpools("", l.opt.SpoolBytes, l.opt.Now())
+	for _, w := range warnings {
+		err = errors.Join(err, errors.New(w))
+	}
+	return errors.Join(append(failed, err)...)
+}
+
+// keepFiles writes the files of a session that has ended, with the folder locked.
+func (l *Ledger) keepFiles(f *folder, req Request) (Kept, error) {
+	name := fileOf(req.Session)
 	r, err := f.record(name)
 	if err != nil {
 		return Kept{}, err
 	}
-	now, spooled := l.opt.Now(), f.spool(name)
+	spooled := f.spool(name)
 	list := joinLists(spooled, req.Messages)
 	r.forget(list)
 	todo := r.uncovered(list)
 	if !req.OnDisk {
-		warnings, err := l.spoolAll(f, name, spooled, todo, now)
-		if err != nil {
+		if err := f.writeSpoolOf(name, spooled, todo); err != nil {
 			return Kept{}, err
-		}
-		for _, w := range warnings {
-			r.warn(w)
 		}
 	}
 	r.Session, r.Ended = req.Session, len(todo) > 0
@@ -60,7 +99,7 @@ func (l *Ledger) keepLocked(f *folder, name string, req Request) (Kept, error) {
 	if len(todo) == 0 && r.empty() {
 		return kept, nil // nothing was ever said in it
 	}
-	return kept, f.writeRecord(r, now)
+	return kept, f.writeRecord(r, l.opt.Now())
 }
 
 // empty reports whether a session has nothing to remember.
@@ -76,7 +115,7 @@ func (l *Ledger) Left(idle time.Duration) ([]string, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the state of flushes: %w", err)
+		return nil, err
 	}
 	defer f.close()
 	var out []string
@@ -94,6 +133,15 @@ func (l *Ledger) Left(idle time.Duration) ([]string, error) {
 // MarkOpen records whether a session is open in a host that keeps its messages on disk, so that LeftOpen finds it if the host ends
 // without a word. It writes nothing if that is recorded already.
 func (l *Ledger) MarkOpen(ctx context.Context, session string, open bool) error {
+	return l.mark(ctx, session, func(r *record) bool {
+		same := r.Open == open
+		r.Open = open
+		return !same
+	})
+}
+
+// mark changes the record of a session. change reports whether it has changed anything.
+func (l *Ledger) mark(ctx context.Context, session string, change func(*record) bool) error {
 	if err := checkSession(session); err != nil {
 		return err
 	}
@@ -103,11 +151,34 @@ func (l *Ledger) MarkOpen(ctx context.Context, session string, open bool) error 
 	}
 	defer f.close()
 	r, err := f.record(fileOf(session))
-	if err != nil || r.Open == open {
+	if err != nil || !change(&r) {
 		return err
 	}
-	r.Session, r.Open = session, open
+	r.Session = session
 	return f.writeRecord(r, l.opt.Now())
+}
+
+// MarkGroup records the channel of a group that is in a session. It writes nothing if that is recorded already.
+func (l *Ledger) MarkGroup(ctx context.Context, session, channel string) error {
+	return l.mark(ctx, session, func(r *record) bool {
+		same := r.Group == channel
+		r.Group = channel
+		return !same
+	})
+}
+
+// GroupOf returns the channel of the last group that was in a session, empty if none was.
+func (l *Ledger) GroupOf(session string) (string, error) {
+	f, err := l.openFolder()
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer f.close()
+	r, err := f.record(fileOf(session))
+	return r.Group, err
 }
 
 // LeftOpen returns the names of the sessions that are marked as open. Their hosts may be running.
@@ -117,7 +188,7 @@ func (l *Ledger) LeftOpen() ([]string, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read the state of flushes: %w", err)
+		return nil, err
 	}
 	defer f.close()
 	var out []string

@@ -48,7 +48,7 @@ type folder struct {
 // openLocked opens the folder, which it creates if it does not exist, and waits for its lock until ctx ends.
 func (l *Ledger) openLocked(ctx context.Context) (*folder, error) {
 	if err := makeFolder(l.opt.Folder); err != nil {
-		return nil, fmt.Errorf("%w; the folder must be writable", err)
+		return nil, stateError(err)
 	}
 	f, err := l.openFolder()
 	if err != nil {
@@ -57,7 +57,7 @@ func (l *Ledger) openLocked(ctx context.Context) (*folder, error) {
 	f.lock, err = f.root.OpenFile(lockName, os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0o600)
 	if err != nil {
 		f.close()
-		return nil, fmt.Errorf("lock %s: %w; the folder must be writable", l.opt.Folder, err)
+		return nil, stateError(err)
 	}
 	if err := filelock.Lock(ctx, f.lock); err != nil {
 		f.close()
@@ -67,11 +67,19 @@ func (l *Ledger) openLocked(ctx context.Context) (*folder, error) {
 	return f, nil
 }
 
+// stateError returns an error of the folder as an ErrState, nil for none.
+func stateError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w; its folder must be writable and its disk have room: %w", ErrState, err)
+}
+
 // openFolder opens the folder without the lock.
 func (l *Ledger) openFolder() (*folder, error) {
 	root, err := os.OpenRoot(l.opt.Folder)
 	if err != nil {
-		return nil, err
+		return nil, stateError(err)
 	}
 	return &folder{path: l.opt.Folder, root: root}, nil
 }
@@ -121,7 +129,7 @@ func (f *folder) writeRecord(r record, now time.Time) error {
 	name := fileOf(r.Session)
 	if old, err := f.root.ReadFile(name + recordSuffix); err == nil && !json.Valid(old) {
 		if err := f.root.Rename(name+recordSuffix, name+damagedSuffix); err != nil {
-			return err
+			return stateError(err)
 		}
 	}
 	r.Used = now
@@ -129,7 +137,7 @@ func (f *folder) writeRecord(r record, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(f.root, name+recordSuffix, append(data, '\n'), 0o600)
+	return stateError(atomicfile.Write(f.root, name+recordSuffix, append(data, '\n'), 0o600))
 }
 
 // spool returns the spooled messages of a session. It skips what is damaged.
@@ -167,7 +175,7 @@ func (f *folder) writeSpool(name string, list []Message) error {
 		}
 		lines.Write(append(line, '\n'))
 	}
-	return atomicfile.Write(f.root, name+spoolSuffix, lines.Bytes(), 0o600)
+	return stateError(atomicfile.Write(f.root, name+spoolSuffix, lines.Bytes(), 0o600))
 }
 
 // sessions returns the names of the sessions that have a file with a suffix.

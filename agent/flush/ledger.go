@@ -23,6 +23,8 @@ var (
 	ErrReplaced = errors.New("the lease has ended: another range of the session was begun after it")
 	// ErrConflict: the lease was committed with other notes.
 	ErrConflict = errors.New("the lease was committed with other notes")
+	// ErrState: the folder of the state cannot be read or written.
+	ErrState = errors.New("the state of flushes cannot be read or written")
 	// ErrTooLong: the model refuses even a short range as too long.
 	ErrTooLong = errors.New("the model refuses even a few words as too long")
 )
@@ -203,12 +205,17 @@ func joinLists(spooled, list []Message) []Message {
 // within reports whether all messages of a list are among others.
 func within(list, others []Message) bool { return len(joinLists(list, others)) == len(others) }
 
-// spoolAll spools the messages that are not covered, unless they are spooled already. It returns the warnings of limitSpools.
-func (l *Ledger) spoolAll(f *folder, name string, spooled, todo []Message, now time.Time) ([]string, error) {
+// writeSpoolOf spools the messages of a session that are not covered, unless they are spooled already.
+func (f *folder) writeSpoolOf(name string, spooled, todo []Message) error {
 	if len(todo) > 0 && within(todo, spooled) {
-		return nil, nil
+		return nil
 	}
-	if err := f.writeSpool(name, todo); err != nil {
+	return f.writeSpool(name, todo)
+}
+
+// spoolAll spools the messages that are not covered, and limits the spools. It returns the warnings of limitSpools.
+func (l *Ledger) spoolAll(f *folder, name string, spooled, todo []Message, now time.Time) ([]string, error) {
+	if err := f.writeSpoolOf(name, spooled, todo); err != nil {
 		return nil, err
 	}
 	return f.limitSpools(name, l.opt.SpoolBytes, now)

@@ -55,11 +55,15 @@ func SummaryID(summary string) string { return "summary-" + hashOf(summary)[:16]
 // IsSummary reports whether a message is a summary: its id is that of its text.
 func IsSummary(m Message) bool { return m.ID == SummaryID(m.Text) }
 
-// Messages returns messages with their ids, which belong together by index.
-func Messages(ids []string, messages []llm.Message) []Message {
+// Messages returns messages with their ids and who said them, which belong together by index. Without by, the owner said them all in
+// private.
+func Messages(ids []string, messages []llm.Message, by []memory.Said) []Message {
 	out := make([]Message, len(messages))
 	for i := range messages {
 		out[i] = Message{ID: ids[i], Message: messages[i]}
+		if i < len(by) {
+			out[i].Said = by[i]
+		}
 	}
 	return out
 }

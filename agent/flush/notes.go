@@ -99,6 +99,8 @@ func appendNote(ctx context.Context, memories Notes, common memory.Note, n Note)
 			return Stored{}, err
 		case k == 0:
 			stored.Appended = done
+		default:
+			stored.Secrets = append(stored.Secrets, done.Secrets...)
 		}
 	}
 	return stored, nil

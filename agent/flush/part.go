@@ -18,6 +18,10 @@ const (
 	answerParts = 8
 	// minRoom is the minimum size of a range in tokens, unless the model refuses it.
 	minRoom = 200
+	// maxRoom is the maximum size of a range in tokens, of which each counts for at most tokenBytes bytes: a range goes through one
+	// response of the service.
+	maxRoom    = 250_000
+	tokenBytes = 8
 	// minLearnt is the size in tokens below which a range is not halved.
 	minLearnt = 16
 )
@@ -31,7 +35,7 @@ func roomOf(window, fixed int) int {
 		return roomOfUnknown
 	}
 	prompts := text.EstimateTokens(SystemPrompt(Occasion{})) + text.EstimateTokens(UserPrompt(Occasion{}, time.Time{})) + llm.ToolTokens([]llm.Tool{Tool()})
-	return max(window-fixed-prompts-answerRoom(window), minRoom)
+	return min(max(window-fixed-prompts-answerRoom(window), minRoom), maxRoom)
 }
 
 // answerRoom returns how many tokens are left for the answers of the model.
@@ -152,7 +156,7 @@ func (p *part) add(role llm.Role, content string) {
 }
 
 func (p *part) sizeOf(content string) int {
-	return llm.MessageTokens(p.count, llm.Message{Text: content})
+	return max(llm.MessageTokens(p.count, llm.Message{Text: content}), len(content)/tokenBytes)
 }
 
 // headThatFits returns the longest beginning of a text that fits, at least one character behind its prefix. It ends with a

@@ -29,6 +29,8 @@ type record struct {
 	Ended bool `json:"ended,omitempty"`
 	// Open says that a host that keeps its messages on disk has begun the session and not ended it.
 	Open bool `json:"open,omitempty"`
+	// Group is the channel of the last group that was in the session; empty if none was.
+	Group string `json:"group,omitempty"`
 	// Covered are the keys of the covered messages, the earliest first.
 	Covered []string `json:"covered,omitempty"`
 	// Shown is the beginning of the next message that was covered in pieces.

@@ -1,18 +1,15 @@
 package prompt
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"kioku/agent/bootstrap"
+	"kioku/internal/marks"
 )
 
 // ReasonStanding is the reason of memories whose text a file in the prompt has already.
 const ReasonStanding = "stands in the prompt already"
-
-// marker matches what Kioku writes behind notes in files, and what no search shows.
-var marker = regexp.MustCompile(`<!-- kioku[^>]*-->`)
 
 // standing is the text of the files in a prompt, in lines without what cannot be seen.
 type standing string
@@ -22,7 +19,7 @@ func standingIn(texts []string) standing {
 	var b strings.Builder
 	b.WriteByte('\n')
 	for _, text := range texts {
-		b.WriteString(plainLines(marker.ReplaceAllString(text, "")))
+		b.WriteString(plainLines(string(marks.Strip([]byte(text)))))
 		b.WriteByte('\n')
 	}
 	return standing(b.String())

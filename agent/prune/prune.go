@@ -58,6 +58,8 @@ type State struct {
 	Window int
 	// Edits recorded so far, in order.
 	Edits []Edit
+	// Beside is the number of characters that messages are sent with and do not contain, such as what was recalled for them.
+	Beside int
 	// Uncached says that by the usage of the last answers the provider neither read its cache nor wrote to it, so that there is
 	// none to break.
 	Uncached bool
@@ -100,7 +102,7 @@ type Plan struct {
 // result is trimmed once and cleared once, and only if it becomes shorter. Within the TTL something new is pruned only if the
 // provider has nothing in its cache.
 func Prune(messages []llm.Message, s Settings, st State, now time.Time) Plan {
-	p := &planner{messages: messages, settings: s, window: st.Window, edits: map[int]Edit{}, changed: map[int]bool{}}
+	p := &planner{messages: messages, settings: s, window: st.Window, chars: st.Beside, edits: map[int]Edit{}, changed: map[int]bool{}}
 	if s.Mode == ModeCacheTTL {
 		for _, e := range st.Edits {
 			if e.fits(messages) {

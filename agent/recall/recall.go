@@ -15,8 +15,11 @@ import (
 )
 
 const (
-	// maxQuery is the maximum length of a query in bytes.
+	// maxQuery is the maximum length of a query in bytes, and maxRead that of either end of a message of which one is made.
 	maxQuery = 4 << 10
+	maxRead  = 32 << 10
+	// echoSpare is how many times TopK passages are asked for, because some may say nothing but the question.
+	echoSpare = 2
 	// maxResults is the maximum number of results of a search.
 	maxResults      = 100
 	defaultTopK     = 3
@@ -86,7 +89,7 @@ type Outcome struct {
 type Search struct {
 	// Agent is the agent whose memory was searched.
 	Agent string
-	// Hits is the number of hits, without weak ones.
+	// Hits is the number of hits, without weak ones and those of a transcript in which only the same question was asked.
 	Hits int
 	// Mode says which channels ran; see memory.Answer.
 	Mode string
@@ -124,7 +127,7 @@ func (r *Recaller) Recall(ctx context.Context, req Request) Outcome {
 	case out.Query == "":
 		out.Skipped = SkippedBlank
 	default:
-		query := memory.Query{Text: out.Query, MaxResults: min(r.opt.TopK+req.Spare, maxResults), MinScore: r.opt.MinScore, Now: req.Now}
+		query := memory.Query{Text: out.Query, MaxResults: min(echoSpare*r.opt.TopK+req.Spare, maxResults), MinScore: r.opt.MinScore, Now: req.Now}
 		ctx, cancel := context.WithTimeout(ctx, r.opt.Deadline)
 		defer cancel()
 		out.Searches, out.Memories = r.search(ctx, asked, query)
@@ -189,8 +192,12 @@ func best(all []prompt.Memory, n int) []prompt.Memory {
 }
 
 // Query returns the query for a message of a user: its text without recalled memories. If that has more than 4 KiB, Query
-// returns the beginning and the end, because the question is in one of the two. It cuts between words.
+// returns the beginning and the end, because the question is in one of the two. It cuts between words, and reads at most 32 KiB at
+// either end of a message.
 func Query(message string) string {
+	if len(message) > 2*maxRead {
+		message = text.HeadBytes(message, maxRead) + "\n" + text.TailBytes(message, maxRead)
+	}
 	query := strings.TrimSpace(strings.ToValidUTF8(memory.StripRecalled(message), " "))
 	if len(query) <= maxQuery {
 		return query

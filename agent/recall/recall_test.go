@@ -82,7 +82,7 @@ func TestRecallReturnsTheBestOfAllMemories(t *testing.T) {
 		if got := texts(o); got != "main: a; team: b ; team: d" || o.Took != time.Second {
 			t.Errorf("%s after %v", got, o.Took)
 		}
-		want := []memory.Query{{Text: "where is a?", MaxResults: 3, MinScore: &min, Now: now}}
+		want := []memory.Query{{Text: "where is a?", MaxResults: 6, MinScore: &min, Now: now}}
 		if diff := cmp.Diff(want, own.asked); diff != "" {
 			t.Error(diff)
 		}
@@ -102,7 +102,7 @@ func TestRecallOfNothingGoodEnough(t *testing.T) {
 	degraded := []memory.Degradation{{Code: "no_embedder", Text: "by keywords only"}}
 	own := &fake{answer: memory.Answer{Mode: "keyword", Degraded: degraded}}
 	o := recall.New(recall.Options{TopK: 5}, among(map[string]*fake{"main": own})).Recall(t.Context(), x)
-	if len(o.Memories) > 0 || own.asked[0].MaxResults != 5 || own.asked[0].MinScore != nil {
+	if len(o.Memories) > 0 || own.asked[0].MaxResults != 10 || own.asked[0].MinScore != nil {
 		t.Errorf("%+v asked %+v", o, own.asked)
 	}
 	if s := o.Searches[0]; s.Err != nil || s.Mode != "keyword" || !cmp.Equal(s.Degraded, degraded) {

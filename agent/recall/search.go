@@ -58,7 +58,7 @@ func (r *Recaller) searchOne(ctx context.Context, s source, q memory.Query) answ
 		found.Hits = nil
 		err = fmt.Errorf("recall from %s: %w", s.agent, err)
 	}
-	found.Hits = confident(found.Hits)
+	found.Hits = withoutEchoes(confident(found.Hits), q.Text)
 	// What would help whoever asks a question is no news to whoever recalls at each message.
 	found.Degraded = slices.DeleteFunc(found.Degraded, func(d memory.Degradation) bool { return d.IsHint() && d.Code != memory.NoMatch })
 	return answer{

@@ -99,6 +99,8 @@ type Turn struct {
 	Message string `json:"message"`
 	// Text is the block.
 	Text string `json:"text"`
+	// Private says that private memory may be in it, so that it is not sent in a turn that others read.
+	Private bool `json:"private,omitempty"`
 	// Shown are the keys of the passages whose texts are in it; nil if there are none.
 	Shown []string `json:"shown,omitempty"`
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"time"
+	"unicode/utf8"
 
 	"kioku/agent/prune"
 	"kioku/llm"
@@ -79,7 +80,11 @@ func shown(m llm.Message, said memory.Said) llm.Message {
 
 // PruneState returns the state for prune.Prune. window is the model's, in tokens.
 func (v View) PruneState(window int) prune.State {
-	return prune.State{LastTouch: v.LastTouch, Window: window, Edits: v.Edits, Uncached: v.Cache.Missed >= enoughMissed, Lasted: v.Cache.Lasted}
+	beside := 0
+	for _, turn := range v.Turns {
+		beside += utf8.RuneCountInString(turn.Text)
+	}
+	return prune.State{LastTouch: v.LastTouch, Window: window, Edits: v.Edits, Beside: beside, Uncached: v.Cache.Missed >= enoughMissed, Lasted: v.Cache.Lasted}
 }
 
 // enoughMissed is the number of answers in sequence without any cache after which there is none: the first answer after a

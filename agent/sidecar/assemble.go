@@ -32,7 +32,8 @@ type Turn struct {
 	Blocks []prompt.Block
 	// Budget in tokens; 0 means no limit.
 	Budget int
-	// CacheFriendly replaces Settings.CacheFriendly; nil keeps it.
+	// CacheFriendly moves what changes from turn to turn out of the prompt, into a block of the newest message. nil means unless
+	// Settings.OldOrder is set.
 	CacheFriendly *bool
 	// NoTools leaves out the rules for the memory tools.
 	NoTools bool
@@ -141,7 +142,8 @@ func (s *Sidecar) resolve(t Turn) Turn {
 		t.Shared = s.opt.Shared
 	}
 	if t.CacheFriendly == nil {
-		t.CacheFriendly = &s.opt.CacheFriendly
+		friendly := !s.opt.OldOrder
+		t.CacheFriendly = &friendly
 	}
 	t.NoRecall = t.NoRecall || s.opt.NoRecall
 	if t.Now.IsZero() {

@@ -28,14 +28,14 @@ func TestAssembleJoinsFilesSkillsAndMemories(t *testing.T) {
 		"text of IDENTITY.md", "text of SOUL.md", "text of TOOLS.md", "reviews a change", "text of MEMORY.md", "memory/2026-03-01.md#L1",
 		"The key is in vault 7.", "memory_search", "text of USER.md", "- Agent: main", "- Model: echo", "12:05", "in a terminal",
 	} {
-		if !strings.Contains(p.Prompt, want) {
-			t.Errorf("%q is not in\n%s", want, p.Prompt)
+		if !strings.Contains(p.Whole(), want) {
+			t.Errorf("%q is not in\n%s", want, p.Whole())
 		}
 	}
 	if p.Group || len(p.Files) != 8 || len(p.Skills.Skills) != 1 || len(p.Recalled) != 1 || p.Recall.Query != "Where is the key?" || p.Tokens == 0 {
 		t.Errorf("%+v", p)
 	}
-	if q := own.asked[0]; !q.Now.Equal(noon) || q.MaxResults != 3+2*8 {
+	if q := own.asked[0]; !q.Now.Equal(noon) || q.MaxResults != 2*3+2*8 {
 		t.Errorf("%+v", q)
 	}
 }
@@ -51,19 +51,19 @@ func TestAssembleSearchesOnlyForFullPrompts(t *testing.T) {
 		turn.Mode = mode
 		p := s.Assemble(t.Context(), turn)
 		for _, absent := range []string{"MEMORY.md", "SOUL.md", "vault", "reviews", "memory_search"} {
-			if strings.Contains(p.Prompt, absent) {
+			if strings.Contains(p.Whole(), absent) {
 				t.Errorf("%s: %q is in the prompt", mode, absent)
 			}
 		}
-		if !strings.Contains(p.Prompt, "- Mode: "+want) || strings.Contains(p.Prompt, "AGENTS.md") != (mode == bootstrap.Minimal) || p.Recall.Skipped != recall.SkippedMode {
-			t.Errorf("%s: %s\n%s", mode, p.Recall.Skipped, p.Prompt)
+		if !strings.Contains(p.Whole(), "- Mode: "+want) || strings.Contains(p.Prompt, "AGENTS.md") != (mode == bootstrap.Minimal) || p.Recall.Skipped != recall.SkippedMode {
+			t.Errorf("%s: %s\n%s", mode, p.Recall.Skipped, p.Whole())
 		}
 	}
 	turn := question
 	turn.NoRecall, turn.NoTools = true, true
 	p := s.Assemble(t.Context(), turn)
-	if p.Recall.Skipped != recall.SkippedOff || strings.Contains(p.Prompt, "vault") || strings.Contains(p.Prompt, "memory_search") || !strings.Contains(p.Prompt, "MEMORY.md") {
-		t.Errorf("%s\n%s", p.Recall.Skipped, p.Prompt)
+	if p.Recall.Skipped != recall.SkippedOff || strings.Contains(p.Whole(), "vault") || strings.Contains(p.Prompt, "memory_search") || !strings.Contains(p.Prompt, "MEMORY.md") {
+		t.Errorf("%s\n%s", p.Recall.Skipped, p.Whole())
 	}
 	if len(own.asked) > 0 {
 		t.Errorf("asked %v", own.asked)
@@ -75,7 +75,7 @@ func TestAssemblePrefersTheTurnToTheSettings(t *testing.T) {
 	opt := options(t, remembering("mine"))
 	own := opt.Memories("main").(*notes)
 	opt.Memories = among(map[string]*notes{"main": own, "team": remembering("ours"), "others": remembering("theirs")})
-	opt.Shared, opt.CacheFriendly = []string{"team"}, true
+	opt.Shared = []string{"team"}
 	s := start(t, opt)
 	yes, no := true, false
 	for name, c := range map[string]struct {
@@ -121,11 +121,11 @@ func TestAssembleIsDeterministic(t *testing.T) {
 	}
 	opt.Key = nil
 	one, two := start(t, opt), start(t, opt)
-	random := one.Assemble(t.Context(), question).Prompt
-	if random != one.Assemble(t.Context(), question).Prompt {
+	random := one.Assemble(t.Context(), question).Whole()
+	if random != one.Assemble(t.Context(), question).Whole() {
 		t.Error("a second prompt of one sidecar is another one")
 	}
-	if random == two.Assemble(t.Context(), question).Prompt || random == first.Prompt {
+	if random == two.Assemble(t.Context(), question).Whole() || random == first.Whole() {
 		t.Error("without a key the frame can be guessed")
 	}
 }
@@ -156,8 +156,8 @@ func TestAssembleManyTurnsAtOnce(t *testing.T) {
 				turn := question
 				turn.Channel, turn.Message = fmt.Sprintf("dm:%d", i), fmt.Sprintf("Where is key %d?", i)
 				p := s.Assemble(t.Context(), turn)
-				if !strings.Contains(p.Prompt, "- Channel: "+turn.Channel+"\n") || !strings.Contains(p.Prompt, "vault 7") || p.Recall.Query != turn.Message || p.Recall.Searches[0].Err != nil {
-					t.Errorf("%+v\n%s", p.Recall, p.Prompt)
+				if !strings.Contains(p.Whole(), "- Channel: "+turn.Channel+"\n") || !strings.Contains(p.Whole(), "vault 7") || p.Recall.Query != turn.Message || p.Recall.Searches[0].Err != nil {
+					t.Errorf("%+v\n%s", p.Recall, p.Whole())
 				}
 			}
 		})
@@ -169,7 +169,6 @@ func TestAssembleManyTurnsAtOnce(t *testing.T) {
 func TestAssemblePointsToPassagesThatAreShown(t *testing.T) {
 	t.Parallel()
 	opt := options(t, remembering("The key is in vault 7.", "The spare key is in vault 9."))
-	opt.CacheFriendly = true
 	s := start(t, opt)
 	first := s.Assemble(t.Context(), question)
 	turn := question

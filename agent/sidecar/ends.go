@@ -15,7 +15,7 @@ import (
 // End stores what is worth keeping of the messages of a session that are not covered, because the session has ended. Nothing is
 // done if nobody has said anything since the last flush. If there is no model, or if the flush fails, the outcome is
 // session.FlushKept: the messages are on disk, and a later flush of the session, or Tend, stores them. It is session.FlushSkipped if the
-// ends of sessions flush nothing.
+// ends of sessions flush nothing, or if no message of the session is known.
 func (s *Sidecar) End(ctx context.Context, job flush.Job) flush.Outcome {
 	if why := s.opt.Flush.OffAtEnd(s.opt.ReadOnly); why != "" {
 		return flush.Outcome{Outcome: session.FlushSkipped, Reason: why}
@@ -26,9 +26,11 @@ func (s *Sidecar) End(ctx context.Context, job flush.Job) flush.Outcome {
 	switch {
 	case err != nil:
 		out.Outcome, out.Reason, out.Err = session.FlushFailed, err.Error(), err
+	case kept.Unknown:
+		out.Outcome, out.Reason = session.FlushSkipped, "no message of this session is known; send those that are not stored"
 	case kept.Uncovered == 0:
 	case s.opt.Model == nil:
-		out.Outcome, out.Reason = session.FlushKept, "there is no language model (llm.provider)"
+		out.Outcome, out.Reason = session.FlushKept, s.noModel().Error()
 	default:
 		out = s.Flush(ctx, job)
 		out.Warnings = append(kept.Warnings, out.Warnings...)
@@ -42,14 +44,27 @@ func (s *Sidecar) End(ctx context.Context, job flush.Job) flush.Outcome {
 	return out
 }
 
-// Spool has the messages of a session that has ended on disk, so that Tend stores what is worth keeping of them. It does nothing if
-// the ends of sessions flush nothing.
-func (s *Sidecar) Spool(ctx context.Context, sessionID string, messages []flush.Message) error {
+// Spool has the messages of sessions that have ended on disk, so that Tend stores what is worth keeping of them. It omits sessions in
+// which nobody has said anything since the last flush, and does nothing if the ends of sessions flush nothing.
+func (s *Sidecar) Spool(ctx context.Context, sessions []flush.Request) error {
 	if s.opt.Flush.OffAtEnd(s.opt.ReadOnly) != "" {
 		return nil
 	}
-	_, err := s.keep(ctx, flush.Request{Session: sessionID, Messages: messages})
-	return err
+	var said []flush.Request
+	var failed []error
+	for _, req := range sessions {
+		c, err := s.ledger.Coverage(req.Session, req.Messages)
+		switch {
+		case err != nil:
+			failed = append(failed, fmt.Errorf("session %q: %w", req.Session, err))
+		case unsaved(c, req.Messages):
+			said = append(said, req)
+		}
+	}
+	if len(said) > 0 {
+		failed = append(failed, s.ledger.KeepAll(ctx, said))
+	}
+	return errors.Join(failed...)
 }
 
 // keep has the messages of a session that has ended on disk, unless nobody has said anything since the last flush.
@@ -59,7 +74,7 @@ func (s *Sidecar) keep(ctx context.Context, req flush.Request) (flush.Kept, erro
 		return flush.Kept{}, err
 	}
 	if !unsaved(c, req.Messages) {
-		return flush.Kept{Warnings: c.Warnings}, nil
+		return flush.Kept{Warnings: c.Warnings, Unknown: !c.Known && len(req.Messages) == 0}, nil
 	}
 	return s.ledger.Keep(ctx, req)
 }
@@ -99,6 +114,17 @@ func (s *Sidecar) MarkOpen(ctx context.Context, sessionID string, open bool) err
 	return s.ledger.MarkOpen(ctx, sessionID, open)
 }
 
+// MarkGroup records that a group is in a session, so that what is said in it without a channel is not taken for private later.
+func (s *Sidecar) MarkGroup(ctx context.Context, sessionID, channel string) error {
+	if s.opt.ReadOnly {
+		return nil
+	}
+	return s.ledger.MarkGroup(ctx, sessionID, channel)
+}
+
+// GroupOf returns the channel of the last group that was in a session, empty if none was; see [flush.Ledger.GroupOf].
+func (s *Sidecar) GroupOf(sessionID string) (string, error) { return s.ledger.GroupOf(sessionID) }
+
 // LeftOpen returns the sessions that hosts have marked as open and not ended; see [flush.Ledger.LeftOpen].
 func (s *Sidecar) LeftOpen() ([]string, error) {
 	if s.opt.Flush.OffAtEnd(s.opt.ReadOnly) != "" {
@@ -120,7 +146,7 @@ func (s *Sidecar) Tend(ctx context.Context) error {
 	tick := time.NewTicker(tendEvery)
 	defer tick.Stop()
 	for {
-		if err := s.flushLeft(ctx); err != nil && ctx.Err() == nil {
+		if err := s.FlushLeft(ctx); err != nil && ctx.Err() == nil {
 			s.logWarn("sessions that have ended could not be flushed", "err", err)
 		}
 		select {
@@ -131,12 +157,18 @@ func (s *Sidecar) Tend(ctx context.Context) error {
 	}
 }
 
-// flushLeft flushes the sessions with spooled messages that wait for nobody, if there is a model.
-func (s *Sidecar) flushLeft(ctx context.Context) error {
+// Left returns the sessions that FlushLeft would flush.
+func (s *Sidecar) Left() ([]string, error) {
 	if s.opt.Model == nil || s.opt.Flush.OffAtEnd(s.opt.ReadOnly) != "" {
-		return nil
+		return nil, nil
 	}
-	left, err := s.ledger.Left(s.opt.Flush.Idle)
+	return s.ledger.Left(s.opt.Flush.Idle)
+}
+
+// FlushLeft has the model, if there is one, store what is worth keeping of the sessions that have ended or are idle and whose messages
+// are on disk. It omits those that wait after a failure. Tend does so again and again.
+func (s *Sidecar) FlushLeft(ctx context.Context) error {
+	left, err := s.Left()
 	if err != nil {
 		return err
 	}

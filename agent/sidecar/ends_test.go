@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -24,6 +25,13 @@ func spoken() []flush.Message {
 		{ID: "fact", Message: llm.Message{Role: llm.RoleUser, Text: "My train leaves from platform 9."}},
 		{ID: "answer", Message: llm.Message{Role: llm.RoleAssistant, Text: "Noted."}},
 	}
+}
+
+// stored returns the notes so far.
+func (m *notes) stored() []memory.Note {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.notes)
 }
 
 // endOf is the end of the session "talk".
@@ -49,8 +57,8 @@ func TestEndStoresOrKeepsWhatWasSaid(t *testing.T) {
 		done := make(chan error)
 		go func() { done <- s.Tend(ctx) }()
 		synctest.Wait()
-		if len(own.notes) != 1 || own.notes[0].Text != "My train leaves from platform 9." || own.notes[0].Source != memory.NoteFromFlush {
-			t.Errorf("a later start stores %+v", own.notes)
+		if len(own.stored()) != 1 || own.stored()[0].Text != "My train leaves from platform 9." || own.stored()[0].Source != memory.NoteFromFlush {
+			t.Errorf("a later start stores %+v", own.stored())
 		}
 		cancel()
 		if err := <-done; err != nil {
@@ -61,8 +69,8 @@ func TestEndStoresOrKeepsWhatWasSaid(t *testing.T) {
 		}
 		more := append(spoken(), flush.Message{ID: "more", Message: spoken()[0].Message})
 		more[2].Text = "My shoes are red."
-		if out := s.End(t.Context(), endOf(more)); out.Outcome != session.FlushDone || len(own.notes) != 2 {
-			t.Errorf("with a model: %+v, %d notes", out, len(own.notes))
+		if out := s.End(t.Context(), endOf(more)); out.Outcome != session.FlushDone || len(own.stored()) != 2 {
+			t.Errorf("with a model: %+v, %d notes", out, len(own.stored()))
 		}
 		opt.Flush.OnEnd = false
 		more[2].ID = "again"
@@ -87,21 +95,21 @@ func TestTendStoresIdleSessions(t *testing.T) {
 		done := make(chan error)
 		go func() { done <- s.Tend(ctx) }()
 		time.Sleep(29 * time.Minute)
-		if len(own.notes) > 0 {
-			t.Errorf("before it is idle: %+v", own.notes)
+		if len(own.stored()) > 0 {
+			t.Errorf("before it is idle: %+v", own.stored())
 		}
 		time.Sleep(2 * time.Minute)
-		if len(own.notes) != 1 {
-			t.Errorf("after it is idle: %+v", own.notes)
+		if len(own.stored()) != 1 {
+			t.Errorf("after it is idle: %+v", own.stored())
 		}
 		list := spoken()
 		list[0].Text = "My shoes are red."
-		if err := s.Spool(t.Context(), "spooled", list); err != nil {
+		if err := s.Spool(t.Context(), []flush.Request{{Session: "spooled", Messages: list}}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
-		if len(own.notes) != 2 {
-			t.Errorf("spooled: %+v", own.notes)
+		if len(own.stored()) != 2 {
+			t.Errorf("spooled: %+v", own.stored())
 		}
 		cancel()
 		<-done
@@ -126,7 +134,7 @@ func TestCommitCompactReturnsWhatCompactDoes(t *testing.T) {
 	first := step
 	asked := 0
 	for ; !step.Done; asked++ {
-		if step, err = s.CommitCompact(first.Lease, step.Number, compact.Answer{Text: fmt.Sprintf("## Decisions\nThey spoke, part %d.", asked)}); err != nil {
+		if step, err = s.CommitCompact(first.Lease, step.Number, compact.Answer{Text: fmt.Sprintf("## Decisions\nThey spoke of many things, one after the other, and of nothing that anybody would need to know later on: part %d.", asked)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -163,6 +171,44 @@ func TestCommitCompactAgainCountsOnce(t *testing.T) {
 	for range 2 {
 		if _, err = s.CommitCompact(step.Lease, 2, compact.Answer{}); !errors.Is(err, compact.ErrRefused) {
 			t.Errorf("a second empty answer: %v", err)
+		}
+	}
+}
+
+// Compactions under way have a budget for their messages: the oldest ends for a new one. One that has ended takes nothing of it, and its
+// result is returned again.
+func TestCompactionsUnderWayAreBounded(t *testing.T) {
+	t.Parallel()
+	s := start(t, flushing(t))
+	v := conversation(400)
+	size := int64(0)
+	for _, m := range v.Messages {
+		size += int64(len(m.Text))
+	}
+	s.SetLeaseBytes(2*size + size/2)
+	begin := func() sidecar.Step {
+		step, err := s.BeginCompact("", v, sidecar.Space{Window: 64_000, Keep: 100})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return step
+	}
+	ended := begin()
+	done := ended
+	for !done.Done {
+		var err error
+		if done, err = s.CommitCompact(ended.Lease, 0, compact.Answer{Text: "## Decisions\nThey spoke."}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	running := []sidecar.Step{begin(), begin()}
+	if again, err := s.CommitCompact(ended.Lease, 0, compact.Answer{}); err != nil || again.Made != done.Made {
+		t.Errorf("the one that has ended: %+v, %v", again.Made, err)
+	}
+	running = append(running, begin())
+	for i, want := range []error{sidecar.ErrNoCompaction, nil, nil} {
+		if _, err := s.CommitCompact(running[i].Lease, 1, compact.Answer{Text: "## Decisions\nThey spoke."}); !errors.Is(err, want) {
+			t.Errorf("compaction %d: %v, want %v", i, err, want)
 		}
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"kioku/llm"
 )
 
-// ErrNoModel: the sidecar has no language model.
-var ErrNoModel = errors.New("no language model: set llm.provider")
+// ErrNoModel is wrapped by errors that say why the sidecar has no language model.
+var ErrNoModel = errors.New("no language model")
 
 // Prune plans what to send in place of old tool results. If st.Window is 0, Prune uses the window of the model, and if now is
 // zero, the clock.
@@ -75,10 +75,7 @@ func (s *Sidecar) freeToDrop(sessionID string, v session.View) (free, uncovered 
 
 // SessionMessages returns the messages of a view with their ids and authors. The id of a summary is that of a flush.
 func SessionMessages(v session.View) []flush.Message {
-	out := flush.Messages(v.IDs, v.Messages)
-	for i := range v.By {
-		out[i].Said = v.By[i]
-	}
+	out := flush.Messages(v.IDs, v.Messages, v.By)
 	if v.Compactions > 0 && len(out) > 0 {
 		out[0].ID = flush.SummaryID(out[0].Text)
 	}

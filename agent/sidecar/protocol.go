@@ -100,7 +100,7 @@ func (s *Sidecar) Resume(ctx context.Context, sessionID string) error {
 func (s *Sidecar) Flush(ctx context.Context, job flush.Job) flush.Outcome {
 	why := s.opt.Flush.Off(s.opt.ReadOnly)
 	if why == "" && s.opt.Model == nil {
-		why = ErrNoModel.Error()
+		why = s.noModel().Error()
 	}
 	if why != "" {
 		return flush.Outcome{Outcome: session.FlushSkipped, Reason: why}

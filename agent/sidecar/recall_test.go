@@ -23,8 +23,8 @@ func TestRecallReturnsTheBlockOfThePrompt(t *testing.T) {
 	s := start(t, options(t, own))
 	p := s.Assemble(t.Context(), question)
 	out, block := s.Recall(t.Context(), question)
-	if !strings.HasPrefix(block, "### Recalled Memories") || !strings.Contains(p.Prompt, "\n\n"+block+"\n\n") {
-		t.Errorf("%s\nis not in\n%s", block, p.Prompt)
+	if !strings.HasPrefix(block, "### Recalled Memories") || !strings.Contains(p.Turn, block) {
+		t.Errorf("%s\nis not in\n%s", block, p.Turn)
 	}
 	if len(out.Memories) != 1 || out.Memories[0].Flags[0] != prompt.FlagInstruction || out.Searches[0].Hits != 1 {
 		t.Errorf("%+v", out)
@@ -65,8 +65,8 @@ func TestAssembleGoesOnWithoutMemory(t *testing.T) {
 			if took := time.Since(begin); took != c.took || !errors.Is(p.Recall.Searches[0].Err, c.want) {
 				t.Errorf("%s: %+v after %v", name, p.Recall, took)
 			}
-			if !strings.Contains(p.Prompt, "text of MEMORY.md") || strings.Contains(p.Prompt, "vault") {
-				t.Errorf("%s: %s", name, p.Prompt)
+			if !strings.Contains(p.Whole(), "text of MEMORY.md") || strings.Contains(p.Prompt, "vault") {
+				t.Errorf("%s: %s", name, p.Whole())
 			}
 			time.Sleep(2 * time.Hour) // until the hanging one has ended
 		})
@@ -133,7 +133,7 @@ func TestAssembleFramesEveryNote(t *testing.T) {
 	for round := range 5 {
 		own.notes[0].Text = text
 		p := s.Assemble(t.Context(), question)
-		lines := strings.Split(p.Prompt, "\n")
+		lines := strings.Split(p.Whole(), "\n")
 		opening, closing := -1, -1
 		for i, line := range lines {
 			switch {
@@ -143,8 +143,8 @@ func TestAssembleFramesEveryNote(t *testing.T) {
 				closing = i
 			}
 		}
-		if strings.Count(p.Prompt, "recalled-memories id=\"") != 2 || closing != opening+2 || !strings.HasPrefix(lines[opening+1], `{"source":"memory/2026-03-01.md#L1"`) {
-			t.Fatalf("round %d:\n%s", round, p.Prompt)
+		if strings.Count(p.Whole(), "recalled-memories id=\"") != 2 || closing != opening+2 || !strings.HasPrefix(lines[opening+1], `{"source":"memory/2026-03-01.md#L1"`) {
+			t.Fatalf("round %d:\n%s", round, p.Whole())
 		}
 		if round > 0 && !strings.Contains(lines[opening+1], `"flags":["instruction","role"]`) {
 			t.Errorf("%s", lines[opening+1])

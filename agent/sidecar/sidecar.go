@@ -1,6 +1,7 @@
 package sidecar
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -37,8 +38,9 @@ type Settings struct {
 	Flush flush.Settings
 	// Shared are agents whose memories are searched in addition to the own one if a turn names none.
 	Shared []string
-	// CacheFriendly is the default of Turn.CacheFriendly.
-	CacheFriendly bool
+	// OldOrder puts what changes from turn to turn into the system prompt, among its layers, so that no cache of a provider has what
+	// follows it. It is the opposite of the default of Turn.CacheFriendly.
+	OldOrder bool
 	// Turns says what is recorded of the turns.
 	Turns TurnSettings
 }
@@ -64,6 +66,8 @@ type Options struct {
 	NoRecall bool
 	// Model writes summaries and flushes; nil for none.
 	Model llm.Model
+	// NoModel says why Model is nil although one is set; empty if none is set.
+	NoModel string
 	// Count counts the tokens of a text; nil means text.EstimateTokens. It is called concurrently.
 	Count func(text string) int
 	// ReadOnly says that memory must not be written.
@@ -107,6 +111,7 @@ func New(opt Options) (*Sidecar, error) {
 		recall: recall.New(opt.Recall, opt.Memories),
 		ledger: flush.NewLedger(flush.Options{Folder: folder, Notes: ownNotes{opt}, Groups: opt.Flush.Groups, Count: opt.Count, Now: opt.Now}),
 		turns:  turnsLog(opt),
+		leases: leases{maxBytes: maxLeaseBytes},
 		count:  prompt.Remember(opt.Count),
 	}, nil
 }
@@ -163,6 +168,11 @@ func (s *Sidecar) Shared() []string { return slices.Clone(s.opt.Shared) }
 
 // Count counts the tokens of a text as Compact does.
 func (s *Sidecar) Count(text string) int { return s.opt.Count(text) }
+
+// noModel returns an ErrNoModel that says why there is no model.
+func (s *Sidecar) noModel() error {
+	return fmt.Errorf("%w: %s", ErrNoModel, cmp.Or(s.opt.NoModel, "set llm.provider"))
+}
 
 // window returns the window of the model in tokens, 0 if there is no model or the window is unknown.
 func (s *Sidecar) window() int {

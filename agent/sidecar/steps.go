@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"kioku/agent/compact"
@@ -27,6 +28,8 @@ const (
 	// maxLeases is the maximum number of compactions under way for an agent, and maxLeaseAge the time after which one ends.
 	maxLeases   = 64
 	maxLeaseAge = time.Hour
+	// maxLeaseBytes is the maximum size in bytes of the messages of all that are under way. The oldest end first, and the newest stays.
+	maxLeaseBytes = 64 << 20
 )
 
 // Step is a question of a compaction, or its result.
@@ -45,6 +48,9 @@ type Step struct {
 
 // leases are the compactions under way, the oldest first.
 type leases struct {
+	// maxBytes is maxLeaseBytes.
+	maxBytes int64
+
 	mu  sync.Mutex
 	all []*lease
 }
@@ -53,13 +59,16 @@ type leases struct {
 type lease struct {
 	id      string
 	session string
-	view    session.View
+	// bytes is the size of the messages, 0 after the end.
+	bytes atomic.Int64
 	// uncovered is the number of messages that are not covered, and keptBack reports that they keep it from dropping more.
 	uncovered int
 	keptBack  bool
 	expires   time.Time
 
-	mu    sync.Mutex
+	mu sync.Mutex
+	// view and steps are there until the end.
+	view  session.View
 	steps *compact.Steps
 	// number of the question, and ended the step or error of the end.
 	number int
@@ -77,6 +86,7 @@ func (s *Sidecar) BeginCompact(sessionID string, v session.View, space Space) (S
 	if l.steps, err = c.Begin(v, free); err != nil {
 		return Step{}, l.reason(err)
 	}
+	l.bytes.Store(bytesOf(v.Messages))
 	l.id, l.expires = "compact-"+strings.ToLower(rand.Text()[:16]), s.opt.Now().Add(maxLeaseAge)
 	s.leases.add(l, s.opt.Now())
 	req, _ := l.steps.Request()
@@ -122,6 +132,7 @@ func (s *Sidecar) advance(l *lease, answer compact.Answer) {
 	}
 	made, err := l.steps.Result()
 	s.recordCompaction(l.session, l.view, made, err)
+	l.free()
 	if err != nil {
 		l.err = l.reason(err)
 		return
@@ -149,17 +160,45 @@ func (ls *leases) add(l *lease, now time.Time) {
 		}
 		return gone
 	})
-	for len(ls.all) > maxLeases {
+	total := int64(0)
+	for _, o := range ls.all {
+		total += o.bytes.Load()
+	}
+	for len(ls.all) > maxLeases || total > ls.maxBytes && len(ls.all) > 1 {
+		total -= ls.all[0].bytes.Load()
 		ls.all[0].stop()
-		ls.all = ls.all[1:]
+		ls.all = slices.Delete(ls.all, 0, 1)
 	}
 }
 
-// stop frees what a compaction holds.
+// bytesOf returns the size of messages.
+func bytesOf(messages []llm.Message) (n int64) {
+	for _, m := range messages {
+		n += int64(len(m.Text))
+		for _, c := range m.ToolCalls {
+			n += int64(len(c.Input))
+		}
+	}
+	return n
+}
+
+// stop ends a compaction.
 func (l *lease) stop() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.steps.Stop()
+	l.free()
+	if l.ended == nil && l.err == nil {
+		l.err = ErrNoCompaction
+	}
+}
+
+// free frees what a compaction that has ended does not need any more. l must be locked.
+func (l *lease) free() {
+	if l.steps != nil {
+		l.steps.Stop()
+	}
+	l.steps, l.view = nil, session.View{}
+	l.bytes.Store(0)
 }
 
 // find returns a compaction, nil if there is none with this id.
@@ -203,7 +242,7 @@ func heldBack(c compact.Compactor, v session.View, free int) bool {
 // compact.Compactor. used is the usage of all requests, also after an error.
 func (s *Sidecar) Compact(ctx context.Context, sessionID string, v session.View, space Space) (made session.Compaction, used llm.Usage, err error) {
 	if s.opt.Model == nil {
-		return session.Compaction{}, llm.Usage{}, ErrNoModel
+		return session.Compaction{}, llm.Usage{}, s.noModel()
 	}
 	c, free, uncovered, err := s.compactor(sessionID, v, space)
 	if err != nil {

@@ -20,8 +20,9 @@ func (s *Sidecar) Tools(group bool) []llm.Tool {
 
 // ToolCall is a call of a memory tool by a model.
 type ToolCall struct {
-	// Name of the tool, and Input as the model gave it.
-	Name  string
+	// Name of the tool.
+	Name string
+	// Input of the call, as the model gave it.
 	Input json.RawMessage
 	// Source of a note that the call stores, one of memory.NoteFrom...; empty means memory.NoteFromAgent.
 	Source string

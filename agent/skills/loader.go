@@ -29,7 +29,7 @@ type Options struct {
 	Extra []string
 	// Workspace is the agent's folder and Project the folder in which it works. Both may be empty.
 	Workspace, Project string
-	// MaxSkills is the maximum number of skills; 0 means 150.
+	// MaxSkills is the maximum number of skills; 0 means 150. The prompt says how many more there are.
 	MaxSkills int
 	// MaxChars is the maximum number of characters in the prompt; 0 means 30,000.
 	MaxChars int
@@ -64,7 +64,7 @@ type Set struct {
 	Skills []Skill
 	// Block is the section of the prompt, and Names its shortest form. Both are empty if there are no skills.
 	Block, Names string
-	// Note says how Block was shortened, and is part of it; empty if it was not.
+	// Note says how Block was shortened, and how many skills it does not name, and is part of it; empty if it lacks nothing.
 	Note string
 	// Report has an entry for each skill that was found, in ascending order of precedence.
 	Report []Entry
@@ -186,16 +186,25 @@ func (l *Loader) refusals(found []*skill) []string {
 			continue
 		}
 		if loaded++; loaded > l.opt.MaxSkills {
-			reasons[i] = fmt.Sprintf("there are more than %d skills", l.opt.MaxSkills)
+			reasons[i] = l.tooMany()
 		}
 	}
 	return reasons
 }
 
+// tooMany is why a skill is not used if MaxSkills others have a higher precedence.
+func (l *Loader) tooMany() string {
+	return fmt.Sprintf("there are more than %d skills", l.opt.MaxSkills)
+}
+
 // newSet returns the result of Load.
 func (l *Loader) newSet(found []*skill, reasons []string) Set {
 	var set Set
+	more := 0
 	for i, s := range found {
+		if reasons[i] == l.tooMany() && !s.UserOnly {
+			more++
+		}
 		set.Report = append(set.Report, s.entry(reasons[i]))
 		if reasons[i] == "" {
 			set.Skills = append(set.Skills, Skill{
@@ -204,7 +213,7 @@ func (l *Loader) newSet(found []*skill, reasons []string) Set {
 		}
 	}
 	slices.SortFunc(set.Skills, func(a, b Skill) int { return strings.Compare(a.Name, b.Name) })
-	set.Block, set.Names, set.Note = render(set.Skills, l.opt.MaxChars)
+	set.Block, set.Names, set.Note = render(set.Skills, l.opt.MaxChars, more)
 	return set
 }
 

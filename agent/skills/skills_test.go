@@ -194,6 +194,10 @@ func TestLoadBoundsTheSkillsTheStrongestFirst(t *testing.T) {
 	if len(set.Skills) != 7 || strings.Count(set.Block, "### Skill: strong") != 5 || strings.Count(set.Block, "### Skill: weak") != 2 {
 		t.Errorf("%d skills in\n%s", len(set.Skills), set.Block)
 	}
+	want := "Note: 3 more skills are installed and not shown, because there are more than skills.maxSkills allows."
+	if set.Note != want || !strings.Contains(set.Block, want) || !strings.Contains(set.Names, want[len("Note: "):]) {
+		t.Errorf("the note is %q", set.Note)
+	}
 	if got := reasons(set)["weak0"]; got != "there are more than 7 skills" {
 		t.Errorf("%q", got)
 	}
@@ -218,10 +222,10 @@ func TestBlockIsShortenedInSteps(t *testing.T) {
 		note                   string
 	}{
 		{whole, true, true, true, ""},
-		{whole - 1, false, true, true, "3 descriptions are shortened."},
-		{whole - 600, false, false, true, "3 descriptions are shortened, and the instructions of 1 skills are left out"},
-		{whole - 1700, false, false, false, "3 descriptions are shortened, and the instructions of 3 skills are left out"},
-		{whole - 2050, false, false, false, "Only the names of 3 of 3 are listed."},
+		{whole - 1, false, true, true, "3 descriptions are shortened to "},
+		{whole - 600, false, false, true, "3 descriptions are shortened to 120 characters, and the instructions of 1 skills are left out"},
+		{whole - 1700, false, false, false, "3 descriptions are shortened to 120 characters, and the instructions of 3 skills are left out"},
+		{whole - 2050, false, false, false, "skills are listed without their location."},
 	} {
 		set := skills.New(skills.Options{Workspace: dir, MaxChars: c.limit}).Load()
 		b := set.Block

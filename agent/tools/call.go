@@ -104,9 +104,9 @@ type GetOutput struct {
 type AppendOutput struct {
 	// Path of the file with the note.
 	Path string `json:"path"`
-	// StartLine is the first line of the note.
-	StartLine int `json:"start_line"`
-	// Deduplicated says that the note was there before, and nothing was written.
+	// StartLine is the first line of the note. In a group it is omitted.
+	StartLine int `json:"start_line,omitempty"`
+	// Deduplicated says that the note was there before, and nothing was written. In a group it is false.
 	Deduplicated bool `json:"deduplicated"`
 	// Secrets are the secrets that were not stored.
 	Secrets []SecretOutput `json:"secrets,omitempty"`

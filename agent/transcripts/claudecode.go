@@ -66,13 +66,19 @@ func readClaude(line []byte) (Said, string) {
 	return Said{ID: l.ID, Role: role, Text: said, At: timeOf(l.At)}, ""
 }
 
-// claudeHead returns the folder of a conversation from a line; empty if the line does not tell.
-func claudeHead(line []byte) (dir string, done bool) {
+// claudeDir returns the folder of a conversation from a line; empty if the line does not tell.
+func claudeDir(line []byte) string {
 	var l struct {
 		Dir string `json:"cwd"`
 	}
 	_ = json.Unmarshal(line, &l) // the next line may tell
-	return l.Dir, l.Dir != ""
+	return l.Dir
+}
+
+// claudeHead returns the folder in which a conversation began from one of its first lines.
+func claudeHead(line []byte) (dir string, done bool) {
+	dir = claudeDir(line)
+	return dir, dir != ""
 }
 
 // maxMangled is how much of a folder's path is in the name that Claude Code gives it; a hash may follow.

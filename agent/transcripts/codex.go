@@ -63,6 +63,20 @@ func readCodex(line []byte) (Said, string) {
 	return said, ""
 }
 
+// codexDir returns the folder of a conversation from a line of its beginning or of that of a turn; empty for all other lines.
+func codexDir(line []byte) string {
+	var l struct {
+		Type    string `json:"type"`
+		Payload struct {
+			Dir string `json:"cwd"`
+		} `json:"payload"`
+	}
+	if json.Unmarshal(line, &l) != nil || l.Type != "session_meta" && l.Type != "turn_context" {
+		return "" // commands have folders too
+	}
+	return l.Payload.Dir
+}
+
 // codexHead returns the folder of a conversation from the first line. It is empty for the conversation of a subagent.
 func codexHead(line []byte) (dir string, done bool) {
 	var l struct {

@@ -22,6 +22,9 @@ type Said struct {
 	Secrets int
 	// At is when; zero if the line does not tell.
 	At time.Time
+	// Dir is the folder in which the conversation goes on from this line on; empty if the line does not tell. It is set on lines
+	// on which nobody speaks too.
+	Dir string
 }
 
 // What is wrong with a line of a transcript.
@@ -45,28 +48,16 @@ func (p Program) Line(line []byte) (said Said, problem string) {
 	case len(line) == 0:
 		return Said{}, ""
 	case len(line) > MaxLine:
-		return Said{}, TooLong
+		return Said{Dir: p.dir(line)}, TooLong
 	}
 	said, problem = p.read(line)
+	said.Dir = p.dir(line)
 	if strings.TrimSpace(said.Text) == "" {
-		return Said{}, problem
+		return Said{Dir: said.Dir}, problem
 	}
 	text, found := secrets.Redact(said.Text)
 	said.Text, said.Secrets = text, len(found)
 	return said, problem
-}
-
-// Spoken returns what a person said or was told on a line, "User: ..." or "Assistant: ...", and when. The text is empty for all
-// other lines.
-func (p Program) Spoken(line []byte) (text string, at time.Time) {
-	said, _ := p.Line(line)
-	switch said.Role {
-	case llm.RoleUser:
-		return "User: " + said.Text, said.At
-	case llm.RoleAssistant:
-		return "Assistant: " + said.Text, said.At
-	}
-	return "", time.Time{}
 }
 
 // timeOf returns the time of a line, zero if it has none that is understood.
@@ -95,7 +86,7 @@ func textOf(content json.RawMessage) string {
 	var texts []string
 	for _, raw := range blocks {
 		var b block
-		if json.Unmarshal(raw, &b) == nil && strings.EqualFold(b.Type, "text") && !isInserted(b.Text) {
+		if json.Unmarshal(raw, &b) == nil && strings.EqualFold(b.Type, "text") && b.Text != "" && !isInserted(b.Text) {
 			texts = append(texts, b.Text)
 		}
 	}

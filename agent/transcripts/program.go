@@ -25,6 +25,8 @@ type Program struct {
 	// read reads a line. head returns the folder in which a conversation began from its first lines, and whether it is certain.
 	read func(line []byte) (Said, string)
 	head func(line []byte) (dir string, done bool)
+	// dir returns the folder in which the conversation goes on from a line on; empty if the line does not tell.
+	dir func(line []byte) string
 	// enters reports whether a folder of transcripts may contain some of a project.
 	enters func(project, rel string) bool
 }
@@ -33,12 +35,12 @@ var (
 	// ClaudeCode keeps its transcripts in ~/.claude/projects, in a folder a project.
 	ClaudeCode = Program{
 		ID: "claude-code", Title: "Claude Code", variable: "CLAUDE_CONFIG_DIR", home: ".claude", folder: "projects",
-		read: readClaude, head: claudeHead, enters: claudeEnters,
+		read: readClaude, head: claudeHead, dir: claudeDir, enters: claudeEnters,
 	}
 	// Codex keeps its transcripts in ~/.codex/sessions, in a folder a day.
 	Codex = Program{
 		ID: "codex", Title: "Codex", variable: "CODEX_HOME", home: ".codex", folder: "sessions",
-		read: readCodex, head: codexHead, enters: codexEnters,
+		read: readCodex, head: codexHead, dir: codexDir, enters: codexEnters,
 	}
 )
 

@@ -66,11 +66,47 @@ func TestLineIsWhatSomebodySaid(t *testing.T) {
 			t.Errorf("%s, %.200s: %q, %q, id %q", tc.program.ID, tc.line, got, problem, said.ID)
 		}
 	}
-	if text, at := transcripts.ClaudeCode.Spoken([]byte(claudeSaid)); text != "User: お茶が好き" || !at.Equal(time.Date(2026, 1, 5, 12, 0, 0, 5e8, time.UTC)) {
+	anywhere := func(string) bool { return true }
+	if text, at := transcripts.ClaudeCode.NewReader(anywhere).Spoken([]byte(claudeSaid)); text != "User: お茶が好き" || !at.Equal(time.Date(2026, 1, 5, 12, 0, 0, 5e8, time.UTC)) {
 		t.Errorf("spoken: %q at %v", text, at)
 	}
-	if text, _ := transcripts.Codex.Spoken([]byte(codexAnswer)); text != "Assistant: Noted." {
+	if text, _ := transcripts.Codex.NewReader(anywhere).Spoken([]byte(codexAnswer)); text != "Assistant: Noted." {
 		t.Errorf("spoken: %q", text)
+	}
+}
+
+// A conversation that began in a project and goes on elsewhere shows only what was said in the project: the folder of each line decides,
+// or that of the latest line which has one. Lines that are not understood are counted, but for one that is still being written.
+func TestReaderLeavesOutWhatWasSaidElsewhere(t *testing.T) {
+	t.Parallel()
+	at := func(dir, text string) string {
+		return strings.NewReplacer("/p", dir, "お茶が好き", text).Replace(claudeSaid)
+	}
+	turn := func(dir string) string { return `{"type":"turn_context","payload":{"cwd":"` + dir + `"}}` }
+	for _, tc := range []struct {
+		program transcripts.Program
+		lines   []string
+		want    string
+		left    string
+	}{
+		{transcripts.ClaudeCode, []string{claudeAnswer, at("/p", "one"), claudeAnswer, at("/secret", "two"), claudeAnswer, `{"type":"system","cwd":"/p/sub"}`, claudeAnswer, at("/px", "three")},
+			"Assistant: Noted,\n\nand kept.|User: one|Assistant: Noted,\n\nand kept.||||Assistant: Noted,\n\nand kept.|", ""},
+		{transcripts.ClaudeCode, []string{`{"type":"attachment","x":"` + strings.Repeat("x", transcripts.MaxLine) + `","cwd":"/secret"}`, claudeAnswer, `{"type":"hologram"}`, claudeSaid[:40]}, "|||", "1 line too long, 1 line of an unknown type"},
+		{transcripts.Codex, []string{turn("/p"), codexSaid, turn("/secret"), codexSaid, codexAnswer, `{"type":"event_msg","payload":{"type":"exec","cwd":"/p"}}`, codexSaid, turn("/p/sub"), codexSaid},
+			"|User: お茶が好き|||||||User: お茶が好き", ""},
+	} {
+		r := tc.program.NewReader(func(dir string) bool { return transcripts.Within("/p", dir) })
+		var got []string
+		for i, line := range tc.lines {
+			if i+1 < len(tc.lines) {
+				line += "\n"
+			}
+			text, _ := r.Spoken([]byte(line))
+			got = append(got, text)
+		}
+		if left := r.LeftOut().String(); strings.Join(got, "|") != tc.want || left != tc.left {
+			t.Errorf("%s: %q, left out %q", tc.program.ID, got, left)
+		}
 	}
 }
 

@@ -23,7 +23,7 @@ func (a *app) agentCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "agent", Short: "Serve what runs beside agents, over the memory service of another process",
 		Long: "Serve what runs beside agents over gRPC: prompts, recall, pruning, flush and compaction. Files and skills are read here;\n" +
-			"the memory is that of a kioku serve, which may start later. kioku serve alone serves both.",
+			"the memory is that of a kioku serve, which may start later; calls of it are forwarded, so that one address serves both.",
 		Example: "  kioku agent --workspace ~/notes\n  kioku agent --agent nova=~/nova --memory 127.0.0.1:7600",
 		Args:    cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -46,7 +46,7 @@ func recalls(t *testing.T, service kiokuv1.AgentServiceClient, message, want str
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(resp.GetRecall().GetRecalled()); n == 0 || !strings.Contains(resp.GetPrompt(), want) {
+	if n := len(resp.GetRecall().GetRecalled()); n == 0 || !strings.Contains(resp.GetTurnBlock(), want) {
 		t.Fatalf("%d recalled, in %v; prompt: %s", n, resp.GetRecall(), resp.GetPrompt())
 	}
 	return resp
@@ -217,13 +217,46 @@ func TestAgentCommandEndsWithItsParent(t *testing.T) {
 	}
 }
 
-// Hazard G02: a model that cannot be asked keeps a daemon and a sidecar from starting.
+// Hazard G02: a model that a flag names and that cannot be asked keeps a daemon and a sidecar from starting.
 func TestAgentCommandRefusesAWrongModelSetting(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	for _, command := range []string{"serve", "agent"} {
 		s.run(command, "--listen", "none", "--set", "llm.provider=ollama").wants(t, exitUsage, "ollama: no model: set llm.model")
 	}
+}
+
+// A model without a key that the config file or a variable names keeps neither from starting: both say what is missing, the memory
+// answers, and what ends is kept for the model.
+func TestServeGoesOnWithoutAUsableModel(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, notes())
+	s.env = append(s.env, "KIOKU_LLM_PROVIDER=anthropic", "KIOKU_LLM_MODEL=m")
+	daemon := s.start("serve", "--listen", "127.0.0.1:0")
+	daemon.waits(daemon.err, "set ANTHROPIC_API_KEY or llm.apiKey")
+	_, address, _ := strings.Cut(daemon.waits(daemon.err, "listening on tcp:"), "tcp:")
+	daemon.waits(daemon.err, "ready: ")
+	conn, memories := dial(t, address)
+	found, err := memories.MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{Query: "boiler pressure"})
+	if err != nil || len(found.GetResults()) == 0 {
+		t.Errorf("%v, %v", found, err)
+	}
+	agents := kiokuv1.NewAgentServiceClient(conn)
+	recalls(t, agents, "boiler pressure", "boiler pressure fell")
+	said := []*kiokuv1.ChatMessage{{Id: "m1", Role: "user", Text: "My train leaves from platform 9."}}
+	ended, err := agents.EndSession(t.Context(), &kiokuv1.EndSessionRequest{Session: "s", Messages: said})
+	if err != nil || ended.GetOutcome() != "kept" || !strings.Contains(ended.GetReason(), "set ANTHROPIC_API_KEY") {
+		t.Errorf("%v, %v", ended, err)
+	}
+	_, err = agents.Compact(t.Context(), &kiokuv1.CompactRequest{Messages: said})
+	if status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), "kioku doctor") {
+		t.Errorf("%v", err)
+	}
+	beside := s.start("agent", "--listen", "none")
+	beside.waits(beside.err, "set ANTHROPIC_API_KEY or llm.apiKey")
+	beside.waits(beside.err, "ready:")
+	beside.terminates()
+	daemon.terminates()
 }
 
 func TestAgentCommandNeedsAFolder(t *testing.T) {

@@ -151,7 +151,7 @@ func (a *app) converse(ctx context.Context, s chatSetup, m *connect.Memories) er
 	if err != nil {
 		return err
 	}
-	beside, err := a.newSidecar(ctx, s.conf, m.Place, m.Of, s.model)
+	beside, err := a.newSidecar(ctx, s.conf, m.Place, m.Of, s.model, nil)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"kioku/agent/session"
 	"kioku/cmd/kioku/internal/render"
+	"kioku/memory"
 )
 
 // chat runs a chat with the scripted model over lines of input.
@@ -64,11 +65,11 @@ func TestChatRecallsNotesInThreeLanguages(t *testing.T) {
 	s := newSandbox(t, notes())
 	got := s.chat([]string{"What is the task runner called?", "大阪のホテルのチェックインは何時?", "苹果放在哪里?"})
 	got.shows(t, exitOK,
-		"I recall from MEMORY.md#L", "tanuki",
+		"I recall from MEMORY.md: ", "tanuki",
 		"memory/2026-01-12.md#L", "チェックインは午後三時", "地下室",
 		"· agent main, model echo with a window of 200,000 tokens\n",
 		"· memory "+s.workspace+": 3 files, ",
-		", a new one\n", "· recalled 1 memory: MEMORY.md#L",
+		", a new one\n", "· recalled but left out: MEMORY.md#L",
 	)
 }
 
@@ -229,7 +230,7 @@ func TestChatReportsATornTranscript(t *testing.T) {
 	}
 	f.Close()
 	s.chat([]string{"/status"}, "--session", "torn").shows(t, exitOK,
-		"kioku: the last line of the transcript was cut off (11 bytes) and is moved to torn.jsonl.torn\n", "kioku: the transcript continues without its line 4: ", "· session torn continues with 2 messages\n")
+		"kioku: the last line of the transcript was cut off (11 bytes) and is moved to torn.jsonl.torn\n", "kioku: the transcript continues without its line 5: ", "· session torn continues with 2 messages\n")
 }
 
 func TestChatGoesOnAfterARefusedLine(t *testing.T) {
@@ -269,7 +270,7 @@ func TestChatInterruptCancelsTheTurn(t *testing.T) {
 	asked := model.asked()
 	var said []string
 	for _, m := range asked[1].Messages {
-		said = append(said, m.Content)
+		said = append(said, memory.StripRecalled(m.Content))
 	}
 	if text := strings.Join(said, "\n"); !strings.Contains(text, "a hard question") || !strings.Contains(text, "Let me think") {
 		t.Errorf("what was said before is lost: %s", text)

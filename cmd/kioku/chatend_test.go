@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"os"
 	"strings"
 	"syscall"
@@ -124,7 +123,7 @@ func TestChatLeavesItsEndAtCtrlC(t *testing.T) {
 	p.waits(p.err, "/help")
 	p.write(train)
 	p.waits(p.out, "Noted.")
-	if err := p.in.(io.Closer).Close(); err != nil {
+	if err := p.in.Close(); err != nil {
 		t.Fatal(err)
 	}
 	p.waits(p.err, "storing what is worth keeping")

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"kioku/memory"
 )
 
 // heard are the messages of the user, as a model was asked them last.
@@ -23,7 +25,7 @@ func (p *provider) heard() []string {
 	var said []string
 	for _, m := range asked[len(asked)-1].Messages {
 		if m.Role == "user" {
-			said = append(said, m.Content)
+			said = append(said, memory.StripRecalled(m.Content))
 		}
 	}
 	return said

@@ -117,7 +117,7 @@ func TestClientsClaudeCodeRemembersWithThePlugin(t *testing.T) {
 	t.Logf("from the first command to the recalled fact: %v", time.Since(start).Round(time.Millisecond))
 }
 
-// kioku setup claude-code gives Claude Code the tools of the memory, from any folder.
+// kioku setup claude-code gives Claude Code the tools of the memory, from any folder, and hooks, so that the next session is told.
 func TestClientsClaudeCodeTakesTheServerOfSetup(t *testing.T) {
 	d := newDesk(t, "claude")
 	model := newScriptedClaude(t)
@@ -128,6 +128,11 @@ func TestClientsClaudeCodeTakesTheServerOfSetup(t *testing.T) {
 	d.claude(model, "Please remember: Ines prefers mail. Thanks.", "--allowedTools", "mcp__kioku__memory_append")
 	if got := read(t, d.workspace, "memory/*.md"); !strings.Contains(got, "Ines prefers mail.") {
 		t.Errorf("the note is not written: %s\n%s", got, model.requests())
+	}
+	model.requests()
+	d.claude(model, "How do I reach Ines?")
+	if got := model.requests(); !strings.Contains(got, "recalled-memories") || !strings.Contains(got, "Ines prefers mail.") {
+		t.Errorf("the next session is not told: %s", got)
 	}
 	d.raw("setup", "claude-code", "--undo", "--yes").wants(t, exitOK) // Claude Code has written to the file meanwhile
 	if got := d.client(nil, "claude", "mcp", "list"); strings.Contains(got.stdout, "kioku") {

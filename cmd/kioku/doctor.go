@@ -32,7 +32,7 @@ func (a *app) doctorCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "doctor", Short: "Look for what keeps the memory from working well, and say what to do",
 		Long: "Look for what keeps the memory from working well: settings, folders and permissions, disk, token file, embedding provider, local\n" +
-			"model, index, watches, clock and daemon. It changes nothing. A remote provider is asked for the vectors of three sentences\n" +
+			"and language model, index, watches, clock and daemon. It changes nothing. A remote provider is asked for the vectors of three sentences\n" +
 			"that are not yours; with offline, it is not. Exit code 0 means that nothing failed, 1 that something did, and with --strict 3\n" +
 			"that there are warnings.",
 		Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
@@ -92,6 +92,7 @@ func (a *app) subject(ctx context.Context, conf *config.Config) *doctor.Subject 
 	}
 	s.Socket, _ = connect.SocketPath(conf)
 	s.Embedder, s.EmbedderErr = embed.NewUsable(conf.Embed)
+	s.Model, s.ModelErr = newModel(conf)
 	return s
 }
 

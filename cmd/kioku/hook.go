@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -51,7 +50,8 @@ func (a *app) hookOf(program transcripts.Program) *cobra.Command {
 		Long: "Answer a hook of " + program.Title + ": JSON on standard input, JSON on standard output.\n\n" +
 			"session-start adds MEMORY.md and the latest daily notes to the conversation, user-prompt-submit what is recalled for the\n" +
 			"message. pre-compact and session-end store what is worth keeping of the conversation, in the background, if a language model\n" +
-			"is configured (llm.provider). It exits with 0 in any case: the agent goes on without its memory.",
+			"is configured (llm.provider). What could not be stored at the end is stored later, by the daemon or as the next session\n" +
+			"begins. It exits with 0 in any case: the agent goes on without its memory.",
 		Args: cobra.ArbitraryArgs, ValidArgs: agenthook.Names(),
 		Run: func(cmd *cobra.Command, args []string) { a.answerHook(cmd.Context(), program, args, detached) },
 	}
@@ -95,8 +95,11 @@ func (a *app) hookOutput(ctx context.Context, program transcripts.Program, args 
 	if in.Dir != "" {
 		a.dir = in.Dir
 	}
-	if event == agenthook.PreCompact || event == agenthook.SessionEnd {
+	switch {
+	case event == agenthook.PreCompact || event == agenthook.SessionEnd:
 		return agenthook.Output{}, a.flushConversation(ctx, program, in, detached)
+	case detached:
+		return agenthook.Output{}, a.flushLeftDetached(ctx)
 	}
 	ctx, cancel := context.WithDeadlineCause(ctx, begun.Add(hookTime), errHookTime)
 	defer cancel()
@@ -143,10 +146,14 @@ func (a *app) recallForHook(ctx context.Context, program transcripts.Program, in
 		case agenthook.SessionStart:
 			section, given, err := a.startContext(ctx, conf, m.Own)
 			a.remember(record.Forget(time.Now()), record.Add(given))
-			if in.Source == agenthook.SourceCompact && conf.LLM.Provider == "none" {
+			if in.Source == agenthook.SourceCompact && side.Model() == nil {
 				section = strings.TrimSpace(section + "\n\n" + compactedHint)
 			}
 			out = agenthook.Context(in.Event, section)
+			if _, why := newModel(conf); why != nil {
+				out.SystemMessage = "Kioku: " + noModel(why)
+			}
+			a.remember(a.flushLeft(ctx, conf, m.Own, side, in))
 			return err
 		case agenthook.UserPromptSubmit:
 			section, given, err := a.recallNew(ctx, conf, m.Own, side, in.Prompt, record)
@@ -165,7 +172,7 @@ func givenTo(conf *config.Config, program transcripts.Program, in agenthook.Inpu
 	return agenthook.GivenTo(filepath.Join(state, "hooks"), program.ID, in.SessionID), err
 }
 
-// remember tells what went wrong with the record of what a session was given: it may be given something twice.
+// remember tells what went wrong beside the answer, such as with the record of what a session was given: it may be given something twice.
 func (a *app) remember(problems ...error) {
 	for _, err := range problems {
 		if err != nil {
@@ -189,11 +196,8 @@ func (a *app) besideHook(ctx context.Context, n connect.Need, f func(context.Con
 		return nil
 	}
 	return k.WithMemories(ctx, n, nil, func(m *connect.Memories) error {
-		model, err := newModel(k.Conf)
-		if err != nil {
-			return err
-		}
-		side, err := a.newSidecar(ctx, k.Conf, m.Place, m.Of, model)
+		model, why := newModel(k.Conf) // a session is told at its start
+		side, err := a.newSidecar(ctx, k.Conf, m.Place, m.Of, model, why)
 		if err != nil {
 			return err
 		}
@@ -203,7 +207,7 @@ func (a *app) besideHook(ctx context.Context, n connect.Need, f func(context.Con
 
 // flushConversation has the configured model store what is worth keeping of a conversation, in a process of its own: the program
 // waits for a hook, and ends its hooks when it ends. Without a model it does nothing; the hint after the compaction tells the
-// agent's own model.
+// agent's own model. The end of a session for which a model is set, but cannot be used or fails, keeps the conversation for later.
 func (a *app) flushConversation(ctx context.Context, program transcripts.Program, in agenthook.Input, detached bool) error {
 	conf, err := a.config()
 	if err != nil {
@@ -212,7 +216,7 @@ func (a *app) flushConversation(ctx context.Context, program transcripts.Program
 	if record, err := givenTo(conf, program, in); err == nil && agenthook.Event(in.Event) == agenthook.SessionEnd {
 		a.remember(record.Forget(time.Now()))
 	}
-	if conf.LLM.Provider == "none" {
+	if conf.LLM.Provider == "none" && conf.LLMErr == nil {
 		return nil
 	}
 	if !detached {
@@ -224,22 +228,53 @@ func (a *app) flushConversation(ctx context.Context, program transcripts.Program
 	if err != nil || len(said) == 0 {
 		return err
 	}
-	notes := 0
+	var out flush.Outcome
 	err = a.besideHook(ctx, connect.ToAppend, func(ctx context.Context, _ *config.Config, _ *connect.Memories, side *sidecar.Sidecar) error {
-		out := side.Flush(ctx, flush.Job{Request: flush.Request{Session: program.ID + "-" + in.SessionID, Messages: said, OnDisk: true}})
-		if notes = len(out.Notes); out.Outcome != session.FlushDone {
-			return cmp.Or(out.Err, fmt.Errorf("%s, %s", out.Outcome, out.Reason))
-		}
+		out = flushSaid(ctx, side, program, in, said)
 		return nil
 	})
+	if err == nil && out.Outcome != session.FlushDone {
+		err = fmt.Errorf("%s: %s", out.Outcome, out.Reason)
+	}
 	if err != nil {
 		return fmt.Errorf("flush of session %s: %w", in.SessionID, err)
 	}
 	if left != "" {
 		left = "; not understood and left out: " + left
 	}
-	a.Notice("flush of session %s: %s%s", in.SessionID, render.Count(notes, "note"), left)
+	a.Notice("flush of session %s: %s%s", in.SessionID, render.Count(len(out.Notes), "note"), left)
 	return nil
+}
+
+// flushSaid flushes what was said. Before a compaction, what is not stored is tried again at the next flush, from the transcript. At the
+// end of the session there may be no other, so the messages are spooled first.
+func flushSaid(ctx context.Context, side *sidecar.Sidecar, program transcripts.Program, in agenthook.Input, said []flush.Message) flush.Outcome {
+	req := flush.Request{Session: program.ID + "-" + in.SessionID, Messages: said, OnDisk: agenthook.Event(in.Event) == agenthook.PreCompact}
+	if req.OnDisk {
+		return side.Flush(ctx, flush.Job{Request: req})
+	}
+	return side.End(ctx, flush.Job{Request: req})
+}
+
+// flushLeft has a process in the background store what earlier sessions have left, unless a daemon does.
+func (a *app) flushLeft(ctx context.Context, conf *config.Config, c *connect.Client, side *sidecar.Sidecar, in agenthook.Input) error {
+	if c.Memory == nil {
+		return nil
+	}
+	left, err := side.Left()
+	if err != nil || len(left) == 0 {
+		return err
+	}
+	return a.detachHook(ctx, conf, in)
+}
+
+// flushLeftDetached stores what earlier sessions have left, in this process, which nobody waits for.
+func (a *app) flushLeftDetached(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, flushTime)
+	defer cancel()
+	return a.besideHook(ctx, connect.ToAppend, func(ctx context.Context, _ *config.Config, _ *connect.Memories, side *sidecar.Sidecar) error {
+		return side.FlushLeft(ctx)
+	})
 }
 
 // saidIn returns what was said in a transcript, as messages for a flush, and what of it was left out, for people.

@@ -283,6 +283,89 @@ func TestHookPreCompactStoresTheConversation(t *testing.T) {
 	}
 }
 
+// compaction.memoryFlush.onEnd: false stops the session-end hook as it stops every other end of a session, and no other flush.
+func TestHookSessionEndObeysOnEnd(t *testing.T) {
+	t.Parallel()
+	s := newHookSandbox(t, notes())
+	s.raw("config", "set", "llm.provider", "echo").wants(t, exitOK)
+	s.raw("config", "set", "compaction.memoryFlush.onEnd", "false").wants(t, exitOK)
+	path := s.claudeTranscript("My dentist appointment is on 2026-03-09.")
+	s.hook("SessionEnd", map[string]string{"transcript_path": path})
+	if got := s.untilFlushed(1); !strings.Contains(got, "skipped: ") || s.notes() != "" {
+		t.Errorf("the log has %q, the notes are %s", got, s.notes())
+	}
+	s.hook("PreCompact", map[string]string{"transcript_path": path})
+	if s.untilFlushed(2); !strings.Contains(s.notes(), "dentist") {
+		t.Errorf("before a compaction, the notes are %s", s.notes())
+	}
+}
+
+// What the end of a session could not store, because the model did not answer or has no key, is stored as the next session begins,
+// although that is another one, and only once.
+func TestHookSessionEndThatFailsIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	s := newHookSandbox(t, notes())
+	s.raw("config", "set", "llm.provider", "anthropic").wants(t, exitOK)
+	s.raw("config", "set", "llm.model", "m").wants(t, exitOK)
+	path := s.claudeTranscript("My dentist appointment is on 2026-03-09.")
+	s.hook("SessionEnd", map[string]string{"transcript_path": path})
+	if got := s.untilFlushed(1); !strings.Contains(got, "kept: ") || !strings.Contains(got, "no API key") {
+		t.Errorf("the log has %q", got)
+	}
+	if err := os.Remove(path); err != nil { // Claude Code removes old ones
+		t.Fatal(err)
+	}
+	s.raw("config", "set", "llm.provider", "echo").wants(t, exitOK)
+	for range 2 {
+		s.hook("SessionStart", map[string]string{"session_id": "s2", "source": "startup"})
+		for end := time.Now().Add(20 * time.Second); !strings.Contains(s.notes(), "dentist") && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		}
+	}
+	if n := strings.Count(s.notes(), "dentist"); n != 1 {
+		t.Errorf("stored %d times: %s", n, s.notes())
+	}
+}
+
+// A language model without a key takes nothing of the memory away: hooks recall, notes are stored, and search finds them. The start of
+// a session tells it once, and so do kioku status, kioku doctor and a daemon. The same holds for a wrong name in the config file.
+func TestMemoryGoesOnWithoutAUsableModel(t *testing.T) {
+	t.Parallel()
+	for want, text := range map[string]string{
+		"set ANTHROPIC_API_KEY or llm.apiKey":             "llm: {provider: anthropic, model: m}\n",
+		`llm.provider: "antropic" is not possible`:        "llm: {provider: antropic}\n",
+		"the environment variable NO_SUCH_KEY is not set": "llm: {provider: openai, model: m, apiKey: env:NO_SUCH_KEY}\n",
+	} {
+		s := newHookSandbox(t, notes())
+		file := filepath.Join(s.home, ".config", "kioku", "config.yaml")
+		old, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(string(old)+text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		a, context := answered(t, s.hook("SessionStart", map[string]string{"source": "startup"}))
+		if !strings.Contains(context, "tanuki") || !strings.Contains(a.SystemMessage, want) {
+			t.Errorf("%s: a session begins with %q, %s", text, a.SystemMessage, context)
+		}
+		got := s.hook("UserPromptSubmit", map[string]string{"session_id": "s2", "prompt": "What was wrong with the boiler pressure?"})
+		if a, context = answered(t, got); !strings.Contains(context, "valve behind the stairs") || a.SystemMessage != "" || got.stderr != "" {
+			t.Errorf("%s: recalled %q; %s %s", text, context, a.SystemMessage, got.stderr)
+		}
+		s.raw("append", "The heron nests by the weir.").wants(t, exitOK)
+		if got := s.raw("search", "heron nests"); !strings.Contains(got.stdout, "weir") || strings.Contains(got.stderr, "llm") {
+			t.Errorf("%s: found %s%s", text, got.stdout, got.stderr)
+		}
+		if got := s.raw("doctor"); !strings.Contains(got.stdout, want) {
+			t.Errorf("%s: doctor finds %s", text, got.stdout)
+		}
+		if got := s.raw("status"); got.code != exitOK || !strings.Contains(got.stdout, want) {
+			t.Errorf("%s: the status is %s%s", text, got.stdout, got.stderr)
+		}
+		s.raw("chat").wants(t, exitUsage, want)
+	}
+}
+
 // notes returns the notes that were added to the workspace.
 func (s *sandbox) notes() string {
 	s.t.Helper()
@@ -296,8 +379,8 @@ func (s *sandbox) notes() string {
 	return all
 }
 
-// untilFlushed waits until so many flushes of session s1 have ended, as the log beside the index says.
-func (s *sandbox) untilFlushed(n int) {
+// untilFlushed waits until so many flushes of session s1 have ended, as the log beside the index says, and returns the log.
+func (s *sandbox) untilFlushed(n int) string {
 	s.t.Helper()
 	deadline := time.Now().Add(20 * time.Second)
 	for {
@@ -308,7 +391,7 @@ func (s *sandbox) untilFlushed(n int) {
 			said += string(text)
 		}
 		if strings.Count(said, "flush of session s1: ") == n {
-			return
+			return said
 		}
 		if time.Now().After(deadline) {
 			s.t.Fatalf("the log has %q, want %d flushes; the notes are %s", said, n, s.notes())

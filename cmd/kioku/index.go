@@ -19,7 +19,7 @@ import (
 
 // indexReport is the output of kioku index --json, which scripts read.
 type indexReport struct {
-	// Files and Chunks count what the index contains now, Skipped the files that it leaves out.
+	// Files and Chunks count what the index contains now, Skipped the files that it leaves out, or parts of them.
 	Files  int32 `json:"files"`
 	Chunks int32 `json:"chunks"`
 	// Embedded counts the texts that a provider embedded in this run.
@@ -70,7 +70,7 @@ func (a *app) index(ctx context.Context, c *connect.Client, f indexFlags) error 
 	}
 	r := indexReport{
 		Files: st.GetIndex().GetFileCount(), Chunks: st.GetIndex().GetChunkCount(), Embedded: report.GetEmbeddedCount(),
-		Skipped: report.GetSkippedCount(), Generation: st.GetIndex().GetGeneration(), took: time.Since(start).Round(time.Millisecond),
+		Skipped: max(report.GetSkippedCount(), int32(len(st.GetSkipped()))), Generation: st.GetIndex().GetGeneration(), took: time.Since(start).Round(time.Millisecond),
 	}
 	r.Took = fmt.Sprintf("%.3fs", r.took.Seconds())
 	if err := a.Write(r, r.tell); err != nil {

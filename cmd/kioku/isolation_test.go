@@ -320,7 +320,7 @@ func arguments(t *testing.T, tool *sdk.Tool, path string) map[string]any {
 			args[name] = path
 		case name == "query" || name == "message":
 			args[name] = "Zanzibar treaty"
-		case name == "text" || name == "content":
+		case name == "text" || name == "content" || name == "old_text" || name == "new_text":
 			args[name] = "a note"
 		case name == "agent":
 			args[name] = "nova"

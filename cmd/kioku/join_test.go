@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net"
@@ -20,7 +21,9 @@ func TestJoinPrintsTheSocketOfTheDaemon(t *testing.T) {
 	if again := strings.TrimSpace(s.must("join")); again != r.Socket {
 		t.Errorf("joined %s, and then %s", r.Socket, again)
 	}
-	client := http.Client{Transport: &http.Transport{Dial: func(string, string) (net.Conn, error) { return net.Dial("unix", r.Socket) }}}
+	client := http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", r.Socket)
+	}}}
 	defer client.CloseIdleConnections()
 	resp, err := client.Get("http://localhost/v1/notes/MEMORY.md")
 	if err != nil {

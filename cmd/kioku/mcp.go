@@ -41,8 +41,12 @@ func (a *app) mcp(ctx context.Context, idle time.Duration) error {
 	if a.noDaemon || a.readOnly {
 		return render.Misuse("kioku mcp works through a daemon, which it starts if none runs; omit --no-daemon and --read-only")
 	}
-	if _, err := a.config(); err != nil {
+	conf, err := a.config()
+	if err != nil {
 		return err
+	}
+	if _, err := newModel(conf); err != nil {
+		a.Notice("%s", noModel(err))
 	}
 	m := &mcpMemories{app: a, idle: idle, joined: map[string]*connect.Joined{}}
 	defer m.close()

@@ -34,7 +34,8 @@ func TestPromptWritesEveryByteToAPipe(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, notes())
 	got := s.run("prompt", "--now", "2026-01-20", "boiler pressure")
-	if want := s.promptOf("boiler pressure").Prompt; got.stdout != want || want == "" {
+	made := s.promptOf("boiler pressure")
+	if want := made.GetPrompt() + "\n\n" + made.GetTurnBlock(); got.stdout != want || made.GetTurnBlock() == "" {
 		t.Errorf("the text is not that of the JSON:\n%s", cmp.Diff(want, got.stdout))
 	}
 	for _, text := range []string{"\nlayer ", "\nmemory ", "\nall ", "\nkioku: recalled 0."} {

@@ -36,7 +36,7 @@ func TestPromptJSONIsTheAnswerOfTheAgentService(t *testing.T) {
 	}
 	hit := got.GetRecall().GetRecalled()[0]
 	if hit.GetPath() != "memory/2026-01-10.md" || hit.GetStartLine() != 1 || hit.GetEndLine() != 5 || hit.GetDate() != "2026-01-10" ||
-		!strings.Contains(hit.GetText(), "boiler pressure fell") || !strings.Contains(got.GetPrompt(), "boiler pressure fell") {
+		!strings.Contains(hit.GetText(), "boiler pressure fell") || !strings.Contains(got.GetTurnBlock(), "boiler pressure fell") {
 		t.Errorf("got %v", got)
 	}
 }

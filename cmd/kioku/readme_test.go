@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -21,29 +22,41 @@ import (
 // for the rest of it.
 func TestReadmeCommandsWorkLineByLine(t *testing.T) {
 	t.Parallel()
-	const file = "../../README.md"
+	if n := runDocument(t, "../../README.md", func(string) bool { return true }); n < 20 {
+		t.Fatalf("only %d commands", n)
+	}
+}
+
+// The layers that docs/agent.md shows are those that kioku prompt prints.
+func TestReadmeOfAgentsShowsTheLayersOfAPrompt(t *testing.T) {
+	t.Parallel()
+	if n := runDocument(t, "../../docs/agent.md", func(command string) bool { return strings.HasPrefix(command, "kioku prompt ") }); n != 1 {
+		t.Fatalf("%d commands", n)
+	}
+}
+
+// runDocument runs those commands of a document that are picked, compares their outputs, and returns how many there are.
+func runDocument(t *testing.T, file string, picked func(command string) bool) int {
+	t.Helper()
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(string(text), "\n")
-	commands := readmeCommands(lines)
-	if len(commands) < 20 {
-		t.Fatalf("only %d commands", len(commands))
-	}
+	commands := slices.DeleteFunc(readmeCommands(lines), func(c readmeCommand) bool { return !picked(c.text) })
 	shell := newReadmeShell(t)
 	shell.runs(t, commands)
 	for i := len(commands) - 1; i >= 0; i-- {
 		c := commands[i]
 		switch {
 		case c.code != 0:
-			t.Errorf("README.md:%d: exit %d of %s\n%s", c.line, c.code, c.text, c.got)
+			t.Errorf("%s:%d: exit %d of %s\n%s", file, c.line, c.code, c.text, c.got)
 		case c.compared && !matchesReadme(c.shown(lines), c.got):
 			if *update && !strings.Contains(c.shown(lines), "...") {
 				lines = c.replaced(lines)
 				continue
 			}
-			t.Errorf("README.md:%d: %s (-update records it unless it has ...)\n%s", c.line, c.text, cmp.Diff(c.shown(lines), c.got))
+			t.Errorf("%s:%d: %s (-update records it unless it has ...)\n%s", file, c.line, c.text, cmp.Diff(c.shown(lines), c.got))
 		}
 	}
 	if *update {
@@ -51,6 +64,7 @@ func TestReadmeCommandsWorkLineByLine(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	return len(commands)
 }
 
 // readmeCommand is a command of the README.
@@ -106,7 +120,8 @@ func (c readmeCommand) replaced(lines []string) []string {
 	return append(append(append([]string{}, lines[:c.from]...), got...), lines[c.to:]...)
 }
 
-// What differs between two runs: scores, which every change of the ranking moves, times, sizes, and ids of folders.
+// What differs between two runs: scores, which every change of the ranking moves, times, sizes, ids of folders, and the sizes of the
+// layers of a prompt that have paths or the day in them.
 var readmeVaries = []struct {
 	pattern *regexp.Regexp
 	with    string
@@ -117,6 +132,8 @@ var readmeVaries = []struct {
 	{regexp.MustCompile(`\b\d\d:\d\d\b`), "09:30"},
 	{regexp.MustCompile(`\b\d+(\.\d+)? [kM]?B\b`), "100 kB"},
 	{regexp.MustCompile(`-[0-9a-f]{8}\b`), "-0a1b2c3d"},
+	{regexp.MustCompile(`(?m)^(skills|turn|all) +\d+ +\d+.*$`), "$1"},
+	{regexp.MustCompile(`\b\d+\.\d%`), "50.0%"},
 }
 
 // matchesReadme reports whether an output is the one that the README shows, apart from what differs between two runs.

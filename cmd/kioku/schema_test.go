@@ -59,6 +59,9 @@ var outputs = map[string]any{
 	"search":           &kiokuv1.MemorySearchResponse{},
 	"setup":            clientList{},
 	"setup a client":   shownSetup{},
+	"undo":             &kiokuv1.MemoryUndoResponse{},
+	"undo list":        &kiokuv1.ListRevisionsResponse{},
+	"update":           &kiokuv1.MemoryUpdateResponse{},
 	"status":           &kiokuv1.StatusResponse{},
 	"token add":        tokenReport{},
 	"token list":       []tokenReport{},
@@ -74,7 +77,7 @@ type either []any
 
 // commandLines are the commands whose name does not say what makes them write another value.
 var commandLines = map[string]string{
-	"export to a file": "export FILE", "get several": "get PATH PATH", "index estimate": "index --estimate",
+	"export to a file": "export FILE", "get several": "get PATH PATH", "index estimate": "index --estimate", "undo list": "undo --list",
 	"model list known": "model list --known", "setup a client": "setup CLIENT",
 }
 
@@ -215,6 +218,8 @@ func (s *sandbox) checkJSON(args []string, stdout string) {
 		name = "index estimate"
 	case name == "model list" && slices.Contains(args, "--known"):
 		name = "model list known"
+	case name == "undo" && slices.Contains(args, "--list"):
+		name = "undo list"
 	case name == "export" && !strings.HasPrefix(stdout, `{"format"`):
 		name = "export to a file"
 	case name == "setup" && strings.Contains(stdout, `"diff": [`):

@@ -13,7 +13,9 @@ import (
 	"kioku/chunker"
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/connect"
+	"kioku/cmd/kioku/internal/render"
 	"kioku/internal/atomicfile"
+	"kioku/internal/text"
 	"kioku/llm"
 	"kioku/llm/echo"
 	"kioku/memory"
@@ -22,6 +24,9 @@ import (
 
 // newModel returns the language model of the settings, nil for none. If a setting is wrong, the error is a *config.Error.
 func newModel(conf *config.Config) (llm.Model, error) {
+	if conf.LLMErr != nil {
+		return nil, conf.LLMErr
+	}
 	if conf.LLM.Provider == "none" {
 		return nil, nil
 	}
@@ -40,9 +45,15 @@ func newModel(conf *config.Config) (llm.Model, error) {
 	return model, nil
 }
 
-// newSidecar returns the sidecar of the agent of a place. memories returns the memory of any agent; model may be nil.
-func (a *app) newSidecar(ctx context.Context, conf *config.Config, place config.Place, memories func(id string) memory.Service, model llm.Model) (*sidecar.Sidecar, error) {
-	opt, err := a.sidecarOptions(conf, memories, model)
+// noModel says why the language model of the settings cannot be used, and what works without it.
+func noModel(err error) string {
+	return fmt.Sprintf("the language model cannot be used, so flush and compaction wait for it; memory works without it: %s", text.OneLine(render.Message(err)))
+}
+
+// newSidecar returns the sidecar of the agent of a place. memories returns the memory of any agent; model may be nil, and why says so if
+// one is set.
+func (a *app) newSidecar(ctx context.Context, conf *config.Config, place config.Place, memories func(id string) memory.Service, model llm.Model, why error) (*sidecar.Sidecar, error) {
+	opt, err := a.sidecarOptions(conf, memories, model, why)
 	if err != nil {
 		return nil, err
 	}
@@ -53,13 +64,16 @@ func (a *app) newSidecar(ctx context.Context, conf *config.Config, place config.
 }
 
 // sidecars returns the sidecars of agents, which share one language model. counted returns the model for an agent, whose tokens it
-// counts.
+// counts. A model that cannot be used is told; if a flag has named it, that is an error.
 func (a *app) sidecars(ctx context.Context, conf *config.Config, places []config.Place, memories func(id string) memory.Service, counted func(agent string, m llm.Model) llm.Model) (map[string]server.Sidecar, error) {
-	model, err := newModel(conf)
-	if err != nil {
-		return nil, err
+	model, why := newModel(conf)
+	switch {
+	case why != nil && conf.ByFlag("llm"):
+		return nil, why
+	case why != nil:
+		a.Notice("%s", noModel(why))
 	}
-	opt, err := a.sidecarOptions(conf, memories, model)
+	opt, err := a.sidecarOptions(conf, memories, model, why)
 	if err != nil {
 		return nil, err
 	}
@@ -79,8 +93,9 @@ func (a *app) sidecars(ctx context.Context, conf *config.Config, places []config
 	return all, nil
 }
 
-// sidecarOptions returns the options that all agents share. It reports a frame key that cannot be used.
-func (a *app) sidecarOptions(conf *config.Config, memories func(id string) memory.Service, model llm.Model) (sidecar.Options, error) {
+// sidecarOptions returns the options that all agents share. why is the reason if there is no model although one is set. It reports a
+// frame key that cannot be used.
+func (a *app) sidecarOptions(conf *config.Config, memories func(id string) memory.Service, model llm.Model, why error) (sidecar.Options, error) {
 	state, err := conf.StateDir()
 	if err != nil {
 		return sidecar.Options{}, err
@@ -98,6 +113,9 @@ func (a *app) sidecarOptions(conf *config.Config, memories func(id string) memor
 		Count: counter.Count, ReadOnly: a.readOnly, Key: key, Now: connect.ClockOf(conf), Log: a.log(conf.LogLevel),
 	}
 	opt.Skills.Project = a.dir
+	if why != nil {
+		opt.NoModel = text.OneLine(render.Message(why))
+	}
 	return opt, nil
 }
 

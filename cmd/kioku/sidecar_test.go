@@ -154,11 +154,11 @@ func TestSidecarOptionsTakeEverySetting(t *testing.T) {
 	folder := t.TempDir()
 	values := map[string]string{
 		"bootstrapMaxChars": "4321", "bootstrapTotalMaxChars": "54321", "skills.extraDirs": folder, "skills.maxSkills": "7",
-		"skills.maxChars": "4321", "cacheFriendly": "true",
+		"skills.maxChars": "4321", "cacheFriendly": "false",
 		"recall.enabled": "false", "recall.topK": "7", "recall.deadlineMs": "777", "recall.minScore": "0.77", "recall.shared": "team",
 		"compaction.reserveTokensFloor": "777", "compaction.keepRecentTokens": "777", "compaction.memoryFlush.enabled": "false",
 		"compaction.memoryFlush.softThresholdTokens": "777", "compaction.memoryFlush.softThresholdRatio": "0.77",
-		"compaction.memoryFlush.forceFlushTranscriptBytes": "777", "compaction.memoryFlush.onEnd": "false", "compaction.memoryFlush.idleSeconds": "77",
+		"compaction.memoryFlush.forceFlushTranscriptBytes": "777", "compaction.memoryFlush.onEnd": "false", "compaction.memoryFlush.idleSeconds": "77", "compaction.memoryFlush.groups": "off",
 		"contextPruning.mode": "off", "contextPruning.ttlSeconds": "77", "contextPruning.keepLastAssistants": "7",
 		"contextPruning.softTrimRatio": "0.37", "contextPruning.hardClearRatio": "0.77", "contextPruning.minPrunableToolChars": "777",
 		"contextPruning.softTrim.maxChars": "7777", "contextPruning.softTrim.headChars": "777", "contextPruning.softTrim.tailChars": "777",
@@ -166,7 +166,7 @@ func TestSidecarOptionsTakeEverySetting(t *testing.T) {
 		"contextPruning.tools.allow": "exec", "contextPruning.tools.deny": "read", "turns.keep": "false", "turns.messages": "true",
 	}
 	options := func(flags ...string) sidecar.Options {
-		opt, err := (&app{dir: folder, readOnly: true}).sidecarOptions(settings(t, append(flags, "state="+folder)...), nil, nil)
+		opt, err := (&app{dir: folder, readOnly: true}).sidecarOptions(settings(t, append(flags, "state="+folder)...), nil, nil, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -40,6 +40,9 @@ func (a *app) status(ctx context.Context, c *connect.Client, deep bool) error {
 	}
 	err = a.Write(st, func(p *render.Page) {
 		p.Status(st, time.Now())
+		if _, why := newModel(a.conf); why != nil {
+			p.Row("llm", "%s", noModel(why))
+		}
 		if checked != nil {
 			p.Row("checked", "every file was read; %s changed", render.Count(checked.GetFileCount(), "file"))
 		}

@@ -74,6 +74,11 @@ func TestTranscriptsOfOtherAgentsAreASource(t *testing.T) {
 	if got := search("--source", "codex"); !strings.Contains(got, "red flag") || strings.Contains(got, "pier") {
 		t.Errorf("codex: %s", got)
 	}
+	for source, folder := range map[string]string{"claude-code": ".claude/projects", "codex": ".codex/sessions"} {
+		if got := s.run("status").stdout; !strings.Contains(got, source+", transcripts in "+filepath.Join(s.home, folder)+"\n") {
+			t.Errorf("the status is silent about %s: %s", source, got)
+		}
+	}
 	if got := s.run("search", "walrus").stdout; strings.Contains(got, "said walrus") {
 		t.Errorf("what tools said: %s", got)
 	}
@@ -98,6 +103,53 @@ func TestTranscriptsOfOtherAgentsAreASource(t *testing.T) {
 	if got := s.run("search", "x", "--source", "claude"); got.code != exitUsage || !strings.Contains(got.stderr, "memory, extra, sessions, claude-code, codex") {
 		t.Errorf("an unknown source: %+v", got)
 	}
+}
+
+// What was said in a project that is not allowed is not found, also if the conversation began in one that is. Lines that are too long
+// or of an unknown form are counted and told.
+func TestTranscriptsTellTheirFoldersAndLinesApart(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, notes())
+	allowed, secret := t.TempDir(), t.TempDir()
+	s.claudeFile(allowed, "moved", "The kite club meets under the pier.")
+	s.codexFile(allowed, "moved", "The kite club has a red flag.")
+	s.appendHome(".codex/sessions/2026/01/06/rollout-moved.jsonl", fmt.Sprintf(`{"type":"turn_context","payload":{"cwd":%q}}
+{"type":"event_msg","payload":{"type":"user_message","message":"the puffin cd-ed into secret"}}
+`, secret))
+	claude := filepath.Join(".claude/projects", strings.NewReplacer("/", "-", ".", "-", "_", "-").Replace(allowed), "moved.jsonl")
+	s.appendHome(claude, fmt.Sprintf(`{"type":"user","uuid":"u9","cwd":%q,"message":{"role":"user","content":"the puffin cd-ed into secret"}}
+{"type":"user","uuid":"u10","cwd":%q,"message":{"role":"user","content":%q}}
+{"type":"hologram"}
+`, secret, allowed, strings.Repeat("x", 2<<20)))
+	s.raw("config", "set", "sources", "memory,claude-code,codex").wants(t, exitOK)
+	s.raw("config", "set", "transcripts.projects", allowed).wants(t, exitOK)
+	if got := s.run("index"); !strings.Contains(got.stdout, " 1 skipped,") || !strings.Contains(got.stderr, "not everything is indexed") {
+		t.Errorf("index: %+v", got)
+	}
+	for _, command := range []string{"status", "doctor"} {
+		if got := s.run(command).stdout; !strings.Contains(got, "1 line too long, 1 line of an unknown type") || !strings.Contains(got, "moved.jsonl") {
+			t.Errorf("%s: %s", command, got)
+		}
+	}
+	if got := s.run("search", "puffin").stdout; strings.Contains(got, "cd-ed") {
+		t.Errorf("what was said elsewhere: %s", got)
+	}
+	if got := s.run("search", "kite club").stdout; !strings.Contains(got, "pier") || !strings.Contains(got, "red flag") {
+		t.Errorf("what was said in the project: %s", got)
+	}
+	if got := s.run("get", "sessions/codex/2026/01/06/rollout-moved.jsonl").stdout; strings.Contains(got, "puffin") || !strings.Contains(got, "red flag") {
+		t.Errorf("shown: %q", got)
+	}
+}
+
+// appendHome appends to a file in the home of the sandbox.
+func (s *sandbox) appendHome(path, text string) {
+	s.t.Helper()
+	before, err := os.ReadFile(filepath.Join(s.home, path))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.writeHome(path, string(before)+text)
 }
 
 // The projects of the settings are those of the memory that the settings name: a folder that is a memory by itself, and another

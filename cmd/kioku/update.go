@@ -35,7 +35,7 @@ func (a *app) updateCmd() *cobra.Command {
 	cmd.Flags().StringVar(&req.Path, "file", "", "`path` of the file; MEMORY.md by default")
 	completeFlag(cmd, "file", "MEMORY.md", "USER.md")
 	cmd.Flags().StringVar(&req.Reason, "reason", "", "`why`, kept with the file as it was")
-	cmd.Flags().BoolVar(&req.KeepSecrets, "keep-secrets", false, "write the secrets whose references the old text has")
+	cmd.Flags().BoolVar(&req.KeepSecrets, "keep-secrets", false, "write passwords and keys that were left out before")
 	return cmd
 }
 

@@ -5,7 +5,7 @@ import sys
 
 from openai import OpenAI
 
-from kioku_client import ChatMessage, Kioku, Question, Session, memory_tools, run_tool
+from kioku_client import ChatMessage, Kioku, Question, Session, memory_tools
 from kioku_client.adapters.openai_chat import OpenAIChat
 
 kioku = Kioku()
@@ -23,6 +23,6 @@ for line in sys.stdin:
         messages.append(answer.message)
         if not answer.calls:
             break
-        messages += [run_tool(tools, call) for call in answer.calls]
+        messages += session.run_tools(tools, answer)
     print(answer.text, flush=True)
 session.end()  # what was not stored yet is

@@ -1,4 +1,4 @@
-"""Generates the stubs in kioku_client/v1 from the protos of the repository: python3 generate.py (or make proto-python).
+"""Generates the stubs in kioku_client/v1 from the protos of the repository: python3 generate.py (make integrations-proto does so too).
 
 It needs protoc 3.21 and its Python package, which Debian 12 has (protobuf-compiler, python3-protobuf): stubs of an older protoc
 work with newer packages, but not the other way round. The options for HTTP are left out, so that the client needs no package
@@ -89,10 +89,11 @@ def generate(out: pathlib.Path) -> None:
         both = ["--python_out=%s" % out, "--pyi_out=%s" % out]
         subprocess.run(["protoc", "--descriptor_set_in=%s" % described.name, *both, *files], check=True)
         subprocess.run(["protoc", "-I", HERE, *both, "kioku_client/v1/status.proto"], check=True)
-    for types in out.glob("kioku_client/v1/*.pyi"):
+    for types in out.glob("kioku_client/v1/*_pb2.pyi"):
         text = types.read_text().replace("_Mapping]", "_Mapping[str, _Any]]").replace("from typing import ", "from typing import Any as _Any, ", 1)
         text = text.replace("__slots__ = []", "__slots__: list[str] = []").replace(": bool = ...", ": _Optional[bool] = ...")
-        types.write_text(text)
+        text = text.replace("_containers.RepeatedCompositeFieldContainer[", "_containers.Messages[").replace("_containers.RepeatedScalarFieldContainer[", "_containers.Scalars[")
+        types.write_text(text.replace("from google.protobuf.internal import containers as _containers", "from kioku_client.v1 import _containers"))
     (out / "kioku_client/v1/services.py").write_text(services(FILES))
 
 

@@ -8,18 +8,18 @@ import (
 
 const start = "<!-- kioku"
 
-var (
-	mark     = regexp.MustCompile(`[ \t]*<!-- kioku(?::[0-9a-f]{16})?(?: (?:begins|text|from|channel|author)=[^\s<>]+)* -->`)
-	trailing = regexp.MustCompile(`(?m)` + mark.String() + `([ \t]*\r?)$`)
-)
+// Pattern is the regular expression of a mark with the blanks before it. Its groups are the fingerprint of the note that a mark begins,
+// that of the key of the note that it ends, and that of the text of this note, with a key and without one.
+const Pattern = `[ \t]*<!-- kioku(?: begins=([0-9a-f]{16})|` +
+	`:([0-9a-f]{16})(?: text=([0-9a-f]{16}))?(?: from=[a-z]+)?| text=([0-9a-f]{16})(?: from=[a-z]+)?| from=[a-z]+)` +
+	`(?: channel=[^\s<>]+)?(?: author=[^\s<>]+)? -->`
+
+var trailing = regexp.MustCompile(`(?m)` + Pattern + `([ \t]*\r?)$`)
 
 // Strip returns a text without the marks at the ends of its lines, which keep their numbers. A text without marks comes back as it is.
 func Strip(text []byte) []byte {
 	if !bytes.Contains(text, []byte(start)) {
 		return text
 	}
-	return trailing.ReplaceAll(text, []byte("$1"))
+	return trailing.ReplaceAll(text, []byte("$5"))
 }
-
-// Find returns the offsets at which the marks of a text begin, with the blanks before them, and end.
-func Find(text []byte) [][]int { return mark.FindAllIndex(text, -1) }

@@ -8,8 +8,8 @@ import (
 )
 
 // placeholder matches values that stand for a secret in instructions.
-var placeholder = regexp.MustCompile(`(?i)example|placeholder|your|changeme|change[_-]me|replace|redacted|dummy|foobar|xxx|\*\*\*|\.\.\.|…|1234567|abcdef|` +
-	`password|passwd|secret|^test|^my|getenv|environ|process\.env|^\$|^%|^<|^\{|\(|\$\{|\{\{|::|->`)
+var placeholder = regexp.MustCompile(`(?i)example|placeholder|changeme|change[_-]me|replace|redacted|dummy|foobar|xxx|\*\*\*|\.\.\.|…|1234567|^123456|abcdef|` +
+	`password|passwd|secret|[-_]token$|^(?:my|your|test)(?:[-_]|(?:api|app|auth|key|pass|pwd|token|user)|\d*$)|your[-_]|getenv|environ|process\.env|^\$|^%|^<|^\{|\(|\$\{|\{\{|::|->`)
 
 // isReal reports whether a secret of a known shape is no example of one.
 func isReal(secret string) bool {
@@ -38,6 +38,15 @@ func isRandom(value string) bool {
 	return digit && letter && entropy(value) >= 3
 }
 
+// digits matches a run of digits.
+var digits = regexp.MustCompile(`[0-9]+`)
+
+// isPlainlyRandom reports whether a word that follows the name of a key, with nothing between but a blank, is a key: random, and with
+// digits at several places, which the names of things do not have.
+func isPlainlyRandom(word string) bool {
+	return isRandom(word) && longestRun.MatchString(word) && len(digits.FindAllString(word, -1)) >= 3 && entropy(word) >= 3.3
+}
+
 // isPassword reports whether the value of a name that passwords have is a password. People choose short ones, but a plain word
 // is more often what a sentence goes on with.
 func isPassword(value string) bool {
@@ -51,7 +60,8 @@ func isPassword(value string) bool {
 		}
 	}
 	digit := strings.ContainsFunc(value, unicode.IsDigit)
-	return len(value) >= 6 && (digit && classes >= 2 || classes >= 3) && entropy(value) >= 2.2
+	only := strings.Trim(value, "0123456789") == ""
+	return len(value) >= 6 && (only || digit && classes >= 2 || classes >= 3) && entropy(value) >= 2.2
 }
 
 // isSign reports whether a character of a password is neither a letter nor a digit, and none that joins words.

@@ -37,13 +37,13 @@ func Find(text string) []Found {
 
 // Redact returns a text with references in place of its secrets, and the secrets that were replaced. A text without any
 // comes back as it is. Redact of a redacted text changes nothing.
-func Redact(text string) (string, []Found) { return RedactNew(text, "") }
+func Redact(text string) (string, []Found) {
+	return RedactExcept(text, func(string) bool { return false })
+}
 
-// RedactNew is [Redact] for a text that takes the place of another: secrets that known contains stay.
-func RedactNew(text, known string) (string, []Found) {
-	found := slices.DeleteFunc(Find(text), func(f Found) bool {
-		return known != "" && strings.Contains(known, text[f.Start:f.End])
-	})
+// RedactExcept is [Redact], but leaves the secrets for which stays returns true.
+func RedactExcept(text string, stays func(secret string) bool) (string, []Found) {
+	found := slices.DeleteFunc(Find(text), func(f Found) bool { return stays(text[f.Start:f.End]) })
 	if len(found) == 0 {
 		return text, nil
 	}

@@ -31,7 +31,7 @@ const noReply = "NO_REPLY"
 //     sentences and the required identifiers.
 //   - To "remember ..." it calls memory_append and to "search ..." memory_search, and then tells the result.
 //   - To any other message it answers with the first memory that was recalled for it, in what it is sent with or in the system
-//     prompt, and its source.
+//     prompt, and its source; without one, with the line of MEMORY.md in the system prompt that shares most words with it.
 //
 // It calls only tools that the request offers, and ignores schemas. The zero value is ready to use.
 type Model struct {
@@ -82,7 +82,7 @@ func answer(req llm.Request) llm.Message {
 	if last < 0 {
 		return say(noReply)
 	}
-	message, results := strings.TrimSpace(req.Messages[last].Text), req.Messages[last+1:]
+	message, results := strings.TrimSpace(author.ReplaceAllString(req.Messages[last].Text, "")), req.Messages[last+1:]
 	tool, argument := command(message)
 	flush := strings.Contains(message, noReply) && offers(req, appendTool)
 	switch {
@@ -100,8 +100,14 @@ func answer(req llm.Request) llm.Message {
 	if source, memory := firstRecalled(req, last); memory != "" {
 		return say(fmt.Sprintf("I recall from %s: %s", source, quote(memory)))
 	}
+	if line := standing(req.System, message); line != "" {
+		return say("I recall from MEMORY.md: " + quote(line))
+	}
 	return say("I recall nothing about that. You said: " + message)
 }
+
+// author is the name that stands before a message in a group.
+var author = regexp.MustCompile(`^\[[^\[\]\n]{1,200}\] `)
 
 func say(s string) llm.Message {
 	return llm.Message{Role: llm.RoleAssistant, Text: strings.ToValidUTF8(s, "\ufffd")}

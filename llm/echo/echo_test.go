@@ -83,6 +83,22 @@ func TestAnswerQuotesTheFirstRecalledMemory(t *testing.T) {
 	}
 }
 
+func TestAnswerQuotesWhatStandsInThePrompt(t *testing.T) {
+	t.Parallel()
+	system := "## Memory\n\n### Evergreen Memory\n\n# Task runner\n\n- The task runner is called tanuki.\n- 自転車の鍵の番号は七四一九です。\n\n### Using Memory\n\n- The task runner is no tool."
+	for message, want := range map[string]string{
+		"What is the task runner called?":       "I recall from MEMORY.md: The task runner is called tanuki.",
+		"[Ana] What is the task runner called?": "I recall from MEMORY.md: The task runner is called tanuki.",
+		"自転車の鍵は?":                               "I recall from MEMORY.md: 自転車の鍵の番号は七四一九です。",
+		"Where is the runner?":                  "I recall nothing about that. You said: Where is the runner?",
+	} {
+		got := generate(t, llm.Request{System: system, Messages: []llm.Message{user(message)}, Tools: memoryTools})
+		if got.Message.Text != want {
+			t.Errorf("%s: %q", message, got.Message.Text)
+		}
+	}
+}
+
 func TestAnswerQuotesAtMost300Characters(t *testing.T) {
 	t.Parallel()
 	system := `<recalled-memories id="1">` + "\n" + `{"source":"a.md#L1","text":"` + strings.Repeat("お茶", 400) + `"}`

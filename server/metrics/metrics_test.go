@@ -23,6 +23,7 @@ import (
 	"kioku/embed"
 	"kioku/indexer"
 	"kioku/internal/egress"
+	"kioku/llm"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
@@ -331,5 +332,36 @@ func TestMetricsRefuseWhoIsNotLetIn(t *testing.T) {
 	m.Handler(caller{agents: []string{"ann"}}).ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "POST", "/metrics", nil))
 	if w.Code != http.StatusMethodNotAllowed || !strings.Contains(w.Body.String(), `"hint":"use GET"`) {
 		t.Errorf("POST: %d %s", w.Code, w.Body)
+	}
+}
+
+// replying is a language model that has used some tokens.
+type replying struct{ llm.Model }
+
+func (replying) WindowSource() string { return llm.WindowSet }
+
+func (replying) Generate(context.Context, llm.Request, func(llm.Event)) (llm.Response, error) {
+	return llm.Response{Usage: llm.Usage{Input: 10, CacheRead: 900, CacheWrite: 90, Output: 5, CacheKnown: true}}, nil
+}
+
+// Usage of the answers, with what was read from the provider's cache, is a metric of each agent.
+func TestModelTokensAreCountedByAgentAndKind(t *testing.T) {
+	t.Parallel()
+	m := metrics.New(metrics.Options{})
+	m.Agent("main", &fakeMemory{})
+	counted := m.Model("main", replying{})
+	for range 2 {
+		if resp, err := counted.Generate(t.Context(), llm.Request{}, nil); err != nil || resp.Usage.CacheRead != 900 {
+			t.Fatalf("%+v, %v", resp, err)
+		}
+	}
+	out := scrape(t, m, caller{agents: []string{"main"}})
+	for kind, n := range map[string]int{"input": 20, "cache_read": 1800, "cache_write": 180, "output": 10} {
+		if want := fmt.Sprintf("kioku_model_tokens_total{agent=\"main\",kind=%q} %d\n", kind, n); !strings.Contains(out, want) {
+			t.Errorf("no %s", want)
+		}
+	}
+	if llm.WindowSource(counted) != llm.WindowSet {
+		t.Error("the source of the window is lost")
 	}
 }

@@ -25,9 +25,9 @@ func TestDefaultAgentSideIsThatOfThePackages(t *testing.T) {
 	if diff := cmp.Diff(flush.Defaults(), c.Flush); diff != "" {
 		t.Error(diff)
 	}
-	if c.LLM.Provider != "none" || !c.CacheFriendly || !c.RecallEnabled || c.Recall.MinScore != nil || c.Flush.KeepTokens != 20_000 {
-		t.Errorf("provider %q, cacheFriendly %v, recall %v, minScore %v, keep %d",
-			c.LLM.Provider, c.CacheFriendly, c.RecallEnabled, c.Recall.MinScore, c.Flush.KeepTokens)
+	if c.LLM.Provider != "none" || c.OldOrder || !c.RecallEnabled || c.Recall.MinScore != nil || c.Flush.KeepTokens != 20_000 {
+		t.Errorf("provider %q, old order %v, recall %v, minScore %v, keep %d",
+			c.LLM.Provider, c.OldOrder, c.RecallEnabled, c.Recall.MinScore, c.Flush.KeepTokens)
 	}
 }
 
@@ -42,7 +42,7 @@ recall: {enabled: false, topK: 5, deadlineMs: 250, minScore: 0, shared: [team]}
 compaction:
   reserveTokensFloor: 1000
   keepRecentTokens: 2000
-  memoryFlush: {enabled: false, softThresholdTokens: 100, softThresholdRatio: 0.75, forceFlushTranscriptBytes: 0, onEnd: false, idleSeconds: 60}
+  memoryFlush: {enabled: false, softThresholdTokens: 100, softThresholdRatio: 0.75, forceFlushTranscriptBytes: 0, onEnd: false, idleSeconds: 60, groups: separate}
 contextPruning:
   mode: "off"
   ttlSeconds: 60
@@ -64,15 +64,15 @@ sidecar: {listen: none, socket: a.sock, memory: "127.0.0.1:7600", token: secret}
 	c := load(t, src)
 	home, base := strings.TrimPrefix(src.Env[0], "HOME="), filepath.Dir(src.File)
 	got := []any{
-		c.Bootstrap.MaxChars, c.AgentDir, c.Skills.Extra, c.Skills.MaxSkills, c.CacheFriendly,
+		c.Bootstrap.MaxChars, c.AgentDir, c.Skills.Extra, c.Skills.MaxSkills, !c.OldOrder,
 		c.RecallEnabled, c.Recall.TopK, c.Recall.Deadline, *c.Recall.MinScore, c.Shared, c.Flush.KeepTokens, c.Flush,
 		c.Prune.Mode, c.Prune.TTL, c.Prune.KeepLastAssistants, c.Prune.SoftTrim, c.Prune.HardClear, c.Prune.Tools,
 		c.LLM, c.Sidecar,
 	}
 	want := []any{
-		5000, filepath.Join(base, "own"), []string{filepath.Join(base, "team"), filepath.Join(home, "skills"), "/srv/skills"}, 7, true,
+		5000, filepath.Join(base, "own"), []string{filepath.Join(base, "team"), filepath.Join(home, "skills"), "/srv/skills"}, 7, false,
 		false, 5, 250 * time.Millisecond, 0.0, []string{"team"}, 2000,
-		flush.Settings{ReserveTokens: 1000, SoftThresholdTokens: 100, SoftThresholdRatio: 0.75, KeepTokens: 2000, Idle: time.Minute},
+		flush.Settings{ReserveTokens: 1000, SoftThresholdTokens: 100, SoftThresholdRatio: 0.75, KeepTokens: 2000, Groups: flush.GroupsSeparate, Idle: time.Minute},
 		prune.ModeOff, time.Minute, 1, prune.SoftTrim{MaxChars: 100, Head: 40, Tail: 50},
 		prune.HardClear{Placeholder: "gone"}, prune.Tools{Allow: []string{"memory_*"}, Deny: []string{"memory_append"}},
 		llm.Config{
@@ -99,7 +99,6 @@ func TestLoadNamesThePlaceOfAFaultOfTheAgentSide(t *testing.T) {
 		{"ratio", "compaction: {memoryFlush: {softThresholdRatio: 1}}\n", `:1:28: compaction.memoryFlush.softThresholdRatio: must be at least 0 and below 1, not 1`},
 		{"agent id", "recall: {shared: [../x]}\n", `recall.shared: "../x" is not an agent id`},
 		{"score", "recall: {minScore: 2}\n", `:1:20: recall.minScore: 2 is not between 0 and 1`},
-		{"provider", "llm: {provider: gpt}\n", `llm.provider: "gpt" is not possible; choose none, anthropic, openai, ollama, echo`},
 		{"not one of memory", "memorySearch: {recall: {topK: 1}}\n", `recall.topK: no such setting`},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -109,6 +108,34 @@ func TestLoadNamesThePlaceOfAFaultOfTheAgentSide(t *testing.T) {
 				t.Errorf("got  %v\nwant %s", err, tc.want)
 			}
 		})
+	}
+}
+
+// A language model without a key, or with a wrong name, takes only the model away: the other settings load, and the fault is told
+// with its place. A flag of this run, and a file that is edited, must be right.
+func TestLoadGoesOnWithoutALanguageModel(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ text, want string }{
+		{"llm: {provider: gpt}\n", `:1:17: llm.provider: "gpt" is not possible; choose none, anthropic, openai, ollama, echo`},
+		{"llm: {provider: openai, model: m, apiKey: env:NO_SUCH_KEY}\n", `llm.apiKey: the environment variable NO_SUCH_KEY is not set`},
+		{"llm: {modle: m}\n", `did you mean llm.model?`},
+	} {
+		src := write(t, tc.text+"query: {maxResults: 7}\n")
+		c, err := config.Load(src)
+		if err != nil || c.Search.MaxResults != 7 || c.LLMErr == nil || !strings.Contains(c.LLMErr.Error(), tc.want) {
+			t.Errorf("%s: %v, the model has %v", tc.text, err, c.LLMErr)
+		}
+	}
+	src := write(t, "")
+	if _, err := config.Edit(src, "llm.provider", "gpt"); err == nil {
+		t.Error("a wrong name is written into the file")
+	}
+	src.Flags = []config.Flag{{Name: "--set", Key: "llm.provider", Value: "gpt"}}
+	if _, err := config.Load(src); err == nil {
+		t.Error("a wrong name on the command line is accepted")
+	}
+	if c := load(t, write(t, "llm: {provider: ollama, model: m}\n")); c.LLMErr != nil {
+		t.Errorf("a good one has %v", c.LLMErr)
 	}
 }
 

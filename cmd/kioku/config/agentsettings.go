@@ -31,7 +31,7 @@ func (r *registry) prompt(c *Config) {
 	r.folders(&c.Skills.Extra, "skills.extraDirs", "Additional folders with skills; a skill of the workspace wins over one with the same name.")
 	number(r, &c.Skills.MaxSkills, 1, 100_000, "skills.maxSkills", "Maximum number of skills.")
 	number(r, &c.Skills.MaxChars, 100, 10_000_000, "skills.maxChars", "Maximum number of characters of all skills in the prompt.")
-	r.toggle(&c.CacheFriendly, "cacheFriendly", "Send what changes from turn to turn (the time, recalled memories, changing blocks) with the message of the user, so that the "+
+	r.oppositeToggle(&c.OldOrder, "cacheFriendly", "Send what changes from turn to turn (the time, recalled memories, changing blocks) with the message of the user, so that the "+
 		"system prompt is constant over a session and a provider's cache has it. false: all of it is in the prompt, in the order of the eight layers.")
 }
 
@@ -59,7 +59,7 @@ func (r *registry) compaction(c *Config) {
 		"Part of the window above which memories are stored too, if that comes earlier; 0 disables it. 0.75 stores them when three quarters of the window are used.")
 	number(r, &f.TranscriptBytes, 0, 1<<40, "compaction.memoryFlush.forceFlushTranscriptBytes",
 		"Bytes of the transcript since the last compaction above which both happen; 0 disables it.")
-	r.toggle(&f.OnEnd, "compaction.memoryFlush.onEnd", "Store what is worth keeping of a session when it ends: at /new, at the end of kioku chat, by EndSession, and when it is idle.")
+	r.toggle(&f.OnEnd, "compaction.memoryFlush.onEnd", "Store what is worth keeping of a session when it ends: at /new, at the end of kioku chat, by EndSession, in the session-end hook, and when it is idle.")
 	r.duration(&f.Idle, time.Second, 0, 31_536_000, "compaction.memoryFlush.idleSeconds", "Seconds without a message after which a session counts as ended; 0 means never.")
 }
 

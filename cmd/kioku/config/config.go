@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"kioku"
@@ -117,6 +118,9 @@ type Config struct {
 
 	// LLM is the language model. Its Provider is "none" if there is none.
 	LLM llm.Config
+	// LLMErr says why LLM cannot be used; nil if it can, as far as the settings tell. Memory needs no language model, so a fault of
+	// its settings in a file or a variable takes away only the model.
+	LLMErr error
 
 	// Settings of all sidecars. The folders of one agent are in its Place.
 	sidecar.Settings
@@ -204,12 +208,11 @@ func Default() *Config {
 		Search: search.DefaultOptions(), CacheEntries: 50_000, OnBattery: kioku.BatterySlow, MemoryBudget: vector.DefaultBudget,
 		LLM: llm.Config{Provider: "none", Timeout: 2 * time.Minute},
 		Settings: sidecar.Settings{
-			Turns:         sidecar.TurnSettings{Keep: true},
-			Bootstrap:     bootstrap.Options{MaxChars: 20_000, TotalMaxChars: 150_000},
-			Skills:        skills.Options{MaxSkills: 150, MaxChars: 30_000},
-			CacheFriendly: true,
-			Recall:        recall.Options{TopK: 3, Deadline: 1500 * time.Millisecond},
-			Flush:         flush.Defaults(), Prune: prune.Defaults(),
+			Turns:     sidecar.TurnSettings{Keep: true},
+			Bootstrap: bootstrap.Options{MaxChars: 20_000, TotalMaxChars: 150_000},
+			Skills:    skills.Options{MaxSkills: 150, MaxChars: 30_000},
+			Recall:    recall.Options{TopK: 3, Deadline: 1500 * time.Millisecond},
+			Flush:     flush.Defaults(), Prune: prune.Defaults(),
 		},
 		RecallEnabled: true,
 		Limits:        server.DefaultLimits(),
@@ -279,9 +282,10 @@ func Load(src Sources) (*Config, error) {
 		l.setText(byFlag, f.Name, f.Key, f.Value)
 	}
 	l.finish()
-	if len(l.errs) > 0 {
+	if fatal := slices.DeleteFunc(slices.Clone(l.errs), l.spares); len(fatal) > 0 {
 		return nil, errors.Join(l.errs...)
 	}
+	l.conf.LLMErr = errors.Join(l.errs...)
 	l.conf.connect()
 	return l.conf, nil
 }
@@ -325,6 +329,16 @@ func (c *Config) Explicit(key string) bool { return c.origins[key].layer != byDe
 
 // ByFlagOrEnv reports whether a setting was set by a flag or an environment variable.
 func (c *Config) ByFlagOrEnv(key string) bool { return c.origins[key].layer >= byEnv }
+
+// ByFlag reports whether any setting of a block, such as "llm", was set by a flag.
+func (c *Config) ByFlag(block string) bool {
+	for key, o := range c.origins {
+		if o.layer == byFlag && strings.HasPrefix(key, block+".") {
+			return true
+		}
+	}
+	return false
+}
 
 // Has reports whether a source is to be indexed.
 func (c *Config) Has(source string) bool { return slices.Contains(c.Sources, source) }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -36,6 +37,16 @@ func newLoader(src Sources) *loader {
 
 func (l *loader) fail(where, key string, err error) {
 	l.errs = append(l.errs, &Error{Where: where, Key: key, Problem: err.Error()})
+}
+
+// spares reports whether an error takes away only the language model: it is about a setting of the model in the user's file or in a
+// variable. A flag of this run must be right, and a workspace may not set such settings at all.
+func (l *loader) spares(err error) bool {
+	e := (*Error)(nil)
+	if !errors.As(err, &e) || !strings.HasPrefix(e.Key, "llm.") || strings.HasPrefix(e.Where, "-") {
+		return false
+	}
+	return l.conf.FolderFile == "" || !strings.HasPrefix(e.Where, l.conf.FolderFile+":")
 }
 
 // put sets one value, in which paths are relative to base, and remembers where it came from.

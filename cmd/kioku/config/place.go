@@ -132,8 +132,8 @@ func (c *Config) ExtraPaths(agent string) []string {
 }
 
 // ProjectsOf returns the folders of whose conversations with other agents the transcripts belong to the memory of a place: its own
-// projects, else those of the settings, if a setting names its workspace and no other agent is meant, else the workspace. A folder that was found from the
-// working directory gets no others: it may be anybody's.
+// projects, else those of the settings, if a setting names its workspace and no other agent is meant, else the workspace. A folder
+// that was found from the working directory gets no others: it may be anybody's.
 func (c *Config) ProjectsOf(p Place) []string {
 	if own := c.Agents[p.Agent].Projects; own != nil {
 		return own

@@ -201,6 +201,15 @@ func (r *registry) toggle(at *bool, key, doc string) {
 	scalar(r, at, aToggle, "true or false", key, doc, parseToggle, strconv.FormatBool)
 }
 
+// oppositeToggle adds a toggle that is true if what at points to is false.
+func (r *registry) oppositeToggle(at *bool, key, doc string) {
+	opposite := func(s string) (bool, error) {
+		b, err := parseToggle(s)
+		return !b, err
+	}
+	scalar(r, at, aToggle, "true or false", key, doc, opposite, func(b bool) string { return strconv.FormatBool(!b) })
+}
+
 // optionalToggle adds a toggle that may be unset.
 func (r *registry) optionalToggle(at **bool, key, doc string) {
 	pointer(r, at, aToggle, "true or false", key, doc, parseToggle, strconv.FormatBool)

@@ -18,6 +18,9 @@ import {createGrpcTransport, Http2SessionManager} from '@connectrpc/connect-node
  * @property {number} [timeoutMs] Limit of a call that waits for no language model; 30,000 unless it is set.
  */
 
+/** Maximum size in bytes of a request. A longer one is not sent: the service would end the connection, and with it the calls beside it. */
+export const maxRequestBytes = 4 << 20;
+
 /** Longest path of a unix socket. */
 const maxSocketPath = 107;
 
@@ -45,7 +48,9 @@ export function findTarget(options = {}, env = process.env) {
 export function openConnection(options, env = process.env) {
   const target = findTarget(options, env);
   const token = secret(options.token || env.KIOKU_CLIENT_TOKEN, env);
-  const tls = {ca: pem(options.ca || env.KIOKU_CLIENT_CA), cert: pem(options.cert || env.KIOKU_CLIENT_CERT), key: pem(options.key || env.KIOKU_CLIENT_KEY)};
+  const tls = {
+    ca: pem(options.ca || env.KIOKU_CLIENT_CA, 'ca'), cert: pem(options.cert || env.KIOKU_CLIENT_CERT, 'cert'), key: pem(options.key || env.KIOKU_CLIENT_KEY, 'key'),
+  };
   const {baseUrl, socket} = parseTarget(target, Boolean(tls.ca || tls.cert));
   const manager = new Http2SessionManager(baseUrl, undefined, socket ? {createConnection: () => connectSocket(socket)} : tls);
   /** @type {import('@connectrpc/connect').Interceptor} */
@@ -53,7 +58,7 @@ export function openConnection(options, env = process.env) {
     if (token) request.header.set('authorization', `Bearer ${token}`);
     return next(request);
   };
-  const transport = createGrpcTransport({baseUrl, sessionManager: manager, interceptors: [authorize]});
+  const transport = createGrpcTransport({baseUrl, sessionManager: manager, interceptors: [authorize], writeMaxBytes: maxRequestBytes});
   return {target, transport, close: () => manager.abort()};
 }
 
@@ -74,9 +79,13 @@ function isLoopback(host) {
   return host === 'localhost' || host === '[::1]' || (isIP(host) === 4 && host.startsWith('127.'));
 }
 
-/** @param {string | undefined} file */
-function pem(file) {
-  return file ? readFileSync(file) : undefined;
+/** @param {string | undefined} file @param {string} name Option that names the file. */
+function pem(file, name) {
+  try {
+    return file ? readFileSync(file) : undefined;
+  } catch (cause) {
+    throw new TypeError(`no PEM file can be read for the option ${name} (or KIOKU_CLIENT_${name.toUpperCase()}): ${/** @type {Error} */ (cause).message}`, {cause});
+  }
 }
 
 /**

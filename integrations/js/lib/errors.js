@@ -50,6 +50,12 @@ export function kiokuError(cause, target) {
   if (isUnreachable(error)) {
     return new KiokuError(`no Kioku service answers at ${target}; start one: kioku serve --workspace DIR`, {code: 'UNAVAILABLE', cause});
   }
+  const why = tlsProblem(error) || connectionEnd(error);
+  if (why) return new KiokuError(`Kioku at ${target}: ${why}`, {code: 'UNAVAILABLE', cause});
+  if (error.code === Code.ResourceExhausted && /writeMaxBytes/.test(error.rawMessage)) {
+    return new KiokuError('the request has more than 4 MiB, which the service does not take: shorten its texts, or send messages in parts',
+      {code: 'INVALID_ARGUMENT', cause});
+  }
   const [bad] = error.findDetails(BadRequestSchema);
   const [retry] = error.findDetails(RetryInfoSchema);
   return new KiokuError(error.rawMessage, {
@@ -65,4 +71,17 @@ export function kiokuError(cause, target) {
 function isUnreachable(error) {
   const cause = /** @type {NodeJS.ErrnoException | undefined} */ (error.cause);
   return ['ENOENT', 'ECONNREFUSED', 'ENOTFOUND', 'EHOSTUNREACH'].includes(cause?.code ?? '');
+}
+
+/** Says what is wrong with the certificates of a connection; empty if nothing is. @param {ConnectError} error */
+function tlsProblem(error) {
+  const {code = '', message = ''} = /** @type {NodeJS.ErrnoException} */ (error.cause ?? {});
+  if (!/CERT|SELF_SIGNED|UNABLE_TO_(GET|VERIFY)|^EPROTO$|ERR_SSL/.test(code)) return '';
+  return `${message}; set KIOKU_CLIENT_CA (or ca) to the authority of its certificate, or use the name that the certificate has`;
+}
+
+/** Says that a connection ended in the middle of a call; empty if it did not. @param {ConnectError} error */
+function connectionEnd(error) {
+  if (!/^http\/2 |ECONNRESET|EPIPE|ERR_HTTP2|NGHTTP2/.test(error.rawMessage)) return '';
+  return 'it ended the connection; if it was stopped, start one: kioku serve --workspace DIR; if it speaks TLS, set KIOKU_CLIENT_CA (or ca)';
 }

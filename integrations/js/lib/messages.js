@@ -1,4 +1,5 @@
 import {createHash} from 'node:crypto';
+import {appendTool} from './tools.js';
 
 /**
  * A message of a conversation, as the agent sends it to its own model: role "user", "assistant" or "tool", and text.
@@ -40,4 +41,13 @@ function contentOf(m) {
 export function newestQuestion(messages) {
   const index = messages.map((m) => m.role).lastIndexOf('user');
   return {index, text: index < 0 ? '' : messages[index].text ?? ''};
+}
+
+/**
+ * Returns who writes a note now: "tool" if the model has read the result of a tool since the newest message of the user, otherwise "agent".
+ * @param {Message[]} messages
+ */
+export function sourceOf(messages) {
+  const since = messages.slice(newestQuestion(messages).index + 1);
+  return since.some((m) => m.role === 'tool' && m.toolName !== appendTool) ? 'tool' : 'agent';
 }

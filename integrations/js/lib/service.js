@@ -1,5 +1,5 @@
 import {createClient} from '@connectrpc/connect';
-import {kiokuError} from './errors.js';
+import {KiokuError, kiokuError} from './errors.js';
 
 /**
  * The calls of a service, as functions of a request.
@@ -25,11 +25,26 @@ export function bindService(desc, {transport, target, agent, timeoutMs}) {
     const call = client[method.localName];
     const named = agent && method.input.field.agent;
     const limit = slow.has(method.name) ? undefined : timeoutMs;
-    const begin = (/** @type {object} */ request = {}, /** @type {object} */ options = {}) =>
-      call(named ? {agent, ...request} : request, {timeoutMs: limit, ...options});
+    const begin = (/** @type {object} */ request = {}, /** @type {object} */ options = {}) => {
+      checkFields(method, request);
+      return call(named ? {agent, ...request} : request, {timeoutMs: limit, ...options});
+    };
     calls[method.localName] = method.methodKind === 'unary' ? unary(begin, target) : streaming(begin, target);
   }
   return /** @type {Service<S>} */ (calls);
+}
+
+/**
+ * Throws an error for a field that a request does not have: a misspelled option would be ignored.
+ * @param {import('@bufbuild/protobuf').DescMethod} method
+ * @param {object} request
+ */
+function checkFields(method, request) {
+  const names = method.input.members.map((m) => m.localName);
+  const unknown = Object.entries(request).find(([name, value]) => value !== undefined && !name.startsWith('$') && !names.includes(name));
+  if (!unknown) return;
+  throw new KiokuError(`${method.localName} has no option ${unknown[0]}; it has ${names.join(', ')}`,
+    {code: 'INVALID_ARGUMENT', fields: [{field: unknown[0], problem: 'is not known'}]});
 }
 
 /** @param {Function} begin @param {string} target */
@@ -38,7 +53,7 @@ function unary(begin, target) {
     try {
       return await begin(...args);
     } catch (err) {
-      throw kiokuError(err, target);
+      throw err instanceof KiokuError ? err : kiokuError(err, target);
     }
   };
 }
@@ -49,7 +64,7 @@ function streaming(begin, target) {
     try {
       yield* begin(...args);
     } catch (err) {
-      throw kiokuError(err, target);
+      throw err instanceof KiokuError ? err : kiokuError(err, target);
     }
   };
 }

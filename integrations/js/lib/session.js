@@ -1,5 +1,7 @@
-import {identify, newestQuestion} from './messages.js';
+import {timestampFromMs} from '@bufbuild/protobuf/wkt';
+import {identify, newestQuestion, sourceOf} from './messages.js';
 import {SentMessages} from './sent.js';
+import {shortQuestion} from './shorten.js';
 import {warn} from './turn.js';
 
 /** @typedef {import('./messages.js').Message} Message */
@@ -50,7 +52,8 @@ import {warn} from './turn.js';
  *   sent and not stored.
  * @property {Message | undefined} summary Summary in place of the messages before keep; unset if there is none.
  * @property {number} keep Index of the first message that stays.
- * @property {Message[]} messages The summary and the messages that stay, with ids.
+ * @property {Map<number, string>} shortened Texts to send of old results of tools, in place of what they are, by the index of their message.
+ * @property {Message[]} messages All this but the turnBlock: the summary and the messages that stay, with ids.
  * @property {import('../gen/kioku/v1/agent_pb.js').RecallReport | undefined} recall What was recalled, and why.
  */
 
@@ -61,11 +64,16 @@ const maxRounds = 50;
 export class Session {
   #client;
   #options;
-  #sent = new SentMessages();
+  #sent;
+  #source = 'agent';
   /** @type {{message: Message, firstKeptId: string} | undefined} */
   #summary;
   /** @type {{id?: string, system: string, turnBlock: string, recall: Turn['recall']}} */
   #prompt = {system: '', turnBlock: '', recall: undefined};
+  /** Old results of tools that are shortened. @type {import('../gen/kioku/v1/agent_pb.js').PruneEdit[]} */
+  #edits = [];
+  /** When the model was asked last. @type {import('@bufbuild/protobuf/wkt').Timestamp | undefined} */
+  #askedAt;
 
   /**
    * @param {import('./client.js').Kioku} client
@@ -75,8 +83,14 @@ export class Session {
   constructor(client, id, options = {}) {
     this.#client = client;
     this.#options = options;
+    this.#sent = new SentMessages((m) => this.#check(m, {}), (err) => this.#report(err));
     /** Name of the conversation. */
     this.id = id;
+  }
+
+  /** Who writes a note now: "tool" if the model has read the result of a tool since the newest message of the user, otherwise "agent". */
+  get source() {
+    return this.#source;
   }
 
   /**
@@ -88,10 +102,14 @@ export class Session {
    * @returns {Promise<Turn>}
    */
   async before(messages, due = {}) {
-    const all = identify(messages);
+    const all = this.#identify(messages);
     await this.#makeRoom(all, due).catch((err) => this.#report(err));
     const {system, turnBlock, recall} = await this.#assemble(all);
-    return {system, turnBlock, recall, ...this.#shortened(all)};
+    const {summary, keep, messages: sent} = this.#summarized(all);
+    await this.#prune(sent);
+    const edits = new Map(this.#edits.map((e) => [e.messageId, e.text]));
+    const shortened = new Map([...all.keys()].filter((i) => i >= keep && edits.has(all[i].id)).map((i) => [i, edits.get(all[i].id) ?? '']));
+    return {system, turnBlock, recall, summary, keep, shortened, messages: sent.map((m) => (edits.has(m.id) ? {...m, text: edits.get(m.id) ?? ''} : m))};
   }
 
   /**
@@ -99,8 +117,7 @@ export class Session {
    * @param {Message[]} messages
    */
   async tell(messages) {
-    const {windowTokens} = this.#options;
-    await this.#sent.send(identify(messages), (m) => this.#client.agents.checkFlush({session: this.id, windowTokens, messages: m}));
+    await this.#sent.send(this.#identify(messages), (m) => this.#check(m, {}));
   }
 
   /**
@@ -108,7 +125,7 @@ export class Session {
    * @param {Message[]} messages
    */
   async flush(messages) {
-    const all = identify(messages);
+    const all = this.#identify(messages);
     if (this.#options.ask) return this.#flushByOwnModel(all, this.#options.ask);
     const done = await this.#sent.send(all, (m) => this.#client.agents.flush({session: this.id, messages: m, forced: true}));
     if (done.outcome !== 'done') throw new Error(`memories are not stored: ${done.reason}`);
@@ -120,9 +137,29 @@ export class Session {
    * @param {Message[]} messages
    */
   async end(messages) {
-    const all = identify(messages);
+    const all = this.#identify(messages);
     if (this.#options.ask) await this.#flushByOwnModel(all, this.#options.ask).catch((err) => this.#report(err));
     return this.#sent.send(all, (m) => this.#client.agents.endSession({session: this.id, messages: m}));
+  }
+
+  /**
+   * Returns messages with ids, and with the channel of the conversation if they have none.
+   * @param {Message[]} messages
+   * @returns {Identified[]}
+   */
+  #identify(messages) {
+    const {channel = ''} = this.#options;
+    this.#source = sourceOf(messages);
+    return identify(messages).map((m) => (channel && m.role === 'user' ? {...m, channel: m.channel || channel} : m));
+  }
+
+  /**
+   * Asks what is due, which tells the service of the messages.
+   * @param {Message[]} messages
+   * @param {object} due
+   */
+  #check(messages, due) {
+    return this.#client.agents.checkFlush({session: this.id, windowTokens: this.#options.windowTokens, messages, ...due});
   }
 
   /**
@@ -131,9 +168,8 @@ export class Session {
    * @param {object} due
    */
   async #makeRoom(all, due) {
-    const {windowTokens} = this.#options;
-    const {messages} = this.#shortened(all);
-    const check = await this.#sent.send(messages, (m) => this.#client.agents.checkFlush({session: this.id, windowTokens, messages: m, ...due}));
+    const {messages} = this.#summarized(all);
+    const check = await this.#sent.send(messages, (m) => this.#check(m, due));
     if (check.flush) await this.flush(messages).catch((err) => this.#report(err)); // what is not stored stays: a compaction drops nothing of it
     if (check.compact) await this.#compact(messages);
   }
@@ -147,13 +183,28 @@ export class Session {
     if (index >= 0 && this.#prompt.id === all[index].id) return this.#prompt;
     const {channel, group, model, mode} = this.#options;
     try {
-      const {prompt, turnBlock, recall} = await this.#client.prompt(text, {session: this.id, channel, group, model, mode, author: all[index]?.author});
+      const {prompt, turnBlock, recall} = await this.#client.prompt(shortQuestion(text), {session: this.id, channel, group, model, mode, author: all[index]?.author});
       this.#prompt = {id: all[index]?.id, system: prompt, turnBlock, recall};
     } catch (err) {
       this.#report(/** @type {Error} */ (err));
       this.#prompt = {system: this.#prompt.system, turnBlock: '', recall: undefined};
     }
     return this.#prompt;
+  }
+
+  /**
+   * Has it planned which old results of tools are shortened: once the cache of the provider has gone cold, that costs nothing.
+   * @param {Identified[]} messages
+   */
+  async #prune(messages) {
+    const {windowTokens} = this.#options;
+    const request = {session: this.id, windowTokens, edits: this.#edits, lastTouchTime: this.#askedAt};
+    try {
+      this.#edits = (await this.#sent.send(messages, (m) => this.#client.agents.prune({...request, messages: m}))).edits;
+    } catch (err) {
+      this.#report(/** @type {Error} */ (err));
+    }
+    this.#askedAt = timestampFromMs(Date.now()); // the model is asked now
   }
 
   /**
@@ -232,7 +283,7 @@ export class Session {
    * Returns messages with the last summary in place of those that it is made of.
    * @param {Identified[]} all
    */
-  #shortened(all) {
+  #summarized(all) {
     const keep = this.#summary ? all.findIndex((m) => m.id === this.#summary?.firstKeptId) : -1;
     if (!this.#summary || keep <= 0) return {summary: undefined, keep: 0, messages: all};
     const summary = /** @type {Identified} */ (this.#summary.message);

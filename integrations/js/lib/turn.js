@@ -1,4 +1,5 @@
 import {newestQuestion} from './messages.js';
+import {shortQuestion} from './shorten.js';
 
 /** @typedef {import('./messages.js').Message} Message */
 
@@ -8,12 +9,13 @@ import {newestQuestion} from './messages.js';
  * @typedef {object} Dialect
  * @property {(message: M) => Message[]} read The messages that a message stands for; none for a system prompt.
  * @property {(summary: Message) => M} summary The message that stands for a summary.
+ * @property {(message: M, toolCallId: string, text: string) => M} withResult A copy of a message in which the result of a call has another text.
  * @property {(message: M, block: string) => M[]} withBlock The message of a user with a further block of text: a copy of it, or two.
  */
 
 /**
  * Prepares a turn of another library's messages, as Session.before does. It returns the system prompt, and the messages to send: the summary
- * in place of old ones, and what changes from turn to turn in the newest message of the user. The messages of the caller stay as they are.
+ * in place of old ones, old results of tools shortened, and what changes from turn to turn in the newest message of the user. The messages of the caller stay as they are.
  * @template M
  * @param {import('./session.js').Session} session
  * @param {M[]} messages
@@ -21,9 +23,13 @@ import {newestQuestion} from './messages.js';
  */
 export async function prepareTurn(session, messages, dialect) {
   const parts = readMessages(messages, dialect.read);
-  const {system, turnBlock, summary, keep} = await session.before(parts.map((p) => p.part));
+  const {system, turnBlock, summary, keep, shortened} = await session.before(parts.map((p) => p.part));
   const from = summary ? parts[keep].index : 0;
   const sent = messages.slice(from);
+  for (const [i, text] of shortened) {
+    const {part, index} = parts[i];
+    if (index >= from) sent[index - from] = dialect.withResult(sent[index - from], part.toolCallId ?? '', text);
+  }
   const newest = parts[newestQuestion(parts.map((p) => p.part)).index]?.index ?? -1;
   if (turnBlock && newest >= from) sent.splice(newest - from, 1, ...dialect.withBlock(sent[newest - from], turnBlock));
   return {system, turnBlock, messages: summary ? [dialect.summary(summary), ...sent] : sent};
@@ -57,7 +63,7 @@ export function readMessages(messages, read) {
 export async function recallBlock(kioku, message, {onError = warn, ...options} = {}) {
   if (!message.trim()) return '';
   try {
-    return (await kioku.recall(message, options)).block;
+    return (await kioku.recall(shortQuestion(message), options)).block;
   } catch (err) {
     onError(/** @type {Error} */ (err));
     return '';

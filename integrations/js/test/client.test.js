@@ -1,19 +1,26 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
+import {execFileSync} from 'node:child_process';
+import {mkdtempSync, readFileSync, rmSync} from 'node:fs';
+import {createServer} from 'node:net';
+import {tmpdir} from 'node:os';
+import {join} from 'node:path';
+import {createServer as createSecureServer} from 'node:tls';
 import {connect, KiokuError} from '@kioku/client';
 import {findTarget} from '../lib/connection.js';
-import {Daemon} from './daemon.js';
+import {Daemon, kioku} from './daemon.js';
 
 test('the typed client stores, finds and reads notes', async (t) => {
-  const client = (await Daemon.start(t)).connect(t);
+  const daemon = await Daemon.start(t);
+  const client = daemon.connect(t);
   const note = await client.append('The beta opens on 3 March.', {category: 'fact'});
   assert.match(note.path, /^memory\/\d{4}-\d\d-\d\d\.md$/);
   const {results} = await client.search('When does the beta open?', {maxResults: 1});
   assert.equal(results[0].path, note.path);
   assert.match(results[0].snippet, /3 March/);
-  const file = await client.get(note.path, {from: note.startLine, lines: 3});
+  const file = await client.get(note.path, {fromLine: note.startLine, lineCount: 3});
   assert.match(file.text, /The beta opens on 3 March\./);
-  assert.match(file.text, /from=agent/);
+  assert.match(daemon.notes(), /3 March\..*from=agent/);
 });
 
 test('recall and prompt bring what memory has about a message', async (t) => {
@@ -44,6 +51,12 @@ test('errors say what to do', async (t) => {
   assert.match(missing.message, /use a path as a search result gives it/);
   const blank = await thrown(client.search(''));
   assert.deepEqual([blank.code, blank.fields], ['INVALID_ARGUMENT', [{field: 'query', problem: 'is empty: say what to look for'}]]);
+  const misspelled = await thrown(client.append('x', {categry: 'fact'}));
+  assert.deepEqual([misspelled.code, misspelled.fields], ['INVALID_ARGUMENT', [{field: 'categry', problem: 'is not known'}]]);
+  assert.match(misspelled.message, /memoryAppend has no option categry; it has .*category/);
+  const long = await thrown(client.append('a'.repeat(5_000_000)));
+  assert.equal(long.code, 'INVALID_ARGUMENT');
+  assert.match(long.message, /more than 4 MiB.*shorten/);
   const agent = await thrown(daemon.connect(t, {agent: 'nobody'}).search('x'));
   assert.deepEqual([agent.code, agent.reason], ['NOT_FOUND', 'NO_AGENT']);
   const late = await thrown(daemon.connect(t, {timeoutMs: 0.01}).search('x'));
@@ -55,6 +68,51 @@ test('errors say what to do', async (t) => {
   assert.match(away.message, /^no Kioku service answers at unix:.*; start one: kioku serve --workspace DIR$/);
   await daemon.run();
   assert.equal((await client.search('x')).results.length, 0, 'the client connects again');
+});
+
+test('over TCP a token opens the memory, also one that a variable or a file contains', async (t) => {
+  const daemon = new Daemon({}, []);
+  t.after(() => daemon.remove());
+  const file = join(daemon.home, 'tokens.yaml');
+  const token = execFileSync(kioku, ['token', 'add', 'js', '--agents', 'main', '--token-file', file], {env: {HOME: daemon.home}, encoding: 'utf8'}).trim();
+  daemon.args = ['--listen', '127.0.0.1:0', '--token-file', file];
+  await daemon.run();
+  const target = daemon.log.join('\n').match(/listening on tcp:(\S+)/)[1];
+  await assert.rejects(connect({target}).search('x'), {code: 'UNAUTHENTICATED'});
+  await assert.rejects(connect({target, token: 'wrong'}).search('x'), {code: 'UNAUTHENTICATED'});
+  process.env.TOKEN_OF_A_TEST = token;
+  for (const given of [token, 'env:TOKEN_OF_A_TEST']) {
+    const client = connect({target, token: given});
+    assert.equal((await client.search('x')).results.length, 0);
+    client.close();
+  }
+});
+
+test('a connection that the service ends, and certificates that do not fit, say what to do', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'kioku-tls-'));
+  t.after(() => rmSync(folder, {recursive: true, force: true}));
+  const [key, cert] = ['key.pem', 'cert.pem'].map((name) => join(folder, name));
+  execFileSync('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', key, '-out', cert, '-days', '2',
+    '-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'], {stdio: 'ignore'});
+  const plain = createServer((socket) => socket.once('data', () => socket.destroy()));
+  const secure = createSecureServer({key: readFileSync(key), cert: readFileSync(cert), ALPNProtocols: ['h2']}, () => {});
+  for (const server of [plain, secure]) {
+    await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+    t.after(() => server.close());
+  }
+  const asked = (server, options, problem) => {
+    const client = connect({target: `127.0.0.1:${server.address().port}`, ...options});
+    t.after(() => client.close());
+    return assert.rejects(client.search('x'), (err) => {
+      assert.equal(err.code, 'UNAVAILABLE', err.message);
+      assert.match(err.message, problem);
+      return true;
+    });
+  };
+  await asked(plain, {}, /ended the connection; if it was stopped, start one: kioku serve --workspace DIR; if it speaks TLS, set KIOKU_CLIENT_CA/);
+  await asked(secure, {}, /if it speaks TLS, set KIOKU_CLIENT_CA/);
+  await asked(secure, {ca: cert}, /certificate.*set KIOKU_CLIENT_CA .*or use the name/i);
+  assert.throws(() => connect({ca: join(folder, 'none.pem')}), /no PEM file can be read for the option ca \(or KIOKU_CLIENT_CA\): ENOENT/);
 });
 
 test('the target is that of the command kioku', () => {

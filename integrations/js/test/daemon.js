@@ -6,7 +6,8 @@ import {createInterface} from 'node:readline';
 import {fileURLToPath} from 'node:url';
 import {connect} from '@kioku/client';
 
-const kioku = process.env.KIOKU || fileURLToPath(new URL('../../../bin/kioku', import.meta.url));
+/** The program. */
+export const kioku = process.env.KIOKU || fileURLToPath(new URL('../../../bin/kioku', import.meta.url));
 
 /** A "kioku serve" of one agent, in a home of its own. */
 export class Daemon {
@@ -35,7 +36,7 @@ export class Daemon {
     this.child = spawn(kioku, ['serve', '--workspace', this.workspace, '--state', join(this.home, 's'), '--listen', 'none',
       '--until-eof', ...this.args], {env: {PATH: process.env.PATH, HOME: this.home, TZ: 'UTC'}, stdio: ['pipe', 'ignore', 'pipe']});
     this.ended = new Promise((resolve) => this.child.once('exit', (code, signal) => resolve(code ?? signal)));
-    const log = [];
+    const log = this.log = [];
     for await (const line of createInterface({input: this.child.stderr})) {
       log.push(line);
       if (line.includes(' ready: ')) {
@@ -74,4 +75,14 @@ export class Daemon {
 /** Waits until all notes are indexed. */
 export async function sync(client) {
   for await (const _ of client.memory.sync({}));
+}
+
+/** Settings with which old results of tools are shortened early. */
+export const pruning = ['--set', 'contextPruning.keepLastAssistants=1', '--set', 'contextPruning.softTrimRatio=0.01'];
+
+/** Does something ten minutes ago. */
+export async function earlier(run) {
+  const {now} = Date;
+  Date.now = () => now() - 600_000;
+  return run().finally(() => { Date.now = now; });
 }

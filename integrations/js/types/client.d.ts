@@ -43,6 +43,11 @@ export declare class Kioku {
             input: typeof import("../gen/kioku/v1/memory_pb.js").MemoryUndoRequestSchema;
             output: typeof import("../gen/kioku/v1/memory_pb.js").MemoryUndoResponseSchema;
         };
+        listRevisions: {
+            methodKind: "unary";
+            input: typeof import("../gen/kioku/v1/memory_pb.js").ListRevisionsRequestSchema;
+            output: typeof import("../gen/kioku/v1/memory_pb.js").ListRevisionsResponseSchema;
+        };
         listFiles: {
             methodKind: "unary";
             input: typeof import("../gen/kioku/v1/memory_pb.js").ListFilesRequestSchema;

@@ -20,3 +20,8 @@ export declare function newestQuestion(messages: Message[]): {
     index: number;
     text: string;
 };
+/**
+ * Returns who writes a note now: "tool" if the model has read the result of a tool since the newest message of the user, otherwise "agent".
+ * @param {Message[]} messages
+ */
+export declare function sourceOf(messages: Message[]): "agent" | "tool";

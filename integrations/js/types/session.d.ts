@@ -88,7 +88,11 @@ export type Turn = {
      */
     keep: number;
     /**
-     * The summary and the messages that stay, with ids.
+     * Texts to send of old results of tools, in place of what they are, by the index of their message.
+     */
+    shortened: Map<number, string>;
+    /**
+     * All this but the turnBlock: the summary and the messages that stay, with ids.
      */
     messages: Message[];
     /**
@@ -107,6 +111,8 @@ export declare class Session {
      * @param {SessionOptions} [options]
      */
     constructor(client: import('./client.js').Kioku, id: string, options?: SessionOptions);
+    /** Who writes a note now: "tool" if the model has read the result of a tool since the newest message of the user, otherwise "agent". */
+    get source(): string;
     /**
      * Prepares a request to the model: it stores memories and makes old messages a summary where that is due, and returns what to send. It does
      * not fail if the service is away: what went wrong goes to onError, and the turn has the system prompt of the one before and no memories.

@@ -1,12 +1,5 @@
-/**
- * A memory tool, as the APIs of model providers take it.
- * @typedef {object} MemoryTool
- * @property {string} name
- * @property {string} description
- * @property {Record<string, any>} inputSchema JSON Schema of the input.
- * @property {(input: unknown) => Promise<{output: string, failed: boolean}>} call Runs the tool with what the model gave. The output is for
- *   the model, also if the tool failed; a service that does not answer is such a failure.
- */
+/** Tool whose result the model has not read from anywhere. */
+export declare const appendTool = "memory_append";
 export type MemoryTool = {
     name: string;
     description: string;
@@ -15,10 +8,12 @@ export type MemoryTool = {
      */
     inputSchema: Record<string, any>;
     /**
-     * Runs the tool with what the model gave. The output is for
-     * the model, also if the tool failed; a service that does not answer is such a failure.
+     * Runs the tool with what the model
+     * gave; `by` says who writes in this call. The output is for the model, also if the tool failed; a service that does not answer is such a failure.
      */
-    call: (input: unknown) => Promise<{
+    call: (input: unknown, by?: {
+        source?: string;
+    }) => Promise<{
         output: string;
         failed: boolean;
     }>;
@@ -33,16 +28,34 @@ export type ToolOptions = {
      */
     group?: boolean;
     /**
-     * Who writes: "agent" unless it is set, "tool" once the model has read results of other tools.
+     * Who writes: "agent", or "tool" once the model has read results of other tools. The adapters set it for each call,
+     * unless it is set here.
      */
     source?: string;
+    /**
+     * Session of the conversation, which knows the source of each call from the messages that it has seen.
+     */
+    session?: {
+        source: string;
+    };
 };
+/**
+ * A memory tool, as the APIs of model providers take it.
+ * @typedef {object} MemoryTool
+ * @property {string} name
+ * @property {string} description
+ * @property {Record<string, any>} inputSchema JSON Schema of the input.
+ * @property {(input: unknown, by?: {source?: string}) => Promise<{output: string, failed: boolean}>} call Runs the tool with what the model
+ *   gave; `by` says who writes in this call. The output is for the model, also if the tool failed; a service that does not answer is such a failure.
+ */
 /**
  * In which conversation the tools are used.
  * @typedef {object} ToolOptions
  * @property {string} [channel] Channel of the conversation, such as "terminal" or "discord:general".
  * @property {boolean} [group] Several people take part: a group has fewer tools. Unset means that the channel decides.
- * @property {string} [source] Who writes: "agent" unless it is set, "tool" once the model has read results of other tools.
+ * @property {string} [source] Who writes: "agent", or "tool" once the model has read results of other tools. The adapters set it for each call,
+ *   unless it is set here.
+ * @property {{source: string}} [session] Session of the conversation, which knows the source of each call from the messages that it has seen.
  */
 /**
  * Returns the memory tools of an agent.

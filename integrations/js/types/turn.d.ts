@@ -9,6 +9,10 @@ export type Dialect<M> = {
      */
     summary: (summary: Message) => M;
     /**
+     * A copy of a message in which the result of a call has another text.
+     */
+    withResult: (message: M, toolCallId: string, text: string) => M;
+    /**
      * The message of a user with a further block of text: a copy of it, or two.
      */
     withBlock: (message: M, block: string) => M[];
@@ -20,11 +24,12 @@ export type Dialect<M> = {
  * @typedef {object} Dialect
  * @property {(message: M) => Message[]} read The messages that a message stands for; none for a system prompt.
  * @property {(summary: Message) => M} summary The message that stands for a summary.
+ * @property {(message: M, toolCallId: string, text: string) => M} withResult A copy of a message in which the result of a call has another text.
  * @property {(message: M, block: string) => M[]} withBlock The message of a user with a further block of text: a copy of it, or two.
  */
 /**
  * Prepares a turn of another library's messages, as Session.before does. It returns the system prompt, and the messages to send: the summary
- * in place of old ones, and what changes from turn to turn in the newest message of the user. The messages of the caller stay as they are.
+ * in place of old ones, old results of tools shortened, and what changes from turn to turn in the newest message of the user. The messages of the caller stay as they are.
  * @template M
  * @param {import('./session.js').Session} session
  * @param {M[]} messages

@@ -7,6 +7,7 @@
     for hit in kioku.search("What does Mia drink?").results:
         print(hit.citation, hit.snippet)
 """
+from kioku_client._text import clean
 from kioku_client.aio import AsyncKioku, AsyncSession
 from kioku_client.client import Kioku
 from kioku_client.errors import Busy, Conflict, Denied, InvalidRequest, KiokuError, NotFound, NotPossible, Unreachable
@@ -18,5 +19,5 @@ from kioku_client.v1.memory_pb2 import Author
 __all__ = [
     "Answer", "AsyncKioku", "AsyncSession", "Author", "Busy", "ChatMessage", "Conflict", "Denied", "InvalidRequest", "Kioku",
     "KiokuError", "MemoryTool", "NotFound", "NotPossible", "Question", "Session", "TooLong", "Tool", "ToolCall", "ToolResult", "Turn",
-    "Unreachable", "memory_tools", "run_tool",
+    "Unreachable", "clean", "memory_tools", "run_tool",
 ]

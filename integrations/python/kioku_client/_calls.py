@@ -9,7 +9,7 @@ import grpc
 from google.protobuf.message import Message
 
 from kioku_client._target import grpc_target, is_local
-from kioku_client.errors import from_grpc
+from kioku_client.errors import InvalidRequest, from_grpc
 from kioku_client.v1 import agent_pb2, memory_pb2
 
 M = TypeVar("M", bound=Message)
@@ -17,6 +17,8 @@ M = TypeVar("M", bound=Message)
 # Calls that change something each time they are made. All others are repeated for about a second while the service is away, such as
 # when it restarts: the same note, or the same commit, is stored once.
 _ONCE = {"MemoryUpdate", "MemoryUndo", "CallTool"}
+# Maximum number of bytes of a request.
+_MAX_REQUEST = 4 << 20
 
 
 def _retries() -> str:
@@ -42,7 +44,7 @@ class Calls:
 
     def __init__(self, target: str, agent: str, token: str, timeout: float, credentials: Optional[grpc.ChannelCredentials]) -> None:
         if token and credentials is None and not is_local(target):
-            raise ValueError("the token would be readable on the way to %s: pass credentials=grpc.ssl_channel_credentials()" % target)
+            raise ValueError("the token would be readable on the way to %s: set KIOKU_CLIENT_CA, or pass credentials=grpc.ssl_channel_credentials()" % target)
         self.target, self._agent, self._timeout = target, agent, timeout
         self._metadata: Tuple[Tuple[str, str], ...] = (("authorization", "Bearer " + token),) if token else ()
         # The authority of a socket is its path otherwise, which servers refuse if it has odd characters.
@@ -57,6 +59,7 @@ class Calls:
 
     def unary(self, path: str, request: Message, response: Type[M], timeout: Optional[float]) -> M:
         """Makes a call with one response."""
+        _check_size(path, request)
         try:
             answer: M = self._method(self._channel.unary_unary, path, response)(self._for_agent(request), **self._terms(timeout))
             return answer
@@ -94,3 +97,13 @@ class Calls:
 
 def _bytes(message: Message) -> bytes:
     return message.SerializeToString()
+
+
+def _check_size(path: str, request: Message) -> None:
+    """Refuses a request that no service takes, and which it would report as a limit that passes."""
+    size = request.ByteSize()
+    if size > _MAX_REQUEST - 1024:  # the name of the agent may be added
+        error = InvalidRequest("%s: the request has %d bytes, and the service takes at most %d: divide its text or its messages into several calls"
+                               % (path.rpartition("/")[2], size, _MAX_REQUEST))
+        error.code = "INVALID_ARGUMENT"
+        raise error

@@ -5,8 +5,12 @@ import hashlib
 import ipaddress
 import os
 import pathlib
+import re
 import tempfile
+from typing import Optional
 from urllib.parse import quote
+
+import grpc
 
 # Longest path of a unix socket in bytes.
 _MAX_SOCKET = 107
@@ -31,6 +35,26 @@ def default_token() -> str:
     return token
 
 
+def default_credentials(target: str) -> Optional[grpc.ChannelCredentials]:
+    """Returns TLS with the authorities in the PEM file KIOKU_CLIENT_CA, and with the certificate in KIOKU_CLIENT_CERT and
+    KIOKU_CLIENT_KEY; None for a socket of this machine, and if none of them is set."""
+    ca, cert, key = (_pem("KIOKU_CLIENT_" + name) for name in ("CA", "CERT", "KEY"))
+    if target.startswith("unix:") or not (ca or cert):
+        return None
+    return grpc.ssl_channel_credentials(ca, key, cert)
+
+
+def _pem(variable: str) -> Optional[bytes]:
+    """Returns the file that a variable of the environment names; None if it is not set."""
+    path = os.environ.get(variable)
+    if not path:
+        return None
+    try:
+        return pathlib.Path(path).expanduser().read_bytes()
+    except OSError as e:
+        raise ValueError("%s: %s" % (variable, e)) from e
+
+
 def _state() -> str:
     """Returns the state folder of kioku."""
     named = os.environ.get("KIOKU_STATE")
@@ -52,6 +76,8 @@ def _socket(state: str) -> str:
 def grpc_target(target: str) -> str:
     """Returns a target as grpc takes it: a path may have any character, grpc reads a URL."""
     if not target.startswith("unix:"):
+        if not re.fullmatch(r"(\[[^]]+\]|[^:/\[\]]+):[0-9]+", target):
+            raise ValueError("target %r: write unix:/path/of/kioku.sock or host:port" % target)
         return target
     path = target[len("unix:"):]
     return "unix:" + quote(path[2:] if path.startswith("///") else path)

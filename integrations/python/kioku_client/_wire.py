@@ -1,19 +1,30 @@
 """Messages on their way to the service: those that it has already are named by their ids."""
 from __future__ import annotations
 
-from typing import Callable, Dict, List, Optional, Protocol, Sequence, Tuple, TypeVar
+import json
+import logging
+from typing import TYPE_CHECKING, Callable, Dict, Iterable, Iterator, List, Optional, Protocol, Sequence, Set, Tuple, TypeVar
 
-from google.protobuf.internal.containers import RepeatedCompositeFieldContainer
-
-from kioku_client.errors import NotPossible
+from kioku_client._text import shortened
+from kioku_client.errors import InvalidRequest, NotPossible
 from kioku_client.v1.agent_pb2 import ChatMessage
+
+if TYPE_CHECKING:
+    from kioku_client.v1._containers import Messages
+
+log = logging.getLogger("kioku_client")
+
+# Maximum number of bytes of messages that are sent in one call. A request may have 4 MiB, and a flush keeps 4,032 KiB.
+PART = 3 << 20
+# Maximum number of bytes of the messages of a call, with those that are named by their ids.
+_MAX_SESSION = 15 << 20
 
 R = TypeVar("R")
 
 
 class _Request(Protocol):
     @property
-    def messages(self) -> RepeatedCompositeFieldContainer[ChatMessage]: ...
+    def messages(self) -> Messages[ChatMessage]: ...
 
 
 Q = TypeVar("Q", bound=_Request)
@@ -22,26 +33,60 @@ Q = TypeVar("Q", bound=_Request)
 class Wire:
     """Sends the messages of one session. What the last call had is not sent again, so that a long conversation costs what is new."""
 
-    def __init__(self) -> None:
+    def __init__(self, tell: Callable[[Sequence[ChatMessage]], object]) -> None:
+        """Makes a wire. tell makes a call that changes nothing, after which the service has the messages."""
+        self._tell = tell
         # Messages of the last call and their places in it, by id.
         self._last: Dict[str, Tuple[int, ChatMessage]] = {}
+        # Ids of messages of which it was logged that they are shortened.
+        self._shortened: Set[str] = set()
 
     def call(self, method: Callable[[Q, Optional[float]], R], request: Q, timeout: Optional[float] = None) -> R:
         """Makes a call. If the service does not have a message any more, such as after its restart, all are sent."""
-        whole = list(request.messages)
-        short = self._named(whole)
+        whole = [m for part in self.parts(request.messages) for m in part]
+        if _size(whole) > _MAX_SESSION:
+            raise InvalidRequest("the conversation has %d bytes, and at most %d can be given at once: call flush, which takes any number, and "
+                                 "then give the newer messages" % (_size(whole), _MAX_SESSION))
+        named = self._named(whole)
         self._last = {}  # if the call fails, nobody knows what the service has
         try:
-            if len(short) < len(whole):
-                _replace(request, short)
-            out = method(request, timeout)
+            out = self._made(method, request, timeout, named, whole)
         except NotPossible as e:
             if not e.unknown_ids:
                 raise
-            _replace(request, whole)
-            out = method(request, timeout)
+            out = self._made(method, request, timeout, whole, whole)
         self._last = {m.id: (i, m) for i, m in enumerate(whole)}
         return out
+
+    def parts(self, messages: Iterable[ChatMessage]) -> List[List[ChatMessage]]:
+        """Returns messages in parts that a request takes, oldest first. The results of tools stay with their calls; if these do not
+        fit, their texts are shortened, which is logged once."""
+        out: List[List[ChatMessage]] = []
+        size = 0
+        for group in _groups(messages):
+            if _size(group) > PART:
+                if group[0].id not in self._shortened:
+                    log.warning("message %s: with its results it has %d bytes, of which at most %d are sent", group[0].id, _size(group), PART)
+                self._shortened.add(group[0].id)
+                group = _fitted(group)
+            size += _size(group)
+            if not out or size > PART:
+                out.append([])
+                size = _size(group)
+            out[-1] += group
+        return out
+
+    def _made(self, method: Callable[[Q, Optional[float]], R], request: Q, timeout: Optional[float],
+              sent: List[ChatMessage], whole: List[ChatMessage]) -> R:
+        """Makes a call with the messages as they are sent. Those that no request takes are told of part by part first."""
+        if _size(sent) > PART:
+            sent = []
+            for part in self.parts(whole):
+                self._tell([*sent, *part])
+                sent = [ChatMessage(id=whole[0].id, through_id=part[-1].id)]
+        del request.messages[:]
+        request.messages.extend(sent)
+        return method(request, timeout)
 
     def _named(self, messages: Sequence[ChatMessage]) -> List[ChatMessage]:
         """Returns messages with a range in the place of those that the last call had in this order."""
@@ -60,6 +105,32 @@ class Wire:
         return out
 
 
-def _replace(request: _Request, messages: Sequence[ChatMessage]) -> None:
-    del request.messages[:]
-    request.messages.extend(messages)
+def _groups(messages: Iterable[ChatMessage]) -> Iterator[List[ChatMessage]]:
+    """Yields each message with the results of its calls."""
+    group: List[ChatMessage] = []
+    for message in messages:
+        if group and message.role != "tool":
+            yield group
+            group = []
+        group.append(message)
+    if group:
+        yield group
+
+
+def _fitted(group: List[ChatMessage]) -> List[ChatMessage]:
+    """Returns messages with texts so short that all fit into a part."""
+    most = PART // (len(group) + len(group[0].tool_calls)) - 1024
+    out = []
+    for message in group:
+        copy = ChatMessage()
+        copy.CopyFrom(message)
+        copy.text = shortened(message.text, most)
+        for call in copy.tool_calls:
+            if len(call.input.encode()) > most:
+                call.input = json.dumps({"left_out_bytes": len(call.input.encode())})
+        out.append(copy)
+    return out
+
+
+def _size(messages: Iterable[ChatMessage]) -> int:
+    return sum(m.ByteSize() + 8 for m in messages)

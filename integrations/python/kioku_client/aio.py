@@ -2,10 +2,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Awaitable, Callable, Concatenate, Optional, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Awaitable, Callable, Concatenate, Coroutine, Optional, ParamSpec, TypeVar
 
 from kioku_client.client import Kioku
-from kioku_client.session import Answer, Ask, Question, Session
+from kioku_client.session import Answer, Ask, Question, Session, Settings
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -14,7 +17,7 @@ R = TypeVar("R")
 AsyncAsk = Callable[[Question], Awaitable[Answer]]
 
 
-def _awaited(method: Callable[Concatenate[Kioku, P], R]) -> Callable[Concatenate[AsyncKioku, P], Awaitable[R]]:
+def _awaited(method: Callable[Concatenate[Kioku, P], R]) -> Callable[Concatenate[AsyncKioku, P], Coroutine[Any, Any, R]]:
     """Returns a method of the client as one that is awaited. It runs in a thread, in which gRPC waits without the interpreter."""
 
     async def call(client: AsyncKioku, /, *args: P.args, **fields: P.kwargs) -> R:
@@ -24,7 +27,7 @@ def _awaited(method: Callable[Concatenate[Kioku, P], R]) -> Callable[Concatenate
     return call
 
 
-def _awaited_step(method: Callable[Concatenate[Session, P], R]) -> Callable[Concatenate[AsyncSession, P], Awaitable[R]]:
+def _awaited_step(method: Callable[Concatenate[Session, P], R]) -> Callable[Concatenate[AsyncSession, P], Coroutine[Any, Any, R]]:
     """Returns a method of the session as one that is awaited, one at a time."""
 
     async def call(session: AsyncSession, /, *args: P.args, **fields: P.kwargs) -> R:
@@ -59,7 +62,7 @@ class AsyncKioku:
 class AsyncSession:
     """Session for asyncio. It has the same methods, which are awaited; they may be called at once."""
 
-    def __init__(self, kioku: Kioku, session: str, *, ask: Optional[AsyncAsk] = None, **settings: Any) -> None:
+    def __init__(self, kioku: Kioku, session: str, *, ask: Optional[AsyncAsk] = None, **settings: Unpack[Settings]) -> None:
         """Makes a session, or continues one. ask is awaited in the loop of the caller; settings are those of Session."""
         #: The session whose steps are taken.
         self.sync_session = Session(kioku, session, ask=ask and self._asking(ask), **settings)
@@ -70,6 +73,7 @@ class AsyncSession:
 
     before = _awaited_step(Session.before)
     after = _awaited_step(Session.after)
+    run_tools = _awaited_step(Session.run_tools)
     flush = _awaited_step(Session.flush)
     end = _awaited_step(Session.end)
 

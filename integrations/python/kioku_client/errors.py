@@ -77,14 +77,23 @@ def from_grpc(error: grpc.Call, path: str, target: str) -> KiokuError:
     method = path.rpartition("/")[2]
     status = _status(error)
     if code == "UNAVAILABLE" and not status.details:
-        text = "%s: no Kioku answers at %s: run kioku serve --workspace DIR, or name another with KIOKU_CLIENT_TARGET (%s)"
-        text %= (method, target, message)
+        text = "%s: %s (%s)" % (method, _unreachable(target, message), message)
     else:
         text = ": ".join(part for part in (method, message, _ADVICE.get(code, "").format(target=target)) if part)
     out = _KINDS.get(code, KiokuError)(text)
     out.code = code
     _add_details(out, status)
     return out
+
+
+def _unreachable(target: str, message: str) -> str:
+    """Returns why nothing at a target answers, and what to do, by the message of gRPC."""
+    if "andshake failed" in message:
+        return "the certificate of the service at %s is not trusted: set KIOKU_CLIENT_CA to the PEM file of its authorities" % target
+    text = "no Kioku answers at %s: run kioku serve --workspace DIR, or name another with KIOKU_CLIENT_TARGET" % target
+    if not target.startswith("unix:") and "refused" not in message:
+        text += "; if the service has TLS, set KIOKU_CLIENT_CA to the PEM file of its authorities"
+    return text
 
 
 def _status(error: grpc.Call) -> status_pb2.Status:

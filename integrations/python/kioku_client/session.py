@@ -5,12 +5,14 @@ import json
 import logging
 import time
 from dataclasses import dataclass, field
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, TypedDict
 
 from kioku_client._messages import identify, newest_question
+from kioku_client._text import clean
 from kioku_client._wire import Wire
 from kioku_client.client import Kioku
 from kioku_client.errors import KiokuError
+from kioku_client.tools import APPEND, MemoryTool, run_tool
 from kioku_client.v1 import agent_pb2
 from kioku_client.v1.agent_pb2 import ChatMessage, Tool, ToolCall
 from kioku_client.v1.memory_pb2 import Author
@@ -19,6 +21,8 @@ log = logging.getLogger("kioku_client")
 
 # How many answers with calls a model may give in a flush.
 _MAX_ROUNDS = 50
+# Outcomes of an end, the best first.
+_OUTCOMES = ["done", "skipped", "kept", "failed"]
 # Seconds that the model of the service may take.
 _MODEL_TIMEOUT = 600
 
@@ -57,7 +61,7 @@ class Answer:
     @property
     def message(self) -> ChatMessage:
         """The answer as a message of the conversation."""
-        return ChatMessage(role="assistant", text=self.text, tool_calls=self.calls)
+        return ChatMessage(role="assistant", text=clean(self.text), tool_calls=self.calls)
 
 
 #: A function that asks the agent's own model. It raises TooLong if the model refuses the question as too long.
@@ -72,9 +76,8 @@ class Turn:
     system: str
     #: What changes from turn to turn, with the memories: a text block of the newest message of the user. Do not store it.
     turn_block: str
-    #: Blocks to send with messages of the user, the newest one and those before, by the index of the message. A block stays with its
-    #: message, so that a request begins with the bytes of the one before, and the caches of providers hit.
-    blocks: Dict[int, str]
+    #: Index of the newest message of the user; -1 if there is none.
+    question: int
     #: Message in place of the ones before keep; None if there is none.
     summary: Optional[ChatMessage]
     #: Index of the first message that stays.
@@ -83,8 +86,18 @@ class Turn:
     shortened: Dict[int, str]
     #: What was recalled, and why.
     recall: agent_pb2.RecallReport
-    #: All this in messages: the summary, then those that stay, with their blocks.
+    #: All this in messages: the summary, then those that stay, the newest one of the user with turn_block.
     messages: List[ChatMessage] = field(repr=False)
+
+
+class Settings(TypedDict, total=False):
+    """Settings of a session, as Session documents them."""
+
+    window_tokens: int
+    channel: str
+    group: Optional[bool]
+    model: str
+    mode: str
 
 
 class Session:
@@ -101,12 +114,11 @@ class Session:
         self.kioku, self.name = kioku, session
         self._ask, self._window = ask, window_tokens
         self._setting: Dict[str, Any] = {"session": session, "channel": channel, "group": group, "model": model, "mode": mode}
-        self._wire = Wire()
+        self._wire = Wire(self._tell)
         self._messages: List[ChatMessage] = []
         self._compacted: Optional[agent_pb2.CompactResponse] = None
-        self._prompt: Optional[agent_pb2.AssemblePromptResponse] = None
+        self._prompt = agent_pb2.AssemblePromptResponse()
         self._asked = ""
-        self._blocks: Dict[str, str] = {}
         self._pruned = agent_pb2.PruneResponse()
         self._tokens = self._counted = self._sent_at = 0
 
@@ -115,10 +127,10 @@ class Session:
 
         messages are all of the conversation, the new one of the user last, or behind it calls of tools and their results.
         Messages without an id get one that is made of what they say. overflow says that the model refused the last request as
-        too long, and forced that the person asked to compact now. What goes wrong while memories are stored is logged, and the
-        conversation goes on with the messages that it has.
+        too long, and forced that the person asked to compact now. What goes wrong is logged, and the conversation goes on with the
+        messages that it has: while the service is away, with the system prompt of the turn before and without memories.
         """
-        self._messages = identify(messages)
+        self._messages = self._identified(messages)
         self._make_room(overflow, forced)
         self._assemble()
         sent = self._sent()
@@ -127,30 +139,78 @@ class Session:
 
     def after(self, answer: Answer) -> None:
         """Tells of the answer of the model: what it says, and how long the request and the answer were."""
-        self._messages = identify([*self._messages, answer.message])
+        self._messages = self._identified([*self._messages, answer.message])
         self._tokens, self._counted = answer.input_tokens + answer.output_tokens, len(self._messages)
+
+    def run_tools(self, tools: Sequence[MemoryTool], answer: Answer) -> List[ChatMessage]:
+        """Runs the calls of an answer that after was told of, and returns the messages with their results."""
+        source, author = self.source, self.author
+        return [run_tool(tools, call, source=source, author=author) for call in answer.calls]
+
+    @property
+    def source(self) -> str:
+        """Who writes a note now: "tool" if the model has read the result of a tool since the newest message of the user, else "agent"."""
+        for message in reversed(self._messages):
+            if message.role == "user":
+                break
+            if message.role == "tool" and message.tool_name != APPEND:
+                return "tool"
+        return "agent"
+
+    @property
+    def author(self) -> Optional[Author]:
+        """Who wrote the newest message of the user; None if that is not said."""
+        question = newest_question(self._messages)
+        return question.author if question.HasField("author") else None
 
     def flush(self, messages: Optional[Sequence[ChatMessage]] = None) -> List[agent_pb2.StoredNote]:
         """Stores now what is worth keeping of messages, or of those that before and after got, and returns the places of the notes."""
         if messages is not None:
-            self._messages = identify(messages)
-        if self._ask is not None:
-            return self._flush_by_own_model(self._ask)
-        request = agent_pb2.FlushRequest(session=self.name, messages=self._sent(), forced=True)
-        done = self._wire.call(self.kioku.agents.Flush, request, _MODEL_TIMEOUT)
-        if done.outcome != "done":
-            raise KiokuError("no memories are stored: %s" % done.reason)
-        return list(done.notes)
+            self._messages = self._identified(messages)
+        notes: List[agent_pb2.StoredNote] = []
+        for part in self._wire.parts(self._sent()) or [[]]:
+            notes += self._flush_part(part) if self._ask is None else self._flush_by_own_model(part, self._ask)
+        return notes
 
     def end(self, messages: Optional[Sequence[ChatMessage]] = None) -> agent_pb2.EndSessionResponse:
         """Ends the conversation: what is not stored of messages, or of those that before and after got, is stored. Without a model
         it stays on the disk of the service until there is one."""
         if messages is not None:
-            self._messages = identify(messages)
+            self._messages = self._identified(messages)
         if self._ask is not None:
-            self._try(self._flush_by_own_model, self._ask)
-        request = agent_pb2.EndSessionRequest(session=self.name, messages=self._sent())
-        return self._wire.call(self.kioku.agents.EndSession, request, _MODEL_TIMEOUT)
+            self._try(self.flush)
+        all_parts = self._wire.parts(self._sent()) or [[]]
+        done = agent_pb2.EndSessionResponse(outcome="done")
+        for part in all_parts:
+            if len(all_parts) > 1:  # the service ends what it has: this part, and no others
+                self._wire.call(self.kioku.agents.CheckFlush, agent_pb2.CheckFlushRequest(session=self.name, messages=part, heartbeat=True))
+            _add_end(done, self._end_part(part))
+        return done
+
+    def _end_part(self, part: Sequence[ChatMessage]) -> agent_pb2.EndSessionResponse:
+        """Ends the session as if it had a part of the messages and no others."""
+        return self._wire.call(self.kioku.agents.EndSession, agent_pb2.EndSessionRequest(session=self.name, messages=part), _MODEL_TIMEOUT)
+
+    def _flush_part(self, part: Sequence[ChatMessage]) -> Sequence[agent_pb2.StoredNote]:
+        """Has the model of the service store what is worth keeping of a part of the messages."""
+        request = agent_pb2.FlushRequest(session=self.name, messages=part, forced=True)
+        done = self._wire.call(self.kioku.agents.Flush, request, _MODEL_TIMEOUT)
+        if done.outcome != "done":
+            raise KiokuError("no memories are stored: %s" % done.reason)
+        return done.notes
+
+    def _tell(self, messages: Sequence[ChatMessage]) -> None:
+        """Gives the service messages. Nothing comes of it."""
+        self.kioku.agents.CheckFlush(agent_pb2.CheckFlushRequest(session=self.name, messages=messages, heartbeat=True))
+
+    def _identified(self, messages: Sequence[ChatMessage]) -> List[ChatMessage]:
+        """Returns messages with ids, and those of users with the channel of the conversation if they name none."""
+        out = identify(messages)
+        for i, message in enumerate(out):
+            if message.role == "user" and not message.channel and self._setting["channel"]:
+                out[i] = ChatMessage(channel=self._setting["channel"])
+                out[i].MergeFrom(message)
+        return out
 
     def _make_room(self, overflow: bool, forced: bool) -> None:
         """Does what CheckFlush says."""
@@ -185,10 +245,14 @@ class Session:
     def _assemble(self) -> None:
         """Has the prompt made for the newest question, unless it was made before: a turn with tools asks the model several times."""
         question = newest_question(self._messages)
-        if self._prompt is None or question.id != self._asked:
-            self._prompt, self._asked = self.kioku.prompt(question.text, author=_author(question), **self._setting), question.id
-            if self._prompt.turn_block:
-                self._blocks[question.id] = self._prompt.turn_block
+        if question.id and question.id == self._asked:
+            return
+        made = self._try(self._prompt_for, question.text)
+        self._asked = question.id if made is not None else ""
+        self._prompt = made or agent_pb2.AssemblePromptResponse(prompt=self._prompt.prompt)
+
+    def _prompt_for(self, text: str) -> agent_pb2.AssemblePromptResponse:
+        return self.kioku.prompt(text, author=self.author, **self._setting)
 
     def _prune(self, sent: List[ChatMessage]) -> None:
         """Has it planned which old tool results are shortened."""
@@ -199,31 +263,30 @@ class Session:
         self._sent_at = time.time_ns()  # the model is asked now
 
     def _turn(self, sent: List[ChatMessage]) -> Turn:
-        assert self._prompt is not None
         keep, edits = self._keep(), {e.message_id: e.text for e in self._pruned.edits}
-        self._blocks = {m.id: self._blocks[m.id] for m in sent if m.id in self._blocks}
-        stay = [(i, m) for i, m in enumerate(self._messages) if i >= keep]
         return Turn(
             system=self._prompt.prompt, turn_block=self._prompt.turn_block,
-            blocks={i: self._blocks[m.id] for i, m in stay if m.id in self._blocks},
-            summary=sent[0] if keep else None, keep=keep, shortened={i: edits[m.id] for i, m in stay if m.id in edits},
-            recall=self._prompt.recall, messages=[self._written(m, edits) for m in sent],
+            question=max((i for i, m in enumerate(self._messages) if m.role == "user"), default=-1),
+            summary=sent[0] if keep else None, keep=keep,
+            shortened={i: edits[m.id] for i, m in enumerate(self._messages) if i >= keep and m.id in edits},
+            recall=self._prompt.recall, messages=[self._written(m, self._prompt.turn_block, edits) for m in sent],
         )
 
-    def _written(self, message: ChatMessage, edits: Mapping[str, str]) -> ChatMessage:
+    def _written(self, message: ChatMessage, turn_block: str, edits: Mapping[str, str]) -> ChatMessage:
         """Returns a message as it is sent."""
         out = ChatMessage()
         out.CopyFrom(message)
-        out.text = "\n\n".join(part for part in (edits.get(message.id, message.text), self._blocks.get(message.id, "")) if part)
+        block = turn_block if message.id == self._asked else ""
+        out.text = "\n\n".join(part for part in (edits.get(message.id, message.text), block) if part)
         return out
 
-    def _flush_by_own_model(self, ask: Ask) -> List[agent_pb2.StoredNote]:
-        """Shows the model range by range what is not stored, oldest first, and stores the notes that it makes."""
+    def _flush_by_own_model(self, part: Sequence[ChatMessage], ask: Ask) -> List[agent_pb2.StoredNote]:
+        """Shows the model range by range what of a part is not stored, oldest first, and stores the notes that it makes."""
         notes: List[agent_pb2.StoredNote] = []
         too_long = False
         while True:
             begun = self._wire.call(self.kioku.agents.BeginFlush, agent_pb2.BeginFlushRequest(
-                session=self.name, messages=self._sent(), window_tokens=self._window, too_long=too_long))
+                session=self.name, messages=part, window_tokens=self._window, too_long=too_long))
             if begun.outcome == "nothing":
                 return notes
             try:
@@ -238,13 +301,13 @@ class Session:
 
     def _ask_for_notes(self, begun: agent_pb2.BeginFlushResponse, ask: Ask) -> agent_pb2.CommitFlushRequest:
         """Asks the model until it makes no more notes: many models make one call an answer."""
-        system = "\n\n".join(part for part in (self._prompt.prompt if self._prompt else "", begun.system_prompt) if part)
+        system = "\n\n".join(part for part in (self._prompt.prompt, begun.system_prompt) if part)
         messages = [*begun.messages, ChatMessage(role="user", text=begun.user_prompt)]
         commit = agent_pb2.CommitFlushRequest(lease=begun.lease, unfinished=True)
         for _ in range(_MAX_ROUNDS):
             answer = ask(Question(system, messages, [begun.tool]))
             if not answer.calls:
-                commit.reply, commit.unfinished = answer.text, answer.cut_off
+                commit.reply, commit.unfinished = clean(answer.text), answer.cut_off
                 break
             commit.notes.extend(_note(call.input) for call in answer.calls)
             messages.append(answer.message)
@@ -272,7 +335,7 @@ class Session:
             commit = agent_pb2.CommitCompactRequest(lease=begun.lease, step_number=step.number)
             try:
                 answer = ask(Question(step.system_prompt, step.messages, (), step.max_tokens))
-                commit.answer, commit.cut_off = answer.text, answer.cut_off
+                commit.answer, commit.cut_off = clean(answer.text), answer.cut_off
             except TooLong:
                 commit.too_long = True
             done = self.kioku.agents.CommitCompact(commit)
@@ -281,12 +344,22 @@ class Session:
             step = done.step
 
     def _try(self, step: Callable[..., Any], *args: Any) -> Any:
-        """Does a step without which the conversation goes on, and returns None if it failed."""
+        """Does a step without which the conversation goes on, and returns None if it failed, in the service or in the agent's model."""
         try:
             return step(*args)
-        except (KiokuError, TooLong) as e:
-            log.warning("session %s: %s", self.name, e)
+        except Exception as e:
+            log.warning("session %s: %s", self.name, e or type(e).__name__)
             return None
+
+
+def _add_end(done: agent_pb2.EndSessionResponse, part: agent_pb2.EndSessionResponse) -> None:
+    """Adds the end of a part to those of older ones. The outcome is "done" if all are done, and else the worst of them."""
+    if _OUTCOMES.index(part.outcome) > _OUTCOMES.index(done.outcome):
+        done.outcome, done.reason = part.outcome, part.reason
+    done.covered_count += part.covered_count
+    done.uncovered_count = part.uncovered_count
+    done.notes.extend(part.notes)
+    done.warnings.extend(w for w in part.warnings if w not in done.warnings)
 
 
 def _note(given: str) -> agent_pb2.FlushNote:
@@ -298,8 +371,4 @@ def _note(given: str) -> agent_pb2.FlushNote:
     if not isinstance(fields, dict):
         log.warning("the model gave a note that is no JSON object: %.100s", given)
         fields = {}
-    return agent_pb2.FlushNote(text=str(fields.get("text", "")), category=str(fields.get("category", "")))
-
-
-def _author(message: ChatMessage) -> Optional[Author]:
-    return message.author if message.HasField("author") else None
+    return agent_pb2.FlushNote(text=clean(str(fields.get("text", ""))), category=clean(str(fields.get("category", ""))))

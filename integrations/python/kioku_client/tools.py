@@ -5,10 +5,15 @@ import json
 from dataclasses import dataclass, field
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
+from kioku_client._text import clean
 from kioku_client.client import Kioku
 from kioku_client.errors import KiokuError
 from kioku_client.v1 import agent_pb2
 from kioku_client.v1.agent_pb2 import ChatMessage, Tool, ToolCall
+from kioku_client.v1.memory_pb2 import Author
+
+# Tool whose result the model has not read from anywhere.
+APPEND = "memory_append"
 
 
 @dataclass(frozen=True)
@@ -40,13 +45,14 @@ class MemoryTool:
         """The definition as the protocol has it, for a Question."""
         return Tool(name=self.name, description=self.description, input_schema=json.dumps(self.input_schema))
 
-    def __call__(self, given: Union[str, Mapping[str, Any]] = "", source: str = "agent") -> ToolResult:
+    def __call__(self, given: Union[str, Mapping[str, Any]] = "", *, source: str = "agent", author: Optional[Author] = None) -> ToolResult:
         """Runs the tool with what the model gave, and never raises an error of the service: the model is told of it.
 
-        source is "tool" once the model has read the result of another tool in the turn.
+        source is "tool" once the model has read the result of another tool in the turn, as Session.source says. author is who wrote
+        the message that the model answers.
         """
-        text = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
-        request = agent_pb2.CallToolRequest(name=self.name, input=text, channel=self.channel, group=self.group, source=source)
+        text = clean(given if isinstance(given, str) else json.dumps(given, ensure_ascii=False))
+        request = agent_pb2.CallToolRequest(name=self.name, input=text, channel=self.channel, group=self.group, source=source, author=author)
         try:
             done = self.kioku.agents.CallTool(request)
         except KiokuError as e:
@@ -54,10 +60,10 @@ class MemoryTool:
         return ToolResult(done.output, done.failed)
 
 
-def run_tool(tools: Sequence[MemoryTool], call: ToolCall, source: str = "agent") -> ChatMessage:
+def run_tool(tools: Sequence[MemoryTool], call: ToolCall, *, source: str = "agent", author: Optional[Author] = None) -> ChatMessage:
     """Runs a call of a model, and returns the message with its result, which comes after the message with the call."""
     tool = next((t for t in tools if t.name == call.name), None)
-    done = tool(call.input, source) if tool is not None else ToolResult("there is no tool %s" % call.name, True)
+    done = tool(call.input, source=source, author=author) if tool is not None else ToolResult("there is no tool %s" % call.name, True)
     return ChatMessage(role="tool", text=done.output, failed=done.failed, tool_call_id=call.id, tool_name=call.name)
 
 

@@ -18,19 +18,19 @@ PROGRAM = pathlib.Path(os.environ.get("KIOKU", REPOSITORY / "bin" / "kioku"))
 class Daemon:
     """A "kioku serve" over a folder, which can be killed and started again."""
 
-    def __init__(self, *settings: str) -> None:
+    def __init__(self, *settings: str, listen: str = "none") -> None:
         # The path of a unix socket has to be short.
         self.home = pathlib.Path(tempfile.mkdtemp(prefix="kioku-"))
         self.workspace = self.home / "memory of 美亜 & co"
         self.workspace.mkdir()
         self.target = "unix:%s" % (self.home / "state" / "kioku.sock")
-        self.settings = settings
+        self.settings, self.listen = settings, listen
         self.environment = {"PATH": os.environ["PATH"], "HOME": str(self.home), "TZ": "UTC"}
         self.start()
 
     def start(self) -> None:
         """Starts the service and waits until it is ready."""
-        command = [str(PROGRAM), "serve", "--workspace", str(self.workspace), "--state", str(self.home / "state"), "--listen", "none"]
+        command = [str(PROGRAM), "serve", "--workspace", str(self.workspace), "--state", str(self.home / "state"), "--listen", self.listen]
         for setting in self.settings:
             command += ["--set", setting]
         self.log = open(self.home / "log", "ab", buffering=0)

@@ -1,17 +1,23 @@
 """Tests of the client against a daemon."""
 import asyncio
+import hashlib
 import os
 import pathlib
+import shutil
+import socket
+import subprocess
 import sys
 import tempfile
 import unittest
 from unittest import mock
 
+import grpc
+
 import kioku_client
 from kioku_client import AsyncKioku, Kioku, _target
 from kioku_client.v1 import agent_pb2, memory_pb2
 
-from tests.daemon import DaemonTest
+from tests.daemon import PROGRAM, Daemon, DaemonTest
 
 PACKAGE = pathlib.Path(__file__).resolve().parents[1]
 
@@ -36,6 +42,20 @@ class TestClient(DaemonTest):
         with self.assertRaises(kioku_client.Conflict) as raised:
             self.kioku.append("The key is in the pot.", key="k1")
         self.assertEqual(raised.exception.reason, "CONFLICT")
+
+    def test_a_fact_is_corrected_and_the_correction_taken_back(self) -> None:
+        self.kioku.append("The office is in Kobe.", target="long_term")
+        done = self.kioku.update("The office is in Kobe.", "The office is in Osaka.", reason="It has moved.")
+        self.assertIn("The office is in Osaka.", self.kioku.get(done.path).text)
+        self.kioku.undo(done.revision)
+        self.assertIn("The office is in Kobe.", self.kioku.get("MEMORY.md").text)
+        with self.assertRaises(kioku_client.KiokuError):
+            self.kioku.update("The office is on the moon.", "It is not.")
+
+    def test_a_secret_is_replaced_and_told(self) -> None:
+        noted = self.kioku.append("The key is AKIA" + "Q3EGTRD5YHZ7KLMN, use it.")
+        self.assertEqual(len(noted.secrets), 1)
+        self.assertNotIn("Q3EGTRD5YHZ7KLMN", self.daemon.notes())
 
     def test_a_wrong_field_is_named(self) -> None:
         with self.assertRaises(kioku_client.InvalidRequest) as raised:
@@ -67,10 +87,64 @@ class TestUnreachable(unittest.TestCase):
         with self.assertRaisesRegex(kioku_client.Unreachable, "run kioku serve --workspace DIR"):
             Kioku("unix:/nowhere/kioku.sock", timeout=5).search("tea")
 
+    def test_a_target_of_another_form_is_refused(self) -> None:
+        for target in ("http://127.0.0.1:7600", "localhost", "/run/kioku.sock", "::1:7600"):
+            with self.subTest(target), self.assertRaisesRegex(ValueError, "write unix:/path/of/kioku.sock or host:port"):
+                Kioku(target)
+        for target in ("localhost:7600", "[::1]:7600", "unix:relative.sock"):
+            Kioku(target).close()
+
     def test_a_token_never_crosses_a_network_unencrypted(self) -> None:
         with self.assertRaisesRegex(ValueError, "ssl_channel_credentials"):
             Kioku("kioku.example:7600", token="secret")
         Kioku("127.0.0.1:7600", token="secret").close()
+
+
+@unittest.skipUnless(PROGRAM.exists(), "no program kioku: run make build, or name it with KIOKU")
+class TestToken(unittest.TestCase):
+    """Over TCP a token opens the memory, and an error says what is missing."""
+
+    def test_a_token_opens_the_memory(self) -> None:
+        with tempfile.TemporaryDirectory() as folder, socket.socket() as free:
+            tokens = pathlib.Path(folder, "tokens.yaml")
+            tokens.write_text("tokens:\n- name: a\n  sha256: %s\n  agents: [main]\n  write: true\n" % hashlib.sha256(b"open sesame").hexdigest())
+            tokens.chmod(0o600)
+            free.bind(("127.0.0.1", 0))
+            target = "127.0.0.1:%d" % free.getsockname()[1]
+            free.close()
+            daemon = Daemon("tokenFile=%s" % tokens, listen=target)
+            self.addCleanup(daemon.remove)
+            with Kioku(target, token="open sesame") as kioku:
+                self.assertEqual(kioku.append("Behind a door.").outcome, "written")
+            for token in ("", "open barley"):
+                with self.subTest(token), Kioku(target, token=token) as kioku, self.assertRaisesRegex(kioku_client.Denied, "KIOKU_CLIENT_TOKEN"):
+                    kioku.search("door")
+
+
+@unittest.skipUnless(PROGRAM.exists() and shutil.which("openssl"), "no program kioku, or no openssl")
+class TestTLS(unittest.TestCase):
+    """With TLS the environment names the authorities, and an error says that they are missing."""
+
+    def test_the_environment_names_the_authorities(self) -> None:
+        with tempfile.TemporaryDirectory() as folder, socket.socket() as free:
+            cert, key, tokens = (os.path.join(folder, name) for name in ("cert.pem", "key.pem", "tokens.yaml"))
+            subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", key, "-out", cert,
+                            "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
+            pathlib.Path(tokens).write_text("tokens:\n- name: a\n  sha256: %s\n  agents: [main]\n" % hashlib.sha256(b"sesame").hexdigest())
+            os.chmod(tokens, 0o600)
+            free.bind(("127.0.0.1", 0))
+            target = "127.0.0.1:%d" % free.getsockname()[1]
+            free.close()
+            daemon = Daemon("tls.cert=" + cert, "tls.key=" + key, "tokenFile=" + tokens, listen=target)
+            self.addCleanup(daemon.remove)
+            with mock.patch.dict(os.environ, KIOKU_CLIENT_CA=cert), Kioku(target, token="sesame") as kioku:
+                self.assertEqual(kioku.status().workspace, str(daemon.workspace))
+            for credentials in (None, grpc.ssl_channel_credentials()):
+                with Kioku(target, token="sesame", credentials=credentials, timeout=5) as kioku:
+                    with self.assertRaisesRegex(kioku_client.Unreachable, "set KIOKU_CLIENT_CA"):
+                        kioku.status()
+            with mock.patch.dict(os.environ, KIOKU_CLIENT_CA=folder + "/none.pem"), self.assertRaisesRegex(ValueError, "KIOKU_CLIENT_CA: .*none.pem"):
+                Kioku(target)
 
 
 class TestTarget(unittest.TestCase):
@@ -121,6 +195,30 @@ def strip_json_names(file: object) -> None:
     for message in file.message_type:  # type: ignore[attr-defined]
         for field in message.field:
             field.ClearField("json_name")
+
+
+class TestTypes(unittest.TestCase):
+    """A type checker knows results and options, also without the packages of types for protobuf."""
+
+    def test_results_have_types_and_wrong_options_are_mistakes(self) -> None:
+        lines = {
+            'reveal_type(kioku.search("x").results[0].snippet)': 'Revealed type is "str"',
+            'reveal_type(asyncio.run(AsyncKioku().search("x")).results[0].citation)': 'Revealed type is "str"',
+            'kioku.append("x", categry="x")': 'Unexpected keyword argument "categry"',
+            'AsyncSession(kioku, "x", windw=1)': 'Unexpected keyword argument "windw"',
+            'kioku.append("x", category="x")': "",
+        }
+        with tempfile.TemporaryDirectory() as folder:
+            program = pathlib.Path(folder, "program.py")
+            program.write_text("\n".join(["import asyncio; from kioku_client import *; kioku = Kioku()", *lines]))
+            checked = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--no-site-packages", "--cache-dir", sys.prefix + "/mypy", str(program)],
+                                     capture_output=True, text=True, env={**os.environ, "MYPYPATH": str(PACKAGE)})
+        if "No module named mypy" in checked.stderr:
+            self.skipTest("no mypy")
+        for n, want in enumerate(lines.values(), 2):
+            said = [line for line in checked.stdout.splitlines() if "/program.py:%d:" % n in line and "defined in" not in line]
+            self.assertEqual(len(said), 1 if want else 0, checked.stdout[-1000:])
+            self.assertIn(want, "".join(said))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 import asyncio
 import unittest
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, List, Sequence
 
 from tests import scripted
@@ -95,6 +96,16 @@ class TestLangGraph(DaemonTest):
         memory.end("window")
         self.assertIn("Jonas", self.daemon.notes())
 
+    def test_the_sessions_of_many_threads_take_no_memory_for_ever(self) -> None:
+        memory = KiokuMemory(self.kioku, channel="terminal")
+        for i in range(300):
+            memory._session(str(i))
+        self.assertEqual((len(memory._sessions), "0" in memory._sessions, "299" in memory._sessions), (256, False, True))
+        memory.end("299")
+        self.assertNotIn("299", memory._sessions)
+        with self.assertRaisesRegex(ValueError, "thread_id"):
+            memory.pre_model_hook.invoke({"messages": []})
+
 
 class TestStore(DaemonTest):
     """The store keeps the promises of BaseStore, with items that are files of the memory."""
@@ -107,7 +118,7 @@ class TestStore(DaemonTest):
 
     def test_items_are_put_replaced_and_deleted(self) -> None:
         space = ("users", "美亜/x%")
-        for key in ("tea", "a/b", "../up", ".hidden", "長" * 300, "緑茶"):
+        for key in ("tea", "a/b", "../up", ".hidden", "長" * 300, "緑茶", "a\u2028b\x85c\x1ed"):
             with self.subTest(key):
                 self.store.put(space, key, {"text": "one ``` --- \n", "n": [1, {"x": None}]})
                 first = self.store.get(space, key)
@@ -135,12 +146,21 @@ class TestStore(DaemonTest):
     def test_a_filter_compares_fields(self) -> None:
         for n in range(4):
             self.store.put(("n",), str(n), {"n": n, "kind": "even" if n % 2 == 0 else "odd"})
-        for wanted, keys in [({"n": 2}, ["2"]), ({"n": {"$gte": 2}}, ["2", "3"]), ({"kind": "odd", "n": {"$ne": 1}}, ["3"]), ({"x": {"$gt": 1}}, [])]:
+        for wanted, keys in [({"n": 2}, ["2"]), ({"n": {"$gte": 2}}, ["2", "3"]), ({"kind": "odd", "n": {"$ne": 1}}, ["3"]), ({"x": {"$gt": 1}}, []),
+                             ({"kind": {"$gt": 1}}, [])]:
             with self.subTest(wanted):
                 self.assertEqual([i.key for i in self.store.search(("n",), filter=wanted)], keys)
         self.assertEqual([i.key for i in self.store.search(("n",), limit=2, offset=1)], ["1", "2"])
         with self.assertRaisesRegex(ValueError, "unsupported operator"):
             self.store.search(("n",), filter={"n": {"$in": [1]}})
+
+    def test_items_are_put_at_once(self) -> None:
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(lambda n: self.store.put(("p",), "same", {"n": n, "text": "cut \ud83d"}), range(40)))
+        item = self.store.get(("p",), "same")
+        self.assertIn(item.value["n"], range(40))
+        self.assertEqual(item.value["text"], "cut \ufffd")
+        self.assertEqual([f.name for f in self.daemon.workspace.rglob("*") if f.suffix == ".part"], [])
 
     def test_namespaces_are_listed(self) -> None:
         for space in (("a", "b", "c"), ("a", "x"), ("d",)):

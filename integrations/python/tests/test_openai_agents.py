@@ -9,7 +9,7 @@ try:
     from agents import Agent, OpenAIChatCompletionsModel, RunConfig, Runner, SQLiteSession, set_tracing_disabled
     from openai import AsyncOpenAI
 
-    from kioku_client.adapters.openai_agents import KiokuSession, memory_tools
+    from kioku_client.adapters.openai_agents import KiokuSession
 except ImportError as e:
     raise unittest.SkipTest("OpenAI Agents SDK: not tested, %s: pip install openai-agents" % e)
 
@@ -31,7 +31,7 @@ class TestOpenAIAgents(DaemonTest):
         async def run() -> str:
             async with AsyncOpenAI(base_url=self.model.url + "/v1", api_key="test") as client:
                 model = OpenAIChatCompletionsModel("scripted", client)
-                agent = Agent(name="Assistant", instructions="You are brief.", model=model, tools=memory_tools(self.kioku, channel="terminal"))
+                agent = Agent(name="Assistant", instructions="You are brief.", model=model, tools=session.tools())
                 config = RunConfig(call_model_input_filter=session.call_model_input_filter)
                 for line in lines:
                     done = await Runner.run(agent, line, session=session, run_config=config)
@@ -54,6 +54,21 @@ class TestOpenAIAgents(DaemonTest):
         self.run_agent(session, "My dentist appointment is on 2026-03-09.")
         self.assertEqual(asyncio.run(session.end()).outcome, "done")
         self.assertIn("dentist", self.daemon.notes())
+
+    def test_what_was_said_is_stored_when_the_session_is_cleared(self) -> None:
+        session = KiokuSession(self.kioku, "cleared", channel="terminal")
+        self.run_agent(session, "My bicycle is in the cellar.")
+        asyncio.run(session.clear_session())
+        self.assertIn("bicycle", self.daemon.notes())
+        self.assertEqual(asyncio.run(session.get_items()), [])
+        self.run_agent(session, "My boat is in the harbour.")
+        self.daemon.kill()
+        try:
+            with self.assertLogs("kioku_client", "WARNING"):
+                asyncio.run(session.clear_session())
+        finally:
+            self.daemon.start()
+        self.assertEqual(asyncio.run(session.get_items()), [])
 
     def test_old_items_become_a_summary_after_what_matters_is_stored(self) -> None:
         history = SQLiteSession("window")

@@ -58,7 +58,8 @@ type ChatMessage struct {
 	ImageCount int32 `protobuf:"varint,8,opt,name=image_count,json=imageCount,proto3" json:"image_count,omitempty"`
 	// Who wrote a message of role "user". Unset means the owner, or in a group somebody unknown.
 	Author *Author `protobuf:"bytes,9,opt,name=author,proto3" json:"author,omitempty"`
-	// Channel of the message. Empty means that of the message before; without any it is a private one.
+	// Channel of the message. Empty means that of the message before. The first message of a request without one is private, unless a
+	// group was in the session before: then it counts as said in the group.
 	Channel string `protobuf:"bytes,10,opt,name=channel,proto3" json:"channel,omitempty"`
 	// Id of the last of several messages that were sent before; id is that of the first.
 	ThroughId     string `protobuf:"bytes,11,opt,name=through_id,json=throughId,proto3" json:"through_id,omitempty"`
@@ -283,7 +284,7 @@ func (x *ToolCall) GetInput() string {
 type AssemblePromptRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Agent string                 `protobuf:"bytes,1,opt,name=agent,proto3" json:"agent,omitempty"`
-	// Message of the user, at most 64 KiB. Memory is searched for it.
+	// Message of the user. Memory is searched for it, for both ends of a long one.
 	Message string `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
 	// Extent of the prompt: "full", "minimal" or "none". Empty means "full".
 	Mode string `protobuf:"bytes,3,opt,name=mode,proto3" json:"mode,omitempty"`
@@ -2931,7 +2932,8 @@ func (x *EndSessionRequest) GetMessages() []*ChatMessage {
 
 type EndSessionResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// "done", "kept" (the messages are on disk, and are stored when there is a model or by BeginFlush), "skipped" or "failed".
+	// "done", "kept" (the messages are on disk, and are stored when there is a model or by BeginFlush), "skipped" (ends store nothing, or
+	// the service knows no message of the session) or "failed": then the service still has the messages, and the call can be made again.
 	Outcome string `protobuf:"bytes,1,opt,name=outcome,proto3" json:"outcome,omitempty"`
 	// Why the outcome is not "done"; empty if it is.
 	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`

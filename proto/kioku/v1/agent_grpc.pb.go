@@ -49,7 +49,9 @@ const (
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
 // AgentService provides the system prompt, recall, pruning, flush and compaction to agents in any language. A request has at
-// most 20,000 messages and 4 MiB. BeginFlush, CommitFlush and Flush need the right to write.
+// most 20,000 messages and 4 MiB; a larger one is refused with RESOURCE_EXHAUSTED by gRPC itself. A longer conversation is sent in
+// several calls of CheckFlush, each with the ids of the messages before and the next ones whole. BeginFlush, CommitFlush and Flush
+// need the right to write.
 //
 // A message is covered if a model was shown it in a flush and the notes that the model made of it are stored. Compact of a
 // session drops only covered messages. An agent that flushes when CheckFlush says flush, and then compacts when it says compact,
@@ -257,7 +259,9 @@ func (c *agentServiceClient) ListTurns(ctx context.Context, in *ListTurnsRequest
 // for forward compatibility.
 //
 // AgentService provides the system prompt, recall, pruning, flush and compaction to agents in any language. A request has at
-// most 20,000 messages and 4 MiB. BeginFlush, CommitFlush and Flush need the right to write.
+// most 20,000 messages and 4 MiB; a larger one is refused with RESOURCE_EXHAUSTED by gRPC itself. A longer conversation is sent in
+// several calls of CheckFlush, each with the ids of the messages before and the next ones whole. BeginFlush, CommitFlush and Flush
+// need the right to write.
 //
 // A message is covered if a model was shown it in a flush and the notes that the model made of it are stored. Compact of a
 // session drops only covered messages. An agent that flushes when CheckFlush says flush, and then compacts when it says compact,

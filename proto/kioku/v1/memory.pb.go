@@ -40,7 +40,7 @@ type MemorySearchRequest struct {
 	MaxResults int32 `protobuf:"varint,3,opt,name=max_results,json=maxResults,proto3" json:"max_results,omitempty"`
 	// Minimum score of a result, in [0,1]. Unset means the configured defaults: 0.35 if vectors took part, else 0.18.
 	MinScore *float64 `protobuf:"fixed64,4,opt,name=min_score,json=minScore,proto3,oneof" json:"min_score,omitempty"`
-	// Sources to search: "memory", "extra", "sessions". Empty means all.
+	// Sources to search: "memory", "extra", "sessions", "claude-code", "codex". Empty means all.
 	Sources []string `protobuf:"bytes,5,rep,name=sources,proto3" json:"sources,omitempty"`
 	// Prefix of the paths to search. Empty means all.
 	PathPrefix string `protobuf:"bytes,6,opt,name=path_prefix,json=pathPrefix,proto3" json:"path_prefix,omitempty"`
@@ -385,7 +385,7 @@ type SearchResult struct {
 	SnippetStartLine int32 `protobuf:"varint,6,opt,name=snippet_start_line,json=snippetStartLine,proto3" json:"snippet_start_line,omitempty"`
 	// Last line of the snippet.
 	SnippetEndLine int32 `protobuf:"varint,7,opt,name=snippet_end_line,json=snippetEndLine,proto3" json:"snippet_end_line,omitempty"`
-	// Source of the file: "memory", "extra" or "sessions".
+	// Source of the file: "memory", "extra", "sessions", "claude-code" or "codex".
 	Source string `protobuf:"bytes,8,opt,name=source,proto3" json:"source,omitempty"`
 	// Cosine similarity, clamped to [0,1]; 0 if vectors took no part.
 	VectorScore float64 `protobuf:"fixed64,9,opt,name=vector_score,json=vectorScore,proto3" json:"vector_score,omitempty"`
@@ -1424,7 +1424,7 @@ type MemoryAppendRequest struct {
 	Channel string `protobuf:"bytes,7,opt,name=channel,proto3" json:"channel,omitempty"`
 	// Who said what the note says. Unset means the owner, or somebody unknown if the channel counts as a group.
 	Author *Author `protobuf:"bytes,8,opt,name=author,proto3" json:"author,omitempty"`
-	// Keep secrets, such as keys and passwords, in the text if the same note was written before with references in their places: a
+	// Keep secrets, such as keys and passwords, in the text if they were left out of a note before: a
 	// secret is written only if it is asked for twice. Otherwise a reference takes the place of each.
 	KeepSecrets bool `protobuf:"varint,9,opt,name=keep_secrets,json=keepSecrets,proto3" json:"keep_secrets,omitempty"`
 	// Others who said a part of it.
@@ -1607,7 +1607,7 @@ type MemoryAppendResponse struct {
 	Outcome string `protobuf:"bytes,3,opt,name=outcome,proto3" json:"outcome,omitempty"`
 	// Secrets in the text in whose place a reference was written.
 	Secrets []*ReplacedSecret `protobuf:"bytes,4,rep,name=secrets,proto3" json:"secrets,omitempty"`
-	// A line of the same file that says nearly the same; unset if there is none. MemoryUpdate may correct it.
+	// A line of the same file that says nearly the same; unset if there is none, and in a group. MemoryUpdate may correct it.
 	Similar       *SimilarNote `protobuf:"bytes,5,opt,name=similar,proto3" json:"similar,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1810,7 +1810,7 @@ type MemoryUpdateRequest struct {
 	Reason string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Writer, as in MemoryAppendRequest.
 	Source string `protobuf:"bytes,6,opt,name=source,proto3" json:"source,omitempty"`
-	// Keep secrets in the new text if the old one has references in their places. Otherwise a reference takes the place of each that
+	// Keep secrets in the new text that were left out of a note before. Otherwise a reference takes the place of each that
 	// the old text lacks.
 	KeepSecrets   bool `protobuf:"varint,7,opt,name=keep_secrets,json=keepSecrets,proto3" json:"keep_secrets,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -2306,7 +2306,7 @@ type ListFilesRequest struct {
 	// Glob of paths, or of folders above them: "**" stands for any folders, {a,b} for either. Without "/" it selects names in any
 	// folder. Empty means all.
 	Glob string `protobuf:"bytes,2,opt,name=glob,proto3" json:"glob,omitempty"`
-	// Sources of the files: "memory", "extra", "sessions". Empty means all.
+	// Sources of the files: "memory", "extra", "sessions", "claude-code", "codex". Empty means all.
 	Sources []string `protobuf:"bytes,3,rep,name=sources,proto3" json:"sources,omitempty"`
 	// Day, YYYY-MM-DD: only files dated on or after it. Empty means no bound.
 	Since string `protobuf:"bytes,4,opt,name=since,proto3" json:"since,omitempty"`
@@ -2494,7 +2494,7 @@ type File struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Path as in a result.
 	Path string `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
-	// "memory", "extra" or "sessions".
+	// "memory", "extra", "sessions", "claude-code" or "codex".
 	Source string `protobuf:"bytes,2,opt,name=source,proto3" json:"source,omitempty"`
 	// Title of the front matter, else the heading that stands for the file, else the words of its name. Empty for a file that is
 	// only named for a day.
@@ -4073,7 +4073,9 @@ type StatusResponse struct {
 	// Why the re-ranker was last not answering; empty if it answers or was not asked yet.
 	RerankerError string `protobuf:"bytes,52,opt,name=reranker_error,json=rerankerError,proto3" json:"reranker_error,omitempty"`
 	// Calls to the agent that took a quarter of a second or more, the most recent first, at most 20. Streams do not count.
-	SlowCalls     []*SlowCall `protobuf:"bytes,60,rep,name=slow_calls,json=slowCalls,proto3" json:"slow_calls,omitempty"`
+	SlowCalls []*SlowCall `protobuf:"bytes,60,rep,name=slow_calls,json=slowCalls,proto3" json:"slow_calls,omitempty"`
+	// Folders of the transcripts that are indexed; none unless the settings name such sources.
+	Transcripts   []*TranscriptFolder `protobuf:"bytes,61,rep,name=transcripts,proto3" json:"transcripts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4304,6 +4306,68 @@ func (x *StatusResponse) GetSlowCalls() []*SlowCall {
 	return nil
 }
 
+func (x *StatusResponse) GetTranscripts() []*TranscriptFolder {
+	if x != nil {
+		return x.Transcripts
+	}
+	return nil
+}
+
+// TranscriptFolder is a folder of transcripts of conversations.
+type TranscriptFolder struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Source of the transcripts: "sessions", "claude-code" or "codex".
+	Source string `protobuf:"bytes,1,opt,name=source,proto3" json:"source,omitempty"`
+	// Path of the folder. Only transcripts of conversations in the memory's projects are indexed.
+	Folder        string `protobuf:"bytes,2,opt,name=folder,proto3" json:"folder,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TranscriptFolder) Reset() {
+	*x = TranscriptFolder{}
+	mi := &file_kioku_v1_memory_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TranscriptFolder) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TranscriptFolder) ProtoMessage() {}
+
+func (x *TranscriptFolder) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_memory_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TranscriptFolder.ProtoReflect.Descriptor instead.
+func (*TranscriptFolder) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *TranscriptFolder) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
+}
+
+func (x *TranscriptFolder) GetFolder() string {
+	if x != nil {
+		return x.Folder
+	}
+	return ""
+}
+
 // SlowCall is a call that took long.
 type SlowCall struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -4321,7 +4385,7 @@ type SlowCall struct {
 
 func (x *SlowCall) Reset() {
 	*x = SlowCall{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[45]
+	mi := &file_kioku_v1_memory_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4333,7 +4397,7 @@ func (x *SlowCall) String() string {
 func (*SlowCall) ProtoMessage() {}
 
 func (x *SlowCall) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[45]
+	mi := &file_kioku_v1_memory_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4346,7 +4410,7 @@ func (x *SlowCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlowCall.ProtoReflect.Descriptor instead.
 func (*SlowCall) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{45}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *SlowCall) GetMethod() string {
@@ -4407,7 +4471,7 @@ type Egress struct {
 
 func (x *Egress) Reset() {
 	*x = Egress{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[46]
+	mi := &file_kioku_v1_memory_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4419,7 +4483,7 @@ func (x *Egress) String() string {
 func (*Egress) ProtoMessage() {}
 
 func (x *Egress) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[46]
+	mi := &file_kioku_v1_memory_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4432,7 +4496,7 @@ func (x *Egress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Egress.ProtoReflect.Descriptor instead.
 func (*Egress) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{46}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Egress) GetHost() string {
@@ -4505,7 +4569,7 @@ type Backfill struct {
 
 func (x *Backfill) Reset() {
 	*x = Backfill{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[47]
+	mi := &file_kioku_v1_memory_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4517,7 +4581,7 @@ func (x *Backfill) String() string {
 func (*Backfill) ProtoMessage() {}
 
 func (x *Backfill) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[47]
+	mi := &file_kioku_v1_memory_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4530,7 +4594,7 @@ func (x *Backfill) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Backfill.ProtoReflect.Descriptor instead.
 func (*Backfill) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{47}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Backfill) GetRunning() bool {
@@ -4584,7 +4648,7 @@ type EstimateEmbeddingRequest struct {
 
 func (x *EstimateEmbeddingRequest) Reset() {
 	*x = EstimateEmbeddingRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[48]
+	mi := &file_kioku_v1_memory_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4596,7 +4660,7 @@ func (x *EstimateEmbeddingRequest) String() string {
 func (*EstimateEmbeddingRequest) ProtoMessage() {}
 
 func (x *EstimateEmbeddingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[48]
+	mi := &file_kioku_v1_memory_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4609,7 +4673,7 @@ func (x *EstimateEmbeddingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EstimateEmbeddingRequest.ProtoReflect.Descriptor instead.
 func (*EstimateEmbeddingRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{48}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *EstimateEmbeddingRequest) GetAgent() string {
@@ -4644,7 +4708,7 @@ type EstimateEmbeddingResponse struct {
 
 func (x *EstimateEmbeddingResponse) Reset() {
 	*x = EstimateEmbeddingResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[49]
+	mi := &file_kioku_v1_memory_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4656,7 +4720,7 @@ func (x *EstimateEmbeddingResponse) String() string {
 func (*EstimateEmbeddingResponse) ProtoMessage() {}
 
 func (x *EstimateEmbeddingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[49]
+	mi := &file_kioku_v1_memory_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4669,7 +4733,7 @@ func (x *EstimateEmbeddingResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EstimateEmbeddingResponse.ProtoReflect.Descriptor instead.
 func (*EstimateEmbeddingResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{49}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *EstimateEmbeddingResponse) GetProvider() string {
@@ -4751,7 +4815,7 @@ type IndexCheck struct {
 
 func (x *IndexCheck) Reset() {
 	*x = IndexCheck{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[50]
+	mi := &file_kioku_v1_memory_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4763,7 +4827,7 @@ func (x *IndexCheck) String() string {
 func (*IndexCheck) ProtoMessage() {}
 
 func (x *IndexCheck) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[50]
+	mi := &file_kioku_v1_memory_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4776,7 +4840,7 @@ func (x *IndexCheck) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IndexCheck.ProtoReflect.Descriptor instead.
 func (*IndexCheck) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{50}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *IndexCheck) GetPageCount() int32 {
@@ -4839,7 +4903,7 @@ type SkippedFile struct {
 
 func (x *SkippedFile) Reset() {
 	*x = SkippedFile{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[51]
+	mi := &file_kioku_v1_memory_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4851,7 +4915,7 @@ func (x *SkippedFile) String() string {
 func (*SkippedFile) ProtoMessage() {}
 
 func (x *SkippedFile) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[51]
+	mi := &file_kioku_v1_memory_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4864,7 +4928,7 @@ func (x *SkippedFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SkippedFile.ProtoReflect.Descriptor instead.
 func (*SkippedFile) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{51}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *SkippedFile) GetPath() string {
@@ -4909,7 +4973,7 @@ type Provider struct {
 
 func (x *Provider) Reset() {
 	*x = Provider{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[52]
+	mi := &file_kioku_v1_memory_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4921,7 +4985,7 @@ func (x *Provider) String() string {
 func (*Provider) ProtoMessage() {}
 
 func (x *Provider) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[52]
+	mi := &file_kioku_v1_memory_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4934,7 +4998,7 @@ func (x *Provider) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Provider.ProtoReflect.Descriptor instead.
 func (*Provider) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{52}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Provider) GetProvider() string {
@@ -5026,7 +5090,7 @@ type SyncRequest struct {
 
 func (x *SyncRequest) Reset() {
 	*x = SyncRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[53]
+	mi := &file_kioku_v1_memory_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5038,7 +5102,7 @@ func (x *SyncRequest) String() string {
 func (*SyncRequest) ProtoMessage() {}
 
 func (x *SyncRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[53]
+	mi := &file_kioku_v1_memory_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5051,7 +5115,7 @@ func (x *SyncRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncRequest.ProtoReflect.Descriptor instead.
 func (*SyncRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{53}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *SyncRequest) GetAgent() string {
@@ -5102,7 +5166,7 @@ type SyncResponse struct {
 
 func (x *SyncResponse) Reset() {
 	*x = SyncResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[54]
+	mi := &file_kioku_v1_memory_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5114,7 +5178,7 @@ func (x *SyncResponse) String() string {
 func (*SyncResponse) ProtoMessage() {}
 
 func (x *SyncResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[54]
+	mi := &file_kioku_v1_memory_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5127,7 +5191,7 @@ func (x *SyncResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncResponse.ProtoReflect.Descriptor instead.
 func (*SyncResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{54}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *SyncResponse) GetEvent() isSyncResponse_Event {
@@ -5181,7 +5245,7 @@ type RebuildRequest struct {
 
 func (x *RebuildRequest) Reset() {
 	*x = RebuildRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[55]
+	mi := &file_kioku_v1_memory_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5193,7 +5257,7 @@ func (x *RebuildRequest) String() string {
 func (*RebuildRequest) ProtoMessage() {}
 
 func (x *RebuildRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[55]
+	mi := &file_kioku_v1_memory_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5206,7 +5270,7 @@ func (x *RebuildRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebuildRequest.ProtoReflect.Descriptor instead.
 func (*RebuildRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{55}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *RebuildRequest) GetAgent() string {
@@ -5229,7 +5293,7 @@ type RebuildResponse struct {
 
 func (x *RebuildResponse) Reset() {
 	*x = RebuildResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[56]
+	mi := &file_kioku_v1_memory_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5241,7 +5305,7 @@ func (x *RebuildResponse) String() string {
 func (*RebuildResponse) ProtoMessage() {}
 
 func (x *RebuildResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[56]
+	mi := &file_kioku_v1_memory_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5254,7 +5318,7 @@ func (x *RebuildResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebuildResponse.ProtoReflect.Descriptor instead.
 func (*RebuildResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{56}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *RebuildResponse) GetEvent() isRebuildResponse_Event {
@@ -5324,7 +5388,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[57]
+	mi := &file_kioku_v1_memory_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5336,7 +5400,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[57]
+	mi := &file_kioku_v1_memory_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5349,7 +5413,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{57}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Progress) GetPhase() string {
@@ -5441,7 +5505,7 @@ type SyncReport struct {
 
 func (x *SyncReport) Reset() {
 	*x = SyncReport{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[58]
+	mi := &file_kioku_v1_memory_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5453,7 +5517,7 @@ func (x *SyncReport) String() string {
 func (*SyncReport) ProtoMessage() {}
 
 func (x *SyncReport) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[58]
+	mi := &file_kioku_v1_memory_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5466,7 +5530,7 @@ func (x *SyncReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncReport.ProtoReflect.Descriptor instead.
 func (*SyncReport) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{58}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *SyncReport) GetFileCount() int32 {
@@ -5562,7 +5626,7 @@ type WatchEventsRequest struct {
 
 func (x *WatchEventsRequest) Reset() {
 	*x = WatchEventsRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[59]
+	mi := &file_kioku_v1_memory_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5574,7 +5638,7 @@ func (x *WatchEventsRequest) String() string {
 func (*WatchEventsRequest) ProtoMessage() {}
 
 func (x *WatchEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[59]
+	mi := &file_kioku_v1_memory_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5587,7 +5651,7 @@ func (x *WatchEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchEventsRequest.ProtoReflect.Descriptor instead.
 func (*WatchEventsRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{59}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *WatchEventsRequest) GetAgent() string {
@@ -5606,7 +5670,7 @@ type WatchEventsResponse struct {
 
 func (x *WatchEventsResponse) Reset() {
 	*x = WatchEventsResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[60]
+	mi := &file_kioku_v1_memory_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5618,7 +5682,7 @@ func (x *WatchEventsResponse) String() string {
 func (*WatchEventsResponse) ProtoMessage() {}
 
 func (x *WatchEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[60]
+	mi := &file_kioku_v1_memory_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5631,7 +5695,7 @@ func (x *WatchEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchEventsResponse.ProtoReflect.Descriptor instead.
 func (*WatchEventsResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{60}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *WatchEventsResponse) GetEvent() *Event {
@@ -5662,7 +5726,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[61]
+	mi := &file_kioku_v1_memory_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5674,7 +5738,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[61]
+	mi := &file_kioku_v1_memory_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5687,7 +5751,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{61}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Event) GetKind() string {
@@ -5740,7 +5804,7 @@ type ListAgentsRequest struct {
 
 func (x *ListAgentsRequest) Reset() {
 	*x = ListAgentsRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[62]
+	mi := &file_kioku_v1_memory_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5752,7 +5816,7 @@ func (x *ListAgentsRequest) String() string {
 func (*ListAgentsRequest) ProtoMessage() {}
 
 func (x *ListAgentsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[62]
+	mi := &file_kioku_v1_memory_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5765,7 +5829,7 @@ func (x *ListAgentsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAgentsRequest.ProtoReflect.Descriptor instead.
 func (*ListAgentsRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{62}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{63}
 }
 
 type ListAgentsResponse struct {
@@ -5777,7 +5841,7 @@ type ListAgentsResponse struct {
 
 func (x *ListAgentsResponse) Reset() {
 	*x = ListAgentsResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[63]
+	mi := &file_kioku_v1_memory_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5789,7 +5853,7 @@ func (x *ListAgentsResponse) String() string {
 func (*ListAgentsResponse) ProtoMessage() {}
 
 func (x *ListAgentsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[63]
+	mi := &file_kioku_v1_memory_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5802,7 +5866,7 @@ func (x *ListAgentsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAgentsResponse.ProtoReflect.Descriptor instead.
 func (*ListAgentsResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{63}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *ListAgentsResponse) GetAgents() []*Agent {
@@ -5825,7 +5889,7 @@ type Agent struct {
 
 func (x *Agent) Reset() {
 	*x = Agent{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[64]
+	mi := &file_kioku_v1_memory_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5837,7 +5901,7 @@ func (x *Agent) String() string {
 func (*Agent) ProtoMessage() {}
 
 func (x *Agent) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[64]
+	mi := &file_kioku_v1_memory_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5850,7 +5914,7 @@ func (x *Agent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Agent.ProtoReflect.Descriptor instead.
 func (*Agent) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{64}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *Agent) GetId() string {
@@ -6241,7 +6305,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\x05terms\x18\x05 \x03(\tR\x05terms\x12%\n" +
 	"\x05links\x18\x06 \x01(\v2\x0f.kioku.v1.LinksR\x05links\"%\n" +
 	"\rStatusRequest\x12\x14\n" +
-	"\x05agent\x18\x01 \x01(\tR\x05agent\"\xda\b\n" +
+	"\x05agent\x18\x01 \x01(\tR\x05agent\"\x98\t\n" +
 	"\x0eStatusResponse\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x1c\n" +
 	"\tworkspace\x18\x02 \x01(\tR\tworkspace\x12\x1a\n" +
@@ -6274,7 +6338,11 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\breranker\x183 \x01(\tR\breranker\x12%\n" +
 	"\x0ereranker_error\x184 \x01(\tR\rrerankerError\x121\n" +
 	"\n" +
-	"slow_calls\x18< \x03(\v2\x12.kioku.v1.SlowCallR\tslowCalls\"\xbf\x01\n" +
+	"slow_calls\x18< \x03(\v2\x12.kioku.v1.SlowCallR\tslowCalls\x12<\n" +
+	"\vtranscripts\x18= \x03(\v2\x1a.kioku.v1.TranscriptFolderR\vtranscripts\"B\n" +
+	"\x10TranscriptFolder\x12\x16\n" +
+	"\x06source\x18\x01 \x01(\tR\x06source\x12\x16\n" +
+	"\x06folder\x18\x02 \x01(\tR\x06folder\"\xbf\x01\n" +
 	"\bSlowCall\x12\x16\n" +
 	"\x06method\x18\x01 \x01(\tR\x06method\x12\x12\n" +
 	"\x04code\x18\x02 \x01(\tR\x04code\x12-\n" +
@@ -6451,7 +6519,7 @@ func file_kioku_v1_memory_proto_rawDescGZIP() []byte {
 	return file_kioku_v1_memory_proto_rawDescData
 }
 
-var file_kioku_v1_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 65)
+var file_kioku_v1_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 66)
 var file_kioku_v1_memory_proto_goTypes = []any{
 	(*MemorySearchRequest)(nil),       // 0: kioku.v1.MemorySearchRequest
 	(*Condition)(nil),                 // 1: kioku.v1.Condition
@@ -6498,53 +6566,54 @@ var file_kioku_v1_memory_proto_goTypes = []any{
 	(*ExplainResponse)(nil),           // 42: kioku.v1.ExplainResponse
 	(*StatusRequest)(nil),             // 43: kioku.v1.StatusRequest
 	(*StatusResponse)(nil),            // 44: kioku.v1.StatusResponse
-	(*SlowCall)(nil),                  // 45: kioku.v1.SlowCall
-	(*Egress)(nil),                    // 46: kioku.v1.Egress
-	(*Backfill)(nil),                  // 47: kioku.v1.Backfill
-	(*EstimateEmbeddingRequest)(nil),  // 48: kioku.v1.EstimateEmbeddingRequest
-	(*EstimateEmbeddingResponse)(nil), // 49: kioku.v1.EstimateEmbeddingResponse
-	(*IndexCheck)(nil),                // 50: kioku.v1.IndexCheck
-	(*SkippedFile)(nil),               // 51: kioku.v1.SkippedFile
-	(*Provider)(nil),                  // 52: kioku.v1.Provider
-	(*SyncRequest)(nil),               // 53: kioku.v1.SyncRequest
-	(*SyncResponse)(nil),              // 54: kioku.v1.SyncResponse
-	(*RebuildRequest)(nil),            // 55: kioku.v1.RebuildRequest
-	(*RebuildResponse)(nil),           // 56: kioku.v1.RebuildResponse
-	(*Progress)(nil),                  // 57: kioku.v1.Progress
-	(*SyncReport)(nil),                // 58: kioku.v1.SyncReport
-	(*WatchEventsRequest)(nil),        // 59: kioku.v1.WatchEventsRequest
-	(*WatchEventsResponse)(nil),       // 60: kioku.v1.WatchEventsResponse
-	(*Event)(nil),                     // 61: kioku.v1.Event
-	(*ListAgentsRequest)(nil),         // 62: kioku.v1.ListAgentsRequest
-	(*ListAgentsResponse)(nil),        // 63: kioku.v1.ListAgentsResponse
-	(*Agent)(nil),                     // 64: kioku.v1.Agent
-	(*timestamppb.Timestamp)(nil),     // 65: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),       // 66: google.protobuf.Duration
+	(*TranscriptFolder)(nil),          // 45: kioku.v1.TranscriptFolder
+	(*SlowCall)(nil),                  // 46: kioku.v1.SlowCall
+	(*Egress)(nil),                    // 47: kioku.v1.Egress
+	(*Backfill)(nil),                  // 48: kioku.v1.Backfill
+	(*EstimateEmbeddingRequest)(nil),  // 49: kioku.v1.EstimateEmbeddingRequest
+	(*EstimateEmbeddingResponse)(nil), // 50: kioku.v1.EstimateEmbeddingResponse
+	(*IndexCheck)(nil),                // 51: kioku.v1.IndexCheck
+	(*SkippedFile)(nil),               // 52: kioku.v1.SkippedFile
+	(*Provider)(nil),                  // 53: kioku.v1.Provider
+	(*SyncRequest)(nil),               // 54: kioku.v1.SyncRequest
+	(*SyncResponse)(nil),              // 55: kioku.v1.SyncResponse
+	(*RebuildRequest)(nil),            // 56: kioku.v1.RebuildRequest
+	(*RebuildResponse)(nil),           // 57: kioku.v1.RebuildResponse
+	(*Progress)(nil),                  // 58: kioku.v1.Progress
+	(*SyncReport)(nil),                // 59: kioku.v1.SyncReport
+	(*WatchEventsRequest)(nil),        // 60: kioku.v1.WatchEventsRequest
+	(*WatchEventsResponse)(nil),       // 61: kioku.v1.WatchEventsResponse
+	(*Event)(nil),                     // 62: kioku.v1.Event
+	(*ListAgentsRequest)(nil),         // 63: kioku.v1.ListAgentsRequest
+	(*ListAgentsResponse)(nil),        // 64: kioku.v1.ListAgentsResponse
+	(*Agent)(nil),                     // 65: kioku.v1.Agent
+	(*timestamppb.Timestamp)(nil),     // 66: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),       // 67: google.protobuf.Duration
 }
 var file_kioku_v1_memory_proto_depIdxs = []int32{
-	65, // 0: kioku.v1.MemorySearchRequest.ask_time:type_name -> google.protobuf.Timestamp
+	66, // 0: kioku.v1.MemorySearchRequest.ask_time:type_name -> google.protobuf.Timestamp
 	1,  // 1: kioku.v1.MemorySearchRequest.filter:type_name -> kioku.v1.Condition
 	3,  // 2: kioku.v1.MemorySearchResponse.results:type_name -> kioku.v1.SearchResult
 	7,  // 3: kioku.v1.MemorySearchResponse.degraded:type_name -> kioku.v1.Degradation
 	8,  // 4: kioku.v1.MemorySearchResponse.index:type_name -> kioku.v1.IndexState
-	66, // 5: kioku.v1.MemorySearchResponse.took:type_name -> google.protobuf.Duration
+	67, // 5: kioku.v1.MemorySearchResponse.took:type_name -> google.protobuf.Duration
 	4,  // 6: kioku.v1.SearchResult.trace:type_name -> kioku.v1.Trace
 	12, // 7: kioku.v1.SearchResult.author:type_name -> kioku.v1.Author
 	12, // 8: kioku.v1.SearchResult.more_authors:type_name -> kioku.v1.Author
 	6,  // 9: kioku.v1.Trace.terms:type_name -> kioku.v1.TermShare
 	5,  // 10: kioku.v1.Trace.score_parts:type_name -> kioku.v1.ScoreParts
-	65, // 11: kioku.v1.IndexState.last_sync_time:type_name -> google.protobuf.Timestamp
+	66, // 11: kioku.v1.IndexState.last_sync_time:type_name -> google.protobuf.Timestamp
 	12, // 12: kioku.v1.MemoryAppendRequest.author:type_name -> kioku.v1.Author
 	12, // 13: kioku.v1.MemoryAppendRequest.more_authors:type_name -> kioku.v1.Author
 	14, // 14: kioku.v1.MemoryAppendResponse.secrets:type_name -> kioku.v1.ReplacedSecret
 	15, // 15: kioku.v1.MemoryAppendResponse.similar:type_name -> kioku.v1.SimilarNote
 	14, // 16: kioku.v1.MemoryUpdateResponse.secrets:type_name -> kioku.v1.ReplacedSecret
 	22, // 17: kioku.v1.ListRevisionsResponse.revisions:type_name -> kioku.v1.Revision
-	65, // 18: kioku.v1.Revision.update_time:type_name -> google.protobuf.Timestamp
+	66, // 18: kioku.v1.Revision.update_time:type_name -> google.protobuf.Timestamp
 	1,  // 19: kioku.v1.ListFilesRequest.filter:type_name -> kioku.v1.Condition
 	25, // 20: kioku.v1.ListFilesResponse.files:type_name -> kioku.v1.File
 	8,  // 21: kioku.v1.ListFilesResponse.index:type_name -> kioku.v1.IndexState
-	65, // 22: kioku.v1.File.modification_time:type_name -> google.protobuf.Timestamp
+	66, // 22: kioku.v1.File.modification_time:type_name -> google.protobuf.Timestamp
 	28, // 23: kioku.v1.ListLinksResponse.links:type_name -> kioku.v1.Links
 	29, // 24: kioku.v1.Links.outgoing:type_name -> kioku.v1.Link
 	29, // 25: kioku.v1.Links.incoming:type_name -> kioku.v1.Link
@@ -6552,81 +6621,82 @@ var file_kioku_v1_memory_proto_depIdxs = []int32{
 	35, // 27: kioku.v1.MemoryMapResponse.points:type_name -> kioku.v1.MapPoints
 	36, // 28: kioku.v1.MemoryMapResponse.files:type_name -> kioku.v1.MapFile
 	37, // 29: kioku.v1.MemoryMapResponse.clusters:type_name -> kioku.v1.MapCluster
-	65, // 30: kioku.v1.MemoryMapResponse.made_time:type_name -> google.protobuf.Timestamp
-	66, // 31: kioku.v1.MemoryMapResponse.took:type_name -> google.protobuf.Duration
-	65, // 32: kioku.v1.MapFile.modification_time:type_name -> google.protobuf.Timestamp
+	66, // 30: kioku.v1.MemoryMapResponse.made_time:type_name -> google.protobuf.Timestamp
+	67, // 31: kioku.v1.MemoryMapResponse.took:type_name -> google.protobuf.Duration
+	66, // 32: kioku.v1.MapFile.modification_time:type_name -> google.protobuf.Timestamp
 	40, // 33: kioku.v1.ActivityResponse.days:type_name -> kioku.v1.ActivityDay
 	0,  // 34: kioku.v1.ExplainRequest.search:type_name -> kioku.v1.MemorySearchRequest
 	2,  // 35: kioku.v1.ExplainResponse.answer:type_name -> kioku.v1.MemorySearchResponse
 	3,  // 36: kioku.v1.ExplainResponse.passage:type_name -> kioku.v1.SearchResult
 	28, // 37: kioku.v1.ExplainResponse.links:type_name -> kioku.v1.Links
 	8,  // 38: kioku.v1.StatusResponse.index:type_name -> kioku.v1.IndexState
-	51, // 39: kioku.v1.StatusResponse.skipped:type_name -> kioku.v1.SkippedFile
-	52, // 40: kioku.v1.StatusResponse.provider:type_name -> kioku.v1.Provider
+	52, // 39: kioku.v1.StatusResponse.skipped:type_name -> kioku.v1.SkippedFile
+	53, // 40: kioku.v1.StatusResponse.provider:type_name -> kioku.v1.Provider
 	7,  // 41: kioku.v1.StatusResponse.degraded:type_name -> kioku.v1.Degradation
-	50, // 42: kioku.v1.StatusResponse.check:type_name -> kioku.v1.IndexCheck
-	46, // 43: kioku.v1.StatusResponse.egress:type_name -> kioku.v1.Egress
-	47, // 44: kioku.v1.StatusResponse.backfill:type_name -> kioku.v1.Backfill
-	45, // 45: kioku.v1.StatusResponse.slow_calls:type_name -> kioku.v1.SlowCall
-	66, // 46: kioku.v1.SlowCall.took:type_name -> google.protobuf.Duration
-	65, // 47: kioku.v1.SlowCall.start_time:type_name -> google.protobuf.Timestamp
-	65, // 48: kioku.v1.Egress.last_time:type_name -> google.protobuf.Timestamp
-	66, // 49: kioku.v1.Backfill.left:type_name -> google.protobuf.Duration
-	66, // 50: kioku.v1.EstimateEmbeddingResponse.took:type_name -> google.protobuf.Duration
-	65, // 51: kioku.v1.IndexCheck.time:type_name -> google.protobuf.Timestamp
-	65, // 52: kioku.v1.Provider.retry_time:type_name -> google.protobuf.Timestamp
-	57, // 53: kioku.v1.SyncResponse.progress:type_name -> kioku.v1.Progress
-	58, // 54: kioku.v1.SyncResponse.report:type_name -> kioku.v1.SyncReport
-	57, // 55: kioku.v1.RebuildResponse.progress:type_name -> kioku.v1.Progress
-	58, // 56: kioku.v1.RebuildResponse.report:type_name -> kioku.v1.SyncReport
-	66, // 57: kioku.v1.SyncReport.took:type_name -> google.protobuf.Duration
-	7,  // 58: kioku.v1.SyncReport.degraded:type_name -> kioku.v1.Degradation
-	8,  // 59: kioku.v1.SyncReport.index:type_name -> kioku.v1.IndexState
-	61, // 60: kioku.v1.WatchEventsResponse.event:type_name -> kioku.v1.Event
-	65, // 61: kioku.v1.Event.event_time:type_name -> google.protobuf.Timestamp
-	64, // 62: kioku.v1.ListAgentsResponse.agents:type_name -> kioku.v1.Agent
-	8,  // 63: kioku.v1.Agent.index:type_name -> kioku.v1.IndexState
-	0,  // 64: kioku.v1.MemoryService.MemorySearch:input_type -> kioku.v1.MemorySearchRequest
-	9,  // 65: kioku.v1.MemoryService.MemoryGet:input_type -> kioku.v1.MemoryGetRequest
-	11, // 66: kioku.v1.MemoryService.MemoryAppend:input_type -> kioku.v1.MemoryAppendRequest
-	16, // 67: kioku.v1.MemoryService.MemoryUpdate:input_type -> kioku.v1.MemoryUpdateRequest
-	18, // 68: kioku.v1.MemoryService.MemoryUndo:input_type -> kioku.v1.MemoryUndoRequest
-	20, // 69: kioku.v1.MemoryService.ListRevisions:input_type -> kioku.v1.ListRevisionsRequest
-	23, // 70: kioku.v1.MemoryService.ListFiles:input_type -> kioku.v1.ListFilesRequest
-	26, // 71: kioku.v1.MemoryService.ListLinks:input_type -> kioku.v1.ListLinksRequest
-	30, // 72: kioku.v1.MemoryService.ListChunks:input_type -> kioku.v1.ListChunksRequest
-	33, // 73: kioku.v1.MemoryService.MemoryMap:input_type -> kioku.v1.MemoryMapRequest
-	38, // 74: kioku.v1.MemoryService.Activity:input_type -> kioku.v1.ActivityRequest
-	41, // 75: kioku.v1.MemoryService.Explain:input_type -> kioku.v1.ExplainRequest
-	43, // 76: kioku.v1.MemoryService.Status:input_type -> kioku.v1.StatusRequest
-	48, // 77: kioku.v1.MemoryService.EstimateEmbedding:input_type -> kioku.v1.EstimateEmbeddingRequest
-	53, // 78: kioku.v1.MemoryService.Sync:input_type -> kioku.v1.SyncRequest
-	55, // 79: kioku.v1.MemoryService.Rebuild:input_type -> kioku.v1.RebuildRequest
-	59, // 80: kioku.v1.MemoryService.WatchEvents:input_type -> kioku.v1.WatchEventsRequest
-	62, // 81: kioku.v1.MemoryService.ListAgents:input_type -> kioku.v1.ListAgentsRequest
-	2,  // 82: kioku.v1.MemoryService.MemorySearch:output_type -> kioku.v1.MemorySearchResponse
-	10, // 83: kioku.v1.MemoryService.MemoryGet:output_type -> kioku.v1.MemoryGetResponse
-	13, // 84: kioku.v1.MemoryService.MemoryAppend:output_type -> kioku.v1.MemoryAppendResponse
-	17, // 85: kioku.v1.MemoryService.MemoryUpdate:output_type -> kioku.v1.MemoryUpdateResponse
-	19, // 86: kioku.v1.MemoryService.MemoryUndo:output_type -> kioku.v1.MemoryUndoResponse
-	21, // 87: kioku.v1.MemoryService.ListRevisions:output_type -> kioku.v1.ListRevisionsResponse
-	24, // 88: kioku.v1.MemoryService.ListFiles:output_type -> kioku.v1.ListFilesResponse
-	27, // 89: kioku.v1.MemoryService.ListLinks:output_type -> kioku.v1.ListLinksResponse
-	31, // 90: kioku.v1.MemoryService.ListChunks:output_type -> kioku.v1.ListChunksResponse
-	34, // 91: kioku.v1.MemoryService.MemoryMap:output_type -> kioku.v1.MemoryMapResponse
-	39, // 92: kioku.v1.MemoryService.Activity:output_type -> kioku.v1.ActivityResponse
-	42, // 93: kioku.v1.MemoryService.Explain:output_type -> kioku.v1.ExplainResponse
-	44, // 94: kioku.v1.MemoryService.Status:output_type -> kioku.v1.StatusResponse
-	49, // 95: kioku.v1.MemoryService.EstimateEmbedding:output_type -> kioku.v1.EstimateEmbeddingResponse
-	54, // 96: kioku.v1.MemoryService.Sync:output_type -> kioku.v1.SyncResponse
-	56, // 97: kioku.v1.MemoryService.Rebuild:output_type -> kioku.v1.RebuildResponse
-	60, // 98: kioku.v1.MemoryService.WatchEvents:output_type -> kioku.v1.WatchEventsResponse
-	63, // 99: kioku.v1.MemoryService.ListAgents:output_type -> kioku.v1.ListAgentsResponse
-	82, // [82:100] is the sub-list for method output_type
-	64, // [64:82] is the sub-list for method input_type
-	64, // [64:64] is the sub-list for extension type_name
-	64, // [64:64] is the sub-list for extension extendee
-	0,  // [0:64] is the sub-list for field type_name
+	51, // 42: kioku.v1.StatusResponse.check:type_name -> kioku.v1.IndexCheck
+	47, // 43: kioku.v1.StatusResponse.egress:type_name -> kioku.v1.Egress
+	48, // 44: kioku.v1.StatusResponse.backfill:type_name -> kioku.v1.Backfill
+	46, // 45: kioku.v1.StatusResponse.slow_calls:type_name -> kioku.v1.SlowCall
+	45, // 46: kioku.v1.StatusResponse.transcripts:type_name -> kioku.v1.TranscriptFolder
+	67, // 47: kioku.v1.SlowCall.took:type_name -> google.protobuf.Duration
+	66, // 48: kioku.v1.SlowCall.start_time:type_name -> google.protobuf.Timestamp
+	66, // 49: kioku.v1.Egress.last_time:type_name -> google.protobuf.Timestamp
+	67, // 50: kioku.v1.Backfill.left:type_name -> google.protobuf.Duration
+	67, // 51: kioku.v1.EstimateEmbeddingResponse.took:type_name -> google.protobuf.Duration
+	66, // 52: kioku.v1.IndexCheck.time:type_name -> google.protobuf.Timestamp
+	66, // 53: kioku.v1.Provider.retry_time:type_name -> google.protobuf.Timestamp
+	58, // 54: kioku.v1.SyncResponse.progress:type_name -> kioku.v1.Progress
+	59, // 55: kioku.v1.SyncResponse.report:type_name -> kioku.v1.SyncReport
+	58, // 56: kioku.v1.RebuildResponse.progress:type_name -> kioku.v1.Progress
+	59, // 57: kioku.v1.RebuildResponse.report:type_name -> kioku.v1.SyncReport
+	67, // 58: kioku.v1.SyncReport.took:type_name -> google.protobuf.Duration
+	7,  // 59: kioku.v1.SyncReport.degraded:type_name -> kioku.v1.Degradation
+	8,  // 60: kioku.v1.SyncReport.index:type_name -> kioku.v1.IndexState
+	62, // 61: kioku.v1.WatchEventsResponse.event:type_name -> kioku.v1.Event
+	66, // 62: kioku.v1.Event.event_time:type_name -> google.protobuf.Timestamp
+	65, // 63: kioku.v1.ListAgentsResponse.agents:type_name -> kioku.v1.Agent
+	8,  // 64: kioku.v1.Agent.index:type_name -> kioku.v1.IndexState
+	0,  // 65: kioku.v1.MemoryService.MemorySearch:input_type -> kioku.v1.MemorySearchRequest
+	9,  // 66: kioku.v1.MemoryService.MemoryGet:input_type -> kioku.v1.MemoryGetRequest
+	11, // 67: kioku.v1.MemoryService.MemoryAppend:input_type -> kioku.v1.MemoryAppendRequest
+	16, // 68: kioku.v1.MemoryService.MemoryUpdate:input_type -> kioku.v1.MemoryUpdateRequest
+	18, // 69: kioku.v1.MemoryService.MemoryUndo:input_type -> kioku.v1.MemoryUndoRequest
+	20, // 70: kioku.v1.MemoryService.ListRevisions:input_type -> kioku.v1.ListRevisionsRequest
+	23, // 71: kioku.v1.MemoryService.ListFiles:input_type -> kioku.v1.ListFilesRequest
+	26, // 72: kioku.v1.MemoryService.ListLinks:input_type -> kioku.v1.ListLinksRequest
+	30, // 73: kioku.v1.MemoryService.ListChunks:input_type -> kioku.v1.ListChunksRequest
+	33, // 74: kioku.v1.MemoryService.MemoryMap:input_type -> kioku.v1.MemoryMapRequest
+	38, // 75: kioku.v1.MemoryService.Activity:input_type -> kioku.v1.ActivityRequest
+	41, // 76: kioku.v1.MemoryService.Explain:input_type -> kioku.v1.ExplainRequest
+	43, // 77: kioku.v1.MemoryService.Status:input_type -> kioku.v1.StatusRequest
+	49, // 78: kioku.v1.MemoryService.EstimateEmbedding:input_type -> kioku.v1.EstimateEmbeddingRequest
+	54, // 79: kioku.v1.MemoryService.Sync:input_type -> kioku.v1.SyncRequest
+	56, // 80: kioku.v1.MemoryService.Rebuild:input_type -> kioku.v1.RebuildRequest
+	60, // 81: kioku.v1.MemoryService.WatchEvents:input_type -> kioku.v1.WatchEventsRequest
+	63, // 82: kioku.v1.MemoryService.ListAgents:input_type -> kioku.v1.ListAgentsRequest
+	2,  // 83: kioku.v1.MemoryService.MemorySearch:output_type -> kioku.v1.MemorySearchResponse
+	10, // 84: kioku.v1.MemoryService.MemoryGet:output_type -> kioku.v1.MemoryGetResponse
+	13, // 85: kioku.v1.MemoryService.MemoryAppend:output_type -> kioku.v1.MemoryAppendResponse
+	17, // 86: kioku.v1.MemoryService.MemoryUpdate:output_type -> kioku.v1.MemoryUpdateResponse
+	19, // 87: kioku.v1.MemoryService.MemoryUndo:output_type -> kioku.v1.MemoryUndoResponse
+	21, // 88: kioku.v1.MemoryService.ListRevisions:output_type -> kioku.v1.ListRevisionsResponse
+	24, // 89: kioku.v1.MemoryService.ListFiles:output_type -> kioku.v1.ListFilesResponse
+	27, // 90: kioku.v1.MemoryService.ListLinks:output_type -> kioku.v1.ListLinksResponse
+	31, // 91: kioku.v1.MemoryService.ListChunks:output_type -> kioku.v1.ListChunksResponse
+	34, // 92: kioku.v1.MemoryService.MemoryMap:output_type -> kioku.v1.MemoryMapResponse
+	39, // 93: kioku.v1.MemoryService.Activity:output_type -> kioku.v1.ActivityResponse
+	42, // 94: kioku.v1.MemoryService.Explain:output_type -> kioku.v1.ExplainResponse
+	44, // 95: kioku.v1.MemoryService.Status:output_type -> kioku.v1.StatusResponse
+	50, // 96: kioku.v1.MemoryService.EstimateEmbedding:output_type -> kioku.v1.EstimateEmbeddingResponse
+	55, // 97: kioku.v1.MemoryService.Sync:output_type -> kioku.v1.SyncResponse
+	57, // 98: kioku.v1.MemoryService.Rebuild:output_type -> kioku.v1.RebuildResponse
+	61, // 99: kioku.v1.MemoryService.WatchEvents:output_type -> kioku.v1.WatchEventsResponse
+	64, // 100: kioku.v1.MemoryService.ListAgents:output_type -> kioku.v1.ListAgentsResponse
+	83, // [83:101] is the sub-list for method output_type
+	65, // [65:83] is the sub-list for method input_type
+	65, // [65:65] is the sub-list for extension type_name
+	65, // [65:65] is the sub-list for extension extendee
+	0,  // [0:65] is the sub-list for field type_name
 }
 
 func init() { file_kioku_v1_memory_proto_init() }
@@ -6635,11 +6705,11 @@ func file_kioku_v1_memory_proto_init() {
 		return
 	}
 	file_kioku_v1_memory_proto_msgTypes[0].OneofWrappers = []any{}
-	file_kioku_v1_memory_proto_msgTypes[54].OneofWrappers = []any{
+	file_kioku_v1_memory_proto_msgTypes[55].OneofWrappers = []any{
 		(*SyncResponse_Progress)(nil),
 		(*SyncResponse_Report)(nil),
 	}
-	file_kioku_v1_memory_proto_msgTypes[56].OneofWrappers = []any{
+	file_kioku_v1_memory_proto_msgTypes[57].OneofWrappers = []any{
 		(*RebuildResponse_Progress)(nil),
 		(*RebuildResponse_Report)(nil),
 	}
@@ -6649,7 +6719,7 @@ func file_kioku_v1_memory_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kioku_v1_memory_proto_rawDesc), len(file_kioku_v1_memory_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   65,
+			NumMessages:   66,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -33,7 +33,8 @@ func Engine(ctx context.Context, conf *config.Config, place config.Place, embedd
 		if index.Sessions.Folder, err = session.Folder(state, place.Agent); err != nil {
 			return kioku.Options{}, err
 		}
-		index.Sessions.Spoken, index.Sessions.Origin = spoken(session.Spoken, conf.Location), session.Origin
+		index.Sessions.Origin = session.Origin
+		index.Sessions.Spoken = func(line []byte) (text, day string) { return inZone(conf.Location)(session.Spoken(line)) }
 	}
 	return kioku.Options{
 		Agent: place.Agent, Workspace: place.Workspace, StateDir: state,
@@ -52,14 +53,18 @@ func foreign(conf *config.Config, place config.Place) []indexer.Transcripts {
 		if folder == "" || !conf.Has(program.ID) {
 			continue
 		}
+		ours := func(dir string) bool {
+			return slices.ContainsFunc(projects, func(project string) bool { return transcripts.Within(project, dir) })
+		}
 		all = append(all, indexer.Transcripts{
-			Source: program.ID, Folder: folder, Spoken: spoken(program.Spoken, conf.Location),
+			Source: program.ID, Folder: folder,
+			Read: func() indexer.Reading { return reading{program.NewReader(ours), conf.Location} },
 			Enters: func(rel string) bool {
 				return slices.ContainsFunc(projects, func(project string) bool { return program.Enters(project, rel) })
 			},
 			Admits: func(beginning io.Reader) (admitted, certain bool) {
 				dir, certain := program.Project(beginning)
-				return dir != "" && slices.ContainsFunc(projects, func(project string) bool { return transcripts.Within(project, dir) }), certain
+				return dir != "" && ours(dir), certain
 			},
 		})
 	}
@@ -77,10 +82,25 @@ func withReal(dirs []string) []string {
 	return all
 }
 
-// spoken returns a reader of transcript lines that gives their days in a time zone; empty if the line does not tell its time.
-func spoken(read func(line []byte) (text string, at time.Time), zone *time.Location) func(line []byte) (text, day string) {
-	return func(line []byte) (text, day string) {
-		text, at := read(line)
+// reading reads a transcript of another program, with the days of a time zone.
+type reading struct {
+	reader *transcripts.Reader
+	zone   *time.Location
+}
+
+// Spoken returns what is said on the next line, and its day; empty if the line does not tell its time.
+func (r reading) Spoken(line []byte) (text, day string) { return inZone(r.zone)(r.reader.Spoken(line)) }
+
+// LeftOut says which lines were not understood so far. Secrets have references in their places.
+func (r reading) LeftOut() string {
+	left := r.reader.LeftOut()
+	left.Secrets = 0
+	return left.String()
+}
+
+// inZone returns a function that gives what is said on a line the day of its time in a time zone; empty without a time.
+func inZone(zone *time.Location) func(text string, at time.Time) (said, day string) {
+	return func(text string, at time.Time) (said, day string) {
 		if text == "" || at.IsZero() {
 			return text, ""
 		}

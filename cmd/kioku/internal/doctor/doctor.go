@@ -10,6 +10,7 @@ import (
 	"kioku"
 	"kioku/cmd/kioku/config"
 	"kioku/embed"
+	"kioku/llm"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
@@ -66,6 +67,10 @@ type Subject struct {
 	Embedder *embed.Client
 	// EmbedderErr says why the client could not be made; nil if it was.
 	EmbedderErr error
+	// Model is the language model; nil if there is none.
+	Model llm.Model
+	// ModelErr says why there is no Model although one is set; nil if none is.
+	ModelErr error
 	// Now is the clock.
 	Now func() time.Time
 	// System are the files of the operating system, below a folder; "/" in a program.
@@ -76,7 +81,7 @@ type Subject struct {
 func Examine(ctx context.Context, s *Subject) []Finding {
 	var all []Finding
 	for _, check := range []func(context.Context, *Subject) []Finding{
-		checkSettings, checkWorkspace, checkState, checkDisk, checkTokens, checkProvider, checkModel, checkLanguages, checkReranker, checkIndex, checkIntegrity,
+		checkSettings, checkWorkspace, checkState, checkDisk, checkTokens, checkProvider, checkModel, checkLanguages, checkReranker, checkLanguageModel, checkIndex, checkIntegrity,
 		checkWatches, checkClock, checkDaemon,
 	} {
 		if ctx.Err() != nil {

@@ -16,6 +16,9 @@ func (p *Page) Status(st *kiokuv1.StatusResponse, now time.Time) {
 	p.Row("workspace", "%s", st.GetWorkspace())
 	p.Row("index", "%s, %s, %d pending, generation %d, %s", Count(ix.GetFileCount(), "file"), Count(ix.GetChunkCount(), "chunk"),
 		ix.GetPendingFileCount(), ix.GetGeneration(), LastSync(ix, now))
+	for _, t := range st.GetTranscripts() {
+		p.Row("source", "%s, transcripts in %s", t.GetSource(), t.GetFolder())
+	}
 	p.Row("provider", "%s", providerText(st.GetProvider()))
 	if said := activeText(st); said != "" {
 		p.Row("answering", "%s", said)

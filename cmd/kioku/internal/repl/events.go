@@ -14,6 +14,7 @@ import (
 	"kioku/agent/sidecar"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/internal/text"
+	"kioku/memory"
 )
 
 // event shows something that happens in a turn.
@@ -159,7 +160,19 @@ func flushedLine(o *flush.Outcome) string {
 	case len(places) == 0:
 		return "flush done: nothing new, " + render.Count(known, "note") + " known already"
 	}
-	return fmt.Sprintf("flush done: stored %s in %s", render.Count(len(places), "note"), strings.Join(places, ", "))
+	return fmt.Sprintf("flush done: stored %s in %s", render.Count(len(places), "note"), strings.Join(places, ", ")) + leftOut(o.Notes)
+}
+
+// leftOut tells of the secrets in notes in whose places references were written; empty if there are none.
+func leftOut(notes []memory.Appended) string {
+	secrets := 0
+	for _, n := range notes {
+		secrets += len(n.Secrets)
+	}
+	if secrets == 0 {
+		return ""
+	}
+	return ", without " + render.Count(secrets, "secret")
 }
 
 func compactedLine(c *session.Compaction) string {

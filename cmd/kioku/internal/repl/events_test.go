@@ -45,6 +45,7 @@ func TestEventIsOneLine(t *testing.T) {
 		`· memory_get path="x" → failed: no such memory file (12ms)`:                              {Result: called("memory_get", `{"path":"x"}`, ``, memory.ErrNotFound)},
 		"· pruned 1 old tool result: 40,000 characters are sent instead of 1,234,567":             {Pruned: &prune.Plan{New: make([]prune.Edit, 1), Before: 1234567, After: 40000}},
 		"· flush done: stored 1 note in memory/2026-01-20.md:9":                                   {Flushed: &flush.Outcome{Outcome: session.FlushDone, Notes: []memory.Appended{{Path: "memory/2026-01-20.md", StartLine: 9}}}},
+		"· flush done: stored 1 note in a.md:1, without 1 secret":                                 {Flushed: &flush.Outcome{Outcome: session.FlushDone, Notes: []memory.Appended{{Path: "a.md", StartLine: 1, Secrets: []memory.ReplacedSecret{{}}}}}},
 		"· flush done: nothing new, 1 note known already":                                         {Flushed: &flush.Outcome{Outcome: session.FlushDone, Notes: []memory.Appended{{Path: "x.md", Deduplicated: true}}}},
 		"· flush done: nothing to store":                                                          {Flushed: &flush.Outcome{Outcome: session.FlushDone}},
 		"· compacted: a summary replaces the old messages, 800 tokens instead of 2,100":           {Compacted: &session.Compaction{TokensBefore: 2100, TokensAfter: 800}},

@@ -11,16 +11,17 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// hookTimeout is how long a client waits for a hook, in seconds. Hooks are done within two.
-const hookTimeout = 5
-
-// hookEvents are the events at which a client runs Kioku's hooks: the client's name, that on the command line, and what it must be
-// about; empty for anything.
-var hookEvents = []struct{ event, name, matcher string }{
-	{"SessionStart", "session-start", "startup|clear|compact"},
-	{"UserPromptSubmit", "user-prompt-submit", ""},
-	{"PreCompact", "pre-compact", ""},
-	{"SessionEnd", "session-end", ""},
+// hookEvents are the events at which a client runs Kioku's hooks: the client's name, that on the command line, what it must be
+// about (empty for anything), and how many seconds the client waits. Hooks are done within two; Codex waits for three at most when a
+// session ends.
+var hookEvents = []struct {
+	event, name, matcher string
+	timeout              int
+}{
+	{"SessionStart", "session-start", "startup|clear|compact", 5},
+	{"UserPromptSubmit", "user-prompt-submit", "", 5},
+	{"PreCompact", "pre-compact", "", 5},
+	{"SessionEnd", "session-end", "", 3},
 }
 
 // Hooks returns the client as the one whose configuration is its file of hooks, false if it has none. Its entries are the hooks of a
@@ -249,7 +250,7 @@ func (f hooksFormat) put(text []byte, name string, fields []field) ([]byte, erro
 		if e.matcher != "" {
 			group = append(group, field{"matcher", e.matcher})
 		}
-		group = append(group, field{"hooks", []any{object{{"type", "command"}, {"command", command}, {"timeout", hookTimeout}}}})
+		group = append(group, field{"hooks", []any{object{{"type", "command"}, {"command", command}, {"timeout", e.timeout}}}})
 		doc, err = appendJSON(doc, []string{"hooks", e.event}, group)
 	}
 	return append([]byte(mark), doc...), err

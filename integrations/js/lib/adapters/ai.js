@@ -1,5 +1,6 @@
 // Memory for the Vercel AI SDK: tools, recall, and conversations that lose nothing.
 import {generateText, jsonSchema, tool} from 'ai';
+import {sourceOf} from '../messages.js';
 import {prepareTurn, readMessages, recallBlock} from '../turn.js';
 
 /** @typedef {import('../client.js').Kioku} Kioku */
@@ -16,8 +17,8 @@ export async function memoryTools(kioku, options) {
   return Object.fromEntries(tools.map(({name, description, inputSchema, call}) => [name, tool({
     description,
     inputSchema: jsonSchema(inputSchema),
-    execute: async (/** @type {unknown} */ input) => {
-      const {output, failed} = await call(input);
+    execute: async (/** @type {unknown} */ input, /** @type {any} */ {messages = []} = {}) => {
+      const {output, failed} = await call(input, {source: sourceOf(toMessages(messages))});
       if (failed) throw new Error(output);
       return output;
     },
@@ -50,7 +51,7 @@ export function recallMiddleware(kioku, options) {
 export function remember(session) {
   return async ({stepNumber, messages, initialInstructions}) => {
     if (stepNumber > 0) return {}; // the first step's messages carry forward
-    const turn = await prepareTurn(session, messages, {read, summary, withBlock: (message, block) => [withBlock(message, block)]});
+    const turn = await prepareTurn(session, messages, {read, summary, withResult, withBlock: (message, block) => [withBlock(message, block)]});
     const own = [initialInstructions ?? []].flat().map((i) => (typeof i === 'string' ? {role: 'system', content: i} : i));
     return {messages: turn.messages, instructions: turn.system ? [...own, {role: 'system', content: turn.system}] : own};
   };
@@ -112,6 +113,12 @@ function write(m) {
 
 /** @param {Message} message */
 const summary = (message) => ({role: message.role, content: message.text});
+
+/** @param {any} message @param {string} id @param {string} text */
+function withResult(message, id, text) {
+  const short = (/** @type {any} */ part) => (part.toolCallId === id ? {...part, output: {type: 'text', value: text}} : part);
+  return {...message, content: message.content.map(short)};
+}
 
 /** @param {any} message @param {string} block */
 function withBlock(message, block) {

@@ -1,8 +1,12 @@
 // Memory for the Claude Agent SDK: tools, recall, and conversations that are stored before they are compacted and when they end.
-import {readFileSync} from 'node:fs';
 import {Server} from '@modelcontextprotocol/sdk/server/index.js';
 import {CallToolRequestSchema, ListToolsRequestSchema} from '@modelcontextprotocol/sdk/types.js';
+import {RecentSessions} from '../recent.js';
+import {appendTool} from '../tools.js';
 import {recallBlock, warn} from '../turn.js';
+import {readTranscriptFile} from './claude-transcript.js';
+
+export {readTranscript} from './claude-transcript.js';
 
 /** @typedef {import('../client.js').Kioku} Kioku */
 /** @typedef {import('../messages.js').Message} Message */
@@ -17,46 +21,95 @@ import {recallBlock, warn} from '../turn.js';
  */
 export function withMemory(kioku, options = {}) {
   const {channel, group, onError = warn} = options;
-  /** @type {Map<string, {session: import('../session.js').Session, path: string}>} */
-  const open = new Map();
-  const store = (/** @type {(session: import('../session.js').Session, messages: Message[]) => Promise<unknown>} */ keep) => hook(async ({session_id: id, transcript_path: path}) => {
-    const {session} = open.get(id) ?? {session: kioku.session(id, {channel, group})};
-    open.set(id, {session, path});
-    await keep(session, readTranscript(readFileSync(path, 'utf8'))).catch(onError);
-    return {};
-  });
+  const conversations = new Conversations(kioku, {channel, group}, onError);
+  let source = 'agent';
   return {
     options: {
-      mcpServers: {kioku: {type: 'sdk', name: 'kioku', instance: memoryServer(kioku, options)}},
+      mcpServers: {kioku: {type: 'sdk', name: 'kioku', instance: memoryServer(kioku, options, () => source)}},
       allowedTools: ['mcp__kioku'],
       hooks: {
-        UserPromptSubmit: [hook(async ({hook_event_name: hookEventName, prompt, session_id: session}) => {
-          const additionalContext = await recallBlock(kioku, prompt, {channel, group, session, onError});
-          return additionalContext ? {hookSpecificOutput: {hookEventName, additionalContext}} : {};
+        UserPromptSubmit: [hook(async ({hook_event_name: hookEventName, prompt, session_id: id}) => {
+          source = 'agent';
+          const additionalContext = await recallBlock(kioku, String(prompt ?? ''), {channel, group, session: `claude-code-${id}`, onError});
+          return additionalContext ? {hookSpecificOutput: {hookEventName, additionalContext}} : undefined;
         })],
-        Stop: [store((session, messages) => session.tell(messages))],
-        PreCompact: [store((session, messages) => session.flush(messages))],
-        SessionEnd: [store((session, messages) => session.end(messages))],
+        PostToolUse: [hook(async ({tool_name: name}) => {
+          if (name !== `mcp__kioku__${appendTool}`) source = 'tool'; // what is stored after that may come from there
+        })],
+        Stop: [hook(({session_id: id, transcript_path: path}) => conversations.store(id, path, (session, said) => session.tell(said)))],
+        PreCompact: [hook(({session_id: id, transcript_path: path}) => conversations.store(id, path, (session, said) => session.flush(said)))],
+        SessionEnd: [hook(({session_id: id, transcript_path: path}) => conversations.end(id, path))],
       },
     },
-    async end() {
-      for (const {session, path} of open.values()) await session.end(readTranscript(readFileSync(path, 'utf8'))).catch(onError);
-      open.clear();
-    },
+    end: () => conversations.endAll(),
   };
 }
 
-/** @param {(input: any) => Promise<object>} run */
+/** The conversations of a program. What goes wrong with one is told to onError: the agent goes on, and so do the others. */
+class Conversations {
+  /** Transcripts of the conversations that have not ended, by their ids. @type {Map<string, string>} */
+  #paths = new Map();
+  #sessions;
+  #onError;
+
+  /** @param {Kioku} kioku @param {{channel?: string, group?: boolean}} options @param {(err: Error) => void} onError */
+  constructor(kioku, options, onError) {
+    this.#sessions = new RecentSessions((id) => kioku.session(`claude-code-${id}`, {...options, onError})); // the name in Kioku's own hooks
+    this.#onError = onError;
+  }
+
+  /**
+   * Stores what was said in a conversation, unless nothing was. It reports whether that was done.
+   * @param {string} id
+   * @param {string} path Its transcript.
+   * @param {(session: import('../session.js').Session, said: Message[]) => Promise<unknown>} keep
+   */
+  async store(id, path, keep) {
+    this.#paths.set(id, path);
+    try {
+      const said = readTranscriptFile(path);
+      if (said.length > 0) await keep(this.#sessions.get(id), said);
+      return true;
+    } catch (err) {
+      this.#onError(/** @type {Error} */ (err));
+      return false;
+    }
+  }
+
+  /** Ends a conversation. If that fails, the next end tries it again. @param {string} id @param {string} path */
+  async end(id, path) {
+    if (!await this.store(id, path, endSession)) return;
+    this.#paths.delete(id);
+    this.#sessions.delete(id);
+  }
+
+  /** Ends all conversations. */
+  async endAll() {
+    for (const [id, path] of [...this.#paths]) await this.end(id, path);
+  }
+}
+
+/** @param {import('../session.js').Session} session @param {Message[]} said */
+async function endSession(session, said) {
+  const {outcome, reason} = await session.end(said);
+  if (outcome === 'failed') throw new Error(`what was said in ${session.id} is not stored yet: ${reason}`);
+}
+
+/** Returns a hook that answers with what run returns, if that is an answer. @param {(input: any) => Promise<unknown>} run */
 function hook(run) {
-  return {timeout: 600, hooks: [run]};
+  return {timeout: 600, hooks: [async (/** @type {any} */ input) => {
+    const answer = await run(input);
+    return answer && typeof answer === 'object' ? answer : {};
+  }]};
 }
 
 /**
  * Returns an MCP server with the memory tools.
  * @param {Kioku} kioku
  * @param {import('../tools.js').ToolOptions} options
+ * @param {() => string} source Who writes.
  */
-function memoryServer(kioku, options) {
+function memoryServer(kioku, options, source) {
   const server = new Server({name: 'kioku', version: '1.0.0'}, {capabilities: {tools: {}}});
   const tools = () => kioku.memoryTools(options);
   const shown = {_meta: {'anthropic/alwaysLoad': true}}; // a model that has to search for its memory does not use it
@@ -65,23 +118,8 @@ function memoryServer(kioku, options) {
   }));
   server.setRequestHandler(CallToolRequestSchema, async (/** @type {any} */ {params}) => {
     const found = (await tools()).find((t) => t.name === params.name);
-    const {output, failed} = found ? await found.call(params.arguments) : {output: `no tool ${params.name}`, failed: true};
+    const {output, failed} = found ? await found.call(params.arguments, {source: source()}) : {output: `no tool ${params.name}`, failed: true};
     return {content: [{type: 'text', text: output}], isError: failed};
   });
   return server;
-}
-
-/**
- * Returns what the user and the model said in a transcript of Claude Code, without tools and what was added to it.
- * @param {string} jsonl
- * @returns {Message[]}
- */
-export function readTranscript(jsonl) {
-  return jsonl.split('\n').filter(Boolean).flatMap((line) => {
-    const {type, uuid, message, isMeta, isSidechain, isCompactSummary} = JSON.parse(line);
-    if (!['user', 'assistant'].includes(type) || isMeta || isSidechain || isCompactSummary) return [];
-    const parts = typeof message.content === 'string' ? [{type: 'text', text: message.content}] : message.content;
-    const text = parts.flatMap((/** @type {any} */ p) => (p.type === 'text' ? [p.text] : [])).join('\n');
-    return text ? [{id: uuid, role: type, text}] : [];
-  });
 }

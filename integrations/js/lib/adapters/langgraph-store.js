@@ -1,19 +1,24 @@
+import {createHash, randomUUID} from 'node:crypto';
 import {mkdir, readFile, readdir, rename, rm, writeFile} from 'node:fs/promises';
-import {dirname, join, relative, sep} from 'node:path';
+import {dirname, join, relative} from 'node:path';
+import {isDeepStrictEqual} from 'node:util';
 import {BaseStore} from '@langchain/langgraph';
 
 /** Folder of the items in the workspace. */
 const folder = 'memory/store';
 
 /**
- * A store of LangGraph whose items are notes: `memory/store/NAMESPACE/KEY.md`, with the value as front matter and its texts below it, so that
- * people read and correct them, and recall finds them. It writes to the workspace, so it runs on the machine of the service.
+ * A store of LangGraph whose items are notes: `memory/store/NAMESPACE/KEY.md`, where people read and correct them and recall finds them. One with
+ * `index: false` ends in .json, and is not indexed. The store writes to the workspace, so it runs on the machine of the service. It shares
+ * its items with the store of Kioku's Python package. The service does not see what is written: secrets are not left out, as they are of notes.
  */
 export class KiokuStore extends BaseStore {
   #kioku;
   /** @type {Promise<string> | undefined} */
   #root;
   #stale = false;
+  /** The last write, after which the next one begins. @type {Promise<unknown>} */
+  #written = Promise.resolve();
 
   /** @param {import('../client.js').Kioku} kioku */
   constructor(kioku) {
@@ -27,24 +32,37 @@ export class KiokuStore extends BaseStore {
     for (const op of operations) {
       if ('namespacePrefix' in op) results.push(await this.#search(op));
       else if ('value' in op) results.push(await this.#put(op));
-      else if ('key' in op) results.push(await this.#read(await this.#path(op.namespace, op.key)));
+      else if ('key' in op) results.push(await this.#get(op));
       else results.push(await this.#listNamespaces(op));
     }
     return results;
   }
 
   /** @param {any} op */
-  async #put({namespace, key, value, index}) {
-    const path = await this.#path(namespace, key);
+  async #get({namespace, key}) {
+    const [markdown, plain] = await this.#paths(namespace, key);
+    return await readItem(markdown) ?? readItem(plain);
+  }
+
+  /** @param {any} op */
+  #put(op) {
+    const done = this.#written.then(() => this.#write(op));
+    this.#written = done.catch(() => {});
+    return done;
+  }
+
+  /** @param {any} op */
+  async #write({namespace, key, value, index}) {
+    const [markdown, plain] = await this.#paths(namespace, key);
+    const texts = await Promise.all([markdown, plain].map(readText));
+    const before = texts.map(parseItem).find((item) => item !== null);
+    const foreign = before ? -1 : texts.findIndex(Boolean);
+    if (foreign >= 0) throw new Error(`${[markdown, plain][foreign]} is no item any more, somebody has changed it: move it elsewhere`);
     this.#stale = true;
-    if (value === null) return rm(path, {force: true});
     const now = new Date();
-    const createdAt = (await this.#read(path))?.createdAt ?? now;
-    await mkdir(dirname(path), {recursive: true});
-    const item = {namespace, key, createdAt, updatedAt: now, value};
-    const front = Object.entries(item).map(([name, field]) => `${name}: ${JSON.stringify(field)}`).join('\n');
-    await writeFile(`${path}.part`, `---\n${front}\n---\n\n${textsOf(value, index).join('\n\n')}\n`);
-    await rename(`${path}.part`, path);
+    const [path, other] = index === false ? [plain, markdown] : [markdown, plain];
+    if (value !== null) await writeItem(path, {namespace, key, value, createdAt: before?.createdAt ?? now, updatedAt: now});
+    for (const stale of value === null ? [path, other] : [other]) await rm(stale, {force: true});
   }
 
   /** @param {any} op */
@@ -60,25 +78,24 @@ export class KiokuStore extends BaseStore {
     const pathPrefix = `${[folder, ...namespace.map(fileName)].join('/')}/`;
     const {results} = await this.#kioku.search(query, {pathPrefix, maxResults: 100, maxPerFile: 1, minScore: 0});
     const root = await this.#folder();
-    const items = await Promise.all(results.map(async ({path, score}) => ({...await this.#read(join(root, relative(folder, path))), score})));
+    const items = await Promise.all(results.map(async ({path, score}) => ({...await readItem(join(root, relative(folder, path))), score})));
     return items.filter((item) => item.key !== undefined);
   }
 
   /** Returns all items, the latest first. @param {string[]} namespace @returns {Promise<any[]>} */
   async #all(namespace) {
-    const items = await Promise.all((await this.#files(namespace)).map((path) => this.#read(path)));
+    const items = await Promise.all((await this.#files(namespace)).map(readItem));
     return items.filter((item) => item !== null).sort((a, b) => b.updatedAt - a.updatedAt);
   }
 
   /** @param {any} op */
   async #listNamespaces({matchConditions = [], maxDepth, limit = 100, offset = 0}) {
-    const root = await this.#folder();
-    const found = (await this.#files([])).map((path) => relative(root, dirname(path)).split(sep).map(decodeURIComponent))
+    const found = (await this.#all([])).map((item) => item.namespace)
       .filter((namespace) => matchConditions.every((/** @type {any} */ {matchType, path}) => {
         const part = matchType === 'prefix' ? namespace.slice(0, path.length) : namespace.slice(-path.length);
-        return part.length === path.length && part.every((label, i) => path[i] === '*' || path[i] === label);
+        return part.length === path.length && part.every((/** @type {string} */ label, /** @type {number} */ i) => path[i] === '*' || path[i] === label);
       }));
-    const unique = new Map(found.map((n) => n.slice(0, maxDepth)).map((n) => [n.join('/'), n]));
+    const unique = new Map(found.map((n) => n.slice(0, maxDepth)).map((n) => [JSON.stringify(n), n]));
     return [...unique.keys()].sort().map((k) => unique.get(k)).slice(offset, offset + limit);
   }
 
@@ -86,21 +103,13 @@ export class KiokuStore extends BaseStore {
   async #files(namespace) {
     const top = join(await this.#folder(), ...namespace.map(fileName));
     const entries = await readdir(top, {recursive: true, withFileTypes: true}).catch(absent([]));
-    return entries.filter((e) => e.isFile() && e.name.endsWith('.md')).map((e) => join(e.parentPath ?? /** @type {any} */ (e).path, e.name));
+    return entries.filter((e) => e.isFile() && /\.(md|json)$/.test(e.name)).map((e) => join(e.parentPath ?? /** @type {any} */ (e).path, e.name));
   }
 
-  /** @param {string} path @returns {Promise<any>} */
-  async #read(path) {
-    const text = await readFile(path, 'utf8').catch(absent(''));
-    const front = /^---\n([^]*?)\n---\n/.exec(text)?.[1];
-    if (!front) return null;
-    const item = Object.fromEntries(front.split('\n').map((line) => [line.slice(0, line.indexOf(': ')), JSON.parse(line.slice(line.indexOf(': ') + 2))]));
-    return {...item, createdAt: new Date(item.createdAt), updatedAt: new Date(item.updatedAt)};
-  }
-
-  /** @param {string[]} namespace @param {string} key */
-  async #path(namespace, key) {
-    return `${join(await this.#folder(), ...namespace.map(fileName), fileName(key))}.md`;
+  /** Returns the files that an item may be in. @param {string[]} namespace @param {string} key */
+  async #paths(namespace, key) {
+    const path = join(await this.#folder(), ...namespace.map(fileName), fileName(key));
+    return [`${path}.md`, `${path}.json`];
   }
 
   /** Returns the folder of the items. */
@@ -110,32 +119,60 @@ export class KiokuStore extends BaseStore {
         throw new Error(`the store writes to the workspace ${workspace}: run it on the machine of the service, as a user who may read it`, {cause});
       });
       return join(workspace, folder);
+    }).catch((err) => {
+      this.#root = undefined; // the service may answer the next time
+      throw err;
     });
     return this.#root;
   }
 }
 
-/** Returns the texts of a value to search for: all of them, or those at the paths of index. @param {any} value @param {false | string[]} [index] @returns {string[]} */
-function textsOf(value, index) {
-  if (index === false) return [];
-  if (index) return index.flatMap((path) => textsOf(path.split(/\.|\[|\]/).filter(Boolean).reduce(at, value)));
-  if (typeof value === 'string') return [value];
-  return value && typeof value === 'object' ? Object.values(value).flatMap((v) => textsOf(v)) : [];
+/** Replaces a file by one with an item. @param {string} path @param {any} item */
+async function writeItem(path, {namespace, key, value, createdAt, updatedAt}) {
+  const head = {namespace, key, created: createdAt, updated: updatedAt};
+  const front = Object.entries(head).map(([name, field]) => `${name}: ${JSON.stringify(field)}\n`).join('');
+  const part = join(dirname(path), `.${randomUUID()}.part`); // other writers have their own
+  await mkdir(dirname(path), {recursive: true});
+  try {
+    await writeFile(part, `---\n${front}---\n\`\`\`json\n${JSON.stringify(value, null, 2)}\n\`\`\`\n`);
+    await rename(part, path);
+  } catch (err) {
+    await rm(part, {force: true});
+    throw err;
+  }
 }
 
-/** @param {any} value @param {string} step */
-function at(value, step) {
-  if (step === '*') return value;
-  return Array.isArray(value) && !/^-?\d+$/.test(step) ? value.map((v) => v?.[step]) : Array.isArray(value) ? value.at(Number(step)) : value?.[step];
+/** Returns the item in a file; null if there is none, or if a person has made something else of it. @param {string} path @returns {Promise<any>} */
+async function readItem(path) {
+  return parseItem(await readText(path));
+}
+
+/** Returns the text of a file; empty if there is none. @param {string} path @returns {Promise<string>} */
+function readText(path) {
+  return readFile(path, 'utf8').catch(absent(''));
+}
+
+/** @param {string} text @returns {any} */
+function parseItem(text) {
+  const [, front, value] = /^---\n([^]*?)---\n[^]*?```json\n([^]*)\n```/.exec(text) ?? [];
+  try {
+    const {namespace, key, created, updated} = Object.fromEntries(front.trim().split('\n').map((line) => {
+      const at = line.indexOf(': ');
+      return [line.slice(0, at), JSON.parse(line.slice(at + 2))];
+    }));
+    return Array.isArray(namespace) ? {namespace, key, value: JSON.parse(value), createdAt: new Date(created), updatedAt: new Date(updated)} : null;
+  } catch {
+    return null;
+  }
 }
 
 /** Reports whether a field meets a condition of a filter. @param {any} got @param {any} want */
 function matches(got, want) {
-  const operators = want && typeof want === 'object' && Object.keys(want).every((k) => k.startsWith('$')) ? want : {$eq: want};
+  const operators = want && typeof want === 'object' && Object.keys(want)[0]?.startsWith('$') ? want : {$eq: want};
   return Object.entries(operators).every(([op, value]) => {
     switch (op) {
-      case '$eq': return JSON.stringify(got) === JSON.stringify(value);
-      case '$ne': return JSON.stringify(got) !== JSON.stringify(value);
+      case '$eq': return isDeepStrictEqual(got, asStored(value));
+      case '$ne': return !isDeepStrictEqual(got, asStored(value));
       case '$gt': return got > value;
       case '$gte': return got >= value;
       case '$lt': return got < value;
@@ -145,11 +182,17 @@ function matches(got, want) {
   });
 }
 
-/** Returns a name of a file for any text: letters, digits, _ and - are themselves. @param {string} text */
+/** Returns a value as an item has it. @param {any} value */
+function asStored(value) {
+  return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
+}
+
+/** Returns a name as one of a file: what a path or Kioku reads in another way is escaped, and a long one ends in a hash. @param {string} text */
 function fileName(text) {
-  const name = text.replace(/[^\p{L}\p{N}_-]/gu, (c) => [...Buffer.from(c)].map((b) => `%${b.toString(16).toUpperCase().padStart(2, '0')}`).join(''));
-  if (!name || Buffer.byteLength(name) > 240) throw new RangeError(`namespaces and keys have 1 to 240 bytes: ${text.slice(0, 40)}`);
-  return name;
+  const safe = text.replace(/^\.|[%/\\:*?"<>|\x00-\x1f]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`);
+  if (Buffer.byteLength(safe) <= 200) return safe;
+  const head = new TextDecoder().decode(Buffer.from(safe).subarray(0, 160)).replace(/\uFFFD$/, '');
+  return `${head}-${createHash('sha256').update(text).digest('hex').slice(0, 16)}`;
 }
 
 /** @template T @param {T} value */

@@ -1,6 +1,8 @@
 // Memory for LangGraph: tools, and a hook that makes the conversation of each thread one that loses nothing. The store is langgraph-store.js.
 import {AIMessage, HumanMessage, SystemMessage, ToolMessage} from '@langchain/core/messages';
 import {tool} from '@langchain/core/tools';
+import {sourceOf} from '../messages.js';
+import {RecentSessions} from '../recent.js';
 import {prepareTurn, readMessages} from '../turn.js';
 
 export {KiokuStore} from './langgraph-store.js';
@@ -15,8 +17,8 @@ export {KiokuStore} from './langgraph-store.js';
  */
 export async function memoryTools(kioku, options) {
   const tools = await kioku.memoryTools(options);
-  return tools.map(({name, description, inputSchema, call}) => tool(async (/** @type {unknown} */ input) => {
-    const {output, failed} = await call(input);
+  return tools.map(({name, description, inputSchema, call}) => tool(async (/** @type {unknown} */ input, /** @type {any} */ runtime) => {
+    const {output, failed} = await call(input, {source: sourceOf(toMessages(runtime?.state?.messages ?? []))});
     if (failed) throw new Error(output);
     return output;
   }, {name, description, schema: {...inputSchema, additionalProperties: true}})); // the service refuses what it does not know, with a hint
@@ -24,18 +26,16 @@ export async function memoryTools(kioku, options) {
 
 /**
  * Returns a preModelHook: it adds the system prompt of the workspace and what is recalled, stores memories, and sends a summary in place of old
- * messages. The state of the graph stays as it is. The session of a thread has the name of its thread_id.
+ * messages. The state of the graph stays as it is. The session of a thread has the name of its thread_id, which each call has to give.
  * @param {import('../client.js').Kioku} kioku
  * @param {import('../session.js').SessionOptions} [options]
  */
 export function preModelHook(kioku, options) {
-  /** @type {Map<string, import('../session.js').Session>} */
-  const sessions = new Map();
+  const sessions = new RecentSessions((id) => kioku.session(id, options));
   return async (/** @type {any} */ {messages}, /** @type {any} */ config) => {
-    const id = String(config?.configurable?.thread_id ?? 'langgraph');
-    const session = sessions.get(id) ?? kioku.session(id, options);
-    sessions.set(id, session);
-    const turn = await prepareTurn(session, messages, {read, summary, withBlock: (message, block) => [withBlock(message, block)]});
+    const id = config?.configurable?.thread_id;
+    if (id === undefined || id === '') throw new TypeError('preModelHook keeps a session for each thread: invoke the graph with {configurable: {thread_id}}');
+    const turn = await prepareTurn(sessions.get(String(id)), messages, {read, summary, withResult, withBlock: (message, block) => [withBlock(message, block)]});
     return {llmInputMessages: turn.system ? [new SystemMessage(turn.system), ...turn.messages] : turn.messages};
   };
 }
@@ -85,6 +85,9 @@ function write(m) {
 
 /** @param {Message} message */
 const summary = (message) => new HumanMessage(message.text ?? '');
+
+/** @param {any} message @param {string} _id @param {string} text */
+const withResult = (message, _id, text) => new ToolMessage({...message, content: text});
 
 /** @param {any} message @param {string} block */
 function withBlock(message, block) {

@@ -4,8 +4,12 @@ import {prepareTurn, readMessages} from '../turn.js';
 
 /** @typedef {import('../messages.js').Message} Message */
 
+/** How many blocks of text a session remembers to have added. */
+const maxBlocks = 100;
+
 /**
- * Returns the memory tools for an Agent.
+ * Returns the memory tools for an Agent. With the KiokuSession of the run as the option `session`, notes say whether they may come from results
+ * of other tools.
  * @param {import('../client.js').Kioku} kioku
  * @param {import('../tools.js').ToolOptions} [options]
  * @returns {Promise<import('@openai/agents').FunctionTool[]>}
@@ -26,7 +30,8 @@ export async function memoryTools(kioku, options) {
 export class KiokuSession {
   #session;
   #items;
-  #block = '';
+  /** The latest blocks that the filter has added: the SDK may store an item of a run after another run began. @type {string[]} */
+  #blocks = [];
 
   /**
    * @param {import('../session.js').Session} session
@@ -40,10 +45,16 @@ export class KiokuSession {
   /** The system prompt of the workspace, what is recalled, and a summary in place of old items, for each request to the model.
    * @type {import('@openai/agents').CallModelInputFilter} */
   filter = async (/** @type {any} */ {modelData: {input, instructions}}) => {
-    const turn = await prepareTurn(this.#session, input, {read, summary, withBlock});
-    this.#block = turn.turnBlock;
+    const items = typeof input === 'string' ? [{type: 'message', role: 'user', content: input}] : input;
+    const turn = await prepareTurn(this.#session, items, {read, summary, withResult, withBlock});
+    if (turn.turnBlock) this.#blocks = [...this.#blocks, turn.turnBlock].slice(-maxBlocks);
     return {input: turn.messages, instructions: [instructions, turn.system].filter(Boolean).join('\n\n')};
   };
+
+  /** Who writes a note now, for memoryTools(kioku, {session}): "tool" if the model has read results of other tools in this turn. */
+  get source() {
+    return this.#session.source;
+  }
 
   getSessionId() {
     return this.#items.getSessionId();
@@ -54,16 +65,16 @@ export class KiokuSession {
     return this.#items.getItems(limit);
   }
 
-  /** Adds items, without the one that the filter has added. @param {any[]} items */
+  /** Adds items, without the ones that the filter has added. @param {any[]} items */
   addItems(items) {
-    return this.#items.addItems(items.filter((item) => !this.#block || textOf(item.content) !== this.#block));
+    return this.#items.addItems(items.filter((item) => !this.#blocks.includes(textOf(item.content))));
   }
 
   popItem() {
     return this.#items.popItem();
   }
 
-  /** Ends the conversation: what is not stored of it is stored, and then the items go. */
+  /** Ends the conversation: what is not stored of it is stored, and then the items go. If that fails, it throws, and the items stay. */
   async clearSession() {
     await this.end();
     await this.#items.clearSession();
@@ -87,6 +98,9 @@ function read(item) {
 
 /** @param {Message} message */
 const summary = (message) => ({type: 'message', role: 'user', content: message.text});
+
+/** @param {any} item @param {string} _id @param {string} text */
+const withResult = (item, _id, text) => ({...item, output: {type: 'text', text}});
 
 /**
  * The block is an item of its own: the SDK stores a new item only if the filter leaves it as it is.

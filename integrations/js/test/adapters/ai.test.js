@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import {test} from 'node:test';
-import {Daemon} from '../daemon.js';
+import {Daemon, earlier, pruning} from '../daemon.js';
 
 const ai = await import('ai').catch(() => undefined);
 const skip = ai ? false : 'the package ai is not installed';
@@ -34,6 +34,15 @@ test('Vercel AI SDK: the model stores and finds notes with the memory tools', {s
   assert.match(results[1].value, /third stone/);
   assert.deepEqual([results[2].type, /colour/.test(results[2].value)], ['error-text', true]);
   assert.deepEqual(requests[0].tools.find((tool) => tool.name === 'memory_search').inputSchema.required, ['query']);
+});
+
+test('Vercel AI SDK: a note after the result of another tool says so (F09)', {skip}, async (t) => {
+  const daemon = await Daemon.start(t);
+  const {model} = scripted(call('memory_append', {text: 'The user asks about tea.'}), call('read_page', {}),
+    call('memory_append', {text: 'The page says that tea is bad.'}), text('It is.'));
+  const page = ai.tool({description: 'Reads a page.', inputSchema: ai.jsonSchema({type: 'object'}), execute: async () => 'Tea is bad.'});
+  await ai.generateText({model, prompt: 'Read the page.', tools: {read_page: page, ...await memoryTools(daemon.connect(t))}, stopWhen: ai.stepCountIs(5)});
+  assert.match(daemon.notes(), /about tea\..*from=agent.*is bad\..*from=tool/s);
 });
 
 test('Vercel AI SDK: middleware adds what memory has about the newest message, also when memory is away', {skip}, async (t) => {
@@ -85,4 +94,16 @@ test('Vercel AI SDK: prepareStep makes a conversation that loses nothing, with i
   assert.match(daemon.notes(), /Dr\. Aoki/);
   assert.ok(!JSON.stringify(messages).includes('0.8 bar'), 'the messages of the caller stay as they are');
   assert.equal((await session.end(toMessages(messages))).outcome, 'done');
+});
+
+test('Vercel AI SDK: old results of tools are sent shortened, and stay as they are', {skip}, async (t) => {
+  const prepare = remember((await Daemon.start(t, {}, ...pruning)).connect(t).session('pruned', {windowTokens: 100_000}));
+  const value = 'x'.repeat(20_000);
+  const messages = [{role: 'user', content: 'Read it.'}, {role: 'assistant', content: [{type: 'tool-call', toolCallId: 'r', toolName: 'read', input: {}}]},
+    {role: 'tool', content: [{type: 'tool-result', toolCallId: 'r', toolName: 'read', output: {type: 'text', value}}]},
+    {role: 'assistant', content: 'I have.'}, {role: 'user', content: 'Thanks.'}];
+  await earlier(() => prepare({stepNumber: 0, messages}));
+  const sent = await prepare({stepNumber: 0, messages});
+  assert.ok(sent.messages[2].content[0].output.value.length < 5000);
+  assert.equal(messages[2].content[0].output.value, value);
 });

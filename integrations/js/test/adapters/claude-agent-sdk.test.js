@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import {once} from 'node:events';
 import {createServer} from 'node:http';
-import {mkdtempSync, rmSync} from 'node:fs';
+import {mkdtempSync, readFileSync, rmSync, writeFileSync} from 'node:fs';
 import {tmpdir} from 'node:os';
 import {join} from 'node:path';
 import {test} from 'node:test';
@@ -87,7 +87,7 @@ test('Claude Agent SDK: memories are recalled, notes are stored with the tools, 
   assert.ok(first.tools.some((d) => d.name === 'mcp__kioku__memory_search'));
   assert.equal(results[0].is_error ?? false, false, JSON.stringify(results));
   assert.match(daemon.notes(), /third stone\..*from=agent/s);
-  const kinds = async () => (await kioku.agents.listTurns({session: done.session_id})).turns.map((turn) => turn.kind);
+  const kinds = async () => (await kioku.agents.listTurns({session: `claude-code-${done.session_id}`})).turns.map((turn) => turn.kind);
   await ask(home, url, '/compact', {...memory.options, resume: done.session_id});
   assert.deepEqual(await kinds(), ['flush', 'recall'], 'what is compacted is flushed before');
   await ask(home, url, 'Thank you.', {...memory.options, resume: done.session_id});
@@ -107,15 +107,58 @@ test('Claude Agent SDK: an agent goes on without memory when the service is away
   assert.match(errors.join(), /no Kioku service answers/);
 });
 
-test('Claude Agent SDK: of a transcript, only what the user and the model said is stored', {skip}, () => {
-  const line = (fields) => JSON.stringify(fields);
-  assert.deepEqual(readTranscript([
-    line({type: 'user', uuid: 'u1', message: {role: 'user', content: 'We moved to Kobe.'}}),
-    line({type: 'user', uuid: 'u2', isMeta: true, message: {role: 'user', content: 'added'}}),
-    line({type: 'assistant', uuid: 'a1', message: {role: 'assistant', content: [{type: 'thinking', thinking: 'Hm.'}, {type: 'text', text: 'Noted.'}]}}),
-    line({type: 'assistant', uuid: 'a2', message: {role: 'assistant', content: [{type: 'tool_use', id: 't', name: 'Bash', input: {}}]}}),
-    line({type: 'user', uuid: 'u3', message: {role: 'user', content: [{type: 'tool_result', tool_use_id: 't', content: 'x'}]}}),
-    line({type: 'user', uuid: 'u4', isSidechain: true, message: {role: 'user', content: 'of a sub-agent'}}),
-    line({type: 'summary', summary: 's'}), '',
-  ].join('\n')), [{id: 'u1', role: 'user', text: 'We moved to Kobe.'}, {id: 'a1', role: 'assistant', text: 'Noted.'}]);
+test('Claude Agent SDK: of a transcript, only what the user and the model said is stored, as the hooks of Kioku read it', {skip}, () => {
+  const read = (name) => readFileSync(new URL(`../../../testdata/claude-code.${name}`, import.meta.url), 'utf8');
+  assert.deepEqual(readTranscript(read('jsonl')), JSON.parse(read('json')));
+});
+
+/** Calls a hook as the SDK does. */
+const called = (memory, event, id, path, fields) => memory.options.hooks[event][0].hooks[0]({hook_event_name: event, session_id: id, transcript_path: path, ...fields});
+
+test('Claude Agent SDK: no transcript makes a hook or the other ends fail, and an end that fails is tried again', {skip}, async (t) => {
+  const daemon = await Daemon.start(t, {}, '--set', 'llm.provider=echo');
+  const kioku = daemon.connect(t);
+  const errors = [];
+  const memory = withMemory(kioku, {onError: (err) => errors.push(err.message)});
+  const missing = join(daemon.home, 'none.jsonl');
+  const half = join(daemon.home, 'half.jsonl');
+  writeFileSync(half, '{"type":"user","uuid":"u1","message":{"role":"user","content":"We moved to Kobe."}}\n{"type":"assist');
+  for (const event of ['Stop', 'PreCompact', 'SessionEnd']) assert.deepEqual(await called(memory, event, 'a', missing), {});
+  assert.deepEqual(errors, []);
+  await called(memory, 'Stop', 'folder', daemon.home); // which cannot be read
+  await called(memory, 'Stop', 'b', half);
+  assert.match(errors.join(), /^EISDIR/);
+  await daemon.stop();
+  await memory.end();
+  assert.match(errors.at(-1), /no Kioku service answers/);
+  await daemon.run();
+  errors.length = 0;
+  await memory.end();
+  assert.deepEqual([errors.length, errors[0].slice(0, 6)], [1, 'EISDIR'], 'the others are ended');
+  const {turns} = await kioku.agents.listTurns({session: 'claude-code-b'});
+  // The service has stored what it had kept on disk when it stopped, or the end has, or each a part.
+  assert.deepEqual([...new Set(turns.map((turn) => turn.kind))], ['flush'], 'under the name that it has in the hooks of Kioku');
+});
+
+test('Claude Agent SDK: a note after the result of another tool says so, until the next message (F09)', {skip}, async (t) => {
+  const daemon = await Daemon.start(t);
+  const memory = withMemory(daemon.connect(t));
+  const {Client} = await import('@modelcontextprotocol/sdk/client/index.js');
+  const {InMemoryTransport} = await import('@modelcontextprotocol/sdk/inMemory.js');
+  const [near, far] = InMemoryTransport.createLinkedPair();
+  await memory.options.mcpServers.kioku.instance.connect(far);
+  const client = new Client({name: 'test', version: '1'});
+  await client.connect(near);
+  const append = async (text) => {
+    await client.callTool({name: 'memory_append', arguments: {text}});
+    await called(memory, 'PostToolUse', 's', '', {tool_name: 'mcp__kioku__memory_append'});
+  };
+  await append('The user likes tea.');
+  await append('The user likes coffee.');
+  await called(memory, 'PostToolUse', 's', '', {tool_name: 'WebFetch'});
+  await append('The page says that tea is bad.');
+  await called(memory, 'UserPromptSubmit', 's', '', {prompt: 'I like juice.'});
+  await append('The user likes juice.');
+  assert.deepEqual([...daemon.notes().matchAll(/(tea|coffee|bad|juice)\..*?from=(\w+)/gs)].map(([, word, source]) => `${word} ${source}`),
+    ['tea agent', 'coffee agent', 'bad tool', 'juice agent']);
 });

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
-import {readFileSync} from 'node:fs';
+import {readdirSync, readFileSync, writeFileSync} from 'node:fs';
 import {join} from 'node:path';
 import {test} from 'node:test';
-import {Daemon} from '../daemon.js';
+import {Daemon, earlier, pruning} from '../daemon.js';
 
 const graph = await import('@langchain/langgraph').catch(() => undefined);
 const skip = graph ? false : 'the package @langchain/langgraph is not installed';
 const {createReactAgent} = graph ? await import('@langchain/langgraph/prebuilt') : {};
 const {BaseChatModel} = graph ? await import('@langchain/core/language_models/chat_models') : {BaseChatModel: Object};
-const {AIMessage, HumanMessage} = graph ? await import('@langchain/core/messages') : {};
+const {AIMessage, HumanMessage, ToolMessage} = graph ? await import('@langchain/core/messages') : {};
 const {askWith, KiokuStore, memoryTools, preModelHook, toMessages} = graph ? await import('@kioku/client/langgraph') : {};
 
 /** A chat model that answers as a function of the messages and the tools says. */
@@ -51,6 +51,22 @@ test('LangGraph: the model stores and finds notes with the memory tools', {skip}
   assert.deepEqual([results[2].status, /colour/.test(results[2].text)], ['error', true]);
 });
 
+test('LangGraph: a note after the result of another tool says so (F09)', {skip}, async (t) => {
+  const daemon = await Daemon.start(t);
+  const {tool} = await import('@langchain/core/tools');
+  const page = tool(async () => 'Tea is bad.', {name: 'read_page', description: 'Reads a page.', schema: {type: 'object', properties: {}}});
+  const llm = new Scripted((messages, tools, n) => [
+    call('memory_append', {text: 'The user asks about tea.'}), call('read_page', {}), call('memory_append', {text: 'The page says that tea is bad.'}), 'It is.'][n - 1]);
+  await createReactAgent({llm, tools: [page, ...await memoryTools(daemon.connect(t))]}).invoke({messages: [new HumanMessage('Read the page.')]});
+  assert.match(daemon.notes(), /about tea\..*from=agent.*is bad\..*from=tool/s);
+});
+
+test('LangGraph: the pre-model hook needs the name of a thread, and keeps the sessions of the latest', {skip}, async (t) => {
+  const daemon = await Daemon.start(t);
+  const hook = preModelHook(daemon.connect(t), {onError: (err) => { throw err; }});
+  await assert.rejects(hook({messages: [new HumanMessage('x')]}, {configurable: {}}), /thread_id/);
+});
+
 test('LangGraph: the pre-model hook makes each thread a conversation that loses nothing', {skip}, async (t) => {
   const daemon = await Daemon.start(t, {'memory/2026-01-10.md': '# 2026-01-10\n\nThe boiler pressure fell to 0.8 bar.\n', 'SOUL.md': 'Be brief.\n'});
   const kioku = daemon.connect(t);
@@ -85,7 +101,7 @@ test('LangGraph: items of the store are notes that searches and recall find', {s
   await store.put(['users', 'mia'], 'pet', {text: 'The cat is called Mikan.', cups: 0});
   await store.put(['users', 'ゆき', 'x/y'], 'a/b. %', {text: '祖母の誕生日は六月二十一日です。'});
   const note = readFileSync(join(daemon.workspace, 'memory/store/users/mia/tea.md'), 'utf8');
-  assert.match(note, /^---\nnamespace: \["users","mia"\]\nkey: "tea"\n[^]*\n---\n\nMia drinks green tea in the morning\.\n$/);
+  assert.match(note, /^---\nnamespace: \["users","mia"\]\nkey: "tea"\ncreated: ".*Z"\nupdated: ".*Z"\n---\n```json\n{\n  "text": "Mia drinks green tea in the morning\."/);
 
   const tea = await store.get(['users', 'mia'], 'tea');
   assert.deepEqual([tea.value, tea.key, tea.namespace], [{text: 'Mia drinks green tea in the morning.', cups: 2}, 'tea', ['users', 'mia']]);
@@ -108,9 +124,33 @@ test('LangGraph: items of the store are notes that searches and recall find', {s
   assert.deepEqual(await store.listNamespaces({}), [['users', 'mia'], ['users', 'ゆき', 'x/y']]);
   assert.deepEqual(await store.listNamespaces({prefix: ['users', '*'], maxDepth: 1}), [['users']]);
   assert.deepEqual(await store.listNamespaces({suffix: ['mia']}), [['users', 'mia']]);
+  await store.put(['users', 'mia'], 'pin', {text: 'The pin is written nowhere else.'}, false);
+  assert.equal((await store.get(['users', 'mia'], 'pin')).value.text, 'The pin is written nowhere else.');
+  assert.deepEqual((await store.search(['users'], {query: 'pin written nowhere'})).filter((i) => i.key === 'pin'), [], 'it is not indexed');
+  writeFileSync(join(daemon.workspace, 'memory/store/users/mia/pet.md'), 'The cat has moved out.\n');
+  await assert.rejects(store.put(['users', 'mia'], 'pet', {text: 'x'}), /somebody has changed it/);
   await store.delete(['users', 'mia'], 'tea');
   assert.equal(await store.get(['users', 'mia'], 'tea'), null);
   assert.deepEqual((await store.search(['users'], {query: 'coffee'})).filter((i) => i.key === 'tea'), []);
+});
+
+test('LangGraph: writes of one item at once, namespaces with slashes and filters by objects are kept apart', {skip}, async (t) => {
+  const daemon = await Daemon.start(t);
+  const stores = [0, 1].map(() => new KiokuStore(daemon.connect(t)));
+  const [store] = stores;
+  await Promise.all(stores.flatMap((s) => Array.from({length: 20}, (_, i) => s.put(['p'], 'same', {i}))));
+  assert.equal((await store.get(['p'], 'same')).value.i, 19);
+  assert.deepEqual(readdirSync(join(daemon.workspace, 'memory/store/p')), ['same.md']);
+  await store.put(['a/b'], 'k', {where: {x: 1, y: [2]}});
+  await store.put(['a', 'b'], 'k', {where: {x: 2}});
+  assert.deepEqual(await store.listNamespaces({prefix: ['*']}), [['a', 'b'], ['a/b'], ['p']]);
+  const found = await store.search([], {filter: {where: {y: [2], x: 1}}});
+  assert.deepEqual(found.map((i) => i.namespace), [['a/b']]);
+  await daemon.stop();
+  const late = new KiokuStore(daemon.connect(t));
+  await assert.rejects(late.get(['p'], 'same'), /no Kioku service answers/);
+  await daemon.run();
+  assert.equal((await late.get(['p'], 'same')).value.i, 19);
 });
 
 test('LangGraph: two processes share a store, and one on another machine is told why it has none', {skip}, async (t) => {
@@ -119,4 +159,16 @@ test('LangGraph: two processes share a store, and one on another machine is told
   assert.deepEqual((await new KiokuStore(daemon.connect(t)).get(['a'], 'k')).value, {n: 1});
   const elsewhere = {memory: {status: async () => ({workspace: '/nowhere/at/all'})}};
   await assert.rejects(new KiokuStore(elsewhere).get(['a'], 'k'), /run it on the machine of the service/);
+});
+
+test('LangGraph: old results of tools are sent shortened, and stay as they are', {skip}, async (t) => {
+  const hook = preModelHook((await Daemon.start(t, {}, ...pruning)).connect(t), {windowTokens: 100_000});
+  const messages = [new HumanMessage('Read it.'), new AIMessage(call('read', {})), new ToolMessage({content: 'x'.repeat(20_000), tool_call_id: `c${made - 1}`, name: 'read'}),
+    new AIMessage('I have.'), new HumanMessage('Thanks.')];
+  const config = {configurable: {thread_id: 'pruned'}};
+  await earlier(() => hook({messages}, config));
+  const {llmInputMessages} = await hook({messages}, config);
+  const sent = llmInputMessages.find((m) => m.getType() === 'tool');
+  assert.deepEqual([sent.text.length < 5000, sent.tool_call_id, sent.name], [true, messages[2].tool_call_id, 'read']);
+  assert.equal(messages[2].text.length, 20_000);
 });

@@ -1,3 +1,4 @@
+export { readTranscript } from './claude-transcript.js';
 export type Kioku = import('../client.js').Kioku;
 export type Message = import('../messages.js').Message;
 /** @typedef {import('../client.js').Kioku} Kioku */
@@ -16,9 +17,3 @@ export declare function withMemory(kioku: Kioku, options?: import('../tools.js')
     options: Pick<import('@anthropic-ai/claude-agent-sdk').Options, 'mcpServers' | 'allowedTools' | 'hooks'>;
     end: () => Promise<void>;
 };
-/**
- * Returns what the user and the model said in a transcript of Claude Code, without tools and what was added to it.
- * @param {string} jsonl
- * @returns {Message[]}
- */
-export declare function readTranscript(jsonl: string): Message[];

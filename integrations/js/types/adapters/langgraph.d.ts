@@ -10,7 +10,7 @@ export type Message = import('../messages.js').Message;
 export declare function memoryTools(kioku: import('../client.js').Kioku, options?: import('../tools.js').ToolOptions): Promise<import('@langchain/core/tools').StructuredToolInterface[]>;
 /**
  * Returns a preModelHook: it adds the system prompt of the workspace and what is recalled, stores memories, and sends a summary in place of old
- * messages. The state of the graph stays as it is. The session of a thread has the name of its thread_id.
+ * messages. The state of the graph stays as it is. The session of a thread has the name of its thread_id, which each call has to give.
  * @param {import('../client.js').Kioku} kioku
  * @param {import('../session.js').SessionOptions} [options]
  */

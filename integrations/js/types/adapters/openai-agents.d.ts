@@ -1,7 +1,7 @@
 export type Message = import('../messages.js').Message;
-/** @typedef {import('../messages.js').Message} Message */
 /**
- * Returns the memory tools for an Agent.
+ * Returns the memory tools for an Agent. With the KiokuSession of the run as the option `session`, notes say whether they may come from results
+ * of other tools.
  * @param {import('../client.js').Kioku} kioku
  * @param {import('../tools.js').ToolOptions} [options]
  * @returns {Promise<import('@openai/agents').FunctionTool[]>}
@@ -21,13 +21,15 @@ export declare class KiokuSession {
     /** The system prompt of the workspace, what is recalled, and a summary in place of old items, for each request to the model.
      * @type {import('@openai/agents').CallModelInputFilter} */
     filter: import('@openai/agents').CallModelInputFilter;
+    /** Who writes a note now, for memoryTools(kioku, {session}): "tool" if the model has read results of other tools in this turn. */
+    get source(): string;
     getSessionId(): any;
     /** @param {number} [limit] */
     getItems(limit?: number): any;
-    /** Adds items, without the one that the filter has added. @param {any[]} items */
+    /** Adds items, without the ones that the filter has added. @param {any[]} items */
     addItems(items: any[]): any;
     popItem(): any;
-    /** Ends the conversation: what is not stored of it is stored, and then the items go. */
+    /** Ends the conversation: what is not stored of it is stored, and then the items go. If that fails, it throws, and the items stay. */
     clearSession(): Promise<void>;
     /** Ends the conversation: what is not stored of it is stored. */
     end(): Promise<import("../../gen/kioku/v1/agent_pb.js").EndSessionResponse>;

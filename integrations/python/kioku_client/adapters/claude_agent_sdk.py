@@ -9,19 +9,32 @@
 from __future__ import annotations
 
 import asyncio
+import collections
 import dataclasses
 import json
+import logging
 import pathlib
-from typing import Any, Dict, Iterator, List, Optional
+from typing import Any, Deque, Dict, List, Optional
 
 from claude_agent_sdk import ClaudeAgentOptions, HookContext, HookMatcher, SdkMcpTool, create_sdk_mcp_server
 from claude_agent_sdk.types import HookInput, HookJSONOutput
 
-import kioku_client
-from kioku_client import ChatMessage, Kioku, KiokuError, MemoryTool, Session, ToolCall
+from kioku_client import ChatMessage, Kioku, KiokuError, MemoryTool, Session, clean, memory_tools
+from kioku_client.tools import APPEND
 
-# Signs of lines that nobody has said: those of sub-agents, of the program, and summaries of what was said.
-_NOT_SAID = ("isSidechain", "isMeta", "isCompactSummary")
+# What the names of the tools begin with.
+_PREFIX = "mcp__kioku__"
+# Signs of lines that nobody has said: those of sub-agents, of the program, summaries of what was said, and errors.
+_NOT_SAID = ("isSidechain", "isMeta", "isCompactSummary", "isApiErrorMessage")
+# What texts begin with that Claude Code writes under the name of the user: of its commands, of tasks in the background, of interruptions.
+_INSERTED = (
+    "<command-name>", "<command-message>", "<command-args>", "<local-command-", "<bash-input>", "<bash-stdout>", "<bash-stderr>",
+    "<system-reminder>", "<task-notification>", "<user-memory-input>", "[Request interrupted by user",
+)
+# Maximum number of bytes of a line that is read.
+_MAX_LINE = 1 << 20
+
+log = logging.getLogger("kioku_client")
 
 
 class KiokuMemory:
@@ -29,31 +42,41 @@ class KiokuMemory:
 
     def __init__(self, kioku: Kioku, *, channel: str = "terminal", group: Optional[bool] = None) -> None:
         self.kioku, self._channel, self._group = kioku, channel, group
+        self._source = "agent"
         # The transcript of each session that was seen.
         self._transcripts: Dict[str, str] = {}
 
     def add_to(self, options: ClaudeAgentOptions) -> ClaudeAgentOptions:
         """Returns options with the hooks and the tools added, which are called mcp__kioku__memory_search and so on."""
-        tools = kioku_client.memory_tools(self.kioku, channel=self._channel, group=self._group)
-        server: Any = create_sdk_mcp_server("kioku", tools=[_sdk_tool(tool) for tool in tools])
+        tools = memory_tools(self.kioku, channel=self._channel, group=self._group)
+        server: Any = create_sdk_mcp_server("kioku", tools=[self._sdk_tool(tool) for tool in tools])
         server["alwaysLoad"] = True  # a tool that Claude would have to search for first is seldom used
         servers = options.mcp_servers if isinstance(options.mcp_servers, dict) else {}
         hooks = dict(options.hooks or {})
         hooks["UserPromptSubmit"] = [*hooks.get("UserPromptSubmit", []), HookMatcher(hooks=[self.user_prompt_submit])]
+        hooks["PostToolUse"] = [*hooks.get("PostToolUse", []), HookMatcher(hooks=[self.post_tool_use])]
         hooks["PreCompact"] = [*hooks.get("PreCompact", []), HookMatcher(hooks=[self.pre_compact], timeout=600)]
-        allowed = [*options.allowed_tools, *("mcp__kioku__" + tool.name for tool in tools)]
+        allowed = [*options.allowed_tools, *(_PREFIX + tool.name for tool in tools)]
         return dataclasses.replace(options, mcp_servers={**servers, "kioku": server}, hooks=hooks, allowed_tools=allowed)
 
     async def user_prompt_submit(self, given: HookInput, tool_use_id: Optional[str], context: HookContext) -> HookJSONOutput:
         """Adds what memory has about the message of the user."""
         self._seen(given)
+        self._source = "agent"
+        session = self._session(given["session_id"])
         try:
-            found = await asyncio.to_thread(self.kioku.recall, str(given.get("prompt", "")), channel=self._channel, group=self._group)
+            found = await asyncio.to_thread(self.kioku.recall, str(given.get("prompt", "")), session=session.name, channel=self._channel, group=self._group)
         except KiokuError as e:
             return {"systemMessage": "Kioku: %s" % e}
         if not found.block:
             return {}
         return {"hookSpecificOutput": {"hookEventName": "UserPromptSubmit", "additionalContext": found.block}}
+
+    async def post_tool_use(self, given: HookInput, tool_use_id: Optional[str], context: HookContext) -> HookJSONOutput:
+        """Takes note that Claude has read the result of a tool: what it stores after that may come from there."""
+        if given.get("tool_name") != _PREFIX + APPEND:
+            self._source = "tool"
+        return {}
 
     async def pre_compact(self, given: HookInput, tool_use_id: Optional[str], context: HookContext) -> HookJSONOutput:
         """Stores what is worth keeping of the messages that a summary is about to replace."""
@@ -65,61 +88,80 @@ class KiokuMemory:
         return {}
 
     async def end(self) -> None:
-        """Ends all conversations that were seen: what is not stored is stored, or kept on disk until the service has a model."""
+        """Ends all conversations that were seen: what is not stored is stored, or kept on disk until the service has a model.
+
+        One that the service does not take is logged, and ended by the next call.
+        """
         for name in list(self._transcripts):
-            await asyncio.to_thread(self._session(name).end, self._read(name))
+            try:
+                done = await asyncio.to_thread(self._session(name).end, self._read(name))
+            except KiokuError as e:
+                log.warning("session %s: %s", name, e)
+                continue
+            if done.outcome == "failed":
+                log.warning("session %s: %s", name, done.reason)
+                continue
             del self._transcripts[name]
 
     def _seen(self, given: HookInput) -> None:
         self._transcripts[given["session_id"]] = given["transcript_path"]
 
     def _session(self, name: str) -> Session:
-        return Session(self.kioku, "claude-agent-sdk:" + name, channel=self._channel, group=self._group)
+        """Returns the session of a conversation, by the name that it has for the hooks of kioku too."""
+        return Session(self.kioku, "claude-code-" + name, channel=self._channel, group=self._group)
+
+    def _sdk_tool(self, tool: MemoryTool) -> SdkMcpTool[Any]:
+        async def run(given: Dict[str, Any]) -> Dict[str, Any]:
+            done = await asyncio.to_thread(tool, given, source=self._source)
+            return {"content": [{"type": "text", "text": done.output}], "is_error": done.failed}
+
+        return SdkMcpTool(name=tool.name, description=tool.description, input_schema=tool.input_schema, handler=run)
 
     def _read(self, name: str) -> List[ChatMessage]:
         return read_transcript(pathlib.Path(self._transcripts[name]))
 
 
-def _sdk_tool(tool: MemoryTool) -> SdkMcpTool[Any]:
-    async def run(given: Dict[str, Any]) -> Dict[str, Any]:
-        done = await asyncio.to_thread(tool, given)
-        return {"content": [{"type": "text", "text": done.output}], "is_error": done.failed}
-
-    return SdkMcpTool(name=tool.name, description=tool.description, input_schema=tool.input_schema, handler=run)
-
-
 def read_transcript(path: pathlib.Path) -> List[ChatMessage]:
-    """Returns the conversation of a transcript of Claude Code. What sub-agents and the program itself say is left out."""
-    out: List[ChatMessage] = []
-    for line in path.read_text().splitlines() if path.exists() else ():
-        try:
-            entry = json.loads(line)
-        except ValueError:
-            continue  # the last line may be half written
-        if entry.get("type") in ("user", "assistant") and not any(entry.get(sign) for sign in _NOT_SAID):
-            for message in _messages(entry):
-                if out and out[-1].role == message.role == "assistant":  # one answer has a line for each of its parts
-                    out[-1].text = "\n".join(part for part in (out[-1].text, message.text) if part)
-                    out[-1].tool_calls.extend(message.tool_calls)
-                else:
+    """Returns what a person wrote in a transcript of Claude Code and was answered, the latest 20,000 messages.
+
+    It leaves out the same as the program kioku, so that the ids of a session are the same for both: tools, what sub-agents and Claude
+    Code itself write, and lines that are half written or not understood. A file that is not there yet has no messages.
+    """
+    out: Deque[ChatMessage] = collections.deque(maxlen=20_000)
+    try:
+        with open(path, encoding="utf-8", errors="replace", newline="\n") as lines:
+            for line in lines:
+                message = _message(line)
+                if message is not None and not (out and (out[-1].role, out[-1].text) == (message.role, message.text)):
                     out.append(message)
-    return out
+    except OSError as e:
+        log.warning("the transcript is not read: %s", e)
+    return list(out)
 
 
-def _messages(entry: Dict[str, Any]) -> Iterator[ChatMessage]:
-    """Yields the messages of a line: the results of tools first, each a message of its own."""
-    content, role = entry["message"]["content"], entry["message"]["role"]
-    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-    for i, block in enumerate(b for b in blocks if b["type"] == "tool_result"):
-        yield ChatMessage(id="%s-%d" % (entry["uuid"], i), role="tool", text=_text(block.get("content")), tool_call_id=block["tool_use_id"],
-                          failed=bool(block.get("is_error")))
-    calls = [ToolCall(id=b["id"], name=b["name"], input=json.dumps(b["input"], ensure_ascii=False)) for b in blocks if b["type"] == "tool_use"]
-    text = "\n".join(b["text"] for b in blocks if b["type"] == "text")
-    if text or calls:
-        yield ChatMessage(id=entry["uuid"], role=role, text=text, tool_calls=calls)
+def _message(line: str) -> Optional[ChatMessage]:
+    """Returns what somebody said on a line; None if nobody did, or if the line is not understood."""
+    try:
+        entry: Any = json.loads(line) if len(line.encode()) <= _MAX_LINE else None
+    except (ValueError, RecursionError):
+        return None  # the last line may be half written
+    said = entry.get("message") if isinstance(entry, dict) else None
+    if not isinstance(said, dict) or entry.get("type") not in ("user", "assistant") or entry["type"] != said.get("role"):
+        return None
+    text = clean(_text(said.get("content")))
+    if not isinstance(entry.get("uuid"), str) or not text.strip() or _is_inserted(text) or any(entry.get(sign) for sign in _NOT_SAID):
+        return None
+    return ChatMessage(id=clean(entry["uuid"]), role=entry["type"], text=text)
 
 
 def _text(content: Any) -> str:
+    """Returns the text of a content, which is a text or a list of blocks."""
     if isinstance(content, str):
         return content
-    return "\n".join(part.get("text", "") for part in content or [])
+    texts = [b.get("text") for b in content if isinstance(b, dict) and b.get("type") == "text"] if isinstance(content, list) else []
+    return "\n\n".join(t for t in texts if isinstance(t, str) and not _is_inserted(t))
+
+
+def _is_inserted(text: str) -> bool:
+    """Reports whether Claude Code wrote a text into the conversation."""
+    return text.strip().startswith(_INSERTED)

@@ -9,58 +9,88 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import Any, Dict, List, Mapping, Sequence
+import threading
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any, Dict, List, Mapping, Optional, Sequence
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.runnables import RunnableConfig, RunnableLambda
 from langchain_core.tools import BaseTool, StructuredTool
 
-import kioku_client
-from kioku_client import Answer, ChatMessage, Kioku, MemoryTool, Question, Session, ToolCall, Turn
-from kioku_client.session import Ask
+from kioku_client import Answer, ChatMessage, Kioku, MemoryTool, Question, Session, ToolCall, Turn, clean, memory_tools
+from kioku_client.session import Ask, Settings
 from kioku_client.v1.agent_pb2 import EndSessionResponse
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+# Number of threads whose sessions are kept.
+_MAX_SESSIONS = 256
 
 
 class KiokuMemory:
     """The memory of a graph. Each thread of the graph is a session."""
 
-    def __init__(self, kioku: Kioku, **settings: Any) -> None:
+    def __init__(self, kioku: Kioku, *, ask: Optional[Ask] = None, **settings: Unpack[Settings]) -> None:
         """Makes the memory. settings are those of kioku_client.Session; ask=ask_with(model) has the graph's own model store memories."""
-        self.kioku, self._settings = kioku, settings
-        self._sessions: Dict[str, Session] = {}
+        self.kioku, self._ask, self._settings = kioku, ask, settings
+        # Sessions of the threads that ran last, the latest one last. Another one of a thread knows the same from the graph's messages.
+        self._sessions: "OrderedDict[str, Session]" = OrderedDict()
+        self._lock = threading.Lock()
         #: Hook of create_react_agent, or a node before the model: it sets llm_input_messages.
         self.pre_model_hook = RunnableLambda(self._before, afunc=self._before_async)
 
     def tools(self) -> List[BaseTool]:
         """Returns the memory tools."""
-        conversation = {key: self._settings[key] for key in ("channel", "group") if key in self._settings}
-        return [_structured_tool(tool) for tool in kioku_client.memory_tools(self.kioku, **conversation)]
+        tools = memory_tools(self.kioku, channel=self._settings.get("channel", ""), group=self._settings.get("group"))
+        return [self._structured_tool(tool) for tool in tools]
 
     def end(self, thread_id: str) -> EndSessionResponse:
         """Ends the conversation of a thread: what is not stored is stored."""
-        return self._session(thread_id).end()
+        done = self._session(thread_id).end()
+        with self._lock:
+            self._sessions.pop(thread_id, None)
+        return done
 
     def _session(self, thread_id: str) -> Session:
-        if thread_id not in self._sessions:
-            self._sessions[thread_id] = Session(self.kioku, thread_id, **self._settings)
-        return self._sessions[thread_id]
+        with self._lock:
+            session = self._sessions.setdefault(thread_id, Session(self.kioku, thread_id, ask=self._ask, **self._settings))
+            self._sessions.move_to_end(thread_id)
+            if len(self._sessions) > _MAX_SESSIONS:
+                self._sessions.popitem(last=False)
+            return session
+
+    def _structured_tool(self, tool: MemoryTool) -> BaseTool:
+        def run(config: RunnableConfig, **given: Any) -> str:
+            session = self._session(_thread(config))
+            return tool(given, source=session.source, author=session.author).output
+
+        return StructuredTool(name=tool.name, description=tool.description, args_schema=tool.input_schema, func=run)
 
     def _before(self, state: Dict[str, Any], config: RunnableConfig) -> Dict[str, Any]:
         given: List[AnyMessage] = [m for m in state["messages"] if not isinstance(m, SystemMessage)]
-        session = self._session(str(config.get("configurable", {})["thread_id"]))
+        session = self._session(_thread(config))
         return {"llm_input_messages": _sent(given, session.before([read(m) for m in given]))}
 
     async def _before_async(self, state: Dict[str, Any], config: RunnableConfig) -> Dict[str, Any]:
         return await asyncio.to_thread(self._before, state, config)
 
 
+def _thread(config: RunnableConfig) -> str:
+    """Returns the id of the thread, which names the conversation: two of the same name would be one."""
+    thread = config.get("configurable", {}).get("thread_id")
+    if not thread:
+        raise ValueError('a conversation needs a name: call the graph with {"configurable": {"thread_id": ...}}')
+    return str(thread)
+
+
 def read(message: AnyMessage) -> ChatMessage:
     """Returns a message of LangChain as one of Kioku."""
     role = "assistant" if isinstance(message, AIMessage) else "tool" if isinstance(message, ToolMessage) else "user"
-    out = ChatMessage(id=message.id or "", role=role, text=str(message.text))
+    out = ChatMessage(id=message.id or "", role=role, text=clean(str(message.text)))
     if isinstance(message, AIMessage):
-        out.tool_calls.extend(ToolCall(id=c["id"] or "", name=c["name"], input=json.dumps(c["args"], ensure_ascii=False)) for c in message.tool_calls)
+        out.tool_calls.extend(ToolCall(id=c["id"] or "", name=c["name"], input=clean(json.dumps(c["args"], ensure_ascii=False))) for c in message.tool_calls)
     if isinstance(message, ToolMessage):
         out.tool_call_id, out.tool_name, out.failed = message.tool_call_id, message.name or "", message.status == "error"
     return out
@@ -87,24 +117,17 @@ def _write(message: ChatMessage) -> AnyMessage:
     return AIMessage(message.text, tool_calls=[{"id": c.id, "name": c.name, "args": json.loads(c.input or "{}")} for c in message.tool_calls])
 
 
-def _structured_tool(tool: MemoryTool) -> BaseTool:
-    def run(**given: Any) -> str:
-        return tool(given).output
-
-    return StructuredTool(name=tool.name, description=tool.description, args_schema=tool.input_schema, func=run)
-
-
 def _sent(given: Sequence[AnyMessage], turn: Turn) -> List[AnyMessage]:
-    """Returns the messages of a turn: the summary first, old results shortened, and those of the user with their blocks."""
+    """Returns the messages of a turn: the summary first, old results shortened, and the newest question with what belongs to the turn."""
     out: List[AnyMessage] = [SystemMessage(turn.system)]
     if turn.summary is not None:
         out.append(HumanMessage(turn.summary.text))
     for i, message in enumerate(given[turn.keep:], turn.keep):
         if i in turn.shortened:
             message = message.model_copy(update={"content": turn.shortened[i]})
-        elif i in turn.blocks:
+        elif i == turn.question and turn.turn_block:
             content = message.content
             parts = [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
-            message = message.model_copy(update={"content": [*parts, {"type": "text", "text": turn.blocks[i]}]})
+            message = message.model_copy(update={"content": [*parts, {"type": "text", "text": turn.turn_block}]})
         out.append(message)
     return out

@@ -7,7 +7,8 @@
 
 An item is a file memory/store/NAMESPACE/.../KEY.md. The service has no call that replaces or deletes a note, so the store writes
 these files itself, and only these: it has to run on the machine of the workspace. An item with index=False is a file that ends in
-.json, which is not indexed.
+.json, which is not indexed. Items are what the program puts, word for word: passwords and keys are not looked for, nothing says who
+wrote an item, and no copy of an older one is kept. What a model decides to remember belongs into the memory tools.
 """
 from __future__ import annotations
 
@@ -17,12 +18,13 @@ import json
 import os
 import pathlib
 import re
+import uuid
 from datetime import datetime, timezone
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Tuple
 
 from langgraph.store.base import BaseStore, GetOp, Item, ListNamespacesOp, MatchCondition, Op, PutOp, Result, SearchItem, SearchOp
 
-from kioku_client import Kioku
+from kioku_client import Kioku, clean
 
 # Folder of the items, relative to the workspace.
 _FOLDER = "memory/store"
@@ -69,9 +71,10 @@ class KiokuStore(BaseStore):
     def _put(self, op: PutOp) -> None:
         self._changed = True
         markdown, plain = self._files(op.namespace, op.key)
-        before = _read(markdown) or _read(plain)
-        if before is None and (markdown.exists() or plain.exists()):
-            raise ValueError("%s is no item any more, somebody has changed it: move it elsewhere" % (markdown if markdown.exists() else plain))
+        found = {path: text for path in (markdown, plain) if (text := _text(path)) is not None}
+        before = next((item for item in map(_item, found.values()) if item is not None), None)
+        if before is None and found:
+            raise ValueError("%s is no item any more, somebody has changed it: move it elsewhere" % next(iter(found)))
         if op.value is not None:
             now = datetime.now(timezone.utc)
             item = Item(value=dict(op.value), key=op.key, namespace=op.namespace, created_at=before.created_at if before else now, updated_at=now)
@@ -122,19 +125,35 @@ def _write(path: pathlib.Path, item: Item) -> None:
     front = "".join("%s: %s\n" % (name, json.dumps(value, ensure_ascii=False)) for name, value in head.items())
     value = json.dumps(item.value, ensure_ascii=False, indent=2)
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(".%s.part" % path.name)
-    part.write_text("---\n%s---\n```json\n%s\n```\n" % (front, value))
-    os.replace(part, path)
+    part = path.with_name(".%s.part" % uuid.uuid4().hex)
+    try:
+        part.write_text(clean("---\n%s---\n```json\n%s\n```\n" % (front, value)), encoding="utf-8")
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def _read(path: pathlib.Path) -> Optional[Item]:
     """Returns the item in a file; None if there is none, or if a person has made something else of it."""
+    return _item(_text(path) or "")
+
+
+def _text(path: pathlib.Path) -> Optional[str]:
+    """Returns the text of a file; None if there is no file."""
     try:
-        _, front, body = path.read_text().split("---\n", 2)
-        head = {name: json.loads(value) for name, _, value in (line.partition(": ") for line in front.splitlines())}
+        return path.read_text(encoding="utf-8", errors="replace")
+    except FileNotFoundError:
+        return None
+
+
+def _item(text: str) -> Optional[Item]:
+    """Returns the item of a text; None if it is none."""
+    try:
+        _, front, body = text.split("---\n", 2)
+        head = {name: json.loads(value) for name, _, value in (line.partition(": ") for line in front.rstrip("\n").split("\n"))}
         value = json.loads(body.partition("```json\n")[2].rpartition("\n```")[0])
         return Item(value=value, key=head["key"], namespace=tuple(head["namespace"]), created_at=head["created"], updated_at=head["updated"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError):
         return None
 
 
@@ -143,14 +162,16 @@ def _found(item: Item, score: Optional[float]) -> SearchItem:
 
 
 def _matches(value: Dict[str, Any], conditions: Optional[Dict[str, Any]]) -> bool:
-    """Reports whether the fields of a value meet all conditions."""
+    """Reports whether the fields of a value meet all conditions. What cannot be compared does not meet one."""
     for name, wanted in (conditions or {}).items():
         tests = wanted if isinstance(wanted, dict) and any(k.startswith("$") for k in wanted) else {"$eq": wanted}
         for operator, operand in tests.items():
             if operator not in _COMPARE:
                 raise ValueError("unsupported operator %s; use one of %s" % (operator, ", ".join(_COMPARE)))
-            have = value.get(name)
-            if operator not in ("$eq", "$ne") and have is None or not _COMPARE[operator](have, operand):
+            try:
+                if not _COMPARE[operator](value.get(name), operand):
+                    return False
+            except TypeError:
                 return False
     return True
 

@@ -1,7 +1,7 @@
 """Memory for the OpenAI Agents SDK: a session that stores what matters, what to send to the model, and the memory tools.
 
     session = KiokuSession(Kioku(), "conversation-1")
-    agent = Agent(name="Assistant", tools=memory_tools(session.kioku))
+    agent = Agent(name="Assistant", tools=session.tools())
     config = RunConfig(call_model_input_filter=session.call_model_input_filter)
     await Runner.run(agent, "What does Mia drink?", session=session, run_config=config)
     await session.end()
@@ -10,16 +10,23 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import Any, List, Optional, Tuple, cast
+import logging
+from typing import TYPE_CHECKING, Any, List, Optional, Tuple, cast
 
 from agents import FunctionTool, SQLiteSession, TResponseInputItem
 from agents.memory import SessionABC
 from agents.run import CallModelData, ModelInputData
 
-import kioku_client
-from kioku_client import AsyncSession, ChatMessage, Kioku, MemoryTool, ToolCall, Turn
+from kioku_client import AsyncSession, ChatMessage, Kioku, KiokuError, MemoryTool, ToolCall, Turn, clean, memory_tools
 from kioku_client._messages import identify
+from kioku_client.aio import AsyncAsk
+from kioku_client.session import Settings
 from kioku_client.v1.agent_pb2 import EndSessionResponse
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+log = logging.getLogger("kioku_client")
 
 
 class KiokuSession(SessionABC):
@@ -28,12 +35,18 @@ class KiokuSession(SessionABC):
     The items themselves are in another session, in memory unless one is given, such as SQLiteSession(id, "chat.db").
     """
 
-    def __init__(self, kioku: Kioku, session_id: str, *, history: Optional[SessionABC] = None, **settings: Any) -> None:
+    def __init__(self, kioku: Kioku, session_id: str, *, history: Optional[SessionABC] = None, ask: Optional[AsyncAsk] = None,
+                 **settings: Unpack[Settings]) -> None:
         """Makes a session, or continues one. settings are those of kioku_client.AsyncSession."""
-        self.session_id, self.kioku = session_id, kioku
+        self.session_id, self._kioku, self._ask, self._settings = session_id, kioku, ask, settings
         self._history = history or SQLiteSession(session_id)
-        self._memory = AsyncSession(kioku, session_id, **settings)
+        self._memory = AsyncSession(kioku, session_id, ask=ask, **settings)
         self._summary: Optional[Tuple[ChatMessage, str]] = None
+
+    def tools(self) -> List[FunctionTool]:
+        """Returns the memory tools for the agent of this conversation."""
+        tools = memory_tools(self._kioku, channel=self._settings.get("channel", ""), group=self._settings.get("group"))
+        return [self._function_tool(tool) for tool in tools]
 
     async def call_model_input_filter(self, data: CallModelData[Any]) -> ModelInputData:
         """Returns what to send to the model: the prompt of Kioku after the agent's own, with memories, and a summary of old items."""
@@ -69,25 +82,28 @@ class KiokuSession(SessionABC):
         return await self._history.pop_item()
 
     async def clear_session(self) -> None:
-        """Removes all items."""
+        """Ends the conversation, so that what is not stored is, and removes all items. What goes wrong with the first is logged."""
+        try:
+            done = await self.end()
+            if done.outcome == "failed":
+                log.warning("session %s: %s", self.session_id, done.reason)
+        except KiokuError as e:
+            log.warning("session %s: %s", self.session_id, e)
+        self._summary = None
+        self._memory = AsyncSession(self._kioku, self.session_id, ask=self._ask, **self._settings)
         await self._history.clear_session()
 
     async def end(self) -> EndSessionResponse:
         """Ends the conversation: what is not stored is stored."""
         return await self._memory.end(read(await self._history.get_items())[0])
 
+    def _function_tool(self, tool: MemoryTool) -> FunctionTool:
+        async def run(_: Any, given: str) -> str:
+            session = self._memory.sync_session
+            return (await asyncio.to_thread(tool, given, source=session.source, author=session.author)).output
 
-def memory_tools(kioku: Kioku, **conversation: Any) -> List[FunctionTool]:
-    """Returns the memory tools for an agent. conversation is as in kioku_client.memory_tools."""
-    return [_function_tool(tool) for tool in kioku_client.memory_tools(kioku, **conversation)]
-
-
-def _function_tool(tool: MemoryTool) -> FunctionTool:
-    async def run(_: Any, given: str) -> str:
-        return (await asyncio.to_thread(tool, given)).output
-
-    return FunctionTool(name=tool.name, description=tool.description, params_json_schema=tool.input_schema, on_invoke_tool=run,
-                        strict_json_schema=False)
+        return FunctionTool(name=tool.name, description=tool.description, params_json_schema=tool.input_schema, on_invoke_tool=run,
+                            strict_json_schema=False)
 
 
 def read(items: List[TResponseInputItem]) -> Tuple[List[ChatMessage], List[int]]:
@@ -100,7 +116,8 @@ def read(items: List[TResponseInputItem]) -> Tuple[List[ChatMessage], List[int]]
         kind, role = item.get("type", "message"), item.get("role")
         if kind == "function_call_output":
             output = item["output"]
-            message = ChatMessage(role="tool", tool_call_id=item["call_id"], text=output if isinstance(output, str) else json.dumps(output, ensure_ascii=False))
+            text = output if isinstance(output, str) else json.dumps(output, ensure_ascii=False)
+            message = ChatMessage(role="tool", tool_call_id=item["call_id"], text=clean(text))
         elif role in ("user", "system", "developer"):
             summary = str(item.get("id", "")) if str(item.get("id", "")).startswith("summary-") else ""
             message = ChatMessage(role="user", text=_text(item.get("content")), id=summary)
@@ -110,7 +127,7 @@ def read(items: List[TResponseInputItem]) -> Tuple[List[ChatMessage], List[int]]
                 messages.append(answer)
                 starts.append(i)
             if kind == "function_call":
-                answer.tool_calls.append(ToolCall(id=item["call_id"], name=item["name"], input=item["arguments"]))
+                answer.tool_calls.append(ToolCall(id=item["call_id"], name=item["name"], input=clean(item["arguments"])))
             answer.text += _text(item.get("content")) if role == "assistant" else ""
             continue
         answer = None
@@ -124,14 +141,14 @@ def read(items: List[TResponseInputItem]) -> Tuple[List[ChatMessage], List[int]]
 
 def _text(content: Any) -> str:
     if isinstance(content, str):
-        return content
-    return "".join(part.get("text", "") for part in content or [])
+        return clean(content)
+    return clean("".join(part.get("text", "") for part in content or []))
 
 
 def _sent(items: List[TResponseInputItem], starts: List[int], turn: Turn) -> List[TResponseInputItem]:
-    """Returns the items of a turn: the summary first, old results shortened, and those of the user with their blocks."""
+    """Returns the items of a turn: the summary first, old results shortened, and the newest question with what belongs to the turn."""
     texts = {starts[i]: text for i, text in turn.shortened.items()}
-    blocks = {starts[i]: text for i, text in turn.blocks.items()}
+    question = starts[turn.question] if turn.question >= 0 else -1
     out: List[Any] = [{"role": "user", "content": turn.summary.text}] if turn.summary is not None else []
     for i, item in enumerate(cast(List[Any], items)):
         if i < starts[turn.keep]:
@@ -140,9 +157,9 @@ def _sent(items: List[TResponseInputItem], starts: List[int], turn: Turn) -> Lis
             item = {**item, "output": texts[i]}
         elif str(item.get("id", "")).startswith("summary-"):
             item = {"role": "user", "content": item["content"]}
-        elif i in blocks:
+        elif i == question and turn.turn_block:
             content = item["content"]
             parts = [{"type": "input_text", "text": content}] if isinstance(content, str) else list(content)
-            item = {**item, "content": [*parts, {"type": "input_text", "text": blocks[i]}]}
+            item = {**item, "content": [*parts, {"type": "input_text", "text": turn.turn_block}]}
         out.append(item)
     return cast(List[TResponseInputItem], out)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from typing import Any, Dict
 
-from kioku_client import Answer, ChatMessage, Question, TooLong, ToolCall
+from kioku_client import Answer, ChatMessage, Question, TooLong, ToolCall, clean
 
 
 class OpenAIChat:
@@ -35,7 +35,7 @@ class OpenAIChat:
                 raise TooLong(str(e)) from e
             raise
         said = done.choices[0]
-        calls = [ToolCall(id=c.id, name=c.function.name, input=c.function.arguments) for c in said.message.tool_calls or ()]
+        calls = [ToolCall(id=c.id, name=c.function.name, input=clean(c.function.arguments)) for c in said.message.tool_calls or ()]
         usage = done.usage
         return Answer(said.message.content or "", calls, said.finish_reason == "length", usage.prompt_tokens if usage else 0, usage.completion_tokens if usage else 0)
 

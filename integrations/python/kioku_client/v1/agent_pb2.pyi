@@ -1,7 +1,7 @@
 from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
 from kioku_client.v1 import memory_pb2 as _memory_pb2
-from google.protobuf.internal import containers as _containers
+from kioku_client.v1 import _containers
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from typing import Any as _Any, ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Mapping, Optional as _Optional, Union as _Union
@@ -28,7 +28,7 @@ class AssemblePromptRequest(_message.Message):
     agent: str
     ask_time: _timestamp_pb2.Timestamp
     author: _memory_pb2.Author
-    blocks: _containers.RepeatedCompositeFieldContainer[PromptBlock]
+    blocks: _containers.Messages[PromptBlock]
     budget_tokens: int
     cache_friendly: bool
     channel: str
@@ -39,7 +39,7 @@ class AssemblePromptRequest(_message.Message):
     no_memory_tools: bool
     no_recall: bool
     session: str
-    shared_agents: _containers.RepeatedScalarFieldContainer[str]
+    shared_agents: _containers.Scalars[str]
     def __init__(self, agent: _Optional[str] = ..., message: _Optional[str] = ..., mode: _Optional[str] = ..., channel: _Optional[str] = ..., group: _Optional[bool] = ..., model: _Optional[str] = ..., shared_agents: _Optional[_Iterable[str]] = ..., blocks: _Optional[_Iterable[_Union[PromptBlock, _Mapping[str, _Any]]]] = ..., budget_tokens: _Optional[int] = ..., cache_friendly: _Optional[bool] = ..., no_memory_tools: _Optional[bool] = ..., no_recall: _Optional[bool] = ..., ask_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., session: _Optional[str] = ..., author: _Optional[_Union[_memory_pb2.Author, _Mapping[str, _Any]]] = ...) -> None: ...
 
 class AssemblePromptResponse(_message.Message):
@@ -57,14 +57,14 @@ class AssemblePromptResponse(_message.Message):
     TOKENS_FIELD_NUMBER: _ClassVar[int]
     TURN_BLOCK_FIELD_NUMBER: _ClassVar[int]
     cached_bytes: int
-    cuts: _containers.RepeatedCompositeFieldContainer[PromptCut]
-    files: _containers.RepeatedCompositeFieldContainer[FileReport]
+    cuts: _containers.Messages[PromptCut]
+    files: _containers.Messages[FileReport]
     group: bool
-    layers: _containers.RepeatedCompositeFieldContainer[PromptLayer]
+    layers: _containers.Messages[PromptLayer]
     over_budget: bool
     prompt: str
     recall: RecallReport
-    skills: _containers.RepeatedCompositeFieldContainer[SkillReport]
+    skills: _containers.Messages[SkillReport]
     skills_note: str
     tokens: int
     turn_block: str
@@ -79,7 +79,7 @@ class BeginCompactRequest(_message.Message):
     WINDOW_TOKENS_FIELD_NUMBER: _ClassVar[int]
     agent: str
     keep_recent_tokens: int
-    messages: _containers.RepeatedCompositeFieldContainer[ChatMessage]
+    messages: _containers.Messages[ChatMessage]
     session: str
     window_tokens: int
     def __init__(self, agent: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[ChatMessage, _Mapping[str, _Any]]]] = ..., session: _Optional[str] = ..., window_tokens: _Optional[int] = ..., keep_recent_tokens: _Optional[int] = ...) -> None: ...
@@ -104,7 +104,7 @@ class BeginFlushRequest(_message.Message):
     TOO_LONG_FIELD_NUMBER: _ClassVar[int]
     WINDOW_TOKENS_FIELD_NUMBER: _ClassVar[int]
     agent: str
-    messages: _containers.RepeatedCompositeFieldContainer[ChatMessage]
+    messages: _containers.Messages[ChatMessage]
     session: str
     too_long: bool
     window_tokens: int
@@ -121,13 +121,13 @@ class BeginFlushResponse(_message.Message):
     USER_PROMPT_FIELD_NUMBER: _ClassVar[int]
     WARNINGS_FIELD_NUMBER: _ClassVar[int]
     lease: str
-    messages: _containers.RepeatedCompositeFieldContainer[ChatMessage]
+    messages: _containers.Messages[ChatMessage]
     outcome: str
     system_prompt: str
     tool: Tool
     uncovered_count: int
     user_prompt: str
-    warnings: _containers.RepeatedScalarFieldContainer[str]
+    warnings: _containers.Scalars[str]
     def __init__(self, lease: _Optional[str] = ..., system_prompt: _Optional[str] = ..., user_prompt: _Optional[str] = ..., outcome: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[ChatMessage, _Mapping[str, _Any]]]] = ..., tool: _Optional[_Union[Tool, _Mapping[str, _Any]]] = ..., uncovered_count: _Optional[int] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class CallToolRequest(_message.Message):
@@ -178,7 +178,7 @@ class ChatMessage(_message.Message):
     text: str
     through_id: str
     tool_call_id: str
-    tool_calls: _containers.RepeatedCompositeFieldContainer[ToolCall]
+    tool_calls: _containers.Messages[ToolCall]
     tool_name: str
     def __init__(self, id: _Optional[str] = ..., role: _Optional[str] = ..., text: _Optional[str] = ..., tool_calls: _Optional[_Iterable[_Union[ToolCall, _Mapping[str, _Any]]]] = ..., tool_call_id: _Optional[str] = ..., tool_name: _Optional[str] = ..., failed: _Optional[bool] = ..., image_count: _Optional[int] = ..., author: _Optional[_Union[_memory_pb2.Author, _Mapping[str, _Any]]] = ..., channel: _Optional[str] = ..., through_id: _Optional[str] = ...) -> None: ...
 
@@ -196,7 +196,7 @@ class CheckFlushRequest(_message.Message):
     agent: str
     forced: bool
     heartbeat: bool
-    messages: _containers.RepeatedCompositeFieldContainer[ChatMessage]
+    messages: _containers.Messages[ChatMessage]
     overflow: bool
     projected_tokens: int
     session: str
@@ -221,7 +221,7 @@ class CheckFlushResponse(_message.Message):
     next_try_time: _timestamp_pb2.Timestamp
     reason: str
     uncovered_count: int
-    warnings: _containers.RepeatedScalarFieldContainer[str]
+    warnings: _containers.Scalars[str]
     def __init__(self, flush: _Optional[bool] = ..., compact: _Optional[bool] = ..., reason: _Optional[str] = ..., flush_at_tokens: _Optional[int] = ..., compact_at_tokens: _Optional[int] = ..., uncovered_count: _Optional[int] = ..., next_try_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class CommitCompactRequest(_message.Message):
@@ -259,7 +259,7 @@ class CommitFlushRequest(_message.Message):
     UNFINISHED_FIELD_NUMBER: _ClassVar[int]
     agent: str
     lease: str
-    notes: _containers.RepeatedCompositeFieldContainer[FlushNote]
+    notes: _containers.Messages[FlushNote]
     reply: str
     unfinished: bool
     def __init__(self, agent: _Optional[str] = ..., lease: _Optional[str] = ..., notes: _Optional[_Iterable[_Union[FlushNote, _Mapping[str, _Any]]]] = ..., reply: _Optional[str] = ..., unfinished: _Optional[bool] = ...) -> None: ...
@@ -273,7 +273,7 @@ class CommitFlushResponse(_message.Message):
     UNCOVERED_COUNT_FIELD_NUMBER: _ClassVar[int]
     WARNING_FIELD_NUMBER: _ClassVar[int]
     covered_count: int
-    notes: _containers.RepeatedCompositeFieldContainer[StoredNote]
+    notes: _containers.Messages[StoredNote]
     silent: bool
     through_id: str
     uncovered_count: int
@@ -289,7 +289,7 @@ class CompactRequest(_message.Message):
     WINDOW_TOKENS_FIELD_NUMBER: _ClassVar[int]
     agent: str
     keep_recent_tokens: int
-    messages: _containers.RepeatedCompositeFieldContainer[ChatMessage]
+    messages: _containers.Messages[ChatMessage]
     session: str
     window_tokens: int
     def __init__(self, agent: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[ChatMessage, _Mapping[str, _Any]]]] = ..., session: _Optional[str] = ..., window_tokens: _Optional[int] = ..., keep_recent_tokens: _Optional[int] = ...) -> None: ...
@@ -319,7 +319,7 @@ class CompactStep(_message.Message):
     NUMBER_FIELD_NUMBER: _ClassVar[int]
     SYSTEM_PROMPT_FIELD_NUMBER: _ClassVar[int]
     max_tokens: int
-    messages: _containers.RepeatedCompositeFieldContainer[ChatMessage]
+    messages: _containers.Messages[ChatMessage]
     number: int
     system_prompt: str
     def __init__(self, system_prompt: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[ChatMessage, _Mapping[str, _Any]]]] = ..., max_tokens: _Optional[int] = ..., number: _Optional[int] = ...) -> None: ...
@@ -330,7 +330,7 @@ class EndSessionRequest(_message.Message):
     MESSAGES_FIELD_NUMBER: _ClassVar[int]
     SESSION_FIELD_NUMBER: _ClassVar[int]
     agent: str
-    messages: _containers.RepeatedCompositeFieldContainer[ChatMessage]
+    messages: _containers.Messages[ChatMessage]
     session: str
     def __init__(self, agent: _Optional[str] = ..., session: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[ChatMessage, _Mapping[str, _Any]]]] = ...) -> None: ...
 
@@ -343,11 +343,11 @@ class EndSessionResponse(_message.Message):
     UNCOVERED_COUNT_FIELD_NUMBER: _ClassVar[int]
     WARNINGS_FIELD_NUMBER: _ClassVar[int]
     covered_count: int
-    notes: _containers.RepeatedCompositeFieldContainer[StoredNote]
+    notes: _containers.Messages[StoredNote]
     outcome: str
     reason: str
     uncovered_count: int
-    warnings: _containers.RepeatedScalarFieldContainer[str]
+    warnings: _containers.Scalars[str]
     def __init__(self, outcome: _Optional[str] = ..., reason: _Optional[str] = ..., covered_count: _Optional[int] = ..., uncovered_count: _Optional[int] = ..., notes: _Optional[_Iterable[_Union[StoredNote, _Mapping[str, _Any]]]] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class FileReport(_message.Message):
@@ -384,7 +384,7 @@ class FlushRequest(_message.Message):
     SESSION_FIELD_NUMBER: _ClassVar[int]
     agent: str
     forced: bool
-    messages: _containers.RepeatedCompositeFieldContainer[ChatMessage]
+    messages: _containers.Messages[ChatMessage]
     session: str
     def __init__(self, agent: _Optional[str] = ..., session: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[ChatMessage, _Mapping[str, _Any]]]] = ..., forced: _Optional[bool] = ...) -> None: ...
 
@@ -400,12 +400,12 @@ class FlushResponse(_message.Message):
     WARNINGS_FIELD_NUMBER: _ClassVar[int]
     covered_count: int
     next_try_time: _timestamp_pb2.Timestamp
-    notes: _containers.RepeatedCompositeFieldContainer[StoredNote]
+    notes: _containers.Messages[StoredNote]
     outcome: str
     reason: str
     reply: str
     uncovered_count: int
-    warnings: _containers.RepeatedScalarFieldContainer[str]
+    warnings: _containers.Scalars[str]
     def __init__(self, outcome: _Optional[str] = ..., reason: _Optional[str] = ..., covered_count: _Optional[int] = ..., uncovered_count: _Optional[int] = ..., notes: _Optional[_Iterable[_Union[StoredNote, _Mapping[str, _Any]]]] = ..., reply: _Optional[str] = ..., next_try_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ListToolsRequest(_message.Message):
@@ -421,7 +421,7 @@ class ListToolsRequest(_message.Message):
 class ListToolsResponse(_message.Message):
     __slots__ = ["tools"]
     TOOLS_FIELD_NUMBER: _ClassVar[int]
-    tools: _containers.RepeatedCompositeFieldContainer[Tool]
+    tools: _containers.Messages[Tool]
     def __init__(self, tools: _Optional[_Iterable[_Union[Tool, _Mapping[str, _Any]]]] = ...) -> None: ...
 
 class ListTurnsRequest(_message.Message):
@@ -450,8 +450,8 @@ class ListTurnsResponse(_message.Message):
     kept: bool
     messages_kept: bool
     next_page_token: str
-    sessions: _containers.RepeatedCompositeFieldContainer[TurnSession]
-    turns: _containers.RepeatedCompositeFieldContainer[Turn]
+    sessions: _containers.Messages[TurnSession]
+    turns: _containers.Messages[Turn]
     def __init__(self, turns: _Optional[_Iterable[_Union[Turn, _Mapping[str, _Any]]]] = ..., next_page_token: _Optional[str] = ..., sessions: _Optional[_Iterable[_Union[TurnSession, _Mapping[str, _Any]]]] = ..., kept: _Optional[bool] = ..., messages_kept: _Optional[bool] = ...) -> None: ...
 
 class PromptBlock(_message.Message):
@@ -507,9 +507,9 @@ class PruneRequest(_message.Message):
     SESSION_FIELD_NUMBER: _ClassVar[int]
     WINDOW_TOKENS_FIELD_NUMBER: _ClassVar[int]
     agent: str
-    edits: _containers.RepeatedCompositeFieldContainer[PruneEdit]
+    edits: _containers.Messages[PruneEdit]
     last_touch_time: _timestamp_pb2.Timestamp
-    messages: _containers.RepeatedCompositeFieldContainer[ChatMessage]
+    messages: _containers.Messages[ChatMessage]
     session: str
     window_tokens: int
     def __init__(self, agent: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[ChatMessage, _Mapping[str, _Any]]]] = ..., window_tokens: _Optional[int] = ..., last_touch_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., edits: _Optional[_Iterable[_Union[PruneEdit, _Mapping[str, _Any]]]] = ..., session: _Optional[str] = ...) -> None: ...
@@ -523,7 +523,7 @@ class PruneResponse(_message.Message):
     REASON_FIELD_NUMBER: _ClassVar[int]
     chars_after: int
     chars_before: int
-    edits: _containers.RepeatedCompositeFieldContainer[PruneEdit]
+    edits: _containers.Messages[PruneEdit]
     last_touch_time: _timestamp_pb2.Timestamp
     reason: str
     def __init__(self, edits: _Optional[_Iterable[_Union[PruneEdit, _Mapping[str, _Any]]]] = ..., last_touch_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., chars_before: _Optional[int] = ..., chars_after: _Optional[int] = ..., reason: _Optional[str] = ...) -> None: ...
@@ -536,10 +536,10 @@ class RecallReport(_message.Message):
     SEARCHES_FIELD_NUMBER: _ClassVar[int]
     SKIPPED_FIELD_NUMBER: _ClassVar[int]
     TOOK_FIELD_NUMBER: _ClassVar[int]
-    left_out: _containers.RepeatedCompositeFieldContainer[RecalledMemory]
+    left_out: _containers.Messages[RecalledMemory]
     query: str
-    recalled: _containers.RepeatedCompositeFieldContainer[RecalledMemory]
-    searches: _containers.RepeatedCompositeFieldContainer[RecallSearch]
+    recalled: _containers.Messages[RecalledMemory]
+    searches: _containers.Messages[RecallSearch]
     skipped: str
     took: _duration_pb2.Duration
     def __init__(self, recalled: _Optional[_Iterable[_Union[RecalledMemory, _Mapping[str, _Any]]]] = ..., left_out: _Optional[_Iterable[_Union[RecalledMemory, _Mapping[str, _Any]]]] = ..., query: _Optional[str] = ..., skipped: _Optional[str] = ..., searches: _Optional[_Iterable[_Union[RecallSearch, _Mapping[str, _Any]]]] = ..., took: _Optional[_Union[_duration_pb2.Duration, _Mapping[str, _Any]]] = ...) -> None: ...
@@ -561,7 +561,7 @@ class RecallRequest(_message.Message):
     group: bool
     message: str
     session: str
-    shared_agents: _containers.RepeatedScalarFieldContainer[str]
+    shared_agents: _containers.Scalars[str]
     def __init__(self, agent: _Optional[str] = ..., message: _Optional[str] = ..., channel: _Optional[str] = ..., group: _Optional[bool] = ..., shared_agents: _Optional[_Iterable[str]] = ..., ask_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., session: _Optional[str] = ..., author: _Optional[_Union[_memory_pb2.Author, _Mapping[str, _Any]]] = ...) -> None: ...
 
 class RecallResponse(_message.Message):
@@ -581,7 +581,7 @@ class RecallSearch(_message.Message):
     MODE_FIELD_NUMBER: _ClassVar[int]
     TOOK_FIELD_NUMBER: _ClassVar[int]
     agent: str
-    degraded: _containers.RepeatedCompositeFieldContainer[_memory_pb2.Degradation]
+    degraded: _containers.Messages[_memory_pb2.Degradation]
     error: str
     hit_count: int
     mode: str
@@ -589,13 +589,14 @@ class RecallSearch(_message.Message):
     def __init__(self, agent: _Optional[str] = ..., hit_count: _Optional[int] = ..., mode: _Optional[str] = ..., degraded: _Optional[_Iterable[_Union[_memory_pb2.Degradation, _Mapping[str, _Any]]]] = ..., error: _Optional[str] = ..., took: _Optional[_Union[_duration_pb2.Duration, _Mapping[str, _Any]]] = ...) -> None: ...
 
 class RecalledMemory(_message.Message):
-    __slots__ = ["agent", "author", "channel", "date", "end_line", "flags", "path", "reason", "score", "shared", "start_line", "text", "text_score", "vector_score"]
+    __slots__ = ["agent", "author", "channel", "date", "end_line", "flags", "more_authors", "path", "reason", "score", "shared", "start_line", "text", "text_score", "vector_score"]
     AGENT_FIELD_NUMBER: _ClassVar[int]
     AUTHOR_FIELD_NUMBER: _ClassVar[int]
     CHANNEL_FIELD_NUMBER: _ClassVar[int]
     DATE_FIELD_NUMBER: _ClassVar[int]
     END_LINE_FIELD_NUMBER: _ClassVar[int]
     FLAGS_FIELD_NUMBER: _ClassVar[int]
+    MORE_AUTHORS_FIELD_NUMBER: _ClassVar[int]
     PATH_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
     SCORE_FIELD_NUMBER: _ClassVar[int]
@@ -609,7 +610,8 @@ class RecalledMemory(_message.Message):
     channel: str
     date: str
     end_line: int
-    flags: _containers.RepeatedScalarFieldContainer[str]
+    flags: _containers.Scalars[str]
+    more_authors: _containers.Messages[_memory_pb2.Author]
     path: str
     reason: str
     score: float
@@ -618,7 +620,7 @@ class RecalledMemory(_message.Message):
     text: str
     text_score: float
     vector_score: float
-    def __init__(self, agent: _Optional[str] = ..., shared: _Optional[bool] = ..., path: _Optional[str] = ..., start_line: _Optional[int] = ..., end_line: _Optional[int] = ..., score: _Optional[float] = ..., date: _Optional[str] = ..., text: _Optional[str] = ..., flags: _Optional[_Iterable[str]] = ..., reason: _Optional[str] = ..., vector_score: _Optional[float] = ..., text_score: _Optional[float] = ..., channel: _Optional[str] = ..., author: _Optional[_Union[_memory_pb2.Author, _Mapping[str, _Any]]] = ...) -> None: ...
+    def __init__(self, agent: _Optional[str] = ..., shared: _Optional[bool] = ..., path: _Optional[str] = ..., start_line: _Optional[int] = ..., end_line: _Optional[int] = ..., score: _Optional[float] = ..., date: _Optional[str] = ..., text: _Optional[str] = ..., flags: _Optional[_Iterable[str]] = ..., reason: _Optional[str] = ..., vector_score: _Optional[float] = ..., text_score: _Optional[float] = ..., channel: _Optional[str] = ..., author: _Optional[_Union[_memory_pb2.Author, _Mapping[str, _Any]]] = ..., more_authors: _Optional[_Iterable[_Union[_memory_pb2.Author, _Mapping[str, _Any]]]] = ...) -> None: ...
 
 class SkillReport(_message.Message):
     __slots__ = ["in_prompt", "loaded", "name", "path", "reason"]
@@ -645,7 +647,7 @@ class StoredNote(_message.Message):
     line: int
     path: str
     refused: str
-    secrets: _containers.RepeatedCompositeFieldContainer[_memory_pb2.ReplacedSecret]
+    secrets: _containers.Messages[_memory_pb2.ReplacedSecret]
     def __init__(self, path: _Optional[str] = ..., line: _Optional[int] = ..., deduplicated: _Optional[bool] = ..., refused: _Optional[str] = ..., secrets: _Optional[_Iterable[_Union[_memory_pb2.ReplacedSecret, _Mapping[str, _Any]]]] = ...) -> None: ...
 
 class Tool(_message.Message):
@@ -690,12 +692,12 @@ class Turn(_message.Message):
     budget_tokens: int
     channel: str
     compaction: TurnCompaction
-    cuts: _containers.RepeatedCompositeFieldContainer[PromptCut]
+    cuts: _containers.Messages[PromptCut]
     flush: TurnFlush
     group: bool
     id: str
     kind: str
-    layers: _containers.RepeatedCompositeFieldContainer[PromptLayer]
+    layers: _containers.Messages[PromptLayer]
     message: str
     mode: str
     model: str
@@ -724,7 +726,7 @@ class TurnFlush(_message.Message):
     REASON_FIELD_NUMBER: _ClassVar[int]
     UNCOVERED_COUNT_FIELD_NUMBER: _ClassVar[int]
     covered_count: int
-    notes: _containers.RepeatedCompositeFieldContainer[StoredNote]
+    notes: _containers.Messages[StoredNote]
     outcome: str
     reason: str
     uncovered_count: int
@@ -747,5 +749,5 @@ class TurnSession(_message.Message):
 class UnknownMessages(_message.Message):
     __slots__ = ["ids"]
     IDS_FIELD_NUMBER: _ClassVar[int]
-    ids: _containers.RepeatedScalarFieldContainer[str]
+    ids: _containers.Scalars[str]
     def __init__(self, ids: _Optional[_Iterable[str]] = ...) -> None: ...

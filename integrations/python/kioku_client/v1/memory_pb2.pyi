@@ -1,6 +1,6 @@
 from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
-from google.protobuf.internal import containers as _containers
+from kioku_client.v1 import _containers
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from typing import Any as _Any, ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Mapping, Optional as _Optional, Union as _Union
@@ -41,7 +41,7 @@ class ActivityResponse(_message.Message):
     TODAY_FIELD_NUMBER: _ClassVar[int]
     TURNS_KEPT_FIELD_NUMBER: _ClassVar[int]
     UNDATED_NOTE_COUNT_FIELD_NUMBER: _ClassVar[int]
-    days: _containers.RepeatedCompositeFieldContainer[ActivityDay]
+    days: _containers.Messages[ActivityDay]
     today: str
     turns_kept: bool
     undated_note_count: int
@@ -108,7 +108,7 @@ class Condition(_message.Message):
     VALUES_FIELD_NUMBER: _ClassVar[int]
     field: str
     op: str
-    values: _containers.RepeatedScalarFieldContainer[str]
+    values: _containers.Scalars[str]
     def __init__(self, field: _Optional[str] = ..., op: _Optional[str] = ..., values: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class Degradation(_message.Message):
@@ -201,7 +201,7 @@ class ExplainResponse(_message.Message):
     links: Links
     outcome: str
     passage: SearchResult
-    terms: _containers.RepeatedScalarFieldContainer[str]
+    terms: _containers.Scalars[str]
     text: str
     def __init__(self, answer: _Optional[_Union[MemorySearchResponse, _Mapping[str, _Any]]] = ..., outcome: _Optional[str] = ..., text: _Optional[str] = ..., passage: _Optional[_Union[SearchResult, _Mapping[str, _Any]]] = ..., terms: _Optional[_Iterable[str]] = ..., links: _Optional[_Union[Links, _Mapping[str, _Any]]] = ...) -> None: ...
 
@@ -217,7 +217,7 @@ class File(_message.Message):
     SOURCE_FIELD_NUMBER: _ClassVar[int]
     TAGS_FIELD_NUMBER: _ClassVar[int]
     TITLE_FIELD_NUMBER: _ClassVar[int]
-    aliases: _containers.RepeatedScalarFieldContainer[str]
+    aliases: _containers.Scalars[str]
     chunk_count: int
     date: str
     modification_time: _timestamp_pb2.Timestamp
@@ -225,7 +225,7 @@ class File(_message.Message):
     size_bytes: int
     skipped: str
     source: str
-    tags: _containers.RepeatedScalarFieldContainer[str]
+    tags: _containers.Scalars[str]
     title: str
     def __init__(self, path: _Optional[str] = ..., source: _Optional[str] = ..., title: _Optional[str] = ..., date: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., aliases: _Optional[_Iterable[str]] = ..., chunk_count: _Optional[int] = ..., size_bytes: _Optional[int] = ..., modification_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., skipped: _Optional[str] = ...) -> None: ...
 
@@ -238,7 +238,7 @@ class IndexCheck(_message.Message):
     TIME_FIELD_NUMBER: _ClassVar[int]
     VECTOR_COUNT_FIELD_NUMBER: _ClassVar[int]
     WORD_COUNT_FIELD_NUMBER: _ClassVar[int]
-    found: _containers.RepeatedScalarFieldContainer[str]
+    found: _containers.Scalars[str]
     page_count: int
     table_count: int
     text_count: int
@@ -283,8 +283,8 @@ class Links(_message.Message):
     OUTGOING_FIELD_NUMBER: _ClassVar[int]
     PATH_FIELD_NUMBER: _ClassVar[int]
     TRUNCATED_FIELD_NUMBER: _ClassVar[int]
-    incoming: _containers.RepeatedCompositeFieldContainer[Link]
-    outgoing: _containers.RepeatedCompositeFieldContainer[Link]
+    incoming: _containers.Messages[Link]
+    outgoing: _containers.Messages[Link]
     path: str
     truncated: bool
     def __init__(self, path: _Optional[str] = ..., outgoing: _Optional[_Iterable[_Union[Link, _Mapping[str, _Any]]]] = ..., incoming: _Optional[_Iterable[_Union[Link, _Mapping[str, _Any]]]] = ..., truncated: _Optional[bool] = ...) -> None: ...
@@ -296,7 +296,7 @@ class ListAgentsRequest(_message.Message):
 class ListAgentsResponse(_message.Message):
     __slots__ = ["agents"]
     AGENTS_FIELD_NUMBER: _ClassVar[int]
-    agents: _containers.RepeatedCompositeFieldContainer[Agent]
+    agents: _containers.Messages[Agent]
     def __init__(self, agents: _Optional[_Iterable[_Union[Agent, _Mapping[str, _Any]]]] = ...) -> None: ...
 
 class ListChunksRequest(_message.Message):
@@ -313,7 +313,7 @@ class ListChunksResponse(_message.Message):
     PATH_FIELD_NUMBER: _ClassVar[int]
     SKIPPED_FIELD_NUMBER: _ClassVar[int]
     TRUNCATED_FIELD_NUMBER: _ClassVar[int]
-    chunks: _containers.RepeatedCompositeFieldContainer[Chunk]
+    chunks: _containers.Messages[Chunk]
     path: str
     skipped: str
     truncated: bool
@@ -331,13 +331,13 @@ class ListFilesRequest(_message.Message):
     SOURCES_FIELD_NUMBER: _ClassVar[int]
     UNTIL_FIELD_NUMBER: _ClassVar[int]
     agent: str
-    filter: _containers.RepeatedCompositeFieldContainer[Condition]
+    filter: _containers.Messages[Condition]
     glob: str
     include_skipped: bool
     page_size: int
     page_token: str
     since: str
-    sources: _containers.RepeatedScalarFieldContainer[str]
+    sources: _containers.Scalars[str]
     until: str
     def __init__(self, agent: _Optional[str] = ..., glob: _Optional[str] = ..., sources: _Optional[_Iterable[str]] = ..., since: _Optional[str] = ..., until: _Optional[str] = ..., filter: _Optional[_Iterable[_Union[Condition, _Mapping[str, _Any]]]] = ..., include_skipped: _Optional[bool] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
 
@@ -347,7 +347,7 @@ class ListFilesResponse(_message.Message):
     INDEX_FIELD_NUMBER: _ClassVar[int]
     NEXT_PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
     TOTAL_COUNT_FIELD_NUMBER: _ClassVar[int]
-    files: _containers.RepeatedCompositeFieldContainer[File]
+    files: _containers.Messages[File]
     index: IndexState
     next_page_token: str
     total_count: int
@@ -367,6 +367,18 @@ class ListLinksResponse(_message.Message):
     links: Links
     def __init__(self, links: _Optional[_Union[Links, _Mapping[str, _Any]]] = ...) -> None: ...
 
+class ListRevisionsRequest(_message.Message):
+    __slots__ = ["agent"]
+    AGENT_FIELD_NUMBER: _ClassVar[int]
+    agent: str
+    def __init__(self, agent: _Optional[str] = ...) -> None: ...
+
+class ListRevisionsResponse(_message.Message):
+    __slots__ = ["revisions"]
+    REVISIONS_FIELD_NUMBER: _ClassVar[int]
+    revisions: _containers.Messages[Revision]
+    def __init__(self, revisions: _Optional[_Iterable[_Union[Revision, _Mapping[str, _Any]]]] = ...) -> None: ...
+
 class MapCluster(_message.Message):
     __slots__ = ["size", "terms", "x", "y"]
     SIZE_FIELD_NUMBER: _ClassVar[int]
@@ -374,7 +386,7 @@ class MapCluster(_message.Message):
     X_FIELD_NUMBER: _ClassVar[int]
     Y_FIELD_NUMBER: _ClassVar[int]
     size: int
-    terms: _containers.RepeatedScalarFieldContainer[str]
+    terms: _containers.Scalars[str]
     x: float
     y: float
     def __init__(self, terms: _Optional[_Iterable[str]] = ..., x: _Optional[float] = ..., y: _Optional[float] = ..., size: _Optional[int] = ...) -> None: ...
@@ -387,7 +399,7 @@ class MapFile(_message.Message):
     TITLE_FIELD_NUMBER: _ClassVar[int]
     modification_time: _timestamp_pb2.Timestamp
     path: str
-    tags: _containers.RepeatedScalarFieldContainer[str]
+    tags: _containers.Scalars[str]
     title: str
     def __init__(self, path: _Optional[str] = ..., title: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., modification_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ...) -> None: ...
 
@@ -401,24 +413,25 @@ class MapPoints(_message.Message):
     START_LINE_FIELD_NUMBER: _ClassVar[int]
     X_FIELD_NUMBER: _ClassVar[int]
     Y_FIELD_NUMBER: _ClassVar[int]
-    cluster: _containers.RepeatedScalarFieldContainer[int]
-    date: _containers.RepeatedScalarFieldContainer[int]
-    end_line: _containers.RepeatedScalarFieldContainer[int]
-    file: _containers.RepeatedScalarFieldContainer[int]
-    heading: _containers.RepeatedScalarFieldContainer[int]
-    start_line: _containers.RepeatedScalarFieldContainer[int]
-    x: _containers.RepeatedScalarFieldContainer[float]
-    y: _containers.RepeatedScalarFieldContainer[float]
+    cluster: _containers.Scalars[int]
+    date: _containers.Scalars[int]
+    end_line: _containers.Scalars[int]
+    file: _containers.Scalars[int]
+    heading: _containers.Scalars[int]
+    start_line: _containers.Scalars[int]
+    x: _containers.Scalars[float]
+    y: _containers.Scalars[float]
     def __init__(self, x: _Optional[_Iterable[float]] = ..., y: _Optional[_Iterable[float]] = ..., file: _Optional[_Iterable[int]] = ..., start_line: _Optional[_Iterable[int]] = ..., end_line: _Optional[_Iterable[int]] = ..., heading: _Optional[_Iterable[int]] = ..., date: _Optional[_Iterable[int]] = ..., cluster: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class MemoryAppendRequest(_message.Message):
-    __slots__ = ["agent", "author", "category", "channel", "idempotency_key", "keep_secrets", "source", "target", "text"]
+    __slots__ = ["agent", "author", "category", "channel", "idempotency_key", "keep_secrets", "more_authors", "source", "target", "text"]
     AGENT_FIELD_NUMBER: _ClassVar[int]
     AUTHOR_FIELD_NUMBER: _ClassVar[int]
     CATEGORY_FIELD_NUMBER: _ClassVar[int]
     CHANNEL_FIELD_NUMBER: _ClassVar[int]
     IDEMPOTENCY_KEY_FIELD_NUMBER: _ClassVar[int]
     KEEP_SECRETS_FIELD_NUMBER: _ClassVar[int]
+    MORE_AUTHORS_FIELD_NUMBER: _ClassVar[int]
     SOURCE_FIELD_NUMBER: _ClassVar[int]
     TARGET_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
@@ -428,10 +441,11 @@ class MemoryAppendRequest(_message.Message):
     channel: str
     idempotency_key: str
     keep_secrets: bool
+    more_authors: _containers.Messages[Author]
     source: str
     target: str
     text: str
-    def __init__(self, agent: _Optional[str] = ..., text: _Optional[str] = ..., target: _Optional[str] = ..., category: _Optional[str] = ..., idempotency_key: _Optional[str] = ..., source: _Optional[str] = ..., channel: _Optional[str] = ..., author: _Optional[_Union[Author, _Mapping[str, _Any]]] = ..., keep_secrets: _Optional[bool] = ...) -> None: ...
+    def __init__(self, agent: _Optional[str] = ..., text: _Optional[str] = ..., target: _Optional[str] = ..., category: _Optional[str] = ..., idempotency_key: _Optional[str] = ..., source: _Optional[str] = ..., channel: _Optional[str] = ..., author: _Optional[_Union[Author, _Mapping[str, _Any]]] = ..., keep_secrets: _Optional[bool] = ..., more_authors: _Optional[_Iterable[_Union[Author, _Mapping[str, _Any]]]] = ...) -> None: ...
 
 class MemoryAppendResponse(_message.Message):
     __slots__ = ["outcome", "path", "secrets", "similar", "start_line"]
@@ -442,7 +456,7 @@ class MemoryAppendResponse(_message.Message):
     START_LINE_FIELD_NUMBER: _ClassVar[int]
     outcome: str
     path: str
-    secrets: _containers.RepeatedCompositeFieldContainer[ReplacedSecret]
+    secrets: _containers.Messages[ReplacedSecret]
     similar: SimilarNote
     start_line: int
     def __init__(self, path: _Optional[str] = ..., start_line: _Optional[int] = ..., outcome: _Optional[str] = ..., secrets: _Optional[_Iterable[_Union[ReplacedSecret, _Mapping[str, _Any]]]] = ..., similar: _Optional[_Union[SimilarNote, _Mapping[str, _Any]]] = ...) -> None: ...
@@ -504,12 +518,12 @@ class MemoryMapResponse(_message.Message):
     TOTAL_CHUNK_COUNT_FIELD_NUMBER: _ClassVar[int]
     VERSION_FIELD_NUMBER: _ClassVar[int]
     basis: str
-    clusters: _containers.RepeatedCompositeFieldContainer[MapCluster]
+    clusters: _containers.Messages[MapCluster]
     computing: bool
-    dates: _containers.RepeatedScalarFieldContainer[str]
+    dates: _containers.Scalars[str]
     error: str
-    files: _containers.RepeatedCompositeFieldContainer[MapFile]
-    headings: _containers.RepeatedScalarFieldContainer[str]
+    files: _containers.Messages[MapFile]
+    headings: _containers.Scalars[str]
     made_time: _timestamp_pb2.Timestamp
     phase: str
     points: MapPoints
@@ -538,7 +552,7 @@ class MemorySearchRequest(_message.Message):
     agent: str
     ask_time: _timestamp_pb2.Timestamp
     explain: bool
-    filter: _containers.RepeatedCompositeFieldContainer[Condition]
+    filter: _containers.Messages[Condition]
     granularity: str
     max_per_file: int
     max_results: int
@@ -547,7 +561,7 @@ class MemorySearchRequest(_message.Message):
     path_prefix: str
     query: str
     since: str
-    sources: _containers.RepeatedScalarFieldContainer[str]
+    sources: _containers.Scalars[str]
     until: str
     def __init__(self, agent: _Optional[str] = ..., query: _Optional[str] = ..., max_results: _Optional[int] = ..., min_score: _Optional[float] = ..., sources: _Optional[_Iterable[str]] = ..., path_prefix: _Optional[str] = ..., since: _Optional[str] = ..., until: _Optional[str] = ..., explain: _Optional[bool] = ..., ask_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., granularity: _Optional[str] = ..., max_snippet_chars: _Optional[int] = ..., max_per_file: _Optional[int] = ..., filter: _Optional[_Iterable[_Union[Condition, _Mapping[str, _Any]]]] = ...) -> None: ...
 
@@ -561,13 +575,13 @@ class MemorySearchResponse(_message.Message):
     PROVIDER_FIELD_NUMBER: _ClassVar[int]
     RESULTS_FIELD_NUMBER: _ClassVar[int]
     TOOK_FIELD_NUMBER: _ClassVar[int]
-    degraded: _containers.RepeatedCompositeFieldContainer[Degradation]
+    degraded: _containers.Messages[Degradation]
     fallback: bool
     index: IndexState
     mode: str
     model: str
     provider: str
-    results: _containers.RepeatedCompositeFieldContainer[SearchResult]
+    results: _containers.Messages[SearchResult]
     took: _duration_pb2.Duration
     def __init__(self, results: _Optional[_Iterable[_Union[SearchResult, _Mapping[str, _Any]]]] = ..., provider: _Optional[str] = ..., model: _Optional[str] = ..., mode: _Optional[str] = ..., degraded: _Optional[_Iterable[_Union[Degradation, _Mapping[str, _Any]]]] = ..., index: _Optional[_Union[IndexState, _Mapping[str, _Any]]] = ..., took: _Optional[_Union[_duration_pb2.Duration, _Mapping[str, _Any]]] = ..., fallback: _Optional[bool] = ...) -> None: ...
 
@@ -615,7 +629,7 @@ class MemoryUpdateResponse(_message.Message):
     START_LINE_FIELD_NUMBER: _ClassVar[int]
     path: str
     revision: str
-    secrets: _containers.RepeatedCompositeFieldContainer[ReplacedSecret]
+    secrets: _containers.Messages[ReplacedSecret]
     start_line: int
     def __init__(self, path: _Optional[str] = ..., start_line: _Optional[int] = ..., revision: _Optional[str] = ..., secrets: _Optional[_Iterable[_Union[ReplacedSecret, _Mapping[str, _Any]]]] = ...) -> None: ...
 
@@ -685,6 +699,30 @@ class ReplacedSecret(_message.Message):
     reference: str
     def __init__(self, kind: _Optional[str] = ..., reference: _Optional[str] = ...) -> None: ...
 
+class Revision(_message.Message):
+    __slots__ = ["line", "new_text", "old_text", "path", "reason", "revision", "source", "undoes", "undone", "update_time"]
+    LINE_FIELD_NUMBER: _ClassVar[int]
+    NEW_TEXT_FIELD_NUMBER: _ClassVar[int]
+    OLD_TEXT_FIELD_NUMBER: _ClassVar[int]
+    PATH_FIELD_NUMBER: _ClassVar[int]
+    REASON_FIELD_NUMBER: _ClassVar[int]
+    REVISION_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
+    UNDOES_FIELD_NUMBER: _ClassVar[int]
+    UNDONE_FIELD_NUMBER: _ClassVar[int]
+    UPDATE_TIME_FIELD_NUMBER: _ClassVar[int]
+    line: int
+    new_text: str
+    old_text: str
+    path: str
+    reason: str
+    revision: str
+    source: str
+    undoes: str
+    undone: bool
+    update_time: _timestamp_pb2.Timestamp
+    def __init__(self, revision: _Optional[str] = ..., update_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., path: _Optional[str] = ..., line: _Optional[int] = ..., old_text: _Optional[str] = ..., new_text: _Optional[str] = ..., reason: _Optional[str] = ..., source: _Optional[str] = ..., undoes: _Optional[str] = ..., undone: _Optional[bool] = ...) -> None: ...
+
 class ScoreParts(_message.Message):
     __slots__ = ["category", "date", "meaning", "name", "words"]
     CATEGORY_FIELD_NUMBER: _ClassVar[int]
@@ -700,13 +738,14 @@ class ScoreParts(_message.Message):
     def __init__(self, words: _Optional[float] = ..., meaning: _Optional[float] = ..., date: _Optional[float] = ..., category: _Optional[float] = ..., name: _Optional[float] = ...) -> None: ...
 
 class SearchResult(_message.Message):
-    __slots__ = ["author", "channel", "citation", "date", "end_line", "heading", "path", "score", "snippet", "snippet_end_line", "snippet_start_line", "source", "start_line", "text_score", "trace", "vector_score", "weak"]
+    __slots__ = ["author", "channel", "citation", "date", "end_line", "heading", "more_authors", "path", "score", "snippet", "snippet_end_line", "snippet_start_line", "source", "start_line", "text_score", "trace", "vector_score", "weak"]
     AUTHOR_FIELD_NUMBER: _ClassVar[int]
     CHANNEL_FIELD_NUMBER: _ClassVar[int]
     CITATION_FIELD_NUMBER: _ClassVar[int]
     DATE_FIELD_NUMBER: _ClassVar[int]
     END_LINE_FIELD_NUMBER: _ClassVar[int]
     HEADING_FIELD_NUMBER: _ClassVar[int]
+    MORE_AUTHORS_FIELD_NUMBER: _ClassVar[int]
     PATH_FIELD_NUMBER: _ClassVar[int]
     SCORE_FIELD_NUMBER: _ClassVar[int]
     SNIPPET_END_LINE_FIELD_NUMBER: _ClassVar[int]
@@ -724,6 +763,7 @@ class SearchResult(_message.Message):
     date: str
     end_line: int
     heading: str
+    more_authors: _containers.Messages[Author]
     path: str
     score: float
     snippet: str
@@ -735,7 +775,7 @@ class SearchResult(_message.Message):
     trace: Trace
     vector_score: float
     weak: bool
-    def __init__(self, path: _Optional[str] = ..., start_line: _Optional[int] = ..., end_line: _Optional[int] = ..., score: _Optional[float] = ..., snippet: _Optional[str] = ..., snippet_start_line: _Optional[int] = ..., snippet_end_line: _Optional[int] = ..., source: _Optional[str] = ..., vector_score: _Optional[float] = ..., text_score: _Optional[float] = ..., citation: _Optional[str] = ..., heading: _Optional[str] = ..., date: _Optional[str] = ..., trace: _Optional[_Union[Trace, _Mapping[str, _Any]]] = ..., weak: _Optional[bool] = ..., channel: _Optional[str] = ..., author: _Optional[_Union[Author, _Mapping[str, _Any]]] = ...) -> None: ...
+    def __init__(self, path: _Optional[str] = ..., start_line: _Optional[int] = ..., end_line: _Optional[int] = ..., score: _Optional[float] = ..., snippet: _Optional[str] = ..., snippet_start_line: _Optional[int] = ..., snippet_end_line: _Optional[int] = ..., source: _Optional[str] = ..., vector_score: _Optional[float] = ..., text_score: _Optional[float] = ..., citation: _Optional[str] = ..., heading: _Optional[str] = ..., date: _Optional[str] = ..., trace: _Optional[_Union[Trace, _Mapping[str, _Any]]] = ..., weak: _Optional[bool] = ..., channel: _Optional[str] = ..., author: _Optional[_Union[Author, _Mapping[str, _Any]]] = ..., more_authors: _Optional[_Iterable[_Union[Author, _Mapping[str, _Any]]]] = ...) -> None: ...
 
 class SimilarNote(_message.Message):
     __slots__ = ["line", "path", "text"]
@@ -776,7 +816,7 @@ class StatusRequest(_message.Message):
     def __init__(self, agent: _Optional[str] = ...) -> None: ...
 
 class StatusResponse(_message.Message):
-    __slots__ = ["agent", "backfill", "cached_embedding_count", "check", "database", "database_bytes", "degraded", "egress", "embedded_chunk_count", "index", "memory_budget_bytes", "memory_resident_bytes", "offline", "provider", "reranker", "reranker_error", "resident_bytes", "skipped", "slow_calls", "syncing", "unavailable", "unindexed_file_count", "unindexed_more", "version", "wal_bytes", "watch_mode", "watch_note", "workspace"]
+    __slots__ = ["agent", "backfill", "cached_embedding_count", "check", "database", "database_bytes", "degraded", "egress", "embedded_chunk_count", "index", "memory_budget_bytes", "memory_resident_bytes", "offline", "provider", "reranker", "reranker_error", "resident_bytes", "skipped", "slow_calls", "syncing", "transcripts", "unavailable", "unindexed_file_count", "unindexed_more", "version", "wal_bytes", "watch_mode", "watch_note", "workspace"]
     AGENT_FIELD_NUMBER: _ClassVar[int]
     BACKFILL_FIELD_NUMBER: _ClassVar[int]
     CACHED_EMBEDDING_COUNT_FIELD_NUMBER: _ClassVar[int]
@@ -797,6 +837,7 @@ class StatusResponse(_message.Message):
     SKIPPED_FIELD_NUMBER: _ClassVar[int]
     SLOW_CALLS_FIELD_NUMBER: _ClassVar[int]
     SYNCING_FIELD_NUMBER: _ClassVar[int]
+    TRANSCRIPTS_FIELD_NUMBER: _ClassVar[int]
     UNAVAILABLE_FIELD_NUMBER: _ClassVar[int]
     UNINDEXED_FILE_COUNT_FIELD_NUMBER: _ClassVar[int]
     UNINDEXED_MORE_FIELD_NUMBER: _ClassVar[int]
@@ -811,8 +852,8 @@ class StatusResponse(_message.Message):
     check: IndexCheck
     database: str
     database_bytes: int
-    degraded: _containers.RepeatedCompositeFieldContainer[Degradation]
-    egress: _containers.RepeatedCompositeFieldContainer[Egress]
+    degraded: _containers.Messages[Degradation]
+    egress: _containers.Messages[Egress]
     embedded_chunk_count: int
     index: IndexState
     memory_budget_bytes: int
@@ -822,10 +863,11 @@ class StatusResponse(_message.Message):
     reranker: str
     reranker_error: str
     resident_bytes: int
-    skipped: _containers.RepeatedCompositeFieldContainer[SkippedFile]
-    slow_calls: _containers.RepeatedCompositeFieldContainer[SlowCall]
+    skipped: _containers.Messages[SkippedFile]
+    slow_calls: _containers.Messages[SlowCall]
     syncing: bool
-    unavailable: _containers.RepeatedScalarFieldContainer[str]
+    transcripts: _containers.Messages[TranscriptFolder]
+    unavailable: _containers.Scalars[str]
     unindexed_file_count: int
     unindexed_more: bool
     version: str
@@ -833,7 +875,7 @@ class StatusResponse(_message.Message):
     watch_mode: str
     watch_note: str
     workspace: str
-    def __init__(self, agent: _Optional[str] = ..., workspace: _Optional[str] = ..., database: _Optional[str] = ..., index: _Optional[_Union[IndexState, _Mapping[str, _Any]]] = ..., skipped: _Optional[_Iterable[_Union[SkippedFile, _Mapping[str, _Any]]]] = ..., watch_mode: _Optional[str] = ..., watch_note: _Optional[str] = ..., provider: _Optional[_Union[Provider, _Mapping[str, _Any]]] = ..., database_bytes: _Optional[int] = ..., wal_bytes: _Optional[int] = ..., embedded_chunk_count: _Optional[int] = ..., cached_embedding_count: _Optional[int] = ..., degraded: _Optional[_Iterable[_Union[Degradation, _Mapping[str, _Any]]]] = ..., unavailable: _Optional[_Iterable[str]] = ..., version: _Optional[str] = ..., syncing: _Optional[bool] = ..., resident_bytes: _Optional[int] = ..., memory_budget_bytes: _Optional[int] = ..., memory_resident_bytes: _Optional[int] = ..., check: _Optional[_Union[IndexCheck, _Mapping[str, _Any]]] = ..., unindexed_file_count: _Optional[int] = ..., unindexed_more: _Optional[bool] = ..., offline: _Optional[bool] = ..., egress: _Optional[_Iterable[_Union[Egress, _Mapping[str, _Any]]]] = ..., backfill: _Optional[_Union[Backfill, _Mapping[str, _Any]]] = ..., reranker: _Optional[str] = ..., reranker_error: _Optional[str] = ..., slow_calls: _Optional[_Iterable[_Union[SlowCall, _Mapping[str, _Any]]]] = ...) -> None: ...
+    def __init__(self, agent: _Optional[str] = ..., workspace: _Optional[str] = ..., database: _Optional[str] = ..., index: _Optional[_Union[IndexState, _Mapping[str, _Any]]] = ..., skipped: _Optional[_Iterable[_Union[SkippedFile, _Mapping[str, _Any]]]] = ..., watch_mode: _Optional[str] = ..., watch_note: _Optional[str] = ..., provider: _Optional[_Union[Provider, _Mapping[str, _Any]]] = ..., database_bytes: _Optional[int] = ..., wal_bytes: _Optional[int] = ..., embedded_chunk_count: _Optional[int] = ..., cached_embedding_count: _Optional[int] = ..., degraded: _Optional[_Iterable[_Union[Degradation, _Mapping[str, _Any]]]] = ..., unavailable: _Optional[_Iterable[str]] = ..., version: _Optional[str] = ..., syncing: _Optional[bool] = ..., resident_bytes: _Optional[int] = ..., memory_budget_bytes: _Optional[int] = ..., memory_resident_bytes: _Optional[int] = ..., check: _Optional[_Union[IndexCheck, _Mapping[str, _Any]]] = ..., unindexed_file_count: _Optional[int] = ..., unindexed_more: _Optional[bool] = ..., offline: _Optional[bool] = ..., egress: _Optional[_Iterable[_Union[Egress, _Mapping[str, _Any]]]] = ..., backfill: _Optional[_Union[Backfill, _Mapping[str, _Any]]] = ..., reranker: _Optional[str] = ..., reranker_error: _Optional[str] = ..., slow_calls: _Optional[_Iterable[_Union[SlowCall, _Mapping[str, _Any]]]] = ..., transcripts: _Optional[_Iterable[_Union[TranscriptFolder, _Mapping[str, _Any]]]] = ...) -> None: ...
 
 class SyncReport(_message.Message):
     __slots__ = ["chunk_count", "degraded", "embedded_count", "file_count", "generation", "index", "known_count", "removed_file_count", "skipped_count", "stale_reason", "took", "unembedded_count"]
@@ -850,7 +892,7 @@ class SyncReport(_message.Message):
     TOOK_FIELD_NUMBER: _ClassVar[int]
     UNEMBEDDED_COUNT_FIELD_NUMBER: _ClassVar[int]
     chunk_count: int
-    degraded: _containers.RepeatedCompositeFieldContainer[Degradation]
+    degraded: _containers.Messages[Degradation]
     embedded_count: int
     file_count: int
     generation: int
@@ -949,7 +991,7 @@ class Trace(_message.Message):
     decay: float
     keyword_backed: bool
     merged: float
-    missing: _containers.RepeatedScalarFieldContainer[str]
+    missing: _containers.Scalars[str]
     mmr_score: float
     mmr_similarity: float
     name_bonus: float
@@ -961,7 +1003,7 @@ class Trace(_message.Message):
     rerank_score: float
     score_parts: ScoreParts
     similarity: float
-    terms: _containers.RepeatedCompositeFieldContainer[TermShare]
+    terms: _containers.Messages[TermShare]
     text_rank: int
     text_score: float
     text_weight: float
@@ -974,6 +1016,14 @@ class Trace(_message.Message):
     window_mean: float
     window_start_line: int
     def __init__(self, rank: _Optional[int] = ..., vector_rank: _Optional[int] = ..., text_rank: _Optional[int] = ..., vector_score: _Optional[float] = ..., text_score: _Optional[float] = ..., vector_weight: _Optional[float] = ..., text_weight: _Optional[float] = ..., merged: _Optional[float] = ..., decay: _Optional[float] = ..., age_days: _Optional[float] = ..., mmr_similarity: _Optional[float] = ..., mmr_score: _Optional[float] = ..., terms: _Optional[_Iterable[_Union[TermShare, _Mapping[str, _Any]]]] = ..., keyword_backed: _Optional[bool] = ..., date_bonus: _Optional[float] = ..., pair_share: _Optional[float] = ..., best_part_share: _Optional[float] = ..., chunk_share: _Optional[float] = ..., missing: _Optional[_Iterable[str]] = ..., date_confidence: _Optional[float] = ..., name_bonus: _Optional[float] = ..., penalty: _Optional[float] = ..., name_confidence: _Optional[float] = ..., category_bonus: _Optional[float] = ..., category_confidence: _Optional[float] = ..., cosine: _Optional[float] = ..., window_cosine: _Optional[float] = ..., window_start_line: _Optional[int] = ..., window_end_line: _Optional[int] = ..., window_mean: _Optional[float] = ..., similarity: _Optional[float] = ..., cosine_mean: _Optional[float] = ..., cosine_deviation: _Optional[float] = ..., rerank_rank: _Optional[int] = ..., rerank_score: _Optional[float] = ..., score_parts: _Optional[_Union[ScoreParts, _Mapping[str, _Any]]] = ..., unembedded: _Optional[bool] = ...) -> None: ...
+
+class TranscriptFolder(_message.Message):
+    __slots__ = ["folder", "source"]
+    FOLDER_FIELD_NUMBER: _ClassVar[int]
+    SOURCE_FIELD_NUMBER: _ClassVar[int]
+    folder: str
+    source: str
+    def __init__(self, source: _Optional[str] = ..., folder: _Optional[str] = ...) -> None: ...
 
 class WatchEventsRequest(_message.Message):
     __slots__ = ["agent"]

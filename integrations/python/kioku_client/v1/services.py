@@ -33,6 +33,10 @@ class MemoryService:
         """Calls kioku.v1.MemoryService/MemoryUndo."""
         return self._calls.unary("/kioku.v1.MemoryService/MemoryUndo", request, memory_pb2.MemoryUndoResponse, timeout)
 
+    def ListRevisions(self, request: memory_pb2.ListRevisionsRequest, timeout: Optional[float] = None) -> memory_pb2.ListRevisionsResponse:
+        """Calls kioku.v1.MemoryService/ListRevisions."""
+        return self._calls.unary("/kioku.v1.MemoryService/ListRevisions", request, memory_pb2.ListRevisionsResponse, timeout)
+
     def ListFiles(self, request: memory_pb2.ListFilesRequest, timeout: Optional[float] = None) -> memory_pb2.ListFilesResponse:
         """Calls kioku.v1.MemoryService/ListFiles."""
         return self._calls.unary("/kioku.v1.MemoryService/ListFiles", request, memory_pb2.ListFilesResponse, timeout)

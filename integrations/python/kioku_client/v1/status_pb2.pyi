@@ -1,6 +1,6 @@
 from google.protobuf import any_pb2 as _any_pb2
 from google.protobuf import duration_pb2 as _duration_pb2
-from google.protobuf.internal import containers as _containers
+from kioku_client.v1 import _containers
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from typing import Any as _Any, ClassVar as _ClassVar, Iterable as _Iterable, Mapping as _Mapping, Optional as _Optional, Union as _Union
@@ -17,7 +17,7 @@ class BadRequest(_message.Message):
         field: str
         def __init__(self, field: _Optional[str] = ..., description: _Optional[str] = ...) -> None: ...
     FIELD_VIOLATIONS_FIELD_NUMBER: _ClassVar[int]
-    field_violations: _containers.RepeatedCompositeFieldContainer[BadRequest.FieldViolation]
+    field_violations: _containers.Messages[BadRequest.FieldViolation]
     def __init__(self, field_violations: _Optional[_Iterable[_Union[BadRequest.FieldViolation, _Mapping[str, _Any]]]] = ...) -> None: ...
 
 class ErrorInfo(_message.Message):
@@ -49,6 +49,6 @@ class Status(_message.Message):
     DETAILS_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
     code: int
-    details: _containers.RepeatedCompositeFieldContainer[_any_pb2.Any]
+    details: _containers.Messages[_any_pb2.Any]
     message: str
     def __init__(self, code: _Optional[int] = ..., message: _Optional[str] = ..., details: _Optional[_Iterable[_Union[_any_pb2.Any, _Mapping[str, _Any]]]] = ...) -> None: ...

@@ -94,7 +94,8 @@ export declare type ChatMessage = Message<"kioku.v1.ChatMessage"> & {
   author?: Author | undefined;
 
   /**
-   * Channel of the message. Empty means that of the conversation.
+   * Channel of the message. Empty means that of the message before. The first message of a request without one is private, unless a
+   * group was in the session before: then it counts as said in the group.
    *
    * @generated from field: string channel = 10;
    */
@@ -172,7 +173,7 @@ export declare type AssemblePromptRequest = Message<"kioku.v1.AssemblePromptRequ
   agent: string;
 
   /**
-   * Message of the user, at most 64 KiB. Memory is searched for it.
+   * Message of the user. Memory is searched for it, for both ends of a long one.
    *
    * @generated from field: string message = 2;
    */
@@ -230,7 +231,8 @@ export declare type AssemblePromptRequest = Message<"kioku.v1.AssemblePromptRequ
   budgetTokens: number;
 
   /**
-   * Put parts that change between turns at the end. Unset means the configured order.
+   * Leave what changes between turns out of the prompt and return it as turn_block, so that the prompt is constant over a session
+   * unless its files change, and providers read it from their cache. Unset means the configured order, by default true.
    *
    * @generated from field: optional bool cache_friendly = 10;
    */
@@ -384,8 +386,11 @@ export declare type AssemblePromptResponse = Message<"kioku.v1.AssemblePromptRes
   group: boolean;
 
   /**
-   * What changes from turn to turn: time, recalled memories and changing blocks. Send it as a text block of the message of the
-   * user, and do not store it. Empty if the prompt has it, because cache_friendly is false.
+   * What changes from turn to turn: time, recalled memories and changing blocks. Send it behind the text of the newest message of
+   * the user, as a text block of its own or after a blank line, in all requests until the user's next message. Do not store it;
+   * what is stored by Kioku is freed of it. Empty if the prompt has it, because cache_friendly is false.
+   * An agent that calls tools in most turns pays less if it goes on to send old blocks with their messages, byte for byte the same,
+   * until it summarises or prunes: so its provider's cache has the calls and results behind them too (docs/performance.md).
    *
    * @generated from field: string turn_block = 12;
    */
@@ -698,18 +703,25 @@ export declare type RecalledMemory = Message<"kioku.v1.RecalledMemory"> & {
   textScore: number;
 
   /**
-   * Channel that it is from; empty if none is recorded.
+   * As in SearchResult.
    *
    * @generated from field: string channel = 13;
    */
   channel: string;
 
   /**
-   * Who said it; unset if nobody is recorded.
+   * As in SearchResult.
    *
    * @generated from field: kioku.v1.Author author = 14;
    */
   author?: Author | undefined;
+
+  /**
+   * As in SearchResult.
+   *
+   * @generated from field: repeated kioku.v1.Author more_authors = 15;
+   */
+  moreAuthors: Author[];
 };
 
 /**
@@ -2447,7 +2459,9 @@ export declare const TurnCompactionSchema: GenMessage<TurnCompaction>;
 
 /**
  * AgentService provides the system prompt, recall, pruning, flush and compaction to agents in any language. A request has at
- * most 20,000 messages and 4 MiB. BeginFlush, CommitFlush and Flush need the right to write.
+ * most 20,000 messages and 4 MiB; a larger one is refused with RESOURCE_EXHAUSTED by gRPC itself. A longer conversation is sent in
+ * several calls of CheckFlush, each with the ids of the messages before and the next ones whole. BeginFlush, CommitFlush and Flush
+ * need the right to write.
  *
  * A message is covered if a model was shown it in a flush and the notes that the model made of it are stored. Compact of a
  * session drops only covered messages. An agent that flushes when CheckFlush says flush, and then compacts when it says compact,

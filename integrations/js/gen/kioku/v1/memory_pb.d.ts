@@ -50,7 +50,7 @@ export declare type MemorySearchRequest = Message<"kioku.v1.MemorySearchRequest"
   minScore?: number | undefined;
 
   /**
-   * Sources to search: "memory", "extra", "sessions". Empty means all.
+   * Sources to search: "memory", "extra", "sessions", "claude-code", "codex". Empty means all.
    *
    * @generated from field: repeated string sources = 5;
    */
@@ -286,7 +286,7 @@ export declare type SearchResult = Message<"kioku.v1.SearchResult"> & {
   snippetEndLine: number;
 
   /**
-   * Source of the file: "memory", "extra" or "sessions".
+   * Source of the file: "memory", "extra", "sessions", "claude-code" or "codex".
    *
    * @generated from field: string source = 8;
    */
@@ -343,18 +343,25 @@ export declare type SearchResult = Message<"kioku.v1.SearchResult"> & {
   weak: boolean;
 
   /**
-   * Channel that the note is from; empty if none is recorded.
+   * Channel that the words are from; empty if none is recorded.
    *
    * @generated from field: string channel = 16;
    */
   channel: string;
 
   /**
-   * Who said what the note says; unset if nobody is recorded.
+   * Who said it; unset if it is the owner's. An author without id and name is somebody unknown.
    *
    * @generated from field: kioku.v1.Author author = 17;
    */
   author?: Author | undefined;
+
+  /**
+   * Others who said a part of it.
+   *
+   * @generated from field: repeated kioku.v1.Author more_authors = 18;
+   */
+  moreAuthors: Author[];
 };
 
 /**
@@ -914,8 +921,8 @@ export declare type MemoryAppendRequest = Message<"kioku.v1.MemoryAppendRequest"
   text: string;
 
   /**
-   * File of the note: "daily" (memory/YYYY-MM-DD.md, a long day goes on in memory/YYYY-MM-DD-2.md) or "long_term" (MEMORY.md).
-   * Empty means "daily".
+   * File of the note: "daily" (memory/YYYY-MM-DD.md, a long day goes on in memory/YYYY-MM-DD-2.md), "long_term" (MEMORY.md, only
+   * for words of the owner) or "group" (the file of the day in the folder of the channel, memory/groups). Empty means "daily".
    *
    * @generated from field: string target = 3;
    */
@@ -945,25 +952,33 @@ export declare type MemoryAppendRequest = Message<"kioku.v1.MemoryAppendRequest"
   source: string;
 
   /**
-   * Channel of the conversation that the note is from, recorded beside it. Empty records nothing.
+   * Channel of the conversation that the note is from. It is recorded beside the words of a group and of others than the owner.
    *
    * @generated from field: string channel = 7;
    */
   channel: string;
 
   /**
-   * Who said what the note says, recorded beside it. Unset means the owner, or nobody in particular.
+   * Who said what the note says. Unset means the owner, or somebody unknown if the channel counts as a group.
    *
    * @generated from field: kioku.v1.Author author = 8;
    */
   author?: Author | undefined;
 
   /**
-   * Keep secrets, such as keys and passwords, in the text. Without it a reference takes the place of each.
+   * Keep secrets, such as keys and passwords, in the text if they were left out of a note before: a
+   * secret is written only if it is asked for twice. Otherwise a reference takes the place of each.
    *
    * @generated from field: bool keep_secrets = 9;
    */
   keepSecrets: boolean;
+
+  /**
+   * Others who said a part of it.
+   *
+   * @generated from field: repeated kioku.v1.Author more_authors = 10;
+   */
+  moreAuthors: Author[];
 };
 
 /**
@@ -1158,7 +1173,8 @@ export declare type MemoryUpdateRequest = Message<"kioku.v1.MemoryUpdateRequest"
   source: string;
 
   /**
-   * As in MemoryAppendRequest.
+   * Keep secrets in the new text that were left out of a note before. Otherwise a reference takes the place of each that
+   * the old text lacks.
    *
    * @generated from field: bool keep_secrets = 7;
    */
@@ -1268,6 +1284,119 @@ export declare type MemoryUndoResponse = Message<"kioku.v1.MemoryUndoResponse"> 
 export declare const MemoryUndoResponseSchema: GenMessage<MemoryUndoResponse>;
 
 /**
+ * @generated from message kioku.v1.ListRevisionsRequest
+ */
+export declare type ListRevisionsRequest = Message<"kioku.v1.ListRevisionsRequest"> & {
+  /**
+   * Empty means the only agent that the caller may reach.
+   *
+   * @generated from field: string agent = 1;
+   */
+  agent: string;
+};
+
+/**
+ * Describes the message kioku.v1.ListRevisionsRequest.
+ * Use `create(ListRevisionsRequestSchema)` to create a new message.
+ */
+export declare const ListRevisionsRequestSchema: GenMessage<ListRevisionsRequest>;
+
+/**
+ * @generated from message kioku.v1.ListRevisionsResponse
+ */
+export declare type ListRevisionsResponse = Message<"kioku.v1.ListRevisionsResponse"> & {
+  /**
+   * Updates, the latest first; at most 1,000.
+   *
+   * @generated from field: repeated kioku.v1.Revision revisions = 1;
+   */
+  revisions: Revision[];
+};
+
+/**
+ * Describes the message kioku.v1.ListRevisionsResponse.
+ * Use `create(ListRevisionsResponseSchema)` to create a new message.
+ */
+export declare const ListRevisionsResponseSchema: GenMessage<ListRevisionsResponse>;
+
+/**
+ * Revision is an update that was made.
+ *
+ * @generated from message kioku.v1.Revision
+ */
+export declare type Revision = Message<"kioku.v1.Revision"> & {
+  /**
+   * Id, for MemoryUndo.
+   *
+   * @generated from field: string revision = 1;
+   */
+  revision: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp update_time = 2;
+   */
+  updateTime?: Timestamp | undefined;
+
+  /**
+   * @generated from field: string path = 3;
+   */
+  path: string;
+
+  /**
+   * Line at which the change began.
+   *
+   * @generated from field: int32 line = 4;
+   */
+  line: number;
+
+  /**
+   * Text that was replaced, at most 1,000 characters.
+   *
+   * @generated from field: string old_text = 5;
+   */
+  oldText: string;
+
+  /**
+   * Text in its place, at most 1,000 characters; empty if the old text was removed.
+   *
+   * @generated from field: string new_text = 6;
+   */
+  newText: string;
+
+  /**
+   * @generated from field: string reason = 7;
+   */
+  reason: string;
+
+  /**
+   * Writer, as in MemoryAppendRequest.
+   *
+   * @generated from field: string source = 8;
+   */
+  source: string;
+
+  /**
+   * Revision that this update took back; empty for others.
+   *
+   * @generated from field: string undoes = 9;
+   */
+  undoes: string;
+
+  /**
+   * This update was taken back.
+   *
+   * @generated from field: bool undone = 10;
+   */
+  undone: boolean;
+};
+
+/**
+ * Describes the message kioku.v1.Revision.
+ * Use `create(RevisionSchema)` to create a new message.
+ */
+export declare const RevisionSchema: GenMessage<Revision>;
+
+/**
  * @generated from message kioku.v1.ListFilesRequest
  */
 export declare type ListFilesRequest = Message<"kioku.v1.ListFilesRequest"> & {
@@ -1287,7 +1416,7 @@ export declare type ListFilesRequest = Message<"kioku.v1.ListFilesRequest"> & {
   glob: string;
 
   /**
-   * Sources of the files: "memory", "extra", "sessions". Empty means all.
+   * Sources of the files: "memory", "extra", "sessions", "claude-code", "codex". Empty means all.
    *
    * @generated from field: repeated string sources = 3;
    */
@@ -1395,7 +1524,7 @@ export declare type File = Message<"kioku.v1.File"> & {
   path: string;
 
   /**
-   * "memory", "extra" or "sessions".
+   * "memory", "extra", "sessions", "claude-code" or "codex".
    *
    * @generated from field: string source = 2;
    */
@@ -2449,6 +2578,13 @@ export declare type StatusResponse = Message<"kioku.v1.StatusResponse"> & {
    * @generated from field: repeated kioku.v1.SlowCall slow_calls = 60;
    */
   slowCalls: SlowCall[];
+
+  /**
+   * Folders of the transcripts that are indexed; none unless the settings name such sources.
+   *
+   * @generated from field: repeated kioku.v1.TranscriptFolder transcripts = 61;
+   */
+  transcripts: TranscriptFolder[];
 };
 
 /**
@@ -2456,6 +2592,33 @@ export declare type StatusResponse = Message<"kioku.v1.StatusResponse"> & {
  * Use `create(StatusResponseSchema)` to create a new message.
  */
 export declare const StatusResponseSchema: GenMessage<StatusResponse>;
+
+/**
+ * TranscriptFolder is a folder of transcripts of conversations.
+ *
+ * @generated from message kioku.v1.TranscriptFolder
+ */
+export declare type TranscriptFolder = Message<"kioku.v1.TranscriptFolder"> & {
+  /**
+   * Source of the transcripts: "sessions", "claude-code" or "codex".
+   *
+   * @generated from field: string source = 1;
+   */
+  source: string;
+
+  /**
+   * Path of the folder. Only transcripts of conversations in the memory's projects are indexed.
+   *
+   * @generated from field: string folder = 2;
+   */
+  folder: string;
+};
+
+/**
+ * Describes the message kioku.v1.TranscriptFolder.
+ * Use `create(TranscriptFolderSchema)` to create a new message.
+ */
+export declare const TranscriptFolderSchema: GenMessage<TranscriptFolder>;
 
 /**
  * SlowCall is a call that took long.
@@ -3368,6 +3531,16 @@ export declare const MemoryService: GenService<{
     methodKind: "unary";
     input: typeof MemoryUndoRequestSchema;
     output: typeof MemoryUndoResponseSchema;
+  },
+  /**
+   * ListRevisions lists the updates, the latest first.
+   *
+   * @generated from rpc kioku.v1.MemoryService.ListRevisions
+   */
+  listRevisions: {
+    methodKind: "unary";
+    input: typeof ListRevisionsRequestSchema;
+    output: typeof ListRevisionsResponseSchema;
   },
   /**
    * ListFiles lists the files of the index, or those that a glob and a filter select, in the order of their paths.

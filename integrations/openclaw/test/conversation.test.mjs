@@ -38,9 +38,11 @@ function answers(stored) {
   };
 }
 
+const long = skip ?? (process.env.KIOKU_LONG ? undefined : "it takes some minutes; set KIOKU_LONG=1");
+
 // A conversation of 200 turns through a gateway with the plugin, with 24 facts in three languages, two restarts of gateway and daemon by
 // SIGKILL, and a session that ends early: a new session is sent each of the facts.
-test("a conversation of 200 turns, 24 of 24 facts", { skip, timeout: 900_000 }, async (t) => {
+test("a conversation of 200 turns, 24 of 24 facts", { skip: long, timeout: 900_000 }, async (t) => {
   const stored = new Set();
   const model = await startModel(answers(stored));
   t.after(() => model.close());

@@ -98,7 +98,7 @@ type figures struct {
 	// of a file or a pause which outlives the cache.
 	kept, all shares
 	// usage is that of all requests, and answers that of those which are no flush and no summary.
-	usage, answers llm.Usage
+	usage, answers                     llm.Usage
 	compactions, prunes, edits, pauses int
 }
 

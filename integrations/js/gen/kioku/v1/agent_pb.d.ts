@@ -1712,7 +1712,8 @@ export declare const EndSessionRequestSchema: GenMessage<EndSessionRequest>;
  */
 export declare type EndSessionResponse = Message<"kioku.v1.EndSessionResponse"> & {
   /**
-   * "done", "kept" (the messages are on disk, and are stored when there is a model or by BeginFlush), "skipped" or "failed".
+   * "done", "kept" (the messages are on disk, and are stored when there is a model or by BeginFlush), "skipped" (ends store nothing, or
+   * the service knows no message of the session) or "failed": then the service still has the messages, and the call can be made again.
    *
    * @generated from field: string outcome = 1;
    */

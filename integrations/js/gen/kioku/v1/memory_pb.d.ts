@@ -1054,7 +1054,7 @@ export declare type MemoryAppendResponse = Message<"kioku.v1.MemoryAppendRespons
   secrets: ReplacedSecret[];
 
   /**
-   * A line of the same file that says nearly the same; unset if there is none. MemoryUpdate may correct it.
+   * A line of the same file that says nearly the same; unset if there is none, and in a group. MemoryUpdate may correct it.
    *
    * @generated from field: kioku.v1.SimilarNote similar = 5;
    */

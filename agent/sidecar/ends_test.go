@@ -197,7 +197,7 @@ func TestCompactionsUnderWayAreBounded(t *testing.T) {
 	done := ended
 	for !done.Done {
 		var err error
-		if done, err = s.CommitCompact(ended.Lease, 0, compact.Answer{Text: "## Decisions\nThey spoke."}); err != nil {
+		if done, err = s.CommitCompact(ended.Lease, 0, compact.Answer{Text: "## Decisions\nThey spoke of the harbour, the boats, the weather there and the long road home, and decided nothing."}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -207,7 +207,7 @@ func TestCompactionsUnderWayAreBounded(t *testing.T) {
 	}
 	running = append(running, begin())
 	for i, want := range []error{sidecar.ErrNoCompaction, nil, nil} {
-		if _, err := s.CommitCompact(running[i].Lease, 1, compact.Answer{Text: "## Decisions\nThey spoke."}); !errors.Is(err, want) {
+		if _, err := s.CommitCompact(running[i].Lease, 1, compact.Answer{Text: "## Decisions\nThey spoke of the harbour, the boats, the weather there and the long road home, and decided nothing."}); !errors.Is(err, want) {
 			t.Errorf("compaction %d: %v, want %v", i, err, want)
 		}
 	}

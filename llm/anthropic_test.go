@@ -152,7 +152,7 @@ func TestAnthropicErrorKinds(t *testing.T) {
 		"overloaded": {reply{status: 529, body: `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`}, llm.KindUnavailable, "529"},
 		"too long":   {reply{status: 400, body: `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}`}, llm.KindOverflow, "210000 tokens"},
 		"too large":  {reply{status: 413, body: `{"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}`}, llm.KindOverflow, "window"},
-		"key":        {reply{status: 401, body: `{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key ` + testKey + `"}}`}, llm.KindAuth, "ANTHROPIC_API_KEY or llm.apiKey"},
+		"key":        {reply{status: 401, body: `{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key ` + testKey + `"}}`}, llm.KindAuth, "check llm.apiKey (ANTHROPIC_API_KEY is for"},
 		"bad":        {reply{status: 400, body: `{"type":"error","error":{"type":"invalid_request_error","message":"tools.0: bad"}}`}, llm.KindInput, "tools.0: bad"},
 		"rate":       {reply{status: 429, header: map[string]string{"Retry-After": "7"}, body: `{"type":"error","error":{"type":"rate_limit_error","message":"slow down"}}`}, llm.KindRateLimit, "slow down"},
 		"no model":   {reply{status: 404, body: `{"type":"error","error":{"type":"not_found_error","message":"model: x"}}`}, llm.KindInput, "llm.model"},

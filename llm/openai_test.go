@@ -197,7 +197,7 @@ func TestOpenAIErrorKinds(t *testing.T) {
 		"OpenRouter": {reply{header: eventStream, body: ": OPENROUTER PROCESSING\n\n" + completionSSE(completions[1], `{"error":{"code":429,"message":"Rate limited upstream"},"choices":[{"delta":{"content":""},"finish_reason":"error"}]}`)}, llm.KindRateLimit, "after 3 characters"},
 		"no money":   {reply{status: 429, body: `{"error":{"message":"You exceeded your quota","code":"insufficient_quota"}}`}, llm.KindRateLimit, "billing"},
 		"no credits": {reply{status: 402, body: `{"error":{"message":"Insufficient credits","code":402}}`}, llm.KindRateLimit, "billing"},
-		"key":        {reply{status: 401, body: `{"error":{"message":"Incorrect API key provided: ` + testKey + `"}}`}, llm.KindAuth, "OPENAI_API_KEY or llm.apiKey"},
+		"key":        {reply{status: 401, body: `{"error":{"message":"Incorrect API key provided: ` + testKey + `"}}`}, llm.KindAuth, "check llm.apiKey (OPENAI_API_KEY is for"},
 		"parameter":  {reply{status: 422, body: `{"detail":"unknown field"}`}, llm.KindInput, "unknown field"},
 		"gateway":    {reply{status: 502, body: `<html>Bad gateway</html>`}, llm.KindUnavailable, "502"},
 		"HTML":       {reply{body: `<html>Please log in</html>`}, llm.KindUnavailable, "a web page and not the API's: a proxy or a page to log in answers in its place; check llm.baseUrl"},

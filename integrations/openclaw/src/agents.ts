@@ -47,9 +47,9 @@ export class Agents {
     return senderId !== undefined && (owners.includes(senderId) || owners.includes(`${channel ?? ""}:${senderId}`));
   }
 
-  /** Warns about settings of OpenClaw under which a part of this plugin does not work. */
+  /** Warns about settings of OpenClaw, as they are at the registration, under which a part of this plugin does not work. */
   checkHost(): void {
-    const { slots, entries } = this.config().plugins ?? {};
+    const { slots, entries } = this.api.config.plugins ?? {};
     if (slots?.memory !== "kioku") return;
     if (entries?.kioku?.hooks?.allowConversationAccess !== true)
       this.tell("no recall and no flush at the end: openclaw config set plugins.entries.kioku.hooks.allowConversationAccess true");

@@ -28,10 +28,10 @@ function addCommands(program: Command, agents: Agents): void {
       const id = o.agent ?? "main";
       const status = providerStatus(await agents.of(id).status());
       print(o, [{ agentId: id, status }], [
-        `Memory of ${id} (Kioku ${String(status.custom?.version)}): ${status.workspaceDir}`,
+        `Memory of ${id} (${`Kioku ${String(status.custom?.version)}`.trim()}): ${status.workspaceDir}`,
         `Index: ${status.files} files, ${status.chunks} chunks${status.dirty ? ", changes are being indexed" : ""}`,
         `Embeddings: ${status.provider} ${status.model ?? ""} ${String(status.custom?.reason ?? "")}`.trim(),
-        `Store: ${status.dbPath}`,
+        ...(status.dbPath ? [`Store: ${status.dbPath}`] : []),
       ]);
     });
   withAgent(memory.command("index").description("Bring the index up to date"))

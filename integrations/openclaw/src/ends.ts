@@ -29,7 +29,18 @@ export function flushAtEnds(api: HostApi, agents: Agents): void {
     const before = sessions.get(ctx.sessionId)?.messages ?? [];
     sessions.delete(ctx.sessionId);
     sessions.set(ctx.sessionId, { agentId: agentOf(ctx.agentId, ctx.sessionKey), messages: conversation(messages, before, ctx, agents) });
-    if (sessions.size > maxSessions) sessions.delete(sessions.keys().next().value!);
+    if (sessions.size <= maxSessions) return;
+    const oldest = sessions.keys().next().value!;
+    sessions.delete(oldest);
+    api.logger.warn(`kioku: more than ${maxSessions} sessions are open; what session ${oldest} said is not flushed at its end unless it goes on`);
+  };
+  const underWay = new Map<string, Promise<void>>();
+  // One at a time of a session, so that its end does not meet the flush of its compaction.
+  const handOver = async (id: string, session: Session) => {
+    const own = (underWay.get(id) ?? Promise.resolve()).then(() => send(api, agents, id, session, stored));
+    underWay.set(id, own);
+    await own;
+    if (underWay.get(id) === own) underWay.delete(id);
   };
   api.on("agent_end", (event, ctx) => {
     if (ctx.trigger === "memory" && event.success) conversation(event.messages, [], ctx, agents).forEach((m) => stored.add(m.id));
@@ -42,25 +53,39 @@ export function flushAtEnds(api: HostApi, agents: Agents): void {
   api.on("before_compaction", async (event, ctx) => {
     if (event.messages?.length) remember(ctx, event.messages);
     const session = sessions.get(ctx.sessionId ?? "");
-    if (session) await handOver(api, agents, ctx.sessionId!, session, stored);
+    // The hand-over goes on when the compaction no longer waits: its messages are a copy.
+    if (session) await atMost(compactionWaitMs, handOver(ctx.sessionId!, session));
   });
   api.on("session_end", async (event) => {
     const session = sessions.get(event.sessionId);
     if (!session || !ends.has(event.reason ?? "unknown")) return;
     sessions.delete(event.sessionId);
-    await handOver(api, agents, event.sessionId, session, stored);
+    await handOver(event.sessionId, session);
   });
 }
 
 /** Most messages that are remembered as stored by OpenClaw's own flush. */
 const maxStored = 20_000;
 
+/** How long a compaction waits for a hand-over. */
+const compactionWaitMs = 10_000;
+
+/** How long a hand-over may take, with the model that flushes. Kioku has the messages on disk before it asks that model. */
+const handOverMs = 300_000;
+
+/** Waits for work that does not fail, but no longer than a time. */
+async function atMost(ms: number, work: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  await Promise.race([work, new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)))]);
+  clearTimeout(timer);
+}
+
 /** Hands the messages of a session to Kioku, but for those from which OpenClaw's own flush has stored: a fact is stored once. */
-async function handOver(api: HostApi, agents: Agents, session: string, { agentId, messages: all }: Session, stored: Set<string>): Promise<void> {
+async function send(api: HostApi, agents: Agents, session: string, { agentId, messages: all }: Session, stored: Set<string>): Promise<void> {
   const messages = all.filter((m) => !stored.has(m.id));
   if (!agents.enabled(agentId) || !messages.length) return;
   try {
-    const { outcome, reason } = await agents.of(agentId).endSession({ session, messages });
+    const { outcome, reason } = await agents.of(agentId).endSession({ session, messages }, AbortSignal.timeout(handOverMs));
     if (outcome === "failed") api.logger.warn(`kioku: a conversation was not flushed: ${reason}`);
   } catch (err) {
     api.logger.warn(`kioku: a conversation was not flushed: ${err instanceof Error ? err.message : String(err)}`);

@@ -190,6 +190,8 @@ export interface Command {
 
 /** OpenClaw's plugin API. */
 export interface HostApi {
+  /** Why the plugin is registered. With cli-metadata, OpenClaw asks only for names of commands, and runtime throws. */
+  registrationMode?: string;
   config: HostConfig;
   pluginConfig?: Record<string, unknown>;
   logger: { info(text: string): void; warn(text: string): void };

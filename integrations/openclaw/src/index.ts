@@ -28,7 +28,7 @@ export default {
     recallBeforeTurns(api, agents);
     flushAtEnds(api, agents);
     memoryCommands(api, agents);
-    agents.checkHost();
+    if (api.registrationMode !== "cli-metadata") agents.checkHost();
   },
 };
 

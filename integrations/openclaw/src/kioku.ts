@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { statSync } from "node:fs";
 import { request as plain, type IncomingMessage, type RequestOptions } from "node:http";
 import { request as secure } from "node:https";
 
@@ -106,7 +107,8 @@ export class Kioku {
   constructor(private readonly access: Access) {}
 
   /** Returns passages for a query, best first. */
-  search(query: { query: string; maxResults?: number; minScore?: number }, signal?: AbortSignal): Promise<Answer> {
+  async search(query: { query: string; maxResults?: number; minScore?: number }, signal?: AbortSignal): Promise<Answer> {
+    if (this.isNew()) return { ...nothing, degraded: [{ code: "WORKSPACE_MISSING", message: this.missing() }] };
     return this.call("POST", "/v1/search", { ...query, sources: ["memory", "extra"] }, signal);
   }
 
@@ -115,12 +117,14 @@ export class Kioku {
     about: { message: string; session: string; channel?: string; group: boolean; author?: Author },
     signal?: AbortSignal,
   ): Promise<string> {
+    if (this.isNew()) return "";
     const { block } = await this.call<{ block: string }>("POST", "/v1/recall", about, signal);
     return block;
   }
 
   /** Returns lines of a note. The error has the code NOT_FOUND if there is no such note. */
-  get(path: string, from?: number, lines?: number, signal?: AbortSignal): Promise<Note> {
+  async get(path: string, from?: number, lines?: number, signal?: AbortSignal): Promise<Note> {
+    if (this.isNew()) throw new ServiceError("NOT_FOUND", this.missing());
     const range = new URLSearchParams();
     if (from) range.set("from", String(from));
     if (lines) range.set("lines", String(lines));
@@ -145,13 +149,24 @@ export class Kioku {
   }
 
   /** Returns the state of index and provider. */
-  status(signal?: AbortSignal): Promise<Status> {
+  async status(signal?: AbortSignal): Promise<Status> {
+    if (this.isNew()) return emptyStatus(this.access.workspace, this.missing());
     return this.call("GET", "/v1/status", undefined, signal);
   }
 
   /** Brings the index up to date; with rebuild it is made anew. */
   async sync(rebuild: boolean, signal?: AbortSignal): Promise<void> {
-    await this.call("POST", rebuild ? "/v1/rebuild" : "/v1/sync", {}, signal);
+    if (!this.isNew()) await this.call("POST", rebuild ? "/v1/rebuild" : "/v1/sync", {}, signal);
+  }
+
+  /** Returns whether there is no workspace: OpenClaw makes it in the first run of an agent. Until then the memory is empty. */
+  private isNew(): boolean {
+    return !this.access.address && statSync(this.access.workspace, { throwIfNoEntry: false }) === undefined;
+  }
+
+  /** Returns what people are told of a workspace that is not there. */
+  private missing(): string {
+    return `there is no workspace ${this.access.workspace}; OpenClaw makes it in the first run of the agent`;
   }
 
   /** Makes a call, and once more if the daemon is gone. Each call may be made twice: notes are written once. */
@@ -179,6 +194,21 @@ export class Kioku {
     if (joined.socket) return { agent: joined.agent, socket: joined.socket, base: new URL("http://localhost") };
     return { agent: joined.agent, socket: "", base: new URL(`http://${joined.target}`) };
   }
+}
+
+/** The answer of a search in an empty memory. */
+const nothing = { results: [], provider: "none", model: "", mode: "keyword", fallback: false };
+
+/** Returns the status of a memory without a workspace. */
+function emptyStatus(workspace: string, reason: string): Status {
+  return {
+    workspace,
+    database: "",
+    index: { fileCount: 0, chunkCount: 0, pendingFileCount: 0 },
+    provider: { provider: "none", model: "", dims: 0, healthy: false, error: "", reason },
+    cachedEmbeddingCount: 0,
+    version: "",
+  };
 }
 
 /** Reports whether nobody listens at an address, or the one who did has hung up. */

@@ -69,6 +69,7 @@ export function daemonSettings(cfg: HostConfig, agentId: string, workspace: stri
   provider(cfg, search, out, set);
   const extra = (search.extraPaths ?? []).map((p) => extraPath(p, workspace));
   if (extra.length) set("extraPaths", JSON.stringify(extra));
+  set("include", JSON.stringify(noOthers));
   set("exclude", JSON.stringify(generated));
   set("query.maxResults", search.query?.maxResults);
   set("query.minScore", search.query?.minScore);
@@ -109,6 +110,12 @@ function kindOf(name: string, custom: ModelProviderConfig | undefined): string |
 function variable(key: string): string {
   return "KIOKU_" + key.replace(/([a-z0-9])([A-Z])/g, "$1_$2").replaceAll(".", "_").toUpperCase();
 }
+
+/**
+ * Files that are indexed beside USER.md and memory/. Without any, Kioku indexes all Markdown of a workspace that has no notes yet, and
+ * AGENTS.md, SOUL.md and such are no memories.
+ */
+const noOthers = ["MEMORY.md"];
 
 /** Reports that OpenClaw's dreaming writes. What was made of memories must not become one. */
 const generated = ["memory/dreaming/**", "memory/.dreams/**"];

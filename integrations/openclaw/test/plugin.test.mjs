@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import fs from "node:fs";
+import http from "node:http";
 import os from "node:os";
 import path from "node:path";
 import test from "node:test";
@@ -10,7 +11,7 @@ import { skip, startModel, stopDaemons, text } from "./openclaw.mjs";
 const script = JSON.parse(fs.readFileSync(new URL("../../testdata/conversation.json", import.meta.url)));
 
 /** Loads the plugin into a host that has only what the plugin uses, over a real Kioku in a home of its own. */
-function load(t, { settings = {}, config = {}, kioku = {} } = {}) {
+function load(t, { settings = {}, config = {}, kioku = {}, api = {} } = {}) {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), "kioku-openclaw-"));
   const workspaces = { main: path.join(dir, "main"), work: path.join(dir, "work") };
   for (const folder of Object.values(workspaces)) fs.mkdirSync(path.join(folder, "memory"), { recursive: true });
@@ -31,6 +32,7 @@ function load(t, { settings = {}, config = {}, kioku = {} } = {}) {
     registerMemoryCapability: (capability) => (host.capability = capability),
     registerCli() {},
     on: (name, handler) => (host.hooks[name] = handler),
+    ...api,
   });
   host.call = async (agentId, name, params, ctx = {}) => (await host.tools[name]({ agentId, sessionId: "s", ...ctx }).execute("call", params)).details;
   return host;
@@ -89,18 +91,99 @@ test("OpenClaw's settings are honoured", () => {
     agents: { entries: { work: { memory: { search: { provider: "none", query: { minScore: 0.2 }, extraPaths: [{ path: "/srv", pattern: "*.md" }] } } } } },
   };
   const { env, unused } = daemonSettings(config, "main", "/w", pluginSettings({ settings: { "llm.provider": "ollama" } }));
-  const exclude = JSON.stringify(["memory/dreaming/**", "memory/.dreams/**"]);
+  const globs = { KIOKU_INCLUDE: '["MEMORY.md"]', KIOKU_EXCLUDE: JSON.stringify(["memory/dreaming/**", "memory/.dreams/**"]) };
   assert.deepEqual({ env, unused }, {
     env: {
       KIOKU_PROVIDER: "openai", KIOKU_MODEL: "m", KIOKU_REMOTE_BASE_URL: "http://127.0.0.1:1/v1", KIOKU_REMOTE_API_KEY: "k",
-      KIOKU_EXTRA_PATHS: '["/w/docs"]', KIOKU_QUERY_MAX_RESULTS: "4", KIOKU_EXCLUDE: exclude, KIOKU_LLM_PROVIDER: "ollama",
+      KIOKU_EXTRA_PATHS: '["/w/docs"]', KIOKU_QUERY_MAX_RESULTS: "4", KIOKU_LLM_PROVIDER: "ollama", ...globs,
     },
     unused: [],
   });
   assert.deepEqual(daemonSettings(config, "work", "/w", pluginSettings()).env, {
-    KIOKU_PROVIDER: "none", KIOKU_EXTRA_PATHS: '["/w/docs","/srv/*.md"]', KIOKU_QUERY_MAX_RESULTS: "4", KIOKU_QUERY_MIN_SCORE: "0.2", KIOKU_EXCLUDE: exclude,
+    KIOKU_PROVIDER: "none", KIOKU_EXTRA_PATHS: '["/w/docs","/srv/*.md"]', KIOKU_QUERY_MAX_RESULTS: "4", KIOKU_QUERY_MIN_SCORE: "0.2", ...globs,
   });
   assert.match(daemonSettings({ memory: { search: { provider: "bedrock" } } }, "main", "/w", pluginSettings()).unused[0], /bedrock/);
+});
+
+// For each command OpenClaw asks the plugin for the names of its commands, and has no runtime then.
+test("names of commands are registered without a runtime", (t) => {
+  const runtime = new Proxy({}, { get: () => assert.fail("runtime is unavailable") });
+  const names = [];
+  const registerCli = (_, { descriptors }) => names.push(...descriptors.map((d) => d.name));
+  const host = load(t, { config: { plugins: { slots: { memory: "kioku" } } }, api: { registrationMode: "cli-metadata", runtime, registerCli } });
+  assert.deepEqual([names, host.warnings], [["memory"], []]);
+});
+
+// A new OpenClaw has no workspace before its first run: its memory is empty, says why, and makes no folder. Of a new workspace only the
+// memory is indexed, not what OpenClaw puts beside it, and a first note changes nothing of that.
+test("a workspace that is not there, and a new one", { skip, timeout: 60_000 }, async (t) => {
+  const host = load(t);
+  const folder = host.workspaces.main;
+  fs.rmSync(folder, { recursive: true });
+  const status = async () => (await host.capability.runtime.getMemorySearchManager({ cfg: {}, agentId: "main" })).manager.status();
+  const { files, chunks, custom } = await status();
+  assert.deepEqual([files, chunks], [0, 0]);
+  assert.match(custom.reason, /there is no workspace .*first run/);
+  const { results, warning } = await host.call("main", "memory_search", { query: "heron" });
+  assert.deepEqual(results, []);
+  assert.match(warning, /there is no workspace/);
+  assert.equal((await host.call("main", "memory_get", { path: "MEMORY.md" })).status, "not_found");
+  assert.equal(await host.hooks.before_prompt_build({ prompt: "heron", messages: [] }, { agentId: "main" }), undefined);
+  assert.ok(!fs.existsSync(folder) && !host.warnings.length, host.warnings.join());
+  fs.mkdirSync(folder);
+  for (const name of ["AGENTS.md", "SOUL.md", "IDENTITY.md", "BOOTSTRAP.md"]) fs.writeFileSync(path.join(folder, name), "# You\n\nYou are a heron with a soul.\n");
+  fs.writeFileSync(path.join(folder, "USER.md"), "# User\n\nThe user likes the heron.\n");
+  const paths = async () => (await host.call("main", "memory_search", { query: "heron" })).results.map((r) => r.path);
+  assert.deepEqual(await paths(), ["USER.md"]);
+  await host.call("main", "memory_append", { text: "The heron nests under the pier." });
+  let found = [];
+  for (let i = 0; i < 100 && found.length < 2; i++) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    found = await paths();
+  }
+  assert.deepEqual(found.map((file) => file.split("/")[0]).sort(), ["USER.md", "memory"]);
+  assert.ok(!fs.existsSync(path.join(folder, ".kioku.yaml")));
+});
+
+// A Kioku that hangs does not hold a compaction. What was said is handed over all the same, and the end of the session comes after it.
+test("a compaction does not wait for a Kioku that hangs", { timeout: 20_000 }, async (t) => {
+  const asked = [];
+  let arrived;
+  const service = http.createServer(async (req, res) => {
+    let body = "";
+    for await (const part of req) body += part;
+    asked.push({ answer: () => res.end('{"outcome":"done"}'), messages: JSON.parse(body).messages.map((m) => m.text) });
+    arrived();
+  });
+  const next = () => new Promise((resolve) => (arrived = resolve));
+  await new Promise((resolve) => service.listen(0, "127.0.0.1", resolve));
+  t.after(() => service.close());
+  const host = load(t, { kioku: { address: `http://127.0.0.1:${service.address().port}` } });
+  const ctx = { agentId: "main", sessionKey: "agent:main:main", sessionId: "one" };
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const first = next();
+  const compaction = host.hooks.before_compaction({ messages: [{ role: "user", content: "The heron is called Otto." }] }, ctx);
+  await first;
+  t.mock.timers.tick(10_000);
+  await compaction;
+  await host.hooks.agent_end({ messages: [{ role: "user", content: "The otter is called Heidi." }], success: true }, ctx);
+  const end = host.hooks.session_end({ sessionId: "one", reason: "new" }, ctx);
+  await new Promise((resolve) => setImmediate(resolve));
+  assert.deepEqual(asked.map((a) => a.messages), [["The heron is called Otto."]]);
+  const second = next();
+  asked[0].answer();
+  await second;
+  asked[1].answer();
+  await end;
+  assert.deepEqual([asked[1].messages, host.warnings], [["The otter is called Heidi."], []]);
+});
+
+// More sessions than are remembered: the one that is forgotten is told in the log.
+test("a session that is forgotten is told", async (t) => {
+  const host = load(t);
+  for (let i = 1; i <= 65; i++) await host.hooks.agent_end({ messages: [{ role: "user", content: "Hello." }], success: true }, { agentId: "main", sessionId: `s${i}` });
+  assert.equal(host.warnings.length, 1);
+  assert.match(host.warnings[0], /more than 64 sessions are open.* s1 /);
 });
 
 // An agent whose memory is off has no tools; without the program, the answer says what to do, and turns go on.

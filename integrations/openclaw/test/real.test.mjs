@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
 import fs from "node:fs";
 import path from "node:path";
 import test from "node:test";
 import { fileURLToPath } from "node:url";
-import { kioku, makeHome, openclaw, skip, startModel, text } from "./openclaw.mjs";
+import { promisify } from "node:util";
+import { env, kioku, makeHome, openclaw, skip, startModel, text } from "./openclaw.mjs";
 
 // The package of npm pack is installed by OpenClaw and gets the memory slot; what one run of an agent stores, the next is sent.
 test("installed by OpenClaw, recalled in the next run", { skip, timeout: 400_000 }, async (t) => {
@@ -34,6 +35,15 @@ test("installed by OpenClaw, recalled in the next run", { skip, timeout: 400_000
   const sent = model.requests.at(-1);
   assert.match(text(sent.messages.findLast((m) => m.role === "user" && text(m.content).includes("eider")).content), /recalled-memories[\s\S]*old pier/);
   assert.match(text(sent.messages[0].content), /## Memory Recall\nMessages may begin with memories/);
+});
+
+// openclaw memory status of a new OpenClaw, which has no workspace yet, answers, and no command complains about the plugin.
+test("the first command of a new OpenClaw", { skip, timeout: 120_000 }, async (t) => {
+  const home = makeHome(t, "http://127.0.0.1:9/v1");
+  fs.rmSync(home.workspace, { recursive: true });
+  const { stdout, stderr } = await promisify(execFile)("openclaw", ["memory", "status"], { env: env(home), timeout: 90_000 });
+  assert.match(stdout, /Memory of main \(Kioku\): .*\nIndex: 0 files, 0 chunks\n.*there is no workspace/);
+  assert.doesNotMatch(stdout + stderr, /failed during register|unavailable/);
 });
 
 // kioku import openclaw takes over an index that the real OpenClaw made, and leaves OpenClaw's files as they are.

@@ -229,7 +229,7 @@ func TestKeyboardAlone(t *testing.T) {
 	b.keys("/")
 	b.wait(`location.pathname === "/search" && document.activeElement.id === "q"`)
 	b.keys("walnuts")
-	b.wait(`document.querySelectorAll(".result").length > 0`)
+	b.wait(`document.querySelectorAll(".result").length > 0 && location.search.includes("walnuts") && !document.querySelector("[aria-busy]")`)
 	b.keys(kb.ArrowDown)
 	b.wait(`document.activeElement.classList.contains("result-link")`)
 	b.keys("j")

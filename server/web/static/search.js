@@ -35,6 +35,9 @@ const ask = latest(async (signal, s) => {
 	return api("search", request(s), { signal });
 });
 
+// asked is the number of searches without an answer.
+let asked = 0;
+
 async function search() {
 	const s = state();
 	const { q, ...rest } = s;
@@ -46,6 +49,7 @@ async function search() {
 	}
 	const begun = performance.now();
 	try {
+		asked++;
 		answer.setAttribute("aria-busy", "true");
 		const response = await ask(s);
 		if (!response) return;
@@ -57,7 +61,7 @@ async function search() {
 		replace(said);
 		replace(answer, errorBox(err, search));
 	} finally {
-		answer.removeAttribute("aria-busy");
+		if (--asked === 0) answer.removeAttribute("aria-busy");
 	}
 }
 

@@ -21,6 +21,9 @@ import (
 	"kioku/memory"
 )
 
+// freshenTime is for how long at most Open brings the index in step with the folder.
+const freshenTime = 5 * time.Second
+
 // endTime is how long Close stores memories of the conversation.
 const endTime = time.Minute
 
@@ -53,8 +56,10 @@ type Options struct {
 type Agent struct {
 	memory memory.Service
 	own    *kioku.Memory // nil if it was given
-	script *session.Session
-	talk   *chat.Conversation
+	// watched is closed when the watch of the folder has ended; nil if this agent does not watch it.
+	watched chan struct{}
+	script  *session.Session
+	talk    *chat.Conversation
 	// endLeft ends the flush of the sessions that earlier agents have left; nil if it has not begun.
 	endLeft context.CancelFunc
 	// left is closed when that flush has ended.
@@ -90,7 +95,7 @@ func Open(ctx context.Context, opt Options) (_ *Agent, err error) {
 		}
 	}()
 	if a.memory == nil {
-		if a.own, err = openMemory(ctx, opt); err != nil {
+		if err := a.openMemory(ctx, opt); err != nil {
 			return nil, err
 		}
 		a.memory = a.own
@@ -98,8 +103,12 @@ func Open(ctx context.Context, opt Options) (_ *Agent, err error) {
 	return a, a.converse(opt)
 }
 
-// openMemory opens the memory of a folder.
-func openMemory(ctx context.Context, opt Options) (*kioku.Memory, error) {
+// openMemory opens the memory of the folder, and keeps its index in step with the folder unless another process does.
+func (a *Agent) openMemory(ctx context.Context, opt Options) error {
+	log := opt.Log
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
 	engine := kioku.Options{Agent: opt.ID, Workspace: opt.Workspace, StateDir: opt.State, Embedder: opt.Embedder, Log: opt.Log}
 	m, err := kioku.Open(ctx, engine)
 	if errors.Is(err, memory.ErrLocked) {
@@ -107,9 +116,30 @@ func openMemory(ctx context.Context, opt Options) (*kioku.Memory, error) {
 		m, err = kioku.Open(ctx, engine)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("open the memory of %s: %w", opt.Workspace, err)
+		return fmt.Errorf("open the memory of %s: %w", opt.Workspace, err)
 	}
-	return m, nil
+	a.own = m
+	if engine.Mode == kioku.Own {
+		freshen(ctx, m, log)
+		a.watched = make(chan struct{})
+		go func() {
+			defer close(a.watched)
+			if err := m.Watch(context.Background()); err != nil && !errors.Is(err, context.Canceled) {
+				log.Warn("watch the folder", "err", err)
+			}
+		}()
+	}
+	return nil
+}
+
+// freshen indexes what has changed since the index was last open, so that the first turn recalls it. The watch indexes what takes
+// longer.
+func freshen(ctx context.Context, m *kioku.Memory, log *slog.Logger) {
+	ctx, cancel := context.WithTimeout(ctx, freshenTime)
+	defer cancel()
+	if _, err := m.Sync(ctx, kioku.SyncOptions{NoRebuild: true}, nil); err != nil && ctx.Err() == nil {
+		log.Warn("the index is not up to date", "err", err)
+	}
 }
 
 // converse begins the conversation.
@@ -210,6 +240,9 @@ func (a *Agent) release() error {
 	}
 	if a.own != nil {
 		errs = append(errs, a.own.Close())
+	}
+	if a.watched != nil {
+		<-a.watched
 	}
 	return errors.Join(errs...)
 }

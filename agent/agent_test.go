@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -208,6 +209,16 @@ func TestSecondAgentReadsTheIndexOfTheFirst(t *testing.T) {
 	second := open(t, agent.Options{Workspace: workspace, Model: &echo.Model{}})
 	if _, err := second.Memory().Append(t.Context(), memory.Note{Text: "The kiln is fired on Mondays."}); err != nil {
 		t.Error(err)
+	}
+	// The first agent's watch indexes what others wrote.
+	for begun := time.Now(); ; time.Sleep(10 * time.Millisecond) {
+		answer, err := first.Memory().Search(t.Context(), memory.Query{Text: "When is the kiln fired?"})
+		if err != nil || time.Since(begun) > 30*time.Second {
+			t.Fatalf("the note is not found: %v", err)
+		}
+		if len(answer.Hits) > 0 && strings.Contains(answer.Hits[0].Snippet, "Mondays") {
+			break
+		}
 	}
 	if reply, err := first.Turn(t.Context(), "When is the kiln fired?", nil); err != nil || !strings.Contains(reply.Text, "Mondays") {
 		t.Errorf("%q, %v", reply.Text, err)

@@ -25,6 +25,8 @@ type scripted struct {
 	limit   int // folders that can be watched; negative for any number
 	made    int
 	changes chan indexer.Change
+	// onAdd is called with each folder to watch; nil does nothing.
+	onAdd func(dir string)
 }
 
 func newScripted() *scripted { return &scripted{dirs: map[string]int{}, limit: -1} }
@@ -48,6 +50,9 @@ func (s *scripted) Add(dir string) error {
 		return fmt.Errorf("add %s: %w", dir, syscall.ENOSPC)
 	}
 	s.dirs[dir]++
+	if s.onAdd != nil {
+		s.onAdd(dir)
+	}
 	return nil
 }
 
@@ -118,6 +123,43 @@ func TestWatchDebouncesEdits(t *testing.T) {
 		if s := f.x.SyncState(); s.Dirty || s.PendingFiles != 0 {
 			f.Errorf("state %+v", s)
 		}
+	})
+}
+
+// Hazard B06: a file that was indexed before its folder was scanned goes with the folder.
+func TestWatchOfFolderThatOnlyItsFileToldOf(t *testing.T) {
+	t.Parallel()
+	src := newScripted()
+	inBubble(t, src, nil, func(f *fixture) {
+		f.write("memory/new/deep/b.md", "b")
+		src.changes <- indexer.Change{Path: f.path("memory/new/deep/b.md")}
+		pass(2 * time.Second)
+		f.has("memory/new/deep/b.md", "b")
+		f.must(os.Rename(f.path("memory/new"), f.path("away")))
+		src.changes <- indexer.Change{Path: f.path("memory/new"), Gone: true}
+		pass(2 * time.Second)
+		f.holds("memory/a.md")
+	})
+}
+
+// Hazard B06: a folder that goes in the instant it is scanned leaves no files.
+func TestWatchOfFolderThatGoesWhenItIsScanned(t *testing.T) {
+	t.Parallel()
+	src := newScripted()
+	inBubble(t, src, nil, func(f *fixture) {
+		f.write("memory/new/b.md", "b")
+		src.changes <- indexer.Change{Path: f.path("memory/new")}
+		pass(2 * time.Second)
+		f.has("memory/new/b.md", "b")
+		src.onAdd = func(dir string) {
+			if dir == f.path("memory/new") {
+				src.onAdd = nil
+				f.must(os.Rename(dir, f.path("away")))
+			}
+		}
+		src.changes <- indexer.Change{Path: f.path("memory/new")}
+		pass(2 * time.Second)
+		f.holds("memory/a.md")
 	})
 }
 

@@ -46,7 +46,8 @@ type scan struct {
 	limit   int64
 	// prune drops what the index contains of roots that cannot be read.
 	prune bool
-	// onFolder gets each folder before it is read, so that no change is missed between reading and watching.
+	// onFolder gets each folder before it is opened, so that no change is missed between reading and watching: a folder that is
+	// open can be read after it was moved away.
 	onFolder func(dir string)
 	// confirmGone reports whether the files of a root that looks emptied are really gone.
 	confirmGone func(name string) bool
@@ -176,6 +177,7 @@ func (s *scan) scanBase(ctx context.Context, t target, root *openedRoot) error {
 		s.addFile(t, root, t.base, info, reason)
 		return nil
 	}
+	s.onFolder(t.abs())
 	dir, err := safefile.OpenFolder(parent, path.Base(t.base))
 	if errors.Is(err, fs.ErrPermission) && t.optional {
 		s.unreadable(t, root, t.base, err)
@@ -205,6 +207,7 @@ func (s *scan) scanInside(ctx context.Context, t target, root *openedRoot, rel s
 		}
 		return
 	}
+	s.foldersAbove(t, dir)
 	parent, err := safefile.OpenFolder(root.dir, dir)
 	if err != nil {
 		s.openFailed(t, root, dir, err)
@@ -217,6 +220,24 @@ func (s *scan) scanInside(ctx context.Context, t target, root *openedRoot, rel s
 		return
 	}
 	s.scanEntry(ctx, t, root, parent, rel, info)
+}
+
+// foldersAbove passes the folders of a target down to one of them to onFolder: a file can be indexed before the folders above it
+// have been scanned, and goes with them.
+func (s *scan) foldersAbove(t target, dir string) {
+	var above []string
+	for ; ; dir = path.Dir(dir) {
+		if _, inside := t.within(dir); !inside {
+			break
+		}
+		above = append(above, filepath.Join(t.root, dir))
+		if dir == "." {
+			break
+		}
+	}
+	for _, folder := range slices.Backward(above) {
+		s.onFolder(folder)
+	}
 }
 
 // openFailed notes a folder that cannot be opened. One that is missing or a link simply has no files.
@@ -233,7 +254,6 @@ func (s *scan) scanFolder(ctx context.Context, t target, root *openedRoot, dir *
 	if ctx.Err() != nil || s.exhausted != nil || s.ended {
 		return
 	}
-	s.onFolder(filepath.Join(t.root, rel))
 	entries, err := readDir(dir)
 	if err != nil {
 		s.unreadable(t, root, rel, err)
@@ -283,6 +303,9 @@ func (s *scan) scanEntry(ctx context.Context, t target, root *openedRoot, dir *o
 	if reason != "" || wanted {
 		s.addFile(t, root, rel, info, reason)
 		return
+	}
+	if info.IsDir() {
+		s.onFolder(filepath.Join(t.root, rel))
 	}
 	sub, err := safefile.OpenFolder(dir, name)
 	if err != nil {

@@ -117,7 +117,13 @@ func (p *process) ends() (int, time.Duration) {
 		}
 		return code, time.Since(start)
 	case <-time.After(patience):
-		p.t.Fatalf("it does not end; it said %q", p.said)
+		// SIGQUIT has the process print what its goroutines wait for.
+		p.signal(syscall.SIGQUIT)
+		<-p.code
+		for line := range p.err {
+			p.said = append(p.said, line)
+		}
+		p.t.Fatalf("it does not end; it said\n%s", strings.Join(p.said, "\n"))
 		return 0, 0
 	}
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -120,6 +121,23 @@ func embeddingServer(t *testing.T, status, dims int, same bool) string {
 	return s.URL
 }
 
+// closedPort returns a port among the hundred from first at which nothing listens.
+func closedPort(t *testing.T, first int) int {
+	t.Helper()
+	for port := first; port < first+100; port++ {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err != nil {
+			continue
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return port
+	}
+	t.Skip("no port is free")
+	return 0
+}
+
 // Providers: reachable, wrong key, wrong dimension, cosine sanity, unreachable server.
 func TestDoctorOfAProvider(t *testing.T) {
 	t.Parallel()
@@ -133,6 +151,7 @@ func TestDoctorOfAProvider(t *testing.T) {
 	}{
 		"sound":         {[]string{"--base-url", good}, "ok", "8 dimensions, ", "", exitOK},
 		"unreachable":   {[]string{"--base-url", closed.URL}, "fail", "refused", "start the server at 127.0.0.1:", exitError},
+		"port 403..":    {[]string{"--base-url", fmt.Sprintf("http://127.0.0.1:%d", closedPort(t, 40300))}, "fail", "refused", "start the server at 127.0.0.1:", exitError},
 		"wrong key":     {[]string{"--base-url", embeddingServer(t, 401, 0, false), "--set", "remote.apiKey=x"}, "fail", "401", "kioku config set remote.apiKey", exitError},
 		"wrong dims":    {[]string{"--base-url", good, "--dims", "16"}, "fail", "dimensions", "dims", exitError},
 		"no meaning":    {[]string{"--base-url", embeddingServer(t, 200, 8, true)}, "fail", "do not tell a paraphrase from a stranger", "choose an embedding model", exitError},

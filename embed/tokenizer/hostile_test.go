@@ -123,7 +123,7 @@ func TestLongRunTakesLinearTime(t *testing.T) {
 			if _, _, err := tok.Tokens(text, 0); err != nil {
 				t.Errorf("%s: %v", c.Name, err)
 			}
-			if took := time.Since(started); took > 5*time.Second {
+			if took := time.Since(started); took > 30*time.Second { // work that grows with the square takes minutes
 				t.Errorf("%s needs %v for %d bytes of %q", c.Name, took, len(text), unit)
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"os"
 	"slices"
@@ -16,6 +17,7 @@ import (
 	"kioku/embed"
 	"kioku/embed/local"
 	"kioku/internal/egress"
+	"kioku/internal/modelhttp"
 )
 
 const (
@@ -90,16 +92,17 @@ func adviceFor(s *Subject, err error) string {
 	contains := func(parts ...string) bool {
 		return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(text, p) })
 	}
+	refusal, _ := errors.AsType[*modelhttp.Error](err)
 	switch {
-	case contains("401", "403", "key"):
-		return "set the key with kioku config set remote.apiKey env:NAME"
-	case contains("dimensions"):
-		return "kioku config set dims 0 takes the model's own number"
 	case contains("refused", "no such host", "no answer", "timeout", "unreachable"):
 		if u, parseErr := url.Parse(s.Conf.Embed.BaseURL); parseErr == nil && u.Host != "" {
 			return fmt.Sprintf("start the server at %s, or correct remote.baseUrl", u.Host)
 		}
 		return "look whether this machine is online; searches use words meanwhile"
+	case refusal != nil && (refusal.Status == http.StatusUnauthorized || refusal.Status == http.StatusForbidden), contains("key"):
+		return "set the key with kioku config set remote.apiKey env:NAME"
+	case contains("dimensions"):
+		return "kioku config set dims 0 takes the model's own number"
 	}
 	return "correct the provider's settings; kioku config list shows all"
 }

@@ -133,10 +133,10 @@ func (f *fixture) has(path, text string) {
 	}
 }
 
-// until waits for a condition that must come true within half a minute.
+// until waits for a condition that must come true within two minutes.
 func (f *fixture) until(what string, cond func() bool) {
 	f.Helper()
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	for !cond() {
 		if time.Now().After(deadline) {
 			paths, skipped := f.index.list()

@@ -71,8 +71,9 @@ func New(workspace string, model llm.Model) (*Agent, error) {
 	return Open(context.Background(), Options{Workspace: workspace, Model: model})
 }
 
-// Open returns an agent. ctx bounds the opening only. Sessions of the workspace that were left open, because their processes were killed,
-// are flushed beside the conversation until Close.
+// Open returns an agent. Unless another process does it or a memory is given, the agent first brings the index in step with the folder,
+// for at most five seconds, and keeps it so until Close. ctx bounds the opening only. Sessions of the workspace that were left open,
+// because their processes were killed, are flushed beside the conversation until Close.
 func Open(ctx context.Context, opt Options) (_ *Agent, err error) {
 	if opt.Workspace == "" || opt.Model == nil {
 		return nil, errors.New("an agent needs a workspace and a model")

@@ -47,7 +47,8 @@ type scan struct {
 	// prune drops what the index contains of roots that cannot be read.
 	prune bool
 	// onFolder gets each folder before it is opened, so that no change is missed between reading and watching: a folder that is
-	// open can be read after it was moved away.
+	// open can be read after it was moved away. It gets a root, and the folder of a single file, once they are open: the watch
+	// looks regularly whether roots are still there.
 	onFolder func(dir string)
 	// confirmGone reports whether the files of a root that looks emptied are really gone.
 	confirmGone func(name string) bool

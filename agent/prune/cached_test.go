@@ -9,16 +9,21 @@ import (
 	"kioku/llm"
 )
 
-// Cache-TTL pruning acts on what was really cached: within the TTL only if the provider says that nothing is cached, and after the
-// TTL not while the provider is known to keep its cache longer.
-func TestPruneActsOnWhatWasReallyCached(t *testing.T) {
-	t.Parallel()
+// afterRead returns a conversation that goes on after a tool has returned 9,000 characters.
+func afterRead() []llm.Message {
 	call := llm.ToolCall{ID: "1", Name: "read", Input: []byte(`{}`)}
-	messages := []llm.Message{
+	return []llm.Message{
 		{Role: llm.RoleUser, Text: "read it"}, {Role: llm.RoleAssistant, ToolCalls: []llm.ToolCall{call}},
 		{Role: llm.RoleTool, ToolCallID: "1", ToolName: "read", Text: strings.Repeat("x", 9000)},
 		{Role: llm.RoleAssistant, Text: "one"}, {Role: llm.RoleAssistant, Text: "two"}, {Role: llm.RoleAssistant, Text: "three"},
 	}
+}
+
+// Cache-TTL pruning acts on what was really cached: within the TTL only if the provider says that nothing is cached, and after the
+// TTL not while the provider is known to keep its cache longer.
+func TestPruneActsOnWhatWasReallyCached(t *testing.T) {
+	t.Parallel()
+	messages := afterRead()
 	now := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 	for name, c := range map[string]struct {
 		ago, lasted time.Duration
@@ -47,12 +52,7 @@ func TestPruneActsOnWhatWasReallyCached(t *testing.T) {
 // The ratio that decides what is pruned counts what messages are sent with: the blocks of recalled memories that old messages keep.
 func TestPruneCountsWhatMessagesAreSentWith(t *testing.T) {
 	t.Parallel()
-	call := llm.ToolCall{ID: "1", Name: "read", Input: []byte(`{}`)}
-	messages := []llm.Message{
-		{Role: llm.RoleUser, Text: "read it"}, {Role: llm.RoleAssistant, ToolCalls: []llm.ToolCall{call}},
-		{Role: llm.RoleTool, ToolCallID: "1", ToolName: "read", Text: strings.Repeat("x", 9000)},
-		{Role: llm.RoleAssistant, Text: "one"}, {Role: llm.RoleAssistant, Text: "two"}, {Role: llm.RoleAssistant, Text: "three"},
-	}
+	messages := afterRead()
 	now := time.Date(2026, 3, 2, 12, 0, 0, 0, time.UTC)
 	for beside, want := range map[int]string{0: prune.ReasonRoom, 9000: prune.ReasonTrimmed} {
 		plan := prune.Prune(messages, prune.Defaults(), prune.State{LastTouch: now.Add(-time.Hour), Window: 12_000, Beside: beside}, now)

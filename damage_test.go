@@ -71,7 +71,6 @@ func ferryNotes(n int) map[string]string {
 // soundIndex is an index of ferryNotes that tests damage.
 type soundIndex struct {
 	workspace, dump string
-	texts           int64             // that its chunks and windows cost
 	answers         [60]string        // of askFerry
 	files           map[string][]byte // of the folder memory in the state folder
 	embedder        *embed.Client
@@ -92,9 +91,6 @@ func newSoundIndex(t *testing.T, vectors bool) soundIndex {
 	}
 	if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {
 		t.Fatal(err)
-	}
-	if vectors {
-		ix.texts = ix.provider.texts.Load()
 	}
 	for n := range ix.answers {
 		if ix.answers[n], _ = askFerry(t, m, n); ix.answers[n] == "" {
@@ -189,16 +185,16 @@ func TestDamageIsNoticedAndMended(t *testing.T) {
 	}
 }
 
-// ferrySearches is the number of searches after damage.
-const ferrySearches = 5
-
 // testDamage damages a copy of an index.
 func testDamage(t *testing.T, ix soundIndex, d damage, running bool, r *rand.Rand) {
 	if ix.provider != nil {
-		paid := ix.provider.texts.Load()
+		paid := len(ix.provider.all())
 		defer func() {
-			if n := ix.provider.texts.Load() - paid; n > ix.texts+ferrySearches {
-				t.Errorf("%d texts are embedded, %d of chunks and windows and %d queries are there", n, ix.texts, ferrySearches)
+			again := map[string]int{}
+			for _, text := range ix.provider.all()[paid:] {
+				if again[text]++; again[text] == 2 {
+					t.Errorf("this text is paid for again: %q", text)
+				}
 			}
 		}()
 	}
@@ -224,7 +220,7 @@ func testDamage(t *testing.T, ix soundIndex, d damage, running bool, r *rand.Ran
 	if running {
 		hurt()
 	}
-	for range ferrySearches {
+	for range 5 {
 		n := r.IntN(len(ix.answers))
 		found, degraded := askFerry(t, m, n)
 		if diff := cmp.Diff(ix.answers[n], found); diff != "" && len(degraded) == 0 {

@@ -117,6 +117,13 @@ func (f *fakeOpenAI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	json.NewEncoder(w).Encode(map[string]any{"data": items, "model": "fake"})
 }
 
+// all returns the texts that were embedded, in order.
+func (f *fakeOpenAI) all() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.embedded)
+}
+
 // wordVector puts each word on one of 32 axes.
 func wordVector(text string) []float64 {
 	v := make([]float64, 32)

@@ -204,7 +204,7 @@ func TestAppendFromTwoMemoriesToOneFile(t *testing.T) {
 // old one meanwhile.
 func renew(dir, name string) error {
 	path := filepath.Join(dir, name)
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	f, err := openLocked(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}
@@ -212,9 +212,6 @@ func renew(dir, name string) error {
 		return err
 	}
 	defer f.Close()
-	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
-		return err
-	}
 	text, err := io.ReadAll(f)
 	if err == nil {
 		err = os.WriteFile(path+".tmp", text, 0o644)
@@ -223,6 +220,27 @@ func renew(dir, name string) error {
 		err = os.Rename(path+".tmp", path)
 	}
 	return err
+}
+
+// openLocked opens and locks the file that has a name once it is locked: while others hold the lock they may put a new one there.
+func openLocked(path string) (*os.File, error) {
+	for {
+		f, err := os.OpenFile(path, os.O_RDWR, 0)
+		if err != nil {
+			return nil, err
+		}
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX)
+		locked, statErr := f.Stat()
+		named, nameErr := os.Stat(path)
+		switch err := errors.Join(err, statErr, nameErr); {
+		case err == nil && os.SameFile(locked, named):
+			return f, nil
+		case err != nil:
+			f.Close()
+			return nil, err
+		}
+		f.Close()
+	}
 }
 
 // Hazard F06: an editor that replaces the file of a day again and again, while notes wait for its lock, swallows none.

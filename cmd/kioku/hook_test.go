@@ -107,7 +107,7 @@ func TestHookSessionStartIsNeverTooLong(t *testing.T) {
 	t.Parallel()
 	for name, line := range map[string]string{"ASCII": "- The heron nests by the weir.\n", "quotes": "- \"<\" & '>' \\\n", "Chinese": "- 这是很长的一行笔记。\n", "emoji": "- 😀😀😀😀😀😀\n"} {
 		s := newHookSandbox(t, map[string]string{
-			"MEMORY.md": "# First\n" + strings.Repeat(line, 3000), "memory/2026-01-10.md": strings.Repeat(line, 3000) + "The end.\n", "memory/2026-01-11.md": strings.Repeat(line, 3000) + "The end.\n",
+			"MEMORY.md": "# First\n" + strings.Repeat(line, 1000), "memory/2026-01-10.md": strings.Repeat(line, 1000) + "The end.\n", "memory/2026-01-11.md": strings.Repeat(line, 1000) + "The end.\n",
 		})
 		_, context := answered(t, s.hook("SessionStart", map[string]string{"source": "compact"}))
 		if n := len(utf16.Encode([]rune(context))); n > 10_000 || n < 3000 {

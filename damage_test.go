@@ -71,6 +71,7 @@ func ferryNotes(n int) map[string]string {
 // soundIndex is an index of ferryNotes that tests damage.
 type soundIndex struct {
 	workspace, dump string
+	texts           int               // that its chunks and windows cost
 	answers         [60]string        // of askFerry
 	files           map[string][]byte // of the folder memory in the state folder
 	embedder        *embed.Client
@@ -91,6 +92,9 @@ func newSoundIndex(t *testing.T, vectors bool) soundIndex {
 	}
 	if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {
 		t.Fatal(err)
+	}
+	if vectors {
+		ix.texts = len(ix.provider.all())
 	}
 	for n := range ix.answers {
 		if ix.answers[n], _ = askFerry(t, m, n); ix.answers[n] == "" {
@@ -185,16 +189,25 @@ func TestDamageIsNoticedAndMended(t *testing.T) {
 	}
 }
 
+// ferrySearches is the number of searches after damage.
+const ferrySearches = 5
+
 // testDamage damages a copy of an index.
 func testDamage(t *testing.T, ix soundIndex, d damage, running bool, r *rand.Rand) {
 	if ix.provider != nil {
 		paid := len(ix.provider.all())
 		defer func() {
-			again := map[string]int{}
+			times, own := map[string]int{}, 0
 			for _, text := range ix.provider.all()[paid:] {
-				if again[text]++; again[text] == 2 {
+				if times[text]++; times[text] == 2 {
 					t.Errorf("this text is paid for again: %q", text)
 				}
+				if strings.Contains(text, "ferry number") { // the others measure the scale of the model
+					own++
+				}
+			}
+			if own > ix.texts+ferrySearches {
+				t.Errorf("%d texts are embedded, %d of chunks and windows and %d queries are there", own, ix.texts, ferrySearches)
 			}
 		}()
 	}
@@ -220,7 +233,7 @@ func testDamage(t *testing.T, ix soundIndex, d damage, running bool, r *rand.Ran
 	if running {
 		hurt()
 	}
-	for range 5 {
+	for range ferrySearches {
 		n := r.IntN(len(ix.answers))
 		found, degraded := askFerry(t, m, n)
 		if diff := cmp.Diff(ix.answers[n], found); diff != "" && len(degraded) == 0 {

@@ -1,0 +1,426 @@
+package memory
+
+import "time"
+
+// Kinds of what a search finds.
+const (
+	// KindChunk is a passage of a file.
+	KindChunk = "chunk"
+	// KindEpisode is a settled span of lines of a file.
+	KindEpisode = "episode"
+	// KindFact is a fact that was derived from episodes.
+	KindFact = "fact"
+	// KindLoop is something that is still to be done or answered.
+	KindLoop = "loop"
+	// KindSummary is a summary of episodes.
+	KindSummary = "summary"
+)
+
+// Sensitivity says who may see a text.
+type Sensitivity int
+
+// Sensitivities, each of which includes the ones before it when it is a ceiling.
+const (
+	// Normal may be shown in groups and sent to models on other machines.
+	Normal Sensitivity = iota
+	// Private is shown only to the owner of the memory.
+	Private
+	// Secret never leaves the machine and is shown only if it is asked for.
+	Secret
+)
+
+// String returns "normal", "private" or "secret".
+func (s Sensitivity) String() string {
+	switch s {
+	case Private:
+		return "private"
+	case Secret:
+		return "secret"
+	}
+	return "normal"
+}
+
+// States of a unit.
+const (
+	// StateValidated is a unit that holds.
+	StateValidated = "validated"
+	// StateSuperseded is a fact that a later one has taken the place of.
+	StateSuperseded = "superseded"
+	// StateConflict is a fact that contradicts another one, and neither wins by rule.
+	StateConflict = "conflict"
+	// StateArchived is a loop that is closed or has expired.
+	StateArchived = "archived"
+	// StateOrphaned is a unit without evidence. No search finds it.
+	StateOrphaned = "orphaned"
+)
+
+// Speakers of a line. A line of somebody else has the name of that person.
+const (
+	// SpeakerNote is a person who wrote a note by hand.
+	SpeakerNote = "note"
+	// SpeakerUser is the owner of the memory in a conversation.
+	SpeakerUser = "user"
+	// SpeakerAssistant is the agent.
+	SpeakerAssistant = "assistant"
+	// SpeakerTool is the result of a tool, a quotation or an imported text.
+	SpeakerTool = "tool"
+)
+
+// UserName is the name of the entity of type PERSON that stands for the owner of the memory.
+const UserName = "USER"
+
+// SourceFile is the text of one indexed file, as episodes are cut from it.
+type SourceFile struct {
+	// Path in the index, and the source, one of the constants Source....
+	Path, Source string
+	// Date (YYYY-MM-DD) of the file, empty if it has none.
+	Date string
+	// Data is the whole file as it is on the disk, front matter, marks and all.
+	Data []byte
+	// SHA256 of Data.
+	SHA256 [32]byte
+}
+
+// Episode is a settled span of lines of a file, from which facts, loops and names are drawn.
+type Episode struct {
+	// ID in the index; 0 if it is not stored yet. It does not survive a rebuild; UID does.
+	ID int64
+	// UID is a hash of the normalised text, the date and the ordinal among equals, in hexadecimal digits.
+	UID string
+	// Path and Source of the file.
+	Path, Source string
+	// StartLine and EndLine are the first and the last line in the file, from 1.
+	StartLine, EndLine int
+	// TextSHA256 of the lines as they stand in the file, joined by "\n".
+	TextSHA256 [32]byte
+	// Date (YYYY-MM-DD) of the episode, empty if it has none.
+	Date string
+	// OccurredAt is the time of the episode: of its entry or message, else noon of Date, else zero.
+	OccurredAt time.Time
+	// Heading is the headings above it, "# Projects > ## Acme"; empty if there are none.
+	Heading string
+	// Speakers of its lines, each once, in the order in which they first speak.
+	Speakers []string
+	// Trust is the least of what its speakers are trusted with: SpeakerNote, SpeakerUser, SpeakerAssistant or SpeakerTool.
+	Trust string
+	// Sensitivity of the episode.
+	Sensitivity Sensitivity
+	// Salience in [0,1] by rule: how much the episode matters.
+	Salience float64
+	// Pair reports that the file is one of what stays true (MEMORY.md, USER.md), of which each bullet is an episode.
+	LongTerm bool
+}
+
+// Entity is somebody or something that notes are about.
+type Entity struct {
+	// ID in the index, 0 if not stored.
+	ID int64
+	// UID is a hash of type, norm and qualifier, in hexadecimal digits.
+	UID string
+	// Type is PERSON, PLACE, PROJECT, WORK, TOPIC, ORG or OTHER, or one that the settings add.
+	Type string
+	// Name as it is shown.
+	Name string
+	// Qualifier tells two entities of one name apart; empty for the first.
+	Qualifier string
+	// Aliases as they are written in notes.
+	Aliases []string
+	// MergedInto is the UID of the entity that a person has merged this one into; empty if none.
+	MergedInto string
+	// Mentions is the number of episodes that mention it.
+	Mentions int
+	// LastSeen is the time of the newest of them.
+	LastSeen time.Time
+}
+
+// EntityRef names an entity in a claim.
+type EntityRef struct {
+	// Type and Name as in Entity. The owner of the memory is PERSON, UserName.
+	Type, Name string
+	// Qualifier as in Entity; mostly empty.
+	Qualifier string
+}
+
+// Mention says that an episode mentions an entity.
+type Mention struct {
+	Entity EntityRef
+	// Aliases by which the entity is called beside its name.
+	Aliases []string
+	// Role is "mentioned", "subject" or "author".
+	Role string
+	// Confidence in [0,1].
+	Confidence float64
+}
+
+// Kinds of claims.
+const (
+	// ClaimFact says that something holds.
+	ClaimFact = "fact"
+	// ClaimLoop says that something is open.
+	ClaimLoop = "loop"
+	// ClaimClose says that something that was open is done.
+	ClaimClose = "close"
+	// ClaimRelation says how two entities are related.
+	ClaimRelation = "relation"
+)
+
+// Claim is what one episode says: the evidence of units. Units are a function of all claims and of what people have decided,
+// whatever the order in which the claims came.
+type Claim struct {
+	// Kind is one of the constants Claim....
+	Kind string
+	// EpisodeID and EpisodeUID of the episode that says it.
+	EpisodeID  int64
+	EpisodeUID string
+	// Maker is "rule", or the contract and the model, "facts/1 model-name".
+	Maker string
+	// StartLine and EndLine are the cited lines, relative to the episode, from 1.
+	StartLine, EndLine int
+	// Quote is what stands there literally, apart from white space and Unicode normalisation; at most 200 characters.
+	Quote string
+	// Speaker of the cited lines.
+	Speaker string
+	// Confidence of the claim in [0,1], before speakers and repetitions count.
+	Confidence float64
+	// At is the time of the episode; zero if it has none.
+	At time.Time
+	// Sensitivity of the episode, at least.
+	Sensitivity Sensitivity
+
+	// Subject, Predicate and Object of a fact; of a relation, Subject, Predicate (the kind of relation) and ObjectEntity.
+	Subject      EntityRef
+	Predicate    string
+	Object       string
+	ObjectEntity *EntityRef
+	// From and To (YYYY, YYYY-MM or YYYY-MM-DD) bound when a fact holds in the world, To excluded; empty for no bound.
+	From, To string
+
+	// LoopText is what is open, or what was done; Due (YYYY-MM-DD) is when it is due, empty if not known.
+	LoopText string
+	Due      string
+	// Closes is the key of the loop that a ClaimClose closes.
+	Closes string
+}
+
+// Unit is a remembered thing that was derived from claims or episodes.
+type Unit struct {
+	// ID in the index; 0 if it is not stored.
+	ID int64
+	// UID names the unit for people and in decisions; it survives rebuilds. Hexadecimal digits.
+	UID string
+	// Kind is KindFact, KindLoop or KindSummary.
+	Kind string
+	// State is one of the constants State....
+	State string
+	// OccurredAt is the time of the newest evidence; RecordedAt when the unit was first derived, ChangedAt when it last changed.
+	OccurredAt, RecordedAt, ChangedAt time.Time
+	// Source is "rule", "model" or "person": who has said it last.
+	Source string
+	// Trust is the best speaker of its evidence: SpeakerNote, SpeakerUser, SpeakerAssistant or SpeakerTool.
+	Trust string
+	// Confidence and Salience in [0,1].
+	Confidence, Salience float64
+	// Sensitivity is the greatest of its evidence, unless a person has decided otherwise.
+	Sensitivity Sensitivity
+	// Pinned by a person.
+	Pinned bool
+	// Version counts the changes, from 1.
+	Version int
+	// Fact, Loop or Summary according to Kind; the others are nil.
+	Fact    *Fact
+	Loop    *Loop
+	Summary *Summary
+	// Evidence of the unit, best first; never empty unless the state is StateOrphaned.
+	Evidence []Evidence
+}
+
+// Fact says something about an entity.
+type Fact struct {
+	// Subject and Predicate are the slot of the fact. Slot is the predicate under which opposed ones meet.
+	Subject         EntityRef
+	Predicate, Slot string
+	// Key is the hash of subject, predicate and normalised object.
+	Key string
+	// Object as it was said.
+	Object       string
+	ObjectEntity *EntityRef
+	// From and To (YYYY-MM-DD or shorter) are when it holds in the world, To excluded; empty for no known bound.
+	From, To string
+	// EffectiveAt is From, else the time of its first evidence.
+	EffectiveAt time.Time
+	// SupersededBy is the UID of the fact that has taken its place; empty if none has.
+	SupersededBy string
+	// Opposes are the UIDs of the facts that it is in conflict with.
+	Opposes []string
+}
+
+// Statuses of a loop.
+const (
+	LoopOpen    = "open"
+	LoopClosed  = "closed"
+	LoopExpired = "expired"
+)
+
+// Loop is something that is still to be done or answered.
+type Loop struct {
+	// Key is the hash of the normalised text.
+	Key string
+	// Status is LoopOpen, LoopClosed or LoopExpired.
+	Status string
+	// Text of what is open.
+	Text string
+	// Due (YYYY-MM-DD), empty if not known.
+	Due string
+	// OpenedAt is the time of the first evidence; zero if not known. ExpiresAt is zero for a loop that does not expire. ClosedAt
+	// is zero unless it is closed.
+	OpenedAt, ExpiresAt, ClosedAt time.Time
+}
+
+// Scopes of summaries.
+const (
+	ScopeDaily        = "daily"        // the key is a day, 2026-11-20
+	ScopeWeekly       = "weekly"       // the key is an ISO week, 2026-W47
+	ScopeRolling      = "rolling"      // the key is "7d"
+	ScopePerson       = "person"       // the key is the UID of the entity
+	ScopeTopic        = "topic"        // the key is the UID of the entity
+	ScopeRelationship = "relationship" // of user and agent; the key is an ISO week
+)
+
+// Summary of episodes.
+type Summary struct {
+	// Scope is one of the constants Scope....
+	Scope string
+	// Key says which one of its scope.
+	Key string
+	// From and To are the days (YYYY-MM-DD) that it is about, both inclusive; empty if it has none.
+	From, To string
+	// Text of the summary.
+	Text string
+	// Events are the episodes that matter most.
+	Events []KeyEvent
+	// State of the relationship or notes about the person or topic; may be empty.
+	Relationship string
+	// InputSHA256 is the hash of what it was made from, in hexadecimal digits.
+	InputSHA256 string
+	// Stale reports that the episodes have changed since.
+	Stale bool
+}
+
+// KeyEvent is an episode that a summary cites.
+type KeyEvent struct {
+	// EpisodeUID of the episode.
+	EpisodeUID string
+	// Why it matters, or its quoted first sentence.
+	Why string
+}
+
+// Evidence is where a unit is from. The lines are those of the file now.
+type Evidence struct {
+	// EpisodeUID of the episode.
+	EpisodeUID string
+	// Path, StartLine and EndLine in the file, from 1.
+	Path               string
+	StartLine, EndLine int
+	// Quote is what stands there.
+	Quote string
+	// Speaker of the lines.
+	Speaker string
+	// Maker as in Claim.
+	Maker string
+	// Confidence of the claim.
+	Confidence float64
+	// At is the time of the episode; zero if it has none.
+	At time.Time
+}
+
+// Version is one state that a unit was in.
+type Version struct {
+	// UID of the unit and number of the version, from 1.
+	UID     string
+	Version int
+	// Reason is why it changed: "claims", "decision", "expired", "undo" ....
+	Reason string
+	// Payload is the canonical JSON of the unit, without evidence.
+	Payload string
+	// Model and Contract that made it, empty for a rule.
+	Model, Contract string
+	// RecordedAt is the time of the change.
+	RecordedAt time.Time
+}
+
+// Decision is what a person has decided about a unit or an entity: a line of derived/decisions.md, the truth about it.
+type Decision struct {
+	// Line of decisions.md, from 1.
+	Line int
+	// Day (YYYY-MM-DD) of the decision.
+	Day string
+	// Verb is one of the constants Decide....
+	Verb string
+	// Kind is KindFact, KindLoop, KindSummary or "entity".
+	Kind string
+	// Target is the UID of the unit or entity, or the hash of the key that is forgotten.
+	Target string
+	// Other is the UID of the entity that Target is merged into; empty for other verbs.
+	Other string
+	// Change is what a correction sets, canonical JSON; empty for other verbs.
+	Change string
+	// Note for people; may be empty.
+	Note string
+}
+
+// Verbs of decisions.
+const (
+	DecidePin         = "pin"
+	DecideUnpin       = "unpin"
+	DecideForget      = "forget"
+	DecideCorrect     = "correct"
+	DecideClose       = "close"
+	DecideReopen      = "reopen"
+	DecideMerge       = "merge"
+	DecideSplit       = "split"
+	DecideSensitivity = "sensitivity"
+)
+
+// UnitQuery asks for units.
+type UnitQuery struct {
+	// Kinds to return; none means facts, loops and summaries.
+	Kinds []string
+	// UIDs to return, whole or their beginnings of at least 6 digits; none means all.
+	UIDs []string
+	// Entity is the UID of an entity: units about it or that mention it; empty means all.
+	Entity string
+	// Predicate of facts; empty means all.
+	Predicate string
+	// States to return; none means those that hold now: validated facts, open loops, summaries, and conflicts.
+	States []string
+	// AsOf asks for what held in the world at that time; zero means now.
+	AsOf time.Time
+	// BelievedAt asks for what was derived by that time; zero means now.
+	BelievedAt time.Time
+	// IncludeSuperseded also returns facts that others have taken the place of, and loops that are closed or expired.
+	IncludeSuperseded bool
+	// MaxSensitivity is the ceiling; units above it are not returned.
+	MaxSensitivity Sensitivity
+	// After is the UID behind which the list continues; empty for the start.
+	After string
+	// Limit is the maximum number of units, at most 1,000; 0 means 100.
+	Limit int
+}
+
+// UnitList is a part of the units of a memory: conflicts first, then pinned ones, then the newest.
+type UnitList struct {
+	// Units; none if none is selected.
+	Units []Unit
+	// Total is the number of all units that the query selects; Withheld how many more lie above the ceiling.
+	Total, Withheld int
+	// Next is the UID to continue after, empty at the end.
+	Next string
+}
+
+// Turn is one message of a conversation, for a search with context.
+type Turn struct {
+	// Speaker is SpeakerUser or SpeakerAssistant.
+	Speaker string
+	// Text of the message.
+	Text string
+}

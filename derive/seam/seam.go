@@ -1,4 +1,5 @@
-package derive
+// Package seam says what derivation asks of the store of an index, and the types of it that only the two share.
+package seam
 
 import (
 	"context"
@@ -7,7 +8,7 @@ import (
 	"kioku/memory"
 )
 
-// Store is where what is derived is kept. *store.Derived implements it.
+// Store keeps what is derived. *store.Derived implements it.
 type Store interface {
 	// UncutFiles returns the paths of at most limit indexed files that were not cut into episodes by the rules with this
 	// fingerprint, the newest first.

@@ -21,6 +21,22 @@ type Answer struct {
 	Index IndexStats
 	// Took is how long the search took.
 	Took time.Duration
+	// Units that the query asked for by Kinds, best first; none if it did not, or nothing matches.
+	Units []FoundUnit
+	// Abstained says why nothing of it belongs into a prompt unasked, empty if something does. It is filled in only for a query
+	// with context, or kinds.
+	Abstained string
+	// Withheld is the number of units and passages that match and lie above the ceiling of sensitivity.
+	Withheld int
+}
+
+// FoundUnit is a unit that answers a query.
+type FoundUnit struct {
+	Unit
+	// Score in [0,1]: the confidence that it is what was asked for.
+	Score float64
+	// Names are the names of the query or its context that the unit is about; none if only its words match.
+	Names []string
 }
 
 // Modes of an answer: the channels that ran.
@@ -80,6 +96,18 @@ const (
 	RerankPartial = "rerank_partial"
 	// AuditFailing means that the service cannot record its calls, as its owner wants; answers lack nothing.
 	AuditFailing = "audit_failing"
+	// DeriveOff means that the query has context or asks for units, and derivation is off.
+	DeriveOff = "derive_off"
+	// DeriveLag means that episodes wait to be derived.
+	DeriveLag = "derive_lag"
+	// ExpandTimeout, ExpandInvalid, RerankTimeout and RerankInvalid mean that a language model was too late, or its answer was not
+	// what it has to be; the answer is that of the rules.
+	ExpandTimeout = "expand_timeout"
+	ExpandInvalid = "expand_invalid"
+	RerankTimeout = "rerank_timeout"
+	RerankInvalid = "rerank_invalid"
+	// Withheld means that something matches that lies above the ceiling of sensitivity.
+	Withheld = "withheld"
 	// DeadlineNear means that embedding the query took too long.
 	DeadlineNear = "deadline"
 )
@@ -87,7 +115,7 @@ const (
 // IsHint reports whether d only says why there is no hit or what would help. An answer with nothing but hints lacks nothing.
 func (d Degradation) IsHint() bool {
 	switch d.Code {
-	case NoMatch, DaysEmpty, WordsUnknown, VectorsOff, FilesBeside:
+	case NoMatch, DaysEmpty, WordsUnknown, VectorsOff, FilesBeside, DeriveOff, Withheld:
 		return true
 	}
 	return false

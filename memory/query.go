@@ -23,6 +23,21 @@ type Query struct {
 	Explain bool
 	// Now is the time of the question; zero means the clock of the memory.
 	Now time.Time
+
+	// What follows takes part only if derivation is on.
+
+	// Context are the messages before the query, oldest first, at most 20. They say what a pointing word means.
+	Context []Turn
+	// Queries are further wordings by the caller, at most 5 of at most 200 characters.
+	Queries []string
+	// Kinds to find, constants Kind...; none means passages only.
+	Kinds []string
+	// AsOf asks for facts that held in the world at that time; zero means now.
+	AsOf time.Time
+	// IncludeSuperseded also finds facts that others have taken the place of, and loops that are closed or expired.
+	IncludeSuperseded bool
+	// MaxSensitivity is the ceiling of units, and of passages if derivation is on; nil means Private.
+	MaxSensitivity *Sensitivity
 }
 
 // Filter restricts a search. The zero value lets everything through.

@@ -62,9 +62,22 @@ type MemorySearchRequest struct {
 	// files have nothing as good.
 	MaxPerFile int32 `protobuf:"varint,13,opt,name=max_per_file,json=maxPerFile,proto3" json:"max_per_file,omitempty"`
 	// Conditions on the fields of a file, all of which must hold.
-	Filter        []*Condition `protobuf:"bytes,14,rep,name=filter,proto3" json:"filter,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Filter []*Condition `protobuf:"bytes,14,rep,name=filter,proto3" json:"filter,omitempty"`
+	// Messages of the conversation before the query, oldest first, at most 20; they say what a pointing word ("that", "あれ", "那个")
+	// means. They take part only if derivation is on.
+	Context []*ConversationTurn `protobuf:"bytes,15,rep,name=context,proto3" json:"context,omitempty"`
+	// Further wordings of the query by the caller, at most 5 of at most 200 characters each. They take part only if derivation is on.
+	Queries []string `protobuf:"bytes,16,rep,name=queries,proto3" json:"queries,omitempty"`
+	// What to find: "chunk" (passages of notes), "fact", "loop", "summary". Empty means passages only. All but "chunk" need derivation.
+	Kinds []string `protobuf:"bytes,17,rep,name=kinds,proto3" json:"kinds,omitempty"`
+	// Find facts that held in the world at this time. Unset means now.
+	AsOfTime *timestamppb.Timestamp `protobuf:"bytes,18,opt,name=as_of_time,json=asOfTime,proto3" json:"as_of_time,omitempty"`
+	// Find also facts that others have taken the place of, and loops that are closed or expired.
+	IncludeSuperseded bool `protobuf:"varint,19,opt,name=include_superseded,json=includeSuperseded,proto3" json:"include_superseded,omitempty"`
+	// Ceiling of what is found: "normal", "private" or "secret". Empty means "private". "secret" needs the right to write.
+	MaxSensitivity string `protobuf:"bytes,20,opt,name=max_sensitivity,json=maxSensitivity,proto3" json:"max_sensitivity,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *MemorySearchRequest) Reset() {
@@ -195,6 +208,103 @@ func (x *MemorySearchRequest) GetFilter() []*Condition {
 	return nil
 }
 
+func (x *MemorySearchRequest) GetContext() []*ConversationTurn {
+	if x != nil {
+		return x.Context
+	}
+	return nil
+}
+
+func (x *MemorySearchRequest) GetQueries() []string {
+	if x != nil {
+		return x.Queries
+	}
+	return nil
+}
+
+func (x *MemorySearchRequest) GetKinds() []string {
+	if x != nil {
+		return x.Kinds
+	}
+	return nil
+}
+
+func (x *MemorySearchRequest) GetAsOfTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.AsOfTime
+	}
+	return nil
+}
+
+func (x *MemorySearchRequest) GetIncludeSuperseded() bool {
+	if x != nil {
+		return x.IncludeSuperseded
+	}
+	return false
+}
+
+func (x *MemorySearchRequest) GetMaxSensitivity() string {
+	if x != nil {
+		return x.MaxSensitivity
+	}
+	return ""
+}
+
+// ConversationTurn is a message of a conversation.
+type ConversationTurn struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// "user" or "assistant".
+	Speaker string `protobuf:"bytes,1,opt,name=speaker,proto3" json:"speaker,omitempty"`
+	// Text of the message; of a long one the beginning and the end are read.
+	Text          string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ConversationTurn) Reset() {
+	*x = ConversationTurn{}
+	mi := &file_kioku_v1_memory_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ConversationTurn) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ConversationTurn) ProtoMessage() {}
+
+func (x *ConversationTurn) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_memory_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ConversationTurn.ProtoReflect.Descriptor instead.
+func (*ConversationTurn) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *ConversationTurn) GetSpeaker() string {
+	if x != nil {
+		return x.Speaker
+	}
+	return ""
+}
+
+func (x *ConversationTurn) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
 // Condition is a condition on a field of the front matter, or on one of the fields title, date, tags and aliases, which every
 // file has that has a value for them. A file without the field meets only "!=". If a field is a list, one of its values must
 // meet the condition, and all of them "!=".
@@ -212,7 +322,7 @@ type Condition struct {
 
 func (x *Condition) Reset() {
 	*x = Condition{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[1]
+	mi := &file_kioku_v1_memory_proto_msgTypes[2]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -224,7 +334,7 @@ func (x *Condition) String() string {
 func (*Condition) ProtoMessage() {}
 
 func (x *Condition) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[1]
+	mi := &file_kioku_v1_memory_proto_msgTypes[2]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -237,7 +347,7 @@ func (x *Condition) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Condition.ProtoReflect.Descriptor instead.
 func (*Condition) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{1}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{2}
 }
 
 func (x *Condition) GetField() string {
@@ -278,14 +388,20 @@ type MemorySearchResponse struct {
 	// Time that the search took.
 	Took *durationpb.Duration `protobuf:"bytes,7,opt,name=took,proto3" json:"took,omitempty"`
 	// The vectors are those of the fallback provider, because the first one does not answer.
-	Fallback      bool `protobuf:"varint,8,opt,name=fallback,proto3" json:"fallback,omitempty"`
+	Fallback bool `protobuf:"varint,8,opt,name=fallback,proto3" json:"fallback,omitempty"`
+	// Facts, loops and summaries, best first, if the request has kinds.
+	Units []*FoundUnit `protobuf:"bytes,9,rep,name=units,proto3" json:"units,omitempty"`
+	// Why nothing of it belongs into a prompt unasked; empty if something does. Only for a request with context or kinds.
+	Abstained string `protobuf:"bytes,10,opt,name=abstained,proto3" json:"abstained,omitempty"`
+	// Number of units and passages that match and lie above the ceiling of sensitivity.
+	WithheldCount int32 `protobuf:"varint,11,opt,name=withheld_count,json=withheldCount,proto3" json:"withheld_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *MemorySearchResponse) Reset() {
 	*x = MemorySearchResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[2]
+	mi := &file_kioku_v1_memory_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -297,7 +413,7 @@ func (x *MemorySearchResponse) String() string {
 func (*MemorySearchResponse) ProtoMessage() {}
 
 func (x *MemorySearchResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[2]
+	mi := &file_kioku_v1_memory_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -310,7 +426,7 @@ func (x *MemorySearchResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemorySearchResponse.ProtoReflect.Descriptor instead.
 func (*MemorySearchResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{2}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *MemorySearchResponse) GetResults() []*SearchResult {
@@ -369,6 +485,91 @@ func (x *MemorySearchResponse) GetFallback() bool {
 	return false
 }
 
+func (x *MemorySearchResponse) GetUnits() []*FoundUnit {
+	if x != nil {
+		return x.Units
+	}
+	return nil
+}
+
+func (x *MemorySearchResponse) GetAbstained() string {
+	if x != nil {
+		return x.Abstained
+	}
+	return ""
+}
+
+func (x *MemorySearchResponse) GetWithheldCount() int32 {
+	if x != nil {
+		return x.WithheldCount
+	}
+	return 0
+}
+
+// FoundUnit is a unit that answers a query.
+type FoundUnit struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The unit.
+	Unit *Unit `protobuf:"bytes,1,opt,name=unit,proto3" json:"unit,omitempty"`
+	// Confidence in [0,1] that it is what was asked for.
+	Score float64 `protobuf:"fixed64,2,opt,name=score,proto3" json:"score,omitempty"`
+	// Names of the query or its context that it is about; empty if only its words match.
+	Names         []string `protobuf:"bytes,3,rep,name=names,proto3" json:"names,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FoundUnit) Reset() {
+	*x = FoundUnit{}
+	mi := &file_kioku_v1_memory_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FoundUnit) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FoundUnit) ProtoMessage() {}
+
+func (x *FoundUnit) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_memory_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FoundUnit.ProtoReflect.Descriptor instead.
+func (*FoundUnit) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *FoundUnit) GetUnit() *Unit {
+	if x != nil {
+		return x.Unit
+	}
+	return nil
+}
+
+func (x *FoundUnit) GetScore() float64 {
+	if x != nil {
+		return x.Score
+	}
+	return 0
+}
+
+func (x *FoundUnit) GetNames() []string {
+	if x != nil {
+		return x.Names
+	}
+	return nil
+}
+
 type SearchResult struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Path relative to the workspace, with "/"; absolute for a file of an extra path outside the workspace.
@@ -414,7 +615,7 @@ type SearchResult struct {
 
 func (x *SearchResult) Reset() {
 	*x = SearchResult{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[3]
+	mi := &file_kioku_v1_memory_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -426,7 +627,7 @@ func (x *SearchResult) String() string {
 func (*SearchResult) ProtoMessage() {}
 
 func (x *SearchResult) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[3]
+	mi := &file_kioku_v1_memory_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -439,7 +640,7 @@ func (x *SearchResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchResult.ProtoReflect.Descriptor instead.
 func (*SearchResult) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{3}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *SearchResult) GetPath() string {
@@ -651,7 +852,7 @@ type Trace struct {
 
 func (x *Trace) Reset() {
 	*x = Trace{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[4]
+	mi := &file_kioku_v1_memory_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -663,7 +864,7 @@ func (x *Trace) String() string {
 func (*Trace) ProtoMessage() {}
 
 func (x *Trace) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[4]
+	mi := &file_kioku_v1_memory_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -676,7 +877,7 @@ func (x *Trace) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Trace.ProtoReflect.Descriptor instead.
 func (*Trace) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{4}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Trace) GetRank() int32 {
@@ -957,7 +1158,7 @@ type ScoreParts struct {
 
 func (x *ScoreParts) Reset() {
 	*x = ScoreParts{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[5]
+	mi := &file_kioku_v1_memory_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -969,7 +1170,7 @@ func (x *ScoreParts) String() string {
 func (*ScoreParts) ProtoMessage() {}
 
 func (x *ScoreParts) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[5]
+	mi := &file_kioku_v1_memory_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -982,7 +1183,7 @@ func (x *ScoreParts) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ScoreParts.ProtoReflect.Descriptor instead.
 func (*ScoreParts) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{5}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ScoreParts) GetWords() float64 {
@@ -1036,7 +1237,7 @@ type TermShare struct {
 
 func (x *TermShare) Reset() {
 	*x = TermShare{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[6]
+	mi := &file_kioku_v1_memory_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1048,7 +1249,7 @@ func (x *TermShare) String() string {
 func (*TermShare) ProtoMessage() {}
 
 func (x *TermShare) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[6]
+	mi := &file_kioku_v1_memory_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1061,7 +1262,7 @@ func (x *TermShare) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TermShare.ProtoReflect.Descriptor instead.
 func (*TermShare) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{6}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *TermShare) GetTerm() string {
@@ -1111,7 +1312,7 @@ type Degradation struct {
 
 func (x *Degradation) Reset() {
 	*x = Degradation{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[7]
+	mi := &file_kioku_v1_memory_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1123,7 +1324,7 @@ func (x *Degradation) String() string {
 func (*Degradation) ProtoMessage() {}
 
 func (x *Degradation) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[7]
+	mi := &file_kioku_v1_memory_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1136,7 +1337,7 @@ func (x *Degradation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Degradation.ProtoReflect.Descriptor instead.
 func (*Degradation) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{7}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Degradation) GetCode() string {
@@ -1171,7 +1372,7 @@ type IndexState struct {
 
 func (x *IndexState) Reset() {
 	*x = IndexState{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[8]
+	mi := &file_kioku_v1_memory_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1183,7 +1384,7 @@ func (x *IndexState) String() string {
 func (*IndexState) ProtoMessage() {}
 
 func (x *IndexState) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[8]
+	mi := &file_kioku_v1_memory_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1196,7 +1397,7 @@ func (x *IndexState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IndexState.ProtoReflect.Descriptor instead.
 func (*IndexState) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{8}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *IndexState) GetGeneration() int64 {
@@ -1249,7 +1450,7 @@ type MemoryGetRequest struct {
 
 func (x *MemoryGetRequest) Reset() {
 	*x = MemoryGetRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[9]
+	mi := &file_kioku_v1_memory_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1261,7 +1462,7 @@ func (x *MemoryGetRequest) String() string {
 func (*MemoryGetRequest) ProtoMessage() {}
 
 func (x *MemoryGetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[9]
+	mi := &file_kioku_v1_memory_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1274,7 +1475,7 @@ func (x *MemoryGetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryGetRequest.ProtoReflect.Descriptor instead.
 func (*MemoryGetRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{9}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *MemoryGetRequest) GetAgent() string {
@@ -1326,7 +1527,7 @@ type MemoryGetResponse struct {
 
 func (x *MemoryGetResponse) Reset() {
 	*x = MemoryGetResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[10]
+	mi := &file_kioku_v1_memory_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1338,7 +1539,7 @@ func (x *MemoryGetResponse) String() string {
 func (*MemoryGetResponse) ProtoMessage() {}
 
 func (x *MemoryGetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[10]
+	mi := &file_kioku_v1_memory_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1351,7 +1552,7 @@ func (x *MemoryGetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryGetResponse.ProtoReflect.Descriptor instead.
 func (*MemoryGetResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{10}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *MemoryGetResponse) GetPath() string {
@@ -1435,7 +1636,7 @@ type MemoryAppendRequest struct {
 
 func (x *MemoryAppendRequest) Reset() {
 	*x = MemoryAppendRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[11]
+	mi := &file_kioku_v1_memory_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1447,7 +1648,7 @@ func (x *MemoryAppendRequest) String() string {
 func (*MemoryAppendRequest) ProtoMessage() {}
 
 func (x *MemoryAppendRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[11]
+	mi := &file_kioku_v1_memory_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1460,7 +1661,7 @@ func (x *MemoryAppendRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryAppendRequest.ProtoReflect.Descriptor instead.
 func (*MemoryAppendRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{11}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *MemoryAppendRequest) GetAgent() string {
@@ -1548,7 +1749,7 @@ type Author struct {
 
 func (x *Author) Reset() {
 	*x = Author{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[12]
+	mi := &file_kioku_v1_memory_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1560,7 +1761,7 @@ func (x *Author) String() string {
 func (*Author) ProtoMessage() {}
 
 func (x *Author) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[12]
+	mi := &file_kioku_v1_memory_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1573,7 +1774,7 @@ func (x *Author) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Author.ProtoReflect.Descriptor instead.
 func (*Author) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{12}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *Author) GetId() string {
@@ -1615,7 +1816,7 @@ type MemoryAppendResponse struct {
 
 func (x *MemoryAppendResponse) Reset() {
 	*x = MemoryAppendResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[13]
+	mi := &file_kioku_v1_memory_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1627,7 +1828,7 @@ func (x *MemoryAppendResponse) String() string {
 func (*MemoryAppendResponse) ProtoMessage() {}
 
 func (x *MemoryAppendResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[13]
+	mi := &file_kioku_v1_memory_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1640,7 +1841,7 @@ func (x *MemoryAppendResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryAppendResponse.ProtoReflect.Descriptor instead.
 func (*MemoryAppendResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{13}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *MemoryAppendResponse) GetPath() string {
@@ -1691,7 +1892,7 @@ type ReplacedSecret struct {
 
 func (x *ReplacedSecret) Reset() {
 	*x = ReplacedSecret{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[14]
+	mi := &file_kioku_v1_memory_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1703,7 +1904,7 @@ func (x *ReplacedSecret) String() string {
 func (*ReplacedSecret) ProtoMessage() {}
 
 func (x *ReplacedSecret) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[14]
+	mi := &file_kioku_v1_memory_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1716,7 +1917,7 @@ func (x *ReplacedSecret) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReplacedSecret.ProtoReflect.Descriptor instead.
 func (*ReplacedSecret) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{14}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ReplacedSecret) GetKind() string {
@@ -1747,7 +1948,7 @@ type SimilarNote struct {
 
 func (x *SimilarNote) Reset() {
 	*x = SimilarNote{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[15]
+	mi := &file_kioku_v1_memory_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1759,7 +1960,7 @@ func (x *SimilarNote) String() string {
 func (*SimilarNote) ProtoMessage() {}
 
 func (x *SimilarNote) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[15]
+	mi := &file_kioku_v1_memory_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1772,7 +1973,7 @@ func (x *SimilarNote) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SimilarNote.ProtoReflect.Descriptor instead.
 func (*SimilarNote) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{15}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *SimilarNote) GetPath() string {
@@ -1819,7 +2020,7 @@ type MemoryUpdateRequest struct {
 
 func (x *MemoryUpdateRequest) Reset() {
 	*x = MemoryUpdateRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[16]
+	mi := &file_kioku_v1_memory_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1831,7 +2032,7 @@ func (x *MemoryUpdateRequest) String() string {
 func (*MemoryUpdateRequest) ProtoMessage() {}
 
 func (x *MemoryUpdateRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[16]
+	mi := &file_kioku_v1_memory_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1844,7 +2045,7 @@ func (x *MemoryUpdateRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryUpdateRequest.ProtoReflect.Descriptor instead.
 func (*MemoryUpdateRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{16}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *MemoryUpdateRequest) GetAgent() string {
@@ -1912,7 +2113,7 @@ type MemoryUpdateResponse struct {
 
 func (x *MemoryUpdateResponse) Reset() {
 	*x = MemoryUpdateResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[17]
+	mi := &file_kioku_v1_memory_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1924,7 +2125,7 @@ func (x *MemoryUpdateResponse) String() string {
 func (*MemoryUpdateResponse) ProtoMessage() {}
 
 func (x *MemoryUpdateResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[17]
+	mi := &file_kioku_v1_memory_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1937,7 +2138,7 @@ func (x *MemoryUpdateResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryUpdateResponse.ProtoReflect.Descriptor instead.
 func (*MemoryUpdateResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{17}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *MemoryUpdateResponse) GetPath() string {
@@ -1980,7 +2181,7 @@ type MemoryUndoRequest struct {
 
 func (x *MemoryUndoRequest) Reset() {
 	*x = MemoryUndoRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[18]
+	mi := &file_kioku_v1_memory_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1992,7 +2193,7 @@ func (x *MemoryUndoRequest) String() string {
 func (*MemoryUndoRequest) ProtoMessage() {}
 
 func (x *MemoryUndoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[18]
+	mi := &file_kioku_v1_memory_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2005,7 +2206,7 @@ func (x *MemoryUndoRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryUndoRequest.ProtoReflect.Descriptor instead.
 func (*MemoryUndoRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{18}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *MemoryUndoRequest) GetAgent() string {
@@ -2036,7 +2237,7 @@ type MemoryUndoResponse struct {
 
 func (x *MemoryUndoResponse) Reset() {
 	*x = MemoryUndoResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[19]
+	mi := &file_kioku_v1_memory_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2048,7 +2249,7 @@ func (x *MemoryUndoResponse) String() string {
 func (*MemoryUndoResponse) ProtoMessage() {}
 
 func (x *MemoryUndoResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[19]
+	mi := &file_kioku_v1_memory_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2061,7 +2262,7 @@ func (x *MemoryUndoResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryUndoResponse.ProtoReflect.Descriptor instead.
 func (*MemoryUndoResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{19}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *MemoryUndoResponse) GetPath() string {
@@ -2095,7 +2296,7 @@ type ListRevisionsRequest struct {
 
 func (x *ListRevisionsRequest) Reset() {
 	*x = ListRevisionsRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[20]
+	mi := &file_kioku_v1_memory_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2107,7 +2308,7 @@ func (x *ListRevisionsRequest) String() string {
 func (*ListRevisionsRequest) ProtoMessage() {}
 
 func (x *ListRevisionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[20]
+	mi := &file_kioku_v1_memory_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2120,7 +2321,7 @@ func (x *ListRevisionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRevisionsRequest.ProtoReflect.Descriptor instead.
 func (*ListRevisionsRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{20}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ListRevisionsRequest) GetAgent() string {
@@ -2140,7 +2341,7 @@ type ListRevisionsResponse struct {
 
 func (x *ListRevisionsResponse) Reset() {
 	*x = ListRevisionsResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[21]
+	mi := &file_kioku_v1_memory_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2152,7 +2353,7 @@ func (x *ListRevisionsResponse) String() string {
 func (*ListRevisionsResponse) ProtoMessage() {}
 
 func (x *ListRevisionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[21]
+	mi := &file_kioku_v1_memory_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2165,7 +2366,7 @@ func (x *ListRevisionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRevisionsResponse.ProtoReflect.Descriptor instead.
 func (*ListRevisionsResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{21}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ListRevisionsResponse) GetRevisions() []*Revision {
@@ -2201,7 +2402,7 @@ type Revision struct {
 
 func (x *Revision) Reset() {
 	*x = Revision{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[22]
+	mi := &file_kioku_v1_memory_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2213,7 +2414,7 @@ func (x *Revision) String() string {
 func (*Revision) ProtoMessage() {}
 
 func (x *Revision) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[22]
+	mi := &file_kioku_v1_memory_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2226,7 +2427,7 @@ func (x *Revision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Revision.ProtoReflect.Descriptor instead.
 func (*Revision) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{22}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Revision) GetRevision() string {
@@ -2326,7 +2527,7 @@ type ListFilesRequest struct {
 
 func (x *ListFilesRequest) Reset() {
 	*x = ListFilesRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[23]
+	mi := &file_kioku_v1_memory_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2338,7 +2539,7 @@ func (x *ListFilesRequest) String() string {
 func (*ListFilesRequest) ProtoMessage() {}
 
 func (x *ListFilesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[23]
+	mi := &file_kioku_v1_memory_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2351,7 +2552,7 @@ func (x *ListFilesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListFilesRequest.ProtoReflect.Descriptor instead.
 func (*ListFilesRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{23}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListFilesRequest) GetAgent() string {
@@ -2433,7 +2634,7 @@ type ListFilesResponse struct {
 
 func (x *ListFilesResponse) Reset() {
 	*x = ListFilesResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[24]
+	mi := &file_kioku_v1_memory_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2445,7 +2646,7 @@ func (x *ListFilesResponse) String() string {
 func (*ListFilesResponse) ProtoMessage() {}
 
 func (x *ListFilesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[24]
+	mi := &file_kioku_v1_memory_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2458,7 +2659,7 @@ func (x *ListFilesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListFilesResponse.ProtoReflect.Descriptor instead.
 func (*ListFilesResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{24}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ListFilesResponse) GetFiles() []*File {
@@ -2519,7 +2720,7 @@ type File struct {
 
 func (x *File) Reset() {
 	*x = File{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[25]
+	mi := &file_kioku_v1_memory_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2531,7 +2732,7 @@ func (x *File) String() string {
 func (*File) ProtoMessage() {}
 
 func (x *File) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[25]
+	mi := &file_kioku_v1_memory_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2544,7 +2745,7 @@ func (x *File) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use File.ProtoReflect.Descriptor instead.
 func (*File) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{25}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *File) GetPath() string {
@@ -2629,7 +2830,7 @@ type ListLinksRequest struct {
 
 func (x *ListLinksRequest) Reset() {
 	*x = ListLinksRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[26]
+	mi := &file_kioku_v1_memory_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2641,7 +2842,7 @@ func (x *ListLinksRequest) String() string {
 func (*ListLinksRequest) ProtoMessage() {}
 
 func (x *ListLinksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[26]
+	mi := &file_kioku_v1_memory_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2654,7 +2855,7 @@ func (x *ListLinksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLinksRequest.ProtoReflect.Descriptor instead.
 func (*ListLinksRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{26}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ListLinksRequest) GetAgent() string {
@@ -2680,7 +2881,7 @@ type ListLinksResponse struct {
 
 func (x *ListLinksResponse) Reset() {
 	*x = ListLinksResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[27]
+	mi := &file_kioku_v1_memory_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2692,7 +2893,7 @@ func (x *ListLinksResponse) String() string {
 func (*ListLinksResponse) ProtoMessage() {}
 
 func (x *ListLinksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[27]
+	mi := &file_kioku_v1_memory_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2705,7 +2906,7 @@ func (x *ListLinksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListLinksResponse.ProtoReflect.Descriptor instead.
 func (*ListLinksResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{27}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ListLinksResponse) GetLinks() *Links {
@@ -2732,7 +2933,7 @@ type Links struct {
 
 func (x *Links) Reset() {
 	*x = Links{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[28]
+	mi := &file_kioku_v1_memory_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2744,7 +2945,7 @@ func (x *Links) String() string {
 func (*Links) ProtoMessage() {}
 
 func (x *Links) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[28]
+	mi := &file_kioku_v1_memory_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2757,7 +2958,7 @@ func (x *Links) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Links.ProtoReflect.Descriptor instead.
 func (*Links) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{28}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Links) GetPath() string {
@@ -2809,7 +3010,7 @@ type Link struct {
 
 func (x *Link) Reset() {
 	*x = Link{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[29]
+	mi := &file_kioku_v1_memory_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2821,7 +3022,7 @@ func (x *Link) String() string {
 func (*Link) ProtoMessage() {}
 
 func (x *Link) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[29]
+	mi := &file_kioku_v1_memory_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2834,7 +3035,7 @@ func (x *Link) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Link.ProtoReflect.Descriptor instead.
 func (*Link) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{29}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Link) GetFromPath() string {
@@ -2891,7 +3092,7 @@ type ListChunksRequest struct {
 
 func (x *ListChunksRequest) Reset() {
 	*x = ListChunksRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[30]
+	mi := &file_kioku_v1_memory_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2903,7 +3104,7 @@ func (x *ListChunksRequest) String() string {
 func (*ListChunksRequest) ProtoMessage() {}
 
 func (x *ListChunksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[30]
+	mi := &file_kioku_v1_memory_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2916,7 +3117,7 @@ func (x *ListChunksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChunksRequest.ProtoReflect.Descriptor instead.
 func (*ListChunksRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{30}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ListChunksRequest) GetAgent() string {
@@ -2949,7 +3150,7 @@ type ListChunksResponse struct {
 
 func (x *ListChunksResponse) Reset() {
 	*x = ListChunksResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[31]
+	mi := &file_kioku_v1_memory_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2961,7 +3162,7 @@ func (x *ListChunksResponse) String() string {
 func (*ListChunksResponse) ProtoMessage() {}
 
 func (x *ListChunksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[31]
+	mi := &file_kioku_v1_memory_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2974,7 +3175,7 @@ func (x *ListChunksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListChunksResponse.ProtoReflect.Descriptor instead.
 func (*ListChunksResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{31}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ListChunksResponse) GetPath() string {
@@ -3028,7 +3229,7 @@ type Chunk struct {
 
 func (x *Chunk) Reset() {
 	*x = Chunk{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[32]
+	mi := &file_kioku_v1_memory_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3040,7 +3241,7 @@ func (x *Chunk) String() string {
 func (*Chunk) ProtoMessage() {}
 
 func (x *Chunk) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[32]
+	mi := &file_kioku_v1_memory_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3053,7 +3254,7 @@ func (x *Chunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Chunk.ProtoReflect.Descriptor instead.
 func (*Chunk) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{32}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Chunk) GetStartLine() int32 {
@@ -3119,7 +3320,7 @@ type MemoryMapRequest struct {
 
 func (x *MemoryMapRequest) Reset() {
 	*x = MemoryMapRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[33]
+	mi := &file_kioku_v1_memory_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3131,7 +3332,7 @@ func (x *MemoryMapRequest) String() string {
 func (*MemoryMapRequest) ProtoMessage() {}
 
 func (x *MemoryMapRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[33]
+	mi := &file_kioku_v1_memory_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3144,7 +3345,7 @@ func (x *MemoryMapRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryMapRequest.ProtoReflect.Descriptor instead.
 func (*MemoryMapRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{33}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *MemoryMapRequest) GetAgent() string {
@@ -3204,7 +3405,7 @@ type MemoryMapResponse struct {
 
 func (x *MemoryMapResponse) Reset() {
 	*x = MemoryMapResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[34]
+	mi := &file_kioku_v1_memory_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3216,7 +3417,7 @@ func (x *MemoryMapResponse) String() string {
 func (*MemoryMapResponse) ProtoMessage() {}
 
 func (x *MemoryMapResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[34]
+	mi := &file_kioku_v1_memory_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3229,7 +3430,7 @@ func (x *MemoryMapResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemoryMapResponse.ProtoReflect.Descriptor instead.
 func (*MemoryMapResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{34}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *MemoryMapResponse) GetVersion() string {
@@ -3355,7 +3556,7 @@ type MapPoints struct {
 
 func (x *MapPoints) Reset() {
 	*x = MapPoints{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[35]
+	mi := &file_kioku_v1_memory_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3367,7 +3568,7 @@ func (x *MapPoints) String() string {
 func (*MapPoints) ProtoMessage() {}
 
 func (x *MapPoints) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[35]
+	mi := &file_kioku_v1_memory_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3380,7 +3581,7 @@ func (x *MapPoints) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MapPoints.ProtoReflect.Descriptor instead.
 func (*MapPoints) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{35}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *MapPoints) GetX() []float32 {
@@ -3456,7 +3657,7 @@ type MapFile struct {
 
 func (x *MapFile) Reset() {
 	*x = MapFile{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[36]
+	mi := &file_kioku_v1_memory_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3468,7 +3669,7 @@ func (x *MapFile) String() string {
 func (*MapFile) ProtoMessage() {}
 
 func (x *MapFile) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[36]
+	mi := &file_kioku_v1_memory_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3481,7 +3682,7 @@ func (x *MapFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MapFile.ProtoReflect.Descriptor instead.
 func (*MapFile) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{36}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *MapFile) GetPath() string {
@@ -3529,7 +3730,7 @@ type MapCluster struct {
 
 func (x *MapCluster) Reset() {
 	*x = MapCluster{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[37]
+	mi := &file_kioku_v1_memory_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3541,7 +3742,7 @@ func (x *MapCluster) String() string {
 func (*MapCluster) ProtoMessage() {}
 
 func (x *MapCluster) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[37]
+	mi := &file_kioku_v1_memory_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3554,7 +3755,7 @@ func (x *MapCluster) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MapCluster.ProtoReflect.Descriptor instead.
 func (*MapCluster) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{37}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *MapCluster) GetTerms() []string {
@@ -3599,7 +3800,7 @@ type ActivityRequest struct {
 
 func (x *ActivityRequest) Reset() {
 	*x = ActivityRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[38]
+	mi := &file_kioku_v1_memory_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3611,7 +3812,7 @@ func (x *ActivityRequest) String() string {
 func (*ActivityRequest) ProtoMessage() {}
 
 func (x *ActivityRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[38]
+	mi := &file_kioku_v1_memory_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3624,7 +3825,7 @@ func (x *ActivityRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActivityRequest.ProtoReflect.Descriptor instead.
 func (*ActivityRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{38}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ActivityRequest) GetAgent() string {
@@ -3664,7 +3865,7 @@ type ActivityResponse struct {
 
 func (x *ActivityResponse) Reset() {
 	*x = ActivityResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[39]
+	mi := &file_kioku_v1_memory_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3676,7 +3877,7 @@ func (x *ActivityResponse) String() string {
 func (*ActivityResponse) ProtoMessage() {}
 
 func (x *ActivityResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[39]
+	mi := &file_kioku_v1_memory_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3689,7 +3890,7 @@ func (x *ActivityResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActivityResponse.ProtoReflect.Descriptor instead.
 func (*ActivityResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{39}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ActivityResponse) GetDays() []*ActivityDay {
@@ -3743,7 +3944,7 @@ type ActivityDay struct {
 
 func (x *ActivityDay) Reset() {
 	*x = ActivityDay{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[40]
+	mi := &file_kioku_v1_memory_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3755,7 +3956,7 @@ func (x *ActivityDay) String() string {
 func (*ActivityDay) ProtoMessage() {}
 
 func (x *ActivityDay) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[40]
+	mi := &file_kioku_v1_memory_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3768,7 +3969,7 @@ func (x *ActivityDay) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActivityDay.ProtoReflect.Descriptor instead.
 func (*ActivityDay) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{40}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ActivityDay) GetDate() string {
@@ -3834,7 +4035,7 @@ type ExplainRequest struct {
 
 func (x *ExplainRequest) Reset() {
 	*x = ExplainRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[41]
+	mi := &file_kioku_v1_memory_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3846,7 +4047,7 @@ func (x *ExplainRequest) String() string {
 func (*ExplainRequest) ProtoMessage() {}
 
 func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[41]
+	mi := &file_kioku_v1_memory_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3859,7 +4060,7 @@ func (x *ExplainRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainRequest.ProtoReflect.Descriptor instead.
 func (*ExplainRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{41}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ExplainRequest) GetSearch() *MemorySearchRequest {
@@ -3904,7 +4105,7 @@ type ExplainResponse struct {
 
 func (x *ExplainResponse) Reset() {
 	*x = ExplainResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[42]
+	mi := &file_kioku_v1_memory_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3916,7 +4117,7 @@ func (x *ExplainResponse) String() string {
 func (*ExplainResponse) ProtoMessage() {}
 
 func (x *ExplainResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[42]
+	mi := &file_kioku_v1_memory_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3929,7 +4130,7 @@ func (x *ExplainResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExplainResponse.ProtoReflect.Descriptor instead.
 func (*ExplainResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{42}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *ExplainResponse) GetAnswer() *MemorySearchResponse {
@@ -3983,7 +4184,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[43]
+	mi := &file_kioku_v1_memory_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3995,7 +4196,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[43]
+	mi := &file_kioku_v1_memory_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4008,7 +4209,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{43}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *StatusRequest) GetAgent() string {
@@ -4082,7 +4283,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[44]
+	mi := &file_kioku_v1_memory_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4094,7 +4295,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[44]
+	mi := &file_kioku_v1_memory_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4107,7 +4308,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{44}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *StatusResponse) GetAgent() string {
@@ -4326,7 +4527,7 @@ type TranscriptFolder struct {
 
 func (x *TranscriptFolder) Reset() {
 	*x = TranscriptFolder{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[45]
+	mi := &file_kioku_v1_memory_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4338,7 +4539,7 @@ func (x *TranscriptFolder) String() string {
 func (*TranscriptFolder) ProtoMessage() {}
 
 func (x *TranscriptFolder) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[45]
+	mi := &file_kioku_v1_memory_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4351,7 +4552,7 @@ func (x *TranscriptFolder) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TranscriptFolder.ProtoReflect.Descriptor instead.
 func (*TranscriptFolder) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{45}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *TranscriptFolder) GetSource() string {
@@ -4385,7 +4586,7 @@ type SlowCall struct {
 
 func (x *SlowCall) Reset() {
 	*x = SlowCall{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[46]
+	mi := &file_kioku_v1_memory_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4397,7 +4598,7 @@ func (x *SlowCall) String() string {
 func (*SlowCall) ProtoMessage() {}
 
 func (x *SlowCall) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[46]
+	mi := &file_kioku_v1_memory_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4410,7 +4611,7 @@ func (x *SlowCall) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SlowCall.ProtoReflect.Descriptor instead.
 func (*SlowCall) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{46}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *SlowCall) GetMethod() string {
@@ -4471,7 +4672,7 @@ type Egress struct {
 
 func (x *Egress) Reset() {
 	*x = Egress{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[47]
+	mi := &file_kioku_v1_memory_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4483,7 +4684,7 @@ func (x *Egress) String() string {
 func (*Egress) ProtoMessage() {}
 
 func (x *Egress) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[47]
+	mi := &file_kioku_v1_memory_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4496,7 +4697,7 @@ func (x *Egress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Egress.ProtoReflect.Descriptor instead.
 func (*Egress) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{47}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Egress) GetHost() string {
@@ -4569,7 +4770,7 @@ type Backfill struct {
 
 func (x *Backfill) Reset() {
 	*x = Backfill{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[48]
+	mi := &file_kioku_v1_memory_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4581,7 +4782,7 @@ func (x *Backfill) String() string {
 func (*Backfill) ProtoMessage() {}
 
 func (x *Backfill) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[48]
+	mi := &file_kioku_v1_memory_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4594,7 +4795,7 @@ func (x *Backfill) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Backfill.ProtoReflect.Descriptor instead.
 func (*Backfill) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{48}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Backfill) GetRunning() bool {
@@ -4648,7 +4849,7 @@ type EstimateEmbeddingRequest struct {
 
 func (x *EstimateEmbeddingRequest) Reset() {
 	*x = EstimateEmbeddingRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[49]
+	mi := &file_kioku_v1_memory_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4660,7 +4861,7 @@ func (x *EstimateEmbeddingRequest) String() string {
 func (*EstimateEmbeddingRequest) ProtoMessage() {}
 
 func (x *EstimateEmbeddingRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[49]
+	mi := &file_kioku_v1_memory_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4673,7 +4874,7 @@ func (x *EstimateEmbeddingRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EstimateEmbeddingRequest.ProtoReflect.Descriptor instead.
 func (*EstimateEmbeddingRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{49}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *EstimateEmbeddingRequest) GetAgent() string {
@@ -4708,7 +4909,7 @@ type EstimateEmbeddingResponse struct {
 
 func (x *EstimateEmbeddingResponse) Reset() {
 	*x = EstimateEmbeddingResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[50]
+	mi := &file_kioku_v1_memory_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4720,7 +4921,7 @@ func (x *EstimateEmbeddingResponse) String() string {
 func (*EstimateEmbeddingResponse) ProtoMessage() {}
 
 func (x *EstimateEmbeddingResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[50]
+	mi := &file_kioku_v1_memory_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4733,7 +4934,7 @@ func (x *EstimateEmbeddingResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EstimateEmbeddingResponse.ProtoReflect.Descriptor instead.
 func (*EstimateEmbeddingResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{50}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *EstimateEmbeddingResponse) GetProvider() string {
@@ -4815,7 +5016,7 @@ type IndexCheck struct {
 
 func (x *IndexCheck) Reset() {
 	*x = IndexCheck{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[51]
+	mi := &file_kioku_v1_memory_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4827,7 +5028,7 @@ func (x *IndexCheck) String() string {
 func (*IndexCheck) ProtoMessage() {}
 
 func (x *IndexCheck) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[51]
+	mi := &file_kioku_v1_memory_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4840,7 +5041,7 @@ func (x *IndexCheck) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IndexCheck.ProtoReflect.Descriptor instead.
 func (*IndexCheck) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{51}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *IndexCheck) GetPageCount() int32 {
@@ -4903,7 +5104,7 @@ type SkippedFile struct {
 
 func (x *SkippedFile) Reset() {
 	*x = SkippedFile{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[52]
+	mi := &file_kioku_v1_memory_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4915,7 +5116,7 @@ func (x *SkippedFile) String() string {
 func (*SkippedFile) ProtoMessage() {}
 
 func (x *SkippedFile) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[52]
+	mi := &file_kioku_v1_memory_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4928,7 +5129,7 @@ func (x *SkippedFile) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SkippedFile.ProtoReflect.Descriptor instead.
 func (*SkippedFile) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{52}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *SkippedFile) GetPath() string {
@@ -4973,7 +5174,7 @@ type Provider struct {
 
 func (x *Provider) Reset() {
 	*x = Provider{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[53]
+	mi := &file_kioku_v1_memory_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4985,7 +5186,7 @@ func (x *Provider) String() string {
 func (*Provider) ProtoMessage() {}
 
 func (x *Provider) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[53]
+	mi := &file_kioku_v1_memory_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4998,7 +5199,7 @@ func (x *Provider) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Provider.ProtoReflect.Descriptor instead.
 func (*Provider) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{53}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Provider) GetProvider() string {
@@ -5090,7 +5291,7 @@ type SyncRequest struct {
 
 func (x *SyncRequest) Reset() {
 	*x = SyncRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[54]
+	mi := &file_kioku_v1_memory_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5102,7 +5303,7 @@ func (x *SyncRequest) String() string {
 func (*SyncRequest) ProtoMessage() {}
 
 func (x *SyncRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[54]
+	mi := &file_kioku_v1_memory_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5115,7 +5316,7 @@ func (x *SyncRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncRequest.ProtoReflect.Descriptor instead.
 func (*SyncRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{54}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *SyncRequest) GetAgent() string {
@@ -5166,7 +5367,7 @@ type SyncResponse struct {
 
 func (x *SyncResponse) Reset() {
 	*x = SyncResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[55]
+	mi := &file_kioku_v1_memory_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5178,7 +5379,7 @@ func (x *SyncResponse) String() string {
 func (*SyncResponse) ProtoMessage() {}
 
 func (x *SyncResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[55]
+	mi := &file_kioku_v1_memory_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5191,7 +5392,7 @@ func (x *SyncResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncResponse.ProtoReflect.Descriptor instead.
 func (*SyncResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{55}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *SyncResponse) GetEvent() isSyncResponse_Event {
@@ -5245,7 +5446,7 @@ type RebuildRequest struct {
 
 func (x *RebuildRequest) Reset() {
 	*x = RebuildRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[56]
+	mi := &file_kioku_v1_memory_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5257,7 +5458,7 @@ func (x *RebuildRequest) String() string {
 func (*RebuildRequest) ProtoMessage() {}
 
 func (x *RebuildRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[56]
+	mi := &file_kioku_v1_memory_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5270,7 +5471,7 @@ func (x *RebuildRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebuildRequest.ProtoReflect.Descriptor instead.
 func (*RebuildRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{56}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *RebuildRequest) GetAgent() string {
@@ -5293,7 +5494,7 @@ type RebuildResponse struct {
 
 func (x *RebuildResponse) Reset() {
 	*x = RebuildResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[57]
+	mi := &file_kioku_v1_memory_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5305,7 +5506,7 @@ func (x *RebuildResponse) String() string {
 func (*RebuildResponse) ProtoMessage() {}
 
 func (x *RebuildResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[57]
+	mi := &file_kioku_v1_memory_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5318,7 +5519,7 @@ func (x *RebuildResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RebuildResponse.ProtoReflect.Descriptor instead.
 func (*RebuildResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{57}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *RebuildResponse) GetEvent() isRebuildResponse_Event {
@@ -5388,7 +5589,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[58]
+	mi := &file_kioku_v1_memory_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5400,7 +5601,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[58]
+	mi := &file_kioku_v1_memory_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5413,7 +5614,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{58}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Progress) GetPhase() string {
@@ -5505,7 +5706,7 @@ type SyncReport struct {
 
 func (x *SyncReport) Reset() {
 	*x = SyncReport{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[59]
+	mi := &file_kioku_v1_memory_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5517,7 +5718,7 @@ func (x *SyncReport) String() string {
 func (*SyncReport) ProtoMessage() {}
 
 func (x *SyncReport) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[59]
+	mi := &file_kioku_v1_memory_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5530,7 +5731,7 @@ func (x *SyncReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SyncReport.ProtoReflect.Descriptor instead.
 func (*SyncReport) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{59}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *SyncReport) GetFileCount() int32 {
@@ -5626,7 +5827,7 @@ type WatchEventsRequest struct {
 
 func (x *WatchEventsRequest) Reset() {
 	*x = WatchEventsRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[60]
+	mi := &file_kioku_v1_memory_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5638,7 +5839,7 @@ func (x *WatchEventsRequest) String() string {
 func (*WatchEventsRequest) ProtoMessage() {}
 
 func (x *WatchEventsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[60]
+	mi := &file_kioku_v1_memory_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5651,7 +5852,7 @@ func (x *WatchEventsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchEventsRequest.ProtoReflect.Descriptor instead.
 func (*WatchEventsRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{60}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *WatchEventsRequest) GetAgent() string {
@@ -5670,7 +5871,7 @@ type WatchEventsResponse struct {
 
 func (x *WatchEventsResponse) Reset() {
 	*x = WatchEventsResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[61]
+	mi := &file_kioku_v1_memory_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5682,7 +5883,7 @@ func (x *WatchEventsResponse) String() string {
 func (*WatchEventsResponse) ProtoMessage() {}
 
 func (x *WatchEventsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[61]
+	mi := &file_kioku_v1_memory_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5695,7 +5896,7 @@ func (x *WatchEventsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchEventsResponse.ProtoReflect.Descriptor instead.
 func (*WatchEventsResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{61}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *WatchEventsResponse) GetEvent() *Event {
@@ -5726,7 +5927,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[62]
+	mi := &file_kioku_v1_memory_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5738,7 +5939,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[62]
+	mi := &file_kioku_v1_memory_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5751,7 +5952,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{62}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *Event) GetKind() string {
@@ -5804,7 +6005,7 @@ type ListAgentsRequest struct {
 
 func (x *ListAgentsRequest) Reset() {
 	*x = ListAgentsRequest{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[63]
+	mi := &file_kioku_v1_memory_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5816,7 +6017,7 @@ func (x *ListAgentsRequest) String() string {
 func (*ListAgentsRequest) ProtoMessage() {}
 
 func (x *ListAgentsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[63]
+	mi := &file_kioku_v1_memory_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5829,7 +6030,7 @@ func (x *ListAgentsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAgentsRequest.ProtoReflect.Descriptor instead.
 func (*ListAgentsRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{63}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{65}
 }
 
 type ListAgentsResponse struct {
@@ -5841,7 +6042,7 @@ type ListAgentsResponse struct {
 
 func (x *ListAgentsResponse) Reset() {
 	*x = ListAgentsResponse{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[64]
+	mi := &file_kioku_v1_memory_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5853,7 +6054,7 @@ func (x *ListAgentsResponse) String() string {
 func (*ListAgentsResponse) ProtoMessage() {}
 
 func (x *ListAgentsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[64]
+	mi := &file_kioku_v1_memory_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5866,7 +6067,7 @@ func (x *ListAgentsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAgentsResponse.ProtoReflect.Descriptor instead.
 func (*ListAgentsResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{64}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *ListAgentsResponse) GetAgents() []*Agent {
@@ -5889,7 +6090,7 @@ type Agent struct {
 
 func (x *Agent) Reset() {
 	*x = Agent{}
-	mi := &file_kioku_v1_memory_proto_msgTypes[65]
+	mi := &file_kioku_v1_memory_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5901,7 +6102,7 @@ func (x *Agent) String() string {
 func (*Agent) ProtoMessage() {}
 
 func (x *Agent) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_memory_proto_msgTypes[65]
+	mi := &file_kioku_v1_memory_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5914,7 +6115,7 @@ func (x *Agent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Agent.ProtoReflect.Descriptor instead.
 func (*Agent) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{65}
+	return file_kioku_v1_memory_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *Agent) GetId() string {
@@ -5942,7 +6143,7 @@ var File_kioku_v1_memory_proto protoreflect.FileDescriptor
 
 const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\n" +
-	"\x15kioku/v1/memory.proto\x12\bkioku.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe7\x03\n" +
+	"\x15kioku/v1/memory.proto\x12\bkioku.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x13kioku/v1/unit.proto\"\xdf\x05\n" +
 	"\x13MemorySearchRequest\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x14\n" +
 	"\x05query\x18\x02 \x01(\tR\x05query\x12\x1f\n" +
@@ -5961,13 +6162,23 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\x11max_snippet_chars\x18\f \x01(\x05R\x0fmaxSnippetChars\x12 \n" +
 	"\fmax_per_file\x18\r \x01(\x05R\n" +
 	"maxPerFile\x12+\n" +
-	"\x06filter\x18\x0e \x03(\v2\x13.kioku.v1.ConditionR\x06filterB\f\n" +
+	"\x06filter\x18\x0e \x03(\v2\x13.kioku.v1.ConditionR\x06filter\x124\n" +
+	"\acontext\x18\x0f \x03(\v2\x1a.kioku.v1.ConversationTurnR\acontext\x12\x18\n" +
+	"\aqueries\x18\x10 \x03(\tR\aqueries\x12\x14\n" +
+	"\x05kinds\x18\x11 \x03(\tR\x05kinds\x128\n" +
 	"\n" +
-	"_min_score\"I\n" +
+	"as_of_time\x18\x12 \x01(\v2\x1a.google.protobuf.TimestampR\basOfTime\x12-\n" +
+	"\x12include_superseded\x18\x13 \x01(\bR\x11includeSuperseded\x12'\n" +
+	"\x0fmax_sensitivity\x18\x14 \x01(\tR\x0emaxSensitivityB\f\n" +
+	"\n" +
+	"_min_score\"@\n" +
+	"\x10ConversationTurn\x12\x18\n" +
+	"\aspeaker\x18\x01 \x01(\tR\aspeaker\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\"I\n" +
 	"\tCondition\x12\x14\n" +
 	"\x05field\x18\x01 \x01(\tR\x05field\x12\x0e\n" +
 	"\x02op\x18\x02 \x01(\tR\x02op\x12\x16\n" +
-	"\x06values\x18\x03 \x03(\tR\x06values\"\xb8\x02\n" +
+	"\x06values\x18\x03 \x03(\tR\x06values\"\xa8\x03\n" +
 	"\x14MemorySearchResponse\x120\n" +
 	"\aresults\x18\x01 \x03(\v2\x16.kioku.v1.SearchResultR\aresults\x12\x1a\n" +
 	"\bprovider\x18\x02 \x01(\tR\bprovider\x12\x14\n" +
@@ -5976,7 +6187,15 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\bdegraded\x18\x05 \x03(\v2\x15.kioku.v1.DegradationR\bdegraded\x12*\n" +
 	"\x05index\x18\x06 \x01(\v2\x14.kioku.v1.IndexStateR\x05index\x12-\n" +
 	"\x04took\x18\a \x01(\v2\x19.google.protobuf.DurationR\x04took\x12\x1a\n" +
-	"\bfallback\x18\b \x01(\bR\bfallback\"\xbc\x04\n" +
+	"\bfallback\x18\b \x01(\bR\bfallback\x12)\n" +
+	"\x05units\x18\t \x03(\v2\x13.kioku.v1.FoundUnitR\x05units\x12\x1c\n" +
+	"\tabstained\x18\n" +
+	" \x01(\tR\tabstained\x12%\n" +
+	"\x0ewithheld_count\x18\v \x01(\x05R\rwithheldCount\"[\n" +
+	"\tFoundUnit\x12\"\n" +
+	"\x04unit\x18\x01 \x01(\v2\x0e.kioku.v1.UnitR\x04unit\x12\x14\n" +
+	"\x05score\x18\x02 \x01(\x01R\x05score\x12\x14\n" +
+	"\x05names\x18\x03 \x03(\tR\x05names\"\xbc\x04\n" +
 	"\fSearchResult\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x1d\n" +
 	"\n" +
@@ -6519,184 +6738,191 @@ func file_kioku_v1_memory_proto_rawDescGZIP() []byte {
 	return file_kioku_v1_memory_proto_rawDescData
 }
 
-var file_kioku_v1_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 66)
+var file_kioku_v1_memory_proto_msgTypes = make([]protoimpl.MessageInfo, 68)
 var file_kioku_v1_memory_proto_goTypes = []any{
 	(*MemorySearchRequest)(nil),       // 0: kioku.v1.MemorySearchRequest
-	(*Condition)(nil),                 // 1: kioku.v1.Condition
-	(*MemorySearchResponse)(nil),      // 2: kioku.v1.MemorySearchResponse
-	(*SearchResult)(nil),              // 3: kioku.v1.SearchResult
-	(*Trace)(nil),                     // 4: kioku.v1.Trace
-	(*ScoreParts)(nil),                // 5: kioku.v1.ScoreParts
-	(*TermShare)(nil),                 // 6: kioku.v1.TermShare
-	(*Degradation)(nil),               // 7: kioku.v1.Degradation
-	(*IndexState)(nil),                // 8: kioku.v1.IndexState
-	(*MemoryGetRequest)(nil),          // 9: kioku.v1.MemoryGetRequest
-	(*MemoryGetResponse)(nil),         // 10: kioku.v1.MemoryGetResponse
-	(*MemoryAppendRequest)(nil),       // 11: kioku.v1.MemoryAppendRequest
-	(*Author)(nil),                    // 12: kioku.v1.Author
-	(*MemoryAppendResponse)(nil),      // 13: kioku.v1.MemoryAppendResponse
-	(*ReplacedSecret)(nil),            // 14: kioku.v1.ReplacedSecret
-	(*SimilarNote)(nil),               // 15: kioku.v1.SimilarNote
-	(*MemoryUpdateRequest)(nil),       // 16: kioku.v1.MemoryUpdateRequest
-	(*MemoryUpdateResponse)(nil),      // 17: kioku.v1.MemoryUpdateResponse
-	(*MemoryUndoRequest)(nil),         // 18: kioku.v1.MemoryUndoRequest
-	(*MemoryUndoResponse)(nil),        // 19: kioku.v1.MemoryUndoResponse
-	(*ListRevisionsRequest)(nil),      // 20: kioku.v1.ListRevisionsRequest
-	(*ListRevisionsResponse)(nil),     // 21: kioku.v1.ListRevisionsResponse
-	(*Revision)(nil),                  // 22: kioku.v1.Revision
-	(*ListFilesRequest)(nil),          // 23: kioku.v1.ListFilesRequest
-	(*ListFilesResponse)(nil),         // 24: kioku.v1.ListFilesResponse
-	(*File)(nil),                      // 25: kioku.v1.File
-	(*ListLinksRequest)(nil),          // 26: kioku.v1.ListLinksRequest
-	(*ListLinksResponse)(nil),         // 27: kioku.v1.ListLinksResponse
-	(*Links)(nil),                     // 28: kioku.v1.Links
-	(*Link)(nil),                      // 29: kioku.v1.Link
-	(*ListChunksRequest)(nil),         // 30: kioku.v1.ListChunksRequest
-	(*ListChunksResponse)(nil),        // 31: kioku.v1.ListChunksResponse
-	(*Chunk)(nil),                     // 32: kioku.v1.Chunk
-	(*MemoryMapRequest)(nil),          // 33: kioku.v1.MemoryMapRequest
-	(*MemoryMapResponse)(nil),         // 34: kioku.v1.MemoryMapResponse
-	(*MapPoints)(nil),                 // 35: kioku.v1.MapPoints
-	(*MapFile)(nil),                   // 36: kioku.v1.MapFile
-	(*MapCluster)(nil),                // 37: kioku.v1.MapCluster
-	(*ActivityRequest)(nil),           // 38: kioku.v1.ActivityRequest
-	(*ActivityResponse)(nil),          // 39: kioku.v1.ActivityResponse
-	(*ActivityDay)(nil),               // 40: kioku.v1.ActivityDay
-	(*ExplainRequest)(nil),            // 41: kioku.v1.ExplainRequest
-	(*ExplainResponse)(nil),           // 42: kioku.v1.ExplainResponse
-	(*StatusRequest)(nil),             // 43: kioku.v1.StatusRequest
-	(*StatusResponse)(nil),            // 44: kioku.v1.StatusResponse
-	(*TranscriptFolder)(nil),          // 45: kioku.v1.TranscriptFolder
-	(*SlowCall)(nil),                  // 46: kioku.v1.SlowCall
-	(*Egress)(nil),                    // 47: kioku.v1.Egress
-	(*Backfill)(nil),                  // 48: kioku.v1.Backfill
-	(*EstimateEmbeddingRequest)(nil),  // 49: kioku.v1.EstimateEmbeddingRequest
-	(*EstimateEmbeddingResponse)(nil), // 50: kioku.v1.EstimateEmbeddingResponse
-	(*IndexCheck)(nil),                // 51: kioku.v1.IndexCheck
-	(*SkippedFile)(nil),               // 52: kioku.v1.SkippedFile
-	(*Provider)(nil),                  // 53: kioku.v1.Provider
-	(*SyncRequest)(nil),               // 54: kioku.v1.SyncRequest
-	(*SyncResponse)(nil),              // 55: kioku.v1.SyncResponse
-	(*RebuildRequest)(nil),            // 56: kioku.v1.RebuildRequest
-	(*RebuildResponse)(nil),           // 57: kioku.v1.RebuildResponse
-	(*Progress)(nil),                  // 58: kioku.v1.Progress
-	(*SyncReport)(nil),                // 59: kioku.v1.SyncReport
-	(*WatchEventsRequest)(nil),        // 60: kioku.v1.WatchEventsRequest
-	(*WatchEventsResponse)(nil),       // 61: kioku.v1.WatchEventsResponse
-	(*Event)(nil),                     // 62: kioku.v1.Event
-	(*ListAgentsRequest)(nil),         // 63: kioku.v1.ListAgentsRequest
-	(*ListAgentsResponse)(nil),        // 64: kioku.v1.ListAgentsResponse
-	(*Agent)(nil),                     // 65: kioku.v1.Agent
-	(*timestamppb.Timestamp)(nil),     // 66: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),       // 67: google.protobuf.Duration
+	(*ConversationTurn)(nil),          // 1: kioku.v1.ConversationTurn
+	(*Condition)(nil),                 // 2: kioku.v1.Condition
+	(*MemorySearchResponse)(nil),      // 3: kioku.v1.MemorySearchResponse
+	(*FoundUnit)(nil),                 // 4: kioku.v1.FoundUnit
+	(*SearchResult)(nil),              // 5: kioku.v1.SearchResult
+	(*Trace)(nil),                     // 6: kioku.v1.Trace
+	(*ScoreParts)(nil),                // 7: kioku.v1.ScoreParts
+	(*TermShare)(nil),                 // 8: kioku.v1.TermShare
+	(*Degradation)(nil),               // 9: kioku.v1.Degradation
+	(*IndexState)(nil),                // 10: kioku.v1.IndexState
+	(*MemoryGetRequest)(nil),          // 11: kioku.v1.MemoryGetRequest
+	(*MemoryGetResponse)(nil),         // 12: kioku.v1.MemoryGetResponse
+	(*MemoryAppendRequest)(nil),       // 13: kioku.v1.MemoryAppendRequest
+	(*Author)(nil),                    // 14: kioku.v1.Author
+	(*MemoryAppendResponse)(nil),      // 15: kioku.v1.MemoryAppendResponse
+	(*ReplacedSecret)(nil),            // 16: kioku.v1.ReplacedSecret
+	(*SimilarNote)(nil),               // 17: kioku.v1.SimilarNote
+	(*MemoryUpdateRequest)(nil),       // 18: kioku.v1.MemoryUpdateRequest
+	(*MemoryUpdateResponse)(nil),      // 19: kioku.v1.MemoryUpdateResponse
+	(*MemoryUndoRequest)(nil),         // 20: kioku.v1.MemoryUndoRequest
+	(*MemoryUndoResponse)(nil),        // 21: kioku.v1.MemoryUndoResponse
+	(*ListRevisionsRequest)(nil),      // 22: kioku.v1.ListRevisionsRequest
+	(*ListRevisionsResponse)(nil),     // 23: kioku.v1.ListRevisionsResponse
+	(*Revision)(nil),                  // 24: kioku.v1.Revision
+	(*ListFilesRequest)(nil),          // 25: kioku.v1.ListFilesRequest
+	(*ListFilesResponse)(nil),         // 26: kioku.v1.ListFilesResponse
+	(*File)(nil),                      // 27: kioku.v1.File
+	(*ListLinksRequest)(nil),          // 28: kioku.v1.ListLinksRequest
+	(*ListLinksResponse)(nil),         // 29: kioku.v1.ListLinksResponse
+	(*Links)(nil),                     // 30: kioku.v1.Links
+	(*Link)(nil),                      // 31: kioku.v1.Link
+	(*ListChunksRequest)(nil),         // 32: kioku.v1.ListChunksRequest
+	(*ListChunksResponse)(nil),        // 33: kioku.v1.ListChunksResponse
+	(*Chunk)(nil),                     // 34: kioku.v1.Chunk
+	(*MemoryMapRequest)(nil),          // 35: kioku.v1.MemoryMapRequest
+	(*MemoryMapResponse)(nil),         // 36: kioku.v1.MemoryMapResponse
+	(*MapPoints)(nil),                 // 37: kioku.v1.MapPoints
+	(*MapFile)(nil),                   // 38: kioku.v1.MapFile
+	(*MapCluster)(nil),                // 39: kioku.v1.MapCluster
+	(*ActivityRequest)(nil),           // 40: kioku.v1.ActivityRequest
+	(*ActivityResponse)(nil),          // 41: kioku.v1.ActivityResponse
+	(*ActivityDay)(nil),               // 42: kioku.v1.ActivityDay
+	(*ExplainRequest)(nil),            // 43: kioku.v1.ExplainRequest
+	(*ExplainResponse)(nil),           // 44: kioku.v1.ExplainResponse
+	(*StatusRequest)(nil),             // 45: kioku.v1.StatusRequest
+	(*StatusResponse)(nil),            // 46: kioku.v1.StatusResponse
+	(*TranscriptFolder)(nil),          // 47: kioku.v1.TranscriptFolder
+	(*SlowCall)(nil),                  // 48: kioku.v1.SlowCall
+	(*Egress)(nil),                    // 49: kioku.v1.Egress
+	(*Backfill)(nil),                  // 50: kioku.v1.Backfill
+	(*EstimateEmbeddingRequest)(nil),  // 51: kioku.v1.EstimateEmbeddingRequest
+	(*EstimateEmbeddingResponse)(nil), // 52: kioku.v1.EstimateEmbeddingResponse
+	(*IndexCheck)(nil),                // 53: kioku.v1.IndexCheck
+	(*SkippedFile)(nil),               // 54: kioku.v1.SkippedFile
+	(*Provider)(nil),                  // 55: kioku.v1.Provider
+	(*SyncRequest)(nil),               // 56: kioku.v1.SyncRequest
+	(*SyncResponse)(nil),              // 57: kioku.v1.SyncResponse
+	(*RebuildRequest)(nil),            // 58: kioku.v1.RebuildRequest
+	(*RebuildResponse)(nil),           // 59: kioku.v1.RebuildResponse
+	(*Progress)(nil),                  // 60: kioku.v1.Progress
+	(*SyncReport)(nil),                // 61: kioku.v1.SyncReport
+	(*WatchEventsRequest)(nil),        // 62: kioku.v1.WatchEventsRequest
+	(*WatchEventsResponse)(nil),       // 63: kioku.v1.WatchEventsResponse
+	(*Event)(nil),                     // 64: kioku.v1.Event
+	(*ListAgentsRequest)(nil),         // 65: kioku.v1.ListAgentsRequest
+	(*ListAgentsResponse)(nil),        // 66: kioku.v1.ListAgentsResponse
+	(*Agent)(nil),                     // 67: kioku.v1.Agent
+	(*timestamppb.Timestamp)(nil),     // 68: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),       // 69: google.protobuf.Duration
+	(*Unit)(nil),                      // 70: kioku.v1.Unit
 }
 var file_kioku_v1_memory_proto_depIdxs = []int32{
-	66, // 0: kioku.v1.MemorySearchRequest.ask_time:type_name -> google.protobuf.Timestamp
-	1,  // 1: kioku.v1.MemorySearchRequest.filter:type_name -> kioku.v1.Condition
-	3,  // 2: kioku.v1.MemorySearchResponse.results:type_name -> kioku.v1.SearchResult
-	7,  // 3: kioku.v1.MemorySearchResponse.degraded:type_name -> kioku.v1.Degradation
-	8,  // 4: kioku.v1.MemorySearchResponse.index:type_name -> kioku.v1.IndexState
-	67, // 5: kioku.v1.MemorySearchResponse.took:type_name -> google.protobuf.Duration
-	4,  // 6: kioku.v1.SearchResult.trace:type_name -> kioku.v1.Trace
-	12, // 7: kioku.v1.SearchResult.author:type_name -> kioku.v1.Author
-	12, // 8: kioku.v1.SearchResult.more_authors:type_name -> kioku.v1.Author
-	6,  // 9: kioku.v1.Trace.terms:type_name -> kioku.v1.TermShare
-	5,  // 10: kioku.v1.Trace.score_parts:type_name -> kioku.v1.ScoreParts
-	66, // 11: kioku.v1.IndexState.last_sync_time:type_name -> google.protobuf.Timestamp
-	12, // 12: kioku.v1.MemoryAppendRequest.author:type_name -> kioku.v1.Author
-	12, // 13: kioku.v1.MemoryAppendRequest.more_authors:type_name -> kioku.v1.Author
-	14, // 14: kioku.v1.MemoryAppendResponse.secrets:type_name -> kioku.v1.ReplacedSecret
-	15, // 15: kioku.v1.MemoryAppendResponse.similar:type_name -> kioku.v1.SimilarNote
-	14, // 16: kioku.v1.MemoryUpdateResponse.secrets:type_name -> kioku.v1.ReplacedSecret
-	22, // 17: kioku.v1.ListRevisionsResponse.revisions:type_name -> kioku.v1.Revision
-	66, // 18: kioku.v1.Revision.update_time:type_name -> google.protobuf.Timestamp
-	1,  // 19: kioku.v1.ListFilesRequest.filter:type_name -> kioku.v1.Condition
-	25, // 20: kioku.v1.ListFilesResponse.files:type_name -> kioku.v1.File
-	8,  // 21: kioku.v1.ListFilesResponse.index:type_name -> kioku.v1.IndexState
-	66, // 22: kioku.v1.File.modification_time:type_name -> google.protobuf.Timestamp
-	28, // 23: kioku.v1.ListLinksResponse.links:type_name -> kioku.v1.Links
-	29, // 24: kioku.v1.Links.outgoing:type_name -> kioku.v1.Link
-	29, // 25: kioku.v1.Links.incoming:type_name -> kioku.v1.Link
-	32, // 26: kioku.v1.ListChunksResponse.chunks:type_name -> kioku.v1.Chunk
-	35, // 27: kioku.v1.MemoryMapResponse.points:type_name -> kioku.v1.MapPoints
-	36, // 28: kioku.v1.MemoryMapResponse.files:type_name -> kioku.v1.MapFile
-	37, // 29: kioku.v1.MemoryMapResponse.clusters:type_name -> kioku.v1.MapCluster
-	66, // 30: kioku.v1.MemoryMapResponse.made_time:type_name -> google.protobuf.Timestamp
-	67, // 31: kioku.v1.MemoryMapResponse.took:type_name -> google.protobuf.Duration
-	66, // 32: kioku.v1.MapFile.modification_time:type_name -> google.protobuf.Timestamp
-	40, // 33: kioku.v1.ActivityResponse.days:type_name -> kioku.v1.ActivityDay
-	0,  // 34: kioku.v1.ExplainRequest.search:type_name -> kioku.v1.MemorySearchRequest
-	2,  // 35: kioku.v1.ExplainResponse.answer:type_name -> kioku.v1.MemorySearchResponse
-	3,  // 36: kioku.v1.ExplainResponse.passage:type_name -> kioku.v1.SearchResult
-	28, // 37: kioku.v1.ExplainResponse.links:type_name -> kioku.v1.Links
-	8,  // 38: kioku.v1.StatusResponse.index:type_name -> kioku.v1.IndexState
-	52, // 39: kioku.v1.StatusResponse.skipped:type_name -> kioku.v1.SkippedFile
-	53, // 40: kioku.v1.StatusResponse.provider:type_name -> kioku.v1.Provider
-	7,  // 41: kioku.v1.StatusResponse.degraded:type_name -> kioku.v1.Degradation
-	51, // 42: kioku.v1.StatusResponse.check:type_name -> kioku.v1.IndexCheck
-	47, // 43: kioku.v1.StatusResponse.egress:type_name -> kioku.v1.Egress
-	48, // 44: kioku.v1.StatusResponse.backfill:type_name -> kioku.v1.Backfill
-	46, // 45: kioku.v1.StatusResponse.slow_calls:type_name -> kioku.v1.SlowCall
-	45, // 46: kioku.v1.StatusResponse.transcripts:type_name -> kioku.v1.TranscriptFolder
-	67, // 47: kioku.v1.SlowCall.took:type_name -> google.protobuf.Duration
-	66, // 48: kioku.v1.SlowCall.start_time:type_name -> google.protobuf.Timestamp
-	66, // 49: kioku.v1.Egress.last_time:type_name -> google.protobuf.Timestamp
-	67, // 50: kioku.v1.Backfill.left:type_name -> google.protobuf.Duration
-	67, // 51: kioku.v1.EstimateEmbeddingResponse.took:type_name -> google.protobuf.Duration
-	66, // 52: kioku.v1.IndexCheck.time:type_name -> google.protobuf.Timestamp
-	66, // 53: kioku.v1.Provider.retry_time:type_name -> google.protobuf.Timestamp
-	58, // 54: kioku.v1.SyncResponse.progress:type_name -> kioku.v1.Progress
-	59, // 55: kioku.v1.SyncResponse.report:type_name -> kioku.v1.SyncReport
-	58, // 56: kioku.v1.RebuildResponse.progress:type_name -> kioku.v1.Progress
-	59, // 57: kioku.v1.RebuildResponse.report:type_name -> kioku.v1.SyncReport
-	67, // 58: kioku.v1.SyncReport.took:type_name -> google.protobuf.Duration
-	7,  // 59: kioku.v1.SyncReport.degraded:type_name -> kioku.v1.Degradation
-	8,  // 60: kioku.v1.SyncReport.index:type_name -> kioku.v1.IndexState
-	62, // 61: kioku.v1.WatchEventsResponse.event:type_name -> kioku.v1.Event
-	66, // 62: kioku.v1.Event.event_time:type_name -> google.protobuf.Timestamp
-	65, // 63: kioku.v1.ListAgentsResponse.agents:type_name -> kioku.v1.Agent
-	8,  // 64: kioku.v1.Agent.index:type_name -> kioku.v1.IndexState
-	0,  // 65: kioku.v1.MemoryService.MemorySearch:input_type -> kioku.v1.MemorySearchRequest
-	9,  // 66: kioku.v1.MemoryService.MemoryGet:input_type -> kioku.v1.MemoryGetRequest
-	11, // 67: kioku.v1.MemoryService.MemoryAppend:input_type -> kioku.v1.MemoryAppendRequest
-	16, // 68: kioku.v1.MemoryService.MemoryUpdate:input_type -> kioku.v1.MemoryUpdateRequest
-	18, // 69: kioku.v1.MemoryService.MemoryUndo:input_type -> kioku.v1.MemoryUndoRequest
-	20, // 70: kioku.v1.MemoryService.ListRevisions:input_type -> kioku.v1.ListRevisionsRequest
-	23, // 71: kioku.v1.MemoryService.ListFiles:input_type -> kioku.v1.ListFilesRequest
-	26, // 72: kioku.v1.MemoryService.ListLinks:input_type -> kioku.v1.ListLinksRequest
-	30, // 73: kioku.v1.MemoryService.ListChunks:input_type -> kioku.v1.ListChunksRequest
-	33, // 74: kioku.v1.MemoryService.MemoryMap:input_type -> kioku.v1.MemoryMapRequest
-	38, // 75: kioku.v1.MemoryService.Activity:input_type -> kioku.v1.ActivityRequest
-	41, // 76: kioku.v1.MemoryService.Explain:input_type -> kioku.v1.ExplainRequest
-	43, // 77: kioku.v1.MemoryService.Status:input_type -> kioku.v1.StatusRequest
-	49, // 78: kioku.v1.MemoryService.EstimateEmbedding:input_type -> kioku.v1.EstimateEmbeddingRequest
-	54, // 79: kioku.v1.MemoryService.Sync:input_type -> kioku.v1.SyncRequest
-	56, // 80: kioku.v1.MemoryService.Rebuild:input_type -> kioku.v1.RebuildRequest
-	60, // 81: kioku.v1.MemoryService.WatchEvents:input_type -> kioku.v1.WatchEventsRequest
-	63, // 82: kioku.v1.MemoryService.ListAgents:input_type -> kioku.v1.ListAgentsRequest
-	2,  // 83: kioku.v1.MemoryService.MemorySearch:output_type -> kioku.v1.MemorySearchResponse
-	10, // 84: kioku.v1.MemoryService.MemoryGet:output_type -> kioku.v1.MemoryGetResponse
-	13, // 85: kioku.v1.MemoryService.MemoryAppend:output_type -> kioku.v1.MemoryAppendResponse
-	17, // 86: kioku.v1.MemoryService.MemoryUpdate:output_type -> kioku.v1.MemoryUpdateResponse
-	19, // 87: kioku.v1.MemoryService.MemoryUndo:output_type -> kioku.v1.MemoryUndoResponse
-	21, // 88: kioku.v1.MemoryService.ListRevisions:output_type -> kioku.v1.ListRevisionsResponse
-	24, // 89: kioku.v1.MemoryService.ListFiles:output_type -> kioku.v1.ListFilesResponse
-	27, // 90: kioku.v1.MemoryService.ListLinks:output_type -> kioku.v1.ListLinksResponse
-	31, // 91: kioku.v1.MemoryService.ListChunks:output_type -> kioku.v1.ListChunksResponse
-	34, // 92: kioku.v1.MemoryService.MemoryMap:output_type -> kioku.v1.MemoryMapResponse
-	39, // 93: kioku.v1.MemoryService.Activity:output_type -> kioku.v1.ActivityResponse
-	42, // 94: kioku.v1.MemoryService.Explain:output_type -> kioku.v1.ExplainResponse
-	44, // 95: kioku.v1.MemoryService.Status:output_type -> kioku.v1.StatusResponse
-	50, // 96: kioku.v1.MemoryService.EstimateEmbedding:output_type -> kioku.v1.EstimateEmbeddingResponse
-	55, // 97: kioku.v1.MemoryService.Sync:output_type -> kioku.v1.SyncResponse
-	57, // 98: kioku.v1.MemoryService.Rebuild:output_type -> kioku.v1.RebuildResponse
-	61, // 99: kioku.v1.MemoryService.WatchEvents:output_type -> kioku.v1.WatchEventsResponse
-	64, // 100: kioku.v1.MemoryService.ListAgents:output_type -> kioku.v1.ListAgentsResponse
-	83, // [83:101] is the sub-list for method output_type
-	65, // [65:83] is the sub-list for method input_type
-	65, // [65:65] is the sub-list for extension type_name
-	65, // [65:65] is the sub-list for extension extendee
-	0,  // [0:65] is the sub-list for field type_name
+	68, // 0: kioku.v1.MemorySearchRequest.ask_time:type_name -> google.protobuf.Timestamp
+	2,  // 1: kioku.v1.MemorySearchRequest.filter:type_name -> kioku.v1.Condition
+	1,  // 2: kioku.v1.MemorySearchRequest.context:type_name -> kioku.v1.ConversationTurn
+	68, // 3: kioku.v1.MemorySearchRequest.as_of_time:type_name -> google.protobuf.Timestamp
+	5,  // 4: kioku.v1.MemorySearchResponse.results:type_name -> kioku.v1.SearchResult
+	9,  // 5: kioku.v1.MemorySearchResponse.degraded:type_name -> kioku.v1.Degradation
+	10, // 6: kioku.v1.MemorySearchResponse.index:type_name -> kioku.v1.IndexState
+	69, // 7: kioku.v1.MemorySearchResponse.took:type_name -> google.protobuf.Duration
+	4,  // 8: kioku.v1.MemorySearchResponse.units:type_name -> kioku.v1.FoundUnit
+	70, // 9: kioku.v1.FoundUnit.unit:type_name -> kioku.v1.Unit
+	6,  // 10: kioku.v1.SearchResult.trace:type_name -> kioku.v1.Trace
+	14, // 11: kioku.v1.SearchResult.author:type_name -> kioku.v1.Author
+	14, // 12: kioku.v1.SearchResult.more_authors:type_name -> kioku.v1.Author
+	8,  // 13: kioku.v1.Trace.terms:type_name -> kioku.v1.TermShare
+	7,  // 14: kioku.v1.Trace.score_parts:type_name -> kioku.v1.ScoreParts
+	68, // 15: kioku.v1.IndexState.last_sync_time:type_name -> google.protobuf.Timestamp
+	14, // 16: kioku.v1.MemoryAppendRequest.author:type_name -> kioku.v1.Author
+	14, // 17: kioku.v1.MemoryAppendRequest.more_authors:type_name -> kioku.v1.Author
+	16, // 18: kioku.v1.MemoryAppendResponse.secrets:type_name -> kioku.v1.ReplacedSecret
+	17, // 19: kioku.v1.MemoryAppendResponse.similar:type_name -> kioku.v1.SimilarNote
+	16, // 20: kioku.v1.MemoryUpdateResponse.secrets:type_name -> kioku.v1.ReplacedSecret
+	24, // 21: kioku.v1.ListRevisionsResponse.revisions:type_name -> kioku.v1.Revision
+	68, // 22: kioku.v1.Revision.update_time:type_name -> google.protobuf.Timestamp
+	2,  // 23: kioku.v1.ListFilesRequest.filter:type_name -> kioku.v1.Condition
+	27, // 24: kioku.v1.ListFilesResponse.files:type_name -> kioku.v1.File
+	10, // 25: kioku.v1.ListFilesResponse.index:type_name -> kioku.v1.IndexState
+	68, // 26: kioku.v1.File.modification_time:type_name -> google.protobuf.Timestamp
+	30, // 27: kioku.v1.ListLinksResponse.links:type_name -> kioku.v1.Links
+	31, // 28: kioku.v1.Links.outgoing:type_name -> kioku.v1.Link
+	31, // 29: kioku.v1.Links.incoming:type_name -> kioku.v1.Link
+	34, // 30: kioku.v1.ListChunksResponse.chunks:type_name -> kioku.v1.Chunk
+	37, // 31: kioku.v1.MemoryMapResponse.points:type_name -> kioku.v1.MapPoints
+	38, // 32: kioku.v1.MemoryMapResponse.files:type_name -> kioku.v1.MapFile
+	39, // 33: kioku.v1.MemoryMapResponse.clusters:type_name -> kioku.v1.MapCluster
+	68, // 34: kioku.v1.MemoryMapResponse.made_time:type_name -> google.protobuf.Timestamp
+	69, // 35: kioku.v1.MemoryMapResponse.took:type_name -> google.protobuf.Duration
+	68, // 36: kioku.v1.MapFile.modification_time:type_name -> google.protobuf.Timestamp
+	42, // 37: kioku.v1.ActivityResponse.days:type_name -> kioku.v1.ActivityDay
+	0,  // 38: kioku.v1.ExplainRequest.search:type_name -> kioku.v1.MemorySearchRequest
+	3,  // 39: kioku.v1.ExplainResponse.answer:type_name -> kioku.v1.MemorySearchResponse
+	5,  // 40: kioku.v1.ExplainResponse.passage:type_name -> kioku.v1.SearchResult
+	30, // 41: kioku.v1.ExplainResponse.links:type_name -> kioku.v1.Links
+	10, // 42: kioku.v1.StatusResponse.index:type_name -> kioku.v1.IndexState
+	54, // 43: kioku.v1.StatusResponse.skipped:type_name -> kioku.v1.SkippedFile
+	55, // 44: kioku.v1.StatusResponse.provider:type_name -> kioku.v1.Provider
+	9,  // 45: kioku.v1.StatusResponse.degraded:type_name -> kioku.v1.Degradation
+	53, // 46: kioku.v1.StatusResponse.check:type_name -> kioku.v1.IndexCheck
+	49, // 47: kioku.v1.StatusResponse.egress:type_name -> kioku.v1.Egress
+	50, // 48: kioku.v1.StatusResponse.backfill:type_name -> kioku.v1.Backfill
+	48, // 49: kioku.v1.StatusResponse.slow_calls:type_name -> kioku.v1.SlowCall
+	47, // 50: kioku.v1.StatusResponse.transcripts:type_name -> kioku.v1.TranscriptFolder
+	69, // 51: kioku.v1.SlowCall.took:type_name -> google.protobuf.Duration
+	68, // 52: kioku.v1.SlowCall.start_time:type_name -> google.protobuf.Timestamp
+	68, // 53: kioku.v1.Egress.last_time:type_name -> google.protobuf.Timestamp
+	69, // 54: kioku.v1.Backfill.left:type_name -> google.protobuf.Duration
+	69, // 55: kioku.v1.EstimateEmbeddingResponse.took:type_name -> google.protobuf.Duration
+	68, // 56: kioku.v1.IndexCheck.time:type_name -> google.protobuf.Timestamp
+	68, // 57: kioku.v1.Provider.retry_time:type_name -> google.protobuf.Timestamp
+	60, // 58: kioku.v1.SyncResponse.progress:type_name -> kioku.v1.Progress
+	61, // 59: kioku.v1.SyncResponse.report:type_name -> kioku.v1.SyncReport
+	60, // 60: kioku.v1.RebuildResponse.progress:type_name -> kioku.v1.Progress
+	61, // 61: kioku.v1.RebuildResponse.report:type_name -> kioku.v1.SyncReport
+	69, // 62: kioku.v1.SyncReport.took:type_name -> google.protobuf.Duration
+	9,  // 63: kioku.v1.SyncReport.degraded:type_name -> kioku.v1.Degradation
+	10, // 64: kioku.v1.SyncReport.index:type_name -> kioku.v1.IndexState
+	64, // 65: kioku.v1.WatchEventsResponse.event:type_name -> kioku.v1.Event
+	68, // 66: kioku.v1.Event.event_time:type_name -> google.protobuf.Timestamp
+	67, // 67: kioku.v1.ListAgentsResponse.agents:type_name -> kioku.v1.Agent
+	10, // 68: kioku.v1.Agent.index:type_name -> kioku.v1.IndexState
+	0,  // 69: kioku.v1.MemoryService.MemorySearch:input_type -> kioku.v1.MemorySearchRequest
+	11, // 70: kioku.v1.MemoryService.MemoryGet:input_type -> kioku.v1.MemoryGetRequest
+	13, // 71: kioku.v1.MemoryService.MemoryAppend:input_type -> kioku.v1.MemoryAppendRequest
+	18, // 72: kioku.v1.MemoryService.MemoryUpdate:input_type -> kioku.v1.MemoryUpdateRequest
+	20, // 73: kioku.v1.MemoryService.MemoryUndo:input_type -> kioku.v1.MemoryUndoRequest
+	22, // 74: kioku.v1.MemoryService.ListRevisions:input_type -> kioku.v1.ListRevisionsRequest
+	25, // 75: kioku.v1.MemoryService.ListFiles:input_type -> kioku.v1.ListFilesRequest
+	28, // 76: kioku.v1.MemoryService.ListLinks:input_type -> kioku.v1.ListLinksRequest
+	32, // 77: kioku.v1.MemoryService.ListChunks:input_type -> kioku.v1.ListChunksRequest
+	35, // 78: kioku.v1.MemoryService.MemoryMap:input_type -> kioku.v1.MemoryMapRequest
+	40, // 79: kioku.v1.MemoryService.Activity:input_type -> kioku.v1.ActivityRequest
+	43, // 80: kioku.v1.MemoryService.Explain:input_type -> kioku.v1.ExplainRequest
+	45, // 81: kioku.v1.MemoryService.Status:input_type -> kioku.v1.StatusRequest
+	51, // 82: kioku.v1.MemoryService.EstimateEmbedding:input_type -> kioku.v1.EstimateEmbeddingRequest
+	56, // 83: kioku.v1.MemoryService.Sync:input_type -> kioku.v1.SyncRequest
+	58, // 84: kioku.v1.MemoryService.Rebuild:input_type -> kioku.v1.RebuildRequest
+	62, // 85: kioku.v1.MemoryService.WatchEvents:input_type -> kioku.v1.WatchEventsRequest
+	65, // 86: kioku.v1.MemoryService.ListAgents:input_type -> kioku.v1.ListAgentsRequest
+	3,  // 87: kioku.v1.MemoryService.MemorySearch:output_type -> kioku.v1.MemorySearchResponse
+	12, // 88: kioku.v1.MemoryService.MemoryGet:output_type -> kioku.v1.MemoryGetResponse
+	15, // 89: kioku.v1.MemoryService.MemoryAppend:output_type -> kioku.v1.MemoryAppendResponse
+	19, // 90: kioku.v1.MemoryService.MemoryUpdate:output_type -> kioku.v1.MemoryUpdateResponse
+	21, // 91: kioku.v1.MemoryService.MemoryUndo:output_type -> kioku.v1.MemoryUndoResponse
+	23, // 92: kioku.v1.MemoryService.ListRevisions:output_type -> kioku.v1.ListRevisionsResponse
+	26, // 93: kioku.v1.MemoryService.ListFiles:output_type -> kioku.v1.ListFilesResponse
+	29, // 94: kioku.v1.MemoryService.ListLinks:output_type -> kioku.v1.ListLinksResponse
+	33, // 95: kioku.v1.MemoryService.ListChunks:output_type -> kioku.v1.ListChunksResponse
+	36, // 96: kioku.v1.MemoryService.MemoryMap:output_type -> kioku.v1.MemoryMapResponse
+	41, // 97: kioku.v1.MemoryService.Activity:output_type -> kioku.v1.ActivityResponse
+	44, // 98: kioku.v1.MemoryService.Explain:output_type -> kioku.v1.ExplainResponse
+	46, // 99: kioku.v1.MemoryService.Status:output_type -> kioku.v1.StatusResponse
+	52, // 100: kioku.v1.MemoryService.EstimateEmbedding:output_type -> kioku.v1.EstimateEmbeddingResponse
+	57, // 101: kioku.v1.MemoryService.Sync:output_type -> kioku.v1.SyncResponse
+	59, // 102: kioku.v1.MemoryService.Rebuild:output_type -> kioku.v1.RebuildResponse
+	63, // 103: kioku.v1.MemoryService.WatchEvents:output_type -> kioku.v1.WatchEventsResponse
+	66, // 104: kioku.v1.MemoryService.ListAgents:output_type -> kioku.v1.ListAgentsResponse
+	87, // [87:105] is the sub-list for method output_type
+	69, // [69:87] is the sub-list for method input_type
+	69, // [69:69] is the sub-list for extension type_name
+	69, // [69:69] is the sub-list for extension extendee
+	0,  // [0:69] is the sub-list for field type_name
 }
 
 func init() { file_kioku_v1_memory_proto_init() }
@@ -6704,12 +6930,13 @@ func file_kioku_v1_memory_proto_init() {
 	if File_kioku_v1_memory_proto != nil {
 		return
 	}
+	file_kioku_v1_unit_proto_init()
 	file_kioku_v1_memory_proto_msgTypes[0].OneofWrappers = []any{}
-	file_kioku_v1_memory_proto_msgTypes[55].OneofWrappers = []any{
+	file_kioku_v1_memory_proto_msgTypes[57].OneofWrappers = []any{
 		(*SyncResponse_Progress)(nil),
 		(*SyncResponse_Report)(nil),
 	}
-	file_kioku_v1_memory_proto_msgTypes[57].OneofWrappers = []any{
+	file_kioku_v1_memory_proto_msgTypes[59].OneofWrappers = []any{
 		(*RebuildResponse_Progress)(nil),
 		(*RebuildResponse_Report)(nil),
 	}
@@ -6719,7 +6946,7 @@ func file_kioku_v1_memory_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kioku_v1_memory_proto_rawDesc), len(file_kioku_v1_memory_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   66,
+			NumMessages:   68,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -92,6 +92,18 @@ func (in SummaryInput) write(d *data) bool {
 	return lines > 0
 }
 
+// words returns what the data of a summary say, without the numbers of lines and episodes.
+func (in SummaryInput) words() string {
+	parts := append([]string{in.Key, in.From, in.To, in.Name}, in.Facts...)
+	for _, e := range in.Episodes {
+		parts = append(parts, e.Date, e.Heading)
+		for _, line := range newSource(e).lines {
+			parts = append(parts, line.Speaker, line.Text)
+		}
+	}
+	return strings.Join(parts, "\n")
+}
+
 // ReadSummary reads an answer to Summary. The error is an *Error.
 func (c Contracts) ReadSummary(in SummaryInput, answer, stop string) (SummaryResult, error) {
 	r := newReader(NameSummary)

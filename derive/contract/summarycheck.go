@@ -17,7 +17,7 @@ const ReasonInvented = "not in the input"
 
 // summaryCheck finds what a summary says and its input does not.
 type summaryCheck struct {
-	// input is all that the prompt shows, folded for names.
+	// input is what the prompt shows but for the numbers of lines and episodes, folded for names.
 	input string
 	// numbers are the runs of digits of the input, without zeros before them, and terms its terms.
 	numbers, terms map[string]bool
@@ -27,9 +27,7 @@ type summaryCheck struct {
 
 // newSummaryCheck prepares the input of a summary.
 func newSummaryCheck(in SummaryInput, users []string) *summaryCheck {
-	var d data
-	in.write(&d)
-	whole := d.String() + "\nuser assistant\n" + strings.Join(users, "\n")
+	whole := in.words() + "\nuser assistant\n" + strings.Join(users, "\n")
 	s := &summaryCheck{input: foldName(whole), numbers: map[string]bool{}, terms: map[string]bool{}, calendar: map[string]bool{}}
 	for _, n := range digits.FindAllString(s.input, -1) {
 		s.numbers[plainNumber(n)] = true

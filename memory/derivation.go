@@ -1,6 +1,9 @@
 package memory
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // DecisionRequest asks for a decision about a unit or an entity. It becomes a line of derived/decisions.md.
 type DecisionRequest struct {
@@ -148,4 +151,9 @@ type DeriveProgress struct {
 	Done, Total int
 	// Text is a sentence for people.
 	Text string
+}
+
+// Citation returns "path#L3-L9".
+func (e Evidence) Citation() string {
+	return fmt.Sprintf("%s#L%d-L%d", e.Path, e.StartLine, e.EndLine)
 }

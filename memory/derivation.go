@@ -59,6 +59,7 @@ type EntityFilter struct {
 
 // EntityList is a part of the entities of a memory, those most often mentioned first.
 type EntityList struct {
+	// Entities; none if none is selected.
 	Entities []Entity
 	// Twins are pairs that are likely the same, for a person to decide; at most 100.
 	Twins []Twins
@@ -66,6 +67,7 @@ type EntityList struct {
 
 // Twins are two entities that are likely the same.
 type Twins struct {
+	// First and Second, the one that is mentioned more often first.
 	First, Second Entity
 	// Reason why they may be the same, a sentence for people.
 	Reason string
@@ -107,6 +109,7 @@ type DeriveStatus struct {
 
 // ParkedJob is a job that failed and waits for a person.
 type ParkedJob struct {
+	// ID of the job, and Kind ("extract", "summary" ...).
 	ID   int64
 	Kind string
 	// ErrorClass is "contract", "crash_loop", "auth", "too_long" or "unknown_kind".

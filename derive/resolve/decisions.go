@@ -73,12 +73,7 @@ type change struct {
 	fields map[string]string
 }
 
-func (c change) text() string {
-	if t := c.fields["text"]; t != "" {
-		return t
-	}
-	return c.fields["object"]
-}
+func (c change) text() string { return c.fields["text"] }
 
 // changeOf returns what a decision corrects; the zero value if it corrects nothing.
 func changeOf(d memory.Decision) change {

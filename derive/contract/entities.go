@@ -161,9 +161,9 @@ func (e *episodeReader) readRelations(o *object) {
 // relation reads one relation.
 func (e *episodeReader) relation(o *object) (draft, bool) {
 	i := &item{object: o}
+	d := draft{confidence: i.confidence(relationFloor)}
 	src, dst := e.endpoint(i, "src"), e.endpoint(i, "dst")
 	rel := o.str("rel")
-	d := draft{confidence: i.confidence(relationFloor)}
 	d.claim = memory.Claim{Kind: memory.ClaimRelation, Subject: src, Predicate: vocab.Relation(rel), Object: dst.Name, ObjectEntity: &dst}
 	if !i.dropped && sameEntity(src, dst) {
 		i.fail("dst", ReasonValue, "must be another entity than src")

@@ -1,0 +1,107 @@
+package council
+
+import "time"
+
+// Settings are council.yaml.
+type Settings struct {
+	// Agent is the id of the council agent, whose memory contains the decisions.
+	Agent string `yaml:"agent"`
+	// Members, 3 to 9.
+	Members []Member `yaml:"members"`
+	// Workers are ids of agents that suggest tasks and obey commands.
+	Workers []string `yaml:"workers"`
+	// Owners are ids on platforms: discord, slack, github, telegram.
+	Owners map[string][]string `yaml:"owners"`
+	// Policy is PolicyMajority or PolicyChair.
+	Policy string `yaml:"policy"`
+	// MinRounds and MaxRounds of a discussion; 0 means 1 and 3.
+	MinRounds int `yaml:"minRounds"`
+	MaxRounds int `yaml:"maxRounds"`
+	// Anonymise shows earlier opinions under letters; nil means true.
+	Anonymise *bool `yaml:"anonymise"`
+	// Autonomy is "supervised" or "full"; empty means supervised.
+	Autonomy string `yaml:"autonomy"`
+	// Execution of approved tasks.
+	Execution Execution `yaml:"execution"`
+	// Evaluation of members.
+	Evaluation Evaluation `yaml:"evaluation"`
+	// Suggestions of workers.
+	Suggestions Suggestions `yaml:"suggestions"`
+	// Actions that members may request, by name.
+	Actions map[string]Action `yaml:"actions"`
+	// Timeouts; zero values mean the defaults.
+	Timeouts Timeouts `yaml:"timeouts"`
+	// MaxTokensPerTask and MaxTokensPerDay; 0 means 200,000 and 2,000,000.
+	MaxTokensPerTask int `yaml:"maxTokensPerTask"`
+	MaxTokensPerDay  int `yaml:"maxTokensPerDay"`
+	// Parallel members within a round; 0 means 3.
+	Parallel int `yaml:"parallel"`
+	// MinFamilies is the number of model families that a quorum needs; 0 means 1.
+	MinFamilies int `yaml:"minFamilies"`
+}
+
+// Policies.
+const (
+	PolicyMajority = "majority"
+	PolicyChair    = "chair"
+)
+
+// Member of a council.
+type Member struct {
+	// Name is the id of an agent.
+	Name string `yaml:"name"`
+	// Workspace of the agent.
+	Workspace string `yaml:"workspace"`
+	// Model names a model of the settings; "echo" is the scripted one for use offline, "remote" one that asks by NextTurn.
+	Model string `yaml:"model"`
+	// Command is the argv of an external program that answers, with the prompt on its standard input; none uses Model.
+	Command []string `yaml:"command"`
+	// Roles are arbiter, executor, reviewer, approver, runner, announcer, coordinator.
+	Roles []string `yaml:"roles"`
+}
+
+// Execution says how approved tasks are done.
+type Execution struct {
+	// Mode is "report", "answer" or "command"; empty means report.
+	Mode string `yaml:"mode"`
+	// Command is the argv for the mode command.
+	Command    []string `yaml:"command"`
+	Idempotent bool     `yaml:"idempotent"`
+	// Approval is "owner" or "none"; empty means owner.
+	Approval string `yaml:"approval"`
+	// Review has another member check the result.
+	Review bool `yaml:"review"`
+}
+
+// Evaluation says when members rate each other.
+type Evaluation struct {
+	// Every is the time between cycles, or "off"; empty means 6h.
+	Every string `yaml:"every"`
+	// Pinned are parameters that no cycle moves.
+	Pinned []string `yaml:"pinned"`
+}
+
+// Suggestions says what becomes of the suggestions of workers.
+type Suggestions struct {
+	// Approval is "owner" or "none"; empty means owner.
+	Approval string `yaml:"approval"`
+	// Verify has the arbiter look at each; nil means true.
+	Verify *bool `yaml:"verify"`
+}
+
+// Action is a protected action: "reload" of a member, or an argv.
+type Action struct {
+	Command []string      `yaml:"command"`
+	Timeout time.Duration `yaml:"timeout"`
+}
+
+// Timeouts of the steps.
+type Timeouts struct {
+	Turn, Round, Arbitration, Announcement, Execution, Review, EvaluationCycle, Action, Suggestion time.Duration
+}
+
+// Params are nodes/<name>/params.json: how a member judges, each in [0,1]. A missing one is 0.5.
+type Params map[string]float64
+
+// ParamNames are the parameters that prompts contain and cycles move.
+var ParamNames = []string{"risk_tolerance", "innovation_weight", "safety_weight", "thoroughness", "consensus_flexibility"}

@@ -15,7 +15,7 @@ const ruleMaker = "rule"
 // claimsOf returns what the lines of an episode mention and claim.
 func (d *Document) claimsOf(lines []line, e memory.Episode) seam.EpisodeClaims {
 	out := seam.EpisodeClaims{Episode: e}
-	var m mentions
+	m := mentions{owner: d.isUser}
 	d.mentionFileSubject(&m)
 	open := d.mayHaveLoops(e)
 	var item itemSubject
@@ -107,6 +107,9 @@ func (d *Document) isUser(name string) bool {
 func (d *Document) factsOf(p *paragraph, c said, m *mentions, e memory.Episode) []memory.Claim {
 	var claims []memory.Claim
 	for _, s := range p.sentences() {
+		if !mayState(s.text, c.curated) {
+			continue
+		}
 		words := leadingDay.ReplaceAllString(s.text, "")
 		words, from, to := takeValidity(words, e.OccurredAt)
 		subject, f, ok := c.read(d, words)

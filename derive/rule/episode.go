@@ -123,9 +123,12 @@ func (d *Document) timeOf(day, headings string) time.Time {
 }
 
 var (
-	decisive = regexp.MustCompile(`(?i)\b(?:decid(?:ed|es?|ing)|decision|agreed|promised?|deadline|launch(?:ed)?|released?|signed|resigned|married|born|died|moved to|hired|incident|outage|root cause|lesson|never again|important|must not|remember)\b|` +
-		`決定|決めた|決まった|合意|約束|締切|重要|忘れない|引っ越し|結婚|退職|入社|障害|教訓|决定|確定|确定|同意|答应|约定|截止|重要|记住|搬家|结婚|离职|入职|故障|教训`)
-	unfinished = regexp.MustCompile(`(?i)\[ \]|\btodo\b|\bfollow[- ]?up\b|要対応|要確認|対応待ち|やること|宿題|未対応|待办|待辦|待处理|待處理|需要跟进`)
+	decisive = gate{strings.Fields(`deci agree promis deadline launch releas signed married born died moved hired incident outage cause lesson never important
+		must remember 決定 決めた 決まった 合意 約束 締切 重要 忘れない 引っ越し 結婚 退職 入社 障害 教訓 决定 確定 确定 同意 答应 约定 截止 记住 搬家 结婚 离职 入职 故障 教训`),
+		regexp.MustCompile(`(?i)\b(?:decid(?:ed|es?|ing)|decision|agreed|promised?|deadline|launch(?:ed)?|released?|signed|resigned|married|born|died|moved to|hired|incident|outage|root cause|lesson|never again|important|must not|remember)\b|` +
+			`決定|決めた|決まった|合意|約束|締切|重要|忘れない|引っ越し|結婚|退職|入社|障害|教訓|决定|確定|确定|同意|答应|约定|截止|记住|搬家|结婚|离职|入职|故障|教训`)}
+	unfinished = gate{strings.Fields(`] todo follow 要対応 要確認 対応待ち やること 宿題 未対応 待办 待辦 待处理 待處理 需要跟进`),
+		regexp.MustCompile(`(?i)\[ \]|\btodo\b|\bfollow[- ]?up\b|要対応|要確認|対応待ち|やること|宿題|未対応|待办|待辦|待处理|待處理|需要跟进`)}
 )
 
 // salience returns how much an episode matters by rule, in [0,1].
@@ -142,8 +145,9 @@ func salience(lines []line, e memory.Episode) float64 {
 	decided, open := false, false
 	for i := range lines {
 		if lines[i].role == prose || lines[i].role == heading {
-			decided = decided || decisive.MatchString(lines[i].text)
-			open = open || unfinished.MatchString(lines[i].text)
+			lower := strings.ToLower(lines[i].text)
+			decided = decided || decisive.matches(lines[i].text, lower)
+			open = open || unfinished.matches(lines[i].text, lower)
 		}
 	}
 	if decided {

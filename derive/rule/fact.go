@@ -36,6 +36,7 @@ var (
 	// noThing begins objects that say nothing by themselves.
 	noThing    = regexp.MustCompile(`(?i)^(?:it|its|that|this|these|those|them|him|her|you|your|me|us|how|what|when|where|why|who|if|to|the (?:way|idea|fact|one|ones|first|second|former|latter|other|same|look|sound|new|suggestion|option|approach|plan|change|version)|one|something|anything|everything|nothing|both|all|some|any|more|each other|not|being|option|on)\b`)
 	noThingHan = regexp.MustCompile(`^(?:それ|これ|あれ|そこ|ここ|その|この|あの|そっち|こっち|どれ|何|みんな|这个|那个|这|那|它|他|她|什么|你|您|哪|一下)`)
+	passing    = regexp.MustCompile(`(?i)^(?:the|my|his|her|our|their|such|so|a (?:good|nice|bit)|spending|seeing|hearing|getting|having|just)\b|\b(?:is|are|was|were|am|has|have|here|today|tonight)\b`)
 	hedge      = regexp.MustCompile(`(?i)\b(?:would|might|may|could|should|if|wish|maybe|perhaps|probably|not sure|used to|no longer|never|hope to|plan to|want to|going to)\b|かもしれ|だろう|たい(?:です|と思|$)|ではな|じゃな|でした$|だった$|可能|也许|也許|如果|打算|想要|想去|曾经|以前|不再|吗[？?]?$|かな`)
 )
 
@@ -51,12 +52,22 @@ func findFact(rest string, patterns []pattern, curated bool) (found, bool) {
 			continue
 		}
 		f := found{predicate: p.predicate, kind: p.object}
-		if f.object = objectOf(m[1], p.predicate, p.object); f.object == "" {
+		f.object = objectOf(m[1], p.predicate, p.object)
+		if f.object == "" || !curated && isPassing(p.predicate, f.object) {
 			return found{}, false
 		}
 		return f, true
 	}
 	return found{}, false
+}
+
+// isPassing reports whether a sentence in a conversation is about what is just talked of: "I love the colours".
+func isPassing(predicate, object string) bool {
+	switch predicate {
+	case "likes", "dislikes", "prefers":
+		return utf8.RuneCountInString(object) > 60 || passing.MatchString(object)
+	}
+	return false
 }
 
 // findKeyed returns the fact of "key: value".
@@ -149,8 +160,9 @@ func isProperName(s string) bool {
 
 // plain returns a sentence without the marks of emphasis, links and code.
 func plain(s string) string {
-	s = linkMarks.ReplaceAllString(s, "$1")
-	s = wikiMarks.ReplaceAllString(s, "$1")
+	if strings.Contains(s, "[") {
+		s = wikiMarks.ReplaceAllString(linkMarks.ReplaceAllString(s, "$1"), "$1")
+	}
 	return strings.TrimSpace(strings.NewReplacer("**", "", "__", "", "`", "").Replace(s))
 }
 

@@ -18,11 +18,12 @@ var (
 	// doneLabel begins what is done, and doneTail ends it.
 	doneLabel = regexp.MustCompile(`^(?:(?i:done|finished|completed)|完了|対応済み?|済み?|已完成|完成)\s*[:：]\s*(\S.*)$`)
 	doneTail  = regexp.MustCompile(`^(\S.*?)\s*[（(【\[](?:(?i:done)|済み?|完了|対応済み?|已完成|完成)[)）】\]]$`)
+	doneAfter = regexp.MustCompile(`^(\S.*?)[.;,:]?\s+(?i:done|finished)(?: at \d{1,2}:\d{2}| on \d{4}-\d{2}-\d{2})?\.?$`)
 	struckOut = regexp.MustCompile(`^~~(.+)~~$`)
 	// loopHeading is the title of a list of what is open.
 	loopHeading = regexp.MustCompile(`(?i)^(?:\d{1,2}:\d{2}\s*[-–—]?\s*)?(?:todos?|to-?dos?|open (?:items|loops|questions|points)|action items|next steps|やること|宿題|未対応|要対応|待办|待办事项|待辦)$`)
 	// foreignList are files whose check boxes are for whoever reads them.
-	foreignList = regexp.MustCompile(`(?i)^(?:readme|contributing|changelog|code_of_conduct|security|license|.*template.*|checklist)`)
+	foreignList = regexp.MustCompile(`(?i)^(?:readme|agents|bootstrap|heartbeat|identity|soul|tools|claude|gemini|releas|maintain|governance|install|usage|migrat|upgrad|pull_request|issue_|contributing|changelog|code_of_conduct|security|license|.*template.*|checklist)`)
 	ownerBox    = regexp.MustCompile(`^(?:not applicable|n/?a|yes|no|none|はい|いいえ|是|否)$`)
 )
 
@@ -62,8 +63,10 @@ func (d *Document) loopOf(p *paragraph, e memory.Episode) (memory.Claim, bool) {
 		return c, true
 	}
 	rest, due := vocab.SplitDue(words)
-	c.Due = dueDay(due, e.OccurredAt)
-	if c.LoopText = words; c.Due != "" {
+	if due == "" {
+		rest, due = words, dueInside.FindString(words)
+	}
+	if c.LoopText, c.Due = words, dueDay(due, e.OccurredAt); c.Due != "" {
 		c.LoopText = rest
 	}
 	return c, true
@@ -85,12 +88,17 @@ func loopWords(p *paragraph) (words string, done, ok bool) {
 	}
 	titles := titlesOf(p.headings)
 	if p.item && p.indent == 0 && len(titles) > 0 && loopHeading.MatchString(titles[len(titles)-1]) {
+		if m := doneAfter.FindStringSubmatch(p.text); m != nil {
+			return m[1], true, true
+		}
 		return p.text, false, true
 	}
 	return "", false, false
 }
 
 var (
+	// dueInside is a due date in the middle of a text.
+	dueInside  = regexp.MustCompile(`(?i)\b(?:due(?: on| by)?|by|before|no later than)\s+(?:the |next |this |end of )*(?:\d{4}-\d{2}-\d{2}|(?:` + month + `)\b(?: \d{1,2}\b)?|\d{1,2}(?:st|nd|rd|th)? (?:` + month + `)\b|(?:mon|tues|wednes|thurs|fri|satur|sun)day|tomorrow|week|month)\b|(?:\d{1,2}月\d{1,2}日|(?:今|来)週の?[月火水木金土日]?曜?日?|明日|今週中|月末)までに?|(?:\d{1,2}月\d{1,2}[日号號]|(?:下|本|这)?周[一二三四五六日天末]|明天|月底)(?:之前|以前|前)`)
 	isoDay     = regexp.MustCompile(`\d{4}-\d{2}-\d{2}`)
 	monthDay   = regexp.MustCompile(`(?i)\b(?:(\d{1,2})(?:st|nd|rd|th)?(?: of)? )?(` + month + `)\b\.?(?: (\d{1,2})(?:st|nd|rd|th)?\b)?(?:,? (\d{4}))?`)
 	hanMonth   = regexp.MustCompile(`(?:(\d{4})年)?(\d{1,2})月(?:(\d{1,2})[日号號]?|(上旬|初)|(中旬))?`)

@@ -1,8 +1,10 @@
 package rule
 
 import (
+	"maps"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"kioku/chunker"
@@ -64,7 +66,7 @@ func ownNames(lines []line) map[string]bool {
 			continue
 		}
 		name, aliases := splitAliases(cleanName(m[1]))
-		for _, n := range append(aliases, name, strings.Join(strings.Fields(name)[:min(1, len(strings.Fields(name)))], "")) {
+		for _, n := range withFirstWords(append(aliases, name)) {
 			if isPersonName(n) {
 				names[vocab.Norm(n)] = true
 			}
@@ -167,6 +169,24 @@ func hideRecalled(normal string, lines []line) {
 			lines[i].role = hidden
 		}
 	}
+}
+
+// withFirstWords returns names and the first word of each.
+func withFirstWords(names []string) []string {
+	all := names
+	for _, n := range names {
+		if words := strings.Fields(n); len(words) > 1 {
+			all = append(all, words[0])
+		}
+	}
+	return all
+}
+
+// OwnerNames returns the names that a USER.md gives the owner of the memory, for Options.UserNames; none if it gives none.
+func OwnerNames(userFile []byte) []string {
+	normal := chunker.Normalize(userFile)
+	front, _ := chunker.FrontMatterLines(normal)
+	return slices.Sorted(maps.Keys(ownNames(markdownLines(chunker.Lines(normal, "", true), front))))
 }
 
 // setDays sets the day and the time of each line, from the headings above it or the file.

@@ -23,8 +23,8 @@ var (
 	pathLink = regexp.MustCompile(`\[([^\]\n]{1,80})\]\(([^)\s]{1,200}\.md)(?:#[^)]*)?\)`)
 	atName   = regexp.MustCompile(`(?:^|[\s(（,、，。：:])@([\p{L}][\p{L}\d_-]{1,30}(?:\.[\p{L}\d_-]+)*)([/.(]?)`)
 	codeSpan = regexp.MustCompile("`[^`]*`")
-	saying   = regexp.MustCompile(`(?:^|[.!?:,;]\s+|\b(?:and|but|then|when|because|that|as)\s+)(\p{Lu}\p{Ll}+(?: \p{Lu}\p{Ll}+)?) (?:said|told|asked|replied|called|emailed|promised|suggested|agreed|mentioned|confirmed|answered|explained|apologi[sz]ed|complained|joked|laughed|phoned|insisted)\b`)
-	meeting  = regexp.MustCompile(`\b(?:[Mm]et(?: with)?|[Tt]alked (?:to|with)|[Ss]poke (?:to|with)|[Ll]unch with|[Dd]inner with|[Cc]offee with|[Cc]all with|[Cc]alled|[Ee]mailed|[Aa]sked|[Tt]old) (\p{Lu}\p{Ll}+(?: \p{Lu}\p{Ll}+)?)\b`)
+	saying   = gate{strings.Fields("said told asked replied called emailed promised suggested agreed mentioned confirmed answered explained apolog complained joked laughed phoned insisted"), regexp.MustCompile(`(?:^|[.!?:,;]\s+|\b(?:and|but|then|when|because|that|as)\s+)(\p{Lu}\p{Ll}+(?: \p{Lu}\p{Ll}+)?) (?:said|told|asked|replied|called|emailed|promised|suggested|agreed|mentioned|confirmed|answered|explained|apologi[sz]ed|complained|joked|laughed|phoned|insisted)\b`)}
+	meeting  = gate{strings.Fields("met talked spoke lunch dinner coffee call emailed asked told"), regexp.MustCompile(`\b(?:[Mm]et(?: with)?|[Tt]alked (?:to|with)|[Ss]poke (?:to|with)|[Ll]unch with|[Dd]inner with|[Cc]offee with|[Cc]all with|[Cc]alled|[Ee]mailed|[Aa]sked|[Tt]old) (\p{Lu}\p{Ll}+(?: \p{Lu}\p{Ll}+)?)\b`)}
 	jaPerson = regexp.MustCompile(`(?:^|[^\p{Han}\p{Katakana}々ー・])([\p{Han}々]{1,4}|[\p{Katakana}ー]{2,8}|\p{Lu}\p{Ll}+)(さん|くん|ちゃん)(?:$|[^\p{Han}\p{Katakana}])`)
 	zhPerson = regexp.MustCompile(`(?:^|[^\p{Han}]|[和跟与给问请找向对])([` + surnames + `])(先生|女士|老师|经理|医生|律师|教授|總|总|小姐|師傅|师傅|阿姨|同学)`)
 	zhSaying = regexp.MustCompile(`(?:^|[，。；！？：\s“])([` + surnames + `]\p{Han}{1,2})(?:说|說|表示|告诉|告訴|提到|回复|答应|建议|问我|跟我|和我|给我)`)
@@ -36,14 +36,16 @@ var notHonored = regexp.MustCompile(`^(?:皆|奥|嫁|娘|息子|お|客|母|父|
 // mentions collects the mentions of an episode.
 type mentions struct {
 	list []memory.Mention
-	at   map[string]int
+	at   map[string]int // by norm
+	// owner reports whether a name is that of the owner of the memory, who is not mentioned in the owner's own notes.
+	owner func(name string) bool
 }
 
 // add adds a mention of an entity, with the better confidence and all aliases if it is there. An entity of a vague type gives way to
 // one of the same name.
 func (m *mentions) add(ref memory.EntityRef, role string, confidence float64, aliases ...string) {
 	norm := vocab.Norm(ref.Name)
-	if norm == "" || utf8.RuneCountInString(ref.Name) > 80 {
+	if norm == "" || utf8.RuneCountInString(ref.Name) > 80 || m.owner(ref.Name) {
 		return
 	}
 	if m.at == nil {
@@ -75,8 +77,11 @@ func vague(kind string) bool { return kind == vocab.Topic || kind == vocab.Other
 // find adds the entities that a paragraph names. noted is set in the owner's notes, where names are also told by what people do.
 func (m *mentions) find(p *paragraph, noted bool) {
 	m.findLinks(p.text)
-	bare := codeSpan.ReplaceAllString(p.text, "` `")
-	for _, at := range atName.FindAllStringSubmatch(bare, -1) {
+	bare := p.text
+	if strings.Contains(bare, "`") {
+		bare = codeSpan.ReplaceAllString(bare, "` `")
+	}
+	for _, at := range findAll(atName, bare, "@") {
 		if at[2] != "/" && at[2] != "(" && noted && !decorators[strings.ToLower(at[1])] {
 			m.add(memory.EntityRef{Type: vocab.Person, Name: strings.TrimRight(at[1], ".-")}, roleMentioned, 0.7)
 		}
@@ -85,8 +90,12 @@ func (m *mentions) find(p *paragraph, noted bool) {
 		return
 	}
 	bare = plain(bare)
-	for _, form := range []*regexp.Regexp{saying, meeting} {
-		for _, who := range form.FindAllStringSubmatch(bare, -1) {
+	lower := strings.ToLower(bare)
+	for _, g := range []*gate{&saying, &meeting} {
+		if !g.opens(lower) {
+			continue
+		}
+		for _, who := range g.form.FindAllStringSubmatch(bare, -1) {
 			if isPersonName(who[1]) && !commonTitle(strings.Fields(who[1])[0]) {
 				m.add(memory.EntityRef{Type: vocab.Person, Name: who[1]}, roleMentioned, 0.5)
 			}
@@ -95,22 +104,38 @@ func (m *mentions) find(p *paragraph, noted bool) {
 	m.findHan(bare)
 }
 
+// findAll returns the matches of an expression in a text that has one of some words.
+func findAll(form *regexp.Regexp, text string, words ...string) [][]string {
+	if !containsAny(text, words...) {
+		return nil
+	}
+	return form.FindAllStringSubmatch(text, -1)
+}
+
+// isASCII reports whether a text has only ASCII characters.
+func isASCII(text string) bool {
+	return strings.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
+}
+
 // decorators are words behind @ that are no names.
 var decorators = map[string]bool{"param": true, "return": true, "returns": true, "override": true, "deprecated": true, "todo": true, "here": true,
 	"channel": true, "all": true, "everyone": true, "media": true, "import": true, "latest": true, "next": true, "property": true, "type": true, "see": true}
 
 // findHan adds the people whom a Japanese or Chinese text names with a form of address, or by a surname and what they say.
 func (m *mentions) findHan(text string) {
-	if !hasHan.MatchString(text) && !hasKana.MatchString(text) {
+	if isASCII(text) {
 		return
 	}
-	for _, who := range jaPerson.FindAllStringSubmatch(text, -1) {
+	for _, who := range findAll(jaPerson, text, "さん", "くん", "ちゃん") {
 		one := utf8.RuneCountInString(who[1]) == 1
 		if !notHonored.MatchString(who[1]) && !hanCommon[who[1]] && !common[strings.ToLower(who[1])] && !(one && who[2] != "さん") {
 			m.add(memory.EntityRef{Type: vocab.Person, Name: who[1]}, roleMentioned, 0.7, who[1]+who[2])
 		}
 	}
 	if hasKana.MatchString(text) {
+		return
+	}
+	if !hasHan.MatchString(text) {
 		return
 	}
 	for _, who := range zhPerson.FindAllStringSubmatch(text, -1) {
@@ -124,16 +149,16 @@ func (m *mentions) findHan(text string) {
 }
 
 // zhNoName matches words of three characters that begin with a surname and are no names.
-var zhNoName = regexp.MustCompile(`^(?:方[面法式案]|金[额融]|高[中考层]|马上|周[一二三四五六日末围]|任[何务]|万一|常[常见]|石[油头]|江[南西苏]|黄[金河]|白[天色]|黎明|易[用]|武[汉]|康复|于是|江湖)|[也都就还又才再却没不已]$`)
+var zhNoName = regexp.MustCompile(`^(?:谢谢|謝謝|方[面法式案]|金[额融]|高[中考层]|马上|周[一二三四五六日末围]|任[何务]|万一|常[常见]|石[油头]|江[南西苏]|黄[金河]|白[天色]|黎明|易[用]|武[汉]|康复|于是|江湖)|[也都就还又才再却没不已]$`)
 
 // findLinks adds what links in a text name.
 func (m *mentions) findLinks(text string) {
-	for _, link := range wikiLink.FindAllStringSubmatch(text, -1) {
+	for _, link := range findAll(wikiLink, text, "[[") {
 		if link[1] == "" {
 			m.addLinked(link[2], link[3])
 		}
 	}
-	for _, link := range pathLink.FindAllStringSubmatch(text, -1) {
+	for _, link := range findAll(pathLink, text, "](") {
 		if kind := groupOf(path.Base(path.Dir(link[2]))); kind != "" && !strings.Contains(link[2], "://") {
 			m.addLinked(strings.TrimSuffix(link[2], ".md"), link[1])
 		}

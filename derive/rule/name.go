@@ -24,7 +24,7 @@ var (
 
 // common are words that begin like names, or stand where names do, and are none. Headings of notes are among them.
 var common = analysis.WordSet(`
-	i you he she it we they this that these those there here who what when where why how which everyone everybody someone somebody nobody
+	i you he she it we they my your his her its our their mine yours theirs this that these those there here who what when where why how which everyone everybody someone somebody nobody
 	anyone people team user users agent assistant system admin owner customer customers client clients manager boss
 	the a an and or but if then else so because while also only just please thanks thank hello hi hey yes no ok okay sure well maybe perhaps today tomorrow
 	yesterday now later soon always never sometimes often usually again still already all any both each every some many most other others another

@@ -23,10 +23,12 @@ type said struct {
 var (
 	firstPerson = regexp.MustCompile(`^(?:I'm|I’m|I am|I've|I’ve|I have|I)\s+`)
 	// mine begins "My time zone is ...", "My birthday: ...".
-	mine      = regexp.MustCompile(`^(?:[Mm]y|[Tt]he user's|[Uu]ser's)\s+([a-z -]{2,24}?)(?:\s+is|:)\s+(\S.*)$`)
-	theUser   = regexp.MustCompile(`^(?:[Tt]he )?(?:[Uu]ser|USER)(?:'s|’s)?\s+`)
+	mine    = regexp.MustCompile(`^(?:[Mm]y|[Tt]he user's|[Uu]ser's)\s+([a-z -]{2,24}?)(?:\s+is|:)\s+(\S.*)$`)
+	theUser = regexp.MustCompile(`^(?:[Tt]he )?(?:[Uu]ser|USER)(?:'s|’s)?\s+`)
+	// baseVerb is a verb that no single other person goes with: "Unconditional love is ...".
+	baseVerb  = regexp.MustCompile(`^(?:really |also |now |still )?(?:live|reside|work|like|love|enjoy|dislike|hate|prefer|avoid|use|own|am|do)\b`)
 	pronoun   = regexp.MustCompile(`^(?:He|She|They)(?:'s|’s)?\s+`)
-	nameFirst = regexp.MustCompile(`^(\p{Lu}[\p{L}'’.-]*(?: \p{Lu}[\p{L}'’.-]*){0,2}?)(?:'s|’s)?\s+([\p{Ll}].*)$`)
+	nameFirst = regexp.MustCompile(`^(\p{Lu}[\p{L}'’.-]*?(?: \p{Lu}[\p{L}'’.-]*?){0,2}?)('s|’s)?\s+([\p{Ll}].*)$`)
 	jaUser    = regexp.MustCompile(`^(?:私|わたし|僕|ぼく|俺|自分|ユーザー?|本人)(?:の|は、?|も、?|が)`)
 	jaTopic   = regexp.MustCompile(`^([\p{Han}々\p{Katakana}ー・A-Za-z ]{2,20}?)(さん|くん|ちゃん|氏|先生)?(?:は、?|の)`)
 	zhUser    = regexp.MustCompile(`^(?:我|用户|使用者)`)
@@ -130,12 +132,12 @@ func (c said) readEnglish(d *Document, text string) (memory.EntityRef, found, bo
 		return subject, f, ok && about
 	}
 	if m := nameFirst.FindStringSubmatch(text); m != nil {
-		rest := m[2]
-		if strings.Contains(text[:len(text)-len(rest)], "'s") || strings.Contains(text[:len(text)-len(rest)], "’s") {
+		rest := m[3]
+		if m[2] != "" {
 			rest = "'s " + rest
 		}
 		f, ok := findFact(rest, english, c.curated)
-		if subject, person := c.named(m[1]); ok && person {
+		if subject, person := c.named(m[1]); ok && person && !baseVerb.MatchString(rest) {
 			return subject, f, true
 		}
 	}

@@ -17,29 +17,34 @@ const period = `(?:\d{4}(?:[-/]\d{1,2}(?:[-/]\d{1,2})?)?|(?:` + month + `)\.?(?:
 
 var (
 	// bounds are the ways in which a text says from when and until when something holds. The groups are the first and the last period.
-	bounds = []*regexp.Regexp{
-		regexp.MustCompile(`(?i)[\s,;]*[(（]?(?:\bfrom )?(` + period + `)\s*(?:to|until|till|–|—|-|〜|～|から|至|到)\s*(` + period + `)(?:まで)?[)）]?`),
-		regexp.MustCompile(`(?i)[\s,;]*[(（]?\b(?:since|as of|starting(?: in| on)?|from)\s+(` + period + `)(?: on(?:wards?)?)?[)）]?()`),
-		regexp.MustCompile(`(?i)[\s,;]*[(（]?\b()(?:until|till|through|up to)\s+(?:the end of )?(` + period + `)[)）]?`),
-		regexp.MustCompile(`[\s、，]*[(（]?(?:自|从|從)?(` + period + `)(?:から|以来|以降|以来|以後|より|起|开始|開始)[は、，]*[)）]?()`),
-		regexp.MustCompile(`[\s、，]*[(（]?()(?:到|直到|至)?(` + period + `)(?:まで|为止|為止|止)[は、，]*[)）]?`),
-		regexp.MustCompile(`(?i)\s+(?:in|on)\s+(` + period + `)()$`), // "moved to Porto in October 2026"
+	bounds = []gate{
+		{[]string{" to ", "until", "till", "–", "—", "-", "〜", "～", "から", "至", "到"}, regexp.MustCompile(`(?i)[\s,;]*[(（]?(?:\bfrom )?(` + period + `)\s*(?:to|until|till|–|—|-|〜|～|から|至|到)\s*(` + period + `)(?:まで)?[)）]?`)},
+		{[]string{"since", "as of", "starting", "from"}, regexp.MustCompile(`(?i)[\s,;]*[(（]?\b(?:since|as of|starting(?: in| on)?|from)\s+(` + period + `)(?: on(?:wards?)?)?[)）]?()`)},
+		{[]string{"until", "till", "through", "up to"}, regexp.MustCompile(`(?i)[\s,;]*[(（]?\b()(?:until|till|through|up to)\s+(?:the end of )?(` + period + `)[)）]?`)},
+		{[]string{"から", "以来", "以降", "以後", "より", "起", "开始", "開始"}, regexp.MustCompile(`[\s、，]*[(（]?(?:自|从|從)?(` + period + `)(?:から|以来|以降|以来|以後|より|起|开始|開始)[は、，]*[)）]?()`)},
+		{[]string{"まで", "为止", "為止", "止"}, regexp.MustCompile(`[\s、，]*[(（]?()(?:到|直到|至)?(` + period + `)(?:まで|为止|為止|止)[は、，]*[)）]?`)},
+		{[]string{" in ", " on "}, regexp.MustCompile(`(?i)\s+(?:in|on)\s+(` + period + `)()$`)}, // "moved to Porto in October 2026"
 	}
 	isoPeriod   = regexp.MustCompile(`^(\d{4})(?:[-/](\d{1,2})(?:[-/](\d{1,2}))?)?$`)
 	hanPeriod   = regexp.MustCompile(`^(?:(\d{4})年)?(?:(\d{1,2})月)?(?:(\d{1,2})[日号號])?$`)
 	monthPeriod = regexp.MustCompile(`(?i)^(?:(\d{1,2})(?:st|nd|rd|th)? )?(` + month + `)\.?(?: (\d{1,2})(?:st|nd|rd|th)?)?(?:,? (\d{4}))?$`)
-	hasDigit    = regexp.MustCompile(`\d|(?i:\b(?:` + month + `)\b)`)
+	hasDigit    = regexp.MustCompile(`\d+|(?i:\b(?:` + month + `)\b)`)
 )
 
 // takeValidity removes from a text the words that say when it holds, and returns the rest and the bounds, to excluded. A period
 // without a year is the last one that began before the day of anchor, or the next one for an end. Bounds that contradict each
 // other, or that no calendar has, stay in the text.
 func takeValidity(text string, anchor time.Time) (rest, from, to string) {
-	if !hasDigit.MatchString(text) {
+	days := hasDigit.FindAllStringIndex(text, -1)
+	if len(days) == 0 {
 		return text, "", ""
 	}
-	for _, b := range bounds {
-		m := b.FindStringSubmatchIndex(text)
+	lower := strings.ToLower(text)
+	for i := range bounds {
+		if i == 0 && len(days) < 2 || !bounds[i].opens(lower) {
+			continue
+		}
+		m := bounds[i].form.FindStringSubmatchIndex(text)
 		if m == nil {
 			continue
 		}

@@ -110,7 +110,7 @@ func (d *Document) factsOf(p *paragraph, c said, m *mentions, e memory.Episode) 
 		if !mayState(s.text, c.curated) {
 			continue
 		}
-		words := leadingDay.ReplaceAllString(s.text, "")
+		words := strings.TrimRight(leadingDay.ReplaceAllString(s.text, ""), " .。!！;；")
 		words, from, to := takeValidity(words, e.OccurredAt)
 		subject, f, ok := c.read(d, words)
 		if !ok && from+to != "" { // the day may be what is said

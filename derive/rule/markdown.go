@@ -47,7 +47,7 @@ func (d *Document) readMarkdown() {
 	d.lines = markdownLines(chunker.Lines(normal, "", true), front)
 	d.about = subjectOfFile(d.file.Path, meta, d.lines)
 	d.finishLines(normal)
-	setSpeakers(d.raw, d.lines)
+	setSpeakers(d.raw, d.lines, d.sectioned || d.longTerm || d.file.Date != "")
 	d.setDays()
 	if d.about.ofUser {
 		d.about.users = ownNames(d.lines)

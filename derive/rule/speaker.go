@@ -18,13 +18,15 @@ var (
 )
 
 // setSpeakers sets the speakers of the lines of a Markdown file: whoever wrote a note by its marks, a tool for quotations, and who
-// speaks in conversations.
-func setSpeakers(raw []string, lines []line) {
+// speaks in conversations if the file may have some.
+func setSpeakers(raw []string, lines []line, talks bool) {
 	for i := range lines {
 		lines[i].speaker = memory.SpeakerNote
 	}
 	setMarked(raw, lines)
-	setDialogues(lines)
+	if talks {
+		setDialogues(lines)
+	}
 	for i := range lines {
 		if l := &lines[i]; l.role == prose && strings.HasPrefix(strings.TrimLeft(l.text, " \t"), ">") {
 			l.speaker = memory.SpeakerTool
@@ -173,6 +175,7 @@ func setDialogue(lines []line) {
 		}
 		if name := dialogueName(lines[i].text); name != "" {
 			speaker = dialogueSpeaker(name)
+			lines[i].label = len(dialogueLabel.FindString(lines[i].text))
 		}
 		if speaker != "" && (lines[i].speaker == memory.SpeakerNote || speaker == memory.SpeakerAssistant) {
 			lines[i].speaker = speaker
@@ -180,12 +183,19 @@ func setDialogue(lines []line) {
 	}
 }
 
+// dialogueLabel is the beginning of a line of a conversation, up to the words.
+var dialogueLabel = regexp.MustCompile(`^[^:：]*?(?:\[?\d{1,2}:\d{2}(?::\d{2})?\]?)?[^:：]*[:：](?:\*\*)?\s*`)
+
 func dialogueName(text string) string {
 	m := dialogue.FindStringSubmatch(text)
 	if m == nil {
 		return ""
 	}
-	return strings.TrimSpace(m[1] + m[2])
+	name := strings.TrimSpace(m[1] + m[2])
+	if !isPersonName(name) && isOther(dialogueSpeaker(name)) {
+		return ""
+	}
+	return name
 }
 
 func dialogueSpeaker(name string) string {

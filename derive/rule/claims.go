@@ -100,7 +100,7 @@ func (d *Document) subjectFor(p *paragraph, item *itemSubject, m *mentions, out 
 // isUser reports whether a name is the owner's.
 func (d *Document) isUser(name string) bool {
 	norm := vocab.Norm(name)
-	return d.rules.users[norm] || d.about.users[norm]
+	return d.rules.users[norm] || d.about.users[norm] != ""
 }
 
 // factsOf returns the facts that a paragraph states.

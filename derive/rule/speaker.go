@@ -43,7 +43,7 @@ func setMarked(raw []string, lines []line) {
 			break
 		}
 		if !strings.Contains(text, "<!-- kioku") {
-			if strings.HasPrefix(text, "## ") || strings.HasPrefix(text, "- ") {
+			if beginsNote(text) {
 				above = i
 			}
 			if begun >= 0 {
@@ -62,6 +62,9 @@ func setMarked(raw []string, lines []line) {
 			continue
 		}
 		from := min(above, i)
+		if beginsNote(text) {
+			from = i
+		}
 		if begun >= 0 {
 			from = begun
 			if speaker != memory.SpeakerAssistant && authorOf(mark[0]) == "" && speaker != memory.SpeakerNote {
@@ -73,6 +76,11 @@ func setMarked(raw []string, lines []line) {
 		}
 		begun, above = -1, i+1
 	}
+}
+
+// beginsNote reports whether a line begins a note as Kioku writes it: a section or an item.
+func beginsNote(text string) bool {
+	return strings.HasPrefix(text, "## ") || strings.HasPrefix(text, "- ")
 }
 
 // markSpeaker returns the speaker of a note with a mark.

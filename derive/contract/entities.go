@@ -57,6 +57,9 @@ func (e *episodeReader) ref(i *item, typeKey, nameKey, etype, name string) memor
 	case !e.occurs(ref):
 		i.fail(nameKey, ReasonName, "the name must stand in the text as it is written there")
 	}
+	if known, ok := e.knownAs(func(known memory.Entity) bool { return known.Type == etype }, name); ok {
+		return known
+	}
 	return ref
 }
 
@@ -73,17 +76,22 @@ func (e *episodeReader) occurs(ref memory.EntityRef) bool {
 	return known || hasName(e.source.names, foldName(ref.Name))
 }
 
-// knownAs returns the known entity that admits accepts, has a name and occurs in the text by one of its names.
-func (e *episodeReader) knownAs(admits func(memory.Entity) bool, name string) (memory.Entity, bool) {
+// knownAs returns the one known entity that admits accepts, has a name and occurs in the text by one of its names. It returns false
+// if there is none, or more than one.
+func (e *episodeReader) knownAs(admits func(memory.Entity) bool, name string) (memory.EntityRef, bool) {
 	folded := foldName(name)
+	var found []memory.EntityRef
 	for _, known := range e.known {
 		names := append([]string{known.Name}, known.Aliases...)
 		isOne := slices.ContainsFunc(names, func(n string) bool { return foldName(n) == folded })
 		if admits(known) && isOne && slices.ContainsFunc(names, func(n string) bool { return hasName(e.source.names, foldName(n)) }) {
-			return known, true
+			found = append(found, memory.EntityRef{Type: known.Type, Name: known.Name, Qualifier: known.Qualifier})
 		}
 	}
-	return memory.Entity{}, false
+	if len(found) != 1 {
+		return memory.EntityRef{}, false
+	}
+	return found[0], true
 }
 
 // readEntities reads the lists entities and relations of an object.
@@ -197,7 +205,7 @@ func (e *episodeReader) endpoint(i *item, key string) memory.EntityRef {
 		}
 	}
 	if known, ok := e.knownAs(func(known memory.Entity) bool { return known.Type == etype }, name); ok {
-		return memory.EntityRef{Type: known.Type, Name: known.Name, Qualifier: known.Qualifier}
+		return known
 	}
 	i.fail(key, ReasonName, "must be one of the entities of this answer or of the known ones")
 	return memory.EntityRef{}

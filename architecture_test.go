@@ -78,6 +78,8 @@ var mayImport = map[string]string{
 	"derive/decision":        "memory internal",
 	"derive/view":            "derive/vocab memory internal",
 	"derive/week":            "derive/vocab memory internal",
+	"derive/contract":        "derive/vocab llm memory search/analysis search/dates internal",
+	"derive/derivetest":      "llm",
 	"bench":                  ". memory indexer search search/analysis internal",
 	"bench/speed":            ". memory bench chunker embed indexer proto search search/analysis server server/front store/vector",
 	"bench/soak":             "", // its tests use proto, store and store/storetest

@@ -55,7 +55,6 @@ var mayImport = map[string]string{
 	"search/analysis":        "",
 	"search/dates":           "search/analysis",
 	"search":                 "memory chunker embed search/analysis search/dates internal",
-	"derive/seam":            "memory",
 	"store/vector":           "",
 	"store/checksumvfs":      "",
 	"store/postings":         "",

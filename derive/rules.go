@@ -20,7 +20,7 @@ const (
 func (s *Service) cut(ctx context.Context, o passOptions) error {
 	done, skipped := 0, 0
 	for {
-		paths, err := s.store.UncutFiles(ctx, s.opt.Fingerprint, skipped+fileBatch)
+		paths, err := s.store.UncutFiles(ctx, s.opt.Rules.Fingerprint(), skipped+fileBatch)
 		if err != nil {
 			return err
 		}
@@ -55,7 +55,7 @@ func (s *Service) cutFile(ctx context.Context, path string) (bool, error) {
 	if err != nil {
 		return false, ctx.Err()
 	}
-	return s.store.PutEpisodes(ctx, file, s.opt.Fingerprint, s.opt.Episodes(file))
+	return s.store.PutEpisodes(ctx, file, s.opt.Rules.Fingerprint(), s.opt.Rules.Episodes(file))
 }
 
 // claim reads by rule what the episodes say that were not read yet.
@@ -96,35 +96,40 @@ const (
 // claimsOf returns what episodes say by rule. Those of files that have changed are left out.
 func (s *Service) claimsOf(ctx context.Context, episodes []memory.Episode) ([]seam.EpisodeClaims, error) {
 	var batch []seam.EpisodeClaims
-	files := sources{notes: s.notes}
+	read := s.newReader()
 	for _, e := range episodes {
-		file, ok := files.of(ctx, e)
-		if !ok {
+		file := read.document(ctx, e.Path)
+		if file == nil {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
 			continue
 		}
-		batch = append(batch, s.opt.Claims(file, e))
+		if claims, ok := file.Claims(e); ok {
+			batch = append(batch, claims)
+		}
 	}
 	return batch, nil
 }
 
-// sources reads files, and remembers the last one: episodes come file by file.
-type sources struct {
-	notes Notes
-	file  memory.SourceFile
-	path  string
-	err   error
+// reader reads files, and remembers the last one: episodes come file by file.
+type reader struct {
+	service *Service
+	path    string
+	file    *rule.Document
 }
 
-// of returns the file of an episode as it is indexed, and false if it is gone or has changed.
-func (r *sources) of(ctx context.Context, e memory.Episode) (memory.SourceFile, bool) {
-	if r.path != e.Path {
-		r.path = e.Path
-		r.file, r.err = r.notes.ReadSource(ctx, e.Path)
+func (s *Service) newReader() *reader { return &reader{service: s} }
+
+// document returns a file as it is indexed, nil if it is gone or has changed since.
+func (r *reader) document(ctx context.Context, path string) *rule.Document {
+	if r.path != path {
+		r.path, r.file = path, nil
+		if file, err := r.service.notes.ReadSource(ctx, path); err == nil {
+			r.file = r.service.opt.Rules.Read(file)
+		}
 	}
-	return r.file, r.err == nil
+	return r.file
 }
 
 // resolve makes the units anew whose claims or decisions have changed.
@@ -152,5 +157,5 @@ func (s *Service) unitsOf(slot seam.Slot) []memory.Unit {
 	if slot.Kind == memory.KindLoop {
 		return resolve.Loops(slot)
 	}
-	return resolve.Facts(slot, s.words)
+	return resolve.Facts(slot)
 }

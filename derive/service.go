@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"kioku/derive/rule"
 	"kioku/derive/seam"
 	"kioku/derive/vocab"
 	"kioku/llm"
@@ -30,9 +31,8 @@ type Options struct {
 	Store seam.Store
 	// Notes are what it is derived from.
 	Notes Notes
-	// Episodes cuts files into episodes, as the indexer of Notes does, and Fingerprint names its rules.
-	Episodes    func(memory.SourceFile) []memory.Episode
-	Fingerprint string
+	// Rules cut files into episodes, as the indexer of Notes does, and read them.
+	Rules *rule.Rules
 	// Vocabulary of facts; nil means the predicates that are built in.
 	Vocabulary *vocab.Vocabulary
 	// StateDir is the folder of the agent that the hashes of written views are kept in; empty writes no views.
@@ -75,7 +75,6 @@ type Service struct {
 	store seam.Store
 	notes Notes
 	log   *slog.Logger
-	words *vocab.Vocabulary
 	owner string // of the leases of this process
 
 	// wake has room for one notice that something has changed.
@@ -106,8 +105,8 @@ type state struct {
 
 // New returns the service of an agent. It does nothing until Work or Run is called.
 func New(opt Options) (*Service, error) {
-	if opt.Store == nil || opt.Notes == nil || opt.Episodes == nil {
-		return nil, errors.New("derive: options lack the store, the notes or the function that cuts them")
+	if opt.Store == nil || opt.Notes == nil || opt.Rules == nil {
+		return nil, errors.New("derive: the options lack the store, the notes or the rules")
 	}
 	opt.Settle = cmp.Or(opt.Settle, DefaultSettle)
 	opt.MaxTokensPerDay = cmp.Or(opt.MaxTokensPerDay, DefaultMaxTokensPerDay)
@@ -117,15 +116,9 @@ func New(opt Options) (*Service, error) {
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
-	words := opt.Vocabulary
-	if words == nil {
-		var err error
-		if words, err = vocab.New(nil); err != nil {
-			return nil, err
-		}
-	}
+	opt.Vocabulary = cmp.Or(opt.Vocabulary, vocab.Default())
 	s := &Service{
-		opt: opt, store: opt.Store, notes: opt.Notes, log: opt.Log, words: words, owner: newOwner(),
+		opt: opt, store: opt.Store, notes: opt.Notes, log: opt.Log, owner: newOwner(),
 		wake: make(chan struct{}, 1), turn: make(chan struct{}, 1), deciding: make(chan struct{}, 1),
 	}
 	s.state.viewsStale, s.state.summariesStale = true, true

@@ -31,6 +31,9 @@ type question struct {
 // used are the tokens of calls.
 type used struct{ in, out int }
 
+// plus returns the sum of u and v.
+func (u used) plus(v used) used { return used{u.in + v.in, u.out + v.out} }
+
 // invalidError is an answer that is invalid also after a correction was asked for, or a question that is too long.
 type invalidError struct {
 	class, answer string
@@ -52,7 +55,7 @@ func (s *Service) ask(ctx context.Context, q question) (total used, err error) {
 	req := q.prompt.Request()
 	for try := range 2 {
 		answer, stop, tokens, err := s.call(ctx, q.purpose, req)
-		total.in, total.out = total.in+tokens.in, total.out+tokens.out
+		total = total.plus(tokens)
 		if llm.KindOf(err) == llm.KindOverflow {
 			return total, &invalidError{class: classTooLong, err: err}
 		}

@@ -2,7 +2,6 @@ package derive
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
@@ -137,44 +136,18 @@ func beforePeriod(a, b string) bool {
 	return a[:n] < b[:n] || a[:n] == b[:n] && len(a) < len(b)
 }
 
-// undoing returns the correction that gives a unit the content of its version before the last.
+// undoing returns the correction that gives a unit the content of its version before the last: all of it.
 func (s *Service) undoing(ctx context.Context, u memory.Unit) (string, error) {
 	versions, err := s.store.History(ctx, u.UID)
 	if err != nil {
 		return "", err
 	}
-	now, err := contentOf(u)
-	if err != nil {
-		return "", err
-	}
 	for _, v := range versions {
-		if v.Version >= u.Version {
-			continue
-		}
-		var was memory.Unit
-		if err := json.Unmarshal([]byte(v.Payload), &was); err != nil {
-			return "", fmt.Errorf("version %d of unit %s: %w", v.Version, u.UID, err)
-		}
-		before, err := contentOf(was)
-		if err == nil && before != now {
-			return before, nil
+		if v.Version < u.Version && v.Payload != versions[0].Payload {
+			return v.Payload, nil
 		}
 	}
-	return "", &memory.InputError{Field: "id", Problem: "has no earlier version that says something else; pins are taken away with unpin, and closed loops opened with reopen"}
-}
-
-// contentOf returns the correction that makes a unit say what u says.
-func contentOf(u memory.Unit) (string, error) {
-	c := memory.Correction{Sensitivity: &u.Sensitivity}
-	switch {
-	case u.Fact != nil:
-		c.Text, c.From, c.To = u.Fact.Object, &u.Fact.From, &u.Fact.To
-	case u.Loop != nil:
-		c.Text, c.Due = u.Loop.Text, &u.Loop.Due
-	case u.Summary != nil:
-		c.Text = u.Summary.Text
-	}
-	return decision.Change(c)
+	return "", &memory.InputError{Field: "id", Problem: "has no earlier version"}
 }
 
 // decideEntity merges or splits entities.

@@ -34,7 +34,7 @@ func (s *Service) readDecisions(ctx context.Context, always bool) error {
 		return err
 	}
 	now, st, sum := s.opt.Now(), s.recall(), fmt.Sprintf("%x", file.SHA256)
-	if !always && sum == st.decisions && now.Sub(st.appliedAt) < reapplyEvery {
+	if !always && sum == st.decisionsSum && now.Sub(st.appliedAt) < reapplyEvery {
 		return nil
 	}
 	if err := s.store.PutDecisions(ctx, file.Decisions); err != nil {
@@ -44,13 +44,16 @@ func (s *Service) readDecisions(ctx context.Context, always bool) error {
 	for _, b := range file.Bad {
 		bad = append(bad, b.String())
 	}
-	changed := sum != st.decisions
+	changed := sum != st.decisionsSum
 	s.remember(func(st *state) {
-		st.decisions, st.appliedAt, st.bad = sum, now, bad
+		st.decisions, st.decisionsSum, st.appliedAt, st.bad = file.Decisions, sum, now, bad
 		if changed {
 			st.viewsStale = true
 		}
 	})
+	if changed {
+		return s.redecideSummaries(ctx)
+	}
 	return nil
 }
 

@@ -28,8 +28,8 @@ const (
 	extractVersion = 1
 )
 
-// extractInput is the input of a job that extracts claims from episodes of one file.
-type extractInput struct {
+// extractJob is the input of a job that extracts claims from episodes of one file.
+type extractJob struct {
 	// Maker of the claims: contract and model.
 	Maker    string   `json:"maker"`
 	Path     string   `json:"path"`
@@ -132,7 +132,7 @@ func (r *reader) episode(ctx context.Context, e memory.Episode) (asked, bool) {
 
 // enqueueBatch adds the job for a batch of episodes.
 func (s *Service) enqueueBatch(ctx context.Context, batch []memory.Episode) error {
-	in := extractInput{Maker: s.maker(), Path: batch[0].Path}
+	in := extractJob{Maker: s.maker(), Path: batch[0].Path}
 	h := sha256.New()
 	h.Write([]byte(in.Maker))
 	for _, e := range batch {
@@ -151,7 +151,7 @@ func (s *Service) enqueueBatch(ctx context.Context, batch []memory.Episode) erro
 
 // extract does a job that extracts claims. Episodes whose answers are cached cost no call.
 func (s *Service) extract(ctx context.Context, job seam.Job) (used, error) {
-	var in extractInput
+	var in extractJob
 	if err := json.Unmarshal([]byte(job.Input), &in); err != nil {
 		return used{}, &invalidError{class: classUnknownKind, err: fmt.Errorf("its input cannot be read: %w", err)}
 	}
@@ -205,12 +205,15 @@ func (s *Service) extractHalves(ctx context.Context, batch []asked, halvings int
 	if len(batch) == 0 {
 		return used{}, nil
 	}
-	total, err := s.askAbout(ctx, batch)
+	total, again, err := s.askAbout(ctx, batch)
 	var invalid *invalidError
-	if !errors.As(err, &invalid) {
+	switch {
+	case err == nil:
+		more, err := s.extractParts(ctx, single(again), halvings+1, failed)
+		return total.plus(more), err
+	case !errors.As(err, &invalid):
 		return total, err
-	}
-	if len(batch) == 1 || halvings == maxHalvings {
+	case len(batch) == 1 || halvings >= maxHalvings:
 		if *failed == nil {
 			*failed = &partlyError{invalid.class, failure{Message: invalid.Error(), Answer: invalid.answer}}
 		}
@@ -219,9 +222,15 @@ func (s *Service) extractHalves(ctx context.Context, batch []asked, halvings int
 		}
 		return total, s.applyNothing(ctx, batch)
 	}
-	for _, half := range [][]asked{batch[:len(batch)/2], batch[len(batch)/2:]} {
-		more, err := s.extractHalves(ctx, half, halvings+1, failed)
-		total.in, total.out = total.in+more.in, total.out+more.out
+	more, err := s.extractParts(ctx, [][]asked{batch[:len(batch)/2], batch[len(batch)/2:]}, halvings+1, failed)
+	return total.plus(more), err
+}
+
+// extractParts is extractHalves of several batches.
+func (s *Service) extractParts(ctx context.Context, parts [][]asked, halvings int, failed **partlyError) (total used, err error) {
+	for _, part := range parts {
+		more, err := s.extractHalves(ctx, part, halvings, failed)
+		total = total.plus(more)
 		if err != nil {
 			return total, err
 		}
@@ -229,27 +238,60 @@ func (s *Service) extractHalves(ctx context.Context, batch []asked, halvings int
 	return total, nil
 }
 
-// askAbout asks the model about a batch, and stores what it says.
-func (s *Service) askAbout(ctx context.Context, batch []asked) (used, error) {
+// single returns a batch of its own for each episode.
+func single(episodes []asked) [][]asked {
+	var all [][]asked
+	for _, a := range episodes {
+		all = append(all, []asked{a})
+	}
+	return all
+}
+
+// askAbout asks the model about a batch, and stores what it says. Episodes about which it says nothing that counts are returned, to
+// be asked about again, each alone.
+func (s *Service) askAbout(ctx context.Context, batch []asked) (tokens used, again []asked, err error) {
 	in, err := s.extractInput(ctx, batch)
 	if err != nil {
-		return used{}, err
+		return used{}, nil, err
 	}
 	c := s.contracts()
-	prompt, err := c.ExtractPrompt(in)
+	prompt, err := c.Extract(in)
 	if errors.Is(err, contract.ErrNoInput) {
-		return used{}, s.apply(ctx, batch, nil, used{})
+		return used{}, nil, s.apply(ctx, batch, make([]extracted, len(batch)), used{})
 	}
 	if err != nil {
-		return used{}, err
+		return used{}, nil, err
 	}
-	var found []contract.Extracted
-	tokens, err := s.ask(ctx, question{purpose: jobExtract, prompt: prompt, read: func(answer, stop string) (report contract.Report, err error) {
-		found, report, err = c.ReadExtract(in, answer, stop)
-		return report, err
+	var said contract.Extraction
+	tokens, err = s.ask(ctx, question{purpose: jobExtract, prompt: prompt, read: func(answer, stop string) (report contract.Report, err error) {
+		said, err = c.ReadExtract(in, answer, stop)
+		return said.Report, err
 	}})
 	if err != nil {
-		return tokens, err
+		return tokens, nil, err
 	}
-	return tokens, s.apply(ctx, batch, found, tokens)
+	var done []asked
+	var what []extracted
+	for i, x := range said.Episodes {
+		if x.Missing || x.Lost {
+			again = append(again, batch[i])
+			continue
+		}
+		done, what = append(done, batch[i]), append(what, extracted{Mentions: x.Mentions, Claims: batch[i].inFile(x.Claims)})
+	}
+	return tokens, again, s.apply(ctx, done, what, tokens)
+}
+
+// extractInput returns what the model is asked about a batch.
+func (s *Service) extractInput(ctx context.Context, batch []asked) (contract.ExtractInput, error) {
+	in := contract.ExtractInput{Model: s.opt.Model.Name()}
+	for _, a := range batch {
+		in.Episodes = append(in.Episodes, a.Episode)
+	}
+	var err error
+	if in.Loops, err = s.offeredLoops(ctx, batch); err != nil {
+		return in, err
+	}
+	in.Entities, err = s.offeredEntities(ctx, batch)
+	return in, err
 }

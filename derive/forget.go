@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"kioku/derive/resolve"
 	"kioku/derive/vocab"
 	"kioku/memory"
 )
@@ -36,7 +37,7 @@ func forgetKey(u memory.Unit) string {
 	case u.Loop != nil:
 		return u.Loop.Key
 	}
-	return u.UID
+	return resolve.SummaryKey(u.Summary.Scope, u.Summary.Key)
 }
 
 // saying returns the lines of notes that say what a unit says, "path#L3-L9", in order: the evidence of all units with its key.

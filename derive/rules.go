@@ -136,7 +136,7 @@ func (r *reader) document(ctx context.Context, path string) *rule.Document {
 func (s *Service) resolve(ctx context.Context, o passOptions) error {
 	done := 0
 	for {
-		left, err := s.store.ResolveDirty(ctx, slotBatch, s.opt.Now(), s.unitsOf)
+		left, err := s.store.ResolveDirty(ctx, slotBatch, s.opt.Now(), resolve.Units(s.opt.Vocabulary))
 		if err != nil {
 			return err
 		}
@@ -150,12 +150,4 @@ func (s *Service) resolve(ctx context.Context, o passOptions) error {
 			return nil
 		}
 	}
-}
-
-// unitsOf returns the units of a slot.
-func (s *Service) unitsOf(slot seam.Slot) []memory.Unit {
-	if slot.Kind == memory.KindLoop {
-		return resolve.Loops(slot)
-	}
-	return resolve.Facts(slot)
 }

@@ -90,15 +90,19 @@ type Service struct {
 
 // state is what the worker remembers between passes.
 type state struct {
-	// decisions is the hash of decisions.md as it was last applied, at appliedAt; bad are lines of it that are none.
-	decisions string
-	appliedAt time.Time
-	bad       []string
-	// changed reports that something was derived since the views and summaries were made, at viewedAt and summedAt.
+	// decisions are those of decisions.md as it was last applied, with the hash of the file and the time; bad are lines of it that
+	// are none.
+	decisions    []memory.Decision
+	decisionsSum string
+	appliedAt    time.Time
+	bad          []string
+	// viewsStale and summariesStale report that something was derived since the views and summaries were made, at viewedAt and
+	// summedAt. edited are views that a person has edited.
 	viewsStale, summariesStale bool
 	viewedAt, summedAt         time.Time
 	edited                     []string
-	expiredAt                  time.Time
+	// expiredAt is when loops expired last.
+	expiredAt time.Time
 	// breaker keeps the model from being asked.
 	breaker breaker
 }

@@ -144,7 +144,11 @@ func (s *Service) estimateBatch(ctx context.Context, batch []memory.Episode) (in
 	if len(rest) == 0 {
 		return 0, 0, nil
 	}
-	prompt, err := s.extractPrompt(ctx, rest)
+	input, err := s.extractInput(ctx, rest)
+	if err != nil {
+		return 0, 0, err
+	}
+	prompt, err := s.contracts().Extract(input)
 	if err != nil {
 		return 0, 0, nil // nothing to ask about
 	}

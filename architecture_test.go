@@ -73,6 +73,11 @@ var mayImport = map[string]string{
 	"server/audit":           "server internal",
 	"derive/vocab":           "memory search/analysis",
 	"derive/rule":            "derive/vocab memory search/analysis search/dates internal",
+	"derive/seam":            "memory",
+	"derive/resolve":         "derive/seam derive/vocab memory",
+	"derive/decision":        "memory internal",
+	"derive/view":            "derive/vocab memory internal",
+	"derive/week":            "derive/vocab memory internal",
 	"bench":                  ". memory indexer search search/analysis internal",
 	"bench/speed":            ". memory bench chunker embed indexer proto search search/analysis server server/front store/vector",
 	"bench/soak":             "", // its tests use proto, store and store/storetest

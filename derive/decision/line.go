@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -27,6 +28,9 @@ const (
 	// noteMark stands between a decision and its note.
 	noteMark = " : "
 )
+
+// sensitivities are the names of all levels.
+var sensitivities = []string{memory.Normal.String(), memory.Private.String(), memory.Secret.String()}
 
 // units are the kinds that most verbs are about.
 var units = []string{memory.KindFact, memory.KindLoop, memory.KindSummary}
@@ -138,7 +142,7 @@ func parseArgument(d *memory.Decision, rest string) (string, error) {
 		return "", nil
 	case memory.DecideSensitivity:
 		level, after, more := strings.Cut(rest, " ")
-		if !slices.Contains([]string{"normal", "private", "secret"}, level) {
+		if !slices.Contains(sensitivities, level) {
 			return "", errors.New("must end with normal, private or secret")
 		}
 		d.Change = level
@@ -169,7 +173,42 @@ func parseChange(d *memory.Decision, rest string) (string, error) {
 	if d.Change = rest[:end]; duplicateKey(d.Change) {
 		return "", errors.New("has one key twice in its JSON object")
 	}
-	return rest[end:], nil
+	return rest[end:], checkFields(object)
+}
+
+// checkFields returns what is wrong with the fields of a correction. A whole unit, which has a Kind, is not looked into.
+func checkFields(object map[string]json.RawMessage) error {
+	if _, whole := object["Kind"]; whole {
+		return nil
+	}
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		var value string
+		if err := json.Unmarshal(object[key], &value); err != nil {
+			return fmt.Errorf("sets %q to what is no text", text.Shorten(key, 20))
+		}
+		_, _, isPeriod := text.Period(value)
+		switch key {
+		case "text":
+			if strings.TrimSpace(value) == "" {
+				return errors.New("sets a blank text; forget it instead")
+			}
+		case "from", "to":
+			if value != "" && !isPeriod {
+				return fmt.Errorf("sets %q to %q; it must be YYYY, YYYY-MM or YYYY-MM-DD, or empty", key, text.Shorten(value, 20))
+			}
+		case "due":
+			if value != "" && (!isPeriod || len(value) != len(time.DateOnly)) {
+				return fmt.Errorf("sets %q to %q; it must be YYYY-MM-DD, or empty", key, text.Shorten(value, 20))
+			}
+		case "sensitivity":
+			if !slices.Contains(sensitivities, value) {
+				return errors.New("sets a sensitivity other than normal, private or secret")
+			}
+		default:
+			return fmt.Errorf("sets %q; only text, from, to, due and sensitivity can be set", text.Shorten(key, 20))
+		}
+	}
+	return nil
 }
 
 // duplicateKey reports whether an object, or one in it, has a key twice.

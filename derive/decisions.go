@@ -51,9 +51,6 @@ func (s *Service) readDecisions(ctx context.Context, always bool) error {
 			st.viewsStale = true
 		}
 	})
-	if changed {
-		return s.redecideSummaries(ctx)
-	}
 	return nil
 }
 

@@ -8,9 +8,10 @@ import (
 	"slices"
 	"time"
 
-	"kioku/derive/resolve"
+		"kioku/derive/resolve"
 	"kioku/derive/seam"
 	"kioku/derive/vocab"
+	"kioku/derive/week"
 	"kioku/memory"
 )
 
@@ -189,58 +190,53 @@ func (s *Service) summarize(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	read := s.newReader()
+	read, forgotten := s.newReader(), s.forgottenSummaries()
 	for _, c := range scopes {
 		before, known := have[c.uid()]
-		if known && (before.Pinned || before.Source == makerModel && s.asksModel() || before.Summary.InputSHA256 == fmt.Sprintf("%x", c.inputSHA()) && !before.Summary.Stale) {
+		if forgotten[resolve.SummaryKey(c.kind, c.key)] || known && (before.Pinned || before.Source == makerModel && s.asksModel() || before.Summary.InputSHA256 == fmt.Sprintf("%x", c.inputSHA()) && !before.Summary.Stale) {
 			continue
 		}
 		summary, ok := read.summaryByRule(ctx, c)
 		if !ok {
 			continue
 		}
-		if err := s.putSummary(ctx, c, c.unit(summary, makerRule), "claims"); err != nil {
+		if err := s.putSummary(ctx, c, c.unit(summary, makerRule)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// putSummary writes a summary as people have decided about it.
-func (s *Service) putSummary(ctx context.Context, c scope, u memory.Unit, reason string) error {
-	u, ok := resolve.Overlay(u, s.recall().decisions)
-	if !ok {
-		return nil
+// forgottenSummaries returns the keys of the summaries that people have had forgotten.
+func (s *Service) forgottenSummaries() map[string]bool {
+	keys := map[string]bool{}
+	for _, d := range s.recall().decisions {
+		if d.Verb == memory.DecideForget && d.Kind == memory.KindSummary {
+			keys[d.Target] = true
+		}
 	}
+	return keys
+}
+
+// putSummary writes a summary. The store applies what people have decided about it.
+func (s *Service) putSummary(ctx context.Context, c scope, u memory.Unit) error {
 	s.remember(func(st *state) { st.viewsStale = true })
-	return s.store.PutSummary(ctx, u, c.episodeUIDs(), reason)
+	return s.store.PutSummary(ctx, u, c.episodeUIDs(), "claims")
 }
 
-// redecideSummaries applies decisions to the summaries that they are about.
-func (s *Service) redecideSummaries(ctx context.Context) error {
-	decisions := s.recall().decisions
-	if !slices.ContainsFunc(decisions, func(d memory.Decision) bool { return d.Kind == memory.KindSummary }) {
-		return nil
-	}
-	units, err := s.summaryUnits(ctx)
-	if err != nil {
-		return err
-	}
-	for _, u := range units {
-		if !slices.ContainsFunc(decisions, func(d memory.Decision) bool { return d.Target == u.UID }) {
-			continue
-		}
-		decided, ok := resolve.Overlay(u, decisions)
+// summaryByRule returns the summary that the rules make of a scope. It returns false if there is nothing to quote.
+func (r *reader) summaryByRule(ctx context.Context, c scope) (memory.Summary, bool) {
+	var episodes []week.Episode
+	for _, e := range c.episodes {
+		a, ok := r.episode(ctx, e)
 		if !ok {
-			continue
+			return memory.Summary{}, false // the file has changed, and comes anew
 		}
-		var episodes []string
-		for _, e := range u.Evidence {
-			episodes = append(episodes, e.EpisodeUID)
+		shown := week.Episode{Episode: e}
+		for _, l := range a.Lines {
+			shown.Lines = append(shown.Lines, week.Line{Speaker: l.Speaker, Text: l.Text})
 		}
-		if err := s.store.PutSummary(ctx, decided, episodes, "decision"); err != nil {
-			return err
-		}
+		episodes = append(episodes, shown)
 	}
-	return nil
+	return week.About(c.name, episodes)
 }

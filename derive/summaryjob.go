@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"kioku/derive/contract"
+	"kioku/derive/resolve"
 	"kioku/derive/seam"
 	"kioku/derive/vocab"
 	"kioku/memory"
@@ -44,8 +45,11 @@ func (s *Service) enqueueSummaries(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	jobs := map[string]int{}
+	jobs, forgotten := map[string]int{}, s.forgottenSummaries()
 	for _, c := range scopes {
+		if forgotten[resolve.SummaryKey(c.kind, c.key)] {
+			continue
+		}
 		before, known := have[c.uid()]
 		if known && before.Source == makerModel && !s.summaryIsDue(now, c, before) || known && before.Pinned {
 			continue
@@ -148,10 +152,12 @@ func (s *Service) makeSummary(ctx context.Context, c scope) (used, error) {
 			return tokens, err
 		}
 	}
+	input := fmt.Sprintf("%x", c.inputSHA())
 	c.episodes = shownEpisodes(c, in)
 	u := c.unit(result.Summary, makerModel)
+	u.Summary.InputSHA256 = input
 	u.Sensitivity, u.Trust = max(u.Sensitivity, result.Sensitivity), result.Trust
-	return tokens, s.putSummary(ctx, c, u, "claims")
+	return tokens, s.putSummary(ctx, c, u)
 }
 
 // cachedSummary returns what the model has said to the same question before, nil if that is not known.
@@ -211,16 +217,21 @@ func (s *Service) summaryQuestion(ctx context.Context, c scope) (contract.Summar
 	return in, err
 }
 
-// factsAbout returns the facts about an entity that hold now, one sentence each, up to the ceiling of the model.
+// maxFacts bounds the facts that a summary of a person or topic is made of.
+const maxFacts = 20
+
+// factsAbout returns facts about an entity that hold now, one sentence each, in the order of the alphabet, so that the same facts
+// make the same question. None is private: the summary would be, too.
 func (s *Service) factsAbout(ctx context.Context, entity string) ([]string, error) {
 	list, err := s.store.Units(ctx, memory.UnitQuery{
-		Kinds: []string{memory.KindFact}, States: []string{memory.StateValidated}, Entity: entity, MaxSensitivity: s.opt.Ceiling, Limit: 20,
+		Kinds: []string{memory.KindFact}, States: []string{memory.StateValidated}, Entity: entity, MaxSensitivity: memory.Normal, Limit: 1000,
 	})
 	var facts []string
 	for _, u := range list.Units {
 		facts = append(facts, vocab.Text(u))
 	}
-	return facts, err
+	slices.Sort(facts)
+	return facts[:min(len(facts), maxFacts)], err
 }
 
 // shownEpisodes returns the episodes of a scope that a question shows.

@@ -148,7 +148,7 @@ type daemon struct {
 	folders []*config.Config
 	// derivers derive from each memory; nil for one from which nothing is derived.
 	derivers []*derive.Service
-	door    *door
+	door     *door
 }
 
 func (a *app) serve(ctx context.Context, f *serveFlags) error {

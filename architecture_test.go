@@ -71,6 +71,8 @@ var mayImport = map[string]string{
 	"server/front":           "server/mcp server/rest server/web",
 	"server/metrics":         "server memory llm embed indexer proto internal .",
 	"server/audit":           "server internal",
+	"derive/vocab":           "memory search/analysis",
+	"derive/rule":            "derive/vocab memory search/analysis search/dates internal",
 	"bench":                  ". memory indexer search search/analysis internal",
 	"bench/speed":            ". memory bench chunker embed indexer proto search search/analysis server server/front store/vector",
 	"bench/soak":             "", // its tests use proto, store and store/storetest

@@ -106,6 +106,8 @@ const (
 	ExpandInvalid = "expand_invalid"
 	RerankTimeout = "rerank_timeout"
 	RerankInvalid = "rerank_invalid"
+	// UnitsMissing means that facts, loops and summaries could not be searched.
+	UnitsMissing = "units_missing"
 	// Withheld means that something matches that lies above the ceiling of sensitivity.
 	Withheld = "withheld"
 	// DeadlineNear means that embedding the query took too long.

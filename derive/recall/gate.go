@@ -48,17 +48,15 @@ func (s *state) gate() {
 	if !s.gated() {
 		return
 	}
-	gate := s.opt.Keyword
-	if s.answer.Mode != memory.ModeKeyword {
-		gate = s.opt.Vector
-	}
+	gate := s.gateOf()
 	best, scores := 0.0, []float64{}
 	for _, h := range s.answer.Hits {
-		best = max(best, h.Score)
 		if !h.Weak {
+			best = max(best, h.Score)
 			scores = append(scores, h.Score)
 		}
 	}
+	s.answer.Hits = slices.Clone(s.answer.Hits)
 	passes := gate.admit(scores) > 0
 	admitted := 0
 	for i, h := range s.answer.Hits {
@@ -72,10 +70,23 @@ func (s *state) gate() {
 	if admitted > 0 || len(s.answer.Units) > 0 {
 		return
 	}
-	s.answer.Abstained = "no passage matches"
-	if len(s.answer.Hits) > 0 {
+	s.answer.Abstained = "no passage matches with confidence"
+	if len(scores) > 0 {
 		s.answer.Abstained = fmt.Sprintf("the best passage has the score %.2f; one of %.2f or two of %.2f belong into a prompt unasked", best, gate.High, gate.Medium)
 	}
+}
+
+// gateOf returns the gate of the answer. In context one passage that reaches Medium is enough: what it has in common with the message and
+// its background is what somebody who points at something leaves unsaid.
+func (s *state) gateOf() Gate {
+	gate := s.opt.Keyword
+	if s.answer.Mode != memory.ModeKeyword {
+		gate = s.opt.Vector
+	}
+	if s.inContext {
+		gate.High = gate.Medium
+	}
+	return gate
 }
 
 // one returns 1 for true and 0 for false.

@@ -47,8 +47,11 @@ type Options struct {
 	// Rerank asks a language model which passages answer a message, and returns their places in the list, best first; none
 	// means that no passage does. Nil means that none is asked.
 	Rerank func(ctx context.Context, message string, turns []memory.Turn, passages []memory.Hit) ([]int, error)
+	// Egress is the ceiling of the passages that Rerank is called with.
+	Egress memory.Sensitivity
 	// ModelBudget is how long each of the two may take; 0 means 700 ms.
 	ModelBudget time.Duration
+	W           struct{ Open, Context, Link, Names float64 }
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }

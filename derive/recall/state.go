@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"kioku/memory"
@@ -19,6 +20,10 @@ const (
 	weightContext = 0.5
 	weightNames   = 0.5
 	weightWording = 0.7
+	// weightLinks is that of what a message finds with the words that it points at, and weightOpen that of what it finds below the
+	// threshold.
+	weightLinks = 1.5
+	weightOpen  = 0.3
 )
 
 // state is the state of one search.
@@ -37,9 +42,10 @@ type state struct {
 	// others are the running queries beside that for the message.
 	others []pending
 	// wordings comes from the language model; nil if it is not asked.
-	wordings   <-chan result[[]string]
-	wordsUntil time.Time
-	answer     memory.Answer
+	wordings <-chan result[[]string]
+	answer   memory.Answer
+	// openMessage and openContext come from the message, and the message with its background, without a threshold; nil unless inContext.
+	openMessage, openContext <-chan result[memory.Answer]
 }
 
 // pending is a query that runs in the background.
@@ -104,7 +110,8 @@ func (s *state) startQueries(ctx context.Context) {
 		return
 	}
 	if s.inContext {
-		s.startQuery(ctx, contextQuery(s.background, s.query.Text), weightContext)
+		s.openMessage = s.startOpen(ctx, s.query.Text)
+		s.openContext = s.startOpen(ctx, contextQuery(s.background, s.query.Text))
 		names := s.names
 		s.others = append(s.others, pending{weight: weightNames, answer: background(func() (memory.Answer, error) {
 			text := nameQuery(await(ctx, names).value, s.query.Text)
@@ -118,9 +125,17 @@ func (s *state) startQueries(ctx context.Context) {
 		s.startQuery(ctx, wording, weightWording)
 	}
 	if s.expands() {
-		s.wordsUntil = time.Now().Add(s.opt.ModelBudget)
 		s.wordings = s.askWordings(ctx)
 	}
+}
+
+// startOpen starts a query without a threshold: its passages say what a message may be about.
+func (s *state) startOpen(ctx context.Context, text string) <-chan result[memory.Answer] {
+	return background(func() (memory.Answer, error) {
+		q := s.plain(text)
+		q.MinScore = new(0.0)
+		return s.search.Search(ctx, q)
+	})
 }
 
 // errNoNames: the background names nothing that is known.
@@ -146,6 +161,9 @@ func (s *state) fuse(ctx context.Context) {
 			rankings = append(rankings, ranking{hits: got.value.Hits, weight: p.weight})
 		}
 	}
+	if s.inContext {
+		rankings = append(rankings, s.contextRankings(ctx)...)
+	}
 	if len(rankings) == 1 {
 		return
 	}
@@ -165,4 +183,43 @@ func (s *state) limit() {
 // degrade notes one thing that the answer has to do without.
 func (s *state) degrade(code, text string) {
 	s.answer.Degraded = append(s.answer.Degraded, memory.Degradation{Code: code, Text: text})
+}
+
+// contextRankings returns the rankings of what the message may point at: the passages that are nearest to the message with its background,
+// however far that is, and what the words that they share with the background find. Only the latter can make a passage a confident hit.
+func (s *state) contextRankings(ctx context.Context) []ranking {
+	message, inContext := await(ctx, s.openMessage).value.Hits, await(ctx, s.openContext).value.Hits
+	rankings := []ranking{{weaken(message), weightOpen}, {weaken(inContext), weightContext}}
+	said := links(s.background, s.query.Text, fuseRankings([]ranking{{message, weightMessage}, {inContext, weightContext}}))
+	if len(said) == 0 {
+		return rankings
+	}
+	linked := await(ctx, background(func() (memory.Answer, error) {
+		return s.search.Search(ctx, s.plain(strings.Join(said, " ")+" "+s.query.Text))
+	}))
+	return append(rankings, ranking{onMessage(linked.value.Hits, s.query.Text), weightLinks})
+}
+
+// onMessage returns hits of which those are weak that have no content term of the message: they are about its background only. A message
+// without such terms is about its background.
+func onMessage(hits []memory.Hit, message string) []memory.Hit {
+	asked := contentTerms(message)
+	if len(asked) == 0 {
+		return hits
+	}
+	marked := slices.Clone(hits)
+	for i, h := range marked {
+		has := termsOf(h.Headings + "\n" + h.Snippet)
+		marked[i].Weak = h.Weak || !slices.ContainsFunc(asked, func(term string) bool { return has[term] })
+	}
+	return marked
+}
+
+// weaken returns hits that are all weak.
+func weaken(hits []memory.Hit) []memory.Hit {
+	weak := slices.Clone(hits)
+	for i := range weak {
+		weak[i].Weak = true
+	}
+	return weak
 }

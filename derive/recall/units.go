@@ -222,7 +222,7 @@ func isAbout(s memory.Summary, span dates.Span) bool {
 func (u *unitSearch) add(unit memory.Unit, score float64, surface string) {
 	f, known := u.found[unit.UID]
 	if !known {
-		f = memory.FoundUnit{Unit: unit}
+		f = memory.FoundUnit{Unit: unit, Text: vocab.Text(unit)}
 	}
 	f.Score = max(f.Score, min(score, 1))
 	if surface != "" && !slices.Contains(f.Names, surface) {

@@ -59,7 +59,7 @@ var mayImport = map[string]string{
 	"store/checksumvfs":      "",
 	"store/postings":         "",
 	"store/storetest":        "store/checksumvfs",
-	"store":                  "memory chunker embed indexer search search/analysis search/dates store/checksumvfs store/postings store/vector internal/text",
+	"store":                  "memory chunker embed indexer search search/analysis search/dates store/checksumvfs store/postings store/vector internal/text derive/seam derive/vocab",
 	".":                      "memory chunker embed indexer search store store/vector internal projection search/analysis",
 	"client":                 "memory proto",
 	"agent":                  ". agent embed llm memory",

@@ -32,7 +32,7 @@ func (c *Client) Search(ctx context.Context, q memory.Query) (memory.Answer, err
 		Abstained: resp.GetAbstained(), Withheld: int(resp.GetWithheldCount()),
 	}
 	for _, u := range resp.GetUnits() {
-		answer.Units = append(answer.Units, foundUnit(u))
+		answer.Units = append(answer.Units, memory.FoundUnit{Unit: UnitOf(u.GetUnit()), Text: u.GetUnit().GetText(), Score: u.GetScore(), Names: u.GetNames()})
 	}
 	if answer.Provider == "none" {
 		answer.Provider = ""

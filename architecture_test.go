@@ -78,6 +78,7 @@ var mayImport = map[string]string{
 	"derive/decision":        "memory internal",
 	"derive/view":            "derive/vocab memory internal",
 	"derive/week":            "derive/vocab memory internal",
+	"derive/recall":          "derive/seam derive/vocab memory search/analysis search/dates internal",
 	"derive/contract":        "derive/vocab llm memory search/analysis search/dates internal",
 	"derive/derivetest":      "llm",
 	"bench":                  ". memory indexer search search/analysis internal",

@@ -1,6 +1,9 @@
 package memory
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // DecisionRequest asks for a decision about a unit or an entity. It becomes a line of derived/decisions.md.
 type DecisionRequest struct {
@@ -56,6 +59,7 @@ type EntityFilter struct {
 
 // EntityList is a part of the entities of a memory, those most often mentioned first.
 type EntityList struct {
+	// Entities; none if none is selected.
 	Entities []Entity
 	// Twins are pairs that are likely the same, for a person to decide; at most 100.
 	Twins []Twins
@@ -63,6 +67,7 @@ type EntityList struct {
 
 // Twins are two entities that are likely the same.
 type Twins struct {
+	// First and Second, the one that is mentioned more often first.
 	First, Second Entity
 	// Reason why they may be the same, a sentence for people.
 	Reason string
@@ -104,7 +109,9 @@ type DeriveStatus struct {
 
 // ParkedJob is a job that failed and waits for a person.
 type ParkedJob struct {
-	ID   int64
+	// ID of the job.
+	ID int64
+	// Kind of the job, "extract" or "summary".
 	Kind string
 	// ErrorClass is "contract", "crash_loop", "auth", "too_long" or "unknown_kind".
 	ErrorClass string
@@ -148,4 +155,12 @@ type DeriveProgress struct {
 	Done, Total int
 	// Text is a sentence for people.
 	Text string
+}
+
+// Citation returns "path#L3-L9", or "path#L3" for one line.
+func (e Evidence) Citation() string {
+	if e.EndLine <= e.StartLine {
+		return fmt.Sprintf("%s#L%d", e.Path, e.StartLine)
+	}
+	return fmt.Sprintf("%s#L%d-L%d", e.Path, e.StartLine, e.EndLine)
 }

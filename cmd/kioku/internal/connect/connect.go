@@ -16,6 +16,7 @@ import (
 	"kioku/client"
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/render"
+	"kioku/derive"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
@@ -37,11 +38,16 @@ type Connector struct {
 	Idle time.Duration
 	// Version of this program.
 	Version string
+
+	// derivers derive from the memories that the command opens itself.
+	derivers Derivers
 }
 
 // Client calls the service for one agent, in a daemon or in this process.
 type Client struct {
 	kiokuv1.MemoryServiceClient
+	// Derive calls what derives from the notes of the agent.
+	Derive kiokuv1.DeriveServiceClient
 	from   *Connector
 	wanted wanted
 	need   Need
@@ -49,7 +55,9 @@ type Client struct {
 	Agent string
 	// Memory is nil if a daemon answers, and remote if none does.
 	Memory *kioku.Memory
-	remote *client.Client
+	// deriver derives from Memory; nil if a daemon answers or derivation is off.
+	deriver *derive.Service
+	remote  *client.Client
 	// Workspace is the folder of the memory, and State the one that contains its sessions.
 	Workspace, State string
 	// Socket is the unix socket on which the daemon was reached; empty if none was.
@@ -249,14 +257,22 @@ func (k *Connector) open(ctx context.Context, w wanted, n Need, readOnly bool) (
 	if err != nil {
 		return nil, err
 	}
-	srv, err := server.New(server.Options{
+	srvOpt := server.Options{
 		Agents: map[string]server.Memory{place.Agent: memory}, Version: k.Version, Network: conf.Network, Location: conf.Location, Log: opt.Log,
-	})
+	}
+	deriver, err := k.derivers.Of(ctx, conf, place, memory, opt.Log)
+	if err != nil {
+		return nil, errors.Join(err, memory.Close())
+	}
+	if deriver != nil {
+		srvOpt.Derivers = map[string]server.Deriver{place.Agent: deriver}
+	}
+	srv, err := server.New(srvOpt)
 	if err != nil {
 		return nil, errors.Join(err, memory.Close())
 	}
 	return &Client{
-		MemoryServiceClient: srv.Local(), from: k, wanted: w, need: n, Agent: place.Agent, Memory: memory, Workspace: place.Workspace,
+		MemoryServiceClient: srv.Local(), Derive: srv.LocalDerive(), from: k, wanted: w, need: n, Agent: place.Agent, Memory: memory, deriver: deriver, Workspace: place.Workspace,
 		State: opt.StateDir, ReadOnly: readOnly, close: memory.Close,
 	}, nil
 }

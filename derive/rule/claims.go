@@ -100,7 +100,7 @@ func (d *Document) subjectFor(p *paragraph, item *itemSubject, m *mentions, out 
 // isUser reports whether a name is the owner's.
 func (d *Document) isUser(name string) bool {
 	norm := vocab.Norm(name)
-	return d.rules.users[norm] || d.about.users[norm]
+	return d.rules.users[norm] || d.about.users[norm] != ""
 }
 
 // factsOf returns the facts that a paragraph states.
@@ -110,7 +110,7 @@ func (d *Document) factsOf(p *paragraph, c said, m *mentions, e memory.Episode) 
 		if !mayState(s.text, c.curated) {
 			continue
 		}
-		words := leadingDay.ReplaceAllString(s.text, "")
+		words := strings.TrimRight(leadingDay.ReplaceAllString(s.text, ""), " .。!！;；")
 		words, from, to := takeValidity(words, e.OccurredAt)
 		subject, f, ok := c.read(d, words)
 		if !ok && from+to != "" { // the day may be what is said

@@ -112,10 +112,7 @@ func (d *Document) timeOf(day, headings string) time.Time {
 	}
 	hour, minute := 12, 0
 	if all := clock.FindAllStringSubmatch(headings, -1); all != nil {
-		var h, m int
-		fmt.Sscan(all[len(all)-1][1], &h)
-		fmt.Sscan(strings.TrimPrefix(all[len(all)-1][2], "0"), &m)
-		if h < 24 && m < 60 {
+		if h, m := atoi(all[len(all)-1][1]), atoi(all[len(all)-1][2]); h < 24 && m < 60 {
 			hour, minute = h, m
 		}
 	}

@@ -31,6 +31,8 @@ type line struct {
 	level    int
 	headings string
 	speaker  string
+	// label is the length of the name of the speaker at the beginning of the text, with the mark of the item; 0 if there is none.
+	label int
 	// sensitivity of the line.
 	sensitivity memory.Sensitivity
 	// at is the time of the message or the entry; zero if it tells none. day is its day.

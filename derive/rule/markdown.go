@@ -47,7 +47,7 @@ func (d *Document) readMarkdown() {
 	d.lines = markdownLines(chunker.Lines(normal, "", true), front)
 	d.about = subjectOfFile(d.file.Path, meta, d.lines)
 	d.finishLines(normal)
-	setSpeakers(d.raw, d.lines)
+	setSpeakers(d.raw, d.lines, d.sectioned || d.longTerm || d.file.Date != "")
 	d.setDays()
 	if d.about.ofUser {
 		d.about.users = ownNames(d.lines)
@@ -57,9 +57,9 @@ func (d *Document) readMarkdown() {
 // ownName is the line of USER.md that tells the name of the owner.
 var ownName = regexp.MustCompile(`^\s*(?:[-*+]\s+)?(?:\*\*)?(?:(?:Full )?[Nn]ame|名前|氏名|姓名|名字)(?:\*\*)?\s*[:：](?:\*\*)?\s*([^.。,，]+)`)
 
-// ownNames returns the norms of the names that the owner has in USER.md: the whole name, its first word and its other forms.
-func ownNames(lines []line) map[string]bool {
-	names := map[string]bool{}
+// ownNames returns the names that the owner has in USER.md by their norms: the whole name, its first word and its other forms.
+func ownNames(lines []line) map[string]string {
+	names := map[string]string{}
 	for i := range lines {
 		m := ownName.FindStringSubmatch(lines[i].text)
 		if m == nil || lines[i].role != prose {
@@ -68,7 +68,7 @@ func ownNames(lines []line) map[string]bool {
 		name, aliases := splitAliases(cleanName(m[1]))
 		for _, n := range withFirstWords(append(aliases, name)) {
 			if isPersonName(n) {
-				names[vocab.Norm(n)] = true
+				names[vocab.Norm(n)] = n
 			}
 		}
 	}
@@ -186,7 +186,7 @@ func withFirstWords(names []string) []string {
 func OwnerNames(userFile []byte) []string {
 	normal := chunker.Normalize(userFile)
 	front, _ := chunker.FrontMatterLines(normal)
-	return slices.Sorted(maps.Keys(ownNames(markdownLines(chunker.Lines(normal, "", true), front))))
+	return slices.Sorted(maps.Values(ownNames(markdownLines(chunker.Lines(normal, "", true), front))))
 }
 
 // setDays sets the day and the time of each line, from the headings above it or the file.

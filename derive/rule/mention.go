@@ -23,9 +23,9 @@ var (
 	pathLink = regexp.MustCompile(`\[([^\]\n]{1,80})\]\(([^)\s]{1,200}\.md)(?:#[^)]*)?\)`)
 	atName   = regexp.MustCompile(`(?:^|[\s(（,、，。：:])@([\p{L}][\p{L}\d_-]{1,30}(?:\.[\p{L}\d_-]+)*)([/.(]?)`)
 	codeSpan = regexp.MustCompile("`[^`]*`")
-	saying   = gate{strings.Fields("said told asked replied called emailed promised suggested agreed mentioned confirmed answered explained apolog complained joked laughed phoned insisted"), regexp.MustCompile(`(?:^|[.!?:,;]\s+|\b(?:and|but|then|when|because|that|as)\s+)(\p{Lu}\p{Ll}+(?: \p{Lu}\p{Ll}+)?) (?:said|told|asked|replied|called|emailed|promised|suggested|agreed|mentioned|confirmed|answered|explained|apologi[sz]ed|complained|joked|laughed|phoned|insisted)\b`)}
+	saying   = gate{strings.Fields("said told asked replied called emailed promised suggested agreed mentioned confirmed answered explained apolog complained joked laughed phoned insisted"), regexp.MustCompile(`(?:^|[.!?:,;]\s+|\b(?:and|but|then|when|because|that|as)\s+)(\p{Lu}\p{Ll}+(?: \p{Lu}\p{Ll}+){0,2}) (?:said|told|asked|replied|called|emailed|promised|suggested|agreed|mentioned|confirmed|answered|explained|apologi[sz]ed|complained|joked|laughed|phoned|insisted)\b`)}
 	meeting  = gate{strings.Fields("met talked spoke lunch dinner coffee call emailed asked told"), regexp.MustCompile(`\b(?:[Mm]et(?: with)?|[Tt]alked (?:to|with)|[Ss]poke (?:to|with)|[Ll]unch with|[Dd]inner with|[Cc]offee with|[Cc]all with|[Cc]alled|[Ee]mailed|[Aa]sked|[Tt]old) (\p{Lu}\p{Ll}+(?: \p{Lu}\p{Ll}+)?)\b`)}
-	jaPerson = regexp.MustCompile(`(?:^|[^\p{Han}\p{Katakana}々ー・])([\p{Han}々]{1,4}|[\p{Katakana}ー]{2,8}|\p{Lu}\p{Ll}+)(さん|くん|ちゃん)(?:$|[^\p{Han}\p{Katakana}])`)
+	jaPerson = regexp.MustCompile(`(?:^|[^\p{Han}\p{Katakana}々ー・])([\p{Han}々]{1,4}|[\p{Katakana}ー]{2,8}|\p{Lu}\p{Ll}+)(さん|くん|ちゃん)`)
 	zhPerson = regexp.MustCompile(`(?:^|[^\p{Han}]|[和跟与给问请找向对])([` + surnames + `])(先生|女士|老师|经理|医生|律师|教授|總|总|小姐|師傅|师傅|阿姨|同学)`)
 	zhSaying = regexp.MustCompile(`(?:^|[，。；！？：\s“])([` + surnames + `]\p{Han}{1,2})(?:说|說|表示|告诉|告訴|提到|回复|答应|建议|问我|跟我|和我|给我)`)
 )
@@ -96,8 +96,8 @@ func (m *mentions) find(p *paragraph, noted bool) {
 			continue
 		}
 		for _, who := range g.form.FindAllStringSubmatch(bare, -1) {
-			if isPersonName(who[1]) && !commonTitle(strings.Fields(who[1])[0]) {
-				m.add(memory.EntityRef{Type: vocab.Person, Name: who[1]}, roleMentioned, 0.5)
+			if name := withoutLead(who[1]); isPersonName(name) {
+				m.add(memory.EntityRef{Type: vocab.Person, Name: name}, roleMentioned, 0.5)
 			}
 		}
 	}
@@ -115,6 +115,17 @@ func findAll(form *regexp.Regexp, text string, words ...string) [][]string {
 // isASCII reports whether a text has only ASCII characters.
 func isASCII(text string) bool {
 	return strings.IndexFunc(text, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
+}
+
+// withoutLead returns a name without the common words before it: "Yesterday Bo Linden".
+func withoutLead(name string) string {
+	for {
+		first, rest, more := strings.Cut(name, " ")
+		if !more || !commonTitle(first) {
+			return name
+		}
+		name = rest
+	}
 }
 
 // decorators are words behind @ that are no names.

@@ -47,7 +47,10 @@ func paragraphs(lines []line) []paragraph {
 		}
 		mark := bullet.FindStringSubmatchIndex(l.text)
 		text := strings.TrimSpace(l.text)
-		if open && mark == nil && all[len(all)-1].speaker == l.speaker && !strings.HasPrefix(text, ">") && !startsLabelled(text) {
+		if l.label > 0 {
+			mark, text = nil, l.text[l.label:]
+		}
+		if open && mark == nil && l.label == 0 && all[len(all)-1].speaker == l.speaker && !strings.HasPrefix(text, ">") && !startsLabelled(text) {
 			all[len(all)-1].add(text, l)
 			continue
 		}

@@ -18,13 +18,15 @@ var (
 )
 
 // setSpeakers sets the speakers of the lines of a Markdown file: whoever wrote a note by its marks, a tool for quotations, and who
-// speaks in conversations.
-func setSpeakers(raw []string, lines []line) {
+// speaks in conversations if the file may have some.
+func setSpeakers(raw []string, lines []line, talks bool) {
 	for i := range lines {
 		lines[i].speaker = memory.SpeakerNote
 	}
 	setMarked(raw, lines)
-	setDialogues(lines)
+	if talks {
+		setDialogues(lines)
+	}
 	for i := range lines {
 		if l := &lines[i]; l.role == prose && strings.HasPrefix(strings.TrimLeft(l.text, " \t"), ">") {
 			l.speaker = memory.SpeakerTool
@@ -41,7 +43,7 @@ func setMarked(raw []string, lines []line) {
 			break
 		}
 		if !strings.Contains(text, "<!-- kioku") {
-			if strings.HasPrefix(text, "## ") || strings.HasPrefix(text, "- ") {
+			if beginsNote(text) {
 				above = i
 			}
 			if begun >= 0 {
@@ -60,6 +62,9 @@ func setMarked(raw []string, lines []line) {
 			continue
 		}
 		from := min(above, i)
+		if beginsNote(text) {
+			from = i
+		}
 		if begun >= 0 {
 			from = begun
 			if speaker != memory.SpeakerAssistant && authorOf(mark[0]) == "" && speaker != memory.SpeakerNote {
@@ -71,6 +76,11 @@ func setMarked(raw []string, lines []line) {
 		}
 		begun, above = -1, i+1
 	}
+}
+
+// beginsNote reports whether a line begins a note as Kioku writes it: a section or an item.
+func beginsNote(text string) bool {
+	return strings.HasPrefix(text, "## ") || strings.HasPrefix(text, "- ")
 }
 
 // markSpeaker returns the speaker of a note with a mark.
@@ -173,6 +183,7 @@ func setDialogue(lines []line) {
 		}
 		if name := dialogueName(lines[i].text); name != "" {
 			speaker = dialogueSpeaker(name)
+			lines[i].label = len(dialogueLabel.FindString(lines[i].text))
 		}
 		if speaker != "" && (lines[i].speaker == memory.SpeakerNote || speaker == memory.SpeakerAssistant) {
 			lines[i].speaker = speaker
@@ -180,12 +191,19 @@ func setDialogue(lines []line) {
 	}
 }
 
+// dialogueLabel is the beginning of a line of a conversation, up to the words.
+var dialogueLabel = regexp.MustCompile(`^[^:：]*?(?:\[?\d{1,2}:\d{2}(?::\d{2})?\]?)?[^:：]*[:：](?:\*\*)?\s*`)
+
 func dialogueName(text string) string {
 	m := dialogue.FindStringSubmatch(text)
 	if m == nil {
 		return ""
 	}
-	return strings.TrimSpace(m[1] + m[2])
+	name := strings.TrimSpace(m[1] + m[2])
+	if !isPersonName(name) && isOther(dialogueSpeaker(name)) {
+		return ""
+	}
+	return name
 }
 
 func dialogueSpeaker(name string) string {

@@ -18,8 +18,8 @@ type fileSubject struct {
 	aliases []string
 	// people that the front matter names.
 	people []string
-	// users are norms of the names that the file gives the owner of the memory.
-	users map[string]bool
+	// users are the names that the file gives the owner of the memory, by their norms.
+	users map[string]string
 	// ofUser reports that the file is about the owner.
 	ofUser bool
 }
@@ -58,7 +58,7 @@ var aboutUser = regexp.MustCompile(`^(?i:(?:about )?(?:me|the user|user)|user pr
 
 // subjectOfFile returns what a file is about: the person of people/dario.md.
 func subjectOfFile(p string, meta frontMatter, lines []line) fileSubject {
-	s := fileSubject{people: meta.people, ofUser: path.Base(p) == "USER.md", users: map[string]bool{}}
+	s := fileSubject{people: meta.people, ofUser: path.Base(p) == "USER.md", users: map[string]string{}}
 	kind := groupOf(path.Base(path.Dir(p)))
 	if kind == "" {
 		kind = groupOf(meta.kind)

@@ -127,6 +127,22 @@ func TestAcceptance10WholeCorrectionRestoresThePayload(t *testing.T) {
 	}
 }
 
+// What contradicts a fact that a person has restored is in conflict with it.
+func TestRestoredFactIsAgainstTheOneThatHadSupersededIt(t *testing.T) {
+	t.Parallel()
+	old := facts(slot(t, "lives_in", "03-01 | note | lives_in | Lisbon"))[0]
+	old.Evidence = nil
+	payload, err := json.Marshal(old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	units := facts(slot(t, "lives_in", moved, decide(memory.DecideCorrect, old.UID, string(payload))))
+	want := "lives_in Lisbon [..] validated\nlives_in Porto [2026-10-05..] conflict\n"
+	if diff := cmp.Diff(want, lines(units)); diff != "" || !cmp.Equal(units[1].Fact.Opposes, []string{old.UID}) {
+		t.Error(diff, units[1].Fact.Opposes)
+	}
+}
+
 func TestOverlayOfSummaries(t *testing.T) {
 	t.Parallel()
 	u := memory.Unit{UID: "00112233445566778899aabbccddeeff", Kind: memory.KindSummary, Summary: &memory.Summary{Scope: memory.ScopeWeekly, Key: "2026-W47", Text: "old"}}

@@ -34,6 +34,16 @@ func TestPinnedFactIsNotSuperseded(t *testing.T) {
 	}
 }
 
+func TestPinnedFactWinsAgainstMemoryMD(t *testing.T) {
+	t.Parallel()
+	const text = "| MEMORY | lives_in | Lisbon\n10-05 | note | lives_in | Porto"
+	porto := find(t, facts(slot(t, "lives_in", text)), "Porto")
+	want := "lives_in Porto [..] validated\nlives_in Lisbon [..] conflict\n"
+	if diff := cmp.Diff(want, lines(facts(slot(t, "lives_in", text, decide(memory.DecidePin, porto.UID, ""))))); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestForgottenFactStaysForgotten(t *testing.T) {
 	t.Parallel()
 	key := vocab.FactKey(dario, "lives_in", "Lisbon")

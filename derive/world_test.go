@@ -34,8 +34,10 @@ type world struct {
 	model *fakeModel
 	opt   derive.Options
 
-	mu  sync.Mutex
-	now time.Time // guarded by mu
+	// bubbled worlds have the clock of a bubble of synctest.
+	bubbled bool
+	mu      sync.Mutex
+	now     time.Time // guarded by mu
 }
 
 // newWorld opens a world with notes: paths and texts by turns.
@@ -106,6 +108,9 @@ func (w *world) serve() {
 func (w *world) clock() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.bubbled {
+		return time.Now()
+	}
 	return w.now
 }
 

@@ -59,7 +59,7 @@ var mayImport = map[string]string{
 	"store/checksumvfs":      "",
 	"store/postings":         "",
 	"store/storetest":        "store/checksumvfs",
-	"store":                  "memory chunker embed indexer search search/analysis search/dates store/checksumvfs store/postings store/vector internal/text",
+	"store":                  "memory chunker embed indexer search search/analysis search/dates store/checksumvfs store/postings store/vector internal/text derive/seam derive/vocab",
 	".":                      "memory chunker embed indexer search store store/vector internal projection search/analysis",
 	"client":                 "memory proto",
 	"agent":                  ". agent embed llm memory",
@@ -78,6 +78,8 @@ var mayImport = map[string]string{
 	"derive/decision":        "memory internal",
 	"derive/view":            "derive/vocab memory internal",
 	"derive/week":            "derive/vocab memory internal",
+	"derive/contract":        "derive/vocab llm memory search/analysis search/dates internal",
+	"derive/derivetest":      "llm",
 	"bench":                  ". memory indexer search search/analysis internal",
 	"bench/speed":            ". memory bench chunker embed indexer proto search search/analysis server server/front store/vector",
 	"bench/soak":             "", // its tests use proto, store and store/storetest

@@ -72,7 +72,7 @@ var mayImport = map[string]string{
 	"server/metrics":         "server memory llm embed indexer proto internal .",
 	"server/audit":           "server internal",
 	"derive/vocab":           "memory search/analysis",
-	"derive/rule":            "derive/vocab memory search/analysis search/dates internal",
+	"derive/rule":            "derive/seam derive/vocab memory chunker search/analysis search/dates internal",
 	"derive/seam":            "memory",
 	"derive/resolve":         "derive/seam derive/vocab memory",
 	"derive/decision":        "memory internal",

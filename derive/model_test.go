@@ -183,8 +183,7 @@ func TestAcceptance04WaitsAsTheServerAsks(t *testing.T) {
 			}
 			return say(reading(req)), nil
 		}
-		w := newWorld(t, "memory/2026-11-23.md", day("Now Ana lives in Porto."))
-		w.bubbled = true
+		w := openWorld(&world{t: t, folder: t.TempDir(), state: t.TempDir(), bubbled: true}, "memory/2026-11-23.md", day("Now Ana lives in Porto."))
 		w.withModel(m, func(o *derive.Options) { o.Settle = -1 })
 		worker(t, w, 5*time.Minute)
 		if st := w.status(); m.calls() != 1 || st.Problem == "" || st.Jobs["done"] != 0 {

@@ -43,7 +43,12 @@ type world struct {
 // newWorld opens a world with notes: paths and texts by turns.
 func newWorld(t *testing.T, notes ...string) *world {
 	t.Helper()
-	w := &world{t: t, folder: t.TempDir(), state: t.TempDir(), now: monday}
+	return openWorld(&world{t: t, folder: t.TempDir(), state: t.TempDir(), now: monday}, notes...)
+}
+
+// openWorld opens a world with notes.
+func openWorld(w *world, notes ...string) *world {
+	w.t.Helper()
 	w.write("MEMORY.md", "# Memory\n")
 	for i := 0; i < len(notes); i += 2 {
 		w.write(notes[i], notes[i+1])
@@ -93,7 +98,7 @@ func (w *world) rules() *rule.Rules {
 func (w *world) serve() {
 	w.t.Helper()
 	opt := w.opt
-	opt.Store, opt.Notes, opt.Rules, opt.Now, opt.StateDir = w.memory.Derived(), w.memory, w.rules(), w.clock, w.state
+	opt.Store, opt.Notes, opt.Rules, opt.Now = w.memory.Derived(), w.memory, w.rules(), w.clock
 	if w.model != nil {
 		opt.Model = w.model
 	}

@@ -148,7 +148,7 @@ type daemon struct {
 	folders []*config.Config
 	// derivers derive from each memory; nil for one from which nothing is derived.
 	derivers []*derive.Service
-	door    *door
+	door     *door
 }
 
 func (a *app) serve(ctx context.Context, f *serveFlags) error {
@@ -337,7 +337,7 @@ func (d *daemon) openMemories(ctx context.Context, places []config.Place, socket
 			return fmt.Errorf("agent %s: %w", p.Agent, err)
 		}
 		d.memories, d.folders = append(d.memories, m), append(d.folders, conf)
-		deriver, err := derivers.Of(ctx, conf, p, m, d.log)
+		deriver, err := derivers.Of(conf, p, m, d.log)
 		if err != nil {
 			return fmt.Errorf("agent %s: %w", p.Agent, err)
 		}

@@ -12,10 +12,13 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"kioku"
 	"kioku/client"
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/render"
+	"kioku/derive"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
@@ -51,6 +54,8 @@ type Client struct {
 	Agent string
 	// Memory is nil if a daemon answers, and remote if none does.
 	Memory *kioku.Memory
+	// Deriver derives from Memory; nil if nothing is derived, or a daemon answers.
+	Deriver *derive.Service
 	remote *client.Client
 	// Workspace is the folder of the memory, and State the one that contains its sessions.
 	Workspace, State string
@@ -251,15 +256,24 @@ func (k *Connector) open(ctx context.Context, w wanted, n Need, readOnly bool) (
 	if err != nil {
 		return nil, err
 	}
-	srv, err := server.New(server.Options{
+	derivers := Derivers{Tell: func(text string) { k.Out.Notice("%s", text) }}
+	deriver, err := derivers.Of(conf, place, memory, opt.Log)
+	if err != nil {
+		return nil, errors.Join(err, memory.Close())
+	}
+	so := server.Options{
 		Agents: map[string]server.Memory{place.Agent: memory}, Version: k.Version, Network: conf.Network, Location: conf.Location, Log: opt.Log,
-	})
+	}
+	if deriver != nil {
+		so.Derivers = map[string]server.Deriver{place.Agent: deriver}
+	}
+	srv, err := server.New(so)
 	if err != nil {
 		return nil, errors.Join(err, memory.Close())
 	}
 	return &Client{
 		MemoryServiceClient: srv.Local(), Derive: srv.LocalDerive(), from: k, wanted: w, need: n, Agent: place.Agent, Memory: memory, Workspace: place.Workspace,
-		State: opt.StateDir, ReadOnly: readOnly, close: memory.Close,
+		State: opt.StateDir, ReadOnly: readOnly, Deriver: deriver, close: memory.Close,
 	}, nil
 }
 
@@ -357,11 +371,14 @@ func (c *Client) Watching(ctx context.Context, f func(context.Context) error) er
 		return f(ctx)
 	}
 	watching, stop := context.WithCancel(ctx)
-	ended := make(chan error, 1)
-	go func() { ended <- c.Memory.Watch(watching) }()
+	var group errgroup.Group
+	group.Go(func() error { return c.Memory.Watch(watching) })
+	if c.Deriver != nil {
+		group.Go(func() error { return Deriving(watching, c.Memory, c.Deriver) })
+	}
 	err := f(ctx)
 	stop()
-	if failed := <-ended; failed != nil && !errors.Is(failed, context.Canceled) {
+	if failed := group.Wait(); failed != nil && !errors.Is(failed, context.Canceled) {
 		err = errors.Join(err, fmt.Errorf("watch the folder: %w", failed))
 	}
 	return err

@@ -72,7 +72,6 @@ var mayImport = map[string]string{
 	"server/metrics":         "server memory llm embed indexer proto internal .",
 	"server/audit":           "server internal",
 	"derive/vocab":           "memory search/analysis",
-	"derive/rule":            "derive/seam derive/vocab memory chunker search/analysis search/dates internal",
 	"derive/seam":            "memory",
 	"derive/resolve":         "derive/seam derive/vocab memory",
 	"derive/decision":        "memory internal",
@@ -80,6 +79,7 @@ var mayImport = map[string]string{
 	"derive/week":            "derive/vocab memory internal",
 	"derive/contract":        "derive/vocab llm memory search/analysis search/dates internal",
 	"derive/derivetest":      "llm",
+	"derive/rule":            "derive/seam derive/vocab memory chunker search/analysis search/dates internal",
 	"bench":                  ". memory indexer search search/analysis internal",
 	"bench/speed":            ". memory bench chunker embed indexer proto search search/analysis server server/front store/vector",
 	"bench/soak":             "", // its tests use proto, store and store/storetest

@@ -70,6 +70,20 @@ func (s *Service) Run(ctx context.Context, all bool, step func(memory.DeriveProg
 // Catchup is Run without progress, for what a model may be asked about by default.
 func (s *Service) Catchup(ctx context.Context) error { return s.Run(ctx, false, nil) }
 
+// ByRule is Run without the model.
+func (s *Service) ByRule(ctx context.Context) error {
+	leave, err := enter(ctx, s.turn)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	o := passOptions{now: true}
+	if err := s.byRule(ctx, o); err != nil {
+		return err
+	}
+	return s.finish(ctx, o)
+}
+
 // passOptions says how a pass is made.
 type passOptions struct {
 	// now does at once what the worker does after a while.

@@ -40,6 +40,9 @@ type Connector struct {
 	Idle time.Duration
 	// Version of this program.
 	Version string
+
+	// derivers derive from the memories that the command opens itself.
+	derivers Derivers
 }
 
 // Client calls the service for one agent, in a daemon or in this process.
@@ -54,9 +57,9 @@ type Client struct {
 	Agent string
 	// Memory is nil if a daemon answers, and remote if none does.
 	Memory *kioku.Memory
-	// Deriver derives from Memory; nil if nothing is derived, or a daemon answers.
-	Deriver *derive.Service
-	remote *client.Client
+	// deriver derives from Memory; nil if a daemon answers or derivation is off.
+	deriver *derive.Service
+	remote  *client.Client
 	// Workspace is the folder of the memory, and State the one that contains its sessions.
 	Workspace, State string
 	// Socket is the unix socket on which the daemon was reached; empty if none was.
@@ -256,24 +259,24 @@ func (k *Connector) open(ctx context.Context, w wanted, n Need, readOnly bool) (
 	if err != nil {
 		return nil, err
 	}
-	derivers := Derivers{Tell: func(text string) { k.Out.Notice("%s", text) }}
-	deriver, err := derivers.Of(conf, place, memory, opt.Log)
+	srvOpt := server.Options{
+		Agents: map[string]server.Memory{place.Agent: memory}, Version: k.Version, Network: conf.Network, Location: conf.Location, Log: opt.Log,
+	}
+	k.derivers.Tell = func(text string) { k.Out.Notice("%s", text) }
+	deriver, err := k.derivers.Of(conf, place, memory, opt.Log)
 	if err != nil {
 		return nil, errors.Join(err, memory.Close())
 	}
-	so := server.Options{
-		Agents: map[string]server.Memory{place.Agent: memory}, Version: k.Version, Network: conf.Network, Location: conf.Location, Log: opt.Log,
-	}
 	if deriver != nil {
-		so.Derivers = map[string]server.Deriver{place.Agent: deriver}
+		srvOpt.Derivers = map[string]server.Deriver{place.Agent: deriver}
 	}
-	srv, err := server.New(so)
+	srv, err := server.New(srvOpt)
 	if err != nil {
 		return nil, errors.Join(err, memory.Close())
 	}
 	return &Client{
-		MemoryServiceClient: srv.Local(), Derive: srv.LocalDerive(), from: k, wanted: w, need: n, Agent: place.Agent, Memory: memory, Workspace: place.Workspace,
-		State: opt.StateDir, ReadOnly: readOnly, Deriver: deriver, close: memory.Close,
+		MemoryServiceClient: srv.Local(), Derive: srv.LocalDerive(), from: k, wanted: w, need: n, Agent: place.Agent, Memory: memory, deriver: deriver, Workspace: place.Workspace,
+		State: opt.StateDir, ReadOnly: readOnly, close: memory.Close,
 	}, nil
 }
 
@@ -373,8 +376,8 @@ func (c *Client) Watching(ctx context.Context, f func(context.Context) error) er
 	watching, stop := context.WithCancel(ctx)
 	var group errgroup.Group
 	group.Go(func() error { return c.Memory.Watch(watching) })
-	if c.Deriver != nil {
-		group.Go(func() error { return Deriving(watching, c.Memory, c.Deriver) })
+	if c.deriver != nil {
+		group.Go(func() error { return Deriving(watching, c.Memory, c.deriver) })
 	}
 	err := f(ctx)
 	stop()

@@ -49,8 +49,9 @@ type Options struct {
 	// Reflect asks the model for reflections too.
 	Reflect bool
 
-	// ViewDir is the folder of the views in the workspace; empty writes none. ViewCeiling is the ceiling of what they contain.
-	ViewDir     string
+	// ViewDir is the folder of the views in the workspace; empty writes none.
+	ViewDir string
+	// ViewCeiling is the ceiling of what the views contain. Secret counts as Private.
 	ViewCeiling memory.Sensitivity
 
 	// Now is the clock, in the time zone of the user; nil means time.Now.

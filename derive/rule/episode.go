@@ -83,7 +83,24 @@ func (d *Document) identity(s span, e memory.Episode) string {
 			words = append(words, "\x01"+l.speaker)
 		}
 	}
-	return strings.Join([]string{strings.Join(words, " "), e.Date, e.Heading, e.Sensitivity.String(), d.about.key()}, "\x00")
+	content := strings.Join(words, " ")
+	return strings.Join([]string{content, e.Date, e.Heading, e.Sensitivity.String(), d.about.key(), d.namesOwner(content)}, "\x00")
+}
+
+// namesOwner returns the names of the owner from the options that a text has, which decide whom its facts are about.
+func (d *Document) namesOwner(content string) string {
+	if len(d.rules.users) == 0 {
+		return ""
+	}
+	norm := vocab.Norm(content)
+	var names []string
+	for name := range d.rules.users {
+		if strings.Contains(norm, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(names, "\x01")
 }
 
 // leastTrust returns the least of what speakers are trusted with. What others say is trusted like what the agent says.

@@ -23,7 +23,7 @@ var (
 	// loopHeading is the title of a list of what is open.
 	loopHeading = regexp.MustCompile(`(?i)^(?:\d{1,2}:\d{2}\s*[-–—]?\s*)?(?:todos?|to-?dos?|open (?:items|loops|questions|points)|action items|next steps|やること|宿題|未対応|要対応|待办|待办事项|待辦)$`)
 	// foreignList are files whose check boxes are for whoever reads them.
-	foreignList = regexp.MustCompile(`(?i)^(?:readme|agents|bootstrap|heartbeat|identity|soul|tools|claude|gemini|releas|maintain|governance|install|usage|migrat|upgrad|pull_request|issue_|contributing|changelog|code_of_conduct|security|license|.*template.*|checklist)`)
+	foreignList = regexp.MustCompile(`(?i)^(?:readme|agents|bootstrap|heartbeat|identity|soul|tools|claude|gemini|contributing|changelog|changes|history|releases?|releasing|maintainers?|governance|install(?:ation)?|usage|migrat(?:ion|ing)|upgrading|pull_request.*|issue_.*|code_of_conduct|security|license|.*template|checklist)(?:[-_.].*)?$`)
 	ownerBox    = regexp.MustCompile(`^(?:not applicable|n/?a|yes|no|none|はい|いいえ|是|否)$`)
 )
 

@@ -71,8 +71,8 @@ func TestClaimsOfFilesOfWhatStaysTrue(t *testing.T) {
 		name, path, data string
 		want             []string
 	}{
-		{"the owner in USER.md", "USER.md", "# Me\n- Name: Ana Lima\n- Lives in Porto with two cats. Works at Acme.\n- **Time zone**: Europe/Lisbon\n- Prefers short answers over long ones\n- Ana likes green tea.\n",
-			[]string{"USER name_is Ana Lima", "USER lives_in Porto", "USER works_at Acme", "USER timezone_is Europe/Lisbon", "USER prefers short answers over long ones", "USER likes green tea"}},
+		{"the owner in USER.md", "USER.md", "# Me\n- Name: Ana Lima\n- Lives in Porto with two cats. Works at Acme.\n- **Time zone**: Europe/Lisbon\n- Prefers short answers over long ones\n- Ana likes green tea.\n- Likes rowing, old maps and cats.\n- Uses: Go, SQLite\n",
+			[]string{"USER name_is Ana Lima", "USER lives_in Porto", "USER works_at Acme", "USER timezone_is Europe/Lisbon", "USER prefers short answers over long ones", "USER likes green tea", "USER likes rowing", "USER likes old maps", "USER likes cats", "USER uses Go", "USER uses SQLite"}},
 		{"others in USER.md", "USER.md", "- Bruno lives in Lyon.\n- Bruno's birthday is 3 May.\n", []string{"Bruno lives_in Lyon", "Bruno birthday_is 3 May"}},
 		{"below a name", "MEMORY.md", "# Memory\n## People\n### Dario Conti (Dario, DC)\n- Lives in Porto since 2026-10\n- Role: engineer\n- Dario works at Acme (2026-03 to 2026-07)\n",
 			[]string{"Dario Conti lives_in Porto [2026-10..]", "Dario Conti role_is engineer", "Dario Conti works_at Acme [2026-03..2026-08]"}},

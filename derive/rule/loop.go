@@ -78,7 +78,7 @@ func loopWords(p *paragraph) (words string, done, ok bool) {
 	case p.task != 0:
 		return vocab.TrimLoopMark(p.text), p.task == 'x', true
 	case loopLabel.MatchString(p.text):
-		return loopLabel.FindStringSubmatch(p.text)[1], false, true
+		return stillOpen(loopLabel.FindStringSubmatch(p.text)[1])
 	case doneLabel.MatchString(p.text):
 		return doneLabel.FindStringSubmatch(p.text)[1], true, true
 	case p.item && struckOut.MatchString(p.text):
@@ -88,12 +88,17 @@ func loopWords(p *paragraph) (words string, done, ok bool) {
 	}
 	titles := titlesOf(p.headings)
 	if p.item && p.indent == 0 && len(titles) > 0 && loopHeading.MatchString(titles[len(titles)-1]) {
-		if m := doneAfter.FindStringSubmatch(p.text); m != nil {
-			return m[1], true, true
-		}
-		return p.text, false, true
+		return stillOpen(p.text)
 	}
 	return "", false, false
+}
+
+// stillOpen returns the words of a list of what is open, and whether they end by saying that it is done.
+func stillOpen(text string) (words string, done, ok bool) {
+	if m := doneAfter.FindStringSubmatch(text); m != nil {
+		return m[1], true, true
+	}
+	return text, false, true
 }
 
 var (

@@ -16,6 +16,7 @@ import (
 // makeEpisodes cuts the lines into episodes.
 func (d *Document) makeEpisodes() {
 	seen := map[string]int{}
+	d.byUID = map[string]int{}
 	for _, s := range d.cut() {
 		s = d.trim(s)
 		if !d.saysSomething(s) {
@@ -25,6 +26,7 @@ func (d *Document) makeEpisodes() {
 		content := d.identity(s, e)
 		seen[content]++
 		e.UID = vocab.UnitUID("episode", content, fmt.Sprint(seen[content]))
+		d.byUID[e.UID] = len(d.episodes)
 		d.episodes, d.spans = append(d.episodes, e), append(d.spans, s)
 	}
 }

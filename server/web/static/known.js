@@ -82,14 +82,15 @@ async function showOverview(status) {
 	const [conflicts, loops, weeks, facts, names] = await Promise.all([
 		api("units", { states: "conflict", limit: 4 }), api("units", { kinds: "loop", limit: 6 }), api("units", { kinds: "summary", limit: 10 }),
 		api("units", { kinds: "fact", limit: 8 }), api("entities", { limit: 24 })]);
+	const settling = conflicts.units.length > 0 && await pairs(conflicts.units);
 	const nothing = !facts.units.length && !loops.units.length && !names.entities.length;
 	if (nothing) return replace(view, none("Nothing is derived yet", `${count(status.episodeCount, "episode")} of notes ${status.episodeCount === 1 ? "is" : "are"} known. Facts come from bullets of MEMORY.md, loops from unticked boxes and TODO lines, names from headings, links and @names.`));
 	const week = weeks.units.find((u) => u.summary?.scope === "weekly") || weeks.units[0];
 	replace(view,
-		conflicts.units.length > 0 && section("To settle", [h("p", { class: "muted" }, "These contradict each other, and no rule says which holds."), pairs(conflicts.units)],
+		conflicts.units.length > 0 && section("To settle", [h("p", { class: "muted" }, "These contradict each other, and no rule says which holds."), settling],
 			h("a", { href: knownHref({ part: "conflicts" }) }, "All conflicts")),
-		h("div", { class: "columns" },
-			h("div", { class: "stack" }, section("Open", cards(loops.units), loops.totalCount > loops.units.length && h("a", { href: knownHref({ part: "loops" }) }, `All ${number(loops.totalCount)}`)),
+		h("div", { class: loops.units.length || week ? "columns" : "" },
+			(loops.units.length > 0 || week) && h("div", { class: "stack" }, section("Open", cards(loops.units), loops.totalCount > loops.units.length && h("a", { href: knownHref({ part: "loops" }) }, `All ${number(loops.totalCount)}`)),
 				week && section(title(week), cards([week]))),
 			h("div", { class: "stack" }, section("Facts", cards(facts.units), facts.totalCount > facts.units.length && h("a", { href: knownHref({ part: "facts" }) }, `All ${number(facts.totalCount)}`)))),
 		section("People and topics", [nameList(names.entities)], h("a", { href: knownHref({ part: "names" }) }, "All names")));
@@ -108,7 +109,7 @@ async function paged(query, wrap = (units) => cards(units), empty = none("None",
 		const got = await list({ ...query, after, limit: 50 });
 		if (!got) return;
 		if (!after && !got.units.length) return replace(box, empty, withheld(got));
-		box.append(...[wrap(got.units)].flat(), ...[withheld(got)].filter(Boolean));
+		box.append(...[await wrap(got.units)].flat(), ...[withheld(got)].filter(Boolean));
 		next.hidden = !got.next;
 		next.onclick = () => add(got.next).catch((err) => box.append(errorBox(err)));
 		if (after) announce(`${count(got.units.length, "more")}`);
@@ -133,7 +134,7 @@ async function showLoops() {
 }
 
 async function showConflicts() {
-	replace(view, ...await paged({ states: "conflict" }, (units) => [pairs(units)], none("No conflicts", "Nothing contradicts anything.")));
+	replace(view, ...await paged({ states: "conflict" }, pairs, none("No conflicts", "Nothing contradicts anything.")));
 }
 
 async function showWeeks() {
@@ -146,24 +147,26 @@ async function showUnit() {
 	replace(view, unitCard(got.unit, { changed: load, open: true }));
 }
 
-// pairs shows conflicts as pairs of which one can be kept. A fact that is in no other pair stands with the facts it is in conflict with.
-function pairs(units) {
-	const byId = new Map(units.map((u) => [u.id, u]));
-	const shown = new Set();
-	const groups = [];
-	for (const u of units) {
-		if (shown.has(u.id)) continue;
-		const group = [u, ...(u.fact?.conflicts || []).map((id) => byId.get(id)).filter((o) => o && !shown.has(o.id))];
-		for (const g of group) shown.add(g.id);
-		groups.push(group);
+// pairs shows each conflict beside the facts that it contradicts, which may hold for themselves, so that one of them can be kept.
+async function pairs(units) {
+	const known = new Map(units.map((u) => [u.id, u]));
+	const missing = [...new Set(units.flatMap((u) => u.fact?.conflicts || []))].filter((id) => !known.has(id)).slice(0, 20);
+	for (const got of await Promise.all(missing.map((id) => api(`units/${encodeURIComponent(id)}`).catch(() => null)))) {
+		if (got) known.set(got.unit.id, got.unit);
 	}
+	const shown = new Set();
+	const groups = units.filter((u) => !shown.has(u.id)).map((u) => {
+		const group = [u, ...(u.fact?.conflicts || []).map((id) => known.get(id)).filter((o) => o && !shown.has(o.id))];
+		for (const g of group) shown.add(g.id);
+		return group;
+	});
 	return groups.map((group) => h("div", { class: "pair", role: "group", "aria-label": "Conflict" }, group.map((u) => h("div", {}, unitCard(u, { changed: load }),
-		group.length > 1 && h("button", { type: "button", class: "primary keep", onclick: (e) => keep(e.target, u) }, "This one holds")))));
+		group.length > 1 && h("button", { type: "button", class: "primary keep", "aria-label": `This one holds: ${clean(u.text)}`, onclick: (e) => keep(e.target, u) }, "This one holds")))));
 }
 
 async function keep(button, u) {
 	try {
-		await decide("units", u.id, "correct", { text: u.fact.object, note: "settled on the page" });
+		await decide("units", u.id, "pin", { note: "settled on the page" });
 		announce("Settled");
 		load();
 	} catch (err) {

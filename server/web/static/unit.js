@@ -1,7 +1,7 @@
 // A unit of derived memory as a card: its sentence, where it is from, its history, and what a person may decide about it.
 import { agent, announce, api, clean, count, day, errorBox, h, href, noteHref, replace, words } from "/static/app.js";
 
-const speakers = { note: "a note", user: "you", assistant: "the agent", tool: "a tool or quotation" };
+const speakers = { note: "in a note", user: "said by you", assistant: "said by the agent", tool: "from a tool or a quotation" };
 
 // knownHref returns the address of the view of what is known.
 export const knownHref = (params) => href("/known", params);
@@ -29,7 +29,6 @@ function tags(u) {
 		state && !status && h("span", { class: `tag ${state[1]}` }, state[0]),
 		status && h("span", { class: "tag" }, status),
 		u.loop?.due && h("span", { class: `tag ${u.loop.status === "open" && u.loop.due < today() ? "warn" : ""}` }, `due ${u.loop.due}`),
-		u.fact && period(u.fact) && h("span", { class: "tag num" }, period(u.fact)),
 		u.sensitivity !== "normal" && h("span", { class: "tag bad" }, u.sensitivity),
 		u.source !== "rule" && h("span", { class: "tag" }, u.source === "person" ? "decided by you" : "from the model"),
 		u.summary?.stale && h("span", { class: "tag warn" }, "notes have changed since"),
@@ -49,7 +48,7 @@ function sources(u) {
 		words("q", {}, e.quote || "…"),
 		h("span", { class: "from small muted" },
 			words("a", { class: "path", href: noteHref(e.path, e.startLine, e.endLine) }, `${e.path}:${e.startLine}${e.endLine > e.startLine ? `–${e.endLine}` : ""}`),
-			` said by ${speakers[e.speaker] || clean(e.speaker)}`, e.maker && e.maker !== "rule" && ` · read by ${clean(e.maker)}`));
+			` ${speakers[e.speaker] || `said by ${clean(e.speaker)}`}`, e.maker && e.maker !== "rule" && ` · read by ${clean(e.maker)}`));
 	return [h("ul", { class: "sources" }, all.slice(0, 2).map(item)),
 		all.length > 2 && h("details", {}, h("summary", { class: "small" }, `${all.length - 2} more`), h("ul", { class: "sources" }, all.slice(2).map(item)))];
 }

@@ -150,6 +150,13 @@ lives_in Porto [2026-10-05..] conflict
 likes coffee [..] validated
 dislikes coffee [2026-10-05..] conflict
 `},
+		"nor what the user said at an unknown time": {"lives_in", `
+			03-01 | assistant | lives_in | Lisbon
+			10-05 | assistant | lives_in | Porto
+			      | user      | lives_in | Lisbon`, `
+lives_in Lisbon [..] validated
+lives_in Porto [2026-10-05..] conflict
+`},
 		"a person confirms it": {"lives_in", `
 			03-01 | note      | lives_in | Lisbon
 			10-05 | assistant | lives_in | Porto
@@ -274,12 +281,12 @@ func TestFactsInheritTheGreatestSensitivity(t *testing.T) {
 	}
 }
 
-// scripted are 30 claims of one slot that contradict each other.
-func scripted(t *testing.T, predicate string) []memory.Claim {
+// scripted are 30 claims of one slot that contradict each other, others for each seed.
+func scripted(t *testing.T, predicate string, seed uint64) []memory.Claim {
 	t.Helper()
 	objects := []string{"Lisbon", "Porto", "東京", "上海", "Rome"}
 	speakers := []string{"note", "user", "assistant", "tool", "Ana"}
-	random := rand.New(rand.NewPCG(7, 30))
+	random := rand.New(rand.NewPCG(7, seed))
 	text := ""
 	for i := range 30 {
 		day := ""
@@ -312,7 +319,7 @@ func TestAcceptance07FactsDoNotDependOnTheOrderOfClaims(t *testing.T) {
 	for _, name := range []string{"lives_in", "likes", "uses", "first_met_at"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := seam.Slot{Kind: memory.KindFact, Subject: dario, Name: name, Claims: scripted(t, name), Now: now}
+			s := seam.Slot{Kind: memory.KindFact, Subject: dario, Name: name, Claims: scripted(t, name, 30), Now: now}
 			first := facts(s)
 			if len(first) < 3 {
 				t.Fatalf("the script makes %d facts only", len(first))
@@ -468,4 +475,45 @@ func BenchmarkFacts(b *testing.B) {
 			}
 		})
 	}
+}
+
+// Whatever is claimed: one value holds at a time, and machines end nothing that a person has said.
+func TestFactsOfAnyClaimsKeepTheRules(t *testing.T) {
+	t.Parallel()
+	superseded := 0
+	for seed := range uint64(300) {
+		name := []string{"lives_in", "likes", "first_met_at"}[seed%3]
+		units := facts(seam.Slot{Kind: memory.KindFact, Subject: dario, Name: name, Claims: scripted(t, name, seed), Now: now})
+		checkUnits(t, units)
+		byUID, holding := map[string]memory.Unit{}, map[string]string{}
+		for _, u := range units {
+			byUID[u.UID] = u
+		}
+		for _, u := range units {
+			group := ""
+			if name == "likes" {
+				group = u.Fact.Object
+			}
+			if u.State == memory.StateValidated && u.Fact.To == "" {
+				if holding[group] != "" {
+					t.Errorf("seed %d: %s and %s hold at a time:\n%s", seed, holding[group], u.Fact.Object, lines(units))
+				}
+				holding[group] = u.Fact.Object + u.Fact.Predicate
+			}
+			if by, ok := byUID[u.Fact.SupersededBy]; ok {
+				superseded++
+				if saidByPerson(u) && !saidByPerson(by) {
+					t.Errorf("seed %d: a machine's %s supersedes a person's %s:\n%s", seed, by.Fact.Object, u.Fact.Object, lines(units))
+				}
+			}
+		}
+	}
+	if superseded < 300 {
+		t.Errorf("only %d facts are superseded", superseded)
+	}
+}
+
+// saidByPerson reports whether a fact has evidence in the words of the owner.
+func saidByPerson(u memory.Unit) bool {
+	return u.Trust == memory.SpeakerNote || u.Trust == memory.SpeakerUser
 }

@@ -30,6 +30,10 @@ var (
 	ErrDenied = errors.New("not allowed")
 	// ErrBusy: a limit of the service was reached; try again later.
 	ErrBusy = errors.New("limit reached")
+	// ErrNoHistory: the folder is in no repository of git, and has no journal.
+	ErrNoHistory = errors.New("the folder has no history")
+	// ErrNoVersion: the history of the folder has no version of that name, or none of that time.
+	ErrNoVersion = errors.New("no such version")
 	// ErrUnreachable: the service that keeps the memory does not answer, starts or stops.
 	ErrUnreachable = errors.New("memory service is unavailable")
 )
@@ -45,7 +49,7 @@ var reasons = []struct {
 	{"LOCKED", ErrLocked}, {"NEWER_SCHEMA", ErrNewerSchema}, {"FOREIGN_FILE", ErrForeignFile},
 	{"NO_AGENT", ErrNoAgent}, {"NOT_FOUND", ErrNotFound}, {"READ_ONLY", ErrReadOnly}, {"NOT_WRITABLE", ErrNotWritable},
 	{"WORKSPACE_UNAVAILABLE", ErrUnavailable}, {"NO_SPACE", ErrNoSpace}, {"CONFLICT", ErrConflict}, {"CLOSED", ErrClosed},
-	{"DENIED", ErrDenied}, {"BUSY", ErrBusy}, {"UNREACHABLE", ErrUnreachable},
+	{"DENIED", ErrDenied}, {"BUSY", ErrBusy}, {"NO_HISTORY", ErrNoHistory}, {"NO_VERSION", ErrNoVersion}, {"UNREACHABLE", ErrUnreachable},
 }
 
 // Reason returns the stable name of an error of this package, for protocols; empty for other errors.

@@ -107,7 +107,7 @@ type Episode struct {
 	Sensitivity Sensitivity
 	// Salience in [0,1] by rule: how much the episode matters.
 	Salience float64
-	// Pair reports that the file is one of what stays true (MEMORY.md, USER.md), of which each bullet is an episode.
+	// LongTerm reports that the file is one of what stays true (MEMORY.md, USER.md), of which each bullet is an episode.
 	LongTerm bool
 }
 
@@ -180,6 +180,8 @@ type Claim struct {
 	Quote string
 	// Speaker of the cited lines.
 	Speaker string
+	// LongTerm is that of the episode: the claim stands in a file of what stays true.
+	LongTerm bool
 	// Confidence of the claim in [0,1], before speakers and repetitions count.
 	Confidence float64
 	// At is the time of the episode; zero if it has none.
@@ -362,7 +364,7 @@ type Decision struct {
 	Target string
 	// Other is the UID of the entity that Target is merged into; empty for other verbs.
 	Other string
-	// Change is what a correction sets, canonical JSON; empty for other verbs.
+	// Change is what a correction sets, one JSON object, or the name of a sensitivity; empty for other verbs.
 	Change string
 	// Note for people; may be empty.
 	Note string

@@ -34,6 +34,10 @@ var (
 	ErrNoHistory = errors.New("the folder has no history")
 	// ErrNoVersion: the history of the folder has no version of that name, or none of that time.
 	ErrNoVersion = errors.New("no such version")
+	// ErrDeriveOff: derivation is off for the agent.
+	ErrDeriveOff = errors.New("derivation is off; set derive.enabled to true, and start the service again if one runs")
+	// ErrNoUnit: no such fact, loop, summary or entity, or none that the caller may see; which of the two is not told.
+	ErrNoUnit = errors.New("no such unit or entity")
 	// ErrUnreachable: the service that keeps the memory does not answer, starts or stops.
 	ErrUnreachable = errors.New("memory service is unavailable")
 )
@@ -50,6 +54,7 @@ var reasons = []struct {
 	{"NO_AGENT", ErrNoAgent}, {"NOT_FOUND", ErrNotFound}, {"READ_ONLY", ErrReadOnly}, {"NOT_WRITABLE", ErrNotWritable},
 	{"WORKSPACE_UNAVAILABLE", ErrUnavailable}, {"NO_SPACE", ErrNoSpace}, {"CONFLICT", ErrConflict}, {"CLOSED", ErrClosed},
 	{"DENIED", ErrDenied}, {"BUSY", ErrBusy}, {"NO_HISTORY", ErrNoHistory}, {"NO_VERSION", ErrNoVersion}, {"UNREACHABLE", ErrUnreachable},
+	{"DERIVE_OFF", ErrDeriveOff}, {"NO_UNIT", ErrNoUnit},
 }
 
 // Reason returns the stable name of an error of this package, for protocols; empty for other errors.

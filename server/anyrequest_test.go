@@ -70,7 +70,9 @@ func serveEverything(f *testing.F) []callable {
 	if _, err := m.Sync(context.Background(), kioku.SyncOptions{}, nil); err != nil {
 		f.Fatal(err)
 	}
-	s, err := server.New(agents(m))
+	opt := agents(m)
+	opt.Derivers = map[string]server.Deriver{"main": &fakeDeriver{}}
+	s, err := server.New(opt)
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -89,14 +91,18 @@ func serveEverything(f *testing.F) []callable {
 	if err != nil {
 		f.Fatal(err)
 	}
+	deriveClient, stopDerive, err := s.LoopbackDerive()
+	if err != nil {
+		f.Fatal(err)
+	}
 	f.Cleanup(func() {
-		for _, end := range []func() error{stopAgents, stop, m.Close} {
+		for _, end := range []func() error{stopDerive, stopAgents, stop, m.Close} {
 			if err := end(); err != nil {
 				f.Error(err)
 			}
 		}
 	})
-	return callables(local, agentClient)
+	return callables(local, deriveClient, agentClient)
 }
 
 // FuzzAnyRequest sends foreign requests to every method: each is answered, or refused with a reason, and none is an internal
@@ -109,6 +115,7 @@ func FuzzAnyRequest(f *testing.F) {
 			`search {agent: "main" query: "key" since: "2026-02-30"} path: "MEMORY.md" line: 1`, `agent: "main" path: "MEMORY.md" from_line: 1 line_count: 1`,
 			`agent: "main" text: "a note" target: "long_term" source: "user" idempotency_key: "k"`,
 			`agent: "main" session: "s" cycle: 1 holder: "h" messages {role: "tool" tool_call_id: "c"}`,
+			`agent: "main" id: "9f3c21" text: "Porto" valid_from: "2026-13" note: "why" into: "e5a1b2" max_sensitivity: "secret"`,
 			`agent: "main" messages {id: "1" role: "user" text: "hello"} window_tokens: 1 keep_tokens: 1`,
 		} {
 			req := m.request()
@@ -141,7 +148,7 @@ func FuzzAnyRequest(f *testing.F) {
 func TestCallablesAreTheMethodsWithoutStreams(t *testing.T) {
 	t.Parallel()
 	got := make(map[string]bool)
-	for _, c := range callables(kiokuv1.NewMemoryServiceClient(nil), kiokuv1.NewAgentServiceClient(nil)) {
+	for _, c := range callables(kiokuv1.NewMemoryServiceClient(nil), kiokuv1.NewDeriveServiceClient(nil), kiokuv1.NewAgentServiceClient(nil)) {
 		got[c.name] = true
 	}
 	unary := 0

@@ -59,6 +59,8 @@ var memoryStatuses = []struct {
 }{
 	{err: memory.ErrNoAgent, code: codes.NotFound, message: memory.ErrNoAgent.Error() + "; ListAgents of MemoryService lists those that you may reach"},
 	{err: memory.ErrNotFound, code: codes.NotFound, message: memory.ErrNotFound.Error() + "; use a path as a search result gives it"},
+	{err: memory.ErrNoUnit, code: codes.NotFound, message: memory.ErrNoUnit.Error() + "; ListUnits and ListEntities of DeriveService list their ids"},
+	{err: memory.ErrDeriveOff, code: codes.FailedPrecondition},
 	{err: memory.ErrReadOnly, code: codes.FailedPrecondition},
 	{err: memory.ErrNotWritable, code: codes.FailedPrecondition},
 	{err: memory.ErrConflict, code: codes.AlreadyExists, message: memory.ErrConflict.Error() + "; nothing was written: use another key for another note"},

@@ -34,6 +34,15 @@ func (s *Server) LoopbackAgents() (kiokuv1.AgentServiceClient, func() error, err
 	return kiokuv1.NewAgentServiceClient(conn), end, nil
 }
 
+// LoopbackDerive is Loopback for what is derived.
+func (s *Server) LoopbackDerive() (kiokuv1.DeriveServiceClient, func() error, error) {
+	conn, end, err := s.inside()
+	if err != nil {
+		return nil, nil, err
+	}
+	return kiokuv1.NewDeriveServiceClient(conn), end, nil
+}
+
 // inside returns a connection that stays in this process.
 func (s *Server) inside() (*grpc.ClientConn, func() error, error) {
 	lis := bufconn.Listen(256 << 10)

@@ -21,10 +21,18 @@ func badField(field, format string, args ...any) error {
 
 // checkName refuses a name that is too long or has control characters.
 func checkName(field, text string) error {
+	if err := checkLine(field, text); err != nil {
+		return err
+	}
+	return checkSize(field, text, maxName)
+}
+
+// checkLine refuses a text with control characters.
+func checkLine(field, text string) error {
 	if strings.ContainsFunc(text, unicode.IsControl) {
 		return badField(field, "must have no control characters and no line breaks")
 	}
-	return checkSize(field, text, maxName)
+	return nil
 }
 
 // checkKey is checkName for required names.

@@ -53,6 +53,8 @@ type Memory interface {
 type Options struct {
 	// Agents are the memories by agent id; none for a server of sidecars only. The server does not close them.
 	Agents map[string]Memory
+	// Derivers keep what is derived, by agent id. For an agent without one, derivation is off.
+	Derivers map[string]Deriver
 	// Memory is the memory service of another server, to which a server of sidecars only forwards the calls of MemoryService for the
 	// agents of its sidecars; nil forwards none.
 	Memory grpc.ClientConnInterface
@@ -310,6 +312,7 @@ func (s *Server) newGRPC(l Listener, more ...grpc.ServerOption) *grpc.Server {
 func (s *Server) register(r grpc.ServiceRegistrar) {
 	if len(s.opt.Agents) > 0 {
 		kiokuv1.RegisterMemoryServiceServer(r, service{Server: s})
+		kiokuv1.RegisterDeriveServiceServer(r, deriveService{Server: s})
 	} else if s.opt.Memory != nil {
 		r.RegisterService(s.forwards, nil)
 	}

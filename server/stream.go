@@ -76,19 +76,27 @@ func streamSync(ctx context.Context, m Memory, send func(*kiokuv1.SyncResponse) 
 	return send(&kiokuv1.SyncResponse{Event: &kiokuv1.SyncResponse_Report{Report: syncReport(report, state, time.Since(start))}})
 }
 
-// sendProgress sends progress from its own goroutine, which wait ends. If the stream fails, the context of the call ends the sync.
+// sendProgress sends the progress of a sync; see sendSteps.
 func sendProgress(send func(*kiokuv1.SyncResponse) error) (step func(indexer.Progress), wait func()) {
-	steps, sent := make(chan indexer.Progress, 16), make(chan struct{})
+	return sendSteps(func(p indexer.Progress) error {
+		return send(&kiokuv1.SyncResponse{Event: &kiokuv1.SyncResponse_Progress{Progress: progress(p)}})
+	})
+}
+
+// sendSteps sends steps from its own goroutine, which wait ends. It skips those that a slow caller does not take in time. If the
+// stream fails, the context of the call ends what makes them.
+func sendSteps[T any](send func(T) error) (step func(T), wait func()) {
+	steps, sent := make(chan T, 16), make(chan struct{})
 	go func() {
 		defer close(sent)
 		failed := false
 		for p := range steps {
 			if !failed {
-				failed = send(&kiokuv1.SyncResponse{Event: &kiokuv1.SyncResponse_Progress{Progress: progress(p)}}) != nil
+				failed = send(p) != nil
 			}
 		}
 	}()
-	step = func(p indexer.Progress) {
+	step = func(p T) {
 		select {
 		case steps <- p:
 		default:

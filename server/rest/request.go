@@ -52,7 +52,10 @@ func readRequest(r *http.Request, route Route, path map[string]string) (proto.Me
 	if err != nil {
 		return nil, err
 	}
-	return message, decodeJSON(body, message)
+	if err := decodeJSON(body, message); err != nil {
+		return nil, err
+	}
+	return message, setPath(message, path)
 }
 
 // newMessage returns an empty message of a type.
@@ -110,7 +113,15 @@ func readQuery(message proto.Message, query url.Values, path map[string]string) 
 			}
 		}
 	}
+	return setPath(message, path)
+}
+
+// setPath sets the fields of a message that the path of a request names, and that nothing else has set.
+func setPath(message proto.Message, path map[string]string) error {
 	for name, value := range path {
+		if field := fieldNamed(message.ProtoReflect().Descriptor().Fields(), name); field != nil && message.ProtoReflect().Has(field) {
+			return badField(name, "is in the path already")
+		}
 		if !utf8.ValidString(value) {
 			return badField(name, "is not valid UTF-8; percent-encode its UTF-8 bytes")
 		}

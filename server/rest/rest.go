@@ -57,8 +57,9 @@ func New(conn grpc.ClientConnInterface) *Handler {
 		// A form in the body never takes the place of a query.
 		runtime.WithDisablePathLengthFallback(),
 	)
-	ctx := context.Background() // neither uses it, and both always return nil
+	ctx := context.Background() // none uses it, and all always return nil
 	_ = gateway.RegisterMemoryServiceHandlerClient(ctx, h.mux, kiokuv1.NewMemoryServiceClient(conn))
+	_ = gateway.RegisterDeriveServiceHandlerClient(ctx, h.mux, kiokuv1.NewDeriveServiceClient(conn))
 	_ = gateway.RegisterAgentServiceHandlerClient(ctx, h.mux, kiokuv1.NewAgentServiceClient(conn))
 	return h
 }

@@ -17,7 +17,7 @@ import (
 type Route struct {
 	// Method is the HTTP method.
 	Method string
-	// Path is the path of the route. "{path=**}" stands for the path of a file.
+	// Path is the path of the route. "{path=**}" stands for the path of a file, and "{id}" for an id.
 	Path string
 	// RPC is the method that answers.
 	RPC protoreflect.MethodDescriptor
@@ -25,32 +25,44 @@ type Route struct {
 	Body bool
 }
 
-// key is what the gateway knows of a route.
-func (r Route) key() string { return r.Method + " " + r.Path }
+// key is what the gateway calls a route.
+func (r Route) key() string { return r.Method + " " + strings.Replace(r.Path, idPath, "{id=*}", 1) }
 
 // name returns the route as a person writes it.
-func (r Route) name() string { return r.Method + " " + strings.Replace(r.Path, filePath, "PATH", 1) }
+func (r Route) name() string {
+	return r.Method + " " + strings.NewReplacer(filePath, "PATH", idPath, "ID").Replace(r.Path)
+}
 
 // fullMethod returns the name of the method on a connection.
 func (r Route) fullMethod() string {
 	return "/" + string(r.RPC.Parent().FullName()) + "/" + string(r.RPC.Name())
 }
 
-// filePath is the part of a path that stands for the path of a file.
-const filePath = "{path=**}"
+const (
+	// filePath is the part of a path that stands for the path of a file.
+	filePath = "{path=**}"
+	// idPath is the part of a path that stands for an id.
+	idPath = "{id}"
+)
 
 // matches reports whether the route has the path of a request.
 func (r Route) matches(path string) bool {
 	if before, ok := strings.CutSuffix(r.Path, filePath); ok {
 		return strings.HasPrefix(path+"/", before)
 	}
-	return path == r.Path
+	before, after, hasID := strings.Cut(r.Path, idPath)
+	if !hasID {
+		return path == r.Path
+	}
+	id, starts := strings.CutPrefix(path, before)
+	id, ends := strings.CutSuffix(id, after)
+	return starts && ends && id != "" && !strings.ContainsAny(id, "/:")
 }
 
 // Routes returns the routes of all methods, as the proto has them, in the order of their paths.
 func Routes() []Route {
 	var routes []Route
-	for _, file := range []protoreflect.FileDescriptor{kiokuv1.File_kioku_v1_memory_proto, kiokuv1.File_kioku_v1_agent_proto} {
+	for _, file := range []protoreflect.FileDescriptor{kiokuv1.File_kioku_v1_memory_proto, kiokuv1.File_kioku_v1_derive_proto, kiokuv1.File_kioku_v1_agent_proto} {
 		for i := range file.Services().Len() {
 			methods := file.Services().Get(i).Methods()
 			for j := range methods.Len() {

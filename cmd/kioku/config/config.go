@@ -128,6 +128,8 @@ type Config struct {
 	AgentDir string
 	// RecallEnabled is true if memories are recalled before a turn.
 	RecallEnabled bool
+	// Derive says what is derived from notes.
+	Derive Derive
 	// Sidecar contains the addresses of kioku agent.
 	Sidecar Sidecar
 
@@ -215,6 +217,7 @@ func Default() *Config {
 			Flush:     flush.Defaults(), Prune: prune.Defaults(),
 		},
 		RecallEnabled: true,
+		Derive:        defaultDerive(),
 		Limits:        server.DefaultLimits(),
 		Sidecar:       Sidecar{Listen: "127.0.0.1:7601"},
 		Audit:         audit.Options{MaxBytes: 100 << 20},

@@ -98,6 +98,7 @@ func newRegistry(c *Config) *registry {
 	r.caches(c)
 	r.memory = false
 	r.agentSide(c)
+	r.derive(c)
 	return r
 }
 

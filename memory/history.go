@@ -123,3 +123,71 @@ type PastAnswer struct {
 	// Version that was searched.
 	Version FolderVersion
 }
+
+// UndoWrites says which notes and updates of an agent are taken back. A Session or Since is required.
+type UndoWrites struct {
+	// Session is the name of the conversation that they come from; empty means all.
+	Session string
+	// Since and Until bound the times at which they were written, inclusive; zero means no bound.
+	Since, Until time.Time
+	// Sources are who has written them, constants NoteFrom...; none means agent, tool and flush.
+	Sources []string
+	// DryRun only tells what would be taken back.
+	DryRun bool
+}
+
+// Kinds of a write.
+const (
+	// WroteNote: a note was appended.
+	WroteNote = "note"
+	// WroteUpdate: a text was updated.
+	WroteUpdate = "update"
+)
+
+// Outcomes of a write that was to be taken back.
+const (
+	// WriteUndone: it was taken back, or would be.
+	WriteUndone = "undone"
+	// WriteEdited: it was changed since, and stays.
+	WriteEdited = "edited"
+	// WriteGone: it is not in the file any more.
+	WriteGone = "gone"
+	// WriteUnknown: nobody can tell that it is as it was written, so it stays.
+	WriteUnknown = "unknown"
+)
+
+// Write is a note or an update of an agent.
+type Write struct {
+	// Path of the file.
+	Path string
+	// Line is its first line, from 1, as the file was before anything was taken back; 0 if it is gone.
+	Line int
+	// Time at which it was written.
+	Time time.Time
+	// Source is who has written it, one of the constants NoteFrom....
+	Source string
+	// Session is the name of the conversation; empty if it is not known.
+	Session string
+	// Kind is WroteNote or WroteUpdate.
+	Kind string
+	// Text is its beginning, without marks.
+	Text string
+	// Outcome is one of the constants WriteUndone, WriteEdited, WriteGone and WriteUnknown.
+	Outcome string
+}
+
+// UndoneWrites says what was taken back.
+type UndoneWrites struct {
+	// Writes that were selected, the latest first.
+	Writes []Write
+	// Revisions of the files that were changed; Undo of one brings back what was removed.
+	Revisions []string
+}
+
+// Purged says what was removed of a history.
+type Purged struct {
+	// Versions is the number of versions of files that were removed from the journal.
+	Versions int
+	// Indexes is the number of indexes of the past that were removed.
+	Indexes int
+}

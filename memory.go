@@ -58,6 +58,10 @@ type Options struct {
 	Index IndexOptions
 	// History is what is kept of the versions of notes.
 	History HistoryOptions
+	// Episodes cuts a file into the episodes from which facts are derived; nil means that derivation is off. EpisodesBy is the
+	// fingerprint of its rules. It is called concurrently.
+	Episodes   func(memory.SourceFile) []memory.Episode
+	EpisodesBy string
 	// Search is the ranking; each field that is not set has its default.
 	Search search.Options
 	// CacheEntries bounds the embedding cache, beyond the texts that are indexed now; 0 means 50,000.
@@ -234,7 +238,8 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 		Workspace: workspace, StateDir: opt.StateDir, ExtraPaths: opt.Index.ExtraPaths, Include: opt.Index.Include, Exclude: opt.Index.Exclude,
 		Sessions: opt.Index.Sessions, MaxFileBytes: opt.Index.MaxFileBytes,
 		Debounce: opt.Index.Debounce, MaxWait: opt.Index.MaxWait, Interval: opt.Index.Interval, PollInterval: opt.Index.PollInterval,
-		StripMarkers: marks.Strip, Analyze: m.store.Analyze, Notify: m.notify, Now: opt.Now, Log: m.log,
+		StripMarkers: marks.Strip, Analyze: m.store.Analyze, Episodes: opt.Episodes, EpisodesBy: opt.EpisodesBy,
+		Notify: m.notify, Now: opt.Now, Log: m.log,
 	})
 	m.backfill, m.fallbackBackfill = m.newBackfill(m.generations.wanted), m.newBackfill(m.generations.fallback)
 	m.rankBy(opt.Search)

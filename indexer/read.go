@@ -100,6 +100,7 @@ func (t *fileTask) skippedAsBefore() bool {
 // split fills in the chunks, and what else comes from the content of a file and its path in its root.
 func (r *syncRun) split(f *File, rel string, data []byte) {
 	var days []string
+	raw := data
 	switch {
 	case memory.IsTranscript(f.Source):
 		reading := r.layout.read(f.Source)
@@ -115,9 +116,19 @@ func (r *syncRun) split(f *File, rel string, data []byte) {
 		f.Chunks[i] = Chunk{Chunk: c, Hash: EmbeddedHash(f.Names, c.Text)}
 	}
 	dateChunks(f.Chunks, days)
+	r.cutEpisodes(f, raw)
 	if r.opt.Analyze != nil && !r.req.textsOnly {
 		r.opt.Analyze(f)
 	}
+}
+
+// cutEpisodes fills in the episodes of a file with these bytes.
+func (r *syncRun) cutEpisodes(f *File, raw []byte) {
+	if r.opt.Episodes == nil || r.req.textsOnly {
+		return
+	}
+	f.Episodes = r.opt.Episodes(memory.SourceFile{Path: f.Path, Source: f.Source, Date: f.Date, Data: raw, SHA256: f.SHA256})
+	f.EpisodesBy = r.opt.EpisodesBy
 }
 
 // readAhead is how many tasks for each reading goroutine may wait for an earlier one, so that a large file does not hold up

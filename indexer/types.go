@@ -9,6 +9,7 @@ import (
 
 	"kioku/chunker"
 	"kioku/embed"
+	"kioku/memory"
 )
 
 // Hash is the SHA-256 of a file's bytes or of the text of which a chunk gets its vector.
@@ -79,6 +80,10 @@ type File struct {
 	LeftOut string
 	// Chunks are in the order of the text; empty for a file without text.
 	Chunks []Chunk
+	// Episodes are the spans of the file from which facts are derived, and EpisodesBy is the fingerprint of the rules that cut them.
+	// Both are empty if derivation is off, or the file is skipped.
+	Episodes   []memory.Episode
+	EpisodesBy string
 }
 
 // Stored is what the index contains of one file, without its chunks.

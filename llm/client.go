@@ -74,7 +74,7 @@ func (c *client) Generate(ctx context.Context, req Request, stream func(Event)) 
 			break // some servers and models do not accept schemas, or not this one
 		}
 	}
-	if err != nil || req.Schema == nil {
+	if err != nil || req.Schema == nil || req.Unchecked {
 		return resp, err
 	}
 	return bareJSON(c.cfg.Provider, resp)

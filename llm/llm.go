@@ -141,6 +141,9 @@ type Request struct {
 	// that cannot be held to a schema the prompt describes it, and the answer is checked to be JSON. The text of the response
 	// is bare JSON; what is streamed may have a code fence around it. A model that calls tools is not held to the schema.
 	Schema json.RawMessage
+	// Unchecked leaves the answer to a request with a schema as it came, JSON or not: the caller checks it, and can tell the model
+	// what was wrong with it.
+	Unchecked bool
 }
 
 // Event is a part of an answer.

@@ -17,8 +17,10 @@ type fileWriter struct {
 	change *indexChange // the vectors and words that are written and removed
 	now    int64        // seconds since 1970
 	recipe func(embed.Space) string
-	// hasCached reports whether embedding_cache has rows.
-	hasCached bool
+	// hasCached reports whether embedding_cache has rows, and hasEpisodes whether payload_episode has.
+	hasCached, hasEpisodes bool
+	// stmts are the statements for episodes.
+	stmts *statements
 	// attached is the number of chunks that replaceFile wrote with a known vector.
 	attached int
 
@@ -44,8 +46,10 @@ func (x *index) newFileWriter(ctx context.Context, tx *sql.Tx, change *indexChan
 	if err != nil {
 		return nil, err
 	}
-	w := &fileWriter{tx: tx, meta: m, now: x.opt.Now().Unix(), change: change, recipe: x.opt.Recipe}
-	if err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM embedding_cache)").Scan(&w.hasCached); err != nil {
+	w := &fileWriter{tx: tx, meta: m, now: x.opt.Now().Unix(), change: change, recipe: x.opt.Recipe, stmts: prepareIn(tx)}
+	err = tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM embedding_cache), EXISTS (SELECT 1 FROM payload_episode)").
+		Scan(&w.hasCached, &w.hasEpisodes)
+	if err != nil {
 		return nil, fmt.Errorf("look into the cache: %w", err)
 	}
 	err = w.prepare(ctx, map[**sql.Stmt]string{&w.findFile: findFileSQL, &w.insertFile: insertFileSQL,
@@ -108,6 +112,9 @@ func (w *fileWriter) writeFile(ctx context.Context, f *indexer.File) error {
 			return err
 		}
 	}
+	if err := w.replaceEpisodes(ctx, id, f); err != nil {
+		return err
+	}
 	if f.Skipped == "" {
 		w.meta.files++
 	}
@@ -127,6 +134,9 @@ func (w *fileWriter) writeFile(ctx context.Context, f *indexer.File) error {
 // setScope marks a file as out of scope, or takes that mark away. Its rows stay as they are.
 func (w *fileWriter) setScope(ctx context.Context, path string, out bool) error {
 	_, err := w.tx.ExecContext(ctx, "UPDATE files SET out_of_scope = ? WHERE path = ? AND error = ''", out, path)
+	if err == nil && w.hasEpisodes {
+		_, err = w.stmts.exec(ctx, markFileDirty, path)
+	}
 	return err
 }
 
@@ -173,6 +183,9 @@ func (w *fileWriter) removeFile(ctx context.Context, path string, reused vectors
 		return err
 	}
 	if err := w.removeChunks(ctx, id); err != nil {
+		return err
+	}
+	if err := w.detachEpisodes(ctx, id); err != nil {
 		return err
 	}
 	for _, stmt := range []string{

@@ -62,6 +62,7 @@ func (a *app) rootCmd() *cobra.Command {
 		a.modelCmd(),
 		a.doctorCmd(),
 		a.versionCmd(),
+		a.deriveCmd(),
 		a.demoCmd(),
 		a.manCmd(),
 		a.mcpCmd(),

@@ -36,6 +36,24 @@ var outputs = map[string]any{
 	"cache stats":      []cachedSpace{},
 	"config get":       shownSetting{},
 	"config list":      []shownSetting{},
+	"derive status":    &kiokuv1.DeriveStatusResponse{},
+	"derive run":       &kiokuv1.DeriveStatusResponse{},
+	"derive estimate":  &kiokuv1.EstimateDeriveResponse{},
+	"derive retry":     &kiokuv1.RetryJobResponse{},
+	"derive list":      &kiokuv1.ListUnitsResponse{},
+	"derive show":      &kiokuv1.Unit{},
+	"derive export":    &kiokuv1.Unit{},
+	"derive history":   &kiokuv1.UnitHistoryResponse{},
+	"derive entities":  &kiokuv1.ListEntitiesResponse{},
+	"derive pin":       &kiokuv1.Decided{},
+	"derive unpin":     &kiokuv1.Decided{},
+	"derive forget":    &kiokuv1.Decided{},
+	"derive correct":   &kiokuv1.Decided{},
+	"derive close":     &kiokuv1.Decided{},
+	"derive reopen":    &kiokuv1.Decided{},
+	"derive merge":     &kiokuv1.Decided{},
+	"derive split":     &kiokuv1.Decided{},
+	"derive undo":      &kiokuv1.Decided{},
 	"doctor":           diagnosis{},
 	"explain":          &kiokuv1.ExplainResponse{},
 	"export":           either{store.ExportHeader{}, store.ExportedLine{}},
@@ -90,7 +108,7 @@ func lineOf(name string) string {
 }
 
 // lines are the commands that write a value on each line.
-var lines = []string{"bench speed", "export", "watch"}
+var lines = []string{"bench speed", "derive export", "export", "watch"}
 
 // textOnly are the commands that write no JSON, and why.
 var textOnly = map[string]string{

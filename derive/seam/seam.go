@@ -77,6 +77,8 @@ type Store interface {
 	Reserve(ctx context.Context, now time.Time, model, purpose string, tokens, maxTokens, maxCalls int) (bool, error)
 	// Settle replaces a reservation by what was used.
 	Settle(ctx context.Context, now time.Time, model, purpose string, reserved, tokensIn, tokensOut int) error
+	// CountDropped adds to the counts of items of models that were rejected, by reason.
+	CountDropped(ctx context.Context, counts map[string]int) error
 	// Stats returns the totals.
 	Stats(ctx context.Context, now time.Time) (Stats, error)
 }
@@ -85,6 +87,8 @@ type Store interface {
 type EpisodeClaims struct {
 	// Episode whose text they were made from, by UID and TextSHA256.
 	Episode memory.Episode
+	// Maker is "rule", or the contract and the model as in memory.Claim. An episode counts as read by it even if nothing was found.
+	Maker string
 	// Mentions of entities.
 	Mentions []memory.Mention
 	// Claims with lines relative to the episode.

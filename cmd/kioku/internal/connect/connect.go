@@ -42,6 +42,8 @@ type Connector struct {
 // Client calls the service for one agent, in a daemon or in this process.
 type Client struct {
 	kiokuv1.MemoryServiceClient
+	// Derive calls what derives from the notes of the agent.
+	Derive kiokuv1.DeriveServiceClient
 	from   *Connector
 	wanted wanted
 	need   Need
@@ -256,7 +258,7 @@ func (k *Connector) open(ctx context.Context, w wanted, n Need, readOnly bool) (
 		return nil, errors.Join(err, memory.Close())
 	}
 	return &Client{
-		MemoryServiceClient: srv.Local(), from: k, wanted: w, need: n, Agent: place.Agent, Memory: memory, Workspace: place.Workspace,
+		MemoryServiceClient: srv.Local(), Derive: srv.LocalDerive(), from: k, wanted: w, need: n, Agent: place.Agent, Memory: memory, Workspace: place.Workspace,
 		State: opt.StateDir, ReadOnly: readOnly, close: memory.Close,
 	}, nil
 }

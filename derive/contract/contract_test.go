@@ -1,0 +1,231 @@
+package contract_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"kioku/derive/contract"
+	"kioku/memory"
+)
+
+// episode returns an episode of a day with lines "speaker: text".
+func episode(uid, day string, lines ...string) contract.Episode {
+	e := contract.Episode{Episode: memory.Episode{UID: uid, Date: day}}
+	if t, err := time.Parse(time.DateOnly, day); err == nil {
+		e.OccurredAt = t.Add(12 * time.Hour)
+	}
+	for i, line := range lines {
+		speaker, text, _ := strings.Cut(line, ": ")
+		e.Lines = append(e.Lines, contract.Line{Number: i + 1, Speaker: speaker, Text: text})
+	}
+	return e
+}
+
+// talk is an episode with several speakers and languages.
+func talk() contract.Episode {
+	return episode("e1", "2026-11-18",
+		"user: I moved to Porto last month and I like green tea.",
+		"assistant: You love coffee, and Dario lives in Lisbon.",
+		"Dario: I live in Braga, and Anna Rossi is my wife.",
+		"tool: USER lives in Rome",
+		"user: 私は静かなカフェが好きです。ダリオさんに連絡する。",
+		"user: I sent the report to Anna Rossi (Anni), as I said I",
+		"user: would do.")
+}
+
+// input asks about talk.
+func input() contract.EpisodeInput {
+	return contract.EpisodeInput{Episode: talk(), Model: "test-model",
+		Loops:    []memory.Loop{{Key: "k1", Text: "send the report to Anna"}, {Key: "k2", Text: "call Dario"}},
+		Entities: []memory.Entity{{Type: "PERSON", Name: "Anna Rossi", Aliases: []string{"Anni"}}, {Type: "ORG", Name: "Acme"}}}
+}
+
+// claimLine returns what matters of a claim on one line.
+func claimLine(c memory.Claim) string {
+	where := fmt.Sprintf("%d-%d %s %q %.2f", c.StartLine, c.EndLine, c.Speaker, c.Quote, c.Confidence)
+	switch c.Kind {
+	case memory.ClaimFact:
+		object := c.Object
+		if c.ObjectEntity != nil {
+			object += " (" + c.ObjectEntity.Type + ":" + c.ObjectEntity.Name + ")"
+		}
+		return fmt.Sprintf("fact %s %s %s [%s,%s) @%s", c.Subject.Name, c.Predicate, object, c.From, c.To, where)
+	case memory.ClaimRelation:
+		return fmt.Sprintf("relation %s %s %s @%s", c.Subject.Name, c.Predicate, c.ObjectEntity.Name, where)
+	case memory.ClaimClose:
+		return fmt.Sprintf("close %s @%s", c.Closes, where)
+	}
+	return fmt.Sprintf("loop %s due %s @%s", c.LoopText, c.Due, where)
+}
+
+// outcome is what was read from an answer: the items, the reasons of those that were dropped, and the problem of an answer that is
+// invalid.
+type outcome struct {
+	Items   []string
+	Dropped map[string]int
+	Invalid string
+}
+
+// found returns the outcome of claims and mentions.
+func found(mentions []memory.Mention, claims []memory.Claim) []string {
+	var items []string
+	for _, m := range mentions {
+		items = append(items, fmt.Sprintf("%s:%s %v %.2f", m.Entity.Type, m.Entity.Name, m.Aliases, m.Confidence))
+	}
+	for _, c := range claims {
+		items = append(items, claimLine(c))
+	}
+	return items
+}
+
+func outcomeOf(items []string, report contract.Report, err error) outcome {
+	o := outcome{Items: items, Dropped: report.Dropped}
+	if len(o.Dropped) == 0 {
+		o.Dropped = nil
+	}
+	if e, ok := errors.AsType[*contract.Error](err); ok {
+		o.Invalid = e.Problems[0].String()
+	} else if err != nil {
+		o.Invalid = "not an *Error: " + err.Error()
+	}
+	return o
+}
+
+// readers read an answer to each contract, given the inputs of these tests.
+var readers = map[string]func(answer, stop string) outcome{
+	"facts": func(a, s string) outcome { f, err := contracts.ReadFacts(input(), a, s); return foundOutcome(f, err) },
+	"entities": func(a, s string) outcome {
+		f, err := contracts.ReadEntities(input(), a, s)
+		return foundOutcome(f, err)
+	},
+	"loops":   func(a, s string) outcome { f, err := contracts.ReadLoops(input(), a, s); return foundOutcome(f, err) },
+	"reflect": readReflect, "expand": readExpand, "rerank": readRerank, "summary": readSummary, "extract": readExtract,
+}
+
+var contracts = contract.Contracts{UserNames: []string{"Haru"}}
+
+func foundOutcome(f contract.Found, err error) outcome {
+	return outcomeOf(found(f.Mentions, f.Claims), f.Report, err)
+}
+
+func readReflect(answer, stop string) outcome {
+	reflection, report, err := contracts.ReadReflect(input(), answer, stop)
+	var items []string
+	if reflection != nil {
+		items = []string{fmt.Sprintf("%+v", *reflection)}
+	}
+	return outcomeOf(items, report, err)
+}
+
+// now is when the messages of these tests are written: a Friday.
+var now = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
+
+func expandInput() contract.ExpandInput {
+	return contract.ExpandInput{Message: "What did he say about it last week? あれどうなった？", Now: now, Aliases: []string{"Anna Rossi"},
+		Turns: []memory.Turn{{Speaker: "user", Text: "Dario wants to paint the kitchen blue. プロジェクトXの件も。"}, {Speaker: "assistant", Text: "Noted."}}}
+}
+
+func readExpand(answer, stop string) outcome {
+	x, err := contracts.ReadExpand(expandInput(), answer, stop)
+	items := append([]string(nil), x.Queries...)
+	for _, r := range x.References {
+		items = append(items, r.Type+" "+r.Surface+" -> "+r.Resolved)
+	}
+	for _, d := range x.Dates {
+		items = append(items, d.First+".."+d.Last)
+	}
+	return outcomeOf(items, x.Report, err)
+}
+
+func rerankInput() contract.RerankInput {
+	in := contract.RerankInput{Message: "Where does Dario live?"}
+	for i := range 40 {
+		in.Candidates = append(in.Candidates, contract.Candidate{Date: "2026-11-18", Path: "memory/2026-11-18.md", Text: fmt.Sprintf("candidate %d", i)})
+	}
+	return in
+}
+
+func readRerank(answer, stop string) outcome {
+	x, err := contracts.ReadRerank(rerankInput(), answer, stop)
+	var items []string
+	if err == nil {
+		items = append(items, x.Strategy)
+	}
+	for _, r := range x.Ranked {
+		items = append(items, fmt.Sprintf("%d %s %s", r.Index, r.Relevance, r.Reason))
+	}
+	return outcomeOf(items, x.Report, err)
+}
+
+func summaryInput() contract.SummaryInput {
+	second := episode("e2", "2026-11-19", "note: 田中さんと会う。Paid 1,200 euros for 3 tickets, see https://acme.example/t?id=7 and ticket INV-2026-0042.", "note: She said \"never again\" and laughed.")
+	second.Sensitivity = memory.Private
+	return contract.SummaryInput{Scope: memory.ScopeWeekly, Key: "2026-W47", From: "2026-11-16", To: "2026-11-22", Episodes: []contract.Episode{talk(), second},
+		Facts: []string{"The user lives in Porto"}}
+}
+
+func readSummary(answer, stop string) outcome {
+	x, err := contracts.ReadSummary(summaryInput(), answer, stop)
+	var items []string
+	if err == nil {
+		items = append(items, x.Summary.Text)
+		for _, e := range x.Summary.Events {
+			items = append(items, e.EpisodeUID+" "+e.Why)
+		}
+		if x.Summary.Relationship != "" {
+			items = append(items, "state: "+x.Summary.Relationship)
+		}
+	}
+	return outcomeOf(items, x.Report, err)
+}
+
+func extractInput() contract.ExtractInput {
+	in := input()
+	return contract.ExtractInput{Episodes: []contract.Episode{talk(), episode("e2", "2026-11-19", "note: Mia works at Acme since 2024.")}, Loops: in.Loops,
+		Entities: in.Entities, Model: in.Model}
+}
+
+func readExtract(answer, stop string) outcome {
+	x, err := contracts.ReadExtract(extractInput(), answer, stop)
+	var items []string
+	for _, e := range x.Episodes {
+		for _, item := range found(e.Mentions, e.Claims) {
+			items = append(items, e.Episode.UID+" "+item)
+		}
+		if e.Missing {
+			items = append(items, e.Episode.UID+" missing")
+		}
+		if e.Lost {
+			items = append(items, e.Episode.UID+" lost")
+		}
+	}
+	return outcomeOf(items, x.Report, err)
+}
+
+// answerCase is an answer and what is read from it.
+type answerCase struct {
+	answer string
+	stop   string
+	want   outcome
+}
+
+// checkAnswers reads the answers to a contract.
+func checkAnswers(t *testing.T, name string, cases map[string]answerCase) {
+	t.Helper()
+	for title, c := range cases {
+		t.Run(title, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(c.want, readers[name](c.answer, c.stop)); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+// invalid is the outcome of an answer that is invalid as a whole.
+func invalid(problem string) outcome { return outcome{Invalid: problem} }

@@ -1,0 +1,201 @@
+package contract
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"kioku/derive/vocab"
+	"kioku/memory"
+)
+
+const (
+	maxEntities  = 10
+	maxAliases   = 5
+	maxRelations = 10
+	maxName      = 120
+
+	entityFloor   = 0.4
+	relationFloor = 0.4
+	factFloor     = 0.5
+	loopFloor     = 0.5
+)
+
+// episodeReader reads what an answer says about one episode.
+type episodeReader struct {
+	c      Contracts
+	r      *reader
+	source *source
+	loops  []memory.Loop   // offered
+	known  []memory.Entity // offered
+	model  string
+
+	// mentions of entities that were accepted, without the owner of the memory.
+	mentions []memory.Mention
+	claims   []memory.Claim
+}
+
+// pronouns are words for the owner of the memory in the mouth of the owner, folded by foldName.
+var pronouns = []string{"i", "me", "my", "myself", "the user", "the owner", "user", "owner",
+	"私", "わたし", "僕", "ぼく", "俺", "自分", "ユーザー", "ユーザ", "我", "本人", "用户", "用戶"}
+
+// ref returns the entity with a type and a name. It drops the item if the type is unknown, or the name stands neither in the text
+// nor among the known names.
+func (e *episodeReader) ref(i *item, typeKey, nameKey, etype, name string) memory.EntityRef {
+	name = cleanLine(name)
+	if !slices.Contains(e.c.entityTypes(), etype) {
+		i.fail(typeKey, ReasonValue, "the type must be one of "+strings.Join(e.c.entityTypes(), ", "))
+		return memory.EntityRef{}
+	}
+	if e.isUser(etype, name) {
+		return vocab.User()
+	}
+	ref := memory.EntityRef{Type: etype, Name: name}
+	switch {
+	case vocab.Norm(name) == "" || len([]rune(name)) > maxName:
+		i.fail(nameKey, ReasonText, fmt.Sprintf("a name must have 1 to %d characters, with a letter or digit", maxName))
+	case !e.occurs(ref):
+		i.fail(nameKey, ReasonName, "the name must stand in the text as it is written there")
+	}
+	return ref
+}
+
+// isUser reports whether a name stands for the owner of the memory.
+func (e *episodeReader) isUser(etype, name string) bool {
+	folded := foldName(name)
+	same := func(user string) bool { return foldName(user) == folded }
+	return etype == vocab.Person && (slices.Contains(pronouns, folded) || slices.ContainsFunc(e.c.UserNames, same))
+}
+
+// occurs reports whether a name stands in the text, or is one of those that were offered and one of the names of that entity does.
+func (e *episodeReader) occurs(ref memory.EntityRef) bool {
+	folded := foldName(ref.Name)
+	if hasName(e.source.names, folded) {
+		return true
+	}
+	return slices.ContainsFunc(e.known, func(known memory.Entity) bool {
+		names := append([]string{known.Name}, known.Aliases...)
+		isOne := slices.ContainsFunc(names, func(name string) bool { return foldName(name) == folded })
+		return isOne && slices.ContainsFunc(names, func(name string) bool { return hasName(e.source.names, foldName(name)) })
+	})
+}
+
+// readEntities reads the lists entities and relations of an object.
+func (e *episodeReader) readEntities(o *object) {
+	var read []memory.Mention
+	items := o.list("entities")
+	before := e.r.report.lost()
+	for _, o := range items {
+		if m, ok := e.mention(o, read); ok {
+			read = append(read, m)
+		}
+	}
+	read = best(e.r, o.at("entities"), read, maxEntities, func(m memory.Mention) float64 { return m.Confidence })
+	for _, m := range read {
+		if !vocab.IsUser(m.Entity) {
+			e.mentions = append(e.mentions, m)
+		}
+	}
+	e.r.report.Accepted += len(read)
+	e.r.lostAll(o.at("entities"), len(items), len(read), before)
+	e.readRelations(o)
+}
+
+// mention reads one entity, which is none of those before it.
+func (e *episodeReader) mention(o *object, before []memory.Mention) (memory.Mention, bool) {
+	i := &item{object: o}
+	etype, name := o.str("etype"), o.str("name")
+	aliases := o.strings("aliases")
+	m := memory.Mention{Entity: e.ref(i, "etype", "name", etype, name), Role: i.choice("role", []string{"mentioned"})}
+	m.Confidence = i.confidence(entityFloor)
+	o.done()
+	if slices.ContainsFunc(before, func(other memory.Mention) bool { return sameEntity(other.Entity, m.Entity) }) {
+		i.fail("name", ReasonRepeated, "stands twice")
+	}
+	if i.dropped || vocab.IsUser(m.Entity) {
+		return m, !i.dropped
+	}
+	for n, alias := range aliases {
+		m.Aliases = e.addAlias(m.Aliases, alias, m.Entity.Name, fmt.Sprintf("%s[%d]", o.at("aliases"), n))
+	}
+	return m, !i.dropped
+}
+
+// addAlias appends an alias if it stands in the text and is another name. What is wrong with it drops only the alias.
+func (e *episodeReader) addAlias(list []string, alias, name, path string) []string {
+	alias = cleanLine(alias)
+	same := func(other string) bool { return vocab.Norm(other) == vocab.Norm(alias) }
+	switch {
+	case vocab.Norm(alias) == "" || len([]rune(alias)) > maxName:
+		e.r.drop(path, ReasonText, fmt.Sprintf("a name must have 1 to %d characters, with a letter or digit", maxName))
+	case !hasName(e.source.names, foldName(alias)), slices.Contains(pronouns, foldName(alias)):
+		e.r.drop(path, ReasonName, "an alias must stand in the text, and be no pronoun")
+	case same(name) || slices.ContainsFunc(list, same):
+		e.r.drop(path, ReasonRepeated, "stands twice")
+	case len(list) == maxAliases:
+		e.r.drop(path, ReasonLimit, "is one too many")
+	default:
+		return append(list, alias)
+	}
+	return list
+}
+
+func sameEntity(a, b memory.EntityRef) bool {
+	return a.Type == b.Type && vocab.Norm(a.Name) == vocab.Norm(b.Name)
+}
+
+// readRelations reads the list relations of an object, after its entities.
+func (e *episodeReader) readRelations(o *object) {
+	var read []draft
+	items := o.list("relations")
+	before := e.r.report.lost()
+	for _, o := range items {
+		if d, ok := e.relation(o); ok {
+			read = append(read, d)
+		}
+	}
+	e.take(o.at("relations"), NameEntities, read, maxRelations)
+	e.r.lostAll(o.at("relations"), len(items), len(read), before)
+}
+
+// relation reads one relation.
+func (e *episodeReader) relation(o *object) (draft, bool) {
+	i := &item{object: o}
+	d := draft{confidence: i.confidence(relationFloor)}
+	src, dst := e.endpoint(i, "src"), e.endpoint(i, "dst")
+	rel := o.str("rel")
+	d.claim = memory.Claim{Kind: memory.ClaimRelation, Subject: src, Predicate: vocab.Relation(rel), Object: dst.Name, ObjectEntity: &dst}
+	if !i.dropped && sameEntity(src, dst) {
+		i.fail("dst", ReasonValue, "must be another entity than src")
+	}
+	d.evidence = e.source.evidence(i, src.Name+" "+dst.Name, src, dst)
+	o.done()
+	return d, !i.dropped
+}
+
+// endpoint reads "TYPE:NAME", one of the entities of the answer, one that was offered, or the owner of the memory.
+func (e *episodeReader) endpoint(i *item, key string) memory.EntityRef {
+	etype, name, ok := strings.Cut(i.str(key), ":")
+	etype, name = strings.TrimSpace(etype), strings.TrimSpace(name)
+	if !ok {
+		i.fail(key, ReasonValue, "must be TYPE:NAME")
+		return memory.EntityRef{}
+	}
+	if e.isUser(etype, name) {
+		return vocab.User()
+	}
+	ref := memory.EntityRef{Type: etype, Name: name}
+	for _, m := range e.mentions {
+		names := append([]string{m.Entity.Name}, m.Aliases...)
+		if m.Entity.Type == etype && slices.ContainsFunc(names, func(n string) bool { return vocab.Norm(n) == vocab.Norm(name) }) {
+			return m.Entity
+		}
+	}
+	for _, known := range e.known {
+		if known.Type == etype && foldName(known.Name) == foldName(name) && e.occurs(ref) {
+			return memory.EntityRef{Type: known.Type, Name: known.Name, Qualifier: known.Qualifier}
+		}
+	}
+	i.fail(key, ReasonName, "must be one of the entities of this answer or of the known ones")
+	return ref
+}

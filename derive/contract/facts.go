@@ -1,0 +1,93 @@
+package contract
+
+import (
+	"fmt"
+
+	"kioku/memory"
+)
+
+const (
+	maxFacts  = 5
+	maxObject = 300
+)
+
+// readFacts reads the list facts of an object.
+func (e *episodeReader) readFacts(o *object) {
+	var read []draft
+	items := o.list("facts")
+	before := e.r.report.lost()
+	for _, o := range items {
+		if d, ok := e.fact(o); ok {
+			read = append(read, d)
+		}
+	}
+	e.take(o.at("facts"), NameFacts, read, maxFacts)
+	e.r.lostAll(o.at("facts"), len(items), len(read), before)
+}
+
+// fact reads one fact.
+func (e *episodeReader) fact(o *object) (draft, bool) {
+	i := &item{object: o}
+	claim := memory.Claim{Kind: memory.ClaimFact, Subject: e.entity(i, "subject")}
+	name := o.str("predicate")
+	claim.Object = i.line("object_text", maxObject)
+	claim.ObjectEntity = e.objectEntity(i)
+	d := draft{confidence: i.confidence(factFloor)}
+	claim.From, claim.To = i.validity(e.source.Date)
+	claim.Predicate = e.predicate(i, name)
+	if !i.dropped && !sharesTerm(e.source.terms, e.source.names, claim.Object) {
+		i.fail("object_text", ReasonName, "must use the words of the text")
+	}
+	if !i.dropped && commandsMemory(claim.Object) {
+		i.fail("object_text", ReasonInstruction, "must not tell anybody what to do")
+	}
+	d.claim = claim
+	d.evidence = e.source.evidence(i, claim.Object, claim.Subject)
+	o.done()
+	return d, !i.dropped
+}
+
+// entity reads {etype, name}.
+func (e *episodeReader) entity(i *item, key string) memory.EntityRef {
+	o := i.child(key, false)
+	if o == nil {
+		return memory.EntityRef{}
+	}
+	inner := &item{object: o, dropped: i.dropped}
+	etype, name := o.str("etype"), o.str("name")
+	ref := e.ref(inner, "etype", "name", etype, name)
+	o.done()
+	i.dropped = inner.dropped
+	return ref
+}
+
+// objectEntity reads the entity that the object of a fact is, nil if there is none. What is wrong with it drops only the entity.
+func (e *episodeReader) objectEntity(i *item) *memory.EntityRef {
+	o := i.child("object", true)
+	if o == nil {
+		return nil
+	}
+	inner := &item{object: o}
+	etype, name := o.str("etype"), o.str("name")
+	ref := e.ref(inner, "etype", "name", etype, name)
+	o.done()
+	if inner.dropped {
+		return nil
+	}
+	return &ref
+}
+
+// predicate returns the predicate with a name or an alias.
+func (e *episodeReader) predicate(i *item, name string) string {
+	predicate, ok := e.c.vocabulary().Predicate(name)
+	if !ok {
+		if !i.dropped && name != "" {
+			e.r.predicates[cleanLine(headOf(name))] = true
+		}
+		i.fail("predicate", ReasonPredicate, "must be one of the predicates that are listed")
+	}
+	return predicate
+}
+
+// headOf returns the beginning of a name that a model has made up.
+func headOf(name string) string { return fmt.Sprintf("%.40s", name) }

@@ -1,0 +1,83 @@
+package contract
+
+import (
+	"slices"
+
+	"kioku/derive/vocab"
+	"kioku/memory"
+)
+
+// Contracts with their versions. A new version asks or reads differently, so that answers to an old one are not used again.
+const (
+	NameExpand   = "expand/1"
+	NameRerank   = "rerank/1"
+	NameReflect  = "reflect/1"
+	NameEntities = "entities/1"
+	NameFacts    = "facts/1"
+	NameLoops    = "loops/1"
+	NameSummary  = "summary/1"
+	NameExtract  = "extract/1"
+)
+
+// Contracts makes prompts and reads answers. The zero value uses the vocabulary without settings.
+type Contracts struct {
+	// Vocabulary of the predicates of facts; nil means vocab.Default().
+	Vocabulary *vocab.Vocabulary
+	// EntityTypes are types of entities beside vocab.EntityTypes.
+	EntityTypes []string
+	// UserNames are names of the owner of the memory. A fact about one of them is a fact about memory.UserName.
+	UserNames []string
+	// Reflections has extract ask for a reflection on each episode.
+	Reflections bool
+	// Delimiter returns the word around the data of a prompt, another one each time; nil means 26 random letters and digits.
+	Delimiter func() string
+}
+
+// vocabulary returns the vocabulary in use.
+func (c Contracts) vocabulary() *vocab.Vocabulary {
+	if c.Vocabulary == nil {
+		return vocab.Default()
+	}
+	return c.Vocabulary
+}
+
+// entityTypes returns all types of entities.
+func (c Contracts) entityTypes() []string {
+	return append(slices.Clone(vocab.EntityTypes), c.EntityTypes...)
+}
+
+// Line is one line of an episode.
+type Line struct {
+	// Number of the line in the episode, from 1.
+	Number int
+	// Speaker of the line: one of the constants memory.Speaker..., or the name of somebody else.
+	Speaker string
+	// Text of the line as it stands in the file, without a line break.
+	Text string
+}
+
+// Episode is an episode with its text.
+type Episode struct {
+	memory.Episode
+	// Lines that a model may see, in order. Lines of tools and recalled memories are left out of prompts, and no claim can cite
+	// them.
+	Lines []Line
+}
+
+// EpisodeInput is what entities, facts, loops and reflect ask about.
+type EpisodeInput struct {
+	// Episode to read.
+	Episode Episode
+	// Loops that are open, of which at most 20 are offered.
+	Loops []memory.Loop
+	// Entities that are known, of which at most 40 are offered.
+	Entities []memory.Entity
+	// Model is the name of the model, for the maker of claims.
+	Model string
+}
+
+// The most loops and entities that a prompt offers.
+const (
+	maxOfferedLoops    = 20
+	maxOfferedEntities = 40
+)

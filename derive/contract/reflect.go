@@ -1,0 +1,79 @@
+package contract
+
+import (
+	"fmt"
+	"slices"
+	"unicode/utf8"
+)
+
+const (
+	maxReflection = 600
+	maxTags       = 8
+	maxTag        = 40
+)
+
+// emotions are the labels of a reflection.
+var emotions = []string{"joy", "sadness", "anger", "fear", "neutral"}
+
+// Reflection is what a model thinks of an episode. It orders what is remembered; it is evidence of nothing.
+type Reflection struct {
+	// Text has at most 600 characters.
+	Text string
+	// Emotion is joy, sadness, anger, fear or neutral, and Intensity its strength in [0,1].
+	Emotion   string
+	Intensity float64
+	// Salience says how much the episode matters, and Confidence how sure the model is, both in [0,1].
+	Salience, Confidence float64
+	// Tags are at most 8, each once, in alphabetical order.
+	Tags []string
+}
+
+// Reflect asks for a reflection on an episode. It returns ErrNoInput if there is no line to show.
+func (c Contracts) Reflect(in EpisodeInput) (Prompt, error) {
+	return c.episodePrompt(NameReflect, reflectTask, obj(reflectFields()...), 500, in)
+}
+
+// ReadReflect reads an answer to Reflect. The error is an *Error.
+func (c Contracts) ReadReflect(in EpisodeInput, answer, stop string) (*Reflection, Report, error) {
+	r := newReader(NameReflect)
+	var reflection *Reflection
+	if o := r.open(answer, stop); o != nil {
+		reflection = readReflection(o)
+		o.done()
+	}
+	report, err := r.finish()
+	if err != nil {
+		return nil, report, err
+	}
+	return reflection, report, nil
+}
+
+// readReflection reads a reflection, nil if one of its values is not allowed.
+func readReflection(o *object) *Reflection {
+	i := &item{object: o}
+	reflection := &Reflection{Text: i.line("reflection_text", maxReflection), Emotion: i.choice("emotion_label", emotions),
+		Intensity: i.unit("emotion_intensity"), Salience: i.unit("salience_score"), Confidence: i.unit("confidence")}
+	for n, tag := range o.strings("topic_tags") {
+		tag = cleanLine(fold(tag).text)
+		path := fmt.Sprintf("%s[%d]", o.at("topic_tags"), n)
+		switch {
+		case tag == "" || utf8.RuneCountInString(tag) > maxTag:
+			o.r.drop(path, ReasonText, fmt.Sprintf("must have 1 to %d characters", maxTag))
+		case slices.Contains(reflection.Tags, tag):
+			o.r.drop(path, ReasonRepeated, "stands twice")
+		case len(reflection.Tags) == maxTags:
+			o.r.drop(path, ReasonLimit, fmt.Sprintf("must have at most %d items", maxTags))
+		default:
+			reflection.Tags = append(reflection.Tags, tag)
+		}
+	}
+	if commandsReader(reflection.Text) {
+		i.fail("reflection_text", ReasonInstruction, "must not tell anybody what to do")
+	}
+	if i.dropped {
+		return nil
+	}
+	slices.Sort(reflection.Tags)
+	o.r.report.Accepted++
+	return reflection
+}

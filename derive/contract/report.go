@@ -1,0 +1,206 @@
+package contract
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Reasons why an item of an answer is dropped.
+const (
+	// ReasonValue is a value that the contract does not have.
+	ReasonValue = "unknown value"
+	// ReasonID is an id that was not offered, or stands twice.
+	ReasonID = "id not offered"
+	// ReasonRange is a number outside its range, such as a confidence of 90.
+	ReasonRange = "out of range"
+	// ReasonText is a text that is blank or too long.
+	ReasonText = "blank or too long"
+	// ReasonName is a name that the text does not have.
+	ReasonName = "name not in the text"
+	// ReasonQuote is a quote that does not stand in the cited lines.
+	ReasonQuote = "quote not found"
+	// ReasonEvidence is a claim without evidence where it needs some.
+	ReasonEvidence = "no evidence"
+	// ReasonSpeaker is a claim that none of its speakers may make.
+	ReasonSpeaker = "wrong speaker"
+	// ReasonPredicate is a predicate that is not in the vocabulary.
+	ReasonPredicate = "unknown predicate"
+	// ReasonDate is a date that no calendar has or that cannot be.
+	ReasonDate = "impossible date"
+	// ReasonInstruction is a text that tells a reader or a program what to do.
+	ReasonInstruction = "instruction"
+	// ReasonLimit is an item beyond the length of its list.
+	ReasonLimit = "over the limit"
+	// ReasonConfidence is an item that the model itself doubts.
+	ReasonConfidence = "low confidence"
+	// ReasonIrrelevant is a candidate that the model names to say that it does not matter.
+	ReasonIrrelevant = "not relevant"
+	// ReasonRepeated is an item that says what another one says.
+	ReasonRepeated = "repeated"
+)
+
+// harmless are the reasons that say nothing against an answer: an answer that lost all items for one of these is valid.
+var harmless = []string{ReasonLimit, ReasonConfidence, ReasonIrrelevant, ReasonRepeated}
+
+// ErrNoInput is returned by functions that make prompts if there is nothing to ask about. No call should be made.
+var ErrNoInput = errors.New("there is nothing to ask a model about")
+
+// maxProblems bounds the problems that are kept for a corrective prompt.
+const maxProblems = 10
+
+// Problem is one thing that is wrong with an answer.
+type Problem struct {
+	// Path is where it stands, "facts[2].evidence[0].quote"; empty for the answer as a whole.
+	Path string
+	// Rule says what should be true, in words for the model.
+	Rule string
+}
+
+// String returns path and rule on one line.
+func (p Problem) String() string {
+	if p.Path == "" {
+		return "the answer " + p.Rule
+	}
+	return p.Path + ": " + p.Rule
+}
+
+// Report says what became of the items of an answer.
+type Report struct {
+	// Accepted is the number of items that were taken.
+	Accepted int
+	// Dropped counts the items that were not, by reason, one of the constants Reason....
+	Dropped map[string]int
+	// Problems says of at most 10 of them what is wrong.
+	Problems []Problem
+	// Normalized counts what was removed around the JSON, by the constants Normalized....
+	Normalized map[string]int
+	// UnknownKeys is the number of keys that the contract does not have. They are ignored.
+	UnknownKeys int
+	// Predicates are the unknown predicates of facts, each once, in alphabetical order.
+	Predicates []string
+}
+
+// lost returns the number of items that were dropped for reasons against the answer.
+func (r Report) lost() int {
+	n := 0
+	for reason, count := range r.Dropped {
+		if !slices.Contains(harmless, reason) {
+			n += count
+		}
+	}
+	return n
+}
+
+// Error says that an answer as a whole is invalid.
+type Error struct {
+	// Contract that it does not fulfil, with version.
+	Contract string
+	// Problems of the answer, at least one and at most 10.
+	Problems []Problem
+	// Report of what was read until then.
+	Report Report
+}
+
+// Error implements error.
+func (e *Error) Error() string {
+	lines := make([]string, len(e.Problems))
+	for i, p := range e.Problems {
+		lines[i] = p.String()
+	}
+	return fmt.Sprintf("invalid answer to %s: %s", e.Contract, strings.Join(lines, "; "))
+}
+
+// reader reads an answer and gathers what is wrong with it.
+type reader struct {
+	contract string
+	report   Report
+	// broken are the problems for which the answer as a whole is invalid.
+	broken     []Problem
+	predicates map[string]bool
+	// part says that this is one episode of a batch: a list that lost every item does not make the batch invalid.
+	part bool
+}
+
+func newReader(contract string) *reader {
+	return &reader{contract: contract, report: Report{Dropped: map[string]int{}, Normalized: map[string]int{}}, predicates: map[string]bool{}}
+}
+
+// open parses an answer. It returns nil if the answer as a whole is invalid.
+func (r *reader) open(answer, stop string) *object {
+	if problem := stopProblem(stop); problem != "" {
+		r.invalid("", problem)
+		return nil
+	}
+	fields, err := parseObject(normalize(answer, r.report.Normalized))
+	if err != nil {
+		r.invalid("", err.Error())
+		return nil
+	}
+	return &object{r: r, fields: fields, read: map[string]bool{}}
+}
+
+// invalid notes a problem for which the answer as a whole is invalid.
+func (r *reader) invalid(path, rule string) {
+	if len(r.broken) < maxProblems {
+		r.broken = append(r.broken, Problem{path, rule})
+	}
+}
+
+// drop counts an item that is not taken.
+func (r *reader) drop(path, reason, rule string) {
+	r.report.Dropped[reason]++
+	if len(r.report.Problems) < maxProblems && !slices.Contains(harmless, reason) {
+		r.report.Problems = append(r.report.Problems, Problem{path, rule})
+	}
+}
+
+// finish returns the report, and an *Error if the answer as a whole is invalid.
+func (r *reader) finish() (Report, error) {
+	r.report.Predicates = slices.Sorted(maps.Keys(r.predicates))
+	if len(r.broken) == 0 && r.report.Accepted == 0 && r.report.lost() > 0 {
+		r.broken = r.report.Problems
+	}
+	if len(r.broken) > 0 {
+		return r.report, &Error{Contract: r.contract, Problems: r.broken, Report: r.report}
+	}
+	return r.report, nil
+}
+
+// lostAll makes the answer invalid if a list that had items lost every one of them for reasons against the answer. before is the
+// report at the beginning of the list.
+func (r *reader) lostAll(path string, items, accepted, lostBefore int) {
+	if !r.part && items > 0 && accepted == 0 && r.report.lost() > lostBefore {
+		r.invalid(path, "lost every item: none keeps the rules")
+		for _, p := range r.report.Problems {
+			if strings.HasPrefix(p.Path, path) {
+				r.invalid(p.Path, p.Rule)
+			}
+		}
+	}
+}
+
+// addPart adds what another reader has read of one part of the answer. Its items count only if they are of an episode.
+func (r *reader) addPart(part *reader, counts bool) {
+	r.report.UnknownKeys += part.report.UnknownKeys
+	for _, p := range part.broken {
+		r.invalid(p.Path, p.Rule)
+	}
+	if !counts {
+		return
+	}
+	r.report.Accepted += part.report.Accepted
+	for reason, n := range part.report.Dropped {
+		r.report.Dropped[reason] += n
+	}
+	for _, p := range part.report.Problems {
+		if len(r.report.Problems) < maxProblems {
+			r.report.Problems = append(r.report.Problems, p)
+		}
+	}
+	for name := range part.predicates {
+		r.predicates[name] = true
+	}
+}

@@ -1,0 +1,146 @@
+package contract
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"kioku/internal/text"
+	"kioku/memory"
+)
+
+const (
+	maxCandidates = 30
+	maxCandidate  = 480
+	maxRanked     = 5
+	maxReason     = 240
+)
+
+// Strategies of putting episodes into a prompt.
+const (
+	QuoteKeyParts = "quote_key_parts"
+	Summarize     = "summarize"
+	Full          = "full"
+)
+
+// Relevances of a candidate.
+const (
+	High   = "high"
+	Medium = "medium"
+)
+
+// RerankInput is a message and what a search has found for it.
+type RerankInput struct {
+	// Message of the user.
+	Message string
+	// Turns before it, oldest first; the last six are shown.
+	Turns []memory.Turn
+	// Candidates, best first; the first 30 are shown.
+	Candidates []Candidate
+}
+
+// Candidate is a passage that a search has found.
+type Candidate struct {
+	// Date (YYYY-MM-DD) and Path of the passage; empty if it has none.
+	Date, Path string
+	// Text of the passage, of which 480 characters are shown.
+	Text string
+}
+
+// Reranking is what matters of the candidates.
+type Reranking struct {
+	// Ranked are the relevant candidates, high before medium, at most 5. None is a valid answer: nothing is relevant.
+	Ranked []Ranked
+	// Strategy is QuoteKeyParts, Summarize or Full.
+	Strategy string
+	// Report of the items.
+	Report Report
+}
+
+// Ranked is a relevant candidate.
+type Ranked struct {
+	// Index of the candidate in the input, from 0.
+	Index int
+	// Relevance is High or Medium.
+	Relevance string
+	// Reason in the words of the model.
+	Reason string
+}
+
+// Rerank asks which candidates matter for a message. It returns ErrNoInput for a blank message or no candidate.
+func (c Contracts) Rerank(in RerankInput) (Prompt, error) {
+	if strings.TrimSpace(in.Message) == "" || len(in.Candidates) == 0 {
+		return Prompt{}, ErrNoInput
+	}
+	task := `Choose from the candidates what helps to answer the message.
+relevant_episodes: at most 5 of {"unit_id": number of the candidate, "relevance": "high" | "medium", "reason": at most 240 characters}. Only numbers of candidates. None is a good answer if nothing helps.
+injection_strategy: "quote_key_parts" if single sentences suffice, "summarize" if many candidates say parts of it, "full" if the wording matters.`
+	schema := obj(key("relevant_episodes", list(obj(key("unit_id", integer()), key("relevance", str(High, Medium)), key("reason", str())))),
+		key("injection_strategy", str(QuoteKeyParts, Summarize, Full)))
+	var d data
+	d.turns(in.Turns)
+	d.line("message: %s", text.Shorten(cleanLine(in.Message), 4*maxTurnText))
+	d.line("candidates (unit_id, date, path, text):")
+	for n, candidate := range offeredCandidates(in) {
+		d.line("%d %s %s %s", n+1, candidate.Date, cleanLine(candidate.Path), text.Shorten(cleanLine(memory.StripRecalled(candidate.Text)), maxCandidate))
+	}
+	return c.prompt(NameRerank, task, schema, 800, &d), nil
+}
+
+func offeredCandidates(in RerankInput) []Candidate {
+	return in.Candidates[:min(len(in.Candidates), maxCandidates)]
+}
+
+// ReadRerank reads an answer to Rerank. The error is an *Error.
+func (c Contracts) ReadRerank(in RerankInput, answer, stop string) (Reranking, error) {
+	r := newReader(NameRerank)
+	var out Reranking
+	if o := r.open(answer, stop); o != nil {
+		items := o.list("relevant_episodes")
+		for _, o := range items {
+			if ranked, ok := readRanked(o, len(offeredCandidates(in)), out.Ranked); ok {
+				out.Ranked = append(out.Ranked, ranked)
+			}
+		}
+		out.Strategy = strings.TrimSpace(o.str("injection_strategy"))
+		o.done()
+		r.lostAll(o.at("relevant_episodes"), len(items), len(out.Ranked), 0)
+	}
+	if !slices.Contains([]string{QuoteKeyParts, Summarize, Full}, out.Strategy) {
+		out.Strategy = QuoteKeyParts
+	}
+	out.Ranked = best(r, "relevant_episodes", out.Ranked, maxRanked, Ranked.rank)
+	slices.SortStableFunc(out.Ranked, func(a, b Ranked) int { return int(b.rank() - a.rank()) })
+	r.report.Accepted = len(out.Ranked)
+	report, err := r.finish()
+	out.Report = report
+	if err != nil {
+		return Reranking{Report: report}, err
+	}
+	return out, nil
+}
+
+// rank orders high before medium.
+func (r Ranked) rank() float64 {
+	if r.Relevance == High {
+		return 1
+	}
+	return 0
+}
+
+// readRanked reads one candidate of at most offered, which is none of those before it.
+func readRanked(o *object, offered int, before []Ranked) (Ranked, bool) {
+	i := &item{object: o}
+	ranked := Ranked{Index: i.offered("unit_id", offered) - 1}
+	if relevance := strings.TrimSpace(o.str("relevance")); relevance == "low" || relevance == "none" {
+		i.fail("relevance", ReasonIrrelevant, "is not relevant")
+	} else {
+		ranked.Relevance = i.choice("relevance", []string{High, Medium})
+	}
+	ranked.Reason = i.line("reason", maxReason)
+	o.done()
+	if slices.ContainsFunc(before, func(other Ranked) bool { return other.Index == ranked.Index }) {
+		i.fail("unit_id", ReasonID, fmt.Sprintf("%d stands twice", ranked.Index+1))
+	}
+	return ranked, !i.dropped
+}

@@ -1,0 +1,226 @@
+package contract
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"kioku/search/analysis"
+)
+
+// ReasonInvented is a number, a date, an address, a name or a quotation that the input does not have.
+const ReasonInvented = "not in the input"
+
+// summaryCheck finds what a summary says and its input does not.
+type summaryCheck struct {
+	// input is what the prompt shows but for the numbers of lines and episodes, folded for names.
+	input string
+	// numbers are the runs of digits of the input, without zeros before them, and terms its terms.
+	numbers, terms map[string]bool
+	// months and weekdays of the dates of the input, in lower case.
+	calendar map[string]bool
+}
+
+// newSummaryCheck prepares the input of a summary.
+func newSummaryCheck(in SummaryInput, users []string) *summaryCheck {
+	whole := in.words() + "\nuser assistant\n" + strings.Join(users, "\n")
+	s := &summaryCheck{input: foldName(whole), numbers: map[string]bool{}, terms: map[string]bool{}, calendar: map[string]bool{}}
+	for _, n := range digits.FindAllString(s.input, -1) {
+		s.numbers[plainNumber(n)] = true
+	}
+	for _, term := range analysis.Terms(whole) {
+		s.terms[term] = true
+	}
+	for _, day := range isoDate.FindAllString(s.input, -1) {
+		if t, err := time.Parse(time.DateOnly, day); err == nil {
+			s.calendar[strings.ToLower(t.Month().String())] = true
+			s.calendar[strings.ToLower(t.Weekday().String())] = true
+		}
+	}
+	return s
+}
+
+var (
+	// digits is a number with the separators within it.
+	digits = regexp.MustCompile(`\d+(?:[,.]\d+)*`)
+	// isoDate is a day.
+	isoDate = regexp.MustCompile(`\b\d{4}-\d{2}-\d{2}\b`)
+	// address is a URL, an address of mail, or a path.
+	address = regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]*://[^\s<>"'」』）)]+|\bwww\.[^\s<>"'」』）)]+|[\w.+-]+@[\w-]+(?:\.[\w-]+)+`)
+	// quotation is a phrase between quotation marks.
+	quotation = regexp.MustCompile(`"([^"\n]{2,})"|“([^”\n]{2,})”|「([^」\n]{2,})」|『([^』\n]{2,})』|«([^»\n]{2,})»`)
+	// honoured is a name with what is said after names in Japanese and Chinese.
+	honoured = regexp.MustCompile(`([\p{Han}\p{Katakana}ー]{1,12})(?:さん|さま|氏|先生|ちゃん|くん|女士|小姐|老师|同学)`)
+	// foreign is a name of several parts in Katakana.
+	foreign = regexp.MustCompile(`[\p{Katakana}ー]+(?:[・＝][\p{Katakana}ー]+)+`)
+	// capitalised is a word with a capital letter, with what joins names.
+	capitalised = regexp.MustCompile(`\p{Lu}[\p{L}\p{M}\p{N}]*(?:['’-][\p{L}\p{N}]+)*`)
+)
+
+// plainNumber returns a number without separators of thousands and zeros before it.
+func plainNumber(n string) string {
+	n = strings.ReplaceAll(n, ",", "")
+	if trimmed := strings.TrimLeft(n, "0"); trimmed != "" && trimmed[0] != '.' {
+		return trimmed
+	}
+	return n
+}
+
+// problem returns why a text may not stand in a summary, empty strings if it may.
+func (s *summaryCheck) problem(text string) (reason, rule string) {
+	normalized := analysis.Normalize(text)
+	if commandsReader(normalized) {
+		return ReasonInstruction, "must not tell anybody what to do"
+	}
+	for _, find := range []func(string) string{s.inventedAddress, s.inventedDate, s.inventedNumber, s.inventedIdentifier, s.inventedQuote, s.inventedName} {
+		if found := find(normalized); found != "" {
+			return ReasonInvented, fmt.Sprintf("%.60q does not stand in the data", found)
+		}
+	}
+	return "", ""
+}
+
+func (s *summaryCheck) inventedAddress(text string) string {
+	for _, a := range address.FindAllString(text, -1) {
+		if !strings.Contains(s.input, foldName(strings.TrimRight(a, ".,;:!?"))) {
+			return a
+		}
+	}
+	return ""
+}
+
+func (s *summaryCheck) inventedDate(text string) string {
+	for _, day := range isoDate.FindAllString(text, -1) {
+		if !strings.Contains(s.input, day) {
+			return day
+		}
+	}
+	return ""
+}
+
+// inventedNumber checks the runs of digits of a text: 13 in the input is no 3. A number with a fraction is one number, and
+// 2026-11-20 are three.
+func (s *summaryCheck) inventedNumber(text string) string {
+	for _, n := range digits.FindAllString(text, -1) {
+		if !s.numbers[plainNumber(n)] {
+			return n
+		}
+	}
+	return ""
+}
+
+func (s *summaryCheck) inventedIdentifier(text string) string {
+	a := analysis.NewAnalyzer()
+	defer a.Release()
+	a.Add(text)
+	for _, id := range a.Identifiers() {
+		if !s.terms[id] && !hasName(s.input, foldName(id)) {
+			return id
+		}
+	}
+	return ""
+}
+
+func (s *summaryCheck) inventedQuote(text string) string {
+	for _, m := range quotation.FindAllStringSubmatch(text, -1) {
+		phrase := strings.Join(m[1:], "")
+		if !strings.Contains(s.input, foldName(strings.TrimRight(phrase, ".,;:!?。、，！？ "))) {
+			return phrase
+		}
+	}
+	return ""
+}
+
+// inventedName returns a name that the input does not have. German, in which all nouns have capitals, is checked only for names
+// of several words.
+func (s *summaryCheck) inventedName(text string) string {
+	for _, m := range honoured.FindAllStringSubmatch(text, -1) {
+		if !s.endsWithName(m[1]) {
+			return m[0]
+		}
+	}
+	for _, name := range foreign.FindAllString(text, -1) {
+		if !strings.Contains(s.input, foldName(name)) {
+			return name
+		}
+	}
+	german := analysis.Detect(text).Language() == analysis.German
+	for _, at := range capitalised.FindAllStringIndex(text, -1) {
+		if word := text[at[0]:at[1]]; !s.knowsWord(word, text[:at[0]], german) {
+			return word
+		}
+	}
+	return ""
+}
+
+// endsWithName reports whether the end of a run of characters, of at least two if it has as many, stands in the input: the characters
+// before a name belong to other words.
+func (s *summaryCheck) endsWithName(run string) bool {
+	runes := []rune(run)
+	for from := range runes {
+		if len(runes)-from < min(2, len(runes)) {
+			return false
+		}
+		if strings.Contains(s.input, foldName(string(runes[from:]))) {
+			return true
+		}
+	}
+	return false
+}
+
+// knowsWord reports whether a word with a capital is one of the input, a month or weekday of it, or a plain word that begins a
+// sentence.
+func (s *summaryCheck) knowsWord(word, before string, german bool) bool {
+	before = strings.TrimRight(before, " \t\n\"'“‘(「『*")
+	last, _ := utf8.DecodeLastRuneInString(before)
+	begins := before == "" || strings.ContainsRune(".!?:;。！？：；-–—•", last)
+	folded := foldName(word)
+	base := strings.TrimSuffix(strings.TrimSuffix(folded, "'s"), "’s")
+	switch {
+	case utf8.RuneCountInString(word) == 1, hasName(s.input, folded), hasName(s.input, base), s.calendar[base]:
+		return true
+	case analysis.IsStopWord(folded, analysis.Word, analysis.English), s.hasTerms(base):
+		return true
+	case german && unicode.IsLower(lastRune(word)):
+		return true
+	}
+	return begins && isPlainOpening(folded)
+}
+
+func lastRune(s string) rune {
+	r, _ := utf8.DecodeLastRuneInString(s)
+	return r
+}
+
+// hasTerms reports whether the input has all terms of a word, in whatever form: Meetings for meeting.
+func (s *summaryCheck) hasTerms(word string) bool {
+	terms := analysis.Terms(word)
+	return len(terms) > 0 && !slices.ContainsFunc(terms, func(term string) bool { return !s.terms[term] })
+}
+
+// openings are words with which sentences of summaries begin and that are no names.
+var openings = analysis.WordSet(`
+work plans plan overall several two three four five six seven eight nine ten new next main key team people part progress talk talks
+meeting meetings day days week weeks month months year later earlier first second third last early late since despite besides
+also meanwhile finally open pending current currently recent recently topics topic notes note focus nothing everything everyone
+nobody other others another one both most many few little much half things life family friends health travel home money
+there here thanks due because although after before during throughout while when where
+`)
+
+// isPlainOpening reports whether a word at the beginning of a sentence is no name: one of the usual openings, or a form of a verb or
+// noun that names seldom have.
+func isPlainOpening(word string) bool {
+	if openings[word] {
+		return true
+	}
+	for suffix, least := range map[string]int{"ed": 6, "ing": 6, "ly": 6, "tion": 6, "tions": 7, "ment": 6, "ments": 7, "ness": 6} {
+		if strings.HasSuffix(word, suffix) && len(word) >= least && !strings.HasSuffix(word, "fred") {
+			return true
+		}
+	}
+	return false
+}

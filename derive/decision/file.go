@@ -1,0 +1,229 @@
+package decision
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"syscall"
+
+	"kioku/internal/atomicfile"
+	"kioku/internal/filelock"
+	"kioku/internal/safefile"
+	"kioku/memory"
+)
+
+// Path is where the decisions are in a workspace.
+const Path = "derived/decisions.md"
+
+const (
+	// maxBytes is the maximum size of the file.
+	maxBytes = 4 << 20
+	// maxReopened is how often the file is opened again because it was replaced while its lock was waited for.
+	maxReopened = 1000
+)
+
+// header begins a new file.
+const header = `---
+kioku: derived
+---
+# Decisions about derived memory
+
+Kioku appends a line here when somebody pins, forgets, corrects or settles something, and never changes a line.
+A later line outranks an earlier one. Delete a line to take a decision back.
+
+`
+
+// File is what a file of decisions says.
+type File struct {
+	// Decisions in the order of the file.
+	Decisions []memory.Decision
+	// Bad are the items of lists in it that are no decisions. They are left as they are.
+	Bad []Bad
+	// SHA256 of the file, zero if there is none.
+	SHA256 [32]byte
+}
+
+// Bad is a line that is no decision.
+type Bad struct {
+	// Line from 1.
+	Line int
+	// Reason continues the number of the line: "has the verb ...".
+	Reason string
+}
+
+// String returns "line 7: the reason".
+func (b Bad) String() string { return fmt.Sprintf("line %d: %s", b.Line, b.Reason) }
+
+// Parse returns what a file says. Lines that are no items of a list are text for people.
+func Parse(data []byte) File {
+	file := File{SHA256: sha256.Sum256(data)}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	number := 0
+	for line := range strings.Lines(string(data)) {
+		number++
+		line = strings.TrimRight(line, "\r\n \t")
+		if !attempt(line) {
+			continue
+		}
+		d, err := parseLine(line)
+		if err != nil {
+			file.Bad = append(file.Bad, Bad{number, err.Error()})
+			continue
+		}
+		d.Line = number
+		file.Decisions = append(file.Decisions, d)
+	}
+	return file
+}
+
+// Read returns what the decisions of a workspace say; nothing and no error if there is no file. Symbolic links are not followed,
+// and a file of more than 4 MiB is not read: then it returns an error that says so.
+func Read(root *os.Root) (File, error) {
+	data, _, err := safefile.Read(root, Path, maxBytes)
+	if errors.Is(err, fs.ErrNotExist) {
+		return File{}, nil
+	}
+	if err != nil {
+		return File{}, unread(err)
+	}
+	return Parse(data), nil
+}
+
+// unread says what a person can do about a file that cannot be used.
+func unread(err error) error {
+	skip, ok := errors.AsType[*safefile.SkipError](err)
+	switch {
+	case !ok:
+		return fmt.Errorf("read %s: %w", Path, err)
+	case skip.Reason == safefile.TooLarge(maxBytes):
+		return fmt.Errorf("read %s: %w; delete lines that no longer matter", Path, err)
+	}
+	return fmt.Errorf("read %s: %w; put a plain file, or nothing, in its place", Path, err)
+}
+
+// Append adds a decision at the end of the decisions of a workspace and fsyncs them; it creates the file, and its folder. It waits
+// until ctx ends for others who append. It returns the line, a *memory.InputError for a decision that no line can say,
+// memory.ErrNotWritable and memory.ErrNoSpace. After an error the file says what it said before, but it may have the beginning of
+// a line.
+func Append(ctx context.Context, root *os.Root, d memory.Decision) (line string, err error) {
+	if line, err = Format(d); err != nil {
+		return "", err
+	}
+	folder, err := openFolder(root)
+	if err != nil {
+		return "", unwritten(err)
+	}
+	defer folder.Close()
+	for range maxReopened {
+		f, err := lockNamed(ctx, folder)
+		if err != nil {
+			return "", unwritten(err)
+		}
+		if f == nil {
+			continue // it was replaced meanwhile
+		}
+		err = appendLine(folder, f, line)
+		_ = filelock.Unlock(f) // what was written is on the disk already
+		return line, unwritten(err)
+	}
+	return "", fmt.Errorf("%w: %s is replaced again and again by another program; try again later", memory.ErrUnavailable, Path)
+}
+
+// openFolder opens the folder of the decisions, which it creates if there is none.
+func openFolder(root *os.Root) (*os.Root, error) {
+	dir := path.Dir(Path)
+	folder, err := safefile.OpenFolder(root, dir)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return folder, err
+	}
+	if err := root.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	if err := atomicfile.SyncFolder(root, "."); err != nil {
+		return nil, err
+	}
+	return safefile.OpenFolder(root, dir)
+}
+
+// lockNamed opens or creates the file of decisions and waits for its lock. It returns nil if the file has lost its name by then.
+func lockNamed(ctx context.Context, folder *os.Root) (*os.File, error) {
+	name := path.Base(Path)
+	if info, err := folder.Lstat(name); err == nil {
+		if reason := safefile.Refusal(info); reason != "" {
+			return nil, &safefile.SkipError{Reason: reason}
+		}
+	}
+	f, err := folder.OpenFile(name, os.O_CREATE|os.O_RDWR|os.O_APPEND|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0o644)
+	if errors.Is(err, syscall.EWOULDBLOCK) && ctx.Err() == nil { // somebody has sole use of it for a moment
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	err = filelock.Lock(ctx, f)
+	if err == nil {
+		var opened, now fs.FileInfo
+		if opened, err = f.Stat(); err == nil {
+			if now, err = folder.Lstat(name); err == nil && os.SameFile(opened, now) {
+				return f, nil
+			}
+		}
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return nil, errors.Join(err, f.Close())
+}
+
+// appendLine adds a line to the open file, and the header before it if the file is empty.
+func appendLine(folder *os.Root, f *os.File, line string) error {
+	have, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
+	if err != nil {
+		return err
+	}
+	add := line + "\n"
+	if len(have) > 0 && have[len(have)-1] != '\n' {
+		add = "\n" + add
+	}
+	if len(bytes.TrimSpace(have)) == 0 {
+		add = header + line + "\n"
+	}
+	if bytes.Contains(have, []byte("\r\n")) {
+		add = strings.ReplaceAll(add, "\n", "\r\n")
+	}
+	if len(have)+len(add) > maxBytes {
+		return &safefile.SkipError{Reason: safefile.TooLarge(maxBytes)}
+	}
+	if err := atomicfile.Append(f, []byte(add)); err != nil {
+		return err
+	}
+	if len(have) > 0 {
+		return nil
+	}
+	return atomicfile.SyncFolder(folder, ".")
+}
+
+// unwritten says what a person can do about a decision that could not be written.
+func unwritten(err error) error {
+	skip, refused := errors.AsType[*safefile.SkipError](err)
+	switch {
+	case err == nil:
+		return nil
+	case refused && skip.Reason == safefile.TooLarge(maxBytes):
+		return fmt.Errorf("write %s: %w; delete lines that no longer matter", Path, err)
+	case refused:
+		return fmt.Errorf("write %s: %w; put a plain file, or nothing, in its place", Path, err)
+	case errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS):
+		return fmt.Errorf("%w: write %s: %w", memory.ErrNotWritable, Path, err)
+	case errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT):
+		return fmt.Errorf("%w: write %s: %w", memory.ErrNoSpace, Path, err)
+	}
+	return fmt.Errorf("write %s: %w", Path, err)
+}

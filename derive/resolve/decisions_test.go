@@ -1,0 +1,145 @@
+package resolve_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"kioku/derive/resolve"
+	"kioku/derive/vocab"
+	"kioku/memory"
+)
+
+const moved = `
+	03-01 | note | lives_in | Lisbon
+	10-05 | note | lives_in | Porto`
+
+func TestPinnedFactIsNotSuperseded(t *testing.T) {
+	t.Parallel()
+	lisbon := find(t, facts(slot(t, "lives_in", moved)), "Lisbon")
+	s := slot(t, "lives_in", moved, decide(memory.DecidePin, lisbon.UID, ""))
+	units := facts(s)
+	want := "lives_in Lisbon [..] validated\nlives_in Porto [2026-10-05..] conflict\n"
+	if diff := cmp.Diff(want, lines(units)); diff != "" {
+		t.Error(diff)
+	}
+	pinned := find(t, units, "Lisbon")
+	if !pinned.Pinned || pinned.UID != lisbon.UID || pinned.Salience != 1 {
+		t.Errorf("the pinned fact is %+v", pinned)
+	}
+	s.Decisions = append(s.Decisions, decide(memory.DecideUnpin, lisbon.UID, ""))
+	if diff := cmp.Diff(facts(slot(t, "lives_in", moved)), facts(s)); diff != "" {
+		t.Errorf("after it is unpinned:\n%s", diff)
+	}
+}
+
+func TestForgottenFactStaysForgotten(t *testing.T) {
+	t.Parallel()
+	key := vocab.FactKey(dario, "lives_in", "Lisbon")
+	s := slot(t, "lives_in", moved, decide(memory.DecideForget, key, ""))
+	s.Claims = append(s.Claims, claims(t, dario, "11-05 | note | lives_in | lisbon\n11-06 | user | lives_in | LISBON | 2026-11")...)
+	if diff := cmp.Diff("lives_in Porto [..] validated\n", lines(facts(s))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestForgottenFactStaysForgottenWhenItsSubjectIsMerged(t *testing.T) {
+	t.Parallel()
+	old := memory.EntityRef{Type: vocab.Person, Name: "D. Conti"}
+	s := slot(t, "lives_in", "03-01 | note | lives_in | Porto", decide(memory.DecideForget, vocab.FactKey(old, "lives_in", "Lisbon"), ""))
+	s.Claims = append(s.Claims, claims(t, old, "04-01 | note | lives_in | Lisbon")...)
+	if diff := cmp.Diff("lives_in Porto [..] validated\n", lines(facts(s))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestDecisionsFollowAMergedSubject(t *testing.T) {
+	t.Parallel()
+	old := memory.EntityRef{Type: vocab.Person, Name: "D. Conti"}
+	s := slot(t, "lives_in", "03-01 | note | lives_in | Lisbon")
+	s.Subject, s.Claims = old, claims(t, old, "03-01 | note | lives_in | Lisbon")
+	before := facts(s)[0]
+	s.Subject, s.Decisions = dario, []memory.Decision{decide(memory.DecidePin, before.UID, "")}
+	if after := facts(s)[0]; !after.Pinned || after.UID == before.UID {
+		t.Errorf("under the other name it is %+v", after)
+	}
+}
+
+func TestCorrectedFactIsAPersonsClaim(t *testing.T) {
+	t.Parallel()
+	const text = `
+		03-01 | assistant | lives_in | Lisbn
+		10-05 | assistant | lives_in | Porto`
+	before := find(t, facts(slot(t, "lives_in", text)), "Lisbn")
+	units := facts(slot(t, "lives_in", text, decide(memory.DecideCorrect, before.UID, `{"text":"Lisbon","from":"2024-05"}`)))
+	want := "lives_in Lisbon [2024-05..] validated\nlives_in Porto [2026-10-05..] conflict\n"
+	if diff := cmp.Diff(want, lines(units)); diff != "" {
+		t.Error(diff)
+	}
+	got := find(t, units, "Lisbon")
+	if got.UID != before.UID || got.Source != "person" || got.Trust != memory.SpeakerNote || got.Confidence <= before.Confidence ||
+		got.Fact.Key != vocab.FactKey(dario, "lives_in", "Lisbon") {
+		t.Errorf("corrected to %+v", got)
+	}
+}
+
+func TestLaterCorrectionsOutrankEarlierOnes(t *testing.T) {
+	t.Parallel()
+	uid := find(t, facts(slot(t, "lives_in", moved)), "Porto").UID
+	units := facts(slot(t, "lives_in", moved, decide(memory.DecideCorrect, uid, `{"text":"Braga","from":"2026-09"}`),
+		decide(memory.DecideCorrect, uid, `{"text":"Faro"}`), decide(memory.DecideCorrect, uid, `{"sensitivity":"secret","from":"soon"}`)))
+	want := "lives_in Lisbon [..2026-09] superseded\nlives_in Faro [2026-09..] validated\n"
+	if diff := cmp.Diff(want, lines(units)); diff != "" || units[1].UID != uid || units[1].Sensitivity != memory.Secret {
+		t.Errorf("%+v\n%s", units[1], diff)
+	}
+}
+
+func TestCorrectionToTheObjectOfItsNeighbourJoinsThem(t *testing.T) {
+	t.Parallel()
+	uid := find(t, facts(slot(t, "lives_in", moved)), "Porto").UID
+	units := facts(slot(t, "lives_in", moved, decide(memory.DecideCorrect, uid, `{"text":"Lisbon"}`)))
+	if len(units) != 1 || units[0].UID != uid || len(units[0].Evidence) != 2 {
+		t.Errorf("got\n%s", lines(units))
+	}
+}
+
+// Acceptance check 10: what Undo sets is restored byte by byte.
+func TestAcceptance10WholeCorrectionRestoresThePayload(t *testing.T) {
+	t.Parallel()
+	payload := func(u memory.Unit) string {
+		u.Evidence = nil
+		b, err := json.Marshal(u)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	old := facts(slot(t, "lives_in", "03-01 | note | lives_in | Lisbon"))[0]
+	s := slot(t, "lives_in", moved, decide(memory.DecideCorrect, old.UID, `{"text":"Faro"}`), decide(memory.DecideCorrect, old.UID, payload(old)))
+	got := find(t, facts(s), "Lisbon")
+	if diff := cmp.Diff(payload(old), payload(got)); diff != "" || len(got.Evidence) == 0 {
+		t.Error(diff)
+	}
+	s.Decisions = append(s.Decisions, decide(memory.DecidePin, old.UID, ""), decide(memory.DecideCorrect, old.UID, `{"to":"2026-12"}`))
+	if got := find(t, facts(s), "Lisbon"); !got.Pinned || got.Fact.To != "2026-12" {
+		t.Errorf("decisions after it do not hold: %+v %+v", got, got.Fact)
+	}
+}
+
+func TestOverlayOfSummaries(t *testing.T) {
+	t.Parallel()
+	u := memory.Unit{UID: "00112233445566778899aabbccddeeff", Kind: memory.KindSummary, Summary: &memory.Summary{Scope: memory.ScopeWeekly, Key: "2026-W47", Text: "old"}}
+	about := func(verb, target, change string) memory.Decision {
+		return memory.Decision{Day: "2026-11-20", Verb: verb, Kind: memory.KindSummary, Target: target, Change: change}
+	}
+	got, ok := resolve.Overlay(u, []memory.Decision{about(memory.DecidePin, u.UID, ""), about(memory.DecideCorrect, u.UID, `{"text":"new"}`),
+		about(memory.DecideSensitivity, u.UID, "private"), about(memory.DecideForget, resolve.SummaryKey("weekly", "2026-W48"), "")})
+	if !ok || !got.Pinned || got.Summary.Text != "new" || got.Sensitivity != memory.Private || u.Summary.Text != "old" {
+		t.Errorf("got %+v %+v, %v", got, got.Summary, ok)
+	}
+	key := resolve.SummaryKey("weekly", "2026-W47")
+	if _, ok := resolve.Overlay(u, []memory.Decision{about(memory.DecideForget, key, "")}); ok || len(key) != 64 {
+		t.Errorf("a forgotten summary is returned; its key is %s", key)
+	}
+}

@@ -1,0 +1,420 @@
+package resolve_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"kioku/derive/seam"
+	"kioku/derive/vocab"
+	"kioku/memory"
+)
+
+func TestFactsOfOneSlot(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ slot, claims, want string }{
+		"the newer one of an exclusive predicate": {"lives_in", `
+			03-01 | note | lives_in | Lisbon
+			10-05 | note | lives_in | Porto`, `
+lives_in Lisbon [..2026-10-05] superseded
+lives_in Porto [2026-10-05..] validated
+`},
+		"the day that is said, not the one on which it is said": {"lives_in", `
+			10-20 | user | lives_in | Porto | 2026-10
+			09-01 | user | lives_in | Lisbon | 2020`, `
+lives_in Lisbon [2020..2026-10] superseded
+lives_in Porto [2026-10..] validated
+`},
+		"the same in a row is one": {"lives_in", `
+			03-01 | user | lives_in | Lisbon
+			04-01 | user | lives_in | lisbon
+			05-01 | user | lives_in | Lisbon`, `
+lives_in Lisbon [..] validated
+`},
+		"back again": {"lives_in", `
+			03-01 | user | lives_in | 上海
+			04-01 | user | lives_in | 東京
+			05-01 | user | lives_in | 上海`, `
+lives_in 上海 [..2026-04-01] superseded
+lives_in 東京 [2026-04-01..2026-05-01] superseded
+lives_in 上海 [2026-05-01..] validated
+`},
+		"coffee liked, disliked, liked": {"likes", `
+			03-01 | user | likes | coffee
+			04-01 | user | dislikes | coffee
+			05-01 | user | likes | Coffee
+			04-15 | user | likes | tea`, `
+likes coffee [..2026-04-01] superseded
+dislikes coffee [2026-04-01..2026-05-01] superseded
+likes Coffee [2026-05-01..] validated
+likes tea [..] validated
+`},
+		"a set keeps all": {"uses", `
+			03-01 | user | uses | vim
+			04-01 | user | uses | Emacs`, `
+uses Emacs [..] validated
+uses vim [..] validated
+`},
+		"an end that was said": {"works_at", `
+			03-01 | user | works_at | Acme | 2020..2026-02
+			05-01 | user | works_at | Beta`, `
+works_at Acme [2020..2026-02] validated
+works_at Beta [2026-05-01..] validated
+`},
+		"an end that was said afterwards, without a beginning": {"works_at", `
+			11-01 | user | works_at | Acme | ..2022
+			05-01 | user | works_at | Beta`, `
+works_at Acme [..2022] validated
+works_at Beta [2026-05-01..] validated
+`},
+		"the first of events": {"first_met_at", `
+			05-01 | user | first_met_at | Osaka | 2024-05
+			06-01 | user | first_met_at | Kyoto | 2023-02`, `
+first_met_at Kyoto [2023-02..] validated
+first_met_at Osaka [2024-05..] superseded
+`},
+		"a tie": {"lives_in", `
+			05-01 | user | lives_in | Lisbon
+			05-01 | user | lives_in | Porto`, `
+lives_in Lisbon [..] conflict
+lives_in Porto [..] conflict
+`},
+		"a tie that a later word settles": {"lives_in", `
+			05-01 | user | lives_in | Lisbon
+			05-01 | user | lives_in | Porto
+			06-01 | user | lives_in | Porto`, `
+lives_in Lisbon [..2026-06-01] superseded
+lives_in Porto [..] validated
+`},
+		"with a date against without one": {"lives_in", `
+			05-01 | user | lives_in | Lisbon
+			      | user | lives_in | Porto`, `
+lives_in Lisbon [..] conflict
+lives_in Porto [..] conflict
+`},
+		"since October, said after what was said in November": {"lives_in", `
+			12-01 | user | lives_in | Porto | 2026-10
+			11-01 | user | lives_in | Lisbon`, `
+lives_in Porto [2026-10..] conflict
+lives_in Lisbon [2026-11-01..] conflict
+`},
+		"twice on one day": {"status_is", `
+			05-01 09:00 | user | status_is | blocked
+			05-01 11:00 | user | status_is | running
+			05-01 15:00 | user | status_is | done`, `
+status_is blocked [..2026-05-01] superseded
+status_is running [2026-05-01..2026-05-02] superseded
+status_is done [2026-05-01..] validated
+`},
+		"a plan": {"lives_in", `
+			05-01 | user | lives_in | Lisbon
+			11-01 | user | lives_in | Porto | 2027-02`, `
+lives_in Lisbon [..2027-02] validated
+lives_in Porto [2027-02..] validated
+`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(c.want, "\n"+lines(facts(slot(t, c.slot, c.claims)))); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
+
+func TestFactsByAuthority(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct{ slot, claims, want string }{
+		"an assistant never ends what a person wrote": {"lives_in", `
+			03-01 | note      | lives_in | Lisbon
+			10-05 | assistant | lives_in | Porto`, `
+lives_in Lisbon [..] validated
+lives_in Porto [2026-10-05..] conflict
+`},
+		"nor by saying it often, or with a date": {"lives_in", `
+			03-01 | note      | lives_in | Lisbon
+			10-05 | assistant | lives_in | Porto
+			10-06 | tool      | lives_in | Porto | 2026-10-06
+			10-07 | Mallory   | lives_in | Porto`, `
+lives_in Lisbon [..] validated
+lives_in Porto [2026-10-05..] conflict
+`},
+		"nor what the user said": {"likes", `
+			03-01 | user      | likes    | coffee
+			10-05 | assistant | dislikes | coffee`, `
+likes coffee [..] validated
+dislikes coffee [2026-10-05..] conflict
+`},
+		"a person confirms it": {"lives_in", `
+			03-01 | note      | lives_in | Lisbon
+			10-05 | assistant | lives_in | Porto
+			10-09 | user      | lives_in | Porto`, `
+lives_in Lisbon [..2026-10-09] superseded
+lives_in Porto [2026-10-05..] validated
+`},
+		"an assistant ends what an assistant said": {"version_is", `
+			03-01 | assistant | version_is | 1.0
+			10-05 | tool      | version_is | 1.1`, `
+version_is 1.0 [..2026-10-05] superseded
+version_is 1.1 [2026-10-05..] validated
+`},
+		"MEMORY.md wins against what is newer": {"lives_in", `
+			03-01 | MEMORY | lives_in | Lisbon
+			10-05 | note   | lives_in | Porto`, `
+lives_in Lisbon [..] validated
+lives_in Porto [2026-10-05..] conflict
+`},
+		"MEMORY.md without a date": {"lives_in", `
+			      | MEMORY | lives_in | Lisbon
+			05-01 | note   | lives_in | Rome
+			10-05 | note   | lives_in | Porto`, `
+lives_in Rome [..2026-10-05] superseded
+lives_in Porto [2026-10-05..] conflict
+lives_in Lisbon [..] validated
+`},
+		"what is older than MEMORY.md is over": {"lives_in", `
+			06-01 | MEMORY | lives_in | Lisbon
+			03-05 | note   | lives_in | Porto`, `
+lives_in Porto [..2026-06-01] superseded
+lives_in Lisbon [2026-06-01..] validated
+`},
+		"two lines of MEMORY.md": {"lives_in", `
+			| MEMORY | lives_in | Lisbon
+			| MEMORY | lives_in | Porto`, `
+lives_in Lisbon [..] conflict
+lives_in Porto [..] conflict
+`},
+		"MEMORY.md says what holds again": {"lives_in", `
+			      | MEMORY | lives_in | Lisbon
+			05-01 | note   | lives_in | Lisbon
+			10-05 | note   | lives_in | Porto`, `
+lives_in Lisbon [..] validated
+lives_in Porto [2026-10-05..] conflict
+`},
+		"an event that a person wrote": {"first_met_at", `
+			| MEMORY | first_met_at | Osaka | 2024-05
+			06-01 | assistant | first_met_at | Kyoto | 2023-02`, `
+first_met_at Kyoto [2023-02..] conflict
+first_met_at Osaka [2024-05..] validated
+`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			units := facts(slot(t, c.slot, c.claims))
+			if diff := cmp.Diff(c.want, "\n"+lines(units)); diff != "" {
+				t.Error(diff)
+			}
+			for _, u := range units {
+				if (u.State == memory.StateConflict) && len(u.Fact.Opposes) == 0 {
+					t.Errorf("%s is in conflict with nothing", u.Fact.Object)
+				}
+			}
+		})
+	}
+}
+
+func TestFactsAboutTheUserNeedTheUser(t *testing.T) {
+	t.Parallel()
+	s := seam.Slot{Kind: memory.KindFact, Subject: vocab.User(), Name: "lives_in", Now: now, Claims: claims(t, vocab.User(), `
+		03-01 | user      | lives_in | Lisbon
+		10-05 | assistant | lives_in | Porto
+		10-06 | tool      | lives_in | Porto
+		10-07 | Mallory   | lives_in | Porto`)}
+	if diff := cmp.Diff("lives_in Lisbon [..] validated\n", lines(facts(s))); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestFactsConfidence(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		claims string
+		change func(claims []memory.Claim)
+		want   float64
+		trust  string
+	}{
+		"one note":     {"03-01 | note | uses | vim", nil, .7, "note"},
+		"two episodes": {"03-01 | note | uses | vim\n03-02 | user | uses | vim", nil, .91, "note"},
+		"one episode twice": {"03-01 | note | uses | vim\n03-01 | note | uses | Vim",
+			func(list []memory.Claim) { list[1].EpisodeUID, list[1].StartLine = list[0].EpisodeUID, 2 }, .7, "note"},
+		"an assistant counts less": {"03-01 | assistant | uses | vim", func(list []memory.Claim) { list[0].Confidence = .99 }, .8, "assistant"},
+		"many without a note": {"03-01 | user | uses | vim\n03-02 | user | uses | vim\n03-03 | user | uses | vim\n03-04 | user | uses | vim",
+			nil, .95, "user"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := slot(t, "uses", c.claims)
+			if c.change != nil {
+				c.change(s.Claims)
+			}
+			units := facts(s)
+			if len(units) != 1 || units[0].Confidence != c.want || units[0].Trust != c.trust {
+				t.Errorf("got %+v, want confidence %v, trust %s", units, c.want, c.trust)
+			}
+		})
+	}
+}
+
+func TestFactsInheritTheGreatestSensitivity(t *testing.T) {
+	t.Parallel()
+	s := slot(t, "uses", "03-01 | note | uses | vim\n03-02 | user | uses | vim")
+	s.Claims[1].Sensitivity = memory.Private
+	units := facts(s)
+	if units[0].Sensitivity != memory.Private {
+		t.Errorf("got %v", units[0].Sensitivity)
+	}
+	s.Decisions = []memory.Decision{decide(memory.DecideSensitivity, units[0].UID, "normal")}
+	if got := facts(s)[0].Sensitivity; got != memory.Normal {
+		t.Errorf("after a person has lowered it: %v", got)
+	}
+}
+
+// scripted are 30 claims of one slot that contradict each other.
+func scripted(t *testing.T, predicate string) []memory.Claim {
+	t.Helper()
+	objects := []string{"Lisbon", "Porto", "東京", "上海", "Rome"}
+	speakers := []string{"note", "user", "assistant", "tool", "Ana"}
+	random := rand.New(rand.NewPCG(7, 30))
+	text := ""
+	for i := range 30 {
+		day := ""
+		if i%7 != 0 {
+			day = fmt.Sprintf("%02d-%02d", 1+random.IntN(10), 1+random.IntN(4))
+		}
+		speaker := speakers[random.IntN(len(speakers))]
+		if i == 12 || i == 13 {
+			speaker = "MEMORY"
+		}
+		bounds := ""
+		switch i % 5 {
+		case 1:
+			bounds = fmt.Sprintf("2026-%02d", 1+random.IntN(10))
+		case 2:
+			bounds = fmt.Sprintf("2025..2026-%02d", 1+random.IntN(10))
+		}
+		name := predicate
+		if predicate == "likes" && random.IntN(2) == 0 {
+			name = "dislikes"
+		}
+		text += fmt.Sprintf("%s | %s | %s | %s | %s\n", day, speaker, name, objects[random.IntN(len(objects))], bounds)
+	}
+	return claims(t, dario, text)
+}
+
+// Acceptance check 7 of the specification: 30 scripted claims with contradictions in 100 shuffles.
+func TestAcceptance07FactsDoNotDependOnTheOrderOfClaims(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"lives_in", "likes", "uses", "first_met_at"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := seam.Slot{Kind: memory.KindFact, Subject: dario, Name: name, Claims: scripted(t, name), Now: now}
+			first := facts(s)
+			if len(first) < 3 {
+				t.Fatalf("the script makes %d facts only", len(first))
+			}
+			s.Decisions = []memory.Decision{decide(memory.DecidePin, first[1].UID, ""), decide(memory.DecideCorrect, first[0].UID, `{"text":"Porto"}`)}
+			want := facts(s)
+			for i := range 100 {
+				rand.New(rand.NewPCG(1, uint64(i))).Shuffle(len(s.Claims), func(a, b int) { s.Claims[a], s.Claims[b] = s.Claims[b], s.Claims[a] })
+				if diff := cmp.Diff(want, facts(s)); diff != "" {
+					t.Fatalf("shuffle %d:\n%s", i, diff)
+				}
+			}
+			checkUnits(t, want)
+		})
+	}
+}
+
+// checkUnits reports units with one UID, without evidence, or that end before they begin.
+func checkUnits(t *testing.T, units []memory.Unit) {
+	t.Helper()
+	seen := map[string]bool{}
+	for _, u := range units {
+		if seen[u.UID] || len(u.UID) != 32 || len(u.Evidence) == 0 || u.Confidence <= 0 || u.Confidence > 1 || u.Salience < 0 || u.Salience > 1 {
+			t.Errorf("unit %+v", u)
+		}
+		seen[u.UID] = true
+		if u.Fact.From != "" && u.Fact.To != "" && u.Fact.To <= u.Fact.From {
+			t.Errorf("%s holds from %s to %s", u.Fact.Object, u.Fact.From, u.Fact.To)
+		}
+	}
+	for _, u := range units {
+		for _, o := range append(u.Fact.Opposes, u.Fact.SupersededBy) {
+			if o != "" && (!seen[o] || o == u.UID) {
+				t.Errorf("%s names the fact %s, which is none", u.Fact.Object, o)
+			}
+		}
+	}
+}
+
+// Acceptance check 10: a move closes one fact and no other among 200 unrelated ones.
+func TestAcceptance10AMoveClosesOneFactOnly(t *testing.T) {
+	t.Parallel()
+	slots := []seam.Slot{slot(t, "lives_in", "03-01 | note | lives_in | Lisbon")}
+	for i := range 200 {
+		s := slot(t, "lives_in", "03-01 | note | lives_in | Lisbon")
+		s.Subject = memory.EntityRef{Type: vocab.Person, Name: fmt.Sprintf("Person %d", i)}
+		if i%2 == 0 {
+			s = slot(t, "uses", fmt.Sprintf("03-01 | note | uses | thing %d", i))
+		}
+		slots = append(slots, s)
+	}
+	resolveAll := func() map[string]memory.Unit {
+		all := map[string]memory.Unit{}
+		for _, s := range slots {
+			for _, u := range facts(s) {
+				all[u.UID] = u
+			}
+		}
+		return all
+	}
+	before := resolveAll()
+	slots[0].Claims = append(slots[0].Claims, claims(t, dario, "10-05 | note | lives_in | Porto")...)
+	after := resolveAll()
+	changed := 0
+	for uid, u := range before {
+		if !cmp.Equal(u, after[uid]) {
+			changed++
+			if got := after[uid]; got.State != memory.StateSuperseded || got.Fact.To != "2026-10-05" {
+				t.Errorf("changed to %+v", got.Fact)
+			}
+		}
+	}
+	if len(before) != 201 || len(after) != 202 || changed != 1 {
+		t.Errorf("%d facts became %d, and %d have changed", len(before), len(after), changed)
+	}
+}
+
+func TestFactKeepsItsUIDWhenItsDayBecomesKnown(t *testing.T) {
+	t.Parallel()
+	s := slot(t, "lives_in", "03-01 | user | lives_in | Porto")
+	before := facts(s)
+	s.Claims = append(s.Claims, claims(t, dario, "04-01 | user | lives_in | Porto | 2025-09")...)
+	after := facts(s)
+	if len(after) != 1 || after[0].UID != before[0].UID || after[0].Fact.From != "2025-09" {
+		t.Errorf("%+v became %+v", before, after)
+	}
+}
+
+func FuzzFacts(f *testing.F) {
+	f.Add("lives_in", "Lisbon", "2026-01", "2026-02", "Porto", "", "", int64(0), int64(1000), "note", "tool", `{"text":"x"}`)
+	f.Fuzz(func(t *testing.T, slot, object, from, to, object2, from2, to2 string, at, at2 int64, speaker, speaker2, change string) {
+		s := seam.Slot{Kind: memory.KindFact, Subject: dario, Name: vocab.Default().Slot(slot), Now: now}
+		for i, c := range []memory.Claim{{Object: object, From: from, To: to, Speaker: speaker}, {Object: object2, From: from2, To: to2, Speaker: speaker2}} {
+			c.Kind, c.Predicate, c.Confidence, c.EpisodeUID = memory.ClaimFact, slot, .5, fmt.Sprint(i)
+			c.At = now.AddDate(0, 0, int([]int64{at, at2}[i]%1000))
+			s.Claims = append(s.Claims, c)
+		}
+		units := facts(s)
+		for _, u := range units {
+			s.Decisions = append(s.Decisions, decide(memory.DecideCorrect, u.UID, change), decide(memory.DecidePin, u.UID, ""))
+		}
+		facts(s)
+		if _, err := json.Marshal(units); err != nil {
+			t.Error(err)
+		}
+	})
+}

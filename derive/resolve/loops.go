@@ -1,0 +1,195 @@
+package resolve
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"kioku/derive/seam"
+	"kioku/derive/vocab"
+	"kioku/memory"
+)
+
+const (
+	// expiresAfter is how long an open loop without a day when it is due stays open after it was last mentioned.
+	expiresAfter = 30 * 24 * time.Hour
+	// graceDays is how many days an open loop stays open after it was due.
+	graceDays = 7
+)
+
+// LoopUID returns the UID of the loop with a key.
+func LoopUID(key string) string { return vocab.UnitUID(memory.KindLoop, key) }
+
+// Loops returns the loop that the claims of a slot and the decisions about it make; none if there are no claims, or it is forgotten.
+//
+// A loop is closed if the newest word about it is that it is done; at the same time, done wins. What a tool said closes nothing, and
+// a pinned loop is closed by a person only. What a person decides holds against all that was said up to that day. A loop that was
+// only ever done, such as a box that is ticked now, is closed too. An open loop expires a week after it was due, or 30 days after it
+// was last mentioned; one without a date, in a file of what stays true, or pinned, does not.
+func Loops(s seam.Slot) []memory.Unit {
+	if forgotten(s.Decisions, memory.KindLoop)[s.Name] {
+		return nil
+	}
+	uid := LoopUID(s.Name)
+	var about []memory.Decision
+	for _, d := range s.Decisions {
+		if d.Kind == memory.KindLoop && d.Target == uid {
+			about = append(about, d)
+		}
+	}
+	opens, closes := loopClaims(s.Claims, isPinned(about))
+	if len(opens)+len(closes) == 0 {
+		return nil
+	}
+	l := loop{opens: opens, closes: closes, decided: lastDecision(about)}
+	u := evidenced(memory.KindLoop, uid, slices.Concat(opens, closes))
+	u.Loop = l.payload(s.Name)
+	if corrected := fold(about); !restored(about) && len(corrected) > 0 {
+		u.Loop.Text = cmp.Or(corrected["text"], u.Loop.Text)
+		if due, ok := corrected["due"]; ok {
+			u.Loop.Due = due
+		}
+		u.Source, u.Trust = "person", memory.SpeakerNote
+	}
+	l.expire(u.Loop, isPinned(about), s.Now)
+	u.State = memory.StateValidated
+	if u.Loop.Status != memory.LoopOpen {
+		u.State = memory.StateArchived
+	}
+	if l.decidedNow() {
+		u.Source = "person"
+	}
+	return []memory.Unit{decideUnit(u, about)}
+}
+
+// loop is what decides about one.
+type loop struct {
+	// opens and closes are the claims, by time.
+	opens, closes []memory.Claim
+	// decided is the last decision to close or reopen it, nil if there is none.
+	decided *memory.Decision
+}
+
+// loopClaims returns the claims that a loop is open and that it is done, by time.
+func loopClaims(claims []memory.Claim, pinned bool) (opens, closes []memory.Claim) {
+	for _, c := range claims {
+		switch c.Kind {
+		case memory.ClaimLoop:
+			opens = append(opens, c)
+		case memory.ClaimClose:
+			if c.Speaker != memory.SpeakerTool && (!pinned || byPerson(c.Speaker)) {
+				closes = append(closes, c)
+			}
+		}
+	}
+	for _, list := range [][]memory.Claim{opens, closes} {
+		slices.SortFunc(list, func(a, b memory.Claim) int { return cmp.Or(a.At.Compare(b.At), compareClaims(a, b)) })
+	}
+	return opens, closes
+}
+
+// lastDecision returns the last decision to close or reopen a loop, nil if there is none. A loop that was restored as a whole is as
+// it was then.
+func lastDecision(decisions []memory.Decision) *memory.Decision {
+	var last *memory.Decision
+	for i, d := range decisions {
+		if d.Verb == memory.DecideClose || d.Verb == memory.DecideReopen {
+			last = &decisions[i]
+		}
+	}
+	return last
+}
+
+// newest returns the time of the newest of claims that are sorted by time.
+func newest(claims []memory.Claim) time.Time {
+	if len(claims) == 0 {
+		return time.Time{}
+	}
+	return wall(claims[len(claims)-1].At)
+}
+
+// decidedNow reports whether the last decision holds: nobody has opened the loop again, or closed it, on a later day.
+func (l loop) decidedNow() bool {
+	if l.decided == nil {
+		return false
+	}
+	against := l.closes
+	if l.decided.Verb == memory.DecideClose {
+		against = nil
+		for _, c := range l.opens {
+			if byPerson(c.Speaker) {
+				against = append(against, c)
+			}
+		}
+	}
+	return !newest(against).After(dayEnd(l.decided.Day))
+}
+
+// closed reports whether the loop is closed, and since when; zero if that is not known.
+func (l loop) closed() (bool, time.Time) {
+	if l.decidedNow() {
+		return l.decided.Verb == memory.DecideClose, start(l.decided.Day)
+	}
+	if len(l.closes) == 0 {
+		return false, time.Time{}
+	}
+	at := l.closes[len(l.closes)-1].At
+	opened := newest(l.opens)
+	if opened.IsZero() || !wall(at).Before(opened) {
+		return true, at
+	}
+	return false, time.Time{}
+}
+
+// payload returns the loop before it expires.
+func (l loop) payload(key string) *memory.Loop {
+	p := &memory.Loop{Key: key, Status: memory.LoopOpen}
+	closed, at := l.closed()
+	if closed {
+		p.Status, p.ClosedAt = memory.LoopClosed, at
+	}
+	said := l.opens
+	if len(said) == 0 {
+		said = l.closes
+	}
+	best := slices.MaxFunc(said, func(a, b memory.Claim) int {
+		return cmp.Or(cmp.Compare(trust(a.Speaker), trust(b.Speaker)), a.At.Compare(b.At), -compareClaims(a, b))
+	})
+	p.Text = vocab.TrimLoopMark(best.LoopText)
+	lastClose := newest(l.closes)
+	for _, c := range l.opens {
+		if p.OpenedAt.IsZero() && (closed || wall(c.At).After(lastClose)) {
+			p.OpenedAt = c.At
+		}
+		if c.Due != "" {
+			p.Due = c.Due // the newest that names one
+		}
+	}
+	return p
+}
+
+// expire sets when an open loop expires, and expires it.
+func (l loop) expire(p *memory.Loop, pinned bool, now time.Time) {
+	if p.Status != memory.LoopOpen || pinned {
+		return
+	}
+	due := dayEnd(p.Due)
+	for _, c := range l.opens {
+		if c.LongTerm || due.IsZero() && c.At.IsZero() {
+			return
+		}
+	}
+	p.ExpiresAt = newest(l.opens).Add(expiresAfter)
+	if !due.IsZero() {
+		p.ExpiresAt = due.AddDate(0, 0, graceDays)
+	}
+	if l.decidedNow() { // it was opened again by a person
+		if again := start(l.decided.Day).Add(expiresAfter); again.After(p.ExpiresAt) {
+			p.ExpiresAt = again
+		}
+	}
+	p.ExpiresAt = p.ExpiresAt.Truncate(time.Second)
+	if !now.IsZero() && !now.Before(p.ExpiresAt) {
+		p.Status = memory.LoopExpired
+	}
+}

@@ -1,0 +1,262 @@
+package resolve
+
+import (
+	"slices"
+	"time"
+)
+
+// run is one fact: an object in a row.
+type run struct {
+	group, value string
+	list         []*assertion
+	// start is zero if it is not known.
+	start time.Time
+	// from and to bound it, to excluded; empty if they are not known. end is to as a time.
+	from, to string
+	end      time.Time
+	// closedBy is the run that has taken its place, nil if none has. opposes are the ones that it is in conflict with, and wins
+	// reports that it is the one of them that holds.
+	closedBy *run
+	opposes  []*run
+	wins     bool
+	// uid names it, and names are also those that it had before corrections and merges.
+	uid   string
+	names []string
+}
+
+func (r *run) rank() authority {
+	rank := machine
+	for _, a := range r.list {
+		rank = max(rank, a.rank)
+	}
+	return rank
+}
+
+func (r *run) pinned() bool {
+	return slices.ContainsFunc(r.list, func(a *assertion) bool { return a.pinned })
+}
+
+// predicate of all its assertions.
+func (r *run) predicate() string { return r.list[0].Predicate }
+
+// timeline returns the runs of one group of assertions, by start.
+func timeline(list []*assertion) []*run {
+	var t line
+	undated := 0
+	for undated < len(list) && list[undated].at.IsZero() {
+		undated++ // the zero time is the first
+	}
+	for rest := list[undated:]; len(rest) > 0; {
+		n := 1
+		for n < len(rest) && rest[n].at.Equal(rest[0].at) {
+			n++
+		}
+		t.say(rest[:n])
+		rest = rest[n:]
+	}
+	for _, a := range list[:undated] {
+		t.sayUndated(a)
+	}
+	t.settle()
+	return t.runs
+}
+
+// line is a timeline that is being made.
+type line struct {
+	// runs by start, and those among them that are open.
+	runs, open []*run
+}
+
+// say adds the assertions of one moment.
+func (t *line) say(now []*assertion) {
+	at := now[0].at
+	t.open = slices.DeleteFunc(t.open, func(r *run) bool { return !r.end.IsZero() && !r.end.After(at) })
+	first := len(t.runs) == 0
+	var said []*run
+	for len(now) > 0 {
+		n := 1
+		for n < len(now) && now[n].value == now[0].value {
+			n++
+		}
+		said = append(said, t.extend(now[:n], first))
+		now = now[n:]
+	}
+	for _, r := range slices.Clone(t.open) {
+		if slices.Contains(said, r) {
+			continue
+		}
+		for _, by := range said {
+			if canEnd(r, by.at(at)) {
+				t.end(r, by, at)
+				break
+			}
+		}
+	}
+}
+
+// extend adds assertions of one moment and value to the open run with this value, or to a new one.
+func (t *line) extend(now []*assertion, first bool) *run {
+	i := slices.IndexFunc(t.open, func(r *run) bool { return r.value == now[0].value })
+	var r *run
+	if i >= 0 {
+		r = t.open[i]
+	} else {
+		r = &run{group: now[0].group, value: now[0].value, start: now[0].at, from: boundary(now)}
+		if first && !now[0].stated {
+			r.from = "" // it may have held before
+		}
+		t.runs, t.open = append(t.runs, r), append(t.open, r)
+	}
+	for _, a := range now {
+		r.add(a)
+	}
+	return r
+}
+
+// add adds an assertion. What it says of the end replaces what was said before.
+func (r *run) add(a *assertion) {
+	r.list = append(r.list, a)
+	if end := start(a.To); end.After(r.start) {
+		r.to, r.end = a.To, end
+	}
+}
+
+// at returns the assertions of a moment.
+func (r *run) at(t time.Time) []*assertion {
+	var list []*assertion
+	for _, a := range r.list {
+		if a.at.Equal(t) {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// boundary returns the day on which assertions of one moment begin to hold, as precisely as they say.
+func boundary(now []*assertion) string {
+	for _, a := range now {
+		if a.stated {
+			return a.From
+		}
+	}
+	return now[0].at.Format(time.DateOnly)
+}
+
+// canEnd reports whether assertions of one moment with another value end a run.
+func canEnd(r *run, now []*assertion) bool {
+	rank, stated := machine, false
+	for _, a := range now {
+		rank, stated = max(rank, a.rank), stated || a.stated
+	}
+	if r.pinned() || rank < r.rank() {
+		return false
+	}
+	if stated {
+		return true
+	}
+	// "In Lisbon", said in November, does not end "in Porto since October", said in December.
+	return !slices.ContainsFunc(r.list, func(a *assertion) bool { return a.stated && a.To == "" && wall(a.At).After(now[0].at) })
+}
+
+// end ends a run where another one has something to say.
+func (t *line) end(r, by *run, at time.Time) {
+	r.closedBy, r.to = by, boundary(by.at(at))
+	if from := start(r.from); !start(r.to).After(from) {
+		r.to = from.AddDate(0, 0, 1).Format(time.DateOnly) // it held for a part of that day
+	}
+	r.end = start(r.to)
+	t.open = slices.DeleteFunc(t.open, func(o *run) bool { return o == r })
+}
+
+// sayUndated adds an assertion whose time is not known. A line of what stays true holds now.
+func (t *line) sayUndated(a *assertion) {
+	var last *run
+	for _, r := range t.runs {
+		if r.value == a.value {
+			last = r
+		}
+	}
+	if last == nil {
+		last = &run{group: a.group, value: a.value}
+		t.runs, t.open = append(t.runs, last), append(t.open, last)
+	}
+	last.add(a)
+	if (a.rank == standing || a.pinned) && !slices.Contains(t.open, last) {
+		last.closedBy, last.to, last.end = nil, a.To, start(a.To)
+		t.open = append(t.open, last)
+	}
+}
+
+// settle finds out which of the open runs are in conflict.
+func (t *line) settle() {
+	for i, r := range t.open {
+		for _, o := range t.open[i+1:] {
+			if overlap(r, o) {
+				r.opposes, o.opposes = append(r.opposes, o), append(o.opposes, r)
+			}
+		}
+	}
+	decideConflicts(t.open)
+}
+
+// decideConflicts finds the runs that hold although others contradict them.
+func decideConflicts(open []*run) {
+	for _, r := range open {
+		r.wins = !slices.ContainsFunc(r.opposes, func(o *run) bool { return o.rank() >= r.rank() })
+	}
+	for _, r := range open {
+		if !r.wins && slices.ContainsFunc(r.opposes, func(o *run) bool { return o.wins }) {
+			// What contradicts a winner is in conflict with it only.
+			r.opposes = slices.DeleteFunc(r.opposes, func(o *run) bool { return !o.wins })
+		}
+	}
+}
+
+// overlap reports whether two open runs hold at the same time. What has ended does not contradict what has no known time.
+func overlap(a, b *run) bool {
+	if a.start.IsZero() || b.start.IsZero() {
+		return a.end.IsZero() && b.end.IsZero()
+	}
+	return (a.end.IsZero() || b.start.Before(a.end)) && (b.end.IsZero() || a.start.Before(b.end))
+}
+
+// events returns the runs of one group of which the earliest is the fact.
+func events(list []*assertion) []*run {
+	var runs []*run
+	for _, a := range list {
+		i := slices.IndexFunc(runs, func(r *run) bool { return r.value == a.value })
+		if i < 0 {
+			i = len(runs)
+			runs = append(runs, &run{group: a.group, value: a.value})
+		}
+		r := runs[i]
+		if r.list = append(r.list, a); r.start.IsZero() {
+			r.start = a.at
+		}
+		if r.from == "" {
+			r.from = a.From
+		}
+	}
+	var first *run
+	for _, r := range runs {
+		if !r.start.IsZero() && (first == nil || r.start.Before(first.start)) {
+			first = r
+		}
+	}
+	var open []*run
+	for _, r := range runs {
+		if first != nil && r.start.After(first.start) && !r.pinned() && r.rank() <= first.rank() {
+			r.closedBy = first
+			continue
+		}
+		open = append(open, r)
+	}
+	for i, r := range open {
+		for _, o := range open[i+1:] {
+			r.opposes, o.opposes = append(r.opposes, o), append(o.opposes, r)
+		}
+	}
+	decideConflicts(open)
+	slices.SortStableFunc(runs, func(a, b *run) int { return a.start.Compare(b.start) })
+	return runs
+}

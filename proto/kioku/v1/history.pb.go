@@ -1273,9 +1273,9 @@ const file_kioku_v1_history_proto_rawDesc = "" +
 	"\x14PurgeHistoryResponse\x12#\n" +
 	"\rremoved_count\x18\x01 \x01(\x05R\fremovedCount\x12\x1f\n" +
 	"\vindex_count\x18\x02 \x01(\x05R\n" +
-	"indexCount2\xce\x04\n" +
-	"\x0eHistoryService\x12G\n" +
-	"\x03Log\x12\x14.kioku.v1.LogRequest\x1a\x15.kioku.v1.LogResponse\"\x13\x82\xd3\xe4\x93\x02\r\x12\v/v1/history\x12`\n" +
+	"indexCount2\xca\x04\n" +
+	"\x0eHistoryService\x12C\n" +
+	"\x03Log\x12\x14.kioku.v1.LogRequest\x1a\x15.kioku.v1.LogResponse\"\x0f\x82\xd3\xe4\x93\x02\t\x12\a/v1/log\x12`\n" +
 	"\bShowFile\x12\x19.kioku.v1.ShowFileRequest\x1a\x1a.kioku.v1.ShowFileResponse\"\x1d\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/history/{path=**}\x12V\n" +
 	"\tDiffFiles\x12\x1a.kioku.v1.DiffFilesRequest\x1a\x1b.kioku.v1.DiffFilesResponse\"\x10\x82\xd3\xe4\x93\x02\n" +
 	"\x12\b/v1/diff\x12f\n" +

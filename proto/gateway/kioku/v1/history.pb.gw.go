@@ -252,7 +252,7 @@ func RegisterHistoryServiceHandlerServer(ctx context.Context, mux *runtime.Serve
 		var stream runtime.ServerTransportStream
 		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
 		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
-		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/kioku.v1.HistoryService/Log", runtime.WithHTTPPathPattern("/v1/history"))
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/kioku.v1.HistoryService/Log", runtime.WithHTTPPathPattern("/v1/log"))
 		if err != nil {
 			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
 			return
@@ -410,7 +410,7 @@ func RegisterHistoryServiceHandlerClient(ctx context.Context, mux *runtime.Serve
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
 		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
-		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/kioku.v1.HistoryService/Log", runtime.WithHTTPPathPattern("/v1/history"))
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/kioku.v1.HistoryService/Log", runtime.WithHTTPPathPattern("/v1/log"))
 		if err != nil {
 			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
 			return
@@ -512,7 +512,7 @@ func RegisterHistoryServiceHandlerClient(ctx context.Context, mux *runtime.Serve
 }
 
 var (
-	pattern_HistoryService_Log_0          = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "history"}, ""))
+	pattern_HistoryService_Log_0          = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "log"}, ""))
 	pattern_HistoryService_ShowFile_0     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 3, 0, 4, 1, 5, 2}, []string{"v1", "history", "path"}, ""))
 	pattern_HistoryService_DiffFiles_0    = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "diff"}, ""))
 	pattern_HistoryService_SearchPast_0   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "history"}, "search"))

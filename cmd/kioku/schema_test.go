@@ -78,6 +78,12 @@ var outputs = map[string]any{
 	"setup":            clientList{},
 	"setup a client":   shownSetup{},
 	"undo":             &kiokuv1.MemoryUndoResponse{},
+	"undo writes":      &kiokuv1.UndoWritesResponse{},
+	"log":              &kiokuv1.LogResponse{},
+	"show":             &kiokuv1.ShowFileResponse{},
+	"diff":             &kiokuv1.DiffFilesResponse{},
+	"history purge":    &kiokuv1.PurgeHistoryResponse{},
+	"search the past":  &kiokuv1.SearchPastResponse{},
 	"undo list":        &kiokuv1.ListRevisionsResponse{},
 	"update":           &kiokuv1.MemoryUpdateResponse{},
 	"status":           &kiokuv1.StatusResponse{},
@@ -95,7 +101,7 @@ type either []any
 
 // commandLines are the commands whose name does not say what makes them write another value.
 var commandLines = map[string]string{
-	"export to a file": "export FILE", "get several": "get PATH PATH", "index estimate": "index --estimate", "undo list": "undo --list",
+	"export to a file": "export FILE", "get several": "get PATH PATH", "index estimate": "index --estimate", "undo list": "undo --list", "undo writes": "undo --session NAME", "search the past": "search --as-of DATE",
 	"model list known": "model list --known", "setup a client": "setup CLIENT",
 }
 

@@ -130,6 +130,8 @@ type Config struct {
 	RecallEnabled bool
 	// Derive says what is derived from notes.
 	Derive Derive
+	// History says what is kept of the versions of notes.
+	History kioku.HistoryOptions
 	// Sidecar contains the addresses of kioku agent.
 	Sidecar Sidecar
 
@@ -217,7 +219,7 @@ func Default() *Config {
 			Flush:     flush.Defaults(), Prune: prune.Defaults(),
 		},
 		RecallEnabled: true,
-		Derive:        defaultDerive(),
+		Derive:        defaultDerive(), History: defaultHistory(),
 		Limits:        server.DefaultLimits(),
 		Sidecar:       Sidecar{Listen: "127.0.0.1:7601"},
 		Audit:         audit.Options{MaxBytes: 100 << 20},

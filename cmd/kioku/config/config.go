@@ -220,11 +220,11 @@ func Default() *Config {
 		},
 		RecallEnabled: true,
 		Derive:        defaultDerive(), History: defaultHistory(),
-		Limits:        server.DefaultLimits(),
-		Sidecar:       Sidecar{Listen: "127.0.0.1:7601"},
-		Audit:         audit.Options{MaxBytes: 100 << 20},
-		Tracing:       otlp.Options{Sample: 1},
-		headers:       map[string]string{}, traceHeaders: map[string]string{}, origins: map[string]origin{},
+		Limits:  server.DefaultLimits(),
+		Sidecar: Sidecar{Listen: "127.0.0.1:7601"},
+		Audit:   audit.Options{MaxBytes: 100 << 20},
+		Tracing: otlp.Options{Sample: 1},
+		headers: map[string]string{}, traceHeaders: map[string]string{}, origins: map[string]origin{},
 	}
 	c.registry = newRegistry(c)
 	return c

@@ -74,7 +74,7 @@ type claimWriter struct {
 	class     string
 	version   int
 	words     *vocab.Vocabulary
-	forgotten tombstones
+	forgotten map[string]bool
 	entities  map[memory.EntityRef]int64 // 0 for a name that is none
 	created   bool                       // an entity was inserted
 	dropped   map[string]int
@@ -184,7 +184,7 @@ func (w *claimWriter) putClaim(ctx context.Context, episode int64, c *memory.Cla
 		if c.Kind == memory.ClaimLoop || key == "" {
 			key = vocab.LoopKey(c.LoopText)
 		}
-		if w.forgotten.has(key) {
+		if w.forgotten[key] {
 			return w.dropForgotten(ctx, episode)
 		}
 		return w.insertClaim(ctx, episode, c, nil, key, key, c.LoopText, nil)
@@ -195,7 +195,7 @@ func (w *claimWriter) putClaim(ctx context.Context, episode int64, c *memory.Cla
 // putFact writes a fact. Its entities count as mentioned.
 func (w *claimWriter) putFact(ctx context.Context, episode int64, c *memory.Claim) error {
 	key := vocab.FactKey(c.Subject, c.Predicate, c.Object)
-	if w.forgotten.has(key) || w.forgotten.has(vocab.EntityUID(c.Subject)) {
+	if w.forgotten[key] {
 		return w.dropForgotten(ctx, episode)
 	}
 	subject, err := w.mentioned(ctx, episode, c.Subject, roleSubject, c.Confidence)

@@ -229,3 +229,6 @@ func (s derivedStore) units(t testing.TB, q memory.UnitQuery) []string {
 	}
 	return said(list.Units)
 }
+
+// nothing is a sync without files.
+func nothing(func(indexer.File, error) bool) {}

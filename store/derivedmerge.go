@@ -33,35 +33,13 @@ func readMerges(ctx context.Context, tx *sql.Tx) (mergePointers, error) {
 		if d.Verb != memory.DecideMerge && d.Verb != memory.DecideSplit {
 			continue
 		}
-		target, err := wholeUID(ctx, tx, d.Target)
-		if err != nil {
-			return nil, err
-		}
 		if d.Verb == memory.DecideSplit {
-			delete(merged, target)
-			continue
-		}
-		other, err := wholeUID(ctx, tx, d.Other)
-		if err != nil {
-			return nil, err
-		}
-		if merged.root(other) != target {
-			merged[target] = other
+			delete(merged, d.Target)
+		} else if merged.root(d.Other) != d.Target {
+			merged[d.Target] = d.Other
 		}
 	}
 	return merged, nil
-}
-
-// wholeUID returns the UID of the only entity that begins with the digits, and the digits themselves if there is none.
-func wholeUID(ctx context.Context, tx *sql.Tx, begin string) (string, error) {
-	if len(begin) >= uidDigits || len(begin) < minUID || !isHex(begin) {
-		return begin, nil
-	}
-	uids, err := queryStrings(ctx, tx, "SELECT uid FROM entities WHERE uid >= ?1 AND uid < ?1 || 'g' LIMIT 2", begin)
-	if err != nil || len(uids) != 1 {
-		return begin, err
-	}
-	return uids[0], nil
 }
 
 // mergedEntity is an entity that is merged, or that decisions merge.

@@ -9,64 +9,58 @@ import (
 	"kioku/memory"
 )
 
-// purgeKeys deletes the claims, units and versions of what is forgotten, the answers of models and the summaries about its episodes,
+// purgeKey deletes the claims, units and versions of what is forgotten, the answers of models and the summaries about its episodes,
 // and quotes of other claims that say it.
-func purgeKeys(ctx context.Context, tx *sql.Tx, keys []string) error {
-	if len(keys) == 0 {
-		return nil
-	}
-	list, err := jsonList(keys)
-	if err != nil {
-		return err
-	}
-	episodes, said, err := readPurged(ctx, tx, list)
+func purgeKey(ctx context.Context, tx *sql.Tx, key string) error {
+	episodes, said, err := readPurged(ctx, tx, key)
 	if err != nil {
 		return fmt.Errorf("read what is forgotten: %w", err)
 	}
-	units, err := queryIDs(ctx, tx, `SELECT unit FROM payload_fact WHERE key IN (SELECT value FROM json_each(?1))
-		UNION SELECT unit FROM payload_loop WHERE key IN (SELECT value FROM json_each(?1))`, list)
+	units, err := queryIDs(ctx, tx, "SELECT unit FROM payload_fact WHERE key = ?1 UNION SELECT unit FROM payload_loop WHERE key = ?1", key)
 	if err != nil {
 		return err
 	}
-	about, err := jsonList(append([]int64{}, episodes...))
+	list, err := jsonList(append([]int64{}, episodes...))
 	if err != nil {
 		return err
 	}
 	summaries, err := queryIDs(ctx, tx, `SELECT u.id FROM units u WHERE u.kind = 'summary'
-		AND EXISTS (SELECT 1 FROM evidence v WHERE v.unit = u.id AND v.episode IN (SELECT value FROM json_each(?)))`, about)
+		AND EXISTS (SELECT 1 FROM evidence v WHERE v.unit = u.id AND v.episode IN (SELECT value FROM json_each(?)))`, list)
 	if err != nil {
 		return err
 	}
-	if err := execAll(ctx, tx, []any{list}, "DELETE FROM claims WHERE key IN (SELECT value FROM json_each(?))"); err != nil {
+	if err := execAll(ctx, tx, []any{key}, "DELETE FROM claims WHERE key = ?"); err != nil {
+		return err
+	}
+	err = execAll(ctx, tx, []any{key},
+		"INSERT OR REPLACE INTO dirty_slots (kind, subject, name, reason) SELECT 'fact', subject, slot, 'decision' FROM payload_fact WHERE key = ?",
+		"INSERT OR REPLACE INTO dirty_slots (kind, subject, name, reason) SELECT 'loop', 0, key, 'decision' FROM payload_loop WHERE key = ?")
+	if err != nil {
 		return err
 	}
 	if err := deleteUnits(ctx, tx, append(units, summaries...)); err != nil {
 		return err
 	}
-	if err := execAll(ctx, tx, []any{about}, "UPDATE payload_episode SET forgotten = 1 WHERE id IN (SELECT value FROM json_each(?))"); err != nil {
+	if err := execAll(ctx, tx, []any{list}, "UPDATE payload_episode SET forgotten = 1 WHERE id IN (SELECT value FROM json_each(?))"); err != nil {
 		return err
 	}
-	if err := blankQuotes(ctx, tx, about, said); err != nil {
+	if err := blankQuotes(ctx, tx, list, said); err != nil {
 		return fmt.Errorf("delete quotes: %w", err)
 	}
 	return purgeAnswers(ctx, tx, episodes)
 }
 
 // readPurged returns the episodes that say what is forgotten, and in which words.
-func readPurged(ctx context.Context, tx *sql.Tx, keys string) (episodes []int64, said []string, err error) {
-	err = forEachRow(ctx, tx, func(rows *sql.Rows) error {
-		var id int64
-		var object string
-		err := rows.Scan(&id, &object)
-		episodes, said = append(episodes, id), append(said, object)
-		return err
-	}, "SELECT DISTINCT episode, object FROM claims WHERE key IN (SELECT value FROM json_each(?))", keys)
+func readPurged(ctx context.Context, tx *sql.Tx, key string) (episodes []int64, said []string, err error) {
+	episodes, err = queryIDs(ctx, tx, `SELECT episode FROM claims WHERE key = ?1
+		UNION SELECT v.episode FROM payload_fact f JOIN evidence v ON v.unit = f.unit WHERE f.key = ?1
+		UNION SELECT v.episode FROM payload_loop l JOIN evidence v ON v.unit = l.unit WHERE l.key = ?1`, key)
 	if err != nil {
 		return nil, nil, err
 	}
-	units, err := queryStrings(ctx, tx, `SELECT object FROM payload_fact WHERE key IN (SELECT value FROM json_each(?1))
-		UNION SELECT text FROM payload_loop WHERE key IN (SELECT value FROM json_each(?1))`, keys)
-	return episodes, append(said, units...), err
+	said, err = queryStrings(ctx, tx, `SELECT object FROM claims WHERE key = ?1 UNION SELECT object FROM payload_fact WHERE key = ?1
+		UNION SELECT text FROM payload_loop WHERE key = ?1`, key)
+	return episodes, said, err
 }
 
 // deleteUnits deletes units with all that belongs to them.

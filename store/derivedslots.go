@@ -171,14 +171,16 @@ func (r *slotResolver) decide(slot seam.Slot, keys []string, before map[string]s
 	for range maxResolveRounds {
 		known := len(slot.Decisions)
 		for _, u := range units {
-			targets = append(targets, u.UID)
+			if targets = append(targets, u.UID); u.Fact != nil {
+				targets = append(targets, u.Fact.Key)
+			}
 		}
 		if slot.Decisions = r.decided.about(targets); len(slot.Decisions) == known {
 			break
 		}
 		units = r.resolve(slot)
 	}
-	return units
+	return slices.DeleteFunc(units, func(u memory.Unit) bool { return u.Fact != nil && isForgotten(slot.Decisions, u.Fact.Key) })
 }
 
 // readSlot returns a slot without its decisions, and the keys of its claims.

@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	"kioku/derive/vocab"
 	"kioku/memory"
 )
 
@@ -66,7 +68,7 @@ func (d *Derived) putSummary(ctx context.Context, tx *sql.Tx, u memory.Unit, epi
 		return err
 	}
 	u.Kind, u.State = memory.KindSummary, memory.StateValidated
-	if !decideSummary(&u, decided.about([]string{u.UID})) {
+	if !decideSummary(&u, decided) {
 		return nil
 	}
 	if u.Trust == "" {
@@ -87,12 +89,14 @@ func (d *Derived) putSummary(ctx context.Context, tx *sql.Tx, u memory.Unit, epi
 	return execAll(ctx, tx, []any{u.UID, s.Stale}, "UPDATE payload_summary SET stale = ?2 WHERE unit = (SELECT id FROM units WHERE uid = ?1)")
 }
 
-// decideSummary applies decisions to a summary. It returns false if the last of them is to forget it.
-func decideSummary(u *memory.Unit, decisions []memory.Decision) bool {
-	for _, d := range decisions {
+// decideSummary applies the decisions about a summary. It returns false if it is forgotten.
+func decideSummary(u *memory.Unit, all decided) bool {
+	key := vocab.UnitUID(memory.KindSummary, u.Summary.Scope, u.Summary.Key)
+	if isForgotten(all.list, key+vocab.UnitUID("key", memory.KindSummary, u.Summary.Scope, u.Summary.Key)) {
+		return false
+	}
+	for _, d := range all.about([]string{u.UID}) {
 		switch d.Verb {
-		case memory.DecideForget:
-			return false
 		case memory.DecidePin, memory.DecideUnpin:
 			u.Pinned = d.Verb == memory.DecidePin
 		case memory.DecideSensitivity:
@@ -104,27 +108,25 @@ func decideSummary(u *memory.Unit, decisions []memory.Decision) bool {
 	return true
 }
 
-// correctSummary gives a summary what a person has set: the text, or the whole payload of an earlier version.
+// correctSummary gives a summary what a person has set: single fields, or the whole unit as it was in an earlier version.
 func correctSummary(u *memory.Unit, change string) {
-	var c struct {
-		Text        string
-		Sensitivity *memory.Sensitivity
-		Summary     *memory.Summary
-	}
-	if json.Unmarshal([]byte(change), &c) != nil {
-		return // decisions.md is parsed strictly before it comes here
-	}
 	s := *u.Summary
-	if c.Summary != nil {
-		s = *c.Summary
+	var whole memory.Unit
+	var fields map[string]string
+	switch {
+	case json.Unmarshal([]byte(change), &fields) == nil:
+		u.Sensitivity = sensitivityOf(fields["sensitivity"], u.Sensitivity)
+		if fields["text"] == "" {
+			return
+		}
+		s.Text = fields["text"]
+	case json.Unmarshal([]byte(change), &whole) == nil && whole.Summary != nil:
+		s = *whole.Summary
+		u.Sensitivity, u.Pinned = whole.Sensitivity, whole.Pinned
+	default:
+		return // decisions.md is checked before it comes here
 	}
-	if c.Text != "" {
-		s.Text = c.Text
-	}
-	if c.Sensitivity != nil {
-		u.Sensitivity = *c.Sensitivity
-	}
-	u.Summary, u.Source = &s, "person"
+	u.Summary, u.Source, u.Trust = &s, "person", memory.SpeakerNote
 }
 
 // sensitivityOf returns the sensitivity with a name, and another one for an unknown name.
@@ -137,17 +139,10 @@ func sensitivityOf(name string, other memory.Sensitivity) memory.Sensitivity {
 	return other
 }
 
-// decideSummaries applies changed decisions to the summaries with the UIDs of a JSON array.
-func decideSummaries(ctx context.Context, tx *sql.Tx, list string, after []storedDecision) error {
-	ids, err := queryIDs(ctx, tx, "SELECT u.id FROM json_each(?) j CROSS JOIN units u ON u.uid = j.value AND u.kind = 'summary'", list)
-	if err != nil || len(ids) == 0 {
-		return err
-	}
-	query, err := jsonList(ids)
-	if err != nil {
-		return err
-	}
-	units, err := readUnits(ctx, tx, []string{memory.KindSummary}, []any{query, nil, nil})
+// decideSummaries applies changed decisions to the summaries that there are. One of which a correction was taken back is stale,
+// since its own text is not known any more.
+func decideSummaries(ctx context.Context, tx *sql.Tx, changed []string) error {
+	units, err := readUnits(ctx, tx, []string{memory.KindSummary}, []any{nil, nil, nil})
 	if err != nil {
 		return err
 	}
@@ -156,18 +151,31 @@ func decideSummaries(ctx context.Context, tx *sql.Tx, list string, after []store
 		return err
 	}
 	for _, u := range units {
+		corrected := u.Source == "person"
+		if slices.Contains(changed, u.UID) {
+			u.Pinned = false
+		}
+		if !decideSummary(&u, decided) {
+			if err := deleteUnits(ctx, tx, []int64{u.ID}); err != nil {
+				return err
+			}
+			continue
+		}
+		if !slices.Contains(changed, u.UID) {
+			continue
+		}
+		if corrected && !slices.ContainsFunc(decided.about([]string{u.UID}), func(d memory.Decision) bool { return d.Verb == memory.DecideCorrect }) {
+			u.Summary.Stale = true
+		}
+		stale := u.Summary.Stale
 		w := unitWriter{statements: prepareIn(tx), now: u.ChangedAt, reason: "decision"}
 		if w.episodes, err = queryIDs(ctx, tx, "SELECT episode FROM evidence WHERE unit = ? ORDER BY ordinal", u.ID); err != nil {
 			return err
 		}
-		stale := u.Summary.Stale
-		u.Pinned = false
-		if !decideSummary(&u, decided.about([]string{u.UID})) {
-			err = deleteUnits(ctx, tx, []int64{u.ID})
-		} else if err = w.write(ctx, u); err == nil {
-			err = execAll(ctx, tx, []any{u.ID, stale}, "UPDATE payload_summary SET stale = ?2 WHERE unit = ?1")
+		if err := w.write(ctx, u); err != nil {
+			return err
 		}
-		if err != nil {
+		if err := execAll(ctx, tx, []any{u.ID, stale}, "UPDATE payload_summary SET stale = ?2 WHERE unit = ?1"); err != nil {
 			return err
 		}
 	}

@@ -420,11 +420,10 @@ CREATE TABLE decisions (
   day     TEXT    NOT NULL,
   verb    TEXT    NOT NULL,
   kind    TEXT    NOT NULL,
-  target  TEXT    NOT NULL,
-  other   TEXT    NOT NULL,
+  target  TEXT    NOT NULL, -- uid of a unit or entity, or the key of what is forgotten
+  other   TEXT    NOT NULL, -- uid of the entity that target is merged into, else ''
   change  TEXT    NOT NULL,
-  note    TEXT    NOT NULL,
-  key     TEXT    NOT NULL  -- of the fact or loop that is forgotten, if target is the uid of its unit, else ''
+  note    TEXT    NOT NULL
 ) STRICT;
 
 -- jobs: tasks that ask a model. A job that is running belongs to the owner of its lease until that ends.

@@ -55,6 +55,11 @@ func TestHistoryCommandsReadGit(t *testing.T) {
 	if answer.Version.Subject != "first" || answer.Version.History != "git" || len(answer.Answer.Results) != 1 {
 		t.Errorf("answer: %+v", answer)
 	}
+	for _, line := range []string{"log", "show MEMORY.md", "diff", "history purge", "undo --since 1h --dry-run"} {
+		if got := s.must(append(strings.Fields(line), "--json")...); !strings.HasPrefix(got, "{") { // which is compared with its schema
+			t.Errorf("kioku %s --json: %s", line, got)
+		}
+	}
 	s.run("search", "--as-of", "2026-09-01", "Ines").wants(t, exitError, "the folder had none", "its first commit is of 2026-10-01")
 	s.run("log", "--since", "when").wants(t, exitUsage, "--since must be a day")
 	s.run("show", "MEMORY.md", "--at", "--output=x").wants(t, exitUsage, "name a commit")

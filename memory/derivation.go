@@ -157,7 +157,10 @@ type DeriveProgress struct {
 	Text string
 }
 
-// Citation returns "path#L3-L9".
+// Citation returns "path#L3-L9", or "path#L3" for one line.
 func (e Evidence) Citation() string {
+	if e.EndLine <= e.StartLine {
+		return fmt.Sprintf("%s#L%d", e.Path, e.StartLine)
+	}
 	return fmt.Sprintf("%s#L%d-L%d", e.Path, e.StartLine, e.EndLine)
 }

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -417,4 +419,53 @@ func FuzzFacts(f *testing.F) {
 			t.Error(err)
 		}
 	})
+}
+
+func TestFactsCountDaysInTheZoneOfTheUser(t *testing.T) {
+	t.Parallel()
+	s := slot(t, "lives_in", "03-01 | note | lives_in | Lisbon\n10-05 20:00 | note | lives_in | Porto")
+	s.Now = now.In(time.FixedZone("JST", 9*60*60))
+	want := "lives_in Lisbon [..2026-10-06] superseded\nlives_in Porto [2026-10-06..] validated\n"
+	units := facts(s)
+	if diff := cmp.Diff(want, lines(units)); diff != "" {
+		t.Error(diff)
+	}
+	if got := units[1].Fact.EffectiveAt; !got.Equal(at(t, "10-05 20:00")) || got.Location() != time.UTC {
+		t.Errorf("effective at %v", got)
+	}
+}
+
+// A slot that somebody fills with contradictions stays small: each fact names some of those that it is in conflict with.
+func TestFactsOfManyConflicts(t *testing.T) {
+	t.Parallel()
+	text := ""
+	for i := range 1000 {
+		text += fmt.Sprintf("05-01 | assistant | status_is | state %d\n", i)
+	}
+	text += "05-01 | note | status_is | fine"
+	units := facts(slot(t, "status_is", text))
+	fine := find(t, units, "fine")
+	for _, u := range units {
+		if n := len(u.Fact.Opposes); n < 1 || n > 20 || (u.State == memory.StateConflict) == (u.UID == fine.UID) {
+			t.Fatalf("%s is %s and names %d facts", u.Fact.Object, u.State, n)
+		}
+		if u.UID != fine.UID && !slices.Contains(u.Fact.Opposes, fine.UID) {
+			t.Fatalf("%s does not name the one that holds", u.Fact.Object)
+		}
+	}
+}
+
+func BenchmarkFacts(b *testing.B) {
+	for _, n := range []int{8, 1000} {
+		s := seam.Slot{Kind: memory.KindFact, Subject: dario, Name: "lives_in", Now: now}
+		for i := range n {
+			s.Claims = append(s.Claims, memory.Claim{Kind: memory.ClaimFact, EpisodeUID: fmt.Sprint(i), Maker: "rule", Confidence: .7, Subject: dario, Predicate: "lives_in",
+				Object: fmt.Sprintf("city %d", i%5), Speaker: memory.SpeakerNote, At: now.AddDate(0, 0, -i)})
+		}
+		b.Run(fmt.Sprintf("claims=%d", n), func(b *testing.B) {
+			for b.Loop() {
+				facts(s)
+			}
+		})
+	}
 }

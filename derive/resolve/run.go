@@ -14,11 +14,11 @@ type run struct {
 	// from and to bound it, to excluded; empty if they are not known. end is to as a time.
 	from, to string
 	end      time.Time
-	// closedBy is the run that has taken its place, nil if none has. opposes are the ones that it is in conflict with, and wins
-	// reports that it is the one of them that holds.
-	closedBy *run
-	opposes  []*run
-	wins     bool
+	// closedBy is the run that has taken its place, nil if none has. contested reports that others contradict it, of which opposes
+	// are some, and beaten that one of them has as much authority.
+	closedBy          *run
+	opposes           []*run
+	contested, beaten bool
 	// uid names it, and names are also those that it had before corrections and merges.
 	uid   string
 	names []string
@@ -155,7 +155,7 @@ func canEnd(r *run, now []*assertion) bool {
 		return true
 	}
 	// "In Lisbon", said in November, does not end "in Porto since October", said in December.
-	return !slices.ContainsFunc(r.list, func(a *assertion) bool { return a.stated && a.To == "" && wall(a.At).After(now[0].at) })
+	return !slices.ContainsFunc(r.list, func(a *assertion) bool { return a.stated && a.To == "" && a.said.After(now[0].at) })
 }
 
 // end ends a run where another one has something to say.
@@ -181,33 +181,40 @@ func (t *line) sayUndated(a *assertion) {
 		t.runs, t.open = append(t.runs, last), append(t.open, last)
 	}
 	last.add(a)
-	if (a.rank == standing || a.pinned) && !slices.Contains(t.open, last) {
+	if a.rank >= standing && !slices.Contains(t.open, last) {
 		last.closedBy, last.to, last.end = nil, a.To, start(a.To)
 		t.open = append(t.open, last)
 	}
 }
 
 // settle finds out which of the open runs are in conflict.
-func (t *line) settle() {
-	for i, r := range t.open {
-		for _, o := range t.open[i+1:] {
-			if overlap(r, o) {
-				r.opposes, o.opposes = append(r.opposes, o), append(o.opposes, r)
-			}
-		}
-	}
-	decideConflicts(t.open)
-}
+func (t *line) settle() { oppose(t.open, overlap) }
 
-// decideConflicts finds the runs that hold although others contradict them.
-func decideConflicts(open []*run) {
-	for _, r := range open {
-		r.wins = !slices.ContainsFunc(r.opposes, func(o *run) bool { return o.rank() >= r.rank() })
+// maxOpposes bounds the facts that one is said to be in conflict with.
+const maxOpposes = 20
+
+// oppose finds out which runs contradict each other, and which of them hold nevertheless.
+func oppose(open []*run, contradict func(a, b *run) bool) {
+	ranks := make([]authority, len(open))
+	for i, r := range open {
+		ranks[i] = r.rank()
 	}
-	for _, r := range open {
-		if !r.wins && slices.ContainsFunc(r.opposes, func(o *run) bool { return o.wins }) {
-			// What contradicts a winner is in conflict with it only.
-			r.opposes = slices.DeleteFunc(r.opposes, func(o *run) bool { return !o.wins })
+	// What contradicts a fact that holds is in conflict with that one first.
+	order := make([]int, len(open))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return int(ranks[j] - ranks[i]) })
+	for _, i := range order {
+		for _, j := range order {
+			if i == j || !contradict(open[i], open[j]) {
+				continue
+			}
+			r := open[i]
+			r.contested, r.beaten = true, r.beaten || ranks[j] >= ranks[i]
+			if len(r.opposes) < maxOpposes {
+				r.opposes = append(r.opposes, open[j])
+			}
 		}
 	}
 }
@@ -251,12 +258,7 @@ func events(list []*assertion) []*run {
 		}
 		open = append(open, r)
 	}
-	for i, r := range open {
-		for _, o := range open[i+1:] {
-			r.opposes, o.opposes = append(r.opposes, o), append(o.opposes, r)
-		}
-	}
-	decideConflicts(open)
+	oppose(open, func(a, b *run) bool { return true })
 	slices.SortStableFunc(runs, func(a, b *run) int { return a.start.Compare(b.start) })
 	return runs
 }

@@ -24,7 +24,7 @@ func (p *Page) DeriveStatus(st *kiokuv1.DeriveStatusResponse, now time.Time) {
 	p.Row("units", "%s", counted(st.GetUnits(), "none"))
 	p.Row("entities", "%s", counted(st.GetEntities(), "none"))
 	if n := st.GetConflictCount(); n > 0 {
-		p.Row("conflicts", "%d to settle: kioku derive list --state conflict", n)
+		p.Row("conflicts", "%d to settle: kioku derive list --only conflict", n)
 	}
 	p.deriveModel(st, now)
 	if st.GetViewDir() != "" {

@@ -1,0 +1,63 @@
+package rule
+
+import (
+	"regexp"
+	"strings"
+
+	"kioku/derive/seam"
+	"kioku/derive/vocab"
+	"kioku/memory"
+)
+
+var (
+	// listedName is the name at the beginning of an item of a list of people, projects or the like: "Dario Venn (dario@example.com): ...".
+	listedName = regexp.MustCompile(`^((?:\*\*|\[\[)?[^:：()（）—–]{1,60}?(?:\*\*|\]\])?\s*(?:[(（][^()（）]{1,80}[)）])?(?:\*\*)?)\s*(?:[:：]\*{0,2}|\s[—–-]\s|$)\s*`)
+	email      = regexp.MustCompile(`[\w.+-]+@[\w-]+(?:\.[\w-]+)+`)
+)
+
+// listed returns the entity with which an item of a list begins; false if it begins with none. Without a group, only what follows can
+// tell that a name is meant.
+func (d *Document) listed(p *paragraph, group string, m *mentions, out *seam.EpisodeClaims, e memory.Episode) (memory.EntityRef, bool) {
+	at := listedName.FindStringSubmatchIndex(p.text)
+	if at == nil {
+		return memory.EntityRef{}, false
+	}
+	head := p.text[at[2]:at[3]]
+	name, aliases := splitAliases(cleanName(head))
+	if inner := inBrackets.FindStringSubmatch(cleanName(head)); inner != nil {
+		name, _ = splitAliases(cleanName(inner[1]))
+		if latin, other := splitScripts(cleanName(inner[1])); isMixedName(cleanName(inner[1])) {
+			name, aliases = latin, append(aliases, other)
+		}
+	}
+	kind := group
+	address := email.FindString(head)
+	if group == "" {
+		// In MEMORY.md a name with an address, or one of two words before a colon, is a person.
+		if address == "" || !fitsKind(name, vocab.Person) {
+			return memory.EntityRef{}, false
+		}
+		kind = vocab.Person
+	}
+	if !fitsKind(name, kind) || keys[strings.ToLower(name)] != "" {
+		return memory.EntityRef{}, false
+	}
+	ref := memory.EntityRef{Type: kind, Name: name}
+	if d.isUser(name) {
+		ref = vocab.User()
+	} else {
+		m.add(ref, roleSubject, 0.9, aliases...)
+	}
+	if address != "" && entitled(ref, p.speaker) {
+		c := d.claim(memory.ClaimFact, p.text, p.first, p.last, p, e)
+		c.Subject, c.Predicate, c.Object, c.Confidence = ref, "reached_at", address, confidence(said{curated: true}, p.speaker)
+		out.Claims = append(out.Claims, c)
+	}
+	rest := p.text[at[1]:]
+	cut := len(p.text) - len(rest)
+	for i := range p.starts {
+		p.starts[i] = max(0, p.starts[i]-cut)
+	}
+	p.text = rest
+	return ref, true
+}

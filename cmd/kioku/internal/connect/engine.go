@@ -29,7 +29,8 @@ func Engine(ctx context.Context, conf *config.Config, place config.Place, embedd
 	index := conf.Index
 	index.Include, index.Exclude, index.ExtraPaths = conf.Include(), conf.Exclude(), conf.ExtraPaths(place.Agent)
 	index.Sessions.Others = foreign(conf, place)
-	if conf.Has(memory.SourceSessions) {
+	if conf.Has(memory.SourceSessions) || conf.Derive.Enabled {
+		index.Sessions.DeriveOnly = !conf.Has(memory.SourceSessions)
 		if index.Sessions.Folder, err = session.Folder(state, place.Agent); err != nil {
 			return kioku.Options{}, err
 		}

@@ -25,7 +25,7 @@ func (d *Document) firstNameOf(ref memory.EntityRef) []string {
 	if d.firstNames == nil {
 		d.firstNames = map[string]map[string]bool{}
 		for i := range d.lines {
-			if name := listedPerson(&d.lines[i]); name != "" {
+			if name := d.listedPerson(&d.lines[i]); name != "" {
 				first, _, _ := strings.Cut(name, " ")
 				if d.firstNames[first] == nil {
 					d.firstNames[first] = map[string]bool{}
@@ -41,9 +41,12 @@ func (d *Document) firstNameOf(ref memory.EntityRef) []string {
 }
 
 // listedPerson returns the name of the person with which an item of a list begins, empty if it begins with none.
-func listedPerson(l *line) string {
+func (d *Document) listedPerson(l *line) string {
+	if l.role != prose || !d.longTerm && d.headingSubject(l.headings).group != vocab.Person {
+		return ""
+	}
 	mark := bullet.FindString(l.text)
-	if l.role != prose || mark == "" {
+	if mark == "" {
 		return ""
 	}
 	m := listedName.FindStringSubmatch(l.text[len(mark):])

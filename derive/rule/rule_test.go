@@ -124,6 +124,19 @@ func TestClaimsOfDatedNotes(t *testing.T) {
 	}
 }
 
+func TestNobodyIsIInDocuments(t *testing.T) {
+	t.Parallel()
+	const text = "I love simplicity. My time zone is UTC. 我喜欢茶。\n"
+	for _, path := range []string{"README.md", "docs/guide.md", "memory/README.md"} {
+		if got := factsIn(t, newRules(t, rule.Options{}), note(path, text)); got != nil {
+			t.Errorf("%s tells about the owner: %q", path, got)
+		}
+	}
+	if got := factsIn(t, newRules(t, rule.Options{}), note("memory/2026-11-20.md", text)); len(got) != 3 {
+		t.Errorf("a dated note has the facts %q, want 3", got)
+	}
+}
+
 func TestLoopsAreFoundAndClosed(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -181,10 +181,10 @@ func tail(u memory.Unit, more ...string) string {
 	parts := []string{citation(u.Evidence)}
 	parts = append(parts, more...)
 	parts = append(parts, "confidence "+strconv.FormatFloat(u.Confidence, 'f', 2, 64))
-	switch {
-	case u.State == memory.StateConflict:
+	if u.State == memory.StateConflict {
 		parts = append(parts, "in conflict")
-	case u.Pinned:
+	}
+	if u.Pinned {
 		parts = append(parts, "pinned")
 	}
 	parts = append(parts, "id "+u.UID[:min(len(u.UID), 8)])

@@ -56,6 +56,13 @@ type Options struct {
 	FallbackAfter time.Duration
 	// Index is what is indexed and when.
 	Index IndexOptions
+	// History is what is kept of the versions of notes.
+	History HistoryOptions
+	// Episodes cuts a file into the episodes from which facts are derived; nil means that derivation is off. It is called
+	// concurrently.
+	Episodes func(memory.SourceFile) []memory.Episode
+	// EpisodesBy is the fingerprint of the rules of Episodes; empty if that is nil.
+	EpisodesBy string
 	// Search is the ranking; each field that is not set has its default.
 	Search search.Options
 	// CacheEntries bounds the embedding cache, beyond the texts that are indexed now; 0 means 50,000.
@@ -146,11 +153,15 @@ type Memory struct {
 	fallbackBackfill *indexer.Backfill
 	generations      *generations
 	searcher         atomic.Pointer[search.Searcher]
-	events           events
-	lastCheck        atomic.Pointer[IndexCheck]
-	skipped          skippedNotes
-	mapper           mapper
-	origins          originCache
+	// ranking are the search settings of the searcher.
+	ranking atomic.Pointer[search.Options]
+	// recorded is 1 more than the generation of the index that the journal has; 0 if it is not known.
+	recorded  atomic.Int64
+	events    events
+	lastCheck atomic.Pointer[IndexCheck]
+	skipped   skippedNotes
+	mapper    mapper
+	origins   originCache
 	// notesWritten counts the notes that Append has written, notesIndexed those that a later full sync has seen, and notesAtSync
 	// those before the full sync that is under way.
 	notesWritten, notesIndexed, notesAtSync atomic.Int64
@@ -228,7 +239,8 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 		Workspace: workspace, StateDir: opt.StateDir, ExtraPaths: opt.Index.ExtraPaths, Include: opt.Index.Include, Exclude: opt.Index.Exclude,
 		Sessions: opt.Index.Sessions, MaxFileBytes: opt.Index.MaxFileBytes,
 		Debounce: opt.Index.Debounce, MaxWait: opt.Index.MaxWait, Interval: opt.Index.Interval, PollInterval: opt.Index.PollInterval,
-		StripMarkers: marks.Strip, Analyze: m.store.Analyze, Notify: m.notify, Now: opt.Now, Log: m.log,
+		StripMarkers: marks.Strip, Analyze: m.store.Analyze, Episodes: opt.Episodes, EpisodesBy: opt.EpisodesBy,
+		Notify: m.notify, Now: opt.Now, Log: m.log,
 	})
 	m.backfill, m.fallbackBackfill = m.newBackfill(m.generations.wanted), m.newBackfill(m.generations.fallback)
 	m.rankBy(opt.Search)
@@ -316,7 +328,10 @@ func (m *Memory) Configure(opt search.Options) {
 }
 
 // rankBy makes the searcher of search settings.
-func (m *Memory) rankBy(opt search.Options) { m.searcher.Store(m.searcherOf(opt)) }
+func (m *Memory) rankBy(opt search.Options) {
+	m.ranking.Store(&opt)
+	m.searcher.Store(m.searcherOf(opt))
+}
 
 // searcherOf returns a searcher with search settings; what only the memory knows is filled in.
 func (m *Memory) searcherOf(opt search.Options) *search.Searcher {

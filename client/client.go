@@ -137,6 +137,11 @@ func (c *Client) Conn() grpc.ClientConnInterface { return c.shared }
 // Service returns the connection of a client as the generated code has it, for the calls that [Memory] has not.
 func (c *Client) Service() kiokuv1.MemoryServiceClient { return c.memory }
 
+// Derive returns the service of what is derived, over the connection of a client that [Dial] returned, and of those that share it.
+func (c *Client) Derive() kiokuv1.DeriveServiceClient {
+	return kiokuv1.NewDeriveServiceClient(c.shared)
+}
+
 // Close ends the connection; running calls fail.
 func (c *Client) Close() error {
 	if c.conn == nil {

@@ -55,7 +55,8 @@ func (r *syncRun) readFile(ctx context.Context, t *fileTask) {
 		return
 	}
 	t.file.SHA256 = sha256.Sum256(data)
-	t.unchanged = t.stored != nil && t.stored.Skipped == "" && t.stored.Source == t.source && t.stored.SHA256 == t.file.SHA256
+	t.unchanged = t.stored != nil && t.stored.Skipped == "" && t.stored.Source == t.source &&
+		t.stored.SHA256 == t.file.SHA256 && t.stored.DeriveOnly == r.layout.isDeriveOnly(t.source)
 	if t.unchanged && t.stored.OutOfScope {
 		t.unchanged, t.file = false, File{Path: t.path, Back: true}
 		return
@@ -100,6 +101,7 @@ func (t *fileTask) skippedAsBefore() bool {
 // split fills in the chunks, and what else comes from the content of a file and its path in its root.
 func (r *syncRun) split(f *File, rel string, data []byte) {
 	var days []string
+	raw := data
 	switch {
 	case memory.IsTranscript(f.Source):
 		reading := r.layout.read(f.Source)
@@ -115,9 +117,22 @@ func (r *syncRun) split(f *File, rel string, data []byte) {
 		f.Chunks[i] = Chunk{Chunk: c, Hash: EmbeddedHash(f.Names, c.Text)}
 	}
 	dateChunks(f.Chunks, days)
+	if r.layout.isDeriveOnly(f.Source) {
+		f.DeriveOnly, f.Chunks = true, nil
+	}
+	r.cutEpisodes(f, raw)
 	if r.opt.Analyze != nil && !r.req.textsOnly {
 		r.opt.Analyze(f)
 	}
+}
+
+// cutEpisodes fills in the episodes of a file with these bytes.
+func (r *syncRun) cutEpisodes(f *File, raw []byte) {
+	if r.opt.Episodes == nil || r.req.textsOnly {
+		return
+	}
+	f.Episodes = r.opt.Episodes(memory.SourceFile{Path: f.Path, Source: f.Source, Date: f.Date, Data: raw, SHA256: f.SHA256})
+	f.EpisodesBy = r.opt.EpisodesBy
 }
 
 // readAhead is how many tasks for each reading goroutine may wait for an earlier one, so that a large file does not hold up

@@ -9,6 +9,7 @@ import (
 
 	"kioku/chunker"
 	"kioku/embed"
+	"kioku/memory"
 )
 
 // Hash is the SHA-256 of a file's bytes or of the text of which a chunk gets its vector.
@@ -58,6 +59,8 @@ type File struct {
 	Left, Back bool
 	// OutOfScope writes the file with that mark.
 	OutOfScope bool
+	// DeriveOnly writes the file without chunks, for its episodes only: no search or list finds it.
+	DeriveOnly bool
 	// Date is the day of the file (YYYY-MM-DD) from its front matter or its name; empty if there is none.
 	Date string
 	// Title is that of the front matter, else the heading that stands for the file, else the words of the file name; empty if
@@ -79,6 +82,10 @@ type File struct {
 	LeftOut string
 	// Chunks are in the order of the text; empty for a file without text.
 	Chunks []Chunk
+	// Episodes are the spans of the file from which facts are derived; none if derivation is off, or the file is skipped.
+	Episodes []memory.Episode
+	// EpisodesBy is the fingerprint of the rules that cut them, empty if none have.
+	EpisodesBy string
 }
 
 // Stored is what the index contains of one file, without its chunks.
@@ -95,6 +102,8 @@ type Stored struct {
 	Skipped string
 	// OutOfScope is true if the file is outside of what the last sync was to index. No search finds it.
 	OutOfScope bool
+	// DeriveOnly is true if the file is there for its episodes only.
+	DeriveOnly bool
 }
 
 // Store is the index as a sync sees it. Package store implements it.

@@ -33,6 +33,8 @@ type Answer struct {
 // FoundUnit is a unit that answers a query.
 type FoundUnit struct {
 	Unit
+	// Text is the unit as one sentence.
+	Text string
 	// Score in [0,1]: the confidence that it is what was asked for.
 	Score float64
 	// Names are the names of the query or its context that the unit is about; none if only its words match.
@@ -92,6 +94,8 @@ const (
 	// VectorsOff means that there is no hit, and that only words were compared: no embedding provider is configured, or its model
 	// has learnt English only and the query is in another script.
 	VectorsOff = "vectors_off"
+	// PastByWords means that notes as they were are found by their words only, although there is an embedding provider.
+	PastByWords = "past_by_words"
 	// RerankPartial means that the re-ranker has not scored all passages that it was asked for; the others keep their places.
 	RerankPartial = "rerank_partial"
 	// AuditFailing means that the service cannot record its calls, as its owner wants; answers lack nothing.
@@ -106,6 +110,8 @@ const (
 	ExpandInvalid = "expand_invalid"
 	RerankTimeout = "rerank_timeout"
 	RerankInvalid = "rerank_invalid"
+	// UnitsMissing means that facts, loops and summaries could not be searched.
+	UnitsMissing = "units_missing"
 	// Withheld means that something matches that lies above the ceiling of sensitivity.
 	Withheld = "withheld"
 	// DeadlineNear means that embedding the query took too long.

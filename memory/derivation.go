@@ -109,8 +109,9 @@ type DeriveStatus struct {
 
 // ParkedJob is a job that failed and waits for a person.
 type ParkedJob struct {
-	// ID of the job, and Kind ("extract", "summary" ...).
-	ID   int64
+	// ID of the job.
+	ID int64
+	// Kind of the job, "extract" or "summary".
 	Kind string
 	// ErrorClass is "contract", "crash_loop", "auth", "too_long" or "unknown_kind".
 	ErrorClass string
@@ -156,7 +157,10 @@ type DeriveProgress struct {
 	Text string
 }
 
-// Citation returns "path#L3-L9".
+// Citation returns "path#L3-L9", or "path#L3" for one line.
 func (e Evidence) Citation() string {
+	if e.EndLine <= e.StartLine {
+		return fmt.Sprintf("%s#L%d", e.Path, e.StartLine)
+	}
 	return fmt.Sprintf("%s#L%d-L%d", e.Path, e.StartLine, e.EndLine)
 }

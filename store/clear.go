@@ -29,8 +29,9 @@ func clearVectors(ctx context.Context, tx *sql.Tx) error {
 	return nil
 }
 
-// clearIndex moves the vectors to embedding_cache, empties every other table and resets the totals of meta. It returns the
-// row of meta from before.
+// clearIndex moves the vectors to embedding_cache, empties the tables of files and chunks and resets the totals of meta. What was
+// derived stays: the episodes are detached, so that files which are written again in this transaction keep theirs with their claims.
+// It returns the row of meta from before.
 func (x *index) clearIndex(ctx context.Context, tx *sql.Tx) (meta, error) {
 	x.attachedSpace.Store(nil)
 	m, err := readMeta(ctx, tx)
@@ -46,6 +47,7 @@ func (x *index) clearIndex(ctx context.Context, tx *sql.Tx) (meta, error) {
 		"DELETE FROM fields",
 		"DELETE FROM aka",
 		"DELETE FROM links",
+		"UPDATE payload_episode SET file = NULL",
 		"DELETE FROM files",
 		`UPDATE meta SET space_provider = '', space_model = '', space_dims = 0, space_endpoint = '',
 			space_recipe = '', files = 0, chunks = 0, embedded = 0, windowed = 0, terms = 0, out_files = 0, out_chunks = 0, out_embedded = 0, last_sync = 0`,

@@ -55,6 +55,9 @@ func (x *index) replaceAll(ctx context.Context, files iter.Seq2[indexer.File, er
 			return fmt.Errorf("record chunking: %w", err)
 		}
 		known = w.attached
+		if err := w.dropDetached(ctx); err != nil {
+			return err
+		}
 		return w.writeTotals(ctx)
 	})
 	if err != nil {
@@ -71,6 +74,9 @@ func (x *index) writeIndex(ctx context.Context, f func(*fileWriter) error) error
 			return err
 		}
 		if err := f(w); err != nil {
+			return err
+		}
+		if err := w.dropDetached(ctx); err != nil {
 			return err
 		}
 		return w.writeTotals(ctx)

@@ -45,7 +45,7 @@ type salvagedVector struct {
 }
 
 // salvage copies the vectors of the indexes that were set aside to the cache, as far as they can be read and their checksums
-// hold. It does nothing if there are none.
+// hold, and the answers of models to theirs. It does nothing if there are none.
 func (s *Store) salvage(ctx context.Context) error {
 	s.salvageMu.Lock()
 	defer s.salvageMu.Unlock()
@@ -82,7 +82,7 @@ func (s *Store) retireSalvaged() error {
 	return nil
 }
 
-// salvageFrom copies the vectors of one index to the cache, and returns how many. Errors of reading are not returned: what
+// salvageFrom copies the vectors of one index to the cache, and returns how many. It copies the answers of models too. Errors of reading are not returned: what
 // cannot be read is embedded again.
 func (s *Store) salvageFrom(ctx context.Context, name string) (int, error) {
 	x := s.openAside(name)
@@ -90,6 +90,9 @@ func (s *Store) salvageFrom(ctx context.Context, name string) (int, error) {
 		return 0, nil
 	}
 	defer x.close()
+	if err := s.salvageAnswers(ctx, x); err != nil {
+		return 0, err
+	}
 	cached, indexed := salvageCached, salvageIndexed
 	if !x.hasWindows(ctx) {
 		cached, indexed = salvageCachedOld, salvageIndexedOld

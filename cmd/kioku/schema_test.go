@@ -36,6 +36,24 @@ var outputs = map[string]any{
 	"cache stats":      []cachedSpace{},
 	"config get":       shownSetting{},
 	"config list":      []shownSetting{},
+	"derive status":    &kiokuv1.DeriveStatusResponse{},
+	"derive run":       &kiokuv1.DeriveStatusResponse{},
+	"derive estimate":  &kiokuv1.EstimateDeriveResponse{},
+	"derive retry":     &kiokuv1.RetryJobResponse{},
+	"derive list":      &kiokuv1.ListUnitsResponse{},
+	"derive show":      &kiokuv1.Unit{},
+	"derive export":    &kiokuv1.Unit{},
+	"derive history":   &kiokuv1.UnitHistoryResponse{},
+	"derive entities":  &kiokuv1.ListEntitiesResponse{},
+	"derive pin":       &kiokuv1.Decided{},
+	"derive unpin":     &kiokuv1.Decided{},
+	"derive forget":    &kiokuv1.Decided{},
+	"derive correct":   &kiokuv1.Decided{},
+	"derive close":     &kiokuv1.Decided{},
+	"derive reopen":    &kiokuv1.Decided{},
+	"derive merge":     &kiokuv1.Decided{},
+	"derive split":     &kiokuv1.Decided{},
+	"derive undo":      &kiokuv1.Decided{},
 	"doctor":           diagnosis{},
 	"explain":          &kiokuv1.ExplainResponse{},
 	"export":           either{store.ExportHeader{}, store.ExportedLine{}},
@@ -60,6 +78,12 @@ var outputs = map[string]any{
 	"setup":            clientList{},
 	"setup a client":   shownSetup{},
 	"undo":             &kiokuv1.MemoryUndoResponse{},
+	"undo writes":      &kiokuv1.UndoWritesResponse{},
+	"log":              &kiokuv1.LogResponse{},
+	"show":             &kiokuv1.ShowFileResponse{},
+	"diff":             &kiokuv1.DiffFilesResponse{},
+	"history purge":    &kiokuv1.PurgeHistoryResponse{},
+	"search the past":  &kiokuv1.SearchPastResponse{},
 	"undo list":        &kiokuv1.ListRevisionsResponse{},
 	"update":           &kiokuv1.MemoryUpdateResponse{},
 	"status":           &kiokuv1.StatusResponse{},
@@ -78,6 +102,7 @@ type either []any
 // commandLines are the commands whose name does not say what makes them write another value.
 var commandLines = map[string]string{
 	"export to a file": "export FILE", "get several": "get PATH PATH", "index estimate": "index --estimate", "undo list": "undo --list",
+	"undo writes": "undo --session NAME", "search the past": "search --as-of DATE",
 	"model list known": "model list --known", "setup a client": "setup CLIENT",
 }
 
@@ -90,7 +115,7 @@ func lineOf(name string) string {
 }
 
 // lines are the commands that write a value on each line.
-var lines = []string{"bench speed", "export", "watch"}
+var lines = []string{"bench speed", "derive export", "export", "watch"}
 
 // textOnly are the commands that write no JSON, and why.
 var textOnly = map[string]string{
@@ -220,6 +245,10 @@ func (s *sandbox) checkJSON(args []string, stdout string) {
 		name = "model list known"
 	case name == "undo" && slices.Contains(args, "--list"):
 		name = "undo list"
+	case name == "undo" && strings.Contains(stdout, `"writes":`):
+		name = "undo writes"
+	case name == "search" && slices.Contains(args, "--as-of"):
+		name = "search the past"
 	case name == "export" && !strings.HasPrefix(stdout, `{"format"`):
 		name = "export to a file"
 	case name == "setup" && strings.Contains(stdout, `"diff": [`):

@@ -21,6 +21,7 @@ import (
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
+	"kioku/derive"
 	"kioku/internal/tracing"
 	"kioku/memory"
 	"kioku/server"
@@ -145,7 +146,9 @@ type daemon struct {
 	counted []metrics.Memory
 	// folders are the settings in force in the workspace of each memory.
 	folders []*config.Config
-	door    *door
+	// derivers derive from each memory; nil for one from which nothing is derived.
+	derivers []*derive.Service
+	door     *door
 }
 
 func (a *app) serve(ctx context.Context, f *serveFlags) error {
@@ -168,7 +171,7 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 
 // serveUntilDone serves until ctx ends, and closes the memories.
 func (d *daemon) serveUntilDone(ctx context.Context, hangups <-chan os.Signal) error {
-	tasks := []func(context.Context) error{d.keepInSync, func(ctx context.Context) error { return d.reloadOn(ctx, hangups) }}
+	tasks := []func(context.Context) error{d.keepInSync, d.derive, func(ctx context.Context) error { return d.reloadOn(ctx, hangups) }}
 	if d.flags.background {
 		tasks = append(tasks, d.endWhenIdle, d.endWhenReplaced)
 	}
@@ -243,11 +246,14 @@ func (d *daemon) open(ctx context.Context) error {
 	if err := d.openMemories(ctx, places, socket); err != nil {
 		return err
 	}
-	agents := map[string]server.Memory{}
+	agents, derivers := map[string]server.Memory{}, map[string]server.Deriver{}
 	for i, m := range d.memories {
 		agents[m.Agent()] = d.counted[i]
+		if d.derivers[i] != nil {
+			derivers[m.Agent()] = d.derivers[i]
+		}
 	}
-	opt := server.Options{Agents: agents, Network: d.conf.Network, Grace: d.flags.grace, Log: d.log}
+	opt := server.Options{Agents: agents, Derivers: derivers, Network: d.conf.Network, Grace: d.flags.grace, Log: d.log}
 	d.door, err = d.app.openDoor(ctx, d.conf, d.observed, opt, places, d.memoryOf, socket, address)
 	return err
 }
@@ -299,6 +305,7 @@ func (d *daemon) openMemories(ctx context.Context, places []config.Place, socket
 	embedders := connect.Embedders{Tried: d.observed.metrics.Tried, QueryLooked: d.observed.metrics.QueryLooked}
 	memory, searches, maps := vector.NewBudget(d.conf.MemoryBudget), server.NewSearches(d.conf.Limits), kioku.NewMapTurns()
 	searches.Waited = d.observed.metrics.SearchWaited
+	derivers := connect.Derivers{Counted: d.observed.metrics.Model, Tell: func(text string) { d.app.Notice("%s", text) }}
 	reranker, err := connect.Reranker(d.conf)
 	if err != nil {
 		return err
@@ -330,6 +337,11 @@ func (d *daemon) openMemories(ctx context.Context, places []config.Place, socket
 			return fmt.Errorf("agent %s: %w", p.Agent, err)
 		}
 		d.memories, d.folders = append(d.memories, m), append(d.folders, conf)
+		deriver, err := derivers.Of(conf, p, m, d.log)
+		if err != nil {
+			return fmt.Errorf("agent %s: %w", p.Agent, err)
+		}
+		d.derivers = append(d.derivers, deriver)
 		d.counted = append(d.counted, d.observed.metrics.Agent(p.Agent, m))
 	}
 	return nil
@@ -367,6 +379,17 @@ func (d *daemon) keepInSync(ctx context.Context) error {
 		}
 		return nil
 	})
+	return group.Wait()
+}
+
+// derive derives from the memories for which the settings want it.
+func (d *daemon) derive(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	for i, s := range d.derivers {
+		if s != nil {
+			group.Go(func() error { return connect.Deriving(ctx, d.memories[i], s) })
+		}
+	}
 	return group.Wait()
 }
 

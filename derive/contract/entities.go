@@ -57,6 +57,9 @@ func (e *episodeReader) ref(i *item, typeKey, nameKey, etype, name string) memor
 	case !e.occurs(ref):
 		i.fail(nameKey, ReasonName, "the name must stand in the text as it is written there")
 	}
+	if known, ok := e.knownAs(func(known memory.Entity) bool { return known.Type == etype }, name); ok {
+		return known
+	}
 	return ref
 }
 
@@ -67,17 +70,28 @@ func (e *episodeReader) isUser(etype, name string) bool {
 	return etype == vocab.Person && (slices.Contains(pronouns, folded) || slices.ContainsFunc(e.c.UserNames, same))
 }
 
-// occurs reports whether a name stands in the text, or is one of those that were offered and one of the names of that entity does.
+// occurs reports whether a name stands in the text, or is one of the names of a known entity of which another one does.
 func (e *episodeReader) occurs(ref memory.EntityRef) bool {
-	folded := foldName(ref.Name)
-	if hasName(e.source.names, folded) {
-		return true
-	}
-	return slices.ContainsFunc(e.known, func(known memory.Entity) bool {
+	_, known := e.knownAs(func(memory.Entity) bool { return true }, ref.Name)
+	return known || hasName(e.source.names, foldName(ref.Name))
+}
+
+// knownAs returns the one known entity that admits accepts, has a name and occurs in the text by one of its names. It returns false
+// if there is none, or more than one.
+func (e *episodeReader) knownAs(admits func(memory.Entity) bool, name string) (memory.EntityRef, bool) {
+	folded := foldName(name)
+	var found []memory.EntityRef
+	for _, known := range e.known {
 		names := append([]string{known.Name}, known.Aliases...)
-		isOne := slices.ContainsFunc(names, func(name string) bool { return foldName(name) == folded })
-		return isOne && slices.ContainsFunc(names, func(name string) bool { return hasName(e.source.names, foldName(name)) })
-	})
+		isOne := slices.ContainsFunc(names, func(n string) bool { return foldName(n) == folded })
+		if admits(known) && isOne && slices.ContainsFunc(names, func(n string) bool { return hasName(e.source.names, foldName(n)) }) {
+			found = append(found, memory.EntityRef{Type: known.Type, Name: known.Name, Qualifier: known.Qualifier})
+		}
+	}
+	if len(found) != 1 {
+		return memory.EntityRef{}, false
+	}
+	return found[0], true
 }
 
 // readEntities reads the lists entities and relations of an object.
@@ -184,18 +198,15 @@ func (e *episodeReader) endpoint(i *item, key string) memory.EntityRef {
 	if e.isUser(etype, name) {
 		return vocab.User()
 	}
-	ref := memory.EntityRef{Type: etype, Name: name}
 	for _, m := range e.mentions {
 		names := append([]string{m.Entity.Name}, m.Aliases...)
 		if m.Entity.Type == etype && slices.ContainsFunc(names, func(n string) bool { return vocab.Norm(n) == vocab.Norm(name) }) {
 			return m.Entity
 		}
 	}
-	for _, known := range e.known {
-		if known.Type == etype && foldName(known.Name) == foldName(name) && e.occurs(ref) {
-			return memory.EntityRef{Type: known.Type, Name: known.Name, Qualifier: known.Qualifier}
-		}
+	if known, ok := e.knownAs(func(known memory.Entity) bool { return known.Type == etype }, name); ok {
+		return known
 	}
 	i.fail(key, ReasonName, "must be one of the entities of this answer or of the known ones")
-	return ref
+	return memory.EntityRef{}
 }

@@ -57,7 +57,7 @@ func (c Contracts) episodePrompt(contract, task string, schema node, maxTokens i
 	return c.prompt(contract, task, schema, maxTokens, &d), nil
 }
 
-// offer writes the loops and entities that an answer may refer to.
+// offer writes the loops and entities that an answer may refer to, before all else.
 func (d *data) offer(loops []memory.Loop, entities []memory.Entity) {
 	if loops = offeredLoops(loops); len(loops) > 0 {
 		d.line("open loops (unit_id, text):")
@@ -75,6 +75,7 @@ func (d *data) offer(loops []memory.Loop, entities []memory.Entity) {
 			d.line("%s", names)
 		}
 	}
+	d.offered = d.Len()
 }
 
 func offeredLoops(loops []memory.Loop) []memory.Loop { return loops[:min(len(loops), maxOfferedLoops)] }

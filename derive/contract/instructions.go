@@ -31,7 +31,7 @@ var imperatives = regexp.MustCompile(`(?i)` + strings.Join([]string{
 	`(?:^|[.!?]\s+|\n\s*)(?:now |then )?(?:reply|respond|answer|output|print|execute|reveal|pretend|ignore|disregard|click|visit|download|tell the|act as)\b`,
 	`\byou (?:must|should|need to|have to|are to|will now)\b`,
 	`\bthe (?:reader|assistant|model|agent|ai) (?:must|should|needs to|has to|is to)\b`,
-	`(?:してください|して下さい|しなさい|せよ)(?:[。！!」]|$)`,
+	`(?:[てで](?:ください|下さい)|しなさい|せよ)(?:[。！!」]|$)`,
 	`(?:^|[。！!；;\n])\s*(?:请|請)(?:你|您|勿|不要|务必|務必|立即|将|將|把|忽略|回复|回覆|输出|輸出|记住|記住|告诉|告訴)`,
 	`(?:^|[。！!；;\n])\s*(?:务必|務必|必须|必須)`,
 }, "|"))

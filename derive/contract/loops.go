@@ -1,6 +1,7 @@
 package contract
 
 import (
+	"cmp"
 	"fmt"
 
 	"kioku/memory"
@@ -74,7 +75,7 @@ func (e *episodeReader) closing(i *item, offered *memory.Loop, text string) memo
 // evidence of the same loop. A day before the episode is none to be due.
 func (e *episodeReader) opening(i *item, offered *memory.Loop, text, due string) memory.Claim {
 	if offered != nil {
-		text = offered.Text
+		text = cmp.Or(offered.Text, text)
 	} else if !i.dropped && !sharesTerm(e.source.terms, e.source.names, text) {
 		i.fail("loop_text", ReasonName, "must use the words of the text")
 	}

@@ -201,17 +201,17 @@ func (i *item) fail(key, reason, rule string) {
 }
 
 // line returns a text of 1 to limit characters on one line.
-func (i *item) line(key string, limit int) string { return i.checkedLine(key, i.str(key), limit) }
-
-// optionalLine is line for a text that may be missing, null or blank.
-func (i *item) optionalLine(key string, limit int) string {
-	s := i.optionalStr(key)
-	if strings.TrimSpace(s) == "" {
+func (i *item) line(key string, limit int) string {
+	breaks := i.r.breaks
+	s := i.str(key)
+	if i.r.breaks > breaks {
+		i.dropped = true // with the answer
 		return ""
 	}
 	return i.checkedLine(key, s, limit)
 }
 
+// checkedLine is line for a text that was read.
 func (i *item) checkedLine(key, s string, limit int) string {
 	s = cleanLine(s)
 	if s == "" {

@@ -117,8 +117,9 @@ func (e *Error) Error() string {
 type reader struct {
 	contract string
 	report   Report
-	// broken are the problems for which the answer as a whole is invalid.
+	// broken are the first problems for which the answer as a whole is invalid, and breaks counts all of them.
 	broken     []Problem
+	breaks     int
 	predicates map[string]bool
 	// part says that this is one episode of a batch: a list that lost every item does not make the batch invalid.
 	part bool
@@ -144,6 +145,7 @@ func (r *reader) open(answer, stop string) *object {
 
 // invalid notes a problem for which the answer as a whole is invalid.
 func (r *reader) invalid(path, rule string) {
+	r.breaks++
 	if len(r.broken) < maxProblems {
 		r.broken = append(r.broken, Problem{path, rule})
 	}

@@ -110,7 +110,7 @@ func (c Contracts) ReadSummary(in SummaryInput, answer, stop string) (SummaryRes
 	check := newSummaryCheck(in, c.UserNames)
 	out := SummaryResult{Summary: memory.Summary{Scope: in.Scope, Key: in.Key, From: in.From, To: in.To}, Trust: memory.SpeakerAssistant}
 	if o := r.open(answer, stop); o != nil {
-		out.Summary.Text = check.text(o, "summary_text", o.str("summary_text"), maxSummary, true)
+		out.Summary.Text = check.summaryText(o)
 		check.events(o, in, &out.Summary)
 		name, optional := "relationship_state", false
 		if in.Scope == memory.ScopePerson || in.Scope == memory.ScopeTopic {
@@ -118,7 +118,7 @@ func (c Contracts) ReadSummary(in SummaryInput, answer, stop string) (SummaryRes
 			o.read["relationship_state"] = true
 		}
 		if s := o.readString(name, optional); strings.TrimSpace(s) != "" {
-			out.Summary.Relationship = check.text(o, name, s, maxRelationship, false)
+			out.Summary.Relationship, _ = check.text(o, name, s, maxRelationship)
 		}
 		o.done()
 		r.report.Accepted++ // the text
@@ -165,19 +165,30 @@ func (s *summaryCheck) events(o *object, in SummaryInput, into *memory.Summary) 
 	o.r.lostAll(o.at("key_events"), len(items), len(read), before)
 }
 
-// text reads a text of a summary. If it may not stand, it is dropped; a text that is needed makes the answer invalid.
-func (s *summaryCheck) text(o *object, key, value string, limit int, needed bool) string {
+// summaryText reads the text itself, without which the answer is invalid.
+func (s *summaryCheck) summaryText(o *object) string {
+	breaks := o.r.breaks
+	value := o.str("summary_text")
+	if o.r.breaks > breaks {
+		return ""
+	}
+	text, ok := s.text(o, "summary_text", value, maxSummary)
+	if problems := o.r.report.Problems; !ok {
+		last := problems[len(problems)-1]
+		o.r.invalid(last.Path, last.Rule)
+	}
+	return text
+}
+
+// text checks a text of a summary. It returns false if the text may not stand.
+func (s *summaryCheck) text(o *object, key, value string, limit int) (string, bool) {
 	i := &item{object: o}
 	value = i.checkedLine(key, value, limit)
 	if reason, rule := s.problem(value); reason != "" {
 		i.fail(key, reason, rule)
 	}
-	if !i.dropped {
-		return value
+	if i.dropped {
+		return "", false
 	}
-	if needed && len(o.r.report.Problems) > 0 {
-		last := o.r.report.Problems[len(o.r.report.Problems)-1]
-		o.r.invalid(last.Path, last.Rule)
-	}
-	return ""
+	return value, true
 }

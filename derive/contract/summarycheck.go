@@ -118,7 +118,7 @@ func (s *summaryCheck) inventedIdentifier(text string) string {
 	defer a.Release()
 	a.Add(text)
 	for _, id := range a.Identifiers() {
-		if !s.terms[id] && !hasName(s.input, foldName(id)) {
+		if digits.FindString(id) != id && !s.terms[id] && !hasName(s.input, foldName(id)) {
 			return id
 		}
 	}

@@ -18,13 +18,17 @@ const (
 	machine authority = iota
 	// human is the owner, who said it or wrote it by hand, or has corrected it.
 	human
-	// standing is a line that a person wrote into a file of what stays true, or a pin.
+	// standing is a line that a person wrote into a file of what stays true.
 	standing
+	// pinned by a person.
+	pinned
 )
 
 // assertion is a claim with what is compared of it.
 type assertion struct {
 	memory.Claim
+	// said is when it was said, by the clock on the wall.
+	said time.Time
 	// at is the effective time, zero if it is not known.
 	at time.Time
 	// stated reports that at is from From.
@@ -72,14 +76,14 @@ func assertions(v *vocab.Vocabulary, s seam.Slot) []*assertion {
 		if gone[vocab.FactKey(s.Subject, c.Predicate, c.Object)] || gone[vocab.FactKey(c.Subject, c.Predicate, c.Object)] {
 			continue
 		}
-		list = append(list, newAssertion(v, s.Name, c))
+		list = append(list, newAssertion(v, s.Name, c, s.Now.Location()))
 	}
 	return list
 }
 
 // newAssertion fills in what is compared of a claim.
-func newAssertion(v *vocab.Vocabulary, slot string, c memory.Claim) *assertion {
-	a := &assertion{Claim: c}
+func newAssertion(v *vocab.Vocabulary, slot string, c memory.Claim, zone *time.Location) *assertion {
+	a := &assertion{Claim: c, said: wall(c.At, zone)}
 	a.place(v, slot)
 	if byPerson(c.Speaker) {
 		a.rank = human
@@ -92,7 +96,7 @@ func newAssertion(v *vocab.Vocabulary, slot string, c memory.Claim) *assertion {
 
 // place fills in the time, the group and the value.
 func (a *assertion) place(v *vocab.Vocabulary, slot string) {
-	a.at, a.stated = effective(a.Claim)
+	a.at, a.stated = effective(a.Claim, a.said)
 	object := objectNorm(a.Object)
 	if class, _ := v.Class(slot); class == vocab.Set {
 		a.group, a.value = object, a.Predicate
@@ -108,15 +112,14 @@ func objectNorm(object string) string {
 
 // effective returns since when a claim says that something holds, and whether it says so itself. Something that ended before it
 // was said held on the day before its end.
-func effective(c memory.Claim) (at time.Time, stated bool) {
+func effective(c memory.Claim, said time.Time) (at time.Time, stated bool) {
 	if from := start(c.From); !from.IsZero() {
 		return from, true
 	}
-	at = wall(c.At)
-	if to := start(c.To); !to.IsZero() && (at.IsZero() || !at.Before(to)) {
+	if to := start(c.To); !to.IsZero() && (said.IsZero() || !said.Before(to)) {
 		return to.AddDate(0, 0, -1), false
 	}
-	return at, false
+	return said, false
 }
 
 // start returns the first moment of a day, month or year, zero if s is none of them.
@@ -129,11 +132,12 @@ func start(s string) time.Time {
 	return time.Time{}
 }
 
-// wall returns what the clock on the wall showed at t, so that it can be compared with days.
-func wall(t time.Time) time.Time {
+// wall returns what the clock on the wall of a zone showed at t, so that it can be compared with days.
+func wall(t time.Time, zone *time.Location) time.Time {
 	if t.IsZero() {
-		return t
+		return time.Time{}
 	}
+	t = t.In(zone)
 	return time.Date(t.Year(), t.Month(), t.Day(), t.Hour(), t.Minute(), t.Second(), t.Nanosecond(), time.UTC)
 }
 

@@ -3,8 +3,9 @@ package resolve_test
 import (
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -148,6 +149,13 @@ lives_in Porto [2026-10-05..] conflict
 likes coffee [..] validated
 dislikes coffee [2026-10-05..] conflict
 `},
+		"nor what the user said at an unknown time": {"lives_in", `
+			03-01 | assistant | lives_in | Lisbon
+			10-05 | assistant | lives_in | Porto
+			      | user      | lives_in | Lisbon`, `
+lives_in Lisbon [..] validated
+lives_in Porto [2026-10-05..] conflict
+`},
 		"a person confirms it": {"lives_in", `
 			03-01 | note      | lives_in | Lisbon
 			10-05 | assistant | lives_in | Porto
@@ -272,84 +280,6 @@ func TestFactsInheritTheGreatestSensitivity(t *testing.T) {
 	}
 }
 
-// scripted are 30 claims of one slot that contradict each other.
-func scripted(t *testing.T, predicate string) []memory.Claim {
-	t.Helper()
-	objects := []string{"Lisbon", "Porto", "東京", "上海", "Rome"}
-	speakers := []string{"note", "user", "assistant", "tool", "Ana"}
-	random := rand.New(rand.NewPCG(7, 30))
-	text := ""
-	for i := range 30 {
-		day := ""
-		if i%7 != 0 {
-			day = fmt.Sprintf("%02d-%02d", 1+random.IntN(10), 1+random.IntN(4))
-		}
-		speaker := speakers[random.IntN(len(speakers))]
-		if i == 12 || i == 13 {
-			speaker = "MEMORY"
-		}
-		bounds := ""
-		switch i % 5 {
-		case 1:
-			bounds = fmt.Sprintf("2026-%02d", 1+random.IntN(10))
-		case 2:
-			bounds = fmt.Sprintf("2025..2026-%02d", 1+random.IntN(10))
-		}
-		name := predicate
-		if predicate == "likes" && random.IntN(2) == 0 {
-			name = "dislikes"
-		}
-		text += fmt.Sprintf("%s | %s | %s | %s | %s\n", day, speaker, name, objects[random.IntN(len(objects))], bounds)
-	}
-	return claims(t, dario, text)
-}
-
-// Acceptance check 7 of the specification: 30 scripted claims with contradictions in 100 shuffles.
-func TestAcceptance07FactsDoNotDependOnTheOrderOfClaims(t *testing.T) {
-	t.Parallel()
-	for _, name := range []string{"lives_in", "likes", "uses", "first_met_at"} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := seam.Slot{Kind: memory.KindFact, Subject: dario, Name: name, Claims: scripted(t, name), Now: now}
-			first := facts(s)
-			if len(first) < 3 {
-				t.Fatalf("the script makes %d facts only", len(first))
-			}
-			s.Decisions = []memory.Decision{decide(memory.DecidePin, first[1].UID, ""), decide(memory.DecideCorrect, first[0].UID, `{"text":"Porto"}`)}
-			want := facts(s)
-			for i := range 100 {
-				rand.New(rand.NewPCG(1, uint64(i))).Shuffle(len(s.Claims), func(a, b int) { s.Claims[a], s.Claims[b] = s.Claims[b], s.Claims[a] })
-				if diff := cmp.Diff(want, facts(s)); diff != "" {
-					t.Fatalf("shuffle %d:\n%s", i, diff)
-				}
-			}
-			checkUnits(t, want)
-		})
-	}
-}
-
-// checkUnits reports units with one UID, without evidence, or that end before they begin.
-func checkUnits(t *testing.T, units []memory.Unit) {
-	t.Helper()
-	seen := map[string]bool{}
-	for _, u := range units {
-		if seen[u.UID] || len(u.UID) != 32 || len(u.Evidence) == 0 || u.Confidence <= 0 || u.Confidence > 1 || u.Salience < 0 || u.Salience > 1 {
-			t.Errorf("unit %+v", u)
-		}
-		seen[u.UID] = true
-		if u.Fact.From != "" && u.Fact.To != "" && u.Fact.To <= u.Fact.From {
-			t.Errorf("%s holds from %s to %s", u.Fact.Object, u.Fact.From, u.Fact.To)
-		}
-	}
-	for _, u := range units {
-		for _, o := range append(u.Fact.Opposes, u.Fact.SupersededBy) {
-			if o != "" && (!seen[o] || o == u.UID) {
-				t.Errorf("%s names the fact %s, which is none", u.Fact.Object, o)
-			}
-		}
-	}
-}
-
 // Acceptance check 10: a move closes one fact and no other among 200 unrelated ones.
 func TestAcceptance10AMoveClosesOneFactOnly(t *testing.T) {
 	t.Parallel()
@@ -417,4 +347,53 @@ func FuzzFacts(f *testing.F) {
 			t.Error(err)
 		}
 	})
+}
+
+func TestFactsCountDaysInTheZoneOfTheUser(t *testing.T) {
+	t.Parallel()
+	s := slot(t, "lives_in", "03-01 | note | lives_in | Lisbon\n10-05 20:00 | note | lives_in | Porto")
+	s.Now = now.In(time.FixedZone("JST", 9*60*60))
+	want := "lives_in Lisbon [..2026-10-06] superseded\nlives_in Porto [2026-10-06..] validated\n"
+	units := facts(s)
+	if diff := cmp.Diff(want, lines(units)); diff != "" {
+		t.Error(diff)
+	}
+	if got := units[1].Fact.EffectiveAt; !got.Equal(at(t, "10-05 20:00")) || got.Location() != time.UTC {
+		t.Errorf("effective at %v", got)
+	}
+}
+
+// A slot that somebody fills with contradictions stays small: each fact names some of those that it is in conflict with.
+func TestFactsOfManyConflicts(t *testing.T) {
+	t.Parallel()
+	text := ""
+	for i := range 1000 {
+		text += fmt.Sprintf("05-01 | assistant | status_is | state %d\n", i)
+	}
+	text += "05-01 | note | status_is | fine"
+	units := facts(slot(t, "status_is", text))
+	fine := find(t, units, "fine")
+	for _, u := range units {
+		if n := len(u.Fact.Opposes); n < 1 || n > 20 || (u.State == memory.StateConflict) == (u.UID == fine.UID) {
+			t.Fatalf("%s is %s and names %d facts", u.Fact.Object, u.State, n)
+		}
+		if u.UID != fine.UID && !slices.Contains(u.Fact.Opposes, fine.UID) {
+			t.Fatalf("%s does not name the one that holds", u.Fact.Object)
+		}
+	}
+}
+
+func BenchmarkFacts(b *testing.B) {
+	for _, n := range []int{8, 1000} {
+		s := seam.Slot{Kind: memory.KindFact, Subject: dario, Name: "lives_in", Now: now}
+		for i := range n {
+			s.Claims = append(s.Claims, memory.Claim{Kind: memory.ClaimFact, EpisodeUID: fmt.Sprint(i), Maker: "rule", Confidence: .7, Subject: dario, Predicate: "lives_in",
+				Object: fmt.Sprintf("city %d", i%5), Speaker: memory.SpeakerNote, At: now.AddDate(0, 0, -i)})
+		}
+		b.Run(fmt.Sprintf("claims=%d", n), func(b *testing.B) {
+			for b.Loop() {
+				facts(s)
+			}
+		})
+	}
 }

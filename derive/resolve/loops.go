@@ -41,7 +41,7 @@ func Loops(s seam.Slot) []memory.Unit {
 	if len(opens)+len(closes) == 0 {
 		return nil
 	}
-	l := loop{opens: opens, closes: closes, decided: lastDecision(about)}
+	l := loop{opens: opens, closes: closes, decided: lastDecision(about), zone: s.Now.Location()}
 	u := evidenced(memory.KindLoop, uid, slices.Concat(opens, closes))
 	u.Loop = l.payload(s.Name)
 	if corrected := fold(about); !restored(about) && len(corrected) > 0 {
@@ -68,6 +68,8 @@ type loop struct {
 	opens, closes []memory.Claim
 	// decided is the last decision to close or reopen it, nil if there is none.
 	decided *memory.Decision
+	// zone of the user.
+	zone *time.Location
 }
 
 // loopClaims returns the claims that a loop is open and that it is done, by time.
@@ -105,7 +107,7 @@ func newest(claims []memory.Claim) time.Time {
 	if len(claims) == 0 {
 		return time.Time{}
 	}
-	return wall(claims[len(claims)-1].At)
+	return claims[len(claims)-1].At
 }
 
 // decidedNow reports whether the last decision holds: nobody has opened the loop again, or closed it, on a later day.
@@ -122,20 +124,25 @@ func (l loop) decidedNow() bool {
 			}
 		}
 	}
-	return !newest(against).After(dayEnd(l.decided.Day))
+	return !newest(against).After(dayEnd(l.decided.Day, l.zone))
+}
+
+// decidedAt returns the beginning of the day of the last decision.
+func (l loop) decidedAt() time.Time {
+	return dayEnd(l.decided.Day, l.zone).Add(time.Nanosecond).AddDate(0, 0, -1).UTC()
 }
 
 // closed reports whether the loop is closed, and since when; zero if that is not known.
 func (l loop) closed() (bool, time.Time) {
 	if l.decidedNow() {
-		return l.decided.Verb == memory.DecideClose, start(l.decided.Day)
+		return l.decided.Verb == memory.DecideClose, l.decidedAt()
 	}
 	if len(l.closes) == 0 {
 		return false, time.Time{}
 	}
-	at := l.closes[len(l.closes)-1].At
+	at := newest(l.closes)
 	opened := newest(l.opens)
-	if opened.IsZero() || !wall(at).Before(opened) {
+	if opened.IsZero() || !at.Before(opened) {
 		return true, at
 	}
 	return false, time.Time{}
@@ -146,7 +153,7 @@ func (l loop) payload(key string) *memory.Loop {
 	p := &memory.Loop{Key: key, Status: memory.LoopOpen}
 	closed, at := l.closed()
 	if closed {
-		p.Status, p.ClosedAt = memory.LoopClosed, at
+		p.Status, p.ClosedAt = memory.LoopClosed, at.UTC()
 	}
 	said := l.opens
 	if len(said) == 0 {
@@ -158,8 +165,8 @@ func (l loop) payload(key string) *memory.Loop {
 	p.Text = vocab.TrimLoopMark(best.LoopText)
 	lastClose := newest(l.closes)
 	for _, c := range l.opens {
-		if p.OpenedAt.IsZero() && (closed || wall(c.At).After(lastClose)) {
-			p.OpenedAt = c.At
+		if p.OpenedAt.IsZero() && (closed || c.At.After(lastClose)) {
+			p.OpenedAt = c.At.UTC()
 		}
 		if c.Due != "" {
 			p.Due = c.Due // the newest that names one
@@ -173,7 +180,7 @@ func (l loop) expire(p *memory.Loop, pinned bool, now time.Time) {
 	if p.Status != memory.LoopOpen || pinned {
 		return
 	}
-	due := dayEnd(p.Due)
+	due := dayEnd(p.Due, l.zone)
 	for _, c := range l.opens {
 		if c.LongTerm || due.IsZero() && c.At.IsZero() {
 			return
@@ -184,11 +191,11 @@ func (l loop) expire(p *memory.Loop, pinned bool, now time.Time) {
 		p.ExpiresAt = due.AddDate(0, 0, graceDays)
 	}
 	if l.decidedNow() { // it was opened again by a person
-		if again := start(l.decided.Day).Add(expiresAfter); again.After(p.ExpiresAt) {
+		if again := l.decidedAt().Add(expiresAfter); again.After(p.ExpiresAt) {
 			p.ExpiresAt = again
 		}
 	}
-	p.ExpiresAt = p.ExpiresAt.Truncate(time.Second)
+	p.ExpiresAt = p.ExpiresAt.Truncate(time.Second).UTC()
 	if !now.IsZero() && !now.Before(p.ExpiresAt) {
 		p.Status = memory.LoopExpired
 	}

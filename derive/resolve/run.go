@@ -14,19 +14,23 @@ type run struct {
 	// from and to bound it, to excluded; empty if they are not known. end is to as a time.
 	from, to string
 	end      time.Time
-	// closedBy is the run that has taken its place, nil if none has. opposes are the ones that it is in conflict with, and wins
-	// reports that it is the one of them that holds.
-	closedBy *run
-	opposes  []*run
-	wins     bool
+	// closedBy is the run that has taken its place, nil if none has. contested reports that others contradict it, of which opposes
+	// are some, and beaten that one of them has as much authority.
+	closedBy          *run
+	closer            authority // of the assertions with which closedBy did
+	opposes           []*run
+	contested, beaten bool
 	// uid names it, and names are also those that it had before corrections and merges.
 	uid   string
 	names []string
 }
 
-func (r *run) rank() authority {
+func (r *run) rank() authority { return rankOf(r.list) }
+
+// rankOf returns the most authority that one of assertions has.
+func rankOf(list []*assertion) authority {
 	rank := machine
-	for _, a := range r.list {
+	for _, a := range list {
 		rank = max(rank, a.rank)
 	}
 	return rank
@@ -144,23 +148,20 @@ func boundary(now []*assertion) string {
 
 // canEnd reports whether assertions of one moment with another value end a run.
 func canEnd(r *run, now []*assertion) bool {
-	rank, stated := machine, false
-	for _, a := range now {
-		rank, stated = max(rank, a.rank), stated || a.stated
-	}
-	if r.pinned() || rank < r.rank() {
+	if r.pinned() || rankOf(now) < r.rank() {
 		return false
 	}
-	if stated {
+	if slices.ContainsFunc(now, func(a *assertion) bool { return a.stated }) {
 		return true
 	}
 	// "In Lisbon", said in November, does not end "in Porto since October", said in December.
-	return !slices.ContainsFunc(r.list, func(a *assertion) bool { return a.stated && a.To == "" && wall(a.At).After(now[0].at) })
+	return !slices.ContainsFunc(r.list, func(a *assertion) bool { return a.stated && a.To == "" && a.said.After(now[0].at) })
 }
 
 // end ends a run where another one has something to say.
 func (t *line) end(r, by *run, at time.Time) {
-	r.closedBy, r.to = by, boundary(by.at(at))
+	said := by.at(at)
+	r.closedBy, r.closer, r.to = by, rankOf(said), boundary(said)
 	if from := start(r.from); !start(r.to).After(from) {
 		r.to = from.AddDate(0, 0, 1).Format(time.DateOnly) // it held for a part of that day
 	}
@@ -168,7 +169,8 @@ func (t *line) end(r, by *run, at time.Time) {
 	t.open = slices.DeleteFunc(t.open, func(o *run) bool { return o == r })
 }
 
-// sayUndated adds an assertion whose time is not known. A line of what stays true holds now.
+// sayUndated adds an assertion whose time is not known. A line of what stays true holds now, and what a person said is not over
+// because a machine says so.
 func (t *line) sayUndated(a *assertion) {
 	var last *run
 	for _, r := range t.runs {
@@ -181,33 +183,40 @@ func (t *line) sayUndated(a *assertion) {
 		t.runs, t.open = append(t.runs, last), append(t.open, last)
 	}
 	last.add(a)
-	if (a.rank == standing || a.pinned) && !slices.Contains(t.open, last) {
+	if (a.rank >= standing || last.closedBy != nil && a.rank > last.closer) && !slices.Contains(t.open, last) {
 		last.closedBy, last.to, last.end = nil, a.To, start(a.To)
 		t.open = append(t.open, last)
 	}
 }
 
 // settle finds out which of the open runs are in conflict.
-func (t *line) settle() {
-	for i, r := range t.open {
-		for _, o := range t.open[i+1:] {
-			if overlap(r, o) {
-				r.opposes, o.opposes = append(r.opposes, o), append(o.opposes, r)
-			}
-		}
-	}
-	decideConflicts(t.open)
-}
+func (t *line) settle() { oppose(t.open, overlap) }
 
-// decideConflicts finds the runs that hold although others contradict them.
-func decideConflicts(open []*run) {
-	for _, r := range open {
-		r.wins = !slices.ContainsFunc(r.opposes, func(o *run) bool { return o.rank() >= r.rank() })
+// maxOpposes bounds the facts that one is said to be in conflict with.
+const maxOpposes = 20
+
+// oppose finds out which runs contradict each other, and which of them hold nevertheless.
+func oppose(open []*run, contradict func(a, b *run) bool) {
+	ranks := make([]authority, len(open))
+	for i, r := range open {
+		ranks[i] = r.rank()
 	}
-	for _, r := range open {
-		if !r.wins && slices.ContainsFunc(r.opposes, func(o *run) bool { return o.wins }) {
-			// What contradicts a winner is in conflict with it only.
-			r.opposes = slices.DeleteFunc(r.opposes, func(o *run) bool { return !o.wins })
+	// What contradicts a fact that holds is in conflict with that one first.
+	order := make([]int, len(open))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return int(ranks[j] - ranks[i]) })
+	for _, i := range order {
+		for _, j := range order {
+			if i == j || !contradict(open[i], open[j]) {
+				continue
+			}
+			r := open[i]
+			r.contested, r.beaten = true, r.beaten || ranks[j] >= ranks[i]
+			if len(r.opposes) < maxOpposes {
+				r.opposes = append(r.opposes, open[j])
+			}
 		}
 	}
 }
@@ -251,12 +260,7 @@ func events(list []*assertion) []*run {
 		}
 		open = append(open, r)
 	}
-	for i, r := range open {
-		for _, o := range open[i+1:] {
-			r.opposes, o.opposes = append(r.opposes, o), append(o.opposes, r)
-		}
-	}
-	decideConflicts(open)
+	oppose(open, func(a, b *run) bool { return true })
 	slices.SortStableFunc(runs, func(a, b *run) int { return a.start.Compare(b.start) })
 	return runs
 }

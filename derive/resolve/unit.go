@@ -32,12 +32,12 @@ func (r *run) unit(s seam.Slot) memory.Unit {
 	best := bestClaim(r.list)
 	u.Fact = &memory.Fact{
 		Subject: s.Subject, Predicate: best.Predicate, Slot: s.Name, Key: vocab.FactKey(s.Subject, best.Predicate, best.Object),
-		Object: best.Object, ObjectEntity: objectEntity(r.list), From: r.from, To: r.to, EffectiveAt: r.start,
+		Object: best.Object, ObjectEntity: objectEntity(r.list), From: r.from, To: r.to, EffectiveAt: r.effectiveAt(),
 	}
 	u.State = memory.StateValidated
 	if r.closedBy != nil {
 		u.Fact.SupersededBy = r.closedBy.uid
-		if s.Now.IsZero() || !r.closedBy.start.After(wall(s.Now)) {
+		if s.Now.IsZero() || !r.closedBy.start.After(wall(s.Now, s.Now.Location())) {
 			u.State = memory.StateSuperseded
 		}
 	}
@@ -45,7 +45,7 @@ func (r *run) unit(s seam.Slot) memory.Unit {
 		u.Fact.Opposes = append(u.Fact.Opposes, o.uid)
 	}
 	slices.Sort(u.Fact.Opposes)
-	if len(r.opposes) > 0 && !r.wins {
+	if r.contested && r.beaten {
 		u.State = memory.StateConflict
 	}
 	if corrected {
@@ -53,6 +53,16 @@ func (r *run) unit(s seam.Slot) memory.Unit {
 		u.Confidence = round(1 - (1-u.Confidence)*(1-corrector))
 	}
 	return u
+}
+
+// effectiveAt returns the time of the first assertion of a run, unless it says a day.
+func (r *run) effectiveAt() time.Time {
+	for _, a := range r.list {
+		if a.at.Equal(r.start) && a.at.Equal(a.said) && !a.stated {
+			return a.At.UTC()
+		}
+	}
+	return r.start
 }
 
 // bestClaim returns the claim whose words are shown: a corrected one, else the one with the best speaker, else the newest.
@@ -96,7 +106,7 @@ func evidenced(kind, uid string, claims []memory.Claim) memory.Unit {
 		best = max(best, trust(c.Speaker))
 		u.Sensitivity = max(u.Sensitivity, c.Sensitivity)
 		if c.At.After(u.OccurredAt) {
-			u.OccurredAt = c.At
+			u.OccurredAt = c.At.UTC()
 		}
 	}
 	u.Trust = trusts[best]
@@ -180,9 +190,9 @@ func evidence(claims []memory.Claim) []memory.Evidence {
 	return list
 }
 
-// dayEnd returns the last moment of a day (YYYY-MM-DD), zero if s is none.
-func dayEnd(s string) time.Time {
-	t, err := time.Parse(time.DateOnly, s)
+// dayEnd returns the last moment of a day (YYYY-MM-DD) in a zone, zero if s is none.
+func dayEnd(s string, zone *time.Location) time.Time {
+	t, err := time.ParseInLocation(time.DateOnly, s, zone)
 	if err != nil {
 		return time.Time{}
 	}

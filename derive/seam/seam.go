@@ -77,6 +77,8 @@ type Store interface {
 	Reserve(ctx context.Context, now time.Time, model, purpose string, tokens, maxTokens, maxCalls int) (bool, error)
 	// Settle replaces a reservation by what was used.
 	Settle(ctx context.Context, now time.Time, model, purpose string, reserved, tokensIn, tokensOut int) error
+	// CountDropped adds to the counts of items of models that were rejected, by reason.
+	CountDropped(ctx context.Context, counts map[string]int) error
 	// Stats returns the totals.
 	Stats(ctx context.Context, now time.Time) (Stats, error)
 }
@@ -85,6 +87,8 @@ type Store interface {
 type EpisodeClaims struct {
 	// Episode whose text they were made from, by UID and TextSHA256.
 	Episode memory.Episode
+	// Maker is "rule", or the contract and the model as in memory.Claim. An episode counts as read by it even if nothing was found.
+	Maker string
 	// Mentions of entities.
 	Mentions []memory.Mention
 	// Claims with lines relative to the episode.
@@ -95,9 +99,10 @@ type EpisodeClaims struct {
 type Slot struct {
 	// Kind is memory.KindFact or memory.KindLoop.
 	Kind string
-	// Subject, canonical after merges, and the slot of the predicate, for facts; Key of a loop.
+	// Subject of facts, canonical after merges; the zero value for loops.
 	Subject memory.EntityRef
-	Name    string
+	// Name is the slot of the predicate for facts, and the key of a loop.
+	Name string
 	// Claims in no order that means anything.
 	Claims []memory.Claim
 	// Decisions about the units and keys of the slot, in the order of decisions.md.
@@ -140,8 +145,9 @@ type Job struct {
 	ID int64
 	// Kind is "extract", "summary" ...; Key tells jobs of a kind apart, of which one is live at a time.
 	Kind, Key string
-	// Input is JSON, and InputSHA256 the hash of what the answer depends on.
-	Input       string
+	// Input is JSON.
+	Input string
+	// InputSHA256 is the hash of what the answer depends on.
 	InputSHA256 [32]byte
 	// Status is one of the constants Job....
 	Status string
@@ -167,13 +173,15 @@ type Stats struct {
 	Episodes, Pending, Uncut int
 	// Secret and Private episodes among them.
 	Secret, Private int
-	// Units by kind and state ("fact/validated"), and entities by type.
-	Units    map[string]int
+	// Units by kind and state ("fact/validated").
+	Units map[string]int
+	// Entities by type.
 	Entities map[string]int
 	// DirtySlots wait for their units.
 	DirtySlots int
-	// Jobs by status; Oldest queued job.
-	Jobs   map[string]int
+	// Jobs by status.
+	Jobs map[string]int
+	// Oldest is when the oldest queued job was made.
 	Oldest time.Time
 	// TokensToday and CallsToday of all models, CallsThisHour, and CachedAnswers.
 	TokensToday, CallsToday, CallsThisHour, CachedAnswers int

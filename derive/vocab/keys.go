@@ -74,6 +74,8 @@ var (
 		`(?:the |next |this |end of |early |mid-?)*` +
 		`(?:\d{4}-\d{2}(?:-\d{2})?|\d{1,2}(?:st|nd|rd|th)?(?: of)?(?: (?:` + monthWord + `))?(?: \d{4})?|(?:` + monthWord + `)\.?(?: \d{1,2}(?:st|nd|rd|th)?)?(?:,? \d{4})?|` +
 		`(?:mon|tues?|wednes|wed|thurs?|thu|fri|satur|sat|sun)(?:day)?|today|tonight|tomorrow|noon|week|month|year|weekend|eod|eow)\s*[)\]）】]*\s*[.!]*\s*$`)
+	// taskDay are the days that plugins of editors write behind a task.
+	taskDay = regexp.MustCompile(`(?:\s*[📅⏳🛫➕✅]\x{fe0f}?\s*\d{4}-\d{2}-\d{2})+\s*$`)
 	// dueHan is the same in Japanese and Chinese, at the beginning or in brackets at the end.
 	dueHan = regexp.MustCompile(`^(?:` + hanDay + `)(?:までに?|迄に?|之前|以前|前)[、,，\s]*|[\s,、，(（【\[]*(?:期限|締切|締め切り|截止(?:日期)?)?\s*[:：は]?\s*(?:` + hanDay + `)\s*(?:までに?|迄に?|之前|以前|前|截止)\s*[)）】\]]*\s*[。.!！]*\s*$`)
 )
@@ -88,7 +90,7 @@ const (
 // SplitDue returns the text of a loop without the words at its end, or in Japanese and Chinese at its beginning, that say when it
 // is due, and these words, which are empty if there are none. A text that is nothing else stays whole.
 func SplitDue(text string) (rest, due string) {
-	for _, expression := range []*regexp.Regexp{dueMark, dueHan} {
+	for _, expression := range []*regexp.Regexp{taskDay, dueMark, dueHan} {
 		at := expression.FindStringIndex(text)
 		if at == nil {
 			continue

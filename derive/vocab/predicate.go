@@ -52,7 +52,7 @@ var aliases = map[string]string{
 	"platform": "operates_on", "operating_system": "operates_on", "os": "operates_on", "runs_on": "operates_on",
 	"timezone": "timezone_is", "time_zone": "timezone_is", "time_zone_is": "timezone_is", "in_timezone": "timezone_is",
 	"locale": "locale_is", "language": "preferred_language_is", "preferred_language": "preferred_language_is",
-	"speaks": "preferred_language_is", "preferred_input_style": "preferred_input_style_is", "input_style": "preferred_input_style_is",
+	"preferred_input_style": "preferred_input_style_is", "input_style": "preferred_input_style_is",
 	"goal": "goal_is", "has_goal": "goal_is", "constraint": "constraint_is", "limited_by": "constraint_is",
 	"lives_at": "lives_in", "lives": "lives_in", "resides_in": "lives_in", "residence": "lives_in", "home": "lives_in",
 	"moved_to": "lives_in", "city": "lives_in",

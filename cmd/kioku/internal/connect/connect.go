@@ -12,10 +12,13 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"kioku"
 	"kioku/client"
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/render"
+	"kioku/derive"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
@@ -37,19 +40,28 @@ type Connector struct {
 	Idle time.Duration
 	// Version of this program.
 	Version string
+
+	// derivers derive from the memories that the command opens itself.
+	derivers Derivers
 }
 
 // Client calls the service for one agent, in a daemon or in this process.
 type Client struct {
 	kiokuv1.MemoryServiceClient
-	from   *Connector
-	wanted wanted
-	need   Need
+	// Derive calls what derives from the notes of the agent.
+	Derive kiokuv1.DeriveServiceClient
+	// History tells what notes said before.
+	History kiokuv1.HistoryServiceClient
+	from    *Connector
+	wanted  wanted
+	need    Need
 	// Agent is the id of the agent.
 	Agent string
 	// Memory is nil if a daemon answers, and remote if none does.
 	Memory *kioku.Memory
-	remote *client.Client
+	// deriver derives from Memory; nil if a daemon answers or derivation is off.
+	deriver *derive.Service
+	remote  *client.Client
 	// Workspace is the folder of the memory, and State the one that contains its sessions.
 	Workspace, State string
 	// Socket is the unix socket on which the daemon was reached; empty if none was.
@@ -249,15 +261,25 @@ func (k *Connector) open(ctx context.Context, w wanted, n Need, readOnly bool) (
 	if err != nil {
 		return nil, err
 	}
-	srv, err := server.New(server.Options{
+	srvOpt := server.Options{
 		Agents: map[string]server.Memory{place.Agent: memory}, Version: k.Version, Network: conf.Network, Location: conf.Location, Log: opt.Log,
-	})
+	}
+	k.derivers.Tell = func(text string) { k.Out.Notice("%s", text) }
+	deriver, err := k.derivers.Of(conf, place, memory, opt.Log)
+	if err != nil {
+		return nil, errors.Join(err, memory.Close())
+	}
+	if deriver != nil {
+		srvOpt.Derivers = map[string]server.Deriver{place.Agent: deriver}
+	}
+	srv, err := server.New(srvOpt)
 	if err != nil {
 		return nil, errors.Join(err, memory.Close())
 	}
 	return &Client{
-		MemoryServiceClient: srv.Local(), from: k, wanted: w, need: n, Agent: place.Agent, Memory: memory, Workspace: place.Workspace,
-		State: opt.StateDir, ReadOnly: readOnly, close: memory.Close,
+		MemoryServiceClient: srv.Local(), Derive: srv.LocalDerive(), History: srv.LocalHistory(), from: k, wanted: w, need: n, Agent: place.Agent, Memory: memory, deriver: deriver,
+		Workspace: place.Workspace,
+		State:     opt.StateDir, ReadOnly: readOnly, close: memory.Close,
 	}, nil
 }
 
@@ -355,11 +377,14 @@ func (c *Client) Watching(ctx context.Context, f func(context.Context) error) er
 		return f(ctx)
 	}
 	watching, stop := context.WithCancel(ctx)
-	ended := make(chan error, 1)
-	go func() { ended <- c.Memory.Watch(watching) }()
+	var group errgroup.Group
+	group.Go(func() error { return c.Memory.Watch(watching) })
+	if c.deriver != nil {
+		group.Go(func() error { return Deriving(watching, c.Memory, c.deriver) })
+	}
 	err := f(ctx)
 	stop()
-	if failed := <-ended; failed != nil && !errors.Is(failed, context.Canceled) {
+	if failed := group.Wait(); failed != nil && !errors.Is(failed, context.Canceled) {
 		err = errors.Join(err, fmt.Errorf("watch the folder: %w", failed))
 	}
 	return err

@@ -1,0 +1,238 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"kioku/cmd/kioku/internal/connect"
+	"kioku/cmd/kioku/internal/render"
+	"kioku/memory"
+	kiokuv1 "kioku/proto/kioku/v1"
+)
+
+// unitFlags select units.
+type unitFlags struct {
+	kinds, states       []string
+	about, predicate    string
+	asOf, believed      string
+	all                 bool
+	sensitivity, wanted string
+	limit               int32
+}
+
+// ceilingFlag adds the flag for the ceiling.
+func ceilingFlag(cmd *cobra.Command, at *string, byDefault string) {
+	cmd.Flags().StringVar(at, "max-sensitivity", byDefault, "`ceiling` of what is shown: normal, private or secret")
+	completeFlag(cmd, "max-sensitivity", "normal", "private", "secret")
+}
+
+func (f *unitFlags) addFlags(cmd *cobra.Command) {
+	fl := cmd.Flags()
+	fl.StringSliceVar(&f.kinds, "kind", nil, "only these `kinds`: fact, loop, summary")
+	completeFlag(cmd, "kind", memory.KindFact, memory.KindLoop, memory.KindSummary)
+	fl.StringVar(&f.about, "about", "", "only units about, or that mention, this person, place or topic, by `name` or id")
+	fl.StringVar(&f.predicate, "predicate", "", "only facts with this `predicate`: lives_in, works_at, likes ...")
+	fl.StringSliceVar(&f.states, "only", nil, "only units in these `states`: validated, conflict, superseded, archived")
+	completeFlag(cmd, "only", memory.StateValidated, memory.StateConflict, memory.StateSuperseded, memory.StateArchived)
+	fl.StringVar(&f.asOf, "as-of", "", "what held in the world on this `day`: 2026-01-20 or 2026-01-20T15:04:05Z")
+	fl.StringVar(&f.believed, "believed", "", "what was derived by this `day`")
+	fl.BoolVarP(&f.all, "all", "a", false, "also what is superseded, closed or expired")
+	fl.Int32Var(&f.limit, "limit", 100, "maximum `number` of units, at most 1,000")
+	ceilingFlag(cmd, &f.sensitivity, "private")
+}
+
+// request returns the request of the flags.
+func (f *unitFlags) request(ctx context.Context, c *connect.Client, zone *time.Location) (*kiokuv1.ListUnitsRequest, error) {
+	req := &kiokuv1.ListUnitsRequest{
+		Agent: c.Agent, Kinds: f.kinds, Predicate: f.predicate, States: f.states, IncludeSuperseded: f.all, MaxSensitivity: f.sensitivity,
+		Limit: f.limit, Query: f.wanted,
+	}
+	var err error
+	if f.about != "" {
+		if req.Entity, err = entityID(ctx, c, f.about); err != nil {
+			return nil, err
+		}
+	}
+	if req.AsOfTime, err = flagTime("as-of", f.asOf, zone); err != nil {
+		return nil, err
+	}
+	req.BelievedTime, err = flagTime("believed", f.believed, zone)
+	return req, err
+}
+
+// flagTime returns the time of a flag, nil if it is not given. A day means its end for --believed and its noon otherwise.
+func flagTime(flag, text string, zone *time.Location) (*timestamppb.Timestamp, error) {
+	if text == "" {
+		return nil, nil
+	}
+	if d, err := time.ParseInLocation(time.DateOnly, text, zone); err == nil {
+		if flag == "believed" {
+			return timestamppb.New(d.AddDate(0, 0, 1).Add(-time.Second)), nil
+		}
+		return timestamppb.New(d.Add(12 * time.Hour)), nil
+	}
+	t, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return nil, render.Misuse("--%s must be a day like 2026-01-20 or a time like 2026-01-20T15:04:05Z, not %q", flag, text)
+	}
+	return timestamppb.New(t), nil
+}
+
+func (a *app) deriveListCmd() *cobra.Command {
+	var f unitFlags
+	cmd := &cobra.Command{
+		Use: "list [WORDS]", Short: "List facts, open loops and summaries",
+		Long: "List facts, open loops and summaries with their ids, confidence and sources: conflicts first, then pinned ones, then the newest; with\n" +
+			"words, the units that share them, best first.",
+		Example: "  kioku derive list --about Dario\n  kioku derive list --kind loop\n  kioku derive list --predicate lives_in --as-of 2026-01-20",
+		Args:    cobra.ArbitraryArgs, ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			text, err := a.argumentText(args)
+			if err != nil {
+				return err
+			}
+			f.wanted = text
+			return a.withUnits(cmd.Context(), func(c *connect.Client) error { return a.listUnits(cmd.Context(), c, &f) })
+		},
+	}
+	f.addFlags(cmd)
+	return cmd
+}
+
+func (a *app) listUnits(ctx context.Context, c *connect.Client, f *unitFlags) error {
+	req, err := f.request(ctx, c, a.conf.Location)
+	if err != nil {
+		return err
+	}
+	list, err := c.Derive.ListUnits(ctx, req)
+	if err != nil {
+		return err
+	}
+	if err := a.Write(list, func(p *render.Page) { p.Units(list.GetUnits()) }); err != nil {
+		return err
+	}
+	n := len(list.GetUnits())
+	switch {
+	case n == 0:
+		a.Notice("no facts, loops or summaries are selected; kioku derive status tells what is derived")
+	case n < int(list.GetTotalCount()):
+		a.Notice("%d of %d units; --limit shows more", n, list.GetTotalCount())
+	case !a.JSON:
+		a.Notice("%s", render.Count(n, "unit"))
+	}
+	if w := list.GetWithheldCount(); w > 0 {
+		a.Notice("%s above the ceiling; --max-sensitivity secret shows all", render.Count(w, "unit"))
+	}
+	return nil
+}
+
+func (a *app) deriveShowCmd() *cobra.Command {
+	ceiling := ""
+	cmd := &cobra.Command{
+		Use: "show ID", Short: "Show all of a unit: what it says, since when, and the lines that it is from",
+		Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeUnits,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withUnits(cmd.Context(), func(c *connect.Client) error {
+				resp, err := c.Derive.GetUnit(cmd.Context(), &kiokuv1.GetUnitRequest{Agent: c.Agent, Id: args[0], MaxSensitivity: ceiling})
+				if err != nil {
+					return err
+				}
+				return a.Write(resp.GetUnit(), func(p *render.Page) { p.Unit(resp.GetUnit()) })
+			})
+		},
+	}
+	ceilingFlag(cmd, &ceiling, "private")
+	return cmd
+}
+
+func (a *app) deriveHistoryCmd() *cobra.Command {
+	ceiling := ""
+	cmd := &cobra.Command{
+		Use: "history ID", Short: "List the versions of a unit, newest first",
+		Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeUnits,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withUnits(cmd.Context(), func(c *connect.Client) error {
+				resp, err := c.Derive.UnitHistory(cmd.Context(), &kiokuv1.UnitHistoryRequest{Agent: c.Agent, Id: args[0], MaxSensitivity: ceiling})
+				if err != nil {
+					return err
+				}
+				return a.Write(resp, func(p *render.Page) { p.UnitVersions(resp.GetVersions()) })
+			})
+		},
+	}
+	ceilingFlag(cmd, &ceiling, "private")
+	return cmd
+}
+
+func (a *app) deriveEntitiesCmd() *cobra.Command {
+	req := &kiokuv1.ListEntitiesRequest{}
+	cmd := &cobra.Command{
+		Use: "entities [NAME]", Short: "List people, places, projects and topics, and those that are likely the same",
+		Example: "  kioku derive entities --type person\n  kioku derive entities da",
+		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				req.Name = args[0]
+			}
+			return a.withUnits(cmd.Context(), func(c *connect.Client) error {
+				req.Agent, req.Type = c.Agent, upper(req.GetType())
+				resp, err := c.Derive.ListEntities(cmd.Context(), req)
+				if err != nil {
+					return err
+				}
+				if err := a.Write(resp, func(p *render.Page) { p.Entities(resp) }); err != nil {
+					return err
+				}
+				if len(resp.GetEntities()) == 0 {
+					a.Notice("nobody and nothing is known")
+				}
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&req.Type, "type", "", "only this `type`: person, place, project, work, topic, org, other")
+	completeFlag(cmd, "type", "person", "place", "project", "work", "topic", "org", "other")
+	cmd.Flags().Int32Var(&req.Limit, "limit", 100, "maximum `number`, at most 1,000")
+	return cmd
+}
+
+func (a *app) deriveExportCmd() *cobra.Command {
+	ceiling := ""
+	cmd := &cobra.Command{
+		Use: "export", Short: "Write all units as JSON, one on each line",
+		Long: "Write all facts, loops and summaries with their sources as JSON, one on each line, those too that are superseded, closed or expired.\n" +
+			"The Markdown views in derived/ are written by kioku derive run and by the daemon.",
+		Example: "  kioku derive export > units.jsonl",
+		Args:    cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withUnits(cmd.Context(), func(c *connect.Client) error { return a.exportUnits(cmd.Context(), c, ceiling) })
+		},
+	}
+	ceilingFlag(cmd, &ceiling, "normal")
+	return cmd
+}
+
+// exportUnits writes all units, page by page.
+func (a *app) exportUnits(ctx context.Context, c *connect.Client, ceiling string) error {
+	req := &kiokuv1.ListUnitsRequest{Agent: c.Agent, IncludeSuperseded: true, MaxSensitivity: ceiling, Limit: 500}
+	for {
+		list, err := c.Derive.ListUnits(ctx, req)
+		if err != nil {
+			return err
+		}
+		for _, u := range list.GetUnits() {
+			if err := a.WriteJSON(u, ""); err != nil {
+				return err
+			}
+		}
+		if req.After = list.GetNext(); req.After == "" {
+			if w := list.GetWithheldCount(); w > 0 {
+				a.Notice("%s above the ceiling not exported; --max-sensitivity raises it", render.Count(w, "unit"))
+			}
+			return nil
+		}
+	}
+}

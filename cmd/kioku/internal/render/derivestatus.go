@@ -1,0 +1,122 @@
+package render
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	kiokuv1 "kioku/proto/kioku/v1"
+)
+
+// DeriveStatus adds what is derived, what waits and what went wrong, a line for each matter.
+func (p *Page) DeriveStatus(st *kiokuv1.DeriveStatusResponse, now time.Time) {
+	if !st.GetEnabled() {
+		p.Row("derive", "off")
+		return
+	}
+	waiting := ""
+	if n := st.GetPendingCount(); n > 0 {
+		waiting = fmt.Sprintf(", %d wait for the rules", n)
+	}
+	p.Row("episodes", "%d%s%s", st.GetEpisodeCount(), sensitiveEpisodes(st), waiting)
+	p.Row("units", "%s", counted(st.GetUnits(), "none"))
+	p.Row("entities", "%s", counted(st.GetEntities(), "none"))
+	if n := st.GetConflictCount(); n > 0 {
+		p.Row("conflicts", "%d to settle: kioku derive list --only conflict", n)
+	}
+	p.deriveModel(st, now)
+	if st.GetViewDir() != "" {
+		p.Row("views", "%s/", CleanLine(st.GetViewDir()))
+	}
+	for _, path := range st.GetEditedViews() {
+		p.Row("edited", "%s is left alone because somebody has edited it; remove it to have it written again", CleanLine(path))
+	}
+	for _, line := range st.GetBadDecisions() {
+		p.Row("decisions", "derived/decisions.md: %s", CleanLine(line))
+	}
+}
+
+// sensitiveEpisodes returns how many episodes are private and secret.
+func sensitiveEpisodes(st *kiokuv1.DeriveStatusResponse) string {
+	var all []string
+	if n := st.GetPrivateCount(); n > 0 {
+		all = append(all, fmt.Sprintf("%d private", n))
+	}
+	if n := st.GetSecretCount(); n > 0 {
+		all = append(all, fmt.Sprintf("%d secret", n))
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return " (" + strings.Join(all, ", ") + ")"
+}
+
+// counted returns "3 a, 2 b" in the order of the names.
+func counted(counts map[string]int32, none string) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		if n := counts[name]; n > 0 {
+			all = append(all, fmt.Sprintf("%d %s", n, CleanLine(strings.ReplaceAll(name, "/", " "))))
+		}
+	}
+	if len(all) == 0 {
+		return none
+	}
+	return strings.Join(all, ", ")
+}
+
+// deriveModel adds what concerns the model: its budget, its jobs, and what it got wrong.
+func (p *Page) deriveModel(st *kiokuv1.DeriveStatusResponse, now time.Time) {
+	if st.GetModel() == "" {
+		p.Row("model", "none: by rules only; derive.llm.model names one")
+		return
+	}
+	p.Row("model", "%s; %d episodes not read yet, %s cached", CleanLine(st.GetModel()), st.GetUnextractedCount(), Count(st.GetCachedAnswerCount(), "answer"))
+	exhausted := ""
+	if st.GetBudgetExhausted() {
+		exhausted = "; used up, jobs wait for tomorrow"
+	}
+	p.Row("budget", "%s of %s tokens and %s today, %d of %d calls this hour%s", Number(int(st.GetTodayTokens())), Number(int(st.GetMaxDayTokens())),
+		Count(st.GetTodayCalls(), "call"), st.GetHourCalls(), st.GetMaxHourCalls(), exhausted)
+	if len(st.GetJobs()) > 0 {
+		oldest := ""
+		if t := st.GetOldestJobTime(); t != nil {
+			oldest = ", the oldest for " + now.Sub(t.AsTime()).Round(time.Second).String()
+		}
+		p.Row("jobs", "%s%s", counted(st.GetJobs(), "none"), oldest)
+	}
+	if len(st.GetRejected()) > 0 {
+		p.Row("rejected", "%s", counted(st.GetRejected(), "nothing"))
+	}
+	if st.GetProblem() != "" {
+		p.Row("problem", "%s", CleanLine(st.GetProblem()))
+	}
+	for _, j := range st.GetParked() {
+		p.Row("parked", "job %d (%s, %s): %s; %s: kioku derive retry %d", j.GetId(), CleanLine(j.GetKind()), CleanLine(j.GetErrorClass()),
+			CleanLine(j.GetMessage()), CleanLine(strings.Join(j.GetEpisodes(), ", ")), j.GetId())
+	}
+}
+
+// DeriveEstimate adds what a run would send.
+func (p *Page) DeriveEstimate(e *kiokuv1.EstimateDeriveResponse) {
+	if e.GetModel() == "" {
+		p.Linef("nothing would be sent: no model is set, the rules read %s at no cost", Count(e.GetEpisodeCount(), "episode"))
+		return
+	}
+	p.Row("model", "%s", CleanLine(e.GetModel()))
+	p.Row("to read", "%s in %s", Count(e.GetEpisodeCount(), "episode"), Count(e.GetCallCount(), "call"))
+	p.Row("tokens", "at most %s in and %s out", Number(int(e.GetInputTokens())), Number(int(e.GetOutputTokens())))
+	if n := e.GetWithheldCount(); n > 0 {
+		p.Row("withheld", "%s above the ceiling of the model, never sent", Count(n, "episode"))
+	}
+	if n := e.GetDayCount(); n > 1 {
+		p.Row("time", "%d days, because of the daily budget", n)
+	}
+}
+
+// Derive shows a step of a derivation if it is time to.
+func (m *Meter) Derive(r *kiokuv1.RunDeriveResponse) {
+	m.step(step{phase: r.GetStep(), done: int(r.GetDoneCount()), total: int(r.GetTotalCount())})
+}

@@ -1,0 +1,145 @@
+package derive
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"kioku/derive/contract"
+	"kioku/derive/seam"
+	"kioku/derive/vocab"
+	"kioku/memory"
+)
+
+// extracted is what a model has said of one episode and what was accepted of it, as it is cached. Lines are relative to the
+// episode.
+type extracted struct {
+	Mentions []memory.Mention `json:"mentions,omitempty"`
+	Claims   []memory.Claim   `json:"claims,omitempty"`
+	// Invalid is set if the answers about the episode were invalid, so that it is not asked about again by itself.
+	Invalid bool `json:"invalid,omitempty"`
+}
+
+// inputOf returns the hash of what the answer about an episode depends on, apart from the contract and the model. What else was
+// offered does not count, so that a rebuilt index finds the answers whatever the order in which its files come.
+func inputOf(a asked) [32]byte {
+	h := sha256.New()
+	for _, part := range []string{a.Date, a.Heading, a.Trust, fmt.Sprint(a.LongTerm)} {
+		fmt.Fprintf(h, "%d %s\n", len(part), part)
+	}
+	for _, l := range a.Lines {
+		fmt.Fprintf(h, "%d %d %s%s\n", len(l.Speaker), len(l.Text), l.Speaker, l.Text)
+	}
+	return [32]byte(h.Sum(nil))
+}
+
+// applyCached stores what the model has said of an episode before. It returns false if that is not known, or with again if it was
+// invalid.
+func (s *Service) applyCached(ctx context.Context, a asked, again bool) (bool, error) {
+	answer, err := s.store.CachedAnswer(ctx, contract.NameExtract, s.opt.Model.Name(), inputOf(a))
+	if err != nil || answer == "" {
+		return false, err
+	}
+	var x extracted
+	if json.Unmarshal([]byte(answer), &x) != nil || x.Invalid && again {
+		return false, nil
+	}
+	return true, s.putModelClaims(ctx, []asked{a}, []extracted{x})
+}
+
+// apply stores what the model says of a batch, and caches it.
+func (s *Service) apply(ctx context.Context, batch []asked, said []extracted, tokens used) error {
+	for i, a := range batch {
+		raw, err := json.Marshal(said[i])
+		if err != nil {
+			return err
+		}
+		err = s.store.PutAnswer(ctx, contract.NameExtract, s.opt.Model.Name(), inputOf(a), string(raw), []string{a.UID}, tokens.in/len(batch), tokens.out/len(batch))
+		if err != nil {
+			return err
+		}
+	}
+	return s.putModelClaims(ctx, batch, said)
+}
+
+// applyNothing notes that the answers about episodes are invalid, so that they are not asked about again by themselves.
+func (s *Service) applyNothing(ctx context.Context, batch []asked) error {
+	return s.apply(ctx, batch, slices.Repeat([]extracted{{Invalid: true}}, len(batch)), used{})
+}
+
+// putModelClaims stores the claims of the model. Episodes that have changed since are left out: they come anew.
+func (s *Service) putModelClaims(ctx context.Context, batch []asked, said []extracted) error {
+	claims := make([]seam.EpisodeClaims, 0, len(batch))
+	for i, a := range batch {
+		ec := seam.EpisodeClaims{Episode: a.Episode.Episode, Maker: s.maker(), Mentions: said[i].Mentions, Claims: slices.Clone(said[i].Claims)}
+		for j := range ec.Claims {
+			c := &ec.Claims[j]
+			c.EpisodeID, c.EpisodeUID, c.At, c.LongTerm = a.ID, a.UID, a.OccurredAt, a.LongTerm
+			c.Sensitivity = max(c.Sensitivity, a.Sensitivity)
+		}
+		claims = append(claims, ec)
+	}
+	if _, err := s.store.PutClaims(ctx, makerModel, extractVersion, claims); err != nil {
+		return err
+	}
+	s.changed()
+	return nil
+}
+
+// inFile returns claims with the lines of the file, relative to the episode, in place of the numbers that the model was shown.
+func (a asked) inFile(claims []memory.Claim) []memory.Claim {
+	claims = slices.Clone(claims)
+	for i := range claims {
+		c := &claims[i]
+		c.StartLine, c.EndLine = a.place(c.StartLine), a.place(c.EndLine)
+	}
+	return claims
+}
+
+// place returns the line of the file, relative to the episode, with a number that the model was shown.
+func (a asked) place(number int) int {
+	return a.places[min(max(number, 1), len(a.places))-1]
+}
+
+// contracts returns the contracts with the model.
+func (s *Service) contracts() contract.Contracts {
+	return contract.Contracts{Vocabulary: s.opt.Vocabulary, Reflections: s.opt.Reflect}
+}
+
+// offeredLoops returns the open loops that a model may close while it reads a batch: those below the ceiling that share a word with
+// it, the newest first.
+func (s *Service) offeredLoops(ctx context.Context, batch []asked) ([]memory.Loop, error) {
+	list, err := s.store.Units(ctx, memory.UnitQuery{Kinds: []string{memory.KindLoop}, MaxSensitivity: s.opt.Ceiling, Limit: 1000})
+	if err != nil {
+		return nil, err
+	}
+	words := wordsOf(textOf(batch))
+	var loops []memory.Loop
+	for _, u := range list.Units {
+		if u.Loop != nil && u.Loop.Status == memory.LoopOpen && sharesWord(words, u.Loop.Text) {
+			loops = append(loops, *u.Loop)
+		}
+	}
+	return loops, nil
+}
+
+// offeredEntities returns the known entities whose names occur in a batch, so that offering them tells the model nothing that the
+// batch does not say.
+func (s *Service) offeredEntities(ctx context.Context, batch []asked) ([]memory.Entity, error) {
+	all, err := s.store.Entities(ctx, seam.EntityQuery{Limit: 5000})
+	if err != nil {
+		return nil, err
+	}
+	text := vocab.Norm(textOf(batch))
+	var offered []memory.Entity
+	for _, e := range all {
+		if norm := vocab.Norm(e.Name); norm != "" && e.MergedInto == "" && strings.Contains(text, norm) {
+			e.Aliases = slices.DeleteFunc(slices.Clone(e.Aliases), func(alias string) bool { return !strings.Contains(text, vocab.Norm(alias)) })
+			offered = append(offered, e)
+		}
+	}
+	return offered, nil
+}

@@ -1,0 +1,38 @@
+package derive
+
+import (
+	"strings"
+
+	"kioku/search/analysis"
+)
+
+// textOf returns the lines of a batch that a model may see.
+func textOf(batch []asked) string {
+	var b strings.Builder
+	for _, a := range batch {
+		for _, l := range a.Lines {
+			b.WriteString(l.Text)
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
+
+// wordsOf returns the analysed words of a text.
+func wordsOf(text string) map[string]bool {
+	words := map[string]bool{}
+	for _, w := range analysis.Terms(text) {
+		words[w] = true
+	}
+	return words
+}
+
+// sharesWord reports whether a text has one of the analysed words.
+func sharesWord(words map[string]bool, text string) bool {
+	for _, w := range analysis.Terms(text) {
+		if words[w] {
+			return true
+		}
+	}
+	return false
+}

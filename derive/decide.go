@@ -1,0 +1,211 @@
+package derive
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"time"
+	"unicode/utf8"
+
+	"kioku/derive/decision"
+	"kioku/derive/vocab"
+	"kioku/memory"
+)
+
+// maxText is the maximum number of characters of a corrected text.
+const maxText = 600
+
+// Decide appends a line to derived/decisions.md and applies it before it returns. The verbs are the constants memory.Decide..., but a
+// sensitivity is decided by memory.DecideCorrect. It returns memory.ErrNoUnit for a unit or entity that is not known, and a
+// *memory.InputError for what does not fit, such as closing a fact.
+func (s *Service) Decide(ctx context.Context, r memory.DecisionRequest) (memory.Decided, error) {
+	if utf8.RuneCountInString(r.Note) > 500 {
+		return memory.Decided{}, &memory.InputError{Field: "note", Problem: "must have at most 500 characters"}
+	}
+	switch r.Verb {
+	case memory.DecideMerge, memory.DecideSplit:
+		return s.decideEntity(ctx, r)
+	case memory.DecideForget:
+		return s.forget(ctx, r)
+	}
+	u, err := s.Unit(ctx, r.ID, memory.Secret)
+	if err != nil {
+		return memory.Decided{}, err
+	}
+	d, err := s.decisionOf(ctx, r, u)
+	if err != nil {
+		return memory.Decided{}, err
+	}
+	line, err := s.decide(ctx, d)
+	if err != nil {
+		return memory.Decided{}, err
+	}
+	now, err := s.Unit(ctx, u.UID, memory.Secret)
+	if err != nil {
+		return memory.Decided{Line: line}, err
+	}
+	return memory.Decided{Unit: &now, Line: line}, nil
+}
+
+// decisionOf returns the decision that a request makes about a unit.
+func (s *Service) decisionOf(ctx context.Context, r memory.DecisionRequest, u memory.Unit) (d memory.Decision, err error) {
+	d = memory.Decision{Verb: r.Verb, Kind: u.Kind, Target: u.UID, Note: r.Note}
+	switch r.Verb {
+	case memory.DecidePin, memory.DecideUnpin:
+	case memory.DecideClose, memory.DecideReopen:
+		if u.Kind != memory.KindLoop {
+			return d, &memory.InputError{Field: "id", Problem: fmt.Sprintf("is a %s; only loops are closed and opened again", u.Kind)}
+		}
+	case memory.DecideCorrect:
+		if err := checkCorrection(r.Set, u); err != nil {
+			return d, err
+		}
+		d.Change, err = decision.Change(r.Set)
+	case memory.DecideUndo:
+		d.Verb = memory.DecideCorrect
+		d.Change, err = s.undoing(ctx, u)
+	default:
+		err = &memory.InputError{Field: "verb", Problem: fmt.Sprintf("%q is none of pin, unpin, forget, correct, close, reopen, merge, split and undo", r.Verb)}
+	}
+	return d, err
+}
+
+// checkCorrection returns a *memory.InputError if a unit cannot be corrected like that.
+func checkCorrection(c memory.Correction, u memory.Unit) error {
+	for _, bound := range []struct {
+		field string
+		text  *string
+		kind  string
+		days  bool
+	}{{"valid_from", c.From, memory.KindFact, false}, {"valid_to", c.To, memory.KindFact, false}, {"due", c.Due, memory.KindLoop, true}} {
+		switch {
+		case bound.text == nil:
+		case u.Kind != bound.kind:
+			return &memory.InputError{Field: bound.field, Problem: fmt.Sprintf("is for a %s, and this is a %s", bound.kind, u.Kind)}
+		case *bound.text != "" && !isPeriod(*bound.text, bound.days):
+			return &memory.InputError{Field: bound.field, Problem: "must be a day such as 2026-10-05" + map[bool]string{false: ", a month such as 2026-10 or a year"}[bound.days]}
+		}
+	}
+	if utf8.RuneCountInString(c.Text) > maxText {
+		return &memory.InputError{Field: "text", Problem: fmt.Sprintf("must have at most %d characters", maxText)}
+	}
+	if u.Kind == memory.KindFact && c.Text != "" && vocab.NormObject(c.Text) == "" {
+		return &memory.InputError{Field: "text", Problem: "must contain a letter or a digit"}
+	}
+	if c.Sensitivity != nil && (*c.Sensitivity < memory.Normal || *c.Sensitivity > memory.Secret) {
+		return &memory.InputError{Field: "sensitivity", Problem: "must be normal, private or secret"}
+	}
+	from, to := bounds(c, u)
+	if from != "" && to != "" && !beforePeriod(from, to) {
+		return &memory.InputError{Field: "valid_to", Problem: fmt.Sprintf("%s is not after %s, from which it holds", to, from)}
+	}
+	return nil
+}
+
+// bounds returns the bounds of a fact after a correction.
+func bounds(c memory.Correction, u memory.Unit) (from, to string) {
+	if u.Fact == nil {
+		return "", ""
+	}
+	from, to = u.Fact.From, u.Fact.To
+	if c.From != nil {
+		from = *c.From
+	}
+	if c.To != nil {
+		to = *c.To
+	}
+	return from, to
+}
+
+// isPeriod reports whether a text is a day, or unless only days count a month or a year.
+func isPeriod(text string, days bool) bool {
+	layouts := []string{time.DateOnly, "2006-01", "2006"}
+	if days {
+		layouts = layouts[:1]
+	}
+	return slices.ContainsFunc(layouts, func(layout string) bool {
+		_, err := time.Parse(layout, text)
+		return err == nil
+	})
+}
+
+// beforePeriod reports whether one day, month or year lies before another one, compared at the shorter of the two.
+func beforePeriod(a, b string) bool {
+	n := min(len(a), len(b))
+	return a[:n] < b[:n] || a[:n] == b[:n] && len(a) < len(b)
+}
+
+// undoing returns the correction that gives a unit the content of its version before the last: all of it.
+func (s *Service) undoing(ctx context.Context, u memory.Unit) (string, error) {
+	versions, err := s.store.History(ctx, u.UID)
+	if err != nil {
+		return "", err
+	}
+	for _, v := range versions {
+		if v.Version < u.Version && v.Payload != versions[0].Payload {
+			return v.Payload, nil
+		}
+	}
+	return "", &memory.InputError{Field: "id", Problem: "has no earlier version"}
+}
+
+// decideEntity merges or splits entities.
+func (s *Service) decideEntity(ctx context.Context, r memory.DecisionRequest) (memory.Decided, error) {
+	e, err := s.entity(ctx, "id", r.ID)
+	if err != nil {
+		return memory.Decided{}, err
+	}
+	d := memory.Decision{Verb: r.Verb, Kind: decision.KindEntity, Target: e.UID, Note: r.Note}
+	switch {
+	case r.Verb == memory.DecideSplit && e.MergedInto == "":
+		return memory.Decided{}, &memory.InputError{Field: "id", Problem: "is not merged into another entity"}
+	case r.Verb == memory.DecideMerge:
+		into, err := s.entity(ctx, "into", r.Into)
+		if err != nil {
+			return memory.Decided{}, err
+		}
+		if err := s.checkMerge(ctx, e, into); err != nil {
+			return memory.Decided{}, err
+		}
+		d.Other = into.UID
+	}
+	line, err := s.decide(ctx, d)
+	if err != nil {
+		return memory.Decided{}, err
+	}
+	now, err := s.entity(ctx, "id", e.UID)
+	if err != nil {
+		return memory.Decided{Line: line}, err
+	}
+	return memory.Decided{Entity: &now, Line: line}, nil
+}
+
+// checkMerge returns a *memory.InputError if one entity cannot become another name of a second one.
+func (s *Service) checkMerge(ctx context.Context, e, into memory.Entity) error {
+	user := vocab.EntityUID(vocab.User())
+	for hops := 0; into.UID != e.UID; hops++ {
+		if into.MergedInto == "" || hops > 100 {
+			if e.UID == user {
+				return &memory.InputError{Field: "id", Problem: "is the owner of the memory, who cannot be another name; merge the other way round"}
+			}
+			return nil
+		}
+		next, err := s.entity(ctx, "into", into.MergedInto)
+		if err != nil {
+			return err
+		}
+		into = next
+	}
+	return &memory.InputError{Field: "into", Problem: "is the same entity, or already another name of it"}
+}
+
+// withRoot runs f with the open folder of the notes.
+func (s *Service) withRoot(f func(*os.Root) error) error {
+	root, err := os.OpenRoot(s.notes.Workspace())
+	if err != nil {
+		return fmt.Errorf("open the workspace: %w", err)
+	}
+	defer root.Close()
+	return f(root)
+}

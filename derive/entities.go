@@ -1,0 +1,114 @@
+package derive
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"kioku/derive/seam"
+	"kioku/derive/vocab"
+	"kioku/memory"
+)
+
+const (
+	// maxEntities is how many entities are looked through for names and twins.
+	maxEntities = 20_000
+	maxTwins    = 100
+)
+
+// Entities lists entities, those that are merged into others too, and pairs that are likely the same.
+func (s *Service) Entities(ctx context.Context, f memory.EntityFilter) (memory.EntityList, error) {
+	limit := f.Limit
+	if limit == 0 {
+		limit = 100
+	}
+	all, err := s.store.Entities(ctx, seam.EntityQuery{Type: f.Type, Limit: maxEntities})
+	if err != nil {
+		return memory.EntityList{}, err
+	}
+	list := memory.EntityList{Twins: twins(all)}
+	prefix := vocab.Norm(f.Name)
+	for _, e := range all {
+		if len(list.Entities) < limit && (f.Name == "" || beginsWith(e, prefix)) {
+			list.Entities = append(list.Entities, e)
+		}
+	}
+	return list, nil
+}
+
+// beginsWith reports whether the name or an alias of an entity begins with a norm.
+func beginsWith(e memory.Entity, prefix string) bool {
+	return slices.ContainsFunc(append([]string{e.Name}, e.Aliases...), func(name string) bool {
+		return prefix != "" && strings.HasPrefix(vocab.Norm(name), prefix)
+	})
+}
+
+// twins returns pairs of entities that are likely the same, those most often mentioned first: they have one name but other types,
+// or one has the name of the other as an alias. Similar names are no sign. What people have merged or told apart by a qualifier is
+// left out.
+func twins(all []memory.Entity) []memory.Twins {
+	byName, byAlias := map[string][]int{}, map[string][]int{}
+	for i, e := range all {
+		if e.MergedInto != "" || e.Qualifier != "" {
+			continue
+		}
+		norm := vocab.Norm(e.Name)
+		byName[norm] = append(byName[norm], i)
+		for _, alias := range e.Aliases {
+			if n := vocab.Norm(alias); n != norm {
+				byAlias[n] = append(byAlias[n], i)
+			}
+		}
+	}
+	var found []memory.Twins
+	seen := map[[2]int]bool{}
+	add := func(i, j int, reason string) {
+		pair := [2]int{min(i, j), max(i, j)}
+		if i != j && !seen[pair] {
+			seen[pair] = true
+			found = append(found, memory.Twins{First: all[pair[0]], Second: all[pair[1]], Reason: reason})
+		}
+	}
+	for norm, named := range byName {
+		for k, i := range named {
+			for _, j := range named[k+1:] {
+				add(i, j, "both are called "+all[i].Name+", one "+strings.ToLower(all[i].Type)+" and one "+strings.ToLower(all[j].Type))
+			}
+			for _, j := range byAlias[norm] {
+				add(i, j, all[j].Name+" is also called "+all[i].Name)
+			}
+		}
+	}
+	slices.SortFunc(found, func(a, b memory.Twins) int {
+		return cmp.Or(cmp.Compare(b.First.Mentions+b.Second.Mentions, a.First.Mentions+a.Second.Mentions),
+			cmp.Compare(a.First.UID, b.First.UID), cmp.Compare(a.Second.UID, b.Second.UID))
+	})
+	return found[:min(len(found), maxTwins)]
+}
+
+// entity returns an entity by its UID or a beginning of it. field is that of the error for an id that is none.
+func (s *Service) entity(ctx context.Context, field, id string) (memory.Entity, error) {
+	id, err := checkID(field, id)
+	if err != nil {
+		return memory.Entity{}, err
+	}
+	all, err := s.store.Entities(ctx, seam.EntityQuery{UIDs: []string{id}, Limit: maxCandidates + 1})
+	if err != nil {
+		return memory.Entity{}, err
+	}
+	if i := slices.IndexFunc(all, func(e memory.Entity) bool { return e.UID == id }); i >= 0 {
+		return all[i], nil
+	}
+	switch len(all) {
+	case 0:
+		return memory.Entity{}, memory.ErrNoUnit
+	case 1:
+		return all[0], nil
+	}
+	var uids []string
+	for _, e := range all {
+		uids = append(uids, e.UID)
+	}
+	return memory.Entity{}, ambiguous(field, id, uids)
+}

@@ -1,0 +1,83 @@
+package derive
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"kioku/derive/resolve"
+	"kioku/derive/vocab"
+	"kioku/memory"
+)
+
+// forget forgets a unit: a decision with the hash of what it says, so that it never comes back, not even from other notes that say
+// the same. It returns the lines that still do.
+func (s *Service) forget(ctx context.Context, r memory.DecisionRequest) (memory.Decided, error) {
+	u, err := s.Unit(ctx, r.ID, memory.Secret)
+	if err != nil {
+		return memory.Decided{}, err
+	}
+	remaining, err := s.saying(ctx, u)
+	if err != nil {
+		return memory.Decided{}, err
+	}
+	line, err := s.decide(ctx, memory.Decision{Verb: memory.DecideForget, Kind: u.Kind, Target: forgetKey(u), Note: r.Note})
+	if err != nil {
+		return memory.Decided{}, err
+	}
+	return memory.Decided{Line: line, Remaining: remaining}, nil
+}
+
+// forgetKey returns the hash by which a unit is recognised after it is forgotten.
+func forgetKey(u memory.Unit) string {
+	switch {
+	case u.Fact != nil:
+		return u.Fact.Key
+	case u.Loop != nil:
+		return u.Loop.Key
+	}
+	return resolve.SummaryKey(u.Summary.Scope, u.Summary.Key)
+}
+
+// saying returns the lines of notes that say what a unit says, "path#L3-L9", in order: the evidence of all units with its key.
+func (s *Service) saying(ctx context.Context, u memory.Unit) ([]string, error) {
+	same := []memory.Unit{u}
+	if u.Fact != nil {
+		list, err := s.store.Units(ctx, memory.UnitQuery{
+			Kinds: []string{memory.KindFact}, Entity: vocab.EntityUID(u.Fact.Subject), Predicate: u.Fact.Predicate,
+			IncludeSuperseded: true, MaxSensitivity: memory.Secret, Limit: 1000,
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, other := range list.Units {
+			if other.Fact != nil && other.Fact.Key == u.Fact.Key {
+				same = append(same, other)
+			}
+		}
+	}
+	var places []memory.Evidence
+	for _, other := range same {
+		places = append(places, other.Evidence...)
+	}
+	slices.SortFunc(places, func(a, b memory.Evidence) int {
+		if c := strings.Compare(a.Path, b.Path); c != 0 {
+			return c
+		}
+		return a.StartLine - b.StartLine
+	})
+	lines := make([]string, 0, len(places))
+	for _, e := range places {
+		lines = append(lines, place(e.Path, e.StartLine, e.EndLine))
+	}
+	return slices.Compact(lines), nil
+}
+
+// place returns lines of a file as people cite them.
+func place(path string, start, end int) string {
+	if end <= start {
+		return fmt.Sprintf("%s#L%d", path, start)
+	}
+	return fmt.Sprintf("%s#L%d-L%d", path, start, end)
+}

@@ -1,0 +1,122 @@
+package derive
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"kioku/memory"
+	"kioku/search/analysis"
+)
+
+const (
+	// minID and shortID are the digits that an id must have at least, and that it is shown with.
+	minID   = 6
+	shortID = 8
+	// maxCandidates bounds how many units an error about an ambiguous id names.
+	maxCandidates = 5
+)
+
+// List returns the units that q selects. If words is not blank, it returns those that share analysed words with it, best first, and
+// q.After is not used. q.UIDs and q.Entity may be beginnings.
+func (s *Service) List(ctx context.Context, q memory.UnitQuery, words string) (memory.UnitList, error) {
+	if q.Entity != "" {
+		e, err := s.entity(ctx, "entity", q.Entity)
+		if err != nil {
+			return memory.UnitList{}, err
+		}
+		q.Entity = e.UID
+	}
+	if strings.TrimSpace(words) == "" {
+		return s.store.Units(ctx, q)
+	}
+	q.After = ""
+	found, err := s.store.MatchUnits(ctx, analysis.Terms(words), q)
+	if err != nil {
+		return memory.UnitList{}, err
+	}
+	list := memory.UnitList{Total: len(found)}
+	for _, f := range found {
+		list.Units = append(list.Units, f.Unit)
+	}
+	return list, nil
+}
+
+// Unit returns a unit in whatever state by its UID, or a beginning of at least 6 digits. It returns memory.ErrNoUnit for one that is
+// not known, has no evidence any more or lies above the ceiling, and a *memory.InputError for a beginning of several.
+func (s *Service) Unit(ctx context.Context, id string, ceiling memory.Sensitivity) (memory.Unit, error) {
+	id, err := checkID("id", id)
+	if err != nil {
+		return memory.Unit{}, err
+	}
+	list, err := s.store.Units(ctx, memory.UnitQuery{UIDs: []string{id}, IncludeSuperseded: true, MaxSensitivity: ceiling, Limit: maxCandidates + 1})
+	if err != nil {
+		return memory.Unit{}, err
+	}
+	if i := slices.IndexFunc(list.Units, func(u memory.Unit) bool { return u.UID == id }); i >= 0 {
+		return list.Units[i], nil
+	}
+	switch len(list.Units) {
+	case 0:
+		return memory.Unit{}, memory.ErrNoUnit
+	case 1:
+		return list.Units[0], nil
+	}
+	var uids []string
+	for _, u := range list.Units {
+		uids = append(uids, u.UID)
+	}
+	return memory.Unit{}, ambiguous("id", id, uids)
+}
+
+// checkID returns an id in lower case, or a *memory.InputError if it is none.
+func checkID(field, id string) (string, error) {
+	id = strings.ToLower(strings.TrimSpace(id))
+	if len(id) < minID {
+		return "", &memory.InputError{Field: field, Problem: fmt.Sprintf("must have at least %d hexadecimal digits", minID)}
+	}
+	if strings.Trim(id, "0123456789abcdef") != "" {
+		return "", &memory.InputError{Field: field, Problem: "must be hexadecimal digits, as kioku derive list shows them"}
+	}
+	return id, nil
+}
+
+// ambiguous returns the error for the beginning of several ids, which it names with as many digits as tell them apart.
+func ambiguous(field, id string, uids []string) error {
+	slices.Sort(uids)
+	digits := shortID
+	for i := 1; i < len(uids); i++ {
+		n := 0
+		for n < min(len(uids[i]), len(uids[i-1])) && uids[i][n] == uids[i-1][n] {
+			n++
+		}
+		digits = max(digits, n+1)
+	}
+	named := make([]string, 0, len(uids))
+	for _, uid := range uids[:min(len(uids), maxCandidates)] {
+		named = append(named, uid[:min(digits, len(uid))])
+	}
+	text := strings.Join(named, ", ")
+	if len(uids) > maxCandidates {
+		text += " and more"
+	}
+	return &memory.InputError{Field: field, Problem: fmt.Sprintf("%s is the beginning of several: %s", id, text)}
+}
+
+// History returns the versions of a unit whose content does not lie above the ceiling, newest first. Its errors are those of Unit.
+func (s *Service) History(ctx context.Context, id string, ceiling memory.Sensitivity) ([]memory.Version, error) {
+	u, err := s.Unit(ctx, id, ceiling)
+	if err != nil {
+		return nil, err
+	}
+	versions, err := s.store.History(ctx, u.UID)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(versions, func(v memory.Version) bool {
+		var was memory.Unit
+		return json.Unmarshal([]byte(v.Payload), &was) != nil || was.Sensitivity > ceiling
+	}), nil
+}

@@ -1,0 +1,161 @@
+package derive
+
+import (
+	"context"
+	"math"
+	"slices"
+	"time"
+
+	"kioku/derive/contract"
+	"kioku/derive/seam"
+	"kioku/llm"
+	"kioku/memory"
+)
+
+// maxParked bounds how many parked jobs the status lists.
+const maxParked = 100
+
+// Status tells how much is derived, what waits, what the model has cost, and what went wrong.
+func (s *Service) Status(ctx context.Context) (memory.DeriveStatus, error) {
+	now, st := s.opt.Now(), s.recall()
+	stats, err := s.store.Stats(ctx, now)
+	if err != nil {
+		return memory.DeriveStatus{}, err
+	}
+	status := memory.DeriveStatus{
+		Episodes: stats.Episodes, Pending: stats.Pending, Private: stats.Private, Secret: stats.Secret,
+		Units: stats.Units, Entities: stats.Entities, Jobs: stats.Jobs, Conflicts: stats.Units[memory.KindFact+"/"+memory.StateConflict],
+		OldestJob: stats.Oldest, Rejected: stats.Dropped, TokensToday: stats.TokensToday, CallsToday: stats.CallsToday,
+		CallsThisHour: stats.CallsThisHour, CachedAnswers: stats.CachedAnswers, EditedViews: st.edited, BadDecisions: st.bad,
+	}
+	if s.writesViews() {
+		status.ViewDir = s.opt.ViewDir
+	}
+	if s.opt.Model == nil {
+		return status, nil
+	}
+	status.Model, status.MaxTokensPerDay, status.MaxCallsPerHour = s.opt.Model.Name(), max(s.opt.MaxTokensPerDay, 0), s.opt.MaxCallsPerHour
+	if !st.breaker.allows(now) {
+		status.Problem = st.breaker.problem
+		status.BudgetExhausted = st.breaker.exhausted
+	}
+	if !s.asksModel() {
+		status.Problem = "derive.maxTokensPerDay is 0, so that the model is not asked"
+	}
+	if status.Unextracted, err = s.countUnextracted(ctx); err != nil {
+		return status, err
+	}
+	status.Parked, err = s.parked(ctx)
+	return status, err
+}
+
+// countUnextracted returns how many episodes wait for the model, at most enqueueLimit times four.
+func (s *Service) countUnextracted(ctx context.Context) (int, error) {
+	waiting, err := s.unextracted(ctx, passOptions{now: true}, 4*enqueueLimit)
+	return len(slices.DeleteFunc(waiting, s.withheld)), err
+}
+
+// parked returns the jobs that wait for a person.
+func (s *Service) parked(ctx context.Context) ([]memory.ParkedJob, error) {
+	jobs, err := s.store.Jobs(ctx, seam.JobParked, maxParked)
+	if err != nil {
+		return nil, err
+	}
+	var all []memory.ParkedJob
+	for _, j := range jobs {
+		f := failureOf(j)
+		p := memory.ParkedJob{ID: j.ID, Kind: j.Kind, ErrorClass: j.ErrorClass, Message: f.Message, Answer: f.Answer, ChangedAt: j.UpdatedAt}
+		episodes, err := s.store.Episodes(ctx, f.Episodes...)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range episodes {
+			if e.Sensitivity <= memory.Private {
+				p.Episodes = append(p.Episodes, place(e.Path, e.StartLine, e.EndLine))
+			}
+		}
+		all = append(all, p)
+	}
+	return all, nil
+}
+
+// Retry puts parked jobs back into the queue: one, or all if id is 0. It returns how many, and a *memory.InputError if there is no
+// parked job with this id.
+func (s *Service) Retry(ctx context.Context, id int64) (int, error) {
+	n, err := s.store.RetryJobs(ctx, id)
+	if err != nil {
+		return 0, err
+	}
+	if n == 0 && id != 0 {
+		return 0, &memory.InputError{Field: "id", Problem: "is no parked job; kioku derive status lists them"}
+	}
+	s.remember(func(st *state) { st.breaker.reset() })
+	s.Wake()
+	return n, nil
+}
+
+// Estimate tells what a run would send to the model at most, and sends nothing. With all it counts episodes of any age.
+func (s *Service) Estimate(ctx context.Context, all bool) (memory.DeriveEstimate, error) {
+	stats, err := s.store.Stats(ctx, s.opt.Now())
+	if err != nil || s.opt.Model == nil {
+		return memory.DeriveEstimate{Episodes: stats.Episodes}, err
+	}
+	waiting, err := s.unextracted(ctx, passOptions{now: true, all: all}, math.MaxInt32)
+	if err != nil {
+		return memory.DeriveEstimate{}, err
+	}
+	e := memory.DeriveEstimate{Model: s.opt.Model.Name()}
+	sendable := slices.DeleteFunc(slices.Clone(waiting), s.withheld)
+	e.Episodes, e.Withheld = len(sendable), len(waiting)-len(sendable)
+	for _, batch := range s.batches(ctx, sendable) {
+		in, out, err := s.estimateBatch(ctx, batch)
+		if err != nil {
+			return e, err
+		}
+		if in > 0 {
+			e.Calls, e.TokensIn, e.TokensOut = e.Calls+1, e.TokensIn+in, e.TokensOut+out
+		}
+	}
+	if limit := s.opt.MaxTokensPerDay; limit > 0 && e.Calls > 0 {
+		byTokens := (e.TokensIn + e.TokensOut + limit - 1) / limit
+		byCalls := (e.Calls + 24*s.opt.MaxCallsPerHour - 1) / (24 * s.opt.MaxCallsPerHour)
+		e.Days = max(byTokens, byCalls)
+	}
+	return e, nil
+}
+
+// estimateBatch returns the tokens of the call for a batch; none if all answers are cached.
+func (s *Service) estimateBatch(ctx context.Context, batch []memory.Episode) (in, out int, err error) {
+	var rest []asked
+	read := s.newReader()
+	for _, e := range batch {
+		a, ok := read.episode(ctx, e)
+		if !ok {
+			continue
+		}
+		answer, err := s.store.CachedAnswer(ctx, contract.NameExtract, s.opt.Model.Name(), inputOf(a))
+		if err != nil {
+			return 0, 0, err
+		}
+		if answer == "" {
+			rest = append(rest, a)
+		}
+	}
+	if len(rest) == 0 {
+		return 0, 0, nil
+	}
+	input, err := s.extractInput(ctx, rest)
+	if err != nil {
+		return 0, 0, err
+	}
+	prompt, err := s.contracts().Extract(input)
+	if err != nil {
+		return 0, 0, nil // nothing to ask about
+	}
+	return llm.RequestTokens(prompt.Request()), prompt.MaxTokens, nil
+}
+
+// nextDay returns the beginning of the day after a time.
+func nextDay(t time.Time) time.Time {
+	return time.Date(t.Year(), t.Month(), t.Day()+1, 0, 0, 0, 0, t.Location())
+}

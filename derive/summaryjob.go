@@ -1,0 +1,244 @@
+package derive
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"kioku/derive/contract"
+	"kioku/derive/resolve"
+	"kioku/derive/seam"
+	"kioku/derive/vocab"
+	"kioku/memory"
+)
+
+const (
+	// maxSummaryTokens bounds what of the episodes one summary is made of.
+	maxSummaryTokens = 6000
+	// rollingPause and aboutPause are the least times between two summaries of a scope; weekPause is that of a week that changes.
+	rollingPause, weekPause, aboutPause = 6 * time.Hour, 24 * time.Hour, 12 * time.Hour
+	// rollingEpisodes are the new episodes for which the rolling summary is made before rollingWait is over.
+	rollingEpisodes, rollingWait = 5, 24 * time.Hour
+	// maxAboutJobs bounds how many people and how many topics are summed up at a time.
+	maxAboutJobs = 3
+)
+
+// summaryInput is the input of a job that makes a summary.
+type summaryInput struct {
+	Scope string `json:"scope"`
+	Key   string `json:"key"`
+	// Model that is asked.
+	Model string `json:"model"`
+}
+
+// enqueueSummaries adds the jobs for summaries whose episodes have changed, unless the last one is too new.
+func (s *Service) enqueueSummaries(ctx context.Context) error {
+	now := s.opt.Now()
+	scopes, err := s.scopes(ctx, now, s.opt.Ceiling)
+	if err != nil {
+		return err
+	}
+	have, err := s.summaryUnits(ctx)
+	if err != nil {
+		return err
+	}
+	jobs, forgotten := map[string]int{}, s.forgottenSummaries()
+	for _, c := range scopes {
+		if forgotten[resolve.SummaryKey(c.kind, c.key)] {
+			continue
+		}
+		before, known := have[c.uid()]
+		if known && before.Source == makerModel && !s.summaryIsDue(now, c, before) || known && before.Pinned {
+			continue
+		}
+		if known && before.Source != makerModel && before.Source != makerRule {
+			continue // a person has written it
+		}
+		if c.kind == memory.ScopePerson || c.kind == memory.ScopeTopic {
+			if jobs[c.kind]++; jobs[c.kind] > maxAboutJobs {
+				continue
+			}
+		}
+		if err := s.enqueueSummary(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// summaryIsDue reports whether a summary of the model is made again.
+func (s *Service) summaryIsDue(now time.Time, c scope, before memory.Unit) bool {
+	if before.Summary.InputSHA256 == fmt.Sprintf("%x", c.inputSHA()) {
+		return false
+	}
+	age := now.Sub(before.ChangedAt)
+	switch c.kind {
+	case memory.ScopeRolling:
+		fresh := 0
+		for _, e := range c.episodes {
+			if e.OccurredAt.After(before.OccurredAt) {
+				fresh++
+			}
+		}
+		return age >= rollingPause && (fresh >= rollingEpisodes || age >= rollingWait)
+	case memory.ScopeWeekly:
+		return age >= weekPause
+	}
+	return age >= aboutPause
+}
+
+// enqueueSummary adds the job for a summary.
+func (s *Service) enqueueSummary(ctx context.Context, c scope) error {
+	raw, err := json.Marshal(summaryInput{Scope: c.kind, Key: c.key, Model: s.opt.Model.Name()})
+	if err != nil {
+		return err
+	}
+	return s.store.Enqueue(ctx, seam.Job{
+		Kind: jobSummary, Key: c.kind + ":" + c.key, Input: string(raw), InputSHA256: c.inputSHA(), Priority: 7, RunAfter: s.opt.Now(), OrderAt: c.newest(),
+	})
+}
+
+// summaryJob does a job that makes a summary. An answer that is cached costs no call.
+func (s *Service) summaryJob(ctx context.Context, job seam.Job) (used, error) {
+	var in summaryInput
+	if err := json.Unmarshal([]byte(job.Input), &in); err != nil {
+		return used{}, &invalidError{class: classUnknownKind, err: fmt.Errorf("its input cannot be read: %w", err)}
+	}
+	scopes, err := s.scopes(ctx, s.opt.Now(), s.opt.Ceiling)
+	if err != nil {
+		return used{}, err
+	}
+	i := slices.IndexFunc(scopes, func(c scope) bool { return c.kind == in.Scope && c.key == in.Key })
+	if i < 0 || in.Model != s.opt.Model.Name() {
+		return used{}, errOutdated
+	}
+	return s.makeSummary(ctx, scopes[i])
+}
+
+// makeSummary asks the model for a summary and stores it, unless the episodes have changed meanwhile.
+func (s *Service) makeSummary(ctx context.Context, c scope) (used, error) {
+	in, err := s.summaryQuestion(ctx, c)
+	if err != nil {
+		return used{}, err
+	}
+	contracts := s.contracts()
+	prompt, err := contracts.Summary(in)
+	if errors.Is(err, contract.ErrNoInput) {
+		return used{}, nil
+	}
+	if err != nil {
+		return used{}, err
+	}
+	var tokens used
+	result, err := s.cachedSummary(ctx, in, prompt)
+	if err != nil {
+		return used{}, err
+	}
+	if result == nil {
+		result = &contract.SummaryResult{}
+		answer := ""
+		tokens, err = s.ask(ctx, question{purpose: jobSummary, prompt: prompt, read: func(text, stop string) (report contract.Report, err error) {
+			*result, err = contracts.ReadSummary(in, text, stop)
+			answer = text
+			return result.Report, err
+		}})
+		if err != nil {
+			return tokens, err
+		}
+		if err := s.store.PutAnswer(ctx, contract.NameSummary, s.opt.Model.Name(), prompt.Input, answer, c.episodeUIDs(), tokens.in, tokens.out); err != nil {
+			return tokens, err
+		}
+	}
+	input := fmt.Sprintf("%x", c.inputSHA())
+	c.episodes = shownEpisodes(c, in)
+	u := c.unit(result.Summary, makerModel)
+	u.Summary.InputSHA256 = input
+	u.Sensitivity, u.Trust = max(u.Sensitivity, result.Sensitivity), result.Trust
+	return tokens, s.putSummary(ctx, c, u)
+}
+
+// cachedSummary returns what the model has said to the same question before, nil if that is not known.
+func (s *Service) cachedSummary(ctx context.Context, in contract.SummaryInput, prompt contract.Prompt) (*contract.SummaryResult, error) {
+	answer, err := s.store.CachedAnswer(ctx, contract.NameSummary, s.opt.Model.Name(), prompt.Input)
+	if err != nil || answer == "" {
+		return nil, err
+	}
+	result, err := s.contracts().ReadSummary(in, answer, "end")
+	if err != nil {
+		return nil, nil // of another version of the contract
+	}
+	return &result, nil
+}
+
+// summaryQuestion returns what the model is asked about a scope: the most salient and then the newest episodes that fit, in the order
+// of time, and the facts about a person or topic.
+func (s *Service) summaryQuestion(ctx context.Context, c scope) (contract.SummaryInput, error) {
+	in := contract.SummaryInput{Scope: c.kind, Key: c.key, From: c.from, To: c.to, Name: c.name}
+	chosen := slices.Clone(c.episodes)
+	slices.SortStableFunc(chosen, func(a, b memory.Episode) int {
+		switch {
+		case a.Salience != b.Salience && a.Salience > b.Salience:
+			return -1
+		case a.Salience != b.Salience:
+			return 1
+		}
+		return b.OccurredAt.Compare(a.OccurredAt)
+	})
+	read, tokens := s.newReader(), 0
+	fits := map[string]contract.Episode{}
+	for _, e := range chosen {
+		a, ok := read.episode(ctx, e)
+		n := tokensOf(a.Lines)
+		if !ok || tokens+n > maxSummaryTokens {
+			continue
+		}
+		tokens += n
+		fits[e.UID] = a.Episode
+	}
+	for _, e := range c.episodes {
+		if shown, ok := fits[e.UID]; ok {
+			in.Episodes = append(in.Episodes, shown)
+		}
+	}
+	have, err := s.summaryUnits(ctx)
+	if err != nil {
+		return in, err
+	}
+	if before, ok := have[c.uid()]; ok && before.Source == makerModel {
+		in.HadEvents = len(before.Summary.Events) > 0
+	}
+	if c.name == "" {
+		return in, nil
+	}
+	in.Facts, err = s.factsAbout(ctx, c.key)
+	return in, err
+}
+
+// maxFacts bounds the facts that a summary of a person or topic is made of.
+const maxFacts = 20
+
+// factsAbout returns facts about an entity that hold now, one sentence each, in the order of the alphabet, so that the same facts
+// make the same question. None is private: the summary would be, too.
+func (s *Service) factsAbout(ctx context.Context, entity string) ([]string, error) {
+	list, err := s.store.Units(ctx, memory.UnitQuery{
+		Kinds: []string{memory.KindFact}, States: []string{memory.StateValidated}, Entity: entity, MaxSensitivity: memory.Normal, Limit: 1000,
+	})
+	var facts []string
+	for _, u := range list.Units {
+		facts = append(facts, vocab.Text(u))
+	}
+	slices.Sort(facts)
+	return facts[:min(len(facts), maxFacts)], err
+}
+
+// shownEpisodes returns the episodes of a scope that a question shows.
+func shownEpisodes(c scope, in contract.SummaryInput) []memory.Episode {
+	shown := map[string]bool{}
+	for _, e := range in.Episodes {
+		shown[e.UID] = true
+	}
+	return slices.DeleteFunc(slices.Clone(c.episodes), func(e memory.Episode) bool { return !shown[e.UID] })
+}

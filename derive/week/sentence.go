@@ -1,0 +1,112 @@
+package week
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+
+	"kioku/derive/vocab"
+	"kioku/internal/text"
+	"kioku/memory"
+)
+
+// sentence is what somebody has said or written.
+type sentence struct {
+	speaker, text string
+}
+
+// Sentences of fewer letters say nothing without the rest: in Latin scripts, and in Japanese and Chinese.
+const minLetters, minHan = 8, 4
+
+var (
+	// mark begins lines of lists, quotations and check boxes.
+	mark = regexp.MustCompile(`^(?:\s*(?:[-*+>]|\d{1,3}[.)]|\[[ xX]\]))+\s+`)
+	// link is a link of Markdown, of which the words are kept.
+	link = regexp.MustCompile(`!?\[([^\[\]]*)\]\([^()\s]*(?:\s+"[^"]*")?\)|\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]`)
+	// bare is a line that is no prose: a heading, a rule, a row of a table, a tag.
+	bare = regexp.MustCompile(`^\s*(?:#{1,6}(?:\s|$)|[-=*_|:+\s]+$|\||<)`)
+	// fence begins and ends code.
+	fence = regexp.MustCompile("^\\s*(?:[-*+>]\\s+)?(?:```|~~~)")
+)
+
+// quote returns the sentence of an episode that stands for it: the first with a name if there is one, else the first, of the owner
+// before all others. What tools said and code are not quoted.
+func quote(name string, lines []Line) (sentence, bool) {
+	var best sentence
+	rank, inCode := 0, false
+	for _, l := range lines {
+		if fence.MatchString(l.Text) {
+			inCode = !inCode
+			continue
+		}
+		if inCode || l.Speaker == memory.SpeakerTool || bare.MatchString(l.Text) {
+			continue
+		}
+		for _, s := range sentences(plain(l.Text)) {
+			r := 1
+			if l.Speaker == memory.SpeakerNote || l.Speaker == memory.SpeakerUser {
+				r = 2
+			}
+			if name != "" && strings.Contains(vocab.Norm(s), name) {
+				r += 2
+			}
+			if r > rank && says(s) {
+				best, rank = sentence{l.Speaker, s}, r
+			}
+		}
+	}
+	return best, rank > 0
+}
+
+// plain returns a line without marks of Markdown.
+func plain(line string) string {
+	line = text.Clean(line)
+	line = line[len(mark.FindString(line)):]
+	line = link.ReplaceAllString(line, "$1$2")
+	return text.OneLine(strings.NewReplacer("**", "", "__", "", "`", "", "~~", "").Replace(line))
+}
+
+// sentences cuts a line after full stops, question marks and exclamation marks.
+func sentences(line string) []string {
+	var list []string
+	begin, runes := 0, []rune(line)
+	for i, r := range runes {
+		end := strings.ContainsRune("。！？", r) || strings.ContainsRune(".!?", r) && (i+1 == len(runes) || unicode.IsSpace(runes[i+1])) && !abbreviated(runes[:i])
+		if i+1 == len(runes) || end && !strings.ContainsRune("。！？!?.」』）)", runes[i+1]) {
+			if s := strings.TrimSpace(string(runes[begin : i+1])); s != "" {
+				list = append(list, s)
+			}
+			begin = i + 1
+		}
+	}
+	return list
+}
+
+// abbreviated reports whether a full stop after this text ends an abbreviation such as "Dr" or "e.g", not a sentence.
+func abbreviated(before []rune) bool {
+	i := len(before)
+	for i > 0 && (unicode.IsLetter(before[i-1]) || before[i-1] == '.') {
+		i--
+	}
+	word := string(before[i:])
+	return len(word) == 1 || strings.Contains(word, ".") || strings.Contains(" Dr Mr Mrs Ms Prof St No vs etc approx ", " "+word+" ")
+}
+
+// says reports whether a sentence has enough letters to say something by itself, and is not only an address.
+func says(s string) bool {
+	letters, han := 0, 0
+	for word := range strings.FieldsSeq(s) {
+		if strings.Contains(word, "://") {
+			continue
+		}
+		for _, r := range word {
+			switch {
+			case unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul):
+				han++
+			case unicode.IsLetter(r):
+				letters++
+			}
+		}
+	}
+	return letters >= minLetters || han >= minHan || letters+2*han >= minLetters
+}

@@ -1,0 +1,114 @@
+// Package week sums up episodes without a model: it chooses those that matter most and quotes a sentence of each. Nothing in a
+// summary by rule is in other words than those of the notes. All functions are pure.
+package week
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"kioku/derive/vocab"
+	"kioku/internal/text"
+	"kioku/memory"
+)
+
+const (
+	// maxChars is the maximum number of characters of a summary.
+	maxChars = 600
+	// maxEvents is the maximum number of episodes that are quoted, and maxOfDay how many of one day come before those of other days.
+	maxEvents, maxOfDay = 5, 2
+	// maxWhy is the maximum number of characters of the sentence of an event.
+	maxWhy = 200
+)
+
+// Episode is an episode with its text.
+type Episode struct {
+	memory.Episode
+	// Lines of it, without what was recalled.
+	Lines []Line
+}
+
+// Line is one line of an episode.
+type Line struct {
+	// Speaker of the line, as in [memory.Evidence].
+	Speaker string
+	// Text as it stands in the note.
+	Text string
+}
+
+// Summarize returns a summary of episodes: its Text, of at most 600 characters, quotes one sentence of each of at most five episodes
+// in the order of time, and its Events are these episodes. The most salient ones are chosen, then the newest, and from different days
+// if there are several. It returns false if there is no sentence to quote. Scope, Key and days are left to the caller. The order of
+// the episodes does not matter.
+func Summarize(episodes []Episode) (memory.Summary, bool) { return About("", episodes) }
+
+// About is [Summarize] for a person or topic: of each episode it quotes a sentence with this name, if there is one.
+func About(name string, episodes []Episode) (memory.Summary, bool) {
+	var all []event
+	for _, e := range episodes {
+		if s, ok := quote(vocab.Norm(name), e.Lines); ok {
+			all = append(all, event{e.Episode, s})
+		}
+	}
+	slices.SortFunc(all, func(a, b event) int {
+		return cmp.Or(cmp.Compare(b.Salience, a.Salience), b.OccurredAt.Compare(a.OccurredAt), cmp.Compare(a.UID, b.UID))
+	})
+	chosen := choose(all)
+	if len(chosen) == 0 {
+		return memory.Summary{}, false
+	}
+	slices.SortFunc(chosen, func(a, b event) int { return cmp.Or(a.OccurredAt.Compare(b.OccurredAt), cmp.Compare(a.UID, b.UID)) })
+	return write(chosen), true
+}
+
+// event is an episode and what is quoted of it.
+type event struct {
+	memory.Episode
+	sentence
+}
+
+// choose returns the first events that say different things, not more than maxOfDay of one day as long as there are others.
+func choose(all []event) []event {
+	var chosen, later []event
+	said, days := map[string]bool{}, map[string]int{}
+	for _, e := range all {
+		if n := vocab.Norm(e.text); said[n] {
+			continue
+		} else {
+			said[n] = true
+		}
+		if days[e.day()]++; days[e.day()] > maxOfDay {
+			later = append(later, e)
+			continue
+		}
+		chosen = append(chosen, e)
+	}
+	chosen = append(chosen, later...)
+	return chosen[:min(len(chosen), maxEvents)]
+}
+
+// day returns the day of an episode, empty if it has none.
+func (e event) day() string { return e.Date }
+
+// write returns the summary of the events.
+func write(events []event) memory.Summary {
+	var s memory.Summary
+	room := maxChars / len(events)
+	var lines []string
+	for _, e := range events {
+		begin, end := "", ""
+		if e.day() != "" {
+			begin = e.day() + " "
+		}
+		if e.speaker != memory.SpeakerNote && e.speaker != memory.SpeakerUser {
+			end = fmt.Sprintf(" (%s)", text.Shorten(text.OneLine(e.speaker), 20))
+		}
+		frame := utf8.RuneCountInString(begin+end) + len("“”\n") - 4 // the quotation marks have 3 bytes each
+		lines = append(lines, begin+"“"+text.Shorten(e.text, room-frame)+"”"+end)
+		s.Events = append(s.Events, memory.KeyEvent{EpisodeUID: e.UID, Why: text.Shorten(e.text, maxWhy)})
+	}
+	s.Text = strings.Join(lines, "\n")
+	return s
+}

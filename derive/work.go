@@ -1,0 +1,163 @@
+package derive
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"time"
+
+	"kioku/memory"
+)
+
+const (
+	// tick is how often the worker looks for decisions and due jobs without a notice.
+	tick = time.Minute
+	// viewEvery and summaryEvery are how often views and summaries by rule are made at most while notes change.
+	viewEvery    = 5 * time.Minute
+	summaryEvery = 5 * time.Minute
+	// expireEvery is how often loops expire.
+	expireEvery = time.Hour
+	// retryWait is the pause after a pass that failed.
+	retryWait = time.Minute
+)
+
+// newOwner returns a name for the leases of this process.
+func newOwner() string { return rand.Text()[:12] }
+
+// Work derives what notes and decisions say until ctx is done: after each Wake, and at the latest after a minute. It returns nil
+// then. What fails is logged and tried again.
+func (s *Service) Work(ctx context.Context) error {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	failed := false
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-s.wake:
+			if failed { // a failure is not repeated with each note that is saved
+				continue
+			}
+		case <-timer.C:
+		}
+		err := s.pass(ctx, passOptions{})
+		if failed = err != nil && ctx.Err() == nil; failed {
+			s.log.Error("derive", "err", err)
+		}
+		pause := tick
+		if failed {
+			pause = retryWait
+		}
+		timer.Reset(pause)
+	}
+}
+
+// Run derives what waits, now, and returns when nothing waits that can be done now. step, which may be nil, is told the progress. A
+// model is also asked about files that have only just changed, and with all also about episodes older than 90 days. Runs wait
+// for each other.
+func (s *Service) Run(ctx context.Context, all bool, step func(memory.DeriveProgress)) error {
+	if step == nil {
+		step = func(memory.DeriveProgress) {}
+	}
+	s.remember(func(st *state) { st.breaker.reset() })
+	if err := s.pass(ctx, passOptions{now: true, all: all, step: step}); err != nil {
+		return err
+	}
+	step(memory.DeriveProgress{Step: memory.StepDone, Text: "nothing waits"})
+	return nil
+}
+
+// Catchup is Run without progress, for what a model may be asked about by default.
+func (s *Service) Catchup(ctx context.Context) error { return s.Run(ctx, false, nil) }
+
+// ByRule is Run without the model.
+func (s *Service) ByRule(ctx context.Context) error {
+	leave, err := enter(ctx, s.turn)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	o := passOptions{now: true}
+	if err := s.byRule(ctx, o); err != nil {
+		return err
+	}
+	return s.finish(ctx, o)
+}
+
+// passOptions says how a pass is made.
+type passOptions struct {
+	// now does at once what the worker does after a while.
+	now bool
+	// all includes episodes of any age.
+	all bool
+	// step is told the progress; nil tells nobody.
+	step func(memory.DeriveProgress)
+}
+
+// tell reports progress.
+func (o passOptions) tell(step string, done, total int, text string) {
+	if o.step != nil {
+		o.step(memory.DeriveProgress{Step: step, Done: done, Total: total, Text: text})
+	}
+}
+
+// pass does once what waits.
+func (s *Service) pass(ctx context.Context, o passOptions) error {
+	leave, err := enter(ctx, s.turn)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	if err := s.byRule(ctx, o); err != nil {
+		return err
+	}
+	modelErr := s.byModel(ctx, o)
+	return errors.Join(modelErr, s.finish(ctx, o))
+}
+
+// byRule does what needs no model: decisions, episodes, claims and units.
+func (s *Service) byRule(ctx context.Context, o passOptions) error {
+	steps := []func(context.Context, passOptions) error{s.applyDecisions, s.cut, s.claim, s.resolve, s.expire}
+	for _, step := range steps {
+		if err := step(ctx, o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finish makes what is made of units: summaries by rule, and views.
+func (s *Service) finish(ctx context.Context, o passOptions) error {
+	now, st := s.opt.Now(), s.recall()
+	if st.summariesStale && (o.now || now.Sub(st.summedAt) >= summaryEvery) {
+		if err := s.summarize(ctx, now); err != nil {
+			return err
+		}
+		s.remember(func(st *state) { st.summariesStale, st.summedAt = false, now })
+	}
+	if s.writesViews() && st.viewsStale && (o.now || now.Sub(st.viewedAt) >= viewEvery) {
+		o.tell(memory.StepViews, 0, 0, "writing the views in "+s.opt.ViewDir+"/")
+		if err := s.writeViews(ctx); err != nil {
+			return err
+		}
+		s.remember(func(st *state) { st.viewsStale, st.viewedAt = false, now })
+	}
+	return nil
+}
+
+// expire archives loops that have expired, hourly.
+func (s *Service) expire(ctx context.Context, o passOptions) error {
+	now := s.opt.Now()
+	if !o.now && now.Sub(s.recall().expiredAt) < expireEvery {
+		return nil
+	}
+	n, err := s.store.Expire(ctx, now)
+	if err != nil {
+		return err
+	}
+	if n > 0 {
+		s.changed()
+	}
+	s.remember(func(st *state) { st.expiredAt = now })
+	return nil
+}

@@ -1,0 +1,52 @@
+package kioku
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"os"
+
+	"kioku/internal/safefile"
+	"kioku/memory"
+	"kioku/store"
+)
+
+// Derived returns what is derived from the notes. It must not be used after Close.
+func (m *Memory) Derived() *store.Derived { return m.store.Derived() }
+
+// ReadSource returns a file as episodes are cut from it: its whole content on the disk, if that is what the index contains. It
+// returns memory.ErrNotFound for a file that the index does not have, or that cannot be read, and memory.ErrConflict for one that has
+// changed since it was indexed: the next sync indexes it.
+func (m *Memory) ReadSource(ctx context.Context, path string) (memory.SourceFile, error) {
+	if err := m.enter(); err != nil {
+		return memory.SourceFile{}, err
+	}
+	defer m.leave()
+	indexed, err := m.store.SourceFile(ctx, path)
+	if err != nil {
+		return memory.SourceFile{}, err
+	}
+	if indexed.Source == "" {
+		return memory.SourceFile{}, errNotFound
+	}
+	dir, rel, ok := m.indexer.Owns(path)
+	if !ok {
+		return memory.SourceFile{}, errNotFound
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		m.log.Debug("read source: open root", "root", dir, "err", err)
+		return memory.SourceFile{}, errNotFound
+	}
+	defer root.Close()
+	data, _, err := safefile.Read(root, rel, m.indexer.Limit(path))
+	if err != nil {
+		m.log.Debug("read source", "path", path, "err", err)
+		return memory.SourceFile{}, errNotFound
+	}
+	if sha256.Sum256(data) != indexed.SHA256 {
+		return memory.SourceFile{}, fmt.Errorf("read %s: %w: it has changed since it was indexed", path, memory.ErrConflict)
+	}
+	indexed.Data = data
+	return indexed, ctx.Err()
+}

@@ -1,0 +1,216 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"kioku/derive/seam"
+	"kioku/derive/vocab"
+	"kioku/memory"
+)
+
+// Derived is what is derived from the files of the index: episodes, claims, units, entities, and the jobs and answers of models. It
+// implements seam.Store. Its methods are safe for concurrent use. They return an error for a change of an index that is open to read
+// only. No change of it increments the generation of the index.
+type Derived struct {
+	store *Store
+	words *vocab.Vocabulary
+}
+
+var _ seam.Store = (*Derived)(nil)
+
+// Derived returns what is derived from the files of the index.
+func (s *Store) Derived() *Derived { return &Derived{store: s, words: vocab.Default()} }
+
+// Classes of the makers of claims.
+const (
+	classRule  = "rule"
+	classModel = "model"
+)
+
+// errDerivedReadOnly says how to open the index to write.
+var errDerivedReadOnly = errors.New("the index is open to read only: the process that owns it writes what is derived")
+
+// readDerived calls f with a snapshot of the index.
+func readDerived[T any](ctx context.Context, d *Derived, f func(*sql.Tx) (T, error)) (T, error) {
+	return use(ctx, d.store, func(x *index) (none T, err error) {
+		tx, _, err := x.snapshot(ctx)
+		if err != nil {
+			return none, err
+		}
+		defer tx.Rollback()
+		return f(tx)
+	})
+}
+
+// write calls f in a transaction with a context that is not cancelled: for one that can be, the driver runs each statement on a
+// goroutine of its own.
+func (d *Derived) write(ctx context.Context, f func(context.Context, *sql.Tx) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
+	_, err := use(ctx, d.store, func(x *index) (struct{}, error) {
+		if x.db.writer == nil {
+			return struct{}{}, errDerivedReadOnly
+		}
+		return struct{}{}, inTx(ctx, x.db.writer, func(tx *sql.Tx) error { return f(ctx, tx) })
+	})
+	return err
+}
+
+// now returns the time.
+func (d *Derived) now() time.Time { return d.store.opt.Now() }
+
+// micros returns a time as it is stored: microseconds since 1970, NULL for the zero time.
+func micros(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.UnixMicro()
+}
+
+// fromMicros returns a stored time, zero for NULL.
+func fromMicros(v sql.NullInt64) time.Time {
+	if !v.Valid {
+		return time.Time{}
+	}
+	return time.UnixMicro(v.Int64).UTC()
+}
+
+// maxUIDs bounds the UIDs of one request, and minUID is the number of digits that the beginning of one needs.
+const (
+	maxUIDs = 10_000
+	minUID  = 6
+)
+
+// checkUIDs returns a *memory.InputError if there are too many UIDs, or one is no beginning of a UID.
+func checkUIDs(uids []string) error {
+	if len(uids) > maxUIDs {
+		return &memory.InputError{Field: "uids", Problem: fmt.Sprintf("are %d; ask for at most %d", len(uids), maxUIDs)}
+	}
+	for _, uid := range uids {
+		if len(uid) < minUID {
+			return &memory.InputError{Field: "uid", Problem: fmt.Sprintf("%q is too short: give at least %d digits", uid, minUID)}
+		}
+		if !isHex(uid) {
+			return &memory.InputError{Field: "uid", Problem: fmt.Sprintf("%q is none: it has the digits 0-9 and a-f only", uid)}
+		}
+	}
+	return nil
+}
+
+// isHex reports whether a text has lower-case hexadecimal digits only.
+func isHex(s string) bool {
+	for _, c := range s {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+// jsonText returns a value as JSON; a value that is no JSON is a defect of the program.
+func jsonText(v any) (string, error) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return "", fmt.Errorf("encode: %w", err)
+	}
+	return string(b), nil
+}
+
+// queryStrings returns the first column of a query.
+func queryStrings(ctx context.Context, q queryer, query string, args ...any) ([]string, error) {
+	var list []string
+	err := forEachRow(ctx, q, func(rows *sql.Rows) error {
+		var s string
+		err := rows.Scan(&s)
+		list = append(list, s)
+		return err
+	}, query, args...)
+	return list, err
+}
+
+// queryInt returns the one number of a query.
+func queryInt(ctx context.Context, q queryer, query string, args ...any) (int, error) {
+	var n int
+	err := q.QueryRowContext(ctx, query, args...).Scan(&n)
+	return n, err
+}
+
+// execAll runs statements with the same arguments.
+func execAll(ctx context.Context, tx *sql.Tx, args []any, stmts ...string) error {
+	for _, stmt := range stmts {
+		if _, err := tx.ExecContext(ctx, stmt, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// statements are prepared statements of one transaction, by their text.
+type statements struct {
+	tx       *sql.Tx
+	prepared map[string]*sql.Stmt
+}
+
+// prepareIn returns no statements yet; each is prepared when it is first used, and closed with the transaction.
+func prepareIn(tx *sql.Tx) *statements { return &statements{tx, map[string]*sql.Stmt{}} }
+
+// get returns a prepared statement.
+func (s *statements) get(ctx context.Context, query string) (*sql.Stmt, error) {
+	if stmt, ok := s.prepared[query]; ok {
+		return stmt, nil
+	}
+	stmt, err := s.tx.PrepareContext(ctx, query)
+	if err != nil {
+		return nil, fmt.Errorf("prepare: %w", err)
+	}
+	s.prepared[query] = stmt
+	return stmt, nil
+}
+
+// exec runs a prepared statement.
+func (s *statements) exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	stmt, err := s.get(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	return stmt.ExecContext(ctx, args...)
+}
+
+// scan reads the one row of a prepared query; sql.ErrNoRows if there is none.
+func (s *statements) scan(ctx context.Context, query string, args []any, dest ...any) error {
+	stmt, err := s.get(ctx, query)
+	if err != nil {
+		return err
+	}
+	return stmt.QueryRowContext(ctx, args...).Scan(dest...)
+}
+
+// each calls scan with each row of a prepared query, until scan returns an error.
+func (s *statements) each(ctx context.Context, scan func(*sql.Rows) error, query string, args ...any) error {
+	stmt, err := s.get(ctx, query)
+	if err != nil {
+		return err
+	}
+	rows, err := stmt.QueryContext(ctx, args...)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// hexOf returns a hash in hexadecimal digits.
+func hexOf(hash [32]byte) string { return hex.EncodeToString(hash[:]) }

@@ -1,0 +1,248 @@
+package store_test
+
+import (
+	"bytes"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"kioku/derive/seam"
+	"kioku/derive/vocab"
+	"kioku/indexer"
+	"kioku/memory"
+)
+
+// decide mirrors decisions, and makes anew what they have changed.
+func (s derivedStore) decide(t testing.TB, decisions ...memory.Decision) {
+	t.Helper()
+	if err := s.PutDecisions(t.Context(), decisions); err != nil {
+		t.Fatal(err)
+	}
+	s.resolve(t)
+}
+
+func TestDerivedDecisionsChangeTheirUnit(t *testing.T) {
+	t.Parallel()
+	s := openDerived(t, t.TempDir())
+	f := noteFile("memory/2026-11-01.md", "Ana likes tea", "Ana likes rain")
+	tea := vocab.UnitUID("fact", vocab.EntityUID(person("Ana")), "likes", "tea")
+	pin := memory.Decision{Day: "2026-11-20", Verb: memory.DecidePin, Kind: memory.KindFact, Target: tea}
+	s.decide(t, pin) // before the unit exists
+	s.sync(t, f)
+	s.derive(t, f)
+	pinned := func() []string {
+		list, err := s.Units(t.Context(), memory.UnitQuery{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, u := range list.Units {
+			if u.Pinned {
+				names = append(names, u.Fact.Object)
+			}
+		}
+		return names
+	}
+	if diff := cmp.Diff([]string{"tea"}, pinned()); diff != "" {
+		t.Error(diff)
+	}
+	if got := objects(t, s, memory.UnitQuery{}); got[0] != "tea" {
+		t.Errorf("pinned ones are first: %q", got)
+	}
+	s.decide(t)
+	if got := pinned(); got != nil {
+		t.Errorf("%q", got)
+	}
+	versions, err := s.History(t.Context(), tea)
+	if err != nil || len(versions) != 2 || versions[0].Reason != "decision" {
+		t.Errorf("%+v, %v", versions, err)
+	}
+}
+
+func TestDerivedMergedEntitiesShareTheirSlots(t *testing.T) {
+	t.Parallel()
+	s := openDerived(t, t.TempDir())
+	files := []indexer.File{noteFile("memory/2026-03-01.md", "Dario lives_in Porto", "Ana friend= DC"), noteFile("memory/2026-10-01.md", "DC lives_in Lisbon")}
+	s.sync(t, files...)
+	s.derive(t, files...)
+	dario, dc := vocab.EntityUID(person("Dario")), vocab.EntityUID(person("DC"))
+	facts := func() []string { return sorted(s.units(t, memory.UnitQuery{})) }
+	apart := []string{"DC lives in Lisbon (since 2026-10-01) @memory/2026-10-01.md:1", "Dario lives in Porto (since 2026-03-01) @memory/2026-03-01.md:1"}
+	if diff := cmp.Diff(apart, facts()); diff != "" {
+		t.Error(diff)
+	}
+	merge := memory.Decision{Verb: memory.DecideMerge, Kind: "entity", Target: dc, Other: dario}
+	circle := memory.Decision{Verb: memory.DecideMerge, Kind: "entity", Target: dario, Other: dc}
+	for _, decisions := range [][]memory.Decision{{merge}, {merge, circle}} {
+		s.decide(t, decisions...)
+		want := []string{"Dario lives in Lisbon (since 2026-10-01) @memory/2026-10-01.md:1"}
+		if diff := cmp.Diff(want, facts()); diff != "" {
+			t.Error(diff)
+		}
+		if diff := cmp.Diff(want, s.units(t, memory.UnitQuery{Entity: dc})); diff != "" {
+			t.Error("by the merged entity:", diff)
+		}
+	}
+	list, err := s.Entities(t.Context(), seam.EntityQuery{Norms: []string{vocab.Norm("dc")}})
+	if err != nil || len(list) != 1 || list[0].Name != "Dario" || list[0].Mentions != 3 || !cmp.Equal(list[0].Aliases, []string{"DC"}) {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if list, err = s.Entities(t.Context(), seam.EntityQuery{UIDs: []string{dc[:10]}}); err != nil || len(list) != 1 || list[0].MergedInto != dario {
+		t.Errorf("%+v, %v", list, err)
+	}
+	episodes, err := s.EpisodesOf(t.Context(), dario, 10)
+	if err != nil || len(episodes) != 3 {
+		t.Errorf("%d episodes, %v", len(episodes), err)
+	}
+	s.decide(t, merge, memory.Decision{Verb: memory.DecideSplit, Kind: "entity", Target: dc})
+	if diff := cmp.Diff(apart, facts()); diff != "" {
+		t.Error("after the split:", diff)
+	}
+	s.decide(t, merge)
+	s.decide(t)
+	if diff := cmp.Diff(apart, facts()); diff != "" {
+		t.Error("after the merge was taken back:", diff)
+	}
+}
+
+// Acceptance check 11: what is forgotten is in no page of the file and its log, and does not come back.
+func TestDerivedForgottenTextIsGone(t *testing.T) {
+	t.Parallel()
+	s := openDerived(t, t.TempDir())
+	const secret = "xylophonist"
+	f := noteFile("memory/2026-11-01.md", "Ana role_is "+secret, "Ana likes tea")
+	for i := range f.Chunks { // the notes still say it, but are not what this test is about
+		f.Chunks[i].Text = "hidden"
+	}
+	texts := noteFile("memory/2026-11-01.md", "Ana role_is "+secret, "Ana likes tea")
+	s.sync(t, f)
+	s.derive(t, texts)
+	if got := objects(t, s, memory.UnitQuery{Predicate: "role_is"}); len(got) != 1 {
+		t.Fatalf("%q", got)
+	}
+	uid := f.Episodes[0].UID
+	if err := s.PutAnswer(t.Context(), "facts/1", "m", [32]byte{1}, `{"object":"`+secret+`"}`, []string{uid}, 10, 10); err != nil {
+		t.Fatal(err)
+	}
+	about := memory.Unit{UID: vocab.UnitUID(memory.KindSummary, memory.ScopeDaily, "2026-11-01"), Kind: memory.KindSummary,
+		Summary: &memory.Summary{Scope: memory.ScopeDaily, Key: "2026-11-01", Text: "Ana is a " + secret}}
+	if err := s.PutSummary(t.Context(), about, []string{uid}, "made"); err != nil {
+		t.Fatal(err)
+	}
+	job := seam.Job{Kind: "extract", Key: "1", Input: `{"episodes":["` + uid + `"]}`}
+	if err := s.Enqueue(t.Context(), job); err != nil {
+		t.Fatal(err)
+	}
+	claimed, err := s.Claim(t.Context(), "w", *s.now, 1e9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	claimed.Status, claimed.LastError = seam.JobParked, "bad answer: "+secret
+	if err := s.Finish(t.Context(), *claimed); err != nil {
+		t.Fatal(err)
+	}
+	if !contains(t, s.path, secret) {
+		t.Fatal("the text is not in the file, so that the test shows nothing")
+	}
+	forget := memory.Decision{Verb: memory.DecideForget, Kind: memory.KindFact, Target: vocab.FactKey(person("Ana"), "role_is", secret)}
+	s.decide(t, forget)
+	if contains(t, s.path, secret) {
+		t.Error("the forgotten text is still in the file or its log")
+	}
+	for range 3 { // it is said again
+		pending, err := s.Episodes(t.Context(), uid)
+		if err != nil || len(pending) != 1 {
+			t.Fatal(pending, err)
+		}
+		c, _ := claimOf(pending[0], texts.Chunks[0].Text)
+		if _, err := s.PutClaims(t.Context(), "model", 1, []seam.EpisodeClaims{{Episode: pending[0], Maker: "facts/1 m", Claims: []memory.Claim{c}}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.PutAnswer(t.Context(), "facts/1", "m", [32]byte{2}, secret, []string{uid}, 10, 10); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.resolve(t)
+	if got := objects(t, s, memory.UnitQuery{IncludeSuperseded: true}); !cmp.Equal(got, []string{"tea"}) || contains(t, s.path, secret) {
+		t.Errorf("it came back: %q", got)
+	}
+	stats, err := s.Derived.Stats(t.Context(), *s.now)
+	if err != nil || stats.Dropped["forgotten"] != 3 || stats.CachedAnswers != 0 {
+		t.Errorf("%+v, %v", stats, err)
+	}
+	s.decide(t) // taken back
+	s.derive(t, texts)
+	if got := objects(t, s, memory.UnitQuery{Predicate: "role_is"}); len(got) != 1 {
+		t.Errorf("after forgetting was taken back: %q", got)
+	}
+}
+
+// contains reports whether the index at path or its log contains a text.
+func contains(t *testing.T, path, text string) bool {
+	t.Helper()
+	for _, suffix := range []string{"", "-wal"} {
+		data, err := os.ReadFile(path + suffix)
+		if err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+		if bytes.Contains(bytes.ToLower(data), []byte(strings.ToLower(text))) {
+			return true
+		}
+	}
+	return false
+}
+
+func TestDerivedSummariesCiteTheirEpisodes(t *testing.T) {
+	t.Parallel()
+	s := openDerived(t, t.TempDir())
+	f := noteFile("memory/2026-11-01.md", "Ana likes tea", "Ana sings (private)")
+	s.sync(t, f)
+	s.derive(t, f)
+	uid := vocab.UnitUID(memory.KindSummary, memory.ScopeWeekly, "2026-W44")
+	u := memory.Unit{UID: uid, Source: "model", Confidence: .7, Summary: &memory.Summary{Scope: memory.ScopeWeekly, Key: "2026-W44", From: "2026-10-26",
+		To: "2026-11-01", Text: "Ana drank tea.", Events: []memory.KeyEvent{{EpisodeUID: f.Episodes[0].UID, Why: "tea"}}}}
+	put := func(text string) memory.Unit {
+		t.Helper()
+		sum := *u.Summary
+		sum.Text = text
+		next := u
+		next.Summary = &sum
+		if err := s.PutSummary(t.Context(), next, []string{f.Episodes[0].UID, f.Episodes[1].UID}, "made"); err != nil {
+			t.Fatal(err)
+		}
+		list, err := s.Units(t.Context(), memory.UnitQuery{Kinds: []string{memory.KindSummary}, MaxSensitivity: memory.Private})
+		if err != nil || len(list.Units) != 1 {
+			t.Fatalf("%+v, %v", list, err)
+		}
+		return list.Units[0]
+	}
+	got := put("Ana drank tea.")
+	if got.Sensitivity != memory.Private || len(got.Evidence) != 2 || got.Evidence[1].StartLine != 2 || len(got.Summary.Events) != 1 {
+		t.Errorf("%+v", got)
+	}
+	if got = put("Ana drank tea."); got.Version != 1 {
+		t.Errorf("the same summary is version %d", got.Version)
+	}
+	if got = put("Ana drank much tea."); got.Version != 2 {
+		t.Errorf("another summary is version %d", got.Version)
+	}
+	s.decide(t, memory.Decision{Verb: memory.DecideCorrect, Kind: memory.KindSummary, Target: uid, Change: `{"text":"Ana drank cocoa."}`},
+		memory.Decision{Verb: memory.DecidePin, Kind: memory.KindSummary, Target: uid})
+	if got = put("Ana drank tea again."); got.Summary.Text != "Ana drank cocoa." || !got.Pinned || got.Source != "person" {
+		t.Errorf("a person's words are %q, %v", got.Summary.Text, got.Pinned)
+	}
+	s.sync(t, noteFile("memory/2026-11-01.md", "Ana sings (private)"))
+	list, err := s.Units(t.Context(), memory.UnitQuery{Kinds: []string{memory.KindSummary}, MaxSensitivity: memory.Private})
+	if err != nil || len(list.Units) != 1 || !list.Units[0].Summary.Stale {
+		t.Errorf("an episode is gone: %+v, %v", list, err)
+	}
+	s.sync(t, indexer.File{Path: f.Path, Gone: true})
+	if list, err = s.Units(t.Context(), memory.UnitQuery{Kinds: []string{memory.KindSummary}, MaxSensitivity: memory.Secret}); err != nil || len(list.Units) > 0 {
+		t.Errorf("all episodes are gone: %+v, %v", list, err)
+	}
+	if err := s.PutSummary(t.Context(), u, []string{f.Episodes[0].UID}, "made"); err == nil {
+		t.Error("a summary of nothing was written")
+	}
+}

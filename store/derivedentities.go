@@ -1,0 +1,117 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+
+	"kioku/derive/seam"
+	"kioku/memory"
+)
+
+const (
+	// selectEntities selects the entities with an id of a JSON array, unless that is NULL, and of a type, unless that is empty. What
+	// mentions an entity that is merged mentions the one that stands for it too.
+	selectEntities = `SELECT e.id, e.uid, e.type, e.name, e.qualifier, coalesce(r.uid, ''), m.n, m.last FROM
+		(SELECT coalesce(a.merged_into, a.id) AS entity, count(DISTINCT x.episode) AS n, max(p.occurred_at) AS last
+			FROM mentions x JOIN entities a ON a.id = x.entity JOIN payload_episode p ON p.id = x.episode
+			JOIN files f ON f.id = p.file AND f.out_of_scope = 0
+			WHERE ?1 IS NULL OR a.id IN (SELECT value FROM json_each(?1)) OR a.merged_into IN (SELECT value FROM json_each(?1)) GROUP BY 1) m
+		JOIN entities e ON e.id = m.entity OR e.merged_into = m.entity
+		LEFT JOIN entities r ON r.id = e.merged_into
+		WHERE (?1 IS NULL OR e.id IN (SELECT value FROM json_each(?1))) AND (?2 = '' OR e.type = ?2)
+		ORDER BY m.n DESC, m.last DESC, e.uid LIMIT ?3`
+
+	// selectAliases selects the names of entities, of those merged into them too, with the names that a person sees first.
+	selectAliases = `SELECT j.value, l.alias FROM json_each(?) j JOIN entities e ON e.id = j.value OR e.merged_into = j.value
+			JOIN aliases l ON l.entity = e.id JOIN payload_episode p ON p.id = l.episode JOIN files f ON f.id = p.file AND f.out_of_scope = 0
+		UNION SELECT j.value, e.name FROM json_each(?1) j JOIN entities e ON e.merged_into = j.value
+		ORDER BY 1, 2`
+
+	// entitiesByNorm selects the entities that stand for those with a name of a JSON array.
+	entitiesByNorm = `SELECT coalesce(e.merged_into, e.id) FROM json_each(?1) j CROSS JOIN entities e ON e.norm = j.value
+		UNION SELECT coalesce(e.merged_into, e.id) FROM json_each(?1) j CROSS JOIN aliases l ON l.norm = j.value JOIN entities e ON e.id = l.entity`
+	entitiesByUID = "SELECT e.id FROM json_each(?) j CROSS JOIN entities e ON e.uid >= j.value AND e.uid < j.value || 'g'"
+)
+
+// defaultEntities is the default number of entities of a list.
+const defaultEntities = 100
+
+// Entities implements seam.Store. For a name it returns the entity that stands for the one with the name, and for a UID the very one.
+// All lists leave out entities that no file mentions which searches find.
+func (d *Derived) Entities(ctx context.Context, q seam.EntityQuery) ([]memory.Entity, error) {
+	list, err := readDerived(ctx, d, func(tx *sql.Tx) ([]memory.Entity, error) {
+		var ids any // NULL
+		if len(q.Norms) > 0 || len(q.UIDs) > 0 {
+			found, err := findEntities(ctx, tx, q)
+			if err != nil || len(found) == 0 {
+				return nil, err
+			}
+			if ids, err = jsonList(found); err != nil {
+				return nil, err
+			}
+		}
+		var list []memory.Entity
+		err := forEachRow(ctx, tx, func(rows *sql.Rows) error {
+			var e memory.Entity
+			var last sql.NullInt64
+			err := rows.Scan(&e.ID, &e.UID, &e.Type, &e.Name, &e.Qualifier, &e.MergedInto, &e.Mentions, &last)
+			e.LastSeen = fromMicros(last)
+			list = append(list, e)
+			return err
+		}, selectEntities, ids, q.Type, cmp.Or(max(q.Limit, 0), defaultEntities))
+		if err != nil {
+			return nil, err
+		}
+		return list, addAliases(ctx, tx, list)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list entities: %w", err)
+	}
+	return list, nil
+}
+
+// findEntities returns the ids of the entities with one of the names or UIDs.
+func findEntities(ctx context.Context, tx *sql.Tx, q seam.EntityQuery) ([]int64, error) {
+	if err := checkUIDs(q.UIDs); err != nil {
+		return nil, err
+	}
+	norms, err := jsonList(notNil(q.Norms))
+	if err != nil {
+		return nil, err
+	}
+	ids, err := queryIDs(ctx, tx, entitiesByNorm, norms)
+	if err != nil {
+		return nil, err
+	}
+	uids, err := jsonList(notNil(q.UIDs))
+	if err != nil {
+		return nil, err
+	}
+	more, err := queryIDs(ctx, tx, entitiesByUID, uids)
+	return append(ids, more...), err
+}
+
+// addAliases reads the other names of entities.
+func addAliases(ctx context.Context, tx *sql.Tx, list []memory.Entity) error {
+	ids := make([]int64, len(list))
+	byID := map[int64]*memory.Entity{}
+	for i := range list {
+		ids[i] = list[i].ID
+		byID[ids[i]] = &list[i]
+	}
+	query, err := jsonList(ids)
+	if err != nil {
+		return err
+	}
+	return forEachRow(ctx, tx, func(rows *sql.Rows) error {
+		var id int64
+		var alias string
+		err := rows.Scan(&id, &alias)
+		if e := byID[id]; alias != e.Name {
+			e.Aliases = append(e.Aliases, alias)
+		}
+		return err
+	}, selectAliases, query)
+}

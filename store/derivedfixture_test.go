@@ -1,0 +1,240 @@
+package store_test
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"kioku/chunker"
+	"kioku/derive/seam"
+	"kioku/derive/vocab"
+	"kioku/indexer"
+	"kioku/memory"
+	"kioku/store"
+	"kioku/store/vector"
+)
+
+// derivedNow is the time of the tests of what is derived.
+var derivedNow = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+// derivedStore is a store with a clock that the test sets.
+type derivedStore struct {
+	*store.Store
+	*store.Derived
+	path string
+	now  *time.Time
+}
+
+// openDerived opens the index in a folder.
+func openDerived(t testing.TB, dir string) derivedStore {
+	t.Helper()
+	now := derivedNow
+	s := derivedStore{path: store.Path(dir, "main"), now: &now}
+	var err error
+	s.Store, err = store.Open(t.Context(), s.path, store.Options{Workspace: "/notes", Chunking: "test", CacheEntries: 10,
+		Vectors: vector.NewBudget(vector.DefaultBudget), Now: func() time.Time { return *s.now }, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Close() })
+	s.Derived = s.Store.Derived()
+	return s
+}
+
+// noteFile returns a file of a day in which each line is an episode.
+func noteFile(path string, lines ...string) indexer.File {
+	text := strings.Join(lines, "\n")
+	f := indexer.File{Path: path, Source: memory.SourceMemory, SHA256: sha256.Sum256([]byte(text)), ModTime: time.Unix(1, 2),
+		Size: int64(len(text)), Date: indexer.DateOf(path), EpisodesBy: "rules"}
+	count := map[string]int{}
+	for i, line := range lines {
+		f.Chunks = append(f.Chunks, indexer.Chunk{Chunk: chunker.Chunk{StartLine: i + 1, EndLine: i + 1, Text: line, Tokens: 1}, Hash: sha256.Sum256([]byte(line))})
+		if line == "" {
+			continue
+		}
+		count[line]++
+		e := memory.Episode{UID: vocab.UnitUID("episode", line, f.Date, fmt.Sprint(count[line])), StartLine: i + 1, EndLine: i + 1,
+			TextSHA256: sha256.Sum256([]byte(line)), Date: f.Date, Speakers: []string{memory.SpeakerNote}, Trust: memory.SpeakerNote, Salience: .5}
+		if f.Date != "" {
+			day, _ := time.Parse(time.DateOnly, f.Date)
+			e.OccurredAt = day.Add(12 * time.Hour)
+		}
+		if strings.Contains(line, "(private)") {
+			e.Sensitivity = memory.Private
+		}
+		f.Episodes = append(f.Episodes, e)
+	}
+	return f
+}
+
+// sync writes files like a sync.
+func (s derivedStore) sync(t testing.TB, files ...indexer.File) {
+	t.Helper()
+	if _, err := s.ReplaceFile(t.Context(), files...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// claimOf returns what a line of a note says: "Dario lives_in Porto", "TODO call Ana", "DONE call Ana", "Ana friend= Dario".
+func claimOf(e memory.Episode, line string) (memory.Claim, bool) {
+	c := memory.Claim{Maker: "rule", StartLine: 1, EndLine: 1, Quote: line, Speaker: memory.SpeakerNote, Confidence: .8, At: e.OccurredAt}
+	words := strings.SplitN(strings.TrimSuffix(line, " (private)"), " ", 3)
+	switch {
+	case words[0] == "TODO":
+		c.Kind, c.LoopText = memory.ClaimLoop, strings.Join(words[1:], " ")
+	case words[0] == "DONE":
+		c.Kind, c.LoopText = memory.ClaimClose, strings.Join(words[1:], " ")
+		c.Closes = vocab.LoopKey(c.LoopText)
+	case len(words) < 3:
+		return c, false
+	default:
+		c.Kind, c.Subject, c.Predicate, c.Object = memory.ClaimFact, person(words[0]), words[1], words[2]
+		if rel, ok := strings.CutSuffix(words[1], "="); ok {
+			other := person(words[2])
+			c.Kind, c.Predicate, c.ObjectEntity, c.Object = memory.ClaimRelation, rel, &other, ""
+		}
+	}
+	return c, true
+}
+
+func person(name string) memory.EntityRef {
+	return memory.EntityRef{Type: vocab.Person, Name: name}
+}
+
+// derive reads all pending episodes, whose text is that of the files, and makes all units. It returns how many episodes it has read.
+func (s derivedStore) derive(t testing.TB, files ...indexer.File) int {
+	t.Helper()
+	lines := map[string]string{}
+	for _, f := range files {
+		for _, c := range f.Chunks {
+			lines[fmt.Sprint(f.Path, c.StartLine)] = c.Text
+		}
+	}
+	pending, err := s.PendingEpisodes(t.Context(), 1, 10_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var batch []seam.EpisodeClaims
+	for _, e := range pending {
+		ec := seam.EpisodeClaims{Episode: e, Maker: "rule"}
+		if c, ok := claimOf(e, lines[fmt.Sprint(e.Path, e.StartLine)]); ok {
+			ec.Claims = append(ec.Claims, c)
+		}
+		batch = append(batch, ec)
+	}
+	stale, err := s.PutClaims(t.Context(), "rule", 1, batch)
+	if err != nil || len(stale) > 0 {
+		t.Fatalf("stale %v, %v", stale, err)
+	}
+	s.resolve(t)
+	return len(pending)
+}
+
+// resolve makes all units whose claims have changed.
+func (s derivedStore) resolve(t testing.TB) {
+	t.Helper()
+	s.resolveAll(t, 100)
+}
+
+// resolveAll makes all units whose claims have changed, a number of slots at a time.
+func (s derivedStore) resolveAll(t testing.TB, slots int) {
+	t.Helper()
+	for {
+		left, err := s.ResolveDirty(t.Context(), slots, *s.now, resolveSlot)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if left == 0 {
+			return
+		}
+	}
+}
+
+// resolveSlot is a small resolver: of lives_in, the newest holds; of others, all do; a loop is closed by any close.
+func resolveSlot(slot seam.Slot) []memory.Unit {
+	claims := slices.Clone(slot.Claims)
+	slices.SortFunc(claims, func(a, b memory.Claim) int {
+		if c := a.At.Compare(b.At); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Quote, b.Quote)
+	})
+	var units []memory.Unit
+	byUID := map[string]int{}
+	for _, c := range claims {
+		u := memory.Unit{Kind: slot.Kind, State: memory.StateValidated, OccurredAt: c.At, Source: "rule", Trust: c.Speaker, Confidence: c.Confidence,
+			Sensitivity: c.Sensitivity, Evidence: []memory.Evidence{{EpisodeUID: c.EpisodeUID, StartLine: c.StartLine, EndLine: c.EndLine, Quote: c.Quote, Maker: c.Maker}}}
+		if slot.Kind == memory.KindLoop {
+			u.UID = vocab.UnitUID("loop", slot.Name)
+			u.Loop = &memory.Loop{Key: slot.Name, Status: memory.LoopOpen, Text: c.LoopText, OpenedAt: c.At, ExpiresAt: c.At.AddDate(0, 1, 0)}
+			if c.Kind == memory.ClaimClose {
+				u.State, u.Loop.Status, u.Loop.ClosedAt = memory.StateArchived, memory.LoopClosed, c.At
+			}
+		} else {
+			u.UID = vocab.UnitUID("fact", vocab.EntityUID(slot.Subject), c.Predicate, c.Object)
+			u.Fact = &memory.Fact{Subject: slot.Subject, Predicate: c.Predicate, Slot: slot.Name, Object: c.Object, EffectiveAt: c.At,
+				Key: vocab.FactKey(slot.Subject, c.Predicate, c.Object), From: c.At.Format(time.DateOnly)}
+		}
+		if i, ok := byUID[u.UID]; ok {
+			if u.Loop != nil {
+				u.Loop.Text, u.Loop.OpenedAt = units[i].Loop.Text, units[i].Loop.OpenedAt
+				u.Evidence = append(units[i].Evidence, u.Evidence...)
+				units[i] = u
+			} else {
+				units[i].Evidence = append(units[i].Evidence, u.Evidence...)
+				units[i].OccurredAt = u.OccurredAt
+			}
+			continue
+		}
+		byUID[u.UID] = len(units)
+		units = append(units, u)
+	}
+	if slot.Name == "lives_in" {
+		for i := range units[:max(len(units)-1, 0)] {
+			units[i].State, units[i].Fact.To, units[i].Fact.SupersededBy = memory.StateSuperseded, units[i+1].Fact.From, units[i+1].UID
+		}
+	}
+	return applyPins(units, slot.Decisions)
+}
+
+// applyPins applies the decisions that the small resolver knows.
+func applyPins(units []memory.Unit, decisions []memory.Decision) []memory.Unit {
+	for _, d := range decisions {
+		for i := range units {
+			if units[i].UID == d.Target {
+				units[i].Pinned = d.Verb == memory.DecidePin
+			}
+		}
+	}
+	return units
+}
+
+// said returns what units say, with their citations: "Dario lives in Porto @memory/2026-11-01.md:1".
+func said(units []memory.Unit) []string {
+	var list []string
+	for _, u := range units {
+		text := vocab.Text(u)
+		for _, e := range u.Evidence {
+			text += fmt.Sprintf(" @%s:%d", e.Path, e.StartLine)
+		}
+		list = append(list, text)
+	}
+	return list
+}
+
+// units returns what the units of a query say.
+func (s derivedStore) units(t testing.TB, q memory.UnitQuery) []string {
+	t.Helper()
+	list, err := s.Units(t.Context(), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return said(list.Units)
+}
+
+// nothing is a sync without files.
+func nothing(func(indexer.File, error) bool) {}

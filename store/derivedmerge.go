@@ -1,0 +1,119 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+
+	"kioku/memory"
+)
+
+// mergePointers are which entity people have merged into which, by UID.
+type mergePointers map[string]string
+
+// root returns the entity that stands for one.
+func (p mergePointers) root(uid string) string {
+	for range len(p) + 1 {
+		into, ok := p[uid]
+		if !ok {
+			break
+		}
+		uid = into
+	}
+	return uid
+}
+
+// readMerges returns which entities are merged after all decisions. A merge that would close a circle does not count.
+func readMerges(ctx context.Context, tx *sql.Tx) (mergePointers, error) {
+	decisions, err := readDecisions(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	merged := mergePointers{}
+	for _, d := range decisions {
+		if d.Verb != memory.DecideMerge && d.Verb != memory.DecideSplit {
+			continue
+		}
+		if d.Verb == memory.DecideSplit {
+			delete(merged, d.Target)
+		} else if merged.root(d.Other) != d.Target {
+			merged[d.Target] = d.Other
+		}
+	}
+	return merged, nil
+}
+
+// mergedEntity is an entity that is merged, or that decisions merge.
+type mergedEntity struct {
+	id   int64
+	uid  string
+	into sql.NullInt64
+}
+
+// applyMerges sets which entities stand for others, and has the slots of those that have changed made anew. A merge with an entity
+// that no note mentions waits until one does.
+func applyMerges(ctx context.Context, tx *sql.Tx) error {
+	merged, err := readMerges(ctx, tx)
+	if err != nil {
+		return err
+	}
+	var uids []string
+	for uid := range merged {
+		uids = append(uids, uid)
+	}
+	list, err := jsonList(append([]string{}, uids...))
+	if err != nil {
+		return err
+	}
+	var found []mergedEntity
+	err = forEachRow(ctx, tx, func(rows *sql.Rows) error {
+		var e mergedEntity
+		err := rows.Scan(&e.id, &e.uid, &e.into)
+		found = append(found, e)
+		return err
+	}, "SELECT id, uid, merged_into FROM entities WHERE merged_into IS NOT NULL OR uid IN (SELECT value FROM json_each(?))", list)
+	if err != nil {
+		return err
+	}
+	for _, e := range found {
+		var into sql.NullInt64
+		if root := merged.root(e.uid); root != e.uid {
+			ids, err := queryIDs(ctx, tx, "SELECT id FROM entities WHERE uid = ?", root)
+			if err != nil {
+				return err
+			}
+			if len(ids) == 1 {
+				into = sql.NullInt64{Int64: ids[0], Valid: true}
+			}
+		}
+		if into == e.into {
+			continue
+		}
+		if err := setMerged(ctx, tx, e, into); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// setMerged sets the entity that stands for another one.
+func setMerged(ctx context.Context, tx *sql.Tx, e mergedEntity, into sql.NullInt64) error {
+	if err := execAll(ctx, tx, []any{e.id, into}, "UPDATE entities SET merged_into = ?2 WHERE id = ?1"); err != nil {
+		return err
+	}
+	for _, subject := range []sql.NullInt64{{Int64: e.id, Valid: true}, e.into, into} {
+		if !subject.Valid {
+			continue
+		}
+		err := execAll(ctx, tx, []any{e.id, subject.Int64},
+			`INSERT OR REPLACE INTO dirty_slots (kind, subject, name, reason)
+				SELECT DISTINCT 'fact', ?2, slot, 'decision' FROM claims WHERE subject = ?1`)
+		if err != nil {
+			return err
+		}
+	}
+	return execAll(ctx, tx, []any{e.id},
+		`INSERT OR REPLACE INTO dirty_slots (kind, subject, name, reason)
+			SELECT DISTINCT 'fact', subject, slot, 'decision' FROM claims WHERE object_entity = ? AND subject IS NOT NULL`,
+		`INSERT OR REPLACE INTO dirty_slots (kind, subject, name, reason)
+			SELECT DISTINCT 'loop', 0, c.slot, 'decision' FROM mentions m JOIN claims c ON c.episode = m.episode WHERE m.entity = ? AND c.subject IS NULL`)
+}

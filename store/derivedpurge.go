@@ -1,0 +1,134 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+
+	"kioku/memory"
+)
+
+// purgeKey deletes the claims, units and versions of what is forgotten, the answers of models and the summaries about its episodes,
+// and quotes of other claims that say it.
+func purgeKey(ctx context.Context, tx *sql.Tx, key string) error {
+	episodes, said, err := readPurged(ctx, tx, key)
+	if err != nil {
+		return fmt.Errorf("read what is forgotten: %w", err)
+	}
+	units, err := queryIDs(ctx, tx, "SELECT unit FROM payload_fact WHERE key = ?1 UNION SELECT unit FROM payload_loop WHERE key = ?1", key)
+	if err != nil {
+		return err
+	}
+	list, err := jsonList(append([]int64{}, episodes...))
+	if err != nil {
+		return err
+	}
+	summaries, err := queryIDs(ctx, tx, `SELECT u.id FROM units u WHERE u.kind = 'summary'
+		AND EXISTS (SELECT 1 FROM evidence v WHERE v.unit = u.id AND v.episode IN (SELECT value FROM json_each(?)))`, list)
+	if err != nil {
+		return err
+	}
+	if err := execAll(ctx, tx, []any{key}, "DELETE FROM claims WHERE key = ?"); err != nil {
+		return err
+	}
+	err = execAll(ctx, tx, []any{key},
+		"INSERT OR REPLACE INTO dirty_slots (kind, subject, name, reason) SELECT 'fact', subject, slot, 'decision' FROM payload_fact WHERE key = ?",
+		"INSERT OR REPLACE INTO dirty_slots (kind, subject, name, reason) SELECT 'loop', 0, key, 'decision' FROM payload_loop WHERE key = ?")
+	if err != nil {
+		return err
+	}
+	if err := deleteUnits(ctx, tx, append(units, summaries...)); err != nil {
+		return err
+	}
+	if err := execAll(ctx, tx, []any{list}, "UPDATE payload_episode SET forgotten = 1 WHERE id IN (SELECT value FROM json_each(?))"); err != nil {
+		return err
+	}
+	if err := blankQuotes(ctx, tx, list, said); err != nil {
+		return fmt.Errorf("delete quotes: %w", err)
+	}
+	return purgeAnswers(ctx, tx, episodes)
+}
+
+// readPurged returns the episodes that say what is forgotten, and in which words.
+func readPurged(ctx context.Context, tx *sql.Tx, key string) (episodes []int64, said []string, err error) {
+	episodes, err = queryIDs(ctx, tx, `SELECT episode FROM claims WHERE key = ?1
+		UNION SELECT v.episode FROM payload_fact f JOIN evidence v ON v.unit = f.unit WHERE f.key = ?1
+		UNION SELECT v.episode FROM payload_loop l JOIN evidence v ON v.unit = l.unit WHERE l.key = ?1`, key)
+	if err != nil {
+		return nil, nil, err
+	}
+	said, err = queryStrings(ctx, tx, `SELECT object FROM claims WHERE key = ?1 UNION SELECT object FROM payload_fact WHERE key = ?1
+		UNION SELECT text FROM payload_loop WHERE key = ?1`, key)
+	return episodes, said, err
+}
+
+// deleteUnits deletes units with all that belongs to them.
+func deleteUnits(ctx context.Context, tx *sql.Tx, ids []int64) error {
+	for _, id := range ids {
+		if err := execAll(ctx, tx, []any{id}, "DELETE FROM units_fts WHERE rowid = ?", "DELETE FROM units WHERE id = ?"); err != nil {
+			return fmt.Errorf("delete unit: %w", err)
+		}
+	}
+	return nil
+}
+
+// blankQuotes empties the quotes in the episodes of a JSON array that say one of the texts.
+func blankQuotes(ctx context.Context, tx *sql.Tx, episodes string, said []string) error {
+	for _, text := range said {
+		text = strings.TrimSpace(text)
+		if text == "" {
+			continue
+		}
+		err := execAll(ctx, tx, []any{episodes, text},
+			"UPDATE claims SET quote = '' WHERE episode IN (SELECT value FROM json_each(?1)) AND instr(lower(quote), lower(?2)) > 0",
+			"UPDATE evidence SET quote = '' WHERE episode IN (SELECT value FROM json_each(?1)) AND instr(lower(quote), lower(?2)) > 0",
+			"UPDATE edges SET quote = '' WHERE episode IN (SELECT value FROM json_each(?1)) AND instr(lower(quote), lower(?2)) > 0")
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// purgeAnswers deletes the answers of models about episodes, and the texts of errors that may quote them.
+func purgeAnswers(ctx context.Context, tx *sql.Tx, episodes []int64) error {
+	list, err := jsonList(append([]int64{}, episodes...))
+	if err != nil {
+		return err
+	}
+	uids, err := queryStrings(ctx, tx, "SELECT uid FROM payload_episode WHERE id IN (SELECT value FROM json_each(?))", list)
+	if err != nil {
+		return err
+	}
+	for _, uid := range uids {
+		err := execAll(ctx, tx, []any{uid},
+			"DELETE FROM llm_cache WHERE instr(episodes, ?) > 0",
+			"UPDATE jobs SET last_error = '' WHERE last_error <> '' AND instr(input, ?) > 0")
+		if err != nil {
+			return fmt.Errorf("delete answers: %w", err)
+		}
+	}
+	return nil
+}
+
+// rebuildUnitTerms writes the terms of all units anew: FTS5 keeps those of deleted rows until it merges them.
+func rebuildUnitTerms(ctx context.Context, tx *sql.Tx) error {
+	if err := execAll(ctx, tx, nil, "INSERT INTO units_fts (units_fts) VALUES ('delete-all')"); err != nil {
+		return fmt.Errorf("delete terms: %w", err)
+	}
+	units, err := readUnits(ctx, tx, nil, []any{nil, nil, nil})
+	if err != nil {
+		return err
+	}
+	s := prepareIn(tx)
+	for _, u := range units {
+		if u.State == memory.StateOrphaned {
+			continue
+		}
+		if _, err := s.exec(ctx, "INSERT INTO units_fts (rowid, terms) VALUES (?, ?)", u.ID, unitTerms(u)); err != nil {
+			return fmt.Errorf("write terms: %w", err)
+		}
+	}
+	return nil
+}

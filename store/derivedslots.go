@@ -1,0 +1,308 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"kioku/derive/seam"
+	"kioku/memory"
+)
+
+const (
+	// slotsPerCommit is the number of slots that one transaction makes anew.
+	slotsPerCommit = 500
+	// maxResolveRounds bounds how often one slot is resolved: decisions name units, which are known only after they are resolved.
+	maxResolveRounds = 4
+
+	// selectDirty takes facts and loops before the entities that they may keep.
+	selectDirty = `SELECT d.kind, coalesce(e.merged_into, e.id, d.subject), d.name, d.reason FROM dirty_slots d
+		LEFT JOIN entities e ON d.kind = 'fact' AND e.id = d.subject ORDER BY d.kind = 'entity', d.kind, d.subject, d.name LIMIT ?`
+	// members are the entities that an entity stands for.
+	members = "SELECT id FROM entities WHERE id = ?1 UNION ALL SELECT id FROM entities WHERE merged_into = ?1"
+
+	claimColumns = `SELECT c.kind, c.episode, p.uid, c.maker, c.start_line, c.end_line, c.quote, c.speaker, p.long_term, c.confidence, c.said_at,
+		max(c.sensitivity, p.sensitivity), c.predicate, c.object, o.type, o.name, o.qualifier, c.valid_from, c.valid_to, c.due, c.key,
+		s.type, s.name, s.qualifier
+		FROM claims c CROSS JOIN payload_episode p ON p.id = c.episode CROSS JOIN files f ON f.id = p.file AND f.out_of_scope = 0
+		LEFT JOIN entities b ON b.id = c.object_entity LEFT JOIN entities o ON o.id = coalesce(b.merged_into, b.id)
+		LEFT JOIN entities s ON s.id = c.subject `
+	selectFactClaims = claimColumns + "WHERE c.slot = ?2 AND c.subject IN (" + members + ") AND c.kind = 'fact' ORDER BY c.id"
+	selectLoopClaims = claimColumns + "WHERE c.slot = ? AND c.subject IS NULL AND c.kind IN ('loop', 'close') ORDER BY c.id"
+
+	selectFactUnits = `SELECT u.id, u.uid, u.state FROM payload_fact f JOIN units u ON u.id = f.unit
+		WHERE f.slot = ?2 AND f.subject IN (` + members + ")"
+	selectLoopUnits = "SELECT u.id, u.uid, u.state FROM payload_loop l JOIN units u ON u.id = l.unit WHERE l.key = ?"
+
+	// deleteUnmentioned deletes an entity that nothing mentions any more.
+	deleteUnmentioned = `DELETE FROM entities WHERE id = ?1 AND NOT EXISTS (SELECT 1 FROM mentions WHERE entity = ?1)
+		AND NOT EXISTS (SELECT 1 FROM claims WHERE subject = ?1) AND NOT EXISTS (SELECT 1 FROM claims WHERE object_entity = ?1)
+		AND NOT EXISTS (SELECT 1 FROM edges WHERE src = ?1) AND NOT EXISTS (SELECT 1 FROM edges WHERE dst = ?1)
+		AND NOT EXISTS (SELECT 1 FROM payload_fact WHERE subject = ?1) AND NOT EXISTS (SELECT 1 FROM payload_fact WHERE object_entity = ?1)
+		AND NOT EXISTS (SELECT 1 FROM entities WHERE merged_into = ?1)`
+)
+
+// dirtySlot is a row of dirty_slots, with the entity that stands for its subject.
+type dirtySlot struct {
+	kind    string
+	subject int64
+	name    string
+	reason  string
+}
+
+// kindEntity is the kind of dirty entities, which may have lost their last mention.
+const kindEntity = "entity"
+
+// ResolveDirty implements seam.Store. It commits after every 500 slots. A unit that resolve no longer returns is kept as orphaned
+// until Expire removes it, so that its versions survive if its text comes back; no query finds it.
+func (d *Derived) ResolveDirty(ctx context.Context, limit int, now time.Time, resolve func(seam.Slot) []memory.Unit) (int, error) {
+	left := -1
+	for done := 0; done < limit; done += slotsPerCommit {
+		taken := 0
+		err := d.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+			if left < 0 {
+				var err error
+				if left, err = queryInt(ctx, tx, "SELECT count(*) FROM dirty_slots"); err != nil {
+					return err
+				}
+			}
+			var err error
+			taken, err = resolveSlots(ctx, tx, min(slotsPerCommit, limit-done), now, resolve)
+			return err
+		})
+		if err != nil {
+			return max(left, 0), fmt.Errorf("resolve: %w", err)
+		}
+		if taken < slotsPerCommit {
+			break
+		}
+	}
+	return max(left, 0), nil
+}
+
+// resolveSlots makes at most limit slots anew, and returns how many.
+func resolveSlots(ctx context.Context, tx *sql.Tx, limit int, now time.Time, resolve func(seam.Slot) []memory.Unit) (int, error) {
+	var dirty []dirtySlot
+	err := forEachRow(ctx, tx, func(rows *sql.Rows) error {
+		var s dirtySlot
+		err := rows.Scan(&s.kind, &s.subject, &s.name, &s.reason)
+		dirty = append(dirty, s)
+		return err
+	}, selectDirty, limit)
+	if err != nil || len(dirty) == 0 {
+		return 0, err
+	}
+	decided, err := readDecided(ctx, tx)
+	if err != nil {
+		return 0, err
+	}
+	r := slotResolver{statements: prepareIn(tx), now: now, resolve: resolve, decided: decided}
+	seen := map[dirtySlot]bool{}
+	for _, s := range dirty {
+		if same := (dirtySlot{kind: s.kind, subject: s.subject, name: s.name}); !seen[same] {
+			seen[same] = true
+			if err := r.resolveSlot(ctx, s); err != nil {
+				return 0, fmt.Errorf("%s %s: %w", s.kind, s.name, err)
+			}
+		}
+	}
+	return len(dirty), nil
+}
+
+// slotResolver makes slots anew in one transaction.
+type slotResolver struct {
+	*statements
+	now     time.Time
+	resolve func(seam.Slot) []memory.Unit
+	decided decided
+}
+
+// storedUnit is what a unit was before its slot was resolved.
+type storedUnit struct {
+	id    int64
+	state string
+}
+
+// resolveSlot makes one slot anew.
+func (r *slotResolver) resolveSlot(ctx context.Context, s dirtySlot) error {
+	if _, err := r.exec(ctx, `DELETE FROM dirty_slots WHERE kind = ?2 AND name = ?3 AND (subject = ?1 OR ?2 = 'fact' AND subject IN (`+members+"))",
+		s.subject, s.kind, s.name); err != nil {
+		return err
+	}
+	if s.kind == kindEntity {
+		_, err := r.exec(ctx, deleteUnmentioned, s.subject)
+		return err
+	}
+	slot, keys, err := r.readSlot(ctx, s)
+	if err != nil {
+		return err
+	}
+	before, err := r.readUnits(ctx, s)
+	if err != nil {
+		return err
+	}
+	w := unitWriter{statements: r.statements, now: r.now, reason: s.reason, claims: slot.Claims, subject: s.subject}
+	for _, u := range r.decide(slot, keys, before) {
+		if err := w.write(ctx, u); err != nil {
+			return err
+		}
+		delete(before, u.UID)
+	}
+	for _, u := range before {
+		if err := orphan(ctx, r.statements, u, r.now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// decide resolves a slot without decisions, and again with the decisions about the units that come out, until no other come out.
+func (r *slotResolver) decide(slot seam.Slot, keys []string, before map[string]storedUnit) []memory.Unit {
+	if len(slot.Claims) == 0 {
+		return nil
+	}
+	if slices.ContainsFunc(slot.Claims, func(c memory.Claim) bool { return c.Subject != slot.Subject }) {
+		slot.Decisions = r.decided.list // those about the UIDs under the names before the merge count too
+		return withoutForgotten(r.resolve(slot), slot.Decisions)
+	}
+	targets := slices.Clone(keys)
+	for uid := range before {
+		targets = append(targets, uid)
+	}
+	slot.Decisions = r.decided.about(targets)
+	units := r.resolve(slot)
+	for range maxResolveRounds {
+		known := len(slot.Decisions)
+		for _, u := range units {
+			if targets = append(targets, u.UID); u.Fact != nil {
+				targets = append(targets, u.Fact.Key)
+			}
+		}
+		if slot.Decisions = r.decided.about(targets); len(slot.Decisions) == known {
+			break
+		}
+		units = r.resolve(slot)
+	}
+	return withoutForgotten(units, slot.Decisions)
+}
+
+// withoutForgotten returns units without the facts whose keys are forgotten.
+func withoutForgotten(units []memory.Unit, decisions []memory.Decision) []memory.Unit {
+	return slices.DeleteFunc(units, func(u memory.Unit) bool { return u.Fact != nil && isForgotten(decisions, u.Fact.Key) })
+}
+
+// readSlot returns a slot without its decisions, and the keys of its claims.
+func (r *slotResolver) readSlot(ctx context.Context, s dirtySlot) (slot seam.Slot, keys []string, err error) {
+	slot = seam.Slot{Kind: s.kind, Name: s.name, Now: r.now}
+	query, args := selectLoopClaims, []any{s.name}
+	if s.kind == memory.KindFact {
+		query, args = selectFactClaims, []any{s.subject, s.name}
+		err := r.scan(ctx, "SELECT type, name, qualifier FROM entities WHERE id = ?", []any{s.subject},
+			&slot.Subject.Type, &slot.Subject.Name, &slot.Subject.Qualifier)
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return slot, nil, err
+		}
+	}
+	err = r.each(ctx, func(rows *sql.Rows) error {
+		c, key, err := scanClaim(rows)
+		slot.Claims, keys = append(slot.Claims, c), append(keys, key)
+		return err
+	}, query, args...)
+	return slot, keys, err
+}
+
+// scanClaim reads a row of claimColumns. The subject is the one of the claim itself, before entities were merged.
+func scanClaim(rows *sql.Rows) (c memory.Claim, key string, err error) {
+	var at sql.NullInt64
+	var object string
+	var typ, name, qualifier, subjectType, subject, subjectQualifier sql.NullString
+	err = rows.Scan(&c.Kind, &c.EpisodeID, &c.EpisodeUID, &c.Maker, &c.StartLine, &c.EndLine, &c.Quote, &c.Speaker, &c.LongTerm, &c.Confidence,
+		&at, &c.Sensitivity, &c.Predicate, &object, &typ, &name, &qualifier, &c.From, &c.To, &c.Due, &key,
+		&subjectType, &subject, &subjectQualifier)
+	c.Subject = memory.EntityRef{Type: subjectType.String, Name: subject.String, Qualifier: subjectQualifier.String}
+	c.At = fromMicros(at)
+	switch c.Kind {
+	case memory.ClaimFact:
+		c.Object = object
+		if typ.Valid {
+			c.ObjectEntity = &memory.EntityRef{Type: typ.String, Name: name.String, Qualifier: qualifier.String}
+		}
+	case memory.ClaimClose:
+		c.LoopText, c.Closes = object, key
+	default:
+		c.LoopText = object
+	}
+	return c, key, err
+}
+
+// readUnits returns the units that a slot has, by UID.
+func (r *slotResolver) readUnits(ctx context.Context, s dirtySlot) (map[string]storedUnit, error) {
+	query, args := selectLoopUnits, []any{s.name}
+	if s.kind == memory.KindFact {
+		query, args = selectFactUnits, []any{s.subject, s.name}
+	}
+	units := map[string]storedUnit{}
+	err := r.each(ctx, func(rows *sql.Rows) error {
+		var u storedUnit
+		var uid string
+		err := rows.Scan(&u.id, &uid, &u.state)
+		units[uid] = u
+		return err
+	}, query, args...)
+	return units, err
+}
+
+// orphan marks a unit that is no longer derived from anything.
+func orphan(ctx context.Context, s *statements, u storedUnit, now time.Time) error {
+	if u.state == memory.StateOrphaned {
+		return nil
+	}
+	for _, stmt := range []string{"DELETE FROM evidence WHERE unit = ?", "DELETE FROM units_fts WHERE rowid = ?", "DELETE FROM unit_entities WHERE unit = ?"} {
+		if _, err := s.exec(ctx, stmt, u.id); err != nil {
+			return err
+		}
+	}
+	_, err := s.exec(ctx, "UPDATE units SET state = 'orphaned', changed_at = ? WHERE id = ?", now.UnixMicro(), u.id)
+	return err
+}
+
+// MarkDirty implements seam.Store.
+func (d *Derived) MarkDirty(ctx context.Context, uids ...string) error {
+	err := d.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		if len(uids) == 0 {
+			return execAll(ctx, tx, nil,
+				`INSERT OR IGNORE INTO dirty_slots (kind, subject, name, reason) SELECT DISTINCT iif(kind = 'fact', 'fact', 'loop'),
+					coalesce(subject, 0), slot, 'asked' FROM claims`,
+				"INSERT OR IGNORE INTO dirty_slots (kind, subject, name, reason) SELECT 'fact', subject, slot, 'asked' FROM payload_fact",
+				"INSERT OR IGNORE INTO dirty_slots (kind, subject, name, reason) SELECT 'loop', 0, key, 'asked' FROM payload_loop",
+				"INSERT OR IGNORE INTO dirty_slots (kind, subject, name, reason) SELECT 'entity', id, '', 'asked' FROM entities")
+		}
+		list, err := jsonList(uids)
+		if err != nil {
+			return err
+		}
+		return markDirty(ctx, tx, list, "asked")
+	})
+	if err != nil {
+		return fmt.Errorf("mark as changed: %w", err)
+	}
+	return nil
+}
+
+// markDirty has the slots of the units and entities with the UIDs of a JSON array made anew.
+func markDirty(ctx context.Context, tx *sql.Tx, list, reason string) error {
+	return execAll(ctx, tx, []any{list, reason},
+		`INSERT OR REPLACE INTO dirty_slots (kind, subject, name, reason) SELECT 'fact', f.subject, f.slot, ?2
+			FROM json_each(?1) j CROSS JOIN units u ON u.uid = j.value CROSS JOIN payload_fact f ON f.unit = u.id`,
+		`INSERT OR REPLACE INTO dirty_slots (kind, subject, name, reason) SELECT 'loop', 0, l.key, ?2
+			FROM json_each(?1) j CROSS JOIN units u ON u.uid = j.value CROSS JOIN payload_loop l ON l.unit = u.id`,
+		`INSERT OR REPLACE INTO dirty_slots (kind, subject, name, reason) SELECT DISTINCT 'fact', coalesce(c.subject, 0), c.slot, ?2
+			FROM json_each(?1) j CROSS JOIN entities e ON e.uid = j.value CROSS JOIN claims c ON c.subject = e.id`,
+		`INSERT OR REPLACE INTO dirty_slots (kind, subject, name, reason) SELECT DISTINCT 'fact', coalesce(c.subject, 0), c.slot, ?2
+			FROM json_each(?1) j CROSS JOIN entities e ON e.uid = j.value CROSS JOIN claims c ON c.object_entity = e.id`,
+		`INSERT OR REPLACE INTO dirty_slots (kind, subject, name, reason) SELECT 'entity', e.id, '', ?2
+			FROM json_each(?1) j CROSS JOIN entities e ON e.uid = j.value`)
+}

@@ -58,6 +58,10 @@ type Member struct {
 	Model string `yaml:"model"`
 	// Command is the argv of an external program that answers, with the prompt on its standard input; none uses Model.
 	Command []string `yaml:"command"`
+	// Output is the path of the answer in the JSON that Command prints, such as "result"; empty if it prints the answer itself.
+	Output string `yaml:"output"`
+	// Env are names of environment variables that Command gets beside PATH, HOME, USER, LANG, TZ, TMPDIR and LC_*.
+	Env []string `yaml:"env"`
 	// Roles are arbiter, executor, reviewer, approver, runner, announcer, coordinator.
 	Roles []string `yaml:"roles"`
 }

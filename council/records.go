@@ -150,6 +150,8 @@ type SealedVote struct {
 	SHA256 string `json:"sha256"`
 	// Attempt at the round in which the ballot was given.
 	Attempt int `json:"attempt,omitempty"`
+	// Ballot as it was sealed: what becomes of the file afterwards changes nothing.
+	Ballot *Ballot `json:"ballot,omitempty"`
 }
 
 // Statuses of tasks. The words are those of the article, with Stalled and Cancelled.

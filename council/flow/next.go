@@ -230,7 +230,7 @@ func Seal(s *Snapshot, round int, w World, family func(member string) string) co
 			seal.Ballots = append(seal.Ballots, v)
 		} else if counts(a, member, w.Settings.AcceptForeignBallots) {
 			b := a.Ballots[member]
-			seal.Ballots = append(seal.Ballots, council.SealedVote{Member: member, Vote: b.Vote, SHA256: b.SHA256, Attempt: a.Attempt})
+			seal.Ballots = append(seal.Ballots, council.SealedVote{Member: member, Vote: b.Vote, SHA256: b.SHA256, Attempt: a.Attempt, Ballot: &b.Ballot})
 		} else {
 			kind := a.Turns[member].Abstained
 			if kind == "" {

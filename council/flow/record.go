@@ -121,8 +121,12 @@ func approach(s *Snapshot, pos Position, last *Attempt) (text, reason string) {
 // Agrees reports whether a vote is for a task.
 func Agrees(vote string) bool { return vote == council.VoteApprove || vote == council.VoteWithChanges }
 
-// sealed returns the ballot of a sealed vote. A ballot that was changed since has only the vote of the seal.
+// sealed returns the ballot of a sealed vote: as it was sealed, or for a seal of another program the file with that hash, or else only
+// the vote.
 func (s *Snapshot) sealed(round int, v council.SealedVote) council.Ballot {
+	if v.Ballot != nil {
+		return *v.Ballot
+	}
 	for _, a := range s.attempts(round) {
 		if b, ok := a.Ballots[v.Member]; ok && b.SHA256 == v.SHA256 {
 			return b.Ballot
@@ -131,17 +135,21 @@ func (s *Snapshot) sealed(round int, v council.SealedVote) council.Ballot {
 	return council.Ballot{Node: v.Member, Round: round, Vote: v.Vote}
 }
 
-// Sealed returns the ballots of a sealed attempt as they were sealed, and the members whose file was changed since.
+// Sealed returns the ballots of a sealed attempt as they were sealed, and the members whose file is not what was sealed.
 func (s *Snapshot) Sealed(a Attempt) (ballots []council.Ballot, tampered []string) {
 	if a.Seal == nil {
 		return nil, nil
 	}
 	for _, v := range a.Seal.Ballots {
-		b := s.sealed(a.Round, v)
-		if b.Timestamp.IsZero() && b.Opinion == "" {
+		ballots = append(ballots, s.sealed(a.Round, v))
+		intact := false
+		for _, given := range s.attempts(a.Round) {
+			b, ok := given.Ballots[v.Member]
+			intact = intact || ok && b.SHA256 == v.SHA256
+		}
+		if !intact {
 			tampered = append(tampered, v.Member)
 		}
-		ballots = append(ballots, b)
 	}
 	return ballots, tampered
 }
@@ -226,8 +234,13 @@ func usage(s *Snapshot) map[string]council.Usage {
 		}
 	}
 	for _, a := range s.Rounds {
-		for member, b := range a.Ballots {
-			add("discussion", member, b.Usage)
+		if a.Seal == nil {
+			continue
+		}
+		for _, v := range a.Seal.Ballots {
+			if v.Attempt == a.Attempt {
+				add("discussion", v.Member, s.sealed(a.Round, v).Usage)
+			}
 		}
 		for member, t := range a.Turns {
 			add("discussion", member, t.Usage)

@@ -71,6 +71,13 @@ func (f *Folder) Cached(id string) (*flow.Snapshot, error) {
 	return s, nil
 }
 
+// Forget has a task read again, because a file outside its folder has changed.
+func (f *Folder) Forget(id string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.tasks, id)
+}
+
 // unchanged reports whether no folder of a snapshot has changed.
 func (f *Folder) unchanged(c cached) bool {
 	for rel, at := range c.folders {
@@ -138,6 +145,13 @@ func (f *Folder) task(dir, id string) (*flow.Snapshot, map[string]time.Time, err
 		return cmp.Or(cmp.Compare(a.Round, b.Round), cmp.Compare(a.Attempt, b.Attempt))
 	})
 	slices.SortFunc(r.s.Cycles, func(a, b council.Cycle) int { return cmp.Compare(a.Cycle, b.Cycle) })
+	for i, c := range r.s.Cycles {
+		if c.Cycle != i+2 { // a file that no owner's request has made
+			r.s.Problems = append(r.s.Problems, fmt.Sprintf("cycle_%d.json does not follow cycle %d", c.Cycle, i+1))
+			r.s.Cycles = r.s.Cycles[:i]
+			break
+		}
+	}
 	decision := path.Join(dir, "decision.json")
 	if dir == TaskDir(id) {
 		decision = DecisionPath(id, "")

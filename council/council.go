@@ -36,6 +36,8 @@ type Settings struct {
 	MaxTokensPerDay  int `yaml:"maxTokensPerDay"`
 	// Parallel members within a round; 0 means 3.
 	Parallel int `yaml:"parallel"`
+	// AcceptForeignBallots counts ballots that another program has put into the folder.
+	AcceptForeignBallots bool `yaml:"acceptForeignBallots"`
 	// MinFamilies is the number of model families that a quorum needs; 0 means 1.
 	MinFamilies int `yaml:"minFamilies"`
 }

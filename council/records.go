@@ -121,7 +121,11 @@ type Turn struct {
 	// Abstained is one of the constants Abstain...; empty as long as the member has its turn.
 	Abstained string `json:"abstained,omitempty"`
 	Reason    string `json:"reason,omitempty"`
-	Calls     int    `json:"calls"`
+	// Calls of a model so far, of all attempts, counted before each call. Failures is how many attempts have ended without an answer.
+	Calls    int `json:"calls"`
+	Failures int `json:"failures,omitempty"`
+	// Usage of the attempts that have ended without an answer.
+	Usage Usage `json:"usage,omitzero"`
 }
 
 // Seal is discussions/<id>/round_<n>/_seal.json. The tally reads only it.
@@ -135,6 +139,8 @@ type Seal struct {
 	Ballots  []SealedVote `json:"ballots"`
 	// Abstentions by member, constants Abstain....
 	Abstentions map[string]string `json:"abstentions,omitempty"`
+	// Families is the number of model families among the voters.
+	Families int `json:"families,omitempty"`
 }
 
 // SealedVote is a ballot in a seal.
@@ -142,6 +148,10 @@ type SealedVote struct {
 	Member string `json:"member"`
 	Vote   string `json:"vote"`
 	SHA256 string `json:"sha256"`
+	// Attempt at the round in which the ballot was given.
+	Attempt int `json:"attempt,omitempty"`
+	// Ballot as it was sealed: what becomes of the file afterwards changes nothing.
+	Ballot *Ballot `json:"ballot,omitempty"`
 }
 
 // Statuses of tasks. The words are those of the article, with Stalled and Cancelled.

@@ -92,3 +92,24 @@ type Review struct {
 	Timestamp time.Time `json:"timestamp"`
 	Usage     Usage     `json:"usage,omitzero"`
 }
+
+// Announced is discussions/<id>/announcement_<cycle>.json. It is published once.
+type Announced struct {
+	Announcement
+	// FinalApproach is the announcer's wording of the approach; empty leaves that of the ballots.
+	FinalApproach string `json:"final_approach,omitempty"`
+	Usage         Usage  `json:"usage,omitzero"`
+}
+
+// Superseded is discussions/<id>/superseded.json: a later decision has taken the place of this one. It is published once.
+type Superseded struct {
+	By        string    `json:"by"`
+	CreatedAt time.Time `json:"created_at"`
+}
+
+// Noted is discussions/<id>/noted_<cycle>.json: the members have a line on the decision in their memories. It is published once.
+type Noted struct {
+	Members   []string  `json:"members"`
+	Failed    []string  `json:"failed,omitempty"`
+	CreatedAt time.Time `json:"created_at"`
+}

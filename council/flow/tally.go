@@ -1,0 +1,44 @@
+package flow
+
+import "kioku/council"
+
+// Outcome of a tally.
+type Outcome string
+
+// Outcomes of tallies.
+const (
+	// Approved and Rejected: enough members agree.
+	Approved Outcome = council.Approved
+	Rejected Outcome = council.Rejected
+	// NoMajority: enough members have voted, not enough agree.
+	NoMajority Outcome = "no majority"
+	// Inquorate: fewer members have voted than must agree.
+	Inquorate Outcome = "inquorate"
+)
+
+// Tally counts the votes of a seal, and nothing else. need is of the roster, never of those who answered: an abstention makes either
+// outcome harder. families is the number of model families that a quorum needs.
+func Tally(seal council.Seal, policy string, families int) Outcome {
+	agree, against := 0, 0
+	for _, b := range seal.Ballots {
+		switch b.Vote {
+		case council.VoteApprove, council.VoteWithChanges:
+			agree++
+		case council.VoteReject:
+			against++
+		}
+	}
+	switch {
+	case agree+against < seal.Need, families > 1 && seal.Families < families:
+		return Inquorate
+	case policy == council.PolicyChair && against == len(seal.Roster):
+		return Rejected
+	case policy == council.PolicyChair:
+		return NoMajority
+	case agree >= seal.Need:
+		return Approved
+	case against >= seal.Need:
+		return Rejected
+	}
+	return NoMajority
+}

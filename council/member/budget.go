@@ -1,0 +1,255 @@
+package member
+
+import (
+	"bytes"
+	"cmp"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"sync"
+	"time"
+
+	"kioku/council"
+	"kioku/internal/atomicfile"
+	"kioku/internal/safefile"
+)
+
+// ErrBudget reports that a call was not made because it might cost more tokens than are left.
+var ErrBudget = errors.New("the budget is used up")
+
+// Defaults of budgets in tokens.
+const (
+	DefaultTaskTokens = 200_000
+	DefaultDayTokens  = 2_000_000
+)
+
+// Files of a budget, below the folder of the council.
+const (
+	metricsFolder = "host_metrics"
+	usageFile     = metricsFolder + "/token_usage.jsonl"
+	reservedFile  = metricsFolder + "/reserved.jsonl"
+	oldSuffix     = ".1"
+	// maxMetrics is the size in bytes from which on a file is put aside; the one before it is given up.
+	maxMetrics = 10 << 20
+)
+
+// Budget bounds the tokens of a task and of a day. A call is reserved on the disk before it is made, so that a process that dies in a
+// call still has paid for it. Its methods may be called concurrently.
+type Budget struct {
+	taskLimit, dayLimit int
+	root                *os.Root
+	now                 func() time.Time
+
+	mu       sync.Mutex // guards what follows, and the files
+	tasks    map[string]council.Usage
+	reserved map[string]reservation // calls under way, by id
+	day      string
+	today    int // tokens of day
+}
+
+// reservation is a line of reserved.jsonl.
+type reservation struct {
+	ID     string    `json:"call_id"`
+	Time   time.Time `json:"timestamp"`
+	Node   string    `json:"node"`
+	Task   string    `json:"task_id"`
+	Tokens int       `json:"tokens"`
+}
+
+// usageLine is a line of token_usage.jsonl.
+type usageLine struct {
+	ID         string    `json:"call_id"`
+	Time       time.Time `json:"timestamp"`
+	Node       string    `json:"node"`
+	Task       string    `json:"task_id"`
+	Model      string    `json:"model"`
+	Input      int       `json:"input_tokens"`
+	Output     int       `json:"output_tokens"`
+	CacheRead  int       `json:"cache_read_tokens"`
+	CacheWrite int       `json:"cache_creation_tokens"`
+	CallType   string    `json:"call_type"`
+}
+
+// OpenBudget returns the budget of a council with what was spent before. root is the folder of the council. now is the clock; nil means
+// time.Now. A call that was reserved and never finished counts as spent.
+func OpenBudget(root *os.Root, s council.Settings, now func() time.Time) (*Budget, error) {
+	if now == nil {
+		now = time.Now
+	}
+	b := &Budget{root: root, now: now, taskLimit: cmp.Or(s.MaxTokensPerTask, DefaultTaskTokens), dayLimit: cmp.Or(s.MaxTokensPerDay, DefaultDayTokens),
+		tasks: map[string]council.Usage{}, reserved: map[string]reservation{}}
+	if err := root.MkdirAll(metricsFolder, 0o700); err != nil {
+		return nil, fmt.Errorf("create %s: %w", metricsFolder, err)
+	}
+	return b, b.load()
+}
+
+// load reads the files.
+func (b *Budget) load() error {
+	b.startDay()
+	done := map[string]bool{}
+	for _, name := range []string{usageFile + oldSuffix, usageFile} {
+		err := eachLine(b.root, name, func(l usageLine) {
+			done[l.ID] = true
+			b.count(l.Task, l.Time, council.Usage{Calls: 1, TokensIn: l.Input + l.CacheRead + l.CacheWrite, TokensOut: l.Output})
+		})
+		if err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{reservedFile + oldSuffix, reservedFile} {
+		err := eachLine(b.root, name, func(r reservation) {
+			if !done[r.ID] {
+				b.count(r.Task, r.Time, council.Usage{Calls: 1, TokensIn: r.Tokens})
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// eachLine calls use with each line of a file of JSON. Lines that are torn are skipped; a missing file has none.
+func eachLine[T any](root *os.Root, name string, use func(T)) error {
+	raw, _, err := safefile.Read(root, name, 2*maxMetrics)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	for line := range bytes.Lines(raw) {
+		var v T
+		if json.Unmarshal(line, &v) == nil {
+			use(v)
+		}
+	}
+	return nil
+}
+
+// count adds to what was spent. The caller holds b.mu or is the only one.
+func (b *Budget) count(task string, at time.Time, u council.Usage) {
+	b.tasks[task] = sum(b.tasks[task], u)
+	if at.UTC().Format(time.DateOnly) == b.day {
+		b.today += u.TokensIn + u.TokensOut
+	}
+}
+
+// sum adds two usages.
+func sum(a, b council.Usage) council.Usage {
+	return council.Usage{Calls: a.Calls + b.Calls, TokensIn: a.TokensIn + b.TokensIn, TokensOut: a.TokensOut + b.TokensOut}
+}
+
+// startDay resets the count of a day after midnight UTC. The caller holds b.mu.
+func (b *Budget) startDay() {
+	if day := b.now().UTC().Format(time.DateOnly); day != b.day {
+		b.day, b.today = day, 0
+	}
+}
+
+// Spent returns what a task has cost, with what is reserved for calls under way.
+func (b *Budget) Spent(task string) council.Usage {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	u := b.tasks[task]
+	for _, r := range b.reserved {
+		if r.Task == task {
+			u = sum(u, council.Usage{Calls: 1, TokensIn: r.Tokens})
+		}
+	}
+	return u
+}
+
+// Today returns the tokens of the calendar day in UTC, with those reserved, and the limit.
+func (b *Budget) Today() (spent, limit int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.startDay()
+	return b.today + b.underWay(""), b.dayLimit
+}
+
+// underWay returns the tokens reserved for a task, or for all with "". The caller holds b.mu.
+func (b *Budget) underWay(task string) (tokens int) {
+	for _, r := range b.reserved {
+		if task == "" || r.Task == task {
+			tokens += r.Tokens
+		}
+	}
+	return tokens
+}
+
+// reserve reserves tokens for a call and returns its id. It returns an error that wraps ErrBudget if they are not left.
+func (b *Budget) reserve(node, task string, tokens int) (string, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.startDay()
+	u := b.tasks[task]
+	if spent := u.TokensIn + u.TokensOut + b.underWay(task); task != "" && spent+tokens > b.taskLimit {
+		return "", fmt.Errorf("%w: the task has %d of %d tokens left and the call may take %d; raise maxTokensPerTask to go on", ErrBudget, max(b.taskLimit-spent, 0), b.taskLimit, tokens)
+	}
+	if spent := b.today + b.underWay(""); spent+tokens > b.dayLimit {
+		return "", fmt.Errorf("%w: the day has %d of %d tokens left and the call may take %d; wait for tomorrow (UTC) or raise maxTokensPerDay", ErrBudget, max(b.dayLimit-spent, 0), b.dayLimit, tokens)
+	}
+	r := reservation{ID: rand.Text()[:16], Time: b.now().UTC(), Node: node, Task: task, Tokens: tokens}
+	if err := b.appendLine(reservedFile, r); err != nil {
+		return "", err
+	}
+	b.reserved[r.ID] = r
+	return r.ID, nil
+}
+
+// settle replaces a reservation by what the call has cost.
+func (b *Budget) settle(l usageLine) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.startDay()
+	delete(b.reserved, l.ID)
+	l.Time = b.now().UTC()
+	b.count(l.Task, l.Time, council.Usage{Calls: 1, TokensIn: l.Input + l.CacheRead + l.CacheWrite, TokensOut: l.Output})
+	return b.appendLine(usageFile, l)
+}
+
+// appendLine appends a line of JSON to a file. The caller holds b.mu.
+func (b *Budget) appendLine(name string, v any) error {
+	line, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	return appendTo(b.root, name, append(line, '\n'), maxMetrics)
+}
+
+// appendTo appends data to a file, which it first puts aside if it is too large.
+func appendTo(root *os.Root, name string, data []byte, limit int64) error {
+	if info, err := root.Lstat(name); err == nil && info.Size()+int64(len(data)) > limit {
+		if err := root.Rename(name, name+oldSuffix); err != nil {
+			return fmt.Errorf("put %s aside: %w", name, err)
+		}
+	}
+	f, err := root.OpenFile(name, os.O_CREATE|os.O_APPEND|os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("open %s: %w", name, err)
+	}
+	defer f.Close()
+	if tornEnd(f) {
+		data = append([]byte{'\n'}, data...)
+	}
+	if err := atomicfile.Append(f, data); err != nil {
+		return fmt.Errorf("append to %s: %w", name, err)
+	}
+	return nil
+}
+
+// tornEnd reports whether the last line of a file has no end, because a crash has cut it off.
+func tornEnd(f *os.File) bool {
+	info, err := f.Stat()
+	if err != nil || info.Size() == 0 {
+		return false
+	}
+	last := []byte{'\n'}
+	_, err = f.ReadAt(last, info.Size()-1)
+	return err == nil && last[0] != '\n'
+}

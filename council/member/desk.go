@@ -1,0 +1,143 @@
+package member
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"kioku/llm"
+	"kioku/memory"
+)
+
+// ErrNoTurn reports that a lease has ended or is not of this member: fetch the next turn.
+var ErrNoTurn = errors.New("there is no such turn: its lease has ended, or the round is over")
+
+// leaseTime is how long a member elsewhere has until it must renew its lease.
+const leaseTime = 90 * time.Second
+
+// RemoteTurn is a turn that a member elsewhere has fetched.
+type RemoteTurn struct {
+	// Lease names the turn.
+	Lease string
+	// Member whose turn it is, Phase, and the task; the task is empty for an evaluation.
+	Member, Phase, TaskID string
+	// Round and Attempt, from 1.
+	Round, Attempt int
+	// System and Prompt are what a model is asked.
+	System, Prompt string
+	// Schema of the reply.
+	Schema json.RawMessage
+	// LeaseUntil is when somebody else may fetch the turn, unless the lease is renewed.
+	LeaseUntil time.Time
+}
+
+// Desk hands out turns to members that run elsewhere. Its methods may be called concurrently.
+type Desk struct {
+	now func() time.Time
+
+	mu    sync.Mutex // guards what follows
+	turns []*deskTurn
+}
+
+// deskTurn is a turn that waits for its reply.
+type deskTurn struct {
+	RemoteTurn
+	q      Question
+	faults int
+	reply  chan string // has room for one
+}
+
+func newDesk(now func() time.Time) *Desk { return &Desk{now: now} }
+
+func (d *Desk) model() string { return ModelRemote }
+func (d *Desk) window() int   { return 0 }
+func (d *Desk) remote() bool  { return true }
+
+// speak implements speaker: it offers a turn and waits for its reply.
+func (d *Desk) speak(ctx context.Context, q Question, req llm.Request) (llm.Response, error) {
+	t := &deskTurn{q: q, reply: make(chan string, 1), RemoteTurn: RemoteTurn{Member: q.Member, Phase: q.Phase, TaskID: q.Task.ID, Round: max(q.Round, 1),
+		Attempt: max(q.Attempt, 1), System: req.System, Prompt: req.Messages[0].Text, Schema: req.Schema}}
+	d.mu.Lock()
+	d.turns = append(d.turns, t)
+	d.mu.Unlock()
+	defer d.remove(t)
+	select {
+	case reply := <-t.reply:
+		return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: reply}, Stop: llm.StopEnd}, nil
+	case <-ctx.Done():
+		return llm.Response{}, fmt.Errorf("wait for %s: %w", q.Member, context.Cause(ctx))
+	}
+}
+
+// remove takes a turn off the desk.
+func (d *Desk) remove(t *deskTurn) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.turns = slices.DeleteFunc(d.turns, func(other *deskTurn) bool { return other == t })
+}
+
+// Next returns the oldest turn of a member that nobody has, with a new lease; nil if there is none.
+func (d *Desk) Next(member string) *RemoteTurn {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now := d.now()
+	for _, t := range d.turns {
+		if t.Member == member && !now.Before(t.LeaseUntil) && len(t.reply) == 0 {
+			t.Lease, t.LeaseUntil = rand.Text(), now.Add(leaseTime)
+			got := t.RemoteTurn
+			return &got
+		}
+	}
+	return nil
+}
+
+// find returns the turn of a lease. The caller holds d.mu.
+func (d *Desk) find(member, lease string) *deskTurn {
+	for _, t := range d.turns {
+		if t.Member == member && t.Lease == lease && lease != "" && len(t.reply) == 0 {
+			return t
+		}
+	}
+	return nil
+}
+
+// Renew extends a lease and returns its new end. The error is ErrNoTurn.
+func (d *Desk) Renew(member, lease string) (time.Time, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	t := d.find(member, lease)
+	if t == nil {
+		return time.Time{}, ErrNoTurn
+	}
+	t.LeaseUntil = d.now().Add(leaseTime)
+	return t.LeaseUntil, nil
+}
+
+// Submit hands in the reply to a turn. A reply that breaks the contract is an *InputError; it may be handed in once more, and the
+// second such reply makes the member abstain. The error is ErrNoTurn for a lease that somebody else has got since, and after the end
+// of the round.
+func (d *Desk) Submit(member, lease string, reply []byte) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	t := d.find(member, lease)
+	if t == nil {
+		return ErrNoTurn
+	}
+	_, wrong := Parse(t.q, string(reply))
+	if wrong == nil {
+		t.reply <- string(reply)
+		return nil
+	}
+	t.faults++
+	if t.faults < maxTries {
+		t.LeaseUntil = d.now().Add(leaseTime)
+		return &memory.InputError{Field: "reply", Problem: wrong.Error() + "; it may be handed in once more"}
+	}
+	t.reply <- string(reply)
+	return &memory.InputError{Field: "reply", Problem: wrong.Error() + "; the member abstains"}
+}

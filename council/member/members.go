@@ -1,0 +1,290 @@
+package member
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"kioku/council"
+	"kioku/internal/text"
+	"kioku/llm"
+	"kioku/llm/echo"
+	"kioku/memory"
+)
+
+// Models of council.Member that are no names of settings.
+const (
+	ModelEcho   = "echo"
+	ModelRemote = "remote"
+)
+
+// maxTries is how often a member is asked at most: once more if its reply breaks the contract.
+const maxTries = 2
+
+// Options of Members.
+type Options struct {
+	// Settings of the council.
+	Settings council.Settings
+	// Model returns the model of a name that is neither ModelEcho nor ModelRemote. It is called once for each member.
+	Model func(name string) (llm.Model, error)
+	// Budget bounds tokens; nil bounds none.
+	Budget *Budget
+	// Logs gets a line for each turn, and replies that break the contract; nil writes none.
+	Logs *Logs
+	// Key makes frames and letters unpredictable; nil is a random one.
+	Key []byte
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// Members asks the members of a council by their models, their commands or the desk. It implements Asker.
+type Members struct {
+	budget *Budget
+	logs   *Logs
+	key    []byte
+	desk   *Desk
+	seats  map[string]seat
+}
+
+// seat is how a member is asked.
+type seat struct {
+	speaker
+	family string
+}
+
+// speaker gets the reply to a prompt.
+type speaker interface {
+	// speak returns the reply to a request. The response beside an error contains the usage as far as it is known.
+	speak(ctx context.Context, q Question, req llm.Request) (llm.Response, error)
+	// model returns the name of the model.
+	model() string
+	// window returns the number of tokens of a prompt with its reply; 0 if that is not known.
+	window() int
+	// remote says that the member runs elsewhere: its tokens are its own, and it is told at once what is wrong with a reply.
+	remote() bool
+}
+
+// New returns the members that the settings describe. The error is an *InputError for a member that cannot be asked.
+func New(o Options) (*Members, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Key == nil {
+		o.Key = []byte(rand.Text())
+	}
+	m := &Members{budget: o.Budget, logs: o.Logs, key: o.Key, desk: newDesk(o.Now), seats: map[string]seat{}}
+	for _, c := range o.Settings.Members {
+		s, err := m.seat(c, o.Model)
+		if err != nil {
+			return nil, &memory.InputError{Field: "members." + c.Name, Problem: err.Error()}
+		}
+		m.seats[c.Name] = s
+	}
+	return m, nil
+}
+
+// seat returns how a member is asked.
+func (m *Members) seat(c council.Member, model func(string) (llm.Model, error)) (seat, error) {
+	switch {
+	case len(c.Command) > 0:
+		return seat{commandSpeaker{c}, Family(c.Command[0])}, nil
+	case c.Model == ModelEcho:
+		return seat{&modelSpeaker{&echo.Model{}}, ModelEcho}, nil
+	case c.Model == ModelRemote:
+		return seat{m.desk, Unknown}, nil
+	case model == nil:
+		return seat{}, fmt.Errorf("the model %q is not available: set it to %q or %q, or configure a model", c.Model, ModelEcho, ModelRemote)
+	}
+	got, err := model(c.Model)
+	if err != nil {
+		return seat{}, err
+	}
+	return seat{&modelSpeaker{got}, Family(got.Name())}, nil
+}
+
+// Family returns the family of the model of a member, Unknown for a member that is none of the council.
+func (m *Members) Family(member string) string {
+	if s, known := m.seats[member]; known {
+		return s.family
+	}
+	return Unknown
+}
+
+// Desk returns the desk at which members elsewhere fetch their turns.
+func (m *Members) Desk() *Desk { return m.desk }
+
+// Ask implements Asker. A question that nobody can be asked is an *InputError. A reply that breaks the contract is given back once,
+// with what is wrong with it.
+func (m *Members) Ask(ctx context.Context, q Question) (reply Reply, err error) {
+	if err := q.check(); err != nil {
+		return Reply{}, err
+	}
+	s, known := m.seats[q.Member]
+	if !known {
+		return Reply{}, &memory.InputError{Field: "member", Problem: fmt.Sprintf("%.60q is no member of the council", q.Member)}
+	}
+	t := turn{Members: m, q: q, seat: s}
+	t.cost.Model, t.cost.Family = s.model(), s.family
+	defer func() {
+		if p := recover(); p != nil {
+			reply, err = t.cost, &Abstention{Kind: council.AbstainError, Reason: fmt.Sprintf("the model has crashed: %v", p)}
+		}
+		t.logEnd(err)
+	}()
+	return t.run(ctx)
+}
+
+// turn is one question to one member.
+type turn struct {
+	*Members
+	q    Question
+	seat seat
+	cost Reply // what the turn has cost
+}
+
+// run asks until a reply keeps the contract.
+func (t *turn) run(ctx context.Context) (Reply, error) {
+	prompt := Assemble(t.q, t.key, t.seat.window())
+	t.cost.PromptSHA256 = prompt.SHA256()
+	req := prompt.request(t.q)
+	for try := 1; ; try++ {
+		if err := t.countTry(); err != nil {
+			return t.cost, err
+		}
+		said, broken, err := t.exchange(ctx, req)
+		if err != nil {
+			return t.cost, err
+		}
+		reply, wrong := Reply{}, broken
+		if wrong == nil {
+			reply, wrong = Parse(t.q, said)
+		}
+		if wrong == nil {
+			return t.complete(reply), nil
+		}
+		t.log(LevelWarn, fmt.Sprintf("the reply breaks the contract: %v\n%s", wrong, said))
+		if try == maxTries || t.seat.remote() {
+			return t.cost, &Abstention{Kind: council.AbstainMalformed, Reason: text.Shorten(text.OneLine(wrong.Error()), maxItem), Err: wrong}
+		}
+		req.Messages = append(slices.Clone(req.Messages), correction(said, wrong)...)
+	}
+}
+
+// countTry tells the caller that a try follows.
+func (t *turn) countTry() error {
+	if t.q.Counting == nil {
+		return nil
+	}
+	if err := t.q.Counting(); err != nil {
+		return &Abstention{Kind: council.AbstainError, Reason: "the call could not be counted: " + err.Error(), Err: err}
+	}
+	return nil
+}
+
+// maxReturned is the maximum number of characters of a broken reply that a member gets back.
+const maxReturned = 8000
+
+// correction returns the messages that follow a broken reply.
+func correction(said string, wrong error) []llm.Message {
+	ask := llm.Message{Role: llm.RoleUser, Text: fmt.Sprintf("Your reply cannot be used:\n%s\n\nReply again with one JSON object that keeps the contract, and with nothing else.",
+		text.Shorten(wrong.Error(), 1000))}
+	said = text.CutMiddle("the reply", escapeHidden(said), maxReturned)
+	if said == "" {
+		said = "(no text)"
+	}
+	return []llm.Message{{Role: llm.RoleAssistant, Text: said}, ask}
+}
+
+// call makes one call within the budget. broken says what is wrong with a reply that was cut off.
+func (t *turn) call(ctx context.Context, req llm.Request) (said llm.Message, broken, err error) {
+	id := ""
+	if t.budget != nil && !t.seat.remote() {
+		if id, err = t.budget.reserve(t.q.Member, t.q.Task.ID, llm.RequestTokens(req)+req.MaxTokens); err != nil {
+			return said, nil, abstention(ctx, err)
+		}
+	}
+	var resp llm.Response
+	returned := false
+	defer func() { t.settle(id, req, resp, returned && err == nil) }() // also if the model panics
+	t.cost.Calls++
+	resp, err = t.seat.speak(ctx, t.q, req)
+	returned = true
+	switch {
+	case err != nil:
+		return said, nil, abstention(ctx, err)
+	case resp.Stop == llm.StopRefusal:
+		return said, nil, &Abstention{Kind: council.AbstainRecused, Reason: "the model or its provider has declined to answer"}
+	case resp.Stop == llm.StopLength:
+		broken = errors.New("the reply was cut off, because it has reached its maximum length")
+	}
+	return resp.Message, broken, nil
+}
+
+// settle counts what a call has cost. If nobody says it, the prompt and the reply are estimated.
+func (t *turn) settle(id string, req llm.Request, resp llm.Response, answered bool) {
+	if t.seat.remote() {
+		return
+	}
+	u := resp.Usage
+	if u == (llm.Usage{}) {
+		u = llm.Usage{Input: llm.RequestTokens(req)}
+		if answered {
+			u.Output = text.EstimateTokens(resp.Message.Text)
+		}
+	}
+	t.cost.Usage = sum(t.cost.Usage, council.Usage{Calls: 1, TokensIn: u.Prompt(), TokensOut: u.Output})
+	if id == "" {
+		return
+	}
+	line := usageLine{ID: id, Node: t.q.Member, Task: t.q.Task.ID, Model: t.seat.model(), Input: u.Input, Output: u.Output, CacheRead: u.CacheRead,
+		CacheWrite: u.CacheWrite, CallType: t.q.Phase}
+	if err := t.budget.settle(line); err != nil {
+		t.log(LevelError, "the cost of a call could not be stored: "+err.Error())
+	}
+}
+
+// complete returns a reply with what the turn has cost.
+func (t *turn) complete(r Reply) Reply {
+	r.Model, r.Family, r.Calls, r.Usage, r.PromptSHA256 = t.cost.Model, t.cost.Family, t.cost.Calls, t.cost.Usage, t.cost.PromptSHA256
+	if r.Ballot != nil {
+		r.Ballot.Model, r.Ballot.Usage, r.Ballot.PromptSHA256 = r.Model, r.Usage, r.PromptSHA256
+	}
+	if r.Arbitration != nil {
+		r.Arbitration.Usage = r.Usage
+	}
+	return r
+}
+
+// abstention returns what an error of a call means: nothing about the member if the caller gives up, otherwise an abstention.
+func abstention(ctx context.Context, err error) error {
+	kind := council.AbstainError
+	switch {
+	case errors.Is(ctx.Err(), context.Canceled):
+		return ctx.Err()
+	case ctx.Err() != nil:
+		kind = council.AbstainTimeout
+	case errors.Is(err, ErrBudget), llm.KindOf(err) == llm.KindBudget:
+		kind = council.AbstainBudget
+	case errors.Is(err, errMalformed), llm.KindOf(err) == llm.KindAnswer:
+		kind = council.AbstainMalformed
+	}
+	return &Abstention{Kind: kind, Reason: text.Shorten(text.OneLine(err.Error()), maxItem), Err: err}
+}
+
+func (t *turn) log(level, message string) {
+	// A log that cannot be written is no reason to give up a turn.
+	_ = t.logs.Write(Line{Level: level, Member: t.q.Member, Task: t.q.Task.ID, Phase: t.q.Phase, Text: message})
+}
+
+// logEnd writes how the turn has ended.
+func (t *turn) logEnd(err error) {
+	switch {
+	case err == nil:
+		t.log(LevelInfo, fmt.Sprintf("has answered with %d calls, %d + %d tokens", t.cost.Calls, t.cost.Usage.TokensIn, t.cost.Usage.TokensOut))
+	case KindOf(err) != "":
+		t.log(LevelWarn, err.Error())
+	}
+}

@@ -9,6 +9,7 @@ import (
 
 	"kioku/council"
 	"kioku/council/engine"
+	"kioku/council/member"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
@@ -52,7 +53,7 @@ type Council interface {
 	ApproveAction(ctx context.Context, id, member string, approve bool, reason string) (council.ActionRequest, error)
 	Recognise(platform, userID string) bool
 
-	NextTurn(ctx context.Context, member string) (*engine.RemoteTurn, error)
+	NextTurn(ctx context.Context, member string) (*member.RemoteTurn, error)
 	SubmitTurn(ctx context.Context, member, lease string, reply []byte) error
 	RenewTurn(ctx context.Context, member, lease string) (time.Time, error)
 	Log(ctx context.Context, member, day string, last int) ([]council.LogLine, error)

@@ -2,6 +2,7 @@ package server
 
 import (
 	"maps"
+	"slices"
 
 	"kioku/council"
 	"kioku/council/engine"
@@ -82,8 +83,9 @@ func councilRound(r engine.Round) *kiokuv1.CouncilRound {
 		m.Sealed, m.Abstentions, m.Ballots = true, r.Seal.Abstentions, convertAll(r.Ballots, councilBallot)
 		return m
 	}
+	m.Answered = slices.Clone(r.Answered)
 	for _, t := range r.Turns {
-		if t.Abstained != "" {
+		if t.Abstained != "" && !slices.Contains(m.Answered, t.Member) {
 			m.Answered = append(m.Answered, t.Member)
 		}
 	}

@@ -115,11 +115,11 @@ func (s councilService) ListEvaluations(ctx context.Context, req *kiokuv1.ListEv
 
 // GetEvaluation returns an evaluation cycle.
 func (s councilService) GetEvaluation(ctx context.Context, req *kiokuv1.GetEvaluationRequest) (*kiokuv1.GetEvaluationResponse, error) {
-	c, err := s.of(ctx, rightRead, checkID("cycle_id", req.GetCycleId()))
+	c, err := s.of(ctx, rightRead, checkID("id", req.GetId()))
 	if err != nil {
 		return nil, err
 	}
-	e, err := c.Evaluation(ctx, req.GetCycleId())
+	e, err := c.Evaluation(ctx, req.GetId())
 	if err != nil {
 		return nil, err
 	}

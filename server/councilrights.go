@@ -103,8 +103,6 @@ func councilStatus(err error) error {
 	switch {
 	case errors.As(err, &limited):
 		return retryable(codes.ResourceExhausted, clip(err.Error(), maxOwnMessage), max(limited.Wait, time.Second))
-	case errors.Is(err, engine.ErrLimited):
-		return status.Error(codes.ResourceExhausted, clip(err.Error(), maxOwnMessage))
 	case errors.Is(err, engine.ErrNotFound):
 		return status.Error(codes.NotFound, clip(err.Error(), maxOwnMessage))
 	case errors.Is(err, engine.ErrExists):

@@ -4571,8 +4571,9 @@ func (x *ListEvaluationsResponse) GetEvaluations() []*CouncilEvaluation {
 }
 
 type GetEvaluationRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	CycleId       string                 `protobuf:"bytes,1,opt,name=cycle_id,json=cycleId,proto3" json:"cycle_id,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the cycle.
+	Id            string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4607,9 +4608,9 @@ func (*GetEvaluationRequest) Descriptor() ([]byte, []int) {
 	return file_kioku_v1_council_proto_rawDescGZIP(), []int{68}
 }
 
-func (x *GetEvaluationRequest) GetCycleId() string {
+func (x *GetEvaluationRequest) GetId() string {
 	if x != nil {
-		return x.CycleId
+		return x.Id
 	}
 	return ""
 }
@@ -8069,9 +8070,9 @@ const file_kioku_v1_council_proto_rawDesc = "" +
 	"\x16ListEvaluationsRequest\x12\x14\n" +
 	"\x05limit\x18\x01 \x01(\x05R\x05limit\"X\n" +
 	"\x17ListEvaluationsResponse\x12=\n" +
-	"\vevaluations\x18\x01 \x03(\v2\x1b.kioku.v1.CouncilEvaluationR\vevaluations\"1\n" +
-	"\x14GetEvaluationRequest\x12\x19\n" +
-	"\bcycle_id\x18\x01 \x01(\tR\acycleId\"T\n" +
+	"\vevaluations\x18\x01 \x03(\v2\x1b.kioku.v1.CouncilEvaluationR\vevaluations\"&\n" +
+	"\x14GetEvaluationRequest\x12\x0e\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"T\n" +
 	"\x15GetEvaluationResponse\x12;\n" +
 	"\n" +
 	"evaluation\x18\x01 \x01(\v2\x1b.kioku.v1.CouncilEvaluationR\n" +
@@ -8318,7 +8319,7 @@ const file_kioku_v1_council_proto_rawDesc = "" +
 	"\x0eCouncilFinding\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05level\x18\x02 \x01(\tR\x05level\x12\x12\n" +
-	"\x04text\x18\x03 \x01(\tR\x04text2\xe9%\n" +
+	"\x04text\x18\x03 \x01(\tR\x04text2\xdd%\n" +
 	"\x0eCouncilService\x12\\\n" +
 	"\n" +
 	"GetCouncil\x12\x1b.kioku.v1.GetCouncilRequest\x1a\x1c.kioku.v1.GetCouncilResponse\"\x13\x82\xd3\xe4\x93\x02\r\x12\v/v1/council\x12e\n" +
@@ -8345,8 +8346,8 @@ const file_kioku_v1_council_proto_rawDesc = "" +
 	"\tSetParams\x12\x1a.kioku.v1.SetParamsRequest\x1a\x1b.kioku.v1.SetParamsResponse\".\x82\xd3\xe4\x93\x02(:\x01*\"#/v1/council/members/{member}/params\x12\x8c\x01\n" +
 	"\x0eRollbackParams\x12\x1f.kioku.v1.RollbackParamsRequest\x1a .kioku.v1.RollbackParamsResponse\"7\x82\xd3\xe4\x93\x021:\x01*\",/v1/council/members/{member}/params:rollback\x12z\n" +
 	"\x0fStartEvaluation\x12 .kioku.v1.StartEvaluationRequest\x1a!.kioku.v1.StartEvaluationResponse\"\"\x82\xd3\xe4\x93\x02\x1c:\x01*\"\x17/v1/council/evaluations\x12w\n" +
-	"\x0fListEvaluations\x12 .kioku.v1.ListEvaluationsRequest\x1a!.kioku.v1.ListEvaluationsResponse\"\x1f\x82\xd3\xe4\x93\x02\x19\x12\x17/v1/council/evaluations\x12|\n" +
-	"\rGetEvaluation\x12\x1e.kioku.v1.GetEvaluationRequest\x1a\x1f.kioku.v1.GetEvaluationResponse\"*\x82\xd3\xe4\x93\x02$\x12\"/v1/council/evaluations/{cycle_id}\x12g\n" +
+	"\x0fListEvaluations\x12 .kioku.v1.ListEvaluationsRequest\x1a!.kioku.v1.ListEvaluationsResponse\"\x1f\x82\xd3\xe4\x93\x02\x19\x12\x17/v1/council/evaluations\x12v\n" +
+	"\rGetEvaluation\x12\x1e.kioku.v1.GetEvaluationRequest\x1a\x1f.kioku.v1.GetEvaluationResponse\"$\x82\xd3\xe4\x93\x02\x1e\x12\x1c/v1/council/evaluations/{id}\x12g\n" +
 	"\vListWorkers\x12\x1c.kioku.v1.ListWorkersRequest\x1a\x1d.kioku.v1.ListWorkersResponse\"\x1b\x82\xd3\xe4\x93\x02\x15\x12\x13/v1/council/workers\x12|\n" +
 	"\fListCommands\x12\x1d.kioku.v1.ListCommandsRequest\x1a\x1e.kioku.v1.ListCommandsResponse\"-\x82\xd3\xe4\x93\x02'\x12%/v1/council/workers/{worker}/commands\x12|\n" +
 	"\vSendCommand\x12\x1c.kioku.v1.SendCommandRequest\x1a\x1d.kioku.v1.SendCommandResponse\"0\x82\xd3\xe4\x93\x02*:\x01*\"%/v1/council/workers/{worker}/commands\x12\x82\x01\n" +
@@ -8357,8 +8358,8 @@ const file_kioku_v1_council_proto_rawDesc = "" +
 	"\x10ReviewSuggestion\x12!.kioku.v1.ReviewSuggestionRequest\x1a\".kioku.v1.ReviewSuggestionResponse\"?\x82\xd3\xe4\x93\x029:\x01*\"4/v1/council/workers/{worker}/suggestions/{id}:review\x12p\n" +
 	"\rRequestAction\x12\x1e.kioku.v1.RequestActionRequest\x1a\x1f.kioku.v1.RequestActionResponse\"\x1e\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/council/actions\x12g\n" +
 	"\vListActions\x12\x1c.kioku.v1.ListActionsRequest\x1a\x1d.kioku.v1.ListActionsResponse\"\x1b\x82\xd3\xe4\x93\x02\x15\x12\x13/v1/council/actions\x12}\n" +
-	"\rApproveAction\x12\x1e.kioku.v1.ApproveActionRequest\x1a\x1f.kioku.v1.ApproveActionResponse\"+\x82\xd3\xe4\x93\x02%:\x01*\" /v1/council/actions/{id}:approve\x12~\n" +
-	"\tRecognise\x12\x1a.kioku.v1.RecogniseRequest\x1a\x1b.kioku.v1.RecogniseResponse\"8\x82\xd3\xe4\x93\x022\x120/v1/council/platforms/{platform}/users/{user_id}\x12u\n" +
+	"\rApproveAction\x12\x1e.kioku.v1.ApproveActionRequest\x1a\x1f.kioku.v1.ApproveActionResponse\"+\x82\xd3\xe4\x93\x02%:\x01*\" /v1/council/actions/{id}:approve\x12x\n" +
+	"\tRecognise\x12\x1a.kioku.v1.RecogniseRequest\x1a\x1b.kioku.v1.RecogniseResponse\"2\x82\xd3\xe4\x93\x02,\x12*/v1/council/platforms/{platform}:recognise\x12u\n" +
 	"\bNextTurn\x12\x19.kioku.v1.NextTurnRequest\x1a\x1a.kioku.v1.NextTurnResponse\"2\x82\xd3\xe4\x93\x02,:\x01*\"'/v1/council/members/{member}/turns:next\x12}\n" +
 	"\n" +
 	"SubmitTurn\x12\x1b.kioku.v1.SubmitTurnRequest\x1a\x1c.kioku.v1.SubmitTurnResponse\"4\x82\xd3\xe4\x93\x02.:\x01*\")/v1/council/members/{member}/turns:submit\x12y\n" +

@@ -14,8 +14,9 @@ import (
 // Asker asks members. Its methods may be called concurrently.
 type Asker interface {
 	// Ask returns the answer of a member. With no error, the field of the reply that belongs to the phase is set. If the error is
-	// an *Abstention, the member has no answer; the reply then contains only what the attempt has cost. Any other error means
-	// that the caller's context was cancelled, and says nothing about the member. A deadline of ctx is an abstention.
+	// an *Abstention, the member has no answer; the reply then contains only what the attempt has cost. A deadline of ctx is an
+	// abstention. A question that nobody can be asked is a *memory.InputError. Any other error means that the caller's context was
+	// cancelled, and says nothing about the member.
 	Ask(ctx context.Context, q Question) (Reply, error)
 }
 
@@ -80,6 +81,9 @@ type Question struct {
 	Action *Action
 	// Now is the time that the member is told; zero tells none.
 	Now time.Time
+	// Counting is called before each try, so that the caller can count it before it costs anything; an error of it is an abstention
+	// without a call. Nil means nobody counts.
+	Counting func() error
 	// Tools of the member: only memory_search and memory_get are offered. Call calls them; nil means no tools.
 	Tools []llm.Tool
 	Call  func(ctx context.Context, call llm.ToolCall) (text string, failed bool) // calls one of Tools

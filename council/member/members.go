@@ -151,6 +151,9 @@ func (t *turn) run(ctx context.Context) (Reply, error) {
 	t.cost.PromptSHA256 = prompt.SHA256()
 	req := prompt.request(t.q)
 	for try := 1; ; try++ {
+		if err := t.countTry(); err != nil {
+			return t.cost, err
+		}
 		said, broken, err := t.exchange(ctx, req)
 		if err != nil {
 			return t.cost, err
@@ -168,6 +171,17 @@ func (t *turn) run(ctx context.Context) (Reply, error) {
 		}
 		req.Messages = append(slices.Clone(req.Messages), correction(said, wrong)...)
 	}
+}
+
+// countTry tells the caller that a try follows.
+func (t *turn) countTry() error {
+	if t.q.Counting == nil {
+		return nil
+	}
+	if err := t.q.Counting(); err != nil {
+		return &Abstention{Kind: council.AbstainError, Reason: "the call could not be counted: " + err.Error(), Err: err}
+	}
+	return nil
 }
 
 // maxReturned is the maximum number of characters of a broken reply that a member gets back.

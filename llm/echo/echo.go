@@ -27,13 +27,20 @@ const noReply = "NO_REPLY"
 //
 //   - To a message with the word NO_REPLY it calls memory_append with each sentence of the users that is not a question and
 //     not stored yet, and then answers NO_REPLY.
+//
 //   - To a request without tools for a summary with sections it answers with the sections of the prompt, the latest
 //     sentences and the required identifiers.
+//
 //   - To "remember ..." it calls memory_append and to "search ..." memory_search, and then tells the result.
+//
 //   - To any other message it answers with the first memory that was recalled for it, in what it is sent with or in the system
 //     prompt, and its source; without one, with the line of MEMORY.md in the system prompt that shares most words with it.
 //
-// It calls only tools that the request offers, and ignores schemas. The zero value is ready to use.
+//   - As a member of a council it counts the risky and the careful words of the task in English, Japanese and Chinese and compares them
+//     with its parameters. A line of the task says otherwise: "echo: panda=approve gorilla=reject triceratops=silent", where * is any
+//     member, arbiter is the arbiter after the last round, and the words are approve, changes, reject and silent.
+//
+// It calls only tools that the request offers, and ignores schemas that are not a council's. The zero value is ready to use.
 type Model struct {
 	// Tokens is the window in tokens; 0 means 200,000. A longer prompt is refused as an overflow.
 	Tokens int
@@ -83,6 +90,9 @@ func answer(req llm.Request) llm.Message {
 		return say(noReply)
 	}
 	message, results := strings.TrimSpace(author.ReplaceAllString(req.Messages[last].Text, "")), req.Messages[last+1:]
+	if reply, ok := councilAnswer(req); ok {
+		return say(reply)
+	}
 	tool, argument := command(message)
 	flush := strings.Contains(message, noReply) && offers(req, appendTool)
 	switch {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
-	"time"
 
 	"kioku/council"
 	"kioku/council/flow"
@@ -15,7 +14,7 @@ import (
 )
 
 // errNoCalls ends a turn that has made all its calls of a model.
-var errNoCalls = errors.New("the turn has made all its calls of a model")
+var errNoCalls = errors.New("the turn has ended, or has made all its calls of a model")
 
 // start starts a slow step unless too many run. It reports whether it has started.
 func (e *Engine) start(ctx context.Context, s *flow.Snapshot, pos flow.Position, a flow.Action) (bool, error) {
@@ -199,7 +198,8 @@ func (e *Engine) ask(ctx context.Context, q member.Question) (reply member.Reply
 func (e *Engine) count(rel string, turn *council.Turn) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if turn.Calls >= flow.MaxCalls {
+	var now council.Turn
+	if err := e.f.Read(rel, &now); err != nil || now.Abstained != "" || turn.Calls >= flow.MaxCalls {
 		return errNoCalls
 	}
 	turn.Calls++
@@ -283,9 +283,4 @@ func (e *Engine) takeBallot(s *flow.Snapshot, a flow.Action, r member.Reply) err
 		return &member.Abstention{Kind: council.AbstainError, Reason: "there is a ballot of the member already, which this turn has not given"}
 	}
 	return err
-}
-
-// turnTimeout bounds the time of one turn within a round.
-func (e *Engine) turnTimeout(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(ctx, max(e.set.Timeouts.Turn, time.Second))
 }

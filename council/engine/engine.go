@@ -65,11 +65,13 @@ type Engine struct {
 	// mu is held while files are written, and protects what follows.
 	mu      sync.Mutex
 	running map[string]job
-	// good are the last parameters of members that could be read.
-	good     map[string]council.Params
-	activity map[string]council.Activity
+
 	// verified says that the memories of old decisions were compared with their records.
 	verified bool
+
+	// good are the last parameters of members that could be read; paramsMu protects them.
+	good     map[string]council.Params
+	paramsMu sync.Mutex
 }
 
 // job is a slow action that runs.
@@ -114,7 +116,7 @@ func newEngine(o Options) (*Engine, error) {
 	}
 	e := &Engine{
 		opt: o, set: o.Settings.WithDefaults(), f: f, stream: newStream(o.Now()), poke: make(chan struct{}, 1),
-		running: map[string]job{}, good: map[string]council.Params{}, activity: map[string]council.Activity{},
+		running: map[string]job{}, good: map[string]council.Params{},
 	}
 	if o.Memory != nil {
 		e.recall = recall.New(recall.Options{TopK: 3}, o.Memory)
@@ -203,7 +205,6 @@ func (e *Engine) log(name, level, task, phase, text string) {
 // act sets what a member does now.
 func (e *Engine) act(name, status, task string, round int) {
 	a := council.Activity{Member: name, Status: status, TaskID: task, Round: round, UpdatedAt: e.now()}
-	e.activity[name] = a
 	if err := e.f.WriteLoose(fmt.Sprintf("%s/%s/activity.json", folder.Nodes, name), a); err != nil {
 		e.opt.Log.Warn("activity of a member", "member", name, "error", err)
 	}

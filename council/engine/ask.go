@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"strings"
+	"time"
 
 	"kioku/council"
 	"kioku/council/flow"
@@ -38,27 +39,47 @@ func (e *Engine) start(ctx context.Context, s *flow.Snapshot, pos flow.Position,
 			return false, err
 		}
 	}
-	jobCtx, cancel := context.WithCancel(ctx)
-	if !a.Deadline.IsZero() {
-		jobCtx, cancel = context.WithTimeout(ctx, a.Deadline.Sub(e.now()))
+	e.job(ctx, a.Key(), job{task: s.ID, member: a.Member, phase: turn.Phase, round: a.Round}, activityOf(a.Kind), a.Deadline, func(ctx context.Context) func() error {
+		return e.run(ctx, s, pos, a, turn)
+	})
+	return true, nil
+}
+
+// job runs something slow in the background: do without the lock, then what do returns with it. It is called with the lock.
+func (e *Engine) job(ctx context.Context, key string, j job, activity string, deadline time.Time, do func(ctx context.Context) func() error) {
+	ctx, cancel := context.WithCancel(ctx)
+	if !deadline.IsZero() {
+		ctx, cancel = context.WithTimeout(ctx, deadline.Sub(e.now()))
 	}
-	e.running[a.Key()] = job{task: s.ID, member: a.Member, phase: turn.Phase, cancel: cancel}
-	if a.Member != "" {
-		e.act(a.Member, activityOf(a.Kind), s.ID, a.Round)
+	j.cancel = cancel
+	e.running[key] = j
+	if j.member != "" {
+		e.act(j.member, activity, j.task, j.round)
 	}
-	e.stream.emit(EventDiscussion, s.ID, a.Member, e.now())
+	e.stream.emit(EventDiscussion, j.task, j.member, e.now())
 	run := func() {
 		defer cancel()
-		e.run(jobCtx, s, pos, a, turn)
+		finish := do(ctx)
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if err := finish(); err != nil {
+			e.opt.Log.Error("council", "task", j.task, "phase", j.phase, "member", j.member, "error", err)
+		}
+		delete(e.running, key)
+		e.f.Forget(j.task)
+		if j.member != "" {
+			e.act(j.member, council.ActivityIdle, "", 0)
+		}
+		e.stream.emit(EventDiscussion, j.task, j.member, e.now())
+		e.wake()
 	}
 	if e.opt.inline {
 		e.mu.Unlock()
 		defer e.mu.Lock()
 		run()
-		return true, nil
+		return
 	}
 	e.jobs.Go(run)
-	return true, nil
 }
 
 // busy reports whether no further member may be asked now.
@@ -100,13 +121,12 @@ func activityOf(k flow.Kind) string {
 	return council.ActivityDiscussing
 }
 
-// run performs a slow step and writes down what came of it.
-func (e *Engine) run(ctx context.Context, s *flow.Snapshot, pos flow.Position, a flow.Action, turn council.Turn) {
-	var finish func() error
+// run performs a slow step and returns what writes down what came of it.
+func (e *Engine) run(ctx context.Context, s *flow.Snapshot, pos flow.Position, a flow.Action, turn council.Turn) func() error {
 	switch {
 	case a.Kind == flow.Note:
 		noted := e.noteAll(ctx, s, pos)
-		finish = func() error {
+		return func() error {
 			if ctx.Err() != nil {
 				return nil
 			}
@@ -114,27 +134,14 @@ func (e *Engine) run(ctx context.Context, s *flow.Snapshot, pos flow.Position, a
 		}
 	case a.Kind == flow.Execute && s.Mode(flow.StepKey{Cycle: a.Cycle, Attempt: a.Attempt}, e.set) == council.ModeCommand:
 		result, done := e.runCommand(ctx, s, a)
-		finish = func() error {
+		return func() error {
 			if !done {
 				return nil
 			}
 			return e.publish("result", stepPath(s.ID, "result", a), result)
 		}
-	default:
-		finish = e.askMember(ctx, s, pos, a, turn)
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if err := finish(); err != nil {
-		e.opt.Log.Error("council", "task", s.ID, "step", string(a.Kind), "member", a.Member, "error", err)
-	}
-	delete(e.running, a.Key())
-	e.f.Forget(s.ID)
-	if a.Member != "" {
-		e.act(a.Member, council.ActivityIdle, "", 0)
-	}
-	e.stream.emit(EventDiscussion, s.ID, a.Member, e.now())
-	e.wake()
+	return e.askMember(ctx, s, pos, a, turn)
 }
 
 // askMember asks a member and returns what writes the answer down. It is called without the lock, what it returns with it.

@@ -77,6 +77,7 @@ type Engine struct {
 // job is a slow action that runs.
 type job struct {
 	task, member, phase string
+	round               int
 	cancel              context.CancelFunc
 }
 

@@ -37,6 +37,12 @@ func Next(s *Snapshot, w World) (Position, []Action) {
 		return p.pos, p.acts
 	}
 	p.pos.Cycle = s.cycle()
+	if s.Imported != nil && p.pos.Cycle == 1 {
+		p.pos.Round, p.pos.Status = s.LastRound(), s.Imported.Status
+		p.pos.Decision, p.pos.DecidedBy = s.Imported.Decision, s.Imported.DecidedBy
+		p.derive()
+		return p.pos, p.acts
+	}
 	if r, ok := s.Rulings[p.pos.Cycle]; ok {
 		p.rule(r)
 	} else {

@@ -2,6 +2,8 @@ package folder
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -384,4 +386,38 @@ func (f *Folder) Leave(id, dir string) error {
 		errs = append(errs, f.Move(progress, dir+"/progress.jsonl"))
 	}
 	return errors.Join(errs...)
+}
+
+// Probe returns a *HeldError if somebody runs the council, and nil if nobody does.
+func (f *Folder) Probe() error {
+	file, err := f.root.OpenFile(".lock", os.O_RDWR|syscall.O_NOFOLLOW, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := filelock.TryLock(file); errors.Is(err, filelock.ErrHeld) {
+		defer file.Close()
+		holder, _ := io.ReadAll(io.LimitReader(file, 200))
+		return &HeldError{Holder: strings.TrimSpace(string(holder))}
+	} else if err != nil {
+		return errors.Join(err, file.Close())
+	}
+	return filelock.Unlock(file)
+}
+
+// Look opens a folder to read it. Nothing is created.
+func Look(dir string) (*Folder, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("council: %w", err)
+	}
+	return &Folder{root: root, path: dir, tasks: map[string]cached{}}, nil
+}
+
+// Sum returns the SHA-256 of bytes in hexadecimal digits, as seals have it.
+func Sum(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
 }

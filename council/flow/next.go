@@ -159,6 +159,9 @@ func (p *plan) vote(a Attempt, attempts []Attempt) {
 func (p *plan) turn(a Attempt, member string) {
 	act := Action{Kind: Abstain, Round: a.Round, Attempt: a.Attempt, Member: member}
 	ask := Action{Kind: AskBallot, Round: a.Round, Attempt: a.Attempt, Member: member, Deadline: a.Opened.Deadline}
+	if end := p.w.Now.Add(p.w.Settings.Timeouts.Turn); end.Before(ask.Deadline) {
+		ask.Deadline = end
+	}
 	ask.Task, ask.Cycle = p.s.ID, p.pos.Cycle
 	running := p.w.Running[ask.Key()]
 	b, onDisk := a.Ballots[member]

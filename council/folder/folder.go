@@ -353,3 +353,35 @@ func BallotProblem(b council.Ballot, node string, round int) string {
 	}
 	return ""
 }
+
+// WriteLoose replaces a file without flushing it to the disk, for what is worth nothing after a crash.
+func (f *Folder) WriteLoose(rel string, v any) error {
+	data, err := encode(v)
+	if err != nil {
+		return err
+	}
+	if err := f.root.MkdirAll(path.Dir(rel), 0o700); err != nil {
+		return err
+	}
+	temp := path.Join(path.Dir(rel), ".kioku-loose.tmp")
+	if err := f.root.WriteFile(temp, data, perm); err != nil {
+		return err
+	}
+	return f.root.Rename(temp, rel)
+}
+
+// Leave removes the records of a task that was moved to the archive: they were copied into dir before.
+func (f *Folder) Leave(id, dir string) error {
+	f.Forget(id)
+	var errs []error
+	for _, suffix := range []string{"", "_result", "_history"} {
+		if err := f.root.Remove(DecisionPath(id, suffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	progress := Decisions + "/" + id + "_progress.jsonl"
+	if f.Exists(progress) {
+		errs = append(errs, f.Move(progress, dir+"/progress.jsonl"))
+	}
+	return errors.Join(errs...)
+}

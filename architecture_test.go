@@ -83,6 +83,9 @@ var mayImport = map[string]string{
 	"derive/contract":        "derive/vocab llm memory search/analysis search/dates internal",
 	"derive/derivetest":      "llm",
 	"derive/rule":            "derive/seam derive/vocab memory chunker search/analysis search/dates internal",
+	"council":                "memory internal",
+	"council/member":         "council agent llm llm/echo memory internal",
+	"council/template":       "council memory internal",
 	"bench":                  ". memory indexer search search/analysis internal",
 	"bench/speed":            ". memory bench chunker embed indexer proto search search/analysis server server/front store/vector",
 	"bench/soak":             "", // its tests use proto, store and store/storetest

@@ -291,4 +291,5 @@ type Result struct {
 	Attempt     int       `json:"attempt"`
 	CompletedAt time.Time `json:"completed_at"`
 	Author      Author    `json:"author"`
+	Usage       Usage     `json:"usage,omitzero"`
 }

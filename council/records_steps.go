@@ -84,11 +84,13 @@ type Started struct {
 
 // Review is discussions/<id>/review_<cycle>_<k>.json: what another member says of an attempt. It is published once.
 type Review struct {
-	Cycle     int       `json:"cycle"`
-	Attempt   int       `json:"attempt"`
-	Reviewer  string    `json:"reviewer"`
-	Passed    bool      `json:"passed"`
-	Notes     string    `json:"notes"`
+	Cycle    int    `json:"cycle"`
+	Attempt  int    `json:"attempt"`
+	Reviewer string `json:"reviewer"`
+	Passed   bool   `json:"passed"`
+	Notes    string `json:"notes"`
+	// Problems that were found; a repair is asked to solve them.
+	Problems  []string  `json:"problems,omitempty"`
 	Timestamp time.Time `json:"timestamp"`
 	Usage     Usage     `json:"usage,omitzero"`
 }

@@ -70,15 +70,15 @@ func (s Settings) Validate() error {
 	s = s.WithDefaults()
 	switch {
 	case !ValidName(s.Agent):
-		return invalid("agent", "is %.80q; must be the id of the agent whose memory has the decisions", s.Agent)
+		return Invalid("agent", "is %.80q; must be the id of the agent whose memory has the decisions", s.Agent)
 	case s.Policy != PolicyMajority && s.Policy != PolicyChair:
-		return invalid("policy", "is %.40q; must be %q or %q", s.Policy, PolicyMajority, PolicyChair)
+		return Invalid("policy", "is %.40q; must be %q or %q", s.Policy, PolicyMajority, PolicyChair)
 	case s.MinRounds < 1 || s.MaxRounds < s.MinRounds || s.MaxRounds > 9:
-		return invalid("maxRounds", "is %d and minRounds %d; need 1 <= minRounds <= maxRounds <= 9", s.MaxRounds, s.MinRounds)
+		return Invalid("maxRounds", "is %d and minRounds %d; need 1 <= minRounds <= maxRounds <= 9", s.MaxRounds, s.MinRounds)
 	case s.Autonomy != AutonomySupervised && s.Autonomy != AutonomyFull:
-		return invalid("autonomy", "is %.40q; must be %q or %q", s.Autonomy, AutonomySupervised, AutonomyFull)
+		return Invalid("autonomy", "is %.40q; must be %q or %q", s.Autonomy, AutonomySupervised, AutonomyFull)
 	case s.Parallel < 1 || s.MaxTokensPerDay < 0 || s.MaxTokensPerTask < 0 || s.MinFamilies < 1:
-		return invalid("parallel", "and the limits of tokens and families must be positive")
+		return Invalid("parallel", "and the limits of tokens and families must be positive")
 	}
 	if err := s.checkMembers(); err != nil {
 		return err
@@ -92,28 +92,28 @@ func (s Settings) Validate() error {
 // checkMembers checks number, names and roles of members.
 func (s Settings) checkMembers() error {
 	if n := len(s.Members); n < MinMembers || n > MaxMembers {
-		return invalid("members", "are %d; a council has %d to %d", n, MinMembers, MaxMembers)
+		return Invalid("members", "are %d; a council has %d to %d", n, MinMembers, MaxMembers)
 	}
 	seen := map[string]bool{s.Agent: true}
 	for _, m := range s.Members {
 		if !ValidName(m.Name) {
-			return invalid("members", "name %.80q: must be an agent id: lower case letters, digits, '_' and '-'", m.Name)
+			return Invalid("members", "name %.80q: must be an agent id: lower case letters, digits, '_' and '-'", m.Name)
 		}
 		if seen[m.Name] {
-			return invalid("members", "name %q is used twice, or is that of the council agent", m.Name)
+			return Invalid("members", "name %q is used twice, or is that of the council agent", m.Name)
 		}
 		seen[m.Name] = true
 		for _, role := range m.Roles {
 			if !slices.Contains(roles, role) {
-				return invalid("members", "%s has the role %.40q; roles are %s", m.Name, role, strings.Join(roles, ", "))
+				return Invalid("members", "%s has the role %.40q; roles are %s", m.Name, role, strings.Join(roles, ", "))
 			}
 		}
 	}
 	if s.Policy == PolicyChair && len(s.withRole(RoleArbiter)) == 0 {
-		return invalid("policy", "%q needs a member with the role %q", PolicyChair, RoleArbiter)
+		return Invalid("policy", "%q needs a member with the role %q", PolicyChair, RoleArbiter)
 	}
 	if len(s.withRole(RoleArbiter)) > 1 {
-		return invalid("members", "have %d arbiters; one is enough", len(s.withRole(RoleArbiter)))
+		return Invalid("members", "have %d arbiters; one is enough", len(s.withRole(RoleArbiter)))
 	}
 	return nil
 }
@@ -123,11 +123,11 @@ func (s Settings) checkExecution() error {
 	e := s.Execution
 	switch {
 	case !slices.Contains([]string{ModeReport, ModeAnswer, ModeCommand}, e.Mode):
-		return invalid("execution.mode", "is %.40q; must be report, answer or command", e.Mode)
+		return Invalid("execution.mode", "is %.40q; must be report, answer or command", e.Mode)
 	case e.Mode == ModeCommand && len(e.Command) == 0:
-		return invalid("execution.command", "is empty; mode command needs the program and its arguments")
+		return Invalid("execution.command", "is empty; mode command needs the program and its arguments")
 	case e.Approval != ApprovalOwner && e.Approval != ApprovalNone:
-		return invalid("execution.approval", "is %.40q; must be %q or %q", e.Approval, ApprovalOwner, ApprovalNone)
+		return Invalid("execution.approval", "is %.40q; must be %q or %q", e.Approval, ApprovalOwner, ApprovalNone)
 	}
 	return nil
 }
@@ -136,30 +136,30 @@ func (s Settings) checkExecution() error {
 func (s Settings) checkRest() error {
 	if s.Evaluation.Every != "off" {
 		if d, err := time.ParseDuration(s.Evaluation.Every); err != nil || d < time.Minute {
-			return invalid("evaluation.every", "is %.40q; must be a time of at least 1m, such as 6h, or off", s.Evaluation.Every)
+			return Invalid("evaluation.every", "is %.40q; must be a time of at least 1m, such as 6h, or off", s.Evaluation.Every)
 		}
 	}
 	if a := s.Suggestions.Approval; a != ApprovalOwner && a != ApprovalNone {
-		return invalid("suggestions.approval", "is %.40q; must be %q or %q", a, ApprovalOwner, ApprovalNone)
+		return Invalid("suggestions.approval", "is %.40q; must be %q or %q", a, ApprovalOwner, ApprovalNone)
 	}
 	for _, w := range s.Workers {
 		if !ValidName(w) {
-			return invalid("workers", "name %.80q: must be an agent id", w)
+			return Invalid("workers", "name %.80q: must be an agent id", w)
 		}
 	}
 	for platform := range s.Owners {
 		if !slices.Contains(Platforms, platform) {
-			return invalid("owners", "platform %.40q; must be one of %s", platform, strings.Join(Platforms, ", "))
+			return Invalid("owners", "platform %.40q; must be one of %s", platform, strings.Join(Platforms, ", "))
 		}
 	}
 	for name, a := range s.Actions {
 		if !ValidName(name) || len(a.Command) == 0 {
-			return invalid("actions", "%.40q: needs a name in lower case and a command", name)
+			return Invalid("actions", "%.40q: needs a name in lower case and a command", name)
 		}
 	}
 	for name, d := range s.Timeouts.byName() {
 		if d <= 0 {
-			return invalid("timeouts."+name, "is %v; must be positive", d)
+			return Invalid("timeouts."+name, "is %v; must be positive", d)
 		}
 	}
 	return nil
@@ -191,7 +191,7 @@ func (s Settings) Member(name string) (Member, error) {
 			return m, nil
 		}
 	}
-	return Member{}, invalid("member", "%.80q is not in this council, whose members are %s", name, strings.Join(s.Roster(), ", "))
+	return Member{}, Invalid("member", "%.80q is not in this council, whose members are %s", name, strings.Join(s.Roster(), ", "))
 }
 
 // Roster returns the names of the members in the order of the settings.

@@ -63,8 +63,8 @@ func ValidName(name string) bool { return agentID.MatchString(name) }
 // ValidID reports whether id can be that of a command, suggestion, action request or cycle.
 func ValidID(id string) bool { return fileID.MatchString(id) }
 
-// invalid returns a memory.InputError of a field.
-func invalid(field, format string, args ...any) error {
+// Invalid returns a memory.InputError of a field.
+func Invalid(field, format string, args ...any) error {
 	return &memory.InputError{Field: field, Problem: fmt.Sprintf(format, args...)}
 }
 
@@ -75,21 +75,21 @@ func Need(n int) int { return (2*n + 2) / 3 }
 func (t *Task) Check() error {
 	switch {
 	case !ValidTaskID(t.ID):
-		return invalid("id", "is %.80q; must be a word in lower case, an underscore and 1 to 60 of A-Z, a-z, 0-9, '_' and '-'", t.ID)
+		return Invalid("id", "is %.80q; must be a word in lower case, an underscore and 1 to 60 of A-Z, a-z, 0-9, '_' and '-'", t.ID)
 	case t.Type != TypeTask && t.Type != TypeQuestion:
-		return invalid("type", "is %.40q; must be %q or %q", t.Type, TypeTask, TypeQuestion)
+		return Invalid("type", "is %.40q; must be %q or %q", t.Type, TypeTask, TypeQuestion)
 	case strings.TrimSpace(t.Title) == "":
-		return invalid("title", "is empty; say in a line what is to be decided")
+		return Invalid("title", "is empty; say in a line what is to be decided")
 	case utf8.RuneCountInString(t.Title) > MaxTitle:
-		return invalid("title", "has more than %d characters; put the rest into the description", MaxTitle)
+		return Invalid("title", "has more than %d characters; put the rest into the description", MaxTitle)
 	case utf8.RuneCountInString(t.Description) > MaxDescription:
-		return invalid("description", "has more than %d characters; attach the rest as files", MaxDescription)
+		return Invalid("description", "has more than %d characters; attach the rest as files", MaxDescription)
 	case !slices.Contains([]string{"", PriorityLow, PriorityMedium, PriorityHigh}, t.Priority):
-		return invalid("priority", "is %.40q; must be low, medium or high", t.Priority)
+		return Invalid("priority", "is %.40q; must be low, medium or high", t.Priority)
 	case len(t.Attachments) > MaxAttachments:
-		return invalid("attachments", "are %d; at most %d are taken", len(t.Attachments), MaxAttachments)
+		return Invalid("attachments", "are %d; at most %d are taken", len(t.Attachments), MaxAttachments)
 	case t.Supersedes != "" && !ValidTaskID(t.Supersedes):
-		return invalid("supersedes", "is not the id of a task: %.80q", t.Supersedes)
+		return Invalid("supersedes", "is not the id of a task: %.80q", t.Supersedes)
 	}
 	return checkAttachments(t.Attachments)
 }
@@ -98,7 +98,7 @@ func (t *Task) Check() error {
 func checkAttachments(all []Attachment) error {
 	for _, a := range all {
 		if a.File == "" || strings.ContainsAny(a.File, "/\\\x00") || strings.HasPrefix(a.File, ".") || len(a.File) > 200 {
-			return invalid("attachments", "file %.80q: must be a plain file name of at most 200 bytes", a.File)
+			return Invalid("attachments", "file %.80q: must be a plain file name of at most 200 bytes", a.File)
 		}
 	}
 	return nil
@@ -108,7 +108,7 @@ func checkAttachments(all []Attachment) error {
 func CheckParams(p Params) error {
 	for _, name := range ParamNames {
 		if v, ok := p[name]; ok && (math.IsNaN(v) || v < 0 || v > 1) {
-			return invalid(name, "is %v; must lie between 0 and 1", v)
+			return Invalid(name, "is %v; must lie between 0 and 1", v)
 		}
 	}
 	return nil

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"kioku/council"
+	"kioku/council/member"
 )
 
 // Errors of an Engine, beside memory.InputError.
@@ -146,7 +147,10 @@ type CommandState struct {
 }
 
 // Estimate of what a decision costs.
-type Estimate struct{ Calls, TokensLow, TokensHigh int }
+type Estimate = member.Estimate
+
+// RemoteTurn is a turn of a member that runs elsewhere.
+type RemoteTurn = member.RemoteTurn
 
 // Event says that something has changed. It contains no text.
 type Event struct {

@@ -37,6 +37,12 @@ func Next(s *Snapshot, w World) (Position, []Action) {
 		return p.pos, p.acts
 	}
 	p.pos.Cycle = s.cycle()
+	if s.Imported != nil && p.pos.Cycle == 1 {
+		p.pos.Round, p.pos.Status = s.LastRound(), s.Imported.Status
+		p.pos.Decision, p.pos.DecidedBy = s.Imported.Decision, s.Imported.DecidedBy
+		p.derive()
+		return p.pos, p.acts
+	}
 	if r, ok := s.Rulings[p.pos.Cycle]; ok {
 		p.rule(r)
 	} else {
@@ -159,6 +165,9 @@ func (p *plan) vote(a Attempt, attempts []Attempt) {
 func (p *plan) turn(a Attempt, member string) {
 	act := Action{Kind: Abstain, Round: a.Round, Attempt: a.Attempt, Member: member}
 	ask := Action{Kind: AskBallot, Round: a.Round, Attempt: a.Attempt, Member: member, Deadline: a.Opened.Deadline}
+	if end := p.w.Now.Add(p.w.Settings.Timeouts.Turn); end.Before(ask.Deadline) {
+		ask.Deadline = end
+	}
 	ask.Task, ask.Cycle = p.s.ID, p.pos.Cycle
 	running := p.w.Running[ask.Key()]
 	b, onDisk := a.Ballots[member]

@@ -19,6 +19,9 @@ func Record(s *Snapshot, pos Position) *council.Decision {
 	if pos.Decision == "" {
 		return nil
 	}
+	if s.Imported != nil && pos.Cycle == 1 {
+		return imported(s)
+	}
 	d := &council.Decision{
 		TaskID: s.ID, Decision: pos.Decision, Status: pos.Status, FinalRound: pos.Round, DecidedBy: pos.DecidedBy, Cycle: pos.Cycle,
 		Supersedes: s.Task.Supersedes, Solo: s.Solo, Usage: usage(s), Votes: votes(s),
@@ -56,6 +59,18 @@ func Record(s *Snapshot, pos Position) *council.Decision {
 		d.MemoryPath = s.firstPath()
 	}
 	return d
+}
+
+// imported returns the decision of another program, with what was learnt since.
+func imported(s *Snapshot) *council.Decision {
+	d := *s.Imported
+	if s.Outcome != nil {
+		d.Outcome, d.OutcomeNote = s.Outcome.Outcome, s.Outcome.Note
+	}
+	if s.Superseded != nil {
+		d.SupersededBy = s.Superseded.By
+	}
+	return &d
 }
 
 // firstPath is where the first decision of the task was written: further cycles write to the same file.

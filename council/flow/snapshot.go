@@ -32,7 +32,9 @@ type Snapshot struct {
 	Outcome    *council.Outcome
 	Superseded *council.Superseded
 	Solo       *council.Ballot
-	Comments   []council.Comment
+	// Imported is the decision of the first cycle that another program has made, by its rules; nil if there is none.
+	Imported *council.Decision
+	Comments []council.Comment
 	// Status and Decision are the derived files as they are; nil if there are none.
 	Status   *council.Status
 	Decision *council.Decision

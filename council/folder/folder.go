@@ -2,6 +2,8 @@ package folder
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -352,4 +354,70 @@ func BallotProblem(b council.Ballot, node string, round int) string {
 		return fmt.Sprintf("%.80q is not a vote", b.Vote)
 	}
 	return ""
+}
+
+// WriteLoose replaces a file without flushing it to the disk, for what is worth nothing after a crash.
+func (f *Folder) WriteLoose(rel string, v any) error {
+	data, err := encode(v)
+	if err != nil {
+		return err
+	}
+	if err := f.root.MkdirAll(path.Dir(rel), 0o700); err != nil {
+		return err
+	}
+	temp := path.Join(path.Dir(rel), ".kioku-loose.tmp")
+	if err := f.root.WriteFile(temp, data, perm); err != nil {
+		return err
+	}
+	return f.root.Rename(temp, rel)
+}
+
+// Leave removes the records of a task that was moved to the archive: they were copied into dir before.
+func (f *Folder) Leave(id, dir string) error {
+	f.Forget(id)
+	var errs []error
+	for _, suffix := range []string{"", "_result", "_history"} {
+		if err := f.root.Remove(DecisionPath(id, suffix)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	progress := Decisions + "/" + id + "_progress.jsonl"
+	if f.Exists(progress) {
+		errs = append(errs, f.Move(progress, dir+"/progress.jsonl"))
+	}
+	return errors.Join(errs...)
+}
+
+// Probe returns a *HeldError if somebody runs the council, and nil if nobody does.
+func (f *Folder) Probe() error {
+	file, err := f.root.OpenFile(".lock", os.O_RDWR|syscall.O_NOFOLLOW, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if err := filelock.TryLock(file); errors.Is(err, filelock.ErrHeld) {
+		defer file.Close()
+		holder, _ := io.ReadAll(io.LimitReader(file, 200))
+		return &HeldError{Holder: strings.TrimSpace(string(holder))}
+	} else if err != nil {
+		return errors.Join(err, file.Close())
+	}
+	return filelock.Unlock(file)
+}
+
+// Look opens a folder to read it. Nothing is created.
+func Look(dir string) (*Folder, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("council: %w", err)
+	}
+	return &Folder{root: root, path: dir, tasks: map[string]cached{}}, nil
+}
+
+// Sum returns the SHA-256 of bytes in hexadecimal digits, as seals have it.
+func Sum(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
 }

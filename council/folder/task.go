@@ -2,8 +2,6 @@ package folder
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -211,6 +209,8 @@ func (r *reader) file(name string) {
 		r.s.Outcome = readInto[council.Outcome](r, rel)
 	case "superseded.json":
 		r.s.Superseded = readInto[council.Superseded](r, rel)
+	case "imported.json":
+		r.s.Imported = readInto[council.Decision](r, rel)
 	case "solo.json":
 		r.s.Solo = readInto[council.Ballot](r, rel)
 	case "arbitration.json":
@@ -320,8 +320,7 @@ func (r *reader) ballot(rel, node string, round int) flow.Ballot {
 	if err != nil {
 		return flow.Ballot{Problem: err.Error()}
 	}
-	sum := sha256.Sum256(data)
-	b := flow.Ballot{SHA256: hex.EncodeToString(sum[:])}
+	b := flow.Ballot{SHA256: Sum(data)}
 	if err := json.Unmarshal(data, &b.Ballot); err != nil {
 		b.Problem = "the ballot is not JSON of a ballot: " + err.Error()
 		return b

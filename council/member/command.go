@@ -72,9 +72,9 @@ func (s commandSpeaker) speak(ctx context.Context, _ Question, req llm.Request) 
 		err = nil // the program has ended well; only a grandchild kept its output open
 	}
 	if err != nil {
-		return llm.Response{}, s.failure(err, errs.String())
+		return llm.Response{}, s.failure(err, errs.kept.String())
 	}
-	reply, err := unwrap(out.Bytes(), s.member.Output)
+	reply, err := unwrap(out.kept.Bytes(), s.member.Output)
 	return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: reply}, Stop: llm.StopEnd}, err
 }
 
@@ -132,7 +132,7 @@ func unwrap(output []byte, path string) (string, error) {
 
 // capped keeps the beginning of what is written to it and accepts the rest.
 type capped struct {
-	bytes.Buffer
+	kept  bytes.Buffer // not embedded: its ReadFrom would take everything
 	limit int
 	// full is called once there is more; nil for none.
 	full func()
@@ -141,11 +141,11 @@ type capped struct {
 
 // Write implements io.Writer. It belongs to the goroutine that copies the output.
 func (c *capped) Write(p []byte) (int, error) {
-	room := c.limit - c.Len()
+	room := c.limit - c.kept.Len()
 	if len(p) <= room {
-		return c.Buffer.Write(p)
+		return c.kept.Write(p)
 	}
-	c.Buffer.Write(p[:max(room, 0)])
+	c.kept.Write(p[:max(room, 0)])
 	if !c.over && c.full != nil {
 		c.full()
 	}

@@ -3,6 +3,7 @@ package echo
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -18,7 +19,7 @@ var (
 	// parameter is a line of the prompt.
 	parameter = regexp.MustCompile(`(?m)^- ([a-z_]+): ([01]\.\d\d) \(`)
 	// pastVote is a line of an evaluation.
-	pastVote = regexp.MustCompile(`(?m)^Round \d+: voted ([a-z_]+); the council: (approved|rejected)(; afterwards: did_not)?$`)
+	pastVote = regexp.MustCompile(`(?m)^Round \d+: voted ([a-z_]+); the council: (approved|rejected)(?:; afterwards: ([a-z_]+))?$`)
 	// script is the line of a task by which a person says how the members vote.
 	script = regexp.MustCompile(`(?mi)^[ \t]*echo:[ \t]*((?:[\w*.-]+=[a-z]+[ \t]*)+)$`)
 	// risky and careful match what speaks against a task and for it.
@@ -210,7 +211,7 @@ func (c councillor) verdict() map[string]any {
 func (c councillor) evaluation() map[string]any {
 	votes, outvoted := pastVote.FindAllStringSubmatch(c.prompt, -1), map[string]int{}
 	for _, v := range votes {
-		if rejects := v[1] == "reject"; rejects == (v[2] == "approved") && v[3] == "" {
+		if rejects := v[1] == "reject"; rejects == (v[2] == "approved") && v[3] != "did_not" {
 			outvoted[v[2]]++
 		}
 	}
@@ -228,10 +229,15 @@ func (c councillor) evaluation() map[string]any {
 	target, _, _ := strings.Cut(member, `"`)
 	suggested, now := map[string]any{}, parametersIn(c.prompt)
 	if step != 0 {
-		suggested["risk_tolerance"] = min(max(now["risk_tolerance"]+step, 0), 1)
-		suggested["safety_weight"] = min(max(now["safety_weight"]-step, 0), 1)
+		suggested["risk_tolerance"] = moved(now["risk_tolerance"], step)
+		suggested["safety_weight"] = moved(now["safety_weight"], -step)
 	}
 	return map[string]any{"target": target, "overall_score": score, "needs_retuning": step != 0, "suggested_params": suggested,
 		"scores":    map[string]any{"decision_quality": score, "collaboration": score, "effectiveness": score, "parameter_balance": score},
 		"reasoning": fmt.Sprintf("Of %d ballots %d were outvoted.", len(votes), outvoted["approved"]+outvoted["rejected"])}
+}
+
+// moved returns a parameter by a step further, in hundredths and within its bounds.
+func moved(value, step float64) float64 {
+	return math.Round(100*min(max(value+step, 0), 1)) / 100
 }

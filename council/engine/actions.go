@@ -1,0 +1,331 @@
+package engine
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"kioku/council"
+	"kioku/council/flow"
+	"kioku/council/folder"
+	"kioku/council/member"
+	"kioku/internal/text"
+)
+
+// reload is the action that stops a member, reads its files and parameters again and gives it a turn.
+const reload = "reload:"
+
+func actionPath(id string) string { return fmt.Sprintf("%s/%s.json", folder.Actions, id) }
+
+// ListActions returns the requests of protected actions, newest first.
+func (e *Engine) ListActions(_ context.Context) ([]council.ActionRequest, error) {
+	names, err := e.f.Names(folder.Actions)
+	if err != nil {
+		return nil, err
+	}
+	var all []council.ActionRequest
+	for _, name := range names {
+		id, ok := strings.CutSuffix(name, ".json")
+		if !ok || !council.ValidID(id) || strings.HasPrefix(name, "_") {
+			continue
+		}
+		var r council.ActionRequest
+		if err := e.f.Read(actionPath(id), &r); err != nil || r.ID != id {
+			e.opt.Log.Warn("an action cannot be read", "id", id, "error", err)
+			continue
+		}
+		all = append(all, r)
+	}
+	slices.SortStableFunc(all, func(a, b council.ActionRequest) int { return b.RequestedAt.Compare(a.RequestedAt) })
+	return all, nil
+}
+
+// allowed returns an error if an action is not on the list of the settings.
+func (e *Engine) allowed(service string) error {
+	if name, ok := strings.CutPrefix(service, reload); ok {
+		_, err := e.set.Member(name)
+		return err
+	}
+	if _, ok := e.set.Actions[service]; !ok {
+		return fmt.Errorf("%w: the action %.80q is not among actions of the settings", ErrDenied, service)
+	}
+	return nil
+}
+
+// RequestAction has a member ask for a protected action, for a task that was approved. Another member approves it and a third one runs it.
+func (e *Engine) RequestAction(_ context.Context, r council.ActionRequest) (council.ActionRequest, error) {
+	if err := e.writable(); err != nil {
+		return r, err
+	}
+	if _, err := e.set.Member(r.RequestedBy); err != nil {
+		return r, err
+	}
+	if err := errors.Join(e.allowed(r.Service), checkText("reason", r.Reason, false, council.MaxComment)); err != nil {
+		return r, err
+	}
+	if _, err := e.approvedTask(r.TaskID); err != nil {
+		return r, err
+	}
+	r.ID = cmp.Or(r.ID, fmt.Sprintf("action_%d_%04d", e.now().Unix(), rand.IntN(10_000)))
+	if !council.ValidID(r.ID) {
+		return r, council.Invalid("id", "is %.80q", r.ID)
+	}
+	r = council.ActionRequest{ID: r.ID, Service: r.Service, TaskID: r.TaskID, RequestedBy: r.RequestedBy, Reason: r.Reason, Status: council.ActionPending, RequestedAt: e.now()}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err := e.publishNew("action", actionPath(r.ID), r); errors.Is(err, fs.ErrExist) {
+		return r, fmt.Errorf("action %s %w", r.ID, ErrExists)
+	} else if err != nil {
+		return r, err
+	}
+	e.stream.emit(EventAction, r.ID, r.RequestedBy, r.RequestedAt)
+	e.wake()
+	return r, nil
+}
+
+// ApproveAction is the verdict of a member on an action that another has requested.
+func (e *Engine) ApproveAction(_ context.Context, id, name string, approve bool, reason string) (council.ActionRequest, error) {
+	var r council.ActionRequest
+	if err := e.writable(); err != nil {
+		return r, err
+	}
+	if _, err := e.set.Member(name); err != nil {
+		return r, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !council.ValidID(id) || e.f.Read(actionPath(id), &r) != nil {
+		return r, fmt.Errorf("action %.80q: %w", id, ErrNotFound)
+	}
+	return r, e.approve(&r, name, approve, reason)
+}
+
+// approve writes a verdict on an action down, after the checks that no member can do for the council.
+func (e *Engine) approve(r *council.ActionRequest, name string, approve bool, reason string) error {
+	switch {
+	case r.Status != council.ActionPending:
+		return fmt.Errorf("%w: action %s is %s", ErrState, r.ID, r.Status)
+	case name == r.RequestedBy:
+		return fmt.Errorf("%w: %s has requested the action and cannot approve it", ErrDenied, name)
+	case !e.hasRole(name, council.RoleApprover):
+		return fmt.Errorf("%w: %s is not an approver", ErrDenied, name)
+	case !e.now().Before(r.RequestedAt.Add(e.set.Timeouts.Action)):
+		return fmt.Errorf("%w: action %s has expired", ErrState, r.ID)
+	}
+	if _, err := e.approvedTask(r.TaskID); err != nil {
+		return err
+	}
+	r.Approved = &council.Verdict{Accept: approve, Reason: reason, By: council.Author{Kind: "member", Name: name}, At: e.now()}
+	r.Status = council.ActionRejected
+	if approve {
+		r.Status = council.ActionApproved
+	}
+	return e.keepAction(*r)
+}
+
+// hasRole reports whether a member has a role; if nobody has it, everybody does.
+func (e *Engine) hasRole(name, role string) bool {
+	nobody := true
+	for _, m := range e.set.Members {
+		if slices.Contains(m.Roles, role) {
+			nobody = false
+			if m.Name == name {
+				return true
+			}
+		}
+	}
+	return nobody
+}
+
+// keepAction writes the state of an action.
+func (e *Engine) keepAction(r council.ActionRequest) error {
+	e.stream.emit(EventAction, r.ID, r.RequestedBy, e.now())
+	e.wake()
+	return e.write("action-state", actionPath(r.ID), r)
+}
+
+// actions takes the steps that actions wait for.
+func (e *Engine) actions(ctx context.Context, sooner func(time.Time)) error {
+	all, err := e.ListActions(ctx)
+	errs := []error{err}
+	for _, r := range all {
+		if err := e.action(ctx, r, sooner); err != nil {
+			errs = append(errs, fmt.Errorf("action %s: %w", r.ID, err))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// action takes the step that an action waits for. One that was being executed when an engine ended is not executed again.
+func (e *Engine) action(ctx context.Context, r council.ActionRequest, sooner func(time.Time)) error {
+	key := "action/" + r.ID
+	if _, ok := e.running[key]; ok {
+		return nil
+	}
+	reject := func(why string) error {
+		r.Status, r.Result, r.EndedAt = council.ActionRejected, why, e.now()
+		return e.keepAction(r)
+	}
+	switch r.Status {
+	case council.ActionPending:
+		end := r.RequestedAt.Add(e.set.Timeouts.Action)
+		if !e.now().Before(end) {
+			return reject("was not approved in time")
+		}
+		sooner(end)
+		return e.askApproval(ctx, key, r, end)
+	case council.ActionApproved:
+		if _, err := e.approvedTask(r.TaskID); err != nil {
+			return reject(err.Error())
+		}
+		if err := e.allowed(r.Service); err != nil {
+			return reject(err.Error())
+		}
+		if r.Approved == nil || !r.Approved.Accept || r.Approved.By.Name == r.RequestedBy {
+			return reject("is not approved by another member")
+		}
+		r.Runner = e.set.WithRole(council.RoleRunner, r.RequestedBy, r.Approved.By.Name)
+		if r.Runner == "" {
+			return reject("needs three different members")
+		}
+		return e.runAction(ctx, key, r)
+	case council.ActionExecuting:
+		r.Status, r.Result, r.EndedAt = council.ActionFailed, "interrupted: it may have been done in part, so it is not done again", e.now()
+		return e.keepAction(r)
+	}
+	return nil
+}
+
+// askApproval asks an approver for its verdict, at most twice. Without one the request expires.
+func (e *Engine) askApproval(ctx context.Context, key string, r council.ActionRequest, end time.Time) error {
+	approver := e.set.WithRole(council.RoleApprover, r.RequestedBy)
+	rel := fmt.Sprintf("%s/_turn_%s.json", folder.Actions, r.ID)
+	var turn council.Turn
+	if err := e.f.Read(rel, &turn); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if approver == "" || e.busy(key) || turn.Calls >= flow.MaxCalls || turn.Failures >= flow.MaxFailures {
+		return nil
+	}
+	s, _, err := e.find(r.TaskID)
+	if err != nil {
+		return err
+	}
+	turn.Member, turn.Phase, turn.StartedAt, turn.LeaseUntil = approver, member.PhaseAction, e.now(), end
+	turn.Attempt++
+	if err := e.write("action-turn", rel, turn); err != nil {
+		return err
+	}
+	q := member.Question{
+		Member: approver, Phase: member.PhaseAction, Task: s.Task, Roster: e.set.Roster(), Mission: e.mission(), Now: e.now(), Decision: s.Decision,
+		Action:   &member.Action{ID: r.ID, Name: r.Service, RequestedBy: r.RequestedBy, Reason: r.Reason},
+		Counting: func() error { return e.count(rel, &turn) },
+	}
+	q.Params, _ = e.params(approver)
+	e.job(ctx, key, job{task: key, member: approver, phase: q.Phase}, council.ActivityRebuilding, end, func(ctx context.Context) func() error {
+		q.Persona = e.persona(ctx, approver, s.Task)
+		reply, err := e.ask(ctx, q)
+		return func() error {
+			if err == nil && reply.Verdict != nil {
+				var now council.ActionRequest
+				if err := e.f.Read(actionPath(r.ID), &now); err != nil || now.Status != council.ActionPending {
+					return err // somebody was faster
+				}
+				return e.approve(&now, approver, reply.Verdict.Approve, reply.Verdict.Reason)
+			}
+			if err != nil && member.KindOf(err) == "" && ctx.Err() != nil {
+				return nil
+			}
+			turn.Failures++
+			return e.write("action-failed", rel, turn)
+		}
+	})
+	return nil
+}
+
+// runAction runs an action. That it begins is written down before, so that it never runs twice.
+func (e *Engine) runAction(ctx context.Context, key string, r council.ActionRequest) error {
+	r.Status, r.StartedAt = council.ActionExecuting, e.now()
+	if err := e.keepAction(r); err != nil {
+		return err
+	}
+	timeout := cmp.Or(e.set.Actions[r.Service].Timeout, e.set.Timeouts.Action)
+	e.job(ctx, key, job{task: key, member: r.Runner, phase: "action"}, council.ActivityRebuilding, e.now().Add(timeout), func(ctx context.Context) func() error {
+		e.crash("action-run:before")
+		result, err := e.doAction(ctx, r)
+		e.crash("action-run:after")
+		return func() error {
+			r.Status, r.Result, r.EndedAt = council.ActionCompleted, result, e.now()
+			if err != nil {
+				r.Status, r.Result = council.ActionFailed, strings.TrimSpace(err.Error()+"\n"+result)
+			}
+			return e.keepAction(r)
+		}
+	})
+	return nil
+}
+
+// doAction does what was approved.
+func (e *Engine) doAction(ctx context.Context, r council.ActionRequest) (string, error) {
+	if name, ok := strings.CutPrefix(r.Service, reload); ok {
+		return e.reloadMember(ctx, name)
+	}
+	dir := path.Join(folder.Workspace, "actions", r.ID)
+	if err := e.f.Root().MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	out := &tail{limit: maxResult}
+	err := runProgram(ctx, e.set.Actions[r.Service].Command, path.Join(e.f.Path(), dir), "", out)
+	return strings.ToValidUTF8(out.String(), "�"), err
+}
+
+// reloadMember ends what a member does now, reads its files and parameters again and asks it a question to see that it answers.
+func (e *Engine) reloadMember(ctx context.Context, name string) (string, error) {
+	e.mu.Lock()
+	for _, j := range e.running {
+		if j.member == name && j.phase != "action" {
+			j.cancel()
+		}
+	}
+	e.mu.Unlock()
+	params, err := e.params(name)
+	if err != nil {
+		return "", err
+	}
+	persona := e.persona(ctx, name, council.Task{})
+	t := council.Task{ID: "health_check", Type: council.TypeQuestion, Title: "Are you ready?", Description: "A check after the restart of a member. Any valid vote will do."}
+	_, err = e.ask(ctx, member.Question{Member: name, Phase: member.PhaseOpinion, Task: t, Cycle: 1, Round: 1, MaxRounds: 1, Attempt: 1, Roster: e.set.Roster(), Persona: persona, Params: params, Mission: e.mission(), Now: e.now()})
+	if err != nil {
+		return "", fmt.Errorf("the member does not answer: %w", err)
+	}
+	return fmt.Sprintf("%s has read its files (%d characters) and parameters again, and answers", name, len([]rune(persona))), nil
+}
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	limit int
+	buf   bytes.Buffer
+}
+
+var _ io.Writer = (*tail)(nil)
+
+// Write implements io.Writer.
+func (t *tail) Write(data []byte) (int, error) {
+	t.buf.Write(data)
+	if t.buf.Len() > 2*t.limit {
+		t.buf.Next(t.buf.Len() - t.limit)
+	}
+	return len(data), nil
+}
+
+// String returns the end.
+func (t *tail) String() string { return text.TailBytes(t.buf.String(), t.limit) }

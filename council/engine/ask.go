@@ -1,0 +1,293 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"kioku/council"
+	"kioku/council/flow"
+	"kioku/council/folder"
+	"kioku/council/member"
+)
+
+// errNoCalls ends a turn that has made all its calls of a model.
+var errNoCalls = errors.New("the turn has ended, or has made all its calls of a model")
+
+// start starts a slow step unless too many run. It reports whether it has started.
+func (e *Engine) start(ctx context.Context, s *flow.Snapshot, pos flow.Position, a flow.Action) (bool, error) {
+	if e.busy(s.ID) {
+		return false, nil
+	}
+	turn := council.Turn{Member: a.Member, Phase: phaseOf(a), StartedAt: e.now(), LeaseUntil: a.Deadline}
+	if a.Kind != flow.Note {
+		var old council.Turn
+		if err := e.f.Read(turnPath(s.ID, a), &old); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return false, err
+		}
+		turn.Attempt, turn.Calls, turn.Failures, turn.Usage = old.Attempt+1, old.Calls, old.Failures, old.Usage
+		if err := e.write("turn", turnPath(s.ID, a), turn); err != nil {
+			return false, err
+		}
+	}
+	if a.Kind == flow.Execute {
+		begun := council.Started{Cycle: a.Cycle, Attempt: a.Attempt, Mode: s.Mode(flow.StepKey{Cycle: a.Cycle, Attempt: a.Attempt}, e.set), Executor: a.Member, StartedAt: e.now()}
+		if err := e.publish("execution", stepPath(s.ID, "exec", a), begun); err != nil {
+			return false, err
+		}
+	}
+	e.job(ctx, a.Key(), job{task: s.ID, member: a.Member, phase: turn.Phase, round: a.Round}, activityOf(a.Kind), a.Deadline, func(ctx context.Context) func() error {
+		return e.run(ctx, s, pos, a, turn)
+	})
+	return true, nil
+}
+
+// job runs something slow in the background: do without the lock, then what do returns with it. It is called with the lock.
+func (e *Engine) job(ctx context.Context, key string, j job, activity string, deadline time.Time, do func(ctx context.Context) func() error) {
+	ctx, cancel := context.WithCancel(ctx)
+	if !deadline.IsZero() {
+		ctx, cancel = context.WithTimeout(ctx, deadline.Sub(e.now()))
+	}
+	j.cancel = cancel
+	e.running[key] = j
+	if j.member != "" {
+		e.act(j.member, activity, j.task, j.round)
+	}
+	e.stream.emit(EventDiscussion, j.task, j.member, e.now())
+	run := func() {
+		defer cancel()
+		finish := do(ctx)
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		if err := finish(); err != nil {
+			e.opt.Log.Error("council", "task", j.task, "phase", j.phase, "member", j.member, "error", err)
+		}
+		delete(e.running, key)
+		e.f.Forget(j.task)
+		if j.member != "" {
+			e.act(j.member, council.ActivityIdle, "", 0)
+		}
+		e.stream.emit(EventDiscussion, j.task, j.member, e.now())
+		e.wake()
+	}
+	if e.opt.inline {
+		e.mu.Unlock()
+		defer e.mu.Lock()
+		run()
+		return
+	}
+	e.jobs.Go(run)
+}
+
+// busy reports whether no further member may be asked now.
+func (e *Engine) busy(task string) bool {
+	n := 0
+	for _, j := range e.running {
+		if j.task == task {
+			n++
+		}
+	}
+	return n >= e.set.Parallel || len(e.running) >= maxJobs
+}
+
+// phaseOf returns the phase of package member of a step.
+func phaseOf(a flow.Action) string {
+	switch a.Kind {
+	case flow.AskBallot:
+		return member.PhaseOpinion
+	case flow.Arbitrate:
+		return member.PhaseArbitration
+	case flow.Announce:
+		return member.PhaseAnnouncement
+	case flow.Execute:
+		return member.PhaseAnswer
+	case flow.Review:
+		return member.PhaseReview
+	}
+	return string(a.Kind)
+}
+
+// activityOf returns what a member does during a step.
+func activityOf(k flow.Kind) string {
+	switch k {
+	case flow.Announce:
+		return council.ActivityAnnouncing
+	case flow.Execute:
+		return council.ActivityExecuting
+	}
+	return council.ActivityDiscussing
+}
+
+// run performs a slow step and returns what writes down what came of it.
+func (e *Engine) run(ctx context.Context, s *flow.Snapshot, pos flow.Position, a flow.Action, turn council.Turn) func() error {
+	switch {
+	case a.Kind == flow.Note:
+		noted := e.noteAll(ctx, s, pos)
+		return func() error {
+			if ctx.Err() != nil {
+				return nil
+			}
+			return e.publish("note", fmt.Sprintf("%s/noted_%d.json", folder.TaskDir(s.ID), a.Cycle), noted)
+		}
+	case a.Kind == flow.Execute && s.Mode(flow.StepKey{Cycle: a.Cycle, Attempt: a.Attempt}, e.set) == council.ModeCommand:
+		result, done := e.runCommand(ctx, s, a)
+		return func() error {
+			if !done {
+				return nil
+			}
+			return e.publish("result", stepPath(s.ID, "result", a), result)
+		}
+	}
+	return e.askMember(ctx, s, pos, a, turn)
+}
+
+// askMember asks a member and returns what writes the answer down. It is called without the lock, what it returns with it.
+func (e *Engine) askMember(ctx context.Context, s *flow.Snapshot, pos flow.Position, a flow.Action, turn council.Turn) func() error {
+	q := e.question(ctx, s, pos, a)
+	q.Counting = func() error { return e.count(turnPath(s.ID, a), &turn) }
+	reply, err := e.ask(ctx, q)
+	return func() error {
+		if a.Kind == flow.AskBallot && e.late(s.ID, a) {
+			e.log(a.Member, "warn", s.ID, turn.Phase, "the ballot came after the end of the turn and does not count")
+			return nil
+		}
+		turn.Calls = max(turn.Calls, reply.Calls)
+		if err == nil {
+			err = e.take(s, a, reply)
+		}
+		if err == nil {
+			e.log(a.Member, "info", s.ID, turn.Phase, fmt.Sprintf("answered: %d calls, %d tokens in, %d out", reply.Calls, reply.Usage.TokensIn, reply.Usage.TokensOut))
+			return nil
+		}
+		kind := member.KindOf(err)
+		if kind == "" {
+			if ctx.Err() != nil { // the engine ends: the turn is asked again
+				return nil
+			}
+			return err
+		}
+		turn.Failures++
+		turn.Usage = addUsage(turn.Usage, reply.Usage)
+		turn.Reason = err.Error()
+		if a.Kind == flow.AskBallot {
+			turn.Abstained = kind
+		}
+		e.log(a.Member, "warn", s.ID, turn.Phase, err.Error())
+		return e.write("failed-turn", turnPath(s.ID, a), turn)
+	}
+}
+
+// ask asks a member. Whatever goes wrong beside the end of the engine is an abstention.
+func (e *Engine) ask(ctx context.Context, q member.Question) (reply member.Reply, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &member.Abstention{Kind: council.AbstainError, Reason: fmt.Sprint("the member has panicked: ", p)}
+		}
+	}()
+	if e.opt.Ask == nil {
+		return reply, &member.Abstention{Kind: council.AbstainError, Reason: "nobody asks the members of this council"}
+	}
+	reply, err = e.opt.Ask.Ask(ctx, q)
+	if err == nil || member.KindOf(err) != "" || errors.Is(context.Cause(ctx), context.Canceled) {
+		return reply, err
+	}
+	kind := council.AbstainError
+	if errors.Is(err, context.DeadlineExceeded) {
+		kind = council.AbstainTimeout
+	}
+	return reply, &member.Abstention{Kind: kind, Reason: err.Error(), Err: err}
+}
+
+// count counts a call of a model on disk before it is made, and returns an error if the turn has made all that it may.
+func (e *Engine) count(rel string, turn *council.Turn) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var now council.Turn
+	if err := e.f.Read(rel, &now); err != nil || now.Abstained != "" || turn.Calls >= flow.MaxCalls {
+		return errNoCalls
+	}
+	turn.Calls++
+	return e.write("call", rel, turn)
+}
+
+// late reports whether the turn of a ballot has ended: its round is sealed, or the member was counted as abstaining.
+func (e *Engine) late(id string, a flow.Action) bool {
+	var t council.Turn
+	if err := e.f.Read(turnPath(id, a), &t); err != nil || t.Abstained != "" {
+		return true
+	}
+	return e.f.Exists(folder.RoundDir(id, a.Round, a.Attempt) + "/_seal.json")
+}
+
+// addUsage adds two usages up.
+func addUsage(a, b council.Usage) council.Usage {
+	return council.Usage{Calls: a.Calls + b.Calls, TokensIn: a.TokensIn + b.TokensIn, TokensOut: a.TokensOut + b.TokensOut}
+}
+
+// take writes down what a member has answered. An answer that does not belong to the step is an abstention.
+func (e *Engine) take(s *flow.Snapshot, a flow.Action, r member.Reply) error {
+	dir, now := folder.TaskDir(s.ID), e.now()
+	malformed := func(what string) error {
+		return &member.Abstention{Kind: council.AbstainMalformed, Reason: "the answer has no " + what}
+	}
+	switch a.Kind {
+	case flow.AskBallot:
+		return e.takeBallot(s, a, r)
+	case flow.Arbitrate:
+		if r.Arbitration == nil || r.Arbitration.Decision != council.Approved && r.Arbitration.Decision != council.Rejected {
+			return malformed("decision")
+		}
+		arb := *r.Arbitration
+		arb.DecidedBy, arb.Timestamp, arb.Usage = a.Member, now, r.Usage
+		name := "arbitration.json"
+		if a.Cycle > 1 {
+			name = fmt.Sprintf("arbitration_%d.json", a.Cycle)
+		}
+		return e.publish("arbitration", dir+"/"+name, arb)
+	case flow.Announce:
+		if r.Announcement == nil || strings.TrimSpace(r.Announcement.Summary) == "" {
+			return malformed("summary")
+		}
+		points := append([]string{}, r.Announcement.KeyPoints...)
+		ann := council.Announcement{Summary: r.Announcement.Summary, KeyPoints: points, AnnouncedBy: a.Member, AnnouncedAt: now}
+		return e.publish("announcement", fmt.Sprintf("%s/announcement_%d.json", dir, a.Cycle),
+			council.Announced{Announcement: ann, FinalApproach: r.Announcement.FinalApproach, Usage: r.Usage})
+	case flow.Execute:
+		if r.Answer == nil || strings.TrimSpace(r.Answer.Text) == "" {
+			return malformed("text")
+		}
+		return e.publish("result", stepPath(s.ID, "result", a), council.Result{TaskID: s.ID, Executor: a.Member, Result: r.Answer.Text, Succeeded: true,
+			Attempt: a.Attempt, CompletedAt: now, Author: council.Author{Kind: "member", Name: a.Member}, Usage: r.Usage})
+	case flow.Review:
+		if r.Review == nil {
+			return malformed("verdict")
+		}
+		notes := strings.TrimSpace(strings.Join(append(r.Review.Problems, r.Review.Reasoning), "\n"))
+		return e.publish("review", stepPath(s.ID, "review", a), council.Review{Cycle: a.Cycle, Attempt: a.Attempt, Reviewer: a.Member, Passed: r.Review.Passed, Notes: notes,
+			Problems: r.Review.Problems, Timestamp: now, Usage: r.Usage})
+	}
+	return malformed("place")
+}
+
+// takeBallot publishes a ballot. If another file is in its place, the member abstains.
+func (e *Engine) takeBallot(s *flow.Snapshot, a flow.Action, r member.Reply) error {
+	if r.Ballot == nil {
+		return &member.Abstention{Kind: council.AbstainMalformed, Reason: "the answer is no ballot"}
+	}
+	b := *r.Ballot
+	if problem := folder.BallotProblem(b, a.Member, a.Round); problem != "" {
+		return &member.Abstention{Kind: council.AbstainMalformed, Reason: problem}
+	}
+	b.Attempt, b.Timestamp = a.Attempt, e.now()
+	if b.Concerns == nil {
+		b.Concerns = []string{}
+	}
+	err := e.publishNew("ballot", fmt.Sprintf("%s/%s.json", folder.RoundDir(s.ID, a.Round, a.Attempt), a.Member), b)
+	if errors.Is(err, fs.ErrExist) {
+		return &member.Abstention{Kind: council.AbstainError, Reason: "there is a ballot of the member already, which this turn has not given"}
+	}
+	return err
+}

@@ -1,0 +1,441 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"time"
+
+	"kioku/council"
+	"kioku/council/flow"
+	"kioku/council/folder"
+	"kioku/council/member"
+)
+
+// maxHistory is how many ballots of a member its evaluators see.
+const maxHistory = 10
+
+func cycleDir(id string) string { return folder.Evaluations + "/" + id }
+
+// cycles returns the evaluation cycles, newest first.
+func (e *Engine) cycles() ([]council.CycleRequest, error) {
+	names, err := e.f.Names(folder.Evaluations)
+	if err != nil {
+		return nil, err
+	}
+	var all []council.CycleRequest
+	for _, id := range names {
+		var r council.CycleRequest
+		if council.ValidID(id) && e.f.Read(cycleDir(id)+"/request.json", &r) == nil {
+			r.CycleID = id
+			all = append(all, r)
+		}
+	}
+	slices.SortFunc(all, func(a, b council.CycleRequest) int {
+		return cmp.Or(b.TriggeredAt.Compare(a.TriggeredAt), cmp.Compare(b.CycleID, a.CycleID))
+	})
+	return all, nil
+}
+
+// finished reports whether a cycle has a result.
+func (e *Engine) finished(id string) bool { return e.f.Exists(cycleDir(id) + "/result.json") }
+
+// evaluations goes on with the cycles that run, and begins one that is due.
+func (e *Engine) evaluations(ctx context.Context, sooner func(time.Time)) error {
+	all, err := e.cycles()
+	if err != nil {
+		return err
+	}
+	running := false
+	for _, r := range all {
+		if e.finished(r.CycleID) {
+			continue
+		}
+		running = true
+		if err := e.evaluate(ctx, r, sooner); err != nil {
+			return fmt.Errorf("evaluation %s: %w", r.CycleID, err)
+		}
+	}
+	every, err := time.ParseDuration(e.set.Evaluation.Every)
+	if err != nil || running { // off
+		return nil
+	}
+	var first struct {
+		StartedAt time.Time `json:"started_at"`
+	}
+	if err := e.f.Read(folder.Evaluations+"/first.json", &first); errors.Is(err, fs.ErrNotExist) {
+		first.StartedAt = e.now()
+		if err := e.publish("first", folder.Evaluations+"/first.json", first); err != nil {
+			return err
+		}
+	} else if err != nil {
+		return err
+	}
+	due := flow.Due(first.StartedAt, all, every)
+	if e.now().Before(due) {
+		sooner(due)
+		return nil
+	}
+	_, err = e.begin(council.CycleScheduled, "scheduler", all)
+	e.wake()
+	return err
+}
+
+// begin writes the request of a cycle. One without new ballots since the last is over at once, and says so.
+func (e *Engine) begin(kind, by string, earlier []council.CycleRequest) (string, error) {
+	now := e.now()
+	id := "eval_" + now.Format("20060102_150405")
+	if kind == council.CycleManual {
+		id = fmt.Sprintf("eval_manual_%d", now.Unix())
+	}
+	r := council.CycleRequest{CycleID: id, Type: kind, Status: council.StatusPending, TriggeredAt: now, TriggeredBy: by, Roster: e.set.Roster()}
+	if err := e.publishNew("cycle-request", cycleDir(id)+"/request.json", r); errors.Is(err, fs.ErrExist) {
+		return "", fmt.Errorf("cycle %s %w", id, ErrExists)
+	} else if err != nil {
+		return "", err
+	}
+	e.stream.emit(EventEvaluation, id, "", now)
+	if kind == council.CycleScheduled && !e.voted(earlier) {
+		skipped := council.CycleResult{CycleID: id, CompletedAt: now, RetuneTargets: []string{}, Status: council.CycleSkipped, Reason: "no member has voted since the last cycle"}
+		return id, e.publish("cycle-result", cycleDir(id)+"/result.json", skipped)
+	}
+	return id, nil
+}
+
+// voted reports whether a round was sealed since the last cycle that was not skipped.
+func (e *Engine) voted(earlier []council.CycleRequest) bool {
+	var since time.Time
+	for _, r := range earlier {
+		var res council.CycleResult
+		if e.f.Read(cycleDir(r.CycleID)+"/result.json", &res) == nil && res.Status != council.CycleSkipped {
+			since = r.TriggeredAt
+			break
+		}
+	}
+	ids, _ := e.f.TaskIDs() // none are no votes
+	for _, id := range ids {
+		s, err := e.f.Cached(id)
+		if err != nil {
+			continue
+		}
+		for _, a := range s.Rounds {
+			if a.Seal != nil && len(a.Seal.Ballots) > 0 && a.Seal.SealedAt.After(since) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// StartEvaluation begins a cycle now and returns its id.
+func (e *Engine) StartEvaluation(_ context.Context, author council.Author) (string, error) {
+	if err := e.writable(); err != nil {
+		return "", err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	all, err := e.cycles()
+	if err != nil {
+		return "", err
+	}
+	for _, r := range all {
+		if !e.finished(r.CycleID) {
+			return "", fmt.Errorf("%w: evaluation %s is not over", ErrState, r.CycleID)
+		}
+	}
+	defer e.wake()
+	return e.begin(council.CycleManual, cmp.Or(author.Name, author.Kind, "owner"), all)
+}
+
+// pair is one member who evaluates another.
+type pair struct{ evaluator, target string }
+
+func (p pair) String() string { return p.evaluator + "_evaluates_" + p.target }
+
+// pairs returns all pairs of different members.
+func pairs(roster []string) []pair {
+	var all []pair
+	for _, a := range roster {
+		for _, b := range roster {
+			if a != b {
+				all = append(all, pair{a, b})
+			}
+		}
+	}
+	return all
+}
+
+// evaluate asks for the evaluations of a cycle that are missing, and ends it once none can come.
+func (e *Engine) evaluate(ctx context.Context, r council.CycleRequest, sooner func(time.Time)) error {
+	deadline := r.TriggeredAt.Add(e.set.Timeouts.EvaluationCycle)
+	var missing []string
+	waiting := false
+	roster := r.Roster
+	if len(roster) == 0 { // a request of another program
+		roster = e.set.Roster()
+	}
+	for _, p := range pairs(roster) {
+		if e.f.Exists(cycleDir(r.CycleID) + "/" + p.String() + ".json") {
+			continue
+		}
+		missing = append(missing, p.String())
+		var t council.Turn
+		if err := e.f.Read(e.pairTurn(r, p), &t); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		_, gone := e.set.Member(p.evaluator)
+		_, lost := e.set.Member(p.target)
+		if gone != nil || lost != nil || t.Calls >= flow.MaxCalls || t.Failures >= flow.MaxFailures {
+			continue
+		}
+		waiting = true
+		if e.now().Before(deadline) {
+			if err := e.startPair(ctx, r, p, t, deadline); err != nil {
+				return err
+			}
+		}
+	}
+	if waiting && e.now().Before(deadline) || e.runningIn(r.CycleID) && e.now().Before(deadline) {
+		sooner(deadline)
+		return nil
+	}
+	return e.conclude(r, roster, missing)
+}
+
+// runningIn reports whether a member is asked for a task or cycle now.
+func (e *Engine) runningIn(id string) bool {
+	for _, j := range e.running {
+		if j.task == id {
+			return true
+		}
+	}
+	return false
+}
+
+func (e *Engine) pairTurn(r council.CycleRequest, p pair) string {
+	return fmt.Sprintf("%s/_turn_%s.json", cycleDir(r.CycleID), p)
+}
+
+// startPair has a member evaluate another.
+func (e *Engine) startPair(ctx context.Context, r council.CycleRequest, p pair, turn council.Turn, deadline time.Time) error {
+	key := "evaluation/" + r.CycleID + "/" + p.String()
+	if _, ok := e.running[key]; ok || e.busy(r.CycleID) {
+		return nil
+	}
+	rel := e.pairTurn(r, p)
+	turn.Member, turn.Phase, turn.StartedAt, turn.LeaseUntil = p.evaluator, member.PhaseEvaluation, e.now(), deadline
+	turn.Attempt++
+	if err := e.write("evaluation-turn", rel, turn); err != nil {
+		return err
+	}
+	q := member.Question{
+		Member: p.evaluator, Phase: member.PhaseEvaluation, Target: p.target, Roster: r.Roster, Mission: e.mission(), History: e.history(p.target), Now: e.now(),
+		Counting: func() error { return e.count(rel, &turn) },
+	}
+	q.Params, _ = e.params(p.evaluator)
+	q.TargetParams, _ = e.params(p.target)
+	e.job(ctx, key, job{task: r.CycleID, member: p.evaluator, phase: turn.Phase}, council.ActivityEvaluating, deadline, func(ctx context.Context) func() error {
+		q.Persona = e.persona(ctx, p.evaluator, council.Task{})
+		reply, err := e.ask(ctx, q)
+		return func() error { return e.takeEvaluation(ctx, r, p, rel, turn, reply, err) }
+	})
+	return nil
+}
+
+// takeEvaluation writes an evaluation down. One that cannot be read is none.
+func (e *Engine) takeEvaluation(ctx context.Context, r council.CycleRequest, p pair, rel string, turn council.Turn, reply member.Reply, err error) error {
+	if err == nil && reply.Evaluation == nil {
+		err = &member.Abstention{Kind: council.AbstainMalformed, Reason: "the answer is no evaluation"}
+	}
+	if err != nil {
+		if member.KindOf(err) == "" && ctx.Err() != nil {
+			return nil
+		}
+		turn.Failures++
+		turn.Calls, turn.Reason = max(turn.Calls, reply.Calls), err.Error()
+		e.log(p.evaluator, "warn", r.CycleID, turn.Phase, err.Error())
+		return e.write("evaluation-failed", rel, turn)
+	}
+	if e.finished(r.CycleID) {
+		return nil
+	}
+	ev := reply.Evaluation
+	return e.publish("evaluation", cycleDir(r.CycleID)+"/"+p.String()+".json", council.Evaluated{
+		Evaluator: p.evaluator, Target: p.target, CycleID: r.CycleID, OverallScore: ev.OverallScore, NeedsRetuning: ev.NeedsRetuning,
+		SuggestedParams: ev.SuggestedParams, Reasoning: ev.Reasoning, Timestamp: e.now(), Usage: reply.Usage,
+		Scores: council.Scores{DecisionQuality: ev.Scores["decision_quality"], Collaboration: ev.Scores["collaboration"],
+			Effectiveness: ev.Scores["effectiveness"], ParameterBalance: ev.Scores["parameter_balance"]},
+	})
+}
+
+// history returns the last ballots of a member that were sealed, newest first, and what became of the tasks.
+func (e *Engine) history(name string) []member.Past {
+	type dated struct {
+		at time.Time
+		p  member.Past
+	}
+	var all []dated
+	ids, _ := e.f.TaskIDs() // none are no history
+	for _, id := range ids {
+		s, err := e.f.Cached(id)
+		if err != nil {
+			continue
+		}
+		for _, a := range s.Rounds {
+			ballots, _ := s.Sealed(a)
+			for _, b := range ballots {
+				if b.Node != name || b.Attempt > 0 && b.Attempt != a.Attempt {
+					continue
+				}
+				p := member.Past{TaskID: id, Title: s.Task.Title, Round: a.Round, Vote: b.Vote, Opinion: b.Opinion}
+				if s.Decision != nil {
+					p.Outcome, p.Later = s.Decision.Decision, s.Decision.Outcome
+				}
+				all = append(all, dated{a.Seal.SealedAt, p})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b dated) int { return b.at.Compare(a.at) })
+	var past []member.Past
+	for _, d := range all[:min(len(all), maxHistory)] {
+		past = append(past, d.p)
+	}
+	return past
+}
+
+// given reads the evaluations of a cycle.
+func (e *Engine) given(id string, roster []string) []council.Evaluated {
+	var all []council.Evaluated
+	for _, p := range pairs(roster) {
+		var ev council.Evaluated
+		if e.f.Read(cycleDir(id)+"/"+p.String()+".json", &ev) == nil && ev.Evaluator == p.evaluator && ev.Target == p.target {
+			all = append(all, ev)
+		}
+	}
+	return all
+}
+
+// conclude moves the parameters that enough members want to be moved, and writes the result. What a crash leaves undone is done by the next
+// engine: what is to be moved is written down first.
+func (e *Engine) conclude(r council.CycleRequest, roster, missing []string) error {
+	given := e.given(r.CycleID, roster)
+	result := council.CycleResult{CycleID: r.CycleID, CompletedAt: e.now(), RetuneTargets: []string{}, Status: council.CycleCompleted, Missing: missing}
+	if len(missing) > 0 {
+		result.Status = council.CycleIncomplete
+	}
+	for _, target := range roster {
+		if _, err := e.set.Member(target); err != nil {
+			continue
+		}
+		rel := fmt.Sprintf("%s/retune_%s.json", cycleDir(r.CycleID), target)
+		var re council.Retune
+		if err := e.f.Read(rel, &re); errors.Is(err, fs.ErrNotExist) {
+			current, _ := e.params(target)
+			changes, err := folder.Lines[council.ParamsChange](e.f, historyPath(target), 1000)
+			if err != nil {
+				return err
+			}
+			re = flow.Retune(target, len(roster), given, current, e.set.Evaluation.Pinned, changes, e.now())
+			re.CycleID = r.CycleID
+			if len(re.After) == 0 && len(re.Refused) == 0 {
+				continue
+			}
+			if err := e.publish("retune", rel, re); err != nil {
+				return err
+			}
+		} else if err != nil {
+			return err
+		}
+		if len(re.After) > 0 {
+			result.RetuneTargets = append(result.RetuneTargets, target)
+			if err := e.retune(re); err != nil {
+				return err
+			}
+		}
+	}
+	defer e.stream.emit(EventEvaluation, r.CycleID, "", result.CompletedAt)
+	return e.publish("cycle-result", cycleDir(r.CycleID)+"/result.json", result)
+}
+
+// retune moves the parameters of a member, once.
+func (e *Engine) retune(re council.Retune) error {
+	changes, err := folder.Lines[council.ParamsChange](e.f, historyPath(re.Target), 1000)
+	if err != nil {
+		return err
+	}
+	for _, c := range changes {
+		if c.Cycle == re.CycleID { // the file may not have been written
+			current, _ := e.params(re.Target)
+			for name, v := range re.After {
+				if current[name] != v && current[name] == re.Before[name] {
+					_, err := e.change(re.Target, re.After, council.ParamsChange{Who: council.Author{Kind: "engine"}, Why: "after a crash", Cycle: re.CycleID})
+					return err
+				}
+			}
+			return nil
+		}
+	}
+	why := fmt.Sprintf("%d of %d votes that are needed", re.Votes, re.Need)
+	_, err = e.change(re.Target, re.After, council.ParamsChange{Who: council.Author{Kind: "engine"}, Why: why, Cycle: re.CycleID})
+	return err
+}
+
+// Evaluations returns the newest cycles; a limit of 0 means 20.
+func (e *Engine) Evaluations(ctx context.Context, limit int) ([]EvaluationState, error) {
+	cycles, err := e.cycles()
+	if err != nil {
+		return nil, err
+	}
+	var all []EvaluationState
+	for _, r := range cycles[:min(len(cycles), cmp.Or(max(0, limit), 20))] {
+		s, err := e.Evaluation(ctx, r.CycleID)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}
+
+// Evaluation returns a cycle.
+func (e *Engine) Evaluation(_ context.Context, id string) (EvaluationState, error) {
+	var s EvaluationState
+	if !council.ValidID(id) {
+		return s, fmt.Errorf("cycle %.80q: %w", id, ErrNotFound)
+	}
+	if err := e.f.Read(cycleDir(id)+"/request.json", &s.Request); errors.Is(err, fs.ErrNotExist) {
+		return s, fmt.Errorf("cycle %s: %w", id, ErrNotFound)
+	} else if err != nil {
+		return s, err
+	}
+	names, err := e.f.Names(cycleDir(id))
+	if err != nil {
+		return s, err
+	}
+	for _, name := range names {
+		rel := cycleDir(id) + "/" + name
+		switch {
+		case strings.HasPrefix(name, "retune_"):
+			var r council.Retune
+			if e.f.Read(rel, &r) == nil {
+				s.Retunes = append(s.Retunes, r)
+			}
+		case strings.Contains(name, "_evaluates_") && !strings.HasPrefix(name, "_"):
+			var ev council.Evaluated
+			if e.f.Read(rel, &ev) == nil {
+				s.Evaluations = append(s.Evaluations, ev)
+			}
+		case name == "result.json":
+			s.Result = &council.CycleResult{}
+			if err := e.f.Read(rel, s.Result); err != nil {
+				return s, err
+			}
+		}
+	}
+	s.Thinking = e.thinking(id)
+	return s, nil
+}

@@ -1,0 +1,168 @@
+package engine
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"kioku/council"
+	"kioku/council/flow"
+)
+
+// Doctor looks for what is wrong with the council or is not what one may think, without changing anything.
+func (e *Engine) Doctor(ctx context.Context) []Finding {
+	d := &doctor{e: e}
+	d.folder()
+	d.members(ctx)
+	d.tasks()
+	d.autonomy()
+	return d.found
+}
+
+type doctor struct {
+	e     *Engine
+	found []Finding
+}
+
+func (d *doctor) add(name, level, format string, args ...any) {
+	d.found = append(d.found, Finding{Name: name, Level: level, Text: fmt.Sprintf(format, args...)})
+}
+
+// folder checks who can write the folder, and who runs the council.
+func (d *doctor) folder() {
+	info, err := os.Stat(d.e.f.Path())
+	switch {
+	case err != nil:
+		d.add("folder", LevelError, "%v", err)
+	case info.Mode().Perm()&0o077 != 0:
+		d.add("folder", LevelError, "%s has the permissions %o: others of this machine can write tasks and ballots; chmod 700 it", d.e.f.Path(), info.Mode().Perm())
+	default:
+		d.add("folder", LevelOK, "%s belongs to one user. Whoever runs as that user can write it", d.e.f.Path())
+	}
+	if d.e.f.Locked() {
+		d.add("engine", LevelOK, "this process runs the council")
+	} else if err := d.e.f.Probe(); err != nil {
+		d.add("engine", LevelOK, "%v", err)
+	} else {
+		d.add("engine", LevelWarning, "nobody runs the council: tasks wait until `kioku council serve`, or a kioku serve with a council, is started")
+	}
+	if names, err := d.e.f.Names("inbox/rejected"); err == nil && len(names) > 0 {
+		d.add("inbox", LevelWarning, "%d files in inbox/rejected were not taken; a .reason beside each says why", (len(names)+1)/2)
+	}
+}
+
+// members checks workspaces, parameters and independence.
+func (d *doctor) members(ctx context.Context) {
+	all, err := d.e.Members(ctx)
+	if err != nil {
+		d.add("members", LevelError, "%v", err)
+		return
+	}
+	families := map[string]bool{}
+	for _, m := range all {
+		families[m.Family] = true
+		switch info, err := os.Stat(m.Member.Workspace); {
+		case m.Member.Model == "remote":
+			d.add("member "+m.Member.Name, LevelOK, "runs elsewhere and fetches its turns")
+		case err != nil || !info.IsDir():
+			d.add("member "+m.Member.Name, LevelWarning, "has no workspace %q, so no persona and no memory", m.Member.Workspace)
+		case m.ParamsError != "":
+			d.add("member "+m.Member.Name, LevelError, "%s; the last good values are used", m.ParamsError)
+		default:
+			d.add("member "+m.Member.Name, LevelOK, "model %s, family %s", m.Member.Model, m.Family)
+		}
+	}
+	if len(families) == 1 {
+		d.add("independence", LevelWarning, "all members run on one family of models: they are likely to make the same mistakes")
+	} else {
+		d.add("independence", LevelOK, "%d families of models", len(families))
+	}
+	if d.e.set.WithRole(council.RoleArbiter) == "" {
+		d.add("arbiter", LevelWarning, "no member is the arbiter: a task without majority is stalled")
+	}
+}
+
+// tasks compares records and memories with what follows from the sealed ballots.
+func (d *doctor) tasks() {
+	ids, err := d.e.f.TaskIDs()
+	if err != nil {
+		d.add("tasks", LevelError, "%v", err)
+		return
+	}
+	w := d.e.lockedWorld()
+	bad, stalled := 0, 0
+	for _, id := range ids {
+		s, err := d.e.f.Task(id)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			d.add("task "+id, LevelError, "%v", err)
+			bad++
+			continue
+		}
+		pos := flow.Where(s, w)
+		if pos.Status == council.StatusStalled {
+			stalled++
+		}
+		bad += d.task(s, pos)
+	}
+	if stalled > 0 {
+		d.add("tasks", LevelWarning, "%d are stalled and wait for a person: decide, request a round, or cancel", stalled)
+	}
+	if bad == 0 {
+		d.add("tasks", LevelOK, "%d tasks, all as their sealed ballots say", len(ids))
+	}
+}
+
+// task returns how many things are wrong with a task.
+func (d *doctor) task(s *flow.Snapshot, pos flow.Position) int {
+	bad := 0
+	for _, p := range s.Problems {
+		d.add("task "+s.ID, LevelError, "%s", p)
+		bad++
+	}
+	for _, a := range s.Rounds {
+		if _, tampered := s.Sealed(a); len(tampered) > 0 {
+			d.add("task "+s.ID, LevelError, "round %d: the ballots of %s are not those that were sealed. The decision stands on the sealed ones", a.Round, strings.Join(tampered, ", "))
+			bad++
+		}
+	}
+	record := flow.Record(s, pos)
+	if record == nil || d.e.opt.Workspace == "" {
+		return bad
+	}
+	root, err := os.OpenRoot(d.e.opt.Workspace)
+	if err != nil {
+		d.add("task "+s.ID, LevelError, "the workspace of the council agent: %v", err)
+		return bad + 1
+	}
+	defer root.Close()
+	if data, err := root.ReadFile(record.MemoryPath); err != nil || !bytes.Equal(data, []byte(Render(s, record))) {
+		d.add("task "+s.ID, LevelWarning, "%s in the memory of %s is not what the record says; the next start of the council writes it again", record.MemoryPath, d.e.set.Agent)
+		bad++
+	}
+	return bad
+}
+
+// autonomy says what happens without a person.
+func (d *doctor) autonomy() {
+	x := d.e.set.Execution
+	switch {
+	case x.Mode == council.ModeCommand && x.Approval == council.ApprovalNone:
+		d.add("autonomy", LevelWarning, "%q runs for every approved task without a person. It runs as this user and is not isolated", strings.Join(x.Command, " "))
+	case d.e.set.Autonomy == council.AutonomyFull:
+		d.add("autonomy", LevelWarning, "full: approved tasks are carried out (%s) and suggestions become tasks without a person", x.Mode)
+	default:
+		d.add("autonomy", LevelOK, "supervised: execution is %s, approval by %s", x.Mode, x.Approval)
+	}
+	for _, m := range d.e.set.Members {
+		if len(m.Command) > 0 {
+			d.add("member "+m.Name, LevelWarning, "is the program %q, which runs as this user with this user's network", m.Command[0])
+		}
+	}
+}

@@ -1,0 +1,324 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fsnotify/fsnotify"
+
+	"kioku/council"
+	"kioku/council/flow"
+	"kioku/council/folder"
+)
+
+// unfinished is how long a file in the inbox that is no JSON may still be being written.
+const unfinished = 2 * time.Second
+
+// Run runs the council until ctx ends, then waits for the members who are being asked. It returns nil when ctx has ended.
+func (e *Engine) Run(ctx context.Context) error {
+	if err := e.writable(); err != nil {
+		return err
+	}
+	hints, stop := e.watch()
+	defer stop()
+	defer e.jobs.Wait()
+	for {
+		next, err := e.pass(ctx)
+		if err != nil {
+			e.opt.Log.Error("council", "error", err)
+		}
+		pause := tick
+		if !next.IsZero() {
+			pause = min(pause, max(next.Sub(e.now()), time.Millisecond))
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+		case <-e.poke:
+		case <-hints:
+		case <-timer.C:
+		}
+		timer.Stop()
+		if ctx.Err() != nil {
+			return nil
+		}
+	}
+}
+
+// Settle does everything that is due now and waits for it, until only time, a person or a remote member can change something.
+func (e *Engine) Settle(ctx context.Context) error {
+	if err := e.writable(); err != nil {
+		return err
+	}
+	for {
+		select {
+		case <-e.poke:
+		default:
+		}
+		if _, err := e.pass(ctx); err != nil {
+			return err
+		}
+		e.mu.Lock()
+		busy := len(e.running) > 0
+		e.mu.Unlock()
+		if !busy && len(e.poke) == 0 {
+			return ctx.Err()
+		}
+		select {
+		case <-ctx.Done():
+			e.jobs.Wait()
+			return ctx.Err()
+		case <-e.poke:
+		}
+	}
+}
+
+// watch returns a channel that tells of changes by others. It is only a hint: without one the folder is looked at every 10 s.
+func (e *Engine) watch() (<-chan struct{}, func()) {
+	hints := make(chan struct{}, 1)
+	w, err := fsnotify.NewWatcher()
+	if err != nil {
+		e.opt.Log.Warn("watch the council", "error", err)
+		return hints, func() {}
+	}
+	for _, dir := range []string{folder.Inbox, folder.Suggestions, folder.Evaluations} {
+		if err := w.Add(path.Join(e.f.Path(), dir)); err != nil {
+			e.opt.Log.Warn("watch the council", "folder", dir, "error", err)
+		}
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case ev, ok := <-w.Events:
+				if !ok {
+					return
+				}
+				if ev.Has(fsnotify.Create) || ev.Has(fsnotify.Rename) {
+					select {
+					case hints <- struct{}{}:
+					default:
+					}
+				}
+			case err, ok := <-w.Errors:
+				if !ok {
+					return
+				}
+				e.opt.Log.Warn("watch the council", "error", err)
+			}
+		}
+	}()
+	return hints, func() { w.Close(); <-done }
+}
+
+// pass looks at everything once, does what is due, and returns when time changes something; zero if never.
+func (e *Engine) pass(ctx context.Context) (time.Time, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	var next time.Time
+	sooner := func(at time.Time) {
+		if !at.IsZero() && (next.IsZero() || at.Before(next)) {
+			next = at
+		}
+	}
+	errs := []error{e.sideWork(ctx, sooner)}
+	ids, err := e.f.TaskIDs()
+	errs = append(errs, err)
+	open := 0
+	for _, id := range ids {
+		pos, err := e.advance(ctx, id)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("task %s: %w", id, err))
+		}
+		sooner(pos.Wake)
+		if discussed(pos.Status) {
+			open++
+		}
+	}
+	err = e.claim(ctx, open, sooner)
+	e.verified = true
+	return next, errors.Join(append(errs, err)...)
+}
+
+// discussed reports whether a task in that status takes part in the bound of open ones.
+func discussed(status string) bool {
+	return status == council.StatusDiscussing || status == council.StatusArbitrating
+}
+
+// world returns what does not belong to one task.
+func (e *Engine) world() flow.World {
+	running := make(map[string]bool, len(e.running))
+	for key := range e.running {
+		running[key] = true
+	}
+	return flow.World{Now: e.now(), Settings: e.set, Running: running, Paused: e.paused()}
+}
+
+// advance takes the steps of a task that are due now.
+func (e *Engine) advance(ctx context.Context, id string) (flow.Position, error) {
+	for range 50 {
+		s, err := e.f.Cached(id)
+		if errors.Is(err, fs.ErrNotExist) { // a folder without a task: a crash has come between the two
+			return flow.Position{}, nil
+		}
+		if err != nil {
+			return flow.Position{}, err
+		}
+		w := e.world()
+		pos, acts := flow.Next(s, w)
+		if !e.verified && pos.Decision != "" {
+			if err := e.remember(s, flow.Record(s, pos)); err != nil {
+				return pos, err
+			}
+		}
+		did, err := e.perform(ctx, s, pos, acts)
+		if err != nil || !did {
+			return pos, err
+		}
+		e.f.Forget(id)
+	}
+	return flow.Position{}, errors.New("its steps do not end; nothing more is done now")
+}
+
+// perform takes steps, and starts those that are slow. It reports whether something has changed on disk.
+func (e *Engine) perform(ctx context.Context, s *flow.Snapshot, pos flow.Position, acts []flow.Action) (did bool, err error) {
+	for _, a := range acts {
+		if a.Kind.Slow() {
+			started, err := e.start(ctx, s, pos, a)
+			if err != nil {
+				return did, fmt.Errorf("%s: %w", a.Kind, err)
+			}
+			did = did || started
+			continue
+		}
+		if err := e.quick(s, pos, a); err != nil {
+			return did, fmt.Errorf("%s: %w", a.Kind, err)
+		}
+		did = true
+	}
+	return did, nil
+}
+
+// waiting is a task in the inbox.
+type waiting struct {
+	task council.Task
+	rel  string
+}
+
+// claim moves tasks from the inbox to discussions, the urgent and old ones first, as long as fewer than maxOpen are open.
+func (e *Engine) claim(ctx context.Context, open int, sooner func(time.Time)) error {
+	names, err := e.f.Names(folder.Inbox)
+	if err != nil {
+		return err
+	}
+	var queue []waiting
+	for _, name := range names {
+		if !strings.HasSuffix(name, ".json") {
+			continue
+		}
+		t, problem, err := e.pending(name, sooner)
+		switch {
+		case err != nil:
+			return err
+		case problem != "":
+			if err := e.refuse(name, problem); err != nil {
+				return err
+			}
+		case t != nil:
+			queue = append(queue, waiting{*t, folder.Inbox + "/" + name})
+		}
+	}
+	rank := map[string]int{council.PriorityHigh: 0, council.PriorityMedium: 1, "": 1, council.PriorityLow: 2}
+	slices.SortStableFunc(queue, func(a, b waiting) int {
+		return cmp.Or(cmp.Compare(rank[a.task.Priority], rank[b.task.Priority]), a.task.CreatedAt.Compare(b.task.CreatedAt), cmp.Compare(a.task.ID, b.task.ID))
+	})
+	for _, w := range queue[:min(len(queue), max(0, maxOpen-open))] {
+		e.crash("claim-move:before")
+		if err := e.f.Move(w.rel, folder.TaskDir(w.task.ID)+"/task.json"); err != nil {
+			return err
+		}
+		e.crash("claim-move:after")
+		e.stream.emit(EventInbox, w.task.ID, "", e.now())
+		pos, err := e.advance(ctx, w.task.ID)
+		if err != nil {
+			return err
+		}
+		sooner(pos.Wake)
+	}
+	return nil
+}
+
+// pending reads a file of the inbox. It returns no task for one that may still be being written, and a problem for one that no council
+// takes.
+func (e *Engine) pending(name string, sooner func(time.Time)) (t *council.Task, problem string, err error) {
+	rel := folder.Inbox + "/" + name
+	info, err := e.f.Root().Lstat(rel)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, "", nil
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, "is not a regular file", nil
+	}
+	data, err := e.f.ReadBytes(rel, council.MaxTaskBytes)
+	if err != nil {
+		return nil, err.Error(), nil
+	}
+	t = &council.Task{}
+	if err := json.Unmarshal(data, t); err != nil {
+		if age := time.Since(info.ModTime()); age >= 0 && age < unfinished {
+			sooner(e.now().Add(unfinished))
+			return nil, "", nil
+		}
+		return nil, "is not JSON of a task: " + err.Error(), nil
+	}
+	if t.ID+".json" != name {
+		return nil, fmt.Sprintf("has the id %.80q, not that of its name", t.ID), nil
+	}
+	if err := t.Check(); err != nil {
+		return nil, err.Error(), nil
+	}
+	if e.f.Exists(folder.TaskDir(t.ID)+"/task.json") || e.archivedDir(t.ID) != "" {
+		return nil, "has the id of a task that the council has already", nil
+	}
+	return t, "", nil
+}
+
+// archivedDir returns the folder of a task in the archive, "" if it is not there.
+func (e *Engine) archivedDir(id string) string {
+	months, _ := e.f.Names(folder.Archived) // an archive that cannot be read has nothing
+	for _, month := range slices.Backward(months) {
+		if dir := path.Join(folder.Archived, month, id); e.f.Exists(dir) {
+			return dir
+		}
+	}
+	return ""
+}
+
+// refuse moves a file out of the inbox and writes down why.
+func (e *Engine) refuse(name, problem string) error {
+	to := folder.Inbox + "/rejected/" + name
+	for n := 2; e.f.Exists(to); n++ {
+		to = fmt.Sprintf("%s/rejected/%d-%s", folder.Inbox, n, name)
+	}
+	reason := map[string]any{"file": name, "reason": problem, "at": e.now()}
+	if err := e.publish("refuse-reason", to+".reason", reason); err != nil {
+		return err
+	}
+	e.crash("refuse:before")
+	err := e.f.Move(folder.Inbox+"/"+name, to)
+	e.crash("refuse:after")
+	e.stream.emit(EventInbox, "", "", e.now())
+	return err
+}

@@ -1,0 +1,239 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"kioku/council"
+	"kioku/council/flow"
+	"kioku/council/folder"
+	"kioku/council/member"
+)
+
+// onTask runs what a person wants of a task that is not archived, with the lock, and has the engine go on from there.
+func (e *Engine) onTask(id string, do func(s *flow.Snapshot, pos flow.Position) error) error {
+	if err := e.writable(); err != nil {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	s, archived, err := e.find(id)
+	if err != nil {
+		return err
+	}
+	if archived {
+		return fmt.Errorf("%w: task %s is archived", ErrState, id)
+	}
+	if s.Claim == nil {
+		return fmt.Errorf("%w: task %s has not begun", ErrState, id)
+	}
+	if err := do(s, flow.Where(s, e.world())); err != nil {
+		return err
+	}
+	e.f.Forget(id)
+	e.stream.emit(EventDiscussion, id, "", e.now())
+	e.wake()
+	return nil
+}
+
+// state returns an ErrState.
+func state(s *flow.Snapshot, pos flow.Position, what string) error {
+	return fmt.Errorf("%w: task %s is %s, so it cannot be %s", ErrState, s.ID, pos.Status, what)
+}
+
+// checkText checks what a person has written.
+func checkText(field, s string, required bool, limit int) error {
+	switch {
+	case required && strings.TrimSpace(s) == "":
+		return council.Invalid(field, "is empty")
+	case utf8.RuneCountInString(s) > limit:
+		return council.Invalid(field, "has more than %d characters", limit)
+	case !utf8.ValidString(s):
+		return council.Invalid(field, "is not UTF-8")
+	}
+	return nil
+}
+
+// Comment adds a comment to a task. Members see it from the next round on.
+func (e *Engine) Comment(_ context.Context, id string, c council.Comment) (council.Comment, error) {
+	if err := checkText("message", c.Message, true, council.MaxComment); err != nil {
+		return c, err
+	}
+	if len(c.Attachments) > 0 {
+		return c, council.Invalid("attachments", "of comments are not taken; submit a task with them")
+	}
+	c.CreatedAt = e.now()
+	c.ID = cmp.Or(c.ID, fmt.Sprintf("comment_%d_%04d", c.CreatedAt.UnixMilli(), rand.IntN(10_000)))
+	return c, e.onTask(id, func(s *flow.Snapshot, _ flow.Position) error {
+		return e.write("comments", folder.TaskDir(id)+"/comments.json", append(slices.Clone(s.Comments), c))
+	})
+}
+
+// RequestRound has a task that has been decided, or is stalled, discussed for a further round. The decision before it is kept. It is
+// possible three times.
+func (e *Engine) RequestRound(_ context.Context, id string, author council.Author, reason string) error {
+	if err := checkText("reason", reason, false, council.MaxComment); err != nil {
+		return err
+	}
+	return e.onTask(id, func(s *flow.Snapshot, pos flow.Position) error {
+		busy := slices.Contains([]string{council.StatusExecuting, council.StatusReviewing, council.StatusRemediating, council.StatusAnnouncing}, pos.Status)
+		if discussed(pos.Status) || busy || pos.Status == council.StatusDecided {
+			return state(s, pos, "discussed again; add a comment, or wait")
+		}
+		if len(s.Cycles) >= council.MaxExtraRounds {
+			return fmt.Errorf("%w: task %s has had %d further rounds, which is the limit", ErrState, id, council.MaxExtraRounds)
+		}
+		cycle := council.Cycle{Cycle: s.Cycle() + 1, FirstRound: s.LastRound() + 1, Reason: reason, Author: author, CreatedAt: e.now(), Previous: flow.Record(s, pos)}
+		if strings.TrimSpace(reason) != "" {
+			c := council.Comment{ID: fmt.Sprintf("comment_%d_round", cycle.CreatedAt.UnixMilli()), Author: author, Message: reason, RequestRound: true, CreatedAt: cycle.CreatedAt}
+			if err := e.write("comments", folder.TaskDir(id)+"/comments.json", append(slices.Clone(s.Comments), c)); err != nil {
+				return err
+			}
+		}
+		return e.publish("cycle", fmt.Sprintf("%s/cycle_%d.json", folder.TaskDir(id), cycle.Cycle), cycle)
+	})
+}
+
+// Decide decides a task in the place of the council: one that is discussed, arbitrated or stalled. The record says so.
+func (e *Engine) Decide(_ context.Context, id, decision, approach, reason string, author council.Author) error {
+	if decision != council.Approved && decision != council.Rejected {
+		return council.Invalid("decision", "is %.40q; must be approved or rejected", decision)
+	}
+	if err := errors.Join(checkText("approach", approach, false, council.MaxOpinion), checkText("reason", reason, false, council.MaxComment)); err != nil {
+		return err
+	}
+	return e.onTask(id, func(s *flow.Snapshot, pos flow.Position) error {
+		if !discussed(pos.Status) && pos.Status != council.StatusStalled {
+			return state(s, pos, "decided")
+		}
+		return e.ruling(s, council.Ruling{Decision: decision, Approach: approach, Reason: reason, Author: author})
+	})
+}
+
+// Cancel ends a task that is not final.
+func (e *Engine) Cancel(_ context.Context, id, reason string, author council.Author) error {
+	if err := checkText("reason", reason, false, council.MaxComment); err != nil {
+		return err
+	}
+	return e.onTask(id, func(s *flow.Snapshot, pos flow.Position) error {
+		if flow.Final(pos.Status) {
+			return state(s, pos, "cancelled")
+		}
+		if pos.Decision != "" && pos.DecidedBy == council.ByOwner {
+			return fmt.Errorf("%w: an owner has decided task %s; request a round", ErrState, id)
+		}
+		return e.ruling(s, council.Ruling{Decision: council.StatusCancelled, Reason: reason, Author: author})
+	})
+}
+
+// ruling publishes what an owner has decided, and ends what members do for the task.
+func (e *Engine) ruling(s *flow.Snapshot, r council.Ruling) error {
+	r.CreatedAt = e.now()
+	if err := e.publishNew("ruling", fmt.Sprintf("%s/owner_%d.json", folder.TaskDir(s.ID), s.Cycle()), r); errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%w: an owner has decided task %s", ErrState, s.ID)
+	} else if err != nil {
+		return err
+	}
+	for _, j := range e.running {
+		if j.task == s.ID {
+			j.cancel()
+		}
+	}
+	return nil
+}
+
+// ApproveExecution allows the program of the settings to be run for an approved task.
+func (e *Engine) ApproveExecution(_ context.Context, id string, author council.Author) error {
+	return e.onTask(id, func(s *flow.Snapshot, pos flow.Position) error {
+		if pos.NeedsOwner != flow.NeedsApproval {
+			return state(s, pos, "executed: no approval is needed now")
+		}
+		return e.publish("approval", fmt.Sprintf("%s/approval_%d.json", folder.TaskDir(id), pos.Cycle), council.Approval{Author: author, CreatedAt: e.now()})
+	})
+}
+
+// ReportResult tells what came of a task that a person or a worker has carried out.
+func (e *Engine) ReportResult(_ context.Context, id string, r council.Result) error {
+	if err := checkText("result", r.Result, true, maxResult); err != nil {
+		return err
+	}
+	return e.onTask(id, func(s *flow.Snapshot, pos flow.Position) error {
+		if pos.NeedsOwner != flow.NeedsReport {
+			return state(s, pos, "reported on")
+		}
+		for k := 1; ; k++ {
+			if _, done := s.Results[flow.StepKey{Cycle: pos.Cycle, Attempt: k}]; done {
+				continue
+			}
+			a := flow.Action{Cycle: pos.Cycle, Attempt: k}
+			r.TaskID, r.Attempt, r.CompletedAt, r.Executor = id, k, e.now(), cmp.Or(r.Executor, r.Author.Name, r.Author.Kind)
+			return e.publish("result", stepPath(id, "result", a), r)
+		}
+	})
+}
+
+// RecordOutcome tells later whether what was decided has worked. Members who are evaluated are shown it, and the memory of the decision
+// contains it.
+func (e *Engine) RecordOutcome(_ context.Context, id, outcome, note string, author council.Author) error {
+	if !slices.Contains([]string{council.OutcomeWorked, council.OutcomeDidNot, council.OutcomeUnknown}, outcome) {
+		return council.Invalid("outcome", "is %.40q; must be worked, did_not or unknown", outcome)
+	}
+	if err := checkText("note", note, false, council.MaxComment); err != nil {
+		return err
+	}
+	return e.onTask(id, func(s *flow.Snapshot, pos flow.Position) error {
+		if pos.Decision == "" {
+			return state(s, pos, "judged by its outcome")
+		}
+		return e.write("outcome", folder.TaskDir(id)+"/outcome.json", council.Outcome{Outcome: outcome, Note: note, Author: author, CreatedAt: e.now()})
+	})
+}
+
+// Solo asks the arbiter alone what the members were asked in the first round, and keeps its answer beside the decision, so that the two
+// can be compared.
+func (e *Engine) Solo(ctx context.Context, id string) (council.Ballot, error) {
+	if err := e.writable(); err != nil {
+		return council.Ballot{}, err
+	}
+	s, archived, err := e.find(id)
+	switch {
+	case err != nil:
+		return council.Ballot{}, err
+	case archived || s.Claim == nil:
+		return council.Ballot{}, fmt.Errorf("%w: task %s is not in discussion", ErrState, id)
+	case s.Solo != nil:
+		return *s.Solo, nil
+	case s.Claim.Arbiter == "":
+		return council.Ballot{}, fmt.Errorf("%w: no member has the role arbiter", ErrState)
+	}
+	s.Comments = nil
+	q := e.about(ctx, s.Claim.Arbiter, s)
+	q.Phase, q.Cycle, q.Round, q.Attempt, q.MaxRounds = member.PhaseSolo, 1, 1, 1, s.Claim.MaxRounds
+	r, err := e.ask(ctx, q)
+	if err != nil {
+		return council.Ballot{}, err
+	}
+	if r.Ballot == nil {
+		return council.Ballot{}, fmt.Errorf("%w: the arbiter has not answered", ErrState)
+	}
+	return *r.Ballot, e.onTask(id, func(*flow.Snapshot, flow.Position) error {
+		return e.publish("solo", folder.TaskDir(id)+"/solo.json", r.Ballot)
+	})
+}
+
+// Archive moves a finished task to the archive now.
+func (e *Engine) Archive(_ context.Context, id string) error {
+	return e.onTask(id, func(s *flow.Snapshot, pos flow.Position) error {
+		if !flow.Final(pos.Status) {
+			return state(s, pos, "archived")
+		}
+		return e.archive(s)
+	})
+}

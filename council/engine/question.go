@@ -1,0 +1,160 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"kioku/agent/bootstrap"
+	"kioku/agent/prompt"
+	"kioku/agent/recall"
+	"kioku/council"
+	"kioku/council/flow"
+	"kioku/council/folder"
+	"kioku/council/member"
+	"kioku/memory"
+)
+
+// question puts together what a member is asked in a step. Only sealed ballots are shown, never those of the round in progress.
+func (e *Engine) question(ctx context.Context, s *flow.Snapshot, pos flow.Position, a flow.Action) member.Question {
+	q := e.about(ctx, a.Member, s)
+	q.Phase, q.Cycle, q.Round, q.Attempt = phaseOf(a), a.Cycle, a.Round, a.Attempt
+	q.MaxRounds = flow.StatusOf(s, pos).MaxRounds
+	q.Rounds = sealedBefore(s, a.Round)
+	q.Decision = flow.Record(s, pos)
+	if a.Kind == flow.Review || a.Kind == flow.Execute {
+		k := a.Attempt
+		if a.Kind == flow.Execute {
+			k-- // the attempt that is repaired
+		}
+		key := flow.StepKey{Cycle: a.Cycle, Attempt: k}
+		if r, ok := s.Results[key]; ok {
+			q.Result = &r
+		}
+		if a.Kind == flow.Execute {
+			q.Problems = s.Reviews[key].Problems
+			if q.Result != nil && len(q.Problems) == 0 {
+				q.Problems = []string{s.Reviews[key].Notes}
+			}
+		}
+	}
+	return q
+}
+
+// about returns a question on a task with what every phase needs: persona, parameters, mission, attachments, comments, recall.
+func (e *Engine) about(ctx context.Context, name string, s *flow.Snapshot) member.Question {
+	q := member.Question{
+		Member: name, Task: s.Task, Roster: e.set.Roster(), Persona: e.persona(ctx, name, s.Task), Mission: e.mission(),
+		Attachments: e.attachments(s), Anonymise: *e.set.Anonymise, Comments: s.Comments, Now: e.now(),
+	}
+	if s.Claim != nil {
+		q.Roster = s.Claim.Roster
+	}
+	q.Params, _ = e.params(name) // the last good ones if the file is bad, which Members tells
+	q.Recalled, q.RecallDegraded = e.recalled(ctx, name, s.Task)
+	return q
+}
+
+// sealedBefore returns the sealed rounds before a round, the last attempt of each; all for round 0.
+func sealedBefore(s *flow.Snapshot, round int) []member.Round {
+	var all []member.Round
+	for i, a := range s.Rounds {
+		last := i+1 == len(s.Rounds) || s.Rounds[i+1].Round != a.Round
+		if a.Seal == nil || !last || round > 0 && a.Round >= round {
+			continue
+		}
+		ballots, _ := s.Sealed(a)
+		all = append(all, member.Round{Round: a.Round, Attempt: a.Attempt, Ballots: ballots, Abstentions: a.Seal.Abstentions})
+	}
+	return all
+}
+
+// persona returns the system prompt of a member: what the door makes, or the files of its workspace.
+func (e *Engine) persona(ctx context.Context, name string, t council.Task) string {
+	if e.opt.Persona != nil {
+		return e.opt.Persona(ctx, name, t)
+	}
+	m, err := e.set.Member(name)
+	if err != nil || m.Workspace == "" {
+		return ""
+	}
+	files := bootstrap.New(bootstrap.Options{Workspace: m.Workspace}).Load(bootstrap.Full, false)
+	return prompt.Assemble(prompt.Input{Files: files, Agent: name, Channel: "council"}).Whole()
+}
+
+// attachments returns the files of a task, with the text of those that are short enough.
+func (e *Engine) attachments(s *flow.Snapshot) []member.Attachment {
+	var all []member.Attachment
+	add := func(list []council.Attachment) {
+		for _, a := range list {
+			shown := member.Attachment{Name: a.Name, Size: a.Size}
+			data, err := e.f.ReadBytes(folder.TaskDir(s.ID)+"/attachments/"+a.File, council.MaxPastedText)
+			if err == nil && utf8.Valid(data) && !slices.Contains(data, 0) {
+				shown.Text = string(data)
+			}
+			all = append(all, shown)
+		}
+	}
+	add(s.Task.Attachments)
+	for _, c := range s.Comments {
+		add(c.Attachments)
+	}
+	return all
+}
+
+// recalled searches the memory of a member and that of the council agent for a task, the best three of each.
+func (e *Engine) recalled(ctx context.Context, name string, t council.Task) (found []prompt.Memory, degraded bool) {
+	if e.recall == nil {
+		return nil, false
+	}
+	text := t.Title + "\n" + t.Description
+	for _, source := range []recall.Request{{Message: text, Agent: name}, {Message: text, Agent: name, Group: true, Shared: []string{e.set.Agent}}} {
+		out := e.recall.Recall(ctx, source)
+		found = append(found, out.Memories...)
+		for _, search := range out.Searches {
+			degraded = degraded || search.Err != nil || len(search.Degraded) > 0
+		}
+	}
+	return found, degraded
+}
+
+// noteAll writes a line on a decision into the memory of each member.
+func (e *Engine) noteAll(ctx context.Context, s *flow.Snapshot, pos flow.Position) council.Noted {
+	noted := council.Noted{Members: []string{}}
+	d := flow.Record(s, pos)
+	for _, name := range s.Claim.Roster {
+		var service memory.Service
+		if e.opt.Memory != nil {
+			service = e.opt.Memory(name)
+		}
+		if service == nil {
+			continue
+		}
+		_, err := service.Append(ctx, memory.Note{
+			Text: noteLine(s, d, name, e.set.Agent), Category: "council", Source: memory.NoteFromAgent,
+			Key: fmt.Sprintf("council:%s:%d:%s", s.ID, d.Cycle, name),
+		})
+		if err != nil {
+			e.log(name, "warn", s.ID, "note", "the line on the decision was not written: "+err.Error())
+			noted.Failed = append(noted.Failed, name)
+			continue
+		}
+		noted.Members = append(noted.Members, name)
+	}
+	noted.CreatedAt = e.now()
+	return noted
+}
+
+// noteLine is the line on a decision in the memory of a member.
+func noteLine(s *flow.Snapshot, d *council.Decision, name, agent string) string {
+	vote := "did not vote"
+	for _, round := range slices.Backward(d.Votes) {
+		if v, ok := round.Votes[name]; ok {
+			vote = fmt.Sprintf("voted %s in round %d", v, round.Round)
+			break
+		}
+	}
+	return fmt.Sprintf("Council, %q: I %s; %s by %s. Recorded by %s in %s.", strings.TrimSpace(oneLine(s.Task.Title)), vote, d.Decision, d.DecidedBy, agent, d.MemoryPath)
+}

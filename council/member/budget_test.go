@@ -1,0 +1,141 @@
+package member_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"kioku/council"
+	"kioku/council/member"
+	"kioku/llm"
+	"kioku/llm/llmtest"
+)
+
+// openBudget returns the budget of a council.
+func openBudget(t *testing.T, root *os.Root, s council.Settings, now func() time.Time) *member.Budget {
+	t.Helper()
+	b, err := member.OpenBudget(root, s, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// used returns a step that has cost tokens.
+func used(input, output int) llmtest.Step {
+	step := llmtest.Say(ballot)
+	step.Response.Usage = llm.Usage{Input: input, Output: output}
+	return step
+}
+
+func TestBudgetOfATaskRefusesTheCallBeforeItIsMade(t *testing.T) {
+	t.Parallel()
+	now := func() time.Time { return noon }
+	budget := openBudget(t, openRoot(t), council.Settings{MaxTokensPerTask: 20_000}, now)
+	m, script := scripted(t, member.Options{Budget: budget}, used(15_000, 100), used(1, 1))
+	if _, err := m.Ask(t.Context(), question()); err != nil {
+		t.Fatal(err)
+	}
+	_, err := m.Ask(t.Context(), question())
+	if member.KindOf(err) != council.AbstainBudget || !errors.Is(err, member.ErrBudget) || !strings.Contains(err.Error(), "maxTokensPerTask") {
+		t.Errorf("%v", err)
+	}
+	if n := len(script.Requests()); n != 1 {
+		t.Errorf("%d requests", n)
+	}
+	other := question()
+	other.Task.ID = "task_2"
+	if _, err := m.Ask(t.Context(), other); err != nil {
+		t.Errorf("another task has no budget: %v", err)
+	}
+}
+
+func TestBudgetOfADaySurvivesARestartAndEndsAtMidnight(t *testing.T) {
+	t.Parallel()
+	root, clock := openRoot(t), noon
+	now := func() time.Time { return clock }
+	s := council.Settings{MaxTokensPerDay: 30_000}
+	m, _ := scripted(t, member.Options{Budget: openBudget(t, root, s, now)}, used(25_000, 1_000))
+	if _, err := m.Ask(t.Context(), question()); err != nil {
+		t.Fatal(err)
+	}
+	again := openBudget(t, root, s, now)
+	if spent, limit := again.Today(); spent != 26_000 || limit != 30_000 {
+		t.Errorf("after a restart %d of %d", spent, limit)
+	}
+	if got, want := again.Spent("task_1"), (council.Usage{Calls: 1, TokensIn: 25_000, TokensOut: 1_000}); got != want {
+		t.Errorf("the task has cost %+v", got)
+	}
+	m, _ = scripted(t, member.Options{Budget: again}, used(1, 1))
+	if _, err := m.Ask(t.Context(), question()); member.KindOf(err) != council.AbstainBudget {
+		t.Errorf("%v", err)
+	}
+	clock = clock.Add(12 * time.Hour)
+	if _, err := m.Ask(t.Context(), question()); err != nil {
+		t.Errorf("the next day: %v", err)
+	}
+}
+
+// A process that is killed in a call has paid for it: the reservation is on the disk before the call.
+func TestBudgetCountsACallThatNobodyFinished(t *testing.T) {
+	t.Parallel()
+	root := openRoot(t)
+	now := func() time.Time { return noon }
+	var during int
+	step := used(10, 10)
+	step.Check = func(llm.Request) error {
+		during, _ = openBudget(t, root, council.Settings{}, now).Today()
+		return nil
+	}
+	budget := openBudget(t, root, council.Settings{}, now)
+	m, _ := scripted(t, member.Options{Budget: budget}, step)
+	if _, err := m.Ask(t.Context(), question()); err != nil {
+		t.Fatal(err)
+	}
+	if after, _ := openBudget(t, root, council.Settings{}, now).Today(); during < 8192 || after != 20 {
+		t.Errorf("%d tokens during the call and %d after it", during, after)
+	}
+}
+
+func TestBudgetSkipsATornLine(t *testing.T) {
+	t.Parallel()
+	root := openRoot(t)
+	now := func() time.Time { return noon }
+	m, _ := scripted(t, member.Options{Budget: openBudget(t, root, council.Settings{}, now)}, used(10, 10), used(5, 5))
+	if _, err := m.Ask(t.Context(), question()); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(filepath.Join(root.Name(), "host_metrics/token_usage.jsonl"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteString(`{"call_id":"x","input_tok`); err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
+	if _, err := m.Ask(t.Context(), question()); err != nil {
+		t.Fatal(err)
+	}
+	if spent, _ := openBudget(t, root, council.Settings{}, now).Today(); spent != 30 {
+		t.Errorf("%d tokens", spent)
+	}
+}
+
+func TestEstimateTaskGrowsWithMembersRoundsAndText(t *testing.T) {
+	t.Parallel()
+	s := council.Settings{Members: []council.Member{{Name: "a"}, {Name: "b"}, {Name: "c"}}}
+	short := member.EstimateTask(s, council.Task{Description: "Move it."})
+	if short.CallsLow != 4 || short.CallsHigh != 11 || short.TokensLow < 4*3000 || short.TokensHigh <= 2*short.TokensLow {
+		t.Errorf("%+v", short)
+	}
+	if long := member.EstimateTask(s, council.Task{Description: strings.Repeat("Move it. ", 2000)}); long.TokensLow < short.TokensLow+4*3000 {
+		t.Errorf("%+v for a long task, %+v for a short one", long, short)
+	}
+	s.Members[2].Model = member.ModelRemote
+	if fewer := member.EstimateTask(s, council.Task{Description: "Move it."}); fewer.CallsLow != 3 {
+		t.Errorf("with a member elsewhere %+v", fewer)
+	}
+}

@@ -1,0 +1,136 @@
+package member_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"kioku/council"
+	"kioku/council/member"
+	"kioku/memory"
+)
+
+// outcome is what Ask has returned.
+type outcome struct {
+	reply member.Reply
+	err   error
+}
+
+// askRemote asks a panda that runs elsewhere, and waits until its turn is on the desk. It is called in a bubble of synctest.
+func askRemote(t *testing.T, ctx context.Context) (*member.Desk, chan outcome) {
+	t.Helper()
+	m, err := member.New(member.Options{Settings: council.Settings{Members: []council.Member{{Name: "panda", Model: member.ModelRemote}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		reply, err := m.Ask(ctx, question())
+		done <- outcome{reply, err}
+	}()
+	synctest.Wait()
+	return m.Desk(), done
+}
+
+func TestDeskHandsOutATurnAndTakesItsReply(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		desk, done := askRemote(t, t.Context())
+		if turn := desk.Next("gorilla"); turn != nil {
+			t.Errorf("gorilla gets %+v", turn)
+		}
+		turn := desk.Next("panda")
+		if turn == nil || turn.TaskID != "task_1" || turn.Round != 1 || !strings.Contains(turn.Prompt, "Move the archive") || len(turn.Schema) == 0 || turn.LeaseUntil.Sub(time.Now()) != 90*time.Second {
+			t.Fatalf("%+v", turn)
+		}
+		if again := desk.Next("panda"); again != nil {
+			t.Errorf("the turn is handed out twice: %+v", again)
+		}
+		if err := desk.Submit("gorilla", turn.Lease, []byte(ballot)); !errors.Is(err, member.ErrNoTurn) {
+			t.Errorf("gorilla hands in panda's reply: %v", err)
+		}
+		if err := desk.Submit("panda", "", []byte(ballot)); !errors.Is(err, member.ErrNoTurn) {
+			t.Errorf("without a lease: %v", err)
+		}
+		if err := desk.Submit("panda", turn.Lease, []byte(ballot)); err != nil {
+			t.Fatal(err)
+		}
+		if got := <-done; got.err != nil || got.reply.Ballot.Vote != council.VoteApprove || got.reply.Calls != 1 {
+			t.Errorf("%+v", got)
+		}
+		if err := desk.Submit("panda", turn.Lease, []byte(ballot)); !errors.Is(err, member.ErrNoTurn) {
+			t.Errorf("a second reply: %v", err)
+		}
+	})
+}
+
+func TestDeskTakesABrokenReplyBackOnce(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		desk, done := askRemote(t, t.Context())
+		turn := desk.Next("panda")
+		for range 2 {
+			err := desk.Submit("panda", turn.Lease, []byte("I reject it"))
+			if _, ok := errors.AsType[*memory.InputError](err); !ok {
+				t.Errorf("%v", err)
+			}
+		}
+		if got := <-done; member.KindOf(got.err) != council.AbstainMalformed || got.reply.Ballot != nil {
+			t.Errorf("%+v", got)
+		}
+		if turn := desk.Next("panda"); turn != nil {
+			t.Errorf("a third try: %+v", turn)
+		}
+	})
+}
+
+// A turn whose lease has ended goes to whoever asks next; one that is renewed does not.
+func TestDeskLeasesEnd(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		desk, done := askRemote(t, t.Context())
+		first := desk.Next("panda")
+		time.Sleep(80 * time.Second)
+		if until, err := desk.Renew("panda", first.Lease); err != nil || until.Sub(time.Now()) != 90*time.Second {
+			t.Errorf("%v, %v", until, err)
+		}
+		time.Sleep(89 * time.Second)
+		if early := desk.Next("panda"); early != nil {
+			t.Errorf("a turn with a lease is handed out: %+v", early)
+		}
+		time.Sleep(time.Second)
+		second := desk.Next("panda")
+		if second == nil || second.Lease == first.Lease {
+			t.Fatalf("%+v", second)
+		}
+		if _, err := desk.Renew("panda", first.Lease); !errors.Is(err, member.ErrNoTurn) {
+			t.Errorf("the old lease: %v", err)
+		}
+		if err := desk.Submit("panda", first.Lease, []byte(ballot)); !errors.Is(err, member.ErrNoTurn) {
+			t.Errorf("a reply to the old lease: %v", err)
+		}
+		if err := desk.Submit("panda", second.Lease, []byte(ballot)); err != nil {
+			t.Error(err)
+		}
+		<-done
+	})
+}
+
+func TestDeskMemberWhoSaysNothingAbstains(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
+		defer cancel()
+		desk, done := askRemote(t, ctx)
+		turn := desk.Next("panda")
+		if got := <-done; member.KindOf(got.err) != council.AbstainTimeout {
+			t.Errorf("%+v", got)
+		}
+		if err := desk.Submit("panda", turn.Lease, []byte(ballot)); !errors.Is(err, member.ErrNoTurn) {
+			t.Errorf("after the deadline: %v", err)
+		}
+	})
+}

@@ -76,7 +76,9 @@ func (s councilService) EstimateTask(ctx context.Context, req *kiokuv1.EstimateT
 		return nil, err
 	}
 	e := c.Estimate(council.Task{Type: council.TypeTask, Title: req.GetTitle(), Description: req.GetDescription()})
-	return &kiokuv1.EstimateTaskResponse{CallCount: int32Of(e.Calls), LowTokenCount: int64(e.TokensLow), HighTokenCount: int64(e.TokensHigh)}, nil
+	return &kiokuv1.EstimateTaskResponse{
+		LowCallCount: int32Of(e.CallsLow), HighCallCount: int32Of(e.CallsHigh), LowTokenCount: int64(e.TokensLow), HighTokenCount: int64(e.TokensHigh),
+	}, nil
 }
 
 // ListTasks lists tasks.

@@ -222,7 +222,7 @@ func (a *app) councilForEcho() (done func(), err error) {
 func (a *app) askCouncil(ctx context.Context, c *councilClient, f askFlags, req *kiokuv1.SubmitTaskRequest) error {
 	if render.IsTerminal(a.Stderr) {
 		if e, err := c.EstimateTask(ctx, &kiokuv1.EstimateTaskRequest{Title: req.GetTitle(), Description: req.GetDescription()}); err == nil {
-			a.Notice("this may take up to %s of models, about %d to %d tokens", render.Count(e.GetCallCount(), "call"), e.GetLowTokenCount(), e.GetHighTokenCount())
+			a.Notice("this takes %d to %s of models, about %d to %d tokens", e.GetLowCallCount(), render.Count(e.GetHighCallCount(), "call"), e.GetLowTokenCount(), e.GetHighTokenCount())
 		}
 	}
 	made, err := c.SubmitTask(ctx, req)

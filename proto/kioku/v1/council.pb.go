@@ -999,11 +999,12 @@ func (x *EstimateTaskRequest) GetDescription() string {
 
 type EstimateTaskResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Calls of models at most.
-	CallCount int32 `protobuf:"varint,1,opt,name=call_count,json=callCount,proto3" json:"call_count,omitempty"`
-	// Tokens, from the least to the most.
-	LowTokenCount  int64 `protobuf:"varint,2,opt,name=low_token_count,json=lowTokenCount,proto3" json:"low_token_count,omitempty"`
-	HighTokenCount int64 `protobuf:"varint,3,opt,name=high_token_count,json=highTokenCount,proto3" json:"high_token_count,omitempty"`
+	// Calls of models if the first round decides, and if no round does.
+	LowCallCount  int32 `protobuf:"varint,1,opt,name=low_call_count,json=lowCallCount,proto3" json:"low_call_count,omitempty"`
+	HighCallCount int32 `protobuf:"varint,2,opt,name=high_call_count,json=highCallCount,proto3" json:"high_call_count,omitempty"`
+	// Tokens of prompts and answers together, likewise.
+	LowTokenCount  int64 `protobuf:"varint,3,opt,name=low_token_count,json=lowTokenCount,proto3" json:"low_token_count,omitempty"`
+	HighTokenCount int64 `protobuf:"varint,4,opt,name=high_token_count,json=highTokenCount,proto3" json:"high_token_count,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -1038,9 +1039,16 @@ func (*EstimateTaskResponse) Descriptor() ([]byte, []int) {
 	return file_kioku_v1_council_proto_rawDescGZIP(), []int{12}
 }
 
-func (x *EstimateTaskResponse) GetCallCount() int32 {
+func (x *EstimateTaskResponse) GetLowCallCount() int32 {
 	if x != nil {
-		return x.CallCount
+		return x.LowCallCount
+	}
+	return 0
+}
+
+func (x *EstimateTaskResponse) GetHighCallCount() int32 {
+	if x != nil {
+		return x.HighCallCount
 	}
 	return 0
 }
@@ -7771,12 +7779,12 @@ const file_kioku_v1_council_proto_rawDesc = "" +
 	"\x04task\x18\x01 \x01(\v2\x15.kioku.v1.CouncilTaskR\x04task\"M\n" +
 	"\x13EstimateTaskRequest\x12\x14\n" +
 	"\x05title\x18\x01 \x01(\tR\x05title\x12 \n" +
-	"\vdescription\x18\x02 \x01(\tR\vdescription\"\x87\x01\n" +
-	"\x14EstimateTaskResponse\x12\x1d\n" +
-	"\n" +
-	"call_count\x18\x01 \x01(\x05R\tcallCount\x12&\n" +
-	"\x0flow_token_count\x18\x02 \x01(\x03R\rlowTokenCount\x12(\n" +
-	"\x10high_token_count\x18\x03 \x01(\x03R\x0ehighTokenCount\"\x8c\x01\n" +
+	"\vdescription\x18\x02 \x01(\tR\vdescription\"\xb6\x01\n" +
+	"\x14EstimateTaskResponse\x12$\n" +
+	"\x0elow_call_count\x18\x01 \x01(\x05R\flowCallCount\x12&\n" +
+	"\x0fhigh_call_count\x18\x02 \x01(\x05R\rhighCallCount\x12&\n" +
+	"\x0flow_token_count\x18\x03 \x01(\x03R\rlowTokenCount\x12(\n" +
+	"\x10high_token_count\x18\x04 \x01(\x03R\x0ehighTokenCount\"\x8c\x01\n" +
 	"\x10ListTasksRequest\x12\x1a\n" +
 	"\bstatuses\x18\x01 \x03(\tR\bstatuses\x12\x12\n" +
 	"\x04type\x18\x02 \x01(\tR\x04type\x12\x14\n" +

@@ -56,7 +56,8 @@ type Member struct {
 	Workspace string `yaml:"workspace"`
 	// Model names a model of the settings; "echo" is the scripted one for use offline, "remote" one that asks by NextTurn.
 	Model string `yaml:"model"`
-	// Command is the argv of an external program that answers, with the prompt on its standard input; none uses Model.
+	// Command is the argv of an external program that answers, with the prompt on its standard input; none uses Model. With a command,
+	// Model only says which model the program asks.
 	Command []string `yaml:"command"`
 	// Output is the path of the answer in the JSON that Command prints, such as "result"; empty if it prints the answer itself.
 	Output string `yaml:"output"`

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -76,6 +77,26 @@ func TestBudgetOfADaySurvivesARestartAndEndsAtMidnight(t *testing.T) {
 	clock = clock.Add(12 * time.Hour)
 	if _, err := m.Ask(t.Context(), question()); err != nil {
 		t.Errorf("the next day: %v", err)
+	}
+}
+
+// Members that are asked at the same time cannot spend more than there is together.
+func TestBudgetHoldsForParallelMembers(t *testing.T) {
+	t.Parallel()
+	const limit = 40_000
+	budget := openBudget(t, openRoot(t), council.Settings{MaxTokensPerTask: limit}, func() time.Time { return noon })
+	var steps []llmtest.Step
+	for range 20 {
+		steps = append(steps, used(9_000, 200))
+	}
+	m, script := scripted(t, member.Options{Budget: budget}, steps...)
+	var group sync.WaitGroup
+	for range len(steps) {
+		group.Go(func() { _, _ = m.Ask(t.Context(), question()) })
+	}
+	group.Wait()
+	if u := budget.Spent("task_1"); u.TokensIn+u.TokensOut > limit || u.Calls != len(script.Requests()) || u.Calls < 2 {
+		t.Errorf("%+v of %d tokens, %d requests", u, limit, len(script.Requests()))
 	}
 }
 

@@ -1,8 +1,8 @@
 package member
 
 import (
-	"cmp"
 	"slices"
+	"time"
 
 	"kioku/council"
 	"kioku/internal/text"
@@ -15,6 +15,14 @@ const (
 	thoroughReply = 1200
 )
 
+// TrialQuestion returns a harmless question, by which a member shows that it can be asked: after its settings have changed, and for
+// somebody who sets a council up.
+func TrialQuestion(member string, s council.Settings, now time.Time) Question {
+	return Question{Member: member, Phase: PhaseOpinion, Cycle: 1, Round: 1, MaxRounds: 1, Attempt: 1, Roster: s.Roster(), Now: now,
+		Task: council.Task{Type: council.TypeQuestion, Title: "A trial", Author: council.Author{Kind: "engine"},
+			Description: "This is a trial and decides nothing. Should a council keep its decisions where people can read them?"}}
+}
+
 // Estimate is about what a task may cost.
 type Estimate struct {
 	// CallsLow is the number of calls if the first round decides, CallsHigh if no round does.
@@ -26,8 +34,9 @@ type Estimate struct {
 // EstimateTask returns about what a task will cost, without the work that follows the decision and without second tries. Members that
 // run elsewhere cost nothing here.
 func EstimateTask(s council.Settings, t council.Task) Estimate {
+	s = s.WithDefaults()
 	members := len(slices.DeleteFunc(slices.Clone(s.Members), func(m council.Member) bool { return m.Model == ModelRemote && len(m.Command) == 0 }))
-	first, rounds := cmp.Or(s.MinRounds, 1), cmp.Or(s.MaxRounds, 3)
+	first, rounds := s.MinRounds, s.MaxRounds
 	base := promptTokens + text.EstimateTokens(t.Title+t.Description)
 	for _, a := range t.Attachments {
 		base += int(min(a.Size, maxPasted)) / 3

@@ -90,7 +90,8 @@ func New(o Options) (*Members, error) {
 func (m *Members) seat(c council.Member, model func(string) (llm.Model, error)) (seat, error) {
 	switch {
 	case len(c.Command) > 0:
-		return seat{commandSpeaker{c}, Family(c.Command[0])}, nil
+		s := commandSpeaker{c}
+		return seat{s, Family(s.model())}, nil
 	case c.Model == ModelEcho:
 		return seat{&modelSpeaker{&echo.Model{}}, ModelEcho}, nil
 	case c.Model == ModelRemote:

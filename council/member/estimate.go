@@ -2,7 +2,6 @@ package member
 
 import (
 	"slices"
-	"time"
 
 	"kioku/council"
 	"kioku/internal/text"
@@ -14,14 +13,6 @@ const (
 	briefReply    = 300
 	thoroughReply = 1200
 )
-
-// TrialQuestion returns a harmless question, by which a member shows that it can be asked: after its settings have changed, and for
-// somebody who sets a council up.
-func TrialQuestion(member string, s council.Settings, now time.Time) Question {
-	return Question{Member: member, Phase: PhaseOpinion, Cycle: 1, Round: 1, MaxRounds: 1, Attempt: 1, Roster: s.Roster(), Now: now,
-		Task: council.Task{Type: council.TypeQuestion, Title: "A trial", Author: council.Author{Kind: "engine"},
-			Description: "This is a trial and decides nothing. Should a council keep its decisions where people can read them?"}}
-}
 
 // Estimate is about what a task may cost.
 type Estimate struct {

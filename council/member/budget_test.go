@@ -121,6 +121,21 @@ func TestBudgetCountsACallThatNobodyFinished(t *testing.T) {
 	}
 }
 
+// A provider that refuses a request has not answered it; one that breaks off may have.
+func TestBudgetChargesNothingForARefusal(t *testing.T) {
+	t.Parallel()
+	for kind, free := range map[string]bool{llm.KindRateLimit: true, llm.KindAuth: true, llm.KindUnavailable: false} {
+		budget := openBudget(t, openRoot(t), council.Settings{}, func() time.Time { return noon })
+		m, _ := scripted(t, member.Options{Budget: budget}, llmtest.Fail(kind))
+		if _, err := m.Ask(t.Context(), question()); member.KindOf(err) != council.AbstainError {
+			t.Fatal(err)
+		}
+		if spent, _ := budget.Today(); (spent == 0) != free || spent >= 8192 {
+			t.Errorf("%s: %d tokens", kind, spent)
+		}
+	}
+}
+
 func TestBudgetSkipsATornLine(t *testing.T) {
 	t.Parallel()
 	root := openRoot(t)

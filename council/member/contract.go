@@ -44,7 +44,7 @@ type contract struct {
 // contracts by phase.
 var contracts = map[string]contract{
 	PhaseOpinion:      {opinionTask, ballotFields, readBallot},
-	PhaseSolo:         {soloTask, ballotFields, readBallot},
+	PhaseSolo:         {opinionTask, ballotFields, readBallot},
 	PhaseArbitration:  {arbitrationTask, arbitrationFields, readArbitration},
 	PhaseAnnouncement: {announcementTask, announcementFields, readAnnouncement},
 	PhaseAnswer:       {answerTask, answerFields, readAnswer},

@@ -14,10 +14,6 @@ func opinionTask(q Question) string {
 	return s + why + " Read the opinions above, also for what you have missed; keep your view or change it, and say why. Vote on the task."
 }
 
-func soloTask(Question) string {
-	return "You are asked alone, without the council. Vote on the task and say why."
-}
-
 func arbitrationTask(Question) string {
 	return "The council has found no majority in its last round. You are the arbiter: weigh the opinions above and decide. " +
 		"If the arguments leave a serious risk open, or if you cannot decide, reject."

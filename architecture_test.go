@@ -78,6 +78,7 @@ var mayImport = map[string]string{
 	"derive/decision":        "memory internal",
 	"derive/view":            "derive/vocab memory internal",
 	"derive/week":            "derive/vocab memory internal",
+	"derive/recall":          "derive/seam derive/vocab memory search/analysis search/dates internal",
 	"derive/contract":        "derive/vocab llm memory search/analysis search/dates internal",
 	"derive/derivetest":      "llm",
 	"derive/rule":            "derive/seam derive/vocab memory chunker search/analysis search/dates internal",

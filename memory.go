@@ -56,9 +56,10 @@ type Options struct {
 	FallbackAfter time.Duration
 	// Index is what is indexed and when.
 	Index IndexOptions
-	// Episodes cuts a file into the episodes from which facts are derived; nil means that derivation is off. EpisodesBy is the
-	// fingerprint of its rules. It is called concurrently.
-	Episodes   func(memory.SourceFile) []memory.Episode
+	// Episodes cuts a file into the episodes from which facts are derived; nil means that derivation is off. It is called
+	// concurrently.
+	Episodes func(memory.SourceFile) []memory.Episode
+	// EpisodesBy is the fingerprint of the rules of Episodes; empty if that is nil.
 	EpisodesBy string
 	// Search is the ranking; each field that is not set has its default.
 	Search search.Options

@@ -51,6 +51,10 @@ func (m *Memory) Search(ctx context.Context, q memory.Query) (memory.Answer, err
 	if len(found.Hits) == 0 {
 		found.Degraded = append(found.Degraded, m.degradedBeside(ctx)...)
 	}
+	if q.AsksDerived() {
+		found.Degraded = append(found.Degraded, memory.Degradation{Code: memory.DeriveOff, Text: "Only passages were searched for, by the query as it stands: " +
+			"derivation is off. It gives context a meaning, and finds facts, loops and summaries; set derive.enabled to true."})
+	}
 	found.Index = lag(found.Index, stats, state)
 	found.Took = time.Since(start)
 	return found, nil

@@ -15,6 +15,13 @@ func (c *Client) Search(ctx context.Context, q memory.Query) (memory.Answer, err
 	req := &kiokuv1.MemorySearchRequest{
 		Agent: c.agent, Query: q.Text, MaxResults: int32Of(q.MaxResults), MinScore: q.MinScore,
 		Sources: q.Filter.Sources, PathPrefix: q.Filter.PathPrefix, Since: q.Filter.Since, Until: q.Filter.Until, AskTime: kiokuv1.TimeOf(q.Now),
+		Queries: q.Queries, Kinds: q.Kinds, AsOfTime: kiokuv1.TimeOf(q.AsOf), IncludeSuperseded: q.IncludeSuperseded,
+	}
+	for _, t := range q.Context {
+		req.Context = append(req.Context, &kiokuv1.ConversationTurn{Speaker: t.Speaker, Text: t.Text})
+	}
+	if q.MaxSensitivity != nil {
+		req.MaxSensitivity = q.MaxSensitivity.String()
 	}
 	resp, err := c.memory.MemorySearch(ctx, req)
 	if err != nil {
@@ -22,6 +29,10 @@ func (c *Client) Search(ctx context.Context, q memory.Query) (memory.Answer, err
 	}
 	answer := memory.Answer{
 		Mode: resp.GetMode(), Provider: resp.GetProvider(), Model: resp.GetModel(), Index: state(resp.GetIndex()), Took: resp.GetTook().AsDuration(),
+		Abstained: resp.GetAbstained(), Withheld: int(resp.GetWithheldCount()),
+	}
+	for _, u := range resp.GetUnits() {
+		answer.Units = append(answer.Units, memory.FoundUnit{Unit: UnitOf(u.GetUnit()), Text: u.GetUnit().GetText(), Score: u.GetScore(), Names: u.GetNames()})
 	}
 	if answer.Provider == "none" {
 		answer.Provider = ""

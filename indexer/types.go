@@ -80,9 +80,9 @@ type File struct {
 	LeftOut string
 	// Chunks are in the order of the text; empty for a file without text.
 	Chunks []Chunk
-	// Episodes are the spans of the file from which facts are derived, and EpisodesBy is the fingerprint of the rules that cut them.
-	// Both are empty if derivation is off, or the file is skipped.
-	Episodes   []memory.Episode
+	// Episodes are the spans of the file from which facts are derived; none if derivation is off, or the file is skipped.
+	Episodes []memory.Episode
+	// EpisodesBy is the fingerprint of the rules that cut them, empty if none have.
 	EpisodesBy string
 }
 

@@ -33,6 +33,8 @@ type Answer struct {
 // FoundUnit is a unit that answers a query.
 type FoundUnit struct {
 	Unit
+	// Text is the unit as one sentence.
+	Text string
 	// Score in [0,1]: the confidence that it is what was asked for.
 	Score float64
 	// Names are the names of the query or its context that the unit is about; none if only its words match.
@@ -106,6 +108,8 @@ const (
 	ExpandInvalid = "expand_invalid"
 	RerankTimeout = "rerank_timeout"
 	RerankInvalid = "rerank_invalid"
+	// UnitsMissing means that facts, loops and summaries could not be searched.
+	UnitsMissing = "units_missing"
 	// Withheld means that something matches that lies above the ceiling of sensitivity.
 	Withheld = "withheld"
 	// DeadlineNear means that embedding the query took too long.

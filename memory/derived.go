@@ -143,6 +143,7 @@ type EntityRef struct {
 
 // Mention says that an episode mentions an entity.
 type Mention struct {
+	// Entity that is mentioned.
 	Entity EntityRef
 	// Aliases by which the entity is called beside its name.
 	Aliases []string
@@ -169,8 +170,9 @@ const (
 type Claim struct {
 	// Kind is one of the constants Claim....
 	Kind string
-	// EpisodeID and EpisodeUID of the episode that says it.
-	EpisodeID  int64
+	// EpisodeID of the episode that says it.
+	EpisodeID int64
+	// EpisodeUID of it.
 	EpisodeUID string
 	// Maker is "rule", or the contract and the model, "facts/1 model-name".
 	Maker string
@@ -189,17 +191,21 @@ type Claim struct {
 	// Sensitivity of the episode, at least.
 	Sensitivity Sensitivity
 
-	// Subject, Predicate and Object of a fact; of a relation, Subject, Predicate (the kind of relation) and ObjectEntity.
-	Subject      EntityRef
-	Predicate    string
-	Object       string
+	// Subject of a fact or relation.
+	Subject EntityRef
+	// Predicate of a fact, or the kind of relation.
+	Predicate string
+	// Object of a fact, as it was said.
+	Object string
+	// ObjectEntity of a relation, and of a fact whose object is an entity; else nil.
 	ObjectEntity *EntityRef
 	// From and To (YYYY, YYYY-MM or YYYY-MM-DD) bound when a fact holds in the world, To excluded; empty for no bound.
 	From, To string
 
-	// LoopText is what is open, or what was done; Due (YYYY-MM-DD) is when it is due, empty if not known.
+	// LoopText is what is open, or what was done.
 	LoopText string
-	Due      string
+	// Due (YYYY-MM-DD) is when it is due, empty if not known.
+	Due string
 	// Closes is the key of the loop that a ClaimClose closes.
 	Closes string
 }
@@ -228,9 +234,11 @@ type Unit struct {
 	Pinned bool
 	// Version counts the changes, from 1.
 	Version int
-	// Fact, Loop or Summary according to Kind; the others are nil.
-	Fact    *Fact
-	Loop    *Loop
+	// Fact of a unit of KindFact, else nil.
+	Fact *Fact
+	// Loop of a unit of KindLoop, else nil.
+	Loop *Loop
+	// Summary of a unit of KindSummary, else nil.
 	Summary *Summary
 	// Evidence of the unit, best first; never empty unless the state is StateOrphaned.
 	Evidence []Evidence
@@ -238,13 +246,17 @@ type Unit struct {
 
 // Fact says something about an entity.
 type Fact struct {
-	// Subject and Predicate are the slot of the fact. Slot is the predicate under which opposed ones meet.
-	Subject         EntityRef
-	Predicate, Slot string
+	// Subject that it is about.
+	Subject EntityRef
+	// Predicate says what about it.
+	Predicate string
+	// Slot is the predicate under which opposed ones meet. Facts of one subject and slot can contradict each other.
+	Slot string
 	// Key is the hash of subject, predicate and normalised object.
 	Key string
 	// Object as it was said.
-	Object       string
+	Object string
+	// ObjectEntity is the entity that the object is, nil if it is none.
 	ObjectEntity *EntityRef
 	// From and To (YYYY-MM-DD or shorter) are when it holds in the world, To excluded; empty for no known bound.
 	From, To string
@@ -320,8 +332,9 @@ type KeyEvent struct {
 type Evidence struct {
 	// EpisodeUID of the episode.
 	EpisodeUID string
-	// Path, StartLine and EndLine in the file, from 1.
-	Path               string
+	// Path of the file.
+	Path string
+	// StartLine and EndLine in the file, from 1. In what package resolve returns they are relative to the episode.
 	StartLine, EndLine int
 	// Quote is what stands there.
 	Quote string
@@ -337,8 +350,9 @@ type Evidence struct {
 
 // Version is one state that a unit was in.
 type Version struct {
-	// UID of the unit and number of the version, from 1.
-	UID     string
+	// UID of the unit.
+	UID string
+	// Version is the number of the version, from 1.
 	Version int
 	// Reason is why it changed: "claims", "decision", "expired", "undo" ....
 	Reason string

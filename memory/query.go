@@ -1,6 +1,11 @@
 package memory
 
-import "time"
+import (
+	"fmt"
+	"slices"
+	"time"
+	"unicode/utf8"
+)
 
 // Query is a question to a memory.
 type Query struct {
@@ -112,3 +117,61 @@ const (
 	// GranularityChunk returns whole chunks.
 	GranularityChunk = "chunk"
 )
+
+const (
+	maxContextTurns = 20
+	maxTurnBytes    = 64 << 10
+	maxQueries      = 5
+	maxQueryChars   = 200
+)
+
+// AsksDerived reports whether a query asks for what only derivation can give: the meaning of its context, further wordings, units, or
+// a time at which they held.
+func (q Query) AsksDerived() bool {
+	asksUnits := slices.ContainsFunc(q.Kinds, func(kind string) bool { return kind != KindChunk })
+	return len(q.Context) > 0 || len(q.Queries) > 0 || asksUnits || !q.AsOf.IsZero() || q.IncludeSuperseded
+}
+
+// CheckRecall returns an *InputError for context, queries, kinds or a ceiling that no search takes.
+func (q Query) CheckRecall() error {
+	switch {
+	case len(q.Context) > maxContextTurns:
+		return &InputError{Field: "context", Problem: fmt.Sprintf("has %d messages, more than %d: send the latest ones", len(q.Context), maxContextTurns)}
+	case len(q.Queries) > maxQueries:
+		return &InputError{Field: "queries", Problem: fmt.Sprintf("has %d wordings, more than %d", len(q.Queries), maxQueries)}
+	case q.MaxSensitivity != nil && (*q.MaxSensitivity < Normal || *q.MaxSensitivity > Secret):
+		return &InputError{Field: "max_sensitivity", Problem: `must be "normal", "private" or "secret"`}
+	}
+	for _, t := range q.Context {
+		switch {
+		case t.Speaker != SpeakerUser && t.Speaker != SpeakerAssistant:
+			return &InputError{Field: "context", Problem: fmt.Sprintf("has the speaker %q; must be %q or %q", t.Speaker, SpeakerUser, SpeakerAssistant)}
+		case len(t.Text) > maxTurnBytes:
+			return &InputError{Field: "context", Problem: fmt.Sprintf("has a message of %d bytes, more than %d: send its beginning and end", len(t.Text), maxTurnBytes)}
+		}
+	}
+	for _, wording := range q.Queries {
+		if n := utf8.RuneCountInString(wording); n > maxQueryChars {
+			return &InputError{Field: "queries", Problem: fmt.Sprintf("has a wording of %d characters, more than %d", n, maxQueryChars)}
+		}
+	}
+	for _, kind := range q.Kinds {
+		if !slices.Contains(QueryKinds(), kind) {
+			return &InputError{Field: "kinds", Problem: fmt.Sprintf("has %q; must be %q, %q, %q or %q", kind, KindChunk, KindFact, KindLoop, KindSummary)}
+		}
+	}
+	return nil
+}
+
+// QueryKinds returns the kinds that a query may ask for.
+func QueryKinds() []string { return []string{KindChunk, KindFact, KindLoop, KindSummary} }
+
+// ParseSensitivity returns the sensitivity that is called name.
+func ParseSensitivity(name string) (Sensitivity, bool) {
+	for _, s := range []Sensitivity{Normal, Private, Secret} {
+		if s.String() == name {
+			return s, true
+		}
+	}
+	return Private, false
+}

@@ -39,6 +39,9 @@ func (s agentService) AssemblePrompt(ctx context.Context, req *kiokuv1.AssembleP
 	if turn.Shared, err = s.sharedAgents(ctx, req.GetAgent(), req.GetSharedAgents(), side.Shared()); err != nil {
 		return nil, err
 	}
+	if turn.Recent, err = s.recentOf(ctx, req.GetAgent(), req.GetSession(), req.GetMessage(), req.GetContext()); err != nil {
+		return nil, err
+	}
 	s.markTurn(ctx, req.GetAgent(), turn)
 	return PromptResponse(side.Assemble(ctx, turn), s.searchProblem), nil
 }
@@ -92,6 +95,9 @@ func (s agentService) Recall(ctx context.Context, req *kiokuv1.RecallRequest) (*
 	turn := sidecar.Turn{Message: req.GetMessage(), Channel: req.GetChannel(), Group: req.Group, Now: s.inZone(now), Session: req.GetSession(),
 		Author: authorOf(req.GetAuthor())}
 	if turn.Shared, err = s.sharedAgents(ctx, req.GetAgent(), req.GetSharedAgents(), side.Shared()); err != nil {
+		return nil, err
+	}
+	if turn.Recent, err = s.recentOf(ctx, req.GetAgent(), req.GetSession(), req.GetMessage(), req.GetContext()); err != nil {
 		return nil, err
 	}
 	s.markTurn(ctx, req.GetAgent(), turn)

@@ -37,6 +37,7 @@ func searchResponse(a memory.Answer) *kiokuv1.MemorySearchResponse {
 	resp := &kiokuv1.MemorySearchResponse{
 		Provider: providerName(a.Provider), Model: a.Model, Fallback: a.Fallback, Mode: a.Mode,
 		Degraded: convertAll(a.Degraded, degradation), Index: indexState(a.Index), Results: convertAll(a.Hits, searchResult),
+		Units: convertAll(a.Units, foundUnit), Abstained: a.Abstained, WithheldCount: int32Of(a.Withheld),
 	}
 	if a.Took > 0 {
 		resp.Took = durationpb.New(a.Took)
@@ -44,13 +45,20 @@ func searchResponse(a memory.Answer) *kiokuv1.MemorySearchResponse {
 	return resp
 }
 
-// fitAnswer drops the last results until the response fits into a message, and reports that in degraded.
+func foundUnit(f memory.FoundUnit) *kiokuv1.FoundUnit {
+	return &kiokuv1.FoundUnit{Unit: unit(f.Unit), Score: f.Score, Names: f.Names}
+}
+
+// fitAnswer drops the last results, and then units, until the response fits into a message, and reports that in degraded.
 func fitAnswer(resp *kiokuv1.MemorySearchResponse) {
-	all := len(resp.Results)
+	all := len(resp.Results) + len(resp.Units)
 	for len(resp.Results) > 0 && proto.Size(resp) > maxAnswer {
 		resp.Results = resp.Results[:len(resp.Results)-1]
 	}
-	if n := all - len(resp.Results); n > 0 {
+	for len(resp.Units) > 0 && proto.Size(resp) > maxAnswer {
+		resp.Units = resp.Units[:len(resp.Units)-1]
+	}
+	if n := all - len(resp.Results) - len(resp.Units); n > 0 {
 		resp.Degraded = append(resp.Degraded, &kiokuv1.Degradation{
 			Code: truncated, Text: fmt.Sprintf("%d of %d results did not fit into the message; ask for fewer or shorter ones", n, all),
 		})

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -17,7 +18,7 @@ type service struct {
 // MemorySearch answers a query.
 func (s service) MemorySearch(ctx context.Context, req *kiokuv1.MemorySearchRequest) (*kiokuv1.MemorySearchResponse, error) {
 	q, bad := s.queryOf(req)
-	m, err := authorize(ctx, s.opt.Agents, req, bad)
+	m, err := s.searchable(ctx, req, q, bad)
 	if err != nil {
 		return nil, err
 	}
@@ -30,17 +31,37 @@ func (s service) MemorySearch(ctx context.Context, req *kiokuv1.MemorySearchRequ
 	return resp, nil
 }
 
-// queryOf returns the query of a request. The memory checks its fields.
+// searchable returns the memory of a search. Secrets are for who may write.
+func (s service) searchable(ctx context.Context, req *kiokuv1.MemorySearchRequest, q memory.Query, bad error) (Memory, error) {
+	if q.MaxSensitivity != nil && *q.MaxSensitivity == memory.Secret {
+		return authorizeWrite(ctx, s.opt.Agents, req, bad)
+	}
+	return authorize(ctx, s.opt.Agents, req, bad)
+}
+
+// queryOf returns the query of a request. The memory checks its other fields.
 func (s *Server) queryOf(req *kiokuv1.MemorySearchRequest) (memory.Query, error) {
 	asked, err := readTimestamp("ask_time", req.GetAskTime())
-	return memory.Query{
+	asOf, badAsOf := readTimestamp("as_of_time", req.GetAsOfTime())
+	ceiling, badCeiling := readSensitivity("max_sensitivity", req.GetMaxSensitivity(), memory.Private)
+	q := memory.Query{
 		Text: req.GetQuery(), MaxResults: int(req.GetMaxResults()), MinScore: req.MinScore, Explain: req.GetExplain(),
 		Granularity: req.GetGranularity(), SnippetChars: int(req.GetMaxSnippetChars()), MaxPerFile: int(req.GetMaxPerFile()), Now: s.inZone(asked),
 		Filter: memory.Filter{
 			Sources: req.GetSources(), PathPrefix: req.GetPathPrefix(), Since: req.GetSince(), Until: req.GetUntil(),
 			Where: convertAll(req.GetFilter(), condition),
 		},
-	}, err
+		Context: convertAll(req.GetContext(), turnOf), Queries: req.GetQueries(), Kinds: req.GetKinds(), AsOf: asOf, IncludeSuperseded: req.GetIncludeSuperseded(),
+	}
+	if req.GetMaxSensitivity() != "" {
+		q.MaxSensitivity = &ceiling
+	}
+	return q, cmp.Or(err, badAsOf, badCeiling, q.CheckRecall())
+}
+
+// turnOf returns a message of a conversation.
+func turnOf(t *kiokuv1.ConversationTurn) memory.Turn {
+	return memory.Turn{Speaker: t.GetSpeaker(), Text: t.GetText()}
 }
 
 // Explain reports the outcome for a passage.
@@ -49,7 +70,7 @@ func (s service) Explain(ctx context.Context, req *kiokuv1.ExplainRequest) (*kio
 		return nil, &memory.InputError{Field: "search", Problem: "is required"}
 	}
 	q, bad := s.queryOf(req.Search)
-	m, err := authorize(ctx, s.opt.Agents, req.Search, bad)
+	m, err := s.searchable(ctx, req.Search, q, bad)
 	if err != nil {
 		return nil, inSearch(err)
 	}

@@ -25,7 +25,8 @@ func (c *Conversation) assemble(ctx context.Context, message string, noRecall bo
 // assembleTurn makes the prompt of a turn.
 func (c *Conversation) assembleTurn(ctx context.Context, turn sidecar.Turn, message string) sidecar.Prompt {
 	turn.Session, turn.Transcript = c.opt.Session.ID(), true
-	turn.Shown = c.opt.Session.View().Shown()
+	v := c.opt.Session.View()
+	turn.Shown, turn.Recent = v.Shown(), sidecar.Recent(v.Messages, message)
 	turn.Message, turn.Model, turn.Now = message, c.model.Name(), c.opt.Now()
 	about := tools.Search
 	if !turn.IsPrivate() {

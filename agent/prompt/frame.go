@@ -36,6 +36,10 @@ type Memory struct {
 	Date string
 	// Text of the passage.
 	Text string
+	// Kind is memory.KindFact, memory.KindLoop or memory.KindSummary of what was derived from the place; empty for a passage.
+	Kind string
+	// Quote is what stands at the place, if Text is derived from it; empty for a passage.
+	Quote string
 	// Origin says whose words they are; nil if the owner's.
 	Origin *memory.Origin
 	// Shown says that an earlier message is still sent with the passage, so that the frame only points to it.
@@ -63,6 +67,7 @@ type item struct {
 	Source string      `json:"source"`
 	Agent  string      `json:"agent"`
 	Score  json.Number `json:"score"`
+	Kind   string      `json:"kind,omitempty"`
 	Date   string      `json:"date,omitempty"`
 	SaidBy string      `json:"said_by,omitempty"`
 	Flags  []string    `json:"flags,omitempty"`
@@ -117,7 +122,7 @@ func line(m Memory) string {
 		said = memory.ShownAbove
 	}
 	return visible(item{ // strings and a formatted number
-		Source: m.Source(), Agent: cmp.Or(m.Agent, "main"), Score: json.Number(fmt.Sprintf("%.2f", min(max(score, 0), 1))),
+		Source: m.Source(), Agent: cmp.Or(m.Agent, "main"), Score: json.Number(fmt.Sprintf("%.2f", min(max(score, 0), 1))), Kind: m.Kind,
 		Date: m.Date, SaidBy: m.Origin.String(), Flags: m.Flags, Text: said,
 	})
 }

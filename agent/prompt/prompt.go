@@ -245,6 +245,7 @@ type assembly struct {
 // admit leaves out the memories that are not for this session.
 func (a *assembly) admit() {
 	var kept []Memory
+	passages := 0
 	for _, m := range a.Recalled {
 		switch {
 		case strings.TrimSpace(m.Text) == "":
@@ -253,10 +254,13 @@ func (a *assembly) admit() {
 			a.leaveOut(m, bootstrap.ReasonMode)
 		case a.Group && !m.Shared:
 			a.leaveOut(m, bootstrap.ReasonGroup)
-		case a.standing.has(m.Text):
+		case a.standing.has(m.Text), m.Quote != "" && a.standing.has(m.Quote):
 			a.leaveOut(m, ReasonStanding)
-		case a.MaxRecalled > 0 && len(kept) == a.MaxRecalled:
+		case m.Kind == "" && a.MaxRecalled > 0 && passages == a.MaxRecalled:
 		default:
+			if m.Kind == "" {
+				passages++
+			}
 			m.Flags = suspicions(m.Text)
 			kept = append(kept, m)
 		}

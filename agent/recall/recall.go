@@ -24,6 +24,10 @@ const (
 	maxResults      = 100
 	defaultTopK     = 3
 	defaultDeadline = 1500 * time.Millisecond
+	// defaultMaxTokens is the default of Options.MaxTokens.
+	defaultMaxTokens = 1200
+	// contextTurns is the number of messages that are sent with a query, and contextBytes the maximum length of either end of one.
+	contextTurns, contextBytes = 6, 2 << 10
 )
 
 // Why nothing was searched.
@@ -45,6 +49,9 @@ type Options struct {
 	MinScore *float64
 	// Deadline of all searches together; 0 means 1.5 s.
 	Deadline time.Duration
+	// MaxTokens is the maximum size of what is recalled if derivation is on, as text.EstimateTokens counts; 0 means 1,200. A quarter is for
+	// facts, a quarter for summaries, an eighth for open loops, the rest for passages; what one does not need goes to the next.
+	MaxTokens int
 }
 
 // Request says what to recall.
@@ -55,6 +62,8 @@ type Request struct {
 	Agent string
 	// Shared are other agents whose memories are searched too. Agent itself and repeated names are ignored.
 	Shared []string
+	// Context are the messages before it, oldest first; the last six are sent with the query.
+	Context []memory.Turn
 	// Group says that the session has more than one person in it. Then only shared memories are searched.
 	Group bool
 	// Spare is the number of passages to return beyond Options.TopK, because some may stand in the prompt already.
@@ -75,7 +84,7 @@ type Recaller struct {
 
 // Outcome is the result of Recall.
 type Outcome struct {
-	// Memories, best first; none if nothing is good enough.
+	// Memories: facts, summaries, open loops and then passages, each best first; none if nothing is good enough.
 	Memories []prompt.Memory
 	// Query is the query, empty if nothing was searched; then Skipped says why.
 	Query, Skipped string
@@ -109,6 +118,9 @@ func New(opt Options, open func(id string) memory.Service) *Recaller {
 	if opt.Deadline <= 0 {
 		opt.Deadline = defaultDeadline
 	}
+	if opt.MaxTokens <= 0 {
+		opt.MaxTokens = defaultMaxTokens
+	}
 	return &Recaller{opt: opt, open: open, hanging: map[string]int{}}
 }
 
@@ -127,11 +139,16 @@ func (r *Recaller) Recall(ctx context.Context, req Request) Outcome {
 	case out.Query == "":
 		out.Skipped = SkippedBlank
 	default:
-		query := memory.Query{Text: out.Query, MaxResults: min(echoSpare*r.opt.TopK+req.Spare, maxResults), MinScore: r.opt.MinScore, Now: req.Now}
+		query := memory.Query{
+			Text: out.Query, MaxResults: min(echoSpare*r.opt.TopK+req.Spare, maxResults), MinScore: r.opt.MinScore, Now: req.Now,
+			Context: contextOf(req.Context), Kinds: memory.QueryKinds(),
+		}
 		ctx, cancel := context.WithTimeout(ctx, r.opt.Deadline)
 		defer cancel()
-		out.Searches, out.Memories = r.search(ctx, asked, query)
-		out.Memories = best(out.Memories, r.opt.TopK+req.Spare)
+		var found sections
+		out.Searches, found = r.search(ctx, asked, query)
+		found.passages = best(found.passages, r.opt.TopK+req.Spare)
+		out.Memories = found.within(r.opt.MaxTokens, out.Query)
 	}
 	out.Took = time.Since(begin)
 	return out

@@ -1,24 +1,24 @@
 package recall
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"runtime/debug"
 	"slices"
 	"time"
 
-	"kioku/agent/prompt"
 	"kioku/memory"
 )
 
 // answer is the result of the search of one memory.
 type answer struct {
-	search   Search
-	memories []prompt.Memory
+	search Search
+	found  sections
 }
 
 // search searches all memories at once and takes the answers that come before ctx ends. Both results are in the order of asked.
-func (r *Recaller) search(ctx context.Context, asked []source, q memory.Query) (searches []Search, all []prompt.Memory) {
+func (r *Recaller) search(ctx context.Context, asked []source, q memory.Query) (searches []Search, all sections) {
 	begin := time.Now()
 	answers := make([]chan answer, len(asked))
 	for i, s := range asked {
@@ -41,7 +41,9 @@ func (r *Recaller) search(ctx context.Context, asked []source, q memory.Query) (
 				r.leave(s.agent, answers[i])
 			}
 		}
-		searches, all = append(searches, a.search), append(all, a.memories...)
+		searches = append(searches, a.search)
+		all.join(a.found)
+		all.passages = append(all.passages, a.found.passages...)
 	}
 	return searches, all
 }
@@ -49,21 +51,26 @@ func (r *Recaller) search(ctx context.Context, asked []source, q memory.Query) (
 // searchOne searches one memory.
 func (r *Recaller) searchOne(ctx context.Context, s source, q memory.Query) answer {
 	begin := time.Now()
+	ceiling := memory.Private
 	if s.shared {
-		// What was said to another agent is not what that agent shares.
+		// What was said to another agent is not what that agent shares, and neither is what it keeps private.
 		q.Filter.Sources = []string{memory.SourceMemory, memory.SourceExtra}
+		ceiling = memory.Normal
 	}
+	q.MaxSensitivity = &ceiling
 	found, err := searchSafely(ctx, r.open(s.agent), q)
 	if err != nil {
-		found.Hits = nil
+		found.Hits, found.Units = nil, nil
 		err = fmt.Errorf("recall from %s: %w", s.agent, err)
 	}
 	found.Hits = withoutEchoes(confident(found.Hits), q.Text)
 	// What would help whoever asks a question is no news to whoever recalls at each message.
 	found.Degraded = slices.DeleteFunc(found.Degraded, func(d memory.Degradation) bool { return d.IsHint() && d.Code != memory.NoMatch })
+	all := s.derivedOf(found.Units, cmp.Or(q.Now, time.Now()))
+	all.passages = s.memories(found.Hits)
 	return answer{
-		search:   Search{Agent: s.agent, Hits: len(found.Hits), Mode: found.Mode, Degraded: found.Degraded, Err: err, Took: time.Since(begin)},
-		memories: s.memories(found.Hits),
+		search: Search{Agent: s.agent, Hits: len(found.Hits), Mode: found.Mode, Degraded: found.Degraded, Err: err, Took: time.Since(begin)},
+		found:  all,
 	}
 }
 

@@ -16,6 +16,8 @@ import (
 type Turn struct {
 	// Message of the user, for which memory is searched.
 	Message string
+	// Recent are the messages before it, oldest first; none if they are not known. They take part in the search if derivation is on.
+	Recent []memory.Turn
 	// Mode of the prompt; empty means bootstrap.Full.
 	Mode bootstrap.Mode
 	// Channel of the conversation; see IsGroup. It may be empty.
@@ -115,7 +117,7 @@ func (s *Sidecar) Assemble(ctx context.Context, t Turn) Prompt {
 }
 
 // Recall searches memory for a message. It also returns the framed section for a prompt, empty if nothing was recalled. It uses
-// Message, Channel, Group, Shared, Now and Session of the turn.
+// Message, Recent, Channel, Group, Shared, Now and Session of the turn.
 func (s *Sidecar) Recall(ctx context.Context, t Turn) (recall.Outcome, string) {
 	t.Mode = bootstrap.Full
 	t = s.resolve(t)
@@ -155,7 +157,7 @@ func (s *Sidecar) resolve(t Turn) Turn {
 // search recalls for a resolved turn, with spare passages.
 func (s *Sidecar) search(ctx context.Context, t Turn, spare int) recall.Outcome {
 	return s.recall.Recall(ctx, recall.Request{
-		Message: t.Message, Agent: s.opt.Agent, Shared: t.Shared, Group: *t.Group, Spare: spare, Now: t.Now,
+		Message: t.Message, Agent: s.opt.Agent, Shared: t.Shared, Group: *t.Group, Spare: spare, Now: t.Now, Context: t.Recent,
 	})
 }
 

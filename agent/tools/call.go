@@ -17,6 +17,7 @@ type searchInput struct {
 	PathPrefix string   `json:"path_prefix"`
 	Since      string   `json:"since"`
 	Until      string   `json:"until"`
+	Kinds      []string `json:"kinds"`
 }
 
 type getInput struct {
@@ -44,6 +45,8 @@ type updateInput struct {
 type SearchOutput struct {
 	// Results are the passages, best first.
 	Results []ResultOutput `json:"results"`
+	// Units are the facts, loops and summaries that the call asked for by its kinds, best first.
+	Units []UnitOutput `json:"units,omitempty"`
 	// Mode is the channels that ran: "hybrid", "vector" or "keyword".
 	Mode string `json:"mode"`
 	// Degraded is what the answer lacks, and why.
@@ -74,6 +77,22 @@ type ResultOutput struct {
 	SaidBy string `json:"said_by,omitempty"`
 	// Citation is the path and the lines in one text.
 	Citation string `json:"citation"`
+}
+
+// UnitOutput is a fact, a loop or a summary of a [SearchOutput].
+type UnitOutput struct {
+	// Kind is "fact", "loop" or "summary".
+	Kind string `json:"kind"`
+	// Text is a sentence.
+	Text string `json:"text"`
+	// Score is the confidence that it is what was asked for, 0 to 1.
+	Score float64 `json:"score"`
+	// State is why it may not hold: "superseded", "conflict" or "archived"; empty if it holds.
+	State string `json:"state,omitempty"`
+	// Date is the day of the newest note that says it, YYYY-MM-DD.
+	Date string `json:"date,omitempty"`
+	// Citations are the paths and lines of the notes that say it, at most three.
+	Citations []string `json:"citations,omitempty"`
 }
 
 // DegradationOutput is one thing that a [SearchOutput] lacks.
@@ -193,7 +212,7 @@ func runTool[In, Out any](name string, input json.RawMessage, aliases map[string
 func searchTool(ctx context.Context, m memory.Service, in searchInput) (SearchOutput, error) {
 	answer, err := m.Search(ctx, memory.Query{
 		Text: in.Query, MaxResults: int(in.MaxResults), MinScore: in.MinScore,
-		Filter: memory.Filter{PathPrefix: in.PathPrefix, Since: in.Since, Until: in.Until},
+		Filter: memory.Filter{PathPrefix: in.PathPrefix, Since: in.Since, Until: in.Until}, Kinds: in.Kinds,
 	})
 	if err != nil {
 		return SearchOutput{}, err
@@ -205,10 +224,30 @@ func searchTool(ctx context.Context, m memory.Service, in searchInput) (SearchOu
 			Snippet: h.Snippet, Heading: h.Headings, Date: h.Date, SaidBy: h.Origin.String(), Citation: h.Citation(),
 		})
 	}
+	for _, u := range answer.Units {
+		out.Units = append(out.Units, unitOutput(u))
+	}
 	for _, d := range answer.Degraded {
 		out.Degraded = append(out.Degraded, DegradationOutput(d))
 	}
 	return out, nil
+}
+
+// maxCitations is the maximum number of notes that are cited for a unit.
+const maxCitations = 3
+
+func unitOutput(u memory.FoundUnit) UnitOutput {
+	out := UnitOutput{Kind: u.Kind, Text: u.Text, Score: u.Score}
+	if u.State != memory.StateValidated {
+		out.State = u.State
+	}
+	if !u.OccurredAt.IsZero() {
+		out.Date = u.OccurredAt.Format(time.DateOnly)
+	}
+	for _, e := range u.Evidence[:min(len(u.Evidence), maxCitations)] {
+		out.Citations = append(out.Citations, e.Citation())
+	}
+	return out
 }
 
 func getTool(ctx context.Context, m memory.Service, in getInput) (GetOutput, error) {

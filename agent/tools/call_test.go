@@ -55,7 +55,7 @@ func TestToolsAreDescribedInLittleRoom(t *testing.T) {
 func TestCallTakesEveryParameterOfASchema(t *testing.T) {
 	t.Parallel()
 	f := &fakeMemory{}
-	examples := map[string]any{"string": "daily", "integer": 2, "number": 0.5, "boolean": true}
+	examples := map[string]any{"string": "daily", "integer": 2, "number": 0.5, "boolean": true, "array": []string{"fact"}}
 	for _, tool := range tools.All() {
 		var schema struct {
 			Properties map[string]struct{ Type string }
@@ -78,6 +78,7 @@ func TestCallTakesEveryParameterOfASchema(t *testing.T) {
 	score := 0.5
 	wantQuery := memory.Query{
 		Text: "daily", MaxResults: 2, MinScore: &score, Filter: memory.Filter{PathPrefix: "daily", Since: "daily", Until: "daily"},
+		Kinds: []string{"fact"},
 	}
 	if diff := cmp.Diff(wantQuery, f.query); diff != "" {
 		t.Errorf("query (-want +got):\n%s", diff)
@@ -114,7 +115,7 @@ func TestCallExplainsABadInput(t *testing.T) {
 	cases := []struct{ tool, input, field, problem string }{
 		{"memory_search", `{"query":"q","max_result":3}`, "max_result", "did you mean max_results?"},
 		{"memory_search", `{"query":"q","Max-Results":3}`, "Max-Results", "did you mean max_results?"},
-		{"memory_search", `{"query":"q","agent":"bob"}`, "agent", "there are: max_results, min_score, path_prefix, query, since, until"},
+		{"memory_search", `{"query":"q","agent":"bob"}`, "agent", "there are: kinds, max_results, min_score, path_prefix, query, since, until"},
 		{"memory_search", `{"qeury":"q"}`, "qeury", "unknown parameter"},
 		{"memory_search", `{"query":"q","limit":3,"top_k":4}`, "top_k", "the same as limit"},
 		{"memory_search", `{"query":5}`, "query", "must be a text, not number"},

@@ -91,8 +91,11 @@ func wrongType(err error) string {
 		return err.Error()
 	}
 	want := "a text"
-	if typeErr.Type.Kind() == reflect.Float64 {
+	switch typeErr.Type.Kind() {
+	case reflect.Float64:
 		want = "a number"
+	case reflect.Slice:
+		want = "a list"
 	}
 	return fmt.Sprintf("must be %s, not %s", want, typeErr.Value)
 }

@@ -64,10 +64,11 @@ const searchSchema = `{
   "properties": {
     "query": {"type": "string", "description": "What to look for, in any language. Names, dates and exact words help."},
     "max_results": {"type": "integer", "minimum": 1, "maximum": 100, "description": "Default 6."},
-    "min_score": {"type": "number", "minimum": 0, "maximum": 1, "description": "Leave it out unless results are missing or off topic."},
-    "path_prefix": {"type": "string", "description": "Only files whose path begins so, such as memory/2026-01."},
-    "since": {"type": "string", "description": "Only notes dated on or after this day, YYYY-MM-DD."},
-    "until": {"type": "string", "description": "Only notes dated on or before this day, YYYY-MM-DD."}
+    "min_score": {"type": "number", "minimum": 0, "maximum": 1, "description": "Only if results are missing."},
+    "path_prefix": {"type": "string", "description": "Such as memory/2026-01."},
+    "since": {"type": "string", "description": "Only notes from this day on, YYYY-MM-DD."},
+    "until": {"type": "string", "description": "To this day."},
+    "kinds": {"type": "array", "items": {"enum": ["chunk", "fact", "loop", "summary"]}, "description": "Default chunk: passages."}
   },
   "required": ["query"],
   "additionalProperties": false

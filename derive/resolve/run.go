@@ -181,7 +181,7 @@ func (t *line) sayUndated(a *assertion) {
 		t.runs, t.open = append(t.runs, last), append(t.open, last)
 	}
 	last.add(a)
-	if (a.rank == standing || a.pinned) && !slices.Contains(t.open, last) {
+	if a.rank >= standing && !slices.Contains(t.open, last) {
 		last.closedBy, last.to, last.end = nil, a.To, start(a.To)
 		t.open = append(t.open, last)
 	}

@@ -99,9 +99,10 @@ type EpisodeClaims struct {
 type Slot struct {
 	// Kind is memory.KindFact or memory.KindLoop.
 	Kind string
-	// Subject, canonical after merges, and the slot of the predicate, for facts; Key of a loop.
+	// Subject of facts, canonical after merges; the zero value for loops.
 	Subject memory.EntityRef
-	Name    string
+	// Name is the slot of the predicate for facts, and the key of a loop.
+	Name string
 	// Claims in no order that means anything.
 	Claims []memory.Claim
 	// Decisions about the units and keys of the slot, in the order of decisions.md.
@@ -144,8 +145,9 @@ type Job struct {
 	ID int64
 	// Kind is "extract", "summary" ...; Key tells jobs of a kind apart, of which one is live at a time.
 	Kind, Key string
-	// Input is JSON, and InputSHA256 the hash of what the answer depends on.
-	Input       string
+	// Input is JSON.
+	Input string
+	// InputSHA256 is the hash of what the answer depends on.
 	InputSHA256 [32]byte
 	// Status is one of the constants Job....
 	Status string
@@ -171,13 +173,15 @@ type Stats struct {
 	Episodes, Pending, Uncut int
 	// Secret and Private episodes among them.
 	Secret, Private int
-	// Units by kind and state ("fact/validated"), and entities by type.
-	Units    map[string]int
+	// Units by kind and state ("fact/validated").
+	Units map[string]int
+	// Entities by type.
 	Entities map[string]int
 	// DirtySlots wait for their units.
 	DirtySlots int
-	// Jobs by status; Oldest queued job.
-	Jobs   map[string]int
+	// Jobs by status.
+	Jobs map[string]int
+	// Oldest is when the oldest queued job was made.
 	Oldest time.Time
 	// TokensToday and CallsToday of all models, CallsThisHour, and CachedAnswers.
 	TokensToday, CallsToday, CallsThisHour, CachedAnswers int

@@ -43,8 +43,14 @@ func boundResults(out tools.SearchOutput) searchResult {
 // searchText is the output of memory_search for a model: for each passage a line that says where it is, and its text.
 func searchText(out searchResult) string {
 	var b strings.Builder
-	if len(out.Results) == 0 {
+	if len(out.Results)+len(out.Units) == 0 {
 		b.WriteString("Nothing found.\n")
+	}
+	for _, u := range out.Units {
+		b.WriteString(unitText(u) + "\n")
+	}
+	if len(out.Units) > 0 {
+		b.WriteString("\n")
 	}
 	for _, r := range out.Results {
 		fmt.Fprintf(&b, "## %s:%d-%d (score %.2f%s)", r.Path, r.StartLine, r.EndLine, r.Score, suffix(r.Date))
@@ -69,6 +75,15 @@ func searchText(out searchResult) string {
 		fmt.Fprintf(&b, "Changed files that are not indexed yet: %d.\n", out.PendingFiles)
 	}
 	return strings.TrimRight(b.String(), "\n")
+}
+
+// unitText is a fact, a loop or a summary for a model, on one line.
+func unitText(u tools.UnitOutput) string {
+	state := ""
+	if u.State != "" {
+		state = ", " + u.State
+	}
+	return fmt.Sprintf("- %s (%s%s, score %.2f%s; %s)", u.Text, u.Kind, state, u.Score, suffix(u.Date), strings.Join(u.Citations, ", "))
 }
 
 // suffix returns what follows a score: a day, if there is one.

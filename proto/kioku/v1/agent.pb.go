@@ -314,7 +314,10 @@ type AssemblePromptRequest struct {
 	// Name of the conversation, chosen by the agent, for ListTurns; may be empty.
 	Session string `protobuf:"bytes,14,opt,name=session,proto3" json:"session,omitempty"`
 	// Who wrote the message. Unset means the owner, or in a group somebody unknown.
-	Author        *Author `protobuf:"bytes,15,opt,name=author,proto3" json:"author,omitempty"`
+	Author *Author `protobuf:"bytes,15,opt,name=author,proto3" json:"author,omitempty"`
+	// Messages of the conversation before it, oldest first, at most 20; they say what a pointing word ("that", "あれ", "那个") means. They
+	// take part only if derivation is on. Empty means those of the session that other calls have sent, if there are any.
+	Context       []*ConversationTurn `protobuf:"bytes,16,rep,name=context,proto3" json:"context,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -450,6 +453,13 @@ func (x *AssemblePromptRequest) GetSession() string {
 func (x *AssemblePromptRequest) GetAuthor() *Author {
 	if x != nil {
 		return x.Author
+	}
+	return nil
+}
+
+func (x *AssemblePromptRequest) GetContext() []*ConversationTurn {
+	if x != nil {
+		return x.Context
 	}
 	return nil
 }
@@ -1327,7 +1337,9 @@ type RecallRequest struct {
 	// As in AssemblePromptRequest.
 	Session string `protobuf:"bytes,7,opt,name=session,proto3" json:"session,omitempty"`
 	// As in AssemblePromptRequest.
-	Author        *Author `protobuf:"bytes,8,opt,name=author,proto3" json:"author,omitempty"`
+	Author *Author `protobuf:"bytes,8,opt,name=author,proto3" json:"author,omitempty"`
+	// As in AssemblePromptRequest.
+	Context       []*ConversationTurn `protobuf:"bytes,9,rep,name=context,proto3" json:"context,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1414,6 +1426,13 @@ func (x *RecallRequest) GetSession() string {
 func (x *RecallRequest) GetAuthor() *Author {
 	if x != nil {
 		return x.Author
+	}
+	return nil
+}
+
+func (x *RecallRequest) GetContext() []*ConversationTurn {
+	if x != nil {
+		return x.Context
 	}
 	return nil
 }
@@ -4273,7 +4292,7 @@ const file_kioku_v1_agent_proto_rawDesc = "" +
 	"\bToolCall\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
-	"\x05input\x18\x03 \x01(\tR\x05input\"\xa8\x04\n" +
+	"\x05input\x18\x03 \x01(\tR\x05input\"\xde\x04\n" +
 	"\x15AssemblePromptRequest\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x12\n" +
@@ -4290,7 +4309,8 @@ const file_kioku_v1_agent_proto_rawDesc = "" +
 	"\tno_recall\x18\f \x01(\bR\bnoRecall\x125\n" +
 	"\bask_time\x18\r \x01(\v2\x1a.google.protobuf.TimestampR\aaskTime\x12\x18\n" +
 	"\asession\x18\x0e \x01(\tR\asession\x12(\n" +
-	"\x06author\x18\x0f \x01(\v2\x10.kioku.v1.AuthorR\x06authorB\b\n" +
+	"\x06author\x18\x0f \x01(\v2\x10.kioku.v1.AuthorR\x06author\x124\n" +
+	"\acontext\x18\x10 \x03(\v2\x1a.kioku.v1.ConversationTurnR\acontextB\b\n" +
 	"\x06_groupB\x11\n" +
 	"\x0f_cache_friendly\"Q\n" +
 	"\vPromptBlock\x12\x12\n" +
@@ -4372,7 +4392,7 @@ const file_kioku_v1_agent_proto_rawDesc = "" +
 	"\x04mode\x18\x03 \x01(\tR\x04mode\x121\n" +
 	"\bdegraded\x18\x04 \x03(\v2\x15.kioku.v1.DegradationR\bdegraded\x12\x14\n" +
 	"\x05error\x18\x05 \x01(\tR\x05error\x12-\n" +
-	"\x04took\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\x04took\"\x9e\x02\n" +
+	"\x04took\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\x04took\"\xd4\x02\n" +
 	"\rRecallRequest\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x18\n" +
@@ -4381,7 +4401,8 @@ const file_kioku_v1_agent_proto_rawDesc = "" +
 	"\rshared_agents\x18\x05 \x03(\tR\fsharedAgents\x125\n" +
 	"\bask_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\aaskTime\x12\x18\n" +
 	"\asession\x18\a \x01(\tR\asession\x12(\n" +
-	"\x06author\x18\b \x01(\v2\x10.kioku.v1.AuthorR\x06authorB\b\n" +
+	"\x06author\x18\b \x01(\v2\x10.kioku.v1.AuthorR\x06author\x124\n" +
+	"\acontext\x18\t \x03(\v2\x1a.kioku.v1.ConversationTurnR\acontextB\b\n" +
 	"\x06_group\"V\n" +
 	"\x0eRecallResponse\x12.\n" +
 	"\x06report\x18\x01 \x01(\v2\x16.kioku.v1.RecallReportR\x06report\x12\x14\n" +
@@ -4705,9 +4726,10 @@ var file_kioku_v1_agent_proto_goTypes = []any{
 	(*TurnCompaction)(nil),         // 47: kioku.v1.TurnCompaction
 	(*Author)(nil),                 // 48: kioku.v1.Author
 	(*timestamppb.Timestamp)(nil),  // 49: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),    // 50: google.protobuf.Duration
-	(*Degradation)(nil),            // 51: kioku.v1.Degradation
-	(*ReplacedSecret)(nil),         // 52: kioku.v1.ReplacedSecret
+	(*ConversationTurn)(nil),       // 50: kioku.v1.ConversationTurn
+	(*durationpb.Duration)(nil),    // 51: google.protobuf.Duration
+	(*Degradation)(nil),            // 52: kioku.v1.Degradation
+	(*ReplacedSecret)(nil),         // 53: kioku.v1.ReplacedSecret
 }
 var file_kioku_v1_agent_proto_depIdxs = []int32{
 	2,  // 0: kioku.v1.ChatMessage.tool_calls:type_name -> kioku.v1.ToolCall
@@ -4715,93 +4737,95 @@ var file_kioku_v1_agent_proto_depIdxs = []int32{
 	4,  // 2: kioku.v1.AssemblePromptRequest.blocks:type_name -> kioku.v1.PromptBlock
 	49, // 3: kioku.v1.AssemblePromptRequest.ask_time:type_name -> google.protobuf.Timestamp
 	48, // 4: kioku.v1.AssemblePromptRequest.author:type_name -> kioku.v1.Author
-	6,  // 5: kioku.v1.AssemblePromptResponse.layers:type_name -> kioku.v1.PromptLayer
-	7,  // 6: kioku.v1.AssemblePromptResponse.files:type_name -> kioku.v1.FileReport
-	8,  // 7: kioku.v1.AssemblePromptResponse.skills:type_name -> kioku.v1.SkillReport
-	9,  // 8: kioku.v1.AssemblePromptResponse.cuts:type_name -> kioku.v1.PromptCut
-	10, // 9: kioku.v1.AssemblePromptResponse.recall:type_name -> kioku.v1.RecallReport
-	11, // 10: kioku.v1.RecallReport.recalled:type_name -> kioku.v1.RecalledMemory
-	11, // 11: kioku.v1.RecallReport.left_out:type_name -> kioku.v1.RecalledMemory
-	12, // 12: kioku.v1.RecallReport.searches:type_name -> kioku.v1.RecallSearch
-	50, // 13: kioku.v1.RecallReport.took:type_name -> google.protobuf.Duration
-	48, // 14: kioku.v1.RecalledMemory.author:type_name -> kioku.v1.Author
-	48, // 15: kioku.v1.RecalledMemory.more_authors:type_name -> kioku.v1.Author
-	51, // 16: kioku.v1.RecallSearch.degraded:type_name -> kioku.v1.Degradation
-	50, // 17: kioku.v1.RecallSearch.took:type_name -> google.protobuf.Duration
-	49, // 18: kioku.v1.RecallRequest.ask_time:type_name -> google.protobuf.Timestamp
-	48, // 19: kioku.v1.RecallRequest.author:type_name -> kioku.v1.Author
-	10, // 20: kioku.v1.RecallResponse.report:type_name -> kioku.v1.RecallReport
-	0,  // 21: kioku.v1.PruneRequest.messages:type_name -> kioku.v1.ChatMessage
-	49, // 22: kioku.v1.PruneRequest.last_touch_time:type_name -> google.protobuf.Timestamp
-	16, // 23: kioku.v1.PruneRequest.edits:type_name -> kioku.v1.PruneEdit
-	16, // 24: kioku.v1.PruneResponse.edits:type_name -> kioku.v1.PruneEdit
-	49, // 25: kioku.v1.PruneResponse.last_touch_time:type_name -> google.protobuf.Timestamp
-	0,  // 26: kioku.v1.CheckFlushRequest.messages:type_name -> kioku.v1.ChatMessage
-	49, // 27: kioku.v1.CheckFlushResponse.next_try_time:type_name -> google.protobuf.Timestamp
-	0,  // 28: kioku.v1.BeginFlushRequest.messages:type_name -> kioku.v1.ChatMessage
-	0,  // 29: kioku.v1.BeginFlushResponse.messages:type_name -> kioku.v1.ChatMessage
-	22, // 30: kioku.v1.BeginFlushResponse.tool:type_name -> kioku.v1.Tool
-	23, // 31: kioku.v1.CommitFlushRequest.notes:type_name -> kioku.v1.FlushNote
-	26, // 32: kioku.v1.CommitFlushResponse.notes:type_name -> kioku.v1.StoredNote
-	52, // 33: kioku.v1.StoredNote.secrets:type_name -> kioku.v1.ReplacedSecret
-	0,  // 34: kioku.v1.FlushRequest.messages:type_name -> kioku.v1.ChatMessage
-	26, // 35: kioku.v1.FlushResponse.notes:type_name -> kioku.v1.StoredNote
-	49, // 36: kioku.v1.FlushResponse.next_try_time:type_name -> google.protobuf.Timestamp
-	0,  // 37: kioku.v1.CompactRequest.messages:type_name -> kioku.v1.ChatMessage
-	0,  // 38: kioku.v1.CompactResponse.message:type_name -> kioku.v1.ChatMessage
-	0,  // 39: kioku.v1.EndSessionRequest.messages:type_name -> kioku.v1.ChatMessage
-	26, // 40: kioku.v1.EndSessionResponse.notes:type_name -> kioku.v1.StoredNote
-	0,  // 41: kioku.v1.BeginCompactRequest.messages:type_name -> kioku.v1.ChatMessage
-	35, // 42: kioku.v1.BeginCompactResponse.step:type_name -> kioku.v1.CompactStep
-	0,  // 43: kioku.v1.CompactStep.messages:type_name -> kioku.v1.ChatMessage
-	35, // 44: kioku.v1.CommitCompactResponse.step:type_name -> kioku.v1.CompactStep
-	30, // 45: kioku.v1.CommitCompactResponse.compacted:type_name -> kioku.v1.CompactResponse
-	22, // 46: kioku.v1.ListToolsResponse.tools:type_name -> kioku.v1.Tool
-	48, // 47: kioku.v1.CallToolRequest.author:type_name -> kioku.v1.Author
-	45, // 48: kioku.v1.ListTurnsResponse.turns:type_name -> kioku.v1.Turn
-	44, // 49: kioku.v1.ListTurnsResponse.sessions:type_name -> kioku.v1.TurnSession
-	49, // 50: kioku.v1.TurnSession.first_time:type_name -> google.protobuf.Timestamp
-	49, // 51: kioku.v1.TurnSession.last_time:type_name -> google.protobuf.Timestamp
-	49, // 52: kioku.v1.Turn.time:type_name -> google.protobuf.Timestamp
-	6,  // 53: kioku.v1.Turn.layers:type_name -> kioku.v1.PromptLayer
-	9,  // 54: kioku.v1.Turn.cuts:type_name -> kioku.v1.PromptCut
-	10, // 55: kioku.v1.Turn.recall:type_name -> kioku.v1.RecallReport
-	46, // 56: kioku.v1.Turn.flush:type_name -> kioku.v1.TurnFlush
-	47, // 57: kioku.v1.Turn.compaction:type_name -> kioku.v1.TurnCompaction
-	26, // 58: kioku.v1.TurnFlush.notes:type_name -> kioku.v1.StoredNote
-	3,  // 59: kioku.v1.AgentService.AssemblePrompt:input_type -> kioku.v1.AssemblePromptRequest
-	13, // 60: kioku.v1.AgentService.Recall:input_type -> kioku.v1.RecallRequest
-	15, // 61: kioku.v1.AgentService.Prune:input_type -> kioku.v1.PruneRequest
-	18, // 62: kioku.v1.AgentService.CheckFlush:input_type -> kioku.v1.CheckFlushRequest
-	20, // 63: kioku.v1.AgentService.BeginFlush:input_type -> kioku.v1.BeginFlushRequest
-	24, // 64: kioku.v1.AgentService.CommitFlush:input_type -> kioku.v1.CommitFlushRequest
-	27, // 65: kioku.v1.AgentService.Flush:input_type -> kioku.v1.FlushRequest
-	29, // 66: kioku.v1.AgentService.Compact:input_type -> kioku.v1.CompactRequest
-	31, // 67: kioku.v1.AgentService.EndSession:input_type -> kioku.v1.EndSessionRequest
-	33, // 68: kioku.v1.AgentService.BeginCompact:input_type -> kioku.v1.BeginCompactRequest
-	36, // 69: kioku.v1.AgentService.CommitCompact:input_type -> kioku.v1.CommitCompactRequest
-	38, // 70: kioku.v1.AgentService.ListTools:input_type -> kioku.v1.ListToolsRequest
-	40, // 71: kioku.v1.AgentService.CallTool:input_type -> kioku.v1.CallToolRequest
-	42, // 72: kioku.v1.AgentService.ListTurns:input_type -> kioku.v1.ListTurnsRequest
-	5,  // 73: kioku.v1.AgentService.AssemblePrompt:output_type -> kioku.v1.AssemblePromptResponse
-	14, // 74: kioku.v1.AgentService.Recall:output_type -> kioku.v1.RecallResponse
-	17, // 75: kioku.v1.AgentService.Prune:output_type -> kioku.v1.PruneResponse
-	19, // 76: kioku.v1.AgentService.CheckFlush:output_type -> kioku.v1.CheckFlushResponse
-	21, // 77: kioku.v1.AgentService.BeginFlush:output_type -> kioku.v1.BeginFlushResponse
-	25, // 78: kioku.v1.AgentService.CommitFlush:output_type -> kioku.v1.CommitFlushResponse
-	28, // 79: kioku.v1.AgentService.Flush:output_type -> kioku.v1.FlushResponse
-	30, // 80: kioku.v1.AgentService.Compact:output_type -> kioku.v1.CompactResponse
-	32, // 81: kioku.v1.AgentService.EndSession:output_type -> kioku.v1.EndSessionResponse
-	34, // 82: kioku.v1.AgentService.BeginCompact:output_type -> kioku.v1.BeginCompactResponse
-	37, // 83: kioku.v1.AgentService.CommitCompact:output_type -> kioku.v1.CommitCompactResponse
-	39, // 84: kioku.v1.AgentService.ListTools:output_type -> kioku.v1.ListToolsResponse
-	41, // 85: kioku.v1.AgentService.CallTool:output_type -> kioku.v1.CallToolResponse
-	43, // 86: kioku.v1.AgentService.ListTurns:output_type -> kioku.v1.ListTurnsResponse
-	73, // [73:87] is the sub-list for method output_type
-	59, // [59:73] is the sub-list for method input_type
-	59, // [59:59] is the sub-list for extension type_name
-	59, // [59:59] is the sub-list for extension extendee
-	0,  // [0:59] is the sub-list for field type_name
+	50, // 5: kioku.v1.AssemblePromptRequest.context:type_name -> kioku.v1.ConversationTurn
+	6,  // 6: kioku.v1.AssemblePromptResponse.layers:type_name -> kioku.v1.PromptLayer
+	7,  // 7: kioku.v1.AssemblePromptResponse.files:type_name -> kioku.v1.FileReport
+	8,  // 8: kioku.v1.AssemblePromptResponse.skills:type_name -> kioku.v1.SkillReport
+	9,  // 9: kioku.v1.AssemblePromptResponse.cuts:type_name -> kioku.v1.PromptCut
+	10, // 10: kioku.v1.AssemblePromptResponse.recall:type_name -> kioku.v1.RecallReport
+	11, // 11: kioku.v1.RecallReport.recalled:type_name -> kioku.v1.RecalledMemory
+	11, // 12: kioku.v1.RecallReport.left_out:type_name -> kioku.v1.RecalledMemory
+	12, // 13: kioku.v1.RecallReport.searches:type_name -> kioku.v1.RecallSearch
+	51, // 14: kioku.v1.RecallReport.took:type_name -> google.protobuf.Duration
+	48, // 15: kioku.v1.RecalledMemory.author:type_name -> kioku.v1.Author
+	48, // 16: kioku.v1.RecalledMemory.more_authors:type_name -> kioku.v1.Author
+	52, // 17: kioku.v1.RecallSearch.degraded:type_name -> kioku.v1.Degradation
+	51, // 18: kioku.v1.RecallSearch.took:type_name -> google.protobuf.Duration
+	49, // 19: kioku.v1.RecallRequest.ask_time:type_name -> google.protobuf.Timestamp
+	48, // 20: kioku.v1.RecallRequest.author:type_name -> kioku.v1.Author
+	50, // 21: kioku.v1.RecallRequest.context:type_name -> kioku.v1.ConversationTurn
+	10, // 22: kioku.v1.RecallResponse.report:type_name -> kioku.v1.RecallReport
+	0,  // 23: kioku.v1.PruneRequest.messages:type_name -> kioku.v1.ChatMessage
+	49, // 24: kioku.v1.PruneRequest.last_touch_time:type_name -> google.protobuf.Timestamp
+	16, // 25: kioku.v1.PruneRequest.edits:type_name -> kioku.v1.PruneEdit
+	16, // 26: kioku.v1.PruneResponse.edits:type_name -> kioku.v1.PruneEdit
+	49, // 27: kioku.v1.PruneResponse.last_touch_time:type_name -> google.protobuf.Timestamp
+	0,  // 28: kioku.v1.CheckFlushRequest.messages:type_name -> kioku.v1.ChatMessage
+	49, // 29: kioku.v1.CheckFlushResponse.next_try_time:type_name -> google.protobuf.Timestamp
+	0,  // 30: kioku.v1.BeginFlushRequest.messages:type_name -> kioku.v1.ChatMessage
+	0,  // 31: kioku.v1.BeginFlushResponse.messages:type_name -> kioku.v1.ChatMessage
+	22, // 32: kioku.v1.BeginFlushResponse.tool:type_name -> kioku.v1.Tool
+	23, // 33: kioku.v1.CommitFlushRequest.notes:type_name -> kioku.v1.FlushNote
+	26, // 34: kioku.v1.CommitFlushResponse.notes:type_name -> kioku.v1.StoredNote
+	53, // 35: kioku.v1.StoredNote.secrets:type_name -> kioku.v1.ReplacedSecret
+	0,  // 36: kioku.v1.FlushRequest.messages:type_name -> kioku.v1.ChatMessage
+	26, // 37: kioku.v1.FlushResponse.notes:type_name -> kioku.v1.StoredNote
+	49, // 38: kioku.v1.FlushResponse.next_try_time:type_name -> google.protobuf.Timestamp
+	0,  // 39: kioku.v1.CompactRequest.messages:type_name -> kioku.v1.ChatMessage
+	0,  // 40: kioku.v1.CompactResponse.message:type_name -> kioku.v1.ChatMessage
+	0,  // 41: kioku.v1.EndSessionRequest.messages:type_name -> kioku.v1.ChatMessage
+	26, // 42: kioku.v1.EndSessionResponse.notes:type_name -> kioku.v1.StoredNote
+	0,  // 43: kioku.v1.BeginCompactRequest.messages:type_name -> kioku.v1.ChatMessage
+	35, // 44: kioku.v1.BeginCompactResponse.step:type_name -> kioku.v1.CompactStep
+	0,  // 45: kioku.v1.CompactStep.messages:type_name -> kioku.v1.ChatMessage
+	35, // 46: kioku.v1.CommitCompactResponse.step:type_name -> kioku.v1.CompactStep
+	30, // 47: kioku.v1.CommitCompactResponse.compacted:type_name -> kioku.v1.CompactResponse
+	22, // 48: kioku.v1.ListToolsResponse.tools:type_name -> kioku.v1.Tool
+	48, // 49: kioku.v1.CallToolRequest.author:type_name -> kioku.v1.Author
+	45, // 50: kioku.v1.ListTurnsResponse.turns:type_name -> kioku.v1.Turn
+	44, // 51: kioku.v1.ListTurnsResponse.sessions:type_name -> kioku.v1.TurnSession
+	49, // 52: kioku.v1.TurnSession.first_time:type_name -> google.protobuf.Timestamp
+	49, // 53: kioku.v1.TurnSession.last_time:type_name -> google.protobuf.Timestamp
+	49, // 54: kioku.v1.Turn.time:type_name -> google.protobuf.Timestamp
+	6,  // 55: kioku.v1.Turn.layers:type_name -> kioku.v1.PromptLayer
+	9,  // 56: kioku.v1.Turn.cuts:type_name -> kioku.v1.PromptCut
+	10, // 57: kioku.v1.Turn.recall:type_name -> kioku.v1.RecallReport
+	46, // 58: kioku.v1.Turn.flush:type_name -> kioku.v1.TurnFlush
+	47, // 59: kioku.v1.Turn.compaction:type_name -> kioku.v1.TurnCompaction
+	26, // 60: kioku.v1.TurnFlush.notes:type_name -> kioku.v1.StoredNote
+	3,  // 61: kioku.v1.AgentService.AssemblePrompt:input_type -> kioku.v1.AssemblePromptRequest
+	13, // 62: kioku.v1.AgentService.Recall:input_type -> kioku.v1.RecallRequest
+	15, // 63: kioku.v1.AgentService.Prune:input_type -> kioku.v1.PruneRequest
+	18, // 64: kioku.v1.AgentService.CheckFlush:input_type -> kioku.v1.CheckFlushRequest
+	20, // 65: kioku.v1.AgentService.BeginFlush:input_type -> kioku.v1.BeginFlushRequest
+	24, // 66: kioku.v1.AgentService.CommitFlush:input_type -> kioku.v1.CommitFlushRequest
+	27, // 67: kioku.v1.AgentService.Flush:input_type -> kioku.v1.FlushRequest
+	29, // 68: kioku.v1.AgentService.Compact:input_type -> kioku.v1.CompactRequest
+	31, // 69: kioku.v1.AgentService.EndSession:input_type -> kioku.v1.EndSessionRequest
+	33, // 70: kioku.v1.AgentService.BeginCompact:input_type -> kioku.v1.BeginCompactRequest
+	36, // 71: kioku.v1.AgentService.CommitCompact:input_type -> kioku.v1.CommitCompactRequest
+	38, // 72: kioku.v1.AgentService.ListTools:input_type -> kioku.v1.ListToolsRequest
+	40, // 73: kioku.v1.AgentService.CallTool:input_type -> kioku.v1.CallToolRequest
+	42, // 74: kioku.v1.AgentService.ListTurns:input_type -> kioku.v1.ListTurnsRequest
+	5,  // 75: kioku.v1.AgentService.AssemblePrompt:output_type -> kioku.v1.AssemblePromptResponse
+	14, // 76: kioku.v1.AgentService.Recall:output_type -> kioku.v1.RecallResponse
+	17, // 77: kioku.v1.AgentService.Prune:output_type -> kioku.v1.PruneResponse
+	19, // 78: kioku.v1.AgentService.CheckFlush:output_type -> kioku.v1.CheckFlushResponse
+	21, // 79: kioku.v1.AgentService.BeginFlush:output_type -> kioku.v1.BeginFlushResponse
+	25, // 80: kioku.v1.AgentService.CommitFlush:output_type -> kioku.v1.CommitFlushResponse
+	28, // 81: kioku.v1.AgentService.Flush:output_type -> kioku.v1.FlushResponse
+	30, // 82: kioku.v1.AgentService.Compact:output_type -> kioku.v1.CompactResponse
+	32, // 83: kioku.v1.AgentService.EndSession:output_type -> kioku.v1.EndSessionResponse
+	34, // 84: kioku.v1.AgentService.BeginCompact:output_type -> kioku.v1.BeginCompactResponse
+	37, // 85: kioku.v1.AgentService.CommitCompact:output_type -> kioku.v1.CommitCompactResponse
+	39, // 86: kioku.v1.AgentService.ListTools:output_type -> kioku.v1.ListToolsResponse
+	41, // 87: kioku.v1.AgentService.CallTool:output_type -> kioku.v1.CallToolResponse
+	43, // 88: kioku.v1.AgentService.ListTurns:output_type -> kioku.v1.ListTurnsResponse
+	75, // [75:89] is the sub-list for method output_type
+	61, // [61:75] is the sub-list for method input_type
+	61, // [61:61] is the sub-list for extension type_name
+	61, // [61:61] is the sub-list for extension extendee
+	0,  // [0:61] is the sub-list for field type_name
 }
 
 func init() { file_kioku_v1_agent_proto_init() }

@@ -1,0 +1,163 @@
+package recall
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"kioku/derive/seam"
+	"kioku/memory"
+)
+
+const (
+	defaultMaxResults  = 6
+	defaultDeadline    = 1500 * time.Millisecond
+	defaultModelBudget = 700 * time.Millisecond
+)
+
+// Searcher is the ordinary search of a memory; *kioku.Memory is one.
+type Searcher interface {
+	// Search answers a query without context, further queries and kinds.
+	Search(ctx context.Context, q memory.Query) (memory.Answer, error)
+}
+
+// Units is what recall reads of what is derived; a seam.Store is one.
+type Units interface {
+	// Entities returns those that have one of the names of a query.
+	Entities(ctx context.Context, q seam.EntityQuery) ([]memory.Entity, error)
+	// Units returns the units that a query selects.
+	Units(ctx context.Context, q memory.UnitQuery) (memory.UnitList, error)
+	// MatchUnits returns the units of q that share terms with a text.
+	MatchUnits(ctx context.Context, terms []string, q memory.UnitQuery) ([]seam.ScoredUnit, error)
+	// EpisodesAt returns the episodes that overlap lines of a file.
+	EpisodesAt(ctx context.Context, path string, startLine, endLine int) ([]memory.Episode, error)
+}
+
+// Options of a Recaller. What is not set has its default.
+type Options struct {
+	// MaxResults of a query that does not say; 0 means 6.
+	MaxResults int
+	// Gates of answers by keywords only, and of those in which vectors took part; the zero value means the measured ones.
+	Keyword, Vector Gate
+	// Deadline of all that is done beside the ordinary search of the message; 0 means 1.5 s.
+	Deadline time.Duration
+	// Expand asks a language model for further wordings of a message; nil means that none is asked.
+	Expand func(ctx context.Context, message string, turns []memory.Turn, now time.Time) ([]string, error)
+	// Rerank asks a language model which passages answer a message, and returns their places in the list, best first; none
+	// means that no passage does. Nil means that none is asked.
+	Rerank func(ctx context.Context, message string, turns []memory.Turn, passages []memory.Hit) ([]int, error)
+	// Egress is the ceiling of the passages that Rerank is called with.
+	Egress memory.Sensitivity
+	// ModelBudget is how long each of the two may take; 0 means 700 ms.
+	ModelBudget time.Duration
+	W           struct{ Open, Context, Link, Names float64 }
+	// Now is the clock; nil means time.Now.
+	Now func() time.Time
+}
+
+// Recaller answers queries. Its methods may be called concurrently.
+type Recaller struct {
+	search Searcher
+	units  Units
+	opt    Options
+	// expanded and reranked cache the answers of the language model.
+	expanded *answerCache[[]string]
+	reranked *answerCache[[]int]
+}
+
+// New returns a Recaller over the search of a memory and what is derived from it.
+func New(search Searcher, units Units, opt Options) *Recaller {
+	if opt.MaxResults <= 0 {
+		opt.MaxResults = defaultMaxResults
+	}
+	if opt.Deadline <= 0 {
+		opt.Deadline = defaultDeadline
+	}
+	if opt.ModelBudget <= 0 {
+		opt.ModelBudget = defaultModelBudget
+	}
+	if opt.Keyword == (Gate{}) {
+		opt.Keyword = KeywordGate
+	}
+	if opt.Vector == (Gate{}) {
+		opt.Vector = VectorGate
+	}
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
+	return &Recaller{search: search, units: units, opt: opt, expanded: newAnswerCache[[]string](), reranked: newAnswerCache[[]int]()}
+}
+
+// Search answers a query. A query without context, further queries and kinds gets the answer of the ordinary search, without the
+// passages above the ceiling. Whatever else is asked for, an error of the ordinary search of the message is returned as it is, and
+// nothing else fails a search: Answer.Degraded says what is missing.
+func (r *Recaller) Search(ctx context.Context, q memory.Query) (memory.Answer, error) {
+	begin := time.Now()
+	if err := q.CheckRecall(); err != nil {
+		return memory.Answer{}, err
+	}
+	if q.Now.IsZero() {
+		q.Now = r.opt.Now()
+	}
+	s := r.newState(q)
+	late, cancel := context.WithTimeout(ctx, r.opt.Deadline)
+	defer cancel()
+	s.startUnits(late)
+	s.startQueries(late)
+	base, err := r.search.Search(ctx, s.plain(q.Text))
+	if err != nil {
+		return memory.Answer{}, err
+	}
+	s.answer = base
+	s.addWordings(late)
+	s.fuse(late)
+	s.withhold(ctx)
+	s.rerank(late)
+	s.addUnits(late)
+	s.limit()
+	s.gate()
+	s.answer.Took = time.Since(begin)
+	return s.answer, nil
+}
+
+// guard calls f and turns a panic into an error: what is derived never fails a search.
+func guard[T any](f func() (T, error)) (out T, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+		}
+	}()
+	return f()
+}
+
+// background calls f on a goroutine of its own and returns where its result comes.
+func background[T any](f func() (T, error)) <-chan result[T] {
+	out := make(chan result[T], 1)
+	go func() {
+		value, err := guard(f)
+		out <- result[T]{value, err}
+	}()
+	return out
+}
+
+// result is what a function in the background returned.
+type result[T any] struct {
+	value T
+	err   error
+}
+
+// await returns the result of a function in the background, or the error of ctx if that ends first.
+func await[T any](ctx context.Context, from <-chan result[T]) result[T] {
+	select {
+	case got := <-from:
+		return got
+	default:
+	}
+	select {
+	case got := <-from:
+		return got
+	case <-ctx.Done():
+		return result[T]{err: ctx.Err()}
+	}
+}

@@ -100,6 +100,8 @@ type state struct {
 	viewsStale, summariesStale bool
 	viewedAt, summedAt         time.Time
 	edited                     []string
+	// derived reports that this process has derived something.
+	derived bool
 	// expiredAt is when loops expired last.
 	expiredAt time.Time
 	// breaker keeps the model from being asked.
@@ -162,5 +164,5 @@ func (s *Service) recall() state {
 
 // changed notes that something was derived, so that views and summaries are out of date.
 func (s *Service) changed() {
-	s.remember(func(st *state) { st.viewsStale, st.summariesStale = true, true })
+	s.remember(func(st *state) { st.viewsStale, st.summariesStale, st.derived = true, true, true })
 }

@@ -41,7 +41,7 @@ func purgeKey(ctx context.Context, tx *sql.Tx, key string) error {
 	if err := deleteUnits(ctx, tx, append(units, summaries...)); err != nil {
 		return err
 	}
-	if err := execAll(ctx, tx, []any{list}, "UPDATE payload_episode SET forgotten = 1 WHERE id IN (SELECT value FROM json_each(?))"); err != nil {
+	if err := execAll(ctx, tx, []any{list}, "UPDATE payload_episode SET forgotten = 1, reflection = '' WHERE id IN (SELECT value FROM json_each(?))"); err != nil {
 		return err
 	}
 	if err := blankQuotes(ctx, tx, list, said); err != nil {

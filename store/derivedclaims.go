@@ -122,7 +122,7 @@ func (w *claimWriter) putEpisode(ctx context.Context, ec *seam.EpisodeClaims) (b
 	if w.class == classRule {
 		_, err = w.exec(ctx, "UPDATE payload_episode SET ruled = ? WHERE id = ?", w.version, id)
 	} else {
-		_, err = w.exec(ctx, "UPDATE payload_episode SET read_by = ?, reflection = ? WHERE id = ?", maker, ec.Reflection, id)
+		_, err = w.exec(ctx, "UPDATE payload_episode SET read_by = ?, reflection = iif(forgotten = 1, '', ?) WHERE id = ?", maker, ec.Reflection, id)
 	}
 	return true, err
 }

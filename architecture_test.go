@@ -60,7 +60,8 @@ var mayImport = map[string]string{
 	"store/postings":         "",
 	"store/storetest":        "store/checksumvfs",
 	"store":                  "memory chunker embed indexer search search/analysis search/dates store/checksumvfs store/postings store/vector internal/text derive/seam derive/vocab",
-	".":                      "memory chunker embed indexer search store store/vector internal projection search/analysis",
+	"history":                "memory internal",
+	".":                      "memory history chunker embed indexer search store store/vector internal projection search/analysis",
 	"client":                 "memory proto",
 	"agent":                  ". agent embed llm memory",
 	"agent/*":                "llm memory search/analysis internal",
@@ -89,6 +90,8 @@ var mayImport = map[string]string{
 	"internal/jsonline":      "",
 	"internal/httperror":     "proto internal/jsonline",
 	"internal/tokencookie":   "",
+
+	"derive/derivetest/scriptedmodel": "derive/derivetest",
 }
 
 // pkg is what go list tells of a package.

@@ -62,6 +62,9 @@ var (
 	capitalised = regexp.MustCompile(`\p{Lu}[\p{L}\p{M}\p{N}]*(?:['’-][\p{L}\p{N}]+)*`)
 )
 
+// honouredWords are no names, but are said with an honorific.
+var honouredWords = []string{"皆", "客", "母", "父", "兄", "姉", "奥", "妹", "弟", "娘", "息子", "祖母", "祖父", "医者", "店員", "赤"}
+
 // plainNumber returns a number without separators of thousands and zeros before it.
 func plainNumber(n string) string {
 	n = strings.ReplaceAll(n, ",", "")
@@ -141,7 +144,7 @@ func (s *summaryCheck) inventedQuote(text string) string {
 // that end in one.
 func (s *summaryCheck) inventedName(text string) string {
 	for _, m := range honoured.FindAllStringSubmatch(text, -1) {
-		if !s.endsWithName(m[1]) {
+		if !slices.Contains(honouredWords, m[1]) && !s.endsWithName(m[1]) {
 			return m[0]
 		}
 	}

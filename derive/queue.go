@@ -53,7 +53,7 @@ func (s *Service) byModel(ctx context.Context, o passOptions) error {
 	if !s.asksModel() {
 		return nil
 	}
-	if err := s.enqueue(ctx, o); err != nil {
+	if err := errors.Join(s.enqueue(ctx, o), s.resolve(ctx, passOptions{})); err != nil {
 		return err
 	}
 	for done := 0; ; done++ {

@@ -70,8 +70,8 @@ func (s *Service) cached(ctx context.Context, a asked) (*extracted, error) {
 	return x, nil
 }
 
-// apply stores what the model says of a batch, and caches it.
-func (s *Service) apply(ctx context.Context, batch []asked, said []extracted, tokens used) error {
+// applyExtracted stores what the model says of a batch, and caches it.
+func (s *Service) applyExtracted(ctx context.Context, batch []asked, said []extracted, tokens used) error {
 	for i, a := range batch {
 		raw, err := json.Marshal(said[i])
 		if err != nil {
@@ -87,7 +87,7 @@ func (s *Service) apply(ctx context.Context, batch []asked, said []extracted, to
 
 // applyNothing notes that the answers about episodes are invalid, so that they are not asked about again by themselves.
 func (s *Service) applyNothing(ctx context.Context, batch []asked) error {
-	return s.apply(ctx, batch, slices.Repeat([]extracted{{Invalid: true}}, len(batch)), used{})
+	return s.applyExtracted(ctx, batch, slices.Repeat([]extracted{{Invalid: true}}, len(batch)), used{})
 }
 
 // putModelClaims stores the claims of the model. Episodes that have changed since are left out: they come anew.

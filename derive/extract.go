@@ -341,7 +341,7 @@ func (s *Service) askAbout(ctx context.Context, batch []asked) (tokens used, aga
 	c := s.contracts()
 	prompt, err := c.Extract(in)
 	if errors.Is(err, contract.ErrNoInput) {
-		return used{}, nil, s.apply(ctx, batch, make([]extracted, len(batch)), used{})
+		return used{}, nil, s.applyExtracted(ctx, batch, make([]extracted, len(batch)), used{})
 	}
 	if err != nil {
 		return used{}, nil, err
@@ -367,7 +367,7 @@ func (s *Service) askAbout(ctx context.Context, batch []asked) (tokens used, aga
 		}
 		done, what = append(done, batch[i]), append(what, one)
 	}
-	return tokens, again, s.apply(ctx, done, what, tokens)
+	return tokens, again, s.applyExtracted(ctx, done, what, tokens)
 }
 
 // extractInput returns what the model is asked about a batch.

@@ -35,8 +35,6 @@ type Options struct {
 	Rules *rule.Rules
 	// Vocabulary of facts; nil means the predicates that are built in.
 	Vocabulary *vocab.Vocabulary
-	// StateDir is the folder of the agent that the hashes of written views are kept in; empty writes no views.
-	StateDir string
 
 	// Model that derives beside the rules; nil means rules only.
 	Model llm.Model

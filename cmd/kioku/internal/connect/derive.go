@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -69,7 +68,7 @@ func spokenIn(conf *config.Config, place config.Place) func(source string) func(
 
 // Of returns the service that derives from a memory, nil if nothing is derived from it. conf contains the settings of its workspace
 // too.
-func (d *Derivers) Of(ctx context.Context, conf *config.Config, place config.Place, m *kioku.Memory, log *slog.Logger) (*derive.Service, error) {
+func (d *Derivers) Of(conf *config.Config, place config.Place, m *kioku.Memory, log *slog.Logger) (*derive.Service, error) {
 	rules, err := deriveRules(conf, place)
 	if err != nil || rules == nil {
 		return nil, err
@@ -78,17 +77,9 @@ func (d *Derivers) Of(ctx context.Context, conf *config.Config, place config.Pla
 	if err != nil {
 		return nil, err
 	}
-	state, err := conf.StateOf(ctx, place.Agent, place.Workspace)
-	if err != nil {
-		return nil, err
-	}
-	sessions, err := session.Folder(state, place.Agent)
-	if err != nil {
-		return nil, err
-	}
 	s := conf.Derive
 	return derive.New(derive.Options{
-		Store: m.Derived(), Notes: m, Rules: rules, Vocabulary: words, StateDir: filepath.Dir(sessions),
+		Store: m.Derived(), Notes: m, Rules: rules, Vocabulary: words,
 		Model: d.model(conf, place.Agent), Ceiling: ceilingOf(conf), Turns: d.shared(), Settle: orNone(s.Settle),
 		MaxTokensPerDay: orNone(s.MaxTokensPerDay), MaxCallsPerHour: s.MaxCallsPerHour, Reflect: s.Reflect,
 		ViewDir: s.ExportDir, ViewCeiling: sensitivity(s.ExportMaxSensitivity), Now: ClockOf(conf), Log: log.With("agent", place.Agent),

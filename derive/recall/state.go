@@ -18,7 +18,7 @@ const pool = 20
 const (
 	weightMessage = 1
 	weightContext = 0.5
-	weightNames   = 0.5
+	weightNames   = 1
 	weightWording = 0.7
 	// weightLinks is that of what a message finds with the words that it points at, and weightOpen that of what it finds below the
 	// threshold.
@@ -190,7 +190,8 @@ func (s *state) degrade(code, text string) {
 func (s *state) contextRankings(ctx context.Context) []ranking {
 	message, inContext := await(ctx, s.openMessage).value.Hits, await(ctx, s.openContext).value.Hits
 	rankings := []ranking{{weaken(message), weightOpen}, {weaken(inContext), weightContext}}
-	said := links(s.background, s.query.Text, fuseRankings([]ranking{{message, weightMessage}, {inContext, weightContext}}))
+	joint := fuseRankings([]ranking{{message, weightMessage}, {inContext, weightContext}})
+	said := links(s.background, s.query.Text, slices.Concat(sharing(inContext, s.query.Text), joint))
 	if len(said) == 0 {
 		return rankings
 	}
@@ -203,16 +204,27 @@ func (s *state) contextRankings(ctx context.Context) []ranking {
 // onMessage returns hits of which those are weak that have no content term of the message: they are about its background only. A message
 // without such terms is about its background.
 func onMessage(hits []memory.Hit, message string) []memory.Hit {
-	asked := contentTerms(message)
+	asked := wordsOf(message)
 	if len(asked) == 0 {
 		return hits
 	}
 	marked := slices.Clone(hits)
 	for i, h := range marked {
-		has := termsOf(h.Headings + "\n" + h.Snippet)
-		marked[i].Weak = h.Weak || !slices.ContainsFunc(asked, func(term string) bool { return has[term] })
+		marked[i].Weak = h.Weak || !shares(h, asked)
 	}
 	return marked
+}
+
+// sharing returns the hits that have a word of a message.
+func sharing(hits []memory.Hit, message string) []memory.Hit {
+	asked := wordsOf(message)
+	return slices.DeleteFunc(slices.Clone(hits), func(h memory.Hit) bool { return !shares(h, asked) })
+}
+
+// shares reports whether a hit has one of some words.
+func shares(h memory.Hit, words []spoken) bool {
+	has := termsOf(h.Headings + "\n" + h.Snippet)
+	return slices.ContainsFunc(words, func(w spoken) bool { return has[w.term] })
 }
 
 // weaken returns hits that are all weak.

@@ -75,8 +75,8 @@ type unitSearch struct {
 	*state
 	// terms are the content terms of the message, with the names of its background if it is read in context, and thirds what they are in the third person, as facts are phrased: live and lives.
 	terms, thirds []string
-	found map[string]memory.FoundUnit
-	out   foundUnits
+	found         map[string]memory.FoundUnit
+	out           foundUnits
 }
 
 // findUnits returns the units that are about the names, share the words of the message, or are what the message asks for.

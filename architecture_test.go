@@ -60,7 +60,8 @@ var mayImport = map[string]string{
 	"store/postings":         "",
 	"store/storetest":        "store/checksumvfs",
 	"store":                  "memory chunker embed indexer search search/analysis search/dates store/checksumvfs store/postings store/vector internal/text derive/seam derive/vocab",
-	".":                      "memory chunker embed indexer search store store/vector internal projection search/analysis",
+	"history":                "memory internal",
+	".":                      "memory history chunker embed indexer search store store/vector internal projection search/analysis",
 	"client":                 "memory proto",
 	"agent":                  ". agent embed llm memory",
 	"agent/*":                "llm memory search/analysis internal",
@@ -71,6 +72,7 @@ var mayImport = map[string]string{
 	"server/front":           "server/mcp server/rest server/web",
 	"server/metrics":         "server memory llm embed indexer proto internal .",
 	"server/audit":           "server internal",
+	"derive":                 "derive/contract derive/decision derive/resolve derive/rule derive/seam derive/view derive/vocab derive/week llm memory search/analysis internal",
 	"derive/vocab":           "memory search/analysis",
 	"derive/seam":            "memory",
 	"derive/resolve":         "derive/seam derive/vocab memory",
@@ -88,6 +90,8 @@ var mayImport = map[string]string{
 	"internal/jsonline":      "",
 	"internal/httperror":     "proto internal/jsonline",
 	"internal/tokencookie":   "",
+
+	"derive/derivetest/scriptedmodel": "derive/derivetest",
 }
 
 // pkg is what go list tells of a package.

@@ -15,7 +15,7 @@ import (
 )
 
 // providers are the dialects that the server speaks.
-var providers = []string{"openai", "anthropic", "ollama"}
+var providers = []string{"openai", "anthropic", "ollama", "gemini"}
 
 // ask returns a request of a purpose with a text.
 func ask(purpose, text string) llm.Request {
@@ -125,8 +125,10 @@ type recorder struct {
 	cleanups []func()
 }
 
-func (r *recorder) Errorf(format string, args ...any) { r.said = append(r.said, fmt.Sprintf(format, args...)) }
-func (r *recorder) Cleanup(f func())                  { r.cleanups = append(r.cleanups, f) }
+func (r *recorder) Errorf(format string, args ...any) {
+	r.said = append(r.said, fmt.Sprintf(format, args...))
+}
+func (r *recorder) Cleanup(f func()) { r.cleanups = append(r.cleanups, f) }
 
 func TestServerReportsUnexpectedAndMissingRequests(t *testing.T) {
 	t.Parallel()
@@ -145,6 +147,20 @@ func TestServerReportsUnexpectedAndMissingRequests(t *testing.T) {
 	want := []string{`an unexpected request for "summary": text`, "the model was not asked for step one, 1 times"}
 	if diff := cmp.Diff(want, r.said); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestParseRefusesAScriptThatMakesNoSense(t *testing.T) {
+	t.Parallel()
+	for script, says := range map[string]string{
+		"{}":                            "each below a line -- name --",
+		"-- a --\nmach: x\n\n{}":        "step a: mach: there is no such field",
+		"-- a --\n{}\n":                 `step a: "{}" is no field; a blank line ends the fields`,
+		"-- a --\nstatus: many\n\n{}\n": "step a: status:",
+	} {
+		if _, err := derivetest.Parse(script, t.Errorf); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v", script, err)
+		}
 	}
 }
 

@@ -38,6 +38,7 @@ func TestEpisodesAreCutByForm(t *testing.T) {
 		{"no headings", "notes/x.md", "\n\na\n\nb\n", []string{"3-5"}},
 		{"front matter and comments", "notes/x.md", "---\ntitle: x\n---\n<!-- a\nb -->\ntext\n", []string{"6-6"}},
 		{"a long section", "notes/x.md", "## A\n" + strings.Repeat(long, 3), []string{"1-31", "33-62", "64-93"}},
+		{"a long item", "MEMORY.md", "- a\n" + strings.ReplaceAll(strings.Repeat(long, 2), "A sentence", "  A sentence"), []string{"1-31", "33-62"}},
 		{"a fence stays whole", "MEMORY.md", "- a\n\n  ```\n  - x\n\n  - y\n  ```\n- b\n", []string{"1-7", "8-8"}},
 		{"headings without text", "notes/x.md", "# X\n\n## A\n\n## B\n", nil},
 		{"nothing", "notes/x.md", "", nil},
@@ -109,6 +110,10 @@ func TestEpisodeUIDSurvivesWhatDoesNotMatter(t *testing.T) {
 		if strings.Fields(uids("MEMORY.md", data))[0] == first {
 			t.Errorf("%s does not change the UID", name)
 		}
+	}
+	const people = "## People\n- Dario Venn: backend\n"
+	if strings.HasPrefix(uids("MEMORY.md", people+"- Dario Rossi: sales\n"), uids("MEMORY.md", people)) {
+		t.Error("the UID hides that Dario is two people now")
 	}
 	twice := r.Episodes(note("MEMORY.md", "- a\n- a\n"))
 	if len(twice) != 2 || twice[0].UID == twice[1].UID || twice[0].UID != r.Episodes(note("MEMORY.md", "- a\n"))[0].UID {

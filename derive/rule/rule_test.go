@@ -71,8 +71,8 @@ func TestClaimsOfFilesOfWhatStaysTrue(t *testing.T) {
 		name, path, data string
 		want             []string
 	}{
-		{"the owner in USER.md", "USER.md", "# Me\n- Name: Ana Lima\n- Lives in Porto with two cats. Works at Acme.\n- **Time zone**: Europe/Lisbon\n- Prefers short answers over long ones\n- Ana likes green tea.\n",
-			[]string{"USER name_is Ana Lima", "USER lives_in Porto", "USER works_at Acme", "USER timezone_is Europe/Lisbon", "USER prefers short answers over long ones", "USER likes green tea"}},
+		{"the owner in USER.md", "USER.md", "# Me\n- Name: Ana Lima\n- Lives in Porto with two cats. Works at Acme.\n- **Time zone**: Europe/Lisbon\n- Prefers short answers over long ones\n- Ana likes green tea.\n- Likes rowing, old maps and cats.\n- Uses: Go, SQLite\n",
+			[]string{"USER name_is Ana Lima", "USER lives_in Porto", "USER works_at Acme", "USER timezone_is Europe/Lisbon", "USER prefers short answers over long ones", "USER likes green tea", "USER likes rowing", "USER likes old maps", "USER likes cats", "USER uses Go", "USER uses SQLite"}},
 		{"others in USER.md", "USER.md", "- Bruno lives in Lyon.\n- Bruno's birthday is 3 May.\n", []string{"Bruno lives_in Lyon", "Bruno birthday_is 3 May"}},
 		{"below a name", "MEMORY.md", "# Memory\n## People\n### Dario Conti (Dario, DC)\n- Lives in Porto since 2026-10\n- Role: engineer\n- Dario works at Acme (2026-03 to 2026-07)\n",
 			[]string{"Dario Conti lives_in Porto [2026-10..]", "Dario Conti role_is engineer", "Dario Conti works_at Acme [2026-03..2026-08]"}},
@@ -124,6 +124,19 @@ func TestClaimsOfDatedNotes(t *testing.T) {
 	}
 }
 
+func TestNobodyIsIInDocuments(t *testing.T) {
+	t.Parallel()
+	const text = "I love simplicity. My time zone is UTC. 我喜欢茶。\n"
+	for _, path := range []string{"README.md", "docs/guide.md", "memory/README.md"} {
+		if got := factsIn(t, newRules(t, rule.Options{}), note(path, text)); got != nil {
+			t.Errorf("%s tells about the owner: %q", path, got)
+		}
+	}
+	if got := factsIn(t, newRules(t, rule.Options{}), note("memory/2026-11-20.md", text)); len(got) != 3 {
+		t.Errorf("a dated note has the facts %q, want 3", got)
+	}
+}
+
 func TestLoopsAreFoundAndClosed(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -135,8 +148,8 @@ func TestLoopsAreFoundAndClosed(t *testing.T) {
 		{"Japanese", "memory/2026-11-20.md", "- 要対応：見積もりを12月1日までに送る\n- [ ] 来週金曜までに資料を直す\n- 完了: 会議室の予約\n- 請求書の確認（済）\n",
 			[]string{"loop 見積もりを12月1日までに送る due 2026-12-01", "loop 資料を直す due 2026-11-27", "close 会議室の予約", "close 請求書の確認"}},
 		{"Chinese", "memory/2026-11-20.md", "- 待办：周一之前提交报告\n- [x] 买票\n已完成：订酒店\n", []string{"loop 提交报告 due 2026-11-23", "close 买票", "close 订酒店"}},
-		{"a list of what is open", "memory/2026-11-20.md", "## 18:25 - todo\n- tell Dario\n- close the window. Done at 18:31.\n\n## 19:00 - note\n- a remark\n",
-			[]string{"loop tell Dario", "close close the window"}},
+		{"a list of what is open", "memory/2026-11-20.md", "## 18:25 - todo\n- tell Dario\n- close the window. Done at 18:31.\n- todo: lock up. Done.\n\n## 19:00 - note\n- a remark\n",
+			[]string{"loop tell Dario", "close close the window", "close lock up"}},
 		{"no loops", "memory/2026-11-20.md", "FIXME: nothing. We need to talk. TODO lists are dull.\n```\n- [ ] code\n```\n> - [ ] quoted\n", nil},
 		{"what stays true", "MEMORY.md", "- [ ] renew the passport\n", []string{"loop renew the passport"}},
 		{"forms of others", "vendor/README.md", "- [ ] I have read the rules\n", nil},
@@ -179,6 +192,7 @@ func TestMentionsAreSure(t *testing.T) {
 		{"what people do", "memory/2026-11-20.md", "Ines called. Yesterday Bo Linden said that it works. She said no. GitHub said no. Met with Carla.\n",
 			[]string{"PERSON Ines", "PERSON Bo Linden", "PERSON Carla"}},
 		{"headings", "MEMORY.md", "# Projects\n## Acme Shop\n- opened in May\n# Lessons\n## Backups\n- restore them\n", []string{"PROJECT Acme Shop"}},
+		{"first names", "MEMORY.md", "## Contacts\n- Dario Venn: backend\n- Ana Lima (ana@example.com)\n- Ana Reis: sales\n", []string{"PERSON Dario Venn/Dario", "PERSON Ana Lima", "PERSON Ana Reis"}},
 		{"Japanese", "memory/2026-11-20.md", "浜路さんと会った。皆さん、お客さん、本屋さん、母さん。ダリオさんも来た。\n", []string{"PERSON 浜路/浜路さん", "PERSON ダリオ/ダリオさん"}},
 		{"Chinese", "memory/2026-11-20.md", "和王经理吃饭。李小龙说不来。谢谢你说的。高中说明。\n", []string{"PERSON 王经理", "PERSON 李小龙"}},
 		{"documents of strangers", "docs/guide.md", "# Guide\nAsk @maria. Bob said hi. See [[ -f x ]] and [[Install]].\n## Team\n- Setup: run it\n", nil},

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +18,7 @@ import (
 	"kioku/derive"
 	"kioku/derive/rule"
 	"kioku/derive/vocab"
+	"kioku/internal/safefile"
 	"kioku/llm"
 	"kioku/memory"
 )
@@ -44,7 +46,24 @@ func deriveRules(conf *config.Config, place config.Place) (*rule.Rules, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rule.New(rule.Options{Private: conf.Derive.Private, Transcript: spokenIn(conf, place), Location: conf.Location, Vocabulary: words})
+	return rule.New(rule.Options{
+		Private: conf.Derive.Private, Transcript: spokenIn(conf, place), UserNames: ownerNames(place), Location: conf.Location, Vocabulary: words,
+	})
+}
+
+// ownerNames returns the names of the owner by the USER.md of a place, none if it cannot be read. A name that is written there later
+// counts from the next start on.
+func ownerNames(place config.Place) []string {
+	root, err := os.OpenRoot(place.Workspace)
+	if err != nil {
+		return nil
+	}
+	defer root.Close()
+	data, _, err := safefile.Read(root, "USER.md", 1<<20)
+	if err != nil {
+		return nil
+	}
+	return rule.OwnerNames(data)
 }
 
 // spokenIn returns a function that begins to read a transcript of a source: what is said on each line, and when.

@@ -57,6 +57,8 @@ func marks(u *kiokuv1.Unit) string {
 		all = append(all, "conflict")
 	case past(u):
 		all = append(all, u.GetState())
+	case len(u.GetFact().GetConflicts()) > 0:
+		all = append(all, "contradicted")
 	}
 	if u.GetPinned() {
 		all = append(all, "pinned")

@@ -71,6 +71,7 @@ var mayImport = map[string]string{
 	"server/front":           "server/mcp server/rest server/web",
 	"server/metrics":         "server memory llm embed indexer proto internal .",
 	"server/audit":           "server internal",
+	"derive":                 "derive/contract derive/decision derive/resolve derive/rule derive/seam derive/view derive/vocab derive/week llm memory search/analysis internal",
 	"derive/vocab":           "memory search/analysis",
 	"derive/seam":            "memory",
 	"derive/resolve":         "derive/seam derive/vocab memory",

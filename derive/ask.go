@@ -71,7 +71,8 @@ func (s *Service) ask(ctx context.Context, q question) (total used, err error) {
 		if try == 1 {
 			return total, &invalidError{classContract, keptAnswer(answer), err}
 		}
-		req = q.prompt.Retry(answer, invalid.Problems)
+		redacted, _ := secrets.Redact(answer)
+		req = q.prompt.Retry(redacted, invalid.Problems)
 	}
 	return total, nil
 }

@@ -35,8 +35,6 @@ type Options struct {
 	Rules *rule.Rules
 	// Vocabulary of facts; nil means the predicates that are built in.
 	Vocabulary *vocab.Vocabulary
-	// StateDir is the folder of the agent that the hashes of written views are kept in; empty writes no views.
-	StateDir string
 
 	// Model that derives beside the rules; nil means rules only.
 	Model llm.Model
@@ -51,8 +49,9 @@ type Options struct {
 	// Reflect asks the model for reflections too.
 	Reflect bool
 
-	// ViewDir is the folder of the views in the workspace; empty writes none. ViewCeiling is the ceiling of what they contain.
-	ViewDir     string
+	// ViewDir is the folder of the views in the workspace; empty writes none.
+	ViewDir string
+	// ViewCeiling is the ceiling of what the views contain. Secret counts as Private.
 	ViewCeiling memory.Sensitivity
 
 	// Now is the clock, in the time zone of the user; nil means time.Now.

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-		"kioku/derive/resolve"
+	"kioku/derive/resolve"
 	"kioku/derive/seam"
 	"kioku/derive/vocab"
 	"kioku/derive/week"

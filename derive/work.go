@@ -137,7 +137,7 @@ func (s *Service) finish(ctx context.Context, o passOptions) error {
 	}
 	if s.writesViews() && st.viewsStale && (o.now || now.Sub(st.viewedAt) >= viewEvery) {
 		o.tell(memory.StepViews, 0, 0, "writing the views in "+s.opt.ViewDir+"/")
-		if err := s.writeViews(ctx, now); err != nil {
+		if err := s.writeViews(ctx); err != nil {
 			return err
 		}
 		s.remember(func(st *state) { st.viewsStale, st.viewedAt = false, now })

@@ -34,14 +34,21 @@ type world struct {
 	model *fakeModel
 	opt   derive.Options
 
-	mu  sync.Mutex
-	now time.Time // guarded by mu
+	// bubbled worlds have the clock of a bubble of synctest.
+	bubbled bool
+	mu      sync.Mutex
+	now     time.Time // guarded by mu
 }
 
 // newWorld opens a world with notes: paths and texts by turns.
 func newWorld(t *testing.T, notes ...string) *world {
 	t.Helper()
-	w := &world{t: t, folder: t.TempDir(), state: t.TempDir(), now: monday}
+	return openWorld(&world{t: t, folder: t.TempDir(), state: t.TempDir(), now: monday}, notes...)
+}
+
+// openWorld opens a world with notes.
+func openWorld(w *world, notes ...string) *world {
+	w.t.Helper()
 	w.write("MEMORY.md", "# Memory\n")
 	for i := 0; i < len(notes); i += 2 {
 		w.write(notes[i], notes[i+1])
@@ -91,7 +98,7 @@ func (w *world) rules() *rule.Rules {
 func (w *world) serve() {
 	w.t.Helper()
 	opt := w.opt
-	opt.Store, opt.Notes, opt.Rules, opt.Now, opt.StateDir = w.memory.Derived(), w.memory, w.rules(), w.clock, w.state
+	opt.Store, opt.Notes, opt.Rules, opt.Now = w.memory.Derived(), w.memory, w.rules(), w.clock
 	if w.model != nil {
 		opt.Model = w.model
 	}
@@ -106,6 +113,9 @@ func (w *world) serve() {
 func (w *world) clock() time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if w.bubbled {
+		return time.Now()
+	}
 	return w.now
 }
 

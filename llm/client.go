@@ -2,8 +2,10 @@ package llm
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"kioku/internal/modelhttp"
@@ -37,6 +39,10 @@ type provider interface {
 type client struct {
 	provider provider
 	cfg      Config
+
+	mu sync.Mutex // guards what follows
+	// refused is how many modes, best first, the server has refused for a schema that it took in the next one.
+	refused map[[32]byte]int
 }
 
 // Name implements Model.
@@ -62,22 +68,47 @@ func (c *client) Generate(ctx context.Context, req Request, stream func(Event)) 
 	if req.MaxTokens == 0 {
 		req.MaxTokens = c.cfg.MaxTokens
 	}
-	modes := []schemaMode{noSchema}
-	if req.Schema != nil {
-		modes = c.provider.schemaModes()
-	}
-	var resp Response
-	var err error
-	for _, mode := range modes {
-		resp, err = c.generate(ctx, describeSchema(req, mode), mode, stream)
-		if KindOf(err) != KindInput {
-			break // some servers and models do not accept schemas, or not this one
-		}
-	}
+	resp, err := c.tryModes(ctx, req, stream)
 	if err != nil || req.Schema == nil || req.Unchecked {
 		return resp, err
 	}
 	return bareJSON(c.cfg.Provider, resp)
+}
+
+// tryModes makes a request in the first mode that the server accepts: some servers and models do not accept schemas, or not this one.
+// It remembers those that were refused.
+func (c *client) tryModes(ctx context.Context, req Request, stream func(Event)) (resp Response, err error) {
+	if req.Schema == nil {
+		return c.generate(ctx, req, noSchema, stream)
+	}
+	modes, schema := c.provider.schemaModes(), sha256.Sum256(req.Schema)
+	c.mu.Lock()
+	first := min(c.refused[schema], len(modes)-1)
+	c.mu.Unlock()
+	for i, mode := range modes[first:] {
+		resp, err = c.generate(ctx, describeSchema(req, mode), mode, stream)
+		if KindOf(err) == KindInput {
+			continue
+		}
+		if err == nil && i > 0 {
+			c.remember(schema, first+i)
+		}
+		break
+	}
+	return resp, err
+}
+
+// maxRefused bounds the schemas of which is remembered what the server has refused.
+const maxRefused = 100
+
+// remember notes how many modes were refused for a schema.
+func (c *client) remember(schema [32]byte, refused int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.refused == nil || len(c.refused) >= maxRefused {
+		c.refused = map[[32]byte]int{}
+	}
+	c.refused[schema] = refused
 }
 
 // generate makes a request, again if that makes sense and no part of the answer has reached the caller.

@@ -17,6 +17,7 @@ import (
 var providers = map[string]reply{
 	"anthropic": {header: eventStream, body: sse(claudes...)},
 	"openai":    {header: eventStream, body: completionSSE(completions...)},
+	"gemini":    {header: eventStream, body: strings.ReplaceAll(geminiSSE(geminis...), "\n\t\t", "")},
 	"ollama":    {body: ndjson(lines...)},
 }
 

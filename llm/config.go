@@ -16,13 +16,13 @@ import (
 // Config says which model to ask and how.
 type Config struct {
 	// Provider is "anthropic", "openai" (OpenAI and every server with its chat completions, such as OpenRouter, vLLM,
-	// LM Studio and llama.cpp) or "ollama".
+	// LM Studio and llama.cpp), "gemini" or "ollama".
 	Provider string
 	// Model is its name at the provider. It must be set.
 	Model string
 	// BaseURL of the server, with or without "/v1"; empty means the provider's own, for Ollama this computer's.
 	BaseURL string
-	// APIKey may be empty for Ollama and for an openai server with a BaseURL.
+	// APIKey may be empty for Ollama and for an openai or gemini server with a BaseURL.
 	APIKey string
 	// AllowHTTP permits unencrypted conversations with a server that is not on this computer.
 	AllowHTTP bool
@@ -78,12 +78,14 @@ func New(cfg Config) (Model, error) {
 		p, err = newAnthropic(cfg)
 	case "openai":
 		p, err = newOpenAI(cfg)
+	case "gemini":
+		p, err = newGemini(cfg)
 	case "ollama":
 		p, err = newOllama(cfg)
 	case "":
-		err = errors.New(`no model is configured: set llm.provider to "anthropic", "openai", "ollama" or "echo"`)
+		err = errors.New(`no model is configured: set llm.provider to "anthropic", "openai", "gemini", "ollama" or "echo"`)
 	default:
-		err = fmt.Errorf(`llm.provider %q is none of "anthropic", "openai", "ollama" and "echo"`, cfg.Provider)
+		err = fmt.Errorf(`llm.provider %q is none of "anthropic", "openai", "gemini", "ollama" and "echo"`, cfg.Provider)
 	}
 	if err != nil {
 		return nil, err
@@ -122,7 +124,8 @@ func (cfg Config) connect(own, keyHint string) (*url.URL, endpoint, error) {
 	}
 	client := modelhttp.New(modelhttp.Config{
 		Provider: cfg.Provider, KeyHint: keyHint, BaseURLSetting: "llm.baseUrl", ModelSetting: "llm.model", TimeoutSetting: "llm.timeoutSeconds",
-		Base: base, APIKey: cfg.APIKey, TextWindow: textWindow, Silence: cfg.Timeout, Now: cfg.Now, Transport: cfg.Transport,
+		Base: base, APIKey: cfg.APIKey, KeyHeader: keyHeaders[cfg.Provider], TextWindow: textWindow, Silence: cfg.Timeout, Now: cfg.Now,
+		Transport: cfg.Transport,
 	})
 	win := newWindow(cfg.Window, knownWindow(cfg.Model), cfg.Now)
 	if base.Hostname() != hostOf(own) {
@@ -131,6 +134,9 @@ func (cfg Config) connect(own, keyHint string) (*url.URL, endpoint, error) {
 	}
 	return base, endpoint{http: client, model: cfg.Model, win: win, modes: []schemaMode{schemaEnforced, schemaInPrompt}}, nil
 }
+
+// keyHeaders are the headers for the key of providers that take no bearer token.
+var keyHeaders = map[string]string{"gemini": "X-Goog-Api-Key"}
 
 // keyHint says where a person sets the key, whose variable counts for the provider's own server only.
 func (cfg Config) keyHint(variable string) string {

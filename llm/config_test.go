@@ -15,8 +15,9 @@ func TestNewNamesTheWrongSetting(t *testing.T) {
 		says string
 	}{
 		"nothing":         {llm.Config{}, "llm.provider"},
-		"unknown":         {llm.Config{Provider: "gemini"}, `"gemini" is none of`},
+		"unknown":         {llm.Config{Provider: "cohere"}, `"cohere" is none of`},
 		"no key":          {llm.Config{Provider: "anthropic", Model: "m"}, "ANTHROPIC_API_KEY or llm.apiKey"},
+		"no key, Gemini":  {llm.Config{Provider: "gemini", Model: "m"}, "GEMINI_API_KEY or llm.apiKey"},
 		"no key, OpenAI":  {llm.Config{Provider: "openai", Model: "m"}, "OPENAI_API_KEY or llm.apiKey"},
 		"a key elsewhere": {llm.Config{Provider: "anthropic", Model: "m", BaseURL: "https://models.example"}, "set llm.apiKey (ANTHROPIC_API_KEY is for the provider's own server, and llm.baseUrl is another one: llm.apiKey env:ANTHROPIC_API_KEY sends it there)"},
 		"no model":        {llm.Config{Provider: "ollama"}, "llm.model"},

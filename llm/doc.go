@@ -1,5 +1,5 @@
 // Package llm is the client of language models: Anthropic's Messages API, OpenAI's chat completions and the servers that are
-// compatible with them, and Ollama. Package llm/echo is a model that needs no network. llm is a leaf: it does not know
+// compatible with them, Gemini's generateContent, and Ollama. Package llm/echo is a model that needs no network. llm is a leaf: it does not know
 // memories, prompts or agents.
 //
 // [New] returns the model that settings describe. All models stream, call tools, can be held to a JSON Schema and count

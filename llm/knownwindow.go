@@ -27,6 +27,7 @@ var windows = map[string]int{
 	"gemini-1.5-pro":   2_097_152,
 	"gemini-2.0-flash": 1_048_576,
 	"gemini-2.5":       1_048_576,
+	"gemini-3":         1_048_576,
 	"deepseek-":        64_000,
 	"grok-3":           131_072,
 	"grok-4":           256_000,

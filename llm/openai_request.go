@@ -64,7 +64,11 @@ func (o *openAI) body(req Request, mode schemaMode) openAIBody {
 	}
 	switch mode {
 	case schemaEnforced:
-		b.Format = map[string]any{"type": "json_schema", "json_schema": map[string]any{"name": "answer", "schema": req.Schema}}
+		schema := map[string]any{"name": "answer", "schema": req.Schema}
+		if isStrict(req.Schema) {
+			schema["strict"] = true
+		}
+		b.Format = map[string]any{"type": "json_schema", "json_schema": schema}
 	case jsonEnforced:
 		b.Format = map[string]any{"type": "json_object"}
 	}

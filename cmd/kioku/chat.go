@@ -182,4 +182,4 @@ func chatTools(m *connect.Memories, state string, names []string, now func() tim
 
 // errNoModel says how to get a model.
 var errNoModel = errors.New("no language model is set: --echo chats with a scripted one that needs no network; for a real one, set llm.provider to " +
-	"anthropic, openai or ollama, and llm.model, with kioku config set or --set llm.provider=ollama --set llm.model=NAME")
+	"anthropic, openai, gemini or ollama, and llm.model, with kioku config set or --set llm.provider=ollama --set llm.model=NAME")

@@ -337,7 +337,7 @@ func (d *daemon) openMemories(ctx context.Context, places []config.Place, socket
 			return fmt.Errorf("agent %s: %w", p.Agent, err)
 		}
 		d.memories, d.folders = append(d.memories, m), append(d.folders, conf)
-		deriver, err := derivers.Of(ctx, conf, p, m, d.log)
+		deriver, err := derivers.Of(conf, p, m, d.log)
 		if err != nil {
 			return fmt.Errorf("agent %s: %w", p.Agent, err)
 		}

@@ -15,7 +15,7 @@ import (
 )
 
 // providers are the dialects that the server speaks.
-var providers = []string{"openai", "anthropic", "ollama"}
+var providers = []string{"openai", "anthropic", "ollama", "gemini"}
 
 // ask returns a request of a purpose with a text.
 func ask(purpose, text string) llm.Request {

@@ -18,8 +18,10 @@ const (
 	machine authority = iota
 	// human is the owner, who said it or wrote it by hand, or has corrected it.
 	human
-	// standing is a line that a person wrote into a file of what stays true, or a pin.
+	// standing is a line that a person wrote into a file of what stays true.
 	standing
+	// pinned by a person.
+	pinned
 )
 
 // assertion is a claim with what is compared of it.

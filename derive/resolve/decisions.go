@@ -143,20 +143,20 @@ func applyDecisions(v *vocab.Vocabulary, s seam.Slot, runs []*run) bool {
 	changed := false
 	for _, r := range runs {
 		about := decisionsAbout(s.Decisions, memory.KindFact, r, runs)
-		pinned, fields := isPinned(about), map[string]string{}
+		pin, fields := isPinned(about), map[string]string{}
 		if !restored(about) {
 			fields = fold(about)
 		}
 		for _, a := range r.list {
 			a.names = append([]string{r.uid}, r.names...)
-			if pinned {
-				a.pinned, a.rank = true, standing
+			if pin {
+				a.pinned, a.rank = true, pinned
 			}
 			if len(fields) > 0 {
 				a.correct(v, s.Name, fields)
 			}
 		}
-		changed = changed || pinned || len(fields) > 0
+		changed = changed || pin || len(fields) > 0
 	}
 	return changed
 }

@@ -34,6 +34,16 @@ func TestPinnedFactIsNotSuperseded(t *testing.T) {
 	}
 }
 
+func TestPinnedFactWinsAgainstMemoryMD(t *testing.T) {
+	t.Parallel()
+	const text = "| MEMORY | lives_in | Lisbon\n10-05 | note | lives_in | Porto"
+	porto := find(t, facts(slot(t, "lives_in", text)), "Porto")
+	want := "lives_in Porto [..] validated\nlives_in Lisbon [..] conflict\n"
+	if diff := cmp.Diff(want, lines(facts(slot(t, "lives_in", text, decide(memory.DecidePin, porto.UID, ""))))); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestForgottenFactStaysForgotten(t *testing.T) {
 	t.Parallel()
 	key := vocab.FactKey(dario, "lives_in", "Lisbon")
@@ -124,6 +134,22 @@ func TestAcceptance10WholeCorrectionRestoresThePayload(t *testing.T) {
 	s.Decisions = append(s.Decisions, decide(memory.DecidePin, old.UID, ""), decide(memory.DecideCorrect, old.UID, `{"to":"2026-12"}`))
 	if got := find(t, facts(s), "Lisbon"); !got.Pinned || got.Fact.To != "2026-12" {
 		t.Errorf("decisions after it do not hold: %+v %+v", got, got.Fact)
+	}
+}
+
+// What contradicts a fact that a person has restored is in conflict with it.
+func TestRestoredFactIsAgainstTheOneThatHadSupersededIt(t *testing.T) {
+	t.Parallel()
+	old := facts(slot(t, "lives_in", "03-01 | note | lives_in | Lisbon"))[0]
+	old.Evidence = nil
+	payload, err := json.Marshal(old)
+	if err != nil {
+		t.Fatal(err)
+	}
+	units := facts(slot(t, "lives_in", moved, decide(memory.DecideCorrect, old.UID, string(payload))))
+	want := "lives_in Lisbon [..] validated\nlives_in Porto [2026-10-05..] conflict\n"
+	if diff := cmp.Diff(want, lines(units)); diff != "" || !cmp.Equal(units[1].Fact.Opposes, []string{old.UID}) {
+		t.Error(diff, units[1].Fact.Opposes)
 	}
 }
 

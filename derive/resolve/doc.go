@@ -8,7 +8,7 @@
 // event (first_met_at) the earliest is the fact.
 //
 // A claim ends a fact only if it has the authority: what an assistant or a tool said never ends what a person said, nothing said
-// elsewhere ends a line that a person wrote in MEMORY.md or USER.md, and nothing ends a pinned fact. Where a claim lacks it, where
+// elsewhere ends a line that a person wrote in MEMORY.md or USER.md, and nothing ends a pinned fact, which outranks all others. Where a claim lacks it, where
 // two claims have the same time, and where it is not known which of two is the later, both facts stay. Then the one with the most
 // authority is validated and the others are in conflict; without such a one all are.
 //

@@ -17,6 +17,7 @@ type run struct {
 	// closedBy is the run that has taken its place, nil if none has. contested reports that others contradict it, of which opposes
 	// are some, and beaten that one of them has as much authority.
 	closedBy          *run
+	closer            authority // of the assertions with which closedBy did
 	opposes           []*run
 	contested, beaten bool
 	// uid names it, and names are also those that it had before corrections and merges.
@@ -24,9 +25,12 @@ type run struct {
 	names []string
 }
 
-func (r *run) rank() authority {
+func (r *run) rank() authority { return rankOf(r.list) }
+
+// rankOf returns the most authority that one of assertions has.
+func rankOf(list []*assertion) authority {
 	rank := machine
-	for _, a := range r.list {
+	for _, a := range list {
 		rank = max(rank, a.rank)
 	}
 	return rank
@@ -144,14 +148,10 @@ func boundary(now []*assertion) string {
 
 // canEnd reports whether assertions of one moment with another value end a run.
 func canEnd(r *run, now []*assertion) bool {
-	rank, stated := machine, false
-	for _, a := range now {
-		rank, stated = max(rank, a.rank), stated || a.stated
-	}
-	if r.pinned() || rank < r.rank() {
+	if r.pinned() || rankOf(now) < r.rank() {
 		return false
 	}
-	if stated {
+	if slices.ContainsFunc(now, func(a *assertion) bool { return a.stated }) {
 		return true
 	}
 	// "In Lisbon", said in November, does not end "in Porto since October", said in December.
@@ -160,7 +160,8 @@ func canEnd(r *run, now []*assertion) bool {
 
 // end ends a run where another one has something to say.
 func (t *line) end(r, by *run, at time.Time) {
-	r.closedBy, r.to = by, boundary(by.at(at))
+	said := by.at(at)
+	r.closedBy, r.closer, r.to = by, rankOf(said), boundary(said)
 	if from := start(r.from); !start(r.to).After(from) {
 		r.to = from.AddDate(0, 0, 1).Format(time.DateOnly) // it held for a part of that day
 	}
@@ -168,7 +169,8 @@ func (t *line) end(r, by *run, at time.Time) {
 	t.open = slices.DeleteFunc(t.open, func(o *run) bool { return o == r })
 }
 
-// sayUndated adds an assertion whose time is not known. A line of what stays true holds now.
+// sayUndated adds an assertion whose time is not known. A line of what stays true holds now, and what a person said is not over
+// because a machine says so.
 func (t *line) sayUndated(a *assertion) {
 	var last *run
 	for _, r := range t.runs {
@@ -181,7 +183,7 @@ func (t *line) sayUndated(a *assertion) {
 		t.runs, t.open = append(t.runs, last), append(t.open, last)
 	}
 	last.add(a)
-	if (a.rank == standing || a.pinned) && !slices.Contains(t.open, last) {
+	if (a.rank >= standing || last.closedBy != nil && a.rank > last.closer) && !slices.Contains(t.open, last) {
 		last.closedBy, last.to, last.end = nil, a.To, start(a.To)
 		t.open = append(t.open, last)
 	}

@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"path"
 	"strings"
 
 	"kioku/derive/seam"
@@ -42,6 +43,9 @@ func (d *Document) claimsOf(lines []line, e memory.Episode) seam.EpisodeClaims {
 
 // isNoted reports whether the episode is of the owner's notes or conversations, not of some document.
 func (d *Document) isNoted(e memory.Episode) bool {
+	if foreignList.MatchString(path.Base(d.file.Path)) {
+		return false
+	}
 	return d.longTerm || d.sectioned || memory.IsTranscript(d.file.Source) || isDailyLog(d.file.Path) || d.about.ref != (memory.EntityRef{}) ||
 		e.Date != "" && d.file.Source == memory.SourceMemory
 }
@@ -124,14 +128,18 @@ func (d *Document) factsOf(p *paragraph, c said, m *mentions, e memory.Episode) 
 		if !ok || !entitled(subject, p.speaker) {
 			continue
 		}
-		if _, known := d.rules.opt.Vocabulary.Class(f.predicate); !known {
+		class, known := d.rules.opt.Vocabulary.Class(f.predicate)
+		if !known {
 			continue
 		}
 		claim := d.claim(memory.ClaimFact, s.text, s.first, s.last, p, e)
-		claim.Subject, claim.Predicate, claim.Object, claim.From, claim.To = subject, f.predicate, f.object, from, to
-		claim.ObjectEntity = placeRef(f)
+		claim.Subject, claim.Predicate, claim.From, claim.To = subject, f.predicate, from, to
 		claim.Confidence = confidence(c, p.speaker)
-		claims = append(claims, claim)
+		claim.ObjectEntity = placeRef(f)
+		for _, object := range f.objects(class) {
+			claim.Object = object
+			claims = append(claims, claim)
+		}
 		if !vocab.IsUser(subject) {
 			m.add(subject, roleSubject, claim.Confidence)
 		}

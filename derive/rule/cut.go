@@ -26,7 +26,11 @@ func (d *Document) cut() []span {
 	case memory.IsTranscript(d.file.Source), isDailyLog(d.file.Path):
 		return d.cutAt(all, func(i int) bool { return d.lines[i].starts })
 	case d.longTerm:
-		return d.cutEntries(all)
+		var out []span
+		for _, s := range d.cutEntries(all) {
+			out = append(out, d.cutLong(s, 7)...)
+		}
+		return out
 	}
 	level := d.sectionLevel()
 	var out []span

@@ -16,6 +16,7 @@ import (
 // makeEpisodes cuts the lines into episodes.
 func (d *Document) makeEpisodes() {
 	seen := map[string]int{}
+	d.byUID = map[string]int{}
 	for _, s := range d.cut() {
 		s = d.trim(s)
 		if !d.saysSomething(s) {
@@ -25,6 +26,7 @@ func (d *Document) makeEpisodes() {
 		content := d.identity(s, e)
 		seen[content]++
 		e.UID = vocab.UnitUID("episode", content, fmt.Sprint(seen[content]))
+		d.byUID[e.UID] = len(d.episodes)
 		d.episodes, d.spans = append(d.episodes, e), append(d.spans, s)
 	}
 }
@@ -83,7 +85,24 @@ func (d *Document) identity(s span, e memory.Episode) string {
 			words = append(words, "\x01"+l.speaker)
 		}
 	}
-	return strings.Join([]string{strings.Join(words, " "), e.Date, e.Heading, e.Sensitivity.String(), d.about.key()}, "\x00")
+	content := strings.Join(words, " ")
+	return strings.Join([]string{content, e.Date, e.Heading, e.Sensitivity.String(), d.about.key(), d.namesOwner(content)}, "\x00")
+}
+
+// namesOwner returns the names of the owner from the options that a text has, which decide whom its facts are about.
+func (d *Document) namesOwner(content string) string {
+	if len(d.rules.users) == 0 {
+		return ""
+	}
+	norm := vocab.Norm(content)
+	var names []string
+	for name := range d.rules.users {
+		if strings.Contains(norm, name) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(names, "\x01")
 }
 
 // leastTrust returns the least of what speakers are trusted with. What others say is trusted like what the agent says.

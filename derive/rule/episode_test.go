@@ -38,6 +38,7 @@ func TestEpisodesAreCutByForm(t *testing.T) {
 		{"no headings", "notes/x.md", "\n\na\n\nb\n", []string{"3-5"}},
 		{"front matter and comments", "notes/x.md", "---\ntitle: x\n---\n<!-- a\nb -->\ntext\n", []string{"6-6"}},
 		{"a long section", "notes/x.md", "## A\n" + strings.Repeat(long, 3), []string{"1-31", "33-62", "64-93"}},
+		{"a long item", "MEMORY.md", "- a\n" + strings.ReplaceAll(strings.Repeat(long, 2), "A sentence", "  A sentence"), []string{"1-31", "33-62"}},
 		{"a fence stays whole", "MEMORY.md", "- a\n\n  ```\n  - x\n\n  - y\n  ```\n- b\n", []string{"1-7", "8-8"}},
 		{"headings without text", "notes/x.md", "# X\n\n## A\n\n## B\n", nil},
 		{"nothing", "notes/x.md", "", nil},

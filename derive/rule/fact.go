@@ -21,8 +21,35 @@ const (
 type found struct {
 	predicate, object string
 	kind              objectKind
-	from, to          string
+	// all is what follows the verb up to the end of the sentence.
+	all string
 }
+
+// objects returns the objects of the fact: several if what follows the verb is a list of short ones and the predicate keeps them all.
+func (f found) objects(class vocab.Class) []string {
+	if class != vocab.Set || f.kind != thing {
+		return []string{f.object}
+	}
+	list := f.all
+	if at := strings.LastIndex(list, " and "); at > 0 && strings.Contains(list, ",") {
+		list = strings.TrimSuffix(list[:at], ",") + ", " + list[at+len(" and "):]
+	}
+	items := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || r == '、' || r == '，' })
+	for i, item := range items {
+		item = strings.Trim(text.OneLine(item), " .。\"“”'")
+		if item == "" || len(strings.Fields(item)) > 3 || utf8.RuneCountInString(item) > 30 || noThing.MatchString(item) || clauseWord.MatchString(item) {
+			return []string{f.object}
+		}
+		items[i] = item
+	}
+	if len(items) < 2 {
+		return []string{f.object}
+	}
+	return items
+}
+
+// clauseWord is in a clause, not in an item of a list.
+var clauseWord = regexp.MustCompile(`(?i)\b(?:is|are|was|were|it|he|she|they|i|we|you|who|which|that|because|but|so|as|when|if|or|not|especially)\b|所以|因为|但|けど|から|ので`)
 
 var (
 	// leadingDay is a day at the beginning of an item: "2026-01-15: ...".
@@ -52,7 +79,7 @@ func findFact(rest string, patterns []pattern, curated bool) (found, bool) {
 		if m == nil {
 			continue
 		}
-		f := found{predicate: p.predicate, kind: p.object}
+		f := found{predicate: p.predicate, kind: p.object, all: m[1]}
 		f.object = objectOf(m[1], p.predicate, p.object)
 		if f.object == "" || !curated && isPassing(p.predicate, f.object) {
 			return found{}, false
@@ -81,8 +108,10 @@ func (d *Document) findKeyed(sentence string) (found, bool) {
 	if !ok {
 		return found{}, false
 	}
-	f := found{predicate: predicate, object: text.OneLine(strings.TrimRight(m[2], ".。 "))}
+	f := found{predicate: predicate, object: text.OneLine(strings.TrimRight(m[2], ".。 ")), all: m[2]}
 	switch predicate {
+	case "likes", "dislikes", "interested_in", "uses", "avoids", "values":
+		f.kind = thing
 	case "lives_in":
 		f.kind = placeName
 	case "works_at":

@@ -23,7 +23,7 @@ var (
 	// loopHeading is the title of a list of what is open.
 	loopHeading = regexp.MustCompile(`(?i)^(?:\d{1,2}:\d{2}\s*[-–—]?\s*)?(?:todos?|to-?dos?|open (?:items|loops|questions|points)|action items|next steps|やること|宿題|未対応|要対応|待办|待办事项|待辦)$`)
 	// foreignList are files whose check boxes are for whoever reads them.
-	foreignList = regexp.MustCompile(`(?i)^(?:readme|agents|bootstrap|heartbeat|identity|soul|tools|claude|gemini|releas|maintain|governance|install|usage|migrat|upgrad|pull_request|issue_|contributing|changelog|code_of_conduct|security|license|.*template.*|checklist)`)
+	foreignList = regexp.MustCompile(`(?i)^(?:readme|agents|bootstrap|heartbeat|identity|soul|tools|claude|gemini|contributing|changelog|changes|history|releases?|releasing|maintainers?|governance|install(?:ation)?|usage|migrat(?:ion|ing)|upgrading|pull_request.*|issue_.*|code_of_conduct|security|license|.*template|checklist)(?:[-_.].*)?$`)
 	ownerBox    = regexp.MustCompile(`^(?:not applicable|n/?a|yes|no|none|はい|いいえ|是|否)$`)
 )
 
@@ -78,7 +78,7 @@ func loopWords(p *paragraph) (words string, done, ok bool) {
 	case p.task != 0:
 		return vocab.TrimLoopMark(p.text), p.task == 'x', true
 	case loopLabel.MatchString(p.text):
-		return loopLabel.FindStringSubmatch(p.text)[1], false, true
+		return stillOpen(loopLabel.FindStringSubmatch(p.text)[1])
 	case doneLabel.MatchString(p.text):
 		return doneLabel.FindStringSubmatch(p.text)[1], true, true
 	case p.item && struckOut.MatchString(p.text):
@@ -88,12 +88,17 @@ func loopWords(p *paragraph) (words string, done, ok bool) {
 	}
 	titles := titlesOf(p.headings)
 	if p.item && p.indent == 0 && len(titles) > 0 && loopHeading.MatchString(titles[len(titles)-1]) {
-		if m := doneAfter.FindStringSubmatch(p.text); m != nil {
-			return m[1], true, true
-		}
-		return p.text, false, true
+		return stillOpen(p.text)
 	}
 	return "", false, false
+}
+
+// stillOpen returns the words of a list of what is open, and whether they end by saying that it is done.
+func stillOpen(text string) (words string, done, ok bool) {
+	if m := doneAfter.FindStringSubmatch(text); m != nil {
+		return m[1], true, true
+	}
+	return text, false, true
 }
 
 var (

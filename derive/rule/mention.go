@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"kioku/derive/vocab"
@@ -31,7 +32,7 @@ var (
 )
 
 // notHonored are words before a form of address that are no names.
-var notHonored = regexp.MustCompile(`^(?:皆|奥|嫁|娘|息子|お|客|母|父|兄|姉|爺|婆|神|仏|王|赤|坊|主|旦那|殿|誰|何|本|子|孫|叔父|叔母|伯父|伯母|祖父|祖母|ママ|パパ|お子|住民|みな|地元)$|[屋者員士師人長家客親医様方達店側中校先]$`)
+var notHonored = regexp.MustCompile(`^(?:皆|奥|嫁|娘|息子|お|客|母|父|兄|姉|爺|婆|神|仏|王|赤|坊|主|旦那|殿|誰|何|本|子|孫|叔父|叔母|伯父|伯母|祖父|祖母|ママ|パパ|お子|住民|みな|地元)$|[屋者員士師人長家客親医様方達店側中校先御]$`)
 
 // mentions collects the mentions of an episode.
 type mentions struct {
@@ -130,7 +131,7 @@ func withoutLead(name string) string {
 
 // decorators are words behind @ that are no names.
 var decorators = map[string]bool{"param": true, "return": true, "returns": true, "override": true, "deprecated": true, "todo": true, "here": true,
-	"channel": true, "all": true, "everyone": true, "media": true, "import": true, "latest": true, "next": true, "property": true, "type": true, "see": true}
+	"channel": true, "all": true, "everyone": true, "media": true, "import": true, "latest": true, "next": true, "property": true, "retry": true, "test": true, "before": true, "after": true, "nullable": true, "inject": true, "type": true, "see": true}
 
 // findHan adds the people whom a Japanese or Chinese text names with a form of address, or by a surname and what they say.
 func (m *mentions) findHan(text string) {
@@ -181,6 +182,9 @@ func (m *mentions) addLinked(target, shown string) {
 	target = strings.TrimSuffix(strings.TrimSpace(target), ".md")
 	kind := groupOf(path.Base(path.Dir(target)))
 	name := path.Base(target)
+	if r, _ := utf8.DecodeRuneInString(name); !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+		return
+	}
 	if noteDay.MatchString(name) || strings.ContainsAny(name, `<>{}=\*"$`) || strings.HasPrefix(name, ".") || utf8.RuneCountInString(name) > 60 {
 		return
 	}

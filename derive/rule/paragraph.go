@@ -33,6 +33,9 @@ type sentence struct {
 	first, last int // numbers of lines
 }
 
+// maxParagraph is the length in bytes from which on a paragraph gets no further line. It bounds what one costs.
+const maxParagraph = 8 << 10
+
 var taskBox = regexp.MustCompile(`^\[([ xX])\][ \t]+`)
 
 // paragraphs returns the paragraphs of the lines of an episode. Headings, code, comments and blank lines end them.
@@ -50,7 +53,7 @@ func paragraphs(lines []line) []paragraph {
 		if l.label > 0 {
 			mark, text = nil, l.text[l.label:]
 		}
-		if open && mark == nil && l.label == 0 && all[len(all)-1].speaker == l.speaker && !strings.HasPrefix(text, ">") && !startsLabelled(text) {
+		if open && mark == nil && l.label == 0 && len(all[len(all)-1].text) < maxParagraph && all[len(all)-1].speaker == l.speaker && !strings.HasPrefix(text, ">") && !startsLabelled(text) {
 			all[len(all)-1].add(text, l)
 			continue
 		}

@@ -71,8 +71,8 @@ func TestClaimsOfFilesOfWhatStaysTrue(t *testing.T) {
 		name, path, data string
 		want             []string
 	}{
-		{"the owner in USER.md", "USER.md", "# Me\n- Name: Ana Lima\n- Lives in Porto with two cats. Works at Acme.\n- **Time zone**: Europe/Lisbon\n- Prefers short answers over long ones\n- Ana likes green tea.\n",
-			[]string{"USER name_is Ana Lima", "USER lives_in Porto", "USER works_at Acme", "USER timezone_is Europe/Lisbon", "USER prefers short answers over long ones", "USER likes green tea"}},
+		{"the owner in USER.md", "USER.md", "# Me\n- Name: Ana Lima\n- Lives in Porto with two cats. Works at Acme.\n- **Time zone**: Europe/Lisbon\n- Prefers short answers over long ones\n- Ana likes green tea.\n- Likes rowing, old maps and cats.\n- Uses: Go, SQLite\n",
+			[]string{"USER name_is Ana Lima", "USER lives_in Porto", "USER works_at Acme", "USER timezone_is Europe/Lisbon", "USER prefers short answers over long ones", "USER likes green tea", "USER likes rowing", "USER likes old maps", "USER likes cats", "USER uses Go", "USER uses SQLite"}},
 		{"others in USER.md", "USER.md", "- Bruno lives in Lyon.\n- Bruno's birthday is 3 May.\n", []string{"Bruno lives_in Lyon", "Bruno birthday_is 3 May"}},
 		{"below a name", "MEMORY.md", "# Memory\n## People\n### Dario Conti (Dario, DC)\n- Lives in Porto since 2026-10\n- Role: engineer\n- Dario works at Acme (2026-03 to 2026-07)\n",
 			[]string{"Dario Conti lives_in Porto [2026-10..]", "Dario Conti role_is engineer", "Dario Conti works_at Acme [2026-03..2026-08]"}},
@@ -135,8 +135,8 @@ func TestLoopsAreFoundAndClosed(t *testing.T) {
 		{"Japanese", "memory/2026-11-20.md", "- 要対応：見積もりを12月1日までに送る\n- [ ] 来週金曜までに資料を直す\n- 完了: 会議室の予約\n- 請求書の確認（済）\n",
 			[]string{"loop 見積もりを12月1日までに送る due 2026-12-01", "loop 資料を直す due 2026-11-27", "close 会議室の予約", "close 請求書の確認"}},
 		{"Chinese", "memory/2026-11-20.md", "- 待办：周一之前提交报告\n- [x] 买票\n已完成：订酒店\n", []string{"loop 提交报告 due 2026-11-23", "close 买票", "close 订酒店"}},
-		{"a list of what is open", "memory/2026-11-20.md", "## 18:25 - todo\n- tell Dario\n- close the window. Done at 18:31.\n\n## 19:00 - note\n- a remark\n",
-			[]string{"loop tell Dario", "close close the window"}},
+		{"a list of what is open", "memory/2026-11-20.md", "## 18:25 - todo\n- tell Dario\n- close the window. Done at 18:31.\n- todo: lock up. Done.\n\n## 19:00 - note\n- a remark\n",
+			[]string{"loop tell Dario", "close close the window", "close lock up"}},
 		{"no loops", "memory/2026-11-20.md", "FIXME: nothing. We need to talk. TODO lists are dull.\n```\n- [ ] code\n```\n> - [ ] quoted\n", nil},
 		{"what stays true", "MEMORY.md", "- [ ] renew the passport\n", []string{"loop renew the passport"}},
 		{"forms of others", "vendor/README.md", "- [ ] I have read the rules\n", nil},

@@ -86,7 +86,8 @@ type Document struct {
 	longTerm    bool
 	sectioned   bool
 	episodes    []memory.Episode
-	spans       []span // of the episodes in lines
+	spans       []span         // of the episodes in lines
+	byUID       map[string]int // indices of the episodes
 }
 
 // span is a run of lines of a document, to excluded.
@@ -115,17 +116,11 @@ func (d *Document) Episodes() []memory.Episode { return d.episodes }
 
 // find returns the lines of an episode of the file; false if the file has no such episode (any more).
 func (d *Document) find(e memory.Episode) ([]line, memory.Episode, bool) {
-	for i, have := range d.episodes {
-		if have.UID == e.UID && (have.StartLine == e.StartLine || e.StartLine == 0) {
-			return d.lines[d.spans[i].from:d.spans[i].to], have, true
-		}
+	i, ok := d.byUID[e.UID]
+	if !ok {
+		return nil, memory.Episode{}, false
 	}
-	for i, have := range d.episodes {
-		if have.UID == e.UID {
-			return d.lines[d.spans[i].from:d.spans[i].to], have, true
-		}
-	}
-	return nil, memory.Episode{}, false
+	return d.lines[d.spans[i].from:d.spans[i].to], d.episodes[i], true
 }
 
 // Line is a line of an episode as a model may read it.

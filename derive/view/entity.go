@@ -8,6 +8,9 @@ import (
 	"kioku/memory"
 )
 
+// minNamed is how many facts about others name something at least that has a page for nothing else.
+var minNamed = map[string]int{"people": 1, "topics": 2}
+
 // entityPages adds people/<name>.md and topics/<name>.md for what there is something to show about.
 func (r *renderer) entityPages(pages map[string]string) {
 	subjects, objects := map[string][]memory.Unit{}, map[string][]memory.Unit{}
@@ -31,7 +34,10 @@ func (r *renderer) entityPages(pages map[string]string) {
 			summary, summed := summaries[e.UID]
 			about, named := subjects[e.UID], objects[e.UID]
 			isUser := vocab.IsUser(memory.EntityRef{Type: e.Type, Name: e.Name, Qualifier: e.Qualifier})
-			if (e.Type == vocab.Person) != (folder == "people") || e.MergedInto != "" || isUser || !summed && len(about)+len(named) == 0 || len(bodies) == maxPages {
+			if (e.Type == vocab.Person) != (folder == "people") || e.MergedInto != "" || isUser || len(bodies) == maxPages {
+				continue
+			}
+			if !summed && len(about) == 0 && len(named) < minNamed[folder] {
 				continue
 			}
 			b := begin(qualified(e.Name, e.Qualifier)) // aliases may be from notes above the ceiling

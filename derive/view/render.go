@@ -181,10 +181,10 @@ func tail(u memory.Unit, more ...string) string {
 	parts := []string{citation(u.Evidence)}
 	parts = append(parts, more...)
 	parts = append(parts, "confidence "+strconv.FormatFloat(u.Confidence, 'f', 2, 64))
-	switch {
-	case u.State == memory.StateConflict:
+	if u.State == memory.StateConflict {
 		parts = append(parts, "in conflict")
-	case u.Pinned:
+	}
+	if u.Pinned {
 		parts = append(parts, "pinned")
 	}
 	parts = append(parts, "id "+u.UID[:min(len(u.UID), 8)])
@@ -239,7 +239,7 @@ func loopText(u memory.Unit) string {
 // conflicts returns conflicts.md: the facts that contradict each other, those of one subject and slot together.
 func (r *renderer) conflicts() string {
 	b := begin("Conflicts")
-	b.WriteString("\nThese facts contradict each other. `kioku derive forget ID` drops one that is wrong, `kioku derive pin ID` keeps one that is right.\n")
+	b.WriteString("\nThese facts contradict each other. `kioku derive forget ID` drops one that is wrong, `kioku derive pin ID` makes one hold.\n")
 	inConflict := map[string]bool{}
 	for _, u := range r.fact {
 		if u.State == memory.StateConflict {

@@ -52,10 +52,13 @@ func loop(text, due, status string, closed time.Time, paths ...string) memory.Un
 // month is a memory in three languages, with what must not be shown.
 func month() view.Input {
 	dario, user, acme := ref(vocab.Person, "Dario"), vocab.User(), ref(vocab.Org, "Acme / Beta")
-	haruka := ref(vocab.Person, "佐藤 はるか")
+	haruka, lisbon := ref(vocab.Person, "佐藤 はるか"), ref(vocab.Place, "Lisbon")
 	porto := fact(dario, "lives_in", "Porto", "2026-10", "", memory.StateValidated, "memory/2026-11-18.md", "memory/2026-11-19.md", "memory/2026-11-20.md")
 	works := fact(dario, "works_at", "Acme / Beta", "", "", memory.StateValidated, "MEMORY.md")
-	works.Fact.ObjectEntity = &acme
+	leads := fact(haruka, "responsible_for", "Acme / Beta", "", "", memory.StateValidated, "MEMORY.md")
+	works.Fact.ObjectEntity, leads.Fact.ObjectEntity = &acme, &acme
+	once := fact(user, "owns", "a flat in Lisbon", "", "", memory.StateValidated, "USER.md")
+	once.Fact.ObjectEntity = &lisbon
 	rome := fact(haruka, "lives_in", "ローマ", "", "", memory.StateConflict, "memory/2026-11-02.md")
 	tokyo := fact(haruka, "lives_in", "東京", "", "", memory.StateValidated, "MEMORY.md")
 	tokyo.Pinned, tokyo.Fact.Opposes, rome.Fact.Opposes = true, []string{rome.UID}, []string{tokyo.UID}
@@ -73,7 +76,7 @@ func month() view.Input {
 	about := memory.Unit{UID: vocab.UnitUID("about"), Kind: memory.KindSummary, State: memory.StateValidated, Source: "model",
 		Summary: &memory.Summary{Scope: memory.ScopePerson, Key: vocab.EntityUID(dario), Text: "Dario has moved."}}
 	return view.Input{
-		Units: []memory.Unit{porto, works, rome, tokyo, secret, private, orphan, hostile, week, about,
+		Units: []memory.Unit{porto, works, leads, once, rome, tokyo, secret, private, orphan, hostile, week, about,
 			fact(dario, "lives_in", "Lisbon", "", "2026-10", memory.StateSuperseded, "memory/2026-03-01.md"),
 			fact(user, "prefers", "静かなカフェ", "", "", memory.StateValidated, "USER.md"),
 			fact(user, "likes", "乌龙茶", "2025", "2026", memory.StateValidated, "USER.md"),
@@ -82,7 +85,7 @@ func month() view.Input {
 			loop("买机票", "", memory.LoopClosed, time.Date(2026, 11, 19, 12, 0, 0, 0, time.UTC), "memory/2026-11-18.md"),
 			loop("water the plants", "", memory.LoopExpired, time.Time{}, "memory/2026-09-01.md")},
 		Entities: []memory.Entity{entity(vocab.Person, "Dario", 9), entity(vocab.Person, memory.UserName, 20), entity(vocab.Person, "佐藤 はるか", 4),
-			entity(vocab.Org, "Acme / Beta", 3), entity(vocab.Topic, "nothing is known", 50), entity(vocab.Topic, "../x\n# <script>alert(1)</script>", 1)},
+			entity(vocab.Org, "Acme / Beta", 3), entity(vocab.Topic, "nothing is known", 50), entity(vocab.Place, "Lisbon", 2), entity(vocab.Topic, "../x\n# <script>alert(1)</script>", 1)},
 	}
 }
 

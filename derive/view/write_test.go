@@ -92,11 +92,11 @@ func TestWriteBringsTheFolderInStep(t *testing.T) {
 	in.Units = slices.DeleteFunc(in.Units, func(u memory.Unit) bool {
 		return u.Summary != nil || u.Fact != nil && u.Fact.Subject.Name == "佐藤 はるか"
 	})
-	want := view.Result{Written: []string{"conflicts.md", "facts.md", "people/Dario.md"}, Removed: []string{"people/佐藤 はるか.md", "week/2026-W47.md"}}
+	want := view.Result{Written: []string{"conflicts.md", "facts.md", "people/Dario.md"}, Removed: []string{"people/佐藤 はるか.md", "topics/Acme - Beta.md", "week/2026-W47.md"}}
 	if diff := cmp.Diff(want, w.write(in)); diff != "" {
 		t.Error(diff)
 	}
-	left := []string{".", "conflicts.md", "facts.md", "loops.md", "people", "people/Dario.md", "topics", "topics/Acme - Beta.md", "topics/x - -script-alert(1)--script.md"}
+	left := []string{".", "conflicts.md", "facts.md", "loops.md", "people", "people/Dario.md", "topics", "topics/x - -script-alert(1)--script.md"}
 	if diff := cmp.Diff(left, w.files()); diff != "" {
 		t.Error(diff)
 	}

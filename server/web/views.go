@@ -26,6 +26,7 @@ var views = []view{
 	{Name: "overview", Title: "Overview", Path: "/", Key: "o"},
 	{Name: "search", Title: "Search", Path: "/search", Key: "s"},
 	{Name: "notes", Title: "Notes", Path: "/notes", Key: "n", load: loadNotes},
+	{Name: "known", Title: "Known", Path: "/known", Key: "k"},
 	{Name: "timeline", Title: "Time line", Path: "/timeline", Key: "t"},
 	{Name: "map", Title: "Map", Path: "/map", Key: "m"},
 	{Name: "turns", Title: "Turns", Path: "/turns", Key: "u"},

@@ -116,7 +116,7 @@ func TestLoadNamesThePlaceOfAFaultOfTheAgentSide(t *testing.T) {
 func TestLoadGoesOnWithoutALanguageModel(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ text, want string }{
-		{"llm: {provider: gpt}\n", `:1:17: llm.provider: "gpt" is not possible; choose none, anthropic, openai, ollama, echo`},
+		{"llm: {provider: gpt}\n", `:1:17: llm.provider: "gpt" is not possible; choose none, anthropic, openai, gemini, ollama, echo`},
 		{"llm: {provider: openai, model: m, apiKey: env:NO_SUCH_KEY}\n", `llm.apiKey: the environment variable NO_SUCH_KEY is not set`},
 		{"llm: {modle: m}\n", `did you mean llm.model?`},
 	} {

@@ -94,11 +94,11 @@ func (r *registry) languageModel(c *Config) {
 	const most = 1_000_000_000_000
 	m := &c.LLM
 	r.group = "Language model"
-	r.choice(&m.Provider, []string{"none", "anthropic", "openai", "ollama", "echo"}, "llm.provider",
+	r.choice(&m.Provider, []string{"none", "anthropic", "openai", "gemini", "ollama", "echo"}, "llm.provider",
 		"Language model of kioku chat, flush and compaction: openai is any compatible server, echo a scripted model that needs none.")
 	r.text(&m.Model, "llm.model", "Name of the model at the provider.")
 	r.text(&m.BaseURL, "llm.baseUrl", "Base URL of the server; unset means the provider's own, for ollama this computer.")
-	r.secret(&m.APIKey, "llm.apiKey", "Key of the provider, env:NAME or file:PATH; unset means ANTHROPIC_API_KEY or OPENAI_API_KEY for these providers' own servers.")
+	r.secret(&m.APIKey, "llm.apiKey", "Key of the provider, env:NAME or file:PATH; unset means ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY for these providers' own servers.")
 	r.toggle(&m.AllowHTTP, "llm.allowHttp", "Let conversations go unencrypted to a server that is not on this computer.")
 	number(r, &m.Window, 0, 1_000_000_000, "llm.window", "Tokens of the model's window; 0 means what the server tells, or else what is known of the model.")
 	number(r, &m.MaxTokens, 0, 100_000_000, "llm.maxTokens", "Maximum number of tokens of an answer; 0 means the provider's default.")

@@ -186,7 +186,7 @@ func (l *loader) reveal() {
 		*s.at = text
 	}
 	l.embeddingKey()
-	if own := (map[string]string{"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY"})[c.LLM.Provider]; own != "" &&
+	if own := (map[string]string{"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY", "gemini": "GEMINI_API_KEY"})[c.LLM.Provider]; own != "" &&
 		c.LLM.APIKey == "" && c.LLM.BaseURL == "" {
 		c.LLM.APIKey = l.env[own]
 	}

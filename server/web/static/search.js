@@ -2,6 +2,7 @@
 import { agent, announce, api, clean, count, day, debounce, errorBox, h, href, langOf, latest, noteHref, replace, url, words } from "/static/app.js";
 import { marked, termsOf } from "/static/highlight.js";
 import { bar, legend, trace } from "/static/score.js";
+import { knownHref, period } from "/static/unit.js";
 
 const form = document.getElementById("search");
 const field = form.elements.q;
@@ -57,6 +58,7 @@ async function search() {
 		showAnswer(s, response);
 		showTime(performance.now() - (typed || begun));
 		typed = 0;
+		showKnown(s.q);
 	} catch (err) {
 		replace(said);
 		replace(answer, errorBox(err, search));
@@ -65,7 +67,29 @@ async function search() {
 	}
 }
 
+const known = document.getElementById("known");
+const askKnown = latest((signal, query) => api("units", { query, limit: 3 }, { signal }));
+// derived is false once the service has said that derivation is off.
+let derived = true;
+
+// showKnown shows what is derived about a query, beside the passages. An answer without it lacks nothing.
+async function showKnown(query) {
+	if (!derived) return;
+	try {
+		const got = await askKnown(query);
+		if (got && query === field.value.trim()) {
+			replace(known, got.units.length > 0 && h("ul", { class: "panel" }, got.units.map((u) => h("li", {},
+				words("a", { href: knownHref({ unit: u.id }), "data-step": true }, u.summary ? u.summary.text.slice(0, 200) : u.text),
+				h("span", { class: "small muted" }, [u.kind, u.fact && period(u.fact), u.state === "conflict" && "in conflict"].filter(Boolean).join(" · "))))));
+		}
+	} catch (err) {
+		derived = err.code !== "FAILED_PRECONDITION" && err.code !== "UNIMPLEMENTED";
+		replace(known);
+	}
+}
+
 function showStart() {
+	replace(known);
 	replace(said);
 	replace(answer, h("p", { class: "muted start" }, "Type a question, or words that a note may have. A date such as “last week” or 先月 counts, and so does the name of a note."));
 	why.hidden = true;

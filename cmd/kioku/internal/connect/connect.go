@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"kioku"
 	"kioku/client"
 	"kioku/cmd/kioku/config"
@@ -260,7 +262,8 @@ func (k *Connector) open(ctx context.Context, w wanted, n Need, readOnly bool) (
 	srvOpt := server.Options{
 		Agents: map[string]server.Memory{place.Agent: memory}, Version: k.Version, Network: conf.Network, Location: conf.Location, Log: opt.Log,
 	}
-	deriver, err := k.derivers.Of(ctx, conf, place, memory, opt.Log)
+	k.derivers.Tell = func(text string) { k.Out.Notice("%s", text) }
+	deriver, err := k.derivers.Of(conf, place, memory, opt.Log)
 	if err != nil {
 		return nil, errors.Join(err, memory.Close())
 	}
@@ -371,11 +374,14 @@ func (c *Client) Watching(ctx context.Context, f func(context.Context) error) er
 		return f(ctx)
 	}
 	watching, stop := context.WithCancel(ctx)
-	ended := make(chan error, 1)
-	go func() { ended <- c.Memory.Watch(watching) }()
+	var group errgroup.Group
+	group.Go(func() error { return c.Memory.Watch(watching) })
+	if c.deriver != nil {
+		group.Go(func() error { return Deriving(watching, c.Memory, c.deriver) })
+	}
 	err := f(ctx)
 	stop()
-	if failed := <-ended; failed != nil && !errors.Is(failed, context.Canceled) {
+	if failed := group.Wait(); failed != nil && !errors.Is(failed, context.Canceled) {
 		err = errors.Join(err, fmt.Errorf("watch the folder: %w", failed))
 	}
 	return err

@@ -6,7 +6,7 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
-	"path/filepath"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +18,7 @@ import (
 	"kioku/derive"
 	"kioku/derive/rule"
 	"kioku/derive/vocab"
+	"kioku/internal/safefile"
 	"kioku/llm"
 	"kioku/memory"
 )
@@ -45,7 +46,24 @@ func deriveRules(conf *config.Config, place config.Place) (*rule.Rules, error) {
 	if err != nil {
 		return nil, err
 	}
-	return rule.New(rule.Options{Private: conf.Derive.Private, Transcript: spokenIn(conf, place), Location: conf.Location, Vocabulary: words})
+	return rule.New(rule.Options{
+		Private: conf.Derive.Private, Transcript: spokenIn(conf, place), UserNames: ownerNames(place), Location: conf.Location, Vocabulary: words,
+	})
+}
+
+// ownerNames returns the names of the owner by the USER.md of a place, none if it cannot be read. A name that is written there later
+// counts from the next start on.
+func ownerNames(place config.Place) []string {
+	root, err := os.OpenRoot(place.Workspace)
+	if err != nil {
+		return nil
+	}
+	defer root.Close()
+	data, _, err := safefile.Read(root, "USER.md", 1<<20)
+	if err != nil {
+		return nil
+	}
+	return rule.OwnerNames(data)
 }
 
 // spokenIn returns a function that begins to read a transcript of a source: what is said on each line, and when.
@@ -69,7 +87,7 @@ func spokenIn(conf *config.Config, place config.Place) func(source string) func(
 
 // Of returns the service that derives from a memory, nil if nothing is derived from it. conf contains the settings of its workspace
 // too.
-func (d *Derivers) Of(ctx context.Context, conf *config.Config, place config.Place, m *kioku.Memory, log *slog.Logger) (*derive.Service, error) {
+func (d *Derivers) Of(conf *config.Config, place config.Place, m *kioku.Memory, log *slog.Logger) (*derive.Service, error) {
 	rules, err := deriveRules(conf, place)
 	if err != nil || rules == nil {
 		return nil, err
@@ -78,17 +96,9 @@ func (d *Derivers) Of(ctx context.Context, conf *config.Config, place config.Pla
 	if err != nil {
 		return nil, err
 	}
-	state, err := conf.StateOf(ctx, place.Agent, place.Workspace)
-	if err != nil {
-		return nil, err
-	}
-	sessions, err := session.Folder(state, place.Agent)
-	if err != nil {
-		return nil, err
-	}
 	s := conf.Derive
 	return derive.New(derive.Options{
-		Store: m.Derived(), Notes: m, Rules: rules, Vocabulary: words, StateDir: filepath.Dir(sessions),
+		Store: m.Derived(), Notes: m, Rules: rules, Vocabulary: words,
 		Model: d.model(conf, place.Agent), Ceiling: ceilingOf(conf), Turns: d.shared(), Settle: orNone(s.Settle),
 		MaxTokensPerDay: orNone(s.MaxTokensPerDay), MaxCallsPerHour: s.MaxCallsPerHour, Reflect: s.Reflect,
 		ViewDir: s.ExportDir, ViewCeiling: sensitivity(s.ExportMaxSensitivity), Now: ClockOf(conf), Log: log.With("agent", place.Agent),

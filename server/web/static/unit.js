@@ -1,0 +1,165 @@
+// A unit of derived memory as a card: its sentence, where it is from, its history, and what a person may decide about it.
+import { agent, announce, api, clean, count, day, errorBox, h, href, noteHref, replace, words } from "/static/app.js";
+
+const speakers = { note: "in a note", user: "said by you", assistant: "said by the agent", tool: "from a tool or a quotation" };
+
+// knownHref returns the address of the view of what is known.
+export const knownHref = (params) => href("/known", params);
+
+// decide sends a decision about a unit or an entity and returns what was decided.
+export async function decide(what, id, verb, body = {}) {
+	const got = await api(`${what}/${encodeURIComponent(id)}:${verb}`, {}, { body: { agent, ...body } });
+	return got.decided || {};
+}
+
+// period returns when a fact holds, as "since 2026-10" or "2026-03 to 2026-10"; empty if nothing is known.
+export function period(f) {
+	if (f.validFrom && f.validTo) return `${f.validFrom} to ${f.validTo}`;
+	if (f.validFrom) return `since ${f.validFrom}`;
+	return f.validTo ? `until ${f.validTo}` : "";
+}
+
+const stateTags = { superseded: ["superseded", ""], conflict: ["in conflict", "warn"], archived: ["archived", ""] };
+
+function tags(u) {
+	const state = stateTags[u.state];
+	const status = u.loop && u.loop.status !== "open" ? u.loop.status : "";
+	return [
+		u.pinned && h("span", { class: "tag good" }, "pinned"),
+		state && !status && h("span", { class: `tag ${state[1]}` }, state[0]),
+		status && h("span", { class: "tag" }, status),
+		u.loop?.due && h("span", { class: `tag ${u.loop.status === "open" && u.loop.due < today() ? "warn" : ""}` }, `due ${u.loop.due}`),
+		u.sensitivity !== "normal" && h("span", { class: "tag bad" }, u.sensitivity),
+		u.source !== "rule" && h("span", { class: "tag" }, u.source === "person" ? "decided by you" : "from the model"),
+		u.summary?.stale && h("span", { class: "tag warn" }, "notes have changed since"),
+	];
+}
+
+function today() {
+	const t = new Date();
+	return `${t.getFullYear()}-${String(t.getMonth() + 1).padStart(2, "0")}-${String(t.getDate()).padStart(2, "0")}`;
+}
+
+// sources shows where a unit is from: the quotes with links to their lines.
+function sources(u) {
+	const all = u.evidence || [];
+	if (!all.length) return null;
+	const item = (e) => h("li", {},
+		words("q", {}, e.quote || "…"),
+		h("span", { class: "from small muted" },
+			words("a", { class: "path", href: noteHref(e.path, e.startLine, e.endLine) }, `${e.path}:${e.startLine}${e.endLine > e.startLine ? `–${e.endLine}` : ""}`),
+			` ${speakers[e.speaker] || `said by ${clean(e.speaker)}`}`, e.maker && e.maker !== "rule" && ` · read by ${clean(e.maker)}`));
+	return [h("ul", { class: "sources" }, all.slice(0, 2).map(item)),
+		all.length > 2 && h("details", {}, h("summary", { class: "small" }, `${all.length - 2} more`), h("ul", { class: "sources" }, all.slice(2).map(item)))];
+}
+
+// unitCard returns a card. changed is called after a decision; open shows the history at once.
+export function unitCard(u, { changed, open = false } = {}) {
+	const below = h("div", { class: "below" });
+	const card = h("article", { class: `panel unit ${u.state}`, id: `u-${u.id}`, tabindex: -1, "data-step": true, "aria-label": clean(u.text) });
+	const act = async (verb, body, said) => {
+		try {
+			const got = await decide("units", u.id, verb, body);
+			announce(said);
+			if (got.remaining?.length) showRemaining(below, got.remaining, changed);
+			else changed?.(got.unit);
+		} catch (err) {
+			replace(below, errorBox(err));
+		}
+	};
+	const say = words("p", { class: "say" }, u.summary ? u.summary.text : u.text);
+	card.append(...[
+		h("header", {},
+			u.loop && h("input", { type: "checkbox", checked: u.loop.status === "closed", "aria-label": `Done: ${clean(u.loop.text)}`,
+				onchange: (e) => act("close", { reopen: !e.target.checked }, e.target.checked ? "Closed" : "Opened again") }),
+			say),
+		h("p", { class: "tags" }, tags(u)),
+		u.summary && events(u.summary),
+		u.summary?.relationship && words("p", { class: "small" }, u.summary.relationship),
+		...[sources(u)].flat(),
+		h("div", { class: "acts" },
+			h("button", { type: "button", class: "quiet", "aria-pressed": String(u.pinned), onclick: () => act("pin", { unpin: u.pinned }, u.pinned ? "No longer pinned" : "Pinned") }, u.pinned ? "Unpin" : "Pin"),
+			h("button", { type: "button", class: "quiet", onclick: () => correction(below, u, act) }, "Correct…"),
+			h("button", { type: "button", class: "quiet", onclick: () => forgetting(below, u, act) }, "Forget…"),
+			h("button", { type: "button", class: "quiet", onclick: () => history(below, u, act) }, "History"),
+			h("a", { class: "id path small muted", href: knownHref({ unit: u.id }), title: "The address of this unit" }, u.id.slice(0, 8))),
+		below,
+	].filter(Boolean));
+	if (open) history(below, u, act);
+	return card;
+}
+
+function events(s) {
+	if (!s.events?.length) return null;
+	return h("ul", { class: "events" }, s.events.map((e) => {
+		const [path, lines] = (e.citation || "").split("#");
+		const from = Number(/L(\d+)/.exec(lines || "")?.[1] || 0);
+		return h("li", {}, words("span", {}, e.why), " ", path && words("a", { class: "path small", href: noteHref(path, from) }, `${path}:${from}`));
+	}));
+}
+
+function showRemaining(below, remaining, changed) {
+	replace(below, h("div", { class: "notice", role: "status" },
+		h("p", {}, h("strong", {}, "Forgotten. "), `${count(remaining.length, "line")} of your notes still ${remaining.length === 1 ? "says" : "say"} it; Kioku does not edit them:`),
+		h("ul", {}, remaining.map((at) => {
+			const [path, lines] = at.split("#");
+			return h("li", {}, words("a", { class: "path", href: noteHref(path, Number(/L(\d+)/.exec(lines || "")?.[1] || 0)) }, at));
+		})),
+		h("button", { type: "button", onclick: () => changed?.() }, "Done")));
+}
+
+function forgetting(below, u, act) {
+	const yes = h("button", { type: "button", class: "primary", onclick: () => act("forget", {}, "Forgotten") }, "Forget it for good");
+	replace(below, h("div", { class: "notice warn" },
+		h("p", {}, "It is removed with its history and the model’s answers about it, and does not come back if a note says it again. The notes stay as they are."),
+		yes, " ", h("button", { type: "button", class: "quiet", onclick: () => replace(below) }, "Keep it")));
+	yes.focus();
+}
+
+function field(label, name, value, hint) {
+	return h("label", {}, h("span", { class: "label" }, label), h("input", { name, value: value || "", placeholder: hint, autocomplete: "off" }));
+}
+
+function correction(below, u, act) {
+	const choice = h("select", { name: "sensitivity" }, ["normal", "private", "secret"].map((s) => h("option", { value: s, selected: s === u.sensitivity }, s)));
+	const current = u.fact ? u.fact.object : u.loop ? u.loop.text : u.summary.text;
+	const form = h("form", { class: "correct", onsubmit: (event) => {
+		event.preventDefault();
+		const got = Object.fromEntries(new FormData(form));
+		const body = {};
+		if (got.text !== current) body.text = got.text;
+		if (u.fact && got.from !== (u.fact.validFrom || "")) body.validFrom = got.from;
+		if (u.fact && got.to !== (u.fact.validTo || "")) body.validTo = got.to;
+		if (u.loop && got.due !== (u.loop.due || "")) body.due = got.due;
+		if (got.sensitivity !== u.sensitivity) body.sensitivity = got.sensitivity;
+		if (!Object.keys(body).length) return replace(below);
+		act("correct", body, "Corrected");
+	} },
+	field(u.fact ? `${clean(u.fact.predicate.replaceAll("_", " "))}` : "Text", "text", current),
+	u.fact && [field("From", "from", u.fact.validFrom, "2026-10-01"), field("Until", "to", u.fact.validTo, "2026-12")],
+	u.loop && field("Due", "due", u.loop.due, "2026-12-01"),
+	h("label", {}, h("span", { class: "label" }, "Sensitivity"), choice),
+	h("div", { class: "row" }, h("button", { class: "primary" }, "Save"), h("button", { type: "button", class: "quiet", onclick: () => replace(below) }, "Cancel")));
+	replace(below, form);
+	form.querySelector("input").focus();
+}
+
+const reasons = { claims: "the notes", decision: "a decision", expired: "it expired", undo: "an undo" };
+
+async function history(below, u, act) {
+	replace(below, h("p", { class: "loading" }, "Reading the history…"));
+	try {
+		const got = await api(`units/${encodeURIComponent(u.id)}/history`);
+		const versions = got.versions || [];
+		replace(below, h("div", { class: "history" }, h("h4", {}, count(versions.length, "version")),
+			h("ol", {}, versions.map((v, i) => h("li", {},
+				h("time", { class: "small muted num", datetime: v.recordedTime }, `${day(String(v.recordedTime).slice(0, 10))}`),
+				words("span", {}, v.unit?.text || v.unit?.summary?.text || ""),
+				v.unit?.fact && period(v.unit.fact) && h("span", { class: "tag num" }, period(v.unit.fact)),
+				v.unit?.state && v.unit.state !== "validated" && h("span", { class: "tag" }, v.unit.state),
+				h("span", { class: "small muted" }, `by ${reasons[v.reason] || clean(v.reason)}${v.model ? `, ${clean(v.model)}` : ""}`),
+				i === 0 && versions.length > 1 && h("button", { type: "button", class: "quiet", onclick: () => act("undo", {}, "Taken back") }, "Take this back"))))));
+	} catch (err) {
+		replace(below, errorBox(err, () => history(below, u, act)));
+	}
+}

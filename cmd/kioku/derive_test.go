@@ -55,6 +55,8 @@ func TestDeriveSaysHowToTurnItOn(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, people())
 	s.run("derive", "status").wants(t, exitOK, "kioku config set derive.enabled true")
+	s.lacks("deriv", "status")
+	s.lacks("deriv", "doctor")
 	for _, line := range []string{"list", "show 9f3c21ab", "history 9f3c21ab", "entities", "estimate", "export", "run", "retry", "forget 9f3c21ab", "merge a b"} {
 		s.run(append([]string{"derive"}, strings.Fields(line)...)...).wants(t, exitError, "kioku config set derive.enabled true")
 	}
@@ -98,6 +100,8 @@ func TestDeriveConflictIsSettledByAPerson(t *testing.T) {
 		t.Fatalf("no conflict: %s", line)
 	}
 	s.says("1 to settle", "derive", "status")
+	s.says("1 conflict; kioku derive status", "status")
+	s.says("1 conflict between facts", "doctor")
 	s.says("18 February [contradicted]", "derive", "list")
 	got := s.run("derive", "forget", id, "--note", "the form was wrong")
 	got.wants(t, exitOK, "1 place of notes still say it", "derived/decisions.md: - ", "the form was wrong")

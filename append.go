@@ -108,6 +108,7 @@ func (m *Memory) writeNote(ctx context.Context, n memory.Note) (memory.Appended,
 		closeNotes(p.files)
 		if err == nil && !lost {
 			a.Secrets = r.tell()
+			m.recordWrite(p, a)
 		}
 		if err != nil || !lost {
 			return a, err
@@ -150,6 +151,8 @@ func checkNote(n memory.Note) (memory.Note, error) {
 		return bad("category", fmt.Sprintf("must have at most %d characters", maxCategoryChars))
 	case !utf8.ValidString(n.Category) || strings.ContainsFunc(n.Category, isControl):
 		return bad("category", "must be valid UTF-8 without control characters")
+	case len(n.Session) > maxKeyBytes || strings.ContainsFunc(n.Session, isControl):
+		return bad("session", fmt.Sprintf("must have at most %d bytes, and no control characters", maxKeyBytes))
 	case len(n.Key) > maxKeyBytes:
 		return bad("idempotency_key", fmt.Sprintf("must have at most %d bytes", maxKeyBytes))
 	}

@@ -56,6 +56,8 @@ type Options struct {
 	FallbackAfter time.Duration
 	// Index is what is indexed and when.
 	Index IndexOptions
+	// History is what is kept of the versions of notes.
+	History HistoryOptions
 	// Episodes cuts a file into the episodes from which facts are derived; nil means that derivation is off. It is called
 	// concurrently.
 	Episodes func(memory.SourceFile) []memory.Episode
@@ -151,11 +153,15 @@ type Memory struct {
 	fallbackBackfill *indexer.Backfill
 	generations      *generations
 	searcher         atomic.Pointer[search.Searcher]
-	events           events
-	lastCheck        atomic.Pointer[IndexCheck]
-	skipped          skippedNotes
-	mapper           mapper
-	origins          originCache
+	// ranking are the search settings of the searcher.
+	ranking atomic.Pointer[search.Options]
+	// recorded is 1 more than the generation of the index that the journal has; 0 if it is not known.
+	recorded  atomic.Int64
+	events    events
+	lastCheck atomic.Pointer[IndexCheck]
+	skipped   skippedNotes
+	mapper    mapper
+	origins   originCache
 	// notesWritten counts the notes that Append has written, notesIndexed those that a later full sync has seen, and notesAtSync
 	// those before the full sync that is under way.
 	notesWritten, notesIndexed, notesAtSync atomic.Int64
@@ -322,7 +328,10 @@ func (m *Memory) Configure(opt search.Options) {
 }
 
 // rankBy makes the searcher of search settings.
-func (m *Memory) rankBy(opt search.Options) { m.searcher.Store(m.searcherOf(opt)) }
+func (m *Memory) rankBy(opt search.Options) {
+	m.ranking.Store(&opt)
+	m.searcher.Store(m.searcherOf(opt))
+}
 
 // searcherOf returns a searcher with search settings; what only the memory knows is filled in.
 func (m *Memory) searcherOf(opt search.Options) *search.Searcher {

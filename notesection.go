@@ -48,7 +48,7 @@ func newSection(src []byte, category string) noteSpot {
 	return noteSpot{at: len(src), lead: lead}
 }
 
-// linesOf returns the lines of a text with their headings. The front matter and comments have none. The lines are those of src, but
+// linesOf returns the lines of a text with their headings. The front matter, comments and bullets have none. The lines are those of src, but
 // end with "\n" and are valid UTF-8.
 func linesOf(src []byte) []chunker.Line {
 	normal := chunker.Normalize(src)
@@ -60,6 +60,9 @@ func linesOf(src []byte) []chunker.Line {
 	}
 	comment := false
 	for i, line := range lines {
+		if strings.HasPrefix(line.Text, bulletIndent) {
+			lines[i].Level = 0 // a heading within a bullet
+		}
 		begins, ends := strings.LastIndex(line.Text, "<!--"), strings.LastIndex(line.Text, "-->")
 		if comment {
 			lines[i].Level = 0

@@ -34,6 +34,7 @@ func TestAppendWritesUnderTheHeadingOfTheCategory(t *testing.T) {
 		"case and marks":        {"## **PREFERENCES:** ##\n\n- a\n\n## B\n", "preference", "## **PREFERENCES:** ##\n\n- a\n- N\n\n## B\n", 4},
 		"plural with y":         {"## Categories\n\n- a\n\n## B\n", "category", "## Categories\n\n- a\n- N\n\n## B\n", 4},
 		"heading in a fence":    {"```\n## Decision\n```\n\n## Facts\n- a\n", "decision", "```\n## Decision\n```\n\n## Facts\n- a\n\n## Decision\n\n- N\n", 10},
+		"heading in a bullet":   {"## Facts\n\n- a\n  \n  ## Part\n  \n  b\n\n## B\n", "fact", "## Facts\n\n- a\n  \n  ## Part\n  \n  b\n- N\n\n## B\n", 8},
 		"heading in a comment":  {"<!--\n## Decision\n-->\n\n- a\n", "decision", "<!--\n## Decision\n-->\n\n- a\n\n## Decision\n\n- N\n", 9},
 		"front matter":          {"---\ndecision: x\n---\n\n# Memory\n", "decision: x", "---\ndecision: x\n---\n\n# Memory\n\n## Decision: x\n\n- N\n", 9},
 		"underlined":            {"Decisions\n---------\n\n- a\n\nFacts\n-----\n\n- b\n", "decision", "Decisions\n---------\n\n- a\n- N\n\nFacts\n-----\n\n- b\n", 5},

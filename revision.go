@@ -42,6 +42,8 @@ type revision struct {
 	Reason string    `json:"reason,omitempty"`
 	Source string    `json:"source,omitempty"`
 	Undoes string    `json:"undoes,omitempty"`
+	// TookNotes says that notes were taken back, which may be in the file of a day.
+	TookNotes bool `json:"took_notes,omitempty"`
 	// Before and After are the changed lines and those around them, so that an undo finds them after other changes.
 	Before string `json:"before"`
 	After  string `json:"after"`
@@ -216,10 +218,10 @@ func (m *Memory) Undo(ctx context.Context, id string) (memory.Updated, error) {
 	if err != nil {
 		return memory.Updated{}, err
 	}
-	if err := m.checkUpdated(r.Path); err != nil {
+	if err := m.checkUpdated(r.Path); err != nil && !r.TookNotes {
 		return memory.Updated{}, err
 	}
-	done, err := m.edit(ctx, r.Path, revision{Undoes: id}, func(src []byte) (textChange, error) { return m.undoing(id, r, src) })
+	done, err := m.edit(ctx, r.Path, revision{Undoes: id, TookNotes: r.TookNotes}, func(src []byte) (textChange, error) { return m.undoing(id, r, src) })
 	done.Revision = id
 	return done, err
 }

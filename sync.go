@@ -137,6 +137,7 @@ func (m *Memory) Watch(ctx context.Context) error {
 				select {
 				case <-m.synced:
 					m.recordFullSync(ctx)
+					m.recordVersion(ctx)
 					m.mergeSegments(ctx)
 					m.calibrate(ctx)
 				case <-ctx.Done():
@@ -278,6 +279,9 @@ func (m *Memory) wholeSync(ctx context.Context, sync func() (indexer.Report, err
 		r, err := sync()
 		if err == nil {
 			err = m.store.RecordSync(ctx, m.opt.Now())
+		}
+		if err == nil {
+			m.recordVersion(ctx)
 		}
 		if !errors.Is(err, store.ErrReplaced) || try == maxSyncs {
 			return SyncReport{Report: r}, err

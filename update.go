@@ -115,8 +115,8 @@ func (m *Memory) edit(ctx context.Context, name string, r revision, change func(
 		return memory.Updated{}, memory.ErrReadOnly
 	}
 	select {
-	case m.appending[memory.TargetLongTerm] <- struct{}{}:
-		defer func() { <-m.appending[memory.TargetLongTerm] }()
+	case m.appending[targetOf(name)] <- struct{}{}:
+		defer func() { <-m.appending[targetOf(name)] }()
 	case <-ctx.Done():
 		return memory.Updated{}, fmt.Errorf("wait for other notes: %w", ctx.Err())
 	}

@@ -41,7 +41,7 @@ const indexedSample = 9
 
 // views are the paths of all views, and one of each kind of page besides them.
 var views = []string{"/", "/search?q=walnuts", "/search?q=nothingatall", "/search", "/notes", "/notes?find=zzz", "/notes?skipped=1", "/note?path=people/Lena.md&q=walnuts&lines=7-7",
-	"/note?path=travel/Kyoto.md", "/note?path=odd/attack.md", "/note?path=odd/rtl.md&view=raw", "/live", "/timeline", "/map", "/turns", "/nothing"}
+	"/note?path=travel/Kyoto.md", "/note?path=odd/attack.md", "/note?path=odd/rtl.md&view=raw", "/live", "/timeline", "/map", "/turns", "/known", "/nothing"}
 
 // expectStatus lets a tab have the console message that Chromium writes for an answer that is an error.
 func (b *tab) expectStatus(code int) { b.expect(fmt.Sprintf("status of %d", code)) }

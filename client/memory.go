@@ -90,7 +90,7 @@ func (c *Client) Append(ctx context.Context, note memory.Note) (memory.Appended,
 	defer cancel()
 	req := &kiokuv1.MemoryAppendRequest{
 		Agent: c.agent, Text: note.Text, Target: note.Target, Category: note.Category, IdempotencyKey: note.Key, Source: note.Source,
-		KeepSecrets: note.KeepSecrets,
+		KeepSecrets: note.KeepSecrets, Session: note.Session,
 	}
 	setOrigin(req, note.Origin)
 	resp, err := c.memory.MemoryAppend(ctx, req)

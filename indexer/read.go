@@ -55,7 +55,8 @@ func (r *syncRun) readFile(ctx context.Context, t *fileTask) {
 		return
 	}
 	t.file.SHA256 = sha256.Sum256(data)
-	t.unchanged = t.stored != nil && t.stored.Skipped == "" && t.stored.Source == t.source && t.stored.SHA256 == t.file.SHA256
+	t.unchanged = t.stored != nil && t.stored.Skipped == "" && t.stored.Source == t.source &&
+		t.stored.SHA256 == t.file.SHA256 && t.stored.DeriveOnly == r.layout.isDeriveOnly(t.source)
 	if t.unchanged && t.stored.OutOfScope {
 		t.unchanged, t.file = false, File{Path: t.path, Back: true}
 		return
@@ -116,6 +117,9 @@ func (r *syncRun) split(f *File, rel string, data []byte) {
 		f.Chunks[i] = Chunk{Chunk: c, Hash: EmbeddedHash(f.Names, c.Text)}
 	}
 	dateChunks(f.Chunks, days)
+	if r.layout.isDeriveOnly(f.Source) {
+		f.DeriveOnly, f.Chunks = true, nil
+	}
 	r.cutEpisodes(f, raw)
 	if r.opt.Analyze != nil && !r.req.textsOnly {
 		r.opt.Analyze(f)

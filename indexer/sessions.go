@@ -43,6 +43,8 @@ type Sessions struct {
 	DeltaBytes int64
 	// DeltaMessages is the same growth in lines on which something is said; whichever comes first counts. 0 means 50.
 	DeltaMessages int
+	// DeriveOnly indexes the agent's own transcripts for their episodes only: no search or list finds them.
+	DeriveOnly bool
 	// Others are the transcripts of other programs.
 	Others []Transcripts
 }
@@ -53,6 +55,8 @@ type Transcripts struct {
 	Source string
 	// Folder contains the transcripts, *.jsonl; it need not exist.
 	Folder string
+	// DeriveOnly indexes the transcripts for their episodes only: no search or list finds them.
+	DeriveOnly bool
 	// Enters reports whether a folder in Folder, by its path there, may contain transcripts too. Nil means that none does.
 	Enters func(rel string) bool
 	// Admits reports whether a transcript is one of this memory by its beginning, and whether that is certain before it grows. No
@@ -83,7 +87,7 @@ func (f eachLine) LeftOut() string { return "" }
 func (s Sessions) all() []Transcripts {
 	list := slices.Clone(s.Others)
 	if s.Folder != "" && s.Spoken != nil {
-		list = append(list, Transcripts{Source: memory.SourceSessions, Folder: s.Folder, Read: func() Reading { return eachLine(s.Spoken) }})
+		list = append(list, Transcripts{Source: memory.SourceSessions, Folder: s.Folder, DeriveOnly: s.DeriveOnly, Read: func() Reading { return eachLine(s.Spoken) }})
 	}
 	return list
 }
@@ -158,11 +162,13 @@ type TranscriptFolder struct {
 	Folder string
 }
 
-// TranscriptFolders returns the folders of transcripts that are indexed; nil if there are none.
+// TranscriptFolders returns the folders of transcripts that searches find; nil if there are none.
 func (x *Indexer) TranscriptFolders() []TranscriptFolder {
 	var all []TranscriptFolder
 	for _, t := range x.layout.transcripts {
-		all = append(all, TranscriptFolder{t.Source, t.Folder})
+		if !t.DeriveOnly {
+			all = append(all, TranscriptFolder{t.Source, t.Folder})
+		}
 	}
 	return all
 }
@@ -179,6 +185,12 @@ func (l layout) of(source string) *Transcripts {
 
 // hasTranscripts reports whether the transcripts of a source are indexed.
 func (l layout) hasTranscripts(source string) bool { return l.of(source) != nil }
+
+// isDeriveOnly reports whether files of a source are indexed for their episodes only.
+func (l layout) isDeriveOnly(source string) bool {
+	t := l.of(source)
+	return t != nil && t.DeriveOnly
+}
 
 // read begins to read a transcript of a source, whose transcripts are indexed.
 func (l layout) read(source string) Reading { return l.of(source).Read() }
@@ -234,7 +246,8 @@ func reserved(rel string) bool {
 // deferred reports whether a transcript has grown by so little that this sync skips it. One that has become shorter was
 // replaced, and is never skipped.
 func (r *syncRun) deferred(f *foundFile, st Stored) bool {
-	if !r.req.DeferSessions || !r.caughtUp || !memory.IsTranscript(f.source) || f.skip != "" || st.Skipped != "" {
+	if !r.req.DeferSessions || !r.caughtUp || !memory.IsTranscript(f.source) || f.skip != "" || st.Skipped != "" ||
+		st.DeriveOnly != r.layout.isDeriveOnly(f.source) {
 		return false
 	}
 	grown := f.info.Size() - st.Size

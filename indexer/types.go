@@ -59,6 +59,8 @@ type File struct {
 	Left, Back bool
 	// OutOfScope writes the file with that mark.
 	OutOfScope bool
+	// DeriveOnly writes the file without chunks, for its episodes only: no search or list finds it.
+	DeriveOnly bool
 	// Date is the day of the file (YYYY-MM-DD) from its front matter or its name; empty if there is none.
 	Date string
 	// Title is that of the front matter, else the heading that stands for the file, else the words of the file name; empty if
@@ -100,6 +102,8 @@ type Stored struct {
 	Skipped string
 	// OutOfScope is true if the file is outside of what the last sync was to index. No search finds it.
 	OutOfScope bool
+	// DeriveOnly is true if the file is there for its episodes only.
+	DeriveOnly bool
 }
 
 // Store is the index as a sync sees it. Package store implements it.

@@ -94,6 +94,8 @@ const (
 	// VectorsOff means that there is no hit, and that only words were compared: no embedding provider is configured, or its model
 	// has learnt English only and the query is in another script.
 	VectorsOff = "vectors_off"
+	// PastByWords means that notes as they were are found by their words only, although there is an embedding provider.
+	PastByWords = "past_by_words"
 	// RerankPartial means that the re-ranker has not scored all passages that it was asked for; the others keep their places.
 	RerankPartial = "rerank_partial"
 	// AuditFailing means that the service cannot record its calls, as its owner wants; answers lack nothing.

@@ -30,6 +30,10 @@ var (
 	ErrDenied = errors.New("not allowed")
 	// ErrBusy: a limit of the service was reached; try again later.
 	ErrBusy = errors.New("limit reached")
+	// ErrNoHistory: the folder is in no repository of git, and has no journal.
+	ErrNoHistory = errors.New("the folder has no history")
+	// ErrNoVersion: the history of the folder has no version of that name, or none of that time.
+	ErrNoVersion = errors.New("no such version")
 	// ErrDeriveOff: derivation is off for the agent.
 	ErrDeriveOff = errors.New("derivation is off; set derive.enabled to true, and start the service again if one runs")
 	// ErrNoUnit: no such fact, loop, summary or entity, or none that the caller may see; which of the two is not told.
@@ -49,7 +53,7 @@ var reasons = []struct {
 	{"LOCKED", ErrLocked}, {"NEWER_SCHEMA", ErrNewerSchema}, {"FOREIGN_FILE", ErrForeignFile},
 	{"NO_AGENT", ErrNoAgent}, {"NOT_FOUND", ErrNotFound}, {"READ_ONLY", ErrReadOnly}, {"NOT_WRITABLE", ErrNotWritable},
 	{"WORKSPACE_UNAVAILABLE", ErrUnavailable}, {"NO_SPACE", ErrNoSpace}, {"CONFLICT", ErrConflict}, {"CLOSED", ErrClosed},
-	{"DENIED", ErrDenied}, {"BUSY", ErrBusy}, {"UNREACHABLE", ErrUnreachable},
+	{"DENIED", ErrDenied}, {"BUSY", ErrBusy}, {"NO_HISTORY", ErrNoHistory}, {"NO_VERSION", ErrNoVersion}, {"UNREACHABLE", ErrUnreachable},
 	{"DERIVE_OFF", ErrDeriveOff}, {"NO_UNIT", ErrNoUnit},
 }
 

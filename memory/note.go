@@ -18,6 +18,9 @@ type Note struct {
 	KeepSecrets bool
 	// Origin says whose words the note was made of; nil means the owner's. Together with the source it is recorded beside the text.
 	Origin *Origin
+	// Session is the name of the conversation that the note comes from, at most 256 bytes; empty if none. It is recorded in the state
+	// folder, so that all notes of a conversation can be taken back.
+	Session string
 }
 
 // Targets of a note.

@@ -25,6 +25,29 @@ func (s signed) Append(ctx context.Context, note Note) (Appended, error) {
 	return Appended{Path: a.Path, Secrets: a.Secrets}, err
 }
 
+// WithSession returns a memory whose new notes name the conversation that they come from, unless they name one themselves. The empty
+// name leaves them as they are.
+func WithSession(s Service, session string) Service {
+	if session == "" {
+		return s
+	}
+	return inSession{s, session}
+}
+
+// inSession implements WithSession.
+type inSession struct {
+	Service
+	session string
+}
+
+// Append implements Service.
+func (s inSession) Append(ctx context.Context, note Note) (Appended, error) {
+	if note.Session == "" {
+		note.Session = s.session
+	}
+	return s.Service.Append(ctx, note)
+}
+
 // Update implements Service.
 func (s signed) Update(ctx context.Context, u Update) (Updated, error) {
 	if !s.origin.ByOwner() {

@@ -95,14 +95,18 @@ func serveEverything(f *testing.F) []callable {
 	if err != nil {
 		f.Fatal(err)
 	}
+	historyClient, stopHistory, err := s.LoopbackHistory()
+	if err != nil {
+		f.Fatal(err)
+	}
 	f.Cleanup(func() {
-		for _, end := range []func() error{stopDerive, stopAgents, stop, m.Close} {
+		for _, end := range []func() error{stopHistory, stopDerive, stopAgents, stop, m.Close} {
 			if err := end(); err != nil {
 				f.Error(err)
 			}
 		}
 	})
-	return callables(local, deriveClient, agentClient)
+	return callables(local, deriveClient, historyClient, agentClient)
 }
 
 // FuzzAnyRequest sends foreign requests to every method: each is answered, or refused with a reason, and none is an internal
@@ -116,6 +120,8 @@ func FuzzAnyRequest(f *testing.F) {
 			`agent: "main" text: "a note" target: "long_term" source: "user" idempotency_key: "k"`,
 			`agent: "main" session: "s" cycle: 1 holder: "h" messages {role: "tool" tool_call_id: "c"}`,
 			`agent: "main" id: "9f3c21" text: "Porto" valid_from: "2026-13" note: "why" into: "e5a1b2" max_sensitivity: "secret"`,
+			`agent: "main" path: "MEMORY.md" at {time {seconds: -5} revision: "--all"} from {revision: "HEAD^{/x}"} search {query: "tea"}`,
+			`agent: "main" session: "s" since_time {seconds: 1} sources: "flush"`,
 			`agent: "main" messages {id: "1" role: "user" text: "hello"} window_tokens: 1 keep_tokens: 1`,
 		} {
 			req := m.request()
@@ -148,7 +154,7 @@ func FuzzAnyRequest(f *testing.F) {
 func TestCallablesAreTheMethodsWithoutStreams(t *testing.T) {
 	t.Parallel()
 	got := make(map[string]bool)
-	for _, c := range callables(kiokuv1.NewMemoryServiceClient(nil), kiokuv1.NewDeriveServiceClient(nil), kiokuv1.NewAgentServiceClient(nil)) {
+	for _, c := range callables(kiokuv1.NewMemoryServiceClient(nil), kiokuv1.NewDeriveServiceClient(nil), kiokuv1.NewHistoryServiceClient(nil), kiokuv1.NewAgentServiceClient(nil)) {
 		got[c.name] = true
 	}
 	unary := 0

@@ -87,7 +87,8 @@ func (r registrar) handler(method string, st grpc.StreamDesc, isStream bool) grp
 // timeout returns the deadline of a method for callers that set none.
 func (s *Server) timeout(method string) time.Duration {
 	switch method {
-	case kiokuv1.AgentService_Compact_FullMethodName, kiokuv1.AgentService_Flush_FullMethodName, kiokuv1.AgentService_EndSession_FullMethodName:
+	case kiokuv1.HistoryService_SearchPast_FullMethodName, // which may make an index first
+		kiokuv1.AgentService_Compact_FullMethodName, kiokuv1.AgentService_Flush_FullMethodName, kiokuv1.AgentService_EndSession_FullMethodName:
 		return s.opt.CompactTimeout
 	}
 	return s.opt.SearchTimeout

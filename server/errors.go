@@ -46,12 +46,17 @@ func (s *Server) status(ctx context.Context, method string, err error) error {
 	return errInternal(RequestID(ctx))
 }
 
+// maxOwnMessage is the maximum number of bytes of the message of an error that says itself what is wrong.
+const maxOwnMessage = 1000
+
 // memoryStatuses are the statuses of the errors of package memory. An empty message means that of the error. Here and in all
 // statuses of the server, what to do about an error follows the first semicolon: over HTTP that is the hint.
 var memoryStatuses = []struct {
 	err     error
 	code    codes.Code
 	message string
+	// own errors say themselves what is wrong, in words that name nothing outside of the workspace.
+	own bool
 	// logged errors have a cause that only the log contains.
 	logged bool
 	// pause before the next attempt; 0 tells none.
@@ -60,6 +65,8 @@ var memoryStatuses = []struct {
 	{err: memory.ErrNoAgent, code: codes.NotFound, message: memory.ErrNoAgent.Error() + "; ListAgents of MemoryService lists those that you may reach"},
 	{err: memory.ErrNotFound, code: codes.NotFound, message: memory.ErrNotFound.Error() + "; use a path as a search result gives it"},
 	{err: memory.ErrNoUnit, code: codes.NotFound, message: memory.ErrNoUnit.Error() + "; ListUnits and ListEntities of DeriveService list their ids"},
+	{err: memory.ErrNoVersion, code: codes.NotFound, own: true},
+	{err: memory.ErrNoHistory, code: codes.FailedPrecondition, own: true},
 	{err: memory.ErrDeriveOff, code: codes.FailedPrecondition},
 	{err: memory.ErrReadOnly, code: codes.FailedPrecondition},
 	{err: memory.ErrNotWritable, code: codes.FailedPrecondition},
@@ -84,7 +91,11 @@ func (s *Server) memoryStatus(ctx context.Context, method string, err error) err
 		if m.logged {
 			s.logFailure(ctx, method, err)
 		}
-		st := status.New(m.code, cmp.Or(resourceMessage(err), m.message, m.err.Error()))
+		message := cmp.Or(resourceMessage(err), m.message, m.err.Error())
+		if m.own {
+			message = clip(err.Error(), maxOwnMessage)
+		}
+		st := status.New(m.code, message)
 		details := []protoadapt.MessageV1{&errdetails.ErrorInfo{Domain: memory.ErrorDomain, Reason: memory.Reason(m.err)}}
 		if m.pause > 0 {
 			details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(m.pause)})

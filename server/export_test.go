@@ -43,6 +43,15 @@ func (s *Server) LoopbackDerive() (kiokuv1.DeriveServiceClient, func() error, er
 	return kiokuv1.NewDeriveServiceClient(conn), end, nil
 }
 
+// LoopbackHistory is Loopback for the notes as they were.
+func (s *Server) LoopbackHistory() (kiokuv1.HistoryServiceClient, func() error, error) {
+	conn, end, err := s.inside()
+	if err != nil {
+		return nil, nil, err
+	}
+	return kiokuv1.NewHistoryServiceClient(conn), end, nil
+}
+
 // inside returns a connection that stays in this process.
 func (s *Server) inside() (*grpc.ClientConn, func() error, error) {
 	lis := bufconn.Listen(256 << 10)

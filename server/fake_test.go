@@ -45,6 +45,7 @@ type fakeMemory struct {
 	status    func(context.Context) (kioku.Status, error)
 	estimate  func(context.Context) (kioku.Estimate, error)
 	events    chan kioku.Event
+	history   server.History
 }
 
 func (f *fakeMemory) Workspace() string { return f.workspace }
@@ -299,3 +300,27 @@ var errBoom = errors.New("disk on fire at /var/secret")
 
 // soon is long enough for anything that does not hang.
 const soon = 20 * time.Second
+
+func (f *fakeMemory) Log(ctx context.Context, q memory.LogQuery) ([]memory.FileChange, error) {
+	return f.history.Log(ctx, q)
+}
+
+func (f *fakeMemory) Show(ctx context.Context, path string, at memory.Moment) (memory.PastFile, error) {
+	return f.history.Show(ctx, path, at)
+}
+
+func (f *fakeMemory) Diff(ctx context.Context, q memory.DiffQuery) (memory.Diff, error) {
+	return f.history.Diff(ctx, q)
+}
+
+func (f *fakeMemory) SearchPast(ctx context.Context, q memory.Query, at memory.Moment) (memory.PastAnswer, error) {
+	return f.history.SearchPast(ctx, q, at)
+}
+
+func (f *fakeMemory) UndoWrites(ctx context.Context, u memory.UndoWrites) (memory.UndoneWrites, error) {
+	return f.history.UndoWrites(ctx, u)
+}
+
+func (f *fakeMemory) PurgeHistory(ctx context.Context, path string) (memory.Purged, error) {
+	return f.history.PurgeHistory(ctx, path)
+}

@@ -31,6 +31,13 @@ func (s *Server) LocalDerive() kiokuv1.DeriveServiceClient {
 	return kiokuv1.NewDeriveServiceClient(conn)
 }
 
+// LocalHistory is Local for the notes as they were.
+func (s *Server) LocalHistory() kiokuv1.HistoryServiceClient {
+	conn := localConn{methods: map[string]localMethod{}}
+	kiokuv1.RegisterHistoryServiceServer(ownerRegistrar{conn, s}, historyService{Server: s})
+	return kiokuv1.NewHistoryServiceClient(conn)
+}
+
 // Conn returns a client connection to all services of this process, for those who answer HTTP. The caller of a call is the
 // client that sent the HTTP request which the context of the call descends from, and the call is served as one over gRPC is:
 // same rights, limits, deadlines, statuses and log. A call in another context is refused with UNAUTHENTICATED. Metadata, call

@@ -20,7 +20,7 @@ func (s service) MemoryAppend(ctx context.Context, req *kiokuv1.MemoryAppendRequ
 	}
 	added, err := m.Append(ctx, memory.Note{
 		Text: req.GetText(), Target: req.GetTarget(), Category: req.GetCategory(), Key: req.GetIdempotencyKey(), Source: req.GetSource(),
-		KeepSecrets: req.GetKeepSecrets(), Origin: origin,
+		KeepSecrets: req.GetKeepSecrets(), Origin: origin, Session: req.GetSession(),
 	})
 	if err != nil {
 		return nil, err

@@ -47,6 +47,17 @@ type Memory interface {
 	Status(ctx context.Context) (kioku.Status, error)
 	Estimate(ctx context.Context) (kioku.Estimate, error)
 	Subscribe(ctx context.Context) <-chan kioku.Event
+	History
+}
+
+// History is what a memory knows of its notes as they were.
+type History interface {
+	Log(ctx context.Context, q memory.LogQuery) ([]memory.FileChange, error)
+	Show(ctx context.Context, path string, at memory.Moment) (memory.PastFile, error)
+	Diff(ctx context.Context, q memory.DiffQuery) (memory.Diff, error)
+	SearchPast(ctx context.Context, q memory.Query, at memory.Moment) (memory.PastAnswer, error)
+	UndoWrites(ctx context.Context, u memory.UndoWrites) (memory.UndoneWrites, error)
+	PurgeHistory(ctx context.Context, path string) (memory.Purged, error)
 }
 
 // Options are the memories that a server serves, and its limits.
@@ -313,6 +324,7 @@ func (s *Server) register(r grpc.ServiceRegistrar) {
 	if len(s.opt.Agents) > 0 {
 		kiokuv1.RegisterMemoryServiceServer(r, service{Server: s})
 		kiokuv1.RegisterDeriveServiceServer(r, deriveService{Server: s})
+		kiokuv1.RegisterHistoryServiceServer(r, historyService{Server: s})
 	} else if s.opt.Memory != nil {
 		r.RegisterService(s.forwards, nil)
 	}

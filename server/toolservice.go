@@ -42,12 +42,12 @@ func (s agentService) CallTool(ctx context.Context, req *kiokuv1.CallToolRequest
 		reach = authorizeWrite[Sidecar]
 	}
 	turn := sidecar.Turn{Channel: req.GetChannel(), Group: req.Group, Author: authorOf(req.GetAuthor())}
-	side, err := reach(ctx, s.sidecars, req, checkName("channel", req.GetChannel()), checkAuthor("author", req.GetAuthor()))
+	side, err := reach(ctx, s.sidecars, req, checkName("channel", req.GetChannel()), checkName("session", req.GetSession()), checkAuthor("author", req.GetAuthor()))
 	if err != nil {
 		return nil, err
 	}
 	output, err := side.CallTool(ctx, sidecar.ToolCall{
-		Name: req.GetName(), Input: json.RawMessage(req.GetInput()), Source: req.GetSource(),
+		Name: req.GetName(), Input: json.RawMessage(req.GetInput()), Source: req.GetSource(), Session: req.GetSession(),
 		Said: turn.Said(), Group: !turn.IsPrivate(),
 	})
 	if err == nil {

@@ -389,7 +389,7 @@ func (c *checker) checkTotals(ctx context.Context) error {
 func consistent(ctx context.Context, q queryer, m meta) (bool, error) {
 	var chunks, fts, files, vecs int
 	err := q.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM chunks), (SELECT count(*) FROM chunks_fts_docsize),
-		(SELECT count(*) FROM files WHERE error = '')`).Scan(&chunks, &fts, &files)
+		(SELECT count(*) FROM files WHERE error = '' AND derive_only = 0)`).Scan(&chunks, &fts, &files)
 	if err != nil {
 		return false, fmt.Errorf("count rows: %w", err)
 	}

@@ -137,8 +137,14 @@ func (s derivedStore) derive(t testing.TB, files ...indexer.File) int {
 // resolve makes all units whose claims have changed.
 func (s derivedStore) resolve(t testing.TB) {
 	t.Helper()
+	s.resolveAll(t, 100)
+}
+
+// resolveAll makes all units whose claims have changed, a number of slots at a time.
+func (s derivedStore) resolveAll(t testing.TB, slots int) {
+	t.Helper()
 	for {
-		left, err := s.ResolveDirty(t.Context(), 100, *s.now, resolveSlot)
+		left, err := s.ResolveDirty(t.Context(), slots, *s.now, resolveSlot)
 		if err != nil {
 			t.Fatal(err)
 		}

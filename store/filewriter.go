@@ -31,10 +31,10 @@ type fileWriter struct {
 }
 
 const (
-	findFileSQL = `SELECT id, error <> '', chunks, embedded,
+	findFileSQL = `SELECT id, error <> '' OR derive_only = 1, chunks, embedded,
 		(SELECT coalesce(sum(terms), 0) FROM chunks WHERE file = files.id) FROM files WHERE path = ?`
 	insertFileSQL = `INSERT INTO files (path, source, sha256, mtime, size, date, evergreen, title, names, folders, aliases, tags, error,
-		chunks, embedded) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		derive_only, chunks, embedded) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	insertChunkSQL = `INSERT INTO chunks (file, start_line, end_line, headings, date, language, sha256, fence, closed, terms, layout, checksum, text)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	insertTermsSQL = "INSERT INTO chunks_fts (rowid, terms) VALUES (?, ?)"
@@ -115,7 +115,7 @@ func (w *fileWriter) writeFile(ctx context.Context, f *indexer.File) error {
 	if err := w.replaceEpisodes(ctx, id, f); err != nil {
 		return err
 	}
-	if f.Skipped == "" {
+	if f.Skipped == "" && !f.DeriveOnly {
 		w.meta.files++
 	}
 	w.attached += embedded
@@ -170,9 +170,9 @@ func (w *fileWriter) writeChunk(ctx context.Context, file int64, c *indexer.Chun
 // removeFile deletes all rows of a file. Its vectors move to the cache, except those in reused, which are written again.
 func (w *fileWriter) removeFile(ctx context.Context, path string, reused vectorsByHash) error {
 	var id int64
-	var skipped bool
+	var uncounted bool
 	var chunks, embedded, terms int
-	err := w.findFile.QueryRowContext(ctx, path).Scan(&id, &skipped, &chunks, &embedded, &terms)
+	err := w.findFile.QueryRowContext(ctx, path).Scan(&id, &uncounted, &chunks, &embedded, &terms)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil
 	}
@@ -198,7 +198,7 @@ func (w *fileWriter) removeFile(ctx context.Context, path string, reused vectors
 			return err
 		}
 	}
-	if !skipped {
+	if !uncounted {
 		w.meta.files--
 	}
 	w.meta.chunks -= chunks
@@ -229,7 +229,7 @@ func (w *fileWriter) writeTotals(ctx context.Context) error {
 	_, err = w.tx.ExecContext(ctx, `UPDATE meta SET space_provider = ?, space_model = ?, space_dims = ?, space_endpoint = ?,
 			space_recipe = ?, building = ?, files = ?, chunks = ?, embedded = ?, windowed = ?, terms = ?, out_files = o.files, out_chunks = o.chunks,
 			out_embedded = o.embedded FROM (SELECT count(*) AS files, coalesce(sum(chunks), 0) AS chunks,
-			coalesce(sum(embedded), 0) AS embedded FROM files WHERE out_of_scope = 1) o`,
+			coalesce(sum(embedded), 0) AS embedded FROM files WHERE out_of_scope = 1 AND derive_only = 0) o`,
 		append(spaceArgs(m.space), m.recipe, building, m.files, m.chunks, m.embedded, m.windowed, m.nTerms)...)
 	if err != nil {
 		return fmt.Errorf("write totals: %w", err)

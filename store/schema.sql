@@ -51,6 +51,7 @@ CREATE TABLE files (
   chunks     INTEGER NOT NULL DEFAULT 0,
   embedded   INTEGER NOT NULL DEFAULT 0,  -- chunks with a row in chunks_vec
   out_of_scope INTEGER NOT NULL DEFAULT 0, -- 1: the settings do not include it now, and no search finds it
+  derive_only INTEGER NOT NULL DEFAULT 0, -- 1: only its episodes are kept, and it has no chunks and counts as no file
   episodes   TEXT    NOT NULL DEFAULT ''  -- fingerprint of the rules that cut it into episodes, '' if none did
 ) STRICT;
 CREATE INDEX files_out ON files (chunks, embedded) WHERE out_of_scope = 1;

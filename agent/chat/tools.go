@@ -37,7 +37,7 @@ func (m MemoryTools) List() []llm.Tool { return tools.All() }
 
 // Call implements Tools.
 func (m MemoryTools) Call(ctx context.Context, name string, input json.RawMessage) (json.RawMessage, error) {
-	return tools.Call(ctx, memory.WithOrigin(m.Memory, Origin(ctx)), Source(ctx), name, input)
+	return tools.Call(ctx, memory.WithSession(memory.WithOrigin(m.Memory, Origin(ctx)), SessionName(ctx)), Source(ctx), name, input)
 }
 
 // Join returns the tools of several Tools. Of two with the same name the first is called.
@@ -115,6 +115,15 @@ func Origin(ctx context.Context) *memory.Origin {
 	return origin
 }
 
+// sessionKey is the key of the name of the session in a context.
+type sessionKey struct{}
+
+// SessionName returns the name of the conversation that a tool is called in; empty outside of one.
+func SessionName(ctx context.Context) string {
+	name, _ := ctx.Value(sessionKey{}).(string)
+	return name
+}
+
 // sourceKey is the key of the source of notes in a context.
 type sourceKey struct{}
 
@@ -151,7 +160,7 @@ func (t *turn) callTools(ctx context.Context, calls []llm.ToolCall) error {
 
 // callContext returns the context of calls that the model makes now.
 func (t *turn) callContext(ctx context.Context) context.Context {
-	ctx = context.WithValue(ctx, originKey{}, t.said.Origin())
+	ctx = context.WithValue(context.WithValue(ctx, originKey{}, t.said.Origin()), sessionKey{}, t.opt.Session.ID())
 	if t.read {
 		return context.WithValue(ctx, sourceKey{}, memory.NoteFromTool)
 	}

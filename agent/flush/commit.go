@@ -162,11 +162,13 @@ func (l *Ledger) Continue(ctx context.Context, session string) error {
 
 // finish continues the commit of a session that was interrupted, if there is one.
 func (l *Ledger) finish(ctx context.Context, name string) error {
-	w, err := l.interrupted(name)
+	session, w, err := l.interrupted(name)
 	if w == nil || err != nil {
 		return err
 	}
-	stored, err := appendNotes(ctx, l.opt.Notes, l.noteOf(w), w.Notes)
+	common := l.noteOf(w)
+	common.Session = session
+	stored, err := appendNotes(ctx, l.opt.Notes, common, w.Notes)
 	if err != nil {
 		return err
 	}
@@ -216,18 +218,18 @@ func (r *record) endCommit(w *writing, stored []Stored) Committed {
 	return done
 }
 
-// interrupted returns the commit of a session that is being written, nil if there is none.
-func (l *Ledger) interrupted(name string) (*writing, error) {
+// interrupted returns the name of a session and its commit that is being written, nil if there is none.
+func (l *Ledger) interrupted(name string) (session string, w *writing, err error) {
 	f, err := l.openFolder()
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return "", nil, nil
 	}
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	defer f.close()
 	r, err := f.record(name)
-	return r.Writing, err
+	return r.Session, r.Writing, err
 }
 
 // Fail records that the begun range of a session could not be committed: the next one waits. tooLong says that it is to be half

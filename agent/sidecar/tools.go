@@ -28,6 +28,8 @@ type ToolCall struct {
 	Source string
 	// Said says who has said the message that the model answers, and where.
 	Said memory.Said
+	// Session is the name of the conversation; may be empty.
+	Session string
 	// Group says that more than one person is in the conversation, or somebody else than the owner.
 	Group bool
 }
@@ -41,5 +43,6 @@ func (s *Sidecar) CallTool(ctx context.Context, c ToolCall) (json.RawMessage, er
 	if c.Source == "" {
 		c.Source = memory.NoteFromAgent
 	}
-	return tools.Call(ctx, memory.WithOrigin(s.opt.Memories(s.opt.Agent), c.Said.Origin()), c.Source, c.Name, c.Input)
+	memories := memory.WithSession(memory.WithOrigin(s.opt.Memories(s.opt.Agent), c.Said.Origin()), c.Session)
+	return tools.Call(ctx, memories, c.Source, c.Name, c.Input)
 }

@@ -78,6 +78,12 @@ var outputs = map[string]any{
 	"setup":            clientList{},
 	"setup a client":   shownSetup{},
 	"undo":             &kiokuv1.MemoryUndoResponse{},
+	"undo writes":      &kiokuv1.UndoWritesResponse{},
+	"log":              &kiokuv1.LogResponse{},
+	"show":             &kiokuv1.ShowFileResponse{},
+	"diff":             &kiokuv1.DiffFilesResponse{},
+	"history purge":    &kiokuv1.PurgeHistoryResponse{},
+	"search the past":  &kiokuv1.SearchPastResponse{},
 	"undo list":        &kiokuv1.ListRevisionsResponse{},
 	"update":           &kiokuv1.MemoryUpdateResponse{},
 	"status":           &kiokuv1.StatusResponse{},
@@ -96,6 +102,7 @@ type either []any
 // commandLines are the commands whose name does not say what makes them write another value.
 var commandLines = map[string]string{
 	"export to a file": "export FILE", "get several": "get PATH PATH", "index estimate": "index --estimate", "undo list": "undo --list",
+	"undo writes": "undo --session NAME", "search the past": "search --as-of DATE",
 	"model list known": "model list --known", "setup a client": "setup CLIENT",
 }
 
@@ -238,6 +245,10 @@ func (s *sandbox) checkJSON(args []string, stdout string) {
 		name = "model list known"
 	case name == "undo" && slices.Contains(args, "--list"):
 		name = "undo list"
+	case name == "undo" && strings.Contains(stdout, `"writes":`):
+		name = "undo writes"
+	case name == "search" && slices.Contains(args, "--as-of"):
+		name = "search the past"
 	case name == "export" && !strings.HasPrefix(stdout, `{"format"`):
 		name = "export to a file"
 	case name == "setup" && strings.Contains(stdout, `"diff": [`):

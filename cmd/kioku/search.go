@@ -19,6 +19,8 @@ type question struct {
 	// now is the flag: a time of RFC 3339 or a day, empty for the clock.
 	now    string
 	strict bool
+	// version of the notes that is searched; empty for now.
+	version string
 }
 
 func (q *question) addFlags(cmd *cobra.Command) {
@@ -87,12 +89,18 @@ func (a *app) searchCmd() *cobra.Command {
 	var q question
 	cmd := &cobra.Command{
 		Use: "search QUERY", Short: "Find the passages that answer a question",
-		Example: "  kioku search \"when is the API v1 switched off?\"\n  kioku search --json -n 3 先週の会議",
+		Example: "  kioku search \"when is the API v1 switched off?\"\n  kioku search --json -n 3 先週の会議\n  kioku search --as-of 2026-10-01 \"where does Ines live?\"",
 		Args:    cobra.MinimumNArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			if err := q.prepare(a, cmd); err != nil {
 				return err
+			}
+			if q.version != "" {
+				return a.with(ctx, connect.ToGet, func(c *connect.Client) error {
+					q.Agent, q.Query = c.Agent, strings.Join(args, " ")
+					return a.searchPast(ctx, c, &q)
+				})
 			}
 			return a.with(ctx, connect.ToSearch, func(c *connect.Client) error {
 				if err := c.Freshen(ctx); err != nil {
@@ -104,6 +112,7 @@ func (a *app) searchCmd() *cobra.Command {
 		},
 	}
 	q.addFlags(cmd)
+	cmd.Flags().StringVar(&q.version, "as-of", "", "search the notes as they were: 2026-10-01, a time, 7d, or a commit")
 	cmd.Flags().BoolVar(&q.Explain, "explain", false, "take each score apart")
 	return cmd
 }

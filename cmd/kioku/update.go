@@ -42,13 +42,21 @@ func (a *app) updateCmd() *cobra.Command {
 func (a *app) undoCmd() *cobra.Command {
 	req := &kiokuv1.MemoryUndoRequest{}
 	list := false
+	var writes writesFlags
 	cmd := &cobra.Command{
-		Use: "undo [REVISION]", Short: "Take back an update of MEMORY.md",
+		Use: "undo [REVISION]", Short: "Take back an update of MEMORY.md, or what an agent has written",
 		Long: "Take back an update of MEMORY.md or another file: the latest, or the one with this revision. Changes of other lines since then stay. " +
-			"Undoing is an update too, and can be undone by its revision.",
-		Example: "  kioku undo --list\n  kioku undo",
+			"Undoing is an update too, and can be undone by its revision.\n\n" +
+			"With --session or --since, take back the notes that an agent has appended, and its updates since then. What was edited since stays.",
+		Example: "  kioku undo --list\n  kioku undo\n  kioku undo --session 2026-11-20-1 --dry-run\n  kioku undo --since 2h --from flush,tool",
 		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if writes.given(cmd) {
+				if list || len(args) > 0 {
+					return render.Misuse("give a revision, --list, or what to take back with --session and --since; not two of them")
+				}
+				return a.undoWrites(cmd.Context(), &writes)
+			}
 			if list {
 				return a.with(cmd.Context(), connect.ToGet, func(c *connect.Client) error { return a.listRevisions(cmd, c) })
 			}
@@ -68,6 +76,7 @@ func (a *app) undoCmd() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&list, "list", false, "list the revisions, the latest first")
+	writes.addFlags(cmd)
 	return cmd
 }
 

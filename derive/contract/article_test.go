@@ -9,13 +9,18 @@ import (
 	"kioku/memory"
 )
 
-// The sample answers of the article that this comes from, with one of the alternatives where it lists several ("a|b"). Their
-// confidence of 0.0 stands for a number; with it as it is, an answer is valid and says nothing.
-func TestArticleSamplesAreValid(t *testing.T) {
-	t.Parallel()
-	e := contract.EpisodeInput{Model: "m", Episode: episode("e1", "2025-12-14",
+// articleInput is an episode with the texts of the article's sample answers.
+func articleInput() contract.EpisodeInput {
+	return contract.EpisodeInput{Model: "m", Episode: episode("e1", "2025-12-14",
 		"user: 太郎と次郎は友達。short quote。string という場所の話。",
 		"user: 静かなカフェが好き。次回、UnityのAnimator設計の続きを話す。")}
+}
+
+// The sample answers of the article that this comes from, with one of the alternatives where it lists several ("a|b"). Their
+// confidence of 0.0 stands for a number; with it as it is, an answer is valid and says nothing.
+func TestArticleSamplesOfClaimsAreValid(t *testing.T) {
+	t.Parallel()
+	e := articleInput()
 	check := func(name string, want, got outcome) {
 		t.Helper()
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -52,7 +57,11 @@ func TestArticleSamplesAreValid(t *testing.T) {
 	check("loops", low(1), read(contracts.ReadLoops(e, loops("0.0"), "")))
 	check("loops", outcome{Items: []string{`loop 次回、UnityのAnimator設計の続きを話す due  @1-2 user "静かなカフェが好き。次回、UnityのAnimator設計の続きを話す。" 0.50`}},
 		read(contracts.ReadLoops(e, loops("0.9"), "")))
+}
 
+func TestArticleSamplesOfOtherContractsAreValid(t *testing.T) {
+	t.Parallel()
+	e := articleInput()
 	reflection, _, err := contracts.ReadReflect(e, `{"reflection_text": "string", "emotion_label": "joy", "emotion_intensity": 0.0, "topic_tags": ["仕事", "読書"],
 		"salience_score": 0.0, "confidence": 0.0}`, "")
 	if diff := cmp.Diff(&contract.Reflection{Text: "string", Emotion: "joy", Tags: []string{"仕事", "読書"}}, reflection); diff != "" || err != nil {

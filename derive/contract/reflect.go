@@ -19,8 +19,9 @@ var emotions = []string{"joy", "sadness", "anger", "fear", "neutral"}
 type Reflection struct {
 	// Text has at most 600 characters.
 	Text string
-	// Emotion is joy, sadness, anger, fear or neutral, and Intensity its strength in [0,1].
-	Emotion   string
+	// Emotion is joy, sadness, anger, fear or neutral.
+	Emotion string
+	// Intensity of the emotion in [0,1].
 	Intensity float64
 	// Salience says how much the episode matters, and Confidence how sure the model is, both in [0,1].
 	Salience, Confidence float64

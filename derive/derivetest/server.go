@@ -19,10 +19,12 @@ import (
 type Request struct {
 	// Purpose is the contract that it asks for, "facts"; empty if its prompt names none.
 	Purpose string
-	// Path and Header of the HTTP request, and Body as it was sent.
-	Path   string
+	// Path of the HTTP request.
+	Path string
+	// Header of the HTTP request.
 	Header http.Header
-	Body   string
+	// Body as it was sent.
+	Body string
 	// System is the system prompt, and User the texts of the other messages, joined by blank lines.
 	System, User string
 	// Step is the name of the step that answered; empty if none did.

@@ -125,8 +125,10 @@ type recorder struct {
 	cleanups []func()
 }
 
-func (r *recorder) Errorf(format string, args ...any) { r.said = append(r.said, fmt.Sprintf(format, args...)) }
-func (r *recorder) Cleanup(f func())                  { r.cleanups = append(r.cleanups, f) }
+func (r *recorder) Errorf(format string, args ...any) {
+	r.said = append(r.said, fmt.Sprintf(format, args...))
+}
+func (r *recorder) Cleanup(f func()) { r.cleanups = append(r.cleanups, f) }
 
 func TestServerReportsUnexpectedAndMissingRequests(t *testing.T) {
 	t.Parallel()

@@ -130,6 +130,8 @@ type Config struct {
 	RecallEnabled bool
 	// Derive says what is derived from notes.
 	Derive Derive
+	// History says what is kept of the versions of notes.
+	History kioku.HistoryOptions
 	// Sidecar contains the addresses of kioku agent.
 	Sidecar Sidecar
 
@@ -217,12 +219,12 @@ func Default() *Config {
 			Flush:     flush.Defaults(), Prune: prune.Defaults(),
 		},
 		RecallEnabled: true,
-		Derive:        defaultDerive(),
-		Limits:        server.DefaultLimits(),
-		Sidecar:       Sidecar{Listen: "127.0.0.1:7601"},
-		Audit:         audit.Options{MaxBytes: 100 << 20},
-		Tracing:       otlp.Options{Sample: 1},
-		headers:       map[string]string{}, traceHeaders: map[string]string{}, origins: map[string]origin{},
+		Derive:        defaultDerive(), History: defaultHistory(),
+		Limits:  server.DefaultLimits(),
+		Sidecar: Sidecar{Listen: "127.0.0.1:7601"},
+		Audit:   audit.Options{MaxBytes: 100 << 20},
+		Tracing: otlp.Options{Sample: 1},
+		headers: map[string]string{}, traceHeaders: map[string]string{}, origins: map[string]origin{},
 	}
 	c.registry = newRegistry(c)
 	return c

@@ -99,6 +99,7 @@ func newRegistry(c *Config) *registry {
 	r.memory = false
 	r.agentSide(c)
 	r.derive(c)
+	r.history(c)
 	return r
 }
 

@@ -3537,7 +3537,9 @@ type CallToolRequest struct {
 	// As in MemoryAppendRequest: "tool" once the model has read the result of another tool in the turn. Empty means "agent".
 	Source string `protobuf:"bytes,6,opt,name=source,proto3" json:"source,omitempty"`
 	// Author of the message that the model answers.
-	Author        *Author `protobuf:"bytes,7,opt,name=author,proto3" json:"author,omitempty"`
+	Author *Author `protobuf:"bytes,7,opt,name=author,proto3" json:"author,omitempty"`
+	// As in MemoryAppendRequest.
+	Session       string `protobuf:"bytes,8,opt,name=session,proto3" json:"session,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3619,6 +3621,13 @@ func (x *CallToolRequest) GetAuthor() *Author {
 		return x.Author
 	}
 	return nil
+}
+
+func (x *CallToolRequest) GetSession() string {
+	if x != nil {
+		return x.Session
+	}
+	return ""
 }
 
 type CallToolResponse struct {
@@ -4573,7 +4582,7 @@ const file_kioku_v1_agent_proto_rawDesc = "" +
 	"\x05group\x18\x03 \x01(\bH\x00R\x05group\x88\x01\x01B\b\n" +
 	"\x06_group\"9\n" +
 	"\x11ListToolsResponse\x12$\n" +
-	"\x05tools\x18\x01 \x03(\v2\x0e.kioku.v1.ToolR\x05tools\"\xd2\x01\n" +
+	"\x05tools\x18\x01 \x03(\v2\x0e.kioku.v1.ToolR\x05tools\"\xec\x01\n" +
 	"\x0fCallToolRequest\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x14\n" +
@@ -4581,7 +4590,8 @@ const file_kioku_v1_agent_proto_rawDesc = "" +
 	"\achannel\x18\x04 \x01(\tR\achannel\x12\x19\n" +
 	"\x05group\x18\x05 \x01(\bH\x00R\x05group\x88\x01\x01\x12\x16\n" +
 	"\x06source\x18\x06 \x01(\tR\x06source\x12(\n" +
-	"\x06author\x18\a \x01(\v2\x10.kioku.v1.AuthorR\x06authorB\b\n" +
+	"\x06author\x18\a \x01(\v2\x10.kioku.v1.AuthorR\x06author\x12\x18\n" +
+	"\asession\x18\b \x01(\tR\asessionB\b\n" +
 	"\x06_group\"B\n" +
 	"\x10CallToolResponse\x12\x16\n" +
 	"\x06output\x18\x01 \x01(\tR\x06output\x12\x16\n" +

@@ -1629,7 +1629,10 @@ type MemoryAppendRequest struct {
 	// secret is written only if it is asked for twice. Otherwise a reference takes the place of each.
 	KeepSecrets bool `protobuf:"varint,9,opt,name=keep_secrets,json=keepSecrets,proto3" json:"keep_secrets,omitempty"`
 	// Others who said a part of it.
-	MoreAuthors   []*Author `protobuf:"bytes,10,rep,name=more_authors,json=moreAuthors,proto3" json:"more_authors,omitempty"`
+	MoreAuthors []*Author `protobuf:"bytes,10,rep,name=more_authors,json=moreAuthors,proto3" json:"more_authors,omitempty"`
+	// Name of the conversation that the note comes from, at most 256 bytes; empty if none. UndoWrites of HistoryService can take back all
+	// notes of a conversation.
+	Session       string `protobuf:"bytes,11,opt,name=session,proto3" json:"session,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1732,6 +1735,13 @@ func (x *MemoryAppendRequest) GetMoreAuthors() []*Author {
 		return x.MoreAuthors
 	}
 	return nil
+}
+
+func (x *MemoryAppendRequest) GetSession() string {
+	if x != nil {
+		return x.Session
+	}
+	return ""
 }
 
 // Author is who wrote a message or said what a note says.
@@ -6312,7 +6322,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"line_count\x18\x04 \x01(\x05R\x05lines\x12(\n" +
 	"\x10total_line_count\x18\x05 \x01(\x05R\x0etotalLineCount\x12\x1c\n" +
 	"\ttruncated\x18\x06 \x01(\bR\ttruncated\x12\x1b\n" +
-	"\tnext_line\x18\a \x01(\x05R\bnextLine\"\xd0\x02\n" +
+	"\tnext_line\x18\a \x01(\x05R\bnextLine\"\xea\x02\n" +
 	"\x13MemoryAppendRequest\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x12\x16\n" +
@@ -6324,7 +6334,8 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\x06author\x18\b \x01(\v2\x10.kioku.v1.AuthorR\x06author\x12!\n" +
 	"\fkeep_secrets\x18\t \x01(\bR\vkeepSecrets\x123\n" +
 	"\fmore_authors\x18\n" +
-	" \x03(\v2\x10.kioku.v1.AuthorR\vmoreAuthors\"G\n" +
+	" \x03(\v2\x10.kioku.v1.AuthorR\vmoreAuthors\x12\x18\n" +
+	"\asession\x18\v \x01(\tR\asession\"G\n" +
 	"\x06Author\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x19\n" +

@@ -69,12 +69,12 @@ async function search() {
 
 const known = document.getElementById("known");
 const askKnown = latest((signal, query) => api("units", { query, limit: 3 }, { signal }));
-// derived is false once the service has said that derivation is off.
-let derived = true;
+// derived promises whether derivation is on.
+const derived = api("derive/status").then((s) => s.enabled, () => false);
 
 // showKnown shows what is derived about a query, beside the passages. An answer without it lacks nothing.
 async function showKnown(query) {
-	if (!derived) return;
+	if (!await derived) return;
 	try {
 		const got = await askKnown(query);
 		if (got && query === field.value.trim()) {
@@ -82,8 +82,7 @@ async function showKnown(query) {
 				words("a", { href: knownHref({ unit: u.id }), "data-step": true }, u.summary ? u.summary.text.slice(0, 200) : u.text),
 				h("span", { class: "small muted" }, [u.kind, u.fact && period(u.fact), u.state === "conflict" && "in conflict"].filter(Boolean).join(" · "))))));
 		}
-	} catch (err) {
-		derived = err.code !== "FAILED_PRECONDITION" && err.code !== "UNIMPLEMENTED";
+	} catch {
 		replace(known);
 	}
 }

@@ -50,9 +50,11 @@ type Client struct {
 	kiokuv1.MemoryServiceClient
 	// Derive calls what derives from the notes of the agent.
 	Derive kiokuv1.DeriveServiceClient
-	from   *Connector
-	wanted wanted
-	need   Need
+	// History tells what notes said before.
+	History kiokuv1.HistoryServiceClient
+	from    *Connector
+	wanted  wanted
+	need    Need
 	// Agent is the id of the agent.
 	Agent string
 	// Memory is nil if a daemon answers, and remote if none does.
@@ -275,8 +277,9 @@ func (k *Connector) open(ctx context.Context, w wanted, n Need, readOnly bool) (
 		return nil, errors.Join(err, memory.Close())
 	}
 	return &Client{
-		MemoryServiceClient: srv.Local(), Derive: srv.LocalDerive(), from: k, wanted: w, need: n, Agent: place.Agent, Memory: memory, deriver: deriver, Workspace: place.Workspace,
-		State: opt.StateDir, ReadOnly: readOnly, close: memory.Close,
+		MemoryServiceClient: srv.Local(), Derive: srv.LocalDerive(), History: srv.LocalHistory(), from: k, wanted: w, need: n, Agent: place.Agent, Memory: memory, deriver: deriver,
+		Workspace: place.Workspace,
+		State:     opt.StateDir, ReadOnly: readOnly, close: memory.Close,
 	}, nil
 }
 

@@ -29,7 +29,8 @@ func Engine(ctx context.Context, conf *config.Config, place config.Place, embedd
 	index := conf.Index
 	index.Include, index.Exclude, index.ExtraPaths = conf.Include(), conf.Exclude(), conf.ExtraPaths(place.Agent)
 	index.Sessions.Others = foreign(conf, place)
-	if conf.Has(memory.SourceSessions) {
+	if conf.Has(memory.SourceSessions) || conf.Derive.Enabled {
+		index.Sessions.DeriveOnly = !conf.Has(memory.SourceSessions)
 		if index.Sessions.Folder, err = session.Folder(state, place.Agent); err != nil {
 			return kioku.Options{}, err
 		}
@@ -38,7 +39,7 @@ func Engine(ctx context.Context, conf *config.Config, place config.Place, embedd
 	}
 	opt := kioku.Options{
 		Agent: place.Agent, Workspace: place.Workspace, StateDir: state,
-		Chunking: conf.Chunking, Embedder: embedder, FallbackAfter: conf.FallbackAfter, Index: index, Search: Ranking(conf),
+		Chunking: conf.Chunking, Embedder: embedder, FallbackAfter: conf.FallbackAfter, Index: index, History: conf.History, Search: Ranking(conf),
 		CacheEntries: conf.CacheEntries, Vectors: vector.NewBudget(conf.MemoryBudget), Location: conf.Location, Now: now, Log: log,
 		OnBattery: conf.OnBattery,
 	}

@@ -1,0 +1,247 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"kioku/cmd/kioku/internal/connect"
+	"kioku/cmd/kioku/internal/render"
+	kiokuv1 "kioku/proto/kioku/v1"
+)
+
+// timeOf parses the time of a flag: a day, a month, today or yesterday, of which the first moment counts, or the last one if end is
+// true; a time of RFC 3339; or a duration before now such as 2h or 7d. ok is false for other texts.
+func timeOf(text string, now time.Time, end bool) (_ time.Time, ok bool) {
+	if t, err := time.Parse(time.RFC3339, text); err == nil {
+		return t, true
+	}
+	if ago, ok := durationOf(text); ok {
+		return now.Add(-ago), true
+	}
+	first, last, ok := daysOf(text, now)
+	if !ok {
+		return time.Time{}, false
+	}
+	day := first
+	if end {
+		day = last
+	}
+	t, err := time.ParseInLocation(time.DateOnly, day, now.Location())
+	if end {
+		t = t.AddDate(0, 0, 1).Add(-time.Second)
+	}
+	return t, err == nil
+}
+
+// durationOf parses a positive duration, also in days.
+func durationOf(text string) (time.Duration, bool) {
+	var days int
+	if n, err := fmt.Sscanf(text, "%dd", &days); n == 1 && err == nil && fmt.Sprintf("%dd", days) == text && days > 0 && days < 40_000 {
+		return time.Duration(days) * 24 * time.Hour, true
+	}
+	d, err := time.ParseDuration(text)
+	return d, err == nil && d > 0
+}
+
+// pastTime returns the time of a flag of a command that looks back, nil if it is not given.
+func (a *app) pastTime(flag, text string, end bool) (*timestamppb.Timestamp, error) {
+	if text == "" {
+		return nil, nil
+	}
+	conf, err := a.config()
+	if err != nil {
+		return nil, err
+	}
+	t, ok := timeOf(text, connect.ClockOf(conf)().In(conf.Location), end)
+	if !ok {
+		return nil, render.Misuse("--%s must be a day like 2026-01-20, a time like 2026-01-20T15:04:05Z, today, yesterday, or how long ago, like 2h or 7d, not %q", flag, text)
+	}
+	return timestamppb.New(t), nil
+}
+
+// versionOf returns the version that a flag names: by the end of a day, a time, or a revision; nil if it is not given.
+func (a *app) versionOf(text string) (*kiokuv1.Moment, error) {
+	if text == "" {
+		return nil, nil
+	}
+	conf, err := a.config()
+	if err != nil {
+		return nil, err
+	}
+	if t, ok := timeOf(text, connect.ClockOf(conf)().In(conf.Location), true); ok {
+		return &kiokuv1.Moment{Time: timestamppb.New(t)}, nil
+	}
+	return &kiokuv1.Moment{Revision: text}, nil
+}
+
+func (a *app) logCmd() *cobra.Command {
+	req := &kiokuv1.LogRequest{}
+	var since, until string
+	cmd := &cobra.Command{
+		Use: "log [PATH]", Short: "List the changes of notes that git or the journal has",
+		Long: "List the changes of all notes, of a folder, or of a file, whose renames are followed, the latest first: from the repository of git that the\n" +
+			"workspace is in, else from the journal that history.journal keeps.",
+		Example: "  kioku log\n  kioku log MEMORY.md --since 2026-10-01\n  kioku log memory --since 7d --json",
+		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: a.completePath,
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
+			if req.SinceTime, err = a.pastTime("since", since, false); err == nil {
+				req.UntilTime, err = a.pastTime("until", until, true)
+			}
+			if err != nil {
+				return err
+			}
+			return a.with(cmd.Context(), connect.ToGet, func(c *connect.Client) error {
+				req.Agent, req.Path = c.Agent, pathArgument(c, args)
+				resp, err := c.History.Log(cmd.Context(), req)
+				if err != nil {
+					return err
+				}
+				return a.Write(resp, func(p *render.Page) { p.FileChanges(resp.GetChanges()) })
+			})
+		},
+	}
+	cmd.Flags().StringVar(&since, "since", "", "only changes since this `time`: 2026-10-01, yesterday, 7d")
+	cmd.Flags().StringVar(&until, "until", "", "only changes until this `time`")
+	cmd.Flags().Int32VarP(&req.Limit, "limit", "n", 0, "maximum `number` of changes (default 100)")
+	return cmd
+}
+
+// pathArgument returns the path in the memory that the first argument names; empty if there is none.
+func pathArgument(c *connect.Client, args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return c.MemoryPath(args[0])
+}
+
+func (a *app) showCmd() *cobra.Command {
+	var at string
+	cmd := &cobra.Command{
+		Use: "show PATH", Short: "Print a note as it was",
+		Long: "Print a note as it was at the end of a day, at a time or in a revision, by the path that it has now or had then. Without --at it is the\n" +
+			"note of the last commit.",
+		Example: "  kioku show MEMORY.md --at 2026-10-01\n  kioku show memory/2026-01-20.md --at HEAD~3",
+		Args:    cobra.ExactArgs(1), ValidArgsFunction: a.completePath,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			moment, err := a.versionOf(at)
+			if err != nil {
+				return err
+			}
+			return a.with(cmd.Context(), connect.ToGet, func(c *connect.Client) error {
+				resp, err := c.History.ShowFile(cmd.Context(), &kiokuv1.ShowFileRequest{Agent: c.Agent, Path: pathArgument(c, args), At: moment})
+				if err != nil {
+					return err
+				}
+				return a.Write(resp, func(p *render.Page) {
+					a.Notice("%s as of %s", resp.GetPath(), render.VersionName(resp.GetVersion()))
+					p.Text(resp.GetText())
+				})
+			})
+		},
+	}
+	cmd.Flags().StringVar(&at, "at", "", "`version` to show: 2026-10-01, a time, 7d, a commit, or an id of the journal")
+	return cmd
+}
+
+func (a *app) diffCmd() *cobra.Command {
+	var from, to string
+	cmd := &cobra.Command{
+		Use: "diff [PATH]", Short: "Show what two versions of the notes differ in",
+		Long: "Show what two versions of all notes, of a folder or of a file differ in. Without --from the version before is that of the last commit;\n" +
+			"without --to the other one is the notes as they are now.",
+		Example: "  kioku diff\n  kioku diff MEMORY.md --from 2026-10-01\n  kioku diff memory --from 2026-10-01 --to 2026-10-31",
+		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: a.completePath,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			before, err := a.versionOf(from)
+			if err != nil {
+				return err
+			}
+			after, err := a.versionOf(to)
+			if err != nil {
+				return err
+			}
+			return a.with(cmd.Context(), connect.ToSearch, func(c *connect.Client) error {
+				if after == nil {
+					if err := c.Freshen(cmd.Context()); err != nil {
+						return err
+					}
+				}
+				resp, err := c.History.DiffFiles(cmd.Context(), &kiokuv1.DiffFilesRequest{Agent: c.Agent, Path: pathArgument(c, args), From: before, To: after})
+				if err != nil {
+					return err
+				}
+				return a.Write(resp, func(p *render.Page) { p.FileDiffs(resp) })
+			})
+		},
+	}
+	cmd.Flags().StringVar(&from, "from", "", "`version` before: 2026-10-01, a time, 7d, a commit, or an id of the journal")
+	cmd.Flags().StringVar(&to, "to", "", "`version` after (default: the notes as they are now)")
+	return cmd
+}
+
+func (a *app) historyCmd() *cobra.Command {
+	purge := &cobra.Command{
+		Use: "purge [PATH]", Short: "Remove what Kioku keeps of old notes",
+		Long: "Remove the versions of all notes, of a folder or of a file from the journal, and the indexes that searches of the past have left. What the\n" +
+			"notes say now is recorded again by the next sync. A repository of git is not changed.",
+		Example: "  kioku history purge memory/private.md\n  kioku history purge",
+		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: a.completePath,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.with(cmd.Context(), connect.ToAppend, func(c *connect.Client) error {
+				resp, err := c.History.PurgeHistory(cmd.Context(), &kiokuv1.PurgeHistoryRequest{Agent: c.Agent, Path: pathArgument(c, args)})
+				if err != nil {
+					return err
+				}
+				return a.Write(resp, func(p *render.Page) {
+					p.Linef("removed %d versions of notes and %d indexes of the past", resp.GetRemovedCount(), resp.GetIndexCount())
+				})
+			})
+		},
+	}
+	return group(&cobra.Command{Use: "history", Short: "What Kioku keeps of old notes"}, purge)
+}
+
+// pastMemory is a memory service whose searches are of the notes as they were.
+type pastMemory struct {
+	kiokuv1.MemoryServiceClient
+	history kiokuv1.HistoryServiceClient
+	at      *kiokuv1.Moment
+	// version is that of the last search.
+	version *kiokuv1.FolderVersion
+}
+
+// MemorySearch searches the past.
+func (m *pastMemory) MemorySearch(ctx context.Context, req *kiokuv1.MemorySearchRequest, opts ...grpc.CallOption) (*kiokuv1.MemorySearchResponse, error) {
+	resp, err := m.history.SearchPast(ctx, &kiokuv1.SearchPastRequest{Agent: req.GetAgent(), Search: req, At: m.at}, opts...)
+	m.version = resp.GetVersion()
+	return resp.GetAnswer(), err
+}
+
+// searchPast answers a question from the notes as they were.
+func (a *app) searchPast(ctx context.Context, c *connect.Client, q *question) error {
+	at, err := a.versionOf(q.version)
+	if err != nil {
+		return err
+	}
+	if a.JSON {
+		resp, err := c.History.SearchPast(ctx, &kiokuv1.SearchPastRequest{Agent: c.Agent, Search: &q.MemorySearchRequest, At: at})
+		if err != nil {
+			return err
+		}
+		if err := a.Write(resp, nil); err != nil {
+			return err
+		}
+		return render.Strict(q.strict, resp.GetAnswer())
+	}
+	past := &pastMemory{MemoryServiceClient: c.MemoryServiceClient, history: c.History, at: at}
+	err = a.Search(ctx, past, &q.MemorySearchRequest, q.strict)
+	if past.version != nil {
+		a.Notice("as of %s", render.VersionName(past.version))
+	}
+	return err
+}

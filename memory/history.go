@@ -1,0 +1,193 @@
+package memory
+
+import "time"
+
+// Moment names a version of a folder, by a time or by a revision. The zero value is the last version.
+type Moment struct {
+	// Time means the last version that was made by then; zero if Revision is set.
+	Time time.Time
+	// Revision is the hash of a commit, another name that git has for it, or an id of the journal such as "j12".
+	Revision string
+}
+
+// Histories of a folder.
+const (
+	// HistoryGit is the repository of git that the folder is in.
+	HistoryGit = "git"
+	// HistoryJournal is the journal that Kioku keeps in the state folder if the setting history.journal is on.
+	HistoryJournal = "journal"
+)
+
+// FolderVersion is one state of a folder in its history.
+type FolderVersion struct {
+	// ID is the hash of a commit, or "j" and a number for the journal.
+	ID string
+	// Time at which the version was made: of a commit, when it was committed.
+	Time time.Time
+	// Author of the commit; empty for the journal.
+	Author string
+	// Subject is the first line of the message of the commit; empty for the journal.
+	Subject string
+	// History is HistoryGit or HistoryJournal; empty for the folder as it is now.
+	History string
+}
+
+// Short returns the id of a version for people: the first digits of the hash of a commit.
+func (v FolderVersion) Short() string {
+	const digits = 10
+	if v.History == HistoryGit && len(v.ID) > digits {
+		return v.ID[:digits]
+	}
+	return v.ID
+}
+
+// What a version has done to a file.
+const (
+	// FileAdded: the file is new.
+	FileAdded = "added"
+	// FileChanged: the file has another text.
+	FileChanged = "changed"
+	// FileRemoved: the file is gone.
+	FileRemoved = "removed"
+	// FileRenamed: the file had another path before, and may have another text.
+	FileRenamed = "renamed"
+)
+
+// FileChange is what a version has done to one file.
+type FileChange struct {
+	// FolderVersion that has changed the file.
+	FolderVersion
+	// Path of the file from then on; of a removed file, until then.
+	Path string
+	// OldPath is the path before a rename; empty for other changes.
+	OldPath string
+	// Change is one of the constants FileAdded, FileChanged, FileRemoved and FileRenamed.
+	Change string
+}
+
+// LogQuery asks for changes of files.
+type LogQuery struct {
+	// Path of a file, whose renames are followed, or of a folder; empty means all files.
+	Path string
+	// Since and Until bound the times of the changes, inclusive; zero means no bound.
+	Since, Until time.Time
+	// Limit is the maximum number of changes, at most 10,000; 0 means 100.
+	Limit int
+}
+
+// PastFile is a file as it was.
+type PastFile struct {
+	// Path that the file had then.
+	Path string
+	// Version that the text is of.
+	Version FolderVersion
+	// Text without Kioku's marks.
+	Text string
+}
+
+// DiffQuery asks what two versions differ in.
+type DiffQuery struct {
+	// Path of a file or folder; empty means all files.
+	Path string
+	// From is the version before; the zero value is the last version.
+	From Moment
+	// To is the version after; nil means the folder as it is now.
+	To *Moment
+}
+
+// Diff is what two versions of a folder differ in.
+type Diff struct {
+	// From and To are the versions; To has no id if it is the folder as it is now.
+	From, To FolderVersion
+	// Files that differ, by path; none if the versions are equal.
+	Files []FileDiff
+	// More is the number of further files that differ.
+	More int
+}
+
+// FileDiff is what two versions of a file differ in.
+type FileDiff struct {
+	// Path of the file, in the version after if it is in both.
+	Path string
+	// Change is FileAdded, FileChanged or FileRemoved.
+	Change string
+	// Added and Removed are numbers of lines.
+	Added, Removed int
+	// Text is the difference in the unified format, without the names of the files.
+	Text string
+}
+
+// PastAnswer is the answer of a search of a folder as it was.
+type PastAnswer struct {
+	Answer
+	// Version that was searched.
+	Version FolderVersion
+}
+
+// UndoWrites says which notes and updates of an agent are taken back. A Session or Since is required.
+type UndoWrites struct {
+	// Session is the name of the conversation that they come from; empty means all.
+	Session string
+	// Since and Until bound the times at which they were written, inclusive; zero means no bound.
+	Since, Until time.Time
+	// Sources are who has written them, constants NoteFrom...; none means agent, tool and flush.
+	Sources []string
+	// DryRun only tells what would be taken back.
+	DryRun bool
+}
+
+// Kinds of a write.
+const (
+	// WroteNote: a note was appended.
+	WroteNote = "note"
+	// WroteUpdate: a text was updated.
+	WroteUpdate = "update"
+)
+
+// Outcomes of a write that was to be taken back.
+const (
+	// WriteUndone: it was taken back, or would be.
+	WriteUndone = "undone"
+	// WriteEdited: it was changed since, and stays.
+	WriteEdited = "edited"
+	// WriteGone: it is not in the file any more.
+	WriteGone = "gone"
+	// WriteUnknown: nobody can tell that it is as it was written, so it stays.
+	WriteUnknown = "unknown"
+)
+
+// Write is a note or an update of an agent.
+type Write struct {
+	// Path of the file.
+	Path string
+	// Line is its first line, from 1, as the file was before anything was taken back; 0 if it is gone.
+	Line int
+	// Time at which it was written.
+	Time time.Time
+	// Source is who has written it, one of the constants NoteFrom....
+	Source string
+	// Session is the name of the conversation; empty if it is not known.
+	Session string
+	// Kind is WroteNote or WroteUpdate.
+	Kind string
+	// Text is its beginning, without marks.
+	Text string
+	// Outcome is one of the constants WriteUndone, WriteEdited, WriteGone and WriteUnknown.
+	Outcome string
+}
+
+// UndoneWrites says what was taken back.
+type UndoneWrites struct {
+	// Writes that were selected, the latest first.
+	Writes []Write
+	// Revisions of the files that were changed; Undo of one brings back what was removed.
+	Revisions []string
+}
+
+// Purged says what was removed of a history.
+type Purged struct {
+	// Versions is the number of versions of files that were removed from the journal.
+	Versions int
+	// Indexes is the number of indexes of the past that were removed.
+	Indexes int
+}

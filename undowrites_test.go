@@ -1,0 +1,173 @@
+package kioku
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"kioku/memory"
+)
+
+// undoWrites takes writes back or fails the test, and returns them in short.
+func undoWrites(t *testing.T, m *Memory, u memory.UndoWrites) []string {
+	t.Helper()
+	done, err := m.UndoWrites(t.Context(), u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, w := range done.Writes {
+		lines = append(lines, fmt.Sprintf("%s %s %s:%d %s", w.Outcome, w.Source, w.Path, w.Line, w.Text))
+	}
+	return lines
+}
+
+// long is a note that begins with a marker too.
+var long = "# A list\n\n" + strings.Repeat("- Dario has a boat in the harbour of 長崎.\n", 20)
+
+func TestUndoWritesTakesBackAConversation(t *testing.T) {
+	t.Parallel()
+	for name, have := range map[string]string{"new files": "", "with notes": "# Notes\n\n- Ines likes tea.\n\n## Later\n\n- nothing\n", "with CRLF": "# Notes\r\n\r\n- Ines likes tea.\r\n"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ws := workspace(t, map[string]string{"MEMORY.md": have, "memory/2026-01-05.md": have})
+			m := appendTo(t, ws)
+			note(t, m, memory.Note{Text: "Ines plays the cello.", Source: memory.NoteFromUser})
+			want := read(t, ws, "memory/2026-01-05.md")
+			for i, text := range []string{"Ines lives in Porto.", "Two\n\n## paragraphs\n\n```\ncode\n```", long} {
+				note(t, m, memory.Note{Text: text, Source: memory.NoteFromFlush, Session: "s1", Key: fmt.Sprint("k", i)})
+				note(t, m, memory.Note{Text: text, Source: memory.NoteFromAgent, Session: "s1", Target: memory.TargetLongTerm})
+			}
+			other := note(t, m, memory.Note{Text: "Ines has a cat.", Source: memory.NoteFromFlush, Session: "s2"})
+			before := read(t, ws, "memory/2026-01-05.md") + read(t, ws, "MEMORY.md")
+
+			dry := undoWrites(t, m, memory.UndoWrites{Session: "s1", DryRun: true})
+			if after := read(t, ws, "memory/2026-01-05.md") + read(t, ws, "MEMORY.md"); after != before {
+				t.Error("a dry run has changed the notes")
+			}
+			got := undoWrites(t, m, memory.UndoWrites{Session: "s1"})
+			if diff := cmp.Diff(dry, got); diff != "" || len(got) != 6 || !strings.HasPrefix(got[0], "undone ") {
+				t.Errorf("taken back: %q\n%s", got, diff)
+			}
+			daily := read(t, ws, other.Path)
+			if !strings.HasPrefix(daily, want) || strings.Contains(daily, "Porto") || !strings.Contains(daily, "has a cat") || strings.Contains(daily, "\n\n\n") {
+				t.Errorf("the day is now:\n%s", daily)
+			}
+			// The heading that the first bullet of a new file has brought stays.
+			if now := strings.TrimSpace(read(t, ws, "MEMORY.md")); now != strings.TrimSpace(have) && have+now != "## Notes" {
+				t.Errorf("MEMORY.md is now %q", read(t, ws, "MEMORY.md"))
+			}
+			again := undoWrites(t, m, memory.UndoWrites{Session: "s1"})
+			for _, line := range again {
+				if !strings.HasPrefix(line, memory.WriteGone+" ") {
+					t.Errorf("again: %s", line)
+				}
+			}
+			if now := read(t, ws, other.Path); now != daily {
+				t.Errorf("the second call has changed the day:\n%s", now)
+			}
+		})
+	}
+}
+
+func TestUndoWritesOfATimeAndSource(t *testing.T) {
+	t.Parallel()
+	ws, now := workspace(t, map[string]string{"MEMORY.md": "- Ines likes green tea.\n"}), october(5)
+	m := openMemory(t, Options{Workspace: ws, Now: func() time.Time { return now }, Location: time.UTC})
+	for hour, source := range []string{memory.NoteFromTool, memory.NoteFromUser, memory.NoteFromFlush, memory.NoteFromTool, ""} {
+		now = october(5).Add(time.Duration(hour) * time.Hour)
+		note(t, m, memory.Note{Text: fmt.Sprintf("Note %d.", hour), Source: source})
+	}
+	if _, err := m.Update(t.Context(), memory.Update{OldText: "green tea", NewText: "coffee", Source: memory.NoteFromTool}); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		u    memory.UndoWrites
+		want []string
+	}{
+		{"tool since", memory.UndoWrites{Since: october(5).Add(time.Hour), Sources: []string{memory.NoteFromTool}, DryRun: true},
+			[]string{"undone tool MEMORY.md:1 coffee.", "undone tool memory/2026-10-05.md:15 Note 3."}},
+		{"flush", memory.UndoWrites{Since: october(5), Sources: []string{memory.NoteFromFlush}, DryRun: true}, []string{"undone flush memory/2026-10-05.md:11 Note 2."}},
+		{"until", memory.UndoWrites{Since: october(5), Until: october(5), DryRun: true}, []string{"undone tool memory/2026-10-05.md:3 Note 0."}},
+		{"nobody's are a person's", memory.UndoWrites{Since: october(5)},
+			[]string{"undone tool MEMORY.md:1 coffee.", "undone tool memory/2026-10-05.md:15 Note 3.", "undone flush memory/2026-10-05.md:11 Note 2.", "undone tool memory/2026-10-05.md:3 Note 0."}},
+	} {
+		if diff := cmp.Diff(c.want, undoWrites(t, m, c.u)); diff != "" {
+			t.Errorf("%s:\n%s", c.name, diff)
+		}
+	}
+	if got := read(t, ws, "memory/2026-10-05.md"); got != "# 2026-10-05\n\n## 13:00 - note\n\nNote 1. <!-- kioku from=user -->\n\n## 16:00 - note\n\nNote 4.\n" {
+		t.Errorf("the day is now:\n%s", got)
+	}
+	if got := read(t, ws, "MEMORY.md"); got != "- Ines likes green tea.\n" {
+		t.Errorf("MEMORY.md is now %q", got)
+	}
+}
+
+// What a person has edited since stays.
+func TestUndoWritesLeavesWhatWasEdited(t *testing.T) {
+	t.Parallel()
+	ws := workspace(t, map[string]string{"MEMORY.md": "# Memory\n"})
+	m := appendTo(t, ws)
+	for i, text := range []string{"Ines lives in Porto.", "Dario sings.", "Mia swims.", "Leo reads."} {
+		note(t, m, memory.Note{Text: text, Source: memory.NoteFromFlush, Session: "s1", Category: fmt.Sprint("c", i), Key: fmt.Sprint(i)})
+	}
+	const day = "memory/2026-01-05.md"
+	edited := strings.NewReplacer("Ines lives in Porto.", "Ines lives in Lisbon.", " - c1", " - music").Replace(read(t, ws, day))
+	edited = edited[:strings.Index(edited, "## 21:40 - c3")] + "mine\n"
+	writeFile(t, filepath.Join(ws, day), edited)
+	got := undoWrites(t, m, memory.UndoWrites{Session: "s1"})
+	want := []string{"edited flush memory/2026-01-05.md:3 Ines lives in Lisbon.", "edited flush memory/2026-01-05.md:9 Dario sings.", "undone flush memory/2026-01-05.md:11 Mia swims.", "gone flush memory/2026-01-05.md:0 "}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if now := read(t, ws, day); !strings.Contains(now, "Lisbon") || !strings.Contains(now, "Dario") || strings.Contains(now, "Mia") || !strings.HasSuffix(now, "\n\nmine\n") {
+		t.Errorf("the day is now:\n%s", now)
+	}
+}
+
+// What was taken back can be brought back, and taken back once more.
+func TestUndoWritesCanBeUndone(t *testing.T) {
+	t.Parallel()
+	ws := workspace(t, map[string]string{"MEMORY.md": "# Memory\n"})
+	m := appendTo(t, ws)
+	note(t, m, memory.Note{Text: "Ines lives in Porto.", Source: memory.NoteFromFlush, Session: "s1"})
+	note(t, m, memory.Note{Text: "Ines plays the cello.", Source: memory.NoteFromUser})
+	note(t, m, memory.Note{Text: "Ines swims.", Source: memory.NoteFromFlush, Session: "s1"})
+	const day = "memory/2026-01-05.md"
+	have := read(t, ws, day)
+	done, err := m.UndoWrites(t.Context(), memory.UndoWrites{Session: "s1"})
+	if err != nil || len(done.Revisions) != 1 {
+		t.Fatalf("UndoWrites: %+v, %v", done, err)
+	}
+	if kept, err := os.ReadFile(filepath.Join(m.kept().Path, done.Revisions[0], day)); err != nil || string(kept) != have {
+		t.Errorf("the copy: %q, %v", kept, err)
+	}
+	if _, err := m.Undo(t.Context(), done.Revisions[0]); err != nil || read(t, ws, day) != have {
+		t.Errorf("brought back: %v\n%s", err, read(t, ws, day))
+	}
+	if got := undoWrites(t, m, memory.UndoWrites{Session: "s1"}); len(got) != 2 || !strings.HasPrefix(got[0], "undone") {
+		t.Errorf("taken back again: %q", got)
+	}
+}
+
+func TestUndoWritesRefuses(t *testing.T) {
+	t.Parallel()
+	ws := workspace(t, map[string]string{"MEMORY.md": "# Memory\n"})
+	m := appendTo(t, ws)
+	for name, u := range map[string]memory.UndoWrites{"everything": {}, "source": {Session: "s", Sources: []string{"me"}}, "empty source": {Session: "s", Sources: []string{""}}} {
+		if _, err := m.UndoWrites(t.Context(), u); !errors.As(err, new(*memory.InputError)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := m.Append(t.Context(), memory.Note{Text: "x", Session: "a\nb"}); !errors.As(err, new(*memory.InputError)) {
+		t.Errorf("a session of two lines: %v", err)
+	}
+}

@@ -22,6 +22,8 @@ const (
 	maxHalvings = 3
 	// recent is how far back a model reads unless it is told to read all.
 	recent = 90 * 24 * time.Hour
+	// maxWait is how long a file is waited for that never settles.
+	maxWait = 2 * time.Hour
 	// enqueueLimit is how many episodes are put into the queue at a time.
 	enqueueLimit = 600
 	// extractVersion is the version of claims of models.
@@ -59,17 +61,47 @@ func (s *Service) enqueueExtracts(ctx context.Context, o passOptions) error {
 	}
 }
 
-// unextracted returns episodes that the model has not read and that have settled.
+// unextracted returns episodes that the model has not read: those of files that have settled, or that have waited for it for long.
 func (s *Service) unextracted(ctx context.Context, o passOptions, limit int) ([]memory.Episode, error) {
 	now := s.opt.Now()
-	since, settled := now.Add(-recent), now.Add(-max(s.opt.Settle, 0))
+	since := now.Add(-recent)
 	if o.all {
 		since = time.Time{}
 	}
-	if o.now {
-		settled = now.AddDate(100, 0, 0)
+	all, err := s.store.Unextracted(ctx, s.maker(), since, now.AddDate(100, 0, 0), limit)
+	if err != nil || o.now || len(all) == 0 {
+		return all, err
 	}
-	return s.store.Unextracted(ctx, s.maker(), since, settled, limit)
+	settled, err := s.store.Unextracted(ctx, s.maker(), since, now.Add(-max(s.opt.Settle, 0)), limit)
+	if err != nil {
+		return nil, err
+	}
+	return append(settled, s.overdue(now, all, settled)...), nil
+}
+
+// overdue returns the episodes of files that have changed all the time for maxWait. It remembers since when files are waited for.
+func (s *Service) overdue(now time.Time, all, settled []memory.Episode) []memory.Episode {
+	rests, since := map[string]bool{}, map[string]time.Time{}
+	for _, e := range settled {
+		rests[e.Path] = true
+	}
+	before := s.recall().waiting
+	var late []memory.Episode
+	for _, e := range all {
+		if rests[e.Path] {
+			continue
+		}
+		start, known := before[e.Path]
+		if !known {
+			start = now
+		}
+		if since[e.Path] = start; now.Sub(start) >= maxWait {
+			late = append(late, e)
+			delete(since, e.Path)
+		}
+	}
+	s.remember(func(st *state) { st.waiting = since })
+	return late
 }
 
 // withheld reports whether an episode is above the ceiling of what the model is sent.

@@ -53,6 +53,28 @@ func TestAModelReadsWhatHasSettled(t *testing.T) {
 	}
 }
 
+// A note that never rests is read after two hours.
+func TestAModelReadsWhatNeverSettles(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := &fakeModel{}
+		w := openWorld(&world{t: t, folder: t.TempDir(), state: t.TempDir(), bubbled: true}).withModel(m)
+		asked := time.Duration(0)
+		for passed := time.Duration(0); passed < 3*time.Hour && asked == 0; passed += 5 * time.Minute {
+			w.write("memory/log.md", "# Log\n\nWell, Ana lives in Porto.\n"+strings.Repeat("- more\n", int(passed/time.Minute)))
+			w.sync()
+			worker(t, w, 5*time.Minute)
+			if m.extracts() > 0 {
+				asked = passed
+			}
+		}
+		if asked < 110*time.Minute || asked > 130*time.Minute {
+			t.Errorf("the model was asked after %s", asked)
+		}
+		w.memory.Close()
+	})
+}
+
 // Acceptance check 3: an answer that is invalid is asked for once more with the reasons, and a valid one is used.
 func TestAcceptance03CorrectsAnInvalidAnswer(t *testing.T) {
 	t.Parallel()

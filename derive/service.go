@@ -100,8 +100,15 @@ type state struct {
 	viewsStale, summariesStale bool
 	viewedAt, summedAt         time.Time
 	edited                     []string
+	// derived reports that this process has derived something.
+	derived bool
 	// expiredAt is when loops expired last.
 	expiredAt time.Time
+	// waiting are the files that have not settled, with the time since when the model waits for them. It is never changed, only
+	// replaced.
+	waiting map[string]time.Time
+	// summed are the times at which the model was last told to make each summary, by UID. It is used during a pass only.
+	summed map[string]time.Time
 	// breaker keeps the model from being asked.
 	breaker breaker
 }
@@ -124,7 +131,7 @@ func New(opt Options) (*Service, error) {
 		opt: opt, store: opt.Store, notes: opt.Notes, log: opt.Log, owner: newOwner(),
 		wake: make(chan struct{}, 1), turn: make(chan struct{}, 1), deciding: make(chan struct{}, 1),
 	}
-	s.state.viewsStale, s.state.summariesStale = true, true
+	s.state = state{viewsStale: true, summariesStale: true, summed: map[string]time.Time{}}
 	return s, nil
 }
 
@@ -162,5 +169,5 @@ func (s *Service) recall() state {
 
 // changed notes that something was derived, so that views and summaries are out of date.
 func (s *Service) changed() {
-	s.remember(func(st *state) { st.viewsStale, st.summariesStale = true, true })
+	s.remember(func(st *state) { st.viewsStale, st.summariesStale, st.derived = true, true, true })
 }

@@ -51,11 +51,9 @@ func (s *Service) enqueueSummaries(ctx context.Context) error {
 			continue
 		}
 		before, known := have[c.uid()]
-		if known && before.Source == makerModel && !s.summaryIsDue(now, c, before) || known && before.Pinned {
+		byPerson := known && (before.Pinned || before.Source != makerModel && before.Source != makerRule)
+		if byPerson || known && before.Source == makerModel && !summaryIsDue(now, c, before) || now.Sub(s.recall().summed[c.uid()]) < pauseOf(c) {
 			continue
-		}
-		if known && before.Source != makerModel && before.Source != makerRule {
-			continue // a person has written it
 		}
 		if c.kind == memory.ScopePerson || c.kind == memory.ScopeTopic {
 			if jobs[c.kind]++; jobs[c.kind] > maxAboutJobs {
@@ -69,25 +67,33 @@ func (s *Service) enqueueSummaries(ctx context.Context) error {
 	return nil
 }
 
-// summaryIsDue reports whether a summary of the model is made again.
-func (s *Service) summaryIsDue(now time.Time, c scope, before memory.Unit) bool {
-	if before.Summary.InputSHA256 == fmt.Sprintf("%x", c.inputSHA()) {
-		return false
-	}
-	age := now.Sub(before.ChangedAt)
+// pauseOf returns the least time between two summaries of a scope.
+func pauseOf(c scope) time.Duration {
 	switch c.kind {
 	case memory.ScopeRolling:
-		fresh := 0
-		for _, e := range c.episodes {
-			if e.OccurredAt.After(before.OccurredAt) {
-				fresh++
-			}
-		}
-		return age >= rollingPause && (fresh >= rollingEpisodes || age >= rollingWait)
+		return rollingPause
 	case memory.ScopeWeekly:
-		return age >= weekPause
+		return weekPause
 	}
-	return age >= aboutPause
+	return aboutPause
+}
+
+// summaryIsDue reports whether a summary of the model is made again.
+func summaryIsDue(now time.Time, c scope, before memory.Unit) bool {
+	age := now.Sub(before.ChangedAt)
+	if before.Summary.InputSHA256 == fmt.Sprintf("%x", c.inputSHA()) || age < pauseOf(c) {
+		return false
+	}
+	if c.kind != memory.ScopeRolling || age >= rollingWait {
+		return true
+	}
+	fresh := 0
+	for _, e := range c.episodes {
+		if e.OccurredAt.After(before.OccurredAt) {
+			fresh++
+		}
+	}
+	return fresh >= rollingEpisodes
 }
 
 // enqueueSummary adds the job for a summary.
@@ -96,6 +102,7 @@ func (s *Service) enqueueSummary(ctx context.Context, c scope) error {
 	if err != nil {
 		return err
 	}
+	s.remember(func(st *state) { st.summed[c.uid()] = s.opt.Now() })
 	return s.store.Enqueue(ctx, seam.Job{
 		Kind: jobSummary, Key: c.kind + ":" + c.key, Input: string(raw), InputSHA256: c.inputSHA(), Priority: 7, RunAfter: s.opt.Now(), OrderAt: c.newest(),
 	})

@@ -70,7 +70,7 @@ func (s *Service) Run(ctx context.Context, all bool, step func(memory.DeriveProg
 // Catchup is Run without progress, for what a model may be asked about by default.
 func (s *Service) Catchup(ctx context.Context) error { return s.Run(ctx, false, nil) }
 
-// ByRule is Run without the model.
+// ByRule is Run without the model. Summaries and views are made only if something was derived.
 func (s *Service) ByRule(ctx context.Context) error {
 	leave, err := enter(ctx, s.turn)
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *Service) ByRule(ctx context.Context) error {
 	}
 	defer leave()
 	o := passOptions{now: true}
-	if err := s.byRule(ctx, o); err != nil {
+	if err := s.byRule(ctx, o); err != nil || !s.recall().derived {
 		return err
 	}
 	return s.finish(ctx, o)

@@ -25,9 +25,11 @@ const (
 	members = "SELECT id FROM entities WHERE id = ?1 UNION ALL SELECT id FROM entities WHERE merged_into = ?1"
 
 	claimColumns = `SELECT c.kind, c.episode, p.uid, c.maker, c.start_line, c.end_line, c.quote, c.speaker, p.long_term, c.confidence, c.said_at,
-		max(c.sensitivity, p.sensitivity), c.predicate, c.object, o.type, o.name, o.qualifier, c.valid_from, c.valid_to, c.due, c.key
+		max(c.sensitivity, p.sensitivity), c.predicate, c.object, o.type, o.name, o.qualifier, c.valid_from, c.valid_to, c.due, c.key,
+		s.type, s.name, s.qualifier
 		FROM claims c CROSS JOIN payload_episode p ON p.id = c.episode CROSS JOIN files f ON f.id = p.file AND f.out_of_scope = 0
-		LEFT JOIN entities b ON b.id = c.object_entity LEFT JOIN entities o ON o.id = coalesce(b.merged_into, b.id) `
+		LEFT JOIN entities b ON b.id = c.object_entity LEFT JOIN entities o ON o.id = coalesce(b.merged_into, b.id)
+		LEFT JOIN entities s ON s.id = c.subject `
 	selectFactClaims = claimColumns + "WHERE c.slot = ?2 AND c.subject IN (" + members + ") AND c.kind = 'fact' ORDER BY c.id"
 	selectLoopClaims = claimColumns + "WHERE c.slot = ? AND c.subject IS NULL AND c.kind IN ('loop', 'close') ORDER BY c.id"
 
@@ -162,6 +164,10 @@ func (r *slotResolver) decide(slot seam.Slot, keys []string, before map[string]s
 	if len(slot.Claims) == 0 {
 		return nil
 	}
+	if slices.ContainsFunc(slot.Claims, func(c memory.Claim) bool { return c.Subject != slot.Subject }) {
+		slot.Decisions = r.decided.list // those about the UIDs under the names before the merge count too
+		return withoutForgotten(r.resolve(slot), slot.Decisions)
+	}
 	targets := slices.Clone(keys)
 	for uid := range before {
 		targets = append(targets, uid)
@@ -180,7 +186,12 @@ func (r *slotResolver) decide(slot seam.Slot, keys []string, before map[string]s
 		}
 		units = r.resolve(slot)
 	}
-	return slices.DeleteFunc(units, func(u memory.Unit) bool { return u.Fact != nil && isForgotten(slot.Decisions, u.Fact.Key) })
+	return withoutForgotten(units, slot.Decisions)
+}
+
+// withoutForgotten returns units without the facts whose keys are forgotten.
+func withoutForgotten(units []memory.Unit, decisions []memory.Decision) []memory.Unit {
+	return slices.DeleteFunc(units, func(u memory.Unit) bool { return u.Fact != nil && isForgotten(decisions, u.Fact.Key) })
 }
 
 // readSlot returns a slot without its decisions, and the keys of its claims.
@@ -197,20 +208,21 @@ func (r *slotResolver) readSlot(ctx context.Context, s dirtySlot) (slot seam.Slo
 	}
 	err = r.each(ctx, func(rows *sql.Rows) error {
 		c, key, err := scanClaim(rows)
-		c.Subject = slot.Subject
 		slot.Claims, keys = append(slot.Claims, c), append(keys, key)
 		return err
 	}, query, args...)
 	return slot, keys, err
 }
 
-// scanClaim reads a row of claimColumns, without the subject.
+// scanClaim reads a row of claimColumns. The subject is the one of the claim itself, before entities were merged.
 func scanClaim(rows *sql.Rows) (c memory.Claim, key string, err error) {
 	var at sql.NullInt64
 	var object string
-	var typ, name, qualifier sql.NullString
+	var typ, name, qualifier, subjectType, subject, subjectQualifier sql.NullString
 	err = rows.Scan(&c.Kind, &c.EpisodeID, &c.EpisodeUID, &c.Maker, &c.StartLine, &c.EndLine, &c.Quote, &c.Speaker, &c.LongTerm, &c.Confidence,
-		&at, &c.Sensitivity, &c.Predicate, &object, &typ, &name, &qualifier, &c.From, &c.To, &c.Due, &key)
+		&at, &c.Sensitivity, &c.Predicate, &object, &typ, &name, &qualifier, &c.From, &c.To, &c.Due, &key,
+		&subjectType, &subject, &subjectQualifier)
+	c.Subject = memory.EntityRef{Type: subjectType.String, Name: subject.String, Qualifier: subjectQualifier.String}
 	c.At = fromMicros(at)
 	switch c.Kind {
 	case memory.ClaimFact:

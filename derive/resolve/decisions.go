@@ -204,6 +204,11 @@ func restore(now, want memory.Unit) memory.Unit {
 	want.UID, want.ID, want.Version = now.UID, 0, 0
 	want.RecordedAt, want.ChangedAt = now.RecordedAt, now.ChangedAt
 	want.Evidence = now.Evidence
+	if now.Fact != nil && want.Fact != nil && want.Fact.Subject != now.Fact.Subject { // merged since
+		fact := *want.Fact
+		fact.Subject, fact.Key = now.Fact.Subject, vocab.FactKey(now.Fact.Subject, fact.Predicate, fact.Object)
+		want.Fact = &fact
+	}
 	return want
 }
 

@@ -71,7 +71,7 @@ type itemSubject struct {
 // subjectFor returns what a paragraph is about, and adds the entities that its headings and its beginning name. The name at the
 // beginning is removed from its text.
 func (d *Document) subjectFor(p *paragraph, item *itemSubject, m *mentions, out *seam.EpisodeClaims, e memory.Episode) said {
-	s := said{speaker: p.speaker, curated: d.longTerm || d.about.ref != (memory.EntityRef{}), users: d.isUser}
+	s := said{speaker: p.speaker, curated: d.longTerm || d.about.ref != (memory.EntityRef{}), noted: d.isNoted(e), users: d.isUser}
 	head := d.headingSubject(p.headings)
 	switch {
 	case p.item && p.indent > item.indent && item.ref != (memory.EntityRef{}):

@@ -83,6 +83,9 @@ func (d *Document) identity(s span, e memory.Episode) string {
 		if l := &d.lines[i]; !l.isBlank() {
 			words = append(words, strings.Fields(analysis.Normalize(l.text))...)
 			words = append(words, "\x01"+l.speaker)
+			if name := d.listedPerson(l); name != "" {
+				words = append(words, d.firstNameOf(memory.EntityRef{Type: vocab.Person, Name: name})...)
+			}
 		}
 	}
 	content := strings.Join(words, " ")

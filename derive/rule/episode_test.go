@@ -111,6 +111,10 @@ func TestEpisodeUIDSurvivesWhatDoesNotMatter(t *testing.T) {
 			t.Errorf("%s does not change the UID", name)
 		}
 	}
+	const people = "## People\n- Dario Venn: backend\n"
+	if strings.HasPrefix(uids("MEMORY.md", people+"- Dario Rossi: sales\n"), uids("MEMORY.md", people)) {
+		t.Error("the UID hides that Dario is two people now")
+	}
 	twice := r.Episodes(note("MEMORY.md", "- a\n- a\n"))
 	if len(twice) != 2 || twice[0].UID == twice[1].UID || twice[0].UID != r.Episodes(note("MEMORY.md", "- a\n"))[0].UID {
 		t.Error("equal episodes are not counted")

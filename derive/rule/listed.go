@@ -15,6 +15,57 @@ var (
 	email      = regexp.MustCompile(`[\w.+-]+@[\w-]+(?:\.[\w-]+)+`)
 )
 
+// firstNameOf returns the first word of the name of a person in a list, as which notes know a person, unless another person in the
+// file has it too.
+func (d *Document) firstNameOf(ref memory.EntityRef) []string {
+	first, _, more := strings.Cut(ref.Name, " ")
+	if ref.Type != vocab.Person || !more || !isPersonName(first) || strings.HasSuffix(first, ".") {
+		return nil
+	}
+	if d.firstNames == nil {
+		d.firstNames = map[string]map[string]bool{}
+		for i := range d.lines {
+			if name := d.listedPerson(&d.lines[i]); name != "" {
+				first, _, _ := strings.Cut(name, " ")
+				if d.firstNames[first] == nil {
+					d.firstNames[first] = map[string]bool{}
+				}
+				d.firstNames[first][vocab.Norm(name)] = true
+			}
+		}
+	}
+	if len(d.firstNames[first]) > 1 {
+		return nil
+	}
+	return []string{first}
+}
+
+// listedPerson returns the name of the person with which an item of a list begins, empty if it begins with none.
+func (d *Document) listedPerson(l *line) string {
+	if l.role != prose || !d.longTerm && d.headingSubject(l.headings).group != vocab.Person {
+		return ""
+	}
+	mark := bullet.FindString(l.text)
+	if mark == "" {
+		return ""
+	}
+	m := listedName.FindStringSubmatch(l.text[len(mark):])
+	if m == nil {
+		return ""
+	}
+	name := cleanName(m[1])
+	if inner := inBrackets.FindStringSubmatch(name); inner != nil {
+		name = cleanName(inner[1])
+	}
+	if latin, _ := splitScripts(name); isMixedName(name) {
+		name = latin
+	}
+	if !isPersonName(name) {
+		return ""
+	}
+	return name
+}
+
 // listed returns the entity with which an item of a list begins; false if it begins with none. Without a group, only what follows can
 // tell that a name is meant.
 func (d *Document) listed(p *paragraph, group string, m *mentions, out *seam.EpisodeClaims, e memory.Episode) (memory.EntityRef, bool) {
@@ -46,7 +97,7 @@ func (d *Document) listed(p *paragraph, group string, m *mentions, out *seam.Epi
 	if d.isUser(name) {
 		ref = vocab.User()
 	} else {
-		m.add(ref, roleSubject, 0.9, aliases...)
+		m.add(ref, roleSubject, 0.9, append(aliases, d.firstNameOf(ref)...)...)
 	}
 	if address != "" && entitled(ref, p.speaker) {
 		c := d.claim(memory.ClaimFact, p.text, p.first, p.last, p, e)

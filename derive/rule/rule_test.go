@@ -124,6 +124,19 @@ func TestClaimsOfDatedNotes(t *testing.T) {
 	}
 }
 
+func TestNobodyIsIInDocuments(t *testing.T) {
+	t.Parallel()
+	const text = "I love simplicity. My time zone is UTC. 我喜欢茶。\n"
+	for _, path := range []string{"README.md", "docs/guide.md", "memory/README.md"} {
+		if got := factsIn(t, newRules(t, rule.Options{}), note(path, text)); got != nil {
+			t.Errorf("%s tells about the owner: %q", path, got)
+		}
+	}
+	if got := factsIn(t, newRules(t, rule.Options{}), note("memory/2026-11-20.md", text)); len(got) != 3 {
+		t.Errorf("a dated note has the facts %q, want 3", got)
+	}
+}
+
 func TestLoopsAreFoundAndClosed(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -179,6 +192,7 @@ func TestMentionsAreSure(t *testing.T) {
 		{"what people do", "memory/2026-11-20.md", "Ines called. Yesterday Bo Linden said that it works. She said no. GitHub said no. Met with Carla.\n",
 			[]string{"PERSON Ines", "PERSON Bo Linden", "PERSON Carla"}},
 		{"headings", "MEMORY.md", "# Projects\n## Acme Shop\n- opened in May\n# Lessons\n## Backups\n- restore them\n", []string{"PROJECT Acme Shop"}},
+		{"first names", "MEMORY.md", "## Contacts\n- Dario Venn: backend\n- Ana Lima (ana@example.com)\n- Ana Reis: sales\n", []string{"PERSON Dario Venn/Dario", "PERSON Ana Lima", "PERSON Ana Reis"}},
 		{"Japanese", "memory/2026-11-20.md", "浜路さんと会った。皆さん、お客さん、本屋さん、母さん。ダリオさんも来た。\n", []string{"PERSON 浜路/浜路さん", "PERSON ダリオ/ダリオさん"}},
 		{"Chinese", "memory/2026-11-20.md", "和王经理吃饭。李小龙说不来。谢谢你说的。高中说明。\n", []string{"PERSON 王经理", "PERSON 李小龙"}},
 		{"documents of strangers", "docs/guide.md", "# Guide\nAsk @maria. Bob said hi. See [[ -f x ]] and [[Install]].\n## Team\n- Setup: run it\n", nil},

@@ -81,6 +81,8 @@ type Document struct {
 	lines []line
 	about fileSubject
 	heads map[string]headingSubject // by path of headings
+	// firstNames are the whole names of the people in lists, by their first words.
+	firstNames map[string]map[string]bool
 	// sensitivity of the whole file, and sectioned says that each section of level 2 is an episode.
 	sensitivity memory.Sensitivity
 	longTerm    bool

@@ -16,6 +16,8 @@ type said struct {
 	tentative bool
 	// curated is set in files of what stays true and of people.
 	curated bool
+	// noted is set in the owner's notes and conversations: elsewhere nobody knows who "I" is.
+	noted   bool
 	speaker string
 	users   func(name string) bool
 }
@@ -83,6 +85,8 @@ func (c said) aboutFor(predicate string) (memory.EntityRef, bool) {
 // speaking returns the entity that "I" is, false if that is not known.
 func (c said) speaking() (memory.EntityRef, bool) {
 	switch {
+	case !c.noted:
+		return memory.EntityRef{}, false
 	case c.speaker == memory.SpeakerUser || c.speaker == memory.SpeakerNote:
 		return vocab.User(), true
 	case isOther(c.speaker) && isPersonName(c.speaker):

@@ -42,7 +42,7 @@ func TestLoopKeyIgnoresMarksAndDueDates(t *testing.T) {
 		name string
 		same []string
 	}{
-		{"English", []string{"call Ana", "- [ ] Call Ana", "- [x] call Ana.", "TODO: call Ana by Friday", "done: call Ana", "call Ana (due 2026-12-01)", "call Ana by December 1"}},
+		{"English", []string{"call Ana", "- [ ] Call Ana", "- [x] call Ana.", "TODO: call Ana by Friday", "done: call Ana", "call Ana (due 2026-12-01)", "call Ana by December 1", "call Ana 📅 2026-12-01", "- [x] call Ana ➕ 2026-11-01 ✅ 2026-11-20"}},
 		{"Japanese", []string{"見積もりを送る", "要対応：見積もりを送る", "完了: 見積もりを送る", "見積もりを送る（12月1日まで）", "- [ ] 来週金曜までに見積もりを送る"}},
 		{"Chinese", []string{"提交报告", "待办：提交报告", "已完成：提交报告", "周五之前提交报告", "- [x] 提交報告。"}},
 	} {
@@ -131,6 +131,38 @@ func TestPredicateKnowsAliases(t *testing.T) {
 	}
 	if !v.Opposed("dislikes", "likes") || v.Opposed("likes", "prefers") || v.Slot("avoids") != "prefers" || v.Slot("uses") != "uses" {
 		t.Error("opposed predicates or their slots are wrong")
+	}
+}
+
+func TestSplitDueKeepsTheRest(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][2]string{
+		"call Ana by Friday":        {"call Ana", "by Friday"},
+		"walk by the river":         {"walk by the river", ""},
+		"pay (due 2026-12-01).":     {"pay", "(due 2026-12-01)."},
+		"12月1日までに見積もりを送る":           {"見積もりを送る", "12月1日までに"},
+		"周五之前提交报告":                  {"提交报告", "周五之前"},
+		"until Monday":              {"until Monday", ""},
+		"read chapter 3 before May": {"read chapter 3", "before May"},
+	} {
+		rest, due := vocab.SplitDue(text)
+		if diff := cmp.Diff(want, [2]string{rest, due}); diff != "" {
+			t.Errorf("%q (-want +got):\n%s", text, diff)
+		}
+	}
+}
+
+func TestRelationAndTypesAreChecked(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{"Sister": "family", "wife": "partner", "friend": "friend", "nemesis": "other", " colleague ": "colleague"} {
+		if got := vocab.Relation(name); got != want {
+			t.Errorf("Relation(%q) = %q, want %q", name, got, want)
+		}
+	}
+	for name, ok := range map[string]bool{"PET": true, "pet": false, "": false, "A B": false, vocab.Person: true} {
+		if err := vocab.CheckEntityType(name); (err == nil) != ok {
+			t.Errorf("CheckEntityType(%q) returned %v", name, err)
+		}
 	}
 }
 

@@ -67,7 +67,7 @@ export function unitCard(u, { changed, open = false } = {}) {
 			replace(below, errorBox(err));
 		}
 	};
-	const say = words("p", { class: "say" }, u.summary ? u.summary.text : u.text);
+	const say = words("p", { class: "say" }, u.summary ? u.summary.text : u.loop ? u.loop.text : u.text);
 	card.append(...[
 		h("header", {},
 			u.loop && h("input", { type: "checkbox", checked: u.loop.status === "closed", "aria-label": `Done: ${clean(u.loop.text)}`,

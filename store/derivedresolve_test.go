@@ -1,0 +1,48 @@
+package store_test
+
+import (
+	"testing"
+
+	"kioku/derive/resolve"
+	"kioku/derive/vocab"
+	"kioku/memory"
+)
+
+// Decisions about a fact hold when its subject is merged into another entity, also in an index that never had it under its old name.
+func TestDerivedDecisionsSurviveAMerge(t *testing.T) {
+	t.Parallel()
+	file := noteFile("memory/2026-03-01.md", "Dario lives_in Porto", "DC uses vim", "DC uses vi")
+	merge := memory.Decision{Verb: memory.DecideMerge, Kind: "entity", Target: vocab.EntityUID(person("DC")), Other: vocab.EntityUID(person("Dario"))}
+	derive := func(decisions ...memory.Decision) memory.UnitList {
+		t.Helper()
+		s := openDerived(t, t.TempDir())
+		s.decide(t, decisions...)
+		s.sync(t, file)
+		s.derive(t, file)
+		s.decide(t, decisions...)
+		// The fixture makes units by a resolver of its own.
+		if err := s.MarkDirty(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.ResolveDirty(t.Context(), 1000, *s.now, resolve.Units(vocab.Default())); err != nil {
+			t.Fatal(err)
+		}
+		list, err := s.Units(t.Context(), memory.UnitQuery{Predicate: "uses"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	var pin, forget memory.Decision
+	for _, u := range derive().Units {
+		if u.Fact.Object == "vim" {
+			pin = memory.Decision{Verb: memory.DecidePin, Kind: memory.KindFact, Target: u.UID}
+		} else {
+			forget = memory.Decision{Verb: memory.DecideForget, Kind: memory.KindFact, Target: u.Fact.Key}
+		}
+	}
+	list := derive(pin, forget, merge)
+	if len(list.Units) != 1 || !list.Units[0].Pinned || list.Units[0].Fact.Subject != person("Dario") || list.Units[0].Fact.Object != "vim" {
+		t.Errorf("after the merge: %+v", list.Units)
+	}
+}

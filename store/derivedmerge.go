@@ -77,7 +77,7 @@ func applyMerges(ctx context.Context, tx *sql.Tx) error {
 	for _, e := range found {
 		var into sql.NullInt64
 		if root := merged.root(e.uid); root != e.uid {
-			ids, err := queryIDs(ctx, tx, "SELECT id FROM entities WHERE uid = ?", root)
+			ids, err := queryIDs(ctx, tx, "SELECT id FROM entities e WHERE uid = ? AND EXISTS (SELECT 1 FROM mentions WHERE entity = e.id)", root)
 			if err != nil {
 				return err
 			}
@@ -106,7 +106,9 @@ func setMerged(ctx context.Context, tx *sql.Tx, e mergedEntity, into sql.NullInt
 		}
 		err := execAll(ctx, tx, []any{e.id, subject.Int64},
 			`INSERT OR REPLACE INTO dirty_slots (kind, subject, name, reason)
-				SELECT DISTINCT 'fact', ?2, slot, 'decision' FROM claims WHERE subject = ?1`)
+				SELECT 'fact', ?2, slot, 'decision' FROM claims WHERE subject = ?1
+				UNION SELECT 'fact', ?2, name, 'decision' FROM dirty_slots WHERE kind = 'fact' AND subject = ?1
+				UNION SELECT 'fact', ?2, slot, 'decision' FROM payload_fact WHERE subject = ?2`)
 		if err != nil {
 			return err
 		}

@@ -133,8 +133,7 @@ func (r *slotResolver) resolveSlot(ctx context.Context, s dirtySlot) error {
 		return err
 	}
 	if s.kind == kindEntity {
-		_, err := r.exec(ctx, deleteUnmentioned, s.subject)
-		return err
+		return r.resolveEntity(ctx, s.subject)
 	}
 	slot, keys, err := r.readSlot(ctx, s)
 	if err != nil {
@@ -157,6 +156,21 @@ func (r *slotResolver) resolveSlot(ctx context.Context, s dirtySlot) error {
 		}
 	}
 	return nil
+}
+
+// resolveEntity deletes an entity that nothing mentions any more. Entities that were merged into it stand for themselves again.
+func (r *slotResolver) resolveEntity(ctx context.Context, id int64) error {
+	var stands bool
+	err := r.scan(ctx, `SELECT EXISTS (SELECT 1 FROM entities WHERE merged_into = ?1) AND NOT EXISTS (SELECT 1 FROM mentions WHERE entity = ?1)`,
+		[]any{id}, &stands)
+	if err == nil && stands {
+		err = applyMerges(ctx, r.tx)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = r.exec(ctx, deleteUnmentioned, id)
+	return err
 }
 
 // decide resolves a slot without decisions, and again with the decisions about the units that come out, until no other come out.

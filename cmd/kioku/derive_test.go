@@ -50,7 +50,7 @@ func (s *sandbox) lacks(text string, args ...string) {
 	}
 }
 
-// Hazard H01: While derivation is off, every command says how to turn it on; the status does not fail.
+// Hazard I01: While derivation is off, every command says how to turn it on; the status does not fail.
 func TestDeriveSaysHowToTurnItOn(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, people())
@@ -91,7 +91,7 @@ func TestDeriveListsFactsThatChange(t *testing.T) {
 	s.run("derive", "list", "--about", "nobody").wants(t, exitUsage, "kioku derive entities")
 }
 
-// Hazards H02, H03: What a newer note says against MEMORY.md is a conflict, which is listed first, and a person settles it.
+// Hazards I02, I03: What a newer note says against MEMORY.md is a conflict, which is listed first, and a person settles it.
 func TestDeriveConflictIsSettledByAPerson(t *testing.T) {
 	t.Parallel()
 	s := derived(t)
@@ -116,7 +116,7 @@ func TestDeriveConflictIsSettledByAPerson(t *testing.T) {
 	}
 }
 
-// Hazard H05: Each decision changes its unit, is a line of decisions.md, and can be taken back.
+// Hazard I05: Each decision changes its unit, is a line of decisions.md, and can be taken back.
 func TestDeriveDecisionsAreKeptAndTakenBack(t *testing.T) {
 	t.Parallel()
 	s := derived(t)
@@ -175,7 +175,7 @@ func TestDeriveIDsMayBeShortened(t *testing.T) {
 	s.run("derive", "show", "000000000000").wants(t, exitError, "kioku derive list --all")
 }
 
-// Hazard H04: A private unit is shown to the owner, and is not exported unless asked for.
+// Hazard I04: A private unit is shown to the owner, and is not exported unless asked for.
 func TestDeriveExportLeavesPrivateUnitsOut(t *testing.T) {
 	t.Parallel()
 	s := derived(t)

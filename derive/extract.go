@@ -309,7 +309,11 @@ func (s *Service) askAbout(ctx context.Context, batch []asked) (tokens used, aga
 			again = append(again, batch[i])
 			continue
 		}
-		done, what = append(done, batch[i]), append(what, extracted{Mentions: x.Mentions, Claims: batch[i].inFile(x.Claims)})
+		one := extracted{Mentions: x.Mentions, Claims: batch[i].inFile(x.Claims)}
+		if x.Reflection != nil {
+			one.Reflection = &reflection{x.Reflection.Text, x.Reflection.Emotion, x.Reflection.Intensity, x.Reflection.Salience, x.Reflection.Confidence, x.Reflection.Tags}
+		}
+		done, what = append(done, batch[i]), append(what, one)
 	}
 	return tokens, again, s.apply(ctx, done, what, tokens)
 }

@@ -342,7 +342,7 @@ func (d *daemon) openMemories(ctx context.Context, places []config.Place, socket
 			return fmt.Errorf("agent %s: %w", p.Agent, err)
 		}
 		d.derivers = append(d.derivers, deriver)
-		d.counted = append(d.counted, d.observed.metrics.Agent(p.Agent, m))
+		d.counted = append(d.counted, d.observed.metrics.Agent(p.Agent, connect.Recalling(conf, m, deriver)))
 	}
 	return nil
 }

@@ -92,7 +92,7 @@ func (s *Service) callModel(ctx context.Context, purpose string, req llm.Request
 	if !ok {
 		return "", "", used{}, errBudget
 	}
-	if s.opt.Turns != nil {
+	if s.opt.Turns != nil && (purpose == jobExtract || purpose == jobSummary) { // a search cannot wait for a turn
 		leave, err := enter(ctx, s.opt.Turns)
 		if err != nil {
 			return "", "", used{}, errors.Join(err, s.settleBudget(ctx, now, model, purpose, reserved, used{}))

@@ -105,6 +105,7 @@ func TestClaimsOfDatedNotes(t *testing.T) {
 	}{
 		{"the writer", "## 10:00\nI moved to Porto in October 2026. I like it. I'd like to live in Rome.\n", []string{"USER lives_in Porto [2026-10..]"}},
 		{"somebody else", "Dario moved to Trieste last week, and nobody knew.\n", []string{"Dario lives_in Trieste"}},
+		{"no longer", "I don't like green tea any more. I don't like mate anymore; I prefer coffee.\n", []string{"USER dislikes green tea", "USER dislikes mate", "USER prefers coffee"}},
 		{"no place", "I moved to the next task. Work moved to Monday. The team moved to Postgres.\n", nil},
 		{"no name", "Their love and help have been great. Unconditional love is rare. Google works for us.\n", nil},
 		{"negation and past", "I don't live in Porto. I no longer work at Acme. I used to live in Rome.\n", nil},

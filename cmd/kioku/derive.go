@@ -83,24 +83,17 @@ func reasonOf(err error) string {
 	return ""
 }
 
-// entityID returns the id of an entity that is named by its id, the beginning of one, its name or an alias. A name goes before the
-// same alias of another entity.
+// entityID returns the id of an entity that is named by its id, the beginning of one, its name or an alias.
 func entityID(ctx context.Context, c *connect.Client, name string) (string, error) {
 	resp, err := c.Derive.ListEntities(ctx, &kiokuv1.ListEntitiesRequest{Agent: c.Agent, Name: name, Limit: 1000})
 	if err != nil {
 		return "", err
 	}
-	var named, exact []*kiokuv1.Entity
+	var exact []*kiokuv1.Entity
 	for _, e := range resp.GetEntities() {
 		if isCalled(e, name) && e.GetMergedInto() == "" {
 			exact = append(exact, e)
-			if strings.EqualFold(e.GetName(), name) {
-				named = append(named, e)
-			}
 		}
-	}
-	if len(named) == 1 {
-		return named[0].GetId(), nil
 	}
 	switch {
 	case len(exact) == 1:

@@ -164,16 +164,6 @@ func TestDeriveMergesEntitiesByName(t *testing.T) {
 	s.run("derive", "split", "Dario").wants(t, exitUsage, "no merged entity")
 }
 
-// What one entity is called goes before what another one is called too.
-func TestDeriveNameGoesBeforeAnAlias(t *testing.T) {
-	t.Parallel()
-	s := derived(t)
-	s.write("memory/people.md", "# People\n\n## Dario Venn (Dario)\n- Likes rowing.\n")
-	s.says("likely the same: Dario Venn is also called Dario", "derive", "entities")
-	s.says("Dario lives in Porto", "derive", "list", "--about", "Dario")
-	s.says("Dario Venn likes rowing", "derive", "list", "--about", "Dario Venn")
-}
-
 // An id may be shortened; one that is unknown, too short or none is refused with what helps.
 func TestDeriveIDsMayBeShortened(t *testing.T) {
 	t.Parallel()

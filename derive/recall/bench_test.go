@@ -1,3 +1,5 @@
+//go:build unix
+
 package recall_test
 
 import (
@@ -5,7 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"time"
 
 	"kioku"
 	"kioku/derive/recall"
@@ -49,6 +53,16 @@ func openChunks(b *testing.B) *kioku.Memory {
 	return m
 }
 
+// cpuTime returns the time that the processors have worked for this process, which no busy machine changes much.
+func cpuTime(b *testing.B) time.Duration {
+	b.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
 // What recall adds is the difference to plain of what is searched for.
 func BenchmarkSearch(b *testing.B) {
 	m := openChunks(b)
@@ -63,11 +77,13 @@ func BenchmarkSearch(b *testing.B) {
 		query  memory.Query
 	}{{"plain", m, q}, {"ceiling", r, q}, {"kinds", r, asked}, {"plain-short", m, memory.Query{Text: pointing.Text, Now: now}}, {"context", r, pointing}} {
 		b.Run(c.name, func(b *testing.B) {
+			before := cpuTime(b)
 			for b.Loop() {
 				if _, err := c.search.Search(b.Context(), c.query); err != nil {
 					b.Fatal(err)
 				}
 			}
+			b.ReportMetric(float64((cpuTime(b)-before).Microseconds())/1000/float64(b.N), "cpu-ms/op")
 		})
 	}
 }

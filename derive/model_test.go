@@ -53,6 +53,25 @@ func TestAModelReadsWhatHasSettled(t *testing.T) {
 	}
 }
 
+// A reflection counts for the order of episodes.
+func TestAReflectionTellsWhatMatters(t *testing.T) {
+	t.Parallel()
+	m := &fakeModel{}
+	m.answer = func(_ int, req llm.Request) (llm.Response, error) {
+		if !strings.HasPrefix(req.System, "Task: extract") {
+			return say(reading(req)), nil
+		}
+		return say(strings.Replace(reading(req), `{"entities"`, `{"reflection": {"reflection_text": "A big step.", "emotion_label": "joy", "emotion_intensity": 0.4,
+			"salience_score": 0.97, "confidence": 0.8, "topic_tags": ["move"]}, "entities"`, 1)), nil
+	}
+	w := newWorld(t, "memory/2026-11-23.md", day("Well, Ana lives in Porto.", "Lunch.")).withModel(m, func(o *derive.Options) { o.Reflect = true })
+	w.derive()
+	episodes, err := w.memory.Derived().EpisodesBetween(t.Context(), monday.Add(-24*time.Hour), monday.Add(24*time.Hour), 10)
+	if err != nil || len(episodes) != 2 || episodes[0].Salience != 0.97 {
+		t.Errorf("episodes: %+v, %v", episodes, err)
+	}
+}
+
 // A note that never rests is read after two hours.
 func TestAModelReadsWhatNeverSettles(t *testing.T) {
 	t.Parallel()

@@ -130,7 +130,7 @@ func (w *claimWriter) putEpisode(ctx context.Context, ec *seam.EpisodeClaims) (b
 	if w.class == classRule {
 		_, err = w.exec(ctx, "UPDATE payload_episode SET ruled = ? WHERE id = ?", w.version, id)
 	} else {
-		_, err = w.exec(ctx, "UPDATE payload_episode SET read_by = ? WHERE id = ?", maker, id)
+		_, err = w.exec(ctx, "UPDATE payload_episode SET read_by = ?, reflection = iif(forgotten = 1, '', ?) WHERE id = ?", maker, ec.Reflection, id)
 	}
 	return true, err
 }
@@ -312,7 +312,7 @@ func (w *claimWriter) hideObject(ctx context.Context, episode int64, ref memory.
 // dropForgotten counts a claim that a person has had forgotten, and deletes the answers about its episode.
 func (w *claimWriter) dropForgotten(ctx context.Context, episode int64) error {
 	w.dropped[droppedForgotten]++
-	res, err := w.exec(ctx, "UPDATE payload_episode SET forgotten = 1 WHERE id = ? AND forgotten = 0", episode)
+	res, err := w.exec(ctx, "UPDATE payload_episode SET forgotten = 1, reflection = '' WHERE id = ? AND forgotten = 0", episode)
 	if err != nil {
 		return err
 	}

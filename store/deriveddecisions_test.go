@@ -123,26 +123,7 @@ func TestDerivedForgottenTextIsGone(t *testing.T) {
 		t.Fatalf("%q", got)
 	}
 	uid := f.Episodes[0].UID
-	if err := s.PutAnswer(t.Context(), "facts/1", "m", [32]byte{1}, `{"object":"`+secret+`"}`, []string{uid}, 10, 10); err != nil {
-		t.Fatal(err)
-	}
-	about := memory.Unit{UID: vocab.UnitUID(memory.KindSummary, memory.ScopeDaily, "2026-11-01"), Kind: memory.KindSummary,
-		Summary: &memory.Summary{Scope: memory.ScopeDaily, Key: "2026-11-01", Text: "Ana is a " + secret}}
-	if err := s.PutSummary(t.Context(), about, []string{uid}, "made"); err != nil {
-		t.Fatal(err)
-	}
-	job := seam.Job{Kind: "extract", Key: "1", Input: `{"episodes":["` + uid + `"]}`}
-	if err := s.Enqueue(t.Context(), job); err != nil {
-		t.Fatal(err)
-	}
-	claimed, err := s.Claim(t.Context(), "w", *s.now, 1e9)
-	if err != nil {
-		t.Fatal(err)
-	}
-	claimed.Status, claimed.LastError = seam.JobParked, "bad answer: "+secret
-	if err := s.Finish(t.Context(), *claimed); err != nil {
-		t.Fatal(err)
-	}
+	s.spread(t, uid, secret)
 	if !contains(t, s.path, secret) {
 		t.Fatal("the text is not in the file, so that the test shows nothing")
 	}
@@ -176,6 +157,31 @@ func TestDerivedForgottenTextIsGone(t *testing.T) {
 	s.derive(t, texts)
 	if got := objects(t, s, memory.UnitQuery{Predicate: "role_is"}); len(got) != 1 {
 		t.Errorf("after forgetting was taken back: %q", got)
+	}
+}
+
+// spread writes a text of an episode wherever models and jobs leave it: an answer, a summary and the error of a job.
+func (s derivedStore) spread(t *testing.T, uid, secret string) {
+	t.Helper()
+	if err := s.PutAnswer(t.Context(), "facts/1", "m", [32]byte{1}, `{"object":"`+secret+`"}`, []string{uid}, 10, 10); err != nil {
+		t.Fatal(err)
+	}
+	about := memory.Unit{UID: vocab.UnitUID(memory.KindSummary, memory.ScopeDaily, "2026-11-01"), Kind: memory.KindSummary,
+		Summary: &memory.Summary{Scope: memory.ScopeDaily, Key: "2026-11-01", Text: "Ana is a " + secret}}
+	if err := s.PutSummary(t.Context(), about, []string{uid}, "made"); err != nil {
+		t.Fatal(err)
+	}
+	job := seam.Job{Kind: "extract", Key: "1", Input: `{"episodes":["` + uid + `"]}`}
+	if err := s.Enqueue(t.Context(), job); err != nil {
+		t.Fatal(err)
+	}
+	claimed, err := s.Claim(t.Context(), "w", *s.now, 1e9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	claimed.Status, claimed.LastError = seam.JobParked, "bad answer: "+secret
+	if err := s.Finish(t.Context(), *claimed); err != nil {
+		t.Fatal(err)
 	}
 }
 

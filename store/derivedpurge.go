@@ -51,7 +51,7 @@ func purgeKey(ctx context.Context, tx *sql.Tx, key string) error {
 			return fmt.Errorf("delete mentions: %w", err)
 		}
 	}
-	if err := execAll(ctx, tx, []any{list}, "UPDATE payload_episode SET forgotten = 1 WHERE id IN (SELECT value FROM json_each(?))"); err != nil {
+	if err := execAll(ctx, tx, []any{list}, "UPDATE payload_episode SET forgotten = 1, reflection = '' WHERE id IN (SELECT value FROM json_each(?))"); err != nil {
 		return err
 	}
 	if err := blankQuotes(ctx, tx, list, said); err != nil {

@@ -251,6 +251,7 @@ func (d *daemon) open(ctx context.Context) error {
 		agents[m.Agent()] = d.counted[i]
 		if d.derivers[i] != nil {
 			derivers[m.Agent()] = d.derivers[i]
+			d.observed.metrics.Derive(m.Agent(), d.derivers[i])
 		}
 	}
 	opt := server.Options{Agents: agents, Derivers: derivers, Network: d.conf.Network, Grace: d.flags.grace, Log: d.log}

@@ -158,10 +158,12 @@ func (r *slotResolver) resolveSlot(ctx context.Context, s dirtySlot) error {
 	return nil
 }
 
-// resolveEntity deletes an entity that nothing mentions any more. Entities that were merged into it stand for themselves again.
+// resolveEntity deletes an entity that nothing mentions any more. Entities that were merged into it stand for themselves again, and
+// those with its name may be merged now.
 func (r *slotResolver) resolveEntity(ctx context.Context, id int64) error {
 	var stands bool
-	err := r.scan(ctx, `SELECT EXISTS (SELECT 1 FROM entities WHERE merged_into = ?1) AND NOT EXISTS (SELECT 1 FROM mentions WHERE entity = ?1)`,
+	err := r.scan(ctx, `SELECT EXISTS (SELECT 1 FROM entities e JOIN entities o ON o.merged_into = e.id OR o.norm = e.norm AND o.id <> e.id WHERE e.id = ?1)
+		AND NOT EXISTS (SELECT 1 FROM mentions WHERE entity = ?1)`,
 		[]any{id}, &stands)
 	if err == nil && stands {
 		err = applyMerges(ctx, r.tx)

@@ -354,7 +354,7 @@ type Version struct {
 	UID string
 	// Version is the number of the version, from 1.
 	Version int
-	// Reason is why it changed: "claims", "decision", "expired", "undo" ....
+	// Reason is why it changed: "claims", "decision", "rules" (of another version or vocabulary) ...
 	Reason string
 	// Payload is the canonical JSON of the unit, without evidence.
 	Payload string

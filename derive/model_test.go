@@ -58,7 +58,7 @@ func TestRunReadsAllThatWaits(t *testing.T) {
 	t.Parallel()
 	m := &fakeModel{}
 	var b strings.Builder
-	for i := range 700 {
+	for i := range 620 {
 		fmt.Fprintf(&b, "## Part %d\n\nWell, Ana lives in Town%s.\n\n", i, strings.Repeat("n", i))
 	}
 	w := newWorld(t, "memory/2026-01-02.md", b.String()).withModel(m, func(o *derive.Options) { o.MaxCallsPerHour, o.MaxTokensPerDay = 10_000, 1<<40 })
@@ -69,7 +69,7 @@ func TestRunReadsAllThatWaits(t *testing.T) {
 	if err := w.Run(t.Context(), true, nil); err != nil {
 		t.Fatal(err)
 	}
-	if st := w.status(); st.Unextracted != 0 || m.extracts() < 700/12 {
+	if st := w.status(); st.Unextracted != 0 || m.extracts() < 620/12 {
 		t.Errorf("%d calls, %d episodes wait", m.extracts(), st.Unextracted)
 	}
 }

@@ -138,6 +138,31 @@ func TestAcceptance09AMovedNoteCostsNothing(t *testing.T) {
 	}
 }
 
+// A note that was away, as with another branch of git, says again what it said, without a call.
+func TestAcceptance09ANoteThatComesBackCostsNothing(t *testing.T) {
+	t.Parallel()
+	m := &fakeModel{}
+	note := day("Well, Ana lives in Porto.")
+	w := newWorld(t, "memory/2026-11-23.md", note).withModel(m)
+	w.derive()
+	calls := m.calls()
+	w.remove("memory/2026-11-23.md")
+	w.derive()
+	if w.hasFact("lives_in", "Porto") {
+		t.Error("a fact is found whose note is gone")
+	}
+	w.write("memory/2026-11-23.md", note)
+	w.derive()
+	if !w.hasFact("lives_in", "Porto") || m.calls() != calls {
+		t.Errorf("%d more calls, facts %q", m.calls()-calls, w.sentences(memory.KindFact))
+	}
+	for _, u := range w.units(memory.KindSummary) {
+		if len(u.Evidence) == 0 {
+			t.Errorf("a summary without evidence: %+v", u)
+		}
+	}
+}
+
 // Acceptance check 12: what is private or secret is in no request to a model on another machine, in no view, and in no list below its
 // ceiling; what is made of private notes is private.
 func TestAcceptance12SensitivityHolds(t *testing.T) {

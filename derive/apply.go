@@ -57,22 +57,21 @@ func (s *Service) inputOf(a asked) [32]byte {
 	return [32]byte(h.Sum(nil))
 }
 
-// applyCached stores what the model has said of an episode before. It returns false if that is not known, or with again if it was
-// invalid.
-func (s *Service) applyCached(ctx context.Context, a asked, again bool) (bool, error) {
+// cached returns what the model has said of an episode before, nil if that is not known.
+func (s *Service) cached(ctx context.Context, a asked) (*extracted, error) {
 	answer, err := s.store.CachedAnswer(ctx, contract.NameExtract, s.opt.Model.Name(), s.inputOf(a))
 	if err != nil || answer == "" {
-		return false, err
+		return nil, err
 	}
-	var x extracted
-	if json.Unmarshal([]byte(answer), &x) != nil || x.Invalid && again {
-		return false, nil
+	x := new(extracted)
+	if json.Unmarshal([]byte(answer), x) != nil {
+		return nil, nil // of another version of this program
 	}
-	return true, s.putModelClaims(ctx, []asked{a}, []extracted{x})
+	return x, nil
 }
 
-// apply stores what the model says of a batch, and caches it.
-func (s *Service) apply(ctx context.Context, batch []asked, said []extracted, tokens used) error {
+// applyExtracted stores what the model says of a batch, and caches it.
+func (s *Service) applyExtracted(ctx context.Context, batch []asked, said []extracted, tokens used) error {
 	for i, a := range batch {
 		raw, err := json.Marshal(said[i])
 		if err != nil {
@@ -88,7 +87,7 @@ func (s *Service) apply(ctx context.Context, batch []asked, said []extracted, to
 
 // applyNothing notes that the answers about episodes are invalid, so that they are not asked about again by themselves.
 func (s *Service) applyNothing(ctx context.Context, batch []asked) error {
-	return s.apply(ctx, batch, slices.Repeat([]extracted{{Invalid: true}}, len(batch)), used{})
+	return s.applyExtracted(ctx, batch, slices.Repeat([]extracted{{Invalid: true}}, len(batch)), used{})
 }
 
 // putModelClaims stores the claims of the model. Episodes that have changed since are left out: they come anew.

@@ -22,7 +22,7 @@ func (s *Service) forget(ctx context.Context, r memory.DecisionRequest) (memory.
 	if err != nil {
 		return memory.Decided{}, err
 	}
-	line, err := s.decide(ctx, memory.Decision{Verb: memory.DecideForget, Kind: u.Kind, Target: forgetKey(u), Note: r.Note})
+	line, err := s.recordDecision(ctx, memory.Decision{Verb: memory.DecideForget, Kind: u.Kind, Target: forgetKey(u), Note: r.Note})
 	if err != nil {
 		return memory.Decided{}, err
 	}

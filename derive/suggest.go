@@ -3,6 +3,7 @@ package derive
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"kioku/derive/contract"
@@ -18,10 +19,23 @@ const (
 // errNoModel: no language model derives.
 var errNoModel = errors.New("no language model is set for derivation; set derive.llm.model")
 
+// mayAsk returns an error if the model is not to be asked for a search now: there is none, or it is left alone because it fails or
+// its budget is used up.
+func (s *Service) mayAsk() error {
+	b := s.recall().breaker
+	switch {
+	case !s.asksModel():
+		return errNoModel
+	case !b.allows(s.opt.Now()):
+		return fmt.Errorf("the model is not asked now: %s", b.problem)
+	}
+	return nil
+}
+
 // Wordings asks the model for other wordings of a message with the conversation before it. The caller bounds the time that it takes.
 func (s *Service) Wordings(ctx context.Context, message string, turns []memory.Turn, now time.Time) ([]string, error) {
-	if !s.asksModel() {
-		return nil, errNoModel
+	if err := s.mayAsk(); err != nil {
+		return nil, err
 	}
 	contracts := s.contracts()
 	in := contract.ExpandInput{Message: message, Turns: turns, Now: now}
@@ -39,8 +53,8 @@ func (s *Service) Wordings(ctx context.Context, message string, turns []memory.T
 
 // Choose asks the model which passages answer a message with the conversation before it, and returns their places, best first.
 func (s *Service) Choose(ctx context.Context, message string, turns []memory.Turn, passages []memory.Hit) ([]int, error) {
-	if !s.asksModel() {
-		return nil, errNoModel
+	if err := s.mayAsk(); err != nil {
+		return nil, err
 	}
 	contracts := s.contracts()
 	in := contract.RerankInput{Message: message, Turns: turns}

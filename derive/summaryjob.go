@@ -2,6 +2,7 @@ package derive
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -60,7 +61,7 @@ func (s *Service) enqueueSummaries(ctx context.Context) error {
 				continue
 			}
 		}
-		if err := s.enqueueSummary(ctx, c); err != nil {
+		if err := s.enqueueSummary(ctx, c, known); err != nil {
 			return err
 		}
 	}
@@ -96,15 +97,20 @@ func summaryIsDue(now time.Time, c scope, before memory.Unit) bool {
 	return fresh >= rollingEpisodes
 }
 
-// enqueueSummary adds the job for a summary.
-func (s *Service) enqueueSummary(ctx context.Context, c scope) error {
+// enqueueSummary adds the job for a summary. One that was done for the same episodes is done again on another day if the summary is
+// not there.
+func (s *Service) enqueueSummary(ctx context.Context, c scope, known bool) error {
+	input := c.inputSHA()
+	if !known {
+		input = sha256.Sum256(append(input[:], day(s.opt.Now())...))
+	}
 	raw, err := json.Marshal(summaryInput{Scope: c.kind, Key: c.key, Model: s.opt.Model.Name()})
 	if err != nil {
 		return err
 	}
 	s.remember(func(st *state) { st.summed[c.uid()] = s.opt.Now() })
 	return s.store.Enqueue(ctx, seam.Job{
-		Kind: jobSummary, Key: c.kind + ":" + c.key, Input: string(raw), InputSHA256: c.inputSHA(), Priority: 7, RunAfter: s.opt.Now(), OrderAt: c.newest(),
+		Kind: jobSummary, Key: c.kind + ":" + c.key, Input: string(raw), InputSHA256: input, Priority: 7, RunAfter: s.opt.Now(), OrderAt: c.newest(),
 	})
 }
 

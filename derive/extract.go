@@ -145,7 +145,6 @@ func (s *Service) overdue(now time.Time, all, settled []memory.Episode) []memory
 		}
 		if since[e.Path] = start; now.Sub(start) >= maxWait {
 			late = append(late, e)
-			delete(since, e.Path)
 		}
 	}
 	s.remember(func(st *state) { st.waiting = since })

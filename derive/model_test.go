@@ -53,6 +53,27 @@ func TestAModelReadsWhatHasSettled(t *testing.T) {
 	}
 }
 
+// A run reads all that waits, however much that is, and what is older than 90 days only if it is asked to.
+func TestRunReadsAllThatWaits(t *testing.T) {
+	t.Parallel()
+	m := &fakeModel{}
+	var b strings.Builder
+	for i := range 620 {
+		fmt.Fprintf(&b, "## Part %d\n\nWell, Ana lives in Town%s.\n\n", i, strings.Repeat("n", i))
+	}
+	w := newWorld(t, "memory/2026-01-02.md", b.String()).withModel(m, func(o *derive.Options) { o.MaxCallsPerHour, o.MaxTokensPerDay = 10_000, 1<<40 })
+	w.derive()
+	if m.extracts() != 0 {
+		t.Errorf("%d calls for episodes of January", m.extracts())
+	}
+	if err := w.Run(t.Context(), true, nil); err != nil {
+		t.Fatal(err)
+	}
+	if st := w.status(); st.Unextracted != 0 || m.extracts() < 620/12 {
+		t.Errorf("%d calls, %d episodes wait", m.extracts(), st.Unextracted)
+	}
+}
+
 // A reflection counts for the order of episodes.
 func TestAReflectionTellsWhatMatters(t *testing.T) {
 	t.Parallel()

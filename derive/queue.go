@@ -47,18 +47,30 @@ type failure struct {
 // asksModel reports whether a model derives.
 func (s *Service) asksModel() bool { return s.opt.Model != nil && s.opt.MaxTokensPerDay > 0 }
 
-// byModel puts what the model should read into the queue and does the jobs that are due. It returns at the first pause of the
-// breaker. Notes that change meanwhile are read by rule between two jobs.
+// byModel puts what the model should read into the queue and does the jobs that are due, until there are none. It returns at the first
+// pause of the breaker.
 func (s *Service) byModel(ctx context.Context, o passOptions) error {
-	if !s.asksModel() {
-		return nil
-	}
-	if err := errors.Join(s.enqueue(ctx, o), s.resolveSlots(ctx, passOptions{})); err != nil {
-		return err
-	}
-	for done := 0; ; done++ {
+	for done := 0; s.asksModel(); {
 		if b := s.recall().breaker; !b.allows(s.opt.Now()) {
 			o.tell(memory.StepModel, done, 0, b.problem)
+			return nil
+		}
+		if err := errors.Join(s.enqueue(ctx, o), s.resolveSlots(ctx, passOptions{})); err != nil {
+			return err
+		}
+		before := done
+		if err := s.doJobs(ctx, o, &done); err != nil || done == before {
+			return err
+		}
+	}
+	return nil
+}
+
+// doJobs does the jobs that are due, and counts them in done. Notes that change meanwhile are read by rule between two jobs.
+func (s *Service) doJobs(ctx context.Context, o passOptions, done *int) error {
+	for {
+		b := s.recall().breaker
+		if !b.allows(s.opt.Now()) {
 			return nil
 		}
 		job, err := s.store.Claim(ctx, s.owner, s.opt.Now(), lease)
@@ -68,11 +80,9 @@ func (s *Service) byModel(ctx context.Context, o passOptions) error {
 		if err := s.doJob(ctx, *job); err != nil {
 			return err
 		}
-		o.tell(memory.StepModel, done+1, 0, fmt.Sprintf("did %d jobs of the model", done+1))
-		if err := s.resolveSlots(ctx, passOptions{}); err != nil {
-			return err
-		}
-		if err := s.meanwhile(ctx, o); err != nil {
+		*done++
+		o.tell(memory.StepModel, *done, 0, fmt.Sprintf("did %d jobs of the model", *done))
+		if err := errors.Join(s.resolveSlots(ctx, passOptions{}), s.meanwhile(ctx)); err != nil {
 			return err
 		}
 	}
@@ -87,7 +97,7 @@ func (s *Service) enqueue(ctx context.Context, o passOptions) error {
 }
 
 // meanwhile reads by rule what has changed since the pass began.
-func (s *Service) meanwhile(ctx context.Context, o passOptions) error {
+func (s *Service) meanwhile(ctx context.Context) error {
 	select {
 	case <-s.wake:
 		return s.byRule(ctx, passOptions{})

@@ -20,10 +20,8 @@ const (
 	weightContext = 0.5
 	weightNames   = 1
 	weightWording = 0.7
-	// weightLinks is that of what a message finds with the words that it points at, and weightOpen that of what it finds below the
-	// threshold.
+	// weightLinks is that of what a message finds with the words that it points at.
 	weightLinks = 2.5
-	weightOpen  = 0.3
 	// weightPointing is that of a message that points at something that is known.
 	weightPointing = 0.5
 )
@@ -48,8 +46,8 @@ type state struct {
 	answer   memory.Answer
 	// linked reports that the message points at something that is known.
 	linked bool
-	// openMessage and openContext come from the message, and the message with its background, without a threshold; nil unless inContext.
-	openMessage, openContext <-chan result[memory.Answer]
+	// openContext comes from the message with its background, without a threshold; nil unless inContext.
+	openContext <-chan result[memory.Answer]
 	// named comes from the message with the names of its background; nil unless inContext.
 	named <-chan result[memory.Answer]
 }
@@ -116,7 +114,6 @@ func (s *state) startQueries(ctx context.Context) {
 		return
 	}
 	if s.inContext {
-		s.openMessage = s.startOpen(ctx, s.query.Text)
 		s.openContext = s.startOpen(ctx, contextQuery(s.background, s.query.Text))
 		names := s.names
 		s.named = background(func() (memory.Answer, error) {
@@ -197,9 +194,9 @@ func (s *state) degrade(code, text string) {
 // contextRankings returns the rankings of what the message may point at: the passages that are nearest to the message with its background,
 // however far that is, and what the words that they share with the background find. Only the latter can make a passage a confident hit.
 func (s *state) contextRankings(ctx context.Context) []ranking {
-	message, inContext := await(ctx, s.openMessage).value.Hits, await(ctx, s.openContext).value.Hits
-	rankings := []ranking{{weaken(message), weightOpen}, {weaken(inContext), weightContext}}
-	joint := fuseRankings([]ranking{{message, weightMessage}, {inContext, weightContext}})
+	inContext := await(ctx, s.openContext).value.Hits
+	rankings := []ranking{{weaken(inContext), weightContext}}
+	joint := fuseRankings([]ranking{{s.answer.Hits, weightMessage}, {inContext, weightContext}})
 	said := links(s.background, s.query.Text, slices.Concat(sharing(inContext, s.query.Text), joint))
 	named := ranking{await(ctx, s.named).value.Hits, weightNames}
 	if len(said) == 0 {

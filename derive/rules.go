@@ -132,8 +132,13 @@ func (r *reader) document(ctx context.Context, path string) *rule.Document {
 	return r.file
 }
 
-// resolveSlots makes the units anew whose claims or decisions have changed.
+// resolveSlots makes the units anew whose claims or decisions have changed, and all of them if the predicates have other classes than
+// before, or this program makes units in another way than the one before.
 func (s *Service) resolveSlots(ctx context.Context, o passOptions) error {
+	fingerprint := fmt.Sprintf("resolve v%d %s", resolve.Version, s.opt.Vocabulary.Fingerprint())
+	if err := s.store.MakeAnew(ctx, fingerprint); err != nil {
+		return err
+	}
 	done := 0
 	for {
 		left, err := s.store.ResolveDirty(ctx, slotBatch, s.opt.Now(), resolve.Units(s.opt.Vocabulary))

@@ -354,7 +354,7 @@ type Version struct {
 	UID string
 	// Version is the number of the version, from 1.
 	Version int
-	// Reason is why it changed: "claims", "decision", "expired", "undo" ....
+	// Reason is why it changed: "claims", "decision", "expired", or "rules" if the program or the vocabulary is another one.
 	Reason string
 	// Payload is the canonical JSON of the unit, without evidence.
 	Payload string

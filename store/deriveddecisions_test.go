@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -106,6 +107,53 @@ func TestDerivedMergedEntitiesShareTheirSlots(t *testing.T) {
 		t.Error("after the merge was taken back:", diff)
 	}
 }
+
+// A name of which no type is known is that of the only entity of the name that has one, until a person splits them.
+func TestDerivedUntypedNamesAreMerged(t *testing.T) {
+	t.Parallel()
+	s := openDerived(t, t.TempDir())
+	files := []indexer.File{
+		noteFile("memory/2026-03-01.md", "Dario lives_in Porto"), noteFile("memory/2026-03-02.md", "TOPIC: dario"), noteFile("memory/2026-03-03.md", "TOPIC: Casa"),
+	}
+	place := noteFile("memory/2026-03-04.md", "PLACE: Dario")
+	s.sync(t, files...)
+	s.derive(t, files...)
+	dario, untyped := vocab.EntityUID(person("Dario")), vocab.EntityUID(topic("Dario"))
+	mentions := func() (all []string) {
+		t.Helper()
+		list, err := s.Entities(t.Context(), seam.EntityQuery{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range list {
+			into := map[string]string{"": "", dario: " is Dario"}[e.MergedInto]
+			all = append(all, fmt.Sprint(e.Type, " ", e.Name, " ", e.Mentions, into))
+		}
+		return sorted(all)
+	}
+	apart := []string{"PERSON Dario 1", "TOPIC Casa 1", "TOPIC dario 1"}
+	for _, step := range []struct {
+		name string
+		do   func()
+		want []string
+	}{
+		{"one has a type", func() {}, []string{"PERSON Dario 2", "TOPIC Casa 1", "TOPIC dario 2 is Dario"}},
+		{"two have a type", func() { s.sync(t, place); s.derive(t, place) }, append([]string{"PERSON Dario 1", "PLACE Dario 1"}, apart[1:]...)},
+		{"one has a type again", func() { s.sync(t, indexer.File{Path: place.Path, Gone: true}); s.resolve(t) },
+			[]string{"PERSON Dario 2", "TOPIC Casa 1", "TOPIC dario 2 is Dario"}},
+		{"split by a person", func() { s.decide(t, memory.Decision{Verb: memory.DecideSplit, Kind: "entity", Target: untyped}) }, apart},
+		{"not any more", func() { s.decide(t) }, []string{"PERSON Dario 2", "TOPIC Casa 1", "TOPIC dario 2 is Dario"}},
+		{"none has a type", func() { s.sync(t, indexer.File{Path: files[0].Path, Gone: true}); s.resolve(t) }, apart[1:]},
+	} {
+		step.do()
+		if diff := cmp.Diff(step.want, mentions()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", step.name, diff)
+		}
+	}
+}
+
+// topic returns an entity of which no type is known.
+func topic(name string) memory.EntityRef { return memory.EntityRef{Type: vocab.Topic, Name: name} }
 
 // Acceptance check 11: what is forgotten is in no page of the file and its log, and does not come back.
 func TestDerivedForgottenTextIsGone(t *testing.T) {

@@ -20,7 +20,8 @@ import (
 
 // modelLines are what the notes of the model say.
 var modelLines = []string{"Dario lives_in Porto", "Dario lives_in Lisbon", "DC lives_in Faro", "Ana likes tea", "Ana likes rain (private)",
-	"TODO call Ana", "DONE call Ana", "Ana friend= Dario", "ハル likes 抹茶", "TODO write to DC"}
+	"TODO call Ana", "DONE call Ana", "Ana friend= Dario", "ハル likes 抹茶", "TODO write to DC",
+	"TOPIC: Dario", "TOPIC: DC", "PLACE: Dario", "OTHER: ハル"}
 
 // state is what can be seen of what is derived.
 type state struct {
@@ -138,6 +139,9 @@ func randomDecisions(r *rand.Rand) []memory.Decision {
 	var list []memory.Decision
 	if r.IntN(2) == 0 {
 		list = append(list, memory.Decision{Verb: memory.DecideMerge, Kind: "entity", Target: vocab.EntityUID(person("DC")), Other: vocab.EntityUID(person("Dario"))})
+	}
+	if r.IntN(4) == 0 {
+		list = append(list, memory.Decision{Verb: memory.DecideSplit, Kind: "entity", Target: vocab.EntityUID(topic("Dario"))})
 	}
 	if r.IntN(2) == 0 {
 		list = append(list, memory.Decision{Verb: memory.DecidePin, Kind: memory.KindFact, Target: vocab.UnitUID("fact", vocab.EntityUID(person("Ana")), "likes", "tea")})

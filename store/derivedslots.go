@@ -158,10 +158,12 @@ func (r *slotResolver) resolveSlot(ctx context.Context, s dirtySlot) error {
 	return nil
 }
 
-// resolveEntity deletes an entity that nothing mentions any more. Entities that were merged into it stand for themselves again.
+// resolveEntity deletes an entity that nothing mentions any more. Entities that were merged into it stand for themselves again, and
+// those with its name may be merged now.
 func (r *slotResolver) resolveEntity(ctx context.Context, id int64) error {
 	var stands bool
-	err := r.scan(ctx, `SELECT EXISTS (SELECT 1 FROM entities WHERE merged_into = ?1) AND NOT EXISTS (SELECT 1 FROM mentions WHERE entity = ?1)`,
+	err := r.scan(ctx, `SELECT EXISTS (SELECT 1 FROM entities e JOIN entities o ON o.merged_into = e.id OR o.norm = e.norm AND o.id <> e.id WHERE e.id = ?1)
+		AND NOT EXISTS (SELECT 1 FROM mentions WHERE entity = ?1)`,
 		[]any{id}, &stands)
 	if err == nil && stands {
 		err = applyMerges(ctx, r.tx)
@@ -283,25 +285,25 @@ func orphan(ctx context.Context, s *statements, u storedUnit, now time.Time) err
 	return err
 }
 
-// MarkDirty implements seam.Store.
-func (d *Derived) MarkDirty(ctx context.Context, uids ...string) error {
+// MakeAnew implements seam.Store.
+func (d *Derived) MakeAnew(ctx context.Context, fingerprint string) error {
 	err := d.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if len(uids) == 0 {
-			return execAll(ctx, tx, nil,
-				`INSERT OR IGNORE INTO dirty_slots (kind, subject, name, reason) SELECT DISTINCT iif(kind = 'fact', 'fact', 'loop'),
-					coalesce(subject, 0), slot, 'asked' FROM claims`,
-				"INSERT OR IGNORE INTO dirty_slots (kind, subject, name, reason) SELECT 'fact', subject, slot, 'asked' FROM payload_fact",
-				"INSERT OR IGNORE INTO dirty_slots (kind, subject, name, reason) SELECT 'loop', 0, key, 'asked' FROM payload_loop",
-				"INSERT OR IGNORE INTO dirty_slots (kind, subject, name, reason) SELECT 'entity', id, '', 'asked' FROM entities")
-		}
-		list, err := jsonList(uids)
+		res, err := tx.ExecContext(ctx, "UPDATE meta SET resolved_by = ?1 WHERE resolved_by <> ?1", fingerprint)
 		if err != nil {
 			return err
 		}
-		return markDirty(ctx, tx, list, "asked")
+		if n, err := res.RowsAffected(); err != nil || n == 0 {
+			return err
+		}
+		return execAll(ctx, tx, nil,
+			`INSERT OR IGNORE INTO dirty_slots (kind, subject, name, reason) SELECT DISTINCT iif(kind = 'fact', 'fact', 'loop'),
+				coalesce(subject, 0), slot, 'rules' FROM claims`,
+			"INSERT OR IGNORE INTO dirty_slots (kind, subject, name, reason) SELECT 'fact', subject, slot, 'rules' FROM payload_fact",
+			"INSERT OR IGNORE INTO dirty_slots (kind, subject, name, reason) SELECT 'loop', 0, key, 'rules' FROM payload_loop",
+			"INSERT OR IGNORE INTO dirty_slots (kind, subject, name, reason) SELECT 'entity', id, '', 'rules' FROM entities")
 	})
 	if err != nil {
-		return fmt.Errorf("mark as changed: %w", err)
+		return fmt.Errorf("make units anew: %w", err)
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func (a *app) tellDecided(done *kiokuv1.Decided) error {
 		return err
 	}
 	if n := len(done.GetRemaining()); n > 0 {
-		a.Notice("%s of notes still say it, and are not changed: edit them if they are wrong", render.Count(n, "place"))
+		a.Notice("%s may still say it, and nothing is changed there: edit the notes if they are wrong", render.Count(n, "place"))
 	}
 	a.Notice("derived/decisions.md: %s", done.GetDecision())
 	return nil

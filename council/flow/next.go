@@ -40,6 +40,9 @@ func Next(s *Snapshot, w World) (Position, []Action) {
 	if s.Imported != nil && p.pos.Cycle == 1 {
 		p.pos.Round, p.pos.Status = s.LastRound(), s.Imported.Status
 		p.pos.Decision, p.pos.DecidedBy = s.Imported.Decision, s.Imported.DecidedBy
+		if !Final(p.pos.Status) { // somebody has to say what came of it
+			p.execute()
+		}
 		p.derive()
 		return p.pos, p.acts
 	}

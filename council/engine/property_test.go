@@ -25,12 +25,13 @@ import (
 	"kioku/council/flow"
 )
 
-// moves are the transitions of a status, as each of them is written.
+// moves are the transitions of a status, as each of them is written. A crash between the record of a decision and the status leaves "decided"
+// out.
 var moves = map[string][]string{
 	"":                                {council.StatusDiscussing},
-	council.StatusDiscussing:          {council.StatusArbitrating, council.StatusDecided, council.StatusRejected, council.StatusStalled, council.StatusCancelled},
-	council.StatusArbitrating:         {council.StatusDecided, council.StatusRejected, council.StatusStalled, council.StatusCancelled},
-	council.StatusStalled:             {council.StatusDecided, council.StatusRejected, council.StatusCancelled},
+	council.StatusDiscussing:          {council.StatusPendingAnnouncement, council.StatusArbitrating, council.StatusDecided, council.StatusRejected, council.StatusStalled, council.StatusCancelled},
+	council.StatusArbitrating:         {council.StatusPendingAnnouncement, council.StatusDecided, council.StatusRejected, council.StatusStalled, council.StatusCancelled},
+	council.StatusStalled:             {council.StatusPendingAnnouncement, council.StatusDecided, council.StatusRejected, council.StatusCancelled},
 	council.StatusDecided:             {council.StatusPendingAnnouncement, council.StatusAnnouncing, council.StatusAnnounced, council.StatusExecuting, council.StatusCancelled},
 	council.StatusPendingAnnouncement: {council.StatusAnnouncing, council.StatusAnnounced, council.StatusExecuting, council.StatusCancelled},
 	council.StatusAnnouncing:          {council.StatusPendingAnnouncement, council.StatusAnnounced, council.StatusExecuting, council.StatusCancelled},

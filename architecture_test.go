@@ -26,6 +26,7 @@ var mayImport = map[string]string{
 	"internal/filelock":      "",
 	"internal/atomicfile":    "",
 	"internal/safefile":      "",
+	"internal/strictjson":    "",
 	"internal/text":          "",
 	"internal/machine":       "",
 	"internal/egress":        "",

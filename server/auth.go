@@ -101,10 +101,12 @@ type caller struct {
 	agents   []string
 	everyone bool
 	write    bool
+	// council are the rights in the council.
+	council councilRights
 }
 
 // owner is a caller that needs no token: the user who runs the server.
-var owner = caller{everyone: true, write: true}
+var owner = caller{everyone: true, write: true, council: councilRights{all: true}}
 
 func (c caller) reaches(agent string) bool { return c.everyone || slices.Contains(c.agents, agent) }
 

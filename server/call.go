@@ -88,7 +88,7 @@ func (r registrar) handler(method string, st grpc.StreamDesc, isStream bool) grp
 func (s *Server) timeout(method string) time.Duration {
 	switch method {
 	case kiokuv1.HistoryService_SearchPast_FullMethodName, // which may make an index first
-		kiokuv1.AgentService_Compact_FullMethodName, kiokuv1.AgentService_Flush_FullMethodName, kiokuv1.AgentService_EndSession_FullMethodName:
+		kiokuv1.CouncilService_AskArbiter_FullMethodName, kiokuv1.AgentService_Compact_FullMethodName, kiokuv1.AgentService_Flush_FullMethodName, kiokuv1.AgentService_EndSession_FullMethodName:
 		return s.opt.CompactTimeout
 	}
 	return s.opt.SearchTimeout
@@ -112,9 +112,10 @@ type call struct {
 	waited time.Duration
 
 	mu sync.Mutex
-	// agents that the call was allowed to reach, and whether it was allowed to write. Guarded by mu.
-	agents []string
-	writes bool
+	// agents that the call was allowed to reach, whether it was allowed to write, and rights of the council that it uses. Guarded by mu.
+	agents   []string
+	writes   bool
+	councils []string
 }
 
 type callKey struct{}

@@ -26,7 +26,7 @@ func (s *Server) status(ctx context.Context, method string, err error) error {
 	if cause := context.Cause(ctx); isStatus(cause) {
 		return cause // for which the server has ended the call
 	}
-	for _, st := range []error{s.sidecarStatus(ctx, method, err), s.memoryStatus(ctx, method, err)} {
+	for _, st := range []error{s.sidecarStatus(ctx, method, err), s.memoryStatus(ctx, method, err), councilStatus(err)} {
 		if st != nil {
 			return st
 		}

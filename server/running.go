@@ -86,6 +86,9 @@ func (c *call) recheck() error {
 	if c.writes && !now.write || slices.ContainsFunc(c.agents, func(id string) bool { return !now.reaches(id) }) {
 		return errLost
 	}
+	if slices.ContainsFunc(c.councils, func(right string) bool { return !now.council.has(right) }) {
+		return errLost
+	}
 	return nil
 }
 

@@ -66,6 +66,8 @@ type Options struct {
 	Agents map[string]Memory
 	// Derivers keep what is derived, by agent id. For an agent without one, derivation is off.
 	Derivers map[string]Deriver
+	// Council is served beside the memories; nil for none. The server does not close it.
+	Council *CouncilOptions
 	// Memory is the memory service of another server, to which a server of sidecars only forwards the calls of MemoryService for the
 	// agents of its sidecars; nil forwards none.
 	Memory grpc.ClientConnInterface
@@ -206,7 +208,7 @@ func (s *Server) Serve(ctx context.Context, listeners ...Listener) error {
 			l.Close()
 		}
 	}()
-	if len(s.opt.Agents) == 0 && len(s.sidecars) == 0 {
+	if len(s.opt.Agents) == 0 && len(s.sidecars) == 0 && s.opt.Council == nil {
 		return errors.New("nothing to serve: no agent is configured")
 	}
 	if len(listeners) == 0 {
@@ -330,6 +332,9 @@ func (s *Server) register(r grpc.ServiceRegistrar) {
 	}
 	if len(s.sidecars) > 0 {
 		kiokuv1.RegisterAgentServiceServer(r, agentService{Server: s})
+	}
+	if s.opt.Council != nil {
+		kiokuv1.RegisterCouncilServiceServer(r, councilService{Server: s})
 	}
 	healthpb.RegisterHealthServer(r, s.health)
 }

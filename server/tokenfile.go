@@ -31,6 +31,8 @@ type TokenEntry struct {
 	Agents []string
 	// Write is the right to write.
 	Write bool
+	// Council are the rights in the council of the daemon: read, submit, owner, member:NAME, worker:NAME, bridge:PLATFORM.
+	Council []string
 	// Expires is the time from which on the entry is not valid; zero means never.
 	Expires time.Time
 }
@@ -50,7 +52,7 @@ func ReadTokenFile(path string) ([]TokenEntry, error) {
 	}
 	var list []TokenEntry
 	for _, e := range entries {
-		list = append(list, TokenEntry{Name: e.caller.name, SAN: e.san, Agents: e.caller.agents, Write: e.caller.write, Expires: e.expires})
+		list = append(list, TokenEntry{Name: e.caller.name, SAN: e.san, Agents: e.caller.agents, Write: e.caller.write, Council: e.caller.council.list(), Expires: e.expires})
 	}
 	return list, nil
 }
@@ -103,11 +105,18 @@ func (e TokenEntry) node(token string) *yaml.Node {
 		sum := sha256.Sum256([]byte(token))
 		add("sha256", text(hex.EncodeToString(sum[:])))
 	}
-	agents := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
-	for _, id := range e.Agents {
-		agents.Content = append(agents.Content, text(id))
+	list := func(key string, values []string) {
+		if len(values) == 0 {
+			return
+		}
+		n := &yaml.Node{Kind: yaml.SequenceNode, Style: yaml.FlowStyle}
+		for _, v := range values {
+			n.Content = append(n.Content, text(v))
+		}
+		add(key, n)
 	}
-	add("agents", agents)
+	list("agents", e.Agents)
+	list("council", e.Council)
 	if e.Write {
 		add("write", &yaml.Node{Kind: yaml.ScalarNode, Value: "true"})
 	}

@@ -36,6 +36,7 @@ const maxTokenFile = 1 << 20
 //	    sha256: 2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae
 //	    agents: [main, work]   # or "*" for all
 //	    write: true            # default: false
+//	    council: [owner]       # optional: read, submit, owner, member:NAME, worker:NAME, bridge:PLATFORM; then agents may be missing
 //	  - name: build
 //	    san: build.example.org # a name in the client's certificate instead of a token
 //	    agents: [work]
@@ -182,6 +183,7 @@ type tokenFile struct {
 		SAN     string     `yaml:"san"`
 		Agents  agentNames `yaml:"agents"`
 		Write   bool       `yaml:"write"`
+		Council []string   `yaml:"council"`
 		Expires string     `yaml:"expires"`
 	} `yaml:"tokens"`
 }
@@ -217,7 +219,10 @@ func parseTokens(data []byte) ([]tokenEntry, error) {
 	var entries []tokenEntry
 	for i, t := range file.Tokens {
 		entry := tokenEntry{san: t.SAN, caller: caller{name: t.Name, agents: t.Agents, write: t.Write}}
-		err := entry.checkEntry(t.SHA256)
+		var err error
+		if entry.caller.council, err = parseCouncilRights(t.Council); err == nil {
+			err = entry.checkEntry(t.SHA256)
+		}
 		if err == nil && t.Expires != "" {
 			entry.expires, err = ParseExpiry(t.Expires)
 		}
@@ -269,7 +274,7 @@ func (e *tokenEntry) checkEntry(hexSum string) error {
 	if strings.ContainsFunc(c.name, func(r rune) bool { return !unicode.IsPrint(r) }) {
 		return fmt.Errorf("the name %q must be on one line, without control characters", c.name)
 	}
-	if len(c.agents) == 0 {
+	if len(c.agents) == 0 && c.council.none() {
 		return errors.New(`agents is required: a list of agent ids, or "*" for all`)
 	}
 	for _, id := range c.agents {

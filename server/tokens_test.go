@@ -51,7 +51,7 @@ tokens:
 	}
 	laptop, ok := tokens.find(tokenCredential("foo"))
 	want := caller{name: "laptop", agents: []string{"main", "work"}}
-	if diff := cmp.Diff(want, laptop, cmp.AllowUnexported(caller{})); diff != "" || !ok {
+	if diff := cmp.Diff(want, laptop, cmp.AllowUnexported(caller{}, councilRights{})); diff != "" || !ok {
 		t.Errorf("laptop (-want +got):\n%s", diff)
 	}
 	if laptop.reaches("other") || !laptop.reaches("work") {

@@ -29,6 +29,10 @@ type app struct {
 	noDaemon   bool
 	readOnly   bool
 
+	// councilFolder is the folder of the council that a flag names, and councilEcho whether a scripted model plays its members.
+	councilFolder string
+	councilEcho   bool
+
 	// network is the way to other machines of this run.
 	network *egress.Network
 

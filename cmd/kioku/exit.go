@@ -18,6 +18,8 @@ const (
 	exitError    = 1
 	exitUsage    = 2
 	exitDegraded = 3
+	// exitRejected and exitStalled are what kioku council ask ends with if the council rejects the task or cannot decide it.
+	exitRejected, exitStalled = 4, 5
 	// exitInterrupted is the exit code of a command that SIGINT ended, as shells report it.
 	exitInterrupted = 130
 )
@@ -56,9 +58,12 @@ func exitCode(err error) int {
 	var usage render.UsageError
 	var setting *config.Error
 	var input *memory.InputError
+	var outcome outcomeError
 	switch {
 	case err == nil:
 		return exitOK
+	case errors.As(err, &outcome):
+		return outcome.code
 	case errors.Is(err, render.ErrDegraded):
 		return exitDegraded
 	case errors.As(err, &usage), errors.As(err, &setting), errors.As(err, &input), status.Code(err) == codes.InvalidArgument,

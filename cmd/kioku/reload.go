@@ -66,7 +66,11 @@ func (d *daemon) readAgain() (next *config.Config, folders []*config.Config, err
 		return nil, nil, err
 	}
 	for _, m := range d.memories {
-		conf, err := next.ForFolder(m.Workspace())
+		base, err := d.confFor(next, m.Agent())
+		if err != nil {
+			return nil, nil, err
+		}
+		conf, err := base.ForFolder(m.Workspace())
 		if err != nil {
 			return nil, nil, err
 		}

@@ -67,6 +67,7 @@ func (a *app) rootCmd() *cobra.Command {
 		a.doctorCmd(),
 		a.versionCmd(),
 		a.deriveCmd(),
+		a.councilCmd(),
 		a.demoCmd(),
 		a.manCmd(),
 		a.mcpCmd(),

@@ -63,6 +63,8 @@ type serveFlags struct {
 	// background serves one memory on a socket beside its index, until no client has been connected for as long as idle.
 	background bool
 	idle       time.Duration
+	// councilOnly serves the agents of the council, and no workspace that was only found.
+	councilOnly bool
 }
 
 // addServeFlags adds them to a command.
@@ -148,7 +150,9 @@ type daemon struct {
 	folders []*config.Config
 	// derivers derive from each memory; nil for one from which nothing is derived.
 	derivers []*derive.Service
-	door     *door
+	// council that the daemon runs; nil for none.
+	council *daemonCouncil
+	door    *door
 }
 
 func (a *app) serve(ctx context.Context, f *serveFlags) error {
@@ -171,12 +175,12 @@ func (a *app) serve(ctx context.Context, f *serveFlags) error {
 
 // serveUntilDone serves until ctx ends, and closes the memories.
 func (d *daemon) serveUntilDone(ctx context.Context, hangups <-chan os.Signal) error {
-	tasks := []func(context.Context) error{d.keepInSync, d.derive, func(ctx context.Context) error { return d.reloadOn(ctx, hangups) }}
+	tasks := []func(context.Context) error{d.keepInSync, d.derive, d.runCouncil, func(ctx context.Context) error { return d.reloadOn(ctx, hangups) }}
 	if d.flags.background {
 		tasks = append(tasks, d.endWhenIdle, d.endWhenReplaced)
 	}
 	err := d.app.serveDoor(ctx, d.door, tasks...)
-	return errors.Join(err, d.closeMemories(), d.observed.close())
+	return errors.Join(err, d.closeCouncil(), d.closeMemories(), d.observed.close())
 }
 
 // endWhenIdle ends the daemon when no client has been connected for a while.
@@ -220,13 +224,16 @@ func (a *app) newDaemon(ctx context.Context, f *serveFlags) (*daemon, error) {
 	level.Set(conf.LogLevel)
 	d := &daemon{app: a, flags: f, conf: conf, level: level, log: a.log(level)}
 	if err := d.open(ctx); err != nil {
-		return nil, errors.Join(err, d.closeMemories(), d.observed.close())
+		return nil, errors.Join(err, d.closeCouncil(), d.closeMemories(), d.observed.close())
 	}
 	return d, nil
 }
 
 // open opens the memories, and a door to them and to the sidecars.
 func (d *daemon) open(ctx context.Context) error {
+	if err := d.loadCouncil(); err != nil {
+		return err
+	}
 	places, err := d.places()
 	if err != nil {
 		return err
@@ -254,6 +261,9 @@ func (d *daemon) open(ctx context.Context) error {
 		}
 	}
 	opt := server.Options{Agents: agents, Derivers: derivers, Network: d.conf.Network, Grace: d.flags.grace, Log: d.log}
+	if err := d.openCouncil(&opt); err != nil {
+		return err
+	}
 	d.door, err = d.app.openDoor(ctx, d.conf, d.observed, opt, places, d.memoryOf, socket, address)
 	return err
 }
@@ -270,7 +280,11 @@ func (d *daemon) takeOver(ctx context.Context, places []config.Place) (taken fun
 		if d.flags.background {
 			break
 		}
-		release, err := connect.TakeOver(ctx, d.conf, p, d.app.Notice)
+		base, err := d.confFor(d.conf, p.Agent)
+		if err != nil {
+			return taken, err
+		}
+		release, err := connect.TakeOver(ctx, base, p, d.app.Notice)
 		releases = append(releases, release)
 		if err != nil {
 			return taken, fmt.Errorf("agent %s: %w", p.Agent, err)
@@ -282,7 +296,7 @@ func (d *daemon) takeOver(ctx context.Context, places []config.Place) (taken fun
 // places returns the folders to serve: in the background only that of the memory for which it was started.
 func (d *daemon) places() ([]config.Place, error) {
 	if !d.flags.background {
-		return d.conf.Places()
+		return d.withCouncilPlaces(d.conf.Places())
 	}
 	place, err := d.conf.Here()
 	return []config.Place{place}, err
@@ -311,10 +325,14 @@ func (d *daemon) openMemories(ctx context.Context, places []config.Place, socket
 		return err
 	}
 	for _, p := range places {
-		if err := connect.CheckFolder(ctx, d.conf, p, connect.ToWrite); err != nil {
+		base, err := d.confFor(d.conf, p.Agent)
+		if err != nil {
 			return err
 		}
-		conf, err := d.conf.ForFolder(p.Workspace)
+		if err := connect.CheckFolder(ctx, base, p, connect.ToWrite); err != nil {
+			return err
+		}
+		conf, err := base.ForFolder(p.Workspace)
 		if err != nil {
 			return err
 		}

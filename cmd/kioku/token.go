@@ -29,13 +29,15 @@ type tokenReport struct {
 	Agents []string `json:"agents"`
 	// Write is the right to write.
 	Write bool `json:"write"`
+	// Council are the rights in the council of the daemon, such as read, submit, owner or worker:NAME.
+	Council []string `json:"council,omitempty"`
 	// Expires is the time from which on the entry is not valid, "" for never, and Expired whether that is over.
 	Expires string `json:"expires"`
 	Expired bool   `json:"expired"`
 }
 
 func newTokenReport(e server.TokenEntry) tokenReport {
-	r := tokenReport{Name: e.Name, SAN: e.SAN, Agents: e.Agents, Write: e.Write}
+	r := tokenReport{Name: e.Name, SAN: e.SAN, Agents: e.Agents, Write: e.Write, Council: e.Council}
 	if !e.Expires.IsZero() {
 		r.Expires, r.Expired = e.Expires.UTC().Format(time.RFC3339), !time.Now().Before(e.Expires)
 	}
@@ -62,7 +64,7 @@ func (a *app) tokenAddCmd() *cobra.Command {
 		Example: "  kioku token add laptop --agents main,work --write\n  kioku token add ci --agents work --expires 2027-01-31\n" +
 			"  kioku token add build --agents work --san build.example.org",
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
-			if e.Name = args[0]; len(e.Agents) == 0 {
+			if e.Name = args[0]; len(e.Agents) == 0 && len(e.Council) == 0 {
 				return render.Misuse(`name the agents that %s may use: --agents main,work, or --agents "*" for all`, e.Name)
 			}
 			if expires != "" {
@@ -78,6 +80,7 @@ func (a *app) tokenAddCmd() *cobra.Command {
 	}
 	cmd.Flags().StringSliceVar(&e.Agents, "agents", nil, "`ids` of the agents that it may use, * for all")
 	cmd.Flags().BoolVar(&e.Write, "write", false, "may write notes too")
+	cmd.Flags().StringSliceVar(&e.Council, "council", nil, "`rights` in the council: read, submit, owner, member:NAME, worker:NAME, bridge:PLATFORM")
 	cmd.Flags().StringVar(&e.SAN, "san", "", "a `name` in the client's certificate, in place of a token")
 	cmd.Flags().StringVar(&expires, "expires", "", "last `day` (2027-01-31), or a time")
 	_ = cmd.RegisterFlagCompletionFunc("agents", a.completeAgents) // the flag exists
@@ -116,6 +119,12 @@ func (r tokenReport) rights() string {
 	until := ""
 	if r.Expires != "" {
 		until = " until " + r.Expires
+	}
+	if len(r.Agents) == 0 {
+		may = "may use no agent"
+	}
+	if len(r.Council) > 0 {
+		until = "; in the council " + strings.Join(r.Council, ", ") + until
 	}
 	return may + strings.Join(r.Agents, ", ") + until
 }

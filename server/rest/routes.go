@@ -3,6 +3,7 @@ package rest
 import (
 	"cmp"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -17,7 +18,7 @@ import (
 type Route struct {
 	// Method is the HTTP method.
 	Method string
-	// Path is the path of the route. "{path=**}" stands for the path of a file, and "{id}" for an id.
+	// Path is the path of the route. "{path=**}" stands for the path of a file, and a name like "{id}" for an id.
 	Path string
 	// RPC is the method that answers.
 	RPC protoreflect.MethodDescriptor
@@ -26,11 +27,14 @@ type Route struct {
 }
 
 // key is what the gateway calls a route.
-func (r Route) key() string { return r.Method + " " + strings.Replace(r.Path, idPath, "{id=*}", 1) }
+func (r Route) key() string {
+	return r.Method + " " + idPath.ReplaceAllString(r.Path, "{$1=*}")
+}
 
 // name returns the route as a person writes it.
 func (r Route) name() string {
-	return r.Method + " " + strings.NewReplacer(filePath, "PATH", idPath, "ID").Replace(r.Path)
+	path := strings.Replace(r.Path, filePath, "PATH", 1)
+	return r.Method + " " + idPath.ReplaceAllStringFunc(path, func(id string) string { return strings.ToUpper(strings.Trim(id, "{}")) })
 }
 
 // fullMethod returns the name of the method on a connection.
@@ -38,31 +42,32 @@ func (r Route) fullMethod() string {
 	return "/" + string(r.RPC.Parent().FullName()) + "/" + string(r.RPC.Name())
 }
 
-const (
-	// filePath is the part of a path that stands for the path of a file.
-	filePath = "{path=**}"
-	// idPath is the part of a path that stands for an id.
-	idPath = "{id}"
-)
+// filePath is the part of a path that stands for the path of a file.
+const filePath = "{path=**}"
+
+// idPath matches the parts of a path that stand for ids and names.
+var idPath = regexp.MustCompile(`\{([a-z_]+)\}`)
 
 // matches reports whether the route has the path of a request.
 func (r Route) matches(path string) bool {
 	if before, ok := strings.CutSuffix(r.Path, filePath); ok {
 		return strings.HasPrefix(path+"/", before)
 	}
-	before, after, hasID := strings.Cut(r.Path, idPath)
-	if !hasID {
-		return path == r.Path
-	}
-	id, starts := strings.CutPrefix(path, before)
-	id, ends := strings.CutSuffix(id, after)
-	return starts && ends && id != "" && !strings.ContainsAny(id, "/:")
+	want, got := strings.Split(r.Path, "/"), strings.Split(path, "/")
+	return slices.EqualFunc(want, got, func(want, got string) bool {
+		at := idPath.FindStringIndex(want)
+		if at == nil {
+			return want == got
+		}
+		id, ends := strings.CutSuffix(got, want[at[1]:])
+		return ends && id != "" && !strings.Contains(id, ":")
+	})
 }
 
 // Routes returns the routes of all methods, as the proto has them, in the order of their paths.
 func Routes() []Route {
 	var routes []Route
-	for _, file := range []protoreflect.FileDescriptor{kiokuv1.File_kioku_v1_memory_proto, kiokuv1.File_kioku_v1_derive_proto, kiokuv1.File_kioku_v1_history_proto, kiokuv1.File_kioku_v1_agent_proto} {
+	for _, file := range []protoreflect.FileDescriptor{kiokuv1.File_kioku_v1_memory_proto, kiokuv1.File_kioku_v1_derive_proto, kiokuv1.File_kioku_v1_history_proto, kiokuv1.File_kioku_v1_council_proto, kiokuv1.File_kioku_v1_agent_proto} {
 		for i := range file.Services().Len() {
 			methods := file.Services().Get(i).Methods()
 			for j := range methods.Len() {

@@ -36,6 +36,7 @@ const (
 func (h *Handler) serveStream(w http.ResponseWriter, r *http.Request, route Route, request proto.Message) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
+	resume(r, request)
 	stream, err := h.openStream(ctx, route, request)
 	if err != nil {
 		httperror.Write(w, err)
@@ -73,6 +74,14 @@ func (h *Handler) serveStream(w http.ResponseWriter, r *http.Request, route Rout
 	// The client is gone, and nobody is left to tell the error to.
 }
 
+// resume has the events of a council begin after the last one that the client has.
+func resume(r *http.Request, request proto.Message) {
+	watch, ok := request.(*kiokuv1.WatchCouncilRequest)
+	if last, err := strconv.ParseUint(r.Header.Get("Last-Event-ID"), 10, 64); ok && err == nil && watch.GetAfterId() == 0 {
+		watch.AfterId = last
+	}
+}
+
 // reasonOf returns why a stream has ended: why the server has ended its request, if it has, because then the error of the stream is
 // only that; else the error of the stream, nil if it has none.
 func reasonOf(ctx context.Context, err error) error {
@@ -96,7 +105,7 @@ func (h *Handler) openStream(ctx context.Context, route Route, request proto.Mes
 
 // streamDesc returns the generated description of a stream.
 func streamDesc(route Route) *grpc.StreamDesc {
-	for _, service := range []*grpc.ServiceDesc{&kiokuv1.MemoryService_ServiceDesc, &kiokuv1.DeriveService_ServiceDesc, &kiokuv1.AgentService_ServiceDesc} {
+	for _, service := range []*grpc.ServiceDesc{&kiokuv1.MemoryService_ServiceDesc, &kiokuv1.DeriveService_ServiceDesc, &kiokuv1.AgentService_ServiceDesc, &kiokuv1.CouncilService_ServiceDesc} {
 		for i := range service.Streams {
 			if service.ServiceName+"/"+service.Streams[i].StreamName == route.fullMethod()[1:] {
 				return &service.Streams[i]
@@ -200,7 +209,8 @@ func (s *streamWriter) begin(route Route) error {
 	return nil
 }
 
-// send writes a message. The ids of events are numbers without gaps, also across the connections of a client.
+// send writes a message. The ids of events are numbers without gaps, also across the connections of a client; those of a council are
+// its own.
 func (s *streamWriter) send(route Route, message proto.Message) error {
 	if err := s.begin(route); err != nil {
 		return err
@@ -211,6 +221,9 @@ func (s *streamWriter) send(route Route, message proto.Message) error {
 	}
 	if s.events {
 		s.lastID++
+		if e, ok := message.(*kiokuv1.WatchCouncilResponse); ok { // whose events have ids that can be asked for again
+			s.lastID = int64(e.GetEvent().GetId())
+		}
 		line = append([]byte("id: "+strconv.FormatInt(s.lastID, 10)+"\ndata: "), append(line, '\n')...)
 	}
 	return s.write(line)

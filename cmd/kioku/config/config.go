@@ -132,6 +132,8 @@ type Config struct {
 	Derive Derive
 	// History says what is kept of the versions of notes.
 	History kioku.HistoryOptions
+	// Council says which council a daemon serves.
+	Council Council
 	// Sidecar contains the addresses of kioku agent.
 	Sidecar Sidecar
 

@@ -100,6 +100,7 @@ func newRegistry(c *Config) *registry {
 	r.agentSide(c)
 	r.derive(c)
 	r.history(c)
+	r.council(c)
 	return r
 }
 

@@ -1,0 +1,241 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"kioku/cmd/kioku/config"
+	"kioku/cmd/kioku/internal/councilhost"
+	"kioku/cmd/kioku/internal/render"
+	"kioku/council/engine"
+	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server"
+)
+
+func (a *app) councilServeCmd() *cobra.Command {
+	var f *serveFlags
+	cmd := &cobra.Command{
+		Use: "serve", Short: "Run the council, and serve it and the memories of its agents",
+		Long: "Run the council: discuss what is in its inbox, and serve it and the memories of its agents over gRPC and HTTP, as kioku serve does with\n" +
+			"the setting council.folder. The page is at /council of the TCP address.",
+		Example: "  kioku council serve --folder ~/council\n  kioku council serve --echo --listen 127.0.0.1:7600",
+		Args:    cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			conf, err := a.commonConfig()
+			if err != nil {
+				return err
+			}
+			folder, err := a.findCouncil(conf)
+			if err != nil {
+				return err
+			}
+			a.flags = append(a.flags, config.Flag{Name: "--folder", Key: "council.folder", Value: folder})
+			f.councilOnly = true
+			return a.serve(f.context(cmd, a), f)
+		},
+	}
+	cmd.Flags().Var(&setting{app: a, name: "listen", key: "listen"}, "listen", "TCP `address`, none for no TCP (default 127.0.0.1:7600)")
+	cmd.Flags().BoolVar(&a.councilEcho, "echo", false, "have a scripted model play all members: no network, no key")
+	f = a.addServeFlags(cmd)
+	return cmd
+}
+
+// daemonCouncil is the council of a daemon.
+type daemonCouncil struct {
+	folder string
+	opt    councilhost.Options
+	// places are the folders of the agents of the council that the settings give none.
+	places []config.Place
+	host   *councilhost.Host
+}
+
+// loadCouncil reads the settings of the council that the daemon serves, if it serves one.
+func (d *daemon) loadCouncil() error {
+	folder := d.conf.Council.Folder
+	if folder == "" || d.flags.background {
+		return nil
+	}
+	set, err := councilhost.Load(folder)
+	if errors.Is(err, councilhost.ErrNone) {
+		return d.conf.Wrong("council.folder", fmt.Sprintf("%s has no %s; create a council with kioku council init %[1]s", folder, councilhost.File))
+	}
+	if err != nil {
+		return err
+	}
+	d.council = &daemonCouncil{folder: filepath.Clean(folder)}
+	d.council.opt = councilhost.Options{
+		Folder: d.council.folder, Settings: set, Conf: d.conf, Echo: d.app.councilEcho, Memory: d.memoryOf, Log: d.log,
+	}
+	for _, p := range councilhost.Places(d.conf, folder, set) {
+		if d.conf.Agents[p.Agent].Workspace == "" {
+			d.council.places = append(d.council.places, p)
+		}
+	}
+	return nil
+}
+
+// withCouncilPlaces returns the places of a daemon with those of its council.
+func (d *daemon) withCouncilPlaces(places []config.Place, err error) ([]config.Place, error) {
+	if d.council == nil {
+		return places, err
+	}
+	if errors.Is(err, config.ErrNoWorkspace) || d.flags.councilOnly && len(d.conf.Agents) == 0 && !d.conf.WorkspaceNamed() {
+		places, err = nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range places {
+		for _, own := range d.council.places {
+			if own.Agent == p.Agent {
+				return nil, d.conf.Wrong("council.folder", fmt.Sprintf("the council has an agent %s, which is another one here; rename it in council.yaml", p.Agent))
+			}
+		}
+	}
+	return append(places, d.council.places...), nil
+}
+
+// confFor returns the settings for an agent, without those of its workspace: those of the council's agents have the folder of their
+// indexes.
+func (d *daemon) confFor(conf *config.Config, agent string) (*config.Config, error) {
+	if d.council != nil {
+		for _, p := range d.council.places {
+			if p.Agent == agent {
+				return councilState(conf, d.council.folder)
+			}
+		}
+	}
+	return conf, nil
+}
+
+// openCouncil opens the council of the daemon, whose memories are open.
+func (d *daemon) openCouncil(opt *server.Options) (err error) {
+	if d.council == nil {
+		return nil
+	}
+	if d.council.host, err = councilhost.Open(d.council.opt); err != nil {
+		return err
+	}
+	opt.Council = &server.CouncilOptions{Council: d.council.host, Folder: d.council.folder}
+	return nil
+}
+
+// runCouncil runs the council until ctx ends.
+func (d *daemon) runCouncil(ctx context.Context) error {
+	if d.council == nil {
+		return nil
+	}
+	err := d.council.host.Run(ctx)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// closeCouncil closes the council.
+func (d *daemon) closeCouncil() error {
+	if d.council == nil || d.council.host == nil {
+		return nil
+	}
+	return d.council.host.Close()
+}
+
+func (a *app) councilImportCmd() *cobra.Command {
+	dry := false
+	cmd := &cobra.Command{
+		Use: "import FOLDER", Short: "Copy an existing shared folder of tasks, discussions and decisions into the council",
+		Long: "Copy an existing shared folder into the council, whatever it calls its statuses: inbox, discussions, decisions, evaluations, parameters,\n" +
+			"commands, suggestions, requests and logs. The folder is not changed. Unfinished discussions go on under the rules of this council.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			from := args[0]
+			if !filepath.IsAbs(from) {
+				from = filepath.Join(a.dir, from)
+			}
+			return a.withCouncil(cmd.Context(), councilWrites, func(ctx context.Context, c *councilClient) error {
+				if c.host == nil {
+					return errors.New("a daemon runs this council; end it while you import")
+				}
+				r, err := c.host.Import(ctx, from, dry)
+				if err != nil {
+					return err
+				}
+				return a.Write(newImported(r, dry), func(p *render.Page) { tellImported(p, newImported(r, dry)) })
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&dry, "dry-run", false, "tell what would be copied, and copy nothing")
+	return cmd
+}
+
+// imported is the output of kioku council import --json.
+type imported struct {
+	// DryRun is true if nothing was copied.
+	DryRun bool `json:"dryRun"`
+	// Numbers of files that were copied, or would be, by kind.
+	Tasks       int `json:"tasks"`
+	Discussions int `json:"discussions"`
+	Decisions   int `json:"decisions"`
+	Evaluations int `json:"evaluations"`
+	Params      int `json:"params"`
+	Commands    int `json:"commands"`
+	Suggestions int `json:"suggestions"`
+	Actions     int `json:"actions"`
+	Logs        int `json:"logs"`
+	// Continued are the unfinished discussions that go on.
+	Continued []string `json:"continued"`
+	// Skipped are files that are not copied, each with the reason.
+	Skipped []string `json:"skipped"`
+}
+
+func newImported(r engine.ImportReport, dry bool) imported {
+	return imported{
+		DryRun: dry, Tasks: r.Tasks, Discussions: r.Discussions, Decisions: r.Decisions, Evaluations: r.Evaluations, Params: r.Params,
+		Commands: r.Commands, Suggestions: r.Suggestions, Actions: r.Actions, Logs: r.Logs,
+		Continued: append([]string{}, r.Continued...), Skipped: append([]string{}, r.Skipped...),
+	}
+}
+
+// tellImported writes what was copied.
+func tellImported(p *render.Page, r imported) {
+	verb := "copied"
+	if r.DryRun {
+		verb = "would copy"
+	}
+	p.Linef("%s %d tasks, %d discussions, %d decisions, %d evaluations, %d parameters, %d commands, %d suggestions, %d requests, %d logs",
+		verb, r.Tasks, r.Discussions, r.Decisions, r.Evaluations, r.Params, r.Commands, r.Suggestions, r.Actions, r.Logs)
+	for _, id := range r.Continued {
+		p.Linef("  goes on: %s", id)
+	}
+	for _, line := range r.Skipped {
+		p.Linef("  skipped: %s", line)
+	}
+}
+
+func (a *app) councilDoctorCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "doctor", Short: "Look for what is wrong with the council and its folder",
+		Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.withCouncil(cmd.Context(), councilReads, func(ctx context.Context, c *councilClient) error {
+				resp, err := c.DiagnoseCouncil(ctx, &kiokuv1.DiagnoseCouncilRequest{})
+				if err != nil {
+					return err
+				}
+				if err := a.Write(resp, func(p *render.Page) { p.CouncilFindings(resp.GetFindings()) }); err != nil {
+					return err
+				}
+				for _, f := range resp.GetFindings() {
+					if f.GetLevel() == engine.LevelError {
+						return errors.New("the council has faults")
+					}
+				}
+				return nil
+			})
+		},
+	}
+}

@@ -26,6 +26,7 @@ var mayImport = map[string]string{
 	"internal/filelock":      "",
 	"internal/atomicfile":    "",
 	"internal/safefile":      "",
+	"internal/strictjson":    "",
 	"internal/text":          "",
 	"internal/machine":       "",
 	"internal/egress":        "",
@@ -93,6 +94,8 @@ var mayImport = map[string]string{
 	"internal/jsonline":      "",
 	"internal/httperror":     "proto internal/jsonline",
 	"internal/tokencookie":   "",
+
+	"derive/derivetest/scriptedmodel": "derive/derivetest",
 }
 
 // pkg is what go list tells of a package.

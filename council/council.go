@@ -16,7 +16,7 @@ type Settings struct {
 	Policy string `yaml:"policy"`
 	// MinRounds and MaxRounds of a discussion; 0 means 1 and 3.
 	MinRounds int `yaml:"minRounds"`
-	MaxRounds int `yaml:"maxRounds"`
+	MaxRounds int `yaml:"maxRounds"` // after which the arbiter decides
 	// Anonymise shows earlier opinions under letters; nil means true.
 	Anonymise *bool `yaml:"anonymise"`
 	// Autonomy is "supervised" or "full"; empty means supervised.
@@ -33,7 +33,7 @@ type Settings struct {
 	Timeouts Timeouts `yaml:"timeouts"`
 	// MaxTokensPerTask and MaxTokensPerDay; 0 means 200,000 and 2,000,000.
 	MaxTokensPerTask int `yaml:"maxTokensPerTask"`
-	MaxTokensPerDay  int `yaml:"maxTokensPerDay"`
+	MaxTokensPerDay  int `yaml:"maxTokensPerDay"` // of a calendar day in UTC
 	// Parallel members within a round; 0 means 3.
 	Parallel int `yaml:"parallel"`
 	// AcceptForeignBallots counts ballots that another program has put into the folder.
@@ -56,7 +56,8 @@ type Member struct {
 	Workspace string `yaml:"workspace"`
 	// Model names a model of the settings; "echo" is the scripted one for use offline, "remote" one that asks by NextTurn.
 	Model string `yaml:"model"`
-	// Command is the argv of an external program that answers, with the prompt on its standard input; none uses Model.
+	// Command is the argv of an external program that answers, with the prompt on its standard input; none uses Model. With a command,
+	// Model only says which model the program asks.
 	Command []string `yaml:"command"`
 	// Output is the path of the answer in the JSON that Command prints, such as "result"; empty if it prints the answer itself.
 	Output string `yaml:"output"`
@@ -72,7 +73,7 @@ type Execution struct {
 	Mode string `yaml:"mode"`
 	// Command is the argv for the mode command.
 	Command    []string `yaml:"command"`
-	Idempotent bool     `yaml:"idempotent"`
+	Idempotent bool     `yaml:"idempotent"` // Command may be run again after a crash
 	// Approval is "owner" or "none"; empty means owner.
 	Approval string `yaml:"approval"`
 	// Review has another member check the result.
@@ -97,13 +98,21 @@ type Suggestions struct {
 
 // Action is a protected action: "reload" of a member, or an argv.
 type Action struct {
-	Command []string      `yaml:"command"`
-	Timeout time.Duration `yaml:"timeout"`
+	Command []string      `yaml:"command"` // argv of the program; not run by a shell
+	Timeout time.Duration `yaml:"timeout"` // after which it is killed; 0 means Timeouts.Action
 }
 
 // Timeouts of the steps.
 type Timeouts struct {
-	Turn, Round, Arbitration, Announcement, Execution, Review, EvaluationCycle, Action, Suggestion time.Duration
+	Turn            time.Duration `yaml:"turn"`            // of one member; 0 means 10m
+	Round           time.Duration `yaml:"round"`           // 0 means 15m
+	Arbitration     time.Duration `yaml:"arbitration"`     // 0 means 15m
+	Announcement    time.Duration `yaml:"announcement"`    // each of two tries; 0 means 5m
+	Execution       time.Duration `yaml:"execution"`       // 0 means 2h
+	Review          time.Duration `yaml:"review"`          // 0 means 10m
+	EvaluationCycle time.Duration `yaml:"evaluationCycle"` // 0 means 30m
+	Action          time.Duration `yaml:"action"`          // 0 means 5m
+	Suggestion      time.Duration `yaml:"suggestion"`      // how long it waits for an owner; 0 means 24h
 }
 
 // Params are nodes/<name>/params.json: how a member judges, each in [0,1]. A missing one is 0.5.

@@ -10,10 +10,10 @@ type Task struct {
 	Type string `json:"type"`
 	// Title has at most 200 characters, Description at most 20,000.
 	Title       string `json:"title"`
-	Description string `json:"description"`
+	Description string `json:"description"` // in Markdown
 	// Priority is PriorityLow, PriorityMedium or PriorityHigh; empty means medium.
 	Priority  string    `json:"priority,omitempty"`
-	CreatedAt time.Time `json:"created_at"`
+	CreatedAt time.Time `json:"created_at"` // when it was submitted
 	// Status is "pending"; folders of other programs have other words, which are read and not used.
 	Status string `json:"status"`
 	// Attachments, at most 5.
@@ -59,10 +59,10 @@ type Author struct {
 
 // Attachment is a file beside a task. Text of at most 50 KiB is pasted into prompts; others are only named.
 type Attachment struct {
-	Name string `json:"name"`
+	Name string `json:"name"` // as it was called
 	// File is the path below discussions/<id>/attachments or inbox/attachments.
 	File string `json:"file"`
-	Size int64  `json:"size"`
+	Size int64  `json:"size"` // in bytes
 }
 
 // Votes of ballots.
@@ -74,13 +74,13 @@ const (
 
 // Ballot is discussions/<id>/round_<n>/<member>.json. It is published once and never changes.
 type Ballot struct {
-	Node             string    `json:"node"`
-	Round            int       `json:"round"`
-	Vote             string    `json:"vote"`
-	Opinion          string    `json:"opinion"`
-	ProposedApproach string    `json:"proposed_approach"`
-	Concerns         []string  `json:"concerns"`
-	Timestamp        time.Time `json:"timestamp"`
+	Node             string    `json:"node"`              // id of the member
+	Round            int       `json:"round"`             // from 1
+	Vote             string    `json:"vote"`              // VoteApprove, VoteWithChanges or VoteReject
+	Opinion          string    `json:"opinion"`           // at most 8,000 characters
+	ProposedApproach string    `json:"proposed_approach"` // what is to be done; at most 8,000 characters
+	Concerns         []string  `json:"concerns"`          // at most 10
+	Timestamp        time.Time `json:"timestamp"`         // when it was written
 	// What follows is not in folders of other programs.
 	Attempt int `json:"attempt,omitempty"`
 	// Confidence in [0,1]; nil if it was not said.
@@ -89,16 +89,16 @@ type Ballot struct {
 	Evidence []string `json:"evidence,omitempty"`
 	// Recall is "degraded" if a memory could not be searched; empty otherwise.
 	Recall       string `json:"recall,omitempty"`
-	PromptSHA256 string `json:"prompt_sha256,omitempty"`
-	Model        string `json:"model,omitempty"`
-	Usage        Usage  `json:"usage,omitzero"`
+	PromptSHA256 string `json:"prompt_sha256,omitempty"` // hash of the prompt, in hexadecimal digits
+	Model        string `json:"model,omitempty"`         // name of the model
+	Usage        Usage  `json:"usage,omitzero"`          // what it has cost
 }
 
 // Usage is what calls of a model have cost.
 type Usage struct {
-	Calls     int `json:"calls"`
-	TokensIn  int `json:"tokens_in"`
-	TokensOut int `json:"tokens_out"`
+	Calls     int `json:"calls"`      // of a model
+	TokensIn  int `json:"tokens_in"`  // of prompts
+	TokensOut int `json:"tokens_out"` // of replies
 }
 
 // Kinds of abstentions.
@@ -113,30 +113,32 @@ const (
 
 // Turn is discussions/<id>/round_<n>/_turn_<member>.json: the lease of a member's turn, or why it abstains.
 type Turn struct {
-	Member     string    `json:"member"`
-	Phase      string    `json:"phase"`
-	Attempt    int       `json:"attempt"`
-	StartedAt  time.Time `json:"started_at"`
-	LeaseUntil time.Time `json:"lease_until"`
+	Member     string    `json:"member"`      // id of the member
+	Phase      string    `json:"phase"`       // what the member is asked for
+	Attempt    int       `json:"attempt"`     // at the round, from 1
+	StartedAt  time.Time `json:"started_at"`  // when it began
+	LeaseUntil time.Time `json:"lease_until"` // after which the member is taken to be dead
 	// Abstained is one of the constants Abstain...; empty as long as the member has its turn.
 	Abstained string `json:"abstained,omitempty"`
-	Reason    string `json:"reason,omitempty"`
+	Reason    string `json:"reason,omitempty"` // why it abstains; empty otherwise
 	// Calls of a model so far, of all attempts, counted before each call. Failures is how many attempts have ended without an answer.
 	Calls    int `json:"calls"`
-	Failures int `json:"failures,omitempty"`
+	Failures int `json:"failures,omitempty"` // attempts without an answer
+	// BallotSHA256 is the hash of the ballot of this turn, written before the ballot: any other file in its place is not the member's.
+	BallotSHA256 string `json:"ballot_sha256,omitempty"`
 	// Usage of the attempts that have ended without an answer.
 	Usage Usage `json:"usage,omitzero"`
 }
 
 // Seal is discussions/<id>/round_<n>/_seal.json. The tally reads only it.
 type Seal struct {
-	Round   int `json:"round"`
-	Attempt int `json:"attempt"`
+	Round   int `json:"round"`   // from 1
+	Attempt int `json:"attempt"` // at the round, from 1
 	// Roster and Need are those of the claim.
 	Roster   []string     `json:"roster"`
-	Need     int          `json:"need"`
-	SealedAt time.Time    `json:"sealed_at"`
-	Ballots  []SealedVote `json:"ballots"`
+	Need     int          `json:"need"`      // votes that decide
+	SealedAt time.Time    `json:"sealed_at"` // when
+	Ballots  []SealedVote `json:"ballots"`   // that count
 	// Abstentions by member, constants Abstain....
 	Abstentions map[string]string `json:"abstentions,omitempty"`
 	// Families is the number of model families among the voters.
@@ -145,9 +147,9 @@ type Seal struct {
 
 // SealedVote is a ballot in a seal.
 type SealedVote struct {
-	Member string `json:"member"`
-	Vote   string `json:"vote"`
-	SHA256 string `json:"sha256"`
+	Member string `json:"member"` // id of the member
+	Vote   string `json:"vote"`   // as in the ballot
+	SHA256 string `json:"sha256"` // hash of the file of the ballot, in hexadecimal digits
 	// Attempt at the round in which the ballot was given.
 	Attempt int `json:"attempt,omitempty"`
 	// Ballot as it was sealed: what becomes of the file afterwards changes nothing.
@@ -175,29 +177,29 @@ const (
 
 // Status is discussions/<id>/status.json. It is derived from the other files.
 type Status struct {
-	TaskID       string    `json:"task_id"`
-	Status       string    `json:"status"`
-	CurrentRound int       `json:"current_round"`
-	MaxRounds    int       `json:"max_rounds"`
-	StartedAt    time.Time `json:"started_at"`
-	StartedBy    string    `json:"started_by"`
+	TaskID       string    `json:"task_id"`       // id of the task
+	Status       string    `json:"status"`        // a constant Status...
+	CurrentRound int       `json:"current_round"` // from 1; 0 before the first
+	MaxRounds    int       `json:"max_rounds"`    // after which the arbiter decides
+	StartedAt    time.Time `json:"started_at"`    // when it began
+	StartedBy    string    `json:"started_by"`    // who has claimed the task
 	// Cycle counts the times that an owner has asked for a further round after the end, from 1.
 	Cycle int `json:"cycle"`
 	// Roster and Need are fixed when the task is claimed.
 	Roster []string `json:"roster"`
-	Need   int      `json:"need"`
+	Need   int      `json:"need"` // votes that decide
 	// Reason of a task that is stalled, failed or cancelled; empty otherwise.
 	Reason string `json:"reason,omitempty"`
 }
 
 // Comment is an entry of discussions/<id>/comments.json.
 type Comment struct {
-	ID           string       `json:"id"`
-	Author       Author       `json:"author"`
-	Message      string       `json:"message"`
-	RequestRound bool         `json:"request_round"`
-	CreatedAt    time.Time    `json:"created_at"`
-	Attachments  []Attachment `json:"attachments,omitempty"`
+	ID           string       `json:"id"`                    // unique in its task
+	Author       Author       `json:"author"`                // who has written it
+	Message      string       `json:"message"`               // in Markdown
+	RequestRound bool         `json:"request_round"`         // asks for a further round
+	CreatedAt    time.Time    `json:"created_at"`            // when it was written
+	Attachments  []Attachment `json:"attachments,omitempty"` // files beside it
 }
 
 // Outcomes of tallies, and words of decisions.
@@ -215,23 +217,23 @@ const (
 
 // Decision is decisions/<id>.json.
 type Decision struct {
-	TaskID        string        `json:"task_id"`
-	Decision      string        `json:"decision"`
-	Status        string        `json:"status"`
-	FinalRound    int           `json:"final_round"`
-	FinalApproach string        `json:"final_approach"`
-	Executor      string        `json:"executor,omitempty"`
-	DecidedAt     time.Time     `json:"decided_at"`
-	Announcement  *Announcement `json:"announcement,omitempty"`
+	TaskID        string        `json:"task_id"`                // id of the task
+	Decision      string        `json:"decision"`               // Approved or Rejected
+	Status        string        `json:"status"`                 // a constant Status...
+	FinalRound    int           `json:"final_round"`            // that decided
+	FinalApproach string        `json:"final_approach"`         // what is to be done; empty for a rejection
+	Executor      string        `json:"executor,omitempty"`     // id of the member that does it
+	DecidedAt     time.Time     `json:"decided_at"`             // when
+	Announcement  *Announcement `json:"announcement,omitempty"` // nil until it is announced
 
-	DecidedBy string `json:"decided_by"`
-	Reasoning string `json:"reasoning,omitempty"`
-	Cycle     int    `json:"cycle"`
+	DecidedBy string `json:"decided_by"`          // ByCouncil, ByArbiter or ByOwner
+	Reasoning string `json:"reasoning,omitempty"` // of the arbiter or owner; empty if the council decided
+	Cycle     int    `json:"cycle"`               // from 1
 	// Votes by round, oldest first.
 	Votes []RoundVotes `json:"votes"`
 	// Abstentions of the final round by member.
 	Abstentions map[string]string `json:"abstentions,omitempty"`
-	Dissent     []Dissent         `json:"dissent,omitempty"`
+	Dissent     []Dissent         `json:"dissent,omitempty"` // of the minority
 	// Degraded says what the decision had to do without, in sentences; none if nothing.
 	Degraded []string `json:"degraded,omitempty"`
 	// Independence is the number of model families among the members who voted.
@@ -240,56 +242,56 @@ type Decision struct {
 	MemoryPath string `json:"memory_path,omitempty"`
 	// Supersedes and SupersededBy are ids of tasks.
 	Supersedes   string `json:"supersedes,omitempty"`
-	SupersededBy string `json:"superseded_by,omitempty"`
+	SupersededBy string `json:"superseded_by,omitempty"` // empty while the decision is in force
 	// Outcome is "worked", "did_not" or "unknown", told by an owner later; empty until then.
 	Outcome     string `json:"outcome,omitempty"`
-	OutcomeNote string `json:"outcome_note,omitempty"`
+	OutcomeNote string `json:"outcome_note,omitempty"` // what the owner said about it
 	// Solo is what the arbiter alone has answered to the same prompt, if that was asked for.
 	Solo  *Ballot          `json:"solo,omitempty"`
-	Usage map[string]Usage `json:"usage"`
+	Usage map[string]Usage `json:"usage"` // by member
 }
 
 // RoundVotes are the votes of a round.
 type RoundVotes struct {
-	Round   int               `json:"round"`
-	Attempt int               `json:"attempt"`
-	Votes   map[string]string `json:"votes"`
+	Round   int               `json:"round"`   // from 1
+	Attempt int               `json:"attempt"` // from 1
+	Votes   map[string]string `json:"votes"`   // by member
 }
 
 // Dissent is what a member of the minority has said, verbatim and bounded.
 type Dissent struct {
-	Member   string   `json:"member"`
-	Vote     string   `json:"vote"`
-	Opinion  string   `json:"opinion"`
-	Concerns []string `json:"concerns,omitempty"`
+	Member   string   `json:"member"`             // id of the member
+	Vote     string   `json:"vote"`               // as in the ballot
+	Opinion  string   `json:"opinion"`            // verbatim, cut if it is long
+	Concerns []string `json:"concerns,omitempty"` // verbatim
 }
 
 // Announcement of a decision. It never changes the decision.
 type Announcement struct {
-	Summary     string    `json:"summary"`
-	KeyPoints   []string  `json:"key_points"`
-	AnnouncedBy string    `json:"announced_by"`
-	AnnouncedAt time.Time `json:"announced_at"`
+	Summary     string    `json:"summary"`      // in a few sentences
+	KeyPoints   []string  `json:"key_points"`   // at most 10
+	AnnouncedBy string    `json:"announced_by"` // id of the member, or "engine"
+	AnnouncedAt time.Time `json:"announced_at"` // when
 }
 
 // Arbitration is discussions/<id>/arbitration.json, what the arbiter has decided after the last round.
 type Arbitration struct {
-	Decision      string    `json:"decision"`
-	FinalApproach string    `json:"final_approach"`
-	Reasoning     string    `json:"reasoning"`
-	DecidedBy     string    `json:"decided_by"`
-	Timestamp     time.Time `json:"timestamp"`
-	Usage         Usage     `json:"usage,omitzero"`
+	Decision      string    `json:"decision"`       // Approved or Rejected
+	FinalApproach string    `json:"final_approach"` // what is to be done; empty for a rejection
+	Reasoning     string    `json:"reasoning"`      // why, in words
+	DecidedBy     string    `json:"decided_by"`     // ByArbiter
+	Timestamp     time.Time `json:"timestamp"`      // when it was written
+	Usage         Usage     `json:"usage,omitzero"` // what it has cost
 }
 
 // Result is decisions/<id>_result.json.
 type Result struct {
-	TaskID      string    `json:"task_id"`
-	Executor    string    `json:"executor"`
-	Result      string    `json:"result"`
-	Succeeded   bool      `json:"succeeded"`
-	Attempt     int       `json:"attempt"`
-	CompletedAt time.Time `json:"completed_at"`
-	Author      Author    `json:"author"`
-	Usage       Usage     `json:"usage,omitzero"`
+	TaskID      string    `json:"task_id"`        // id of the task
+	Executor    string    `json:"executor"`       // id of the member that does it
+	Result      string    `json:"result"`         // what came of it, in Markdown
+	Succeeded   bool      `json:"succeeded"`      // it was done
+	Attempt     int       `json:"attempt"`        // from 1
+	CompletedAt time.Time `json:"completed_at"`   // when
+	Author      Author    `json:"author"`         // who has written it
+	Usage       Usage     `json:"usage,omitzero"` // what it has cost
 }

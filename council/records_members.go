@@ -4,11 +4,11 @@ import "time"
 
 // Activity is nodes/<member>/activity.json: what a member does now.
 type Activity struct {
-	Member    string    `json:"node"`
-	Status    string    `json:"status"`
-	TaskID    string    `json:"task_id,omitempty"`
-	Round     int       `json:"round,omitempty"`
-	UpdatedAt time.Time `json:"updated_at"`
+	Member    string    `json:"node"`              // id of the member
+	Status    string    `json:"status"`            // a constant Activity...
+	TaskID    string    `json:"task_id,omitempty"` // id of the task; empty if idle
+	Round     int       `json:"round,omitempty"`   // of the discussion; 0 for none
+	UpdatedAt time.Time `json:"updated_at"`        // when it began
 }
 
 // Statuses of activities.
@@ -23,13 +23,13 @@ const (
 
 // ParamsChange is a line of nodes/<member>/params_history.jsonl: parameters that were changed.
 type ParamsChange struct {
-	Member string    `json:"member"`
-	At     time.Time `json:"at"`
+	Member string    `json:"member"` // id of the member
+	At     time.Time `json:"at"`     // when
 	// Before and After contain only the parameters that changed.
 	Before Params `json:"before"`
-	After  Params `json:"after"`
-	Who    Author `json:"who"`
-	Why    string `json:"why,omitempty"`
+	After  Params `json:"after"`         // of the same parameters
+	Who    Author `json:"who"`           // who has changed them
+	Why    string `json:"why,omitempty"` // in words; may be empty
 	// Cycle of the evaluation that has moved them; empty for a person.
 	Cycle string `json:"cycle,omitempty"`
 	// Rollback says that the change took an earlier one back.
@@ -44,46 +44,46 @@ const (
 
 // CycleRequest is evaluations/<cycle>/request.json: members are to rate each other.
 type CycleRequest struct {
-	CycleID     string    `json:"cycle_id"`
-	Type        string    `json:"type"`
-	Status      string    `json:"status"`
-	TriggeredAt time.Time `json:"triggered_at"`
-	TriggeredBy string    `json:"triggered_by"`
+	CycleID     string    `json:"cycle_id"`     // name of the folder of the cycle
+	Type        string    `json:"type"`         // CycleScheduled or CycleManual
+	Status      string    `json:"status"`       // "pending"
+	TriggeredAt time.Time `json:"triggered_at"` // when it was asked for
+	TriggeredBy string    `json:"triggered_by"` // "scheduler", or the name of a person
 	// Roster is fixed when the cycle starts.
 	Roster []string `json:"roster,omitempty"`
 }
 
 // Scores of an evaluation, each in [0,1].
 type Scores struct {
-	DecisionQuality  float64 `json:"decision_quality"`
-	Collaboration    float64 `json:"collaboration"`
-	Effectiveness    float64 `json:"effectiveness"`
-	ParameterBalance float64 `json:"parameter_balance"`
+	DecisionQuality  float64 `json:"decision_quality"`  // how good its votes were
+	Collaboration    float64 `json:"collaboration"`     // how it answers to others
+	Effectiveness    float64 `json:"effectiveness"`     // how useful its proposals were
+	ParameterBalance float64 `json:"parameter_balance"` // how well its parameters fit
 }
 
 // Evaluated is evaluations/<cycle>/<evaluator>_evaluates_<target>.json. It is published once.
 type Evaluated struct {
-	Evaluator       string    `json:"evaluator"`
-	Target          string    `json:"target"`
-	CycleID         string    `json:"cycle_id"`
-	Scores          Scores    `json:"scores"`
-	OverallScore    float64   `json:"overall_score"`
-	NeedsRetuning   bool      `json:"needs_retuning"`
-	SuggestedParams Params    `json:"suggested_params"`
-	Reasoning       string    `json:"reasoning"`
-	Timestamp       time.Time `json:"timestamp"`
-	Usage           Usage     `json:"usage,omitzero"`
+	Evaluator       string    `json:"evaluator"`        // who rates
+	Target          string    `json:"target"`           // who is rated
+	CycleID         string    `json:"cycle_id"`         // name of the folder of the cycle
+	Scores          Scores    `json:"scores"`           // by subject
+	OverallScore    float64   `json:"overall_score"`    // in [0,1]
+	NeedsRetuning   bool      `json:"needs_retuning"`   // parameters should be moved
+	SuggestedParams Params    `json:"suggested_params"` // new values; only those that should be moved
+	Reasoning       string    `json:"reasoning"`        // why, in words
+	Timestamp       time.Time `json:"timestamp"`        // when it was written
+	Usage           Usage     `json:"usage,omitzero"`   // what it has cost
 }
 
 // Retune is evaluations/<cycle>/retune_<target>.json: what a cycle has made of the parameters of a member.
 type Retune struct {
-	Target  string    `json:"target"`
-	CycleID string    `json:"cycle_id"`
-	Votes   int       `json:"votes"`
-	Need    int       `json:"need"`
-	Before  Params    `json:"before"`
-	After   Params    `json:"after"`
-	At      time.Time `json:"at"`
+	Target  string    `json:"target"`   // whose parameters
+	CycleID string    `json:"cycle_id"` // name of the folder of the cycle
+	Votes   int       `json:"votes"`    // evaluations that want them moved
+	Need    int       `json:"need"`     // evaluations that move them
+	Before  Params    `json:"before"`   // all parameters before
+	After   Params    `json:"after"`    // all parameters after
+	At      time.Time `json:"at"`       // when
 	// Refused says of each parameter that was proposed and did not move why.
 	Refused map[string]string `json:"refused,omitempty"`
 }
@@ -97,20 +97,20 @@ const (
 
 // CycleResult is evaluations/<cycle>/result.json.
 type CycleResult struct {
-	CycleID       string    `json:"cycle_id"`
-	CompletedAt   time.Time `json:"completed_at"`
-	RetuneTargets []string  `json:"retune_targets"`
-	Status        string    `json:"status"`
-	Reason        string    `json:"reason,omitempty"`
+	CycleID       string    `json:"cycle_id"`         // name of the folder of the cycle
+	CompletedAt   time.Time `json:"completed_at"`     // when it ended
+	RetuneTargets []string  `json:"retune_targets"`   // members whose parameters have moved
+	Status        string    `json:"status"`           // CycleCompleted, CycleIncomplete or CycleSkipped
+	Reason        string    `json:"reason,omitempty"` // why it was skipped; empty otherwise
 	// Missing are the evaluations that have not come, "<evaluator>_evaluates_<target>".
 	Missing []string `json:"missing,omitempty"`
 }
 
 // LogLine is a line of logs/<member>/<YYYY-MM-DD>.jsonl.
 type LogLine struct {
-	Time  time.Time `json:"time"`
-	Level string    `json:"level"`
-	Task  string    `json:"task,omitempty"`
-	Phase string    `json:"phase,omitempty"`
-	Text  string    `json:"text"`
+	Time  time.Time `json:"time"`            // of the line
+	Level string    `json:"level"`           // "info", "warn" or "error"
+	Task  string    `json:"task,omitempty"`  // id of the task; empty for none
+	Phase string    `json:"phase,omitempty"` // what the member was asked for; empty for none
+	Text  string    `json:"text"`            // one line or more
 }

@@ -12,17 +12,17 @@ const (
 
 // Command is commands/<worker>/<id>.json: what a worker is told to do.
 type Command struct {
-	ID     string        `json:"id"`
-	Worker string        `json:"worker"`
-	Action string        `json:"action"`
-	Params CommandParams `json:"params"`
-	Reason string        `json:"reason,omitempty"`
-	Status string        `json:"status"`
+	ID     string        `json:"id"`               // name of the file without its ending
+	Worker string        `json:"worker"`           // id of the agent
+	Action string        `json:"action"`           // a constant Command...
+	Params CommandParams `json:"params"`           // what the action needs
+	Reason string        `json:"reason,omitempty"` // in words; may be empty
+	Status string        `json:"status"`           // "pending"
 	// IssuedBy ordered it; TaskID is the approved task that did, if one did.
 	IssuedBy  Author    `json:"issued_by"`
-	TaskID    string    `json:"task_id,omitempty"`
-	IssuedAt  time.Time `json:"issued_at"`
-	ExpiresAt time.Time `json:"expires_at"`
+	TaskID    string    `json:"task_id,omitempty"` // empty if a person ordered it
+	IssuedAt  time.Time `json:"issued_at"`         // when it was ordered
+	ExpiresAt time.Time `json:"expires_at"`        // after which it has no effect
 	// MAC is the hex HMAC-SHA256 of the other fields with the key that the worker shares; empty if there is no key.
 	MAC string `json:"mac,omitempty"`
 }
@@ -37,11 +37,11 @@ type CommandParams struct {
 
 // Ack is commands/<worker>/<id>.ack.json: the answer of the worker, or "expired" by the engine.
 type Ack struct {
-	ID           string    `json:"id"`
-	Status       string    `json:"status"`
-	ProcessedAt  time.Time `json:"processed_at"`
-	Result       string    `json:"result"`
-	ResultDetail string    `json:"result_detail,omitempty"`
+	ID           string    `json:"id"`                      // id of the command
+	Status       string    `json:"status"`                  // AckProcessed or AckExpired
+	ProcessedAt  time.Time `json:"processed_at"`            // when
+	Result       string    `json:"result"`                  // one word, such as "success"
+	ResultDetail string    `json:"result_detail,omitempty"` // in words; may be empty
 }
 
 // Statuses and results of acks.
@@ -52,9 +52,9 @@ const (
 
 // Directive tells a worker how to behave until it expires.
 type Directive struct {
-	Text      string    `json:"text"`
-	ExpiresAt time.Time `json:"expires_at"`
-	CommandID string    `json:"command_id"`
+	Text      string    `json:"text"`       // at most 200 characters
+	ExpiresAt time.Time `json:"expires_at"` // after which it has no effect
+	CommandID string    `json:"command_id"` // id of the command that gave it
 }
 
 // Statuses of suggestions.
@@ -68,15 +68,15 @@ const (
 
 // Suggestion is suggestions/<worker>/<id>.json.
 type Suggestion struct {
-	ID          string    `json:"id"`
-	Worker      string    `json:"worker"`
-	Title       string    `json:"title"`
-	Description string    `json:"description"`
-	SubmittedAt time.Time `json:"submitted_at"`
+	ID          string    `json:"id"`           // name of the file without its ending
+	Worker      string    `json:"worker"`       // id of the agent
+	Title       string    `json:"title"`        // at most 200 characters
+	Description string    `json:"description"`  // at most 2,000 characters
+	SubmittedAt time.Time `json:"submitted_at"` // when
 	// Type is TypeTask or TypeQuestion; empty means TypeTask.
 	Type   string `json:"type,omitempty"`
-	Reply  bool   `json:"reply,omitempty"`
-	Status string `json:"status"`
+	Reply  bool   `json:"reply,omitempty"` // the worker waits for the answer
+	Status string `json:"status"`          // a constant Suggestion...
 	// NotBefore is when a deferred suggestion is looked at.
 	NotBefore time.Time `json:"not_before,omitzero"`
 	// Verified is the verdict of the arbiter; nil if there is none yet.
@@ -89,10 +89,10 @@ type Suggestion struct {
 
 // Verdict is a yes or no on a suggestion or an action, and whose.
 type Verdict struct {
-	Accept bool      `json:"accept"`
-	Reason string    `json:"reason,omitempty"`
-	By     Author    `json:"by"`
-	At     time.Time `json:"at"`
+	Accept bool      `json:"accept"`           // yes or no
+	Reason string    `json:"reason,omitempty"` // in words; may be empty
+	By     Author    `json:"by"`               // whose it is
+	At     time.Time `json:"at"`               // when
 }
 
 // Statuses of action requests. The words are those of the article.
@@ -107,18 +107,18 @@ const (
 
 // ActionRequest is rebuild_requests/<id>.json: an action that needs three different members, who asks, who approves and who runs it.
 type ActionRequest struct {
-	ID string `json:"id"`
+	ID string `json:"id"` // name of the file without its ending
 	// Service is "reload:<member>" or a name of Settings.Actions.
 	Service     string    `json:"service"`
-	TaskID      string    `json:"task_id"`
-	RequestedBy string    `json:"requested_by"`
-	Reason      string    `json:"reason"`
-	Status      string    `json:"status"`
-	RequestedAt time.Time `json:"requested_at"`
-	Approved    *Verdict  `json:"approved,omitempty"`
+	TaskID      string    `json:"task_id"`            // id of the approved task that calls for it
+	RequestedBy string    `json:"requested_by"`       // id of the member that asks
+	Reason      string    `json:"reason"`             // in words; may be empty
+	Status      string    `json:"status"`             // a constant Action...
+	RequestedAt time.Time `json:"requested_at"`       // when
+	Approved    *Verdict  `json:"approved,omitempty"` // of another member; nil if there is none yet
 	// Runner is the member who runs it.
 	Runner    string    `json:"runner,omitempty"`
-	StartedAt time.Time `json:"started_at,omitzero"`
-	EndedAt   time.Time `json:"ended_at,omitzero"`
-	Result    string    `json:"result,omitempty"`
+	StartedAt time.Time `json:"started_at,omitzero"` // zero until it runs
+	EndedAt   time.Time `json:"ended_at,omitzero"`   // zero until it has ended
+	Result    string    `json:"result,omitempty"`    // what came of it
 }

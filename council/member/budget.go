@@ -2,7 +2,6 @@ package member
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
@@ -19,12 +18,6 @@ import (
 
 // ErrBudget reports that a call was not made because it might cost more tokens than are left.
 var ErrBudget = errors.New("the budget is used up")
-
-// Defaults of budgets in tokens.
-const (
-	DefaultTaskTokens = 200_000
-	DefaultDayTokens  = 2_000_000
-)
 
 // Files of a budget, below the folder of the council.
 const (
@@ -79,7 +72,8 @@ func OpenBudget(root *os.Root, s council.Settings, now func() time.Time) (*Budge
 	if now == nil {
 		now = time.Now
 	}
-	b := &Budget{root: root, now: now, taskLimit: cmp.Or(s.MaxTokensPerTask, DefaultTaskTokens), dayLimit: cmp.Or(s.MaxTokensPerDay, DefaultDayTokens),
+	s = s.WithDefaults()
+	b := &Budget{root: root, now: now, taskLimit: s.MaxTokensPerTask, dayLimit: s.MaxTokensPerDay,
 		tasks: map[string]council.Usage{}, reserved: map[string]reservation{}}
 	if err := root.MkdirAll(metricsFolder, 0o700); err != nil {
 		return nil, fmt.Errorf("create %s: %w", metricsFolder, err)

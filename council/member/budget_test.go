@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -79,6 +80,26 @@ func TestBudgetOfADaySurvivesARestartAndEndsAtMidnight(t *testing.T) {
 	}
 }
 
+// Members that are asked at the same time cannot spend more than there is together.
+func TestBudgetHoldsForParallelMembers(t *testing.T) {
+	t.Parallel()
+	const limit = 40_000
+	budget := openBudget(t, openRoot(t), council.Settings{MaxTokensPerTask: limit}, func() time.Time { return noon })
+	var steps []llmtest.Step
+	for range 20 {
+		steps = append(steps, used(9_000, 200))
+	}
+	m, script := scripted(t, member.Options{Budget: budget}, steps...)
+	var group sync.WaitGroup
+	for range len(steps) {
+		group.Go(func() { _, _ = m.Ask(t.Context(), question()) })
+	}
+	group.Wait()
+	if u := budget.Spent("task_1"); u.TokensIn+u.TokensOut > limit || u.Calls != len(script.Requests()) || u.Calls < 2 {
+		t.Errorf("%+v of %d tokens, %d requests", u, limit, len(script.Requests()))
+	}
+}
+
 // A process that is killed in a call has paid for it: the reservation is on the disk before the call.
 func TestBudgetCountsACallThatNobodyFinished(t *testing.T) {
 	t.Parallel()
@@ -97,6 +118,21 @@ func TestBudgetCountsACallThatNobodyFinished(t *testing.T) {
 	}
 	if after, _ := openBudget(t, root, council.Settings{}, now).Today(); during < 8192 || after != 20 {
 		t.Errorf("%d tokens during the call and %d after it", during, after)
+	}
+}
+
+// A provider that refuses a request has not answered it; one that breaks off may have.
+func TestBudgetChargesNothingForARefusal(t *testing.T) {
+	t.Parallel()
+	for kind, free := range map[string]bool{llm.KindRateLimit: true, llm.KindAuth: true, llm.KindUnavailable: false} {
+		budget := openBudget(t, openRoot(t), council.Settings{}, func() time.Time { return noon })
+		m, _ := scripted(t, member.Options{Budget: budget}, llmtest.Fail(kind))
+		if _, err := m.Ask(t.Context(), question()); member.KindOf(err) != council.AbstainError {
+			t.Fatal(err)
+		}
+		if spent, _ := budget.Today(); (spent == 0) != free || spent >= 8192 {
+			t.Errorf("%s: %d tokens", kind, spent)
+		}
 	}
 }
 

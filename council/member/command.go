@@ -41,9 +41,11 @@ var passedOn = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR
 // see and which are limited.
 type commandSpeaker struct{ member council.Member }
 
-func (s commandSpeaker) model() string { return filepath.Base(s.member.Command[0]) }
-func (s commandSpeaker) window() int   { return 0 }
-func (s commandSpeaker) remote() bool  { return false }
+func (s commandSpeaker) model() string {
+	return cmp.Or(s.member.Model, filepath.Base(s.member.Command[0]))
+}
+func (s commandSpeaker) window() int  { return 0 }
+func (s commandSpeaker) remote() bool { return false }
 
 // speak implements speaker. The program runs in a new folder that is empty, in a process group that is killed with it.
 func (s commandSpeaker) speak(ctx context.Context, _ Question, req llm.Request) (llm.Response, error) {
@@ -84,7 +86,7 @@ func (s commandSpeaker) failure(err error, stderr string) error {
 		return fmt.Errorf("run %s: %w: install it, or correct members.%s.command", s.member.Command[0], err, s.member.Name)
 	}
 	said, _ := secrets.Redact(text.Tail(text.OneLine(escapeHidden(stderr)), 300))
-	return fmt.Errorf("run %s: %w: %s", s.model(), err, cmp.Or(said, "it says nothing on its standard error"))
+	return fmt.Errorf("run %s: %w: %s", filepath.Base(s.member.Command[0]), err, cmp.Or(said, "it says nothing on its standard error"))
 }
 
 // environment returns those variables of all that the command gets.

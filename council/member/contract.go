@@ -3,6 +3,7 @@ package member
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -43,7 +44,7 @@ type contract struct {
 // contracts by phase.
 var contracts = map[string]contract{
 	PhaseOpinion:      {opinionTask, ballotFields, readBallot},
-	PhaseSolo:         {soloTask, ballotFields, readBallot},
+	PhaseSolo:         {opinionTask, ballotFields, readBallot},
 	PhaseArbitration:  {arbitrationTask, arbitrationFields, readArbitration},
 	PhaseAnnouncement: {announcementTask, announcementFields, readAnnouncement},
 	PhaseAnswer:       {answerTask, answerFields, readAnswer},
@@ -140,8 +141,26 @@ func readArbitration(f *fields, q Question, r *Reply) {
 
 func readAnnouncement(f *fields, q Question, r *Reply) {
 	f.oneOf("decision", q.Decision.Decision)
-	r.Announcement = &Announcement{Summary: f.text("summary", maxSummary), KeyPoints: f.texts("key_points", maxItems, maxItem),
+	a := &Announcement{Summary: f.text("summary", maxSummary), KeyPoints: f.texts("key_points", maxItems, maxItem),
 		FinalApproach: f.optionalText("final_approach", maxText)}
+	if contradicts(a.Summary, q.Decision.Decision) {
+		f.complain("summary", fmt.Sprintf("says the contrary of the decision, which is %q", q.Decision.Decision))
+	}
+	r.Announcement = a
+}
+
+// outcomeWords match how texts tell an outcome, in English, Japanese and Chinese.
+var outcomeWords = map[string]*regexp.Regexp{
+	council.Approved: regexp.MustCompile(`(?i)\b(?:approve[sd]?|accept(?:s|ed)?|adopt(?:s|ed)?)\b|承認|可決|採択|批准|通过|通過|同意`),
+	council.Rejected: regexp.MustCompile(`(?i)\b(?:reject(?:s|ed)?|decline[sd]?|not approved|turned down)\b|却下|否決|不承認|否决|驳回|駁回|拒绝|拒絕|未通过|未通過`),
+}
+
+// contradicts reports whether a text tells only the other outcome. One that tells both also tells the dissent.
+func contradicts(text, outcome string) bool {
+	other := map[string]string{council.Approved: council.Rejected, council.Rejected: council.Approved}[outcome]
+	denied := outcomeWords[council.Rejected].ReplaceAllString(text, "")
+	says := map[string]bool{council.Approved: outcomeWords[council.Approved].MatchString(denied), council.Rejected: denied != text}
+	return says[other] && !says[outcome]
 }
 
 func readAnswer(f *fields, q Question, r *Reply) {

@@ -34,11 +34,11 @@ func TestParseFailsClosed(t *testing.T) {
 		"other round":     {with(`"round":1`, `"round":2`), `"round" must be 1`},
 		"half a round":    {with(`"round":1`, `"round":1.5`), `"round" must be 1`},
 		"round in words":  {with(`"round":1`, `"round":"1"`), `"round" must be 1`},
-		"NaN":             {with("0.8", "NaN"), "not JSON"},
+		"NaN":             {with("0.8", "NaN"), "the reply is not JSON"},
 		"infinite":        {with("0.8", "1e999"), `"confidence" must be a number`},
 		"too sure":        {with("0.8", "1.2"), `"confidence" must be a number`},
 		"sure in words":   {with("0.8", `"high"`), `"confidence" must be a number`},
-		"two votes":       {with(`"vote":"approve"`, `"vote":"reject","vote":"approve"`), `"vote" stands twice`},
+		"two votes":       {with(`"vote":"approve"`, `"vote":"reject","vote":"approve"`), `the key "vote" twice`},
 		"case of keys":    {with(`"vote"`, `"Vote"`), `"Vote" is not a field`},
 		"two ballots":     {ballot + "\n" + with("approve", "reject"), "more than one JSON object"},
 		"further fields":  {with(`"round":1`, `"round":1,"status":"decided"`), `"status" is not a field`},
@@ -126,7 +126,11 @@ var phaseReplies = map[string]struct {
 	},
 	member.PhaseAnnouncement: {
 		good: `{"node":"panda","decision":"approved","summary":"We move it.","key_points":["at night"],"final_approach":"Copy it."}`,
-		bad:  map[string]string{`{"node":"panda","decision":"rejected","summary":"No.","key_points":[],"final_approach":""}`: `"decision" must be "approved"`},
+		bad: map[string]string{`{"node":"panda","decision":"rejected","summary":"No.","key_points":[],"final_approach":""}`: `"decision" must be "approved"`,
+			`{"node":"panda","decision":"approved","summary":"The council rejects it.","key_points":[],"final_approach":"x"}`: "the contrary",
+			`{"node":"panda","decision":"approved","summary":"It was not approved.","key_points":[],"final_approach":"x"}`:    "the contrary",
+			`{"node":"panda","decision":"approved","summary":"議会は却下しました。","key_points":[],"final_approach":"x"}`:              "the contrary",
+			`{"node":"panda","decision":"approved","summary":"该提案未通过。","key_points":[],"final_approach":"x"}`:                 "the contrary"},
 		want: member.Reply{Announcement: &member.Announcement{Summary: "We move it.", KeyPoints: []string{"at night"}, FinalApproach: "Copy it."}},
 	},
 	member.PhaseAnswer: {
@@ -245,4 +249,17 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%q makes %+v", reply, b)
 		}
 	})
+}
+
+func TestParseLetsAnAnnouncementNameTheDissent(t *testing.T) {
+	t.Parallel()
+	for _, summary := range []string{"Approved by two; panda rejected it.", "2対1で承認。1人は却下を主張。", "两票同意,一票拒绝。", "We move it at night."} {
+		raw, err := json.Marshal(map[string]any{"node": "panda", "decision": "approved", "summary": summary, "key_points": []string{}, "final_approach": "Copy it."})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := member.Parse(phaseQuestion(member.PhaseAnnouncement), string(raw)); err != nil || got.Announcement.Summary != summary {
+			t.Errorf("%s: %v", summary, err)
+		}
+	}
 }

@@ -1,7 +1,6 @@
 package member
 
 import (
-	"cmp"
 	"slices"
 
 	"kioku/council"
@@ -26,8 +25,9 @@ type Estimate struct {
 // EstimateTask returns about what a task will cost, without the work that follows the decision and without second tries. Members that
 // run elsewhere cost nothing here.
 func EstimateTask(s council.Settings, t council.Task) Estimate {
+	s = s.WithDefaults()
 	members := len(slices.DeleteFunc(slices.Clone(s.Members), func(m council.Member) bool { return m.Model == ModelRemote && len(m.Command) == 0 }))
-	first, rounds := cmp.Or(s.MinRounds, 1), cmp.Or(s.MaxRounds, 3)
+	first, rounds := s.MinRounds, s.MaxRounds
 	base := promptTokens + text.EstimateTokens(t.Title+t.Description)
 	for _, a := range t.Attachments {
 		base += int(min(a.Size, maxPasted)) / 3

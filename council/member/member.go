@@ -31,7 +31,7 @@ const (
 	PhaseSuggestion   = "suggestion"
 	PhaseAction       = "action"
 	PhaseReflection   = "reflection"
-	// PhaseSolo is the opinion of one member that is compared with the decision of the council.
+	// PhaseSolo is the opinion of one member, on the prompt of a first round, that is compared with the decision of the council.
 	PhaseSolo = "solo"
 )
 

@@ -21,6 +21,9 @@ const (
 	ModelRemote = "remote"
 )
 
+// errCrashed is the error of a call until it returns.
+var errCrashed = errors.New("the model has crashed")
+
 // maxTries is how often a member is asked at most: once more if its reply breaks the contract.
 const maxTries = 2
 
@@ -90,7 +93,8 @@ func New(o Options) (*Members, error) {
 func (m *Members) seat(c council.Member, model func(string) (llm.Model, error)) (seat, error) {
 	switch {
 	case len(c.Command) > 0:
-		return seat{commandSpeaker{c}, Family(c.Command[0])}, nil
+		s := commandSpeaker{c}
+		return seat{s, Family(s.model())}, nil
 	case c.Model == ModelEcho:
 		return seat{&modelSpeaker{&echo.Model{}}, ModelEcho}, nil
 	case c.Model == ModelRemote:
@@ -130,7 +134,7 @@ func (m *Members) Ask(ctx context.Context, q Question) (reply Reply, err error) 
 	t.cost.Model, t.cost.Family = s.model(), s.family
 	defer func() {
 		if p := recover(); p != nil {
-			reply, err = t.cost, &Abstention{Kind: council.AbstainError, Reason: fmt.Sprintf("the model has crashed: %v", p)}
+			reply, err = t.cost, &Abstention{Kind: council.AbstainError, Reason: fmt.Sprintf("%v: %v", errCrashed, p), Err: errCrashed}
 		}
 		t.logEnd(err)
 	}()
@@ -207,14 +211,13 @@ func (t *turn) call(ctx context.Context, req llm.Request) (said llm.Message, bro
 		}
 	}
 	var resp llm.Response
-	returned := false
-	defer func() { t.settle(id, req, resp, returned && err == nil) }() // also if the model panics
+	failed := errCrashed
+	defer func() { t.settle(id, usageOf(req, resp, failed)) }() // also if the model panics
 	t.cost.Calls++
-	resp, err = t.seat.speak(ctx, t.q, req)
-	returned = true
+	resp, failed = t.seat.speak(ctx, t.q, req)
 	switch {
-	case err != nil:
-		return said, nil, abstention(ctx, err)
+	case failed != nil:
+		return said, nil, abstention(ctx, failed)
 	case resp.Stop == llm.StopRefusal:
 		return said, nil, &Abstention{Kind: council.AbstainRecused, Reason: "the model or its provider has declined to answer"}
 	case resp.Stop == llm.StopLength:
@@ -223,17 +226,25 @@ func (t *turn) call(ctx context.Context, req llm.Request) (said llm.Message, bro
 	return resp.Message, broken, nil
 }
 
-// settle counts what a call has cost. If nobody says it, the prompt and the reply are estimated.
-func (t *turn) settle(id string, req llm.Request, resp llm.Response, answered bool) {
+// usageOf returns what a call has cost. If nobody says it, the prompt and the reply are estimated. A request that the provider has
+// refused costs nothing; one that has failed or was given up may have cost its prompt.
+func usageOf(req llm.Request, resp llm.Response, failed error) llm.Usage {
+	refusals := []string{llm.KindRateLimit, llm.KindAuth, llm.KindInput, llm.KindOverflow, llm.KindBudget}
+	switch {
+	case resp.Usage != (llm.Usage{}):
+		return resp.Usage
+	case slices.Contains(refusals, llm.KindOf(failed)):
+		return llm.Usage{}
+	case failed != nil:
+		return llm.Usage{Input: llm.RequestTokens(req)}
+	}
+	return llm.Usage{Input: llm.RequestTokens(req), Output: text.EstimateTokens(resp.Message.Text)}
+}
+
+// settle counts what a call has cost.
+func (t *turn) settle(id string, u llm.Usage) {
 	if t.seat.remote() {
 		return
-	}
-	u := resp.Usage
-	if u == (llm.Usage{}) {
-		u = llm.Usage{Input: llm.RequestTokens(req)}
-		if answered {
-			u.Output = text.EstimateTokens(resp.Message.Text)
-		}
 	}
 	t.cost.Usage = sum(t.cost.Usage, council.Usage{Calls: 1, TokensIn: u.Prompt(), TokensOut: u.Output})
 	if id == "" {

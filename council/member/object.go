@@ -1,12 +1,12 @@
 package member
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"unicode/utf8"
+
+	"kioku/internal/strictjson"
 )
 
 const (
@@ -39,7 +39,11 @@ func findObject(reply string) (map[string]any, error) {
 	case strings.ContainsRune(reply[start+end:], '{'):
 		return nil, errors.New("the reply contains more than one JSON object")
 	}
-	return parseObject(reply[start : start+end])
+	object, err := strictjson.Object(reply[start:start+end], maxDepth)
+	if err != nil {
+		return nil, fmt.Errorf("the reply %w", err)
+	}
+	return object, nil
 }
 
 // stripFence removes a code fence around the whole reply.
@@ -75,91 +79,4 @@ func objectEnd(s string) int {
 		}
 	}
 	return -1
-}
-
-// parseObject reads one JSON object.
-func parseObject(s string) (map[string]any, error) {
-	p := parser{json.NewDecoder(strings.NewReader(s))}
-	p.UseNumber()
-	value, err := p.value("", 0)
-	if err != nil {
-		return nil, err
-	}
-	object, ok := value.(map[string]any)
-	if !ok {
-		return nil, errors.New("the reply is not a JSON object")
-	}
-	return object, nil
-}
-
-// parser reads JSON values and refuses objects with a key that stands twice, and what lies too deep.
-type parser struct{ *json.Decoder }
-
-// value reads the next value. path is where it stands.
-func (p parser) value(path string, depth int) (any, error) {
-	token, err := p.Token()
-	if err != nil {
-		return nil, syntaxError(err)
-	}
-	delim, ok := token.(json.Delim)
-	if !ok {
-		return token, nil
-	}
-	if depth++; depth > maxDepth {
-		return nil, fmt.Errorf("the JSON object has more than %d levels", maxDepth)
-	}
-	if delim == '{' {
-		return p.object(path, depth)
-	}
-	return p.list(path, depth)
-}
-
-// object reads the fields of an object and its end.
-func (p parser) object(path string, depth int) (map[string]any, error) {
-	fields := map[string]any{}
-	for p.More() {
-		token, err := p.Token()
-		if err != nil {
-			return nil, syntaxError(err)
-		}
-		key, ok := token.(string)
-		if !ok {
-			return nil, errors.New("the reply is not JSON")
-		}
-		at := strings.TrimPrefix(path+"."+key, ".")
-		if _, twice := fields[key]; twice {
-			return nil, fmt.Errorf("the key %.60q stands twice", at)
-		}
-		if fields[key], err = p.value(at, depth); err != nil {
-			return nil, err
-		}
-	}
-	if _, err := p.Token(); err != nil {
-		return nil, syntaxError(err)
-	}
-	return fields, nil
-}
-
-// list reads the items of a list and its end.
-func (p parser) list(path string, depth int) ([]any, error) {
-	items := []any{}
-	for p.More() {
-		item, err := p.value(fmt.Sprintf("%s[%d]", path, len(items)), depth)
-		if err != nil {
-			return nil, err
-		}
-		items = append(items, item)
-	}
-	if _, err := p.Token(); err != nil {
-		return nil, syntaxError(err)
-	}
-	return items, nil
-}
-
-// syntaxError says whether JSON is wrong or ends too early.
-func syntaxError(err error) error {
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return errors.New("the JSON object of the reply is not complete")
-	}
-	return fmt.Errorf("the reply is not JSON: %w", err)
 }

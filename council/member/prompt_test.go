@@ -56,6 +56,17 @@ func TestAssembleHasAllTheMaterialInOrder(t *testing.T) {
 	}
 }
 
+// The lone answer is comparable because it is to the prompt of the first round.
+func TestAssembleSoloIsTheFirstRound(t *testing.T) {
+	t.Parallel()
+	q := question()
+	solo := q
+	solo.Phase = member.PhaseSolo
+	if diff := cmp.Diff(member.Assemble(q, nil, 0), member.Assemble(solo, nil, 0)); diff != "" {
+		t.Errorf("%s", diff)
+	}
+}
+
 // Providers cache what stays the same: a later round begins with the bytes of an earlier one.
 func TestAssembleGrowsFromRoundToRound(t *testing.T) {
 	t.Parallel()

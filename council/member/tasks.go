@@ -7,11 +7,11 @@ func opinionTask(q Question) string {
 	if len(q.Rounds) == 0 {
 		return s + "Nobody has voted yet: you judge alone. Vote on the task and say why."
 	}
-	return s + "The rounds before it had no majority. Read the opinions above, also for what you have missed; keep your view or change it, and say why. Vote on the task."
-}
-
-func soloTask(Question) string {
-	return "You are asked alone, without the council. Vote on the task and say why."
+	why := "The rounds before it had no majority."
+	if q.Cycle > 1 {
+		why = "An owner has asked for a further round; the comments may say why."
+	}
+	return s + why + " Read the opinions above, also for what you have missed; keep your view or change it, and say why. Vote on the task."
 }
 
 func arbitrationTask(Question) string {

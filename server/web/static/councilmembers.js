@@ -36,7 +36,7 @@ function memberCard(m, params, changes, changed) {
 			`${ago(c.changedTime)}: ${Object.entries(c.after).map(([n, v]) => `${title(n)} ${Number(c.before[n] ?? 0.5).toFixed(2)} → ${Number(v).toFixed(2)}`).join(", ")}, ${clean([c.author?.kind, c.author?.name].filter(Boolean).join(" "))} ${c.rollback ? "(taken back)" : clean(c.reason || c.cycleId)}`))),
 		may("owner") && h("button", { type: "button", onclick: async (e) => {
 			try {
-				await ask(`members/${m.name}/params:rollback`, {}, { member: m.name });
+				await ask(`members/${m.name}/params:rollback`, {}, {});
 				announce("Taken back");
 				changed();
 			} catch (err) {

@@ -124,6 +124,8 @@ type Turn struct {
 	// Calls of a model so far, of all attempts, counted before each call. Failures is how many attempts have ended without an answer.
 	Calls    int `json:"calls"`
 	Failures int `json:"failures,omitempty"` // attempts without an answer
+	// BallotSHA256 is the hash of the ballot of this turn, written before the ballot: any other file in its place is not the member's.
+	BallotSHA256 string `json:"ballot_sha256,omitempty"`
 	// Usage of the attempts that have ended without an answer.
 	Usage Usage `json:"usage,omitzero"`
 }

@@ -297,17 +297,26 @@ func (e *Engine) reloadMember(ctx context.Context, name string) (string, error) 
 		}
 	}
 	e.mu.Unlock()
-	params, err := e.params(name)
+	size, err := e.trial(ctx, name)
 	if err != nil {
 		return "", err
 	}
+	return fmt.Sprintf("%s has read its files (%d characters) and parameters again, and answers", name, size), nil
+}
+
+// trial asks a member a question to see that it answers. It returns the length of its persona in characters.
+func (e *Engine) trial(ctx context.Context, name string) (int, error) {
+	params, err := e.params(name)
+	if err != nil {
+		return 0, err
+	}
 	persona := e.persona(ctx, name, council.Task{})
-	t := council.Task{ID: "health_check", Type: council.TypeQuestion, Title: "Are you ready?", Description: "A check after the restart of a member. Any valid vote will do."}
+	t := council.Task{Type: council.TypeQuestion, Title: "Are you ready?", Description: "A check of a member. Any valid vote will do."}
 	_, err = e.ask(ctx, member.Question{Member: name, Phase: member.PhaseOpinion, Task: t, Cycle: 1, Round: 1, MaxRounds: 1, Attempt: 1, Roster: e.set.Roster(), Persona: persona, Params: params, Mission: e.mission(), Now: e.now()})
 	if err != nil {
-		return "", fmt.Errorf("the member does not answer: %w", err)
+		return 0, fmt.Errorf("the member does not answer: %w", err)
 	}
-	return fmt.Sprintf("%s has read its files (%d characters) and parameters again, and answers", name, len([]rune(persona))), nil
+	return len([]rune(persona)), nil
 }
 
 // tail keeps the end of what is written to it.

@@ -156,7 +156,7 @@ func (e *Engine) askMember(ctx context.Context, s *flow.Snapshot, pos flow.Posit
 		}
 		turn.Calls = max(turn.Calls, reply.Calls)
 		if err == nil {
-			err = e.take(s, a, reply)
+			err = e.take(s, a, &turn, reply)
 		}
 		if err == nil {
 			e.log(a.Member, "info", s.ID, turn.Phase, fmt.Sprintf("answered: %d calls, %d tokens in, %d out", reply.Calls, reply.Usage.TokensIn, reply.Usage.TokensOut))
@@ -183,7 +183,11 @@ func (e *Engine) askMember(ctx context.Context, s *flow.Snapshot, pos flow.Posit
 // ask asks a member. Whatever goes wrong beside the end of the engine is an abstention.
 func (e *Engine) ask(ctx context.Context, q member.Question) (reply member.Reply, err error) {
 	defer func() {
-		if p := recover(); p != nil {
+		p := recover()
+		if p != nil && e.opt.inline { // a test ends the engine here
+			panic(p)
+		}
+		if p != nil {
 			err = &member.Abstention{Kind: council.AbstainError, Reason: fmt.Sprint("the member has panicked: ", p)}
 		}
 	}()
@@ -228,14 +232,14 @@ func addUsage(a, b council.Usage) council.Usage {
 }
 
 // take writes down what a member has answered. An answer that does not belong to the step is an abstention.
-func (e *Engine) take(s *flow.Snapshot, a flow.Action, r member.Reply) error {
+func (e *Engine) take(s *flow.Snapshot, a flow.Action, turn *council.Turn, r member.Reply) error {
 	dir, now := folder.TaskDir(s.ID), e.now()
 	malformed := func(what string) error {
 		return &member.Abstention{Kind: council.AbstainMalformed, Reason: "the answer has no " + what}
 	}
 	switch a.Kind {
 	case flow.AskBallot:
-		return e.takeBallot(s, a, r)
+		return e.takeBallot(s, a, turn, r)
 	case flow.Arbitrate:
 		if r.Arbitration == nil || r.Arbitration.Decision != council.Approved && r.Arbitration.Decision != council.Rejected {
 			return malformed("decision")
@@ -272,8 +276,8 @@ func (e *Engine) take(s *flow.Snapshot, a flow.Action, r member.Reply) error {
 	return malformed("place")
 }
 
-// takeBallot publishes a ballot. If another file is in its place, the member abstains.
-func (e *Engine) takeBallot(s *flow.Snapshot, a flow.Action, r member.Reply) error {
+// takeBallot publishes a ballot, after its hash. If another file is in its place, the member abstains.
+func (e *Engine) takeBallot(s *flow.Snapshot, a flow.Action, turn *council.Turn, r member.Reply) error {
 	if r.Ballot == nil {
 		return &member.Abstention{Kind: council.AbstainMalformed, Reason: "the answer is no ballot"}
 	}
@@ -285,7 +289,17 @@ func (e *Engine) takeBallot(s *flow.Snapshot, a flow.Action, r member.Reply) err
 	if b.Concerns == nil {
 		b.Concerns = []string{}
 	}
-	err := e.publishNew("ballot", fmt.Sprintf("%s/%s.json", folder.RoundDir(s.ID, a.Round, a.Attempt), a.Member), b)
+	data, err := folder.Encode(b)
+	if err != nil {
+		return err
+	}
+	turn.BallotSHA256 = folder.Sum(data)
+	if err := e.write("ballot-hash", turnPath(s.ID, a), turn); err != nil {
+		return err
+	}
+	e.crash("ballot:before")
+	err = e.f.PublishBytes(fmt.Sprintf("%s/%s.json", folder.RoundDir(s.ID, a.Round, a.Attempt), a.Member), data)
+	e.crash("ballot:after")
 	if errors.Is(err, fs.ErrExist) {
 		return &member.Abstention{Kind: council.AbstainError, Reason: "there is a ballot of the member already, which this turn has not given"}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"kioku/council"
 	"kioku/council/flow"
+	"kioku/council/member"
 )
 
 // Doctor looks for what is wrong with the council or is not what one may think, without changing anything.
@@ -21,6 +22,22 @@ func (e *Engine) Doctor(ctx context.Context) []Finding {
 	d.tasks()
 	d.autonomy()
 	return d.found
+}
+
+// Trial is Doctor, and asks each member a question too, which costs a call of its model.
+func (e *Engine) Trial(ctx context.Context) []Finding {
+	found := e.Doctor(ctx)
+	for _, m := range e.set.Members {
+		f := Finding{Name: "trial of " + m.Name, Level: LevelOK, Text: "answers with a valid ballot"}
+		if m.Model == member.ModelRemote && len(m.Command) == 0 {
+			continue
+		}
+		if _, err := e.trial(ctx, m.Name); err != nil {
+			f.Level, f.Text = LevelError, err.Error()
+		}
+		found = append(found, f)
+	}
+	return found
 }
 
 type doctor struct {

@@ -257,7 +257,7 @@ func (i *importer) round(id string, r oldBallots, roster []string, decided bool)
 		if err := i.e.f.PublishBytes(dir+"/"+name+".json", append(data, '\n')); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
-		if err := i.replace(dir+"/_turn_"+name+".json", council.Turn{Member: name, Phase: "opinion", Attempt: 1, StartedAt: b.Timestamp, Reason: "imported"}); err != nil {
+		if err := i.replace(dir+"/_turn_"+name+".json", council.Turn{Member: name, Phase: "opinion", Attempt: 1, StartedAt: b.Timestamp, Reason: "imported", BallotSHA256: folder.Sum(append(data, '\n'))}); err != nil {
 			return err
 		}
 		if b.Timestamp.After(seal.SealedAt) {

@@ -131,6 +131,9 @@ func (e *Engine) pass(ctx context.Context) (time.Time, error) {
 		}
 	}
 	errs := []error{e.sideWork(ctx, sooner)}
+	if !e.verified {
+		errs = append(errs, e.leaveArchived())
+	}
 	ids, err := e.f.TaskIDs()
 	errs = append(errs, err)
 	open := 0
@@ -147,6 +150,22 @@ func (e *Engine) pass(ctx context.Context) (time.Time, error) {
 	err = e.claim(ctx, open, sooner)
 	e.verified = true
 	return next, errors.Join(append(errs, err)...)
+}
+
+// leaveArchived removes records of tasks that are in the archive, which a crash has left.
+func (e *Engine) leaveArchived() error {
+	names, err := e.f.Names(folder.Decisions)
+	errs := []error{err}
+	for _, name := range names {
+		id, _, _ := strings.Cut(strings.TrimSuffix(strings.TrimSuffix(strings.TrimSuffix(name, ".json"), "_result"), "_history"), "_progress.")
+		if !council.ValidTaskID(id) || e.f.Exists(folder.TaskDir(id)) {
+			continue
+		}
+		if dir := e.archivedDir(id); dir != "" {
+			errs = append(errs, e.f.Leave(id, dir))
+		}
+	}
+	return errors.Join(errs...)
 }
 
 // discussed reports whether a task in that status takes part in the bound of open ones.

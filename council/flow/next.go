@@ -40,6 +40,9 @@ func Next(s *Snapshot, w World) (Position, []Action) {
 	if s.Imported != nil && p.pos.Cycle == 1 {
 		p.pos.Round, p.pos.Status = s.LastRound(), s.Imported.Status
 		p.pos.Decision, p.pos.DecidedBy = s.Imported.Decision, s.Imported.DecidedBy
+		if !Final(p.pos.Status) { // somebody has to say what came of it
+			p.execute()
+		}
 		p.derive()
 		return p.pos, p.acts
 	}
@@ -171,7 +174,7 @@ func (p *plan) turn(a Attempt, member string) {
 	ask.Task, ask.Cycle = p.s.ID, p.pos.Cycle
 	running := p.w.Running[ask.Key()]
 	b, onDisk := a.Ballots[member]
-	t, begun := a.Turns[member]
+	t := a.Turns[member]
 	paused, isPaused := p.w.Paused[member]
 	_, gone := p.w.Settings.Member(member)
 	switch {
@@ -181,7 +184,7 @@ func (p *plan) turn(a Attempt, member string) {
 		return
 	case onDisk && b.Problem != "":
 		act.Abstention, act.Reason = council.AbstainMalformed, b.Problem
-	case onDisk && !begun:
+	case onDisk && b.SHA256 != t.BallotSHA256:
 		act.Abstention, act.Reason = council.AbstainError, "its ballot was put there by another program, which acceptForeignBallots does not allow"
 	case gone != nil:
 		act.Abstention, act.Reason = council.AbstainError, "is no longer a member"
@@ -208,8 +211,8 @@ func Voted(a Attempt, attempts []Attempt, member string, foreign bool) bool {
 // counts reports whether the ballot that a member has given in an attempt counts.
 func counts(a Attempt, member string, foreign bool) bool {
 	b, ok := a.Ballots[member]
-	t, begun := a.Turns[member]
-	return ok && b.Problem == "" && t.Abstained == "" && (begun || foreign)
+	t := a.Turns[member]
+	return ok && b.Problem == "" && t.Abstained == "" && (foreign || b.SHA256 == t.BallotSHA256)
 }
 
 // carried returns the vote of a member that an earlier attempt at the same round has sealed.

@@ -20,7 +20,7 @@ func Record(s *Snapshot, pos Position) *council.Decision {
 		return nil
 	}
 	if s.Imported != nil && pos.Cycle == 1 {
-		return imported(s)
+		return imported(s, pos)
 	}
 	d := &council.Decision{
 		TaskID: s.ID, Decision: pos.Decision, Status: pos.Status, FinalRound: pos.Round, DecidedBy: pos.DecidedBy, Cycle: pos.Cycle,
@@ -62,8 +62,9 @@ func Record(s *Snapshot, pos Position) *council.Decision {
 }
 
 // imported returns the decision of another program, with what was learnt since.
-func imported(s *Snapshot) *council.Decision {
+func imported(s *Snapshot, pos Position) *council.Decision {
 	d := *s.Imported
+	d.Status = pos.Status
 	if s.Outcome != nil {
 		d.Outcome, d.OutcomeNote = s.Outcome.Outcome, s.Outcome.Note
 	}

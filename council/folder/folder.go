@@ -126,7 +126,7 @@ func (f *Folder) Close() error {
 
 // Publish writes a file that must not exist, and never changes. It returns fs.ErrExist if it does; of several callers one succeeds.
 func (f *Folder) Publish(rel string, v any) error {
-	data, err := encode(v)
+	data, err := Encode(v)
 	if err != nil {
 		return err
 	}
@@ -143,7 +143,7 @@ func (f *Folder) PublishBytes(rel string, data []byte) error {
 
 // Write replaces a file that follows from others. It writes nothing and returns false if the file is the same already.
 func (f *Folder) Write(rel string, v any) (changed bool, err error) {
-	data, err := encode(v)
+	data, err := Encode(v)
 	if err != nil {
 		return false, err
 	}
@@ -156,8 +156,8 @@ func (f *Folder) Write(rel string, v any) (changed bool, err error) {
 	return true, atomicfile.Write(f.root, rel, data, perm)
 }
 
-// encode returns a record as it is on disk.
-func encode(v any) ([]byte, error) {
+// Encode returns a record as it is on disk.
+func Encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -358,7 +358,7 @@ func BallotProblem(b council.Ballot, node string, round int) string {
 
 // WriteLoose replaces a file without flushing it to the disk, for what is worth nothing after a crash.
 func (f *Folder) WriteLoose(rel string, v any) error {
-	data, err := encode(v)
+	data, err := Encode(v)
 	if err != nil {
 		return err
 	}

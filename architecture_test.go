@@ -186,7 +186,7 @@ func TestLeavesAndAgentNeedNoCgo(t *testing.T) {
 			}
 		}
 	}
-	cmd := exec.CommandContext(t.Context(), "go", append([]string{"build", "./memory", "./chunker", "./embed/...", "./store/vector", "./search/...", "./indexer", "./projection", "./client", "./llm/...", "./proto/..."}, below...)...)
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"build", "./memory", "./chunker", "./embed/...", "./store/vector", "./search/...", "./indexer", "./projection", "./client", "./llm/...", "./proto/...", "./council/..."}, below...)...)
 	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)

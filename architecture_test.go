@@ -98,6 +98,8 @@ var mayImport = map[string]string{
 	"internal/jsonline":      "",
 	"internal/httperror":     "proto internal/jsonline",
 	"internal/tokencookie":   "",
+
+	"derive/derivetest/scriptedmodel": "derive/derivetest",
 }
 
 // pkg is what go list tells of a package.

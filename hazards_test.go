@@ -18,8 +18,8 @@ import (
 var updateHazards = flag.Bool("update-hazards", false, "write the tests into docs/hazards.md")
 
 var (
-	hazardComment = regexp.MustCompile(`^// .*(Hazards? |\()[A-H]\d\d`)
-	hazardCode    = regexp.MustCompile(`[A-H]\d\d`)
+	hazardComment = regexp.MustCompile(`^// .*(Hazards? |\()[A-I]\d\d`)
+	hazardCode    = regexp.MustCompile(`[A-I]\d\d`)
 	testFunc      = regexp.MustCompile(`^func ((?:Test|Fuzz)\w+)\(`)
 )
 

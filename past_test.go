@@ -74,6 +74,7 @@ func TestLogOfNotesHasOnlyWhatIsIndexed(t *testing.T) {
 	}
 }
 
+// (H02)
 func TestShowReturnsANoteAsItWas(t *testing.T) {
 	t.Parallel()
 	m := openMemory(t, Options{Workspace: inPorto(t)})
@@ -119,6 +120,7 @@ func TestDiffComparesWithNow(t *testing.T) {
 	}
 }
 
+// Nothing of now is in an answer of the past, and nothing that the settings of today leave out. (H02)
 func TestSearchPastFindsNothingOfNow(t *testing.T) {
 	t.Parallel()
 	m := openMemory(t, Options{Workspace: inPorto(t)})
@@ -162,6 +164,7 @@ func TestSearchPastFindsNothingOfNow(t *testing.T) {
 	}
 }
 
+// (H03)
 func TestSearchPastKeepsFewIndexes(t *testing.T) {
 	t.Parallel()
 	ws, now := inPorto(t), october(30)

@@ -31,6 +31,7 @@ func undoWrites(t *testing.T, m *Memory, u memory.UndoWrites) []string {
 // long is a note that begins with a marker too.
 var long = "# A list\n\n" + strings.Repeat("- Dario has a boat in the harbour of 長崎.\n", 20)
 
+// (H04)
 func TestUndoWritesTakesBackAConversation(t *testing.T) {
 	t.Parallel()
 	for name, have := range map[string]string{"new files": "", "with notes": "# Notes\n\n- Ines likes tea.\n\n## Later\n\n- nothing\n", "with CRLF": "# Notes\r\n\r\n- Ines likes tea.\r\n"} {
@@ -111,7 +112,7 @@ func TestUndoWritesOfATimeAndSource(t *testing.T) {
 	}
 }
 
-// What a person has edited since stays.
+// What a person has edited since stays. (H04)
 func TestUndoWritesLeavesWhatWasEdited(t *testing.T) {
 	t.Parallel()
 	ws := workspace(t, map[string]string{"MEMORY.md": "# Memory\n"})
@@ -133,7 +134,7 @@ func TestUndoWritesLeavesWhatWasEdited(t *testing.T) {
 	}
 }
 
-// What was taken back can be brought back, and taken back once more.
+// What was taken back can be brought back, and taken back once more. (H04)
 func TestUndoWritesCanBeUndone(t *testing.T) {
 	t.Parallel()
 	ws := workspace(t, map[string]string{"MEMORY.md": "# Memory\n"})

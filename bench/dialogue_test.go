@@ -1,7 +1,6 @@
 package bench_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -12,8 +11,9 @@ import (
 	"time"
 
 	"kioku"
+	"kioku/derive"
 	"kioku/derive/recall"
-	"kioku/derive/seam"
+	"kioku/derive/rule"
 	"kioku/memory"
 )
 
@@ -60,7 +60,7 @@ func readDialogues(t *testing.T, lang string) dialogues {
 	return d
 }
 
-// openDialogues indexes the notes of dialogues.
+// openDialogues indexes the notes of dialogues, and derives from them by rules only.
 func openDialogues(t *testing.T, d dialogues) *kioku.Memory {
 	t.Helper()
 	folder := t.TempDir()
@@ -73,7 +73,17 @@ func openDialogues(t *testing.T, d dialogues) *kioku.Memory {
 			t.Fatal(err)
 		}
 	}
-	m, err := kioku.Open(t.Context(), kioku.Options{Agent: "main", Workspace: folder, StateDir: t.TempDir()})
+	return deriveFrom(t, folder)
+}
+
+// deriveFrom indexes a workspace, and derives from it by rules only.
+func deriveFrom(t *testing.T, workspace string) *kioku.Memory {
+	t.Helper()
+	rules, err := rule.New(rule.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := kioku.Open(t.Context(), kioku.Options{Agent: "main", Workspace: workspace, StateDir: t.TempDir(), Episodes: rules.Episodes, EpisodesBy: rules.Fingerprint()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,20 +91,14 @@ func openDialogues(t *testing.T, d dialogues) *kioku.Memory {
 	if _, err := m.Sync(t.Context(), kioku.SyncOptions{}, nil); err != nil {
 		t.Fatal(err)
 	}
+	service, err := derive.New(derive.Options{Store: m.Derived(), Notes: m, Rules: rules})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := service.Run(t.Context(), false, nil); err != nil {
+		t.Fatal(err)
+	}
 	return m
-}
-
-type noUnits struct{}
-
-func (noUnits) Entities(context.Context, seam.EntityQuery) ([]memory.Entity, error) { return nil, nil }
-func (noUnits) Units(context.Context, memory.UnitQuery) (memory.UnitList, error) {
-	return memory.UnitList{}, nil
-}
-func (noUnits) MatchUnits(context.Context, []string, memory.UnitQuery) ([]seam.ScoredUnit, error) {
-	return nil, nil
-}
-func (noUnits) EpisodesAt(context.Context, string, int, int) ([]memory.Episode, error) {
-	return nil, nil
 }
 
 // dialogueFigures counts questions with an answer among the first five passages, by plain search and in context, and those in context of
@@ -159,7 +163,7 @@ func TestDialogueRecallBeatsPlainSearch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := recall.New(m, noUnits{}, recall.Options{})
+		r := recall.New(m, m.Derived(), recall.Options{})
 		var inLang dialogueFigures
 		for _, c := range d.Dialogues {
 			f := c.ask(t, m, r, now)

@@ -100,7 +100,7 @@ func measureGate(t *testing.T, set, other bench.Set) (g gateFigures) {
 	foreign := sample(other.Questions, gateQuestions)
 	search := func(ws string, q memory.Query) memory.Answer {
 		t.Helper()
-		a, err := recall.New(memories[ws], noUnits{}, recall.Options{}).Search(t.Context(), q)
+		a, err := recall.New(memories[ws], memories[ws].Derived(), recall.Options{}).Search(t.Context(), q)
 		if err != nil {
 			t.Fatal(err)
 		}

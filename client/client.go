@@ -142,6 +142,11 @@ func (c *Client) Derive() kiokuv1.DeriveServiceClient {
 	return kiokuv1.NewDeriveServiceClient(c.shared)
 }
 
+// History returns the service of the notes as they were, over the connection of a client that [Dial] returned, and of those that share it.
+func (c *Client) History() kiokuv1.HistoryServiceClient {
+	return kiokuv1.NewHistoryServiceClient(c.shared)
+}
+
 // Close ends the connection; running calls fail.
 func (c *Client) Close() error {
 	if c.conn == nil {

@@ -19,15 +19,36 @@ import (
 type extracted struct {
 	Mentions []memory.Mention `json:"mentions,omitempty"`
 	Claims   []memory.Claim   `json:"claims,omitempty"`
+	// Reflection is nil if the model was not asked for one.
+	Reflection *reflection `json:"reflection,omitempty"`
 	// Invalid is set if the answers about the episode were invalid, so that it is not asked about again by itself.
 	Invalid bool `json:"invalid,omitempty"`
 }
 
+// reflection is what the model thinks of an episode.
+type reflection struct {
+	Text       string   `json:"text"`
+	Emotion    string   `json:"emotion"`
+	Intensity  float64  `json:"intensity"`
+	Salience   float64  `json:"salience"`
+	Confidence float64  `json:"confidence"`
+	Tags       []string `json:"tags,omitempty"`
+}
+
+// json returns a reflection as it is stored, empty for none.
+func (r *reflection) json() (string, error) {
+	if r == nil {
+		return "", nil
+	}
+	raw, err := json.Marshal(r)
+	return string(raw), err
+}
+
 // inputOf returns the hash of what the answer about an episode depends on, apart from the contract and the model. What else was
 // offered does not count, so that a rebuilt index finds the answers whatever the order in which its files come.
-func inputOf(a asked) [32]byte {
+func (s *Service) inputOf(a asked) [32]byte {
 	h := sha256.New()
-	for _, part := range []string{a.Date, a.Heading, a.Trust, fmt.Sprint(a.LongTerm)} {
+	for _, part := range []string{fmt.Sprint(s.opt.Reflect), a.Date, a.Heading, a.Trust, fmt.Sprint(a.LongTerm)} {
 		fmt.Fprintf(h, "%d %s\n", len(part), part)
 	}
 	for _, l := range a.Lines {
@@ -36,28 +57,27 @@ func inputOf(a asked) [32]byte {
 	return [32]byte(h.Sum(nil))
 }
 
-// applyCached stores what the model has said of an episode before. It returns false if that is not known, or with again if it was
-// invalid.
-func (s *Service) applyCached(ctx context.Context, a asked, again bool) (bool, error) {
-	answer, err := s.store.CachedAnswer(ctx, contract.NameExtract, s.opt.Model.Name(), inputOf(a))
+// cached returns what the model has said of an episode before, nil if that is not known.
+func (s *Service) cached(ctx context.Context, a asked) (*extracted, error) {
+	answer, err := s.store.CachedAnswer(ctx, contract.NameExtract, s.opt.Model.Name(), s.inputOf(a))
 	if err != nil || answer == "" {
-		return false, err
+		return nil, err
 	}
-	var x extracted
-	if json.Unmarshal([]byte(answer), &x) != nil || x.Invalid && again {
-		return false, nil
+	x := new(extracted)
+	if json.Unmarshal([]byte(answer), x) != nil {
+		return nil, nil // of another version of this program
 	}
-	return true, s.putModelClaims(ctx, []asked{a}, []extracted{x})
+	return x, nil
 }
 
-// apply stores what the model says of a batch, and caches it.
-func (s *Service) apply(ctx context.Context, batch []asked, said []extracted, tokens used) error {
+// applyExtracted stores what the model says of a batch, and caches it.
+func (s *Service) applyExtracted(ctx context.Context, batch []asked, said []extracted, tokens used) error {
 	for i, a := range batch {
 		raw, err := json.Marshal(said[i])
 		if err != nil {
 			return err
 		}
-		err = s.store.PutAnswer(ctx, contract.NameExtract, s.opt.Model.Name(), inputOf(a), string(raw), []string{a.UID}, tokens.in/len(batch), tokens.out/len(batch))
+		err = s.store.PutAnswer(ctx, contract.NameExtract, s.opt.Model.Name(), s.inputOf(a), string(raw), []string{a.UID}, tokens.in/len(batch), tokens.out/len(batch))
 		if err != nil {
 			return err
 		}
@@ -67,7 +87,7 @@ func (s *Service) apply(ctx context.Context, batch []asked, said []extracted, to
 
 // applyNothing notes that the answers about episodes are invalid, so that they are not asked about again by themselves.
 func (s *Service) applyNothing(ctx context.Context, batch []asked) error {
-	return s.apply(ctx, batch, slices.Repeat([]extracted{{Invalid: true}}, len(batch)), used{})
+	return s.applyExtracted(ctx, batch, slices.Repeat([]extracted{{Invalid: true}}, len(batch)), used{})
 }
 
 // putModelClaims stores the claims of the model. Episodes that have changed since are left out: they come anew.
@@ -75,6 +95,10 @@ func (s *Service) putModelClaims(ctx context.Context, batch []asked, said []extr
 	claims := make([]seam.EpisodeClaims, 0, len(batch))
 	for i, a := range batch {
 		ec := seam.EpisodeClaims{Episode: a.Episode.Episode, Maker: s.maker(), Mentions: said[i].Mentions, Claims: slices.Clone(said[i].Claims)}
+		var err error
+		if ec.Reflection, err = said[i].Reflection.json(); err != nil {
+			return err
+		}
 		for j := range ec.Claims {
 			c := &ec.Claims[j]
 			c.EpisodeID, c.EpisodeUID, c.At, c.LongTerm = a.ID, a.UID, a.OccurredAt, a.LongTerm

@@ -54,7 +54,7 @@ var errBudget = errors.New("the budget for derivation is used up")
 func (s *Service) ask(ctx context.Context, q question) (total used, err error) {
 	req := q.prompt.Request()
 	for try := range 2 {
-		answer, stop, tokens, err := s.call(ctx, q.purpose, req)
+		answer, stop, tokens, err := s.callModel(ctx, q.purpose, req)
 		total = total.plus(tokens)
 		if llm.KindOf(err) == llm.KindOverflow {
 			return total, &invalidError{class: classTooLong, err: err}
@@ -63,7 +63,7 @@ func (s *Service) ask(ctx context.Context, q question) (total used, err error) {
 			return total, err
 		}
 		report, err := q.read(answer, stop)
-		s.count(ctx, report)
+		s.countRejected(ctx, report)
 		var invalid *contract.Error
 		if err == nil || !errors.As(err, &invalid) {
 			return total, err
@@ -77,8 +77,8 @@ func (s *Service) ask(ctx context.Context, q question) (total used, err error) {
 	return total, nil
 }
 
-// call makes one call within the budget, and returns the text of the answer as it came.
-func (s *Service) call(ctx context.Context, purpose string, req llm.Request) (answer, stop string, tokens used, err error) {
+// callModel makes one call within the budget, and returns the text of the answer as it came.
+func (s *Service) callModel(ctx context.Context, purpose string, req llm.Request) (answer, stop string, tokens used, err error) {
 	if err := checkBody(req); err != nil {
 		return "", "", used{}, err
 	}
@@ -92,28 +92,28 @@ func (s *Service) call(ctx context.Context, purpose string, req llm.Request) (an
 	if !ok {
 		return "", "", used{}, errBudget
 	}
-	if s.opt.Turns != nil {
+	if s.opt.Turns != nil && (purpose == jobExtract || purpose == jobSummary) { // a search cannot wait for a turn
 		leave, err := enter(ctx, s.opt.Turns)
 		if err != nil {
-			return "", "", used{}, errors.Join(err, s.settle(ctx, now, model, purpose, reserved, used{}))
+			return "", "", used{}, errors.Join(err, s.settleBudget(ctx, now, model, purpose, reserved, used{}))
 		}
 		defer leave()
 	}
-	answer, resp, err := s.generate(ctx, req)
+	answer, resp, err := s.generateAnswer(ctx, req)
 	tokens = usedBy(resp, err, input, answer)
-	if failed := s.settle(ctx, now, model, purpose, reserved, tokens); err == nil {
+	if failed := s.settleBudget(ctx, now, model, purpose, reserved, tokens); err == nil {
 		err = failed
 	}
 	return answer, resp.Stop, tokens, err
 }
 
-// settle replaces a reservation by what was used, also if ctx has ended.
-func (s *Service) settle(ctx context.Context, now time.Time, model, purpose string, reserved int, u used) error {
+// settleBudget replaces a reservation by what was used, also if ctx has ended.
+func (s *Service) settleBudget(ctx context.Context, now time.Time, model, purpose string, reserved int, u used) error {
 	return s.store.Settle(context.WithoutCancel(ctx), now, model, purpose, reserved, u.in, u.out)
 }
 
-// generate asks the model. An answer without end is cut off, and counts as one that has reached its length.
-func (s *Service) generate(ctx context.Context, req llm.Request) (answer string, resp llm.Response, err error) {
+// generateAnswer asks the model. An answer without end is cut off, and counts as one that has reached its length.
+func (s *Service) generateAnswer(ctx context.Context, req llm.Request) (answer string, resp llm.Response, err error) {
 	asking, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	bytes := 0
@@ -161,8 +161,8 @@ func keptAnswer(answer string) string {
 	return text.HeadBytes(redacted, keptAnswerBytes)
 }
 
-// count adds what was rejected of an answer to the totals.
-func (s *Service) count(ctx context.Context, report contract.Report) {
+// countRejected adds what was rejected of an answer to the totals.
+func (s *Service) countRejected(ctx context.Context, report contract.Report) {
 	if len(report.Dropped) == 0 {
 		return
 	}

@@ -37,7 +37,7 @@ func (s *Service) Decide(ctx context.Context, r memory.DecisionRequest) (memory.
 	if err != nil {
 		return memory.Decided{}, err
 	}
-	line, err := s.decide(ctx, d)
+	line, err := s.recordDecision(ctx, d)
 	if err != nil {
 		return memory.Decided{}, err
 	}
@@ -170,7 +170,7 @@ func (s *Service) decideEntity(ctx context.Context, r memory.DecisionRequest) (m
 		}
 		d.Other = into.UID
 	}
-	line, err := s.decide(ctx, d)
+	line, err := s.recordDecision(ctx, d)
 	if err != nil {
 		return memory.Decided{}, err
 	}

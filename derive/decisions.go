@@ -54,8 +54,8 @@ func (s *Service) readDecisions(ctx context.Context, always bool) error {
 	return nil
 }
 
-// decide appends a decision to decisions.md, applies the file, and makes anew what depends on it. It returns the line.
-func (s *Service) decide(ctx context.Context, d memory.Decision) (line string, err error) {
+// recordDecision appends a decision to decisions.md, applies the file, and makes anew what depends on it. It returns the line.
+func (s *Service) recordDecision(ctx context.Context, d memory.Decision) (line string, err error) {
 	leave, err := enter(ctx, s.deciding)
 	if err != nil {
 		return "", err
@@ -74,7 +74,7 @@ func (s *Service) decide(ctx context.Context, d memory.Decision) (line string, e
 	if err := s.readDecisions(ctx, true); err != nil {
 		return line, err
 	}
-	if err := s.resolve(ctx, passOptions{}); err != nil {
+	if err := s.resolveSlots(ctx, passOptions{}); err != nil {
 		return line, err
 	}
 	s.Wake()

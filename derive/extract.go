@@ -22,6 +22,8 @@ const (
 	maxHalvings = 3
 	// recent is how far back a model reads unless it is told to read all.
 	recent = 90 * 24 * time.Hour
+	// maxWait is how long a file is waited for that never settles.
+	maxWait = 2 * time.Hour
 	// enqueueLimit is how many episodes are put into the queue at a time.
 	enqueueLimit = 600
 	// extractVersion is the version of claims of models.
@@ -50,26 +52,103 @@ func (s *Service) enqueueExtracts(ctx context.Context, o passOptions) error {
 		if len(sendable) == 0 && len(waiting) == limit {
 			continue // all of these are above the ceiling, and hide what comes after them
 		}
-		for _, batch := range s.batches(ctx, sendable) {
-			if err := s.enqueueBatch(ctx, batch); err != nil {
-				return err
-			}
-		}
-		return nil
+		return s.enqueueBatches(ctx, sendable)
 	}
 }
 
-// unextracted returns episodes that the model has not read and that have settled.
+// enqueueBatches stores what the model has said of episodes before, and adds jobs for the others. What waits for a person as a parked
+// job is not added again.
+func (s *Service) enqueueBatches(ctx context.Context, episodes []memory.Episode) error {
+	unknown, err := s.applyKnown(ctx, episodes)
+	if err != nil || len(unknown) == 0 {
+		return err
+	}
+	jobs, err := s.store.Jobs(ctx, seam.JobParked, 1000)
+	if err != nil {
+		return err
+	}
+	parked := map[string]bool{}
+	for _, j := range jobs {
+		parked[j.Kind+" "+j.Key] = true
+	}
+	for _, batch := range s.batches(ctx, unknown) {
+		job, err := s.extractJobOf(batch)
+		if err == nil && !parked[job.Kind+" "+job.Key] {
+			err = s.store.Enqueue(ctx, job)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// applyKnown stores what is cached of episodes, and returns those of which nothing is.
+func (s *Service) applyKnown(ctx context.Context, episodes []memory.Episode) (unknown []memory.Episode, err error) {
+	read := s.newReader()
+	var known []asked
+	var said []extracted
+	for _, e := range episodes {
+		a, ok := read.episode(ctx, e)
+		if !ok {
+			continue // the file has changed, and comes anew
+		}
+		x, err := s.cached(ctx, a)
+		if err != nil {
+			return nil, err
+		}
+		if x == nil {
+			unknown = append(unknown, e)
+			continue
+		}
+		known, said = append(known, a), append(said, *x)
+	}
+	if len(known) > 0 {
+		err = s.putModelClaims(ctx, known, said)
+	}
+	return unknown, err
+}
+
+// unextracted returns episodes that the model has not read: those of files that have settled, or that have waited for it for long.
 func (s *Service) unextracted(ctx context.Context, o passOptions, limit int) ([]memory.Episode, error) {
 	now := s.opt.Now()
-	since, settled := now.Add(-recent), now.Add(-max(s.opt.Settle, 0))
+	since := now.Add(-recent)
 	if o.all {
 		since = time.Time{}
 	}
-	if o.now {
-		settled = now.AddDate(100, 0, 0)
+	all, err := s.store.Unextracted(ctx, s.maker(), since, now.AddDate(100, 0, 0), limit)
+	if err != nil || o.now || len(all) == 0 {
+		return all, err
 	}
-	return s.store.Unextracted(ctx, s.maker(), since, settled, limit)
+	settled, err := s.store.Unextracted(ctx, s.maker(), since, now.Add(-max(s.opt.Settle, 0)), limit)
+	if err != nil {
+		return nil, err
+	}
+	return append(settled, s.overdue(now, all, settled)...), nil
+}
+
+// overdue returns the episodes of files that have changed all the time for maxWait. It remembers since when files are waited for.
+func (s *Service) overdue(now time.Time, all, settled []memory.Episode) []memory.Episode {
+	rests, since := map[string]bool{}, map[string]time.Time{}
+	for _, e := range settled {
+		rests[e.Path] = true
+	}
+	before := s.recall().waiting
+	var late []memory.Episode
+	for _, e := range all {
+		if rests[e.Path] {
+			continue
+		}
+		start, known := before[e.Path]
+		if !known {
+			start = now
+		}
+		if since[e.Path] = start; now.Sub(start) >= maxWait {
+			late = append(late, e)
+		}
+	}
+	s.remember(func(st *state) { st.waiting = since })
+	return late
 }
 
 // withheld reports whether an episode is above the ceiling of what the model is sent.
@@ -130,8 +209,9 @@ func (r *reader) episode(ctx context.Context, e memory.Episode) (asked, bool) {
 	return a, ok
 }
 
-// enqueueBatch adds the job for a batch of episodes.
-func (s *Service) enqueueBatch(ctx context.Context, batch []memory.Episode) error {
+// extractJobOf returns the job for a batch of episodes. One that was done is done again on another day: that the episodes come back
+// unread means that what it gave is gone.
+func (s *Service) extractJobOf(batch []memory.Episode) (seam.Job, error) {
 	in := extractJob{Maker: s.maker(), Path: batch[0].Path}
 	h := sha256.New()
 	h.Write([]byte(in.Maker))
@@ -141,12 +221,11 @@ func (s *Service) enqueueBatch(ctx context.Context, batch []memory.Episode) erro
 		h.Write(e.TextSHA256[:])
 	}
 	raw, err := json.Marshal(in)
-	if err != nil {
-		return err
-	}
-	job := seam.Job{Kind: jobExtract, Input: string(raw), InputSHA256: [32]byte(h.Sum(nil)), Priority: 5, RunAfter: s.opt.Now(), OrderAt: batch[0].OccurredAt}
-	job.Key = fmt.Sprintf("%x", job.InputSHA256[:16])
-	return s.store.Enqueue(ctx, job)
+	now := s.opt.Now()
+	job := seam.Job{Kind: jobExtract, Input: string(raw), Priority: 5, RunAfter: now, OrderAt: batch[0].OccurredAt}
+	job.Key = fmt.Sprintf("%x", h.Sum(nil)[:16])
+	job.InputSHA256 = sha256.Sum256([]byte(job.Key + day(now)))
+	return job, err
 }
 
 // extract does a job that extracts claims. Episodes whose answers are cached cost no call.
@@ -169,12 +248,16 @@ func (s *Service) extract(ctx context.Context, job seam.Job) (used, error) {
 		if !ok {
 			continue // the file has changed, and comes anew
 		}
-		known, err := s.applyCached(ctx, a, job.TokensIn+job.TokensOut > 0)
+		x, err := s.cached(ctx, a)
 		if err != nil {
 			return used{}, err
 		}
-		if !known {
+		if x == nil || x.Invalid && job.TokensIn+job.TokensOut > 0 { // a person wants it to be tried again
 			batch = append(batch, a)
+			continue
+		}
+		if err := s.putModelClaims(ctx, []asked{a}, []extracted{*x}); err != nil {
+			return used{}, err
 		}
 	}
 	return s.extractBatch(ctx, batch)
@@ -257,7 +340,7 @@ func (s *Service) askAbout(ctx context.Context, batch []asked) (tokens used, aga
 	c := s.contracts()
 	prompt, err := c.Extract(in)
 	if errors.Is(err, contract.ErrNoInput) {
-		return used{}, nil, s.apply(ctx, batch, make([]extracted, len(batch)), used{})
+		return used{}, nil, s.applyExtracted(ctx, batch, make([]extracted, len(batch)), used{})
 	}
 	if err != nil {
 		return used{}, nil, err
@@ -277,9 +360,13 @@ func (s *Service) askAbout(ctx context.Context, batch []asked) (tokens used, aga
 			again = append(again, batch[i])
 			continue
 		}
-		done, what = append(done, batch[i]), append(what, extracted{Mentions: x.Mentions, Claims: batch[i].inFile(x.Claims)})
+		one := extracted{Mentions: x.Mentions, Claims: batch[i].inFile(x.Claims)}
+		if x.Reflection != nil {
+			one.Reflection = &reflection{x.Reflection.Text, x.Reflection.Emotion, x.Reflection.Intensity, x.Reflection.Salience, x.Reflection.Confidence, x.Reflection.Tags}
+		}
+		done, what = append(done, batch[i]), append(what, one)
 	}
-	return tokens, again, s.apply(ctx, done, what, tokens)
+	return tokens, again, s.applyExtracted(ctx, done, what, tokens)
 }
 
 // extractInput returns what the model is asked about a batch.

@@ -12,7 +12,7 @@ import (
 )
 
 // forget forgets a unit: a decision with the hash of what it says, so that it never comes back, not even from other notes that say
-// the same. It returns the lines that still do.
+// the same. It returns the lines that still do, and where older versions of these notes are kept.
 func (s *Service) forget(ctx context.Context, r memory.DecisionRequest) (memory.Decided, error) {
 	u, err := s.Unit(ctx, r.ID, memory.Secret)
 	if err != nil {
@@ -22,11 +22,22 @@ func (s *Service) forget(ctx context.Context, r memory.DecisionRequest) (memory.
 	if err != nil {
 		return memory.Decided{}, err
 	}
-	line, err := s.decide(ctx, memory.Decision{Verb: memory.DecideForget, Kind: u.Kind, Target: forgetKey(u), Note: r.Note})
+	line, err := s.recordDecision(ctx, memory.Decision{Verb: memory.DecideForget, Kind: u.Kind, Target: forgetKey(u), Note: r.Note})
 	if err != nil {
 		return memory.Decided{}, err
 	}
-	return memory.Decided{Line: line, Remaining: remaining}, nil
+	older, err := s.notes.ForgetPast(ctx, pathsOf(remaining))
+	return memory.Decided{Line: line, Remaining: append(remaining, older...)}, err
+}
+
+// pathsOf returns the files of places.
+func pathsOf(places []string) []string {
+	var paths []string
+	for _, p := range places {
+		path, _, _ := strings.Cut(p, "#")
+		paths = append(paths, path)
+	}
+	return slices.Compact(paths)
 }
 
 // forgetKey returns the hash by which a unit is recognised after it is forgotten.

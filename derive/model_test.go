@@ -53,6 +53,68 @@ func TestAModelReadsWhatHasSettled(t *testing.T) {
 	}
 }
 
+// A run reads all that waits, however much that is, and what is older than 90 days only if it is asked to.
+func TestRunReadsAllThatWaits(t *testing.T) {
+	t.Parallel()
+	m := &fakeModel{}
+	var b strings.Builder
+	for i := range 620 {
+		fmt.Fprintf(&b, "## Part %d\n\nWell, Ana lives in Town%s.\n\n", i, strings.Repeat("n", i))
+	}
+	w := newWorld(t, "memory/2026-01-02.md", b.String()).withModel(m, func(o *derive.Options) { o.MaxCallsPerHour, o.MaxTokensPerDay = 10_000, 1<<40 })
+	w.derive()
+	if m.extracts() != 0 {
+		t.Errorf("%d calls for episodes of January", m.extracts())
+	}
+	if err := w.Run(t.Context(), true, nil); err != nil {
+		t.Fatal(err)
+	}
+	if st := w.status(); st.Unextracted != 0 || m.extracts() < 620/12 {
+		t.Errorf("%d calls, %d episodes wait", m.extracts(), st.Unextracted)
+	}
+}
+
+// A reflection counts for the order of episodes.
+func TestAReflectionTellsWhatMatters(t *testing.T) {
+	t.Parallel()
+	m := &fakeModel{}
+	m.answer = func(_ int, req llm.Request) (llm.Response, error) {
+		if !strings.HasPrefix(req.System, "Task: extract") {
+			return say(reading(req)), nil
+		}
+		return say(strings.Replace(reading(req), `{"entities"`, `{"reflection": {"reflection_text": "A big step.", "emotion_label": "joy", "emotion_intensity": 0.4,
+			"salience_score": 0.97, "confidence": 0.8, "topic_tags": ["move"]}, "entities"`, 1)), nil
+	}
+	w := newWorld(t, "memory/2026-11-23.md", day("Well, Ana lives in Porto.", "Lunch.")).withModel(m, func(o *derive.Options) { o.Reflect = true })
+	w.derive()
+	episodes, err := w.memory.Derived().EpisodesBetween(t.Context(), monday.Add(-24*time.Hour), monday.Add(24*time.Hour), 10)
+	if err != nil || len(episodes) != 2 || episodes[0].Salience != 0.97 {
+		t.Errorf("episodes: %+v, %v", episodes, err)
+	}
+}
+
+// A note that never rests is read after two hours.
+func TestAModelReadsWhatNeverSettles(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := &fakeModel{}
+		w := openWorld(&world{t: t, folder: t.TempDir(), state: t.TempDir(), bubbled: true}).withModel(m)
+		asked := time.Duration(0)
+		for passed := time.Duration(0); passed < 3*time.Hour && asked == 0; passed += 5 * time.Minute {
+			w.write("memory/log.md", "# Log\n\nWell, Ana lives in Porto.\n"+strings.Repeat("- more\n", int(passed/time.Minute)))
+			w.sync()
+			worker(t, w, 5*time.Minute)
+			if m.extracts() > 0 {
+				asked = passed
+			}
+		}
+		if asked < 110*time.Minute || asked > 130*time.Minute {
+			t.Errorf("the model was asked after %s", asked)
+		}
+		w.memory.Close()
+	})
+}
+
 // Acceptance check 3: an answer that is invalid is asked for once more with the reasons, and a valid one is used.
 func TestAcceptance03CorrectsAnInvalidAnswer(t *testing.T) {
 	t.Parallel()

@@ -47,32 +47,42 @@ type failure struct {
 // asksModel reports whether a model derives.
 func (s *Service) asksModel() bool { return s.opt.Model != nil && s.opt.MaxTokensPerDay > 0 }
 
-// byModel puts what the model should read into the queue and does the jobs that are due. It returns at the first pause of the
-// breaker. Notes that change meanwhile are read by rule between two jobs.
+// byModel puts what the model should read into the queue and does the jobs that are due, until there are none. It returns at the first
+// pause of the breaker.
 func (s *Service) byModel(ctx context.Context, o passOptions) error {
-	if !s.asksModel() {
-		return nil
-	}
-	if err := s.enqueue(ctx, o); err != nil {
-		return err
-	}
-	for done := 0; ; done++ {
+	for done := 0; s.asksModel(); {
 		if b := s.recall().breaker; !b.allows(s.opt.Now()) {
 			o.tell(memory.StepModel, done, 0, b.problem)
+			return nil
+		}
+		if err := errors.Join(s.enqueue(ctx, o), s.resolveSlots(ctx, passOptions{})); err != nil {
+			return err
+		}
+		before := done
+		if err := s.doJobs(ctx, o, &done); err != nil || done == before {
+			return err
+		}
+	}
+	return nil
+}
+
+// doJobs does the jobs that are due, and counts them in done. Notes that change meanwhile are read by rule between two jobs.
+func (s *Service) doJobs(ctx context.Context, o passOptions, done *int) error {
+	for {
+		b := s.recall().breaker
+		if !b.allows(s.opt.Now()) {
 			return nil
 		}
 		job, err := s.store.Claim(ctx, s.owner, s.opt.Now(), lease)
 		if err != nil || job == nil {
 			return err
 		}
-		if err := s.do(ctx, *job); err != nil {
+		if err := s.doJob(ctx, *job); err != nil {
 			return err
 		}
-		o.tell(memory.StepModel, done+1, 0, fmt.Sprintf("did %d jobs of the model", done+1))
-		if err := s.resolve(ctx, passOptions{}); err != nil {
-			return err
-		}
-		if err := s.meanwhile(ctx, o); err != nil {
+		*done++
+		o.tell(memory.StepModel, *done, 0, fmt.Sprintf("did %d jobs of the model", *done))
+		if err := errors.Join(s.resolveSlots(ctx, passOptions{}), s.meanwhile(ctx)); err != nil {
 			return err
 		}
 	}
@@ -87,7 +97,7 @@ func (s *Service) enqueue(ctx context.Context, o passOptions) error {
 }
 
 // meanwhile reads by rule what has changed since the pass began.
-func (s *Service) meanwhile(ctx context.Context, o passOptions) error {
+func (s *Service) meanwhile(ctx context.Context) error {
 	select {
 	case <-s.wake:
 		return s.byRule(ctx, passOptions{})
@@ -99,15 +109,15 @@ func (s *Service) meanwhile(ctx context.Context, o passOptions) error {
 // errLost is the cause of the end of a job whose lease another worker has.
 var errLost = errors.New("another worker has the job")
 
-// do does a job and writes what became of it. Its error is one of the store, or that ctx has ended; the job is back in the queue then.
-func (s *Service) do(ctx context.Context, job seam.Job) error {
+// doJob does a job and writes what became of it. Its error is one of the store, or that ctx has ended; the job is back in the queue then.
+func (s *Service) doJob(ctx context.Context, job seam.Job) error {
 	working, stop := context.WithCancelCause(ctx)
 	renewed := make(chan struct{})
 	go func() {
 		defer close(renewed)
-		s.renew(working, job.ID, stop)
+		s.renewLease(working, job.ID, stop)
 	}()
-	tokens, err := s.work(working, job)
+	tokens, err := s.workOn(working, job)
 	lost := errors.Is(context.Cause(working), errLost)
 	stop(nil)
 	<-renewed
@@ -115,14 +125,14 @@ func (s *Service) do(ctx context.Context, job seam.Job) error {
 		return ctx.Err()
 	}
 	job.TokensIn, job.TokensOut = job.TokensIn+tokens.in, job.TokensOut+tokens.out
-	s.outcome(ctx, &job, err)
+	s.writeOutcome(ctx, &job, err)
 	job.Owner = s.owner
 	finished := s.store.Finish(context.WithoutCancel(ctx), job)
 	return errors.Join(ctx.Err(), finished)
 }
 
-// renew extends the lease of a job until ctx ends. It ends the job if the lease is lost.
-func (s *Service) renew(ctx context.Context, id int64, stop context.CancelCauseFunc) {
+// renewLease extends the lease of a job until ctx ends. It ends the job if the lease is lost.
+func (s *Service) renewLease(ctx context.Context, id int64, stop context.CancelCauseFunc) {
 	t := time.NewTicker(lease / 3)
 	defer t.Stop()
 	for {
@@ -139,8 +149,8 @@ func (s *Service) renew(ctx context.Context, id int64, stop context.CancelCauseF
 	}
 }
 
-// work does what the kind of a job says.
-func (s *Service) work(ctx context.Context, job seam.Job) (used, error) {
+// workOn does what the kind of a job says.
+func (s *Service) workOn(ctx context.Context, job seam.Job) (used, error) {
 	if job.Tries > maxTries {
 		return used{}, &invalidError{class: classCrashLoop, answer: failureOf(job).Answer,
 			err: fmt.Errorf("it was begun %d times and never ended: %s", job.Tries, failureOf(job).Message)}
@@ -157,8 +167,8 @@ func (s *Service) work(ctx context.Context, job seam.Job) (used, error) {
 // errOutdated is the error of a job whose input is gone, or that was made for another model.
 var errOutdated = errors.New("nothing of what the job was for is left")
 
-// outcome says in a job what became of it.
-func (s *Service) outcome(ctx context.Context, job *seam.Job, err error) {
+// writeOutcome says in a job what became of it.
+func (s *Service) writeOutcome(ctx context.Context, job *seam.Job, err error) {
 	now := s.opt.Now()
 	var invalid *invalidError
 	var partly *partlyError
@@ -179,12 +189,12 @@ func (s *Service) outcome(ctx context.Context, job *seam.Job, err error) {
 		s.remember(func(st *state) { st.breaker.exhaust(until, err.Error()+", until "+until.Format("2006-01-02 15:04")) })
 		requeue(job, until)
 	default:
-		s.failed(job, now, err)
+		s.putBack(job, now, err)
 	}
 }
 
-// failed puts a job back after a call that failed, or parks it if that was the last try.
-func (s *Service) failed(job *seam.Job, now time.Time, err error) {
+// putBack puts a job back after a call that failed, or parks it if that was the last try.
+func (s *Service) putBack(job *seam.Job, now time.Time, err error) {
 	var until time.Time
 	s.remember(func(st *state) { until = st.breaker.fail(now, err) })
 	s.log.Warn("derive: the model was not reached", "err", err, "until", until)

@@ -15,9 +15,9 @@ const (
 	fileBatch, episodeBatch, slotBatch = 64, 512, 512
 )
 
-// cut cuts the files into episodes that were indexed without these rules: derivation was off, or the rules were others. A file that
+// cutFiles cuts the files into episodes that were indexed without these rules: derivation was off, or the rules were others. A file that
 // has changed since it was indexed is left to the indexer.
-func (s *Service) cut(ctx context.Context, o passOptions) error {
+func (s *Service) cutFiles(ctx context.Context, o passOptions) error {
 	done, skipped := 0, 0
 	for {
 		paths, err := s.store.UncutFiles(ctx, s.opt.Rules.Fingerprint(), skipped+fileBatch)
@@ -58,8 +58,8 @@ func (s *Service) cutFile(ctx context.Context, path string) (bool, error) {
 	return s.store.PutEpisodes(ctx, file, s.opt.Rules.Fingerprint(), s.opt.Rules.Episodes(file))
 }
 
-// claim reads by rule what the episodes say that were not read yet.
-func (s *Service) claim(ctx context.Context, o passOptions) error {
+// claimByRule reads by rule what the episodes say that were not read yet.
+func (s *Service) claimByRule(ctx context.Context, o passOptions) error {
 	done, skipped := 0, 0
 	for {
 		pending, err := s.store.PendingEpisodes(ctx, rule.Version, skipped+episodeBatch)
@@ -132,8 +132,13 @@ func (r *reader) document(ctx context.Context, path string) *rule.Document {
 	return r.file
 }
 
-// resolve makes the units anew whose claims or decisions have changed.
-func (s *Service) resolve(ctx context.Context, o passOptions) error {
+// resolveSlots makes the units anew whose claims or decisions have changed, and all of them if the predicates have other classes than
+// before, or this program makes units in another way than the one before.
+func (s *Service) resolveSlots(ctx context.Context, o passOptions) error {
+	fingerprint := fmt.Sprintf("resolve v%d %s", resolve.Version, s.opt.Vocabulary.Fingerprint())
+	if err := s.store.MakeAnew(ctx, fingerprint); err != nil {
+		return err
+	}
 	done := 0
 	for {
 		left, err := s.store.ResolveDirty(ctx, slotBatch, s.opt.Now(), resolve.Units(s.opt.Vocabulary))

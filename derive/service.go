@@ -23,6 +23,8 @@ type Notes interface {
 	ReadSource(ctx context.Context, path string) (memory.SourceFile, error)
 	// Search searches the notes.
 	Search(ctx context.Context, q memory.Query) (memory.Answer, error)
+	// ForgetPast removes the indexes of old notes, and returns where older versions of files are still kept, for people.
+	ForgetPast(ctx context.Context, paths []string) (remaining []string, err error)
 }
 
 // Options says what is derived and how. Store and Notes are required.
@@ -100,8 +102,15 @@ type state struct {
 	viewsStale, summariesStale bool
 	viewedAt, summedAt         time.Time
 	edited                     []string
+	// derived reports that this process has derived something.
+	derived bool
 	// expiredAt is when loops expired last.
 	expiredAt time.Time
+	// waiting are the files that have not settled, with the time since when the model waits for them. It is never changed, only
+	// replaced.
+	waiting map[string]time.Time
+	// summed are the times at which the model was last told to make each summary, by UID. It is used during a pass only.
+	summed map[string]time.Time
 	// breaker keeps the model from being asked.
 	breaker breaker
 }
@@ -124,7 +133,7 @@ func New(opt Options) (*Service, error) {
 		opt: opt, store: opt.Store, notes: opt.Notes, log: opt.Log, owner: newOwner(),
 		wake: make(chan struct{}, 1), turn: make(chan struct{}, 1), deciding: make(chan struct{}, 1),
 	}
-	s.state.viewsStale, s.state.summariesStale = true, true
+	s.state = state{viewsStale: true, summariesStale: true, summed: map[string]time.Time{}}
 	return s, nil
 }
 
@@ -162,5 +171,5 @@ func (s *Service) recall() state {
 
 // changed notes that something was derived, so that views and summaries are out of date.
 func (s *Service) changed() {
-	s.remember(func(st *state) { st.viewsStale, st.summariesStale = true, true })
+	s.remember(func(st *state) { st.viewsStale, st.summariesStale, st.derived = true, true, true })
 }

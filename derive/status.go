@@ -2,6 +2,7 @@ package derive
 
 import (
 	"context"
+	"encoding/json"
 	"math"
 	"slices"
 	"time"
@@ -65,6 +66,10 @@ func (s *Service) parked(ctx context.Context) ([]memory.ParkedJob, error) {
 	for _, j := range jobs {
 		f := failureOf(j)
 		p := memory.ParkedJob{ID: j.ID, Kind: j.Kind, ErrorClass: j.ErrorClass, Message: f.Message, Answer: f.Answer, ChangedAt: j.UpdatedAt}
+		var in extractJob
+		if len(f.Episodes) == 0 && j.Kind == jobExtract && json.Unmarshal([]byte(j.Input), &in) == nil {
+			f.Episodes = in.Episodes
+		}
 		episodes, err := s.store.Episodes(ctx, f.Episodes...)
 		if err != nil {
 			return nil, err
@@ -133,7 +138,7 @@ func (s *Service) estimateBatch(ctx context.Context, batch []memory.Episode) (in
 		if !ok {
 			continue
 		}
-		answer, err := s.store.CachedAnswer(ctx, contract.NameExtract, s.opt.Model.Name(), inputOf(a))
+		answer, err := s.store.CachedAnswer(ctx, contract.NameExtract, s.opt.Model.Name(), s.inputOf(a))
 		if err != nil {
 			return 0, 0, err
 		}

@@ -2,6 +2,7 @@ package derive
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -51,53 +52,65 @@ func (s *Service) enqueueSummaries(ctx context.Context) error {
 			continue
 		}
 		before, known := have[c.uid()]
-		if known && before.Source == makerModel && !s.summaryIsDue(now, c, before) || known && before.Pinned {
+		byPerson := known && (before.Pinned || before.Source != makerModel && before.Source != makerRule)
+		if byPerson || known && before.Source == makerModel && !summaryIsDue(now, c, before) || now.Sub(s.recall().summed[c.uid()]) < pauseOf(c) {
 			continue
-		}
-		if known && before.Source != makerModel && before.Source != makerRule {
-			continue // a person has written it
 		}
 		if c.kind == memory.ScopePerson || c.kind == memory.ScopeTopic {
 			if jobs[c.kind]++; jobs[c.kind] > maxAboutJobs {
 				continue
 			}
 		}
-		if err := s.enqueueSummary(ctx, c); err != nil {
+		if err := s.enqueueSummary(ctx, c, known); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// summaryIsDue reports whether a summary of the model is made again.
-func (s *Service) summaryIsDue(now time.Time, c scope, before memory.Unit) bool {
-	if before.Summary.InputSHA256 == fmt.Sprintf("%x", c.inputSHA()) {
-		return false
-	}
-	age := now.Sub(before.ChangedAt)
+// pauseOf returns the least time between two summaries of a scope.
+func pauseOf(c scope) time.Duration {
 	switch c.kind {
 	case memory.ScopeRolling:
-		fresh := 0
-		for _, e := range c.episodes {
-			if e.OccurredAt.After(before.OccurredAt) {
-				fresh++
-			}
-		}
-		return age >= rollingPause && (fresh >= rollingEpisodes || age >= rollingWait)
+		return rollingPause
 	case memory.ScopeWeekly:
-		return age >= weekPause
+		return weekPause
 	}
-	return age >= aboutPause
+	return aboutPause
 }
 
-// enqueueSummary adds the job for a summary.
-func (s *Service) enqueueSummary(ctx context.Context, c scope) error {
+// summaryIsDue reports whether a summary of the model is made again.
+func summaryIsDue(now time.Time, c scope, before memory.Unit) bool {
+	age := now.Sub(before.ChangedAt)
+	if before.Summary.InputSHA256 == fmt.Sprintf("%x", c.inputSHA()) || age < pauseOf(c) {
+		return false
+	}
+	if c.kind != memory.ScopeRolling || age >= rollingWait {
+		return true
+	}
+	fresh := 0
+	for _, e := range c.episodes {
+		if e.OccurredAt.After(before.OccurredAt) {
+			fresh++
+		}
+	}
+	return fresh >= rollingEpisodes
+}
+
+// enqueueSummary adds the job for a summary. One that was done for the same episodes is done again on another day if the summary is
+// not there.
+func (s *Service) enqueueSummary(ctx context.Context, c scope, known bool) error {
+	input := c.inputSHA()
+	if !known {
+		input = sha256.Sum256(append(input[:], day(s.opt.Now())...))
+	}
 	raw, err := json.Marshal(summaryInput{Scope: c.kind, Key: c.key, Model: s.opt.Model.Name()})
 	if err != nil {
 		return err
 	}
+	s.remember(func(st *state) { st.summed[c.uid()] = s.opt.Now() })
 	return s.store.Enqueue(ctx, seam.Job{
-		Kind: jobSummary, Key: c.kind + ":" + c.key, Input: string(raw), InputSHA256: c.inputSHA(), Priority: 7, RunAfter: s.opt.Now(), OrderAt: c.newest(),
+		Kind: jobSummary, Key: c.kind + ":" + c.key, Input: string(raw), InputSHA256: input, Priority: 7, RunAfter: s.opt.Now(), OrderAt: c.newest(),
 	})
 }
 

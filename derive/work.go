@@ -70,7 +70,7 @@ func (s *Service) Run(ctx context.Context, all bool, step func(memory.DeriveProg
 // Catchup is Run without progress, for what a model may be asked about by default.
 func (s *Service) Catchup(ctx context.Context) error { return s.Run(ctx, false, nil) }
 
-// ByRule is Run without the model.
+// ByRule is Run without the model. Summaries and views are made only if something was derived.
 func (s *Service) ByRule(ctx context.Context) error {
 	leave, err := enter(ctx, s.turn)
 	if err != nil {
@@ -78,10 +78,10 @@ func (s *Service) ByRule(ctx context.Context) error {
 	}
 	defer leave()
 	o := passOptions{now: true}
-	if err := s.byRule(ctx, o); err != nil {
+	if err := s.byRule(ctx, o); err != nil || !s.recall().derived {
 		return err
 	}
-	return s.finish(ctx, o)
+	return s.makeViews(ctx, o)
 }
 
 // passOptions says how a pass is made.
@@ -112,12 +112,12 @@ func (s *Service) pass(ctx context.Context, o passOptions) error {
 		return err
 	}
 	modelErr := s.byModel(ctx, o)
-	return errors.Join(modelErr, s.finish(ctx, o))
+	return errors.Join(modelErr, s.makeViews(ctx, o))
 }
 
 // byRule does what needs no model: decisions, episodes, claims and units.
 func (s *Service) byRule(ctx context.Context, o passOptions) error {
-	steps := []func(context.Context, passOptions) error{s.applyDecisions, s.cut, s.claim, s.resolve, s.expire}
+	steps := []func(context.Context, passOptions) error{s.applyDecisions, s.cutFiles, s.claimByRule, s.resolveSlots, s.expireLoops}
 	for _, step := range steps {
 		if err := step(ctx, o); err != nil {
 			return err
@@ -126,8 +126,8 @@ func (s *Service) byRule(ctx context.Context, o passOptions) error {
 	return nil
 }
 
-// finish makes what is made of units: summaries by rule, and views.
-func (s *Service) finish(ctx context.Context, o passOptions) error {
+// makeViews makes what is made of units: summaries by rule, and views.
+func (s *Service) makeViews(ctx context.Context, o passOptions) error {
 	now, st := s.opt.Now(), s.recall()
 	if st.summariesStale && (o.now || now.Sub(st.summedAt) >= summaryEvery) {
 		if err := s.summarize(ctx, now); err != nil {
@@ -145,8 +145,8 @@ func (s *Service) finish(ctx context.Context, o passOptions) error {
 	return nil
 }
 
-// expire archives loops that have expired, hourly.
-func (s *Service) expire(ctx context.Context, o passOptions) error {
+// expireLoops archives loops that have expired, hourly.
+func (s *Service) expireLoops(ctx context.Context, o passOptions) error {
 	now := s.opt.Now()
 	if !o.now && now.Sub(s.recall().expiredAt) < expireEvery {
 		return nil

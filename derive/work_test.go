@@ -41,3 +41,23 @@ func TestRunDerivesByRule(t *testing.T) {
 		t.Errorf("evidence: %+v", e)
 	}
 }
+
+// Facts are made anew when the settings give their predicate another class.
+func TestRunMakesFactsAnewForAnotherVocabulary(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "memory/2026-11-20.md", day("Ana lives in Porto."), "memory/2026-11-21.md", day("Ana lives in Rome."))
+	w.derive()
+	if w.hasFact("lives_in", "Porto") {
+		t.Fatalf("facts: %q", w.sentences(memory.KindFact))
+	}
+	words, err := vocab.New(map[string]string{"lives_in": "set"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.opt.Vocabulary = words
+	w.serve()
+	w.derive()
+	if !w.hasFact("lives_in", "Porto") || !w.hasFact("lives_in", "Rome") {
+		t.Errorf("facts of a set: %q", w.sentences(memory.KindFact))
+	}
+}

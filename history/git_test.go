@@ -192,6 +192,7 @@ func TestGitTreeLeavesOutWhatIsNoFile(t *testing.T) {
 	}
 }
 
+// (H01)
 func TestOpenGitRefusesWhatIsNoHistory(t *testing.T) {
 	t.Parallel()
 	r := newRepository(t)
@@ -243,7 +244,7 @@ func TestGitReadsWorktreesAndShallowClones(t *testing.T) {
 	}
 }
 
-// A repository may come from anywhere: nothing that its settings name is executed.
+// A repository may come from anywhere: nothing that its settings name is executed. (H01)
 func TestGitRunsNothingOfARepository(t *testing.T) {
 	t.Parallel()
 	r := newRepository(t)
@@ -286,6 +287,7 @@ func TestGitRunsNothingOfARepository(t *testing.T) {
 	}
 }
 
+// (H01)
 func TestGitIgnoresTheEnvironment(t *testing.T) {
 	r := newRepository(t)
 	r.write("MEMORY.md", "one\n")

@@ -128,6 +128,7 @@ func TestJournalHasTheFolderOfEveryTime(t *testing.T) {
 	}
 }
 
+// (H03, C13)
 func TestJournalKeepsNoSecrets(t *testing.T) {
 	t.Parallel()
 	d := newDiary(t, history.JournalOptions{})
@@ -139,6 +140,7 @@ func TestJournalKeepsNoSecrets(t *testing.T) {
 	}
 }
 
+// (H03)
 func TestJournalKeepsToItsSizeAndAge(t *testing.T) {
 	t.Parallel()
 	random := func(seed uint64) string {
@@ -183,6 +185,7 @@ func TestJournalKeepsToItsSizeAndAge(t *testing.T) {
 	}
 }
 
+// (H03)
 func TestJournalSurvivesATornLine(t *testing.T) {
 	t.Parallel()
 	d := newDiary(t, history.JournalOptions{})
@@ -204,6 +207,7 @@ func TestJournalSurvivesATornLine(t *testing.T) {
 	}
 }
 
+// (H03)
 func TestJournalPurgeRemovesTexts(t *testing.T) {
 	t.Parallel()
 	d := newDiary(t, history.JournalOptions{})

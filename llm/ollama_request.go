@@ -31,7 +31,7 @@ func (o *ollama) body(req Request, mode schemaMode) ollamaBody {
 		b.Messages = append(b.Messages, message)
 	}
 	if mode == schemaEnforced {
-		b.Format = req.Schema
+		b.Format, b.Options["temperature"] = req.Schema, 0 // small models leave the schema's meaning otherwise
 	}
 	if req.MaxTokens > 0 {
 		b.Options["num_predict"] = req.MaxTokens

@@ -68,7 +68,7 @@ func TestOllamaRequest(t *testing.T) {
 	if got := s.requests()[0]; got.Path != "/api/chat" {
 		t.Errorf("path %s", got.Path)
 	}
-	sameJSON(t, `{"model":"test-model","stream":true,"truncate":false,"options":{"num_ctx":16000,"num_predict":99},"format":{"type":"object"},"messages":[
+	sameJSON(t, `{"model":"test-model","stream":true,"truncate":false,"options":{"num_ctx":16000,"num_predict":99,"temperature":0},"format":{"type":"object"},"messages":[
 		{"role":"system","content":"You keep notes. 今日は晴れ"},
 		{"role":"user","content":"what is this?","images":["UE5H"]},
 		{"role":"assistant","content":"Let me look. ","tool_calls":[

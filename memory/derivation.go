@@ -43,7 +43,8 @@ type Decided struct {
 	Entity *Entity
 	// Line that was added to derived/decisions.md, without a line break.
 	Line string
-	// Remaining are the lines of notes that still say what was forgotten: "path#L3-L9". None for other verbs.
+	// Remaining are the lines of notes that still say what was forgotten: "path#L3-L9", and then, in words, where older versions of
+	// these notes are kept. None for other verbs.
 	Remaining []string
 }
 

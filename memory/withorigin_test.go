@@ -50,3 +50,16 @@ func TestWithOriginUpdatesNothingForOthers(t *testing.T) {
 		}
 	}
 }
+
+func TestWithSessionNamesTheConversationOfNotes(t *testing.T) {
+	t.Parallel()
+	r := &recorded{}
+	for _, n := range []struct{ session, own, want string }{{"s1", "", "s1"}, {"s1", "s2", "s2"}, {"", "", ""}} {
+		if _, err := memory.WithSession(r, n.session).Append(t.Context(), memory.Note{Text: "x", Session: n.own}); err != nil {
+			t.Fatal(err)
+		}
+		if got := r.notes[len(r.notes)-1].Session; got != n.want {
+			t.Errorf("in %q a note of %q names %q; want %q", n.session, n.own, got, n.want)
+		}
+	}
+}

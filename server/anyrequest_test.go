@@ -18,6 +18,8 @@ import (
 	"kioku/agent/flush"
 	"kioku/agent/recall"
 	"kioku/agent/sidecar"
+	"kioku/derive"
+	"kioku/derive/rule"
 	"kioku/internal/testkit"
 	"kioku/llm/echo"
 	kiokuv1 "kioku/proto/kioku/v1"
@@ -63,15 +65,27 @@ func serveEverything(f *testing.F) []callable {
 	for name, text := range notes {
 		testkit.WriteFile(f, workspace, name, text)
 	}
-	m, err := kioku.Open(context.Background(), kioku.Options{Agent: "main", Workspace: workspace, StateDir: state, Location: time.UTC})
+	rules, err := rule.New(rule.Options{Location: time.UTC})
+	if err != nil {
+		f.Fatal(err)
+	}
+	m, err := kioku.Open(context.Background(), kioku.Options{Agent: "main", Workspace: workspace, StateDir: state, Location: time.UTC,
+		Episodes: rules.Episodes, EpisodesBy: rules.Fingerprint()})
 	if err != nil {
 		f.Fatal(err)
 	}
 	if _, err := m.Sync(context.Background(), kioku.SyncOptions{}, nil); err != nil {
 		f.Fatal(err)
 	}
+	deriver, err := derive.New(derive.Options{Store: m.Derived(), Notes: m, Rules: rules})
+	if err != nil {
+		f.Fatal(err)
+	}
+	if err := deriver.ByRule(context.Background()); err != nil {
+		f.Fatal(err)
+	}
 	opt := agents(m)
-	opt.Derivers = map[string]server.Deriver{"main": &fakeDeriver{}}
+	opt.Derivers = map[string]server.Deriver{"main": deriver}
 	s, err := server.New(opt)
 	if err != nil {
 		f.Fatal(err)

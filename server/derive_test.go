@@ -117,7 +117,7 @@ func TestListUnitsFitsIntoAMessage(t *testing.T) {
 	}
 }
 
-// Secrets are for who may write; whoever names no ceiling gets what is private, and nothing above it.
+// Hazard I04: Secrets are for who may write; whoever names no ceiling gets what is private, and nothing above it.
 func TestSecretUnitsNeedTheRightToWrite(t *testing.T) {
 	t.Parallel()
 	var ceilings []memory.Sensitivity
@@ -274,7 +274,7 @@ func TestDeriveServiceNamesTheBadField(t *testing.T) {
 
 func errOf[T any](_ T, err error) error { return err }
 
-// Deciding, running and retrying need the right to write; reading does not. Without derivation all but the status say how to turn it on.
+// Hazard I01: Deciding, running and retrying need the right to write; reading does not. Without derivation all but the status say how to turn it on.
 func TestDeriveServiceChecksRights(t *testing.T) {
 	t.Parallel()
 	client := deriving(t, &fakeDeriver{unit: func(string, memory.Sensitivity) (memory.Unit, error) { return moved(), nil },

@@ -160,8 +160,8 @@ func (c *checker) checkTable(ctx context.Context, name string) error {
 	}
 	defer tx.Rollback()
 	// FTS5 checks the segments that the connection knows from its last query, which may be gone since. A query updates them.
-	if name == "chunks_fts" {
-		err = forEachRow(ctx, tx, func(*sql.Rows) error { return nil }, "SELECT 1 FROM chunks_fts LIMIT 1")
+	if name == "chunks_fts" || name == "units_fts" {
+		err = forEachRow(ctx, tx, func(*sql.Rows) error { return nil }, fmt.Sprintf("SELECT 1 FROM %s LIMIT 1", name))
 	}
 	if err == nil {
 		// A pragma takes no placeholders; the name is one of the schema.

@@ -3,8 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -115,15 +113,6 @@ func isHex(s string) bool {
 	return true
 }
 
-// jsonText returns a value as JSON; a value that is no JSON is a defect of the program.
-func jsonText(v any) (string, error) {
-	b, err := json.Marshal(v)
-	if err != nil {
-		return "", fmt.Errorf("encode: %w", err)
-	}
-	return string(b), nil
-}
-
 // queryStrings returns the first column of a query.
 func queryStrings(ctx context.Context, q queryer, query string, args ...any) ([]string, error) {
 	var list []string
@@ -211,6 +200,3 @@ func (s *statements) each(ctx context.Context, scan func(*sql.Rows) error, query
 	}
 	return rows.Err()
 }
-
-// hexOf returns a hash in hexadecimal digits.
-func hexOf(hash [32]byte) string { return hex.EncodeToString(hash[:]) }

@@ -16,23 +16,7 @@ func BenchmarkDerived(b *testing.B) {
 	const files, lines = 2000, 25
 	for b.Loop() {
 		s := openDerived(b, b.TempDir())
-		var notes []indexer.File
-		for i := range files {
-			day := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, i)
-			var text []string
-			for j := range lines {
-				n := i*lines + j
-				switch {
-				case j == 0:
-					text = append(text, fmt.Sprintf("Person%d lives_in City%d", n%300, n%97))
-				case j%5 == 0:
-					text = append(text, fmt.Sprintf("TODO send report %d", n))
-				default:
-					text = append(text, fmt.Sprintf("Person%d likes thing%d", n%300, n%5000))
-				}
-			}
-			notes = append(notes, noteFile(day.Format("memory/2006-01-02.md"), text...))
-		}
+		notes := benchNotes(files, lines)
 		start := time.Now()
 		for batch := range slices.Chunk(notes, 100) {
 			s.sync(b, batch...)
@@ -43,23 +27,7 @@ func BenchmarkDerived(b *testing.B) {
 			texts[f.Path] = f
 		}
 		start = time.Now()
-		for {
-			pending, err := s.PendingEpisodes(b.Context(), 1, 1000)
-			if err != nil {
-				b.Fatal(err)
-			}
-			if len(pending) == 0 {
-				break
-			}
-			var batch []seam.EpisodeClaims
-			for _, e := range pending {
-				c, _ := claimOf(e, texts[e.Path].Chunks[e.StartLine-1].Text)
-				batch = append(batch, seam.EpisodeClaims{Episode: e, Maker: "rule", Claims: []memory.Claim{c}})
-			}
-			if _, err := s.PutClaims(b.Context(), "rule", 1, batch); err != nil {
-				b.Fatal(err)
-			}
-		}
+		s.claimAll(b, texts)
 		report(b, "claims-s", start)
 		start = time.Now()
 		s.resolveAll(b, 5000)
@@ -87,6 +55,49 @@ func BenchmarkDerived(b *testing.B) {
 		}
 		report(b, "stats-s", start)
 		if err := s.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// benchNotes returns notes of as many days, each with some lines.
+func benchNotes(files, lines int) []indexer.File {
+	var notes []indexer.File
+	for i := range files {
+		day := time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, i)
+		var text []string
+		for j := range lines {
+			n := i*lines + j
+			switch {
+			case j == 0:
+				text = append(text, fmt.Sprintf("Person%d lives_in City%d", n%300, n%97))
+			case j%5 == 0:
+				text = append(text, fmt.Sprintf("TODO send report %d", n))
+			default:
+				text = append(text, fmt.Sprintf("Person%d likes thing%d", n%300, n%5000))
+			}
+		}
+		notes = append(notes, noteFile(day.Format("memory/2006-01-02.md"), text...))
+	}
+	return notes
+}
+
+// claimAll stores the claims of all pending episodes, 1,000 at a time.
+func (s derivedStore) claimAll(b *testing.B, texts map[string]indexer.File) {
+	for {
+		pending, err := s.PendingEpisodes(b.Context(), 1, 1000)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if len(pending) == 0 {
+			return
+		}
+		var batch []seam.EpisodeClaims
+		for _, e := range pending {
+			c, _ := claimOf(e, texts[e.Path].Chunks[e.StartLine-1].Text)
+			batch = append(batch, seam.EpisodeClaims{Episode: e, Maker: "rule", Claims: []memory.Claim{c}})
+		}
+		if _, err := s.PutClaims(b.Context(), "rule", 1, batch); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -76,8 +76,10 @@ type claimWriter struct {
 	words     *vocab.Vocabulary
 	forgotten map[string]bool
 	entities  map[memory.EntityRef]int64 // 0 for a name that is none
-	created   bool                       // an entity was inserted
+	created   bool                       // an entity was inserted, or is mentioned again
 	dropped   map[string]int
+	// hidden are the objects of claims of the current episode that were forgotten.
+	hidden []memory.EntityRef
 }
 
 // newClaimWriter returns a writer that drops what is forgotten.
@@ -108,6 +110,7 @@ func (w *claimWriter) putEpisode(ctx context.Context, ec *seam.EpisodeClaims) (b
 			return false, err
 		}
 	}
+	w.hidden = nil
 	maker := ec.Maker
 	for i := range ec.Claims {
 		c := ec.Claims[i]
@@ -119,10 +122,15 @@ func (w *claimWriter) putEpisode(ctx context.Context, ec *seam.EpisodeClaims) (b
 			return false, err
 		}
 	}
+	for _, ref := range w.hidden {
+		if err := w.hideObject(ctx, id, ref); err != nil {
+			return false, err
+		}
+	}
 	if w.class == classRule {
 		_, err = w.exec(ctx, "UPDATE payload_episode SET ruled = ? WHERE id = ?", w.version, id)
 	} else {
-		_, err = w.exec(ctx, "UPDATE payload_episode SET read_by = ? WHERE id = ?", maker, id)
+		_, err = w.exec(ctx, "UPDATE payload_episode SET read_by = ?, reflection = iif(forgotten = 1, '', ?) WHERE id = ?", maker, ec.Reflection, id)
 	}
 	return true, err
 }
@@ -195,12 +203,15 @@ func (w *claimWriter) putClaim(ctx context.Context, episode int64, c *memory.Cla
 // putFact writes a fact. Its entities count as mentioned.
 func (w *claimWriter) putFact(ctx context.Context, episode int64, c *memory.Claim) error {
 	key := vocab.FactKey(c.Subject, c.Predicate, c.Object)
-	if w.forgotten[key] {
-		return w.dropForgotten(ctx, episode)
-	}
 	subject, err := w.mentioned(ctx, episode, c.Subject, roleSubject, c.Confidence)
 	if err != nil || subject == 0 {
 		return err
+	}
+	if w.forgotten[key] {
+		if c.ObjectEntity != nil {
+			w.hidden = append(w.hidden, *c.ObjectEntity)
+		}
+		return w.dropForgotten(ctx, episode)
 	}
 	var object any // NULL
 	if c.ObjectEntity != nil {
@@ -265,7 +276,11 @@ func (w *claimWriter) entity(ctx context.Context, ref memory.EntityRef) (int64, 
 		return 0, nil
 	}
 	uid := vocab.EntityUID(ref)
-	err := w.scan(ctx, "SELECT id FROM entities WHERE uid = ?", []any{uid}, &id)
+	var mentioned bool
+	err := w.scan(ctx, "SELECT id, EXISTS (SELECT 1 FROM mentions WHERE entity = e.id) FROM entities e WHERE uid = ?", []any{uid}, &id, &mentioned)
+	if err == nil && !mentioned {
+		w.created = true
+	}
 	if errors.Is(err, sql.ErrNoRows) {
 		var res sql.Result
 		if res, err = w.exec(ctx, insertEntity, uid, ref.Type, name, norm, ref.Qualifier); err == nil {
@@ -280,10 +295,24 @@ func (w *claimWriter) entity(ctx context.Context, ref memory.EntityRef) (int64, 
 	return id, nil
 }
 
+// hideObject deletes the mentions of the object of a forgotten claim, unless another claim of the episode names it too.
+func (w *claimWriter) hideObject(ctx context.Context, episode int64, ref memory.EntityRef) error {
+	var id int64
+	err := w.scan(ctx, "SELECT id FROM entities WHERE uid = ?", []any{vocab.EntityUID(ref)}, &id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	delete(w.entities, ref)
+	return hideEntity(ctx, w.statements, episode, w.class, id)
+}
+
 // dropForgotten counts a claim that a person has had forgotten, and deletes the answers about its episode.
 func (w *claimWriter) dropForgotten(ctx context.Context, episode int64) error {
 	w.dropped[droppedForgotten]++
-	res, err := w.exec(ctx, "UPDATE payload_episode SET forgotten = 1 WHERE id = ? AND forgotten = 0", episode)
+	res, err := w.exec(ctx, "UPDATE payload_episode SET forgotten = 1, reflection = '' WHERE id = ? AND forgotten = 0", episode)
 	if err != nil {
 		return err
 	}

@@ -43,6 +43,9 @@ func putDecisions(ctx context.Context, tx *sql.Tx, decisions []memory.Decision) 
 	if err != nil {
 		return false, err
 	}
+	if slices.Equal(before, decisions) {
+		return false, nil
+	}
 	if err := execAll(ctx, tx, nil, "DELETE FROM decisions"); err != nil {
 		return false, err
 	}

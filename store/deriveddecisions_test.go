@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
@@ -107,6 +108,53 @@ func TestDerivedMergedEntitiesShareTheirSlots(t *testing.T) {
 	}
 }
 
+// A name of which no type is known is that of the only entity of the name that has one, until a person splits them.
+func TestDerivedUntypedNamesAreMerged(t *testing.T) {
+	t.Parallel()
+	s := openDerived(t, t.TempDir())
+	files := []indexer.File{
+		noteFile("memory/2026-03-01.md", "Dario lives_in Porto"), noteFile("memory/2026-03-02.md", "TOPIC: dario"), noteFile("memory/2026-03-03.md", "TOPIC: Casa"),
+	}
+	place := noteFile("memory/2026-03-04.md", "PLACE: Dario")
+	s.sync(t, files...)
+	s.derive(t, files...)
+	dario, untyped := vocab.EntityUID(person("Dario")), vocab.EntityUID(topic("Dario"))
+	mentions := func() (all []string) {
+		t.Helper()
+		list, err := s.Entities(t.Context(), seam.EntityQuery{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range list {
+			into := map[string]string{"": "", dario: " is Dario"}[e.MergedInto]
+			all = append(all, fmt.Sprint(e.Type, " ", e.Name, " ", e.Mentions, into))
+		}
+		return sorted(all)
+	}
+	apart := []string{"PERSON Dario 1", "TOPIC Casa 1", "TOPIC dario 1"}
+	for _, step := range []struct {
+		name string
+		do   func()
+		want []string
+	}{
+		{"one has a type", func() {}, []string{"PERSON Dario 2", "TOPIC Casa 1", "TOPIC dario 2 is Dario"}},
+		{"two have a type", func() { s.sync(t, place); s.derive(t, place) }, append([]string{"PERSON Dario 1", "PLACE Dario 1"}, apart[1:]...)},
+		{"one has a type again", func() { s.sync(t, indexer.File{Path: place.Path, Gone: true}); s.resolve(t) },
+			[]string{"PERSON Dario 2", "TOPIC Casa 1", "TOPIC dario 2 is Dario"}},
+		{"split by a person", func() { s.decide(t, memory.Decision{Verb: memory.DecideSplit, Kind: "entity", Target: untyped}) }, apart},
+		{"not any more", func() { s.decide(t) }, []string{"PERSON Dario 2", "TOPIC Casa 1", "TOPIC dario 2 is Dario"}},
+		{"none has a type", func() { s.sync(t, indexer.File{Path: files[0].Path, Gone: true}); s.resolve(t) }, apart[1:]},
+	} {
+		step.do()
+		if diff := cmp.Diff(step.want, mentions()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", step.name, diff)
+		}
+	}
+}
+
+// topic returns an entity of which no type is known.
+func topic(name string) memory.EntityRef { return memory.EntityRef{Type: vocab.Topic, Name: name} }
+
 // Acceptance check 11: what is forgotten is in no page of the file and its log, and does not come back.
 func TestDerivedForgottenTextIsGone(t *testing.T) {
 	t.Parallel()
@@ -123,26 +171,7 @@ func TestDerivedForgottenTextIsGone(t *testing.T) {
 		t.Fatalf("%q", got)
 	}
 	uid := f.Episodes[0].UID
-	if err := s.PutAnswer(t.Context(), "facts/1", "m", [32]byte{1}, `{"object":"`+secret+`"}`, []string{uid}, 10, 10); err != nil {
-		t.Fatal(err)
-	}
-	about := memory.Unit{UID: vocab.UnitUID(memory.KindSummary, memory.ScopeDaily, "2026-11-01"), Kind: memory.KindSummary,
-		Summary: &memory.Summary{Scope: memory.ScopeDaily, Key: "2026-11-01", Text: "Ana is a " + secret}}
-	if err := s.PutSummary(t.Context(), about, []string{uid}, "made"); err != nil {
-		t.Fatal(err)
-	}
-	job := seam.Job{Kind: "extract", Key: "1", Input: `{"episodes":["` + uid + `"]}`}
-	if err := s.Enqueue(t.Context(), job); err != nil {
-		t.Fatal(err)
-	}
-	claimed, err := s.Claim(t.Context(), "w", *s.now, 1e9)
-	if err != nil {
-		t.Fatal(err)
-	}
-	claimed.Status, claimed.LastError = seam.JobParked, "bad answer: "+secret
-	if err := s.Finish(t.Context(), *claimed); err != nil {
-		t.Fatal(err)
-	}
+	s.spread(t, uid, secret)
 	if !contains(t, s.path, secret) {
 		t.Fatal("the text is not in the file, so that the test shows nothing")
 	}
@@ -176,6 +205,31 @@ func TestDerivedForgottenTextIsGone(t *testing.T) {
 	s.derive(t, texts)
 	if got := objects(t, s, memory.UnitQuery{Predicate: "role_is"}); len(got) != 1 {
 		t.Errorf("after forgetting was taken back: %q", got)
+	}
+}
+
+// spread writes a text of an episode wherever models and jobs leave it: an answer, a summary and the error of a job.
+func (s derivedStore) spread(t *testing.T, uid, secret string) {
+	t.Helper()
+	if err := s.PutAnswer(t.Context(), "facts/1", "m", [32]byte{1}, `{"object":"`+secret+`"}`, []string{uid}, 10, 10); err != nil {
+		t.Fatal(err)
+	}
+	about := memory.Unit{UID: vocab.UnitUID(memory.KindSummary, memory.ScopeDaily, "2026-11-01"), Kind: memory.KindSummary,
+		Summary: &memory.Summary{Scope: memory.ScopeDaily, Key: "2026-11-01", Text: "Ana is a " + secret}}
+	if err := s.PutSummary(t.Context(), about, []string{uid}, "made"); err != nil {
+		t.Fatal(err)
+	}
+	job := seam.Job{Kind: "extract", Key: "1", Input: `{"episodes":["` + uid + `"]}`}
+	if err := s.Enqueue(t.Context(), job); err != nil {
+		t.Fatal(err)
+	}
+	claimed, err := s.Claim(t.Context(), "w", *s.now, 1e9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	claimed.Status, claimed.LastError = seam.JobParked, "bad answer: "+secret
+	if err := s.Finish(t.Context(), *claimed); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -18,7 +18,7 @@ const (
 			FROM mentions x JOIN entities a ON a.id = x.entity JOIN payload_episode p ON p.id = x.episode
 			JOIN files f ON f.id = p.file AND f.out_of_scope = 0
 			WHERE ?1 IS NULL OR a.id IN (SELECT value FROM json_each(?1)) OR a.merged_into IN (SELECT value FROM json_each(?1)) GROUP BY 1) m
-		JOIN entities e ON e.id = m.entity OR e.merged_into = m.entity
+		JOIN entities e ON (e.id = m.entity OR e.merged_into = m.entity) AND EXISTS (SELECT 1 FROM mentions WHERE entity = e.id)
 		LEFT JOIN entities r ON r.id = e.merged_into
 		WHERE (?1 IS NULL OR e.id IN (SELECT value FROM json_each(?1))) AND (?2 = '' OR e.type = ?2)
 		ORDER BY m.n DESC, m.last DESC, e.uid LIMIT ?3`
@@ -26,7 +26,7 @@ const (
 	// selectAliases selects the names of entities, of those merged into them too, with the names that a person sees first.
 	selectAliases = `SELECT j.value, l.alias FROM json_each(?) j JOIN entities e ON e.id = j.value OR e.merged_into = j.value
 			JOIN aliases l ON l.entity = e.id JOIN payload_episode p ON p.id = l.episode JOIN files f ON f.id = p.file AND f.out_of_scope = 0
-		UNION SELECT j.value, e.name FROM json_each(?1) j JOIN entities e ON e.merged_into = j.value
+		UNION SELECT j.value, e.name FROM json_each(?1) j JOIN entities e ON e.merged_into = j.value AND EXISTS (SELECT 1 FROM mentions WHERE entity = e.id)
 		ORDER BY 1, 2`
 
 	// entitiesByNorm selects the entities that stand for those with a name of a JSON array.

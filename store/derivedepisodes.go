@@ -13,9 +13,11 @@ import (
 )
 
 const (
+	// episodeSalience is the salience of an episode: by rule, or more if a model thinks so.
+	episodeSalience = "max(p.salience, coalesce(json_extract(nullif(p.reflection, ''), '$.salience'), 0))"
 	// selectEpisodes selects the episodes of files that searches find. CROSS JOIN makes SQLite start with the episodes.
 	selectEpisodes = `SELECT p.id, p.uid, f.path, f.source, p.start_line, p.end_line, p.text_sha256, p.date, p.occurred_at, p.heading,
-		p.speakers, p.trust, p.sensitivity, p.salience, p.long_term FROM payload_episode p CROSS JOIN files f ON f.id = p.file AND f.out_of_scope = 0 `
+		p.speakers, p.trust, p.sensitivity, ` + episodeSalience + `, p.long_term FROM payload_episode p CROSS JOIN files f ON f.id = p.file AND f.out_of_scope = 0 `
 
 	// findDetached finds an episode whose file is gone or is written anew, and of which everything that claims depend on is the same.
 	findDetached = `SELECT id FROM payload_episode WHERE uid = ? AND file IS NULL AND text_sha256 = ? AND date = ? AND occurred_at IS ?
@@ -161,7 +163,7 @@ func (d *Derived) EpisodesAt(ctx context.Context, path string, startLine, endLin
 // EpisodesBetween implements seam.Store.
 func (d *Derived) EpisodesBetween(ctx context.Context, from, to time.Time, limit int) ([]memory.Episode, error) {
 	return d.listEpisodes(ctx, "read episodes of days", selectEpisodes+`WHERE p.occurred_at >= ? AND p.occurred_at < ?
-		ORDER BY p.salience DESC, p.occurred_at DESC, p.uid LIMIT ?`, from.UnixMicro(), to.UnixMicro(), limit)
+		ORDER BY `+episodeSalience+` DESC, p.occurred_at DESC, p.uid LIMIT ?`, from.UnixMicro(), to.UnixMicro(), limit)
 }
 
 // EpisodesOf implements seam.Store.

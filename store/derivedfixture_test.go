@@ -105,7 +105,7 @@ func person(name string) memory.EntityRef {
 	return memory.EntityRef{Type: vocab.Person, Name: name}
 }
 
-// derive reads all pending episodes, whose text is that of the files, and makes all units. It returns how many episodes it has read.
+// derive reads all pending episodes, whose text is that of the files, and makes all units. A line such as "TOPIC: Dario" mentions an entity. It returns how many episodes it has read.
 func (s derivedStore) derive(t testing.TB, files ...indexer.File) int {
 	t.Helper()
 	lines := map[string]string{}
@@ -121,6 +121,9 @@ func (s derivedStore) derive(t testing.TB, files ...indexer.File) int {
 	var batch []seam.EpisodeClaims
 	for _, e := range pending {
 		ec := seam.EpisodeClaims{Episode: e, Maker: "rule"}
+		if kind, name, ok := strings.Cut(lines[fmt.Sprint(e.Path, e.StartLine)], ": "); ok && slices.Contains(vocab.EntityTypes, kind) {
+			ec.Mentions = append(ec.Mentions, memory.Mention{Entity: memory.EntityRef{Type: kind, Name: name}, Confidence: .6})
+		}
 		if c, ok := claimOf(e, lines[fmt.Sprint(e.Path, e.StartLine)]); ok {
 			ec.Claims = append(ec.Claims, c)
 		}

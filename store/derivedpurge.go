@@ -29,6 +29,10 @@ func purgeKey(ctx context.Context, tx *sql.Tx, key string) error {
 	if err != nil {
 		return err
 	}
+	objects, err := readObjects(ctx, tx, key)
+	if err != nil {
+		return err
+	}
 	if err := execAll(ctx, tx, []any{key}, "DELETE FROM claims WHERE key = ?"); err != nil {
 		return err
 	}
@@ -41,7 +45,13 @@ func purgeKey(ctx context.Context, tx *sql.Tx, key string) error {
 	if err := deleteUnits(ctx, tx, append(units, summaries...)); err != nil {
 		return err
 	}
-	if err := execAll(ctx, tx, []any{list}, "UPDATE payload_episode SET forgotten = 1 WHERE id IN (SELECT value FROM json_each(?))"); err != nil {
+	s := prepareIn(tx)
+	for _, o := range objects {
+		if err := hideEntity(ctx, s, o.episode, o.class, o.entity); err != nil {
+			return fmt.Errorf("delete mentions: %w", err)
+		}
+	}
+	if err := execAll(ctx, tx, []any{list}, "UPDATE payload_episode SET forgotten = 1, reflection = '' WHERE id IN (SELECT value FROM json_each(?))"); err != nil {
 		return err
 	}
 	if err := blankQuotes(ctx, tx, list, said); err != nil {
@@ -61,6 +71,43 @@ func readPurged(ctx context.Context, tx *sql.Tx, key string) (episodes []int64, 
 	said, err = queryStrings(ctx, tx, `SELECT object FROM claims WHERE key = ?1 UNION SELECT object FROM payload_fact WHERE key = ?1
 		UNION SELECT text FROM payload_loop WHERE key = ?1`, key)
 	return episodes, said, err
+}
+
+// namedObject is an entity that a claim of an episode names as its object.
+type namedObject struct {
+	episode, entity int64
+	class           string
+}
+
+// readObjects returns the entities that are objects of the claims with a key.
+func readObjects(ctx context.Context, tx *sql.Tx, key string) ([]namedObject, error) {
+	var objects []namedObject
+	err := forEachRow(ctx, tx, func(rows *sql.Rows) error {
+		var o namedObject
+		err := rows.Scan(&o.episode, &o.entity, &o.class)
+		objects = append(objects, o)
+		return err
+	}, "SELECT DISTINCT episode, object_entity, class FROM claims WHERE key = ? AND object_entity IS NOT NULL", key)
+	return objects, err
+}
+
+// hideEntity deletes what makers of a class say of an entity in an episode where they said what is forgotten, unless another claim
+// names it too, and the entity if nothing else mentions it.
+func hideEntity(ctx context.Context, s *statements, episode int64, class string, entity int64) error {
+	var named bool
+	err := s.scan(ctx, `SELECT EXISTS (SELECT 1 FROM claims WHERE episode = ?1 AND class = ?2 AND (subject = ?3 OR object_entity = ?3))
+		OR EXISTS (SELECT 1 FROM edges WHERE episode = ?1 AND class = ?2 AND (src = ?3 OR dst = ?3))`, []any{episode, class, entity}, &named)
+	if err != nil || named {
+		return err
+	}
+	if _, err := s.exec(ctx, "DELETE FROM mentions WHERE episode = ? AND class = ? AND entity = ?", episode, class, entity); err != nil {
+		return err
+	}
+	if _, err := s.exec(ctx, "DELETE FROM aliases WHERE episode = ? AND class = ? AND entity = ?", episode, class, entity); err != nil {
+		return err
+	}
+	_, err = s.exec(ctx, deleteUnmentioned, entity)
+	return err
 }
 
 // deleteUnits deletes units with all that belongs to them.

@@ -21,7 +21,7 @@ func TestDerivedDecisionsSurviveAMerge(t *testing.T) {
 		s.derive(t, file)
 		s.decide(t, decisions...)
 		// The fixture makes units by a resolver of its own.
-		if err := s.MarkDirty(t.Context()); err != nil {
+		if err := s.MakeAnew(t.Context(), "resolve v1"); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.ResolveDirty(t.Context(), 1000, *s.now, resolve.Units(vocab.Default())); err != nil {

@@ -18,9 +18,13 @@ const (
 	// maxResolveRounds bounds how often one slot is resolved: decisions name units, which are known only after they are resolved.
 	maxResolveRounds = 4
 
-	// selectDirty takes facts and loops before the entities that they may keep.
+	// selectDirty takes loops and facts before the entities that they may keep.
 	selectDirty = `SELECT d.kind, coalesce(e.merged_into, e.id, d.subject), d.name, d.reason FROM dirty_slots d
-		LEFT JOIN entities e ON d.kind = 'fact' AND e.id = d.subject ORDER BY d.kind = 'entity', d.kind, d.subject, d.name LIMIT ?`
+		LEFT JOIN entities e ON d.kind = 'fact' AND e.id = d.subject ORDER BY d.kind DESC, d.subject DESC, d.name DESC LIMIT ?`
+	// deleteDirty deletes the row of a slot, and for facts those of the entities that were merged into its subject, by the primary key:
+	// a backlog may have a hundred thousand rows.
+	deleteDirty = `DELETE FROM dirty_slots WHERE kind = ?2 AND name = ?3
+		AND subject IN (SELECT ?1 UNION ALL SELECT id FROM entities WHERE merged_into = ?1 AND ?2 = 'fact')`
 	// members are the entities that an entity stands for.
 	members = "SELECT id FROM entities WHERE id = ?1 UNION ALL SELECT id FROM entities WHERE merged_into = ?1"
 
@@ -128,13 +132,11 @@ type storedUnit struct {
 
 // resolveSlot makes one slot anew.
 func (r *slotResolver) resolveSlot(ctx context.Context, s dirtySlot) error {
-	if _, err := r.exec(ctx, `DELETE FROM dirty_slots WHERE kind = ?2 AND name = ?3 AND (subject = ?1 OR ?2 = 'fact' AND subject IN (`+members+"))",
-		s.subject, s.kind, s.name); err != nil {
+	if _, err := r.exec(ctx, deleteDirty, s.subject, s.kind, s.name); err != nil {
 		return err
 	}
 	if s.kind == kindEntity {
-		_, err := r.exec(ctx, deleteUnmentioned, s.subject)
-		return err
+		return r.resolveEntity(ctx, s.subject)
 	}
 	slot, keys, err := r.readSlot(ctx, s)
 	if err != nil {
@@ -157,6 +159,23 @@ func (r *slotResolver) resolveSlot(ctx context.Context, s dirtySlot) error {
 		}
 	}
 	return nil
+}
+
+// resolveEntity deletes an entity that nothing mentions any more. Entities that were merged into it stand for themselves again, and
+// those with its name may be merged now.
+func (r *slotResolver) resolveEntity(ctx context.Context, id int64) error {
+	var stands bool
+	err := r.scan(ctx, `SELECT EXISTS (SELECT 1 FROM entities e JOIN entities o ON o.merged_into = e.id OR o.norm = e.norm AND o.id <> e.id WHERE e.id = ?1)
+		AND NOT EXISTS (SELECT 1 FROM mentions WHERE entity = ?1)`,
+		[]any{id}, &stands)
+	if err == nil && stands {
+		err = applyMerges(ctx, r.tx)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = r.exec(ctx, deleteUnmentioned, id)
+	return err
 }
 
 // decide resolves a slot without decisions, and again with the decisions about the units that come out, until no other come out.
@@ -269,25 +288,25 @@ func orphan(ctx context.Context, s *statements, u storedUnit, now time.Time) err
 	return err
 }
 
-// MarkDirty implements seam.Store.
-func (d *Derived) MarkDirty(ctx context.Context, uids ...string) error {
+// MakeAnew implements seam.Store.
+func (d *Derived) MakeAnew(ctx context.Context, fingerprint string) error {
 	err := d.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		if len(uids) == 0 {
-			return execAll(ctx, tx, nil,
-				`INSERT OR IGNORE INTO dirty_slots (kind, subject, name, reason) SELECT DISTINCT iif(kind = 'fact', 'fact', 'loop'),
-					coalesce(subject, 0), slot, 'asked' FROM claims`,
-				"INSERT OR IGNORE INTO dirty_slots (kind, subject, name, reason) SELECT 'fact', subject, slot, 'asked' FROM payload_fact",
-				"INSERT OR IGNORE INTO dirty_slots (kind, subject, name, reason) SELECT 'loop', 0, key, 'asked' FROM payload_loop",
-				"INSERT OR IGNORE INTO dirty_slots (kind, subject, name, reason) SELECT 'entity', id, '', 'asked' FROM entities")
-		}
-		list, err := jsonList(uids)
+		res, err := tx.ExecContext(ctx, "UPDATE meta SET resolved_by = ?1 WHERE resolved_by <> ?1", fingerprint)
 		if err != nil {
 			return err
 		}
-		return markDirty(ctx, tx, list, "asked")
+		if n, err := res.RowsAffected(); err != nil || n == 0 {
+			return err
+		}
+		return execAll(ctx, tx, nil,
+			`INSERT OR IGNORE INTO dirty_slots (kind, subject, name, reason) SELECT DISTINCT iif(kind = 'fact', 'fact', 'loop'),
+				coalesce(subject, 0), slot, 'rules' FROM claims`,
+			"INSERT OR IGNORE INTO dirty_slots (kind, subject, name, reason) SELECT 'fact', subject, slot, 'rules' FROM payload_fact",
+			"INSERT OR IGNORE INTO dirty_slots (kind, subject, name, reason) SELECT 'loop', 0, key, 'rules' FROM payload_loop",
+			"INSERT OR IGNORE INTO dirty_slots (kind, subject, name, reason) SELECT 'entity', id, '', 'rules' FROM entities")
 	})
 	if err != nil {
-		return fmt.Errorf("mark as changed: %w", err)
+		return fmt.Errorf("make units anew: %w", err)
 	}
 	return nil
 }

@@ -29,6 +29,7 @@ CREATE TABLE meta (
   probed_chunks   INTEGER NOT NULL DEFAULT 0,  -- chunks at that time
   probe_line      REAL    NOT NULL DEFAULT 0,  -- keyword score that most probes stay below
   probe_vectors   REAL    NOT NULL DEFAULT 0,  -- score with vectors that most probes stay below
+  resolved_by     TEXT    NOT NULL DEFAULT '', -- fingerprint of what has made the units, '' if none were made
   probe_space     TEXT    NOT NULL DEFAULT ''  -- name of the space of these vectors, '' if they were asked by words only
 ) STRICT;
 
@@ -179,7 +180,8 @@ CREATE TABLE payload_episode (
   speakers    TEXT    NOT NULL CHECK (json_valid(speakers)), -- JSON
   trust       TEXT    NOT NULL, -- 'note', 'user', 'assistant' or 'tool'
   sensitivity INTEGER NOT NULL CHECK (sensitivity IN (0, 1, 2)), -- normal, private, secret
-  salience    REAL    NOT NULL,
+  salience    REAL    NOT NULL, -- by rule
+  reflection  TEXT    NOT NULL DEFAULT '' CHECK (reflection = '' OR json_valid(reflection)), -- what a model thinks of it, JSON with its salience
   long_term   INTEGER NOT NULL, -- 1: its file is one of what stays true
   ruled       INTEGER NOT NULL DEFAULT 0,  -- version of the rules that have read it, 0 if none have
   read_by     TEXT    NOT NULL DEFAULT '', -- contract and model that have read it, '' if none have
@@ -281,7 +283,7 @@ CREATE TABLE dirty_slots (
   kind    TEXT    NOT NULL CHECK (kind IN ('fact', 'loop', 'entity')),
   subject INTEGER NOT NULL, -- the entity, 0 for a loop
   name    TEXT    NOT NULL, -- the slot of the predicate, the key of the loop, '' for an entity
-  reason  TEXT    NOT NULL, -- 'claims', 'decision' or 'asked'
+  reason  TEXT    NOT NULL, -- 'claims', 'decision' or 'rules'
   PRIMARY KEY (kind, subject, name)
 ) STRICT, WITHOUT ROWID;
 CREATE TRIGGER claims_inserted AFTER INSERT ON claims BEGIN

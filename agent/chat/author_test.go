@@ -54,6 +54,9 @@ func TestTurnsOfAGroupNameTheirAuthors(t *testing.T) {
 	var notes []string
 	for _, n := range w.notes.stored {
 		notes = append(notes, n.Text+" "+n.Origin.String())
+		if n.Session != "s" {
+			t.Errorf("a note names the session %q", n.Session)
+		}
 	}
 	if got := strings.Join(notes, "|"); got != "Ana wants tea. Ana (not the owner) in discord:general|Mia wants cake. Mia (the owner) in discord:general" {
 		t.Errorf("notes %s", got)

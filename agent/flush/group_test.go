@@ -52,7 +52,7 @@ func TestFlushOfAGroupKnowsWhoSaidWhat(t *testing.T) {
 		t.Errorf("the model is shown (-want +got):\n%s", diff)
 	}
 	n := w.notes.notes[0]
-	if got := n.Origin.String(); got != "Ana (not the owner), Mia (the owner) in discord:general" || n.Source != memory.NoteFromFlush || n.Target != memory.TargetDaily {
+	if got := n.Origin.String(); got != "Ana (not the owner), Mia (the owner) in discord:general" || n.Source != memory.NoteFromFlush || n.Session != "talk" || n.Target != memory.TargetDaily {
 		t.Errorf("origin %q of %+v", got, n)
 	}
 }

@@ -254,7 +254,7 @@ func (a *assembly) admit() {
 			a.leaveOut(m, bootstrap.ReasonMode)
 		case a.Group && !m.Shared:
 			a.leaveOut(m, bootstrap.ReasonGroup)
-		case a.standing.has(m.Text), m.Quote != "" && a.standing.has(m.Quote):
+		case a.standing.has(m.Text), m.Quote != "" && a.standing.hasItem(m.Quote):
 			a.leaveOut(m, ReasonStanding)
 		case m.Kind == "" && a.MaxRecalled > 0 && passages == a.MaxRecalled:
 		default:

@@ -30,6 +30,11 @@ func (s standing) has(text string) bool {
 	return strings.Contains(string(s), "\n"+plainLines(text)+"\n")
 }
 
+// hasItem reports whether the lines of a text stand in the files, the first of them perhaps as an item of a list.
+func (s standing) hasItem(text string) bool {
+	return s.has(text) || s.has("- "+text) || s.has("* "+text)
+}
+
 // plainLines returns the lines of a text that are not blank, with single spaces.
 func plainLines(text string) string {
 	var lines []string

@@ -89,17 +89,23 @@ func entityID(ctx context.Context, c *connect.Client, name string) (string, erro
 	if err != nil {
 		return "", err
 	}
-	var exact []*kiokuv1.Entity
+	var exact, named []*kiokuv1.Entity
 	for _, e := range resp.GetEntities() {
 		if isCalled(e, name) && e.GetMergedInto() == "" {
 			exact = append(exact, e)
 		}
+		if strings.EqualFold(e.GetName(), name) && e.GetMergedInto() == "" {
+			named = append(named, e)
+		}
+	}
+	if len(named) == 1 { // a name says more than an alias of another one
+		exact = named
 	}
 	switch {
 	case len(exact) == 1:
 		return exact[0].GetId(), nil
 	case len(exact) > 1:
-		return "", render.Misuse("%q is the name of %s: %s; name one by its id", name, render.Count(len(exact), "entitie"), candidates(exact))
+		return "", render.Misuse("%q is the name of several: %s; name one by its id", name, candidates(exact))
 	case isID(name):
 		return name, nil
 	case len(resp.GetEntities()) > 0:

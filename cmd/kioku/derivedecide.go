@@ -32,7 +32,7 @@ func (a *app) decisionCmd(cmd *cobra.Command, decide func(ctx context.Context, c
 
 // tellDecided writes what was decided.
 func (a *app) tellDecided(done *kiokuv1.Decided) error {
-	return a.Write(done, func(p *render.Page) {
+	err := a.Write(done, func(p *render.Page) {
 		switch {
 		case done.GetUnit() != nil:
 			p.Units([]*kiokuv1.Unit{done.GetUnit()})
@@ -42,11 +42,15 @@ func (a *app) tellDecided(done *kiokuv1.Decided) error {
 		for _, place := range done.GetRemaining() {
 			p.Linef("%s", place)
 		}
-		if n := len(done.GetRemaining()); n > 0 {
-			a.Notice("%s of notes still say it, and are not changed: edit them if they are wrong", render.Count(n, "place"))
-		}
-		a.Notice("derived/decisions.md: %s", done.GetDecision())
 	})
+	if err != nil {
+		return err
+	}
+	if n := len(done.GetRemaining()); n > 0 {
+		a.Notice("%s may still say it, and nothing is changed there: edit the notes if they are wrong", render.Count(n, "place"))
+	}
+	a.Notice("derived/decisions.md: %s", done.GetDecision())
+	return nil
 }
 
 func (a *app) pinCmd(name, short string, unpin bool) *cobra.Command {

@@ -110,6 +110,7 @@ func (a *app) askMemory(ctx context.Context, s *doctor.Subject, c *connect.Clien
 	if c.Memory == nil {
 		s.Daemon = s.Status.GetVersion()
 	}
+	s.Derived, _ = c.Derive.DeriveStatus(ctx, &kiokuv1.DeriveStatusRequest{Agent: c.Agent}) // a daemon of before has none
 	list, err := c.AllFiles(ctx, &kiokuv1.ListFilesRequest{Agent: c.Agent})
 	for _, f := range list.GetFiles() {
 		if err == nil && f.GetSource() == memory.SourceMemory {

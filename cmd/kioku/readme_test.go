@@ -35,6 +35,14 @@ func TestReadmeOfAgentsShowsTheLayersOfAPrompt(t *testing.T) {
 	}
 }
 
+// The commands of docs/derive.md work line by line, each with its output.
+func TestReadmeOfDeriveWorksLineByLine(t *testing.T) {
+	t.Parallel()
+	if n := runDocument(t, "../../docs/derive.md", func(string) bool { return true }); n < 10 {
+		t.Fatalf("only %d commands", n)
+	}
+}
+
 // runDocument runs those commands of a document that are picked, compares their outputs, and returns how many there are.
 func runDocument(t *testing.T, file string, picked func(command string) bool) int {
 	t.Helper()

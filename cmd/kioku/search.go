@@ -1,12 +1,16 @@
 package main
 
 import (
+	"fmt"
+	"io"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
+	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/search"
 )
@@ -86,7 +90,10 @@ func checkResults(cmd *cobra.Command) error {
 }
 
 func (a *app) searchCmd() *cobra.Command {
-	var q question
+	var (
+		q       question
+		context string
+	)
 	cmd := &cobra.Command{
 		Use: "search QUERY", Short: "Find the passages that answer a question",
 		Example: "  kioku search \"when is the API v1 switched off?\"\n  kioku search --json -n 3 先週の会議\n  kioku search --as-of 2026-10-01 \"where does Ines live?\"",
@@ -94,6 +101,10 @@ func (a *app) searchCmd() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			if err := q.prepare(a, cmd); err != nil {
+				return err
+			}
+			var err error
+			if q.Context, err = a.readContext(context); err != nil {
 				return err
 			}
 			if q.version != "" {
@@ -114,5 +125,44 @@ func (a *app) searchCmd() *cobra.Command {
 	q.addFlags(cmd)
 	cmd.Flags().StringVar(&q.version, "as-of", "", "search the notes as they were: 2026-10-01, a time, 7d, or a commit")
 	cmd.Flags().BoolVar(&q.Explain, "explain", false, "take each score apart")
+	cmd.Flags().StringSliceVar(&q.Kinds, "kinds", nil, "what to find: chunk (passages, the default), fact, loop or summary; all but chunk need derive.enabled")
+	cmd.Flags().StringVar(&context, "context", "", "`file` with the messages before the question, one a line, the user's first and then in turn; - reads standard input")
 	return cmd
+}
+
+// maxContext is the maximum size in bytes of a file of messages, and contextMessages the number of the latest ones that are sent.
+const (
+	maxContext      = 1 << 20
+	contextMessages = 20
+)
+
+// readContext returns the messages of a file: those of the user and of the agent in turn.
+func (a *app) readContext(file string) ([]*kiokuv1.ConversationTurn, error) {
+	if file == "" {
+		return nil, nil
+	}
+	in := a.stdin
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		in = f
+	}
+	data, err := io.ReadAll(io.LimitReader(in, maxContext))
+	if err != nil {
+		return nil, fmt.Errorf("read the messages of %s: %w", file, err)
+	}
+	var turns []*kiokuv1.ConversationTurn
+	for line := range strings.Lines(string(data)) {
+		speaker := memory.SpeakerUser
+		if len(turns)%2 == 1 {
+			speaker = memory.SpeakerAssistant
+		}
+		if said := strings.TrimSpace(line); said != "" {
+			turns = append(turns, &kiokuv1.ConversationTurn{Speaker: speaker, Text: strings.ToValidUTF8(said, "\uFFFD")})
+		}
+	}
+	return turns[max(len(turns)-contextMessages, 0):], nil
 }

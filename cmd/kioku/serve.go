@@ -258,6 +258,7 @@ func (d *daemon) open(ctx context.Context) error {
 		agents[m.Agent()] = d.counted[i]
 		if d.derivers[i] != nil {
 			derivers[m.Agent()] = d.derivers[i]
+			d.observed.metrics.Derive(m.Agent(), d.derivers[i])
 		}
 	}
 	opt := server.Options{Agents: agents, Derivers: derivers, Network: d.conf.Network, Grace: d.flags.grace, Log: d.log}
@@ -360,7 +361,7 @@ func (d *daemon) openMemories(ctx context.Context, places []config.Place, socket
 			return fmt.Errorf("agent %s: %w", p.Agent, err)
 		}
 		d.derivers = append(d.derivers, deriver)
-		d.counted = append(d.counted, d.observed.metrics.Agent(p.Agent, m))
+		d.counted = append(d.counted, d.observed.metrics.Agent(p.Agent, connect.Recalling(conf, m, deriver)))
 	}
 	return nil
 }

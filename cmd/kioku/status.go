@@ -38,8 +38,10 @@ func (a *app) status(ctx context.Context, c *connect.Client, deep bool) error {
 	if err != nil {
 		return err
 	}
+	derived, _ := c.Derive.DeriveStatus(ctx, &kiokuv1.DeriveStatusRequest{Agent: c.Agent}) // a daemon of before has none
 	err = a.Write(st, func(p *render.Page) {
 		p.Status(st, time.Now())
+		p.Derived(derived)
 		if _, why := newModel(a.conf); why != nil {
 			p.Row("llm", "%s", noModel(why))
 		}

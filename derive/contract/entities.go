@@ -39,6 +39,10 @@ type episodeReader struct {
 var pronouns = []string{"i", "me", "my", "myself", "the user", "the owner", "user", "owner",
 	"私", "わたし", "僕", "ぼく", "俺", "自分", "ユーザー", "ユーザ", "我", "本人", "用户", "用戶"}
 
+// others are words for somebody or something that no reader knows without the sentence before, folded by foldName.
+var others = []string{"he", "him", "she", "her", "they", "them", "it", "we", "us", "you", "this", "that", "someone", "somebody", "everyone", "nobody",
+	"彼", "彼女", "彼ら", "あなた", "君", "私たち", "我々", "これ", "それ", "あれ", "誰か", "他", "她", "它", "他们", "她们", "你", "您", "我们", "咱们", "大家", "有人", "这个", "那个"}
+
 // ref returns the entity with a type and a name. It drops the item if the type is unknown, or the name stands neither in the text
 // nor among the known names.
 func (e *episodeReader) ref(i *item, typeKey, nameKey, etype, name string) memory.EntityRef {
@@ -54,8 +58,8 @@ func (e *episodeReader) ref(i *item, typeKey, nameKey, etype, name string) memor
 	switch {
 	case vocab.Norm(name) == "" || len([]rune(name)) > maxName:
 		i.fail(nameKey, ReasonText, fmt.Sprintf("a name must have 1 to %d characters, with a letter or digit", maxName))
-	case !e.occurs(ref):
-		i.fail(nameKey, ReasonName, "the name must stand in the text as it is written there")
+	case slices.Contains(others, foldName(name)), !e.occurs(ref):
+		i.fail(nameKey, ReasonName, "the name must stand in the text as it is written there, and be no pronoun")
 	}
 	if known, ok := e.knownAs(func(known memory.Entity) bool { return known.Type == etype }, name); ok {
 		return known
@@ -142,7 +146,7 @@ func (e *episodeReader) addAlias(list []string, alias, name, path string) []stri
 	switch {
 	case vocab.Norm(alias) == "" || len([]rune(alias)) > maxName:
 		e.r.drop(path, ReasonText, fmt.Sprintf("a name must have 1 to %d characters, with a letter or digit", maxName))
-	case !hasName(e.source.names, foldName(alias)), slices.Contains(pronouns, foldName(alias)):
+	case !hasName(e.source.names, foldName(alias)), slices.Contains(pronouns, foldName(alias)), slices.Contains(others, foldName(alias)):
 		e.r.drop(path, ReasonName, "an alias must stand in the text, and be no pronoun")
 	case same(name) || slices.ContainsFunc(list, same):
 		e.r.drop(path, ReasonRepeated, "stands twice")

@@ -40,6 +40,7 @@ func TestEntitiesItems(t *testing.T) {
 		"part of a word":        entity(contract.ReasonName, "Dario", "Ann"),
 		"name of a tool":        entity(contract.ReasonName, "Dario", "Rome"),
 		"blank name":            entity(contract.ReasonText, "Dario", " "),
+		"pronoun":               entity(contract.ReasonName, "Dario", "You"),
 		"punctuation":           entity(contract.ReasonText, "Dario", "!!"),
 		"long name":             entity(contract.ReasonText, "Dario", strings.Repeat("Dario ", 30)),
 		"twice":                 entity(contract.ReasonRepeated, "Dario", "ＤＡＲＩＯ"),

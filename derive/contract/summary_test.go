@@ -41,6 +41,7 @@ func TestSummaryTextMustStandInTheInput(t *testing.T) {
 		"false quotation":  {text: `She said \"always again\".`, invented: "always again"},
 		"japanese":         {text: "ユーザーは静かなカフェが好きで、田中さんと会った。"},
 		"japanese name":    {text: "ユーザーは山田さんと会った。", invented: "山田さん"},
+		"japanese family":  {text: "ユーザーはお母さんと皆さんに会った。"},
 		"katakana name":    {text: "マリオ・ロッシと会った。", invented: "マリオ・ロッシ"},
 		"japanese quote":   {text: "「静かな海」が好き。", invented: "静かな海"},
 		"chinese quote":    {text: "用户说“我要走了”。", invented: "我要走了"},

@@ -37,8 +37,9 @@ func newSummaryCheck(in SummaryInput, users []string) *summaryCheck {
 	}
 	for _, day := range isoDate.FindAllString(s.input, -1) {
 		if t, err := time.Parse(time.DateOnly, day); err == nil {
-			s.calendar[strings.ToLower(t.Month().String())] = true
-			s.calendar[strings.ToLower(t.Weekday().String())] = true
+			for _, layout := range []string{"January", "Jan", "Monday", "Mon"} {
+				s.calendar[strings.ToLower(t.Format(layout))] = true
+			}
 		}
 	}
 	return s
@@ -60,6 +61,9 @@ var (
 	// capitalised is a word with a capital letter, with what joins names.
 	capitalised = regexp.MustCompile(`\p{Lu}[\p{L}\p{M}\p{N}]*(?:['’-][\p{L}\p{N}]+)*`)
 )
+
+// honouredWords are no names, but are said with an honorific.
+var honouredWords = []string{"皆", "客", "母", "父", "兄", "姉", "奥", "妹", "弟", "娘", "息子", "祖母", "祖父", "医者", "店員", "赤"}
 
 // plainNumber returns a number without separators of thousands and zeros before it.
 func plainNumber(n string) string {
@@ -135,11 +139,12 @@ func (s *summaryCheck) inventedQuote(text string) string {
 	return ""
 }
 
-// inventedName returns a name that the input does not have. German, in which all nouns have capitals, is checked only for names
-// of several words.
+// inventedName returns a name that the input does not have: a word with a capital in the middle of a sentence, a name with an honorific
+// in Japanese or Chinese, or a name of several parts in Katakana. In German, in which all nouns have capitals, it finds only words
+// that end in one.
 func (s *summaryCheck) inventedName(text string) string {
 	for _, m := range honoured.FindAllStringSubmatch(text, -1) {
-		if !s.endsWithName(m[1]) {
+		if !slices.Contains(honouredWords, m[1]) && !s.endsWithName(m[1]) {
 			return m[0]
 		}
 	}

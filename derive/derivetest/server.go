@@ -36,7 +36,8 @@ type Server struct {
 	// URL of the server on this computer. One that does not listen is reached by RoundTrip only.
 	URL string
 
-	t testing.TB
+	// report is told what went wrong.
+	report func(format string, args ...any)
 
 	mu       sync.Mutex // guards what follows
 	steps    []*step
@@ -56,18 +57,30 @@ func New(t testing.TB, script string) *Server {
 // Unstarted returns a server that does not listen: it answers as Transport of a model.
 func Unstarted(t testing.TB, script string) *Server {
 	t.Helper()
-	s := &Server{URL: "http://localhost", t: t}
-	s.Add(script)
+	s, err := Parse(script, t.Errorf)
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(s.checkUsed)
 	return s
 }
 
-// Add appends further steps.
-func (s *Server) Add(script string) {
-	s.t.Helper()
+// Parse returns a server with a script that does not listen, for use outside of tests: as a handler. It calls report for each request
+// that no step answers. The error says what is wrong with the script.
+func Parse(script string, report func(format string, args ...any)) (*Server, error) {
 	steps, err := parseScript(script)
 	if err != nil {
-		s.t.Fatalf("script of the model server: %v", err)
+		return nil, fmt.Errorf("script of the model server: %w", err)
+	}
+	return &Server{URL: "http://localhost", report: report, steps: steps}, nil
+}
+
+// Add appends further steps. A script that cannot be read is reported.
+func (s *Server) Add(script string) {
+	steps, err := parseScript(script)
+	if err != nil {
+		s.report("script of the model server: %v", err)
+		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,7 +93,7 @@ func (s *Server) checkUsed() {
 	defer s.mu.Unlock()
 	for _, step := range s.steps {
 		if !step.unlimited && step.left > 0 {
-			s.t.Errorf("the model was not asked for step %s, %d times", step.name, step.left)
+			s.report("the model was not asked for step %s, %d times", step.name, step.left)
 		}
 	}
 }
@@ -98,12 +111,12 @@ func (s *Server) Config(provider string) llm.Config {
 	return llm.Config{Provider: provider, Model: "scripted", BaseURL: s.URL, APIKey: "sk-test-scripted", Window: 32_000, MaxRetries: -1}
 }
 
-// Model returns the model of Config.
+// Model returns the model of Config. It is nil, and reported, if there is no such provider.
 func (s *Server) Model(provider string) llm.Model {
-	s.t.Helper()
 	m, err := llm.New(s.Config(provider))
 	if err != nil {
-		s.t.Fatal(err)
+		s.report("%v", err)
+		return nil
 	}
 	return m
 }
@@ -139,7 +152,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) error {
 	}
 	req, err := d.read(body)
 	if err != nil {
-		s.t.Errorf("the model server cannot read a request: %v", err)
+		s.report("the model server cannot read a request: %v", err)
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return nil
 	}
@@ -149,7 +162,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) error {
 	}
 	step := s.next(req)
 	if step == nil {
-		s.t.Errorf("an unexpected request for %q: %.2000s", req.Purpose, req.User)
+		s.report("an unexpected request for %q: %.2000s", req.Purpose, req.User)
 		http.Error(w, `{"error":{"message":"no step of the script answers this"}}`, http.StatusInternalServerError)
 		return nil
 	}

@@ -150,6 +150,20 @@ func TestServerReportsUnexpectedAndMissingRequests(t *testing.T) {
 	}
 }
 
+func TestParseRefusesAScriptThatMakesNoSense(t *testing.T) {
+	t.Parallel()
+	for script, says := range map[string]string{
+		"{}":                            "each below a line -- name --",
+		"-- a --\nmach: x\n\n{}":        "step a: mach: there is no such field",
+		"-- a --\n{}\n":                 `step a: "{}" is no field; a blank line ends the fields`,
+		"-- a --\nstatus: many\n\n{}\n": "step a: status:",
+	} {
+		if _, err := derivetest.Parse(script, t.Errorf); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v", script, err)
+		}
+	}
+}
+
 func TestRoundTripWaitsInVirtualTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -9,8 +9,9 @@ import (
 )
 
 const (
-	// rrfK is the constant of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009).
-	rrfK = 60
+	// rrfK is the constant of reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009): 10 instead of their 60, because few rankings
+	// are merged, whose first places mean something.
+	rrfK = 10
 	// alike is the share of common trigrams (Dice) from which on two passages say the same.
 	alike = 0.90
 )
@@ -27,7 +28,7 @@ type fused struct {
 	rrf float64
 }
 
-// fuseRankings merges rankings into one: order by the sum of weight/(60+rank), score the maximum. Passages of one file are the same if
+// fuseRankings merges rankings into one: order by the sum of weight/(10+rank), score the maximum. Passages of one file are the same if
 // they share half of the lines of the shorter one; the one of the first ranking stays. What is weak comes last.
 func fuseRankings(rankings []ranking) []memory.Hit {
 	var all []*fused

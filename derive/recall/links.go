@@ -12,7 +12,7 @@ import (
 
 const (
 	// linkHits is the number of passages that say which words of the background are meant, and maxLinks that of these words.
-	linkHits, maxLinks = 3, 3
+	linkHits, maxLinks = 4, 3
 	// capitalWeight is how much more a capitalised word tells than another one.
 	capitalWeight = 2
 )

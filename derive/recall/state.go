@@ -18,12 +18,12 @@ const pool = 20
 const (
 	weightMessage = 1
 	weightContext = 0.5
-	weightNames   = 0.5
+	weightNames   = 1
 	weightWording = 0.7
-	// weightLinks is that of what a message finds with the words that it points at, and weightOpen that of what it finds below the
-	// threshold.
-	weightLinks = 1.5
-	weightOpen  = 0.3
+	// weightLinks is that of what a message finds with the words that it points at.
+	weightLinks = 2.5
+	// weightPointing is that of a message that points at something that is known.
+	weightPointing = 0.5
 )
 
 // state is the state of one search.
@@ -44,8 +44,12 @@ type state struct {
 	// wordings comes from the language model; nil if it is not asked.
 	wordings <-chan result[[]string]
 	answer   memory.Answer
-	// openMessage and openContext come from the message, and the message with its background, without a threshold; nil unless inContext.
-	openMessage, openContext <-chan result[memory.Answer]
+	// linked reports that the message points at something that is known.
+	linked bool
+	// openContext comes from the message with its background, without a threshold; nil unless inContext.
+	openContext <-chan result[memory.Answer]
+	// named comes from the message with the names of its background; nil unless inContext.
+	named <-chan result[memory.Answer]
 }
 
 // pending is a query that runs in the background.
@@ -110,16 +114,15 @@ func (s *state) startQueries(ctx context.Context) {
 		return
 	}
 	if s.inContext {
-		s.openMessage = s.startOpen(ctx, s.query.Text)
 		s.openContext = s.startOpen(ctx, contextQuery(s.background, s.query.Text))
 		names := s.names
-		s.others = append(s.others, pending{weight: weightNames, answer: background(func() (memory.Answer, error) {
+		s.named = background(func() (memory.Answer, error) {
 			text := nameQuery(await(ctx, names).value, s.query.Text)
 			if text == "" {
 				return memory.Answer{}, errNoNames
 			}
 			return s.search.Search(ctx, s.plain(text))
-		})})
+		})
 	}
 	for _, wording := range s.query.Queries {
 		s.startQuery(ctx, wording, weightWording)
@@ -163,6 +166,9 @@ func (s *state) fuse(ctx context.Context) {
 	}
 	if s.inContext {
 		rankings = append(rankings, s.contextRankings(ctx)...)
+		if s.linked && pointsBack(s.query.Text) {
+			rankings[0].weight = weightPointing
+		}
 	}
 	if len(rankings) == 1 {
 		return
@@ -188,31 +194,46 @@ func (s *state) degrade(code, text string) {
 // contextRankings returns the rankings of what the message may point at: the passages that are nearest to the message with its background,
 // however far that is, and what the words that they share with the background find. Only the latter can make a passage a confident hit.
 func (s *state) contextRankings(ctx context.Context) []ranking {
-	message, inContext := await(ctx, s.openMessage).value.Hits, await(ctx, s.openContext).value.Hits
-	rankings := []ranking{{weaken(message), weightOpen}, {weaken(inContext), weightContext}}
-	said := links(s.background, s.query.Text, fuseRankings([]ranking{{message, weightMessage}, {inContext, weightContext}}))
+	inContext := await(ctx, s.openContext).value.Hits
+	rankings := []ranking{{weaken(inContext), weightContext}}
+	joint := fuseRankings([]ranking{{s.answer.Hits, weightMessage}, {inContext, weightContext}})
+	said := links(s.background, s.query.Text, slices.Concat(sharing(inContext, s.query.Text), joint))
+	named := ranking{await(ctx, s.named).value.Hits, weightNames}
 	if len(said) == 0 {
-		return rankings
+		named.weight, s.linked = weightLinks, len(named.hits) > 0
+		return append(rankings, named)
 	}
 	linked := await(ctx, background(func() (memory.Answer, error) {
 		return s.search.Search(ctx, s.plain(strings.Join(said, " ")+" "+s.query.Text))
 	}))
-	return append(rankings, ranking{onMessage(linked.value.Hits, s.query.Text), weightLinks})
+	s.linked = true
+	return append(rankings, named, ranking{onMessage(linked.value.Hits, s.query.Text), weightLinks})
 }
 
 // onMessage returns hits of which those are weak that have no content term of the message: they are about its background only. A message
 // without such terms is about its background.
 func onMessage(hits []memory.Hit, message string) []memory.Hit {
-	asked := contentTerms(message)
+	asked := wordsOf(message)
 	if len(asked) == 0 {
 		return hits
 	}
 	marked := slices.Clone(hits)
 	for i, h := range marked {
-		has := termsOf(h.Headings + "\n" + h.Snippet)
-		marked[i].Weak = h.Weak || !slices.ContainsFunc(asked, func(term string) bool { return has[term] })
+		marked[i].Weak = h.Weak || !shares(h, asked)
 	}
 	return marked
+}
+
+// sharing returns the hits that have a word of a message.
+func sharing(hits []memory.Hit, message string) []memory.Hit {
+	asked := wordsOf(message)
+	return slices.DeleteFunc(slices.Clone(hits), func(h memory.Hit) bool { return !shares(h, asked) })
+}
+
+// shares reports whether a hit has one of some words.
+func shares(h memory.Hit, words []spoken) bool {
+	has := termsOf(h.Headings + "\n" + h.Snippet)
+	return slices.ContainsFunc(words, func(w spoken) bool { return has[w.term] })
 }
 
 // weaken returns hits that are all weak.

@@ -73,14 +73,19 @@ func (s *state) startUnits(ctx context.Context) {
 // unitSearch collects the units of one search.
 type unitSearch struct {
 	*state
-	terms []string
-	found map[string]memory.FoundUnit
-	out   foundUnits
+	// terms are the content terms of the message, with the names of its background if it is read in context, and thirds what they are in the third person, as facts are phrased: live and lives.
+	terms, thirds []string
+	found         map[string]memory.FoundUnit
+	out           foundUnits
 }
 
 // findUnits returns the units that are about the names, share the words of the message, or are what the message asks for.
 func (s *state) findUnits(ctx context.Context, names []name) (foundUnits, error) {
-	u := &unitSearch{state: s, terms: contentTerms(s.query.Text), found: map[string]memory.FoundUnit{}}
+	u := &unitSearch{state: s, found: map[string]memory.FoundUnit{}}
+	u.terms = contentTerms(cmp.Or(u.namedMessage(names), s.query.Text))
+	for _, term := range u.terms {
+		u.thirds = append(u.thirds, thirdPerson(term))
+	}
 	for _, n := range names {
 		if err := u.addOf(ctx, n.uid, n.surface, n.inMessage); err != nil {
 			return foundUnits{}, err
@@ -91,7 +96,7 @@ func (s *state) findUnits(ctx context.Context, names []name) (foundUnits, error)
 			return foundUnits{}, err
 		}
 	}
-	if err := u.addMatching(ctx, names); err != nil {
+	if err := u.addMatching(ctx); err != nil {
 		return foundUnits{}, err
 	}
 	if err := u.addAskedFor(ctx); err != nil {
@@ -119,7 +124,7 @@ func Worth(u memory.Unit, now time.Time) float64 {
 
 // unitQuery returns the query for units of the kinds that are asked for, or of those among them that are given.
 func (s *state) unitQuery(kinds ...string) memory.UnitQuery {
-	q := memory.UnitQuery{AsOf: s.query.AsOf, IncludeSuperseded: s.query.IncludeSuperseded, MaxSensitivity: s.ceiling, Limit: maxOfName}
+	q := memory.UnitQuery{Filter: s.query.Filter, AsOf: s.query.AsOf, IncludeSuperseded: s.query.IncludeSuperseded, MaxSensitivity: s.ceiling, Limit: maxOfName}
 	for _, kind := range []string{memory.KindFact, memory.KindLoop, memory.KindSummary} {
 		if s.wants(kind) && (len(kinds) == 0 || slices.Contains(kinds, kind)) {
 			q.Kinds = append(q.Kinds, kind)
@@ -148,25 +153,32 @@ func (u *unitSearch) addOf(ctx context.Context, uid, surface string, inMessage b
 	return nil
 }
 
-// addMatching adds the units that have enough of the words of the message, and if it is read in context, of the message with the names
-// of its background.
-func (u *unitSearch) addMatching(ctx context.Context, names []name) error {
-	terms := analysis.Terms(cmp.Or(u.namedMessage(names), u.query.Text))
-	if len(u.terms) == 0 || len(terms) == 0 {
+// addMatching adds the units that have all words that are asked for, or half of them and at least two.
+func (u *unitSearch) addMatching(ctx context.Context) error {
+	if len(u.terms) == 0 {
 		return nil
 	}
-	matches, err := u.Recaller.units.MatchUnits(ctx, terms, u.unitQuery())
+	matches, err := u.Recaller.units.MatchUnits(ctx, slices.Concat(u.terms, u.thirds), u.unitQuery())
 	if err != nil {
 		return fmt.Errorf("units with the words of the query: %w", err)
 	}
 	for _, m := range matches {
-		if covered, shared := u.coverage(m.Unit, ""); covered >= leastCoverage && (shared >= 2 || len(u.terms) <= 2) {
+		if covered, shared := u.coverage(m.Unit, ""); covered == 1 || covered >= leastCoverage && shared >= 2 {
 			u.add(m.Unit, shareWords*covered, "")
 		}
 	}
 	return nil
 }
 
+// thirdPerson returns the term of the third person of an English verb; of other words it returns what no text has, or the word itself.
+func thirdPerson(term string) string {
+	if strings.ContainsFunc(term, func(r rune) bool { return r < 'a' || r > 'z' }) {
+		return term
+	}
+	return cmp.Or(strings.Join(analysis.Terms(term+"s"), " "), term)
+}
+
+// namedMessage returns the message with the names of its background, empty if it is not read in context or there are none.
 func (u *unitSearch) namedMessage(names []name) string {
 	if !u.inContext {
 		return ""
@@ -241,9 +253,9 @@ func (u *unitSearch) coverage(unit memory.Unit, surface string) (share float64, 
 	for _, e := range unit.Evidence {
 		text += "\n" + e.Quote
 	}
-	has := analysis.WordSet(strings.Join(analysis.Terms(text), " "))
-	for _, term := range u.terms {
-		shared += one(has[term])
+	has := termsOf(text)
+	for i, term := range u.terms {
+		shared += one(has[term] || has[u.thirds[i]])
 	}
 	return float64(shared) / float64(len(u.terms)), shared
 }

@@ -9,6 +9,9 @@ import (
 	"kioku/memory"
 )
 
+// Version is the number of these rules of resolution. Units that were made by rules of another version are made anew.
+const Version = 1
+
 // Units returns a function that resolves slots of facts and of loops, with a vocabulary.
 func Units(v *vocab.Vocabulary) func(seam.Slot) []memory.Unit {
 	return func(s seam.Slot) []memory.Unit {

@@ -116,6 +116,9 @@ func (d *Document) factsOf(p *paragraph, c said, m *mentions, e memory.Episode) 
 		}
 		words := strings.TrimRight(leadingDay.ReplaceAllString(s.text, ""), " .。!！;；")
 		words, from, to := takeValidity(words, e.OccurredAt)
+		if from+to == "" {
+			words, from = takeChangeDay(words, e.OccurredAt)
+		}
 		subject, f, ok := c.read(d, words)
 		if !ok && from+to != "" { // the day may be what is said
 			from, to = "", ""

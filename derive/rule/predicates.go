@@ -10,7 +10,7 @@ import (
 type objectKind uint8
 
 const (
-	anyText objectKind = iota
+	_ objectKind = iota // any text
 	// placeName and orgName are names, which become entities.
 	placeName
 	orgName

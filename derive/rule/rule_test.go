@@ -104,7 +104,16 @@ func TestClaimsOfDatedNotes(t *testing.T) {
 		want       []string
 	}{
 		{"the writer", "## 10:00\nI moved to Porto in October 2026. I like it. I'd like to live in Rome.\n", []string{"USER lives_in Porto [2026-10..]"}},
-		{"somebody else", "Dario moved to Trieste last week, and nobody knew.\n", []string{"Dario lives_in Trieste"}},
+		{"no longer", "I don't like green tea any more. I don't like mate anymore; I prefer coffee.\n", []string{"USER dislikes green tea", "USER dislikes mate", "USER prefers coffee"}},
+		{"somebody else", "Dario moved to Trieste last week, and nobody knew.\n", []string{"Dario lives_in Trieste [2026-11-09..]"}},
+		{"changes on other days than that of the note", "I moved to Porto last week. Yesterday Dario moved to Rome. Ana started at Acme two days ago.\n",
+			[]string{"USER lives_in Porto [2026-11-09..]", "Dario lives_in Rome [2026-11-19..]", "Ana works_at Acme [2026-11-18..]"}},
+		{"changes of a month", "I moved to Porto last month. Dario has lived here since 2019. Ana works at Acme since last week.\n",
+			[]string{"USER lives_in Porto [2026-10..]", "Ana works_at Acme [2026-11-09..]"}},
+		{"days without a change, and changes to come", "I like the tram that I saw last week. I live in Kobe, and we met Ana last week. Dario moved to Oslo, I to Rome tomorrow.\n",
+			[]string{"USER lives_in Kobe", "Dario lives_in Oslo"}},
+		{"changes in Japanese and Chinese", "田中さんは先月大阪に引っ越した。昨日、鈴木さんはアクメに転職した。我上周搬到了厦门。李小龙昨天搬到了香港。\n",
+			[]string{"田中 lives_in 大阪 [2026-10..]", "鈴木 works_at アクメ [2026-11-19..]", "USER lives_in 厦门 [2026-11-09..]", "李小龙 lives_in 香港 [2026-11-19..]"}},
 		{"no place", "I moved to the next task. Work moved to Monday. The team moved to Postgres.\n", nil},
 		{"no name", "Their love and help have been great. Unconditional love is rare. Google works for us.\n", nil},
 		{"negation and past", "I don't live in Porto. I no longer work at Acme. I used to live in Rome.\n", nil},

@@ -24,8 +24,8 @@ type Store interface {
 	// ResolveDirty makes the units of at most limit slots anew whose claims or decisions have changed, each with resolve, and
 	// returns how many slots were left to do before it. It writes a version only of units that have changed.
 	ResolveDirty(ctx context.Context, limit int, now time.Time, resolve func(Slot) []memory.Unit) (int, error)
-	// MarkDirty has the slots of units and entities made anew: those with these UIDs, or all if there are none.
-	MarkDirty(ctx context.Context, uids ...string) error
+	// MakeAnew has all slots made anew, unless they were made by the rules of resolution with this fingerprint.
+	MakeAnew(ctx context.Context, fingerprint string) error
 
 	// Units returns the units that a query selects.
 	Units(ctx context.Context, q memory.UnitQuery) (memory.UnitList, error)
@@ -89,6 +89,8 @@ type EpisodeClaims struct {
 	Episode memory.Episode
 	// Maker is "rule", or the contract and the model as in memory.Claim. An episode counts as read by it even if nothing was found.
 	Maker string
+	// Reflection is what a model thinks of the episode: a JSON object with its "salience" in [0,1]; empty if it was not asked.
+	Reflection string
 	// Mentions of entities.
 	Mentions []memory.Mention
 	// Claims with lines relative to the episode.

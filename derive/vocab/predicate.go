@@ -126,6 +126,15 @@ func (v *Vocabulary) Names() []string {
 	return names
 }
 
+// Fingerprint identifies the predicates and their classes.
+func (v *Vocabulary) Fingerprint() string {
+	parts := []string{"predicates"}
+	for _, name := range v.Names() {
+		parts = append(parts, name, v.classes[name].String())
+	}
+	return UnitUID(parts...)[:8]
+}
+
 // Class returns the class of a predicate. It returns false for one that is not in the vocabulary, and for aliases.
 func (v *Vocabulary) Class(predicate string) (Class, bool) {
 	class, ok := v.classes[predicate]

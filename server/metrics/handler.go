@@ -12,6 +12,7 @@ import (
 
 	"kioku/internal/httperror"
 	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server"
 )
 
 // errOnlyRead is why a request is refused that would change metrics.
@@ -47,8 +48,14 @@ func (m *Metrics) gatherer(ctx context.Context, agents map[string]bool) promethe
 			memories[id] = mem
 		}
 	}
+	derivers := map[string]server.Deriver{}
+	for id, d := range m.derivers {
+		if agents[id] {
+			derivers[id] = d
+		}
+	}
 	state := prometheus.NewRegistry()
-	state.MustRegister(stateCollector{ctx, memories})
+	state.MustRegister(stateCollector{ctx, memories}, deriveCollector{ctx, derivers, m.now})
 	all := len(memories) == len(m.memories)
 	return prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
 		families, err := prometheus.Gatherers{m.registry, state}.Gather()

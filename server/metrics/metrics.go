@@ -32,12 +32,15 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Metrics counts. Its methods may be called concurrently; [Metrics.Agent] must be called before the others.
+// Metrics counts. Its methods may be called concurrently; [Metrics.Agent] and [Metrics.Derive] must be called before the
+// others.
 type Metrics struct {
 	registry *prometheus.Registry
 	now      func() time.Time
 	// memories are those of the agents that are served.
 	memories map[string]Memory
+	// derivers are those of the agents for which something is derived.
+	derivers map[string]server.Deriver
 
 	calls       *prometheus.CounterVec
 	callSeconds *prometheus.HistogramVec
@@ -71,7 +74,7 @@ var (
 
 // New returns metrics in which nothing is counted yet.
 func New(opt Options) *Metrics {
-	m := &Metrics{registry: prometheus.NewRegistry(), now: opt.Now, memories: map[string]Memory{}}
+	m := &Metrics{registry: prometheus.NewRegistry(), now: opt.Now, memories: map[string]Memory{}, derivers: map[string]server.Deriver{}}
 	if m.now == nil {
 		m.now = time.Now
 	}

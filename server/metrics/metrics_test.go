@@ -48,6 +48,15 @@ func (f *fakeMemory) Status(context.Context) (kioku.Status, error) { return f.st
 
 func (f *fakeMemory) Subscribe(context.Context) <-chan kioku.Event { return f.events }
 
+// fakeDeriver tells its status.
+type fakeDeriver struct {
+	server.Deriver
+	status memory.DeriveStatus
+	err    error
+}
+
+func (f fakeDeriver) Status(context.Context) (memory.DeriveStatus, error) { return f.status, f.err }
+
 // caller is a client of the server that may reach some agents.
 type caller struct {
 	kiokuv1.MemoryServiceClient
@@ -114,6 +123,9 @@ func busy(t *testing.T) *metrics.Metrics {
 			Degraded: []memory.Degradation{{Code: memory.VectorsMissing, Text: "6 of 10"}}, DatabaseBytes: 4096, WALBytes: 512,
 			ResidentBytes: 64, AllResidentBytes: 128, BudgetBytes: 1024, Cached: 7, KnownSinceStart: 5, EmbeddedSinceStart: 4}
 		counted := m.Agent(agent, mem)
+		m.Derive(agent, fakeDeriver{status: memory.DeriveStatus{Episodes: 8, Pending: 2, Unextracted: 3, Conflicts: 1, BudgetExhausted: true, TokensToday: 900,
+			Units: map[string]int{"fact/validated": 5}, Jobs: map[string]int{"parked": 1}, Rejected: map[string]int{"quote": 4}, OldestJob: time.Now().Add(time.Hour),
+			Parked: []memory.ParkedJob{{Message: "secret message"}}, Problem: "secret problem"}})
 		edit(t, counted, mem)
 		search(t, counted, "secret question")
 		mem.answer = memory.Answer{Mode: memory.ModeKeyword, Degraded: []memory.Degradation{{Code: memory.ProviderDown, Text: "secret reason"},
@@ -172,6 +184,15 @@ func TestMetricsTellWhatHappened(t *testing.T) {
 		`kioku_searches_without_hits_total{agent="ann",mode="keyword"} 1`,
 		`kioku_searches_degraded_total{agent="ann",code="provider_down"} 1`,
 		`kioku_search_errors_total{agent="ann"} 1`,
+		`kioku_derive_episodes{agent="ann"} 8`,
+		`kioku_derive_pending_episodes{agent="ann"} 2`,
+		`kioku_derive_unread_episodes{agent="ann"} 3`,
+		`kioku_derive_units{agent="ann",kind="fact",state="validated"} 5`,
+		`kioku_derive_jobs{agent="ann",status="parked"} 1`,
+		`kioku_derive_rejected_items{agent="ann",reason="quote"} 4`,
+		`kioku_derive_tokens_today{agent="ann"} 900`,
+		`kioku_derive_budget_exhausted{agent="ann"} 1`,
+		`kioku_derive_oldest_job_age_seconds{agent="ann"} 0`,
 		`kioku_calls_total{agent="ann",code="OK",method="/kioku.v1.MemoryService/MemorySearch"} 1`,
 		`kioku_calls_total{agent="",code="NotFound",method="/kioku.v1.MemoryService/MemorySearch"} 1`,
 		`kioku_calls_in_flight{method="/kioku.v1.MemoryService/MemorySearch"} 1`,

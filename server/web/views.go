@@ -30,6 +30,7 @@ var views = []view{
 	{Name: "timeline", Title: "Time line", Path: "/timeline", Key: "t"},
 	{Name: "map", Title: "Map", Path: "/map", Key: "m"},
 	{Name: "turns", Title: "Turns", Path: "/turns", Key: "u"},
+	{Name: "council", Title: "Council", Path: "/council", Key: "c"},
 	{Name: "live", Title: "Live", Path: "/live", Key: "l"},
 	{Name: "note", Title: "Note", Path: "/note", load: loadNote},
 }

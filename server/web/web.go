@@ -22,7 +22,7 @@ type site struct {
 	version string
 }
 
-// New returns the handler of the page. It answers at /, /search, /notes, /note, /known, /timeline, /map, /turns, /live, /static/, /login and
+// New returns the handler of the page. It answers at /, /search, /notes, /note, /known, /timeline, /map, /turns, /council, /live, /static/, /login and
 // /logout, and with a page that says so anywhere else. Where the caller may not read, it redirects to /login.
 func New(opt Options) http.Handler {
 	s := &site{memory: kiokuv1.NewMemoryServiceClient(opt.Conn), version: opt.Version}

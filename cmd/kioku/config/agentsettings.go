@@ -39,6 +39,7 @@ func (r *registry) recall(c *Config) {
 	r.group = "Recall"
 	r.toggle(&c.RecallEnabled, "recall.enabled", "Search memory for each message of the user and put what is found into the prompt.")
 	number(r, &c.Recall.TopK, 1, 100, "recall.topK", "Maximum number of memories recalled for a message.")
+	number(r, &c.Recall.MaxTokens, 100, 100_000, "recall.maxTokens", "Maximum size in tokens of the facts, summaries, open loops and passages recalled for a message, if derivation is on.")
 	r.duration(&c.Recall.Deadline, time.Millisecond, 1, 600_000, "recall.deadlineMs", "Milliseconds to wait for memories; then a turn continues with those that were found.")
 	r.optional(&c.Recall.MinScore, "recall.minScore", "Minimum score of a recalled memory; unset means the threshold of searches.")
 	r.agentIDs(&c.Shared, "recall.shared", "Agents whose memory is searched in addition to an agent's own; groups are shown it too.")

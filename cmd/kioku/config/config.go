@@ -217,7 +217,7 @@ func Default() *Config {
 			Turns:     sidecar.TurnSettings{Keep: true},
 			Bootstrap: bootstrap.Options{MaxChars: 20_000, TotalMaxChars: 150_000},
 			Skills:    skills.Options{MaxSkills: 150, MaxChars: 30_000},
-			Recall:    recall.Options{TopK: 3, Deadline: 1500 * time.Millisecond},
+			Recall:    recall.Options{TopK: 3, Deadline: 1500 * time.Millisecond, MaxTokens: 1200},
 			Flush:     flush.Defaults(), Prune: prune.Defaults(),
 		},
 		RecallEnabled: true,

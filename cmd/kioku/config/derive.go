@@ -89,7 +89,7 @@ func (r *registry) viewFolder(at *string, key, doc string) {
 func (r *registry) predicates(at map[string]string, key, doc string) {
 	classes := []string{"set", "exclusive", "event"}
 	r.register(key, doc, &value{
-		kind: aMap, typ: "pairs",
+		kind: aMap, typ: pairsType,
 		set: func(items []string) error {
 			for _, item := range items {
 				name, class, ok := strings.Cut(item, "=")

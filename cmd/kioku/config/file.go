@@ -118,10 +118,10 @@ func (p *fileParser) block(n *yaml.Node, prefix, pasted string) {
 			p.fail(where, "agents", CheckAgent(name.Value))
 		case f.Key == fallbackProvider && value.Kind == yaml.ScalarNode:
 			p.setting(f, where, value)
-		case prefix == "agents.", key == "agents", key == "remote.headers", p.conf.registry.isBlock(key):
+		case prefix == "agents.", key == "agents", f.Type == pairsType, p.conf.registry.isBlock(key):
 			p.nested(value, where, key, key+".", pasted)
-		case strings.HasPrefix(key, "remote.headers."):
-			p.header(key, where, value)
+		case p.pairsOf(key) != "":
+			p.pair(p.pairsOf(key), key, where, value)
 		case !known, pasted != "" && !f.memory:
 			p.unknown(where, key)
 		default:
@@ -144,9 +144,19 @@ func (p *fileParser) nested(value *yaml.Node, where, key, prefix, pasted string)
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.Tag == "!!null" }
 
-// header reads one header. Header names are not known in advance, so a header is not a registered setting.
-func (p *fileParser) header(key, where string, value *yaml.Node) {
-	f, _ := p.conf.lookup("remote.headers")
+// pairsOf returns the setting of pairs that a key is in, "remote.headers" for "remote.headers.X-Team"; empty if it is in none.
+func (p *fileParser) pairsOf(key string) string {
+	for _, f := range p.conf.registry.fields {
+		if f.Type == pairsType && strings.HasPrefix(key, f.Key+".") {
+			return f.Key
+		}
+	}
+	return ""
+}
+
+// pair reads one pair of a setting. The names of pairs are not known in advance, so that a pair is no registered setting.
+func (p *fileParser) pair(setting, key, where string, value *yaml.Node) {
+	f, _ := p.conf.lookup(setting)
 	if value.Kind != yaml.ScalarNode || isNull(value) {
 		p.fail(where, key, fmt.Errorf("not a text"))
 		return
@@ -154,8 +164,7 @@ func (p *fileParser) header(key, where string, value *yaml.Node) {
 	if p.again(key, where) {
 		return
 	}
-	name := strings.TrimPrefix(key, "remote.headers.")
-	p.put(p.layer, where, filepath.Dir(p.path), f, name+"="+value.Value)
+	p.put(p.layer, where, filepath.Dir(p.path), f, strings.TrimPrefix(key, setting+".")+"="+value.Value)
 }
 
 // again reports an error if a setting was given before, and returns whether it was.

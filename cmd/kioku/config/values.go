@@ -322,10 +322,13 @@ func (r *registry) secret(at *string, key, doc string) {
 	scalar(r, &s.written, aText, "secret", key, doc, func(s string) (string, error) { return r.reference(s), nil }, shown)
 }
 
+// pairsType is the type of settings that are a block of names and values.
+const pairsType = "pairs"
+
 // secretMap adds a map whose values may be secrets; of two entries with one name the later wins.
 func (r *registry) secretMap(at map[string]string, key, doc string) {
 	r.register(key, doc, &value{
-		kind: aMap, typ: "pairs",
+		kind: aMap, typ: pairsType,
 		set: func(items []string) error {
 			for _, item := range items {
 				name, text, ok := strings.Cut(item, "=")

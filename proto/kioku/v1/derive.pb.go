@@ -455,7 +455,7 @@ func (x *UnitHistoryResponse) GetVersions() []*UnitVersion {
 type UnitVersion struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Version int32                  `protobuf:"varint,1,opt,name=version,proto3" json:"version,omitempty"`
-	// Why it changed: "claims", "decision", "expired", "undo".
+	// Why it changed: "claims", "decision", "expired", or "rules" if the program or the vocabulary is another one.
 	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
 	// The unit as it was, without evidence.
 	Unit *Unit `protobuf:"bytes,3,opt,name=unit,proto3" json:"unit,omitempty"`
@@ -1639,7 +1639,7 @@ type Decided struct {
 	Unit *Unit `protobuf:"bytes,1,opt,name=unit,proto3" json:"unit,omitempty"`
 	// Line that was added to derived/decisions.md.
 	Decision string `protobuf:"bytes,2,opt,name=decision,proto3" json:"decision,omitempty"`
-	// Lines of notes that still say what was forgotten: "path#L3-L9".
+	// Lines of notes that still say what was forgotten: "path#L3-L9"; then, in words, where older versions of these notes are kept.
 	Remaining []string `protobuf:"bytes,3,rep,name=remaining,proto3" json:"remaining,omitempty"`
 	// The entity as it is now, for a decision about entities.
 	Entity        *Entity `protobuf:"bytes,4,opt,name=entity,proto3" json:"entity,omitempty"`

@@ -39,7 +39,7 @@ export function noteHref(path, from = 0, to = from, about = "") {
 }
 
 // api reads from /v1/ for the current agent. It throws an ApiError for an answer that is no success, and an AbortError if
-// options.signal aborts. A caller without a valid token is sent to the login.
+// options.signal aborts. With options.everybody the request names no agent. A caller without a valid token is sent to the login.
 export async function api(path, params = {}, options = {}) {
 	const init = { signal: options.signal, headers: { Accept: "application/json" }, credentials: "same-origin" };
 	let at = `/v1/${path}`;
@@ -48,7 +48,7 @@ export async function api(path, params = {}, options = {}) {
 		init.headers["Content-Type"] = "application/json";
 		init.body = JSON.stringify(options.body);
 	} else {
-		at = url(at, { agent, ...params });
+		at = url(at, { agent: options.everybody ? "" : agent, ...params });
 	}
 	let response;
 	try {

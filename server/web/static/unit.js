@@ -100,10 +100,10 @@ function events(s) {
 
 function showRemaining(below, remaining, changed) {
 	replace(below, h("div", { class: "notice", role: "status" },
-		h("p", {}, h("strong", {}, "Forgotten. "), `${count(remaining.length, "line")} of your notes still ${remaining.length === 1 ? "says" : "say"} it; Kioku does not edit them:`),
+		h("p", {}, h("strong", {}, "Forgotten. "), `${count(remaining.length, "place")} may still say it; Kioku does not edit your notes:`),
 		h("ul", {}, remaining.map((at) => {
-			const [path, lines] = at.split("#");
-			return h("li", {}, words("a", { class: "path", href: noteHref(path, Number(/L(\d+)/.exec(lines || "")?.[1] || 0)) }, at));
+			const line = /^(.*)#L(\d+)(-L\d+)?$/.exec(at);
+			return h("li", {}, line ? words("a", { class: "path", href: noteHref(line[1], Number(line[2])) }, at) : words("span", {}, at));
 		})),
 		h("button", { type: "button", onclick: () => changed?.() }, "Done")));
 }

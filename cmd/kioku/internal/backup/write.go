@@ -162,7 +162,10 @@ func (w *writer) addNotes() error {
 	return nil
 }
 
-// addAgent adds the files of sessions and flushes.
+// pastIndexes is the folder of indexes of notes as they were, which are made again when they are needed.
+const pastIndexes = "past"
+
+// addAgent adds the files of sessions, flushes and the journal of notes.
 func (w *writer) addAgent() error {
 	root, err := os.OpenRoot(w.source.AgentDir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -173,6 +176,9 @@ func (w *writer) addAgent() error {
 	}
 	defer root.Close()
 	return fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && path == pastIndexes {
+			return fs.SkipDir
+		}
 		if err != nil || !d.Type().IsRegular() {
 			return err
 		}

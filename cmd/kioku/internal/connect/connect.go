@@ -61,7 +61,9 @@ type Client struct {
 	Memory *kioku.Memory
 	// deriver derives from Memory; nil if a daemon answers or derivation is off.
 	deriver *derive.Service
-	remote  *client.Client
+	// recalling is Memory, whose searches know what is derived; nil if Memory is nil.
+	recalling memory.Service
+	remote    *client.Client
 	// Workspace is the folder of the memory, and State the one that contains its sessions.
 	Workspace, State string
 	// Socket is the unix socket on which the daemon was reached; empty if none was.
@@ -262,13 +264,15 @@ func (k *Connector) open(ctx context.Context, w wanted, n Need, readOnly bool) (
 		return nil, err
 	}
 	srvOpt := server.Options{
-		Agents: map[string]server.Memory{place.Agent: memory}, Version: k.Version, Network: conf.Network, Location: conf.Location, Log: opt.Log,
+		Version: k.Version, Network: conf.Network, Location: conf.Location, Log: opt.Log,
 	}
 	k.derivers.Tell = func(text string) { k.Out.Notice("%s", text) }
 	deriver, err := k.derivers.Of(conf, place, memory, opt.Log)
 	if err != nil {
 		return nil, errors.Join(err, memory.Close())
 	}
+	recalling := Recalling(conf, memory, deriver)
+	srvOpt.Agents = map[string]server.Memory{place.Agent: recalling}
 	if deriver != nil {
 		srvOpt.Derivers = map[string]server.Deriver{place.Agent: deriver}
 	}
@@ -278,8 +282,8 @@ func (k *Connector) open(ctx context.Context, w wanted, n Need, readOnly bool) (
 	}
 	return &Client{
 		MemoryServiceClient: srv.Local(), Derive: srv.LocalDerive(), History: srv.LocalHistory(), from: k, wanted: w, need: n, Agent: place.Agent, Memory: memory, deriver: deriver,
-		Workspace: place.Workspace,
-		State:     opt.StateDir, ReadOnly: readOnly, close: memory.Close,
+		recalling: recalling, Workspace: place.Workspace,
+		State: opt.StateDir, ReadOnly: readOnly, close: memory.Close,
 	}, nil
 }
 

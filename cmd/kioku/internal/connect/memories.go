@@ -41,7 +41,7 @@ type present struct{ client *Client }
 
 func (p present) memory() memory.Service {
 	if p.client.Memory != nil {
-		return p.client.Memory
+		return p.client.recalling
 	}
 	return p.client.remote
 }

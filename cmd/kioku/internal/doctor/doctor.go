@@ -53,6 +53,8 @@ type Subject struct {
 	Status *kiokuv1.StatusResponse
 	// StatusErr says why the memory cannot be reached; nil if there is no index yet.
 	StatusErr error
+	// Derived is what is derived from the memory; nil if that is not known.
+	Derived *kiokuv1.DeriveStatusResponse
 	// Memory is the index if this process has opened it; nil if a daemon answers or there is none.
 	Memory *kioku.Memory
 	// Daemon is the version of the daemon that answers; empty if none does.
@@ -81,7 +83,7 @@ type Subject struct {
 func Examine(ctx context.Context, s *Subject) []Finding {
 	var all []Finding
 	for _, check := range []func(context.Context, *Subject) []Finding{
-		checkSettings, checkWorkspace, checkState, checkDisk, checkTokens, checkProvider, checkModel, checkLanguages, checkReranker, checkLanguageModel, checkIndex, checkIntegrity,
+		checkSettings, checkWorkspace, checkState, checkDisk, checkTokens, checkProvider, checkModel, checkLanguages, checkReranker, checkLanguageModel, checkIndex, checkIntegrity, checkHistory, checkDerive,
 		checkWatches, checkClock, checkDaemon,
 	} {
 		if ctx.Err() != nil {

@@ -21,12 +21,18 @@ func (o *Output) Search(ctx context.Context, c kiokuv1.MemoryServiceClient, req 
 		return err
 	}
 	var miss *kiokuv1.MemorySearchResponse
-	if len(resp.GetResults()) == 0 && !o.JSON {
+	if len(resp.GetResults())+len(resp.GetUnits()) == 0 && !o.JSON {
 		if resp, miss, err = nearestMiss(ctx, c, req, resp); err != nil {
 			return err
 		}
 	}
-	if err := o.Write(resp, func(p *Page) { p.Results(resp.GetResults()) }); err != nil {
+	if err := o.Write(resp, func(p *Page) {
+		p.FoundUnits(resp.GetUnits())
+		if len(resp.GetUnits()) > 0 && len(resp.GetResults()) > 0 {
+			p.Linef("")
+		}
+		p.Results(resp.GetResults())
+	}); err != nil {
 		return err
 	}
 	if !o.JSON {
@@ -83,6 +89,11 @@ func (o *Output) tellHints(resp *kiokuv1.MemorySearchResponse) {
 // tellAnswer reports what an answer lacks and how it was found. miss is for tellNearestMiss.
 func (o *Output) tellAnswer(resp, miss *kiokuv1.MemorySearchResponse) {
 	o.TellDegraded(lacks(resp))
+	if n := len(resp.GetUnits()); n > 0 && len(resp.GetResults()) == 0 {
+		o.tellHints(resp)
+		o.Notice("%s, %s", Count(n, "unit"), Took(resp))
+		return
+	}
 	if len(resp.GetResults()) == 0 {
 		o.tellNearestMiss(resp, miss)
 		o.tellHints(resp)

@@ -38,6 +38,25 @@ func (p *Page) DeriveStatus(st *kiokuv1.DeriveStatusResponse, now time.Time) {
 	}
 }
 
+// Derived adds one line about what is derived, if anything may be.
+func (p *Page) Derived(st *kiokuv1.DeriveStatusResponse) {
+	if !st.GetEnabled() {
+		return
+	}
+	settle := ""
+	if n := st.GetConflictCount(); n > 0 {
+		settle = ", " + Count(n, "conflict")
+	}
+	if st.GetProblem() != "" {
+		settle += ", the model does not derive"
+	}
+	units := 0
+	for _, n := range st.GetUnits() {
+		units += int(n)
+	}
+	p.Row("derived", "%s from %s%s; kioku derive status tells more", Count(units, "unit"), Count(st.GetEpisodeCount(), "episode"), settle)
+}
+
 // sensitiveEpisodes returns how many episodes are private and secret.
 func sensitiveEpisodes(st *kiokuv1.DeriveStatusResponse) string {
 	var all []string

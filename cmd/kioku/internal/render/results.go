@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"kioku/client"
+	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
@@ -18,6 +19,21 @@ func (p *Page) Results(hits []*kiokuv1.SearchResult) {
 			p.Linef("")
 		}
 		p.Result(i+1, hit)
+	}
+}
+
+// FoundUnits adds facts, loops and summaries, best first: score, kind and text, then where they are from.
+func (p *Page) FoundUnits(units []*kiokuv1.FoundUnit) {
+	for _, f := range units {
+		u := f.GetUnit()
+		kind := u.GetKind()
+		if s := u.GetState(); s != memory.StateValidated {
+			kind += ", " + s
+		}
+		p.Linef("%.2f  %s  %s", f.GetScore(), Dim(CleanLine(kind)), Bold(CleanLine(u.GetText())))
+		for _, e := range u.GetEvidence() {
+			p.Linef("      %s  %s", CleanLine(e.GetCitation()), Dim(CleanLine(e.GetQuote())))
+		}
 	}
 }
 

@@ -57,6 +57,8 @@ func marks(u *kiokuv1.Unit) string {
 		all = append(all, "conflict")
 	case past(u):
 		all = append(all, u.GetState())
+	case len(u.GetFact().GetConflicts()) > 0:
+		all = append(all, "contradicted")
 	}
 	if u.GetPinned() {
 		all = append(all, "pinned")
@@ -116,18 +118,10 @@ func (p *Page) fact(f *kiokuv1.Fact) {
 		about += " (" + q + ")"
 	}
 	p.field("about", about+": "+f.GetPredicate())
-	if f.GetValidFrom() != "" || f.GetValidTo() != "" {
-		p.field("holds", strings.TrimSpace("from "+orUnknown(f.GetValidFrom())+" until before "+orUnknown(f.GetValidTo())))
-	}
+	p.field("holds from", f.GetValidFrom())
+	p.field("ends before", f.GetValidTo())
 	p.field("replaced by", f.GetSupersededBy())
 	p.field("conflicts", strings.Join(f.GetConflicts(), ", "))
-}
-
-func orUnknown(bound string) string {
-	if bound == "" {
-		return "?"
-	}
-	return bound
 }
 
 func orNever(day string) string {
@@ -187,7 +181,7 @@ func (p *Page) UnitVersions(versions []*kiokuv1.UnitVersion) {
 		if v.GetModel() != "" {
 			by = "  by " + v.GetModel() + ", " + v.GetContract()
 		}
-		at := v.GetRecordedTime().AsTime().Local().Format(time.DateTime)
+		at := v.GetRecordedTime().AsTime().Local().Format("2006-01-02 15:04")
 		p.Linef("%3d  %s  %s  %s%s%s", v.GetVersion(), Dim(at), Pad(v.GetReason(), 8), CleanLine(v.GetUnit().GetText()), marks(v.GetUnit()), Dim(CleanLine(by)))
 	}
 }

@@ -1,0 +1,75 @@
+package connect
+
+import (
+	"strings"
+	"testing"
+
+	"kioku/cmd/kioku/config"
+	"kioku/llm"
+	"kioku/memory"
+)
+
+// deriving returns settings in which derivation asks a model.
+func deriving(change func(*config.Config)) *config.Config {
+	conf, err := config.Load(config.Sources{Dir: "/", Env: []string{"HOME=/nobody"}})
+	if err != nil {
+		panic(err)
+	}
+	conf.Derive.Enabled, conf.Derive.Model = true, config.DeriveDefaultModel
+	conf.LLM.Provider, conf.LLM.Model = "ollama", "big"
+	change(conf)
+	return conf
+}
+
+func TestCeilingOfAModelOnThisMachineIsPrivate(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		llm     llm.Config
+		setting string
+		want    memory.Sensitivity
+	}{
+		"ollama":           {llm.Config{Provider: "ollama"}, "auto", memory.Private},
+		"ollama elsewhere": {llm.Config{Provider: "ollama", BaseURL: "http://10.0.0.7:11434"}, "auto", memory.Normal},
+		"openai":           {llm.Config{Provider: "openai"}, "auto", memory.Normal},
+		"loopback":         {llm.Config{Provider: "openai", BaseURL: "http://127.0.0.1:8080/v1"}, "auto", memory.Private},
+		"localhost":        {llm.Config{Provider: "openai", BaseURL: "localhost:8080"}, "auto", memory.Private},
+		"IPv6":             {llm.Config{Provider: "openai", BaseURL: "http://[::1]:8080"}, "auto", memory.Private},
+		"looks like it":    {llm.Config{Provider: "openai", BaseURL: "https://localhost.example.org"}, "auto", memory.Normal},
+		"set to normal":    {llm.Config{Provider: "ollama"}, "normal", memory.Normal},
+		"set to private":   {llm.Config{Provider: "openai"}, "private", memory.Private},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := ceilingOf(deriving(func(conf *config.Config) { conf.LLM, conf.Derive.MaxSensitivity = c.llm, c.setting }))
+			if got != c.want {
+				t.Errorf("%s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+func TestDeriveModelIsTheOneOfTheSettings(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		change        func(*config.Config)
+		want, problem string
+	}{
+		"none":    {func(c *config.Config) { c.Derive.Model = config.DeriveNoModel }, "", ""},
+		"default": {func(*config.Config) {}, "big", ""},
+		"another": {func(c *config.Config) { c.Derive.Model = "small" }, "small", ""},
+		"no llm":  {func(c *config.Config) { c.LLM.Provider = "none" }, "", "llm.provider is none"},
+		"echo":    {func(c *config.Config) { c.LLM.Provider = "echo" }, "", "only chats"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m, err := deriveModel(deriving(c.change))
+			got := ""
+			if m != nil {
+				got = m.Name()
+			}
+			if got != c.want || (err == nil) != (c.problem == "") || err != nil && !strings.Contains(err.Error(), c.problem) {
+				t.Errorf("%q, %v; want %q, %q", got, err, c.want, c.problem)
+			}
+		})
+	}
+}

@@ -1,0 +1,39 @@
+package connect
+
+import (
+	"context"
+
+	"kioku"
+	"kioku/cmd/kioku/config"
+	"kioku/derive"
+	"kioku/derive/recall"
+	"kioku/memory"
+	"kioku/server"
+)
+
+// recalling is a memory whose searches know what was derived from it.
+type recalling struct {
+	*kioku.Memory
+	recaller *recall.Recaller
+}
+
+// Search searches the memory, and what was derived from it.
+func (r recalling) Search(ctx context.Context, q memory.Query) (memory.Answer, error) {
+	return r.recaller.Search(ctx, q)
+}
+
+// Recalling returns a memory whose searches know what the service derives from it; without a service it is the memory itself. conf
+// contains the settings of its workspace too.
+func Recalling(conf *config.Config, m *kioku.Memory, s *derive.Service) server.Memory {
+	if s == nil {
+		return m
+	}
+	opt := recall.Options{MaxResults: conf.Search.MaxResults, Egress: ceilingOf(conf), Now: ClockOf(conf)}
+	if conf.Derive.Expand && s.Asks() {
+		opt.Expand = s.Wordings
+	}
+	if conf.Derive.Rerank && s.Asks() {
+		opt.Rerank = s.Choose
+	}
+	return recalling{m, recall.New(m, m.Derived(), opt)}
+}

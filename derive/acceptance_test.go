@@ -1,0 +1,238 @@
+package derive_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"kioku/derive"
+	"kioku/derive/seam"
+	"kioku/llm"
+	"kioku/memory"
+)
+
+// Acceptance check 8: a job whose worker dies is taken by another one after its lease, and applied once.
+func TestAcceptance08AJobSurvivesItsWorker(t *testing.T) {
+	t.Parallel()
+	m := &fakeModel{answer: func(int, llm.Request) (llm.Response, error) {
+		return llm.Response{}, &llm.Error{Kind: llm.KindUnavailable, Message: "down"}
+	}}
+	w := newWorld(t, "memory/2026-11-23.md", day("Well, Ana lives in Porto.")).withModel(m)
+	w.derive() // the jobs are in the queue now
+	w.pass(10 * time.Minute)
+	// A worker takes the job and dies.
+	job, err := w.memory.Derived().Claim(t.Context(), "dead", w.clock(), 2*time.Minute)
+	if err != nil || job == nil || job.Kind != "extract" {
+		t.Fatalf("job: %+v, %v", job, err)
+	}
+	m.answer = nil
+	w.serve()
+	w.derive()
+	if m.extracts() != 1 {
+		t.Fatalf("the job was done twice while its lease ran: %d calls", m.extracts())
+	}
+	w.pass(3 * time.Minute)
+	w.derive()
+	if !w.hasFact("lives_in", "Porto") || m.extracts() != 2 {
+		t.Errorf("after the lease: %d calls, %q", m.extracts(), w.sentences(memory.KindFact))
+	}
+	jobs, err := w.memory.Derived().Jobs(t.Context(), seam.JobRunning, 10)
+	if err != nil || len(jobs) != 0 {
+		t.Errorf("running jobs: %v, %v", jobs, err)
+	}
+}
+
+// Acceptance check 8: a worker that is told to end gives its job back, without a try less.
+func TestAcceptance08AnEndGivesTheJobBack(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	m := &fakeModel{answer: func(int, llm.Request) (llm.Response, error) {
+		cancel()
+		return llm.Response{}, context.Canceled
+	}}
+	w := newWorld(t, "memory/2026-11-23.md", day("Well, Ana lives in Porto.")).withModel(m)
+	w.sync()
+	if err := w.Catchup(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("the run ended with %v", err)
+	}
+	jobs, err := w.memory.Derived().Jobs(t.Context(), seam.JobQueued, 10)
+	i := slices.IndexFunc(jobs, func(j seam.Job) bool { return j.Kind == "extract" })
+	if err != nil || i < 0 || jobs[i].Tries != 0 || jobs[i].Owner != "" {
+		t.Errorf("queued jobs: %+v, %v", jobs, err)
+	}
+}
+
+// Acceptance check 8: a job that kills its worker again and again is parked.
+func TestAcceptance08ACrashLoopIsParked(t *testing.T) {
+	t.Parallel()
+	m := &fakeModel{answer: func(int, llm.Request) (llm.Response, error) {
+		return llm.Response{}, &llm.Error{Kind: llm.KindUnavailable, Message: "down"}
+	}}
+	w := newWorld(t, "memory/2026-11-23.md", day("Well, Ana lives in Porto.")).withModel(m)
+	w.derive()
+	m.answer = nil
+	for range 5 {
+		w.pass(time.Hour)
+		if _, err := w.memory.Derived().Claim(t.Context(), "dying", w.clock(), time.Minute); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.pass(time.Hour)
+	before := m.extracts()
+	w.derive()
+	st := w.status()
+	if m.extracts() != before || len(st.Parked) == 0 || st.Parked[len(st.Parked)-1].ErrorClass != "crash_loop" {
+		t.Errorf("%d calls, parked %+v", m.extracts()-before, st.Parked)
+	}
+	if err := w.memory.Derived().Enqueue(t.Context(), seam.Job{Kind: "dance", Key: "x", Input: "{}"}); err != nil {
+		t.Fatal(err)
+	}
+	w.derive()
+	if st := w.status(); !slices.ContainsFunc(st.Parked, func(p memory.ParkedJob) bool { return p.Kind == "dance" && p.ErrorClass == "unknown_kind" }) {
+		t.Errorf("a job of an unknown kind: %+v", st.Parked)
+	}
+}
+
+// Acceptance check 9: a note that changes while the model reads it leaves nothing of what it said, and is read anew.
+func TestAcceptance09ANoteChangesDuringTheCall(t *testing.T) {
+	t.Parallel()
+	m := &fakeModel{}
+	w := newWorld(t, "memory/2026-11-23.md", day("Well, Ana lives in Porto."))
+	m.answer = func(call int, req llm.Request) (llm.Response, error) {
+		if call == 1 {
+			w.write("memory/2026-11-23.md", day("Well, Ana lives in Rome."))
+			w.sync()
+		}
+		return say(reading(req)), nil
+	}
+	w.withModel(m)
+	w.derive()
+	w.derive()
+	if w.hasFact("lives_in", "Porto") || !w.hasFact("lives_in", "Rome") {
+		t.Errorf("facts: %q", w.sentences(memory.KindFact))
+	}
+	w.remove("memory/2026-11-23.md")
+	w.sync() // what came from it is hidden before anything is derived
+	if w.hasFact("lives_in", "Rome") {
+		t.Error("a fact is found whose note is gone")
+	}
+}
+
+// Acceptance check 9: a note that is moved costs no call.
+func TestAcceptance09AMovedNoteCostsNothing(t *testing.T) {
+	t.Parallel()
+	m := &fakeModel{}
+	w := newWorld(t, "memory/places.md", "# Places\n\nWell, Ana lives in Porto.\n").withModel(m)
+	w.derive()
+	calls := m.calls()
+	w.write("memory/people/places.md", "# Places\n\nWell, Ana lives in Porto.\n")
+	w.remove("memory/places.md")
+	w.derive()
+	if u := w.fact("lives_in", "Porto"); m.calls() != calls || u.Evidence[0].Path != "memory/people/places.md" {
+		t.Errorf("%d more calls, evidence %+v", m.calls()-calls, u.Evidence)
+	}
+}
+
+// A note that was away, as with another branch of git, says again what it said, without a call.
+func TestAcceptance09ANoteThatComesBackCostsNothing(t *testing.T) {
+	t.Parallel()
+	m := &fakeModel{}
+	note := day("Well, Ana lives in Porto.")
+	w := newWorld(t, "memory/2026-11-23.md", note).withModel(m)
+	w.derive()
+	calls := m.calls()
+	w.remove("memory/2026-11-23.md")
+	w.derive()
+	if w.hasFact("lives_in", "Porto") {
+		t.Error("a fact is found whose note is gone")
+	}
+	w.write("memory/2026-11-23.md", note)
+	w.derive()
+	if !w.hasFact("lives_in", "Porto") || m.calls() != calls {
+		t.Errorf("%d more calls, facts %q", m.calls()-calls, w.sentences(memory.KindFact))
+	}
+	for _, u := range w.units(memory.KindSummary) {
+		if len(u.Evidence) == 0 {
+			t.Errorf("a summary without evidence: %+v", u)
+		}
+	}
+}
+
+// Acceptance check 12: what is private or secret is in no request to a model on another machine, in no view, and in no list below its
+// ceiling; what is made of private notes is private.
+func TestAcceptance12SensitivityHolds(t *testing.T) {
+	t.Parallel()
+	m := &fakeModel{}
+	w := newWorld(t,
+		"memory/2026-11-20.md", day("Ana lives in Porto.", "Public. <private>Bea lives in Canaryville.</private>"),
+		"memory/family/2026-11-20.md", day("Cid lives in Canarytown."),
+		"memory/locked.md", "---\nsensitivity: secret\n---\n# Locked\n\nDan lives in Canarycity. He will never tell.\n",
+		"memory/key.md", "# Key\n\nEva lives in Canarykey, with ghp_Zt8Qw3Lm9Xc2Vb7Nk4Jh6Gf1Ds5Ap0RyUeIo.\n",
+	).withModel(m, func(o *derive.Options) { o.ViewDir = "derived" })
+	w.derive()
+	if asked := m.asked(); strings.Contains(asked, "Canary") || strings.Contains(asked, "ghp_") || !strings.Contains(asked, "Porto") {
+		t.Errorf("a model on another machine was told:\n%s", asked)
+	}
+	for _, path := range w.files("derived") {
+		if data, _ := os.ReadFile(filepath.Join(w.folder, path)); strings.Contains(string(data), "Canary") {
+			t.Errorf("the view %s has it:\n%s", path, data)
+		}
+	}
+	w.withModel(m, func(o *derive.Options) { o.Ceiling = memory.Secret }) // which counts as private
+	w.derive()
+	if asked := m.asked(); !strings.Contains(asked, "Canarytown") || strings.Contains(asked, "Canarycity") || strings.Contains(asked, "ghp_") {
+		t.Errorf("a model on this machine was told:\n%s", asked)
+	}
+	for ceiling, want := range map[memory.Sensitivity]int{memory.Normal: 0, memory.Private: 1} {
+		list, err := w.List(t.Context(), memory.UnitQuery{MaxSensitivity: ceiling, IncludeSuperseded: true}, "Canarytown")
+		if err != nil {
+			t.Fatal(err)
+		}
+		facts := slices.DeleteFunc(list.Units, func(u memory.Unit) bool { return u.Kind != memory.KindFact })
+		if len(facts) != want {
+			t.Errorf("up to %s: %v", ceiling, facts)
+		}
+	}
+	for _, u := range w.units(memory.KindSummary) {
+		if strings.Contains(u.Summary.Text, "Canarytown") && u.Sensitivity != memory.Private {
+			t.Errorf("a summary of private notes is %s: %s", u.Sensitivity, u.Summary.Text)
+		}
+	}
+}
+
+// Acceptance check 13: what is derived is never derived from, wherever it is copied to.
+func TestAcceptance13NothingIsDerivedFromWhatIsDerived(t *testing.T) {
+	t.Parallel()
+	m := &fakeModel{}
+	w := newWorld(t, "MEMORY.md", ana, "memory/2026-11-20.md", day("Well, Bea lives in Rome.", "- [ ] call Bea")).
+		withModel(m, func(o *derive.Options) { o.ViewDir = "derived" })
+	w.derive()
+	w.derive()
+	counts := func() map[string]int { st := w.status(); st.Units["episodes"] = st.Episodes; return st.Units }
+	before, calls := counts(), m.calls()
+	for i, path := range w.files("derived") {
+		data, err := os.ReadFile(filepath.Join(w.folder, path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.write(filepath.Join("memory", "copies", string(rune('a'+i))+".md"), string(data))
+	}
+	for range 10 {
+		w.pass(time.Minute)
+		w.derive()
+	}
+	after := counts()
+	for key, n := range after {
+		if before[key] != n {
+			t.Errorf("%s: %d, before the copies %d", key, n, before[key])
+		}
+	}
+	if m.calls() != calls {
+		t.Errorf("%d calls for copies of views", m.calls()-calls)
+	}
+}

@@ -1,0 +1,218 @@
+package derive_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"kioku/memory"
+)
+
+// decisions returns the text of decisions.md.
+func (w *world) decisions() string {
+	w.t.Helper()
+	data, err := os.ReadFile(filepath.Join(w.folder, "derived", "decisions.md"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		w.t.Fatal(err)
+	}
+	return string(data)
+}
+
+func TestDecidePinsAndUnpins(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "MEMORY.md", ana)
+	w.derive()
+	id := w.fact("lives_in", "Porto").UID
+	d := w.decide(memory.DecisionRequest{Verb: memory.DecidePin, ID: id[:8], Note: "her home"})
+	if !d.Unit.Pinned || !strings.Contains(w.decisions(), d.Line+"\n") || !strings.Contains(d.Line, " pin fact "+id+" : her home") {
+		t.Errorf("pin: %+v, decisions:\n%s", d, w.decisions())
+	}
+	if d := w.decide(memory.DecisionRequest{Verb: memory.DecideUnpin, ID: id}); d.Unit.Pinned {
+		t.Errorf("unpin: %+v", d)
+	}
+}
+
+func TestDecideCorrectsAndUndoes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "MEMORY.md", ana)
+	w.derive()
+	before := w.fact("lives_in", "Porto")
+	first, err := w.History(t.Context(), before.UID, memory.Private)
+	if err != nil || len(first) != 1 {
+		t.Fatalf("history: %v, %v", first, err)
+	}
+	from := "2026-10"
+	d := w.decide(memory.DecisionRequest{Verb: memory.DecideCorrect, ID: before.UID, Set: memory.Correction{Text: "Braga", From: &from}})
+	if d.Unit.Fact.Object != "Braga" || d.Unit.Fact.From != from || w.hasFact("lives_in", "Porto") {
+		t.Errorf("corrected: %+v, facts %q", d.Unit.Fact, w.sentences(memory.KindFact))
+	}
+	d = w.decide(memory.DecisionRequest{Verb: memory.DecideUndo, ID: d.Unit.UID})
+	if d.Unit.Fact.Object != "Porto" || d.Unit.Fact.From != "" {
+		t.Errorf("undone: %+v", d.Unit.Fact)
+	}
+	after, err := w.History(t.Context(), d.Unit.UID, memory.Private)
+	if err != nil || len(after) != 3 {
+		t.Fatalf("history: %d versions, %v", len(after), err)
+	}
+	if after[0].Payload != first[0].Payload {
+		t.Errorf("undo is not byte-identical:\n%s\n%s", after[0].Payload, first[0].Payload)
+	}
+	w.reopen(true)
+	w.derive()
+	if !w.hasFact("lives_in", "Porto") || w.hasFact("lives_in", "Braga") {
+		t.Errorf("facts of a new index: %q", w.sentences(memory.KindFact))
+	}
+}
+
+func TestDecideClosesLoops(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "memory/2026-11-20.md", day("- [ ] call the bank"))
+	w.derive()
+	loop := w.units(memory.KindLoop)[0]
+	if d := w.decide(memory.DecisionRequest{Verb: memory.DecideClose, ID: loop.UID}); d.Unit.Loop.Status != memory.LoopClosed {
+		t.Errorf("closed: %+v", d.Unit.Loop)
+	}
+	if open := w.units(memory.KindLoop); len(open) != 0 {
+		t.Errorf("open loops: %v", open)
+	}
+	if d := w.decide(memory.DecisionRequest{Verb: memory.DecideReopen, ID: loop.UID}); d.Unit.Loop.Status != memory.LoopOpen {
+		t.Errorf("reopened: %+v", d.Unit.Loop)
+	}
+}
+
+func TestDecideMergesAndSplitsEntities(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "MEMORY.md", "# Memory\n\n## Dario Conti\n- lives in: Porto\n\n## Dario\n- works at: Acme\n")
+	w.derive()
+	uids := map[string]string{}
+	list, err := w.Entities(t.Context(), memory.EntityFilter{Name: "dario"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range list.Entities {
+		uids[e.Name] = e.UID
+	}
+	if uids["Dario"] == "" || uids["Dario Conti"] == "" {
+		t.Fatalf("entities: %+v", list.Entities)
+	}
+	d := w.decide(memory.DecisionRequest{Verb: memory.DecideMerge, ID: uids["Dario"][:8], Into: uids["Dario Conti"]})
+	if d.Entity.MergedInto != uids["Dario Conti"] || w.fact("works_at", "").Fact.Subject.Name != "Dario Conti" {
+		t.Errorf("merged: %+v, facts %q", d.Entity, w.sentences(memory.KindFact))
+	}
+	if _, err := w.Decide(t.Context(), memory.DecisionRequest{Verb: memory.DecideMerge, ID: uids["Dario Conti"], Into: uids["Dario"]}); !errors.As(err, new(*memory.InputError)) {
+		t.Errorf("a circle of merges: %v", err)
+	}
+	d = w.decide(memory.DecisionRequest{Verb: memory.DecideSplit, ID: uids["Dario"]})
+	if d.Entity.MergedInto != "" || w.fact("works_at", "").Fact.Subject.Name != "Dario" {
+		t.Errorf("split: %+v, facts %q", d.Entity, w.sentences(memory.KindFact))
+	}
+}
+
+func TestDecideRefusesWhatDoesNotFit(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "MEMORY.md", ana, "memory/2026-11-20.md", day("- [ ] call the bank"))
+	w.derive()
+	fact, loop := w.fact("lives_in", "Porto").UID, w.units(memory.KindLoop)[0].UID
+	before := w.decisions()
+	bad, reversed := "soon", "2025"
+	from := "2026-10"
+	for name, r := range map[string]memory.DecisionRequest{
+		"id: short":               {Verb: memory.DecidePin, ID: "abc"},
+		"id: no digits":           {Verb: memory.DecidePin, ID: "porto!"},
+		"id: close a fact":        {Verb: memory.DecideClose, ID: fact},
+		"id: nothing to undo":     {Verb: memory.DecideUndo, ID: fact},
+		"id: split what is whole": {Verb: memory.DecideSplit, ID: w.entityOf("Ana")},
+		"into: itself":            {Verb: memory.DecideMerge, ID: w.entityOf("Ana"), Into: w.entityOf("Ana")},
+		"valid_from: no day":      {Verb: memory.DecideCorrect, ID: fact, Set: memory.Correction{From: &bad}},
+		"valid_to: before from":   {Verb: memory.DecideCorrect, ID: fact, Set: memory.Correction{From: &from, To: &reversed}},
+		"valid_from: of a loop":   {Verb: memory.DecideCorrect, ID: loop, Set: memory.Correction{From: &from}},
+		"due: of a fact":          {Verb: memory.DecideCorrect, ID: fact, Set: memory.Correction{Due: &from}},
+		"text: long":              {Verb: memory.DecideCorrect, ID: fact, Set: memory.Correction{Text: strings.Repeat("x", 700)}},
+		"note: long":              {Verb: memory.DecidePin, ID: fact, Note: strings.Repeat("x", 501)},
+		"verb: unknown":           {Verb: "burn", ID: fact},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := w.Decide(t.Context(), r)
+			var input *memory.InputError
+			if field, _, _ := strings.Cut(name, ":"); !errors.As(err, &input) || input.Field != field {
+				t.Errorf("the error is %v, want an InputError of %s", err, field)
+			}
+		})
+	}
+	if _, err := w.Decide(t.Context(), memory.DecisionRequest{Verb: memory.DecidePin, ID: "0123456789abcdef"}); !errors.Is(err, memory.ErrNoUnit) {
+		t.Errorf("an unknown unit: %v", err)
+	}
+	if after := w.decisions(); after != before {
+		t.Errorf("refused decisions were written:\n%s", after)
+	}
+}
+
+// entityOf returns the UID of an entity by its name.
+func (w *world) entityOf(name string) string {
+	w.t.Helper()
+	list, err := w.Entities(w.t.Context(), memory.EntityFilter{Name: name})
+	if err != nil || len(list.Entities) == 0 {
+		w.t.Fatalf("entities called %s: %v, %v", name, list.Entities, err)
+	}
+	return list.Entities[0].UID
+}
+
+func TestDecisionsAreReadWhenAPersonEditsThem(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "MEMORY.md", ana)
+	w.derive()
+	id := w.fact("lives_in", "Porto").UID
+	w.write("derived/decisions.md", "# Mine\n\n- 2026-11-20 pin fact "+id+"\n- 2026-11-20 pin everything\n")
+	w.derive()
+	if !w.fact("lives_in", "Porto").Pinned {
+		t.Error("a line that a person has written does not count")
+	}
+	if bad := w.status().BadDecisions; len(bad) != 1 || !strings.HasPrefix(bad[0], "line 4: ") {
+		t.Errorf("bad lines: %q", bad)
+	}
+	w.write("derived/decisions.md", "# Mine\n")
+	w.derive()
+	if w.fact("lives_in", "Porto").Pinned {
+		t.Error("a line that a person has deleted still counts")
+	}
+}
+
+// Acceptance check 11: what is forgotten never comes back, whoever says it again, and its text is nowhere.
+func TestAcceptance11ForgetsForGood(t *testing.T) {
+	t.Parallel()
+	m := &fakeModel{}
+	w := newWorld(t, "memory/2026-11-20.md", day("Yesterday Ana lives in Xanadu, she said.")).withModel(m)
+	w.opt.ViewDir = "derived"
+	w.serve()
+	w.derive()
+	d := w.decide(memory.DecisionRequest{Verb: memory.DecideForget, ID: w.fact("lives_in", "Xanadu").UID})
+	if d.Unit != nil || !slices.Equal(d.Remaining, []string{"memory/2026-11-20.md#L2"}) || strings.Contains(w.decisions(), "Xanadu") {
+		t.Errorf("forgotten: %+v\n%s", d, w.decisions())
+	}
+	for i := range 10 {
+		w.write(filepath.Join("memory", time.Date(2026, 11, i+1, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)+".md"), day(strings.Repeat("So ", i+1)+"Ana lives in Xanadu."))
+	}
+	w.derive()
+	if w.hasFact("lives_in", "Xanadu") {
+		t.Error("it is back from other notes")
+	}
+	w.reopen(true)
+	w.derive()
+	if w.hasFact("lives_in", "Xanadu") {
+		t.Error("it is back after the index was made anew")
+	}
+	for i := range 10 {
+		w.remove(filepath.Join("memory", time.Date(2026, 11, i+1, 0, 0, 0, 0, time.UTC).Format(time.DateOnly)+".md"))
+	}
+	w.remove("memory/2026-11-20.md")
+	w.derive()
+	for _, path := range w.files("derived") {
+		if data, _ := os.ReadFile(filepath.Join(w.folder, path)); strings.Contains(string(data), "Xanadu") {
+			t.Errorf("%s still says it", path)
+		}
+	}
+}

@@ -1,0 +1,90 @@
+package derive_test
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"kioku/derive/seam"
+	"kioku/memory"
+)
+
+// TestHelperProcess derives in a process of its own, which tells each step, for TestAcceptance08KilledAtAnyPoint.
+func TestHelperProcess(t *testing.T) {
+	folder := os.Getenv("KIOKU_DERIVE_FOLDER")
+	if folder == "" {
+		t.Skip("it is the process of another test")
+	}
+	var now time.Time
+	if err := now.UnmarshalText([]byte(os.Getenv("KIOKU_DERIVE_NOW"))); err != nil {
+		t.Fatal(err)
+	}
+	w := &world{t: t, folder: folder, state: os.Getenv("KIOKU_DERIVE_STATE"), now: now}
+	w.open()
+	w.withModel(&fakeModel{})
+	err := w.Run(t.Context(), false, func(p memory.DeriveProgress) { fmt.Println("step", p.Step) })
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Acceptance check 8: whenever the process is killed, each job is applied once in the end, and none is stuck.
+func TestAcceptance08KilledAtAnyPoint(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	if err := w.memory.Close(); err != nil {
+		t.Fatal(err)
+	}
+	names := []string{"Ana", "Bea", "Cid", "Dan", "Eva", "Fay"}
+	for i, name := range names {
+		w.write(fmt.Sprintf("memory/2026-11-%02d.md", i+10), day("Well, "+name+" lives in Porto."))
+	}
+	for round := range 10 {
+		w.pass(10 * time.Minute)
+		now, err := w.clock().MarshalText()
+		if err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestHelperProcess$")
+		cmd.Env = append(os.Environ(), "KIOKU_DERIVE_FOLDER="+w.folder, "KIOKU_DERIVE_STATE="+w.state, "KIOKU_DERIVE_NOW="+string(now))
+		out, err := cmd.StdoutPipe()
+		if err == nil {
+			err = cmd.Start()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewScanner(out)
+		for range round + 1 {
+			if !lines.Scan() {
+				break
+			}
+		}
+		_ = cmd.Process.Kill() // it may have ended
+		_ = cmd.Wait()
+	}
+	w.pass(time.Hour)
+	w.open()
+	w.withModel(&fakeModel{})
+	w.derive()
+	facts := map[string]int{}
+	for _, u := range w.units(memory.KindFact) {
+		facts[u.Fact.Subject.Name]++
+		if u.Version != 1 {
+			t.Errorf("%s has %d versions", u.Fact.Subject.Name, u.Version)
+		}
+	}
+	for _, name := range names {
+		if facts[name] != 1 {
+			t.Errorf("%d facts about %s", facts[name], name)
+		}
+	}
+	for _, status := range []string{seam.JobQueued, seam.JobRunning, seam.JobParked} {
+		if jobs, err := w.memory.Derived().Jobs(t.Context(), status, 10); err != nil || len(jobs) != 0 {
+			t.Errorf("jobs that are %s: %+v, %v", status, jobs, err)
+		}
+	}
+}

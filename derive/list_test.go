@@ -1,0 +1,211 @@
+package derive_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"kioku/derive"
+	"kioku/memory"
+)
+
+func TestListFindsWordsAndEntities(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "MEMORY.md", ana+"\n## Bea\n- lives in: Rome\n")
+	w.derive()
+	for name, c := range map[string]struct {
+		q     memory.UnitQuery
+		words string
+		want  []string
+	}{
+		"words":     {words: "Porto", want: []string{"Porto"}},
+		"entity":    {q: memory.UnitQuery{Entity: w.entityOf("Bea")[:8]}, want: []string{"Rome"}},
+		"predicate": {q: memory.UnitQuery{Predicate: "works_at"}, want: []string{"Acme"}},
+		"no words":  {words: "zeppelin"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.q.Kinds = []string{memory.KindFact}
+			list, err := w.List(t.Context(), c.q, c.words)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, u := range list.Units {
+				got = append(got, u.Fact.Object)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	if _, err := w.List(t.Context(), memory.UnitQuery{Entity: "0123456789"}, ""); !errors.Is(err, memory.ErrNoUnit) {
+		t.Errorf("an unknown entity: %v", err)
+	}
+}
+
+func TestUnitNamesTheCandidatesOfABeginning(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	b.WriteString("# Memory\n\n## Ana\n")
+	for i := range 200 {
+		b.WriteString("- likes: thing" + strings.Repeat("x", i+1) + "\n")
+	}
+	w := newWorld(t, "MEMORY.md", b.String())
+	w.derive()
+	u := w.units(memory.KindFact)[0]
+	if got, err := w.Unit(t.Context(), strings.ToUpper(u.UID[:8]), memory.Private); err != nil || got.UID != u.UID {
+		t.Errorf("by its beginning: %v, %v", got.UID, err)
+	}
+	if _, err := w.Unit(t.Context(), u.UID[:5], memory.Private); !errors.As(err, new(*memory.InputError)) {
+		t.Errorf("too short: %v", err)
+	}
+}
+
+func TestEntitiesSuggestsTwins(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "MEMORY.md", "# Memory\n\n## Dario\n- works at: Acme\n\n## Daria\n- lives in: Rome\n",
+		"memory/2026-11-20.md", "---\npeople: [Dario Conti (Dario)]\n---\n"+day("We met."))
+	w.derive()
+	list, err := w.Entities(t.Context(), memory.EntityFilter{Type: "PERSON"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pairs []string
+	for _, p := range list.Twins {
+		names := []string{p.First.Name, p.Second.Name}
+		slices.Sort(names)
+		pairs = append(pairs, strings.Join(names, "+"))
+	}
+	if !slices.Equal(pairs, []string{"Dario+Dario Conti"}) {
+		t.Errorf("twins %q of %+v", pairs, list.Entities)
+	}
+}
+
+func TestEstimateSendsNothing(t *testing.T) {
+	t.Parallel()
+	m := &fakeModel{}
+	w := newWorld(t, "memory/2026-11-20.md", day("Well, Ana lives in Porto.", "And Bea lives in Rome."), "memory/family/2026-11-20.md", day("Cid lives in Oslo."),
+		"memory/2026-01-02.md", day("Long ago Dan lives in Kyiv.")).withModel(m)
+	w.sync()
+	if err := w.ByRule(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got, err := w.Estimate(t.Context(), false)
+	if err != nil || m.calls() != 0 {
+		t.Fatalf("%d calls, %v", m.calls(), err)
+	}
+	got.TokensIn, got.TokensOut = min(got.TokensIn, 1), min(got.TokensOut, 1)
+	want := memory.DeriveEstimate{Model: "fake", Episodes: 2, Calls: 1, TokensIn: 1, TokensOut: 1, Withheld: 1, Days: 1}
+	// MEMORY.md has no episode, and the note of January is older than 90 days.
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if all, err := w.Estimate(t.Context(), true); err != nil || all.Episodes != 3 {
+		t.Errorf("all: %+v, %v", all, err)
+	}
+	w.derive()
+	if after, err := w.Estimate(t.Context(), false); err != nil || after.Calls != 0 {
+		t.Errorf("after a run: %+v, %v", after, err)
+	}
+}
+
+func TestViewsAreWrittenAndEditedOnesLeftAlone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "MEMORY.md", ana)
+	w.opt.ViewDir = "derived"
+	w.serve()
+	w.derive()
+	facts := filepath.Join(w.folder, "derived", "facts.md")
+	data, err := os.ReadFile(facts)
+	if err != nil || !strings.Contains(string(data), "Porto") || !strings.Contains(string(data), "MEMORY.md#L4") {
+		t.Fatalf("facts.md: %s, %v", data, err)
+	}
+	w.write("derived/facts.md", "mine\n")
+	w.write("MEMORY.md", ana+"- likes: tea\n")
+	w.pass(10 * time.Minute)
+	w.derive()
+	if data, _ := os.ReadFile(facts); string(data) != "mine\n" || !slices.Equal(w.status().EditedViews, []string{"derived/facts.md"}) {
+		t.Errorf("facts.md: %s, edited %q", data, w.status().EditedViews)
+	}
+}
+
+func TestRunReportsProgress(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "MEMORY.md", ana)
+	w.sync()
+	var steps []string
+	err := w.Run(t.Context(), false, func(p memory.DeriveProgress) {
+		if steps = append(steps, p.Step); p.Text == "" {
+			t.Errorf("a step without text: %+v", p)
+		}
+	})
+	if err != nil || !slices.Equal(slices.Compact(steps), []string{memory.StepRules, memory.StepResolve, memory.StepDone}) {
+		t.Errorf("steps %q, %v", steps, err)
+	}
+}
+
+func TestSummariesByRule(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "memory/2026-11-18.md", day("Decided to rent the flat in Porto."), "memory/2026-11-22.md", day("The movers come on Friday."))
+	w.derive()
+	scopes := map[string]memory.Unit{}
+	for _, u := range w.units(memory.KindSummary) {
+		scopes[u.Summary.Scope+" "+u.Summary.Key] = u
+	}
+	weekly, ok := scopes["weekly 2026-W47"]
+	if !ok || weekly.Source != "rule" || !strings.Contains(weekly.Summary.Text, "rent the flat") || len(weekly.Evidence) != 2 {
+		t.Errorf("summaries: %+v", scopes)
+	}
+	if _, ok := scopes["rolling 7d"]; !ok {
+		t.Errorf("no rolling summary: %+v", scopes)
+	}
+	w.decide(memory.DecisionRequest{Verb: memory.DecideForget, ID: weekly.UID})
+	w.write("memory/2026-11-19.md", day("The keys are with the neighbour."))
+	w.pass(10 * time.Minute)
+	w.derive()
+	for _, u := range w.units(memory.KindSummary) {
+		if u.UID == weekly.UID {
+			t.Errorf("a forgotten summary is back: %+v", u.Summary)
+		}
+	}
+}
+
+func TestSummariesOfAModel(t *testing.T) {
+	t.Parallel()
+	m := &fakeModel{}
+	w := newWorld(t, "memory/2026-11-18.md", day("Decided to rent the flat in Porto.")).withModel(m)
+	w.derive()
+	for _, u := range w.units(memory.KindSummary) {
+		if u.Source != "model" || u.Trust != memory.SpeakerAssistant || len(u.Summary.Events) != 1 {
+			t.Errorf("summary: %+v of %s", u.Summary, u.Source)
+		}
+	}
+	calls := m.purposes("summary")
+	if calls != 2 {
+		t.Errorf("%d calls for a week and the last 7 days", calls)
+	}
+	w.write("memory/2026-11-23.md", day("The movers come on Friday."))
+	w.pass(time.Hour)
+	w.derive()
+	if m.purposes("summary") != calls {
+		t.Error("the rolling summary was made again within its pause")
+	}
+	w.pass(25 * time.Hour)
+	w.derive()
+	if m.purposes("summary") == calls {
+		t.Error("the rolling summary was not made again")
+	}
+}
+
+func TestNewRefusesMissingParts(t *testing.T) {
+	t.Parallel()
+	if _, err := derive.New(derive.Options{}); err == nil {
+		t.Error("a service without a store was made")
+	}
+}

@@ -87,6 +87,10 @@ var mayImport = map[string]string{
 	"council":                "memory internal",
 	"council/member":         "council agent llm llm/echo memory internal",
 	"council/template":       "council memory internal",
+	"council/folder":         "council council/flow internal",
+	"council/flow":           "council",
+	"council/engine":         "council council/flow council/folder council/member agent/bootstrap agent/prompt agent/recall memory internal",
+	"council/counciltest":    "council council/member",
 	"bench":                  ". memory indexer search search/analysis internal",
 	"bench/speed":            ". memory bench chunker embed indexer proto search search/analysis server server/front store/vector",
 	"bench/soak":             "", // its tests use proto, store and store/storetest
@@ -186,7 +190,7 @@ func TestLeavesAndAgentNeedNoCgo(t *testing.T) {
 			}
 		}
 	}
-	cmd := exec.CommandContext(t.Context(), "go", append([]string{"build", "./memory", "./chunker", "./embed/...", "./store/vector", "./search/...", "./indexer", "./projection", "./client", "./llm/...", "./proto/..."}, below...)...)
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"build", "./memory", "./chunker", "./embed/...", "./store/vector", "./search/...", "./indexer", "./projection", "./client", "./llm/...", "./proto/...", "./council/..."}, below...)...)
 	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)

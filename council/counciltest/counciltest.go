@@ -14,8 +14,8 @@ import (
 
 // Key names a turn of a script. Zero fields match everything.
 type Key struct {
-	Member, Phase  string
-	Round, Attempt int
+	Member, Phase  string // of the question
+	Round, Attempt int    // of the question
 }
 
 // Script answers the questions to members. Its methods may be called concurrently.

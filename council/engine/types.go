@@ -24,7 +24,9 @@ var (
 )
 
 // LimitedError says when a worker may suggest again.
-type LimitedError struct{ Wait time.Duration }
+type LimitedError struct {
+	Wait time.Duration // until the next suggestion
+}
 
 // Error implements error.
 func (e *LimitedError) Error() string {
@@ -33,8 +35,8 @@ func (e *LimitedError) Error() string {
 
 // Upload is a file that is submitted with a task.
 type Upload struct {
-	Name string
-	Data []byte
+	Name string // of the file
+	Data []byte // of the file, at most 10 MiB
 }
 
 // Filter of lists. The zero value lists everything that is not archived.
@@ -51,77 +53,77 @@ type Filter struct {
 
 // Summary of a task in a list.
 type Summary struct {
-	Task   council.Task
-	Status council.Status
+	Task   council.Task   // as it was submitted
+	Status council.Status // as it is now
 	// Decision and DecidedBy are empty before the decision.
 	Decision, DecidedBy string
 	// Degraded says that the decision had to do without something.
 	Degraded  bool
-	UpdatedAt time.Time
+	UpdatedAt time.Time // when something was last written down
 }
 
 // Detail is everything about a task.
 type Detail struct {
-	Task   council.Task
-	Status council.Status
+	Task   council.Task   // as it was submitted
+	Status council.Status // as it is now
 	// Rounds of all cycles, oldest first.
 	Rounds       []Round
-	Arbitrations []council.Arbitration
-	Comments     []council.Comment
+	Arbitrations []council.Arbitration // of all cycles, oldest first
+	Comments     []council.Comment     // oldest first
 	// Decision is nil before there is one. History are those of earlier cycles.
 	Decision *council.Decision
-	History  []council.Decision
+	History  []council.Decision // oldest first
 	// Results and Reviews of all attempts, oldest first.
 	Results []council.Result
-	Reviews []council.Review
+	Reviews []council.Review // by other members
 	// Progress are the last 200 lines of the execution.
 	Progress []ProgressLine
 	// Thinking are the members who have their turn now.
 	Thinking []string
 	// NeedsOwner says what a person has to do: flow.NeedsApproval, NeedsReport or NeedsRuling; empty if nothing.
 	NeedsOwner string
-	Archived   bool
+	Archived   bool // says that the task is in the archive
 	// Problems are files of the task that cannot be read.
 	Problems []string
 }
 
 // Round is an attempt at a round. The ballots of one without a seal are left out: nobody sees a ballot of a round in progress.
 type Round struct {
-	Cycle, Round, Attempt int
-	OpenedAt, Deadline    time.Time
-	Ballots               []council.Ballot
-	Turns                 []council.Turn
+	Cycle, Round, Attempt int              // from 1
+	OpenedAt, Deadline    time.Time        // of the attempt
+	Ballots               []council.Ballot // as they were sealed
+	Turns                 []council.Turn   // of the members, by name
 	// Answered are the members who have given a ballot.
 	Answered []string
-	Seal     *council.Seal
+	Seal     *council.Seal // nil as long as the round is open
 	// Tampered are the members whose file is not what was sealed. It changes nothing.
 	Tampered []string
 }
 
 // ProgressLine is a line of decisions/<id>_progress.jsonl.
 type ProgressLine struct {
-	Time time.Time `json:"time"`
-	Text string    `json:"text"`
+	Time time.Time `json:"time"` // when it was printed
+	Text string    `json:"text"` // of the line
 }
 
 // MemberState is a member as it is now.
 type MemberState struct {
-	Member council.Member
+	Member council.Member // as the settings have it
 	// Params are the known parameters, Unknown the others in the file.
 	Params, Unknown council.Params
 	// ParamsError says why the file is not used and the last good values are.
 	ParamsError string
-	Activity    council.Activity
+	Activity    council.Activity // what it does now
 	// PausedUntil is zero if the member is not paused.
 	PausedUntil time.Time
-	Family      string
+	Family      string // of its model
 }
 
 // EvaluationState is an evaluation cycle.
 type EvaluationState struct {
-	Request     council.CycleRequest
-	Evaluations []council.Evaluated
-	Retunes     []council.Retune
+	Request     council.CycleRequest // of the cycle
+	Evaluations []council.Evaluated  // that have come
+	Retunes     []council.Retune     // that the cycle has led to
 	// Result is nil as long as the cycle runs.
 	Result *council.CycleResult
 	// Thinking are the members who evaluate now.
@@ -130,11 +132,11 @@ type EvaluationState struct {
 
 // WorkerState is what a worker is told.
 type WorkerState struct {
-	Name string
+	Name string // of the worker
 	// PausedUntil is zero if the worker is not paused.
 	PausedUntil time.Time
-	Reason      string
-	Directives  []council.Directive
+	Reason      string              // of the pause
+	Directives  []council.Directive // that have not expired
 	// NextSuggestion is when the next suggestion is looked at; zero means now.
 	NextSuggestion time.Time
 }
@@ -156,9 +158,9 @@ type RemoteTurn = member.RemoteTurn
 type Event struct {
 	// ID rises. Those of a later process are higher.
 	ID           uint64
-	Type         string
-	Task, Member string
-	At           time.Time
+	Type         string    // one of the constants Event...
+	Task, Member string    // that it is about; may be empty
+	At           time.Time // when it was
 }
 
 // Types of events.
@@ -179,10 +181,10 @@ const (
 
 // Finding of Doctor.
 type Finding struct {
-	Name string
+	Name string // of what was looked at
 	// Level is "ok", "warning" or "error".
 	Level string
-	Text  string
+	Text  string // for people
 }
 
 // Levels of findings.
@@ -194,7 +196,7 @@ const (
 
 // ImportReport says what Import has copied, or would.
 type ImportReport struct {
-	Tasks, Discussions, Decisions, Evaluations, Params, Commands, Suggestions, Actions, Logs int
+	Tasks, Discussions, Decisions, Evaluations, Params, Commands, Suggestions, Actions, Logs int // how many were copied
 	// Continued are unfinished discussions that go on under this council's policy.
 	Continued []string
 	// Skipped are files that were not copied, and why.

@@ -51,10 +51,10 @@ func (k Kind) Slow() bool {
 
 // Action is a step to take.
 type Action struct {
-	Kind                  Kind
-	Task                  string
-	Cycle, Round, Attempt int
-	Member                string
+	Kind                  Kind   // what is to be done
+	Task                  string // id of the task
+	Cycle, Round, Attempt int    // from 1; 0 if it has none
+	Member                string // who does it; empty for the engine
 	// Abstention is the kind of an abstention; Reason is for people.
 	Abstention, Reason string
 	// Deadline of a slow action.
@@ -76,8 +76,8 @@ func (a Action) TurnKey() string {
 
 // Position says where a task is.
 type Position struct {
-	Status                string
-	Cycle, Round, Attempt int
+	Status                string // one of the constants council.Status...
+	Cycle, Round, Attempt int    // from 1; 0 before a round
 	// Reason of a task that is stalled, failed or cancelled.
 	Reason string
 	// Decision and DecidedBy are empty before the decision.

@@ -8,8 +8,8 @@ import (
 
 // Snapshot is what is on disk of a task in discussions/<id>.
 type Snapshot struct {
-	ID   string
-	Task council.Task
+	ID   string       // of the task
+	Task council.Task // as it was claimed
 	// Claim is nil if a crash has come between the move of the task and the claim.
 	Claim *council.Claim
 	// Cycles after the first, in order.
@@ -20,39 +20,41 @@ type Snapshot struct {
 	Turns map[string]council.Turn
 	// Arbitrations, Rulings, Announcements, Approvals and Noted by cycle.
 	Arbitrations  map[int]council.Arbitration
-	Rulings       map[int]council.Ruling
-	Announcements map[int]council.Announced
-	Approvals     map[int]council.Approval
-	Noted         map[int]council.Noted
+	Rulings       map[int]council.Ruling    // of owners
+	Announcements map[int]council.Announced // of decisions
+	Approvals     map[int]council.Approval  // of executions
+	Noted         map[int]council.Noted     // in the memories of members
 	// Starts, Results and Reviews of executions by StepKey.
 	Starts  map[StepKey]council.Started
-	Results map[StepKey]council.Result
-	Reviews map[StepKey]council.Review
+	Results map[StepKey]council.Result // of attempts
+	Reviews map[StepKey]council.Review // of results
 	// Outcome and Superseded are nil if there is none.
 	Outcome    *council.Outcome
-	Superseded *council.Superseded
-	Solo       *council.Ballot
+	Superseded *council.Superseded // by a later decision
+	Solo       *council.Ballot     // of the arbiter alone; nil if it was not asked
 	// Imported is the decision of the first cycle that another program has made, by its rules; nil if there is none.
 	Imported *council.Decision
-	Comments []council.Comment
+	Comments []council.Comment // oldest first
 	// Status and Decision are the derived files as they are; nil if there are none.
 	Status   *council.Status
-	Decision *council.Decision
+	Decision *council.Decision // decisions/<id>.json
 	// Problems are files that could not be read.
 	Problems []string
 }
 
 // StepKey names an attempt at an execution.
-type StepKey struct{ Cycle, Attempt int }
+type StepKey struct {
+	Cycle, Attempt int // from 1
+}
 
 // Attempt at a round.
 type Attempt struct {
-	Round, Attempt int
-	Opened         *council.Opened
-	Seal           *council.Seal
+	Round, Attempt int             // from 1
+	Opened         *council.Opened // nil before the attempt began
+	Seal           *council.Seal   // nil as long as it is open
 	// Ballots by member, also those that do not count.
 	Ballots map[string]Ballot
-	Turns   map[string]council.Turn
+	Turns   map[string]council.Turn // by member
 }
 
 // Ballot is a ballot as it is on disk.
@@ -66,8 +68,8 @@ type Ballot struct {
 
 // World is what does not belong to one task.
 type World struct {
-	Now      time.Time
-	Settings council.Settings
+	Now      time.Time        // in UTC
+	Settings council.Settings // of the council
 	// Running are the keys of the actions that run now.
 	Running map[string]bool
 	// Paused are the members who are paused, with the end.

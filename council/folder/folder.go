@@ -53,7 +53,9 @@ type Folder struct {
 }
 
 // HeldError says who holds the lock of a council. It is filelock.ErrHeld.
-type HeldError struct{ Holder string }
+type HeldError struct {
+	Holder string // process and host
+}
 
 // Error implements error.
 func (e *HeldError) Error() string {

@@ -120,6 +120,14 @@ func (c councillor) word(names ...string) string {
 	return ""
 }
 
+// reason says why the member votes as it does.
+func (c councillor) reason(names ...string) string {
+	if word := c.word(names...); word != "" {
+		return fmt.Sprintf("A line of the task says how I vote: %s.", word)
+	}
+	return fmt.Sprintf("The task has %d signs of risk; I accept %.1f.", c.risk(), c.tolerance())
+}
+
 func (c councillor) ballot() map[string]any {
 	risk, vote := c.risk(), "approve"
 	switch {
@@ -138,7 +146,7 @@ func (c councillor) ballot() map[string]any {
 	case "reject":
 		vote = "reject"
 	}
-	fields := map[string]any{"round": c.round(), "vote": vote, "opinion": fmt.Sprintf("The task has %d signs of risk; I accept %.1f.", risk, c.tolerance()),
+	fields := map[string]any{"round": c.round(), "vote": vote, "opinion": c.reason(c.name, "*"),
 		"proposed_approach": "Do it as it is described: " + quote(c.task), "concerns": []string{}, "confidence": 0.5, "evidence": c.sources()}
 	switch vote {
 	case "approve_with_modification":
@@ -181,7 +189,7 @@ func (c councillor) arbitration() map[string]any {
 	case "reject":
 		approve = false
 	}
-	reasoning := fmt.Sprintf("The council has found no majority. The task has %d signs of risk; I accept %.1f.", c.risk(), c.tolerance())
+	reasoning := "The council has found no majority. " + c.reason("arbiter", "*")
 	if !approve {
 		return map[string]any{"decision": "rejected", "final_approach": "", "reasoning": reasoning}
 	}

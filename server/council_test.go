@@ -85,7 +85,7 @@ func allowed(t *testing.T, s councilService, rights ...string) []string {
 	return names
 }
 
-// Each right opens its methods and no other; without a right of the council no method answers.
+// Each right opens its methods and no other; without a right of the council no method answers (J01).
 func TestCouncilRights(t *testing.T) {
 	t.Parallel()
 	s, _ := scriptedCouncil(t)
@@ -135,7 +135,7 @@ func TestOpenTokensReadsCouncilRights(t *testing.T) {
 	}
 }
 
-// An id of an owner counts only from a bridge that vouches for its platform; a name, a look-alike or another platform is a stranger.
+// An id of an owner counts only from a bridge that vouches for its platform; a name, a look-alike or another platform is a stranger (J02).
 func TestCouncilOwnersAreVouchedFor(t *testing.T) {
 	t.Parallel()
 	s, e := scriptedCouncil(t)
@@ -172,7 +172,7 @@ func TestCouncilOwnersAreVouchedFor(t *testing.T) {
 	}
 }
 
-// A task by somebody else than an owner has low trust, whoever it says to be.
+// A task by somebody else than an owner has low trust, whoever it says to be (J02).
 func TestCouncilTasksOfStrangersHaveLowTrust(t *testing.T) {
 	t.Parallel()
 	s, _ := scriptedCouncil(t)
@@ -193,7 +193,7 @@ func TestCouncilTasksOfStrangersHaveLowTrust(t *testing.T) {
 	}
 }
 
-// Ids are checked before they become paths.
+// Ids are checked before they become paths (J03).
 func TestCouncilRefusesPaths(t *testing.T) {
 	t.Parallel()
 	s, _ := scriptedCouncil(t)
@@ -202,7 +202,9 @@ func TestCouncilRefusesPaths(t *testing.T) {
 		for _, ask := range []func() (proto.Message, error){
 			func() (proto.Message, error) { return s.GetTask(ctx, &kiokuv1.GetTaskRequest{Id: id}) },
 			func() (proto.Message, error) { return s.Cancel(ctx, &kiokuv1.CancelRequest{Id: id}) },
-			func() (proto.Message, error) { return s.GetAttachment(ctx, &kiokuv1.GetAttachmentRequest{Id: id, File: "a"}) },
+			func() (proto.Message, error) {
+				return s.GetAttachment(ctx, &kiokuv1.GetAttachmentRequest{Id: id, File: "a"})
+			},
 		} {
 			if _, err := ask(); err == nil || !strings.Contains(err.Error(), "id: is no id of a task") {
 				t.Errorf("%q: %v", id, err)

@@ -20,7 +20,7 @@ func (s *sandbox) council(args ...string) outcome {
 	return s.run(append([]string{"council", "--folder", filepath.Join(s.workspace, "council")}, args...)...)
 }
 
-// The four ends of a task, offline and without a key: approved, rejected, by the arbiter, stalled. The exit code tells them apart.
+// The four ends of a task, offline and without a key: approved, rejected, by the arbiter, stalled. The exit code tells them apart (J04).
 func TestCouncilAskEndsInFourWays(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

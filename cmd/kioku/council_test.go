@@ -1,0 +1,91 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// newCouncil returns a sandbox with a council of the template soul, which it works in.
+func newCouncil(t *testing.T) *sandbox {
+	t.Helper()
+	s := newSandbox(t, nil)
+	s.must("council", "init", filepath.Join(s.workspace, "council"))
+	return s
+}
+
+// council runs kioku council with the folder of the sandbox's council.
+func (s *sandbox) council(args ...string) outcome {
+	return s.run(append([]string{"council", "--folder", filepath.Join(s.workspace, "council")}, args...)...)
+}
+
+// The four ends of a task, offline and without a key: approved, rejected, by the arbiter, stalled. The exit code tells them apart.
+func TestCouncilAskEndsInFourWays(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name, script string
+		code         int
+		shows        []string
+	}{
+		{"approved", "echo: *=approve", exitOK, []string{"APPROVED by the council", "memory/decisions/"}},
+		{"rejected", "echo: *=reject", exitRejected, []string{"REJECTED by the council"}},
+		{"arbiter", "echo: panda=approve gorilla=reject triceratops=silent arbiter=approve", exitOK,
+			[]string{"! degraded: No majority after round 3", "APPROVED by the arbiter", "Dissent of gorilla", "triceratops: malformed"}},
+		{"stalled", "echo: gorilla=silent triceratops=silent", exitStalled, []string{"! stalled:", "kioku council round"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			s := newCouncil(t)
+			got := s.council("ask", "--echo", "--description", tc.script, "Shall we move the backups?")
+			if got.code != tc.code {
+				t.Errorf("exit code %d, want %d: %s", got.code, tc.code, got.stderr)
+			}
+			for _, want := range tc.shows {
+				if !strings.Contains(got.stdout, want) {
+					t.Errorf("it does not show %q:\n%s", want, got.stdout)
+				}
+			}
+			if list := s.council("list"); !strings.Contains(list.stdout, "Shall we move the backups?") {
+				t.Errorf("the list is %s", list.stdout)
+			}
+		})
+	}
+}
+
+// A newcomer without a council asks that of the template, in a folder that is gone afterwards; nothing is written elsewhere.
+func TestCouncilAskWithoutACouncil(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, nil)
+	got := s.run("council", "ask", "--echo", "Shall we plant a tree?")
+	if got.code != exitOK || !strings.Contains(got.stdout, "APPROVED") || !strings.Contains(got.stderr, "temporary folder") {
+		t.Errorf("exit code %d: %s%s", got.code, got.stdout, got.stderr)
+	}
+	if _, err := os.Stat(s.state); err == nil {
+		t.Error("the state folder has something of it")
+	}
+	if got := s.run("council", "list"); got.code != exitUsage || !strings.Contains(got.stderr, "kioku council init --template soul") {
+		t.Errorf("list: exit code %d, %s", got.code, got.stderr)
+	}
+}
+
+// What is submitted waits in the inbox, and parameters are set, bounded and taken back.
+func TestCouncilSubmitAndParams(t *testing.T) {
+	t.Parallel()
+	s := newCouncil(t)
+	id := strings.TrimSpace(s.council("submit", "Buy a ladder").stdout)
+	if _, err := os.Stat(filepath.Join(s.workspace, "council", "inbox", id+".json")); err != nil {
+		t.Error(err)
+	}
+	if got := s.council("params", "set", "panda", "risk_tolerance=0.35"); !strings.Contains(got.stdout, "risk_tolerance 0.20 -> 0.35") {
+		t.Errorf("%s%s", got.stdout, got.stderr)
+	}
+	for _, bad := range []string{"risk_tolerance=7", "bravery=0.5", "risk_tolerance"} {
+		if got := s.council("params", "set", "panda", bad); got.code != exitUsage {
+			t.Errorf("%s: exit code %d, %s", bad, got.code, got.stderr)
+		}
+	}
+	if got := s.council("params", "rollback", "panda"); !strings.Contains(got.stdout, "risk_tolerance          0.20") {
+		t.Errorf("%s%s", got.stdout, got.stderr)
+	}
+}

@@ -1,0 +1,212 @@
+package server
+
+import (
+	"context"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"kioku/council"
+	"kioku/council/engine"
+	"kioku/council/member"
+	kiokuv1 "kioku/proto/kioku/v1"
+)
+
+// scriptedCouncil returns the service of a council whose members a scripted model plays, and its engine.
+func scriptedCouncil(t *testing.T) (councilService, *engine.Engine) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "council")
+	set := council.Settings{Agent: "council", Workers: []string{"buddy"}, Owners: map[string][]string{"discord": {"4711"}, "github": {"Lena"}}}
+	for name, roles := range map[string][]string{"panda": {"runner"}, "gorilla": {"approver"}, "triceratops": {"arbiter"}} {
+		set.Members = append(set.Members, council.Member{Name: name, Model: member.ModelEcho, Roles: roles})
+	}
+	members, err := member.New(member.Options{Settings: set})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := engine.Open(engine.Options{Folder: dir, Settings: set, Workspace: filepath.Join(dir, "agent"), Ask: members})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	s, err := New(Options{Council: &CouncilOptions{Council: e, Folder: dir}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return councilService{Server: s}, e
+}
+
+// with returns the context of a call by a caller with rights.
+func with(t *testing.T, rights ...string) context.Context {
+	t.Helper()
+	r, err := parseCouncilRights(rights)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return withCall(t.Context(), &call{caller: caller{name: "token", council: r}})
+}
+
+// unaryMethods returns the methods of the service with one answer, by name.
+func unaryMethods(s councilService) map[string]func(context.Context) error {
+	all := map[string]func(context.Context) error{}
+	v := reflect.ValueOf(s)
+	for _, m := range kiokuv1.CouncilService_ServiceDesc.Methods {
+		method := v.MethodByName(m.MethodName)
+		all[m.MethodName] = func(ctx context.Context) error {
+			req := reflect.New(method.Type().In(1).Elem())
+			for _, field := range []string{"Worker", "Member", "RequestedBy"} { // whose rights name them
+				if f := req.Elem().FieldByName(field); f.IsValid() {
+					f.SetString(map[string]string{"Worker": "buddy", "Member": "gorilla", "RequestedBy": "panda"}[field])
+				}
+			}
+			err, _ := method.Call([]reflect.Value{reflect.ValueOf(ctx), req})[1].Interface().(error)
+			return err
+		}
+	}
+	return all
+}
+
+// allowed returns the methods that a caller with rights may call, sorted.
+func allowed(t *testing.T, s councilService, rights ...string) []string {
+	var names []string
+	for name, ask := range unaryMethods(s) {
+		if status.Code(ask(with(t, rights...))) != codes.PermissionDenied {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// Each right opens its methods and no other; without a right of the council no method answers.
+func TestCouncilRights(t *testing.T) {
+	t.Parallel()
+	s, _ := scriptedCouncil(t)
+	read := []string{"GetActivity", "GetAttachment", "GetCouncil", "GetEvaluation", "GetParams", "GetTask", "ListActions", "ListCommands", "ListDecisions",
+		"ListEvaluations", "ListMembers", "ListSuggestions", "ListTasks", "ListWorkers", "Recognise"}
+	submit := append([]string{"Comment", "EstimateTask", "SubmitTask"}, read...)
+	own := append([]string{"ApproveExecution", "ArchiveTask", "AskArbiter", "Cancel", "Decide", "DiagnoseCouncil", "RecordOutcome", "RequestRound",
+		"ReviewSuggestion", "RollbackParams", "SendCommand", "SetParams", "StartEvaluation"}, submit...)
+	seat := append([]string{"ApproveAction", "NextTurn", "RenewTurn", "SubmitTurn"}, read...)
+	for _, tc := range []struct {
+		rights, want []string
+	}{
+		{nil, nil},
+		{[]string{"read"}, read},
+		{[]string{"submit"}, submit},
+		{[]string{"council:owner"}, own},
+		{[]string{"member:gorilla"}, seat},
+		{[]string{"member:panda"}, append([]string{"RequestAction"}, read...)},
+		{[]string{"worker:buddy"}, []string{"AckCommand", "GetCouncil", "ListCommands", "ReportResult", "Suggest"}},
+		{[]string{"worker:other"}, []string{"GetCouncil"}},
+	} {
+		slices.Sort(tc.want)
+		if diff := cmp.Diff(tc.want, allowed(t, s, tc.rights...)); diff != "" {
+			t.Errorf("%v may call (-want +got):\n%s", tc.rights, diff)
+		}
+	}
+}
+
+// A token file has the rights of the council, also for a token without agents, and refuses words that are none.
+func TestOpenTokensReadsCouncilRights(t *testing.T) {
+	t.Parallel()
+	file := func(rights string) string {
+		return "tokens: [{name: a, sha256: " + hashOfFoo + ", council: [" + rights + "]}]"
+	}
+	tokens, err := ParseTokens(file(`submit, "worker:buddy", "bridge:discord"`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, ok := tokens.find(tokenCredential("foo"))
+	if want := []string{"bridge:discord", "submit", "worker:buddy"}; !ok || !slices.Equal(got.council.list(), want) || got.reaches("main") {
+		t.Errorf("the caller has %v and reaches agents: %v", got.council.list(), got.reaches("main"))
+	}
+	for _, bad := range []string{"admin", `"worker:"`, `"worker:../x"`, `"bridge:irc"`, "member"} {
+		if _, err := ParseTokens(file(bad)); err == nil || !strings.Contains(err.Error(), "is no right") {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+}
+
+// An id of an owner counts only from a bridge that vouches for its platform; a name, a look-alike or another platform is a stranger.
+func TestCouncilOwnersAreVouchedFor(t *testing.T) {
+	t.Parallel()
+	s, e := scriptedCouncil(t)
+	made, err := e.Submit(t.Context(), council.Task{Type: council.TypeTask, Title: "Paint the shed"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Settle(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	outcome := func(ctx context.Context, platform, id string) codes.Code {
+		_, err := s.RecordOutcome(ctx, &kiokuv1.RecordOutcomeRequest{Id: made.ID, Outcome: "worked", Sender: &kiokuv1.CouncilSender{Platform: platform, UserId: id}})
+		return status.Code(err)
+	}
+	bridge := with(t, "bridge:discord", "bridge:github")
+	for _, tc := range []struct {
+		name         string
+		ctx          context.Context
+		platform, id string
+		want         codes.Code
+	}{
+		{"the id by its bridge", bridge, "discord", "4711", codes.OK},
+		{"a login in another case", bridge, "github", "lena", codes.OK},
+		{"the id without a bridge", with(t, "submit"), "discord", "4711", codes.PermissionDenied},
+		{"the id by another bridge", with(t, "bridge:slack"), "discord", "4711", codes.PermissionDenied},
+		{"an owner's token without a bridge", with(t, "owner"), "discord", "4711", codes.PermissionDenied},
+		{"another id", bridge, "discord", "4712", codes.PermissionDenied},
+		{"full-width digits", bridge, "discord", "４７１１", codes.PermissionDenied},
+		{"the id on another platform", bridge, "github", "4711", codes.PermissionDenied},
+	} {
+		if got := outcome(tc.ctx, tc.platform, tc.id); got != tc.want {
+			t.Errorf("%s: %v, want %v", tc.name, got, tc.want)
+		}
+	}
+}
+
+// A task by somebody else than an owner has low trust, whoever it says to be.
+func TestCouncilTasksOfStrangersHaveLowTrust(t *testing.T) {
+	t.Parallel()
+	s, _ := scriptedCouncil(t)
+	for _, tc := range []struct {
+		ctx    context.Context
+		sender *kiokuv1.CouncilSender
+		trust  string
+	}{
+		{with(t, "owner"), nil, "owner"},
+		{with(t, "submit"), nil, "low"},
+		{with(t, "bridge:discord"), &kiokuv1.CouncilSender{Platform: "discord", UserId: "4711"}, "owner"},
+		{with(t, "submit"), &kiokuv1.CouncilSender{Platform: "discord", UserId: "4711"}, "low"},
+	} {
+		resp, err := s.SubmitTask(tc.ctx, &kiokuv1.SubmitTaskRequest{Title: "Paint the shed", Sender: tc.sender})
+		if err != nil || resp.GetTask().GetTrust() != tc.trust {
+			t.Errorf("%v: trust %q, %v; want %q", tc.sender, resp.GetTask().GetTrust(), err, tc.trust)
+		}
+	}
+}
+
+// Ids are checked before they become paths.
+func TestCouncilRefusesPaths(t *testing.T) {
+	t.Parallel()
+	s, _ := scriptedCouncil(t)
+	ctx := with(t, "owner", "worker:buddy", "member:panda")
+	for _, id := range []string{"", "../x", "task_1/../../x", "TASK_1", "task_" + strings.Repeat("x", 61), "task_\x00"} {
+		for _, ask := range []func() (proto.Message, error){
+			func() (proto.Message, error) { return s.GetTask(ctx, &kiokuv1.GetTaskRequest{Id: id}) },
+			func() (proto.Message, error) { return s.Cancel(ctx, &kiokuv1.CancelRequest{Id: id}) },
+			func() (proto.Message, error) { return s.GetAttachment(ctx, &kiokuv1.GetAttachmentRequest{Id: id, File: "a"}) },
+		} {
+			if _, err := ask(); err == nil || !strings.Contains(err.Error(), "id: is no id of a task") {
+				t.Errorf("%q: %v", id, err)
+			}
+		}
+	}
+}

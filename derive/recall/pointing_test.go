@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"slices"
 	"testing"
 
 	"kioku/memory"
@@ -95,10 +96,10 @@ func TestFuseRankings(t *testing.T) {
 	}
 }
 
-func TestDropAlikeKeepsTheFirstOfNearDuplicates(t *testing.T) {
+func TestUnlikeKeepsTheFirstOfNearDuplicates(t *testing.T) {
 	t.Parallel()
 	one, again, other := memory.Hit{Snippet: "The launch is on 20 June in the evening."}, memory.Hit{Snippet: "The  launch is on 20 June, in the evening."}, memory.Hit{Snippet: "The hull is green."}
-	if got := dropAlike([]memory.Hit{one, again, other}); len(got) != 2 || got[0].Snippet != one.Snippet || got[1].Snippet != other.Snippet {
+	if got := slices.Collect(unlike([]memory.Hit{one, again, other})); len(got) != 2 || got[0].Snippet != one.Snippet || got[1].Snippet != other.Snippet {
 		t.Errorf("kept %+v", got)
 	}
 }

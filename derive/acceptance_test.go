@@ -3,6 +3,7 @@ package derive_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -222,8 +223,14 @@ func TestAcceptance13NothingIsDerivedFromWhatIsDerived(t *testing.T) {
 		}
 		w.write(filepath.Join("memory", "copies", string(rune('a'+i))+".md"), string(data))
 	}
-	for range 10 {
-		w.pass(time.Minute)
+	for round := range 50 {
+		facts, err := os.ReadFile(filepath.Join(w.folder, "derived", "facts.md"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.write(fmt.Sprintf("memory/copies/facts%d.md", round), string(facts))
+		w.write(fmt.Sprintf("memory/copies/recalled%d.md", round), recalled("Zed lives in Atlantis."))
+		w.pass(10 * time.Minute)
 		w.derive()
 	}
 	after := counts()
@@ -235,4 +242,10 @@ func TestAcceptance13NothingIsDerivedFromWhatIsDerived(t *testing.T) {
 	if m.calls() != calls {
 		t.Errorf("%d calls for copies of views", m.calls()-calls)
 	}
+}
+
+// recalled returns a text as it is recalled into a prompt.
+func recalled(text string) string {
+	return fmt.Sprintf("%s\n\n%s\n\n<%s id=\"0123456789abcdef\">\n{\"source\":\"memory/2026-11-20.md#L2\",\"text\":%q}\n</%[3]s id=\"0123456789abcdef\">\n",
+		memory.RecalledHeading, memory.RecalledIntro, memory.RecalledTag, text)
 }

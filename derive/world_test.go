@@ -74,6 +74,7 @@ func (w *world) open() {
 	rules := w.rules()
 	m, err := kioku.Open(w.t.Context(), kioku.Options{
 		Workspace: w.folder, StateDir: w.state, Now: w.clock, Location: time.UTC, Episodes: rules.Episodes, EpisodesBy: rules.Fingerprint(),
+		Log: w.opt.Log,
 	})
 	if err != nil {
 		w.t.Fatal(err)

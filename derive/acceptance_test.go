@@ -2,6 +2,7 @@ package derive_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -11,11 +12,54 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"kioku"
 	"kioku/derive"
 	"kioku/derive/seam"
 	"kioku/llm"
 	"kioku/memory"
 )
+
+// Acceptance check 1: derivation by rule changes no byte of what a search answers, and asks nobody.
+func TestAcceptance01SearchIsByteIdentical(t *testing.T) {
+	t.Parallel()
+	notes := []string{"MEMORY.md", ana, "memory/2026-11-20.md", day("Bea lives in Rome.", "- [ ] call Bea"), "memory/2026-11-21.md", day("Bea moved to Oslo.")}
+	on := newWorld(t, notes...)
+	on.derive()
+	if len(on.units(memory.KindFact)) == 0 {
+		t.Fatal("nothing was derived")
+	}
+	off, err := kioku.Open(t.Context(), kioku.Options{Workspace: on.folder, StateDir: t.TempDir(), Now: on.clock, Location: time.UTC})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer off.Close()
+	if _, err := off.Sync(t.Context(), kioku.SyncOptions{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	answer := func(m *kioku.Memory, text string) string {
+		t.Helper()
+		a, err := m.Search(t.Context(), memory.Query{Text: text, Explain: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Took = 0
+		data, err := json.Marshal(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	for _, q := range []string{"where does Bea live", "call Bea", "Acme", "Oslo last week", "nothing of the kind"} {
+		if diff := cmp.Diff(answer(off, q), answer(on.memory, q)); diff != "" {
+			t.Errorf("%s (-off +on):\n%s", q, diff)
+		}
+	}
+	if stats, err := off.Derived().Stats(t.Context(), on.clock()); err != nil || stats.Episodes+len(stats.Units)+len(stats.Jobs) != 0 {
+		t.Errorf("while derivation is off: %+v, %v", stats, err)
+	}
+}
 
 // Acceptance check 8: a job whose worker dies is taken by another one after its lease, and applied once.
 func TestAcceptance08AJobSurvivesItsWorker(t *testing.T) {
@@ -121,6 +165,26 @@ func TestAcceptance09ANoteChangesDuringTheCall(t *testing.T) {
 	w.sync() // what came from it is hidden before anything is derived
 	if w.hasFact("lives_in", "Rome") {
 		t.Error("a fact is found whose note is gone")
+	}
+}
+
+// Acceptance check 9: what comes from a folder that has vanished, as an unmounted disk does, stays.
+func TestAcceptance09AVanishedFolderHidesNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "MEMORY.md", ana)
+	w.derive()
+	if err := os.Rename(w.folder, w.folder+"-away"); err != nil {
+		t.Fatal(err)
+	}
+	report, err := w.memory.Sync(t.Context(), kioku.SyncOptions{}, nil)
+	if err != nil || len(report.Unavailable) != 1 {
+		t.Fatalf("sync: %+v, %v", report, err)
+	}
+	if !w.hasFact("lives_in", "Porto") {
+		t.Errorf("facts: %q", w.sentences(memory.KindFact))
+	}
+	if err := os.Rename(w.folder+"-away", w.folder); err != nil {
+		t.Fatal(err)
 	}
 }
 

@@ -3,12 +3,14 @@ package derive_test
 import (
 	"bufio"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"testing"
 	"time"
 
 	"kioku/derive/seam"
+	"kioku/internal/testkit"
 	"kioku/memory"
 )
 
@@ -42,8 +44,13 @@ func TestAcceptance08KilledAtAnyPoint(t *testing.T) {
 	for i, name := range names {
 		w.write(fmt.Sprintf("memory/2026-11-%02d.md", i+10), day("Well, "+name+" lives in Porto."))
 	}
-	for round := range 10 {
+	points := rand.New(rand.NewPCG(20261123, 8))
+	for round := range testkit.Rounds(50, 12) {
 		w.pass(10 * time.Minute)
+		if round%5 == 4 { // there is something to do again
+			names = append(names, fmt.Sprint("Name", round))
+			w.write(fmt.Sprintf("memory/n%d.md", round), day("Well, "+names[len(names)-1]+" lives in Porto."))
+		}
 		now, err := w.clock().MarshalText()
 		if err != nil {
 			t.Fatal(err)
@@ -58,7 +65,7 @@ func TestAcceptance08KilledAtAnyPoint(t *testing.T) {
 			t.Fatal(err)
 		}
 		lines := bufio.NewScanner(out)
-		for range round + 1 {
+		for range 1 + points.IntN(12) {
 			if !lines.Scan() {
 				break
 			}

@@ -19,6 +19,14 @@ const (
 	commas = "、，；：､"
 )
 
+// ends says of the lowest byte of a character whether one of the stops and closers has it.
+var ends = func() (low [256]bool) {
+	for _, r := range fullStops + halfStops + closers {
+		low[r&255] = true
+	}
+	return low
+}()
+
 // blockBytes is the maximum number of bytes of a part of a word.
 const blockBytes = 128
 
@@ -45,12 +53,13 @@ func (o *outline) pushParts(u unit, cuts ...func(string) int) {
 func sentence(text string) int {
 	stopped, full := false, false
 	for i, r := range text {
+		mayEnd := ends[r&255] // most characters end nothing, and need no search of the lists
 		switch {
-		case strings.ContainsRune(fullStops, r):
+		case mayEnd && strings.ContainsRune(fullStops, r):
 			stopped, full = true, true
-		case strings.ContainsRune(halfStops, r):
+		case mayEnd && strings.ContainsRune(halfStops, r):
 			stopped = true
-		case stopped && strings.ContainsRune(closers, r):
+		case mayEnd && stopped && strings.ContainsRune(closers, r):
 		case full || stopped && unicode.IsSpace(r):
 			return i
 		default:

@@ -11,10 +11,13 @@ import (
 )
 
 // Units returns the units that q selects; if words is not blank, only those that share words with it, best first. It returns
-// memory.ErrDeriveOff if derivation is off for the agent. q.UIDs must be empty.
+// memory.ErrDeriveOff if derivation is off for the agent. q.UIDs and q.Filter must be empty.
 func (c *Client) Units(ctx context.Context, q memory.UnitQuery, words string) (memory.UnitList, error) {
 	if len(q.UIDs) > 0 {
 		return memory.UnitList{}, &memory.InputError{Field: "uids", Problem: "cannot be asked for over the service; GetUnit of Derive returns one"}
+	}
+	if f := q.Filter; len(f.Sources) > 0 || f.PathPrefix != "" || len(f.Where) > 0 || f.Since+f.Until != "" {
+		return memory.UnitList{}, &memory.InputError{Field: "filter", Problem: "cannot be applied to units over the service; Search applies it to those that it finds"}
 	}
 	ctx, cancel := c.call(ctx)
 	defer cancel()

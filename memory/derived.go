@@ -417,6 +417,9 @@ type UnitQuery struct {
 	IncludeSuperseded bool
 	// MaxSensitivity is the ceiling; units above it are not returned.
 	MaxSensitivity Sensitivity
+	// Filter of the evidence, of which the days are those of the episodes. Evidence that it leaves out is not returned, nor are units
+	// without other evidence, and summaries that were made from any that it leaves out.
+	Filter Filter
 	// After is the UID behind which the list continues; empty for the start.
 	After string
 	// Limit is the maximum number of units, at most 1,000; 0 means 100.

@@ -96,7 +96,7 @@ func (r *searchState) readsTurns(c *candidate, lines []chunker.Line) bool {
 // there are none.
 func (c *Chunk) windowsIn(s span) []int {
 	var texts []chunker.Window
-	if s.part {
+	if s.part && len(c.Windows) > 0 {
 		texts = chunker.Windows(c.Text)
 	}
 	var inside, touching []int

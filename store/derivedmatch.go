@@ -8,6 +8,7 @@ import (
 
 	"kioku/derive/seam"
 	"kioku/memory"
+	"kioku/search"
 )
 
 // matchedUnits is the number of best units of a query among which MatchUnits selects.
@@ -15,6 +16,10 @@ const matchedUnits = 1000
 
 // MatchUnits implements seam.Store. It returns nothing for no terms.
 func (d *Derived) MatchUnits(ctx context.Context, terms []string, q memory.UnitQuery) ([]seam.ScoredUnit, error) {
+	var err error
+	if q.Filter, err = search.ReadFilter(q.Filter); err != nil {
+		return nil, err
+	}
 	expr := anyExpr(terms)
 	if expr == "" {
 		return nil, nil
@@ -33,7 +38,7 @@ func (d *Derived) MatchUnits(ctx context.Context, terms []string, q memory.UnitQ
 		if units, _, err = pageOf(units, q); err != nil {
 			return nil, err
 		}
-		if err := addEvidence(ctx, tx, units); err != nil || len(units) == 0 {
+		if err := addEvidence(ctx, tx, units, q.Filter); err != nil || len(units) == 0 {
 			return nil, err
 		}
 		scored := make([]seam.ScoredUnit, len(units))

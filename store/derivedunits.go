@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"kioku/memory"
+	"kioku/search"
 )
 
 const (
@@ -36,9 +37,6 @@ const (
 	selectBelieved = `SELECT u.id, u.uid, v.version, v.recorded_at, u.recorded_at, v.payload FROM units u CROSS JOIN unit_versions v ON v.unit = u.id
 		WHERE v.version = (SELECT max(version) FROM unit_versions WHERE unit = u.id AND recorded_at <= ?4) AND ` + selected
 
-	selectEvidence = `SELECT v.unit, p.uid, f.path, p.start_line + v.start_line - 1, min(p.start_line + v.end_line - 1, p.end_line), v.quote,
-		v.speaker, v.maker, v.confidence, v.said_at, p.start_line, p.end_line FROM json_each(?) j CROSS JOIN evidence v ON v.unit = j.value
-		CROSS JOIN payload_episode p ON p.id = v.episode CROSS JOIN files f ON f.id = p.file AND f.out_of_scope = 0 ORDER BY v.unit, v.ordinal`
 )
 
 // Limits of lists of units.
@@ -49,9 +47,13 @@ const (
 	maxCandidates = 5
 )
 
-// Units implements seam.Store. It returns a *memory.InputError for the beginning of several UIDs, and for an After that the list
-// does not have.
+// Units implements seam.Store. It returns a *memory.InputError for the beginning of several UIDs, for an After that the list does not
+// have, and for a malformed filter.
 func (d *Derived) Units(ctx context.Context, q memory.UnitQuery) (memory.UnitList, error) {
+	var err error
+	if q.Filter, err = search.ReadFilter(q.Filter); err != nil {
+		return memory.UnitList{}, err
+	}
 	list, err := readDerived(ctx, d, func(tx *sql.Tx) (memory.UnitList, error) {
 		units, withheld, err := d.selectUnits(ctx, tx, q, nil)
 		if err != nil {
@@ -62,7 +64,7 @@ func (d *Derived) Units(ctx context.Context, q memory.UnitQuery) (memory.UnitLis
 		if list.Units, list.Next, err = pageOf(units, q); err != nil {
 			return list, err
 		}
-		return list, addEvidence(ctx, tx, list.Units)
+		return list, addEvidence(ctx, tx, list.Units, q.Filter)
 	})
 	if err != nil {
 		return memory.UnitList{}, fmt.Errorf("list units: %w", err)
@@ -70,8 +72,8 @@ func (d *Derived) Units(ctx context.Context, q memory.UnitQuery) (memory.UnitLis
 	return list, nil
 }
 
-// selectUnits returns the units that a query selects, without evidence and order, and how many more lie above the ceiling. With
-// ids, it selects only among these.
+// selectUnits returns the units that a query with a filter that was read selects, without evidence and order, and how many more lie
+// above the ceiling. With ids, it selects only among these.
 func (d *Derived) selectUnits(ctx context.Context, tx *sql.Tx, q memory.UnitQuery, ids []int64) ([]memory.Unit, int, error) {
 	args, err := selectionOf(ctx, tx, q, ids)
 	if err != nil {
@@ -86,12 +88,13 @@ func (d *Derived) selectUnits(ctx context.Context, tx *sql.Tx, q memory.UnitQuer
 	if err != nil {
 		return nil, 0, err
 	}
-	withheld := 0
 	now := d.now()
+	units = slices.DeleteFunc(units, func(u memory.Unit) bool { return !isSelected(&u, &q, now) })
+	if units, err = admittedUnits(ctx, tx, units, q.Filter); err != nil {
+		return nil, 0, err
+	}
+	withheld := 0
 	units = slices.DeleteFunc(units, func(u memory.Unit) bool {
-		if !isSelected(&u, &q, now) {
-			return true
-		}
 		if u.Sensitivity > q.MaxSensitivity {
 			withheld++
 			return true
@@ -384,34 +387,6 @@ func readBelieved(ctx context.Context, tx *sql.Tx, q memory.UnitQuery, args []an
 		return nil
 	}, selectBelieved, append(args, q.BelievedAt.UnixMicro())...)
 	return units, err
-}
-
-// addEvidence reads the evidence of units.
-func addEvidence(ctx context.Context, tx queryer, units []memory.Unit) error {
-	ids := make([]int64, len(units))
-	byID := make(map[int64]*memory.Unit, len(units))
-	for i := range units {
-		ids[i] = units[i].ID
-		byID[ids[i]] = &units[i]
-	}
-	list, err := jsonList(ids)
-	if err != nil {
-		return err
-	}
-	return forEachRow(ctx, tx, func(rows *sql.Rows) error {
-		var e memory.Evidence
-		var unit int64
-		var at sql.NullInt64
-		var first, last int
-		err := rows.Scan(&unit, &e.EpisodeUID, &e.Path, &e.StartLine, &e.EndLine, &e.Quote, &e.Speaker, &e.Maker, &e.Confidence, &at, &first, &last)
-		e.At = fromMicros(at)
-		u := byID[unit]
-		if u.Kind == memory.KindSummary { // the whole episode
-			e.StartLine, e.EndLine = first, last
-		}
-		u.Evidence = append(u.Evidence, e)
-		return err
-	}, selectEvidence, list)
 }
 
 // History implements seam.Store. It also accepts the only beginning of a UID.

@@ -45,6 +45,9 @@ func newestArgs(f memory.Filter) []any {
 }
 
 // isFiltered reports whether any chunks are excluded: by a filter, or because they are out of scope.
-func (v *view) isFiltered(f memory.Filter) bool {
-	return v.meta.out.files > 0 || len(f.Sources) > 0 || f.PathPrefix != "" || f.Since != "" || f.Until != "" || len(f.Where) > 0
+func (v *view) isFiltered(f memory.Filter) bool { return v.meta.out.files > 0 || restricts(f) }
+
+// restricts reports whether a filter may exclude anything.
+func restricts(f memory.Filter) bool {
+	return len(f.Sources) > 0 || f.PathPrefix != "" || f.Since != "" || f.Until != "" || len(f.Where) > 0
 }

@@ -155,7 +155,7 @@ func TestSidecarOptionsTakeEverySetting(t *testing.T) {
 	values := map[string]string{
 		"bootstrapMaxChars": "4321", "bootstrapTotalMaxChars": "54321", "skills.extraDirs": folder, "skills.maxSkills": "7",
 		"skills.maxChars": "4321", "cacheFriendly": "false",
-		"recall.enabled": "false", "recall.topK": "7", "recall.deadlineMs": "777", "recall.minScore": "0.77", "recall.shared": "team",
+		"recall.enabled": "false", "recall.topK": "7", "recall.deadlineMs": "777", "recall.minScore": "0.77", "recall.maxTokens": "777", "recall.shared": "team",
 		"compaction.reserveTokensFloor": "777", "compaction.keepRecentTokens": "777", "compaction.memoryFlush.enabled": "false",
 		"compaction.memoryFlush.softThresholdTokens": "777", "compaction.memoryFlush.softThresholdRatio": "0.77",
 		"compaction.memoryFlush.forceFlushTranscriptBytes": "777", "compaction.memoryFlush.onEnd": "false", "compaction.memoryFlush.idleSeconds": "77", "compaction.memoryFlush.groups": "off",

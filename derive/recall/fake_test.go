@@ -112,7 +112,7 @@ func (d *derived) Units(_ context.Context, q memory.UnitQuery) (list memory.Unit
 	for _, u := range d.units {
 		about := q.Entity == "" || u.Fact != nil && vocab.EntityUID(u.Fact.Subject) == q.Entity
 		switch {
-		case !slices.Contains(q.Kinds, u.Kind) || !about:
+		case !slices.Contains(q.Kinds, u.Kind) || !about || !admits(q.Filter, u):
 		case u.Sensitivity > q.MaxSensitivity:
 			list.Withheld++
 		default:
@@ -122,9 +122,14 @@ func (d *derived) Units(_ context.Context, q memory.UnitQuery) (list memory.Unit
 	return list, d.fail()
 }
 
+// admits reports whether a unit has evidence below the path of a filter.
+func admits(f memory.Filter, u memory.Unit) bool {
+	return f.PathPrefix == "" || slices.ContainsFunc(u.Evidence, func(e memory.Evidence) bool { return strings.HasPrefix(e.Path, f.PathPrefix) })
+}
+
 func (d *derived) MatchUnits(_ context.Context, terms []string, q memory.UnitQuery) (found []seam.ScoredUnit, err error) {
 	for _, u := range d.units {
-		if slices.Contains(q.Kinds, u.Kind) && u.Sensitivity <= q.MaxSensitivity && slices.ContainsFunc(analysis.Terms(vocab.Text(u)), func(t string) bool { return slices.Contains(terms, t) }) {
+		if slices.Contains(q.Kinds, u.Kind) && admits(q.Filter, u) && u.Sensitivity <= q.MaxSensitivity && slices.ContainsFunc(analysis.Terms(vocab.Text(u)), func(t string) bool { return slices.Contains(terms, t) }) {
 			found = append(found, seam.ScoredUnit{Unit: u, Score: 1})
 		}
 	}

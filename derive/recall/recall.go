@@ -51,7 +51,6 @@ type Options struct {
 	Egress memory.Sensitivity
 	// ModelBudget is how long each of the two may take; 0 means 700 ms.
 	ModelBudget time.Duration
-	W           struct{ Open, Context, Link, Names float64 }
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 }

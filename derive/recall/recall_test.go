@@ -143,6 +143,29 @@ func TestSearchFindsFactsByNameAndByWords(t *testing.T) {
 	}
 }
 
+// What only a file says that the filter leaves out is not found as a fact either, whatever leads to it.
+func TestSearchFindsOnlyUnitsThatTheFilterAdmits(t *testing.T) {
+	t.Parallel()
+	d := &derived{
+		entities: []memory.Entity{person("Marta")},
+		units: []memory.Unit{
+			fact("Marta", "lives_in", "Porto", 5), fact("USER", "likes", "green tea", 12),
+			{UID: "a1", Kind: memory.KindLoop, Loop: &memory.Loop{Status: memory.LoopOpen, Text: "water the lemon tree"}},
+		},
+	}
+	for _, message := range []string{"Where does Marta live?", "Who lives in Porto?", "Which tea do I like?", "What is still open?"} {
+		q := memory.Query{Text: message, Kinds: memory.QueryKinds(), Filter: memory.Filter{PathPrefix: "MEMORY.md"}}
+		r := recall.New(&engine{}, d, recall.Options{})
+		if got := unitTexts(search(t, r, q)); len(got) == 0 && message != "What is still open?" {
+			t.Errorf("%s: nothing within MEMORY.md", message)
+		}
+		q.Filter.PathPrefix = "memory/"
+		if got := unitTexts(search(t, r, q)); len(got) > 0 {
+			t.Errorf("%s: found %q outside of the filter", message, got)
+		}
+	}
+}
+
 func TestSearchFindsOpenLoopsAndTheSummaryOfAWeek(t *testing.T) {
 	t.Parallel()
 	d := &derived{units: []memory.Unit{

@@ -124,7 +124,7 @@ func Worth(u memory.Unit, now time.Time) float64 {
 
 // unitQuery returns the query for units of the kinds that are asked for, or of those among them that are given.
 func (s *state) unitQuery(kinds ...string) memory.UnitQuery {
-	q := memory.UnitQuery{AsOf: s.query.AsOf, IncludeSuperseded: s.query.IncludeSuperseded, MaxSensitivity: s.ceiling, Limit: maxOfName}
+	q := memory.UnitQuery{Filter: s.query.Filter, AsOf: s.query.AsOf, IncludeSuperseded: s.query.IncludeSuperseded, MaxSensitivity: s.ceiling, Limit: maxOfName}
 	for _, kind := range []string{memory.KindFact, memory.KindLoop, memory.KindSummary} {
 		if s.wants(kind) && (len(kinds) == 0 || slices.Contains(kinds, kind)) {
 			q.Kinds = append(q.Kinds, kind)

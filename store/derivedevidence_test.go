@@ -1,0 +1,85 @@
+package store_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"kioku/chunker"
+	"kioku/indexer"
+	"kioku/memory"
+)
+
+// TestDerivedUnitsHaveEvidenceThatTheFilterAdmits also shows that only that evidence is cited.
+func TestDerivedUnitsHaveEvidenceThatTheFilterAdmits(t *testing.T) {
+	t.Parallel()
+	s := openDerived(t, t.TempDir())
+	note := noteFile("memory/2026-11-01.md", "Dario lives_in Porto", "TODO call Ana")
+	note.Meta.Fields = []chunker.Field{{Name: "status", Values: []string{"done"}}}
+	talk := noteFile("sessions/2026-11-03.md", "Dario lives_in Porto", "Ana likes tea")
+	talk.Source = memory.SourceSessions
+	standing := noteFile("MEMORY.md", "Ana likes jazz")
+	files := []indexer.File{note, talk, standing}
+	s.sync(t, files...)
+	s.derive(t, files...)
+	const (
+		porto = "Dario lives in Porto (since 2026-11-01)"
+		tea   = "Ana likes tea (since 2026-11-03) @sessions/2026-11-03.md:2"
+		call  = "Open: call Ana @memory/2026-11-01.md:2"
+	)
+	jazz := s.units(t, memory.UnitQuery{Filter: memory.Filter{PathPrefix: "MEMORY.md"}})
+	if len(jazz) != 1 {
+		t.Fatalf("%q", jazz)
+	}
+	for name, c := range map[string]struct {
+		filter memory.Filter
+		want   []string
+	}{
+		"none":        {memory.Filter{}, []string{porto + " @memory/2026-11-01.md:1 @sessions/2026-11-03.md:1", tea, call, jazz[0]}},
+		"a source":    {memory.Filter{Sources: []string{memory.SourceMemory, memory.SourceExtra}}, []string{porto + " @memory/2026-11-01.md:1", call, jazz[0]}},
+		"transcripts": {memory.Filter{Sources: []string{memory.SourceSessions}}, []string{porto + " @sessions/2026-11-03.md:1", tea}},
+		"a folder":    {memory.Filter{PathPrefix: "sessions/"}, []string{porto + " @sessions/2026-11-03.md:1", tea}},
+		"since":       {memory.Filter{Since: "2026-11-02T08:00:00Z"}, []string{porto + " @sessions/2026-11-03.md:1", tea}},
+		"until":       {memory.Filter{Until: "2026-11-02"}, []string{porto + " @memory/2026-11-01.md:1", call}},
+		"a field":     {memory.Filter{Where: []memory.Condition{{Field: "Status", Values: []string{"done"}}}}, []string{porto + " @memory/2026-11-01.md:1", call}},
+		"nothing":     {memory.Filter{PathPrefix: "elsewhere/"}, nil},
+	} {
+		if diff := cmp.Diff(c.want, s.units(t, memory.UnitQuery{Filter: c.filter}), cmp.Transformer("sorted", sorted)); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+	matched, err := s.MatchUnits(t.Context(), []string{"tea"}, memory.UnitQuery{Filter: memory.Filter{PathPrefix: "memory/"}})
+	if err != nil || len(matched) > 0 {
+		t.Errorf("matched %v, %v", matched, err)
+	}
+	var bad *memory.InputError
+	if _, err := s.Units(t.Context(), memory.UnitQuery{Filter: memory.Filter{Sources: []string{"dreams"}}}); !errors.As(err, &bad) {
+		t.Errorf("error %v of a source that there is not", err)
+	}
+}
+
+func TestDerivedSummariesAreLeftOutIfTheFilterLeavesOutAnyOfTheirEpisodes(t *testing.T) {
+	t.Parallel()
+	s := openDerived(t, t.TempDir())
+	note, talk := noteFile("memory/2026-11-01.md", "Dario lives_in Porto"), noteFile("sessions/2026-11-01.md", "Ana likes tea")
+	s.sync(t, note, talk)
+	s.derive(t, note, talk)
+	put := func(key string, episodes ...string) {
+		u := memory.Unit{UID: key, Kind: memory.KindSummary, State: memory.StateValidated, Source: "rule", Trust: memory.SpeakerNote,
+			Summary: &memory.Summary{Scope: memory.ScopeTopic, Key: key, Text: "about " + key}}
+		if err := s.PutSummary(t.Context(), u, episodes, "test"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("aaaaaa", note.Episodes[0].UID)
+	put("bbbbbb", note.Episodes[0].UID, talk.Episodes[0].UID)
+	q := memory.UnitQuery{Kinds: []string{memory.KindSummary}}
+	if got := s.units(t, q); len(got) != 2 {
+		t.Fatalf("%q", got)
+	}
+	q.Filter.PathPrefix = "memory/"
+	if diff := cmp.Diff([]string{"about aaaaaa @memory/2026-11-01.md:1"}, s.units(t, q)); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -164,7 +164,7 @@ func TestSearchPastFindsNothingOfNow(t *testing.T) {
 	}
 }
 
-// (H03)
+// Hazard H02: A search of the past has the ceiling of sensitivity that other searches have.
 func TestSearchPastLeavesOutWhatLiesAboveTheCeiling(t *testing.T) {
 	t.Parallel()
 	byWord := func(f memory.SourceFile) []memory.Episode {
@@ -188,6 +188,7 @@ func TestSearchPastLeavesOutWhatLiesAboveTheCeiling(t *testing.T) {
 	}
 }
 
+// (H03)
 func TestSearchPastKeepsFewIndexes(t *testing.T) {
 	t.Parallel()
 	ws, now := inPorto(t), october(30)

@@ -64,7 +64,13 @@ status: 500
 	if text := log.String(); strings.Contains(text, "Canary") || strings.Contains(text, "Openville") {
 		t.Errorf("the log has text of notes:\n%s", text)
 	}
-	r := recall.New(w.memory, w.memory.Derived(), recall.Options{Now: w.clock})
+	w.checkCanaries(recall.New(w.memory, w.memory.Derived(), recall.Options{Now: w.clock}))
+}
+
+// checkCanaries fails the test if a recall has what lies above its ceiling.
+func (w *world) checkCanaries(r *recall.Recaller) {
+	t := w.t
+	t.Helper()
 	normal, secret := memory.Normal, memory.Secret
 	for name, c := range map[string]struct {
 		ceiling *memory.Sensitivity

@@ -51,12 +51,9 @@ func TestAcceptance08KilledAtAnyPoint(t *testing.T) {
 			names = append(names, fmt.Sprint("Name", round))
 			w.write(fmt.Sprintf("memory/n%d.md", round), day("Well, "+names[len(names)-1]+" lives in Porto."))
 		}
-		now, err := w.clock().MarshalText()
-		if err != nil {
-			t.Fatal(err)
-		}
+		now := w.clock().Format(time.RFC3339Nano)
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestHelperProcess$")
-		cmd.Env = append(os.Environ(), "KIOKU_DERIVE_FOLDER="+w.folder, "KIOKU_DERIVE_STATE="+w.state, "KIOKU_DERIVE_NOW="+string(now))
+		cmd.Env = append(os.Environ(), "KIOKU_DERIVE_FOLDER="+w.folder, "KIOKU_DERIVE_STATE="+w.state, "KIOKU_DERIVE_NOW="+now)
 		out, err := cmd.StdoutPipe()
 		if err == nil {
 			err = cmd.Start()

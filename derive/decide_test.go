@@ -237,3 +237,16 @@ func TestAcceptance11ForgetsForGood(t *testing.T) {
 		}
 	}
 }
+
+// What a person has corrected a unit to stays in decisions.md, and forgetting it names the line.
+func TestForgetNamesTheCorrections(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "MEMORY.md", "# Memory\n\n- I live in Porto.\n")
+	w.derive()
+	u := w.fact("lives_in", "Porto")
+	w.decide(memory.DecisionRequest{Verb: memory.DecideCorrect, ID: u.UID, Set: memory.Correction{Text: "Faro"}})
+	d := w.decide(memory.DecisionRequest{Verb: memory.DecideForget, ID: u.UID})
+	if len(d.Remaining) == 0 || !strings.HasPrefix(d.Remaining[len(d.Remaining)-1], "derived/decisions.md#L") {
+		t.Errorf("remaining: %q", d.Remaining)
+	}
+}

@@ -49,3 +49,18 @@ func TestAcceptance14CostsNoMoreThanItsCaps(t *testing.T) {
 		t.Errorf("nothing was asked on the next day: %+v", w.status())
 	}
 }
+
+// A day of 100 exchanges costs at most 20 calls.
+func TestADayOfAHundredTurnsCostsFewCalls(t *testing.T) {
+	t.Parallel()
+	m := &fakeModel{}
+	var turns []string
+	for i := range 100 {
+		turns = append(turns, fmt.Sprintf("- User: What about item %d? Well, Ana%d lives in Porto.\n- Assistant: Item %d is noted.", i, i, i))
+	}
+	w := newWorld(t, "memory/2026-11-23.md", day(turns...)).withModel(m)
+	w.derive()
+	if n := m.calls(); n == 0 || n > 20 {
+		t.Errorf("%d calls", n)
+	}
+}

@@ -18,9 +18,13 @@ const (
 	// maxResolveRounds bounds how often one slot is resolved: decisions name units, which are known only after they are resolved.
 	maxResolveRounds = 4
 
-	// selectDirty takes facts and loops before the entities that they may keep.
+	// selectDirty takes loops and facts before the entities that they may keep.
 	selectDirty = `SELECT d.kind, coalesce(e.merged_into, e.id, d.subject), d.name, d.reason FROM dirty_slots d
-		LEFT JOIN entities e ON d.kind = 'fact' AND e.id = d.subject ORDER BY d.kind = 'entity', d.kind, d.subject, d.name LIMIT ?`
+		LEFT JOIN entities e ON d.kind = 'fact' AND e.id = d.subject ORDER BY d.kind DESC, d.subject DESC, d.name DESC LIMIT ?`
+	// deleteDirty deletes the row of a slot, and for facts those of the entities that were merged into its subject, by the primary key:
+	// a backlog may have a hundred thousand rows.
+	deleteDirty = `DELETE FROM dirty_slots WHERE kind = ?2 AND name = ?3
+		AND subject IN (SELECT ?1 UNION ALL SELECT id FROM entities WHERE merged_into = ?1 AND ?2 = 'fact')`
 	// members are the entities that an entity stands for.
 	members = "SELECT id FROM entities WHERE id = ?1 UNION ALL SELECT id FROM entities WHERE merged_into = ?1"
 
@@ -128,8 +132,7 @@ type storedUnit struct {
 
 // resolveSlot makes one slot anew.
 func (r *slotResolver) resolveSlot(ctx context.Context, s dirtySlot) error {
-	if _, err := r.exec(ctx, `DELETE FROM dirty_slots WHERE kind = ?2 AND name = ?3 AND (subject = ?1 OR ?2 = 'fact' AND subject IN (`+members+"))",
-		s.subject, s.kind, s.name); err != nil {
+	if _, err := r.exec(ctx, deleteDirty, s.subject, s.kind, s.name); err != nil {
 		return err
 	}
 	if s.kind == kindEntity {

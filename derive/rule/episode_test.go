@@ -45,6 +45,9 @@ func TestEpisodesAreCutByForm(t *testing.T) {
 		{"a derived view by its front matter", "memory/facts.md", "---\nkioku: derived\n---\n- Ana lives in Porto\n", nil},
 		{"a derived view by its folder", "derived/facts.md", "- Ana lives in Porto\n", nil},
 		{"lines of a derived view", "MEMORY.md", "- lives in Porto (memory/2026-11-18.md#L12-L14, 2 more)\n- b\n", []string{"2-2"}},
+		{"items, quotations and the end of derived views", "MEMORY.md", "Kioku writes this page from your notes. To change what it says, change the notes or use `kioku derive`.\n" +
+			"- [ ] Call Ana (memory/2026-11-18.md#L12; due 2026-12-01; confidence 0.90; id 377347ba)\n- lives in Porto (a (b).md#L1; since 2026-10; confidence 0.90; in conflict; id 377347ba) **holds**\n" +
+			"2026-11-18 “Ana lives in Porto.” (assistant)\nBy rule; id 377347ba.\n- b\n", []string{"6-6"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -63,7 +63,7 @@ var (
 	// noThing begins objects that say nothing by themselves.
 	noThing    = regexp.MustCompile(`(?i)^(?:it|its|that|this|these|those|them|him|her|you|your|me|us|how|what|when|where|why|who|if|to|the (?:way|idea|fact|one|ones|first|second|former|latter|other|same|look|sound|new|suggestion|option|approach|plan|change|version)|one|something|anything|everything|nothing|both|all|some|any|more|each other|not|being|option|on)\b`)
 	noThingHan = regexp.MustCompile(`^(?:それ|これ|あれ|そこ|ここ|その|この|あの|そっち|こっち|どれ|何|みんな|这个|那个|这|那|它|他|她|什么|你|您|哪|一下)`)
-	adverbs    = regexp.MustCompile(`(?i)\s+(?:the most|very much|so much|a lot|too|as well|more|best|really|again)$`)
+	adverbs    = regexp.MustCompile(`(?i)\s+(?:the most|very much|so much|a lot|too|as well|any ?more|any longer|either|at all|more|best|really|again)$`)
 	passing    = regexp.MustCompile(`(?i)^(?:the|my|his|her|our|their|such|so|a (?:good|nice|bit)|spending|seeing|hearing|getting|having|just)\b|\b(?:is|are|was|were|am|has|have|here|today|tonight)\b`)
 	hedge      = regexp.MustCompile(`\bmay\b|(?i)\b(?:would|might|could|should|if|wish|maybe|perhaps|probably|not sure|used to|no longer|never|hope to|plan to|want to|going to)\b|かもしれ|だろう|たい(?:です|と思|$)|ではな|じゃな|でした$|だった$|可能|也许|也許|如果|打算|想要|想去|曾经|以前|不再|吗[？?]?$|かな`)
 )

@@ -17,8 +17,11 @@ import (
 var (
 	// comment is an HTML comment on one line.
 	comment = regexp.MustCompile(`<!--.*?-->`)
-	// citation ends the lines of derived views.
-	citation = regexp.MustCompile(`\([^()\s][^()]*\.(?:md|jsonl)#L\d+(?:-L\d+)?(?:, \d+ more)?\)(?:\s*\^\S+)?$`)
+	// viewLine is a line of a derived view, wherever it was copied: one that ends with its citation or its id, a quotation with its
+	// day, or the notice that Kioku writes the page.
+	viewLine = regexp.MustCompile(`\([^()\s][^()]*\.(?:md|jsonl)#L\d+(?:-L\d+)?(?:, \d+ more)?\)(?:\s*\^\S+)?$` +
+		`|; confidence \d\.\d\d(?:; in conflict)?(?:; pinned)?; id [0-9a-f]{8}\)(?: \*\*holds\*\*)?$` +
+		`|^By .+; id [0-9a-f]{8}\.$|^\d{4}-\d{2}-\d{2} “.*”(?: \([^()]+\))?$|^Kioku writes this page from your notes\. `)
 	// noteDay is the name of a file of notes of one day.
 	noteDay = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}`)
 )
@@ -90,7 +93,7 @@ func (d *Document) finishLines(normal string) {
 		for _, above := range under {
 			l.sensitivity = max(l.sensitivity, above)
 		}
-		if l.role == prose && citation.MatchString(l.text) {
+		if l.role == prose && viewLine.MatchString(l.text) {
 			l.role = hidden
 		}
 	}

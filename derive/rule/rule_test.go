@@ -104,6 +104,7 @@ func TestClaimsOfDatedNotes(t *testing.T) {
 		want       []string
 	}{
 		{"the writer", "## 10:00\nI moved to Porto in October 2026. I like it. I'd like to live in Rome.\n", []string{"USER lives_in Porto [2026-10..]"}},
+		{"no longer", "I don't like green tea any more. I don't like mate anymore; I prefer coffee.\n", []string{"USER dislikes green tea", "USER dislikes mate", "USER prefers coffee"}},
 		{"somebody else", "Dario moved to Trieste last week, and nobody knew.\n", []string{"Dario lives_in Trieste [2026-11-09..]"}},
 		{"changes on other days than that of the note", "I moved to Porto last week. Yesterday Dario moved to Rome. Ana started at Acme two days ago.\n",
 			[]string{"USER lives_in Porto [2026-11-09..]", "Dario lives_in Rome [2026-11-19..]", "Ana works_at Acme [2026-11-18..]"}},

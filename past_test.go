@@ -164,6 +164,30 @@ func TestSearchPastFindsNothingOfNow(t *testing.T) {
 	}
 }
 
+// Hazard H02: A search of the past has the ceiling of sensitivity that other searches have.
+func TestSearchPastLeavesOutWhatLiesAboveTheCeiling(t *testing.T) {
+	t.Parallel()
+	byWord := func(f memory.SourceFile) []memory.Episode {
+		e := memory.Episode{StartLine: 1, EndLine: 100}
+		if strings.Contains(string(f.Data), "Porto") {
+			e.Sensitivity = memory.Private
+		}
+		return []memory.Episode{e}
+	}
+	m := openMemory(t, Options{Workspace: inPorto(t), Episodes: byWord, EpisodesBy: "test"})
+	syncWhole(t, m)
+	normal, private := memory.Normal, memory.Private
+	for _, c := range []struct {
+		ceiling  *memory.Sensitivity
+		withheld int
+	}{{&normal, 1}, {&private, 0}, {nil, 0}} {
+		a, err := m.SearchPast(t.Context(), memory.Query{Text: "where does Ines live", MaxSensitivity: c.ceiling}, memory.Moment{Time: october(2)})
+		if err != nil || a.Withheld != c.withheld || len(a.Hits) != 1-c.withheld {
+			t.Errorf("up to %v: %d hits, %d withheld, %v", c.ceiling, len(a.Hits), a.Withheld, err)
+		}
+	}
+}
+
 // (H03)
 func TestSearchPastKeepsFewIndexes(t *testing.T) {
 	t.Parallel()

@@ -9,6 +9,7 @@ import (
 	"kioku/memory"
 )
 
+// Hazard I03: what is forgotten is in no index of the past, and whoever forgets learns where old versions of the notes are kept.
 func TestForgetPastNamesWhatIsKept(t *testing.T) {
 	t.Parallel()
 	m := openMemory(t, Options{Workspace: inPorto(t), History: HistoryOptions{Journal: true}})

@@ -33,7 +33,8 @@ const (
 )
 
 // SearchPast answers a query from the notes as they were in a version, with the ranking of Search, but by words only. Unless the query
-// has a time, it is asked at the time of the version. Nothing of what was written later takes part. The first search of a version makes
+// has a time, it is asked at the time of the version. Nothing of what was written later takes part. If derivation is on, passages with lines
+// above the ceiling of the query are left out. The first search of a version makes
 // an index of it in the state folder, of which the last 4 are kept for a week. The errors are those of Show and Search.
 func (m *Memory) SearchPast(ctx context.Context, q memory.Query, at memory.Moment) (memory.PastAnswer, error) {
 	if err := m.enter(); err != nil {
@@ -56,7 +57,14 @@ func (m *Memory) SearchPast(ctx context.Context, q memory.Query, at memory.Momen
 	if q.Now.IsZero() {
 		q.Now = cmp.Or(at.Time, v.Time).In(m.opt.Location)
 	}
+	ceiling := memory.Private
+	if q.MaxSensitivity != nil {
+		ceiling = *q.MaxSensitivity
+	}
 	answer, err := past.Search(ctx, q)
+	if err == nil {
+		err = m.withholdPast(past, &answer, ceiling)
+	}
 	if err := errors.Join(err, past.Close()); err != nil {
 		return memory.PastAnswer{}, err
 	}

@@ -2,7 +2,9 @@ package derive_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,11 +12,54 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"kioku"
 	"kioku/derive"
 	"kioku/derive/seam"
 	"kioku/llm"
 	"kioku/memory"
 )
+
+// Acceptance check 1: derivation by rule changes no byte of what a search answers, and asks nobody.
+func TestAcceptance01SearchIsByteIdentical(t *testing.T) {
+	t.Parallel()
+	notes := []string{"MEMORY.md", ana, "memory/2026-11-20.md", day("Bea lives in Rome.", "- [ ] call Bea"), "memory/2026-11-21.md", day("Bea moved to Oslo.")}
+	on := newWorld(t, notes...)
+	on.derive()
+	if len(on.units(memory.KindFact)) == 0 {
+		t.Fatal("nothing was derived")
+	}
+	off, err := kioku.Open(t.Context(), kioku.Options{Workspace: on.folder, StateDir: t.TempDir(), Now: on.clock, Location: time.UTC})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer off.Close()
+	if _, err := off.Sync(t.Context(), kioku.SyncOptions{}, nil); err != nil {
+		t.Fatal(err)
+	}
+	answer := func(m *kioku.Memory, text string) string {
+		t.Helper()
+		a, err := m.Search(t.Context(), memory.Query{Text: text, Explain: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.Took = 0
+		data, err := json.Marshal(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	for _, q := range []string{"where does Bea live", "call Bea", "Acme", "Oslo last week", "nothing of the kind"} {
+		if diff := cmp.Diff(answer(off, q), answer(on.memory, q)); diff != "" {
+			t.Errorf("%s (-off +on):\n%s", q, diff)
+		}
+	}
+	if stats, err := off.Derived().Stats(t.Context(), on.clock()); err != nil || stats.Episodes+len(stats.Units)+len(stats.Jobs) != 0 {
+		t.Errorf("while derivation is off: %+v, %v", stats, err)
+	}
+}
 
 // Acceptance check 8: a job whose worker dies is taken by another one after its lease, and applied once.
 func TestAcceptance08AJobSurvivesItsWorker(t *testing.T) {
@@ -123,6 +168,26 @@ func TestAcceptance09ANoteChangesDuringTheCall(t *testing.T) {
 	}
 }
 
+// Acceptance check 9: what comes from a folder that has vanished, as an unmounted disk does, stays.
+func TestAcceptance09AVanishedFolderHidesNothing(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "MEMORY.md", ana)
+	w.derive()
+	if err := os.Rename(w.folder, w.folder+"-away"); err != nil {
+		t.Fatal(err)
+	}
+	report, err := w.memory.Sync(t.Context(), kioku.SyncOptions{}, nil)
+	if err != nil || len(report.Unavailable) != 1 {
+		t.Fatalf("sync: %+v, %v", report, err)
+	}
+	if !w.hasFact("lives_in", "Porto") {
+		t.Errorf("facts: %q", w.sentences(memory.KindFact))
+	}
+	if err := os.Rename(w.folder+"-away", w.folder); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // Acceptance check 9: a note that is moved costs no call.
 func TestAcceptance09AMovedNoteCostsNothing(t *testing.T) {
 	t.Parallel()
@@ -222,8 +287,14 @@ func TestAcceptance13NothingIsDerivedFromWhatIsDerived(t *testing.T) {
 		}
 		w.write(filepath.Join("memory", "copies", string(rune('a'+i))+".md"), string(data))
 	}
-	for range 10 {
-		w.pass(time.Minute)
+	for round := range 50 {
+		facts, err := os.ReadFile(filepath.Join(w.folder, "derived", "facts.md"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.write(fmt.Sprintf("memory/copies/facts%d.md", round), string(facts))
+		w.write(fmt.Sprintf("memory/copies/recalled%d.md", round), recalled("Zed lives in Atlantis."))
+		w.pass(10 * time.Minute)
 		w.derive()
 	}
 	after := counts()
@@ -235,4 +306,10 @@ func TestAcceptance13NothingIsDerivedFromWhatIsDerived(t *testing.T) {
 	if m.calls() != calls {
 		t.Errorf("%d calls for copies of views", m.calls()-calls)
 	}
+}
+
+// recalled returns a text as it is recalled into a prompt.
+func recalled(text string) string {
+	return fmt.Sprintf("%s\n\n%s\n\n<%s id=\"0123456789abcdef\">\n{\"source\":\"memory/2026-11-20.md#L2\",\"text\":%q}\n</%[3]s id=\"0123456789abcdef\">\n",
+		memory.RecalledHeading, memory.RecalledIntro, memory.RecalledTag, text)
 }

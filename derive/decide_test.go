@@ -1,6 +1,7 @@
 package derive_test
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -210,9 +211,42 @@ func TestAcceptance11ForgetsForGood(t *testing.T) {
 	}
 	w.remove("memory/2026-11-20.md")
 	w.derive()
+	// The index of words keeps those of deleted notes until it merges its parts; what was paid for is taken over.
+	if _, err := w.memory.Rebuild(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.memory.Close(); err != nil {
+		t.Fatal(err)
+	}
+	err := filepath.WalkDir(w.state, func(path string, e os.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if bytes.Contains(bytes.ToLower(data), []byte("xanadu")) {
+			t.Errorf("%s still has it", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, path := range w.files("derived") {
 		if data, _ := os.ReadFile(filepath.Join(w.folder, path)); strings.Contains(string(data), "Xanadu") {
 			t.Errorf("%s still says it", path)
 		}
+	}
+}
+
+// What a person has corrected a unit to stays in decisions.md, and forgetting it names the line.
+func TestForgetNamesTheCorrections(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "MEMORY.md", "# Memory\n\n- I live in Porto.\n")
+	w.derive()
+	u := w.fact("lives_in", "Porto")
+	w.decide(memory.DecisionRequest{Verb: memory.DecideCorrect, ID: u.UID, Set: memory.Correction{Text: "Faro"}})
+	d := w.decide(memory.DecisionRequest{Verb: memory.DecideForget, ID: u.UID})
+	if len(d.Remaining) == 0 || !strings.HasPrefix(d.Remaining[len(d.Remaining)-1], "derived/decisions.md#L") {
+		t.Errorf("remaining: %q", d.Remaining)
 	}
 }

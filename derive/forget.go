@@ -6,13 +6,14 @@ import (
 	"slices"
 	"strings"
 
+	"kioku/derive/decision"
 	"kioku/derive/resolve"
 	"kioku/derive/vocab"
 	"kioku/memory"
 )
 
 // forget forgets a unit: a decision with the hash of what it says, so that it never comes back, not even from other notes that say
-// the same. It returns the lines that still do, and where older versions of these notes are kept.
+// the same. It returns the lines that still do, those of decisions.md among them, and where older versions of these notes are kept.
 func (s *Service) forget(ctx context.Context, r memory.DecisionRequest) (memory.Decided, error) {
 	u, err := s.Unit(ctx, r.ID, memory.Secret)
 	if err != nil {
@@ -27,7 +28,19 @@ func (s *Service) forget(ctx context.Context, r memory.DecisionRequest) (memory.
 		return memory.Decided{}, err
 	}
 	older, err := s.notes.ForgetPast(ctx, pathsOf(remaining))
-	return memory.Decided{Line: line, Remaining: append(remaining, older...)}, err
+	return memory.Decided{Line: line, Remaining: slices.Concat(remaining, s.correcting(u.UID), older)}, err
+}
+
+// correcting returns the lines of decisions.md with what a person has corrected a unit to. They stay, because the file is only
+// appended to.
+func (s *Service) correcting(uid string) []string {
+	var lines []string
+	for _, d := range s.recall().decisions {
+		if d.Verb == memory.DecideCorrect && d.Target == uid {
+			lines = append(lines, place(decision.Path, d.Line, d.Line))
+		}
+	}
+	return lines
 }
 
 // pathsOf returns the files of places.

@@ -3,12 +3,14 @@ package derive_test
 import (
 	"bufio"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"testing"
 	"time"
 
 	"kioku/derive/seam"
+	"kioku/internal/testkit"
 	"kioku/memory"
 )
 
@@ -42,14 +44,16 @@ func TestAcceptance08KilledAtAnyPoint(t *testing.T) {
 	for i, name := range names {
 		w.write(fmt.Sprintf("memory/2026-11-%02d.md", i+10), day("Well, "+name+" lives in Porto."))
 	}
-	for round := range 10 {
+	points := rand.New(rand.NewPCG(20261123, 8))
+	for round := range testkit.Rounds(50, 12) {
 		w.pass(10 * time.Minute)
-		now, err := w.clock().MarshalText()
-		if err != nil {
-			t.Fatal(err)
+		if round%5 == 4 { // there is something to do again
+			names = append(names, fmt.Sprint("Name", round))
+			w.write(fmt.Sprintf("memory/n%d.md", round), day("Well, "+names[len(names)-1]+" lives in Porto."))
 		}
+		now := w.clock().Format(time.RFC3339Nano)
 		cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestHelperProcess$")
-		cmd.Env = append(os.Environ(), "KIOKU_DERIVE_FOLDER="+w.folder, "KIOKU_DERIVE_STATE="+w.state, "KIOKU_DERIVE_NOW="+string(now))
+		cmd.Env = append(os.Environ(), "KIOKU_DERIVE_FOLDER="+w.folder, "KIOKU_DERIVE_STATE="+w.state, "KIOKU_DERIVE_NOW="+now)
 		out, err := cmd.StdoutPipe()
 		if err == nil {
 			err = cmd.Start()
@@ -58,7 +62,7 @@ func TestAcceptance08KilledAtAnyPoint(t *testing.T) {
 			t.Fatal(err)
 		}
 		lines := bufio.NewScanner(out)
-		for range round + 1 {
+		for range 1 + points.IntN(12) {
 			if !lines.Scan() {
 				break
 			}

@@ -193,11 +193,19 @@ func (s *Service) writeOutcome(ctx context.Context, job *seam.Job, err error) {
 	}
 }
 
+// logged returns an error for the log: of a model only its kind, since servers repeat what they were told. Status tells the rest.
+func logged(err error) string {
+	if kind := llm.KindOf(err); kind != "" {
+		return fmt.Sprintf("%s; kioku derive status tells more", kind)
+	}
+	return err.Error()
+}
+
 // putBack puts a job back after a call that failed, or parks it if that was the last try.
 func (s *Service) putBack(job *seam.Job, now time.Time, err error) {
 	var until time.Time
 	s.remember(func(st *state) { until = st.breaker.fail(now, err) })
-	s.log.Warn("derive: the model was not reached", "err", err, "until", until)
+	s.log.Warn("derive: the model was not reached", "err", logged(err), "until", until)
 	tries := job.Tries
 	requeue(job, until)
 	job.ErrorClass, job.LastError = classTransport, failureJSON(failure{Message: err.Error()})

@@ -102,6 +102,8 @@ type state struct {
 	viewsStale, summariesStale bool
 	viewedAt, summedAt         time.Time
 	edited                     []string
+	// viewProblem says why the views could not be written; empty if they were.
+	viewProblem string
 	// derived reports that this process has derived something.
 	derived bool
 	// expiredAt is when loops expired last.

@@ -31,6 +31,7 @@ func (s *Service) Status(ctx context.Context) (memory.DeriveStatus, error) {
 	}
 	if s.writesViews() {
 		status.ViewDir = s.opt.ViewDir
+		status.Problem = st.viewProblem
 	}
 	if s.opt.Model == nil {
 		return status, nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"time"
 
 	"kioku/memory"
@@ -137,12 +138,25 @@ func (s *Service) makeViews(ctx context.Context, o passOptions) error {
 	}
 	if s.writesViews() && st.viewsStale && (o.now || now.Sub(st.viewedAt) >= viewEvery) {
 		o.tell(memory.StepViews, 0, 0, "writing the views in "+s.opt.ViewDir+"/")
-		if err := s.writeViews(ctx); err != nil {
+		err := s.writeViews(ctx)
+		if ctx.Err() != nil {
 			return err
 		}
-		s.remember(func(st *state) { st.viewsStale, st.viewedAt = false, now })
+		s.viewsWritten(err, now)
 	}
 	return nil
+}
+
+// viewsWritten notes that the views were written, or why not: that keeps nothing from being derived, and is tried again after viewEvery.
+func (s *Service) viewsWritten(err error, now time.Time) {
+	before, problem := s.recall().viewProblem, ""
+	if err != nil {
+		problem = fmt.Sprintf("the views are not written: %v; derive.export.dir names another folder, or none if it is empty", err)
+	}
+	if problem != "" && problem != before {
+		s.log.Warn("derive: the views are not written", "err", err)
+	}
+	s.remember(func(st *state) { st.viewsStale, st.viewedAt, st.viewProblem = err != nil, now, problem })
 }
 
 // expireLoops archives loops that have expired, hourly.

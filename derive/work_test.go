@@ -61,3 +61,24 @@ func TestRunMakesFactsAnewForAnotherVocabulary(t *testing.T) {
 		t.Errorf("facts of a set: %q", w.sentences(memory.KindFact))
 	}
 }
+
+// Views that cannot be written keep nothing from being derived; the status says why there are none, until they are written.
+func TestRunDerivesWhereViewsCannotBeWritten(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "MEMORY.md", ana)
+	w.opt.ViewDir = "views"
+	w.serve()
+	w.write("views", "a file of my own")
+	w.derive()
+	if !w.hasFact("lives_in", "Porto") {
+		t.Errorf("facts: %q", w.sentences(memory.KindFact))
+	}
+	if got := w.status().Problem; !strings.Contains(got, "derive.export.dir") {
+		t.Errorf("problem: %q", got)
+	}
+	w.remove("views")
+	w.derive()
+	if got := w.status().Problem; got != "" || len(w.files("views")) == 0 {
+		t.Errorf("problem %q, %d views", got, len(w.files("views")))
+	}
+}

@@ -74,6 +74,7 @@ func (w *world) open() {
 	rules := w.rules()
 	m, err := kioku.Open(w.t.Context(), kioku.Options{
 		Workspace: w.folder, StateDir: w.state, Now: w.clock, Location: time.UTC, Episodes: rules.Episodes, EpisodesBy: rules.Fingerprint(),
+		Log: w.opt.Log,
 	})
 	if err != nil {
 		w.t.Fatal(err)
@@ -180,10 +181,14 @@ func (w *world) reopen(fresh bool) {
 	w.open()
 }
 
-// units returns the sentences of the units of a kind that hold now.
+// units returns the units of a kind, empty for all, that hold now, or those in states.
 func (w *world) units(kind string, states ...string) []memory.Unit {
 	w.t.Helper()
-	list, err := w.List(w.t.Context(), memory.UnitQuery{Kinds: []string{kind}, States: states, IncludeSuperseded: len(states) > 0, MaxSensitivity: memory.Secret, Limit: 1000}, "")
+	var kinds []string
+	if kind != "" {
+		kinds = []string{kind}
+	}
+	list, err := w.List(w.t.Context(), memory.UnitQuery{Kinds: kinds, States: states, IncludeSuperseded: len(states) > 0, MaxSensitivity: memory.Secret, Limit: 1000}, "")
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -83,6 +83,9 @@ func (s historyService) SearchPast(ctx context.Context, req *kiokuv1.SearchPastR
 	at, badAt := momentOf("at", req.GetAt())
 	q, badQuery := s.queryOf(req.Search)
 	m, err := authorize(ctx, s.opt.Agents, req, badAt)
+	if err == nil && q.MaxSensitivity != nil && *q.MaxSensitivity == memory.Secret {
+		m, err = authorizeWrite(ctx, s.opt.Agents, req, badAt)
+	}
 	if err == nil {
 		err = inSearch(badQuery)
 	}

@@ -36,7 +36,6 @@ const (
 	// selectBelieved selects the newest version of each live unit at a time. Times of versions are those of its commit.
 	selectBelieved = `SELECT u.id, u.uid, v.version, v.recorded_at, u.recorded_at, v.payload FROM units u CROSS JOIN unit_versions v ON v.unit = u.id
 		WHERE v.version = (SELECT max(version) FROM unit_versions WHERE unit = u.id AND recorded_at <= ?4) AND ` + selected
-
 )
 
 // Limits of lists of units.

@@ -110,7 +110,8 @@ func (d *derived) Entities(_ context.Context, q seam.EntityQuery) (found []memor
 
 func (d *derived) Units(_ context.Context, q memory.UnitQuery) (list memory.UnitList, err error) {
 	for _, u := range d.units {
-		about := q.Entity == "" || u.Fact != nil && vocab.EntityUID(u.Fact.Subject) == q.Entity
+		about := q.Entity == "" || u.Fact != nil && vocab.EntityUID(u.Fact.Subject) == q.Entity ||
+			u.Summary != nil && slices.ContainsFunc(d.entities, func(e memory.Entity) bool { return e.UID == q.Entity && strings.Contains(u.Summary.Text, e.Name) })
 		switch {
 		case !slices.Contains(q.Kinds, u.Kind) || !about || !admits(q.Filter, u):
 		case u.Sensitivity > q.MaxSensitivity:

@@ -2,6 +2,7 @@ package recall
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 
@@ -70,41 +71,52 @@ func overlaps(a, b memory.Hit) bool {
 	return common > 0 && 2*common >= min(a.EndLine-a.StartLine, b.EndLine-b.StartLine)+1
 }
 
-// dropAlike returns hits without those that say nearly the same as an earlier one.
-func dropAlike(hits []memory.Hit) []memory.Hit {
-	var kept []memory.Hit
-	var grams []map[string]int
-	for _, h := range hits {
-		mine := trigrams(h.Snippet)
-		if !slices.ContainsFunc(grams, func(g map[string]int) bool { return dice(g, mine) >= alike }) {
-			kept, grams = append(kept, h), append(grams, mine)
+// unlike returns hits without those that say nearly the same as an earlier one, as they are asked for.
+func unlike(hits []memory.Hit) iter.Seq[memory.Hit] {
+	return func(yield func(memory.Hit) bool) {
+		var grams [][]uint64
+		for _, h := range hits {
+			mine := trigrams(h.Snippet)
+			if slices.ContainsFunc(grams, func(g []uint64) bool { return dice(g, mine) >= alike }) {
+				continue
+			}
+			if grams = append(grams, mine); !yield(h) {
+				return
+			}
 		}
 	}
-	return kept
 }
 
-// trigrams counts the runs of three characters of a text, whatever its case and white space.
-func trigrams(text string) map[string]int {
-	runes := []rune(strings.Join(strings.Fields(strings.ToLower(text)), " "))
-	counts := make(map[string]int, len(runes))
-	for i := 0; i+3 <= len(runes); i++ {
-		counts[string(runes[i:i+3])]++
+// trigrams returns the runs of three characters of a text, whatever its case and white space, in a fixed order.
+func trigrams(text string) []uint64 {
+	const bits = 21 // of a character
+	var grams []uint64
+	var last uint64
+	for i, r := range []rune(strings.Join(strings.Fields(strings.ToLower(text)), " ")) {
+		if last = (last<<bits | uint64(r)) & (1<<(3*bits) - 1); i >= 2 {
+			grams = append(grams, last)
+		}
 	}
-	return counts
+	slices.Sort(grams)
+	return grams
 }
 
 // dice returns the share of common trigrams: 2 |a∩b| / (|a|+|b|); 0 if there are none.
-func dice(a, b map[string]int) float64 {
-	common, total := 0, 0
-	for gram, n := range a {
-		common += min(n, b[gram])
-		total += n
-	}
-	for _, n := range b {
-		total += n
-	}
+func dice(a, b []uint64) float64 {
+	common, total := 0, len(a)+len(b)
 	if total == 0 {
 		return 0
+	}
+	for len(a) > 0 && len(b) > 0 {
+		switch cmp.Compare(a[0], b[0]) {
+		case 0:
+			common++
+			a, b = a[1:], b[1:]
+		case -1:
+			a = a[1:]
+		default:
+			b = b[1:]
+		}
 	}
 	return 2 * float64(common) / float64(total)
 }

@@ -11,35 +11,33 @@ import (
 const maxInjected = 5
 
 // Gate says which passages belong into a prompt although nobody has asked for them: all that reach Medium, if one of them reaches
-// High or two reach Medium.
+// High or two reach Medium. Only passages that are backed count for that.
 type Gate struct {
 	// Medium and High are scores in [0,1], Medium the lower one.
 	Medium, High float64
+	// Words is the score by words from which on a passage is backed, and Alone the score from which on it is without words. With 0 for
+	// Words, all passages are.
+	Words, Alone float64
 }
 
 // Gates as they were measured; see DESIGN.md.
 var (
 	// KeywordGate is that of answers by keywords only.
 	KeywordGate = Gate{Medium: 0.20, High: 0.30}
-	// VectorGate is that of answers in which vectors took part.
-	VectorGate = Gate{Medium: 0.35, High: 0.48}
+	// VectorGate is that of answers in which vectors took part. What is near to a question in meaning only is mostly unrelated to it.
+	VectorGate = Gate{Medium: 0.20, High: 0.30, Words: 0.28, Alone: 0.70}
 )
 
-// admit returns how many scores of a list in any order pass: none, or all that reach Medium.
-func (g Gate) admit(scores []float64) int {
+// opens reports whether the gate lets any passages through.
+func (g Gate) opens(hits []memory.Hit) bool {
 	high, medium := 0, 0
-	for _, s := range scores {
-		if s >= g.High {
-			high++
-		}
-		if s >= g.Medium {
-			medium++
+	for _, h := range hits {
+		if !h.Weak && (h.TextScore >= g.Words || h.Score >= g.Alone) {
+			high += one(h.Score >= g.High)
+			medium += one(h.Score >= g.Medium)
 		}
 	}
-	if high >= 1 || medium >= 2 {
-		return medium
-	}
-	return 0
+	return high >= 1 || medium >= 2
 }
 
 // gate marks the passages as weak that do not belong into a prompt, and says so if nothing is left. It leaves answers to queries without
@@ -49,15 +47,14 @@ func (s *state) gate() {
 		return
 	}
 	gate := s.gateOf()
-	best, scores := 0.0, []float64{}
+	best := -1.0
 	for _, h := range s.answer.Hits {
 		if !h.Weak {
 			best = max(best, h.Score)
-			scores = append(scores, h.Score)
 		}
 	}
 	s.answer.Hits = slices.Clone(s.answer.Hits)
-	passes := gate.admit(scores) > 0
+	passes := gate.opens(s.answer.Hits)
 	admitted := 0
 	for i, h := range s.answer.Hits {
 		if h.Weak || passes && h.Score >= gate.Medium && admitted < maxInjected {
@@ -71,7 +68,10 @@ func (s *state) gate() {
 		return
 	}
 	s.answer.Abstained = "no passage matches with confidence"
-	if len(scores) > 0 {
+	switch {
+	case best >= gate.High:
+		s.answer.Abstained = fmt.Sprintf("the best passage has the score %.2f, but too few words of the message", best)
+	case best >= 0:
 		s.answer.Abstained = fmt.Sprintf("the best passage has the score %.2f; one of %.2f or two of %.2f belong into a prompt unasked", best, gate.High, gate.Medium)
 	}
 }

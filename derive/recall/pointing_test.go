@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"slices"
 	"testing"
 
 	"kioku/memory"
@@ -62,17 +63,32 @@ func TestLinksAreWhatThePassagesShareWithTheBackground(t *testing.T) {
 	}
 }
 
-func TestGateAdmitsOneHighOrTwoMedium(t *testing.T) {
+func TestGateOpensForOneGoodPassageOrTwoFairOnes(t *testing.T) {
 	t.Parallel()
-	g := Gate{Medium: 0.2, High: 0.3}
+	hits := func(scores ...float64) (all []memory.Hit) {
+		for _, score := range scores {
+			all = append(all, memory.Hit{Score: score, TextScore: score / 2})
+		}
+		return all
+	}
+	words, vectors := Gate{Medium: 0.2, High: 0.3}, Gate{Medium: 0.2, High: 0.3, Words: 0.25, Alone: 0.7}
 	for _, c := range []struct {
-		scores []float64
-		want   int
+		name string
+		gate Gate
+		hits []memory.Hit
+		want bool
 	}{
-		{nil, 0}, {[]float64{0.29}, 0}, {[]float64{0.3}, 1}, {[]float64{0.2, 0.2}, 2}, {[]float64{0.5, 0.1}, 1}, {[]float64{0.19, 0.19, 0.19}, 0}, {[]float64{0.2, 0.19}, 0},
+		{"nothing", words, nil, false},
+		{"one fair", words, hits(0.25, 0.1), false},
+		{"one good", words, hits(0.3), true},
+		{"two fair", words, hits(0.21, 0.2), true},
+		{"weak", words, []memory.Hit{{Score: 0.9, Weak: true}}, false},
+		{"few words", vectors, hits(0.49, 0.49, 0.49), false},
+		{"enough words", vectors, hits(0.5, 0.1), true},
+		{"no words, but alone good enough", vectors, []memory.Hit{{Score: 0.7}}, true},
 	} {
-		if got := g.admit(c.scores); got != c.want {
-			t.Errorf("%v: %d pass, want %d", c.scores, got, c.want)
+		if got := c.gate.opens(c.hits); got != c.want {
+			t.Errorf("%s: opens %t", c.name, got)
 		}
 	}
 }
@@ -95,10 +111,10 @@ func TestFuseRankings(t *testing.T) {
 	}
 }
 
-func TestDropAlikeKeepsTheFirstOfNearDuplicates(t *testing.T) {
+func TestUnlikeKeepsTheFirstOfNearDuplicates(t *testing.T) {
 	t.Parallel()
 	one, again, other := memory.Hit{Snippet: "The launch is on 20 June in the evening."}, memory.Hit{Snippet: "The  launch is on 20 June, in the evening."}, memory.Hit{Snippet: "The hull is green."}
-	if got := dropAlike([]memory.Hit{one, again, other}); len(got) != 2 || got[0].Snippet != one.Snippet || got[1].Snippet != other.Snippet {
+	if got := slices.Collect(unlike([]memory.Hit{one, again, other})); len(got) != 2 || got[0].Snippet != one.Snippet || got[1].Snippet != other.Snippet {
 		t.Errorf("kept %+v", got)
 	}
 }

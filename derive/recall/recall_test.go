@@ -193,6 +193,20 @@ func TestSearchFindsOpenLoopsAndTheSummaryOfAWeek(t *testing.T) {
 }
 
 // A fact and the passage that says nothing else are shown once.
+// Of the summaries in which somebody is mentioned only her own comes with her name.
+func TestSearchFindsTheSummaryOfAPersonByName(t *testing.T) {
+	t.Parallel()
+	d := &derived{entities: []memory.Entity{person("Marta")}, units: []memory.Unit{
+		{UID: "a1", Kind: memory.KindSummary, Summary: &memory.Summary{Scope: memory.ScopePerson, Key: "marta", Text: "Marta has laid tiles."}},
+		{UID: "b2", Kind: memory.KindSummary, Summary: &memory.Summary{Scope: memory.ScopeWeekly, Key: "2026-W46", Text: "Rain, and Marta called."}},
+		{UID: "c3", Kind: memory.KindSummary, Summary: &memory.Summary{Scope: memory.ScopeRolling, Key: "7d", Text: "Sun, and Marta wrote."}},
+	}}
+	a := search(t, recall.New(&engine{notes: brothers(), least: 0.9}, d, recall.Options{}), memory.Query{Text: "Where does Marta live?", Kinds: []string{memory.KindSummary}})
+	if diff := cmp.Diff([]string{"Marta has laid tiles."}, unitTexts(a)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestSearchShowsAFactAndItsPassageOnce(t *testing.T) {
 	t.Parallel()
 	only, more := note("MEMORY.md", "- Marta lives in Porto"), note("memory/1.md", "Marta lives in Porto\nby the river")

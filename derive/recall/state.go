@@ -3,7 +3,6 @@ package recall
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -11,16 +10,19 @@ import (
 	"kioku/memory"
 )
 
-// pool is the number of passages of each query that are merged, and minKeep the least number of them that a re-ranker may choose from.
-const pool = 20
+const (
+	// pool is the number of passages of each query that are merged, and rerankPool that if a re-ranker chooses among them.
+	pool, rerankPool = 12, 20
+	// spare is the number of passages that are kept beyond what is asked for, because facts may take the place of some.
+	spare = 6
+)
 
 // Weights of the rankings.
 const (
 	weightMessage = 1
 	weightContext = 0.5
-	weightNames   = 1
 	weightWording = 0.7
-	// weightLinks is that of what a message finds with the words that it points at.
+	// weightLinks is that of what a message finds with the words or names that it points at.
 	weightLinks = 2.5
 	// weightPointing is that of a message that points at something that is known.
 	weightPointing = 0.5
@@ -48,8 +50,8 @@ type state struct {
 	linked bool
 	// openContext comes from the message with its background, without a threshold; nil unless inContext.
 	openContext <-chan result[memory.Answer]
-	// named comes from the message with the names of its background; nil unless inContext.
-	named <-chan result[memory.Answer]
+	// merged reports that the passages come from several queries, and may say the same.
+	merged bool
 }
 
 // pending is a query that runs in the background.
@@ -102,7 +104,10 @@ func (s *state) plain(text string) memory.Query {
 	q := s.query
 	q.Text = text
 	q.Context, q.Queries, q.Kinds, q.AsOf, q.IncludeSuperseded, q.MaxSensitivity = nil, nil, nil, time.Time{}, false, nil
-	if s.merges() || s.reranks() {
+	switch {
+	case s.reranks():
+		q.MaxResults = max(rerankPool, s.maxResults())
+	case s.merges():
 		q.MaxResults = max(pool, s.maxResults())
 	}
 	return q
@@ -115,14 +120,6 @@ func (s *state) startQueries(ctx context.Context) {
 	}
 	if s.inContext {
 		s.openContext = s.startOpen(ctx, contextQuery(s.background, s.query.Text))
-		names := s.names
-		s.named = background(func() (memory.Answer, error) {
-			text := nameQuery(await(ctx, names).value, s.query.Text)
-			if text == "" {
-				return memory.Answer{}, errNoNames
-			}
-			return s.search.Search(ctx, s.plain(text))
-		})
 	}
 	for _, wording := range s.query.Queries {
 		s.startQuery(ctx, wording, weightWording)
@@ -140,9 +137,6 @@ func (s *state) startOpen(ctx context.Context, text string) <-chan result[memory
 		return s.search.Search(ctx, q)
 	})
 }
-
-// errNoNames: the background names nothing that is known.
-var errNoNames = errors.New("no names")
 
 // startQuery starts a further query; a blank one, or the message itself, is none.
 func (s *state) startQuery(ctx context.Context, text string, weight float64) {
@@ -173,7 +167,7 @@ func (s *state) fuse(ctx context.Context) {
 	if len(rankings) == 1 {
 		return
 	}
-	s.answer.Hits = dropAlike(perFile(fuseRankings(rankings), s.query.MaxPerFile))
+	s.answer.Hits, s.merged = perFile(fuseRankings(rankings), s.query.MaxPerFile), true
 	if len(s.answer.Hits) > 0 {
 		s.answer.Degraded = slices.DeleteFunc(s.answer.Degraded, func(d memory.Degradation) bool { return d.IsHint() && d.Code != memory.FilterExcludes })
 	}
@@ -192,22 +186,23 @@ func (s *state) degrade(code, text string) {
 }
 
 // contextRankings returns the rankings of what the message may point at: the passages that are nearest to the message with its background,
-// however far that is, and what the words that they share with the background find. Only the latter can make a passage a confident hit.
+// however far that is, and what the words that these passages share with the background find, or the names of the background if there
+// are no such words. Only the latter can make a passage a confident hit.
 func (s *state) contextRankings(ctx context.Context) []ranking {
 	inContext := await(ctx, s.openContext).value.Hits
 	rankings := []ranking{{weaken(inContext), weightContext}}
 	joint := fuseRankings([]ranking{{s.answer.Hits, weightMessage}, {inContext, weightContext}})
 	said := links(s.background, s.query.Text, slices.Concat(sharing(inContext, s.query.Text), joint))
-	named := ranking{await(ctx, s.named).value.Hits, weightNames}
+	text, meant := strings.Join(said, " ")+" "+s.query.Text, func(hits []memory.Hit) []memory.Hit { return onMessage(hits, s.query.Text) }
 	if len(said) == 0 {
-		named.weight, s.linked = weightLinks, len(named.hits) > 0
-		return append(rankings, named)
+		text, meant = nameQuery(await(ctx, s.names).value, s.query.Text), slices.Clone
 	}
-	linked := await(ctx, background(func() (memory.Answer, error) {
-		return s.search.Search(ctx, s.plain(strings.Join(said, " ")+" "+s.query.Text))
-	}))
-	s.linked = true
-	return append(rankings, named, ranking{onMessage(linked.value.Hits, s.query.Text), weightLinks})
+	if text == "" {
+		return rankings
+	}
+	found := await(ctx, background(func() (memory.Answer, error) { return s.search.Search(ctx, s.plain(text)) })).value.Hits
+	s.linked = len(said) > 0 || len(found) > 0
+	return append(rankings, ranking{meant(found), weightLinks})
 }
 
 // onMessage returns hits of which those are weak that have no content term of the message: they are about its background only. A message

@@ -147,6 +147,9 @@ func (u *unitSearch) addOf(ctx context.Context, uid, surface string, inMessage b
 		named = shareNamed
 	}
 	for _, unit := range list.Units {
+		if unit.Summary != nil && unit.Summary.Scope != memory.ScopePerson && unit.Summary.Scope != memory.ScopeTopic {
+			continue // every week in which somebody is mentioned says little about her
+		}
 		covered, _ := u.coverage(unit, surface)
 		u.add(unit, named+shareWords*covered, surface)
 	}

@@ -1,12 +1,15 @@
 package connect
 
 import (
+	"log/slog"
 	"strings"
 	"testing"
 
+	"kioku"
 	"kioku/cmd/kioku/config"
 	"kioku/llm"
 	"kioku/memory"
+	"kioku/server"
 )
 
 // deriving returns settings in which derivation asks a model.
@@ -71,5 +74,31 @@ func TestDeriveModelIsTheOneOfTheSettings(t *testing.T) {
 				t.Errorf("%q, %v; want %q, %q", got, err, c.want, c.problem)
 			}
 		})
+	}
+}
+
+// Acceptance check 1: while derivation is off there is no service, so that no model is made and searches are those of the memory itself.
+func TestAcceptance01DerivationIsOffByDefault(t *testing.T) {
+	t.Parallel()
+	conf, err := config.Load(config.Sources{Dir: "/", Env: []string{"HOME=/nobody"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if conf.Derive.Enabled {
+		t.Error("derivation is on by default")
+	}
+	for name, conf := range map[string]*config.Config{
+		"by default": conf, "with a model": deriving(func(c *config.Config) { c.Derive.Enabled = false }),
+	} {
+		models := 0
+		d := Derivers{Counted: func(_ string, m llm.Model) llm.Model { models++; return m }}
+		s, err := d.Of(conf, config.Place{Agent: "main", Workspace: t.TempDir()}, nil, slog.New(slog.DiscardHandler))
+		if s != nil || err != nil || models != 0 {
+			t.Errorf("%s: a service: %v, %d models, %v", name, s != nil, models, err)
+		}
+		m := &kioku.Memory{}
+		if got := Recalling(conf, m, s); got != server.Memory(m) {
+			t.Errorf("%s: searches go through %T", name, got)
+		}
 	}
 }

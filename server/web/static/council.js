@@ -140,6 +140,7 @@ async function showDecisions() {
 function live() {
 	const again = debounce(() => !document.activeElement?.closest?.("#view form, #view .slider") && load(), () => 150);
 	const source = new EventSource("/v1/council/events");
+	source.onopen = again; // what changed since the page was read
 	source.onmessage = (message) => {
 		const e = JSON.parse(message.data).event || {};
 		if (part === "logs" || (task && e.taskId && e.taskId !== task && e.type !== "reset")) return;

@@ -66,6 +66,8 @@ type Engine struct {
 	mu      sync.Mutex
 	running map[string]job
 
+	// resting are tasks that need not be looked at before their files or the time change.
+	resting map[string]rest
 	// verified says that the memories of old decisions were compared with their records.
 	verified bool
 
@@ -117,7 +119,7 @@ func newEngine(o Options) (*Engine, error) {
 	}
 	e := &Engine{
 		opt: o, set: o.Settings.WithDefaults(), f: f, stream: newStream(o.Now()), poke: make(chan struct{}, 1),
-		running: map[string]job{}, good: map[string]council.Params{},
+		running: map[string]job{}, resting: map[string]rest{}, good: map[string]council.Params{},
 	}
 	if o.Memory != nil {
 		e.recall = recall.New(recall.Options{TopK: 3}, o.Memory)

@@ -192,12 +192,18 @@ func (e *Engine) advance(ctx context.Context, id string) (flow.Position, error) 
 		if err != nil {
 			return flow.Position{}, err
 		}
+		if r, ok := e.resting[id]; ok && r.snapshot == s && (r.pos.Wake.IsZero() || e.now().Before(r.pos.Wake)) {
+			return r.pos, nil
+		}
 		w := e.world()
 		pos, acts := flow.Next(s, w)
 		if !e.verified && pos.Decision != "" {
 			if err := e.remember(s, flow.Record(s, pos)); err != nil {
 				return pos, err
 			}
+		}
+		if delete(e.resting, id); len(acts) == 0 && (flow.Final(pos.Status) || pos.NeedsOwner != "") {
+			e.resting[id] = rest{s, pos}
 		}
 		did, err := e.perform(ctx, s, pos, acts)
 		if err != nil || !did {
@@ -206,6 +212,12 @@ func (e *Engine) advance(ctx context.Context, id string) (flow.Position, error) 
 		e.f.Forget(id)
 	}
 	return flow.Position{}, errors.New("its steps do not end; nothing more is done now")
+}
+
+// rest is a task that waits for a person or is over, so that nothing but time or a new file changes what is due.
+type rest struct {
+	snapshot *flow.Snapshot
+	pos      flow.Position
 }
 
 // perform takes steps, and starts those that are slow. It reports whether something has changed on disk.

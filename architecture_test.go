@@ -66,7 +66,7 @@ var mayImport = map[string]string{
 	"client":                 "memory proto",
 	"agent":                  ". agent embed llm memory",
 	"agent/*":                "llm memory search/analysis internal",
-	"server":                 ". memory agent proto embed indexer llm internal derive/vocab",
+	"server":                 "council council/engine council/member . memory agent proto embed indexer llm internal derive/vocab",
 	"server/web":             "proto internal/text internal/tokencookie chunker",
 	"server/rest":            "proto internal",
 	"server/mcp":             "agent client proto memory internal",

@@ -27,6 +27,7 @@ func TestOnlyEgressReachesTheNetwork(t *testing.T) {
 		"internal/otlp/otlp.go":                   "Transport: opt.Transport,",
 		"proto/gateway/kioku/v1/agent.pb.gw.go":   `grpc.NewClient\(endpoint`, // generated, called by nobody
 		"proto/gateway/kioku/v1/memory.pb.gw.go":  `grpc.NewClient\(endpoint`,
+		"proto/gateway/kioku/v1/council.pb.gw.go": `grpc.NewClient\(endpoint`,
 		"proto/gateway/kioku/v1/derive.pb.gw.go":  `grpc.NewClient\(endpoint`,
 		"proto/gateway/kioku/v1/history.pb.gw.go": `grpc.NewClient\(endpoint`,
 		"cmd/kioku/internal/connect/daemon.go":    `"unix"`,

@@ -18,8 +18,9 @@ import (
 
 // Options say how a council is opened.
 type Options struct {
-	// Folder of the council, and Settings that Load has read there.
-	Folder   string
+	// Folder of the council.
+	Folder string
+	// Settings that Load has read there.
 	Settings council.Settings
 	// Conf are the settings of Kioku: those of language models.
 	Conf *config.Config

@@ -114,7 +114,7 @@ func (e *Engine) recalled(ctx context.Context, name string, t council.Task) (fou
 		out := e.recall.Recall(ctx, source)
 		found = append(found, out.Memories...)
 		for _, search := range out.Searches {
-			degraded = degraded || search.Err != nil || len(search.Degraded) > 0
+			degraded = degraded || search.Err != nil || slices.ContainsFunc(search.Degraded, func(d memory.Degradation) bool { return !d.IsHint() })
 		}
 	}
 	return found, degraded

@@ -283,10 +283,9 @@ func pull(events func(func(engine.Event) bool)) (func() (engine.Event, bool), fu
 	return func() (engine.Event, bool) { ev, ok := <-c; return ev, ok }, func() { close(done) }
 }
 
-// Check 14: a folder in the article's layout is copied, its decisions become memory, and what is not finished goes on.
-func TestImportOfTheArticlesLayout(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, func(o *engine.Options) { o.Settings.Workers = []string{"bot"} })
+// articlesLayout returns a folder as the program of the article leaves it: a new task, one that is done and one in progress.
+func articlesLayout(t *testing.T) string {
+	t.Helper()
 	old := t.TempDir()
 	ballot := func(node string, round int, vote string) string {
 		return fmt.Sprintf(`{"node":%q,"round":%d,"vote":%q,"opinion":"I think so","proposed_approach":"so","concerns":[],"timestamp":"2026-02-10T12:01:30Z"}`, node, round, vote)
@@ -313,6 +312,14 @@ func TestImportOfTheArticlesLayout(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	return old
+}
+
+// Check 14: a folder in the article's layout is copied, its decisions become memory, and what is not finished goes on.
+func TestImportOfTheArticlesLayout(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(o *engine.Options) { o.Settings.Workers = []string{"bot"} })
+	old := articlesLayout(t)
 	before := tree(t, old)
 	dry, err := w.Import(t.Context(), old, true)
 	if err != nil {

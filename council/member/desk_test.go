@@ -43,7 +43,7 @@ func TestDeskHandsOutATurnAndTakesItsReply(t *testing.T) {
 			t.Errorf("gorilla gets %+v", turn)
 		}
 		turn := desk.Next("panda")
-		if turn == nil || turn.TaskID != "task_1" || turn.Round != 1 || !strings.Contains(turn.Prompt, "Move the archive") || len(turn.Schema) == 0 || turn.LeaseUntil.Sub(time.Now()) != 90*time.Second {
+		if turn == nil || turn.TaskID != "task_1" || turn.Round != 1 || !strings.Contains(turn.Prompt, "Move the archive") || len(turn.Schema) == 0 || time.Until(turn.LeaseUntil) != 90*time.Second {
 			t.Fatalf("%+v", turn)
 		}
 		if again := desk.Next("panda"); again != nil {
@@ -94,7 +94,7 @@ func TestDeskLeasesEnd(t *testing.T) {
 		desk, done := askRemote(t, t.Context())
 		first := desk.Next("panda")
 		time.Sleep(80 * time.Second)
-		if until, err := desk.Renew("panda", first.Lease); err != nil || until.Sub(time.Now()) != 90*time.Second {
+		if until, err := desk.Renew("panda", first.Lease); err != nil || time.Until(until) != 90*time.Second {
 			t.Errorf("%v, %v", until, err)
 		}
 		time.Sleep(89 * time.Second)

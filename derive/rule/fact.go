@@ -59,7 +59,6 @@ var (
 	clauseEnd = regexp.MustCompile(`(?i)\s*(?:[;,!?—]|\.(?:\s|$)|\s[–-]\s|\s(?:because|but|although|though|while|whereas|when|if|so that|so|and (?:i|he|she|they|we|is|has|works|lives|likes|prefers|uses|never|does|can|will)|which|who|where|since|for now|these days|at the moment|now)\b)`)
 	placeEnd  = regexp.MustCompile(`(?i)\s+(?:with|for|near|after|before|to|by|as|from|on|at|last|next|this|in (?:january|february|march|april|may|june|july|august|september|october|november|december|spring|summer|autumn|winter|\d))\b`)
 	roleEnd   = regexp.MustCompile(`(?i)\s+(?:at|for|in|with|from|who|on)\s`)
-	dateStart = regexp.MustCompile(`^(.*?\d{4}(?:-\d{2}(?:-\d{2})?)?|[^.;]{0,24})`)
 	// noThing begins objects that say nothing by themselves.
 	noThing    = regexp.MustCompile(`(?i)^(?:it|its|that|this|these|those|them|him|her|you|your|me|us|how|what|when|where|why|who|if|to|the (?:way|idea|fact|one|ones|first|second|former|latter|other|same|look|sound|new|suggestion|option|approach|plan|change|version)|one|something|anything|everything|nothing|both|all|some|any|more|each other|not|being|option|on)\b`)
 	noThingHan = regexp.MustCompile(`^(?:それ|これ|あれ|そこ|ここ|その|この|あの|そっち|こっち|どれ|何|みんな|这个|那个|这|那|它|他|她|什么|你|您|哪|一下)`)

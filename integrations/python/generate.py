@@ -13,7 +13,7 @@ from google.protobuf import descriptor_pb2
 
 HERE = pathlib.Path(__file__).resolve().parent
 PROTOS = HERE.parent.parent / "proto"
-NAMES = ("agent", "memory")
+NAMES = ("agent", "memory", "unit")
 
 
 def descriptors() -> descriptor_pb2.FileDescriptorSet:

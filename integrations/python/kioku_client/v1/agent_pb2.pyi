@@ -9,7 +9,7 @@ from typing import Any as _Any, ClassVar as _ClassVar, Iterable as _Iterable, Ma
 DESCRIPTOR: _descriptor.FileDescriptor
 
 class AssemblePromptRequest(_message.Message):
-    __slots__ = ["agent", "ask_time", "author", "blocks", "budget_tokens", "cache_friendly", "channel", "group", "message", "mode", "model", "no_memory_tools", "no_recall", "session", "shared_agents"]
+    __slots__ = ["agent", "ask_time", "author", "blocks", "budget_tokens", "cache_friendly", "channel", "context", "group", "message", "mode", "model", "no_memory_tools", "no_recall", "session", "shared_agents"]
     AGENT_FIELD_NUMBER: _ClassVar[int]
     ASK_TIME_FIELD_NUMBER: _ClassVar[int]
     AUTHOR_FIELD_NUMBER: _ClassVar[int]
@@ -17,6 +17,7 @@ class AssemblePromptRequest(_message.Message):
     BUDGET_TOKENS_FIELD_NUMBER: _ClassVar[int]
     CACHE_FRIENDLY_FIELD_NUMBER: _ClassVar[int]
     CHANNEL_FIELD_NUMBER: _ClassVar[int]
+    CONTEXT_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
     MODEL_FIELD_NUMBER: _ClassVar[int]
@@ -32,6 +33,7 @@ class AssemblePromptRequest(_message.Message):
     budget_tokens: int
     cache_friendly: bool
     channel: str
+    context: _containers.Messages[_memory_pb2.ConversationTurn]
     group: bool
     message: str
     mode: str
@@ -40,7 +42,7 @@ class AssemblePromptRequest(_message.Message):
     no_recall: bool
     session: str
     shared_agents: _containers.Scalars[str]
-    def __init__(self, agent: _Optional[str] = ..., message: _Optional[str] = ..., mode: _Optional[str] = ..., channel: _Optional[str] = ..., group: _Optional[bool] = ..., model: _Optional[str] = ..., shared_agents: _Optional[_Iterable[str]] = ..., blocks: _Optional[_Iterable[_Union[PromptBlock, _Mapping[str, _Any]]]] = ..., budget_tokens: _Optional[int] = ..., cache_friendly: _Optional[bool] = ..., no_memory_tools: _Optional[bool] = ..., no_recall: _Optional[bool] = ..., ask_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., session: _Optional[str] = ..., author: _Optional[_Union[_memory_pb2.Author, _Mapping[str, _Any]]] = ...) -> None: ...
+    def __init__(self, agent: _Optional[str] = ..., message: _Optional[str] = ..., mode: _Optional[str] = ..., channel: _Optional[str] = ..., group: _Optional[bool] = ..., model: _Optional[str] = ..., shared_agents: _Optional[_Iterable[str]] = ..., blocks: _Optional[_Iterable[_Union[PromptBlock, _Mapping[str, _Any]]]] = ..., budget_tokens: _Optional[int] = ..., cache_friendly: _Optional[bool] = ..., no_memory_tools: _Optional[bool] = ..., no_recall: _Optional[bool] = ..., ask_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., session: _Optional[str] = ..., author: _Optional[_Union[_memory_pb2.Author, _Mapping[str, _Any]]] = ..., context: _Optional[_Iterable[_Union[_memory_pb2.ConversationTurn, _Mapping[str, _Any]]]] = ...) -> None: ...
 
 class AssemblePromptResponse(_message.Message):
     __slots__ = ["cached_bytes", "cuts", "files", "group", "layers", "over_budget", "prompt", "recall", "skills", "skills_note", "tokens", "turn_block"]
@@ -131,13 +133,14 @@ class BeginFlushResponse(_message.Message):
     def __init__(self, lease: _Optional[str] = ..., system_prompt: _Optional[str] = ..., user_prompt: _Optional[str] = ..., outcome: _Optional[str] = ..., messages: _Optional[_Iterable[_Union[ChatMessage, _Mapping[str, _Any]]]] = ..., tool: _Optional[_Union[Tool, _Mapping[str, _Any]]] = ..., uncovered_count: _Optional[int] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class CallToolRequest(_message.Message):
-    __slots__ = ["agent", "author", "channel", "group", "input", "name", "source"]
+    __slots__ = ["agent", "author", "channel", "group", "input", "name", "session", "source"]
     AGENT_FIELD_NUMBER: _ClassVar[int]
     AUTHOR_FIELD_NUMBER: _ClassVar[int]
     CHANNEL_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     INPUT_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
+    SESSION_FIELD_NUMBER: _ClassVar[int]
     SOURCE_FIELD_NUMBER: _ClassVar[int]
     agent: str
     author: _memory_pb2.Author
@@ -145,8 +148,9 @@ class CallToolRequest(_message.Message):
     group: bool
     input: str
     name: str
+    session: str
     source: str
-    def __init__(self, agent: _Optional[str] = ..., name: _Optional[str] = ..., input: _Optional[str] = ..., channel: _Optional[str] = ..., group: _Optional[bool] = ..., source: _Optional[str] = ..., author: _Optional[_Union[_memory_pb2.Author, _Mapping[str, _Any]]] = ...) -> None: ...
+    def __init__(self, agent: _Optional[str] = ..., name: _Optional[str] = ..., input: _Optional[str] = ..., channel: _Optional[str] = ..., group: _Optional[bool] = ..., source: _Optional[str] = ..., author: _Optional[_Union[_memory_pb2.Author, _Mapping[str, _Any]]] = ..., session: _Optional[str] = ...) -> None: ...
 
 class CallToolResponse(_message.Message):
     __slots__ = ["failed", "output"]
@@ -545,11 +549,12 @@ class RecallReport(_message.Message):
     def __init__(self, recalled: _Optional[_Iterable[_Union[RecalledMemory, _Mapping[str, _Any]]]] = ..., left_out: _Optional[_Iterable[_Union[RecalledMemory, _Mapping[str, _Any]]]] = ..., query: _Optional[str] = ..., skipped: _Optional[str] = ..., searches: _Optional[_Iterable[_Union[RecallSearch, _Mapping[str, _Any]]]] = ..., took: _Optional[_Union[_duration_pb2.Duration, _Mapping[str, _Any]]] = ...) -> None: ...
 
 class RecallRequest(_message.Message):
-    __slots__ = ["agent", "ask_time", "author", "channel", "group", "message", "session", "shared_agents"]
+    __slots__ = ["agent", "ask_time", "author", "channel", "context", "group", "message", "session", "shared_agents"]
     AGENT_FIELD_NUMBER: _ClassVar[int]
     ASK_TIME_FIELD_NUMBER: _ClassVar[int]
     AUTHOR_FIELD_NUMBER: _ClassVar[int]
     CHANNEL_FIELD_NUMBER: _ClassVar[int]
+    CONTEXT_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
     SESSION_FIELD_NUMBER: _ClassVar[int]
@@ -558,11 +563,12 @@ class RecallRequest(_message.Message):
     ask_time: _timestamp_pb2.Timestamp
     author: _memory_pb2.Author
     channel: str
+    context: _containers.Messages[_memory_pb2.ConversationTurn]
     group: bool
     message: str
     session: str
     shared_agents: _containers.Scalars[str]
-    def __init__(self, agent: _Optional[str] = ..., message: _Optional[str] = ..., channel: _Optional[str] = ..., group: _Optional[bool] = ..., shared_agents: _Optional[_Iterable[str]] = ..., ask_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., session: _Optional[str] = ..., author: _Optional[_Union[_memory_pb2.Author, _Mapping[str, _Any]]] = ...) -> None: ...
+    def __init__(self, agent: _Optional[str] = ..., message: _Optional[str] = ..., channel: _Optional[str] = ..., group: _Optional[bool] = ..., shared_agents: _Optional[_Iterable[str]] = ..., ask_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., session: _Optional[str] = ..., author: _Optional[_Union[_memory_pb2.Author, _Mapping[str, _Any]]] = ..., context: _Optional[_Iterable[_Union[_memory_pb2.ConversationTurn, _Mapping[str, _Any]]]] = ...) -> None: ...
 
 class RecallResponse(_message.Message):
     __slots__ = ["block", "report"]

@@ -1,5 +1,6 @@
 from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
+from kioku_client.v1 import unit_pb2 as _unit_pb2
 from kioku_client.v1 import _containers
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
@@ -110,6 +111,14 @@ class Condition(_message.Message):
     op: str
     values: _containers.Scalars[str]
     def __init__(self, field: _Optional[str] = ..., op: _Optional[str] = ..., values: _Optional[_Iterable[str]] = ...) -> None: ...
+
+class ConversationTurn(_message.Message):
+    __slots__ = ["speaker", "text"]
+    SPEAKER_FIELD_NUMBER: _ClassVar[int]
+    TEXT_FIELD_NUMBER: _ClassVar[int]
+    speaker: str
+    text: str
+    def __init__(self, speaker: _Optional[str] = ..., text: _Optional[str] = ...) -> None: ...
 
 class Degradation(_message.Message):
     __slots__ = ["code", "text"]
@@ -228,6 +237,16 @@ class File(_message.Message):
     tags: _containers.Scalars[str]
     title: str
     def __init__(self, path: _Optional[str] = ..., source: _Optional[str] = ..., title: _Optional[str] = ..., date: _Optional[str] = ..., tags: _Optional[_Iterable[str]] = ..., aliases: _Optional[_Iterable[str]] = ..., chunk_count: _Optional[int] = ..., size_bytes: _Optional[int] = ..., modification_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., skipped: _Optional[str] = ...) -> None: ...
+
+class FoundUnit(_message.Message):
+    __slots__ = ["names", "score", "unit"]
+    NAMES_FIELD_NUMBER: _ClassVar[int]
+    SCORE_FIELD_NUMBER: _ClassVar[int]
+    UNIT_FIELD_NUMBER: _ClassVar[int]
+    names: _containers.Scalars[str]
+    score: float
+    unit: _unit_pb2.Unit
+    def __init__(self, unit: _Optional[_Union[_unit_pb2.Unit, _Mapping[str, _Any]]] = ..., score: _Optional[float] = ..., names: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class IndexCheck(_message.Message):
     __slots__ = ["found", "page_count", "table_count", "text_count", "time", "vector_count", "word_count"]
@@ -424,7 +443,7 @@ class MapPoints(_message.Message):
     def __init__(self, x: _Optional[_Iterable[float]] = ..., y: _Optional[_Iterable[float]] = ..., file: _Optional[_Iterable[int]] = ..., start_line: _Optional[_Iterable[int]] = ..., end_line: _Optional[_Iterable[int]] = ..., heading: _Optional[_Iterable[int]] = ..., date: _Optional[_Iterable[int]] = ..., cluster: _Optional[_Iterable[int]] = ...) -> None: ...
 
 class MemoryAppendRequest(_message.Message):
-    __slots__ = ["agent", "author", "category", "channel", "idempotency_key", "keep_secrets", "more_authors", "source", "target", "text"]
+    __slots__ = ["agent", "author", "category", "channel", "idempotency_key", "keep_secrets", "more_authors", "session", "source", "target", "text"]
     AGENT_FIELD_NUMBER: _ClassVar[int]
     AUTHOR_FIELD_NUMBER: _ClassVar[int]
     CATEGORY_FIELD_NUMBER: _ClassVar[int]
@@ -432,6 +451,7 @@ class MemoryAppendRequest(_message.Message):
     IDEMPOTENCY_KEY_FIELD_NUMBER: _ClassVar[int]
     KEEP_SECRETS_FIELD_NUMBER: _ClassVar[int]
     MORE_AUTHORS_FIELD_NUMBER: _ClassVar[int]
+    SESSION_FIELD_NUMBER: _ClassVar[int]
     SOURCE_FIELD_NUMBER: _ClassVar[int]
     TARGET_FIELD_NUMBER: _ClassVar[int]
     TEXT_FIELD_NUMBER: _ClassVar[int]
@@ -442,10 +462,11 @@ class MemoryAppendRequest(_message.Message):
     idempotency_key: str
     keep_secrets: bool
     more_authors: _containers.Messages[Author]
+    session: str
     source: str
     target: str
     text: str
-    def __init__(self, agent: _Optional[str] = ..., text: _Optional[str] = ..., target: _Optional[str] = ..., category: _Optional[str] = ..., idempotency_key: _Optional[str] = ..., source: _Optional[str] = ..., channel: _Optional[str] = ..., author: _Optional[_Union[Author, _Mapping[str, _Any]]] = ..., keep_secrets: _Optional[bool] = ..., more_authors: _Optional[_Iterable[_Union[Author, _Mapping[str, _Any]]]] = ...) -> None: ...
+    def __init__(self, agent: _Optional[str] = ..., text: _Optional[str] = ..., target: _Optional[str] = ..., category: _Optional[str] = ..., idempotency_key: _Optional[str] = ..., source: _Optional[str] = ..., channel: _Optional[str] = ..., author: _Optional[_Union[Author, _Mapping[str, _Any]]] = ..., keep_secrets: _Optional[bool] = ..., more_authors: _Optional[_Iterable[_Union[Author, _Mapping[str, _Any]]]] = ..., session: _Optional[str] = ...) -> None: ...
 
 class MemoryAppendResponse(_message.Message):
     __slots__ = ["outcome", "path", "secrets", "similar", "start_line"]
@@ -534,39 +555,52 @@ class MemoryMapResponse(_message.Message):
     def __init__(self, version: _Optional[str] = ..., computing: _Optional[bool] = ..., phase: _Optional[str] = ..., progress: _Optional[float] = ..., points: _Optional[_Union[MapPoints, _Mapping[str, _Any]]] = ..., files: _Optional[_Iterable[_Union[MapFile, _Mapping[str, _Any]]]] = ..., headings: _Optional[_Iterable[str]] = ..., dates: _Optional[_Iterable[str]] = ..., clusters: _Optional[_Iterable[_Union[MapCluster, _Mapping[str, _Any]]]] = ..., total_chunk_count: _Optional[int] = ..., basis: _Optional[str] = ..., made_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., took: _Optional[_Union[_duration_pb2.Duration, _Mapping[str, _Any]]] = ..., error: _Optional[str] = ...) -> None: ...
 
 class MemorySearchRequest(_message.Message):
-    __slots__ = ["agent", "ask_time", "explain", "filter", "granularity", "max_per_file", "max_results", "max_snippet_chars", "min_score", "path_prefix", "query", "since", "sources", "until"]
+    __slots__ = ["agent", "as_of_time", "ask_time", "context", "explain", "filter", "granularity", "include_superseded", "kinds", "max_per_file", "max_results", "max_sensitivity", "max_snippet_chars", "min_score", "path_prefix", "queries", "query", "since", "sources", "until"]
     AGENT_FIELD_NUMBER: _ClassVar[int]
     ASK_TIME_FIELD_NUMBER: _ClassVar[int]
+    AS_OF_TIME_FIELD_NUMBER: _ClassVar[int]
+    CONTEXT_FIELD_NUMBER: _ClassVar[int]
     EXPLAIN_FIELD_NUMBER: _ClassVar[int]
     FILTER_FIELD_NUMBER: _ClassVar[int]
     GRANULARITY_FIELD_NUMBER: _ClassVar[int]
+    INCLUDE_SUPERSEDED_FIELD_NUMBER: _ClassVar[int]
+    KINDS_FIELD_NUMBER: _ClassVar[int]
     MAX_PER_FILE_FIELD_NUMBER: _ClassVar[int]
     MAX_RESULTS_FIELD_NUMBER: _ClassVar[int]
+    MAX_SENSITIVITY_FIELD_NUMBER: _ClassVar[int]
     MAX_SNIPPET_CHARS_FIELD_NUMBER: _ClassVar[int]
     MIN_SCORE_FIELD_NUMBER: _ClassVar[int]
     PATH_PREFIX_FIELD_NUMBER: _ClassVar[int]
+    QUERIES_FIELD_NUMBER: _ClassVar[int]
     QUERY_FIELD_NUMBER: _ClassVar[int]
     SINCE_FIELD_NUMBER: _ClassVar[int]
     SOURCES_FIELD_NUMBER: _ClassVar[int]
     UNTIL_FIELD_NUMBER: _ClassVar[int]
     agent: str
+    as_of_time: _timestamp_pb2.Timestamp
     ask_time: _timestamp_pb2.Timestamp
+    context: _containers.Messages[ConversationTurn]
     explain: bool
     filter: _containers.Messages[Condition]
     granularity: str
+    include_superseded: bool
+    kinds: _containers.Scalars[str]
     max_per_file: int
     max_results: int
+    max_sensitivity: str
     max_snippet_chars: int
     min_score: float
     path_prefix: str
+    queries: _containers.Scalars[str]
     query: str
     since: str
     sources: _containers.Scalars[str]
     until: str
-    def __init__(self, agent: _Optional[str] = ..., query: _Optional[str] = ..., max_results: _Optional[int] = ..., min_score: _Optional[float] = ..., sources: _Optional[_Iterable[str]] = ..., path_prefix: _Optional[str] = ..., since: _Optional[str] = ..., until: _Optional[str] = ..., explain: _Optional[bool] = ..., ask_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., granularity: _Optional[str] = ..., max_snippet_chars: _Optional[int] = ..., max_per_file: _Optional[int] = ..., filter: _Optional[_Iterable[_Union[Condition, _Mapping[str, _Any]]]] = ...) -> None: ...
+    def __init__(self, agent: _Optional[str] = ..., query: _Optional[str] = ..., max_results: _Optional[int] = ..., min_score: _Optional[float] = ..., sources: _Optional[_Iterable[str]] = ..., path_prefix: _Optional[str] = ..., since: _Optional[str] = ..., until: _Optional[str] = ..., explain: _Optional[bool] = ..., ask_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., granularity: _Optional[str] = ..., max_snippet_chars: _Optional[int] = ..., max_per_file: _Optional[int] = ..., filter: _Optional[_Iterable[_Union[Condition, _Mapping[str, _Any]]]] = ..., context: _Optional[_Iterable[_Union[ConversationTurn, _Mapping[str, _Any]]]] = ..., queries: _Optional[_Iterable[str]] = ..., kinds: _Optional[_Iterable[str]] = ..., as_of_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., include_superseded: _Optional[bool] = ..., max_sensitivity: _Optional[str] = ...) -> None: ...
 
 class MemorySearchResponse(_message.Message):
-    __slots__ = ["degraded", "fallback", "index", "mode", "model", "provider", "results", "took"]
+    __slots__ = ["abstained", "degraded", "fallback", "index", "mode", "model", "provider", "results", "took", "units", "withheld_count"]
+    ABSTAINED_FIELD_NUMBER: _ClassVar[int]
     DEGRADED_FIELD_NUMBER: _ClassVar[int]
     FALLBACK_FIELD_NUMBER: _ClassVar[int]
     INDEX_FIELD_NUMBER: _ClassVar[int]
@@ -575,6 +609,9 @@ class MemorySearchResponse(_message.Message):
     PROVIDER_FIELD_NUMBER: _ClassVar[int]
     RESULTS_FIELD_NUMBER: _ClassVar[int]
     TOOK_FIELD_NUMBER: _ClassVar[int]
+    UNITS_FIELD_NUMBER: _ClassVar[int]
+    WITHHELD_COUNT_FIELD_NUMBER: _ClassVar[int]
+    abstained: str
     degraded: _containers.Messages[Degradation]
     fallback: bool
     index: IndexState
@@ -583,7 +620,9 @@ class MemorySearchResponse(_message.Message):
     provider: str
     results: _containers.Messages[SearchResult]
     took: _duration_pb2.Duration
-    def __init__(self, results: _Optional[_Iterable[_Union[SearchResult, _Mapping[str, _Any]]]] = ..., provider: _Optional[str] = ..., model: _Optional[str] = ..., mode: _Optional[str] = ..., degraded: _Optional[_Iterable[_Union[Degradation, _Mapping[str, _Any]]]] = ..., index: _Optional[_Union[IndexState, _Mapping[str, _Any]]] = ..., took: _Optional[_Union[_duration_pb2.Duration, _Mapping[str, _Any]]] = ..., fallback: _Optional[bool] = ...) -> None: ...
+    units: _containers.Messages[FoundUnit]
+    withheld_count: int
+    def __init__(self, results: _Optional[_Iterable[_Union[SearchResult, _Mapping[str, _Any]]]] = ..., provider: _Optional[str] = ..., model: _Optional[str] = ..., mode: _Optional[str] = ..., degraded: _Optional[_Iterable[_Union[Degradation, _Mapping[str, _Any]]]] = ..., index: _Optional[_Union[IndexState, _Mapping[str, _Any]]] = ..., took: _Optional[_Union[_duration_pb2.Duration, _Mapping[str, _Any]]] = ..., fallback: _Optional[bool] = ..., units: _Optional[_Iterable[_Union[FoundUnit, _Mapping[str, _Any]]]] = ..., abstained: _Optional[str] = ..., withheld_count: _Optional[int] = ...) -> None: ...
 
 class MemoryUndoRequest(_message.Message):
     __slots__ = ["agent", "revision"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Iterator, Optional
 
 from kioku_client._calls import Calls
-from kioku_client.v1 import agent_pb2, memory_pb2
+from kioku_client.v1 import agent_pb2, memory_pb2, unit_pb2
 
 
 class MemoryService:

@@ -13,7 +13,7 @@
 
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { Author, Degradation, ReplacedSecret } from "./memory_pb.js";
+import type { Author, ConversationTurn, Degradation, ReplacedSecret } from "./memory_pb.js";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
 
 /**
@@ -272,6 +272,14 @@ export declare type AssemblePromptRequest = Message<"kioku.v1.AssemblePromptRequ
    * @generated from field: kioku.v1.Author author = 15;
    */
   author?: Author | undefined;
+
+  /**
+   * Messages of the conversation before it, oldest first, at most 20; they say what a pointing word ("that", "あれ", "那个") means. They
+   * take part only if derivation is on. Empty means those of the session that other calls have sent, if there are any.
+   *
+   * @generated from field: repeated kioku.v1.ConversationTurn context = 16;
+   */
+  context: ConversationTurn[];
 };
 
 /**
@@ -838,6 +846,13 @@ export declare type RecallRequest = Message<"kioku.v1.RecallRequest"> & {
    * @generated from field: kioku.v1.Author author = 8;
    */
   author?: Author | undefined;
+
+  /**
+   * As in AssemblePromptRequest.
+   *
+   * @generated from field: repeated kioku.v1.ConversationTurn context = 9;
+   */
+  context: ConversationTurn[];
 };
 
 /**
@@ -2063,6 +2078,13 @@ export declare type CallToolRequest = Message<"kioku.v1.CallToolRequest"> & {
    * @generated from field: kioku.v1.Author author = 7;
    */
   author?: Author | undefined;
+
+  /**
+   * As in MemoryAppendRequest.
+   *
+   * @generated from field: string session = 8;
+   */
+  session: string;
 };
 
 /**

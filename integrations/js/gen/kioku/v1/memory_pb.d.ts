@@ -11,6 +11,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
 import type { Duration, Timestamp } from "@bufbuild/protobuf/wkt";
+import type { Unit } from "./unit_pb.js";
 
 /**
  * Describes the file kioku/v1/memory.proto.
@@ -121,6 +122,49 @@ export declare type MemorySearchRequest = Message<"kioku.v1.MemorySearchRequest"
    * @generated from field: repeated kioku.v1.Condition filter = 14;
    */
   filter: Condition[];
+
+  /**
+   * Messages of the conversation before the query, oldest first, at most 20; they say what a pointing word ("that", "あれ", "那个")
+   * means. They take part only if derivation is on.
+   *
+   * @generated from field: repeated kioku.v1.ConversationTurn context = 15;
+   */
+  context: ConversationTurn[];
+
+  /**
+   * Further wordings of the query by the caller, at most 5 of at most 200 characters each. They take part only if derivation is on.
+   *
+   * @generated from field: repeated string queries = 16;
+   */
+  queries: string[];
+
+  /**
+   * What to find: "chunk" (passages of notes), "fact", "loop", "summary". Empty means passages only. All but "chunk" need derivation.
+   *
+   * @generated from field: repeated string kinds = 17;
+   */
+  kinds: string[];
+
+  /**
+   * Find facts that held in the world at this time. Unset means now.
+   *
+   * @generated from field: google.protobuf.Timestamp as_of_time = 18;
+   */
+  asOfTime?: Timestamp | undefined;
+
+  /**
+   * Find also facts that others have taken the place of, and loops that are closed or expired.
+   *
+   * @generated from field: bool include_superseded = 19;
+   */
+  includeSuperseded: boolean;
+
+  /**
+   * Ceiling of what is found: "normal", "private" or "secret". Empty means "private". "secret" needs the right to write.
+   *
+   * @generated from field: string max_sensitivity = 20;
+   */
+  maxSensitivity: string;
 };
 
 /**
@@ -128,6 +172,33 @@ export declare type MemorySearchRequest = Message<"kioku.v1.MemorySearchRequest"
  * Use `create(MemorySearchRequestSchema)` to create a new message.
  */
 export declare const MemorySearchRequestSchema: GenMessage<MemorySearchRequest>;
+
+/**
+ * ConversationTurn is a message of a conversation.
+ *
+ * @generated from message kioku.v1.ConversationTurn
+ */
+export declare type ConversationTurn = Message<"kioku.v1.ConversationTurn"> & {
+  /**
+   * "user" or "assistant".
+   *
+   * @generated from field: string speaker = 1;
+   */
+  speaker: string;
+
+  /**
+   * Text of the message; of a long one the beginning and the end are read.
+   *
+   * @generated from field: string text = 2;
+   */
+  text: string;
+};
+
+/**
+ * Describes the message kioku.v1.ConversationTurn.
+ * Use `create(ConversationTurnSchema)` to create a new message.
+ */
+export declare const ConversationTurnSchema: GenMessage<ConversationTurn>;
 
 /**
  * Condition is a condition on a field of the front matter, or on one of the fields title, date, tags and aliases, which every
@@ -224,6 +295,27 @@ export declare type MemorySearchResponse = Message<"kioku.v1.MemorySearchRespons
    * @generated from field: bool fallback = 8;
    */
   fallback: boolean;
+
+  /**
+   * Facts, loops and summaries, best first, if the request has kinds.
+   *
+   * @generated from field: repeated kioku.v1.FoundUnit units = 9;
+   */
+  units: FoundUnit[];
+
+  /**
+   * Why nothing of it belongs into a prompt unasked; empty if something does. Only for a request with context or kinds.
+   *
+   * @generated from field: string abstained = 10;
+   */
+  abstained: string;
+
+  /**
+   * Number of units and passages that match and lie above the ceiling of sensitivity.
+   *
+   * @generated from field: int32 withheld_count = 11;
+   */
+  withheldCount: number;
 };
 
 /**
@@ -231,6 +323,40 @@ export declare type MemorySearchResponse = Message<"kioku.v1.MemorySearchRespons
  * Use `create(MemorySearchResponseSchema)` to create a new message.
  */
 export declare const MemorySearchResponseSchema: GenMessage<MemorySearchResponse>;
+
+/**
+ * FoundUnit is a unit that answers a query.
+ *
+ * @generated from message kioku.v1.FoundUnit
+ */
+export declare type FoundUnit = Message<"kioku.v1.FoundUnit"> & {
+  /**
+   * The unit.
+   *
+   * @generated from field: kioku.v1.Unit unit = 1;
+   */
+  unit?: Unit | undefined;
+
+  /**
+   * Confidence in [0,1] that it is what was asked for.
+   *
+   * @generated from field: double score = 2;
+   */
+  score: number;
+
+  /**
+   * Names of the query or its context that it is about; empty if only its words match.
+   *
+   * @generated from field: repeated string names = 3;
+   */
+  names: string[];
+};
+
+/**
+ * Describes the message kioku.v1.FoundUnit.
+ * Use `create(FoundUnitSchema)` to create a new message.
+ */
+export declare const FoundUnitSchema: GenMessage<FoundUnit>;
 
 /**
  * @generated from message kioku.v1.SearchResult
@@ -979,6 +1105,14 @@ export declare type MemoryAppendRequest = Message<"kioku.v1.MemoryAppendRequest"
    * @generated from field: repeated kioku.v1.Author more_authors = 10;
    */
   moreAuthors: Author[];
+
+  /**
+   * Name of the conversation that the note comes from, at most 256 bytes; empty if none. UndoWrites of HistoryService can take back all
+   * notes of a conversation.
+   *
+   * @generated from field: string session = 11;
+   */
+  session: string;
 };
 
 /**

@@ -369,7 +369,7 @@ type CouncilLoad struct {
 	TokenCount int64 `protobuf:"varint,5,opt,name=token_count,json=tokenCount,proto3" json:"token_count,omitempty"`
 	// Tokens that a day may cost.
 	TokenLimit int64 `protobuf:"varint,6,opt,name=token_limit,json=tokenLimit,proto3" json:"token_limit,omitempty"`
-	// Cost of today by the price table of council.yaml, in its currency; 0 without prices.
+	// Cost of today in US dollars by the prices of council.yaml; 0 without prices.
 	Cost          float64 `protobuf:"fixed64,7,opt,name=cost,proto3" json:"cost,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1112,7 +1112,7 @@ type EstimateTaskResponse struct {
 	// Tokens of prompts and answers together, likewise.
 	LowTokenCount  int64 `protobuf:"varint,3,opt,name=low_token_count,json=lowTokenCount,proto3" json:"low_token_count,omitempty"`
 	HighTokenCount int64 `protobuf:"varint,4,opt,name=high_token_count,json=highTokenCount,proto3" json:"high_token_count,omitempty"`
-	// Cost by the price table of council.yaml, likewise; 0 unless all models have a price.
+	// Cost in US dollars by the prices of council.yaml, likewise; 0 unless all models have a price.
 	LowCost       float64 `protobuf:"fixed64,5,opt,name=low_cost,json=lowCost,proto3" json:"low_cost,omitempty"`
 	HighCost      float64 `protobuf:"fixed64,6,opt,name=high_cost,json=highCost,proto3" json:"high_cost,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1972,8 +1972,10 @@ type CouncilUsage struct {
 	CallCount        int32                  `protobuf:"varint,1,opt,name=call_count,json=callCount,proto3" json:"call_count,omitempty"`
 	InputTokenCount  int64                  `protobuf:"varint,2,opt,name=input_token_count,json=inputTokenCount,proto3" json:"input_token_count,omitempty"`
 	OutputTokenCount int64                  `protobuf:"varint,3,opt,name=output_token_count,json=outputTokenCount,proto3" json:"output_token_count,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// Cost in US dollars by the prices of council.yaml; 0 without prices.
+	Cost          float64 `protobuf:"fixed64,4,opt,name=cost,proto3" json:"cost,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CouncilUsage) Reset() {
@@ -2023,6 +2025,13 @@ func (x *CouncilUsage) GetInputTokenCount() int64 {
 func (x *CouncilUsage) GetOutputTokenCount() int64 {
 	if x != nil {
 		return x.OutputTokenCount
+	}
+	return 0
+}
+
+func (x *CouncilUsage) GetCost() float64 {
+	if x != nil {
+		return x.Cost
 	}
 	return 0
 }
@@ -7130,11 +7139,9 @@ type SubmitTurnRequest struct {
 	Lease  string                 `protobuf:"bytes,2,opt,name=lease,proto3" json:"lease,omitempty"`
 	// JSON of the schema.
 	Reply string `protobuf:"bytes,3,opt,name=reply,proto3" json:"reply,omitempty"`
-	// Model that has answered, as its provider calls it; empty if the member does not tell.
-	Model string `protobuf:"bytes,4,opt,name=model,proto3" json:"model,omitempty"`
-	// Tokens that the answer has cost; 0 has them estimated.
-	InputTokenCount  int64 `protobuf:"varint,5,opt,name=input_token_count,json=inputTokenCount,proto3" json:"input_token_count,omitempty"`
-	OutputTokenCount int64 `protobuf:"varint,6,opt,name=output_token_count,json=outputTokenCount,proto3" json:"output_token_count,omitempty"`
+	// Tokens that the answer has cost; 0 has them estimated. At most what the council has reserved for the turn counts.
+	InputTokenCount  int64 `protobuf:"varint,4,opt,name=input_token_count,json=inputTokenCount,proto3" json:"input_token_count,omitempty"`
+	OutputTokenCount int64 `protobuf:"varint,5,opt,name=output_token_count,json=outputTokenCount,proto3" json:"output_token_count,omitempty"`
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -7186,13 +7193,6 @@ func (x *SubmitTurnRequest) GetLease() string {
 func (x *SubmitTurnRequest) GetReply() string {
 	if x != nil {
 		return x.Reply
-	}
-	return ""
-}
-
-func (x *SubmitTurnRequest) GetModel() string {
-	if x != nil {
-		return x.Model
 	}
 	return ""
 }
@@ -8044,12 +8044,13 @@ const file_kioku_v1_council_proto_rawDesc = "" +
 	"\x06recall\x18\v \x01(\tR\x06recall\x12\x14\n" +
 	"\x05model\x18\f \x01(\tR\x05model\x12,\n" +
 	"\x05usage\x18\r \x01(\v2\x16.kioku.v1.CouncilUsageR\x05usageB\r\n" +
-	"\v_confidence\"\x87\x01\n" +
+	"\v_confidence\"\x9b\x01\n" +
 	"\fCouncilUsage\x12\x1d\n" +
 	"\n" +
 	"call_count\x18\x01 \x01(\x05R\tcallCount\x12*\n" +
 	"\x11input_token_count\x18\x02 \x01(\x03R\x0finputTokenCount\x12,\n" +
-	"\x12output_token_count\x18\x03 \x01(\x03R\x10outputTokenCount\"\xd3\x01\n" +
+	"\x12output_token_count\x18\x03 \x01(\x03R\x10outputTokenCount\x12\x12\n" +
+	"\x04cost\x18\x04 \x01(\x01R\x04cost\"\xd3\x01\n" +
 	"\x12CouncilArbitration\x12\x1a\n" +
 	"\bdecision\x18\x01 \x01(\tR\bdecision\x12%\n" +
 	"\x0efinal_approach\x18\x02 \x01(\tR\rfinalApproach\x12\x1c\n" +
@@ -8470,14 +8471,13 @@ const file_kioku_v1_council_proto_rawDesc = "" +
 	"\x06system\x18\x06 \x01(\tR\x06system\x12\x16\n" +
 	"\x06prompt\x18\a \x01(\tR\x06prompt\x12\x16\n" +
 	"\x06schema\x18\b \x01(\tR\x06schema\x12D\n" +
-	"\x10lease_until_time\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x0eleaseUntilTime\"\xc7\x01\n" +
+	"\x10lease_until_time\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x0eleaseUntilTime\"\xb1\x01\n" +
 	"\x11SubmitTurnRequest\x12\x16\n" +
 	"\x06member\x18\x01 \x01(\tR\x06member\x12\x14\n" +
 	"\x05lease\x18\x02 \x01(\tR\x05lease\x12\x14\n" +
-	"\x05reply\x18\x03 \x01(\tR\x05reply\x12\x14\n" +
-	"\x05model\x18\x04 \x01(\tR\x05model\x12*\n" +
-	"\x11input_token_count\x18\x05 \x01(\x03R\x0finputTokenCount\x12,\n" +
-	"\x12output_token_count\x18\x06 \x01(\x03R\x10outputTokenCount\"\x14\n" +
+	"\x05reply\x18\x03 \x01(\tR\x05reply\x12*\n" +
+	"\x11input_token_count\x18\x04 \x01(\x03R\x0finputTokenCount\x12,\n" +
+	"\x12output_token_count\x18\x05 \x01(\x03R\x10outputTokenCount\"\x14\n" +
 	"\x12SubmitTurnResponse\"@\n" +
 	"\x10RenewTurnRequest\x12\x16\n" +
 	"\x06member\x18\x01 \x01(\tR\x06member\x12\x14\n" +

@@ -41,6 +41,9 @@ func (e *episodeReader) fact(o *object) (draft, bool) {
 	if !i.dropped && commandsMemory(claim.Object) {
 		i.fail("object_text", ReasonInstruction, "must not tell anybody what to do")
 	}
+	if !i.dropped {
+		e.invents(i, "object_text", claim.Object)
+	}
 	d.claim = claim
 	d.evidence = e.source.evidence(i, claim.Object, claim.Subject)
 	o.done()

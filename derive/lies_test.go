@@ -117,4 +117,3 @@ func (w *world) checkLies() {
 		w.t.Errorf("of %d answers %d were read: %v", len(lies), said, w.status())
 	}
 }
-

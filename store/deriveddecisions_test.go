@@ -269,6 +269,9 @@ func (s derivedStore) spread(t *testing.T, uid, secret string) {
 	if err := s.PutSummary(t.Context(), about, []string{uid}, "made"); err != nil {
 		t.Fatal(err)
 	}
+	if err := s.CountDropped(t.Context(), map[string]int{"unknown predicate is_" + secret: 1}); err != nil {
+		t.Fatal(err)
+	}
 	job := seam.Job{Kind: "extract", Key: "1", Input: `{"episodes":["` + uid + `"]}`}
 	if err := s.Enqueue(t.Context(), job); err != nil {
 		t.Fatal(err)

@@ -62,6 +62,9 @@ func purgeKey(ctx context.Context, tx *sql.Tx, key string) error {
 	if err := blankQuotes(ctx, tx, list, said); err != nil {
 		return fmt.Errorf("delete quotes: %w", err)
 	}
+	if err := execAll(ctx, tx, nil, "DELETE FROM dropped WHERE reason LIKE 'unknown predicate %'"); err != nil { // the model's words
+		return err
+	}
 	return purgeAnswers(ctx, tx, episodes)
 }
 

@@ -213,10 +213,8 @@ func correctRestored(u *memory.Unit, fields map[string]string) {
 
 // level returns the sensitivity with a name, or another one if there is none.
 func level(name string, otherwise memory.Sensitivity) memory.Sensitivity {
-	for _, s := range []memory.Sensitivity{memory.Normal, memory.Private, memory.Secret} {
-		if s.String() == name {
-			return s
-		}
+	if s, ok := memory.ParseSensitivity(name); ok {
+		return s
 	}
 	return otherwise
 }

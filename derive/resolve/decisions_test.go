@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"kioku/derive/resolve"
 	"kioku/derive/vocab"
 	"kioku/memory"
 )

@@ -5713,6 +5713,95 @@ func (*AckCommandResponse) Descriptor() ([]byte, []int) {
 	return file_kioku_v1_council_proto_rawDescGZIP(), []int{83}
 }
 
+type ObeyCommandsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Worker or member.
+	Worker        string `protobuf:"bytes,1,opt,name=worker,proto3" json:"worker,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ObeyCommandsRequest) Reset() {
+	*x = ObeyCommandsRequest{}
+	mi := &file_kioku_v1_council_proto_msgTypes[84]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ObeyCommandsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ObeyCommandsRequest) ProtoMessage() {}
+
+func (x *ObeyCommandsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_council_proto_msgTypes[84]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ObeyCommandsRequest.ProtoReflect.Descriptor instead.
+func (*ObeyCommandsRequest) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{84}
+}
+
+func (x *ObeyCommandsRequest) GetWorker() string {
+	if x != nil {
+		return x.Worker
+	}
+	return ""
+}
+
+type ObeyCommandsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Worker        *CouncilWorker         `protobuf:"bytes,1,opt,name=worker,proto3" json:"worker,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ObeyCommandsResponse) Reset() {
+	*x = ObeyCommandsResponse{}
+	mi := &file_kioku_v1_council_proto_msgTypes[85]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ObeyCommandsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ObeyCommandsResponse) ProtoMessage() {}
+
+func (x *ObeyCommandsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_council_proto_msgTypes[85]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ObeyCommandsResponse.ProtoReflect.Descriptor instead.
+func (*ObeyCommandsResponse) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{85}
+}
+
+func (x *ObeyCommandsResponse) GetWorker() *CouncilWorker {
+	if x != nil {
+		return x.Worker
+	}
+	return nil
+}
+
 type SuggestRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Worker string                 `protobuf:"bytes,1,opt,name=worker,proto3" json:"worker,omitempty"`
@@ -5730,7 +5819,7 @@ type SuggestRequest struct {
 
 func (x *SuggestRequest) Reset() {
 	*x = SuggestRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[84]
+	mi := &file_kioku_v1_council_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5742,7 +5831,7 @@ func (x *SuggestRequest) String() string {
 func (*SuggestRequest) ProtoMessage() {}
 
 func (x *SuggestRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[84]
+	mi := &file_kioku_v1_council_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5755,7 +5844,7 @@ func (x *SuggestRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestRequest.ProtoReflect.Descriptor instead.
 func (*SuggestRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{84}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *SuggestRequest) GetWorker() string {
@@ -5802,7 +5891,7 @@ type SuggestResponse struct {
 
 func (x *SuggestResponse) Reset() {
 	*x = SuggestResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[85]
+	mi := &file_kioku_v1_council_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5814,7 +5903,7 @@ func (x *SuggestResponse) String() string {
 func (*SuggestResponse) ProtoMessage() {}
 
 func (x *SuggestResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[85]
+	mi := &file_kioku_v1_council_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5827,7 +5916,7 @@ func (x *SuggestResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestResponse.ProtoReflect.Descriptor instead.
 func (*SuggestResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{85}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *SuggestResponse) GetSuggestion() *CouncilSuggestion {
@@ -5863,7 +5952,7 @@ type CouncilSuggestion struct {
 
 func (x *CouncilSuggestion) Reset() {
 	*x = CouncilSuggestion{}
-	mi := &file_kioku_v1_council_proto_msgTypes[86]
+	mi := &file_kioku_v1_council_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5875,7 +5964,7 @@ func (x *CouncilSuggestion) String() string {
 func (*CouncilSuggestion) ProtoMessage() {}
 
 func (x *CouncilSuggestion) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[86]
+	mi := &file_kioku_v1_council_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5888,7 +5977,7 @@ func (x *CouncilSuggestion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilSuggestion.ProtoReflect.Descriptor instead.
 func (*CouncilSuggestion) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{86}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *CouncilSuggestion) GetId() string {
@@ -5988,7 +6077,7 @@ type CouncilVerdict struct {
 
 func (x *CouncilVerdict) Reset() {
 	*x = CouncilVerdict{}
-	mi := &file_kioku_v1_council_proto_msgTypes[87]
+	mi := &file_kioku_v1_council_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6000,7 +6089,7 @@ func (x *CouncilVerdict) String() string {
 func (*CouncilVerdict) ProtoMessage() {}
 
 func (x *CouncilVerdict) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[87]
+	mi := &file_kioku_v1_council_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6013,7 +6102,7 @@ func (x *CouncilVerdict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilVerdict.ProtoReflect.Descriptor instead.
 func (*CouncilVerdict) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{87}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *CouncilVerdict) GetAccept() bool {
@@ -6054,7 +6143,7 @@ type ListSuggestionsRequest struct {
 
 func (x *ListSuggestionsRequest) Reset() {
 	*x = ListSuggestionsRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[88]
+	mi := &file_kioku_v1_council_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6066,7 +6155,7 @@ func (x *ListSuggestionsRequest) String() string {
 func (*ListSuggestionsRequest) ProtoMessage() {}
 
 func (x *ListSuggestionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[88]
+	mi := &file_kioku_v1_council_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6079,7 +6168,7 @@ func (x *ListSuggestionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSuggestionsRequest.ProtoReflect.Descriptor instead.
 func (*ListSuggestionsRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{88}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *ListSuggestionsRequest) GetStatus() string {
@@ -6098,7 +6187,7 @@ type ListSuggestionsResponse struct {
 
 func (x *ListSuggestionsResponse) Reset() {
 	*x = ListSuggestionsResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[89]
+	mi := &file_kioku_v1_council_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6110,7 +6199,7 @@ func (x *ListSuggestionsResponse) String() string {
 func (*ListSuggestionsResponse) ProtoMessage() {}
 
 func (x *ListSuggestionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[89]
+	mi := &file_kioku_v1_council_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6123,7 +6212,7 @@ func (x *ListSuggestionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSuggestionsResponse.ProtoReflect.Descriptor instead.
 func (*ListSuggestionsResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{89}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *ListSuggestionsResponse) GetSuggestions() []*CouncilSuggestion {
@@ -6146,7 +6235,7 @@ type ReviewSuggestionRequest struct {
 
 func (x *ReviewSuggestionRequest) Reset() {
 	*x = ReviewSuggestionRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[90]
+	mi := &file_kioku_v1_council_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6158,7 +6247,7 @@ func (x *ReviewSuggestionRequest) String() string {
 func (*ReviewSuggestionRequest) ProtoMessage() {}
 
 func (x *ReviewSuggestionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[90]
+	mi := &file_kioku_v1_council_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6171,7 +6260,7 @@ func (x *ReviewSuggestionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReviewSuggestionRequest.ProtoReflect.Descriptor instead.
 func (*ReviewSuggestionRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{90}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *ReviewSuggestionRequest) GetWorker() string {
@@ -6218,7 +6307,7 @@ type ReviewSuggestionResponse struct {
 
 func (x *ReviewSuggestionResponse) Reset() {
 	*x = ReviewSuggestionResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[91]
+	mi := &file_kioku_v1_council_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6230,7 +6319,7 @@ func (x *ReviewSuggestionResponse) String() string {
 func (*ReviewSuggestionResponse) ProtoMessage() {}
 
 func (x *ReviewSuggestionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[91]
+	mi := &file_kioku_v1_council_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6243,7 +6332,7 @@ func (x *ReviewSuggestionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReviewSuggestionResponse.ProtoReflect.Descriptor instead.
 func (*ReviewSuggestionResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{91}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *ReviewSuggestionResponse) GetSuggestion() *CouncilSuggestion {
@@ -6276,7 +6365,7 @@ type CouncilAction struct {
 
 func (x *CouncilAction) Reset() {
 	*x = CouncilAction{}
-	mi := &file_kioku_v1_council_proto_msgTypes[92]
+	mi := &file_kioku_v1_council_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6288,7 +6377,7 @@ func (x *CouncilAction) String() string {
 func (*CouncilAction) ProtoMessage() {}
 
 func (x *CouncilAction) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[92]
+	mi := &file_kioku_v1_council_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6301,7 +6390,7 @@ func (x *CouncilAction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilAction.ProtoReflect.Descriptor instead.
 func (*CouncilAction) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{92}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *CouncilAction) GetId() string {
@@ -6401,7 +6490,7 @@ type RequestActionRequest struct {
 
 func (x *RequestActionRequest) Reset() {
 	*x = RequestActionRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[93]
+	mi := &file_kioku_v1_council_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6413,7 +6502,7 @@ func (x *RequestActionRequest) String() string {
 func (*RequestActionRequest) ProtoMessage() {}
 
 func (x *RequestActionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[93]
+	mi := &file_kioku_v1_council_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6426,7 +6515,7 @@ func (x *RequestActionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestActionRequest.ProtoReflect.Descriptor instead.
 func (*RequestActionRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{93}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *RequestActionRequest) GetService() string {
@@ -6466,7 +6555,7 @@ type RequestActionResponse struct {
 
 func (x *RequestActionResponse) Reset() {
 	*x = RequestActionResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[94]
+	mi := &file_kioku_v1_council_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6478,7 +6567,7 @@ func (x *RequestActionResponse) String() string {
 func (*RequestActionResponse) ProtoMessage() {}
 
 func (x *RequestActionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[94]
+	mi := &file_kioku_v1_council_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6491,7 +6580,7 @@ func (x *RequestActionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestActionResponse.ProtoReflect.Descriptor instead.
 func (*RequestActionResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{94}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *RequestActionResponse) GetAction() *CouncilAction {
@@ -6509,7 +6598,7 @@ type ListActionsRequest struct {
 
 func (x *ListActionsRequest) Reset() {
 	*x = ListActionsRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[95]
+	mi := &file_kioku_v1_council_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6521,7 +6610,7 @@ func (x *ListActionsRequest) String() string {
 func (*ListActionsRequest) ProtoMessage() {}
 
 func (x *ListActionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[95]
+	mi := &file_kioku_v1_council_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6534,7 +6623,7 @@ func (x *ListActionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListActionsRequest.ProtoReflect.Descriptor instead.
 func (*ListActionsRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{95}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{97}
 }
 
 type ListActionsResponse struct {
@@ -6546,7 +6635,7 @@ type ListActionsResponse struct {
 
 func (x *ListActionsResponse) Reset() {
 	*x = ListActionsResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[96]
+	mi := &file_kioku_v1_council_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6558,7 +6647,7 @@ func (x *ListActionsResponse) String() string {
 func (*ListActionsResponse) ProtoMessage() {}
 
 func (x *ListActionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[96]
+	mi := &file_kioku_v1_council_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6571,7 +6660,7 @@ func (x *ListActionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListActionsResponse.ProtoReflect.Descriptor instead.
 func (*ListActionsResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{96}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *ListActionsResponse) GetActions() []*CouncilAction {
@@ -6594,7 +6683,7 @@ type ApproveActionRequest struct {
 
 func (x *ApproveActionRequest) Reset() {
 	*x = ApproveActionRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[97]
+	mi := &file_kioku_v1_council_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6606,7 +6695,7 @@ func (x *ApproveActionRequest) String() string {
 func (*ApproveActionRequest) ProtoMessage() {}
 
 func (x *ApproveActionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[97]
+	mi := &file_kioku_v1_council_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6619,7 +6708,7 @@ func (x *ApproveActionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveActionRequest.ProtoReflect.Descriptor instead.
 func (*ApproveActionRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{97}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *ApproveActionRequest) GetId() string {
@@ -6659,7 +6748,7 @@ type ApproveActionResponse struct {
 
 func (x *ApproveActionResponse) Reset() {
 	*x = ApproveActionResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[98]
+	mi := &file_kioku_v1_council_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6671,7 +6760,7 @@ func (x *ApproveActionResponse) String() string {
 func (*ApproveActionResponse) ProtoMessage() {}
 
 func (x *ApproveActionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[98]
+	mi := &file_kioku_v1_council_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6684,7 +6773,7 @@ func (x *ApproveActionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveActionResponse.ProtoReflect.Descriptor instead.
 func (*ApproveActionResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{98}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *ApproveActionResponse) GetAction() *CouncilAction {
@@ -6704,7 +6793,7 @@ type RecogniseRequest struct {
 
 func (x *RecogniseRequest) Reset() {
 	*x = RecogniseRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[99]
+	mi := &file_kioku_v1_council_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6716,7 +6805,7 @@ func (x *RecogniseRequest) String() string {
 func (*RecogniseRequest) ProtoMessage() {}
 
 func (x *RecogniseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[99]
+	mi := &file_kioku_v1_council_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6729,7 +6818,7 @@ func (x *RecogniseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecogniseRequest.ProtoReflect.Descriptor instead.
 func (*RecogniseRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{99}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *RecogniseRequest) GetPlatform() string {
@@ -6756,7 +6845,7 @@ type RecogniseResponse struct {
 
 func (x *RecogniseResponse) Reset() {
 	*x = RecogniseResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[100]
+	mi := &file_kioku_v1_council_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6768,7 +6857,7 @@ func (x *RecogniseResponse) String() string {
 func (*RecogniseResponse) ProtoMessage() {}
 
 func (x *RecogniseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[100]
+	mi := &file_kioku_v1_council_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6781,7 +6870,7 @@ func (x *RecogniseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecogniseResponse.ProtoReflect.Descriptor instead.
 func (*RecogniseResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{100}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *RecogniseResponse) GetKind() string {
@@ -6800,7 +6889,7 @@ type NextTurnRequest struct {
 
 func (x *NextTurnRequest) Reset() {
 	*x = NextTurnRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[101]
+	mi := &file_kioku_v1_council_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6812,7 +6901,7 @@ func (x *NextTurnRequest) String() string {
 func (*NextTurnRequest) ProtoMessage() {}
 
 func (x *NextTurnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[101]
+	mi := &file_kioku_v1_council_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6825,7 +6914,7 @@ func (x *NextTurnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NextTurnRequest.ProtoReflect.Descriptor instead.
 func (*NextTurnRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{101}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *NextTurnRequest) GetMember() string {
@@ -6845,7 +6934,7 @@ type NextTurnResponse struct {
 
 func (x *NextTurnResponse) Reset() {
 	*x = NextTurnResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[102]
+	mi := &file_kioku_v1_council_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6857,7 +6946,7 @@ func (x *NextTurnResponse) String() string {
 func (*NextTurnResponse) ProtoMessage() {}
 
 func (x *NextTurnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[102]
+	mi := &file_kioku_v1_council_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6870,7 +6959,7 @@ func (x *NextTurnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NextTurnResponse.ProtoReflect.Descriptor instead.
 func (*NextTurnResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{102}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *NextTurnResponse) GetTurn() *CouncilTurn {
@@ -6900,7 +6989,7 @@ type CouncilTurn struct {
 
 func (x *CouncilTurn) Reset() {
 	*x = CouncilTurn{}
-	mi := &file_kioku_v1_council_proto_msgTypes[103]
+	mi := &file_kioku_v1_council_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6912,7 +7001,7 @@ func (x *CouncilTurn) String() string {
 func (*CouncilTurn) ProtoMessage() {}
 
 func (x *CouncilTurn) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[103]
+	mi := &file_kioku_v1_council_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6925,7 +7014,7 @@ func (x *CouncilTurn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilTurn.ProtoReflect.Descriptor instead.
 func (*CouncilTurn) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{103}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *CouncilTurn) GetLease() string {
@@ -7003,7 +7092,7 @@ type SubmitTurnRequest struct {
 
 func (x *SubmitTurnRequest) Reset() {
 	*x = SubmitTurnRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[104]
+	mi := &file_kioku_v1_council_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7015,7 +7104,7 @@ func (x *SubmitTurnRequest) String() string {
 func (*SubmitTurnRequest) ProtoMessage() {}
 
 func (x *SubmitTurnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[104]
+	mi := &file_kioku_v1_council_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7028,7 +7117,7 @@ func (x *SubmitTurnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitTurnRequest.ProtoReflect.Descriptor instead.
 func (*SubmitTurnRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{104}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *SubmitTurnRequest) GetMember() string {
@@ -7060,7 +7149,7 @@ type SubmitTurnResponse struct {
 
 func (x *SubmitTurnResponse) Reset() {
 	*x = SubmitTurnResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[105]
+	mi := &file_kioku_v1_council_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7072,7 +7161,7 @@ func (x *SubmitTurnResponse) String() string {
 func (*SubmitTurnResponse) ProtoMessage() {}
 
 func (x *SubmitTurnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[105]
+	mi := &file_kioku_v1_council_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7085,7 +7174,7 @@ func (x *SubmitTurnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitTurnResponse.ProtoReflect.Descriptor instead.
 func (*SubmitTurnResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{105}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{107}
 }
 
 type RenewTurnRequest struct {
@@ -7098,7 +7187,7 @@ type RenewTurnRequest struct {
 
 func (x *RenewTurnRequest) Reset() {
 	*x = RenewTurnRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[106]
+	mi := &file_kioku_v1_council_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7110,7 +7199,7 @@ func (x *RenewTurnRequest) String() string {
 func (*RenewTurnRequest) ProtoMessage() {}
 
 func (x *RenewTurnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[106]
+	mi := &file_kioku_v1_council_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7123,7 +7212,7 @@ func (x *RenewTurnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewTurnRequest.ProtoReflect.Descriptor instead.
 func (*RenewTurnRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{106}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{108}
 }
 
 func (x *RenewTurnRequest) GetMember() string {
@@ -7149,7 +7238,7 @@ type RenewTurnResponse struct {
 
 func (x *RenewTurnResponse) Reset() {
 	*x = RenewTurnResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[107]
+	mi := &file_kioku_v1_council_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7161,7 +7250,7 @@ func (x *RenewTurnResponse) String() string {
 func (*RenewTurnResponse) ProtoMessage() {}
 
 func (x *RenewTurnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[107]
+	mi := &file_kioku_v1_council_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7174,7 +7263,7 @@ func (x *RenewTurnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewTurnResponse.ProtoReflect.Descriptor instead.
 func (*RenewTurnResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{107}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *RenewTurnResponse) GetLeaseUntilTime() *timestamppb.Timestamp {
@@ -7199,7 +7288,7 @@ type TailLogsRequest struct {
 
 func (x *TailLogsRequest) Reset() {
 	*x = TailLogsRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[108]
+	mi := &file_kioku_v1_council_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7211,7 +7300,7 @@ func (x *TailLogsRequest) String() string {
 func (*TailLogsRequest) ProtoMessage() {}
 
 func (x *TailLogsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[108]
+	mi := &file_kioku_v1_council_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7224,7 +7313,7 @@ func (x *TailLogsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TailLogsRequest.ProtoReflect.Descriptor instead.
 func (*TailLogsRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{108}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *TailLogsRequest) GetMember() string {
@@ -7264,7 +7353,7 @@ type TailLogsResponse struct {
 
 func (x *TailLogsResponse) Reset() {
 	*x = TailLogsResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[109]
+	mi := &file_kioku_v1_council_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7276,7 +7365,7 @@ func (x *TailLogsResponse) String() string {
 func (*TailLogsResponse) ProtoMessage() {}
 
 func (x *TailLogsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[109]
+	mi := &file_kioku_v1_council_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7289,7 +7378,7 @@ func (x *TailLogsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TailLogsResponse.ProtoReflect.Descriptor instead.
 func (*TailLogsResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{109}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *TailLogsResponse) GetLine() *CouncilLogLine {
@@ -7313,7 +7402,7 @@ type CouncilLogLine struct {
 
 func (x *CouncilLogLine) Reset() {
 	*x = CouncilLogLine{}
-	mi := &file_kioku_v1_council_proto_msgTypes[110]
+	mi := &file_kioku_v1_council_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7325,7 +7414,7 @@ func (x *CouncilLogLine) String() string {
 func (*CouncilLogLine) ProtoMessage() {}
 
 func (x *CouncilLogLine) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[110]
+	mi := &file_kioku_v1_council_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7338,7 +7427,7 @@ func (x *CouncilLogLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilLogLine.ProtoReflect.Descriptor instead.
 func (*CouncilLogLine) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{110}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *CouncilLogLine) GetTime() *timestamppb.Timestamp {
@@ -7386,7 +7475,7 @@ type WatchCouncilRequest struct {
 
 func (x *WatchCouncilRequest) Reset() {
 	*x = WatchCouncilRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[111]
+	mi := &file_kioku_v1_council_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7398,7 +7487,7 @@ func (x *WatchCouncilRequest) String() string {
 func (*WatchCouncilRequest) ProtoMessage() {}
 
 func (x *WatchCouncilRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[111]
+	mi := &file_kioku_v1_council_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7411,7 +7500,7 @@ func (x *WatchCouncilRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchCouncilRequest.ProtoReflect.Descriptor instead.
 func (*WatchCouncilRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{111}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *WatchCouncilRequest) GetAfterId() uint64 {
@@ -7430,7 +7519,7 @@ type WatchCouncilResponse struct {
 
 func (x *WatchCouncilResponse) Reset() {
 	*x = WatchCouncilResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[112]
+	mi := &file_kioku_v1_council_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7442,7 +7531,7 @@ func (x *WatchCouncilResponse) String() string {
 func (*WatchCouncilResponse) ProtoMessage() {}
 
 func (x *WatchCouncilResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[112]
+	mi := &file_kioku_v1_council_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7455,7 +7544,7 @@ func (x *WatchCouncilResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchCouncilResponse.ProtoReflect.Descriptor instead.
 func (*WatchCouncilResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{112}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{114}
 }
 
 func (x *WatchCouncilResponse) GetEvent() *CouncilEvent {
@@ -7481,7 +7570,7 @@ type CouncilEvent struct {
 
 func (x *CouncilEvent) Reset() {
 	*x = CouncilEvent{}
-	mi := &file_kioku_v1_council_proto_msgTypes[113]
+	mi := &file_kioku_v1_council_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7493,7 +7582,7 @@ func (x *CouncilEvent) String() string {
 func (*CouncilEvent) ProtoMessage() {}
 
 func (x *CouncilEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[113]
+	mi := &file_kioku_v1_council_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7506,7 +7595,7 @@ func (x *CouncilEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilEvent.ProtoReflect.Descriptor instead.
 func (*CouncilEvent) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{113}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{115}
 }
 
 func (x *CouncilEvent) GetId() uint64 {
@@ -7552,7 +7641,7 @@ type DiagnoseCouncilRequest struct {
 
 func (x *DiagnoseCouncilRequest) Reset() {
 	*x = DiagnoseCouncilRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[114]
+	mi := &file_kioku_v1_council_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7564,7 +7653,7 @@ func (x *DiagnoseCouncilRequest) String() string {
 func (*DiagnoseCouncilRequest) ProtoMessage() {}
 
 func (x *DiagnoseCouncilRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[114]
+	mi := &file_kioku_v1_council_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7577,7 +7666,7 @@ func (x *DiagnoseCouncilRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiagnoseCouncilRequest.ProtoReflect.Descriptor instead.
 func (*DiagnoseCouncilRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{114}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{116}
 }
 
 type DiagnoseCouncilResponse struct {
@@ -7589,7 +7678,7 @@ type DiagnoseCouncilResponse struct {
 
 func (x *DiagnoseCouncilResponse) Reset() {
 	*x = DiagnoseCouncilResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[115]
+	mi := &file_kioku_v1_council_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7601,7 +7690,7 @@ func (x *DiagnoseCouncilResponse) String() string {
 func (*DiagnoseCouncilResponse) ProtoMessage() {}
 
 func (x *DiagnoseCouncilResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[115]
+	mi := &file_kioku_v1_council_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7614,7 +7703,7 @@ func (x *DiagnoseCouncilResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiagnoseCouncilResponse.ProtoReflect.Descriptor instead.
 func (*DiagnoseCouncilResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{115}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{117}
 }
 
 func (x *DiagnoseCouncilResponse) GetFindings() []*CouncilFinding {
@@ -7637,7 +7726,7 @@ type CouncilFinding struct {
 
 func (x *CouncilFinding) Reset() {
 	*x = CouncilFinding{}
-	mi := &file_kioku_v1_council_proto_msgTypes[116]
+	mi := &file_kioku_v1_council_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7649,7 +7738,7 @@ func (x *CouncilFinding) String() string {
 func (*CouncilFinding) ProtoMessage() {}
 
 func (x *CouncilFinding) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[116]
+	mi := &file_kioku_v1_council_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7662,7 +7751,7 @@ func (x *CouncilFinding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilFinding.ProtoReflect.Descriptor instead.
 func (*CouncilFinding) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{116}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{118}
 }
 
 func (x *CouncilFinding) GetName() string {
@@ -8192,7 +8281,11 @@ const file_kioku_v1_council_proto_rawDesc = "" +
 	"\x02id\x18\x02 \x01(\tR\x02id\x12\x16\n" +
 	"\x06result\x18\x03 \x01(\tR\x06result\x12#\n" +
 	"\rresult_detail\x18\x04 \x01(\tR\fresultDetail\"\x14\n" +
-	"\x12AckCommandResponse\"\x8a\x01\n" +
+	"\x12AckCommandResponse\"-\n" +
+	"\x13ObeyCommandsRequest\x12\x16\n" +
+	"\x06worker\x18\x01 \x01(\tR\x06worker\"G\n" +
+	"\x14ObeyCommandsResponse\x12/\n" +
+	"\x06worker\x18\x01 \x01(\v2\x17.kioku.v1.CouncilWorkerR\x06worker\"\x8a\x01\n" +
 	"\x0eSuggestRequest\x12\x16\n" +
 	"\x06worker\x18\x01 \x01(\tR\x06worker\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +
@@ -8327,7 +8420,7 @@ const file_kioku_v1_council_proto_rawDesc = "" +
 	"\x0eCouncilFinding\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05level\x18\x02 \x01(\tR\x05level\x12\x12\n" +
-	"\x04text\x18\x03 \x01(\tR\x04text2\xdd%\n" +
+	"\x04text\x18\x03 \x01(\tR\x04text2\xda&\n" +
 	"\x0eCouncilService\x12\\\n" +
 	"\n" +
 	"GetCouncil\x12\x1b.kioku.v1.GetCouncilRequest\x1a\x1c.kioku.v1.GetCouncilResponse\"\x13\x82\xd3\xe4\x93\x02\r\x12\v/v1/council\x12e\n" +
@@ -8360,7 +8453,8 @@ const file_kioku_v1_council_proto_rawDesc = "" +
 	"\fListCommands\x12\x1d.kioku.v1.ListCommandsRequest\x1a\x1e.kioku.v1.ListCommandsResponse\"-\x82\xd3\xe4\x93\x02'\x12%/v1/council/workers/{worker}/commands\x12|\n" +
 	"\vSendCommand\x12\x1c.kioku.v1.SendCommandRequest\x1a\x1d.kioku.v1.SendCommandResponse\"0\x82\xd3\xe4\x93\x02*:\x01*\"%/v1/council/workers/{worker}/commands\x12\x82\x01\n" +
 	"\n" +
-	"AckCommand\x12\x1b.kioku.v1.AckCommandRequest\x1a\x1c.kioku.v1.AckCommandResponse\"9\x82\xd3\xe4\x93\x023:\x01*\"./v1/council/workers/{worker}/commands/{id}:ack\x12s\n" +
+	"AckCommand\x12\x1b.kioku.v1.AckCommandRequest\x1a\x1c.kioku.v1.AckCommandResponse\"9\x82\xd3\xe4\x93\x023:\x01*\"./v1/council/workers/{worker}/commands/{id}:ack\x12{\n" +
+	"\fObeyCommands\x12\x1d.kioku.v1.ObeyCommandsRequest\x1a\x1e.kioku.v1.ObeyCommandsResponse\",\x82\xd3\xe4\x93\x02&:\x01*\"!/v1/council/workers/{worker}:obey\x12s\n" +
 	"\aSuggest\x12\x18.kioku.v1.SuggestRequest\x1a\x19.kioku.v1.SuggestResponse\"3\x82\xd3\xe4\x93\x02-:\x01*\"(/v1/council/workers/{worker}/suggestions\x12w\n" +
 	"\x0fListSuggestions\x12 .kioku.v1.ListSuggestionsRequest\x1a!.kioku.v1.ListSuggestionsResponse\"\x1f\x82\xd3\xe4\x93\x02\x19\x12\x17/v1/council/suggestions\x12\x9a\x01\n" +
 	"\x10ReviewSuggestion\x12!.kioku.v1.ReviewSuggestionRequest\x1a\".kioku.v1.ReviewSuggestionResponse\"?\x82\xd3\xe4\x93\x029:\x01*\"4/v1/council/workers/{worker}/suggestions/{id}:review\x12p\n" +
@@ -8388,7 +8482,7 @@ func file_kioku_v1_council_proto_rawDescGZIP() []byte {
 	return file_kioku_v1_council_proto_rawDescData
 }
 
-var file_kioku_v1_council_proto_msgTypes = make([]protoimpl.MessageInfo, 134)
+var file_kioku_v1_council_proto_msgTypes = make([]protoimpl.MessageInfo, 136)
 var file_kioku_v1_council_proto_goTypes = []any{
 	(*CouncilAuthor)(nil),            // 0: kioku.v1.CouncilAuthor
 	(*CouncilSender)(nil),            // 1: kioku.v1.CouncilSender
@@ -8474,66 +8568,68 @@ var file_kioku_v1_council_proto_goTypes = []any{
 	(*SendCommandResponse)(nil),      // 81: kioku.v1.SendCommandResponse
 	(*AckCommandRequest)(nil),        // 82: kioku.v1.AckCommandRequest
 	(*AckCommandResponse)(nil),       // 83: kioku.v1.AckCommandResponse
-	(*SuggestRequest)(nil),           // 84: kioku.v1.SuggestRequest
-	(*SuggestResponse)(nil),          // 85: kioku.v1.SuggestResponse
-	(*CouncilSuggestion)(nil),        // 86: kioku.v1.CouncilSuggestion
-	(*CouncilVerdict)(nil),           // 87: kioku.v1.CouncilVerdict
-	(*ListSuggestionsRequest)(nil),   // 88: kioku.v1.ListSuggestionsRequest
-	(*ListSuggestionsResponse)(nil),  // 89: kioku.v1.ListSuggestionsResponse
-	(*ReviewSuggestionRequest)(nil),  // 90: kioku.v1.ReviewSuggestionRequest
-	(*ReviewSuggestionResponse)(nil), // 91: kioku.v1.ReviewSuggestionResponse
-	(*CouncilAction)(nil),            // 92: kioku.v1.CouncilAction
-	(*RequestActionRequest)(nil),     // 93: kioku.v1.RequestActionRequest
-	(*RequestActionResponse)(nil),    // 94: kioku.v1.RequestActionResponse
-	(*ListActionsRequest)(nil),       // 95: kioku.v1.ListActionsRequest
-	(*ListActionsResponse)(nil),      // 96: kioku.v1.ListActionsResponse
-	(*ApproveActionRequest)(nil),     // 97: kioku.v1.ApproveActionRequest
-	(*ApproveActionResponse)(nil),    // 98: kioku.v1.ApproveActionResponse
-	(*RecogniseRequest)(nil),         // 99: kioku.v1.RecogniseRequest
-	(*RecogniseResponse)(nil),        // 100: kioku.v1.RecogniseResponse
-	(*NextTurnRequest)(nil),          // 101: kioku.v1.NextTurnRequest
-	(*NextTurnResponse)(nil),         // 102: kioku.v1.NextTurnResponse
-	(*CouncilTurn)(nil),              // 103: kioku.v1.CouncilTurn
-	(*SubmitTurnRequest)(nil),        // 104: kioku.v1.SubmitTurnRequest
-	(*SubmitTurnResponse)(nil),       // 105: kioku.v1.SubmitTurnResponse
-	(*RenewTurnRequest)(nil),         // 106: kioku.v1.RenewTurnRequest
-	(*RenewTurnResponse)(nil),        // 107: kioku.v1.RenewTurnResponse
-	(*TailLogsRequest)(nil),          // 108: kioku.v1.TailLogsRequest
-	(*TailLogsResponse)(nil),         // 109: kioku.v1.TailLogsResponse
-	(*CouncilLogLine)(nil),           // 110: kioku.v1.CouncilLogLine
-	(*WatchCouncilRequest)(nil),      // 111: kioku.v1.WatchCouncilRequest
-	(*WatchCouncilResponse)(nil),     // 112: kioku.v1.WatchCouncilResponse
-	(*CouncilEvent)(nil),             // 113: kioku.v1.CouncilEvent
-	(*DiagnoseCouncilRequest)(nil),   // 114: kioku.v1.DiagnoseCouncilRequest
-	(*DiagnoseCouncilResponse)(nil),  // 115: kioku.v1.DiagnoseCouncilResponse
-	(*CouncilFinding)(nil),           // 116: kioku.v1.CouncilFinding
-	nil,                              // 117: kioku.v1.CouncilMember.ParamsEntry
-	nil,                              // 118: kioku.v1.CouncilMember.UnknownParamsEntry
-	nil,                              // 119: kioku.v1.CouncilRound.AbstentionsEntry
-	nil,                              // 120: kioku.v1.CouncilDecision.AbstentionsEntry
-	nil,                              // 121: kioku.v1.CouncilDecision.UsageEntry
-	nil,                              // 122: kioku.v1.CouncilVotes.VotesEntry
-	nil,                              // 123: kioku.v1.GetParamsResponse.ParamsEntry
-	nil,                              // 124: kioku.v1.CouncilParamsChange.BeforeEntry
-	nil,                              // 125: kioku.v1.CouncilParamsChange.AfterEntry
-	nil,                              // 126: kioku.v1.SetParamsRequest.ParamsEntry
-	nil,                              // 127: kioku.v1.SetParamsResponse.ParamsEntry
-	nil,                              // 128: kioku.v1.RollbackParamsResponse.ParamsEntry
-	nil,                              // 129: kioku.v1.CouncilRating.ScoresEntry
-	nil,                              // 130: kioku.v1.CouncilRating.SuggestedParamsEntry
-	nil,                              // 131: kioku.v1.CouncilRetune.BeforeEntry
-	nil,                              // 132: kioku.v1.CouncilRetune.AfterEntry
-	nil,                              // 133: kioku.v1.CouncilRetune.RefusedEntry
-	(*timestamppb.Timestamp)(nil),    // 134: google.protobuf.Timestamp
+	(*ObeyCommandsRequest)(nil),      // 84: kioku.v1.ObeyCommandsRequest
+	(*ObeyCommandsResponse)(nil),     // 85: kioku.v1.ObeyCommandsResponse
+	(*SuggestRequest)(nil),           // 86: kioku.v1.SuggestRequest
+	(*SuggestResponse)(nil),          // 87: kioku.v1.SuggestResponse
+	(*CouncilSuggestion)(nil),        // 88: kioku.v1.CouncilSuggestion
+	(*CouncilVerdict)(nil),           // 89: kioku.v1.CouncilVerdict
+	(*ListSuggestionsRequest)(nil),   // 90: kioku.v1.ListSuggestionsRequest
+	(*ListSuggestionsResponse)(nil),  // 91: kioku.v1.ListSuggestionsResponse
+	(*ReviewSuggestionRequest)(nil),  // 92: kioku.v1.ReviewSuggestionRequest
+	(*ReviewSuggestionResponse)(nil), // 93: kioku.v1.ReviewSuggestionResponse
+	(*CouncilAction)(nil),            // 94: kioku.v1.CouncilAction
+	(*RequestActionRequest)(nil),     // 95: kioku.v1.RequestActionRequest
+	(*RequestActionResponse)(nil),    // 96: kioku.v1.RequestActionResponse
+	(*ListActionsRequest)(nil),       // 97: kioku.v1.ListActionsRequest
+	(*ListActionsResponse)(nil),      // 98: kioku.v1.ListActionsResponse
+	(*ApproveActionRequest)(nil),     // 99: kioku.v1.ApproveActionRequest
+	(*ApproveActionResponse)(nil),    // 100: kioku.v1.ApproveActionResponse
+	(*RecogniseRequest)(nil),         // 101: kioku.v1.RecogniseRequest
+	(*RecogniseResponse)(nil),        // 102: kioku.v1.RecogniseResponse
+	(*NextTurnRequest)(nil),          // 103: kioku.v1.NextTurnRequest
+	(*NextTurnResponse)(nil),         // 104: kioku.v1.NextTurnResponse
+	(*CouncilTurn)(nil),              // 105: kioku.v1.CouncilTurn
+	(*SubmitTurnRequest)(nil),        // 106: kioku.v1.SubmitTurnRequest
+	(*SubmitTurnResponse)(nil),       // 107: kioku.v1.SubmitTurnResponse
+	(*RenewTurnRequest)(nil),         // 108: kioku.v1.RenewTurnRequest
+	(*RenewTurnResponse)(nil),        // 109: kioku.v1.RenewTurnResponse
+	(*TailLogsRequest)(nil),          // 110: kioku.v1.TailLogsRequest
+	(*TailLogsResponse)(nil),         // 111: kioku.v1.TailLogsResponse
+	(*CouncilLogLine)(nil),           // 112: kioku.v1.CouncilLogLine
+	(*WatchCouncilRequest)(nil),      // 113: kioku.v1.WatchCouncilRequest
+	(*WatchCouncilResponse)(nil),     // 114: kioku.v1.WatchCouncilResponse
+	(*CouncilEvent)(nil),             // 115: kioku.v1.CouncilEvent
+	(*DiagnoseCouncilRequest)(nil),   // 116: kioku.v1.DiagnoseCouncilRequest
+	(*DiagnoseCouncilResponse)(nil),  // 117: kioku.v1.DiagnoseCouncilResponse
+	(*CouncilFinding)(nil),           // 118: kioku.v1.CouncilFinding
+	nil,                              // 119: kioku.v1.CouncilMember.ParamsEntry
+	nil,                              // 120: kioku.v1.CouncilMember.UnknownParamsEntry
+	nil,                              // 121: kioku.v1.CouncilRound.AbstentionsEntry
+	nil,                              // 122: kioku.v1.CouncilDecision.AbstentionsEntry
+	nil,                              // 123: kioku.v1.CouncilDecision.UsageEntry
+	nil,                              // 124: kioku.v1.CouncilVotes.VotesEntry
+	nil,                              // 125: kioku.v1.GetParamsResponse.ParamsEntry
+	nil,                              // 126: kioku.v1.CouncilParamsChange.BeforeEntry
+	nil,                              // 127: kioku.v1.CouncilParamsChange.AfterEntry
+	nil,                              // 128: kioku.v1.SetParamsRequest.ParamsEntry
+	nil,                              // 129: kioku.v1.SetParamsResponse.ParamsEntry
+	nil,                              // 130: kioku.v1.RollbackParamsResponse.ParamsEntry
+	nil,                              // 131: kioku.v1.CouncilRating.ScoresEntry
+	nil,                              // 132: kioku.v1.CouncilRating.SuggestedParamsEntry
+	nil,                              // 133: kioku.v1.CouncilRetune.BeforeEntry
+	nil,                              // 134: kioku.v1.CouncilRetune.AfterEntry
+	nil,                              // 135: kioku.v1.CouncilRetune.RefusedEntry
+	(*timestamppb.Timestamp)(nil),    // 136: google.protobuf.Timestamp
 }
 var file_kioku_v1_council_proto_depIdxs = []int32{
 	4,   // 0: kioku.v1.GetCouncilResponse.members:type_name -> kioku.v1.CouncilMember
-	117, // 1: kioku.v1.CouncilMember.params:type_name -> kioku.v1.CouncilMember.ParamsEntry
-	118, // 2: kioku.v1.CouncilMember.unknown_params:type_name -> kioku.v1.CouncilMember.UnknownParamsEntry
+	119, // 1: kioku.v1.CouncilMember.params:type_name -> kioku.v1.CouncilMember.ParamsEntry
+	120, // 2: kioku.v1.CouncilMember.unknown_params:type_name -> kioku.v1.CouncilMember.UnknownParamsEntry
 	5,   // 3: kioku.v1.CouncilMember.activity:type_name -> kioku.v1.CouncilActivity
-	134, // 4: kioku.v1.CouncilMember.paused_until_time:type_name -> google.protobuf.Timestamp
-	134, // 5: kioku.v1.CouncilActivity.updated_time:type_name -> google.protobuf.Timestamp
-	134, // 6: kioku.v1.CouncilTask.created_time:type_name -> google.protobuf.Timestamp
+	136, // 4: kioku.v1.CouncilMember.paused_until_time:type_name -> google.protobuf.Timestamp
+	136, // 5: kioku.v1.CouncilActivity.updated_time:type_name -> google.protobuf.Timestamp
+	136, // 6: kioku.v1.CouncilTask.created_time:type_name -> google.protobuf.Timestamp
 	7,   // 7: kioku.v1.CouncilTask.attachments:type_name -> kioku.v1.CouncilAttachment
 	0,   // 8: kioku.v1.CouncilTask.author:type_name -> kioku.v1.CouncilAuthor
 	8,   // 9: kioku.v1.SubmitTaskRequest.attachments:type_name -> kioku.v1.CouncilUpload
@@ -8542,8 +8638,8 @@ var file_kioku_v1_council_proto_depIdxs = []int32{
 	15,  // 12: kioku.v1.ListTasksResponse.tasks:type_name -> kioku.v1.CouncilSummary
 	6,   // 13: kioku.v1.CouncilSummary.task:type_name -> kioku.v1.CouncilTask
 	16,  // 14: kioku.v1.CouncilSummary.status:type_name -> kioku.v1.CouncilStatus
-	134, // 15: kioku.v1.CouncilSummary.updated_time:type_name -> google.protobuf.Timestamp
-	134, // 16: kioku.v1.CouncilStatus.started_time:type_name -> google.protobuf.Timestamp
+	136, // 15: kioku.v1.CouncilSummary.updated_time:type_name -> google.protobuf.Timestamp
+	136, // 16: kioku.v1.CouncilStatus.started_time:type_name -> google.protobuf.Timestamp
 	6,   // 17: kioku.v1.GetTaskResponse.task:type_name -> kioku.v1.CouncilTask
 	16,  // 18: kioku.v1.GetTaskResponse.status:type_name -> kioku.v1.CouncilStatus
 	19,  // 19: kioku.v1.GetTaskResponse.rounds:type_name -> kioku.v1.CouncilRound
@@ -8554,29 +8650,29 @@ var file_kioku_v1_council_proto_depIdxs = []int32{
 	28,  // 24: kioku.v1.GetTaskResponse.results:type_name -> kioku.v1.CouncilResult
 	29,  // 25: kioku.v1.GetTaskResponse.reviews:type_name -> kioku.v1.CouncilReview
 	30,  // 26: kioku.v1.GetTaskResponse.progress:type_name -> kioku.v1.CouncilProgress
-	134, // 27: kioku.v1.CouncilRound.opened_time:type_name -> google.protobuf.Timestamp
-	134, // 28: kioku.v1.CouncilRound.deadline_time:type_name -> google.protobuf.Timestamp
+	136, // 27: kioku.v1.CouncilRound.opened_time:type_name -> google.protobuf.Timestamp
+	136, // 28: kioku.v1.CouncilRound.deadline_time:type_name -> google.protobuf.Timestamp
 	20,  // 29: kioku.v1.CouncilRound.ballots:type_name -> kioku.v1.CouncilBallot
-	119, // 30: kioku.v1.CouncilRound.abstentions:type_name -> kioku.v1.CouncilRound.AbstentionsEntry
-	134, // 31: kioku.v1.CouncilBallot.cast_time:type_name -> google.protobuf.Timestamp
+	121, // 30: kioku.v1.CouncilRound.abstentions:type_name -> kioku.v1.CouncilRound.AbstentionsEntry
+	136, // 31: kioku.v1.CouncilBallot.cast_time:type_name -> google.protobuf.Timestamp
 	21,  // 32: kioku.v1.CouncilBallot.usage:type_name -> kioku.v1.CouncilUsage
-	134, // 33: kioku.v1.CouncilArbitration.decided_time:type_name -> google.protobuf.Timestamp
+	136, // 33: kioku.v1.CouncilArbitration.decided_time:type_name -> google.protobuf.Timestamp
 	0,   // 34: kioku.v1.CouncilComment.author:type_name -> kioku.v1.CouncilAuthor
-	134, // 35: kioku.v1.CouncilComment.created_time:type_name -> google.protobuf.Timestamp
+	136, // 35: kioku.v1.CouncilComment.created_time:type_name -> google.protobuf.Timestamp
 	7,   // 36: kioku.v1.CouncilComment.attachments:type_name -> kioku.v1.CouncilAttachment
-	134, // 37: kioku.v1.CouncilDecision.decided_time:type_name -> google.protobuf.Timestamp
+	136, // 37: kioku.v1.CouncilDecision.decided_time:type_name -> google.protobuf.Timestamp
 	27,  // 38: kioku.v1.CouncilDecision.announcement:type_name -> kioku.v1.CouncilAnnouncement
 	25,  // 39: kioku.v1.CouncilDecision.votes:type_name -> kioku.v1.CouncilVotes
-	120, // 40: kioku.v1.CouncilDecision.abstentions:type_name -> kioku.v1.CouncilDecision.AbstentionsEntry
+	122, // 40: kioku.v1.CouncilDecision.abstentions:type_name -> kioku.v1.CouncilDecision.AbstentionsEntry
 	26,  // 41: kioku.v1.CouncilDecision.dissent:type_name -> kioku.v1.CouncilDissent
 	20,  // 42: kioku.v1.CouncilDecision.solo:type_name -> kioku.v1.CouncilBallot
-	121, // 43: kioku.v1.CouncilDecision.usage:type_name -> kioku.v1.CouncilDecision.UsageEntry
-	122, // 44: kioku.v1.CouncilVotes.votes:type_name -> kioku.v1.CouncilVotes.VotesEntry
-	134, // 45: kioku.v1.CouncilAnnouncement.announced_time:type_name -> google.protobuf.Timestamp
-	134, // 46: kioku.v1.CouncilResult.completed_time:type_name -> google.protobuf.Timestamp
+	123, // 43: kioku.v1.CouncilDecision.usage:type_name -> kioku.v1.CouncilDecision.UsageEntry
+	124, // 44: kioku.v1.CouncilVotes.votes:type_name -> kioku.v1.CouncilVotes.VotesEntry
+	136, // 45: kioku.v1.CouncilAnnouncement.announced_time:type_name -> google.protobuf.Timestamp
+	136, // 46: kioku.v1.CouncilResult.completed_time:type_name -> google.protobuf.Timestamp
 	0,   // 47: kioku.v1.CouncilResult.author:type_name -> kioku.v1.CouncilAuthor
-	134, // 48: kioku.v1.CouncilReview.reviewed_time:type_name -> google.protobuf.Timestamp
-	134, // 49: kioku.v1.CouncilProgress.time:type_name -> google.protobuf.Timestamp
+	136, // 48: kioku.v1.CouncilReview.reviewed_time:type_name -> google.protobuf.Timestamp
+	136, // 49: kioku.v1.CouncilProgress.time:type_name -> google.protobuf.Timestamp
 	24,  // 50: kioku.v1.ListDecisionsResponse.decisions:type_name -> kioku.v1.CouncilDecision
 	1,   // 51: kioku.v1.CommentRequest.sender:type_name -> kioku.v1.CouncilSender
 	23,  // 52: kioku.v1.CommentResponse.comment:type_name -> kioku.v1.CouncilComment
@@ -8596,152 +8692,155 @@ var file_kioku_v1_council_proto_depIdxs = []int32{
 	7,   // 66: kioku.v1.GetAttachmentResponse.attachment:type_name -> kioku.v1.CouncilAttachment
 	4,   // 67: kioku.v1.ListMembersResponse.members:type_name -> kioku.v1.CouncilMember
 	5,   // 68: kioku.v1.GetActivityResponse.activities:type_name -> kioku.v1.CouncilActivity
-	123, // 69: kioku.v1.GetParamsResponse.params:type_name -> kioku.v1.GetParamsResponse.ParamsEntry
+	125, // 69: kioku.v1.GetParamsResponse.params:type_name -> kioku.v1.GetParamsResponse.ParamsEntry
 	59,  // 70: kioku.v1.GetParamsResponse.changes:type_name -> kioku.v1.CouncilParamsChange
-	134, // 71: kioku.v1.CouncilParamsChange.changed_time:type_name -> google.protobuf.Timestamp
-	124, // 72: kioku.v1.CouncilParamsChange.before:type_name -> kioku.v1.CouncilParamsChange.BeforeEntry
-	125, // 73: kioku.v1.CouncilParamsChange.after:type_name -> kioku.v1.CouncilParamsChange.AfterEntry
+	136, // 71: kioku.v1.CouncilParamsChange.changed_time:type_name -> google.protobuf.Timestamp
+	126, // 72: kioku.v1.CouncilParamsChange.before:type_name -> kioku.v1.CouncilParamsChange.BeforeEntry
+	127, // 73: kioku.v1.CouncilParamsChange.after:type_name -> kioku.v1.CouncilParamsChange.AfterEntry
 	0,   // 74: kioku.v1.CouncilParamsChange.author:type_name -> kioku.v1.CouncilAuthor
-	126, // 75: kioku.v1.SetParamsRequest.params:type_name -> kioku.v1.SetParamsRequest.ParamsEntry
-	127, // 76: kioku.v1.SetParamsResponse.params:type_name -> kioku.v1.SetParamsResponse.ParamsEntry
-	128, // 77: kioku.v1.RollbackParamsResponse.params:type_name -> kioku.v1.RollbackParamsResponse.ParamsEntry
+	128, // 75: kioku.v1.SetParamsRequest.params:type_name -> kioku.v1.SetParamsRequest.ParamsEntry
+	129, // 76: kioku.v1.SetParamsResponse.params:type_name -> kioku.v1.SetParamsResponse.ParamsEntry
+	130, // 77: kioku.v1.RollbackParamsResponse.params:type_name -> kioku.v1.RollbackParamsResponse.ParamsEntry
 	70,  // 78: kioku.v1.ListEvaluationsResponse.evaluations:type_name -> kioku.v1.CouncilEvaluation
 	70,  // 79: kioku.v1.GetEvaluationResponse.evaluation:type_name -> kioku.v1.CouncilEvaluation
-	134, // 80: kioku.v1.CouncilEvaluation.started_time:type_name -> google.protobuf.Timestamp
+	136, // 80: kioku.v1.CouncilEvaluation.started_time:type_name -> google.protobuf.Timestamp
 	71,  // 81: kioku.v1.CouncilEvaluation.ratings:type_name -> kioku.v1.CouncilRating
 	72,  // 82: kioku.v1.CouncilEvaluation.retunes:type_name -> kioku.v1.CouncilRetune
-	134, // 83: kioku.v1.CouncilEvaluation.completed_time:type_name -> google.protobuf.Timestamp
-	129, // 84: kioku.v1.CouncilRating.scores:type_name -> kioku.v1.CouncilRating.ScoresEntry
-	130, // 85: kioku.v1.CouncilRating.suggested_params:type_name -> kioku.v1.CouncilRating.SuggestedParamsEntry
-	134, // 86: kioku.v1.CouncilRating.rated_time:type_name -> google.protobuf.Timestamp
-	131, // 87: kioku.v1.CouncilRetune.before:type_name -> kioku.v1.CouncilRetune.BeforeEntry
-	132, // 88: kioku.v1.CouncilRetune.after:type_name -> kioku.v1.CouncilRetune.AfterEntry
-	133, // 89: kioku.v1.CouncilRetune.refused:type_name -> kioku.v1.CouncilRetune.RefusedEntry
+	136, // 83: kioku.v1.CouncilEvaluation.completed_time:type_name -> google.protobuf.Timestamp
+	131, // 84: kioku.v1.CouncilRating.scores:type_name -> kioku.v1.CouncilRating.ScoresEntry
+	132, // 85: kioku.v1.CouncilRating.suggested_params:type_name -> kioku.v1.CouncilRating.SuggestedParamsEntry
+	136, // 86: kioku.v1.CouncilRating.rated_time:type_name -> google.protobuf.Timestamp
+	133, // 87: kioku.v1.CouncilRetune.before:type_name -> kioku.v1.CouncilRetune.BeforeEntry
+	134, // 88: kioku.v1.CouncilRetune.after:type_name -> kioku.v1.CouncilRetune.AfterEntry
+	135, // 89: kioku.v1.CouncilRetune.refused:type_name -> kioku.v1.CouncilRetune.RefusedEntry
 	75,  // 90: kioku.v1.ListWorkersResponse.workers:type_name -> kioku.v1.CouncilWorker
-	134, // 91: kioku.v1.CouncilWorker.paused_until_time:type_name -> google.protobuf.Timestamp
+	136, // 91: kioku.v1.CouncilWorker.paused_until_time:type_name -> google.protobuf.Timestamp
 	76,  // 92: kioku.v1.CouncilWorker.directives:type_name -> kioku.v1.CouncilDirective
-	134, // 93: kioku.v1.CouncilWorker.next_suggestion_time:type_name -> google.protobuf.Timestamp
-	134, // 94: kioku.v1.CouncilDirective.expires_time:type_name -> google.protobuf.Timestamp
+	136, // 93: kioku.v1.CouncilWorker.next_suggestion_time:type_name -> google.protobuf.Timestamp
+	136, // 94: kioku.v1.CouncilDirective.expires_time:type_name -> google.protobuf.Timestamp
 	79,  // 95: kioku.v1.ListCommandsResponse.commands:type_name -> kioku.v1.CouncilCommand
 	0,   // 96: kioku.v1.CouncilCommand.author:type_name -> kioku.v1.CouncilAuthor
-	134, // 97: kioku.v1.CouncilCommand.issued_time:type_name -> google.protobuf.Timestamp
-	134, // 98: kioku.v1.CouncilCommand.expires_time:type_name -> google.protobuf.Timestamp
-	134, // 99: kioku.v1.CouncilCommand.processed_time:type_name -> google.protobuf.Timestamp
+	136, // 97: kioku.v1.CouncilCommand.issued_time:type_name -> google.protobuf.Timestamp
+	136, // 98: kioku.v1.CouncilCommand.expires_time:type_name -> google.protobuf.Timestamp
+	136, // 99: kioku.v1.CouncilCommand.processed_time:type_name -> google.protobuf.Timestamp
 	1,   // 100: kioku.v1.SendCommandRequest.sender:type_name -> kioku.v1.CouncilSender
 	79,  // 101: kioku.v1.SendCommandResponse.command:type_name -> kioku.v1.CouncilCommand
-	86,  // 102: kioku.v1.SuggestResponse.suggestion:type_name -> kioku.v1.CouncilSuggestion
-	134, // 103: kioku.v1.CouncilSuggestion.submitted_time:type_name -> google.protobuf.Timestamp
-	134, // 104: kioku.v1.CouncilSuggestion.not_before_time:type_name -> google.protobuf.Timestamp
-	87,  // 105: kioku.v1.CouncilSuggestion.verified:type_name -> kioku.v1.CouncilVerdict
-	87,  // 106: kioku.v1.CouncilSuggestion.reviewed:type_name -> kioku.v1.CouncilVerdict
-	0,   // 107: kioku.v1.CouncilVerdict.author:type_name -> kioku.v1.CouncilAuthor
-	134, // 108: kioku.v1.CouncilVerdict.given_time:type_name -> google.protobuf.Timestamp
-	86,  // 109: kioku.v1.ListSuggestionsResponse.suggestions:type_name -> kioku.v1.CouncilSuggestion
-	1,   // 110: kioku.v1.ReviewSuggestionRequest.sender:type_name -> kioku.v1.CouncilSender
-	86,  // 111: kioku.v1.ReviewSuggestionResponse.suggestion:type_name -> kioku.v1.CouncilSuggestion
-	134, // 112: kioku.v1.CouncilAction.requested_time:type_name -> google.protobuf.Timestamp
-	87,  // 113: kioku.v1.CouncilAction.approval:type_name -> kioku.v1.CouncilVerdict
-	134, // 114: kioku.v1.CouncilAction.started_time:type_name -> google.protobuf.Timestamp
-	134, // 115: kioku.v1.CouncilAction.ended_time:type_name -> google.protobuf.Timestamp
-	92,  // 116: kioku.v1.RequestActionResponse.action:type_name -> kioku.v1.CouncilAction
-	92,  // 117: kioku.v1.ListActionsResponse.actions:type_name -> kioku.v1.CouncilAction
-	92,  // 118: kioku.v1.ApproveActionResponse.action:type_name -> kioku.v1.CouncilAction
-	103, // 119: kioku.v1.NextTurnResponse.turn:type_name -> kioku.v1.CouncilTurn
-	134, // 120: kioku.v1.CouncilTurn.lease_until_time:type_name -> google.protobuf.Timestamp
-	134, // 121: kioku.v1.RenewTurnResponse.lease_until_time:type_name -> google.protobuf.Timestamp
-	110, // 122: kioku.v1.TailLogsResponse.line:type_name -> kioku.v1.CouncilLogLine
-	134, // 123: kioku.v1.CouncilLogLine.time:type_name -> google.protobuf.Timestamp
-	113, // 124: kioku.v1.WatchCouncilResponse.event:type_name -> kioku.v1.CouncilEvent
-	134, // 125: kioku.v1.CouncilEvent.time:type_name -> google.protobuf.Timestamp
-	116, // 126: kioku.v1.DiagnoseCouncilResponse.findings:type_name -> kioku.v1.CouncilFinding
-	21,  // 127: kioku.v1.CouncilDecision.UsageEntry.value:type_name -> kioku.v1.CouncilUsage
-	2,   // 128: kioku.v1.CouncilService.GetCouncil:input_type -> kioku.v1.GetCouncilRequest
-	9,   // 129: kioku.v1.CouncilService.SubmitTask:input_type -> kioku.v1.SubmitTaskRequest
-	11,  // 130: kioku.v1.CouncilService.EstimateTask:input_type -> kioku.v1.EstimateTaskRequest
-	13,  // 131: kioku.v1.CouncilService.ListTasks:input_type -> kioku.v1.ListTasksRequest
-	17,  // 132: kioku.v1.CouncilService.GetTask:input_type -> kioku.v1.GetTaskRequest
-	31,  // 133: kioku.v1.CouncilService.ListDecisions:input_type -> kioku.v1.ListDecisionsRequest
-	33,  // 134: kioku.v1.CouncilService.Comment:input_type -> kioku.v1.CommentRequest
-	35,  // 135: kioku.v1.CouncilService.RequestRound:input_type -> kioku.v1.RequestRoundRequest
-	37,  // 136: kioku.v1.CouncilService.Decide:input_type -> kioku.v1.DecideRequest
-	39,  // 137: kioku.v1.CouncilService.Cancel:input_type -> kioku.v1.CancelRequest
-	41,  // 138: kioku.v1.CouncilService.ApproveExecution:input_type -> kioku.v1.ApproveExecutionRequest
-	43,  // 139: kioku.v1.CouncilService.ReportResult:input_type -> kioku.v1.ReportResultRequest
-	45,  // 140: kioku.v1.CouncilService.RecordOutcome:input_type -> kioku.v1.RecordOutcomeRequest
-	47,  // 141: kioku.v1.CouncilService.AskArbiter:input_type -> kioku.v1.AskArbiterRequest
-	49,  // 142: kioku.v1.CouncilService.ArchiveTask:input_type -> kioku.v1.ArchiveTaskRequest
-	51,  // 143: kioku.v1.CouncilService.GetAttachment:input_type -> kioku.v1.GetAttachmentRequest
-	53,  // 144: kioku.v1.CouncilService.ListMembers:input_type -> kioku.v1.ListMembersRequest
-	55,  // 145: kioku.v1.CouncilService.GetActivity:input_type -> kioku.v1.GetActivityRequest
-	57,  // 146: kioku.v1.CouncilService.GetParams:input_type -> kioku.v1.GetParamsRequest
-	60,  // 147: kioku.v1.CouncilService.SetParams:input_type -> kioku.v1.SetParamsRequest
-	62,  // 148: kioku.v1.CouncilService.RollbackParams:input_type -> kioku.v1.RollbackParamsRequest
-	64,  // 149: kioku.v1.CouncilService.StartEvaluation:input_type -> kioku.v1.StartEvaluationRequest
-	66,  // 150: kioku.v1.CouncilService.ListEvaluations:input_type -> kioku.v1.ListEvaluationsRequest
-	68,  // 151: kioku.v1.CouncilService.GetEvaluation:input_type -> kioku.v1.GetEvaluationRequest
-	73,  // 152: kioku.v1.CouncilService.ListWorkers:input_type -> kioku.v1.ListWorkersRequest
-	77,  // 153: kioku.v1.CouncilService.ListCommands:input_type -> kioku.v1.ListCommandsRequest
-	80,  // 154: kioku.v1.CouncilService.SendCommand:input_type -> kioku.v1.SendCommandRequest
-	82,  // 155: kioku.v1.CouncilService.AckCommand:input_type -> kioku.v1.AckCommandRequest
-	84,  // 156: kioku.v1.CouncilService.Suggest:input_type -> kioku.v1.SuggestRequest
-	88,  // 157: kioku.v1.CouncilService.ListSuggestions:input_type -> kioku.v1.ListSuggestionsRequest
-	90,  // 158: kioku.v1.CouncilService.ReviewSuggestion:input_type -> kioku.v1.ReviewSuggestionRequest
-	93,  // 159: kioku.v1.CouncilService.RequestAction:input_type -> kioku.v1.RequestActionRequest
-	95,  // 160: kioku.v1.CouncilService.ListActions:input_type -> kioku.v1.ListActionsRequest
-	97,  // 161: kioku.v1.CouncilService.ApproveAction:input_type -> kioku.v1.ApproveActionRequest
-	99,  // 162: kioku.v1.CouncilService.Recognise:input_type -> kioku.v1.RecogniseRequest
-	101, // 163: kioku.v1.CouncilService.NextTurn:input_type -> kioku.v1.NextTurnRequest
-	104, // 164: kioku.v1.CouncilService.SubmitTurn:input_type -> kioku.v1.SubmitTurnRequest
-	106, // 165: kioku.v1.CouncilService.RenewTurn:input_type -> kioku.v1.RenewTurnRequest
-	108, // 166: kioku.v1.CouncilService.TailLogs:input_type -> kioku.v1.TailLogsRequest
-	111, // 167: kioku.v1.CouncilService.WatchCouncil:input_type -> kioku.v1.WatchCouncilRequest
-	114, // 168: kioku.v1.CouncilService.DiagnoseCouncil:input_type -> kioku.v1.DiagnoseCouncilRequest
-	3,   // 169: kioku.v1.CouncilService.GetCouncil:output_type -> kioku.v1.GetCouncilResponse
-	10,  // 170: kioku.v1.CouncilService.SubmitTask:output_type -> kioku.v1.SubmitTaskResponse
-	12,  // 171: kioku.v1.CouncilService.EstimateTask:output_type -> kioku.v1.EstimateTaskResponse
-	14,  // 172: kioku.v1.CouncilService.ListTasks:output_type -> kioku.v1.ListTasksResponse
-	18,  // 173: kioku.v1.CouncilService.GetTask:output_type -> kioku.v1.GetTaskResponse
-	32,  // 174: kioku.v1.CouncilService.ListDecisions:output_type -> kioku.v1.ListDecisionsResponse
-	34,  // 175: kioku.v1.CouncilService.Comment:output_type -> kioku.v1.CommentResponse
-	36,  // 176: kioku.v1.CouncilService.RequestRound:output_type -> kioku.v1.RequestRoundResponse
-	38,  // 177: kioku.v1.CouncilService.Decide:output_type -> kioku.v1.DecideResponse
-	40,  // 178: kioku.v1.CouncilService.Cancel:output_type -> kioku.v1.CancelResponse
-	42,  // 179: kioku.v1.CouncilService.ApproveExecution:output_type -> kioku.v1.ApproveExecutionResponse
-	44,  // 180: kioku.v1.CouncilService.ReportResult:output_type -> kioku.v1.ReportResultResponse
-	46,  // 181: kioku.v1.CouncilService.RecordOutcome:output_type -> kioku.v1.RecordOutcomeResponse
-	48,  // 182: kioku.v1.CouncilService.AskArbiter:output_type -> kioku.v1.AskArbiterResponse
-	50,  // 183: kioku.v1.CouncilService.ArchiveTask:output_type -> kioku.v1.ArchiveTaskResponse
-	52,  // 184: kioku.v1.CouncilService.GetAttachment:output_type -> kioku.v1.GetAttachmentResponse
-	54,  // 185: kioku.v1.CouncilService.ListMembers:output_type -> kioku.v1.ListMembersResponse
-	56,  // 186: kioku.v1.CouncilService.GetActivity:output_type -> kioku.v1.GetActivityResponse
-	58,  // 187: kioku.v1.CouncilService.GetParams:output_type -> kioku.v1.GetParamsResponse
-	61,  // 188: kioku.v1.CouncilService.SetParams:output_type -> kioku.v1.SetParamsResponse
-	63,  // 189: kioku.v1.CouncilService.RollbackParams:output_type -> kioku.v1.RollbackParamsResponse
-	65,  // 190: kioku.v1.CouncilService.StartEvaluation:output_type -> kioku.v1.StartEvaluationResponse
-	67,  // 191: kioku.v1.CouncilService.ListEvaluations:output_type -> kioku.v1.ListEvaluationsResponse
-	69,  // 192: kioku.v1.CouncilService.GetEvaluation:output_type -> kioku.v1.GetEvaluationResponse
-	74,  // 193: kioku.v1.CouncilService.ListWorkers:output_type -> kioku.v1.ListWorkersResponse
-	78,  // 194: kioku.v1.CouncilService.ListCommands:output_type -> kioku.v1.ListCommandsResponse
-	81,  // 195: kioku.v1.CouncilService.SendCommand:output_type -> kioku.v1.SendCommandResponse
-	83,  // 196: kioku.v1.CouncilService.AckCommand:output_type -> kioku.v1.AckCommandResponse
-	85,  // 197: kioku.v1.CouncilService.Suggest:output_type -> kioku.v1.SuggestResponse
-	89,  // 198: kioku.v1.CouncilService.ListSuggestions:output_type -> kioku.v1.ListSuggestionsResponse
-	91,  // 199: kioku.v1.CouncilService.ReviewSuggestion:output_type -> kioku.v1.ReviewSuggestionResponse
-	94,  // 200: kioku.v1.CouncilService.RequestAction:output_type -> kioku.v1.RequestActionResponse
-	96,  // 201: kioku.v1.CouncilService.ListActions:output_type -> kioku.v1.ListActionsResponse
-	98,  // 202: kioku.v1.CouncilService.ApproveAction:output_type -> kioku.v1.ApproveActionResponse
-	100, // 203: kioku.v1.CouncilService.Recognise:output_type -> kioku.v1.RecogniseResponse
-	102, // 204: kioku.v1.CouncilService.NextTurn:output_type -> kioku.v1.NextTurnResponse
-	105, // 205: kioku.v1.CouncilService.SubmitTurn:output_type -> kioku.v1.SubmitTurnResponse
-	107, // 206: kioku.v1.CouncilService.RenewTurn:output_type -> kioku.v1.RenewTurnResponse
-	109, // 207: kioku.v1.CouncilService.TailLogs:output_type -> kioku.v1.TailLogsResponse
-	112, // 208: kioku.v1.CouncilService.WatchCouncil:output_type -> kioku.v1.WatchCouncilResponse
-	115, // 209: kioku.v1.CouncilService.DiagnoseCouncil:output_type -> kioku.v1.DiagnoseCouncilResponse
-	169, // [169:210] is the sub-list for method output_type
-	128, // [128:169] is the sub-list for method input_type
-	128, // [128:128] is the sub-list for extension type_name
-	128, // [128:128] is the sub-list for extension extendee
-	0,   // [0:128] is the sub-list for field type_name
+	75,  // 102: kioku.v1.ObeyCommandsResponse.worker:type_name -> kioku.v1.CouncilWorker
+	88,  // 103: kioku.v1.SuggestResponse.suggestion:type_name -> kioku.v1.CouncilSuggestion
+	136, // 104: kioku.v1.CouncilSuggestion.submitted_time:type_name -> google.protobuf.Timestamp
+	136, // 105: kioku.v1.CouncilSuggestion.not_before_time:type_name -> google.protobuf.Timestamp
+	89,  // 106: kioku.v1.CouncilSuggestion.verified:type_name -> kioku.v1.CouncilVerdict
+	89,  // 107: kioku.v1.CouncilSuggestion.reviewed:type_name -> kioku.v1.CouncilVerdict
+	0,   // 108: kioku.v1.CouncilVerdict.author:type_name -> kioku.v1.CouncilAuthor
+	136, // 109: kioku.v1.CouncilVerdict.given_time:type_name -> google.protobuf.Timestamp
+	88,  // 110: kioku.v1.ListSuggestionsResponse.suggestions:type_name -> kioku.v1.CouncilSuggestion
+	1,   // 111: kioku.v1.ReviewSuggestionRequest.sender:type_name -> kioku.v1.CouncilSender
+	88,  // 112: kioku.v1.ReviewSuggestionResponse.suggestion:type_name -> kioku.v1.CouncilSuggestion
+	136, // 113: kioku.v1.CouncilAction.requested_time:type_name -> google.protobuf.Timestamp
+	89,  // 114: kioku.v1.CouncilAction.approval:type_name -> kioku.v1.CouncilVerdict
+	136, // 115: kioku.v1.CouncilAction.started_time:type_name -> google.protobuf.Timestamp
+	136, // 116: kioku.v1.CouncilAction.ended_time:type_name -> google.protobuf.Timestamp
+	94,  // 117: kioku.v1.RequestActionResponse.action:type_name -> kioku.v1.CouncilAction
+	94,  // 118: kioku.v1.ListActionsResponse.actions:type_name -> kioku.v1.CouncilAction
+	94,  // 119: kioku.v1.ApproveActionResponse.action:type_name -> kioku.v1.CouncilAction
+	105, // 120: kioku.v1.NextTurnResponse.turn:type_name -> kioku.v1.CouncilTurn
+	136, // 121: kioku.v1.CouncilTurn.lease_until_time:type_name -> google.protobuf.Timestamp
+	136, // 122: kioku.v1.RenewTurnResponse.lease_until_time:type_name -> google.protobuf.Timestamp
+	112, // 123: kioku.v1.TailLogsResponse.line:type_name -> kioku.v1.CouncilLogLine
+	136, // 124: kioku.v1.CouncilLogLine.time:type_name -> google.protobuf.Timestamp
+	115, // 125: kioku.v1.WatchCouncilResponse.event:type_name -> kioku.v1.CouncilEvent
+	136, // 126: kioku.v1.CouncilEvent.time:type_name -> google.protobuf.Timestamp
+	118, // 127: kioku.v1.DiagnoseCouncilResponse.findings:type_name -> kioku.v1.CouncilFinding
+	21,  // 128: kioku.v1.CouncilDecision.UsageEntry.value:type_name -> kioku.v1.CouncilUsage
+	2,   // 129: kioku.v1.CouncilService.GetCouncil:input_type -> kioku.v1.GetCouncilRequest
+	9,   // 130: kioku.v1.CouncilService.SubmitTask:input_type -> kioku.v1.SubmitTaskRequest
+	11,  // 131: kioku.v1.CouncilService.EstimateTask:input_type -> kioku.v1.EstimateTaskRequest
+	13,  // 132: kioku.v1.CouncilService.ListTasks:input_type -> kioku.v1.ListTasksRequest
+	17,  // 133: kioku.v1.CouncilService.GetTask:input_type -> kioku.v1.GetTaskRequest
+	31,  // 134: kioku.v1.CouncilService.ListDecisions:input_type -> kioku.v1.ListDecisionsRequest
+	33,  // 135: kioku.v1.CouncilService.Comment:input_type -> kioku.v1.CommentRequest
+	35,  // 136: kioku.v1.CouncilService.RequestRound:input_type -> kioku.v1.RequestRoundRequest
+	37,  // 137: kioku.v1.CouncilService.Decide:input_type -> kioku.v1.DecideRequest
+	39,  // 138: kioku.v1.CouncilService.Cancel:input_type -> kioku.v1.CancelRequest
+	41,  // 139: kioku.v1.CouncilService.ApproveExecution:input_type -> kioku.v1.ApproveExecutionRequest
+	43,  // 140: kioku.v1.CouncilService.ReportResult:input_type -> kioku.v1.ReportResultRequest
+	45,  // 141: kioku.v1.CouncilService.RecordOutcome:input_type -> kioku.v1.RecordOutcomeRequest
+	47,  // 142: kioku.v1.CouncilService.AskArbiter:input_type -> kioku.v1.AskArbiterRequest
+	49,  // 143: kioku.v1.CouncilService.ArchiveTask:input_type -> kioku.v1.ArchiveTaskRequest
+	51,  // 144: kioku.v1.CouncilService.GetAttachment:input_type -> kioku.v1.GetAttachmentRequest
+	53,  // 145: kioku.v1.CouncilService.ListMembers:input_type -> kioku.v1.ListMembersRequest
+	55,  // 146: kioku.v1.CouncilService.GetActivity:input_type -> kioku.v1.GetActivityRequest
+	57,  // 147: kioku.v1.CouncilService.GetParams:input_type -> kioku.v1.GetParamsRequest
+	60,  // 148: kioku.v1.CouncilService.SetParams:input_type -> kioku.v1.SetParamsRequest
+	62,  // 149: kioku.v1.CouncilService.RollbackParams:input_type -> kioku.v1.RollbackParamsRequest
+	64,  // 150: kioku.v1.CouncilService.StartEvaluation:input_type -> kioku.v1.StartEvaluationRequest
+	66,  // 151: kioku.v1.CouncilService.ListEvaluations:input_type -> kioku.v1.ListEvaluationsRequest
+	68,  // 152: kioku.v1.CouncilService.GetEvaluation:input_type -> kioku.v1.GetEvaluationRequest
+	73,  // 153: kioku.v1.CouncilService.ListWorkers:input_type -> kioku.v1.ListWorkersRequest
+	77,  // 154: kioku.v1.CouncilService.ListCommands:input_type -> kioku.v1.ListCommandsRequest
+	80,  // 155: kioku.v1.CouncilService.SendCommand:input_type -> kioku.v1.SendCommandRequest
+	82,  // 156: kioku.v1.CouncilService.AckCommand:input_type -> kioku.v1.AckCommandRequest
+	84,  // 157: kioku.v1.CouncilService.ObeyCommands:input_type -> kioku.v1.ObeyCommandsRequest
+	86,  // 158: kioku.v1.CouncilService.Suggest:input_type -> kioku.v1.SuggestRequest
+	90,  // 159: kioku.v1.CouncilService.ListSuggestions:input_type -> kioku.v1.ListSuggestionsRequest
+	92,  // 160: kioku.v1.CouncilService.ReviewSuggestion:input_type -> kioku.v1.ReviewSuggestionRequest
+	95,  // 161: kioku.v1.CouncilService.RequestAction:input_type -> kioku.v1.RequestActionRequest
+	97,  // 162: kioku.v1.CouncilService.ListActions:input_type -> kioku.v1.ListActionsRequest
+	99,  // 163: kioku.v1.CouncilService.ApproveAction:input_type -> kioku.v1.ApproveActionRequest
+	101, // 164: kioku.v1.CouncilService.Recognise:input_type -> kioku.v1.RecogniseRequest
+	103, // 165: kioku.v1.CouncilService.NextTurn:input_type -> kioku.v1.NextTurnRequest
+	106, // 166: kioku.v1.CouncilService.SubmitTurn:input_type -> kioku.v1.SubmitTurnRequest
+	108, // 167: kioku.v1.CouncilService.RenewTurn:input_type -> kioku.v1.RenewTurnRequest
+	110, // 168: kioku.v1.CouncilService.TailLogs:input_type -> kioku.v1.TailLogsRequest
+	113, // 169: kioku.v1.CouncilService.WatchCouncil:input_type -> kioku.v1.WatchCouncilRequest
+	116, // 170: kioku.v1.CouncilService.DiagnoseCouncil:input_type -> kioku.v1.DiagnoseCouncilRequest
+	3,   // 171: kioku.v1.CouncilService.GetCouncil:output_type -> kioku.v1.GetCouncilResponse
+	10,  // 172: kioku.v1.CouncilService.SubmitTask:output_type -> kioku.v1.SubmitTaskResponse
+	12,  // 173: kioku.v1.CouncilService.EstimateTask:output_type -> kioku.v1.EstimateTaskResponse
+	14,  // 174: kioku.v1.CouncilService.ListTasks:output_type -> kioku.v1.ListTasksResponse
+	18,  // 175: kioku.v1.CouncilService.GetTask:output_type -> kioku.v1.GetTaskResponse
+	32,  // 176: kioku.v1.CouncilService.ListDecisions:output_type -> kioku.v1.ListDecisionsResponse
+	34,  // 177: kioku.v1.CouncilService.Comment:output_type -> kioku.v1.CommentResponse
+	36,  // 178: kioku.v1.CouncilService.RequestRound:output_type -> kioku.v1.RequestRoundResponse
+	38,  // 179: kioku.v1.CouncilService.Decide:output_type -> kioku.v1.DecideResponse
+	40,  // 180: kioku.v1.CouncilService.Cancel:output_type -> kioku.v1.CancelResponse
+	42,  // 181: kioku.v1.CouncilService.ApproveExecution:output_type -> kioku.v1.ApproveExecutionResponse
+	44,  // 182: kioku.v1.CouncilService.ReportResult:output_type -> kioku.v1.ReportResultResponse
+	46,  // 183: kioku.v1.CouncilService.RecordOutcome:output_type -> kioku.v1.RecordOutcomeResponse
+	48,  // 184: kioku.v1.CouncilService.AskArbiter:output_type -> kioku.v1.AskArbiterResponse
+	50,  // 185: kioku.v1.CouncilService.ArchiveTask:output_type -> kioku.v1.ArchiveTaskResponse
+	52,  // 186: kioku.v1.CouncilService.GetAttachment:output_type -> kioku.v1.GetAttachmentResponse
+	54,  // 187: kioku.v1.CouncilService.ListMembers:output_type -> kioku.v1.ListMembersResponse
+	56,  // 188: kioku.v1.CouncilService.GetActivity:output_type -> kioku.v1.GetActivityResponse
+	58,  // 189: kioku.v1.CouncilService.GetParams:output_type -> kioku.v1.GetParamsResponse
+	61,  // 190: kioku.v1.CouncilService.SetParams:output_type -> kioku.v1.SetParamsResponse
+	63,  // 191: kioku.v1.CouncilService.RollbackParams:output_type -> kioku.v1.RollbackParamsResponse
+	65,  // 192: kioku.v1.CouncilService.StartEvaluation:output_type -> kioku.v1.StartEvaluationResponse
+	67,  // 193: kioku.v1.CouncilService.ListEvaluations:output_type -> kioku.v1.ListEvaluationsResponse
+	69,  // 194: kioku.v1.CouncilService.GetEvaluation:output_type -> kioku.v1.GetEvaluationResponse
+	74,  // 195: kioku.v1.CouncilService.ListWorkers:output_type -> kioku.v1.ListWorkersResponse
+	78,  // 196: kioku.v1.CouncilService.ListCommands:output_type -> kioku.v1.ListCommandsResponse
+	81,  // 197: kioku.v1.CouncilService.SendCommand:output_type -> kioku.v1.SendCommandResponse
+	83,  // 198: kioku.v1.CouncilService.AckCommand:output_type -> kioku.v1.AckCommandResponse
+	85,  // 199: kioku.v1.CouncilService.ObeyCommands:output_type -> kioku.v1.ObeyCommandsResponse
+	87,  // 200: kioku.v1.CouncilService.Suggest:output_type -> kioku.v1.SuggestResponse
+	91,  // 201: kioku.v1.CouncilService.ListSuggestions:output_type -> kioku.v1.ListSuggestionsResponse
+	93,  // 202: kioku.v1.CouncilService.ReviewSuggestion:output_type -> kioku.v1.ReviewSuggestionResponse
+	96,  // 203: kioku.v1.CouncilService.RequestAction:output_type -> kioku.v1.RequestActionResponse
+	98,  // 204: kioku.v1.CouncilService.ListActions:output_type -> kioku.v1.ListActionsResponse
+	100, // 205: kioku.v1.CouncilService.ApproveAction:output_type -> kioku.v1.ApproveActionResponse
+	102, // 206: kioku.v1.CouncilService.Recognise:output_type -> kioku.v1.RecogniseResponse
+	104, // 207: kioku.v1.CouncilService.NextTurn:output_type -> kioku.v1.NextTurnResponse
+	107, // 208: kioku.v1.CouncilService.SubmitTurn:output_type -> kioku.v1.SubmitTurnResponse
+	109, // 209: kioku.v1.CouncilService.RenewTurn:output_type -> kioku.v1.RenewTurnResponse
+	111, // 210: kioku.v1.CouncilService.TailLogs:output_type -> kioku.v1.TailLogsResponse
+	114, // 211: kioku.v1.CouncilService.WatchCouncil:output_type -> kioku.v1.WatchCouncilResponse
+	117, // 212: kioku.v1.CouncilService.DiagnoseCouncil:output_type -> kioku.v1.DiagnoseCouncilResponse
+	171, // [171:213] is the sub-list for method output_type
+	129, // [129:171] is the sub-list for method input_type
+	129, // [129:129] is the sub-list for extension type_name
+	129, // [129:129] is the sub-list for extension extendee
+	0,   // [0:129] is the sub-list for field type_name
 }
 
 func init() { file_kioku_v1_council_proto_init() }
@@ -8756,7 +8855,7 @@ func file_kioku_v1_council_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kioku_v1_council_proto_rawDesc), len(file_kioku_v1_council_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   134,
+			NumMessages:   136,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -25,9 +25,11 @@ func ackPath(worker, id string) string {
 	return fmt.Sprintf("%s/%s/%s.ack.json", folder.Commands, worker, id)
 }
 
-// sideWork does what does not belong to a task: evaluations, commands, suggestions, actions. An error of one does not hold up the others.
+// sideWork does what does not belong to a task: evaluations, commands, schedules, suggestions, actions, upkeep. An error of one does not hold up
+// the others.
 func (e *Engine) sideWork(ctx context.Context, sooner func(time.Time)) error {
-	return errors.Join(e.evaluations(ctx, sooner), e.answerCommands(sooner), e.suggestions(ctx, sooner), e.actions(ctx, sooner))
+	return errors.Join(e.evaluations(ctx, sooner), e.answerCommands(sooner), e.schedules(ctx, sooner), e.suggestions(ctx, sooner), e.actions(ctx, sooner),
+		e.upkeep(sooner))
 }
 
 // commands returns the commands to a worker, oldest first, with their answers.

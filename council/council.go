@@ -39,6 +39,8 @@ type Settings struct {
 	// MaxTokensPerTask and MaxTokensPerDay; 0 means 200,000 and 2,000,000.
 	MaxTokensPerTask int `yaml:"maxTokensPerTask"`
 	MaxTokensPerDay  int `yaml:"maxTokensPerDay"` // of a calendar day in UTC
+	// Prices of models by their names as providers have them; what they cost is recorded and estimated.
+	Prices map[string]Price `yaml:"prices"`
 	// Parallel members within a round; 0 means 3.
 	Parallel int `yaml:"parallel"`
 	// AcceptForeignBallots counts ballots that another program has put into the folder.
@@ -87,7 +89,8 @@ type Member struct {
 	Name string `yaml:"name"`
 	// Workspace of the agent.
 	Workspace string `yaml:"workspace"`
-	// Model names a model of the settings; "echo" is the scripted one for use offline, "remote" one that asks by NextTurn.
+	// Model names a model of the settings; "echo" is the scripted one for use offline, "remote" one that asks by NextTurn, and
+	// "remote:NAME" one that says which model that is.
 	Model string `yaml:"model"`
 	// Command is the argv of an external program that answers, with the prompt on its standard input; none uses Model. With a command,
 	// Model only says which model the program asks.

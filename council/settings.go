@@ -2,7 +2,6 @@ package council
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -77,6 +76,8 @@ func (s Settings) Validate() error {
 		return Invalid("maxRounds", "is %d and minRounds %d; need 1 <= minRounds <= maxRounds <= 9", s.MaxRounds, s.MinRounds)
 	case s.Autonomy != AutonomySupervised && s.Autonomy != AutonomyFull:
 		return Invalid("autonomy", "is %.40q; must be %q or %q", s.Autonomy, AutonomySupervised, AutonomyFull)
+	case s.MinFamilies > len(s.Members):
+		return Invalid("minFamilies", "is %d; the %d members cannot have more families of models than they are", s.MinFamilies, len(s.Members))
 	case s.Parallel < 1 || s.MaxTokensPerDay < 0 || s.MaxTokensPerTask < 0 || s.MinFamilies < 1:
 		return Invalid("parallel", "and the limits of tokens and families must be positive")
 	}
@@ -158,6 +159,11 @@ func (s Settings) checkRest() error {
 			return Invalid("owners", "platform %.40q; must be one of %s", platform, strings.Join(Platforms, ", "))
 		}
 	}
+	for model, p := range s.Prices {
+		if p.Input < 0 || p.Output < 0 || p.CacheRead < 0 || p.CacheWrite < 0 {
+			return Invalid("prices", "%.80q has a price below 0; prices are US dollars per million tokens", model)
+		}
+	}
 	for name, a := range s.Actions {
 		if !ValidName(name) || len(a.Command) == 0 {
 			return Invalid("actions", "%.40q: needs a name in lower case and a command", name)
@@ -231,16 +237,4 @@ func (s Settings) WithRole(role string, not ...string) string {
 		}
 	}
 	return ""
-}
-
-// Family returns the model family of a member: what its model's name begins with, or the name of its program.
-func (m Member) Family() string {
-	if len(m.Command) > 0 {
-		return "command:" + m.Command[0]
-	}
-	name := strings.ToLower(m.Model)
-	for _, sep := range []string{"-", ":", "/", "@"} {
-		name, _, _ = strings.Cut(name, sep)
-	}
-	return fmt.Sprintf("model:%s", name)
 }

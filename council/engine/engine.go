@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -239,11 +238,11 @@ func (e *Engine) mission() string {
 // family returns the model family of a member.
 func (e *Engine) family(name string) string {
 	if f, ok := e.opt.Ask.(interface{ Family(string) string }); ok {
-		return cmp.Or(f.Family(name), "unknown")
+		return f.Family(name)
 	}
 	m, err := e.set.Member(name)
 	if err != nil {
-		return "unknown"
+		return council.UnknownFamily
 	}
-	return m.Family()
+	return council.FamilyOf(m.ModelName())
 }

@@ -16,10 +16,9 @@ import (
 // lookups are the tools of a member in a turn.
 var lookups = slices.DeleteFunc(tools.All(), func(t llm.Tool) bool { return tools.Writes(t.Name) })
 
-// offerLookups lets a member with a model of a provider search and read its own memory and that of the council agent.
+// offerLookups lets a member search and read its own memory and that of the council agent.
 func (e *Engine) offerLookups(q *member.Question) {
-	m, err := e.set.Member(q.Member)
-	if err != nil || e.opt.Memory == nil || len(m.Command) > 0 || m.Model == member.ModelEcho || m.Model == member.ModelRemote {
+	if e.opt.Memory == nil {
 		return
 	}
 	both := twoMemories{own: e.opt.Memory(q.Member), council: e.opt.Memory(e.set.Agent), agent: e.set.Agent}

@@ -93,7 +93,7 @@ func (e *Engine) reflect(ctx context.Context, s *flow.Snapshot, d *council.Decis
 	ctx, cancel := context.WithTimeout(ctx, e.set.Timeouts.Turn)
 	defer cancel()
 	reply, err := e.ask(ctx, q)
-	turn.Usage = addUsage(turn.Usage, reply.Usage)
+	turn.Usage = turn.Usage.Plus(reply.Usage)
 	if werr := e.lockedWrite("reflected", rel, turn); werr != nil {
 		return werr
 	}

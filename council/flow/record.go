@@ -245,8 +245,7 @@ func usage(s *Snapshot) map[string]council.Usage {
 	all := map[string]council.Usage{}
 	add := func(phase, member string, u council.Usage) {
 		if u != (council.Usage{}) {
-			sum := all[phase+"/"+member]
-			all[phase+"/"+member] = council.Usage{Calls: sum.Calls + u.Calls, TokensIn: sum.TokensIn + u.TokensIn, TokensOut: sum.TokensOut + u.TokensOut}
+			all[phase+"/"+member] = all[phase+"/"+member].Plus(u)
 		}
 	}
 	for _, a := range s.Rounds {

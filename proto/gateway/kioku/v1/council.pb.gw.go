@@ -1650,11 +1650,19 @@ func request_CouncilService_WatchCouncil_0(ctx context.Context, marshaler runtim
 	return stream, metadata, nil
 }
 
+var filter_CouncilService_DiagnoseCouncil_0 = &utilities.DoubleArray{Encoding: map[string]int{}, Base: []int(nil), Check: []int(nil)}
+
 func request_CouncilService_DiagnoseCouncil_0(ctx context.Context, marshaler runtime.Marshaler, client extKiokuv1.CouncilServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
 		protoReq extKiokuv1.DiagnoseCouncilRequest
 		metadata runtime.ServerMetadata
 	)
+	if err := req.ParseForm(); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if err := runtime.PopulateQueryParameters(&protoReq, req.Form, filter_CouncilService_DiagnoseCouncil_0); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
 	if req.Body != nil {
 		_, _ = io.Copy(io.Discard, req.Body)
 	}
@@ -1667,6 +1675,12 @@ func local_request_CouncilService_DiagnoseCouncil_0(ctx context.Context, marshal
 		protoReq extKiokuv1.DiagnoseCouncilRequest
 		metadata runtime.ServerMetadata
 	)
+	if err := req.ParseForm(); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if err := runtime.PopulateQueryParameters(&protoReq, req.Form, filter_CouncilService_DiagnoseCouncil_0); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
 	msg, err := server.DiagnoseCouncil(ctx, &protoReq)
 	return msg, metadata, err
 }

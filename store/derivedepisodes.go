@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"kioku/derive/seam"
 	"kioku/indexer"
 	"kioku/memory"
 )
@@ -18,6 +19,11 @@ const (
 	// selectEpisodes selects the episodes of files that searches find. CROSS JOIN makes SQLite start with the episodes.
 	selectEpisodes = `SELECT p.id, p.uid, f.path, f.source, p.start_line, p.end_line, p.text_sha256, p.date, p.occurred_at, p.heading,
 		p.speakers, p.trust, p.sensitivity, ` + episodeSalience + `, p.long_term FROM payload_episode p CROSS JOIN files f ON f.id = p.file AND f.out_of_scope = 0 `
+	// selectSensitive selects the episodes above a sensitivity that overlap lines of a JSON array. The first condition is that of the index.
+	selectSensitive = selectEpisodes + `WHERE p.id IN (SELECT s.id FROM json_each(?1) j CROSS JOIN files f ON f.path = j.value ->> 'path'
+			CROSS JOIN payload_episode s INDEXED BY payload_episode_sensitive ON s.file = f.id AND s.sensitivity > 0 AND s.sensitivity > ?2
+			AND s.start_line <= j.value ->> 'to' AND s.end_line >= j.value ->> 'from')
+		ORDER BY f.path, p.start_line`
 
 	// findDetached finds an episode whose file is gone or is written anew, and of which everything that claims depend on is the same.
 	findDetached = `SELECT id FROM payload_episode WHERE uid = ? AND file IS NULL AND text_sha256 = ? AND date = ? AND occurred_at IS ?
@@ -154,10 +160,13 @@ func (d *Derived) Episodes(ctx context.Context, uids ...string) ([]memory.Episod
 		ORDER BY f.path, p.start_line`, list)
 }
 
-// EpisodesAt returns the episodes that overlap lines of a file, in the order of their lines; none if there are none.
-func (d *Derived) EpisodesAt(ctx context.Context, path string, startLine, endLine int) ([]memory.Episode, error) {
-	return d.listEpisodes(ctx, "read episodes of lines", selectEpisodes+`WHERE p.file = (SELECT id FROM files WHERE path = ?) AND p.start_line <= ? AND p.end_line >= ?
-		ORDER BY p.start_line`, path, endLine, startLine)
+// SensitiveAt implements seam.Store.
+func (d *Derived) SensitiveAt(ctx context.Context, above memory.Sensitivity, places []seam.Lines) ([]memory.Episode, error) {
+	list, err := jsonList(places)
+	if err != nil {
+		return nil, err
+	}
+	return d.listEpisodes(ctx, "read sensitive episodes of lines", selectSensitive, list, above)
 }
 
 // EpisodesBetween implements seam.Store.

@@ -44,11 +44,11 @@ func beginsWith(e memory.Entity, prefix string) bool {
 	})
 }
 
-// twins returns pairs of entities that are likely the same, those most often mentioned first: they have one name but other types,
-// or one has the name of the other as an alias. Similar names are no sign. What people have merged or told apart by a qualifier is
-// left out.
+// twins returns pairs of entities that may be the same, those most often mentioned first: they have one name but other types, or one has
+// the name of the other as an alias, or begins with it where others have it as an alias. Similar names are no sign. What people have
+// merged or told apart by a qualifier is left out.
 func twins(all []memory.Entity) []memory.Twins {
-	byName, byAlias := map[string][]int{}, map[string][]int{}
+	byName, byAlias, byBeginning := map[string][]int{}, map[string][]int{}, map[string][]int{}
 	for i, e := range all {
 		if e.MergedInto != "" || e.Qualifier != "" {
 			continue
@@ -58,6 +58,11 @@ func twins(all []memory.Entity) []memory.Twins {
 		for _, alias := range e.Aliases {
 			if n := vocab.Norm(alias); n != norm {
 				byAlias[n] = append(byAlias[n], i)
+			}
+		}
+		for at := range norm {
+			if vocab.BeginsName(norm[:at], norm) {
+				byBeginning[norm[:at]] = append(byBeginning[norm[:at]], i)
 			}
 		}
 	}
@@ -71,12 +76,18 @@ func twins(all []memory.Entity) []memory.Twins {
 		}
 	}
 	for norm, named := range byName {
+		meant := byAlias[norm]
+		for _, j := range byBeginning[norm] {
+			if len(meant) > 0 && !slices.Contains(meant, j) {
+				meant = append(meant, j)
+			}
+		}
 		for k, i := range named {
 			for _, j := range named[k+1:] {
 				add(i, j, "both are called "+all[i].Name+", one "+strings.ToLower(all[i].Type)+" and one "+strings.ToLower(all[j].Type))
 			}
-			for _, j := range byAlias[norm] {
-				add(i, j, all[j].Name+" is also called "+all[i].Name)
+			for _, j := range meant {
+				add(i, j, calledToo(all, i, j, meant))
 			}
 		}
 	}
@@ -85,6 +96,21 @@ func twins(all []memory.Entity) []memory.Twins {
 			cmp.Compare(a.First.UID, b.First.UID), cmp.Compare(a.Second.UID, b.Second.UID))
 	})
 	return found[:min(len(found), maxTwins)]
+}
+
+// calledToo says that entity j is called like entity i, and which others of meant may be.
+func calledToo(all []memory.Entity, i, j int, meant []int) string {
+	var others []string
+	for _, k := range meant {
+		if k != i && k != j {
+			others = append(others, all[k].Name)
+		}
+	}
+	if len(others) == 0 {
+		return all[j].Name + " is also called " + all[i].Name
+	}
+	slices.Sort(others)
+	return all[i].Name + " may be " + all[j].Name + ", or " + strings.Join(others, ", ")
 }
 
 // entity returns an entity by its UID or a beginning of it. field is that of the error for an id that is none.

@@ -74,7 +74,7 @@ func TestEntitiesSuggestsTwins(t *testing.T) {
 		name, list, said string
 		want             []string
 	}{
-		{"a first name", "- Dario Conti: works at Acme\n- Daria Rossi: lives in Rome\n", "Dario lives in Porto.", []string{"Dario Conti is also called Dario"}},
+		{"a first name", "- Dario Conti: works at Acme\n- Daria Rossi: lives in Rome\n", "Dario lives in Porto.", []string{"Dario may be Dario Conti"}},
 		{"a written alias", "- Dario Conti (Dario): works at Acme\n", "Dario lives in Porto.", nil},
 		{"two of one name", "- Clara Whitfield (Clara): designer\n- Clara Chen (Clara): sales\n", "Clara lives in Leeds.",
 			[]string{"Clara may be Clara Chen, or Clara Whitfield", "Clara may be Clara Whitfield, or Clara Chen"}},

@@ -87,9 +87,11 @@ type Document struct {
 	sensitivity memory.Sensitivity
 	longTerm    bool
 	sectioned   bool
-	episodes    []memory.Episode
-	spans       []span         // of the episodes in lines
-	byUID       map[string]int // indices of the episodes
+	// asForm is set if the front matter is that of a form; form says that the file is one, once formKnown is set.
+	asForm, form, formKnown bool
+	episodes                []memory.Episode
+	spans                   []span         // of the episodes in lines
+	byUID                   map[string]int // indices of the episodes
 }
 
 // span is a run of lines of a document, to excluded.

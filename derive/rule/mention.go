@@ -23,7 +23,7 @@ const (
 )
 
 var (
-	wikiLink = regexp.MustCompile(`(!?)\[\[([^\[\]|#\n]{1,120})(?:#[^\[\]|]*)?(?:\|([^\[\]]{1,80}))?\]\]`)
+	wikiLink = regexp.MustCompile(`(!?)\[\[([^\[\]|#\n]{1,120})(?:#[^\[\]|]*)?(?:\|([^\[\]]{1,80}))?\]\](\(?)`)
 	pathLink = regexp.MustCompile(`\[([^\]\n]{1,80})\]\(([^)\s]{1,200}\.md)(?:#[^)]*)?\)`)
 	atName   = regexp.MustCompile(`(?:^|[\s(（,、，。：:])@([\p{L}][\p{L}\d_-]{1,30}(?:\.[\p{L}\d_-]+)*)([/.(]?)`)
 	codeSpan = regexp.MustCompile("`[^`]*`")
@@ -182,7 +182,7 @@ var zhNoName = regexp.MustCompile(`^(?:谢谢|謝謝|方[面法式案]|金[额�
 // findLinks adds what links in a text name.
 func (m *mentions) findLinks(text string) {
 	for _, link := range findAll(wikiLink, text, "[[") {
-		if link[1] == "" {
+		if link[1] == "" && link[4] == "" { // neither a picture nor [[text]](path)
 			m.addLinked(link[2], link[3])
 		}
 	}

@@ -104,6 +104,7 @@ func TestClaimsOfDatedNotes(t *testing.T) {
 		want       []string
 	}{
 		{"the writer", "## 10:00\nI moved to Porto in October 2026. I like it. I'd like to live in Rome.\n", []string{"USER lives_in Porto [2026-10..]"}},
+		{"works as", "Bo works as a nurse. Ana works as follows. Dario works as expected by all.\n", []string{"Bo role_is nurse"}},
 		{"no longer", "I don't like green tea any more. I don't like mate anymore; I prefer coffee.\n", []string{"USER dislikes green tea", "USER dislikes mate", "USER prefers coffee"}},
 		{"somebody else", "Dario moved to Trieste last week, and nobody knew.\n", []string{"Dario lives_in Trieste [2026-11-09..]"}},
 		{"changes on other days than that of the note", "I moved to Porto last week. Yesterday Dario moved to Rome. Ana started at Acme two days ago.\n",
@@ -195,7 +196,7 @@ func TestMentionsAreSure(t *testing.T) {
 		want             []string
 	}{
 		{"front matter", "memory/2026-11-20.md", "---\npeople: [Dario Conti, \"Su Lan 苏岚\"]\n---\nA walk.\n", []string{"PERSON Dario Conti", "PERSON Su Lan/苏岚"}},
-		{"links", "memory/2026-11-20.md", "With [[people/ana-lima]], [Bo](../people/bo.md), [[Solar Roof]] and [[2026-11-19]]; see [[#Top]] and ![[plan.png]].\n",
+		{"links", "memory/2026-11-20.md", "With [[people/ana-lima]], [Bo](../people/bo.md), [[Solar Roof]] and [[2026-11-19]]; [[Back to top]](#top); see [[#Top]] and ![[plan.png]].\n",
 			[]string{"PERSON Ana Lima", "TOPIC Solar Roof", "PERSON Bo"}},
 		{"at names", "memory/2026-11-20.md", "@maria and @田中 wrote to x@example.com; npm i @types/node, `@Override`, @param\n", []string{"PERSON maria", "PERSON 田中"}},
 		{"what people do", "memory/2026-11-20.md", "Ines called. Yesterday Bo Linden said that it works. She said no. GitHub said no. Met with Carla.\n",

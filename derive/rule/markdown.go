@@ -52,6 +52,7 @@ func (d *Document) readMarkdown() {
 	d.about = subjectOfFile(d.file.Path, meta, d.lines)
 	d.finishLines(normal)
 	setSpeakers(d.raw, d.lines, d.sectioned || d.longTerm || d.file.Date != "")
+	setOrders(d.lines, d.longTerm)
 	d.setDays()
 	if d.about.ofUser {
 		d.about.users = ownNames(d.lines)

@@ -137,14 +137,14 @@ type Line struct {
 	Speaker string
 }
 
-// Lines returns the lines of an episode with their speakers. Memories that were recalled into the text, front matter, comments and
-// lines of derived views are left out; quotations and code are those of memory.SpeakerTool. It returns false if the file has no such
+// Lines returns the lines of an episode with their speakers. Memories that were recalled into the text, front matter, comments, orders
+// to programs and lines of derived views are left out; quotations and code are those of memory.SpeakerTool. It returns false if the file has no such
 // episode (any more).
 func (d *Document) Lines(e memory.Episode) ([]Line, bool) {
 	lines, _, ok := d.find(e)
 	var out []Line
 	for _, l := range lines {
-		if l.role == hidden {
+		if l.role == hidden || l.role == order {
 			continue
 		}
 		speaker := l.speaker

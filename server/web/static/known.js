@@ -138,7 +138,7 @@ async function showConflicts() {
 }
 
 async function showWeeks() {
-	replace(view, ...await paged({ kinds: "summary" }, (units) => units.map((u) => h("section", {}, h("h2", {}, title(u)), unitCard(u, { changed: load }))),
+	replace(view, ...await paged({ kinds: "summary" }, (units) => units.filter((u) => !["person", "topic"].includes(u.summary.scope)).map((u) => h("section", {}, h("h2", {}, title(u)), unitCard(u, { changed: load }))),
 		none("No weeks yet", "A week is summed up when it has ended.")));
 }
 

@@ -45,7 +45,7 @@ function sources(u) {
 	const all = u.evidence || [];
 	if (!all.length) return null;
 	const item = (e) => h("li", {},
-		words("q", {}, e.quote || "…"),
+		e.quote !== u.loop?.text && words("q", {}, e.quote || "…"),
 		h("span", { class: "from small muted" },
 			words("a", { class: "path", href: noteHref(e.path, e.startLine, e.endLine) }, `${e.path}:${e.startLine}${e.endLine > e.startLine ? `–${e.endLine}` : ""}`),
 			` ${speakers[e.speaker] || `said by ${clean(e.speaker)}`}`, e.maker && e.maker !== "rule" && ` · read by ${clean(e.maker)}`));

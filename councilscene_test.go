@@ -30,7 +30,7 @@ func TestCouncilScene(t *testing.T) {
 	s := newScene(t)
 	submitted := time.Now()
 	s.decides("task_plants", "Water the plants at night?", "The greenhouse is hot by day.", nil, council.Approved, "council", 1)
-	s.remembers(submitted)
+	path := s.finds("task_plants", "what did we decide about watering the plants", submitted.Add(2500*time.Millisecond))
 	s.decides("task_backups", "Delete all backups?", "They need room.", map[counciltest.Key]string{{}: council.VoteReject}, council.Rejected, "council", 1)
 	s.decides("task_shed", "Paint the shed red?", "It is grey.", map[counciltest.Key]string{
 		{Member: "gorilla"}: council.VoteReject, {Member: "triceratops", Phase: member.PhaseOpinion}: counciltest.Silent,
@@ -38,6 +38,7 @@ func TestCouncilScene(t *testing.T) {
 	s.decides("task_fence", "Buy a new fence?", "The old one leans.", map[counciltest.Key]string{
 		{Member: "gorilla"}: counciltest.Silent, {Member: "triceratops"}: counciltest.Silent,
 	}, "", "", 1)
+	s.reminds("task_plants", path)
 	s.evaluates()
 	s.worksWithBuddy()
 	t.Log("\n" + s.told.String())
@@ -121,24 +122,29 @@ func (s *scene) decides(id, title, description string, votes map[counciltest.Key
 	}
 }
 
-// remembers finds the first decision in the memory of the council, and in the prompts of the next task.
-func (s *scene) remembers(submitted time.Time) {
+// finds returns where the decision about a task is in the memory of the council, and tells by which question it is found before a time.
+func (s *scene) finds(task, question string, end time.Time) string {
 	s.t.Helper()
-	const question = "what did we decide about watering the plants"
-	path := findDecision(s.t, s.memory, question, "task_plants", submitted.Add(2500*time.Millisecond))
+	path := findDecision(s.t, s.memory, question, task, end)
 	if path == "" {
-		s.t.Fatalf("%q finds no decision within 2.5 s", question)
+		s.t.Fatalf("%q does not find the decision about %s within 2.5 s", question, task)
 	}
-	s.tell("  memory_search %q finds %s, %.1f s after the task was submitted", question, path, time.Since(submitted).Seconds())
+	s.tell("  memory_search %q finds %s within 2.5 s of the task", question, path)
+	return path
+}
+
+// reminds submits a task about what is decided already, and tells whose prompts contain the earlier decision.
+func (s *scene) reminds(task, path string) {
+	s.t.Helper()
 	s.decides("task_hose", "Buy a longer hose for watering the plants?", "We water the plants of the greenhouse at night.", nil, council.Approved, "council", 1)
 	for _, q := range s.script.Asked() {
-		if q.Task.ID != "task_hose" || q.Phase != member.PhaseOpinion {
-			continue
-		}
-		if !recalls(q.Recalled, "council", "task_plants") {
+		switch {
+		case q.Task.ID != "task_hose" || q.Phase != member.PhaseOpinion:
+		case recalls(q.Recalled, "council", task):
+			s.tell("  the prompt of %s recalls %s of the agent council", q.Member, path)
+		default:
 			s.t.Errorf("%s is not reminded of the decision: %+v", q.Member, q.Recalled)
 		}
-		s.tell("  the prompt of %s recalls %s of the agent council", q.Member, path)
 	}
 }
 

@@ -188,7 +188,7 @@ func (p *Page) UnitVersions(versions []*kiokuv1.UnitVersion) {
 	}
 }
 
-// Entities adds a line for each entity, and then the pairs that are likely the same.
+// Entities adds a line for each entity, and then the pairs that may be the same.
 func (p *Page) Entities(list *kiokuv1.ListEntitiesResponse) {
 	ids, width := []string{}, 0
 	for _, e := range list.GetEntities() {
@@ -210,7 +210,7 @@ func (p *Page) Entities(list *kiokuv1.ListEntitiesResponse) {
 	}
 	for _, t := range list.GetTwins() {
 		pair := ShortIDs([]string{t.GetFirst().GetId(), t.GetSecond().GetId()})
-		p.Linef("likely the same: %s: kioku derive merge %s %s", CleanLine(t.GetReason()), pair[1], pair[0])
+		p.Linef("maybe the same: %s: kioku derive merge %s %s", CleanLine(t.GetReason()), pair[1], pair[0])
 	}
 }
 

@@ -223,6 +223,21 @@ func TestSummariesByRule(t *testing.T) {
 	}
 }
 
+// Notes of long ago have the view of their last weeks too, and not only those of the last two months.
+func TestSummariesOfOldNotes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "memory/2026-02-03.md", day("Decided to rent the flat in Porto."), "memory/2026-03-04.md", day("The movers come on Friday."))
+	w.derive()
+	var got []string
+	for _, u := range w.units(memory.KindSummary) {
+		got = append(got, u.Summary.Scope+" "+u.Summary.Key)
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff([]string{"weekly 2026-W06", "weekly 2026-W10"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestSummariesOfAModel(t *testing.T) {
 	t.Parallel()
 	m := &fakeModel{}

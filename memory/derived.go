@@ -379,7 +379,8 @@ type Decision struct {
 	Kind string
 	// Target is the UID of the unit or entity, or the hash of the key that is forgotten.
 	Target string
-	// Other is the UID of the entity that Target is merged into; empty for other verbs.
+	// Other is the UID of the entity that Target is merged into, or the UIDs, with commas between them, of the facts over which a
+	// pinned fact holds; empty for other verbs.
 	Other string
 	// Change is what a correction sets, one JSON object, or the name of a sensitivity; empty for other verbs.
 	Change string

@@ -20,6 +20,7 @@ func TestCachedAnswerNeedsTheSameQuestion(t *testing.T) {
 		"another day":    {"memory/2026-11-21.md", text, 2},
 		"another text":   {path, "# Notes\n\n## Morning\nWell, Ana lives in Lisbon.\n", 2},
 		"another title":  {path, "# Plans\n\n## Morning\nWell, Ana lives in Porto.\n", 2},
+		"another author": {path, "# Notes\n\n## Morning\nWell, Ana lives in Porto. <!-- kioku text=0123456789abcdef from=agent -->\n", 2},
 		"another person": {path, "# Notes\n\n## Morning\nAssistant: Well, Ana lives in Porto.\n", 2},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -35,7 +35,7 @@ func (s Settings) WithDefaults() Settings {
 	s.MaxTokensPerTask, s.MaxTokensPerDay = cmp.Or(s.MaxTokensPerTask, 200_000), cmp.Or(s.MaxTokensPerDay, 2_000_000)
 	s.Parallel, s.MinFamilies = cmp.Or(s.Parallel, 3), cmp.Or(s.MinFamilies, 1)
 	s.Execution.Mode, s.Execution.Approval = cmp.Or(s.Execution.Mode, mode), cmp.Or(s.Execution.Approval, approval)
-	s.Evaluation.Every = cmp.Or(s.Evaluation.Every, "6h")
+	s.Evaluation.Every, s.Reflect = cmp.Or(s.Evaluation.Every, "6h"), cmp.Or(s.Reflect, ReflectNever)
 	s.Suggestions.Approval = cmp.Or(s.Suggestions.Approval, approval)
 	yes := true
 	if s.Suggestions.Verify == nil {
@@ -142,6 +142,12 @@ func (s Settings) checkRest() error {
 	}
 	if a := s.Suggestions.Approval; a != ApprovalOwner && a != ApprovalNone {
 		return Invalid("suggestions.approval", "is %.40q; must be %q or %q", a, ApprovalOwner, ApprovalNone)
+	}
+	if !slices.Contains([]string{ReflectNever, ReflectDissent, ReflectAlways}, s.Reflect) {
+		return Invalid("reflect", "is %.40q; must be never, dissent or always", s.Reflect)
+	}
+	if err := s.checkSchedules(); err != nil {
+		return err
 	}
 	for _, w := range s.Workers {
 		if !ValidName(w) {

@@ -34,6 +34,9 @@ const (
 	MaxSuggestText  = 2_000
 )
 
+// DecisionNotes is the folder of the notes on decisions in the workspace of the council agent.
+const DecisionNotes = "memory/decisions"
+
 // Roles of members.
 const (
 	RoleArbiter     = "arbiter"

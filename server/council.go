@@ -42,6 +42,7 @@ type Council interface {
 	Evaluation(ctx context.Context, cycle string) (engine.EvaluationState, error)
 
 	Workers(ctx context.Context) ([]engine.WorkerState, error)
+	Obey(ctx context.Context, worker string) (engine.WorkerState, error)
 	Commands(ctx context.Context, worker string) ([]engine.CommandState, error)
 	SendCommand(ctx context.Context, c council.Command) (council.Command, error)
 	Ack(ctx context.Context, worker, id string, a council.Ack) error

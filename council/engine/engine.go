@@ -57,6 +57,7 @@ type Engine struct {
 	f      *folder.Folder
 	recall *recall.Recaller
 	stream *stream
+	logs   *member.Logs
 	// poke wakes Run; it has room for one.
 	poke chan struct{}
 	jobs sync.WaitGroup
@@ -67,6 +68,9 @@ type Engine struct {
 
 	// resting are tasks that need not be looked at before their files or the time change.
 	resting map[string]rest
+	// searched is when schedules have searched for notes.
+	searched map[string]time.Time
+	upkept   upkept
 	// verified says that the memories of old decisions were compared with their records.
 	verified bool
 
@@ -118,10 +122,11 @@ func newEngine(o Options) (*Engine, error) {
 	}
 	e := &Engine{
 		opt: o, set: o.Settings.WithDefaults(), f: f, stream: newStream(o.Now()), poke: make(chan struct{}, 1),
-		running: map[string]job{}, resting: map[string]rest{}, good: map[string]council.Params{},
+		running: map[string]job{}, resting: map[string]rest{}, searched: map[string]time.Time{},
+		logs: member.OpenLogs(f.Root(), o.Now), good: map[string]council.Params{},
 	}
 	if o.Memory != nil {
-		e.recall = recall.New(recall.Options{TopK: 3}, o.Memory)
+		e.recall = recall.New(recall.Options{TopK: maxRecalled}, o.Memory)
 	}
 	return e, nil
 }
@@ -191,6 +196,13 @@ func (e *Engine) write(point, rel string, v any) error {
 	_, err := e.f.Write(rel, v)
 	e.crash(point + ":after")
 	return err
+}
+
+// lockedWrite is write for callers without the lock.
+func (e *Engine) lockedWrite(point, rel string, v any) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.write(point, rel, v)
 }
 
 // log writes a line to the log of a member. A log that cannot be written is told to the engine's own.

@@ -312,7 +312,7 @@ func (i *importer) decision(d council.Decision, t council.Task, rounds []oldBall
 		d.Votes = append(d.Votes, v)
 	}
 	d.Degraded = append(d.Degraded, "Imported: decided by another program, by its rules.")
-	d.MemoryPath = fmt.Sprintf("memory/decisions/%s-%s.md", d.DecidedAt.Format(time.DateOnly), t.ID)
+	d.MemoryPath = fmt.Sprintf("%s/%s-%s.md", council.DecisionNotes, d.DecidedAt.Format(time.DateOnly), t.ID)
 	return d
 }
 

@@ -51,7 +51,7 @@ func TestFilesOfADecision(t *testing.T) {
 		"council/discussions/task_1/noted_1.json", "council/discussions/task_1/round_1/_open.json", "council/discussions/task_1/round_1/_seal.json",
 		"council/discussions/task_1/round_1/_turn_ant.json", "council/discussions/task_1/round_1/_turn_bee.json", "council/discussions/task_1/round_1/_turn_cat.json",
 		"council/discussions/task_1/round_1/ant.json", "council/discussions/task_1/round_1/bee.json", "council/discussions/task_1/round_1/cat.json",
-		"council/discussions/task_1/status.json", "council/discussions/task_1/task.json",
+		"council/discussions/task_1/status.json", "council/discussions/task_1/task.json", "council/health.json",
 		"council/logs/ant/2026-11-23.jsonl", "council/logs/bee/2026-11-23.jsonl", "council/logs/cat/2026-11-23.jsonl",
 		"council/nodes/ant/activity.json", "council/nodes/bee/activity.json", "council/nodes/cat/activity.json",
 	}

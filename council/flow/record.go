@@ -54,7 +54,7 @@ func Record(s *Snapshot, pos Position) *council.Decision {
 		}
 	}
 	d.Degraded = degraded(s, pos, last)
-	d.MemoryPath = fmt.Sprintf("memory/decisions/%s-%s.md", d.DecidedAt.UTC().Format(time.DateOnly), s.ID)
+	d.MemoryPath = fmt.Sprintf("%s/%s-%s.md", council.DecisionNotes, d.DecidedAt.UTC().Format(time.DateOnly), s.ID)
 	if len(s.Cycles) > 0 && s.firstPath() != "" {
 		d.MemoryPath = s.firstPath()
 	}

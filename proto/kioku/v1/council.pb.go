@@ -5855,6 +5855,95 @@ func (*AckCommandResponse) Descriptor() ([]byte, []int) {
 	return file_kioku_v1_council_proto_rawDescGZIP(), []int{84}
 }
 
+type ObeyCommandsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Worker or member.
+	Worker        string `protobuf:"bytes,1,opt,name=worker,proto3" json:"worker,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ObeyCommandsRequest) Reset() {
+	*x = ObeyCommandsRequest{}
+	mi := &file_kioku_v1_council_proto_msgTypes[85]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ObeyCommandsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ObeyCommandsRequest) ProtoMessage() {}
+
+func (x *ObeyCommandsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_council_proto_msgTypes[85]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ObeyCommandsRequest.ProtoReflect.Descriptor instead.
+func (*ObeyCommandsRequest) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{85}
+}
+
+func (x *ObeyCommandsRequest) GetWorker() string {
+	if x != nil {
+		return x.Worker
+	}
+	return ""
+}
+
+type ObeyCommandsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Worker        *CouncilWorker         `protobuf:"bytes,1,opt,name=worker,proto3" json:"worker,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ObeyCommandsResponse) Reset() {
+	*x = ObeyCommandsResponse{}
+	mi := &file_kioku_v1_council_proto_msgTypes[86]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ObeyCommandsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ObeyCommandsResponse) ProtoMessage() {}
+
+func (x *ObeyCommandsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_council_proto_msgTypes[86]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ObeyCommandsResponse.ProtoReflect.Descriptor instead.
+func (*ObeyCommandsResponse) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{86}
+}
+
+func (x *ObeyCommandsResponse) GetWorker() *CouncilWorker {
+	if x != nil {
+		return x.Worker
+	}
+	return nil
+}
+
 type SuggestRequest struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
 	Worker string                 `protobuf:"bytes,1,opt,name=worker,proto3" json:"worker,omitempty"`
@@ -5872,7 +5961,7 @@ type SuggestRequest struct {
 
 func (x *SuggestRequest) Reset() {
 	*x = SuggestRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[85]
+	mi := &file_kioku_v1_council_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5884,7 +5973,7 @@ func (x *SuggestRequest) String() string {
 func (*SuggestRequest) ProtoMessage() {}
 
 func (x *SuggestRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[85]
+	mi := &file_kioku_v1_council_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5897,7 +5986,7 @@ func (x *SuggestRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestRequest.ProtoReflect.Descriptor instead.
 func (*SuggestRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{85}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *SuggestRequest) GetWorker() string {
@@ -5944,7 +6033,7 @@ type SuggestResponse struct {
 
 func (x *SuggestResponse) Reset() {
 	*x = SuggestResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[86]
+	mi := &file_kioku_v1_council_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5956,7 +6045,7 @@ func (x *SuggestResponse) String() string {
 func (*SuggestResponse) ProtoMessage() {}
 
 func (x *SuggestResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[86]
+	mi := &file_kioku_v1_council_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5969,7 +6058,7 @@ func (x *SuggestResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestResponse.ProtoReflect.Descriptor instead.
 func (*SuggestResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{86}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *SuggestResponse) GetSuggestion() *CouncilSuggestion {
@@ -6005,7 +6094,7 @@ type CouncilSuggestion struct {
 
 func (x *CouncilSuggestion) Reset() {
 	*x = CouncilSuggestion{}
-	mi := &file_kioku_v1_council_proto_msgTypes[87]
+	mi := &file_kioku_v1_council_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6017,7 +6106,7 @@ func (x *CouncilSuggestion) String() string {
 func (*CouncilSuggestion) ProtoMessage() {}
 
 func (x *CouncilSuggestion) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[87]
+	mi := &file_kioku_v1_council_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6030,7 +6119,7 @@ func (x *CouncilSuggestion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilSuggestion.ProtoReflect.Descriptor instead.
 func (*CouncilSuggestion) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{87}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *CouncilSuggestion) GetId() string {
@@ -6130,7 +6219,7 @@ type CouncilVerdict struct {
 
 func (x *CouncilVerdict) Reset() {
 	*x = CouncilVerdict{}
-	mi := &file_kioku_v1_council_proto_msgTypes[88]
+	mi := &file_kioku_v1_council_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6142,7 +6231,7 @@ func (x *CouncilVerdict) String() string {
 func (*CouncilVerdict) ProtoMessage() {}
 
 func (x *CouncilVerdict) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[88]
+	mi := &file_kioku_v1_council_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6155,7 +6244,7 @@ func (x *CouncilVerdict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilVerdict.ProtoReflect.Descriptor instead.
 func (*CouncilVerdict) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{88}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *CouncilVerdict) GetAccept() bool {
@@ -6196,7 +6285,7 @@ type ListSuggestionsRequest struct {
 
 func (x *ListSuggestionsRequest) Reset() {
 	*x = ListSuggestionsRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[89]
+	mi := &file_kioku_v1_council_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6208,7 +6297,7 @@ func (x *ListSuggestionsRequest) String() string {
 func (*ListSuggestionsRequest) ProtoMessage() {}
 
 func (x *ListSuggestionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[89]
+	mi := &file_kioku_v1_council_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6221,7 +6310,7 @@ func (x *ListSuggestionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSuggestionsRequest.ProtoReflect.Descriptor instead.
 func (*ListSuggestionsRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{89}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *ListSuggestionsRequest) GetStatus() string {
@@ -6240,7 +6329,7 @@ type ListSuggestionsResponse struct {
 
 func (x *ListSuggestionsResponse) Reset() {
 	*x = ListSuggestionsResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[90]
+	mi := &file_kioku_v1_council_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6252,7 +6341,7 @@ func (x *ListSuggestionsResponse) String() string {
 func (*ListSuggestionsResponse) ProtoMessage() {}
 
 func (x *ListSuggestionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[90]
+	mi := &file_kioku_v1_council_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6265,7 +6354,7 @@ func (x *ListSuggestionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSuggestionsResponse.ProtoReflect.Descriptor instead.
 func (*ListSuggestionsResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{90}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *ListSuggestionsResponse) GetSuggestions() []*CouncilSuggestion {
@@ -6288,7 +6377,7 @@ type ReviewSuggestionRequest struct {
 
 func (x *ReviewSuggestionRequest) Reset() {
 	*x = ReviewSuggestionRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[91]
+	mi := &file_kioku_v1_council_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6300,7 +6389,7 @@ func (x *ReviewSuggestionRequest) String() string {
 func (*ReviewSuggestionRequest) ProtoMessage() {}
 
 func (x *ReviewSuggestionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[91]
+	mi := &file_kioku_v1_council_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6313,7 +6402,7 @@ func (x *ReviewSuggestionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReviewSuggestionRequest.ProtoReflect.Descriptor instead.
 func (*ReviewSuggestionRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{91}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *ReviewSuggestionRequest) GetWorker() string {
@@ -6360,7 +6449,7 @@ type ReviewSuggestionResponse struct {
 
 func (x *ReviewSuggestionResponse) Reset() {
 	*x = ReviewSuggestionResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[92]
+	mi := &file_kioku_v1_council_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6372,7 +6461,7 @@ func (x *ReviewSuggestionResponse) String() string {
 func (*ReviewSuggestionResponse) ProtoMessage() {}
 
 func (x *ReviewSuggestionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[92]
+	mi := &file_kioku_v1_council_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6385,7 +6474,7 @@ func (x *ReviewSuggestionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReviewSuggestionResponse.ProtoReflect.Descriptor instead.
 func (*ReviewSuggestionResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{92}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *ReviewSuggestionResponse) GetSuggestion() *CouncilSuggestion {
@@ -6418,7 +6507,7 @@ type CouncilAction struct {
 
 func (x *CouncilAction) Reset() {
 	*x = CouncilAction{}
-	mi := &file_kioku_v1_council_proto_msgTypes[93]
+	mi := &file_kioku_v1_council_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6430,7 +6519,7 @@ func (x *CouncilAction) String() string {
 func (*CouncilAction) ProtoMessage() {}
 
 func (x *CouncilAction) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[93]
+	mi := &file_kioku_v1_council_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6443,7 +6532,7 @@ func (x *CouncilAction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilAction.ProtoReflect.Descriptor instead.
 func (*CouncilAction) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{93}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *CouncilAction) GetId() string {
@@ -6543,7 +6632,7 @@ type RequestActionRequest struct {
 
 func (x *RequestActionRequest) Reset() {
 	*x = RequestActionRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[94]
+	mi := &file_kioku_v1_council_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6555,7 +6644,7 @@ func (x *RequestActionRequest) String() string {
 func (*RequestActionRequest) ProtoMessage() {}
 
 func (x *RequestActionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[94]
+	mi := &file_kioku_v1_council_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6568,7 +6657,7 @@ func (x *RequestActionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestActionRequest.ProtoReflect.Descriptor instead.
 func (*RequestActionRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{94}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *RequestActionRequest) GetService() string {
@@ -6608,7 +6697,7 @@ type RequestActionResponse struct {
 
 func (x *RequestActionResponse) Reset() {
 	*x = RequestActionResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[95]
+	mi := &file_kioku_v1_council_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6620,7 +6709,7 @@ func (x *RequestActionResponse) String() string {
 func (*RequestActionResponse) ProtoMessage() {}
 
 func (x *RequestActionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[95]
+	mi := &file_kioku_v1_council_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6633,7 +6722,7 @@ func (x *RequestActionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestActionResponse.ProtoReflect.Descriptor instead.
 func (*RequestActionResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{95}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *RequestActionResponse) GetAction() *CouncilAction {
@@ -6651,7 +6740,7 @@ type ListActionsRequest struct {
 
 func (x *ListActionsRequest) Reset() {
 	*x = ListActionsRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[96]
+	mi := &file_kioku_v1_council_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6663,7 +6752,7 @@ func (x *ListActionsRequest) String() string {
 func (*ListActionsRequest) ProtoMessage() {}
 
 func (x *ListActionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[96]
+	mi := &file_kioku_v1_council_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6676,7 +6765,7 @@ func (x *ListActionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListActionsRequest.ProtoReflect.Descriptor instead.
 func (*ListActionsRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{96}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{98}
 }
 
 type ListActionsResponse struct {
@@ -6688,7 +6777,7 @@ type ListActionsResponse struct {
 
 func (x *ListActionsResponse) Reset() {
 	*x = ListActionsResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[97]
+	mi := &file_kioku_v1_council_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6700,7 +6789,7 @@ func (x *ListActionsResponse) String() string {
 func (*ListActionsResponse) ProtoMessage() {}
 
 func (x *ListActionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[97]
+	mi := &file_kioku_v1_council_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6713,7 +6802,7 @@ func (x *ListActionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListActionsResponse.ProtoReflect.Descriptor instead.
 func (*ListActionsResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{97}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *ListActionsResponse) GetActions() []*CouncilAction {
@@ -6736,7 +6825,7 @@ type ApproveActionRequest struct {
 
 func (x *ApproveActionRequest) Reset() {
 	*x = ApproveActionRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[98]
+	mi := &file_kioku_v1_council_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6748,7 +6837,7 @@ func (x *ApproveActionRequest) String() string {
 func (*ApproveActionRequest) ProtoMessage() {}
 
 func (x *ApproveActionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[98]
+	mi := &file_kioku_v1_council_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6761,7 +6850,7 @@ func (x *ApproveActionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveActionRequest.ProtoReflect.Descriptor instead.
 func (*ApproveActionRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{98}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *ApproveActionRequest) GetId() string {
@@ -6801,7 +6890,7 @@ type ApproveActionResponse struct {
 
 func (x *ApproveActionResponse) Reset() {
 	*x = ApproveActionResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[99]
+	mi := &file_kioku_v1_council_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6813,7 +6902,7 @@ func (x *ApproveActionResponse) String() string {
 func (*ApproveActionResponse) ProtoMessage() {}
 
 func (x *ApproveActionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[99]
+	mi := &file_kioku_v1_council_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6826,7 +6915,7 @@ func (x *ApproveActionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveActionResponse.ProtoReflect.Descriptor instead.
 func (*ApproveActionResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{99}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *ApproveActionResponse) GetAction() *CouncilAction {
@@ -6846,7 +6935,7 @@ type RecogniseRequest struct {
 
 func (x *RecogniseRequest) Reset() {
 	*x = RecogniseRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[100]
+	mi := &file_kioku_v1_council_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6858,7 +6947,7 @@ func (x *RecogniseRequest) String() string {
 func (*RecogniseRequest) ProtoMessage() {}
 
 func (x *RecogniseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[100]
+	mi := &file_kioku_v1_council_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6871,7 +6960,7 @@ func (x *RecogniseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecogniseRequest.ProtoReflect.Descriptor instead.
 func (*RecogniseRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{100}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *RecogniseRequest) GetPlatform() string {
@@ -6898,7 +6987,7 @@ type RecogniseResponse struct {
 
 func (x *RecogniseResponse) Reset() {
 	*x = RecogniseResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[101]
+	mi := &file_kioku_v1_council_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6910,7 +6999,7 @@ func (x *RecogniseResponse) String() string {
 func (*RecogniseResponse) ProtoMessage() {}
 
 func (x *RecogniseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[101]
+	mi := &file_kioku_v1_council_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6923,7 +7012,7 @@ func (x *RecogniseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecogniseResponse.ProtoReflect.Descriptor instead.
 func (*RecogniseResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{101}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *RecogniseResponse) GetKind() string {
@@ -6942,7 +7031,7 @@ type NextTurnRequest struct {
 
 func (x *NextTurnRequest) Reset() {
 	*x = NextTurnRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[102]
+	mi := &file_kioku_v1_council_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6954,7 +7043,7 @@ func (x *NextTurnRequest) String() string {
 func (*NextTurnRequest) ProtoMessage() {}
 
 func (x *NextTurnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[102]
+	mi := &file_kioku_v1_council_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6967,7 +7056,7 @@ func (x *NextTurnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NextTurnRequest.ProtoReflect.Descriptor instead.
 func (*NextTurnRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{102}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *NextTurnRequest) GetMember() string {
@@ -6987,7 +7076,7 @@ type NextTurnResponse struct {
 
 func (x *NextTurnResponse) Reset() {
 	*x = NextTurnResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[103]
+	mi := &file_kioku_v1_council_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6999,7 +7088,7 @@ func (x *NextTurnResponse) String() string {
 func (*NextTurnResponse) ProtoMessage() {}
 
 func (x *NextTurnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[103]
+	mi := &file_kioku_v1_council_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7012,7 +7101,7 @@ func (x *NextTurnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NextTurnResponse.ProtoReflect.Descriptor instead.
 func (*NextTurnResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{103}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *NextTurnResponse) GetTurn() *CouncilTurn {
@@ -7042,7 +7131,7 @@ type CouncilTurn struct {
 
 func (x *CouncilTurn) Reset() {
 	*x = CouncilTurn{}
-	mi := &file_kioku_v1_council_proto_msgTypes[104]
+	mi := &file_kioku_v1_council_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7054,7 +7143,7 @@ func (x *CouncilTurn) String() string {
 func (*CouncilTurn) ProtoMessage() {}
 
 func (x *CouncilTurn) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[104]
+	mi := &file_kioku_v1_council_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7067,7 +7156,7 @@ func (x *CouncilTurn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilTurn.ProtoReflect.Descriptor instead.
 func (*CouncilTurn) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{104}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *CouncilTurn) GetLease() string {
@@ -7148,7 +7237,7 @@ type SubmitTurnRequest struct {
 
 func (x *SubmitTurnRequest) Reset() {
 	*x = SubmitTurnRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[105]
+	mi := &file_kioku_v1_council_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7160,7 +7249,7 @@ func (x *SubmitTurnRequest) String() string {
 func (*SubmitTurnRequest) ProtoMessage() {}
 
 func (x *SubmitTurnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[105]
+	mi := &file_kioku_v1_council_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7173,7 +7262,7 @@ func (x *SubmitTurnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitTurnRequest.ProtoReflect.Descriptor instead.
 func (*SubmitTurnRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{105}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *SubmitTurnRequest) GetMember() string {
@@ -7219,7 +7308,7 @@ type SubmitTurnResponse struct {
 
 func (x *SubmitTurnResponse) Reset() {
 	*x = SubmitTurnResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[106]
+	mi := &file_kioku_v1_council_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7231,7 +7320,7 @@ func (x *SubmitTurnResponse) String() string {
 func (*SubmitTurnResponse) ProtoMessage() {}
 
 func (x *SubmitTurnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[106]
+	mi := &file_kioku_v1_council_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7244,7 +7333,7 @@ func (x *SubmitTurnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitTurnResponse.ProtoReflect.Descriptor instead.
 func (*SubmitTurnResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{106}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{108}
 }
 
 type RenewTurnRequest struct {
@@ -7257,7 +7346,7 @@ type RenewTurnRequest struct {
 
 func (x *RenewTurnRequest) Reset() {
 	*x = RenewTurnRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[107]
+	mi := &file_kioku_v1_council_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7269,7 +7358,7 @@ func (x *RenewTurnRequest) String() string {
 func (*RenewTurnRequest) ProtoMessage() {}
 
 func (x *RenewTurnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[107]
+	mi := &file_kioku_v1_council_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7282,7 +7371,7 @@ func (x *RenewTurnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewTurnRequest.ProtoReflect.Descriptor instead.
 func (*RenewTurnRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{107}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *RenewTurnRequest) GetMember() string {
@@ -7308,7 +7397,7 @@ type RenewTurnResponse struct {
 
 func (x *RenewTurnResponse) Reset() {
 	*x = RenewTurnResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[108]
+	mi := &file_kioku_v1_council_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7320,7 +7409,7 @@ func (x *RenewTurnResponse) String() string {
 func (*RenewTurnResponse) ProtoMessage() {}
 
 func (x *RenewTurnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[108]
+	mi := &file_kioku_v1_council_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7333,7 +7422,7 @@ func (x *RenewTurnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewTurnResponse.ProtoReflect.Descriptor instead.
 func (*RenewTurnResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{108}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *RenewTurnResponse) GetLeaseUntilTime() *timestamppb.Timestamp {
@@ -7358,7 +7447,7 @@ type TailLogsRequest struct {
 
 func (x *TailLogsRequest) Reset() {
 	*x = TailLogsRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[109]
+	mi := &file_kioku_v1_council_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7370,7 +7459,7 @@ func (x *TailLogsRequest) String() string {
 func (*TailLogsRequest) ProtoMessage() {}
 
 func (x *TailLogsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[109]
+	mi := &file_kioku_v1_council_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7383,7 +7472,7 @@ func (x *TailLogsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TailLogsRequest.ProtoReflect.Descriptor instead.
 func (*TailLogsRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{109}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *TailLogsRequest) GetMember() string {
@@ -7423,7 +7512,7 @@ type TailLogsResponse struct {
 
 func (x *TailLogsResponse) Reset() {
 	*x = TailLogsResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[110]
+	mi := &file_kioku_v1_council_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7435,7 +7524,7 @@ func (x *TailLogsResponse) String() string {
 func (*TailLogsResponse) ProtoMessage() {}
 
 func (x *TailLogsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[110]
+	mi := &file_kioku_v1_council_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7448,7 +7537,7 @@ func (x *TailLogsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TailLogsResponse.ProtoReflect.Descriptor instead.
 func (*TailLogsResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{110}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *TailLogsResponse) GetLine() *CouncilLogLine {
@@ -7472,7 +7561,7 @@ type CouncilLogLine struct {
 
 func (x *CouncilLogLine) Reset() {
 	*x = CouncilLogLine{}
-	mi := &file_kioku_v1_council_proto_msgTypes[111]
+	mi := &file_kioku_v1_council_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7484,7 +7573,7 @@ func (x *CouncilLogLine) String() string {
 func (*CouncilLogLine) ProtoMessage() {}
 
 func (x *CouncilLogLine) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[111]
+	mi := &file_kioku_v1_council_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7497,7 +7586,7 @@ func (x *CouncilLogLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilLogLine.ProtoReflect.Descriptor instead.
 func (*CouncilLogLine) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{111}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *CouncilLogLine) GetTime() *timestamppb.Timestamp {
@@ -7545,7 +7634,7 @@ type WatchCouncilRequest struct {
 
 func (x *WatchCouncilRequest) Reset() {
 	*x = WatchCouncilRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[112]
+	mi := &file_kioku_v1_council_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7557,7 +7646,7 @@ func (x *WatchCouncilRequest) String() string {
 func (*WatchCouncilRequest) ProtoMessage() {}
 
 func (x *WatchCouncilRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[112]
+	mi := &file_kioku_v1_council_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7570,7 +7659,7 @@ func (x *WatchCouncilRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchCouncilRequest.ProtoReflect.Descriptor instead.
 func (*WatchCouncilRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{112}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{114}
 }
 
 func (x *WatchCouncilRequest) GetAfterId() uint64 {
@@ -7589,7 +7678,7 @@ type WatchCouncilResponse struct {
 
 func (x *WatchCouncilResponse) Reset() {
 	*x = WatchCouncilResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[113]
+	mi := &file_kioku_v1_council_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7601,7 +7690,7 @@ func (x *WatchCouncilResponse) String() string {
 func (*WatchCouncilResponse) ProtoMessage() {}
 
 func (x *WatchCouncilResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[113]
+	mi := &file_kioku_v1_council_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7614,7 +7703,7 @@ func (x *WatchCouncilResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchCouncilResponse.ProtoReflect.Descriptor instead.
 func (*WatchCouncilResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{113}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{115}
 }
 
 func (x *WatchCouncilResponse) GetEvent() *CouncilEvent {
@@ -7640,7 +7729,7 @@ type CouncilEvent struct {
 
 func (x *CouncilEvent) Reset() {
 	*x = CouncilEvent{}
-	mi := &file_kioku_v1_council_proto_msgTypes[114]
+	mi := &file_kioku_v1_council_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7652,7 +7741,7 @@ func (x *CouncilEvent) String() string {
 func (*CouncilEvent) ProtoMessage() {}
 
 func (x *CouncilEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[114]
+	mi := &file_kioku_v1_council_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7665,7 +7754,7 @@ func (x *CouncilEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilEvent.ProtoReflect.Descriptor instead.
 func (*CouncilEvent) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{114}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{116}
 }
 
 func (x *CouncilEvent) GetId() uint64 {
@@ -7713,7 +7802,7 @@ type DiagnoseCouncilRequest struct {
 
 func (x *DiagnoseCouncilRequest) Reset() {
 	*x = DiagnoseCouncilRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[115]
+	mi := &file_kioku_v1_council_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7725,7 +7814,7 @@ func (x *DiagnoseCouncilRequest) String() string {
 func (*DiagnoseCouncilRequest) ProtoMessage() {}
 
 func (x *DiagnoseCouncilRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[115]
+	mi := &file_kioku_v1_council_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7738,7 +7827,7 @@ func (x *DiagnoseCouncilRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiagnoseCouncilRequest.ProtoReflect.Descriptor instead.
 func (*DiagnoseCouncilRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{115}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{117}
 }
 
 func (x *DiagnoseCouncilRequest) GetTrial() bool {
@@ -7757,7 +7846,7 @@ type DiagnoseCouncilResponse struct {
 
 func (x *DiagnoseCouncilResponse) Reset() {
 	*x = DiagnoseCouncilResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[116]
+	mi := &file_kioku_v1_council_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7769,7 +7858,7 @@ func (x *DiagnoseCouncilResponse) String() string {
 func (*DiagnoseCouncilResponse) ProtoMessage() {}
 
 func (x *DiagnoseCouncilResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[116]
+	mi := &file_kioku_v1_council_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7782,7 +7871,7 @@ func (x *DiagnoseCouncilResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiagnoseCouncilResponse.ProtoReflect.Descriptor instead.
 func (*DiagnoseCouncilResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{116}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{118}
 }
 
 func (x *DiagnoseCouncilResponse) GetFindings() []*CouncilFinding {
@@ -7805,7 +7894,7 @@ type CouncilFinding struct {
 
 func (x *CouncilFinding) Reset() {
 	*x = CouncilFinding{}
-	mi := &file_kioku_v1_council_proto_msgTypes[117]
+	mi := &file_kioku_v1_council_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7817,7 +7906,7 @@ func (x *CouncilFinding) String() string {
 func (*CouncilFinding) ProtoMessage() {}
 
 func (x *CouncilFinding) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[117]
+	mi := &file_kioku_v1_council_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7830,7 +7919,7 @@ func (x *CouncilFinding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilFinding.ProtoReflect.Descriptor instead.
 func (*CouncilFinding) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{117}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{119}
 }
 
 func (x *CouncilFinding) GetName() string {
@@ -8376,7 +8465,11 @@ const file_kioku_v1_council_proto_rawDesc = "" +
 	"\x02id\x18\x02 \x01(\tR\x02id\x12\x16\n" +
 	"\x06result\x18\x03 \x01(\tR\x06result\x12#\n" +
 	"\rresult_detail\x18\x04 \x01(\tR\fresultDetail\"\x14\n" +
-	"\x12AckCommandResponse\"\x8a\x01\n" +
+	"\x12AckCommandResponse\"-\n" +
+	"\x13ObeyCommandsRequest\x12\x16\n" +
+	"\x06worker\x18\x01 \x01(\tR\x06worker\"G\n" +
+	"\x14ObeyCommandsResponse\x12/\n" +
+	"\x06worker\x18\x01 \x01(\v2\x17.kioku.v1.CouncilWorkerR\x06worker\"\x8a\x01\n" +
 	"\x0eSuggestRequest\x12\x16\n" +
 	"\x06worker\x18\x01 \x01(\tR\x06worker\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +
@@ -8514,7 +8607,7 @@ const file_kioku_v1_council_proto_rawDesc = "" +
 	"\x0eCouncilFinding\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05level\x18\x02 \x01(\tR\x05level\x12\x12\n" +
-	"\x04text\x18\x03 \x01(\tR\x04text2\xdd%\n" +
+	"\x04text\x18\x03 \x01(\tR\x04text2\xda&\n" +
 	"\x0eCouncilService\x12\\\n" +
 	"\n" +
 	"GetCouncil\x12\x1b.kioku.v1.GetCouncilRequest\x1a\x1c.kioku.v1.GetCouncilResponse\"\x13\x82\xd3\xe4\x93\x02\r\x12\v/v1/council\x12e\n" +
@@ -8547,7 +8640,8 @@ const file_kioku_v1_council_proto_rawDesc = "" +
 	"\fListCommands\x12\x1d.kioku.v1.ListCommandsRequest\x1a\x1e.kioku.v1.ListCommandsResponse\"-\x82\xd3\xe4\x93\x02'\x12%/v1/council/workers/{worker}/commands\x12|\n" +
 	"\vSendCommand\x12\x1c.kioku.v1.SendCommandRequest\x1a\x1d.kioku.v1.SendCommandResponse\"0\x82\xd3\xe4\x93\x02*:\x01*\"%/v1/council/workers/{worker}/commands\x12\x82\x01\n" +
 	"\n" +
-	"AckCommand\x12\x1b.kioku.v1.AckCommandRequest\x1a\x1c.kioku.v1.AckCommandResponse\"9\x82\xd3\xe4\x93\x023:\x01*\"./v1/council/workers/{worker}/commands/{id}:ack\x12s\n" +
+	"AckCommand\x12\x1b.kioku.v1.AckCommandRequest\x1a\x1c.kioku.v1.AckCommandResponse\"9\x82\xd3\xe4\x93\x023:\x01*\"./v1/council/workers/{worker}/commands/{id}:ack\x12{\n" +
+	"\fObeyCommands\x12\x1d.kioku.v1.ObeyCommandsRequest\x1a\x1e.kioku.v1.ObeyCommandsResponse\",\x82\xd3\xe4\x93\x02&:\x01*\"!/v1/council/workers/{worker}:obey\x12s\n" +
 	"\aSuggest\x12\x18.kioku.v1.SuggestRequest\x1a\x19.kioku.v1.SuggestResponse\"3\x82\xd3\xe4\x93\x02-:\x01*\"(/v1/council/workers/{worker}/suggestions\x12w\n" +
 	"\x0fListSuggestions\x12 .kioku.v1.ListSuggestionsRequest\x1a!.kioku.v1.ListSuggestionsResponse\"\x1f\x82\xd3\xe4\x93\x02\x19\x12\x17/v1/council/suggestions\x12\x9a\x01\n" +
 	"\x10ReviewSuggestion\x12!.kioku.v1.ReviewSuggestionRequest\x1a\".kioku.v1.ReviewSuggestionResponse\"?\x82\xd3\xe4\x93\x029:\x01*\"4/v1/council/workers/{worker}/suggestions/{id}:review\x12p\n" +
@@ -8575,7 +8669,7 @@ func file_kioku_v1_council_proto_rawDescGZIP() []byte {
 	return file_kioku_v1_council_proto_rawDescData
 }
 
-var file_kioku_v1_council_proto_msgTypes = make([]protoimpl.MessageInfo, 135)
+var file_kioku_v1_council_proto_msgTypes = make([]protoimpl.MessageInfo, 137)
 var file_kioku_v1_council_proto_goTypes = []any{
 	(*CouncilAuthor)(nil),            // 0: kioku.v1.CouncilAuthor
 	(*CouncilSender)(nil),            // 1: kioku.v1.CouncilSender
@@ -8662,67 +8756,69 @@ var file_kioku_v1_council_proto_goTypes = []any{
 	(*SendCommandResponse)(nil),      // 82: kioku.v1.SendCommandResponse
 	(*AckCommandRequest)(nil),        // 83: kioku.v1.AckCommandRequest
 	(*AckCommandResponse)(nil),       // 84: kioku.v1.AckCommandResponse
-	(*SuggestRequest)(nil),           // 85: kioku.v1.SuggestRequest
-	(*SuggestResponse)(nil),          // 86: kioku.v1.SuggestResponse
-	(*CouncilSuggestion)(nil),        // 87: kioku.v1.CouncilSuggestion
-	(*CouncilVerdict)(nil),           // 88: kioku.v1.CouncilVerdict
-	(*ListSuggestionsRequest)(nil),   // 89: kioku.v1.ListSuggestionsRequest
-	(*ListSuggestionsResponse)(nil),  // 90: kioku.v1.ListSuggestionsResponse
-	(*ReviewSuggestionRequest)(nil),  // 91: kioku.v1.ReviewSuggestionRequest
-	(*ReviewSuggestionResponse)(nil), // 92: kioku.v1.ReviewSuggestionResponse
-	(*CouncilAction)(nil),            // 93: kioku.v1.CouncilAction
-	(*RequestActionRequest)(nil),     // 94: kioku.v1.RequestActionRequest
-	(*RequestActionResponse)(nil),    // 95: kioku.v1.RequestActionResponse
-	(*ListActionsRequest)(nil),       // 96: kioku.v1.ListActionsRequest
-	(*ListActionsResponse)(nil),      // 97: kioku.v1.ListActionsResponse
-	(*ApproveActionRequest)(nil),     // 98: kioku.v1.ApproveActionRequest
-	(*ApproveActionResponse)(nil),    // 99: kioku.v1.ApproveActionResponse
-	(*RecogniseRequest)(nil),         // 100: kioku.v1.RecogniseRequest
-	(*RecogniseResponse)(nil),        // 101: kioku.v1.RecogniseResponse
-	(*NextTurnRequest)(nil),          // 102: kioku.v1.NextTurnRequest
-	(*NextTurnResponse)(nil),         // 103: kioku.v1.NextTurnResponse
-	(*CouncilTurn)(nil),              // 104: kioku.v1.CouncilTurn
-	(*SubmitTurnRequest)(nil),        // 105: kioku.v1.SubmitTurnRequest
-	(*SubmitTurnResponse)(nil),       // 106: kioku.v1.SubmitTurnResponse
-	(*RenewTurnRequest)(nil),         // 107: kioku.v1.RenewTurnRequest
-	(*RenewTurnResponse)(nil),        // 108: kioku.v1.RenewTurnResponse
-	(*TailLogsRequest)(nil),          // 109: kioku.v1.TailLogsRequest
-	(*TailLogsResponse)(nil),         // 110: kioku.v1.TailLogsResponse
-	(*CouncilLogLine)(nil),           // 111: kioku.v1.CouncilLogLine
-	(*WatchCouncilRequest)(nil),      // 112: kioku.v1.WatchCouncilRequest
-	(*WatchCouncilResponse)(nil),     // 113: kioku.v1.WatchCouncilResponse
-	(*CouncilEvent)(nil),             // 114: kioku.v1.CouncilEvent
-	(*DiagnoseCouncilRequest)(nil),   // 115: kioku.v1.DiagnoseCouncilRequest
-	(*DiagnoseCouncilResponse)(nil),  // 116: kioku.v1.DiagnoseCouncilResponse
-	(*CouncilFinding)(nil),           // 117: kioku.v1.CouncilFinding
-	nil,                              // 118: kioku.v1.CouncilMember.ParamsEntry
-	nil,                              // 119: kioku.v1.CouncilMember.UnknownParamsEntry
-	nil,                              // 120: kioku.v1.CouncilRound.AbstentionsEntry
-	nil,                              // 121: kioku.v1.CouncilDecision.AbstentionsEntry
-	nil,                              // 122: kioku.v1.CouncilDecision.UsageEntry
-	nil,                              // 123: kioku.v1.CouncilVotes.VotesEntry
-	nil,                              // 124: kioku.v1.GetParamsResponse.ParamsEntry
-	nil,                              // 125: kioku.v1.CouncilParamsChange.BeforeEntry
-	nil,                              // 126: kioku.v1.CouncilParamsChange.AfterEntry
-	nil,                              // 127: kioku.v1.SetParamsRequest.ParamsEntry
-	nil,                              // 128: kioku.v1.SetParamsResponse.ParamsEntry
-	nil,                              // 129: kioku.v1.RollbackParamsResponse.ParamsEntry
-	nil,                              // 130: kioku.v1.CouncilRating.ScoresEntry
-	nil,                              // 131: kioku.v1.CouncilRating.SuggestedParamsEntry
-	nil,                              // 132: kioku.v1.CouncilRetune.BeforeEntry
-	nil,                              // 133: kioku.v1.CouncilRetune.AfterEntry
-	nil,                              // 134: kioku.v1.CouncilRetune.RefusedEntry
-	(*timestamppb.Timestamp)(nil),    // 135: google.protobuf.Timestamp
+	(*ObeyCommandsRequest)(nil),      // 85: kioku.v1.ObeyCommandsRequest
+	(*ObeyCommandsResponse)(nil),     // 86: kioku.v1.ObeyCommandsResponse
+	(*SuggestRequest)(nil),           // 87: kioku.v1.SuggestRequest
+	(*SuggestResponse)(nil),          // 88: kioku.v1.SuggestResponse
+	(*CouncilSuggestion)(nil),        // 89: kioku.v1.CouncilSuggestion
+	(*CouncilVerdict)(nil),           // 90: kioku.v1.CouncilVerdict
+	(*ListSuggestionsRequest)(nil),   // 91: kioku.v1.ListSuggestionsRequest
+	(*ListSuggestionsResponse)(nil),  // 92: kioku.v1.ListSuggestionsResponse
+	(*ReviewSuggestionRequest)(nil),  // 93: kioku.v1.ReviewSuggestionRequest
+	(*ReviewSuggestionResponse)(nil), // 94: kioku.v1.ReviewSuggestionResponse
+	(*CouncilAction)(nil),            // 95: kioku.v1.CouncilAction
+	(*RequestActionRequest)(nil),     // 96: kioku.v1.RequestActionRequest
+	(*RequestActionResponse)(nil),    // 97: kioku.v1.RequestActionResponse
+	(*ListActionsRequest)(nil),       // 98: kioku.v1.ListActionsRequest
+	(*ListActionsResponse)(nil),      // 99: kioku.v1.ListActionsResponse
+	(*ApproveActionRequest)(nil),     // 100: kioku.v1.ApproveActionRequest
+	(*ApproveActionResponse)(nil),    // 101: kioku.v1.ApproveActionResponse
+	(*RecogniseRequest)(nil),         // 102: kioku.v1.RecogniseRequest
+	(*RecogniseResponse)(nil),        // 103: kioku.v1.RecogniseResponse
+	(*NextTurnRequest)(nil),          // 104: kioku.v1.NextTurnRequest
+	(*NextTurnResponse)(nil),         // 105: kioku.v1.NextTurnResponse
+	(*CouncilTurn)(nil),              // 106: kioku.v1.CouncilTurn
+	(*SubmitTurnRequest)(nil),        // 107: kioku.v1.SubmitTurnRequest
+	(*SubmitTurnResponse)(nil),       // 108: kioku.v1.SubmitTurnResponse
+	(*RenewTurnRequest)(nil),         // 109: kioku.v1.RenewTurnRequest
+	(*RenewTurnResponse)(nil),        // 110: kioku.v1.RenewTurnResponse
+	(*TailLogsRequest)(nil),          // 111: kioku.v1.TailLogsRequest
+	(*TailLogsResponse)(nil),         // 112: kioku.v1.TailLogsResponse
+	(*CouncilLogLine)(nil),           // 113: kioku.v1.CouncilLogLine
+	(*WatchCouncilRequest)(nil),      // 114: kioku.v1.WatchCouncilRequest
+	(*WatchCouncilResponse)(nil),     // 115: kioku.v1.WatchCouncilResponse
+	(*CouncilEvent)(nil),             // 116: kioku.v1.CouncilEvent
+	(*DiagnoseCouncilRequest)(nil),   // 117: kioku.v1.DiagnoseCouncilRequest
+	(*DiagnoseCouncilResponse)(nil),  // 118: kioku.v1.DiagnoseCouncilResponse
+	(*CouncilFinding)(nil),           // 119: kioku.v1.CouncilFinding
+	nil,                              // 120: kioku.v1.CouncilMember.ParamsEntry
+	nil,                              // 121: kioku.v1.CouncilMember.UnknownParamsEntry
+	nil,                              // 122: kioku.v1.CouncilRound.AbstentionsEntry
+	nil,                              // 123: kioku.v1.CouncilDecision.AbstentionsEntry
+	nil,                              // 124: kioku.v1.CouncilDecision.UsageEntry
+	nil,                              // 125: kioku.v1.CouncilVotes.VotesEntry
+	nil,                              // 126: kioku.v1.GetParamsResponse.ParamsEntry
+	nil,                              // 127: kioku.v1.CouncilParamsChange.BeforeEntry
+	nil,                              // 128: kioku.v1.CouncilParamsChange.AfterEntry
+	nil,                              // 129: kioku.v1.SetParamsRequest.ParamsEntry
+	nil,                              // 130: kioku.v1.SetParamsResponse.ParamsEntry
+	nil,                              // 131: kioku.v1.RollbackParamsResponse.ParamsEntry
+	nil,                              // 132: kioku.v1.CouncilRating.ScoresEntry
+	nil,                              // 133: kioku.v1.CouncilRating.SuggestedParamsEntry
+	nil,                              // 134: kioku.v1.CouncilRetune.BeforeEntry
+	nil,                              // 135: kioku.v1.CouncilRetune.AfterEntry
+	nil,                              // 136: kioku.v1.CouncilRetune.RefusedEntry
+	(*timestamppb.Timestamp)(nil),    // 137: google.protobuf.Timestamp
 }
 var file_kioku_v1_council_proto_depIdxs = []int32{
 	5,   // 0: kioku.v1.GetCouncilResponse.members:type_name -> kioku.v1.CouncilMember
 	4,   // 1: kioku.v1.GetCouncilResponse.load:type_name -> kioku.v1.CouncilLoad
-	118, // 2: kioku.v1.CouncilMember.params:type_name -> kioku.v1.CouncilMember.ParamsEntry
-	119, // 3: kioku.v1.CouncilMember.unknown_params:type_name -> kioku.v1.CouncilMember.UnknownParamsEntry
+	120, // 2: kioku.v1.CouncilMember.params:type_name -> kioku.v1.CouncilMember.ParamsEntry
+	121, // 3: kioku.v1.CouncilMember.unknown_params:type_name -> kioku.v1.CouncilMember.UnknownParamsEntry
 	6,   // 4: kioku.v1.CouncilMember.activity:type_name -> kioku.v1.CouncilActivity
-	135, // 5: kioku.v1.CouncilMember.paused_until_time:type_name -> google.protobuf.Timestamp
-	135, // 6: kioku.v1.CouncilActivity.updated_time:type_name -> google.protobuf.Timestamp
-	135, // 7: kioku.v1.CouncilTask.created_time:type_name -> google.protobuf.Timestamp
+	137, // 5: kioku.v1.CouncilMember.paused_until_time:type_name -> google.protobuf.Timestamp
+	137, // 6: kioku.v1.CouncilActivity.updated_time:type_name -> google.protobuf.Timestamp
+	137, // 7: kioku.v1.CouncilTask.created_time:type_name -> google.protobuf.Timestamp
 	8,   // 8: kioku.v1.CouncilTask.attachments:type_name -> kioku.v1.CouncilAttachment
 	0,   // 9: kioku.v1.CouncilTask.author:type_name -> kioku.v1.CouncilAuthor
 	9,   // 10: kioku.v1.SubmitTaskRequest.attachments:type_name -> kioku.v1.CouncilUpload
@@ -8731,8 +8827,8 @@ var file_kioku_v1_council_proto_depIdxs = []int32{
 	16,  // 13: kioku.v1.ListTasksResponse.tasks:type_name -> kioku.v1.CouncilSummary
 	7,   // 14: kioku.v1.CouncilSummary.task:type_name -> kioku.v1.CouncilTask
 	17,  // 15: kioku.v1.CouncilSummary.status:type_name -> kioku.v1.CouncilStatus
-	135, // 16: kioku.v1.CouncilSummary.updated_time:type_name -> google.protobuf.Timestamp
-	135, // 17: kioku.v1.CouncilStatus.started_time:type_name -> google.protobuf.Timestamp
+	137, // 16: kioku.v1.CouncilSummary.updated_time:type_name -> google.protobuf.Timestamp
+	137, // 17: kioku.v1.CouncilStatus.started_time:type_name -> google.protobuf.Timestamp
 	7,   // 18: kioku.v1.GetTaskResponse.task:type_name -> kioku.v1.CouncilTask
 	17,  // 19: kioku.v1.GetTaskResponse.status:type_name -> kioku.v1.CouncilStatus
 	20,  // 20: kioku.v1.GetTaskResponse.rounds:type_name -> kioku.v1.CouncilRound
@@ -8743,29 +8839,29 @@ var file_kioku_v1_council_proto_depIdxs = []int32{
 	29,  // 25: kioku.v1.GetTaskResponse.results:type_name -> kioku.v1.CouncilResult
 	30,  // 26: kioku.v1.GetTaskResponse.reviews:type_name -> kioku.v1.CouncilReview
 	31,  // 27: kioku.v1.GetTaskResponse.progress:type_name -> kioku.v1.CouncilProgress
-	135, // 28: kioku.v1.CouncilRound.opened_time:type_name -> google.protobuf.Timestamp
-	135, // 29: kioku.v1.CouncilRound.deadline_time:type_name -> google.protobuf.Timestamp
+	137, // 28: kioku.v1.CouncilRound.opened_time:type_name -> google.protobuf.Timestamp
+	137, // 29: kioku.v1.CouncilRound.deadline_time:type_name -> google.protobuf.Timestamp
 	21,  // 30: kioku.v1.CouncilRound.ballots:type_name -> kioku.v1.CouncilBallot
-	120, // 31: kioku.v1.CouncilRound.abstentions:type_name -> kioku.v1.CouncilRound.AbstentionsEntry
-	135, // 32: kioku.v1.CouncilBallot.cast_time:type_name -> google.protobuf.Timestamp
+	122, // 31: kioku.v1.CouncilRound.abstentions:type_name -> kioku.v1.CouncilRound.AbstentionsEntry
+	137, // 32: kioku.v1.CouncilBallot.cast_time:type_name -> google.protobuf.Timestamp
 	22,  // 33: kioku.v1.CouncilBallot.usage:type_name -> kioku.v1.CouncilUsage
-	135, // 34: kioku.v1.CouncilArbitration.decided_time:type_name -> google.protobuf.Timestamp
+	137, // 34: kioku.v1.CouncilArbitration.decided_time:type_name -> google.protobuf.Timestamp
 	0,   // 35: kioku.v1.CouncilComment.author:type_name -> kioku.v1.CouncilAuthor
-	135, // 36: kioku.v1.CouncilComment.created_time:type_name -> google.protobuf.Timestamp
+	137, // 36: kioku.v1.CouncilComment.created_time:type_name -> google.protobuf.Timestamp
 	8,   // 37: kioku.v1.CouncilComment.attachments:type_name -> kioku.v1.CouncilAttachment
-	135, // 38: kioku.v1.CouncilDecision.decided_time:type_name -> google.protobuf.Timestamp
+	137, // 38: kioku.v1.CouncilDecision.decided_time:type_name -> google.protobuf.Timestamp
 	28,  // 39: kioku.v1.CouncilDecision.announcement:type_name -> kioku.v1.CouncilAnnouncement
 	26,  // 40: kioku.v1.CouncilDecision.votes:type_name -> kioku.v1.CouncilVotes
-	121, // 41: kioku.v1.CouncilDecision.abstentions:type_name -> kioku.v1.CouncilDecision.AbstentionsEntry
+	123, // 41: kioku.v1.CouncilDecision.abstentions:type_name -> kioku.v1.CouncilDecision.AbstentionsEntry
 	27,  // 42: kioku.v1.CouncilDecision.dissent:type_name -> kioku.v1.CouncilDissent
 	21,  // 43: kioku.v1.CouncilDecision.solo:type_name -> kioku.v1.CouncilBallot
-	122, // 44: kioku.v1.CouncilDecision.usage:type_name -> kioku.v1.CouncilDecision.UsageEntry
-	123, // 45: kioku.v1.CouncilVotes.votes:type_name -> kioku.v1.CouncilVotes.VotesEntry
-	135, // 46: kioku.v1.CouncilAnnouncement.announced_time:type_name -> google.protobuf.Timestamp
-	135, // 47: kioku.v1.CouncilResult.completed_time:type_name -> google.protobuf.Timestamp
+	124, // 44: kioku.v1.CouncilDecision.usage:type_name -> kioku.v1.CouncilDecision.UsageEntry
+	125, // 45: kioku.v1.CouncilVotes.votes:type_name -> kioku.v1.CouncilVotes.VotesEntry
+	137, // 46: kioku.v1.CouncilAnnouncement.announced_time:type_name -> google.protobuf.Timestamp
+	137, // 47: kioku.v1.CouncilResult.completed_time:type_name -> google.protobuf.Timestamp
 	0,   // 48: kioku.v1.CouncilResult.author:type_name -> kioku.v1.CouncilAuthor
-	135, // 49: kioku.v1.CouncilReview.reviewed_time:type_name -> google.protobuf.Timestamp
-	135, // 50: kioku.v1.CouncilProgress.time:type_name -> google.protobuf.Timestamp
+	137, // 49: kioku.v1.CouncilReview.reviewed_time:type_name -> google.protobuf.Timestamp
+	137, // 50: kioku.v1.CouncilProgress.time:type_name -> google.protobuf.Timestamp
 	25,  // 51: kioku.v1.ListDecisionsResponse.decisions:type_name -> kioku.v1.CouncilDecision
 	1,   // 52: kioku.v1.CommentRequest.sender:type_name -> kioku.v1.CouncilSender
 	9,   // 53: kioku.v1.CommentRequest.attachments:type_name -> kioku.v1.CouncilUpload
@@ -8786,152 +8882,155 @@ var file_kioku_v1_council_proto_depIdxs = []int32{
 	8,   // 68: kioku.v1.GetAttachmentResponse.attachment:type_name -> kioku.v1.CouncilAttachment
 	5,   // 69: kioku.v1.ListMembersResponse.members:type_name -> kioku.v1.CouncilMember
 	6,   // 70: kioku.v1.GetActivityResponse.activities:type_name -> kioku.v1.CouncilActivity
-	124, // 71: kioku.v1.GetParamsResponse.params:type_name -> kioku.v1.GetParamsResponse.ParamsEntry
+	126, // 71: kioku.v1.GetParamsResponse.params:type_name -> kioku.v1.GetParamsResponse.ParamsEntry
 	60,  // 72: kioku.v1.GetParamsResponse.changes:type_name -> kioku.v1.CouncilParamsChange
-	135, // 73: kioku.v1.CouncilParamsChange.changed_time:type_name -> google.protobuf.Timestamp
-	125, // 74: kioku.v1.CouncilParamsChange.before:type_name -> kioku.v1.CouncilParamsChange.BeforeEntry
-	126, // 75: kioku.v1.CouncilParamsChange.after:type_name -> kioku.v1.CouncilParamsChange.AfterEntry
+	137, // 73: kioku.v1.CouncilParamsChange.changed_time:type_name -> google.protobuf.Timestamp
+	127, // 74: kioku.v1.CouncilParamsChange.before:type_name -> kioku.v1.CouncilParamsChange.BeforeEntry
+	128, // 75: kioku.v1.CouncilParamsChange.after:type_name -> kioku.v1.CouncilParamsChange.AfterEntry
 	0,   // 76: kioku.v1.CouncilParamsChange.author:type_name -> kioku.v1.CouncilAuthor
-	127, // 77: kioku.v1.SetParamsRequest.params:type_name -> kioku.v1.SetParamsRequest.ParamsEntry
-	128, // 78: kioku.v1.SetParamsResponse.params:type_name -> kioku.v1.SetParamsResponse.ParamsEntry
-	129, // 79: kioku.v1.RollbackParamsResponse.params:type_name -> kioku.v1.RollbackParamsResponse.ParamsEntry
+	129, // 77: kioku.v1.SetParamsRequest.params:type_name -> kioku.v1.SetParamsRequest.ParamsEntry
+	130, // 78: kioku.v1.SetParamsResponse.params:type_name -> kioku.v1.SetParamsResponse.ParamsEntry
+	131, // 79: kioku.v1.RollbackParamsResponse.params:type_name -> kioku.v1.RollbackParamsResponse.ParamsEntry
 	71,  // 80: kioku.v1.ListEvaluationsResponse.evaluations:type_name -> kioku.v1.CouncilEvaluation
 	71,  // 81: kioku.v1.GetEvaluationResponse.evaluation:type_name -> kioku.v1.CouncilEvaluation
-	135, // 82: kioku.v1.CouncilEvaluation.started_time:type_name -> google.protobuf.Timestamp
+	137, // 82: kioku.v1.CouncilEvaluation.started_time:type_name -> google.protobuf.Timestamp
 	72,  // 83: kioku.v1.CouncilEvaluation.ratings:type_name -> kioku.v1.CouncilRating
 	73,  // 84: kioku.v1.CouncilEvaluation.retunes:type_name -> kioku.v1.CouncilRetune
-	135, // 85: kioku.v1.CouncilEvaluation.completed_time:type_name -> google.protobuf.Timestamp
-	130, // 86: kioku.v1.CouncilRating.scores:type_name -> kioku.v1.CouncilRating.ScoresEntry
-	131, // 87: kioku.v1.CouncilRating.suggested_params:type_name -> kioku.v1.CouncilRating.SuggestedParamsEntry
-	135, // 88: kioku.v1.CouncilRating.rated_time:type_name -> google.protobuf.Timestamp
-	132, // 89: kioku.v1.CouncilRetune.before:type_name -> kioku.v1.CouncilRetune.BeforeEntry
-	133, // 90: kioku.v1.CouncilRetune.after:type_name -> kioku.v1.CouncilRetune.AfterEntry
-	134, // 91: kioku.v1.CouncilRetune.refused:type_name -> kioku.v1.CouncilRetune.RefusedEntry
+	137, // 85: kioku.v1.CouncilEvaluation.completed_time:type_name -> google.protobuf.Timestamp
+	132, // 86: kioku.v1.CouncilRating.scores:type_name -> kioku.v1.CouncilRating.ScoresEntry
+	133, // 87: kioku.v1.CouncilRating.suggested_params:type_name -> kioku.v1.CouncilRating.SuggestedParamsEntry
+	137, // 88: kioku.v1.CouncilRating.rated_time:type_name -> google.protobuf.Timestamp
+	134, // 89: kioku.v1.CouncilRetune.before:type_name -> kioku.v1.CouncilRetune.BeforeEntry
+	135, // 90: kioku.v1.CouncilRetune.after:type_name -> kioku.v1.CouncilRetune.AfterEntry
+	136, // 91: kioku.v1.CouncilRetune.refused:type_name -> kioku.v1.CouncilRetune.RefusedEntry
 	76,  // 92: kioku.v1.ListWorkersResponse.workers:type_name -> kioku.v1.CouncilWorker
-	135, // 93: kioku.v1.CouncilWorker.paused_until_time:type_name -> google.protobuf.Timestamp
+	137, // 93: kioku.v1.CouncilWorker.paused_until_time:type_name -> google.protobuf.Timestamp
 	77,  // 94: kioku.v1.CouncilWorker.directives:type_name -> kioku.v1.CouncilDirective
-	135, // 95: kioku.v1.CouncilWorker.next_suggestion_time:type_name -> google.protobuf.Timestamp
-	135, // 96: kioku.v1.CouncilDirective.expires_time:type_name -> google.protobuf.Timestamp
+	137, // 95: kioku.v1.CouncilWorker.next_suggestion_time:type_name -> google.protobuf.Timestamp
+	137, // 96: kioku.v1.CouncilDirective.expires_time:type_name -> google.protobuf.Timestamp
 	80,  // 97: kioku.v1.ListCommandsResponse.commands:type_name -> kioku.v1.CouncilCommand
 	0,   // 98: kioku.v1.CouncilCommand.author:type_name -> kioku.v1.CouncilAuthor
-	135, // 99: kioku.v1.CouncilCommand.issued_time:type_name -> google.protobuf.Timestamp
-	135, // 100: kioku.v1.CouncilCommand.expires_time:type_name -> google.protobuf.Timestamp
-	135, // 101: kioku.v1.CouncilCommand.processed_time:type_name -> google.protobuf.Timestamp
+	137, // 99: kioku.v1.CouncilCommand.issued_time:type_name -> google.protobuf.Timestamp
+	137, // 100: kioku.v1.CouncilCommand.expires_time:type_name -> google.protobuf.Timestamp
+	137, // 101: kioku.v1.CouncilCommand.processed_time:type_name -> google.protobuf.Timestamp
 	1,   // 102: kioku.v1.SendCommandRequest.sender:type_name -> kioku.v1.CouncilSender
 	80,  // 103: kioku.v1.SendCommandResponse.command:type_name -> kioku.v1.CouncilCommand
-	87,  // 104: kioku.v1.SuggestResponse.suggestion:type_name -> kioku.v1.CouncilSuggestion
-	135, // 105: kioku.v1.CouncilSuggestion.submitted_time:type_name -> google.protobuf.Timestamp
-	135, // 106: kioku.v1.CouncilSuggestion.not_before_time:type_name -> google.protobuf.Timestamp
-	88,  // 107: kioku.v1.CouncilSuggestion.verified:type_name -> kioku.v1.CouncilVerdict
-	88,  // 108: kioku.v1.CouncilSuggestion.reviewed:type_name -> kioku.v1.CouncilVerdict
-	0,   // 109: kioku.v1.CouncilVerdict.author:type_name -> kioku.v1.CouncilAuthor
-	135, // 110: kioku.v1.CouncilVerdict.given_time:type_name -> google.protobuf.Timestamp
-	87,  // 111: kioku.v1.ListSuggestionsResponse.suggestions:type_name -> kioku.v1.CouncilSuggestion
-	1,   // 112: kioku.v1.ReviewSuggestionRequest.sender:type_name -> kioku.v1.CouncilSender
-	87,  // 113: kioku.v1.ReviewSuggestionResponse.suggestion:type_name -> kioku.v1.CouncilSuggestion
-	135, // 114: kioku.v1.CouncilAction.requested_time:type_name -> google.protobuf.Timestamp
-	88,  // 115: kioku.v1.CouncilAction.approval:type_name -> kioku.v1.CouncilVerdict
-	135, // 116: kioku.v1.CouncilAction.started_time:type_name -> google.protobuf.Timestamp
-	135, // 117: kioku.v1.CouncilAction.ended_time:type_name -> google.protobuf.Timestamp
-	93,  // 118: kioku.v1.RequestActionResponse.action:type_name -> kioku.v1.CouncilAction
-	93,  // 119: kioku.v1.ListActionsResponse.actions:type_name -> kioku.v1.CouncilAction
-	93,  // 120: kioku.v1.ApproveActionResponse.action:type_name -> kioku.v1.CouncilAction
-	104, // 121: kioku.v1.NextTurnResponse.turn:type_name -> kioku.v1.CouncilTurn
-	135, // 122: kioku.v1.CouncilTurn.lease_until_time:type_name -> google.protobuf.Timestamp
-	135, // 123: kioku.v1.RenewTurnResponse.lease_until_time:type_name -> google.protobuf.Timestamp
-	111, // 124: kioku.v1.TailLogsResponse.line:type_name -> kioku.v1.CouncilLogLine
-	135, // 125: kioku.v1.CouncilLogLine.time:type_name -> google.protobuf.Timestamp
-	114, // 126: kioku.v1.WatchCouncilResponse.event:type_name -> kioku.v1.CouncilEvent
-	135, // 127: kioku.v1.CouncilEvent.time:type_name -> google.protobuf.Timestamp
-	117, // 128: kioku.v1.DiagnoseCouncilResponse.findings:type_name -> kioku.v1.CouncilFinding
-	22,  // 129: kioku.v1.CouncilDecision.UsageEntry.value:type_name -> kioku.v1.CouncilUsage
-	2,   // 130: kioku.v1.CouncilService.GetCouncil:input_type -> kioku.v1.GetCouncilRequest
-	10,  // 131: kioku.v1.CouncilService.SubmitTask:input_type -> kioku.v1.SubmitTaskRequest
-	12,  // 132: kioku.v1.CouncilService.EstimateTask:input_type -> kioku.v1.EstimateTaskRequest
-	14,  // 133: kioku.v1.CouncilService.ListTasks:input_type -> kioku.v1.ListTasksRequest
-	18,  // 134: kioku.v1.CouncilService.GetTask:input_type -> kioku.v1.GetTaskRequest
-	32,  // 135: kioku.v1.CouncilService.ListDecisions:input_type -> kioku.v1.ListDecisionsRequest
-	34,  // 136: kioku.v1.CouncilService.Comment:input_type -> kioku.v1.CommentRequest
-	36,  // 137: kioku.v1.CouncilService.RequestRound:input_type -> kioku.v1.RequestRoundRequest
-	38,  // 138: kioku.v1.CouncilService.Decide:input_type -> kioku.v1.DecideRequest
-	40,  // 139: kioku.v1.CouncilService.Cancel:input_type -> kioku.v1.CancelRequest
-	42,  // 140: kioku.v1.CouncilService.ApproveExecution:input_type -> kioku.v1.ApproveExecutionRequest
-	44,  // 141: kioku.v1.CouncilService.ReportResult:input_type -> kioku.v1.ReportResultRequest
-	46,  // 142: kioku.v1.CouncilService.RecordOutcome:input_type -> kioku.v1.RecordOutcomeRequest
-	48,  // 143: kioku.v1.CouncilService.AskArbiter:input_type -> kioku.v1.AskArbiterRequest
-	50,  // 144: kioku.v1.CouncilService.ArchiveTask:input_type -> kioku.v1.ArchiveTaskRequest
-	52,  // 145: kioku.v1.CouncilService.GetAttachment:input_type -> kioku.v1.GetAttachmentRequest
-	54,  // 146: kioku.v1.CouncilService.ListMembers:input_type -> kioku.v1.ListMembersRequest
-	56,  // 147: kioku.v1.CouncilService.GetActivity:input_type -> kioku.v1.GetActivityRequest
-	58,  // 148: kioku.v1.CouncilService.GetParams:input_type -> kioku.v1.GetParamsRequest
-	61,  // 149: kioku.v1.CouncilService.SetParams:input_type -> kioku.v1.SetParamsRequest
-	63,  // 150: kioku.v1.CouncilService.RollbackParams:input_type -> kioku.v1.RollbackParamsRequest
-	65,  // 151: kioku.v1.CouncilService.StartEvaluation:input_type -> kioku.v1.StartEvaluationRequest
-	67,  // 152: kioku.v1.CouncilService.ListEvaluations:input_type -> kioku.v1.ListEvaluationsRequest
-	69,  // 153: kioku.v1.CouncilService.GetEvaluation:input_type -> kioku.v1.GetEvaluationRequest
-	74,  // 154: kioku.v1.CouncilService.ListWorkers:input_type -> kioku.v1.ListWorkersRequest
-	78,  // 155: kioku.v1.CouncilService.ListCommands:input_type -> kioku.v1.ListCommandsRequest
-	81,  // 156: kioku.v1.CouncilService.SendCommand:input_type -> kioku.v1.SendCommandRequest
-	83,  // 157: kioku.v1.CouncilService.AckCommand:input_type -> kioku.v1.AckCommandRequest
-	85,  // 158: kioku.v1.CouncilService.Suggest:input_type -> kioku.v1.SuggestRequest
-	89,  // 159: kioku.v1.CouncilService.ListSuggestions:input_type -> kioku.v1.ListSuggestionsRequest
-	91,  // 160: kioku.v1.CouncilService.ReviewSuggestion:input_type -> kioku.v1.ReviewSuggestionRequest
-	94,  // 161: kioku.v1.CouncilService.RequestAction:input_type -> kioku.v1.RequestActionRequest
-	96,  // 162: kioku.v1.CouncilService.ListActions:input_type -> kioku.v1.ListActionsRequest
-	98,  // 163: kioku.v1.CouncilService.ApproveAction:input_type -> kioku.v1.ApproveActionRequest
-	100, // 164: kioku.v1.CouncilService.Recognise:input_type -> kioku.v1.RecogniseRequest
-	102, // 165: kioku.v1.CouncilService.NextTurn:input_type -> kioku.v1.NextTurnRequest
-	105, // 166: kioku.v1.CouncilService.SubmitTurn:input_type -> kioku.v1.SubmitTurnRequest
-	107, // 167: kioku.v1.CouncilService.RenewTurn:input_type -> kioku.v1.RenewTurnRequest
-	109, // 168: kioku.v1.CouncilService.TailLogs:input_type -> kioku.v1.TailLogsRequest
-	112, // 169: kioku.v1.CouncilService.WatchCouncil:input_type -> kioku.v1.WatchCouncilRequest
-	115, // 170: kioku.v1.CouncilService.DiagnoseCouncil:input_type -> kioku.v1.DiagnoseCouncilRequest
-	3,   // 171: kioku.v1.CouncilService.GetCouncil:output_type -> kioku.v1.GetCouncilResponse
-	11,  // 172: kioku.v1.CouncilService.SubmitTask:output_type -> kioku.v1.SubmitTaskResponse
-	13,  // 173: kioku.v1.CouncilService.EstimateTask:output_type -> kioku.v1.EstimateTaskResponse
-	15,  // 174: kioku.v1.CouncilService.ListTasks:output_type -> kioku.v1.ListTasksResponse
-	19,  // 175: kioku.v1.CouncilService.GetTask:output_type -> kioku.v1.GetTaskResponse
-	33,  // 176: kioku.v1.CouncilService.ListDecisions:output_type -> kioku.v1.ListDecisionsResponse
-	35,  // 177: kioku.v1.CouncilService.Comment:output_type -> kioku.v1.CommentResponse
-	37,  // 178: kioku.v1.CouncilService.RequestRound:output_type -> kioku.v1.RequestRoundResponse
-	39,  // 179: kioku.v1.CouncilService.Decide:output_type -> kioku.v1.DecideResponse
-	41,  // 180: kioku.v1.CouncilService.Cancel:output_type -> kioku.v1.CancelResponse
-	43,  // 181: kioku.v1.CouncilService.ApproveExecution:output_type -> kioku.v1.ApproveExecutionResponse
-	45,  // 182: kioku.v1.CouncilService.ReportResult:output_type -> kioku.v1.ReportResultResponse
-	47,  // 183: kioku.v1.CouncilService.RecordOutcome:output_type -> kioku.v1.RecordOutcomeResponse
-	49,  // 184: kioku.v1.CouncilService.AskArbiter:output_type -> kioku.v1.AskArbiterResponse
-	51,  // 185: kioku.v1.CouncilService.ArchiveTask:output_type -> kioku.v1.ArchiveTaskResponse
-	53,  // 186: kioku.v1.CouncilService.GetAttachment:output_type -> kioku.v1.GetAttachmentResponse
-	55,  // 187: kioku.v1.CouncilService.ListMembers:output_type -> kioku.v1.ListMembersResponse
-	57,  // 188: kioku.v1.CouncilService.GetActivity:output_type -> kioku.v1.GetActivityResponse
-	59,  // 189: kioku.v1.CouncilService.GetParams:output_type -> kioku.v1.GetParamsResponse
-	62,  // 190: kioku.v1.CouncilService.SetParams:output_type -> kioku.v1.SetParamsResponse
-	64,  // 191: kioku.v1.CouncilService.RollbackParams:output_type -> kioku.v1.RollbackParamsResponse
-	66,  // 192: kioku.v1.CouncilService.StartEvaluation:output_type -> kioku.v1.StartEvaluationResponse
-	68,  // 193: kioku.v1.CouncilService.ListEvaluations:output_type -> kioku.v1.ListEvaluationsResponse
-	70,  // 194: kioku.v1.CouncilService.GetEvaluation:output_type -> kioku.v1.GetEvaluationResponse
-	75,  // 195: kioku.v1.CouncilService.ListWorkers:output_type -> kioku.v1.ListWorkersResponse
-	79,  // 196: kioku.v1.CouncilService.ListCommands:output_type -> kioku.v1.ListCommandsResponse
-	82,  // 197: kioku.v1.CouncilService.SendCommand:output_type -> kioku.v1.SendCommandResponse
-	84,  // 198: kioku.v1.CouncilService.AckCommand:output_type -> kioku.v1.AckCommandResponse
-	86,  // 199: kioku.v1.CouncilService.Suggest:output_type -> kioku.v1.SuggestResponse
-	90,  // 200: kioku.v1.CouncilService.ListSuggestions:output_type -> kioku.v1.ListSuggestionsResponse
-	92,  // 201: kioku.v1.CouncilService.ReviewSuggestion:output_type -> kioku.v1.ReviewSuggestionResponse
-	95,  // 202: kioku.v1.CouncilService.RequestAction:output_type -> kioku.v1.RequestActionResponse
-	97,  // 203: kioku.v1.CouncilService.ListActions:output_type -> kioku.v1.ListActionsResponse
-	99,  // 204: kioku.v1.CouncilService.ApproveAction:output_type -> kioku.v1.ApproveActionResponse
-	101, // 205: kioku.v1.CouncilService.Recognise:output_type -> kioku.v1.RecogniseResponse
-	103, // 206: kioku.v1.CouncilService.NextTurn:output_type -> kioku.v1.NextTurnResponse
-	106, // 207: kioku.v1.CouncilService.SubmitTurn:output_type -> kioku.v1.SubmitTurnResponse
-	108, // 208: kioku.v1.CouncilService.RenewTurn:output_type -> kioku.v1.RenewTurnResponse
-	110, // 209: kioku.v1.CouncilService.TailLogs:output_type -> kioku.v1.TailLogsResponse
-	113, // 210: kioku.v1.CouncilService.WatchCouncil:output_type -> kioku.v1.WatchCouncilResponse
-	116, // 211: kioku.v1.CouncilService.DiagnoseCouncil:output_type -> kioku.v1.DiagnoseCouncilResponse
-	171, // [171:212] is the sub-list for method output_type
-	130, // [130:171] is the sub-list for method input_type
-	130, // [130:130] is the sub-list for extension type_name
-	130, // [130:130] is the sub-list for extension extendee
-	0,   // [0:130] is the sub-list for field type_name
+	76,  // 104: kioku.v1.ObeyCommandsResponse.worker:type_name -> kioku.v1.CouncilWorker
+	89,  // 105: kioku.v1.SuggestResponse.suggestion:type_name -> kioku.v1.CouncilSuggestion
+	137, // 106: kioku.v1.CouncilSuggestion.submitted_time:type_name -> google.protobuf.Timestamp
+	137, // 107: kioku.v1.CouncilSuggestion.not_before_time:type_name -> google.protobuf.Timestamp
+	90,  // 108: kioku.v1.CouncilSuggestion.verified:type_name -> kioku.v1.CouncilVerdict
+	90,  // 109: kioku.v1.CouncilSuggestion.reviewed:type_name -> kioku.v1.CouncilVerdict
+	0,   // 110: kioku.v1.CouncilVerdict.author:type_name -> kioku.v1.CouncilAuthor
+	137, // 111: kioku.v1.CouncilVerdict.given_time:type_name -> google.protobuf.Timestamp
+	89,  // 112: kioku.v1.ListSuggestionsResponse.suggestions:type_name -> kioku.v1.CouncilSuggestion
+	1,   // 113: kioku.v1.ReviewSuggestionRequest.sender:type_name -> kioku.v1.CouncilSender
+	89,  // 114: kioku.v1.ReviewSuggestionResponse.suggestion:type_name -> kioku.v1.CouncilSuggestion
+	137, // 115: kioku.v1.CouncilAction.requested_time:type_name -> google.protobuf.Timestamp
+	90,  // 116: kioku.v1.CouncilAction.approval:type_name -> kioku.v1.CouncilVerdict
+	137, // 117: kioku.v1.CouncilAction.started_time:type_name -> google.protobuf.Timestamp
+	137, // 118: kioku.v1.CouncilAction.ended_time:type_name -> google.protobuf.Timestamp
+	95,  // 119: kioku.v1.RequestActionResponse.action:type_name -> kioku.v1.CouncilAction
+	95,  // 120: kioku.v1.ListActionsResponse.actions:type_name -> kioku.v1.CouncilAction
+	95,  // 121: kioku.v1.ApproveActionResponse.action:type_name -> kioku.v1.CouncilAction
+	106, // 122: kioku.v1.NextTurnResponse.turn:type_name -> kioku.v1.CouncilTurn
+	137, // 123: kioku.v1.CouncilTurn.lease_until_time:type_name -> google.protobuf.Timestamp
+	137, // 124: kioku.v1.RenewTurnResponse.lease_until_time:type_name -> google.protobuf.Timestamp
+	113, // 125: kioku.v1.TailLogsResponse.line:type_name -> kioku.v1.CouncilLogLine
+	137, // 126: kioku.v1.CouncilLogLine.time:type_name -> google.protobuf.Timestamp
+	116, // 127: kioku.v1.WatchCouncilResponse.event:type_name -> kioku.v1.CouncilEvent
+	137, // 128: kioku.v1.CouncilEvent.time:type_name -> google.protobuf.Timestamp
+	119, // 129: kioku.v1.DiagnoseCouncilResponse.findings:type_name -> kioku.v1.CouncilFinding
+	22,  // 130: kioku.v1.CouncilDecision.UsageEntry.value:type_name -> kioku.v1.CouncilUsage
+	2,   // 131: kioku.v1.CouncilService.GetCouncil:input_type -> kioku.v1.GetCouncilRequest
+	10,  // 132: kioku.v1.CouncilService.SubmitTask:input_type -> kioku.v1.SubmitTaskRequest
+	12,  // 133: kioku.v1.CouncilService.EstimateTask:input_type -> kioku.v1.EstimateTaskRequest
+	14,  // 134: kioku.v1.CouncilService.ListTasks:input_type -> kioku.v1.ListTasksRequest
+	18,  // 135: kioku.v1.CouncilService.GetTask:input_type -> kioku.v1.GetTaskRequest
+	32,  // 136: kioku.v1.CouncilService.ListDecisions:input_type -> kioku.v1.ListDecisionsRequest
+	34,  // 137: kioku.v1.CouncilService.Comment:input_type -> kioku.v1.CommentRequest
+	36,  // 138: kioku.v1.CouncilService.RequestRound:input_type -> kioku.v1.RequestRoundRequest
+	38,  // 139: kioku.v1.CouncilService.Decide:input_type -> kioku.v1.DecideRequest
+	40,  // 140: kioku.v1.CouncilService.Cancel:input_type -> kioku.v1.CancelRequest
+	42,  // 141: kioku.v1.CouncilService.ApproveExecution:input_type -> kioku.v1.ApproveExecutionRequest
+	44,  // 142: kioku.v1.CouncilService.ReportResult:input_type -> kioku.v1.ReportResultRequest
+	46,  // 143: kioku.v1.CouncilService.RecordOutcome:input_type -> kioku.v1.RecordOutcomeRequest
+	48,  // 144: kioku.v1.CouncilService.AskArbiter:input_type -> kioku.v1.AskArbiterRequest
+	50,  // 145: kioku.v1.CouncilService.ArchiveTask:input_type -> kioku.v1.ArchiveTaskRequest
+	52,  // 146: kioku.v1.CouncilService.GetAttachment:input_type -> kioku.v1.GetAttachmentRequest
+	54,  // 147: kioku.v1.CouncilService.ListMembers:input_type -> kioku.v1.ListMembersRequest
+	56,  // 148: kioku.v1.CouncilService.GetActivity:input_type -> kioku.v1.GetActivityRequest
+	58,  // 149: kioku.v1.CouncilService.GetParams:input_type -> kioku.v1.GetParamsRequest
+	61,  // 150: kioku.v1.CouncilService.SetParams:input_type -> kioku.v1.SetParamsRequest
+	63,  // 151: kioku.v1.CouncilService.RollbackParams:input_type -> kioku.v1.RollbackParamsRequest
+	65,  // 152: kioku.v1.CouncilService.StartEvaluation:input_type -> kioku.v1.StartEvaluationRequest
+	67,  // 153: kioku.v1.CouncilService.ListEvaluations:input_type -> kioku.v1.ListEvaluationsRequest
+	69,  // 154: kioku.v1.CouncilService.GetEvaluation:input_type -> kioku.v1.GetEvaluationRequest
+	74,  // 155: kioku.v1.CouncilService.ListWorkers:input_type -> kioku.v1.ListWorkersRequest
+	78,  // 156: kioku.v1.CouncilService.ListCommands:input_type -> kioku.v1.ListCommandsRequest
+	81,  // 157: kioku.v1.CouncilService.SendCommand:input_type -> kioku.v1.SendCommandRequest
+	83,  // 158: kioku.v1.CouncilService.AckCommand:input_type -> kioku.v1.AckCommandRequest
+	85,  // 159: kioku.v1.CouncilService.ObeyCommands:input_type -> kioku.v1.ObeyCommandsRequest
+	87,  // 160: kioku.v1.CouncilService.Suggest:input_type -> kioku.v1.SuggestRequest
+	91,  // 161: kioku.v1.CouncilService.ListSuggestions:input_type -> kioku.v1.ListSuggestionsRequest
+	93,  // 162: kioku.v1.CouncilService.ReviewSuggestion:input_type -> kioku.v1.ReviewSuggestionRequest
+	96,  // 163: kioku.v1.CouncilService.RequestAction:input_type -> kioku.v1.RequestActionRequest
+	98,  // 164: kioku.v1.CouncilService.ListActions:input_type -> kioku.v1.ListActionsRequest
+	100, // 165: kioku.v1.CouncilService.ApproveAction:input_type -> kioku.v1.ApproveActionRequest
+	102, // 166: kioku.v1.CouncilService.Recognise:input_type -> kioku.v1.RecogniseRequest
+	104, // 167: kioku.v1.CouncilService.NextTurn:input_type -> kioku.v1.NextTurnRequest
+	107, // 168: kioku.v1.CouncilService.SubmitTurn:input_type -> kioku.v1.SubmitTurnRequest
+	109, // 169: kioku.v1.CouncilService.RenewTurn:input_type -> kioku.v1.RenewTurnRequest
+	111, // 170: kioku.v1.CouncilService.TailLogs:input_type -> kioku.v1.TailLogsRequest
+	114, // 171: kioku.v1.CouncilService.WatchCouncil:input_type -> kioku.v1.WatchCouncilRequest
+	117, // 172: kioku.v1.CouncilService.DiagnoseCouncil:input_type -> kioku.v1.DiagnoseCouncilRequest
+	3,   // 173: kioku.v1.CouncilService.GetCouncil:output_type -> kioku.v1.GetCouncilResponse
+	11,  // 174: kioku.v1.CouncilService.SubmitTask:output_type -> kioku.v1.SubmitTaskResponse
+	13,  // 175: kioku.v1.CouncilService.EstimateTask:output_type -> kioku.v1.EstimateTaskResponse
+	15,  // 176: kioku.v1.CouncilService.ListTasks:output_type -> kioku.v1.ListTasksResponse
+	19,  // 177: kioku.v1.CouncilService.GetTask:output_type -> kioku.v1.GetTaskResponse
+	33,  // 178: kioku.v1.CouncilService.ListDecisions:output_type -> kioku.v1.ListDecisionsResponse
+	35,  // 179: kioku.v1.CouncilService.Comment:output_type -> kioku.v1.CommentResponse
+	37,  // 180: kioku.v1.CouncilService.RequestRound:output_type -> kioku.v1.RequestRoundResponse
+	39,  // 181: kioku.v1.CouncilService.Decide:output_type -> kioku.v1.DecideResponse
+	41,  // 182: kioku.v1.CouncilService.Cancel:output_type -> kioku.v1.CancelResponse
+	43,  // 183: kioku.v1.CouncilService.ApproveExecution:output_type -> kioku.v1.ApproveExecutionResponse
+	45,  // 184: kioku.v1.CouncilService.ReportResult:output_type -> kioku.v1.ReportResultResponse
+	47,  // 185: kioku.v1.CouncilService.RecordOutcome:output_type -> kioku.v1.RecordOutcomeResponse
+	49,  // 186: kioku.v1.CouncilService.AskArbiter:output_type -> kioku.v1.AskArbiterResponse
+	51,  // 187: kioku.v1.CouncilService.ArchiveTask:output_type -> kioku.v1.ArchiveTaskResponse
+	53,  // 188: kioku.v1.CouncilService.GetAttachment:output_type -> kioku.v1.GetAttachmentResponse
+	55,  // 189: kioku.v1.CouncilService.ListMembers:output_type -> kioku.v1.ListMembersResponse
+	57,  // 190: kioku.v1.CouncilService.GetActivity:output_type -> kioku.v1.GetActivityResponse
+	59,  // 191: kioku.v1.CouncilService.GetParams:output_type -> kioku.v1.GetParamsResponse
+	62,  // 192: kioku.v1.CouncilService.SetParams:output_type -> kioku.v1.SetParamsResponse
+	64,  // 193: kioku.v1.CouncilService.RollbackParams:output_type -> kioku.v1.RollbackParamsResponse
+	66,  // 194: kioku.v1.CouncilService.StartEvaluation:output_type -> kioku.v1.StartEvaluationResponse
+	68,  // 195: kioku.v1.CouncilService.ListEvaluations:output_type -> kioku.v1.ListEvaluationsResponse
+	70,  // 196: kioku.v1.CouncilService.GetEvaluation:output_type -> kioku.v1.GetEvaluationResponse
+	75,  // 197: kioku.v1.CouncilService.ListWorkers:output_type -> kioku.v1.ListWorkersResponse
+	79,  // 198: kioku.v1.CouncilService.ListCommands:output_type -> kioku.v1.ListCommandsResponse
+	82,  // 199: kioku.v1.CouncilService.SendCommand:output_type -> kioku.v1.SendCommandResponse
+	84,  // 200: kioku.v1.CouncilService.AckCommand:output_type -> kioku.v1.AckCommandResponse
+	86,  // 201: kioku.v1.CouncilService.ObeyCommands:output_type -> kioku.v1.ObeyCommandsResponse
+	88,  // 202: kioku.v1.CouncilService.Suggest:output_type -> kioku.v1.SuggestResponse
+	92,  // 203: kioku.v1.CouncilService.ListSuggestions:output_type -> kioku.v1.ListSuggestionsResponse
+	94,  // 204: kioku.v1.CouncilService.ReviewSuggestion:output_type -> kioku.v1.ReviewSuggestionResponse
+	97,  // 205: kioku.v1.CouncilService.RequestAction:output_type -> kioku.v1.RequestActionResponse
+	99,  // 206: kioku.v1.CouncilService.ListActions:output_type -> kioku.v1.ListActionsResponse
+	101, // 207: kioku.v1.CouncilService.ApproveAction:output_type -> kioku.v1.ApproveActionResponse
+	103, // 208: kioku.v1.CouncilService.Recognise:output_type -> kioku.v1.RecogniseResponse
+	105, // 209: kioku.v1.CouncilService.NextTurn:output_type -> kioku.v1.NextTurnResponse
+	108, // 210: kioku.v1.CouncilService.SubmitTurn:output_type -> kioku.v1.SubmitTurnResponse
+	110, // 211: kioku.v1.CouncilService.RenewTurn:output_type -> kioku.v1.RenewTurnResponse
+	112, // 212: kioku.v1.CouncilService.TailLogs:output_type -> kioku.v1.TailLogsResponse
+	115, // 213: kioku.v1.CouncilService.WatchCouncil:output_type -> kioku.v1.WatchCouncilResponse
+	118, // 214: kioku.v1.CouncilService.DiagnoseCouncil:output_type -> kioku.v1.DiagnoseCouncilResponse
+	173, // [173:215] is the sub-list for method output_type
+	131, // [131:173] is the sub-list for method input_type
+	131, // [131:131] is the sub-list for extension type_name
+	131, // [131:131] is the sub-list for extension extendee
+	0,   // [0:131] is the sub-list for field type_name
 }
 
 func init() { file_kioku_v1_council_proto_init() }
@@ -8946,7 +9045,7 @@ func file_kioku_v1_council_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kioku_v1_council_proto_rawDesc), len(file_kioku_v1_council_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   135,
+			NumMessages:   137,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

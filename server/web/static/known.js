@@ -98,7 +98,7 @@ async function showOverview(status) {
 
 function title(u) {
 	const s = u.summary;
-	return { weekly: `Week ${s.key}`, rolling: "The last seven days", daily: s.key, relationship: `Between you, ${s.key}` }[s.scope] || "Summary";
+	return { weekly: `Week ${s.key}`, rolling: "The last seven days", relationship: `Between you, ${s.key}` }[s.scope] || "Summary";
 }
 
 // paged shows units with a button for further ones.

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"kioku/memory"
 )
 
@@ -34,6 +36,31 @@ func TestDecidePinsAndUnpins(t *testing.T) {
 	}
 	if d := w.decide(memory.DecisionRequest{Verb: memory.DecideUnpin, ID: id}); d.Unit.Pinned {
 		t.Errorf("unpin: %+v", d)
+	}
+}
+
+// One decision settles a conflict between lines of which none can end the other; undo takes it back as it was.
+func TestDecidePinSettlesAConflict(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "USER.md", "# User\n\n- Name: Rin\n- Lives in Kobe with Jun.\n", "memory/2026-11-18.md", "# 2026-11-18\n\nI moved to Nishinomiya.\n")
+	w.derive()
+	before := w.sentences(memory.KindFact)
+	if st, err := w.Status(t.Context()); err != nil || st.Conflicts != 1 {
+		t.Fatalf("%d conflicts, %v: %q", st.Conflicts, err, before)
+	}
+	id, kobe := w.fact("lives_in", "Nishinomiya").UID, w.fact("lives_in", "Kobe").UID
+	d := w.decide(memory.DecisionRequest{Verb: memory.DecidePin, ID: id})
+	if !strings.HasSuffix(d.Line, " over "+kobe) || d.Unit.State != memory.StateValidated {
+		t.Errorf("the decision is %q, the fact %+v", d.Line, d.Unit)
+	}
+	if st, err := w.Status(t.Context()); err != nil || st.Conflicts != 0 || w.hasFact("lives_in", "Kobe") {
+		t.Errorf("%d conflicts, %v: %q", st.Conflicts, err, w.sentences(memory.KindFact))
+	}
+	if d := w.decide(memory.DecisionRequest{Verb: memory.DecideUndo, ID: id}); !strings.HasSuffix(d.Line, " unpin fact "+id) || d.Unit.Pinned {
+		t.Errorf("undone by %q: %+v", d.Line, d.Unit)
+	}
+	if diff := cmp.Diff(before, w.sentences(memory.KindFact)); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -248,5 +275,34 @@ func TestForgetNamesTheCorrections(t *testing.T) {
 	d := w.decide(memory.DecisionRequest{Verb: memory.DecideForget, ID: u.UID})
 	if len(d.Remaining) == 0 || !strings.HasPrefix(d.Remaining[len(d.Remaining)-1], "derived/decisions.md#L") {
 		t.Errorf("remaining: %q", d.Remaining)
+	}
+}
+
+// A correction does not bring back what is forgotten.
+func TestDecideCorrectsToNothingThatIsForgotten(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "memory/2026-11-20.md", day("Ana likes tea.", "Ana likes snails."))
+	w.derive()
+	w.decide(memory.DecisionRequest{Verb: memory.DecideForget, ID: w.fact("likes", "snails").UID})
+	_, _ = w.Decide(t.Context(), memory.DecisionRequest{Verb: memory.DecideCorrect, ID: w.fact("likes", "tea").UID, Set: memory.Correction{Text: "snails"}})
+	w.derive()
+	if w.hasFact("likes", "snails") {
+		t.Errorf("it is back: %q", w.sentences(memory.KindFact))
+	}
+}
+
+// What a person writes into a correction is not sent if it looks like a secret, although the notes have none.
+func TestASecretInACorrectionIsNotSent(t *testing.T) {
+	t.Parallel()
+	m := &fakeModel{}
+	w := newWorld(t, "memory/2026-11-19.md", day("- [ ] call the Openbank"))
+	w.derive()
+	loop := w.units(memory.KindLoop)[0]
+	w.decide(memory.DecisionRequest{Verb: memory.DecideCorrect, ID: loop.UID, Set: memory.Correction{Text: "call the Openbank, ghp_Zt8Qw3Lm9Xc2Vb7Nk4Jh6Gf1Ds5Ap0RyUeIo"}})
+	w.withModel(m)
+	w.write("memory/2026-11-20.md", day("The Openbank has moved."))
+	w.derive()
+	if asked := m.asked(); strings.Contains(asked, "ghp_") || len(w.status().Parked) == 0 {
+		t.Errorf("parked %v, the model was told:\n%s", w.status().Parked, asked)
 	}
 }

@@ -18,7 +18,7 @@ import (
 const (
 	// rollingDays is how far back the rolling summary goes, and aboutDays what of a person or topic is summed up.
 	rollingDays, aboutDays = 7, 14
-	// weeks is how many finished weeks have a summary.
+	// weeks is how many finished weeks have a summary, up to the last one with notes.
 	weeks = 8
 	// weekHour is the hour of Monday at which a week is over: notes of Sunday are written until then.
 	weekHour = 4
@@ -102,6 +102,13 @@ func (s *Service) scopes(ctx context.Context, now time.Time, ceiling memory.Sens
 	start := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
 	all := []scope{{kind: memory.ScopeRolling, key: fmt.Sprintf("%dd", rollingDays), from: day(start.AddDate(0, 0, 1-rollingDays)), to: day(start)}}
 	monday := mondayOf(now.Add(-weekHour * time.Hour))
+	newest, err := s.store.NewestEpisode(ctx, monday)
+	if err != nil {
+		return nil, err
+	}
+	if after := mondayOf(newest.In(now.Location())).AddDate(0, 0, 7); after.Before(monday) {
+		monday = after
+	}
 	for range weeks {
 		monday = monday.AddDate(0, 0, -7)
 		year, week := monday.ISOWeek()
@@ -115,6 +122,12 @@ func (s *Service) scopes(ctx context.Context, now time.Time, ceiling memory.Sens
 			return nil, err
 		}
 		all[i].episodes = summable(episodes, ceiling)
+	}
+	for _, c := range all {
+		if c.kind == memory.ScopeWeekly {
+			c.kind, c.episodes = memory.ScopeRelationship, conversations(c.episodes)
+			all = append(all, c)
+		}
 	}
 	about, err := s.aboutScopes(ctx, now, ceiling)
 	all = slices.DeleteFunc(append(all, about...), func(c scope) bool { return len(c.episodes) == 0 })
@@ -159,6 +172,13 @@ func summable(episodes []memory.Episode, ceiling memory.Sensitivity) []memory.Ep
 	return episodes
 }
 
+// conversations returns the episodes in which both the user and the assistant speak.
+func conversations(episodes []memory.Episode) []memory.Episode {
+	return slices.DeleteFunc(slices.Clone(episodes), func(e memory.Episode) bool {
+		return !slices.Contains(e.Speakers, memory.SpeakerUser) || !slices.Contains(e.Speakers, memory.SpeakerAssistant)
+	})
+}
+
 // day returns a day as it is written.
 func day(t time.Time) string { return t.Format(time.DateOnly) }
 
@@ -180,7 +200,8 @@ func (s *Service) summaryUnits(ctx context.Context) (map[string]memory.Unit, err
 	return units, err
 }
 
-// summarize makes the summaries by rule whose episodes have changed. Those of a model and those that a person has pinned stay.
+// summarize makes the summaries by rule whose episodes have changed. Those of a model and those that a person has pinned stay; what user
+// and assistant are about together is left to a model.
 func (s *Service) summarize(ctx context.Context, now time.Time) error {
 	scopes, err := s.scopes(ctx, now, memory.Private)
 	if err != nil {
@@ -193,7 +214,7 @@ func (s *Service) summarize(ctx context.Context, now time.Time) error {
 	read, forgotten := s.newReader(), s.forgottenSummaries()
 	for _, c := range scopes {
 		before, known := have[c.uid()]
-		if forgotten[resolve.SummaryKey(c.kind, c.key)] || known && (before.Pinned || before.Source == makerModel && s.asksModel() || before.Summary.InputSHA256 == fmt.Sprintf("%x", c.inputSHA()) && !before.Summary.Stale) {
+		if c.kind == memory.ScopeRelationship || forgotten[resolve.SummaryKey(c.kind, c.key)] || known && (before.Pinned || before.Source == makerModel && s.asksModel() || before.Summary.InputSHA256 == fmt.Sprintf("%x", c.inputSHA()) && !before.Summary.Stale) {
 			continue
 		}
 		summary, ok := read.summaryByRule(ctx, c)

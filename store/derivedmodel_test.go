@@ -21,7 +21,8 @@ import (
 // modelLines are what the notes of the model say.
 var modelLines = []string{"Dario lives_in Porto", "Dario lives_in Lisbon", "DC lives_in Faro", "Ana likes tea", "Ana likes rain (private)",
 	"TODO call Ana", "DONE call Ana", "Ana friend= Dario", "ハル likes 抹茶", "TODO write to DC",
-	"TOPIC: Dario", "TOPIC: DC", "PLACE: Dario", "OTHER: ハル"}
+	"TOPIC: Dario", "TOPIC: DC", "PLACE: Dario", "OTHER: ハル",
+	"PERSON: Dario Venn = Dario", "PERSON: Dario Conti = DC", "PERSON: Dario Conti", "PERSON: DC = Dario Conti"}
 
 // state is what can be seen of what is derived.
 type state struct {
@@ -230,7 +231,9 @@ func TestDerivedPagesHaveChecksums(t *testing.T) {
 	if diff := cmp.Diff([]string{"Ana likes xylophones (since 2026-11-01) @memory/2026-11-01.md:1"}, s.units(t, memory.UnitQuery{})); diff != "" {
 		t.Error(diff)
 	}
-	if got, err := s.CachedAnswer(t.Context(), "facts/1", "m", [32]byte{1}); got != "the answer" || err != nil {
-		t.Errorf("%q, %v", got, err)
+	for of, want := range map[[2]string]string{{"facts/1", "m"}: "the answer", {"facts/1", "n"}: "", {"facts/2", "m"}: ""} {
+		if got, err := s.CachedAnswer(t.Context(), of[0], of[1], [32]byte{1}); got != want || err != nil {
+			t.Errorf("%v: %q, %v", of, got, err)
+		}
 	}
 }

@@ -87,6 +87,9 @@ func (d *Derived) selectUnits(ctx context.Context, tx *sql.Tx, q memory.UnitQuer
 	if err != nil {
 		return nil, 0, err
 	}
+	if err := hideUntold(ctx, tx, units, q.Filter); err != nil {
+		return nil, 0, err
+	}
 	now := d.now()
 	units = slices.DeleteFunc(units, func(u memory.Unit) bool { return !isSelected(&u, &q, now) })
 	if units, err = admittedUnits(ctx, tx, units, q.Filter); err != nil {
@@ -216,6 +219,8 @@ func isSelected(u *memory.Unit, q *memory.UnitQuery, now time.Time) bool {
 func heldAt(u *memory.Unit, at time.Time) bool {
 	day := at.Format(time.DateOnly)
 	switch {
+	case u.Fact != nil && u.State == memory.StateSuperseded && u.Fact.To == "":
+		return false // it never held: a person, or an earlier event, says so
 	case u.Fact != nil:
 		from := u.Fact.From
 		if from == "" && !u.Fact.EffectiveAt.IsZero() {

@@ -43,6 +43,42 @@ func TestPinnedFactWinsAgainstMemoryMD(t *testing.T) {
 	}
 }
 
+// A pin settles the conflicts that it names: what yields ends where the pinned fact starts, and says so. What is said later is in
+// conflict with the pinned fact again, and without the pin all is as before.
+func TestPinSettlesAConflict(t *testing.T) {
+	t.Parallel()
+	const said = "|MEMORY|lives_in|Kobe\n02-18|note|lives_in|Nishinomiya|2026-02-22.."
+	before := facts(slot(t, "lives_in", said))
+	kobe, nishinomiya := find(t, before, "Kobe"), find(t, before, "Nishinomiya")
+	pin := func(u, over memory.Unit) memory.Decision {
+		d := decide(memory.DecidePin, u.UID, "")
+		d.Other = over.UID
+		return d
+	}
+	for name, c := range map[string]struct {
+		said      string
+		decisions []memory.Decision
+		want      string
+	}{
+		"the dated one":   {said, []memory.Decision{pin(nishinomiya, kobe)}, "lives_in Nishinomiya [2026-02-22..] validated\nlives_in Kobe [..2026-02-22] superseded\n"},
+		"the undated one": {said, []memory.Decision{pin(kobe, nishinomiya)}, "lives_in Nishinomiya [2026-02-22..] superseded\nlives_in Kobe [..] validated\n"},
+		"said later": {said + "\n|MEMORY|lives_in|Osaka", []memory.Decision{pin(nishinomiya, kobe)},
+			"lives_in Nishinomiya [2026-02-22..] validated\nlives_in Kobe [..2026-02-22] superseded\nlives_in Osaka [..] conflict\n"},
+		"unpinned": {said, []memory.Decision{pin(nishinomiya, kobe), decide(memory.DecideUnpin, nishinomiya.UID, "")}, lines(before)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := facts(slot(t, "lives_in", c.said, c.decisions...))
+			if diff := cmp.Diff(c.want, lines(got)); diff != "" {
+				t.Error(diff)
+			}
+			if u := find(t, got, "Kobe"); name == "the dated one" && (u.Fact.SupersededBy != nishinomiya.UID || len(u.Fact.Opposes) > 0) {
+				t.Errorf("Kobe: superseded by %s, opposes %v", u.Fact.SupersededBy, u.Fact.Opposes)
+			}
+		})
+	}
+}
+
 func TestForgottenFactStaysForgotten(t *testing.T) {
 	t.Parallel()
 	key := vocab.FactKey(dario, "lives_in", "Lisbon")
@@ -149,5 +185,29 @@ func TestRestoredFactIsAgainstTheOneThatHadSupersededIt(t *testing.T) {
 	want := "lives_in Lisbon [..] validated\nlives_in Porto [2026-10-05..] conflict\n"
 	if diff := cmp.Diff(want, lines(units)); diff != "" || !cmp.Equal(units[1].Fact.Opposes, []string{old.UID}) {
 		t.Error(diff, units[1].Fact.Opposes)
+	}
+}
+
+// What is pinned ends nothing that is pinned.
+func TestTwoPinnedFactsAreInConflict(t *testing.T) {
+	t.Parallel()
+	const text = "03-01 | note | lives_in | Porto\n04-01 | note | lives_in | Lisbon"
+	before := facts(slot(t, "lives_in", text))
+	units := facts(slot(t, "lives_in", text, decide(memory.DecidePin, find(t, before, "Porto").UID, ""), decide(memory.DecidePin, find(t, before, "Lisbon").UID, "")))
+	want := "lives_in Porto [..] conflict\nlives_in Lisbon [2026-04-01..] conflict\n"
+	if diff := cmp.Diff(want, lines(units)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A claim that is stored all the same, such as one of an entity that was merged since, is forgotten too.
+func TestFactsLeaveOutWhatIsForgotten(t *testing.T) {
+	t.Parallel()
+	for name, subject := range map[string]memory.EntityRef{"its own name": dario, "another name": {Type: "PERSON", Name: "DC"}} {
+		s := slot(t, "lives_in", "03-01 | note | lives_in | Porto", decide(memory.DecideForget, vocab.FactKey(dario, "lives_in", "Porto"), ""))
+		s.Claims[0].Subject = subject
+		if units := facts(s); len(units) > 0 {
+			t.Errorf("%s: %s", name, lines(units))
+		}
 	}
 }

@@ -3,6 +3,8 @@ package resolve
 import (
 	"slices"
 	"time"
+
+	"kioku/memory"
 )
 
 // run is one fact: an object in a row.
@@ -16,8 +18,10 @@ type run struct {
 	end      time.Time
 	// closedBy is the run that has taken its place, nil if none has. contested reports that others contradict it, of which opposes
 	// are some, and beaten that one of them has as much authority.
-	closedBy          *run
-	closer            authority // of the assertions with which closedBy did
+	closedBy *run
+	closer   authority // of the assertions with which closedBy did
+	// endLevel is the least sensitivity of those of them that tell the same end.
+	endLevel          memory.Sensitivity
 	opposes           []*run
 	contested, beaten bool
 	// uid names it, and names are also those that it had before corrections and merges.
@@ -38,6 +42,11 @@ func rankOf(list []*assertion) authority {
 
 func (r *run) pinned() bool {
 	return slices.ContainsFunc(r.list, func(a *assertion) bool { return a.pinned })
+}
+
+// yields reports whether a person has preferred another fact.
+func (r *run) yields() bool {
+	return !r.pinned() && !slices.ContainsFunc(r.list, func(a *assertion) bool { return !a.yields })
 }
 
 // predicate of all its assertions.
@@ -161,7 +170,12 @@ func canEnd(r *run, now []*assertion) bool {
 // end ends a run where another one has something to say.
 func (t *line) end(r, by *run, at time.Time) {
 	said := by.at(at)
-	r.closedBy, r.closer, r.to = by, rankOf(said), boundary(said)
+	r.closedBy, r.closer, r.to, r.endLevel = by, rankOf(said), boundary(said), memory.Secret
+	for _, a := range said {
+		if boundary([]*assertion{a}) == r.to {
+			r.endLevel = min(r.endLevel, a.Sensitivity)
+		}
+	}
 	if from := start(r.from); !start(r.to).After(from) {
 		r.to = from.AddDate(0, 0, 1).Format(time.DateOnly) // it held for a part of that day
 	}
@@ -184,13 +198,28 @@ func (t *line) sayUndated(a *assertion) {
 	}
 	last.add(a)
 	if (a.rank >= standing || last.closedBy != nil && a.rank > last.closer) && !slices.Contains(t.open, last) {
-		last.closedBy, last.to, last.end = nil, a.To, start(a.To)
+		last.closedBy, last.to, last.end, last.endLevel = nil, a.To, start(a.To), memory.Normal
 		t.open = append(t.open, last)
 	}
 }
 
 // settle finds out which of the open runs are in conflict.
-func (t *line) settle() { oppose(t.open, overlap) }
+func (t *line) settle() { oppose(unsettled(t.open, overlap), overlap) }
+
+// unsettled returns the open runs without those that a person has settled: they end where the pinned run starts that contradicts them.
+func unsettled(open []*run, contradict func(a, b *run) bool) []*run {
+	return slices.DeleteFunc(slices.Clone(open), func(r *run) bool {
+		i := slices.IndexFunc(open, func(o *run) bool { return o.pinned() && r.yields() && contradict(r, o) })
+		if i < 0 {
+			return false
+		}
+		r.closedBy = open[i]
+		if r.to == "" && r.start.Before(open[i].start) {
+			r.to, r.end = open[i].from, open[i].start
+		}
+		return true
+	})
+}
 
 // maxOpposes bounds the facts that one is said to be in conflict with.
 const maxOpposes = 20
@@ -260,7 +289,8 @@ func events(list []*assertion) []*run {
 		}
 		open = append(open, r)
 	}
-	oppose(open, func(a, b *run) bool { return true })
+	always := func(a, b *run) bool { return true }
+	oppose(unsettled(open, always), always)
 	slices.SortStableFunc(runs, func(a, b *run) int { return a.start.Compare(b.start) })
 	return runs
 }

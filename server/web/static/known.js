@@ -46,7 +46,7 @@ function showStatus(s) {
 	const waiting = [s.pendingCount > 0 && `${count(s.pendingCount, "episode")} wait for the rules`, s.unextractedCount > 0 && s.model && `${count(s.unextractedCount, "episode")} wait for ${clean(s.model)}`].filter(Boolean);
 	replace(document.getElementById("status"),
 		s.problem && h("p", { class: "notice warn" }, clean(s.problem)),
-		s.budgetExhausted && h("p", { class: "notice warn" }, `The budget of today is used up (${number(s.todayTokens)} of ${number(s.maxDayTokens)} tokens); the rest waits for tomorrow.`),
+		s.budgetExhausted && h("p", { class: "notice warn" }, `The budget is used up (${number(s.todayTokens)} of ${number(s.maxDayTokens)} tokens today); the rest waits.`),
 		waiting.length > 0 && h("p", { class: "small muted" }, `${waiting.join("; ")}.`),
 		s.badDecisions?.length > 0 && h("div", { class: "notice warn" }, h("p", {}, "Lines of derived/decisions.md that are no decisions:"), h("ul", {}, s.badDecisions.map((l) => words("li", { class: "small" }, l)))),
 		s.parked?.length > 0 && h("details", { class: "notice warn" }, h("summary", {}, `${count(s.parked.length, "job")} failed and ${s.parked.length === 1 ? "waits" : "wait"} for you`),
@@ -98,7 +98,7 @@ async function showOverview(status) {
 
 function title(u) {
 	const s = u.summary;
-	return { weekly: `Week ${s.key}`, rolling: "The last seven days", daily: s.key, relationship: `Between you, ${s.key}` }[s.scope] || "Summary";
+	return { weekly: `Week ${s.key}`, rolling: "The last seven days", relationship: `Between you, ${s.key}` }[s.scope] || "Summary";
 }
 
 // paged shows units with a button for further ones.
@@ -138,7 +138,7 @@ async function showConflicts() {
 }
 
 async function showWeeks() {
-	replace(view, ...await paged({ kinds: "summary" }, (units) => units.map((u) => h("section", {}, h("h2", {}, title(u)), unitCard(u, { changed: load }))),
+	replace(view, ...await paged({ kinds: "summary" }, (units) => units.filter((u) => !["person", "topic"].includes(u.summary.scope)).map((u) => h("section", {}, h("h2", {}, title(u)), unitCard(u, { changed: load }))),
 		none("No weeks yet", "A week is summed up when it has ended.")));
 }
 
@@ -220,7 +220,7 @@ async function showEntity() {
 		h("header", { class: "entity" }, words("h2", {}, e.name === "USER" ? "You" : e.name), h("p", { class: "small muted" },
 			[typeNames[e.type] || clean(e.type), `in ${count(e.mentionCount, "episode")}`, e.lastSeenTime && `last ${ago(e.lastSeenTime)}`, e.aliases?.length > 0 && `also ${e.aliases.map(clean).join(", ")}`].filter(Boolean).join(" · ")),
 			h("a", { href: href("/search", { q: e.name === "USER" ? "" : e.name }) }, "Search the notes")),
-		section("Summary", cards(units.units.filter((u) => u.kind === "summary"))),
+		section("Summary", cards(units.units.filter((u) => u.kind === "summary" && u.summary.key.startsWith(entity)))),
 		section("Facts", cards(now)),
 		section("Open", cards(units.units.filter((u) => u.kind === "loop" && u.loop.status === "open"))),
 		before.length > 0 && section("Before", [line(before)]),

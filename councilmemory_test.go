@@ -200,3 +200,54 @@ var (
 	testFunction = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
 	testName     = regexp.MustCompile("`Test\\w+`")
 )
+
+// A memory with a single decision is that of every council after its first task.
+func TestFirstDecisionIsRecalled(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		first, next council.Task
+	}{
+		{council.Task{ID: "task_en", Title: "Which database keeps the telemetry?", Description: "The choice is between ClickHouse and Postgres for the telemetry of the greenhouse."},
+			council.Task{ID: "task_en_next", Title: "Where do logs of the greenhouse go?", Description: "Telemetry of the greenhouse has a database already."}},
+		{council.Task{ID: "task_short", Title: "Shall we move the backups to the new disk?"},
+			council.Task{ID: "task_short_next", Title: "Shall we encrypt the backups?"}},
+		{council.Task{ID: "task_ja", Title: "温室の水やりを自動化するか", Description: "温室の水やりポンプをタイマーで動かす案について決める。"},
+			council.Task{ID: "task_ja_next", Title: "水やりポンプを買い替えるか", Description: "温室のポンプが古い。"}},
+		{council.Task{ID: "task_zh", Title: "是否更换温室的加热器", Description: "讨论是否把温室的旧加热器换成热泵。"},
+			council.Task{ID: "task_zh_next", Title: "温室加热器何时安装", Description: "热泵已经到货。"}},
+	} {
+		t.Run(tc.first.ID, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			set := counciltest.Settings(dir, 3)
+			m := watched(t, "council", dir+"/agent", dir+"/state")
+			script := &counciltest.Script{}
+			e, err := engine.Open(engine.Options{Folder: dir + "/council", Settings: set, Workspace: dir + "/agent", Ask: script, Memory: func(agent string) memory.Service {
+				if agent == "council" {
+					return m
+				}
+				return nil
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { e.Close() })
+			for _, task := range []council.Task{tc.first, tc.next} {
+				if _, err := e.Submit(t.Context(), task); err != nil {
+					t.Fatal(err)
+				}
+				if err := e.Settle(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := m.Sync(t.Context(), kioku.SyncOptions{}, nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, q := range script.Asked() {
+				if q.Task.ID == tc.next.ID && q.Phase == "opinion" && !recalls(q.Recalled, "council", tc.first.ID) {
+					t.Errorf("the prompt of %s does not contain the first decision: %+v", q.Member, q.Recalled)
+				}
+			}
+		})
+	}
+}

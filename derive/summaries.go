@@ -27,6 +27,8 @@ const (
 	minMentions, maxAbout = 3, 12
 	// maxSummed is how many episodes a summary is made of, the most salient ones.
 	maxSummed = 200
+	// maxOfDays is how many episodes are looked at for the sensitivity of their days.
+	maxOfDays = 10_000
 )
 
 // scope is what a summary is about.
@@ -50,6 +52,9 @@ func (c scope) inputSHA() [32]byte {
 	fmt.Fprintf(h, "%s %s\n", c.kind, c.key)
 	for _, e := range c.episodes {
 		fmt.Fprintf(h, "%s %x\n", e.UID, e.TextSHA256)
+		if e.Sensitivity > memory.Normal {
+			fmt.Fprintln(h, e.Sensitivity)
+		}
 	}
 	return [32]byte(h.Sum(nil))
 }
@@ -211,6 +216,9 @@ func (s *Service) summarize(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
+	if err := s.raiseStale(ctx, have, now.Location()); err != nil {
+		return err
+	}
 	read, forgotten := s.newReader(), s.forgottenSummaries()
 	for _, c := range scopes {
 		before, known := have[c.uid()]
@@ -223,6 +231,29 @@ func (s *Service) summarize(ctx context.Context, now time.Time) error {
 		}
 		if err := s.putSummary(ctx, c, c.unit(summary, makerRule)); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// raiseStale gives each stale summary the greatest sensitivity of its days until it is made anew: what it was made of has changed, and
+// may be private now.
+func (s *Service) raiseStale(ctx context.Context, have map[string]memory.Unit, zone *time.Location) error {
+	for _, u := range have {
+		if !u.Summary.Stale || u.Sensitivity == memory.Secret {
+			continue
+		}
+		from, _ := time.ParseInLocation(time.DateOnly, u.Summary.From, zone)
+		to, _ := time.ParseInLocation(time.DateOnly, u.Summary.To, zone)
+		episodes, err := s.store.EpisodesBetween(ctx, from, to.AddDate(0, 0, 1), maxOfDays)
+		if err != nil {
+			return err
+		}
+		if most := (scope{episodes: episodes}).sensitivity(); most > u.Sensitivity {
+			s.remember(func(st *state) { st.viewsStale = true })
+			if err := s.store.RaiseSummary(ctx, u.UID, most); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

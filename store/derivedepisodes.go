@@ -17,9 +17,18 @@ import (
 const (
 	// episodeSalience is the salience of an episode: by rule, or more if a model thinks so.
 	episodeSalience = "max(p.salience, coalesce(json_extract(nullif(p.reflection, ''), '$.salience'), 0))"
+	// episodeSensitivity is the sensitivity of an episode for those who quote it: its own, or that of a fact or loop drawn from it which is
+	// more sensitive than all that says it, because a person has decided so.
+	episodeSensitivity = `max(p.sensitivity, coalesce((SELECT max(u.sensitivity) FROM evidence v JOIN units u ON u.id = v.unit
+		WHERE v.episode = p.id AND u.kind <> 'summary' AND u.sensitivity > 0 AND u.sensitivity > (SELECT max(q.sensitivity) FROM evidence w
+			JOIN payload_episode q ON q.id = w.episode WHERE w.unit = u.id)), 0))`
 	// selectEpisodes selects the episodes of files that searches find. CROSS JOIN makes SQLite start with the episodes.
-	selectEpisodes = `SELECT p.id, p.uid, f.path, f.source, p.start_line, p.end_line, p.text_sha256, p.date, p.occurred_at, p.heading,
-		p.speakers, p.trust, p.sensitivity, ` + episodeSalience + `, p.long_term FROM payload_episode p CROSS JOIN files f ON f.id = p.file AND f.out_of_scope = 0 `
+	selectEpisodes = episodesWith + "p.sensitivity" + ofEpisodes
+	// selectQuotable is selectEpisodes with the sensitivity for those who quote them.
+	selectQuotable = episodesWith + episodeSensitivity + ofEpisodes
+	episodesWith   = `SELECT p.id, p.uid, f.path, f.source, p.start_line, p.end_line, p.text_sha256, p.date, p.occurred_at, p.heading,
+		p.speakers, p.trust, `
+	ofEpisodes = ", " + episodeSalience + `, p.long_term FROM payload_episode p CROSS JOIN files f ON f.id = p.file AND f.out_of_scope = 0 `
 	// selectSensitive selects the episodes above a sensitivity that overlap lines of a JSON array. The first condition is that of the index.
 	selectSensitive = selectEpisodes + `WHERE p.id IN (SELECT s.id FROM json_each(?1) j CROSS JOIN files f ON f.path = j.value ->> 'path'
 			CROSS JOIN payload_episode s INDEXED BY payload_episode_sensitive ON s.file = f.id AND s.sensitivity > 0 AND s.sensitivity > ?2
@@ -190,7 +199,7 @@ func (d *Derived) SensitiveAt(ctx context.Context, above memory.Sensitivity, pla
 
 // EpisodesBetween implements seam.Store.
 func (d *Derived) EpisodesBetween(ctx context.Context, from, to time.Time, limit int) ([]memory.Episode, error) {
-	return d.listEpisodes(ctx, "read episodes of days", selectEpisodes+`WHERE p.occurred_at >= ? AND p.occurred_at < ?
+	return d.listEpisodes(ctx, "read episodes of days", selectQuotable+`WHERE p.occurred_at >= ? AND p.occurred_at < ?
 		ORDER BY `+episodeSalience+` DESC, p.occurred_at DESC, p.uid LIMIT ?`, from.UnixMicro(), to.UnixMicro(), limit)
 }
 
@@ -208,7 +217,7 @@ func (d *Derived) NewestEpisode(ctx context.Context, before time.Time) (time.Tim
 
 // EpisodesOf implements seam.Store.
 func (d *Derived) EpisodesOf(ctx context.Context, entity string, limit int) ([]memory.Episode, error) {
-	return d.listEpisodes(ctx, "read episodes of an entity", selectEpisodes+`WHERE p.id IN (SELECT m.episode FROM entities e
+	return d.listEpisodes(ctx, "read episodes of an entity", selectQuotable+`WHERE p.id IN (SELECT m.episode FROM entities e
 		JOIN entities a ON coalesce(a.merged_into, a.id) = coalesce(e.merged_into, e.id) JOIN mentions m ON m.entity = a.id WHERE e.uid = ?)
 		ORDER BY p.occurred_at DESC, p.uid LIMIT ?`, entity, limit)
 }

@@ -125,7 +125,7 @@ func resolveSlots(ctx context.Context, tx *sql.Tx, limit int, now time.Time, res
 			}
 		}
 	}
-	return len(dirty), nil
+	return len(dirty), raise(ctx, tx, r.raised)
 }
 
 // slotResolver makes slots anew in one transaction.
@@ -134,6 +134,8 @@ type slotResolver struct {
 	now     time.Time
 	resolve func(seam.Slot) []memory.Unit
 	decided decided
+	// raised are the UIDs of the units that are more sensitive than what says them.
+	raised []string
 }
 
 // storedUnit is what a unit was before its slot was resolved.
@@ -163,6 +165,9 @@ func (r *slotResolver) resolveSlot(ctx context.Context, s dirtySlot) error {
 	for _, u := range r.decide(slot, keys, before) {
 		if err := w.write(ctx, u); err != nil {
 			return err
+		}
+		if !slices.ContainsFunc(slot.Claims, func(c memory.Claim) bool { return c.Sensitivity >= u.Sensitivity }) {
+			r.raised = append(r.raised, u.UID)
 		}
 		delete(before, u.UID)
 	}

@@ -27,6 +27,22 @@ const (
 		AND NOT EXISTS (SELECT 1 FROM units u WHERE u.id = unit_versions.unit AND (u.pin = 1 OR u.version = unit_versions.version))`
 )
 
+const (
+	// raiseSummaries gives the summaries that cite the episodes of units the sensitivity of what they cite, if it is more than theirs and
+	// no person has decided about it, and forgets what they were written with, so that they are written anew. setVersions does the
+	// same with what they said before.
+	raiseSummaries = `UPDATE units SET sensitivity = cited.most, payload_sha256 = x'00' FROM (
+			SELECT c.unit, max(` + episodeSensitivity + `) AS most FROM evidence c JOIN payload_episode p ON p.id = c.episode
+			WHERE c.unit IN (SELECT o.unit FROM evidence t JOIN evidence o ON o.episode = t.episode WHERE t.unit IN (SELECT u.id FROM json_each(?1) j JOIN units u ON u.uid = j.value))
+			GROUP BY c.unit) AS cited
+		WHERE units.id = cited.unit AND units.kind = 'summary' AND units.sensitivity < cited.most` + undecided + " RETURNING id"
+	// undecided is the condition that no person has decided how sensitive a summary is.
+	undecided = ` AND NOT EXISTS (SELECT 1 FROM decisions d WHERE d.target = units.uid
+		AND (d.verb = 'sensitivity' OR d.verb = 'correct' AND d.change LIKE '%"sensitivity"%'))`
+	setVersions = `UPDATE unit_versions SET payload = json_set(payload, '$.Sensitivity', (SELECT sensitivity FROM units WHERE id = unit))
+		WHERE unit IN (SELECT value FROM json_each(?1))`
+)
+
 // errNoEpisodes: nothing that a summary was made from is left.
 var errNoEpisodes = errors.New("none of its episodes is in the index any more: make it again from those that are")
 
@@ -56,7 +72,7 @@ func (d *Derived) putSummary(ctx context.Context, tx *sql.Tx, u memory.Unit, epi
 		err := rows.Scan(&id, &s)
 		w.episodes, u.Sensitivity = append(w.episodes, id), max(u.Sensitivity, s)
 		return err
-	}, `SELECT p.id, p.sensitivity FROM json_each(?) j CROSS JOIN payload_episode p ON p.uid = j.value ORDER BY j.id, p.id`, list)
+	}, "SELECT p.id, "+episodeSensitivity+` FROM json_each(?) j CROSS JOIN payload_episode p ON p.uid = j.value ORDER BY j.id, p.id`, list)
 	if err != nil {
 		return err
 	}
@@ -178,6 +194,50 @@ func decideSummaries(ctx context.Context, tx *sql.Tx, changed []string) error {
 		}
 	}
 	return nil
+}
+
+// raise raises the summaries that cite the episodes of the units with these UIDs.
+func raise(ctx context.Context, tx *sql.Tx, units []string) error {
+	if len(units) == 0 {
+		return nil
+	}
+	list, err := jsonList(units)
+	if err != nil {
+		return err
+	}
+	raised, err := queryIDs(ctx, tx, raiseSummaries, list)
+	if err != nil {
+		return err
+	}
+	return raiseVersions(ctx, tx, raised)
+}
+
+// RaiseSummary implements seam.Store.
+func (d *Derived) RaiseSummary(ctx context.Context, uid string, to memory.Sensitivity) error {
+	err := d.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		raised, err := queryIDs(ctx, tx, `UPDATE units SET sensitivity = ?2, payload_sha256 = x'00'
+			WHERE uid = ?1 AND kind = 'summary' AND sensitivity < ?2`+undecided+" RETURNING id", uid, to)
+		if err != nil {
+			return err
+		}
+		return raiseVersions(ctx, tx, raised)
+	})
+	if err != nil {
+		return fmt.Errorf("raise the sensitivity of summary %s: %w", uid, err)
+	}
+	return nil
+}
+
+// raiseVersions raises what summaries said before, and has those that are not pinned made anew.
+func raiseVersions(ctx context.Context, tx *sql.Tx, raised []int64) error {
+	if len(raised) == 0 {
+		return nil
+	}
+	list, err := jsonList(raised)
+	if err != nil {
+		return err
+	}
+	return execAll(ctx, tx, []any{list}, setVersions, "UPDATE payload_summary SET input_sha256 = '' WHERE unit IN (SELECT value FROM json_each(?1))")
 }
 
 // Expire implements seam.Store. It also removes what is kept for a while: units that nothing says any more for 7 days, versions for

@@ -34,7 +34,7 @@ const (
 	selectSummaries = "SELECT " + unitColumns + `, m.scope, m.key, m.first_day, m.last_day, m.text, m.events, m.relationship, m.input_sha256, m.stale
 		FROM units u CROSS JOIN payload_summary m ON m.unit = u.id WHERE ` + selected
 	// selectBelieved selects the newest version of each live unit at a time. Times of versions are those of its commit.
-	selectBelieved = `SELECT u.id, u.uid, v.version, v.recorded_at, u.recorded_at, v.payload FROM units u CROSS JOIN unit_versions v ON v.unit = u.id
+	selectBelieved = `SELECT u.id, u.uid, v.version, v.recorded_at, u.recorded_at, v.payload, u.sensitivity FROM units u CROSS JOIN unit_versions v ON v.unit = u.id
 		WHERE v.version = (SELECT max(version) FROM unit_versions WHERE unit = u.id AND recorded_at <= ?4) AND ` + selected
 )
 
@@ -373,13 +373,14 @@ func readBelieved(ctx context.Context, tx *sql.Tx, q memory.UnitQuery, args []an
 		var version int
 		var uid string
 		var payload sql.RawBytes
-		if err := rows.Scan(&id, &uid, &version, &changed, &recorded, &payload); err != nil {
+		var now memory.Sensitivity
+		if err := rows.Scan(&id, &uid, &version, &changed, &recorded, &payload, &now); err != nil {
 			return err
 		}
 		if err := json.Unmarshal(payload, &u); err != nil {
 			return fmt.Errorf("%w: a version of unit %s: %w", errDamaged, uid, err)
 		}
-		u.ID, u.UID, u.Version = id, uid, version
+		u.ID, u.UID, u.Version, u.Sensitivity = id, uid, version, max(u.Sensitivity, now) // who may not see it now does not see what it was
 		u.ChangedAt, u.RecordedAt = time.UnixMicro(changed).UTC(), time.UnixMicro(recorded).UTC()
 		if u.Fact != nil && len(u.Fact.Opposes) == 0 {
 			u.Fact.Opposes = nil

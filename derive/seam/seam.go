@@ -48,6 +48,8 @@ type Store interface {
 	Entities(ctx context.Context, q EntityQuery) ([]memory.Entity, error)
 	// PutSummary writes a summary with the episodes that it was made from, if it differs from the one before.
 	PutSummary(ctx context.Context, u memory.Unit, episodes []string, reason string) error
+	// RaiseSummary gives a summary and what it said before at least this sensitivity, until it is written anew.
+	RaiseSummary(ctx context.Context, uid string, to memory.Sensitivity) error
 	// Expire archives the open loops that expire before now and returns how many.
 	Expire(ctx context.Context, now time.Time) (int, error)
 

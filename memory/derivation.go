@@ -114,7 +114,7 @@ type ParkedJob struct {
 	ID int64
 	// Kind of the job, "extract" or "summary".
 	Kind string
-	// ErrorClass is "contract", "crash_loop", "auth", "too_long" or "unknown_kind".
+	// ErrorClass is "contract", "refused", "crash_loop", "too_long", "secret" or "unknown_kind".
 	ErrorClass string
 	// Message says what went wrong.
 	Message string

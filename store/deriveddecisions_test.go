@@ -223,7 +223,7 @@ func (s derivedStore) spread(t *testing.T, uid, secret string) {
 	if err := s.Enqueue(t.Context(), job); err != nil {
 		t.Fatal(err)
 	}
-	claimed, err := s.Claim(t.Context(), "w", *s.now, 1e9)
+	claimed, err := s.Claim(t.Context(), "w", *s.now, 1e9, false)
 	if err != nil {
 		t.Fatal(err)
 	}

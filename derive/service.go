@@ -40,6 +40,8 @@ type Options struct {
 
 	// Model that derives beside the rules; nil means rules only.
 	Model llm.Model
+	// ModelServer tells the server of Model from others, which may have another model of the same name; see llm.Config.Server.
+	ModelServer string
 	// Ceiling of what Model is sent. Secret counts as Private.
 	Ceiling memory.Sensitivity
 	// Turns bounds the calls of models of several agents at a time; nil bounds none.

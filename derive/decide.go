@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -33,11 +34,7 @@ func (s *Service) Decide(ctx context.Context, r memory.DecisionRequest) (memory.
 	if err != nil {
 		return memory.Decided{}, err
 	}
-	d, err := s.decisionOf(ctx, r, u)
-	if err != nil {
-		return memory.Decided{}, err
-	}
-	line, err := s.recordDecision(ctx, d)
+	line, err := s.decideUnit(ctx, r, u)
 	if err != nil {
 		return memory.Decided{}, err
 	}
@@ -48,8 +45,21 @@ func (s *Service) Decide(ctx context.Context, r memory.DecisionRequest) (memory.
 	return memory.Decided{Unit: &now, Line: line}, nil
 }
 
+// decideUnit makes a decision about a unit, and returns its line in decisions.md.
+func (s *Service) decideUnit(ctx context.Context, r memory.DecisionRequest, u memory.Unit) (string, error) {
+	if r.Verb == memory.DecideUndo {
+		lines, err := s.undo(ctx, u, r.Note)
+		return strings.Join(lines, "\n"), err
+	}
+	d, err := decisionOf(r, u)
+	if err != nil {
+		return "", err
+	}
+	return s.recordDecision(ctx, d)
+}
+
 // decisionOf returns the decision that a request makes about a unit.
-func (s *Service) decisionOf(ctx context.Context, r memory.DecisionRequest, u memory.Unit) (d memory.Decision, err error) {
+func decisionOf(r memory.DecisionRequest, u memory.Unit) (d memory.Decision, err error) {
 	d = memory.Decision{Verb: r.Verb, Kind: u.Kind, Target: u.UID, Note: r.Note}
 	switch r.Verb {
 	case memory.DecidePin, memory.DecideUnpin:
@@ -62,9 +72,6 @@ func (s *Service) decisionOf(ctx context.Context, r memory.DecisionRequest, u me
 			return d, err
 		}
 		d.Change, err = decision.Change(r.Set)
-	case memory.DecideUndo:
-		d.Verb = memory.DecideCorrect
-		d.Change, err = s.undoing(ctx, u)
 	default:
 		err = &memory.InputError{Field: "verb", Problem: fmt.Sprintf("%q is none of pin, unpin, forget, correct, close, reopen, merge, split and undo", r.Verb)}
 	}
@@ -134,20 +141,6 @@ func isPeriod(text string, days bool) bool {
 func beforePeriod(a, b string) bool {
 	n := min(len(a), len(b))
 	return a[:n] < b[:n] || a[:n] == b[:n] && len(a) < len(b)
-}
-
-// undoing returns the correction that gives a unit the content of its version before the last: all of it.
-func (s *Service) undoing(ctx context.Context, u memory.Unit) (string, error) {
-	versions, err := s.store.History(ctx, u.UID)
-	if err != nil {
-		return "", err
-	}
-	for _, v := range versions {
-		if v.Version < u.Version && v.Payload != versions[0].Payload {
-			return v.Payload, nil
-		}
-	}
-	return "", &memory.InputError{Field: "id", Problem: "has no earlier version"}
 }
 
 // decideEntity merges or splits entities.

@@ -41,7 +41,7 @@ type Decided struct {
 	Unit *Unit
 	// Entity as it is now, for a decision about entities; nil for others.
 	Entity *Entity
-	// Line that was added to derived/decisions.md, without a line break.
+	// Line that was added to derived/decisions.md, without a line break at its end; an undo may add two.
 	Line string
 	// Remaining are the lines of notes that still say what was forgotten: "path#L3-L9", and then, in words, where older versions of
 	// these notes are kept. None for other verbs.

@@ -324,7 +324,8 @@ func (m *Memory) writeJournal(ctx context.Context) error {
 	return err
 }
 
-// PurgeHistory removes the versions of a file or folder from the journal, all of them for the empty path, and all indexes of the past.
+// PurgeHistory removes the versions of a file or folder from the journal, all of them for the empty path, the copies that were kept for
+// Undo before updates of them, and all indexes of the past.
 // It does not change a repository of git. It returns memory.ErrReadOnly in the mode ReadOnly.
 func (m *Memory) PurgeHistory(ctx context.Context, name string) (memory.Purged, error) {
 	if err := m.enter(); err != nil {
@@ -340,6 +341,9 @@ func (m *Memory) PurgeHistory(ctx context.Context, name string) (memory.Purged, 
 	}
 	var p memory.Purged
 	if p.Versions, err = m.journal().Purge(ctx, name); err != nil {
+		return p, err
+	}
+	if p.Copies, err = m.purgeCopies(name); err != nil {
 		return p, err
 	}
 	p.Indexes, err = m.removePastIndexes(0, 0)

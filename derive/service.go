@@ -23,8 +23,9 @@ type Notes interface {
 	ReadSource(ctx context.Context, path string) (memory.SourceFile, error)
 	// Search searches the notes.
 	Search(ctx context.Context, q memory.Query) (memory.Answer, error)
-	// ForgetPast removes the indexes of old notes, and returns where older versions of files are still kept, for people.
-	ForgetPast(ctx context.Context, paths []string) (remaining []string, err error)
+	// ForgetPast removes the indexes of old notes, and returns where older versions of files with one of the texts in said are still
+	// kept, for people.
+	ForgetPast(ctx context.Context, paths, said []string) (remaining []string, err error)
 }
 
 // Options says what is derived and how. Store and Notes are required.

@@ -116,7 +116,7 @@ func (s historyService) UndoWrites(ctx context.Context, req *kiokuv1.UndoWritesR
 	return &kiokuv1.UndoWritesResponse{Writes: convertAll(done.Writes, agentWrite), Revisions: done.Revisions}, nil
 }
 
-// PurgeHistory removes versions from the journal.
+// PurgeHistory removes versions from the journal, and kept copies.
 func (s historyService) PurgeHistory(ctx context.Context, req *kiokuv1.PurgeHistoryRequest) (*kiokuv1.PurgeHistoryResponse, error) {
 	m, err := authorizeWrite(ctx, s.opt.Agents, req)
 	if err != nil {
@@ -126,7 +126,7 @@ func (s historyService) PurgeHistory(ctx context.Context, req *kiokuv1.PurgeHist
 	if err != nil {
 		return nil, err
 	}
-	return &kiokuv1.PurgeHistoryResponse{RemovedCount: int32Of(p.Versions), IndexCount: int32Of(p.Indexes)}, nil
+	return &kiokuv1.PurgeHistoryResponse{RemovedCount: int32Of(p.Versions), IndexCount: int32Of(p.Indexes), CopyCount: int32Of(p.Copies)}, nil
 }
 
 // momentOf returns the version that a field names.

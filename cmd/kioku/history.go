@@ -187,8 +187,8 @@ func (a *app) diffCmd() *cobra.Command {
 func (a *app) historyCmd() *cobra.Command {
 	purge := &cobra.Command{
 		Use: "purge [PATH]", Short: "Remove what Kioku keeps of old notes",
-		Long: "Remove the versions of all notes, of a folder or of a file from the journal, and the indexes that searches of the past have left. What the\n" +
-			"notes say now is recorded again by the next sync. A repository of git is not changed.",
+		Long: "Remove the versions of all notes, of a folder or of a file from the journal, the copies that kioku undo needs, and the indexes that searches\n" +
+			"of the past have left. What the notes say now is recorded again by the next sync. A repository of git is not changed.",
 		Example: "  kioku history purge memory/private.md\n  kioku history purge",
 		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: a.completePath,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -198,7 +198,8 @@ func (a *app) historyCmd() *cobra.Command {
 					return err
 				}
 				return a.Write(resp, func(p *render.Page) {
-					p.Linef("removed %d versions of notes and %d indexes of the past", resp.GetRemovedCount(), resp.GetIndexCount())
+					p.Linef("removed %d versions of notes, %d copies from before updates and %d indexes of the past",
+						resp.GetRemovedCount(), resp.GetCopyCount(), resp.GetIndexCount())
 				})
 			})
 		},

@@ -2006,7 +2006,7 @@ type ParkedJob struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Id    int64                  `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
 	Kind  string                 `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
-	// "contract", "crash_loop", "auth", "too_long", "unknown_kind".
+	// "contract", "refused", "crash_loop", "too_long", "secret", "unknown_kind".
 	ErrorClass string `protobuf:"bytes,3,opt,name=error_class,json=errorClass,proto3" json:"error_class,omitempty"`
 	Message    string `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
 	// What the model answered, bounded and without secrets.

@@ -1131,7 +1131,9 @@ type PurgeHistoryResponse struct {
 	// Number of versions of files that were removed from the journal.
 	RemovedCount int32 `protobuf:"varint,1,opt,name=removed_count,json=removedCount,proto3" json:"removed_count,omitempty"`
 	// Number of indexes of the past that were removed.
-	IndexCount    int32 `protobuf:"varint,2,opt,name=index_count,json=indexCount,proto3" json:"index_count,omitempty"`
+	IndexCount int32 `protobuf:"varint,2,opt,name=index_count,json=indexCount,proto3" json:"index_count,omitempty"`
+	// Number of updates whose copies were removed, and that cannot be taken back any more.
+	CopyCount     int32 `protobuf:"varint,3,opt,name=copy_count,json=copyCount,proto3" json:"copy_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1176,6 +1178,13 @@ func (x *PurgeHistoryResponse) GetRemovedCount() int32 {
 func (x *PurgeHistoryResponse) GetIndexCount() int32 {
 	if x != nil {
 		return x.IndexCount
+	}
+	return 0
+}
+
+func (x *PurgeHistoryResponse) GetCopyCount() int32 {
+	if x != nil {
+		return x.CopyCount
 	}
 	return 0
 }
@@ -1269,11 +1278,13 @@ const file_kioku_v1_history_proto_rawDesc = "" +
 	"\aoutcome\x18\b \x01(\tR\aoutcome\"?\n" +
 	"\x13PurgeHistoryRequest\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x12\n" +
-	"\x04path\x18\x02 \x01(\tR\x04path\"\\\n" +
+	"\x04path\x18\x02 \x01(\tR\x04path\"{\n" +
 	"\x14PurgeHistoryResponse\x12#\n" +
 	"\rremoved_count\x18\x01 \x01(\x05R\fremovedCount\x12\x1f\n" +
 	"\vindex_count\x18\x02 \x01(\x05R\n" +
-	"indexCount2\xca\x04\n" +
+	"indexCount\x12\x1d\n" +
+	"\n" +
+	"copy_count\x18\x03 \x01(\x05R\tcopyCount2\xca\x04\n" +
 	"\x0eHistoryService\x12C\n" +
 	"\x03Log\x12\x14.kioku.v1.LogRequest\x1a\x15.kioku.v1.LogResponse\"\x0f\x82\xd3\xe4\x93\x02\t\x12\a/v1/log\x12`\n" +
 	"\bShowFile\x12\x19.kioku.v1.ShowFileRequest\x1a\x1a.kioku.v1.ShowFileResponse\"\x1d\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/history/{path=**}\x12V\n" +

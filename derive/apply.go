@@ -153,7 +153,7 @@ func (s *Service) offeredLoops(ctx context.Context, batch []asked) ([]memory.Loo
 // offeredEntities returns the known entities whose names occur in a batch, so that offering them tells the model nothing that the
 // batch does not say.
 func (s *Service) offeredEntities(ctx context.Context, batch []asked) ([]memory.Entity, error) {
-	all, err := s.store.Entities(ctx, seam.EntityQuery{Limit: 5000})
+	all, err := s.store.Entities(ctx, seam.EntityQuery{Limit: 5000, MaxSensitivity: s.opt.Ceiling})
 	if err != nil {
 		return nil, err
 	}

@@ -145,7 +145,7 @@ func beforePeriod(a, b string) bool {
 
 // decideEntity merges or splits entities.
 func (s *Service) decideEntity(ctx context.Context, r memory.DecisionRequest) (memory.Decided, error) {
-	e, err := s.entity(ctx, "id", r.ID)
+	e, err := s.entity(ctx, "id", r.ID, memory.Secret)
 	if err != nil {
 		return memory.Decided{}, err
 	}
@@ -154,7 +154,7 @@ func (s *Service) decideEntity(ctx context.Context, r memory.DecisionRequest) (m
 	case r.Verb == memory.DecideSplit && e.MergedInto == "":
 		return memory.Decided{}, &memory.InputError{Field: "id", Problem: "is not merged into another entity"}
 	case r.Verb == memory.DecideMerge:
-		into, err := s.entity(ctx, "into", r.Into)
+		into, err := s.entity(ctx, "into", r.Into, memory.Secret)
 		if err != nil {
 			return memory.Decided{}, err
 		}
@@ -167,7 +167,7 @@ func (s *Service) decideEntity(ctx context.Context, r memory.DecisionRequest) (m
 	if err != nil {
 		return memory.Decided{}, err
 	}
-	now, err := s.entity(ctx, "id", e.UID)
+	now, err := s.entity(ctx, "id", e.UID, memory.Secret)
 	if err != nil {
 		return memory.Decided{Line: line}, err
 	}
@@ -184,7 +184,7 @@ func (s *Service) checkMerge(ctx context.Context, e, into memory.Entity) error {
 			}
 			return nil
 		}
-		next, err := s.entity(ctx, "into", into.MergedInto)
+		next, err := s.entity(ctx, "into", into.MergedInto, memory.Secret)
 		if err != nil {
 			return err
 		}

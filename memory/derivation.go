@@ -56,6 +56,8 @@ type EntityFilter struct {
 	Name string
 	// Limit is the maximum number, at most 1,000; 0 means 100.
 	Limit int
+	// MaxSensitivity is the ceiling of the episodes that mention them; who is only in others is not listed, nor are names.
+	MaxSensitivity Sensitivity
 }
 
 // EntityList is a part of the entities of a memory, those most often mentioned first.

@@ -93,6 +93,8 @@ type DiffQuery struct {
 	From Moment
 	// To is the version after; nil means the folder as it is now.
 	To *Moment
+	// MaxSensitivity is the ceiling of the lines that are shown, if derivation is on; nil means Private.
+	MaxSensitivity *Sensitivity
 }
 
 // Diff is what two versions of a folder differ in.

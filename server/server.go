@@ -53,7 +53,7 @@ type Memory interface {
 // History is what a memory knows of its notes as they were.
 type History interface {
 	Log(ctx context.Context, q memory.LogQuery) ([]memory.FileChange, error)
-	Show(ctx context.Context, path string, at memory.Moment) (memory.PastFile, error)
+	Show(ctx context.Context, path string, at memory.Moment, ceiling *memory.Sensitivity) (memory.PastFile, error)
 	Diff(ctx context.Context, q memory.DiffQuery) (memory.Diff, error)
 	SearchPast(ctx context.Context, q memory.Query, at memory.Moment) (memory.PastAnswer, error)
 	UndoWrites(ctx context.Context, u memory.UndoWrites) (memory.UndoneWrites, error)

@@ -131,6 +131,8 @@ type EntityQuery struct {
 	Type string
 	// Limit is the maximum number; 0 means 100.
 	Limit int
+	// MaxSensitivity is the ceiling of the episodes that mention them, and that have their names.
+	MaxSensitivity memory.Sensitivity
 }
 
 // Statuses of jobs.

@@ -361,9 +361,12 @@ type ShowFileRequest struct {
 	Agent string                 `protobuf:"bytes,1,opt,name=agent,proto3" json:"agent,omitempty"`
 	Path  string                 `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
 	// Version to show.
-	At            *Moment `protobuf:"bytes,3,opt,name=at,proto3" json:"at,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	At *Moment `protobuf:"bytes,3,opt,name=at,proto3" json:"at,omitempty"`
+	// "normal", "private" or "secret": lines above this ceiling are replaced by "[withheld]", if derivation is on. Empty means "private";
+	// "secret" needs the right to write. "normal" is refused where nobody knows what is private, because derivation is off.
+	MaxSensitivity string `protobuf:"bytes,4,opt,name=max_sensitivity,json=maxSensitivity,proto3" json:"max_sensitivity,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *ShowFileRequest) Reset() {
@@ -415,6 +418,13 @@ func (x *ShowFileRequest) GetAt() *Moment {
 		return x.At
 	}
 	return nil
+}
+
+func (x *ShowFileRequest) GetMaxSensitivity() string {
+	if x != nil {
+		return x.MaxSensitivity
+	}
+	return ""
 }
 
 type ShowFileResponse struct {
@@ -496,9 +506,12 @@ type DiffFilesRequest struct {
 	// Version before; unset means the last one.
 	From *Moment `protobuf:"bytes,3,opt,name=from,proto3" json:"from,omitempty"`
 	// Version after; unset means the notes as they are now.
-	To            *Moment `protobuf:"bytes,4,opt,name=to,proto3" json:"to,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	To *Moment `protobuf:"bytes,4,opt,name=to,proto3" json:"to,omitempty"`
+	// "normal", "private" or "secret": lines above this ceiling are replaced by "[withheld]", if derivation is on. Empty means "private";
+	// "secret" needs the right to write. "normal" is refused where nobody knows what is private, because derivation is off.
+	MaxSensitivity string `protobuf:"bytes,5,opt,name=max_sensitivity,json=maxSensitivity,proto3" json:"max_sensitivity,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *DiffFilesRequest) Reset() {
@@ -557,6 +570,13 @@ func (x *DiffFilesRequest) GetTo() *Moment {
 		return x.To
 	}
 	return nil
+}
+
+func (x *DiffFilesRequest) GetMaxSensitivity() string {
+	if x != nil {
+		return x.MaxSensitivity
+	}
+	return ""
 }
 
 type DiffFilesResponse struct {
@@ -1219,21 +1239,23 @@ const file_kioku_v1_history_proto_rawDesc = "" +
 	"\aversion\x18\x01 \x01(\v2\x17.kioku.v1.FolderVersionR\aversion\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x19\n" +
 	"\bold_path\x18\x03 \x01(\tR\aoldPath\x12\x16\n" +
-	"\x06change\x18\x04 \x01(\tR\x06change\"]\n" +
+	"\x06change\x18\x04 \x01(\tR\x06change\"\x86\x01\n" +
 	"\x0fShowFileRequest\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12 \n" +
-	"\x02at\x18\x03 \x01(\v2\x10.kioku.v1.MomentR\x02at\"\x8b\x01\n" +
+	"\x02at\x18\x03 \x01(\v2\x10.kioku.v1.MomentR\x02at\x12'\n" +
+	"\x0fmax_sensitivity\x18\x04 \x01(\tR\x0emaxSensitivity\"\x8b\x01\n" +
 	"\x10ShowFileResponse\x121\n" +
 	"\aversion\x18\x01 \x01(\v2\x17.kioku.v1.FolderVersionR\aversion\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x12\n" +
 	"\x04text\x18\x03 \x01(\tR\x04text\x12\x1c\n" +
-	"\ttruncated\x18\x04 \x01(\bR\ttruncated\"\x84\x01\n" +
+	"\ttruncated\x18\x04 \x01(\bR\ttruncated\"\xad\x01\n" +
 	"\x10DiffFilesRequest\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12$\n" +
 	"\x04from\x18\x03 \x01(\v2\x10.kioku.v1.MomentR\x04from\x12 \n" +
-	"\x02to\x18\x04 \x01(\v2\x10.kioku.v1.MomentR\x02to\"\xb2\x01\n" +
+	"\x02to\x18\x04 \x01(\v2\x10.kioku.v1.MomentR\x02to\x12'\n" +
+	"\x0fmax_sensitivity\x18\x05 \x01(\tR\x0emaxSensitivity\"\xb2\x01\n" +
 	"\x11DiffFilesResponse\x12+\n" +
 	"\x04from\x18\x01 \x01(\v2\x17.kioku.v1.FolderVersionR\x04from\x12'\n" +
 	"\x02to\x18\x02 \x01(\v2\x17.kioku.v1.FolderVersionR\x02to\x12(\n" +

@@ -89,7 +89,7 @@ var mayImport = map[string]string{
 	"council/template":       "council memory internal",
 	"council/folder":         "council council/flow internal",
 	"council/flow":           "council",
-	"council/engine":         "council council/flow council/folder council/member agent/bootstrap agent/prompt agent/recall memory internal",
+	"council/engine":         "council council/flow council/folder council/member agent/bootstrap agent/prompt agent/recall agent/tools llm memory internal",
 	"council/counciltest":    "council council/member",
 	"bench":                  ". memory indexer search search/analysis internal",
 	"bench/speed":            ". memory bench chunker embed indexer proto search search/analysis server server/front store/vector",

@@ -104,7 +104,7 @@ func TestCouncilRights(t *testing.T) {
 		{[]string{"council:owner"}, own},
 		{[]string{"member:gorilla"}, seat},
 		{[]string{"member:panda"}, append([]string{"RequestAction"}, read...)},
-		{[]string{"worker:buddy"}, []string{"AckCommand", "GetCouncil", "ListCommands", "ReportResult", "Suggest"}},
+		{[]string{"worker:buddy"}, []string{"AckCommand", "GetCouncil", "ListCommands", "ObeyCommands", "ReportResult", "Suggest"}},
 		{[]string{"worker:other"}, []string{"GetCouncil"}},
 	} {
 		slices.Sort(tc.want)

@@ -207,7 +207,11 @@ func (w *claimWriter) putFact(ctx context.Context, episode int64, c *memory.Clai
 	if err != nil || subject == 0 {
 		return err
 	}
-	if w.forgotten[key] {
+	gone, err := w.isForgotten(ctx, key, subject, c)
+	if err != nil {
+		return err
+	}
+	if gone {
 		if c.ObjectEntity != nil {
 			w.hidden = append(w.hidden, *c.ObjectEntity)
 		}
@@ -224,6 +228,20 @@ func (w *claimWriter) putFact(ctx context.Context, episode int64, c *memory.Clai
 		}
 	}
 	return w.insertClaim(ctx, episode, c, subject, w.words.Slot(c.Predicate), key, c.Object, object)
+}
+
+// isForgotten reports whether a fact is forgotten, under the name of its subject or of the entity that this one is merged into.
+func (w *claimWriter) isForgotten(ctx context.Context, key string, subject int64, c *memory.Claim) (bool, error) {
+	if w.forgotten[key] || len(w.forgotten) == 0 {
+		return w.forgotten[key], nil
+	}
+	var root memory.EntityRef
+	err := w.scan(ctx, "SELECT r.type, r.name, r.qualifier FROM entities e JOIN entities r ON r.id = e.merged_into WHERE e.id = ?", []any{subject},
+		&root.Type, &root.Name, &root.Qualifier)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil && w.forgotten[vocab.FactKey(root, c.Predicate, c.Object)], err
 }
 
 // putRelation writes an edge.

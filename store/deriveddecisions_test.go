@@ -208,15 +208,68 @@ func TestDerivedForgottenTextIsGone(t *testing.T) {
 	}
 }
 
-// spread writes a text of an episode wherever models and jobs leave it: an answer, a summary and the error of a job.
+// A fact about an entity with another name is forgotten under both, and its text is in no table.
+func TestDerivedForgottenTextOfMergedEntitiesIsGone(t *testing.T) {
+	t.Parallel()
+	s := openDerived(t, t.TempDir())
+	const secret = "xylophonist"
+	f := noteFile("memory/2026-11-01.md", "Bob role_is "+secret, "Robert likes tea", "Bob likes soup")
+	texts := noteFile("memory/2026-11-01.md", "Bob role_is "+secret, "Robert likes tea", "Bob likes soup")
+	for i := range f.Chunks {
+		f.Chunks[i].Text = "hidden"
+	}
+	s.sync(t, f)
+	merge := memory.Decision{Verb: memory.DecideMerge, Kind: "entity", Target: vocab.EntityUID(person("Bob")), Other: vocab.EntityUID(person("Robert"))}
+	s.decide(t, merge)
+	s.derive(t, texts)
+	if got := objects(t, s, memory.UnitQuery{Entity: vocab.EntityUID(person("Robert")), Predicate: "role_is"}); len(got) != 1 || !contains(t, s.path, secret) {
+		t.Fatalf("%q", got)
+	}
+	forget := memory.Decision{Verb: memory.DecideForget, Kind: memory.KindFact, Target: vocab.FactKey(person("Robert"), "role_is", secret)}
+	s.decide(t, merge, forget)
+	for again := range 2 {
+		if got := objects(t, s, memory.UnitQuery{IncludeSuperseded: true}); len(got) != 2 {
+			t.Errorf("%d: facts %q", again, got)
+		}
+		if contains(t, s.path, secret) {
+			t.Errorf("%d: the forgotten text is still in the file or its log", again)
+		}
+		pending, err := s.Episodes(t.Context(), f.Episodes[0].UID)
+		if err != nil || len(pending) != 1 {
+			t.Fatal(pending, err)
+		}
+		c, _ := claimOf(pending[0], texts.Chunks[0].Text) // it is said again
+		if _, err := s.PutClaims(t.Context(), "model", 1, []seam.EpisodeClaims{{Episode: pending[0], Maker: "facts/1 m", Claims: []memory.Claim{c}}}); err != nil {
+			t.Fatal(err)
+		}
+		s.resolve(t)
+	}
+}
+
+// spread writes a text of an episode wherever models and jobs leave it: quotes of other claims, an answer, a summary and the error of a
+// job.
 func (s derivedStore) spread(t *testing.T, uid, secret string) {
 	t.Helper()
+	of, err := s.Episodes(t.Context(), uid)
+	if err != nil || len(of) != 1 {
+		t.Fatal(of, err)
+	}
+	soup, _ := claimOf(of[0], "Ana likes soup")
+	friend, _ := claimOf(of[0], "Ana friend= Dario")
+	soup.Quote, friend.Quote = "Ana the "+strings.ToUpper(secret)+" likes soup", "Dario knows a "+secret
+	if _, err := s.PutClaims(t.Context(), "model", 1, []seam.EpisodeClaims{{Episode: of[0], Maker: "facts/1 m", Claims: []memory.Claim{soup, friend}}}); err != nil {
+		t.Fatal(err)
+	}
+	s.resolve(t)
 	if err := s.PutAnswer(t.Context(), "facts/1", "m", [32]byte{1}, `{"object":"`+secret+`"}`, []string{uid}, 10, 10); err != nil {
 		t.Fatal(err)
 	}
 	about := memory.Unit{UID: vocab.UnitUID(memory.KindSummary, memory.ScopeDaily, "2026-11-01"), Kind: memory.KindSummary,
 		Summary: &memory.Summary{Scope: memory.ScopeDaily, Key: "2026-11-01", Text: "Ana is a " + secret}}
 	if err := s.PutSummary(t.Context(), about, []string{uid}, "made"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.CountDropped(t.Context(), map[string]int{"unknown predicate is_" + secret: 1}); err != nil {
 		t.Fatal(err)
 	}
 	job := seam.Job{Kind: "extract", Key: "1", Input: `{"episodes":["` + uid + `"]}`}

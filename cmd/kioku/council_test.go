@@ -89,3 +89,54 @@ func TestCouncilSubmitAndParams(t *testing.T) {
 		t.Errorf("%s%s", got.stdout, got.stderr)
 	}
 }
+
+// A worker gets its place in council.yaml, a key and a token whose rights it can use; a second time nothing is added.
+func TestCouncilWorkersAdd(t *testing.T) {
+	t.Parallel()
+	s := newCouncil(t)
+	got := s.council("workers", "add", "buddy", "--key", "--bridge", "discord")
+	key := filepath.Join(s.workspace, "council", "keys", "buddy.key")
+	if got.code != exitOK || !strings.Contains(got.stdout, key) || !strings.Contains(got.stderr, "worker:buddy, bridge:discord") {
+		t.Errorf("exit code %d: %s%s", got.code, got.stdout, got.stderr)
+	}
+	if list := s.council("workers"); !strings.Contains(list.stdout, "buddy") {
+		t.Errorf("the list is %s%s", list.stdout, list.stderr)
+	}
+	if got := s.council("suggest", "buddy", "Water the plants"); got.code != exitOK {
+		t.Errorf("suggest: %s", got.stderr)
+	}
+	if got := s.council("workers", "add", "buddy", "--no-token"); got.code != exitOK || strings.Contains(got.stderr, "added") {
+		t.Errorf("a second time: %d, %s", got.code, got.stderr)
+	}
+	if got := s.council("workers", "add", "panda"); got.code != exitUsage {
+		t.Errorf("a member: %d, %s", got.code, got.stderr)
+	}
+}
+
+// A trial asks each member; a program that is not there, or has its tools, is said with what to do.
+func TestCouncilDoctorTriesMembers(t *testing.T) {
+	t.Parallel()
+	s := newCouncil(t)
+	if got := s.council("doctor", "--trial"); got.code != exitOK || strings.Count(got.stdout, "answers with a valid ballot") != 3 || !strings.Contains(got.stdout, "same mistakes") {
+		t.Errorf("exit code %d: %s%s", got.code, got.stdout, got.stderr)
+	}
+	path := filepath.Join(s.workspace, "council", "council.yaml")
+	settings, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	edited := strings.Replace(string(settings), "model: echo", "command: [claude, -p, --dangerously-skip-permissions]", 1)
+	edited = strings.Replace(edited, "model: echo", "command: [/nowhere/oracle]", 1)
+	if err := os.WriteFile(path, []byte(edited), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := s.council("doctor", "--trial")
+	for _, want := range []string{"--dangerously-skip-permissions, so a text", "use command: [claude, -p, ", "trial of gorilla", "correct members.gorilla.command", "trial of triceratops  answers"} {
+		if !strings.Contains(got.stdout, want) {
+			t.Errorf("it does not show %q:\n%s", want, got.stdout)
+		}
+	}
+	if got.code != exitError {
+		t.Errorf("exit code %d", got.code)
+	}
+}

@@ -1,7 +1,7 @@
 package contract
 
 import (
-	"fmt"
+	"regexp"
 
 	"kioku/memory"
 )
@@ -40,6 +40,9 @@ func (e *episodeReader) fact(o *object) (draft, bool) {
 	}
 	if !i.dropped && commandsMemory(claim.Object) {
 		i.fail("object_text", ReasonInstruction, "must not tell anybody what to do")
+	}
+	if !i.dropped {
+		e.invents(i, "object_text", claim.Object)
 	}
 	d.claim = claim
 	d.evidence = e.source.evidence(i, claim.Object, claim.Subject)
@@ -81,13 +84,14 @@ func (e *episodeReader) objectEntity(i *item) *memory.EntityRef {
 func (e *episodeReader) predicate(i *item, name string) string {
 	predicate, ok := e.c.vocabulary().Predicate(name)
 	if !ok {
-		if !i.dropped && name != "" {
-			e.r.predicates[cleanLine(headOf(name))] = true
+		reason := ReasonPredicate
+		if likePredicate.MatchString(name) {
+			reason += " " + name
 		}
-		i.fail("predicate", ReasonPredicate, "must be one of the predicates that are listed")
+		i.fail("predicate", reason, "must be one of the predicates that are listed")
 	}
 	return predicate
 }
 
-// headOf returns the beginning of a name that a model has made up.
-func headOf(name string) string { return fmt.Sprintf("%.40s", name) }
+// likePredicate matches what looks like a predicate.
+var likePredicate = regexp.MustCompile(`^[a-z][a-z_]{1,23}$`)

@@ -14,28 +14,6 @@ func SummaryKey(scope, key string) string {
 	return vocab.UnitUID(memory.KindSummary, scope, key) + vocab.UnitUID("key", memory.KindSummary, scope, key)
 }
 
-// Overlay applies the decisions about a summary, or another unit that is made without claims, in their order. It returns false if
-// the unit is forgotten.
-func Overlay(u memory.Unit, decisions []memory.Decision) (memory.Unit, bool) {
-	if u.Summary != nil && forgotten(decisions, memory.KindSummary)[SummaryKey(u.Summary.Scope, u.Summary.Key)] {
-		return u, false
-	}
-	var about []memory.Decision
-	for _, d := range decisions {
-		if d.Kind == u.Kind && d.Target == u.UID {
-			about = append(about, d)
-		}
-	}
-	for _, d := range about {
-		if c := changeOf(d); u.Summary != nil && c.text() != "" {
-			summary := *u.Summary
-			summary.Text = c.text()
-			u.Summary, u.Source, u.Trust = &summary, "person", memory.SpeakerNote
-		}
-	}
-	return decideUnit(u, about), true
-}
-
 // forgotten returns the keys of one kind that are forgotten.
 func forgotten(decisions []memory.Decision, kind string) map[string]bool {
 	var keys map[string]bool
@@ -237,10 +215,8 @@ func correctRestored(u *memory.Unit, fields map[string]string) {
 
 // level returns the sensitivity with a name, or another one if there is none.
 func level(name string, otherwise memory.Sensitivity) memory.Sensitivity {
-	for _, s := range []memory.Sensitivity{memory.Normal, memory.Private, memory.Secret} {
-		if s.String() == name {
-			return s
-		}
+	if s, ok := memory.ParseSensitivity(name); ok {
+		return s
 	}
 	return otherwise
 }

@@ -153,20 +153,3 @@ func TestRestoredFactIsAgainstTheOneThatHadSupersededIt(t *testing.T) {
 		t.Error(diff, units[1].Fact.Opposes)
 	}
 }
-
-func TestOverlayOfSummaries(t *testing.T) {
-	t.Parallel()
-	u := memory.Unit{UID: "00112233445566778899aabbccddeeff", Kind: memory.KindSummary, Summary: &memory.Summary{Scope: memory.ScopeWeekly, Key: "2026-W47", Text: "old"}}
-	about := func(verb, target, change string) memory.Decision {
-		return memory.Decision{Day: "2026-11-20", Verb: verb, Kind: memory.KindSummary, Target: target, Change: change}
-	}
-	got, ok := resolve.Overlay(u, []memory.Decision{about(memory.DecidePin, u.UID, ""), about(memory.DecideCorrect, u.UID, `{"text":"new"}`),
-		about(memory.DecideSensitivity, u.UID, "private"), about(memory.DecideForget, resolve.SummaryKey("weekly", "2026-W48"), "")})
-	if !ok || !got.Pinned || got.Summary.Text != "new" || got.Sensitivity != memory.Private || u.Summary.Text != "old" {
-		t.Errorf("got %+v %+v, %v", got, got.Summary, ok)
-	}
-	key := resolve.SummaryKey("weekly", "2026-W47")
-	if _, ok := resolve.Overlay(u, []memory.Decision{about(memory.DecideForget, key, "")}); ok || len(key) != 64 {
-		t.Errorf("a forgotten summary is returned; its key is %s", key)
-	}
-}

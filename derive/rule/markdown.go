@@ -93,10 +93,15 @@ func (d *Document) finishLines(normal string) {
 		for _, above := range under {
 			l.sensitivity = max(l.sensitivity, above)
 		}
-		if l.role == prose && viewLine.MatchString(l.text) {
+		if l.role == prose && isViewLine(l.text) {
 			l.role = hidden
 		}
 	}
+}
+
+// isViewLine reports whether viewLine matches a text.
+func isViewLine(text string) bool {
+	return containsAny(text, "#L", "; id ", "“", "Kioku writes") && viewLine.MatchString(text)
 }
 
 // markdownLines returns the lines of a Markdown text, of which the first ones are front matter.

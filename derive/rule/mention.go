@@ -144,10 +144,10 @@ func (m *mentions) findHan(text string) {
 			m.add(memory.EntityRef{Type: vocab.Person, Name: who[1]}, roleMentioned, 0.7, who[1]+who[2])
 		}
 	}
-	if hasKana.MatchString(text) {
+	if strings.ContainsFunc(text, isKana) {
 		return
 	}
-	if !hasHan.MatchString(text) {
+	if !strings.ContainsFunc(text, isHan) {
 		return
 	}
 	for _, who := range zhPerson.FindAllStringSubmatch(text, -1) {

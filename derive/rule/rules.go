@@ -60,6 +60,9 @@ func New(opt Options) (*Rules, error) {
 	return r, nil
 }
 
+// UserNames returns the names of the owner of the memory.
+func (r *Rules) UserNames() []string { return r.opt.UserNames }
+
 // Fingerprint identifies what decides how files are cut and what is found in them. An index must not contain episodes with different
 // fingerprints.
 func (r *Rules) Fingerprint() string {

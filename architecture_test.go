@@ -71,7 +71,7 @@ var mayImport = map[string]string{
 	"server/rest":            "proto internal",
 	"server/mcp":             "agent client proto memory internal",
 	"server/front":           "server/mcp server/rest server/web",
-	"server/metrics":         "server memory llm embed indexer proto internal .",
+	"server/metrics":         "server council/engine memory llm embed indexer proto internal .",
 	"server/audit":           "server internal",
 	"derive":                 "derive/contract derive/decision derive/resolve derive/rule derive/seam derive/view derive/vocab derive/week llm memory search/analysis internal",
 	"derive/vocab":           "memory search/analysis",

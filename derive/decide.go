@@ -62,7 +62,11 @@ func (s *Service) decideUnit(ctx context.Context, r memory.DecisionRequest, u me
 func decisionOf(r memory.DecisionRequest, u memory.Unit) (d memory.Decision, err error) {
 	d = memory.Decision{Verb: r.Verb, Kind: u.Kind, Target: u.UID, Note: r.Note}
 	switch r.Verb {
-	case memory.DecidePin, memory.DecideUnpin:
+	case memory.DecidePin:
+		if u.Fact != nil {
+			d.Other = strings.Join(u.Fact.Opposes, ",")
+		}
+	case memory.DecideUnpin:
 	case memory.DecideClose, memory.DecideReopen:
 		if u.Kind != memory.KindLoop {
 			return d, &memory.InputError{Field: "id", Problem: fmt.Sprintf("is a %s; only loops are closed and opened again", u.Kind)}

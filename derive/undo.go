@@ -11,8 +11,9 @@ import (
 	"kioku/memory"
 )
 
-// undo gives a unit what it said in the version before its last change, by corrections of the fields that differ: first those that a
-// person had corrected, and if claims have changed since, or a pin, a state or an end is to be taken back, the rest as it was.
+// undo gives a unit what it said in the version before its last change: by the opposite of a pin that was set or taken away since, else by
+// corrections of the fields that differ. First those that a person had corrected, and if claims have changed since, or a state or an end
+// is to be taken back, the rest as it was.
 func (s *Service) undo(ctx context.Context, u memory.Unit, note string) (lines []string, err error) {
 	if err := s.applyDecisions(ctx, passOptions{}); err != nil {
 		return nil, err
@@ -21,11 +22,21 @@ func (s *Service) undo(ctx context.Context, u memory.Unit, note string) (lines [
 	if err != nil {
 		return nil, err
 	}
-	change, err := s.uncorrecting(u, then)
+	var before memory.Unit
+	if err := json.Unmarshal([]byte(then), &before); err != nil {
+		return nil, fmt.Errorf("read a version of %s: %w", u.UID, err)
+	}
+	d := memory.Decision{Verb: memory.DecideCorrect, Kind: u.Kind, Target: u.UID, Note: note}
+	if u.Pinned != before.Pinned {
+		d.Verb = map[bool]string{true: memory.DecidePin, false: memory.DecideUnpin}[before.Pinned]
+		line, err := s.recordDecision(ctx, d)
+		return []string{line}, err
+	}
+	change, err := s.uncorrecting(u, before)
 	if err != nil {
 		return nil, err
 	}
-	d := memory.Decision{Verb: memory.DecideCorrect, Kind: u.Kind, Target: u.UID, Note: note, Change: change}
+	d.Change = change
 	if change != "" {
 		line, err := s.recordDecision(ctx, d)
 		if err != nil {
@@ -69,13 +80,9 @@ func (s *Service) lastVersion(ctx context.Context, uid string) (string, error) {
 	return versions[0].Payload, nil
 }
 
-// uncorrecting returns the change that sets corrected fields of a unit to what a version said: what a person had corrected it to, or
+// uncorrecting returns the change that sets corrected fields of a unit to what they were: what a person had corrected it to, or
 // what the notes say. It is empty if none differ.
-func (s *Service) uncorrecting(u memory.Unit, version string) (string, error) {
-	var then memory.Unit
-	if err := json.Unmarshal([]byte(version), &then); err != nil {
-		return "", fmt.Errorf("read a version of %s: %w", u.UID, err)
-	}
+func (s *Service) uncorrecting(u, then memory.Unit) (string, error) {
 	var about []memory.Decision
 	for _, d := range s.recall().decisions {
 		if d.Target == u.UID {

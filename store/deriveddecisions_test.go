@@ -152,6 +152,86 @@ func TestDerivedUntypedNamesAreMerged(t *testing.T) {
 	}
 }
 
+// An alias that a person has written joins two entities wherever only one can be meant.
+func TestDerivedWrittenAliasesAreMerged(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, short, full, other string }{
+		{"English", "Clara", "Clara Whitfield", "Clara Chen"},
+		{"Japanese", "田中", "田中太郎", "田中花子"},
+		{"Chinese", "小王", "王伟", "王强"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := openDerived(t, t.TempDir())
+			said := noteFile("memory/2026-03-02.md", c.short+" lives_in Leeds", "TOPIC: "+c.short)
+			list := noteFile("MEMORY.md", "PERSON: "+c.full+" = "+c.short)
+			likely := noteFile("MEMORY.md", "PERSON: "+c.full+" ~ "+c.short)
+			second := noteFile("memory/2026-03-03.md", "PERSON: "+c.other+" = "+c.short)
+			short, full := vocab.EntityUID(person(c.short)), vocab.EntityUID(person(c.full))
+			apart, joined := c.short+" lives in Leeds (since 2026-03-02)", c.full+" lives in Leeds (since 2026-03-02)"
+			for _, step := range []struct {
+				name string
+				do   func()
+				want string
+			}{
+				{"no alias", func() { s.sync(t, said); s.derive(t, said) }, apart},
+				{"a likely one", func() { s.sync(t, likely); s.derive(t, likely) }, apart},
+				{"a written one", func() { s.sync(t, list); s.derive(t, list) }, joined},
+				{"two people", func() { s.sync(t, second); s.derive(t, second) }, apart},
+				{"one again", func() { s.sync(t, indexer.File{Path: second.Path, Gone: true}); s.resolve(t) }, joined},
+				{"split", func() { s.decide(t, memory.Decision{Verb: memory.DecideSplit, Kind: "entity", Target: short}) }, apart},
+				{"not any more", func() { s.decide(t) }, joined},
+				{"merged the other way", func() {
+					s.decide(t, memory.Decision{Verb: memory.DecideMerge, Kind: "entity", Target: full, Other: short})
+				}, apart},
+				{"taken back", func() { s.decide(t) }, joined},
+				{"unwritten", func() { s.sync(t, likely); s.derive(t, likely) }, apart},
+			} {
+				step.do()
+				got := s.units(t, memory.UnitQuery{})
+				if diff := cmp.Diff([]string{step.want + " @memory/2026-03-02.md:1"}, got); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", step.name, diff)
+				}
+			}
+		})
+	}
+}
+
+// What notes have changed has not been decided by anybody.
+func TestDerivedHistoryTellsWhatHasMerged(t *testing.T) {
+	t.Parallel()
+	s := openDerived(t, t.TempDir())
+	said, list := noteFile("memory/2026-03-02.md", "Ana likes Clara", "Clara lives_in Leeds"), noteFile("MEMORY.md", "PERSON: Clara Whitfield = Clara")
+	s.sync(t, said)
+	s.derive(t, said)
+	reasons := func() (all []string) {
+		t.Helper()
+		found, err := s.Units(t.Context(), memory.UnitQuery{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, u := range found.Units {
+			versions, err := s.History(t.Context(), u.UID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range versions {
+				all = append(all, u.Fact.Subject.Name+" "+v.Reason)
+			}
+		}
+		return sorted(all)
+	}
+	s.sync(t, list)
+	s.derive(t, list)
+	if diff := cmp.Diff([]string{"Ana claims", "Clara Whitfield claims"}, reasons()); diff != "" {
+		t.Errorf("joined by an alias (-want +got):\n%s", diff)
+	}
+	s.decide(t, memory.Decision{Verb: memory.DecideMerge, Kind: "entity", Target: vocab.EntityUID(person("Ana")), Other: vocab.EntityUID(person("Clara Whitfield"))})
+	if diff := cmp.Diff([]string{"Clara Whitfield claims", "Clara Whitfield decision"}, reasons()); diff != "" {
+		t.Errorf("merged by a person (-want +got):\n%s", diff)
+	}
+}
+
 // topic returns an entity of which no type is known.
 func topic(name string) memory.EntityRef { return memory.EntityRef{Type: vocab.Topic, Name: name} }
 

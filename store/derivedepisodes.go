@@ -194,6 +194,18 @@ func (d *Derived) EpisodesBetween(ctx context.Context, from, to time.Time, limit
 		ORDER BY `+episodeSalience+` DESC, p.occurred_at DESC, p.uid LIMIT ?`, from.UnixMicro(), to.UnixMicro(), limit)
 }
 
+// NewestEpisode implements seam.Store.
+func (d *Derived) NewestEpisode(ctx context.Context, before time.Time) (time.Time, error) {
+	newest, err := readDerived(ctx, d, func(tx *sql.Tx) (newest sql.NullInt64, err error) {
+		err = tx.QueryRowContext(ctx, "SELECT max(occurred_at) FROM payload_episode WHERE occurred_at < ?", before.UnixMicro()).Scan(&newest)
+		return newest, err
+	})
+	if err != nil || !newest.Valid {
+		return time.Time{}, err
+	}
+	return time.UnixMicro(newest.Int64).UTC(), nil
+}
+
 // EpisodesOf implements seam.Store.
 func (d *Derived) EpisodesOf(ctx context.Context, entity string, limit int) ([]memory.Episode, error) {
 	return d.listEpisodes(ctx, "read episodes of an entity", selectEpisodes+`WHERE p.id IN (SELECT m.episode FROM entities e

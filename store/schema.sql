@@ -225,6 +225,7 @@ CREATE TABLE aliases (
   episode INTEGER NOT NULL REFERENCES payload_episode (id) ON DELETE CASCADE,
   class   TEXT    NOT NULL, -- 'rule' or 'model'
   alias   TEXT    NOT NULL, -- as it is written
+  written INTEGER NOT NULL, -- 1: a person has written that it is one, 0: it is likely
   PRIMARY KEY (entity, norm, episode, class)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX aliases_norm ON aliases (norm);

@@ -140,3 +140,29 @@ func TestCouncilDoctorTriesMembers(t *testing.T) {
 		t.Errorf("exit code %d", got.code)
 	}
 }
+
+// status, doctor and members tell how busy the council of the settings is; doctor warns of what is stalled and fails for a broken file.
+func TestOperatorsSeeTheCouncil(t *testing.T) {
+	t.Parallel()
+	s := newCouncil(t)
+	folder := filepath.Join(s.workspace, "council")
+	s.env = append(s.env, "KIOKU_COUNCIL_FOLDER="+folder)
+	s.must("init")
+	if got := s.council("ask", "--echo", "--description", "echo: gorilla=silent triceratops=silent", "Shall we?"); got.code != exitStalled {
+		t.Fatal(got.stderr)
+	}
+	for command, want := range map[string]string{
+		"status": "council    1 open, 1 wait for a person, 1 of them stalled", "council members": "absent     gorilla, triceratops",
+		"doctor": "1 tasks are stalled: the council cannot decide them",
+	} {
+		if got := s.run(strings.Fields(command)...); !strings.Contains(got.stdout, want) {
+			t.Errorf("%s does not show %q:\n%s%s", command, want, got.stdout, got.stderr)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(folder, "council.yaml"), []byte("members: []\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.run("doctor"); got.code != exitError || !strings.Contains(got.stdout, "the council of "+folder+" cannot be read") {
+		t.Errorf("exit code %d: %s", got.code, got.stdout)
+	}
+}

@@ -120,6 +120,7 @@ func (d *daemon) openCouncil(opt *server.Options) (err error) {
 	if d.council.host, err = councilhost.Open(d.council.opt); err != nil {
 		return err
 	}
+	d.observed.metrics.Council(d.council.opt.Settings.Agent, d.council.host)
 	opt.Council = &server.CouncilOptions{Council: d.council.host, Folder: d.council.folder}
 	return nil
 }

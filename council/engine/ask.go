@@ -159,7 +159,6 @@ func (e *Engine) askMember(ctx context.Context, s *flow.Snapshot, pos flow.Posit
 			err = e.take(s, a, &turn, reply)
 		}
 		if err == nil {
-			e.log(a.Member, "info", s.ID, turn.Phase, fmt.Sprintf("answered: %d calls, %d tokens in, %d out", reply.Calls, reply.Usage.TokensIn, reply.Usage.TokensOut))
 			return nil
 		}
 		kind := member.KindOf(err)

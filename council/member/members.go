@@ -311,7 +311,7 @@ func (t *turn) log(level, message string) {
 func (t *turn) logEnd(err error) {
 	switch {
 	case err == nil:
-		t.log(LevelInfo, fmt.Sprintf("has answered with %d calls, %d + %d tokens", t.cost.Calls, t.cost.Usage.TokensIn, t.cost.Usage.TokensOut))
+		t.log(LevelInfo, fmt.Sprintf("has answered; calls %d, tokens in %d, out %d", t.cost.Calls, t.cost.Usage.TokensIn, t.cost.Usage.TokensOut))
 	case KindOf(err) != "":
 		t.log(LevelWarn, err.Error())
 	}

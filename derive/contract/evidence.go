@@ -227,7 +227,7 @@ func (s *source) checkInstruction(c citation) (citation, string, string) {
 		return c, "", ""
 	}
 	for _, line := range s.lines {
-		if line.Number >= c.start && line.Number <= c.end && commandsMemory(line.Text) {
+		if line.Number >= c.start && line.Number <= c.end && vocab.OrdersProgram(line.Text) {
 			return c, ReasonInstruction, "the line tells a program what to store and says nothing itself"
 		}
 	}
@@ -301,7 +301,7 @@ func (s *source) wholeEpisode(i *item, says string, about []memory.EntityRef) []
 	terms := contentTerms(says)
 	best, most, spoken := -1, 0, false
 	for at, line := range s.lines {
-		if !mayTell(line.Speaker, about...) || commandsMemory(line.Text) && !(s.LongTerm && line.Speaker == memory.SpeakerNote) {
+		if !mayTell(line.Speaker, about...) || vocab.OrdersProgram(line.Text) && !(s.LongTerm && line.Speaker == memory.SpeakerNote) {
 			continue
 		}
 		spoken = true

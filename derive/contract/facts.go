@@ -3,6 +3,7 @@ package contract
 import (
 	"regexp"
 
+	"kioku/derive/vocab"
 	"kioku/memory"
 )
 
@@ -38,7 +39,7 @@ func (e *episodeReader) fact(o *object) (draft, bool) {
 	if !i.dropped && !sharesTerm(e.source.terms, e.source.names, claim.Object) {
 		i.fail("object_text", ReasonName, "must use the words of the text")
 	}
-	if !i.dropped && commandsMemory(claim.Object) {
+	if !i.dropped && vocab.OrdersProgram(claim.Object) {
 		i.fail("object_text", ReasonInstruction, "must not tell anybody what to do")
 	}
 	if !i.dropped {

@@ -3,6 +3,7 @@ package resolve
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"kioku/derive/seam"
 	"kioku/derive/vocab"
@@ -130,11 +131,27 @@ func isPinned(decisions []memory.Decision) bool {
 	return pinned
 }
 
+// settledBy returns the UIDs of the facts over which the last pin of a fact holds; none if it is not pinned.
+func settledBy(decisions []memory.Decision) []string {
+	if !isPinned(decisions) {
+		return nil
+	}
+	var over []string
+	for _, d := range decisions {
+		if d.Verb == memory.DecidePin {
+			over = strings.Split(d.Other, ",")
+		}
+	}
+	return over
+}
+
 // applyDecisions changes the assertions of runs as people have decided, and reports whether it has changed any.
 func applyDecisions(v *vocab.Vocabulary, s seam.Slot, runs []*run) bool {
 	changed := false
+	var settled []string
 	for _, r := range runs {
 		about := decisionsAbout(s.Decisions, memory.KindFact, r, runs)
+		settled = append(settled, settledBy(about)...)
 		pin, fields := isPinned(about), fold(about)
 		for _, a := range r.list {
 			a.names = append([]string{r.uid}, r.names...)
@@ -146,6 +163,11 @@ func applyDecisions(v *vocab.Vocabulary, s seam.Slot, runs []*run) bool {
 			}
 		}
 		changed = changed || pin || len(fields) > 0
+	}
+	for _, r := range runs {
+		for _, a := range r.list {
+			a.yields = slices.ContainsFunc(a.names, func(name string) bool { return slices.Contains(settled, name) })
+		}
 	}
 	return changed
 }

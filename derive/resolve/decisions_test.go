@@ -44,6 +44,42 @@ func TestPinnedFactWinsAgainstMemoryMD(t *testing.T) {
 	}
 }
 
+// A pin settles the conflicts that it names: what yields ends where the pinned fact starts, and says so. What is said later is in
+// conflict with the pinned fact again, and without the pin all is as before.
+func TestPinSettlesAConflict(t *testing.T) {
+	t.Parallel()
+	const said = "|MEMORY|lives_in|Kobe\n02-18|note|lives_in|Nishinomiya|2026-02-22.."
+	before := facts(slot(t, "lives_in", said))
+	kobe, nishinomiya := find(t, before, "Kobe"), find(t, before, "Nishinomiya")
+	pin := func(u, over memory.Unit) memory.Decision {
+		d := decide(memory.DecidePin, u.UID, "")
+		d.Other = over.UID
+		return d
+	}
+	for name, c := range map[string]struct {
+		said      string
+		decisions []memory.Decision
+		want      string
+	}{
+		"the dated one":   {said, []memory.Decision{pin(nishinomiya, kobe)}, "lives_in Nishinomiya [2026-02-22..] validated\nlives_in Kobe [..2026-02-22] superseded\n"},
+		"the undated one": {said, []memory.Decision{pin(kobe, nishinomiya)}, "lives_in Nishinomiya [2026-02-22..] superseded\nlives_in Kobe [..] validated\n"},
+		"said later": {said + "\n|MEMORY|lives_in|Osaka", []memory.Decision{pin(nishinomiya, kobe)},
+			"lives_in Nishinomiya [2026-02-22..] validated\nlives_in Kobe [..2026-02-22] superseded\nlives_in Osaka [..] conflict\n"},
+		"unpinned": {said, []memory.Decision{pin(nishinomiya, kobe), decide(memory.DecideUnpin, nishinomiya.UID, "")}, lines(before)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := facts(slot(t, "lives_in", c.said, c.decisions...))
+			if diff := cmp.Diff(c.want, lines(got)); diff != "" {
+				t.Error(diff)
+			}
+			if u := find(t, got, "Kobe"); name == "the dated one" && (u.Fact.SupersededBy != nishinomiya.UID || len(u.Fact.Opposes) > 0) {
+				t.Errorf("Kobe: superseded by %s, opposes %v", u.Fact.SupersededBy, u.Fact.Opposes)
+			}
+		})
+	}
+}
+
 func TestForgottenFactStaysForgotten(t *testing.T) {
 	t.Parallel()
 	key := vocab.FactKey(dario, "lives_in", "Lisbon")

@@ -93,7 +93,7 @@ func (c said) speaking() (memory.EntityRef, bool) {
 	switch {
 	case !c.noted:
 		return memory.EntityRef{}, false
-	case c.speaker == memory.SpeakerUser || c.speaker == memory.SpeakerNote:
+	case byOwner(c.speaker):
 		return vocab.User(), true
 	case isOther(c.speaker) && isPersonName(c.speaker):
 		return memory.EntityRef{Type: vocab.Person, Name: c.speaker}, true

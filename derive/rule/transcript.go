@@ -99,6 +99,7 @@ func (d *Document) message(number int, text, speaker string, at time.Time) []lin
 		}
 		said = append(said, l)
 	}
+	setOrders(said, false)
 	return said
 }
 

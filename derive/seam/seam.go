@@ -39,6 +39,8 @@ type Store interface {
 	SensitiveAt(ctx context.Context, above memory.Sensitivity, places []Lines) ([]memory.Episode, error)
 	// EpisodesBetween returns the episodes that occurred in [from, to), by salience and then time, at most limit.
 	EpisodesBetween(ctx context.Context, from, to time.Time, limit int) ([]memory.Episode, error)
+	// NewestEpisode returns when the newest episode before a time occurred, the zero time if there is none.
+	NewestEpisode(ctx context.Context, before time.Time) (time.Time, error)
 	// EpisodesOf returns the newest episodes that mention an entity.
 	EpisodesOf(ctx context.Context, entity string, limit int) ([]memory.Episode, error)
 	// Entities returns entities: those with one of the given norms or UIDs (or beginnings of UIDs), or all of a type ("" = all

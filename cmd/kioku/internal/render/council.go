@@ -273,11 +273,11 @@ func (p *Page) CouncilDone(done proto.Message) {
 
 // Council adds what a council is: its rules, and a line for each member.
 func (p *Page) Council(c *kiokuv1.GetCouncilResponse) {
-	p.Row("council", "%s", c.GetFolder())
+	p.Row("folder", "%s", c.GetFolder())
 	p.Row("rule", "%d of %d must agree, %d to %d rounds, %s", c.GetNeededCount(), len(c.GetMembers()), c.GetMinRounds(), c.GetMaxRounds(), c.GetPolicy())
 	p.Row("autonomy", "%s; execution: %s", c.GetAutonomy(), c.GetExecutionMode())
 	p.Row("memory", "decisions are notes of agent %s", c.GetAgent())
-	p.councilLoad(c.GetLoad())
+	p.CouncilLoad(c.GetLoad())
 	for _, m := range c.GetMembers() {
 		p.Linef("")
 		p.Linef("%s  %s  %s", Bold(m.GetName()), strings.Join(m.GetRoles(), ", "), Dim(m.GetModel()+", family "+m.GetFamily()))
@@ -294,9 +294,9 @@ func (p *Page) Council(c *kiokuv1.GetCouncilResponse) {
 	}
 }
 
-// councilLoad adds how busy a council is.
-func (p *Page) councilLoad(l *kiokuv1.CouncilLoad) {
-	p.Row("tasks", "%d open, %d wait for a person, %d of them stalled", l.GetOpenCount(), l.GetWaitingCount(), l.GetStalledCount())
+// CouncilLoad adds how busy a council is.
+func (p *Page) CouncilLoad(l *kiokuv1.CouncilLoad) {
+	p.Row("council", "%d open, %d wait for a person, %d of them stalled", l.GetOpenCount(), l.GetWaitingCount(), l.GetStalledCount())
 	if len(l.GetAbsent()) > 0 {
 		p.Row("absent", "%s", strings.Join(l.GetAbsent(), ", "))
 	}

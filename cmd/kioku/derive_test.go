@@ -78,7 +78,7 @@ func TestDeriveListsFactsThatChange(t *testing.T) {
 	if !strings.Contains(line, "memory/2026-02-16.md#L4") {
 		t.Errorf("the fact does not say where it is from: %s", line)
 	}
-	s.lacks("Trieste", "derive", "list")
+	s.lacks("Trieste", "derive", "list", "--kind", "fact")
 	s.says("Dario lives in Trieste (until 2026-02-15) [superseded]", "derive", "list", "--all")
 	s.says("Dario lives in Trieste", "derive", "list", "--predicate", "lives_in", "--as-of", "2026-02-10")
 	s.lacks("Porto", "derive", "list", "--predicate", "lives_in", "--as-of", "2026-02-10")
@@ -127,7 +127,7 @@ func TestDeriveDecisionsAreKeptAndTakenBack(t *testing.T) {
 	s.says("Dario lives in Lisbon (since 2026-01)", "derive", "correct", id, "Lisbon", "--from", "2026-01", "--note", "he wrote it himself")
 	s.says("Dario lives in Porto", "derive", "undo", id)
 	s.says("[secret]", "derive", "correct", id, "--sensitivity", "secret")
-	s.lacks("Porto", "derive", "list")
+	s.lacks("Porto", "derive", "list", "--kind", "fact")
 	s.says("Porto", "derive", "list", "--max-sensitivity", "secret")
 	if n := strings.Count(s.must("derive", "history", id, "--max-sensitivity", "secret"), "\n"); n < 5 {
 		t.Errorf("%d versions", n)

@@ -270,6 +270,20 @@ func TestAcceptance12SensitivityHolds(t *testing.T) {
 	}
 }
 
+// Acceptance check 12: what a summary of a person is made of has no private fact, not even where the model may see some.
+func TestAcceptance12PrivateFactsAreInNoSummaryOfAPerson(t *testing.T) {
+	t.Parallel()
+	m := &fakeModel{}
+	w := newWorld(t,
+		"memory/2026-11-20.md", day("Ana lives in Porto.", "Met Ana at noon.", "Ana called.", "Lunch with Ana."),
+		"memory/family/2026-11-20.md", day("Ana works at Canarycorp."),
+	).withModel(m)
+	w.derive()
+	if asked := m.asked(); strings.Contains(asked, "Canarycorp") || !strings.Contains(asked, "scope: person") || !strings.Contains(asked, "- Ana lives in Porto") {
+		t.Errorf("a model on another machine was told:\n%s", asked)
+	}
+}
+
 // Acceptance check 13: what is derived is never derived from, wherever it is copied to.
 func TestAcceptance13NothingIsDerivedFromWhatIsDerived(t *testing.T) {
 	t.Parallel()

@@ -48,7 +48,7 @@ func (r *reflection) json() (string, error) {
 // offered does not count, so that a rebuilt index finds the answers whatever the order in which its files come.
 func (s *Service) inputOf(a asked) [32]byte {
 	h := sha256.New()
-	for _, part := range []string{fmt.Sprint(s.opt.Reflect), a.Date, a.Heading, a.Trust, fmt.Sprint(a.LongTerm)} {
+	for _, part := range []string{fmt.Sprint(s.opt.Reflect), a.Date, a.Heading, fmt.Sprint(a.LongTerm)} {
 		fmt.Fprintf(h, "%d %s\n", len(part), part)
 	}
 	for _, l := range a.Lines {

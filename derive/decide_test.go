@@ -277,3 +277,16 @@ func TestForgetNamesTheCorrections(t *testing.T) {
 		t.Errorf("remaining: %q", d.Remaining)
 	}
 }
+
+// A correction does not bring back what is forgotten.
+func TestDecideCorrectsToNothingThatIsForgotten(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "memory/2026-11-20.md", day("Ana likes tea.", "Ana likes snails."))
+	w.derive()
+	w.decide(memory.DecisionRequest{Verb: memory.DecideForget, ID: w.fact("likes", "snails").UID})
+	_, _ = w.Decide(t.Context(), memory.DecisionRequest{Verb: memory.DecideCorrect, ID: w.fact("likes", "tea").UID, Set: memory.Correction{Text: "snails"}})
+	w.derive()
+	if w.hasFact("likes", "snails") {
+		t.Errorf("it is back: %q", w.sentences(memory.KindFact))
+	}
+}

@@ -73,7 +73,7 @@ func pauseOf(c scope) time.Duration {
 	switch c.kind {
 	case memory.ScopeRolling:
 		return rollingPause
-	case memory.ScopeWeekly:
+	case memory.ScopeWeekly, memory.ScopeRelationship:
 		return weekPause
 	}
 	return aboutPause

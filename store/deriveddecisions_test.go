@@ -344,8 +344,8 @@ func (s derivedStore) spread(t *testing.T, uid, secret string) {
 	if err := s.PutAnswer(t.Context(), "facts/1", "m", [32]byte{1}, `{"object":"`+secret+`"}`, []string{uid}, 10, 10); err != nil {
 		t.Fatal(err)
 	}
-	about := memory.Unit{UID: vocab.UnitUID(memory.KindSummary, memory.ScopeDaily, "2026-11-01"), Kind: memory.KindSummary,
-		Summary: &memory.Summary{Scope: memory.ScopeDaily, Key: "2026-11-01", Text: "Ana is a " + secret}}
+	about := memory.Unit{UID: vocab.UnitUID(memory.KindSummary, memory.ScopeWeekly, "2026-W44"), Kind: memory.KindSummary,
+		Summary: &memory.Summary{Scope: memory.ScopeWeekly, Key: "2026-W44", Text: "Ana is a " + secret}}
 	if err := s.PutSummary(t.Context(), about, []string{uid}, "made"); err != nil {
 		t.Fatal(err)
 	}

@@ -189,3 +189,27 @@ func TestRestoredFactIsAgainstTheOneThatHadSupersededIt(t *testing.T) {
 		t.Error(diff, units[1].Fact.Opposes)
 	}
 }
+
+// What is pinned ends nothing that is pinned.
+func TestTwoPinnedFactsAreInConflict(t *testing.T) {
+	t.Parallel()
+	const text = "03-01 | note | lives_in | Porto\n04-01 | note | lives_in | Lisbon"
+	before := facts(slot(t, "lives_in", text))
+	units := facts(slot(t, "lives_in", text, decide(memory.DecidePin, find(t, before, "Porto").UID, ""), decide(memory.DecidePin, find(t, before, "Lisbon").UID, "")))
+	want := "lives_in Porto [..] conflict\nlives_in Lisbon [2026-04-01..] conflict\n"
+	if diff := cmp.Diff(want, lines(units)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A claim that is stored all the same, such as one of an entity that was merged since, is forgotten too.
+func TestFactsLeaveOutWhatIsForgotten(t *testing.T) {
+	t.Parallel()
+	for name, subject := range map[string]memory.EntityRef{"its own name": dario, "another name": {Type: "PERSON", Name: "DC"}} {
+		s := slot(t, "lives_in", "03-01 | note | lives_in | Porto", decide(memory.DecideForget, vocab.FactKey(dario, "lives_in", "Porto"), ""))
+		s.Claims[0].Subject = subject
+		if units := facts(s); len(units) > 0 {
+			t.Errorf("%s: %s", name, lines(units))
+		}
+	}
+}

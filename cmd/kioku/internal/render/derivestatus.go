@@ -134,7 +134,7 @@ func (p *Page) deriveModel(st *kiokuv1.DeriveStatusResponse, now time.Time) {
 	p.Row("model", "%s; %d episodes not read yet, %s cached", CleanLine(st.GetModel()), st.GetUnextractedCount(), Count(st.GetCachedAnswerCount(), "answer"))
 	exhausted := ""
 	if st.GetBudgetExhausted() {
-		exhausted = "; used up, jobs wait for tomorrow"
+		exhausted = "; used up"
 	}
 	p.Row("budget", "%s of %s tokens and %s today, %d of %d calls this hour%s", Number(int(st.GetTodayTokens())), Number(int(st.GetMaxDayTokens())),
 		Count(st.GetTodayCalls(), "call"), st.GetHourCalls(), st.GetMaxHourCalls(), exhausted)

@@ -91,9 +91,10 @@ type Store interface {
 type Lines struct {
 	// Path of the file.
 	Path string `json:"path"`
-	// From and To are the first and the last line.
+	// From is the first line.
 	From int `json:"from"`
-	To   int `json:"to"`
+	// To is the last line.
+	To int `json:"to"`
 }
 
 // EpisodeClaims are the mentions and claims of one episode.

@@ -42,7 +42,7 @@ func files(t *testing.T, dir string) []string {
 
 // Check 4: a member that never answers is waited for until the end of its turn, by the clock of Run.
 func TestRunWaitsForAMemberUntilItsTurnEnds(t *testing.T) {
-	dir := t.TempDir()
+	dir := counciltest.Dir(t)
 	synctest.Test(t, func(t *testing.T) {
 		set := counciltest.Settings(dir, 3)
 		script := &counciltest.Script{Votes: map[counciltest.Key]string{{Member: "bee"}: counciltest.Hang}}

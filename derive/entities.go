@@ -27,6 +27,11 @@ func (s *Service) Entities(ctx context.Context, f memory.EntityFilter) (memory.E
 	if err != nil {
 		return memory.EntityList{}, err
 	}
+	for i := range all {
+		if all[i].Name == memory.UserName && f.MaxSensitivity >= memory.Private { // USER.md may be private
+			all[i].Aliases = slices.Compact(slices.Sorted(slices.Values(slices.Concat(all[i].Aliases, s.opt.Rules.UserNames()))))
+		}
+	}
 	list := memory.EntityList{Twins: twins(all, s.splits())}
 	prefix := vocab.Norm(f.Name)
 	for _, e := range all {

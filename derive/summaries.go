@@ -284,9 +284,19 @@ func (r *reader) summaryByRule(ctx context.Context, c scope) (memory.Summary, bo
 		if !ok {
 			return memory.Summary{}, false // the file has changed, and comes anew
 		}
+		said, ok := r.document(ctx, e.Path).Claims(e)
+		if !ok {
+			return memory.Summary{}, false
+		}
 		shown := week.Episode{Episode: e}
-		for _, l := range a.Lines {
-			shown.Lines = append(shown.Lines, week.Line{Speaker: l.Speaker, Text: l.Text})
+		for i, l := range a.Lines {
+			line := week.Line{Speaker: l.Speaker, Text: l.Text}
+			for _, claim := range said.Claims {
+				if claim.StartLine <= a.places[i] && a.places[i] <= claim.EndLine {
+					line.Claims = append(line.Claims, claim.Quote)
+				}
+			}
+			shown.Lines = append(shown.Lines, line)
 		}
 		episodes = append(episodes, shown)
 	}

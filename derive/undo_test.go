@@ -64,6 +64,7 @@ func TestUndoWritesWhatDiffers(t *testing.T) {
 			if bad := w.status().BadDecisions; len(bad) > 0 {
 				t.Errorf("lines that are not understood: %q", bad)
 			}
+			w.derive() // summaries
 			before := w.contents()
 			w.reopen(true)
 			w.derive()

@@ -36,6 +36,8 @@ type Line struct {
 	Speaker string
 	// Text as it stands in the note.
 	Text string
+	// Claims are the quotes of the facts and loops that it states.
+	Claims []string
 }
 
 // About returns a summary of episodes: its Text, of at most 600 characters, quotes one sentence of each of at most five episodes

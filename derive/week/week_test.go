@@ -79,6 +79,24 @@ func TestAboutPrefersSentencesWithTheName(t *testing.T) {
 	}
 }
 
+func TestAboutPrefersSentencesThatStateSomething(t *testing.T) {
+	t.Parallel()
+	en := episode("a", 16, .5, "note", "It was raining. - [ ] Call the plumber about the tap\nAll went well. Ana lives in Porto. She is glad.")
+	en.Lines[1].Claims = []string{"Ana lives in Porto."}
+	ja := episode("b", 17, .5, "note", "決まったそうです。折戸さんは神戸に住んでいます。")
+	ja.Lines[0].Claims = []string{"折戸さんは神戸に住んでいます"}
+	zh := episode("c", 18, .5, "user", "今天很热。鹿小满住在泉州。")
+	zh.Lines[0].Claims = []string{"鹿小满住在泉州"}
+	guess := episode("d", 19, .5, "assistant", "Dario lives in Trieste.\n")
+	guess.Lines[0].Claims = []string{"Dario lives in Trieste."}
+	guess.Lines[1] = week.Line{Speaker: "user", Text: "Where does Dario live?"}
+	got, _ := week.About("", []week.Episode{en, ja, zh, guess})
+	want := "2026-11-16 “Ana lives in Porto.”\n2026-11-17 “折戸さんは神戸に住んでいます。”\n2026-11-18 “鹿小满住在泉州。”\n2026-11-19 “Where does Dario live?”"
+	if diff := cmp.Diff(want, got.Text); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestAboutOfNothingIsNoSummary(t *testing.T) {
 	t.Parallel()
 	for name, episodes := range map[string][]week.Episode{

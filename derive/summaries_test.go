@@ -43,8 +43,10 @@ func TestSummariesAreAsSensitiveAsWhatTheyQuote(t *testing.T) {
 			}
 		},
 		"front matter": func(w *world) { w.write(note, "---\nsensitivity: private\n---\n"+text) },
-		"tag":          func(w *world) { w.write(note, strings.Replace(text, "Ana lives in Canarytown.", "<private>Ana lives in Canarytown.</private>", 1)) },
-		"glob":         func(w *world) { w.write("memory/family/2026-11-17.md", text); w.remove(note) },
+		"tag": func(w *world) {
+			w.write(note, strings.Replace(text, "Ana lives in Canarytown.", "<private>Ana lives in Canarytown.</private>", 1))
+		},
+		"glob": func(w *world) { w.write("memory/family/2026-11-17.md", text); w.remove(note) },
 		"shape": func(w *world) {
 			w.write(note, strings.Replace(text, "Canarytown.", "Canarytown, with ghp_Zt8Qw3Lm9Xc2Vb7Nk4Jh6Gf1Ds5Ap0RyUeIo.", 1))
 		},
@@ -76,5 +78,21 @@ func TestSummariesAreAsSensitiveAsWhatTheyQuote(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// The owner is found by the names that USER.md gives.
+func TestOwnerIsCalledAsUserFileSays(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "USER.md", "# About Rin\n\n- Name: Rin Tokoha (常葉 凛)\n- Lives in Kobe.\n")
+	w.derive()
+	for _, name := range []string{"Rin Tokoha", "常葉 凛", "USER"} {
+		list, err := w.Entities(t.Context(), memory.EntityFilter{Name: name, MaxSensitivity: memory.Private})
+		if err != nil || len(list.Entities) != 1 || list.Entities[0].Name != memory.UserName {
+			t.Errorf("%s: %+v, %v", name, list.Entities, err)
+		}
+	}
+	if list, err := w.Entities(t.Context(), memory.EntityFilter{Name: "Rin"}); err != nil || len(list.Entities) > 0 {
+		t.Errorf("below the ceiling of what may be private: %+v, %v", list.Entities, err)
 	}
 }

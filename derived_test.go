@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -29,13 +30,15 @@ func lineEpisodes(f memory.SourceFile) []memory.Episode {
 // spans returns the lines of the episodes of a file.
 func spans(t *testing.T, m *Memory, path string) []int {
 	t.Helper()
-	episodes, err := m.Derived().EpisodesAt(t.Context(), path, 1, 1000)
+	episodes, err := m.Derived().PendingEpisodes(t.Context(), math.MaxInt, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var lines []int
 	for _, e := range episodes {
-		lines = append(lines, e.StartLine)
+		if e.Path == path {
+			lines = append(lines, e.StartLine)
+		}
 	}
 	return lines
 }

@@ -32,6 +32,8 @@ type noteOrigin struct {
 
 // fileOrigins are the origins of the notes of a file as it was when it was read.
 type fileOrigins struct {
+	// place of the file on the disk.
+	place string
 	info  fs.FileInfo
 	notes []noteOrigin
 	// lines of the file without markers; nil if there are no notes.
@@ -41,7 +43,7 @@ type fileOrigins struct {
 // originCache contains the origins of files that had hits. The index does not have them, because it contains nothing of markers.
 type originCache struct {
 	mu    sync.Mutex
-	files map[string]fileOrigins // guarded by mu
+	files map[string]fileOrigins // by path in the index; guarded by mu
 	// bytes is the size of all files. Guarded by mu.
 	bytes int64
 	// transcripts are the offsets of transcripts that had hits. Guarded by mu.
@@ -65,14 +67,18 @@ var unknownOrigin = &memory.Origin{Authors: []memory.Author{{}}}
 
 // fileOrigin returns the origin of a hit in a Markdown file.
 func (m *Memory) fileOrigin(h *memory.Hit) *memory.Origin {
-	dir, rel, ok := m.indexer.Owns(h.Path)
-	if !ok {
-		return nil // only the settings leave it out now
+	f, known := m.origins.known(h.Path)
+	if !known {
+		dir, rel, ok := m.indexer.Owns(h.Path)
+		if !ok {
+			return nil // only the settings leave it out now
+		}
+		var err error
+		if f, err = m.origins.read(h.Path, m.indexer.Limit(h.Path), dir, rel); err != nil {
+			return unknownOrigin
+		}
 	}
-	f, err := m.origins.read(filepath.Join(dir, filepath.FromSlash(rel)), m.indexer.Limit(h.Path), dir, rel)
 	switch {
-	case err != nil:
-		return unknownOrigin
 	case len(f.notes) == 0:
 		return nil
 	case !f.shows(h):
@@ -82,19 +88,20 @@ func (m *Memory) fileOrigin(h *memory.Hit) *memory.Origin {
 	return join(f.notes, h.SnippetStart, h.SnippetEnd)
 }
 
-// read returns the origins of a file. It reads the file only if that has changed since the last time. Searches that read at the same
-// time do not wait for each other.
-func (c *originCache) read(path string, limit int64, dir, rel string) (fileOrigins, error) {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return fileOrigins{}, err
-	}
+// known returns the origins of a file that has not changed since it was read.
+func (c *originCache) known(path string) (fileOrigins, bool) {
 	c.mu.Lock()
-	known, ok := c.files[path]
+	f, ok := c.files[path]
 	c.mu.Unlock()
-	if ok && safefile.Unchanged(known.info, info) {
-		return known, nil
+	if !ok {
+		return fileOrigins{}, false
 	}
+	info, err := os.Lstat(f.place)
+	return f, err == nil && safefile.Unchanged(f.info, info)
+}
+
+// read reads the origins of a file. Searches that read at the same time do not wait for each other.
+func (c *originCache) read(path string, limit int64, dir, rel string) (fileOrigins, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return fileOrigins{}, err
@@ -104,7 +111,7 @@ func (c *originCache) read(path string, limit int64, dir, rel string) (fileOrigi
 	if err != nil {
 		return fileOrigins{}, err
 	}
-	f := fileOrigins{info: info}
+	f := fileOrigins{place: filepath.Join(dir, filepath.FromSlash(rel)), info: info}
 	if f.notes = noteOrigins(src); len(f.notes) > 0 {
 		f.lines = strings.Split(chunker.Normalize(marks.Strip(src)), "\n")
 	}

@@ -27,6 +27,11 @@ type Settings struct {
 	Evaluation Evaluation `yaml:"evaluation"`
 	// Suggestions of workers.
 	Suggestions Suggestions `yaml:"suggestions"`
+	// Schedules suggest tasks at times, or when a note says something new.
+	Schedules []Schedule `yaml:"schedules"`
+	// Reflect has members note what they remember of a decision: ReflectNever, ReflectDissent (those who have voted otherwise) or
+	// ReflectAlways; empty means never. Each note costs a call of a model.
+	Reflect string `yaml:"reflect"`
 	// Actions that members may request, by name.
 	Actions map[string]Action `yaml:"actions"`
 	// Timeouts; zero values mean the defaults.
@@ -34,6 +39,8 @@ type Settings struct {
 	// MaxTokensPerTask and MaxTokensPerDay; 0 means 200,000 and 2,000,000.
 	MaxTokensPerTask int `yaml:"maxTokensPerTask"`
 	MaxTokensPerDay  int `yaml:"maxTokensPerDay"` // of a calendar day in UTC
+	// Prices of models by their names as providers have them; what they cost is recorded and estimated.
+	Prices map[string]Price `yaml:"prices"`
 	// Parallel members within a round; 0 means 3.
 	Parallel int `yaml:"parallel"`
 	// AcceptForeignBallots counts ballots that another program has put into the folder.
@@ -48,13 +55,42 @@ const (
 	PolicyChair    = "chair"
 )
 
+// Values of Settings.Reflect.
+const (
+	ReflectNever   = "never"
+	ReflectDissent = "dissent"
+	ReflectAlways  = "always"
+)
+
+// Schedule suggests a task in the name of a worker, at times or when the memory of the council agent says something new. At most 3
+// suggestions of a schedule, and 10 of all, are made in a day.
+type Schedule struct {
+	// Name of the schedule, which its files have.
+	Name string `yaml:"name"`
+	// Worker in whose name it suggests, one of Settings.Workers.
+	Worker string `yaml:"worker"`
+	// At are the times as cron has them: minute, hour, day of the month, month, day of the week, such as "30 7 * * mon-fri". Times that
+	// were missed are made up for by one.
+	At string `yaml:"at"`
+	// Zone is the time zone of At, such as Asia/Tokyo; empty means UTC.
+	Zone string `yaml:"zone"`
+	// Search is what a new note must say, in the words of a search; it takes the place of At.
+	Search string `yaml:"search"`
+	// Title and Description of what is suggested. The title gets the date, the description the note that was found.
+	Title       string `yaml:"title"`
+	Description string `yaml:"description"` // in Markdown
+	// DryRun only writes down what it would have suggested; nil means true.
+	DryRun *bool `yaml:"dryRun"`
+}
+
 // Member of a council.
 type Member struct {
 	// Name is the id of an agent.
 	Name string `yaml:"name"`
 	// Workspace of the agent.
 	Workspace string `yaml:"workspace"`
-	// Model names a model of the settings; "echo" is the scripted one for use offline, "remote" one that asks by NextTurn.
+	// Model names a model of the settings; "echo" is the scripted one for use offline, "remote" one that asks by NextTurn, and
+	// "remote:NAME" one that says which model that is.
 	Model string `yaml:"model"`
 	// Command is the argv of an external program that answers, with the prompt on its standard input; none uses Model. With a command,
 	// Model only says which model the program asks.

@@ -99,6 +99,8 @@ type Usage struct {
 	Calls     int `json:"calls"`      // of a model
 	TokensIn  int `json:"tokens_in"`  // of prompts
 	TokensOut int `json:"tokens_out"` // of replies
+	// Cost in US dollars by the price table; 0 for models without a price.
+	Cost float64 `json:"cost,omitempty"`
 }
 
 // Kinds of abstentions.

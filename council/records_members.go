@@ -11,6 +11,20 @@ type Activity struct {
 	UpdatedAt time.Time `json:"updated_at"`        // when it began
 }
 
+// Statuses of a council. The words are those of the article.
+const (
+	HealthGood    = "healthy"
+	HealthWarning = "warning"
+)
+
+// Health is health.json: what waits for a person, or is not as it should be.
+type Health struct {
+	CheckedAt time.Time `json:"checked_at"` // when
+	Alerts    int       `json:"alerts"`     // number of problems
+	Status    string    `json:"status"`     // HealthGood or HealthWarning
+	Problems  []string  `json:"problems"`   // in words
+}
+
 // Statuses of activities.
 const (
 	ActivityIdle       = "idle"

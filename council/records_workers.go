@@ -87,6 +87,20 @@ type Suggestion struct {
 	TaskID string `json:"task_id,omitempty"`
 }
 
+// Fired is schedules/<name>/<id>.json: what a schedule has suggested, or would have.
+type Fired struct {
+	Schedule string    `json:"schedule"`         // name of the schedule
+	ID       string    `json:"id"`               // of the time, or of the note that was found
+	Due      time.Time `json:"due"`              // the time that it was for
+	FiredAt  time.Time `json:"fired_at"`         // when
+	DryRun   bool      `json:"dry_run"`          // nothing was suggested
+	Title    string    `json:"title"`            // of the suggestion
+	Place    string    `json:"place,omitempty"`  // of the note that was found, "path#L3"
+	Reason   string    `json:"reason,omitempty"` // why nothing was suggested beside a dry run
+	// Suggestion is the id of the suggestion; empty if none was made.
+	Suggestion string `json:"suggestion,omitempty"`
+}
+
 // Verdict is a yes or no on a suggestion or an action, and whose.
 type Verdict struct {
 	Accept bool      `json:"accept"`           // yes or no

@@ -2,7 +2,6 @@ package council
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -36,7 +35,7 @@ func (s Settings) WithDefaults() Settings {
 	s.MaxTokensPerTask, s.MaxTokensPerDay = cmp.Or(s.MaxTokensPerTask, 200_000), cmp.Or(s.MaxTokensPerDay, 2_000_000)
 	s.Parallel, s.MinFamilies = cmp.Or(s.Parallel, 3), cmp.Or(s.MinFamilies, 1)
 	s.Execution.Mode, s.Execution.Approval = cmp.Or(s.Execution.Mode, mode), cmp.Or(s.Execution.Approval, approval)
-	s.Evaluation.Every = cmp.Or(s.Evaluation.Every, "6h")
+	s.Evaluation.Every, s.Reflect = cmp.Or(s.Evaluation.Every, "6h"), cmp.Or(s.Reflect, ReflectNever)
 	s.Suggestions.Approval = cmp.Or(s.Suggestions.Approval, approval)
 	yes := true
 	if s.Suggestions.Verify == nil {
@@ -77,6 +76,8 @@ func (s Settings) Validate() error {
 		return Invalid("maxRounds", "is %d and minRounds %d; need 1 <= minRounds <= maxRounds <= 9", s.MaxRounds, s.MinRounds)
 	case s.Autonomy != AutonomySupervised && s.Autonomy != AutonomyFull:
 		return Invalid("autonomy", "is %.40q; must be %q or %q", s.Autonomy, AutonomySupervised, AutonomyFull)
+	case s.MinFamilies > len(s.Members):
+		return Invalid("minFamilies", "is %d; the %d members cannot have more families of models than they are", s.MinFamilies, len(s.Members))
 	case s.Parallel < 1 || s.MaxTokensPerDay < 0 || s.MaxTokensPerTask < 0 || s.MinFamilies < 1:
 		return Invalid("parallel", "and the limits of tokens and families must be positive")
 	}
@@ -142,6 +143,12 @@ func (s Settings) checkRest() error {
 	if a := s.Suggestions.Approval; a != ApprovalOwner && a != ApprovalNone {
 		return Invalid("suggestions.approval", "is %.40q; must be %q or %q", a, ApprovalOwner, ApprovalNone)
 	}
+	if !slices.Contains([]string{ReflectNever, ReflectDissent, ReflectAlways}, s.Reflect) {
+		return Invalid("reflect", "is %.40q; must be never, dissent or always", s.Reflect)
+	}
+	if err := s.checkSchedules(); err != nil {
+		return err
+	}
 	for _, w := range s.Workers {
 		if !ValidName(w) {
 			return Invalid("workers", "name %.80q: must be an agent id", w)
@@ -150,6 +157,11 @@ func (s Settings) checkRest() error {
 	for platform := range s.Owners {
 		if !slices.Contains(Platforms, platform) {
 			return Invalid("owners", "platform %.40q; must be one of %s", platform, strings.Join(Platforms, ", "))
+		}
+	}
+	for model, p := range s.Prices {
+		if p.Input < 0 || p.Output < 0 || p.CacheRead < 0 || p.CacheWrite < 0 {
+			return Invalid("prices", "%.80q has a price below 0; prices are US dollars per million tokens", model)
 		}
 	}
 	for name, a := range s.Actions {
@@ -225,16 +237,4 @@ func (s Settings) WithRole(role string, not ...string) string {
 		}
 	}
 	return ""
-}
-
-// Family returns the model family of a member: what its model's name begins with, or the name of its program.
-func (m Member) Family() string {
-	if len(m.Command) > 0 {
-		return "command:" + m.Command[0]
-	}
-	name := strings.ToLower(m.Model)
-	for _, sep := range []string{"-", ":", "/", "@"} {
-		name, _, _ = strings.Cut(name, sep)
-	}
-	return fmt.Sprintf("model:%s", name)
 }

@@ -34,6 +34,9 @@ const (
 	MaxSuggestText  = 2_000
 )
 
+// DecisionNotes is the folder of the notes on decisions in the workspace of the council agent.
+const DecisionNotes = "memory/decisions"
+
 // Roles of members.
 const (
 	RoleArbiter     = "arbiter"
@@ -97,9 +100,17 @@ func (t *Task) Check() error {
 // checkAttachments checks the names of attachments.
 func checkAttachments(all []Attachment) error {
 	for _, a := range all {
-		if a.File == "" || strings.ContainsAny(a.File, "/\\\x00") || strings.HasPrefix(a.File, ".") || len(a.File) > 200 {
-			return Invalid("attachments", "file %.80q: must be a plain file name of at most 200 bytes", a.File)
+		if err := CheckFile(a.File); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// CheckFile returns a memory.InputError for what is no plain name of an attachment.
+func CheckFile(name string) error {
+	if name == "" || strings.ContainsAny(name, "/\\\x00") || strings.HasPrefix(name, ".") || len(name) > 200 {
+		return Invalid("attachments", "file %.80q: must be a plain file name of at most 200 bytes", name)
 	}
 	return nil
 }

@@ -130,7 +130,7 @@ func (a asked) place(number int) int {
 
 // contracts returns the contracts with the model.
 func (s *Service) contracts() contract.Contracts {
-	return contract.Contracts{Vocabulary: s.opt.Vocabulary, Reflections: s.opt.Reflect}
+	return contract.Contracts{Vocabulary: s.opt.Vocabulary, EntityTypes: s.opt.EntityTypes, UserNames: s.opt.Rules.UserNames(), Reflections: s.opt.Reflect}
 }
 
 // offeredLoops returns the open loops that a model may close while it reads a batch: those below the ceiling that share a word with

@@ -2,9 +2,11 @@ package derive
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -52,7 +54,11 @@ func (s *Service) Decide(ctx context.Context, r memory.DecisionRequest) (memory.
 func (s *Service) decisionOf(ctx context.Context, r memory.DecisionRequest, u memory.Unit) (d memory.Decision, err error) {
 	d = memory.Decision{Verb: r.Verb, Kind: u.Kind, Target: u.UID, Note: r.Note}
 	switch r.Verb {
-	case memory.DecidePin, memory.DecideUnpin:
+	case memory.DecidePin:
+		if u.Fact != nil {
+			d.Other = strings.Join(u.Fact.Opposes, ",")
+		}
+	case memory.DecideUnpin:
 	case memory.DecideClose, memory.DecideReopen:
 		if u.Kind != memory.KindLoop {
 			return d, &memory.InputError{Field: "id", Problem: fmt.Sprintf("is a %s; only loops are closed and opened again", u.Kind)}
@@ -63,8 +69,7 @@ func (s *Service) decisionOf(ctx context.Context, r memory.DecisionRequest, u me
 		}
 		d.Change, err = decision.Change(r.Set)
 	case memory.DecideUndo:
-		d.Verb = memory.DecideCorrect
-		d.Change, err = s.undoing(ctx, u)
+		d.Verb, d.Change, err = s.undoing(ctx, u)
 	default:
 		err = &memory.InputError{Field: "verb", Problem: fmt.Sprintf("%q is none of pin, unpin, forget, correct, close, reopen, merge, split and undo", r.Verb)}
 	}
@@ -136,18 +141,29 @@ func beforePeriod(a, b string) bool {
 	return a[:n] < b[:n] || a[:n] == b[:n] && len(a) < len(b)
 }
 
-// undoing returns the correction that gives a unit the content of its version before the last: all of it.
-func (s *Service) undoing(ctx context.Context, u memory.Unit) (string, error) {
+// undoing returns the decision that gives a unit the content of its version before the last: the opposite of a pin that was set or
+// taken away since, else a correction to all of that version.
+func (s *Service) undoing(ctx context.Context, u memory.Unit) (verb, change string, err error) {
 	versions, err := s.store.History(ctx, u.UID)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	for _, v := range versions {
-		if v.Version < u.Version && v.Payload != versions[0].Payload {
-			return v.Payload, nil
+		if v.Version >= u.Version || v.Payload == versions[0].Payload {
+			continue
 		}
+		var before memory.Unit
+		switch err := json.Unmarshal([]byte(v.Payload), &before); {
+		case err != nil:
+			return "", "", fmt.Errorf("read version %d of %s: %w", v.Version, u.UID, err)
+		case u.Pinned && !before.Pinned:
+			return memory.DecideUnpin, "", nil
+		case !u.Pinned && before.Pinned:
+			return memory.DecidePin, "", nil
+		}
+		return memory.DecideCorrect, v.Payload, nil
 	}
-	return "", &memory.InputError{Field: "id", Problem: "has no earlier version"}
+	return "", "", &memory.InputError{Field: "id", Problem: "has no earlier version"}
 }
 
 // decideEntity merges or splits entities.

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"kioku/memory"
 )
 
@@ -34,6 +36,31 @@ func TestDecidePinsAndUnpins(t *testing.T) {
 	}
 	if d := w.decide(memory.DecisionRequest{Verb: memory.DecideUnpin, ID: id}); d.Unit.Pinned {
 		t.Errorf("unpin: %+v", d)
+	}
+}
+
+// One decision settles a conflict between lines of which none can end the other; undo takes it back as it was.
+func TestDecidePinSettlesAConflict(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "USER.md", "# User\n\n- Name: Rin\n- Lives in Kobe with Jun.\n", "memory/2026-11-18.md", "# 2026-11-18\n\nI moved to Nishinomiya.\n")
+	w.derive()
+	before := w.sentences(memory.KindFact)
+	if st, err := w.Status(t.Context()); err != nil || st.Conflicts != 1 {
+		t.Fatalf("%d conflicts, %v: %q", st.Conflicts, err, before)
+	}
+	id, kobe := w.fact("lives_in", "Nishinomiya").UID, w.fact("lives_in", "Kobe").UID
+	d := w.decide(memory.DecisionRequest{Verb: memory.DecidePin, ID: id})
+	if !strings.HasSuffix(d.Line, " over "+kobe) || d.Unit.State != memory.StateValidated {
+		t.Errorf("the decision is %q, the fact %+v", d.Line, d.Unit)
+	}
+	if st, err := w.Status(t.Context()); err != nil || st.Conflicts != 0 || w.hasFact("lives_in", "Kobe") {
+		t.Errorf("%d conflicts, %v: %q", st.Conflicts, err, w.sentences(memory.KindFact))
+	}
+	if d := w.decide(memory.DecisionRequest{Verb: memory.DecideUndo, ID: id}); !strings.HasSuffix(d.Line, " unpin fact "+id) || d.Unit.Pinned {
+		t.Errorf("undone by %q: %+v", d.Line, d.Unit)
+	}
+	if diff := cmp.Diff(before, w.sentences(memory.KindFact)); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -27,7 +27,7 @@ func (s *Service) Entities(ctx context.Context, f memory.EntityFilter) (memory.E
 	if err != nil {
 		return memory.EntityList{}, err
 	}
-	list := memory.EntityList{Twins: twins(all)}
+	list := memory.EntityList{Twins: twins(all, s.splits())}
 	prefix := vocab.Norm(f.Name)
 	for _, e := range all {
 		if len(list.Entities) < limit && (f.Name == "" || beginsWith(e, prefix)) {
@@ -44,13 +44,24 @@ func beginsWith(e memory.Entity, prefix string) bool {
 	})
 }
 
-// twins returns pairs of entities that are likely the same, those most often mentioned first: they have one name but other types,
-// or one has the name of the other as an alias. Similar names are no sign. What people have merged or told apart by a qualifier is
-// left out.
-func twins(all []memory.Entity) []memory.Twins {
-	byName, byAlias := map[string][]int{}, map[string][]int{}
+// splits returns the UIDs of the entities that people have split from others.
+func (s *Service) splits() map[string]bool {
+	uids := map[string]bool{}
+	for _, d := range s.recall().decisions {
+		if d.Verb == memory.DecideSplit {
+			uids[d.Target] = true
+		}
+	}
+	return uids
+}
+
+// twins returns pairs of entities that may be the same, those most often mentioned first: they have one name but other types, or one has
+// the name of the other as an alias, or begins with it where others have it as an alias. Similar names are no sign. What people have
+// merged, split or told apart by a qualifier is left out.
+func twins(all []memory.Entity, split map[string]bool) []memory.Twins {
+	byName, byAlias, byBeginning := map[string][]int{}, map[string][]int{}, map[string][]int{}
 	for i, e := range all {
-		if e.MergedInto != "" || e.Qualifier != "" {
+		if e.MergedInto != "" || e.Qualifier != "" || split[e.UID] {
 			continue
 		}
 		norm := vocab.Norm(e.Name)
@@ -58,6 +69,11 @@ func twins(all []memory.Entity) []memory.Twins {
 		for _, alias := range e.Aliases {
 			if n := vocab.Norm(alias); n != norm {
 				byAlias[n] = append(byAlias[n], i)
+			}
+		}
+		for at := range norm {
+			if vocab.BeginsName(norm[:at], norm) {
+				byBeginning[norm[:at]] = append(byBeginning[norm[:at]], i)
 			}
 		}
 	}
@@ -71,12 +87,18 @@ func twins(all []memory.Entity) []memory.Twins {
 		}
 	}
 	for norm, named := range byName {
+		meant := byAlias[norm]
+		for _, j := range byBeginning[norm] {
+			if len(meant) > 0 && !slices.Contains(meant, j) {
+				meant = append(meant, j)
+			}
+		}
 		for k, i := range named {
 			for _, j := range named[k+1:] {
 				add(i, j, "both are called "+all[i].Name+", one "+strings.ToLower(all[i].Type)+" and one "+strings.ToLower(all[j].Type))
 			}
-			for _, j := range byAlias[norm] {
-				add(i, j, all[j].Name+" is also called "+all[i].Name)
+			for _, j := range meant {
+				add(i, j, mayBe(all, i, j, meant))
 			}
 		}
 	}
@@ -85,6 +107,18 @@ func twins(all []memory.Entity) []memory.Twins {
 			cmp.Compare(a.First.UID, b.First.UID), cmp.Compare(a.Second.UID, b.Second.UID))
 	})
 	return found[:min(len(found), maxTwins)]
+}
+
+// mayBe says that entity i may be entity j, or others of meant.
+func mayBe(all []memory.Entity, i, j int, meant []int) string {
+	var others []string
+	for _, k := range meant {
+		if k != i && k != j {
+			others = append(others, all[k].Name)
+		}
+	}
+	slices.Sort(others)
+	return all[i].Name + " may be " + strings.Join(append([]string{all[j].Name}, others...), ", or ")
 }
 
 // entity returns an entity by its UID or a beginning of it. field is that of the error for an id that is none.

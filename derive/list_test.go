@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kioku/derive"
+	"kioku/derive/vocab"
 	"kioku/memory"
 )
 
@@ -69,21 +70,67 @@ func TestUnitNamesTheCandidatesOfABeginning(t *testing.T) {
 
 func TestEntitiesSuggestsTwins(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, "MEMORY.md", "# Memory\n\n## Dario\n- works at: Acme\n\n## Daria\n- lives in: Rome\n",
-		"memory/2026-11-20.md", "---\npeople: [Dario Conti (Dario)]\n---\n"+day("We met."))
-	w.derive()
-	list, err := w.Entities(t.Context(), memory.EntityFilter{Type: "PERSON"})
-	if err != nil {
-		t.Fatal(err)
+	for _, c := range []struct {
+		name, list, said string
+		want             []string
+	}{
+		{"a first name", "- Dario Conti: works at Acme\n- Daria Rossi: lives in Rome\n", "Dario lives in Porto.", []string{"Dario may be Dario Conti"}},
+		{"a written alias", "- Dario Conti (Dario): works at Acme\n", "Dario lives in Porto.", nil},
+		{"two of one name", "- Clara Whitfield (Clara): designer\n- Clara Chen (Clara): sales\n", "Clara lives in Leeds.",
+			[]string{"Clara may be Clara Chen, or Clara Whitfield", "Clara may be Clara Whitfield, or Clara Chen"}},
+		{"another one elsewhere", "- Clara Whitfield (Clara): designer\n", "Clara Chen lives in Ely. Clara lives in Leeds.",
+			[]string{"Clara may be Clara Chen, or Clara Whitfield", "Clara may be Clara Whitfield, or Clara Chen"}},
+		{"two in Japanese", "- 田中さん（田中太郎）：設計\n- 田中さん（田中花子）：営業\n", "田中さんは大阪に住んでいます。", []string{"田中 may be 田中太郎, or 田中花子", "田中 may be 田中花子, or 田中太郎"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, "MEMORY.md", "# Memory\n\n## People\n"+c.list, "memory/2026-11-20.md", day(c.said))
+			w.derive()
+			list, err := w.Entities(t.Context(), memory.EntityFilter{Type: "PERSON"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, p := range list.Twins {
+				got = append(got, p.Reason)
+			}
+			slices.Sort(got)
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("twins (-want +got):\n%s", diff)
+			}
+		})
 	}
-	var pairs []string
-	for _, p := range list.Twins {
-		names := []string{p.First.Name, p.Second.Name}
-		slices.Sort(names)
-		pairs = append(pairs, strings.Join(names, "+"))
-	}
-	if !slices.Equal(pairs, []string{"Dario+Dario Conti"}) {
-		t.Errorf("twins %q of %+v", pairs, list.Entities)
+}
+
+func TestFactsOfAWrittenAliasAreThoseOfThePerson(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, list, said, want string }{
+		{"first name", "## People\n- **Clara Whitfield** (Clara): lives in London\n", "Clara moved to Leeds.", "Clara Whitfield lives in Leeds"},
+		{"front matter", "", "---\npeople: [Dario Conti (Dario)]\n---\nDario lives in Porto.", "Dario Conti lives in Porto"},
+		{"another name", "## People\n- Clara (aka Claire): designer\n", "Claire lives in Leeds.", "Clara lives in Leeds"},
+		{"Japanese", "## 連絡先\n- 田中さん（田中太郎）：設計\n", "田中さんは大阪に引っ越した。", "田中太郎 lives in 大阪"},
+		{"Chinese", "## 联系人\n- 小王（王伟）：设计\n", "小王（王伟）搬到了厦门。", "王伟 lives in 厦门"},
+		{"two scripts", "## Contacts\n- Su Lan 苏岚 (sulan@example.com): testing\n", "苏岚住在厦门。", "Su Lan lives in 厦门"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			said := c.said
+			if c.list != "" {
+				said = day(c.said)
+			}
+			w := newWorld(t, "MEMORY.md", "# Memory\n\n"+c.list, "memory/2026-11-20.md", said)
+			w.derive()
+			var got []string
+			for _, u := range w.units(memory.KindFact) {
+				if u.Fact.Predicate == "lives_in" && len(u.Evidence) > 0 && strings.HasPrefix(u.Evidence[0].Path, "memory/") {
+					says, _, _ := strings.Cut(vocab.Text(u), " (")
+					got = append(got, says)
+				}
+			}
+			if diff := cmp.Diff([]string{c.want}, got); diff != "" {
+				t.Errorf("facts (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 
@@ -173,6 +220,21 @@ func TestSummariesByRule(t *testing.T) {
 		if u.UID == weekly.UID {
 			t.Errorf("a forgotten summary is back: %+v", u.Summary)
 		}
+	}
+}
+
+// Notes of long ago have the view of their last weeks too, and not only those of the last two months.
+func TestSummariesOfOldNotes(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "memory/2026-02-03.md", day("Decided to rent the flat in Porto."), "memory/2026-03-04.md", day("The movers come on Friday."))
+	w.derive()
+	var got []string
+	for _, u := range w.units(memory.KindSummary) {
+		got = append(got, u.Summary.Scope+" "+u.Summary.Key)
+	}
+	slices.Sort(got)
+	if diff := cmp.Diff([]string{"weekly 2026-W06", "weekly 2026-W10"}, got); diff != "" {
+		t.Error(diff)
 	}
 }
 

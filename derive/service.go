@@ -37,6 +37,8 @@ type Options struct {
 	Rules *rule.Rules
 	// Vocabulary of facts; nil means the predicates that are built in.
 	Vocabulary *vocab.Vocabulary
+	// EntityTypes are types of entities that the model may use beside those that are built in.
+	EntityTypes []string
 
 	// Model that derives beside the rules; nil means rules only.
 	Model llm.Model

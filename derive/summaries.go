@@ -18,7 +18,7 @@ import (
 const (
 	// rollingDays is how far back the rolling summary goes, and aboutDays what of a person or topic is summed up.
 	rollingDays, aboutDays = 7, 14
-	// weeks is how many finished weeks have a summary.
+	// weeks is how many finished weeks have a summary, up to the last one with notes.
 	weeks = 8
 	// weekHour is the hour of Monday at which a week is over: notes of Sunday are written until then.
 	weekHour = 4
@@ -102,6 +102,13 @@ func (s *Service) scopes(ctx context.Context, now time.Time, ceiling memory.Sens
 	start := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, now.Location())
 	all := []scope{{kind: memory.ScopeRolling, key: fmt.Sprintf("%dd", rollingDays), from: day(start.AddDate(0, 0, 1-rollingDays)), to: day(start)}}
 	monday := mondayOf(now.Add(-weekHour * time.Hour))
+	newest, err := s.store.NewestEpisode(ctx, monday)
+	if err != nil {
+		return nil, err
+	}
+	if after := mondayOf(newest.In(now.Location())).AddDate(0, 0, 7); after.Before(monday) {
+		monday = after
+	}
 	for range weeks {
 		monday = monday.AddDate(0, 0, -7)
 		year, week := monday.ISOWeek()

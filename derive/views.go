@@ -21,7 +21,7 @@ func (s *Service) writesViews() bool { return s.opt.ViewDir != "" }
 // writeViews writes the views of what is derived now, unless that is nothing and there are none. Views that a person has edited are
 // left alone, and named in the status.
 func (s *Service) writeViews(ctx context.Context) error {
-	units, err := s.allUnits(ctx)
+	units, more, err := s.viewUnits(ctx)
 	if err != nil {
 		return err
 	}
@@ -29,7 +29,7 @@ func (s *Service) writeViews(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	files := view.Render(view.Input{Units: units, Entities: entities, Ceiling: min(s.opt.ViewCeiling, memory.Private)})
+	files := view.Render(view.Input{Units: units, More: more, Entities: entities, Ceiling: min(s.opt.ViewCeiling, memory.Private)})
 	return s.withRoot(func(root *os.Root) error {
 		if _, err := root.Lstat(s.opt.ViewDir); len(units) == 0 && errors.Is(err, fs.ErrNotExist) {
 			return nil
@@ -44,19 +44,28 @@ func (s *Service) writeViews(ctx context.Context) error {
 	})
 }
 
-// allUnits returns the units in whatever state, up to maxViewUnits.
-func (s *Service) allUnits(ctx context.Context) ([]memory.Unit, error) {
-	q := memory.UnitQuery{IncludeSuperseded: true, MaxSensitivity: memory.Secret, Limit: 1000}
-	var all []memory.Unit
-	for len(all) < maxViewUnits {
-		list, err := s.store.Units(ctx, q)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, list.Units...)
-		if q.After = list.Next; q.After == "" {
-			break
+// viewUnits returns the units in whatever state, up to maxViewUnits, and how many more there are: first those that hold, then those that
+// are over.
+func (s *Service) viewUnits(ctx context.Context) (units []memory.Unit, more int, err error) {
+	for _, states := range [][]string{{memory.StateValidated, memory.StateConflict}, {memory.StateSuperseded, memory.StateArchived}} {
+		q := memory.UnitQuery{States: states, MaxSensitivity: memory.Secret}
+		for shown := 0; ; {
+			q.Limit = min(maxViewUnits-len(units), 1000)
+			if q.Limit == 0 {
+				q.Limit = 1 // for the total
+			}
+			list, err := s.store.Units(ctx, q)
+			if err != nil {
+				return nil, 0, err
+			}
+			if len(units) < maxViewUnits {
+				units, shown = append(units, list.Units...), shown+len(list.Units)
+			}
+			if q.After = list.Next; q.After == "" || len(units) >= maxViewUnits {
+				more += list.Total - shown
+				break
+			}
 		}
 	}
-	return all, nil
+	return units, more, nil
 }

@@ -92,7 +92,11 @@ func (w *world) open() {
 // rules returns the rules of the world.
 func (w *world) rules() *rule.Rules {
 	w.t.Helper()
-	rules, err := rule.New(rule.Options{Private: []string{"memory/family/**"}})
+	user, err := os.ReadFile(filepath.Join(w.folder, "USER.md"))
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		w.t.Fatal(err)
+	}
+	rules, err := rule.New(rule.Options{Private: []string{"memory/family/**"}, UserNames: rule.OwnerNames(user)})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -125,7 +125,8 @@ type Entity struct {
 	Qualifier string
 	// Aliases as they are written in notes.
 	Aliases []string
-	// MergedInto is the UID of the entity that a person has merged this one into; empty if none.
+	// MergedInto is the UID of the entity that stands for this one: a person has merged them, or notes say that this is another name
+	// of it; empty if none.
 	MergedInto string
 	// Mentions is the number of episodes that mention it.
 	Mentions int
@@ -145,8 +146,10 @@ type EntityRef struct {
 type Mention struct {
 	// Entity that is mentioned.
 	Entity EntityRef
-	// Aliases by which the entity is called beside its name.
+	// Aliases by which the entity is called beside its name. Where a person has written them, an entity with such a name is this one.
 	Aliases []string
+	// Likely are further names by which it is likely called, such as the first name of somebody: people are asked.
+	Likely []string
 	// Role is "mentioned", "subject" or "author".
 	Role string
 	// Confidence in [0,1].
@@ -376,7 +379,8 @@ type Decision struct {
 	Kind string
 	// Target is the UID of the unit or entity, or the hash of the key that is forgotten.
 	Target string
-	// Other is the UID of the entity that Target is merged into; empty for other verbs.
+	// Other is the UID of the entity that Target is merged into, or the UIDs, with commas between them, of the facts over which a
+	// pinned fact holds; empty for other verbs.
 	Other string
 	// Change is what a correction sets, one JSON object, or the name of a sensitivity; empty for other verbs.
 	Change string

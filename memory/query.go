@@ -166,7 +166,7 @@ func (q Query) CheckRecall() error {
 // QueryKinds returns the kinds that a query may ask for.
 func QueryKinds() []string { return []string{KindChunk, KindFact, KindLoop, KindSummary} }
 
-// ParseSensitivity returns the sensitivity that is called name.
+// ParseSensitivity returns the sensitivity that is called name. It returns false if there is none.
 func ParseSensitivity(name string) (Sensitivity, bool) {
 	for _, s := range []Sensitivity{Normal, Private, Secret} {
 		if s.String() == name {

@@ -29,11 +29,14 @@ type agentService struct {
 	*Server
 }
 
-// AssemblePrompt makes the system prompt of a turn.
+// AssemblePrompt makes the system prompt of a turn, unless a council has paused the agent.
 func (s agentService) AssemblePrompt(ctx context.Context, req *kiokuv1.AssemblePromptRequest) (*kiokuv1.AssemblePromptResponse, error) {
 	turn, bad := s.turnOf(req)
 	side, err := authorize(ctx, s.sidecars, req, bad)
 	if err != nil {
+		return nil, err
+	}
+	if turn, err = side.Obey(ctx, turn); err != nil {
 		return nil, err
 	}
 	if turn.Shared, err = s.sharedAgents(ctx, req.GetAgent(), req.GetSharedAgents(), side.Shared()); err != nil {
@@ -43,7 +46,9 @@ func (s agentService) AssemblePrompt(ctx context.Context, req *kiokuv1.AssembleP
 		return nil, err
 	}
 	s.markTurn(ctx, req.GetAgent(), turn)
-	return PromptResponse(side.Assemble(ctx, turn), s.searchProblem), nil
+	resp := PromptResponse(side.Assemble(ctx, turn), s.searchProblem)
+	resp.Directives = turn.Directives
+	return resp, nil
 }
 
 // turnOf returns the turn of a request, without its shared agents.

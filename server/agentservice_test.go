@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -334,4 +335,28 @@ func TestCompactThatIsCanceledReturnsCanceled(t *testing.T) {
 	}})
 	_, err := client.Compact(ctx, &kiokuv1.CompactRequest{Agent: "main"})
 	wantCode(t, err, codes.Canceled)
+}
+
+// Check 11: a paused agent gets no prompt until the pause ends, and a directed one gets its directives.
+func TestAssemblePromptObeysTheCouncil(t *testing.T) {
+	t.Parallel()
+	client := agentClient(t, &fakeSidecar{orders: sidecar.Orders{PausedUntil: time.Now().Add(time.Minute), Reason: "too chatty"}})
+	_, err := client.AssemblePrompt(t.Context(), &kiokuv1.AssemblePromptRequest{Agent: "main"})
+	if status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), "the council has paused main until") {
+		t.Errorf("paused: %v", err)
+	}
+	var wait time.Duration
+	for _, d := range status.Convert(err).Details() {
+		if retry, ok := d.(*errdetails.RetryInfo); ok {
+			wait = retry.GetRetryDelay().AsDuration()
+		}
+	}
+	if wait <= 0 || wait > time.Minute {
+		t.Errorf("the caller is told to wait %v", wait)
+	}
+	client = agentClient(t, &fakeSidecar{orders: sidecar.Orders{Directives: []string{"keep it short"}}})
+	got, err := client.AssemblePrompt(t.Context(), &kiokuv1.AssemblePromptRequest{Agent: "main"})
+	if err != nil || !slices.Equal(got.GetDirectives(), []string{"keep it short"}) {
+		t.Errorf("%v: %v", err, got.GetDirectives())
+	}
 }

@@ -21,7 +21,7 @@ type Council interface {
 	List(ctx context.Context, f engine.Filter) ([]engine.Summary, error)
 	Get(ctx context.Context, id string) (engine.Detail, error)
 	Decisions(ctx context.Context, f engine.Filter) ([]council.Decision, error)
-	Comment(ctx context.Context, id string, c council.Comment) (council.Comment, error)
+	Comment(ctx context.Context, id string, c council.Comment, files ...engine.Upload) (council.Comment, error)
 	RequestRound(ctx context.Context, id string, author council.Author, reason string) error
 	Decide(ctx context.Context, id, decision, approach, reason string, author council.Author) error
 	Cancel(ctx context.Context, id, reason string, author council.Author) error
@@ -42,6 +42,7 @@ type Council interface {
 	Evaluation(ctx context.Context, cycle string) (engine.EvaluationState, error)
 
 	Workers(ctx context.Context) ([]engine.WorkerState, error)
+	Obey(ctx context.Context, worker string) (engine.WorkerState, error)
 	Commands(ctx context.Context, worker string) ([]engine.CommandState, error)
 	SendCommand(ctx context.Context, c council.Command) (council.Command, error)
 	Ack(ctx context.Context, worker, id string, a council.Ack) error
@@ -54,12 +55,14 @@ type Council interface {
 	Recognise(platform, userID string) bool
 
 	NextTurn(ctx context.Context, member string) (*member.RemoteTurn, error)
-	SubmitTurn(ctx context.Context, member, lease string, reply []byte) error
+	SubmitTurn(ctx context.Context, member, lease string, reply engine.RemoteReply) error
 	RenewTurn(ctx context.Context, member, lease string) (time.Time, error)
 	Log(ctx context.Context, member, day string, last int) ([]council.LogLine, error)
 	FollowLog(ctx context.Context, member string) iter.Seq[council.LogLine]
 	Events(ctx context.Context, after uint64) iter.Seq[engine.Event]
+	Load(ctx context.Context) (engine.Load, error)
 	Doctor(ctx context.Context) []engine.Finding
+	Trial(ctx context.Context) []engine.Finding
 }
 
 // CouncilOptions are a council that a server serves.
@@ -200,6 +203,11 @@ func (s councilService) GetCouncil(ctx context.Context, _ *kiokuv1.GetCouncilReq
 		ExecutionApproval: set.Execution.Approval, EvaluationEvery: set.Evaluation.Every, Rights: rights.list(), Running: !s.opt.Council.Idle,
 		Members: convertAll(members, councilMember),
 	}
+	load, err := c.Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	resp.Load = councilLoad(load)
 	for name := range set.Actions {
 		resp.Actions = append(resp.Actions, name)
 	}

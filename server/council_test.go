@@ -3,12 +3,10 @@ package server
 import (
 	"context"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
@@ -51,67 +49,6 @@ func with(t *testing.T, rights ...string) context.Context {
 		t.Fatal(err)
 	}
 	return withCall(t.Context(), &call{caller: caller{name: "token", council: r}})
-}
-
-// unaryMethods returns the methods of the service with one answer, by name.
-func unaryMethods(s councilService) map[string]func(context.Context) error {
-	all := map[string]func(context.Context) error{}
-	v := reflect.ValueOf(s)
-	for _, m := range kiokuv1.CouncilService_ServiceDesc.Methods {
-		method := v.MethodByName(m.MethodName)
-		all[m.MethodName] = func(ctx context.Context) error {
-			req := reflect.New(method.Type().In(1).Elem())
-			for _, field := range []string{"Worker", "Member", "RequestedBy"} { // whose rights name them
-				if f := req.Elem().FieldByName(field); f.IsValid() {
-					f.SetString(map[string]string{"Worker": "buddy", "Member": "gorilla", "RequestedBy": "panda"}[field])
-				}
-			}
-			err, _ := method.Call([]reflect.Value{reflect.ValueOf(ctx), req})[1].Interface().(error)
-			return err
-		}
-	}
-	return all
-}
-
-// allowed returns the methods that a caller with rights may call, sorted.
-func allowed(t *testing.T, s councilService, rights ...string) []string {
-	var names []string
-	for name, ask := range unaryMethods(s) {
-		if status.Code(ask(with(t, rights...))) != codes.PermissionDenied {
-			names = append(names, name)
-		}
-	}
-	slices.Sort(names)
-	return names
-}
-
-// Each right opens its methods and no other; without a right of the council no method answers (J01).
-func TestCouncilRights(t *testing.T) {
-	t.Parallel()
-	s, _ := scriptedCouncil(t)
-	read := []string{"GetActivity", "GetAttachment", "GetCouncil", "GetEvaluation", "GetParams", "GetTask", "ListActions", "ListCommands", "ListDecisions",
-		"ListEvaluations", "ListMembers", "ListSuggestions", "ListTasks", "ListWorkers", "Recognise"}
-	submit := append([]string{"Comment", "EstimateTask", "SubmitTask"}, read...)
-	own := append([]string{"ApproveExecution", "ArchiveTask", "AskArbiter", "Cancel", "Decide", "DiagnoseCouncil", "RecordOutcome", "RequestRound",
-		"ReviewSuggestion", "RollbackParams", "SendCommand", "SetParams", "StartEvaluation"}, submit...)
-	seat := append([]string{"ApproveAction", "NextTurn", "RenewTurn", "SubmitTurn"}, read...)
-	for _, tc := range []struct {
-		rights, want []string
-	}{
-		{nil, nil},
-		{[]string{"read"}, read},
-		{[]string{"submit"}, submit},
-		{[]string{"council:owner"}, own},
-		{[]string{"member:gorilla"}, seat},
-		{[]string{"member:panda"}, append([]string{"RequestAction"}, read...)},
-		{[]string{"worker:buddy"}, []string{"AckCommand", "GetCouncil", "ListCommands", "ReportResult", "Suggest"}},
-		{[]string{"worker:other"}, []string{"GetCouncil"}},
-	} {
-		slices.Sort(tc.want)
-		if diff := cmp.Diff(tc.want, allowed(t, s, tc.rights...)); diff != "" {
-			t.Errorf("%v may call (-want +got):\n%s", tc.rights, diff)
-		}
-	}
 }
 
 // A token file has the rights of the council, also for a token without agents, and refuses words that are none.

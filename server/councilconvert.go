@@ -25,6 +25,13 @@ func councilMember(m engine.MemberState) *kiokuv1.CouncilMember {
 	}
 }
 
+func councilLoad(l engine.Load) *kiokuv1.CouncilLoad {
+	return &kiokuv1.CouncilLoad{
+		OpenCount: int32Of(l.Open), WaitingCount: int32Of(l.Waiting), StalledCount: int32Of(l.Stalled), Absent: l.Absent,
+		TokenCount: int64(l.Today.TokensIn + l.Today.TokensOut), TokenLimit: int64(l.Limit), Cost: l.Today.Cost,
+	}
+}
+
 func councilActivity(a council.Activity) *kiokuv1.CouncilActivity {
 	return &kiokuv1.CouncilActivity{Member: a.Member, Status: a.Status, TaskId: a.TaskID, Round: int32Of(a.Round), UpdatedTime: kiokuv1.TimeOf(a.UpdatedAt)}
 }
@@ -101,7 +108,7 @@ func councilBallot(b council.Ballot) *kiokuv1.CouncilBallot {
 }
 
 func councilUsage(u council.Usage) *kiokuv1.CouncilUsage {
-	return &kiokuv1.CouncilUsage{CallCount: int32Of(u.Calls), InputTokenCount: int64(u.TokensIn), OutputTokenCount: int64(u.TokensOut)}
+	return &kiokuv1.CouncilUsage{CallCount: int32Of(u.Calls), InputTokenCount: int64(u.TokensIn), OutputTokenCount: int64(u.TokensOut), Cost: u.Cost}
 }
 
 func councilArbitration(a council.Arbitration) *kiokuv1.CouncilArbitration {

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"kioku/council"
+	"kioku/council/engine"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
@@ -152,7 +153,9 @@ func (s councilService) SubmitTurn(ctx context.Context, req *kiokuv1.SubmitTurnR
 	if err != nil {
 		return nil, err
 	}
-	return &kiokuv1.SubmitTurnResponse{}, c.SubmitTurn(ctx, req.GetMember(), req.GetLease(), []byte(req.GetReply()))
+	return &kiokuv1.SubmitTurnResponse{}, c.SubmitTurn(ctx, req.GetMember(), req.GetLease(), engine.RemoteReply{
+		Text: []byte(req.GetReply()), TokensIn: int(req.GetInputTokenCount()), TokensOut: int(req.GetOutputTokenCount()),
+	})
 }
 
 // RenewTurn renews a lease.

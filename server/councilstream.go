@@ -68,13 +68,17 @@ func (s councilService) TailLogs(req *kiokuv1.TailLogsRequest, stream grpc.Serve
 }
 
 // DiagnoseCouncil looks for what is wrong with the council.
-func (s councilService) DiagnoseCouncil(ctx context.Context, _ *kiokuv1.DiagnoseCouncilRequest) (*kiokuv1.DiagnoseCouncilResponse, error) {
+func (s councilService) DiagnoseCouncil(ctx context.Context, req *kiokuv1.DiagnoseCouncilRequest) (*kiokuv1.DiagnoseCouncilResponse, error) {
 	c, err := s.of(ctx, rightOwner)
 	if err != nil {
 		return nil, err
 	}
 	resp := &kiokuv1.DiagnoseCouncilResponse{}
-	for _, f := range c.Doctor(ctx) {
+	look := c.Doctor
+	if req.GetTrial() {
+		look = c.Trial
+	}
+	for _, f := range look(ctx) {
 		resp.Findings = append(resp.Findings, &kiokuv1.CouncilFinding{Name: f.Name, Level: f.Level, Text: f.Text})
 	}
 	return resp, nil

@@ -78,6 +78,7 @@ func (s councilService) EstimateTask(ctx context.Context, req *kiokuv1.EstimateT
 	e := c.Estimate(council.Task{Type: council.TypeTask, Title: req.GetTitle(), Description: req.GetDescription()})
 	return &kiokuv1.EstimateTaskResponse{
 		LowCallCount: int32Of(e.CallsLow), HighCallCount: int32Of(e.CallsHigh), LowTokenCount: int64(e.TokensLow), HighTokenCount: int64(e.TokensHigh),
+		LowCost: e.CostLow, HighCost: e.CostHigh,
 	}, nil
 }
 
@@ -128,7 +129,11 @@ func (s councilService) Comment(ctx context.Context, req *kiokuv1.CommentRequest
 	if err != nil {
 		return nil, err
 	}
-	made, err := c.Comment(ctx, req.GetId(), council.Comment{Author: s.author(ctx, req.GetSender()), Message: req.GetMessage()})
+	files, err := uploads(req.GetAttachments())
+	if err != nil {
+		return nil, err
+	}
+	made, err := c.Comment(ctx, req.GetId(), council.Comment{Author: s.author(ctx, req.GetSender()), Message: req.GetMessage()}, files...)
 	if err != nil {
 		return nil, err
 	}

@@ -97,6 +97,20 @@ func (s councilService) AckCommand(ctx context.Context, req *kiokuv1.AckCommandR
 	})
 }
 
+// ObeyCommands acknowledges the commands of a worker or member that are not answered, and returns what they amount to.
+func (s councilService) ObeyCommands(ctx context.Context, req *kiokuv1.ObeyCommandsRequest) (*kiokuv1.ObeyCommandsResponse, error) {
+	name := req.GetWorker()
+	c, err := s.ofAny(ctx, []string{rightWorker + name, rightMember + name}, checkAgentName("worker", name))
+	if err != nil {
+		return nil, err
+	}
+	state, err := c.Obey(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	return &kiokuv1.ObeyCommandsResponse{Worker: councilWorker(state)}, nil
+}
+
 // Suggest suggests a task.
 func (s councilService) Suggest(ctx context.Context, req *kiokuv1.SuggestRequest) (*kiokuv1.SuggestResponse, error) {
 	c, err := s.of(ctx, rightWorker+req.GetWorker(), checkAgentName("worker", req.GetWorker()),

@@ -70,13 +70,11 @@ func (s deriveService) deriverUpTo(ctx context.Context, req sensitiveRequest, ch
 
 // readSensitivity returns the sensitivity that a field names, and another one if the field is empty.
 func readSensitivity(field, name string, unset memory.Sensitivity) (memory.Sensitivity, error) {
-	for _, s := range []memory.Sensitivity{memory.Normal, memory.Private, memory.Secret} {
-		if name == s.String() {
-			return s, nil
-		}
-	}
 	if name == "" {
 		return unset, nil
+	}
+	if s, ok := memory.ParseSensitivity(name); ok {
+		return s, nil
 	}
 	return unset, badField(field, "must be normal, private or secret, not %q", clip(name, 50))
 }

@@ -151,7 +151,10 @@ const rateLimitPause = time.Minute
 // sidecarStatus returns the status of an error of a sidecar or of its language model, nil for others.
 func (s *Server) sidecarStatus(ctx context.Context, method string, err error) error {
 	var model *llm.Error
+	var paused *sidecar.PausedError
 	switch {
+	case errors.As(err, &paused):
+		return retryable(codes.FailedPrecondition, clip(err.Error(), maxOwnMessage), time.Until(paused.Until))
 	case errors.Is(err, flush.ErrUnknown):
 		return status.Error(codes.NotFound, "no such lease; it is that of BeginFlush")
 	case errors.Is(err, flush.ErrReplaced):

@@ -27,6 +27,7 @@ var _ server.Sidecar = (*sidecar.Sidecar)(nil)
 type fakeSidecar struct {
 	server.Sidecar
 	shared   []string
+	orders   sidecar.Orders
 	assemble func(sidecar.Turn) sidecar.Prompt
 	recall   func(sidecar.Turn) (recall.Outcome, string)
 	prune    func([]llm.Message, prune.State, time.Time) prune.Plan
@@ -44,6 +45,14 @@ type fakeSidecar struct {
 }
 
 func (f *fakeSidecar) Shared() []string { return f.shared }
+
+func (f *fakeSidecar) Obey(_ context.Context, t sidecar.Turn) (sidecar.Turn, error) {
+	t.Directives = f.orders.Directives
+	if !f.orders.PausedUntil.IsZero() {
+		return t, &sidecar.PausedError{Agent: "main", Until: f.orders.PausedUntil, Reason: f.orders.Reason}
+	}
+	return t, nil
+}
 
 func (f *fakeSidecar) Assemble(_ context.Context, t sidecar.Turn) sidecar.Prompt {
 	if f.assemble == nil {

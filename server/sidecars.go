@@ -28,6 +28,8 @@ import (
 type Sidecar interface {
 	// Shared returns the other agents that a turn searches if it names none.
 	Shared() []string
+	// Obey returns the turn with the directives of the agent's council, or a *sidecar.PausedError.
+	Obey(ctx context.Context, t sidecar.Turn) (sidecar.Turn, error)
 	Assemble(ctx context.Context, t sidecar.Turn) sidecar.Prompt
 	Recall(ctx context.Context, t sidecar.Turn) (recall.Outcome, string)
 

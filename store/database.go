@@ -78,7 +78,7 @@ func openDatabase(path string, id uint64, mode openMode) (*database, error) {
 		return nil, errors.Join(err, raw.release())
 	}
 	d := &database{path: path, pages: pages, raw: raw, info: info, gate: &gate{}}
-	options := url.Values{"_busy_timeout": {"5000"}}
+	options := url.Values{"_busy_timeout": {"5000"}, "_stmt_cache_size": {statementCache}}
 	if id != 0 {
 		pages.AddTo(options)
 	}
@@ -114,6 +114,8 @@ func inReadOnlyFolder(path string) (bool, error) {
 }
 
 const (
+	// statementCache is the number of prepared statements that each connection keeps: about those of all searches.
+	statementCache = "64"
 	// A large page cache makes inserts into vec0 three times as fast. Checkpoints at 16 MB, the size that the log has anyway,
 	// copy pages that change in every commit less often. secure_delete overwrites deleted rows. Temporary tables in memory need
 	// no writable folder.

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"kioku/derive/seam"
@@ -171,6 +173,34 @@ func (s *statements) exec(ctx context.Context, query string, args ...any) (sql.R
 		return nil, err
 	}
 	return stmt.ExecContext(ctx, args...)
+}
+
+// change runs a prepared statement and returns the number of rows that it has changed.
+func (s *statements) change(ctx context.Context, query string, args ...any) (int64, error) {
+	res, err := s.exec(ctx, query, args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+// rowsAtOnce is the number of rows that insertRows inserts by one statement.
+const rowsAtOnce = 16
+
+// insertRows inserts rows. values are the placeholders of one.
+func (s *statements) insertRows(ctx context.Context, insert, values string, rows [][]any) error {
+	many := insert + strings.Repeat(values+", ", rowsAtOnce-1) + values
+	for ; len(rows) >= rowsAtOnce; rows = rows[rowsAtOnce:] {
+		if _, err := s.exec(ctx, many, slices.Concat(rows[:rowsAtOnce]...)...); err != nil {
+			return err
+		}
+	}
+	for _, row := range rows {
+		if _, err := s.exec(ctx, insert+values, row...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // scan reads the one row of a prepared query; sql.ErrNoRows if there is none.

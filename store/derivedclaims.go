@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 
 	"kioku/derive/seam"
 	"kioku/derive/vocab"
@@ -19,8 +20,9 @@ const (
 
 	insertMention = `INSERT INTO mentions (episode, entity, class, role, confidence) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT DO UPDATE SET confidence = max(confidence, excluded.confidence)`
-	insertAlias = "INSERT OR IGNORE INTO aliases (entity, norm, episode, class, alias) VALUES (?, ?, ?, ?, ?)"
-	insertEdge  = `INSERT INTO edges (src, rel, dst, episode, class, start_line, end_line, quote, speaker, maker, confidence)
+	insertAlias = `INSERT INTO aliases (entity, norm, episode, class, alias, written) VALUES (?, ?, ?, ?, ?, ?)
+		ON CONFLICT DO UPDATE SET written = max(written, excluded.written)`
+	insertEdge = `INSERT INTO edges (src, rel, dst, episode, class, start_line, end_line, quote, speaker, maker, confidence)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET confidence = max(confidence, excluded.confidence)`
 	insertClaim = `INSERT INTO claims (episode, kind, class, maker, subject, slot, key, predicate, object, object_entity, valid_from,
 		valid_to, due, start_line, end_line, quote, speaker, confidence, said_at, sensitivity)
@@ -55,8 +57,8 @@ func (d *Derived) PutClaims(ctx context.Context, class string, version int, batc
 				stale = append(stale, batch[i].Episode.UID)
 			}
 		}
-		if w.created {
-			if err := applyMerges(ctx, tx); err != nil {
+		if w.renamed {
+			if err := applyMerges(ctx, tx, reasonClaims); err != nil {
 				return err
 			}
 		}
@@ -76,7 +78,7 @@ type claimWriter struct {
 	words     *vocab.Vocabulary
 	forgotten map[string]bool
 	entities  map[memory.EntityRef]int64 // 0 for a name that is none
-	created   bool                       // an entity was inserted, or is mentioned again
+	renamed   bool                       // an entity was inserted, is mentioned again, or has an alias that a person has written
 	dropped   map[string]int
 	// hidden are the objects of claims of the current episode that were forgotten.
 	hidden []memory.EntityRef
@@ -161,12 +163,15 @@ func (w *claimWriter) putMention(ctx context.Context, episode int64, m *memory.M
 	if _, err := w.exec(ctx, insertMention, episode, entity, w.class, role, m.Confidence); err != nil {
 		return err
 	}
-	for _, alias := range m.Aliases {
+	written := w.class == classRule
+	for i, alias := range slices.Concat(m.Aliases, m.Likely) {
 		norm := vocab.Norm(alias)
 		if norm == "" || norm == vocab.Norm(m.Entity.Name) {
 			continue
 		}
-		if _, err := w.exec(ctx, insertAlias, entity, norm, episode, w.class, alias); err != nil {
+		written = written && i < len(m.Aliases)
+		w.renamed = w.renamed || written
+		if _, err := w.exec(ctx, insertAlias, entity, norm, episode, w.class, alias, written); err != nil {
 			return err
 		}
 	}
@@ -207,7 +212,11 @@ func (w *claimWriter) putFact(ctx context.Context, episode int64, c *memory.Clai
 	if err != nil || subject == 0 {
 		return err
 	}
-	if w.forgotten[key] {
+	gone, err := w.isForgotten(ctx, key, subject, c)
+	if err != nil {
+		return err
+	}
+	if gone {
 		if c.ObjectEntity != nil {
 			w.hidden = append(w.hidden, *c.ObjectEntity)
 		}
@@ -224,6 +233,20 @@ func (w *claimWriter) putFact(ctx context.Context, episode int64, c *memory.Clai
 		}
 	}
 	return w.insertClaim(ctx, episode, c, subject, w.words.Slot(c.Predicate), key, c.Object, object)
+}
+
+// isForgotten reports whether a fact is forgotten, under the name of its subject or of the entity that this one is merged into.
+func (w *claimWriter) isForgotten(ctx context.Context, key string, subject int64, c *memory.Claim) (bool, error) {
+	if w.forgotten[key] || len(w.forgotten) == 0 {
+		return w.forgotten[key], nil
+	}
+	var root memory.EntityRef
+	err := w.scan(ctx, "SELECT r.type, r.name, r.qualifier FROM entities e JOIN entities r ON r.id = e.merged_into WHERE e.id = ?", []any{subject},
+		&root.Type, &root.Name, &root.Qualifier)
+	if errors.Is(err, sql.ErrNoRows) {
+		return false, nil
+	}
+	return err == nil && w.forgotten[vocab.FactKey(root, c.Predicate, c.Object)], err
 }
 
 // putRelation writes an edge.
@@ -279,13 +302,13 @@ func (w *claimWriter) entity(ctx context.Context, ref memory.EntityRef) (int64, 
 	var mentioned bool
 	err := w.scan(ctx, "SELECT id, EXISTS (SELECT 1 FROM mentions WHERE entity = e.id) FROM entities e WHERE uid = ?", []any{uid}, &id, &mentioned)
 	if err == nil && !mentioned {
-		w.created = true
+		w.renamed = true
 	}
 	if errors.Is(err, sql.ErrNoRows) {
 		var res sql.Result
 		if res, err = w.exec(ctx, insertEntity, uid, ref.Type, name, norm, ref.Qualifier); err == nil {
 			id, err = res.LastInsertId()
-			w.created = true
+			w.renamed = true
 		}
 	}
 	if err != nil {

@@ -65,14 +65,14 @@ func applyDecisions(ctx context.Context, tx *sql.Tx, before, after []memory.Deci
 	if len(changed) == 0 {
 		return false, nil
 	}
-	if err := applyMerges(ctx, tx); err != nil {
+	if err := applyMerges(ctx, tx, reasonDecision); err != nil {
 		return false, err
 	}
 	list, err := jsonList(changed)
 	if err != nil {
 		return false, err
 	}
-	if err := markDirty(ctx, tx, list, "decision"); err != nil {
+	if err := markDirty(ctx, tx, list, reasonDecision); err != nil {
 		return false, err
 	}
 	if err := decideSummaries(ctx, tx, changed); err != nil {

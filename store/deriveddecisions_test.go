@@ -152,6 +152,86 @@ func TestDerivedUntypedNamesAreMerged(t *testing.T) {
 	}
 }
 
+// An alias that a person has written joins two entities wherever only one can be meant.
+func TestDerivedWrittenAliasesAreMerged(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ name, short, full, other string }{
+		{"English", "Clara", "Clara Whitfield", "Clara Chen"},
+		{"Japanese", "田中", "田中太郎", "田中花子"},
+		{"Chinese", "小王", "王伟", "王强"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			s := openDerived(t, t.TempDir())
+			said := noteFile("memory/2026-03-02.md", c.short+" lives_in Leeds", "TOPIC: "+c.short)
+			list := noteFile("MEMORY.md", "PERSON: "+c.full+" = "+c.short)
+			likely := noteFile("MEMORY.md", "PERSON: "+c.full+" ~ "+c.short)
+			second := noteFile("memory/2026-03-03.md", "PERSON: "+c.other+" = "+c.short)
+			short, full := vocab.EntityUID(person(c.short)), vocab.EntityUID(person(c.full))
+			apart, joined := c.short+" lives in Leeds (since 2026-03-02)", c.full+" lives in Leeds (since 2026-03-02)"
+			for _, step := range []struct {
+				name string
+				do   func()
+				want string
+			}{
+				{"no alias", func() { s.sync(t, said); s.derive(t, said) }, apart},
+				{"a likely one", func() { s.sync(t, likely); s.derive(t, likely) }, apart},
+				{"a written one", func() { s.sync(t, list); s.derive(t, list) }, joined},
+				{"two people", func() { s.sync(t, second); s.derive(t, second) }, apart},
+				{"one again", func() { s.sync(t, indexer.File{Path: second.Path, Gone: true}); s.resolve(t) }, joined},
+				{"split", func() { s.decide(t, memory.Decision{Verb: memory.DecideSplit, Kind: "entity", Target: short}) }, apart},
+				{"not any more", func() { s.decide(t) }, joined},
+				{"merged the other way", func() {
+					s.decide(t, memory.Decision{Verb: memory.DecideMerge, Kind: "entity", Target: full, Other: short})
+				}, apart},
+				{"taken back", func() { s.decide(t) }, joined},
+				{"unwritten", func() { s.sync(t, likely); s.derive(t, likely) }, apart},
+			} {
+				step.do()
+				got := s.units(t, memory.UnitQuery{})
+				if diff := cmp.Diff([]string{step.want + " @memory/2026-03-02.md:1"}, got); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", step.name, diff)
+				}
+			}
+		})
+	}
+}
+
+// What notes have changed has not been decided by anybody.
+func TestDerivedHistoryTellsWhatHasMerged(t *testing.T) {
+	t.Parallel()
+	s := openDerived(t, t.TempDir())
+	said, list := noteFile("memory/2026-03-02.md", "Ana likes Clara", "Clara lives_in Leeds"), noteFile("MEMORY.md", "PERSON: Clara Whitfield = Clara")
+	s.sync(t, said)
+	s.derive(t, said)
+	reasons := func() (all []string) {
+		t.Helper()
+		found, err := s.Units(t.Context(), memory.UnitQuery{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, u := range found.Units {
+			versions, err := s.History(t.Context(), u.UID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, v := range versions {
+				all = append(all, u.Fact.Subject.Name+" "+v.Reason)
+			}
+		}
+		return sorted(all)
+	}
+	s.sync(t, list)
+	s.derive(t, list)
+	if diff := cmp.Diff([]string{"Ana claims", "Clara Whitfield claims"}, reasons()); diff != "" {
+		t.Errorf("joined by an alias (-want +got):\n%s", diff)
+	}
+	s.decide(t, memory.Decision{Verb: memory.DecideMerge, Kind: "entity", Target: vocab.EntityUID(person("Ana")), Other: vocab.EntityUID(person("Clara Whitfield"))})
+	if diff := cmp.Diff([]string{"Clara Whitfield claims", "Clara Whitfield decision"}, reasons()); diff != "" {
+		t.Errorf("merged by a person (-want +got):\n%s", diff)
+	}
+}
+
 // topic returns an entity of which no type is known.
 func topic(name string) memory.EntityRef { return memory.EntityRef{Type: vocab.Topic, Name: name} }
 
@@ -208,15 +288,68 @@ func TestDerivedForgottenTextIsGone(t *testing.T) {
 	}
 }
 
-// spread writes a text of an episode wherever models and jobs leave it: an answer, a summary and the error of a job.
+// A fact about an entity with another name is forgotten under both, and its text is in no table.
+func TestDerivedForgottenTextOfMergedEntitiesIsGone(t *testing.T) {
+	t.Parallel()
+	s := openDerived(t, t.TempDir())
+	const secret = "xylophonist"
+	f := noteFile("memory/2026-11-01.md", "Bob role_is "+secret, "Robert likes tea", "Bob likes soup")
+	texts := noteFile("memory/2026-11-01.md", "Bob role_is "+secret, "Robert likes tea", "Bob likes soup")
+	for i := range f.Chunks {
+		f.Chunks[i].Text = "hidden"
+	}
+	s.sync(t, f)
+	merge := memory.Decision{Verb: memory.DecideMerge, Kind: "entity", Target: vocab.EntityUID(person("Bob")), Other: vocab.EntityUID(person("Robert"))}
+	s.decide(t, merge)
+	s.derive(t, texts)
+	if got := objects(t, s, memory.UnitQuery{Entity: vocab.EntityUID(person("Robert")), Predicate: "role_is"}); len(got) != 1 || !contains(t, s.path, secret) {
+		t.Fatalf("%q", got)
+	}
+	forget := memory.Decision{Verb: memory.DecideForget, Kind: memory.KindFact, Target: vocab.FactKey(person("Robert"), "role_is", secret)}
+	s.decide(t, merge, forget)
+	for again := range 2 {
+		if got := objects(t, s, memory.UnitQuery{IncludeSuperseded: true}); len(got) != 2 {
+			t.Errorf("%d: facts %q", again, got)
+		}
+		if contains(t, s.path, secret) {
+			t.Errorf("%d: the forgotten text is still in the file or its log", again)
+		}
+		pending, err := s.Episodes(t.Context(), f.Episodes[0].UID)
+		if err != nil || len(pending) != 1 {
+			t.Fatal(pending, err)
+		}
+		c, _ := claimOf(pending[0], texts.Chunks[0].Text) // it is said again
+		if _, err := s.PutClaims(t.Context(), "model", 1, []seam.EpisodeClaims{{Episode: pending[0], Maker: "facts/1 m", Claims: []memory.Claim{c}}}); err != nil {
+			t.Fatal(err)
+		}
+		s.resolve(t)
+	}
+}
+
+// spread writes a text of an episode wherever models and jobs leave it: quotes of other claims, an answer, a summary and the error of a
+// job.
 func (s derivedStore) spread(t *testing.T, uid, secret string) {
 	t.Helper()
+	of, err := s.Episodes(t.Context(), uid)
+	if err != nil || len(of) != 1 {
+		t.Fatal(of, err)
+	}
+	soup, _ := claimOf(of[0], "Ana likes soup")
+	friend, _ := claimOf(of[0], "Ana friend= Dario")
+	soup.Quote, friend.Quote = "Ana the "+strings.ToUpper(secret)+" likes soup", "Dario knows a "+secret
+	if _, err := s.PutClaims(t.Context(), "model", 1, []seam.EpisodeClaims{{Episode: of[0], Maker: "facts/1 m", Claims: []memory.Claim{soup, friend}}}); err != nil {
+		t.Fatal(err)
+	}
+	s.resolve(t)
 	if err := s.PutAnswer(t.Context(), "facts/1", "m", [32]byte{1}, `{"object":"`+secret+`"}`, []string{uid}, 10, 10); err != nil {
 		t.Fatal(err)
 	}
 	about := memory.Unit{UID: vocab.UnitUID(memory.KindSummary, memory.ScopeDaily, "2026-11-01"), Kind: memory.KindSummary,
 		Summary: &memory.Summary{Scope: memory.ScopeDaily, Key: "2026-11-01", Text: "Ana is a " + secret}}
 	if err := s.PutSummary(t.Context(), about, []string{uid}, "made"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.CountDropped(t.Context(), map[string]int{"unknown predicate is_" + secret: 1}); err != nil {
 		t.Fatal(err)
 	}
 	job := seam.Job{Kind: "extract", Key: "1", Input: `{"episodes":["` + uid + `"]}`}

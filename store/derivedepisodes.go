@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
+	"kioku/derive/seam"
 	"kioku/indexer"
 	"kioku/memory"
 )
@@ -18,13 +20,20 @@ const (
 	// selectEpisodes selects the episodes of files that searches find. CROSS JOIN makes SQLite start with the episodes.
 	selectEpisodes = `SELECT p.id, p.uid, f.path, f.source, p.start_line, p.end_line, p.text_sha256, p.date, p.occurred_at, p.heading,
 		p.speakers, p.trust, p.sensitivity, ` + episodeSalience + `, p.long_term FROM payload_episode p CROSS JOIN files f ON f.id = p.file AND f.out_of_scope = 0 `
+	// selectSensitive selects the episodes above a sensitivity that overlap lines of a JSON array. The first condition is that of the index.
+	selectSensitive = selectEpisodes + `WHERE p.id IN (SELECT s.id FROM json_each(?1) j CROSS JOIN files f ON f.path = j.value ->> 'path'
+			CROSS JOIN payload_episode s INDEXED BY payload_episode_sensitive ON s.file = f.id AND s.sensitivity > 0 AND s.sensitivity > ?2
+			AND s.start_line <= j.value ->> 'to' AND s.end_line >= j.value ->> 'from')
+		ORDER BY f.path, p.start_line`
 
-	// findDetached finds an episode whose file is gone or is written anew, and of which everything that claims depend on is the same.
-	findDetached = `SELECT id FROM payload_episode WHERE uid = ? AND file IS NULL AND text_sha256 = ? AND date = ? AND occurred_at IS ?
+	// findDetached finds an episode whose file is gone or is written anew, and of which everything that claims depend on is the same. Without
+	// statistics SQLite would look through all episodes of the same time.
+	findDetached = `SELECT id FROM payload_episode INDEXED BY payload_episode_uid WHERE uid = ? AND file IS NULL AND text_sha256 = ? AND date = ? AND occurred_at IS ?
 		AND heading = ? AND speakers = ? AND trust = ? AND sensitivity = ? AND long_term = ? LIMIT 1`
-	attachEpisode = "UPDATE payload_episode SET file = ?, start_line = ?, end_line = ?, salience = ? WHERE id = ?"
-	insertEpisode = `INSERT INTO payload_episode (file, start_line, end_line, salience, uid, text_sha256, date, occurred_at, heading,
-		speakers, trust, sensitivity, long_term) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	attachEpisodeSQL = "UPDATE payload_episode SET file = ?, start_line = ?, end_line = ?, salience = ? WHERE id = ?"
+	insertEpisode    = `INSERT INTO payload_episode (file, start_line, end_line, salience, uid, text_sha256, date, occurred_at, heading,
+		speakers, trust, sensitivity, long_term) VALUES `
+	episodeValues  = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 	detachEpisodes = "UPDATE payload_episode SET file = NULL WHERE file = ?"
 	dropDetached   = "DELETE FROM payload_episode WHERE file IS NULL"
 
@@ -34,37 +43,50 @@ const (
 		FROM files f JOIN payload_episode p ON p.file = f.id JOIN claims c ON c.episode = p.id WHERE f.path = ?`
 )
 
-// writeEpisodes gives a file its episodes: those that it had before this transaction, or that a file had which this transaction has
-// removed, keep their claims.
-func writeEpisodes(ctx context.Context, s *statements, file int64, fingerprint string, episodes []memory.Episode) error {
+// writeEpisodes gives a file its episodes. If detached is set, those that it had before this transaction, or that a file had which this
+// transaction has removed, keep their claims.
+func writeEpisodes(ctx context.Context, s *statements, file int64, fingerprint string, episodes []memory.Episode, detached bool) error {
+	var added [][]any
 	for i := range episodes {
-		if err := writeEpisode(ctx, s, file, &episodes[i]); err != nil {
+		row, attached, err := episodeRow(file, &episodes[i]), false, error(nil)
+		if detached {
+			attached, err = attachEpisode(ctx, s, row)
+		}
+		if err != nil {
 			return fmt.Errorf("write episode: %w", err)
 		}
+		if !attached {
+			added = append(added, row)
+		}
+	}
+	if err := s.insertRows(ctx, insertEpisode, episodeValues, added); err != nil {
+		return fmt.Errorf("write episodes: %w", err)
 	}
 	_, err := s.exec(ctx, "UPDATE files SET episodes = ? WHERE id = ?", fingerprint, file)
 	return err
 }
 
-// writeEpisode writes an episode of a file.
-func writeEpisode(ctx context.Context, s *statements, file int64, e *memory.Episode) error {
-	speakers, err := jsonList(notNil(e.Speakers))
-	if err != nil {
-		return err
-	}
-	identity := []any{e.UID, e.TextSHA256[:], e.Date, micros(e.OccurredAt), e.Heading, speakers, e.Trust, e.Sensitivity, e.LongTerm}
-	place := []any{file, e.StartLine, e.EndLine, e.Salience}
+// episodePlace is the number of the first columns of insertEpisode, which tell where an episode is. The others tell what it is.
+const episodePlace = 4
+
+// episodeRow returns the columns of insertEpisode of an episode of a file.
+func episodeRow(file int64, e *memory.Episode) []any {
+	speakers, _ := jsonList(notNil(e.Speakers)) // a list of texts always has a form in JSON
+	return []any{file, e.StartLine, e.EndLine, e.Salience,
+		e.UID, e.TextSHA256[:], e.Date, micros(e.OccurredAt), e.Heading, speakers, e.Trust, e.Sensitivity, e.LongTerm}
+}
+
+// attachEpisode gives a detached episode its place, and returns false if there is none.
+func attachEpisode(ctx context.Context, s *statements, row []any) (bool, error) {
 	var id int64
-	err = s.scan(ctx, findDetached, identity, &id)
+	err := s.scan(ctx, findDetached, row[episodePlace:], &id)
 	if errors.Is(err, sql.ErrNoRows) {
-		_, err = s.exec(ctx, insertEpisode, append(place, identity...)...)
-		return err
+		return false, nil
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = s.exec(ctx, attachEpisodeSQL, append(slices.Clone(row[:episodePlace]), id)...)
 	}
-	_, err = s.exec(ctx, attachEpisode, append(place, id)...)
-	return err
+	return err == nil, err
 }
 
 // replaceEpisodes writes the episodes of a file that this transaction has written, unless derivation never was on.
@@ -73,7 +95,7 @@ func (w *fileWriter) replaceEpisodes(ctx context.Context, file int64, f *indexer
 		return nil
 	}
 	w.hasEpisodes = true
-	return writeEpisodes(ctx, w.stmts, file, f.EpisodesBy, f.Episodes)
+	return writeEpisodes(ctx, w.stmts, file, f.EpisodesBy, f.Episodes, w.hasDetached)
 }
 
 // detachEpisodes takes the episodes of a file from it. What no other file takes is deleted by dropDetached.
@@ -81,7 +103,8 @@ func (w *fileWriter) detachEpisodes(ctx context.Context, file int64) error {
 	if !w.hasEpisodes {
 		return nil
 	}
-	_, err := w.stmts.exec(ctx, detachEpisodes, file)
+	n, err := w.stmts.change(ctx, detachEpisodes, file)
+	w.hasDetached = w.hasDetached || n > 0
 	return err
 }
 
@@ -116,10 +139,12 @@ func (d *Derived) PutEpisodes(ctx context.Context, file memory.SourceFile, finge
 		if err != nil {
 			return err
 		}
-		if err := execAll(ctx, tx, []any{id}, detachEpisodes); err != nil {
+		stmts := prepareIn(tx)
+		detached, err := stmts.change(ctx, detachEpisodes, id)
+		if err != nil {
 			return err
 		}
-		if err := writeEpisodes(ctx, prepareIn(tx), id, fingerprint, episodes); err != nil {
+		if err := writeEpisodes(ctx, stmts, id, fingerprint, episodes, detached > 0); err != nil {
 			return err
 		}
 		put = true
@@ -154,16 +179,31 @@ func (d *Derived) Episodes(ctx context.Context, uids ...string) ([]memory.Episod
 		ORDER BY f.path, p.start_line`, list)
 }
 
-// EpisodesAt returns the episodes that overlap lines of a file, in the order of their lines; none if there are none.
-func (d *Derived) EpisodesAt(ctx context.Context, path string, startLine, endLine int) ([]memory.Episode, error) {
-	return d.listEpisodes(ctx, "read episodes of lines", selectEpisodes+`WHERE p.file = (SELECT id FROM files WHERE path = ?) AND p.start_line <= ? AND p.end_line >= ?
-		ORDER BY p.start_line`, path, endLine, startLine)
+// SensitiveAt implements seam.Store.
+func (d *Derived) SensitiveAt(ctx context.Context, above memory.Sensitivity, places []seam.Lines) ([]memory.Episode, error) {
+	list, err := jsonList(places)
+	if err != nil {
+		return nil, err
+	}
+	return d.listEpisodes(ctx, "read sensitive episodes of lines", selectSensitive, list, above)
 }
 
 // EpisodesBetween implements seam.Store.
 func (d *Derived) EpisodesBetween(ctx context.Context, from, to time.Time, limit int) ([]memory.Episode, error) {
 	return d.listEpisodes(ctx, "read episodes of days", selectEpisodes+`WHERE p.occurred_at >= ? AND p.occurred_at < ?
 		ORDER BY `+episodeSalience+` DESC, p.occurred_at DESC, p.uid LIMIT ?`, from.UnixMicro(), to.UnixMicro(), limit)
+}
+
+// NewestEpisode implements seam.Store.
+func (d *Derived) NewestEpisode(ctx context.Context, before time.Time) (time.Time, error) {
+	newest, err := readDerived(ctx, d, func(tx *sql.Tx) (newest sql.NullInt64, err error) {
+		err = tx.QueryRowContext(ctx, "SELECT max(occurred_at) FROM payload_episode WHERE occurred_at < ?", before.UnixMicro()).Scan(&newest)
+		return newest, err
+	})
+	if err != nil || !newest.Valid {
+		return time.Time{}, err
+	}
+	return time.UnixMicro(newest.Int64).UTC(), nil
 }
 
 // EpisodesOf implements seam.Store.

@@ -105,7 +105,9 @@ func person(name string) memory.EntityRef {
 	return memory.EntityRef{Type: vocab.Person, Name: name}
 }
 
-// derive reads all pending episodes, whose text is that of the files, and makes all units. A line such as "TOPIC: Dario" mentions an entity. It returns how many episodes it has read.
+// derive reads all pending episodes, whose text is that of the files, and makes all units. A line such as
+// "PERSON: Dario Venn = Dario" mentions an entity, with an alias behind = that a person has written, or behind ~ a likely one. It returns
+// how many episodes it has read.
 func (s derivedStore) derive(t testing.TB, files ...indexer.File) int {
 	t.Helper()
 	lines := map[string]string{}
@@ -122,9 +124,8 @@ func (s derivedStore) derive(t testing.TB, files ...indexer.File) int {
 	for _, e := range pending {
 		ec := seam.EpisodeClaims{Episode: e, Maker: "rule"}
 		if kind, name, ok := strings.Cut(lines[fmt.Sprint(e.Path, e.StartLine)], ": "); ok && slices.Contains(vocab.EntityTypes, kind) {
-			ec.Mentions = append(ec.Mentions, memory.Mention{Entity: memory.EntityRef{Type: kind, Name: name}, Confidence: .6})
-		}
-		if c, ok := claimOf(e, lines[fmt.Sprint(e.Path, e.StartLine)]); ok {
+			ec.Mentions = append(ec.Mentions, mentionOf(kind, name))
+		} else if c, ok := claimOf(e, lines[fmt.Sprint(e.Path, e.StartLine)]); ok {
 			ec.Claims = append(ec.Claims, c)
 		}
 		batch = append(batch, ec)
@@ -135,6 +136,19 @@ func (s derivedStore) derive(t testing.TB, files ...indexer.File) int {
 	}
 	s.resolve(t)
 	return len(pending)
+}
+
+// mentionOf returns the mention of an entity with its aliases.
+func mentionOf(kind, name string) memory.Mention {
+	m := memory.Mention{Confidence: .6}
+	if full, alias, ok := strings.Cut(name, " = "); ok {
+		name, m.Aliases = full, []string{alias}
+	}
+	if full, alias, ok := strings.Cut(name, " ~ "); ok {
+		name, m.Likely = full, []string{alias}
+	}
+	m.Entity = memory.EntityRef{Type: kind, Name: name}
+	return m
 }
 
 // resolve makes all units whose claims have changed.

@@ -3,12 +3,13 @@ package store
 import (
 	"context"
 	"database/sql"
-	"maps"
+	"slices"
 
+	"kioku/derive/vocab"
 	"kioku/memory"
 )
 
-// mergePointers are which entity people have merged into which, by UID.
+// mergePointers are which entity is merged into which, by UID.
 type mergePointers map[string]string
 
 // root returns the entity that stands for one.
@@ -23,64 +24,102 @@ func (p mergePointers) root(uid string) string {
 	return uid
 }
 
-// readMerges returns which entities are merged after all decisions. A merge that would close a circle does not count. What people have
-// not split is merged by its name, too: see mergeByName.
+// Reasons for which slots are made anew.
+const (
+	reasonClaims   = "claims"
+	reasonDecision = "decision"
+)
+
+// readMerges returns which entities are merged after all decisions, where a merge that would close a circle does not count, and by their
+// names.
 func readMerges(ctx context.Context, tx *sql.Tx) (mergePointers, error) {
 	decisions, err := readDecisions(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
-	merged, split := mergePointers{}, map[string]bool{}
+	merged, decided := mergePointers{}, map[string]bool{}
 	for _, d := range decisions {
-		if d.Verb != memory.DecideMerge && d.Verb != memory.DecideSplit {
-			continue
-		}
-		if d.Verb == memory.DecideSplit {
+		switch {
+		case d.Verb == memory.DecideSplit:
 			delete(merged, d.Target)
-			split[d.Target] = true
-		} else if merged.root(d.Other) != d.Target {
+			decided[d.Target] = true
+		case d.Verb == memory.DecideMerge && merged.root(d.Other) != d.Target:
 			merged[d.Target] = d.Other
+			decided[d.Target] = true
 		}
 	}
-	return merged, mergeByName(ctx, tx, merged, split)
+	meanings, err := readMeanings(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	merged.mergeByName(meanings, decided)
+	return merged, nil
 }
 
-// selectSameName selects the pairs of an entity of which no type is known and one with a type that have the same name.
-const selectSameName = `SELECT v.uid, t.uid FROM entities v JOIN entities t ON t.norm = v.norm AND t.type NOT IN ('TOPIC', 'OTHER')
-	WHERE v.type IN ('TOPIC', 'OTHER') AND v.qualifier = ''
-	AND EXISTS (SELECT 1 FROM mentions WHERE entity = v.id) AND EXISTS (SELECT 1 FROM mentions WHERE entity = t.id)`
+const (
+	isMentioned = "EXISTS (SELECT 1 FROM mentions WHERE entity = "
+	isVague     = " IN ('TOPIC', 'OTHER')"
 
-// mergeByName adds the merges of entities without a known type, such as those of [[Dario]], with the only entity of the same name that
-// has one. Those that decisions are about, and names that several entities with types have, stay as they are.
-func mergeByName(ctx context.Context, tx *sql.Tx, merged mergePointers, split map[string]bool) error {
-	typed := map[string]map[string]bool{}
+	// selectMeanings selects pairs of an entity and another one that its name may mean, and whether that is said: a person has written
+	// that the other one is called so, or the first one has no known type, such as that of [[Dario]], and the other one has. What is
+	// not said is that the other name begins with it, or that the two are told apart by a qualifier.
+	selectMeanings = `SELECT s.uid, s.norm, o.uid, o.norm, 1 FROM aliases a JOIN entities s ON s.norm = a.norm AND s.qualifier = ''
+			JOIN entities o ON o.id = a.entity AND o.id <> s.id AND (o.type = s.type OR s.type` + isVague + `)
+			WHERE a.written = 1 AND ` + isMentioned + `s.id) AND ` + isMentioned + `o.id)
+		UNION SELECT s.uid, s.norm, o.uid, o.norm, 1 FROM entities s JOIN entities o ON o.norm = s.norm AND NOT o.type` + isVague + `
+			WHERE s.type` + isVague + ` AND s.qualifier = '' AND ` + isMentioned + `s.id) AND ` + isMentioned + `o.id)
+		UNION SELECT s.uid, s.norm, o.uid, o.norm, 0 FROM (SELECT DISTINCT norm FROM aliases WHERE written = 1) a
+			JOIN entities s ON s.norm = a.norm AND s.qualifier = ''
+			JOIN entities o ON o.norm >= s.norm AND o.norm < s.norm || char(0x10FFFF) AND o.id <> s.id
+				AND (o.type = s.type OR s.type` + isVague + ` AND NOT o.type` + isVague + `)
+			WHERE ` + isMentioned + `s.id) AND ` + isMentioned + `o.id)
+		ORDER BY 1, 3`
+)
+
+// meanings are the entities that the name of one may mean, by UID, and whether that is said of one of them.
+type meanings struct {
+	uid    string
+	others []string
+	said   bool
+}
+
+// readMeanings returns what names may mean, by UID.
+func readMeanings(ctx context.Context, tx *sql.Tx) ([]meanings, error) {
+	var list []meanings
 	err := forEachRow(ctx, tx, func(rows *sql.Rows) error {
-		var vague, other string
-		if err := rows.Scan(&vague, &other); err != nil {
+		var uid, norm, other, otherNorm string
+		var said bool
+		if err := rows.Scan(&uid, &norm, &other, &otherNorm, &said); err != nil {
 			return err
 		}
-		if typed[vague] == nil {
-			typed[vague] = map[string]bool{}
+		if !said && norm != otherNorm && !vocab.BeginsName(norm, otherNorm) {
+			return nil
 		}
-		typed[vague][merged.root(other)] = true
+		if len(list) == 0 || list[len(list)-1].uid != uid {
+			list = append(list, meanings{uid: uid})
+		}
+		m := &list[len(list)-1]
+		m.others, m.said = append(m.others, other), m.said || said
 		return nil
-	}, selectSameName)
-	if err != nil {
-		return err
-	}
-	byName := mergePointers{}
-	for vague, roots := range typed {
-		if _, decided := merged[vague]; decided || split[vague] || len(roots) != 1 {
-			continue
-		}
-		for root := range roots {
-			if root != vague {
-				byName[vague] = root
+	}, selectMeanings)
+	return list, err
+}
+
+// mergeByName adds the merges of entities with the only one that their names may mean, where that is said. Those that decisions are about
+// stay as they are. What two may mean who are merged themselves is one, so that it goes on until nothing is added.
+func (p mergePointers) mergeByName(list []meanings, decided map[string]bool) {
+	for added := true; added; {
+		added = false
+		for _, m := range list {
+			if _, merged := p[m.uid]; merged || decided[m.uid] || !m.said {
+				continue
+			}
+			into := p.root(m.others[0])
+			if into != m.uid && !slices.ContainsFunc(m.others, func(other string) bool { return p.root(other) != into }) {
+				p[m.uid], added = into, true
 			}
 		}
 	}
-	maps.Copy(merged, byName)
-	return nil
 }
 
 // mergedEntity is an entity that is merged, or that decisions merge.
@@ -92,7 +131,7 @@ type mergedEntity struct {
 
 // applyMerges sets which entities stand for others, and has the slots of those that have changed made anew. A merge with an entity
 // that no note mentions waits until one does.
-func applyMerges(ctx context.Context, tx *sql.Tx) error {
+func applyMerges(ctx context.Context, tx *sql.Tx, reason string) error {
 	merged, err := readMerges(ctx, tx)
 	if err != nil {
 		return err
@@ -129,15 +168,21 @@ func applyMerges(ctx context.Context, tx *sql.Tx) error {
 		if into == e.into {
 			continue
 		}
-		if err := setMerged(ctx, tx, e, into); err != nil {
+		if err := setMerged(ctx, tx, e, into, reason); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// markRenamed and unlessDecided frame a query for the slots that are made anew for a reason. A decision outranks other reasons.
+const (
+	markRenamed   = "INSERT INTO dirty_slots (kind, subject, name, reason) "
+	unlessDecided = " ON CONFLICT DO UPDATE SET reason = excluded.reason WHERE excluded.reason = 'decision'"
+)
+
 // setMerged sets the entity that stands for another one.
-func setMerged(ctx context.Context, tx *sql.Tx, e mergedEntity, into sql.NullInt64) error {
+func setMerged(ctx context.Context, tx *sql.Tx, e mergedEntity, into sql.NullInt64, reason string) error {
 	if err := execAll(ctx, tx, []any{e.id, into}, "UPDATE entities SET merged_into = ?2 WHERE id = ?1"); err != nil {
 		return err
 	}
@@ -145,18 +190,16 @@ func setMerged(ctx context.Context, tx *sql.Tx, e mergedEntity, into sql.NullInt
 		if !subject.Valid {
 			continue
 		}
-		err := execAll(ctx, tx, []any{e.id, subject.Int64},
-			`INSERT OR REPLACE INTO dirty_slots (kind, subject, name, reason)
-				SELECT 'fact', ?2, slot, 'decision' FROM claims WHERE subject = ?1
-				UNION SELECT 'fact', ?2, name, 'decision' FROM dirty_slots WHERE kind = 'fact' AND subject = ?1
-				UNION SELECT 'fact', ?2, slot, 'decision' FROM payload_fact WHERE subject = ?2`)
+		err := execAll(ctx, tx, []any{e.id, reason, subject.Int64}, markRenamed+
+			`SELECT 'fact', ?3, slot, ?2 FROM (SELECT slot FROM claims WHERE subject = ?1
+				UNION SELECT name FROM dirty_slots WHERE kind = 'fact' AND subject = ?1
+				UNION SELECT slot FROM payload_fact WHERE subject = ?3) WHERE true`+unlessDecided)
 		if err != nil {
 			return err
 		}
 	}
-	return execAll(ctx, tx, []any{e.id},
-		`INSERT OR REPLACE INTO dirty_slots (kind, subject, name, reason)
-			SELECT DISTINCT 'fact', subject, slot, 'decision' FROM claims WHERE object_entity = ? AND subject IS NOT NULL`,
-		`INSERT OR REPLACE INTO dirty_slots (kind, subject, name, reason)
-			SELECT DISTINCT 'loop', 0, c.slot, 'decision' FROM mentions m JOIN claims c ON c.episode = m.episode WHERE m.entity = ? AND c.subject IS NULL`)
+	return execAll(ctx, tx, []any{e.id, reason},
+		markRenamed+"SELECT DISTINCT 'fact', subject, slot, ?2 FROM claims WHERE object_entity = ?1 AND subject IS NOT NULL"+unlessDecided,
+		markRenamed+`SELECT DISTINCT 'loop', 0, c.slot, ?2 FROM mentions m JOIN claims c ON c.episode = m.episode
+			WHERE m.entity = ?1 AND c.subject IS NULL`+unlessDecided)
 }

@@ -21,7 +21,8 @@ import (
 // modelLines are what the notes of the model say.
 var modelLines = []string{"Dario lives_in Porto", "Dario lives_in Lisbon", "DC lives_in Faro", "Ana likes tea", "Ana likes rain (private)",
 	"TODO call Ana", "DONE call Ana", "Ana friend= Dario", "ハル likes 抹茶", "TODO write to DC",
-	"TOPIC: Dario", "TOPIC: DC", "PLACE: Dario", "OTHER: ハル"}
+	"TOPIC: Dario", "TOPIC: DC", "PLACE: Dario", "OTHER: ハル",
+	"PERSON: Dario Venn = Dario", "PERSON: Dario Conti = DC", "PERSON: Dario Conti", "PERSON: DC = Dario Conti"}
 
 // state is what can be seen of what is derived.
 type state struct {

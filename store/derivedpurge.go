@@ -6,17 +6,25 @@ import (
 	"fmt"
 	"strings"
 
+	"kioku/derive/vocab"
 	"kioku/memory"
 )
+
+// isForgottenKey is the condition that a key is one of the JSON array ?1.
+const isForgottenKey = "IN (SELECT value FROM json_each(?1))"
 
 // purgeKey deletes the claims, units and versions of what is forgotten, the answers of models and the summaries about its episodes,
 // and quotes of other claims that say it.
 func purgeKey(ctx context.Context, tx *sql.Tx, key string) error {
-	episodes, said, err := readPurged(ctx, tx, key)
+	keys, err := keysOf(ctx, tx, key)
+	if err != nil {
+		return fmt.Errorf("read the keys of what is forgotten: %w", err)
+	}
+	episodes, said, err := readPurged(ctx, tx, keys)
 	if err != nil {
 		return fmt.Errorf("read what is forgotten: %w", err)
 	}
-	units, err := queryIDs(ctx, tx, "SELECT unit FROM payload_fact WHERE key = ?1 UNION SELECT unit FROM payload_loop WHERE key = ?1", key)
+	units, err := queryIDs(ctx, tx, "SELECT unit FROM payload_fact WHERE key "+isForgottenKey+" UNION SELECT unit FROM payload_loop WHERE key "+isForgottenKey, keys)
 	if err != nil {
 		return err
 	}
@@ -29,16 +37,13 @@ func purgeKey(ctx context.Context, tx *sql.Tx, key string) error {
 	if err != nil {
 		return err
 	}
-	objects, err := readObjects(ctx, tx, key)
+	objects, err := readObjects(ctx, tx, keys)
 	if err != nil {
 		return err
 	}
-	if err := execAll(ctx, tx, []any{key}, "DELETE FROM claims WHERE key = ?"); err != nil {
-		return err
-	}
-	err = execAll(ctx, tx, []any{key},
-		"INSERT OR REPLACE INTO dirty_slots (kind, subject, name, reason) SELECT 'fact', subject, slot, 'decision' FROM payload_fact WHERE key = ?",
-		"INSERT OR REPLACE INTO dirty_slots (kind, subject, name, reason) SELECT 'loop', 0, key, 'decision' FROM payload_loop WHERE key = ?")
+	err = execAll(ctx, tx, []any{keys}, "DELETE FROM claims WHERE key "+isForgottenKey,
+		"INSERT OR REPLACE INTO dirty_slots (kind, subject, name, reason) SELECT 'fact', subject, slot, 'decision' FROM payload_fact WHERE key "+isForgottenKey,
+		"INSERT OR REPLACE INTO dirty_slots (kind, subject, name, reason) SELECT 'loop', 0, key, 'decision' FROM payload_loop WHERE key "+isForgottenKey)
 	if err != nil {
 		return err
 	}
@@ -57,19 +62,42 @@ func purgeKey(ctx context.Context, tx *sql.Tx, key string) error {
 	if err := blankQuotes(ctx, tx, list, said); err != nil {
 		return fmt.Errorf("delete quotes: %w", err)
 	}
+	if err := execAll(ctx, tx, nil, "DELETE FROM dropped WHERE reason LIKE 'unknown predicate %'"); err != nil { // the model's words
+		return err
+	}
 	return purgeAnswers(ctx, tx, episodes)
 }
 
+// keysOf returns, as a JSON array, the key of what is forgotten and those under which claims have it whose subjects are merged into
+// another entity.
+func keysOf(ctx context.Context, tx *sql.Tx, key string) (string, error) {
+	keys := []string{key}
+	err := forEachRow(ctx, tx, func(rows *sql.Rows) error {
+		var own, predicate, object string
+		var root memory.EntityRef
+		err := rows.Scan(&own, &predicate, &object, &root.Type, &root.Name, &root.Qualifier)
+		if err == nil && vocab.FactKey(root, predicate, object) == key {
+			keys = append(keys, own)
+		}
+		return err
+	}, `SELECT DISTINCT c.key, c.predicate, c.object, r.type, r.name, r.qualifier FROM payload_fact f CROSS JOIN entities r ON r.id = f.subject
+		CROSS JOIN entities e ON e.merged_into = r.id CROSS JOIN claims c ON c.subject = e.id AND c.slot = f.slot WHERE f.key = ?`, key)
+	if err != nil {
+		return "", err
+	}
+	return jsonList(keys)
+}
+
 // readPurged returns the episodes that say what is forgotten, and in which words.
-func readPurged(ctx context.Context, tx *sql.Tx, key string) (episodes []int64, said []string, err error) {
-	episodes, err = queryIDs(ctx, tx, `SELECT episode FROM claims WHERE key = ?1
-		UNION SELECT v.episode FROM payload_fact f JOIN evidence v ON v.unit = f.unit WHERE f.key = ?1
-		UNION SELECT v.episode FROM payload_loop l JOIN evidence v ON v.unit = l.unit WHERE l.key = ?1`, key)
+func readPurged(ctx context.Context, tx *sql.Tx, keys string) (episodes []int64, said []string, err error) {
+	episodes, err = queryIDs(ctx, tx, `SELECT episode FROM claims WHERE key `+isForgottenKey+`
+		UNION SELECT v.episode FROM payload_fact f JOIN evidence v ON v.unit = f.unit WHERE f.key `+isForgottenKey+`
+		UNION SELECT v.episode FROM payload_loop l JOIN evidence v ON v.unit = l.unit WHERE l.key `+isForgottenKey, keys)
 	if err != nil {
 		return nil, nil, err
 	}
-	said, err = queryStrings(ctx, tx, `SELECT object FROM claims WHERE key = ?1 UNION SELECT object FROM payload_fact WHERE key = ?1
-		UNION SELECT text FROM payload_loop WHERE key = ?1`, key)
+	said, err = queryStrings(ctx, tx, `SELECT object FROM claims WHERE key `+isForgottenKey+`
+		UNION SELECT object FROM payload_fact WHERE key `+isForgottenKey+` UNION SELECT text FROM payload_loop WHERE key `+isForgottenKey, keys)
 	return episodes, said, err
 }
 
@@ -79,15 +107,15 @@ type namedObject struct {
 	class           string
 }
 
-// readObjects returns the entities that are objects of the claims with a key.
-func readObjects(ctx context.Context, tx *sql.Tx, key string) ([]namedObject, error) {
+// readObjects returns the entities that are objects of the claims with a key of a JSON array.
+func readObjects(ctx context.Context, tx *sql.Tx, keys string) ([]namedObject, error) {
 	var objects []namedObject
 	err := forEachRow(ctx, tx, func(rows *sql.Rows) error {
 		var o namedObject
 		err := rows.Scan(&o.episode, &o.entity, &o.class)
 		objects = append(objects, o)
 		return err
-	}, "SELECT DISTINCT episode, object_entity, class FROM claims WHERE key = ? AND object_entity IS NOT NULL", key)
+	}, "SELECT DISTINCT episode, object_entity, class FROM claims WHERE key "+isForgottenKey+" AND object_entity IS NOT NULL", keys)
 	return objects, err
 }
 

@@ -68,6 +68,9 @@ func (d *Derived) ResolveDirty(ctx context.Context, limit int, now time.Time, re
 		taken := 0
 		err := d.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 			if left < 0 {
+				if err := mergeRenamed(ctx, tx); err != nil {
+					return err
+				}
 				var err error
 				if left, err = queryInt(ctx, tx, "SELECT count(*) FROM dirty_slots"); err != nil {
 					return err
@@ -85,6 +88,15 @@ func (d *Derived) ResolveDirty(ctx context.Context, limit int, now time.Time, re
 		}
 	}
 	return max(left, 0), nil
+}
+
+// mergeRenamed merges entities by their names anew if one may have lost a mention or an alias.
+func mergeRenamed(ctx context.Context, tx *sql.Tx) error {
+	n, err := queryInt(ctx, tx, "SELECT EXISTS (SELECT 1 FROM dirty_slots WHERE kind = 'entity')")
+	if err != nil || n == 0 {
+		return err
+	}
+	return applyMerges(ctx, tx, reasonClaims)
 }
 
 // resolveSlots makes at most limit slots anew, and returns how many.
@@ -136,7 +148,8 @@ func (r *slotResolver) resolveSlot(ctx context.Context, s dirtySlot) error {
 		return err
 	}
 	if s.kind == kindEntity {
-		return r.resolveEntity(ctx, s.subject)
+		_, err := r.exec(ctx, deleteUnmentioned, s.subject)
+		return err
 	}
 	slot, keys, err := r.readSlot(ctx, s)
 	if err != nil {
@@ -159,23 +172,6 @@ func (r *slotResolver) resolveSlot(ctx context.Context, s dirtySlot) error {
 		}
 	}
 	return nil
-}
-
-// resolveEntity deletes an entity that nothing mentions any more. Entities that were merged into it stand for themselves again, and
-// those with its name may be merged now.
-func (r *slotResolver) resolveEntity(ctx context.Context, id int64) error {
-	var stands bool
-	err := r.scan(ctx, `SELECT EXISTS (SELECT 1 FROM entities e JOIN entities o ON o.merged_into = e.id OR o.norm = e.norm AND o.id <> e.id WHERE e.id = ?1)
-		AND NOT EXISTS (SELECT 1 FROM mentions WHERE entity = ?1)`,
-		[]any{id}, &stands)
-	if err == nil && stands {
-		err = applyMerges(ctx, r.tx)
-	}
-	if err != nil {
-		return err
-	}
-	_, err = r.exec(ctx, deleteUnmentioned, id)
-	return err
 }
 
 // decide resolves a slot without decisions, and again with the decisions about the units that come out, until no other come out.

@@ -131,10 +131,8 @@ func correctSummary(u *memory.Unit, change string) {
 
 // sensitivityOf returns the sensitivity with a name, and another one for an unknown name.
 func sensitivityOf(name string, other memory.Sensitivity) memory.Sensitivity {
-	for _, s := range []memory.Sensitivity{memory.Normal, memory.Private, memory.Secret} {
-		if s.String() == name {
-			return s
-		}
+	if s, ok := memory.ParseSensitivity(name); ok {
+		return s
 	}
 	return other
 }

@@ -216,6 +216,8 @@ func isSelected(u *memory.Unit, q *memory.UnitQuery, now time.Time) bool {
 func heldAt(u *memory.Unit, at time.Time) bool {
 	day := at.Format(time.DateOnly)
 	switch {
+	case u.Fact != nil && u.State == memory.StateSuperseded && u.Fact.To == "":
+		return false // it never held: a person, or an earlier event, says so
 	case u.Fact != nil:
 		from := u.Fact.From
 		if from == "" && !u.Fact.EffectiveAt.IsZero() {

@@ -19,6 +19,8 @@ type fileWriter struct {
 	recipe func(embed.Space) string
 	// hasCached reports whether embedding_cache has rows, and hasEpisodes whether payload_episode has.
 	hasCached, hasEpisodes bool
+	// hasDetached reports whether this transaction has taken episodes from files.
+	hasDetached bool
 	// stmts are the statements for episodes.
 	stmts *statements
 	// attached is the number of chunks that replaceFile wrote with a known vector.
@@ -47,8 +49,8 @@ func (x *index) newFileWriter(ctx context.Context, tx *sql.Tx, change *indexChan
 		return nil, err
 	}
 	w := &fileWriter{tx: tx, meta: m, now: x.opt.Now().Unix(), change: change, recipe: x.opt.Recipe, stmts: prepareIn(tx)}
-	err = tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM embedding_cache), EXISTS (SELECT 1 FROM payload_episode)").
-		Scan(&w.hasCached, &w.hasEpisodes)
+	err = tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM embedding_cache), EXISTS (SELECT 1 FROM payload_episode),
+		EXISTS (SELECT 1 FROM payload_episode WHERE file IS NULL)`).Scan(&w.hasCached, &w.hasEpisodes, &w.hasDetached)
 	if err != nil {
 		return nil, fmt.Errorf("look into the cache: %w", err)
 	}

@@ -189,6 +189,7 @@ CREATE TABLE payload_episode (
 ) STRICT;
 CREATE INDEX payload_episode_uid ON payload_episode (uid);
 CREATE INDEX payload_episode_span ON payload_episode (file, start_line, end_line);
+CREATE INDEX payload_episode_sensitive ON payload_episode (file, start_line, end_line, sensitivity) WHERE sensitivity > 0;
 CREATE INDEX payload_episode_pending ON payload_episode (ruled, file, start_line);
 CREATE INDEX payload_episode_time ON payload_episode (occurred_at, salience);
 CREATE INDEX payload_episode_read ON payload_episode (read_by, occurred_at);
@@ -224,6 +225,7 @@ CREATE TABLE aliases (
   episode INTEGER NOT NULL REFERENCES payload_episode (id) ON DELETE CASCADE,
   class   TEXT    NOT NULL, -- 'rule' or 'model'
   alias   TEXT    NOT NULL, -- as it is written
+  written INTEGER NOT NULL, -- 1: a person has written that it is one, 0: it is likely
   PRIMARY KEY (entity, norm, episode, class)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX aliases_norm ON aliases (norm);

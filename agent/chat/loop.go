@@ -26,6 +26,12 @@ func (c *Conversation) Before(ctx context.Context, messages []llm.Message, each 
 	if err != nil {
 		return llm.Request{}, err
 	}
+	about, begins := c.opt.Turn, c.looping == nil || messages[len(messages)-1].Role == llm.RoleUser
+	if begins {
+		if about, err = c.opt.Sidecar.Obey(ctx, about); err != nil {
+			return llm.Request{}, err
+		}
+	}
 	for _, m := range fresh {
 		if m.Role == llm.RoleUser {
 			err = c.appendUserMessage(m, c.opt.Turn.Said())
@@ -36,8 +42,8 @@ func (c *Conversation) Before(ctx context.Context, messages []llm.Message, each 
 			return llm.Request{}, err
 		}
 	}
-	if n := len(messages) - 1; c.looping == nil || messages[n].Role == llm.RoleUser {
-		if c.looping, err = c.answerTo(ctx, c.opt.Turn, lastSaid(messages), each); err != nil {
+	if begins {
+		if c.looping, err = c.answerTo(ctx, about, lastSaid(messages), each); err != nil {
 			return llm.Request{}, err
 		}
 		c.looping.each(Event{Prompt: &c.looping.prompt})

@@ -60,7 +60,7 @@ func (c *Conversation) Turn(ctx context.Context, message string, each func(Event
 
 // TurnBy answers a message of a user. A nil author is the owner of the memory in private, and somebody in a group. each, if it
 // is not nil, is called with what happens, by one goroutine. The message and the answer are in the transcript when Turn
-// returns. It returns ErrBlank for a message without text, which is not kept.
+// returns. It returns ErrBlank for a message without text, and a *sidecar.PausedError if a council has paused the agent; neither message is kept.
 //
 // After an error, also of ctx, the conversation can go on. What the model has said until then is in the transcript, and in
 // Reply.Text, marked as interrupted. A flush or a compaction that fails is not an error: a notice says so. Only if the model
@@ -71,6 +71,10 @@ func (c *Conversation) TurnBy(ctx context.Context, author *memory.Author, messag
 	}
 	about := c.opt.Turn
 	about.Author = author
+	about, err := c.opt.Sidecar.Obey(ctx, about)
+	if err != nil {
+		return Reply{}, err
+	}
 	if err := c.appendUserMessage(llm.Message{Role: llm.RoleUser, Text: message}, about.Said()); err != nil {
 		return Reply{}, err
 	}

@@ -131,13 +131,16 @@ func (a *assembly) howTo() string {
 	return howTo
 }
 
-// runtime tells the model about its agent, model, channel and mode, and the time unless now is nil.
+// runtime tells the model about its agent, model, channel and mode, what a council directs it to, and the time unless now is nil.
 func (a *assembly) runtime(now *part) layer {
 	var facts []string
 	for _, f := range [][2]string{{"Agent", a.Agent}, {"Model", a.Model}, {"Channel", a.Channel}, {"Mode", string(a.Mode)}} {
 		if value := label(f[1]); value != "" {
 			facts = append(facts, fmt.Sprintf("- %s: %s", f[0], value))
 		}
+	}
+	for _, d := range a.Directives {
+		facts = append(facts, "- Directive of the council that you belong to: "+text.Shorten(text.OneLine(d), 200))
 	}
 	l := layer{name: LayerRuntime, parts: []*part{{name: LayerRuntime, heading: "## Runtime Context\n\n", text: strings.Join(facts, "\n")}}}
 	if now != nil {

@@ -48,6 +48,8 @@ type Input struct {
 	Blocks []Block
 	// Agent and Model are names. Channel is the place of the conversation, such as "terminal" or "slack".
 	Agent, Model, Channel string
+	// Directives are what the agent is told to heed by a council, each a line of at most 200 characters.
+	Directives []string
 	// Now is the time that the model is told, in the zone of the value; zero tells none.
 	Now time.Time
 	// CacheFriendly moves recalled memories, the time and changing blocks, which change from turn to turn, out of the prompt into

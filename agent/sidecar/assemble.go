@@ -30,6 +30,8 @@ type Turn struct {
 	Model string
 	// Shared replaces Settings.Shared; nil keeps it.
 	Shared []string
+	// Directives of a council; see Obey.
+	Directives []string
 	// Blocks that the caller adds to the prompt.
 	Blocks []prompt.Block
 	// Budget in tokens; 0 means no limit.
@@ -178,7 +180,7 @@ func spareFor(files []bootstrap.File) (spare int) {
 func (s *Sidecar) input(t Turn, recalled []prompt.Memory) prompt.Input {
 	return prompt.Input{
 		Mode: t.Mode, Group: *t.Group, Recalled: recalled, MaxRecalled: s.recall.TopK(), MemoryTools: !t.NoTools, Blocks: t.Blocks,
-		Agent: s.opt.Agent, Model: t.Model, Channel: t.Channel, Now: t.Now,
+		Directives: t.Directives, Agent: s.opt.Agent, Model: t.Model, Channel: t.Channel, Now: t.Now,
 		CacheFriendly: *t.CacheFriendly, Budget: t.Budget, Count: s.count, Key: s.opt.Key,
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"kioku/agent/bootstrap"
@@ -79,6 +80,8 @@ type Options struct {
 	Now func() time.Time
 	// Log receives what no caller can be told; nil discards it.
 	Log *slog.Logger
+	// Orders returns what a council tells an agent now; nil means that no council commands the agent.
+	Orders func(ctx context.Context, agent string) (Orders, error)
 }
 
 // Sidecar runs beside one agent. Its methods may be called concurrently.
@@ -93,6 +96,9 @@ type Sidecar struct {
 	leases leases
 	// count is Options.Count with a cache, for prompts.
 	count func(text string) int
+	// orders are the last ones; ordersMu protects them.
+	orders   Orders
+	ordersMu sync.Mutex
 }
 
 // New returns a sidecar. It returns an error if an option is missing or invalid.
@@ -135,6 +141,9 @@ func (o *Options) validate() error {
 	}
 	if o.Now == nil {
 		o.Now = time.Now
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
 	}
 	if len(o.Key) == 0 {
 		o.Key = make([]byte, 32)

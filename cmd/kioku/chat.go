@@ -136,13 +136,18 @@ func (a *app) chat(ctx context.Context, s chatSetup) error {
 	if err != nil {
 		return err
 	}
-	return k.WithMemories(ctx, connect.ToWatch, s.turn.Shared, func(m *connect.Memories) error {
-		return m.Own.Watching(ctx, func(ctx context.Context) error { return a.converse(ctx, s, m) })
+	orders, end, err := a.orders(s.conf, k)
+	if err != nil {
+		return err
+	}
+	err = k.WithMemories(ctx, connect.ToWatch, s.turn.Shared, func(m *connect.Memories) error {
+		return m.Own.Watching(ctx, func(ctx context.Context) error { return a.converse(ctx, s, m, orders) })
 	})
+	return errors.Join(err, end())
 }
 
 // converse runs a chat over memories.
-func (a *app) converse(ctx context.Context, s chatSetup, m *connect.Memories) error {
+func (a *app) converse(ctx context.Context, s chatSetup, m *connect.Memories, orders councilOrders) error {
 	folder, err := session.Folder(m.Own.State, m.Own.Agent)
 	if err != nil {
 		return err
@@ -151,7 +156,7 @@ func (a *app) converse(ctx context.Context, s chatSetup, m *connect.Memories) er
 	if err != nil {
 		return err
 	}
-	beside, err := a.newSidecar(ctx, s.conf, m.Place, m.Of, s.model, nil)
+	beside, err := a.newSidecar(ctx, s.conf, m.Place, m.Of, s.model, nil, orders)
 	if err != nil {
 		return err
 	}

@@ -101,6 +101,18 @@ func (a *app) withCouncil(ctx context.Context, need councilNeed, f func(context.
 	return a.councilError(a.ownCouncil(ctx, opt, need, f))
 }
 
+// aboutCouncil returns the council of the settings as it is now; nil if they name none.
+func (a *app) aboutCouncil(ctx context.Context, conf *config.Config) (about *kiokuv1.GetCouncilResponse, err error) {
+	if conf.Council.Folder == "" {
+		return nil, nil
+	}
+	err = a.withCouncil(ctx, councilReads, func(ctx context.Context, c *councilClient) (err error) {
+		about, err = c.GetCouncil(ctx, &kiokuv1.GetCouncilRequest{})
+		return err
+	})
+	return about, err
+}
+
 // findCouncil returns the folder of the council of the command.
 func (a *app) findCouncil(conf *config.Config) (string, error) {
 	named := a.councilFolder

@@ -89,3 +89,80 @@ func TestCouncilSubmitAndParams(t *testing.T) {
 		t.Errorf("%s%s", got.stdout, got.stderr)
 	}
 }
+
+// A worker gets its place in council.yaml, a key and a token whose rights it can use; a second time nothing is added.
+func TestCouncilWorkersAdd(t *testing.T) {
+	t.Parallel()
+	s := newCouncil(t)
+	got := s.council("workers", "add", "buddy", "--key", "--bridge", "discord")
+	key := filepath.Join(s.workspace, "council", "keys", "buddy.key")
+	if got.code != exitOK || !strings.Contains(got.stdout, key) || !strings.Contains(got.stderr, "worker:buddy, bridge:discord") {
+		t.Errorf("exit code %d: %s%s", got.code, got.stdout, got.stderr)
+	}
+	if list := s.council("workers"); !strings.Contains(list.stdout, "buddy") {
+		t.Errorf("the list is %s%s", list.stdout, list.stderr)
+	}
+	if got := s.council("suggest", "buddy", "Water the plants"); got.code != exitOK {
+		t.Errorf("suggest: %s", got.stderr)
+	}
+	if got := s.council("workers", "add", "buddy", "--no-token"); got.code != exitOK || strings.Contains(got.stderr, "added") {
+		t.Errorf("a second time: %d, %s", got.code, got.stderr)
+	}
+	if got := s.council("workers", "add", "panda"); got.code != exitUsage {
+		t.Errorf("a member: %d, %s", got.code, got.stderr)
+	}
+}
+
+// A trial asks each member; a program that is not there, or has its tools, is said with what to do.
+func TestCouncilDoctorTriesMembers(t *testing.T) {
+	t.Parallel()
+	s := newCouncil(t)
+	if got := s.council("doctor", "--trial"); got.code != exitOK || strings.Count(got.stdout, "answers with a valid ballot") != 3 || !strings.Contains(got.stdout, "same mistakes") {
+		t.Errorf("exit code %d: %s%s", got.code, got.stdout, got.stderr)
+	}
+	path := filepath.Join(s.workspace, "council", "council.yaml")
+	settings, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	edited := strings.Replace(string(settings), "model: echo", "command: [claude, -p, --dangerously-skip-permissions]", 1)
+	edited = strings.Replace(edited, "model: echo", "command: [/nowhere/oracle]", 1)
+	if err := os.WriteFile(path, []byte(edited), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	got := s.council("doctor", "--trial")
+	for _, want := range []string{"--dangerously-skip-permissions, so a text", "use command: [claude, -p, ", "trial of gorilla", "correct members.gorilla.command", "trial of triceratops  answers"} {
+		if !strings.Contains(got.stdout, want) {
+			t.Errorf("it does not show %q:\n%s", want, got.stdout)
+		}
+	}
+	if got.code != exitError {
+		t.Errorf("exit code %d", got.code)
+	}
+}
+
+// status, doctor and members tell how busy the council of the settings is; doctor warns of what is stalled and fails for a broken file.
+func TestOperatorsSeeTheCouncil(t *testing.T) {
+	t.Parallel()
+	s := newCouncil(t)
+	folder := filepath.Join(s.workspace, "council")
+	s.env = append(s.env, "KIOKU_COUNCIL_FOLDER="+folder)
+	s.must("init")
+	if got := s.council("ask", "--echo", "--description", "echo: gorilla=silent triceratops=silent", "Shall we?"); got.code != exitStalled {
+		t.Fatal(got.stderr)
+	}
+	for command, want := range map[string]string{
+		"status": "council    1 open, 1 wait for a person, 1 of them stalled", "council members": "absent     gorilla, triceratops",
+		"doctor": "1 tasks are stalled: the council cannot decide them",
+	} {
+		if got := s.run(strings.Fields(command)...); !strings.Contains(got.stdout, want) {
+			t.Errorf("%s does not show %q:\n%s%s", command, want, got.stdout, got.stderr)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(folder, "council.yaml"), []byte("members: []\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.run("doctor"); got.code != exitError || !strings.Contains(got.stdout, "the council of "+folder+" cannot be read") {
+		t.Errorf("exit code %d: %s", got.code, got.stdout)
+	}
+}

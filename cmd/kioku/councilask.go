@@ -110,7 +110,15 @@ func (f *taskFlags) request(a *app, args []string) (*kiokuv1.SubmitTaskRequest, 
 		}
 		req.Description = strings.TrimSpace(strings.TrimSpace(rest) + "\n\n" + req.Description)
 	}
-	for _, path := range f.files {
+	var err error
+	req.Attachments, err = a.readUploads(f.files)
+	return req, err
+}
+
+// readUploads reads files to attach.
+func (a *app) readUploads(paths []string) ([]*kiokuv1.CouncilUpload, error) {
+	var all []*kiokuv1.CouncilUpload
+	for _, path := range paths {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(a.dir, path)
 		}
@@ -118,9 +126,9 @@ func (f *taskFlags) request(a *app, args []string) (*kiokuv1.SubmitTaskRequest, 
 		if err != nil {
 			return nil, render.Misuse("--file: %w", err)
 		}
-		req.Attachments = append(req.Attachments, &kiokuv1.CouncilUpload{Name: filepath.Base(path), Data: data})
+		all = append(all, &kiokuv1.CouncilUpload{Name: filepath.Base(path), Data: data})
 	}
-	return req, nil
+	return all, nil
 }
 
 func (a *app) councilSubmitCmd() *cobra.Command {
@@ -222,7 +230,8 @@ func (a *app) councilForEcho() (done func(), err error) {
 func (a *app) askCouncil(ctx context.Context, c *councilClient, f askFlags, req *kiokuv1.SubmitTaskRequest) error {
 	if render.IsTerminal(a.Stderr) {
 		if e, err := c.EstimateTask(ctx, &kiokuv1.EstimateTaskRequest{Title: req.GetTitle(), Description: req.GetDescription()}); err == nil {
-			a.Notice("this takes %d to %s of models, about %d to %d tokens", e.GetLowCallCount(), render.Count(e.GetHighCallCount(), "call"), e.GetLowTokenCount(), e.GetHighTokenCount())
+			a.Notice("this takes %d to %s of models, about %d to %d tokens%s", e.GetLowCallCount(), render.Count(e.GetHighCallCount(), "call"),
+				e.GetLowTokenCount(), e.GetHighTokenCount(), render.CouncilPrice(", %s to %s dollars", e.GetLowCost(), e.GetHighCost()))
 		}
 	}
 	made, err := c.SubmitTask(ctx, req)

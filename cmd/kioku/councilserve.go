@@ -120,6 +120,7 @@ func (d *daemon) openCouncil(opt *server.Options) (err error) {
 	if d.council.host, err = councilhost.Open(d.council.opt); err != nil {
 		return err
 	}
+	d.observed.metrics.Council(d.council.opt.Settings.Agent, d.council.host)
 	opt.Council = &server.CouncilOptions{Council: d.council.host, Folder: d.council.folder}
 	return nil
 }
@@ -178,6 +179,7 @@ type imported struct {
 	DryRun bool `json:"dryRun"`
 	// Numbers of files that were copied, or would be, by kind.
 	Tasks       int `json:"tasks"`
+	Attachments int `json:"attachments"`
 	Discussions int `json:"discussions"`
 	Decisions   int `json:"decisions"`
 	Evaluations int `json:"evaluations"`
@@ -194,7 +196,7 @@ type imported struct {
 
 func newImported(r engine.ImportReport, dry bool) imported {
 	return imported{
-		DryRun: dry, Tasks: r.Tasks, Discussions: r.Discussions, Decisions: r.Decisions, Evaluations: r.Evaluations, Params: r.Params,
+		DryRun: dry, Tasks: r.Tasks, Attachments: r.Attachments, Discussions: r.Discussions, Decisions: r.Decisions, Evaluations: r.Evaluations, Params: r.Params,
 		Commands: r.Commands, Suggestions: r.Suggestions, Actions: r.Actions, Logs: r.Logs,
 		Continued: append([]string{}, r.Continued...), Skipped: append([]string{}, r.Skipped...),
 	}
@@ -206,8 +208,8 @@ func tellImported(p *render.Page, r imported) {
 	if r.DryRun {
 		verb = "would copy"
 	}
-	p.Linef("%s %d tasks, %d discussions, %d decisions, %d evaluations, %d parameters, %d commands, %d suggestions, %d requests, %d logs",
-		verb, r.Tasks, r.Discussions, r.Decisions, r.Evaluations, r.Params, r.Commands, r.Suggestions, r.Actions, r.Logs)
+	p.Linef("%s %d tasks, %d attachments, %d discussions, %d decisions, %d evaluations, %d parameters, %d commands, %d suggestions, %d requests, %d logs",
+		verb, r.Tasks, r.Attachments, r.Discussions, r.Decisions, r.Evaluations, r.Params, r.Commands, r.Suggestions, r.Actions, r.Logs)
 	for _, id := range r.Continued {
 		p.Linef("  goes on: %s", id)
 	}
@@ -217,12 +219,20 @@ func tellImported(p *render.Page, r imported) {
 }
 
 func (a *app) councilDoctorCmd() *cobra.Command {
-	return &cobra.Command{
+	req := &kiokuv1.DiagnoseCouncilRequest{}
+	cmd := &cobra.Command{
 		Use: "doctor", Short: "Look for what is wrong with the council and its folder",
-		Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
+		Long: "Look for what is wrong with the council and its folder, and say what to do. It changes nothing. With --trial each member is asked a\n" +
+			"question too, which costs a call of its model. Exit code 1 means that there are errors.",
+		Example: "  kioku council doctor\n  kioku council doctor --trial",
+		Args:    cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withCouncil(cmd.Context(), councilReads, func(ctx context.Context, c *councilClient) error {
-				resp, err := c.DiagnoseCouncil(ctx, &kiokuv1.DiagnoseCouncilRequest{})
+			need := councilReads
+			if req.GetTrial() {
+				need = councilWrites
+			}
+			return a.withCouncil(cmd.Context(), need, func(ctx context.Context, c *councilClient) error {
+				resp, err := c.DiagnoseCouncil(ctx, req)
 				if err != nil {
 					return err
 				}
@@ -231,11 +241,13 @@ func (a *app) councilDoctorCmd() *cobra.Command {
 				}
 				for _, f := range resp.GetFindings() {
 					if f.GetLevel() == engine.LevelError {
-						return errors.New("the council has faults")
+						return errors.New("the council has faults; the lines with error say what to do")
 					}
 				}
 				return nil
 			})
 		},
 	}
+	cmd.Flags().BoolVar(&req.Trial, "trial", false, "ask each member a question, by its model or program")
+	return cmd
 }

@@ -111,11 +111,18 @@ func (a *app) taskCmd(cmd *cobra.Command, need councilNeed, do func(ctx context.
 }
 
 func (a *app) councilCommentCmd() *cobra.Command {
-	return a.taskCmd(&cobra.Command{
+	var files []string
+	cmd := a.taskCmd(&cobra.Command{
 		Use: "comment ID TEXT", Short: "Comment on a task: the members read it in the next round", Args: cobra.MinimumNArgs(2),
 	}, councilWrites, func(ctx context.Context, c *councilClient, args []string) (proto.Message, error) {
-		return c.Comment(ctx, &kiokuv1.CommentRequest{Id: args[0], Message: strings.Join(args[1:], " ")})
+		uploads, err := a.readUploads(files)
+		if err != nil {
+			return nil, err
+		}
+		return c.Comment(ctx, &kiokuv1.CommentRequest{Id: args[0], Message: strings.Join(args[1:], " "), Attachments: uploads})
 	})
+	cmd.Flags().StringSliceVar(&files, "file", nil, "`file` to attach, at most 5")
+	return cmd
 }
 
 // runUntilDone runs the council in this process until a task is done, or waits for the daemon's if wait is true.

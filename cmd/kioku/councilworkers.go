@@ -12,8 +12,8 @@ import (
 )
 
 func (a *app) councilWorkersCmd() *cobra.Command {
-	return &cobra.Command{
-		Use: "workers", Short: "List the workers: who is paused, and what they are told",
+	cmd := &cobra.Command{
+		Use: "workers", Short: "List the workers: who is paused, and what they are told; add one", Aliases: []string{"worker"},
 		Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withCouncil(cmd.Context(), councilReads, func(ctx context.Context, c *councilClient) error {
@@ -22,12 +22,14 @@ func (a *app) councilWorkersCmd() *cobra.Command {
 					return err
 				}
 				if len(resp.GetWorkers()) == 0 && !a.JSON {
-					a.Notice("no workers; the list workers of council.yaml names agents that may suggest tasks and obey commands")
+					a.Notice("no workers; kioku council workers add NAME adds an agent that may suggest tasks and obeys commands")
 				}
 				return a.Write(resp, func(p *render.Page) { p.CouncilWorkers(resp.GetWorkers()) })
 			})
 		},
 	}
+	cmd.AddCommand(a.workersAddCmd())
+	return cmd
 }
 
 func (a *app) councilCommandCmd() *cobra.Command {

@@ -52,6 +52,7 @@ func (a *app) examine(ctx context.Context, strict bool) error {
 		return err
 	}
 	s := a.subject(ctx, conf)
+	s.Council, s.CouncilErr = a.aboutCouncil(ctx, conf)
 	var findings []doctor.Finding
 	look := func(c *connect.Client) error {
 		a.askMemory(ctx, s, c)

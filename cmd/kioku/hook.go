@@ -197,7 +197,7 @@ func (a *app) besideHook(ctx context.Context, n connect.Need, f func(context.Con
 	}
 	return k.WithMemories(ctx, n, nil, func(m *connect.Memories) error {
 		model, why := newModel(k.Conf) // a session is told at its start
-		side, err := a.newSidecar(ctx, k.Conf, m.Place, m.Of, model, why)
+		side, err := a.newSidecar(ctx, k.Conf, m.Place, m.Of, model, why, nil)
 		if err != nil {
 			return err
 		}

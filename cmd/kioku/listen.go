@@ -41,7 +41,14 @@ func (a *app) openDoor(ctx context.Context, conf *config.Config, observed observ
 	if err != nil {
 		return nil, err
 	}
-	sidecars, err := a.sidecars(ctx, conf, places, memories, observed.metrics.Model)
+	var orders councilOrders
+	switch {
+	case opt.Council != nil:
+		orders = ordersFrom(srv.LocalCouncil())
+	case opt.Memory != nil: // another service has the memories, and may have a council
+		orders = ordersFrom(kiokuv1.NewCouncilServiceClient(opt.Memory))
+	}
+	sidecars, err := a.sidecars(ctx, conf, places, memories, observed.metrics.Model, orders)
 	if err != nil {
 		return nil, err
 	}

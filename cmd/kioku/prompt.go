@@ -95,7 +95,7 @@ func (f *promptFlags) turn(cmd *cobra.Command, conf *config.Config) (sidecar.Tur
 // prompt assembles the prompt of a turn and shows it.
 func (a *app) prompt(ctx context.Context, conf *config.Config, turn sidecar.Turn) error {
 	show := func(m *connect.Memories) error {
-		side, err := a.newSidecar(ctx, conf, m.Place, m.Of, nil, nil)
+		side, err := a.newSidecar(ctx, conf, m.Place, m.Of, nil, nil, nil)
 		if err != nil {
 			return err
 		}

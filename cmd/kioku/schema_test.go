@@ -65,6 +65,7 @@ var outputs = map[string]any{
 	"council suggest":         &kiokuv1.SuggestResponse{},
 	"council suggestions":     &kiokuv1.ListSuggestionsResponse{},
 	"council workers":         &kiokuv1.ListWorkersResponse{},
+	"council workers add":     workerAdded{},
 	"derive status":           &kiokuv1.DeriveStatusResponse{},
 	"derive run":              &kiokuv1.DeriveStatusResponse{},
 	"derive estimate":         &kiokuv1.EstimateDeriveResponse{},

@@ -51,12 +51,13 @@ func noModel(err error) string {
 }
 
 // newSidecar returns the sidecar of the agent of a place. memories returns the memory of any agent; model may be nil, and why says so if
-// one is set.
-func (a *app) newSidecar(ctx context.Context, conf *config.Config, place config.Place, memories func(id string) memory.Service, model llm.Model, why error) (*sidecar.Sidecar, error) {
+// one is set; orders is nil for an agent that no council commands.
+func (a *app) newSidecar(ctx context.Context, conf *config.Config, place config.Place, memories func(id string) memory.Service, model llm.Model, why error, orders councilOrders) (*sidecar.Sidecar, error) {
 	opt, err := a.sidecarOptions(conf, memories, model, why)
 	if err != nil {
 		return nil, err
 	}
+	opt.Orders = orders
 	if opt, err = beside(ctx, conf, opt, place); err != nil {
 		return nil, err
 	}
@@ -65,7 +66,7 @@ func (a *app) newSidecar(ctx context.Context, conf *config.Config, place config.
 
 // sidecars returns the sidecars of agents, which share one language model. counted returns the model for an agent, whose tokens it
 // counts. A model that cannot be used is told; if a flag has named it, that is an error.
-func (a *app) sidecars(ctx context.Context, conf *config.Config, places []config.Place, memories func(id string) memory.Service, counted func(agent string, m llm.Model) llm.Model) (map[string]server.Sidecar, error) {
+func (a *app) sidecars(ctx context.Context, conf *config.Config, places []config.Place, memories func(id string) memory.Service, counted func(agent string, m llm.Model) llm.Model, orders councilOrders) (map[string]server.Sidecar, error) {
 	model, why := newModel(conf)
 	switch {
 	case why != nil && conf.ByFlag("llm"):
@@ -77,6 +78,7 @@ func (a *app) sidecars(ctx context.Context, conf *config.Config, places []config
 	if err != nil {
 		return nil, err
 	}
+	opt.Orders = orders
 	all := map[string]server.Sidecar{}
 	for _, p := range places {
 		own, err := beside(ctx, conf, opt, p)

@@ -142,7 +142,7 @@ func TestFrameKeyThatIsDamagedIsReportedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := a.sidecars(t.Context(), conf, places, func(string) memory.Service { return (&connect.Memories{}).Of("") }, nil)
+	all, err := a.sidecars(t.Context(), conf, places, func(string) memory.Service { return (&connect.Memories{}).Of("") }, nil, nil)
 	if err != nil || len(all) != 2 || strings.Count(errs.String(), "frame.key, has 5 bytes") != 1 {
 		t.Errorf("%d sidecars, %v: %s", len(all), err, errs.String())
 	}

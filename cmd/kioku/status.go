@@ -39,11 +39,18 @@ func (a *app) status(ctx context.Context, c *connect.Client, deep bool) error {
 		return err
 	}
 	derived, _ := c.Derive.DeriveStatus(ctx, &kiokuv1.DeriveStatusRequest{Agent: c.Agent}) // a daemon of before has none
+	about, noCouncil := a.aboutCouncil(ctx, a.conf)
 	err = a.Write(st, func(p *render.Page) {
 		p.Status(st, time.Now())
 		p.Derived(derived)
 		if _, why := newModel(a.conf); why != nil {
 			p.Row("llm", "%s", noModel(why))
+		}
+		switch {
+		case noCouncil != nil:
+			p.Row("council", "cannot be read: %s", render.Message(noCouncil))
+		case about != nil:
+			p.CouncilLoad(about.GetLoad())
 		}
 		if checked != nil {
 			p.Row("checked", "every file was read; %s changed", render.Count(checked.GetFileCount(), "file"))

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"path/filepath"
@@ -88,26 +89,35 @@ func (a *app) tokenAddCmd() *cobra.Command {
 }
 
 func (a *app) addToken(cmd *cobra.Command, e server.TokenEntry) error {
-	path, used, err := a.tokenFile()
+	r, err := a.makeToken(cmd.Context(), e)
 	if err != nil {
 		return err
-	}
-	r := newTokenReport(e)
-	if e.SAN == "" {
-		r.Token = server.NewToken()
-	}
-	if err := server.AddToken(cmd.Context(), path, e, r.Token); err != nil {
-		return err
-	}
-	a.Notice("added %s to %s: %s", e.Name, path, r.rights())
-	if !used {
-		a.Notice("no daemon uses the file yet; next: kioku config set tokenFile %s, and restart the daemon", render.ShellQuote(path))
 	}
 	return a.Write(r, func(p *render.Page) {
 		if r.Token != "" {
 			p.Linef("%s", r.Token)
 		}
 	})
+}
+
+// makeToken adds an entry to the token file and returns it, with its token if it is not for a certificate.
+func (a *app) makeToken(ctx context.Context, e server.TokenEntry) (tokenReport, error) {
+	r := newTokenReport(e)
+	path, used, err := a.tokenFile()
+	if err != nil {
+		return r, err
+	}
+	if e.SAN == "" {
+		r.Token = server.NewToken()
+	}
+	if err := server.AddToken(ctx, path, e, r.Token); err != nil {
+		return r, err
+	}
+	a.Notice("added %s to %s: %s", e.Name, path, r.rights())
+	if !used {
+		a.Notice("no daemon uses the file yet; next: kioku config set tokenFile %s, and restart the daemon", render.ShellQuote(path))
+	}
+	return r, nil
 }
 
 // rights says what a caller may do.

@@ -311,7 +311,7 @@ func (e *Engine) trial(ctx context.Context, name string) (int, error) {
 		return 0, err
 	}
 	persona := e.persona(ctx, name, council.Task{})
-	t := council.Task{Type: council.TypeQuestion, Title: "Are you ready?", Description: "A check of a member. Any valid vote will do."}
+	t := council.Task{ID: fmt.Sprintf("health_check_%d", e.now().Unix()), Type: council.TypeQuestion, Title: "Are you ready?", Description: "A check of a member. Any valid vote will do."}
 	_, err = e.ask(ctx, member.Question{Member: name, Phase: member.PhaseOpinion, Task: t, Cycle: 1, Round: 1, MaxRounds: 1, Attempt: 1, Roster: e.set.Roster(), Persona: persona, Params: params, Mission: e.mission(), Now: e.now()})
 	if err != nil {
 		return 0, fmt.Errorf("the member does not answer: %w", err)

@@ -159,7 +159,6 @@ func (e *Engine) askMember(ctx context.Context, s *flow.Snapshot, pos flow.Posit
 			err = e.take(s, a, &turn, reply)
 		}
 		if err == nil {
-			e.log(a.Member, "info", s.ID, turn.Phase, fmt.Sprintf("answered: %d calls, %d tokens in, %d out", reply.Calls, reply.Usage.TokensIn, reply.Usage.TokensOut))
 			return nil
 		}
 		kind := member.KindOf(err)
@@ -170,7 +169,7 @@ func (e *Engine) askMember(ctx context.Context, s *flow.Snapshot, pos flow.Posit
 			return err
 		}
 		turn.Failures++
-		turn.Usage = addUsage(turn.Usage, reply.Usage)
+		turn.Usage = turn.Usage.Plus(reply.Usage)
 		turn.Reason = err.Error()
 		if a.Kind == flow.AskBallot {
 			turn.Abstained = kind
@@ -224,11 +223,6 @@ func (e *Engine) late(id string, a flow.Action) bool {
 		return true
 	}
 	return e.f.Exists(folder.RoundDir(id, a.Round, a.Attempt) + "/_seal.json")
-}
-
-// addUsage adds two usages up.
-func addUsage(a, b council.Usage) council.Usage {
-	return council.Usage{Calls: a.Calls + b.Calls, TokensIn: a.TokensIn + b.TokensIn, TokensOut: a.TokensOut + b.TokensOut}
 }
 
 // take writes down what a member has answered. An answer that does not belong to the step is an abstention.

@@ -7,7 +7,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"strings"
+	"sync"
+	"time"
 
 	"kioku/council"
 	"kioku/council/flow"
@@ -24,20 +27,38 @@ func (e *Engine) Doctor(ctx context.Context) []Finding {
 	return d.found
 }
 
-// Trial is Doctor, and asks each member a question too, which costs a call of its model.
+// Trial is Doctor, and asks all members at once a question too, which costs a call of each model.
 func (e *Engine) Trial(ctx context.Context) []Finding {
-	found := e.Doctor(ctx)
-	for _, m := range e.set.Members {
-		f := Finding{Name: "trial of " + m.Name, Level: LevelOK, Text: "answers with a valid ballot"}
-		if m.Model == member.ModelRemote && len(m.Command) == 0 {
-			continue
-		}
-		if _, err := e.trial(ctx, m.Name); err != nil {
-			f.Level, f.Text = LevelError, err.Error()
-		}
-		found = append(found, f)
+	ctx, cancel := context.WithTimeout(ctx, e.set.Timeouts.Turn)
+	defer cancel()
+	tried := make([]Finding, len(e.set.Members))
+	var group sync.WaitGroup
+	for i, m := range e.set.Members {
+		group.Go(func() { tried[i] = e.tryMember(ctx, m) })
 	}
-	return found
+	found := e.Doctor(ctx)
+	group.Wait()
+	return append(found, tried...)
+}
+
+// tryMember returns what came of a question to a member.
+func (e *Engine) tryMember(ctx context.Context, m council.Member) Finding {
+	f := Finding{Name: "trial of " + m.Name, Level: LevelOK, Text: "answers with a valid ballot"}
+	if m.Remote() {
+		f.Text = "not asked: it runs elsewhere and fetches its turns"
+		return f
+	}
+	start := time.Now()
+	_, err := e.trial(ctx, m.Name)
+	if err == nil {
+		f.Text += fmt.Sprintf(", after %.1f s", time.Since(start).Seconds())
+		return f
+	}
+	f.Level, f.Text = LevelError, err.Error()
+	if remedy := member.Remedy(m, err); remedy != "" {
+		f.Text += ". What to do: " + remedy
+	}
+	return f
 }
 
 type doctor struct {
@@ -79,27 +100,62 @@ func (d *doctor) members(ctx context.Context) {
 		d.add("members", LevelError, "%v", err)
 		return
 	}
-	families := map[string]bool{}
 	for _, m := range all {
-		families[m.Family] = true
 		switch info, err := os.Stat(m.Member.Workspace); {
-		case m.Member.Model == "remote":
+		case m.Member.Remote():
 			d.add("member "+m.Member.Name, LevelOK, "runs elsewhere and fetches its turns")
 		case err != nil || !info.IsDir():
 			d.add("member "+m.Member.Name, LevelWarning, "has no workspace %q, so no persona and no memory", m.Member.Workspace)
 		case m.ParamsError != "":
 			d.add("member "+m.Member.Name, LevelError, "%s; the last good values are used", m.ParamsError)
 		default:
-			d.add("member "+m.Member.Name, LevelOK, "model %s, family %s", m.Member.Model, m.Family)
+			d.add("member "+m.Member.Name, LevelOK, "model %s, family %s", m.Member.ModelName(), m.Family)
 		}
+		d.command(m.Member)
 	}
-	if len(families) == 1 {
-		d.add("independence", LevelWarning, "all members run on one family of models: they are likely to make the same mistakes")
-	} else {
-		d.add("independence", LevelOK, "%d families of models", len(families))
-	}
+	d.independence(all)
 	if d.e.set.WithRole(council.RoleArbiter) == "" {
 		d.add("arbiter", LevelWarning, "no member is the arbiter: a task without majority is stalled")
+	}
+}
+
+// command checks the program of a member.
+func (d *doctor) command(m council.Member) {
+	if len(m.Command) == 0 {
+		return
+	}
+	name := "program of " + m.Name
+	if _, err := exec.LookPath(m.Command[0]); err != nil {
+		d.add(name, LevelError, "%v; install it, or correct members.%s.command", err, m.Name)
+	}
+	switch dangerous, unwise := member.CheckCommand(m); {
+	case dangerous != "":
+		d.add(name, LevelError, "%s", dangerous)
+	case unwise != "":
+		d.add(name, LevelWarning, "%s", unwise)
+	default:
+		d.add(name, LevelWarning, "%q runs as this user with this user's network", m.Command[0])
+	}
+}
+
+// independence checks whether the members can make different mistakes.
+func (d *doctor) independence(all []MemberState) {
+	by := map[string][]string{}
+	for _, m := range all {
+		by[m.Family] = append(by[m.Family], m.Member.Name)
+	}
+	switch need := d.e.set.MinFamilies; {
+	case len(by) < need:
+		d.add("independence", LevelError, "the members run on %d families of models, and minFamilies needs %d: every task will be stalled. "+
+			"Give a member a model of another family, or name it: model beside command, remote:NAME for one elsewhere", len(by), need)
+	case len(by) == 1:
+		d.add("independence", LevelWarning, "all members run on one family of models (%s): they are likely to make the same mistakes. "+
+			"Give one of them a model of another maker", all[0].Family)
+	default:
+		d.add("independence", LevelOK, "%d families of models", len(by))
+	}
+	if unknown := by[council.UnknownFamily]; len(unknown) > 0 {
+		d.add("independence", LevelWarning, "nobody knows who has made the models of %s; all of them count as one family", strings.Join(unknown, ", "))
 	}
 }
 
@@ -176,10 +232,5 @@ func (d *doctor) autonomy() {
 		d.add("autonomy", LevelWarning, "full: approved tasks are carried out (%s) and suggestions become tasks without a person", x.Mode)
 	default:
 		d.add("autonomy", LevelOK, "supervised: execution is %s, approval by %s", x.Mode, x.Approval)
-	}
-	for _, m := range d.e.set.Members {
-		if len(m.Command) > 0 {
-			d.add("member "+m.Name, LevelWarning, "is the program %q, which runs as this user with this user's network", m.Command[0])
-		}
 	}
 }

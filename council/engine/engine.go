@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -58,6 +57,7 @@ type Engine struct {
 	f      *folder.Folder
 	recall *recall.Recaller
 	stream *stream
+	logs   *member.Logs
 	// poke wakes Run; it has room for one.
 	poke chan struct{}
 	jobs sync.WaitGroup
@@ -68,6 +68,9 @@ type Engine struct {
 
 	// resting are tasks that need not be looked at before their files or the time change.
 	resting map[string]rest
+	// searched is when schedules have searched for notes.
+	searched map[string]time.Time
+	upkept   upkept
 	// verified says that the memories of old decisions were compared with their records.
 	verified bool
 
@@ -119,10 +122,11 @@ func newEngine(o Options) (*Engine, error) {
 	}
 	e := &Engine{
 		opt: o, set: o.Settings.WithDefaults(), f: f, stream: newStream(o.Now()), poke: make(chan struct{}, 1),
-		running: map[string]job{}, resting: map[string]rest{}, good: map[string]council.Params{},
+		running: map[string]job{}, resting: map[string]rest{}, searched: map[string]time.Time{},
+		logs: member.OpenLogs(f.Root(), o.Now), good: map[string]council.Params{},
 	}
 	if o.Memory != nil {
-		e.recall = recall.New(recall.Options{TopK: 3}, o.Memory)
+		e.recall = recall.New(recall.Options{TopK: maxRecalled}, o.Memory)
 	}
 	return e, nil
 }
@@ -194,6 +198,13 @@ func (e *Engine) write(point, rel string, v any) error {
 	return err
 }
 
+// lockedWrite is write for callers without the lock.
+func (e *Engine) lockedWrite(point, rel string, v any) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.write(point, rel, v)
+}
+
 // log writes a line to the log of a member. A log that cannot be written is told to the engine's own.
 func (e *Engine) log(name, level, task, phase, text string) {
 	now := e.now()
@@ -227,11 +238,11 @@ func (e *Engine) mission() string {
 // family returns the model family of a member.
 func (e *Engine) family(name string) string {
 	if f, ok := e.opt.Ask.(interface{ Family(string) string }); ok {
-		return cmp.Or(f.Family(name), "unknown")
+		return f.Family(name)
 	}
 	m, err := e.set.Member(name)
 	if err != nil {
-		return "unknown"
+		return council.UnknownFamily
 	}
-	return m.Family()
+	return council.FamilyOf(m.ModelName())
 }

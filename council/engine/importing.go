@@ -72,28 +72,30 @@ func (i *importer) put(rel string, v any) (bool, error) {
 	return true, i.e.f.Publish(rel, v)
 }
 
-// task reads a task of the other folder and makes it valid.
-func (i *importer) task(rel, id string) (council.Task, bool) {
-	var t council.Task
-	if err := i.src.Read(rel, &t); err != nil {
-		i.skip(rel, "%v", err)
-		return t, false
+// task reads a task of the other folder and makes it valid. Its attachments are copied to the folder files.
+func (i *importer) task(rel, id, files string) (t council.Task, ok bool, err error) {
+	var old struct {
+		council.Task
+		Attachments []oldAttachment `json:"attachments"`
 	}
+	if err := i.src.Read(rel, &old); err != nil {
+		i.skip(rel, "%v", err)
+		return t, false, nil
+	}
+	t = old.Task
 	t.ID, t.Status = cmp.Or(t.ID, id), council.StatusPending
 	t.Type = cmp.Or(t.Type, council.TypeTask)
 	if t.Type != council.TypeTask && t.Type != council.TypeQuestion {
 		t.Type = council.TypeTask
 	}
-	if len(t.Attachments) > 0 {
-		i.skip(rel, "%d attachments are not copied", len(t.Attachments))
-		t.Attachments = nil
-	}
 	t.Source = cmp.Or(t.Source, "import")
 	if err := t.Check(); err != nil || t.ID != id {
 		i.skip(rel, "id %.80q, %v", t.ID, err)
-		return t, false
+		return t, false, nil
 	}
-	return t, true
+	from := []string{"attachments/" + id, "discussions/" + id + "/attachments", "inbox/attachments/" + id}
+	t.Attachments, err = i.attachments(rel, old.Attachments, from, files, "")
+	return t, err == nil, err
 }
 
 // inbox copies tasks that nobody has discussed.
@@ -104,7 +106,13 @@ func (i *importer) inbox() error {
 		if !ok || i.src.Exists("discussions/"+id) || i.e.f.Exists(folder.TaskDir(id)) {
 			continue
 		}
-		t, ok := i.task("inbox/"+name, id)
+		if i.e.f.Exists("inbox/" + name) {
+			continue
+		}
+		t, ok, err := i.task("inbox/"+name, id, folder.Inbox+"/attachments/"+id)
+		if err != nil {
+			return err
+		}
 		if !ok {
 			continue
 		}
@@ -139,9 +147,9 @@ var oldRound = regexp.MustCompile(`^round_([1-9][0-9]?)$`)
 // last, so that what a crash has left is copied again.
 func (i *importer) discussion(id string) error {
 	dir := "discussions/" + id
-	t, ok := i.task(dir+"/task.json", id)
+	t, ok, err := i.task(dir+"/task.json", id, folder.TaskDir(id)+"/attachments")
 	if !ok {
-		return nil
+		return err
 	}
 	var d council.Decision
 	decided := i.src.Read("decisions/"+id+".json", &d) == nil && (d.Decision == council.Approved || d.Decision == council.Rejected)
@@ -156,8 +164,8 @@ func (i *importer) discussion(id string) error {
 		i.report.Continued = append(i.report.Continued, id)
 	}
 	i.report.Discussions++
-	if i.dry {
-		return nil
+	if err := i.comments(id); err != nil || i.dry {
+		return err
 	}
 	for _, r := range rounds {
 		if err := i.round(id, r, roster, decided); err != nil {
@@ -167,11 +175,6 @@ func (i *importer) discussion(id string) error {
 	if decided {
 		imported := i.decision(d, t, rounds)
 		if err := i.replace(folder.TaskDir(id)+"/imported.json", imported); err != nil {
-			return err
-		}
-	}
-	if comments := i.comments(dir); len(comments) > 0 {
-		if err := i.replace(folder.TaskDir(id)+"/comments.json", comments); err != nil {
 			return err
 		}
 	}
@@ -309,33 +312,8 @@ func (i *importer) decision(d council.Decision, t council.Task, rounds []oldBall
 		d.Votes = append(d.Votes, v)
 	}
 	d.Degraded = append(d.Degraded, "Imported: decided by another program, by its rules.")
-	d.MemoryPath = fmt.Sprintf("memory/decisions/%s-%s.md", d.DecidedAt.Format(time.DateOnly), t.ID)
+	d.MemoryPath = fmt.Sprintf("%s/%s-%s.md", council.DecisionNotes, d.DecidedAt.Format(time.DateOnly), t.ID)
 	return d
-}
-
-// comments reads the comments of a discussion, whose author is a word.
-func (i *importer) comments(dir string) []council.Comment {
-	var old []struct {
-		ID, Message  string
-		Author       string
-		RequestRound bool      `json:"request_round"`
-		CreatedAt    time.Time `json:"created_at"`
-	}
-	if err := i.src.Read(dir+"/comments.json", &old); err != nil {
-		if !errors.Is(err, fs.ErrNotExist) {
-			i.skip(dir+"/comments.json", "%v", err)
-		}
-		return nil
-	}
-	var all []council.Comment
-	for _, c := range old {
-		kind := "stranger"
-		if c.Author == "user" {
-			kind = "owner"
-		}
-		all = append(all, council.Comment{ID: c.ID, Message: c.Message, RequestRound: c.RequestRound, CreatedAt: c.CreatedAt, Author: council.Author{Kind: kind, Name: c.Author}})
-	}
-	return all
 }
 
 // params copies the parameters of members of this council that have none yet.

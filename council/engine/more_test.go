@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"kioku/council"
 	"kioku/council/counciltest"
 	"kioku/council/engine"
+	"kioku/council/member"
 	"kioku/internal/filelock"
 )
 
@@ -49,7 +51,7 @@ func TestFilesOfADecision(t *testing.T) {
 		"council/discussions/task_1/noted_1.json", "council/discussions/task_1/round_1/_open.json", "council/discussions/task_1/round_1/_seal.json",
 		"council/discussions/task_1/round_1/_turn_ant.json", "council/discussions/task_1/round_1/_turn_bee.json", "council/discussions/task_1/round_1/_turn_cat.json",
 		"council/discussions/task_1/round_1/ant.json", "council/discussions/task_1/round_1/bee.json", "council/discussions/task_1/round_1/cat.json",
-		"council/discussions/task_1/status.json", "council/discussions/task_1/task.json",
+		"council/discussions/task_1/status.json", "council/discussions/task_1/task.json", "council/health.json",
 		"council/logs/ant/2026-11-23.jsonl", "council/logs/bee/2026-11-23.jsonl", "council/logs/cat/2026-11-23.jsonl",
 		"council/nodes/ant/activity.json", "council/nodes/bee/activity.json", "council/nodes/cat/activity.json",
 	}
@@ -294,16 +296,18 @@ func articlesLayout(t *testing.T) string {
 		"inbox/task_new.json":                      `{"id":"task_new","type":"task","title":"New","created_at":"2026-02-10T12:00:00Z","status":"pending"}`,
 		"discussions/task_done/task.json":          `{"id":"task_done","type":"task","title":"Check the pulse of workers","description":"d","priority":"medium","created_at":"2026-02-10T12:00:00Z","status":"pending"}`,
 		"discussions/task_done/status.json":        `{"task_id":"task_done","status":"decided","current_round":1,"max_rounds":3}`,
-		"discussions/task_done/comments.json":      `[{"id":"comment_1_a","author":"user","message":"please","request_round":false,"created_at":"2026-02-10T12:00:00Z"}]`,
+		"discussions/task_done/comments.json":      `[{"id":"comment_1_a","author":"user","message":"please","attachments":[{"filename":"c.txt","original_name":"c.txt","size":10}],"request_round":false,"created_at":"2026-02-10T12:00:00Z"}]`,
 		"discussions/task_done/round_1/panda.json": ballot("panda", 1, "approve"), "discussions/task_done/round_1/gorilla.json": ballot("gorilla", 1, "approve"),
-		"discussions/task_done/round_1/triceratops.json": ballot("triceratops", 1, "reject"),
-		"decisions/task_done.json":                       `{"task_id":"task_done","decision":"approved","status":"completed","final_round":1,"final_approach":"step by step","executor":"triceratops","decided_at":"2026-02-10T12:05:00Z"}`,
-		"decisions/task_done_result.json":                `{"task_id":"task_done","executor":"triceratops","result":"built","completed_at":"2026-02-10T13:00:00Z"}`,
-		"discussions/task_open/task.json":                `{"id":"task_open","type":"task","title":"Open","created_at":"2026-02-11T12:00:00Z","status":"pending"}`,
-		"discussions/task_open/round_1/ant.json":         ballot("ant", 1, "reject"),
-		"nodes/ant/params.json":                          `{"safety_weight":0.9}`,
-		"bot_commands/cmd1.json":                         `{"id":"cmd1","action":"pause","params":{"duration_minutes":5},"status":"processed","created_at":"2026-02-10T12:00:00Z","result":"ok"}`,
-		"logs/panda.log":                                 "a line\n",
+		"discussions/task_done/round_1/triceratops.json":   ballot("triceratops", 1, "reject"),
+		"decisions/task_done.json":                         `{"task_id":"task_done","decision":"approved","status":"completed","final_round":1,"final_approach":"step by step","executor":"triceratops","decided_at":"2026-02-10T12:05:00Z"}`,
+		"decisions/task_done_result.json":                  `{"task_id":"task_done","executor":"triceratops","result":"built","completed_at":"2026-02-10T13:00:00Z"}`,
+		"discussions/task_open/task.json":                  `{"id":"task_open","type":"task","title":"Open","created_at":"2026-02-11T12:00:00Z","status":"pending","attachments":[{"filename":"plan_見積.md","original_name":"plan 見積.md","size":9,"mime_type":"text/markdown"},{"filename":"../../secret","size":1},{"filename":"gone.txt","size":1}]}`,
+		"attachments/task_open/plan_見積.md":                 "The plan.",
+		"attachments/task_done/comments/comment_1_a/c.txt": "As I said.",
+		"discussions/task_open/round_1/ant.json":           ballot("ant", 1, "reject"),
+		"nodes/ant/params.json":                            `{"safety_weight":0.9}`,
+		"bot_commands/cmd1.json":                           `{"id":"cmd1","action":"pause","params":{"duration_minutes":5},"status":"processed","created_at":"2026-02-10T12:00:00Z","result":"ok"}`,
+		"logs/panda.log":                                   "a line\n",
 	} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(old, name)), 0o700); err != nil {
 			t.Fatal(err)
@@ -335,7 +339,13 @@ func TestImportOfTheArticlesLayout(t *testing.T) {
 	if diff := cmp.Diff(dry, report); diff != "" {
 		t.Error(diff)
 	}
-	want := engine.ImportReport{Tasks: 1, Discussions: 2, Decisions: 1, Params: 1, Commands: 1, Logs: 1, Continued: []string{"task_open"}}
+	for _, part := range []string{`attachment "../../secret": `, `attachment "gone.txt": `} {
+		if !slices.ContainsFunc(report.Skipped, func(line string) bool { return strings.Contains(line, part) }) {
+			t.Errorf("%q is not among %q", part, report.Skipped)
+		}
+	}
+	report.Skipped = nil
+	want := engine.ImportReport{Tasks: 1, Attachments: 2, Discussions: 2, Decisions: 1, Params: 1, Commands: 1, Logs: 1, Continued: []string{"task_open"}}
 	if diff := cmp.Diff(want, report); diff != "" {
 		t.Error(diff)
 	}
@@ -359,8 +369,56 @@ func TestImportOfTheArticlesLayout(t *testing.T) {
 	if w.params("ant")["safety_weight"] != 0.9 || w.outcome("task_new").Decision != council.Approved {
 		t.Error("parameters or inbox")
 	}
+	for task, want := range map[string]string{"task_open": "The plan.", "task_done": "As I said."} {
+		files := w.get(task).Task.Attachments
+		if task == "task_done" {
+			files = w.get(task).Comments[0].Attachments
+		}
+		if len(files) != 1 {
+			t.Fatalf("%s has the files %+v", task, files)
+		}
+		f, about, err := w.Attachment(t.Context(), task, files[0].File)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if data, err := io.ReadAll(f); string(data) != want || err != nil || about.Size != int64(len(want)) {
+			t.Errorf("%s: %q, %v, %+v", task, data, err, about)
+		}
+	}
 	again, err := w.Import(t.Context(), old, false)
 	if err != nil || again.Discussions+again.Tasks+again.Params > 0 {
 		t.Errorf("a second time: %v, %+v", err, again)
+	}
+}
+
+// Files of a comment are kept with the task, and members see them in the next round.
+func TestCommentWithFiles(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	w.vote(map[string]string{"ant": council.VoteReject, "bee": council.VoteReject, "cat": council.VoteReject})
+	id := w.submit(council.Task{Title: "Buy a kettle"})
+	file := engine.Upload{Name: "../offer 見積.md", Data: []byte("It costs 40.")}
+	made, err := w.Comment(t.Context(), id, council.Comment{Author: council.Author{Kind: "owner"}, Message: "Here is the offer."}, file)
+	if err != nil || len(made.Attachments) != 1 {
+		t.Fatalf("%+v, %v", made, err)
+	}
+	if err := w.RequestRound(t.Context(), id, council.Author{Kind: "owner"}, ""); err != nil {
+		t.Fatal(err)
+	}
+	w.settle()
+	asked := w.script.Asked()
+	seen := slices.ContainsFunc(asked[len(asked)-1].Attachments, func(a member.Attachment) bool { return a.Text == "It costs 40." })
+	if !seen {
+		t.Errorf("the members see %+v", asked[len(asked)-1].Attachments)
+	}
+	f, about, err := w.Attachment(t.Context(), id, made.Attachments[0].File)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if data, err := io.ReadAll(f); string(data) != "It costs 40." || err != nil || about.Name != "../offer 見積.md" || strings.Contains(about.File, "/") {
+		t.Errorf("%q, %v, %+v", data, err, about)
+	}
+	if _, err := w.Comment(t.Context(), id, council.Comment{Message: "Many"}, make([]engine.Upload, 6)...); err == nil {
+		t.Error("six files are taken")
 	}
 }

@@ -61,17 +61,23 @@ func checkText(field, s string, required bool, limit int) error {
 	return nil
 }
 
-// Comment adds a comment to a task. Members see it from the next round on.
-func (e *Engine) Comment(_ context.Context, id string, c council.Comment) (council.Comment, error) {
+// Comment adds a comment with files to a task. Members see it from the next round on.
+func (e *Engine) Comment(_ context.Context, id string, c council.Comment, files ...Upload) (council.Comment, error) {
 	if err := checkText("message", c.Message, true, council.MaxComment); err != nil {
 		return c, err
 	}
-	if len(c.Attachments) > 0 {
-		return c, council.Invalid("attachments", "of comments are not taken; submit a task with them")
-	}
 	c.CreatedAt = e.now()
-	c.ID = cmp.Or(c.ID, fmt.Sprintf("comment_%d_%04d", c.CreatedAt.UnixMilli(), rand.IntN(10_000)))
+	c.ID = fmt.Sprintf("comment_%d_%04d", c.CreatedAt.UnixMilli(), rand.IntN(10_000))
+	var err error
+	if c.Attachments, err = attached(files, c.ID+"-"); err != nil {
+		return c, err
+	}
 	return c, e.onTask(id, func(s *flow.Snapshot, _ flow.Position) error {
+		for n, f := range files {
+			if err := e.f.PublishBytes(folder.TaskDir(id)+"/attachments/"+c.Attachments[n].File, f.Data); err != nil {
+				return err
+			}
+		}
 		return e.write("comments", folder.TaskDir(id)+"/comments.json", append(slices.Clone(s.Comments), c))
 	})
 }

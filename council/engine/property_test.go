@@ -401,11 +401,11 @@ func (l *lab) settled(id string) {
 	}
 }
 
-// tree returns the names and hashes of all files but logs and activities.
+// tree returns the names and hashes of all files but logs, activities and health.json.
 func tree(t interface{ Fatal(...any) }, dir string) []byte {
 	var b bytes.Buffer
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || strings.Contains(path, "/logs/") || strings.HasSuffix(path, "activity.json") || strings.HasSuffix(path, ".lock") {
+		if err != nil || d.IsDir() || strings.Contains(path, "/logs/") || strings.HasSuffix(path, "activity.json") || strings.HasSuffix(path, "health.json") || strings.HasSuffix(path, ".lock") {
 			return err
 		}
 		data, err := os.ReadFile(path)

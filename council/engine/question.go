@@ -1,8 +1,8 @@
 package engine
 
 import (
+	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -54,6 +54,7 @@ func (e *Engine) about(ctx context.Context, name string, s *flow.Snapshot) membe
 	}
 	q.Params, _ = e.params(name) // the last good ones if the file is bad, which Members tells
 	q.Recalled, q.RecallDegraded = e.recalled(ctx, name, s.Task)
+	e.offerLookups(&q)
 	return q
 }
 
@@ -104,15 +105,20 @@ func (e *Engine) attachments(s *flow.Snapshot) []member.Attachment {
 	return all
 }
 
-// recalled searches the memory of a member and that of the council agent for a task, the best three of each.
+// maxRecalled is how many passages of each memory a member is shown.
+const maxRecalled = 3
+
+// recalled searches the memory of a member and that of the council agent for a task, the best three of each. Of the council agent's,
+// decisions come first.
 func (e *Engine) recalled(ctx context.Context, name string, t council.Task) (found []prompt.Memory, degraded bool) {
 	if e.recall == nil {
 		return nil, false
 	}
 	text := t.Title + "\n" + t.Description
-	for _, source := range []recall.Request{{Message: text, Agent: name}, {Message: text, Agent: name, Group: true, Shared: []string{e.set.Agent}}} {
+	for _, source := range []recall.Request{{Message: text, Agent: name}, {Message: text, Agent: name, Group: true, Shared: []string{e.set.Agent}, Spare: maxRecalled}} {
 		out := e.recall.Recall(ctx, source)
-		found = append(found, out.Memories...)
+		slices.SortStableFunc(out.Memories, func(a, b prompt.Memory) int { return cmp.Compare(ofDecision(b), ofDecision(a)) })
+		found = append(found, out.Memories[:min(len(out.Memories), maxRecalled)]...)
 		for _, search := range out.Searches {
 			degraded = degraded || search.Err != nil || slices.ContainsFunc(search.Degraded, func(d memory.Degradation) bool { return !d.IsHint() })
 		}
@@ -120,41 +126,10 @@ func (e *Engine) recalled(ctx context.Context, name string, t council.Task) (fou
 	return found, degraded
 }
 
-// noteAll writes a line on a decision into the memory of each member.
-func (e *Engine) noteAll(ctx context.Context, s *flow.Snapshot, pos flow.Position) council.Noted {
-	noted := council.Noted{Members: []string{}}
-	d := flow.Record(s, pos)
-	for _, name := range s.Claim.Roster {
-		var service memory.Service
-		if e.opt.Memory != nil {
-			service = e.opt.Memory(name)
-		}
-		if service == nil {
-			continue
-		}
-		_, err := service.Append(ctx, memory.Note{
-			Text: noteLine(s, d, name, e.set.Agent), Category: "council", Source: memory.NoteFromAgent,
-			Key: fmt.Sprintf("council:%s:%d:%s", s.ID, d.Cycle, name),
-		})
-		if err != nil {
-			e.log(name, "warn", s.ID, "note", "the line on the decision was not written: "+err.Error())
-			noted.Failed = append(noted.Failed, name)
-			continue
-		}
-		noted.Members = append(noted.Members, name)
+// ofDecision returns 1 for a passage of a decision of the council, 0 for others.
+func ofDecision(m prompt.Memory) int {
+	if m.Shared && strings.HasPrefix(m.Path, council.DecisionNotes+"/") {
+		return 1
 	}
-	noted.CreatedAt = e.now()
-	return noted
-}
-
-// noteLine is the line on a decision in the memory of a member.
-func noteLine(s *flow.Snapshot, d *council.Decision, name, agent string) string {
-	vote := "did not vote"
-	for _, round := range slices.Backward(d.Votes) {
-		if v, ok := round.Votes[name]; ok {
-			vote = fmt.Sprintf("voted %s in round %d", v, round.Round)
-			break
-		}
-	}
-	return fmt.Sprintf("Council, %q: I %s; %s by %s. Recorded by %s in %s.", strings.TrimSpace(oneLine(s.Task.Title)), vote, d.Decision, d.DecidedBy, agent, d.MemoryPath)
+	return 0
 }

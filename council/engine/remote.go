@@ -35,12 +35,12 @@ func (e *Engine) NextTurn(_ context.Context, name string) (*RemoteTurn, error) {
 
 // SubmitTurn answers a turn. A bad reply is a memory.InputError, and may be tried once more; after the end of the lease or of the turn the
 // error is member.ErrNoTurn.
-func (e *Engine) SubmitTurn(_ context.Context, name, lease string, reply []byte) error {
+func (e *Engine) SubmitTurn(_ context.Context, name, lease string, reply RemoteReply) error {
 	d, err := e.desk(name)
 	if err != nil {
 		return err
 	}
-	if len(reply) > council.MaxTaskBytes {
+	if len(reply.Text) > council.MaxTaskBytes {
 		return council.Invalid("reply", "has more than %d bytes", council.MaxTaskBytes)
 	}
 	return d.Submit(name, lease, reply)

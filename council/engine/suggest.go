@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -32,7 +33,12 @@ func suggestionPath(worker, id string) string {
 
 // suggested returns the suggestions of a worker, oldest first. A file that a worker has left by itself has the status "".
 func (e *Engine) suggested(worker string) ([]council.Suggestion, error) {
-	names, err := e.f.Names(folder.Suggestions + "/" + worker)
+	return e.suggestedIn(folder.Suggestions+"/"+worker, worker)
+}
+
+// suggestedIn returns the suggestions of a worker in a folder.
+func (e *Engine) suggestedIn(dir, worker string) ([]council.Suggestion, error) {
+	names, err := e.f.Names(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +49,7 @@ func (e *Engine) suggested(worker string) ([]council.Suggestion, error) {
 			continue
 		}
 		var s council.Suggestion
-		if err := e.f.Read(suggestionPath(worker, id), &s); err != nil {
+		if err := e.f.Read(dir+"/"+name, &s); err != nil {
 			e.opt.Log.Warn("a suggestion cannot be read", "worker", worker, "id", id, "error", err)
 			continue
 		}
@@ -52,6 +58,24 @@ func (e *Engine) suggested(worker string) ([]council.Suggestion, error) {
 	}
 	slices.SortStableFunc(all, func(a, b council.Suggestion) int { return a.SubmittedAt.Compare(b.SubmittedAt) })
 	return all, nil
+}
+
+// shelve moves a suggestion that is over to the archive.
+func (e *Engine) shelve(s council.Suggestion) error {
+	e.crash("shelve:before")
+	err := e.f.Move(suggestionPath(s.Worker, s.ID), path.Join(folder.Archived, suggestionPath(s.Worker, s.ID)))
+	e.crash("shelve:after")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+// suggestedEver is suggested with the suggestions in the archive.
+func (e *Engine) suggestedEver(worker string) ([]council.Suggestion, error) {
+	old, err := e.suggestedIn(folder.Archived+"/"+folder.Suggestions+"/"+worker, worker)
+	all, err2 := e.suggested(worker)
+	return append(old, all...), errors.Join(err, err2)
 }
 
 // normal returns a title as titles are compared.
@@ -94,6 +118,11 @@ func (e *Engine) Suggest(_ context.Context, s council.Suggestion) (council.Sugge
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	return e.leave(s)
+}
+
+// leave publishes a suggestion after its checks.
+func (e *Engine) leave(s council.Suggestion) (council.Suggestion, error) {
 	s, err := e.admit(s)
 	if err != nil {
 		return s, err
@@ -123,7 +152,7 @@ func checkSuggestion(s council.Suggestion) error {
 func (e *Engine) admit(s council.Suggestion) (council.Suggestion, error) {
 	now := e.now()
 	for _, worker := range e.set.Workers {
-		all, err := e.suggested(worker)
+		all, err := e.suggestedEver(worker)
 		if err != nil {
 			return s, err
 		}
@@ -171,7 +200,12 @@ func (e *Engine) suggestion(ctx context.Context, s council.Suggestion, sooner fu
 		s.Status = council.SuggestionPending
 		return e.keep(s)
 	case council.SuggestionPending:
+	case council.SuggestionExpired: // a crash has come before it was moved
+		return e.shelve(s)
 	default:
+		if now.After(s.SubmittedAt.Add(titleLife)) {
+			return e.shelve(s)
+		}
 		return nil
 	}
 	none := e.set.Suggestions.Approval == council.ApprovalNone
@@ -183,7 +217,10 @@ func (e *Engine) suggestion(ctx context.Context, s council.Suggestion, sooner fu
 		return e.keep(s)
 	case !now.Before(end):
 		s.Status = council.SuggestionExpired
-		return e.keep(s)
+		if err := e.keep(s); err != nil {
+			return err
+		}
+		return e.shelve(s)
 	case *e.set.Suggestions.Verify && s.Verified == nil:
 		sooner(end)
 		return e.verify(ctx, s, end)
@@ -296,7 +333,7 @@ func (e *Engine) accept(s council.Suggestion) error {
 func (e *Engine) ListSuggestions(_ context.Context, status string) ([]council.Suggestion, error) {
 	var found []council.Suggestion
 	for _, worker := range e.set.Workers {
-		all, err := e.suggested(worker)
+		all, err := e.suggestedEver(worker)
 		if err != nil {
 			return nil, err
 		}

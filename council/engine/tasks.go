@@ -43,11 +43,9 @@ func (e *Engine) SubmitWith(_ context.Context, t council.Task, files []Upload) (
 	if len(t.Attachments) > 0 {
 		return t, council.Invalid("attachments", "are made of the files that are submitted with the task")
 	}
-	for _, f := range files {
-		t.Attachments = append(t.Attachments, council.Attachment{Name: f.Name, File: fileName(f.Name, len(t.Attachments)), Size: int64(len(f.Data))})
-		if len(f.Data) > maxUpload {
-			return t, council.Invalid("attachments", "%.80q has more than %d MiB", f.Name, maxUpload>>20)
-		}
+	var err error
+	if t.Attachments, err = attached(files, ""); err != nil {
+		return t, err
 	}
 	if err := t.Check(); err != nil {
 		return t, err
@@ -56,6 +54,21 @@ func (e *Engine) SubmitWith(_ context.Context, t council.Task, files []Upload) (
 		return t, fmt.Errorf("task %s %w", t.ID, ErrExists)
 	}
 	return t, e.drop(t, files)
+}
+
+// attached returns how files are listed, with the beginning of the names under which they are stored.
+func attached(files []Upload, prefix string) ([]council.Attachment, error) {
+	if len(files) > council.MaxAttachments {
+		return nil, council.Invalid("attachments", "are %d; at most %d are taken", len(files), council.MaxAttachments)
+	}
+	var all []council.Attachment
+	for n, f := range files {
+		if len(f.Data) > maxUpload {
+			return nil, council.Invalid("attachments", "%.80q has more than %d MiB", f.Name, maxUpload>>20)
+		}
+		all = append(all, council.Attachment{Name: f.Name, File: prefix + fileName(f.Name, n), Size: int64(len(f.Data))})
+	}
+	return all, nil
 }
 
 // drop writes a task into the inbox, after its files.

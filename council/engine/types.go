@@ -154,6 +154,9 @@ type Estimate = member.Estimate
 // RemoteTurn is a turn of a member that runs elsewhere.
 type RemoteTurn = member.RemoteTurn
 
+// RemoteReply is the reply to it.
+type RemoteReply = member.RemoteReply
+
 // Event says that something has changed. It contains no text.
 type Event struct {
 	// ID rises. Those of a later process are higher.
@@ -196,7 +199,7 @@ const (
 
 // ImportReport says what Import has copied, or would.
 type ImportReport struct {
-	Tasks, Discussions, Decisions, Evaluations, Params, Commands, Suggestions, Actions, Logs int // how many were copied
+	Tasks, Attachments, Discussions, Decisions, Evaluations, Params, Commands, Suggestions, Actions, Logs int // how many were copied
 	// Continued are unfinished discussions that go on under this council's policy.
 	Continued []string
 	// Skipped are files that were not copied, and why.

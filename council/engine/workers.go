@@ -25,9 +25,11 @@ func ackPath(worker, id string) string {
 	return fmt.Sprintf("%s/%s/%s.ack.json", folder.Commands, worker, id)
 }
 
-// sideWork does what does not belong to a task: evaluations, commands, suggestions, actions. An error of one does not hold up the others.
+// sideWork does what does not belong to a task: evaluations, commands, schedules, suggestions, actions, upkeep. An error of one does not hold up
+// the others.
 func (e *Engine) sideWork(ctx context.Context, sooner func(time.Time)) error {
-	return errors.Join(e.evaluations(ctx, sooner), e.expireCommands(sooner), e.suggestions(ctx, sooner), e.actions(ctx, sooner))
+	return errors.Join(e.evaluations(ctx, sooner), e.answerCommands(sooner), e.schedules(ctx, sooner), e.suggestions(ctx, sooner), e.actions(ctx, sooner),
+		e.upkeep(sooner))
 }
 
 // commands returns the commands to a worker, oldest first, with their answers.
@@ -85,6 +87,10 @@ func (e *Engine) SendCommand(_ context.Context, c council.Command) (council.Comm
 	}
 	if err := e.obeys(c.Worker); err != nil {
 		return c, err
+	}
+	isWorker, stops := slices.Contains(e.set.Workers, c.Worker), c.Action == council.CommandPause || c.Action == council.CommandResume
+	if !isWorker && !stops {
+		return c, council.Invalid("action", "is %.40q; the member %s is only paused and resumed: set its parameters, or request the action reload:%[2]s", c.Action, c.Worker)
 	}
 	c.ID = cmp.Or(c.ID, fmt.Sprintf("cmd_%d_%04d", e.now().Unix(), rand.IntN(10_000)))
 	if err := c.Check(); err != nil {
@@ -158,11 +164,9 @@ func (e *Engine) Commands(_ context.Context, worker string) ([]CommandState, err
 	return all, err
 }
 
-// Ack is the answer of a worker to a command. An answer that was given is not given again; an expired command has been answered.
+// Ack is the answer of a worker to a command, also by Read. An answer that was given is not given again; an expired command has been
+// answered.
 func (e *Engine) Ack(_ context.Context, worker, id string, a council.Ack) error {
-	if err := e.writable(); err != nil {
-		return err
-	}
 	if err := e.obeys(worker); err != nil {
 		return err
 	}
@@ -190,8 +194,9 @@ func (e *Engine) Ack(_ context.Context, worker, id string, a council.Ack) error 
 	return err
 }
 
-// expireCommands answers commands in the place of workers that have not in time.
-func (e *Engine) expireCommands(sooner func(time.Time)) error {
+// answerCommands answers commands in the place of workers that have not in time, and those to members at once, whom the engine itself
+// asks or does not ask.
+func (e *Engine) answerCommands(sooner func(time.Time)) error {
 	workers, err := e.f.Names(folder.Commands)
 	if err != nil {
 		return err
@@ -207,11 +212,14 @@ func (e *Engine) expireCommands(sooner func(time.Time)) error {
 			if c.Ack != nil {
 				continue
 			}
-			if e.now().Before(c.ExpiresAt) {
-				sooner(c.ExpiresAt)
-				continue
-			}
 			ack := council.Ack{ID: c.ID, Status: council.AckExpired, ProcessedAt: e.now(), Result: council.AckExpired}
+			if e.now().Before(c.ExpiresAt) {
+				if slices.Contains(e.set.Workers, worker) || c.Verify(worker, e.key(worker), e.now()) != nil {
+					sooner(c.ExpiresAt)
+					continue
+				}
+				ack.Status, ack.Result = council.AckProcessed, "ok"
+			}
 			errs = append(errs, e.publish("ack", ackPath(worker, c.ID), ack))
 			e.stream.emit(EventCommand, "", worker, ack.ProcessedAt)
 		}
@@ -266,6 +274,32 @@ func (e *Engine) Workers(ctx context.Context) ([]WorkerState, error) {
 		all = append(all, s)
 	}
 	return all, nil
+}
+
+// Obey is WorkerState for a worker that Kioku itself stops and directs: it answers the commands that nobody has answered. What is told to
+// nobody of this council is empty.
+func (e *Engine) Obey(ctx context.Context, name string) (WorkerState, error) {
+	if e.obeys(name) != nil {
+		return WorkerState{Name: name}, nil
+	}
+	all, err := e.commands(name)
+	if err != nil {
+		return WorkerState{}, err
+	}
+	now, key := e.now(), e.key(name)
+	for _, c := range all {
+		if c.Ack != nil || c.Verify(name, key, now) != nil {
+			continue
+		}
+		a := council.Ack{Result: "ok"}
+		if c.Action == council.CommandRestart {
+			a.Result, a.ResultDetail = "host", "whatever runs the agent restarts it"
+		}
+		if err := e.Ack(ctx, name, c.ID, a); err != nil && !errors.Is(err, ErrState) { // another process was faster
+			return WorkerState{}, err
+		}
+	}
+	return e.workerState(name, now)
 }
 
 // WorkerState returns what a worker is told now: whether it is paused, and how to behave.

@@ -125,8 +125,13 @@ func (p *plan) open(round, attempt int) {
 	p.do(Action{Kind: OpenRound, Round: round, Attempt: attempt})
 }
 
-// repeat has an inquorate round repeated after a pause, at most twice.
+// repeat has an inquorate round repeated after a pause, at most twice. Nobody is left to ask if all have voted and are of too few families.
 func (p *plan) repeat(a Attempt) {
+	need := p.w.Settings.MinFamilies
+	if voted := len(a.Seal.Ballots); voted == len(a.Seal.Roster) || a.Attempt > council.MaxExtraTries && voted >= a.Seal.Need {
+		p.stall(fmt.Sprintf("in round %d all votes are of %d families of models, minFamilies of council.yaml needs %d; give a member a model of another family", a.Round, a.Seal.Families, need))
+		return
+	}
 	if a.Attempt > council.MaxExtraTries {
 		p.stall(fmt.Sprintf("in round %d only %d of %d members have voted, %d must", a.Round, len(a.Seal.Ballots), len(a.Seal.Roster), a.Seal.Need))
 		return

@@ -54,7 +54,7 @@ func Record(s *Snapshot, pos Position) *council.Decision {
 		}
 	}
 	d.Degraded = degraded(s, pos, last)
-	d.MemoryPath = fmt.Sprintf("memory/decisions/%s-%s.md", d.DecidedAt.UTC().Format(time.DateOnly), s.ID)
+	d.MemoryPath = fmt.Sprintf("%s/%s-%s.md", council.DecisionNotes, d.DecidedAt.UTC().Format(time.DateOnly), s.ID)
 	if len(s.Cycles) > 0 && s.firstPath() != "" {
 		d.MemoryPath = s.firstPath()
 	}
@@ -245,8 +245,7 @@ func usage(s *Snapshot) map[string]council.Usage {
 	all := map[string]council.Usage{}
 	add := func(phase, member string, u council.Usage) {
 		if u != (council.Usage{}) {
-			sum := all[phase+"/"+member]
-			all[phase+"/"+member] = council.Usage{Calls: sum.Calls + u.Calls, TokensIn: sum.TokensIn + u.TokensIn, TokensOut: sum.TokensOut + u.TokensOut}
+			all[phase+"/"+member] = all[phase+"/"+member].Plus(u)
 		}
 	}
 	for _, a := range s.Rounds {

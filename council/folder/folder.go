@@ -35,6 +35,7 @@ const (
 	Nodes       = "nodes"
 	Commands    = "commands"
 	Suggestions = "suggestions"
+	Schedules   = "schedules"
 	Actions     = "rebuild_requests"
 	Logs        = "logs"
 	Archived    = "archive"

@@ -14,6 +14,7 @@ import (
 	"kioku/council"
 	"kioku/internal/atomicfile"
 	"kioku/internal/safefile"
+	"kioku/llm"
 )
 
 // ErrBudget reports that a call was not made because it might cost more tokens than are left.
@@ -32,15 +33,15 @@ const (
 // Budget bounds the tokens of a task and of a day. A call is reserved on the disk before it is made, so that a process that dies in a
 // call still has paid for it. Its methods may be called concurrently.
 type Budget struct {
-	taskLimit, dayLimit int
-	root                *os.Root
-	now                 func() time.Time
+	set  council.Settings
+	root *os.Root
+	now  func() time.Time
 
 	mu       sync.Mutex // guards what follows, and the files
 	tasks    map[string]council.Usage
 	reserved map[string]reservation // calls under way, by id
 	day      string
-	today    int // tokens of day
+	today    council.Usage // of day
 }
 
 // reservation is a line of reserved.jsonl.
@@ -63,7 +64,13 @@ type usageLine struct {
 	Output     int       `json:"output_tokens"`
 	CacheRead  int       `json:"cache_read_tokens"`
 	CacheWrite int       `json:"cache_creation_tokens"`
+	Cost       float64   `json:"cost,omitempty"` // in US dollars
 	CallType   string    `json:"call_type"`
+}
+
+// usage returns what a call has cost.
+func (l usageLine) usage() council.Usage {
+	return council.Usage{Calls: 1, TokensIn: l.Input + l.CacheRead + l.CacheWrite, TokensOut: l.Output, Cost: l.Cost}
 }
 
 // OpenBudget returns the budget of a council with what was spent before. root is the folder of the council. now is the clock; nil means
@@ -72,8 +79,7 @@ func OpenBudget(root *os.Root, s council.Settings, now func() time.Time) (*Budge
 	if now == nil {
 		now = time.Now
 	}
-	s = s.WithDefaults()
-	b := &Budget{root: root, now: now, taskLimit: s.MaxTokensPerTask, dayLimit: s.MaxTokensPerDay,
+	b := &Budget{root: root, now: now, set: s.WithDefaults(),
 		tasks: map[string]council.Usage{}, reserved: map[string]reservation{}}
 	if err := root.MkdirAll(metricsFolder, 0o700); err != nil {
 		return nil, fmt.Errorf("create %s: %w", metricsFolder, err)
@@ -88,7 +94,7 @@ func (b *Budget) load() error {
 	for _, name := range []string{usageFile + oldSuffix, usageFile} {
 		err := eachLine(b.root, name, func(l usageLine) {
 			done[l.ID] = true
-			b.count(l.Task, l.Time, council.Usage{Calls: 1, TokensIn: l.Input + l.CacheRead + l.CacheWrite, TokensOut: l.Output})
+			b.count(l.Task, l.Time, l.usage())
 		})
 		if err != nil {
 			return err
@@ -127,21 +133,16 @@ func eachLine[T any](root *os.Root, name string, use func(T)) error {
 
 // count adds to what was spent. The caller holds b.mu or is the only one.
 func (b *Budget) count(task string, at time.Time, u council.Usage) {
-	b.tasks[task] = sum(b.tasks[task], u)
+	b.tasks[task] = b.tasks[task].Plus(u)
 	if at.UTC().Format(time.DateOnly) == b.day {
-		b.today += u.TokensIn + u.TokensOut
+		b.today = b.today.Plus(u)
 	}
-}
-
-// sum adds two usages.
-func sum(a, b council.Usage) council.Usage {
-	return council.Usage{Calls: a.Calls + b.Calls, TokensIn: a.TokensIn + b.TokensIn, TokensOut: a.TokensOut + b.TokensOut}
 }
 
 // startDay resets the count of a day after midnight UTC. The caller holds b.mu.
 func (b *Budget) startDay() {
 	if day := b.now().UTC().Format(time.DateOnly); day != b.day {
-		b.day, b.today = day, 0
+		b.day, b.today = day, council.Usage{}
 	}
 }
 
@@ -152,18 +153,18 @@ func (b *Budget) Spent(task string) council.Usage {
 	u := b.tasks[task]
 	for _, r := range b.reserved {
 		if r.Task == task {
-			u = sum(u, council.Usage{Calls: 1, TokensIn: r.Tokens})
+			u = u.Plus(council.Usage{Calls: 1, TokensIn: r.Tokens})
 		}
 	}
 	return u
 }
 
-// Today returns the tokens of the calendar day in UTC, with those reserved, and the limit.
-func (b *Budget) Today() (spent, limit int) {
+// Today returns what the calendar day in UTC has cost, with the tokens that are reserved.
+func (b *Budget) Today() council.Usage {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.startDay()
-	return b.today + b.underWay(""), b.dayLimit
+	return b.today.Plus(council.Usage{TokensIn: b.underWay("")})
 }
 
 // underWay returns the tokens reserved for a task, or for all with "". The caller holds b.mu.
@@ -182,11 +183,11 @@ func (b *Budget) reserve(node, task string, tokens int) (string, error) {
 	defer b.mu.Unlock()
 	b.startDay()
 	u := b.tasks[task]
-	if spent := u.TokensIn + u.TokensOut + b.underWay(task); task != "" && spent+tokens > b.taskLimit {
-		return "", fmt.Errorf("%w: the task has %d of %d tokens left and the call may take %d; raise maxTokensPerTask to go on", ErrBudget, max(b.taskLimit-spent, 0), b.taskLimit, tokens)
+	if spent := u.TokensIn + u.TokensOut + b.underWay(task); task != "" && spent+tokens > b.set.MaxTokensPerTask {
+		return "", fmt.Errorf("%w: the task has %d of %d tokens left and the call may take %d; raise maxTokensPerTask to go on", ErrBudget, max(b.set.MaxTokensPerTask-spent, 0), b.set.MaxTokensPerTask, tokens)
 	}
-	if spent := b.today + b.underWay(""); spent+tokens > b.dayLimit {
-		return "", fmt.Errorf("%w: the day has %d of %d tokens left and the call may take %d; wait for tomorrow (UTC) or raise maxTokensPerDay", ErrBudget, max(b.dayLimit-spent, 0), b.dayLimit, tokens)
+	if spent := b.today.TokensIn + b.today.TokensOut + b.underWay(""); spent+tokens > b.set.MaxTokensPerDay {
+		return "", fmt.Errorf("%w: the day has %d of %d tokens left and the call may take %d; wait for tomorrow (UTC) or raise maxTokensPerDay", ErrBudget, max(b.set.MaxTokensPerDay-spent, 0), b.set.MaxTokensPerDay, tokens)
 	}
 	r := reservation{ID: rand.Text()[:16], Time: b.now().UTC(), Node: node, Task: task, Tokens: tokens}
 	if err := b.appendLine(reservedFile, r); err != nil {
@@ -196,6 +197,12 @@ func (b *Budget) reserve(node, task string, tokens int) (string, error) {
 	return r.ID, nil
 }
 
+// cost returns what tokens of a model cost in US dollars; 0 without a price.
+func (b *Budget) cost(model string, u llm.Usage) float64 {
+	p, _ := b.set.PriceOf(model)
+	return llm.Prices(p).Cost(u)
+}
+
 // settle replaces a reservation by what the call has cost.
 func (b *Budget) settle(l usageLine) error {
 	b.mu.Lock()
@@ -203,7 +210,7 @@ func (b *Budget) settle(l usageLine) error {
 	b.startDay()
 	delete(b.reserved, l.ID)
 	l.Time = b.now().UTC()
-	b.count(l.Task, l.Time, council.Usage{Calls: 1, TokensIn: l.Input + l.CacheRead + l.CacheWrite, TokensOut: l.Output})
+	b.count(l.Task, l.Time, l.usage())
 	return b.appendLine(usageFile, l)
 }
 

@@ -25,6 +25,12 @@ func openBudget(t *testing.T, root *os.Root, s council.Settings, now func() time
 	return b
 }
 
+// tokensToday returns the tokens of the day.
+func tokensToday(b *member.Budget) int {
+	u := b.Today()
+	return u.TokensIn + u.TokensOut
+}
+
 // used returns a step that has cost tokens.
 func used(input, output int) llmtest.Step {
 	step := llmtest.Say(ballot)
@@ -64,8 +70,8 @@ func TestBudgetOfADaySurvivesARestartAndEndsAtMidnight(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := openBudget(t, root, s, now)
-	if spent, limit := again.Today(); spent != 26_000 || limit != 30_000 {
-		t.Errorf("after a restart %d of %d", spent, limit)
+	if spent := tokensToday(again); spent != 26_000 {
+		t.Errorf("after a restart %d", spent)
 	}
 	if got, want := again.Spent("task_1"), (council.Usage{Calls: 1, TokensIn: 25_000, TokensOut: 1_000}); got != want {
 		t.Errorf("the task has cost %+v", got)
@@ -77,6 +83,27 @@ func TestBudgetOfADaySurvivesARestartAndEndsAtMidnight(t *testing.T) {
 	clock = clock.Add(12 * time.Hour)
 	if _, err := m.Ask(t.Context(), question()); err != nil {
 		t.Errorf("the next day: %v", err)
+	}
+}
+
+// What a call costs by the price table is in its line and in the ballot, and is known after a restart.
+func TestBudgetCountsMoney(t *testing.T) {
+	t.Parallel()
+	root := openRoot(t)
+	now := func() time.Time { return noon }
+	s := council.Settings{Prices: map[string]council.Price{"script": {Input: 3, Output: 15, CacheRead: 0.3}}}
+	step := used(1_000_000, 100_000)
+	step.Response.Usage.CacheRead = 1_000_000
+	s.MaxTokensPerTask, s.MaxTokensPerDay = 9_000_000, 9_000_000
+	m, _ := scripted(t, member.Options{Budget: openBudget(t, root, s, now)}, step)
+	reply, err := m.Ask(t.Context(), question())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for who, got := range map[string]float64{"the ballot": reply.Ballot.Usage.Cost, "the day after a restart": openBudget(t, root, s, now).Today().Cost} {
+		if want := 3 + 1.5 + 0.3; got < want-1e-9 || got > want+1e-9 {
+			t.Errorf("%s has cost %v dollars, want %v", who, got, want)
+		}
 	}
 }
 
@@ -108,7 +135,7 @@ func TestBudgetCountsACallThatNobodyFinished(t *testing.T) {
 	var during int
 	step := used(10, 10)
 	step.Check = func(llm.Request) error {
-		during, _ = openBudget(t, root, council.Settings{}, now).Today()
+		during = tokensToday(openBudget(t, root, council.Settings{}, now))
 		return nil
 	}
 	budget := openBudget(t, root, council.Settings{}, now)
@@ -116,7 +143,7 @@ func TestBudgetCountsACallThatNobodyFinished(t *testing.T) {
 	if _, err := m.Ask(t.Context(), question()); err != nil {
 		t.Fatal(err)
 	}
-	if after, _ := openBudget(t, root, council.Settings{}, now).Today(); during < 8192 || after != 20 {
+	if after := tokensToday(openBudget(t, root, council.Settings{}, now)); during < 8192 || after != 20 {
 		t.Errorf("%d tokens during the call and %d after it", during, after)
 	}
 }
@@ -130,7 +157,7 @@ func TestBudgetChargesNothingForARefusal(t *testing.T) {
 		if _, err := m.Ask(t.Context(), question()); member.KindOf(err) != council.AbstainError {
 			t.Fatal(err)
 		}
-		if spent, _ := budget.Today(); (spent == 0) != free || spent >= 8192 {
+		if spent := tokensToday(budget); (spent == 0) != free || spent >= 8192 {
 			t.Errorf("%s: %d tokens", kind, spent)
 		}
 	}
@@ -155,7 +182,7 @@ func TestBudgetSkipsATornLine(t *testing.T) {
 	if _, err := m.Ask(t.Context(), question()); err != nil {
 		t.Fatal(err)
 	}
-	if spent, _ := openBudget(t, root, council.Settings{}, now).Today(); spent != 30 {
+	if spent := tokensToday(openBudget(t, root, council.Settings{}, now)); spent != 30 {
 		t.Errorf("%d tokens", spent)
 	}
 }
@@ -164,14 +191,19 @@ func TestEstimateTaskGrowsWithMembersRoundsAndText(t *testing.T) {
 	t.Parallel()
 	s := council.Settings{Members: []council.Member{{Name: "a"}, {Name: "b"}, {Name: "c"}}}
 	short := member.EstimateTask(s, council.Task{Description: "Move it."})
-	if short.CallsLow != 4 || short.CallsHigh != 11 || short.TokensLow < 4*3000 || short.TokensHigh <= 2*short.TokensLow {
+	if short.CallsLow != 4 || short.CallsHigh != 10 || short.TokensLow < 4*3000 || short.TokensHigh <= 2*short.TokensLow || short.CostHigh != 0 {
 		t.Errorf("%+v", short)
 	}
 	if long := member.EstimateTask(s, council.Task{Description: strings.Repeat("Move it. ", 2000)}); long.TokensLow < short.TokensLow+4*3000 {
 		t.Errorf("%+v for a long task, %+v for a short one", long, short)
 	}
-	s.Members[2].Model = member.ModelRemote
-	if fewer := member.EstimateTask(s, council.Task{Description: "Move it."}); fewer.CallsLow != 3 {
-		t.Errorf("with a member elsewhere %+v", fewer)
+	s.Members[0].Model, s.Members[1].Model, s.Members[2].Model = "anthropic:big", "openai:small", "remote:small"
+	s.Prices = map[string]council.Price{"big": {Input: 3, Output: 15}}
+	if e := member.EstimateTask(s, council.Task{}); e.CostLow != 0 || e.CostHigh != 0 {
+		t.Errorf("a model has no price, and the estimate is %+v", e)
+	}
+	s.Prices["small"] = council.Price{Input: 0.3, Output: 1}
+	if e := member.EstimateTask(s, council.Task{}); e.CostLow < 0.01 || e.CostHigh <= 2*e.CostLow || e.CostHigh > 1 {
+		t.Errorf("with prices %+v", e)
 	}
 }

@@ -41,11 +41,9 @@ var passedOn = []string{"PATH", "HOME", "USER", "LOGNAME", "LANG", "TZ", "TMPDIR
 // see and which are limited.
 type commandSpeaker struct{ member council.Member }
 
-func (s commandSpeaker) model() string {
-	return cmp.Or(s.member.Model, filepath.Base(s.member.Command[0]))
-}
-func (s commandSpeaker) window() int  { return 0 }
-func (s commandSpeaker) remote() bool { return false }
+func (s commandSpeaker) model() string { return s.member.ModelName() }
+func (s commandSpeaker) window() int   { return 0 }
+func (s commandSpeaker) remote() bool  { return false }
 
 // speak implements speaker. The program runs in a new folder that is empty, in a process group that is killed with it.
 func (s commandSpeaker) speak(ctx context.Context, _ Question, req llm.Request) (llm.Response, error) {

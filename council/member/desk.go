@@ -49,18 +49,32 @@ type deskTurn struct {
 	RemoteTurn
 	q      Question
 	faults int
-	reply  chan string // has room for one
+	reply  chan RemoteReply // has room for one
+}
+
+// RemoteReply is the reply of a member elsewhere.
+type RemoteReply struct {
+	// Text is JSON of the schema.
+	Text []byte
+	// TokensIn and TokensOut are what the reply has cost; 0 has them estimated.
+	TokensIn, TokensOut int
 }
 
 func newDesk(now func() time.Time) *Desk { return &Desk{now: now} }
 
-func (d *Desk) model() string { return ModelRemote }
-func (d *Desk) window() int   { return 0 }
-func (d *Desk) remote() bool  { return true }
+// deskSpeaker asks a member by the desk.
+type deskSpeaker struct {
+	*Desk
+	name string // of the model, as the settings have it
+}
+
+func (d deskSpeaker) model() string { return d.name }
+func (d deskSpeaker) window() int   { return 0 }
+func (d deskSpeaker) remote() bool  { return true }
 
 // speak implements speaker: it offers a turn and waits for its reply.
-func (d *Desk) speak(ctx context.Context, q Question, req llm.Request) (llm.Response, error) {
-	t := &deskTurn{q: q, reply: make(chan string, 1), RemoteTurn: RemoteTurn{Member: q.Member, Phase: q.Phase, TaskID: q.Task.ID, Round: max(q.Round, 1),
+func (d deskSpeaker) speak(ctx context.Context, q Question, req llm.Request) (llm.Response, error) {
+	t := &deskTurn{q: q, reply: make(chan RemoteReply, 1), RemoteTurn: RemoteTurn{Member: q.Member, Phase: q.Phase, TaskID: q.Task.ID, Round: max(q.Round, 1),
 		Attempt: max(q.Attempt, 1), System: req.System, Prompt: req.Messages[0].Text, Schema: req.Schema}}
 	d.mu.Lock()
 	d.turns = append(d.turns, t)
@@ -68,7 +82,8 @@ func (d *Desk) speak(ctx context.Context, q Question, req llm.Request) (llm.Resp
 	defer d.remove(t)
 	select {
 	case reply := <-t.reply:
-		return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: reply}, Stop: llm.StopEnd}, nil
+		return llm.Response{Message: llm.Message{Role: llm.RoleAssistant, Text: string(reply.Text)}, Stop: llm.StopEnd,
+			Usage: llm.Usage{Input: max(reply.TokensIn, 0), Output: max(reply.TokensOut, 0)}}, nil
 	case <-ctx.Done():
 		return llm.Response{}, fmt.Errorf("wait for %s: %w", q.Member, context.Cause(ctx))
 	}
@@ -121,16 +136,16 @@ func (d *Desk) Renew(member, lease string) (time.Time, error) {
 // Submit hands in the reply to a turn. A reply that breaks the contract is an *InputError; it may be handed in once more, and the
 // second such reply makes the member abstain. The error is ErrNoTurn for a lease that somebody else has got since, and after the end
 // of the round.
-func (d *Desk) Submit(member, lease string, reply []byte) error {
+func (d *Desk) Submit(member, lease string, reply RemoteReply) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	t := d.find(member, lease)
 	if t == nil {
 		return ErrNoTurn
 	}
-	_, wrong := Parse(t.q, string(reply))
+	_, wrong := Parse(t.q, string(reply.Text))
 	if wrong == nil {
-		t.reply <- string(reply)
+		t.reply <- reply
 		return nil
 	}
 	t.faults++
@@ -138,6 +153,6 @@ func (d *Desk) Submit(member, lease string, reply []byte) error {
 		t.LeaseUntil = d.now().Add(leaseTime)
 		return &memory.InputError{Field: "reply", Problem: wrong.Error() + "; it may be handed in once more"}
 	}
-	t.reply <- string(reply)
+	t.reply <- reply
 	return &memory.InputError{Field: "reply", Problem: wrong.Error() + "; the member abstains"}
 }

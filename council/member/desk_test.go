@@ -22,7 +22,14 @@ type outcome struct {
 // askRemote asks a panda that runs elsewhere, and waits until its turn is on the desk. It is called in a bubble of synctest.
 func askRemote(t *testing.T, ctx context.Context) (*member.Desk, chan outcome) {
 	t.Helper()
-	m, err := member.New(member.Options{Settings: council.Settings{Members: []council.Member{{Name: "panda", Model: member.ModelRemote}}}})
+	return askRemoteWithin(t, ctx, nil)
+}
+
+// askRemoteWithin is askRemote within a budget.
+func askRemoteWithin(t *testing.T, ctx context.Context, budget *member.Budget) (*member.Desk, chan outcome) {
+	t.Helper()
+	set := council.Settings{Members: []council.Member{{Name: "panda", Model: "remote:qwen3"}}}
+	m, err := member.New(member.Options{Settings: set, Budget: budget})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,22 +56,55 @@ func TestDeskHandsOutATurnAndTakesItsReply(t *testing.T) {
 		if again := desk.Next("panda"); again != nil {
 			t.Errorf("the turn is handed out twice: %+v", again)
 		}
-		if err := desk.Submit("gorilla", turn.Lease, []byte(ballot)); !errors.Is(err, member.ErrNoTurn) {
+		if err := desk.Submit("gorilla", turn.Lease, member.RemoteReply{Text: []byte(ballot)}); !errors.Is(err, member.ErrNoTurn) {
 			t.Errorf("gorilla hands in panda's reply: %v", err)
 		}
-		if err := desk.Submit("panda", "", []byte(ballot)); !errors.Is(err, member.ErrNoTurn) {
+		if err := desk.Submit("panda", "", member.RemoteReply{Text: []byte(ballot)}); !errors.Is(err, member.ErrNoTurn) {
 			t.Errorf("without a lease: %v", err)
 		}
-		if err := desk.Submit("panda", turn.Lease, []byte(ballot)); err != nil {
+		if err := desk.Submit("panda", turn.Lease, member.RemoteReply{Text: []byte(ballot)}); err != nil {
 			t.Fatal(err)
 		}
 		if got := <-done; got.err != nil || got.reply.Ballot.Vote != council.VoteApprove || got.reply.Calls != 1 {
 			t.Errorf("%+v", got)
 		}
-		if err := desk.Submit("panda", turn.Lease, []byte(ballot)); !errors.Is(err, member.ErrNoTurn) {
+		if err := desk.Submit("panda", turn.Lease, member.RemoteReply{Text: []byte(ballot)}); !errors.Is(err, member.ErrNoTurn) {
 			t.Errorf("a second reply: %v", err)
 		}
 	})
+}
+
+// What a member elsewhere tells of its tokens is counted, but not more than was reserved; without it, they are estimated.
+func TestDeskCountsTokens(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name              string
+		in, out           int
+		wantIn, atMostAll int
+	}{
+		{"told", 4321, 99, 4321, 4321 + 99},
+		{"a lie", 1 << 40, 1 << 40, 0, 20_000},
+		{"negative", -5, -7, 0, 20_000},
+		{"not told", 0, 0, 0, 20_000},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			budget := openBudget(t, openRoot(t), council.Settings{}, nil)
+			desk, done := askRemoteWithin(t, t.Context(), budget)
+			turn := desk.Next("panda")
+			reply := member.RemoteReply{Text: []byte(ballot), TokensIn: tc.in, TokensOut: tc.out}
+			if err := desk.Submit("panda", turn.Lease, reply); err != nil {
+				t.Fatal(err)
+			}
+			got := <-done
+			all := tokensToday(budget)
+			if u := got.reply.Ballot.Usage; tc.wantIn != 0 && u.TokensIn != tc.wantIn || u.TokensIn+u.TokensOut != all || all < 100 || all > tc.atMostAll {
+				t.Errorf("%s: the ballot has cost %+v, the day %d", tc.name, u, all)
+			}
+			if got.reply.Ballot.Model != "qwen3" || got.reply.Family != "alibaba" {
+				t.Errorf("%s: %s of %s", tc.name, got.reply.Ballot.Model, got.reply.Family)
+			}
+		})
+	}
 }
 
 func TestDeskTakesABrokenReplyBackOnce(t *testing.T) {
@@ -73,7 +113,7 @@ func TestDeskTakesABrokenReplyBackOnce(t *testing.T) {
 		desk, done := askRemote(t, t.Context())
 		turn := desk.Next("panda")
 		for range 2 {
-			err := desk.Submit("panda", turn.Lease, []byte("I reject it"))
+			err := desk.Submit("panda", turn.Lease, member.RemoteReply{Text: []byte("I reject it")})
 			if _, ok := errors.AsType[*memory.InputError](err); !ok {
 				t.Errorf("%v", err)
 			}
@@ -109,10 +149,10 @@ func TestDeskLeasesEnd(t *testing.T) {
 		if _, err := desk.Renew("panda", first.Lease); !errors.Is(err, member.ErrNoTurn) {
 			t.Errorf("the old lease: %v", err)
 		}
-		if err := desk.Submit("panda", first.Lease, []byte(ballot)); !errors.Is(err, member.ErrNoTurn) {
+		if err := desk.Submit("panda", first.Lease, member.RemoteReply{Text: []byte(ballot)}); !errors.Is(err, member.ErrNoTurn) {
 			t.Errorf("a reply to the old lease: %v", err)
 		}
-		if err := desk.Submit("panda", second.Lease, []byte(ballot)); err != nil {
+		if err := desk.Submit("panda", second.Lease, member.RemoteReply{Text: []byte(ballot)}); err != nil {
 			t.Error(err)
 		}
 		<-done
@@ -129,7 +169,7 @@ func TestDeskMemberWhoSaysNothingAbstains(t *testing.T) {
 		if got := <-done; member.KindOf(got.err) != council.AbstainTimeout {
 			t.Errorf("%+v", got)
 		}
-		if err := desk.Submit("panda", turn.Lease, []byte(ballot)); !errors.Is(err, member.ErrNoTurn) {
+		if err := desk.Submit("panda", turn.Lease, member.RemoteReply{Text: []byte(ballot)}); !errors.Is(err, member.ErrNoTurn) {
 			t.Errorf("after the deadline: %v", err)
 		}
 	})

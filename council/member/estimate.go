@@ -1,10 +1,9 @@
 package member
 
 import (
-	"slices"
-
 	"kioku/council"
 	"kioku/internal/text"
+	"kioku/llm"
 )
 
 // Assumptions of an estimate, in tokens.
@@ -20,26 +19,65 @@ type Estimate struct {
 	CallsLow, CallsHigh int
 	// TokensLow and TokensHigh belong to them. They are of prompts and replies together.
 	TokensLow, TokensHigh int
+	// CostLow and CostHigh are in US dollars; 0 unless the models of all members have a price.
+	CostLow, CostHigh float64
 }
 
-// EstimateTask returns about what a task will cost, without the work that follows the decision and without second tries. Members that
-// run elsewhere cost nothing here.
+// EstimateTask returns about what a task will cost, without the work that follows the decision and without second tries.
 func EstimateTask(s council.Settings, t council.Task) Estimate {
 	s = s.WithDefaults()
-	members := len(slices.DeleteFunc(slices.Clone(s.Members), func(m council.Member) bool { return m.Model == ModelRemote && len(m.Command) == 0 }))
-	first, rounds := s.MinRounds, s.MaxRounds
-	base := promptTokens + text.EstimateTokens(t.Title+t.Description)
-	for _, a := range t.Attachments {
-		base += int(min(a.Size, maxPasted)) / 3
+	low := estimator{Settings: s, base: promptOf(t), reply: briefReply}
+	low.rounds(s.MinRounds)
+	low.call(s.WithRole(council.RoleAnnouncer))
+	high := estimator{Settings: s, base: promptOf(t), reply: thoroughReply}
+	high.rounds(s.MaxRounds)
+	high.call(s.WithRole(council.RoleArbiter))
+	high.call(s.WithRole(council.RoleAnnouncer))
+	e := Estimate{CallsLow: low.spent.Calls, CallsHigh: high.spent.Calls, TokensLow: low.tokens(), TokensHigh: high.tokens()}
+	if !low.unpriced && !high.unpriced {
+		e.CostLow, e.CostHigh = low.spent.Cost, high.spent.Cost
 	}
-	e := Estimate{CallsLow: members*first + 1, CallsHigh: members*rounds + 2}
-	cost := func(rounds, reply int) (tokens int) {
-		for r := range rounds {
-			tokens += members * (base + r*len(s.Members)*reply + reply)
-		}
-		return tokens + base + rounds*len(s.Members)*reply + reply // the announcement
-	}
-	e.TokensLow, e.TokensHigh = cost(first, briefReply), cost(rounds, thoroughReply)
-	e.TokensHigh += base + rounds*len(s.Members)*thoroughReply + thoroughReply // the arbitration
 	return e
 }
+
+// promptOf returns the tokens of a prompt of a first round.
+func promptOf(t council.Task) int {
+	n := promptTokens + text.EstimateTokens(t.Title+t.Description)
+	for _, a := range t.Attachments {
+		n += int(min(a.Size, maxPasted)) / 3
+	}
+	return n
+}
+
+// estimator adds calls up.
+type estimator struct {
+	council.Settings
+	base, reply int // tokens of the first prompt and of each reply
+	opinions    int // that prompts contain by now
+	spent       council.Usage
+	unpriced    bool // a model has no price
+}
+
+// rounds adds rounds of all members.
+func (e *estimator) rounds(n int) {
+	for range n {
+		for _, m := range e.Members {
+			e.call(m.Name)
+		}
+		e.opinions += len(e.Members)
+	}
+}
+
+// call adds a call of a member.
+func (e *estimator) call(name string) {
+	m, err := e.Member(name)
+	if err != nil {
+		return // a council without an arbiter makes no such call
+	}
+	p, priced := e.PriceOf(m.ModelName())
+	e.unpriced = e.unpriced || !priced
+	u := llm.Usage{Input: e.base + e.opinions*e.reply, Output: e.reply}
+	e.spent = e.spent.Plus(council.Usage{Calls: 1, TokensIn: u.Input, TokensOut: u.Output, Cost: llm.Prices(p).Cost(u)})
+}
+
+func (e *estimator) tokens() int { return e.spent.TokensIn + e.spent.TokensOut }

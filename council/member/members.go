@@ -18,7 +18,7 @@ import (
 // Models of council.Member that are no names of settings.
 const (
 	ModelEcho   = "echo"
-	ModelRemote = "remote"
+	ModelRemote = council.ModelRemote
 )
 
 // errCrashed is the error of a call until it returns.
@@ -56,6 +56,8 @@ type Members struct {
 type seat struct {
 	speaker
 	family string
+	// looksUp says that the member may have tools.
+	looksUp bool
 }
 
 // speaker gets the reply to a prompt.
@@ -66,7 +68,7 @@ type speaker interface {
 	model() string
 	// window returns the number of tokens of a prompt with its reply; 0 if that is not known.
 	window() int
-	// remote says that the member runs elsewhere: its tokens are its own, and it is told at once what is wrong with a reply.
+	// remote says that the member runs elsewhere, where it is told at once what is wrong with a reply.
 	remote() bool
 }
 
@@ -93,12 +95,11 @@ func New(o Options) (*Members, error) {
 func (m *Members) seat(c council.Member, model func(string) (llm.Model, error)) (seat, error) {
 	switch {
 	case len(c.Command) > 0:
-		s := commandSpeaker{c}
-		return seat{s, Family(s.model())}, nil
+		return seat{speaker: commandSpeaker{c}, family: council.FamilyOf(c.ModelName())}, nil
 	case c.Model == ModelEcho:
-		return seat{&modelSpeaker{&echo.Model{}}, ModelEcho}, nil
-	case c.Model == ModelRemote:
-		return seat{m.desk, Unknown}, nil
+		return seat{speaker: &modelSpeaker{&echo.Model{}}, family: ModelEcho}, nil
+	case c.Remote():
+		return seat{speaker: deskSpeaker{m.desk, c.ModelName()}, family: council.FamilyOf(c.ModelName())}, nil
 	case model == nil:
 		return seat{}, fmt.Errorf("the model %q is not available: set it to %q or %q, or configure a model", c.Model, ModelEcho, ModelRemote)
 	}
@@ -106,15 +107,23 @@ func (m *Members) seat(c council.Member, model func(string) (llm.Model, error)) 
 	if err != nil {
 		return seat{}, err
 	}
-	return seat{&modelSpeaker{got}, Family(got.Name())}, nil
+	return seat{&modelSpeaker{got}, council.FamilyOf(got.Name()), true}, nil
 }
 
-// Family returns the family of the model of a member, Unknown for a member that is none of the council.
+// Family returns the family of the model of a member, council.UnknownFamily for a member that is none of the council.
 func (m *Members) Family(member string) string {
 	if s, known := m.seats[member]; known {
 		return s.family
 	}
-	return Unknown
+	return council.UnknownFamily
+}
+
+// Today returns what the day has cost; known is false without a budget.
+func (m *Members) Today() (spent council.Usage, known bool) {
+	if m.budget == nil {
+		return spent, false
+	}
+	return m.budget.Today(), true
 }
 
 // Desk returns the desk at which members elsewhere fetch their turns.
@@ -147,10 +156,13 @@ type turn struct {
 	q    Question
 	seat seat
 	cost Reply // what the turn has cost
+	// lookups are the results of tools so far, as the member got them; "" for a call that was not made.
+	lookups []string
 }
 
 // run asks until a reply keeps the contract.
 func (t *turn) run(ctx context.Context) (Reply, error) {
+	t.q.Tools = t.offered()
 	prompt := Assemble(t.q, t.key, t.seat.window())
 	t.cost.PromptSHA256 = prompt.SHA256()
 	req := prompt.request(t.q)
@@ -205,14 +217,15 @@ func correction(said string, wrong error) []llm.Message {
 // call makes one call within the budget. broken says what is wrong with a reply that was cut off.
 func (t *turn) call(ctx context.Context, req llm.Request) (said llm.Message, broken, err error) {
 	id := ""
-	if t.budget != nil && !t.seat.remote() {
-		if id, err = t.budget.reserve(t.q.Member, t.q.Task.ID, llm.RequestTokens(req)+req.MaxTokens); err != nil {
+	reserved := llm.RequestTokens(req) + req.MaxTokens
+	if t.budget != nil {
+		if id, err = t.budget.reserve(t.q.Member, t.q.Task.ID, reserved); err != nil {
 			return said, nil, abstention(ctx, err)
 		}
 	}
 	var resp llm.Response
 	failed := errCrashed
-	defer func() { t.settle(id, usageOf(req, resp, failed)) }() // also if the model panics
+	defer func() { t.settle(id, reserved, usageOf(req, resp, failed)) }() // also if the model panics
 	t.cost.Calls++
 	resp, failed = t.seat.speak(ctx, t.q, req)
 	switch {
@@ -241,17 +254,21 @@ func usageOf(req llm.Request, resp llm.Response, failed error) llm.Usage {
 	return llm.Usage{Input: llm.RequestTokens(req), Output: text.EstimateTokens(resp.Message.Text)}
 }
 
-// settle counts what a call has cost.
-func (t *turn) settle(id string, u llm.Usage) {
+// settle counts what a call has cost. What a member elsewhere tells counts up to what was reserved, so that it cannot use up the day.
+func (t *turn) settle(id string, reserved int, u llm.Usage) {
 	if t.seat.remote() {
-		return
-	}
-	t.cost.Usage = sum(t.cost.Usage, council.Usage{Calls: 1, TokensIn: u.Prompt(), TokensOut: u.Output})
-	if id == "" {
-		return
+		u.Input = min(u.Input, reserved)
+		u.Output = min(u.Output, reserved-u.Input)
 	}
 	line := usageLine{ID: id, Node: t.q.Member, Task: t.q.Task.ID, Model: t.seat.model(), Input: u.Input, Output: u.Output, CacheRead: u.CacheRead,
 		CacheWrite: u.CacheWrite, CallType: t.q.Phase}
+	if t.budget != nil {
+		line.Cost = t.budget.cost(line.Model, u)
+	}
+	t.cost.Usage = t.cost.Usage.Plus(line.usage())
+	if id == "" {
+		return
+	}
 	if err := t.budget.settle(line); err != nil {
 		t.log(LevelError, "the cost of a call could not be stored: "+err.Error())
 	}
@@ -294,7 +311,7 @@ func (t *turn) log(level, message string) {
 func (t *turn) logEnd(err error) {
 	switch {
 	case err == nil:
-		t.log(LevelInfo, fmt.Sprintf("has answered with %d calls, %d + %d tokens", t.cost.Calls, t.cost.Usage.TokensIn, t.cost.Usage.TokensOut))
+		t.log(LevelInfo, fmt.Sprintf("has answered; calls %d, tokens in %d, out %d", t.cost.Calls, t.cost.Usage.TokensIn, t.cost.Usage.TokensOut))
 	case KindOf(err) != "":
 		t.log(LevelWarn, err.Error())
 	}

@@ -224,21 +224,57 @@ func TestAskLetsAMemberRead(t *testing.T) {
 	if first, last := requests[0], requests[6]; len(first.Tools) != 1 || first.Schema != nil || last.Tools != nil || last.Schema == nil {
 		t.Errorf("tools %v and %v", first.Tools, last.Tools)
 	}
-	if result := requests[1].Messages[2].Text; result != `the disk\u{202e} is new` {
+	if result := requests[1].Messages[2].Text; !strings.Contains(result, `the disk\u{202e} is new`) || !strings.HasPrefix(result, "<council-data ") {
 		t.Errorf("result %q", result)
+	}
+	if text := requests[6].Messages[0].Text; len(requests[6].Messages) != 1 || strings.Count(text, `the disk\u{202e} is new`) != 5 {
+		t.Errorf("the last request does not have what was looked up: %s", text)
+	}
+}
+
+// A reply that breaks the contract is asked for again without more calls than the turn has left.
+func TestAskCountsLookupsOfBothTries(t *testing.T) {
+	t.Parallel()
+	look := llmtest.Call("1", "memory_get", map[string]string{"path": "MEMORY.md"})
+	steps := []llmtest.Step{look, look, look, look, llmtest.Say("I reject it"), look, look, llmtest.Say(ballot)}
+	m, script := scripted(t, member.Options{}, steps...)
+	q := question()
+	q.Tools = []llm.Tool{{Name: "memory_get"}}
+	calls := 0
+	q.Call = func(context.Context, llm.ToolCall) (string, bool) { calls++; return "nothing", true }
+	got, err := m.Ask(t.Context(), q)
+	if err != nil || got.Ballot == nil || calls != 6 || len(script.Requests()) != 8 {
+		t.Errorf("%d lookups, %d requests, %+v, %v", calls, len(script.Requests()), got.Ballot, err)
+	}
+	if !strings.Contains(script.Requests()[0].Messages[0].Text, "at most 6 calls of tools") {
+		t.Error("the prompt does not tell of the tools")
+	}
+}
+
+// Those who have tools of their own, or none, are asked without: their prompt does not speak of tools, and their schema is there.
+func TestAskGivesToolsOnlyToModels(t *testing.T) {
+	t.Parallel()
+	set := council.Settings{Members: []council.Member{{Name: "panda", Model: member.ModelEcho}}}
+	m, err := member.New(member.Options{Settings: set})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := question()
+	q.Tools = []llm.Tool{{Name: "memory_search"}}
+	q.Call = func(context.Context, llm.ToolCall) (string, bool) { t.Error("a call"); return "", true }
+	if got, err := m.Ask(t.Context(), q); err != nil || got.Ballot == nil {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 
 func TestFamily(t *testing.T) {
 	t.Parallel()
 	for model, want := range map[string]string{"claude-sonnet-4-5": "anthropic", "anthropic/claude-x": "anthropic", "gpt-5": "openai", "qwen3:8b": "alibaba",
-		"meta-llama/Llama-3.3-70B": "meta", "hf.co/google/gemma-3": "google", "/usr/local/bin/claude": "anthropic", "my-model": member.Unknown, "": member.Unknown} {
-		if got := member.Family(model); got != want {
+		"meta-llama/Llama-3.3-70B": "meta", "hf.co/google/gemma-3": "google", "/usr/local/bin/claude": "anthropic", "anthropic:claude-x": "anthropic",
+		"ollama:qwen3:8b": "alibaba", "remote:gpt-5": "openai", "my-model": council.UnknownFamily, "": council.UnknownFamily} {
+		if got := council.FamilyOf(model); got != want {
 			t.Errorf("%q is of %q, want %q", model, got, want)
 		}
-	}
-	if n := member.Families("openai", member.Unknown, "openai", member.Unknown, "google"); n != 3 {
-		t.Errorf("%d families", n)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"kioku/internal/text"
 	"kioku/llm"
@@ -20,44 +21,57 @@ const (
 // readTools are the tools that a member may have.
 var readTools = []string{"memory_search", "memory_get"}
 
-// exchange asks for a reply. A model that may look things up is asked with tools until it answers or has used up its calls, and then
-// without them. Each call is reserved.
-func (t *turn) exchange(ctx context.Context, req llm.Request) (said string, broken, err error) {
-	tools := slices.DeleteFunc(slices.Clone(t.q.Tools), func(tool llm.Tool) bool { return !slices.Contains(readTools, tool.Name) })
-	if t.q.Call == nil || len(tools) == 0 || t.seat.remote() {
-		tools = nil
+// offered returns the tools that a member gets: those that only read, if it is asked by a model of a provider. A program has its own
+// tools, a member elsewhere too, and the scripted model needs none.
+func (t *turn) offered() []llm.Tool {
+	if t.q.Call == nil || !t.seat.looksUp {
+		return nil
 	}
-	req.Messages = slices.Clone(req.Messages)
-	for calls := 0; ; {
-		asked := req
-		if tools != nil && calls < maxToolCalls {
-			asked.Tools, asked.Schema = tools, nil
-		}
-		message, broken, err := t.call(ctx, asked)
-		if err != nil || asked.Tools == nil || len(message.ToolCalls) == 0 {
+	return slices.DeleteFunc(slices.Clone(t.q.Tools), func(tool llm.Tool) bool { return !slices.Contains(readTools, tool.Name) })
+}
+
+// exchange asks for a reply. A model that may look things up is asked with tools until it answers or has used up the calls of the turn,
+// and then without them, with what it has found. Each call is reserved.
+func (t *turn) exchange(ctx context.Context, req llm.Request) (said string, broken, err error) {
+	talk := req
+	talk.Schema, talk.Messages = nil, slices.Clone(req.Messages)
+	for len(req.Tools) > 0 && len(t.lookups) < maxToolCalls {
+		message, broken, err := t.call(ctx, talk)
+		if err != nil || len(message.ToolCalls) == 0 {
 			return message.Text, broken, err
 		}
-		req.Messages = append(req.Messages, message)
+		talk.Messages = append(talk.Messages, message)
 		for _, call := range message.ToolCalls {
-			calls++
-			req.Messages = append(req.Messages, t.callTool(ctx, call, calls))
+			talk.Messages = append(talk.Messages, t.callTool(ctx, call))
 		}
 	}
+	req.Tools = nil
+	if len(t.lookups) > 0 {
+		req.Messages = slices.Clone(req.Messages)
+		made := slices.DeleteFunc(slices.Clone(t.lookups), func(text string) bool { return text == "" })
+		found := "## What you have looked up\n\n" + strings.Join(made, "\n\n") + "\n\nYou cannot look up more. Reply now."
+		req.Messages[0].Text += "\n\n" + found
+	}
+	message, broken, err := t.call(ctx, req)
+	return message.Text, broken, err
 }
 
 // callTool returns the result of a call, which is data like all that others have written.
-func (t *turn) callTool(ctx context.Context, call llm.ToolCall, n int) llm.Message {
+func (t *turn) callTool(ctx context.Context, call llm.ToolCall) llm.Message {
 	m := llm.Message{Role: llm.RoleTool, ToolCallID: call.ID, ToolName: call.Name, Failed: true}
 	switch {
 	case !slices.Contains(readTools, call.Name):
 		m.Text = fmt.Sprintf("There is no tool %.40q; members only read.", call.Name)
-	case n > maxToolCalls:
+	case len(t.lookups) >= maxToolCalls:
 		m.Text = fmt.Sprintf("Not called: a turn has at most %d calls. Answer now.", maxToolCalls)
 	case call.Fault != "" || !json.Valid(call.Input):
 		m.Text = call.Problem()
 	default:
 		m.Text, m.Failed = t.q.Call(ctx, call)
-		m.Text = text.Shorten(escapeHidden(m.Text), maxToolResult)
+		m.Text = framer{t.key}.frame(origin{Kind: "memory", Source: call.Name}, text.Shorten(m.Text, maxToolResult))
+		t.lookups = append(t.lookups, m.Text)
+		return m
 	}
+	t.lookups = append(t.lookups, "")
 	return m
 }

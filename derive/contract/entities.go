@@ -33,6 +33,22 @@ type episodeReader struct {
 	// mentions of entities that were accepted, without the owner of the memory.
 	mentions []memory.Mention
 	claims   []memory.Claim
+	// wording of the text, made when it is needed.
+	wording *wording
+}
+
+// invents drops an item whose text says what its episode does not: numbers, dates, addresses, identifiers, quotations and names.
+func (e *episodeReader) invents(i *item, key, text string) {
+	if e.wording == nil {
+		whole := e.source.names + "\n" + e.source.Date
+		for _, known := range e.known {
+			whole += "\n" + known.Name + "\n" + strings.Join(known.Aliases, "\n")
+		}
+		e.wording = newWording(whole)
+	}
+	if reason, rule := e.wording.invented(text); reason != "" {
+		i.fail(key, reason, rule)
+	}
 }
 
 // pronouns are words for the owner of the memory in the mouth of the owner, folded by foldName.
@@ -67,11 +83,16 @@ func (e *episodeReader) ref(i *item, typeKey, nameKey, etype, name string) memor
 	return ref
 }
 
-// isUser reports whether a name stands for the owner of the memory.
+// isUser reports whether a name stands for the owner of the memory. A model that calls the owner a thing does not get around what is
+// asked of claims about the owner; a project or company may have the name of its owner.
 func (e *episodeReader) isUser(etype, name string) bool {
-	folded := foldName(name)
-	same := func(user string) bool { return foldName(user) == folded }
-	return etype == vocab.Person && (slices.Contains(pronouns, folded) || slices.ContainsFunc(e.c.UserNames, same))
+	return slices.Contains(pronouns, foldName(name)) ||
+		slices.Contains([]string{vocab.Person, vocab.Topic, vocab.Other}, etype) && e.isUserName(name)
+}
+
+// isUserName reports whether a name is one that the owner of the memory has.
+func (e *episodeReader) isUserName(name string) bool {
+	return slices.ContainsFunc(e.c.UserNames, func(user string) bool { return foldName(user) == foldName(name) })
 }
 
 // occurs reports whether a name stands in the text, or is one of the names of a known entity of which another one does.
@@ -146,8 +167,8 @@ func (e *episodeReader) addAlias(list []string, alias, name, path string) []stri
 	switch {
 	case vocab.Norm(alias) == "" || len([]rune(alias)) > maxName:
 		e.r.drop(path, ReasonText, fmt.Sprintf("a name must have 1 to %d characters, with a letter or digit", maxName))
-	case !hasName(e.source.names, foldName(alias)), slices.Contains(pronouns, foldName(alias)), slices.Contains(others, foldName(alias)):
-		e.r.drop(path, ReasonName, "an alias must stand in the text, and be no pronoun")
+	case !hasName(e.source.names, foldName(alias)), slices.Contains(pronouns, foldName(alias)), slices.Contains(others, foldName(alias)), e.isUserName(alias):
+		e.r.drop(path, ReasonName, "an alias must stand in the text, and be no pronoun and no name of the owner")
 	case same(name) || slices.ContainsFunc(list, same):
 		e.r.drop(path, ReasonRepeated, "stands twice")
 	case len(list) == maxAliases:
@@ -186,7 +207,7 @@ func (e *episodeReader) relation(o *object) (draft, bool) {
 	if !i.dropped && sameEntity(src, dst) {
 		i.fail("dst", ReasonValue, "must be another entity than src")
 	}
-	d.evidence = e.source.evidence(i, src.Name+" "+dst.Name, src, dst)
+	d.evidence = e.source.evidence(i, e.namesOf(src)+"\n"+e.namesOf(dst), src, dst)
 	o.done()
 	return d, !i.dropped
 }
@@ -213,4 +234,20 @@ func (e *episodeReader) endpoint(i *item, key string) memory.EntityRef {
 	}
 	i.fail(key, ReasonName, "must be one of the entities of this answer or of the known ones")
 	return memory.EntityRef{}
+}
+
+// namesOf returns the names that an entity has in this answer and among the known ones, one a line.
+func (e *episodeReader) namesOf(ref memory.EntityRef) string {
+	names := []string{ref.Name}
+	for _, m := range e.mentions {
+		if sameEntity(m.Entity, ref) {
+			names = append(names, m.Aliases...)
+		}
+	}
+	for _, known := range e.known {
+		if known.Type == ref.Type && known.Name == ref.Name {
+			names = append(names, known.Aliases...)
+		}
+	}
+	return strings.Join(names, "\n")
 }

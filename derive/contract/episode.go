@@ -75,7 +75,6 @@ func (d *data) offer(loops []memory.Loop, entities []memory.Entity) {
 			d.line("%s", names)
 		}
 	}
-	d.offered = d.Len()
 }
 
 func offeredLoops(loops []memory.Loop) []memory.Loop { return loops[:min(len(loops), maxOfferedLoops)] }

@@ -2,6 +2,7 @@ package contract
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -108,11 +109,11 @@ func (s *source) evidence(i *item, says string, about ...memory.EntityRef) []cit
 	var found []citation
 	switch value := value.(type) {
 	case string:
-		if c, ok := s.quoted(i, "evidence", value, s.lines); ok && s.entitled(i, "evidence", c, about) {
+		if c, ok := s.quoted(i, "evidence", value, s.lines); ok && s.entitled(i, "evidence", c, says, about) {
 			found = append(found, c)
 		}
 	case []any:
-		found = s.citations(i, value, about)
+		found = s.citations(i, value, says, about)
 	default:
 		i.r.invalid(i.at("evidence"), "must be a list of {line, quote}")
 	}
@@ -123,7 +124,7 @@ func (s *source) evidence(i *item, says string, about ...memory.EntityRef) []cit
 }
 
 // citations reads a list of {line, quote}. What is wrong with one of them drops only that one, and is reported once if none is left.
-func (s *source) citations(i *item, list []any, about []memory.EntityRef) []citation {
+func (s *source) citations(i *item, list []any, says string, about []memory.EntityRef) []citation {
 	var found []citation
 	objects := i.r.objects(i.at("evidence"), list)
 	if len(objects) == 0 {
@@ -140,8 +141,8 @@ func (s *source) citations(i *item, list []any, about []memory.EntityRef) []cita
 		}
 		cited := &item{object: o}
 		c, why, said := s.cite(number, quote)
-		if why == "" && !mayTell(c.speaker, about...) {
-			why, said = ReasonSpeaker, speakerRule
+		if why == "" {
+			why, said = s.checkCitation(c, says, about)
 		}
 		if why == "" {
 			found = append(found, c)
@@ -156,6 +157,41 @@ func (s *source) citations(i *item, list []any, about []memory.EntityRef) []cita
 }
 
 const speakerRule = "a claim about USER needs a quote from a line of the user or of a note"
+
+// checkCitation returns a reason and a rule if a quote that stands in the text is no evidence of a claim.
+func (s *source) checkCitation(c citation, says string, about []memory.EntityRef) (reason, rule string) {
+	switch {
+	case !mayTell(c.speaker, about...):
+		return ReasonSpeaker, speakerRule
+	case !s.saysSo(c, says):
+		return ReasonEvidence, "the quoted line must say so"
+	}
+	return "", ""
+}
+
+// saysSo reports whether the lines of a citation share a term with what a claim says: a quote proves nothing else. The heading counts
+// too, the lines before and after of the same speaker, and a question that the quote may answer.
+func (s *source) saysSo(c citation, says string) bool {
+	terms := contentTerms(says)
+	if shared(terms, s.Heading, says) > 0 {
+		return true
+	}
+	for n, line := range s.lines {
+		cited := line.Number >= c.start && line.Number <= c.end
+		before := n+1 < len(s.lines) && s.lines[n+1].Number == c.start
+		after := n > 0 && s.lines[n-1].Number == c.end
+		if !cited && !((before || after) && line.Speaker == c.speaker) && !(before && asksSomething.MatchString(line.Text)) {
+			continue
+		}
+		if shared(terms, line.Text, says) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// asksSomething matches a line that ends with a question.
+var asksSomething = regexp.MustCompile(`(?:[?？]|[かの]。?|[吗嗎呢]。?)["'”」』)）*_\s]*$`)
 
 // cite looks for a quote in a line and the next one. It returns a reason and a rule if that is not evidence.
 func (s *source) cite(number int, quote string) (c citation, reason, rule string) {
@@ -191,7 +227,7 @@ func (s *source) checkInstruction(c citation) (citation, string, string) {
 		return c, "", ""
 	}
 	for _, line := range s.lines {
-		if line.Number >= c.start && line.Number <= c.end && commandsMemory(line.Text) {
+		if line.Number >= c.start && line.Number <= c.end && vocab.OrdersProgram(line.Text) {
 			return c, ReasonInstruction, "the line tells a program what to store and says nothing itself"
 		}
 	}
@@ -221,13 +257,13 @@ func (s *source) quoted(i *item, key, quote string, lines []Line) (citation, boo
 	return citation{}, false
 }
 
-// entitled drops the item unless the speaker of a citation may make the claim.
-func (s *source) entitled(i *item, key string, c citation, about []memory.EntityRef) bool {
-	if !mayTell(c.speaker, about...) {
-		i.fail(key, ReasonSpeaker, speakerRule)
-		return false
+// entitled drops the item unless a citation is evidence of the claim.
+func (s *source) entitled(i *item, key string, c citation, says string, about []memory.EntityRef) bool {
+	reason, rule := s.checkCitation(c, says, about)
+	if reason != "" {
+		i.fail(key, reason, rule)
 	}
-	return true
+	return reason == ""
 }
 
 // find looks for a quote in the lines [from,to), of which there are one or two: in one of them, or across both if they have one
@@ -265,7 +301,7 @@ func (s *source) wholeEpisode(i *item, says string, about []memory.EntityRef) []
 	terms := contentTerms(says)
 	best, most, spoken := -1, 0, false
 	for at, line := range s.lines {
-		if !mayTell(line.Speaker, about...) || commandsMemory(line.Text) && !(s.LongTerm && line.Speaker == memory.SpeakerNote) {
+		if !mayTell(line.Speaker, about...) || vocab.OrdersProgram(line.Text) && !(s.LongTerm && line.Speaker == memory.SpeakerNote) {
 			continue
 		}
 		spoken = true

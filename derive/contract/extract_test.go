@@ -78,35 +78,3 @@ func TestExtractReadsReflections(t *testing.T) {
 		t.Error("a reflection is not asked for where it is on, or asked for where it is off")
 	}
 }
-
-func TestSealedAnswerIsReadAfterOtherLoopsAreOpen(t *testing.T) {
-	t.Parallel()
-	in := extractInput()
-	answer := batch(part("1", "", sentReport+", "+swap(callDario, `"unit_id": null`, `"unit_id": 2`)), part("2", "", ""))
-	want, err := contracts.ReadExtract(in, answer, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	sealed := in.Seal(answer)
-	if strings.Contains(sealed, in.Loops[0].Text) {
-		t.Error("the cache has the text of a loop, which may be forgotten")
-	}
-	later := in
-	later.Loops = []memory.Loop{{Key: "k9", Text: "another thing"}, in.Loops[1], in.Loops[0]}
-	later.Entities = nil
-	first, _ := contracts.Extract(in)
-	if second, _ := contracts.Extract(later); first.Input != second.Input {
-		t.Error("the key of the cache depends on what is offered")
-	}
-	was, cached, err := later.Unseal(sealed)
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := contracts.ReadExtract(was, cached, "")
-	if diff := cmp.Diff(want, got); diff != "" || err != nil {
-		t.Errorf("%v %s", err, diff)
-	}
-	if _, _, err := in.Unseal("{"); err == nil {
-		t.Error("a cut answer is read")
-	}
-}

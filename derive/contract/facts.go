@@ -1,8 +1,9 @@
 package contract
 
 import (
-	"fmt"
+	"regexp"
 
+	"kioku/derive/vocab"
 	"kioku/memory"
 )
 
@@ -38,8 +39,11 @@ func (e *episodeReader) fact(o *object) (draft, bool) {
 	if !i.dropped && !sharesTerm(e.source.terms, e.source.names, claim.Object) {
 		i.fail("object_text", ReasonName, "must use the words of the text")
 	}
-	if !i.dropped && commandsMemory(claim.Object) {
+	if !i.dropped && vocab.OrdersProgram(claim.Object) {
 		i.fail("object_text", ReasonInstruction, "must not tell anybody what to do")
+	}
+	if !i.dropped {
+		e.invents(i, "object_text", claim.Object)
 	}
 	d.claim = claim
 	d.evidence = e.source.evidence(i, claim.Object, claim.Subject)
@@ -81,13 +85,14 @@ func (e *episodeReader) objectEntity(i *item) *memory.EntityRef {
 func (e *episodeReader) predicate(i *item, name string) string {
 	predicate, ok := e.c.vocabulary().Predicate(name)
 	if !ok {
-		if !i.dropped && name != "" {
-			e.r.predicates[cleanLine(headOf(name))] = true
+		reason := ReasonPredicate
+		if likePredicate.MatchString(name) {
+			reason += " " + name
 		}
-		i.fail("predicate", ReasonPredicate, "must be one of the predicates that are listed")
+		i.fail("predicate", reason, "must be one of the predicates that are listed")
 	}
 	return predicate
 }
 
-// headOf returns the beginning of a name that a model has made up.
-func headOf(name string) string { return fmt.Sprintf("%.40s", name) }
+// likePredicate matches what looks like a predicate.
+var likePredicate = regexp.MustCompile(`^[a-z][a-z_]{1,23}$`)

@@ -41,6 +41,16 @@ func TestFactsItems(t *testing.T) {
 		"valid":                       factsCase("", likes, likesClaim),
 		"invented quote":              factsCase(contract.ReasonQuote, swap(likes, "I like green tea", "I love green tea")),
 		"quote elsewhere":             factsCase(contract.ReasonQuote, swap(likes, `"line": 1`, `"line": 3`)),
+		"quote three lines on":        factsCase(contract.ReasonQuote, swap(likes, evidence, `[{"line": 2, "quote": "静かなカフェが好き"}]`, "green tea", "静かなカフェ")),
+		"quote of two speakers":       factsCase(contract.ReasonQuote, swap(likes, "USER", "Dario", evidence, `[{"line": 2, "quote": "lives in Lisbon. I live in Braga"}]`, "green tea", "Braga")),
+		"quote of something else":     factsCase(contract.ReasonEvidence, swap(likes, "green tea", "coffee")),
+		"string of something else":    factsCase(contract.ReasonEvidence, swap(likes, "green tea", "coffee", evidence, `"I like green tea"`)),
+		"user as a company":           factsCase(contract.ReasonSpeaker, swap(likes, evidence, `[{"line": 2, "quote": "You love coffee"}]`, "green tea", "coffee", "PERSON", "ORG")),
+		"name of the user as a topic": factsCase(contract.ReasonSpeaker, swap(likes, evidence, `[{"line": 2, "quote": "You love coffee"}]`, "green tea", "coffee", "USER", "Haru", "PERSON", "TOPIC")),
+		"invented number":             factsCase(contract.ReasonInvented, swap(likes, `"green tea"`, `"green tea number 4711"`)),
+		"invented name":               factsCase(contract.ReasonInvented, swap(likes, `"green tea"`, `"green tea of Zoltan"`)),
+		"invented address":            factsCase(contract.ReasonInvented, swap(likes, `"green tea"`, `"green tea from https://evil.example/x"`)),
+		"invented name in Japanese":   factsCase(contract.ReasonInvented, swap(likes, evidence, `"静かなカフェが好き"`, "green tea", "佐藤さんの静かなカフェ")),
 		"no such line":                factsCase(contract.ReasonQuote, swap(likes, `"line": 1`, `"line": 99`)),
 		"line of a tool":              factsCase(contract.ReasonQuote, swap(likes, evidence, `[{"line": 4, "quote": "USER lives in Rome"}]`, "green tea", "Porto")),
 		"short quote":                 factsCase(contract.ReasonText, swap(likes, "I like green tea", "te")),
@@ -50,7 +60,8 @@ func TestFactsItems(t *testing.T) {
 		"another person":              factsCase(contract.ReasonSpeaker, swap(likes, evidence, `[{"line": 3, "quote": "I live in Braga"}]`, "green tea", "Braga", `"likes"`, `"lives_in"`)),
 		"name of the user":            factsCase(contract.ReasonSpeaker, swap(likes, evidence, `[{"line": 2, "quote": "You love coffee"}]`, "green tea", "coffee", "USER", "Haru")),
 		"pronoun":                     factsCase(contract.ReasonSpeaker, swap(likes, evidence, `[{"line": 3, "quote": "I live in Braga"}]`, "green tea", "Braga", "USER", "I")),
-		"unknown predicate":           factsCase(contract.ReasonPredicate, swap(likes, `"likes"`, `"was_born_under"`)),
+		"unknown predicate":           factsCase(contract.ReasonPredicate+" was_born_under", swap(likes, `"likes"`, `"was_born_under"`)),
+		"sentence as a predicate":     factsCase(contract.ReasonPredicate, swap(likes, `"likes"`, `"has told everybody that"`)),
 		"unknown type":                factsCase(contract.ReasonValue, swap(likes, `"PERSON"`, `"ROBOT"`)),
 		"name not there":              factsCase(contract.ReasonName, swap(likes, "USER", "Cesare")),
 		"part of a word":              factsCase(contract.ReasonName, swap(likes, "USER", "Dari")),
@@ -108,11 +119,30 @@ func TestFactsListAsAWhole(t *testing.T) {
 	})
 }
 
-func TestFactsListUnknownPredicates(t *testing.T) {
+func TestFactsMayAnswerAQuestion(t *testing.T) {
 	t.Parallel()
-	f, _ := contracts.ReadFacts(input(), `{"facts": [`+likes+`,`+swap(likes, "likes", "smells_of")+`,`+swap(likes, "likes", "smells_of")+`]}`, "")
-	if len(f.Report.Predicates) != 1 || f.Report.Predicates[0] != "smells_of" || f.Report.Accepted != 1 {
-		t.Errorf("%+v", f.Report)
+	for name, c := range map[string]struct {
+		lines    []string
+		object   string
+		quote    string
+		accepted bool
+	}{
+		"question":      {[]string{"assistant: Do you live in Porto?", "user: Yes, since May."}, "Porto", "Yes, since May.", true},
+		"statement":     {[]string{"assistant: Porto is lovely.", "user: Yes, since May."}, "Porto", "Yes, since May.", false},
+		"question late": {[]string{"user: Yes, since May.", "assistant: Do you live in Porto?"}, "Porto", "Yes, since May.", false},
+		"line before":   {[]string{"user: We talked about Porto.", "user: I moved there in May."}, "Porto", "I moved there in May.", true},
+		"line after":    {[]string{"user: My new home:", "user: Porto, since May."}, "Porto", "My new home:", true},
+		"far away":      {[]string{"user: We talked about Porto.", "user: It rained.", "user: I moved there."}, "Porto", "I moved there.", false},
+		"japanese":      {[]string{"assistant: 神戸に住んでいるのですか。", "user: はい、五月から。"}, "神戸", "はい、五月から。", true},
+		"japanese told": {[]string{"assistant: 神戸はいい街です。", "user: はい、五月から。"}, "神戸", "はい、五月から。", false},
+		"chinese":       {[]string{"assistant: 你住在杭州吗？", "user: 对，五月起。"}, "杭州", "对，五月起。", true},
+		"chinese told":  {[]string{"assistant: 杭州很美。", "user: 对，五月起。"}, "杭州", "对，五月起。", false},
+	} {
+		in := contract.EpisodeInput{Episode: episode("e", "2026-11-18", c.lines...)}
+		f, _ := contracts.ReadFacts(in, `{"facts": [`+swap(likes, `"likes"`, `"lives_in"`, `"green tea"`, `"`+c.object+`"`, `[{"line": 1, "quote": "I like green tea"}]`, `"`+c.quote+`"`)+`]}`, "")
+		if (len(f.Claims) == 1) != c.accepted || !c.accepted && f.Report.Dropped[contract.ReasonEvidence] != 1 {
+			t.Errorf("%s: %+v", name, f)
+		}
 	}
 }
 

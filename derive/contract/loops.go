@@ -34,12 +34,16 @@ func (e *episodeReader) loop(o *object) (draft, bool) {
 	due := i.date("due_at", e.source.Date)
 	d := draft{confidence: i.confidence(loopFloor)}
 	offered := e.offeredLoop(i)
+	says := loopText
 	if status == memory.LoopClosed {
 		d.claim = e.closing(i, offered, loopText)
+		if offered != nil {
+			says = offered.Text
+		}
 	} else {
 		d.claim = e.opening(i, offered, loopText, due)
 	}
-	d.evidence = e.source.evidence(i, d.claim.LoopText)
+	d.evidence = e.source.evidence(i, says)
 	o.done()
 	return d, !i.dropped
 }
@@ -78,6 +82,8 @@ func (e *episodeReader) opening(i *item, offered *memory.Loop, text, due string)
 		text = cmp.Or(offered.Text, text)
 	} else if !i.dropped && !sharesTerm(e.source.terms, e.source.names, text) {
 		i.fail("loop_text", ReasonName, "must use the words of the text")
+	} else if !i.dropped {
+		e.invents(i, "loop_text", text)
 	}
 	if len(due) < len("2006-01-02") || e.source.Date != "" && due < e.source.Date {
 		due = ""

@@ -16,7 +16,7 @@ const (
 	NameFacts    = "facts/1"
 	NameLoops    = "loops/1"
 	NameSummary  = "summary/1"
-	NameExtract  = "extract/1"
+	NameExtract  = "extract/2"
 )
 
 // Contracts makes prompts and reads answers. The zero value uses the vocabulary without settings.

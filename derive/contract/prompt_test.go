@@ -49,7 +49,7 @@ func TestPromptEnclosesDataInARandomWord(t *testing.T) {
 		if other := second[name]; p.User == other.User || p.Input != other.Input || p.System != other.System {
 			t.Errorf("%s: the words of two prompts are one, or their input differs", name)
 		}
-		if p.Contract != name+"/1" || p.MaxTokens < 300 || p.MaxTokens > 2000 || !strings.HasPrefix(p.System, "Task: "+name+"\n") {
+		if !strings.HasPrefix(p.Contract, name+"/") || p.MaxTokens < 300 || p.MaxTokens > 2000 || !strings.HasPrefix(p.System, "Task: "+name+"\n") {
 			t.Errorf("%s: %s, %d tokens", name, p.Contract, p.MaxTokens)
 		}
 	}

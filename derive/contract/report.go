@@ -3,7 +3,6 @@ package contract
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 )
@@ -26,7 +25,8 @@ const (
 	ReasonEvidence = "no evidence"
 	// ReasonSpeaker is a claim that none of its speakers may make.
 	ReasonSpeaker = "wrong speaker"
-	// ReasonPredicate is a predicate that is not in the vocabulary.
+	// ReasonPredicate is a predicate that is not in the vocabulary. The predicate follows, so that a person can add it to the settings,
+	// if it looks like one.
 	ReasonPredicate = "unknown predicate"
 	// ReasonDate is a date that no calendar has or that cannot be.
 	ReasonDate = "impossible date"
@@ -79,8 +79,6 @@ type Report struct {
 	Normalized map[string]int
 	// UnknownKeys is the number of keys that the contract does not have. They are ignored.
 	UnknownKeys int
-	// Predicates are the unknown predicates of facts, each once, in alphabetical order.
-	Predicates []string
 }
 
 // lost returns the number of items that were dropped for reasons against the answer.
@@ -118,15 +116,14 @@ type reader struct {
 	contract string
 	report   Report
 	// broken are the first problems for which the answer as a whole is invalid, and breaks counts all of them.
-	broken     []Problem
-	breaks     int
-	predicates map[string]bool
+	broken []Problem
+	breaks int
 	// part says that this is one episode of a batch: a list that lost every item does not make the batch invalid.
 	part bool
 }
 
 func newReader(contract string) *reader {
-	return &reader{contract: contract, report: Report{Dropped: map[string]int{}, Normalized: map[string]int{}}, predicates: map[string]bool{}}
+	return &reader{contract: contract, report: Report{Dropped: map[string]int{}, Normalized: map[string]int{}}}
 }
 
 // open parses an answer. It returns nil if the answer as a whole is invalid.
@@ -161,7 +158,6 @@ func (r *reader) drop(path, reason, rule string) {
 
 // finish returns the report, and an *Error if the answer as a whole is invalid.
 func (r *reader) finish() (Report, error) {
-	r.report.Predicates = slices.Sorted(maps.Keys(r.predicates))
 	if len(r.broken) == 0 && r.report.Accepted == 0 && r.report.lost() > 0 {
 		r.broken = r.report.Problems
 	}
@@ -201,8 +197,5 @@ func (r *reader) addPart(part *reader, counts bool) {
 		if len(r.report.Problems) < maxProblems {
 			r.report.Problems = append(r.report.Problems, p)
 		}
-	}
-	for name := range part.predicates {
-		r.predicates[name] = true
 	}
 }

@@ -107,7 +107,7 @@ func (in SummaryInput) words() string {
 // ReadSummary reads an answer to Summary. The error is an *Error.
 func (c Contracts) ReadSummary(in SummaryInput, answer, stop string) (SummaryResult, error) {
 	r := newReader(NameSummary)
-	check := newSummaryCheck(in, c.UserNames)
+	check := newWording(in.words() + "\nuser assistant\n" + strings.Join(c.UserNames, "\n"))
 	out := SummaryResult{Summary: memory.Summary{Scope: in.Scope, Key: in.Key, From: in.From, To: in.To}, Trust: memory.SpeakerAssistant}
 	if o := r.open(answer, stop); o != nil {
 		out.Summary.Text = check.summaryText(o)
@@ -138,7 +138,7 @@ func (c Contracts) ReadSummary(in SummaryInput, answer, stop string) (SummaryRes
 }
 
 // events reads the episodes that an answer cites.
-func (s *summaryCheck) events(o *object, in SummaryInput, into *memory.Summary) {
+func (s *wording) events(o *object, in SummaryInput, into *memory.Summary) {
 	items := o.list("key_events")
 	before := o.r.report.lost()
 	var read []memory.KeyEvent
@@ -166,7 +166,7 @@ func (s *summaryCheck) events(o *object, in SummaryInput, into *memory.Summary) 
 }
 
 // summaryText reads the text itself, without which the answer is invalid.
-func (s *summaryCheck) summaryText(o *object) string {
+func (s *wording) summaryText(o *object) string {
 	breaks := o.r.breaks
 	value := o.str("summary_text")
 	if o.r.breaks > breaks {
@@ -181,7 +181,7 @@ func (s *summaryCheck) summaryText(o *object) string {
 }
 
 // text checks a text of a summary. It returns false if the text may not stand.
-func (s *summaryCheck) text(o *object, key, value string, limit int) (string, bool) {
+func (s *wording) text(o *object, key, value string, limit int) (string, bool) {
 	i := &item{object: o}
 	value = i.checkedLine(key, value, limit)
 	if reason, rule := s.problem(value); reason != "" {

@@ -56,6 +56,9 @@ func TestFormatAndParseAgree(t *testing.T) {
 		want memory.Decision
 	}{
 		{"- 2026-11-20 pin fact " + uid, memory.Decision{Verb: "pin", Kind: "fact", Target: uid}},
+		{"- 2026-11-20 pin fact " + uid + " over " + other, memory.Decision{Verb: "pin", Kind: "fact", Target: uid, Other: other}},
+		{"- 2026-11-20 pin fact " + uid + " over " + other + "," + key[:32] + " : moved", memory.Decision{Verb: "pin", Kind: "fact", Target: uid,
+			Other: other + "," + key[:32], Note: "moved"}},
 		{"- 2026-11-20 unpin summary " + uid + " : no longer needed", memory.Decision{Verb: "unpin", Kind: "summary", Target: uid, Note: "no longer needed"}},
 		{"- 2026-11-20 forget fact " + key + " : wrong person", memory.Decision{Verb: "forget", Kind: "fact", Target: key, Note: "wrong person"}},
 		{"- 2026-11-20 close loop " + uid + " : 済み : ほんとう", memory.Decision{Verb: "close", Kind: "loop", Target: uid, Note: "済み : ほんとう"}},
@@ -95,6 +98,9 @@ func TestParseReportsWhatIsNoDecision(t *testing.T) {
 		"- 2026-11-20 forget fact Dario lives in Rome":                     "an id of 64 digits",
 		"- 2026-11-20 merge entity " + uid:                                 "into ID",
 		"- 2026-11-20 merge entity " + uid + " into " + uid:                "another entity",
+		"- 2026-11-20 pin fact " + uid + " over 77b0":                      "over ID, the id of another fact",
+		"- 2026-11-20 pin fact " + uid + " over " + uid:                    "over ID, the id of another fact",
+		"- 2026-11-20 pin loop " + uid + " over " + other:                  "over ID, the id of another fact",
 		"- 2026-11-20 sensitivity fact " + uid + " public":                 "normal, private or secret",
 		"- 2026-11-20 correct fact " + uid:                                 "one JSON object",
 		"- 2026-11-20 correct fact " + uid + ` ["Porto"]`:                  "one JSON object",

@@ -4,6 +4,7 @@
 // A decision is one line, and a later one outranks an earlier one:
 //
 //   - 2026-11-20 pin fact 3f9a...        (32 digits: the UID of a unit or an entity)
+//   - 2026-11-20 pin fact 3f9a... over 77b0...    (a fact with which it was in conflict)
 //   - 2026-11-20 forget fact 9f3c...     (64 digits: the hash of the key of what is forgotten)
 //   - 2026-11-20 correct fact 3f9a... {"text":"Porto","from":"2026-10"} : the old one was a typo
 //   - 2026-11-20 sensitivity loop 3f9a... private

@@ -50,6 +50,8 @@ func Format(d memory.Decision) (string, error) {
 	switch {
 	case d.Verb == memory.DecideMerge:
 		b.WriteString(" into " + d.Other)
+	case d.Verb == memory.DecidePin && d.Other != "":
+		b.WriteString(" over " + d.Other)
 	case d.Change != "":
 		b.WriteString(" " + d.Change)
 	}
@@ -152,9 +154,28 @@ func parseArgument(d *memory.Decision, rest string) (string, error) {
 		return "", nil
 	case memory.DecideCorrect:
 		return parseChange(d, rest)
+	case memory.DecidePin:
+		if over, ok := strings.CutPrefix(rest, "over "); ok {
+			return parseOver(d, over)
+		}
 	}
 	if rest != "" {
 		return " " + rest, nil
+	}
+	return "", nil
+}
+
+// parseOver reads the facts over which a pinned one holds.
+func parseOver(d *memory.Decision, rest string) (string, error) {
+	over, after, more := strings.Cut(rest, " ")
+	for uid := range strings.SplitSeq(over, ",") {
+		if d.Kind != memory.KindFact || !isHash(uid, uidDigits) || uid == d.Target {
+			return "", fmt.Errorf("must go on with: over ID, the id of another fact, of %d digits; commas divide several", uidDigits)
+		}
+	}
+	d.Other = over
+	if more {
+		return " " + after, nil
 	}
 	return "", nil
 }

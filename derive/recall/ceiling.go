@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"kioku/derive/seam"
 	"kioku/memory"
 )
 
@@ -52,11 +53,18 @@ func (s *state) belowCeiling(ctx context.Context, hits []memory.Hit, most int) (
 	case s.ceiling >= memory.Secret:
 		return hits, 0
 	}
+	hidden, err := s.sensitiveIn(ctx, s.ceiling, hits)
 	for h := range all {
 		if len(below) == most {
 			break
 		}
-		shown, whole := s.upToCeiling(ctx, h)
+		shown, whole := h, true
+		switch {
+		case err == nil:
+			shown, whole = s.redact(h, hidden)
+		case s.ceiling < memory.Private:
+			shown.Snippet, whole = "", false
+		}
 		gone += one(!whole)
 		if shown.Snippet != "" {
 			below = append(below, shown)
@@ -65,40 +73,36 @@ func (s *state) belowCeiling(ctx context.Context, hits []memory.Hit, most int) (
 	return below, gone
 }
 
-// upToCeiling returns a hit without what lies above the ceiling, with an empty snippet if nothing is left, and whether it is whole.
-func (s *state) upToCeiling(ctx context.Context, h memory.Hit) (shown memory.Hit, whole bool) {
-	if s.ceiling >= memory.Secret {
-		return h, true
+// sensitiveIn returns the episodes above a ceiling that some hits have lines of.
+func (s *state) sensitiveIn(ctx context.Context, ceiling memory.Sensitivity, hits []memory.Hit) ([]memory.Episode, error) {
+	if ceiling >= memory.Secret {
+		return nil, nil
 	}
-	episodes, err := guard(func() ([]memory.Episode, error) {
-		return s.Recaller.units.EpisodesAt(ctx, h.Path, h.StartLine, h.EndLine)
-	})
-	switch {
-	case err == nil:
-		return s.redact(h, episodes)
-	case s.ceiling >= memory.Private:
-		return h, true
+	places := make([]seam.Lines, len(hits))
+	for i, h := range hits {
+		places[i] = seam.Lines{Path: h.Path, From: h.StartLine, To: h.EndLine}
 	}
-	h.Snippet = ""
-	return h, false
+	return guard(func() ([]memory.Episode, error) { return s.Recaller.units.SensitiveAt(ctx, ceiling, places) })
 }
 
-// redact replaces the lines of a hit that lie above the ceiling. whole reports that there are none. If no other line has a word of the
+// hasLinesOf reports whether a hit has lines of an episode.
+func hasLinesOf(h memory.Hit, e memory.Episode) bool {
+	return e.Path == h.Path && e.StartLine <= h.EndLine && e.EndLine >= h.StartLine
+}
+
+// redact replaces the lines of a hit that are of hidden episodes. whole reports that there are none. If no other line has a word of the
 // query, or the lines are not known, the snippet is empty.
-func (s *state) redact(h memory.Hit, episodes []memory.Episode) (shown memory.Hit, whole bool) {
-	var hidden []memory.Episode
-	for _, e := range episodes {
-		if e.Sensitivity > s.ceiling {
-			hidden = append(hidden, e)
-		}
-	}
-	if len(hidden) == 0 {
+func (s *state) redact(h memory.Hit, hidden []memory.Episode) (shown memory.Hit, whole bool) {
+	hides := func(e memory.Episode) bool { return hasLinesOf(h, e) }
+	if !slices.ContainsFunc(hidden, hides) {
 		return h, true
 	}
 	lines, first := shownLines(h)
 	var open strings.Builder
 	for i := range lines {
-		if slices.ContainsFunc(hidden, func(e memory.Episode) bool { return e.StartLine <= first+i && first+i <= e.EndLine }) {
+		if slices.ContainsFunc(hidden, func(e memory.Episode) bool {
+			return hides(e) && e.StartLine <= first+i && first+i <= e.EndLine
+		}) {
 			lines[i] = withheldLine
 		} else {
 			open.WriteString(lines[i] + "\n")

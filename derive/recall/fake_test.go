@@ -137,9 +137,10 @@ func (d *derived) MatchUnits(_ context.Context, terms []string, q memory.UnitQue
 	return found, d.fail()
 }
 
-func (d *derived) EpisodesAt(_ context.Context, path string, from, to int) (found []memory.Episode, err error) {
+func (d *derived) SensitiveAt(_ context.Context, above memory.Sensitivity, places []seam.Lines) (found []memory.Episode, err error) {
 	for _, e := range d.episodes {
-		if e.Path == path && e.StartLine <= to && e.EndLine >= from {
+		overlaps := func(l seam.Lines) bool { return e.Path == l.Path && e.StartLine <= l.To && e.EndLine >= l.From }
+		if e.Sensitivity > above && slices.ContainsFunc(places, overlaps) {
 			found = append(found, e)
 		}
 	}

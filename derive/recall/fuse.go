@@ -74,49 +74,80 @@ func overlaps(a, b memory.Hit) bool {
 // unlike returns hits without those that say nearly the same as an earlier one, as they are asked for.
 func unlike(hits []memory.Hit) iter.Seq[memory.Hit] {
 	return func(yield func(memory.Hit) bool) {
-		var grams [][]uint64
+		var shown []*trigrams
 		for _, h := range hits {
-			mine := trigrams(h.Snippet)
-			if slices.ContainsFunc(grams, func(g []uint64) bool { return dice(g, mine) >= alike }) {
+			mine := trigramsOf(h.Snippet)
+			if slices.ContainsFunc(shown, func(t *trigrams) bool { return t.atMost(mine) >= alike && t.dice(mine) >= alike }) {
 				continue
 			}
-			if grams = append(grams, mine); !yield(h) {
+			if shown = append(shown, mine); !yield(h) {
 				return
 			}
 		}
 	}
 }
 
-// trigrams returns the runs of three characters of a text, whatever its case and white space, in a fixed order.
-func trigrams(text string) []uint64 {
+// trigrams are the runs of three characters of a text, whatever its case and white space.
+type trigrams struct {
+	list   []uint64
+	sorted bool
+	// counts of the trigrams by their hash, which tell most pairs of texts apart without sorting.
+	counts [512]uint16
+}
+
+// trigramsOf returns the trigrams of a text.
+func trigramsOf(text string) *trigrams {
 	const bits = 21 // of a character
-	var grams []uint64
+	t := &trigrams{}
 	var last uint64
 	for i, r := range []rune(strings.Join(strings.Fields(strings.ToLower(text)), " ")) {
 		if last = (last<<bits | uint64(r)) & (1<<(3*bits) - 1); i >= 2 {
-			grams = append(grams, last)
+			t.list = append(t.list, last)
+			t.counts[last*0x9e3779b97f4a7c15>>(64-9)]++
 		}
 	}
-	slices.Sort(grams)
-	return grams
+	return t
+}
+
+// atMost returns a bound of dice.
+func (t *trigrams) atMost(o *trigrams) float64 {
+	common := 0
+	for i, n := range t.counts {
+		common += int(min(n, o.counts[i]))
+	}
+	return share(common, len(t.list)+len(o.list))
 }
 
 // dice returns the share of common trigrams: 2 |a∩b| / (|a|+|b|); 0 if there are none.
-func dice(a, b []uint64) float64 {
-	common, total := 0, len(a)+len(b)
-	if total == 0 {
-		return 0
-	}
-	for len(a) > 0 && len(b) > 0 {
-		switch cmp.Compare(a[0], b[0]) {
-		case 0:
+func (t *trigrams) dice(o *trigrams) float64 {
+	common := 0
+	for a, b := t.sort(), o.sort(); len(a) > 0 && len(b) > 0; {
+		switch {
+		case a[0] == b[0]:
 			common++
 			a, b = a[1:], b[1:]
-		case -1:
+		case a[0] < b[0]:
 			a = a[1:]
 		default:
 			b = b[1:]
 		}
+	}
+	return share(common, len(t.list)+len(o.list))
+}
+
+// sort returns the trigrams in their order.
+func (t *trigrams) sort() []uint64 {
+	if !t.sorted {
+		slices.Sort(t.list)
+		t.sorted = true
+	}
+	return t.list
+}
+
+// share returns the share of what two lists with a total length have in common; 0 for empty ones.
+func share(common, total int) float64 {
+	if total == 0 {
+		return 0
 	}
 	return 2 * float64(common) / float64(total)
 }

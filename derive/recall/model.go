@@ -123,10 +123,15 @@ func (s *state) rerank(ctx context.Context) {
 	if !s.reranks() || isConfident(s.answer.Hits) {
 		return
 	}
+	kept, err := s.sensitiveIn(ctx, s.opt.Egress, s.answer.Hits)
+	if err != nil {
+		return
+	}
 	var asked []int
 	gate := s.gateOf()
 	for i, h := range s.answer.Hits {
-		if len(asked) < mostToRerank && !h.Weak && h.Score >= gate.Medium && s.mayLeave(ctx, h) {
+		stays := func(e memory.Episode) bool { return hasLinesOf(h, e) }
+		if len(asked) < mostToRerank && !h.Weak && h.Score >= gate.Medium && !slices.ContainsFunc(kept, stays) {
 			asked = append(asked, i)
 		}
 	}
@@ -181,12 +186,4 @@ func (s *state) reorder(asked, chosen []int) {
 		rest = append(rest, h)
 	}
 	s.answer.Hits = slices.Concat(first, rest)
-}
-
-// mayLeave reports whether a passage may be sent to the language model.
-func (s *state) mayLeave(ctx context.Context, h memory.Hit) bool {
-	episodes, err := guard(func() ([]memory.Episode, error) {
-		return s.Recaller.units.EpisodesAt(ctx, h.Path, h.StartLine, h.EndLine)
-	})
-	return err == nil && !slices.ContainsFunc(episodes, func(e memory.Episode) bool { return e.Sensitivity > s.opt.Egress })
 }

@@ -30,8 +30,8 @@ type Units interface {
 	Units(ctx context.Context, q memory.UnitQuery) (memory.UnitList, error)
 	// MatchUnits returns the units of q that share terms with a text.
 	MatchUnits(ctx context.Context, terms []string, q memory.UnitQuery) ([]seam.ScoredUnit, error)
-	// EpisodesAt returns the episodes that overlap lines of a file.
-	EpisodesAt(ctx context.Context, path string, startLine, endLine int) ([]memory.Episode, error)
+	// SensitiveAt returns the episodes above a sensitivity that overlap one of some runs of lines.
+	SensitiveAt(ctx context.Context, above memory.Sensitivity, places []seam.Lines) ([]memory.Episode, error)
 }
 
 // Options of a Recaller. What is not set has its default.

@@ -38,6 +38,8 @@ type assertion struct {
 	rank         authority
 	// pinned and corrected by a person.
 	pinned, corrected bool
+	// yields to the pinned fact that a person has preferred to it.
+	yields bool
 	// names are the UIDs of the fact that it was evidence of before corrections and pins; the first is the present one.
 	names []string
 }

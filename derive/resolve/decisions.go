@@ -3,6 +3,7 @@ package resolve
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 
 	"kioku/derive/seam"
 	"kioku/derive/vocab"
@@ -12,28 +13,6 @@ import (
 // SummaryKey returns the key by which a summary is forgotten, 64 hexadecimal digits.
 func SummaryKey(scope, key string) string {
 	return vocab.UnitUID(memory.KindSummary, scope, key) + vocab.UnitUID("key", memory.KindSummary, scope, key)
-}
-
-// Overlay applies the decisions about a summary, or another unit that is made without claims, in their order. It returns false if
-// the unit is forgotten.
-func Overlay(u memory.Unit, decisions []memory.Decision) (memory.Unit, bool) {
-	if u.Summary != nil && forgotten(decisions, memory.KindSummary)[SummaryKey(u.Summary.Scope, u.Summary.Key)] {
-		return u, false
-	}
-	var about []memory.Decision
-	for _, d := range decisions {
-		if d.Kind == u.Kind && d.Target == u.UID {
-			about = append(about, d)
-		}
-	}
-	for _, d := range about {
-		if c := changeOf(d); c.whole == nil && d.Verb == memory.DecideCorrect && u.Summary != nil && c.text() != "" {
-			summary := *u.Summary
-			summary.Text = c.text()
-			u.Summary, u.Source, u.Trust = &summary, "person", memory.SpeakerNote
-		}
-	}
-	return decideUnit(u, about), true
 }
 
 // forgotten returns the keys of one kind that are forgotten.
@@ -138,11 +117,27 @@ func isPinned(decisions []memory.Decision) bool {
 	return pinned
 }
 
+// settledBy returns the UIDs of the facts over which the last pin of a fact holds; none if it is not pinned.
+func settledBy(decisions []memory.Decision) []string {
+	if !isPinned(decisions) {
+		return nil
+	}
+	var over []string
+	for _, d := range decisions {
+		if d.Verb == memory.DecidePin {
+			over = strings.Split(d.Other, ",")
+		}
+	}
+	return over
+}
+
 // applyDecisions changes the assertions of runs as people have decided, and reports whether it has changed any.
 func applyDecisions(v *vocab.Vocabulary, s seam.Slot, runs []*run) bool {
 	changed := false
+	var settled []string
 	for _, r := range runs {
 		about := decisionsAbout(s.Decisions, memory.KindFact, r, runs)
+		settled = append(settled, settledBy(about)...)
 		pin, fields := isPinned(about), map[string]string{}
 		if !restored(about) {
 			fields = fold(about)
@@ -157,6 +152,11 @@ func applyDecisions(v *vocab.Vocabulary, s seam.Slot, runs []*run) bool {
 			}
 		}
 		changed = changed || pin || len(fields) > 0
+	}
+	for _, r := range runs {
+		for _, a := range r.list {
+			a.yields = slices.ContainsFunc(a.names, func(name string) bool { return slices.Contains(settled, name) })
+		}
 	}
 	return changed
 }
@@ -235,10 +235,8 @@ func correctRestored(u *memory.Unit, fields map[string]string) {
 
 // level returns the sensitivity with a name, or another one if there is none.
 func level(name string, otherwise memory.Sensitivity) memory.Sensitivity {
-	for _, s := range []memory.Sensitivity{memory.Normal, memory.Private, memory.Secret} {
-		if s.String() == name {
-			return s
-		}
+	if s, ok := memory.ParseSensitivity(name); ok {
+		return s
 	}
 	return otherwise
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"kioku/derive/resolve"
 	"kioku/derive/vocab"
 	"kioku/memory"
 )
@@ -41,6 +40,42 @@ func TestPinnedFactWinsAgainstMemoryMD(t *testing.T) {
 	want := "lives_in Porto [..] validated\nlives_in Lisbon [..] conflict\n"
 	if diff := cmp.Diff(want, lines(facts(slot(t, "lives_in", text, decide(memory.DecidePin, porto.UID, ""))))); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// A pin settles the conflicts that it names: what yields ends where the pinned fact starts, and says so. What is said later is in
+// conflict with the pinned fact again, and without the pin all is as before.
+func TestPinSettlesAConflict(t *testing.T) {
+	t.Parallel()
+	const said = "|MEMORY|lives_in|Kobe\n02-18|note|lives_in|Nishinomiya|2026-02-22.."
+	before := facts(slot(t, "lives_in", said))
+	kobe, nishinomiya := find(t, before, "Kobe"), find(t, before, "Nishinomiya")
+	pin := func(u, over memory.Unit) memory.Decision {
+		d := decide(memory.DecidePin, u.UID, "")
+		d.Other = over.UID
+		return d
+	}
+	for name, c := range map[string]struct {
+		said      string
+		decisions []memory.Decision
+		want      string
+	}{
+		"the dated one":   {said, []memory.Decision{pin(nishinomiya, kobe)}, "lives_in Nishinomiya [2026-02-22..] validated\nlives_in Kobe [..2026-02-22] superseded\n"},
+		"the undated one": {said, []memory.Decision{pin(kobe, nishinomiya)}, "lives_in Nishinomiya [2026-02-22..] superseded\nlives_in Kobe [..] validated\n"},
+		"said later": {said + "\n|MEMORY|lives_in|Osaka", []memory.Decision{pin(nishinomiya, kobe)},
+			"lives_in Nishinomiya [2026-02-22..] validated\nlives_in Kobe [..2026-02-22] superseded\nlives_in Osaka [..] conflict\n"},
+		"unpinned": {said, []memory.Decision{pin(nishinomiya, kobe), decide(memory.DecideUnpin, nishinomiya.UID, "")}, lines(before)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := facts(slot(t, "lives_in", c.said, c.decisions...))
+			if diff := cmp.Diff(c.want, lines(got)); diff != "" {
+				t.Error(diff)
+			}
+			if u := find(t, got, "Kobe"); name == "the dated one" && (u.Fact.SupersededBy != nishinomiya.UID || len(u.Fact.Opposes) > 0) {
+				t.Errorf("Kobe: superseded by %s, opposes %v", u.Fact.SupersededBy, u.Fact.Opposes)
+			}
+		})
 	}
 }
 
@@ -150,22 +185,5 @@ func TestRestoredFactIsAgainstTheOneThatHadSupersededIt(t *testing.T) {
 	want := "lives_in Lisbon [..] validated\nlives_in Porto [2026-10-05..] conflict\n"
 	if diff := cmp.Diff(want, lines(units)); diff != "" || !cmp.Equal(units[1].Fact.Opposes, []string{old.UID}) {
 		t.Error(diff, units[1].Fact.Opposes)
-	}
-}
-
-func TestOverlayOfSummaries(t *testing.T) {
-	t.Parallel()
-	u := memory.Unit{UID: "00112233445566778899aabbccddeeff", Kind: memory.KindSummary, Summary: &memory.Summary{Scope: memory.ScopeWeekly, Key: "2026-W47", Text: "old"}}
-	about := func(verb, target, change string) memory.Decision {
-		return memory.Decision{Day: "2026-11-20", Verb: verb, Kind: memory.KindSummary, Target: target, Change: change}
-	}
-	got, ok := resolve.Overlay(u, []memory.Decision{about(memory.DecidePin, u.UID, ""), about(memory.DecideCorrect, u.UID, `{"text":"new"}`),
-		about(memory.DecideSensitivity, u.UID, "private"), about(memory.DecideForget, resolve.SummaryKey("weekly", "2026-W48"), "")})
-	if !ok || !got.Pinned || got.Summary.Text != "new" || got.Sensitivity != memory.Private || u.Summary.Text != "old" {
-		t.Errorf("got %+v %+v, %v", got, got.Summary, ok)
-	}
-	key := resolve.SummaryKey("weekly", "2026-W47")
-	if _, ok := resolve.Overlay(u, []memory.Decision{about(memory.DecideForget, key, "")}); ok || len(key) != 64 {
-		t.Errorf("a forgotten summary is returned; its key is %s", key)
 	}
 }

@@ -40,6 +40,11 @@ func (r *run) pinned() bool {
 	return slices.ContainsFunc(r.list, func(a *assertion) bool { return a.pinned })
 }
 
+// yields reports whether a person has preferred another fact.
+func (r *run) yields() bool {
+	return !r.pinned() && !slices.ContainsFunc(r.list, func(a *assertion) bool { return !a.yields })
+}
+
 // predicate of all its assertions.
 func (r *run) predicate() string { return r.list[0].Predicate }
 
@@ -190,7 +195,22 @@ func (t *line) sayUndated(a *assertion) {
 }
 
 // settle finds out which of the open runs are in conflict.
-func (t *line) settle() { oppose(t.open, overlap) }
+func (t *line) settle() { oppose(unsettled(t.open, overlap), overlap) }
+
+// unsettled returns the open runs without those that a person has settled: they end where the pinned run starts that contradicts them.
+func unsettled(open []*run, contradict func(a, b *run) bool) []*run {
+	return slices.DeleteFunc(slices.Clone(open), func(r *run) bool {
+		i := slices.IndexFunc(open, func(o *run) bool { return o.pinned() && r.yields() && contradict(r, o) })
+		if i < 0 {
+			return false
+		}
+		r.closedBy = open[i]
+		if r.to == "" && r.start.Before(open[i].start) {
+			r.to, r.end = open[i].from, open[i].start
+		}
+		return true
+	})
+}
 
 // maxOpposes bounds the facts that one is said to be in conflict with.
 const maxOpposes = 20
@@ -260,7 +280,8 @@ func events(list []*assertion) []*run {
 		}
 		open = append(open, r)
 	}
-	oppose(open, func(a, b *run) bool { return true })
+	always := func(a, b *run) bool { return true }
+	oppose(unsettled(open, always), always)
 	slices.SortStableFunc(runs, func(a, b *run) int { return a.start.Compare(b.start) })
 	return runs
 }

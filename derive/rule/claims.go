@@ -16,7 +16,7 @@ const ruleMaker = "rule"
 // claimsOf returns what the lines of an episode mention and claim.
 func (d *Document) claimsOf(lines []line, e memory.Episode) seam.EpisodeClaims {
 	out := seam.EpisodeClaims{Episode: e}
-	m := mentions{owner: d.isUser}
+	m := mentions{owner: d.isUser, byPerson: true}
 	d.mentionFileSubject(&m)
 	open := d.mayHaveLoops(e)
 	var item itemSubject
@@ -24,6 +24,7 @@ func (d *Document) claimsOf(lines []line, e memory.Episode) seam.EpisodeClaims {
 		if p.speaker == memory.SpeakerTool {
 			continue
 		}
+		m.byPerson = byOwner(p.speaker)
 		if isOther(p.speaker) && isPersonName(p.speaker) {
 			m.add(memory.EntityRef{Type: vocab.Person, Name: p.speaker}, roleAuthor, 0.9)
 		}
@@ -34,8 +35,12 @@ func (d *Document) claimsOf(lines []line, e memory.Episode) seam.EpisodeClaims {
 				continue
 			}
 		}
+		text := p.text
 		about := d.subjectFor(&p, &item, &m, &out, e)
 		out.Claims = append(out.Claims, d.factsOf(&p, about, &m, e)...)
+		if d.isNoted(e) {
+			m.addNamings(text)
+		}
 	}
 	out.Mentions, out.Claims = m.list, unique(out.Claims)
 	return out
@@ -114,7 +119,8 @@ func (d *Document) factsOf(p *paragraph, c said, m *mentions, e memory.Episode) 
 		if !mayState(s.text, c.curated) {
 			continue
 		}
-		words := strings.TrimRight(leadingDay.ReplaceAllString(s.text, ""), " .。!！;；")
+		sentence, _ := namings(s.text)
+		words := strings.TrimRight(leadingDay.ReplaceAllString(sentence, ""), " .。!！;；")
 		words, from, to := takeValidity(words, e.OccurredAt)
 		if from+to == "" {
 			words, from = takeChangeDay(words, e.OccurredAt)
@@ -122,9 +128,9 @@ func (d *Document) factsOf(p *paragraph, c said, m *mentions, e memory.Episode) 
 		subject, f, ok := c.read(d, words)
 		if !ok && from+to != "" { // the day may be what is said
 			from, to = "", ""
-			subject, f, ok = c.read(d, leadingDay.ReplaceAllString(s.text, ""))
+			subject, f, ok = c.read(d, leadingDay.ReplaceAllString(sentence, ""))
 		} else if ok && (f.kind == dateText || f.predicate == "birthday_is") {
-			if whole, g, fine := c.read(d, s.text); fine && g.predicate == f.predicate {
+			if whole, g, fine := c.read(d, sentence); fine && g.predicate == f.predicate {
 				subject, f, from, to = whole, g, "", ""
 			}
 		}
@@ -159,7 +165,12 @@ func entitled(subject memory.EntityRef, speaker string) bool {
 	if speaker == memory.SpeakerTool || speaker == unknownSpeaker {
 		return false
 	}
-	return !vocab.IsUser(subject) || speaker == memory.SpeakerUser || speaker == memory.SpeakerNote
+	return !vocab.IsUser(subject) || byOwner(speaker)
+}
+
+// byOwner reports whether a speaker is the owner of the memory.
+func byOwner(speaker string) bool {
+	return speaker == memory.SpeakerUser || speaker == memory.SpeakerNote
 }
 
 // confidence returns how sure a fact is by where it stands and who says it.

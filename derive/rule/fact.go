@@ -60,7 +60,9 @@ var (
 	placeEnd  = regexp.MustCompile(`(?i)\s+(?:with|for|near|after|before|to|by|as|from|on|at|last|next|this|in (?:january|february|march|april|may|june|july|august|september|october|november|december|spring|summer|autumn|winter|\d))\b`)
 	roleEnd   = regexp.MustCompile(`(?i)\s+(?:at|for|in|with|from|who|on)\s`)
 	// noThing begins objects that say nothing by themselves.
-	noThing    = regexp.MustCompile(`(?i)^(?:it|its|that|this|these|those|them|him|her|you|your|me|us|how|what|when|where|why|who|if|to|the (?:way|idea|fact|one|ones|first|second|former|latter|other|same|look|sound|new|suggestion|option|approach|plan|change|version)|one|something|anything|everything|nothing|both|all|some|any|more|each other|not|being|option|on)\b`)
+	noThing = regexp.MustCompile(`(?i)^(?:it|its|that|this|these|those|them|him|her|you|your|me|us|how|what|when|where|why|who|if|to|the (?:way|idea|fact|one|ones|first|second|former|latter|other|same|look|sound|new|suggestion|option|approach|plan|change|version)|one|something|anything|everything|nothing|both|all|some|any|more|each other|not|being|option|on)\b`)
+	// noRole follows "works as" and is none: works as follows, as expected.
+	noRole     = regexp.MustCompile(`^(?:follows?|expected|intended|designed|described|documented|advertised|usual|before|normal|planned|well|is|if|it|long|soon|part)\b`)
 	noThingHan = regexp.MustCompile(`^(?:それ|これ|あれ|そこ|ここ|その|この|あの|そっち|こっち|どれ|何|みんな|这个|那个|这|那|它|他|她|什么|你|您|哪|一下)`)
 	adverbs    = regexp.MustCompile(`(?i)\s+(?:the most|very much|so much|a lot|too|as well|any ?more|any longer|either|at all|more|best|really|again)$`)
 	passing    = regexp.MustCompile(`(?i)^(?:the|my|his|her|our|their|such|so|a (?:good|nice|bit)|spending|seeing|hearing|getting|having|just)\b|\b(?:is|are|was|were|am|has|have|here|today|tonight)\b`)
@@ -141,6 +143,9 @@ func objectOf(s, predicate string, kind objectKind) string {
 	if predicate == "role_is" {
 		if at := roleEnd.FindStringIndex(s + " "); at != nil {
 			s = s[:at[0]]
+		}
+		if noRole.MatchString(s) {
+			return ""
 		}
 	}
 	s = strings.Trim(text.OneLine(s), " 　.。,、，:：;\"“”'「」『』")

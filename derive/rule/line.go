@@ -16,6 +16,8 @@ const (
 	heading
 	// code is in a fence or a table: a model may read it, the rules don't.
 	code
+	// order is text that gives orders to a program: neither a model nor the rules read it.
+	order
 	// hidden is front matter, a comment, a recalled memory or a line of a derived view.
 	hidden
 )

@@ -2,6 +2,7 @@ package rule
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	"kioku/derive/seam"
@@ -53,13 +54,7 @@ func (d *Document) listedPerson(l *line) string {
 	if m == nil {
 		return ""
 	}
-	name := cleanName(m[1])
-	if inner := inBrackets.FindStringSubmatch(name); inner != nil {
-		name = cleanName(inner[1])
-	}
-	if latin, _ := splitScripts(name); isMixedName(name) {
-		name = latin
-	}
+	name, _ := splitAliases(cleanName(m[1]))
 	if !isPersonName(name) {
 		return ""
 	}
@@ -75,17 +70,12 @@ func (d *Document) listed(p *paragraph, group string, m *mentions, out *seam.Epi
 	}
 	head := p.text[at[2]:at[3]]
 	name, aliases := splitAliases(cleanName(head))
-	if inner := inBrackets.FindStringSubmatch(cleanName(head)); inner != nil {
-		name, _ = splitAliases(cleanName(inner[1]))
-		if latin, other := splitScripts(cleanName(inner[1])); isMixedName(cleanName(inner[1])) {
-			name, aliases = latin, append(aliases, other)
-		}
-	}
 	kind := group
 	address := email.FindString(head)
 	if group == "" {
-		// In MEMORY.md a name with an address, or one of two words before a colon, is a person.
-		if address == "" || !fitsKind(name, vocab.Person) {
+		// In MEMORY.md a name with an address, or with a short name in brackets, is a person.
+		short := func(alias string) bool { return isPersonName(alias) && shortens(alias, name) }
+		if address == "" && !slices.ContainsFunc(aliases, short) || !fitsKind(name, vocab.Person) {
 			return memory.EntityRef{}, false
 		}
 		kind = vocab.Person
@@ -97,7 +87,8 @@ func (d *Document) listed(p *paragraph, group string, m *mentions, out *seam.Epi
 	if d.isUser(name) {
 		ref = vocab.User()
 	} else {
-		m.add(ref, roleSubject, 0.9, append(aliases, d.firstNameOf(ref)...)...)
+		m.add(ref, roleSubject, 0.9, aliases...)
+		m.addLikely(ref, d.firstNameOf(ref))
 	}
 	if address != "" && entitled(ref, p.speaker) {
 		c := d.claim(memory.ClaimFact, p.text, p.first, p.last, p, e)

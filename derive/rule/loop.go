@@ -1,7 +1,6 @@
 package rule
 
 import (
-	"path"
 	"regexp"
 	"strings"
 	"time"
@@ -22,26 +21,12 @@ var (
 	struckOut = regexp.MustCompile(`^~~(.+)~~$`)
 	// loopHeading is the title of a list of what is open.
 	loopHeading = regexp.MustCompile(`(?i)^(?:\d{1,2}:\d{2}\s*[-–—]?\s*)?(?:todos?|to-?dos?|open (?:items|loops|questions|points)|action items|next steps|やること|宿題|未対応|要対応|待办|待办事项|待辦)$`)
-	// foreignList are files whose check boxes are for whoever reads them.
-	foreignList = regexp.MustCompile(`(?i)^(?:readme|agents|bootstrap|heartbeat|identity|soul|tools|claude|gemini|contributing|changelog|changes|history|releases?|releasing|maintainers?|governance|install(?:ation)?|usage|migrat(?:ion|ing)|upgrading|pull_request.*|issue_.*|code_of_conduct|security|license|.*template|checklist)(?:[-_.].*)?$`)
-	ownerBox    = regexp.MustCompile(`^(?:not applicable|n/?a|yes|no|none|はい|いいえ|是|否)$`)
+	// ownerBox is an answer, not something to do.
+	ownerBox = regexp.MustCompile(`^(?:not applicable|n/?a|yes|no|none|はい|いいえ|是|否)$`)
 )
 
 // maxLoop is the maximum number of characters of a loop.
 const maxLoop = 300
-
-// mayHaveLoops reports whether check boxes and the like in the file are the owner's: not those of forms, guides and transcripts of the
-// agent.
-func (d *Document) mayHaveLoops(e memory.Episode) bool {
-	if memory.IsTranscript(d.file.Source) || d.longTerm || isDailyLog(d.file.Path) {
-		return true
-	}
-	name := strings.TrimSuffix(path.Base(d.file.Path), path.Ext(d.file.Path))
-	if foreignList.MatchString(name) || strings.Contains(d.file.Path, ".github/") {
-		return false
-	}
-	return e.Date != "" || d.file.Source == memory.SourceMemory
-}
 
 // loopOf returns the claim of a paragraph that something is open or done; false if it says neither.
 func (d *Document) loopOf(p *paragraph, e memory.Episode) (memory.Claim, bool) {

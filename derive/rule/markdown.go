@@ -48,9 +48,11 @@ func (d *Document) readMarkdown() {
 	d.sensitivity = max(meta.sensitivity, d.rules.sensitivityOf(d.file.Path))
 	front, _ := chunker.FrontMatterLines(normal)
 	d.lines = markdownLines(chunker.Lines(normal, "", true), front)
+	d.asForm = meta.form
 	d.about = subjectOfFile(d.file.Path, meta, d.lines)
 	d.finishLines(normal)
 	setSpeakers(d.raw, d.lines, d.sectioned || d.longTerm || d.file.Date != "")
+	setOrders(d.lines, d.longTerm)
 	d.setDays()
 	if d.about.ofUser {
 		d.about.users = ownNames(d.lines)
@@ -93,10 +95,15 @@ func (d *Document) finishLines(normal string) {
 		for _, above := range under {
 			l.sensitivity = max(l.sensitivity, above)
 		}
-		if l.role == prose && viewLine.MatchString(l.text) {
+		if l.role == prose && isViewLine(l.text) {
 			l.role = hidden
 		}
 	}
+}
+
+// isViewLine reports whether viewLine matches a text.
+func isViewLine(text string) bool {
+	return containsAny(text, "#L", "; id ", "“", "Kioku writes") && viewLine.MatchString(text)
 }
 
 // markdownLines returns the lines of a Markdown text, of which the first ones are front matter.
@@ -212,6 +219,8 @@ type frontMatter struct {
 	title, kind string
 	aliases     []string
 	people      []string
+	// form is set for the front matter of a template of an issue.
+	form bool
 }
 
 // readFrontMatter returns what the front matter of a text says.
@@ -224,7 +233,9 @@ func readFrontMatter(normal string) frontMatter {
 		}
 		return m
 	}
+	has := map[string]bool{}
 	for i := 0; i+1 < len(mapping.Content); i += 2 {
+		has[strings.ToLower(mapping.Content[i].Value)] = true
 		values := scalars(mapping.Content[i+1])
 		first := strings.Join(values[:min(1, len(values))], "")
 		switch key := strings.ToLower(mapping.Content[i].Value); key {
@@ -246,5 +257,6 @@ func readFrontMatter(normal string) frontMatter {
 			m.people = append(m.people, values...)
 		}
 	}
+	m.form = has["name"] && has["about"] && (has["title"] || has["labels"] || has["assignees"])
 	return m
 }

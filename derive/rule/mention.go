@@ -12,6 +12,9 @@ import (
 	"kioku/memory"
 )
 
+// maxAliases is the maximum number of other names that one episode gives an entity.
+const maxAliases = 5
+
 // Roles of mentions.
 const (
 	roleMentioned = "mentioned"
@@ -20,7 +23,7 @@ const (
 )
 
 var (
-	wikiLink = regexp.MustCompile(`(!?)\[\[([^\[\]|#\n]{1,120})(?:#[^\[\]|]*)?(?:\|([^\[\]]{1,80}))?\]\]`)
+	wikiLink = regexp.MustCompile(`(!?)\[\[([^\[\]|#\n]{1,120})(?:#[^\[\]|]*)?(?:\|([^\[\]]{1,80}))?\]\](\(?)`)
 	pathLink = regexp.MustCompile(`\[([^\]\n]{1,80})\]\(([^)\s]{1,200}\.md)(?:#[^)]*)?\)`)
 	atName   = regexp.MustCompile(`(?:^|[\s(（,、，。：:])@([\p{L}][\p{L}\d_-]{1,30}(?:\.[\p{L}\d_-]+)*)([/.(]?)`)
 	codeSpan = regexp.MustCompile("`[^`]*`")
@@ -40,6 +43,8 @@ type mentions struct {
 	at   map[string]int // by norm
 	// owner reports whether a name is that of the owner of the memory, who is not mentioned in the owner's own notes.
 	owner func(name string) bool
+	// byPerson reports that the owner has written what is read, so that its aliases count.
+	byPerson bool
 }
 
 // add adds a mention of an entity, with the better confidence and all aliases if it is there. An entity of a vague type gives way to
@@ -66,11 +71,22 @@ func (m *mentions) add(ref memory.EntityRef, role string, confidence float64, al
 	if role != roleMentioned && have.Role == roleMentioned {
 		have.Role = role
 	}
+	list := &have.Likely
+	if m.byPerson {
+		list = &have.Aliases
+	}
 	for _, a := range aliases {
-		if vocab.Norm(a) != norm && vocab.Norm(a) != "" && !slices.Contains(have.Aliases, a) && len(have.Aliases) < 5 {
-			have.Aliases = append(have.Aliases, a)
+		if vocab.Norm(a) != norm && vocab.Norm(a) != "" && !slices.Contains(have.Aliases, a) && !slices.Contains(*list, a) && len(*list) < maxAliases {
+			*list = append(*list, a)
 		}
 	}
+}
+
+// addLikely adds names by which an entity that was added is likely called.
+func (m *mentions) addLikely(ref memory.EntityRef, names []string) {
+	defer func(before bool) { m.byPerson = before }(m.byPerson)
+	m.byPerson = false
+	m.add(ref, roleMentioned, 0, names...)
 }
 
 func vague(kind string) bool { return kind == vocab.Topic || kind == vocab.Other }
@@ -90,7 +106,7 @@ func (m *mentions) find(p *paragraph, noted bool) {
 	if !noted {
 		return
 	}
-	bare = plain(bare)
+	bare, _ = namings(plain(bare))
 	lower := strings.ToLower(bare)
 	for _, g := range []*gate{&saying, &meeting} {
 		if !g.opens(lower) {
@@ -144,10 +160,10 @@ func (m *mentions) findHan(text string) {
 			m.add(memory.EntityRef{Type: vocab.Person, Name: who[1]}, roleMentioned, 0.7, who[1]+who[2])
 		}
 	}
-	if hasKana.MatchString(text) {
+	if strings.ContainsFunc(text, isKana) {
 		return
 	}
-	if !hasHan.MatchString(text) {
+	if !strings.ContainsFunc(text, isHan) {
 		return
 	}
 	for _, who := range zhPerson.FindAllStringSubmatch(text, -1) {
@@ -166,7 +182,7 @@ var zhNoName = regexp.MustCompile(`^(?:谢谢|謝謝|方[面法式案]|金[额�
 // findLinks adds what links in a text name.
 func (m *mentions) findLinks(text string) {
 	for _, link := range findAll(wikiLink, text, "[[") {
-		if link[1] == "" {
+		if link[1] == "" && link[4] == "" { // neither a picture nor [[text]](path)
 			m.addLinked(link[2], link[3])
 		}
 	}

@@ -101,6 +101,9 @@ func isWide(r rune) bool {
 // abbreviations end with a full stop and end no sentence.
 var abbreviations = regexp.MustCompile(`(?:^|[\s(])(?:Mr|Mrs|Ms|Dr|Prof|St|vs|e\.g|i\.e|etc|approx|No|Inc|Ltd|[A-Z])\.$`)
 
+// maxAbbreviation is the length of the longest abbreviation with its full stop and the character before it.
+const maxAbbreviation = len(" approx.")
+
 // sentences returns the sentences of the paragraph.
 func (p *paragraph) sentences() []sentence {
 	var out []sentence
@@ -118,7 +121,7 @@ func (p *paragraph) sentences() []sentence {
 			cut(end)
 		case '.', '!', '?', ';':
 			rest := p.text[end:]
-			if strings.HasPrefix(rest, " ") && !abbreviations.MatchString(p.text[from:end]) {
+			if strings.HasPrefix(rest, " ") && !abbreviations.MatchString(p.text[max(from, end-maxAbbreviation):end]) {
 				cut(end)
 			}
 		}

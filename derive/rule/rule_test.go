@@ -104,6 +104,7 @@ func TestClaimsOfDatedNotes(t *testing.T) {
 		want       []string
 	}{
 		{"the writer", "## 10:00\nI moved to Porto in October 2026. I like it. I'd like to live in Rome.\n", []string{"USER lives_in Porto [2026-10..]"}},
+		{"works as", "Bo works as a nurse. Ana works as follows. Dario works as expected by all.\n", []string{"Bo role_is nurse"}},
 		{"no longer", "I don't like green tea any more. I don't like mate anymore; I prefer coffee.\n", []string{"USER dislikes green tea", "USER dislikes mate", "USER prefers coffee"}},
 		{"somebody else", "Dario moved to Trieste last week, and nobody knew.\n", []string{"Dario lives_in Trieste [2026-11-09..]"}},
 		{"changes on other days than that of the note", "I moved to Porto last week. Yesterday Dario moved to Rome. Ana started at Acme two days ago.\n",
@@ -195,13 +196,24 @@ func TestMentionsAreSure(t *testing.T) {
 		want             []string
 	}{
 		{"front matter", "memory/2026-11-20.md", "---\npeople: [Dario Conti, \"Su Lan 苏岚\"]\n---\nA walk.\n", []string{"PERSON Dario Conti", "PERSON Su Lan/苏岚"}},
-		{"links", "memory/2026-11-20.md", "With [[people/ana-lima]], [Bo](../people/bo.md), [[Solar Roof]] and [[2026-11-19]]; see [[#Top]] and ![[plan.png]].\n",
+		{"links", "memory/2026-11-20.md", "With [[people/ana-lima]], [Bo](../people/bo.md), [[Solar Roof]] and [[2026-11-19]]; [[Back to top]](#top); see [[#Top]] and ![[plan.png]].\n",
 			[]string{"PERSON Ana Lima", "TOPIC Solar Roof", "PERSON Bo"}},
 		{"at names", "memory/2026-11-20.md", "@maria and @田中 wrote to x@example.com; npm i @types/node, `@Override`, @param\n", []string{"PERSON maria", "PERSON 田中"}},
 		{"what people do", "memory/2026-11-20.md", "Ines called. Yesterday Bo Linden said that it works. She said no. GitHub said no. Met with Carla.\n",
 			[]string{"PERSON Ines", "PERSON Bo Linden", "PERSON Carla"}},
 		{"headings", "MEMORY.md", "# Projects\n## Acme Shop\n- opened in May\n# Lessons\n## Backups\n- restore them\n", []string{"PROJECT Acme Shop"}},
-		{"first names", "MEMORY.md", "## Contacts\n- Dario Venn: backend\n- Ana Lima (ana@example.com)\n- Ana Reis: sales\n", []string{"PERSON Dario Venn/Dario", "PERSON Ana Lima", "PERSON Ana Reis"}},
+		{"first names", "MEMORY.md", "## Contacts\n- Dario Venn: backend\n- Ana Lima (ana@example.com)\n- Ana Reis: sales\n", []string{"PERSON Dario Venn/likely Dario", "PERSON Ana Lima", "PERSON Ana Reis"}},
+		{"written aliases in a list", "MEMORY.md", "## People\n- **Clara Whitfield** (Clara): designer\n- Dario Venn (DV, dario@example.com): backend\n- Claire (aka Clara): sales\n- Bo (Bo Linden): law\n- Ana Lima (Berlin): sales\n",
+			[]string{"PERSON Clara Whitfield/Clara", "PERSON Dario Venn/DV/likely Dario", "PERSON Claire/Clara", "PERSON Bo Linden/Bo", "PERSON Ana Lima/likely Ana"}},
+		{"of the agent only likely", "memory/2026-11-20.md", "## 09:00\nMet Clara Whitfield (Clara). <!-- kioku text=0123456789abcdef from=agent -->\n", []string{"PERSON Clara Whitfield/likely Clara"}},
+		{"aliases below no heading", "MEMORY.md", "- Clara Whitfield (Clara): designer\n- Visual Studio (VS): editor\n- 小王（王伟）：设计师\n", []string{"PERSON Clara Whitfield/Clara", "PERSON 王伟/小王"}},
+		{"aliases in sentences", "memory/2026-11-20.md", "Met Clara Whitfield (Clara). Bo (Bo Linden) lives in Leeds. Grafana Loki (Loki) was down (Monday). Yesterday Ines Roth (aka Inge) called.\n",
+			[]string{"PERSON Ines Roth/Inge", "PERSON Clara Whitfield/Clara", "PERSON Bo Linden/Bo", "PLACE Leeds"}},
+		{"Japanese aliases", "memory/2026-11-20.md", "田中さん（田中太郎）と会った。東京（東京都）は暑い。佐藤花子さん（花子）も来た。\n",
+			[]string{"PERSON 田中太郎/田中", "PERSON 佐藤花子/花子"}},
+		{"Japanese aliases in a list", "MEMORY.md", "## 連絡先\n- 田中さん（田中太郎）：設計\n- 鈴木一郎（通称：いっちゃん）：営業\n", []string{"PERSON 田中太郎/田中", "PERSON 鈴木一郎/いっちゃん"}},
+		{"Chinese aliases", "memory/2026-11-20.md", "今天和小王（王伟）吃饭。李经理（李强）搬到了厦门。苹果（水果）很甜。王芳（小芳）说不来。\n", []string{"PERSON 李强/李经理", "PLACE 厦门", "PERSON 王伟/小王", "PERSON 王芳/小芳"}},
+		{"Chinese aliases in a list", "MEMORY.md", "## 联系人\n- 小王（王伟）：设计\n- 鹿小满（小满）：旅行\n", []string{"PERSON 王伟/小王", "PERSON 鹿小满/小满"}},
 		{"Japanese", "memory/2026-11-20.md", "浜路さんと会った。皆さん、お客さん、本屋さん、母さん。ダリオさんも来た。\n", []string{"PERSON 浜路/浜路さん", "PERSON ダリオ/ダリオさん"}},
 		{"Chinese", "memory/2026-11-20.md", "和王经理吃饭。李小龙说不来。谢谢你说的。高中说明。\n", []string{"PERSON 王经理", "PERSON 李小龙"}},
 		{"documents of strangers", "docs/guide.md", "# Guide\nAsk @maria. Bob said hi. See [[ -f x ]] and [[Install]].\n## Team\n- Setup: run it\n", nil},
@@ -211,7 +223,11 @@ func TestMentionsAreSure(t *testing.T) {
 			var got []string
 			for _, e := range drawn(t, newRules(t, rule.Options{}), note(c.path, c.data)) {
 				for _, m := range e.Mentions {
-					got = append(got, strings.Join(append([]string{m.Entity.Type + " " + m.Entity.Name}, m.Aliases...), "/"))
+					names := append([]string{m.Entity.Type + " " + m.Entity.Name}, m.Aliases...)
+					for _, likely := range m.Likely {
+						names = append(names, "likely "+likely)
+					}
+					got = append(got, strings.Join(names, "/"))
 				}
 			}
 			if diff := cmp.Diff(c.want, got); diff != "" {

@@ -12,7 +12,7 @@ import (
 )
 
 // Version is the number of these rules. Episodes that were read by rules of another version are read again.
-const Version = 1
+const Version = 2
 
 // maxEpisodeTokens is about how many tokens an episode of Markdown has at most, unless one line has more.
 const maxEpisodeTokens = 800
@@ -60,6 +60,9 @@ func New(opt Options) (*Rules, error) {
 	return r, nil
 }
 
+// UserNames returns the names of the owner of the memory.
+func (r *Rules) UserNames() []string { return r.opt.UserNames }
+
 // Fingerprint identifies what decides how files are cut and what is found in them. An index must not contain episodes with different
 // fingerprints.
 func (r *Rules) Fingerprint() string {
@@ -87,9 +90,11 @@ type Document struct {
 	sensitivity memory.Sensitivity
 	longTerm    bool
 	sectioned   bool
-	episodes    []memory.Episode
-	spans       []span         // of the episodes in lines
-	byUID       map[string]int // indices of the episodes
+	// asForm is set if the front matter is that of a form; form says that the file is one, once formKnown is set.
+	asForm, form, formKnown bool
+	episodes                []memory.Episode
+	spans                   []span         // of the episodes in lines
+	byUID                   map[string]int // indices of the episodes
 }
 
 // span is a run of lines of a document, to excluded.
@@ -135,14 +140,14 @@ type Line struct {
 	Speaker string
 }
 
-// Lines returns the lines of an episode with their speakers. Memories that were recalled into the text, front matter, comments and
-// lines of derived views are left out; quotations and code are those of memory.SpeakerTool. It returns false if the file has no such
+// Lines returns the lines of an episode with their speakers. Memories that were recalled into the text, front matter, comments, orders
+// to programs and lines of derived views are left out; quotations and code are those of memory.SpeakerTool. It returns false if the file has no such
 // episode (any more).
 func (d *Document) Lines(e memory.Episode) ([]Line, bool) {
 	lines, _, ok := d.find(e)
 	var out []Line
 	for _, l := range lines {
-		if l.role == hidden {
+		if l.role == hidden || l.role == order {
 			continue
 		}
 		speaker := l.speaker

@@ -3,6 +3,7 @@ package rule
 import (
 	"regexp"
 	"strings"
+	"unicode"
 
 	"kioku/derive/vocab"
 	"kioku/memory"
@@ -35,8 +36,6 @@ var (
 	jaTopic   = regexp.MustCompile(`^([\p{Han}々\p{Katakana}ー・A-Za-z ]{2,20}?)(さん|くん|ちゃん|氏|先生)?(?:は、?|の)`)
 	zhUser    = regexp.MustCompile(`^(?:我|用户|使用者)`)
 	zhPlural  = regexp.MustCompile(`^我们|^我們`)
-	hasKana   = regexp.MustCompile(`\p{Hiragana}|\p{Katakana}`)
-	hasHan    = regexp.MustCompile(`\p{Han}`)
 )
 
 // read returns the subject of a sentence and what it states about it; false if nothing is sure.
@@ -52,17 +51,24 @@ func (c said) read(d *Document, text string) (memory.EntityRef, found, bool) {
 			return subject, f, ok
 		}
 	}
-	if hedge.MatchString(text) {
-		return memory.EntityRef{}, found{}, false
-	}
+	subject, f, ok := c.readSentence(d, text)
+	return subject, f, ok && !hedge.MatchString(text) // last, because few sentences get so far
+}
+
+// readSentence is read for a sentence that is no key with its value, whether or not it is sure.
+func (c said) readSentence(d *Document, text string) (memory.EntityRef, found, bool) {
 	switch {
-	case hasKana.MatchString(text):
+	case strings.ContainsFunc(text, isKana):
 		return c.readJapanese(text)
-	case hasHan.MatchString(text) && !startsLatin(text):
+	case strings.ContainsFunc(text, isHan) && !startsLatin(text):
 		return c.readChinese(text)
 	}
 	return c.readEnglish(d, text)
 }
+
+func isKana(r rune) bool { return unicode.In(r, unicode.Hiragana, unicode.Katakana) }
+
+func isHan(r rune) bool { return unicode.Is(unicode.Han, r) }
 
 func startsLatin(s string) bool { return s != "" && s[0] < 0x80 }
 
@@ -87,7 +93,7 @@ func (c said) speaking() (memory.EntityRef, bool) {
 	switch {
 	case !c.noted:
 		return memory.EntityRef{}, false
-	case c.speaker == memory.SpeakerUser || c.speaker == memory.SpeakerNote:
+	case byOwner(c.speaker):
 		return vocab.User(), true
 	case isOther(c.speaker) && isPersonName(c.speaker):
 		return memory.EntityRef{Type: vocab.Person, Name: c.speaker}, true

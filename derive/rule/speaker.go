@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 
+	"kioku/derive/vocab"
 	"kioku/internal/marks"
 	"kioku/memory"
 )
@@ -216,4 +217,21 @@ func dialogueSpeaker(name string) string {
 		return memory.SpeakerTool
 	}
 	return otherSpeaker(name)
+}
+
+// setOrders marks the lines that give orders to a program, also those that do so together with the next one. What the owner has written
+// into a file of what stays true is for such programs.
+func setOrders(lines []line, longTerm bool) {
+	for i := range lines {
+		l := &lines[i]
+		if l.role != prose && l.role != heading || longTerm && byOwner(l.speaker) {
+			continue
+		}
+		switch {
+		case vocab.OrdersProgram(l.text):
+			l.role = order
+		case i > 0 && lines[i-1].role == prose && vocab.OrdersProgram(lines[i-1].text+" "+l.text):
+			lines[i-1].role, l.role = order, order
+		}
+	}
 }

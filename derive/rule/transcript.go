@@ -94,11 +94,12 @@ func (d *Document) message(number int, text, speaker string, at time.Time) []lin
 			l.role = code
 		case strings.HasPrefix(strings.TrimLeft(l.text, " \t"), ">"):
 			l.speaker = memory.SpeakerTool
-		case viewLine.MatchString(l.text):
+		case isViewLine(l.text):
 			l.role = hidden
 		}
 		said = append(said, l)
 	}
+	setOrders(said, false)
 	return said
 }
 

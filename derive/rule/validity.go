@@ -25,6 +25,8 @@ var (
 		{[]string{"まで", "为止", "為止", "止"}, regexp.MustCompile(`[\s、，]*[(（]?()(?:到|直到|至)?(` + period + `)(?:まで|为止|為止|止)[は、，]*[)）]?`)},
 		{[]string{" in ", " on "}, regexp.MustCompile(`(?i)\s+(?:in|on)\s+(` + period + `)()$`)}, // "moved to Porto in October 2026"
 	}
+	// months are how the names of months begin.
+	months      = strings.Fields("jan feb mar apr may jun jul aug sep oct nov dec")
 	isoPeriod   = regexp.MustCompile(`^(\d{4})(?:[-/](\d{1,2})(?:[-/](\d{1,2}))?)?$`)
 	hanPeriod   = regexp.MustCompile(`^(?:(\d{4})年)?(?:(\d{1,2})月)?(?:(\d{1,2})[日号號])?$`)
 	monthPeriod = regexp.MustCompile(`(?i)^(?:(\d{1,2})(?:st|nd|rd|th)? )?(` + month + `)\.?(?: (\d{1,2})(?:st|nd|rd|th)?)?(?:,? (\d{4}))?$`)
@@ -35,11 +37,14 @@ var (
 // without a year is the last one that began before the day of anchor, or the next one for an end. Bounds that contradict each
 // other, or that no calendar has, stay in the text.
 func takeValidity(text string, anchor time.Time) (rest, from, to string) {
+	lower := strings.ToLower(text)
+	if !strings.ContainsAny(text, "0123456789") && !containsAny(lower, months...) {
+		return text, "", ""
+	}
 	days := hasDigit.FindAllStringIndex(text, -1)
 	if len(days) == 0 {
 		return text, "", ""
 	}
-	lower := strings.ToLower(text)
 	for i := range bounds {
 		if i == 0 && len(days) < 2 || !bounds[i].opens(lower) {
 			continue

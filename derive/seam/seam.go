@@ -33,11 +33,14 @@ type Store interface {
 	MatchUnits(ctx context.Context, terms []string, q memory.UnitQuery) ([]ScoredUnit, error)
 	// History returns the versions of a unit, newest first; none if it is not known.
 	History(ctx context.Context, uid string) ([]memory.Version, error)
-	// Episodes returns episodes by UID, or those that overlap lines of a file; unknown ones are left out.
+	// Episodes returns episodes by UID; unknown ones are left out.
 	Episodes(ctx context.Context, uids ...string) ([]memory.Episode, error)
-	EpisodesAt(ctx context.Context, path string, startLine, endLine int) ([]memory.Episode, error)
+	// SensitiveAt returns the episodes above a sensitivity that overlap one of some runs of lines, by their places.
+	SensitiveAt(ctx context.Context, above memory.Sensitivity, places []Lines) ([]memory.Episode, error)
 	// EpisodesBetween returns the episodes that occurred in [from, to), by salience and then time, at most limit.
 	EpisodesBetween(ctx context.Context, from, to time.Time, limit int) ([]memory.Episode, error)
+	// NewestEpisode returns when the newest episode before a time occurred, the zero time if there is none.
+	NewestEpisode(ctx context.Context, before time.Time) (time.Time, error)
 	// EpisodesOf returns the newest episodes that mention an entity.
 	EpisodesOf(ctx context.Context, entity string, limit int) ([]memory.Episode, error)
 	// Entities returns entities: those with one of the given norms or UIDs (or beginnings of UIDs), or all of a type ("" = all
@@ -81,6 +84,15 @@ type Store interface {
 	CountDropped(ctx context.Context, counts map[string]int) error
 	// Stats returns the totals.
 	Stats(ctx context.Context, now time.Time) (Stats, error)
+}
+
+// Lines are lines of a file of the index, from the first to the last one, from 1.
+type Lines struct {
+	// Path of the file.
+	Path string `json:"path"`
+	// From and To are the first and the last line.
+	From int `json:"from"`
+	To   int `json:"to"`
 }
 
 // EpisodeClaims are the mentions and claims of one episode.

@@ -20,6 +20,8 @@ const maxPages = 500
 type Input struct {
 	// Units of all kinds and states, with their evidence. The facts that were superseded and the loops that are done are shown too.
 	Units []memory.Unit
+	// More is how many units there are that are not among Units.
+	More int
 	// Entities that get a page if there is something to show about them.
 	Entities []memory.Entity
 	// Ceiling of what is shown, at most memory.Private. What is above it is only counted.
@@ -46,12 +48,13 @@ type renderer struct {
 	// units by their kinds.
 	fact, loop, summary []memory.Unit
 	byUID               map[string]memory.Unit
-	// withheld units by kind.
+	// withheld units by kind, and how many more there are of all kinds.
 	withheld map[string]int
+	more     int
 }
 
 func newRenderer(in Input) *renderer {
-	r := &renderer{entities: slices.Clone(in.Entities), byUID: map[string]memory.Unit{}, withheld: map[string]int{}}
+	r := &renderer{entities: slices.Clone(in.Entities), byUID: map[string]memory.Unit{}, withheld: map[string]int{}, more: in.More}
 	ceiling := min(in.Ceiling, memory.Private)
 	for _, u := range in.Units {
 		if u.State == memory.StateOrphaned {
@@ -133,10 +136,16 @@ func section(b *strings.Builder, level int, title string, items []string) {
 	}
 }
 
-// end adds how much of a kind is left out.
-func (r *renderer) end(b *strings.Builder, kind, noun string) string {
-	if n := r.withheld[kind]; n > 0 {
+// end adds what is left out of a page of units of a kind, or that there are none.
+func (r *renderer) end(b *strings.Builder, kind, noun string, shown int) string {
+	switch n := r.withheld[kind]; {
+	case n > 0:
 		fmt.Fprintf(b, "\n%s above the sensitivity of this page and left out.\n", count(n, noun))
+	case shown == 0 && r.more == 0:
+		fmt.Fprintf(b, "\nNo %ss.\n", noun)
+	}
+	if r.more > 0 {
+		fmt.Fprintf(b, "\n%s left out of these pages, which show the newest ones. `kioku derive export` writes all.\n", count(r.more, "more item"))
 	}
 	return b.String()
 }
@@ -151,7 +160,7 @@ func count(n int, noun string) string {
 
 // facts returns facts.md: what holds, by subject.
 func (r *renderer) facts() string {
-	b := begin("Facts")
+	b, shown := begin("Facts"), 0
 	for rest := r.fact; len(rest) > 0; {
 		n := 1
 		for n < len(rest) && rest[n].Fact.Subject == rest[0].Fact.Subject {
@@ -164,9 +173,9 @@ func (r *renderer) facts() string {
 			}
 		}
 		section(b, 2, subject(rest[0]), items)
-		rest = rest[n:]
+		rest, shown = rest[n:], shown+len(items)
 	}
-	return r.end(b, memory.KindFact, "fact")
+	return r.end(b, memory.KindFact, "fact", shown)
 }
 
 // factLine returns a fact as an item of a list.
@@ -222,7 +231,7 @@ func (r *renderer) loops() string {
 		}
 		section(b, 2, s.title, items)
 	}
-	return r.end(b, memory.KindLoop, "loop")
+	return r.end(b, memory.KindLoop, "loop", len(r.loop))
 }
 
 func loopText(u memory.Unit) string {
@@ -239,7 +248,6 @@ func loopText(u memory.Unit) string {
 // conflicts returns conflicts.md: the facts that contradict each other, those of one subject and slot together.
 func (r *renderer) conflicts() string {
 	b := begin("Conflicts")
-	b.WriteString("\nThese facts contradict each other. `kioku derive forget ID` drops one that is wrong, `kioku derive pin ID` makes one hold.\n")
 	inConflict := map[string]bool{}
 	for _, u := range r.fact {
 		if u.State == memory.StateConflict {
@@ -248,6 +256,11 @@ func (r *renderer) conflicts() string {
 				inConflict[o] = true
 			}
 		}
+	}
+	if len(inConflict) > 0 {
+		b.WriteString("\nThese facts contradict each other. `kioku derive forget ID` drops one that is wrong, `kioku derive pin ID` makes one hold.\n")
+	} else {
+		b.WriteString("\nNo conflicts.\n")
 	}
 	for rest := r.fact; len(rest) > 0; {
 		n := 1

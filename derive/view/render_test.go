@@ -148,6 +148,36 @@ func TestAcceptance12RenderKeepsWhatIsAboveTheCeiling(t *testing.T) {
 	}
 }
 
+func TestRenderSaysWhatIsNotThere(t *testing.T) {
+	t.Parallel()
+	flat := fact(vocab.User(), "owns", "a flat", "", "", memory.StateValidated, "USER.md")
+	private := flat
+	private.Sensitivity = memory.Private
+	over := flat
+	over.State = memory.StateSuperseded
+	for name, c := range map[string]struct {
+		in                      view.Input
+		facts, loops, conflicts string // their last lines
+	}{
+		"nothing":     {view.Input{}, "No facts.", "No loops.", "No conflicts."},
+		"only past":   {view.Input{Units: []memory.Unit{over}}, "No facts.", "No loops.", "No conflicts."},
+		"only hidden": {view.Input{Units: []memory.Unit{private}}, "1 fact is above the sensitivity of this page and left out.", "No loops.", "No conflicts."},
+		"too much": {view.Input{Units: []memory.Unit{flat}, More: 80_000}, "80000 more items are left out of these pages, which show the newest ones. `kioku derive export` writes all.",
+			"80000 more items are left out of these pages, which show the newest ones. `kioku derive export` writes all.", "No conflicts."},
+	} {
+		files := view.Render(c.in)
+		got := map[string]string{}
+		for file := range files {
+			lines := strings.Split(strings.TrimSpace(string(files[file])), "\n")
+			got[file] = lines[len(lines)-1]
+		}
+		want := map[string]string{"facts.md": c.facts, "loops.md": c.loops, "conflicts.md": c.conflicts}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 func TestFileNamesAreSafeAndUnique(t *testing.T) {
 	t.Parallel()
 	names := []string{"../x", "a/b", "a\\b", "a:b", "CON", "con.txt", "COM1", "lpt9.md", "Dario", "dario", "DARIO", "Dário", ".hidden", "-rf", "trailing. ", "", "…", "🎉", "👩‍👩‍👧",
@@ -199,7 +229,7 @@ func FuzzRender(f *testing.F) {
 			}
 			for line := range strings.Lines(body[strings.Index(body, "\n---\n")+5:]) {
 				if line == "\n" || strings.HasPrefix(line, "# ") || strings.HasPrefix(line, "## ") || strings.HasPrefix(line, "- ") ||
-					strings.HasPrefix(line, "Kioku writes") || strings.HasPrefix(line, "These facts") {
+					strings.HasPrefix(line, "Kioku writes") || strings.HasPrefix(line, "These facts") || line == "No facts.\n" || line == "No loops.\n" {
 					continue
 				}
 				t.Errorf("the line %q", line)

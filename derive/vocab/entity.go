@@ -1,8 +1,6 @@
 package vocab
 
 import (
-	"fmt"
-	"regexp"
 	"strings"
 
 	"kioku/memory"
@@ -21,17 +19,6 @@ const (
 
 // EntityTypes are the types that are known without settings.
 var EntityTypes = []string{Person, Place, Project, Work, Topic, Org, Other}
-
-// typeName is what a type of entities that the settings add looks like.
-var typeName = regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,23}$`)
-
-// CheckEntityType returns a *memory.InputError if a name is no possible type of entities.
-func CheckEntityType(name string) error {
-	if !typeName.MatchString(name) {
-		return &memory.InputError{Field: "entity type", Problem: fmt.Sprintf("%q is no type: use capital letters, digits and underscores, such as PET", name)}
-	}
-	return nil
-}
 
 // Relations between entities.
 var Relations = []string{"friend", "family", "colleague", "partner", "likes", "dislikes", "related", "other"}

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"kioku/memory"
 	"kioku/search/analysis"
@@ -24,6 +25,18 @@ func Norm(name string) string {
 		return ""
 	}
 	return lower
+}
+
+// BeginsName reports whether a longer name begins with a name, both as norms: "clara whitfield" with "clara", 田中太郎 with 田中. Of
+// Latin letters and kana it begins with whole words.
+func BeginsName(name, longer string) bool {
+	rest, ok := strings.CutPrefix(longer, name)
+	if !ok || rest == "" || name == "" {
+		return false
+	}
+	last, _ := utf8.DecodeLastRuneInString(name)
+	next, _ := utf8.DecodeRuneInString(rest)
+	return next == ' ' || next == '・' || unicode.Is(unicode.Han, last) && unicode.Is(unicode.Han, next)
 }
 
 // article begins a noun in English.

@@ -162,8 +162,3 @@ func (v *Vocabulary) Slot(predicate string) string {
 	}
 	return predicate
 }
-
-// Opposed reports whether two predicates contradict each other about one object.
-func (v *Vocabulary) Opposed(a, b string) bool {
-	return slices.Contains(opposed, [2]string{a, b}) || slices.Contains(opposed, [2]string{b, a})
-}

@@ -38,13 +38,10 @@ type Line struct {
 	Text string
 }
 
-// Summarize returns a summary of episodes: its Text, of at most 600 characters, quotes one sentence of each of at most five episodes
+// About returns a summary of episodes: its Text, of at most 600 characters, quotes one sentence of each of at most five episodes
 // in the order of time, and its Events are these episodes. The most salient ones are chosen, then the newest, and from different days
 // if there are several. It returns false if there is no sentence to quote. Scope, Key and days are left to the caller. The order of
-// the episodes does not matter.
-func Summarize(episodes []Episode) (memory.Summary, bool) { return About("", episodes) }
-
-// About is [Summarize] for a person or topic: of each episode it quotes a sentence with this name, if there is one.
+// the episodes does not matter. With the name of a person or topic it quotes of each episode a sentence with the name, if there is one.
 func About(name string, episodes []Episode) (memory.Summary, bool) {
 	var all []event
 	for _, e := range episodes {

@@ -24,7 +24,7 @@ func episode(uid string, day int, salience float64, speaker, text string) week.E
 	return e
 }
 
-func TestSummarizeQuotesTheEpisodesThatMatterMost(t *testing.T) {
+func TestAboutQuotesTheEpisodesThatMatterMost(t *testing.T) {
 	t.Parallel()
 	episodes := []week.Episode{
 		episode("a", 16, .9, "note", "## 10:00 - decision\n- We **decided** to use [SQLite](https://sqlite.org). It is one file.\n"),
@@ -36,7 +36,7 @@ func TestSummarizeQuotesTheEpisodesThatMatterMost(t *testing.T) {
 		episode("g", 20, .2, "note", "```\nvar code = \"is not quoted\"\n```\n| a | b |\n<div>\nOK.\nDr. Silva has called about the flat."),
 		episode("h", 21, .8, "note", "We decided to use SQLite."),
 	}
-	got, ok := week.Summarize(episodes)
+	got, ok := week.About("", episodes)
 	// The episode of the 21st says what the more salient one of the 16th says.
 	want := memory.Summary{
 		Text: `2026-11-16 “We decided to use SQLite.”
@@ -53,15 +53,15 @@ func TestSummarizeQuotesTheEpisodesThatMatterMost(t *testing.T) {
 	}
 	for i := range 20 {
 		rand.New(rand.NewPCG(1, uint64(i))).Shuffle(len(episodes), func(a, b int) { episodes[a], episodes[b] = episodes[b], episodes[a] })
-		if again, _ := week.Summarize(episodes); !cmp.Equal(got, again) {
+		if again, _ := week.About("", episodes); !cmp.Equal(got, again) {
 			t.Fatalf("in another order: %s", cmp.Diff(got, again))
 		}
 	}
 }
 
-func TestSummarizeTakesTheThirdOfADayIfThereIsNothingElse(t *testing.T) {
+func TestAboutTakesTheThirdOfADayIfThereIsNothingElse(t *testing.T) {
 	t.Parallel()
-	got, ok := week.Summarize([]week.Episode{episode("a", 16, .9, "note", "The first of the day."), episode("b", 16, .8, "note", "The second of the day."),
+	got, ok := week.About("", []week.Episode{episode("a", 16, .9, "note", "The first of the day."), episode("b", 16, .8, "note", "The second of the day."),
 		episode("c", 16, .7, "note", "The third of the day.")})
 	if !ok || len(got.Events) != 3 {
 		t.Errorf("got %+v", got)
@@ -79,20 +79,20 @@ func TestAboutPrefersSentencesWithTheName(t *testing.T) {
 	}
 }
 
-func TestSummarizeOfNothingIsNoSummary(t *testing.T) {
+func TestAboutOfNothingIsNoSummary(t *testing.T) {
 	t.Parallel()
 	for name, episodes := range map[string][]week.Episode{
 		"no episodes": nil,
 		"headings":    {episode("a", 16, .9, "note", "# One\n## Two\n---\n\nOK!\nhttps://example.org/a-long-address")},
 		"tools":       {episode("a", 16, .9, "tool", "The tool has printed a lot of text.")},
 	} {
-		if got, ok := week.Summarize(episodes); ok || got.Text != "" {
+		if got, ok := week.About("", episodes); ok || got.Text != "" {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }
 
-func FuzzSummarize(f *testing.F) {
+func FuzzAbout(f *testing.F) {
 	f.Add("One sentence is here. Another.\n- [ ] todo: call", "Dario", uint8(5))
 	f.Add(strings.Repeat("長い文章です", 200), "長い", uint8(3))
 	f.Fuzz(func(t *testing.T, text, name string, n uint8) {

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"context"
+	"maps"
 	"net/http"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -54,8 +55,10 @@ func (m *Metrics) gatherer(ctx context.Context, agents map[string]bool) promethe
 			derivers[id] = d
 		}
 	}
+	councils := maps.Clone(m.councils)
+	maps.DeleteFunc(councils, func(id string, _ Council) bool { return !agents[id] })
 	state := prometheus.NewRegistry()
-	state.MustRegister(stateCollector{ctx, memories}, deriveCollector{ctx, derivers, m.now})
+	state.MustRegister(stateCollector{ctx, memories}, deriveCollector{ctx, derivers, m.now}, councilCollector{ctx, councils})
 	all := len(memories) == len(m.memories)
 	return prometheus.GathererFunc(func() ([]*dto.MetricFamily, error) {
 		families, err := prometheus.Gatherers{m.registry, state}.Gather()

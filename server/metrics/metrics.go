@@ -32,8 +32,8 @@ type Options struct {
 	Now func() time.Time
 }
 
-// Metrics counts. Its methods may be called concurrently; [Metrics.Agent] and [Metrics.Derive] must be called before the
-// others.
+// Metrics counts. Its methods may be called concurrently; [Metrics.Agent], [Metrics.Derive] and [Metrics.Council] must be
+// called before the others.
 type Metrics struct {
 	registry *prometheus.Registry
 	now      func() time.Time
@@ -41,6 +41,8 @@ type Metrics struct {
 	memories map[string]Memory
 	// derivers are those of the agents for which something is derived.
 	derivers map[string]server.Deriver
+	// councils by the agents whose memories contain their decisions.
+	councils map[string]Council
 
 	calls       *prometheus.CounterVec
 	callSeconds *prometheus.HistogramVec
@@ -74,7 +76,8 @@ var (
 
 // New returns metrics in which nothing is counted yet.
 func New(opt Options) *Metrics {
-	m := &Metrics{registry: prometheus.NewRegistry(), now: opt.Now, memories: map[string]Memory{}, derivers: map[string]server.Deriver{}}
+	m := &Metrics{registry: prometheus.NewRegistry(), now: opt.Now, memories: map[string]Memory{}, derivers: map[string]server.Deriver{},
+		councils: map[string]Council{}}
 	if m.now == nil {
 		m.now = time.Now
 	}

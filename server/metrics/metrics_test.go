@@ -20,6 +20,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	"kioku"
+	"kioku/council"
+	"kioku/council/engine"
 	"kioku/embed"
 	"kioku/indexer"
 	"kioku/internal/egress"
@@ -47,6 +49,11 @@ func (f *fakeMemory) Search(context.Context, memory.Query) (memory.Answer, error
 func (f *fakeMemory) Status(context.Context) (kioku.Status, error) { return f.state, f.broken }
 
 func (f *fakeMemory) Subscribe(context.Context) <-chan kioku.Event { return f.events }
+
+// fakeCouncil tells how busy it is.
+type fakeCouncil engine.Load
+
+func (f fakeCouncil) Load(context.Context) (engine.Load, error) { return engine.Load(f), nil }
 
 // fakeDeriver tells its status.
 type fakeDeriver struct {
@@ -126,6 +133,7 @@ func busy(t *testing.T) *metrics.Metrics {
 		m.Derive(agent, fakeDeriver{status: memory.DeriveStatus{Episodes: 8, Pending: 2, Unextracted: 3, Conflicts: 1, BudgetExhausted: true, TokensToday: 900,
 			Units: map[string]int{"fact/validated": 5}, Jobs: map[string]int{"parked": 1}, Rejected: map[string]int{"quote": 4}, OldestJob: time.Now().Add(time.Hour),
 			Parked: []memory.ParkedJob{{Message: "secret message"}}, Problem: "secret problem"}})
+		m.Council(agent, fakeCouncil{Open: 4, Waiting: 2, Stalled: 1, Absent: []string{"panda"}, Limit: 2000, Today: council.Usage{TokensIn: 700, TokensOut: 55, Cost: 0.25}})
 		edit(t, counted, mem)
 		search(t, counted, "secret question")
 		mem.answer = memory.Answer{Mode: memory.ModeKeyword, Degraded: []memory.Degradation{{Code: memory.ProviderDown, Text: "secret reason"},
@@ -184,6 +192,13 @@ func TestMetricsTellWhatHappened(t *testing.T) {
 		`kioku_searches_without_hits_total{agent="ann",mode="keyword"} 1`,
 		`kioku_searches_degraded_total{agent="ann",code="provider_down"} 1`,
 		`kioku_search_errors_total{agent="ann"} 1`,
+		`kioku_council_open_tasks{agent="ann"} 4`,
+		`kioku_council_waiting_tasks{agent="ann"} 2`,
+		`kioku_council_stalled_tasks{agent="ann"} 1`,
+		`kioku_council_absent_members{agent="ann"} 1`,
+		`kioku_council_tokens_today{agent="ann"} 755`,
+		`kioku_council_token_limit{agent="ann"} 2000`,
+		`kioku_council_cost_today_dollars{agent="ann"} 0.25`,
 		`kioku_derive_episodes{agent="ann"} 8`,
 		`kioku_derive_pending_episodes{agent="ann"} 2`,
 		`kioku_derive_unread_episodes{agent="ann"} 3`,

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -31,6 +32,8 @@ type Derive struct {
 	Private []string
 	// Predicates are further predicates of facts by name, each with its class: "set", "exclusive" or "event".
 	Predicates map[string]string
+	// EntityTypes are types of entities beside those that are built in.
+	EntityTypes []string
 	// Expand and Rerank let the model help with searches.
 	Expand, Rerank bool
 }
@@ -66,8 +69,20 @@ func (r *registry) derive(c *Config) {
 	r.choice(&d.ExportMaxSensitivity, []string{"normal", "private"}, "derive.export.maxSensitivity", "Ceiling of what the views contain. Secrets are never in them.")
 	r.globs(&d.Private, "derive.private", "Globs of paths of notes from which everything is private: not shown in groups, not sent to models on other machines.", checkExclude)
 	r.predicates(d.Predicates, "derive.predicates", "Further predicates of facts, each with its class: set (all values hold), exclusive (the latest holds) or event (the first holds), such as drinks=set.")
+	r.items(&d.EntityTypes, "list", "derive.entityTypes", "Further types of entities for the model to use, beside PERSON, PLACE, PROJECT, WORK, TOPIC, ORG and OTHER, such as PET.", checkEntityType)
 	r.toggle(&d.Expand, "derive.expand.llm", "Let the model phrase further queries for a message that is short or points at something, within 700 ms.")
 	r.toggle(&d.Rerank, "derive.rerank.llm", "Let the model choose among what was found for a message, within 700 ms.")
+}
+
+// entityType is what a type of entities looks like.
+var entityType = regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,23}$`)
+
+// checkEntityType returns a type of entities, or what is wrong with it.
+func checkEntityType(name string) (string, error) {
+	if !entityType.MatchString(name) {
+		return "", fmt.Errorf("%q is no type: use capital letters, digits and underscores, such as PET", shorten(name))
+	}
+	return name, nil
 }
 
 // viewFolder adds a folder of the workspace that is none of the folders of notes.

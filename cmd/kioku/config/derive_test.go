@@ -29,13 +29,14 @@ func TestDeriveSettings(t *testing.T) {
   export: {dir: views/kioku/, maxSensitivity: private}
   private: [memory/family/**]
   predicates: {drinks: set, drives: exclusive}
+  entityTypes: [PET, BOAT_2]
   expand: {llm: true}
   rerank: {llm: true}
 `))
 	want := config.Derive{
 		Enabled: true, Model: "small", MaxSensitivity: "normal", Settle: 2 * time.Minute, MaxTokensPerDay: 5000, MaxCallsPerHour: 7, Reflect: true,
 		ExportDir: "views/kioku", ExportMaxSensitivity: "private", Private: []string{"memory/family/**"},
-		Predicates: map[string]string{"drinks": "set", "drives": "exclusive"}, Expand: true, Rerank: true,
+		Predicates: map[string]string{"drinks": "set", "drives": "exclusive"}, EntityTypes: []string{"PET", "BOAT_2"}, Expand: true, Rerank: true,
 	}
 	if diff := cmp.Diff(want, c.Derive); diff != "" {
 		t.Error(diff)
@@ -52,6 +53,7 @@ func TestDeriveRefusesWhatMakesNoSense(t *testing.T) {
 		"derive: {export: {dir: /tmp}}":           "derive.export.dir",
 		"derive: {export: {dir: .}}":              "derive.export.dir",
 		"derive: {predicates: {drinks: many}}":    "derive.predicates",
+		"derive: {entityTypes: [pet]}":            "derive.entityTypes",
 		"derive: {private: ['[']}":                "derive.private",
 		"derive: {llm: {maxSensitivity: secret}}": "derive.llm.maxSensitivity",
 	} {

@@ -552,7 +552,10 @@ type AssemblePromptResponse struct {
 	// what is stored by Kioku is freed of it. Empty if the prompt has it, because cache_friendly is false.
 	// An agent that calls tools in most turns pays less if it goes on to send old blocks with their messages, byte for byte the same,
 	// until it summarises or prunes: so its provider's cache has the calls and results behind them too (docs/performance.md).
-	TurnBlock     string `protobuf:"bytes,12,opt,name=turn_block,json=turnBlock,proto3" json:"turn_block,omitempty"`
+	TurnBlock string `protobuf:"bytes,12,opt,name=turn_block,json=turnBlock,proto3" json:"turn_block,omitempty"`
+	// What a council tells the agent to heed now; the layer "runtime" has it too. A council that has paused the agent is an error,
+	// FAILED_PRECONDITION, with the end of the pause.
+	Directives    []string `protobuf:"bytes,13,rep,name=directives,proto3" json:"directives,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -669,6 +672,13 @@ func (x *AssemblePromptResponse) GetTurnBlock() string {
 		return x.TurnBlock
 	}
 	return ""
+}
+
+func (x *AssemblePromptResponse) GetDirectives() []string {
+	if x != nil {
+		return x.Directives
+	}
+	return nil
 }
 
 type PromptLayer struct {
@@ -4325,7 +4335,7 @@ const file_kioku_v1_agent_proto_rawDesc = "" +
 	"\vPromptBlock\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x12\x1a\n" +
-	"\bchanging\x18\x03 \x01(\bR\bchanging\"\xc5\x03\n" +
+	"\bchanging\x18\x03 \x01(\bR\bchanging\"\xe5\x03\n" +
 	"\x16AssemblePromptResponse\x12\x16\n" +
 	"\x06prompt\x18\x01 \x01(\tR\x06prompt\x12!\n" +
 	"\fcached_bytes\x18\x02 \x01(\x05R\vcachedBytes\x12-\n" +
@@ -4342,7 +4352,10 @@ const file_kioku_v1_agent_proto_rawDesc = "" +
 	" \x01(\v2\x16.kioku.v1.RecallReportR\x06recall\x12\x14\n" +
 	"\x05group\x18\v \x01(\bR\x05group\x12\x1d\n" +
 	"\n" +
-	"turn_block\x18\f \x01(\tR\tturnBlock\"O\n" +
+	"turn_block\x18\f \x01(\tR\tturnBlock\x12\x1e\n" +
+	"\n" +
+	"directives\x18\r \x03(\tR\n" +
+	"directives\"O\n" +
 	"\vPromptLayer\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05chars\x18\x02 \x01(\x05R\x05chars\x12\x16\n" +

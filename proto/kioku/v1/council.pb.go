@@ -207,7 +207,8 @@ type GetCouncilResponse struct {
 	// Rights of the caller, sorted: those of a token file.
 	Rights []string `protobuf:"bytes,14,rep,name=rights,proto3" json:"rights,omitempty"`
 	// True if an engine works on the tasks; false if the folder is only read.
-	Running       bool `protobuf:"varint,15,opt,name=running,proto3" json:"running,omitempty"`
+	Running       bool         `protobuf:"varint,15,opt,name=running,proto3" json:"running,omitempty"`
+	Load          *CouncilLoad `protobuf:"bytes,16,opt,name=load,proto3" json:"load,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -347,6 +348,112 @@ func (x *GetCouncilResponse) GetRunning() bool {
 	return false
 }
 
+func (x *GetCouncilResponse) GetLoad() *CouncilLoad {
+	if x != nil {
+		return x.Load
+	}
+	return nil
+}
+
+// CouncilLoad is how busy a council is.
+type CouncilLoad struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Tasks that wait in the inbox or have not ended.
+	OpenCount int32 `protobuf:"varint,1,opt,name=open_count,json=openCount,proto3" json:"open_count,omitempty"`
+	// Tasks that wait for a person: stalled ones, and those that wait for an approval or a report.
+	WaitingCount int32 `protobuf:"varint,2,opt,name=waiting_count,json=waitingCount,proto3" json:"waiting_count,omitempty"`
+	StalledCount int32 `protobuf:"varint,3,opt,name=stalled_count,json=stalledCount,proto3" json:"stalled_count,omitempty"`
+	// Members who are paused, or had no ballot in the last sealed round.
+	Absent []string `protobuf:"bytes,4,rep,name=absent,proto3" json:"absent,omitempty"`
+	// Tokens of today in UTC, with those reserved for calls under way.
+	TokenCount int64 `protobuf:"varint,5,opt,name=token_count,json=tokenCount,proto3" json:"token_count,omitempty"`
+	// Tokens that a day may cost.
+	TokenLimit int64 `protobuf:"varint,6,opt,name=token_limit,json=tokenLimit,proto3" json:"token_limit,omitempty"`
+	// Cost of today in US dollars by the prices of council.yaml; 0 without prices.
+	Cost          float64 `protobuf:"fixed64,7,opt,name=cost,proto3" json:"cost,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CouncilLoad) Reset() {
+	*x = CouncilLoad{}
+	mi := &file_kioku_v1_council_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CouncilLoad) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CouncilLoad) ProtoMessage() {}
+
+func (x *CouncilLoad) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_council_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CouncilLoad.ProtoReflect.Descriptor instead.
+func (*CouncilLoad) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *CouncilLoad) GetOpenCount() int32 {
+	if x != nil {
+		return x.OpenCount
+	}
+	return 0
+}
+
+func (x *CouncilLoad) GetWaitingCount() int32 {
+	if x != nil {
+		return x.WaitingCount
+	}
+	return 0
+}
+
+func (x *CouncilLoad) GetStalledCount() int32 {
+	if x != nil {
+		return x.StalledCount
+	}
+	return 0
+}
+
+func (x *CouncilLoad) GetAbsent() []string {
+	if x != nil {
+		return x.Absent
+	}
+	return nil
+}
+
+func (x *CouncilLoad) GetTokenCount() int64 {
+	if x != nil {
+		return x.TokenCount
+	}
+	return 0
+}
+
+func (x *CouncilLoad) GetTokenLimit() int64 {
+	if x != nil {
+		return x.TokenLimit
+	}
+	return 0
+}
+
+func (x *CouncilLoad) GetCost() float64 {
+	if x != nil {
+		return x.Cost
+	}
+	return 0
+}
+
 // CouncilMember is a member of a council.
 type CouncilMember struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -371,7 +478,7 @@ type CouncilMember struct {
 
 func (x *CouncilMember) Reset() {
 	*x = CouncilMember{}
-	mi := &file_kioku_v1_council_proto_msgTypes[4]
+	mi := &file_kioku_v1_council_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -383,7 +490,7 @@ func (x *CouncilMember) String() string {
 func (*CouncilMember) ProtoMessage() {}
 
 func (x *CouncilMember) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[4]
+	mi := &file_kioku_v1_council_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -396,7 +503,7 @@ func (x *CouncilMember) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilMember.ProtoReflect.Descriptor instead.
 func (*CouncilMember) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{4}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *CouncilMember) GetName() string {
@@ -477,7 +584,7 @@ type CouncilActivity struct {
 
 func (x *CouncilActivity) Reset() {
 	*x = CouncilActivity{}
-	mi := &file_kioku_v1_council_proto_msgTypes[5]
+	mi := &file_kioku_v1_council_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -489,7 +596,7 @@ func (x *CouncilActivity) String() string {
 func (*CouncilActivity) ProtoMessage() {}
 
 func (x *CouncilActivity) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[5]
+	mi := &file_kioku_v1_council_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -502,7 +609,7 @@ func (x *CouncilActivity) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilActivity.ProtoReflect.Descriptor instead.
 func (*CouncilActivity) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{5}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *CouncilActivity) GetMember() string {
@@ -568,7 +675,7 @@ type CouncilTask struct {
 
 func (x *CouncilTask) Reset() {
 	*x = CouncilTask{}
-	mi := &file_kioku_v1_council_proto_msgTypes[6]
+	mi := &file_kioku_v1_council_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -580,7 +687,7 @@ func (x *CouncilTask) String() string {
 func (*CouncilTask) ProtoMessage() {}
 
 func (x *CouncilTask) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[6]
+	mi := &file_kioku_v1_council_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -593,7 +700,7 @@ func (x *CouncilTask) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilTask.ProtoReflect.Descriptor instead.
 func (*CouncilTask) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{6}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *CouncilTask) GetId() string {
@@ -686,7 +793,7 @@ type CouncilAttachment struct {
 
 func (x *CouncilAttachment) Reset() {
 	*x = CouncilAttachment{}
-	mi := &file_kioku_v1_council_proto_msgTypes[7]
+	mi := &file_kioku_v1_council_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -698,7 +805,7 @@ func (x *CouncilAttachment) String() string {
 func (*CouncilAttachment) ProtoMessage() {}
 
 func (x *CouncilAttachment) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[7]
+	mi := &file_kioku_v1_council_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -711,7 +818,7 @@ func (x *CouncilAttachment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilAttachment.ProtoReflect.Descriptor instead.
 func (*CouncilAttachment) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{7}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *CouncilAttachment) GetName() string {
@@ -746,7 +853,7 @@ type CouncilUpload struct {
 
 func (x *CouncilUpload) Reset() {
 	*x = CouncilUpload{}
-	mi := &file_kioku_v1_council_proto_msgTypes[8]
+	mi := &file_kioku_v1_council_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -758,7 +865,7 @@ func (x *CouncilUpload) String() string {
 func (*CouncilUpload) ProtoMessage() {}
 
 func (x *CouncilUpload) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[8]
+	mi := &file_kioku_v1_council_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -771,7 +878,7 @@ func (x *CouncilUpload) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilUpload.ProtoReflect.Descriptor instead.
 func (*CouncilUpload) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{8}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *CouncilUpload) GetName() string {
@@ -810,7 +917,7 @@ type SubmitTaskRequest struct {
 
 func (x *SubmitTaskRequest) Reset() {
 	*x = SubmitTaskRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[9]
+	mi := &file_kioku_v1_council_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -822,7 +929,7 @@ func (x *SubmitTaskRequest) String() string {
 func (*SubmitTaskRequest) ProtoMessage() {}
 
 func (x *SubmitTaskRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[9]
+	mi := &file_kioku_v1_council_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -835,7 +942,7 @@ func (x *SubmitTaskRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitTaskRequest.ProtoReflect.Descriptor instead.
 func (*SubmitTaskRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{9}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *SubmitTaskRequest) GetId() string {
@@ -910,7 +1017,7 @@ type SubmitTaskResponse struct {
 
 func (x *SubmitTaskResponse) Reset() {
 	*x = SubmitTaskResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[10]
+	mi := &file_kioku_v1_council_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -922,7 +1029,7 @@ func (x *SubmitTaskResponse) String() string {
 func (*SubmitTaskResponse) ProtoMessage() {}
 
 func (x *SubmitTaskResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[10]
+	mi := &file_kioku_v1_council_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -935,7 +1042,7 @@ func (x *SubmitTaskResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitTaskResponse.ProtoReflect.Descriptor instead.
 func (*SubmitTaskResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{10}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *SubmitTaskResponse) GetTask() *CouncilTask {
@@ -955,7 +1062,7 @@ type EstimateTaskRequest struct {
 
 func (x *EstimateTaskRequest) Reset() {
 	*x = EstimateTaskRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[11]
+	mi := &file_kioku_v1_council_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -967,7 +1074,7 @@ func (x *EstimateTaskRequest) String() string {
 func (*EstimateTaskRequest) ProtoMessage() {}
 
 func (x *EstimateTaskRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[11]
+	mi := &file_kioku_v1_council_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -980,7 +1087,7 @@ func (x *EstimateTaskRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EstimateTaskRequest.ProtoReflect.Descriptor instead.
 func (*EstimateTaskRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{11}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *EstimateTaskRequest) GetTitle() string {
@@ -1005,13 +1112,16 @@ type EstimateTaskResponse struct {
 	// Tokens of prompts and answers together, likewise.
 	LowTokenCount  int64 `protobuf:"varint,3,opt,name=low_token_count,json=lowTokenCount,proto3" json:"low_token_count,omitempty"`
 	HighTokenCount int64 `protobuf:"varint,4,opt,name=high_token_count,json=highTokenCount,proto3" json:"high_token_count,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// Cost in US dollars by the prices of council.yaml, likewise; 0 unless all models have a price.
+	LowCost       float64 `protobuf:"fixed64,5,opt,name=low_cost,json=lowCost,proto3" json:"low_cost,omitempty"`
+	HighCost      float64 `protobuf:"fixed64,6,opt,name=high_cost,json=highCost,proto3" json:"high_cost,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *EstimateTaskResponse) Reset() {
 	*x = EstimateTaskResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[12]
+	mi := &file_kioku_v1_council_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1023,7 +1133,7 @@ func (x *EstimateTaskResponse) String() string {
 func (*EstimateTaskResponse) ProtoMessage() {}
 
 func (x *EstimateTaskResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[12]
+	mi := &file_kioku_v1_council_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1036,7 +1146,7 @@ func (x *EstimateTaskResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EstimateTaskResponse.ProtoReflect.Descriptor instead.
 func (*EstimateTaskResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{12}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *EstimateTaskResponse) GetLowCallCount() int32 {
@@ -1067,6 +1177,20 @@ func (x *EstimateTaskResponse) GetHighTokenCount() int64 {
 	return 0
 }
 
+func (x *EstimateTaskResponse) GetLowCost() float64 {
+	if x != nil {
+		return x.LowCost
+	}
+	return 0
+}
+
+func (x *EstimateTaskResponse) GetHighCost() float64 {
+	if x != nil {
+		return x.HighCost
+	}
+	return 0
+}
+
 type ListTasksRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Statuses; empty means all.
@@ -1085,7 +1209,7 @@ type ListTasksRequest struct {
 
 func (x *ListTasksRequest) Reset() {
 	*x = ListTasksRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[13]
+	mi := &file_kioku_v1_council_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1097,7 +1221,7 @@ func (x *ListTasksRequest) String() string {
 func (*ListTasksRequest) ProtoMessage() {}
 
 func (x *ListTasksRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[13]
+	mi := &file_kioku_v1_council_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1110,7 +1234,7 @@ func (x *ListTasksRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTasksRequest.ProtoReflect.Descriptor instead.
 func (*ListTasksRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{13}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ListTasksRequest) GetStatuses() []string {
@@ -1157,7 +1281,7 @@ type ListTasksResponse struct {
 
 func (x *ListTasksResponse) Reset() {
 	*x = ListTasksResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[14]
+	mi := &file_kioku_v1_council_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1169,7 +1293,7 @@ func (x *ListTasksResponse) String() string {
 func (*ListTasksResponse) ProtoMessage() {}
 
 func (x *ListTasksResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[14]
+	mi := &file_kioku_v1_council_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1182,7 +1306,7 @@ func (x *ListTasksResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListTasksResponse.ProtoReflect.Descriptor instead.
 func (*ListTasksResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{14}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ListTasksResponse) GetTasks() []*CouncilSummary {
@@ -1210,7 +1334,7 @@ type CouncilSummary struct {
 
 func (x *CouncilSummary) Reset() {
 	*x = CouncilSummary{}
-	mi := &file_kioku_v1_council_proto_msgTypes[15]
+	mi := &file_kioku_v1_council_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1222,7 +1346,7 @@ func (x *CouncilSummary) String() string {
 func (*CouncilSummary) ProtoMessage() {}
 
 func (x *CouncilSummary) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[15]
+	mi := &file_kioku_v1_council_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1235,7 +1359,7 @@ func (x *CouncilSummary) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilSummary.ProtoReflect.Descriptor instead.
 func (*CouncilSummary) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{15}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *CouncilSummary) GetTask() *CouncilTask {
@@ -1302,7 +1426,7 @@ type CouncilStatus struct {
 
 func (x *CouncilStatus) Reset() {
 	*x = CouncilStatus{}
-	mi := &file_kioku_v1_council_proto_msgTypes[16]
+	mi := &file_kioku_v1_council_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1314,7 +1438,7 @@ func (x *CouncilStatus) String() string {
 func (*CouncilStatus) ProtoMessage() {}
 
 func (x *CouncilStatus) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[16]
+	mi := &file_kioku_v1_council_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1327,7 +1451,7 @@ func (x *CouncilStatus) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilStatus.ProtoReflect.Descriptor instead.
 func (*CouncilStatus) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{16}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *CouncilStatus) GetStatus() string {
@@ -1395,7 +1519,7 @@ type GetTaskRequest struct {
 
 func (x *GetTaskRequest) Reset() {
 	*x = GetTaskRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[17]
+	mi := &file_kioku_v1_council_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1407,7 +1531,7 @@ func (x *GetTaskRequest) String() string {
 func (*GetTaskRequest) ProtoMessage() {}
 
 func (x *GetTaskRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[17]
+	mi := &file_kioku_v1_council_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1420,7 +1544,7 @@ func (x *GetTaskRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTaskRequest.ProtoReflect.Descriptor instead.
 func (*GetTaskRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{17}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *GetTaskRequest) GetId() string {
@@ -1457,7 +1581,7 @@ type GetTaskResponse struct {
 
 func (x *GetTaskResponse) Reset() {
 	*x = GetTaskResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[18]
+	mi := &file_kioku_v1_council_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1469,7 +1593,7 @@ func (x *GetTaskResponse) String() string {
 func (*GetTaskResponse) ProtoMessage() {}
 
 func (x *GetTaskResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[18]
+	mi := &file_kioku_v1_council_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1482,7 +1606,7 @@ func (x *GetTaskResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetTaskResponse.ProtoReflect.Descriptor instead.
 func (*GetTaskResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{18}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *GetTaskResponse) GetTask() *CouncilTask {
@@ -1599,7 +1723,7 @@ type CouncilRound struct {
 
 func (x *CouncilRound) Reset() {
 	*x = CouncilRound{}
-	mi := &file_kioku_v1_council_proto_msgTypes[19]
+	mi := &file_kioku_v1_council_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1611,7 +1735,7 @@ func (x *CouncilRound) String() string {
 func (*CouncilRound) ProtoMessage() {}
 
 func (x *CouncilRound) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[19]
+	mi := &file_kioku_v1_council_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1624,7 +1748,7 @@ func (x *CouncilRound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilRound.ProtoReflect.Descriptor instead.
 func (*CouncilRound) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{19}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *CouncilRound) GetCycle() int32 {
@@ -1723,7 +1847,7 @@ type CouncilBallot struct {
 
 func (x *CouncilBallot) Reset() {
 	*x = CouncilBallot{}
-	mi := &file_kioku_v1_council_proto_msgTypes[20]
+	mi := &file_kioku_v1_council_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1735,7 +1859,7 @@ func (x *CouncilBallot) String() string {
 func (*CouncilBallot) ProtoMessage() {}
 
 func (x *CouncilBallot) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[20]
+	mi := &file_kioku_v1_council_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1748,7 +1872,7 @@ func (x *CouncilBallot) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilBallot.ProtoReflect.Descriptor instead.
 func (*CouncilBallot) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{20}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *CouncilBallot) GetMember() string {
@@ -1848,13 +1972,15 @@ type CouncilUsage struct {
 	CallCount        int32                  `protobuf:"varint,1,opt,name=call_count,json=callCount,proto3" json:"call_count,omitempty"`
 	InputTokenCount  int64                  `protobuf:"varint,2,opt,name=input_token_count,json=inputTokenCount,proto3" json:"input_token_count,omitempty"`
 	OutputTokenCount int64                  `protobuf:"varint,3,opt,name=output_token_count,json=outputTokenCount,proto3" json:"output_token_count,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	// Cost in US dollars by the prices of council.yaml; 0 without prices.
+	Cost          float64 `protobuf:"fixed64,4,opt,name=cost,proto3" json:"cost,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CouncilUsage) Reset() {
 	*x = CouncilUsage{}
-	mi := &file_kioku_v1_council_proto_msgTypes[21]
+	mi := &file_kioku_v1_council_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1866,7 +1992,7 @@ func (x *CouncilUsage) String() string {
 func (*CouncilUsage) ProtoMessage() {}
 
 func (x *CouncilUsage) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[21]
+	mi := &file_kioku_v1_council_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1879,7 +2005,7 @@ func (x *CouncilUsage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilUsage.ProtoReflect.Descriptor instead.
 func (*CouncilUsage) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{21}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *CouncilUsage) GetCallCount() int32 {
@@ -1903,6 +2029,13 @@ func (x *CouncilUsage) GetOutputTokenCount() int64 {
 	return 0
 }
 
+func (x *CouncilUsage) GetCost() float64 {
+	if x != nil {
+		return x.Cost
+	}
+	return 0
+}
+
 // CouncilArbitration is what the arbiter has decided after the last round.
 type CouncilArbitration struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -1917,7 +2050,7 @@ type CouncilArbitration struct {
 
 func (x *CouncilArbitration) Reset() {
 	*x = CouncilArbitration{}
-	mi := &file_kioku_v1_council_proto_msgTypes[22]
+	mi := &file_kioku_v1_council_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1929,7 +2062,7 @@ func (x *CouncilArbitration) String() string {
 func (*CouncilArbitration) ProtoMessage() {}
 
 func (x *CouncilArbitration) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[22]
+	mi := &file_kioku_v1_council_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1942,7 +2075,7 @@ func (x *CouncilArbitration) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilArbitration.ProtoReflect.Descriptor instead.
 func (*CouncilArbitration) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{22}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *CouncilArbitration) GetDecision() string {
@@ -1996,7 +2129,7 @@ type CouncilComment struct {
 
 func (x *CouncilComment) Reset() {
 	*x = CouncilComment{}
-	mi := &file_kioku_v1_council_proto_msgTypes[23]
+	mi := &file_kioku_v1_council_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2008,7 +2141,7 @@ func (x *CouncilComment) String() string {
 func (*CouncilComment) ProtoMessage() {}
 
 func (x *CouncilComment) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[23]
+	mi := &file_kioku_v1_council_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2021,7 +2154,7 @@ func (x *CouncilComment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilComment.ProtoReflect.Descriptor instead.
 func (*CouncilComment) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{23}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *CouncilComment) GetId() string {
@@ -2109,7 +2242,7 @@ type CouncilDecision struct {
 
 func (x *CouncilDecision) Reset() {
 	*x = CouncilDecision{}
-	mi := &file_kioku_v1_council_proto_msgTypes[24]
+	mi := &file_kioku_v1_council_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2121,7 +2254,7 @@ func (x *CouncilDecision) String() string {
 func (*CouncilDecision) ProtoMessage() {}
 
 func (x *CouncilDecision) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[24]
+	mi := &file_kioku_v1_council_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2134,7 +2267,7 @@ func (x *CouncilDecision) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilDecision.ProtoReflect.Descriptor instead.
 func (*CouncilDecision) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{24}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *CouncilDecision) GetTaskId() string {
@@ -2310,7 +2443,7 @@ type CouncilVotes struct {
 
 func (x *CouncilVotes) Reset() {
 	*x = CouncilVotes{}
-	mi := &file_kioku_v1_council_proto_msgTypes[25]
+	mi := &file_kioku_v1_council_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2322,7 +2455,7 @@ func (x *CouncilVotes) String() string {
 func (*CouncilVotes) ProtoMessage() {}
 
 func (x *CouncilVotes) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[25]
+	mi := &file_kioku_v1_council_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2335,7 +2468,7 @@ func (x *CouncilVotes) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilVotes.ProtoReflect.Descriptor instead.
 func (*CouncilVotes) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{25}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *CouncilVotes) GetRound() int32 {
@@ -2372,7 +2505,7 @@ type CouncilDissent struct {
 
 func (x *CouncilDissent) Reset() {
 	*x = CouncilDissent{}
-	mi := &file_kioku_v1_council_proto_msgTypes[26]
+	mi := &file_kioku_v1_council_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2384,7 +2517,7 @@ func (x *CouncilDissent) String() string {
 func (*CouncilDissent) ProtoMessage() {}
 
 func (x *CouncilDissent) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[26]
+	mi := &file_kioku_v1_council_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2397,7 +2530,7 @@ func (x *CouncilDissent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilDissent.ProtoReflect.Descriptor instead.
 func (*CouncilDissent) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{26}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *CouncilDissent) GetMember() string {
@@ -2441,7 +2574,7 @@ type CouncilAnnouncement struct {
 
 func (x *CouncilAnnouncement) Reset() {
 	*x = CouncilAnnouncement{}
-	mi := &file_kioku_v1_council_proto_msgTypes[27]
+	mi := &file_kioku_v1_council_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2453,7 +2586,7 @@ func (x *CouncilAnnouncement) String() string {
 func (*CouncilAnnouncement) ProtoMessage() {}
 
 func (x *CouncilAnnouncement) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[27]
+	mi := &file_kioku_v1_council_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2466,7 +2599,7 @@ func (x *CouncilAnnouncement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilAnnouncement.ProtoReflect.Descriptor instead.
 func (*CouncilAnnouncement) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{27}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *CouncilAnnouncement) GetSummary() string {
@@ -2512,7 +2645,7 @@ type CouncilResult struct {
 
 func (x *CouncilResult) Reset() {
 	*x = CouncilResult{}
-	mi := &file_kioku_v1_council_proto_msgTypes[28]
+	mi := &file_kioku_v1_council_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2524,7 +2657,7 @@ func (x *CouncilResult) String() string {
 func (*CouncilResult) ProtoMessage() {}
 
 func (x *CouncilResult) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[28]
+	mi := &file_kioku_v1_council_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2537,7 +2670,7 @@ func (x *CouncilResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilResult.ProtoReflect.Descriptor instead.
 func (*CouncilResult) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{28}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *CouncilResult) GetExecutor() string {
@@ -2597,7 +2730,7 @@ type CouncilReview struct {
 
 func (x *CouncilReview) Reset() {
 	*x = CouncilReview{}
-	mi := &file_kioku_v1_council_proto_msgTypes[29]
+	mi := &file_kioku_v1_council_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2609,7 +2742,7 @@ func (x *CouncilReview) String() string {
 func (*CouncilReview) ProtoMessage() {}
 
 func (x *CouncilReview) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[29]
+	mi := &file_kioku_v1_council_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2622,7 +2755,7 @@ func (x *CouncilReview) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilReview.ProtoReflect.Descriptor instead.
 func (*CouncilReview) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{29}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *CouncilReview) GetCycle() int32 {
@@ -2678,7 +2811,7 @@ type CouncilProgress struct {
 
 func (x *CouncilProgress) Reset() {
 	*x = CouncilProgress{}
-	mi := &file_kioku_v1_council_proto_msgTypes[30]
+	mi := &file_kioku_v1_council_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2690,7 +2823,7 @@ func (x *CouncilProgress) String() string {
 func (*CouncilProgress) ProtoMessage() {}
 
 func (x *CouncilProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[30]
+	mi := &file_kioku_v1_council_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2703,7 +2836,7 @@ func (x *CouncilProgress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilProgress.ProtoReflect.Descriptor instead.
 func (*CouncilProgress) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{30}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *CouncilProgress) GetTime() *timestamppb.Timestamp {
@@ -2733,7 +2866,7 @@ type ListDecisionsRequest struct {
 
 func (x *ListDecisionsRequest) Reset() {
 	*x = ListDecisionsRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[31]
+	mi := &file_kioku_v1_council_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2745,7 +2878,7 @@ func (x *ListDecisionsRequest) String() string {
 func (*ListDecisionsRequest) ProtoMessage() {}
 
 func (x *ListDecisionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[31]
+	mi := &file_kioku_v1_council_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2758,7 +2891,7 @@ func (x *ListDecisionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDecisionsRequest.ProtoReflect.Descriptor instead.
 func (*ListDecisionsRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{31}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ListDecisionsRequest) GetLimit() int32 {
@@ -2791,7 +2924,7 @@ type ListDecisionsResponse struct {
 
 func (x *ListDecisionsResponse) Reset() {
 	*x = ListDecisionsResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[32]
+	mi := &file_kioku_v1_council_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2803,7 +2936,7 @@ func (x *ListDecisionsResponse) String() string {
 func (*ListDecisionsResponse) ProtoMessage() {}
 
 func (x *ListDecisionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[32]
+	mi := &file_kioku_v1_council_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2816,7 +2949,7 @@ func (x *ListDecisionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListDecisionsResponse.ProtoReflect.Descriptor instead.
 func (*ListDecisionsResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{32}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ListDecisionsResponse) GetDecisions() []*CouncilDecision {
@@ -2830,15 +2963,17 @@ type CommentRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Id    string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// At most 8,000 characters.
-	Message       string         `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
-	Sender        *CouncilSender `protobuf:"bytes,3,opt,name=sender,proto3" json:"sender,omitempty"`
+	Message string         `protobuf:"bytes,2,opt,name=message,proto3" json:"message,omitempty"`
+	Sender  *CouncilSender `protobuf:"bytes,3,opt,name=sender,proto3" json:"sender,omitempty"`
+	// At most 5, of together at most 3 MiB.
+	Attachments   []*CouncilUpload `protobuf:"bytes,4,rep,name=attachments,proto3" json:"attachments,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *CommentRequest) Reset() {
 	*x = CommentRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[33]
+	mi := &file_kioku_v1_council_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2850,7 +2985,7 @@ func (x *CommentRequest) String() string {
 func (*CommentRequest) ProtoMessage() {}
 
 func (x *CommentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[33]
+	mi := &file_kioku_v1_council_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2863,7 +2998,7 @@ func (x *CommentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CommentRequest.ProtoReflect.Descriptor instead.
 func (*CommentRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{33}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *CommentRequest) GetId() string {
@@ -2887,6 +3022,13 @@ func (x *CommentRequest) GetSender() *CouncilSender {
 	return nil
 }
 
+func (x *CommentRequest) GetAttachments() []*CouncilUpload {
+	if x != nil {
+		return x.Attachments
+	}
+	return nil
+}
+
 type CommentResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Comment       *CouncilComment        `protobuf:"bytes,1,opt,name=comment,proto3" json:"comment,omitempty"`
@@ -2896,7 +3038,7 @@ type CommentResponse struct {
 
 func (x *CommentResponse) Reset() {
 	*x = CommentResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[34]
+	mi := &file_kioku_v1_council_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2908,7 +3050,7 @@ func (x *CommentResponse) String() string {
 func (*CommentResponse) ProtoMessage() {}
 
 func (x *CommentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[34]
+	mi := &file_kioku_v1_council_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2921,7 +3063,7 @@ func (x *CommentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CommentResponse.ProtoReflect.Descriptor instead.
 func (*CommentResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{34}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *CommentResponse) GetComment() *CouncilComment {
@@ -2942,7 +3084,7 @@ type RequestRoundRequest struct {
 
 func (x *RequestRoundRequest) Reset() {
 	*x = RequestRoundRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[35]
+	mi := &file_kioku_v1_council_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2954,7 +3096,7 @@ func (x *RequestRoundRequest) String() string {
 func (*RequestRoundRequest) ProtoMessage() {}
 
 func (x *RequestRoundRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[35]
+	mi := &file_kioku_v1_council_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2967,7 +3109,7 @@ func (x *RequestRoundRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestRoundRequest.ProtoReflect.Descriptor instead.
 func (*RequestRoundRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{35}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *RequestRoundRequest) GetId() string {
@@ -3000,7 +3142,7 @@ type RequestRoundResponse struct {
 
 func (x *RequestRoundResponse) Reset() {
 	*x = RequestRoundResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[36]
+	mi := &file_kioku_v1_council_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3012,7 +3154,7 @@ func (x *RequestRoundResponse) String() string {
 func (*RequestRoundResponse) ProtoMessage() {}
 
 func (x *RequestRoundResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[36]
+	mi := &file_kioku_v1_council_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3025,7 +3167,7 @@ func (x *RequestRoundResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestRoundResponse.ProtoReflect.Descriptor instead.
 func (*RequestRoundResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{36}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *RequestRoundResponse) GetStatus() *CouncilStatus {
@@ -3050,7 +3192,7 @@ type DecideRequest struct {
 
 func (x *DecideRequest) Reset() {
 	*x = DecideRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[37]
+	mi := &file_kioku_v1_council_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3062,7 +3204,7 @@ func (x *DecideRequest) String() string {
 func (*DecideRequest) ProtoMessage() {}
 
 func (x *DecideRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[37]
+	mi := &file_kioku_v1_council_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3075,7 +3217,7 @@ func (x *DecideRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecideRequest.ProtoReflect.Descriptor instead.
 func (*DecideRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{37}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *DecideRequest) GetId() string {
@@ -3122,7 +3264,7 @@ type DecideResponse struct {
 
 func (x *DecideResponse) Reset() {
 	*x = DecideResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[38]
+	mi := &file_kioku_v1_council_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3134,7 +3276,7 @@ func (x *DecideResponse) String() string {
 func (*DecideResponse) ProtoMessage() {}
 
 func (x *DecideResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[38]
+	mi := &file_kioku_v1_council_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3147,7 +3289,7 @@ func (x *DecideResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DecideResponse.ProtoReflect.Descriptor instead.
 func (*DecideResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{38}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *DecideResponse) GetStatus() *CouncilStatus {
@@ -3168,7 +3310,7 @@ type CancelRequest struct {
 
 func (x *CancelRequest) Reset() {
 	*x = CancelRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[39]
+	mi := &file_kioku_v1_council_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3180,7 +3322,7 @@ func (x *CancelRequest) String() string {
 func (*CancelRequest) ProtoMessage() {}
 
 func (x *CancelRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[39]
+	mi := &file_kioku_v1_council_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3193,7 +3335,7 @@ func (x *CancelRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelRequest.ProtoReflect.Descriptor instead.
 func (*CancelRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{39}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *CancelRequest) GetId() string {
@@ -3226,7 +3368,7 @@ type CancelResponse struct {
 
 func (x *CancelResponse) Reset() {
 	*x = CancelResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[40]
+	mi := &file_kioku_v1_council_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3238,7 +3380,7 @@ func (x *CancelResponse) String() string {
 func (*CancelResponse) ProtoMessage() {}
 
 func (x *CancelResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[40]
+	mi := &file_kioku_v1_council_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3251,7 +3393,7 @@ func (x *CancelResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelResponse.ProtoReflect.Descriptor instead.
 func (*CancelResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{40}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *CancelResponse) GetStatus() *CouncilStatus {
@@ -3271,7 +3413,7 @@ type ApproveExecutionRequest struct {
 
 func (x *ApproveExecutionRequest) Reset() {
 	*x = ApproveExecutionRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[41]
+	mi := &file_kioku_v1_council_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3283,7 +3425,7 @@ func (x *ApproveExecutionRequest) String() string {
 func (*ApproveExecutionRequest) ProtoMessage() {}
 
 func (x *ApproveExecutionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[41]
+	mi := &file_kioku_v1_council_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3296,7 +3438,7 @@ func (x *ApproveExecutionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveExecutionRequest.ProtoReflect.Descriptor instead.
 func (*ApproveExecutionRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{41}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ApproveExecutionRequest) GetId() string {
@@ -3322,7 +3464,7 @@ type ApproveExecutionResponse struct {
 
 func (x *ApproveExecutionResponse) Reset() {
 	*x = ApproveExecutionResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[42]
+	mi := &file_kioku_v1_council_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3334,7 +3476,7 @@ func (x *ApproveExecutionResponse) String() string {
 func (*ApproveExecutionResponse) ProtoMessage() {}
 
 func (x *ApproveExecutionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[42]
+	mi := &file_kioku_v1_council_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3347,7 +3489,7 @@ func (x *ApproveExecutionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveExecutionResponse.ProtoReflect.Descriptor instead.
 func (*ApproveExecutionResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{42}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ApproveExecutionResponse) GetStatus() *CouncilStatus {
@@ -3371,7 +3513,7 @@ type ReportResultRequest struct {
 
 func (x *ReportResultRequest) Reset() {
 	*x = ReportResultRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[43]
+	mi := &file_kioku_v1_council_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3383,7 +3525,7 @@ func (x *ReportResultRequest) String() string {
 func (*ReportResultRequest) ProtoMessage() {}
 
 func (x *ReportResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[43]
+	mi := &file_kioku_v1_council_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3396,7 +3538,7 @@ func (x *ReportResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportResultRequest.ProtoReflect.Descriptor instead.
 func (*ReportResultRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{43}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *ReportResultRequest) GetId() string {
@@ -3443,7 +3585,7 @@ type ReportResultResponse struct {
 
 func (x *ReportResultResponse) Reset() {
 	*x = ReportResultResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[44]
+	mi := &file_kioku_v1_council_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3455,7 +3597,7 @@ func (x *ReportResultResponse) String() string {
 func (*ReportResultResponse) ProtoMessage() {}
 
 func (x *ReportResultResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[44]
+	mi := &file_kioku_v1_council_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3468,7 +3610,7 @@ func (x *ReportResultResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportResultResponse.ProtoReflect.Descriptor instead.
 func (*ReportResultResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{44}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *ReportResultResponse) GetStatus() *CouncilStatus {
@@ -3491,7 +3633,7 @@ type RecordOutcomeRequest struct {
 
 func (x *RecordOutcomeRequest) Reset() {
 	*x = RecordOutcomeRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[45]
+	mi := &file_kioku_v1_council_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3503,7 +3645,7 @@ func (x *RecordOutcomeRequest) String() string {
 func (*RecordOutcomeRequest) ProtoMessage() {}
 
 func (x *RecordOutcomeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[45]
+	mi := &file_kioku_v1_council_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3516,7 +3658,7 @@ func (x *RecordOutcomeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordOutcomeRequest.ProtoReflect.Descriptor instead.
 func (*RecordOutcomeRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{45}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *RecordOutcomeRequest) GetId() string {
@@ -3556,7 +3698,7 @@ type RecordOutcomeResponse struct {
 
 func (x *RecordOutcomeResponse) Reset() {
 	*x = RecordOutcomeResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[46]
+	mi := &file_kioku_v1_council_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3568,7 +3710,7 @@ func (x *RecordOutcomeResponse) String() string {
 func (*RecordOutcomeResponse) ProtoMessage() {}
 
 func (x *RecordOutcomeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[46]
+	mi := &file_kioku_v1_council_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3581,7 +3723,7 @@ func (x *RecordOutcomeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordOutcomeResponse.ProtoReflect.Descriptor instead.
 func (*RecordOutcomeResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{46}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *RecordOutcomeResponse) GetStatus() *CouncilStatus {
@@ -3600,7 +3742,7 @@ type AskArbiterRequest struct {
 
 func (x *AskArbiterRequest) Reset() {
 	*x = AskArbiterRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[47]
+	mi := &file_kioku_v1_council_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3612,7 +3754,7 @@ func (x *AskArbiterRequest) String() string {
 func (*AskArbiterRequest) ProtoMessage() {}
 
 func (x *AskArbiterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[47]
+	mi := &file_kioku_v1_council_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3625,7 +3767,7 @@ func (x *AskArbiterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AskArbiterRequest.ProtoReflect.Descriptor instead.
 func (*AskArbiterRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{47}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *AskArbiterRequest) GetId() string {
@@ -3644,7 +3786,7 @@ type AskArbiterResponse struct {
 
 func (x *AskArbiterResponse) Reset() {
 	*x = AskArbiterResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[48]
+	mi := &file_kioku_v1_council_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3656,7 +3798,7 @@ func (x *AskArbiterResponse) String() string {
 func (*AskArbiterResponse) ProtoMessage() {}
 
 func (x *AskArbiterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[48]
+	mi := &file_kioku_v1_council_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3669,7 +3811,7 @@ func (x *AskArbiterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AskArbiterResponse.ProtoReflect.Descriptor instead.
 func (*AskArbiterResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{48}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *AskArbiterResponse) GetBallot() *CouncilBallot {
@@ -3688,7 +3830,7 @@ type ArchiveTaskRequest struct {
 
 func (x *ArchiveTaskRequest) Reset() {
 	*x = ArchiveTaskRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[49]
+	mi := &file_kioku_v1_council_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3700,7 +3842,7 @@ func (x *ArchiveTaskRequest) String() string {
 func (*ArchiveTaskRequest) ProtoMessage() {}
 
 func (x *ArchiveTaskRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[49]
+	mi := &file_kioku_v1_council_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3713,7 +3855,7 @@ func (x *ArchiveTaskRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArchiveTaskRequest.ProtoReflect.Descriptor instead.
 func (*ArchiveTaskRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{49}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *ArchiveTaskRequest) GetId() string {
@@ -3731,7 +3873,7 @@ type ArchiveTaskResponse struct {
 
 func (x *ArchiveTaskResponse) Reset() {
 	*x = ArchiveTaskResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[50]
+	mi := &file_kioku_v1_council_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3743,7 +3885,7 @@ func (x *ArchiveTaskResponse) String() string {
 func (*ArchiveTaskResponse) ProtoMessage() {}
 
 func (x *ArchiveTaskResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[50]
+	mi := &file_kioku_v1_council_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3756,7 +3898,7 @@ func (x *ArchiveTaskResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ArchiveTaskResponse.ProtoReflect.Descriptor instead.
 func (*ArchiveTaskResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{50}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{51}
 }
 
 type GetAttachmentRequest struct {
@@ -3769,7 +3911,7 @@ type GetAttachmentRequest struct {
 
 func (x *GetAttachmentRequest) Reset() {
 	*x = GetAttachmentRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[51]
+	mi := &file_kioku_v1_council_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3781,7 +3923,7 @@ func (x *GetAttachmentRequest) String() string {
 func (*GetAttachmentRequest) ProtoMessage() {}
 
 func (x *GetAttachmentRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[51]
+	mi := &file_kioku_v1_council_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3794,7 +3936,7 @@ func (x *GetAttachmentRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetAttachmentRequest.ProtoReflect.Descriptor instead.
 func (*GetAttachmentRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{51}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *GetAttachmentRequest) GetId() string {
@@ -3821,7 +3963,7 @@ type GetAttachmentResponse struct {
 
 func (x *GetAttachmentResponse) Reset() {
 	*x = GetAttachmentResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[52]
+	mi := &file_kioku_v1_council_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3833,7 +3975,7 @@ func (x *GetAttachmentResponse) String() string {
 func (*GetAttachmentResponse) ProtoMessage() {}
 
 func (x *GetAttachmentResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[52]
+	mi := &file_kioku_v1_council_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3846,7 +3988,7 @@ func (x *GetAttachmentResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetAttachmentResponse.ProtoReflect.Descriptor instead.
 func (*GetAttachmentResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{52}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *GetAttachmentResponse) GetAttachment() *CouncilAttachment {
@@ -3871,7 +4013,7 @@ type ListMembersRequest struct {
 
 func (x *ListMembersRequest) Reset() {
 	*x = ListMembersRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[53]
+	mi := &file_kioku_v1_council_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3883,7 +4025,7 @@ func (x *ListMembersRequest) String() string {
 func (*ListMembersRequest) ProtoMessage() {}
 
 func (x *ListMembersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[53]
+	mi := &file_kioku_v1_council_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3896,7 +4038,7 @@ func (x *ListMembersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMembersRequest.ProtoReflect.Descriptor instead.
 func (*ListMembersRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{53}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{54}
 }
 
 type ListMembersResponse struct {
@@ -3908,7 +4050,7 @@ type ListMembersResponse struct {
 
 func (x *ListMembersResponse) Reset() {
 	*x = ListMembersResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[54]
+	mi := &file_kioku_v1_council_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3920,7 +4062,7 @@ func (x *ListMembersResponse) String() string {
 func (*ListMembersResponse) ProtoMessage() {}
 
 func (x *ListMembersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[54]
+	mi := &file_kioku_v1_council_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3933,7 +4075,7 @@ func (x *ListMembersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListMembersResponse.ProtoReflect.Descriptor instead.
 func (*ListMembersResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{54}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *ListMembersResponse) GetMembers() []*CouncilMember {
@@ -3951,7 +4093,7 @@ type GetActivityRequest struct {
 
 func (x *GetActivityRequest) Reset() {
 	*x = GetActivityRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[55]
+	mi := &file_kioku_v1_council_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3963,7 +4105,7 @@ func (x *GetActivityRequest) String() string {
 func (*GetActivityRequest) ProtoMessage() {}
 
 func (x *GetActivityRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[55]
+	mi := &file_kioku_v1_council_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3976,7 +4118,7 @@ func (x *GetActivityRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetActivityRequest.ProtoReflect.Descriptor instead.
 func (*GetActivityRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{55}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{56}
 }
 
 type GetActivityResponse struct {
@@ -3988,7 +4130,7 @@ type GetActivityResponse struct {
 
 func (x *GetActivityResponse) Reset() {
 	*x = GetActivityResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[56]
+	mi := &file_kioku_v1_council_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4000,7 +4142,7 @@ func (x *GetActivityResponse) String() string {
 func (*GetActivityResponse) ProtoMessage() {}
 
 func (x *GetActivityResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[56]
+	mi := &file_kioku_v1_council_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4013,7 +4155,7 @@ func (x *GetActivityResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetActivityResponse.ProtoReflect.Descriptor instead.
 func (*GetActivityResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{56}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *GetActivityResponse) GetActivities() []*CouncilActivity {
@@ -4032,7 +4174,7 @@ type GetParamsRequest struct {
 
 func (x *GetParamsRequest) Reset() {
 	*x = GetParamsRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[57]
+	mi := &file_kioku_v1_council_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4044,7 +4186,7 @@ func (x *GetParamsRequest) String() string {
 func (*GetParamsRequest) ProtoMessage() {}
 
 func (x *GetParamsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[57]
+	mi := &file_kioku_v1_council_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4057,7 +4199,7 @@ func (x *GetParamsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetParamsRequest.ProtoReflect.Descriptor instead.
 func (*GetParamsRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{57}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *GetParamsRequest) GetMember() string {
@@ -4078,7 +4220,7 @@ type GetParamsResponse struct {
 
 func (x *GetParamsResponse) Reset() {
 	*x = GetParamsResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[58]
+	mi := &file_kioku_v1_council_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4090,7 +4232,7 @@ func (x *GetParamsResponse) String() string {
 func (*GetParamsResponse) ProtoMessage() {}
 
 func (x *GetParamsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[58]
+	mi := &file_kioku_v1_council_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4103,7 +4245,7 @@ func (x *GetParamsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetParamsResponse.ProtoReflect.Descriptor instead.
 func (*GetParamsResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{58}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *GetParamsResponse) GetParams() map[string]float64 {
@@ -4139,7 +4281,7 @@ type CouncilParamsChange struct {
 
 func (x *CouncilParamsChange) Reset() {
 	*x = CouncilParamsChange{}
-	mi := &file_kioku_v1_council_proto_msgTypes[59]
+	mi := &file_kioku_v1_council_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4151,7 +4293,7 @@ func (x *CouncilParamsChange) String() string {
 func (*CouncilParamsChange) ProtoMessage() {}
 
 func (x *CouncilParamsChange) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[59]
+	mi := &file_kioku_v1_council_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4164,7 +4306,7 @@ func (x *CouncilParamsChange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilParamsChange.ProtoReflect.Descriptor instead.
 func (*CouncilParamsChange) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{59}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *CouncilParamsChange) GetChangedTime() *timestamppb.Timestamp {
@@ -4228,7 +4370,7 @@ type SetParamsRequest struct {
 
 func (x *SetParamsRequest) Reset() {
 	*x = SetParamsRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[60]
+	mi := &file_kioku_v1_council_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4240,7 +4382,7 @@ func (x *SetParamsRequest) String() string {
 func (*SetParamsRequest) ProtoMessage() {}
 
 func (x *SetParamsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[60]
+	mi := &file_kioku_v1_council_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4253,7 +4395,7 @@ func (x *SetParamsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetParamsRequest.ProtoReflect.Descriptor instead.
 func (*SetParamsRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{60}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *SetParamsRequest) GetMember() string {
@@ -4286,7 +4428,7 @@ type SetParamsResponse struct {
 
 func (x *SetParamsResponse) Reset() {
 	*x = SetParamsResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[61]
+	mi := &file_kioku_v1_council_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4298,7 +4440,7 @@ func (x *SetParamsResponse) String() string {
 func (*SetParamsResponse) ProtoMessage() {}
 
 func (x *SetParamsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[61]
+	mi := &file_kioku_v1_council_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4311,7 +4453,7 @@ func (x *SetParamsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetParamsResponse.ProtoReflect.Descriptor instead.
 func (*SetParamsResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{61}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *SetParamsResponse) GetParams() map[string]float64 {
@@ -4330,7 +4472,7 @@ type RollbackParamsRequest struct {
 
 func (x *RollbackParamsRequest) Reset() {
 	*x = RollbackParamsRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[62]
+	mi := &file_kioku_v1_council_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4342,7 +4484,7 @@ func (x *RollbackParamsRequest) String() string {
 func (*RollbackParamsRequest) ProtoMessage() {}
 
 func (x *RollbackParamsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[62]
+	mi := &file_kioku_v1_council_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4355,7 +4497,7 @@ func (x *RollbackParamsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RollbackParamsRequest.ProtoReflect.Descriptor instead.
 func (*RollbackParamsRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{62}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *RollbackParamsRequest) GetMember() string {
@@ -4374,7 +4516,7 @@ type RollbackParamsResponse struct {
 
 func (x *RollbackParamsResponse) Reset() {
 	*x = RollbackParamsResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[63]
+	mi := &file_kioku_v1_council_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4386,7 +4528,7 @@ func (x *RollbackParamsResponse) String() string {
 func (*RollbackParamsResponse) ProtoMessage() {}
 
 func (x *RollbackParamsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[63]
+	mi := &file_kioku_v1_council_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4399,7 +4541,7 @@ func (x *RollbackParamsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RollbackParamsResponse.ProtoReflect.Descriptor instead.
 func (*RollbackParamsResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{63}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *RollbackParamsResponse) GetParams() map[string]float64 {
@@ -4417,7 +4559,7 @@ type StartEvaluationRequest struct {
 
 func (x *StartEvaluationRequest) Reset() {
 	*x = StartEvaluationRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[64]
+	mi := &file_kioku_v1_council_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4429,7 +4571,7 @@ func (x *StartEvaluationRequest) String() string {
 func (*StartEvaluationRequest) ProtoMessage() {}
 
 func (x *StartEvaluationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[64]
+	mi := &file_kioku_v1_council_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4442,7 +4584,7 @@ func (x *StartEvaluationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartEvaluationRequest.ProtoReflect.Descriptor instead.
 func (*StartEvaluationRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{64}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{65}
 }
 
 type StartEvaluationResponse struct {
@@ -4454,7 +4596,7 @@ type StartEvaluationResponse struct {
 
 func (x *StartEvaluationResponse) Reset() {
 	*x = StartEvaluationResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[65]
+	mi := &file_kioku_v1_council_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4466,7 +4608,7 @@ func (x *StartEvaluationResponse) String() string {
 func (*StartEvaluationResponse) ProtoMessage() {}
 
 func (x *StartEvaluationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[65]
+	mi := &file_kioku_v1_council_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4479,7 +4621,7 @@ func (x *StartEvaluationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartEvaluationResponse.ProtoReflect.Descriptor instead.
 func (*StartEvaluationResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{65}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *StartEvaluationResponse) GetCycleId() string {
@@ -4499,7 +4641,7 @@ type ListEvaluationsRequest struct {
 
 func (x *ListEvaluationsRequest) Reset() {
 	*x = ListEvaluationsRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[66]
+	mi := &file_kioku_v1_council_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4511,7 +4653,7 @@ func (x *ListEvaluationsRequest) String() string {
 func (*ListEvaluationsRequest) ProtoMessage() {}
 
 func (x *ListEvaluationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[66]
+	mi := &file_kioku_v1_council_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4524,7 +4666,7 @@ func (x *ListEvaluationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEvaluationsRequest.ProtoReflect.Descriptor instead.
 func (*ListEvaluationsRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{66}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *ListEvaluationsRequest) GetLimit() int32 {
@@ -4543,7 +4685,7 @@ type ListEvaluationsResponse struct {
 
 func (x *ListEvaluationsResponse) Reset() {
 	*x = ListEvaluationsResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[67]
+	mi := &file_kioku_v1_council_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4555,7 +4697,7 @@ func (x *ListEvaluationsResponse) String() string {
 func (*ListEvaluationsResponse) ProtoMessage() {}
 
 func (x *ListEvaluationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[67]
+	mi := &file_kioku_v1_council_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4568,7 +4710,7 @@ func (x *ListEvaluationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEvaluationsResponse.ProtoReflect.Descriptor instead.
 func (*ListEvaluationsResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{67}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *ListEvaluationsResponse) GetEvaluations() []*CouncilEvaluation {
@@ -4588,7 +4730,7 @@ type GetEvaluationRequest struct {
 
 func (x *GetEvaluationRequest) Reset() {
 	*x = GetEvaluationRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[68]
+	mi := &file_kioku_v1_council_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4600,7 +4742,7 @@ func (x *GetEvaluationRequest) String() string {
 func (*GetEvaluationRequest) ProtoMessage() {}
 
 func (x *GetEvaluationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[68]
+	mi := &file_kioku_v1_council_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4613,7 +4755,7 @@ func (x *GetEvaluationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetEvaluationRequest.ProtoReflect.Descriptor instead.
 func (*GetEvaluationRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{68}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *GetEvaluationRequest) GetId() string {
@@ -4632,7 +4774,7 @@ type GetEvaluationResponse struct {
 
 func (x *GetEvaluationResponse) Reset() {
 	*x = GetEvaluationResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[69]
+	mi := &file_kioku_v1_council_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4644,7 +4786,7 @@ func (x *GetEvaluationResponse) String() string {
 func (*GetEvaluationResponse) ProtoMessage() {}
 
 func (x *GetEvaluationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[69]
+	mi := &file_kioku_v1_council_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4657,7 +4799,7 @@ func (x *GetEvaluationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetEvaluationResponse.ProtoReflect.Descriptor instead.
 func (*GetEvaluationResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{69}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *GetEvaluationResponse) GetEvaluation() *CouncilEvaluation {
@@ -4691,7 +4833,7 @@ type CouncilEvaluation struct {
 
 func (x *CouncilEvaluation) Reset() {
 	*x = CouncilEvaluation{}
-	mi := &file_kioku_v1_council_proto_msgTypes[70]
+	mi := &file_kioku_v1_council_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4703,7 +4845,7 @@ func (x *CouncilEvaluation) String() string {
 func (*CouncilEvaluation) ProtoMessage() {}
 
 func (x *CouncilEvaluation) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[70]
+	mi := &file_kioku_v1_council_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4716,7 +4858,7 @@ func (x *CouncilEvaluation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilEvaluation.ProtoReflect.Descriptor instead.
 func (*CouncilEvaluation) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{70}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *CouncilEvaluation) GetCycleId() string {
@@ -4814,7 +4956,7 @@ type CouncilRating struct {
 
 func (x *CouncilRating) Reset() {
 	*x = CouncilRating{}
-	mi := &file_kioku_v1_council_proto_msgTypes[71]
+	mi := &file_kioku_v1_council_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4826,7 +4968,7 @@ func (x *CouncilRating) String() string {
 func (*CouncilRating) ProtoMessage() {}
 
 func (x *CouncilRating) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[71]
+	mi := &file_kioku_v1_council_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4839,7 +4981,7 @@ func (x *CouncilRating) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilRating.ProtoReflect.Descriptor instead.
 func (*CouncilRating) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{71}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *CouncilRating) GetEvaluator() string {
@@ -4914,7 +5056,7 @@ type CouncilRetune struct {
 
 func (x *CouncilRetune) Reset() {
 	*x = CouncilRetune{}
-	mi := &file_kioku_v1_council_proto_msgTypes[72]
+	mi := &file_kioku_v1_council_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4926,7 +5068,7 @@ func (x *CouncilRetune) String() string {
 func (*CouncilRetune) ProtoMessage() {}
 
 func (x *CouncilRetune) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[72]
+	mi := &file_kioku_v1_council_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4939,7 +5081,7 @@ func (x *CouncilRetune) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilRetune.ProtoReflect.Descriptor instead.
 func (*CouncilRetune) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{72}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *CouncilRetune) GetTarget() string {
@@ -4992,7 +5134,7 @@ type ListWorkersRequest struct {
 
 func (x *ListWorkersRequest) Reset() {
 	*x = ListWorkersRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[73]
+	mi := &file_kioku_v1_council_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5004,7 +5146,7 @@ func (x *ListWorkersRequest) String() string {
 func (*ListWorkersRequest) ProtoMessage() {}
 
 func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[73]
+	mi := &file_kioku_v1_council_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5017,7 +5159,7 @@ func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{73}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{74}
 }
 
 type ListWorkersResponse struct {
@@ -5029,7 +5171,7 @@ type ListWorkersResponse struct {
 
 func (x *ListWorkersResponse) Reset() {
 	*x = ListWorkersResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[74]
+	mi := &file_kioku_v1_council_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5041,7 +5183,7 @@ func (x *ListWorkersResponse) String() string {
 func (*ListWorkersResponse) ProtoMessage() {}
 
 func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[74]
+	mi := &file_kioku_v1_council_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5054,7 +5196,7 @@ func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{74}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *ListWorkersResponse) GetWorkers() []*CouncilWorker {
@@ -5080,7 +5222,7 @@ type CouncilWorker struct {
 
 func (x *CouncilWorker) Reset() {
 	*x = CouncilWorker{}
-	mi := &file_kioku_v1_council_proto_msgTypes[75]
+	mi := &file_kioku_v1_council_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5092,7 +5234,7 @@ func (x *CouncilWorker) String() string {
 func (*CouncilWorker) ProtoMessage() {}
 
 func (x *CouncilWorker) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[75]
+	mi := &file_kioku_v1_council_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5105,7 +5247,7 @@ func (x *CouncilWorker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilWorker.ProtoReflect.Descriptor instead.
 func (*CouncilWorker) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{75}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *CouncilWorker) GetName() string {
@@ -5155,7 +5297,7 @@ type CouncilDirective struct {
 
 func (x *CouncilDirective) Reset() {
 	*x = CouncilDirective{}
-	mi := &file_kioku_v1_council_proto_msgTypes[76]
+	mi := &file_kioku_v1_council_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5167,7 +5309,7 @@ func (x *CouncilDirective) String() string {
 func (*CouncilDirective) ProtoMessage() {}
 
 func (x *CouncilDirective) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[76]
+	mi := &file_kioku_v1_council_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5180,7 +5322,7 @@ func (x *CouncilDirective) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilDirective.ProtoReflect.Descriptor instead.
 func (*CouncilDirective) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{76}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *CouncilDirective) GetText() string {
@@ -5213,7 +5355,7 @@ type ListCommandsRequest struct {
 
 func (x *ListCommandsRequest) Reset() {
 	*x = ListCommandsRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[77]
+	mi := &file_kioku_v1_council_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5225,7 +5367,7 @@ func (x *ListCommandsRequest) String() string {
 func (*ListCommandsRequest) ProtoMessage() {}
 
 func (x *ListCommandsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[77]
+	mi := &file_kioku_v1_council_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5238,7 +5380,7 @@ func (x *ListCommandsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCommandsRequest.ProtoReflect.Descriptor instead.
 func (*ListCommandsRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{77}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *ListCommandsRequest) GetWorker() string {
@@ -5257,7 +5399,7 @@ type ListCommandsResponse struct {
 
 func (x *ListCommandsResponse) Reset() {
 	*x = ListCommandsResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[78]
+	mi := &file_kioku_v1_council_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5269,7 +5411,7 @@ func (x *ListCommandsResponse) String() string {
 func (*ListCommandsResponse) ProtoMessage() {}
 
 func (x *ListCommandsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[78]
+	mi := &file_kioku_v1_council_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5282,7 +5424,7 @@ func (x *ListCommandsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCommandsResponse.ProtoReflect.Descriptor instead.
 func (*ListCommandsResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{78}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *ListCommandsResponse) GetCommands() []*CouncilCommand {
@@ -5318,7 +5460,7 @@ type CouncilCommand struct {
 
 func (x *CouncilCommand) Reset() {
 	*x = CouncilCommand{}
-	mi := &file_kioku_v1_council_proto_msgTypes[79]
+	mi := &file_kioku_v1_council_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5330,7 +5472,7 @@ func (x *CouncilCommand) String() string {
 func (*CouncilCommand) ProtoMessage() {}
 
 func (x *CouncilCommand) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[79]
+	mi := &file_kioku_v1_council_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5343,7 +5485,7 @@ func (x *CouncilCommand) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilCommand.ProtoReflect.Descriptor instead.
 func (*CouncilCommand) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{79}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *CouncilCommand) GetId() string {
@@ -5473,7 +5615,7 @@ type SendCommandRequest struct {
 
 func (x *SendCommandRequest) Reset() {
 	*x = SendCommandRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[80]
+	mi := &file_kioku_v1_council_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5485,7 +5627,7 @@ func (x *SendCommandRequest) String() string {
 func (*SendCommandRequest) ProtoMessage() {}
 
 func (x *SendCommandRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[80]
+	mi := &file_kioku_v1_council_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5498,7 +5640,7 @@ func (x *SendCommandRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendCommandRequest.ProtoReflect.Descriptor instead.
 func (*SendCommandRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{80}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *SendCommandRequest) GetWorker() string {
@@ -5573,7 +5715,7 @@ type SendCommandResponse struct {
 
 func (x *SendCommandResponse) Reset() {
 	*x = SendCommandResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[81]
+	mi := &file_kioku_v1_council_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5585,7 +5727,7 @@ func (x *SendCommandResponse) String() string {
 func (*SendCommandResponse) ProtoMessage() {}
 
 func (x *SendCommandResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[81]
+	mi := &file_kioku_v1_council_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5598,7 +5740,7 @@ func (x *SendCommandResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendCommandResponse.ProtoReflect.Descriptor instead.
 func (*SendCommandResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{81}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *SendCommandResponse) GetCommand() *CouncilCommand {
@@ -5621,7 +5763,7 @@ type AckCommandRequest struct {
 
 func (x *AckCommandRequest) Reset() {
 	*x = AckCommandRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[82]
+	mi := &file_kioku_v1_council_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5633,7 +5775,7 @@ func (x *AckCommandRequest) String() string {
 func (*AckCommandRequest) ProtoMessage() {}
 
 func (x *AckCommandRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[82]
+	mi := &file_kioku_v1_council_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5646,7 +5788,7 @@ func (x *AckCommandRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AckCommandRequest.ProtoReflect.Descriptor instead.
 func (*AckCommandRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{82}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *AckCommandRequest) GetWorker() string {
@@ -5685,7 +5827,7 @@ type AckCommandResponse struct {
 
 func (x *AckCommandResponse) Reset() {
 	*x = AckCommandResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[83]
+	mi := &file_kioku_v1_council_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5697,7 +5839,7 @@ func (x *AckCommandResponse) String() string {
 func (*AckCommandResponse) ProtoMessage() {}
 
 func (x *AckCommandResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[83]
+	mi := &file_kioku_v1_council_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5710,7 +5852,96 @@ func (x *AckCommandResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AckCommandResponse.ProtoReflect.Descriptor instead.
 func (*AckCommandResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{83}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{84}
+}
+
+type ObeyCommandsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Worker or member.
+	Worker        string `protobuf:"bytes,1,opt,name=worker,proto3" json:"worker,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ObeyCommandsRequest) Reset() {
+	*x = ObeyCommandsRequest{}
+	mi := &file_kioku_v1_council_proto_msgTypes[85]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ObeyCommandsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ObeyCommandsRequest) ProtoMessage() {}
+
+func (x *ObeyCommandsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_council_proto_msgTypes[85]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ObeyCommandsRequest.ProtoReflect.Descriptor instead.
+func (*ObeyCommandsRequest) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{85}
+}
+
+func (x *ObeyCommandsRequest) GetWorker() string {
+	if x != nil {
+		return x.Worker
+	}
+	return ""
+}
+
+type ObeyCommandsResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Worker        *CouncilWorker         `protobuf:"bytes,1,opt,name=worker,proto3" json:"worker,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ObeyCommandsResponse) Reset() {
+	*x = ObeyCommandsResponse{}
+	mi := &file_kioku_v1_council_proto_msgTypes[86]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ObeyCommandsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ObeyCommandsResponse) ProtoMessage() {}
+
+func (x *ObeyCommandsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_council_proto_msgTypes[86]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ObeyCommandsResponse.ProtoReflect.Descriptor instead.
+func (*ObeyCommandsResponse) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{86}
+}
+
+func (x *ObeyCommandsResponse) GetWorker() *CouncilWorker {
+	if x != nil {
+		return x.Worker
+	}
+	return nil
 }
 
 type SuggestRequest struct {
@@ -5730,7 +5961,7 @@ type SuggestRequest struct {
 
 func (x *SuggestRequest) Reset() {
 	*x = SuggestRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[84]
+	mi := &file_kioku_v1_council_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5742,7 +5973,7 @@ func (x *SuggestRequest) String() string {
 func (*SuggestRequest) ProtoMessage() {}
 
 func (x *SuggestRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[84]
+	mi := &file_kioku_v1_council_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5755,7 +5986,7 @@ func (x *SuggestRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestRequest.ProtoReflect.Descriptor instead.
 func (*SuggestRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{84}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *SuggestRequest) GetWorker() string {
@@ -5802,7 +6033,7 @@ type SuggestResponse struct {
 
 func (x *SuggestResponse) Reset() {
 	*x = SuggestResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[85]
+	mi := &file_kioku_v1_council_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5814,7 +6045,7 @@ func (x *SuggestResponse) String() string {
 func (*SuggestResponse) ProtoMessage() {}
 
 func (x *SuggestResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[85]
+	mi := &file_kioku_v1_council_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5827,7 +6058,7 @@ func (x *SuggestResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuggestResponse.ProtoReflect.Descriptor instead.
 func (*SuggestResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{85}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *SuggestResponse) GetSuggestion() *CouncilSuggestion {
@@ -5863,7 +6094,7 @@ type CouncilSuggestion struct {
 
 func (x *CouncilSuggestion) Reset() {
 	*x = CouncilSuggestion{}
-	mi := &file_kioku_v1_council_proto_msgTypes[86]
+	mi := &file_kioku_v1_council_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5875,7 +6106,7 @@ func (x *CouncilSuggestion) String() string {
 func (*CouncilSuggestion) ProtoMessage() {}
 
 func (x *CouncilSuggestion) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[86]
+	mi := &file_kioku_v1_council_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5888,7 +6119,7 @@ func (x *CouncilSuggestion) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilSuggestion.ProtoReflect.Descriptor instead.
 func (*CouncilSuggestion) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{86}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *CouncilSuggestion) GetId() string {
@@ -5988,7 +6219,7 @@ type CouncilVerdict struct {
 
 func (x *CouncilVerdict) Reset() {
 	*x = CouncilVerdict{}
-	mi := &file_kioku_v1_council_proto_msgTypes[87]
+	mi := &file_kioku_v1_council_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6000,7 +6231,7 @@ func (x *CouncilVerdict) String() string {
 func (*CouncilVerdict) ProtoMessage() {}
 
 func (x *CouncilVerdict) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[87]
+	mi := &file_kioku_v1_council_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6013,7 +6244,7 @@ func (x *CouncilVerdict) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilVerdict.ProtoReflect.Descriptor instead.
 func (*CouncilVerdict) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{87}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *CouncilVerdict) GetAccept() bool {
@@ -6054,7 +6285,7 @@ type ListSuggestionsRequest struct {
 
 func (x *ListSuggestionsRequest) Reset() {
 	*x = ListSuggestionsRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[88]
+	mi := &file_kioku_v1_council_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6066,7 +6297,7 @@ func (x *ListSuggestionsRequest) String() string {
 func (*ListSuggestionsRequest) ProtoMessage() {}
 
 func (x *ListSuggestionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[88]
+	mi := &file_kioku_v1_council_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6079,7 +6310,7 @@ func (x *ListSuggestionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSuggestionsRequest.ProtoReflect.Descriptor instead.
 func (*ListSuggestionsRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{88}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *ListSuggestionsRequest) GetStatus() string {
@@ -6098,7 +6329,7 @@ type ListSuggestionsResponse struct {
 
 func (x *ListSuggestionsResponse) Reset() {
 	*x = ListSuggestionsResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[89]
+	mi := &file_kioku_v1_council_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6110,7 +6341,7 @@ func (x *ListSuggestionsResponse) String() string {
 func (*ListSuggestionsResponse) ProtoMessage() {}
 
 func (x *ListSuggestionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[89]
+	mi := &file_kioku_v1_council_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6123,7 +6354,7 @@ func (x *ListSuggestionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListSuggestionsResponse.ProtoReflect.Descriptor instead.
 func (*ListSuggestionsResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{89}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *ListSuggestionsResponse) GetSuggestions() []*CouncilSuggestion {
@@ -6146,7 +6377,7 @@ type ReviewSuggestionRequest struct {
 
 func (x *ReviewSuggestionRequest) Reset() {
 	*x = ReviewSuggestionRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[90]
+	mi := &file_kioku_v1_council_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6158,7 +6389,7 @@ func (x *ReviewSuggestionRequest) String() string {
 func (*ReviewSuggestionRequest) ProtoMessage() {}
 
 func (x *ReviewSuggestionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[90]
+	mi := &file_kioku_v1_council_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6171,7 +6402,7 @@ func (x *ReviewSuggestionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReviewSuggestionRequest.ProtoReflect.Descriptor instead.
 func (*ReviewSuggestionRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{90}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *ReviewSuggestionRequest) GetWorker() string {
@@ -6218,7 +6449,7 @@ type ReviewSuggestionResponse struct {
 
 func (x *ReviewSuggestionResponse) Reset() {
 	*x = ReviewSuggestionResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[91]
+	mi := &file_kioku_v1_council_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6230,7 +6461,7 @@ func (x *ReviewSuggestionResponse) String() string {
 func (*ReviewSuggestionResponse) ProtoMessage() {}
 
 func (x *ReviewSuggestionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[91]
+	mi := &file_kioku_v1_council_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6243,7 +6474,7 @@ func (x *ReviewSuggestionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReviewSuggestionResponse.ProtoReflect.Descriptor instead.
 func (*ReviewSuggestionResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{91}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *ReviewSuggestionResponse) GetSuggestion() *CouncilSuggestion {
@@ -6276,7 +6507,7 @@ type CouncilAction struct {
 
 func (x *CouncilAction) Reset() {
 	*x = CouncilAction{}
-	mi := &file_kioku_v1_council_proto_msgTypes[92]
+	mi := &file_kioku_v1_council_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6288,7 +6519,7 @@ func (x *CouncilAction) String() string {
 func (*CouncilAction) ProtoMessage() {}
 
 func (x *CouncilAction) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[92]
+	mi := &file_kioku_v1_council_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6301,7 +6532,7 @@ func (x *CouncilAction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilAction.ProtoReflect.Descriptor instead.
 func (*CouncilAction) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{92}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *CouncilAction) GetId() string {
@@ -6401,7 +6632,7 @@ type RequestActionRequest struct {
 
 func (x *RequestActionRequest) Reset() {
 	*x = RequestActionRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[93]
+	mi := &file_kioku_v1_council_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6413,7 +6644,7 @@ func (x *RequestActionRequest) String() string {
 func (*RequestActionRequest) ProtoMessage() {}
 
 func (x *RequestActionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[93]
+	mi := &file_kioku_v1_council_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6426,7 +6657,7 @@ func (x *RequestActionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestActionRequest.ProtoReflect.Descriptor instead.
 func (*RequestActionRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{93}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *RequestActionRequest) GetService() string {
@@ -6466,7 +6697,7 @@ type RequestActionResponse struct {
 
 func (x *RequestActionResponse) Reset() {
 	*x = RequestActionResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[94]
+	mi := &file_kioku_v1_council_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6478,7 +6709,7 @@ func (x *RequestActionResponse) String() string {
 func (*RequestActionResponse) ProtoMessage() {}
 
 func (x *RequestActionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[94]
+	mi := &file_kioku_v1_council_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6491,7 +6722,7 @@ func (x *RequestActionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RequestActionResponse.ProtoReflect.Descriptor instead.
 func (*RequestActionResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{94}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *RequestActionResponse) GetAction() *CouncilAction {
@@ -6509,7 +6740,7 @@ type ListActionsRequest struct {
 
 func (x *ListActionsRequest) Reset() {
 	*x = ListActionsRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[95]
+	mi := &file_kioku_v1_council_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6521,7 +6752,7 @@ func (x *ListActionsRequest) String() string {
 func (*ListActionsRequest) ProtoMessage() {}
 
 func (x *ListActionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[95]
+	mi := &file_kioku_v1_council_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6534,7 +6765,7 @@ func (x *ListActionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListActionsRequest.ProtoReflect.Descriptor instead.
 func (*ListActionsRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{95}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{98}
 }
 
 type ListActionsResponse struct {
@@ -6546,7 +6777,7 @@ type ListActionsResponse struct {
 
 func (x *ListActionsResponse) Reset() {
 	*x = ListActionsResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[96]
+	mi := &file_kioku_v1_council_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6558,7 +6789,7 @@ func (x *ListActionsResponse) String() string {
 func (*ListActionsResponse) ProtoMessage() {}
 
 func (x *ListActionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[96]
+	mi := &file_kioku_v1_council_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6571,7 +6802,7 @@ func (x *ListActionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListActionsResponse.ProtoReflect.Descriptor instead.
 func (*ListActionsResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{96}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *ListActionsResponse) GetActions() []*CouncilAction {
@@ -6594,7 +6825,7 @@ type ApproveActionRequest struct {
 
 func (x *ApproveActionRequest) Reset() {
 	*x = ApproveActionRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[97]
+	mi := &file_kioku_v1_council_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6606,7 +6837,7 @@ func (x *ApproveActionRequest) String() string {
 func (*ApproveActionRequest) ProtoMessage() {}
 
 func (x *ApproveActionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[97]
+	mi := &file_kioku_v1_council_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6619,7 +6850,7 @@ func (x *ApproveActionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveActionRequest.ProtoReflect.Descriptor instead.
 func (*ApproveActionRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{97}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *ApproveActionRequest) GetId() string {
@@ -6659,7 +6890,7 @@ type ApproveActionResponse struct {
 
 func (x *ApproveActionResponse) Reset() {
 	*x = ApproveActionResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[98]
+	mi := &file_kioku_v1_council_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6671,7 +6902,7 @@ func (x *ApproveActionResponse) String() string {
 func (*ApproveActionResponse) ProtoMessage() {}
 
 func (x *ApproveActionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[98]
+	mi := &file_kioku_v1_council_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6684,7 +6915,7 @@ func (x *ApproveActionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ApproveActionResponse.ProtoReflect.Descriptor instead.
 func (*ApproveActionResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{98}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *ApproveActionResponse) GetAction() *CouncilAction {
@@ -6704,7 +6935,7 @@ type RecogniseRequest struct {
 
 func (x *RecogniseRequest) Reset() {
 	*x = RecogniseRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[99]
+	mi := &file_kioku_v1_council_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6716,7 +6947,7 @@ func (x *RecogniseRequest) String() string {
 func (*RecogniseRequest) ProtoMessage() {}
 
 func (x *RecogniseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[99]
+	mi := &file_kioku_v1_council_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6729,7 +6960,7 @@ func (x *RecogniseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecogniseRequest.ProtoReflect.Descriptor instead.
 func (*RecogniseRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{99}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *RecogniseRequest) GetPlatform() string {
@@ -6756,7 +6987,7 @@ type RecogniseResponse struct {
 
 func (x *RecogniseResponse) Reset() {
 	*x = RecogniseResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[100]
+	mi := &file_kioku_v1_council_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6768,7 +6999,7 @@ func (x *RecogniseResponse) String() string {
 func (*RecogniseResponse) ProtoMessage() {}
 
 func (x *RecogniseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[100]
+	mi := &file_kioku_v1_council_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6781,7 +7012,7 @@ func (x *RecogniseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecogniseResponse.ProtoReflect.Descriptor instead.
 func (*RecogniseResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{100}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *RecogniseResponse) GetKind() string {
@@ -6800,7 +7031,7 @@ type NextTurnRequest struct {
 
 func (x *NextTurnRequest) Reset() {
 	*x = NextTurnRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[101]
+	mi := &file_kioku_v1_council_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6812,7 +7043,7 @@ func (x *NextTurnRequest) String() string {
 func (*NextTurnRequest) ProtoMessage() {}
 
 func (x *NextTurnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[101]
+	mi := &file_kioku_v1_council_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6825,7 +7056,7 @@ func (x *NextTurnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NextTurnRequest.ProtoReflect.Descriptor instead.
 func (*NextTurnRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{101}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *NextTurnRequest) GetMember() string {
@@ -6845,7 +7076,7 @@ type NextTurnResponse struct {
 
 func (x *NextTurnResponse) Reset() {
 	*x = NextTurnResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[102]
+	mi := &file_kioku_v1_council_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6857,7 +7088,7 @@ func (x *NextTurnResponse) String() string {
 func (*NextTurnResponse) ProtoMessage() {}
 
 func (x *NextTurnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[102]
+	mi := &file_kioku_v1_council_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6870,7 +7101,7 @@ func (x *NextTurnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use NextTurnResponse.ProtoReflect.Descriptor instead.
 func (*NextTurnResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{102}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *NextTurnResponse) GetTurn() *CouncilTurn {
@@ -6900,7 +7131,7 @@ type CouncilTurn struct {
 
 func (x *CouncilTurn) Reset() {
 	*x = CouncilTurn{}
-	mi := &file_kioku_v1_council_proto_msgTypes[103]
+	mi := &file_kioku_v1_council_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6912,7 +7143,7 @@ func (x *CouncilTurn) String() string {
 func (*CouncilTurn) ProtoMessage() {}
 
 func (x *CouncilTurn) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[103]
+	mi := &file_kioku_v1_council_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6925,7 +7156,7 @@ func (x *CouncilTurn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilTurn.ProtoReflect.Descriptor instead.
 func (*CouncilTurn) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{103}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *CouncilTurn) GetLease() string {
@@ -6996,14 +7227,17 @@ type SubmitTurnRequest struct {
 	Member string                 `protobuf:"bytes,1,opt,name=member,proto3" json:"member,omitempty"`
 	Lease  string                 `protobuf:"bytes,2,opt,name=lease,proto3" json:"lease,omitempty"`
 	// JSON of the schema.
-	Reply         string `protobuf:"bytes,3,opt,name=reply,proto3" json:"reply,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Reply string `protobuf:"bytes,3,opt,name=reply,proto3" json:"reply,omitempty"`
+	// Tokens that the answer has cost; 0 has them estimated. At most what the council has reserved for the turn counts.
+	InputTokenCount  int64 `protobuf:"varint,4,opt,name=input_token_count,json=inputTokenCount,proto3" json:"input_token_count,omitempty"`
+	OutputTokenCount int64 `protobuf:"varint,5,opt,name=output_token_count,json=outputTokenCount,proto3" json:"output_token_count,omitempty"`
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
 }
 
 func (x *SubmitTurnRequest) Reset() {
 	*x = SubmitTurnRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[104]
+	mi := &file_kioku_v1_council_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7015,7 +7249,7 @@ func (x *SubmitTurnRequest) String() string {
 func (*SubmitTurnRequest) ProtoMessage() {}
 
 func (x *SubmitTurnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[104]
+	mi := &file_kioku_v1_council_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7028,7 +7262,7 @@ func (x *SubmitTurnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitTurnRequest.ProtoReflect.Descriptor instead.
 func (*SubmitTurnRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{104}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *SubmitTurnRequest) GetMember() string {
@@ -7052,6 +7286,20 @@ func (x *SubmitTurnRequest) GetReply() string {
 	return ""
 }
 
+func (x *SubmitTurnRequest) GetInputTokenCount() int64 {
+	if x != nil {
+		return x.InputTokenCount
+	}
+	return 0
+}
+
+func (x *SubmitTurnRequest) GetOutputTokenCount() int64 {
+	if x != nil {
+		return x.OutputTokenCount
+	}
+	return 0
+}
+
 type SubmitTurnResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -7060,7 +7308,7 @@ type SubmitTurnResponse struct {
 
 func (x *SubmitTurnResponse) Reset() {
 	*x = SubmitTurnResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[105]
+	mi := &file_kioku_v1_council_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7072,7 +7320,7 @@ func (x *SubmitTurnResponse) String() string {
 func (*SubmitTurnResponse) ProtoMessage() {}
 
 func (x *SubmitTurnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[105]
+	mi := &file_kioku_v1_council_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7085,7 +7333,7 @@ func (x *SubmitTurnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitTurnResponse.ProtoReflect.Descriptor instead.
 func (*SubmitTurnResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{105}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{108}
 }
 
 type RenewTurnRequest struct {
@@ -7098,7 +7346,7 @@ type RenewTurnRequest struct {
 
 func (x *RenewTurnRequest) Reset() {
 	*x = RenewTurnRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[106]
+	mi := &file_kioku_v1_council_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7110,7 +7358,7 @@ func (x *RenewTurnRequest) String() string {
 func (*RenewTurnRequest) ProtoMessage() {}
 
 func (x *RenewTurnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[106]
+	mi := &file_kioku_v1_council_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7123,7 +7371,7 @@ func (x *RenewTurnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewTurnRequest.ProtoReflect.Descriptor instead.
 func (*RenewTurnRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{106}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *RenewTurnRequest) GetMember() string {
@@ -7149,7 +7397,7 @@ type RenewTurnResponse struct {
 
 func (x *RenewTurnResponse) Reset() {
 	*x = RenewTurnResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[107]
+	mi := &file_kioku_v1_council_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7161,7 +7409,7 @@ func (x *RenewTurnResponse) String() string {
 func (*RenewTurnResponse) ProtoMessage() {}
 
 func (x *RenewTurnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[107]
+	mi := &file_kioku_v1_council_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7174,7 +7422,7 @@ func (x *RenewTurnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RenewTurnResponse.ProtoReflect.Descriptor instead.
 func (*RenewTurnResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{107}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *RenewTurnResponse) GetLeaseUntilTime() *timestamppb.Timestamp {
@@ -7199,7 +7447,7 @@ type TailLogsRequest struct {
 
 func (x *TailLogsRequest) Reset() {
 	*x = TailLogsRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[108]
+	mi := &file_kioku_v1_council_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7211,7 +7459,7 @@ func (x *TailLogsRequest) String() string {
 func (*TailLogsRequest) ProtoMessage() {}
 
 func (x *TailLogsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[108]
+	mi := &file_kioku_v1_council_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7224,7 +7472,7 @@ func (x *TailLogsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TailLogsRequest.ProtoReflect.Descriptor instead.
 func (*TailLogsRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{108}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *TailLogsRequest) GetMember() string {
@@ -7264,7 +7512,7 @@ type TailLogsResponse struct {
 
 func (x *TailLogsResponse) Reset() {
 	*x = TailLogsResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[109]
+	mi := &file_kioku_v1_council_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7276,7 +7524,7 @@ func (x *TailLogsResponse) String() string {
 func (*TailLogsResponse) ProtoMessage() {}
 
 func (x *TailLogsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[109]
+	mi := &file_kioku_v1_council_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7289,7 +7537,7 @@ func (x *TailLogsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TailLogsResponse.ProtoReflect.Descriptor instead.
 func (*TailLogsResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{109}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *TailLogsResponse) GetLine() *CouncilLogLine {
@@ -7313,7 +7561,7 @@ type CouncilLogLine struct {
 
 func (x *CouncilLogLine) Reset() {
 	*x = CouncilLogLine{}
-	mi := &file_kioku_v1_council_proto_msgTypes[110]
+	mi := &file_kioku_v1_council_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7325,7 +7573,7 @@ func (x *CouncilLogLine) String() string {
 func (*CouncilLogLine) ProtoMessage() {}
 
 func (x *CouncilLogLine) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[110]
+	mi := &file_kioku_v1_council_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7338,7 +7586,7 @@ func (x *CouncilLogLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilLogLine.ProtoReflect.Descriptor instead.
 func (*CouncilLogLine) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{110}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *CouncilLogLine) GetTime() *timestamppb.Timestamp {
@@ -7386,7 +7634,7 @@ type WatchCouncilRequest struct {
 
 func (x *WatchCouncilRequest) Reset() {
 	*x = WatchCouncilRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[111]
+	mi := &file_kioku_v1_council_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7398,7 +7646,7 @@ func (x *WatchCouncilRequest) String() string {
 func (*WatchCouncilRequest) ProtoMessage() {}
 
 func (x *WatchCouncilRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[111]
+	mi := &file_kioku_v1_council_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7411,7 +7659,7 @@ func (x *WatchCouncilRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchCouncilRequest.ProtoReflect.Descriptor instead.
 func (*WatchCouncilRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{111}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{114}
 }
 
 func (x *WatchCouncilRequest) GetAfterId() uint64 {
@@ -7430,7 +7678,7 @@ type WatchCouncilResponse struct {
 
 func (x *WatchCouncilResponse) Reset() {
 	*x = WatchCouncilResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[112]
+	mi := &file_kioku_v1_council_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7442,7 +7690,7 @@ func (x *WatchCouncilResponse) String() string {
 func (*WatchCouncilResponse) ProtoMessage() {}
 
 func (x *WatchCouncilResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[112]
+	mi := &file_kioku_v1_council_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7455,7 +7703,7 @@ func (x *WatchCouncilResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchCouncilResponse.ProtoReflect.Descriptor instead.
 func (*WatchCouncilResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{112}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{115}
 }
 
 func (x *WatchCouncilResponse) GetEvent() *CouncilEvent {
@@ -7481,7 +7729,7 @@ type CouncilEvent struct {
 
 func (x *CouncilEvent) Reset() {
 	*x = CouncilEvent{}
-	mi := &file_kioku_v1_council_proto_msgTypes[113]
+	mi := &file_kioku_v1_council_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7493,7 +7741,7 @@ func (x *CouncilEvent) String() string {
 func (*CouncilEvent) ProtoMessage() {}
 
 func (x *CouncilEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[113]
+	mi := &file_kioku_v1_council_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7506,7 +7754,7 @@ func (x *CouncilEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilEvent.ProtoReflect.Descriptor instead.
 func (*CouncilEvent) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{113}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{116}
 }
 
 func (x *CouncilEvent) GetId() uint64 {
@@ -7545,14 +7793,16 @@ func (x *CouncilEvent) GetTime() *timestamppb.Timestamp {
 }
 
 type DiagnoseCouncilRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Ask each member a question too, which costs a call of its model.
+	Trial         bool `protobuf:"varint,1,opt,name=trial,proto3" json:"trial,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *DiagnoseCouncilRequest) Reset() {
 	*x = DiagnoseCouncilRequest{}
-	mi := &file_kioku_v1_council_proto_msgTypes[114]
+	mi := &file_kioku_v1_council_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7564,7 +7814,7 @@ func (x *DiagnoseCouncilRequest) String() string {
 func (*DiagnoseCouncilRequest) ProtoMessage() {}
 
 func (x *DiagnoseCouncilRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[114]
+	mi := &file_kioku_v1_council_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7577,7 +7827,14 @@ func (x *DiagnoseCouncilRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiagnoseCouncilRequest.ProtoReflect.Descriptor instead.
 func (*DiagnoseCouncilRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{114}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{117}
+}
+
+func (x *DiagnoseCouncilRequest) GetTrial() bool {
+	if x != nil {
+		return x.Trial
+	}
+	return false
 }
 
 type DiagnoseCouncilResponse struct {
@@ -7589,7 +7846,7 @@ type DiagnoseCouncilResponse struct {
 
 func (x *DiagnoseCouncilResponse) Reset() {
 	*x = DiagnoseCouncilResponse{}
-	mi := &file_kioku_v1_council_proto_msgTypes[115]
+	mi := &file_kioku_v1_council_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7601,7 +7858,7 @@ func (x *DiagnoseCouncilResponse) String() string {
 func (*DiagnoseCouncilResponse) ProtoMessage() {}
 
 func (x *DiagnoseCouncilResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[115]
+	mi := &file_kioku_v1_council_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7614,7 +7871,7 @@ func (x *DiagnoseCouncilResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DiagnoseCouncilResponse.ProtoReflect.Descriptor instead.
 func (*DiagnoseCouncilResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{115}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{118}
 }
 
 func (x *DiagnoseCouncilResponse) GetFindings() []*CouncilFinding {
@@ -7637,7 +7894,7 @@ type CouncilFinding struct {
 
 func (x *CouncilFinding) Reset() {
 	*x = CouncilFinding{}
-	mi := &file_kioku_v1_council_proto_msgTypes[116]
+	mi := &file_kioku_v1_council_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7649,7 +7906,7 @@ func (x *CouncilFinding) String() string {
 func (*CouncilFinding) ProtoMessage() {}
 
 func (x *CouncilFinding) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_council_proto_msgTypes[116]
+	mi := &file_kioku_v1_council_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7662,7 +7919,7 @@ func (x *CouncilFinding) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CouncilFinding.ProtoReflect.Descriptor instead.
 func (*CouncilFinding) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_council_proto_rawDescGZIP(), []int{116}
+	return file_kioku_v1_council_proto_rawDescGZIP(), []int{119}
 }
 
 func (x *CouncilFinding) GetName() string {
@@ -7698,7 +7955,7 @@ const file_kioku_v1_council_proto_rawDesc = "" +
 	"\rCouncilSender\x12\x1a\n" +
 	"\bplatform\x18\x01 \x01(\tR\bplatform\x12\x17\n" +
 	"\auser_id\x18\x02 \x01(\tR\x06userId\"\x13\n" +
-	"\x11GetCouncilRequest\"\xf1\x03\n" +
+	"\x11GetCouncilRequest\"\x9c\x04\n" +
 	"\x12GetCouncilResponse\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x16\n" +
 	"\x06folder\x18\x02 \x01(\tR\x06folder\x121\n" +
@@ -7717,7 +7974,19 @@ const file_kioku_v1_council_proto_rawDesc = "" +
 	"\x10evaluation_every\x18\f \x01(\tR\x0fevaluationEvery\x12\x18\n" +
 	"\aactions\x18\r \x03(\tR\aactions\x12\x16\n" +
 	"\x06rights\x18\x0e \x03(\tR\x06rights\x12\x18\n" +
-	"\arunning\x18\x0f \x01(\bR\arunning\"\x9a\x04\n" +
+	"\arunning\x18\x0f \x01(\bR\arunning\x12)\n" +
+	"\x04load\x18\x10 \x01(\v2\x15.kioku.v1.CouncilLoadR\x04load\"\xe4\x01\n" +
+	"\vCouncilLoad\x12\x1d\n" +
+	"\n" +
+	"open_count\x18\x01 \x01(\x05R\topenCount\x12#\n" +
+	"\rwaiting_count\x18\x02 \x01(\x05R\fwaitingCount\x12#\n" +
+	"\rstalled_count\x18\x03 \x01(\x05R\fstalledCount\x12\x16\n" +
+	"\x06absent\x18\x04 \x03(\tR\x06absent\x12\x1f\n" +
+	"\vtoken_count\x18\x05 \x01(\x03R\n" +
+	"tokenCount\x12\x1f\n" +
+	"\vtoken_limit\x18\x06 \x01(\x03R\n" +
+	"tokenLimit\x12\x12\n" +
+	"\x04cost\x18\a \x01(\x01R\x04cost\"\x9a\x04\n" +
 	"\rCouncilMember\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05roles\x18\x02 \x03(\tR\x05roles\x12\x14\n" +
@@ -7779,12 +8048,14 @@ const file_kioku_v1_council_proto_rawDesc = "" +
 	"\x04task\x18\x01 \x01(\v2\x15.kioku.v1.CouncilTaskR\x04task\"M\n" +
 	"\x13EstimateTaskRequest\x12\x14\n" +
 	"\x05title\x18\x01 \x01(\tR\x05title\x12 \n" +
-	"\vdescription\x18\x02 \x01(\tR\vdescription\"\xb6\x01\n" +
+	"\vdescription\x18\x02 \x01(\tR\vdescription\"\xee\x01\n" +
 	"\x14EstimateTaskResponse\x12$\n" +
 	"\x0elow_call_count\x18\x01 \x01(\x05R\flowCallCount\x12&\n" +
 	"\x0fhigh_call_count\x18\x02 \x01(\x05R\rhighCallCount\x12&\n" +
 	"\x0flow_token_count\x18\x03 \x01(\x03R\rlowTokenCount\x12(\n" +
-	"\x10high_token_count\x18\x04 \x01(\x03R\x0ehighTokenCount\"\x8c\x01\n" +
+	"\x10high_token_count\x18\x04 \x01(\x03R\x0ehighTokenCount\x12\x19\n" +
+	"\blow_cost\x18\x05 \x01(\x01R\alowCost\x12\x1b\n" +
+	"\thigh_cost\x18\x06 \x01(\x01R\bhighCost\"\x8c\x01\n" +
 	"\x10ListTasksRequest\x12\x1a\n" +
 	"\bstatuses\x18\x01 \x03(\tR\bstatuses\x12\x12\n" +
 	"\x04type\x18\x02 \x01(\tR\x04type\x12\x14\n" +
@@ -7862,12 +8133,13 @@ const file_kioku_v1_council_proto_rawDesc = "" +
 	"\x06recall\x18\v \x01(\tR\x06recall\x12\x14\n" +
 	"\x05model\x18\f \x01(\tR\x05model\x12,\n" +
 	"\x05usage\x18\r \x01(\v2\x16.kioku.v1.CouncilUsageR\x05usageB\r\n" +
-	"\v_confidence\"\x87\x01\n" +
+	"\v_confidence\"\x9b\x01\n" +
 	"\fCouncilUsage\x12\x1d\n" +
 	"\n" +
 	"call_count\x18\x01 \x01(\x05R\tcallCount\x12*\n" +
 	"\x11input_token_count\x18\x02 \x01(\x03R\x0finputTokenCount\x12,\n" +
-	"\x12output_token_count\x18\x03 \x01(\x03R\x10outputTokenCount\"\xd3\x01\n" +
+	"\x12output_token_count\x18\x03 \x01(\x03R\x10outputTokenCount\x12\x12\n" +
+	"\x04cost\x18\x04 \x01(\x01R\x04cost\"\xd3\x01\n" +
 	"\x12CouncilArbitration\x12\x1a\n" +
 	"\bdecision\x18\x01 \x01(\tR\bdecision\x12%\n" +
 	"\x0efinal_approach\x18\x02 \x01(\tR\rfinalApproach\x12\x1c\n" +
@@ -7960,11 +8232,12 @@ const file_kioku_v1_council_proto_rawDesc = "" +
 	"\x06offset\x18\x02 \x01(\x05R\x06offset\x12\x1a\n" +
 	"\barchived\x18\x03 \x01(\bR\barchived\"P\n" +
 	"\x15ListDecisionsResponse\x127\n" +
-	"\tdecisions\x18\x01 \x03(\v2\x19.kioku.v1.CouncilDecisionR\tdecisions\"k\n" +
+	"\tdecisions\x18\x01 \x03(\v2\x19.kioku.v1.CouncilDecisionR\tdecisions\"\xa6\x01\n" +
 	"\x0eCommentRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12/\n" +
-	"\x06sender\x18\x03 \x01(\v2\x17.kioku.v1.CouncilSenderR\x06sender\"E\n" +
+	"\x06sender\x18\x03 \x01(\v2\x17.kioku.v1.CouncilSenderR\x06sender\x129\n" +
+	"\vattachments\x18\x04 \x03(\v2\x17.kioku.v1.CouncilUploadR\vattachments\"E\n" +
 	"\x0fCommentResponse\x122\n" +
 	"\acomment\x18\x01 \x01(\v2\x18.kioku.v1.CouncilCommentR\acomment\"n\n" +
 	"\x13RequestRoundRequest\x12\x0e\n" +
@@ -8192,7 +8465,11 @@ const file_kioku_v1_council_proto_rawDesc = "" +
 	"\x02id\x18\x02 \x01(\tR\x02id\x12\x16\n" +
 	"\x06result\x18\x03 \x01(\tR\x06result\x12#\n" +
 	"\rresult_detail\x18\x04 \x01(\tR\fresultDetail\"\x14\n" +
-	"\x12AckCommandResponse\"\x8a\x01\n" +
+	"\x12AckCommandResponse\"-\n" +
+	"\x13ObeyCommandsRequest\x12\x16\n" +
+	"\x06worker\x18\x01 \x01(\tR\x06worker\"G\n" +
+	"\x14ObeyCommandsResponse\x12/\n" +
+	"\x06worker\x18\x01 \x01(\v2\x17.kioku.v1.CouncilWorkerR\x06worker\"\x8a\x01\n" +
 	"\x0eSuggestRequest\x12\x16\n" +
 	"\x06worker\x18\x01 \x01(\tR\x06worker\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12 \n" +
@@ -8287,11 +8564,13 @@ const file_kioku_v1_council_proto_rawDesc = "" +
 	"\x06system\x18\x06 \x01(\tR\x06system\x12\x16\n" +
 	"\x06prompt\x18\a \x01(\tR\x06prompt\x12\x16\n" +
 	"\x06schema\x18\b \x01(\tR\x06schema\x12D\n" +
-	"\x10lease_until_time\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x0eleaseUntilTime\"W\n" +
+	"\x10lease_until_time\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\x0eleaseUntilTime\"\xb1\x01\n" +
 	"\x11SubmitTurnRequest\x12\x16\n" +
 	"\x06member\x18\x01 \x01(\tR\x06member\x12\x14\n" +
 	"\x05lease\x18\x02 \x01(\tR\x05lease\x12\x14\n" +
-	"\x05reply\x18\x03 \x01(\tR\x05reply\"\x14\n" +
+	"\x05reply\x18\x03 \x01(\tR\x05reply\x12*\n" +
+	"\x11input_token_count\x18\x04 \x01(\x03R\x0finputTokenCount\x12,\n" +
+	"\x12output_token_count\x18\x05 \x01(\x03R\x10outputTokenCount\"\x14\n" +
 	"\x12SubmitTurnResponse\"@\n" +
 	"\x10RenewTurnRequest\x12\x16\n" +
 	"\x06member\x18\x01 \x01(\tR\x06member\x12\x14\n" +
@@ -8320,14 +8599,15 @@ const file_kioku_v1_council_proto_rawDesc = "" +
 	"\x04type\x18\x02 \x01(\tR\x04type\x12\x17\n" +
 	"\atask_id\x18\x03 \x01(\tR\x06taskId\x12\x16\n" +
 	"\x06member\x18\x04 \x01(\tR\x06member\x12.\n" +
-	"\x04time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"\x18\n" +
-	"\x16DiagnoseCouncilRequest\"O\n" +
+	"\x04time\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\".\n" +
+	"\x16DiagnoseCouncilRequest\x12\x14\n" +
+	"\x05trial\x18\x01 \x01(\bR\x05trial\"O\n" +
 	"\x17DiagnoseCouncilResponse\x124\n" +
 	"\bfindings\x18\x01 \x03(\v2\x18.kioku.v1.CouncilFindingR\bfindings\"N\n" +
 	"\x0eCouncilFinding\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05level\x18\x02 \x01(\tR\x05level\x12\x12\n" +
-	"\x04text\x18\x03 \x01(\tR\x04text2\xdd%\n" +
+	"\x04text\x18\x03 \x01(\tR\x04text2\xda&\n" +
 	"\x0eCouncilService\x12\\\n" +
 	"\n" +
 	"GetCouncil\x12\x1b.kioku.v1.GetCouncilRequest\x1a\x1c.kioku.v1.GetCouncilResponse\"\x13\x82\xd3\xe4\x93\x02\r\x12\v/v1/council\x12e\n" +
@@ -8360,7 +8640,8 @@ const file_kioku_v1_council_proto_rawDesc = "" +
 	"\fListCommands\x12\x1d.kioku.v1.ListCommandsRequest\x1a\x1e.kioku.v1.ListCommandsResponse\"-\x82\xd3\xe4\x93\x02'\x12%/v1/council/workers/{worker}/commands\x12|\n" +
 	"\vSendCommand\x12\x1c.kioku.v1.SendCommandRequest\x1a\x1d.kioku.v1.SendCommandResponse\"0\x82\xd3\xe4\x93\x02*:\x01*\"%/v1/council/workers/{worker}/commands\x12\x82\x01\n" +
 	"\n" +
-	"AckCommand\x12\x1b.kioku.v1.AckCommandRequest\x1a\x1c.kioku.v1.AckCommandResponse\"9\x82\xd3\xe4\x93\x023:\x01*\"./v1/council/workers/{worker}/commands/{id}:ack\x12s\n" +
+	"AckCommand\x12\x1b.kioku.v1.AckCommandRequest\x1a\x1c.kioku.v1.AckCommandResponse\"9\x82\xd3\xe4\x93\x023:\x01*\"./v1/council/workers/{worker}/commands/{id}:ack\x12{\n" +
+	"\fObeyCommands\x12\x1d.kioku.v1.ObeyCommandsRequest\x1a\x1e.kioku.v1.ObeyCommandsResponse\",\x82\xd3\xe4\x93\x02&:\x01*\"!/v1/council/workers/{worker}:obey\x12s\n" +
 	"\aSuggest\x12\x18.kioku.v1.SuggestRequest\x1a\x19.kioku.v1.SuggestResponse\"3\x82\xd3\xe4\x93\x02-:\x01*\"(/v1/council/workers/{worker}/suggestions\x12w\n" +
 	"\x0fListSuggestions\x12 .kioku.v1.ListSuggestionsRequest\x1a!.kioku.v1.ListSuggestionsResponse\"\x1f\x82\xd3\xe4\x93\x02\x19\x12\x17/v1/council/suggestions\x12\x9a\x01\n" +
 	"\x10ReviewSuggestion\x12!.kioku.v1.ReviewSuggestionRequest\x1a\".kioku.v1.ReviewSuggestionResponse\"?\x82\xd3\xe4\x93\x029:\x01*\"4/v1/council/workers/{worker}/suggestions/{id}:review\x12p\n" +
@@ -8388,360 +8669,368 @@ func file_kioku_v1_council_proto_rawDescGZIP() []byte {
 	return file_kioku_v1_council_proto_rawDescData
 }
 
-var file_kioku_v1_council_proto_msgTypes = make([]protoimpl.MessageInfo, 134)
+var file_kioku_v1_council_proto_msgTypes = make([]protoimpl.MessageInfo, 137)
 var file_kioku_v1_council_proto_goTypes = []any{
 	(*CouncilAuthor)(nil),            // 0: kioku.v1.CouncilAuthor
 	(*CouncilSender)(nil),            // 1: kioku.v1.CouncilSender
 	(*GetCouncilRequest)(nil),        // 2: kioku.v1.GetCouncilRequest
 	(*GetCouncilResponse)(nil),       // 3: kioku.v1.GetCouncilResponse
-	(*CouncilMember)(nil),            // 4: kioku.v1.CouncilMember
-	(*CouncilActivity)(nil),          // 5: kioku.v1.CouncilActivity
-	(*CouncilTask)(nil),              // 6: kioku.v1.CouncilTask
-	(*CouncilAttachment)(nil),        // 7: kioku.v1.CouncilAttachment
-	(*CouncilUpload)(nil),            // 8: kioku.v1.CouncilUpload
-	(*SubmitTaskRequest)(nil),        // 9: kioku.v1.SubmitTaskRequest
-	(*SubmitTaskResponse)(nil),       // 10: kioku.v1.SubmitTaskResponse
-	(*EstimateTaskRequest)(nil),      // 11: kioku.v1.EstimateTaskRequest
-	(*EstimateTaskResponse)(nil),     // 12: kioku.v1.EstimateTaskResponse
-	(*ListTasksRequest)(nil),         // 13: kioku.v1.ListTasksRequest
-	(*ListTasksResponse)(nil),        // 14: kioku.v1.ListTasksResponse
-	(*CouncilSummary)(nil),           // 15: kioku.v1.CouncilSummary
-	(*CouncilStatus)(nil),            // 16: kioku.v1.CouncilStatus
-	(*GetTaskRequest)(nil),           // 17: kioku.v1.GetTaskRequest
-	(*GetTaskResponse)(nil),          // 18: kioku.v1.GetTaskResponse
-	(*CouncilRound)(nil),             // 19: kioku.v1.CouncilRound
-	(*CouncilBallot)(nil),            // 20: kioku.v1.CouncilBallot
-	(*CouncilUsage)(nil),             // 21: kioku.v1.CouncilUsage
-	(*CouncilArbitration)(nil),       // 22: kioku.v1.CouncilArbitration
-	(*CouncilComment)(nil),           // 23: kioku.v1.CouncilComment
-	(*CouncilDecision)(nil),          // 24: kioku.v1.CouncilDecision
-	(*CouncilVotes)(nil),             // 25: kioku.v1.CouncilVotes
-	(*CouncilDissent)(nil),           // 26: kioku.v1.CouncilDissent
-	(*CouncilAnnouncement)(nil),      // 27: kioku.v1.CouncilAnnouncement
-	(*CouncilResult)(nil),            // 28: kioku.v1.CouncilResult
-	(*CouncilReview)(nil),            // 29: kioku.v1.CouncilReview
-	(*CouncilProgress)(nil),          // 30: kioku.v1.CouncilProgress
-	(*ListDecisionsRequest)(nil),     // 31: kioku.v1.ListDecisionsRequest
-	(*ListDecisionsResponse)(nil),    // 32: kioku.v1.ListDecisionsResponse
-	(*CommentRequest)(nil),           // 33: kioku.v1.CommentRequest
-	(*CommentResponse)(nil),          // 34: kioku.v1.CommentResponse
-	(*RequestRoundRequest)(nil),      // 35: kioku.v1.RequestRoundRequest
-	(*RequestRoundResponse)(nil),     // 36: kioku.v1.RequestRoundResponse
-	(*DecideRequest)(nil),            // 37: kioku.v1.DecideRequest
-	(*DecideResponse)(nil),           // 38: kioku.v1.DecideResponse
-	(*CancelRequest)(nil),            // 39: kioku.v1.CancelRequest
-	(*CancelResponse)(nil),           // 40: kioku.v1.CancelResponse
-	(*ApproveExecutionRequest)(nil),  // 41: kioku.v1.ApproveExecutionRequest
-	(*ApproveExecutionResponse)(nil), // 42: kioku.v1.ApproveExecutionResponse
-	(*ReportResultRequest)(nil),      // 43: kioku.v1.ReportResultRequest
-	(*ReportResultResponse)(nil),     // 44: kioku.v1.ReportResultResponse
-	(*RecordOutcomeRequest)(nil),     // 45: kioku.v1.RecordOutcomeRequest
-	(*RecordOutcomeResponse)(nil),    // 46: kioku.v1.RecordOutcomeResponse
-	(*AskArbiterRequest)(nil),        // 47: kioku.v1.AskArbiterRequest
-	(*AskArbiterResponse)(nil),       // 48: kioku.v1.AskArbiterResponse
-	(*ArchiveTaskRequest)(nil),       // 49: kioku.v1.ArchiveTaskRequest
-	(*ArchiveTaskResponse)(nil),      // 50: kioku.v1.ArchiveTaskResponse
-	(*GetAttachmentRequest)(nil),     // 51: kioku.v1.GetAttachmentRequest
-	(*GetAttachmentResponse)(nil),    // 52: kioku.v1.GetAttachmentResponse
-	(*ListMembersRequest)(nil),       // 53: kioku.v1.ListMembersRequest
-	(*ListMembersResponse)(nil),      // 54: kioku.v1.ListMembersResponse
-	(*GetActivityRequest)(nil),       // 55: kioku.v1.GetActivityRequest
-	(*GetActivityResponse)(nil),      // 56: kioku.v1.GetActivityResponse
-	(*GetParamsRequest)(nil),         // 57: kioku.v1.GetParamsRequest
-	(*GetParamsResponse)(nil),        // 58: kioku.v1.GetParamsResponse
-	(*CouncilParamsChange)(nil),      // 59: kioku.v1.CouncilParamsChange
-	(*SetParamsRequest)(nil),         // 60: kioku.v1.SetParamsRequest
-	(*SetParamsResponse)(nil),        // 61: kioku.v1.SetParamsResponse
-	(*RollbackParamsRequest)(nil),    // 62: kioku.v1.RollbackParamsRequest
-	(*RollbackParamsResponse)(nil),   // 63: kioku.v1.RollbackParamsResponse
-	(*StartEvaluationRequest)(nil),   // 64: kioku.v1.StartEvaluationRequest
-	(*StartEvaluationResponse)(nil),  // 65: kioku.v1.StartEvaluationResponse
-	(*ListEvaluationsRequest)(nil),   // 66: kioku.v1.ListEvaluationsRequest
-	(*ListEvaluationsResponse)(nil),  // 67: kioku.v1.ListEvaluationsResponse
-	(*GetEvaluationRequest)(nil),     // 68: kioku.v1.GetEvaluationRequest
-	(*GetEvaluationResponse)(nil),    // 69: kioku.v1.GetEvaluationResponse
-	(*CouncilEvaluation)(nil),        // 70: kioku.v1.CouncilEvaluation
-	(*CouncilRating)(nil),            // 71: kioku.v1.CouncilRating
-	(*CouncilRetune)(nil),            // 72: kioku.v1.CouncilRetune
-	(*ListWorkersRequest)(nil),       // 73: kioku.v1.ListWorkersRequest
-	(*ListWorkersResponse)(nil),      // 74: kioku.v1.ListWorkersResponse
-	(*CouncilWorker)(nil),            // 75: kioku.v1.CouncilWorker
-	(*CouncilDirective)(nil),         // 76: kioku.v1.CouncilDirective
-	(*ListCommandsRequest)(nil),      // 77: kioku.v1.ListCommandsRequest
-	(*ListCommandsResponse)(nil),     // 78: kioku.v1.ListCommandsResponse
-	(*CouncilCommand)(nil),           // 79: kioku.v1.CouncilCommand
-	(*SendCommandRequest)(nil),       // 80: kioku.v1.SendCommandRequest
-	(*SendCommandResponse)(nil),      // 81: kioku.v1.SendCommandResponse
-	(*AckCommandRequest)(nil),        // 82: kioku.v1.AckCommandRequest
-	(*AckCommandResponse)(nil),       // 83: kioku.v1.AckCommandResponse
-	(*SuggestRequest)(nil),           // 84: kioku.v1.SuggestRequest
-	(*SuggestResponse)(nil),          // 85: kioku.v1.SuggestResponse
-	(*CouncilSuggestion)(nil),        // 86: kioku.v1.CouncilSuggestion
-	(*CouncilVerdict)(nil),           // 87: kioku.v1.CouncilVerdict
-	(*ListSuggestionsRequest)(nil),   // 88: kioku.v1.ListSuggestionsRequest
-	(*ListSuggestionsResponse)(nil),  // 89: kioku.v1.ListSuggestionsResponse
-	(*ReviewSuggestionRequest)(nil),  // 90: kioku.v1.ReviewSuggestionRequest
-	(*ReviewSuggestionResponse)(nil), // 91: kioku.v1.ReviewSuggestionResponse
-	(*CouncilAction)(nil),            // 92: kioku.v1.CouncilAction
-	(*RequestActionRequest)(nil),     // 93: kioku.v1.RequestActionRequest
-	(*RequestActionResponse)(nil),    // 94: kioku.v1.RequestActionResponse
-	(*ListActionsRequest)(nil),       // 95: kioku.v1.ListActionsRequest
-	(*ListActionsResponse)(nil),      // 96: kioku.v1.ListActionsResponse
-	(*ApproveActionRequest)(nil),     // 97: kioku.v1.ApproveActionRequest
-	(*ApproveActionResponse)(nil),    // 98: kioku.v1.ApproveActionResponse
-	(*RecogniseRequest)(nil),         // 99: kioku.v1.RecogniseRequest
-	(*RecogniseResponse)(nil),        // 100: kioku.v1.RecogniseResponse
-	(*NextTurnRequest)(nil),          // 101: kioku.v1.NextTurnRequest
-	(*NextTurnResponse)(nil),         // 102: kioku.v1.NextTurnResponse
-	(*CouncilTurn)(nil),              // 103: kioku.v1.CouncilTurn
-	(*SubmitTurnRequest)(nil),        // 104: kioku.v1.SubmitTurnRequest
-	(*SubmitTurnResponse)(nil),       // 105: kioku.v1.SubmitTurnResponse
-	(*RenewTurnRequest)(nil),         // 106: kioku.v1.RenewTurnRequest
-	(*RenewTurnResponse)(nil),        // 107: kioku.v1.RenewTurnResponse
-	(*TailLogsRequest)(nil),          // 108: kioku.v1.TailLogsRequest
-	(*TailLogsResponse)(nil),         // 109: kioku.v1.TailLogsResponse
-	(*CouncilLogLine)(nil),           // 110: kioku.v1.CouncilLogLine
-	(*WatchCouncilRequest)(nil),      // 111: kioku.v1.WatchCouncilRequest
-	(*WatchCouncilResponse)(nil),     // 112: kioku.v1.WatchCouncilResponse
-	(*CouncilEvent)(nil),             // 113: kioku.v1.CouncilEvent
-	(*DiagnoseCouncilRequest)(nil),   // 114: kioku.v1.DiagnoseCouncilRequest
-	(*DiagnoseCouncilResponse)(nil),  // 115: kioku.v1.DiagnoseCouncilResponse
-	(*CouncilFinding)(nil),           // 116: kioku.v1.CouncilFinding
-	nil,                              // 117: kioku.v1.CouncilMember.ParamsEntry
-	nil,                              // 118: kioku.v1.CouncilMember.UnknownParamsEntry
-	nil,                              // 119: kioku.v1.CouncilRound.AbstentionsEntry
-	nil,                              // 120: kioku.v1.CouncilDecision.AbstentionsEntry
-	nil,                              // 121: kioku.v1.CouncilDecision.UsageEntry
-	nil,                              // 122: kioku.v1.CouncilVotes.VotesEntry
-	nil,                              // 123: kioku.v1.GetParamsResponse.ParamsEntry
-	nil,                              // 124: kioku.v1.CouncilParamsChange.BeforeEntry
-	nil,                              // 125: kioku.v1.CouncilParamsChange.AfterEntry
-	nil,                              // 126: kioku.v1.SetParamsRequest.ParamsEntry
-	nil,                              // 127: kioku.v1.SetParamsResponse.ParamsEntry
-	nil,                              // 128: kioku.v1.RollbackParamsResponse.ParamsEntry
-	nil,                              // 129: kioku.v1.CouncilRating.ScoresEntry
-	nil,                              // 130: kioku.v1.CouncilRating.SuggestedParamsEntry
-	nil,                              // 131: kioku.v1.CouncilRetune.BeforeEntry
-	nil,                              // 132: kioku.v1.CouncilRetune.AfterEntry
-	nil,                              // 133: kioku.v1.CouncilRetune.RefusedEntry
-	(*timestamppb.Timestamp)(nil),    // 134: google.protobuf.Timestamp
+	(*CouncilLoad)(nil),              // 4: kioku.v1.CouncilLoad
+	(*CouncilMember)(nil),            // 5: kioku.v1.CouncilMember
+	(*CouncilActivity)(nil),          // 6: kioku.v1.CouncilActivity
+	(*CouncilTask)(nil),              // 7: kioku.v1.CouncilTask
+	(*CouncilAttachment)(nil),        // 8: kioku.v1.CouncilAttachment
+	(*CouncilUpload)(nil),            // 9: kioku.v1.CouncilUpload
+	(*SubmitTaskRequest)(nil),        // 10: kioku.v1.SubmitTaskRequest
+	(*SubmitTaskResponse)(nil),       // 11: kioku.v1.SubmitTaskResponse
+	(*EstimateTaskRequest)(nil),      // 12: kioku.v1.EstimateTaskRequest
+	(*EstimateTaskResponse)(nil),     // 13: kioku.v1.EstimateTaskResponse
+	(*ListTasksRequest)(nil),         // 14: kioku.v1.ListTasksRequest
+	(*ListTasksResponse)(nil),        // 15: kioku.v1.ListTasksResponse
+	(*CouncilSummary)(nil),           // 16: kioku.v1.CouncilSummary
+	(*CouncilStatus)(nil),            // 17: kioku.v1.CouncilStatus
+	(*GetTaskRequest)(nil),           // 18: kioku.v1.GetTaskRequest
+	(*GetTaskResponse)(nil),          // 19: kioku.v1.GetTaskResponse
+	(*CouncilRound)(nil),             // 20: kioku.v1.CouncilRound
+	(*CouncilBallot)(nil),            // 21: kioku.v1.CouncilBallot
+	(*CouncilUsage)(nil),             // 22: kioku.v1.CouncilUsage
+	(*CouncilArbitration)(nil),       // 23: kioku.v1.CouncilArbitration
+	(*CouncilComment)(nil),           // 24: kioku.v1.CouncilComment
+	(*CouncilDecision)(nil),          // 25: kioku.v1.CouncilDecision
+	(*CouncilVotes)(nil),             // 26: kioku.v1.CouncilVotes
+	(*CouncilDissent)(nil),           // 27: kioku.v1.CouncilDissent
+	(*CouncilAnnouncement)(nil),      // 28: kioku.v1.CouncilAnnouncement
+	(*CouncilResult)(nil),            // 29: kioku.v1.CouncilResult
+	(*CouncilReview)(nil),            // 30: kioku.v1.CouncilReview
+	(*CouncilProgress)(nil),          // 31: kioku.v1.CouncilProgress
+	(*ListDecisionsRequest)(nil),     // 32: kioku.v1.ListDecisionsRequest
+	(*ListDecisionsResponse)(nil),    // 33: kioku.v1.ListDecisionsResponse
+	(*CommentRequest)(nil),           // 34: kioku.v1.CommentRequest
+	(*CommentResponse)(nil),          // 35: kioku.v1.CommentResponse
+	(*RequestRoundRequest)(nil),      // 36: kioku.v1.RequestRoundRequest
+	(*RequestRoundResponse)(nil),     // 37: kioku.v1.RequestRoundResponse
+	(*DecideRequest)(nil),            // 38: kioku.v1.DecideRequest
+	(*DecideResponse)(nil),           // 39: kioku.v1.DecideResponse
+	(*CancelRequest)(nil),            // 40: kioku.v1.CancelRequest
+	(*CancelResponse)(nil),           // 41: kioku.v1.CancelResponse
+	(*ApproveExecutionRequest)(nil),  // 42: kioku.v1.ApproveExecutionRequest
+	(*ApproveExecutionResponse)(nil), // 43: kioku.v1.ApproveExecutionResponse
+	(*ReportResultRequest)(nil),      // 44: kioku.v1.ReportResultRequest
+	(*ReportResultResponse)(nil),     // 45: kioku.v1.ReportResultResponse
+	(*RecordOutcomeRequest)(nil),     // 46: kioku.v1.RecordOutcomeRequest
+	(*RecordOutcomeResponse)(nil),    // 47: kioku.v1.RecordOutcomeResponse
+	(*AskArbiterRequest)(nil),        // 48: kioku.v1.AskArbiterRequest
+	(*AskArbiterResponse)(nil),       // 49: kioku.v1.AskArbiterResponse
+	(*ArchiveTaskRequest)(nil),       // 50: kioku.v1.ArchiveTaskRequest
+	(*ArchiveTaskResponse)(nil),      // 51: kioku.v1.ArchiveTaskResponse
+	(*GetAttachmentRequest)(nil),     // 52: kioku.v1.GetAttachmentRequest
+	(*GetAttachmentResponse)(nil),    // 53: kioku.v1.GetAttachmentResponse
+	(*ListMembersRequest)(nil),       // 54: kioku.v1.ListMembersRequest
+	(*ListMembersResponse)(nil),      // 55: kioku.v1.ListMembersResponse
+	(*GetActivityRequest)(nil),       // 56: kioku.v1.GetActivityRequest
+	(*GetActivityResponse)(nil),      // 57: kioku.v1.GetActivityResponse
+	(*GetParamsRequest)(nil),         // 58: kioku.v1.GetParamsRequest
+	(*GetParamsResponse)(nil),        // 59: kioku.v1.GetParamsResponse
+	(*CouncilParamsChange)(nil),      // 60: kioku.v1.CouncilParamsChange
+	(*SetParamsRequest)(nil),         // 61: kioku.v1.SetParamsRequest
+	(*SetParamsResponse)(nil),        // 62: kioku.v1.SetParamsResponse
+	(*RollbackParamsRequest)(nil),    // 63: kioku.v1.RollbackParamsRequest
+	(*RollbackParamsResponse)(nil),   // 64: kioku.v1.RollbackParamsResponse
+	(*StartEvaluationRequest)(nil),   // 65: kioku.v1.StartEvaluationRequest
+	(*StartEvaluationResponse)(nil),  // 66: kioku.v1.StartEvaluationResponse
+	(*ListEvaluationsRequest)(nil),   // 67: kioku.v1.ListEvaluationsRequest
+	(*ListEvaluationsResponse)(nil),  // 68: kioku.v1.ListEvaluationsResponse
+	(*GetEvaluationRequest)(nil),     // 69: kioku.v1.GetEvaluationRequest
+	(*GetEvaluationResponse)(nil),    // 70: kioku.v1.GetEvaluationResponse
+	(*CouncilEvaluation)(nil),        // 71: kioku.v1.CouncilEvaluation
+	(*CouncilRating)(nil),            // 72: kioku.v1.CouncilRating
+	(*CouncilRetune)(nil),            // 73: kioku.v1.CouncilRetune
+	(*ListWorkersRequest)(nil),       // 74: kioku.v1.ListWorkersRequest
+	(*ListWorkersResponse)(nil),      // 75: kioku.v1.ListWorkersResponse
+	(*CouncilWorker)(nil),            // 76: kioku.v1.CouncilWorker
+	(*CouncilDirective)(nil),         // 77: kioku.v1.CouncilDirective
+	(*ListCommandsRequest)(nil),      // 78: kioku.v1.ListCommandsRequest
+	(*ListCommandsResponse)(nil),     // 79: kioku.v1.ListCommandsResponse
+	(*CouncilCommand)(nil),           // 80: kioku.v1.CouncilCommand
+	(*SendCommandRequest)(nil),       // 81: kioku.v1.SendCommandRequest
+	(*SendCommandResponse)(nil),      // 82: kioku.v1.SendCommandResponse
+	(*AckCommandRequest)(nil),        // 83: kioku.v1.AckCommandRequest
+	(*AckCommandResponse)(nil),       // 84: kioku.v1.AckCommandResponse
+	(*ObeyCommandsRequest)(nil),      // 85: kioku.v1.ObeyCommandsRequest
+	(*ObeyCommandsResponse)(nil),     // 86: kioku.v1.ObeyCommandsResponse
+	(*SuggestRequest)(nil),           // 87: kioku.v1.SuggestRequest
+	(*SuggestResponse)(nil),          // 88: kioku.v1.SuggestResponse
+	(*CouncilSuggestion)(nil),        // 89: kioku.v1.CouncilSuggestion
+	(*CouncilVerdict)(nil),           // 90: kioku.v1.CouncilVerdict
+	(*ListSuggestionsRequest)(nil),   // 91: kioku.v1.ListSuggestionsRequest
+	(*ListSuggestionsResponse)(nil),  // 92: kioku.v1.ListSuggestionsResponse
+	(*ReviewSuggestionRequest)(nil),  // 93: kioku.v1.ReviewSuggestionRequest
+	(*ReviewSuggestionResponse)(nil), // 94: kioku.v1.ReviewSuggestionResponse
+	(*CouncilAction)(nil),            // 95: kioku.v1.CouncilAction
+	(*RequestActionRequest)(nil),     // 96: kioku.v1.RequestActionRequest
+	(*RequestActionResponse)(nil),    // 97: kioku.v1.RequestActionResponse
+	(*ListActionsRequest)(nil),       // 98: kioku.v1.ListActionsRequest
+	(*ListActionsResponse)(nil),      // 99: kioku.v1.ListActionsResponse
+	(*ApproveActionRequest)(nil),     // 100: kioku.v1.ApproveActionRequest
+	(*ApproveActionResponse)(nil),    // 101: kioku.v1.ApproveActionResponse
+	(*RecogniseRequest)(nil),         // 102: kioku.v1.RecogniseRequest
+	(*RecogniseResponse)(nil),        // 103: kioku.v1.RecogniseResponse
+	(*NextTurnRequest)(nil),          // 104: kioku.v1.NextTurnRequest
+	(*NextTurnResponse)(nil),         // 105: kioku.v1.NextTurnResponse
+	(*CouncilTurn)(nil),              // 106: kioku.v1.CouncilTurn
+	(*SubmitTurnRequest)(nil),        // 107: kioku.v1.SubmitTurnRequest
+	(*SubmitTurnResponse)(nil),       // 108: kioku.v1.SubmitTurnResponse
+	(*RenewTurnRequest)(nil),         // 109: kioku.v1.RenewTurnRequest
+	(*RenewTurnResponse)(nil),        // 110: kioku.v1.RenewTurnResponse
+	(*TailLogsRequest)(nil),          // 111: kioku.v1.TailLogsRequest
+	(*TailLogsResponse)(nil),         // 112: kioku.v1.TailLogsResponse
+	(*CouncilLogLine)(nil),           // 113: kioku.v1.CouncilLogLine
+	(*WatchCouncilRequest)(nil),      // 114: kioku.v1.WatchCouncilRequest
+	(*WatchCouncilResponse)(nil),     // 115: kioku.v1.WatchCouncilResponse
+	(*CouncilEvent)(nil),             // 116: kioku.v1.CouncilEvent
+	(*DiagnoseCouncilRequest)(nil),   // 117: kioku.v1.DiagnoseCouncilRequest
+	(*DiagnoseCouncilResponse)(nil),  // 118: kioku.v1.DiagnoseCouncilResponse
+	(*CouncilFinding)(nil),           // 119: kioku.v1.CouncilFinding
+	nil,                              // 120: kioku.v1.CouncilMember.ParamsEntry
+	nil,                              // 121: kioku.v1.CouncilMember.UnknownParamsEntry
+	nil,                              // 122: kioku.v1.CouncilRound.AbstentionsEntry
+	nil,                              // 123: kioku.v1.CouncilDecision.AbstentionsEntry
+	nil,                              // 124: kioku.v1.CouncilDecision.UsageEntry
+	nil,                              // 125: kioku.v1.CouncilVotes.VotesEntry
+	nil,                              // 126: kioku.v1.GetParamsResponse.ParamsEntry
+	nil,                              // 127: kioku.v1.CouncilParamsChange.BeforeEntry
+	nil,                              // 128: kioku.v1.CouncilParamsChange.AfterEntry
+	nil,                              // 129: kioku.v1.SetParamsRequest.ParamsEntry
+	nil,                              // 130: kioku.v1.SetParamsResponse.ParamsEntry
+	nil,                              // 131: kioku.v1.RollbackParamsResponse.ParamsEntry
+	nil,                              // 132: kioku.v1.CouncilRating.ScoresEntry
+	nil,                              // 133: kioku.v1.CouncilRating.SuggestedParamsEntry
+	nil,                              // 134: kioku.v1.CouncilRetune.BeforeEntry
+	nil,                              // 135: kioku.v1.CouncilRetune.AfterEntry
+	nil,                              // 136: kioku.v1.CouncilRetune.RefusedEntry
+	(*timestamppb.Timestamp)(nil),    // 137: google.protobuf.Timestamp
 }
 var file_kioku_v1_council_proto_depIdxs = []int32{
-	4,   // 0: kioku.v1.GetCouncilResponse.members:type_name -> kioku.v1.CouncilMember
-	117, // 1: kioku.v1.CouncilMember.params:type_name -> kioku.v1.CouncilMember.ParamsEntry
-	118, // 2: kioku.v1.CouncilMember.unknown_params:type_name -> kioku.v1.CouncilMember.UnknownParamsEntry
-	5,   // 3: kioku.v1.CouncilMember.activity:type_name -> kioku.v1.CouncilActivity
-	134, // 4: kioku.v1.CouncilMember.paused_until_time:type_name -> google.protobuf.Timestamp
-	134, // 5: kioku.v1.CouncilActivity.updated_time:type_name -> google.protobuf.Timestamp
-	134, // 6: kioku.v1.CouncilTask.created_time:type_name -> google.protobuf.Timestamp
-	7,   // 7: kioku.v1.CouncilTask.attachments:type_name -> kioku.v1.CouncilAttachment
-	0,   // 8: kioku.v1.CouncilTask.author:type_name -> kioku.v1.CouncilAuthor
-	8,   // 9: kioku.v1.SubmitTaskRequest.attachments:type_name -> kioku.v1.CouncilUpload
-	1,   // 10: kioku.v1.SubmitTaskRequest.sender:type_name -> kioku.v1.CouncilSender
-	6,   // 11: kioku.v1.SubmitTaskResponse.task:type_name -> kioku.v1.CouncilTask
-	15,  // 12: kioku.v1.ListTasksResponse.tasks:type_name -> kioku.v1.CouncilSummary
-	6,   // 13: kioku.v1.CouncilSummary.task:type_name -> kioku.v1.CouncilTask
-	16,  // 14: kioku.v1.CouncilSummary.status:type_name -> kioku.v1.CouncilStatus
-	134, // 15: kioku.v1.CouncilSummary.updated_time:type_name -> google.protobuf.Timestamp
-	134, // 16: kioku.v1.CouncilStatus.started_time:type_name -> google.protobuf.Timestamp
-	6,   // 17: kioku.v1.GetTaskResponse.task:type_name -> kioku.v1.CouncilTask
-	16,  // 18: kioku.v1.GetTaskResponse.status:type_name -> kioku.v1.CouncilStatus
-	19,  // 19: kioku.v1.GetTaskResponse.rounds:type_name -> kioku.v1.CouncilRound
-	22,  // 20: kioku.v1.GetTaskResponse.arbitrations:type_name -> kioku.v1.CouncilArbitration
-	23,  // 21: kioku.v1.GetTaskResponse.comments:type_name -> kioku.v1.CouncilComment
-	24,  // 22: kioku.v1.GetTaskResponse.decision:type_name -> kioku.v1.CouncilDecision
-	24,  // 23: kioku.v1.GetTaskResponse.history:type_name -> kioku.v1.CouncilDecision
-	28,  // 24: kioku.v1.GetTaskResponse.results:type_name -> kioku.v1.CouncilResult
-	29,  // 25: kioku.v1.GetTaskResponse.reviews:type_name -> kioku.v1.CouncilReview
-	30,  // 26: kioku.v1.GetTaskResponse.progress:type_name -> kioku.v1.CouncilProgress
-	134, // 27: kioku.v1.CouncilRound.opened_time:type_name -> google.protobuf.Timestamp
-	134, // 28: kioku.v1.CouncilRound.deadline_time:type_name -> google.protobuf.Timestamp
-	20,  // 29: kioku.v1.CouncilRound.ballots:type_name -> kioku.v1.CouncilBallot
-	119, // 30: kioku.v1.CouncilRound.abstentions:type_name -> kioku.v1.CouncilRound.AbstentionsEntry
-	134, // 31: kioku.v1.CouncilBallot.cast_time:type_name -> google.protobuf.Timestamp
-	21,  // 32: kioku.v1.CouncilBallot.usage:type_name -> kioku.v1.CouncilUsage
-	134, // 33: kioku.v1.CouncilArbitration.decided_time:type_name -> google.protobuf.Timestamp
-	0,   // 34: kioku.v1.CouncilComment.author:type_name -> kioku.v1.CouncilAuthor
-	134, // 35: kioku.v1.CouncilComment.created_time:type_name -> google.protobuf.Timestamp
-	7,   // 36: kioku.v1.CouncilComment.attachments:type_name -> kioku.v1.CouncilAttachment
-	134, // 37: kioku.v1.CouncilDecision.decided_time:type_name -> google.protobuf.Timestamp
-	27,  // 38: kioku.v1.CouncilDecision.announcement:type_name -> kioku.v1.CouncilAnnouncement
-	25,  // 39: kioku.v1.CouncilDecision.votes:type_name -> kioku.v1.CouncilVotes
-	120, // 40: kioku.v1.CouncilDecision.abstentions:type_name -> kioku.v1.CouncilDecision.AbstentionsEntry
-	26,  // 41: kioku.v1.CouncilDecision.dissent:type_name -> kioku.v1.CouncilDissent
-	20,  // 42: kioku.v1.CouncilDecision.solo:type_name -> kioku.v1.CouncilBallot
-	121, // 43: kioku.v1.CouncilDecision.usage:type_name -> kioku.v1.CouncilDecision.UsageEntry
-	122, // 44: kioku.v1.CouncilVotes.votes:type_name -> kioku.v1.CouncilVotes.VotesEntry
-	134, // 45: kioku.v1.CouncilAnnouncement.announced_time:type_name -> google.protobuf.Timestamp
-	134, // 46: kioku.v1.CouncilResult.completed_time:type_name -> google.protobuf.Timestamp
-	0,   // 47: kioku.v1.CouncilResult.author:type_name -> kioku.v1.CouncilAuthor
-	134, // 48: kioku.v1.CouncilReview.reviewed_time:type_name -> google.protobuf.Timestamp
-	134, // 49: kioku.v1.CouncilProgress.time:type_name -> google.protobuf.Timestamp
-	24,  // 50: kioku.v1.ListDecisionsResponse.decisions:type_name -> kioku.v1.CouncilDecision
-	1,   // 51: kioku.v1.CommentRequest.sender:type_name -> kioku.v1.CouncilSender
-	23,  // 52: kioku.v1.CommentResponse.comment:type_name -> kioku.v1.CouncilComment
-	1,   // 53: kioku.v1.RequestRoundRequest.sender:type_name -> kioku.v1.CouncilSender
-	16,  // 54: kioku.v1.RequestRoundResponse.status:type_name -> kioku.v1.CouncilStatus
-	1,   // 55: kioku.v1.DecideRequest.sender:type_name -> kioku.v1.CouncilSender
-	16,  // 56: kioku.v1.DecideResponse.status:type_name -> kioku.v1.CouncilStatus
-	1,   // 57: kioku.v1.CancelRequest.sender:type_name -> kioku.v1.CouncilSender
-	16,  // 58: kioku.v1.CancelResponse.status:type_name -> kioku.v1.CouncilStatus
-	1,   // 59: kioku.v1.ApproveExecutionRequest.sender:type_name -> kioku.v1.CouncilSender
-	16,  // 60: kioku.v1.ApproveExecutionResponse.status:type_name -> kioku.v1.CouncilStatus
-	1,   // 61: kioku.v1.ReportResultRequest.sender:type_name -> kioku.v1.CouncilSender
-	16,  // 62: kioku.v1.ReportResultResponse.status:type_name -> kioku.v1.CouncilStatus
-	1,   // 63: kioku.v1.RecordOutcomeRequest.sender:type_name -> kioku.v1.CouncilSender
-	16,  // 64: kioku.v1.RecordOutcomeResponse.status:type_name -> kioku.v1.CouncilStatus
-	20,  // 65: kioku.v1.AskArbiterResponse.ballot:type_name -> kioku.v1.CouncilBallot
-	7,   // 66: kioku.v1.GetAttachmentResponse.attachment:type_name -> kioku.v1.CouncilAttachment
-	4,   // 67: kioku.v1.ListMembersResponse.members:type_name -> kioku.v1.CouncilMember
-	5,   // 68: kioku.v1.GetActivityResponse.activities:type_name -> kioku.v1.CouncilActivity
-	123, // 69: kioku.v1.GetParamsResponse.params:type_name -> kioku.v1.GetParamsResponse.ParamsEntry
-	59,  // 70: kioku.v1.GetParamsResponse.changes:type_name -> kioku.v1.CouncilParamsChange
-	134, // 71: kioku.v1.CouncilParamsChange.changed_time:type_name -> google.protobuf.Timestamp
-	124, // 72: kioku.v1.CouncilParamsChange.before:type_name -> kioku.v1.CouncilParamsChange.BeforeEntry
-	125, // 73: kioku.v1.CouncilParamsChange.after:type_name -> kioku.v1.CouncilParamsChange.AfterEntry
-	0,   // 74: kioku.v1.CouncilParamsChange.author:type_name -> kioku.v1.CouncilAuthor
-	126, // 75: kioku.v1.SetParamsRequest.params:type_name -> kioku.v1.SetParamsRequest.ParamsEntry
-	127, // 76: kioku.v1.SetParamsResponse.params:type_name -> kioku.v1.SetParamsResponse.ParamsEntry
-	128, // 77: kioku.v1.RollbackParamsResponse.params:type_name -> kioku.v1.RollbackParamsResponse.ParamsEntry
-	70,  // 78: kioku.v1.ListEvaluationsResponse.evaluations:type_name -> kioku.v1.CouncilEvaluation
-	70,  // 79: kioku.v1.GetEvaluationResponse.evaluation:type_name -> kioku.v1.CouncilEvaluation
-	134, // 80: kioku.v1.CouncilEvaluation.started_time:type_name -> google.protobuf.Timestamp
-	71,  // 81: kioku.v1.CouncilEvaluation.ratings:type_name -> kioku.v1.CouncilRating
-	72,  // 82: kioku.v1.CouncilEvaluation.retunes:type_name -> kioku.v1.CouncilRetune
-	134, // 83: kioku.v1.CouncilEvaluation.completed_time:type_name -> google.protobuf.Timestamp
-	129, // 84: kioku.v1.CouncilRating.scores:type_name -> kioku.v1.CouncilRating.ScoresEntry
-	130, // 85: kioku.v1.CouncilRating.suggested_params:type_name -> kioku.v1.CouncilRating.SuggestedParamsEntry
-	134, // 86: kioku.v1.CouncilRating.rated_time:type_name -> google.protobuf.Timestamp
-	131, // 87: kioku.v1.CouncilRetune.before:type_name -> kioku.v1.CouncilRetune.BeforeEntry
-	132, // 88: kioku.v1.CouncilRetune.after:type_name -> kioku.v1.CouncilRetune.AfterEntry
-	133, // 89: kioku.v1.CouncilRetune.refused:type_name -> kioku.v1.CouncilRetune.RefusedEntry
-	75,  // 90: kioku.v1.ListWorkersResponse.workers:type_name -> kioku.v1.CouncilWorker
-	134, // 91: kioku.v1.CouncilWorker.paused_until_time:type_name -> google.protobuf.Timestamp
-	76,  // 92: kioku.v1.CouncilWorker.directives:type_name -> kioku.v1.CouncilDirective
-	134, // 93: kioku.v1.CouncilWorker.next_suggestion_time:type_name -> google.protobuf.Timestamp
-	134, // 94: kioku.v1.CouncilDirective.expires_time:type_name -> google.protobuf.Timestamp
-	79,  // 95: kioku.v1.ListCommandsResponse.commands:type_name -> kioku.v1.CouncilCommand
-	0,   // 96: kioku.v1.CouncilCommand.author:type_name -> kioku.v1.CouncilAuthor
-	134, // 97: kioku.v1.CouncilCommand.issued_time:type_name -> google.protobuf.Timestamp
-	134, // 98: kioku.v1.CouncilCommand.expires_time:type_name -> google.protobuf.Timestamp
-	134, // 99: kioku.v1.CouncilCommand.processed_time:type_name -> google.protobuf.Timestamp
-	1,   // 100: kioku.v1.SendCommandRequest.sender:type_name -> kioku.v1.CouncilSender
-	79,  // 101: kioku.v1.SendCommandResponse.command:type_name -> kioku.v1.CouncilCommand
-	86,  // 102: kioku.v1.SuggestResponse.suggestion:type_name -> kioku.v1.CouncilSuggestion
-	134, // 103: kioku.v1.CouncilSuggestion.submitted_time:type_name -> google.protobuf.Timestamp
-	134, // 104: kioku.v1.CouncilSuggestion.not_before_time:type_name -> google.protobuf.Timestamp
-	87,  // 105: kioku.v1.CouncilSuggestion.verified:type_name -> kioku.v1.CouncilVerdict
-	87,  // 106: kioku.v1.CouncilSuggestion.reviewed:type_name -> kioku.v1.CouncilVerdict
-	0,   // 107: kioku.v1.CouncilVerdict.author:type_name -> kioku.v1.CouncilAuthor
-	134, // 108: kioku.v1.CouncilVerdict.given_time:type_name -> google.protobuf.Timestamp
-	86,  // 109: kioku.v1.ListSuggestionsResponse.suggestions:type_name -> kioku.v1.CouncilSuggestion
-	1,   // 110: kioku.v1.ReviewSuggestionRequest.sender:type_name -> kioku.v1.CouncilSender
-	86,  // 111: kioku.v1.ReviewSuggestionResponse.suggestion:type_name -> kioku.v1.CouncilSuggestion
-	134, // 112: kioku.v1.CouncilAction.requested_time:type_name -> google.protobuf.Timestamp
-	87,  // 113: kioku.v1.CouncilAction.approval:type_name -> kioku.v1.CouncilVerdict
-	134, // 114: kioku.v1.CouncilAction.started_time:type_name -> google.protobuf.Timestamp
-	134, // 115: kioku.v1.CouncilAction.ended_time:type_name -> google.protobuf.Timestamp
-	92,  // 116: kioku.v1.RequestActionResponse.action:type_name -> kioku.v1.CouncilAction
-	92,  // 117: kioku.v1.ListActionsResponse.actions:type_name -> kioku.v1.CouncilAction
-	92,  // 118: kioku.v1.ApproveActionResponse.action:type_name -> kioku.v1.CouncilAction
-	103, // 119: kioku.v1.NextTurnResponse.turn:type_name -> kioku.v1.CouncilTurn
-	134, // 120: kioku.v1.CouncilTurn.lease_until_time:type_name -> google.protobuf.Timestamp
-	134, // 121: kioku.v1.RenewTurnResponse.lease_until_time:type_name -> google.protobuf.Timestamp
-	110, // 122: kioku.v1.TailLogsResponse.line:type_name -> kioku.v1.CouncilLogLine
-	134, // 123: kioku.v1.CouncilLogLine.time:type_name -> google.protobuf.Timestamp
-	113, // 124: kioku.v1.WatchCouncilResponse.event:type_name -> kioku.v1.CouncilEvent
-	134, // 125: kioku.v1.CouncilEvent.time:type_name -> google.protobuf.Timestamp
-	116, // 126: kioku.v1.DiagnoseCouncilResponse.findings:type_name -> kioku.v1.CouncilFinding
-	21,  // 127: kioku.v1.CouncilDecision.UsageEntry.value:type_name -> kioku.v1.CouncilUsage
-	2,   // 128: kioku.v1.CouncilService.GetCouncil:input_type -> kioku.v1.GetCouncilRequest
-	9,   // 129: kioku.v1.CouncilService.SubmitTask:input_type -> kioku.v1.SubmitTaskRequest
-	11,  // 130: kioku.v1.CouncilService.EstimateTask:input_type -> kioku.v1.EstimateTaskRequest
-	13,  // 131: kioku.v1.CouncilService.ListTasks:input_type -> kioku.v1.ListTasksRequest
-	17,  // 132: kioku.v1.CouncilService.GetTask:input_type -> kioku.v1.GetTaskRequest
-	31,  // 133: kioku.v1.CouncilService.ListDecisions:input_type -> kioku.v1.ListDecisionsRequest
-	33,  // 134: kioku.v1.CouncilService.Comment:input_type -> kioku.v1.CommentRequest
-	35,  // 135: kioku.v1.CouncilService.RequestRound:input_type -> kioku.v1.RequestRoundRequest
-	37,  // 136: kioku.v1.CouncilService.Decide:input_type -> kioku.v1.DecideRequest
-	39,  // 137: kioku.v1.CouncilService.Cancel:input_type -> kioku.v1.CancelRequest
-	41,  // 138: kioku.v1.CouncilService.ApproveExecution:input_type -> kioku.v1.ApproveExecutionRequest
-	43,  // 139: kioku.v1.CouncilService.ReportResult:input_type -> kioku.v1.ReportResultRequest
-	45,  // 140: kioku.v1.CouncilService.RecordOutcome:input_type -> kioku.v1.RecordOutcomeRequest
-	47,  // 141: kioku.v1.CouncilService.AskArbiter:input_type -> kioku.v1.AskArbiterRequest
-	49,  // 142: kioku.v1.CouncilService.ArchiveTask:input_type -> kioku.v1.ArchiveTaskRequest
-	51,  // 143: kioku.v1.CouncilService.GetAttachment:input_type -> kioku.v1.GetAttachmentRequest
-	53,  // 144: kioku.v1.CouncilService.ListMembers:input_type -> kioku.v1.ListMembersRequest
-	55,  // 145: kioku.v1.CouncilService.GetActivity:input_type -> kioku.v1.GetActivityRequest
-	57,  // 146: kioku.v1.CouncilService.GetParams:input_type -> kioku.v1.GetParamsRequest
-	60,  // 147: kioku.v1.CouncilService.SetParams:input_type -> kioku.v1.SetParamsRequest
-	62,  // 148: kioku.v1.CouncilService.RollbackParams:input_type -> kioku.v1.RollbackParamsRequest
-	64,  // 149: kioku.v1.CouncilService.StartEvaluation:input_type -> kioku.v1.StartEvaluationRequest
-	66,  // 150: kioku.v1.CouncilService.ListEvaluations:input_type -> kioku.v1.ListEvaluationsRequest
-	68,  // 151: kioku.v1.CouncilService.GetEvaluation:input_type -> kioku.v1.GetEvaluationRequest
-	73,  // 152: kioku.v1.CouncilService.ListWorkers:input_type -> kioku.v1.ListWorkersRequest
-	77,  // 153: kioku.v1.CouncilService.ListCommands:input_type -> kioku.v1.ListCommandsRequest
-	80,  // 154: kioku.v1.CouncilService.SendCommand:input_type -> kioku.v1.SendCommandRequest
-	82,  // 155: kioku.v1.CouncilService.AckCommand:input_type -> kioku.v1.AckCommandRequest
-	84,  // 156: kioku.v1.CouncilService.Suggest:input_type -> kioku.v1.SuggestRequest
-	88,  // 157: kioku.v1.CouncilService.ListSuggestions:input_type -> kioku.v1.ListSuggestionsRequest
-	90,  // 158: kioku.v1.CouncilService.ReviewSuggestion:input_type -> kioku.v1.ReviewSuggestionRequest
-	93,  // 159: kioku.v1.CouncilService.RequestAction:input_type -> kioku.v1.RequestActionRequest
-	95,  // 160: kioku.v1.CouncilService.ListActions:input_type -> kioku.v1.ListActionsRequest
-	97,  // 161: kioku.v1.CouncilService.ApproveAction:input_type -> kioku.v1.ApproveActionRequest
-	99,  // 162: kioku.v1.CouncilService.Recognise:input_type -> kioku.v1.RecogniseRequest
-	101, // 163: kioku.v1.CouncilService.NextTurn:input_type -> kioku.v1.NextTurnRequest
-	104, // 164: kioku.v1.CouncilService.SubmitTurn:input_type -> kioku.v1.SubmitTurnRequest
-	106, // 165: kioku.v1.CouncilService.RenewTurn:input_type -> kioku.v1.RenewTurnRequest
-	108, // 166: kioku.v1.CouncilService.TailLogs:input_type -> kioku.v1.TailLogsRequest
-	111, // 167: kioku.v1.CouncilService.WatchCouncil:input_type -> kioku.v1.WatchCouncilRequest
-	114, // 168: kioku.v1.CouncilService.DiagnoseCouncil:input_type -> kioku.v1.DiagnoseCouncilRequest
-	3,   // 169: kioku.v1.CouncilService.GetCouncil:output_type -> kioku.v1.GetCouncilResponse
-	10,  // 170: kioku.v1.CouncilService.SubmitTask:output_type -> kioku.v1.SubmitTaskResponse
-	12,  // 171: kioku.v1.CouncilService.EstimateTask:output_type -> kioku.v1.EstimateTaskResponse
-	14,  // 172: kioku.v1.CouncilService.ListTasks:output_type -> kioku.v1.ListTasksResponse
-	18,  // 173: kioku.v1.CouncilService.GetTask:output_type -> kioku.v1.GetTaskResponse
-	32,  // 174: kioku.v1.CouncilService.ListDecisions:output_type -> kioku.v1.ListDecisionsResponse
-	34,  // 175: kioku.v1.CouncilService.Comment:output_type -> kioku.v1.CommentResponse
-	36,  // 176: kioku.v1.CouncilService.RequestRound:output_type -> kioku.v1.RequestRoundResponse
-	38,  // 177: kioku.v1.CouncilService.Decide:output_type -> kioku.v1.DecideResponse
-	40,  // 178: kioku.v1.CouncilService.Cancel:output_type -> kioku.v1.CancelResponse
-	42,  // 179: kioku.v1.CouncilService.ApproveExecution:output_type -> kioku.v1.ApproveExecutionResponse
-	44,  // 180: kioku.v1.CouncilService.ReportResult:output_type -> kioku.v1.ReportResultResponse
-	46,  // 181: kioku.v1.CouncilService.RecordOutcome:output_type -> kioku.v1.RecordOutcomeResponse
-	48,  // 182: kioku.v1.CouncilService.AskArbiter:output_type -> kioku.v1.AskArbiterResponse
-	50,  // 183: kioku.v1.CouncilService.ArchiveTask:output_type -> kioku.v1.ArchiveTaskResponse
-	52,  // 184: kioku.v1.CouncilService.GetAttachment:output_type -> kioku.v1.GetAttachmentResponse
-	54,  // 185: kioku.v1.CouncilService.ListMembers:output_type -> kioku.v1.ListMembersResponse
-	56,  // 186: kioku.v1.CouncilService.GetActivity:output_type -> kioku.v1.GetActivityResponse
-	58,  // 187: kioku.v1.CouncilService.GetParams:output_type -> kioku.v1.GetParamsResponse
-	61,  // 188: kioku.v1.CouncilService.SetParams:output_type -> kioku.v1.SetParamsResponse
-	63,  // 189: kioku.v1.CouncilService.RollbackParams:output_type -> kioku.v1.RollbackParamsResponse
-	65,  // 190: kioku.v1.CouncilService.StartEvaluation:output_type -> kioku.v1.StartEvaluationResponse
-	67,  // 191: kioku.v1.CouncilService.ListEvaluations:output_type -> kioku.v1.ListEvaluationsResponse
-	69,  // 192: kioku.v1.CouncilService.GetEvaluation:output_type -> kioku.v1.GetEvaluationResponse
-	74,  // 193: kioku.v1.CouncilService.ListWorkers:output_type -> kioku.v1.ListWorkersResponse
-	78,  // 194: kioku.v1.CouncilService.ListCommands:output_type -> kioku.v1.ListCommandsResponse
-	81,  // 195: kioku.v1.CouncilService.SendCommand:output_type -> kioku.v1.SendCommandResponse
-	83,  // 196: kioku.v1.CouncilService.AckCommand:output_type -> kioku.v1.AckCommandResponse
-	85,  // 197: kioku.v1.CouncilService.Suggest:output_type -> kioku.v1.SuggestResponse
-	89,  // 198: kioku.v1.CouncilService.ListSuggestions:output_type -> kioku.v1.ListSuggestionsResponse
-	91,  // 199: kioku.v1.CouncilService.ReviewSuggestion:output_type -> kioku.v1.ReviewSuggestionResponse
-	94,  // 200: kioku.v1.CouncilService.RequestAction:output_type -> kioku.v1.RequestActionResponse
-	96,  // 201: kioku.v1.CouncilService.ListActions:output_type -> kioku.v1.ListActionsResponse
-	98,  // 202: kioku.v1.CouncilService.ApproveAction:output_type -> kioku.v1.ApproveActionResponse
-	100, // 203: kioku.v1.CouncilService.Recognise:output_type -> kioku.v1.RecogniseResponse
-	102, // 204: kioku.v1.CouncilService.NextTurn:output_type -> kioku.v1.NextTurnResponse
-	105, // 205: kioku.v1.CouncilService.SubmitTurn:output_type -> kioku.v1.SubmitTurnResponse
-	107, // 206: kioku.v1.CouncilService.RenewTurn:output_type -> kioku.v1.RenewTurnResponse
-	109, // 207: kioku.v1.CouncilService.TailLogs:output_type -> kioku.v1.TailLogsResponse
-	112, // 208: kioku.v1.CouncilService.WatchCouncil:output_type -> kioku.v1.WatchCouncilResponse
-	115, // 209: kioku.v1.CouncilService.DiagnoseCouncil:output_type -> kioku.v1.DiagnoseCouncilResponse
-	169, // [169:210] is the sub-list for method output_type
-	128, // [128:169] is the sub-list for method input_type
-	128, // [128:128] is the sub-list for extension type_name
-	128, // [128:128] is the sub-list for extension extendee
-	0,   // [0:128] is the sub-list for field type_name
+	5,   // 0: kioku.v1.GetCouncilResponse.members:type_name -> kioku.v1.CouncilMember
+	4,   // 1: kioku.v1.GetCouncilResponse.load:type_name -> kioku.v1.CouncilLoad
+	120, // 2: kioku.v1.CouncilMember.params:type_name -> kioku.v1.CouncilMember.ParamsEntry
+	121, // 3: kioku.v1.CouncilMember.unknown_params:type_name -> kioku.v1.CouncilMember.UnknownParamsEntry
+	6,   // 4: kioku.v1.CouncilMember.activity:type_name -> kioku.v1.CouncilActivity
+	137, // 5: kioku.v1.CouncilMember.paused_until_time:type_name -> google.protobuf.Timestamp
+	137, // 6: kioku.v1.CouncilActivity.updated_time:type_name -> google.protobuf.Timestamp
+	137, // 7: kioku.v1.CouncilTask.created_time:type_name -> google.protobuf.Timestamp
+	8,   // 8: kioku.v1.CouncilTask.attachments:type_name -> kioku.v1.CouncilAttachment
+	0,   // 9: kioku.v1.CouncilTask.author:type_name -> kioku.v1.CouncilAuthor
+	9,   // 10: kioku.v1.SubmitTaskRequest.attachments:type_name -> kioku.v1.CouncilUpload
+	1,   // 11: kioku.v1.SubmitTaskRequest.sender:type_name -> kioku.v1.CouncilSender
+	7,   // 12: kioku.v1.SubmitTaskResponse.task:type_name -> kioku.v1.CouncilTask
+	16,  // 13: kioku.v1.ListTasksResponse.tasks:type_name -> kioku.v1.CouncilSummary
+	7,   // 14: kioku.v1.CouncilSummary.task:type_name -> kioku.v1.CouncilTask
+	17,  // 15: kioku.v1.CouncilSummary.status:type_name -> kioku.v1.CouncilStatus
+	137, // 16: kioku.v1.CouncilSummary.updated_time:type_name -> google.protobuf.Timestamp
+	137, // 17: kioku.v1.CouncilStatus.started_time:type_name -> google.protobuf.Timestamp
+	7,   // 18: kioku.v1.GetTaskResponse.task:type_name -> kioku.v1.CouncilTask
+	17,  // 19: kioku.v1.GetTaskResponse.status:type_name -> kioku.v1.CouncilStatus
+	20,  // 20: kioku.v1.GetTaskResponse.rounds:type_name -> kioku.v1.CouncilRound
+	23,  // 21: kioku.v1.GetTaskResponse.arbitrations:type_name -> kioku.v1.CouncilArbitration
+	24,  // 22: kioku.v1.GetTaskResponse.comments:type_name -> kioku.v1.CouncilComment
+	25,  // 23: kioku.v1.GetTaskResponse.decision:type_name -> kioku.v1.CouncilDecision
+	25,  // 24: kioku.v1.GetTaskResponse.history:type_name -> kioku.v1.CouncilDecision
+	29,  // 25: kioku.v1.GetTaskResponse.results:type_name -> kioku.v1.CouncilResult
+	30,  // 26: kioku.v1.GetTaskResponse.reviews:type_name -> kioku.v1.CouncilReview
+	31,  // 27: kioku.v1.GetTaskResponse.progress:type_name -> kioku.v1.CouncilProgress
+	137, // 28: kioku.v1.CouncilRound.opened_time:type_name -> google.protobuf.Timestamp
+	137, // 29: kioku.v1.CouncilRound.deadline_time:type_name -> google.protobuf.Timestamp
+	21,  // 30: kioku.v1.CouncilRound.ballots:type_name -> kioku.v1.CouncilBallot
+	122, // 31: kioku.v1.CouncilRound.abstentions:type_name -> kioku.v1.CouncilRound.AbstentionsEntry
+	137, // 32: kioku.v1.CouncilBallot.cast_time:type_name -> google.protobuf.Timestamp
+	22,  // 33: kioku.v1.CouncilBallot.usage:type_name -> kioku.v1.CouncilUsage
+	137, // 34: kioku.v1.CouncilArbitration.decided_time:type_name -> google.protobuf.Timestamp
+	0,   // 35: kioku.v1.CouncilComment.author:type_name -> kioku.v1.CouncilAuthor
+	137, // 36: kioku.v1.CouncilComment.created_time:type_name -> google.protobuf.Timestamp
+	8,   // 37: kioku.v1.CouncilComment.attachments:type_name -> kioku.v1.CouncilAttachment
+	137, // 38: kioku.v1.CouncilDecision.decided_time:type_name -> google.protobuf.Timestamp
+	28,  // 39: kioku.v1.CouncilDecision.announcement:type_name -> kioku.v1.CouncilAnnouncement
+	26,  // 40: kioku.v1.CouncilDecision.votes:type_name -> kioku.v1.CouncilVotes
+	123, // 41: kioku.v1.CouncilDecision.abstentions:type_name -> kioku.v1.CouncilDecision.AbstentionsEntry
+	27,  // 42: kioku.v1.CouncilDecision.dissent:type_name -> kioku.v1.CouncilDissent
+	21,  // 43: kioku.v1.CouncilDecision.solo:type_name -> kioku.v1.CouncilBallot
+	124, // 44: kioku.v1.CouncilDecision.usage:type_name -> kioku.v1.CouncilDecision.UsageEntry
+	125, // 45: kioku.v1.CouncilVotes.votes:type_name -> kioku.v1.CouncilVotes.VotesEntry
+	137, // 46: kioku.v1.CouncilAnnouncement.announced_time:type_name -> google.protobuf.Timestamp
+	137, // 47: kioku.v1.CouncilResult.completed_time:type_name -> google.protobuf.Timestamp
+	0,   // 48: kioku.v1.CouncilResult.author:type_name -> kioku.v1.CouncilAuthor
+	137, // 49: kioku.v1.CouncilReview.reviewed_time:type_name -> google.protobuf.Timestamp
+	137, // 50: kioku.v1.CouncilProgress.time:type_name -> google.protobuf.Timestamp
+	25,  // 51: kioku.v1.ListDecisionsResponse.decisions:type_name -> kioku.v1.CouncilDecision
+	1,   // 52: kioku.v1.CommentRequest.sender:type_name -> kioku.v1.CouncilSender
+	9,   // 53: kioku.v1.CommentRequest.attachments:type_name -> kioku.v1.CouncilUpload
+	24,  // 54: kioku.v1.CommentResponse.comment:type_name -> kioku.v1.CouncilComment
+	1,   // 55: kioku.v1.RequestRoundRequest.sender:type_name -> kioku.v1.CouncilSender
+	17,  // 56: kioku.v1.RequestRoundResponse.status:type_name -> kioku.v1.CouncilStatus
+	1,   // 57: kioku.v1.DecideRequest.sender:type_name -> kioku.v1.CouncilSender
+	17,  // 58: kioku.v1.DecideResponse.status:type_name -> kioku.v1.CouncilStatus
+	1,   // 59: kioku.v1.CancelRequest.sender:type_name -> kioku.v1.CouncilSender
+	17,  // 60: kioku.v1.CancelResponse.status:type_name -> kioku.v1.CouncilStatus
+	1,   // 61: kioku.v1.ApproveExecutionRequest.sender:type_name -> kioku.v1.CouncilSender
+	17,  // 62: kioku.v1.ApproveExecutionResponse.status:type_name -> kioku.v1.CouncilStatus
+	1,   // 63: kioku.v1.ReportResultRequest.sender:type_name -> kioku.v1.CouncilSender
+	17,  // 64: kioku.v1.ReportResultResponse.status:type_name -> kioku.v1.CouncilStatus
+	1,   // 65: kioku.v1.RecordOutcomeRequest.sender:type_name -> kioku.v1.CouncilSender
+	17,  // 66: kioku.v1.RecordOutcomeResponse.status:type_name -> kioku.v1.CouncilStatus
+	21,  // 67: kioku.v1.AskArbiterResponse.ballot:type_name -> kioku.v1.CouncilBallot
+	8,   // 68: kioku.v1.GetAttachmentResponse.attachment:type_name -> kioku.v1.CouncilAttachment
+	5,   // 69: kioku.v1.ListMembersResponse.members:type_name -> kioku.v1.CouncilMember
+	6,   // 70: kioku.v1.GetActivityResponse.activities:type_name -> kioku.v1.CouncilActivity
+	126, // 71: kioku.v1.GetParamsResponse.params:type_name -> kioku.v1.GetParamsResponse.ParamsEntry
+	60,  // 72: kioku.v1.GetParamsResponse.changes:type_name -> kioku.v1.CouncilParamsChange
+	137, // 73: kioku.v1.CouncilParamsChange.changed_time:type_name -> google.protobuf.Timestamp
+	127, // 74: kioku.v1.CouncilParamsChange.before:type_name -> kioku.v1.CouncilParamsChange.BeforeEntry
+	128, // 75: kioku.v1.CouncilParamsChange.after:type_name -> kioku.v1.CouncilParamsChange.AfterEntry
+	0,   // 76: kioku.v1.CouncilParamsChange.author:type_name -> kioku.v1.CouncilAuthor
+	129, // 77: kioku.v1.SetParamsRequest.params:type_name -> kioku.v1.SetParamsRequest.ParamsEntry
+	130, // 78: kioku.v1.SetParamsResponse.params:type_name -> kioku.v1.SetParamsResponse.ParamsEntry
+	131, // 79: kioku.v1.RollbackParamsResponse.params:type_name -> kioku.v1.RollbackParamsResponse.ParamsEntry
+	71,  // 80: kioku.v1.ListEvaluationsResponse.evaluations:type_name -> kioku.v1.CouncilEvaluation
+	71,  // 81: kioku.v1.GetEvaluationResponse.evaluation:type_name -> kioku.v1.CouncilEvaluation
+	137, // 82: kioku.v1.CouncilEvaluation.started_time:type_name -> google.protobuf.Timestamp
+	72,  // 83: kioku.v1.CouncilEvaluation.ratings:type_name -> kioku.v1.CouncilRating
+	73,  // 84: kioku.v1.CouncilEvaluation.retunes:type_name -> kioku.v1.CouncilRetune
+	137, // 85: kioku.v1.CouncilEvaluation.completed_time:type_name -> google.protobuf.Timestamp
+	132, // 86: kioku.v1.CouncilRating.scores:type_name -> kioku.v1.CouncilRating.ScoresEntry
+	133, // 87: kioku.v1.CouncilRating.suggested_params:type_name -> kioku.v1.CouncilRating.SuggestedParamsEntry
+	137, // 88: kioku.v1.CouncilRating.rated_time:type_name -> google.protobuf.Timestamp
+	134, // 89: kioku.v1.CouncilRetune.before:type_name -> kioku.v1.CouncilRetune.BeforeEntry
+	135, // 90: kioku.v1.CouncilRetune.after:type_name -> kioku.v1.CouncilRetune.AfterEntry
+	136, // 91: kioku.v1.CouncilRetune.refused:type_name -> kioku.v1.CouncilRetune.RefusedEntry
+	76,  // 92: kioku.v1.ListWorkersResponse.workers:type_name -> kioku.v1.CouncilWorker
+	137, // 93: kioku.v1.CouncilWorker.paused_until_time:type_name -> google.protobuf.Timestamp
+	77,  // 94: kioku.v1.CouncilWorker.directives:type_name -> kioku.v1.CouncilDirective
+	137, // 95: kioku.v1.CouncilWorker.next_suggestion_time:type_name -> google.protobuf.Timestamp
+	137, // 96: kioku.v1.CouncilDirective.expires_time:type_name -> google.protobuf.Timestamp
+	80,  // 97: kioku.v1.ListCommandsResponse.commands:type_name -> kioku.v1.CouncilCommand
+	0,   // 98: kioku.v1.CouncilCommand.author:type_name -> kioku.v1.CouncilAuthor
+	137, // 99: kioku.v1.CouncilCommand.issued_time:type_name -> google.protobuf.Timestamp
+	137, // 100: kioku.v1.CouncilCommand.expires_time:type_name -> google.protobuf.Timestamp
+	137, // 101: kioku.v1.CouncilCommand.processed_time:type_name -> google.protobuf.Timestamp
+	1,   // 102: kioku.v1.SendCommandRequest.sender:type_name -> kioku.v1.CouncilSender
+	80,  // 103: kioku.v1.SendCommandResponse.command:type_name -> kioku.v1.CouncilCommand
+	76,  // 104: kioku.v1.ObeyCommandsResponse.worker:type_name -> kioku.v1.CouncilWorker
+	89,  // 105: kioku.v1.SuggestResponse.suggestion:type_name -> kioku.v1.CouncilSuggestion
+	137, // 106: kioku.v1.CouncilSuggestion.submitted_time:type_name -> google.protobuf.Timestamp
+	137, // 107: kioku.v1.CouncilSuggestion.not_before_time:type_name -> google.protobuf.Timestamp
+	90,  // 108: kioku.v1.CouncilSuggestion.verified:type_name -> kioku.v1.CouncilVerdict
+	90,  // 109: kioku.v1.CouncilSuggestion.reviewed:type_name -> kioku.v1.CouncilVerdict
+	0,   // 110: kioku.v1.CouncilVerdict.author:type_name -> kioku.v1.CouncilAuthor
+	137, // 111: kioku.v1.CouncilVerdict.given_time:type_name -> google.protobuf.Timestamp
+	89,  // 112: kioku.v1.ListSuggestionsResponse.suggestions:type_name -> kioku.v1.CouncilSuggestion
+	1,   // 113: kioku.v1.ReviewSuggestionRequest.sender:type_name -> kioku.v1.CouncilSender
+	89,  // 114: kioku.v1.ReviewSuggestionResponse.suggestion:type_name -> kioku.v1.CouncilSuggestion
+	137, // 115: kioku.v1.CouncilAction.requested_time:type_name -> google.protobuf.Timestamp
+	90,  // 116: kioku.v1.CouncilAction.approval:type_name -> kioku.v1.CouncilVerdict
+	137, // 117: kioku.v1.CouncilAction.started_time:type_name -> google.protobuf.Timestamp
+	137, // 118: kioku.v1.CouncilAction.ended_time:type_name -> google.protobuf.Timestamp
+	95,  // 119: kioku.v1.RequestActionResponse.action:type_name -> kioku.v1.CouncilAction
+	95,  // 120: kioku.v1.ListActionsResponse.actions:type_name -> kioku.v1.CouncilAction
+	95,  // 121: kioku.v1.ApproveActionResponse.action:type_name -> kioku.v1.CouncilAction
+	106, // 122: kioku.v1.NextTurnResponse.turn:type_name -> kioku.v1.CouncilTurn
+	137, // 123: kioku.v1.CouncilTurn.lease_until_time:type_name -> google.protobuf.Timestamp
+	137, // 124: kioku.v1.RenewTurnResponse.lease_until_time:type_name -> google.protobuf.Timestamp
+	113, // 125: kioku.v1.TailLogsResponse.line:type_name -> kioku.v1.CouncilLogLine
+	137, // 126: kioku.v1.CouncilLogLine.time:type_name -> google.protobuf.Timestamp
+	116, // 127: kioku.v1.WatchCouncilResponse.event:type_name -> kioku.v1.CouncilEvent
+	137, // 128: kioku.v1.CouncilEvent.time:type_name -> google.protobuf.Timestamp
+	119, // 129: kioku.v1.DiagnoseCouncilResponse.findings:type_name -> kioku.v1.CouncilFinding
+	22,  // 130: kioku.v1.CouncilDecision.UsageEntry.value:type_name -> kioku.v1.CouncilUsage
+	2,   // 131: kioku.v1.CouncilService.GetCouncil:input_type -> kioku.v1.GetCouncilRequest
+	10,  // 132: kioku.v1.CouncilService.SubmitTask:input_type -> kioku.v1.SubmitTaskRequest
+	12,  // 133: kioku.v1.CouncilService.EstimateTask:input_type -> kioku.v1.EstimateTaskRequest
+	14,  // 134: kioku.v1.CouncilService.ListTasks:input_type -> kioku.v1.ListTasksRequest
+	18,  // 135: kioku.v1.CouncilService.GetTask:input_type -> kioku.v1.GetTaskRequest
+	32,  // 136: kioku.v1.CouncilService.ListDecisions:input_type -> kioku.v1.ListDecisionsRequest
+	34,  // 137: kioku.v1.CouncilService.Comment:input_type -> kioku.v1.CommentRequest
+	36,  // 138: kioku.v1.CouncilService.RequestRound:input_type -> kioku.v1.RequestRoundRequest
+	38,  // 139: kioku.v1.CouncilService.Decide:input_type -> kioku.v1.DecideRequest
+	40,  // 140: kioku.v1.CouncilService.Cancel:input_type -> kioku.v1.CancelRequest
+	42,  // 141: kioku.v1.CouncilService.ApproveExecution:input_type -> kioku.v1.ApproveExecutionRequest
+	44,  // 142: kioku.v1.CouncilService.ReportResult:input_type -> kioku.v1.ReportResultRequest
+	46,  // 143: kioku.v1.CouncilService.RecordOutcome:input_type -> kioku.v1.RecordOutcomeRequest
+	48,  // 144: kioku.v1.CouncilService.AskArbiter:input_type -> kioku.v1.AskArbiterRequest
+	50,  // 145: kioku.v1.CouncilService.ArchiveTask:input_type -> kioku.v1.ArchiveTaskRequest
+	52,  // 146: kioku.v1.CouncilService.GetAttachment:input_type -> kioku.v1.GetAttachmentRequest
+	54,  // 147: kioku.v1.CouncilService.ListMembers:input_type -> kioku.v1.ListMembersRequest
+	56,  // 148: kioku.v1.CouncilService.GetActivity:input_type -> kioku.v1.GetActivityRequest
+	58,  // 149: kioku.v1.CouncilService.GetParams:input_type -> kioku.v1.GetParamsRequest
+	61,  // 150: kioku.v1.CouncilService.SetParams:input_type -> kioku.v1.SetParamsRequest
+	63,  // 151: kioku.v1.CouncilService.RollbackParams:input_type -> kioku.v1.RollbackParamsRequest
+	65,  // 152: kioku.v1.CouncilService.StartEvaluation:input_type -> kioku.v1.StartEvaluationRequest
+	67,  // 153: kioku.v1.CouncilService.ListEvaluations:input_type -> kioku.v1.ListEvaluationsRequest
+	69,  // 154: kioku.v1.CouncilService.GetEvaluation:input_type -> kioku.v1.GetEvaluationRequest
+	74,  // 155: kioku.v1.CouncilService.ListWorkers:input_type -> kioku.v1.ListWorkersRequest
+	78,  // 156: kioku.v1.CouncilService.ListCommands:input_type -> kioku.v1.ListCommandsRequest
+	81,  // 157: kioku.v1.CouncilService.SendCommand:input_type -> kioku.v1.SendCommandRequest
+	83,  // 158: kioku.v1.CouncilService.AckCommand:input_type -> kioku.v1.AckCommandRequest
+	85,  // 159: kioku.v1.CouncilService.ObeyCommands:input_type -> kioku.v1.ObeyCommandsRequest
+	87,  // 160: kioku.v1.CouncilService.Suggest:input_type -> kioku.v1.SuggestRequest
+	91,  // 161: kioku.v1.CouncilService.ListSuggestions:input_type -> kioku.v1.ListSuggestionsRequest
+	93,  // 162: kioku.v1.CouncilService.ReviewSuggestion:input_type -> kioku.v1.ReviewSuggestionRequest
+	96,  // 163: kioku.v1.CouncilService.RequestAction:input_type -> kioku.v1.RequestActionRequest
+	98,  // 164: kioku.v1.CouncilService.ListActions:input_type -> kioku.v1.ListActionsRequest
+	100, // 165: kioku.v1.CouncilService.ApproveAction:input_type -> kioku.v1.ApproveActionRequest
+	102, // 166: kioku.v1.CouncilService.Recognise:input_type -> kioku.v1.RecogniseRequest
+	104, // 167: kioku.v1.CouncilService.NextTurn:input_type -> kioku.v1.NextTurnRequest
+	107, // 168: kioku.v1.CouncilService.SubmitTurn:input_type -> kioku.v1.SubmitTurnRequest
+	109, // 169: kioku.v1.CouncilService.RenewTurn:input_type -> kioku.v1.RenewTurnRequest
+	111, // 170: kioku.v1.CouncilService.TailLogs:input_type -> kioku.v1.TailLogsRequest
+	114, // 171: kioku.v1.CouncilService.WatchCouncil:input_type -> kioku.v1.WatchCouncilRequest
+	117, // 172: kioku.v1.CouncilService.DiagnoseCouncil:input_type -> kioku.v1.DiagnoseCouncilRequest
+	3,   // 173: kioku.v1.CouncilService.GetCouncil:output_type -> kioku.v1.GetCouncilResponse
+	11,  // 174: kioku.v1.CouncilService.SubmitTask:output_type -> kioku.v1.SubmitTaskResponse
+	13,  // 175: kioku.v1.CouncilService.EstimateTask:output_type -> kioku.v1.EstimateTaskResponse
+	15,  // 176: kioku.v1.CouncilService.ListTasks:output_type -> kioku.v1.ListTasksResponse
+	19,  // 177: kioku.v1.CouncilService.GetTask:output_type -> kioku.v1.GetTaskResponse
+	33,  // 178: kioku.v1.CouncilService.ListDecisions:output_type -> kioku.v1.ListDecisionsResponse
+	35,  // 179: kioku.v1.CouncilService.Comment:output_type -> kioku.v1.CommentResponse
+	37,  // 180: kioku.v1.CouncilService.RequestRound:output_type -> kioku.v1.RequestRoundResponse
+	39,  // 181: kioku.v1.CouncilService.Decide:output_type -> kioku.v1.DecideResponse
+	41,  // 182: kioku.v1.CouncilService.Cancel:output_type -> kioku.v1.CancelResponse
+	43,  // 183: kioku.v1.CouncilService.ApproveExecution:output_type -> kioku.v1.ApproveExecutionResponse
+	45,  // 184: kioku.v1.CouncilService.ReportResult:output_type -> kioku.v1.ReportResultResponse
+	47,  // 185: kioku.v1.CouncilService.RecordOutcome:output_type -> kioku.v1.RecordOutcomeResponse
+	49,  // 186: kioku.v1.CouncilService.AskArbiter:output_type -> kioku.v1.AskArbiterResponse
+	51,  // 187: kioku.v1.CouncilService.ArchiveTask:output_type -> kioku.v1.ArchiveTaskResponse
+	53,  // 188: kioku.v1.CouncilService.GetAttachment:output_type -> kioku.v1.GetAttachmentResponse
+	55,  // 189: kioku.v1.CouncilService.ListMembers:output_type -> kioku.v1.ListMembersResponse
+	57,  // 190: kioku.v1.CouncilService.GetActivity:output_type -> kioku.v1.GetActivityResponse
+	59,  // 191: kioku.v1.CouncilService.GetParams:output_type -> kioku.v1.GetParamsResponse
+	62,  // 192: kioku.v1.CouncilService.SetParams:output_type -> kioku.v1.SetParamsResponse
+	64,  // 193: kioku.v1.CouncilService.RollbackParams:output_type -> kioku.v1.RollbackParamsResponse
+	66,  // 194: kioku.v1.CouncilService.StartEvaluation:output_type -> kioku.v1.StartEvaluationResponse
+	68,  // 195: kioku.v1.CouncilService.ListEvaluations:output_type -> kioku.v1.ListEvaluationsResponse
+	70,  // 196: kioku.v1.CouncilService.GetEvaluation:output_type -> kioku.v1.GetEvaluationResponse
+	75,  // 197: kioku.v1.CouncilService.ListWorkers:output_type -> kioku.v1.ListWorkersResponse
+	79,  // 198: kioku.v1.CouncilService.ListCommands:output_type -> kioku.v1.ListCommandsResponse
+	82,  // 199: kioku.v1.CouncilService.SendCommand:output_type -> kioku.v1.SendCommandResponse
+	84,  // 200: kioku.v1.CouncilService.AckCommand:output_type -> kioku.v1.AckCommandResponse
+	86,  // 201: kioku.v1.CouncilService.ObeyCommands:output_type -> kioku.v1.ObeyCommandsResponse
+	88,  // 202: kioku.v1.CouncilService.Suggest:output_type -> kioku.v1.SuggestResponse
+	92,  // 203: kioku.v1.CouncilService.ListSuggestions:output_type -> kioku.v1.ListSuggestionsResponse
+	94,  // 204: kioku.v1.CouncilService.ReviewSuggestion:output_type -> kioku.v1.ReviewSuggestionResponse
+	97,  // 205: kioku.v1.CouncilService.RequestAction:output_type -> kioku.v1.RequestActionResponse
+	99,  // 206: kioku.v1.CouncilService.ListActions:output_type -> kioku.v1.ListActionsResponse
+	101, // 207: kioku.v1.CouncilService.ApproveAction:output_type -> kioku.v1.ApproveActionResponse
+	103, // 208: kioku.v1.CouncilService.Recognise:output_type -> kioku.v1.RecogniseResponse
+	105, // 209: kioku.v1.CouncilService.NextTurn:output_type -> kioku.v1.NextTurnResponse
+	108, // 210: kioku.v1.CouncilService.SubmitTurn:output_type -> kioku.v1.SubmitTurnResponse
+	110, // 211: kioku.v1.CouncilService.RenewTurn:output_type -> kioku.v1.RenewTurnResponse
+	112, // 212: kioku.v1.CouncilService.TailLogs:output_type -> kioku.v1.TailLogsResponse
+	115, // 213: kioku.v1.CouncilService.WatchCouncil:output_type -> kioku.v1.WatchCouncilResponse
+	118, // 214: kioku.v1.CouncilService.DiagnoseCouncil:output_type -> kioku.v1.DiagnoseCouncilResponse
+	173, // [173:215] is the sub-list for method output_type
+	131, // [131:173] is the sub-list for method input_type
+	131, // [131:131] is the sub-list for extension type_name
+	131, // [131:131] is the sub-list for extension extendee
+	0,   // [0:131] is the sub-list for field type_name
 }
 
 func init() { file_kioku_v1_council_proto_init() }
@@ -8749,14 +9038,14 @@ func file_kioku_v1_council_proto_init() {
 	if File_kioku_v1_council_proto != nil {
 		return
 	}
-	file_kioku_v1_council_proto_msgTypes[20].OneofWrappers = []any{}
+	file_kioku_v1_council_proto_msgTypes[21].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kioku_v1_council_proto_rawDesc), len(file_kioku_v1_council_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   134,
+			NumMessages:   137,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -49,6 +49,7 @@ const (
 	CouncilService_ListCommands_FullMethodName     = "/kioku.v1.CouncilService/ListCommands"
 	CouncilService_SendCommand_FullMethodName      = "/kioku.v1.CouncilService/SendCommand"
 	CouncilService_AckCommand_FullMethodName       = "/kioku.v1.CouncilService/AckCommand"
+	CouncilService_ObeyCommands_FullMethodName     = "/kioku.v1.CouncilService/ObeyCommands"
 	CouncilService_Suggest_FullMethodName          = "/kioku.v1.CouncilService/Suggest"
 	CouncilService_ListSuggestions_FullMethodName  = "/kioku.v1.CouncilService/ListSuggestions"
 	CouncilService_ReviewSuggestion_FullMethodName = "/kioku.v1.CouncilService/ReviewSuggestion"
@@ -129,6 +130,10 @@ type CouncilServiceClient interface {
 	SendCommand(ctx context.Context, in *SendCommandRequest, opts ...grpc.CallOption) (*SendCommandResponse, error)
 	// AckCommand tells that the worker has done, or not done, a command. It needs the right worker:NAME.
 	AckCommand(ctx context.Context, in *AckCommandRequest, opts ...grpc.CallOption) (*AckCommandResponse, error)
+	// ObeyCommands acknowledges the commands that the worker has not answered, and returns what all of them amount to now: whether it is
+	// paused, and its directives. Kioku calls it for its own agents, also for a member that somebody talks to. It needs the right
+	// worker:NAME or member:NAME.
+	ObeyCommands(ctx context.Context, in *ObeyCommandsRequest, opts ...grpc.CallOption) (*ObeyCommandsResponse, error)
 	// Suggest suggests a task: one an hour, later ones wait. It needs the right worker:NAME.
 	Suggest(ctx context.Context, in *SuggestRequest, opts ...grpc.CallOption) (*SuggestResponse, error)
 	// ListSuggestions lists suggestions, newest first.
@@ -445,6 +450,16 @@ func (c *councilServiceClient) AckCommand(ctx context.Context, in *AckCommandReq
 	return out, nil
 }
 
+func (c *councilServiceClient) ObeyCommands(ctx context.Context, in *ObeyCommandsRequest, opts ...grpc.CallOption) (*ObeyCommandsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ObeyCommandsResponse)
+	err := c.cc.Invoke(ctx, CouncilService_ObeyCommands_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *councilServiceClient) Suggest(ctx context.Context, in *SuggestRequest, opts ...grpc.CallOption) (*SuggestResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(SuggestResponse)
@@ -658,6 +673,10 @@ type CouncilServiceServer interface {
 	SendCommand(context.Context, *SendCommandRequest) (*SendCommandResponse, error)
 	// AckCommand tells that the worker has done, or not done, a command. It needs the right worker:NAME.
 	AckCommand(context.Context, *AckCommandRequest) (*AckCommandResponse, error)
+	// ObeyCommands acknowledges the commands that the worker has not answered, and returns what all of them amount to now: whether it is
+	// paused, and its directives. Kioku calls it for its own agents, also for a member that somebody talks to. It needs the right
+	// worker:NAME or member:NAME.
+	ObeyCommands(context.Context, *ObeyCommandsRequest) (*ObeyCommandsResponse, error)
 	// Suggest suggests a task: one an hour, later ones wait. It needs the right worker:NAME.
 	Suggest(context.Context, *SuggestRequest) (*SuggestResponse, error)
 	// ListSuggestions lists suggestions, newest first.
@@ -777,6 +796,9 @@ func (UnimplementedCouncilServiceServer) SendCommand(context.Context, *SendComma
 }
 func (UnimplementedCouncilServiceServer) AckCommand(context.Context, *AckCommandRequest) (*AckCommandResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method AckCommand not implemented")
+}
+func (UnimplementedCouncilServiceServer) ObeyCommands(context.Context, *ObeyCommandsRequest) (*ObeyCommandsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ObeyCommands not implemented")
 }
 func (UnimplementedCouncilServiceServer) Suggest(context.Context, *SuggestRequest) (*SuggestResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Suggest not implemented")
@@ -1342,6 +1364,24 @@ func _CouncilService_AckCommand_Handler(srv interface{}, ctx context.Context, de
 	return interceptor(ctx, in, info, handler)
 }
 
+func _CouncilService_ObeyCommands_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ObeyCommandsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(CouncilServiceServer).ObeyCommands(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: CouncilService_ObeyCommands_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(CouncilServiceServer).ObeyCommands(ctx, req.(*ObeyCommandsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _CouncilService_Suggest_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(SuggestRequest)
 	if err := dec(in); err != nil {
@@ -1680,6 +1720,10 @@ var CouncilService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "AckCommand",
 			Handler:    _CouncilService_AckCommand_Handler,
+		},
+		{
+			MethodName: "ObeyCommands",
+			Handler:    _CouncilService_ObeyCommands_Handler,
 		},
 		{
 			MethodName: "Suggest",

@@ -18,7 +18,8 @@ export const councilHref = (query = {}) => href("/council", query);
 // may reports whether the caller has a right.
 export const may = (right) => about?.rights.includes(right) || about?.rights.includes("owner");
 
-let about;
+// about is what the service says about the council.
+export let about;
 
 async function load() {
 	try {
@@ -76,8 +77,8 @@ async function showDashboard() {
 	replace(view,
 		h("section", { "aria-labelledby": "seats" }, h("h2", { id: "seats" }, "Members"), h("div", { class: "seats" }, about.members.map(seat)),
 			h("p", { class: "small muted" }, `${number(about.neededCount)} of ${number(about.members.length)} must agree, within ${count(about.maxRounds, "round")}; then the arbiter decides.`)),
+		open.tasks.length > 0 && h("section", {}, h("h2", {}, "Open"), taskTable(open.tasks)),
 		may("submit") && form,
-		h("section", {}, h("h2", {}, "Open"), taskTable(open.tasks)),
 		h("section", {}, h("h2", {}, "Ended"), taskTable(ended)));
 }
 

@@ -93,7 +93,7 @@ function worker(w, changed) {
 	return h("div", { class: "seat" }, h("h3", {}, words("span", {}, w.name), h("span", { class: `tag ${w.pausedUntilTime ? "warn" : "good"}` }, w.pausedUntilTime ? `paused until ${new Date(w.pausedUntilTime).toLocaleTimeString()}` : "at work")),
 		w.reason && words("p", { class: "small muted" }, w.reason),
 		h("ul", {}, w.directives.map((d) => words("li", {}, d.text))),
-		may("owner") && h("div", { class: "acts" }, h("button", { type: "button", onclick: send("pause", { durationMinutes: 30 }) }, "Pause for 30 minutes"), h("button", { type: "button", onclick: send("resume", {}) }, "Resume")));
+		may("owner") && h("div", { class: "acts" }, w.pausedUntilTime ? h("button", { type: "button", onclick: send("resume", {}) }, "Resume") : h("button", { type: "button", onclick: send("pause", { durationMinutes: 30 }) }, "Pause for 30 minutes")));
 }
 
 function suggestion(s, changed) {

@@ -1,6 +1,6 @@
 // One task of the council: its steps, its rounds with opinions and comments in the order of time, its decision and result.
 import { ago, announce, clean, count, errorBox, h, number, replace, words } from "/static/app.js";
-import { ask, councilHref, may } from "/static/council.js";
+import { about, ask, councilHref, may } from "/static/council.js";
 
 const votes = { approve: "yes", approve_with_modification: "yes, with changes", reject: "no" };
 const final = ["completed", "rejected", "failed", "cancelled"];
@@ -54,7 +54,8 @@ function decision(d) {
 		d.dissent.map((o) => h("div", { class: `ballot ${o.vote}` }, h("h4", {}, `Dissent of ${clean(o.member)}`, h("span", { class: "tag" }, votes[o.vote] || clean(o.vote))), words("p", { class: "prose" }, o.opinion), h("ul", {}, o.concerns.map((c) => words("li", {}, c))))),
 		d.solo && h("div", { class: `ballot ${d.solo.vote}` }, h("h4", {}, "The arbiter alone", h("span", { class: "tag" }, votes[d.solo.vote])), words("p", { class: "prose" }, d.solo.opinion)),
 		h("p", { class: "small muted" }, [cost.calls > 0 && `${count(cost.calls, "call")}, ${number(cost.tokens)} tokens`, d.independenceCount > 1 ? count(d.independenceCount, "model family", "model families") : "one model family",
-			d.memoryPath && `remembered in ${clean(d.memoryPath)}`, d.supersedes && `takes the place of ${d.supersedes}`, d.supersededBy && `superseded by ${d.supersededBy}`, d.outcome && `outcome: ${d.outcome.replaceAll("_", " ")} ${clean(d.outcomeNote)}`].filter(Boolean).join(" · ")));
+			d.supersedes && `takes the place of ${d.supersedes}`, d.supersededBy && `superseded by ${d.supersededBy}`, d.outcome && `outcome: ${d.outcome.replaceAll("_", " ")} ${clean(d.outcomeNote)}`].filter(Boolean).join(" · "),
+			d.memoryPath && [" · remembered in ", words("a", { class: "path", href: `/note?${new URLSearchParams({ agent: about.agent, path: d.memoryPath })}` }, d.memoryPath)]));
 }
 
 function result(r) {
@@ -84,7 +85,7 @@ function round(r, d) {
 }
 
 function ballot(b) {
-	return h("div", { class: `ballot ${b.vote}` }, h("h4", {}, words("span", {}, b.member), h("span", { class: "tag" }, votes[b.vote] || clean(b.vote)), b.confidence !== undefined && h("span", { class: "small muted" }, `${Math.round(b.confidence * 100)} % sure`), b.recall === "degraded" && h("span", { class: "tag warn" }, "memory not searched")),
+	return h("div", { class: `ballot ${b.vote}` }, h("h4", {}, words("span", {}, b.member), h("span", { class: "tag" }, votes[b.vote] || clean(b.vote)), b.confidence !== undefined && h("span", { class: "small muted" }, `${Math.round(b.confidence * 100)} % sure`), b.recall === "degraded" && h("span", { class: "tag warn" }, "not all of the memory searched")),
 		words("p", { class: "prose" }, b.opinion), b.proposedApproach && h("details", {}, h("summary", { class: "small" }, "Proposes"), words("p", { class: "prose" }, b.proposedApproach)),
 		h("ul", {}, b.concerns.map((c) => words("li", {}, c))), b.evidence.length > 0 && h("p", { class: "small muted path" }, b.evidence.map(clean).join(", ")));
 }

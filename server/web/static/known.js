@@ -138,7 +138,7 @@ async function showConflicts() {
 }
 
 async function showWeeks() {
-	replace(view, ...await paged({ kinds: "summary" }, (units) => units.map((u) => h("section", {}, h("h2", {}, title(u)), unitCard(u, { changed: load }))),
+	replace(view, ...await paged({ kinds: "summary" }, (units) => units.filter((u) => !["person", "topic"].includes(u.summary.scope)).map((u) => h("section", {}, h("h2", {}, title(u)), unitCard(u, { changed: load }))),
 		none("No weeks yet", "A week is summed up when it has ended.")));
 }
 
@@ -220,7 +220,7 @@ async function showEntity() {
 		h("header", { class: "entity" }, words("h2", {}, e.name === "USER" ? "You" : e.name), h("p", { class: "small muted" },
 			[typeNames[e.type] || clean(e.type), `in ${count(e.mentionCount, "episode")}`, e.lastSeenTime && `last ${ago(e.lastSeenTime)}`, e.aliases?.length > 0 && `also ${e.aliases.map(clean).join(", ")}`].filter(Boolean).join(" · ")),
 			h("a", { href: href("/search", { q: e.name === "USER" ? "" : e.name }) }, "Search the notes")),
-		section("Summary", cards(units.units.filter((u) => u.kind === "summary"))),
+		section("Summary", cards(units.units.filter((u) => u.kind === "summary" && u.summary.key.startsWith(entity)))),
 		section("Facts", cards(now)),
 		section("Open", cards(units.units.filter((u) => u.kind === "loop" && u.loop.status === "open"))),
 		before.length > 0 && section("Before", [line(before)]),

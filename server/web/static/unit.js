@@ -45,7 +45,7 @@ function sources(u) {
 	const all = u.evidence || [];
 	if (!all.length) return null;
 	const item = (e) => h("li", {},
-		words("q", {}, e.quote || "…"),
+		e.quote !== u.loop?.text && words("q", {}, e.quote || "…"),
 		h("span", { class: "from small muted" },
 			words("a", { class: "path", href: noteHref(e.path, e.startLine, e.endLine) }, `${e.path}:${e.startLine}${e.endLine > e.startLine ? `–${e.endLine}` : ""}`),
 			` ${speakers[e.speaker] || `said by ${clean(e.speaker)}`}`, e.maker && e.maker !== "rule" && ` · read by ${clean(e.maker)}`));
@@ -67,7 +67,8 @@ export function unitCard(u, { changed, open = false } = {}) {
 			replace(below, errorBox(err));
 		}
 	};
-	const say = words("p", { class: "say" }, u.summary ? u.summary.text : u.loop ? u.loop.text : u.text);
+	const quoted = u.summary && u.source === "rule" && u.summary.events?.length > 0; // then the events are all of the text
+	const say = !quoted && words("p", { class: "say" }, u.summary ? u.summary.text : u.loop ? u.loop.text : u.text);
 	card.append(...[
 		h("header", {},
 			u.loop && h("input", { type: "checkbox", checked: u.loop.status === "closed", "aria-label": `Done: ${clean(u.loop.text)}`,
@@ -76,7 +77,7 @@ export function unitCard(u, { changed, open = false } = {}) {
 		h("p", { class: "tags" }, tags(u)),
 		u.summary && events(u.summary),
 		u.summary?.relationship && words("p", { class: "small" }, u.summary.relationship),
-		...[sources(u)].flat(),
+		...[!u.summary?.events?.length && sources(u)].flat(),
 		h("div", { class: "acts" },
 			h("button", { type: "button", class: "quiet", "aria-pressed": String(u.pinned), onclick: () => act("pin", { unpin: u.pinned }, u.pinned ? "No longer pinned" : "Pinned") }, u.pinned ? "Unpin" : "Pin"),
 			h("button", { type: "button", class: "quiet", onclick: () => correction(below, u, act) }, "Correct…"),

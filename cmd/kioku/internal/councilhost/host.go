@@ -66,9 +66,13 @@ func Open(o Options) (*Host, error) {
 	return h, nil
 }
 
-// Read opens a council to read it, and to put tasks and suggestions into its folders.
+// Read opens a council to read it, and to put tasks and suggestions into its folders. Nobody is asked: members only tell their families.
 func Read(o Options) (*Host, error) {
-	e, err := engine.Read(engineOptions(o, o.Settings, nil))
+	var ask member.Asker
+	if known, err := member.New(o.memberOptions(o.Settings)); err == nil { // Open reports why a member cannot be asked
+		ask = known
+	}
+	e, err := engine.Read(engineOptions(o, o.Settings, ask))
 	if err != nil {
 		return nil, err
 	}
@@ -88,10 +92,14 @@ func members(o Options, set council.Settings, root *os.Root) (*member.Members, e
 	if err != nil {
 		return nil, err
 	}
-	return member.New(member.Options{
-		Settings: set, Budget: budget, Logs: member.OpenLogs(root, o.Now), Now: o.Now,
-		Model: func(name string) (llm.Model, error) { return o.model(name) },
-	})
+	opt := o.memberOptions(set)
+	opt.Budget, opt.Logs = budget, member.OpenLogs(root, o.Now)
+	return member.New(opt)
+}
+
+// memberOptions returns the options of members without a budget and logs.
+func (o Options) memberOptions(set council.Settings) member.Options {
+	return member.Options{Settings: set, Now: o.Now, Model: o.model}
 }
 
 // model returns the language model of a name in the settings of the council.

@@ -55,6 +55,9 @@ type Subject struct {
 	StatusErr error
 	// Derived is what is derived from the memory; nil if that is not known.
 	Derived *kiokuv1.DeriveStatusResponse
+	// Council is the council of the settings; nil if there is none. CouncilErr says why it cannot be read.
+	Council    *kiokuv1.GetCouncilResponse
+	CouncilErr error // nil if it can, or if there is none
 	// Memory is the index if this process has opened it; nil if a daemon answers or there is none.
 	Memory *kioku.Memory
 	// Daemon is the version of the daemon that answers; empty if none does.
@@ -83,7 +86,7 @@ type Subject struct {
 func Examine(ctx context.Context, s *Subject) []Finding {
 	var all []Finding
 	for _, check := range []func(context.Context, *Subject) []Finding{
-		checkSettings, checkWorkspace, checkState, checkDisk, checkTokens, checkProvider, checkModel, checkLanguages, checkReranker, checkLanguageModel, checkIndex, checkIntegrity, checkHistory, checkDerive,
+		checkSettings, checkWorkspace, checkState, checkDisk, checkTokens, checkProvider, checkModel, checkLanguages, checkReranker, checkLanguageModel, checkIndex, checkIntegrity, checkHistory, checkDerive, checkCouncil,
 		checkWatches, checkClock, checkDaemon,
 	} {
 		if ctx.Err() != nil {

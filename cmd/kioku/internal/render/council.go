@@ -160,11 +160,13 @@ func (p *Page) councilDecision(dec *kiokuv1.CouncilDecision) {
 func (p *Page) councilFacts(dec *kiokuv1.CouncilDecision) {
 	var in, out int64
 	var calls int32
+	var dollars float64
 	for _, u := range dec.GetUsage() {
 		in, out, calls = in+u.GetInputTokenCount(), out+u.GetOutputTokenCount(), calls+u.GetCallCount()
+		dollars += u.GetCost()
 	}
 	if calls > 0 {
-		p.Row("cost", "%s, %d tokens in, %d out; %s", Count(calls, "call"), in, out, families(dec.GetIndependenceCount()))
+		p.Row("cost", "%s, %d tokens in, %d out%s; %s", Count(calls, "call"), in, out, CouncilPrice(", %s dollars", dollars), families(dec.GetIndependenceCount()))
 	}
 	if dec.GetMemoryPath() != "" {
 		p.Row("memory", "%s", dec.GetMemoryPath())
@@ -271,13 +273,17 @@ func (p *Page) CouncilDone(done proto.Message) {
 
 // Council adds what a council is: its rules, and a line for each member.
 func (p *Page) Council(c *kiokuv1.GetCouncilResponse) {
-	p.Row("council", "%s", c.GetFolder())
+	p.Row("folder", "%s", c.GetFolder())
 	p.Row("rule", "%d of %d must agree, %d to %d rounds, %s", c.GetNeededCount(), len(c.GetMembers()), c.GetMinRounds(), c.GetMaxRounds(), c.GetPolicy())
 	p.Row("autonomy", "%s; execution: %s", c.GetAutonomy(), c.GetExecutionMode())
 	p.Row("memory", "decisions are notes of agent %s", c.GetAgent())
+	p.CouncilLoad(c.GetLoad())
 	for _, m := range c.GetMembers() {
 		p.Linef("")
-		p.Linef("%s  %s  %s", Bold(m.GetName()), strings.Join(m.GetRoles(), ", "), Dim(m.GetModel()))
+		p.Linef("%s  %s  %s", Bold(m.GetName()), strings.Join(m.GetRoles(), ", "), Dim(m.GetModel()+", family "+m.GetFamily()))
+		if m.GetPausedUntilTime() != nil {
+			p.Linef("  paused until %s", when(m.GetPausedUntilTime()))
+		}
 		p.Linef("  %s", params(m.GetParams()))
 		if m.GetParamsProblem() != "" {
 			p.Linef("  ! the file of parameters is not used: %s", CleanLine(m.GetParamsProblem()))
@@ -286,6 +292,29 @@ func (p *Page) Council(c *kiokuv1.GetCouncilResponse) {
 			p.Linef("  %s %s", a.GetStatus(), a.GetTaskId())
 		}
 	}
+}
+
+// CouncilLoad adds how busy a council is.
+func (p *Page) CouncilLoad(l *kiokuv1.CouncilLoad) {
+	p.Row("council", "%d open, %d wait for a person, %d of them stalled", l.GetOpenCount(), l.GetWaitingCount(), l.GetStalledCount())
+	if len(l.GetAbsent()) > 0 {
+		p.Row("absent", "%s", strings.Join(l.GetAbsent(), ", "))
+	}
+	if l.GetTokenLimit() > 0 {
+		p.Row("today", "%d of %d tokens%s", l.GetTokenCount(), l.GetTokenLimit(), CouncilPrice(", %s dollars", l.GetCost()))
+	}
+}
+
+// CouncilPrice returns amounts of money in a sentence, or nothing if one of them is not known.
+func CouncilPrice(sentence string, dollars ...float64) string {
+	var all []any
+	for _, d := range dollars {
+		if d == 0 {
+			return ""
+		}
+		all = append(all, fmt.Sprintf("%.4g", d))
+	}
+	return fmt.Sprintf(sentence, all...)
 }
 
 // params returns parameters on a line.

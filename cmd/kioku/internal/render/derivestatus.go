@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -21,8 +22,12 @@ func (p *Page) DeriveStatus(st *kiokuv1.DeriveStatusResponse, now time.Time) {
 		waiting = fmt.Sprintf(", %d wait for the rules", n)
 	}
 	p.Row("episodes", "%d%s%s", st.GetEpisodeCount(), sensitiveEpisodes(st), waiting)
-	p.Row("units", "%s", counted(st.GetUnits(), "none"))
-	p.Row("entities", "%s", counted(st.GetEntities(), "none"))
+	for _, kind := range unitKinds {
+		if said := named(kind.states, st.GetUnits()); said != "" {
+			p.Row(kind.row, "%s", said)
+		}
+	}
+	p.Row("names", "%s", cmp.Or(named(entityTypes, st.GetEntities()), "none"))
 	if n := st.GetConflictCount(); n > 0 {
 		p.Row("conflicts", "%d to settle: kioku derive list --only conflict", n)
 	}
@@ -70,6 +75,39 @@ func sensitiveEpisodes(st *kiokuv1.DeriveStatusResponse) string {
 		return ""
 	}
 	return " (" + strings.Join(all, ", ") + ")"
+}
+
+// word is what stands behind a number: how it is counted, and what a reader is told.
+type word struct{ key, one, many string }
+
+// unitKinds are the rows of the status, with the states of units in the words of each.
+var unitKinds = []struct {
+	row    string
+	states []word
+}{
+	{"facts", []word{{"fact/validated", "holds", "hold"}, {"fact/superseded", "is past", "are past"}, {"fact/conflict", "is in conflict", "are in conflict"}}},
+	{"loops", []word{{"loop/validated", "open", "open"}, {"loop/archived", "closed or expired", "closed or expired"}}},
+	{"summaries", []word{{"summary/validated", "of a week, a person or a topic", "of weeks, people and topics"}}},
+}
+
+// entityTypes are the types of entities.
+var entityTypes = []word{
+	{"PERSON", "person", "people"}, {"PLACE", "place", "places"}, {"ORG", "organisation", "organisations"}, {"PROJECT", "project", "projects"},
+	{"WORK", "work", "works"}, {"TOPIC", "topic", "topics"}, {"OTHER", "other", "others"},
+}
+
+// named returns "3 people, 1 place" in the order of the words, empty if all numbers are 0.
+func named(words []word, counts map[string]int32) string {
+	var all []string
+	for _, w := range words {
+		switch n := counts[w.key]; {
+		case n == 1:
+			all = append(all, "1 "+w.one)
+		case n > 1:
+			all = append(all, fmt.Sprintf("%d %s", n, w.many))
+		}
+	}
+	return strings.Join(all, ", ")
 }
 
 // counted returns "3 a, 2 b" in the order of the names.

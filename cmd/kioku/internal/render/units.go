@@ -1,17 +1,22 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"kioku/internal/text"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
 // shortID is the number of digits that an id is shown with, if that tells it from the others of a list.
 const shortID = 8
+
+// maxSummary is how many characters of a summary are shown in a list.
+const maxSummary = 100
 
 // ShortIDs returns the beginnings of ids that are shown for them: all of one length, and different if the ids are.
 func ShortIDs(ids []string) []string {
@@ -38,11 +43,15 @@ func (p *Page) Units(units []*kiokuv1.Unit) {
 	}
 	for i, short := range ShortIDs(ids) {
 		u := units[i]
-		var text any = CleanLine(u.GetText()) + marks(u)
-		if past(u) {
-			text = Dim(CleanLine(u.GetText()) + marks(u))
+		said := CleanLine(u.GetText())
+		if s := u.GetSummary(); s != nil {
+			said = text.Shorten(CleanLine(s.GetScope()+" "+s.GetKey()[:min(shortID, len(s.GetKey()))]+": "+s.GetText()), maxSummary)
 		}
-		p.Linef("%s  %s  %s  %s", Bold(short), Pad(u.GetKind(), 7), text, Dim(sources(u)))
+		var line any = said + marks(u)
+		if past(u) {
+			line = Dim(said + marks(u))
+		}
+		p.Linef("%s  %s  %s  %s", Bold(short), Pad(u.GetKind(), 7), line, Dim(sources(u)))
 	}
 }
 
@@ -54,11 +63,11 @@ func marks(u *kiokuv1.Unit) string {
 	var all []string
 	switch {
 	case u.GetState() == "conflict":
-		all = append(all, "conflict")
+		all = append(all, "in conflict")
 	case past(u):
 		all = append(all, u.GetState())
 	case len(u.GetFact().GetConflicts()) > 0:
-		all = append(all, "contradicted")
+		all = append(all, "holds, in conflict")
 	}
 	if u.GetPinned() {
 		all = append(all, "pinned")
@@ -106,8 +115,8 @@ func (p *Page) Unit(u *kiokuv1.Unit) {
 		p.summary(s)
 	}
 	p.field("confidence", fmt.Sprintf("%.2f by %s, best speaker %s; salience %.2f", u.GetConfidence(), u.GetSource(), u.GetTrust(), u.GetSalience()))
-	p.field("seen", fmt.Sprintf("%s; first derived %s, last changed %s", orNever(day(u.GetOccurredTime())), orNever(day(u.GetRecordedTime())),
-		orNever(day(u.GetChangedTime()))))
+	p.field("seen", fmt.Sprintf("%s; first derived %s, last changed %s", cmp.Or(day(u.GetOccurredTime()), "without a date"), day(u.GetRecordedTime()),
+		day(u.GetChangedTime())))
 	p.evidence(u.GetEvidence())
 }
 
@@ -122,13 +131,6 @@ func (p *Page) fact(f *kiokuv1.Fact) {
 	p.field("ends before", f.GetValidTo())
 	p.field("replaced by", f.GetSupersededBy())
 	p.field("conflicts", strings.Join(f.GetConflicts(), ", "))
-}
-
-func orNever(day string) string {
-	if day == "" {
-		return "at no known time"
-	}
-	return day
 }
 
 // summary adds what a summary is about, and its events.
@@ -186,7 +188,7 @@ func (p *Page) UnitVersions(versions []*kiokuv1.UnitVersion) {
 	}
 }
 
-// Entities adds a line for each entity, and then the pairs that are likely the same.
+// Entities adds a line for each entity, and then the pairs that may be the same.
 func (p *Page) Entities(list *kiokuv1.ListEntitiesResponse) {
 	ids, width := []string{}, 0
 	for _, e := range list.GetEntities() {
@@ -208,7 +210,7 @@ func (p *Page) Entities(list *kiokuv1.ListEntitiesResponse) {
 	}
 	for _, t := range list.GetTwins() {
 		pair := ShortIDs([]string{t.GetFirst().GetId(), t.GetSecond().GetId()})
-		p.Linef("likely the same: %s: kioku derive merge %s %s", CleanLine(t.GetReason()), pair[1], pair[0])
+		p.Linef("maybe the same: %s: kioku derive merge %s %s", CleanLine(t.GetReason()), pair[1], pair[0])
 	}
 }
 

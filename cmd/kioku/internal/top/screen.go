@@ -23,6 +23,10 @@ func (v View) Write(p *render.Page, now time.Time) {
 	p.Table(v.searchTable())
 	p.Linef("")
 	p.Table(v.indexTable())
+	if len(v.Councils) > 0 {
+		p.Linef("")
+		p.Table(v.councilTable())
+	}
 	if len(v.Slow) > 0 {
 		p.Linef("")
 		p.Table(v.slowTable())
@@ -66,6 +70,19 @@ func (v View) indexTable() bench.Table {
 			t.Rows = append(t.Rows, bench.TableRow{Cells: []string{a.ID, count(a.Pending), count(a.Backlog), lag(a.Lag), count(a.Files), count(a.Chunks),
 				bytes(a.ResidentBytes), bytes(a.DiskBytes)}})
 		}
+	}
+	return t
+}
+
+func (v View) councilTable() bench.Table {
+	t := bench.Table{Head: []string{"council", "open", "wait", "stalled", "absent", "tokens today", "cost"}}
+	for _, c := range v.Councils {
+		dollars := ""
+		if c.Cost > 0 {
+			dollars = fmt.Sprintf("$%.2f", c.Cost)
+		}
+		t.Rows = append(t.Rows, bench.TableRow{Cells: []string{c.Agent, count(c.Open), count(c.Waiting), count(c.Stalled), count(c.Absent),
+			percent(c.Tokens/max(c.Limit, 1)) + " of " + count(c.Limit), dollars}, Strong: c.Stalled+c.Absent > 0})
 	}
 	return t
 }

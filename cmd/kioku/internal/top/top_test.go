@@ -3,6 +3,7 @@ package top
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -47,6 +48,12 @@ var after = strings.NewReplacer(`le="0.01"} 100`, `le="0.01"} 100`, `le="0.1"} 1
 kioku_searches_without_hits_total{agent="ann",mode="hybrid"} 5
 # TYPE kioku_index_backlog_chunks gauge
 kioku_index_backlog_chunks{agent="ann"} 12345
+# TYPE kioku_council_open_tasks gauge
+kioku_council_open_tasks{agent="council"} 4
+# TYPE kioku_council_stalled_tasks gauge
+kioku_council_stalled_tasks{agent="council"} 1
+# TYPE kioku_council_token_limit gauge
+kioku_council_token_limit{agent="council"} 2000
 # TYPE kioku_egress_requests_total counter
 kioku_egress_requests_total{purpose="embeddings",local="false"} 3
 kioku_egress_requests_total{purpose="re-ranking",local="true"} 3
@@ -60,6 +67,9 @@ func TestViewTakesWhatHappenedBetweenTwoSamples(t *testing.T) {
 		{Method: "Explain", Code: "OK", Took: durationpb.New(2 * time.Second), StartTime: timestamppb.New(start.Add(time.Minute)), RequestId: "r2"},
 	}}}
 	v := NewView(sample(t, 10, before), sample(t, 20, after), slow)
+	if want := []Council{{Agent: "council", Open: 4, Stalled: 1, Limit: 2000}}; !slices.Equal(v.Councils, want) {
+		t.Errorf("councils: %+v", v.Councils)
+	}
 	a := v.Agents[0]
 	if v.Version != "1.2.3" || v.Window != 10 || v.Uptime != 20 || len(v.Agents) != 2 || v.Agents[1].Up {
 		t.Errorf("%+v", v)
@@ -118,7 +128,7 @@ func TestQuantileLiesInItsBucket(t *testing.T) {
 func TestViewFitsATerminalOf80Columns(t *testing.T) {
 	t.Parallel()
 	ms, seconds := 12345.0, 99.9
-	v := View{Version: "v1.22.333", Uptime: 9e6, Window: 30, Process: &Process{Calls: 1e5, Failed: 1e5, InFlight: 1e4, Refused: 1e5, Processors: 64, MemoryBytes: 1e11,
+	v := View{Councils: []Council{{Agent: "a-rather-long-id", Open: 1e4, Waiting: 1e4, Stalled: 1e3, Absent: 9, Tokens: 2e6, Limit: 2e6, Cost: 1234.5}}, Version: "v1.22.333", Uptime: 9e6, Window: 30, Process: &Process{Calls: 1e5, Failed: 1e5, InFlight: 1e4, Refused: 1e5, Processors: 64, MemoryBytes: 1e11,
 		ResidentBytes: 1e10, BudgetBytes: 1e10, Goroutines: 1e5, OpenFiles: 1e4},
 		Agents: []Agent{{ID: "a-rather-long-id", Up: true, Searches: 12345, P50: &ms, P99: &ms, WithoutHits: 1, Degraded: 1, Lag: &seconds, Files: 1e5, Chunks: 1e6,
 			Pending: 99_999, Backlog: 1e6, ResidentBytes: 1e9, DiskBytes: 1e10}}}

@@ -18,6 +18,8 @@ type View struct {
 	Window float64 `json:"windowSeconds"`
 	// Agents that the caller may reach, by id.
 	Agents []Agent `json:"agents"`
+	// Councils that the service runs, by the agents whose memories have their decisions.
+	Councils []Council `json:"councils"`
 	// Process is what the whole service does; null for a caller who may not reach all agents.
 	Process *Process `json:"process"`
 	// Slow are the recent calls that took long, the most recent first.
@@ -56,6 +58,24 @@ type Agent struct {
 	ResidentBytes float64 `json:"residentBytes"`
 	// DiskBytes are those of the files of the index.
 	DiskBytes float64 `json:"diskBytes"`
+}
+
+// Council is how busy a council is.
+type Council struct {
+	// Agent whose memory has the decisions.
+	Agent string `json:"agent"`
+	// Open are the tasks that have not ended.
+	Open float64 `json:"openTasks"`
+	// Waiting are those of them that wait for a person, Stalled those on which the council cannot decide.
+	Waiting float64 `json:"waitingTasks"`
+	Stalled float64 `json:"stalledTasks"`
+	// Absent members had no vote in the last round, or are paused.
+	Absent float64 `json:"absentMembers"`
+	// Tokens of today, and the most that a day may cost.
+	Tokens float64 `json:"tokensToday"`
+	Limit  float64 `json:"tokenLimit"`
+	// Cost of today in US dollars; 0 without prices.
+	Cost float64 `json:"costTodayDollars"`
 }
 
 // Process is what the whole service uses.
@@ -113,7 +133,7 @@ type Egress struct {
 // NewView returns what happened between two samples of a service. A zero sample before stands for the start of the service.
 func NewView(before, now Sample, statuses []*kiokuv1.StatusResponse) View {
 	uptime := now.uptime()
-	v := View{Version: version(now, statuses), Uptime: uptime, Window: uptime, Agents: []Agent{}, Slow: []Slow{}}
+	v := View{Version: version(now, statuses), Uptime: uptime, Window: uptime, Agents: []Agent{}, Councils: []Council{}, Slow: []Slow{}}
 	if before.families != nil {
 		v.Window = now.At.Sub(before.At).Seconds()
 	}
@@ -123,6 +143,9 @@ func NewView(before, now Sample, statuses []*kiokuv1.StatusResponse) View {
 	}
 	for _, id := range now.values("kioku_agent_up", "agent") {
 		v.Agents = append(v.Agents, d.agent(id))
+	}
+	for _, id := range now.values("kioku_council_open_tasks", "agent") {
+		v.Councils = append(v.Councils, now.council(id))
 	}
 	if now.has("kioku_start_time_seconds") {
 		v.Process, v.Egress = d.process(), egress(now)
@@ -197,6 +220,13 @@ func (d delta) agent(id string) Agent {
 		Pending: gauge("kioku_index_pending_files"), Backlog: gauge("kioku_index_backlog_chunks"),
 		ResidentBytes: gauge("kioku_index_resident_bytes"), DiskBytes: gauge("kioku_database_bytes") + gauge("kioku_wal_bytes"),
 	}
+}
+
+// council returns how busy the council of an agent is.
+func (s Sample) council(agent string) Council {
+	gauge := func(name string) float64 { return s.sum("kioku_council_"+name, labels{"agent": agent}) }
+	return Council{Agent: agent, Open: gauge("open_tasks"), Waiting: gauge("waiting_tasks"), Stalled: gauge("stalled_tasks"), Absent: gauge("absent_members"),
+		Tokens: gauge("tokens_today"), Limit: gauge("token_limit"), Cost: gauge("cost_today_dollars")}
 }
 
 // process returns what the whole service did.

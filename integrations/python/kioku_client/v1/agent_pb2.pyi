@@ -45,9 +45,10 @@ class AssemblePromptRequest(_message.Message):
     def __init__(self, agent: _Optional[str] = ..., message: _Optional[str] = ..., mode: _Optional[str] = ..., channel: _Optional[str] = ..., group: _Optional[bool] = ..., model: _Optional[str] = ..., shared_agents: _Optional[_Iterable[str]] = ..., blocks: _Optional[_Iterable[_Union[PromptBlock, _Mapping[str, _Any]]]] = ..., budget_tokens: _Optional[int] = ..., cache_friendly: _Optional[bool] = ..., no_memory_tools: _Optional[bool] = ..., no_recall: _Optional[bool] = ..., ask_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., session: _Optional[str] = ..., author: _Optional[_Union[_memory_pb2.Author, _Mapping[str, _Any]]] = ..., context: _Optional[_Iterable[_Union[_memory_pb2.ConversationTurn, _Mapping[str, _Any]]]] = ...) -> None: ...
 
 class AssemblePromptResponse(_message.Message):
-    __slots__ = ["cached_bytes", "cuts", "files", "group", "layers", "over_budget", "prompt", "recall", "skills", "skills_note", "tokens", "turn_block"]
+    __slots__ = ["cached_bytes", "cuts", "directives", "files", "group", "layers", "over_budget", "prompt", "recall", "skills", "skills_note", "tokens", "turn_block"]
     CACHED_BYTES_FIELD_NUMBER: _ClassVar[int]
     CUTS_FIELD_NUMBER: _ClassVar[int]
+    DIRECTIVES_FIELD_NUMBER: _ClassVar[int]
     FILES_FIELD_NUMBER: _ClassVar[int]
     GROUP_FIELD_NUMBER: _ClassVar[int]
     LAYERS_FIELD_NUMBER: _ClassVar[int]
@@ -60,6 +61,7 @@ class AssemblePromptResponse(_message.Message):
     TURN_BLOCK_FIELD_NUMBER: _ClassVar[int]
     cached_bytes: int
     cuts: _containers.Messages[PromptCut]
+    directives: _containers.Scalars[str]
     files: _containers.Messages[FileReport]
     group: bool
     layers: _containers.Messages[PromptLayer]
@@ -70,7 +72,7 @@ class AssemblePromptResponse(_message.Message):
     skills_note: str
     tokens: int
     turn_block: str
-    def __init__(self, prompt: _Optional[str] = ..., cached_bytes: _Optional[int] = ..., layers: _Optional[_Iterable[_Union[PromptLayer, _Mapping[str, _Any]]]] = ..., tokens: _Optional[int] = ..., over_budget: _Optional[bool] = ..., files: _Optional[_Iterable[_Union[FileReport, _Mapping[str, _Any]]]] = ..., skills: _Optional[_Iterable[_Union[SkillReport, _Mapping[str, _Any]]]] = ..., skills_note: _Optional[str] = ..., cuts: _Optional[_Iterable[_Union[PromptCut, _Mapping[str, _Any]]]] = ..., recall: _Optional[_Union[RecallReport, _Mapping[str, _Any]]] = ..., group: _Optional[bool] = ..., turn_block: _Optional[str] = ...) -> None: ...
+    def __init__(self, prompt: _Optional[str] = ..., cached_bytes: _Optional[int] = ..., layers: _Optional[_Iterable[_Union[PromptLayer, _Mapping[str, _Any]]]] = ..., tokens: _Optional[int] = ..., over_budget: _Optional[bool] = ..., files: _Optional[_Iterable[_Union[FileReport, _Mapping[str, _Any]]]] = ..., skills: _Optional[_Iterable[_Union[SkillReport, _Mapping[str, _Any]]]] = ..., skills_note: _Optional[str] = ..., cuts: _Optional[_Iterable[_Union[PromptCut, _Mapping[str, _Any]]]] = ..., recall: _Optional[_Union[RecallReport, _Mapping[str, _Any]]] = ..., group: _Optional[bool] = ..., turn_block: _Optional[str] = ..., directives: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class BeginCompactRequest(_message.Message):
     __slots__ = ["agent", "keep_recent_tokens", "messages", "session", "window_tokens"]

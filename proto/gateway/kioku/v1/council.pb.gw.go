@@ -1118,6 +1118,51 @@ func local_request_CouncilService_AckCommand_0(ctx context.Context, marshaler ru
 	return msg, metadata, err
 }
 
+func request_CouncilService_ObeyCommands_0(ctx context.Context, marshaler runtime.Marshaler, client extKiokuv1.CouncilServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq extKiokuv1.ObeyCommandsRequest
+		metadata runtime.ServerMetadata
+		err      error
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	val, ok := pathParams["worker"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "worker")
+	}
+	protoReq.Worker, err = runtime.String(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "worker", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	msg, err := client.ObeyCommands(ctx, &protoReq, grpc.Header(&metadata.HeaderMD), grpc.Trailer(&metadata.TrailerMD))
+	return msg, metadata, err
+}
+
+func local_request_CouncilService_ObeyCommands_0(ctx context.Context, marshaler runtime.Marshaler, server extKiokuv1.CouncilServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq extKiokuv1.ObeyCommandsRequest
+		metadata runtime.ServerMetadata
+		err      error
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	val, ok := pathParams["worker"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "worker")
+	}
+	protoReq.Worker, err = runtime.String(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "worker", err)
+	}
+	msg, err := server.ObeyCommands(ctx, &protoReq)
+	return msg, metadata, err
+}
+
 func request_CouncilService_Suggest_0(ctx context.Context, marshaler runtime.Marshaler, client extKiokuv1.CouncilServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
 		protoReq extKiokuv1.SuggestRequest
@@ -1605,11 +1650,19 @@ func request_CouncilService_WatchCouncil_0(ctx context.Context, marshaler runtim
 	return stream, metadata, nil
 }
 
+var filter_CouncilService_DiagnoseCouncil_0 = &utilities.DoubleArray{Encoding: map[string]int{}, Base: []int(nil), Check: []int(nil)}
+
 func request_CouncilService_DiagnoseCouncil_0(ctx context.Context, marshaler runtime.Marshaler, client extKiokuv1.CouncilServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
 		protoReq extKiokuv1.DiagnoseCouncilRequest
 		metadata runtime.ServerMetadata
 	)
+	if err := req.ParseForm(); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if err := runtime.PopulateQueryParameters(&protoReq, req.Form, filter_CouncilService_DiagnoseCouncil_0); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
 	if req.Body != nil {
 		_, _ = io.Copy(io.Discard, req.Body)
 	}
@@ -1622,6 +1675,12 @@ func local_request_CouncilService_DiagnoseCouncil_0(ctx context.Context, marshal
 		protoReq extKiokuv1.DiagnoseCouncilRequest
 		metadata runtime.ServerMetadata
 	)
+	if err := req.ParseForm(); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if err := runtime.PopulateQueryParameters(&protoReq, req.Form, filter_CouncilService_DiagnoseCouncil_0); err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
 	msg, err := server.DiagnoseCouncil(ctx, &protoReq)
 	return msg, metadata, err
 }
@@ -2191,6 +2250,26 @@ func RegisterCouncilServiceHandlerServer(ctx context.Context, mux *runtime.Serve
 			return
 		}
 		forward_CouncilService_AckCommand_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
+	mux.Handle(http.MethodPost, pattern_CouncilService_ObeyCommands_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		var stream runtime.ServerTransportStream
+		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/kioku.v1.CouncilService/ObeyCommands", runtime.WithHTTPPathPattern("/v1/council/workers/{worker}:obey"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := local_request_CouncilService_ObeyCommands_0(annotatedContext, inboundMarshaler, server, req, pathParams)
+		md.HeaderMD, md.TrailerMD = metadata.Join(md.HeaderMD, stream.Header()), metadata.Join(md.TrailerMD, stream.Trailer())
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_CouncilService_ObeyCommands_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
 	mux.Handle(http.MethodPost, pattern_CouncilService_Suggest_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
@@ -2942,6 +3021,23 @@ func RegisterCouncilServiceHandlerClient(ctx context.Context, mux *runtime.Serve
 		}
 		forward_CouncilService_AckCommand_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodPost, pattern_CouncilService_ObeyCommands_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/kioku.v1.CouncilService/ObeyCommands", runtime.WithHTTPPathPattern("/v1/council/workers/{worker}:obey"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_CouncilService_ObeyCommands_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_CouncilService_ObeyCommands_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodPost, pattern_CouncilService_Suggest_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -3195,6 +3291,7 @@ var (
 	pattern_CouncilService_ListCommands_0     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3, 2, 4}, []string{"v1", "council", "workers", "worker", "commands"}, ""))
 	pattern_CouncilService_SendCommand_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3, 2, 4}, []string{"v1", "council", "workers", "worker", "commands"}, ""))
 	pattern_CouncilService_AckCommand_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3, 2, 4, 1, 0, 4, 1, 5, 5}, []string{"v1", "council", "workers", "worker", "commands", "id"}, "ack"))
+	pattern_CouncilService_ObeyCommands_0     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3}, []string{"v1", "council", "workers", "worker"}, "obey"))
 	pattern_CouncilService_Suggest_0          = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3, 2, 4}, []string{"v1", "council", "workers", "worker", "suggestions"}, ""))
 	pattern_CouncilService_ListSuggestions_0  = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2}, []string{"v1", "council", "suggestions"}, ""))
 	pattern_CouncilService_ReviewSuggestion_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 2, 2, 1, 0, 4, 1, 5, 3, 2, 4, 1, 0, 4, 1, 5, 5}, []string{"v1", "council", "workers", "worker", "suggestions", "id"}, "review"))
@@ -3239,6 +3336,7 @@ var (
 	forward_CouncilService_ListCommands_0     = runtime.ForwardResponseMessage
 	forward_CouncilService_SendCommand_0      = runtime.ForwardResponseMessage
 	forward_CouncilService_AckCommand_0       = runtime.ForwardResponseMessage
+	forward_CouncilService_ObeyCommands_0     = runtime.ForwardResponseMessage
 	forward_CouncilService_Suggest_0          = runtime.ForwardResponseMessage
 	forward_CouncilService_ListSuggestions_0  = runtime.ForwardResponseMessage
 	forward_CouncilService_ReviewSuggestion_0 = runtime.ForwardResponseMessage

@@ -403,6 +403,14 @@ export declare type AssemblePromptResponse = Message<"kioku.v1.AssemblePromptRes
    * @generated from field: string turn_block = 12;
    */
   turnBlock: string;
+
+  /**
+   * What a council tells the agent to heed now; the layer "runtime" has it too. A council that has paused the agent is an error,
+   * FAILED_PRECONDITION, with the end of the pause.
+   *
+   * @generated from field: repeated string directives = 13;
+   */
+  directives: string[];
 };
 
 /**

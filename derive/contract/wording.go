@@ -15,8 +15,8 @@ import (
 // ReasonInvented is a number, a date, an address, a name or a quotation that the input does not have.
 const ReasonInvented = "not in the input"
 
-// summaryCheck finds what a summary says and its input does not.
-type summaryCheck struct {
+// wording finds what a text of a model says and its input does not.
+type wording struct {
 	// input is what the prompt shows but for the numbers of lines and episodes, folded for names.
 	input string
 	// numbers are the runs of digits of the input, without zeros before them, and terms its terms.
@@ -25,10 +25,9 @@ type summaryCheck struct {
 	calendar map[string]bool
 }
 
-// newSummaryCheck prepares the input of a summary.
-func newSummaryCheck(in SummaryInput, users []string) *summaryCheck {
-	whole := in.words() + "\nuser assistant\n" + strings.Join(users, "\n")
-	s := &summaryCheck{input: foldName(whole), numbers: map[string]bool{}, terms: map[string]bool{}, calendar: map[string]bool{}}
+// newWording prepares the words of an input.
+func newWording(whole string) *wording {
+	s := &wording{input: foldName(whole), numbers: map[string]bool{}, terms: map[string]bool{}, calendar: map[string]bool{}}
 	for _, n := range digits.FindAllString(s.input, -1) {
 		s.numbers[plainNumber(n)] = true
 	}
@@ -75,11 +74,16 @@ func plainNumber(n string) string {
 }
 
 // problem returns why a text may not stand in a summary, empty strings if it may.
-func (s *summaryCheck) problem(text string) (reason, rule string) {
-	normalized := analysis.Normalize(text)
-	if commandsReader(normalized) {
+func (s *wording) problem(text string) (reason, rule string) {
+	if commandsReader(text) {
 		return ReasonInstruction, "must not tell anybody what to do"
 	}
+	return s.invented(text)
+}
+
+// invented is problem for a text that may tell somebody what to do.
+func (s *wording) invented(text string) (reason, rule string) {
+	normalized := analysis.Normalize(text)
 	for _, find := range []func(string) string{s.inventedAddress, s.inventedDate, s.inventedNumber, s.inventedIdentifier, s.inventedQuote, s.inventedName} {
 		if found := find(normalized); found != "" {
 			return ReasonInvented, fmt.Sprintf("%.60q does not stand in the data", found)
@@ -88,7 +92,7 @@ func (s *summaryCheck) problem(text string) (reason, rule string) {
 	return "", ""
 }
 
-func (s *summaryCheck) inventedAddress(text string) string {
+func (s *wording) inventedAddress(text string) string {
 	for _, a := range address.FindAllString(text, -1) {
 		if !strings.Contains(s.input, foldName(strings.TrimRight(a, ".,;:!?"))) {
 			return a
@@ -97,7 +101,7 @@ func (s *summaryCheck) inventedAddress(text string) string {
 	return ""
 }
 
-func (s *summaryCheck) inventedDate(text string) string {
+func (s *wording) inventedDate(text string) string {
 	for _, day := range isoDate.FindAllString(text, -1) {
 		if !strings.Contains(s.input, day) {
 			return day
@@ -108,7 +112,7 @@ func (s *summaryCheck) inventedDate(text string) string {
 
 // inventedNumber checks the runs of digits of a text: 13 in the input is no 3. A number with a fraction is one number, and
 // 2026-11-20 are three.
-func (s *summaryCheck) inventedNumber(text string) string {
+func (s *wording) inventedNumber(text string) string {
 	for _, n := range digits.FindAllString(text, -1) {
 		if !s.numbers[plainNumber(n)] {
 			return n
@@ -117,7 +121,7 @@ func (s *summaryCheck) inventedNumber(text string) string {
 	return ""
 }
 
-func (s *summaryCheck) inventedIdentifier(text string) string {
+func (s *wording) inventedIdentifier(text string) string {
 	a := analysis.NewAnalyzer()
 	defer a.Release()
 	a.Add(text)
@@ -129,7 +133,7 @@ func (s *summaryCheck) inventedIdentifier(text string) string {
 	return ""
 }
 
-func (s *summaryCheck) inventedQuote(text string) string {
+func (s *wording) inventedQuote(text string) string {
 	for _, m := range quotation.FindAllStringSubmatch(text, -1) {
 		phrase := strings.Join(m[1:], "")
 		if !strings.Contains(s.input, foldName(strings.TrimRight(phrase, ".,;:!?。、，！？ "))) {
@@ -142,7 +146,7 @@ func (s *summaryCheck) inventedQuote(text string) string {
 // inventedName returns a name that the input does not have: a word with a capital in the middle of a sentence, a name with an honorific
 // in Japanese or Chinese, or a name of several parts in Katakana. In German, in which all nouns have capitals, it finds only words
 // that end in one.
-func (s *summaryCheck) inventedName(text string) string {
+func (s *wording) inventedName(text string) string {
 	for _, m := range honoured.FindAllStringSubmatch(text, -1) {
 		if !slices.Contains(honouredWords, m[1]) && !s.endsWithName(m[1]) {
 			return m[0]
@@ -164,7 +168,7 @@ func (s *summaryCheck) inventedName(text string) string {
 
 // endsWithName reports whether the end of a run of characters, of at least two if it has as many, stands in the input: the characters
 // before a name belong to other words.
-func (s *summaryCheck) endsWithName(run string) bool {
+func (s *wording) endsWithName(run string) bool {
 	runes := []rune(run)
 	for from := range runes {
 		if len(runes)-from < min(2, len(runes)) {
@@ -179,7 +183,7 @@ func (s *summaryCheck) endsWithName(run string) bool {
 
 // knowsWord reports whether a word with a capital is one of the input, a month or weekday of it, or a plain word that begins a
 // sentence.
-func (s *summaryCheck) knowsWord(word, before string, german bool) bool {
+func (s *wording) knowsWord(word, before string, german bool) bool {
 	before = strings.TrimRight(before, " \t\n\"'“‘(「『*")
 	last, _ := utf8.DecodeLastRuneInString(before)
 	begins := before == "" || strings.ContainsRune(".!?:;。！？：；-–—•", last)
@@ -202,7 +206,7 @@ func lastRune(s string) rune {
 }
 
 // hasTerms reports whether the input has all terms of a word, in whatever form: Meetings for meeting.
-func (s *summaryCheck) hasTerms(word string) bool {
+func (s *wording) hasTerms(word string) bool {
 	terms := analysis.Terms(word)
 	return len(terms) > 0 && !slices.ContainsFunc(terms, func(term string) bool { return !s.terms[term] })
 }

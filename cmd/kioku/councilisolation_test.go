@@ -1,0 +1,179 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"kioku/server/rest"
+)
+
+// councilCallers are who asks a council, by the columns of testdata/councilrights.txt, with their lists in the token file.
+var councilCallers = []struct{ name, agents, rights string }{
+	{"nobody", "", ""}, // no token
+	{"agent", "[panda]", "[]"}, {"read", "[]", "[read]"}, {"submit", "[]", "[submit]"}, {"owner", "[]", "[owner]"},
+	{"member:panda", "[panda, council]", `["member:panda"]`}, {"worker:buddy", "[]", `["worker:buddy"]`}, {"bridge:discord", "[]", `["bridge:discord"]`},
+}
+
+// openCouncil starts a daemon that runs a council, and returns what the token of its member panda must not see: the memory of gorilla.
+func openCouncil(t *testing.T) doors {
+	t.Helper()
+	s := newCouncil(t)
+	folder := filepath.Join(s.workspace, "council")
+	for path, text := range map[string]string{
+		"members/gorilla/" + secretFile: "# Zanzibar treaty\n\n- The password is " + secretWord + ".\n",
+		"agent/memory/treaty.md":        "# Zanzibar treaty\n\n- The council has read it.\n",
+		"members/panda/memory/mine.md":  "# Zanzibar treaty\n\n- Panda has its doubts.\n",
+	} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(folder, path)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(folder, path), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	settings, err := os.OpenFile(filepath.Join(folder, "council.yaml"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := settings.WriteString("workers: [buddy, other]\nowners: {discord: [\"4711\"]}\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := settings.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var entries []string
+	for _, c := range councilCallers[1:] {
+		entries = append(entries, fmt.Sprintf("{name: %s, sha256: %s, agents: %s, council: %s}",
+			strings.ReplaceAll(c.name, ":", "-"), hashToken("for "+c.name), c.agents, c.rights))
+	}
+	s.env = append(s.env, "KIOKU_TOKENS=tokens: ["+strings.Join(entries, ", ")+"]")
+	p := s.start("council", "--folder", folder, "serve", "--echo", "--listen", "127.0.0.1:0")
+	_, address, _ := strings.Cut(p.waits(p.err, "listening on tcp:"), "tcp:")
+	p.waits(p.err, "ready: ")
+	note := filepath.Join(folder, "members/gorilla", secretFile)
+	return doors{address, "for member:panda", "gorilla", []string{secretWord, filepath.Join(folder, "members", "gorilla")},
+		[]string{secretFile, note, "../gorilla/" + secretFile}}
+}
+
+// Hazard C05: with the token of a member, every route of a service with a council reaches its own memory and that of the council, and
+// answers for another member's as for one that is not there.
+func TestNoRouteReachesAnotherMember(t *testing.T) {
+	t.Parallel()
+	d := openCouncil(t)
+	for agent, own := range map[string]string{"panda": "its doubts", "council": "has read it"} {
+		if _, answer := d.get(t, d.token, http.MethodGet, "/v1/search?query=Zanzibar+treaty&agent="+agent, nil); !strings.Contains(answer, own) {
+			t.Errorf("the member does not read the memory of %s: %s", agent, answer)
+		}
+	}
+	d.checkRoutes(t)
+}
+
+// Hazard C05: by gRPC, every method of every service with the token of a member.
+func TestNoServiceReachesAnotherMember(t *testing.T) {
+	t.Parallel()
+	openCouncil(t).checkServices(t)
+}
+
+// Each right opens its routes of the council and no others; a name in a right is the only one that it may speak for. A route that is new
+// is a new line of the table (J01).
+func TestCouncilRightsOfEachRoute(t *testing.T) {
+	t.Parallel()
+	d := openCouncil(t)
+	var table strings.Builder
+	line := func(cells []string) {
+		fmt.Fprintln(&table, strings.TrimRight(fmt.Sprintf("%-67s%-8s%-7s%-6s%-8s%-7s%-14s%-14s%s", toAny(cells)...), " "))
+	}
+	head := []string{"route"}
+	for _, c := range councilCallers {
+		head = append(head, c.name)
+	}
+	line(head)
+	for _, route := range rest.Routes() {
+		if !strings.HasPrefix(route.Path, "/v1/council") {
+			continue
+		}
+		cells := []string{route.Method + " " + route.Path}
+		for _, c := range councilCallers {
+			if d.token = "for " + c.name; c.rights == "" {
+				d.token = ""
+			}
+			cells = append(cells, d.mayUse(t, route, c.name))
+		}
+		line(cells)
+	}
+	file := "testdata/councilrights.txt"
+	if *update {
+		if err := os.WriteFile(file, []byte(table.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), table.String()); diff != "" {
+		t.Errorf("rights have changed (-want +got); go test ./cmd/kioku -run CouncilRights -update writes the table:\n%s", diff)
+	}
+}
+
+func toAny(cells []string) []any {
+	all := make([]any, len(cells))
+	for i, c := range cells {
+		all[i] = c
+	}
+	return all
+}
+
+// mayUse returns "yes" if a caller may use a route, "own" if only in its own name, and "-" if not at all.
+func (d doors) mayUse(t *testing.T, route rest.Route, caller string) string {
+	t.Helper()
+	if !d.may(t, route, caller, "panda", "buddy") {
+		return "-"
+	}
+	fields := route.RPC.Input().Fields()
+	named := fields.ByName("member") != nil || fields.ByName("worker") != nil || fields.ByName("requested_by") != nil
+	if named && !d.may(t, route, caller, "gorilla", "other") {
+		return "own"
+	}
+	return "yes"
+}
+
+// may reports whether a route is open to a caller in the name of a member or worker. A bridge says that an owner sends the request.
+func (d doors) may(t *testing.T, route rest.Route, caller, member, worker string) bool {
+	t.Helper()
+	values := map[string]string{"member": member, "requested_by": member, "worker": worker, "id": "task_1", "file": "a", "platform": "discord"}
+	path, body := route.Path, map[string]any{}
+	for name, value := range values {
+		if marked := "{" + name + "}"; strings.Contains(path, marked) {
+			path = strings.Replace(path, marked, url.PathEscape(value), 1)
+		} else if route.RPC.Input().Fields().ByName(protoreflect.Name(name)) != nil && (name != "worker" || caller != "owner") {
+			body[name] = value // an owner reports in its own name
+		}
+	}
+	if _, platform, is := strings.Cut(caller, "bridge:"); is && route.RPC.Input().Fields().ByName("sender") != nil {
+		body["sender"] = map[string]string{"platform": platform, "userId": "4711"}
+	}
+	var sent []byte
+	if route.Body {
+		var err error
+		if sent, err = json.Marshal(body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	code, answer := d.get(t, d.token, route.Method, path, bytes.Clone(sent))
+	if !slices.Contains([]int{http.StatusOK, http.StatusBadRequest, http.StatusNotFound, http.StatusConflict, http.StatusForbidden, http.StatusUnauthorized, http.StatusPreconditionFailed}, code) {
+		t.Errorf("%s %s for %s: %d %s", route.Method, path, caller, code, answer)
+	}
+	return code != http.StatusForbidden && code != http.StatusUnauthorized
+}

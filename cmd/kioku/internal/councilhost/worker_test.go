@@ -1,0 +1,92 @@
+package councilhost_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"kioku/cmd/kioku/internal/councilhost"
+	"kioku/council/template"
+)
+
+// A worker is added to whatever form the list has, and nothing else of the settings changes.
+func TestAddWorkerEditsOneLine(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name, workers, want string
+		fails               bool
+	}{
+		{name: "none", want: "workers: [bot]\n"},
+		{name: "empty", workers: "workers: []   # later\n", want: "workers: [bot] # later\n"},
+		{name: "a line", workers: "workers: [ann, bob]\n", want: "workers: [ann, bob, bot]\n"},
+		{name: "a list", workers: "workers: # who helps\n  - ann # the first\n", want: "workers: # who helps\n  - bot\n  - ann # the first\n"},
+		{name: "a flat list", workers: "workers:\n- ann\n", want: "workers:\n- bot\n- ann\n"},
+		{name: "several lines", workers: "workers: [ann,\n  bob]\n", fails: true},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			folder := filepath.Join(t.TempDir(), "council")
+			if _, err := template.Write(folder, "soul", template.Options{}); err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(folder, councilhost.File)
+			base, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, append(base, tc.workers...), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			added, err := councilhost.AddWorker(folder, "bot")
+			if tc.fails {
+				if err == nil || !strings.Contains(err.Error(), "by hand") {
+					t.Errorf("%v", err)
+				}
+				return
+			}
+			got, _ := os.ReadFile(path)
+			if diff := cmp.Diff(string(base)+tc.want, string(got)); diff != "" || !added || err != nil {
+				t.Errorf("added %v, %v\n%s", added, err, diff)
+			}
+			if added, err := councilhost.AddWorker(folder, "bot"); added || err != nil {
+				t.Errorf("a second time: %v, %v", added, err)
+			}
+		})
+	}
+}
+
+func TestAddWorkerRefusesMembersAndPaths(t *testing.T) {
+	t.Parallel()
+	folder := filepath.Join(t.TempDir(), "council")
+	if _, err := template.Write(folder, "soul", template.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []string{"panda", "council", "../x", "Bot", ""} {
+		if added, err := councilhost.AddWorker(folder, bad); err == nil || added {
+			t.Errorf("%q is added", bad)
+		}
+	}
+}
+
+// A key is made once, for its owner only.
+func TestNewKeyIsMadeOnce(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	path, err := councilhost.NewKey(folder, "bot")
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := os.ReadFile(path)
+	info, _ := os.Stat(path)
+	if err != nil || len(key) < 40 || info.Mode().Perm() != 0o600 {
+		t.Errorf("%d bytes, %v, %v", len(key), info.Mode(), err)
+	}
+	if _, err := councilhost.NewKey(folder, "bot"); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("a second key: %v", err)
+	}
+}

@@ -1,0 +1,160 @@
+package rule
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"kioku/derive/vocab"
+	"kioku/memory"
+)
+
+var (
+	inBrackets = regexp.MustCompile(`^(.*?)\s*[(（]([^()（）]*)[)）]\s*$`)
+	alsoCalled = regexp.MustCompile(`^(?i:aka|a\.k\.a\.|also known as|alias|called|goes by|通称|愛称|あだ名|又名|别名|昵称|旧姓)[:：]?\s*`)
+	// hanCalled are forms of address with a surname or a part of the given name: 小王, 阿伟, 王经理.
+	hanCalled = regexp.MustCompile(`^(?:[小老阿大]([\p{Han}]{1,2})|([\p{Han}])(?:先生|女士|老师|经理|医生|律师|教授|总|小姐|师傅|阿姨|同学|哥|姐|叔|姨|總|師傅|姐姐|哥哥))$`)
+	// latinNaming and hanNaming are a name and what stands behind it in brackets, in the middle of a text.
+	latinNaming = regexp.MustCompile(`(\p{Lu}[\p{L}'’-]+(?: \p{Lu}[\p{L}'’-]+){0,3}) \(([^()\n]{2,40})\)`)
+	hanNaming   = regexp.MustCompile(`([\p{Han}々]{1,6}|[\p{Katakana}ー・]{2,12})(さん|さま|様|くん|ちゃん|氏|先生)?[（(]([^()（）\n]{2,16})[)）]`)
+)
+
+// splitAliases returns a name without what stands behind it in brackets, and the aliases there: "Dario Conti (Dario, DC)". What is in
+// brackets is an alias if it is a part of the name, its initials, the name in another script, or said to be one. Where the whole name
+// stands in the brackets, what stands before them is the alias: 田中さん（田中太郎）.
+func splitAliases(name string) (string, []string) {
+	var aliases []string
+	if m := inBrackets.FindStringSubmatch(name); m != nil && m[1] != "" {
+		name = cleanName(m[1])
+		for _, a := range strings.FieldsFunc(m[2], func(r rune) bool { return strings.ContainsRune(",、，/;；", r) }) {
+			a = strings.TrimSpace(a)
+			said := alsoCalled.MatchString(a)
+			a = cleanName(alsoCalled.ReplaceAllString(a, ""))
+			switch {
+			case a == "":
+			case !said && isPersonName(a) && shortens(name, a):
+				name, aliases = a, append(aliases, name)
+			case said || isAliasOf(a, name):
+				aliases = append(aliases, a)
+			}
+		}
+	}
+	if latin, other := splitScripts(name); isMixedName(name) {
+		return latin, append([]string{other}, aliases...)
+	}
+	return name, aliases
+}
+
+// isAliasOf reports whether a text is certainly another form of a name.
+func isAliasOf(alias, name string) bool {
+	if shortens(alias, name) {
+		return true
+	}
+	words := strings.Fields(vocab.Norm(name))
+	var initials strings.Builder
+	for _, w := range words {
+		r, _ := utf8.DecodeRuneInString(w)
+		initials.WriteRune(r)
+	}
+	if len(words) > 1 && vocab.Norm(alias) == initials.String() {
+		return true
+	}
+	return isPersonName(alias) && isPersonName(name) && hanName.MatchString(alias) != hanName.MatchString(name)
+}
+
+// shortens reports whether a text is a part of a name by which people are called: a word of it, a surname, a given name, 小王 of 王伟.
+func shortens(alias, name string) bool {
+	short, whole := vocab.Norm(alias), vocab.Norm(name)
+	if short == whole {
+		return false
+	}
+	words := strings.FieldsFunc(whole, func(r rune) bool { return r == ' ' || r == '・' })
+	for _, w := range words {
+		if len(words) > 1 && w == short {
+			return true
+		}
+	}
+	if !hanName.MatchString(name) || strings.ContainsFunc(whole, func(r rune) bool { return !unicode.Is(unicode.Han, r) && r != ' ' }) {
+		return false
+	}
+	whole = strings.ReplaceAll(whole, " ", "")
+	if n := utf8.RuneCountInString(short); n >= 2 && n < utf8.RuneCountInString(whole) && (strings.HasPrefix(whole, short) || strings.HasSuffix(whole, short)) {
+		return true
+	}
+	m := hanCalled.FindStringSubmatch(short)
+	return m != nil && (m[1] != "" && (strings.HasPrefix(whole, m[1]) || strings.HasSuffix(whole, m[1])) || m[2] != "" && strings.HasPrefix(whole, m[2]))
+}
+
+// naming is a name with its aliases as somebody writes them in a text.
+type naming struct {
+	name    string
+	aliases []string
+	// sure says that the form alone tells that it is a person.
+	sure bool
+}
+
+// namings returns what names with aliases a text may have, and the text with the whole names in their places: "Bo (Bo Linden) called".
+func namings(text string) (bare string, found []naming) {
+	if !strings.ContainsAny(text, "(（") {
+		return text, nil
+	}
+	bare = latinNaming.ReplaceAllStringFunc(text, func(match string) string {
+		m := latinNaming.FindStringSubmatch(match)
+		shown := match
+		for before, head := range endings(m[1], ' ') { // "Met Bo" too
+			if name, aliases := splitAliases(head + " (" + m[2] + ")"); len(aliases) > 0 && isPersonName(name) {
+				found = append(found, naming{name: name, aliases: aliases})
+				shown = before + name
+			}
+		}
+		return shown
+	})
+	bare = hanNaming.ReplaceAllStringFunc(bare, func(match string) string {
+		m := hanNaming.FindStringSubmatch(match)
+		for before, head := range endings(m[1], 0) {
+			if name, aliases := splitAliases(head + m[2] + "（" + m[3] + "）"); len(aliases) > 0 && isCalled(head, m[2], m[3]) {
+				found = append(found, naming{name: name, aliases: aliases, sure: true})
+				return before + name
+			}
+		}
+		return match
+	})
+	return bare, found
+}
+
+// isCalled reports whether a name with a form of address and brackets behind it is certainly that of a person: 東京（東京都） is none.
+func isCalled(name, honorific, brackets string) bool {
+	if honorific != "" {
+		return isPersonName(name)
+	}
+	r, _ := utf8.DecodeRuneInString(name)
+	return hanCalled.MatchString(name) || hanCalled.MatchString(brackets) && strings.ContainsRune(surnames, r)
+}
+
+// endings yields what stands before an ending of a run, and the ending, the longest first. Endings begin behind the character at, or
+// anywhere if that is 0.
+func endings(run string, at byte) func(yield func(before, rest string) bool) {
+	return func(yield func(before, rest string) bool) {
+		for i := range run {
+			if (i == 0 || at == 0 || run[i-1] == at) && !yield(run[:i], run[i:]) {
+				return
+			}
+		}
+	}
+}
+
+// addNamings adds the aliases of names that are known to be those of people. What a paragraph says of them was added before.
+func (m *mentions) addNamings(text string) {
+	_, found := namings(plain(text))
+	for _, n := range found {
+		known := n.sure
+		for _, name := range append([]string{n.name}, n.aliases...) {
+			i, ok := m.at[vocab.Norm(name)]
+			known = known || ok && m.list[i].Entity.Type == vocab.Person
+		}
+		if known {
+			m.add(memory.EntityRef{Type: vocab.Person, Name: n.name}, roleMentioned, 0.7, n.aliases...)
+		}
+	}
+}

@@ -215,6 +215,7 @@ func TestKillAtAPointChangesNoRecord(t *testing.T) {
 	for _, point := range points {
 		for _, nth := range []int{1, 2, 5}[:testkit.Rounds(3, 1)] {
 			t.Run(fmt.Sprint(point, nth), func(t *testing.T) {
+				t.Parallel()
 				p := &play{dir: tempDir(t), clock: counciltest.NewClock()}
 				left := nth
 				killAt := func(at string) {

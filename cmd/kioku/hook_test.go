@@ -40,7 +40,7 @@ func (s *sandbox) inTime(event string, fields map[string]string) string {
 	s.t.Helper()
 	for range 20 {
 		begun := time.Now()
-		if _, context := answered(s.t, s.hook(event, fields)); context != "" || time.Since(begun) < 1500*time.Millisecond {
+		if _, context := answered(s.t.(*testing.T), s.hook(event, fields)); context != "" || time.Since(begun) < 1500*time.Millisecond {
 			return context
 		}
 	}

@@ -114,12 +114,14 @@ library:
 	export CGO_CFLAGS="-O2 -I$$($(GO) list -m -f '{{.Dir}}' kioku)/internal/sqlite3h -I$$($(GO) list -m -f '{{.Dir}}' github.com/mattn/go-sqlite3)" && \
 	$(GO) run -tags '$(TAGS)' .
 
-## darwin: that the packages that need no C compiler of macOS build for it, on Apple silicon; no file of theirs is for one processor only
+## darwin: that the packages that need no C compiler of macOS build for it, on Apple silicon, since no file of theirs is for one processor
+## only, and the council for small ARM boards too
 darwin: export GOOS = darwin
 darwin: export CGO_ENABLED = 0
 darwin:
 	@free=$$($(GO) list -e -tags '$(TAGS)' -f '{{if and .GoFiles (not .DepsErrors)}}{{.ImportPath}}{{end}}' ./...) && \
 	GOARCH=arm64 $(GO) build -tags '$(TAGS)' $$free && \
+	GOOS=linux GOARCH=arm64 $(GO) build -tags '$(TAGS)' ./council/... && \
 	echo "$$(echo "$$free" | wc -l) packages build for macOS; the others need its SDK"
 
 ## test: every test, once

@@ -1,8 +1,10 @@
 package kioku_test
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -146,3 +148,55 @@ func recalls(all []prompt.Memory, agent, id string) bool {
 	}
 	return false
 }
+
+// Each test that the table of the article's elements names exists, and nearly each row names one.
+func TestCouncilTableNamesRealTests(t *testing.T) {
+	t.Parallel()
+	doc, err := os.ReadFile("docs/council.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, found := strings.Cut(string(doc), "\n## The article, element by element\n")
+	if !found {
+		t.Fatal("docs/council.md has no table")
+	}
+	tests := map[string]bool{}
+	err = filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == "node_modules" || strings.HasPrefix(d.Name(), ".") && path != ".") {
+			return fs.SkipDir
+		}
+		if !strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		for _, m := range testFunction.FindAllStringSubmatch(string(text), -1) {
+			tests[m[1]] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := 0
+	for line := range strings.Lines(table) {
+		if named := testName.FindAllString(line, -1); len(named) > 0 {
+			rows++
+			for _, name := range named {
+				if !tests[strings.Trim(name, "`")] {
+					t.Errorf("there is no %s", name)
+				}
+			}
+		}
+	}
+	if rows < 55 {
+		t.Errorf("%d rows name a test", rows)
+	}
+}
+
+var (
+	testFunction = regexp.MustCompile(`(?m)^func (Test\w+)\(`)
+	testName     = regexp.MustCompile("`Test\\w+`")
+)

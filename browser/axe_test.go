@@ -39,6 +39,40 @@ func TestAxe(t *testing.T) {
 	}
 }
 
+// axe has no serious finding in what is known and in a council either, with all their parts filled.
+func TestAxeOfKnownAndCouncil(t *testing.T) {
+	t.Parallel()
+	script, err := os.ReadFile(os.Getenv("KIOKU_AXE"))
+	if err != nil {
+		t.Skip("no axe-core: set KIOKU_AXE to the path of axe.min.js")
+	}
+	c := councilServed(t)
+	c.council(t, "ask", "--description", "echo: panda=approve gorilla=reject triceratops=silent arbiter=approve", "Shall we paint the shed?")
+	c.council(t, "suggest", "buddy", "Buy a watering can")
+	for _, look := range []struct {
+		d     *daemon
+		path  string
+		parts []string
+	}{
+		{derived(t), "/known", []string{"", "facts", "loops", "conflicts", "weeks", "names"}},
+		{c, "/council", []string{"", "decisions", "members", "evaluations", "workers", "logs"}},
+	} {
+		for i, part := range look.parts {
+			t.Run(look.path+"-"+part, func(t *testing.T) {
+				t.Parallel()
+				b := newTab(t, look.d)
+				b.scheme([]string{"light", "dark"}[i%2])
+				b.open(look.path + "?part=" + part)
+				b.wait(`document.querySelector("#view > *") && !document.querySelector("#view .loading")`)
+				b.do(chromedp.Evaluate[chromedp.Void](`document.querySelectorAll("details").forEach(d => d.open = true)`))
+				for _, f := range findings(b, string(script)) {
+					t.Errorf("%s (%s): %v", f.ID, f.Impact, f.Nodes)
+				}
+			})
+		}
+	}
+}
+
 // finding is what axe has to say of a page.
 type finding struct {
 	ID, Impact, Help string

@@ -71,7 +71,7 @@ func TestAcceptance08AJobSurvivesItsWorker(t *testing.T) {
 	w.derive() // the jobs are in the queue now
 	w.pass(10 * time.Minute)
 	// A worker takes the job and dies.
-	job, err := w.memory.Derived().Claim(t.Context(), "dead", w.clock(), 2*time.Minute)
+	job, err := w.memory.Derived().Claim(t.Context(), "dead", w.clock(), 2*time.Minute, false)
 	if err != nil || job == nil || job.Kind != "extract" {
 		t.Fatalf("job: %+v, %v", job, err)
 	}
@@ -123,7 +123,7 @@ func TestAcceptance08ACrashLoopIsParked(t *testing.T) {
 	m.answer = nil
 	for range 5 {
 		w.pass(time.Hour)
-		if _, err := w.memory.Derived().Claim(t.Context(), "dying", w.clock(), time.Minute); err != nil {
+		if _, err := w.memory.Derived().Claim(t.Context(), "dying", w.clock(), time.Minute, false); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -267,6 +267,20 @@ func TestAcceptance12SensitivityHolds(t *testing.T) {
 		if strings.Contains(u.Summary.Text, "Canarytown") && u.Sensitivity != memory.Private {
 			t.Errorf("a summary of private notes is %s: %s", u.Sensitivity, u.Summary.Text)
 		}
+	}
+}
+
+// Acceptance check 12: what a summary of a person is made of has no private fact, not even where the model may see some.
+func TestAcceptance12PrivateFactsAreInNoSummaryOfAPerson(t *testing.T) {
+	t.Parallel()
+	m := &fakeModel{}
+	w := newWorld(t,
+		"memory/2026-11-20.md", day("Ana lives in Porto.", "Met Ana at noon.", "Ana called.", "Lunch with Ana."),
+		"memory/family/2026-11-20.md", day("Ana works at Canarycorp."),
+	).withModel(m)
+	w.derive()
+	if asked := m.asked(); strings.Contains(asked, "Canarycorp") || !strings.Contains(asked, "scope: person") || !strings.Contains(asked, "- Ana lives in Porto") {
+		t.Errorf("a model on another machine was told:\n%s", asked)
 	}
 }
 

@@ -277,3 +277,32 @@ func TestForgetNamesTheCorrections(t *testing.T) {
 		t.Errorf("remaining: %q", d.Remaining)
 	}
 }
+
+// A correction does not bring back what is forgotten.
+func TestDecideCorrectsToNothingThatIsForgotten(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "memory/2026-11-20.md", day("Ana likes tea.", "Ana likes snails."))
+	w.derive()
+	w.decide(memory.DecisionRequest{Verb: memory.DecideForget, ID: w.fact("likes", "snails").UID})
+	_, _ = w.Decide(t.Context(), memory.DecisionRequest{Verb: memory.DecideCorrect, ID: w.fact("likes", "tea").UID, Set: memory.Correction{Text: "snails"}})
+	w.derive()
+	if w.hasFact("likes", "snails") {
+		t.Errorf("it is back: %q", w.sentences(memory.KindFact))
+	}
+}
+
+// What a person writes into a correction is not sent if it looks like a secret, although the notes have none.
+func TestASecretInACorrectionIsNotSent(t *testing.T) {
+	t.Parallel()
+	m := &fakeModel{}
+	w := newWorld(t, "memory/2026-11-19.md", day("- [ ] call the Openbank"))
+	w.derive()
+	loop := w.units(memory.KindLoop)[0]
+	w.decide(memory.DecisionRequest{Verb: memory.DecideCorrect, ID: loop.UID, Set: memory.Correction{Text: "call the Openbank, ghp_Zt8Qw3Lm9Xc2Vb7Nk4Jh6Gf1Ds5Ap0RyUeIo"}})
+	w.withModel(m)
+	w.write("memory/2026-11-20.md", day("The Openbank has moved."))
+	w.derive()
+	if asked := m.asked(); strings.Contains(asked, "ghp_") || len(w.status().Parked) == 0 {
+		t.Errorf("parked %v, the model was told:\n%s", w.status().Parked, asked)
+	}
+}

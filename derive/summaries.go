@@ -123,6 +123,12 @@ func (s *Service) scopes(ctx context.Context, now time.Time, ceiling memory.Sens
 		}
 		all[i].episodes = summable(episodes, ceiling)
 	}
+	for _, c := range all {
+		if c.kind == memory.ScopeWeekly {
+			c.kind, c.episodes = memory.ScopeRelationship, conversations(c.episodes)
+			all = append(all, c)
+		}
+	}
 	about, err := s.aboutScopes(ctx, now, ceiling)
 	all = slices.DeleteFunc(append(all, about...), func(c scope) bool { return len(c.episodes) == 0 })
 	return all, err
@@ -133,7 +139,7 @@ func (s *Service) aboutScopes(ctx context.Context, now time.Time, ceiling memory
 	since := now.AddDate(0, 0, -aboutDays)
 	var all []scope
 	for _, about := range []struct{ etype, scope string }{{vocab.Person, memory.ScopePerson}, {vocab.Topic, memory.ScopeTopic}} {
-		entities, err := s.store.Entities(ctx, seam.EntityQuery{Type: about.etype, Limit: 10 * maxAbout})
+		entities, err := s.store.Entities(ctx, seam.EntityQuery{Type: about.etype, Limit: 10 * maxAbout, MaxSensitivity: ceiling})
 		if err != nil {
 			return nil, err
 		}
@@ -166,6 +172,13 @@ func summable(episodes []memory.Episode, ceiling memory.Sensitivity) []memory.Ep
 	return episodes
 }
 
+// conversations returns the episodes in which both the user and the assistant speak.
+func conversations(episodes []memory.Episode) []memory.Episode {
+	return slices.DeleteFunc(slices.Clone(episodes), func(e memory.Episode) bool {
+		return !slices.Contains(e.Speakers, memory.SpeakerUser) || !slices.Contains(e.Speakers, memory.SpeakerAssistant)
+	})
+}
+
 // day returns a day as it is written.
 func day(t time.Time) string { return t.Format(time.DateOnly) }
 
@@ -187,7 +200,8 @@ func (s *Service) summaryUnits(ctx context.Context) (map[string]memory.Unit, err
 	return units, err
 }
 
-// summarize makes the summaries by rule whose episodes have changed. Those of a model and those that a person has pinned stay.
+// summarize makes the summaries by rule whose episodes have changed. Those of a model and those that a person has pinned stay; what user
+// and assistant are about together is left to a model.
 func (s *Service) summarize(ctx context.Context, now time.Time) error {
 	scopes, err := s.scopes(ctx, now, memory.Private)
 	if err != nil {
@@ -200,7 +214,7 @@ func (s *Service) summarize(ctx context.Context, now time.Time) error {
 	read, forgotten := s.newReader(), s.forgottenSummaries()
 	for _, c := range scopes {
 		before, known := have[c.uid()]
-		if forgotten[resolve.SummaryKey(c.kind, c.key)] || known && (before.Pinned || before.Source == makerModel && s.asksModel() || before.Summary.InputSHA256 == fmt.Sprintf("%x", c.inputSHA()) && !before.Summary.Stale) {
+		if c.kind == memory.ScopeRelationship || forgotten[resolve.SummaryKey(c.kind, c.key)] || known && (before.Pinned || before.Source == makerModel && s.asksModel() || before.Summary.InputSHA256 == fmt.Sprintf("%x", c.inputSHA()) && !before.Summary.Stale) {
 			continue
 		}
 		summary, ok := read.summaryByRule(ctx, c)

@@ -79,7 +79,7 @@ func TestOldRulesAreReplaced(t *testing.T) {
 	w := newWorld(t, "memory/2026-11-20.md", day("Dario lives in Porto."))
 	w.derive()
 	store := w.memory.Derived()
-	episodes, err := store.EpisodesAt(t.Context(), "memory/2026-11-20.md", 1, 100)
+	episodes, err := store.EpisodesBetween(t.Context(), monday.AddDate(0, 0, -30), monday, 100)
 	if err != nil || len(episodes) == 0 {
 		t.Fatal(episodes, err)
 	}

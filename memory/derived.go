@@ -295,7 +295,6 @@ type Loop struct {
 
 // Scopes of summaries.
 const (
-	ScopeDaily        = "daily"        // the key is a day, 2026-11-20
 	ScopeWeekly       = "weekly"       // the key is an ISO week, 2026-W47
 	ScopeRolling      = "rolling"      // the key is "7d"
 	ScopePerson       = "person"       // the key is the UID of the entity

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"slices"
+	"time"
 
 	"kioku/memory"
 )
@@ -13,7 +14,13 @@ const (
 	// filterArgs returns the arguments. Episodes without a date meet it only if the filter has no dates.
 	admitsEvidence = ` FROM json_each(?6) j CROSS JOIN evidence v ON v.unit = j.value
 		CROSS JOIN payload_episode p ON p.id = v.episode CROSS JOIN files f ON f.id = p.file AND f.out_of_scope = 0
-		WHERE (?1 = '' OR instr(?1, ',' || f.source || ',') > 0) AND substr(f.path, 1, length(?2)) = ?2
+		WHERE ` + meetsFilter
+	// admitsClaims is admitsEvidence with the claims c that the evidence is of.
+	admitsClaims = ` FROM json_each(?6) j CROSS JOIN evidence v ON v.unit = j.value
+		CROSS JOIN payload_episode p ON p.id = v.episode CROSS JOIN files f ON f.id = p.file AND f.out_of_scope = 0
+		CROSS JOIN claims c ON c.episode = v.episode AND c.start_line = v.start_line AND c.quote = v.quote AND c.maker = v.maker
+		WHERE ` + meetsFilter
+	meetsFilter = `(?1 = '' OR instr(?1, ',' || f.source || ',') > 0) AND substr(f.path, 1, length(?2)) = ?2
 		AND (?3 = '' OR p.date >= ?3) AND (?4 = '' OR p.date <> '' AND p.date <= ?4) AND ` + meetsConditions
 
 	selectEvidence = `SELECT v.unit, p.uid, f.path, p.start_line + v.start_line - 1, min(p.start_line + v.end_line - 1, p.end_line), v.quote,
@@ -23,6 +30,18 @@ const (
 	selectAdmitted = `WITH a AS MATERIALIZED (SELECT v.unit AS unit, count(*) AS n` + admitsEvidence + ` GROUP BY v.unit)
 		SELECT a.unit FROM a JOIN units u ON u.id = a.unit
 		WHERE u.kind <> 'summary' OR a.n = (SELECT count(*) FROM evidence e WHERE e.unit = a.unit)`
+
+	// selectTold selects the units of ?6 with what admitted evidence tells of them: whether it tells the beginning and the end of a fact,
+	// the end also by the fact that has taken its place, and the day when a loop is due; and the time of the newest evidence. What a
+	// person has corrected is told.
+	selectTold = `WITH a AS MATERIALIZED (SELECT v.unit AS unit, p.date AS date, v.said_at AS said_at, c.valid_from AS first, c.valid_to AS last, c.due AS due` +
+		admitsClaims + `)
+		SELECT u.id, (SELECT max(said_at) FROM a WHERE unit = u.id),
+			u.source = 'person' OR coalesce(f.valid_from, '') = '' OR EXISTS (SELECT 1 FROM a WHERE unit = u.id AND f.valid_from IN (date, first)),
+			u.source = 'person' OR EXISTS (SELECT 1 FROM a WHERE unit = u.id AND f.valid_to = last)
+				OR EXISTS (SELECT 1 FROM a JOIN units b ON b.id = a.unit WHERE b.uid = f.superseded_by AND f.valid_to IN (a.date, a.first)),
+			u.source = 'person' OR coalesce(l.due, '') = '' OR EXISTS (SELECT 1 FROM a WHERE unit = u.id AND l.due = due)
+		FROM json_each(?6) j CROSS JOIN units u ON u.id = j.value LEFT JOIN payload_fact f ON f.unit = u.id LEFT JOIN payload_loop l ON l.unit = u.id`
 )
 
 // admittedUnits returns the units of which a filter admits evidence, and of summaries all evidence.
@@ -43,6 +62,60 @@ func admittedUnits(ctx context.Context, tx *sql.Tx, units []memory.Unit, f memor
 		admitted[id] = true
 	}
 	return slices.DeleteFunc(units, func(u memory.Unit) bool { return !admitted[u.ID] }), nil
+}
+
+// hideUntold removes from units the days that only evidence tells which a filter does not admit, and sets their time to that of the newest
+// evidence that it admits.
+func hideUntold(ctx context.Context, tx *sql.Tx, units []memory.Unit, f memory.Filter) error {
+	if !restricts(f) || len(units) == 0 {
+		return nil
+	}
+	byID := make(map[int64]*memory.Unit, len(units))
+	var ended []string
+	for i := range units {
+		byID[units[i].ID] = &units[i]
+		if fact := units[i].Fact; fact != nil && fact.SupersededBy != "" {
+			ended = append(ended, fact.SupersededBy)
+		}
+	}
+	closers, err := jsonList(notNil(ended))
+	if err != nil {
+		return err
+	}
+	ids, err := queryIDs(ctx, tx, "SELECT u.id FROM json_each(?) j CROSS JOIN units u ON u.uid = j.value", closers)
+	if err != nil {
+		return err
+	}
+	list, err := jsonList(append(unitIDs(units), ids...))
+	if err != nil {
+		return err
+	}
+	return forEachRow(ctx, tx, func(rows *sql.Rows) error {
+		var id int64
+		var newest sql.NullInt64
+		var from, to, due bool
+		if err := rows.Scan(&id, &newest, &from, &to, &due); err != nil {
+			return err
+		}
+		u, listed := byID[id]
+		if !listed || u.Kind == memory.KindSummary {
+			return nil
+		}
+		u.OccurredAt = fromMicros(newest)
+		switch {
+		case u.Fact != nil && !from:
+			u.Fact.From, u.Fact.EffectiveAt = "", u.OccurredAt
+		case u.Loop != nil && !due:
+			u.Loop.Due, u.Loop.ExpiresAt = "", time.Time{}
+		}
+		if u.Fact != nil && !to && u.Fact.To != "" {
+			u.Fact.To, u.Fact.SupersededBy = "", ""
+			if u.State == memory.StateSuperseded {
+				u.State = memory.StateValidated
+			}
+		}
+		return nil
+	}, selectTold, append(filterArgs(f), list)...)
 }
 
 func unitIDs(units []memory.Unit) []int64 {

@@ -3,6 +3,7 @@ package store_test
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -38,9 +39,9 @@ func TestDerivedUnitsHaveEvidenceThatTheFilterAdmits(t *testing.T) {
 	}{
 		"none":        {memory.Filter{}, []string{porto + " @memory/2026-11-01.md:1 @sessions/2026-11-03.md:1", tea, call, jazz[0]}},
 		"a source":    {memory.Filter{Sources: []string{memory.SourceMemory, memory.SourceExtra}}, []string{porto + " @memory/2026-11-01.md:1", call, jazz[0]}},
-		"transcripts": {memory.Filter{Sources: []string{memory.SourceSessions}}, []string{porto + " @sessions/2026-11-03.md:1", tea}},
-		"a folder":    {memory.Filter{PathPrefix: "sessions/"}, []string{porto + " @sessions/2026-11-03.md:1", tea}},
-		"since":       {memory.Filter{Since: "2026-11-02T08:00:00Z"}, []string{porto + " @sessions/2026-11-03.md:1", tea}},
+		"transcripts": {memory.Filter{Sources: []string{memory.SourceSessions}}, []string{"Dario lives in Porto @sessions/2026-11-03.md:1", tea}},
+		"a folder":    {memory.Filter{PathPrefix: "sessions/"}, []string{"Dario lives in Porto @sessions/2026-11-03.md:1", tea}},
+		"since":       {memory.Filter{Since: "2026-11-02T08:00:00Z"}, []string{"Dario lives in Porto @sessions/2026-11-03.md:1", tea}},
 		"until":       {memory.Filter{Until: "2026-11-02"}, []string{porto + " @memory/2026-11-01.md:1", call}},
 		"a field":     {memory.Filter{Where: []memory.Condition{{Field: "Status", Values: []string{"done"}}}}, []string{porto + " @memory/2026-11-01.md:1", call}},
 		"nothing":     {memory.Filter{PathPrefix: "elsewhere/"}, nil},
@@ -56,6 +57,38 @@ func TestDerivedUnitsHaveEvidenceThatTheFilterAdmits(t *testing.T) {
 	var bad *memory.InputError
 	if _, err := s.Units(t.Context(), memory.UnitQuery{Filter: memory.Filter{Sources: []string{"dreams"}}}); !errors.As(err, &bad) {
 		t.Errorf("error %v of a source that there is not", err)
+	}
+}
+
+// Days that only evidence tells which the filter leaves out are not shown, and select nothing.
+func TestDerivedDaysAreThoseOfEvidenceThatTheFilterAdmits(t *testing.T) {
+	t.Parallel()
+	s := openDerived(t, t.TempDir())
+	first, talk, moved := noteFile("memory/2026-10-01.md", "Dario lives_in Porto"), noteFile("sessions/2026-10-20.md", "Dario lives_in Porto"), noteFile("memory/2026-11-01.md", "Dario lives_in Rome")
+	talk.Source = memory.SourceSessions
+	s.sync(t, first, talk, moved)
+	s.derive(t, first, talk, moved)
+	q := memory.UnitQuery{IncludeSuperseded: true, Predicate: "lives_in"}
+	if diff := cmp.Diff([]string{"Dario lives in Porto (2026-10-01 to 2026-10-31) @memory/2026-10-01.md:1 @sessions/2026-10-20.md:1", "Dario lives in Rome (since 2026-11-01) @memory/2026-11-01.md:1"}, sorted(s.units(t, q))); diff != "" {
+		t.Error(diff)
+	}
+	q.Filter.Sources = []string{memory.SourceSessions}
+	for _, day := range []int{0, 2, 25} {
+		q.AsOf = time.Time{}
+		want := []string{"Dario lives in Porto @sessions/2026-10-20.md:1"}
+		if day > 0 {
+			q.AsOf = time.Date(2026, 10, day, 12, 0, 0, 0, time.UTC)
+		}
+		if day == 2 {
+			want = nil // on this day nobody said so in a conversation
+		}
+		if diff := cmp.Diff(want, s.units(t, q)); diff != "" {
+			t.Errorf("as of %v: %s", q.AsOf, diff)
+		}
+	}
+	list, err := s.Units(t.Context(), memory.UnitQuery{IncludeSuperseded: true, Filter: q.Filter})
+	if err != nil || len(list.Units) != 1 || !list.Units[0].OccurredAt.Equal(time.Date(2026, 10, 20, 12, 0, 0, 0, time.UTC)) {
+		t.Errorf("%+v, %v", list, err)
 	}
 }
 

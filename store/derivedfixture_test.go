@@ -194,7 +194,10 @@ func resolveSlot(slot seam.Slot) []memory.Unit {
 		} else {
 			u.UID = vocab.UnitUID("fact", vocab.EntityUID(slot.Subject), c.Predicate, c.Object)
 			u.Fact = &memory.Fact{Subject: slot.Subject, Predicate: c.Predicate, Slot: slot.Name, Object: c.Object, EffectiveAt: c.At,
-				Key: vocab.FactKey(slot.Subject, c.Predicate, c.Object), From: c.At.Format(time.DateOnly)}
+				Key: vocab.FactKey(slot.Subject, c.Predicate, c.Object)}
+			if !c.At.IsZero() {
+				u.Fact.From = c.At.Format(time.DateOnly)
+			}
 		}
 		if i, ok := byUID[u.UID]; ok {
 			if u.Loop != nil {

@@ -55,6 +55,21 @@ func TestDerivedJobsAreDoneOnce(t *testing.T) {
 	}
 }
 
+func TestDerivedJobsWaitUntilTheyAreDue(t *testing.T) {
+	t.Parallel()
+	s := openDerived(t, t.TempDir())
+	if err := s.Enqueue(t.Context(), seam.Job{Kind: "extract", Key: "later", RunAfter: s.now.Add(time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	if j := s.claim(t, "one"); j != nil {
+		t.Errorf("before its time: %+v", j)
+	}
+	*s.now = s.now.Add(time.Hour)
+	if j := s.claim(t, "one"); j == nil || j.Key != "later" {
+		t.Errorf("at its time: %+v", j)
+	}
+}
+
 func TestDerivedJobsThatAreParkedWaitForAPerson(t *testing.T) {
 	t.Parallel()
 	s := openDerived(t, t.TempDir())
@@ -96,7 +111,7 @@ func (s derivedStore) enqueue(t *testing.T, key string, input byte, priority int
 // claim takes a job for a minute; nil if none is due.
 func (s derivedStore) claim(t *testing.T, owner string) *seam.Job {
 	t.Helper()
-	j, err := s.Claim(t.Context(), owner, *s.now, time.Minute)
+	j, err := s.Claim(t.Context(), owner, *s.now, time.Minute, false)
 	if err != nil {
 		t.Fatal(err)
 	}

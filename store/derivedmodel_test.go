@@ -43,7 +43,7 @@ func (s derivedStore) see(t *testing.T) state {
 		slices.SortFunc(u.Evidence, func(a, b memory.Evidence) int { return bytes.Compare([]byte(fmt.Sprint(a)), []byte(fmt.Sprint(b))) })
 	}
 	seen.Units = sorted(said(list.Units))
-	entities, err := s.Entities(t.Context(), seam.EntityQuery{})
+	entities, err := s.Entities(t.Context(), seam.EntityQuery{MaxSensitivity: memory.Secret})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +231,9 @@ func TestDerivedPagesHaveChecksums(t *testing.T) {
 	if diff := cmp.Diff([]string{"Ana likes xylophones (since 2026-11-01) @memory/2026-11-01.md:1"}, s.units(t, memory.UnitQuery{})); diff != "" {
 		t.Error(diff)
 	}
-	if got, err := s.CachedAnswer(t.Context(), "facts/1", "m", [32]byte{1}); got != "the answer" || err != nil {
-		t.Errorf("%q, %v", got, err)
+	for of, want := range map[[2]string]string{{"facts/1", "m"}: "the answer", {"facts/1", "n"}: "", {"facts/2", "m"}: ""} {
+		if got, err := s.CachedAnswer(t.Context(), of[0], of[1], [32]byte{1}); got != want || err != nil {
+			t.Errorf("%v: %q, %v", of, got, err)
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -60,6 +61,21 @@ func TestDerivedUnitsAsOfATime(t *testing.T) {
 	} {
 		if diff := cmp.Diff(tt.want, tt.got); diff != "" {
 			t.Errorf("%s: %s", tt.name, diff)
+		}
+	}
+}
+
+func TestDerivedLoopsAsOfATime(t *testing.T) {
+	t.Parallel()
+	s := openDerived(t, t.TempDir())
+	files := []indexer.File{noteFile("memory/2026-03-01.md", "TODO call Ana", "TODO wait"), noteFile("memory/2026-03-10.md", "DONE call Ana")}
+	s.sync(t, files...)
+	s.derive(t, files...)
+	for at, want := range map[string][]string{"2026-02-28": nil, "2026-03-05": {"call Ana", "wait"}, "2026-03-11": {"wait"}, "2026-04-03": nil} {
+		got := objects(t, s, memory.UnitQuery{Kinds: []string{memory.KindLoop}, AsOf: day(at)})
+		slices.Sort(got)
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("as of %s: %s", at, diff)
 		}
 	}
 }

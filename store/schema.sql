@@ -359,7 +359,7 @@ CREATE INDEX payload_loop_expires ON payload_loop (expires_at) WHERE status = 'o
 
 CREATE TABLE payload_summary (
   unit         INTEGER PRIMARY KEY REFERENCES units (id) ON DELETE CASCADE,
-  scope        TEXT    NOT NULL, -- 'daily', 'weekly', 'rolling', 'person', 'topic' or 'relationship'
+  scope        TEXT    NOT NULL, -- 'weekly', 'rolling', 'person', 'topic' or 'relationship'
   key          TEXT    NOT NULL, -- which one of its scope
   first_day    TEXT    NOT NULL, -- YYYY-MM-DD, '' if it is about no days
   last_day     TEXT    NOT NULL,

@@ -1,8 +1,11 @@
+//go:build unix
+
 package engine_test
 
 import (
 	"fmt"
 	"os"
+	"syscall"
 	"testing"
 	"time"
 
@@ -11,7 +14,7 @@ import (
 	"kioku/council/engine"
 )
 
-// BenchmarkPass looks at a council of 100 finished and 10 open tasks in which nothing is due.
+// BenchmarkPass looks at a council of 1,000 finished and 100 open tasks in which nothing is due. The goal is 50 ms.
 func BenchmarkPass(b *testing.B) {
 	dir := tempDir(b)
 	clock, script := counciltest.NewClock(), &counciltest.Script{}
@@ -22,7 +25,7 @@ func BenchmarkPass(b *testing.B) {
 	}
 	defer e.Close()
 	me := council.Author{Kind: "owner"}
-	for n := range 110 {
+	for n := range 1100 {
 		id := fmt.Sprintf("task_%d", n)
 		if _, err := e.Submit(b.Context(), council.Task{ID: id, Title: "A task of many"}); err != nil {
 			b.Fatal(err)
@@ -31,7 +34,7 @@ func BenchmarkPass(b *testing.B) {
 	if err := e.Settle(b.Context()); err != nil {
 		b.Fatal(err)
 	}
-	for n := range 100 {
+	for n := range 1000 {
 		if err := e.ReportResult(b.Context(), fmt.Sprintf("task_%d", n), council.Result{Result: "done", Succeeded: true, Author: me}); err != nil {
 			b.Fatal(err)
 		}
@@ -44,14 +47,26 @@ func BenchmarkPass(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+	before := cpuTime(b)
 	for b.Loop() {
 		if err := e.Pass(b.Context()); err != nil {
 			b.Fatal(err)
 		}
 	}
+	b.ReportMetric(float64((cpuTime(b)-before).Microseconds())/1000/float64(b.N), "cpu-ms/op")
 }
 
-// BenchmarkTask decides a task with three members who answer at once, on the disk of the temporary folder.
+// cpuTime returns the time that the processors have worked for this process, which no busy machine changes much.
+func cpuTime(b *testing.B) time.Duration {
+	b.Helper()
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// BenchmarkTask decides a task with three members who answer at once, on the disk of the temporary folder. The goal is 200 ms.
 func BenchmarkTask(b *testing.B) {
 	dir, err := os.MkdirTemp("", "kioku-council-")
 	if err != nil {
@@ -63,6 +78,7 @@ func BenchmarkTask(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer e.Close()
+	before := cpuTime(b)
 	for b.Loop() {
 		t, err := e.Submit(b.Context(), council.Task{Title: "A task"})
 		if err != nil {
@@ -75,4 +91,5 @@ func BenchmarkTask(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+	b.ReportMetric(float64((cpuTime(b)-before).Microseconds())/1000/float64(b.N), "cpu-ms/op")
 }

@@ -134,6 +134,57 @@ func TestRequestRoundBeginsACycle(t *testing.T) {
 	}
 }
 
+// What was done for a task that is rejected afterwards is not undone silently: that is a task of its own.
+func TestRejectionAfterTheWorkProposesToUndoIt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	id := w.submit(ruled)
+	if err := w.ReportResult(t.Context(), id, council.Result{Result: "bought a red one", Succeeded: true, Author: council.Author{Kind: "owner"}}); err != nil {
+		t.Fatal(err)
+	}
+	w.settle()
+	w.vote(map[string]string{"ant": council.VoteReject, "bee": council.VoteReject})
+	if err := w.RequestRound(t.Context(), id, council.Author{Kind: "owner"}, "too dear"); err != nil {
+		t.Fatal(err)
+	}
+	w.settle()
+	all, err := w.List(t.Context(), engine.Filter{})
+	if err != nil || len(all) != 2 {
+		t.Fatalf("%v: %+v", err, all)
+	}
+	undo := w.get("undo_2_" + id)
+	if undo.Task.Title != "Undo: Buy a kettle" || !strings.Contains(undo.Task.Description, "bought a red one") || len(undo.Rounds) == 0 {
+		t.Errorf("%+v", undo.Task)
+	}
+}
+
+// The urgent and old tasks are discussed first.
+func TestInboxIsAQueueByPriority(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(o *engine.Options) { o.Settings.Parallel = 1 })
+	low, high := council.PriorityLow, council.PriorityHigh
+	for i, p := range []string{low, "", high, high, low, "", low, low, low} { // one more than are open at the same time
+		task := council.Task{ID: fmt.Sprint("task_", i), Title: "x", Priority: p, CreatedAt: w.clock.Now().Add(time.Duration(i) * time.Minute)}
+		if _, err := w.Submit(t.Context(), task); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := w.Submit(t.Context(), council.Task{ID: "task_urgent", Title: "x", Priority: high, CreatedAt: w.clock.Now().Add(time.Hour)}); err != nil {
+		t.Fatal(err)
+	}
+	w.vote(map[string]string{"ant": counciltest.Silent, "bee": counciltest.Silent}) // so that those that are open stay open
+	w.settle()
+	var waiting []string
+	for _, id := range []string{"task_0", "task_1", "task_2", "task_3", "task_4", "task_5", "task_6", "task_7", "task_8", "task_urgent"} {
+		if w.get(id).Status.Status == council.StatusPending {
+			waiting = append(waiting, id)
+		}
+	}
+	if diff := cmp.Diff([]string{"task_7", "task_8"}, waiting); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestOwnerCancels(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)

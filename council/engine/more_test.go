@@ -40,43 +40,6 @@ func files(t *testing.T, dir string) []string {
 	return all
 }
 
-// Check 1: the files of a decision, with the fields of the article.
-func TestFilesOfADecision(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, nil)
-	w.submit(council.Task{ID: "task_1", Title: "Buy a kettle", Description: "The old one leaks."})
-	want := []string{
-		"agent/memory/decisions/2026-11-23-task_1.md", "council/.lock", "council/decisions/task_1.json",
-		"council/discussions/task_1/_turn_announcement_1.json", "council/discussions/task_1/announcement_1.json", "council/discussions/task_1/claim.json",
-		"council/discussions/task_1/noted_1.json", "council/discussions/task_1/round_1/_open.json", "council/discussions/task_1/round_1/_seal.json",
-		"council/discussions/task_1/round_1/_turn_ant.json", "council/discussions/task_1/round_1/_turn_bee.json", "council/discussions/task_1/round_1/_turn_cat.json",
-		"council/discussions/task_1/round_1/ant.json", "council/discussions/task_1/round_1/bee.json", "council/discussions/task_1/round_1/cat.json",
-		"council/discussions/task_1/status.json", "council/discussions/task_1/task.json", "council/health.json",
-		"council/logs/ant/2026-11-23.jsonl", "council/logs/bee/2026-11-23.jsonl", "council/logs/cat/2026-11-23.jsonl",
-		"council/nodes/ant/activity.json", "council/nodes/bee/activity.json", "council/nodes/cat/activity.json",
-	}
-	if diff := cmp.Diff(want, files(t, w.dir)); diff != "" {
-		t.Error(diff)
-	}
-	for file, fields := range map[string][]string{
-		"discussions/task_1/task.json":        {"id", "type", "title", "description", "priority", "created_at", "status"},
-		"discussions/task_1/status.json":      {"task_id", "status", "current_round", "max_rounds", "started_at", "started_by"},
-		"discussions/task_1/round_1/ant.json": {"node", "round", "vote", "opinion", "proposed_approach", "concerns", "timestamp"},
-		"decisions/task_1.json":               {"task_id", "decision", "status", "final_round", "final_approach", "decided_at", "announcement", "summary", "key_points", "announced_by", "announced_at"},
-		"nodes/ant/activity.json":             {"node", "status", "updated_at"},
-	} {
-		data, err := os.ReadFile(w.dir + "/council/" + file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, field := range fields {
-			if !strings.Contains(string(data), `"`+field+`": `) {
-				t.Errorf("%s has no %s", file, field)
-			}
-		}
-	}
-}
-
 // Check 4: a member that never answers is waited for until the end of its turn, by the clock of Run.
 func TestRunWaitsForAMemberUntilItsTurnEnds(t *testing.T) {
 	dir := t.TempDir()
@@ -220,69 +183,6 @@ func TestInboxRefusesWhatIsNoTask(t *testing.T) {
 	if _, err := w.Submit(t.Context(), council.Task{ID: "task_e", Title: "again"}); !errors.Is(err, engine.ErrExists) {
 		t.Errorf("a known id: %v", err)
 	}
-}
-
-// Check 15: readers of events come back with the last id, and slow ones are dropped without holding the council up.
-func TestEventsAreReplayed(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, nil)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	slow := make([]func() (engine.Event, bool), 100)
-	for i := range slow {
-		next, stop := pull(w.Events(ctx, 0))
-		defer stop()
-		slow[i] = next
-	}
-	first := w.submit(ruled)
-	for range 30 {
-		w.submit(ruled)
-	}
-	var got []engine.Event
-	for ev := range w.Events(ctx, uint64(w.clock.Now().UnixMilli())+1_000_000) {
-		got = append(got, ev)
-		break
-	}
-	if len(got) != 1 || got[0].Type != engine.EventReset {
-		t.Errorf("an id of the future: %+v", got)
-	}
-	seen, last := 0, uint64(0)
-	for {
-		ev, ok := slow[0]()
-		if !ok {
-			break
-		}
-		if ev.ID <= last {
-			t.Fatalf("%d after %d", ev.ID, last)
-		}
-		seen, last = seen+1, ev.ID
-	}
-	if seen == 0 || seen > 300 {
-		t.Errorf("a slow reader was sent %d events", seen)
-	}
-	if first == "" {
-		t.Error("no task")
-	}
-}
-
-// pull is iter.Pull for a stream that has begun.
-func pull(events func(func(engine.Event) bool)) (func() (engine.Event, bool), func()) {
-	c, done := make(chan engine.Event), make(chan struct{})
-	started := make(chan struct{})
-	go func() {
-		defer close(c)
-		close(started)
-		events(func(ev engine.Event) bool {
-			select {
-			case c <- ev:
-				return true
-			case <-done:
-				return false
-			}
-		})
-	}()
-	<-started
-	return func() (engine.Event, bool) { ev, ok := <-c; return ev, ok }, func() { close(done) }
 }
 
 // articlesLayout returns a folder as the program of the article leaves it: a new task, one that is done and one in progress.

@@ -10,6 +10,7 @@ import (
 	"kioku/council"
 	"kioku/council/flow"
 	"kioku/council/folder"
+	"kioku/internal/text"
 )
 
 // quick performs a step that asks nobody. Performing it again changes nothing.
@@ -136,6 +137,9 @@ func (e *Engine) record(s *flow.Snapshot, pos flow.Position, d *council.Decision
 	if err := e.supersede(s, d); err != nil {
 		return err
 	}
+	if err := e.proposeUndo(s, d); err != nil {
+		return err
+	}
 	var history []council.Decision
 	for _, c := range s.Cycles {
 		if c.Previous != nil {
@@ -156,6 +160,34 @@ func (e *Engine) record(s *flow.Snapshot, pos flow.Position, d *council.Decision
 		}
 	}
 	return e.write("record", folder.DecisionPath(s.ID, ""), d)
+}
+
+// proposeUndo puts a task into the inbox that asks to undo what was done for a task that is rejected now. It needs a vote of its own. The
+// id follows from the task, so there is one.
+func (e *Engine) proposeUndo(s *flow.Snapshot, d *council.Decision) error {
+	did := ""
+	for cycle := 1; cycle < d.Cycle; cycle++ {
+		for k := 1; k <= 1+council.MaxRepairs; k++ {
+			if r := s.Results[flow.StepKey{Cycle: cycle, Attempt: k}]; r.Succeeded {
+				did = r.Result
+			}
+		}
+	}
+	if did == "" || d.Decision != council.Rejected {
+		return nil
+	}
+	t := council.Task{
+		ID: fmt.Sprintf("undo_%d_%s", d.Cycle, s.ID[:min(len(s.ID), 50)]), Type: council.TypeTask, Title: text.Head("Undo: "+oneLine(s.Task.Title), council.MaxTitle),
+		Description: fmt.Sprintf("The task %s was carried out, and was rejected when it was discussed again. Shall what was done be undone, and how? This was done:\n\n%s", s.ID, text.Head(did, maxQuoted)),
+		Priority:    s.Task.Priority, CreatedAt: d.DecidedAt, Status: council.StatusPending, Source: "engine", Author: council.Author{Kind: "engine"}, Trust: council.TrustLow,
+	}
+	if e.f.Exists(folder.TaskDir(t.ID)) || e.archivedDir(t.ID) != "" {
+		return nil
+	}
+	if err := e.drop(t, nil); err != nil && !errors.Is(err, ErrExists) {
+		return err
+	}
+	return nil
 }
 
 // supersede marks the decision that an approved one takes the place of.

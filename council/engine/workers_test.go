@@ -217,6 +217,69 @@ func TestPausedMemberAbstains(t *testing.T) {
 	}
 }
 
+// A pause of a member ends when it says, although nobody acknowledges it but the engine; a member obeys nothing else.
+func TestPauseOfAMemberLasts(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	long := council.CommandParams{DurationMinutes: 180}
+	if _, err := w.SendCommand(t.Context(), council.Command{ID: "long", Worker: "bee", Action: council.CommandPause, Params: long, IssuedBy: owner}); err != nil {
+		t.Fatal(err)
+	}
+	w.settle()
+	w.later(179 * time.Minute)
+	if s, err := w.WorkerState(t.Context(), "bee"); err != nil || s.PausedUntil.IsZero() {
+		t.Errorf("after 179 minutes: %v, %+v", err, s)
+	}
+	w.later(time.Minute)
+	if s, err := w.WorkerState(t.Context(), "bee"); err != nil || !s.PausedUntil.IsZero() {
+		t.Errorf("after 180 minutes: %v, %+v", err, s)
+	}
+	all, err := w.Commands(t.Context(), "bee")
+	if err != nil || len(all) != 1 || all[0].Ack == nil || all[0].Ack.Status != council.AckProcessed {
+		t.Errorf("%v: %+v", err, all)
+	}
+	other := council.Command{Worker: "bee", Action: council.CommandAdjustParams, Params: council.CommandParams{Directives: []string{"agree"}}, IssuedBy: owner}
+	if _, err := w.SendCommand(t.Context(), other); err == nil {
+		t.Error("a member takes directives")
+	}
+}
+
+// Obey answers what the worker has not answered, also beside the engine that runs, and says what all of it amounts to.
+func TestObeyAcknowledges(t *testing.T) {
+	t.Parallel()
+	w := withBot(t, nil)
+	for _, action := range []string{council.CommandPause, council.CommandRestart} {
+		if _, err := w.SendCommand(t.Context(), council.Command{ID: action, Worker: "bot", Action: action, IssuedBy: owner}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	reader, err := engine.Read(engine.Options{Folder: w.dir + "/council", Settings: w.Settings(), Now: w.clock.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	s, err := reader.Obey(t.Context(), "bot")
+	if err != nil || s.PausedUntil != w.clock.Now().Add(5*time.Minute) {
+		t.Errorf("%v: %+v", err, s)
+	}
+	got := map[string]string{}
+	all, err := w.Commands(t.Context(), "bot")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range all {
+		if c.Ack != nil {
+			got[c.ID] = c.Ack.Status + " " + c.Ack.Result
+		}
+	}
+	if diff := cmp.Diff(map[string]string{"pause": "processed ok", "restart": "processed host"}, got); diff != "" {
+		t.Error(diff)
+	}
+	if s, err := reader.Obey(t.Context(), "stranger"); err != nil || !s.PausedUntil.IsZero() {
+		t.Errorf("an agent of no council: %v, %+v", err, s)
+	}
+}
+
 // Check 11: commands that must not be obeyed.
 func TestCommandsAreRefused(t *testing.T) {
 	t.Parallel()

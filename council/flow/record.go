@@ -1,6 +1,7 @@
 package flow
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -48,10 +49,9 @@ func Record(s *Snapshot, pos Position) *council.Decision {
 	if s.Superseded != nil {
 		d.SupersededBy = s.Superseded.By
 	}
-	for k, start := range s.Starts {
-		if k.Cycle == pos.Cycle {
-			d.Executor = start.Executor
-		}
+	for k := 1; k <= 1+council.MaxRepairs; k++ { // the last one counts
+		key := StepKey{Cycle: pos.Cycle, Attempt: k}
+		d.Executor = cmp.Or(s.Results[key].Executor, s.Starts[key].Executor, d.Executor)
 	}
 	d.Degraded = degraded(s, pos, last)
 	d.MemoryPath = fmt.Sprintf("%s/%s-%s.md", council.DecisionNotes, d.DecidedAt.UTC().Format(time.DateOnly), s.ID)

@@ -89,6 +89,21 @@ func TestSearchUsesTheWordingsOfTheModelOnce(t *testing.T) {
 	}
 }
 
+func TestSearchAsksTheModelAgainInAnotherContext(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	r := recall.New(&engine{notes: brothers(), least: 0.2}, &derived{}, recall.Options{Expand: func(context.Context, string, []memory.Turn, time.Time) ([]string, error) {
+		asked++
+		return nil, nil
+	}})
+	for _, said := range []string{"Let us talk about families.", "Let us talk about boats.", "Let us talk about families."} {
+		search(t, r, memory.Query{Text: "And the musical one?", Context: turns(said)})
+	}
+	if asked != 2 {
+		t.Errorf("asked %d times in two contexts", asked)
+	}
+}
+
 func TestSearchSaysThatAModelFailed(t *testing.T) {
 	t.Parallel()
 	for name, expand := range map[string]func(context.Context, string, []memory.Turn, time.Time) ([]string, error){

@@ -10,7 +10,7 @@ import (
 )
 
 // Version is the number of these rules of resolution. Units that were made by rules of another version are made anew.
-const Version = 1
+const Version = 2
 
 // Units returns a function that resolves slots of facts and of loops, with a vocabulary.
 func Units(v *vocab.Vocabulary) func(seam.Slot) []memory.Unit {

@@ -266,6 +266,32 @@ func TestFactsConfidence(t *testing.T) {
 	}
 }
 
+// A day that only a private line states is not shown to those who may not read the line.
+func TestFactsInheritTheSensitivityOfTheirEnd(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		levels [3]memory.Sensitivity
+		want   []memory.Sensitivity
+	}{
+		"all normal":            {[3]memory.Sensitivity{}, []memory.Sensitivity{memory.Normal, memory.Normal}},
+		"a private end":         {[3]memory.Sensitivity{0, memory.Private, memory.Private}, []memory.Sensitivity{memory.Private, memory.Private}},
+		"an end told elsewhere": {[3]memory.Sensitivity{0, memory.Private, 0}, []memory.Sensitivity{memory.Normal, memory.Private}},
+		"a private beginning":   {[3]memory.Sensitivity{memory.Private, 0, 0}, []memory.Sensitivity{memory.Private, memory.Normal}},
+	} {
+		s := slot(t, "lives_in", "03-01 | note | lives_in | Trieste\n11-20 | note | lives_in | Porto\n11-20 | note | lives_in | Porto")
+		for i := range s.Claims {
+			s.Claims[i].Sensitivity = c.levels[i]
+		}
+		var got []memory.Sensitivity
+		for _, u := range facts(s) {
+			got = append(got, u.Sensitivity)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 func TestFactsInheritTheGreatestSensitivity(t *testing.T) {
 	t.Parallel()
 	s := slot(t, "uses", "03-01 | note | uses | vim\n03-02 | user | uses | vim")

@@ -3,6 +3,8 @@ package resolve
 import (
 	"slices"
 	"time"
+
+	"kioku/memory"
 )
 
 // run is one fact: an object in a row.
@@ -16,8 +18,10 @@ type run struct {
 	end      time.Time
 	// closedBy is the run that has taken its place, nil if none has. contested reports that others contradict it, of which opposes
 	// are some, and beaten that one of them has as much authority.
-	closedBy          *run
-	closer            authority // of the assertions with which closedBy did
+	closedBy *run
+	closer   authority // of the assertions with which closedBy did
+	// endLevel is the least sensitivity of those of them that tell the same end.
+	endLevel          memory.Sensitivity
 	opposes           []*run
 	contested, beaten bool
 	// uid names it, and names are also those that it had before corrections and merges.
@@ -166,7 +170,12 @@ func canEnd(r *run, now []*assertion) bool {
 // end ends a run where another one has something to say.
 func (t *line) end(r, by *run, at time.Time) {
 	said := by.at(at)
-	r.closedBy, r.closer, r.to = by, rankOf(said), boundary(said)
+	r.closedBy, r.closer, r.to, r.endLevel = by, rankOf(said), boundary(said), memory.Secret
+	for _, a := range said {
+		if boundary([]*assertion{a}) == r.to {
+			r.endLevel = min(r.endLevel, a.Sensitivity)
+		}
+	}
 	if from := start(r.from); !start(r.to).After(from) {
 		r.to = from.AddDate(0, 0, 1).Format(time.DateOnly) // it held for a part of that day
 	}
@@ -189,7 +198,7 @@ func (t *line) sayUndated(a *assertion) {
 	}
 	last.add(a)
 	if (a.rank >= standing || last.closedBy != nil && a.rank > last.closer) && !slices.Contains(t.open, last) {
-		last.closedBy, last.to, last.end = nil, a.To, start(a.To)
+		last.closedBy, last.to, last.end, last.endLevel = nil, a.To, start(a.To), memory.Normal
 		t.open = append(t.open, last)
 	}
 }

@@ -29,6 +29,7 @@ func (r *run) unit(s seam.Slot) memory.Unit {
 		claims[i], corrected = a.Claim, corrected || a.corrected
 	}
 	u := evidenced(memory.KindFact, r.uid, claims)
+	u.Sensitivity = max(u.Sensitivity, r.endLevel) // what ended it tells when
 	best := bestClaim(r.list)
 	u.Fact = &memory.Fact{
 		Subject: s.Subject, Predicate: best.Predicate, Slot: s.Name, Key: vocab.FactKey(s.Subject, best.Predicate, best.Object),

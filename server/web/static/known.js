@@ -46,7 +46,7 @@ function showStatus(s) {
 	const waiting = [s.pendingCount > 0 && `${count(s.pendingCount, "episode")} wait for the rules`, s.unextractedCount > 0 && s.model && `${count(s.unextractedCount, "episode")} wait for ${clean(s.model)}`].filter(Boolean);
 	replace(document.getElementById("status"),
 		s.problem && h("p", { class: "notice warn" }, clean(s.problem)),
-		s.budgetExhausted && h("p", { class: "notice warn" }, `The budget of today is used up (${number(s.todayTokens)} of ${number(s.maxDayTokens)} tokens); the rest waits for tomorrow.`),
+		s.budgetExhausted && h("p", { class: "notice warn" }, `The budget is used up (${number(s.todayTokens)} of ${number(s.maxDayTokens)} tokens today); the rest waits.`),
 		waiting.length > 0 && h("p", { class: "small muted" }, `${waiting.join("; ")}.`),
 		s.badDecisions?.length > 0 && h("div", { class: "notice warn" }, h("p", {}, "Lines of derived/decisions.md that are no decisions:"), h("ul", {}, s.badDecisions.map((l) => words("li", { class: "small" }, l)))),
 		s.parked?.length > 0 && h("details", { class: "notice warn" }, h("summary", {}, `${count(s.parked.length, "job")} failed and ${s.parked.length === 1 ? "waits" : "wait"} for you`),
@@ -98,7 +98,7 @@ async function showOverview(status) {
 
 function title(u) {
 	const s = u.summary;
-	return { weekly: `Week ${s.key}`, rolling: "The last seven days", daily: s.key, relationship: `Between you, ${s.key}` }[s.scope] || "Summary";
+	return { weekly: `Week ${s.key}`, rolling: "The last seven days", relationship: `Between you, ${s.key}` }[s.scope] || "Summary";
 }
 
 // paged shows units with a button for further ones.

@@ -183,7 +183,7 @@ func lasting(dir string) error {
 // wanted plays undisturbed, and returns the records and the points that were passed.
 func wanted(t *testing.T) (string, []string) {
 	t.Helper()
-	p := &play{dir: tempDir(t), clock: counciltest.NewClock()}
+	p := &play{dir: counciltest.Dir(t), clock: counciltest.NewClock()}
 	var points []string
 	seen := map[string]bool{}
 	if err := p.open(true, func(point string) {
@@ -216,7 +216,7 @@ func TestKillAtAPointChangesNoRecord(t *testing.T) {
 		for _, nth := range []int{1, 2, 5}[:testkit.Rounds(3, 1)] {
 			t.Run(fmt.Sprint(point, nth), func(t *testing.T) {
 				t.Parallel()
-				p := &play{dir: tempDir(t), clock: counciltest.NewClock()}
+				p := &play{dir: counciltest.Dir(t), clock: counciltest.NewClock()}
 				left := nth
 				killAt := func(at string) {
 					if at == point {
@@ -322,7 +322,7 @@ func TestKillAtRandomChangesNoRecord(t *testing.T) {
 	}
 	done := 0
 	for n := 0; done < kills; n++ {
-		dir := tempDir(t)
+		dir := counciltest.Dir(t)
 		for range 6 {
 			cmd, _ := child(t, dir)
 			time.Sleep(time.Duration(rand.IntN(120)) * time.Millisecond) // until the kill: a race with a process is what is tested

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"kioku/council"
+	"kioku/council/counciltest"
 	"kioku/council/folder"
 	"kioku/internal/filelock"
 	"kioku/internal/testkit"
@@ -55,7 +56,7 @@ func race(dir string) int {
 // Check 7: 8 processes race for 500 ballots. Each ballot has one winner, and contains what that one has written.
 func TestPublishHasOneWinnerAmongProcesses(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := counciltest.Dir(t)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -150,7 +151,7 @@ func TestPublishedFilesNeverChange(t *testing.T) {
 
 func open(t *testing.T) *folder.Folder {
 	t.Helper()
-	f, err := folder.Open(t.TempDir())
+	f, err := folder.Open(counciltest.Dir(t))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -252,3 +252,23 @@ func writeFiles(t *testing.T, dir string, files map[string]string) {
 		testkit.WriteFile(t, dir, name, text)
 	}
 }
+
+// A link is not followed, also not to a file of the same council.
+func TestReadBytesFollowsNoLink(t *testing.T) {
+	t.Parallel()
+	dir := counciltest.Dir(t)
+	f, err := folder.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := f.Publish("decisions/task_1.json", "approved"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("task_1.json", filepath.Join(dir, "decisions/task_2.json")); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := f.ReadBytes("decisions/task_2.json", folder.MaxFile); err == nil {
+		t.Errorf("read %s", data)
+	}
+}

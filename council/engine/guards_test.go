@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -215,5 +216,117 @@ func TestArbiterDecidesByTwoWordsOnly(t *testing.T) {
 		if diff := cmp.Diff(outcome{Status: council.StatusStalled}, w.outcome("task_1")); diff != "" {
 			t.Errorf("on disk %v: %s", onDisk, diff)
 		}
+	}
+}
+
+// Who names somebody, a folder or an action that there is none of is told what there is.
+func TestErrorsSayWhatToDo(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	id := w.submit(council.Task{Title: "Buy a kettle"})
+	_, suggested := w.Suggest(t.Context(), council.Suggestion{Worker: "nobody", Title: "x"})
+	_, sent := w.SendCommand(t.Context(), council.Command{Worker: "nobody", Action: council.CommandPause})
+	_, imported := w.Import(t.Context(), t.TempDir(), false)
+	_, requested := w.RequestAction(t.Context(), council.ActionRequest{RequestedBy: "ant", Service: "deploy", TaskID: id})
+	_, found := w.Get(t.Context(), "task_9")
+	for want, err := range map[string]error{
+		"(it has none); kioku council workers add": suggested, "no worker of this council (it has none)": sent,
+		"has no folder discussions, inbox or decisions": imported, "kioku council action list": requested, "its lists show": found,
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not say %q", err, want)
+		}
+	}
+}
+
+// An answer to an expired command comes too late, also before the engine has said so.
+func TestAckOfAnExpiredCommandIsTooLate(t *testing.T) {
+	t.Parallel()
+	w := withBot(t, nil)
+	c, err := w.SendCommand(t.Context(), council.Command{Worker: "bot", Action: council.CommandPause, IssuedBy: owner})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.clock.Add(2 * time.Hour)
+	if err := w.Ack(t.Context(), "bot", c.ID, council.Ack{Result: "ok"}); !errors.Is(err, engine.ErrState) {
+		t.Errorf("%v", err)
+	}
+	if all, err := w.Commands(t.Context(), "bot"); err != nil || all[0].Ack == nil || all[0].Ack.Status != council.AckExpired {
+		t.Errorf("%v: %+v", err, all)
+	}
+}
+
+// An id that leads to another worker's folder is no id.
+func TestIDsLeadNowhereElse(t *testing.T) {
+	t.Parallel()
+	w := withBot(t, nil)
+	c, err := w.SendCommand(t.Context(), council.Command{Worker: "other", Action: council.CommandPause, IssuedBy: owner})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := w.Suggest(t.Context(), council.Suggestion{Worker: "other", Title: "Sell the house"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Ack(t.Context(), "bot", "../other/"+c.ID, council.Ack{Result: "ok"}); !errors.Is(err, engine.ErrNotFound) {
+		t.Errorf("a command: %v", err)
+	}
+	if _, err := w.ReviewSuggestion(t.Context(), "bot", "../other/"+s.ID, true, "", owner); !errors.Is(err, engine.ErrNotFound) {
+		t.Errorf("a suggestion: %v", err)
+	}
+}
+
+// An action that waits too long, or that who has requested it is said to have approved, does not run.
+func TestActionWithoutATimelySecondMemberDoesNotRun(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	w.script.Votes[counciltest.Key{Phase: member.PhaseAction}] = counciltest.Silent
+	id := w.submit(council.Task{Title: "Buy a kettle"})
+	late, err := w.RequestAction(t.Context(), council.ActionRequest{Service: "reload:ant", TaskID: id, RequestedBy: "ant"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.clock.Add(6 * time.Minute)
+	if _, err := w.ApproveAction(t.Context(), late.ID, "bee", true, ""); !errors.Is(err, engine.ErrState) {
+		t.Errorf("after its time: %v", err)
+	}
+	forged := fmt.Sprintf(`{"id":"action_1","service":"reload:ant","task_id":%q,"requested_by":"bee","status":"approved","approved":{"accept":true,"by":{"kind":"member","name":"bee"}},"requested_at":%q}`,
+		id, w.clock.Now().Format(time.RFC3339))
+	if err := os.WriteFile(w.dir+"/council/rebuild_requests/action_1.json", []byte(forged), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.settle()
+	all, err := w.ListActions(t.Context())
+	if err != nil || len(all) != 2 {
+		t.Fatalf("%v: %+v", err, all)
+	}
+	for _, r := range all {
+		if r.Status != council.ActionRejected || !r.StartedAt.IsZero() {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+// Only a decision that is in force carries an action: not one that a later one replaces, nor one that is discussed again.
+func TestActionNeedsADecisionInForce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	first := w.submit(council.Task{ID: "task_1", Title: "Buy a kettle"})
+	second := w.submit(council.Task{ID: "task_2", Title: "Buy another kettle", Supersedes: first})
+	request := func(id string) error {
+		_, err := w.RequestAction(t.Context(), council.ActionRequest{Service: "reload:ant", TaskID: id, RequestedBy: "ant"})
+		return err
+	}
+	if err := request(first); !errors.Is(err, engine.ErrDenied) || !strings.Contains(err.Error(), "superseded by task_2") {
+		t.Errorf("a decision that was replaced: %v", err)
+	}
+	if err := request(second); err != nil {
+		t.Errorf("one in force: %v", err)
+	}
+	if err := w.RequestRound(t.Context(), second, owner, "look again"); err != nil {
+		t.Fatal(err)
+	}
+	if err := request(second); !errors.Is(err, engine.ErrDenied) {
+		t.Errorf("one that is discussed again: %v", err)
 	}
 }

@@ -110,7 +110,7 @@ func (e *Engine) nextSuggestion(worker string, now time.Time) time.Time {
 // suggested within 30 days is an ErrExists.
 func (e *Engine) Suggest(_ context.Context, s council.Suggestion) (council.Suggestion, error) {
 	if !slices.Contains(e.set.Workers, s.Worker) {
-		return s, council.Invalid("worker", "%.80q is no worker of this council", s.Worker)
+		return s, e.noWorker(s.Worker)
 	}
 	s.ID = cmp.Or(s.ID, fmt.Sprintf("sug_%d_%04d", e.now().Unix(), rand.IntN(10_000)))
 	if err := checkSuggestion(s); err != nil {

@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"kioku/council"
 	"kioku/council/counciltest"
 	"kioku/council/folder"
@@ -27,7 +29,7 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(raceEnv); dir != "" {
 		os.Exit(race(dir))
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 // race publishes all ballots that nobody has published yet and prints those that it has.
@@ -248,5 +250,25 @@ func writeFiles(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
 		testkit.WriteFile(t, dir, name, text)
+	}
+}
+
+// A link is not followed, also not to a file of the same council.
+func TestReadBytesFollowsNoLink(t *testing.T) {
+	t.Parallel()
+	dir := counciltest.Dir(t)
+	f, err := folder.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := f.Publish("decisions/task_1.json", "approved"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("task_1.json", filepath.Join(dir, "decisions/task_2.json")); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := f.ReadBytes("decisions/task_2.json", folder.MaxFile); err == nil {
+		t.Errorf("read %s", data)
 	}
 }

@@ -1787,7 +1787,7 @@ type DeriveStatusResponse struct {
 	TodayCalls   int32 `protobuf:"varint,14,opt,name=today_calls,json=todayCalls,proto3" json:"today_calls,omitempty"`
 	HourCalls    int32 `protobuf:"varint,15,opt,name=hour_calls,json=hourCalls,proto3" json:"hour_calls,omitempty"`
 	MaxHourCalls int32 `protobuf:"varint,16,opt,name=max_hour_calls,json=maxHourCalls,proto3" json:"max_hour_calls,omitempty"`
-	// The budget of today is used up; jobs wait for tomorrow.
+	// The budget of the day or of the hour is used up; jobs wait until there is some again.
 	BudgetExhausted   bool  `protobuf:"varint,17,opt,name=budget_exhausted,json=budgetExhausted,proto3" json:"budget_exhausted,omitempty"`
 	CachedAnswerCount int32 `protobuf:"varint,18,opt,name=cached_answer_count,json=cachedAnswerCount,proto3" json:"cached_answer_count,omitempty"`
 	// Private and secret episodes.

@@ -13,9 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"kioku/chunker"
 	"kioku/history"
-	"kioku/internal/marks"
 	"kioku/internal/safefile"
 	"kioku/memory"
 )
@@ -132,14 +130,18 @@ func (m *Memory) Log(ctx context.Context, q memory.LogQuery) ([]memory.FileChang
 }
 
 // Show returns a note as it was. It returns an error that is memory.ErrNotFound for a path that no note can have, memory.ErrNoVersion
-// if it was not there then, and memory.ErrNoHistory for a folder without a history.
-func (m *Memory) Show(ctx context.Context, name string, at memory.Moment) (memory.PastFile, error) {
+// if it was not there then, and memory.ErrNoHistory for a folder without a history. Lines above the ceiling, which nil means Private, are
+// replaced; without derivation nobody knows which these are, so that it then returns a *memory.InputError for the ceiling Normal.
+func (m *Memory) Show(ctx context.Context, name string, at memory.Moment, ceiling *memory.Sensitivity) (memory.PastFile, error) {
 	if err := m.enter(); err != nil {
 		return memory.PastFile{}, err
 	}
 	defer m.leave()
-	name, err := m.checkPast(name)
+	upTo, err := m.pastCeiling(ceiling)
 	if err != nil {
+		return memory.PastFile{}, err
+	}
+	if name, err = m.checkPast(name); err != nil {
 		return memory.PastFile{}, err
 	}
 	if !m.ownsPast(name) {
@@ -160,11 +162,8 @@ func (m *Memory) Show(ctx context.Context, name string, at memory.Moment) (memor
 	if !m.ownsPast(file.Path) {
 		return memory.PastFile{}, errNotFound
 	}
-	return memory.PastFile{Path: file.Path, Version: v, Text: shownNote(src)}, nil
+	return memory.PastFile{Path: file.Path, Version: v, Text: m.noteUpTo(file.Path, src, upTo)}, nil
 }
-
-// shownNote returns a note as Get shows it.
-func shownNote(src []byte) string { return chunker.Normalize(marks.Strip(src)) }
 
 // Diff returns what two versions of the notes differ in, of at most 200 files. A file that was renamed is one that was removed and one
 // that was added. Its errors are those of Show.
@@ -173,7 +172,10 @@ func (m *Memory) Diff(ctx context.Context, q memory.DiffQuery) (memory.Diff, err
 		return memory.Diff{}, err
 	}
 	defer m.leave()
-	var err error
+	ceiling, err := m.pastCeiling(q.MaxSensitivity)
+	if err != nil {
+		return memory.Diff{}, err
+	}
 	if q.Path, err = m.checkPast(q.Path); err != nil {
 		return memory.Diff{}, err
 	}
@@ -185,15 +187,15 @@ func (m *Memory) Diff(ctx context.Context, q memory.DiffQuery) (memory.Diff, err
 	if d.From, err = source.Find(ctx, q.From); err != nil {
 		return memory.Diff{}, err
 	}
-	before, err := m.texts(ctx, source, d.From, q.Path)
+	before, err := m.texts(ctx, source, d.From, q.Path, ceiling)
 	if err != nil {
 		return memory.Diff{}, err
 	}
 	after := map[string]string{}
 	if q.To == nil {
-		after, err = m.textsNow(ctx, q.Path)
+		after, err = m.textsNow(ctx, q.Path, ceiling)
 	} else if d.To, err = source.Find(ctx, *q.To); err == nil {
-		after, err = m.texts(ctx, source, d.To, q.Path)
+		after, err = m.texts(ctx, source, d.To, q.Path, ceiling)
 	}
 	if err != nil {
 		return memory.Diff{}, err
@@ -244,22 +246,22 @@ func isAtOrBelow(name, folder string) bool {
 	return folder == "" || name == folder || strings.HasPrefix(name, folder+"/")
 }
 
-// texts returns the notes of a version by path.
-func (m *Memory) texts(ctx context.Context, source history.Source, v memory.FolderVersion, below string) (map[string]string, error) {
+// texts returns the notes of a version by path, without lines above a ceiling.
+func (m *Memory) texts(ctx context.Context, source history.Source, v memory.FolderVersion, below string, ceiling memory.Sensitivity) (map[string]string, error) {
 	tree, err := source.Tree(ctx, v)
 	if err != nil {
 		return nil, err
 	}
 	all := map[string]string{}
 	err = source.Read(ctx, m.notesOf(tree, below), func(file history.File, text []byte) error {
-		all[file.Path] = shownNote(text)
+		all[file.Path] = m.noteUpTo(file.Path, text, ceiling)
 		return nil
 	})
 	return all, err
 }
 
-// textsNow returns the notes as they are now by path.
-func (m *Memory) textsNow(ctx context.Context, below string) (map[string]string, error) {
+// textsNow returns the notes as they are now by path, without lines above a ceiling.
+func (m *Memory) textsNow(ctx context.Context, below string, ceiling memory.Sensitivity) (map[string]string, error) {
 	if _, err := m.freshen(ctx); err != nil {
 		return nil, err
 	}
@@ -278,7 +280,7 @@ func (m *Memory) textsNow(ctx context.Context, below string) (map[string]string,
 			continue
 		}
 		if src, _, err := safefile.Read(root, name, m.opt.Index.maxFileBytes()); err == nil {
-			all[name] = shownNote(src)
+			all[name] = m.noteUpTo(name, src, ceiling)
 		}
 	}
 	return all, ctx.Err()
@@ -324,7 +326,8 @@ func (m *Memory) writeJournal(ctx context.Context) error {
 	return err
 }
 
-// PurgeHistory removes the versions of a file or folder from the journal, all of them for the empty path, and all indexes of the past.
+// PurgeHistory removes the versions of a file or folder from the journal, all of them for the empty path, the copies that were kept for
+// Undo before updates of them, and all indexes of the past.
 // It does not change a repository of git. It returns memory.ErrReadOnly in the mode ReadOnly.
 func (m *Memory) PurgeHistory(ctx context.Context, name string) (memory.Purged, error) {
 	if err := m.enter(); err != nil {
@@ -340,6 +343,9 @@ func (m *Memory) PurgeHistory(ctx context.Context, name string) (memory.Purged, 
 	}
 	var p memory.Purged
 	if p.Versions, err = m.journal().Purge(ctx, name); err != nil {
+		return p, err
+	}
+	if p.Copies, err = m.purgeCopies(name); err != nil {
 		return p, err
 	}
 	p.Indexes, err = m.removePastIndexes(0, 0)

@@ -93,7 +93,7 @@ func TestShowReturnsANoteAsItWas(t *testing.T) {
 		"too early": {"MEMORY.md", memory.Moment{Time: october(1).Add(-time.Hour)}, memory.PastFile{}, memory.ErrNoVersion},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := m.Show(t.Context(), c.path, c.at)
+			got, err := m.Show(t.Context(), c.path, c.at, nil)
 			got.Version = memory.FolderVersion{}
 			if diff := cmp.Diff(c.want, got); diff != "" || !errors.Is(err, c.err) {
 				t.Errorf("Show: %v\n%s", err, diff)
@@ -260,7 +260,7 @@ func TestJournalAnswersWithoutGit(t *testing.T) {
 	if p, err := m.PurgeHistory(t.Context(), "MEMORY.md"); err != nil || p != (memory.Purged{Versions: 2, Indexes: 1}) {
 		t.Errorf("PurgeHistory = %+v, %v", p, err)
 	}
-	if _, err := m.Show(t.Context(), "MEMORY.md", memory.Moment{Time: october(2)}); err == nil {
+	if _, err := m.Show(t.Context(), "MEMORY.md", memory.Moment{Time: october(2)}, nil); err == nil {
 		t.Error("what was purged is shown")
 	}
 }
@@ -270,5 +270,63 @@ func syncWhole(t *testing.T, m *Memory) {
 	t.Helper()
 	if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// (I03) Show and Diff give lines up to the ceiling only, of old notes and of those of now; where nobody knows what is private, they
+// refuse.
+func TestShowAndDiffLeaveOutWhatLiesAboveTheCeiling(t *testing.T) {
+	t.Parallel()
+	byLine := func(f memory.SourceFile) (all []memory.Episode) {
+		for i, line := range strings.Split(string(f.Data), "\n") {
+			if strings.Contains(line, "Porto") {
+				all = append(all, memory.Episode{StartLine: i + 1, EndLine: i + 1, Sensitivity: memory.Private})
+			}
+			if strings.Contains(line, "Lisbon") {
+				all = append(all, memory.Episode{StartLine: i + 1, EndLine: i + 1, Sensitivity: memory.Secret})
+			}
+		}
+		return all
+	}
+	m := openMemory(t, Options{Workspace: inPorto(t), Episodes: byLine, EpisodesBy: "test"})
+	normal, private, secret := memory.Normal, memory.Private, memory.Secret
+	for name, c := range map[string]struct {
+		ceiling    *memory.Sensitivity
+		then, last string
+	}{
+		"normal":     {&normal, "[withheld]", "[withheld]"},
+		"private":    {&private, "- Ines lives in Porto.", "[withheld]"},
+		"by default": {nil, "- Ines lives in Porto.", "[withheld]"},
+		"secret":     {&secret, "- Ines lives in Porto.", "- Ines lives in Lisbon."},
+	} {
+		then, err := m.Show(t.Context(), "MEMORY.md", memory.Moment{Time: october(2)}, c.ceiling)
+		if want := "# Memory\n\n" + c.then + "\n"; then.Text != want || err != nil {
+			t.Errorf("%s: then %q, %v; want %q", name, then.Text, err, want)
+		}
+		last, err := m.Show(t.Context(), "MEMORY.md", memory.Moment{}, c.ceiling)
+		if want := "# Memory\n\n" + c.last + "\n"; last.Text != want || err != nil {
+			t.Errorf("%s: last %q, %v; want %q", name, last.Text, err, want)
+		}
+		d, err := m.Diff(t.Context(), memory.DiffQuery{Path: "MEMORY.md", From: memory.Moment{Time: october(2)}, To: &memory.Moment{}, MaxSensitivity: c.ceiling})
+		var shown strings.Builder
+		for _, f := range d.Files {
+			shown.WriteString(f.Text)
+		}
+		if err != nil || strings.Contains(shown.String(), "Porto") != strings.Contains(c.then, "Porto") || strings.Contains(shown.String(), "Lisbon") != strings.Contains(c.last, "Lisbon") {
+			t.Errorf("%s: the difference is %s, %v", name, shown.String(), err)
+		}
+	}
+	without := openMemory(t, Options{Workspace: inPorto(t)})
+	if _, err := without.Show(t.Context(), "MEMORY.md", memory.Moment{}, &normal); !errors.As(err, new(*memory.InputError)) {
+		t.Errorf("Show without derivation: %v", err)
+	}
+	if _, err := without.Diff(t.Context(), memory.DiffQuery{MaxSensitivity: &normal}); !errors.As(err, new(*memory.InputError)) {
+		t.Errorf("Diff without derivation: %v", err)
+	}
+	if _, err := without.SearchPast(t.Context(), memory.Query{Text: "where does Ines live", MaxSensitivity: &normal}, memory.Moment{}); !errors.As(err, new(*memory.InputError)) {
+		t.Errorf("SearchPast without derivation: %v", err)
+	}
+	if got, err := without.Show(t.Context(), "MEMORY.md", memory.Moment{}, nil); err != nil || !strings.Contains(got.Text, "Lisbon") {
+		t.Errorf("Show without derivation and ceiling: %+v, %v", got, err)
 	}
 }

@@ -1,12 +1,47 @@
 package kioku
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 
+	"kioku/chunker"
+	"kioku/internal/marks"
 	"kioku/internal/safefile"
 	"kioku/memory"
 )
+
+// withheldLine stands in place of a line above the ceiling, as in searches.
+const withheldLine = "[withheld]"
+
+// pastCeiling returns the ceiling of a request for old notes, which nil means Private. It returns an error for Normal without derivation,
+// which tells what is private.
+func (m *Memory) pastCeiling(wanted *memory.Sensitivity) (memory.Sensitivity, error) {
+	switch {
+	case wanted == nil:
+		return memory.Private, nil
+	case *wanted == memory.Normal && m.opt.Episodes == nil:
+		return memory.Normal, &memory.InputError{Field: "max_sensitivity",
+			Problem: "is normal, but nobody knows which lines are private while derivation is off: set derive.enabled"}
+	}
+	return *wanted, nil
+}
+
+// noteUpTo returns a note as Get shows it, with lines above a ceiling replaced.
+func (m *Memory) noteUpTo(name string, src []byte, ceiling memory.Sensitivity) string {
+	if m.opt.Episodes != nil && ceiling < memory.Secret {
+		lines := bytes.SplitAfter(src, []byte("\n"))
+		for _, e := range m.opt.Episodes(memory.SourceFile{Path: name, Source: memory.SourceMemory, Data: src}) {
+			for n := max(e.StartLine, 1); e.Sensitivity > ceiling && n <= min(e.EndLine, len(lines)); n++ {
+				if said := bytes.TrimRight(lines[n-1], "\r\n"); len(said) > 0 {
+					lines[n-1] = append([]byte(withheldLine), lines[n-1][len(said):]...)
+				}
+			}
+		}
+		src = bytes.Join(lines, nil)
+	}
+	return chunker.Normalize(marks.Strip(src))
+}
 
 // withholdPast leaves out the passages of old notes that have lines above a ceiling of sensitivity, where derivation knows it. A note that
 // cannot be read is left out too.

@@ -2,6 +2,7 @@ package kioku
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -20,9 +21,9 @@ func TestForgetPastNamesWhatIsKept(t *testing.T) {
 	if kept := filesIn(t, m.stateOf("past")); len(kept) == 0 {
 		t.Fatal("no index of the past was made")
 	}
-	got, err := m.ForgetPast(t.Context(), []string{"memory/new.md", "MEMORY.md", "MEMORY.md"})
+	got, err := m.ForgetPast(t.Context(), []string{"memory/new.md", "MEMORY.md", "MEMORY.md"}, nil)
 	want := []string{
-		"MEMORY.md in the journal of old notes, until: kioku history purge MEMORY.md", "MEMORY.md in the history of git, which Kioku does not change",
+		"MEMORY.md in the journal of old notes, until: kioku history purge MEMORY.md", "MEMORY.md in the history of git, which Kioku does not change: git filter-repo can",
 	}
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("still kept (-want +got):\n%s%v", diff, err)
@@ -36,8 +37,55 @@ func TestForgetPastOfAFolderWithoutAHistory(t *testing.T) {
 	t.Parallel()
 	m := openMemory(t, Options{Workspace: workspace(t, map[string]string{"MEMORY.md": "- Ines lives in Porto.\n"})})
 	syncWhole(t, m)
-	if got, err := m.ForgetPast(t.Context(), []string{"MEMORY.md"}); len(got) > 0 || err != nil {
+	if got, err := m.ForgetPast(t.Context(), []string{"MEMORY.md"}, nil); len(got) > 0 || err != nil {
 		t.Errorf("ForgetPast = %q, %v", got, err)
+	}
+}
+
+// The copies that undo needs have the text too: whoever forgets learns which, and a purge removes them.
+func TestForgetPastNamesKeptCopies(t *testing.T) {
+	t.Parallel()
+	m := openMemory(t, Options{Workspace: workspace(t, map[string]string{"MEMORY.md": "- Ines lives in Porto.\n", "USER.md": "- Ines lives in Porto.\n"})})
+	syncWhole(t, m)
+	for _, u := range []memory.Update{
+		{Path: "MEMORY.md", OldText: "Porto", NewText: "Lisbon"}, {Path: "MEMORY.md", OldText: "Lisbon", NewText: "Faro"},
+		{Path: "USER.md", OldText: "Porto", NewText: "Braga"},
+	} {
+		if _, err := m.Update(t.Context(), u); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := m.kept().Keep("restore", []string{"MEMORY.md"}, copyOf([]byte("- Ines lives in Porto.\n"))); err != nil {
+		t.Fatal(err)
+	}
+	remaining := func(path, said string) string {
+		t.Helper()
+		got, err := m.ForgetPast(t.Context(), []string{path}, []string{said})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(got, "\n")
+	}
+	if got := remaining("MEMORY.md", "lives in Porto"); !strings.Contains(got, "MEMORY.md in 1 copy") || !strings.Contains(got, "history purge MEMORY.md") || !strings.Contains(got, "-restore in the folder") {
+		t.Errorf("Porto: %s", got)
+	}
+	if got := remaining("MEMORY.md", "lives in Faro"); !strings.Contains(got, "MEMORY.md in 1 copy") || strings.Contains(got, "restore") {
+		t.Errorf("Faro: %s", got)
+	}
+	if got := remaining("MEMORY.md", "lives in Berlin"); got != "" {
+		t.Errorf("Berlin: %s", got)
+	}
+	if p, err := m.PurgeHistory(t.Context(), "MEMORY.md"); p.Copies != 2 || err != nil {
+		t.Errorf("PurgeHistory = %+v, %v", p, err)
+	}
+	if got := remaining("MEMORY.md", "lives in Porto"); strings.Contains(got, "undo") || !strings.Contains(got, "restore") {
+		t.Errorf("after the purge: %s", got)
+	}
+	if got := remaining("USER.md", "lives in Porto"); !strings.Contains(got, "USER.md in 1 copy") {
+		t.Errorf("the copy of another file is gone: %s", got)
+	}
+	if revisions, err := m.Revisions(t.Context()); err != nil || len(revisions) != 1 || revisions[0].Path != "USER.md" {
+		t.Errorf("revisions: %+v, %v", revisions, err)
 	}
 }
 

@@ -42,6 +42,10 @@ func (m *Memory) SearchPast(ctx context.Context, q memory.Query, at memory.Momen
 	}
 	defer m.leave()
 	start := time.Now()
+	ceiling, err := m.pastCeiling(q.MaxSensitivity)
+	if err != nil {
+		return memory.PastAnswer{}, err
+	}
 	source, err := m.past(ctx)
 	if err != nil {
 		return memory.PastAnswer{}, err
@@ -56,10 +60,6 @@ func (m *Memory) SearchPast(ctx context.Context, q memory.Query, at memory.Momen
 	}
 	if q.Now.IsZero() {
 		q.Now = cmp.Or(at.Time, v.Time).In(m.opt.Location)
-	}
-	ceiling := memory.Private
-	if q.MaxSensitivity != nil {
-		ceiling = *q.MaxSensitivity
 	}
 	answer, err := past.Search(ctx, q)
 	if err == nil {

@@ -71,7 +71,7 @@ func TestAcceptance08AJobSurvivesItsWorker(t *testing.T) {
 	w.derive() // the jobs are in the queue now
 	w.pass(10 * time.Minute)
 	// A worker takes the job and dies.
-	job, err := w.memory.Derived().Claim(t.Context(), "dead", w.clock(), 2*time.Minute)
+	job, err := w.memory.Derived().Claim(t.Context(), "dead", w.clock(), 2*time.Minute, false)
 	if err != nil || job == nil || job.Kind != "extract" {
 		t.Fatalf("job: %+v, %v", job, err)
 	}
@@ -123,7 +123,7 @@ func TestAcceptance08ACrashLoopIsParked(t *testing.T) {
 	m.answer = nil
 	for range 5 {
 		w.pass(time.Hour)
-		if _, err := w.memory.Derived().Claim(t.Context(), "dying", w.clock(), time.Minute); err != nil {
+		if _, err := w.memory.Derived().Claim(t.Context(), "dying", w.clock(), time.Minute, false); err != nil {
 			t.Fatal(err)
 		}
 	}

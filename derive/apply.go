@@ -59,7 +59,7 @@ func (s *Service) inputOf(a asked) [32]byte {
 
 // cached returns what the model has said of an episode before, nil if that is not known.
 func (s *Service) cached(ctx context.Context, a asked) (*extracted, error) {
-	answer, err := s.store.CachedAnswer(ctx, contract.NameExtract, s.opt.Model.Name(), s.inputOf(a))
+	answer, err := s.store.CachedAnswer(ctx, contract.NameExtract, s.modelID(), s.inputOf(a))
 	if err != nil || answer == "" {
 		return nil, err
 	}
@@ -77,7 +77,7 @@ func (s *Service) applyExtracted(ctx context.Context, batch []asked, said []extr
 		if err != nil {
 			return err
 		}
-		err = s.store.PutAnswer(ctx, contract.NameExtract, s.opt.Model.Name(), s.inputOf(a), string(raw), []string{a.UID}, tokens.in/len(batch), tokens.out/len(batch))
+		err = s.store.PutAnswer(ctx, contract.NameExtract, s.modelID(), s.inputOf(a), string(raw), []string{a.UID}, tokens.in/len(batch), tokens.out/len(batch))
 		if err != nil {
 			return err
 		}
@@ -153,7 +153,7 @@ func (s *Service) offeredLoops(ctx context.Context, batch []asked) ([]memory.Loo
 // offeredEntities returns the known entities whose names occur in a batch, so that offering them tells the model nothing that the
 // batch does not say.
 func (s *Service) offeredEntities(ctx context.Context, batch []asked) ([]memory.Entity, error) {
-	all, err := s.store.Entities(ctx, seam.EntityQuery{Limit: 5000})
+	all, err := s.store.Entities(ctx, seam.EntityQuery{Limit: 5000, MaxSensitivity: s.opt.Ceiling})
 	if err != nil {
 		return nil, err
 	}

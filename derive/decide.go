@@ -2,7 +2,6 @@ package derive
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
@@ -35,11 +34,7 @@ func (s *Service) Decide(ctx context.Context, r memory.DecisionRequest) (memory.
 	if err != nil {
 		return memory.Decided{}, err
 	}
-	d, err := s.decisionOf(ctx, r, u)
-	if err != nil {
-		return memory.Decided{}, err
-	}
-	line, err := s.recordDecision(ctx, d)
+	line, err := s.decideUnit(ctx, r, u)
 	if err != nil {
 		return memory.Decided{}, err
 	}
@@ -50,8 +45,21 @@ func (s *Service) Decide(ctx context.Context, r memory.DecisionRequest) (memory.
 	return memory.Decided{Unit: &now, Line: line}, nil
 }
 
+// decideUnit makes a decision about a unit, and returns its line in decisions.md.
+func (s *Service) decideUnit(ctx context.Context, r memory.DecisionRequest, u memory.Unit) (string, error) {
+	if r.Verb == memory.DecideUndo {
+		lines, err := s.undo(ctx, u, r.Note)
+		return strings.Join(lines, "\n"), err
+	}
+	d, err := decisionOf(r, u)
+	if err != nil {
+		return "", err
+	}
+	return s.recordDecision(ctx, d)
+}
+
 // decisionOf returns the decision that a request makes about a unit.
-func (s *Service) decisionOf(ctx context.Context, r memory.DecisionRequest, u memory.Unit) (d memory.Decision, err error) {
+func decisionOf(r memory.DecisionRequest, u memory.Unit) (d memory.Decision, err error) {
 	d = memory.Decision{Verb: r.Verb, Kind: u.Kind, Target: u.UID, Note: r.Note}
 	switch r.Verb {
 	case memory.DecidePin:
@@ -68,8 +76,6 @@ func (s *Service) decisionOf(ctx context.Context, r memory.DecisionRequest, u me
 			return d, err
 		}
 		d.Change, err = decision.Change(r.Set)
-	case memory.DecideUndo:
-		d.Verb, d.Change, err = s.undoing(ctx, u)
 	default:
 		err = &memory.InputError{Field: "verb", Problem: fmt.Sprintf("%q is none of pin, unpin, forget, correct, close, reopen, merge, split and undo", r.Verb)}
 	}
@@ -141,34 +147,9 @@ func beforePeriod(a, b string) bool {
 	return a[:n] < b[:n] || a[:n] == b[:n] && len(a) < len(b)
 }
 
-// undoing returns the decision that gives a unit the content of its version before the last: the opposite of a pin that was set or
-// taken away since, else a correction to all of that version.
-func (s *Service) undoing(ctx context.Context, u memory.Unit) (verb, change string, err error) {
-	versions, err := s.store.History(ctx, u.UID)
-	if err != nil {
-		return "", "", err
-	}
-	for _, v := range versions {
-		if v.Version >= u.Version || v.Payload == versions[0].Payload {
-			continue
-		}
-		var before memory.Unit
-		switch err := json.Unmarshal([]byte(v.Payload), &before); {
-		case err != nil:
-			return "", "", fmt.Errorf("read version %d of %s: %w", v.Version, u.UID, err)
-		case u.Pinned && !before.Pinned:
-			return memory.DecideUnpin, "", nil
-		case !u.Pinned && before.Pinned:
-			return memory.DecidePin, "", nil
-		}
-		return memory.DecideCorrect, v.Payload, nil
-	}
-	return "", "", &memory.InputError{Field: "id", Problem: "has no earlier version"}
-}
-
 // decideEntity merges or splits entities.
 func (s *Service) decideEntity(ctx context.Context, r memory.DecisionRequest) (memory.Decided, error) {
-	e, err := s.entity(ctx, "id", r.ID)
+	e, err := s.entity(ctx, "id", r.ID, memory.Secret)
 	if err != nil {
 		return memory.Decided{}, err
 	}
@@ -177,7 +158,7 @@ func (s *Service) decideEntity(ctx context.Context, r memory.DecisionRequest) (m
 	case r.Verb == memory.DecideSplit && e.MergedInto == "":
 		return memory.Decided{}, &memory.InputError{Field: "id", Problem: "is not merged into another entity"}
 	case r.Verb == memory.DecideMerge:
-		into, err := s.entity(ctx, "into", r.Into)
+		into, err := s.entity(ctx, "into", r.Into, memory.Secret)
 		if err != nil {
 			return memory.Decided{}, err
 		}
@@ -190,7 +171,7 @@ func (s *Service) decideEntity(ctx context.Context, r memory.DecisionRequest) (m
 	if err != nil {
 		return memory.Decided{}, err
 	}
-	now, err := s.entity(ctx, "id", e.UID)
+	now, err := s.entity(ctx, "id", e.UID, memory.Secret)
 	if err != nil {
 		return memory.Decided{Line: line}, err
 	}
@@ -207,7 +188,7 @@ func (s *Service) checkMerge(ctx context.Context, e, into memory.Entity) error {
 			}
 			return nil
 		}
-		next, err := s.entity(ctx, "into", into.MergedInto)
+		next, err := s.entity(ctx, "into", into.MergedInto, memory.Secret)
 		if err != nil {
 			return err
 		}

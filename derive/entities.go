@@ -23,7 +23,7 @@ func (s *Service) Entities(ctx context.Context, f memory.EntityFilter) (memory.E
 	if limit == 0 {
 		limit = 100
 	}
-	all, err := s.store.Entities(ctx, seam.EntityQuery{Type: f.Type, Limit: maxEntities})
+	all, err := s.store.Entities(ctx, seam.EntityQuery{Type: f.Type, Limit: maxEntities, MaxSensitivity: f.MaxSensitivity})
 	if err != nil {
 		return memory.EntityList{}, err
 	}
@@ -122,13 +122,13 @@ func mayBe(all []memory.Entity, i, j int, meant []int) string {
 	return all[i].Name + " may be " + strings.Join(append([]string{all[j].Name}, others...), ", or ")
 }
 
-// entity returns an entity by its UID or a beginning of it. field is that of the error for an id that is none.
-func (s *Service) entity(ctx context.Context, field, id string) (memory.Entity, error) {
+// entity returns an entity below a ceiling by its UID or a beginning of it. field is that of the error for an id that is none.
+func (s *Service) entity(ctx context.Context, field, id string, ceiling memory.Sensitivity) (memory.Entity, error) {
 	id, err := checkID(field, id)
 	if err != nil {
 		return memory.Entity{}, err
 	}
-	all, err := s.store.Entities(ctx, seam.EntityQuery{UIDs: []string{id}, Limit: maxCandidates + 1})
+	all, err := s.store.Entities(ctx, seam.EntityQuery{UIDs: []string{id}, Limit: maxCandidates + 1, MaxSensitivity: ceiling})
 	if err != nil {
 		return memory.Entity{}, err
 	}

@@ -39,7 +39,15 @@ type extractJob struct {
 }
 
 // maker returns the maker of the claims of the model.
-func (s *Service) maker() string { return contract.NameExtract + " " + s.opt.Model.Name() }
+func (s *Service) maker() string { return contract.NameExtract + " " + s.modelID() }
+
+// modelID tells the model from those of the same name at other servers.
+func (s *Service) modelID() string {
+	if s.opt.ModelServer == "" {
+		return s.opt.Model.Name()
+	}
+	return s.opt.Model.Name() + "@" + s.opt.ModelServer
+}
 
 // enqueueExtracts adds jobs for the episodes that the model has not read, batch by batch.
 func (s *Service) enqueueExtracts(ctx context.Context, o passOptions) error {
@@ -371,7 +379,7 @@ func (s *Service) askAbout(ctx context.Context, batch []asked) (tokens used, aga
 
 // extractInput returns what the model is asked about a batch.
 func (s *Service) extractInput(ctx context.Context, batch []asked) (contract.ExtractInput, error) {
-	in := contract.ExtractInput{Model: s.opt.Model.Name()}
+	in := contract.ExtractInput{Model: s.modelID()}
 	for _, a := range batch {
 		in.Episodes = append(in.Episodes, a.Episode)
 	}

@@ -19,7 +19,7 @@ func (s *Service) forget(ctx context.Context, r memory.DecisionRequest) (memory.
 	if err != nil {
 		return memory.Decided{}, err
 	}
-	remaining, err := s.saying(ctx, u)
+	remaining, quotes, err := s.saying(ctx, u)
 	if err != nil {
 		return memory.Decided{}, err
 	}
@@ -27,7 +27,7 @@ func (s *Service) forget(ctx context.Context, r memory.DecisionRequest) (memory.
 	if err != nil {
 		return memory.Decided{}, err
 	}
-	older, err := s.notes.ForgetPast(ctx, pathsOf(remaining))
+	older, err := s.notes.ForgetPast(ctx, pathsOf(remaining), quotes)
 	return memory.Decided{Line: line, Remaining: slices.Concat(remaining, s.correcting(u.UID), older)}, err
 }
 
@@ -64,8 +64,9 @@ func forgetKey(u memory.Unit) string {
 	return resolve.SummaryKey(u.Summary.Scope, u.Summary.Key)
 }
 
-// saying returns the lines of notes that say what a unit says, "path#L3-L9", in order: the evidence of all units with its key.
-func (s *Service) saying(ctx context.Context, u memory.Unit) ([]string, error) {
+// saying returns the lines of notes that say what a unit says, "path#L3-L9", in order, and what they say: the evidence of all units with
+// its key.
+func (s *Service) saying(ctx context.Context, u memory.Unit) (lines, quotes []string, err error) {
 	same := []memory.Unit{u}
 	if u.Fact != nil {
 		list, err := s.store.Units(ctx, memory.UnitQuery{
@@ -73,7 +74,7 @@ func (s *Service) saying(ctx context.Context, u memory.Unit) ([]string, error) {
 			IncludeSuperseded: true, MaxSensitivity: memory.Secret, Limit: 1000,
 		})
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		for _, other := range list.Units {
 			if other.Fact != nil && other.Fact.Key == u.Fact.Key {
@@ -91,11 +92,13 @@ func (s *Service) saying(ctx context.Context, u memory.Unit) ([]string, error) {
 		}
 		return a.StartLine - b.StartLine
 	})
-	lines := make([]string, 0, len(places))
 	for _, e := range places {
 		lines = append(lines, place(e.Path, e.StartLine, e.EndLine))
+		if q := strings.TrimSpace(e.Quote); q != "" {
+			quotes = append(quotes, q)
+		}
 	}
-	return slices.Compact(lines), nil
+	return slices.Compact(lines), quotes, nil
 }
 
 // place returns lines of a file as people cite them.

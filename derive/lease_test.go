@@ -37,7 +37,7 @@ func TestALostLeaseEndsTheCall(t *testing.T) {
 		w := openWorld(&world{t: t, folder: t.TempDir(), state: t.TempDir(), bubbled: true}, "memory/2026-11-20.md", day("Well, Ana lives in Porto."))
 		m := &robbed{fakeModel: &fakeModel{}}
 		m.rob = func() {
-			job, err := w.memory.Derived().Claim(t.Context(), "another", time.Now().Add(time.Hour), time.Hour)
+			job, err := w.memory.Derived().Claim(t.Context(), "another", time.Now().Add(time.Hour), time.Hour, false)
 			if err != nil || job == nil {
 				t.Errorf("the job cannot be taken: %v, %v", job, err)
 			}

@@ -23,7 +23,7 @@ const (
 // q.After is not used. q.UIDs and q.Entity may be beginnings.
 func (s *Service) List(ctx context.Context, q memory.UnitQuery, words string) (memory.UnitList, error) {
 	if q.Entity != "" {
-		e, err := s.entity(ctx, "entity", q.Entity)
+		e, err := s.entity(ctx, "entity", q.Entity, q.MaxSensitivity)
 		if err != nil {
 			return memory.UnitList{}, err
 		}

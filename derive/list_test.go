@@ -274,3 +274,50 @@ func TestNewRefusesMissingParts(t *testing.T) {
 		t.Error("a service without a store was made")
 	}
 }
+
+// Who and what only private notes mention is not listed below that ceiling, nor found by its id, nor are names that only they have, and
+// the pages do not have them.
+func TestEntitiesUpToACeiling(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "memory/people.md", "# People\n\n## Dario Conti\n- lives in: Porto\n\nSee [[Solar Roof]].\n",
+		"memory/family/people.md", "# People\n\n## Zelda Quist\n- lives in: Oslo\n\nSee [[Solar Roof|SR]].\n")
+	w.opt.ViewDir = "derived"
+	w.serve()
+	w.derive()
+	names := func(ceiling memory.Sensitivity) (all []string, uids map[string]string) {
+		t.Helper()
+		list, err := w.Entities(t.Context(), memory.EntityFilter{MaxSensitivity: ceiling})
+		if err != nil {
+			t.Fatal(err)
+		}
+		uids = map[string]string{}
+		for _, e := range list.Entities {
+			all = append(append(all, e.Name), e.Aliases...)
+			uids[e.Name] = e.UID
+		}
+		return all, uids
+	}
+	open, _ := names(memory.Normal)
+	all, uids := names(memory.Private)
+	for _, name := range []string{"Zelda Quist", "Zelda", "Oslo", "SR"} {
+		if slices.Contains(open, name) {
+			t.Errorf("%s is listed: %q", name, open)
+		}
+	}
+	if !slices.Contains(open, "Dario Conti") || !slices.Contains(all, "Zelda Quist") || !slices.Contains(all, "SR") {
+		t.Errorf("listed are %q, and with private ones %q", open, all)
+	}
+	zelda := uids["Zelda Quist"]
+	if _, err := w.List(t.Context(), memory.UnitQuery{Entity: zelda[:8], MaxSensitivity: memory.Normal}, ""); !errors.Is(err, memory.ErrNoUnit) {
+		t.Errorf("units about an entity above the ceiling: %v", err)
+	}
+	if _, err := w.List(t.Context(), memory.UnitQuery{Entity: zelda[:8], MaxSensitivity: memory.Private}, ""); err != nil {
+		t.Errorf("units about an entity below the ceiling: %v", err)
+	}
+	for _, path := range w.files("derived") {
+		data, err := os.ReadFile(filepath.Join(w.folder, path))
+		if text := path + string(data); err != nil || strings.Contains(text, "Zelda") || strings.Contains(text, "SR") {
+			t.Errorf("%s has a name of a private note: %v\n%s", path, err, data)
+		}
+	}
+}

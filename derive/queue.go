@@ -15,7 +15,7 @@ import (
 const (
 	// lease is how long a job belongs to a worker that does not renew it.
 	lease = 2 * time.Minute
-	// maxTries is how often a job is taken before it is parked.
+	// maxTries is how often a job is taken, or refused by the server, before it is parked.
 	maxTries = 5
 )
 
@@ -28,7 +28,7 @@ const (
 // Classes of errors of parked jobs.
 const (
 	classContract    = "contract"
-	classTransport   = "transport"
+	classRefused     = "refused"
 	classTooLong     = "too_long"
 	classSecret      = "secret"
 	classCrashLoop   = "crash_loop"
@@ -73,7 +73,7 @@ func (s *Service) doJobs(ctx context.Context, o passOptions, done *int) error {
 		if !b.allows(s.opt.Now()) {
 			return nil
 		}
-		job, err := s.store.Claim(ctx, s.owner, s.opt.Now(), lease)
+		job, err := s.store.Claim(ctx, s.owner, s.opt.Now(), lease, o.now)
 		if err != nil || job == nil {
 			return err
 		}
@@ -201,20 +201,30 @@ func logged(err error) string {
 	return err.Error()
 }
 
-// putBack puts a job back after a call that failed, or parks it if that was the last try.
+// putBack puts a job back after a call that failed. What lies at the server or on the way to it uses up no try: the job waits until the
+// server is to be asked again, or half as long again as it has waited, and then behind those that have not failed, so that it holds up
+// no others. What the server refuses is parked after the last try.
 func (s *Service) putBack(job *seam.Job, now time.Time, err error) {
 	var until time.Time
 	s.remember(func(st *state) { until = st.breaker.fail(now, err) })
 	s.log.Warn("derive: the model was not reached", "err", logged(err), "until", until)
-	tries := job.Tries
-	requeue(job, until)
-	job.ErrorClass, job.LastError = classTransport, failureJSON(failure{Message: err.Error()})
-	if needsPerson(err) {
+	own, tries := now.Add(min(now.Sub(job.CreatedAt)/2, longestPause)), job.Tries
+	if own.Before(until) {
+		own = until
+	}
+	requeue(job, own.Add(tick)) // the others are due at the next tick
+	if !isRefused(err) {
 		return
 	}
 	if job.Tries = tries; tries >= maxTries {
-		park(job, classTransport, failure{Message: err.Error()})
+		park(job, classRefused, failure{Message: err.Error()})
 	}
+}
+
+// isRefused reports whether a server was reached, and takes or answers this request never.
+func isRefused(err error) bool {
+	kind := llm.KindOf(err)
+	return !needsPerson(err) && (kind == llm.KindInput || kind == llm.KindAnswer)
 }
 
 // requeue puts a job back into the queue without counting the try.

@@ -23,8 +23,9 @@ type Notes interface {
 	ReadSource(ctx context.Context, path string) (memory.SourceFile, error)
 	// Search searches the notes.
 	Search(ctx context.Context, q memory.Query) (memory.Answer, error)
-	// ForgetPast removes the indexes of old notes, and returns where older versions of files are still kept, for people.
-	ForgetPast(ctx context.Context, paths []string) (remaining []string, err error)
+	// ForgetPast removes the indexes of old notes, and returns where older versions of files with one of the texts in said are still
+	// kept, for people.
+	ForgetPast(ctx context.Context, paths, said []string) (remaining []string, err error)
 }
 
 // Options says what is derived and how. Store and Notes are required.
@@ -42,6 +43,8 @@ type Options struct {
 
 	// Model that derives beside the rules; nil means rules only.
 	Model llm.Model
+	// ModelServer tells the server of Model from others, which may have another model of the same name; see llm.Config.Server.
+	ModelServer string
 	// Ceiling of what Model is sent. Secret counts as Private.
 	Ceiling memory.Sensitivity
 	// Turns bounds the calls of models of several agents at a time; nil bounds none.

@@ -139,7 +139,7 @@ func (s *Service) estimateBatch(ctx context.Context, batch []memory.Episode) (in
 		if !ok {
 			continue
 		}
-		answer, err := s.store.CachedAnswer(ctx, contract.NameExtract, s.opt.Model.Name(), s.inputOf(a))
+		answer, err := s.store.CachedAnswer(ctx, contract.NameExtract, s.modelID(), s.inputOf(a))
 		if err != nil {
 			return 0, 0, err
 		}

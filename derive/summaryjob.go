@@ -104,7 +104,7 @@ func (s *Service) enqueueSummary(ctx context.Context, c scope, known bool) error
 	if !known {
 		input = sha256.Sum256(append(input[:], day(s.opt.Now())...))
 	}
-	raw, err := json.Marshal(summaryInput{Scope: c.kind, Key: c.key, Model: s.opt.Model.Name()})
+	raw, err := json.Marshal(summaryInput{Scope: c.kind, Key: c.key, Model: s.modelID()})
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (s *Service) summaryJob(ctx context.Context, job seam.Job) (used, error) {
 		return used{}, err
 	}
 	i := slices.IndexFunc(scopes, func(c scope) bool { return c.kind == in.Scope && c.key == in.Key })
-	if i < 0 || in.Model != s.opt.Model.Name() {
+	if i < 0 || in.Model != s.modelID() {
 		return used{}, errOutdated
 	}
 	return s.makeSummary(ctx, scopes[i])
@@ -161,7 +161,7 @@ func (s *Service) makeSummary(ctx context.Context, c scope) (used, error) {
 		if err != nil {
 			return tokens, err
 		}
-		if err := s.store.PutAnswer(ctx, contract.NameSummary, s.opt.Model.Name(), prompt.Input, answer, c.episodeUIDs(), tokens.in, tokens.out); err != nil {
+		if err := s.store.PutAnswer(ctx, contract.NameSummary, s.modelID(), prompt.Input, answer, c.episodeUIDs(), tokens.in, tokens.out); err != nil {
 			return tokens, err
 		}
 	}
@@ -175,7 +175,7 @@ func (s *Service) makeSummary(ctx context.Context, c scope) (used, error) {
 
 // cachedSummary returns what the model has said to the same question before, nil if that is not known.
 func (s *Service) cachedSummary(ctx context.Context, in contract.SummaryInput, prompt contract.Prompt) (*contract.SummaryResult, error) {
-	answer, err := s.store.CachedAnswer(ctx, contract.NameSummary, s.opt.Model.Name(), prompt.Input)
+	answer, err := s.store.CachedAnswer(ctx, contract.NameSummary, s.modelID(), prompt.Input)
 	if err != nil || answer == "" {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/url"
-	"strings"
 	"time"
 
 	"kioku/internal/modelhttp"
@@ -93,8 +92,8 @@ func newService(cfg Config) (provider, Space, error) {
 		keyHint = "the key from " + cfg.KeySource
 	}
 	root := *base
-	root.Path = s.trimEnds(root.Path)
-	r := remote{name: cfg.Provider, base: base, root: &root, own: s.canonical(base) == s.base, model: cmp.Or(cfg.Model, s.model), dims: cfg.Dims}
+	root.Path = modelhttp.TrimEnds(root.Path, s.ends)
+	r := remote{name: cfg.Provider, base: base, root: &root, own: modelhttp.Canonical(base, s.ends) == s.base, model: cmp.Or(cfg.Model, s.model), dims: cfg.Dims}
 	r.http = modelhttp.New(modelhttp.Config{
 		Provider: cfg.Provider, KeyHint: keyHint, BaseURLSetting: "remote.baseUrl", ModelSetting: "model", Base: base,
 		APIKey: cfg.APIKey, KeyHeader: s.keyHeader, Headers: cfg.Headers, TextWindow: textWindow, Idle: idleTimeout, Now: cfg.Now, Transport: cfg.Transport,
@@ -121,30 +120,10 @@ func (r remote) malformed(err error, answer []byte, texts []string) error {
 		r.name, err, r.http.Quote(answer, texts))
 }
 
-// canonical returns the same text for all ways to write one base URL. User and query are not part of it: they often contain
-// a key, and a new key does not make new vectors.
-func (s service) canonical(base *url.URL) string {
-	host := strings.ToLower(base.Host)
-	for scheme, port := range map[string]string{"http": ":80", "https": ":443"} {
-		if base.Scheme == scheme {
-			host = strings.TrimSuffix(host, port)
-		}
-	}
-	return base.Scheme + "://" + host + s.trimEnds(base.Path)
-}
-
-// trimEnds returns the path of a base URL without what it may end with.
-func (s service) trimEnds(path string) string {
-	for _, end := range s.ends {
-		path = strings.TrimRight(strings.TrimSuffix(path, end), "/")
-	}
-	return path
-}
-
 // fingerprint identifies the server behind base and the prefix of documents; it is empty for the provider's own address without
 // a prefix.
 func (s service) fingerprint(base *url.URL, prefix string) string {
-	name := s.canonical(base)
+	name := modelhttp.Canonical(base, s.ends)
 	if name == s.base && prefix == "" {
 		return ""
 	}

@@ -2,6 +2,8 @@ package llm
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
@@ -52,6 +54,7 @@ const (
 	anthropicBase = "https://api.anthropic.com"
 	openAIBase    = "https://api.openai.com"
 	ollamaBase    = "http://localhost:11434"
+	geminiBase    = "https://generativelanguage.googleapis.com"
 
 	defaultTimeout = 2 * time.Minute
 	defaultRetries = 4
@@ -133,6 +136,28 @@ func (cfg Config) connect(own, keyHint string) (*url.URL, endpoint, error) {
 		win.ask = asker.ask
 	}
 	return base, endpoint{http: client, model: cfg.Model, win: win, modes: []schemaMode{schemaEnforced, schemaInPrompt}}, nil
+}
+
+// ownBases are the servers of the providers themselves, and baseEnds what a base URL may end with and is the same without.
+var (
+	ownBases = map[string]string{"anthropic": anthropicBase, "openai": openAIBase, "gemini": geminiBase, "ollama": ollamaBase}
+	baseEnds = []string{"/chat/completions", "/messages", "/models", "/chat", "/api", "/v1beta", "/v1"}
+)
+
+// Server tells a server from others, however its address is written: the name of the provider for its own server, and with a
+// fingerprint of the address otherwise. It has no part of the address.
+func (cfg Config) Server() string {
+	own := ownBases[cfg.Provider]
+	base, err := modelhttp.ParseBase(cmp.Or(cfg.BaseURL, own), "llm.baseUrl")
+	if err != nil { // New refuses it
+		return cfg.Provider
+	}
+	name := modelhttp.Canonical(base, baseEnds)
+	if name == own {
+		return cfg.Provider
+	}
+	sum := sha256.Sum256([]byte(name))
+	return cfg.Provider + "-" + hex.EncodeToString(sum[:4])
 }
 
 // keyHeaders are the headers for the key of providers that take no bearer token.

@@ -97,3 +97,33 @@ func TestStringShowsNoKey(t *testing.T) {
 		}
 	}
 }
+
+func TestServerTellsServersApart(t *testing.T) {
+	t.Parallel()
+	seen := map[string]string{}
+	for _, same := range [][]llm.Config{
+		{{Provider: "openai"}, {Provider: "openai", BaseURL: "https://API.openai.com:443/v1/"}},
+		{{Provider: "ollama"}, {Provider: "ollama", BaseURL: "http://localhost:11434/api"}},
+		{{Provider: "gemini"}, {Provider: "gemini", BaseURL: "https://generativelanguage.googleapis.com/v1beta/"}},
+		{{Provider: "anthropic"}},
+		{{Provider: "openai", BaseURL: "http://localhost:1234"}, {Provider: "openai", BaseURL: "http://me:secret@LOCALHOST:1234/v1/chat/completions?key=abc"}},
+		{{Provider: "openai", BaseURL: "http://localhost:1235/v1"}},
+		{{Provider: "openai", BaseURL: "https://localhost:1234/v1"}},
+		{{Provider: "openai", BaseURL: "http://localhost:1234/other/v1"}},
+		{{Provider: "ollama", BaseURL: "http://localhost:1234"}},
+	} {
+		want := same[0].Server()
+		if other, ok := seen[want]; ok {
+			t.Errorf("%s and %s are both %s", other, same[0].BaseURL, want)
+		}
+		seen[want] = same[0].BaseURL
+		for _, cfg := range same[1:] {
+			if got := cfg.Server(); got != want {
+				t.Errorf("%s: %s, want %s", cfg.BaseURL, got, want)
+			}
+		}
+		if strings.Contains(want, "localhost") || strings.Contains(want, "secret") {
+			t.Errorf("%s has a part of the address", want)
+		}
+	}
+}

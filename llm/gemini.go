@@ -13,8 +13,6 @@ import (
 	"kioku/internal/modelhttp"
 )
 
-const geminiBase = "https://generativelanguage.googleapis.com"
-
 // gemini is the client of Google's generateContent.
 type gemini struct {
 	endpoint

@@ -41,7 +41,7 @@ type Decided struct {
 	Unit *Unit
 	// Entity as it is now, for a decision about entities; nil for others.
 	Entity *Entity
-	// Line that was added to derived/decisions.md, without a line break.
+	// Line that was added to derived/decisions.md, without a line break at its end; an undo may add two.
 	Line string
 	// Remaining are the lines of notes that still say what was forgotten: "path#L3-L9", and then, in words, where older versions of
 	// these notes are kept. None for other verbs.
@@ -56,6 +56,8 @@ type EntityFilter struct {
 	Name string
 	// Limit is the maximum number, at most 1,000; 0 means 100.
 	Limit int
+	// MaxSensitivity is the ceiling of the episodes that mention them; who is only in others is not listed, nor are names.
+	MaxSensitivity Sensitivity
 }
 
 // EntityList is a part of the entities of a memory, those most often mentioned first.
@@ -114,7 +116,7 @@ type ParkedJob struct {
 	ID int64
 	// Kind of the job, "extract" or "summary".
 	Kind string
-	// ErrorClass is "contract", "crash_loop", "auth", "too_long" or "unknown_kind".
+	// ErrorClass is "contract", "refused", "crash_loop", "too_long", "secret" or "unknown_kind".
 	ErrorClass string
 	// Message says what went wrong.
 	Message string

@@ -93,6 +93,8 @@ type DiffQuery struct {
 	From Moment
 	// To is the version after; nil means the folder as it is now.
 	To *Moment
+	// MaxSensitivity is the ceiling of the lines that are shown, if derivation is on; nil means Private.
+	MaxSensitivity *Sensitivity
 }
 
 // Diff is what two versions of a folder differ in.
@@ -190,4 +192,6 @@ type Purged struct {
 	Versions int
 	// Indexes is the number of indexes of the past that were removed.
 	Indexes int
+	// Copies is the number of updates whose copies of a file were removed, and that cannot be taken back any more.
+	Copies int
 }

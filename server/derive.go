@@ -136,11 +136,11 @@ func (s deriveService) UnitHistory(ctx context.Context, req *kiokuv1.UnitHistory
 
 // ListEntities lists entities, and those that are likely the same.
 func (s deriveService) ListEntities(ctx context.Context, req *kiokuv1.ListEntitiesRequest) (*kiokuv1.ListEntitiesResponse, error) {
-	d, err := s.deriver(ctx, req, checkName("type", req.GetType()), checkName("name", req.GetName()), checkLimit(req.GetLimit()))
+	d, ceiling, err := s.deriverUpTo(ctx, req, checkName("type", req.GetType()), checkName("name", req.GetName()), checkLimit(req.GetLimit()))
 	if err != nil {
 		return nil, err
 	}
-	list, err := d.Entities(ctx, memory.EntityFilter{Type: req.GetType(), Name: req.GetName(), Limit: int(req.GetLimit())})
+	list, err := d.Entities(ctx, memory.EntityFilter{Type: req.GetType(), Name: req.GetName(), Limit: int(req.GetLimit()), MaxSensitivity: ceiling})
 	if err != nil {
 		return nil, err
 	}

@@ -406,8 +406,14 @@ func TestListEntitiesNamesTwins(t *testing.T) {
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("entities (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(memory.EntityFilter{Type: "PERSON", Name: "da", Limit: 9}, asked); diff != "" {
+	if diff := cmp.Diff(memory.EntityFilter{Type: "PERSON", Name: "da", Limit: 9, MaxSensitivity: memory.Private}, asked); diff != "" {
 		t.Error(diff)
+	}
+	secret := &kiokuv1.ListEntitiesRequest{Agent: "ann", MaxSensitivity: "secret"}
+	_, err = client.ListEntities(with(t, "tok-r"), secret)
+	wantCode(t, err, codes.PermissionDenied)
+	if _, err := client.ListEntities(with(t, "tok-w"), secret); err != nil || asked.MaxSensitivity != memory.Secret {
+		t.Errorf("secrets for a writer: %v, %v", asked.MaxSensitivity, err)
 	}
 }
 

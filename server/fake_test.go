@@ -305,8 +305,8 @@ func (f *fakeMemory) Log(ctx context.Context, q memory.LogQuery) ([]memory.FileC
 	return f.history.Log(ctx, q)
 }
 
-func (f *fakeMemory) Show(ctx context.Context, path string, at memory.Moment) (memory.PastFile, error) {
-	return f.history.Show(ctx, path, at)
+func (f *fakeMemory) Show(ctx context.Context, path string, at memory.Moment, ceiling *memory.Sensitivity) (memory.PastFile, error) {
+	return f.history.Show(ctx, path, at, ceiling)
 }
 
 func (f *fakeMemory) Diff(ctx context.Context, q memory.DiffQuery) (memory.Diff, error) {

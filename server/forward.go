@@ -19,28 +19,46 @@ import (
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
-// forwarder answers the calls of MemoryService by those of another server. The rights of a caller are those that this server gives
+// forwarder answers the calls of MemoryService, DeriveService and HistoryService by those of another server. The rights of a caller are those that this server gives
 // it; the other server sees the token of this one.
 type forwarder struct {
 	*Server
 	to grpc.ClientConnInterface
 }
 
-// forwarded is a method of MemoryService with the types of its messages.
+// forwarded is a method of one of them with the types of its messages.
 type forwarded struct {
 	name              protoreflect.Name
 	path              string
 	request, response protoreflect.MessageType
 }
 
-// readers are the methods that change nothing. Every other one needs the right to write, but for Sync, which says itself.
+// readers are the methods that change nothing. Every other one needs the right to write, but for Sync, which says itself. What asks for
+// secrets needs it too.
 var readers = []protoreflect.Name{
 	"MemorySearch", "MemoryGet", "Explain", "Status", "ListAgents", "ListFiles", "ListLinks", "ListChunks", "MemoryMap", "Activity", "EstimateEmbedding", "WatchEvents", "ListRevisions",
+	"ListUnits", "GetUnit", "UnitHistory", "ListEntities", "DeriveStatus", "EstimateDerive",
+	"Log", "ShowFile", "DiffFiles", "SearchPast",
 }
 
-// desc returns the description of MemoryService whose methods forward.
-func (f forwarder) desc() (*grpc.ServiceDesc, error) {
-	service := kiokuv1.File_kioku_v1_memory_proto.Services().ByName("MemoryService")
+// descs returns the descriptions of the services whose methods forward.
+func (f forwarder) descs() ([]*grpc.ServiceDesc, error) {
+	var all []*grpc.ServiceDesc
+	for _, service := range []protoreflect.ServiceDescriptor{
+		kiokuv1.File_kioku_v1_memory_proto.Services().ByName("MemoryService"), kiokuv1.File_kioku_v1_derive_proto.Services().ByName("DeriveService"),
+		kiokuv1.File_kioku_v1_history_proto.Services().ByName("HistoryService"),
+	} {
+		desc, err := f.desc(service)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, desc)
+	}
+	return all, nil
+}
+
+// desc returns the description of a service whose methods forward.
+func (f forwarder) desc(service protoreflect.ServiceDescriptor) (*grpc.ServiceDesc, error) {
 	out := &grpc.ServiceDesc{ServiceName: string(service.FullName()), HandlerType: (*any)(nil), Metadata: service.ParentFile().Path()}
 	for i := range service.Methods().Len() {
 		m := service.Methods().Get(i)
@@ -120,7 +138,7 @@ func (f forwarder) stream(m forwarded) grpc.StreamHandler {
 func (f forwarder) permit(ctx context.Context, method protoreflect.Name, req proto.Message) error {
 	reach := authorizeWrite[Sidecar]
 	sync, ok := req.(*kiokuv1.SyncRequest)
-	if slices.Contains(readers, method) || ok && !sync.GetPrune() && !sync.GetRemoveOutOfScope() {
+	if slices.Contains(readers, method) && !asksForSecrets(req) || ok && !sync.GetPrune() && !sync.GetRemoveOutOfScope() {
 		reach = authorize[Sidecar]
 	}
 	switch r := req.(type) {
@@ -132,11 +150,28 @@ func (f forwarder) permit(ctx context.Context, method protoreflect.Name, req pro
 		}
 		_, err := reach(ctx, f.sidecars, r.GetSearch())
 		return inSearch(err)
+	case *kiokuv1.SearchPastRequest:
+		if r.GetSearch() == nil {
+			return &memory.InputError{Field: "search", Problem: "is required"}
+		}
+		_, err := reach(ctx, f.sidecars, r)
+		return err
 	case agentRequest:
 		_, err := reach(ctx, f.sidecars, r)
 		return err
 	}
 	return status.Error(codes.Unimplemented, "the method cannot be forwarded")
+}
+
+// asksForSecrets reports whether the ceiling of a request, or of the search in it, includes secrets.
+func asksForSecrets(req proto.Message) bool {
+	if r, ok := req.(interface {
+		GetSearch() *kiokuv1.MemorySearchRequest
+	}); ok {
+		req = r.GetSearch()
+	}
+	r, ok := req.(interface{ GetMaxSensitivity() string })
+	return ok && r.GetMaxSensitivity() == memory.Secret.String()
 }
 
 // hide removes from a response what tells of agents that the caller may not reach.

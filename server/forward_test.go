@@ -7,8 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"kioku"
 	"kioku/indexer"
@@ -17,14 +19,14 @@ import (
 	"kioku/server"
 )
 
-// forwarding serves sidecars of agents, and forwards MemoryService to a server of their memories.
-func forwarding(t *testing.T, memories map[string]server.Memory, tokens *server.Tokens) string {
+// forwarding serves sidecars of agents, and forwards the services of memories to a server of these.
+func forwarding(t *testing.T, of server.Options, tokens *server.Tokens) string {
 	t.Helper()
 	sidecars := map[string]server.Sidecar{}
-	for id := range memories {
+	for id := range of.Agents {
 		sidecars[id] = &fakeSidecar{Sidecar: withFlushes(t, t.TempDir(), nil)}
 	}
-	s := newServer(t, server.Options{Memory: onSocket(t, server.Options{Agents: memories}), Tokens: tokens})
+	s := newServer(t, server.Options{Memory: onSocket(t, of), Tokens: tokens})
 	if err := s.AddSidecars(sidecars); err != nil {
 		t.Fatal(err)
 	}
@@ -36,41 +38,64 @@ func forwarding(t *testing.T, memories map[string]server.Memory, tokens *server.
 	return l.Addr().String()
 }
 
-// The sidecar's port serves MemoryService too, with the same rights: each method answers each caller for each agent as the
-// memory service itself does with the same tokens.
+// The sidecar's port serves MemoryService, DeriveService and HistoryService too, with the same rights: each method answers each caller
+// for each agent as the memory service itself does with the same tokens, for secrets too.
 func TestForwardedMethodsHaveTheSameRights(t *testing.T) {
 	t.Parallel()
 	tokens := func() *server.Tokens {
 		return openTokens(t, tokenLine("writer", "tok-w", "[ann]", true), tokenLine("reader", "tok-r", "[ann]", false))
 	}
 	memories := func() map[string]server.Memory {
-		return map[string]server.Memory{"ann": &fakeMemory{}, "bob": &fakeMemory{}}
+		return map[string]server.Memory{"ann": &fakeMemory{history: noHistory{}}, "bob": &fakeMemory{history: noHistory{}}}
 	}
-	direct := dial(t, onTCP(t, server.Options{Agents: memories(), Tokens: tokens()}))
-	forwarded := dial(t, forwarding(t, memories(), tokens()))
-	methods := kiokuv1.File_kioku_v1_memory_proto.Services().ByName("MemoryService").Methods()
-	for i := range methods.Len() {
-		for _, token := range []string{"tok-w", "tok-r", "wrong"} {
-			for _, agent := range []string{"ann", "bob", "nobody", "../x"} {
-				ctx, cancel := context.WithTimeout(with(t, token), 300*time.Millisecond) // for streams without end
-				_, want := ask(ctx, direct, methods.Get(i), agent, true)
-				cancel()
-				ctx, cancel = context.WithTimeout(with(t, token), 300*time.Millisecond)
-				_, got := ask(ctx, forwarded, methods.Get(i), agent, true)
-				cancel()
-				if status.Code(want) == codes.Unimplemented {
-					continue
-				}
-				if status.Code(got) != status.Code(want) {
-					t.Errorf("%s of %s for %s: %v; directly: %v", methods.Get(i).Name(), token, agent, got, want)
-				}
-			}
+	derivers := map[string]server.Deriver{"ann": &fakeDeriver{}, "bob": &fakeDeriver{}}
+	direct := dial(t, onTCP(t, server.Options{Agents: memories(), Derivers: derivers, Tokens: tokens()}))
+	forwarded := dial(t, forwarding(t, server.Options{Agents: memories(), Derivers: derivers}, tokens()))
+	for _, service := range []protoreflect.ServiceDescriptor{
+		kiokuv1.File_kioku_v1_memory_proto.Services().ByName("MemoryService"), kiokuv1.File_kioku_v1_derive_proto.Services().ByName("DeriveService"),
+		kiokuv1.File_kioku_v1_history_proto.Services().ByName("HistoryService"),
+	} {
+		implemented := 0
+		for i := range service.Methods().Len() {
+			implemented += sameRights(t, service.Methods().Get(i), direct, forwarded)
+		}
+		if implemented == 0 {
+			t.Errorf("no method of %s was compared", service.Name())
 		}
 	}
 	listed, err := kiokuv1.NewMemoryServiceClient(forwarded).ListAgents(with(t, "tok-r"), &kiokuv1.ListAgentsRequest{})
 	if err != nil || len(listed.GetAgents()) != 1 || listed.GetAgents()[0].GetId() != "ann" {
 		t.Errorf("ListAgents = %v, %v; want ann alone", listed, err)
 	}
+}
+
+// sameRights reports where two servers answer the callers of a method differently, and returns how many calls were compared.
+func sameRights(t *testing.T, method protoreflect.MethodDescriptor, direct, forwarded *grpc.ClientConn) (compared int) {
+	t.Helper()
+	for _, token := range []string{"tok-w", "tok-r", "wrong"} {
+		for _, agent := range []string{"ann", "bob", "nobody", "../x"} {
+			for _, ceiling := range []string{"", "normal", "secret", "all"} {
+				call := func(conn *grpc.ClientConn) codes.Code {
+					ctx, cancel := context.WithTimeout(with(t, token), 300*time.Millisecond) // for streams without end
+					defer cancel()
+					_, err := askUpTo(ctx, conn, method, agent, ceiling)
+					return status.Code(err)
+				}
+				want := call(direct)
+				if want == codes.Unimplemented {
+					continue
+				}
+				compared++
+				if got := call(forwarded); got != want {
+					t.Errorf("%s of %s for %s up to %q: %v; directly: %v", method.Name(), token, agent, ceiling, got, want)
+				}
+				if !hasCeiling(method.Input()) {
+					break
+				}
+			}
+		}
+	}
+	return compared
 }
 
 // Answers, errors with their details, and streams come through as they are.
@@ -86,7 +111,7 @@ func TestForwardedCallsAnswerAsTheMemoryDoes(t *testing.T) {
 		},
 		events: events,
 	}
-	conn := dial(t, forwarding(t, map[string]server.Memory{"main": m}, nil))
+	conn := dial(t, forwarding(t, server.Options{Agents: map[string]server.Memory{"main": m}}, nil))
 	client := kiokuv1.NewMemoryServiceClient(conn)
 	found, err := client.MemorySearch(t.Context(), &kiokuv1.MemorySearchRequest{Query: "お茶"})
 	if err != nil || len(found.GetResults()) != 1 || found.GetResults()[0].GetSnippet() != "お茶" {
@@ -105,7 +130,7 @@ func TestForwardedCallsAnswerAsTheMemoryDoes(t *testing.T) {
 	if e, err := stream.Recv(); err != nil || e.GetEvent().GetKind() != indexer.SyncDone {
 		t.Errorf("event %v, %v", e, err)
 	}
-	wantServices(t, conn, "kioku.v1.AgentService", "kioku.v1.MemoryService")
+	wantServices(t, conn, "kioku.v1.AgentService", "kioku.v1.DeriveService", "kioku.v1.HistoryService", "kioku.v1.MemoryService")
 }
 
 // A memory service that is away is told as such, without the address of its socket.
@@ -126,4 +151,31 @@ func TestForwardedCallsTellThatTheMemoryIsAway(t *testing.T) {
 	if strings.Contains(fmt.Sprint(err), "nonexistent") {
 		t.Errorf("the path is told: %v", err)
 	}
+}
+
+// noHistory is the history of a folder that has none.
+type noHistory struct{}
+
+func (noHistory) Log(context.Context, memory.LogQuery) ([]memory.FileChange, error) {
+	return nil, memory.ErrNoHistory
+}
+
+func (noHistory) Show(context.Context, string, memory.Moment, *memory.Sensitivity) (memory.PastFile, error) {
+	return memory.PastFile{}, memory.ErrNoHistory
+}
+
+func (noHistory) Diff(context.Context, memory.DiffQuery) (memory.Diff, error) {
+	return memory.Diff{}, memory.ErrNoHistory
+}
+
+func (noHistory) SearchPast(context.Context, memory.Query, memory.Moment) (memory.PastAnswer, error) {
+	return memory.PastAnswer{}, memory.ErrNoHistory
+}
+
+func (noHistory) UndoWrites(context.Context, memory.UndoWrites) (memory.UndoneWrites, error) {
+	return memory.UndoneWrites{}, memory.ErrNoHistory
+}
+
+func (noHistory) PurgeHistory(context.Context, string) (memory.Purged, error) {
+	return memory.Purged{}, memory.ErrNoHistory
 }

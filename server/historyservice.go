@@ -39,11 +39,11 @@ func (s historyService) Log(ctx context.Context, req *kiokuv1.LogRequest) (*kiok
 // ShowFile returns a file as it was.
 func (s historyService) ShowFile(ctx context.Context, req *kiokuv1.ShowFileRequest) (*kiokuv1.ShowFileResponse, error) {
 	at, bad := momentOf("at", req.GetAt())
-	m, err := authorize(ctx, s.opt.Agents, req, bad)
+	m, ceiling, err := s.memoryUpTo(ctx, req, bad)
 	if err != nil {
 		return nil, err
 	}
-	file, err := m.Show(ctx, req.GetPath(), at)
+	file, err := m.Show(ctx, req.GetPath(), at, ceiling)
 	if err != nil {
 		return nil, err
 	}
@@ -51,15 +51,29 @@ func (s historyService) ShowFile(ctx context.Context, req *kiokuv1.ShowFileReque
 	return &kiokuv1.ShowFileResponse{Version: folderVersion(file.Version), Path: file.Path, Text: shown, Truncated: len(shown) < len(file.Text)}, nil
 }
 
+// memoryUpTo returns the memory of a request, and the ceiling that it names, nil if it names none. Secrets need the right to write.
+func (s historyService) memoryUpTo(ctx context.Context, req sensitiveRequest, checks ...error) (Memory, *memory.Sensitivity, error) {
+	level, bad := readSensitivity("max_sensitivity", req.GetMaxSensitivity(), memory.Private)
+	reach := authorize[Memory]
+	if level == memory.Secret {
+		reach = authorizeWrite[Memory]
+	}
+	m, err := reach(ctx, s.opt.Agents, req, append([]error{bad}, checks...)...)
+	if req.GetMaxSensitivity() == "" {
+		return m, nil, err
+	}
+	return m, &level, err
+}
+
 // DiffFiles returns what two versions differ in.
 func (s historyService) DiffFiles(ctx context.Context, req *kiokuv1.DiffFilesRequest) (*kiokuv1.DiffFilesResponse, error) {
 	from, badFrom := momentOf("from", req.GetFrom())
 	to, badTo := momentOf("to", req.GetTo())
-	m, err := authorize(ctx, s.opt.Agents, req, badFrom, badTo)
+	m, ceiling, err := s.memoryUpTo(ctx, req, badFrom, badTo)
 	if err != nil {
 		return nil, err
 	}
-	q := memory.DiffQuery{Path: req.GetPath(), From: from}
+	q := memory.DiffQuery{Path: req.GetPath(), From: from, MaxSensitivity: ceiling}
 	if req.To != nil {
 		q.To = &to
 	}
@@ -116,7 +130,7 @@ func (s historyService) UndoWrites(ctx context.Context, req *kiokuv1.UndoWritesR
 	return &kiokuv1.UndoWritesResponse{Writes: convertAll(done.Writes, agentWrite), Revisions: done.Revisions}, nil
 }
 
-// PurgeHistory removes versions from the journal.
+// PurgeHistory removes versions from the journal, and kept copies.
 func (s historyService) PurgeHistory(ctx context.Context, req *kiokuv1.PurgeHistoryRequest) (*kiokuv1.PurgeHistoryResponse, error) {
 	m, err := authorizeWrite(ctx, s.opt.Agents, req)
 	if err != nil {
@@ -126,7 +140,7 @@ func (s historyService) PurgeHistory(ctx context.Context, req *kiokuv1.PurgeHist
 	if err != nil {
 		return nil, err
 	}
-	return &kiokuv1.PurgeHistoryResponse{RemovedCount: int32Of(p.Versions), IndexCount: int32Of(p.Indexes)}, nil
+	return &kiokuv1.PurgeHistoryResponse{RemovedCount: int32Of(p.Versions), IndexCount: int32Of(p.Indexes), CopyCount: int32Of(p.Copies)}, nil
 }
 
 // momentOf returns the version that a field names.

@@ -95,6 +95,10 @@ func TestHistoryServiceRefuses(t *testing.T) {
 		_, err := c.ShowFile(t.Context(), &kiokuv1.ShowFileRequest{Path: path, At: at})
 		return err
 	}
+	showUpTo := func(ceiling string) error {
+		_, err := c.ShowFile(t.Context(), &kiokuv1.ShowFileRequest{Path: "MEMORY.md", MaxSensitivity: ceiling})
+		return err
+	}
 	search := func(req *kiokuv1.SearchPastRequest) error {
 		_, err := c.SearchPast(t.Context(), req)
 		return err
@@ -110,6 +114,8 @@ func TestHistoryServiceRefuses(t *testing.T) {
 		"no history":       {show(without, "MEMORY.md", nil), codes.FailedPrecondition},
 		"too early":        {show(c, "MEMORY.md", early), codes.NotFound},
 		"no note":          {show(c, ".git/config", nil), codes.NotFound},
+		"nobody knows":     {showUpTo("normal"), codes.InvalidArgument},
+		"no ceiling":       {showUpTo("all"), codes.InvalidArgument},
 		"two versions":     {show(c, "MEMORY.md", both), codes.InvalidArgument},
 		"option":           {show(c, "MEMORY.md", &kiokuv1.Moment{Revision: "--all"}), codes.InvalidArgument},
 		"outside":          {show(c, "../MEMORY.md", nil), codes.InvalidArgument},

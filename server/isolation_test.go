@@ -162,6 +162,36 @@ func ask(ctx context.Context, conn *grpc.ClientConn, method protoreflect.MethodD
 	for _, id := range shared {
 		req.Mutable(fields.ByName("shared_agents")).List().Append(protoreflect.ValueOfString(id))
 	}
+	return callMethod(ctx, conn, method, req)
+}
+
+// askUpTo is ask with a ceiling of sensitivity, in the search of a request too.
+func askUpTo(ctx context.Context, conn *grpc.ClientConn, method protoreflect.MethodDescriptor, agent, ceiling string) (proto.Message, error) {
+	req := dynamicpb.NewMessage(method.Input())
+	setAgent(req, agent)
+	for _, name := range []protoreflect.Name{"query", "text", "session", "holder", "max_sensitivity"} {
+		value := "tea"
+		if name == "max_sensitivity" {
+			value = ceiling
+		}
+		if fd := method.Input().Fields().ByName(name); fd != nil {
+			req.Set(fd, protoreflect.ValueOfString(value))
+		}
+		if search := method.Input().Fields().ByName("search"); search != nil && search.Message().Fields().ByName(name) != nil {
+			req.Mutable(search).Message().Set(search.Message().Fields().ByName(name), protoreflect.ValueOfString(value))
+		}
+	}
+	return callMethod(ctx, conn, method, req)
+}
+
+// hasCeiling reports whether a request, or the search in it, names a ceiling.
+func hasCeiling(request protoreflect.MessageDescriptor) bool {
+	search := request.Fields().ByName("search")
+	return request.Fields().ByName("max_sensitivity") != nil || search != nil && hasCeiling(search.Message())
+}
+
+// callMethod calls a method and returns the first response.
+func callMethod(ctx context.Context, conn *grpc.ClientConn, method protoreflect.MethodDescriptor, req proto.Message) (proto.Message, error) {
 	name := fmt.Sprintf("/%s/%s", method.Parent().FullName(), method.Name())
 	stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: method.IsStreamingServer()}, name)
 	if err != nil {

@@ -53,7 +53,7 @@ type Memory interface {
 // History is what a memory knows of its notes as they were.
 type History interface {
 	Log(ctx context.Context, q memory.LogQuery) ([]memory.FileChange, error)
-	Show(ctx context.Context, path string, at memory.Moment) (memory.PastFile, error)
+	Show(ctx context.Context, path string, at memory.Moment, ceiling *memory.Sensitivity) (memory.PastFile, error)
 	Diff(ctx context.Context, q memory.DiffQuery) (memory.Diff, error)
 	SearchPast(ctx context.Context, q memory.Query, at memory.Moment) (memory.PastAnswer, error)
 	UndoWrites(ctx context.Context, u memory.UndoWrites) (memory.UndoneWrites, error)
@@ -68,8 +68,8 @@ type Options struct {
 	Derivers map[string]Deriver
 	// Council is served beside the memories; nil for none. The server does not close it.
 	Council *CouncilOptions
-	// Memory is the memory service of another server, to which a server of sidecars only forwards the calls of MemoryService for the
-	// agents of its sidecars; nil forwards none.
+	// Memory is the memory service of another server, to which a server of sidecars only forwards the calls of MemoryService,
+	// DeriveService and HistoryService for the agents of its sidecars; nil forwards none.
 	Memory grpc.ClientConnInterface
 	// Tokens that calls over TCP must carry; nil admits every process of this machine, and ListenTCP refuses other
 	// machines.
@@ -116,8 +116,8 @@ type Server struct {
 	// sidecars by agent id; they do not change once the server serves.
 	sidecars map[string]Sidecar
 
-	// forwards describes MemoryService with methods that forward; nil unless Options.Memory is set.
-	forwards *grpc.ServiceDesc
+	// forwards describe the services with methods that forward; nil unless Options.Memory is set.
+	forwards []*grpc.ServiceDesc
 	// known are the messages of sessions that calls name by their ids.
 	known knownMessages
 
@@ -179,7 +179,7 @@ func New(opt Options) (*Server, error) {
 	}
 	if opt.Memory != nil {
 		var err error
-		if s.forwards, err = (forwarder{s, opt.Memory}).desc(); err != nil {
+		if s.forwards, err = (forwarder{s, opt.Memory}).descs(); err != nil {
 			return nil, err
 		}
 	}
@@ -328,7 +328,9 @@ func (s *Server) register(r grpc.ServiceRegistrar) {
 		kiokuv1.RegisterDeriveServiceServer(r, deriveService{Server: s})
 		kiokuv1.RegisterHistoryServiceServer(r, historyService{Server: s})
 	} else if s.opt.Memory != nil {
-		r.RegisterService(s.forwards, nil)
+		for _, service := range s.forwards {
+			r.RegisterService(service, nil)
+		}
 	}
 	if len(s.sidecars) > 0 {
 		kiokuv1.RegisterAgentServiceServer(r, agentService{Server: s})

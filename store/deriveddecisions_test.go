@@ -86,11 +86,11 @@ func TestDerivedMergedEntitiesShareTheirSlots(t *testing.T) {
 			t.Error("by the merged entity:", diff)
 		}
 	}
-	list, err := s.Entities(t.Context(), seam.EntityQuery{Norms: []string{vocab.Norm("dc")}})
+	list, err := s.Entities(t.Context(), seam.EntityQuery{Norms: []string{vocab.Norm("dc")}, MaxSensitivity: memory.Secret})
 	if err != nil || len(list) != 1 || list[0].Name != "Dario" || list[0].Mentions != 3 || !cmp.Equal(list[0].Aliases, []string{"DC"}) {
 		t.Errorf("%+v, %v", list, err)
 	}
-	if list, err = s.Entities(t.Context(), seam.EntityQuery{UIDs: []string{dc[:10]}}); err != nil || len(list) != 1 || list[0].MergedInto != dario {
+	if list, err = s.Entities(t.Context(), seam.EntityQuery{UIDs: []string{dc[:10]}, MaxSensitivity: memory.Secret}); err != nil || len(list) != 1 || list[0].MergedInto != dario {
 		t.Errorf("%+v, %v", list, err)
 	}
 	episodes, err := s.EpisodesOf(t.Context(), dario, 10)
@@ -121,7 +121,7 @@ func TestDerivedUntypedNamesAreMerged(t *testing.T) {
 	dario, untyped := vocab.EntityUID(person("Dario")), vocab.EntityUID(topic("Dario"))
 	mentions := func() (all []string) {
 		t.Helper()
-		list, err := s.Entities(t.Context(), seam.EntityQuery{})
+		list, err := s.Entities(t.Context(), seam.EntityQuery{MaxSensitivity: memory.Secret})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -356,7 +356,7 @@ func (s derivedStore) spread(t *testing.T, uid, secret string) {
 	if err := s.Enqueue(t.Context(), job); err != nil {
 		t.Fatal(err)
 	}
-	claimed, err := s.Claim(t.Context(), "w", *s.now, 1e9)
+	claimed, err := s.Claim(t.Context(), "w", *s.now, 1e9, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,22 +11,26 @@ import (
 )
 
 const (
-	// selectEntities selects the entities with an id of a JSON array, unless that is NULL, and of a type, unless that is empty. What
-	// mentions an entity that is merged mentions the one that stands for it too.
+	// selectEntities selects the entities with an id of a JSON array, unless that is NULL, of a type, unless that is empty, and that
+	// episodes below a ceiling mention. What mentions an entity that is merged mentions the one that stands for it too.
 	selectEntities = `SELECT e.id, e.uid, e.type, e.name, e.qualifier, coalesce(r.uid, ''), m.n, m.last FROM
 		(SELECT coalesce(a.merged_into, a.id) AS entity, count(DISTINCT x.episode) AS n, max(p.occurred_at) AS last
-			FROM mentions x JOIN entities a ON a.id = x.entity JOIN payload_episode p ON p.id = x.episode
+			FROM mentions x JOIN entities a ON a.id = x.entity JOIN payload_episode p ON p.id = x.episode AND p.sensitivity <= ?4
 			JOIN files f ON f.id = p.file AND f.out_of_scope = 0
 			WHERE ?1 IS NULL OR a.id IN (SELECT value FROM json_each(?1)) OR a.merged_into IN (SELECT value FROM json_each(?1)) GROUP BY 1) m
-		JOIN entities e ON (e.id = m.entity OR e.merged_into = m.entity) AND EXISTS (SELECT 1 FROM mentions WHERE entity = e.id)
+		JOIN entities e ON (e.id = m.entity OR e.merged_into = m.entity)
+			AND EXISTS (SELECT 1 FROM mentions x JOIN payload_episode p ON p.id = x.episode WHERE x.entity = e.id AND p.sensitivity <= ?4)
 		LEFT JOIN entities r ON r.id = e.merged_into
 		WHERE (?1 IS NULL OR e.id IN (SELECT value FROM json_each(?1))) AND (?2 = '' OR e.type = ?2)
 		ORDER BY m.n DESC, m.last DESC, e.uid LIMIT ?3`
 
-	// selectAliases selects the names of entities, of those merged into them too, with the names that a person sees first.
-	selectAliases = `SELECT j.value, l.alias FROM json_each(?) j JOIN entities e ON e.id = j.value OR e.merged_into = j.value
-			JOIN aliases l ON l.entity = e.id JOIN payload_episode p ON p.id = l.episode JOIN files f ON f.id = p.file AND f.out_of_scope = 0
-		UNION SELECT j.value, e.name FROM json_each(?1) j JOIN entities e ON e.merged_into = j.value AND EXISTS (SELECT 1 FROM mentions WHERE entity = e.id)
+	// selectAliases selects the names of entities that episodes below a ceiling have, of those merged into them too, with the names
+	// that a person sees first.
+	selectAliases = `SELECT j.value, l.alias FROM json_each(?1) j JOIN entities e ON e.id = j.value OR e.merged_into = j.value
+			JOIN aliases l ON l.entity = e.id JOIN payload_episode p ON p.id = l.episode AND p.sensitivity <= ?2
+			JOIN files f ON f.id = p.file AND f.out_of_scope = 0
+		UNION SELECT j.value, e.name FROM json_each(?1) j JOIN entities e ON e.merged_into = j.value
+			AND EXISTS (SELECT 1 FROM mentions x JOIN payload_episode p ON p.id = x.episode WHERE x.entity = e.id AND p.sensitivity <= ?2)
 		ORDER BY 1, 2`
 
 	// entitiesByNorm selects the entities that stand for those with a name of a JSON array.
@@ -39,7 +43,7 @@ const (
 const defaultEntities = 100
 
 // Entities implements seam.Store. For a name it returns the entity that stands for the one with the name, and for a UID the very one.
-// All lists leave out entities that no file mentions which searches find.
+// All lists leave out entities and names that no file has which searches find, or only episodes above the ceiling.
 func (d *Derived) Entities(ctx context.Context, q seam.EntityQuery) ([]memory.Entity, error) {
 	list, err := readDerived(ctx, d, func(tx *sql.Tx) ([]memory.Entity, error) {
 		var ids any // NULL
@@ -60,11 +64,11 @@ func (d *Derived) Entities(ctx context.Context, q seam.EntityQuery) ([]memory.En
 			e.LastSeen = fromMicros(last)
 			list = append(list, e)
 			return err
-		}, selectEntities, ids, q.Type, cmp.Or(max(q.Limit, 0), defaultEntities))
+		}, selectEntities, ids, q.Type, cmp.Or(max(q.Limit, 0), defaultEntities), q.MaxSensitivity)
 		if err != nil {
 			return nil, err
 		}
-		return list, addAliases(ctx, tx, list)
+		return list, addAliases(ctx, tx, list, q.MaxSensitivity)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list entities: %w", err)
@@ -94,7 +98,7 @@ func findEntities(ctx context.Context, tx *sql.Tx, q seam.EntityQuery) ([]int64,
 }
 
 // addAliases reads the other names of entities.
-func addAliases(ctx context.Context, tx *sql.Tx, list []memory.Entity) error {
+func addAliases(ctx context.Context, tx *sql.Tx, list []memory.Entity, ceiling memory.Sensitivity) error {
 	ids := make([]int64, len(list))
 	byID := map[int64]*memory.Entity{}
 	for i := range list {
@@ -113,5 +117,5 @@ func addAliases(ctx context.Context, tx *sql.Tx, list []memory.Entity) error {
 			e.Aliases = append(e.Aliases, alias)
 		}
 		return err
-	}, selectAliases, query)
+	}, selectAliases, query, ceiling)
 }

@@ -24,7 +24,7 @@ const (
 	dropOlderJobs = `DELETE FROM jobs WHERE kind = ?1 AND key = ?2 AND status NOT IN ('queued', 'running') AND input_sha256 <> ?3`
 	reclaimJobs   = "UPDATE jobs SET status = 'queued', owner = '', lease_until = 0, updated_at = ?1 WHERE status = 'running' AND lease_until <= ?1"
 	claimJob      = `UPDATE jobs SET status = 'running', owner = ?2, lease_until = ?3, tries = tries + 1, updated_at = ?1
-		WHERE id = (SELECT id FROM jobs WHERE status = 'queued' AND run_after <= ?1 ORDER BY priority, order_at, id LIMIT 1) RETURNING id`
+		WHERE id = (SELECT id FROM jobs WHERE status = 'queued' AND (run_after <= ?1 OR ?4) ORDER BY run_after > ?1, priority, order_at, id LIMIT 1) RETURNING id`
 	// finishJob writes the outcome of a job, unless its lease has ended and another owner has it.
 	finishJob = `UPDATE jobs SET status = ?2, run_after = ?3, tries = ?4, error_class = ?5, last_error = ?6, tokens_in = ?7, tokens_out = ?8,
 		updated_at = ?9, owner = '', lease_until = 0 WHERE id = ?1 AND status = 'running' AND owner = ?10`
@@ -67,7 +67,7 @@ func (d *Derived) Enqueue(ctx context.Context, j seam.Job) error {
 }
 
 // Claim implements seam.Store.
-func (d *Derived) Claim(ctx context.Context, owner string, now time.Time, lease time.Duration) (*seam.Job, error) {
+func (d *Derived) Claim(ctx context.Context, owner string, now time.Time, lease time.Duration, waiting bool) (*seam.Job, error) {
 	var job *seam.Job
 	err := d.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		job = nil
@@ -75,7 +75,7 @@ func (d *Derived) Claim(ctx context.Context, owner string, now time.Time, lease 
 			return err
 		}
 		var id int64
-		err := tx.QueryRowContext(ctx, claimJob, now.UnixMicro(), owner, now.Add(lease).UnixMicro()).Scan(&id)
+		err := tx.QueryRowContext(ctx, claimJob, now.UnixMicro(), owner, now.Add(lease).UnixMicro(), waiting).Scan(&id)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}

@@ -111,7 +111,7 @@ func (s derivedStore) enqueue(t *testing.T, key string, input byte, priority int
 // claim takes a job for a minute; nil if none is due.
 func (s derivedStore) claim(t *testing.T, owner string) *seam.Job {
 	t.Helper()
-	j, err := s.Claim(t.Context(), owner, *s.now, time.Minute)
+	j, err := s.Claim(t.Context(), owner, *s.now, time.Minute, false)
 	if err != nil {
 		t.Fatal(err)
 	}

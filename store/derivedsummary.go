@@ -108,24 +108,18 @@ func decideSummary(u *memory.Unit, all decided) bool {
 	return true
 }
 
-// correctSummary gives a summary what a person has set: single fields, or the whole unit as it was in an earlier version.
+// correctSummary gives a summary what a person has set.
 func correctSummary(u *memory.Unit, change string) {
-	s := *u.Summary
-	var whole memory.Unit
 	var fields map[string]string
-	switch {
-	case json.Unmarshal([]byte(change), &fields) == nil:
-		u.Sensitivity = sensitivityOf(fields["sensitivity"], u.Sensitivity)
-		if fields["text"] == "" {
-			return
-		}
-		s.Text = fields["text"]
-	case json.Unmarshal([]byte(change), &whole) == nil && whole.Summary != nil:
-		s = *whole.Summary
-		u.Sensitivity, u.Pinned = whole.Sensitivity, whole.Pinned
-	default:
+	if json.Unmarshal([]byte(change), &fields) != nil {
 		return // decisions.md is checked before it comes here
 	}
+	u.Sensitivity = sensitivityOf(fields["sensitivity"], u.Sensitivity)
+	if fields["text"] == "" {
+		return
+	}
+	s := *u.Summary
+	s.Text = fields["text"]
 	u.Summary, u.Source, u.Trust = &s, "person", memory.SpeakerNote
 }
 

@@ -83,9 +83,9 @@ func reasonOf(err error) string {
 	return ""
 }
 
-// entityID returns the id of an entity that is named by its id, the beginning of one, its name or an alias.
-func entityID(ctx context.Context, c *connect.Client, name string) (string, error) {
-	resp, err := c.Derive.ListEntities(ctx, &kiokuv1.ListEntitiesRequest{Agent: c.Agent, Name: name, Limit: 1000})
+// entityID returns the id of an entity below a ceiling that is named by its id, the beginning of one, its name or an alias.
+func entityID(ctx context.Context, c *connect.Client, name, ceiling string) (string, error) {
+	resp, err := c.Derive.ListEntities(ctx, &kiokuv1.ListEntitiesRequest{Agent: c.Agent, Name: name, Limit: 1000, MaxSensitivity: ceiling})
 	if err != nil {
 		return "", err
 	}

@@ -133,11 +133,11 @@ func (a *app) deriveMergeCmd() *cobra.Command {
 		Long:    "Make one entity another name of a second one, which stays: their facts meet. Both are named by id, name or alias; split takes it back.",
 		Example: "  kioku derive merge \"Dario Rossi\" Dario", Args: cobra.ExactArgs(2), ValidArgsFunction: cobra.NoFileCompletions,
 	}, func(ctx context.Context, c *connect.Client, args []string, note string) (*kiokuv1.Decided, error) {
-		id, err := entityID(ctx, c, args[0])
+		id, err := entityID(ctx, c, args[0], "secret")
 		if err != nil {
 			return nil, err
 		}
-		into, err := entityID(ctx, c, args[1])
+		into, err := entityID(ctx, c, args[1], "secret")
 		if err != nil {
 			return nil, err
 		}
@@ -163,7 +163,7 @@ func (a *app) deriveSplitCmd() *cobra.Command {
 
 // mergedID returns the id of an entity that was merged and has a name, or the id that the name is.
 func mergedID(ctx context.Context, c *connect.Client, name string) (string, error) {
-	resp, err := c.Derive.ListEntities(ctx, &kiokuv1.ListEntitiesRequest{Agent: c.Agent, Name: name, Limit: 1000})
+	resp, err := c.Derive.ListEntities(ctx, &kiokuv1.ListEntitiesRequest{Agent: c.Agent, Name: name, Limit: 1000, MaxSensitivity: "secret"})
 	if err != nil {
 		return "", err
 	}

@@ -52,7 +52,7 @@ func (f *unitFlags) request(ctx context.Context, c *connect.Client, zone *time.L
 	}
 	var err error
 	if f.about != "" {
-		if req.Entity, err = entityID(ctx, c, f.about); err != nil {
+		if req.Entity, err = entityID(ctx, c, f.about, f.sensitivity); err != nil {
 			return nil, err
 		}
 	}
@@ -196,6 +196,7 @@ func (a *app) deriveEntitiesCmd() *cobra.Command {
 	cmd.Flags().StringVar(&req.Type, "type", "", "only this `type`: person, place, project, work, topic, org, other")
 	completeFlag(cmd, "type", "person", "place", "project", "work", "topic", "org", "other")
 	cmd.Flags().Int32Var(&req.Limit, "limit", 100, "maximum `number`, at most 1,000")
+	ceilingFlag(cmd, &req.MaxSensitivity, "private")
 	return cmd
 }
 

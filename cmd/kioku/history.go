@@ -120,7 +120,7 @@ func pathArgument(c *connect.Client, args []string) string {
 }
 
 func (a *app) showCmd() *cobra.Command {
-	var at string
+	var at, ceiling string
 	cmd := &cobra.Command{
 		Use: "show PATH", Short: "Print a note as it was",
 		Long: "Print a note as it was at the end of a day, at a time or in a revision, by the path that it has now or had then. Without --at it is the\n" +
@@ -133,7 +133,7 @@ func (a *app) showCmd() *cobra.Command {
 				return err
 			}
 			return a.with(cmd.Context(), connect.ToGet, func(c *connect.Client) error {
-				resp, err := c.History.ShowFile(cmd.Context(), &kiokuv1.ShowFileRequest{Agent: c.Agent, Path: pathArgument(c, args), At: moment})
+				resp, err := c.History.ShowFile(cmd.Context(), &kiokuv1.ShowFileRequest{Agent: c.Agent, Path: pathArgument(c, args), At: moment, MaxSensitivity: ceiling})
 				if err != nil {
 					return err
 				}
@@ -145,11 +145,18 @@ func (a *app) showCmd() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&at, "at", "", "`version` to show: 2026-10-01, a time, 7d, a commit, or an id of the journal")
+	pastCeilingFlag(cmd, &ceiling)
 	return cmd
 }
 
+// pastCeilingFlag adds the flag for the ceiling of old notes.
+func pastCeilingFlag(cmd *cobra.Command, at *string) {
+	cmd.Flags().StringVar(at, "max-sensitivity", "", "`ceiling` of the lines that are shown: normal, private (default) or secret")
+	completeFlag(cmd, "max-sensitivity", "normal", "private", "secret")
+}
+
 func (a *app) diffCmd() *cobra.Command {
-	var from, to string
+	var from, to, ceiling string
 	cmd := &cobra.Command{
 		Use: "diff [PATH]", Short: "Show what two versions of the notes differ in",
 		Long: "Show what two versions of all notes, of a folder or of a file differ in. Without --from the version before is that of the last commit;\n" +
@@ -171,7 +178,7 @@ func (a *app) diffCmd() *cobra.Command {
 						return err
 					}
 				}
-				resp, err := c.History.DiffFiles(cmd.Context(), &kiokuv1.DiffFilesRequest{Agent: c.Agent, Path: pathArgument(c, args), From: before, To: after})
+				resp, err := c.History.DiffFiles(cmd.Context(), &kiokuv1.DiffFilesRequest{Agent: c.Agent, Path: pathArgument(c, args), From: before, To: after, MaxSensitivity: ceiling})
 				if err != nil {
 					return err
 				}
@@ -181,14 +188,15 @@ func (a *app) diffCmd() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&from, "from", "", "`version` before: 2026-10-01, a time, 7d, a commit, or an id of the journal")
 	cmd.Flags().StringVar(&to, "to", "", "`version` after (default: the notes as they are now)")
+	pastCeilingFlag(cmd, &ceiling)
 	return cmd
 }
 
 func (a *app) historyCmd() *cobra.Command {
 	purge := &cobra.Command{
 		Use: "purge [PATH]", Short: "Remove what Kioku keeps of old notes",
-		Long: "Remove the versions of all notes, of a folder or of a file from the journal, and the indexes that searches of the past have left. What the\n" +
-			"notes say now is recorded again by the next sync. A repository of git is not changed.",
+		Long: "Remove the versions of all notes, of a folder or of a file from the journal, the copies that kioku undo needs, and the indexes that searches\n" +
+			"of the past have left. What the notes say now is recorded again by the next sync. A repository of git is not changed.",
 		Example: "  kioku history purge memory/private.md\n  kioku history purge",
 		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: a.completePath,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -198,7 +206,8 @@ func (a *app) historyCmd() *cobra.Command {
 					return err
 				}
 				return a.Write(resp, func(p *render.Page) {
-					p.Linef("removed %d versions of notes and %d indexes of the past", resp.GetRemovedCount(), resp.GetIndexCount())
+					p.Linef("removed %d versions of notes, %d copies from before updates and %d indexes of the past",
+						resp.GetRemovedCount(), resp.GetCopyCount(), resp.GetIndexCount())
 				})
 			})
 		},

@@ -32,49 +32,7 @@ func (a *app) rootCmd() *cobra.Command {
 	a.addGlobals(root)
 	a.completeGlobals(root)
 	root.SetHelpCommand(helpCmd())
-	root.AddCommand(
-		a.initCmd(),
-		a.serveCmd(),
-		a.agentCmd(),
-		a.indexCmd(),
-		a.searchCmd(),
-		a.getCmd(),
-		a.lsCmd(),
-		a.linksCmd(),
-		a.appendCmd(),
-		a.updateCmd(),
-		a.undoCmd(),
-		a.logCmd(),
-		a.showCmd(),
-		a.diffCmd(),
-		a.historyCmd(),
-		a.statusCmd(),
-		a.explainCmd(),
-		a.promptCmd(),
-		a.chatCmd(),
-		a.watchCmd(),
-		a.topCmd(),
-		a.benchCmd(),
-		a.tuneCmd(),
-		a.configCmd(),
-		a.tokenCmd(),
-		a.cacheCmd(),
-		a.backupCmd(),
-		a.restoreCmd(),
-		a.exportCmd(),
-		a.importCmd(),
-		a.modelCmd(),
-		a.doctorCmd(),
-		a.versionCmd(),
-		a.deriveCmd(),
-		a.councilCmd(),
-		a.demoCmd(),
-		a.manCmd(),
-		a.mcpCmd(),
-		a.joinCmd(),
-		a.setupCmd(),
-		a.hookCmd(),
-	)
+	root.AddCommand(a.commands()...)
 	root.InitDefaultCompletionCmd()
 	if completion, _, err := root.Find([]string{"completion"}); err == nil {
 		group(completion)
@@ -83,6 +41,19 @@ func (a *app) rootCmd() *cobra.Command {
 		a.completeInBash(bash)
 	}
 	return root
+}
+
+// commands returns the commands of the program.
+func (a *app) commands() []*cobra.Command {
+	return []*cobra.Command{
+		a.initCmd(), a.serveCmd(), a.agentCmd(), a.indexCmd(), a.searchCmd(), a.getCmd(),
+		a.lsCmd(), a.linksCmd(), a.appendCmd(), a.updateCmd(), a.undoCmd(), a.logCmd(),
+		a.showCmd(), a.diffCmd(), a.historyCmd(), a.statusCmd(), a.explainCmd(), a.promptCmd(),
+		a.chatCmd(), a.watchCmd(), a.topCmd(), a.benchCmd(), a.tuneCmd(), a.configCmd(),
+		a.tokenCmd(), a.cacheCmd(), a.backupCmd(), a.restoreCmd(), a.exportCmd(), a.importCmd(),
+		a.modelCmd(), a.doctorCmd(), a.versionCmd(), a.deriveCmd(), a.councilCmd(), a.demoCmd(),
+		a.manCmd(), a.mcpCmd(), a.joinCmd(), a.setupCmd(), a.hookCmd(),
+	}
 }
 
 // group makes a command that only contains others: it shows its help, and refuses what is none of them.

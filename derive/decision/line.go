@@ -197,17 +197,26 @@ func parseChange(d *memory.Decision, rest string) (string, error) {
 	return rest[end:], checkFields(object)
 }
 
-// checkFields returns what is wrong with the fields of a correction. A whole unit, which has a Kind, is not looked into.
+// checkFields returns what is wrong with the fields of a correction. A field that is null is no longer corrected.
 func checkFields(object map[string]json.RawMessage) error {
-	if _, whole := object["Kind"]; whole {
-		return nil
+	if was, ok := object["was"]; ok {
+		return checkWas(object, was)
 	}
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		var value string
 		if err := json.Unmarshal(object[key], &value); err != nil {
 			return fmt.Errorf("sets %q to what is no text", text.Shorten(key, 20))
 		}
+		isNull := string(object[key]) == "null"
 		_, _, isPeriod := text.Period(value)
+		switch key {
+		case "text", "from", "to", "due", "sensitivity":
+		default:
+			return fmt.Errorf("sets %q; only text, from, to, due and sensitivity can be set", text.Shorten(key, 20))
+		}
+		if isNull {
+			continue
+		}
 		switch key {
 		case "text":
 			if strings.TrimSpace(value) == "" {
@@ -225,9 +234,17 @@ func checkFields(object map[string]json.RawMessage) error {
 			if !slices.Contains(sensitivities, value) {
 				return errors.New("sets a sensitivity other than normal, private or secret")
 			}
-		default:
-			return fmt.Errorf("sets %q; only text, from, to, due and sensitivity can be set", text.Shorten(key, 20))
 		}
+	}
+	return nil
+}
+
+// checkWas returns what is wrong with a correction that gives a unit back what it said.
+func checkWas(object map[string]json.RawMessage, was json.RawMessage) error {
+	dec := json.NewDecoder(bytes.NewReader(was))
+	dec.DisallowUnknownFields()
+	if was[0] != '{' || len(object) > 1 || dec.Decode(new(memory.Unit)) != nil {
+		return errors.New(`must have nothing but fields of a unit in "was"`)
 	}
 	return nil
 }
@@ -281,25 +298,36 @@ func parseNote(rest string) (string, error) {
 
 // Change returns the JSON object of a correction for [memory.Decision]'s Change. The same correction has the same bytes.
 func Change(c memory.Correction) (string, error) {
-	object := map[string]string{}
+	fields := map[string]*string{}
 	if c.Text != "" {
-		object["text"] = text.OneLine(text.Clean(c.Text))
+		line := text.OneLine(text.Clean(c.Text))
+		fields["text"] = &line
 	}
 	for key, value := range map[string]*string{"from": c.From, "to": c.To, "due": c.Due} {
 		if value != nil {
-			object[key] = *value
+			fields[key] = value
 		}
 	}
 	if c.Sensitivity != nil {
-		object["sensitivity"] = c.Sensitivity.String()
+		level := c.Sensitivity.String()
+		fields["sensitivity"] = &level
 	}
-	if len(object) == 0 {
+	if len(fields) == 0 {
 		return "", &memory.InputError{Field: "set", Problem: "is empty: say what to correct"}
+	}
+	return ChangeOf(fields)
+}
+
+// ChangeOf returns the JSON object of a correction of fields by name; nil takes the corrections of a field back. It is empty if there
+// are none.
+func ChangeOf(fields map[string]*string) (string, error) {
+	if len(fields) == 0 {
+		return "", nil
 	}
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(object); err != nil {
+	if err := enc.Encode(fields); err != nil {
 		return "", err
 	}
 	return strings.TrimSpace(b.String()), nil

@@ -111,8 +111,8 @@ func isGlyph(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Katakana) || r == 'ー' || r == '・'
 }
 
-// findNames returns the entities that a message and its background name: those of the message first, then the latest.
-func findNames(ctx context.Context, units Units, message, background string) ([]name, error) {
+// findNames returns the entities below a ceiling that a message and its background name: those of the message first, then the latest.
+func findNames(ctx context.Context, units Units, message, background string, ceiling memory.Sensitivity) ([]name, error) {
 	inMessage := candidates{at: map[string]int{}}
 	inMessage.collect(message)
 	all := candidates{at: map[string]int{}}
@@ -123,7 +123,7 @@ func findNames(ctx context.Context, units Units, message, background string) ([]
 	if len(all.order) == 0 {
 		return nil, nil
 	}
-	entities, err := units.Entities(ctx, seam.EntityQuery{Norms: all.order, Limit: 100})
+	entities, err := units.Entities(ctx, seam.EntityQuery{Norms: all.order, Limit: 100, MaxSensitivity: ceiling})
 	if err != nil {
 		return nil, err
 	}

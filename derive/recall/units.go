@@ -51,7 +51,7 @@ func (s *state) startUnits(ctx context.Context) {
 	if !wantsUnits && !(s.merges() && s.inContext) {
 		return
 	}
-	looked := background(func() ([]name, error) { return findNames(ctx, s.Recaller.units, s.query.Text, s.background) })
+	looked := background(func() ([]name, error) { return findNames(ctx, s.Recaller.units, s.query.Text, s.background, s.ceiling) })
 	forQuery, forUnits := make(chan result[[]name], 1), make(chan result[[]name], 1)
 	go func() {
 		got := await(ctx, looked)

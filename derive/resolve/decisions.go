@@ -46,72 +46,86 @@ func decisionsAbout(decisions []memory.Decision, kind string, r *run, runs []*ru
 
 // change is what a correction sets.
 type change struct {
-	// whole is the unit that takes the place of what the claims make; nil for single fields.
-	whole *memory.Unit
-	// fields by their names.
-	fields map[string]string
+	// fields by their names; nil takes corrections of a field back.
+	fields map[string]*string
+	// was are fields of the unit as an earlier version had them, as [Was] returns them; nil for none.
+	was json.RawMessage
 }
 
-func (c change) text() string { return c.fields["text"] }
+// text returns the corrected text, empty for none.
+func (c change) text() string {
+	if t := c.fields["text"]; t != nil {
+		return *t
+	}
+	return ""
+}
 
 // changeOf returns what a decision corrects; the zero value if it corrects nothing.
 func changeOf(d memory.Decision) change {
-	var c change
 	if d.Verb != memory.DecideCorrect {
-		return c
+		return change{}
 	}
-	var probe map[string]json.RawMessage
-	if json.Unmarshal([]byte(d.Change), &probe) != nil {
-		return c
+	var w struct {
+		Was json.RawMessage `json:"was"`
 	}
-	if _, ok := probe["Kind"]; ok {
-		if u := new(memory.Unit); json.Unmarshal([]byte(d.Change), u) == nil && u.Kind == d.Kind {
-			c.whole = u
-		}
-		return c
+	if json.Unmarshal([]byte(d.Change), &w) != nil {
+		return change{}
 	}
+	if w.Was != nil {
+		return change{was: w.Was}
+	}
+	var c change
 	if json.Unmarshal([]byte(d.Change), &c.fields) != nil {
-		c.fields = nil
+		return change{}
 	}
 	return c
 }
 
-// fold returns the fields that corrections set together, the later ones outranking the earlier ones. A whole unit resets them.
+// fold returns the fields that corrections set together, the later ones outranking the earlier ones.
 func fold(decisions []memory.Decision) map[string]string {
 	fields := map[string]string{}
 	for _, d := range decisions {
-		c := changeOf(d)
-		if c.whole != nil {
-			clear(fields)
-		}
-		if t := c.text(); t != "" {
-			fields["text"] = t
-		}
-		for _, name := range []string{"from", "to", "due"} {
-			if value, ok := c.fields[name]; ok && (value == "" || !start(value).IsZero()) {
-				fields[name] = value
+		for name, value := range changeOf(d).fields {
+			if value == nil {
+				delete(fields, name)
+			} else if isField(name, *value) {
+				fields[name] = *value
 			}
 		}
 	}
 	return fields
 }
 
-// restored reports whether a correction has set a unit as a whole.
+// isField reports whether a correction may set a field to a value that claims have too.
+func isField(name, value string) bool {
+	switch name {
+	case "text":
+		return value != ""
+	case "from", "to", "due":
+		return value == "" || !start(value).IsZero()
+	}
+	return false
+}
+
+// restored reports whether a correction has given a unit what an earlier version said.
 func restored(decisions []memory.Decision) bool {
-	return slices.ContainsFunc(decisions, func(d memory.Decision) bool { return changeOf(d).whole != nil })
+	return slices.ContainsFunc(decisions, func(d memory.Decision) bool { return changeOf(d).was != nil })
 }
 
 // isPinned reports whether the last decision about the pin is that there is one.
 func isPinned(decisions []memory.Decision) bool {
 	pinned := false
 	for _, d := range decisions {
-		switch c := changeOf(d); {
-		case d.Verb == memory.DecidePin:
+		switch d.Verb {
+		case memory.DecidePin:
 			pinned = true
-		case d.Verb == memory.DecideUnpin:
+		case memory.DecideUnpin:
 			pinned = false
-		case c.whole != nil:
-			pinned = c.whole.Pinned
+		case memory.DecideCorrect:
+			u := memory.Unit{Pinned: pinned}
+			if was := changeOf(d).was; was != nil && json.Unmarshal(was, &u) == nil {
+				pinned = u.Pinned
+			}
 		}
 	}
 	return pinned
@@ -138,10 +152,7 @@ func applyDecisions(v *vocab.Vocabulary, s seam.Slot, runs []*run) bool {
 	for _, r := range runs {
 		about := decisionsAbout(s.Decisions, memory.KindFact, r, runs)
 		settled = append(settled, settledBy(about)...)
-		pin, fields := isPinned(about), map[string]string{}
-		if !restored(about) {
-			fields = fold(about)
-		}
+		pin, fields := isPinned(about), fold(about)
 		for _, a := range r.list {
 			a.names = append([]string{r.uid}, r.names...)
 			if pin {
@@ -178,38 +189,29 @@ func (a *assertion) correct(v *vocab.Vocabulary, slot string, fields map[string]
 
 // decideUnit applies decisions to a unit, in their order.
 func decideUnit(u memory.Unit, decisions []memory.Decision) memory.Unit {
-	salience := u.Salience
+	made := u
 	for i, d := range decisions {
 		switch d.Verb {
 		case memory.DecidePin:
 			u.Pinned, u.Salience = true, 1
 		case memory.DecideUnpin:
-			u.Pinned, u.Salience = false, salience
+			u.Pinned, u.Salience = false, made.Salience
 		case memory.DecideSensitivity:
 			u.Sensitivity = level(d.Change, u.Sensitivity)
 		case memory.DecideCorrect:
 			c := changeOf(d)
-			u.Sensitivity = level(c.fields["sensitivity"], u.Sensitivity)
-			if c.whole != nil {
-				u = restore(u, *c.whole)
+			if to, ok := c.fields["sensitivity"]; ok && to == nil {
+				u.Sensitivity = made.Sensitivity
+			} else if ok {
+				u.Sensitivity = level(*to, u.Sensitivity)
+			}
+			if c.was != nil {
+				u = restore(u, c.was)
 				correctRestored(&u, fold(decisions[i+1:]))
 			}
 		}
 	}
 	return u
-}
-
-// restore returns a unit as a person wants it, with the evidence that there is now.
-func restore(now, want memory.Unit) memory.Unit {
-	want.UID, want.ID, want.Version = now.UID, 0, 0
-	want.RecordedAt, want.ChangedAt = now.RecordedAt, now.ChangedAt
-	want.Evidence = now.Evidence
-	if now.Fact != nil && want.Fact != nil && want.Fact.Subject != now.Fact.Subject { // merged since
-		fact := *want.Fact
-		fact.Subject, fact.Key = now.Fact.Subject, vocab.FactKey(now.Fact.Subject, fact.Predicate, fact.Object)
-		want.Fact = &fact
-	}
-	return want
 }
 
 // correctRestored sets the fields that were corrected after a unit was restored.

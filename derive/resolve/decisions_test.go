@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"kioku/derive/resolve"
 	"kioku/derive/vocab"
 	"kioku/memory"
 )
@@ -161,7 +162,13 @@ func TestAcceptance10WholeCorrectionRestoresThePayload(t *testing.T) {
 		return string(b)
 	}
 	old := facts(slot(t, "lives_in", "03-01 | note | lives_in | Lisbon"))[0]
-	s := slot(t, "lives_in", moved, decide(memory.DecideCorrect, old.UID, `{"text":"Faro"}`), decide(memory.DecideCorrect, old.UID, payload(old)))
+	now := find(t, facts(slot(t, "lives_in", moved)), "Lisbon")
+	was, err := resolve.Was(payload(now), payload(old))
+	if want := `{"was":{"Fact":{"SupersededBy":"","To":""},"State":"validated"}}`; was != want || err != nil {
+		t.Errorf("the change is %s, %v; want %s", was, err, want)
+	}
+	s := slot(t, "lives_in", moved, decide(memory.DecideCorrect, old.UID, `{"text":"Faro"}`), decide(memory.DecideCorrect, old.UID, `{"text":null}`),
+		decide(memory.DecideCorrect, old.UID, was))
 	got := find(t, facts(s), "Lisbon")
 	if diff := cmp.Diff(payload(old), payload(got)); diff != "" || len(got.Evidence) == 0 {
 		t.Error(diff)
@@ -176,12 +183,7 @@ func TestAcceptance10WholeCorrectionRestoresThePayload(t *testing.T) {
 func TestRestoredFactIsAgainstTheOneThatHadSupersededIt(t *testing.T) {
 	t.Parallel()
 	old := facts(slot(t, "lives_in", "03-01 | note | lives_in | Lisbon"))[0]
-	old.Evidence = nil
-	payload, err := json.Marshal(old)
-	if err != nil {
-		t.Fatal(err)
-	}
-	units := facts(slot(t, "lives_in", moved, decide(memory.DecideCorrect, old.UID, string(payload))))
+	units := facts(slot(t, "lives_in", moved, decide(memory.DecideCorrect, old.UID, `{"was":{"Fact":{"SupersededBy":"","To":""},"State":"validated"}}`)))
 	want := "lives_in Lisbon [..] validated\nlives_in Porto [2026-10-05..] conflict\n"
 	if diff := cmp.Diff(want, lines(units)); diff != "" || !cmp.Equal(units[1].Fact.Opposes, []string{old.UID}) {
 		t.Error(diff, units[1].Fact.Opposes)

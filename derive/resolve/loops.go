@@ -44,7 +44,7 @@ func Loops(s seam.Slot) []memory.Unit {
 	l := loop{opens: opens, closes: closes, decided: lastDecision(about), zone: s.Now.Location()}
 	u := evidenced(memory.KindLoop, uid, slices.Concat(opens, closes))
 	u.Loop = l.payload(s.Name)
-	if corrected := fold(about); !restored(about) && len(corrected) > 0 {
+	if corrected := fold(about); len(corrected) > 0 {
 		u.Loop.Text = cmp.Or(corrected["text"], u.Loop.Text)
 		if due, ok := corrected["due"]; ok {
 			u.Loop.Due = due
@@ -90,7 +90,7 @@ func loopClaims(claims []memory.Claim, pinned bool) (opens, closes []memory.Clai
 	return opens, closes
 }
 
-// lastDecision returns the last decision to close or reopen a loop, nil if there is none. A loop that was restored as a whole is as
+// lastDecision returns the last decision to close or reopen a loop, nil if there is none. A loop that was given back what it said is as
 // it was then.
 func lastDecision(decisions []memory.Decision) *memory.Decision {
 	var last *memory.Decision

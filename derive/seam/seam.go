@@ -57,8 +57,9 @@ type Store interface {
 
 	// Enqueue adds a job unless one of its kind and key is queued or running, or was done with the same input.
 	Enqueue(ctx context.Context, j Job) error
-	// Claim returns expired leases to the queue and takes the first due job, nil if there is none.
-	Claim(ctx context.Context, owner string, now time.Time, lease time.Duration) (*Job, error)
+	// Claim returns expired leases to the queue and takes the first due job, nil if there is none. With waiting it also takes one that
+	// is not due, after those that are.
+	Claim(ctx context.Context, owner string, now time.Time, lease time.Duration, waiting bool) (*Job, error)
 	// Renew extends a lease; it returns false if the job is no longer the owner's.
 	Renew(ctx context.Context, id int64, owner string, until time.Time) (bool, error)
 	// Finish ends or requeues a job: its Status, RunAfter, Tries, ErrorClass, LastError and tokens are written.
@@ -143,6 +144,8 @@ type EntityQuery struct {
 	Type string
 	// Limit is the maximum number; 0 means 100.
 	Limit int
+	// MaxSensitivity is the ceiling of the episodes that mention them, and that have their names.
+	MaxSensitivity memory.Sensitivity
 }
 
 // Statuses of jobs.
@@ -174,7 +177,7 @@ type Job struct {
 	Owner string
 	// Tries is how often it was claimed.
 	Tries int
-	// ErrorClass ("transport", "contract", "budget" ...) and LastError, with the raw answer, bounded and without secrets.
+	// ErrorClass ("contract", "refused", "crash_loop" ...) and LastError, with the raw answer, bounded and without secrets.
 	ErrorClass, LastError string
 	// TokensIn and TokensOut that it has used.
 	TokensIn, TokensOut int

@@ -1,5 +1,5 @@
 // Package kept keeps copies of files before they are changed or deleted, in a folder outside of the workspace. Nothing in it is
-// ever removed.
+// removed unless a person asks for it.
 package kept
 
 import (
@@ -57,6 +57,19 @@ func (k Folder) Keep(verb string, files []string, open func(rel string) (io.Read
 		}
 	}
 	return name, nil
+}
+
+// Remove removes a copy.
+func (k Folder) Remove(name string) error {
+	root, err := os.OpenRoot(k.Path)
+	if err != nil {
+		return fmt.Errorf("remove the copy %s: %w", name, err)
+	}
+	defer root.Close()
+	if err := root.RemoveAll(name); err != nil {
+		return fmt.Errorf("remove the copy %s: %w", name, err)
+	}
+	return nil
 }
 
 // create opens the folder of all copies and makes a new one in it.

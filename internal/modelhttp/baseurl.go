@@ -39,3 +39,23 @@ func VersionedEndpoint(base *url.URL, version, kind string) string {
 	}
 	return u.String()
 }
+
+// Canonical returns the same text for all ways to write one base URL; ends are what its path may end with and is the same without, the
+// longest first. User and query are not part of it: they often contain a key.
+func Canonical(base *url.URL, ends []string) string {
+	host := strings.ToLower(base.Host)
+	for scheme, port := range map[string]string{"http": ":80", "https": ":443"} {
+		if base.Scheme == scheme {
+			host = strings.TrimSuffix(host, port)
+		}
+	}
+	return base.Scheme + "://" + host + TrimEnds(base.Path, ends)
+}
+
+// TrimEnds returns the path of a base URL without what it may end with.
+func TrimEnds(path string, ends []string) string {
+	for _, end := range ends {
+		path = strings.TrimRight(strings.TrimSuffix(path, end), "/")
+	}
+	return path
+}

@@ -547,9 +547,12 @@ type ListEntitiesRequest struct {
 	// Beginning of a name or alias in any case; empty means all.
 	Name string `protobuf:"bytes,3,opt,name=name,proto3" json:"name,omitempty"`
 	// Maximum number, at most 1,000; 0 means 100.
-	Limit         int32 `protobuf:"varint,4,opt,name=limit,proto3" json:"limit,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Limit int32 `protobuf:"varint,4,opt,name=limit,proto3" json:"limit,omitempty"`
+	// "normal", "private" or "secret": who and what only notes above this ceiling mention is left out, and so are names. Empty means
+	// "private"; "secret" needs the right to write.
+	MaxSensitivity string `protobuf:"bytes,5,opt,name=max_sensitivity,json=maxSensitivity,proto3" json:"max_sensitivity,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *ListEntitiesRequest) Reset() {
@@ -608,6 +611,13 @@ func (x *ListEntitiesRequest) GetLimit() int32 {
 		return x.Limit
 	}
 	return 0
+}
+
+func (x *ListEntitiesRequest) GetMaxSensitivity() string {
+	if x != nil {
+		return x.MaxSensitivity
+	}
+	return ""
 }
 
 type ListEntitiesResponse struct {
@@ -2006,7 +2016,7 @@ type ParkedJob struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Id    int64                  `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
 	Kind  string                 `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
-	// "contract", "crash_loop", "auth", "too_long", "unknown_kind".
+	// "contract", "refused", "crash_loop", "too_long", "secret", "unknown_kind".
 	ErrorClass string `protobuf:"bytes,3,opt,name=error_class,json=errorClass,proto3" json:"error_class,omitempty"`
 	Message    string `protobuf:"bytes,4,opt,name=message,proto3" json:"message,omitempty"`
 	// What the model answered, bounded and without secrets.
@@ -2517,12 +2527,13 @@ const file_kioku_v1_derive_proto_rawDesc = "" +
 	"\x04unit\x18\x03 \x01(\v2\x0e.kioku.v1.UnitR\x04unit\x12\x14\n" +
 	"\x05model\x18\x04 \x01(\tR\x05model\x12\x1a\n" +
 	"\bcontract\x18\x05 \x01(\tR\bcontract\x12?\n" +
-	"\rrecorded_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\frecordedTime\"i\n" +
+	"\rrecorded_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\frecordedTime\"\x92\x01\n" +
 	"\x13ListEntitiesRequest\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x12\n" +
 	"\x04type\x18\x02 \x01(\tR\x04type\x12\x12\n" +
 	"\x04name\x18\x03 \x01(\tR\x04name\x12\x14\n" +
-	"\x05limit\x18\x04 \x01(\x05R\x05limit\"k\n" +
+	"\x05limit\x18\x04 \x01(\x05R\x05limit\x12'\n" +
+	"\x0fmax_sensitivity\x18\x05 \x01(\tR\x0emaxSensitivity\"k\n" +
 	"\x14ListEntitiesResponse\x12,\n" +
 	"\bentities\x18\x01 \x03(\v2\x10.kioku.v1.EntityR\bentities\x12%\n" +
 	"\x05twins\x18\x02 \x03(\v2\x0f.kioku.v1.TwinsR\x05twins\"\x80\x02\n" +

@@ -361,9 +361,12 @@ type ShowFileRequest struct {
 	Agent string                 `protobuf:"bytes,1,opt,name=agent,proto3" json:"agent,omitempty"`
 	Path  string                 `protobuf:"bytes,2,opt,name=path,proto3" json:"path,omitempty"`
 	// Version to show.
-	At            *Moment `protobuf:"bytes,3,opt,name=at,proto3" json:"at,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	At *Moment `protobuf:"bytes,3,opt,name=at,proto3" json:"at,omitempty"`
+	// "normal", "private" or "secret": lines above this ceiling are replaced by "[withheld]", if derivation is on. Empty means "private";
+	// "secret" needs the right to write. "normal" is refused where nobody knows what is private, because derivation is off.
+	MaxSensitivity string `protobuf:"bytes,4,opt,name=max_sensitivity,json=maxSensitivity,proto3" json:"max_sensitivity,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *ShowFileRequest) Reset() {
@@ -415,6 +418,13 @@ func (x *ShowFileRequest) GetAt() *Moment {
 		return x.At
 	}
 	return nil
+}
+
+func (x *ShowFileRequest) GetMaxSensitivity() string {
+	if x != nil {
+		return x.MaxSensitivity
+	}
+	return ""
 }
 
 type ShowFileResponse struct {
@@ -496,9 +506,12 @@ type DiffFilesRequest struct {
 	// Version before; unset means the last one.
 	From *Moment `protobuf:"bytes,3,opt,name=from,proto3" json:"from,omitempty"`
 	// Version after; unset means the notes as they are now.
-	To            *Moment `protobuf:"bytes,4,opt,name=to,proto3" json:"to,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	To *Moment `protobuf:"bytes,4,opt,name=to,proto3" json:"to,omitempty"`
+	// "normal", "private" or "secret": lines above this ceiling are replaced by "[withheld]", if derivation is on. Empty means "private";
+	// "secret" needs the right to write. "normal" is refused where nobody knows what is private, because derivation is off.
+	MaxSensitivity string `protobuf:"bytes,5,opt,name=max_sensitivity,json=maxSensitivity,proto3" json:"max_sensitivity,omitempty"`
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *DiffFilesRequest) Reset() {
@@ -557,6 +570,13 @@ func (x *DiffFilesRequest) GetTo() *Moment {
 		return x.To
 	}
 	return nil
+}
+
+func (x *DiffFilesRequest) GetMaxSensitivity() string {
+	if x != nil {
+		return x.MaxSensitivity
+	}
+	return ""
 }
 
 type DiffFilesResponse struct {
@@ -1131,7 +1151,9 @@ type PurgeHistoryResponse struct {
 	// Number of versions of files that were removed from the journal.
 	RemovedCount int32 `protobuf:"varint,1,opt,name=removed_count,json=removedCount,proto3" json:"removed_count,omitempty"`
 	// Number of indexes of the past that were removed.
-	IndexCount    int32 `protobuf:"varint,2,opt,name=index_count,json=indexCount,proto3" json:"index_count,omitempty"`
+	IndexCount int32 `protobuf:"varint,2,opt,name=index_count,json=indexCount,proto3" json:"index_count,omitempty"`
+	// Number of updates whose copies were removed, and that cannot be taken back any more.
+	CopyCount     int32 `protobuf:"varint,3,opt,name=copy_count,json=copyCount,proto3" json:"copy_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1180,6 +1202,13 @@ func (x *PurgeHistoryResponse) GetIndexCount() int32 {
 	return 0
 }
 
+func (x *PurgeHistoryResponse) GetCopyCount() int32 {
+	if x != nil {
+		return x.CopyCount
+	}
+	return 0
+}
+
 var File_kioku_v1_history_proto protoreflect.FileDescriptor
 
 const file_kioku_v1_history_proto_rawDesc = "" +
@@ -1210,21 +1239,23 @@ const file_kioku_v1_history_proto_rawDesc = "" +
 	"\aversion\x18\x01 \x01(\v2\x17.kioku.v1.FolderVersionR\aversion\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x19\n" +
 	"\bold_path\x18\x03 \x01(\tR\aoldPath\x12\x16\n" +
-	"\x06change\x18\x04 \x01(\tR\x06change\"]\n" +
+	"\x06change\x18\x04 \x01(\tR\x06change\"\x86\x01\n" +
 	"\x0fShowFileRequest\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12 \n" +
-	"\x02at\x18\x03 \x01(\v2\x10.kioku.v1.MomentR\x02at\"\x8b\x01\n" +
+	"\x02at\x18\x03 \x01(\v2\x10.kioku.v1.MomentR\x02at\x12'\n" +
+	"\x0fmax_sensitivity\x18\x04 \x01(\tR\x0emaxSensitivity\"\x8b\x01\n" +
 	"\x10ShowFileResponse\x121\n" +
 	"\aversion\x18\x01 \x01(\v2\x17.kioku.v1.FolderVersionR\aversion\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12\x12\n" +
 	"\x04text\x18\x03 \x01(\tR\x04text\x12\x1c\n" +
-	"\ttruncated\x18\x04 \x01(\bR\ttruncated\"\x84\x01\n" +
+	"\ttruncated\x18\x04 \x01(\bR\ttruncated\"\xad\x01\n" +
 	"\x10DiffFilesRequest\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x12\n" +
 	"\x04path\x18\x02 \x01(\tR\x04path\x12$\n" +
 	"\x04from\x18\x03 \x01(\v2\x10.kioku.v1.MomentR\x04from\x12 \n" +
-	"\x02to\x18\x04 \x01(\v2\x10.kioku.v1.MomentR\x02to\"\xb2\x01\n" +
+	"\x02to\x18\x04 \x01(\v2\x10.kioku.v1.MomentR\x02to\x12'\n" +
+	"\x0fmax_sensitivity\x18\x05 \x01(\tR\x0emaxSensitivity\"\xb2\x01\n" +
 	"\x11DiffFilesResponse\x12+\n" +
 	"\x04from\x18\x01 \x01(\v2\x17.kioku.v1.FolderVersionR\x04from\x12'\n" +
 	"\x02to\x18\x02 \x01(\v2\x17.kioku.v1.FolderVersionR\x02to\x12(\n" +
@@ -1269,11 +1300,13 @@ const file_kioku_v1_history_proto_rawDesc = "" +
 	"\aoutcome\x18\b \x01(\tR\aoutcome\"?\n" +
 	"\x13PurgeHistoryRequest\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x12\n" +
-	"\x04path\x18\x02 \x01(\tR\x04path\"\\\n" +
+	"\x04path\x18\x02 \x01(\tR\x04path\"{\n" +
 	"\x14PurgeHistoryResponse\x12#\n" +
 	"\rremoved_count\x18\x01 \x01(\x05R\fremovedCount\x12\x1f\n" +
 	"\vindex_count\x18\x02 \x01(\x05R\n" +
-	"indexCount2\xca\x04\n" +
+	"indexCount\x12\x1d\n" +
+	"\n" +
+	"copy_count\x18\x03 \x01(\x05R\tcopyCount2\xca\x04\n" +
 	"\x0eHistoryService\x12C\n" +
 	"\x03Log\x12\x14.kioku.v1.LogRequest\x1a\x15.kioku.v1.LogResponse\"\x0f\x82\xd3\xe4\x93\x02\t\x12\a/v1/log\x12`\n" +
 	"\bShowFile\x12\x19.kioku.v1.ShowFileRequest\x1a\x1a.kioku.v1.ShowFileResponse\"\x1d\x82\xd3\xe4\x93\x02\x17\x12\x15/v1/history/{path=**}\x12V\n" +

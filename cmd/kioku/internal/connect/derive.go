@@ -99,7 +99,7 @@ func (d *Derivers) Of(conf *config.Config, place config.Place, m *kioku.Memory, 
 	s := conf.Derive
 	return derive.New(derive.Options{
 		Store: m.Derived(), Notes: m, Rules: rules, Vocabulary: words, EntityTypes: s.EntityTypes,
-		Model: d.model(conf, place.Agent), Ceiling: ceilingOf(conf), Turns: d.shared(), Settle: orNone(s.Settle),
+		Model: d.model(conf, place.Agent), ModelServer: conf.LLM.Server(), Ceiling: ceilingOf(conf), Turns: d.shared(), Settle: orNone(s.Settle),
 		MaxTokensPerDay: orNone(s.MaxTokensPerDay), MaxCallsPerHour: s.MaxCallsPerHour, Reflect: s.Reflect,
 		ViewDir: s.ExportDir, ViewCeiling: sensitivity(s.ExportMaxSensitivity), Now: ClockOf(conf), Log: log.With("agent", place.Agent),
 	})

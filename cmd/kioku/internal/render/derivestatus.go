@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"kioku/internal/text"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
@@ -150,10 +151,32 @@ func (p *Page) deriveModel(st *kiokuv1.DeriveStatusResponse, now time.Time) {
 	if st.GetProblem() != "" {
 		p.Row("problem", "%s", CleanLine(st.GetProblem()))
 	}
-	for _, j := range st.GetParked() {
-		p.Row("parked", "job %d (%s, %s): %s; %s: kioku derive retry %d", j.GetId(), CleanLine(j.GetKind()), CleanLine(j.GetErrorClass()),
-			CleanLine(j.GetMessage()), CleanLine(strings.Join(j.GetEpisodes(), ", ")), j.GetId())
+	p.parkedJobs(st.GetParked())
+}
+
+// maxParkedRows and maxParkedReason bound how many parked jobs are shown, and how many characters of what went wrong.
+const maxParkedRows, maxParkedReason = 10, 60
+
+// parkedJobs adds a line for each parked job, and what can be done about them.
+func (p *Page) parkedJobs(jobs []*kiokuv1.ParkedJob) {
+	if len(jobs) == 0 {
+		return
 	}
+	for _, j := range jobs[:min(len(jobs), maxParkedRows)] {
+		about := ""
+		if places := j.GetEpisodes(); len(places) > 0 {
+			about = " of " + CleanLine(places[0])
+			if n := len(places) - 1; n > 0 {
+				about += fmt.Sprintf(" and %d more", n)
+			}
+		}
+		p.Row("parked", "job %d, %s%s, %s: %s", j.GetId(), CleanLine(j.GetKind()), about, CleanLine(j.GetErrorClass()),
+			text.Shorten(CleanLine(j.GetMessage()), maxParkedReason))
+	}
+	if n := len(jobs) - maxParkedRows; n > 0 {
+		p.Row("", "and %s", Count(n, "more job"))
+	}
+	p.Row("", "kioku derive retry tries them again, kioku derive retry %d only that one; kioku derive status --json has the reasons in full", jobs[0].GetId())
 }
 
 // DeriveEstimate adds what a run would send.

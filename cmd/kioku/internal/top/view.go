@@ -66,14 +66,16 @@ type Council struct {
 	Agent string `json:"agent"`
 	// Open are the tasks that have not ended.
 	Open float64 `json:"openTasks"`
-	// Waiting are those of them that wait for a person, Stalled those on which the council cannot decide.
+	// Waiting are those of them that wait for a person.
 	Waiting float64 `json:"waitingTasks"`
+	// Stalled are those of them on which the council cannot decide.
 	Stalled float64 `json:"stalledTasks"`
 	// Absent members had no vote in the last round, or are paused.
 	Absent float64 `json:"absentMembers"`
-	// Tokens of today, and the most that a day may cost.
+	// Tokens of today.
 	Tokens float64 `json:"tokensToday"`
-	Limit  float64 `json:"tokenLimit"`
+	// Limit is the most tokens that a day may cost.
+	Limit float64 `json:"tokenLimit"`
 	// Cost of today in US dollars; 0 without prices.
 	Cost float64 `json:"costTodayDollars"`
 }

@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"kioku/council"
 	"kioku/council/counciltest"
 	"kioku/council/engine"
@@ -213,6 +215,7 @@ func TestKillAtAPointChangesNoRecord(t *testing.T) {
 	for _, point := range points {
 		for _, nth := range []int{1, 2, 5}[:testkit.Rounds(3, 1)] {
 			t.Run(fmt.Sprint(point, nth), func(t *testing.T) {
+				t.Parallel()
 				p := &play{dir: counciltest.Dir(t), clock: counciltest.NewClock()}
 				left := nth
 				killAt := func(at string) {
@@ -290,7 +293,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 // child starts a process that plays in a folder.

@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"kioku/council"
 	"kioku/council/counciltest"
 	"kioku/council/folder"
@@ -27,7 +29,7 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(raceEnv); dir != "" {
 		os.Exit(race(dir))
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 // race publishes all ballots that nobody has published yet and prints those that it has.

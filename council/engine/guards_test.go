@@ -268,6 +268,11 @@ func TestIDsLeadNowhereElse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for _, dir := range []string{"commands", "suggestions"} {
+		if err := os.MkdirAll(w.dir+"/council/"+dir+"/bot", 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if err := w.Ack(t.Context(), "bot", "../other/"+c.ID, council.Ack{Result: "ok"}); !errors.Is(err, engine.ErrNotFound) {
 		t.Errorf("a command: %v", err)
 	}

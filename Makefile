@@ -110,16 +110,17 @@ deb-%: bin/linux-%/kioku
 library:
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && cp examples/library/main.go.txt "$$dir/main.go" && cp go.sum "$$dir" && cd "$$dir" && \
 	sed -e 's|^module kioku$$|module library|' -e '$$a require kioku v0.0.0' -e '$$a replace kioku => $(CURDIR)' '$(CURDIR)/go.mod' >go.mod && \
-	export GOFLAGS=-mod=mod && \
+	export GOFLAGS="$$GOFLAGS -mod=mod" && \
 	export CGO_CFLAGS="-O2 -I$$($(GO) list -m -f '{{.Dir}}' kioku)/internal/sqlite3h -I$$($(GO) list -m -f '{{.Dir}}' github.com/mattn/go-sqlite3)" && \
 	$(GO) run -tags '$(TAGS)' .
 
-## darwin: that the packages that need no C compiler of macOS build for it, and the council for small ARM boards too
+## darwin: that the packages that need no C compiler of macOS build for it, on Apple silicon, since no file of theirs is for one processor
+## only, and the council for small ARM boards too
 darwin: export GOOS = darwin
 darwin: export CGO_ENABLED = 0
 darwin:
 	@free=$$($(GO) list -e -tags '$(TAGS)' -f '{{if and .GoFiles (not .DepsErrors)}}{{.ImportPath}}{{end}}' ./...) && \
-	for arch in amd64 arm64; do GOARCH=$$arch $(GO) build -tags '$(TAGS)' $$free || exit 1; done && \
+	GOARCH=arm64 $(GO) build -tags '$(TAGS)' $$free && \
 	GOOS=linux GOARCH=arm64 $(GO) build -tags '$(TAGS)' ./council/... && \
 	echo "$$(echo "$$free" | wc -l) packages build for macOS; the others need its SDK"
 
@@ -141,27 +142,45 @@ test-clients:
 	@test -n '$(KIOKU_CLIENTS)' || { echo 'name the folder of the clients: make test-clients KIOKU_CLIENTS=DIR'; exit 1; }
 	KIOKU_CLIENTS='$(abspath $(KIOKU_CLIENTS))' $(GO) test -tags '$(TAGS)' -count 1 -v -run TestClients ./cmd/kioku
 
-## soak: the tests that repeat something for long (kills, damaged pages, growth), in full, and then the attacks
+## soak: the attacks, and the tests that repeat something for long (kills, damaged pages, growth) in full
 soak: attack
-	KIOKU_SOAK=1 $(GO) test -tags '$(TAGS)' -timeout 30m . ./store/... ./indexer ./chunker ./agent/... ./server ./cmd/kioku
+	KIOKU_SOAK=1 $(GO) test -tags '$(TAGS)' -timeout 30m ./store/... ./indexer
+	KIOKU_SOAK=1 $(GO) test -tags '$(TAGS)' -timeout 30m -run "^($$($(LONG)))$$" . ./chunker ./agent/... ./council/... ./derive ./server ./cmd/kioku
+
+# Lists the tests of the files that ask testkit how long they are to be. The store and the indexer ask it for all of theirs.
+LONG = git grep -lE 'testkit\.(Soak|Rounds)' -- '*_test.go' | xargs sed -n 's/^func \(Test[A-Za-z0-9]*\)(t .*/\1/p' | paste -sd '|'
 
 ## attack: kill, damage and crowd a running daemon for MINUTES, and print the table of what was found
 attack:
 	$(GO) test -tags '$(TAGS)' -count 1 -timeout 2h -run '^TestSoak$$' -v ./bench/soak -minutes $(MINUTES) -seed $(SEED)
 
-## race: every test under the race detector
-race:
-	$(GO) test -race -tags '$(TAGS)' -timeout 20m ./...
+# Packages with tests in which something runs beside something else or guards against it. In others the race detector has nothing to look at.
+RACED = git ls-files '*_test.go' | grep -v '^browser/' | xargs -n 1 dirname | sort -u | while read -r dir; do \
+	! grep -qE '\<go [A-Za-z_.]+\(|"sync|errgroup|chan ' "$$dir"/*.go || echo "./$$dir"; done
+# Tests that read the sources, and tests that run one command of kioku after another and look at what it prints.
+READS_SOURCES := (NoCgo|DAG|Documented|Licences|RankMatchesRecord)
+ONE_COMMAND   := ^Test(Bench|Doctor|Setup|Tune|Restore|Backup|Model|History|Output|Misuse|Readme|NoCommand|Bash|Completion|Workspace|Init|Manual)
 
-## asan: the tests of the store and the encoder with the C code of SQLite, sqlite-vec and ours under the address sanitizer; -O1 compiles it in half the time
+## race: the tests under the race detector, where it can find something; -O1 compiles SQLite in half the time
+race: export CGO_CFLAGS += -O1
+race:
+	$(GO) test -race -tags '$(TAGS)' -timeout 20m -skip '$(READS_SOURCES)' $$($(RACED) | grep -v '^./cmd/kioku$$')
+	$(GO) test -race -tags '$(TAGS)' -timeout 20m -skip '$(ONE_COMMAND)' ./cmd/kioku
+
+## asan: the tests of the store and the encoder with the C code of SQLite, sqlite-vec and ours under the address sanitizer
 asan:
 	CGO_CFLAGS='$(CGO_CFLAGS) -O1' $(GO) test -asan -tags '$(TAGS)' ./store/... ./embed/encoder
 
 ## fuzz: every fuzz test for FUZZTIME; what it finds is written into testdata/fuzz of its package
 fuzz:
-	@git ls-files '*_test.go' | xargs grep -H -o '^func Fuzz[A-Za-z0-9_]*' | while IFS=: read -r file func; do \
-		echo "$${file%/*}: $${func#func }"; \
-		$(GO) test -tags '$(TAGS)' -run '^$$' -fuzz "^$${func#func }\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 1s "./$$(dirname "$$file")" || exit 1; \
+	@root=$$(mktemp -d) && trap 'rm -rf "$$root"' EXIT && \
+	for package in $$(git grep -l '^func Fuzz' -- '*_test.go' | xargs -n 1 dirname | sort -u); do \
+		CGO_CFLAGS='$(CGO_CFLAGS) -O1' $(GO) test -c -fuzz . -tags '$(TAGS)' -o "$$root/test" "./$$package" || exit 1; \
+		for func in $$(sed -n 's/^func \(Fuzz[A-Za-z0-9_]*\).*/\1/p' "$$package"/*_test.go); do \
+			echo "$$package: $$func"; \
+			(cd "$$package" && "$$root/test" -test.run '^$$' -test.fuzz "^$$func\$$" -test.fuzztime $(FUZZTIME) \
+				-test.fuzzminimizetime 1s -test.fuzzcachedir "$$($(GO) env GOCACHE)/fuzz/kioku/$$package") || exit 1; \
+		done; \
 	done
 
 vet:

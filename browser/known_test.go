@@ -96,6 +96,7 @@ func TestKnownCorrectsAndTakesBack(t *testing.T) {
 	b.wait(`document.activeElement.name === "text"`)
 	eval[bool](b, `(document.querySelector(".correct [name=text]").value = "Casa Verde", true)`)
 	b.click(`.correct .primary`)
+	b.wait(`document.getElementById("announce").textContent === "Corrected"`) // leaving before would take the request along
 	b.open("/known?part=facts&q=Verde")
 	b.wait(`document.querySelectorAll(".unit").length === 1`)
 	b.wantText("Casa Verde", "decided by you")

@@ -19,6 +19,8 @@ type Settings struct {
 	MaxRounds int `yaml:"maxRounds"` // after which the arbiter decides
 	// Anonymise shows earlier opinions under letters; nil means true.
 	Anonymise *bool `yaml:"anonymise"`
+	// Phases permits proposals of plans in phases, of which only the first can be done now.
+	Phases bool `yaml:"phases"`
 	// Autonomy is "supervised" or "full"; empty means supervised.
 	Autonomy string `yaml:"autonomy"`
 	// Execution of approved tasks.

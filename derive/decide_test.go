@@ -195,6 +195,9 @@ func TestDecisionsAreReadWhenAPersonEditsThem(t *testing.T) {
 	w.derive()
 	id := w.fact("lives_in", "Porto").UID
 	w.write("derived/decisions.md", "# Mine\n\n- 2026-11-20 pin fact "+id+"\n- 2026-11-20 pin everything\n")
+	if bad := w.status().BadDecisions; len(bad) != 1 {
+		t.Errorf("bad lines before the file is applied: %q", bad)
+	}
 	w.derive()
 	if !w.fact("lives_in", "Porto").Pinned {
 		t.Error("a line that a person has written does not count")

@@ -40,13 +40,9 @@ func (s *Service) readDecisions(ctx context.Context, always bool) error {
 	if err := s.store.PutDecisions(ctx, file.Decisions); err != nil {
 		return err
 	}
-	bad := make([]string, 0, len(file.Bad))
-	for _, b := range file.Bad {
-		bad = append(bad, b.String())
-	}
 	changed := sum != st.decisionsSum
 	s.remember(func(st *state) {
-		st.decisions, st.decisionsSum, st.appliedAt, st.bad = file.Decisions, sum, now, bad
+		st.decisions, st.decisionsSum, st.appliedAt = file.Decisions, sum, now
 		if changed {
 			st.viewsStale = true
 		}

@@ -27,10 +27,11 @@ func (s *Service) Entities(ctx context.Context, f memory.EntityFilter) (memory.E
 	if err != nil {
 		return memory.EntityList{}, err
 	}
-	list := memory.EntityList{Twins: twins(all, s.splits())}
 	prefix := vocab.Norm(f.Name)
+	wanted := func(e memory.Entity) bool { return f.Name == "" || beginsWith(e, prefix) }
+	list := memory.EntityList{Twins: slices.DeleteFunc(twins(all, s.splits()), func(t memory.Twins) bool { return !wanted(t.First) && !wanted(t.Second) })}
 	for _, e := range all {
-		if len(list.Entities) < limit && (f.Name == "" || beginsWith(e, prefix)) {
+		if len(list.Entities) < limit && wanted(e) {
 			list.Entities = append(list.Entities, e)
 		}
 	}

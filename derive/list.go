@@ -115,8 +115,20 @@ func (s *Service) History(ctx context.Context, id string, ceiling memory.Sensiti
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(versions, func(v memory.Version) bool {
+	hides := func(uid string) bool {
+		_, err := s.Unit(ctx, uid, ceiling)
+		return err != nil
+	}
+	var shown []memory.Version
+	for _, v := range versions {
 		var was memory.Unit
-		return json.Unmarshal([]byte(v.Payload), &was) != nil || was.Sensitivity > ceiling
-	}), nil
+		if json.Unmarshal([]byte(v.Payload), &was) != nil || was.Sensitivity > ceiling {
+			continue
+		}
+		if was.State == memory.StateConflict && ceiling < memory.Secret && !slices.ContainsFunc(was.Fact.Opposes, func(uid string) bool { return !hides(uid) }) {
+			continue // that it was in conflict tells of what is hidden
+		}
+		shown = append(shown, v)
+	}
+	return shown, nil
 }

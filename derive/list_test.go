@@ -98,6 +98,9 @@ func TestEntitiesSuggestsTwins(t *testing.T) {
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("twins (-want +got):\n%s", diff)
 			}
+			if list, err = w.Entities(t.Context(), memory.EntityFilter{Name: "Zeno"}); err != nil || len(list.Twins) > 0 {
+				t.Errorf("twins of another name: %+v, %v", list.Twins, err)
+			}
 		})
 	}
 }

@@ -96,12 +96,10 @@ type Service struct {
 
 // state is what the worker remembers between passes.
 type state struct {
-	// decisions are those of decisions.md as it was last applied, with the hash of the file and the time; bad are lines of it that
-	// are none.
+	// decisions are those of decisions.md as it was last applied, with the hash of the file and the time.
 	decisions    []memory.Decision
 	decisionsSum string
 	appliedAt    time.Time
-	bad          []string
 	// viewsStale and summariesStale report that something was derived since the views and summaries were made, at viewedAt and
 	// summedAt. edited are views that a person has edited.
 	viewsStale, summariesStale bool

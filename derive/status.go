@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"math"
+	"os"
 	"slices"
 	"time"
 
 	"kioku/derive/contract"
+	"kioku/derive/decision"
 	"kioku/derive/seam"
 	"kioku/llm"
 	"kioku/memory"
@@ -27,11 +29,15 @@ func (s *Service) Status(ctx context.Context) (memory.DeriveStatus, error) {
 		Episodes: stats.Episodes, Pending: stats.Pending, Private: stats.Private, Secret: stats.Secret,
 		Units: stats.Units, Entities: stats.Entities, Jobs: stats.Jobs, Conflicts: stats.Units[memory.KindFact+"/"+memory.StateConflict],
 		OldestJob: stats.Oldest, Rejected: stats.Dropped, TokensToday: stats.TokensToday, CallsToday: stats.CallsToday,
-		CallsThisHour: stats.CallsThisHour, CachedAnswers: stats.CachedAnswers, EditedViews: st.edited, BadDecisions: st.bad,
+		CallsThisHour: stats.CallsThisHour, CachedAnswers: stats.CachedAnswers, EditedViews: st.edited,
 	}
 	if s.writesViews() {
 		status.ViewDir = s.opt.ViewDir
 		status.Problem = st.viewProblem
+	}
+	var unread error
+	if status.BadDecisions, unread = s.badDecisions(); unread != nil {
+		status.Problem = unread.Error()
 	}
 	if s.opt.Model == nil {
 		return status, nil
@@ -49,6 +55,20 @@ func (s *Service) Status(ctx context.Context) (memory.DeriveStatus, error) {
 	}
 	status.Parked, err = s.parked(ctx)
 	return status, err
+}
+
+// badDecisions returns the lines of decisions.md that are no decisions, as they are now: who asks may never have derived.
+func (s *Service) badDecisions() ([]string, error) {
+	var file decision.File
+	err := s.withRoot(func(root *os.Root) (err error) {
+		file, err = decision.Read(root)
+		return err
+	})
+	bad := make([]string, 0, len(file.Bad))
+	for _, b := range file.Bad {
+		bad = append(bad, b.String())
+	}
+	return bad, err
 }
 
 // countUnextracted returns how many episodes wait for the model, at most enqueueLimit times four.

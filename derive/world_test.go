@@ -13,12 +13,16 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"kioku"
 	"kioku/derive"
 	"kioku/derive/rule"
 	"kioku/llm"
 	"kioku/memory"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // monday is when the worlds of tests begin.
 var monday = time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)

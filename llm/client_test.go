@@ -3,6 +3,8 @@ package llm_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -144,17 +146,39 @@ func TestTimeoutOfASilentServer(t *testing.T) {
 	for provider, part := range map[string]string{
 		"anthropic": sse(claudes[:4]...), "openai": completionSSE(completions[:2]...), "ollama": ndjson(lines[0]),
 	} {
-		t.Run(provider, func(t *testing.T) {
-			_, m := serve(t, llm.Config{Provider: provider, Window: 1000, Timeout: 50 * time.Millisecond}, reply{hang: true})
-			if _, err := m.Generate(t.Context(), hi(), nil); llm.KindOf(err) != llm.KindUnavailable || !strings.Contains(err.Error(), "llm.timeout") {
-				t.Errorf("%v", err)
-			}
-			_, m = serve(t, llm.Config{Provider: provider, Window: 1000, Timeout: 50 * time.Millisecond}, reply{header: eventStream, body: part, hang: true})
-			if _, err := m.Generate(t.Context(), hi(), nil); llm.KindOf(err) != llm.KindUnavailable || !strings.Contains(err.Error(), "after 3 characters: nothing came") {
-				t.Errorf("%v", err)
-			}
-		})
+		for body, want := range map[string]string{"": "llm.timeout", part: "after 3 characters: nothing came"} {
+			t.Run(fmt.Sprintf("%s %d", provider, len(body)), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					m := newModel(t, llm.Config{Provider: provider, BaseURL: "http://localhost:1/v1", Window: 1000, MaxRetries: -1, Timeout: 5 * time.Second, Transport: silent{body}})
+					began := time.Now()
+					_, err := m.Generate(t.Context(), hi(), nil)
+					if llm.KindOf(err) != llm.KindUnavailable || !strings.Contains(err.Error(), want) || time.Since(began) != 5*time.Second {
+						t.Errorf("%v after %s", err, time.Since(began))
+					}
+				})
+			})
+		}
 	}
+}
+
+// silent is a transport whose answers stop after these bytes, and do not begin without any, until the client leaves.
+type silent struct{ body string }
+
+func (s silent) RoundTrip(r *http.Request) (*http.Response, error) {
+	if s.body == "" {
+		_, err := left{r.Context()}.Read(nil)
+		return nil, err
+	}
+	header := http.Header{"Content-Type": {eventStream["Content-Type"]}}
+	return &http.Response{StatusCode: http.StatusOK, Header: header, Body: io.NopCloser(io.MultiReader(strings.NewReader(s.body), left{r.Context()})), Request: r}, nil
+}
+
+// left is a body of which nothing comes until the client leaves.
+type left struct{ client context.Context }
+
+func (l left) Read([]byte) (int, error) {
+	<-l.client.Done()
+	return 0, context.Cause(l.client)
 }
 
 func TestUnreachableServerErrorShowsNoSecret(t *testing.T) {

@@ -90,7 +90,7 @@ func blocksOf(list []*kiokuv1.PromptBlock) ([]prompt.Block, error) {
 	return out, nil
 }
 
-// Recall searches memory for a user's message.
+// Recall searches memory for a user's message, unless a council has paused the agent.
 func (s agentService) Recall(ctx context.Context, req *kiokuv1.RecallRequest) (*kiokuv1.RecallResponse, error) {
 	now, bad := readTimestamp("ask_time", req.GetAskTime())
 	side, err := authorize(ctx, s.sidecars, req, bad, checkName("channel", req.GetChannel()), checkName("session", req.GetSession()), checkAuthor("author", req.GetAuthor()))
@@ -100,6 +100,9 @@ func (s agentService) Recall(ctx context.Context, req *kiokuv1.RecallRequest) (*
 	turn := sidecar.Turn{Message: req.GetMessage(), Channel: req.GetChannel(), Group: req.Group, Now: s.inZone(now), Session: req.GetSession(),
 		Author: authorOf(req.GetAuthor())}
 	if turn.Shared, err = s.sharedAgents(ctx, req.GetAgent(), req.GetSharedAgents(), side.Shared()); err != nil {
+		return nil, err
+	}
+	if turn, err = side.Obey(ctx, turn); err != nil {
 		return nil, err
 	}
 	if turn.Recent, err = s.recentOf(ctx, req.GetAgent(), req.GetSession(), req.GetMessage(), req.GetContext()); err != nil {

@@ -345,6 +345,9 @@ func TestAssemblePromptObeysTheCouncil(t *testing.T) {
 	if status.Code(err) != codes.FailedPrecondition || !strings.Contains(err.Error(), "the council has paused main until") {
 		t.Errorf("paused: %v", err)
 	}
+	if _, err := client.Recall(t.Context(), &kiokuv1.RecallRequest{Agent: "main", Message: "the boiler"}); status.Code(err) != codes.FailedPrecondition {
+		t.Errorf("a paused agent recalls: %v", err)
+	}
 	var wait time.Duration
 	for _, d := range status.Convert(err).Details() {
 		if retry, ok := d.(*errdetails.RetryInfo); ok {

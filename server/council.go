@@ -156,7 +156,7 @@ func checkSender(sender *kiokuv1.CouncilSender) error {
 // checkTask refuses what is no id of a task.
 func checkTask(field, id string) error {
 	if !council.ValidTaskID(id) {
-		return badField(field, "is no id of a task: %q", clip(id, 80))
+		return badField(field, "must be the id of a task, such as task_1764000000_1234, not %q; kioku council list shows them", clip(id, 80))
 	}
 	return nil
 }

@@ -143,7 +143,7 @@ func TestCouncilRefusesPaths(t *testing.T) {
 				return s.GetAttachment(ctx, &kiokuv1.GetAttachmentRequest{Id: id, File: "a"})
 			},
 		} {
-			if _, err := ask(); err == nil || !strings.Contains(err.Error(), "id: is no id of a task") {
+			if _, err := ask(); err == nil || !strings.Contains(err.Error(), "id: must be the id of a task") {
 				t.Errorf("%q: %v", id, err)
 			}
 		}

@@ -118,6 +118,52 @@ func hideUntold(ctx context.Context, tx *sql.Tx, units []memory.Unit, f memory.F
 	}, selectTold, append(filterArgs(f), list)...)
 }
 
+// hideOpposed removes from facts the conflicts with facts that the ceiling or the filter of a query hides. A fact without a conflict that
+// is shown holds.
+func hideOpposed(ctx context.Context, tx *sql.Tx, units []memory.Unit, q memory.UnitQuery) error {
+	var uids []string
+	for _, u := range units {
+		if u.Fact != nil {
+			uids = append(uids, u.Fact.Opposes...)
+		}
+	}
+	if len(uids) == 0 || q.MaxSensitivity >= memory.Secret && !restricts(q.Filter) {
+		return nil
+	}
+	list, err := jsonList(uids)
+	if err != nil {
+		return err
+	}
+	var opposed []memory.Unit
+	err = forEachRow(ctx, tx, func(rows *sql.Rows) error {
+		var u memory.Unit
+		err := rows.Scan(&u.ID, &u.UID)
+		opposed = append(opposed, u)
+		return err
+	}, "SELECT u.id, u.uid FROM units u WHERE u.uid IN (SELECT value FROM json_each(?)) AND u.sensitivity <= ?", list, q.MaxSensitivity)
+	if err != nil {
+		return err
+	}
+	if opposed, err = admittedUnits(ctx, tx, opposed, q.Filter); err != nil {
+		return err
+	}
+	shown := make(map[string]bool, len(opposed))
+	for _, u := range opposed {
+		shown[u.UID] = true
+	}
+	for i := range units {
+		if f := units[i].Fact; f != nil && len(f.Opposes) > 0 {
+			if f.Opposes = slices.DeleteFunc(f.Opposes, func(uid string) bool { return !shown[uid] }); len(f.Opposes) > 0 {
+				continue
+			}
+			if f.Opposes = nil; units[i].State == memory.StateConflict {
+				units[i].State = memory.StateValidated
+			}
+		}
+	}
+	return nil
+}
+
 func unitIDs(units []memory.Unit) []int64 {
 	ids := make([]int64, len(units))
 	for i, u := range units {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kioku/chunker"
+	"kioku/derive/seam"
 	"kioku/indexer"
 	"kioku/memory"
 )
@@ -114,5 +115,66 @@ func TestDerivedSummariesAreLeftOutIfTheFilterLeavesOutAnyOfTheirEpisodes(t *tes
 	q.Filter.PathPrefix = "memory/"
 	if diff := cmp.Diff([]string{"about aaaaaa @memory/2026-11-01.md:1"}, s.units(t, q)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestDerivedConflictsWithHiddenFactsAreNotShown hides one side of a conflict by its sensitivity and by the filter.
+func TestDerivedConflictsWithHiddenFactsAreNotShown(t *testing.T) {
+	t.Parallel()
+	s := openDerived(t, t.TempDir())
+	f, talk := noteFile("memory/2026-11-01.md", "Ana works_at Acme", "Ana works_at Foo (private)"), noteFile("sessions/2026-11-01.md", "Ana works_at Bar")
+	talk.Source = memory.SourceSessions
+	s.sync(t, f, talk)
+	s.derive(t, f, talk)
+	all := memory.UnitQuery{MaxSensitivity: memory.Secret}
+	s.oppose(t, "works_at")
+	for name, c := range map[string]struct {
+		q    memory.UnitQuery
+		want []int
+	}{
+		"all":                           {all, []int{2, 2, 2}},
+		"normal":                        {memory.UnitQuery{}, []int{1, 1}},
+		"one source":                    {memory.UnitQuery{MaxSensitivity: memory.Secret, Filter: memory.Filter{Sources: []string{memory.SourceSessions}}}, []int{0}},
+		"normal of one source":          {memory.UnitQuery{Filter: memory.Filter{Sources: []string{memory.SourceMemory}}}, []int{0}},
+		"conflicts of a source":         {memory.UnitQuery{States: []string{memory.StateConflict}, Filter: memory.Filter{Sources: []string{memory.SourceSessions}}}, nil},
+		"believed, normal, of a source": {memory.UnitQuery{BelievedAt: s.now.Add(time.Hour), Filter: memory.Filter{Sources: []string{memory.SourceMemory}}}, []int{0}},
+	} {
+		list, err := s.Units(t.Context(), c.q)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []int
+		for _, u := range list.Units {
+			got = append(got, len(u.Fact.Opposes))
+			if is := u.State == memory.StateConflict; is != (len(u.Fact.Opposes) > 0) {
+				t.Errorf("%s: %s is in state %s with conflicts %v", name, u.Fact.Object, u.State, u.Fact.Opposes)
+			}
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+}
+
+// oppose makes all facts of a slot contradict each other.
+func (s derivedStore) oppose(t *testing.T, slot string) {
+	t.Helper()
+	if err := s.MakeAnew(t.Context(), "opposed"); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.ResolveDirty(t.Context(), 100, *s.now, func(sl seam.Slot) []memory.Unit {
+		units := resolveSlot(sl)
+		for i := range units {
+			for j := range units {
+				if sl.Name == slot && i != j {
+					units[i].State = memory.StateConflict
+					units[i].Fact.Opposes = append(units[i].Fact.Opposes, units[j].UID)
+				}
+			}
+		}
+		return units
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -90,6 +90,9 @@ func (d *Derived) selectUnits(ctx context.Context, tx *sql.Tx, q memory.UnitQuer
 	if err := hideUntold(ctx, tx, units, q.Filter); err != nil {
 		return nil, 0, err
 	}
+	if err := hideOpposed(ctx, tx, units, q); err != nil {
+		return nil, 0, err
+	}
 	now := d.now()
 	units = slices.DeleteFunc(units, func(u memory.Unit) bool { return !isSelected(&u, &q, now) })
 	if units, err = admittedUnits(ctx, tx, units, q.Filter); err != nil {

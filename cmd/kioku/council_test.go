@@ -1,10 +1,13 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	councilfolder "kioku/council/folder"
 )
 
 // newCouncil returns a sandbox with a council of the template soul, which it works in.
@@ -110,6 +113,24 @@ func TestCouncilWorkersAdd(t *testing.T) {
 	}
 	if got := s.council("workers", "add", "panda"); got.code != exitUsage {
 		t.Errorf("a member: %d, %s", got.code, got.stderr)
+	}
+}
+
+// Who would run a council that another process runs is told which, and what to do.
+func TestCouncilServeNamesTheOneThatRuns(t *testing.T) {
+	t.Parallel()
+	s := newCouncil(t)
+	other, err := councilfolder.Open(filepath.Join(s.workspace, "council"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if err := other.Lock(); err != nil {
+		t.Fatal(err)
+	}
+	got := s.council("serve", "--listen", "none")
+	if got.code == exitOK || !strings.Contains(got.stderr, fmt.Sprint("process ", os.Getpid())) || !strings.Contains(got.stderr, "stop it") {
+		t.Errorf("exit code %d: %s", got.code, got.stderr)
 	}
 }
 

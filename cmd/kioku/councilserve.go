@@ -66,6 +66,9 @@ func (d *daemon) loadCouncil() error {
 	if err != nil {
 		return err
 	}
+	if err := councilhost.Free(folder); err != nil {
+		return err
+	}
 	d.council = &daemonCouncil{folder: filepath.Clean(folder)}
 	d.council.opt = councilhost.Options{
 		Folder: d.council.folder, Settings: set, Conf: d.conf, Echo: d.app.councilEcho, Memory: d.memoryOf, Log: d.log,

@@ -4,8 +4,10 @@ package counciltest
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"sync"
+	"testing"
 	"time"
 
 	"kioku/council"
@@ -162,6 +164,17 @@ func Settings(dir string, n int) council.Settings {
 		s.Members = append(s.Members, m)
 	}
 	return s
+}
+
+// Dir returns a new folder, in memory if the machine has such a file system: what councils promise is about names and order, not about the
+// disk, whose flushes take most of the time of a test. It is removed at the end of the test.
+func Dir(t testing.TB) string {
+	t.Helper()
+	if dir, err := os.MkdirTemp("/dev/shm", "kioku-council-"); err == nil {
+		t.Cleanup(func() { os.RemoveAll(dir) })
+		return dir
+	}
+	return t.TempDir()
 }
 
 // Clock is a clock that stands still until it is moved.

@@ -56,7 +56,7 @@ func (e *Engine) allowed(service string) error {
 		return err
 	}
 	if _, ok := e.set.Actions[service]; !ok {
-		return fmt.Errorf("%w: the action %.80q is not among actions of the settings", ErrDenied, service)
+		return fmt.Errorf("%w: the action %.80q is not among actions of the settings; kioku council action list names those there are", ErrDenied, service)
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 
 // BenchmarkPass looks at a council of 1,000 finished and 100 open tasks in which nothing is due. The goal is 50 ms.
 func BenchmarkPass(b *testing.B) {
-	dir := tempDir(b)
+	dir := counciltest.Dir(b)
 	clock, script := counciltest.NewClock(), &counciltest.Script{}
 	set := counciltest.Settings(dir, 3)
 	e, err := engine.Open(engine.Options{Folder: dir + "/council", Settings: set, Workspace: dir + "/agent", Ask: script, Now: clock.Now})

@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"kioku/council"
 	"kioku/council/counciltest"
 	"kioku/council/engine"
@@ -181,7 +183,7 @@ func lasting(dir string) error {
 // wanted plays undisturbed, and returns the records and the points that were passed.
 func wanted(t *testing.T) (string, []string) {
 	t.Helper()
-	p := &play{dir: tempDir(t), clock: counciltest.NewClock()}
+	p := &play{dir: counciltest.Dir(t), clock: counciltest.NewClock()}
 	var points []string
 	seen := map[string]bool{}
 	if err := p.open(true, func(point string) {
@@ -213,7 +215,8 @@ func TestKillAtAPointChangesNoRecord(t *testing.T) {
 	for _, point := range points {
 		for _, nth := range []int{1, 2, 5}[:testkit.Rounds(3, 1)] {
 			t.Run(fmt.Sprint(point, nth), func(t *testing.T) {
-				p := &play{dir: tempDir(t), clock: counciltest.NewClock()}
+				t.Parallel()
+				p := &play{dir: counciltest.Dir(t), clock: counciltest.NewClock()}
 				left := nth
 				killAt := func(at string) {
 					if at == point {
@@ -290,7 +293,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 // child starts a process that plays in a folder.
@@ -319,7 +322,7 @@ func TestKillAtRandomChangesNoRecord(t *testing.T) {
 	}
 	done := 0
 	for n := 0; done < kills; n++ {
-		dir := tempDir(t)
+		dir := counciltest.Dir(t)
 		for range 6 {
 			cmd, _ := child(t, dir)
 			time.Sleep(time.Duration(rand.IntN(120)) * time.Millisecond) // until the kill: a race with a process is what is tested

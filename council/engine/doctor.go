@@ -2,12 +2,15 @@ package engine
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -23,6 +26,8 @@ func (e *Engine) Doctor(ctx context.Context) []Finding {
 	d.folder()
 	d.members(ctx)
 	d.tasks()
+	d.network()
+	d.schedules()
 	d.autonomy()
 	return d.found
 }
@@ -220,6 +225,53 @@ func (d *doctor) task(s *flow.Snapshot, pos flow.Position) int {
 		bad++
 	}
 	return bad
+}
+
+// network says which limits of the network hold, and which only the host can set.
+func (d *doctor) network() {
+	d.add("network", LevelOK, "models are reached at the addresses of the settings only, with no redirect to another host, and not at all with --offline. "+
+		"Addresses in private networks are not refused")
+	var programs []string
+	for _, m := range d.e.set.Members {
+		if len(m.Command) > 0 {
+			programs = append(programs, "member "+m.Name)
+		}
+	}
+	if d.e.set.Execution.Mode == council.ModeCommand {
+		programs = append(programs, "execution.command")
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.e.set.Actions)) {
+		programs = append(programs, "action "+name)
+	}
+	if len(programs) > 0 {
+		d.add("network of programs", LevelWarning, "Kioku does not limit what the programs reach (%s). Limit them on the host: IPAddressDeny of a systemd unit, "+
+			"or networks of their own in a compose file", strings.Join(programs, ", "))
+	}
+}
+
+// schedules says of each schedule when it comes and what it has done.
+func (d *doctor) schedules() {
+	for _, c := range d.e.set.Schedules {
+		when := fmt.Sprintf("%q %s", c.At, cmp.Or(c.Zone, "UTC"))
+		if c.Search != "" {
+			when = fmt.Sprintf("for new notes on %q", c.Search)
+		}
+		level, verb := LevelOK, "suggested"
+		if c.DryRun == nil || *c.DryRun {
+			level, verb = LevelWarning, "would have suggested"
+		}
+		last := "it has not fired yet"
+		if f, ok := d.e.lastFired(c.Name); ok {
+			last = fmt.Sprintf("last %s %s", verb, f.Due.Format(time.RFC3339))
+			if f.Reason != "" {
+				last += ", not made: " + f.Reason
+			}
+		}
+		if level == LevelWarning {
+			last += ". It only writes that down; dryRun: false has it suggest"
+		}
+		d.add("schedule "+c.Name, level, "%s, as %s, %q: %s", when, c.Worker, c.Title, last)
+	}
 }
 
 // autonomy says what happens without a person.

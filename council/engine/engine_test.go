@@ -22,7 +22,7 @@ type world struct {
 // newWorld returns a council of three in a new folder.
 func newWorld(t *testing.T, change func(*engine.Options)) *world {
 	t.Helper()
-	w := &world{t: t, dir: t.TempDir(), clock: counciltest.NewClock(), script: &counciltest.Script{Votes: map[counciltest.Key]string{}}}
+	w := &world{t: t, dir: counciltest.Dir(t), clock: counciltest.NewClock(), script: &counciltest.Script{Votes: map[counciltest.Key]string{}}}
 	w.set = counciltest.Settings(w.dir, 3)
 	w.open(change)
 	return w

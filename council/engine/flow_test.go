@@ -65,8 +65,8 @@ func TestVotesLeadToOutcome(t *testing.T) {
 	}
 }
 
-// Check 4: one of three is silent until the end of its turn.
-func TestSilentMemberAbstainsAtTheDeadline(t *testing.T) {
+// Check 4: one of three is silent, which is above the text of the decision.
+func TestSilentMemberIsNamedAboveTheText(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
 	w.vote(map[string]string{"bee": counciltest.Silent})

@@ -34,11 +34,9 @@ func (e *Engine) Import(_ context.Context, dir string, dryRun bool) (ImportRepor
 	if err := e.writable(); err != nil {
 		return ImportReport{}, err
 	}
-	for _, sub := range []string{dir + "/shared", dir} {
-		if info, err := os.Stat(sub + "/discussions"); err == nil && info.IsDir() {
-			dir = sub
-			break
-		}
+	dir, err := sharedFolder(dir)
+	if err != nil {
+		return ImportReport{}, err
 	}
 	src, err := folder.Look(dir)
 	if err != nil {
@@ -54,6 +52,18 @@ func (e *Engine) Import(_ context.Context, dir string, dryRun bool) (ImportRepor
 		e.wake()
 	}
 	return i.report, err
+}
+
+// sharedFolder returns the folder of a council: dir, or shared/ in it.
+func sharedFolder(dir string) (string, error) {
+	for _, shared := range []string{dir + "/shared", dir} {
+		for _, sub := range []string{folder.Discussions, folder.Inbox, folder.Decisions} {
+			if info, err := os.Stat(shared + "/" + sub); err == nil && info.IsDir() {
+				return shared, nil
+			}
+		}
+	}
+	return "", council.Invalid("folder", "%s has no folder discussions, inbox or decisions, nor has shared/ in it; name the folder that the council's programs share", dir)
 }
 
 // skip notes a file that is not copied.

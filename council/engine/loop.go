@@ -22,6 +22,9 @@ import (
 // unfinished is how long a file in the inbox that is no JSON may still be being written.
 const unfinished = 2 * time.Second
 
+// maxRefusedName is the maximum number of bytes of the name of a refused file: that of its reason is longer, and file systems take 255.
+const maxRefusedName = 200
+
 // Run runs the council until ctx ends, then waits for the members who are being asked. It returns nil when ctx has ended.
 func (e *Engine) Run(ctx context.Context) error {
 	if err := e.writable(); err != nil {
@@ -245,13 +248,15 @@ type waiting struct {
 	rel  string
 }
 
-// claim moves tasks from the inbox to discussions, the urgent and old ones first, as long as fewer than maxOpen are open.
+// claim moves tasks from the inbox to discussions, the urgent and old ones first, as long as fewer than maxOpen are open. A file that
+// cannot be moved does not hold up the others.
 func (e *Engine) claim(ctx context.Context, open int, sooner func(time.Time)) error {
 	names, err := e.f.Names(folder.Inbox)
 	if err != nil {
 		return err
 	}
 	var queue []waiting
+	var errs []error
 	for _, name := range names {
 		if !strings.HasSuffix(name, ".json") {
 			continue
@@ -259,11 +264,9 @@ func (e *Engine) claim(ctx context.Context, open int, sooner func(time.Time)) er
 		t, problem, err := e.pending(name, sooner)
 		switch {
 		case err != nil:
-			return err
+			errs = append(errs, err)
 		case problem != "":
-			if err := e.refuse(name, problem); err != nil {
-				return err
-			}
+			errs = append(errs, e.refuse(name, problem))
 		case t != nil:
 			queue = append(queue, waiting{*t, folder.Inbox + "/" + name})
 		}
@@ -273,19 +276,24 @@ func (e *Engine) claim(ctx context.Context, open int, sooner func(time.Time)) er
 		return cmp.Or(cmp.Compare(rank[a.task.Priority], rank[b.task.Priority]), a.task.CreatedAt.Compare(b.task.CreatedAt), cmp.Compare(a.task.ID, b.task.ID))
 	})
 	for _, w := range queue[:min(len(queue), max(0, maxOpen-open))] {
-		e.crash("claim-move:before")
-		if err := e.f.Move(w.rel, folder.TaskDir(w.task.ID)+"/task.json"); err != nil {
-			return err
+		if err := e.claimTask(ctx, w, sooner); err != nil {
+			errs = append(errs, fmt.Errorf("task %s: %w", w.task.ID, err))
 		}
-		e.crash("claim-move:after")
-		e.stream.emit(EventInbox, w.task.ID, "", e.now())
-		pos, err := e.advance(ctx, w.task.ID)
-		if err != nil {
-			return err
-		}
-		sooner(pos.Wake)
 	}
-	return nil
+	return errors.Join(errs...)
+}
+
+// claimTask moves a task from the inbox and takes its first steps.
+func (e *Engine) claimTask(ctx context.Context, w waiting, sooner func(time.Time)) error {
+	e.crash("claim-move:before")
+	if err := e.f.Move(w.rel, folder.TaskDir(w.task.ID)+"/task.json"); err != nil {
+		return err
+	}
+	e.crash("claim-move:after")
+	e.stream.emit(EventInbox, w.task.ID, "", e.now())
+	pos, err := e.advance(ctx, w.task.ID)
+	sooner(pos.Wake)
+	return err
 }
 
 // pending reads a file of the inbox. It returns no task for one that may still be being written, and a problem for one that no council
@@ -339,9 +347,10 @@ func (e *Engine) archivedDir(id string) string {
 
 // refuse moves a file out of the inbox and writes down why.
 func (e *Engine) refuse(name, problem string) error {
-	to := folder.Inbox + "/rejected/" + name
+	short := strings.ToValidUTF8(name[:min(len(name), maxRefusedName)], "")
+	to := folder.Inbox + "/rejected/" + short
 	for n := 2; e.f.Exists(to); n++ {
-		to = fmt.Sprintf("%s/rejected/%d-%s", folder.Inbox, n, name)
+		to = fmt.Sprintf("%s/rejected/%d-%s", folder.Inbox, n, short)
 	}
 	reason := map[string]any{"file": name, "reason": problem, "at": e.now()}
 	if err := e.publish("refuse-reason", to+".reason", reason); err != nil {

@@ -42,7 +42,7 @@ func files(t *testing.T, dir string) []string {
 
 // Check 4: a member that never answers is waited for until the end of its turn, by the clock of Run.
 func TestRunWaitsForAMemberUntilItsTurnEnds(t *testing.T) {
-	dir := t.TempDir()
+	dir := counciltest.Dir(t)
 	synctest.Test(t, func(t *testing.T) {
 		set := counciltest.Settings(dir, 3)
 		script := &counciltest.Script{Votes: map[counciltest.Key]string{{Member: "bee"}: counciltest.Hang}}
@@ -269,6 +269,16 @@ func TestImportOfTheArticlesLayout(t *testing.T) {
 	if w.params("ant")["safety_weight"] != 0.9 || w.outcome("task_new").Decision != council.Approved {
 		t.Error("parameters or inbox")
 	}
+	checkImportedFiles(t, w)
+	again, err := w.Import(t.Context(), old, false)
+	if err != nil || again.Discussions+again.Tasks+again.Params > 0 {
+		t.Errorf("a second time: %v, %+v", err, again)
+	}
+}
+
+// checkImportedFiles checks the attachments of a task and of a comment.
+func checkImportedFiles(t *testing.T, w *world) {
+	t.Helper()
 	for task, want := range map[string]string{"task_open": "The plan.", "task_done": "As I said."} {
 		files := w.get(task).Task.Attachments
 		if task == "task_done" {
@@ -284,10 +294,6 @@ func TestImportOfTheArticlesLayout(t *testing.T) {
 		if data, err := io.ReadAll(f); string(data) != want || err != nil || about.Size != int64(len(want)) {
 			t.Errorf("%s: %q, %v, %+v", task, data, err, about)
 		}
-	}
-	again, err := w.Import(t.Context(), old, false)
-	if err != nil || again.Discussions+again.Tasks+again.Params > 0 {
-		t.Errorf("a second time: %v, %+v", err, again)
 	}
 }
 

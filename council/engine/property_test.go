@@ -141,17 +141,6 @@ func newLab(t *rapid.T, dir string) *lab {
 	return l
 }
 
-// tempDir returns a folder in memory if there is one: the properties are about names and order, not about the disk.
-func tempDir(t testing.TB) string {
-	if info, err := os.Stat("/dev/shm"); err == nil && info.IsDir() {
-		if dir, err := os.MkdirTemp("/dev/shm", "kioku-council-"); err == nil {
-			t.Cleanup(func() { os.RemoveAll(dir) })
-			return dir
-		}
-	}
-	return t.TempDir()
-}
-
 // late puts a file of a ballot into the folder, as a late member, a faulty one or a stranger would.
 func (l *lab) late(id string) {
 	round := rapid.IntRange(1, 3).Draw(l.t, "late round")
@@ -199,7 +188,7 @@ func (l *lab) owner(id string) {
 // The invariants I1 to I12 under random schedules, crashes, late files and requests of owners.
 func TestInvariantsHoldUnderEverySchedule(t *testing.T) {
 	t.Parallel()
-	base := tempDir(t)
+	base := counciltest.Dir(t)
 	n := 0
 	rapid.Check(t, func(t *rapid.T) {
 		n++

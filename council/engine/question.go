@@ -47,7 +47,7 @@ func (e *Engine) question(ctx context.Context, s *flow.Snapshot, pos flow.Positi
 func (e *Engine) about(ctx context.Context, name string, s *flow.Snapshot) member.Question {
 	q := member.Question{
 		Member: name, Task: s.Task, Roster: e.set.Roster(), Persona: e.persona(ctx, name, s.Task), Mission: e.mission(),
-		Attachments: e.attachments(s), Anonymise: *e.set.Anonymise, Comments: s.Comments, Now: e.now(),
+		Attachments: e.attachments(s), Anonymise: *e.set.Anonymise, Phases: e.set.Phases, Comments: s.Comments, Now: e.now(),
 	}
 	if s.Claim != nil {
 		q.Roster = s.Claim.Roster

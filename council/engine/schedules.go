@@ -155,6 +155,18 @@ func (e *Engine) fire(c council.Schedule, f council.Fired, description string) e
 	return e.publish("schedule-fired", rel, f)
 }
 
+// lastFired returns when a schedule has fired last; ok is false if it never has.
+func (e *Engine) lastFired(schedule string) (last council.Fired, ok bool) {
+	names, _ := e.f.Names(folder.Schedules + "/" + schedule) // what cannot be read has not fired
+	for _, name := range names {
+		var f council.Fired
+		if !strings.HasPrefix(name, "_") && e.f.Read(folder.Schedules+"/"+schedule+"/"+name, &f) == nil && !f.FiredAt.Before(last.FiredAt) {
+			last, ok = f, true
+		}
+	}
+	return last, ok
+}
+
 // firedToday returns how many suggestions the schedules have made, or would have, on the day of now: each and all.
 func (e *Engine) firedToday(now time.Time) (own map[string]int, all int, err error) {
 	own = map[string]int{}

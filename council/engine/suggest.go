@@ -110,7 +110,7 @@ func (e *Engine) nextSuggestion(worker string, now time.Time) time.Time {
 // suggested within 30 days is an ErrExists.
 func (e *Engine) Suggest(_ context.Context, s council.Suggestion) (council.Suggestion, error) {
 	if !slices.Contains(e.set.Workers, s.Worker) {
-		return s, council.Invalid("worker", "%.80q is no worker of this council", s.Worker)
+		return s, e.noWorker(s.Worker)
 	}
 	s.ID = cmp.Or(s.ID, fmt.Sprintf("sug_%d_%04d", e.now().Unix(), rand.IntN(10_000)))
 	if err := checkSuggestion(s); err != nil {
@@ -308,17 +308,22 @@ func (e *Engine) takeVerdict(ctx context.Context, s council.Suggestion, rel stri
 	return e.keep(now)
 }
 
+// taskOf returns the id of the task of a suggestion. Its end is a hash, because what is readable of it is shortened and has no '_'.
+func taskOf(s council.Suggestion) string {
+	readable := strings.ReplaceAll(s.Worker+"-"+s.ID, "_", "-")
+	return "suggestion_" + readable[:min(len(readable), 48)] + "-" + folder.Sum([]byte(s.Worker + "/" + s.ID))[:8]
+}
+
 // accept puts the task of a suggestion into the inbox, once: its id follows from that of the suggestion.
 func (e *Engine) accept(s council.Suggestion) error {
 	t := council.Task{
-		ID: "suggestion_" + strings.ReplaceAll(s.Worker+"-"+s.ID, "_", "-"), Type: cmp.Or(s.Type, council.TypeTask), Title: s.Worker + ": " + s.Title,
+		ID: taskOf(s), Type: cmp.Or(s.Type, council.TypeTask), Title: s.Worker + ": " + s.Title,
 		Description: s.Description, Priority: council.PriorityLow, CreatedAt: slot(s), Status: council.StatusPending, Source: "worker:" + s.Worker,
 		Author: council.Author{Kind: "worker", Name: s.Worker}, Trust: council.TrustLow,
 	}
 	if r := []rune(t.Title); len(r) > council.MaxTitle {
 		t.Title = string(r[:council.MaxTitle-1]) + "…"
 	}
-	t.ID = t.ID[:min(len(t.ID), 70)]
 	known := e.f.Exists(folder.Inbox+"/"+t.ID+".json") || e.f.Exists(folder.TaskDir(t.ID)) || e.archivedDir(t.ID) != ""
 	if !known {
 		if err := e.drop(t, nil); err != nil && !errors.Is(err, ErrExists) {

@@ -12,7 +12,7 @@ import (
 // Errors of an Engine, beside memory.InputError.
 var (
 	// ErrNotFound: there is no task, cycle, suggestion or request of that id.
-	ErrNotFound = errors.New("there is nothing of that id in this council")
+	ErrNotFound = errors.New("there is nothing of that id in this council; its lists show what there is")
 	// ErrReadOnly: the engine was opened by Read.
 	ErrReadOnly = errors.New("this process only reads the council; use the one that runs it")
 	// ErrState: what is asked for does not fit the state that something is in.

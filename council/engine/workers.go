@@ -76,7 +76,16 @@ func (e *Engine) obeys(name string) error {
 	if _, err := e.set.Member(name); err == nil {
 		return nil
 	}
-	return council.Invalid("worker", "%.80q is no worker of this council; workers are %s", name, strings.Join(e.set.Workers, ", "))
+	return e.noWorker(name)
+}
+
+// noWorker is the error for somebody who is no worker.
+func (e *Engine) noWorker(name string) error {
+	known := "it has none"
+	if len(e.set.Workers) > 0 {
+		known = "workers are " + strings.Join(e.set.Workers, ", ")
+	}
+	return council.Invalid("worker", "%.80q is no worker of this council (%s); kioku council workers add NAME adds one", name, known)
 }
 
 // SendCommand tells a worker, or a member, what to do. A command whose id was sent before is not sent again. An owner issues it, or the

@@ -185,7 +185,7 @@ func (f *Folder) Read(rel string, v any) error {
 
 // ReadBytes reads a regular file of at most limit bytes. Links are not followed.
 func (f *Folder) ReadBytes(rel string, limit int64) ([]byte, error) {
-	file, err := f.root.OpenFile(rel, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
+	file, err := f.root.OpenFile(rel, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -194,8 +194,9 @@ func (f *Folder) ReadBytes(rel string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", rel)
+	// A Root follows links that stay within it, whatever the flags say.
+	if named, err := f.root.Lstat(rel); err != nil || !info.Mode().IsRegular() || !os.SameFile(named, info) {
+		return nil, fmt.Errorf("%s is not a regular file; put a copy of the file in its place", rel)
 	}
 	if info.Size() > limit {
 		return nil, fmt.Errorf("%s has more than %d bytes", rel, limit)

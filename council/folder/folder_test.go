@@ -13,7 +13,10 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"kioku/council"
+	"kioku/council/counciltest"
 	"kioku/council/folder"
 	"kioku/internal/filelock"
 	"kioku/internal/testkit"
@@ -26,7 +29,7 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(raceEnv); dir != "" {
 		os.Exit(race(dir))
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 // race publishes all ballots that nobody has published yet and prints those that it has.
@@ -53,7 +56,7 @@ func race(dir string) int {
 // Check 7: 8 processes race for 500 ballots. Each ballot has one winner, and contains what that one has written.
 func TestPublishHasOneWinnerAmongProcesses(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
+	dir := counciltest.Dir(t)
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -148,7 +151,7 @@ func TestPublishedFilesNeverChange(t *testing.T) {
 
 func open(t *testing.T) *folder.Folder {
 	t.Helper()
-	f, err := folder.Open(t.TempDir())
+	f, err := folder.Open(counciltest.Dir(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,5 +250,25 @@ func writeFiles(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
 		testkit.WriteFile(t, dir, name, text)
+	}
+}
+
+// A link is not followed, also not to a file of the same council.
+func TestReadBytesFollowsNoLink(t *testing.T) {
+	t.Parallel()
+	dir := counciltest.Dir(t)
+	f, err := folder.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := f.Publish("decisions/task_1.json", "approved"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("task_1.json", filepath.Join(dir, "decisions/task_2.json")); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := f.ReadBytes("decisions/task_2.json", folder.MaxFile); err == nil {
+		t.Errorf("read %s", data)
 	}
 }

@@ -111,7 +111,14 @@ func TestBudgetCountsMoney(t *testing.T) {
 func TestBudgetHoldsForParallelMembers(t *testing.T) {
 	t.Parallel()
 	const limit = 40_000
-	budget := openBudget(t, openRoot(t), council.Settings{MaxTokensPerTask: limit}, func() time.Time { return noon })
+	for _, set := range []council.Settings{{MaxTokensPerTask: limit}, {MaxTokensPerDay: limit}} {
+		askInParallel(t, openBudget(t, openRoot(t), set, func() time.Time { return noon }), limit)
+	}
+}
+
+// askInParallel asks twenty times at once, for more than the limit.
+func askInParallel(t *testing.T, budget *member.Budget, limit int) {
+	t.Helper()
 	var steps []llmtest.Step
 	for range 20 {
 		steps = append(steps, used(9_000, 200))

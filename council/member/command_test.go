@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"kioku/council"
 	"kioku/council/member"
 )
@@ -27,7 +29,7 @@ func TestMain(m *testing.M) {
 		mode := strings.TrimPrefix(os.Args[1], cliFlag)
 		os.Exit(cli(mode, os.Args[2:]))
 	}
-	os.Exit(m.Run())
+	goleak.VerifyTestMain(m)
 }
 
 // cli is the command. Its arguments depend on the mode.

@@ -59,6 +59,8 @@ type Question struct {
 	Rounds []Round
 	// Anonymise shows ballots under letters in an order that differs from member to member.
 	Anonymise bool
+	// Phases permits plans in phases.
+	Phases bool
 	// Comments on the task, oldest first.
 	Comments []council.Comment
 	// Recalled are memories, best first.

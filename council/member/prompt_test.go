@@ -193,3 +193,15 @@ func FuzzAssemble(f *testing.F) {
 		}
 	})
 }
+
+func TestBlockForbidsPhasesUnlessTheSettingsPermitThem(t *testing.T) {
+	t.Parallel()
+	q := question()
+	if got := member.Block(q); !strings.Contains(got, "No plans in phases.\n- Write in the language") {
+		t.Errorf("by default\n%s", got)
+	}
+	q.Phases = true
+	if got := member.Block(q); strings.Contains(got, "phases") || !strings.Contains(got, "contradicted.\n- Write in the language") {
+		t.Errorf("with phases\n%s", got)
+	}
+}

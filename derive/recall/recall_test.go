@@ -8,10 +8,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"go.uber.org/goleak"
 
 	"kioku/derive/recall"
 	"kioku/memory"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // brothers are notes about the brothers of several people.
 func brothers() []memory.Hit {

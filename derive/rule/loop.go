@@ -21,6 +21,8 @@ var (
 	struckOut = regexp.MustCompile(`^~~(.+)~~$`)
 	// loopHeading is the title of a list of what is open.
 	loopHeading = regexp.MustCompile(`(?i)^(?:\d{1,2}:\d{2}\s*[-–—]?\s*)?(?:todos?|to-?dos?|open (?:items|loops|questions|points)|action items|next steps|やること|宿題|未対応|要対応|待办|待办事项|待辦)$`)
+	// pointer is an item that only says where to read on: [Channels](/channels) - all of them, or Compare hosts: [Linux](/vps).
+	pointer = regexp.MustCompile(`^(?:[^\[\]]{1,80}[:：]\s*)?\[[^\]]+\]\([^)]*\)(?:\s*(?:[-–—]+|[:：])\s.*)?\.?$`)
 	// ownerBox is an answer, not something to do.
 	ownerBox = regexp.MustCompile(`^(?:not applicable|n/?a|yes|no|none|はい|いいえ|是|否)$`)
 )
@@ -72,7 +74,7 @@ func loopWords(p *paragraph) (words string, done, ok bool) {
 		return doneTail.FindStringSubmatch(p.text)[1], true, true
 	}
 	titles := titlesOf(p.headings)
-	if p.item && p.indent == 0 && len(titles) > 0 && loopHeading.MatchString(titles[len(titles)-1]) {
+	if p.item && p.indent == 0 && len(titles) > 0 && loopHeading.MatchString(titles[len(titles)-1]) && !pointer.MatchString(p.text) {
 		return stillOpen(p.text)
 	}
 	return "", false, false

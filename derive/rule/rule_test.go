@@ -81,6 +81,7 @@ func TestClaimsOfFilesOfWhatStaysTrue(t *testing.T) {
 			[]string{"Acme Shop deadline_is 2026-12-01", "Acme Shop status_is waiting for the bank"}},
 		{"a list of people", "MEMORY.md", "## Contacts\n- Su Lan 苏岚 (sulan@example.com): testing. Lives in Xiamen.\n- **Tobi Adeyar** - product\n  - Time zone: Asia/Tokyo\n",
 			[]string{"Su Lan reached_at sulan@example.com", "Su Lan lives_in Xiamen", "Tobi Adeyar timezone_is Asia/Tokyo"}},
+		{"a file about a repository", "project/GOVERNANCE.md", "# GOVERNANCE\n\nStatus: stable.\n", nil},
 		{"a file of a person", "memory/people/dario-conti.md", "# Dario Conti\n\nHe lives in Trieste. Likes rowing.\n", []string{"Dario Conti lives_in Trieste", "Dario Conti likes rowing"}},
 		{"Japanese", "USER.md", "- 名前：常葉凛\n- 2026年10月から神戸に住んでいる。\n- 私はコーヒーが苦手です。\n- ダリオさんはトリエステ在住。\n- 誕生日: 3月4日\n",
 			[]string{"USER name_is 常葉凛", "USER lives_in 神戸 [2026-10..]", "USER dislikes コーヒー", "ダリオ lives_in トリエステ", "USER birthday_is 3月4日"}},
@@ -161,6 +162,8 @@ func TestLoopsAreFoundAndClosed(t *testing.T) {
 		{"a list of what is open", "memory/2026-11-20.md", "## 18:25 - todo\n- tell Dario\n- close the window. Done at 18:31.\n- todo: lock up. Done.\n\n## 19:00 - note\n- a remark\n",
 			[]string{"loop tell Dario", "close close the window", "close lock up"}},
 		{"no loops", "memory/2026-11-20.md", "FIXME: nothing. We need to talk. TODO lists are dull.\n```\n- [ ] code\n```\n> - [ ] quoted\n", nil},
+		{"where to read on", "memory/2026-11-20.md", "## Next steps\n- [Channels](/channels)\n- [Setup](/setup) -- all settings\n- Compare hosts: [Linux](/vps)\n- Review [the plan](plan.md)\n- [PR 12](/12) needs a second look\n",
+			[]string{"loop Review the plan", "loop PR 12 needs a second look"}},
 		{"what stays true", "MEMORY.md", "- [ ] renew the passport\n", []string{"loop renew the passport"}},
 		{"forms of others", "vendor/README.md", "- [ ] I have read the rules\n", nil},
 	} {

@@ -56,6 +56,9 @@ func groupOf(title string) string {
 // aboutUser are headings of what is about the owner of the memory.
 var aboutUser = regexp.MustCompile(`^(?i:(?:about )?(?:me|the user|user)|user profile|profile|my profile|(?:user |my |personal )?preferences|personal(?: info(?:rmation)?| details)?|私について|自分について|ユーザー(?:について|情報)?|プロフィール|好み|关于我|用户(?:信息|资料|画像)?|个人信息|偏好)$`)
 
+// shouted is the name of a file about a repository, such as GOVERNANCE.md or BRANCHES-AND-TAGS.md, and not of a project.
+var shouted = regexp.MustCompile(`^[A-Z]{7,}$|^[A-Z]+(?:[-_][A-Z]+)+$`)
+
 // subjectOfFile returns what a file is about: the person of people/dario.md.
 func subjectOfFile(p string, meta frontMatter, lines []line) fileSubject {
 	s := fileSubject{people: meta.people, ofUser: path.Base(p) == "USER.md", users: map[string]string{}}
@@ -64,7 +67,7 @@ func subjectOfFile(p string, meta frontMatter, lines []line) fileSubject {
 		kind = groupOf(meta.kind)
 	}
 	base := strings.TrimSuffix(path.Base(p), path.Ext(p))
-	if kind == "" || isLongTerm(p) || noteDay.MatchString(base) || commonTitle(base) {
+	if kind == "" || isLongTerm(p) || noteDay.MatchString(base) || commonTitle(base) || shouted.MatchString(base) {
 		return s
 	}
 	plain := strings.Join(strings.FieldsFunc(base, func(r rune) bool { return r == '-' || r == '_' }), " ")

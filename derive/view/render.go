@@ -56,6 +56,10 @@ type renderer struct {
 func newRenderer(in Input) *renderer {
 	r := &renderer{entities: slices.Clone(in.Entities), byUID: map[string]memory.Unit{}, withheld: map[string]int{}, more: in.More}
 	ceiling := min(in.Ceiling, memory.Private)
+	hidden := map[string]bool{}
+	for _, u := range in.Units {
+		hidden[u.UID] = u.Sensitivity > ceiling
+	}
 	for _, u := range in.Units {
 		if u.State == memory.StateOrphaned {
 			continue
@@ -64,6 +68,7 @@ func newRenderer(in Input) *renderer {
 			r.withheld[u.Kind]++
 			continue
 		}
+		u = withoutConflicts(u, hidden)
 		r.byUID[u.UID] = u
 		switch {
 		case u.Fact != nil:
@@ -83,6 +88,19 @@ func newRenderer(in Input) *renderer {
 		return cmp.Or(b.Mentions-a.Mentions, cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
 	})
 	return r
+}
+
+// withoutConflicts returns a unit without its conflicts with hidden ones. A fact without any other conflict holds.
+func withoutConflicts(u memory.Unit, hidden map[string]bool) memory.Unit {
+	if u.Fact == nil || len(u.Fact.Opposes) == 0 {
+		return u
+	}
+	f := *u.Fact
+	f.Opposes = slices.DeleteFunc(slices.Clone(f.Opposes), func(uid string) bool { return hidden[uid] })
+	if u.Fact = &f; len(f.Opposes) == 0 && u.State == memory.StateConflict {
+		u.State = memory.StateValidated
+	}
+	return u
 }
 
 // compareFacts orders facts by subject, the user first, then by slot and time.

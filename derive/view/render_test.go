@@ -237,3 +237,19 @@ func FuzzRender(f *testing.F) {
 		}
 	})
 }
+
+// A fact that contradicts only what is above the ceiling is shown as one that holds.
+func TestRenderHidesConflictsWithWhatIsAboveTheCeiling(t *testing.T) {
+	t.Parallel()
+	fact := func(uid, object string, level memory.Sensitivity, opposes string) memory.Unit {
+		return memory.Unit{UID: uid, Kind: memory.KindFact, State: memory.StateConflict, Sensitivity: level, Confidence: .6, Fact: &memory.Fact{
+			Subject: memory.EntityRef{Type: "PERSON", Name: "Ana"}, Predicate: "works_at", Slot: "works_at", Object: object, Opposes: []string{opposes}}}
+	}
+	units := []memory.Unit{fact("aaaaaaaaaaaa", "Acme", memory.Normal, "bbbbbbbbbbbb"), fact("bbbbbbbbbbbb", "Bar", memory.Private, "aaaaaaaaaaaa")}
+	for ceiling, want := range map[memory.Sensitivity]bool{memory.Normal: false, memory.Private: true} {
+		got := archive(view.Render(view.Input{Units: units, Ceiling: ceiling}))
+		if strings.Contains(got, "in conflict") != want || strings.Contains(got, "No conflicts.") == want || !strings.Contains(got, "Acme") {
+			t.Errorf("%v: conflict shown should be %v in\n%s", ceiling, want, got)
+		}
+	}
+}

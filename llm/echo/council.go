@@ -125,7 +125,7 @@ func (c councillor) reason(names ...string) string {
 	if word := c.word(names...); word != "" {
 		return fmt.Sprintf("A line of the task says how I vote: %s.", word)
 	}
-	return fmt.Sprintf("The task has %d signs of risk; I accept %.1f.", c.risk(), c.tolerance())
+	return fmt.Sprintf("The risk of the task is %d by its words; I accept %.1f.", c.risk(), c.tolerance())
 }
 
 func (c councillor) ballot() map[string]any {

@@ -11,6 +11,7 @@ import (
 	"kioku/cmd/kioku/config"
 	"kioku/council"
 	"kioku/council/engine"
+	"kioku/council/folder"
 	"kioku/council/member"
 	"kioku/llm"
 	"kioku/memory"
@@ -40,6 +41,15 @@ type Options struct {
 type Host struct {
 	*engine.Engine
 	root *os.Root
+}
+
+// Free returns a *folder.HeldError if another process runs the council of a folder.
+func Free(dir string) error {
+	f, err := folder.Look(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Probe(), f.Close())
 }
 
 // Open opens a council to run it. If another process does, the error is a *folder.HeldError.

@@ -127,6 +127,9 @@ func counted(counts map[string]int32, none string) string {
 
 // deriveModel adds what concerns the model: its budget, its jobs, and what it got wrong.
 func (p *Page) deriveModel(st *kiokuv1.DeriveStatusResponse, now time.Time) {
+	if st.GetProblem() != "" {
+		p.Row("problem", "%s", CleanLine(st.GetProblem()))
+	}
 	if st.GetModel() == "" {
 		p.Row("model", "none: by rules only; derive.llm.model names one")
 		return
@@ -147,9 +150,6 @@ func (p *Page) deriveModel(st *kiokuv1.DeriveStatusResponse, now time.Time) {
 	}
 	if len(st.GetRejected()) > 0 {
 		p.Row("rejected", "%s", counted(st.GetRejected(), "nothing"))
-	}
-	if st.GetProblem() != "" {
-		p.Row("problem", "%s", CleanLine(st.GetProblem()))
 	}
 	p.parkedJobs(st.GetParked())
 }

@@ -103,10 +103,11 @@ func TestRecallKeepsTheOrderOfEachMemory(t *testing.T) {
 	own := &fake{answer: answer(hit("meant", 0.5), hit("a", 0.9), hit("b", 0.8), hit("c", 0.7))}
 	team := &fake{answer: answer(hit("d", 0.6), hit("e", 0.4))}
 	r := recall.New(recall.Options{TopK: 3}, among(map[string]*fake{"main": own, "team": team}))
-	if got := texts(r.Recall(t.Context(), recall.Request{Message: "And her brother?", Agent: "main"})); got != "main: meant; main: a; main: b" {
+	said := []memory.Turn{{Speaker: memory.SpeakerUser, Text: "Marta called."}}
+	if got := texts(r.Recall(t.Context(), recall.Request{Message: "And her brother?", Agent: "main", Context: said})); got != "main: meant; main: a; main: b" {
 		t.Errorf("alone: %s", got)
 	}
-	if got := texts(r.Recall(t.Context(), recall.Request{Message: "And her brother?", Agent: "main", Shared: []string{"team"}})); got != "team: d; main: meant; main: a" {
+	if got := texts(r.Recall(t.Context(), recall.Request{Message: "And her brother?", Agent: "main", Shared: []string{"team"}, Context: said})); got != "team: d; main: meant; main: a" {
 		t.Errorf("with another: %s", got)
 	}
 }

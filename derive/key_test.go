@@ -6,7 +6,7 @@ import (
 	"kioku/llm"
 )
 
-// An answer is used again for the very same question only: a rebuilt index asks again if the day, the heading or the speaker of a text is
+// Hazard E10: an answer is used again for the very same question only: a rebuilt index asks again if the day, the heading or the speaker of a text is
 // another one, or what its file is for.
 func TestCachedAnswerNeedsTheSameQuestion(t *testing.T) {
 	t.Parallel()
@@ -50,6 +50,7 @@ func (otherModel) Name() string { return "other" }
 
 var _ llm.Model = otherModel{}
 
+// Hazard E10: no model is answered for by another one.
 func TestCachedAnswerIsOfOneModel(t *testing.T) {
 	t.Parallel()
 	m := &fakeModel{}

@@ -147,6 +147,9 @@ func (r *Recaller) Recall(ctx context.Context, req Request) Outcome {
 		defer cancel()
 		var found sections
 		out.Searches, found = r.search(ctx, asked, query)
+		if len(query.Context) == 0 {
+			slices.SortStableFunc(found.passages, func(a, b prompt.Memory) int { return cmp.Compare(b.Score, a.Score) })
+		}
 		found.passages = best(found.passages, r.opt.TopK+req.Spare)
 		out.Memories = found.within(r.opt.MaxTokens, out.Query)
 	}
@@ -194,9 +197,22 @@ func confident(hits []memory.Hit) []memory.Hit {
 	return slices.DeleteFunc(slices.Clone(hits), func(h memory.Hit) bool { return h.Weak })
 }
 
-// best returns the n best memories. It skips memories without text, and all but the best of those with the same text.
+// merge returns the passages of two memories, those with the greater score first. It keeps the order of each memory, which is not that
+// of the scores alone if messages before the query took part.
+func merge(x, y []prompt.Memory) []prompt.Memory {
+	out := make([]prompt.Memory, 0, len(x)+len(y))
+	for len(x) > 0 && len(y) > 0 {
+		if y[0].Score > x[0].Score {
+			out, y = append(out, y[0]), y[1:]
+		} else {
+			out, x = append(out, x[0]), x[1:]
+		}
+	}
+	return slices.Concat(out, x, y)
+}
+
+// best returns the first n memories. It skips memories without text, and all but the first of those with the same text.
 func best(all []prompt.Memory, n int) []prompt.Memory {
-	slices.SortStableFunc(all, func(a, b prompt.Memory) int { return cmp.Compare(b.Score, a.Score) })
 	seen := map[string]bool{"": true}
 	var kept []prompt.Memory
 	for _, m := range all {

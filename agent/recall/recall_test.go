@@ -97,6 +97,21 @@ func TestRecallReturnsTheBestOfAllMemories(t *testing.T) {
 	})
 }
 
+// A memory may put a hit first that has a lower score, because of the messages before; nothing of other memories changes that.
+func TestRecallKeepsTheOrderOfEachMemory(t *testing.T) {
+	t.Parallel()
+	own := &fake{answer: answer(hit("meant", 0.5), hit("a", 0.9), hit("b", 0.8), hit("c", 0.7))}
+	team := &fake{answer: answer(hit("d", 0.6), hit("e", 0.4))}
+	r := recall.New(recall.Options{TopK: 3}, among(map[string]*fake{"main": own, "team": team}))
+	said := []memory.Turn{{Speaker: memory.SpeakerUser, Text: "Marta called."}}
+	if got := texts(r.Recall(t.Context(), recall.Request{Message: "And her brother?", Agent: "main", Context: said})); got != "main: meant; main: a; main: b" {
+		t.Errorf("alone: %s", got)
+	}
+	if got := texts(r.Recall(t.Context(), recall.Request{Message: "And her brother?", Agent: "main", Shared: []string{"team"}, Context: said})); got != "team: d; main: meant; main: a" {
+		t.Errorf("with another: %s", got)
+	}
+}
+
 func TestRecallOfNothingGoodEnough(t *testing.T) {
 	t.Parallel()
 	degraded := []memory.Degradation{{Code: "no_embedder", Text: "by keywords only"}}

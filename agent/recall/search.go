@@ -43,7 +43,7 @@ func (r *Recaller) search(ctx context.Context, asked []source, q memory.Query) (
 		}
 		searches = append(searches, a.search)
 		all.join(a.found)
-		all.passages = append(all.passages, a.found.passages...)
+		all.passages = merge(all.passages, a.found.passages)
 	}
 	return searches, all
 }

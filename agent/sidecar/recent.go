@@ -11,7 +11,8 @@ import (
 const maxRecent = 6
 
 // Recent returns the latest messages of a conversation before a message, oldest first, as [Turn.Recent] takes them: what the user and the
-// agent have said, without calls and results of tools. The message itself, if it is the newest, is left out.
+// agent have said, without calls and results of tools. Of what the agent has said in a row, between such calls, only the last counts.
+// The message itself, if it is the newest, is left out.
 func Recent(messages []llm.Message, message string) []memory.Turn {
 	var turns []memory.Turn
 	newest := true
@@ -30,7 +31,8 @@ func Recent(messages []llm.Message, message string) []memory.Turn {
 			continue
 		}
 		newest = false
-		if m.Text != "" {
+		again := speaker == memory.SpeakerAssistant && len(turns) > 0 && turns[len(turns)-1].Speaker == speaker
+		if m.Text != "" && !again {
 			turns = append(turns, memory.Turn{Speaker: speaker, Text: m.Text})
 		}
 	}

@@ -14,7 +14,7 @@ func TestRecentReturnsWhatWasSaidBeforeTheMessage(t *testing.T) {
 	t.Parallel()
 	said := []llm.Message{
 		{Role: llm.RoleUser, Text: "one"}, {Role: llm.RoleAssistant, Text: "two"}, {Role: llm.RoleUser, Text: "three"},
-		{Role: llm.RoleAssistant, ToolCalls: []llm.ToolCall{{Name: "memory_search"}}}, {Role: llm.RoleTool, Text: "found"},
+		{Role: llm.RoleAssistant, Text: "Let me look.", ToolCalls: []llm.ToolCall{{Name: "memory_search"}}}, {Role: llm.RoleTool, Text: "found"},
 		{Role: llm.RoleAssistant, Text: "four"}, {Role: llm.RoleUser, Text: "And her brother?"},
 	}
 	want := []memory.Turn{

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"kioku/internal/safefile"
+	"kioku/llm"
 )
 
 // Program is an agent that keeps transcripts.
@@ -146,13 +147,54 @@ const maxSaid = 20_000
 // Read returns what was said in a transcript, in its order: the latest 20,000 messages. A last line without its end is still being
 // written, and not counted as left out. It returns an error for a path that is no regular file.
 func (p Program) Read(path string) ([]Said, LeftOut, error) {
-	f, err := openRegular(path)
+	f, err := openTranscript(path)
 	if err != nil {
-		return nil, LeftOut{}, fmt.Errorf("read the transcript: %w", err)
+		return nil, LeftOut{}, err
 	}
 	defer f.Close()
+	return p.readLines(f)
+}
+
+// firstTail and maxTail are how much of the end of a transcript ReadLatest reads first and at most, in bytes.
+const firstTail, maxTail = 256 << 10, 2 << 20
+
+// ReadLatest returns what was said last in a transcript, in its order, with at least n messages of the user if the last 2 MiB of the
+// file have so many. It reads no more than it needs for that, so it takes little time for a file of any size. It returns the errors
+// of Read.
+func (p Program) ReadLatest(path string, n int) ([]Said, error) {
+	f, err := openTranscript(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, fmt.Errorf("read the transcript: %w", err)
+	}
+	for tail := int64(firstTail); ; tail *= 8 {
+		begin := max(0, info.Size()-tail)
+		// The line in which the tail begins is no JSON, and left out.
+		said, _, err := p.readLines(io.NewSectionReader(f, begin, info.Size()-begin))
+		if err != nil || begin == 0 || tail == maxTail || countUser(said) >= n {
+			return said, err
+		}
+	}
+}
+
+// countUser returns the number of messages of the user.
+func countUser(all []Said) (n int) {
+	for _, s := range all {
+		if s.Role == llm.RoleUser {
+			n++
+		}
+	}
+	return n
+}
+
+// readLines reads lines of a transcript as Read does.
+func (p Program) readLines(lines io.Reader) ([]Said, LeftOut, error) {
 	var all []Said
-	left, r := LeftOut{Lines: map[string]int{}}, bufio.NewReaderSize(f, 64<<10)
+	left, r := LeftOut{Lines: map[string]int{}}, bufio.NewReaderSize(lines, 64<<10)
 	for {
 		line, whole, err := readLine(r)
 		if err != nil && !errors.Is(err, io.EOF) {
@@ -181,19 +223,22 @@ func repeats(all []Said, said Said) bool {
 	return last >= 0 && all[last].Role == said.Role && all[last].Text == said.Text
 }
 
-// openRegular opens a file, and nothing else: a device or a pipe may have no end.
-func openRegular(path string) (*os.File, error) {
+// openTranscript opens a file, and nothing else: a device or a pipe may have no end.
+func openTranscript(path string) (*os.File, error) {
 	root, err := os.OpenRoot(filepath.Dir(path))
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read the transcript: %w", err)
 	}
 	defer root.Close()
 	f, _, err := safefile.OpenRegular(root, filepath.Base(path))
 	var skipped *safefile.SkipError
-	if errors.As(err, &skipped) {
-		return nil, fmt.Errorf("%s is not a regular file: %w", path, err)
+	switch {
+	case errors.As(err, &skipped):
+		return nil, fmt.Errorf("read the transcript: %s is not a regular file: %w", path, err)
+	case err != nil:
+		return nil, fmt.Errorf("read the transcript: %w", err)
 	}
-	return f, err
+	return f, nil
 }
 
 // readLine returns the next line; whole is false if it is longer than MaxLine, and then the line is empty. The error is io.EOF on

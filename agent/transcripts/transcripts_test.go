@@ -1,8 +1,11 @@
 package transcripts_test
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -147,6 +150,46 @@ func TestReadTellsWhatItLeavesOut(t *testing.T) {
 	}
 	if _, _, err := transcripts.Codex.Read(t.TempDir()); err == nil || !strings.Contains(err.Error(), "is not a regular file") {
 		t.Errorf("a folder: %v", err)
+	}
+}
+
+// ReadLatest returns the end of a transcript of any size, and reads as much of it as it needs.
+func TestReadLatestReturnsTheEnd(t *testing.T) {
+	t.Parallel()
+	tool := `{"type":"progress","x":"` + strings.Repeat("x", 64<<10) + `"}`
+	many := func(n int) []string { return slices.Repeat([]string{tool}, n) }
+	first := strings.Replace(claudeSaid, "お茶が好き", "first", 1)
+	for name, tc := range map[string]struct {
+		lines, want []string
+	}{
+		"a short one":       {[]string{first, claudeSaid, claudeAnswer}, []string{"first", "お茶が好き", "Noted,\n\nand kept."}},
+		"enough at the end": {slices.Concat([]string{first}, many(8), []string{claudeSaid, claudeAnswer}), []string{"お茶が好き", "Noted,\n\nand kept."}},
+		"further up":        {slices.Concat([]string{first, claudeSaid, claudeAnswer}, many(8)), []string{"first", "お茶が好き", "Noted,\n\nand kept."}},
+		"too far up":        {slices.Concat([]string{first, claudeSaid}, many(40), []string{claudeAnswer}), []string{"Noted,\n\nand kept."}},
+		"cut in a line":     {slices.Concat([]string{first + strings.Repeat(" ", 3<<20)}, many(1)), nil},
+		"empty":             {nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			path := filepath.Join(t.TempDir(), "t.jsonl")
+			if err := os.WriteFile(path, []byte(strings.Join(tc.lines, "\n")), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			said, err := transcripts.ClaudeCode.ReadLatest(path, 1)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var texts []string
+			for _, s := range said {
+				texts = append(texts, s.Text)
+			}
+			if diff := cmp.Diff(tc.want, texts); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+	if _, err := transcripts.Codex.ReadLatest(filepath.Join(t.TempDir(), "no"), 1); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("none: %v", err)
 	}
 }
 

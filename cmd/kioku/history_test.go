@@ -104,6 +104,21 @@ func TestUndoTakesBackWhatAnAgentHasWritten(t *testing.T) {
 	s.run("undo", "--since", "1h", "--from", "me").wants(t, exitUsage, "sources")
 }
 
+// A note that a person has edited since stays, and so does one that no record knows; kioku undo and its help say so. (H04)
+func TestUndoTellsWhatItDoesNotTakeBack(t *testing.T) {
+	t.Parallel()
+	day := "memory/" + time.Now().Format(time.DateOnly) + ".md"
+	s := newSandbox(t, map[string]string{"MEMORY.md": "# Memory\n", day: "# Day\n\n## 08:00 - trips <!-- kioku text=0123456789abcdef from=flush -->\nMia swims.\n"})
+	s.says("nothing was written that this state folder has a record of", "undo", "--since", "1h")
+	s.must("append", "Ines lives in Porto.")
+	s.write(day, strings.Replace(s.read(day), "Porto", "Lisbon", 1))
+	s.run("undo", "--since", "1h", "--from", "user,flush").wants(t, exitOK, "1 of them were edited since and stay; edit them by hand")
+	if text := s.read(day); !strings.Contains(text, "Lisbon") || !strings.Contains(text, "Mia swims") {
+		t.Errorf("the day is now %q", text)
+	}
+	s.says("that a person has edited since, are not taken back", "undo", "--help")
+}
+
 func TestTimeOfAFlagThatLooksBack(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 20, 15, 0, 0, 0, time.UTC)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,6 +25,7 @@ import (
 	"kioku/cmd/kioku/internal/render"
 	"kioku/internal/text"
 	"kioku/llm"
+	"kioku/memory"
 )
 
 const (
@@ -156,7 +158,9 @@ func (a *app) recallForHook(ctx context.Context, program transcripts.Program, in
 			a.remember(a.flushLeft(ctx, conf, m.Own, side, in))
 			return err
 		case agenthook.UserPromptSubmit:
-			section, given, err := a.recallNew(ctx, conf, m.Own, side, in.Prompt, record)
+			recent, err := saidBefore(program, in)
+			a.remember(err)
+			section, given, err := a.recallNew(ctx, conf, m.Own, side, sidecar.Turn{Message: in.Prompt, Recent: recent}, record)
 			a.remember(record.Add(given))
 			out = agenthook.Context(in.Event, section)
 			return err
@@ -285,6 +289,25 @@ func saidIn(program transcripts.Program, path string) ([]flush.Message, string, 
 		said[i] = flush.Message{ID: s.ID, Message: llm.Message{Role: s.Role, Text: s.Text}}
 	}
 	return said, left.String(), err
+}
+
+// exchanges is the number of messages of the user that recall is told, with their answers.
+const exchanges = 3
+
+// saidBefore returns what was said last before the message of a hook; nothing, and no error, if there is no transcript yet.
+func saidBefore(program transcripts.Program, in agenthook.Input) ([]memory.Turn, error) {
+	if in.TranscriptPath == "" {
+		return nil, nil
+	}
+	all, err := program.ReadLatest(in.TranscriptPath, exchanges+1) // the message itself may be there already
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	said := make([]llm.Message, len(all))
+	for i, s := range all {
+		said[i] = llm.Message{Role: s.Role, Text: s.Text}
+	}
+	return sidecar.Recent(said, in.Prompt), err
 }
 
 // detachHook answers the hook again in a process that outlives this one. It writes to the log beside the index.

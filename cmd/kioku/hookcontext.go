@@ -38,8 +38,9 @@ func (a *app) startContext(ctx context.Context, conf *config.Config, c *connect.
 
 // recallNew returns what is recalled for a message and was not given to its session before, in the frame that marks it as data, and
 // the passages in it. It is empty if nothing is.
-func (a *app) recallNew(ctx context.Context, conf *config.Config, c *connect.Client, side *sidecar.Sidecar, message string, record agenthook.Given) (string, []agenthook.Passage, error) {
-	out, _ := side.Recall(ctx, sidecar.Turn{Message: message, Channel: "terminal"})
+func (a *app) recallNew(ctx context.Context, conf *config.Config, c *connect.Client, side *sidecar.Sidecar, turn sidecar.Turn, record agenthook.Given) (string, []agenthook.Passage, error) {
+	turn.Channel = "terminal"
+	out, _ := side.Recall(ctx, turn)
 	return framed(conf, c, slices.DeleteFunc(out.Memories, func(m prompt.Memory) bool { return record.Has(agenthook.Passage{Path: m.Path, Text: m.Text}) }))
 }
 

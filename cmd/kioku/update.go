@@ -47,7 +47,8 @@ func (a *app) undoCmd() *cobra.Command {
 		Use: "undo [REVISION]", Short: "Take back an update of MEMORY.md, or what an agent has written",
 		Long: "Take back an update of MEMORY.md or another file: the latest, or the one with this revision. Changes of other lines since then stay. " +
 			"Undoing is an update too, and can be undone by its revision.\n\n" +
-			"With --session or --since, take back the notes that an agent has appended, and its updates since then. What was edited since stays.",
+			"With --session or --since, take back the notes that an agent has appended, and its updates since then. Notes that a " +
+			"version of Kioku without a record of them has written, and notes that a person has edited since, are not taken back; edit them by hand.",
 		Example: "  kioku undo --list\n  kioku undo\n  kioku undo --session 2026-11-20-1 --dry-run\n  kioku undo --since 2h --from flush,tool",
 		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -103,7 +103,7 @@ func (p *Page) diffLine(line string) {
 // Writes adds what an agent has written and what became of it.
 func (p *Page) Writes(all []*kiokuv1.AgentWrite, dry bool) {
 	if len(all) == 0 {
-		p.Linef("nothing was written")
+		p.Linef("nothing was written that this state folder has a record of")
 	}
 	for _, w := range all {
 		outcome := w.GetOutcome()

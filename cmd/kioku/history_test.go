@@ -76,7 +76,7 @@ func TestHistoryCommandsReadTheJournal(t *testing.T) {
 	s.must("index", "--set", "history.journal=true")
 	s.says("Porto", "show", "MEMORY.md", "--at", "j1")
 	s.says("Porto", "search", "--as-of", "j1", "where does Ines live")
-	s.says("removed 2 versions of notes and 1 indexes", "history", "purge", "MEMORY.md")
+	s.says("removed 2 versions of notes, 0 copies from before updates and 1 indexes of the past", "history", "purge", "MEMORY.md")
 	s.run("show", "MEMORY.md", "--at", "j1").wants(t, exitError, "no history")
 }
 

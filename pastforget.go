@@ -141,4 +141,3 @@ func (m *Memory) purgeCopies(below string) (removed int, err error) {
 	}
 	return removed, nil
 }
-

@@ -226,6 +226,11 @@ func TestKeyboardAlone(t *testing.T) {
 	if got := eval[string](b, `document.activeElement.textContent`); got != "Skip to the content" {
 		t.Errorf("the first stop is %q", got)
 	}
+	// A letter alone, on a page that has just opened, is no second half of "g" and a letter.
+	b.keys("k")
+	if got := eval[string](b, "location.pathname"); got != "/" {
+		t.Errorf("k leads to %s", got)
+	}
 	b.keys("/")
 	b.wait(`location.pathname === "/search" && document.activeElement.id === "q"`)
 	b.keys("walnuts")

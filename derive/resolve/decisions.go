@@ -52,14 +52,6 @@ type change struct {
 	was json.RawMessage
 }
 
-// text returns the corrected text, empty for none.
-func (c change) text() string {
-	if t := c.fields["text"]; t != nil {
-		return *t
-	}
-	return ""
-}
-
 // changeOf returns what a decision corrects; the zero value if it corrects nothing.
 func changeOf(d memory.Decision) change {
 	if d.Verb != memory.DecideCorrect {

@@ -287,12 +287,12 @@ function setUpKeys() {
 	on.checked = store.get("keys", "on") === "on";
 	on.addEventListener("change", () => store.set("keys", on.checked ? "on" : "off"));
 	document.getElementById("help-open").addEventListener("click", () => help.showModal());
-	let going = 0;
+	let going = -Infinity;
 	document.addEventListener("keydown", (event) => {
 		if (event.key === "Escape" && inField(event.target)) event.target.blur();
 		if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || inField(event.target) || !on.checked || help.open) return;
 		const to = event.timeStamp - going < 1200 && document.querySelector(`.views [data-key="${CSS.escape(event.key)}"]`);
-		going = 0;
+		going = -Infinity;
 		if (to) to.click();
 		else if (ownKeys.has(event.key)) ownKeys.get(event.key)(event);
 		else if (event.key === "g") going = event.timeStamp;

@@ -142,10 +142,11 @@ test-clients:
 	@test -n '$(KIOKU_CLIENTS)' || { echo 'name the folder of the clients: make test-clients KIOKU_CLIENTS=DIR'; exit 1; }
 	KIOKU_CLIENTS='$(abspath $(KIOKU_CLIENTS))' $(GO) test -tags '$(TAGS)' -count 1 -v -run TestClients ./cmd/kioku
 
-## soak: the attacks, and the tests that repeat something for long (kills, damaged pages, growth) in full
+## soak: the attacks, and the tests that repeat something for long (kills, damaged pages, growth) in full; -count 1, because go test
+## would hash the millions of files that they open, to know when the result may be repeated
 soak: attack
-	KIOKU_SOAK=1 $(GO) test -tags '$(TAGS)' -timeout 30m ./store/... ./indexer
-	KIOKU_SOAK=1 $(GO) test -tags '$(TAGS)' -timeout 30m -run "^($$($(LONG)))$$" . ./chunker ./agent/... ./council/... ./derive ./server ./cmd/kioku
+	KIOKU_SOAK=1 $(GO) test -tags '$(TAGS)' -count 1 -timeout 30m ./store/... ./indexer
+	KIOKU_SOAK=1 $(GO) test -tags '$(TAGS)' -count 1 -timeout 30m -run "^($$($(LONG)))$$" . ./chunker ./agent/... ./council/... ./derive ./server ./cmd/kioku
 
 # Lists the tests of the files that ask testkit how long they are to be. The store and the indexer ask it for all of theirs.
 LONG = git grep -lE 'testkit\.(Soak|Rounds)' -- '*_test.go' | xargs sed -n 's/^func \(Test[A-Za-z0-9]*\)(t .*/\1/p' | paste -sd '|'

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -353,5 +354,48 @@ func TestMembersSeeOnlySealedRounds(t *testing.T) {
 		if q.Phase == "opinion" && len(q.Rounds) != q.Round-1 {
 			t.Errorf("round %d sees %d rounds", q.Round, len(q.Rounds))
 		}
+	}
+}
+
+// What a crash has left of the status is written before what a person does, so that no step of it is left out.
+func TestReportWritesTheStatusThatACrashLeftBehind(t *testing.T) {
+	t.Parallel()
+	dir := counciltest.Dir(t)
+	o := engine.Options{Folder: dir + "/council", Settings: counciltest.Settings(dir, 3), Workspace: dir + "/agent", Ask: &counciltest.Script{}, Now: counciltest.NewClock().Now}
+	e, err := engine.OpenInline(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	if _, err := e.Submit(t.Context(), council.Task{ID: "task_1", Title: "Buy a kettle"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.Quiet(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	path := dir + "/council/discussions/task_1/status.json"
+	status := func() council.Status {
+		var s council.Status
+		data, err := os.ReadFile(path)
+		if err != nil || json.Unmarshal(data, &s) != nil {
+			t.Fatal(err, string(data))
+		}
+		return s
+	}
+	executing := status()
+	behind := executing
+	behind.Status = council.StatusDecided
+	data, err := json.Marshal(behind)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := e.ReportResult(t.Context(), "task_1", council.Result{Result: "bought", Succeeded: true, Author: council.Author{Kind: "owner"}}); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(executing, status()); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -17,7 +17,8 @@ import (
 	"kioku/council/member"
 )
 
-// onTask runs what a person wants of a task that is not archived, with the lock, and has the engine go on from there.
+// onTask runs what a person wants of a task that is not archived, with the lock, and has the engine go on from there. What a crash has
+// left undone of the status is written first, so that no step of it is left out.
 func (e *Engine) onTask(id string, do func(s *flow.Snapshot, pos flow.Position) error) error {
 	if err := e.writable(); err != nil {
 		return err
@@ -34,7 +35,13 @@ func (e *Engine) onTask(id string, do func(s *flow.Snapshot, pos flow.Position) 
 	if s.Claim == nil {
 		return fmt.Errorf("%w: task %s has not begun", ErrState, id)
 	}
-	if err := do(s, flow.Where(s, e.world())); err != nil {
+	pos, due := flow.Next(s, e.world())
+	if len(due) > 0 && due[0].Kind == flow.Derive {
+		if err := e.derive(s, pos); err != nil {
+			return err
+		}
+	}
+	if err := do(s, pos); err != nil {
 		return err
 	}
 	e.f.Forget(id)

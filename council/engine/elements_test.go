@@ -235,3 +235,32 @@ func TestDirectivesAreBounded(t *testing.T) {
 		t.Errorf("after half an hour: %v, %+v", err, s)
 	}
 }
+
+// Who rates a member sees its last ballots, what the council has decided, and what an owner says came of it.
+func TestEvaluatorsSeeWhatBecameOfBallots(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	w.vote(map[string]string{"ant": council.VoteReject})
+	first := w.submit(ruled)
+	if err := w.RecordOutcome(t.Context(), first, council.OutcomeWorked, "", owner); err != nil {
+		t.Fatal(err)
+	}
+	w.clock.Add(time.Minute)
+	second := w.submit(council.Task{Title: "Another"})
+	w.evaluate()
+	want := []member.Past{
+		{TaskID: second, Title: "Another", Round: 1, Vote: council.VoteReject, Opinion: "ant says reject in round 1", Outcome: council.Approved},
+		{TaskID: first, Title: ruled.Title, Round: 1, Vote: council.VoteReject, Opinion: "ant says reject in round 1", Outcome: council.Approved, Later: council.OutcomeWorked},
+	}
+	for _, q := range w.script.Asked() {
+		if q.Phase != member.PhaseEvaluation || q.Target != "ant" {
+			continue
+		}
+		if diff := cmp.Diff(want, q.History); diff != "" {
+			t.Errorf("%s: %s", q.Member, diff)
+		}
+	}
+	if n := w.script.Count(member.PhaseEvaluation); n != 6 {
+		t.Errorf("%d evaluations", n)
+	}
+}

@@ -89,7 +89,6 @@ func (d *data) turns(turns []memory.Turn) {
 // ReadExpand reads an answer to Expand. The error is an *Error.
 func (c Contracts) ReadExpand(in ExpandInput, answer, stop string) (Expansion, error) {
 	r := newReader(NameExpand)
-	r.part = true // what is left of one list is useful although the other is lost
 	e := &expandReader{r: r, in: in, message: foldName(in.Message), seen: []string{termKey(in.Message)}}
 	for _, t := range in.Turns {
 		e.context += foldName(memory.StripRecalled(t.Text)) + "\n"

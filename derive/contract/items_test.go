@@ -54,7 +54,7 @@ func TestEntitiesItems(t *testing.T) {
 		"known by another name": withItems(answer(swap(dario, "Dario", "anni"), ""), nil, "PERSON:Anna Rossi [] 0.80"),
 		"eleven": withItems(answer(strings.Join([]string{anna, dario, swap(dario, "Dario", "Porto", "0.8", "0.5"), swap(dario, "Dario", "Lisbon"), swap(dario, "Dario", "Braga"), swap(dario, "Dario", "tea"), swap(dario, "Dario", "coffee"), swap(dario, "Dario", "report"), swap(dario, "Dario", "wife"), swap(dario, "Dario", "静かなカフェ"), swap(dario, "Dario", "ダリオ")}, ","), ""), one(contract.ReasonLimit),
 			"PERSON:Anna Rossi [Anni] 0.90", "PERSON:Dario [] 0.80", "PERSON:Lisbon [] 0.80", "PERSON:Braga [] 0.80", "PERSON:tea [] 0.80", "PERSON:coffee [] 0.80", "PERSON:report [] 0.80", "PERSON:wife [] 0.80", "PERSON:静かなカフェ [] 0.80", "PERSON:ダリオ [] 0.80"),
-		"all lost": {answer: answer(swap(dario, "Dario", "Cesare"), ""), want: outcome{Invalid: "entities: lost every item: none keeps the rules", Dropped: one(contract.ReasonName)}},
+		"all lost": {answer: answer(swap(dario, "Dario", "Cesare"), ""), want: outcome{Invalid: "entities[0].name: the name must stand in the text as it is written there, and be no pronoun", Dropped: one(contract.ReasonName)}},
 
 		"not an entity here":  relation(contract.ReasonName, "PERSON:Dario", "PERSON:Cesare"),
 		"another type":        relation(contract.ReasonName, "PERSON:Dario", "ORG:Dario"),
@@ -117,7 +117,7 @@ func TestLoopsItems(t *testing.T) {
 		"open again":         withItems(`{"loops": [`+swap(callDario, `"unit_id": null`, `"unit_id": 2`)+`]}`, nil, `loop call Dario due 2026-11-25 @5-5 user "ダリオさんに連絡する" 0.80`),
 		"no unit_id":         withItems(`{"loops": [`+swap(callDario, `"unit_id": null, `, "")+`]}`, nil, v.items[0]),
 		"none":               {answer: `{"loops": []}`},
-		"all lost":           {answer: `{"loops": [` + swap(sentReport, `"unit_id": 1`, `"unit_id": 3`) + `]}`, want: outcome{Invalid: "loops: lost every item: none keeps the rules", Dropped: one(contract.ReasonID)}},
+		"all lost":           {answer: `{"loops": [` + swap(sentReport, `"unit_id": 1`, `"unit_id": 3`) + `]}`, want: outcome{Invalid: "loops[0].unit_id: must be the id of an open loop that was offered (2 of them), or null", Dropped: one(contract.ReasonID)}},
 		"no evidence at all": withItems(`{"loops": [`+swap(callDario, `,
 		"evidence": [{"line": 5, "quote": "ダリオさんに連絡する"}]`, "")+`]}`, nil, `loop ダリオさんに連絡する due 2026-11-25 @1-7 user "私は静かなカフェが好きです。ダリオさんに連絡する。" 0.50`),
 	})

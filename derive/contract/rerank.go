@@ -96,15 +96,14 @@ func (c Contracts) ReadRerank(in RerankInput, answer, stop string) (Reranking, e
 	r := newReader(NameRerank)
 	var out Reranking
 	if o := r.open(answer, stop); o != nil {
-		items := o.list("relevant_episodes")
-		for _, o := range items {
+		for _, o := range o.list("relevant_episodes") {
 			if ranked, ok := readRanked(o, len(offeredCandidates(in)), out.Ranked); ok {
 				out.Ranked = append(out.Ranked, ranked)
 			}
 		}
 		out.Strategy = strings.TrimSpace(o.str("injection_strategy"))
 		o.done()
-		r.lostAll(o.at("relevant_episodes"), len(items), len(out.Ranked), 0)
+		r.lostAll(o.at("relevant_episodes"), len(out.Ranked), 0)
 	}
 	if !slices.Contains([]string{QuoteKeyParts, Summarize, Full}, out.Strategy) {
 		out.Strategy = QuoteKeyParts

@@ -6,8 +6,6 @@ import "time"
 const (
 	// KindChunk is a passage of a file.
 	KindChunk = "chunk"
-	// KindEpisode is a settled span of lines of a file.
-	KindEpisode = "episode"
 	// KindFact is a fact that was derived from episodes.
 	KindFact = "fact"
 	// KindLoop is something that is still to be done or answered.

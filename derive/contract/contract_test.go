@@ -143,20 +143,13 @@ func readPart(answer, _ string) outcome {
 var now = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 
 func expandInput() contract.ExpandInput {
-	return contract.ExpandInput{Message: "What did he say about it last week? あれどうなった？", Now: now, Aliases: []string{"Anna Rossi"},
+	return contract.ExpandInput{Message: "What did he say about it last week? あれどうなった？", Now: now,
 		Turns: []memory.Turn{{Speaker: "user", Text: "Dario wants to paint the kitchen blue. プロジェクトXの件も。"}, {Speaker: "assistant", Text: "Noted."}}}
 }
 
 func readExpand(answer, stop string) outcome {
 	x, err := contracts.ReadExpand(expandInput(), answer, stop)
-	items := append([]string(nil), x.Queries...)
-	for _, r := range x.References {
-		items = append(items, r.Type+" "+r.Surface+" -> "+r.Resolved)
-	}
-	for _, d := range x.Dates {
-		items = append(items, d.First+".."+d.Last)
-	}
-	return outcomeOf(items, x.Report, err)
+	return outcomeOf(x.Queries, x.Report, err)
 }
 
 func rerankInput() contract.RerankInput {
@@ -170,9 +163,6 @@ func rerankInput() contract.RerankInput {
 func readRerank(answer, stop string) outcome {
 	x, err := contracts.ReadRerank(rerankInput(), answer, stop)
 	var items []string
-	if err == nil {
-		items = append(items, x.Strategy)
-	}
 	for _, r := range x.Ranked {
 		items = append(items, fmt.Sprintf("%d %s %s", r.Index, r.Relevance, r.Reason))
 	}

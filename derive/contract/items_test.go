@@ -164,7 +164,7 @@ func TestExpandItems(t *testing.T) {
 		return `{"expanded_queries": [` + queries + `], "detected_references": [` + references + `]}`
 	}
 	he := `{"type": "anaphora", "surface": "he", "resolved": "Dario"}`
-	good := []string{"kitchen", "Dario", "anaphora he -> Dario"}
+	good := []string{"kitchen", "Dario"}
 	query := func(reason, query string) answerCase {
 		return withItems(answer(`"kitchen", `+query, he), one(reason), good...)
 	}
@@ -187,8 +187,9 @@ func TestExpandItems(t *testing.T) {
 		"type is null":          {answer: answer("", swap(he, `"anaphora"`, "null")), want: invalid("detected_references[0].type: must not be null")},
 		"reference is a string": {answer: answer("", `"he"`), want: invalid("detected_references[0]: must be an object")},
 		"all lost":              {answer: answer(`" "`, swap(he, "Dario", "Cesare")), want: outcome{Invalid: "expanded_queries[0]: must not be blank", Dropped: map[string]int{contract.ReasonText: 1, contract.ReasonName: 1}}},
-		"known name":            withItems(answer("", swap(he, "Dario", "Anna Rossi")), nil, "Anna Rossi", "anaphora he -> Anna Rossi"),
-		"japanese":              withItems(answer("", `{"type": "anaphora", "surface": "あれ", "resolved": "プロジェクトX"}`), nil, "プロジェクトX", "anaphora あれ -> プロジェクトX"),
+		"a day":                 withItems(answer("", `{"type": "temporal", "surface": "about it", "resolved": "2026-11-09"}`), nil, "What did he say about it last week? あれどうなった？ 2026-11-09"),
+		"a day that is read":    withItems(answer("", `{"type": "temporal", "surface": "last week", "resolved": "2026-11-09"}`), nil),
+		"japanese":              withItems(answer("", `{"type": "anaphora", "surface": "あれ", "resolved": "プロジェクトX"}`), nil, "プロジェクトX"),
 		"nothing":               {answer: answer("", "")},
 	})
 }
@@ -198,12 +199,11 @@ func TestRerankItems(t *testing.T) {
 	item := func(id, relevance, reason string) string {
 		return `{"unit_id": ` + id + `, "relevance": "` + relevance + `", "reason": "` + reason + `"}`
 	}
-	answer := func(strategy string, items ...string) string {
-		return `{"relevant_episodes": [` + strings.Join(append(items, item("4", "high", "a")), ",") + `], "injection_strategy": ` + strategy + `}`
+	answer := func(items ...string) string {
+		return `{"relevant_episodes": [` + strings.Join(append(items, item("4", "high", "a")), ",") + `]}`
 	}
-	full := `"full"`
 	dropped := func(reason string, items ...string) answerCase {
-		return withItems(answer(full, items...), one(reason), "full", "3 high a")
+		return withItems(answer(items...), one(reason), "3 high a")
 	}
 	checkAnswers(t, "rerank", map[string]answerCase{
 		"foreign id":       dropped(contract.ReasonID, item("31", "high", "b")),
@@ -214,15 +214,13 @@ func TestRerankItems(t *testing.T) {
 		"unknown":          dropped(contract.ReasonValue, item("2", "very high", "b")),
 		"blank reason":     dropped(contract.ReasonText, item("2", "high", " ")),
 		"long reason":      dropped(contract.ReasonText, item("2", "high", strings.Repeat("b", 241))),
-		"twice":            withItems(answer(full, item("4", "high", "first")), one(contract.ReasonID), "full", "3 high first"),
-		"six":              withItems(answer(full, item("1", "medium", "b"), item("2", "high", "b"), item("3", "high", "b"), item("5", "high", "b"), item("6", "high", "b")), one(contract.ReasonLimit), "full", "1 high b", "2 high b", "4 high b", "5 high b", "3 high a"),
-		"unknown strategy": withItems(answer(`"paraphrase"`), nil, "quote_key_parts", "3 high a"),
-		"no strategy":      {answer: answer("null"), want: invalid("injection_strategy: must not be null")},
-		"id is text":       {answer: answer(full, item(`"1"`, "high", "b")), want: invalid("relevant_episodes[0].unit_id: must be an integer")},
-		"id with fraction": {answer: answer(full, item("1.0", "high", "b")), want: invalid("relevant_episodes[0].unit_id: must be an integer")},
-		"huge id":          {answer: answer(full, item("99999999999999999999", "high", "b")), want: invalid("relevant_episodes[0].unit_id: must be an integer")},
-		"nothing relevant": withItems(`{"relevant_episodes": [], "injection_strategy": "full"}`, nil, "full"),
+		"twice":            withItems(answer(item("4", "high", "first")), one(contract.ReasonID), "3 high first"),
+		"six":              withItems(answer(item("1", "medium", "b"), item("2", "high", "b"), item("3", "high", "b"), item("5", "high", "b"), item("6", "high", "b")), one(contract.ReasonLimit), "1 high b", "2 high b", "4 high b", "5 high b", "3 high a"),
+		"id is text":       {answer: answer(item(`"1"`, "high", "b")), want: invalid("relevant_episodes[0].unit_id: must be an integer")},
+		"id with fraction": {answer: answer(item("1.0", "high", "b")), want: invalid("relevant_episodes[0].unit_id: must be an integer")},
+		"huge id":          {answer: answer(item("99999999999999999999", "high", "b")), want: invalid("relevant_episodes[0].unit_id: must be an integer")},
+		"nothing relevant": withItems(`{"relevant_episodes": [], "injection_strategy": "full"}`, nil),
 		"all foreign":      {answer: `{"relevant_episodes": [` + item("77", "high", "b") + `], "injection_strategy": "full"}`, want: outcome{Invalid: "relevant_episodes: lost every item: none keeps the rules", Dropped: one(contract.ReasonID)}},
-		"all low":          withItems(`{"relevant_episodes": [`+item("7", "low", "b")+`], "injection_strategy": "full"}`, one(contract.ReasonIrrelevant), "full"),
+		"all low":          withItems(`{"relevant_episodes": [`+item("7", "low", "b")+`], "injection_strategy": "full"}`, one(contract.ReasonIrrelevant)),
 	})
 }

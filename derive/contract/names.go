@@ -9,8 +9,8 @@ import (
 
 // Contracts with their versions. A new version asks or reads differently, so that answers to an old one are not used again.
 const (
-	NameExpand   = "expand/1"
-	NameRerank   = "rerank/1"
+	NameExpand   = "expand/2"
+	NameRerank   = "rerank/2"
 	NameEntities = "entities/1"
 	NameFacts    = "facts/1"
 	NameLoops    = "loops/1"

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"path"
 	"slices"
 	"strings"
@@ -75,7 +74,9 @@ func (e *Engine) RequestAction(_ context.Context, r council.ActionRequest) (coun
 	if _, err := e.approvedTask(r.TaskID); err != nil {
 		return r, err
 	}
-	r.ID = cmp.Or(r.ID, fmt.Sprintf("action_%d_%04d", e.now().Unix(), rand.IntN(10_000)))
+	if r.ID == "" {
+		r.ID = freeID("action", e.now().Unix(), func(id string) bool { return e.f.Exists(actionPath(id)) })
+	}
 	if !council.ValidID(r.ID) {
 		return r, council.Invalid("id", "is %.80q", r.ID)
 	}

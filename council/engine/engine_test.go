@@ -112,3 +112,20 @@ func TestTaskIsApprovedInOneRound(t *testing.T) {
 		t.Errorf("%d opinions, %d calls", n, all)
 	}
 }
+
+// As many tasks as are sent within a second have ids of their own.
+func TestSubmitFindsAFreeID(t *testing.T) {
+	t.Parallel()
+	dir := counciltest.Dir(t)
+	e, err := engine.OpenInline(engine.Options{Folder: dir + "/council", Settings: counciltest.Settings(dir, 3), Workspace: dir + "/agent",
+		Ask: &counciltest.Script{}, Now: counciltest.NewClock().Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	for range 500 { // two of 500 have the same four digits but once in 250,000 times
+		if _, err := e.Submit(t.Context(), council.Task{Title: "Buy a kettle"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

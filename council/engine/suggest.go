@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"path"
 	"slices"
 	"strings"
@@ -112,7 +111,9 @@ func (e *Engine) Suggest(_ context.Context, s council.Suggestion) (council.Sugge
 	if !slices.Contains(e.set.Workers, s.Worker) {
 		return s, e.noWorker(s.Worker)
 	}
-	s.ID = cmp.Or(s.ID, fmt.Sprintf("sug_%d_%04d", e.now().Unix(), rand.IntN(10_000)))
+	if s.ID == "" {
+		s.ID = freeID("sug", e.now().Unix(), func(id string) bool { return e.f.Exists(suggestionPath(s.Worker, id)) })
+	}
 	if err := checkSuggestion(s); err != nil {
 		return s, err
 	}
@@ -324,7 +325,7 @@ func (e *Engine) accept(s council.Suggestion) error {
 	if r := []rune(t.Title); len(r) > council.MaxTitle {
 		t.Title = string(r[:council.MaxTitle-1]) + "…"
 	}
-	known := e.f.Exists(folder.Inbox+"/"+t.ID+".json") || e.f.Exists(folder.TaskDir(t.ID)) || e.archivedDir(t.ID) != ""
+	known := e.taken(t.ID)
 	if !known {
 		if err := e.drop(t, nil); err != nil && !errors.Is(err, ErrExists) {
 			return err

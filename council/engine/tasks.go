@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"path"
 	"regexp"
 	"slices"
@@ -34,7 +33,7 @@ func (e *Engine) SubmitWith(_ context.Context, t council.Task, files []Upload) (
 	t.Type = cmp.Or(t.Type, council.TypeTask)
 	if t.ID == "" {
 		word := map[string]string{council.TypeTask: "task", council.TypeQuestion: "ask"}[t.Type]
-		t.ID = fmt.Sprintf("%s_%d_%04d", cmp.Or(word, "task"), now.Unix(), rand.IntN(10_000))
+		t.ID = freeID(cmp.Or(word, "task"), now.Unix(), e.taken)
 	}
 	t.Priority, t.Status = cmp.Or(t.Priority, council.PriorityMedium), cmp.Or(t.Status, council.StatusPending)
 	if t.CreatedAt.IsZero() {
@@ -50,11 +49,19 @@ func (e *Engine) SubmitWith(_ context.Context, t council.Task, files []Upload) (
 	if err := t.Check(); err != nil {
 		return t, err
 	}
-	if e.f.Exists(folder.TaskDir(t.ID)+"/task.json") || e.archivedDir(t.ID) != "" {
+	if e.taken(t.ID) {
 		return t, fmt.Errorf("task %s %w", t.ID, ErrExists)
 	}
 	return t, e.drop(t, files)
 }
+
+// taken reports whether the council has a task with an id: waiting, in discussion or archived.
+func (e *Engine) taken(id string) bool {
+	return e.f.Exists(inboxPath(id)) || e.f.Exists(folder.TaskDir(id)+"/task.json") || e.archivedDir(id) != ""
+}
+
+// inboxPath returns the path of a task that waits.
+func inboxPath(id string) string { return folder.Inbox + "/" + id + ".json" }
 
 // attached returns how files are listed, with the beginning of the names under which they are stored.
 func attached(files []Upload, prefix string) ([]council.Attachment, error) {
@@ -73,7 +80,7 @@ func attached(files []Upload, prefix string) ([]council.Attachment, error) {
 
 // drop writes a task into the inbox, after its files.
 func (e *Engine) drop(t council.Task, files []Upload) error {
-	rel := folder.Inbox + "/" + t.ID + ".json"
+	rel := inboxPath(t.ID)
 	if e.f.Exists(rel) {
 		return fmt.Errorf("task %s %w", t.ID, ErrExists)
 	}

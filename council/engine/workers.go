@@ -1,12 +1,10 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"time"
@@ -101,7 +99,9 @@ func (e *Engine) SendCommand(_ context.Context, c council.Command) (council.Comm
 	if !isWorker && !stops {
 		return c, council.Invalid("action", "is %.40q; the member %s is only paused and resumed: set its parameters, or request the action reload:%[2]s", c.Action, c.Worker)
 	}
-	c.ID = cmp.Or(c.ID, fmt.Sprintf("cmd_%d_%04d", e.now().Unix(), rand.IntN(10_000)))
+	if c.ID == "" {
+		c.ID = freeID("cmd", e.now().Unix(), func(id string) bool { return e.f.Exists(commandPath(c.Worker, id)) })
+	}
 	if err := c.Check(); err != nil {
 		return c, err
 	}

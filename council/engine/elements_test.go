@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -262,5 +263,36 @@ func TestEvaluatorsSeeWhatBecameOfBallots(t *testing.T) {
 	}
 	if n := w.script.Count(member.PhaseEvaluation); n != 6 {
 		t.Errorf("%d evaluations", n)
+	}
+}
+
+// A comment for which a task has no room is refused, and so is one beside comments that cannot be read: those before it stay.
+func TestCommentsAreNeverLost(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil)
+	id := w.submit(ruled)
+	said := council.Comment{Author: owner, Message: strings.Repeat("🌱", council.MaxComment)}
+	taken := 0
+	var err error
+	for ; err == nil && taken < 100; taken++ {
+		_, err = w.Comment(t.Context(), id, said)
+	}
+	if !errors.Is(err, engine.ErrState) || !strings.Contains(err.Error(), "new task") {
+		t.Fatalf("after %d comments: %v", taken, err)
+	}
+	if err := w.RequestRound(t.Context(), id, owner, said.Message); !errors.Is(err, engine.ErrState) {
+		t.Errorf("a reason for a round: %v", err)
+	}
+	if d := w.get(id); len(d.Comments) != taken-1 || len(d.Problems) > 0 {
+		t.Errorf("%d comments of %d are left: %v", len(d.Comments), taken-1, d.Problems)
+	}
+	path := w.dir + "/council/discussions/" + id + "/comments.json"
+	writeFile(t, path, `[{"id":`)
+	w.clock.Add(time.Minute)
+	if _, err := w.Comment(t.Context(), id, council.Comment{Author: owner, Message: "short"}); !errors.Is(err, engine.ErrState) {
+		t.Errorf("beside a broken file: %v", err)
+	}
+	if data, err := os.ReadFile(path); string(data) != `[{"id":` {
+		t.Errorf("%v: the broken file was replaced: %s", err, data)
 	}
 }

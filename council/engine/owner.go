@@ -85,8 +85,22 @@ func (e *Engine) Comment(_ context.Context, id string, c council.Comment, files 
 				return err
 			}
 		}
-		return e.write("comments", folder.TaskDir(id)+"/comments.json", append(slices.Clone(s.Comments), c))
+		return e.addComment(s, c)
 	})
+}
+
+// addComment adds a comment to those of a task. It returns ErrState, and changes nothing, if those before it would be lost.
+func (e *Engine) addComment(s *flow.Snapshot, c council.Comment) error {
+	rel := folder.TaskDir(s.ID) + "/comments.json"
+	var all []council.Comment
+	if err := e.f.Read(rel, &all); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: the comments of task %s cannot be read: %w; repair the file or move it away", ErrState, s.ID, err)
+	}
+	err := e.write("comments", rel, append(all, c))
+	if errors.Is(err, folder.ErrTooLarge) {
+		return fmt.Errorf("%w: task %s has no room for a further comment of that length; go on in a new task", ErrState, s.ID)
+	}
+	return err
 }
 
 // RequestRound has a task that has been decided, or is stalled, discussed for a further round. The decision before it is kept. It is
@@ -106,7 +120,7 @@ func (e *Engine) RequestRound(_ context.Context, id string, author council.Autho
 		cycle := council.Cycle{Cycle: s.Cycle() + 1, FirstRound: s.LastRound() + 1, Reason: reason, Author: author, CreatedAt: e.now(), Previous: flow.Record(s, pos)}
 		if strings.TrimSpace(reason) != "" {
 			c := council.Comment{ID: fmt.Sprintf("comment_%d_round", cycle.CreatedAt.UnixMilli()), Author: author, Message: reason, RequestRound: true, CreatedAt: cycle.CreatedAt}
-			if err := e.write("comments", folder.TaskDir(id)+"/comments.json", append(slices.Clone(s.Comments), c)); err != nil {
+			if err := e.addComment(s, c); err != nil {
 				return err
 			}
 		}

@@ -23,6 +23,9 @@ import (
 // MaxFile is the maximum size of a file of JSON.
 const MaxFile = 1 << 20
 
+// ErrTooLarge is the error of a record that could not be read again.
+var ErrTooLarge = fmt.Errorf("the record has more than %d bytes", MaxFile)
+
 // perm are the permissions of files; folders are 0700.
 const perm = 0o600
 
@@ -127,11 +130,15 @@ func (f *Folder) Close() error {
 	return errors.Join(err, f.root.Close())
 }
 
-// Publish writes a file that must not exist, and never changes. It returns fs.ErrExist if it does; of several callers one succeeds.
+// Publish writes a file that must not exist, and never changes. It returns fs.ErrExist if it does; of several callers one succeeds. It
+// returns ErrTooLarge for a record of more than MaxFile bytes.
 func (f *Folder) Publish(rel string, v any) error {
 	data, err := Encode(v)
 	if err != nil {
 		return err
+	}
+	if len(data) > MaxFile {
+		return fmt.Errorf("%s: %w", rel, ErrTooLarge)
 	}
 	return f.PublishBytes(rel, data)
 }
@@ -144,11 +151,15 @@ func (f *Folder) PublishBytes(rel string, data []byte) error {
 	return atomicfile.Create(f.root, rel, data, perm)
 }
 
-// Write replaces a file that follows from others. It writes nothing and returns false if the file is the same already.
+// Write replaces a file that follows from others. It writes nothing and returns false if the file is the same already. It returns
+// ErrTooLarge for a record of more than MaxFile bytes.
 func (f *Folder) Write(rel string, v any) (changed bool, err error) {
 	data, err := Encode(v)
 	if err != nil {
 		return false, err
+	}
+	if len(data) > MaxFile {
+		return false, fmt.Errorf("%s: %w", rel, ErrTooLarge)
 	}
 	if old, err := f.ReadBytes(rel, MaxFile); err == nil && bytes.Equal(old, data) {
 		return false, nil

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -44,6 +45,9 @@ const (
 	Archived    = "archive"
 	Workspace   = "workspace"
 )
+
+// folders are those that every council has.
+var folders = []string{Inbox, Inbox + "/rejected", Discussions, Decisions, Evaluations, Nodes, Commands, Suggestions, Actions, Logs, Archived}
 
 // Folder is that of a council. Its methods may be called concurrently.
 type Folder struct {
@@ -79,12 +83,35 @@ func Open(dir string) (*Folder, error) {
 		return nil, fmt.Errorf("council: %w", err)
 	}
 	f := &Folder{root: root, path: dir, tasks: map[string]cached{}}
-	for _, sub := range []string{Inbox, Inbox + "/rejected", Discussions, Decisions, Evaluations, Nodes, Commands, Suggestions, Actions, Logs, Archived} {
+	if err := f.refuseLinks(); err != nil {
+		return nil, errors.Join(fmt.Errorf("council: %w", err), root.Close())
+	}
+	for _, sub := range folders {
 		if err := root.MkdirAll(sub, 0o700); err != nil {
 			return nil, errors.Join(fmt.Errorf("council: %w", err), root.Close())
 		}
 	}
 	return f, nil
+}
+
+// refuseLinks returns an error if a folder of the council, or of one of its members, workers, schedules and cycles, is a link: what is read
+// there would be somebody else's.
+func (f *Folder) refuseLinks() error {
+	for _, dir := range []string{".", Nodes, Commands, Suggestions, Schedules, Evaluations} {
+		entries, err := f.entries(dir)
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			if e.Type()&fs.ModeSymlink == 0 {
+				continue
+			}
+			if rel := path.Join(dir, e.Name()); dir != "." || e.Name() == Schedules || slices.Contains(folders, e.Name()) {
+				return fmt.Errorf("%s is a link; put the folder itself in its place", rel)
+			}
+		}
+	}
+	return nil
 }
 
 // Path returns the path of the folder.

@@ -272,3 +272,27 @@ func TestReadBytesFollowsNoLink(t *testing.T) {
 		t.Errorf("read %s", data)
 	}
 }
+
+// A folder that is a link leads to files of another name, so that a member could have the parameters of another: nothing is opened.
+func TestOpenRefusesFoldersThatAreLinks(t *testing.T) {
+	t.Parallel()
+	for _, link := range []string{"decisions", "nodes/panda", "commands/buddy", "suggestions/buddy", "evaluations/eval_1", "schedules", "schedules/backups"} {
+		dir := t.TempDir()
+		if err := os.MkdirAll(filepath.Join(dir, "nodes/gorilla"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, link)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(filepath.Join(dir, "nodes/gorilla"), path); err != nil {
+			t.Fatal(err)
+		}
+		if f, err := folder.Open(dir); err == nil || !strings.Contains(err.Error(), link+" is a link") {
+			t.Errorf("%s: %v", link, err)
+			if err == nil {
+				f.Close()
+			}
+		}
+	}
+}

@@ -102,8 +102,6 @@ const (
 	AuditFailing = "audit_failing"
 	// DeriveOff means that the query has context or asks for units, and derivation is off.
 	DeriveOff = "derive_off"
-	// DeriveLag means that episodes wait to be derived.
-	DeriveLag = "derive_lag"
 	// ExpandTimeout, ExpandInvalid, RerankTimeout and RerankInvalid mean that a language model was too late, or its answer was not
 	// what it has to be; the answer is that of the rules.
 	ExpandTimeout = "expand_timeout"

@@ -154,8 +154,6 @@ const (
 	WriteEdited = "edited"
 	// WriteGone: it is not in the file any more.
 	WriteGone = "gone"
-	// WriteUnknown: nobody can tell that it is as it was written, so it stays.
-	WriteUnknown = "unknown"
 )
 
 // Write is a note or an update of an agent.
@@ -174,7 +172,7 @@ type Write struct {
 	Kind string
 	// Text is its beginning, without marks.
 	Text string
-	// Outcome is one of the constants WriteUndone, WriteEdited, WriteGone and WriteUnknown.
+	// Outcome is one of the constants WriteUndone, WriteEdited and WriteGone.
 	Outcome string
 }
 

@@ -102,7 +102,7 @@ func TestAcceptance08AnEndGivesTheJobBack(t *testing.T) {
 	}}
 	w := newWorld(t, "memory/2026-11-23.md", day("Well, Ana lives in Porto.")).withModel(m)
 	w.sync()
-	if err := w.Catchup(ctx); !errors.Is(err, context.Canceled) {
+	if err := w.Run(ctx, false, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("the run ended with %v", err)
 	}
 	jobs, err := w.memory.Derived().Jobs(t.Context(), seam.JobQueued, 10)

@@ -23,7 +23,7 @@ func (s *Service) Entities(ctx context.Context, f memory.EntityFilter) (memory.E
 	if limit == 0 {
 		limit = 100
 	}
-	all, err := s.store.Entities(ctx, seam.EntityQuery{Type: f.Type, Limit: maxEntities, MaxSensitivity: f.MaxSensitivity})
+	all, err := s.store.Entities(ctx, seam.EntityQuery{Type: f.Type, Limit: maxEntities, MaxSensitivity: f.MaxSensitivity, Relations: true})
 	if err != nil {
 		return memory.EntityList{}, err
 	}

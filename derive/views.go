@@ -25,7 +25,7 @@ func (s *Service) writeViews(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	entities, err := s.store.Entities(ctx, seam.EntityQuery{Limit: maxEntities, MaxSensitivity: min(s.opt.ViewCeiling, memory.Private)})
+	entities, err := s.store.Entities(ctx, seam.EntityQuery{Limit: maxEntities, MaxSensitivity: min(s.opt.ViewCeiling, memory.Private), Relations: true})
 	if err != nil {
 		return err
 	}

@@ -68,9 +68,6 @@ func (s *Service) Run(ctx context.Context, all bool, step func(memory.DeriveProg
 	return nil
 }
 
-// Catchup is Run without progress, for what a model may be asked about by default.
-func (s *Service) Catchup(ctx context.Context) error { return s.Run(ctx, false, nil) }
-
 // ByRule is Run without the model. Summaries and views are made only if something was derived.
 func (s *Service) ByRule(ctx context.Context) error {
 	leave, err := enter(ctx, s.turn)

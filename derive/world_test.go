@@ -170,7 +170,7 @@ func (w *world) sync() {
 func (w *world) derive() {
 	w.t.Helper()
 	w.sync()
-	if err := w.Catchup(w.t.Context()); err != nil {
+	if err := w.Run(w.t.Context(), false, nil); err != nil {
 		w.t.Fatal(err)
 	}
 }

@@ -6,8 +6,6 @@ import "time"
 const (
 	// KindChunk is a passage of a file.
 	KindChunk = "chunk"
-	// KindEpisode is a settled span of lines of a file.
-	KindEpisode = "episode"
 	// KindFact is a fact that was derived from episodes.
 	KindFact = "fact"
 	// KindLoop is something that is still to be done or answered.
@@ -132,6 +130,18 @@ type Entity struct {
 	Mentions int
 	// LastSeen is the time of the newest of them.
 	LastSeen time.Time
+	// Relations that it has to others, those that most episodes tell first; at most 20, and none unless they were asked for.
+	Relations []Relation
+}
+
+// Relation is how two entities are related, as notes say.
+type Relation struct {
+	// Source and Target are the names of the entities, and Kind is what Target is to Source: friend, family, partner, likes ....
+	Source, Kind, Target string
+	// Citation is a line that says it, "memory/2026-03-02.md#L7".
+	Citation string
+	// Episodes is the number of episodes that say it.
+	Episodes int
 }
 
 // EntityRef names an entity in a claim.

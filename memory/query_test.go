@@ -14,7 +14,7 @@ func TestCheckRecallNamesTheBadField(t *testing.T) {
 	for field, q := range map[string]memory.Query{
 		"context":         {Context: make([]memory.Turn, 21)},
 		"queries":         {Queries: []string{"a", "b", "c", "d", "e", "f"}},
-		"kinds":           {Kinds: []string{memory.KindFact, memory.KindEpisode}},
+		"kinds":           {Kinds: []string{memory.KindFact, "episode"}},
 		"max_sensitivity": {MaxSensitivity: &high},
 	} {
 		var bad *memory.InputError

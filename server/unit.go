@@ -93,7 +93,12 @@ func entity(e memory.Entity) *kiokuv1.Entity {
 	return &kiokuv1.Entity{
 		Id: e.UID, Type: e.Type, Name: e.Name, Qualifier: e.Qualifier, Aliases: e.Aliases, MergedInto: e.MergedInto,
 		MentionCount: int32Of(e.Mentions), LastSeenTime: kiokuv1.TimeOf(e.LastSeen),
+		Relations: convertAll(e.Relations, relation),
 	}
+}
+
+func relation(r memory.Relation) *kiokuv1.Relation {
+	return &kiokuv1.Relation{Source: r.Source, Kind: r.Kind, Target: r.Target, Citation: r.Citation, EpisodeCount: int32Of(r.Episodes)}
 }
 
 func twins(t memory.Twins) *kiokuv1.Twins {

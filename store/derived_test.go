@@ -59,6 +59,34 @@ func TestDerivedUnitsGoInTheCommitThatDeletesTheirText(t *testing.T) {
 	}
 }
 
+func TestEntitiesHaveTheirRelations(t *testing.T) {
+	t.Parallel()
+	s := openDerived(t, t.TempDir())
+	first := noteFile("memory/2026-11-01.md", "Ana friend= Dario")
+	again, private := noteFile("memory/2026-11-02.md", "Ana friend= Dario"), noteFile("memory/2026-11-03.md", "Ana partner= Zeno (private)")
+	s.sync(t, first, again, private)
+	s.derive(t, first, again, private)
+	friend := memory.Relation{Source: "Ana", Kind: "friend", Target: "Dario", Citation: "memory/2026-11-02.md#L1", Episodes: 2}
+	partner := memory.Relation{Source: "Ana", Kind: "partner", Target: "Zeno", Citation: "memory/2026-11-03.md#L1", Episodes: 1}
+	for _, c := range []struct {
+		query seam.EntityQuery
+		want  map[string][]memory.Relation
+	}{
+		{seam.EntityQuery{Relations: true}, map[string][]memory.Relation{"Ana": {friend}, "Dario": {friend}}},
+		{seam.EntityQuery{Relations: true, MaxSensitivity: memory.Private}, map[string][]memory.Relation{"Ana": {friend, partner}, "Dario": {friend}, "Zeno": {partner}}},
+		{seam.EntityQuery{}, map[string][]memory.Relation{"Ana": nil, "Dario": nil}},
+	} {
+		list, err := s.Entities(t.Context(), c.query)
+		got := map[string][]memory.Relation{}
+		for _, e := range list {
+			got[e.Name] = e.Relations
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
+			t.Errorf("%+v: %v %s", c.query, err, diff)
+		}
+	}
+}
+
 // sorted returns a sorted copy.
 func sorted(list []string) []string {
 	list = append([]string(nil), list...)

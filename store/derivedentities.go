@@ -33,14 +33,25 @@ const (
 			AND EXISTS (SELECT 1 FROM mentions x JOIN payload_episode p ON p.id = x.episode WHERE x.entity = e.id AND p.sensitivity <= ?2)
 		ORDER BY 1, 2`
 
+	// selectRelations selects how entities are related that episodes below a ceiling say, with the names that they have there.
+	selectRelations = `SELECT j.value, s.name, x.rel, t.name, max(f.path || '#L' || (p.start_line + x.start_line - 1)), count(DISTINCT x.episode) AS n
+		FROM json_each(?1) j JOIN entities e ON e.id = j.value OR e.merged_into = j.value
+			JOIN edges x ON x.src = e.id OR x.dst = e.id JOIN entities s ON s.id = x.src JOIN entities t ON t.id = x.dst
+			JOIN payload_episode p ON p.id = x.episode AND p.sensitivity <= ?2 JOIN files f ON f.id = p.file AND f.out_of_scope = 0
+		GROUP BY j.value, s.id, x.rel, t.id ORDER BY j.value, n DESC, s.name, x.rel, t.name`
+
 	// entitiesByNorm selects the entities that stand for those with a name of a JSON array.
 	entitiesByNorm = `SELECT coalesce(e.merged_into, e.id) FROM json_each(?1) j CROSS JOIN entities e ON e.norm = j.value
 		UNION SELECT coalesce(e.merged_into, e.id) FROM json_each(?1) j CROSS JOIN aliases l ON l.norm = j.value JOIN entities e ON e.id = l.entity`
 	entitiesByUID = "SELECT e.id FROM json_each(?) j CROSS JOIN entities e ON e.uid >= j.value AND e.uid < j.value || 'g'"
 )
 
-// defaultEntities is the default number of entities of a list.
-const defaultEntities = 100
+const (
+	// defaultEntities is the default number of entities of a list.
+	defaultEntities = 100
+	// maxRelations is the maximum number of relations of an entity.
+	maxRelations = 20
+)
 
 // Entities implements seam.Store. For a name it returns the entity that stands for the one with the name, and for a UID the very one.
 // All lists leave out entities and names that no file has which searches find, or only episodes above the ceiling.
@@ -68,7 +79,7 @@ func (d *Derived) Entities(ctx context.Context, q seam.EntityQuery) ([]memory.En
 		if err != nil {
 			return nil, err
 		}
-		return list, addAliases(ctx, tx, list, q.MaxSensitivity)
+		return list, addNames(ctx, tx, list, q)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list entities: %w", err)
@@ -97,8 +108,8 @@ func findEntities(ctx context.Context, tx *sql.Tx, q seam.EntityQuery) ([]int64,
 	return append(ids, more...), err
 }
 
-// addAliases reads the other names of entities.
-func addAliases(ctx context.Context, tx *sql.Tx, list []memory.Entity, ceiling memory.Sensitivity) error {
+// addNames reads the other names of entities, and their relations if these are wanted.
+func addNames(ctx context.Context, tx *sql.Tx, list []memory.Entity, q seam.EntityQuery) error {
 	ids := make([]int64, len(list))
 	byID := map[int64]*memory.Entity{}
 	for i := range list {
@@ -109,7 +120,7 @@ func addAliases(ctx context.Context, tx *sql.Tx, list []memory.Entity, ceiling m
 	if err != nil {
 		return err
 	}
-	return forEachRow(ctx, tx, func(rows *sql.Rows) error {
+	err = forEachRow(ctx, tx, func(rows *sql.Rows) error {
 		var id int64
 		var alias string
 		err := rows.Scan(&id, &alias)
@@ -117,5 +128,17 @@ func addAliases(ctx context.Context, tx *sql.Tx, list []memory.Entity, ceiling m
 			e.Aliases = append(e.Aliases, alias)
 		}
 		return err
-	}, selectAliases, query, ceiling)
+	}, selectAliases, query, q.MaxSensitivity)
+	if err != nil || !q.Relations {
+		return err
+	}
+	return forEachRow(ctx, tx, func(rows *sql.Rows) error {
+		var id int64
+		var r memory.Relation
+		err := rows.Scan(&id, &r.Source, &r.Kind, &r.Target, &r.Citation, &r.Episodes)
+		if e := byID[id]; len(e.Relations) < maxRelations {
+			e.Relations = append(e.Relations, r)
+		}
+		return err
+	}, selectRelations, query, q.MaxSensitivity)
 }

@@ -10,17 +10,16 @@ import (
 )
 
 // articleInput is an episode with the texts of the article's sample answers.
-func articleInput() contract.EpisodeInput {
-	return contract.EpisodeInput{Model: "m", Episode: episode("e1", "2025-12-14",
+func articleInput() contract.ExtractInput {
+	return contract.ExtractInput{Model: "m", Episodes: []contract.Episode{episode("e1", "2025-12-14",
 		"user: 太郎と次郎は友達。short quote。string という場所の話。",
-		"user: 静かなカフェが好き。次回、UnityのAnimator設計の続きを話す。")}
+		"user: 静かなカフェが好き。次回、UnityのAnimator設計の続きを話す。")}}
 }
 
 // The sample answers of the article that this comes from, with one of the alternatives where it lists several ("a|b"). Their
 // confidence of 0.0 stands for a number; with it as it is, an answer is valid and says nothing.
 func TestArticleSamplesOfClaimsAreValid(t *testing.T) {
 	t.Parallel()
-	e := articleInput()
 	check := func(name string, want, got outcome) {
 		t.Helper()
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -28,15 +27,18 @@ func TestArticleSamplesOfClaimsAreValid(t *testing.T) {
 		}
 	}
 	low := func(n int) outcome { return outcome{Dropped: map[string]int{contract.ReasonConfidence: n}} }
-	read := func(f contract.Found, err error) outcome { return foundOutcome(f, err) }
+	read := func(answer string) outcome {
+		e, report, err := readEpisode(articleInput(), answer)
+		return outcomeOf(found(e.Mentions, e.Claims), report, err)
+	}
 
 	facts := func(confidence string) string {
 		return `{"facts": [{"subject": {"etype": "PERSON", "name": "USER"}, "predicate": "prefers", "object_text": "静かなカフェ", "confidence": ` + confidence +
 			`, "validity": {"from": null, "to": null}}]}`
 	}
-	check("facts", low(1), read(contracts.ReadFacts(e, facts("0.0"), "")))
+	check("facts", low(1), read(facts("0.0")))
 	check("facts", outcome{Items: []string{`fact USER prefers 静かなカフェ [,) @1-2 user "静かなカフェが好き。次回、UnityのAnimator設計の続きを話す。" 0.50`}},
-		read(contracts.ReadFacts(e, facts("0.9"), "")))
+		read(facts("0.9")))
 
 	entities := func(confidence string) string {
 		return `{"entities": [{"etype": "PERSON", "name": "太郎", "aliases": ["..."], "role": "mentioned", "confidence": ` + confidence + `},
@@ -48,23 +50,22 @@ func TestArticleSamplesOfClaimsAreValid(t *testing.T) {
 		Items: []string{"PERSON:太郎 [] 0.90", "PERSON:次郎 [] 0.90", "PLACE:string [] 0.90", `relation 太郎 friend 次郎 @1-1 user "short quote" 0.90`},
 		// "..." is no name.
 		Dropped: map[string]int{contract.ReasonText: 1},
-	}, read(contracts.ReadEntities(e, entities("0.9"), "")))
-	check("entities", outcome{Dropped: map[string]int{contract.ReasonConfidence: 4}}, read(contracts.ReadEntities(e, entities("0.0"), "")))
+	}, read(entities("0.9")))
+	check("entities", outcome{Dropped: map[string]int{contract.ReasonConfidence: 4}}, read(entities("0.0")))
 
 	loops := func(confidence string) string {
 		return `{"loops": [{"status": "open", "due_at": null, "loop_text": "次回、UnityのAnimator設計の続きを話す", "confidence": ` + confidence + `}]}`
 	}
-	check("loops", low(1), read(contracts.ReadLoops(e, loops("0.0"), "")))
+	check("loops", low(1), read(loops("0.0")))
 	check("loops", outcome{Items: []string{`loop 次回、UnityのAnimator設計の続きを話す due  @1-2 user "静かなカフェが好き。次回、UnityのAnimator設計の続きを話す。" 0.50`}},
-		read(contracts.ReadLoops(e, loops("0.9"), "")))
+		read(loops("0.9")))
 }
 
 func TestArticleSamplesOfOtherContractsAreValid(t *testing.T) {
 	t.Parallel()
-	e := articleInput()
-	reflection, _, err := contracts.ReadReflect(e, `{"reflection_text": "string", "emotion_label": "joy", "emotion_intensity": 0.0, "topic_tags": ["仕事", "読書"],
-		"salience_score": 0.0, "confidence": 0.0}`, "")
-	if diff := cmp.Diff(&contract.Reflection{Text: "string", Emotion: "joy", Tags: []string{"仕事", "読書"}}, reflection); diff != "" || err != nil {
+	e, _, err := readEpisode(articleInput(), `{"reflection": {"reflection_text": "string", "emotion_label": "joy", "emotion_intensity": 0.0, "topic_tags": ["仕事", "読書"],
+		"salience_score": 0.0, "confidence": 0.0}}`)
+	if diff := cmp.Diff(&contract.Reflection{Text: "string", Emotion: "joy", Tags: []string{"仕事", "読書"}}, e.Reflection); diff != "" || err != nil {
 		t.Errorf("reflect: %v %s", err, diff)
 	}
 	expansion, err := contracts.ReadExpand(contract.ExpandInput{Message: "表層形は？", Now: now, Turns: []memory.Turn{{Speaker: "user", Text: "解決後の話"}}},
@@ -76,7 +77,7 @@ func TestArticleSamplesOfOtherContractsAreValid(t *testing.T) {
 	if diff := cmp.Diff([]contract.Ranked{{Index: 11, Relevance: contract.High, Reason: "選択理由"}}, ranking.Ranked); diff != "" || err != nil {
 		t.Errorf("rerank: %v %s", err, diff)
 	}
-	week := contract.SummaryInput{Scope: memory.ScopeRelationship, Key: "2025-W50", Episodes: []contract.Episode{e.Episode}}
+	week := contract.SummaryInput{Scope: memory.ScopeRelationship, Key: "2025-W50", Episodes: articleInput().Episodes}
 	summary, err := contracts.ReadSummary(week, `{"summary_text": "string", "key_events": [{"unit_id": 1, "why": "..."}], "relationship_state": "string"}`, "")
 	want := memory.Summary{Scope: memory.ScopeRelationship, Key: "2025-W50", Text: "string", Events: []memory.KeyEvent{{EpisodeUID: "e1", Why: "..."}}, Relationship: "string"}
 	if diff := cmp.Diff(want, summary.Summary); diff != "" || err != nil {

@@ -15,9 +15,15 @@ type draft struct {
 	evidence   []citation
 }
 
-// take makes claims of at most limit drafts.
-func (e *episodeReader) take(path, contract string, drafts []draft, limit int) {
-	drafts = best(e.r, path, drafts, limit, func(d draft) float64 { return d.confidence })
+// readClaims reads a list of an object and makes claims of at most limit of its items.
+func (e *episodeReader) readClaims(o *object, key, contract string, limit int, read func(*object) (draft, bool)) {
+	var drafts []draft
+	for _, o := range o.list(key) {
+		if d, ok := read(o); ok {
+			drafts = append(drafts, d)
+		}
+	}
+	drafts = best(e.r, o.at(key), drafts, limit, func(d draft) float64 { return d.confidence })
 	for _, d := range drafts {
 		for _, c := range d.evidence {
 			e.addClaim(contract, d, c)

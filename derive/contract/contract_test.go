@@ -39,8 +39,8 @@ func talk() contract.Episode {
 }
 
 // input asks about talk.
-func input() contract.EpisodeInput {
-	return contract.EpisodeInput{Episode: talk(), Model: "test-model",
+func input() contract.ExtractInput {
+	return contract.ExtractInput{Episodes: []contract.Episode{talk()}, Model: "test-model",
 		Loops:    []memory.Loop{{Key: "k1", Text: "send the report to Anna"}, {Key: "k2", Text: "call Dario"}},
 		Entities: []memory.Entity{{Type: "PERSON", Name: "Anna Rossi", Aliases: []string{"Anni"}}, {Type: "ORG", Name: "Acme"}}}
 }
@@ -96,50 +96,60 @@ func outcomeOf(items []string, report contract.Report, err error) outcome {
 	return o
 }
 
-// readers read an answer to each contract, given the inputs of these tests.
+// readers read an answer to each contract, given the inputs of these tests. Those of facts, entities, loops and reflect, which are part
+// of extract, take the lists of one episode.
 var readers = map[string]func(answer, stop string) outcome{
-	"facts": func(a, s string) outcome { f, err := contracts.ReadFacts(input(), a, s); return foundOutcome(f, err) },
-	"entities": func(a, s string) outcome {
-		f, err := contracts.ReadEntities(input(), a, s)
-		return foundOutcome(f, err)
-	},
-	"loops":   func(a, s string) outcome { f, err := contracts.ReadLoops(input(), a, s); return foundOutcome(f, err) },
-	"reflect": readReflect, "expand": readExpand, "rerank": readRerank, "summary": readSummary, "extract": readExtract,
+	"facts": readPart, "entities": readPart, "loops": readPart, "expand": readExpand, "rerank": readRerank, "summary": readSummary, "extract": readExtract,
+	"reflect": func(answer, stop string) outcome { return readPart(`{"reflection": `+answer+`}`, stop) },
 }
 
 var contracts = contract.Contracts{UserNames: []string{"Haru"}}
 
-func foundOutcome(f contract.Found, err error) outcome {
-	return outcomeOf(found(f.Mentions, f.Claims), f.Report, err)
+// inExtract returns an answer to extract with one episode that has the lists of an answer; those that it lacks are empty.
+func inExtract(answer string) string {
+	fields := `"unit_id": 1`
+	for _, key := range []string{"entities", "relations", "facts", "loops"} {
+		if !strings.Contains(answer, `"`+key+`": `) {
+			fields += `, "` + key + `": []`
+		}
+	}
+	return `{"episodes": [{` + fields + `, ` + strings.TrimPrefix(answer, "{") + `]}`
 }
 
-func readReflect(answer, stop string) outcome {
-	reflection, report, err := contracts.ReadReflect(input(), answer, stop)
-	var items []string
-	if reflection != nil {
-		items = []string{fmt.Sprintf("%+v", *reflection)}
+// readEpisode reads the lists of an answer about one episode.
+func readEpisode(in contract.ExtractInput, answer string) (contract.Extracted, contract.Report, error) {
+	c := contracts
+	c.Reflections = strings.Contains(answer, `"reflection": `)
+	x, err := c.ReadExtract(in, inExtract(answer), "")
+	if err != nil {
+		return contract.Extracted{}, x.Report, err
 	}
-	return outcomeOf(items, report, err)
+	return x.Episodes[0], x.Report, nil
+}
+
+// readPart reads the lists of an answer about talk. Paths of problems begin with the key of the list, or that of the reflection.
+func readPart(answer, _ string) outcome {
+	e, report, err := readEpisode(input(), answer)
+	items := found(e.Mentions, e.Claims)
+	if e.Reflection != nil {
+		items = append(items, fmt.Sprintf("%+v", *e.Reflection))
+	}
+	o := outcomeOf(items, report, err)
+	o.Invalid = strings.TrimPrefix(strings.TrimPrefix(o.Invalid, "episodes[0]."), "reflection.")
+	return o
 }
 
 // now is when the messages of these tests are written: a Friday.
 var now = time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 
 func expandInput() contract.ExpandInput {
-	return contract.ExpandInput{Message: "What did he say about it last week? あれどうなった？", Now: now, Aliases: []string{"Anna Rossi"},
+	return contract.ExpandInput{Message: "What did he say about it last week? あれどうなった？", Now: now,
 		Turns: []memory.Turn{{Speaker: "user", Text: "Dario wants to paint the kitchen blue. プロジェクトXの件も。"}, {Speaker: "assistant", Text: "Noted."}}}
 }
 
 func readExpand(answer, stop string) outcome {
 	x, err := contracts.ReadExpand(expandInput(), answer, stop)
-	items := append([]string(nil), x.Queries...)
-	for _, r := range x.References {
-		items = append(items, r.Type+" "+r.Surface+" -> "+r.Resolved)
-	}
-	for _, d := range x.Dates {
-		items = append(items, d.First+".."+d.Last)
-	}
-	return outcomeOf(items, x.Report, err)
+	return outcomeOf(x.Queries, x.Report, err)
 }
 
 func rerankInput() contract.RerankInput {
@@ -153,9 +163,6 @@ func rerankInput() contract.RerankInput {
 func readRerank(answer, stop string) outcome {
 	x, err := contracts.ReadRerank(rerankInput(), answer, stop)
 	var items []string
-	if err == nil {
-		items = append(items, x.Strategy)
-	}
 	for _, r := range x.Ranked {
 		items = append(items, fmt.Sprintf("%d %s %s", r.Index, r.Relevance, r.Reason))
 	}
@@ -186,8 +193,8 @@ func readSummary(answer, stop string) outcome {
 
 func extractInput() contract.ExtractInput {
 	in := input()
-	return contract.ExtractInput{Episodes: []contract.Episode{talk(), episode("e2", "2026-11-19", "note: Mia works at Acme since 2024.")}, Loops: in.Loops,
-		Entities: in.Entities, Model: in.Model}
+	in.Episodes = append(in.Episodes, episode("e2", "2026-11-19", "note: Mia works at Acme since 2024."))
+	return in
 }
 
 func readExtract(answer, stop string) outcome {

@@ -1,7 +1,7 @@
-// Package contract says what derivation asks of a language model and what it accepts as an answer. There are seven contracts
-// (expand, rerank, reflect, entities, facts, loops and summary) and extract, which asks for four of them for a batch of episodes.
+// Package contract says what derivation asks of a language model and what it accepts as an answer. There are four prompts: expand,
+// rerank, summary, and extract, which asks for the entities, facts, loops and reflections of a batch of episodes.
 //
-// Each contract has a function that makes a [Prompt] and one that reads the answer of the model, given the same input. A schema
+// Each prompt has a function that makes a [Prompt] and one that reads the answer of the model, given the same input. A schema
 // helps the model; what counts is the reading:
 //
 //   - An answer as a whole is invalid (an *[Error]) if it is not one JSON object of at most 64 KiB and eight levels, if a key is

@@ -119,12 +119,10 @@ func (e *episodeReader) knownAs(admits func(memory.Entity) bool, name string) (m
 	return found[0], true
 }
 
-// readEntities reads the lists entities and relations of an object.
+// readEntities reads the list entities of an object.
 func (e *episodeReader) readEntities(o *object) {
 	var read []memory.Mention
-	items := o.list("entities")
-	before := e.r.report.lost()
-	for _, o := range items {
+	for _, o := range o.list("entities") {
 		if m, ok := e.mention(o, read); ok {
 			read = append(read, m)
 		}
@@ -136,8 +134,6 @@ func (e *episodeReader) readEntities(o *object) {
 		}
 	}
 	e.r.report.Accepted += len(read)
-	e.r.lostAll(o.at("entities"), len(items), len(read), before)
-	e.readRelations(o)
 }
 
 // mention reads one entity, which is none of those before it.
@@ -181,20 +177,6 @@ func (e *episodeReader) addAlias(list []string, alias, name, path string) []stri
 
 func sameEntity(a, b memory.EntityRef) bool {
 	return a.Type == b.Type && vocab.Norm(a.Name) == vocab.Norm(b.Name)
-}
-
-// readRelations reads the list relations of an object, after its entities.
-func (e *episodeReader) readRelations(o *object) {
-	var read []draft
-	items := o.list("relations")
-	before := e.r.report.lost()
-	for _, o := range items {
-		if d, ok := e.relation(o); ok {
-			read = append(read, d)
-		}
-	}
-	e.take(o.at("relations"), NameEntities, read, maxRelations)
-	e.r.lostAll(o.at("relations"), len(items), len(read), before)
 }
 
 // relation reads one relation.

@@ -27,8 +27,6 @@ type ExpandInput struct {
 	Message string
 	// Turns before it, oldest first; the last six are shown.
 	Turns []memory.Turn
-	// Aliases are names that are known.
-	Aliases []string
 	// Now is when the message was written.
 	Now time.Time
 }
@@ -37,21 +35,12 @@ type ExpandInput struct {
 type Expansion struct {
 	// Queries to search for beside the message, at most 5; those of the model first, then what references stand for.
 	Queries []string
-	// References that were resolved.
-	References []Reference
-	// Dates that the message refers to.
-	Dates []dates.Span
 	// Report of the items.
 	Report Report
 }
 
-// Reference is an expression that stands for something else.
-type Reference struct {
-	// Type is anaphora, temporal, ellipsis or topic.
-	Type string
-	// Surface as it stands in the message, and Resolved what it stands for.
-	Surface, Resolved string
-}
+// reference is an expression of a message that stands for something else.
+type reference struct{ kind, surface, resolved string }
 
 // Expand asks what a message refers to. It returns ErrNoInput for a blank message.
 func (c Contracts) Expand(in ExpandInput) (Prompt, error) {
@@ -60,14 +49,11 @@ func (c Contracts) Expand(in ExpandInput) (Prompt, error) {
 	}
 	task := `Find what the message refers to without saying it, from the conversation before it, for a search in notes.
 expanded_queries: at most 5 texts of at most 200 characters to search for beside the message itself, in the words of notes; different from the message and from each other.
-detected_references: at most 10 of {"type": "anaphora" | "temporal" | "ellipsis" | "topic", "surface", "resolved"}. surface stands in the message; resolved stands in the conversation or is a known name; of a temporal one it is a date. Leave out what is not clearly identified.`
+detected_references: at most 10 of {"type": "anaphora" | "temporal" | "ellipsis" | "topic", "surface", "resolved"}. surface stands in the message; resolved stands in the conversation; of a temporal one it is a date. Leave out what is not clearly identified.`
 	schema := obj(key("expanded_queries", list(str())), key("detected_references",
 		list(obj(key("type", str(referenceTypes...)), key("surface", str()), key("resolved", str())))))
 	var d data
 	d.line("date: %s", in.Now.Format(time.DateOnly))
-	if len(in.Aliases) > 0 {
-		d.line("known names: %s", cleanLine(strings.Join(in.Aliases[:min(len(in.Aliases), maxOfferedEntities)], ", ")))
-	}
 	d.turns(in.Turns)
 	d.line("message: %s", text.Shorten(cleanLine(in.Message), 4*maxTurnText))
 	return c.prompt(NameExpand, task, schema, 400, &d), nil
@@ -89,24 +75,22 @@ func (d *data) turns(turns []memory.Turn) {
 // ReadExpand reads an answer to Expand. The error is an *Error.
 func (c Contracts) ReadExpand(in ExpandInput, answer, stop string) (Expansion, error) {
 	r := newReader(NameExpand)
-	r.part = true // what is left of one list is useful although the other is lost
 	e := &expandReader{r: r, in: in, message: foldName(in.Message), seen: []string{termKey(in.Message)}}
 	for _, t := range in.Turns {
 		e.context += foldName(memory.StripRecalled(t.Text)) + "\n"
 	}
-	e.context += foldName(strings.Join(in.Aliases, "\n"))
 	if o := r.open(answer, stop); o != nil {
-		e.queries(o)
-		e.references(o)
+		e.readQueries(o)
+		e.readReferences(o)
 		o.done()
 	}
 	var err error
 	if e.out.Report, err = r.finish(); err != nil {
 		return Expansion{Report: e.out.Report}, err
 	}
-	for _, ref := range e.out.References {
-		if ref.Type != "temporal" && len(e.out.Queries) < maxQueries && e.isNew(ref.Resolved) {
-			e.out.Queries = append(e.out.Queries, ref.Resolved)
+	for _, ref := range e.references {
+		if query := e.queryOf(ref); len(e.out.Queries) < maxQueries && e.isNew(query) {
+			e.out.Queries = append(e.out.Queries, query)
 		}
 	}
 	return e.out, nil
@@ -119,8 +103,9 @@ type expandReader struct {
 	// message and context are folded for names.
 	message, context string
 	// seen are the keys of the queries so far, with that of the message.
-	seen []string
-	out  Expansion
+	seen       []string
+	references []reference
+	out        Expansion
 }
 
 // isNew reports whether a query asks for something that none before it asks for, and remembers it.
@@ -136,7 +121,7 @@ func (e *expandReader) isNew(query string) bool {
 // termKey returns the terms of a text as a key, so that texts that find the same have the same key.
 func termKey(s string) string { return strings.Join(analysis.Terms(s), " ") }
 
-func (e *expandReader) queries(o *object) {
+func (e *expandReader) readQueries(o *object) {
 	for n, query := range o.strings("expanded_queries") {
 		i := &item{object: &object{r: e.r, path: fmt.Sprintf("%s[%d]", o.at("expanded_queries"), n)}}
 		query = i.checkedLine("", query, maxQuery)
@@ -155,38 +140,42 @@ func (e *expandReader) queries(o *object) {
 	}
 }
 
-func (e *expandReader) references(o *object) {
+func (e *expandReader) readReferences(o *object) {
 	for _, o := range o.list("detected_references") {
 		i := &item{object: o}
-		ref := Reference{Type: i.choice("type", referenceTypes), Surface: i.line("surface", maxQuery), Resolved: i.line("resolved", maxQuery)}
+		ref := reference{i.choice("type", referenceTypes), i.line("surface", maxQuery), i.line("resolved", maxQuery)}
 		o.done()
-		if !i.dropped && !strings.Contains(e.message, foldName(ref.Surface)) {
+		switch {
+		case i.dropped:
+		case !strings.Contains(e.message, foldName(ref.surface)):
 			i.fail("surface", ReasonName, "must stand in the message")
-		}
-		if ref.Type == "temporal" {
-			e.temporal(i, ref)
-		} else if !i.dropped && !hasName(e.context, foldName(ref.Resolved)) {
-			i.fail("resolved", ReasonName, "must stand in the conversation or be a known name")
-		}
-		if !i.dropped && len(e.out.References) == maxReferences {
+		case ref.kind == "temporal" && !e.isDate(ref.resolved):
+			i.fail("resolved", ReasonDate, "must be a date, YYYY-MM-DD")
+		case ref.kind != "temporal" && !hasName(e.context, foldName(ref.resolved)):
+			i.fail("resolved", ReasonName, "must stand in the conversation")
+		case len(e.references) == maxReferences:
 			i.fail("", ReasonLimit, "is one too many")
-		}
-		if !i.dropped {
-			e.out.References = append(e.out.References, ref)
+		default:
+			e.references = append(e.references, ref)
 			e.r.report.Accepted++
 		}
 	}
 }
 
-// temporal reads the days of a temporal reference, which are not words to search for.
-func (e *expandReader) temporal(i *item, ref Reference) {
-	if i.dropped {
-		return
+// isDate reports whether a search reads a text as days.
+func (e *expandReader) isDate(s string) bool {
+	spans, _ := dates.Parse(analysis.Normalize(s), e.in.Now)
+	return len(spans) > 0
+}
+
+// queryOf returns the query for what a reference stands for: of a day that the search does not read in the message itself, the message
+// with that day.
+func (e *expandReader) queryOf(ref reference) string {
+	switch {
+	case ref.kind != "temporal":
+		return ref.resolved
+	case e.isDate(ref.surface):
+		return e.in.Message
 	}
-	spans, _ := dates.Parse(analysis.Normalize(ref.Resolved), e.in.Now)
-	if len(spans) == 0 {
-		i.fail("resolved", ReasonDate, "must be a date, YYYY-MM-DD")
-		return
-	}
-	e.out.Dates = append(e.out.Dates, spans...)
+	return e.in.Message + " " + ref.resolved
 }

@@ -72,6 +72,32 @@ func (c Contracts) Extract(in ExtractInput) (Prompt, error) {
 	return c.prompt(NameExtract, task, obj(key("episodes", list(obj(fields...)))), 2000, &d), nil
 }
 
+// offer writes the loops and entities that an answer may refer to, before all else.
+func (d *data) offer(loops []memory.Loop, entities []memory.Entity) {
+	if loops = offeredLoops(loops); len(loops) > 0 {
+		d.line("open loops (unit_id, text):")
+		for n, loop := range loops {
+			d.line("%d %s", n+1, cleanLine(loop.Text))
+		}
+	}
+	if entities = offeredEntities(entities); len(entities) > 0 {
+		d.line("known entities (type:name, aliases):")
+		for _, e := range entities {
+			names := e.Type + ":" + cleanLine(e.Name)
+			for _, alias := range e.Aliases {
+				names += ", " + cleanLine(alias)
+			}
+			d.line("%s", names)
+		}
+	}
+}
+
+func offeredLoops(loops []memory.Loop) []memory.Loop { return loops[:min(len(loops), maxOfferedLoops)] }
+
+func offeredEntities(entities []memory.Entity) []memory.Entity {
+	return entities[:min(len(entities), maxOfferedEntities)]
+}
+
 func reflectKeys() []string {
 	var keys []string
 	for _, f := range reflectFields() {
@@ -125,7 +151,6 @@ func (c Contracts) readExtracted(r *reader, in ExtractInput, o *object, into []E
 		id = 0
 	}
 	one := newReader(NameExtract)
-	one.part = true
 	o.r = one
 	target := Extracted{}
 	e := &episodeReader{c: c, r: one, source: &source{}, loops: offeredLoops(in.Loops), known: offeredEntities(in.Entities), model: in.Model}
@@ -134,8 +159,9 @@ func (c Contracts) readExtracted(r *reader, in ExtractInput, o *object, into []E
 		e.source = newSource(in.Episodes[id-1])
 	}
 	e.readEntities(o)
-	e.readFacts(o)
-	e.readLoops(o)
+	e.readClaims(o, "relations", NameEntities, maxRelations, e.relation)
+	e.readClaims(o, "facts", NameFacts, maxFacts, e.fact)
+	e.readClaims(o, "loops", NameLoops, maxLoops, e.loop)
 	if c.Reflections {
 		if reflection := o.child("reflection", true); reflection != nil {
 			target.Reflection = readReflection(reflection)

@@ -12,20 +12,6 @@ const (
 	maxObject = 300
 )
 
-// readFacts reads the list facts of an object.
-func (e *episodeReader) readFacts(o *object) {
-	var read []draft
-	items := o.list("facts")
-	before := e.r.report.lost()
-	for _, o := range items {
-		if d, ok := e.fact(o); ok {
-			read = append(read, d)
-		}
-	}
-	e.take(o.at("facts"), NameFacts, read, maxFacts)
-	e.r.lostAll(o.at("facts"), len(items), len(read), before)
-}
-
 // fact reads one fact.
 func (e *episodeReader) fact(o *object) (draft, bool) {
 	i := &item{object: o}

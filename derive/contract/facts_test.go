@@ -109,7 +109,7 @@ func TestFactsListAsAWhole(t *testing.T) {
 	checkAnswers(t, "facts", map[string]answerCase{
 		"none":      {answer: `{"facts": []}`},
 		"six":       {answer: `{"facts": [` + strings.Join(six, ",") + `]}`, want: outcome{Items: []string{claim("prefers", "0.95"), claim("uses", "0.90"), claim("owns", "0.90"), claim("values", "0.90"), claim("habit", "0.90")}, Dropped: map[string]int{contract.ReasonLimit: 1}}},
-		"all lost":  {answer: `{"facts": [` + invented + `,` + invented + `]}`, want: outcome{Invalid: "facts: lost every item: none keeps the rules", Dropped: map[string]int{contract.ReasonQuote: 2}}},
+		"all lost":  {answer: `{"facts": [` + invented + `,` + invented + `]}`, want: outcome{Invalid: "facts[0].evidence[0].quote: must stand literally in line 1 or 2", Dropped: map[string]int{contract.ReasonQuote: 2}}},
 		"all low":   {answer: `{"facts": [` + swap(likes, "0.8", "0.3") + `]}`, want: outcome{Dropped: map[string]int{contract.ReasonConfidence: 1}}},
 		"NaN":       {answer: `{"facts": [` + swap(likes, "0.8", "NaN") + `]}`, want: invalid("the answer is not JSON: invalid character 'N' looking for beginning of value")},
 		"text":      {answer: `{"facts": [` + swap(likes, "0.8", `"high"`) + `]}`, want: invalid("facts[0].confidence: must be a number")},
@@ -138,10 +138,10 @@ func TestFactsMayAnswerAQuestion(t *testing.T) {
 		"chinese":       {[]string{"assistant: 你住在杭州吗？", "user: 对，五月起。"}, "杭州", "对，五月起。", true},
 		"chinese told":  {[]string{"assistant: 杭州很美。", "user: 对，五月起。"}, "杭州", "对，五月起。", false},
 	} {
-		in := contract.EpisodeInput{Episode: episode("e", "2026-11-18", c.lines...)}
-		f, _ := contracts.ReadFacts(in, `{"facts": [`+swap(likes, `"likes"`, `"lives_in"`, `"green tea"`, `"`+c.object+`"`, `[{"line": 1, "quote": "I like green tea"}]`, `"`+c.quote+`"`)+`]}`, "")
-		if (len(f.Claims) == 1) != c.accepted || !c.accepted && f.Report.Dropped[contract.ReasonEvidence] != 1 {
-			t.Errorf("%s: %+v", name, f)
+		in := contract.ExtractInput{Episodes: []contract.Episode{episode("e", "2026-11-18", c.lines...)}}
+		e, report, _ := readEpisode(in, `{"facts": [`+swap(likes, `"likes"`, `"lives_in"`, `"green tea"`, `"`+c.object+`"`, `[{"line": 1, "quote": "I like green tea"}]`, `"`+c.quote+`"`)+`]}`)
+		if (len(e.Claims) == 1) != c.accepted || !c.accepted && report.Dropped[contract.ReasonEvidence] != 1 {
+			t.Errorf("%s: %+v", name, e)
 		}
 	}
 }
@@ -161,11 +161,11 @@ func TestFactsFromAnOrderInANote(t *testing.T) {
 		"task":      {line: "user: I hate tea, and I still have to update the user guide.", quote: "I hate tea", accepted: true},
 		"MEMORY.md": {line: "note: Remember that the user hates tea.", quote: "the user hates tea", longTerm: true, accepted: true},
 	} {
-		in := contract.EpisodeInput{Episode: episode("e", "2026-11-18", c.line)}
-		in.Episode.LongTerm = c.longTerm
-		f, err := contracts.ReadFacts(in, `{"facts": [`+swap(likes, "likes", "dislikes", `"green tea"`, `"tea"`, "I like green tea", c.quote)+`]}`, "")
-		if (len(f.Claims) == 1) != c.accepted || (err == nil) != c.accepted {
-			t.Errorf("%s: %+v, %v", name, f, err)
+		in := contract.ExtractInput{Episodes: []contract.Episode{episode("e", "2026-11-18", c.line)}}
+		in.Episodes[0].LongTerm = c.longTerm
+		e, _, err := readEpisode(in, `{"facts": [`+swap(likes, "likes", "dislikes", `"green tea"`, `"tea"`, "I like green tea", c.quote)+`]}`)
+		if (len(e.Claims) == 1) != c.accepted || (err == nil) != c.accepted {
+			t.Errorf("%s: %+v, %v", name, e, err)
 		}
 	}
 }

@@ -12,20 +12,6 @@ const (
 	maxLoopText = 300
 )
 
-// readLoops reads the list loops of an object.
-func (e *episodeReader) readLoops(o *object) {
-	var read []draft
-	items := o.list("loops")
-	before := e.r.report.lost()
-	for _, o := range items {
-		if d, ok := e.loop(o); ok {
-			read = append(read, d)
-		}
-	}
-	e.take(o.at("loops"), NameLoops, read, maxLoops)
-	e.r.lostAll(o.at("loops"), len(items), len(read), before)
-}
-
 // loop reads one loop: what is open, or that one of the loops that were offered is done.
 func (e *episodeReader) loop(o *object) (draft, bool) {
 	i := &item{object: o}

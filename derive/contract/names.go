@@ -9,9 +9,8 @@ import (
 
 // Contracts with their versions. A new version asks or reads differently, so that answers to an old one are not used again.
 const (
-	NameExpand   = "expand/1"
-	NameRerank   = "rerank/1"
-	NameReflect  = "reflect/1"
+	NameExpand   = "expand/2"
+	NameRerank   = "rerank/2"
 	NameEntities = "entities/1"
 	NameFacts    = "facts/1"
 	NameLoops    = "loops/1"
@@ -62,18 +61,6 @@ type Episode struct {
 	// Lines that a model may see, in order. Lines of tools and recalled memories are left out of prompts, and no claim can cite
 	// them.
 	Lines []Line
-}
-
-// EpisodeInput is what entities, facts, loops and reflect ask about.
-type EpisodeInput struct {
-	// Episode to read.
-	Episode Episode
-	// Loops that are open, of which at most 20 are offered.
-	Loops []memory.Loop
-	// Entities that are known, of which at most 40 are offered.
-	Entities []memory.Entity
-	// Model is the name of the model, for the maker of claims.
-	Model string
 }
 
 // The most loops and entities that a prompt offers.

@@ -29,26 +29,6 @@ type Reflection struct {
 	Tags []string
 }
 
-// Reflect asks for a reflection on an episode. It returns ErrNoInput if there is no line to show.
-func (c Contracts) Reflect(in EpisodeInput) (Prompt, error) {
-	return c.episodePrompt(NameReflect, reflectTask, obj(reflectFields()...), 500, in)
-}
-
-// ReadReflect reads an answer to Reflect. The error is an *Error.
-func (c Contracts) ReadReflect(in EpisodeInput, answer, stop string) (*Reflection, Report, error) {
-	r := newReader(NameReflect)
-	var reflection *Reflection
-	if o := r.open(answer, stop); o != nil {
-		reflection = readReflection(o)
-		o.done()
-	}
-	report, err := r.finish()
-	if err != nil {
-		return nil, report, err
-	}
-	return reflection, report, nil
-}
-
 // readReflection reads a reflection, nil if one of its values is not allowed.
 func readReflection(o *object) *Reflection {
 	i := &item{object: o}

@@ -118,8 +118,6 @@ type reader struct {
 	// broken are the first problems for which the answer as a whole is invalid, and breaks counts all of them.
 	broken []Problem
 	breaks int
-	// part says that this is one episode of a batch: a list that lost every item does not make the batch invalid.
-	part bool
 }
 
 func newReader(contract string) *reader {
@@ -167,10 +165,10 @@ func (r *reader) finish() (Report, error) {
 	return r.report, nil
 }
 
-// lostAll makes the answer invalid if a list that had items lost every one of them for reasons against the answer. before is the
-// report at the beginning of the list.
-func (r *reader) lostAll(path string, items, accepted, lostBefore int) {
-	if !r.part && items > 0 && accepted == 0 && r.report.lost() > lostBefore {
+// lostAll makes the answer invalid if a list that had items has none left and reasons against the answer were counted. lostBefore is
+// their number at the beginning of the list.
+func (r *reader) lostAll(path string, left, lostBefore int) {
+	if left == 0 && r.report.lost() > lostBefore {
 		r.invalid(path, "lost every item: none keeps the rules")
 		for _, p := range r.report.Problems {
 			if strings.HasPrefix(p.Path, path) {

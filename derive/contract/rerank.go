@@ -16,13 +16,6 @@ const (
 	maxReason     = 240
 )
 
-// Strategies of putting episodes into a prompt.
-const (
-	QuoteKeyParts = "quote_key_parts"
-	Summarize     = "summarize"
-	Full          = "full"
-)
-
 // Relevances of a candidate.
 const (
 	High   = "high"
@@ -51,8 +44,6 @@ type Candidate struct {
 type Reranking struct {
 	// Ranked are the relevant candidates, high before medium, at most 5. None is a valid answer: nothing is relevant.
 	Ranked []Ranked
-	// Strategy is QuoteKeyParts, Summarize or Full.
-	Strategy string
 	// Report of the items.
 	Report Report
 }
@@ -73,10 +64,8 @@ func (c Contracts) Rerank(in RerankInput) (Prompt, error) {
 		return Prompt{}, ErrNoInput
 	}
 	task := `Choose from the candidates what helps to answer the message.
-relevant_episodes: at most 5 of {"unit_id": number of the candidate, "relevance": "high" | "medium", "reason": at most 240 characters}. Only numbers of candidates. None is a good answer if nothing helps.
-injection_strategy: "quote_key_parts" if single sentences suffice, "summarize" if many candidates say parts of it, "full" if the wording matters.`
-	schema := obj(key("relevant_episodes", list(obj(key("unit_id", integer()), key("relevance", str(High, Medium)), key("reason", str())))),
-		key("injection_strategy", str(QuoteKeyParts, Summarize, Full)))
+relevant_episodes: at most 5 of {"unit_id": number of the candidate, "relevance": "high" | "medium", "reason": at most 240 characters}. Only numbers of candidates. None is a good answer if nothing helps.`
+	schema := obj(key("relevant_episodes", list(obj(key("unit_id", integer()), key("relevance", str(High, Medium)), key("reason", str())))))
 	var d data
 	d.turns(in.Turns)
 	d.line("message: %s", text.Shorten(cleanLine(in.Message), 4*maxTurnText))
@@ -96,18 +85,13 @@ func (c Contracts) ReadRerank(in RerankInput, answer, stop string) (Reranking, e
 	r := newReader(NameRerank)
 	var out Reranking
 	if o := r.open(answer, stop); o != nil {
-		items := o.list("relevant_episodes")
-		for _, o := range items {
+		for _, o := range o.list("relevant_episodes") {
 			if ranked, ok := readRanked(o, len(offeredCandidates(in)), out.Ranked); ok {
 				out.Ranked = append(out.Ranked, ranked)
 			}
 		}
-		out.Strategy = strings.TrimSpace(o.str("injection_strategy"))
 		o.done()
-		r.lostAll(o.at("relevant_episodes"), len(items), len(out.Ranked), 0)
-	}
-	if !slices.Contains([]string{QuoteKeyParts, Summarize, Full}, out.Strategy) {
-		out.Strategy = QuoteKeyParts
+		r.lostAll(o.at("relevant_episodes"), len(out.Ranked), 0)
 	}
 	out.Ranked = best(r, "relevant_episodes", out.Ranked, maxRanked, Ranked.rank)
 	slices.SortStableFunc(out.Ranked, func(a, b Ranked) int { return int(b.rank() - a.rank()) })

@@ -139,10 +139,9 @@ func (c Contracts) ReadSummary(in SummaryInput, answer, stop string) (SummaryRes
 
 // events reads the episodes that an answer cites.
 func (s *wording) events(o *object, in SummaryInput, into *memory.Summary) {
-	items := o.list("key_events")
 	before := o.r.report.lost()
 	var read []memory.KeyEvent
-	for _, o := range items {
+	for _, o := range o.list("key_events") {
 		i := &item{object: o}
 		id := i.offered("unit_id", len(in.Episodes))
 		event := memory.KeyEvent{Why: i.line("why", maxWhy)}
@@ -162,7 +161,7 @@ func (s *wording) events(o *object, in SummaryInput, into *memory.Summary) {
 	}
 	into.Events = best(o.r, o.at("key_events"), read, maxEvents, func(memory.KeyEvent) float64 { return 0 })
 	o.r.report.Accepted += len(into.Events)
-	o.r.lostAll(o.at("key_events"), len(items), len(read), before)
+	o.r.lostAll(o.at("key_events"), len(read), before)
 }
 
 // summaryText reads the text itself, without which the answer is invalid.

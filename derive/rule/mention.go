@@ -93,11 +93,11 @@ func vague(kind string) bool { return kind == vocab.Topic || kind == vocab.Other
 
 // find adds the entities that a paragraph names. noted is set in the owner's notes, where names are also told by what people do.
 func (m *mentions) find(p *paragraph, noted bool) {
-	m.findLinks(p.text)
 	bare := p.text
 	if strings.Contains(bare, "`") {
 		bare = codeSpan.ReplaceAllString(bare, "` `")
 	}
+	m.findLinks(bare)
 	for _, at := range findAll(atName, bare, "@") {
 		if at[2] != "/" && at[2] != "(" && noted && !decorators[strings.ToLower(at[1])] {
 			m.add(memory.EntityRef{Type: vocab.Person, Name: strings.TrimRight(at[1], ".-")}, roleMentioned, 0.7)
@@ -223,7 +223,10 @@ func (m *mentions) addLinked(target, shown string) {
 	}
 }
 
-// looksLikeCode reports whether a text between double brackets is a condition of a shell or a list of lists.
+// directive begins a text between double brackets that a program reads: [[tts:...]].
+var directive = regexp.MustCompile(`^[a-z_-]+:`)
+
+// looksLikeCode reports whether a text between double brackets is a directive, a condition of a shell or a list of lists.
 func looksLikeCode(s string) bool {
-	return strings.HasPrefix(s, "-") || strings.ContainsAny(s, "()&;~`+@%^,") || strings.Contains(s, "==")
+	return directive.MatchString(s) || strings.HasPrefix(s, "-") || strings.ContainsAny(s, "()&;~`+@%^,") || strings.Contains(s, "==")
 }

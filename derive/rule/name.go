@@ -45,7 +45,9 @@ var common = analysis.WordSet(`
 	fix fixed update updated remove removed make made get got set run ran check checked read write wrote test tested build built
 	key keys value values name names type types default defaults data file files folder page pages section item items list table
 	step steps part parts version versions release releases bug bugs issue issues error errors problem problems result results
-	docs spec specs server service services client database backend frontend library module package function class method
+	content contents application applications app apps program programs command commands process container request response browser compiler parser
+	query schema template plugin framework engine network cluster host machine device kernel object interface organization organizations organisation
+	organisations company companies vendor vendors docs spec specs server service services client database backend frontend library module package function class method
 	mom dad mum mother father wife husband sister brother son daughter`)
 
 // commonTitle reports whether a title is made of common words only.
@@ -97,6 +99,18 @@ func fitsKind(name, kind string) bool {
 	}
 	r, _ := utf8.DecodeRuneInString(name)
 	return utf8.RuneCountInString(name) <= 40 && len(strings.Fields(name)) <= 5 && unicode.IsLetter(r) && !unicode.IsLower(r) && !commonTitle(name) && !hanCommon[name]
+}
+
+// titled matches the words of a name of a company or a place: each has a capital, but for those that join them.
+var titled = regexp.MustCompile(`^(?:(?:[^\p{Ll}\s]\S*|of|the|and|for|in|de|da|do|du|la|le|van|von|y|e|&)(?: |$))+$`)
+
+// fitsHeading reports whether a heading can be the name of an entity of a type. "Roles in organizations" and "Creating Teams" are no companies.
+func fitsHeading(name, kind string) bool {
+	first, _, more := strings.Cut(name, " ")
+	if (kind == vocab.Org || kind == vocab.Place) && (!titled.MatchString(name) || more && (strings.HasSuffix(first, "ing") || common[strings.ToLower(first)])) {
+		return false
+	}
+	return fitsKind(name, kind)
 }
 
 // isMixedName reports whether a name is written twice, in Latin letters and in another script: Su Lan 苏岚.

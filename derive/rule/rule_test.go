@@ -104,6 +104,7 @@ func TestClaimsOfDatedNotes(t *testing.T) {
 		name, data string
 		want       []string
 	}{
+		{"no person", "## 10:00\nContent prefers short lines. Applications use Go. Organizations own repositories. Dario prefers tea.\n", []string{"Dario prefers tea"}},
 		{"the writer", "## 10:00\nI moved to Porto in October 2026. I like it. I'd like to live in Rome.\n", []string{"USER lives_in Porto [2026-10..]"}},
 		{"works as", "Bo works as a nurse. Ana works as follows. Dario works as expected by all.\n", []string{"Bo role_is nurse"}},
 		{"no longer", "I don't like green tea any more. I don't like mate anymore; I prefer coffee.\n", []string{"USER dislikes green tea", "USER dislikes mate", "USER prefers coffee"}},
@@ -205,6 +206,8 @@ func TestMentionsAreSure(t *testing.T) {
 		{"what people do", "memory/2026-11-20.md", "Ines called. Yesterday Bo Linden said that it works. She said no. GitHub said no. Met with Carla.\n",
 			[]string{"PERSON Ines", "PERSON Bo Linden", "PERSON Carla"}},
 		{"headings", "MEMORY.md", "# Projects\n## Acme Shop\n- opened in May\n# Lessons\n## Backups\n- restore them\n", []string{"PROJECT Acme Shop"}},
+		{"headings about companies", "MEMORY.md", "# Organizations\n## Organization roles\n- own it\n## Creating Teams\n- click here\n## Bank of Kobe\n- lends\n## 屿光旅行\n- 船票\n", []string{"ORG Bank of Kobe", "ORG 屿光旅行"}},
+		{"directives", "memory/2026-11-20.md", "Say `[[voice]]` or [[tts:hello]], and `[[people/bo]]`.\n", nil},
 		{"first names", "MEMORY.md", "## Contacts\n- Dario Venn: backend\n- Ana Lima (ana@example.com)\n- Ana Reis: sales\n", []string{"PERSON Dario Venn/likely Dario", "PERSON Ana Lima", "PERSON Ana Reis"}},
 		{"written aliases in a list", "MEMORY.md", "## People\n- **Clara Whitfield** (Clara): designer\n- Dario Venn (DV, dario@example.com): backend\n- Claire (aka Clara): sales\n- Bo (Bo Linden): law\n- Ana Lima (Berlin): sales\n",
 			[]string{"PERSON Clara Whitfield/Clara", "PERSON Dario Venn/DV/likely Dario", "PERSON Claire/Clara", "PERSON Bo Linden/Bo", "PERSON Ana Lima/likely Ana"}},

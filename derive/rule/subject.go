@@ -162,7 +162,7 @@ func (d *Document) readHeadings(headings string) headingSubject {
 		switch {
 		case groupOf(title) != "":
 			s = headingSubject{group: groupOf(title)}
-		case s.group != "" && fitsKind(name, s.group):
+		case s.group != "" && fitsHeading(name, s.group):
 			s = headingSubject{ref: memory.EntityRef{Type: s.group, Name: name}, aliases: aliases, sure: true}
 		case aboutUser.MatchString(strings.Trim(title, " *_:：")) && d.longTerm:
 			s = headingSubject{ref: vocab.User(), sure: true}

@@ -148,6 +148,8 @@ type EntityQuery struct {
 	Limit int
 	// MaxSensitivity is the ceiling of the episodes that mention them, and that have their names.
 	MaxSensitivity memory.Sensitivity
+	// Relations says that the relations of the entities are wanted too.
+	Relations bool
 }
 
 // Statuses of jobs.

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"fmt"
 	"path"
 	"strings"
 
@@ -37,7 +38,7 @@ func (r *renderer) entityPages(pages map[string]string) {
 			if (e.Type == vocab.Person) != (folder == "people") || e.MergedInto != "" || isUser || len(bodies) == maxPages {
 				continue
 			}
-			if !summed && len(about) == 0 && len(named) < minNamed[folder] {
+			if !summed && len(about) == 0 && len(e.Relations) == 0 && len(named) < minNamed[folder] {
 				continue
 			}
 			b := begin(qualified(e.Name, e.Qualifier)) // aliases may be from notes above the ceiling
@@ -45,6 +46,7 @@ func (r *renderer) entityPages(pages map[string]string) {
 				r.summaryText(b, summary)
 			}
 			entityFacts(b, about, named)
+			section(b, 2, "Related", relationLines(e.Relations))
 			bodies[e.UID], names[e.UID] = b.String(), qualified(e.Name, e.Qualifier)
 		}
 		for uid, name := range fileNames(names) {
@@ -69,4 +71,24 @@ func entityFacts(b *strings.Builder, about, named []memory.Unit) {
 	section(b, 2, "Facts", now)
 	section(b, 2, "Named in", elsewhere)
 	section(b, 2, "Before", over)
+}
+
+// relationLines returns a line for each relation.
+func relationLines(relations []memory.Relation) []string {
+	var lines []string
+	name := func(s string) string {
+		if s == memory.UserName {
+			return "the user"
+		}
+		return escape(s)
+	}
+	for _, r := range relations {
+		at := strings.LastIndex(r.Citation, "#")
+		cited := escape(r.Citation[:max(at, 0)]) + r.Citation[max(at, 0):]
+		if r.Episodes > 1 {
+			cited += fmt.Sprintf(", %d more", r.Episodes-1)
+		}
+		lines = append(lines, fmt.Sprintf("- %s: %s → %s (%s)", escape(r.Kind), name(r.Source), name(r.Target), cited))
+	}
+	return lines
 }

@@ -685,8 +685,10 @@ type Entity struct {
 	// Id of the entity that a person has merged this one into; empty if none.
 	MergedInto string `protobuf:"bytes,6,opt,name=merged_into,json=mergedInto,proto3" json:"merged_into,omitempty"`
 	// Number of episodes that mention it.
-	MentionCount  int32                  `protobuf:"varint,7,opt,name=mention_count,json=mentionCount,proto3" json:"mention_count,omitempty"`
-	LastSeenTime  *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=last_seen_time,json=lastSeenTime,proto3" json:"last_seen_time,omitempty"`
+	MentionCount int32                  `protobuf:"varint,7,opt,name=mention_count,json=mentionCount,proto3" json:"mention_count,omitempty"`
+	LastSeenTime *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=last_seen_time,json=lastSeenTime,proto3" json:"last_seen_time,omitempty"`
+	// How it is related to others, at most 20.
+	Relations     []*Relation `protobuf:"bytes,9,rep,name=relations,proto3" json:"relations,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -777,6 +779,95 @@ func (x *Entity) GetLastSeenTime() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Entity) GetRelations() []*Relation {
+	if x != nil {
+		return x.Relations
+	}
+	return nil
+}
+
+// Relation is how two entities are related, as notes say.
+type Relation struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Name of the one.
+	Source string `protobuf:"bytes,1,opt,name=source,proto3" json:"source,omitempty"`
+	// What the target is to the source: friend, family, partner, likes and so on.
+	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
+	// Name of the other.
+	Target string `protobuf:"bytes,3,opt,name=target,proto3" json:"target,omitempty"`
+	// A line that says it.
+	Citation string `protobuf:"bytes,4,opt,name=citation,proto3" json:"citation,omitempty"`
+	// Number of episodes that say it.
+	EpisodeCount  int32 `protobuf:"varint,5,opt,name=episode_count,json=episodeCount,proto3" json:"episode_count,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Relation) Reset() {
+	*x = Relation{}
+	mi := &file_kioku_v1_derive_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Relation) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Relation) ProtoMessage() {}
+
+func (x *Relation) ProtoReflect() protoreflect.Message {
+	mi := &file_kioku_v1_derive_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Relation.ProtoReflect.Descriptor instead.
+func (*Relation) Descriptor() ([]byte, []int) {
+	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *Relation) GetSource() string {
+	if x != nil {
+		return x.Source
+	}
+	return ""
+}
+
+func (x *Relation) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *Relation) GetTarget() string {
+	if x != nil {
+		return x.Target
+	}
+	return ""
+}
+
+func (x *Relation) GetCitation() string {
+	if x != nil {
+		return x.Citation
+	}
+	return ""
+}
+
+func (x *Relation) GetEpisodeCount() int32 {
+	if x != nil {
+		return x.EpisodeCount
+	}
+	return 0
+}
+
 // Twins are two entities that are likely the same.
 type Twins struct {
 	state  protoimpl.MessageState `protogen:"open.v1"`
@@ -790,7 +881,7 @@ type Twins struct {
 
 func (x *Twins) Reset() {
 	*x = Twins{}
-	mi := &file_kioku_v1_derive_proto_msgTypes[10]
+	mi := &file_kioku_v1_derive_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -802,7 +893,7 @@ func (x *Twins) String() string {
 func (*Twins) ProtoMessage() {}
 
 func (x *Twins) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_derive_proto_msgTypes[10]
+	mi := &file_kioku_v1_derive_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -815,7 +906,7 @@ func (x *Twins) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Twins.ProtoReflect.Descriptor instead.
 func (*Twins) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{10}
+	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Twins) GetFirst() *Entity {
@@ -853,7 +944,7 @@ type PinRequest struct {
 
 func (x *PinRequest) Reset() {
 	*x = PinRequest{}
-	mi := &file_kioku_v1_derive_proto_msgTypes[11]
+	mi := &file_kioku_v1_derive_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -865,7 +956,7 @@ func (x *PinRequest) String() string {
 func (*PinRequest) ProtoMessage() {}
 
 func (x *PinRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_derive_proto_msgTypes[11]
+	mi := &file_kioku_v1_derive_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -878,7 +969,7 @@ func (x *PinRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PinRequest.ProtoReflect.Descriptor instead.
 func (*PinRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{11}
+	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *PinRequest) GetAgent() string {
@@ -920,7 +1011,7 @@ type ForgetRequest struct {
 
 func (x *ForgetRequest) Reset() {
 	*x = ForgetRequest{}
-	mi := &file_kioku_v1_derive_proto_msgTypes[12]
+	mi := &file_kioku_v1_derive_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -932,7 +1023,7 @@ func (x *ForgetRequest) String() string {
 func (*ForgetRequest) ProtoMessage() {}
 
 func (x *ForgetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_derive_proto_msgTypes[12]
+	mi := &file_kioku_v1_derive_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -945,7 +1036,7 @@ func (x *ForgetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForgetRequest.ProtoReflect.Descriptor instead.
 func (*ForgetRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{12}
+	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ForgetRequest) GetAgent() string {
@@ -990,7 +1081,7 @@ type CorrectRequest struct {
 
 func (x *CorrectRequest) Reset() {
 	*x = CorrectRequest{}
-	mi := &file_kioku_v1_derive_proto_msgTypes[13]
+	mi := &file_kioku_v1_derive_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1002,7 +1093,7 @@ func (x *CorrectRequest) String() string {
 func (*CorrectRequest) ProtoMessage() {}
 
 func (x *CorrectRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_derive_proto_msgTypes[13]
+	mi := &file_kioku_v1_derive_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1015,7 +1106,7 @@ func (x *CorrectRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CorrectRequest.ProtoReflect.Descriptor instead.
 func (*CorrectRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{13}
+	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *CorrectRequest) GetAgent() string {
@@ -1087,7 +1178,7 @@ type CloseLoopRequest struct {
 
 func (x *CloseLoopRequest) Reset() {
 	*x = CloseLoopRequest{}
-	mi := &file_kioku_v1_derive_proto_msgTypes[14]
+	mi := &file_kioku_v1_derive_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1099,7 +1190,7 @@ func (x *CloseLoopRequest) String() string {
 func (*CloseLoopRequest) ProtoMessage() {}
 
 func (x *CloseLoopRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_derive_proto_msgTypes[14]
+	mi := &file_kioku_v1_derive_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1112,7 +1203,7 @@ func (x *CloseLoopRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseLoopRequest.ProtoReflect.Descriptor instead.
 func (*CloseLoopRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{14}
+	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *CloseLoopRequest) GetAgent() string {
@@ -1157,7 +1248,7 @@ type MergeEntitiesRequest struct {
 
 func (x *MergeEntitiesRequest) Reset() {
 	*x = MergeEntitiesRequest{}
-	mi := &file_kioku_v1_derive_proto_msgTypes[15]
+	mi := &file_kioku_v1_derive_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1169,7 +1260,7 @@ func (x *MergeEntitiesRequest) String() string {
 func (*MergeEntitiesRequest) ProtoMessage() {}
 
 func (x *MergeEntitiesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_derive_proto_msgTypes[15]
+	mi := &file_kioku_v1_derive_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1182,7 +1273,7 @@ func (x *MergeEntitiesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergeEntitiesRequest.ProtoReflect.Descriptor instead.
 func (*MergeEntitiesRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{15}
+	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *MergeEntitiesRequest) GetAgent() string {
@@ -1225,7 +1316,7 @@ type SplitEntityRequest struct {
 
 func (x *SplitEntityRequest) Reset() {
 	*x = SplitEntityRequest{}
-	mi := &file_kioku_v1_derive_proto_msgTypes[16]
+	mi := &file_kioku_v1_derive_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1237,7 +1328,7 @@ func (x *SplitEntityRequest) String() string {
 func (*SplitEntityRequest) ProtoMessage() {}
 
 func (x *SplitEntityRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_derive_proto_msgTypes[16]
+	mi := &file_kioku_v1_derive_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1250,7 +1341,7 @@ func (x *SplitEntityRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SplitEntityRequest.ProtoReflect.Descriptor instead.
 func (*SplitEntityRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{16}
+	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *SplitEntityRequest) GetAgent() string {
@@ -1285,7 +1376,7 @@ type UndoRequest struct {
 
 func (x *UndoRequest) Reset() {
 	*x = UndoRequest{}
-	mi := &file_kioku_v1_derive_proto_msgTypes[17]
+	mi := &file_kioku_v1_derive_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1297,7 +1388,7 @@ func (x *UndoRequest) String() string {
 func (*UndoRequest) ProtoMessage() {}
 
 func (x *UndoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_derive_proto_msgTypes[17]
+	mi := &file_kioku_v1_derive_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1310,7 +1401,7 @@ func (x *UndoRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoRequest.ProtoReflect.Descriptor instead.
 func (*UndoRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{17}
+	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *UndoRequest) GetAgent() string {
@@ -1343,7 +1434,7 @@ type PinResponse struct {
 
 func (x *PinResponse) Reset() {
 	*x = PinResponse{}
-	mi := &file_kioku_v1_derive_proto_msgTypes[18]
+	mi := &file_kioku_v1_derive_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1355,7 +1446,7 @@ func (x *PinResponse) String() string {
 func (*PinResponse) ProtoMessage() {}
 
 func (x *PinResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_derive_proto_msgTypes[18]
+	mi := &file_kioku_v1_derive_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1368,7 +1459,7 @@ func (x *PinResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PinResponse.ProtoReflect.Descriptor instead.
 func (*PinResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{18}
+	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *PinResponse) GetDecided() *Decided {
@@ -1387,7 +1478,7 @@ type ForgetResponse struct {
 
 func (x *ForgetResponse) Reset() {
 	*x = ForgetResponse{}
-	mi := &file_kioku_v1_derive_proto_msgTypes[19]
+	mi := &file_kioku_v1_derive_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1399,7 +1490,7 @@ func (x *ForgetResponse) String() string {
 func (*ForgetResponse) ProtoMessage() {}
 
 func (x *ForgetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_derive_proto_msgTypes[19]
+	mi := &file_kioku_v1_derive_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1412,7 +1503,7 @@ func (x *ForgetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ForgetResponse.ProtoReflect.Descriptor instead.
 func (*ForgetResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{19}
+	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ForgetResponse) GetDecided() *Decided {
@@ -1431,7 +1522,7 @@ type CorrectResponse struct {
 
 func (x *CorrectResponse) Reset() {
 	*x = CorrectResponse{}
-	mi := &file_kioku_v1_derive_proto_msgTypes[20]
+	mi := &file_kioku_v1_derive_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1443,7 +1534,7 @@ func (x *CorrectResponse) String() string {
 func (*CorrectResponse) ProtoMessage() {}
 
 func (x *CorrectResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_derive_proto_msgTypes[20]
+	mi := &file_kioku_v1_derive_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1456,7 +1547,7 @@ func (x *CorrectResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CorrectResponse.ProtoReflect.Descriptor instead.
 func (*CorrectResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{20}
+	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *CorrectResponse) GetDecided() *Decided {
@@ -1475,7 +1566,7 @@ type CloseLoopResponse struct {
 
 func (x *CloseLoopResponse) Reset() {
 	*x = CloseLoopResponse{}
-	mi := &file_kioku_v1_derive_proto_msgTypes[21]
+	mi := &file_kioku_v1_derive_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1487,7 +1578,7 @@ func (x *CloseLoopResponse) String() string {
 func (*CloseLoopResponse) ProtoMessage() {}
 
 func (x *CloseLoopResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_derive_proto_msgTypes[21]
+	mi := &file_kioku_v1_derive_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1500,7 +1591,7 @@ func (x *CloseLoopResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseLoopResponse.ProtoReflect.Descriptor instead.
 func (*CloseLoopResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{21}
+	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *CloseLoopResponse) GetDecided() *Decided {
@@ -1519,7 +1610,7 @@ type MergeEntitiesResponse struct {
 
 func (x *MergeEntitiesResponse) Reset() {
 	*x = MergeEntitiesResponse{}
-	mi := &file_kioku_v1_derive_proto_msgTypes[22]
+	mi := &file_kioku_v1_derive_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1531,7 +1622,7 @@ func (x *MergeEntitiesResponse) String() string {
 func (*MergeEntitiesResponse) ProtoMessage() {}
 
 func (x *MergeEntitiesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_derive_proto_msgTypes[22]
+	mi := &file_kioku_v1_derive_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1544,7 +1635,7 @@ func (x *MergeEntitiesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MergeEntitiesResponse.ProtoReflect.Descriptor instead.
 func (*MergeEntitiesResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{22}
+	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *MergeEntitiesResponse) GetDecided() *Decided {
@@ -1563,7 +1654,7 @@ type SplitEntityResponse struct {
 
 func (x *SplitEntityResponse) Reset() {
 	*x = SplitEntityResponse{}
-	mi := &file_kioku_v1_derive_proto_msgTypes[23]
+	mi := &file_kioku_v1_derive_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1575,7 +1666,7 @@ func (x *SplitEntityResponse) String() string {
 func (*SplitEntityResponse) ProtoMessage() {}
 
 func (x *SplitEntityResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_derive_proto_msgTypes[23]
+	mi := &file_kioku_v1_derive_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1588,7 +1679,7 @@ func (x *SplitEntityResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SplitEntityResponse.ProtoReflect.Descriptor instead.
 func (*SplitEntityResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{23}
+	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *SplitEntityResponse) GetDecided() *Decided {
@@ -1607,7 +1698,7 @@ type UndoResponse struct {
 
 func (x *UndoResponse) Reset() {
 	*x = UndoResponse{}
-	mi := &file_kioku_v1_derive_proto_msgTypes[24]
+	mi := &file_kioku_v1_derive_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1619,7 +1710,7 @@ func (x *UndoResponse) String() string {
 func (*UndoResponse) ProtoMessage() {}
 
 func (x *UndoResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_derive_proto_msgTypes[24]
+	mi := &file_kioku_v1_derive_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1632,7 +1723,7 @@ func (x *UndoResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UndoResponse.ProtoReflect.Descriptor instead.
 func (*UndoResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{24}
+	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *UndoResponse) GetDecided() *Decided {
@@ -1659,7 +1750,7 @@ type Decided struct {
 
 func (x *Decided) Reset() {
 	*x = Decided{}
-	mi := &file_kioku_v1_derive_proto_msgTypes[25]
+	mi := &file_kioku_v1_derive_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1671,7 +1762,7 @@ func (x *Decided) String() string {
 func (*Decided) ProtoMessage() {}
 
 func (x *Decided) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_derive_proto_msgTypes[25]
+	mi := &file_kioku_v1_derive_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1684,7 +1775,7 @@ func (x *Decided) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Decided.ProtoReflect.Descriptor instead.
 func (*Decided) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{25}
+	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Decided) GetUnit() *Unit {
@@ -1724,7 +1815,7 @@ type DeriveStatusRequest struct {
 
 func (x *DeriveStatusRequest) Reset() {
 	*x = DeriveStatusRequest{}
-	mi := &file_kioku_v1_derive_proto_msgTypes[26]
+	mi := &file_kioku_v1_derive_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1736,7 +1827,7 @@ func (x *DeriveStatusRequest) String() string {
 func (*DeriveStatusRequest) ProtoMessage() {}
 
 func (x *DeriveStatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_derive_proto_msgTypes[26]
+	mi := &file_kioku_v1_derive_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1749,7 +1840,7 @@ func (x *DeriveStatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeriveStatusRequest.ProtoReflect.Descriptor instead.
 func (*DeriveStatusRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{26}
+	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *DeriveStatusRequest) GetAgent() string {
@@ -1808,7 +1899,7 @@ type DeriveStatusResponse struct {
 
 func (x *DeriveStatusResponse) Reset() {
 	*x = DeriveStatusResponse{}
-	mi := &file_kioku_v1_derive_proto_msgTypes[27]
+	mi := &file_kioku_v1_derive_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1820,7 +1911,7 @@ func (x *DeriveStatusResponse) String() string {
 func (*DeriveStatusResponse) ProtoMessage() {}
 
 func (x *DeriveStatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_derive_proto_msgTypes[27]
+	mi := &file_kioku_v1_derive_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1833,7 +1924,7 @@ func (x *DeriveStatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeriveStatusResponse.ProtoReflect.Descriptor instead.
 func (*DeriveStatusResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{27}
+	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *DeriveStatusResponse) GetEnabled() bool {
@@ -2030,7 +2121,7 @@ type ParkedJob struct {
 
 func (x *ParkedJob) Reset() {
 	*x = ParkedJob{}
-	mi := &file_kioku_v1_derive_proto_msgTypes[28]
+	mi := &file_kioku_v1_derive_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2042,7 +2133,7 @@ func (x *ParkedJob) String() string {
 func (*ParkedJob) ProtoMessage() {}
 
 func (x *ParkedJob) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_derive_proto_msgTypes[28]
+	mi := &file_kioku_v1_derive_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2055,7 +2146,7 @@ func (x *ParkedJob) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ParkedJob.ProtoReflect.Descriptor instead.
 func (*ParkedJob) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{28}
+	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ParkedJob) GetId() int64 {
@@ -2118,7 +2209,7 @@ type EstimateDeriveRequest struct {
 
 func (x *EstimateDeriveRequest) Reset() {
 	*x = EstimateDeriveRequest{}
-	mi := &file_kioku_v1_derive_proto_msgTypes[29]
+	mi := &file_kioku_v1_derive_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2130,7 +2221,7 @@ func (x *EstimateDeriveRequest) String() string {
 func (*EstimateDeriveRequest) ProtoMessage() {}
 
 func (x *EstimateDeriveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_derive_proto_msgTypes[29]
+	mi := &file_kioku_v1_derive_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2143,7 +2234,7 @@ func (x *EstimateDeriveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EstimateDeriveRequest.ProtoReflect.Descriptor instead.
 func (*EstimateDeriveRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{29}
+	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *EstimateDeriveRequest) GetAgent() string {
@@ -2178,7 +2269,7 @@ type EstimateDeriveResponse struct {
 
 func (x *EstimateDeriveResponse) Reset() {
 	*x = EstimateDeriveResponse{}
-	mi := &file_kioku_v1_derive_proto_msgTypes[30]
+	mi := &file_kioku_v1_derive_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2190,7 +2281,7 @@ func (x *EstimateDeriveResponse) String() string {
 func (*EstimateDeriveResponse) ProtoMessage() {}
 
 func (x *EstimateDeriveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_derive_proto_msgTypes[30]
+	mi := &file_kioku_v1_derive_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2203,7 +2294,7 @@ func (x *EstimateDeriveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EstimateDeriveResponse.ProtoReflect.Descriptor instead.
 func (*EstimateDeriveResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{30}
+	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *EstimateDeriveResponse) GetModel() string {
@@ -2265,7 +2356,7 @@ type RunDeriveRequest struct {
 
 func (x *RunDeriveRequest) Reset() {
 	*x = RunDeriveRequest{}
-	mi := &file_kioku_v1_derive_proto_msgTypes[31]
+	mi := &file_kioku_v1_derive_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2277,7 +2368,7 @@ func (x *RunDeriveRequest) String() string {
 func (*RunDeriveRequest) ProtoMessage() {}
 
 func (x *RunDeriveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_derive_proto_msgTypes[31]
+	mi := &file_kioku_v1_derive_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2290,7 +2381,7 @@ func (x *RunDeriveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunDeriveRequest.ProtoReflect.Descriptor instead.
 func (*RunDeriveRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{31}
+	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *RunDeriveRequest) GetAgent() string {
@@ -2323,7 +2414,7 @@ type RunDeriveResponse struct {
 
 func (x *RunDeriveResponse) Reset() {
 	*x = RunDeriveResponse{}
-	mi := &file_kioku_v1_derive_proto_msgTypes[32]
+	mi := &file_kioku_v1_derive_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2335,7 +2426,7 @@ func (x *RunDeriveResponse) String() string {
 func (*RunDeriveResponse) ProtoMessage() {}
 
 func (x *RunDeriveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_derive_proto_msgTypes[32]
+	mi := &file_kioku_v1_derive_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2348,7 +2439,7 @@ func (x *RunDeriveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunDeriveResponse.ProtoReflect.Descriptor instead.
 func (*RunDeriveResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{32}
+	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *RunDeriveResponse) GetStep() string {
@@ -2397,7 +2488,7 @@ type RetryJobRequest struct {
 
 func (x *RetryJobRequest) Reset() {
 	*x = RetryJobRequest{}
-	mi := &file_kioku_v1_derive_proto_msgTypes[33]
+	mi := &file_kioku_v1_derive_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2409,7 +2500,7 @@ func (x *RetryJobRequest) String() string {
 func (*RetryJobRequest) ProtoMessage() {}
 
 func (x *RetryJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_derive_proto_msgTypes[33]
+	mi := &file_kioku_v1_derive_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2422,7 +2513,7 @@ func (x *RetryJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryJobRequest.ProtoReflect.Descriptor instead.
 func (*RetryJobRequest) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{33}
+	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *RetryJobRequest) GetAgent() string {
@@ -2448,7 +2539,7 @@ type RetryJobResponse struct {
 
 func (x *RetryJobResponse) Reset() {
 	*x = RetryJobResponse{}
-	mi := &file_kioku_v1_derive_proto_msgTypes[34]
+	mi := &file_kioku_v1_derive_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2460,7 +2551,7 @@ func (x *RetryJobResponse) String() string {
 func (*RetryJobResponse) ProtoMessage() {}
 
 func (x *RetryJobResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_kioku_v1_derive_proto_msgTypes[34]
+	mi := &file_kioku_v1_derive_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2473,7 +2564,7 @@ func (x *RetryJobResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryJobResponse.ProtoReflect.Descriptor instead.
 func (*RetryJobResponse) Descriptor() ([]byte, []int) {
-	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{34}
+	return file_kioku_v1_derive_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *RetryJobResponse) GetJobCount() int32 {
@@ -2536,7 +2627,7 @@ const file_kioku_v1_derive_proto_rawDesc = "" +
 	"\x0fmax_sensitivity\x18\x05 \x01(\tR\x0emaxSensitivity\"k\n" +
 	"\x14ListEntitiesResponse\x12,\n" +
 	"\bentities\x18\x01 \x03(\v2\x10.kioku.v1.EntityR\bentities\x12%\n" +
-	"\x05twins\x18\x02 \x03(\v2\x0f.kioku.v1.TwinsR\x05twins\"\x80\x02\n" +
+	"\x05twins\x18\x02 \x03(\v2\x0f.kioku.v1.TwinsR\x05twins\"\xb2\x02\n" +
 	"\x06Entity\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04type\x18\x02 \x01(\tR\x04type\x12\x12\n" +
@@ -2546,7 +2637,14 @@ const file_kioku_v1_derive_proto_rawDesc = "" +
 	"\vmerged_into\x18\x06 \x01(\tR\n" +
 	"mergedInto\x12#\n" +
 	"\rmention_count\x18\a \x01(\x05R\fmentionCount\x12@\n" +
-	"\x0elast_seen_time\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\flastSeenTime\"q\n" +
+	"\x0elast_seen_time\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\flastSeenTime\x120\n" +
+	"\trelations\x18\t \x03(\v2\x12.kioku.v1.RelationR\trelations\"\x8f\x01\n" +
+	"\bRelation\x12\x16\n" +
+	"\x06source\x18\x01 \x01(\tR\x06source\x12\x12\n" +
+	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x16\n" +
+	"\x06target\x18\x03 \x01(\tR\x06target\x12\x1a\n" +
+	"\bcitation\x18\x04 \x01(\tR\bcitation\x12#\n" +
+	"\repisode_count\x18\x05 \x01(\x05R\fepisodeCount\"q\n" +
 	"\x05Twins\x12&\n" +
 	"\x05first\x18\x01 \x01(\v2\x10.kioku.v1.EntityR\x05first\x12(\n" +
 	"\x06second\x18\x02 \x01(\v2\x10.kioku.v1.EntityR\x06second\x12\x16\n" +
@@ -2722,7 +2820,7 @@ func file_kioku_v1_derive_proto_rawDescGZIP() []byte {
 	return file_kioku_v1_derive_proto_rawDescData
 }
 
-var file_kioku_v1_derive_proto_msgTypes = make([]protoimpl.MessageInfo, 39)
+var file_kioku_v1_derive_proto_msgTypes = make([]protoimpl.MessageInfo, 40)
 var file_kioku_v1_derive_proto_goTypes = []any{
 	(*ListUnitsRequest)(nil),       // 0: kioku.v1.ListUnitsRequest
 	(*ListUnitsResponse)(nil),      // 1: kioku.v1.ListUnitsResponse
@@ -2734,103 +2832,105 @@ var file_kioku_v1_derive_proto_goTypes = []any{
 	(*ListEntitiesRequest)(nil),    // 7: kioku.v1.ListEntitiesRequest
 	(*ListEntitiesResponse)(nil),   // 8: kioku.v1.ListEntitiesResponse
 	(*Entity)(nil),                 // 9: kioku.v1.Entity
-	(*Twins)(nil),                  // 10: kioku.v1.Twins
-	(*PinRequest)(nil),             // 11: kioku.v1.PinRequest
-	(*ForgetRequest)(nil),          // 12: kioku.v1.ForgetRequest
-	(*CorrectRequest)(nil),         // 13: kioku.v1.CorrectRequest
-	(*CloseLoopRequest)(nil),       // 14: kioku.v1.CloseLoopRequest
-	(*MergeEntitiesRequest)(nil),   // 15: kioku.v1.MergeEntitiesRequest
-	(*SplitEntityRequest)(nil),     // 16: kioku.v1.SplitEntityRequest
-	(*UndoRequest)(nil),            // 17: kioku.v1.UndoRequest
-	(*PinResponse)(nil),            // 18: kioku.v1.PinResponse
-	(*ForgetResponse)(nil),         // 19: kioku.v1.ForgetResponse
-	(*CorrectResponse)(nil),        // 20: kioku.v1.CorrectResponse
-	(*CloseLoopResponse)(nil),      // 21: kioku.v1.CloseLoopResponse
-	(*MergeEntitiesResponse)(nil),  // 22: kioku.v1.MergeEntitiesResponse
-	(*SplitEntityResponse)(nil),    // 23: kioku.v1.SplitEntityResponse
-	(*UndoResponse)(nil),           // 24: kioku.v1.UndoResponse
-	(*Decided)(nil),                // 25: kioku.v1.Decided
-	(*DeriveStatusRequest)(nil),    // 26: kioku.v1.DeriveStatusRequest
-	(*DeriveStatusResponse)(nil),   // 27: kioku.v1.DeriveStatusResponse
-	(*ParkedJob)(nil),              // 28: kioku.v1.ParkedJob
-	(*EstimateDeriveRequest)(nil),  // 29: kioku.v1.EstimateDeriveRequest
-	(*EstimateDeriveResponse)(nil), // 30: kioku.v1.EstimateDeriveResponse
-	(*RunDeriveRequest)(nil),       // 31: kioku.v1.RunDeriveRequest
-	(*RunDeriveResponse)(nil),      // 32: kioku.v1.RunDeriveResponse
-	(*RetryJobRequest)(nil),        // 33: kioku.v1.RetryJobRequest
-	(*RetryJobResponse)(nil),       // 34: kioku.v1.RetryJobResponse
-	nil,                            // 35: kioku.v1.DeriveStatusResponse.UnitsEntry
-	nil,                            // 36: kioku.v1.DeriveStatusResponse.EntitiesEntry
-	nil,                            // 37: kioku.v1.DeriveStatusResponse.JobsEntry
-	nil,                            // 38: kioku.v1.DeriveStatusResponse.RejectedEntry
-	(*timestamppb.Timestamp)(nil),  // 39: google.protobuf.Timestamp
-	(*Unit)(nil),                   // 40: kioku.v1.Unit
+	(*Relation)(nil),               // 10: kioku.v1.Relation
+	(*Twins)(nil),                  // 11: kioku.v1.Twins
+	(*PinRequest)(nil),             // 12: kioku.v1.PinRequest
+	(*ForgetRequest)(nil),          // 13: kioku.v1.ForgetRequest
+	(*CorrectRequest)(nil),         // 14: kioku.v1.CorrectRequest
+	(*CloseLoopRequest)(nil),       // 15: kioku.v1.CloseLoopRequest
+	(*MergeEntitiesRequest)(nil),   // 16: kioku.v1.MergeEntitiesRequest
+	(*SplitEntityRequest)(nil),     // 17: kioku.v1.SplitEntityRequest
+	(*UndoRequest)(nil),            // 18: kioku.v1.UndoRequest
+	(*PinResponse)(nil),            // 19: kioku.v1.PinResponse
+	(*ForgetResponse)(nil),         // 20: kioku.v1.ForgetResponse
+	(*CorrectResponse)(nil),        // 21: kioku.v1.CorrectResponse
+	(*CloseLoopResponse)(nil),      // 22: kioku.v1.CloseLoopResponse
+	(*MergeEntitiesResponse)(nil),  // 23: kioku.v1.MergeEntitiesResponse
+	(*SplitEntityResponse)(nil),    // 24: kioku.v1.SplitEntityResponse
+	(*UndoResponse)(nil),           // 25: kioku.v1.UndoResponse
+	(*Decided)(nil),                // 26: kioku.v1.Decided
+	(*DeriveStatusRequest)(nil),    // 27: kioku.v1.DeriveStatusRequest
+	(*DeriveStatusResponse)(nil),   // 28: kioku.v1.DeriveStatusResponse
+	(*ParkedJob)(nil),              // 29: kioku.v1.ParkedJob
+	(*EstimateDeriveRequest)(nil),  // 30: kioku.v1.EstimateDeriveRequest
+	(*EstimateDeriveResponse)(nil), // 31: kioku.v1.EstimateDeriveResponse
+	(*RunDeriveRequest)(nil),       // 32: kioku.v1.RunDeriveRequest
+	(*RunDeriveResponse)(nil),      // 33: kioku.v1.RunDeriveResponse
+	(*RetryJobRequest)(nil),        // 34: kioku.v1.RetryJobRequest
+	(*RetryJobResponse)(nil),       // 35: kioku.v1.RetryJobResponse
+	nil,                            // 36: kioku.v1.DeriveStatusResponse.UnitsEntry
+	nil,                            // 37: kioku.v1.DeriveStatusResponse.EntitiesEntry
+	nil,                            // 38: kioku.v1.DeriveStatusResponse.JobsEntry
+	nil,                            // 39: kioku.v1.DeriveStatusResponse.RejectedEntry
+	(*timestamppb.Timestamp)(nil),  // 40: google.protobuf.Timestamp
+	(*Unit)(nil),                   // 41: kioku.v1.Unit
 }
 var file_kioku_v1_derive_proto_depIdxs = []int32{
-	39, // 0: kioku.v1.ListUnitsRequest.as_of_time:type_name -> google.protobuf.Timestamp
-	39, // 1: kioku.v1.ListUnitsRequest.believed_time:type_name -> google.protobuf.Timestamp
-	40, // 2: kioku.v1.ListUnitsResponse.units:type_name -> kioku.v1.Unit
-	40, // 3: kioku.v1.GetUnitResponse.unit:type_name -> kioku.v1.Unit
+	40, // 0: kioku.v1.ListUnitsRequest.as_of_time:type_name -> google.protobuf.Timestamp
+	40, // 1: kioku.v1.ListUnitsRequest.believed_time:type_name -> google.protobuf.Timestamp
+	41, // 2: kioku.v1.ListUnitsResponse.units:type_name -> kioku.v1.Unit
+	41, // 3: kioku.v1.GetUnitResponse.unit:type_name -> kioku.v1.Unit
 	6,  // 4: kioku.v1.UnitHistoryResponse.versions:type_name -> kioku.v1.UnitVersion
-	40, // 5: kioku.v1.UnitVersion.unit:type_name -> kioku.v1.Unit
-	39, // 6: kioku.v1.UnitVersion.recorded_time:type_name -> google.protobuf.Timestamp
+	41, // 5: kioku.v1.UnitVersion.unit:type_name -> kioku.v1.Unit
+	40, // 6: kioku.v1.UnitVersion.recorded_time:type_name -> google.protobuf.Timestamp
 	9,  // 7: kioku.v1.ListEntitiesResponse.entities:type_name -> kioku.v1.Entity
-	10, // 8: kioku.v1.ListEntitiesResponse.twins:type_name -> kioku.v1.Twins
-	39, // 9: kioku.v1.Entity.last_seen_time:type_name -> google.protobuf.Timestamp
-	9,  // 10: kioku.v1.Twins.first:type_name -> kioku.v1.Entity
-	9,  // 11: kioku.v1.Twins.second:type_name -> kioku.v1.Entity
-	25, // 12: kioku.v1.PinResponse.decided:type_name -> kioku.v1.Decided
-	25, // 13: kioku.v1.ForgetResponse.decided:type_name -> kioku.v1.Decided
-	25, // 14: kioku.v1.CorrectResponse.decided:type_name -> kioku.v1.Decided
-	25, // 15: kioku.v1.CloseLoopResponse.decided:type_name -> kioku.v1.Decided
-	25, // 16: kioku.v1.MergeEntitiesResponse.decided:type_name -> kioku.v1.Decided
-	25, // 17: kioku.v1.SplitEntityResponse.decided:type_name -> kioku.v1.Decided
-	25, // 18: kioku.v1.UndoResponse.decided:type_name -> kioku.v1.Decided
-	40, // 19: kioku.v1.Decided.unit:type_name -> kioku.v1.Unit
-	9,  // 20: kioku.v1.Decided.entity:type_name -> kioku.v1.Entity
-	35, // 21: kioku.v1.DeriveStatusResponse.units:type_name -> kioku.v1.DeriveStatusResponse.UnitsEntry
-	36, // 22: kioku.v1.DeriveStatusResponse.entities:type_name -> kioku.v1.DeriveStatusResponse.EntitiesEntry
-	37, // 23: kioku.v1.DeriveStatusResponse.jobs:type_name -> kioku.v1.DeriveStatusResponse.JobsEntry
-	28, // 24: kioku.v1.DeriveStatusResponse.parked:type_name -> kioku.v1.ParkedJob
-	38, // 25: kioku.v1.DeriveStatusResponse.rejected:type_name -> kioku.v1.DeriveStatusResponse.RejectedEntry
-	39, // 26: kioku.v1.DeriveStatusResponse.oldest_job_time:type_name -> google.protobuf.Timestamp
-	39, // 27: kioku.v1.ParkedJob.changed_time:type_name -> google.protobuf.Timestamp
-	27, // 28: kioku.v1.RunDeriveResponse.status:type_name -> kioku.v1.DeriveStatusResponse
-	0,  // 29: kioku.v1.DeriveService.ListUnits:input_type -> kioku.v1.ListUnitsRequest
-	2,  // 30: kioku.v1.DeriveService.GetUnit:input_type -> kioku.v1.GetUnitRequest
-	4,  // 31: kioku.v1.DeriveService.UnitHistory:input_type -> kioku.v1.UnitHistoryRequest
-	7,  // 32: kioku.v1.DeriveService.ListEntities:input_type -> kioku.v1.ListEntitiesRequest
-	11, // 33: kioku.v1.DeriveService.Pin:input_type -> kioku.v1.PinRequest
-	12, // 34: kioku.v1.DeriveService.Forget:input_type -> kioku.v1.ForgetRequest
-	13, // 35: kioku.v1.DeriveService.Correct:input_type -> kioku.v1.CorrectRequest
-	14, // 36: kioku.v1.DeriveService.CloseLoop:input_type -> kioku.v1.CloseLoopRequest
-	15, // 37: kioku.v1.DeriveService.MergeEntities:input_type -> kioku.v1.MergeEntitiesRequest
-	16, // 38: kioku.v1.DeriveService.SplitEntity:input_type -> kioku.v1.SplitEntityRequest
-	17, // 39: kioku.v1.DeriveService.Undo:input_type -> kioku.v1.UndoRequest
-	26, // 40: kioku.v1.DeriveService.DeriveStatus:input_type -> kioku.v1.DeriveStatusRequest
-	29, // 41: kioku.v1.DeriveService.EstimateDerive:input_type -> kioku.v1.EstimateDeriveRequest
-	31, // 42: kioku.v1.DeriveService.RunDerive:input_type -> kioku.v1.RunDeriveRequest
-	33, // 43: kioku.v1.DeriveService.RetryJob:input_type -> kioku.v1.RetryJobRequest
-	1,  // 44: kioku.v1.DeriveService.ListUnits:output_type -> kioku.v1.ListUnitsResponse
-	3,  // 45: kioku.v1.DeriveService.GetUnit:output_type -> kioku.v1.GetUnitResponse
-	5,  // 46: kioku.v1.DeriveService.UnitHistory:output_type -> kioku.v1.UnitHistoryResponse
-	8,  // 47: kioku.v1.DeriveService.ListEntities:output_type -> kioku.v1.ListEntitiesResponse
-	18, // 48: kioku.v1.DeriveService.Pin:output_type -> kioku.v1.PinResponse
-	19, // 49: kioku.v1.DeriveService.Forget:output_type -> kioku.v1.ForgetResponse
-	20, // 50: kioku.v1.DeriveService.Correct:output_type -> kioku.v1.CorrectResponse
-	21, // 51: kioku.v1.DeriveService.CloseLoop:output_type -> kioku.v1.CloseLoopResponse
-	22, // 52: kioku.v1.DeriveService.MergeEntities:output_type -> kioku.v1.MergeEntitiesResponse
-	23, // 53: kioku.v1.DeriveService.SplitEntity:output_type -> kioku.v1.SplitEntityResponse
-	24, // 54: kioku.v1.DeriveService.Undo:output_type -> kioku.v1.UndoResponse
-	27, // 55: kioku.v1.DeriveService.DeriveStatus:output_type -> kioku.v1.DeriveStatusResponse
-	30, // 56: kioku.v1.DeriveService.EstimateDerive:output_type -> kioku.v1.EstimateDeriveResponse
-	32, // 57: kioku.v1.DeriveService.RunDerive:output_type -> kioku.v1.RunDeriveResponse
-	34, // 58: kioku.v1.DeriveService.RetryJob:output_type -> kioku.v1.RetryJobResponse
-	44, // [44:59] is the sub-list for method output_type
-	29, // [29:44] is the sub-list for method input_type
-	29, // [29:29] is the sub-list for extension type_name
-	29, // [29:29] is the sub-list for extension extendee
-	0,  // [0:29] is the sub-list for field type_name
+	11, // 8: kioku.v1.ListEntitiesResponse.twins:type_name -> kioku.v1.Twins
+	40, // 9: kioku.v1.Entity.last_seen_time:type_name -> google.protobuf.Timestamp
+	10, // 10: kioku.v1.Entity.relations:type_name -> kioku.v1.Relation
+	9,  // 11: kioku.v1.Twins.first:type_name -> kioku.v1.Entity
+	9,  // 12: kioku.v1.Twins.second:type_name -> kioku.v1.Entity
+	26, // 13: kioku.v1.PinResponse.decided:type_name -> kioku.v1.Decided
+	26, // 14: kioku.v1.ForgetResponse.decided:type_name -> kioku.v1.Decided
+	26, // 15: kioku.v1.CorrectResponse.decided:type_name -> kioku.v1.Decided
+	26, // 16: kioku.v1.CloseLoopResponse.decided:type_name -> kioku.v1.Decided
+	26, // 17: kioku.v1.MergeEntitiesResponse.decided:type_name -> kioku.v1.Decided
+	26, // 18: kioku.v1.SplitEntityResponse.decided:type_name -> kioku.v1.Decided
+	26, // 19: kioku.v1.UndoResponse.decided:type_name -> kioku.v1.Decided
+	41, // 20: kioku.v1.Decided.unit:type_name -> kioku.v1.Unit
+	9,  // 21: kioku.v1.Decided.entity:type_name -> kioku.v1.Entity
+	36, // 22: kioku.v1.DeriveStatusResponse.units:type_name -> kioku.v1.DeriveStatusResponse.UnitsEntry
+	37, // 23: kioku.v1.DeriveStatusResponse.entities:type_name -> kioku.v1.DeriveStatusResponse.EntitiesEntry
+	38, // 24: kioku.v1.DeriveStatusResponse.jobs:type_name -> kioku.v1.DeriveStatusResponse.JobsEntry
+	29, // 25: kioku.v1.DeriveStatusResponse.parked:type_name -> kioku.v1.ParkedJob
+	39, // 26: kioku.v1.DeriveStatusResponse.rejected:type_name -> kioku.v1.DeriveStatusResponse.RejectedEntry
+	40, // 27: kioku.v1.DeriveStatusResponse.oldest_job_time:type_name -> google.protobuf.Timestamp
+	40, // 28: kioku.v1.ParkedJob.changed_time:type_name -> google.protobuf.Timestamp
+	28, // 29: kioku.v1.RunDeriveResponse.status:type_name -> kioku.v1.DeriveStatusResponse
+	0,  // 30: kioku.v1.DeriveService.ListUnits:input_type -> kioku.v1.ListUnitsRequest
+	2,  // 31: kioku.v1.DeriveService.GetUnit:input_type -> kioku.v1.GetUnitRequest
+	4,  // 32: kioku.v1.DeriveService.UnitHistory:input_type -> kioku.v1.UnitHistoryRequest
+	7,  // 33: kioku.v1.DeriveService.ListEntities:input_type -> kioku.v1.ListEntitiesRequest
+	12, // 34: kioku.v1.DeriveService.Pin:input_type -> kioku.v1.PinRequest
+	13, // 35: kioku.v1.DeriveService.Forget:input_type -> kioku.v1.ForgetRequest
+	14, // 36: kioku.v1.DeriveService.Correct:input_type -> kioku.v1.CorrectRequest
+	15, // 37: kioku.v1.DeriveService.CloseLoop:input_type -> kioku.v1.CloseLoopRequest
+	16, // 38: kioku.v1.DeriveService.MergeEntities:input_type -> kioku.v1.MergeEntitiesRequest
+	17, // 39: kioku.v1.DeriveService.SplitEntity:input_type -> kioku.v1.SplitEntityRequest
+	18, // 40: kioku.v1.DeriveService.Undo:input_type -> kioku.v1.UndoRequest
+	27, // 41: kioku.v1.DeriveService.DeriveStatus:input_type -> kioku.v1.DeriveStatusRequest
+	30, // 42: kioku.v1.DeriveService.EstimateDerive:input_type -> kioku.v1.EstimateDeriveRequest
+	32, // 43: kioku.v1.DeriveService.RunDerive:input_type -> kioku.v1.RunDeriveRequest
+	34, // 44: kioku.v1.DeriveService.RetryJob:input_type -> kioku.v1.RetryJobRequest
+	1,  // 45: kioku.v1.DeriveService.ListUnits:output_type -> kioku.v1.ListUnitsResponse
+	3,  // 46: kioku.v1.DeriveService.GetUnit:output_type -> kioku.v1.GetUnitResponse
+	5,  // 47: kioku.v1.DeriveService.UnitHistory:output_type -> kioku.v1.UnitHistoryResponse
+	8,  // 48: kioku.v1.DeriveService.ListEntities:output_type -> kioku.v1.ListEntitiesResponse
+	19, // 49: kioku.v1.DeriveService.Pin:output_type -> kioku.v1.PinResponse
+	20, // 50: kioku.v1.DeriveService.Forget:output_type -> kioku.v1.ForgetResponse
+	21, // 51: kioku.v1.DeriveService.Correct:output_type -> kioku.v1.CorrectResponse
+	22, // 52: kioku.v1.DeriveService.CloseLoop:output_type -> kioku.v1.CloseLoopResponse
+	23, // 53: kioku.v1.DeriveService.MergeEntities:output_type -> kioku.v1.MergeEntitiesResponse
+	24, // 54: kioku.v1.DeriveService.SplitEntity:output_type -> kioku.v1.SplitEntityResponse
+	25, // 55: kioku.v1.DeriveService.Undo:output_type -> kioku.v1.UndoResponse
+	28, // 56: kioku.v1.DeriveService.DeriveStatus:output_type -> kioku.v1.DeriveStatusResponse
+	31, // 57: kioku.v1.DeriveService.EstimateDerive:output_type -> kioku.v1.EstimateDeriveResponse
+	33, // 58: kioku.v1.DeriveService.RunDerive:output_type -> kioku.v1.RunDeriveResponse
+	35, // 59: kioku.v1.DeriveService.RetryJob:output_type -> kioku.v1.RetryJobResponse
+	45, // [45:60] is the sub-list for method output_type
+	30, // [30:45] is the sub-list for method input_type
+	30, // [30:30] is the sub-list for extension type_name
+	30, // [30:30] is the sub-list for extension extendee
+	0,  // [0:30] is the sub-list for field type_name
 }
 
 func init() { file_kioku_v1_derive_proto_init() }
@@ -2839,14 +2939,14 @@ func file_kioku_v1_derive_proto_init() {
 		return
 	}
 	file_kioku_v1_unit_proto_init()
-	file_kioku_v1_derive_proto_msgTypes[13].OneofWrappers = []any{}
+	file_kioku_v1_derive_proto_msgTypes[14].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_kioku_v1_derive_proto_rawDesc), len(file_kioku_v1_derive_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   39,
+			NumMessages:   40,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -1000,7 +1000,7 @@ type AgentWrite struct {
 	Kind string `protobuf:"bytes,6,opt,name=kind,proto3" json:"kind,omitempty"`
 	// Beginning of the text.
 	Text string `protobuf:"bytes,7,opt,name=text,proto3" json:"text,omitempty"`
-	// "undone", "edited" for what was changed since and stays, "gone" for what is not there any more.
+	// "undone", "edited" for what was changed since and stays, or "gone" for what is not there any more.
 	Outcome       string `protobuf:"bytes,8,opt,name=outcome,proto3" json:"outcome,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -222,6 +222,7 @@ async function showEntity() {
 			h("a", { href: href("/search", { q: e.name === "USER" ? "" : e.name }) }, "Search the notes")),
 		section("Summary", cards(units.units.filter((u) => u.kind === "summary" && u.summary.key.startsWith(entity)))),
 		section("Facts", cards(now)),
+		e.relations?.length > 0 && section("Related", [h("ul", {}, e.relations.map((r) => h("li", {}, words("span", {}, `${r.kind}: ${r.source} → ${r.target}`))))]),
 		section("Open", cards(units.units.filter((u) => u.kind === "loop" && u.loop.status === "open"))),
 		before.length > 0 && section("Before", [line(before)]),
 		!units.units.length && h("p", { class: "muted" }, "No fact, loop or summary is about this name."));

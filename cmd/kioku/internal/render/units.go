@@ -188,7 +188,7 @@ func (p *Page) UnitVersions(versions []*kiokuv1.UnitVersion) {
 	}
 }
 
-// Entities adds a line for each entity, and then the pairs that may be the same.
+// Entities adds a line for each entity with its relations, and then the pairs that may be the same.
 func (p *Page) Entities(list *kiokuv1.ListEntitiesResponse) {
 	ids, width := []string{}, 0
 	for _, e := range list.GetEntities() {
@@ -207,6 +207,9 @@ func (p *Page) Entities(list *kiokuv1.ListEntitiesResponse) {
 			about = append(about, "merged into "+e.GetMergedInto()[:min(len(e.GetMergedInto()), shortID)])
 		}
 		p.Linef("%s  %s  %s  %s", Bold(short), Pad(e.GetType(), 8), Pad(entityName(e), width), Dim(CleanLine(strings.Join(about, "; "))))
+		for _, r := range e.GetRelations() {
+			p.Linef("%s  %s", strings.Repeat(" ", shortID), CleanLine(fmt.Sprintf("%s: %s → %s  %s", r.GetKind(), r.GetSource(), r.GetTarget(), r.GetCitation())))
+		}
 	}
 	for _, t := range list.GetTwins() {
 		pair := ShortIDs([]string{t.GetFirst().GetId(), t.GetSecond().GetId()})

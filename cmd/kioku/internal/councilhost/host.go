@@ -56,7 +56,7 @@ func Open(o Options) (*Host, error) {
 	if o.Echo {
 		set.Members = slices.Clone(set.Members)
 		for i := range set.Members {
-			set.Members[i].Model, set.Members[i].Command = member.ModelEcho, nil
+			set.Members[i].Model, set.Members[i].Command = council.ModelEcho, nil
 		}
 	}
 	root, err := os.OpenRoot(o.Folder)

@@ -162,7 +162,7 @@ RACED = git ls-files '*_test.go' | grep -v '^browser/' | xargs -n 1 dirname | so
 READS_SOURCES := (NoCgo|DAG|Documented|Licences|RankMatchesRecord)
 ONE_COMMAND   := ^Test(Bench|Doctor|Setup|Tune|Restore|Backup|Model|History|Output|Misuse|Readme|NoCommand|Bash|Completion|Workspace|Init|Manual)
 
-## race: the tests under the race detector, where it can find something; -O1 compiles SQLite in half the time
+## race: the tests of the packages in which the race detector can find something; -O1 compiles SQLite in half the time
 race: export CGO_CFLAGS += -O1
 race:
 	$(GO) test -race -tags '$(TAGS)' -timeout 20m -skip '$(READS_SOURCES)' $$($(RACED) | grep -v '^./cmd/kioku$$')

@@ -62,7 +62,7 @@ type speaker interface {
 	model() string
 	// window returns the number of tokens of a prompt with its reply; 0 if that is not known.
 	window() int
-	// remote says that the member runs elsewhere, where it is told at once what is wrong with a reply.
+	// remote reports whether the member runs elsewhere and is told at once what is wrong with a reply.
 	remote() bool
 }
 

@@ -27,7 +27,7 @@ PREFIX ?= $(if $(filter 0,$(shell id -u)),/usr/local,$(HOME)/.local)
 # How long "make fuzz" runs each fuzz test.
 FUZZTIME ?= 10s
 
-# How many minutes make soak attacks, and the seed of what it attacks; 0 is the time.
+# How many minutes make soak attacks (its long loops are shorter too if these are fewer than 5), and the seed of what it attacks; 0 is the time.
 MINUTES ?= 5
 SEED    ?= 0
 
@@ -145,8 +145,8 @@ test-clients:
 ## soak: the attacks, and the tests that repeat something for long (kills, damaged pages, growth) in full; -count 1, because go test
 ## would hash the millions of files that they open, to know when the result may be repeated
 soak: attack
-	KIOKU_SOAK=1 $(GO) test -tags '$(TAGS)' -count 1 -timeout 30m ./store/... ./indexer
-	KIOKU_SOAK=1 $(GO) test -tags '$(TAGS)' -count 1 -timeout 30m -run "^($$($(LONG)))$$" . ./chunker ./agent/... ./council/... ./derive ./server ./cmd/kioku
+	KIOKU_SOAK=$(MINUTES) $(GO) test -tags '$(TAGS)' -count 1 -timeout 30m ./store/... ./indexer
+	KIOKU_SOAK=$(MINUTES) $(GO) test -tags '$(TAGS)' -count 1 -timeout 30m -run "^($$($(LONG)))$$" . ./chunker ./agent/... ./council/... ./derive ./server ./cmd/kioku
 
 # Lists the tests of the files that ask testkit how long they are to be. The store and the indexer ask it for all of theirs.
 LONG = git grep -lE 'testkit\.(Soak|Rounds)' -- '*_test.go' | xargs sed -n 's/^func \(Test[A-Za-z0-9]*\)(t .*/\1/p' | paste -sd '|'
@@ -162,7 +162,7 @@ RACED = git ls-files '*_test.go' | grep -v '^browser/' | xargs -n 1 dirname | so
 READS_SOURCES := (NoCgo|DAG|Documented|Licences|RankMatchesRecord)
 ONE_COMMAND   := ^Test(Bench|Doctor|Setup|Tune|Restore|Backup|Model|History|Output|Misuse|Readme|NoCommand|Bash|Completion|Workspace|Init|Manual)
 
-## race: the tests under the race detector, where it can find something; -O1 compiles SQLite in half the time
+## race: the tests of the packages in which the race detector can find something; -O1 compiles SQLite in half the time
 race: export CGO_CFLAGS += -O1
 race:
 	$(GO) test -race -tags '$(TAGS)' -timeout 20m -skip '$(READS_SOURCES)' $$($(RACED) | grep -v '^./cmd/kioku$$')

@@ -325,29 +325,3 @@ func (m *Memory) writeJournal(ctx context.Context) error {
 	})
 	return err
 }
-
-// PurgeHistory removes the versions of a file or folder from the journal, all of them for the empty path, the copies that were kept for
-// Undo before updates of them, and all indexes of the past.
-// It does not change a repository of git. It returns memory.ErrReadOnly in the mode ReadOnly.
-func (m *Memory) PurgeHistory(ctx context.Context, name string) (memory.Purged, error) {
-	if err := m.enter(); err != nil {
-		return memory.Purged{}, err
-	}
-	defer m.leave()
-	if m.opt.Mode == ReadOnly {
-		return memory.Purged{}, memory.ErrReadOnly
-	}
-	name, err := m.checkPast(name)
-	if err != nil {
-		return memory.Purged{}, err
-	}
-	var p memory.Purged
-	if p.Versions, err = m.journal().Purge(ctx, name); err != nil {
-		return p, err
-	}
-	if p.Copies, err = m.purgeCopies(name); err != nil {
-		return p, err
-	}
-	p.Indexes, err = m.removePastIndexes(0, 0)
-	return p, err
-}

@@ -273,7 +273,7 @@ func syncWhole(t *testing.T, m *Memory) {
 	}
 }
 
-// (I03) Show and Diff give lines up to the ceiling only, of old notes and of those of now; where nobody knows what is private, they
+// (I03) Show and Diff give lines up to the ceiling only, of old notes and of those of now; if nobody knows what is private, they
 // refuse.
 func TestShowAndDiffLeaveOutWhatLiesAboveTheCeiling(t *testing.T) {
 	t.Parallel()

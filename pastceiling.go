@@ -43,7 +43,7 @@ func (m *Memory) noteUpTo(name string, src []byte, ceiling memory.Sensitivity) s
 	return chunker.Normalize(marks.Strip(src))
 }
 
-// withholdPast leaves out the passages of old notes that have lines above a ceiling of sensitivity, where derivation knows it. A note that
+// withholdPast leaves out the passages of old notes that have lines above a ceiling of sensitivity, if derivation knows it. A note that
 // cannot be read is left out too.
 func (m *Memory) withholdPast(past *Memory, answer *memory.Answer, ceiling memory.Sensitivity) error {
 	if m.opt.Episodes == nil || ceiling >= memory.Secret {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -79,10 +80,12 @@ func TestUndoWritesTakesBackAConversation(t *testing.T) {
 
 func TestUndoWritesOfATimeAndSource(t *testing.T) {
 	t.Parallel()
-	ws, now := workspace(t, map[string]string{"MEMORY.md": "- Ines likes green tea.\n"}), october(5)
-	m := openMemory(t, Options{Workspace: ws, Now: func() time.Time { return now }, Location: time.UTC})
+	ws := workspace(t, map[string]string{"MEMORY.md": "- Ines likes green tea.\n"})
+	var hours atomic.Int64
+	now := func() time.Time { return october(5).Add(time.Duration(hours.Load()) * time.Hour) }
+	m := openMemory(t, Options{Workspace: ws, Now: now, Location: time.UTC})
 	for hour, source := range []string{memory.NoteFromTool, memory.NoteFromUser, memory.NoteFromFlush, memory.NoteFromTool, ""} {
-		now = october(5).Add(time.Duration(hour) * time.Hour)
+		hours.Store(int64(hour))
 		note(t, m, memory.Note{Text: fmt.Sprintf("Note %d.", hour), Source: source})
 	}
 	if _, err := m.Update(t.Context(), memory.Update{OldText: "green tea", NewText: "coffee", Source: memory.NoteFromTool}); err != nil {

@@ -68,7 +68,7 @@ func TestSplitKeepsLineNumbersOfOddBytes(t *testing.T) {
 // maxGrowth is the most that eight times the text may multiply the time by: linear is 8, quadratic 64.
 const maxGrowth = 32
 
-// textSize returns the size of the texts whose growth is measured: a quarter of size, and all of it if KIOKU_SOAK=1.
+// textSize returns the size of the texts whose growth is measured: a quarter of size, and all of it in make soak.
 func textSize(size int) int {
 	if testkit.Soak() {
 		return size

@@ -155,9 +155,6 @@ func (c *Client) Close() error {
 	return c.conn.Close()
 }
 
-// Agent returns the id of the agent whose memory the client uses.
-func (c *Client) Agent() string { return c.agent }
-
 // call bounds a call in time.
 func (c *Client) call(ctx context.Context) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(ctx, c.timeout)

@@ -14,7 +14,7 @@ var families = []struct{ begin, family string }{
 	{"gemini", "google"}, {"gemma", "google"}, {"llama", "meta"}, {"qwen", "alibaba"}, {"qwq", "alibaba"}, {"mistral", "mistral"}, {"mixtral", "mistral"},
 	{"magistral", "mistral"}, {"devstral", "mistral"}, {"codestral", "mistral"}, {"ministral", "mistral"}, {"deepseek", "deepseek"}, {"phi", "microsoft"},
 	{"grok", "xai"}, {"command-r", "cohere"}, {"command-a", "cohere"}, {"glm", "zhipu"}, {"kimi", "moonshot"}, {"granite", "ibm"}, {"nemotron", "nvidia"},
-	{"echo", "echo"},
+	{ModelEcho, "echo"},
 }
 
 // FamilyOf returns who has made a model, by its name as a provider has it ("anthropic/claude-x", "qwen3:8b"), as the settings have it
@@ -32,6 +32,9 @@ func FamilyOf(model string) string {
 	}
 	return UnknownFamily
 }
+
+// ModelEcho is the scripted model, which needs no network and no key.
+const ModelEcho = "echo"
 
 // ModelRemote is the model of a member that runs elsewhere; "remote:NAME" says which model it asks.
 const ModelRemote = "remote"

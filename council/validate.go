@@ -20,8 +20,6 @@ const (
 	MaxTaskBytes    = 256 << 10
 	MaxAttachments  = 5
 	MaxOpinion      = 8_000
-	MaxConcerns     = 10
-	MaxConcern      = 500
 	MaxMission      = 2_000
 	MaxExtraRounds  = 3
 	MaxExtraTries   = 2

@@ -270,7 +270,7 @@ func TestAcceptance12SensitivityHolds(t *testing.T) {
 	}
 }
 
-// Acceptance check 12: what a summary of a person is made of has no private fact, not even where the model may see some.
+// Acceptance check 12: what a summary of a person is made of has no private fact, not even if the model may see some.
 func TestAcceptance12PrivateFactsAreInNoSummaryOfAPerson(t *testing.T) {
 	t.Parallel()
 	m := &fakeModel{}

@@ -34,7 +34,7 @@ func (b *logBuffer) String() string {
 	return b.buf.String()
 }
 
-// Acceptance check 12 (hazard C13): private and secret text is in no recall for a group and in no log, not even where a model fails and
+// Acceptance check 12 (hazard C13): private and secret text is in no recall for a group and in no log, not even if a model fails and
 // repeats what it was told; secrets are in no recall that does not ask for them.
 func TestAcceptance12NoCanaryInRecallAndLogs(t *testing.T) {
 	t.Parallel()

@@ -65,7 +65,7 @@ func (s *Service) splits() map[string]bool {
 }
 
 // twins returns pairs of entities that may be the same, those most often mentioned first: they have one name but other types, or one has
-// the name of the other as an alias, or begins with it where others have it as an alias. Similar names are no sign. What people have
+// the name of the other as an alias, or begins with it if others have it as an alias. Similar names are no sign. What people have
 // merged, split or told apart by a qualifier is left out.
 func twins(all []memory.Entity, split map[string]bool) []memory.Twins {
 	byName, byAlias, byBeginning := map[string][]int{}, map[string][]int{}, map[string][]int{}

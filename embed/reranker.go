@@ -153,9 +153,6 @@ func (r *Reranker) Name() string { return strings.TrimSpace(r.provider + " " + r
 // Health reports whether the re-ranker answers and may be asked. One that was not asked yet is healthy.
 func (r *Reranker) Health() Health { return r.circuit.health() }
 
-// AllowProbe lets the next request through to a re-ranker that has failed; see [Client.AllowProbe].
-func (r *Reranker) AllowProbe() { r.circuit.allowProbe() }
-
 // rerankGroup is the number of passages that a cross-encoder scores before the next ones. Within a group those of similar length are
 // computed together.
 const rerankGroup = 5

@@ -23,7 +23,7 @@ func scriptedCouncil(t *testing.T) (councilService, *engine.Engine) {
 	dir := filepath.Join(t.TempDir(), "council")
 	set := council.Settings{Agent: "council", Workers: []string{"buddy"}, Owners: map[string][]string{"discord": {"4711"}, "github": {"Lena"}}}
 	for name, roles := range map[string][]string{"panda": {"runner"}, "gorilla": {"approver"}, "triceratops": {"arbiter"}} {
-		set.Members = append(set.Members, council.Member{Name: name, Model: member.ModelEcho, Roles: roles})
+		set.Members = append(set.Members, council.Member{Name: name, Model: council.ModelEcho, Roles: roles})
 	}
 	members, err := member.New(member.Options{Settings: set})
 	if err != nil {

@@ -69,7 +69,7 @@ func TestForwardedMethodsHaveTheSameRights(t *testing.T) {
 	}
 }
 
-// sameRights reports where two servers answer the callers of a method differently, and returns how many calls were compared.
+// sameRights reports each caller of a method whom two servers answer differently, and returns how many calls were compared.
 func sameRights(t *testing.T, method protoreflect.MethodDescriptor, direct, forwarded *grpc.ClientConn) (compared int) {
 	t.Helper()
 	for _, token := range []string{"tok-w", "tok-r", "wrong"} {

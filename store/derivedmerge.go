@@ -30,8 +30,7 @@ const (
 	reasonDecision = "decision"
 )
 
-// readMerges returns which entities are merged after all decisions, where a merge that would close a circle does not count, and by their
-// names.
+// readMerges returns which entities are merged after all decisions and by their names. A merge that would close a circle does not count.
 func readMerges(ctx context.Context, tx *sql.Tx) (mergePointers, error) {
 	decisions, err := readDecisions(ctx, tx)
 	if err != nil {
@@ -105,7 +104,7 @@ func readMeanings(ctx context.Context, tx *sql.Tx) ([]meanings, error) {
 	return list, err
 }
 
-// mergeByName adds the merges of entities with the only one that their names may mean, where that is said. Those that decisions are about
+// mergeByName adds the merges of entities with the only one that their names may mean, if that is said. Those that decisions are about
 // stay as they are. What two may mean who are merged themselves is one, so that it goes on until nothing is added.
 func (p mergePointers) mergeByName(list []meanings, decided map[string]bool) {
 	for added := true; added; {

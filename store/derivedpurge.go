@@ -119,7 +119,7 @@ func readObjects(ctx context.Context, tx *sql.Tx, keys string) ([]namedObject, e
 	return objects, err
 }
 
-// hideEntity deletes what makers of a class say of an entity in an episode where they said what is forgotten, unless another claim
+// hideEntity deletes what makers of a class say of an entity in an episode of which they said what is forgotten, unless another claim
 // names it too, and the entity if nothing else mentions it.
 func hideEntity(ctx context.Context, s *statements, episode int64, class string, entity int64) error {
 	var named bool

@@ -89,6 +89,8 @@ type Options struct {
 	// Override is a folder of the agent's own; empty for none. A file in it replaces the workspace's, even if it is empty or
 	// cannot be read.
 	Override string
+	// Instead names the file that is read in the place of a missing one, by the name of the missing one.
+	Instead map[string]string
 	// MaxChars is the maximum number of characters of one file, 0 means 20,000; TotalMaxChars that of all, 0 means 150,000.
 	MaxChars, TotalMaxChars int
 }
@@ -119,6 +121,10 @@ func (l *Loader) Load(mode Mode, group bool) []File {
 		}
 		if f.Path == "" {
 			f = l.readFile(l.opt.Workspace, name)
+		}
+		if instead := l.opt.Instead[name]; f.Path == "" && instead != "" {
+			f = l.readFile(l.opt.Workspace, instead)
+			f.Name = name
 		}
 		if why := Excluded(name, mode, group); why != "" && f.Path != "" {
 			f.Reason, f.Text = why, ""

@@ -48,16 +48,6 @@ var (
 // Programs returns the programs whose transcripts can be read.
 func Programs() []Program { return []Program{ClaudeCode, Codex} }
 
-// Find returns the program with an ID, false if there is none.
-func Find(id string) (Program, bool) {
-	all := Programs()
-	i := slices.IndexFunc(all, func(p Program) bool { return p.ID == id })
-	if i < 0 {
-		return Program{}, false
-	}
-	return all[i], true
-}
-
 // Folder returns the folder of transcripts of the user with an environment, as os.Environ gives it; empty without a home.
 func (p Program) Folder(env []string) string {
 	if dir := lookup(env, p.variable); dir != "" {

@@ -258,22 +258,19 @@ func TestEntersOnlyTheFoldersOfTheProject(t *testing.T) {
 func TestFolderIsThatOfTheProgram(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
-		id, want string
-		env      []string
+		program transcripts.Program
+		want    string
+		env     []string
 	}{
-		{"claude-code", "/h/.claude/projects", []string{"HOME=/h"}},
-		{"claude-code", "/c/projects", []string{"HOME=/h", "CLAUDE_CONFIG_DIR=/c"}},
-		{"codex", "/h/.codex/sessions", []string{"HOME=/h"}},
-		{"codex", "/c/sessions", []string{"HOME=/h", "CODEX_HOME=/c"}},
-		{"codex", "", nil},
+		{transcripts.ClaudeCode, "/h/.claude/projects", []string{"HOME=/h"}},
+		{transcripts.ClaudeCode, "/c/projects", []string{"HOME=/h", "CLAUDE_CONFIG_DIR=/c"}},
+		{transcripts.Codex, "/h/.codex/sessions", []string{"HOME=/h"}},
+		{transcripts.Codex, "/c/sessions", []string{"HOME=/h", "CODEX_HOME=/c"}},
+		{transcripts.Codex, "", nil},
 	} {
-		p, ok := transcripts.Find(tc.id)
-		if got := p.Folder(tc.env); !ok || got != tc.want {
-			t.Errorf("%s with %q: %q", tc.id, tc.env, got)
+		if got := tc.program.Folder(tc.env); got != tc.want {
+			t.Errorf("%s with %q: %q, want %q", tc.program.ID, tc.env, got, tc.want)
 		}
-	}
-	if _, ok := transcripts.Find("other"); ok {
-		t.Error("there is another program")
 	}
 }
 

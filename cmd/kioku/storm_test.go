@@ -37,7 +37,7 @@ func resident(t *testing.T, pid int) float64 {
 // Hazard D12: 256 large requests at once take a bounded amount of memory, which is given back.
 func TestServeGivesMemoryBackAfterAStorm(t *testing.T) {
 	if !testkit.Soak() {
-		t.Skip("takes half a minute; KIOKU_SOAK=1 runs it")
+		t.Skip("takes half a minute; make soak runs it")
 	}
 	s := newSandbox(t, notes())
 	s.env = append(s.env, "GOGC=100", "GOMEMLIMIT=off")

@@ -233,7 +233,7 @@ func (e *Engine) askApproval(ctx context.Context, key string, r council.ActionRe
 	}
 	q.Params, _ = e.params(approver)
 	e.job(ctx, key, job{task: key, member: approver, phase: q.Phase}, council.ActivityRebuilding, end, func(ctx context.Context) func() error {
-		q.Persona = e.persona(ctx, approver, s.Task)
+		q.Persona = e.persona(approver)
 		reply, err := e.ask(ctx, q)
 		return func() error {
 			if err == nil && reply.Verdict != nil {
@@ -311,7 +311,7 @@ func (e *Engine) trial(ctx context.Context, name string) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	persona := e.persona(ctx, name, council.Task{})
+	persona := e.persona(name)
 	t := council.Task{ID: fmt.Sprintf("health_check_%d", e.now().Unix()), Type: council.TypeQuestion, Title: "Are you ready?", Description: "A check of a member. Any valid vote will do."}
 	_, err = e.ask(ctx, member.Question{Member: name, Phase: member.PhaseOpinion, Task: t, Cycle: 1, Round: 1, MaxRounds: 1, Attempt: 1, Roster: e.set.Roster(), Persona: persona, Params: params, Mission: e.mission(), Now: e.now()})
 	if err != nil {

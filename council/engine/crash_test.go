@@ -205,7 +205,7 @@ func wanted(t *testing.T) (string, []string) {
 	return want, points
 }
 
-// Check 6: a kill at any named point changes no record. With KIOKU_SOAK=1 also when it is passed for the second and the fifth time.
+// Check 6: a kill at any named point changes no record. In make soak also when it is passed for the second and the fifth time.
 func TestKillAtAPointChangesNoRecord(t *testing.T) {
 	t.Parallel()
 	want, points := wanted(t)
@@ -312,7 +312,7 @@ func child(t *testing.T, dir string) (*exec.Cmd, *bytes.Buffer) {
 	return cmd, out
 }
 
-// Check 6: kill -9 at random moments, 25 times, or 200 with KIOKU_SOAK=1.
+// Check 6: kill -9 at random moments, 25 times, or 200 in make soak.
 func TestKillAtRandomChangesNoRecord(t *testing.T) {
 	t.Parallel()
 	want, _ := wanted(t)

@@ -239,7 +239,7 @@ func (e *Engine) startPair(ctx context.Context, r council.CycleRequest, p pair, 
 	q.Params, _ = e.params(p.evaluator)
 	q.TargetParams, _ = e.params(p.target)
 	e.job(ctx, key, job{task: r.CycleID, member: p.evaluator, phase: turn.Phase}, council.ActivityEvaluating, deadline, func(ctx context.Context) func() error {
-		q.Persona = e.persona(ctx, p.evaluator, council.Task{})
+		q.Persona = e.persona(p.evaluator)
 		reply, err := e.ask(ctx, q)
 		return func() error { return e.takeEvaluation(ctx, r, p, rel, turn, reply, err) }
 	})

@@ -38,8 +38,6 @@ type Options struct {
 	Ask member.Asker
 	// Memory returns the memory of an agent, nil if there is none; for recall, and for a line on each decision. nil means no memories.
 	Memory func(agent string) memory.Service
-	// Persona returns the system prompt of a member; nil makes it from the files of the member's workspace.
-	Persona func(ctx context.Context, name string, t council.Task) string
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Log receives what no caller can be told; nil discards it.

@@ -31,11 +31,22 @@ func newWorld(t *testing.T, change func(*engine.Options)) *world {
 // open opens the engine, again if it was closed.
 func (w *world) open(change func(*engine.Options)) {
 	w.t.Helper()
+	w.openBy(engine.Open, change)
+}
+
+// openInline opens an engine that a test can end at any point.
+func (w *world) openInline(change func(*engine.Options)) {
+	w.t.Helper()
+	w.openBy(engine.OpenInline, change)
+}
+
+func (w *world) openBy(open func(engine.Options) (*engine.Engine, error), change func(*engine.Options)) {
+	w.t.Helper()
 	o := engine.Options{Folder: w.dir + "/council", Settings: w.set, Workspace: w.dir + "/agent", Ask: w.script, Now: w.clock.Now}
 	if change != nil {
 		change(&o)
 	}
-	e, err := engine.Open(o)
+	e, err := open(o)
 	if err != nil {
 		w.t.Fatal(err)
 	}

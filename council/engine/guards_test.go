@@ -122,7 +122,7 @@ func TestInboxIsNotHeldUp(t *testing.T) {
 	}
 }
 
-// Suggestions whose ids differ only in their ends, or in where the worker's name ends, become tasks of their own.
+// Suggestions become tasks of their own if their ids differ only at the end, and if worker and id are the same when joined.
 func TestSuggestionsOfSimilarIDsBecomeTwoTasks(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(o *engine.Options) {

@@ -100,7 +100,7 @@ func TestDegradedRecallIsInTheBallot(t *testing.T) {
 	t.Parallel()
 	w, books := remembering(t, func(o *engine.Options) {
 		for i := range o.Settings.Members {
-			o.Settings.Members[i].Model = member.ModelEcho
+			o.Settings.Members[i].Model = council.ModelEcho
 		}
 		asks, err := member.New(member.Options{Settings: o.Settings})
 		if err != nil {

@@ -46,7 +46,7 @@ func (e *Engine) question(ctx context.Context, s *flow.Snapshot, pos flow.Positi
 // about returns a question on a task with what every phase needs: persona, parameters, mission, attachments, comments, recall.
 func (e *Engine) about(ctx context.Context, name string, s *flow.Snapshot) member.Question {
 	q := member.Question{
-		Member: name, Task: s.Task, Roster: e.set.Roster(), Persona: e.persona(ctx, name, s.Task), Mission: e.mission(),
+		Member: name, Task: s.Task, Roster: e.set.Roster(), Persona: e.persona(name), Mission: e.mission(),
 		Attachments: e.attachments(s), Anonymise: *e.set.Anonymise, Phases: e.set.Phases, Comments: s.Comments, Now: e.now(),
 	}
 	if s.Claim != nil {
@@ -72,16 +72,16 @@ func sealedBefore(s *flow.Snapshot, round int) []member.Round {
 	return all
 }
 
-// persona returns the system prompt of a member: what the door makes, or the files of its workspace.
-func (e *Engine) persona(ctx context.Context, name string, t council.Task) string {
-	if e.opt.Persona != nil {
-		return e.opt.Persona(ctx, name, t)
-	}
+// soulInstead is the file of the article that says who a member is, for a workspace without SOUL.md.
+var soulInstead = map[string]string{bootstrap.Soul: "CLAUDE.md"}
+
+// persona returns the system prompt of a member, made of the files of its workspace.
+func (e *Engine) persona(name string) string {
 	m, err := e.set.Member(name)
 	if err != nil || m.Workspace == "" {
 		return ""
 	}
-	files := bootstrap.New(bootstrap.Options{Workspace: m.Workspace}).Load(bootstrap.Full, false)
+	files := bootstrap.New(bootstrap.Options{Workspace: m.Workspace, Instead: soulInstead}).Load(bootstrap.Full, false)
 	return prompt.Assemble(prompt.Input{Files: files, Agent: name, Channel: "council"}).Whole()
 }
 

@@ -281,7 +281,7 @@ func (e *Engine) verify(ctx context.Context, s council.Suggestion, end time.Time
 	}
 	q.Params, _ = e.params(arbiter)
 	e.job(ctx, key, job{task: key, member: arbiter, phase: q.Phase}, council.ActivityDiscussing, turn.LeaseUntil, func(ctx context.Context) func() error {
-		q.Persona = e.persona(ctx, arbiter, council.Task{})
+		q.Persona = e.persona(arbiter)
 		reply, err := e.ask(ctx, q)
 		return func() error { return e.takeVerdict(ctx, s, rel, turn, reply, err) }
 	})

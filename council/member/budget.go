@@ -146,19 +146,6 @@ func (b *Budget) startDay() {
 	}
 }
 
-// Spent returns what a task has cost, with what is reserved for calls under way.
-func (b *Budget) Spent(task string) council.Usage {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	u := b.tasks[task]
-	for _, r := range b.reserved {
-		if r.Task == task {
-			u = u.Plus(council.Usage{Calls: 1, TokensIn: r.Tokens})
-		}
-	}
-	return u
-}
-
 // Today returns what the calendar day in UTC has cost, with the tokens that are reserved.
 func (b *Budget) Today() council.Usage {
 	b.mu.Lock()

@@ -23,7 +23,7 @@ func echoes(t *testing.T) *member.Members {
 	t.Helper()
 	var s council.Settings
 	for _, name := range roster {
-		s.Members = append(s.Members, council.Member{Name: name, Model: member.ModelEcho})
+		s.Members = append(s.Members, council.Member{Name: name, Model: council.ModelEcho})
 	}
 	m, err := member.New(member.Options{Settings: s})
 	if err != nil {

@@ -15,12 +15,6 @@ import (
 	"kioku/memory"
 )
 
-// Models of council.Member that are no names of settings.
-const (
-	ModelEcho   = "echo"
-	ModelRemote = council.ModelRemote
-)
-
 // errCrashed is the error of a call until it returns.
 var errCrashed = errors.New("the model has crashed")
 
@@ -31,7 +25,7 @@ const maxTries = 2
 type Options struct {
 	// Settings of the council.
 	Settings council.Settings
-	// Model returns the model of a name that is neither ModelEcho nor ModelRemote. It is called once for each member.
+	// Model returns the model of a name that is neither council.ModelEcho nor council.ModelRemote. It is called once for each member.
 	Model func(name string) (llm.Model, error)
 	// Budget bounds tokens; nil bounds none.
 	Budget *Budget
@@ -68,7 +62,7 @@ type speaker interface {
 	model() string
 	// window returns the number of tokens of a prompt with its reply; 0 if that is not known.
 	window() int
-	// remote says that the member runs elsewhere, where it is told at once what is wrong with a reply.
+	// remote reports whether the member runs elsewhere and is told at once what is wrong with a reply.
 	remote() bool
 }
 
@@ -96,12 +90,12 @@ func (m *Members) seat(c council.Member, model func(string) (llm.Model, error)) 
 	switch {
 	case len(c.Command) > 0:
 		return seat{speaker: commandSpeaker{c}, family: council.FamilyOf(c.ModelName())}, nil
-	case c.Model == ModelEcho:
-		return seat{speaker: &modelSpeaker{&echo.Model{}}, family: ModelEcho}, nil
+	case c.Model == council.ModelEcho:
+		return seat{speaker: &modelSpeaker{&echo.Model{}}, family: council.ModelEcho}, nil
 	case c.Remote():
 		return seat{speaker: deskSpeaker{m.desk, c.ModelName()}, family: council.FamilyOf(c.ModelName())}, nil
 	case model == nil:
-		return seat{}, fmt.Errorf("the model %q is not available: set it to %q or %q, or configure a model", c.Model, ModelEcho, ModelRemote)
+		return seat{}, fmt.Errorf("the model %q is not available: set it to %q or %q, or configure a model", c.Model, council.ModelEcho, council.ModelRemote)
 	}
 	got, err := model(c.Model)
 	if err != nil {

@@ -254,7 +254,7 @@ func TestAskCountsLookupsOfBothTries(t *testing.T) {
 // Those who have tools of their own, or none, are asked without: their prompt does not speak of tools, and their schema is there.
 func TestAskGivesToolsOnlyToModels(t *testing.T) {
 	t.Parallel()
-	set := council.Settings{Members: []council.Member{{Name: "panda", Model: member.ModelEcho}}}
+	set := council.Settings{Members: []council.Member{{Name: "panda", Model: council.ModelEcho}}}
 	m, err := member.New(member.Options{Settings: set})
 	if err != nil {
 		t.Fatal(err)

@@ -129,12 +129,6 @@ func (e *Encoder) Dims() int {
 // MaxTokens returns the largest number of tokens of a text.
 func (e *Encoder) MaxTokens() int { return e.config.MaxTokens() }
 
-// Parameters returns the number of weights of the model, which tells a small model from a large one.
-func (e *Encoder) Parameters() int {
-	h, inner := e.config.Hidden, e.config.Inner
-	return h*(e.config.Vocabulary+e.config.Positions+e.config.Types) + e.config.Layers*(4*h*h+2*h*inner)
-}
-
 // Kernel returns the name of the code that computes, such as "avx512 int8".
 func (e *Encoder) Kernel() string {
 	e.mu.RLock()

@@ -1,14 +1,25 @@
 package testkit
 
-import "os"
+import (
+	"os"
+	"strconv"
+)
 
-// Soak reports whether tests run their long loops in full: if the environment variable KIOKU_SOAK is 1.
-func Soak() bool { return os.Getenv("KIOKU_SOAK") == "1" }
+// wholeSoak is the number of minutes from which make soak runs the long loops in full.
+const wholeSoak = 5
 
-// Rounds returns the number of rounds of a long loop: full if Soak, else quick.
-func Rounds(full, quick int) int {
-	if Soak() {
-		return full
+// soakMinutes returns how long make soak is to be, 0 in ordinary tests: KIOKU_SOAK.
+func soakMinutes() int {
+	n, err := strconv.Atoi(os.Getenv("KIOKU_SOAK"))
+	if err != nil || n < 0 {
+		return 0
 	}
-	return quick
+	return min(n, wholeSoak)
 }
+
+// Soak reports whether make soak runs the tests.
+func Soak() bool { return soakMinutes() > 0 }
+
+// Rounds returns the number of rounds of a long loop: quick in ordinary tests, full in make soak of 5 minutes or more, and in a shorter
+// one as much less as it is shorter.
+func Rounds(full, quick int) int { return quick + (full-quick)*soakMinutes()/wholeSoak }

@@ -91,7 +91,7 @@ func (c councillor) reply() map[string]any {
 	case c.asks("decision"):
 		return c.arbitration()
 	case c.asks("answer"):
-		return map[string]any{"answer": "This is what the scripted model would do: " + quote(c.task)}
+		return map[string]any{"answer": "This is what the scripted model would do: " + c.quoteTask()}
 	case c.asks("problems"):
 		return map[string]any{"verdict": "pass", "problems": []string{}, "reasoning": "The scripted model passes every result."}
 	case c.asks("verdict"):
@@ -99,6 +99,9 @@ func (c councillor) reply() map[string]any {
 	}
 	return map[string]any{"note": "NO_REPLY"}
 }
+
+// quoteTask returns the task without its script, as a reply repeats it.
+func (c councillor) quoteTask() string { return quote(script.ReplaceAllString(c.task, "")) }
 
 // risk returns the number of risky words of the task less the careful ones, at least 0.
 func (c councillor) risk() int {
@@ -147,10 +150,10 @@ func (c councillor) ballot() map[string]any {
 		vote = "reject"
 	}
 	fields := map[string]any{"round": c.round(), "vote": vote, "opinion": c.reason(c.name, "*"),
-		"proposed_approach": "Do it as it is described: " + quote(c.task), "concerns": []string{}, "confidence": 0.5, "evidence": c.sources()}
+		"proposed_approach": "Do it as it is described: " + c.quoteTask(), "concerns": []string{}, "confidence": 0.5, "evidence": c.sources()}
 	switch vote {
 	case "approve_with_modification":
-		fields["proposed_approach"] = "Make a backup, try it on a copy, and then do it: " + quote(c.task)
+		fields["proposed_approach"] = "Make a backup, try it on a copy, and then do it: " + c.quoteTask()
 		fields["concerns"] = []string{"It may not be possible to take it back."}
 	case "reject":
 		fields["proposed_approach"], fields["concerns"] = "", []string{"The risk is higher than I accept."}
@@ -193,7 +196,7 @@ func (c councillor) arbitration() map[string]any {
 	if !approve {
 		return map[string]any{"decision": "rejected", "final_approach": "", "reasoning": reasoning}
 	}
-	return map[string]any{"decision": "approved", "final_approach": "Do it as it is described: " + quote(c.task), "reasoning": reasoning}
+	return map[string]any{"decision": "approved", "final_approach": "Do it as it is described: " + c.quoteTask(), "reasoning": reasoning}
 }
 
 func (c councillor) announcement() map[string]any {
@@ -203,9 +206,9 @@ func (c councillor) announcement() map[string]any {
 	}
 	approach := ""
 	if decision == "approved" {
-		approach = "Do it as it is described: " + quote(c.task)
+		approach = "Do it as it is described: " + c.quoteTask()
 	}
-	return map[string]any{"decision": decision, "summary": fmt.Sprintf("The council has %s the task: %s", decision, quote(c.task)), "key_points": []string{}, "final_approach": approach}
+	return map[string]any{"decision": decision, "summary": fmt.Sprintf("The council has %s the task: %s", decision, c.quoteTask()), "key_points": []string{}, "final_approach": approach}
 }
 
 func (c councillor) verdict() map[string]any {

@@ -15,7 +15,6 @@ type Stream struct {
 	top    *topK
 	allow  *IDs
 	spread spreadSum
-	rows   int
 }
 
 // NewStream returns a stream for the k rows with the largest cosine to a vector, among about a number of rows. Unless allow is
@@ -30,7 +29,6 @@ func NewStream(v []float32, k, rows int, allow *IDs) (*Stream, error) {
 
 // Add looks at the next row, which it does not keep. It returns an error if the row has another length or no direction.
 func (s *Stream) Add(id int64, row []float32) error {
-	s.rows++
 	allowed, sampled := s.allow == nil || s.allow.Has(id), s.spread.samples(id)
 	if len(row) == s.dims && !allowed && !sampled {
 		return nil
@@ -48,9 +46,6 @@ func (s *Stream) Add(id int64, row []float32) error {
 	}
 	return nil
 }
-
-// Rows returns the number of rows that were added.
-func (s *Stream) Rows() int { return s.rows }
 
 // Nearest returns the nearest of the rows that were added, nearest first, and of equal rows the smaller id first.
 func (s *Stream) Nearest() []Neighbor { return s.top.neighbors(s.query.unit) }

@@ -363,7 +363,7 @@ type ShowFileRequest struct {
 	// Version to show.
 	At *Moment `protobuf:"bytes,3,opt,name=at,proto3" json:"at,omitempty"`
 	// "normal", "private" or "secret": lines above this ceiling are replaced by "[withheld]", if derivation is on. Empty means "private";
-	// "secret" needs the right to write. "normal" is refused where nobody knows what is private, because derivation is off.
+	// "secret" needs the right to write. "normal" is refused if derivation is off, because nobody knows then what is private.
 	MaxSensitivity string `protobuf:"bytes,4,opt,name=max_sensitivity,json=maxSensitivity,proto3" json:"max_sensitivity,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
@@ -508,7 +508,7 @@ type DiffFilesRequest struct {
 	// Version after; unset means the notes as they are now.
 	To *Moment `protobuf:"bytes,4,opt,name=to,proto3" json:"to,omitempty"`
 	// "normal", "private" or "secret": lines above this ceiling are replaced by "[withheld]", if derivation is on. Empty means "private";
-	// "secret" needs the right to write. "normal" is refused where nobody knows what is private, because derivation is off.
+	// "secret" needs the right to write. "normal" is refused if derivation is off, because nobody knows then what is private.
 	MaxSensitivity string `protobuf:"bytes,5,opt,name=max_sensitivity,json=maxSensitivity,proto3" json:"max_sensitivity,omitempty"`
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache

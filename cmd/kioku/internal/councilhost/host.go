@@ -29,8 +29,6 @@ type Options struct {
 	Echo bool
 	// Memory returns the memory of an agent; nil for members without memory.
 	Memory func(agent string) memory.Service
-	// Counted returns a model whose tokens are counted for a member; nil counts none.
-	Counted func(member string, m llm.Model) llm.Model
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Log receives what goes wrong; nil discards it.
@@ -58,7 +56,7 @@ func Open(o Options) (*Host, error) {
 	if o.Echo {
 		set.Members = slices.Clone(set.Members)
 		for i := range set.Members {
-			set.Members[i].Model, set.Members[i].Command = member.ModelEcho, nil
+			set.Members[i].Model, set.Members[i].Command = council.ModelEcho, nil
 		}
 	}
 	root, err := os.OpenRoot(o.Folder)

@@ -19,6 +19,9 @@ const (
 
 // Entities lists entities, those that are merged into others too, and pairs that are likely the same.
 func (s *Service) Entities(ctx context.Context, f memory.EntityFilter) (memory.EntityList, error) {
+	if types := append(slices.Clone(vocab.EntityTypes), s.opt.EntityTypes...); f.Type != "" && !slices.Contains(types, f.Type) {
+		return memory.EntityList{}, &memory.InputError{Field: "type", Problem: "must be one of " + strings.Join(types, ", ")}
+	}
 	limit := f.Limit
 	if limit == 0 {
 		limit = 100

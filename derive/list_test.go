@@ -137,6 +137,21 @@ func TestFactsOfAWrittenAliasAreThoseOfThePerson(t *testing.T) {
 	}
 }
 
+func TestEntitiesOfATypeThatIsNone(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "MEMORY.md", ana)
+	w.opt.EntityTypes = []string{"PET"}
+	w.serve()
+	if _, err := w.Entities(t.Context(), memory.EntityFilter{Type: "PET"}); err != nil {
+		t.Error(err)
+	}
+	want := &memory.InputError{Field: "type", Problem: "must be one of PERSON, PLACE, PROJECT, WORK, TOPIC, ORG, OTHER, PET"}
+	_, err := w.Entities(t.Context(), memory.EntityFilter{Type: "FOO"})
+	if got, ok := errors.AsType[*memory.InputError](err); !ok || *got != *want {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestEstimateSendsNothing(t *testing.T) {
 	t.Parallel()
 	m := &fakeModel{}
@@ -151,7 +166,7 @@ func TestEstimateSendsNothing(t *testing.T) {
 		t.Fatalf("%d calls, %v", m.calls(), err)
 	}
 	got.TokensIn, got.TokensOut = min(got.TokensIn, 1), min(got.TokensOut, 1)
-	want := memory.DeriveEstimate{Model: "fake", Episodes: 2, Calls: 1, TokensIn: 1, TokensOut: 1, Withheld: 1, Days: 1}
+	want := memory.DeriveEstimate{Model: "fake", Episodes: 2, Summaries: 2, Calls: 3, TokensIn: 1, TokensOut: 1, Withheld: 1, Days: 1}
 	// MEMORY.md has no episode, and the note of January is older than 90 days.
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -120,7 +120,9 @@ func (s *Service) Retry(ctx context.Context, id int64) (int, error) {
 	return n, nil
 }
 
-// Estimate tells what a run would send to the model at most, and sends nothing. With all it counts episodes of any age.
+// Estimate tells what a run would send to the model at most, and sends nothing: the episodes that it has not read, and summaries of what is
+// known now. Calls for people whom the model finds, and second calls after invalid answers, are not among them. With all it counts
+// episodes of any age.
 func (s *Service) Estimate(ctx context.Context, all bool) (memory.DeriveEstimate, error) {
 	stats, err := s.store.Stats(ctx, s.opt.Now())
 	if err != nil || s.opt.Model == nil {
@@ -140,6 +142,19 @@ func (s *Service) Estimate(ctx context.Context, all bool) (memory.DeriveEstimate
 		}
 		if in > 0 {
 			e.Calls, e.TokensIn, e.TokensOut = e.Calls+1, e.TokensIn+in, e.TokensOut+out
+		}
+	}
+	due, err := s.dueSummaries(ctx)
+	if err != nil {
+		return e, err
+	}
+	for _, c := range due {
+		in, out, err := s.estimateSummary(ctx, c.scope)
+		if err != nil {
+			return e, err
+		}
+		if in > 0 {
+			e.Calls, e.Summaries, e.TokensIn, e.TokensOut = e.Calls+1, e.Summaries+1, e.TokensIn+in, e.TokensOut+out
 		}
 	}
 	if limit := s.opt.MaxTokensPerDay; limit > 0 && e.Calls > 0 {
@@ -177,6 +192,23 @@ func (s *Service) estimateBatch(ctx context.Context, batch []memory.Episode) (in
 	prompt, err := s.contracts().Extract(input)
 	if err != nil {
 		return 0, 0, nil // nothing to ask about
+	}
+	return llm.RequestTokens(prompt.Request()), prompt.MaxTokens, nil
+}
+
+// estimateSummary returns the tokens of the call for a summary; none if its answer is cached.
+func (s *Service) estimateSummary(ctx context.Context, c scope) (in, out int, err error) {
+	question, err := s.summaryQuestion(ctx, c)
+	if err != nil {
+		return 0, 0, err
+	}
+	prompt, err := s.contracts().Summary(question)
+	if err != nil {
+		return 0, 0, nil // nothing to ask about
+	}
+	known, err := s.cachedSummary(ctx, question, prompt)
+	if err != nil || known != nil {
+		return 0, 0, err
 	}
 	return llm.RequestTokens(prompt.Request()), prompt.MaxTokens, nil
 }

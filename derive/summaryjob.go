@@ -35,17 +35,38 @@ type summaryInput struct {
 	Model string `json:"model"`
 }
 
-// enqueueSummaries adds the jobs for summaries whose episodes have changed, unless the last one is too new.
+// dueSummary is a scope of which the model makes a summary next. known reports that there is one, by rule or by the model.
+type dueSummary struct {
+	scope
+	known bool
+}
+
+// enqueueSummaries adds the jobs for summaries that are due.
 func (s *Service) enqueueSummaries(ctx context.Context) error {
+	due, err := s.dueSummaries(ctx)
+	if err != nil {
+		return err
+	}
+	for _, c := range due {
+		if err := s.enqueueSummary(ctx, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dueSummaries returns the summaries whose episodes have changed, unless the last one is too new.
+func (s *Service) dueSummaries(ctx context.Context) ([]dueSummary, error) {
 	now := s.opt.Now()
 	scopes, err := s.scopes(ctx, now, s.opt.Ceiling)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	have, err := s.summaryUnits(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	var due []dueSummary
 	jobs, forgotten := map[string]int{}, s.forgottenSummaries()
 	for _, c := range scopes {
 		if forgotten[resolve.SummaryKey(c.kind, c.key)] {
@@ -61,11 +82,9 @@ func (s *Service) enqueueSummaries(ctx context.Context) error {
 				continue
 			}
 		}
-		if err := s.enqueueSummary(ctx, c, known); err != nil {
-			return err
-		}
+		due = append(due, dueSummary{c, known})
 	}
-	return nil
+	return due, nil
 }
 
 // pauseOf returns the least time between two summaries of a scope.
@@ -99,9 +118,9 @@ func summaryIsDue(now time.Time, c scope, before memory.Unit) bool {
 
 // enqueueSummary adds the job for a summary. One that was done for the same episodes is done again on another day if the summary is
 // not there.
-func (s *Service) enqueueSummary(ctx context.Context, c scope, known bool) error {
+func (s *Service) enqueueSummary(ctx context.Context, c dueSummary) error {
 	input := c.inputSHA()
-	if !known {
+	if !c.known {
 		input = sha256.Sum256(append(input[:], day(s.opt.Now())...))
 	}
 	raw, err := json.Marshal(summaryInput{Scope: c.kind, Key: c.key, Model: s.modelID()})

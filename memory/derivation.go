@@ -132,8 +132,9 @@ type ParkedJob struct {
 type DeriveEstimate struct {
 	// Model that would be asked; empty for rules only, and then all numbers but Episodes are 0.
 	Model string
-	// Episodes that the model has not read, Calls and tokens for them.
-	Episodes, Calls, TokensIn, TokensOut int
+	// Episodes that the model has not read, and Summaries that are due; Calls and tokens for both, without second calls after invalid
+	// answers.
+	Episodes, Summaries, Calls, TokensIn, TokensOut int
 	// Withheld episodes are never sent, because they are above the ceiling for the model.
 	Withheld int
 	// Days that the daily budget stretches it over.

@@ -182,7 +182,7 @@ func (s deriveService) EstimateDerive(ctx context.Context, req *kiokuv1.Estimate
 	}
 	return &kiokuv1.EstimateDeriveResponse{
 		Model: e.Model, EpisodeCount: int32Of(e.Episodes), CallCount: int32Of(e.Calls), InputTokens: int64(e.TokensIn), OutputTokens: int64(e.TokensOut),
-		WithheldCount: int32Of(e.Withheld), DayCount: int32Of(e.Days),
+		WithheldCount: int32Of(e.Withheld), DayCount: int32Of(e.Days), SummaryCount: int32Of(e.Summaries),
 	}, nil
 }
 

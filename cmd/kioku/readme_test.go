@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"kioku/derive/derivetest"
 )
 
 // The README's commands work line by line, each with its output: all of them in one shell, in the order in which they stand,
@@ -55,6 +57,7 @@ func runDocument(t *testing.T, file string, picked func(command string) bool) in
 	shell := newReadmeShell(t)
 	if filepath.Base(file) == "derive.md" {
 		shell.day = deriveDay
+		shell.model = scriptedModel(t, "../../derive/derivetest/scriptedmodel/bakery.txtar")
 	}
 	shell.runs(t, commands)
 	for i := len(commands) - 1; i >= 0; i-- {
@@ -173,6 +176,8 @@ const readmeDay, deriveDay = "2026-02-14", "2026-03-03"
 // readmeShell is an empty home with a clone of the repository, as far as the commands need one.
 type readmeShell struct {
 	root, provider, day string
+	// model is the URL of a scripted model, if there is one.
+	model string
 }
 
 // home is the home of whoever types.
@@ -181,7 +186,7 @@ func (s *readmeShell) home() string { return filepath.Join(s.root, "home", "me")
 func newReadmeShell(t *testing.T) *readmeShell {
 	t.Helper()
 	url, _ := countingProvider(t)
-	s := &readmeShell{root: t.TempDir(), provider: url, day: readmeDay}
+	s := &readmeShell{root: t.TempDir(), provider: url, day: readmeDay, model: "http://127.0.0.1:9911"}
 	clone := filepath.Join(s.home(), "kioku")
 	for _, dir := range []string{filepath.Join(s.root, "tmp"), filepath.Join(s.root, "bin"), filepath.Join(clone, "bin"), filepath.Join(s.home(), ".local", "bin")} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -206,6 +211,16 @@ func newReadmeShell(t *testing.T) *readmeShell {
 	return s
 }
 
+// scriptedModel starts a model server with the script in a file and returns its URL.
+func scriptedModel(t *testing.T, file string) string {
+	t.Helper()
+	script, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return derivetest.New(t, string(script)).URL
+}
+
 // readmeMake takes the place of make: the program is built already, so that only the targets have to exist.
 const readmeMake = `#!/bin/sh
 for word; do
@@ -221,7 +236,7 @@ func (s *readmeShell) runs(t *testing.T, commands []readmeCommand) {
 	t.Helper()
 	var script strings.Builder
 	for i, c := range commands {
-		text := strings.NewReplacer("/tmp/", s.root+"/tmp/", "http://127.0.0.1:1234", s.provider).Replace(c.text)
+		text := strings.NewReplacer("/tmp/", s.root+"/tmp/", "http://127.0.0.1:1234", s.provider, "http://127.0.0.1:9911", s.model).Replace(c.text)
 		if strings.HasSuffix(text, "&") {
 			text += "\necho $! >" + s.root + "/daemon"
 		}
@@ -254,7 +269,7 @@ const readmeMark = "@@readme"
 // read takes the outputs of the commands apart.
 func (s *readmeShell) read(t *testing.T, commands []readmeCommand, text string) {
 	t.Helper()
-	text = strings.NewReplacer(s.home(), "/home/me", s.root+"/tmp/", "/tmp/", s.provider, "http://127.0.0.1:1234").Replace(text)
+	text = strings.NewReplacer(s.home(), "/home/me", s.root+"/tmp/", "/tmp/", s.provider, "http://127.0.0.1:1234", s.model, "http://127.0.0.1:9911").Replace(text)
 	for i := range commands {
 		got, rest, ok := strings.Cut(text, fmt.Sprintf("\n%s %d ", readmeMark, i))
 		code, rest, _ := strings.Cut(rest, "\n")

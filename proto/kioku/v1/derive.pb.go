@@ -2255,14 +2255,17 @@ type EstimateDeriveResponse struct {
 	state        protoimpl.MessageState `protogen:"open.v1"`
 	Model        string                 `protobuf:"bytes,1,opt,name=model,proto3" json:"model,omitempty"`
 	EpisodeCount int32                  `protobuf:"varint,2,opt,name=episode_count,json=episodeCount,proto3" json:"episode_count,omitempty"`
-	// Calls and tokens at most, without those whose answers are cached.
+	// Calls and tokens at most for the episodes and the summaries, without those whose answers are cached, and without second calls after
+	// answers that are invalid.
 	CallCount    int32 `protobuf:"varint,3,opt,name=call_count,json=callCount,proto3" json:"call_count,omitempty"`
 	InputTokens  int64 `protobuf:"varint,4,opt,name=input_tokens,json=inputTokens,proto3" json:"input_tokens,omitempty"`
 	OutputTokens int64 `protobuf:"varint,5,opt,name=output_tokens,json=outputTokens,proto3" json:"output_tokens,omitempty"`
 	// Episodes that are never sent, because they are above the ceiling for the model.
 	WithheldCount int32 `protobuf:"varint,6,opt,name=withheld_count,json=withheldCount,proto3" json:"withheld_count,omitempty"`
 	// Days that the daily budget stretches it over.
-	DayCount      int32 `protobuf:"varint,7,opt,name=day_count,json=dayCount,proto3" json:"day_count,omitempty"`
+	DayCount int32 `protobuf:"varint,7,opt,name=day_count,json=dayCount,proto3" json:"day_count,omitempty"`
+	// Summaries that are due.
+	SummaryCount  int32 `protobuf:"varint,8,opt,name=summary_count,json=summaryCount,proto3" json:"summary_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2342,6 +2345,13 @@ func (x *EstimateDeriveResponse) GetWithheldCount() int32 {
 func (x *EstimateDeriveResponse) GetDayCount() int32 {
 	if x != nil {
 		return x.DayCount
+	}
+	return 0
+}
+
+func (x *EstimateDeriveResponse) GetSummaryCount() int32 {
+	if x != nil {
+		return x.SummaryCount
 	}
 	return 0
 }
@@ -2765,7 +2775,7 @@ const file_kioku_v1_derive_proto_rawDesc = "" +
 	"\fchanged_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\vchangedTime\"?\n" +
 	"\x15EstimateDeriveRequest\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x10\n" +
-	"\x03all\x18\x02 \x01(\bR\x03all\"\xfe\x01\n" +
+	"\x03all\x18\x02 \x01(\bR\x03all\"\xa3\x02\n" +
 	"\x16EstimateDeriveResponse\x12\x14\n" +
 	"\x05model\x18\x01 \x01(\tR\x05model\x12#\n" +
 	"\repisode_count\x18\x02 \x01(\x05R\fepisodeCount\x12\x1d\n" +
@@ -2774,7 +2784,8 @@ const file_kioku_v1_derive_proto_rawDesc = "" +
 	"\finput_tokens\x18\x04 \x01(\x03R\vinputTokens\x12#\n" +
 	"\routput_tokens\x18\x05 \x01(\x03R\foutputTokens\x12%\n" +
 	"\x0ewithheld_count\x18\x06 \x01(\x05R\rwithheldCount\x12\x1b\n" +
-	"\tday_count\x18\a \x01(\x05R\bdayCount\":\n" +
+	"\tday_count\x18\a \x01(\x05R\bdayCount\x12#\n" +
+	"\rsummary_count\x18\b \x01(\x05R\fsummaryCount\":\n" +
 	"\x10RunDeriveRequest\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x10\n" +
 	"\x03all\x18\x02 \x01(\bR\x03all\"\xb3\x01\n" +

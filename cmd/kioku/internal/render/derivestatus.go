@@ -186,8 +186,10 @@ func (p *Page) DeriveEstimate(e *kiokuv1.EstimateDeriveResponse) {
 		return
 	}
 	p.Row("model", "%s", CleanLine(e.GetModel()))
-	p.Row("to read", "%s in %s", Count(e.GetEpisodeCount(), "episode"), Count(e.GetCallCount(), "call"))
-	p.Row("tokens", "at most %s in and %s out", Number(int(e.GetInputTokens())), Number(int(e.GetOutputTokens())))
+	p.Row("to read", "%s", Count(e.GetEpisodeCount(), "episode"))
+	p.Row("summaries", "%d due", e.GetSummaryCount())
+	p.Row("calls", "%d, and a second one for each answer that is invalid", e.GetCallCount())
+	p.Row("tokens", "at most %s in and %s out for the first calls", Number(int(e.GetInputTokens())), Number(int(e.GetOutputTokens())))
 	if n := e.GetWithheldCount(); n > 0 {
 		p.Row("withheld", "%s above the ceiling of the model, never sent", Count(n, "episode"))
 	}

@@ -188,20 +188,31 @@ func (p *Page) UnitVersions(versions []*kiokuv1.UnitVersion) {
 	}
 }
 
-// Entities adds a line for each entity with its relations, and then the pairs that may be the same.
+// Entities adds a line for each entity with its relations, and then the pairs that may be the same. An entity that is merged into another
+// one of the list stands on the line of that one, with the id by which it can be split.
 func (p *Page) Entities(list *kiokuv1.ListEntitiesResponse) {
-	ids, width := []string{}, 0
+	ids, width, listed, merged := []string{}, 0, map[string]bool{}, map[string][]string{}
 	for _, e := range list.GetEntities() {
-		ids, width = append(ids, e.GetId()), max(width, min(Width(entityName(e)), 40))
+		ids, width, listed[e.GetId()] = append(ids, e.GetId()), max(width, min(Width(entityName(e)), 40)), true
 	}
-	for i, short := range ShortIDs(ids) {
+	shorts := ShortIDs(ids)
+	for i, e := range list.GetEntities() {
+		merged[e.GetMergedInto()] = append(merged[e.GetMergedInto()], entityName(e)+" ("+shorts[i]+")")
+	}
+	for i, short := range shorts {
 		e := list.GetEntities()[i]
+		if listed[e.GetMergedInto()] {
+			continue
+		}
 		about := []string{Count(e.GetMentionCount(), "mention")}
 		if d := day(e.GetLastSeenTime()); d != "" {
 			about = append(about, "last "+d)
 		}
 		if len(e.GetAliases()) > 0 {
 			about = append(about, "also "+strings.Join(e.GetAliases(), ", "))
+		}
+		if same := merged[e.GetId()]; len(same) > 0 {
+			about = append(about, "the same as "+strings.Join(same, ", "))
 		}
 		if e.GetMergedInto() != "" {
 			about = append(about, "merged into "+e.GetMergedInto()[:min(len(e.GetMergedInto()), shortID)])

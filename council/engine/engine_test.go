@@ -116,16 +116,23 @@ func TestTaskIsApprovedInOneRound(t *testing.T) {
 // As many tasks as are sent within a second have ids of their own.
 func TestSubmitFindsAFreeID(t *testing.T) {
 	t.Parallel()
-	dir := counciltest.Dir(t)
-	e, err := engine.OpenInline(engine.Options{Folder: dir + "/council", Settings: counciltest.Settings(dir, 3), Workspace: dir + "/agent",
-		Ask: &counciltest.Script{}, Now: counciltest.NewClock().Now})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
+	e, _ := openInline(t)
 	for range 500 { // two of 500 have the same four digits but once in 250,000 times
 		if _, err := e.Submit(t.Context(), council.Task{Title: "Buy a kettle"}); err != nil {
 			t.Fatal(err)
 		}
 	}
+}
+
+// openInline opens an engine that does nothing until it is asked to, in the folder that it returns.
+func openInline(t *testing.T) (e *engine.Engine, dir string) {
+	t.Helper()
+	dir = counciltest.Dir(t)
+	e, err := engine.OpenInline(engine.Options{Folder: dir + "/council", Settings: counciltest.Settings(dir, 3), Workspace: dir + "/agent",
+		Ask: &counciltest.Script{}, Now: counciltest.NewClock().Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	return e, dir
 }

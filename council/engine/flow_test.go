@@ -360,13 +360,7 @@ func TestMembersSeeOnlySealedRounds(t *testing.T) {
 // What a crash has left of the status is written before what a person does, so that no step of it is left out.
 func TestReportWritesTheStatusThatACrashLeftBehind(t *testing.T) {
 	t.Parallel()
-	dir := counciltest.Dir(t)
-	o := engine.Options{Folder: dir + "/council", Settings: counciltest.Settings(dir, 3), Workspace: dir + "/agent", Ask: &counciltest.Script{}, Now: counciltest.NewClock().Now}
-	e, err := engine.OpenInline(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
+	e, dir := openInline(t)
 	if _, err := e.Submit(t.Context(), council.Task{ID: "task_1", Title: "Buy a kettle"}); err != nil {
 		t.Fatal(err)
 	}

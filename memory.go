@@ -168,8 +168,6 @@ type Memory struct {
 	// embedRequests counts the syncs in the background that wanted texts embedded; embedding is set while one call does it.
 	embedRequests atomic.Int64
 	embedding     atomic.Bool
-	// calibrating is set while one call asks the probes of the index, and searched after the first search.
-	calibrating, searched atomic.Bool
 	// appending has a channel for each target of notes, which contains a token while a note is written there.
 	appending map[string]chan struct{}
 
@@ -426,7 +424,6 @@ func (m *Memory) Close() error {
 	m.mu.Unlock()
 	m.calls.Wait()
 	m.mapper.stop()
-	m.calibrateAtClose()
 	m.events.close()
 	err := errors.Join(m.generations.close(), m.store.Close())
 	if m.lock == nil {

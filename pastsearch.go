@@ -196,9 +196,6 @@ func indexPast(ctx context.Context, opt Options) error {
 		return err
 	}
 	_, err = m.Sync(ctx, SyncOptions{}, nil)
-	if err == nil {
-		err = m.askProbes(ctx, false)
-	}
 	return errors.Join(err, m.Close())
 }
 

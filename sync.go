@@ -139,7 +139,6 @@ func (m *Memory) Watch(ctx context.Context) error {
 					m.recordFullSync(ctx)
 					m.recordVersion(ctx)
 					m.mergeSegments(ctx)
-					m.calibrate(ctx)
 				case <-ctx.Done():
 					return nil
 				}
@@ -174,7 +173,6 @@ func (m *Memory) syncInBackground(ctx context.Context) <-chan struct{} {
 			m.log.Error("sync in the background", "err", err)
 		}
 		m.mergeSegments(ctx)
-		m.calibrate(ctx)
 	}()
 	return done
 }

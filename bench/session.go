@@ -99,9 +99,6 @@ func (s *Session) index(ctx context.Context, name, agent string) error {
 	if err == nil {
 		err = report.EmbedErr
 	}
-	if err == nil {
-		err = m.Calibrate(ctx)
-	}
 	return err
 }
 

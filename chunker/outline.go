@@ -18,6 +18,8 @@ type unit struct {
 	fence string
 	// level of the heading, 0 if the unit is not a heading.
 	level int
+	// head is the head of the table that the unit is a row of, empty for the head itself and for what is no row.
+	head string
 	// blank is set for blank lines, part for a part of a line.
 	blank, part bool
 }
@@ -36,6 +38,8 @@ type outline struct {
 
 	// open is the number of the Block that the last line belongs to, 0 for none, and openStart its first unit.
 	open, openStart int
+	// head is the head of the open block if that is a table.
+	head string
 	// entry is the first unit of the entry that the last line belongs to, -1 for none.
 	entry int
 }
@@ -72,9 +76,14 @@ func (o *outline) pushLine(line Line) {
 	}
 	at := len(o.units)
 	if line.Block != o.open {
-		o.open, o.openStart = line.Block, at
+		o.open, o.openStart, o.head = line.Block, at, line.tableHead()
+		o.pushUnits(line)
+	} else {
+		o.pushUnits(line)
+		for i := range o.units[at:] {
+			o.units[at+i].head = o.head
+		}
 	}
-	o.pushUnits(line)
 	if line.Level > 0 {
 		o.units[at].level = line.Level
 	} else if outside && isBullet(line.Text) {

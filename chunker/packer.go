@@ -191,5 +191,9 @@ func (p *packer) headings(from, cut int) string {
 			p.trail.Enter(u.level, headingTitle(text.FirstLine(p.textOf(u))))
 		}
 	}
-	return p.trail.String()
+	path := p.trail.String()
+	if head := p.units[from].head; head != "" {
+		path = WithTableHead(path, head)
+	}
+	return path
 }

@@ -23,6 +23,48 @@ const (
 
 const trailSeparator = " > "
 
+// tableHead returns the label of the table whose first line l is: its cells, "| Name | Extension |". It returns "" for a line that is not in
+// a table.
+func (l Line) tableHead() string {
+	if l.Block == 0 || l.Level > 0 || fenceMark(l.Text) != "" || !strings.Contains(l.Text, "|") {
+		return ""
+	}
+	return "| " + strings.Trim(shortLabel(strings.TrimSpace(l.Text)), "| ") + " |"
+}
+
+// TableHead returns the label of the table that a line is a row of; "" for the head itself, the rule below it, and what is no row.
+func TableHead(lines []Line, at int) string {
+	first := at
+	for first > 0 && lines[first].Block > 0 && lines[first-1].Block == lines[at].Block {
+		first--
+	}
+	if at < first+2 {
+		return ""
+	}
+	return lines[first].tableHead()
+}
+
+// SplitTableHead splits the path of the headings of a chunk that begins among the rows of a table into the headings and the label of the
+// table, which is empty for other chunks.
+func SplitTableHead(path string) (headings, head string) {
+	if strings.HasPrefix(path, "| ") {
+		return "", path
+	}
+	headings, head, isRow := strings.Cut(path, trailSeparator+"| ")
+	if !isRow {
+		return path, ""
+	}
+	return headings, "| " + head
+}
+
+// WithTableHead is the inverse of SplitTableHead.
+func WithTableHead(headings, head string) string {
+	if headings == "" || head == "" {
+		return headings + head
+	}
+	return headings + trailSeparator + head
+}
+
 // ParseTrail returns the Trail whose String is path.
 func ParseTrail(path string) Trail {
 	var t Trail
@@ -38,11 +80,16 @@ func ParseTrail(path string) Trail {
 // Enter adds a heading and removes the headings of its level and below.
 func (t *Trail) Enter(level int, title string) {
 	t.headings = slices.DeleteFunc(t.headings, func(h trailHeading) bool { return h.level >= level })
-	runes := []rune(title[:min(len(title), 4*maxLabel)])
+	t.headings = append(t.headings, trailHeading{level, strings.TrimSpace(strings.Repeat("#", level) + " " + shortLabel(title))})
+}
+
+// shortLabel returns a label without what is too long.
+func shortLabel(label string) string {
+	runes := []rune(label[:min(len(label), 4*maxLabel)])
 	if len(runes) > maxLabel {
-		title = string(runes[:maxLabel-1]) + "…"
+		return string(runes[:maxLabel-1]) + "…"
 	}
-	t.headings = append(t.headings, trailHeading{level, strings.TrimSpace(strings.Repeat("#", level) + " " + title)})
+	return label
 }
 
 // String returns the headings as "# Projects > ## Acme", at most 200 characters: it leaves out the outermost first.

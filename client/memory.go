@@ -15,7 +15,7 @@ func (c *Client) Search(ctx context.Context, q memory.Query) (memory.Answer, err
 	req := &kiokuv1.MemorySearchRequest{
 		Agent: c.agent, Query: q.Text, MaxResults: int32Of(q.MaxResults), MinScore: q.MinScore,
 		Sources: q.Filter.Sources, PathPrefix: q.Filter.PathPrefix, Since: q.Filter.Since, Until: q.Filter.Until, AskTime: kiokuv1.TimeOf(q.Now),
-		Queries: q.Queries, Kinds: q.Kinds, AsOfTime: kiokuv1.TimeOf(q.AsOf), IncludeSuperseded: q.IncludeSuperseded,
+		Queries: q.Queries, Kinds: q.Kinds, AsOfTime: kiokuv1.TimeOf(q.AsOf), IncludeSuperseded: q.IncludeSuperseded, Clauses: q.Clauses,
 	}
 	for _, t := range q.Context {
 		req.Context = append(req.Context, &kiokuv1.ConversationTurn{Speaker: t.Speaker, Text: t.Text})

@@ -63,7 +63,11 @@ func (p taskPart) text() string {
 	if p.window == wholeText {
 		return strings.TrimSpace(p.task.Text.Text)
 	}
-	return p.task.lines[p.window].Text
+	w := p.task.lines[p.window]
+	if w.Above == "" {
+		return w.Text
+	}
+	return w.Above + "\n" + w.Text
 }
 
 // add takes the outcome for a part, and reports whether it was the last.

@@ -32,12 +32,6 @@ type Trace struct {
 	NameBonus float64
 	// NameConfidence is the part of the score, in [0,1], that this name gives; the channels fill up the rest.
 	NameConfidence float64
-	// Penalty is the share of Merged, in [0,1], that front matter or a list of links to other notes loses; 0 for all others.
-	Penalty float64
-	// CategoryBonus is added to Merged after decay for an entry of a category that the query asks for; 0 for all others.
-	CategoryBonus float64
-	// CategoryConfidence is the part of the score, in [0,1], that this category gives.
-	CategoryConfidence float64
 	// Decay is the factor for the age, in (0,1].
 	Decay float64
 	// AgeDays is the age in days; 0 without a date.
@@ -61,16 +55,14 @@ type Trace struct {
 	PairShare, BestPartShare, ChunkShare float64
 	// Missing are the terms of the query that do not occur, nor any spelling variant of them.
 	Missing []string
-	// KeywordBacked hits are below the threshold and fill free slots.
-	KeywordBacked bool
 }
 
 // ScoreParts are the parts of a score; they add up to it.
 type ScoreParts struct {
 	// Words is the part of the query's words, and Meaning that of the closeness of the vectors.
 	Words, Meaning float64
-	// Date, Category and Name are the parts of a date, of a category and of the name of a note that the query names.
-	Date, Category, Name float64
+	// Date and Name are the parts of a date and of the name of a note that the query names.
+	Date, Name float64
 }
 
 // TermShare is the part of a text score that comes from one term.

@@ -24,6 +24,9 @@ type Query struct {
 	Granularity string
 	// SnippetChars is the maximum number of characters of a snippet, 40 to 2,000; 0 means the default of the memory.
 	SnippetChars int
+	// Clauses says that Text is a message and not a query: its questions, its last sentence and the whole are searched for one by one,
+	// and their hits merged by score.
+	Clauses bool
 	// Explain fills in the trace of each hit.
 	Explain bool
 	// Now is the time of the question; zero means the clock of the memory.

@@ -132,14 +132,3 @@ func (d queryDates) phrase() string {
 	}
 	return "no note is dated " + strings.Join(list, " or ")
 }
-
-// markOtherDays marks the candidates that do not contain all words of the days, if the query asks for nothing but days without
-// notes: April 2021 is not April 2019.
-func (r *searchState) markOtherDays() {
-	if !r.dates.lacksNotes() {
-		return
-	}
-	for _, c := range r.candidates {
-		c.otherDays = len(c.text.missing(r.terms)) > 0
-	}
-}

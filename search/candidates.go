@@ -18,8 +18,6 @@ type candidate struct {
 	// meaning is the similarity to the query by vectors.
 	meaning meaning
 	text    textScore
-	// above reports that no term occurs in the text itself.
-	above bool
 	// lines tells where the terms are in the lines of the chunk; nil if this is not known.
 	lines *textLines
 
@@ -37,22 +35,11 @@ type candidate struct {
 	nameBonus, nameConfidence float64
 	// age in days, and the factor for it.
 	age, decay float64
-	// penalty is the share of the score that a passage loses for being no text of its own: links to other notes, or front
-	// matter.
-	penalty float64
+	// meta reports that the passage is front matter.
+	meta bool
 	// heading is the line of the heading that a passage is below, 0 if its chunk does not contain the whole section.
 	heading int
-	// backfilled hits are below the threshold and fill free slots.
-	backfilled bool
-	// categoryBonus is added to the score and categoryConfidence is part of the confidence of an entry of a category that the
-	// query asks for; 0 for all others. onlyCategory reports that it has nothing else in common with the query.
-	categoryBonus, categoryConfidence float64
-	onlyCategory                      bool
-	// oneWord reports that a single common word of a longer question occurs.
-	oneWord bool
-	// otherDays reports that words are missing of the days without notes that the query asks for.
-	otherDays bool
-	// weak hits are below the line of confidence and fill slots that are free even then.
+	// weak hits are no answers by the threshold, and fill slots that are free.
 	weak bool
 	// rerankScore is the score of the re-ranker and rerankRank the place among the candidates that it has scored, from 1; 0 if it
 	// has not. exchanged is what the new place adds to the score.
@@ -67,12 +54,12 @@ type candidate struct {
 // dated reports whether the candidate belongs to days that the query names.
 func (c *candidate) dated() bool { return c.dateConfidence > 0 }
 
-// score is the order of the candidates: the merged score after decay, without the penalty, plus the bonus for a date, a
-// category or a name, and what the re-ranker adds or takes.
-func (c *candidate) score() float64 { return c.merged*c.decay*(1-c.penalty) + c.bonus() + c.exchanged }
+// score is the order of the candidates: the merged score after decay plus the bonus for a date or a name, and what the re-ranker
+// adds or takes.
+func (c *candidate) score() float64 { return c.merged*c.decay + c.bonus() + c.exchanged }
 
-// bonus is what a date, a category or a name adds to the score.
-func (c *candidate) bonus() float64 { return c.dateBonus + c.categoryBonus + c.nameBonus }
+// bonus is what a date or a name adds to the score.
+func (c *candidate) bonus() float64 { return c.dateBonus + c.nameBonus }
 
 // proposals are the chunks that the channels propose.
 type proposals struct {
@@ -150,10 +137,6 @@ func (p proposals) candidates(ctx context.Context, rd Reader, sc *scorer, vector
 	for i, chunk := range chunks {
 		c := &candidate{Chunk: chunk}
 		c.text, c.lines = sc.scoreByLine(&c.Chunk)
-		c.above = c.lines != nil && len(c.lines.occurrences) == 0
-		if mayBeList(c.Text) {
-			c.text = sc.asList(c.text, c.lines, 0, c.markdown())
-		}
 		if vector != nil {
 			c.meaning = compareChunk(vector, &c.Chunk)
 			if cos, ok := near[c.ID]; ok && !c.meaning.embedded {

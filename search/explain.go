@@ -27,7 +27,7 @@ func (s *Searcher) Explain(ctx context.Context, q memory.Query, path string, lin
 		return memory.Explanation{}, &memory.InputError{Field: "line", Problem: "is below 1: lines count from 1"}
 	}
 	var e memory.Explanation
-	err = s.execute(ctx, r, func(rd Reader) (err error) {
+	err = s.execute(ctx, []*searchState{r}, func(rd Reader) (err error) {
 		if path != "" {
 			e, err = r.explainLine(ctx, rd, path, line)
 		}
@@ -67,13 +67,13 @@ func (r *searchState) describe(c *candidate) string {
 		rank += fmt.Sprintf(", was put in place %d by the re-ranker", c.rerankRank)
 	}
 	if c.weak {
-		return fmt.Sprintf("%s %s and was returned as a weak result: its score of %.2f is below %.2f.", place, rank, c.confidence, r.limit.min)
+		return fmt.Sprintf("%s %s and was returned as a weak result: %s.", place, rank, r.limit.reason(c))
 	}
 	switch c.outcome {
 	case memory.Returned:
 		return fmt.Sprintf("%s %s and was returned with the score %.2f.", place, rank, c.confidence)
 	case memory.BelowThreshold:
-		return fmt.Sprintf("%s %s, but its score of %.2f is below %.2f.", place, rank, c.confidence, r.limit.min)
+		return fmt.Sprintf("%s %s, but %s.", place, rank, r.limit.reason(c))
 	case memory.Covered:
 		return fmt.Sprintf("%s %s, but a better result shows at least half of it already.", place, rank)
 	case memory.FileLimit:
@@ -141,7 +141,7 @@ func (r *searchState) hit(c *candidate) memory.Hit {
 	h := memory.Hit{
 		Path: c.Path, StartLine: c.StartLine, EndLine: c.EndLine, Score: c.confidence,
 		Source: c.Source, Headings: c.Headings, Date: c.Date,
-		VectorScore: c.meaning.calibrated, TextScore: c.text.confidence, Weak: c.weak,
+		VectorScore: c.meaning.sure, TextScore: c.text.confidence, Weak: c.weak,
 	}
 	text, first := c.snippetText(r.terms)
 	window := snippetter{language: c.Language, terms: r.terms, limit: r.query.SnippetChars, textWeight: c.weight.text, nearness: r.nearness(c)}.cut(text, first)
@@ -156,15 +156,14 @@ func (r *searchState) hit(c *candidate) memory.Hit {
 func (c *candidate) trace(r *searchState) *memory.Trace {
 	t := &memory.Trace{
 		Rank: c.rank, VectorRank: c.vectorRank, TextRank: c.textRank,
-		VectorScore: c.meaning.calibrated, TextScore: c.text.confidence,
+		VectorScore: c.meaning.sure, TextScore: c.text.confidence,
 		VectorWeight: c.weight.vector, TextWeight: c.weight.text,
-		Merged: c.merged, Penalty: c.penalty, Decay: c.decay, AgeDays: c.age,
+		Merged: c.merged, Decay: c.decay, AgeDays: c.age,
 		DateBonus: c.dateBonus, DateConfidence: c.dateConfidence, NameBonus: c.nameBonus, NameConfidence: c.nameConfidence,
-		CategoryBonus: c.categoryBonus, CategoryConfidence: c.categoryConfidence,
 		RerankRank: c.rerankRank, RerankScore: c.rerankScore, MMRSimilarity: c.similarity, MMRScore: c.mmr,
 		Terms: c.text.shares(r.terms), PairShare: c.text.share(c.text.pairs), BestPartShare: c.text.share(c.text.best),
 		Parts: c.parts(), Unembedded: !c.meaning.embedded,
-		ChunkShare: c.text.share(c.text.chunk), Missing: c.text.missing(r.terms), KeywordBacked: c.backfilled,
+		ChunkShare: c.text.share(c.text.chunk), Missing: c.text.missing(r.terms),
 	}
 	c.meaning.trace(t, r.spread)
 	return t
@@ -174,15 +173,11 @@ func (c *candidate) trace(r *searchState) *memory.Trace {
 func (c *candidate) parts() memory.ScoreParts {
 	p := memory.ScoreParts{Name: c.nameConfidence}
 	rest := 1 - c.nameConfidence
-	if c.dateConfidence >= c.categoryConfidence {
-		p.Date = rest * c.dateConfidence
-	} else {
-		p.Category = rest * c.categoryConfidence
-	}
-	rest *= 1 - max(c.dateConfidence, c.categoryConfidence)
+	p.Date = rest * c.dateConfidence
+	rest *= 1 - c.dateConfidence
 	p.Words = rest * c.weight.text * c.text.confidence
 	if c.meaning.embedded {
-		p.Meaning = rest * c.weight.vector * c.meaning.calibrated
+		p.Meaning = rest * c.weight.vector * c.meaning.sure
 	} else {
 		p.Words += rest * c.weight.vector * c.text.confidence
 	}

@@ -21,8 +21,10 @@ type meaning struct {
 	// is none, and mean is the cosine of the mean of these windows.
 	best, mean  float64
 	first, last int
-	// raw is what these come to together, and calibrated what raw is worth for this query and index, in [0,1].
+	// raw is what these come to together, and calibrated what raw is worth beside the other candidates, in [0,1].
 	raw, calibrated float64
+	// sure, in [0,1], is comparable between queries: how far the best window is from the mean of the index on the way to 1.
+	sure float64
 }
 
 // compareChunk compares a chunk with the vector of the query.
@@ -145,7 +147,7 @@ func (r *searchState) calibrate() {
 	r.fullDistance = full
 	for _, c := range r.candidates {
 		if c.meaning.embedded {
-			c.meaning.calibrated = r.calibrated(c.meaning.raw)
+			c.meaning.calibrated, c.meaning.sure = r.calibrated(c.meaning.raw), r.sure(c.meaning)
 		}
 	}
 }
@@ -156,6 +158,21 @@ func (r *searchState) calibrated(raw float64) float64 {
 		return clamp01(raw)
 	}
 	return clamp01((raw - r.spread.Mean) / r.fullDistance)
+}
+
+// sure returns how far the best window of a candidate is from the mean of the index, in relation to the distance of the same text. The
+// mean of a few chunks is drawn towards 0, because they may all answer.
+func (r *searchState) sure(m meaning) float64 {
+	nearest := m.chunk
+	if m.first > 0 {
+		nearest = m.best
+	}
+	if r.class == embed.Weak {
+		return clamp01(nearest)
+	}
+	n := float64(r.index.Embedded)
+	mean := r.spread.Mean * n / (n + 1)
+	return clamp01((nearest - mean) / (1 - mean))
 }
 
 // nearness returns a function that tells what the windows in the lines [from,to] of a candidate are worth in the score, nil if it

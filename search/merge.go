@@ -64,28 +64,30 @@ func bestConfidence(list []*candidate) float64 {
 
 // merge ranks candidates by both channels, best first, and fills in their ranks, merged score and confidence.
 //
-// The merged score is the weighted sum of the cosine and of the text score in relation to the best text score of
-// this query. The confidence takes the keyword confidence instead, which is comparable between queries. A chunk without a
-// vector is judged by keywords only: its keyword confidence replaces the cosine. The bonus for a date counts in the
-// ranks, and so does the bonus for a category. In the confidence of such a chunk, the confidence of the date or category comes first, and words and meaning fill up the
-// rest.
+// The merged score is the weighted sum of the calibrated similarity and of the text score in relation to the best text score of this
+// query. If no candidate matches well by words, those say little, and the text score counts less. The confidence takes the similarity
+// and the keyword confidence that are comparable between queries instead. A chunk without a vector is judged by keywords only: its
+// keyword confidence replaces the similarity. The bonus for a date counts in the ranks. In the confidence of such a chunk, the
+// confidence of the date comes first, and words and meaning fill up the rest.
 func merge(list []*candidate, weight channelWeights) {
 	rankChannel(list, func(c *candidate) float64 { return c.meaning.calibrated }, func(c *candidate, r int) { c.vectorRank = r })
 	rankChannel(list, func(c *candidate) float64 { return c.text.raw }, func(c *candidate, r int) { c.textRank = r })
-	best := bestText(list)
+	best, scale := bestText(list), 1.0
+	if weight.vector > 0 {
+		scale = min(1, bestConfidence(list)/fullWords)
+	}
 	for _, c := range list {
 		c.weight = weight
-		vector, text := c.meaning.calibrated, c.text.confidence
+		text, near, sure := c.text.confidence, c.meaning.calibrated, c.meaning.sure
 		if !c.meaning.embedded {
-			vector = text
+			near, sure = text, text
 		}
-		c.confidence = clamp01(weight.vector*vector + weight.text*text)
-		given := max(c.dateConfidence, c.categoryConfidence)
-		c.confidence = given + (1-given)*c.confidence
+		c.confidence = clamp01(weight.vector*sure + weight.text*text)
+		c.confidence = c.dateConfidence + (1-c.dateConfidence)*c.confidence
 		if best > 0 {
-			text = c.text.raw / best
+			text = scale * c.text.raw / best
 		}
-		c.merged = clamp01(weight.vector*vector + weight.text*text)
+		c.merged = clamp01(weight.vector*near + weight.text*text)
 	}
 	slices.SortFunc(list, func(a, b *candidate) int { return compare(a.merged+a.bonus(), b.merged+b.bonus(), a, b) })
 	for i, c := range list {

@@ -29,7 +29,7 @@ func newDiversifier(lambda float64, files fileLimit) *diversifier {
 
 // diversifierFor returns the diversifier of a query.
 func (o Options) diversifierFor(q memory.Query) *diversifier {
-	d := newDiversifier(*o.MMRLambda, fileLimitFor(q.MaxPerFile))
+	d := newDiversifier(*o.MMRLambda, fileLimit(q.MaxPerFile))
 	d.plain = !*o.MMR
 	return d
 }
@@ -92,7 +92,7 @@ func (d *diversifier) next(rest []*candidate, best float64) int {
 	for i, c := range rest {
 		relevance := 0.0
 		if best > 0 {
-			relevance = c.score() / best * d.files.factor(d.chosen, c)
+			relevance = c.score() / best
 		}
 		c.mmr = relevance
 		if !d.plain {

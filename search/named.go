@@ -1,7 +1,6 @@
 package search
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -24,7 +23,7 @@ func (r *searchState) namedHits(ctx context.Context, rd Reader) ([]int64, error)
 }
 
 // raiseNamed puts a candidate of each file that is called exactly as the query before all others: its first text that is no
-// list of links and no front matter, because the name says no more about any other. The other passages of the file stay where
+// front matter, because the name says no more about any other. The other passages of the file stay where
 // they are. The candidates are ordered best first.
 func (r *searchState) raiseNamed() {
 	if len(r.named) == 0 {
@@ -37,7 +36,7 @@ func (r *searchState) raiseNamed() {
 		}
 	}
 	for _, c := range r.candidates {
-		if o, named := first[c.Path]; named && cmp.Or(cmp.Compare(c.penalty, o.penalty), cmp.Compare(c.StartLine, o.StartLine)) < 0 {
+		if o, named := first[c.Path]; named && !c.meta && (o.meta || c.StartLine < o.StartLine) {
 			first[c.Path] = c
 		}
 	}

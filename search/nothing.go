@@ -35,8 +35,7 @@ func (s *Searcher) explainNothing(r *searchState) {
 	}
 	switch {
 	case best != nil && best.confidence > 0:
-		r.degrade(memory.NoMatch, "Nothing reached the score %.2f; the nearest was %s:%d-%d with %.2f%s.",
-			r.limit.min, best.Path, best.StartLine, best.EndLine, best.confidence, without)
+		r.degrade(memory.NoMatch, "The nearest was %s:%d-%d, but %s%s.", best.Path, best.StartLine, best.EndLine, r.limit.reason(best), without)
 	case len(r.terms.list) == 0 && len(r.dates.spans) == 0:
 		r.degrade(memory.NoMatch, "The query holds no word to look for.")
 		return
@@ -127,31 +126,4 @@ func quotedList(words []string) string {
 	default:
 		return strings.Join(quoted[:last], ", ") + " or " + quoted[last]
 	}
-}
-
-// markOneWord marks the candidates with a single common word of a question of several words, and reports whether the index lacks
-// at least half of the words of the question. A name, an identifier and a bigram are no common words.
-func (r *searchState) markOneWord() (lacksHalf bool) {
-	required, lacking := 0, 0
-	for _, t := range r.terms.list {
-		if t.isRequired() && !t.date {
-			required++
-			if t.df == 0 && len(t.variants) == 0 {
-				lacking++
-			}
-		}
-	}
-	if required < 2 {
-		return false
-	}
-	for _, c := range r.candidates {
-		found := r.terms.indexesOf(c.text)
-		c.oneWord = len(found) == 1 && r.terms.list[found[0]].isCommonWord()
-	}
-	return 2*lacking >= required
-}
-
-// isCommonWord reports whether the term is a word that names no one thing and that more than a few chunks contain.
-func (t queryTerm) isCommonWord() bool {
-	return !t.gram && !t.identifier && t.weight < capitalWeight && t.df > rareChunks
 }

@@ -15,12 +15,10 @@ type Options struct {
 	MaxResults int
 	// MaxPerFile is the maximum number of hits of one file; 0 means two, and more only if other files have nothing as good.
 	MaxPerFile int
-	// MinScore is the minimum score in [0,1] of answers in which vectors took part; nil means the line of the calibration, for which
-	// see Calibration, and 0.48 without one. MinKeywordScore is that of answers by keywords only; nil means 0.18. What reaches it
-	// is an answer beside vectors too.
+	// MinScore is the score in [0,1] from which on a hit is an answer if vectors took part; nil means 0.48. MinKeywordScore is the one
+	// by keywords, with which a hit is an answer beside vectors too; nil means a score that grows with the index, 0.16 for 60 chunks.
 	MinScore, MinKeywordScore *float64
-	// WeakResults lets results below MinKeywordScore, marked as weak, fill free slots if the calibration of the index says that
-	// they are better than chance; nil means true.
+	// WeakResults lets at most three results below these scores, marked as weak, fill free slots; nil means true.
 	WeakResults *bool
 	// Hybrid lets vectors take part; nil means true.
 	Hybrid *bool
@@ -83,7 +81,6 @@ func DefaultOptions() Options { return Options{}.withDefaults() }
 // withDefaults fills in what is not set.
 func (o Options) withDefaults() Options {
 	o.MaxResults = cmp.Or(o.MaxResults, 6)
-	o.MinKeywordScore = cmp.Or(o.MinKeywordScore, new(0.18))
 	o.WeakResults = cmp.Or(o.WeakResults, new(true))
 	o.Hybrid = cmp.Or(o.Hybrid, new(true))
 	o.CandidateMultiplier = cmp.Or(o.CandidateMultiplier, 4)

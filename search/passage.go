@@ -16,28 +16,24 @@ import (
 func (r *searchState) passages(list []*candidate, sc *scorer) []*candidate {
 	out := make([]*candidate, 0, 3*len(list))
 	for _, c := range list {
-		lines, above := c.markdown(), chunker.ParseTrail(c.Headings)
+		lines := c.markdown()
+		headings, head := chunker.SplitTableHead(c.Headings)
+		above := chunker.ParseTrail(headings)
 		c.meaning.windowsOnly = r.readsTurns(c, lines)
 		for _, span := range c.spans(lines, r.query.SnippetChars) {
 			from, to := span.from-c.StartLine, span.to+1-c.StartLine
 			p := *c
-			if p.above = !c.hasTermIn(from, to); p.above && span.meta {
-				continue
-			}
-			if span.meta && !c.saysIn(sc.q, span.text) {
+			if p.meta = span.meta; p.meta && !c.saysIn(sc.q, span.text) {
 				continue
 			}
 			p.Text, p.StartLine, p.EndLine = span.text, span.from, span.to
-			p.Headings = headingsAt(&above, lines[from:to])
+			p.Headings = chunker.WithTableHead(headingsAt(&above, lines[from:to]), rowHead(lines, from, head))
 			p.heading = c.wholeSection(lines, span.to)
 			p.meaning.narrow(&c.Chunk, c.windowsIn(span))
 			if c.lines == nil || span.part {
 				p.text = sc.score(&p.Chunk)
 			} else {
-				p.text = sc.asList(sc.scoreLines(&p.Chunk, c.lines, from, to), c.lines, from, lines[from:to])
-			}
-			if p.penalty = linkPenalty(lines[from:to]); span.meta {
-				p.penalty = frontMatterPenalty
+				p.text = sc.scoreLines(&p.Chunk, c.lines, from, to)
 			}
 			if p.text.raw > 0 {
 				p.text.chunk = passageChunkShare * c.text.raw
@@ -50,9 +46,16 @@ func (r *searchState) passages(list []*candidate, sc *scorer) []*candidate {
 	return out
 }
 
-// hasTermIn reports whether the lines [from,to) of the chunk, counted from 0, contain a term of the query, or may do so.
-func (c *candidate) hasTermIn(from, to int) bool {
-	return c.lines == nil || c.lines.countsBefore(from).occurrences < c.lines.countsBefore(to).occurrences
+// rowHead returns the label of the table of which the line at an index is a row, "" for none. head is the label of the table of the first
+// lines of a chunk that begins among the rows.
+func rowHead(lines []chunker.Line, at int, head string) string {
+	isRow := func(l chunker.Line) bool { return strings.Contains(l.Text, "|") }
+	for _, l := range lines[:at+1] {
+		if head == "" || !isRow(l) {
+			return chunker.TableHead(lines, at)
+		}
+	}
+	return head
 }
 
 // topN returns the n candidates that are best on both channels together, among them those of files that are called
@@ -75,7 +78,7 @@ func (r *searchState) topN(n int) []*candidate {
 	}
 	list = slices.Clone(list)
 	slices.SortFunc(list, func(a, b *candidate) int { return compare(both(a), both(b), a, b) })
-	return r.keepIdentifiers(list[:n], list, n, fileLimit{})
+	return r.keepIdentifiers(list[:n], list, n, 0)
 }
 
 // span is a passage and its first and last line.
@@ -96,6 +99,7 @@ func cutPassages(text string, lines []chunker.Line, first, limit, overlap int) [
 		pieces[i].markdown = lines[pieces[i].line-first]
 	}
 	joinBlocks(pieces, limit)
+	markItems(pieces)
 	var spans []span
 	for from := 0; from < len(pieces); {
 		to := passageEnd(pieces, from, limit)
@@ -149,7 +153,7 @@ func passageEnd(pieces []piece, from, limit int) int {
 		if heading && body {
 			return to
 		}
-		if runes += pieces[to].runes; runes > limit {
+		if runes += pieces[to].runes; runes > limit || runes > itemRunes && pieces[to].item && body {
 			return max(unjoined(pieces, from, to), from+1)
 		}
 		body = body || !heading && !pieces[to].markdown.Underline && !isBlank(pieces[to])

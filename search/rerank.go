@@ -27,13 +27,13 @@ var errScores = errors.New("it returned another number of scores than it was ask
 // executeReranked is the end of execute with a re-ranker. It asks the re-ranker between two snapshots, so that a slow one keeps
 // neither a snapshot of the index nor the turn of another search.
 func (s *Searcher) executeReranked(ctx context.Context, r *searchState, then func(Reader) error) error {
-	if err := s.view(ctx, r, r.vector != nil, func(rd Reader) error { return s.rank(ctx, rd, r) }); err != nil {
+	if err := s.view(ctx, []*searchState{r}, true, func(rd Reader) error { return s.rank(ctx, rd, r) }); err != nil {
 		return err
 	}
 	if err := s.rerank(ctx, r); err != nil {
 		return err
 	}
-	return s.view(ctx, r, false, func(rd Reader) error {
+	return s.view(ctx, []*searchState{r}, false, func(rd Reader) error {
 		for _, c := range r.candidates {
 			c.forgetOutcome()
 		}
@@ -80,7 +80,7 @@ func (s *Searcher) rerank(ctx context.Context, r *searchState) error {
 
 // forgetOutcome undoes what an earlier view has decided, other than that a better passage was re-ranked in place of this one.
 func (c *candidate) forgetOutcome() {
-	c.weak, c.backfilled = false, false
+	c.weak = false
 	if c.outcome != memory.Covered {
 		c.outcome = ""
 	}
@@ -92,8 +92,8 @@ func (r *searchState) rerankable(n int) []*candidate {
 	if r.query.Granularity == memory.GranularityPassage {
 		list = dropOverlapping(list)
 	}
-	sorted := r.limit.sort(list)
-	hits := slices.Concat(sorted.passing, sorted.category, sorted.weak)
+	answers, weak := r.limit.sort(list)
+	hits := slices.Concat(answers, weak)
 	list = slices.DeleteFunc(slices.Clone(list), func(c *candidate) bool { return !slices.Contains(hits, c) })
 	return list[:min(n, len(list))]
 }
@@ -152,7 +152,7 @@ func (r *searchState) exchange(list []*candidate) {
 }
 
 // rerankValues returns the score of each candidate if the one of the re-ranker, in relation to the best and the worst of them,
-// takes the place of the merged score: age, days, categories and lists of links count as before.
+// takes the place of the merged score: age and days count as before.
 func rerankValues(list []*candidate) map[*candidate]float64 {
 	worst, best := math.Inf(1), math.Inf(-1)
 	for _, c := range list {
@@ -164,7 +164,7 @@ func rerankValues(list []*candidate) map[*candidate]float64 {
 		if best > worst {
 			relative = (c.rerankScore - worst) / (best - worst)
 		}
-		value[c] = relative*c.decay*(1-c.penalty) + c.bonus()
+		value[c] = relative*c.decay + c.bonus()
 	}
 	return value
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"kioku/internal/tracing"
 	"kioku/memory"
 	"kioku/search/analysis"
@@ -33,49 +35,85 @@ func New(s Store, e Embedder, opt Options) *Searcher {
 // It returns ErrEmptyQuery for a blank query, an *memory.InputError for a query that is longer than MaxQueryBytes or has an
 // invalid limit, minimum or filter, and the error of ctx or of the store if one of them fails.
 func (s *Searcher) Search(ctx context.Context, q memory.Query) (memory.Answer, error) {
-	r, err := s.newState(q)
+	states, err := s.newStates(q)
 	if err != nil {
 		return memory.Answer{}, err
 	}
-	if err := s.execute(ctx, r, nil); err != nil {
+	if err := s.execute(ctx, states, nil); err != nil {
 		return memory.Answer{}, fmt.Errorf("search: %w", err)
 	}
-	return r.answer(), nil
+	return answerOf(states), nil
 }
 
-// execute takes a query through all steps. If then is not nil, it is called at the end with the same snapshot. If the index gets
-// vectors of another space while the query is embedded, the query is embedded once more.
-func (s *Searcher) execute(ctx context.Context, r *searchState, then func(Reader) error) error {
-	before := *r
-	r.mayEmbedAgain = s.opt.Active != nil
-	err := s.executeOnce(ctx, r, then)
+// newStates returns the state of a query, or one for each clause of a message, the whole message last.
+func (s *Searcher) newStates(q memory.Query) ([]*searchState, error) {
+	whole, err := s.newState(q)
+	if err != nil || !q.Clauses {
+		return []*searchState{whole}, err
+	}
+	var states []*searchState
+	for _, text := range clauses(whole.query.Text) {
+		clause := whole.query
+		clause.Text = text
+		r, err := s.newState(clause)
+		if err != nil {
+			return nil, err
+		}
+		states = append(states, r)
+	}
+	return states, nil
+}
+
+// execute takes queries through all steps. If then is not nil, it is called at the end with the same snapshot. If the index gets
+// vectors of another space while the queries are embedded, they are embedded once more.
+func (s *Searcher) execute(ctx context.Context, states []*searchState, then func(Reader) error) error {
+	before := copyStates(states)
+	for _, r := range states {
+		r.mayEmbedAgain = s.opt.Active != nil
+	}
+	err := s.executeOnce(ctx, states, then)
 	if errors.Is(err, errOtherSpace) {
-		*r = before
-		err = s.executeOnce(ctx, r, then)
+		restoreStates(states, before)
+		err = s.executeOnce(ctx, states, then)
 	}
 	return err
 }
 
-// executeOnce is execute with one embedding of the query. It returns errOtherSpace if that is of another space than the index
+// executeOnce is execute with one embedding of the queries. It returns errOtherSpace if that is of another space than the index
 // and may be made again.
-func (s *Searcher) executeOnce(ctx context.Context, r *searchState, then func(Reader) error) error {
+func (s *Searcher) executeOnce(ctx context.Context, states []*searchState, then func(Reader) error) error {
 	// Before the view is opened, so that a slow provider does not keep a snapshot of the index open.
-	if err := s.embed(ctx, r); err != nil {
+	group, groupCtx := errgroup.WithContext(ctx)
+	for _, r := range states {
+		group.Go(func() error { return s.embed(groupCtx, r) })
+	}
+	if err := group.Wait(); err != nil {
 		return err
 	}
 	if s.opt.Reranker != nil {
-		return s.executeReranked(ctx, r, then)
-	}
-	return s.view(ctx, r, r.vector != nil, func(rd Reader) error {
-		if err := s.rank(ctx, rd, r); err != nil {
-			return err
+		for _, r := range states {
+			if err := s.executeReranked(ctx, r, then); err != nil {
+				return err
+			}
 		}
-		return s.conclude(ctx, rd, r, then)
+		return nil
+	}
+	return s.view(ctx, states, true, func(rd Reader) error {
+		for _, r := range states {
+			if err := s.rank(ctx, rd, r); err != nil {
+				return err
+			}
+			if err := s.conclude(ctx, rd, r, then); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }
 
-// view waits for its turn and calls f with a reader of one snapshot. Each call of f begins with the same state.
-func (s *Searcher) view(ctx context.Context, r *searchState, vectors bool, f func(Reader) error) error {
+// view waits for its turn and calls f with a reader of one snapshot, for vectors too if a query has one and they are asked for. Each call
+// of f begins with the same states.
+func (s *Searcher) view(ctx context.Context, states []*searchState, vectors bool, f func(Reader) error) error {
 	if s.opt.Admit != nil {
 		done, err := s.opt.Admit(ctx)
 		if err != nil {
@@ -83,11 +121,27 @@ func (s *Searcher) view(ctx context.Context, r *searchState, vectors bool, f fun
 		}
 		defer done()
 	}
-	before := *r
+	before := copyStates(states)
+	vectors = vectors && slices.ContainsFunc(states, func(r *searchState) bool { return r.vector != nil })
 	return s.store.View(ctx, vectors, func(rd Reader) error {
-		*r = before // the view may be another one after an error
+		restoreStates(states, before) // the view may be another one after an error
 		return f(rd)
 	})
+}
+
+// copyStates returns what states contain, for restoreStates.
+func copyStates(states []*searchState) []searchState {
+	copies := make([]searchState, len(states))
+	for i, r := range states {
+		copies[i] = *r
+	}
+	return copies
+}
+
+func restoreStates(states []*searchState, copies []searchState) {
+	for i, r := range states {
+		*r = copies[i]
+	}
 }
 
 // rank finds, scores and orders the candidates within one snapshot.
@@ -114,9 +168,7 @@ func (s *Searcher) rank(ctx context.Context, rd Reader, r *searchState) error {
 	s.opt.decay(r.candidates, r.query.Now)
 	slices.SortFunc(r.candidates, func(a, b *candidate) int { return compare(a.score(), b.score(), a, b) })
 	r.raiseNamed()
-	r.limit = s.opt.thresholdFor(r.mode, r.query.MinScore, r.index)
-	r.limit.lacksWords = r.markOneWord()
-	r.markOtherDays()
+	r.limit = s.opt.thresholdFor(r.mode, r.class, r.query.MinScore, r.index)
 	return nil
 }
 
@@ -170,7 +222,6 @@ func (s *Searcher) prepareTerms(ctx context.Context, rd Reader, r *searchState) 
 	}
 	r.isName = df[key] > 0
 	r.terms = terms.weigh(df, r.index.Chunks)
-	r.categories = parseCategories(text, r.terms, r.index.Languages)
 	if *s.opt.Typos {
 		if err := r.addVariants(ctx, rd); err != nil {
 			return err
@@ -203,12 +254,7 @@ func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *searchState
 	if err != nil {
 		return err
 	}
-	entries, err := r.categoryHits(ctx, rd, terms)
-	if err != nil {
-		return err
-	}
-	matched := len(found.matched)
-	found.matched = slices.Concat(found.matched, dated, identified, named, entries)
+	found.matched = slices.Concat(found.matched, dated, identified, named)
 	if found.nearErr != nil {
 		r.degrade(memory.VectorsMissing, "Ranked by keywords only: the vectors could not be searched (%v).", found.nearErr)
 		r.vector = nil
@@ -226,11 +272,7 @@ func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *searchState
 	if r.candidates, err = found.candidates(ctx, rd, sc, r.vector); err != nil {
 		return err
 	}
-	if err := r.widen(ctx, rd, sc, terms, matched); err != nil {
-		return err
-	}
 	r.spread = found.spread
-	countAboveOnce(r.candidates)
 	pool := passagePool
 	if len(r.dates.spans) > 0 {
 		findSections(r.candidates)
@@ -239,7 +281,6 @@ func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *searchState
 	if r.query.Granularity == memory.GranularityPassage {
 		r.calibrate()
 		r.candidates = r.passages(r.topN(pool), sc)
-		countAboveOnce(r.candidates)
 	} else {
 		for _, c := range r.candidates {
 			c.meaning.windowsOnly = r.readsTurns(c, c.markdown())
@@ -248,7 +289,6 @@ func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *searchState
 	}
 	r.calibrate()
 	r.dates.addBonus(r.candidates)
-	r.addCategories()
 	return nil
 }
 
@@ -261,37 +301,53 @@ func (s *Searcher) observe(step string, start time.Time) time.Time {
 	return now
 }
 
-// choose fills in the hits: the candidates above the threshold, and in free slots weak ones. The
-// hits contain the identifiers of the query, unless the query asks for a score that their candidates lack.
+// choose fills in the hits: the candidates above the threshold, and in free slots at most maxWeak others, marked as weak. The hits contain
+// the identifiers of the query, unless the query asks for a score that their candidates lack.
 func (s *Searcher) choose(r *searchState) {
 	list := r.candidates
 	if r.query.Granularity == memory.GranularityPassage {
 		list = dropOverlapping(list)
 	}
 	n := r.query.MaxResults
-	sorted := r.limit.sort(list)
-	lists := sorted.lists(n)
-	weak := lists[1]
+	answers, weak := r.limit.sort(list)
 	if !*s.opt.WeakResults {
-		lists[1] = nil
+		weak = nil
 	}
 	// The rest is too far down to be chosen for being different.
 	pool := max(vectorPool, 4*n)
 	d := s.opt.diversifierFor(r.query)
-	for _, list := range lists {
-		d.choose(d.files.shortlist(list, pool, n), n)
+	d.choose(d.files.shortlist(answers, pool, n), n)
+	if slots := min(n, len(d.chosen)+maxWeak); slots > len(d.chosen) {
+		d.choose(d.files.shortlist(weak, pool, n), slots)
 	}
-	r.hits = r.keepIdentifiers(keepCategory(d.chosen, sorted.category, n), r.aboveMinScore(), n, d.files)
+	r.hits = r.keepIdentifiers(d.chosen, r.aboveMinScore(), n, d.files)
 	for _, c := range r.hits {
 		c.outcome = memory.Returned
 		c.weak = slices.Contains(weak, c)
-		c.backfilled = c.backfilled || c.confidence < r.limit.min && !c.dated() && !c.weak
 	}
 	for _, c := range r.candidates {
-		if c.outcome == "" {
+		switch {
+		case c.outcome != "":
+		case slices.Contains(weak, c):
+			c.outcome = memory.BelowThreshold
+		default:
 			c.outcome = memory.BeyondMaxResults
 		}
 	}
+}
+
+// answerOf returns the answer to a query, or to a message of which each clause has a state, the whole last.
+func answerOf(states []*searchState) memory.Answer {
+	whole := states[len(states)-1]
+	a := whole.answer()
+	if len(states) == 1 {
+		return a
+	}
+	a.Hits = mergeAnswers(states, whole.query.MaxResults)
+	if len(a.Hits) > 0 {
+		a.Degraded = slices.DeleteFunc(a.Degraded, func(d memory.Degradation) bool { return d.Code == memory.NoMatch })
+	}
+	return a
 }
 
 // answer returns the hits and what the answer had to do without.

@@ -18,6 +18,8 @@ type piece struct {
 	// markdown is the line, and joined reports that no passage begins with the piece. Snippets ignore both.
 	markdown chunker.Line
 	joined   bool
+	// item reports that an item of a list of facts begins with the piece.
+	item bool
 	// counts of the query terms, and whether any occurs.
 	counts []int
 	any    bool

@@ -65,6 +65,14 @@ func (t queryTerm) required() float64 {
 	return t.idfWeight()
 }
 
+// words is how many words the term is about: two bigrams make one.
+func (t queryTerm) words() float64 {
+	if t.gram {
+		return 0.5
+	}
+	return 1
+}
+
 // queryTerms are the distinct terms of a query in the order of their first occurrences.
 type queryTerms struct {
 	list []queryTerm

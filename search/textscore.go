@@ -21,10 +21,11 @@ type textScore struct {
 	// raw orders the chunks of one query: BM25, the bonuses and, for a passage, a share of its chunk. It is 0 if no term
 	// occurs.
 	raw float64
-	// confidence, in [0,1], is comparable between queries and indexes: 0.75 x ideal + 0.25 x coverage. ideal is the BM25
+	// confidence, in [0,1], is comparable between queries: (0.75 x ideal + 0.25 x coverage) x sqrt(words/3). ideal is the BM25
 	// divided by its limit for endless repetition of all terms, and coverage the share of the required idf weight that
-	// occurs at all. If the query names days, it is the better of two confidences: with the words of these days and
-	// without.
+	// occurs at all. Of independent words the number that occurs by chance deviates by the root of their number, so a share is
+	// worth more the more words were asked for; queries of up to three words count as they are. If the query names days, it is the
+	// better of two confidences: with the words of these days and without.
 	confidence float64
 	// counts of the terms in the order of the query, and the share of each in raw as BM25. Both are nil for dated chunks
 	// whose text does not count.
@@ -92,6 +93,8 @@ type scorer struct {
 	// requiredWeight is the total idf weight of the required terms that are not words for a day, the denominator of the
 	// coverage, and requiredDates the total of those that are.
 	requiredWeight, requiredDates float64
+	// length is the factor of the confidence for the number of words asked for.
+	length float64
 	// indexes are those of the terms in the language of the text being scored, and byLanguage those of all languages seen.
 	indexes    map[string]int
 	byLanguage map[analysis.Language]map[string]int
@@ -132,6 +135,7 @@ func newScorer(q queryTerms, avg float64) *scorer {
 		f := fingerprint(term)
 		s.sieve[f>>6] |= 1 << (f & 63)
 	}
+	var words float64
 	for _, t := range q.list {
 		switch {
 		case !t.isRequired():
@@ -139,8 +143,10 @@ func newScorer(q queryTerms, avg float64) *scorer {
 			s.requiredDates += t.required()
 		default:
 			s.requiredWeight += t.required()
+			words += t.words()
 		}
 	}
+	s.length = math.Sqrt(max(words, shortQuery) / shortQuery)
 	return s
 }
 
@@ -222,11 +228,12 @@ func (s *scorer) sum(tokens int) textScore {
 		}
 	}
 	own.idfWeight += s.typoCredit(t)
-	t.confidence = own.confidence(s.requiredWeight)
+	share := own.share(s.requiredWeight)
 	if s.requiredDates > 0 {
 		both := matches{own.bm25 + dates.bm25, own.idfWeight + dates.idfWeight}
-		t.confidence = max(t.confidence, both.confidence(s.requiredWeight+s.requiredDates))
+		share = max(share, both.share(s.requiredWeight+s.requiredDates))
 	}
+	t.confidence = clamp01(s.length * share)
 	t.pairs, t.best = s.pairBonus(), bestPartWeight*s.bestPart()
 	t.raw += t.pairs + t.best
 	return t
@@ -235,8 +242,8 @@ func (s *scorer) sum(tokens int) textScore {
 // matches are the total BM25 and idf weight of some of the terms in a text.
 type matches struct{ bm25, idfWeight float64 }
 
-// confidence compares the matches with the required idf weight; it is 0 if nothing is required.
-func (m matches) confidence(required float64) float64 {
+// share compares the matches with the required idf weight; it is 0 if nothing is required.
+func (m matches) share(required float64) float64 {
 	if required == 0 {
 		return 0
 	}

@@ -1,95 +1,82 @@
 package search
 
 import (
-	"slices"
+	"fmt"
+	"math"
 
+	"kioku/embed"
 	"kioku/memory"
 )
 
-// threshold decides which candidates are good enough. It looks at the confidence, which depends neither on age nor on
-// the other candidates.
+// threshold says which candidates are answers. A candidate is one by its words or by its meaning, neither of which depends on age or on
+// the other candidates. What is none is weak.
 type threshold struct {
-	// min is the minimum confidence.
-	min float64
-	// words is the minimum keyword confidence with which a chunk passes too, as it would without vectors; no chunk reaches a value
-	// above 1.
-	words float64
-	// weak is the minimum keyword confidence of a chunk for a slot that is free even then; its hit is marked as weak.
-	weak float64
-	// dated lets every chunk of the days pass that the query names.
-	dated bool
-	// oneWord is the minimum confidence of a chunk with a single common word of a longer question, 0 for no other than min. A
-	// chunk below it is weak, or nothing if the index lacks half of the words of the question.
-	oneWord    float64
-	lacksWords bool
+	// words is the minimum keyword confidence and meaning the minimum similarity; above 1 no candidate reaches them.
+	words, meaning float64
+	// min is the minimum of both together, and hard says that the query asks for it: nothing below it is a hit, weak or dated.
+	min  float64
+	hard bool
 }
 
-// noFill is a keyword confidence that no chunk reaches.
-const noFill = 2
+// never is a minimum that no candidate reaches.
+const never = 2
 
 // thresholdFor returns the threshold of a mode for an index. A minimum that the query asks for is taken as it is.
-func (o Options) thresholdFor(mode string, asked *float64, ix Index) threshold {
+func (o Options) thresholdFor(mode string, class embed.Class, asked *float64, ix Index) threshold {
 	if asked != nil {
-		return threshold{min: *asked, words: noFill, weak: noFill}
+		return threshold{words: never, meaning: never, min: *asked, hard: true}
 	}
-	t := threshold{min: o.vectorMinimum(ix), words: *o.MinKeywordScore, weak: noFill, dated: true}
-	switch mode {
-	case memory.ModeKeyword:
-		t.min, t.words, t.oneWord = *o.MinKeywordScore, noFill, oneWordConfidence
-	case memory.ModeVector:
-		t.words = noFill
-		return t
+	t := threshold{words: wordLine(ix.Chunks), meaning: meaningLine, min: never}
+	if o.MinKeywordScore != nil {
+		t.words = *o.MinKeywordScore
 	}
-	if line, ok := ix.Calibration.line(); ok && *o.WeakResults && line < *o.MinKeywordScore {
-		t.weak = line
+	switch {
+	case mode == memory.ModeKeyword, class == embed.Weak:
+		t.meaning = never
+	case o.MinScore != nil:
+		t.meaning, t.min = never, *o.MinScore
 	}
 	return t
 }
 
-// sorted are candidates that may become hits, in the order in which they take the slots of an answer.
-type sorted struct {
-	// passing reach the threshold, and weak match better than chance does. category are entries of a category that the query asks
-	// for, with nothing else in common with it.
-	passing, category, weak []*candidate
+// wordLine returns the keyword confidence from which on a passage is an answer and no chance hit. The best chance hit is better the more
+// chunks there are.
+func wordLine(chunks int) float64 {
+	return keywordLine * math.Pow(float64(max(chunks, 1))/lineChunks, lineGrowth)
 }
 
-// lists returns the lists in the order in which they take the n slots of an answer; the last one is of weak hits. Entries that
-// have only a category in common with the query answer it if there is nothing better and room for all of them. If not, they are
-// weak.
-func (s sorted) lists(n int) [2][]*candidate {
-	if len(s.passing) == 0 && len(s.category) <= n {
-		return [2][]*candidate{s.category, s.weak}
-	}
-	return [2][]*candidate{s.passing, slices.Concat(s.category, s.weak)}
-}
-
-// sort returns the candidates that may become hits, each list in the order of the candidates. The rest is marked as
-// BelowThreshold. A candidate without a word or a cosine in common with the query never becomes a hit, and one with a single
-// word no weak one: one word of a question is no answer.
-func (t threshold) sort(list []*candidate) sorted {
-	var s sorted
+// sort returns the candidates that are answers and those that are weak, each in the order of the candidates. The rest is marked as
+// BelowThreshold: what is below a hard minimum, and what has no word in common with the query and no meaning above chance.
+func (t threshold) sort(list []*candidate) (answers, weak []*candidate) {
 	for _, c := range list {
 		switch {
-		case c.otherDays:
-			c.outcome = memory.BelowThreshold
-		case c.onlyCategory && t.dated && !c.dated():
-			s.category = append(s.category, c)
-		case c.oneWord && c.confidence < t.oneWord && !c.dated():
-			if c.confidence >= t.min && !t.lacksWords {
-				s.weak = append(s.weak, c)
-			} else {
-				c.outcome = memory.BelowThreshold
-			}
-		case c.confidence > 0 && c.confidence >= t.min, c.dated() && t.dated:
-			s.passing = append(s.passing, c)
-		case c.text.confidence > 0 && c.text.confidence >= t.words && !(c.oneWord && c.text.confidence < oneWordConfidence):
-			c.backfilled = true
-			s.passing = append(s.passing, c)
-		case c.text.confidence >= t.weak && c.text.distinct() >= minWeakTerms:
-			s.weak = append(s.weak, c)
+		case t.passes(c):
+			answers = append(answers, c)
+		case !t.hard && (c.text.raw > 0 || c.meaning.sure >= leastMeaning):
+			weak = append(weak, c)
 		default:
 			c.outcome = memory.BelowThreshold
 		}
 	}
-	return s
+	return answers, weak
+}
+
+// passes reports whether a candidate is an answer.
+func (t threshold) passes(c *candidate) bool {
+	if t.hard {
+		return c.confidence > 0 && c.confidence >= t.min
+	}
+	words := c.text.confidence > 0 && c.text.confidence >= t.words
+	return words || c.meaning.sure > 0 && c.meaning.sure >= t.meaning || c.confidence > 0 && c.confidence >= t.min || c.dated() || c.nameConfidence > 0
+}
+
+// reason says why a candidate is no answer.
+func (t threshold) reason(c *candidate) string {
+	switch {
+	case t.hard:
+		return fmt.Sprintf("its score of %.2f is below %.2f", c.confidence, t.min)
+	case t.meaning == never:
+		return fmt.Sprintf("its words reach %.2f, and %.2f is an answer", c.text.confidence, t.words)
+	}
+	return fmt.Sprintf("its words reach %.2f and its meaning %.2f, and %.2f or %.2f is an answer", c.text.confidence, c.meaning.sure, t.words, t.meaning)
 }

@@ -64,8 +64,6 @@ type Index struct {
 	AvgTerms float64
 	// Generation grows with every committed change.
 	Generation int64
-	// Calibration is what the probes told of the index last; zero if they were never asked.
-	Calibration Calibration
 }
 
 // inScope returns the number of chunks that searches can find.

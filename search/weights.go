@@ -25,6 +25,8 @@ const (
 	// above a chunk in which they are scattered.
 	bestPartWeight = 0.3
 	partTerms      = 100
+	// shortQuery is the number of words up to which the confidence is the plain share of the words that occur.
+	shortQuery = 3
 	// gramRequired is the weight of a bigram in what the confidence requires; a word has 1. Each character occurs in
 	// two bigrams, and few answers contain the bigrams across two words. 0.9 halves the answers lost in Chinese and
 	// Japanese and answers six points more of the off-topic questions.
@@ -42,60 +44,24 @@ const (
 	// minimum word, no missing or doubled letters in short words, a second word beside the variant) cost fifteen points
 	// and more of that.
 	variantIdeal = 0.6
-	// repeatFactor multiplies the score of a text without any term of the query below headings and names that have some, if
-	// another such text is below them too.
-	repeatFactor = 0.5
 	// nameWeight is the frequency that a term of the query gets for occurring in the names of the file (its name, title,
-	// aliases and tags), and folderWeight for occurring in the names of its folders. Results hardly change for nameWeight
-	// between 0.5 and 2. A term that occurs in a heading above the text gets neither: a title that is a heading too would
-	// count twice, which costs up to a point.
-	nameWeight   = 1.0
-	folderWeight = 0.3
+	// aliases and tags). Results hardly change between 0.5 and 2. A term that occurs in a heading above the text gets none: a
+	// title that is a heading too would count twice, which costs up to a point.
+	nameWeight = 1.0
 )
 
-// Factors for the shape of a passage.
+// The line between answers and what is weak.
 const (
-	// maxLinkPenalty times the share of lines that are links is taken from the score of a passage that mostly names other notes.
-	// An index page, which has the words of many notes, else outranks the note that is looked for.
-	maxLinkPenalty = 0.5
-	// maxLinkRemark is the maximum number of characters beside a link at the start of a line that only names another note.
-	maxLinkRemark = 100
-	// frontMatterPenalty is the share of the score that front matter loses: its words are not said of anything.
-	frontMatterPenalty = 0.5
-	// listPenalty is the share of the score that a list loses for words that do not occur in its best item.
-	listPenalty = 0.7
-	// minItems and maxItemRunes say what a list is: at least so many items, of at most so many characters on average. Longer
-	// items are paragraphs or turns of a conversation, which answer together: with 160 characters, a point of conversations
-	// is lost.
-	minItems     = 3
-	maxItemRunes = 80
-)
-
-// The line of the probes, below which an answer is no better than chance.
-const (
-	// probeQuantile is the share of the probes that stay below the line.
-	probeQuantile = 0.85
-	// vectorLine is the minimum score of an answer with vectors until the probes were asked, and minVectorLine and maxVectorLine bound
-	// what they say: a folder about the topics of the probes answers them well.
-	vectorLine    = 0.48
-	minVectorLine = 0.35
-	maxVectorLine = 0.65
-	// minLine is the lowest line: a folder that shares no words with the probes tells nothing of other questions.
-	minLine = 0.1
-	// minProbed is the minimum number of chunks of an index that is calibrated: in a smaller one, a word more or less decides.
-	minProbed = 30
-	// recalibration is the share of its chunks by which an index grows or shrinks before the probes are asked again.
-	recalibration = 0.2
-	// minWeakTerms is the number of terms of a query that a weak hit contains. With 1, folders of twenty to two hundred chunks
-	// answer twice as many off-topic questions, and no more good hits are kept.
-	minWeakTerms = 2
-	// oneWordConfidence is the minimum confidence of a chunk with a single common word of a longer question: "back" is no answer to
-	// "can I get my money back".
-	oneWordConfidence = 0.3
-	// rareChunks is the maximum number of chunks with a word that is rare in every index.
-	rareChunks = 3
-	// heldShare is the share of the chunks with a frequent word of a language from which on an index holds the language.
-	heldShare = 0.1
+	// keywordLine is the keyword confidence from which on a passage of an index of lineChunks chunks is an answer, and lineGrowth the
+	// power of the number of chunks with which the line grows.
+	keywordLine, lineChunks, lineGrowth = 0.16, 60, 0.1
+	// meaningLine is the similarity by meaning from which on a passage is an answer, and leastMeaning the one from which on it is weak
+	// without a word in common with the query.
+	meaningLine, leastMeaning = 0.28, 0.1
+	// maxWeak is the maximum number of weak hits of an answer.
+	maxWeak = 3
+	// maxClauses is the maximum number of clauses of a message that are searched for beside the whole.
+	maxClauses = 3
 )
 
 // classWeights are the weights of the vectors of a class of models beside words, before wordsRelief. Results hardly
@@ -104,6 +70,9 @@ var classWeights = map[embed.Class]float64{embed.Large: 0.7, embed.Small: 0.6, e
 
 // Similarity by vectors.
 const (
+	// fullWords is the keyword confidence of the best candidate from which on words have their full weight in the order. A single word
+	// that many texts have would else outweigh what is near in meaning.
+	fullWords = 0.5
 	// wordsRelief times the best keyword confidence is the share of the weight of the vectors that goes to the words: questions
 	// whose words match well need less help. With 0.5, questions about code lose a point.
 	wordsRelief = 0.65
@@ -124,14 +93,6 @@ const (
 	minDeviation = 0.03
 )
 
-// Weights of the categories that a query asks for.
-const (
-	// categoryBonus is added to the score of entries of such a category: less than what one more word is worth.
-	categoryBonus = 0.15
-	// categoryConfidence is the confidence that the category gives by itself, a little above the default threshold.
-	categoryConfidence = 0.2
-)
-
 // Weights of a passage.
 const (
 	// passageChunkShare times the score of its chunk is added to the score of a passage.
@@ -140,6 +101,10 @@ const (
 	passageConfidenceShare = 0.6
 	// passageOverlap is the maximum number of characters that a passage repeats of the one before.
 	passageOverlap = 160
+	// itemRunes is the number of characters of the items of a list of facts that are a passage: the item that answers with its
+	// neighbours. A list is one of facts if it has minItems items of at most maxItemRunes characters on average; longer ones are
+	// paragraphs or turns of a conversation, which answer together.
+	itemRunes, minItems, maxItemRunes = 250, 3, 80
 )
 
 // Files that are called exactly as the query.
@@ -152,22 +117,10 @@ const (
 	nameConfidence = 0.5
 )
 
-// Hits of one file.
-const (
-	// defaultPerFile is the number of hits of a file after which others are preferred.
-	defaultPerFile = 2
-	// furtherHitShare multiplies the relevance of the further hits of a file. An answer may be in the third passage of the
-	// right note: without any further hit, 1.4 points of the answers are lost in the mean of the sets, and up to 5.6
-	// points in one. 0.9 loses nothing, 0.8 half a point of questions about code.
-	furtherHitShare = 0.9
-)
-
 // Sizes of the pools of candidates.
 const (
 	// textPool is the number of candidates from the keyword index. Re-ranking 100 equals ranking all; 40 loses.
 	textPool = 100
-	// widePool is the number of candidates from the keyword index if half of textPool have no term in their text.
-	widePool = 8 * textPool
 	// identifierPool is the number of candidates from the keyword index for each identifier of the query.
 	identifierPool = 4
 	// vectorPool is the minimum number of candidates from the vectors, and of candidates for MMR, so that a smaller

@@ -86,14 +86,14 @@ func trace(t *memory.Trace) *kiokuv1.Trace {
 		VectorScore: t.VectorScore, TextScore: t.TextScore, VectorWeight: t.VectorWeight, TextWeight: t.TextWeight,
 		Cosine: t.Cosine, WindowCosine: t.WindowCosine, WindowStartLine: int32Of(t.WindowStart), WindowEndLine: int32Of(t.WindowEnd),
 		WindowMean: t.WindowMean, Similarity: t.Similarity, CosineMean: t.CosineMean, CosineDeviation: t.CosineDeviation,
-		Merged: t.Merged, DateBonus: t.DateBonus, NameBonus: t.NameBonus, NameConfidence: t.NameConfidence, Penalty: t.Penalty, Decay: t.Decay, AgeDays: t.AgeDays,
-		MmrSimilarity: t.MMRSimilarity, MmrScore: t.MMRScore, KeywordBacked: t.KeywordBacked,
+		Merged: t.Merged, DateBonus: t.DateBonus, NameBonus: t.NameBonus, NameConfidence: t.NameConfidence, Decay: t.Decay, AgeDays: t.AgeDays,
+		MmrSimilarity: t.MMRSimilarity, MmrScore: t.MMRScore,
 		PairShare: t.PairShare, BestPartShare: t.BestPartShare, ChunkShare: t.ChunkShare,
 		Missing: t.Missing, DateConfidence: t.DateConfidence,
 		RerankRank: int32Of(t.RerankRank), RerankScore: t.RerankScore,
-		ScoreParts:    &kiokuv1.ScoreParts{Words: t.Parts.Words, Meaning: t.Parts.Meaning, Date: t.Parts.Date, Category: t.Parts.Category, Name: t.Parts.Name},
+		ScoreParts:    &kiokuv1.ScoreParts{Words: t.Parts.Words, Meaning: t.Parts.Meaning, Date: t.Parts.Date, Name: t.Parts.Name},
 		Unembedded:    t.Unembedded,
-		CategoryBonus: t.CategoryBonus, CategoryConfidence: t.CategoryConfidence, Terms: convertAll(t.Terms, termShare),
+		Terms: convertAll(t.Terms, termShare),
 	}
 }
 

@@ -51,7 +51,7 @@ func (s *Server) queryOf(req *kiokuv1.MemorySearchRequest) (memory.Query, error)
 			Sources: req.GetSources(), PathPrefix: req.GetPathPrefix(), Since: req.GetSince(), Until: req.GetUntil(),
 			Where: convertAll(req.GetFilter(), condition),
 		},
-		Context: convertAll(req.GetContext(), turnOf), Queries: req.GetQueries(), Kinds: req.GetKinds(), AsOf: asOf, IncludeSuperseded: req.GetIncludeSuperseded(),
+		Context: convertAll(req.GetContext(), turnOf), Queries: req.GetQueries(), Kinds: req.GetKinds(), AsOf: asOf, IncludeSuperseded: req.GetIncludeSuperseded(), Clauses: req.GetClauses(),
 	}
 	if req.GetMaxSensitivity() != "" {
 		q.MaxSensitivity = &ceiling

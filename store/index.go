@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"kioku/embed"
-	"kioku/search"
 )
 
 // index is one database file with what is cached of it. A Store goes on to another index if one is damaged.
@@ -61,8 +60,6 @@ type meta struct {
 	// out counts the files that are out of scope, with their chunks; the numbers above contain them.
 	out      struct{ files, chunks, embedded int }
 	lastSync time.Time
-	// calibration is what the probes told last.
-	calibration search.Calibration
 }
 
 // readMeta reads the row of the table meta.
@@ -71,12 +68,11 @@ func readMeta(ctx context.Context, q queryer) (meta, error) {
 	var id, last int64
 	var building string
 	err := q.QueryRowContext(ctx, `SELECT index_id, workspace, chunking, space_provider, space_model, space_dims, space_endpoint,
-			space_recipe, building, generation, files, chunks, embedded, windowed, terms, out_files, out_chunks, out_embedded, last_sync,
-			probes, probed_chunks, probe_line, probe_vectors, probe_space FROM meta`).
+			space_recipe, building, generation, files, chunks, embedded, windowed, terms, out_files, out_chunks, out_embedded, last_sync
+			FROM meta`).
 		Scan(&id, &m.workspace, &m.chunking, &m.space.Provider, &m.space.Model, &m.space.Dims, &m.space.Endpoint,
 			&m.recipe, &building, &m.generation, &m.files, &m.chunks, &m.embedded, &m.windowed, &m.nTerms,
-			&m.out.files, &m.out.chunks, &m.out.embedded, &last,
-			&m.calibration.Probes, &m.calibration.Chunks, &m.calibration.Line, &m.calibration.VectorLine, &m.calibration.Space)
+			&m.out.files, &m.out.chunks, &m.out.embedded, &last)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = fmt.Errorf("%w: meta is empty", errDamaged)
 	}
@@ -159,14 +155,4 @@ func (x *index) recordSync(ctx context.Context, t time.Time) error {
 		return err
 	}
 	return x.evictCached(ctx, m)
-}
-
-// recordCalibration implements Store.RecordCalibration.
-func (x *index) recordCalibration(ctx context.Context, c search.Calibration) error {
-	_, err := x.db.writer.ExecContext(ctx, "UPDATE meta SET probes = ?, probed_chunks = ?, probe_line = ?, probe_vectors = ?, probe_space = ?",
-		c.Probes, c.Chunks, c.Line, c.VectorLine, c.Space)
-	if err != nil {
-		return fmt.Errorf("record calibration: %w", err)
-	}
-	return nil
 }

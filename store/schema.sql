@@ -25,12 +25,7 @@ CREATE TABLE meta (
   out_chunks      INTEGER NOT NULL DEFAULT 0,
   out_embedded    INTEGER NOT NULL DEFAULT 0,
   last_sync       INTEGER NOT NULL DEFAULT 0,  -- end of the last complete sync, 0 if there was none
-  probes          TEXT    NOT NULL DEFAULT '', -- identifies the probes that search.Calibrate asked last, '' if it never did
-  probed_chunks   INTEGER NOT NULL DEFAULT 0,  -- chunks at that time
-  probe_line      REAL    NOT NULL DEFAULT 0,  -- keyword score that most probes stay below
-  probe_vectors   REAL    NOT NULL DEFAULT 0,  -- score with vectors that most probes stay below
-  resolved_by     TEXT    NOT NULL DEFAULT '', -- fingerprint of what has made the units, '' if none were made
-  probe_space     TEXT    NOT NULL DEFAULT ''  -- name of the space of these vectors, '' if they were asked by words only
+  resolved_by     TEXT    NOT NULL DEFAULT ''  -- fingerprint of what has made the units, '' if none were made
 ) STRICT;
 
 -- files: every file that the scan has found, including skipped ones.

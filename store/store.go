@@ -98,13 +98,6 @@ func (s *Store) RecordSync(ctx context.Context, t time.Time) error {
 	return nil
 }
 
-// RecordCalibration stores what the probes told of the index, for the searches of all processes. The generation stays the same,
-// because no chunk changes.
-func (s *Store) RecordCalibration(ctx context.Context, c search.Calibration) error {
-	_, err := use(ctx, s, func(x *index) (struct{}, error) { return struct{}{}, x.recordCalibration(ctx, c) })
-	return err
-}
-
 // AttachKnown implements indexer.VectorStore. It salvages the vectors of a damaged index first, so that none is paid for again.
 func (s *Store) AttachKnown(ctx context.Context, space embed.Space) (n int, err error) {
 	if err := s.salvage(ctx); err != nil {

@@ -119,8 +119,7 @@ func readLanguages(ctx context.Context, tx *sql.Tx) ([]analysis.Language, error)
 func (v *view) Index() search.Index {
 	m := v.meta
 	ix := search.Index{Space: m.space, Files: m.files - m.out.files, Chunks: m.chunks, Embedded: m.embedded,
-		OutOfScope: m.out.chunks, OutEmbedded: m.out.embedded, Generation: m.generation, Languages: v.languages,
-		Calibration: m.calibration}
+		OutOfScope: m.out.chunks, OutEmbedded: m.out.embedded, Generation: m.generation, Languages: v.languages}
 	if m.chunks > 0 {
 		ix.AvgTerms = float64(m.nTerms) / float64(m.chunks)
 	}

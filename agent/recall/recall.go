@@ -141,7 +141,7 @@ func (r *Recaller) Recall(ctx context.Context, req Request) Outcome {
 	default:
 		query := memory.Query{
 			Text: out.Query, MaxResults: min(echoSpare*r.opt.TopK+req.Spare, maxResults), MinScore: r.opt.MinScore, Now: req.Now,
-			Context: contextOf(req.Context), Kinds: memory.QueryKinds(),
+			Context: contextOf(req.Context), Kinds: memory.QueryKinds(), Clauses: true,
 		}
 		ctx, cancel := context.WithTimeout(ctx, r.opt.Deadline)
 		defer cancel()

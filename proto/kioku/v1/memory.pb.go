@@ -76,8 +76,11 @@ type MemorySearchRequest struct {
 	IncludeSuperseded bool `protobuf:"varint,19,opt,name=include_superseded,json=includeSuperseded,proto3" json:"include_superseded,omitempty"`
 	// Ceiling of what is found: "normal", "private" or "secret". Empty means "private". "secret" needs the right to write.
 	MaxSensitivity string `protobuf:"bytes,20,opt,name=max_sensitivity,json=maxSensitivity,proto3" json:"max_sensitivity,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// The query is a message and not a question: its questions, its last sentence and the whole are searched for one by one, and their
+	// results merged by score. Greetings, thanks and orders to an assistant are not searched for.
+	Clauses       bool `protobuf:"varint,21,opt,name=clauses,proto3" json:"clauses,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *MemorySearchRequest) Reset() {
@@ -250,6 +253,13 @@ func (x *MemorySearchRequest) GetMaxSensitivity() string {
 	return ""
 }
 
+func (x *MemorySearchRequest) GetClauses() bool {
+	if x != nil {
+		return x.Clauses
+	}
+	return false
+}
+
 // ConversationTurn is a message of a conversation.
 type ConversationTurn struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -373,7 +383,7 @@ func (x *Condition) GetValues() []string {
 
 type MemorySearchResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Results, best first. Empty if no passage reaches the minimum score.
+	// Results, best first. Empty only if nothing has anything in common with the query, or reaches the min_score of the request.
 	Results []*SearchResult `protobuf:"bytes,1,rep,name=results,proto3" json:"results,omitempty"`
 	// Embedding provider that took part; "none" if vectors took no part.
 	Provider string `protobuf:"bytes,2,opt,name=provider,proto3" json:"provider,omitempty"`
@@ -600,8 +610,8 @@ type SearchResult struct {
 	Date string `protobuf:"bytes,13,opt,name=date,proto3" json:"date,omitempty"`
 	// Parts of the score; unset unless the request has explain.
 	Trace *Trace `protobuf:"bytes,14,opt,name=trace,proto3" json:"trace,omitempty"`
-	// The score is below the configured minimum, but better than chance in this folder. Weak results come after all others; do
-	// not put them into a prompt unasked. A request with min_score has none.
+	// The score is below the line from which on a passage is an answer. At most three weak results come after all others, best first;
+	// one that is no more than a guess does not belong into a prompt. A request with min_score has none.
 	Weak bool `protobuf:"varint,15,opt,name=weak,proto3" json:"weak,omitempty"`
 	// Channel that the words are from; empty if none is recorded.
 	Channel string `protobuf:"bytes,16,opt,name=channel,proto3" json:"channel,omitempty"`
@@ -798,8 +808,6 @@ type Trace struct {
 	MmrScore float64 `protobuf:"fixed64,12,opt,name=mmr_score,json=mmrScore,proto3" json:"mmr_score,omitempty"`
 	// Share of each query term in the text score. With pair_share, best_part_share and chunk_share the shares add up to 1.
 	Terms []*TermShare `protobuf:"bytes,13,rep,name=terms,proto3" json:"terms,omitempty"`
-	// The score is below the minimum; the result fills a free place because keywords back it.
-	KeywordBacked bool `protobuf:"varint,14,opt,name=keyword_backed,json=keywordBacked,proto3" json:"keyword_backed,omitempty"`
 	// Bonus of a passage whose date the query names; such a passage does not decay. 0 for all others.
 	DateBonus float64 `protobuf:"fixed64,15,opt,name=date_bonus,json=dateBonus,proto3" json:"date_bonus,omitempty"`
 	// Share of adjacent query terms in the text score.
@@ -814,14 +822,8 @@ type Trace struct {
 	DateConfidence float64 `protobuf:"fixed64,20,opt,name=date_confidence,json=dateConfidence,proto3" json:"date_confidence,omitempty"`
 	// Bonus for the best passage of a file that is called exactly as the query; 0 for all others.
 	NameBonus float64 `protobuf:"fixed64,21,opt,name=name_bonus,json=nameBonus,proto3" json:"name_bonus,omitempty"`
-	// Share of the merged score, in [0,1], that front matter or a list of links to other notes loses; 0 for all others.
-	Penalty float64 `protobuf:"fixed64,22,opt,name=penalty,proto3" json:"penalty,omitempty"`
 	// Part of the score, in [0,1], that such a name gives; the channels fill up the rest.
 	NameConfidence float64 `protobuf:"fixed64,23,opt,name=name_confidence,json=nameConfidence,proto3" json:"name_confidence,omitempty"`
-	// Added to the rank value of an entry of a category that the query asks for ("what did we decide").
-	CategoryBonus float64 `protobuf:"fixed64,24,opt,name=category_bonus,json=categoryBonus,proto3" json:"category_bonus,omitempty"`
-	// Part of the score that this category gives, in [0,1].
-	CategoryConfidence float64 `protobuf:"fixed64,25,opt,name=category_confidence,json=categoryConfidence,proto3" json:"category_confidence,omitempty"`
 	// Cosine of the query and the chunk; 0 without vectors.
 	Cosine float64 `protobuf:"fixed64,28,opt,name=cosine,proto3" json:"cosine,omitempty"`
 	// Best cosine of a window of the result: a few lines with a vector of their own. 0 if it has no windows.
@@ -971,13 +973,6 @@ func (x *Trace) GetTerms() []*TermShare {
 	return nil
 }
 
-func (x *Trace) GetKeywordBacked() bool {
-	if x != nil {
-		return x.KeywordBacked
-	}
-	return false
-}
-
 func (x *Trace) GetDateBonus() float64 {
 	if x != nil {
 		return x.DateBonus
@@ -1027,30 +1022,9 @@ func (x *Trace) GetNameBonus() float64 {
 	return 0
 }
 
-func (x *Trace) GetPenalty() float64 {
-	if x != nil {
-		return x.Penalty
-	}
-	return 0
-}
-
 func (x *Trace) GetNameConfidence() float64 {
 	if x != nil {
 		return x.NameConfidence
-	}
-	return 0
-}
-
-func (x *Trace) GetCategoryBonus() float64 {
-	if x != nil {
-		return x.CategoryBonus
-	}
-	return 0
-}
-
-func (x *Trace) GetCategoryConfidence() float64 {
-	if x != nil {
-		return x.CategoryConfidence
 	}
 	return 0
 }
@@ -1148,8 +1122,6 @@ type ScoreParts struct {
 	Meaning float64 `protobuf:"fixed64,2,opt,name=meaning,proto3" json:"meaning,omitempty"`
 	// Part of a date that the query names.
 	Date float64 `protobuf:"fixed64,3,opt,name=date,proto3" json:"date,omitempty"`
-	// Part of a category that the query asks for.
-	Category float64 `protobuf:"fixed64,4,opt,name=category,proto3" json:"category,omitempty"`
 	// Part of the name of a note that is the query.
 	Name          float64 `protobuf:"fixed64,5,opt,name=name,proto3" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -1203,13 +1175,6 @@ func (x *ScoreParts) GetMeaning() float64 {
 func (x *ScoreParts) GetDate() float64 {
 	if x != nil {
 		return x.Date
-	}
-	return 0
-}
-
-func (x *ScoreParts) GetCategory() float64 {
-	if x != nil {
-		return x.Category
 	}
 	return 0
 }
@@ -6153,7 +6118,7 @@ var File_kioku_v1_memory_proto protoreflect.FileDescriptor
 
 const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\n" +
-	"\x15kioku/v1/memory.proto\x12\bkioku.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x13kioku/v1/unit.proto\"\xdf\x05\n" +
+	"\x15kioku/v1/memory.proto\x12\bkioku.v1\x1a\x1cgoogle/api/annotations.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x13kioku/v1/unit.proto\"\xf9\x05\n" +
 	"\x13MemorySearchRequest\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x14\n" +
 	"\x05query\x18\x02 \x01(\tR\x05query\x12\x1f\n" +
@@ -6179,7 +6144,8 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\n" +
 	"as_of_time\x18\x12 \x01(\v2\x1a.google.protobuf.TimestampR\basOfTime\x12-\n" +
 	"\x12include_superseded\x18\x13 \x01(\bR\x11includeSuperseded\x12'\n" +
-	"\x0fmax_sensitivity\x18\x14 \x01(\tR\x0emaxSensitivityB\f\n" +
+	"\x0fmax_sensitivity\x18\x14 \x01(\tR\x0emaxSensitivity\x12\x18\n" +
+	"\aclauses\x18\x15 \x01(\bR\aclausesB\f\n" +
 	"\n" +
 	"_min_score\"@\n" +
 	"\x10ConversationTurn\x12\x18\n" +
@@ -6227,7 +6193,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\x04weak\x18\x0f \x01(\bR\x04weak\x12\x18\n" +
 	"\achannel\x18\x10 \x01(\tR\achannel\x12(\n" +
 	"\x06author\x18\x11 \x01(\v2\x10.kioku.v1.AuthorR\x06author\x123\n" +
-	"\fmore_authors\x18\x12 \x03(\v2\x10.kioku.v1.AuthorR\vmoreAuthors\"\xfd\t\n" +
+	"\fmore_authors\x18\x12 \x03(\v2\x10.kioku.v1.AuthorR\vmoreAuthors\"\xfc\b\n" +
 	"\x05Trace\x12\x12\n" +
 	"\x04rank\x18\x01 \x01(\x05R\x04rank\x12\x1f\n" +
 	"\vvector_rank\x18\x02 \x01(\x05R\n" +
@@ -6245,8 +6211,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	" \x01(\x01R\aageDays\x12%\n" +
 	"\x0emmr_similarity\x18\v \x01(\x01R\rmmrSimilarity\x12\x1b\n" +
 	"\tmmr_score\x18\f \x01(\x01R\bmmrScore\x12)\n" +
-	"\x05terms\x18\r \x03(\v2\x13.kioku.v1.TermShareR\x05terms\x12%\n" +
-	"\x0ekeyword_backed\x18\x0e \x01(\bR\rkeywordBacked\x12\x1d\n" +
+	"\x05terms\x18\r \x03(\v2\x13.kioku.v1.TermShareR\x05terms\x12\x1d\n" +
 	"\n" +
 	"date_bonus\x18\x0f \x01(\x01R\tdateBonus\x12\x1d\n" +
 	"\n" +
@@ -6257,11 +6222,8 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\amissing\x18\x13 \x03(\tR\amissing\x12'\n" +
 	"\x0fdate_confidence\x18\x14 \x01(\x01R\x0edateConfidence\x12\x1d\n" +
 	"\n" +
-	"name_bonus\x18\x15 \x01(\x01R\tnameBonus\x12\x18\n" +
-	"\apenalty\x18\x16 \x01(\x01R\apenalty\x12'\n" +
-	"\x0fname_confidence\x18\x17 \x01(\x01R\x0enameConfidence\x12%\n" +
-	"\x0ecategory_bonus\x18\x18 \x01(\x01R\rcategoryBonus\x12/\n" +
-	"\x13category_confidence\x18\x19 \x01(\x01R\x12categoryConfidence\x12\x16\n" +
+	"name_bonus\x18\x15 \x01(\x01R\tnameBonus\x12'\n" +
+	"\x0fname_confidence\x18\x17 \x01(\x01R\x0enameConfidence\x12\x16\n" +
 	"\x06cosine\x18\x1c \x01(\x01R\x06cosine\x12#\n" +
 	"\rwindow_cosine\x18\x1d \x01(\x01R\fwindowCosine\x12*\n" +
 	"\x11window_start_line\x18\x1e \x01(\x05R\x0fwindowStartLine\x12&\n" +
@@ -6281,14 +6243,13 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"scoreParts\x12\x1e\n" +
 	"\n" +
 	"unembedded\x18% \x01(\bR\n" +
-	"unembedded\"\x80\x01\n" +
+	"unembeddedJ\x04\b\x0e\x10\x0fJ\x04\b\x16\x10\x17J\x04\b\x18\x10\x19J\x04\b\x19\x10\x1a\"j\n" +
 	"\n" +
 	"ScoreParts\x12\x14\n" +
 	"\x05words\x18\x01 \x01(\x01R\x05words\x12\x18\n" +
 	"\ameaning\x18\x02 \x01(\x01R\ameaning\x12\x12\n" +
-	"\x04date\x18\x03 \x01(\x01R\x04date\x12\x1a\n" +
-	"\bcategory\x18\x04 \x01(\x01R\bcategory\x12\x12\n" +
-	"\x04name\x18\x05 \x01(\x01R\x04name\"]\n" +
+	"\x04date\x18\x03 \x01(\x01R\x04date\x12\x12\n" +
+	"\x04name\x18\x05 \x01(\x01R\x04nameJ\x04\b\x04\x10\x05\"]\n" +
 	"\tTermShare\x12\x12\n" +
 	"\x04term\x18\x01 \x01(\tR\x04term\x12\x10\n" +
 	"\x03idf\x18\x02 \x01(\x01R\x03idf\x12\x14\n" +

@@ -6,7 +6,6 @@ export const kinds = [
 	["words", "Words", "of the query, found in the passage"],
 	["meaning", "Meaning", "closeness of the vectors"],
 	["date", "Date", "that the query names"],
-	["category", "Category", "that the query asks for"],
 	["name", "Name", "of the note is the query"],
 ];
 
@@ -47,19 +46,17 @@ function line(name, ...text) {
 // trace returns everything that made the score and the place of a result.
 export function trace(result) {
 	const t = result.trace;
-	const value = t.merged * t.decay * (1 - t.penalty) + t.dateBonus + t.nameBonus + t.categoryBonus;
-	const bonuses = [["date", t.dateBonus], ["name", t.nameBonus], ["category", t.categoryBonus]].filter(([, x]) => x > 0);
+	const value = t.merged * t.decay + t.dateBonus + t.nameBonus;
+	const bonuses = [["date", t.dateBonus], ["name", t.nameBonus]].filter(([, x]) => x > 0);
 	return h("dl", { class: "trace small" },
 		line("Score", `${two(result.score)} = `, parts(result).map((p, i) => `${i ? " + " : ""}${p.name.toLowerCase()} ${two(p.size)}`).join("")),
 		t.textWeight > 0 && line("Words", `${two(t.textScore)}, ${rank(t.textRank)}; weight ${two(t.textWeight)}`, terms(t)),
 		t.vectorWeight > 0 && line("Meaning", !t.unembedded ? [`${two(t.vectorScore)}, ${rank(t.vectorRank)}; weight ${two(t.vectorWeight)}. `, meaning(t)] : "the passage has no vector yet"),
 		line("Place", `value ${two(value)} = words and meaning ${two(t.merged)}`,
 			t.decay < 1 && ` × ${two(t.decay)} for its age of ${count(Math.round(t.ageDays), "day")}`,
-			t.penalty > 0 && ` × ${two(1 - t.penalty)} because it is mostly links or front matter`,
 			bonuses.map(([name, x]) => ` + ${two(x)} for the ${name}`), `: ${rank(t.rank)} of the candidates`),
 		t.rerankRank > 0 && line("Re-ranker", `score ${two(t.rerankScore)}, ${rank(t.rerankRank)}`),
-		line("Variety", t.mmrSimilarity > 0 ? `${two(t.mmrSimilarity)} like a better result, so it counts ${two(t.mmrScore)}` : "like no better result"),
-		t.keywordBacked && line("Threshold", "below the minimum; kept because its words fit"));
+		line("Variety", t.mmrSimilarity > 0 ? `${two(t.mmrSimilarity)} like a better result, so it counts ${two(t.mmrScore)}` : "like no better result"));
 }
 
 // terms returns the share of each term in the text score.

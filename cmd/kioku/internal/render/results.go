@@ -62,25 +62,18 @@ func (p *Page) Result(rank int, hit *kiokuv1.SearchResult) {
 func (p *Page) trace(hit *kiokuv1.SearchResult) {
 	t := hit.GetTrace()
 	p.Linef("      score (confidence) %.3f = %s", hit.GetScore(), confidence(hit))
-	shape := ""
-	if t.GetPenalty() > 0 {
-		shape = fmt.Sprintf(" × %.2f (links or front matter)", 1-t.GetPenalty())
-	}
-	name := ofCategory(t)
+	name := ""
 	if t.GetNameBonus() > 0 {
-		name += fmt.Sprintf(" + name %.2f", t.GetNameBonus())
+		name = fmt.Sprintf(" + name %.2f", t.GetNameBonus())
 	}
-	value := t.GetMerged()*t.GetDecay()*(1-t.GetPenalty()) + t.GetDateBonus() + t.GetNameBonus() + t.GetCategoryBonus()
-	p.Linef("      rank value %.3f = merged %.3f × decay %.3f (%.0f days)%s + date bonus %.2f%s: %s of the candidates",
-		value, t.GetMerged(), t.GetDecay(), t.GetAgeDays(), shape, t.GetDateBonus(), name, rank(t.GetRank()))
+	value := t.GetMerged()*t.GetDecay() + t.GetDateBonus() + t.GetNameBonus()
+	p.Linef("      rank value %.3f = merged %.3f × decay %.3f (%.0f days) + date bonus %.2f%s: %s of the candidates",
+		value, t.GetMerged(), t.GetDecay(), t.GetAgeDays(), t.GetDateBonus(), name, rank(t.GetRank()))
 	if t.GetRerankRank() > 0 {
 		p.Linef("      re-ranked: score %.3f, %s of the passages that were scored again", t.GetRerankScore(), rank(t.GetRerankRank()))
 	}
 	p.Linef("      MMR %.3f with similarity %.3f to a better result", t.GetMmrScore(), t.GetMmrSimilarity())
 	p.similarity(t)
-	if t.GetKeywordBacked() {
-		p.Linef("      below the threshold, but backed by keywords")
-	}
 	p.shares(t)
 	if missing := t.GetMissing(); len(missing) > 0 {
 		p.Linef("      not found: %s", CleanLine(strings.Join(missing, ", ")))
@@ -115,10 +108,8 @@ func confidence(hit *kiokuv1.SearchResult) string {
 		parts = append(parts, fmt.Sprintf("text %.3f (%s) × %.2f", t.GetTextScore(), rank(t.GetTextRank()), t.GetTextWeight()))
 	}
 	sum := strings.Join(parts, " + ")
-	if date, category := t.GetDateConfidence(), t.GetCategoryConfidence(); date > 0 && date >= category {
+	if date := t.GetDateConfidence(); date > 0 {
 		sum = fmt.Sprintf("date %.2f + %.2f × (%s)", date, 1-date, sum)
-	} else if category > 0 {
-		sum = fmt.Sprintf("category %.2f + %.2f × (%s)", category, 1-category, sum)
 	}
 	if name := t.GetNameConfidence(); name > 0 {
 		sum = fmt.Sprintf("name %.2f + %.2f × (%s)", name, 1-name, sum)
@@ -179,12 +170,4 @@ func (p *Page) Explanation(req *kiokuv1.ExplainRequest, resp *kiokuv1.ExplainRes
 		p.Linef("")
 		p.Results(hits)
 	}
-}
-
-// ofCategory returns the part of a rank value that the category of an entry gives, "" if it gives none.
-func ofCategory(t *kiokuv1.Trace) string {
-	if t.GetCategoryBonus() == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" + category bonus %.2f", t.GetCategoryBonus())
 }

@@ -107,7 +107,7 @@ func TestAssembleLeavesOutAFactWhoseLineStandsInThePrompt(t *testing.T) {
 	fact := prompt.Memory{Path: "MEMORY.md", StartLine: 5, EndLine: 5, Score: 0.9, Kind: memory.KindFact, Text: "Marta lives in Porto", Quote: "lives in Porto (since 2026-10)"}
 	file := bootstrap.File{Name: bootstrap.Memory, Text: "## Marta\n\n- lives in Porto (since 2026-10)\n"}
 	in := prompt.Input{Recalled: []prompt.Memory{fact}, Files: []bootstrap.File{file}, MaxRecalled: 3}
-	if out := prompt.Assemble(in); len(out.Recalled) != 0 || len(out.LeftOut) != 1 || out.LeftOut[0].Reason != prompt.ReasonStanding {
+	if out := prompt.Assemble(in); len(out.Recalled) != 0 || len(out.LeftOut) != 1 || out.LeftOut[0].Reason != prompt.ReasonPresent {
 		t.Errorf("recalled %+v, left out %+v", out.Recalled, out.LeftOut)
 	}
 	in.Files[0].Text = "## Marta\n\n- lives in Lisbon\n"

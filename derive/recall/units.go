@@ -233,21 +233,24 @@ func (u *unitSearch) add(unit memory.Unit, score float64, surface string) {
 	u.found[unit.UID] = f
 }
 
-// coverage returns the share of the content terms of the message that a unit and its quotes have, and their number. The surface under
-// which the unit was found counts as its words.
+// coverage returns the share of the content terms of the message that a unit and its quotes have, and their number. The words of the
+// surface under which the unit was found do not count, because all units about it have them, unless the message has no others.
 func (u *unitSearch) coverage(unit memory.Unit, surface string) (share float64, shared int) {
-	if len(u.terms) == 0 {
-		return 0, 0
-	}
-	text := vocab.Text(unit) + "\n" + surface
+	text := vocab.Text(unit)
 	for _, e := range unit.Evidence {
 		text += "\n" + e.Quote
 	}
-	has := termsOf(text)
+	has, named, asked := termsOf(text), termsOf(surface), 0
 	for i, term := range u.terms {
-		shared += one(has[term] || has[u.thirds[i]])
+		if !named[term] {
+			asked++
+			shared += one(has[term] || has[u.thirds[i]])
+		}
 	}
-	return float64(shared) / float64(len(u.terms)), shared
+	if asked == 0 {
+		return float64(one(len(u.terms) > 0)), len(u.terms)
+	}
+	return float64(shared) / float64(asked), shared
 }
 
 // addUnits adds the units to the answer.

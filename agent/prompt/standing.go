@@ -2,6 +2,7 @@ package prompt
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -34,12 +35,13 @@ func (a *assembly) standingLines() []Memory {
 	return a.missing(append(lines, a.Preferences...))
 }
 
-// missing returns those memories whose text or quote neither stands in the prompt nor was in an earlier one.
+// missing returns those memories whose text or quote neither stands in the prompt nor was in an earlier one. Those that seem to give
+// the model instructions about itself have no place.
 func (a *assembly) missing(memories []Memory) (kept []Memory) {
 	seen := a.present
 	for _, m := range memories {
-		if !seen.hasItem(m.Text) && (m.Quote == "" || !seen.hasItem(m.Quote)) {
-			m.Flags = suspicions(m.Text)
+		m.Flags = suspicions(m.Text)
+		if !slices.Contains(m.Flags, FlagInstruction) && !seen.hasItem(m.Text) && (m.Quote == "" || !seen.hasItem(m.Quote)) {
 			kept, seen = append(kept, m), seen+presentIn([]string{m.Text})
 		}
 	}

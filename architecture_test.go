@@ -65,7 +65,7 @@ var mayImport = map[string]string{
 	".":                      "memory history chunker embed indexer search store store/vector internal projection search/analysis",
 	"client":                 "memory proto",
 	"agent":                  ". agent embed llm memory",
-	"agent/*":                "llm memory search/analysis internal",
+	"agent/*":                "llm memory search/analysis derive/vocab internal",
 	"server":                 "council council/engine council/member . memory agent proto embed indexer llm internal derive/vocab",
 	"server/web":             "proto internal/text internal/tokencookie chunker",
 	"server/rest":            "proto internal",

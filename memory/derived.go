@@ -1,6 +1,9 @@
 package memory
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // Kinds of what a search finds.
 const (
@@ -255,6 +258,21 @@ type Unit struct {
 	Summary *Summary
 	// Evidence of the unit, best first; never empty unless the state is StateOrphaned.
 	Evidence []Evidence
+}
+
+// unitHalfLife is the age at which a unit is half as recent.
+const unitHalfLife = 30 * 24 * time.Hour
+
+// Worth returns how much a unit is worth a place in a prompt at a time, in [0,1]: .45 confidence + .25 salience + .20 recency + .10 pin.
+func (u Unit) Worth(now time.Time) float64 {
+	w := 0.45*u.Confidence + 0.25*u.Salience
+	if !u.OccurredAt.IsZero() {
+		w += 0.20 * math.Exp2(-max(now.Sub(u.OccurredAt), 0).Hours()/unitHalfLife.Hours())
+	}
+	if u.Pinned {
+		w += 0.10
+	}
+	return w
 }
 
 // Fact says something about an entity.

@@ -13,3 +13,17 @@ type Service interface {
 	// Update replaces a text in a file of what stays true.
 	Update(ctx context.Context, u Update) (Updated, error)
 }
+
+// UnitLister is a Service that knows what was derived from its notes.
+type UnitLister interface {
+	// Units returns the units that q selects; if words is not blank, those that share words with it.
+	Units(ctx context.Context, q UnitQuery, words string) (UnitList, error)
+}
+
+// UnitsOf returns the units of a memory, and ErrDeriveOff if it is no UnitLister.
+func UnitsOf(ctx context.Context, s Service, q UnitQuery, words string) (UnitList, error) {
+	if l, ok := s.(UnitLister); ok {
+		return l.Units(ctx, q, words)
+	}
+	return UnitList{}, ErrDeriveOff
+}

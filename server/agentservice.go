@@ -98,7 +98,7 @@ func (s agentService) Recall(ctx context.Context, req *kiokuv1.RecallRequest) (*
 		return nil, err
 	}
 	turn := sidecar.Turn{Message: req.GetMessage(), Channel: req.GetChannel(), Group: req.Group, Now: s.inZone(now), Session: req.GetSession(),
-		Author: authorOf(req.GetAuthor())}
+		Author: authorOf(req.GetAuthor()), Standing: req.GetStanding()}
 	if turn.Shared, err = s.sharedAgents(ctx, req.GetAgent(), req.GetSharedAgents(), side.Shared()); err != nil {
 		return nil, err
 	}

@@ -68,6 +68,9 @@ type File struct {
 	Override bool
 	// Text for the prompt, without blank space around it and without Kioku's marks, which would cost tokens.
 	Text string
+	// Whole is the text of the file without Kioku's marks, whose lines have the numbers of the file; empty if the session must not
+	// contain it.
+	Whole string
 	// RawChars is the number of characters of the file, and InjectedChars that of Text, with the marker of a cut.
 	RawChars, InjectedChars int
 	// Cut reports that the middle was left out.
@@ -127,7 +130,7 @@ func (l *Loader) Load(mode Mode, group bool) []File {
 			f.Name = name
 		}
 		if why := Excluded(name, mode, group); why != "" && f.Path != "" {
-			f.Reason, f.Text = why, ""
+			f.Reason, f.Text, f.Whole = why, "", ""
 		}
 		files = append(files, f)
 	}
@@ -138,8 +141,8 @@ func (l *Loader) Load(mode Mode, group bool) []File {
 // readFile returns a file with its whole text. Its path is empty if it is missing.
 func (l *Loader) readFile(dir, name string) File {
 	source, err := l.cache.Read(dir, name)
-	content := strings.TrimSpace(string(marks.Strip([]byte(source))))
-	f := File{Name: name, Path: filepath.Join(dir, name), Text: content, RawChars: utf8.RuneCountInString(source)}
+	whole := string(marks.Strip([]byte(source)))
+	f := File{Name: name, Path: filepath.Join(dir, name), Text: strings.TrimSpace(whole), Whole: whole, RawChars: utf8.RuneCountInString(source)}
 	if err != nil {
 		f.Reason = safefile.Reason(err)
 	} else if f.Text == "" {

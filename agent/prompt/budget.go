@@ -62,7 +62,7 @@ func (a *assembly) victims(layers []layer) []*part {
 		return parts
 	}
 	return slices.Concat(named(bootstrap.Heartbeat, bootstrap.Bootstrap, LayerSkills, bootstrap.User), blocks,
-		named(recalledPart, bootstrap.Memory, howToPart, bootstrap.Agents, bootstrap.Tools, bootstrap.Identity, bootstrap.Soul))
+		named(recalledPart, bootstrap.Memory, standingName, howToPart, bootstrap.Agents, bootstrap.Tools, bootstrap.Identity, bootstrap.Soul))
 }
 
 // shrink shortens a part to at most target tokens, or leaves it out.
@@ -89,7 +89,7 @@ func (a *assembly) forget(p *part, target int) {
 		last := len(p.memories) - 1
 		a.leaveOut(p.memories[last], reasonBudget)
 		p.memories = p.memories[:last]
-		p.text = a.frame(p.memories)
+		p.text = p.frame(p.memories)
 	}
 }
 

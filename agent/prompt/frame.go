@@ -11,10 +11,12 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf16"
 
 	"kioku/agent/bootstrap"
+	"kioku/internal/text"
 	"kioku/memory"
 )
 
@@ -74,15 +76,23 @@ type item struct {
 	Text   string      `json:"text"`
 }
 
-// Frame returns the section of recalled memories as Assemble writes it, and the memories in it with their flags. Both are empty
-// if no memory is for this session. Frame ignores the budget.
+// Frame returns the sections of standing instructions and preferences and of recalled memories as Assemble writes them, and the memories
+// in both with their flags. It is for prompts that do not contain the files of the input: only what the recalled memories say is not said
+// again. All is empty if no memory is for this session. Frame ignores the budget.
 func Frame(in Input) (section string, shown []Memory) {
 	a := &assembly{Input: in}
 	if a.Mode == "" {
 		a.Mode = bootstrap.Full
 	}
+	if a.Count == nil {
+		a.Count = text.EstimateTokens
+	}
 	a.admit()
-	return a.frame(a.Recalled), a.Recalled
+	for _, m := range a.Recalled {
+		a.present += presentIn([]string{m.Text})
+	}
+	p := a.standingPart()
+	return strings.TrimSpace(p.text + "\n\n" + a.frame(a.Recalled)), slices.Concat(p.memories, a.Recalled)
 }
 
 // frame returns the section with memories, empty if there are none. Each memory is a line of JSON in which <, > and &, line ends
@@ -98,8 +108,13 @@ func (a *assembly) frame(memories []Memory) string {
 	for _, m := range memories {
 		lines.WriteString(line(m) + "\n")
 	}
-	id := a.id(lines.String())
-	return fmt.Sprintf("%s\n\n%s\n\n<%s id=%q>\n%s</%s id=%q>", memory.RecalledHeading, memory.RecalledIntro, memory.RecalledTag, id, lines.String(), memory.RecalledTag, id)
+	return a.enclose(memory.RecalledHeading, memory.RecalledIntro, lines.String(), a.Now)
+}
+
+// enclose returns a section with lines between two tags.
+func (a *assembly) enclose(heading, intro, lines string, now time.Time) string {
+	id := a.id(lines, now)
+	return fmt.Sprintf("%s\n\n%s\n\n<%s id=%q>\n%s</%s id=%q>", heading, intro, memory.RecalledTag, id, lines, memory.RecalledTag, id)
 }
 
 // shownAgain points to memories whose texts are all with earlier messages. Their places are JSON, because anybody may name a file.
@@ -154,11 +169,11 @@ func hidden(r rune) bool {
 	return unicode.In(r, unicode.Cf, unicode.Cc, unicode.Zl, unicode.Zp) || r >= 0xE0000 && r <= 0xE0FFF || r == '\u034f' || r == '\u115f' || r == '\u1160' || r == '\u3164'
 }
 
-// id returns the id of the frame around lines. It depends on the agent, the channel, the time and the lines, and cannot be
+// id returns the id of the frame around lines. It depends on the agent, the channel, a time and the lines, and cannot be
 // predicted without the key.
-func (a *assembly) id(lines string) string {
+func (a *assembly) id(lines string, now time.Time) string {
 	mac := hmac.New(sha256.New, a.Key)
-	moment := binary.BigEndian.AppendUint64(nil, uint64(a.Now.UnixNano()))
+	moment := binary.BigEndian.AppendUint64(nil, uint64(now.UnixNano()))
 	for _, part := range []string{a.Agent, a.Channel, string(moment), lines} {
 		mac.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
 		mac.Write([]byte(part))

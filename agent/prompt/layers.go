@@ -33,6 +33,7 @@ const (
 
 // Names of parts that are no files.
 const (
+	standingName = "standing instructions"
 	recalledPart = "recalled memories"
 	howToPart    = "memory tools"
 )
@@ -54,6 +55,7 @@ func (a *assembly) layers() (prompt, turn []layer) {
 	if full {
 		skills.text, skills.short = strings.TrimSpace(a.Skills), strings.TrimSpace(a.SkillsShort)
 		evergreen.heading, evergreen.text = evergreenHeading, a.file(bootstrap.Memory)
+		recalled.frame = a.frame
 		recalled.memories, recalled.text = a.Recalled, a.frame(a.Recalled)
 		tools.text = a.howTo()
 	}
@@ -63,7 +65,7 @@ func (a *assembly) layers() (prompt, turn []layer) {
 		{name: LayerTools, parts: []*part{{name: bootstrap.Tools, heading: "## Tool Usage Guidelines\n\n", text: a.file(bootstrap.Tools)}}},
 		{name: LayerSkills, parts: []*part{skills}},
 	}
-	memory := layer{name: LayerMemory, heading: memoryHeading, parts: []*part{evergreen, recalled, tools}}
+	memory := layer{name: LayerMemory, heading: memoryHeading, parts: []*part{evergreen, a.standing, recalled, tools}}
 	now := &part{name: "time", volatile: true, text: a.time()}
 	if !a.CacheFriendly {
 		all = append(all, memory, a.bootstrap())
@@ -71,7 +73,7 @@ func (a *assembly) layers() (prompt, turn []layer) {
 		all = append(all, a.blocks(true)...)
 		return append(all, a.runtime(now), a.channel()), nil
 	}
-	memory.parts = []*part{evergreen, tools}
+	memory.parts = []*part{evergreen, a.standing, tools}
 	all = append(all, memory, a.bootstrap())
 	all = append(all, a.blocks(false)...)
 	turn = append(a.blocks(true), layer{name: LayerTurn, parts: []*part{now, recalled}})

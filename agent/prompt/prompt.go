@@ -38,6 +38,9 @@ type Input struct {
 	Files []bootstrap.File
 	// Skills is the section on the skills, and SkillsShort replaces it if the budget has no room for it.
 	Skills, SkillsShort string
+	// Preferences are facts about what the user likes and wants, best first. They follow the standing instructions and preferences of
+	// MEMORY.md and USER.md. The prompt has those of them that the files in it lack.
+	Preferences []Memory
 	// Recalled memories, best first. Those whose text stands in a file of the prompt, uncut, are left out.
 	Recalled []Memory
 	// MaxRecalled is the maximum number of memories in the prompt; 0 means all.
@@ -90,7 +93,7 @@ type Result struct {
 	Tokens int
 	// Over reports that Tokens exceeds the budget although nothing more can be cut.
 	Over bool
-	// Recalled are the memories in the prompt.
+	// Recalled are the recalled memories in the prompt.
 	Recalled []Memory
 	// LeftOut are the memories that are not in the prompt; nil if there are none.
 	LeftOut []LeftOut
@@ -137,8 +140,9 @@ type part struct {
 	volatile bool
 	// tight parts follow the part before them without a blank line.
 	tight bool
-	// memories that text contains.
+	// memories that text contains, and frame, which makes the text of them.
 	memories []Memory
+	frame    func(memories []Memory) string
 	// tokens of heading and text.
 	tokens int
 }
@@ -167,23 +171,27 @@ func Assemble(in Input) Result {
 		in.Count = text.EstimateTokens
 	}
 	a := &assembly{Input: in}
-	a.standing = standingIn(a.fileTexts())
-	layers := a.assemble()
-	if texts, cut := a.textsAfterCuts(layers); cut && a.leftStanding() {
-		// What was cut may have been what a memory says.
-		a = &assembly{Input: in, standing: standingIn(texts)}
-		a.assemble()
+	texts := a.fileTexts()
+	for range maxPasses {
+		a = &assembly{Input: in, present: presentIn(texts)}
+		after, cut := a.textsAfterCuts(a.assemble())
+		if !cut || slices.Equal(after, texts) {
+			break
+		}
+		texts = after // what was cut may have been a standing instruction, or what a memory says
 	}
 	return a.out
 }
 
-// leftStanding reports whether a memory was left out because a file has its text.
-func (a *assembly) leftStanding() bool {
-	return slices.ContainsFunc(a.out.LeftOut, func(m LeftOut) bool { return m.Reason == ReasonStanding })
-}
+// maxPasses is how often a prompt is assembled at most, because what one pass cuts may be missing in the next one.
+const maxPasses = 3
 
 // assemble makes the prompt, and returns its layers.
 func (a *assembly) assemble() []layer {
+	a.standing = a.standingPart()
+	for _, m := range a.standing.memories {
+		a.present += presentIn([]string{m.Text})
+	}
 	a.admit()
 	layers, turn := a.layers()
 	for _, p := range allParts(slices.Concat(layers, turn)) {
@@ -200,7 +208,9 @@ func (a *assembly) assemble() []layer {
 	}
 	a.out.Over = a.Budget > 0 && a.out.Tokens > a.Budget
 	for _, p := range allParts(slices.Concat(layers, turn)) {
-		a.out.Recalled = append(a.out.Recalled, p.memories...)
+		if p.name == recalledPart {
+			a.out.Recalled = append(a.out.Recalled, p.memories...)
+		}
 	}
 	return layers
 }
@@ -215,7 +225,7 @@ const (
 // joinTurn makes the turn block of its layers.
 func (a *assembly) joinTurn(turn []layer) {
 	frame := func(text string) string {
-		id := a.id(text)
+		id := a.id(text, a.Now)
 		return fmt.Sprintf("<%s id=%q>\n%s\n\n%s\n</%s id=%q>", memory.TurnTag, id, turnIntro, text, memory.TurnTag, id)
 	}
 	before := a.out.Tokens
@@ -239,8 +249,10 @@ func (a *assembly) joinTurn(turn []layer) {
 // assembly is one call of Assemble.
 type assembly struct {
 	Input
-	// standing is what the files in the prompt say.
-	standing standing
+	// present is what the files in the prompt and the standing lines say.
+	present present
+	// standing has the standing instructions and preferences.
+	standing *part
 	out      Result
 }
 
@@ -256,8 +268,8 @@ func (a *assembly) admit() {
 			a.leaveOut(m, bootstrap.ReasonMode)
 		case a.Group && !m.Shared:
 			a.leaveOut(m, bootstrap.ReasonGroup)
-		case a.standing.has(m.Text), m.Quote != "" && a.standing.hasItem(m.Quote):
-			a.leaveOut(m, ReasonStanding)
+		case a.present.has(m.Text), m.Quote != "" && a.present.hasItem(m.Quote):
+			a.leaveOut(m, ReasonPresent)
 		case m.Kind == "" && a.MaxRecalled > 0 && passages == a.MaxRecalled:
 		default:
 			if m.Kind == "" {

@@ -1,67 +1,82 @@
 package prompt
 
 import (
+	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"kioku/agent/bootstrap"
-	"kioku/internal/marks"
+	"kioku/agent/standing"
+	"kioku/memory"
 )
 
-// ReasonStanding is the reason of memories whose text a file in the prompt has already.
-const ReasonStanding = "stands in the prompt already"
+// standingTokens is the maximum size of the section of standing instructions and preferences.
+const standingTokens = 600
 
-// standing is the text of the files in a prompt, in lines without what cannot be seen.
-type standing string
+// ReasonStanding is the reason of standing instructions and preferences that do not fit into their section.
+const ReasonStanding = "no room among the standing instructions and preferences"
 
-// standingIn returns the text of some files.
-func standingIn(texts []string) standing {
-	var b strings.Builder
-	b.WriteByte('\n')
-	for _, text := range texts {
-		b.WriteString(plainLines(string(marks.Strip([]byte(text)))))
-		b.WriteByte('\n')
+// standingLines returns the standing instructions and preferences that a prompt lacks: entries of MEMORY.md and USER.md, then
+// Input.Preferences.
+func (a *assembly) standingLines() []Memory {
+	if a.Mode != bootstrap.Full || a.Group {
+		return nil
 	}
-	return standing(b.String())
-}
-
-// has reports whether all lines of a text stand in the files, one after the other.
-func (s standing) has(text string) bool {
-	return strings.Contains(string(s), "\n"+plainLines(text)+"\n")
-}
-
-// hasItem reports whether the lines of a text stand in the files, the first of them perhaps as an item of a list.
-func (s standing) hasItem(text string) bool {
-	return s.has(text) || s.has("- "+text) || s.has("* "+text)
-}
-
-// plainLines returns the lines of a text that are not blank, with single spaces.
-func plainLines(text string) string {
-	var lines []string
-	for line := range strings.Lines(text) {
-		if words := strings.Fields(line); len(words) > 0 {
-			lines = append(lines, strings.Join(words, " "))
+	var lines []Memory
+	for _, f := range a.Files {
+		if f.Name != bootstrap.Memory && f.Name != bootstrap.User || a.present.has(f.Whole) {
+			continue
+		}
+		for _, e := range standing.Entries(f.Whole) {
+			lines = append(lines, Memory{Agent: a.Agent, Path: f.Name, StartLine: e.First, EndLine: e.Last, Score: 1, Text: e.Text})
 		}
 	}
-	return strings.Join(lines, "\n")
+	return a.missing(append(lines, a.Preferences...))
 }
 
-// fileTexts returns the texts of the files that the session may contain, before anything is cut for the budget.
-func (a *assembly) fileTexts() []string {
-	var texts []string
-	for _, name := range bootstrap.Names() {
-		texts = append(texts, a.file(name))
-	}
-	return texts
-}
-
-// textsAfterCuts returns the texts of the files as they are in the layers, and whether the budget has cut one.
-func (a *assembly) textsAfterCuts(layers []layer) (texts []string, cut bool) {
-	isFile := func(name string) bool { return slices.Contains(bootstrap.Names(), name) }
-	for _, p := range allParts(layers) {
-		if isFile(p.name) {
-			texts = append(texts, p.text)
+// missing returns those memories whose text or quote neither stands in the prompt nor was in an earlier one. Those that seem to give
+// the model instructions about itself have no place.
+func (a *assembly) missing(memories []Memory) (kept []Memory) {
+	seen := a.present
+	for _, m := range memories {
+		m.Flags = suspicions(m.Text)
+		if !slices.Contains(m.Flags, FlagInstruction) && !seen.hasItem(m.Text) && (m.Quote == "" || !seen.hasItem(m.Quote)) {
+			kept, seen = append(kept, m), seen+presentIn([]string{m.Text})
 		}
 	}
-	return texts, slices.ContainsFunc(a.out.Cuts, func(c Cut) bool { return isFile(c.Part) })
+	return kept
+}
+
+// standingPart returns the part with standing instructions and preferences.
+func (a *assembly) standingPart() *part {
+	p := &part{name: standingName}
+	all := a.standingLines()
+	p.frame = func(lines []Memory) string { return a.standingFrame(lines, len(all)-len(lines)) }
+	left := standingTokens - a.tokens(a.standingFrame([]Memory{{}}, len(all)))
+	for _, m := range all {
+		if size := a.tokens(line(m)); size <= left {
+			p.memories, left = append(p.memories, m), left-size
+		} else {
+			a.leaveOut(m, ReasonStanding)
+		}
+	}
+	p.text = p.frame(p.memories)
+	return p
+}
+
+// standingFrame returns the section with standing instructions and preferences, and the number of others; empty if there are none. It
+// does not depend on the time, so that it stays the same from turn to turn.
+func (a *assembly) standingFrame(lines []Memory, more int) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	var text strings.Builder
+	for _, m := range lines {
+		text.WriteString(line(m) + "\n")
+	}
+	if more > 0 {
+		fmt.Fprintf(&text, "(%d more)\n", more)
+	}
+	return a.enclose(memory.StandingHeading, memory.StandingIntro, text.String(), time.Time{})
 }

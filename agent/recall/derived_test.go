@@ -39,49 +39,67 @@ func derived(t *testing.T, opt recall.Options, units []memory.FoundUnit, hits ..
 	})
 }
 
-func TestRecallPutsFactsBeforeSummariesLoopsAndPassages(t *testing.T) {
+// Passages and units stand in one list by their scores. A unit has a share of the score of the best passage.
+func TestRecallPutsUnitsAmongPassagesByTheirScores(t *testing.T) {
 	t.Parallel()
-	lost := found(memory.KindFact, "Marta lives in Lisbon", "MEMORY.md", 0.9)
+	scored := func(u memory.FoundUnit, score float64) memory.FoundUnit { u.Score = score; return u }
+	lost := scored(found(memory.KindFact, "Marta lives in Lisbon", "USER.md", 0.9), 0.7)
 	lost.State = memory.StateConflict
-	o := derived(t, recall.Options{}, []memory.FoundUnit{
-		found(memory.KindLoop, "Open: write to Marta", "memory/2026-11-02.md", 0.8), lost,
-		found(memory.KindSummary, "A week by the river.", "memory/2026-11-02.md", 0.6),
-		found(memory.KindFact, "Marta lives in Porto", "MEMORY.md", 0.95),
-	}, hit("Marta moved.", 0.7))
-	want := "fact Marta lives in Porto\nfact Marta lives in Lisbon (another note contradicts this)\nsummary A week by the river.\nloop Open: write to Marta\nMarta moved."
+	units := []memory.FoundUnit{
+		scored(found(memory.KindFact, "Marta lives in Porto", "MEMORY.md", 0.95), 1), lost,
+		scored(found(memory.KindLoop, "Open: write to Marta", "memory/2026-11-02.md", 0.8), 0.5),
+		scored(found(memory.KindSummary, "A week by the river.", "memory/2026-11-02.md", 0.6), 0.4),
+	}
+	o := derived(t, recall.Options{}, units, hit("Marta moved.", 0.7), hit("Marta lives upstream.", 0.6), hit("The river.", 0.4))
+	want := "Marta moved.\nfact Marta lives in Porto\nMarta lives upstream.\nfact Marta lives in Lisbon (another note contradicts this)\nThe river.\nloop Open: write to Marta"
 	if diff := cmp.Diff(want, kindsOf(o)); diff != "" {
 		t.Error(diff)
 	}
-	fact := prompt.Memory{Agent: "main", Path: "MEMORY.md", StartLine: 3, EndLine: 3, Score: 0.5, Date: "2026-11-02", Kind: memory.KindFact,
+	fact := prompt.Memory{Agent: "main", Path: "MEMORY.md", StartLine: 3, EndLine: 3, Score: 0.7, Date: "2026-11-02", Kind: memory.KindFact,
 		Text: "Marta lives in Porto", Quote: "- Marta lives in Porto"}
-	if diff := cmp.Diff(fact, o.Memories[0]); diff != "" {
+	if diff := cmp.Diff(fact, o.Memories[1]); diff != "" {
 		t.Error(diff)
+	}
+	if o := derived(t, recall.Options{}, units); len(o.Memories) != 3 || o.Memories[0].Score != 1 {
+		t.Errorf("without passages: %+v", o.Memories)
 	}
 }
 
-// What one kind does not need goes to the next; over the budget facts of little worth go, summaries and passages are shortened.
-func TestRecallKeepsToTheBudgetOfEachKind(t *testing.T) {
+// With derivation on, recall has the passages that it has without, whole and in their order; units have what these leave of the tokens.
+func TestRecallKeepsPassagesWholeBesideUnits(t *testing.T) {
 	t.Parallel()
 	var units []memory.FoundUnit
 	for i := range 20 {
-		units = append(units, found(memory.KindFact, strings.Repeat("Marta keeps another red boat. ", 2)+string(rune('a'+i)), "MEMORY.md", 0.5+float64(i)/50))
+		units = append(units, found(memory.KindFact, strings.Repeat("Marta keeps another red boat. ", 2)+string(rune('a'+i)), "MEMORY.md", 0.9))
 	}
-	units = append(units, found(memory.KindSummary, strings.Repeat("It rained by the river all day. ", 80), "memory/2026-11-02.md", 0.6))
-	long := hit("Marta lives by the river.\n"+strings.Repeat("Nothing else was said about it then.\n", 60)+"She likes it.", 0.9)
-	o := derived(t, recall.Options{MaxTokens: 600}, units, long)
-	counts, tokens := map[string]int{}, 0
-	for _, m := range o.Memories {
-		counts[m.Kind]++
-		tokens += len(m.Text) / 4
+	hits := []memory.Hit{hit("Marta lives by the river.\n"+strings.Repeat("Nothing else was said about it then.\n", 30), 0.9), hit("She likes it.", 0.2)}
+	for room, want := range map[int]int{100: 0, 600: 5, 5000: 20} {
+		var passages []string
+		o := derived(t, recall.Options{MaxTokens: room}, units, hits...)
+		for _, m := range o.Memories {
+			if m.Kind == "" {
+				passages = append(passages, m.Text)
+			}
+		}
+		if diff := cmp.Diff([]string{hits[0].Snippet, hits[1].Snippet}, passages); diff != "" {
+			t.Errorf("%d tokens: %s", room, diff)
+		}
+		if n := len(o.Memories) - len(passages); n != want {
+			t.Errorf("%d tokens: %d units, want %d", room, n, want)
+		}
 	}
-	if counts[memory.KindFact] < 2 || counts[memory.KindFact] > 5 || counts[memory.KindSummary] != 1 || counts[""] != 1 || tokens > 600 {
-		t.Errorf("%v of %d tokens:\n%s", counts, tokens, kindsOf(o))
-	}
-	if first := o.Memories[0].Text; !strings.HasSuffix(first, "t") {
-		t.Errorf("the fact of the greatest worth is not first but %q", first)
-	}
-	if last := o.Memories[len(o.Memories)-1].Text; !strings.Contains(last, "Marta lives by the river.") || len(last) > 300 {
-		t.Errorf("the passage is %q", last)
+}
+
+// A fact adds nothing to the passage that it was derived from, unless it does not hold any more.
+func TestRecallLeavesOutWhatAPassageShows(t *testing.T) {
+	t.Parallel()
+	fact, gone := found(memory.KindFact, "Marta lives in Porto", "MEMORY.md", 0.9), found(memory.KindFact, "Marta works at Slipway", "MEMORY.md", 0.9)
+	gone.State = memory.StateSuperseded
+	shown := hit("- Marta lives in Porto", 0.7)
+	shown.Path, shown.StartLine, shown.EndLine = "MEMORY.md", 3, 3
+	o := derived(t, recall.Options{}, []memory.FoundUnit{fact, gone}, shown)
+	if diff := cmp.Diff("- Marta lives in Porto\nfact Marta works at Slipway (no longer)", kindsOf(o)); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -41,7 +41,9 @@ type Turn struct {
 	CacheFriendly *bool
 	// NoTools leaves out the rules for the memory tools.
 	NoTools bool
-	// NoRecall skips the search.
+	// Standing has Recall and FrameInput begin with the standing instructions and preferences, as a conversation should, and what follows a compaction.
+	Standing bool
+	// NoRecall skips the search, and derived preferences.
 	NoRecall bool
 	// Shown are the keys of the passages (see [prompt.Memory.Key]) that earlier messages of the conversation are still sent with.
 	// The cache-friendly order does not repeat their texts.
@@ -111,6 +113,9 @@ func (s *Sidecar) Assemble(ctx context.Context, t Turn) Prompt {
 	}
 	in := s.input(t, p.Recall.Memories)
 	in.Files, in.Skills, in.SkillsShort = p.Files, p.Skills.Block, p.Skills.Names
+	if !t.NoRecall {
+		in.Preferences = s.preferences(ctx, t)
+	}
 	p.Result = prompt.Assemble(in)
 	if !t.Preview {
 		s.turns.Record(promptEntry(t, p))
@@ -119,12 +124,12 @@ func (s *Sidecar) Assemble(ctx context.Context, t Turn) Prompt {
 }
 
 // Recall searches memory for a message. It also returns the framed section for a prompt, empty if nothing was recalled. It uses
-// Message, Recent, Channel, Group, Shared, Now and Session of the turn.
+// Message, Recent, Channel, Group, Shared, Standing, Now and Session of the turn.
 func (s *Sidecar) Recall(ctx context.Context, t Turn) (recall.Outcome, string) {
 	t.Mode = bootstrap.Full
 	t = s.resolve(t)
 	out := s.search(ctx, t, 0)
-	block, shown := prompt.Frame(s.input(t, out.Memories))
+	block, shown := prompt.Frame(s.FrameInput(ctx, t, out.Memories))
 	out.Memories = shown
 	if !t.Preview {
 		s.turns.Record(recallEntry(t, out))

@@ -50,8 +50,8 @@ func (a *app) hookOf(program transcripts.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: program.ID + " EVENT", Short: "Answer a hook of " + program.Title + ": " + strings.Join(agenthook.Names(), ", "),
 		Long: "Answer a hook of " + program.Title + ": JSON on standard input, JSON on standard output.\n\n" +
-			"session-start adds MEMORY.md and the latest daily notes to the conversation, user-prompt-submit what is recalled for the\n" +
-			"message. pre-compact and session-end store what is worth keeping of the conversation, in the background, if a language model\n" +
+			"session-start adds MEMORY.md, the latest daily notes and standing instructions and preferences to the conversation,\n" +
+			"user-prompt-submit what is recalled for the message. pre-compact and session-end store what is worth keeping of the conversation, in the background, if a language model\n" +
 			"is configured (llm.provider). What could not be stored at the end is stored later, by the daemon or as the next session\n" +
 			"begins. It exits with 0 in any case: the agent goes on without its memory.",
 		Args: cobra.ArbitraryArgs, ValidArgs: agenthook.Names(),
@@ -146,7 +146,7 @@ func (a *app) recallForHook(ctx context.Context, program transcripts.Program, in
 		}
 		switch agenthook.Event(in.Event) {
 		case agenthook.SessionStart:
-			section, given, err := a.startContext(ctx, conf, m.Own)
+			section, given, err := a.startContext(ctx, m.Own, side)
 			a.remember(record.Forget(time.Now()), record.Add(given))
 			if in.Source == agenthook.SourceCompact && side.Model() == nil {
 				section = strings.TrimSpace(section + "\n\n" + compactedHint)
@@ -160,10 +160,9 @@ func (a *app) recallForHook(ctx context.Context, program transcripts.Program, in
 		case agenthook.UserPromptSubmit:
 			recent, err := saidBefore(program, in)
 			a.remember(err)
-			section, given, err := a.recallNew(ctx, conf, m.Own, side, sidecar.Turn{Message: in.Prompt, Recent: recent}, record)
+			section, given := recallNew(ctx, side, sidecar.Turn{Message: in.Prompt, Recent: recent}, record)
 			a.remember(record.Add(given))
 			out = agenthook.Context(in.Event, section)
-			return err
 		}
 		return nil
 	})

@@ -102,6 +102,26 @@ func TestHookSessionStartRecallsWhatIsAlwaysKnown(t *testing.T) {
 	}
 }
 
+// A session begins with the standing lines that lie behind the beginning of MEMORY.md, and those of USER.md; a message gets them no more.
+func TestHookSessionStartHasStandingLines(t *testing.T) {
+	t.Parallel()
+	s := newHookSandbox(t, map[string]string{
+		"MEMORY.md": "# Facts\n\n- Always be brief.\n" + strings.Repeat("- The heron nests by the weir.\n", 200) + "- Always format code with highlighting.\n",
+		"USER.md":   "# Rin\n\nI am vegetarian.\n",
+	})
+	for _, source := range []string{"startup", "compact"} {
+		_, context := answered(t, s.hook("SessionStart", map[string]string{"source": source}))
+		for _, want := range []string{"MEMORY.md#L204", "format code with highlighting", "USER.md#L3", "vegetarian", "Always be brief."} {
+			if strings.Count(context, want) != 1 {
+				t.Errorf("%s: %q stands %d times in %s", source, want, strings.Count(context, want), context)
+			}
+		}
+	}
+	if _, context := answered(t, s.hook("UserPromptSubmit", map[string]string{"prompt": "Where does the heron nest?"})); strings.Contains(context, "vegetarian") {
+		t.Errorf("with a message: %s", context)
+	}
+}
+
 // After a compaction, the context says so if Kioku has no model that could have stored anything before.
 func TestHookSessionStartAfterACompactionNamesTheTool(t *testing.T) {
 	t.Parallel()

@@ -9,12 +9,14 @@ import (
 
 	"kioku/agent/prompt"
 	"kioku/agent/sidecar"
-	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/agenthook"
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
+
+// hookChannel is the channel of the programs whose hooks are answered.
+const hookChannel = "terminal"
 
 // longTermFile is the file of what an agent should always know.
 const longTermFile = "MEMORY.md"
@@ -26,46 +28,39 @@ const (
 	startMemory, startNote = 4000, 1500
 )
 
-// startContext returns the beginning of MEMORY.md and the ends of the latest daily notes, in the frame that marks them as data, and
-// the passages in it. It is empty if there are none.
-func (a *app) startContext(ctx context.Context, conf *config.Config, c *connect.Client) (string, []agenthook.Passage, error) {
+// startContext returns the standing instructions and preferences, the beginning of MEMORY.md and the ends of the latest daily notes, in
+// the frames that mark them as data, and the passages in them. It is empty if there are none.
+func (a *app) startContext(ctx context.Context, c *connect.Client, side *sidecar.Sidecar) (string, []agenthook.Passage, error) {
 	known, err := a.startMemories(ctx, c)
 	if err != nil {
 		return "", nil, err
 	}
-	return framed(conf, c, known)
+	section, given := framed(side.FrameInput(ctx, sidecar.Turn{Channel: hookChannel, Standing: true}, known))
+	return section, given, nil
 }
 
 // recallNew returns what is recalled for a message and was not given to its session before, in the frame that marks it as data, and
 // the passages in it. It is empty if nothing is.
-func (a *app) recallNew(ctx context.Context, conf *config.Config, c *connect.Client, side *sidecar.Sidecar, turn sidecar.Turn, record agenthook.Given) (string, []agenthook.Passage, error) {
-	turn.Channel = "terminal"
+func recallNew(ctx context.Context, side *sidecar.Sidecar, turn sidecar.Turn, record agenthook.Given) (string, []agenthook.Passage) {
+	turn.Channel = hookChannel
 	out, _ := side.Recall(ctx, turn)
-	return framed(conf, c, slices.DeleteFunc(out.Memories, func(m prompt.Memory) bool { return record.Has(agenthook.Passage{Path: m.Path, Text: m.Text}) }))
+	fresh := slices.DeleteFunc(out.Memories, func(m prompt.Memory) bool { return record.Has(agenthook.Passage{Path: m.Path, Text: m.Text}) })
+	return framed(side.FrameInput(ctx, turn, fresh))
 }
 
-// framed returns as many of the memories as a hook may give, in the frame that marks them as data, and their passages.
-func framed(conf *config.Config, c *connect.Client, memories []prompt.Memory) (string, []agenthook.Passage, error) {
-	state, err := conf.StateDir()
-	if err != nil {
-		return "", nil, err
-	}
-	key, err := frameKey(state, true)
-	if err != nil {
-		return "", nil, err
-	}
-	for n := len(memories); n > 0; n-- {
-		section, shown := prompt.Frame(prompt.Input{Agent: c.Agent, Channel: "terminal", Recalled: memories[:n], Now: connect.ClockOf(conf)(), Key: key})
-		if len(utf16.Encode([]rune(section))) > agenthook.MaxContext-len(compactedHint)-2 {
+// framed returns the sections of an input with as many of its memories as a hook may give, and their passages.
+func framed(in prompt.Input) (string, []agenthook.Passage) {
+	for ; ; in.Recalled = in.Recalled[:len(in.Recalled)-1] {
+		section, shown := prompt.Frame(in)
+		if len(utf16.Encode([]rune(section))) > agenthook.MaxContext-len(compactedHint)-2 && len(in.Recalled) > 0 {
 			continue
 		}
 		var given []agenthook.Passage
 		for _, m := range shown {
 			given = append(given, agenthook.Passage{Path: m.Path, Text: m.Text})
 		}
-		return section, given, nil
+		return section, given
 	}
-	return "", nil, nil
 }
 
 // startMemories returns the passages that a session begins with.

@@ -195,7 +195,6 @@ func TestSearchFindsOpenLoopsAndTheSummaryOfAWeek(t *testing.T) {
 	}
 }
 
-// A fact and the passage that says nothing else are shown once.
 // Of the summaries in which somebody is mentioned only her own comes with her name.
 func TestSearchFindsTheSummaryOfAPersonByName(t *testing.T) {
 	t.Parallel()
@@ -210,13 +209,14 @@ func TestSearchFindsTheSummaryOfAPersonByName(t *testing.T) {
 	}
 }
 
-func TestSearchShowsAFactAndItsPassageOnce(t *testing.T) {
+// A fact takes no passage's place, not even that of the passage that says nothing else.
+func TestSearchKeepsThePassageOfAFact(t *testing.T) {
 	t.Parallel()
 	only, more := note("MEMORY.md", "- Marta lives in Porto"), note("memory/1.md", "Marta lives in Porto\nby the river")
 	d := &derived{entities: []memory.Entity{person("Marta")}, units: []memory.Unit{fact("Marta", "lives_in", "Porto", 3)}}
 	q := memory.Query{Text: "Where does Marta live?", Kinds: memory.QueryKinds()}
 	a := search(t, recall.New(&engine{notes: []memory.Hit{only, more}}, d, recall.Options{}), q)
-	if diff := cmp.Diff([]string{more.Snippet}, texts(a)); diff != "" || len(a.Units) != 1 {
+	if diff := cmp.Diff([]string{only.Snippet, more.Snippet}, texts(a)); diff != "" || len(a.Units) != 1 {
 		t.Errorf("units %q, passages %s", unitTexts(a), diff)
 	}
 }

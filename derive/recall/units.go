@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math"
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"kioku/derive/vocab"
 	"kioku/memory"
@@ -27,8 +25,6 @@ const (
 	leastCoverage = 0.5
 	// certain is the score from which on a unit shows that the message is about something known.
 	certain = 0.3
-	// halfLife of the recency of a unit.
-	halfLife = 30 * 24 * time.Hour
 )
 
 // foundUnits are the units of an answer.
@@ -107,19 +103,10 @@ func (s *state) findUnits(ctx context.Context, names []name) (foundUnits, error)
 	}
 	now := s.query.Now
 	slices.SortFunc(u.out.units, func(a, b memory.FoundUnit) int {
-		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(Worth(b.Unit, now), Worth(a.Unit, now)), cmp.Compare(a.UID, b.UID))
+		return cmp.Or(cmp.Compare(b.Score, a.Score), cmp.Compare(b.Worth(now), a.Worth(now)), cmp.Compare(a.UID, b.UID))
 	})
 	u.out.units = u.out.units[:min(len(u.out.units), maxUnits)]
 	return u.out, nil
-}
-
-// Worth returns how much a unit is worth a place in a prompt at a time, in [0,1]: .45 confidence + .25 salience + .20 recency + .10 pin.
-func Worth(u memory.Unit, now time.Time) float64 {
-	recency := 0.0
-	if !u.OccurredAt.IsZero() {
-		recency = math.Exp2(-max(now.Sub(u.OccurredAt), 0).Hours() / halfLife.Hours())
-	}
-	return 0.45*u.Confidence + 0.25*u.Salience + 0.20*recency + 0.10*float64(one(u.Pinned))
 }
 
 // unitQuery returns the query for units of the kinds that are asked for, or of those among them that are given.
@@ -246,24 +233,27 @@ func (u *unitSearch) add(unit memory.Unit, score float64, surface string) {
 	u.found[unit.UID] = f
 }
 
-// coverage returns the share of the content terms of the message that a unit and its quotes have, and their number. The surface under
-// which the unit was found counts as its words.
+// coverage returns the share of the content terms of the message that a unit and its quotes have, and their number. The words of the
+// surface under which the unit was found do not count, because all units about it have them, unless the message has no others.
 func (u *unitSearch) coverage(unit memory.Unit, surface string) (share float64, shared int) {
-	if len(u.terms) == 0 {
-		return 0, 0
-	}
-	text := vocab.Text(unit) + "\n" + surface
+	text := vocab.Text(unit)
 	for _, e := range unit.Evidence {
 		text += "\n" + e.Quote
 	}
-	has := termsOf(text)
+	has, named, asked := termsOf(text), termsOf(surface), 0
 	for i, term := range u.terms {
-		shared += one(has[term] || has[u.thirds[i]])
+		if !named[term] {
+			asked++
+			shared += one(has[term] || has[u.thirds[i]])
+		}
 	}
-	return float64(shared) / float64(len(u.terms)), shared
+	if asked == 0 {
+		return float64(one(len(u.terms) > 0)), len(u.terms)
+	}
+	return float64(shared) / float64(asked), shared
 }
 
-// addUnits adds the units to the answer, and leaves out passages that say nothing but facts that are there.
+// addUnits adds the units to the answer.
 func (s *state) addUnits(ctx context.Context) {
 	if s.units == nil {
 		return
@@ -276,7 +266,6 @@ func (s *state) addUnits(ctx context.Context) {
 	s.answer.Units = got.value.units
 	s.answer.Withheld += got.value.withheld
 	s.dropFillers()
-	s.answer.Hits = withoutFacts(s.answer.Hits, s.answer.Units)
 }
 
 // dropFillers leaves out units about what only the background or the person of the message names, if nothing shows that the message is
@@ -288,36 +277,6 @@ func (s *state) dropFillers() {
 	if !known {
 		s.answer.Units = nil
 	}
-}
-
-// withoutFacts returns hits without those all of whose lines are evidence of a fact of the answer.
-func withoutFacts(hits []memory.Hit, units []memory.FoundUnit) []memory.Hit {
-	type place struct {
-		path string
-		line int
-	}
-	said := map[place]bool{}
-	for _, f := range units {
-		if f.Kind == memory.KindFact && f.Score >= certain {
-			for _, e := range f.Evidence {
-				for line := e.StartLine; line <= e.EndLine; line++ {
-					said[place{e.Path, line}] = true
-				}
-			}
-		}
-	}
-	return slices.DeleteFunc(slices.Clone(hits), func(h memory.Hit) bool {
-		lines, first := shownLines(h)
-		if lines == nil {
-			return false
-		}
-		for i, line := range lines {
-			if content := strings.TrimSpace(line); content != "" && !strings.HasPrefix(content, "#") && !said[place{h.Path, first + i}] {
-				return false
-			}
-		}
-		return true
-	})
 }
 
 // shownLines returns the lines of the snippet of a hit and the number of the first one in the file; nil if the snippet is not made of

@@ -31,6 +31,11 @@ func (m Memory) Search(ctx context.Context, q memory.Query) (memory.Answer, erro
 	return a, err
 }
 
+// Units implements memory.UnitLister.
+func (m Memory) Units(ctx context.Context, q memory.UnitQuery, words string) (memory.UnitList, error) {
+	return memory.UnitsOf(ctx, m.Memory, q, words)
+}
+
 // resubscribe is the pause after a subscription that has ended.
 const resubscribe = time.Second
 

@@ -1349,7 +1349,11 @@ type RecallRequest struct {
 	// As in AssemblePromptRequest.
 	Author *Author `protobuf:"bytes,8,opt,name=author,proto3" json:"author,omitempty"`
 	// As in AssemblePromptRequest.
-	Context       []*ConversationTurn `protobuf:"bytes,9,rep,name=context,proto3" json:"context,omitempty"`
+	Context []*ConversationTurn `protobuf:"bytes,9,rep,name=context,proto3" json:"context,omitempty"`
+	// Begin with the standing instructions and preferences: entries of MEMORY.md and USER.md, and what was derived about the user. Ask for
+	// them with the first message of a conversation, and with the first after a compaction. A group gets none. AssemblePrompt has them
+	// without being asked, as far as what it shows of the two files lacks them.
+	Standing      bool `protobuf:"varint,10,opt,name=standing,proto3" json:"standing,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1447,9 +1451,17 @@ func (x *RecallRequest) GetContext() []*ConversationTurn {
 	return nil
 }
 
+func (x *RecallRequest) GetStanding() bool {
+	if x != nil {
+		return x.Standing
+	}
+	return false
+}
+
 type RecallResponse struct {
-	state  protoimpl.MessageState `protogen:"open.v1"`
-	Report *RecallReport          `protobuf:"bytes,1,opt,name=report,proto3" json:"report,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The memories of the block, standing ones first.
+	Report *RecallReport `protobuf:"bytes,1,opt,name=report,proto3" json:"report,omitempty"`
 	// The memories as data in a frame that their text cannot leave, for a system prompt. Empty if there are none.
 	Block         string `protobuf:"bytes,2,opt,name=block,proto3" json:"block,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -4414,7 +4426,7 @@ const file_kioku_v1_agent_proto_rawDesc = "" +
 	"\x04mode\x18\x03 \x01(\tR\x04mode\x121\n" +
 	"\bdegraded\x18\x04 \x03(\v2\x15.kioku.v1.DegradationR\bdegraded\x12\x14\n" +
 	"\x05error\x18\x05 \x01(\tR\x05error\x12-\n" +
-	"\x04took\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\x04took\"\xd4\x02\n" +
+	"\x04took\x18\x06 \x01(\v2\x19.google.protobuf.DurationR\x04took\"\xf0\x02\n" +
 	"\rRecallRequest\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x18\n" +
 	"\amessage\x18\x02 \x01(\tR\amessage\x12\x18\n" +
@@ -4424,7 +4436,9 @@ const file_kioku_v1_agent_proto_rawDesc = "" +
 	"\bask_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\aaskTime\x12\x18\n" +
 	"\asession\x18\a \x01(\tR\asession\x12(\n" +
 	"\x06author\x18\b \x01(\v2\x10.kioku.v1.AuthorR\x06author\x124\n" +
-	"\acontext\x18\t \x03(\v2\x1a.kioku.v1.ConversationTurnR\acontextB\b\n" +
+	"\acontext\x18\t \x03(\v2\x1a.kioku.v1.ConversationTurnR\acontext\x12\x1a\n" +
+	"\bstanding\x18\n" +
+	" \x01(\bR\bstandingB\b\n" +
 	"\x06_group\"V\n" +
 	"\x0eRecallResponse\x12.\n" +
 	"\x06report\x18\x01 \x01(\v2\x16.kioku.v1.RecallReportR\x06report\x12\x14\n" +

@@ -66,6 +66,11 @@ func (p present) Update(ctx context.Context, u memory.Update) (memory.Updated, e
 	return p.memory().Update(ctx, u)
 }
 
+// Units implements memory.UnitLister.
+func (p present) Units(ctx context.Context, q memory.UnitQuery, words string) (memory.UnitList, error) {
+	return memory.UnitsOf(ctx, p.memory(), q, words)
+}
+
 // MissingMemory returns the memory of an agent that has none here: it answers with an error.
 func MissingMemory(id string) memory.Service {
 	return noMemory{fmt.Errorf("the memory of agent %s: %w", id, memory.ErrNoAgent)}

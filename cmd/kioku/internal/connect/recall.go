@@ -15,11 +15,17 @@ import (
 type recalling struct {
 	*kioku.Memory
 	recaller *recall.Recaller
+	deriver  *derive.Service
 }
 
 // Search searches the memory, and what was derived from it.
 func (r recalling) Search(ctx context.Context, q memory.Query) (memory.Answer, error) {
 	return r.recaller.Search(ctx, q)
+}
+
+// Units implements memory.UnitLister.
+func (r recalling) Units(ctx context.Context, q memory.UnitQuery, words string) (memory.UnitList, error) {
+	return r.deriver.List(ctx, q, words)
 }
 
 // Recalling returns a memory whose searches know what the service derives from it; without a service it is the memory itself. conf
@@ -35,5 +41,5 @@ func Recalling(conf *config.Config, m *kioku.Memory, s *derive.Service) server.M
 	if conf.Derive.Rerank && s.Asks() {
 		opt.Rerank = s.Choose
 	}
-	return recalling{m, recall.New(m, m.Derived(), opt)}
+	return recalling{m, recall.New(m, m.Derived(), opt), s}
 }

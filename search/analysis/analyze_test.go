@@ -31,28 +31,28 @@ func TestTerms(t *testing.T) {
 		{"full-width forms become ASCII", "ＡＢＣ１２３、Ｃ＋＋", "abc123 c c++"},
 		{"half-width katakana become wide", "ｶﾞｲﾄﾞ", "ガイ イド"},
 		{"composed and decomposed letters agree", "cafe\u0301 café", "cafe cafe"},
-		{"other alphabets are lowered, not stemmed", "Привет Straße İstanbul ΛΟΓΟΣ λόγος", "привет strass istanbul λογοσ λόγοσ"},
+		{"other alphabets are lowered, not stemmed", "Привет Straße İstanbul ΛΟΓΟΣ λόγος", "привет strass istanbul λογοσ λογοσ"},
 		{"accents do not part words", "Zürich, ZURICH, cafés Łódź Øresund", "zurich zurich cafe lodz oresund"},
-		{"nor do marks that no letter has", "x\u0302y\u0302 crème-brûlée", "xy creme brule creme-brulee"},
+		{"nor do marks that no letter has", "x\u0302y\u0302 crème-brûlée", "xy creme brule cremebrule"},
 		{"ligatures are written out", "Straße STRASSE Œuvre", "strass strass oeuvr"},
 		{"marks of other alphabets make letters", "йод が ガ カ", "йод が ガ カ"},
 		{"a hash stays whole", "a828e60", "a828e60"},
 		{"a dotted name stays whole too", "memorySearch.query", "memori search memorysearch queri memorysearch.query"},
-		{"mixed joints", "foo_bar-2", "foo bar 2 foo_bar-2"},
+		{"mixed joints", "foo_bar-2", "foo bar 2 foobar2"},
 		{"versions", "see v2.3.0.", "see v2 3 0 v2.3.0"},
 		{"names that end in signs", "C++, C# and F#!", "c c++ c c# and f f#"},
 		{"a path keeps its first slash", "(/users/x)", "user x /users/x"},
 		{"a dot file keeps its dot", "edit .env now", "edit env .env now"},
 		{"e-mail addresses", "mail ana.b@example.org", "mail ana b exampl org ana.b@example.org"},
 		{"web addresses", "https://example.org/a", "http exampl org a https://example.org/a"},
-		{"dates", "2026-01-20", "2026 01 20 2026-01-20"},
-		{"hyphenated words", "well-known", "well know well-known"},
+		{"dates", "2026-01-20", "2026 01 20 20260120"},
+		{"hyphenated words", "well-known", "well know wellknown"},
 		{"acronyms in names", "HTTPServer APIs iPhone", "http server httpserver api i phone iphon"},
 		{"dashes do not join", "cup -- pot-", "cup pot"},
 		{"dots at the end do not join", "wait... what", "wait what"},
 		{"soft hyphens vanish", "co\u00ADoperate", "cooper"},
 		{"variation selectors vanish", "葛\U000E0100城", "葛城"},
-		{"emoji have no term", "🎉 ❤️ 👩‍💻", ""},
+		{"emoji are terms, without skin tones and joiners", "🎉 ❤️ 👍🏽 👩‍💻 🇯🇵", "🎉 ❤ 👍 👩 💻 🇯🇵"},
 		{"punctuation has no term", "?!… --- ###", ""},
 		{"control characters part words", "a\x00b\x1bc", "a b c"},
 		{"invalid bytes part words", "tea\xff\xfecup", "tea cup"},
@@ -71,7 +71,7 @@ func TestTerms(t *testing.T) {
 func TestChunkTermsHoldAllThatAChunkIsFoundBy(t *testing.T) {
 	t.Parallel()
 	got := ChunkTerms(Chunk{Names: "Acme Corp\n#client", Folders: "Customers", Headings: "# Projects > ## Acme", Date: "2026-01-20", Text: "ship it"})
-	want := strings.Fields("project acm 2026 01 20 2026-01-20 ship it corp client custom")
+	want := strings.Fields("project acm 2026 01 20 20260120 ship it corp client custom")
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -44,6 +44,26 @@ func (s *scorer) appendOccurrences(list []occurrence, tokens []analysis.Token) [
 	return list
 }
 
+// dropLoneParts drops occurrences of the two parts of a word that are not beside each other.
+func (s *scorer) dropLoneParts() {
+	isPart := func(t queryTerm) bool { return t.beside != 0 }
+	if !slices.ContainsFunc(s.q.list, isPart) {
+		return
+	}
+	type place struct {
+		term int
+		pos  int32
+	}
+	places := make(map[place]bool)
+	for _, o := range s.occurrences {
+		places[place{o.term, o.pos}] = true
+	}
+	s.occurrences = slices.DeleteFunc(s.occurrences, func(o occurrence) bool {
+		beside := s.q.list[o.term].beside
+		return beside != 0 && !places[place{o.term + beside, o.pos + int32(beside)}]
+	})
+}
+
 // addHeadings starts a new text with the names of the file, the headings and the date of a chunk, and returns the number of
 // tokens of the latter two.
 func (s *scorer) addHeadings(c *Chunk) int {

@@ -24,7 +24,7 @@ func TestIdentifiers(t *testing.T) {
 		"call readFileSync in std::vector":        "readfilesync std::vector",
 		"HTTP and JSON beside EPERM":              "eperm",
 		"the parts of order-4711":                 "order4711",
-		"2025 or 2026-01-20":                      "20260120",
+		"2025 or 2026-01-20":                      "2026-01-20",
 		"WHY DID THE SERVER CRASH":                "",
 		"the 20th of 500ml, v2 in q3":             "",
 		"a well-known input/output error":         "",

@@ -13,7 +13,7 @@ const (
 
 // joinedTerm returns the term of a word in lower case that is made of others: without its hyphens, slashes and underscores, and
 // stemmed, so that follow-up, followup and follow_up are one; of initials (s.l.a) without the full stops. Others, such as
-// v2.3.0, 24/7 and a web address, stay as they are written.
+// v2.3.0, 24/7, 2026-01-20 and a web address, stay as they are written.
 func (a *Analyzer) joinedTerm(word string) string {
 	switch {
 	case isInitials(word):
@@ -22,11 +22,14 @@ func (a *Analyzer) joinedTerm(word string) string {
 		return Unaccented(word)
 	}
 	plain := joints.Replace(word)
-	if isNumber(plain) && len(plain) < minGrouped {
+	if isNumber(plain) && (len(plain) < minGrouped || isDay(word)) {
 		return word
 	}
 	return a.term(plain, false)
 }
+
+// isDay reports whether numbers with joints have the form of a day: chunks are found by their day as it is written.
+func isDay(word string) bool { return len(word) == 10 && word[4] == '-' && word[7] == '-' }
 
 var joints = strings.NewReplacer("-", "", "/", "", "_", "")
 

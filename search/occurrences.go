@@ -44,10 +44,10 @@ func (s *scorer) appendOccurrences(list []occurrence, tokens []analysis.Token) [
 	return list
 }
 
-// dropLoneParts drops occurrences of the two parts of a word that are not beside each other.
-func (s *scorer) dropLoneParts() {
-	isPart := func(t queryTerm) bool { return t.beside != 0 }
-	if !slices.ContainsFunc(s.q.list, isPart) {
+// dropUncounted drops occurrences of the two parts of a word that are not beside each other, and of two words that are joined by a
+// hyphen.
+func (s *scorer) dropUncounted() {
+	if !slices.ContainsFunc(s.q.list, func(t queryTerm) bool { return t.joined || t.beside != 0 }) {
 		return
 	}
 	type place struct {
@@ -59,8 +59,8 @@ func (s *scorer) dropLoneParts() {
 		places[place{o.term, o.pos}] = true
 	}
 	s.occurrences = slices.DeleteFunc(s.occurrences, func(o occurrence) bool {
-		beside := s.q.list[o.term].beside
-		return beside != 0 && !places[place{o.term + beside, o.pos + int32(beside)}]
+		t := s.q.list[o.term]
+		return t.joined && !o.leaf || t.beside != 0 && !places[place{o.term + t.beside, o.pos + int32(t.beside)}]
 	})
 }
 

@@ -104,23 +104,34 @@ func (r *searchState) addJoined(ctx context.Context, rd Reader) error {
 	}
 	for _, j := range r.terms.joined {
 		for _, stem := range r.stemsOf(j.word) {
-			at := len(r.terms.list)
-			if df[stem] == 0 || at == MaxTerms {
-				continue
-			}
-			for _, i := range j.parts {
-				if i < 0 {
-					continue
-				}
-				if len(r.terms.list) == at {
-					r.terms = r.terms.withVariants(i, exactly([]variant{{term: stem, written: j.word, df: df[stem]}}), r.index.Chunks)
-				} else {
-					r.terms.list[i].variants = append(slices.Clone(r.terms.list[i].variants), at)
-				}
+			if df[stem] > 0 && len(r.terms.list) < MaxTerms {
+				r.terms = r.terms.withJoined(j, variant{term: stem, written: j.word, df: df[stem], exact: true}, r.index.Chunks)
 			}
 		}
 	}
 	return nil
+}
+
+// withJoined returns q with two of its words as one. As both, it weighs no more than they do together.
+func (q queryTerms) withJoined(j joinedWords, v variant, chunks int) queryTerms {
+	at := len(q.list)
+	var weight float64
+	for _, i := range j.parts {
+		if i < 0 {
+			continue
+		}
+		weight += q.list[i].idf
+		if len(q.list) == at {
+			q = q.withVariants(i, []variant{v}, chunks)
+		} else {
+			q.list[i].variants = append(slices.Clone(q.list[i].variants), at)
+		}
+	}
+	if len(q.list) > at {
+		q.list[at].joined = true
+		q.list[at].idf = min(q.list[at].idf, weight)
+	}
+	return q
 }
 
 // stemsOf returns the stems of a word in English and the languages of the index, each once.

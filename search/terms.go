@@ -53,8 +53,9 @@ type queryTerm struct {
 	variantOf string
 	// beside is 1 if the term counts only before the next one, -1 if only after the one before, else 0.
 	beside int
-	// exact reports a variant that certainly means the same.
-	exact bool
+	// exact reports a variant that certainly means the same, and joined one that is two words of the query: it counts only where it
+	// is written as one word, since both words count where it has a hyphen.
+	exact, joined bool
 }
 
 // ideal is the share of the BM25 of a variant that counts in the confidence.

@@ -193,7 +193,7 @@ func (s *scorer) score(c *Chunk) textScore {
 // sum returns the score of a text with this number of tokens by the occurrences found in it.
 func (s *scorer) sum(tokens int) textScore {
 	t := textScore{counts: make([]int, len(s.q.list)), bm25: make([]float64, len(s.q.list))}
-	s.dropLoneParts()
+	s.dropUncounted()
 	if t.named = s.named; len(s.occurrences) == 0 && t.named == nil {
 		return t
 	}

@@ -11,7 +11,7 @@ import (
 
 func TestMatchableDropsCommonTerms(t *testing.T) {
 	t.Parallel()
-	df := map[string]int{"tea": 90, "cup": 3, "pot": 4}
+	df := map[string]int{"tea": 180, "cup": 3, "pot": 4}
 	tests := []struct{ text, want string }{
 		{"tea cup pot", "cup pot"},
 		{"tea cup", "cup tea"},
@@ -21,11 +21,20 @@ func TestMatchableDropsCommonTerms(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.text, func(t *testing.T) {
-			terms := parseTerms(test.text, nil).weigh(df, 100).matchable(100)
+			terms := parseTerms(test.text, nil).weigh(df, 200).matchable(200)
 			if got := strings.Join(terms.Any, " "); got != test.want || terms.Also != nil {
 				t.Errorf("%q: matchable = %q, want %q", test.text, terms, test.want)
 			}
 		})
+	}
+}
+
+// All chunks of a small index can be candidates.
+func TestMatchableKeepsCommonTermsOfSmallIndex(t *testing.T) {
+	t.Parallel()
+	terms := parseTerms("tea cup pot", nil).weigh(map[string]int{"tea": 5, "cup": 1, "pot": 2}, 6).matchable(6)
+	if got := strings.Join(terms.Any, " "); got != "cup pot tea" {
+		t.Errorf("matchable = %q", got)
 	}
 }
 

@@ -22,7 +22,7 @@ func (t Terms) All() []string { return slices.Concat(t.Any, t.Also) }
 func (q queryTerms) matchable(chunks int) Terms {
 	known := slices.DeleteFunc(slices.Clone(q.list), func(t queryTerm) bool { return t.df == 0 })
 	rare := slices.DeleteFunc(slices.Clone(known), func(t queryTerm) bool { return float64(t.df) > commonShare*float64(chunks) })
-	if len(rare) < 2 || chunks <= textPool {
+	if len(rare) < 2 || chunks <= vectorPool {
 		rare = known
 	}
 	var total float64

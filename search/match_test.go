@@ -11,7 +11,7 @@ import (
 
 func TestMatchableDropsCommonTerms(t *testing.T) {
 	t.Parallel()
-	df := map[string]int{"tea": 180, "cup": 3, "pot": 4}
+	df := map[string]int{"tea": 90, "cup": 3, "pot": 4}
 	tests := []struct{ text, want string }{
 		{"tea cup pot", "cup pot"},
 		{"tea cup", "cup tea"},
@@ -21,7 +21,7 @@ func TestMatchableDropsCommonTerms(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.text, func(t *testing.T) {
-			terms := parseTerms(test.text, nil).weigh(df, 200).matchable(200)
+			terms := parseTerms(test.text, nil).weigh(df, 100).matchable(100)
 			if got := strings.Join(terms.Any, " "); got != test.want || terms.Also != nil {
 				t.Errorf("%q: matchable = %q, want %q", test.text, terms, test.want)
 			}

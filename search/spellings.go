@@ -239,13 +239,17 @@ func cutsOf(word string) [][2]string {
 	return cuts
 }
 
-// compoundsOf returns the words of the index that begin or end with a word, if the index has chunks in a language with compounds.
+// compoundsOf returns the words of the index that begin or end with a word, if the index has chunks in a language with compounds and
+// the query may be in it.
 func (r *searchState) compoundsOf(ctx context.Context, rd Reader, word string) ([]variant, error) {
 	a := analysis.NewAnalyzer()
 	defer a.Release()
 	compounds := make(map[string]int)
 	for _, l := range compounding {
 		if !slices.Contains(r.index.Languages, l) {
+			continue
+		}
+		if query := queryLanguage(r.query.Text, r.index.Languages); query != l && query != "" {
 			continue
 		}
 		a.SetLanguage(l)

@@ -22,7 +22,7 @@ const (
 // Han, kana, Hangul and of the scripts of South-East Asia that are written without spaces become overlapping bigrams, of
 // simplified characters for traditional ones; a lone character stays. Other letters and digits form words. Latin words are
 // stemmed as in English, or in the language of a chunk, and Cyrillic words as in Russian. An identifier (memorySearch.query, v2.3.0, /users/x, C++) is also a term as a whole, after its parts. A
-// word with hyphens, slashes or underscores is one without them (follow-up is followup, S.L.A. is sla), and so are numbers in
+// word with hyphens or slashes is one without them (follow-up is followup, S.L.A. is sla), and so are numbers in
 // groups (+49 170 555 0199, $1,299.00). An emoji is a term. A term has 1 to 64 bytes, without white space and control characters.
 func Terms(text string) []string { return ChunkTerms(Chunk{Text: text}) }
 

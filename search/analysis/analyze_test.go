@@ -38,7 +38,7 @@ func TestTerms(t *testing.T) {
 		{"marks of other alphabets make letters", "йод が ガ カ", "йод が ガ カ"},
 		{"a hash stays whole", "a828e60", "a828e60"},
 		{"a dotted name stays whole too", "memorySearch.query", "memori search memorysearch queri memorysearch.query"},
-		{"mixed joints", "foo_bar-2", "foo bar 2 foobar2"},
+		{"mixed joints", "foo_bar-2", "foo bar 2 foo_bar-2"},
 		{"versions", "see v2.3.0.", "see v2 3 0 v2.3.0"},
 		{"names that end in signs", "C++, C# and F#!", "c c++ c c# and f f#"},
 		{"a path keeps its first slash", "(/users/x)", "user x /users/x"},

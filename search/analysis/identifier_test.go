@@ -13,7 +13,7 @@ func TestIdentifiers(t *testing.T) {
 	for text, want := range map[string]string{
 		"who fixed a828e60?":                      "a828e60",
 		"does memorySearch.query return INV-2026": "memorysearch.query inv2026",
-		"error ERR_4012 or E4012":                 "err4012 e4012",
+		"error ERR_4012 or E4012":                 "err_4012 e4012",
 		"in a828e60.txt":                          "a828e60.txt",
 		"請求書INV-2026-0042の期限":                     "inv20260042",
 		"错误 0x80070005 怎么办":                       "0x80070005",

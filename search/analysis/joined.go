@@ -11,14 +11,14 @@ const (
 	initials = 3
 )
 
-// joinedTerm returns the term of a word in lower case that is made of others: without its hyphens, slashes and underscores, and
-// stemmed, so that follow-up, followup and follow_up are one; of initials (s.l.a) without the full stops. Others, such as
-// v2.3.0, 24/7, 2026-01-20 and a web address, stay as they are written.
+// joinedTerm returns the term of a word in lower case that is made of others: without its hyphens and slashes, and stemmed, so that
+// follow-up and followup are one; of initials (s.l.a) without the full stops. Others, such as
+// foo_bar, v2.3.0, 24/7, 2026-01-20 and a web address, stay as they are written.
 func (a *Analyzer) joinedTerm(word string) string {
 	switch {
 	case isInitials(word):
 		return a.term(strings.ReplaceAll(word, ".", ""), false)
-	case strings.ContainsAny(word, `.@:+#\`), word[0] == '/':
+	case strings.ContainsAny(word, `._@:+#\`), word[0] == '/':
 		return Unaccented(word)
 	}
 	plain := joints.Replace(word)
@@ -31,7 +31,7 @@ func (a *Analyzer) joinedTerm(word string) string {
 // isDay reports whether numbers with joints have the form of a day: chunks are found by their day as it is written.
 func isDay(word string) bool { return len(word) == 10 && word[4] == '-' && word[7] == '-' }
 
-var joints = strings.NewReplacer("-", "", "/", "", "_", "")
+var joints = strings.NewReplacer("-", "", "/", "")
 
 // isInitials reports whether a word is made of single letters with full stops between them.
 func isInitials(word string) bool {

@@ -81,9 +81,7 @@ func Parse(norm string, now time.Time) (spans []Span, impossible []Extent) {
 	if kanjiHints.MatchString(low) {
 		found = appendDates(found, hanRules, norm, low, today(now))
 	}
-	if relativeHints.MatchString(low) {
-		found = appendDates(found, relativeRules, norm, low, today(now))
-	}
+	found = appendRelative(found, norm, low, today(now))
 	slices.SortStableFunc(found, func(a, b dated) int { return cmp.Or(a.start-b.start, b.end-a.end) })
 	var real []dated
 	for _, d := range withoutOverlaps(found) {

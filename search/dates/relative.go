@@ -1,33 +1,68 @@
 package dates
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
 	"kioku/search/analysis"
 )
 
-// relativeHints matches every text that may contain a day of one of the tongues, and relativeRules read them.
-var relativeHints, relativeRules = readTongues()
+// relativeRules return the rules of each tongue, which are made when they are first needed, and tongueWords contains, for each word without which a tongue names no day, the tongues
+// that have it. Most texts contain none of these words.
+var (
+	relativeRules []func() []dateRule
+	tongueWords   = make(map[string][]int)
+)
 
-func readTongues() (*regexp.Regexp, []dateRule) {
-	var rules []dateRule
-	var hints []string
-	for _, t := range tongues {
+func init() {
+	for i, t := range tongues {
 		r := newTongueReader(t)
-		rules = append(rules, r.rules()...)
-		for _, words := range []map[string]int{r.days, r.years, r.weekdays, r.beside} {
-			for w := range words {
-				hints = append(hints, w)
+		relativeRules = append(relativeRules, sync.OnceValue(r.rules))
+		words := []string{strings.ReplaceAll(plain(t.ago), "#", "")}
+		for _, list := range []map[string]int{r.days, r.years, r.weekdays} {
+			words = slices.AppendSeq(words, maps.Keys(list))
+		}
+		for w, meaning := range r.beside {
+			if meaning != beforeWeekday {
+				words = append(words, w)
 			}
 		}
-		hints = append(hints, longestOf(strings.Split(plain(t.ago), "#")))
+		for _, w := range words {
+			w = longestOf(wordsOf(w))
+			tongueWords[w] = append(tongueWords[w], i)
+		}
 	}
-	return regexp.MustCompile(anyOf(hints)), rules
+}
+
+// wordsOf returns the words of a text.
+func wordsOf(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
+}
+
+// appendRelative appends the days that a text names in the tongues. Korean words have particles after them, so that any is tried.
+func appendRelative(found []dated, norm, low string, today time.Time) []dated {
+	seen := make([]bool, len(tongues))
+	for w := range strings.FieldsFuncSeq(low, func(r rune) bool { return !unicode.IsLetter(r) }) {
+		if r, _ := utf8.DecodeRuneInString(w); unicode.Is(unicode.Hangul, r) {
+			seen[len(tongues)-1] = true
+		}
+		for _, i := range tongueWords[analysis.Unaccented(w)] {
+			seen[i] = true
+		}
+	}
+	for i, rules := range relativeRules {
+		if seen[i] {
+			found = appendDates(found, rules(), norm, low, today)
+		}
+	}
+	return found
 }
 
 // tongueReader reads the days of a tongue. Its words have no accents.

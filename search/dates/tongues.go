@@ -27,7 +27,7 @@ type tongue struct {
 // korean has no stemmer here, and so no constant in analysis. Its words are not separated from the particles after them.
 const korean analysis.Language = "ko"
 
-// tongues are the languages whose words are stemmed, beside English, and Korean.
+// tongues are the languages whose words are stemmed, beside English, and at the end Korean.
 var tongues = []tongue{
 	{
 		language: analysis.German,

@@ -13,16 +13,17 @@ func asksForMore(text string) bool {
 	a := analysis.NewAnalyzer()
 	defer a.Release()
 	a.Add(askingPhrases.Replace(text))
+	language := queryLanguage(text, nil)
 	return slices.ContainsFunc(a.Tokens, func(t analysis.Token) bool {
 		own := a.Lower[t.Start:t.End]
 		if t.Kind == analysis.Gram && utf8.RuneCountInString(own) == 1 {
 			return !strings.Contains(askingRest, own)
 		}
-		return !analysis.IsStopWord(own, t.Kind) && !askingWords[own]
+		return !analysis.IsStopWord(own, t.Kind) && !analysis.IsStopWord(own, t.Kind, language) && !askingWords[analysis.Unaccented(own)]
 	})
 }
 
-// askingWords only ask in a question for days: what was noted or happened on them, or that it be shown or summed up. In a
+// askingWords, without accents, only ask in a question for days: what was noted or happened on them, or that it be shown or summed up. In a
 // question without days they are words like others.
 var askingWords = analysis.WordSet(`
 happen happens happened happening occur occurs occurred event events
@@ -32,6 +33,8 @@ article articles post posts posted entry entries diary journal
 work works worked working learn learns learned learnt new
 summary summaries summarise summarises summarised summarize summarizes summarized recap overview digest
 show list find search see look give
+gemacht getan passiert geschehen geschrieben notiert notizen fait passe ecrit note notes hice hizo paso escribi notas ho fatto successo scritto
+fiz aconteceu escrevi anotei gedaan gebeurd geschreven gjorde hande hant skrev делал делала сделал было случилось писал
 `)
 
 // askingPhrases removes what only asks for days in Japanese and Chinese. Of phrases with the same beginning the longest comes

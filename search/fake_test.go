@@ -82,6 +82,16 @@ func (s *fakeStore) DocFreq(_ context.Context, terms []string) (map[string]int, 
 	return df, nil
 }
 
+func (s *fakeStore) Longer(_ context.Context, term string, end bool, _ int) (map[string]int, error) {
+	longer := make(map[string]int)
+	for t, n := range s.df {
+		if end && strings.HasSuffix(t, term) || !end && strings.HasPrefix(t, term) {
+			longer[t] = n
+		}
+	}
+	return longer, nil
+}
+
 func (s *fakeStore) Places([]string, []int64) [][]Place { return nil }
 
 func (s *fakeStore) Dated(_ context.Context, first, last string) (bool, error) {

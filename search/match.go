@@ -17,12 +17,12 @@ type Terms struct {
 func (t Terms) All() []string { return slices.Concat(t.Any, t.Also) }
 
 // matchable returns the terms for the keyword index: the terms that it knows, without very common ones if two others are
-// left. The rarest terms, which make up most of the weight of the query, choose among the chunks, unless there are few
+// left and not all chunks can be candidates. The rarest terms, which make up most of the weight of the query, choose among the chunks, unless there are few
 // chunks to choose from.
 func (q queryTerms) matchable(chunks int) Terms {
 	known := slices.DeleteFunc(slices.Clone(q.list), func(t queryTerm) bool { return t.df == 0 })
 	rare := slices.DeleteFunc(slices.Clone(known), func(t queryTerm) bool { return float64(t.df) > commonShare*float64(chunks) })
-	if len(rare) < 2 {
+	if len(rare) < 2 || chunks <= vectorPool {
 		rare = known
 	}
 	var total float64

@@ -29,6 +29,15 @@ func TestMatchableDropsCommonTerms(t *testing.T) {
 	}
 }
 
+// All chunks of a small index can be candidates.
+func TestMatchableKeepsCommonTermsOfSmallIndex(t *testing.T) {
+	t.Parallel()
+	terms := parseTerms("tea cup pot", nil).weigh(map[string]int{"tea": 5, "cup": 1, "pot": 2}, 6).matchable(6)
+	if got := strings.Join(terms.Any, " "); got != "cup pot tea" {
+		t.Errorf("matchable = %q", got)
+	}
+}
+
 func TestMatchableChoosesByRareTerms(t *testing.T) {
 	t.Parallel()
 	df := map[string]int{"harbor": 900, "crane": 1500, "repair": 20_000, "year": 45_000, "work": 70_000}

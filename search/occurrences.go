@@ -44,6 +44,26 @@ func (s *scorer) appendOccurrences(list []occurrence, tokens []analysis.Token) [
 	return list
 }
 
+// dropUncounted drops occurrences of the two parts of a word that are not beside each other, and of two words that are joined by a
+// hyphen.
+func (s *scorer) dropUncounted() {
+	if !slices.ContainsFunc(s.q.list, func(t queryTerm) bool { return t.joined || t.beside != 0 }) {
+		return
+	}
+	type place struct {
+		term int
+		pos  int32
+	}
+	places := make(map[place]bool)
+	for _, o := range s.occurrences {
+		places[place{o.term, o.pos}] = true
+	}
+	s.occurrences = slices.DeleteFunc(s.occurrences, func(o occurrence) bool {
+		t := s.q.list[o.term]
+		return t.joined && !o.leaf || t.beside != 0 && !places[place{o.term + t.beside, o.pos + int32(t.beside)}]
+	})
+}
+
 // addHeadings starts a new text with the names of the file, the headings and the date of a chunk, and returns the number of
 // tokens of the latter two.
 func (s *scorer) addHeadings(c *Chunk) int {

@@ -30,7 +30,7 @@ func New(s Store, e Embedder, opt Options) *Searcher {
 //
 // An answer without hits always says why in Degraded: the index is empty, or what came nearest. If the query cannot be
 // embedded or the index has vectors of another model, Search ranks by keywords and says so. A query without a word (only
-// punctuation, an emoji) is answered by vectors only, so without vectors it has no hits.
+// punctuation) is answered by vectors only, so without vectors it has no hits.
 //
 // It returns ErrEmptyQuery for a blank query, an *memory.InputError for a query that is longer than MaxQueryBytes or has an
 // invalid limit, minimum or filter, and the error of ctx or of the store if one of them fails.
@@ -222,10 +222,8 @@ func (s *Searcher) prepareTerms(ctx context.Context, rd Reader, r *searchState) 
 	}
 	r.isName = df[key] > 0
 	r.terms = terms.weigh(df, r.index.Chunks)
-	if *s.opt.Typos {
-		if err := r.addVariants(ctx, rd); err != nil {
-			return err
-		}
+	if err := r.addSpellings(ctx, rd, *s.opt.Typos); err != nil {
+		return err
 	}
 	if r.terms.capped {
 		r.degrade(memory.TermsCapped, "Of %d different terms the %d rarest were looked for.", len(terms.list), MaxTerms)

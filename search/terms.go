@@ -30,7 +30,7 @@ type queryTerm struct {
 	written string
 	// weight is above 1 for names and below 1 for bigrams of grammar.
 	weight float64
-	// optional terms require nothing if the index lacks them: their parts do.
+	// optional terms require nothing if the index lacks them: the parts of a word do, and an emoji says nothing by itself.
 	optional bool
 	// gram reports a bigram of a script written without spaces.
 	gram bool
@@ -43,12 +43,35 @@ type queryTerm struct {
 	idf float64
 	// known are the term and its forms that the index contains.
 	known []string
-	// word is the term before stemming if it may be misspelt, else empty.
+	// own is the word before stemming, without accents; empty if it is none, or of a day.
+	own string
+	// word is the same if it may be misspelt, else empty.
 	word string
 	// variants are the indexes of its spelling variants.
 	variants []int
-	// variantOf is the misspelt term of which this is a spelling variant, empty for a term of the query itself.
+	// variantOf is the term of which this is a spelling variant, empty for a term of the query itself.
 	variantOf string
+	// beside is 1 if the term counts only before the next one, -1 if only after the one before, else 0.
+	beside int
+	// exact reports a variant that certainly means the same, and joined one that is two words of the query: it counts only where it
+	// is written as one word, since both words count where it has a hyphen.
+	exact, joined bool
+}
+
+// ideal is the share of the BM25 of a variant that counts in the confidence.
+func (t queryTerm) ideal() float64 {
+	if t.exact {
+		return 1
+	}
+	return variantIdeal
+}
+
+// trust is the share of a term that counts as matched if one of its variants occurs.
+func (q queryTerms) trust(t queryTerm) float64 {
+	if q.list[t.variants[0]].exact {
+		return 1
+	}
+	return variantTrust / float64(len(t.variants))
 }
 
 // idfWeight is the weight of one occurrence in this query.
@@ -78,6 +101,8 @@ type queryTerms struct {
 	list []queryTerm
 	// pairs are terms that are adjacent in the query, as indexes of list.
 	pairs [][2]int
+	// joined are words of the query that the index may spell as one.
+	joined []joinedWords
 	// capped reports that the query has more terms than are searched for.
 	capped bool
 }
@@ -138,6 +163,7 @@ func parseTerms(text string, mentions []dates.Extent, indexed ...analysis.Langua
 			q.list[i].identifier = true
 		}
 	}
+	q.joined = joinedIn(a, indexes, mentions, isStopWord)
 	return q
 }
 
@@ -147,9 +173,13 @@ func newQueryTerm(t analysis.Token, own string, date bool, particles string) que
 	// Clones, because the terms live as long as the answer and must not keep the whole text alive.
 	q := queryTerm{
 		term: strings.Clone(t.Term), weight: 1, date: date,
-		optional: t.Kind == analysis.Compound, gram: t.Kind == analysis.Gram,
+		optional: t.Kind == analysis.Compound || t.Kind == analysis.Sign, gram: t.Kind == analysis.Gram,
 	}
-	switch word := analysis.Unaccented(own); {
+	word := analysis.Unaccented(own)
+	if t.Kind == analysis.Word && !date {
+		q.own = strings.Clone(word)
+	}
+	switch {
 	case mayBeMisspelt(word) && !date && !calendarWords[own]:
 		q.word = strings.Clone(word)
 	case q.gram && strings.ContainsAny(own, particles):
@@ -161,7 +191,7 @@ func newQueryTerm(t analysis.Token, own string, date bool, particles string) que
 // weigh returns q with frequencies and idf filled in, cut to the MaxTerms rarest known terms. Terms that the index lacks
 // are dropped first, because they can find nothing.
 func (q queryTerms) weigh(df map[string]int, chunks int) queryTerms {
-	weighed := queryTerms{list: slices.Clone(q.list), pairs: q.pairs}
+	weighed := queryTerms{list: slices.Clone(q.list), pairs: q.pairs, joined: q.joined}
 	for i := range weighed.list {
 		t := &weighed.list[i]
 		t.df, t.known = 0, nil

@@ -199,6 +199,7 @@ func (s *scorer) score(c *Chunk) textScore {
 // sum returns the score of a text with this number of tokens by the occurrences found in it.
 func (s *scorer) sum(tokens int) textScore {
 	t := textScore{counts: make([]int, len(s.q.list)), bm25: make([]float64, len(s.q.list))}
+	s.dropUncounted()
 	if t.named = s.named; len(s.occurrences) == 0 && t.named == nil {
 		return t
 	}
@@ -224,7 +225,7 @@ func (s *scorer) sum(tokens int) textScore {
 			r.bm25 += t.bm25[i]
 			r.idfWeight += term.idfWeight()
 		} else {
-			r.bm25 += variantIdeal * t.bm25[i]
+			r.bm25 += term.ideal() * t.bm25[i]
 		}
 	}
 	own.idfWeight += s.typoCredit(t)
@@ -250,13 +251,13 @@ func (m matches) share(required float64) float64 {
 	return clamp01(idealShare*m.bm25/(required*(bm25K1+1)) + (1-idealShare)*m.idfWeight/required)
 }
 
-// typoCredit returns the idf weight that counts as matched for misspelt terms: a share for each term with a spelling
-// variant that occurs.
+// typoCredit returns the idf weight that counts as matched for terms that do not occur: a share for each term with a spelling
+// variant that does.
 func (s *scorer) typoCredit(score textScore) float64 {
 	var sum float64
-	for _, t := range s.q.list {
-		if slices.ContainsFunc(t.variants, score.matches) {
-			sum += t.idfWeight() * variantTrust / float64(len(t.variants))
+	for i, t := range s.q.list {
+		if !score.matches(i) && slices.ContainsFunc(t.variants, score.matches) {
+			sum += t.idfWeight() * s.q.trust(t)
 		}
 	}
 	return sum

@@ -107,6 +107,9 @@ type Reader interface {
 	Index() Index
 	// DocFreq returns the number of chunks that contain each term; terms that occur nowhere are absent.
 	DocFreq(ctx context.Context, terms []string) (map[string]int, error)
+	// Longer returns at most limit terms that begin with a term, or end with it, with the number of chunks of each, the most frequent if there
+	// are more.
+	Longer(ctx context.Context, term string, end bool, limit int) (map[string]int, error)
 	// Dated reports whether any chunk has a date (YYYY-MM-DD) between two days, both included.
 	Dated(ctx context.Context, first, last string) (bool, error)
 	// Lacking returns the number of indexed files that have no value for a field; for "date", those without any dated chunk.

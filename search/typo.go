@@ -101,60 +101,68 @@ func spellingVariants(word string, indexed ...analysis.Language) map[string]stri
 	return terms
 }
 
-// addVariants adds, for each term that the index lacks and that may be misspelt, the spelling variants that the index
-// knows, as long as there is room for terms.
-func (r *searchState) addVariants(ctx context.Context, rd Reader) error {
-	misspelt := 0
-	for i, t := range r.terms.list {
-		if t.df > 0 || t.word == "" || len(r.terms.list)+maxVariants > MaxTerms {
-			continue
-		}
-		if misspelt++; misspelt > maxMisspelt {
-			return nil
-		}
-		words := spellingVariants(t.word, r.index.Languages...)
-		df, err := rd.DocFreq(ctx, slices.Sorted(maps.Keys(words)))
-		if err != nil {
-			return fmt.Errorf("look up other spellings: %w", err)
-		}
-		r.terms = r.terms.withVariants(i, chooseVariants(df), words, df, r.index.Chunks)
+// typoVariants returns the spelling variants of a misspelt word that the index knows.
+func (r *searchState) typoVariants(ctx context.Context, rd Reader, word string) ([]variant, error) {
+	words := spellingVariants(word, r.index.Languages...)
+	df, err := rd.DocFreq(ctx, slices.Sorted(maps.Keys(words)))
+	if err != nil {
+		return nil, fmt.Errorf("look up other spellings: %w", err)
 	}
-	return nil
+	return chooseVariants(df, words), nil
 }
 
-// chooseVariants returns the most frequent of the terms, at most maxVariants: what is written often is meant often.
-func chooseVariants(df map[string]int) []string {
+// variant is another term that stands for one of the query.
+type variant struct {
+	// term is as the index has it, written as people write it.
+	term, written string
+	df            int
+	// beside is where the other part of a word is among the variants if this is one: 1 is the next, -1 the one before; 0 if it is none.
+	beside int
+	// exact reports that it certainly means the same.
+	exact bool
+}
+
+// chooseVariants returns the most frequent of the terms, at most maxVariants: what is written often is meant often. words are the
+// words that they are the stems of; a term that is not among them is a word itself.
+func chooseVariants(df map[string]int, words map[string]string) []variant {
 	terms := slices.SortedFunc(maps.Keys(df), func(a, b string) int { return cmp.Or(df[b]-df[a], strings.Compare(a, b)) })
-	return terms[:min(maxVariants, len(terms))]
+	var list []variant
+	for _, t := range terms[:min(maxVariants, len(terms))] {
+		list = append(list, variant{term: t, written: cmp.Or(words[t], t), df: df[t]})
+	}
+	return list
 }
 
 // withVariants returns q with the spelling variants of the i-th term as terms of their own. They share its weight and
 // its pairs and, as alternatives of each other, its part in the coverage. Variants that the query contains anyway are
-// left out. words are the words that they are the stems of.
-func (q queryTerms) withVariants(i int, variants []string, words map[string]string, df map[string]int, chunks int) queryTerms {
-	variants = slices.DeleteFunc(slices.Clone(variants), func(t string) bool {
-		return slices.ContainsFunc(q.list, func(own queryTerm) bool { return slices.Contains(own.all(), t) })
+// left out. Parts of a word count only beside each other.
+func (q queryTerms) withVariants(i int, variants []variant, chunks int) queryTerms {
+	variants = slices.DeleteFunc(slices.Clone(variants), func(v variant) bool {
+		return slices.ContainsFunc(q.list, func(own queryTerm) bool { return slices.Contains(own.all(), v.term) })
 	})
+	if len(variants) == 1 && variants[0].beside != 0 {
+		return q
+	}
 	n := float64(len(variants))
 	base := q.list[i]
-	joined := queryTerms{list: slices.Clone(q.list), pairs: slices.Clone(q.pairs), capped: q.capped}
-	for _, t := range variants {
-		at := len(joined.list)
-		joined.list = append(joined.list, queryTerm{
-			term: t, written: words[t], weight: base.weight / math.Sqrt(n), variantOf: base.written,
-			df: df[t], idf: idf(df[t], chunks), known: []string{t},
+	with := queryTerms{list: slices.Clone(q.list), pairs: slices.Clone(q.pairs), joined: q.joined, capped: q.capped}
+	for _, v := range variants {
+		at := len(with.list)
+		with.list = append(with.list, queryTerm{
+			term: v.term, written: v.written, weight: base.weight / math.Sqrt(n), variantOf: base.written,
+			df: v.df, idf: idf(v.df, chunks), known: []string{v.term}, beside: v.beside, exact: v.exact,
 		})
-		joined.list[i].variants = append(joined.list[i].variants, at)
+		with.list[i].variants = append(slices.Clone(with.list[i].variants), at)
 		for _, p := range q.pairs {
 			switch i {
 			case p[0]:
-				joined.pairs = append(joined.pairs, [2]int{at, p[1]})
+				with.pairs = append(with.pairs, [2]int{at, p[1]})
 			case p[1]:
-				joined.pairs = append(joined.pairs, [2]int{p[0], at})
+				with.pairs = append(with.pairs, [2]int{p[0], at})
 			}
 		}
 	}
-	return joined
+	return with
 }
 
 // label returns the name of a term for people: "lighthuose ~ lighthouse" is a spelling variant of a misspelt word.

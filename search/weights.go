@@ -44,6 +44,8 @@ const (
 	// minimum word, no missing or doubled letters in short words, a second word beside the variant) cost fifteen points
 	// and more of that.
 	variantIdeal = 0.6
+	// rareChunks is the maximum number of chunks with a word that is rare in every index.
+	rareChunks = 3
 	// nameWeight is the frequency that a term of the query gets for occurring in the names of the file (its name, title,
 	// aliases and tags). Results hardly change between 0.5 and 2. A term that occurs in a heading above the text gets none: a
 	// title that is a heading too would count twice, which costs up to a point.
@@ -57,7 +59,7 @@ const (
 	keywordLine, lineChunks, lineGrowth = 0.16, 60, 0.1
 	// meaningLine is the similarity by meaning from which on a passage is an answer, and leastMeaning the one from which on it is weak
 	// without a word in common with the query.
-	meaningLine, leastMeaning = 0.28, 0.1
+	meaningLine, leastMeaning = 0.25, 0.1
 	// maxWeak is the maximum number of weak hits of an answer.
 	maxWeak = 3
 	// maxClauses is the maximum number of clauses of a message that are searched for beside the whole.

@@ -44,6 +44,35 @@ func (v *view) DocFreq(ctx context.Context, terms []string) (map[string]int, err
 	return freq, nil
 }
 
+// The terms that begin with a term, and those that end with it. The latter reads the whole vocabulary.
+const (
+	selectBeginning = "SELECT term, doc FROM chunks_vocab WHERE term >= ?1 AND term <= ?1 || char(1114111) ORDER BY doc DESC, term LIMIT ?2"
+	selectEnding    = "SELECT term, doc FROM chunks_vocab WHERE substr(term, -length(?1)) = ?1 ORDER BY doc DESC, term LIMIT ?2"
+)
+
+// Longer implements search.Reader.
+func (v *view) Longer(ctx context.Context, term string, end bool, limit int) (map[string]int, error) {
+	if v.words != nil {
+		return v.words.Longer(term, end, limit), nil
+	}
+	freq := make(map[string]int)
+	query := selectBeginning
+	if end {
+		query = selectEnding
+	}
+	err := forEachRow(ctx, v.wordsTx, func(rows *sql.Rows) error {
+		var term string
+		var n int
+		err := rows.Scan(&term, &n)
+		freq[term] = n
+		return err
+	}, query, term, limit)
+	if err != nil {
+		return nil, fmt.Errorf("read longer terms: %w", err)
+	}
+	return freq, nil
+}
+
 // Dated implements search.Reader.
 func (v *view) Dated(ctx context.Context, first, last string) (bool, error) {
 	var dated bool

@@ -124,6 +124,34 @@ func TestDocFreqCountsChunks(t *testing.T) {
 	}
 }
 
+func TestLongerReturnsTermsThatBeginOrEndWithOne(t *testing.T) {
+	t.Parallel()
+	s := openTestStore(t, t.TempDir())
+	replace(t, s, testFile("memory/a.md", nil, "harbor harborside", "harbor boatharbor shard", "größe"))
+	for _, c := range []struct {
+		term  string
+		end   bool
+		limit int
+		want  map[string]int
+	}{
+		{"harbor", false, 9, map[string]int{"harbor": 2, "harborsid": 1}},
+		{"harbor", true, 9, map[string]int{"harbor": 2, "boatharbor": 1}},
+		{"harbor", true, 1, map[string]int{"harbor": 2}},
+		{"zebra", false, 9, map[string]int{}}, {"%", true, 9, map[string]int{}}, {"*", false, 9, map[string]int{}},
+	} {
+		err := s.View(t.Context(), false, func(r search.Reader) error {
+			got, err := r.Longer(t.Context(), c.term, c.end, c.limit)
+			if !cmp.Equal(got, c.want) {
+				t.Errorf("%q, end %v: %s", c.term, c.end, cmp.Diff(c.want, got))
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestDocFreqTakesAnyTermAsItStands(t *testing.T) {
 	t.Parallel()
 	s := openTestStore(t, t.TempDir())

@@ -57,6 +57,9 @@ func sameWords(t testing.TB, v *view, terms search.Terms, f memory.Filter, limit
 	if diff := cmp.Diff(wantFreq, gotFreq); diff != "" {
 		return fmt.Errorf("frequencies (-disk +memory):\n%s", diff)
 	}
+	if err := sameLonger(t, v, &disk, terms.All()); err != nil {
+		return err
+	}
 	got, err := v.Match(t.Context(), terms, f, limit)
 	if err != nil {
 		return err
@@ -66,6 +69,26 @@ func sameWords(t testing.TB, v *view, terms search.Terms, f memory.Filter, limit
 		return err
 	}
 	return sameOrder(t, &disk, terms, got, want)
+}
+
+// sameLonger compares the words that begin or end with the halves of each term.
+func sameLonger(t testing.TB, cached, disk *view, terms []string) error {
+	for _, term := range terms {
+		for end, half := range map[bool]string{false: term[:(len(term)+1)/2], true: term[len(term)/2:]} {
+			got, err := cached.Longer(t.Context(), half, end, 3)
+			if err != nil {
+				return err
+			}
+			want, err := disk.Longer(t.Context(), half, end, 3)
+			if err != nil {
+				return err
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				return fmt.Errorf("words with %q (-disk +memory):\n%s", half, diff)
+			}
+		}
+	}
+	return nil
 }
 
 // sameOrder compares two lists of the best chunks. Chunks whose scores differ only by rounding may be in another order.

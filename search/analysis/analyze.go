@@ -22,7 +22,8 @@ const (
 // Han, kana, Hangul and of the scripts of South-East Asia that are written without spaces become overlapping bigrams, of
 // simplified characters for traditional ones; a lone character stays. Other letters and digits form words. Latin words are
 // stemmed as in English, or in the language of a chunk, and Cyrillic words as in Russian. An identifier (memorySearch.query, v2.3.0, /users/x, C++) is also a term as a whole, after its parts. A
-// term has 1 to 64 bytes, without white space and control characters.
+// word with hyphens or slashes is one without them (follow-up is followup, S.L.A. is sla), and so are numbers in
+// groups (+49 170 555 0199, $1,299.00). An emoji is a term. A term has 1 to 64 bytes, without white space and control characters.
 func Terms(text string) []string { return ChunkTerms(Chunk{Text: text}) }
 
 // Chunk is what a chunk is found by.
@@ -77,7 +78,7 @@ func AnalyzeChunk(c Chunk) ([]string, Layout) {
 // Kind is the kind of a token. The zero value is Word.
 type Kind uint8
 
-// Kinds of a token. Word, Part and Gram are the leaves: each letter of a text is in exactly one of them.
+// Kinds of a token. Word, Part, Gram and Sign are the leaves: each letter of a text is in exactly one of them.
 const (
 	// Word is a run of letters and digits.
 	Word Kind = iota
@@ -85,9 +86,12 @@ const (
 	Part
 	// Gram is a bigram, or a lone character, of a script written without spaces.
 	Gram
+	// Sign is an emoji or another symbol.
+	Sign
 	// Whole is an identifier made of leaves, such as memorySearch.query.
 	Whole
-	// Compound is a word made of words of letters with hyphens or slashes between them, such as well-known.
+	// Compound is a word made of words of letters with hyphens or slashes between them, such as well-known, or a number made of
+	// groups of digits.
 	Compound
 )
 
@@ -114,6 +118,8 @@ type Analyzer struct {
 	Text, Lower string
 	// pos is the position of the next leaf.
 	pos int32
+	// number is the number that is being read, if it has several groups.
+	number groupedNumber
 	// folded is Lower with one character for all variants of a Chinese character, with equal offsets.
 	folded string
 	// language of the texts, "" for English.
@@ -176,13 +182,18 @@ func (a *Analyzer) Add(text string) {
 	a.Text = Normalize(text)
 	a.Lower = ToLower(a.Text)
 	a.folded = FoldHan(a.Lower)
+	a.number = groupedNumber{}
 	for i := 0; i < len(a.Lower); {
 		c, size := classAt(a.Lower, i)
 		switch {
 		case c == letter, c == joint && a.leadsIdentifier(i):
+			a.beginNumber(i)
 			i = a.readJoined(i)
+			a.endNumber(i)
 		case c == glyph:
 			i = a.readGrams(i)
+		case c == sign:
+			i = a.readSign(i, size)
 		case c == newline:
 			a.pos++
 			i++
@@ -232,7 +243,7 @@ func (a *Analyzer) readJoined(i int) int {
 		k = Whole
 	}
 	if end-start <= maxTermBytes {
-		a.Tokens = append(a.Tokens, Token{Unaccented(a.Lower[start:end]), int32(start), int32(end), pos, k})
+		a.Tokens = append(a.Tokens, Token{a.joinedTerm(a.Lower[start:end]), int32(start), int32(end), pos, k})
 	}
 	return end
 }
@@ -375,29 +386,6 @@ func (a *Analyzer) cachedStem(w string) string {
 	stem := a.language.stemIn(w)
 	a.stems[w] = stem
 	return stem
-}
-
-// readGrams reads a run of characters of a script without spaces, appends its bigrams and returns the offset of its end.
-func (a *Analyzer) readGrams(start int) int {
-	_, size := classAt(a.Lower, start)
-	prev, i := start, start+size
-	for i < len(a.Lower) {
-		c, size := classAt(a.Lower, i)
-		if c != glyph && c != mark {
-			break
-		}
-		a.appendGram(prev, i+size)
-		prev, i = i, i+size
-	}
-	if prev == start {
-		a.appendGram(start, i)
-	}
-	return i
-}
-
-func (a *Analyzer) appendGram(start, end int) {
-	a.Tokens = append(a.Tokens, Token{a.folded[start:end], int32(start), int32(end), a.pos, Gram})
-	a.pos++
 }
 
 // cut returns the longest prefix of s with at most n bytes that splits no rune.

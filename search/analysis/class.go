@@ -18,6 +18,8 @@ const (
 	glyph
 	// mark belongs to the character before it.
 	mark
+	// sign is an emoji, or another symbol that notes are marked with.
+	sign
 )
 
 // asciiClass contains the class of each ASCII character.
@@ -58,9 +60,20 @@ func classOf(r rune) class {
 		return glyph
 	case unicode.IsLetter(r), unicode.IsNumber(r):
 		return letter
+	case isSign(r):
+		return sign
 	}
 	return separator
 }
+
+// isSign reports whether r is an emoji or a symbol like ✓ and ★. Skin tones are none.
+func isSign(r rune) bool {
+	return (r >= 0x1F000 && r <= 0x1FAFF || r >= 0x2600 && r <= 0x27BF || r >= 0x231A && r <= 0x23FF || r == 0x2B50 || r == 0x2B55) &&
+		unicode.Is(unicode.So, r)
+}
+
+// isFlagLetter reports whether r is one of the two letters of a flag.
+func isFlagLetter(r rune) bool { return r >= 0x1F1E6 && r <= 0x1F1FF }
 
 func isLetterAt(s string, i int) bool {
 	if i >= len(s) {

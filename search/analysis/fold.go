@@ -8,9 +8,11 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// Normalize returns text in NFKC, without invisible characters (soft hyphens, joiners, variation selectors). Letters whose
-// lower case has another length are replaced, so that ToLower keeps every byte in its place.
+// Normalize returns text as it is shown, in NFKC, without invisible characters (soft hyphens, joiners, variation selectors):
+// references of HTML are decoded, and markup inside a word is gone. Letters whose lower case has another length are replaced,
+// so that ToLower keeps every byte in its place.
 func Normalize(text string) string {
+	text = asShown(text)
 	if isASCII(text) {
 		return text
 	}
@@ -27,7 +29,7 @@ func Normalize(text string) string {
 			wide = true
 		default:
 			// NFKC skips characters that follow invalid bytes.
-			return strings.Map(mapRare, norm.NFKC.String(strings.ToValidUTF8(text, " ")))
+			return strings.Map(mapRare, hyphenate(norm.NFKC.String(strings.ToValidUTF8(text, " "))))
 		}
 		i += size
 	}
@@ -35,6 +37,29 @@ func Normalize(text string) string {
 		return strings.Map(narrow, text)
 	}
 	return text
+}
+
+// hyphenate writes the joiner between the parts of a Persian word as a hyphen, so that its parts find it. In other alphabets the
+// joiner is only a matter of print.
+func hyphenate(text string) string {
+	const joiner = "\u200c"
+	if !strings.Contains(text, joiner) {
+		return text
+	}
+	parts := strings.Split(text, joiner)
+	var b strings.Builder
+	for i, part := range parts {
+		if i > 0 && endsArabic(parts[i-1]) {
+			b.WriteByte('-')
+		}
+		b.WriteString(part)
+	}
+	return b.String()
+}
+
+func endsArabic(text string) bool {
+	r, _ := utf8.DecodeLastRuneInString(text)
+	return unicode.Is(unicode.Arabic, r) || isVowelMark(r)
 }
 
 // isInert reports whether NFKC leaves r unchanged beside any rune that is inert or wide. It knows only the common runes;

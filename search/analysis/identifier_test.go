@@ -12,10 +12,10 @@ func TestIdentifiers(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"who fixed a828e60?":                      "a828e60",
-		"does memorySearch.query return INV-2026": "memorysearch.query inv-2026",
+		"does memorySearch.query return INV-2026": "memorysearch.query inv2026",
 		"error ERR_4012 or E4012":                 "err_4012 e4012",
 		"in a828e60.txt":                          "a828e60.txt",
-		"請求書INV-2026-0042の期限":                     "inv-2026-0042",
+		"請求書INV-2026-0042の期限":                     "inv20260042",
 		"错误 0x80070005 怎么办":                       "0x80070005",
 		"ENOENT in deadbeef, order 4711":          "enoent deadbeef 4711",
 		"错误 ENOENT 出现":                            "enoent",
@@ -23,7 +23,7 @@ func TestIdentifiers(t *testing.T) {
 		"10.0.0.1, fe80::1 and a@b.example":       "10.0.0.1 fe80::1 a@b.example",
 		"call readFileSync in std::vector":        "readfilesync std::vector",
 		"HTTP and JSON beside EPERM":              "eperm",
-		"the parts of order-4711":                 "order-4711",
+		"the parts of order-4711":                 "order4711",
 		"2025 or 2026-01-20":                      "2026-01-20",
 		"WHY DID THE SERVER CRASH":                "",
 		"the 20th of 500ml, v2 in q3":             "",

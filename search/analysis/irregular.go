@@ -2,7 +2,8 @@ package analysis
 
 import "strings"
 
-// irregularForms are forms of English words that no rule leads to, each line with the word that they are indexed as first.
+// irregularForms are forms of English words that no rule leads to, each line with the word that they are indexed as first. Porter's
+// algorithm takes the s of bus and the ie of pie for those of a plural.
 // Forms that are more often another word (left, found, saw, thought, given) are not among them.
 const irregularForms = `
 begin began begun
@@ -75,6 +76,58 @@ tooth teeth
 wife wives
 wolf wolves
 woman women
+alga algae
+alias aliases
+analysis analyses
+antenna antennae
+appendix appendices
+atlas atlases
+axis axes
+bacterium bacteria
+bias biases
+bonus bonuses
+bus buses
+cactus cacti
+campus campuses
+canvas canvases
+census censuses
+chorus choruses
+circus circuses
+corpus corpora
+crisis crises
+criterion criteria
+curriculum curricula
+die dies
+diagnosis diagnoses
+focus foci focuses
+formula formulae
+fungus fungi
+gas gases gasses
+genus genera
+hypothesis hypotheses
+index indices
+larva larvae
+lens lenses
+lie lies
+matrix matrices
+nucleus nuclei
+oasis oases
+parenthesis parentheses
+phenomenon phenomena
+pie pies
+plus pluses
+quiz quizzes
+radius radii
+status statuses
+stimulus stimuli
+surplus surpluses
+syllabus syllabi
+synthesis syntheses
+thesis theses
+tie ties
+vertebra vertebrae
+vertex vertices
+virus viruses
 `
 
 // irregularStems contains the stem of each irregular form.

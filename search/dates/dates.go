@@ -52,7 +52,8 @@ func (s Span) Days() []string {
 }
 
 // Parse returns the days that a text names, in the order of the text: absolute or relative to the day of now, in English,
-// Japanese or Chinese. It also returns the places where the text names days that no calendar has. Both are nil if there are
+// Japanese or Chinese, and relative ones also in the languages whose words are stemmed and in Korean (gestern, il y a 3 jours, в
+// пятницу, 지난주). It also returns the places where the text names days that no calendar has. Both are nil if there are
 // none. Expressions do not overlap. The text is normalised by [analysis.Normalize].
 //
 // In all languages:
@@ -80,6 +81,7 @@ func Parse(norm string, now time.Time) (spans []Span, impossible []Extent) {
 	if kanjiHints.MatchString(low) {
 		found = appendDates(found, hanRules, norm, low, today(now))
 	}
+	found = appendRelative(found, norm, low, today(now))
 	slices.SortStableFunc(found, func(a, b dated) int { return cmp.Or(a.start-b.start, b.end-a.end) })
 	var real []dated
 	for _, d := range withoutOverlaps(found) {

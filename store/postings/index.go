@@ -1,8 +1,12 @@
 package postings
 
 import (
+	"bytes"
+	"cmp"
+	"maps"
 	"math/bits"
 	"slices"
+	"strings"
 )
 
 // Index contains the words of one generation of an index. It never changes.
@@ -59,6 +63,39 @@ func (x *Index) DocFreq(term string) int {
 		}
 	}
 	return n
+}
+
+// Longer returns at most limit terms that begin with a term, or end with it, with the number of documents of each, the most
+// frequent if there are more.
+func (x *Index) Longer(term string, end bool, limit int) map[string]int {
+	freq := make(map[string]int)
+	for _, p := range x.parts {
+		p.longer([]byte(term), end, func(i int) {
+			if n := p.liveDocs(&p.lists[i]); n > 0 {
+				freq[string(p.term(i))] += n
+			}
+		})
+	}
+	terms := slices.SortedFunc(maps.Keys(freq), func(a, b string) int { return cmp.Or(freq[b]-freq[a], strings.Compare(a, b)) })
+	for _, t := range terms[min(limit, len(terms)):] {
+		delete(freq, t)
+	}
+	return freq
+}
+
+// longer calls f with the index of each term that begins with a term, or ends with it.
+func (s *Segment) longer(term []byte, end bool, f func(i int)) {
+	if end {
+		for i := range s.ends {
+			if bytes.HasSuffix(s.term(i), term) {
+				f(i)
+			}
+		}
+		return
+	}
+	for i := s.search(term); i < len(s.ends) && bytes.HasPrefix(s.term(i), term); i++ {
+		f(i)
+	}
 }
 
 // liveDocs returns the number of documents of a list that are not deleted.

@@ -60,11 +60,16 @@ func (s *Segment) blocksOf(l *list) []block {
 // find returns the list of a term, nil if no document contains it.
 func (s *Segment) find(term string) *list {
 	key := []byte(term)
-	i := sort.Search(len(s.ends), func(i int) bool { return bytes.Compare(s.term(i), key) >= 0 })
+	i := s.search(key)
 	if i < len(s.ends) && bytes.Equal(s.term(i), key) {
 		return &s.lists[i]
 	}
 	return nil
+}
+
+// search returns the index of the first term that is not before key.
+func (s *Segment) search(key []byte) int {
+	return sort.Search(len(s.ends), func(i int) bool { return bytes.Compare(s.term(i), key) >= 0 })
 }
 
 // term returns the i-th term.

@@ -8,10 +8,13 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -X main.version=$(VERSION)
 
 # sqlite-vec includes <sqlite3.h>. go-sqlite3 ships it as sqlite3-binding.h, and internal/sqlite3h holds a one-line
-# sqlite3.h that includes that, so that header and library agree and no -dev package is needed.
+# sqlite3.h that includes that, so that header and library agree and no -dev package is needed. Go's cache has a copy of that line,
+# since flags are part of the cache's keys: clones in other folders share the compiled SQLite.
 SQLITE  := $(shell $(GO) mod download -json github.com/mattn/go-sqlite3 | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')
+HEADER  := $(shell dir="$$($(GO) env GOCACHE)/kioku" && mkdir -p "$$dir" && \
+	{ cmp -s internal/sqlite3h/sqlite3.h "$$dir/sqlite3.h" || cp internal/sqlite3h/sqlite3.h "$$dir"; } && echo "$$dir")
 export CGO_ENABLED := 1
-export CGO_CFLAGS  := -O2 -I$(CURDIR)/internal/sqlite3h -I$(SQLITE)
+export CGO_CFLAGS  := -O2 -I$(HEADER) -I$(SQLITE)
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BUF         := github.com/bufbuild/buf/cmd/buf@v1.57.2

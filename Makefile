@@ -34,7 +34,7 @@ FUZZTIME ?= 10s
 MINUTES ?= 5
 SEED    ?= 0
 
-.PHONY: build static reproducible install uninstall dist deb library darwin test test-models test-clients soak attack race asan fuzz vet lint lint-proto vuln bench bench-models performance keystroke demo proto integrations-proto integrations-proto-js integrations-proto-python docker clean
+.PHONY: build static reproducible install uninstall dist deb library darwin test steady test-models test-clients soak attack race race-shared asan fuzz vet lint lint-proto vuln bench bench-models performance keystroke demo proto integrations-proto integrations-proto-js integrations-proto-python docker clean
 
 ## build: bin/kioku for this machine
 build:
@@ -127,9 +127,26 @@ darwin:
 	GOOS=linux GOARCH=arm64 $(GO) build -tags '$(TAGS)' ./council/... && \
 	echo "$$(echo "$$free" | wc -l) packages build for macOS; the others need its SDK"
 
-## test: every test, once
+# The seed of the schedules that rapid generates, 0 for a random one; and flags of go test.
+SCHEDULES ?= 1
+TESTFLAGS ?=
+# Lists the packages, each with what its tests import.
+IMPORTS = $(GO) list -tags '$(TAGS)' -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./...
+
+## test: every test, once, from fixed seeds; what takes longest goes first
 test:
-	$(GO) test -tags '$(TAGS)' ./...
+	@$(GO) test -tags '$(TAGS)' $(TESTFLAGS) -rapid.seed=$(SCHEDULES) kioku/cmd/kioku kioku kioku/store $$($(IMPORTS) | sed -n '/rapid/s/ .*//p'); generated=$$?; \
+	$(GO) test -tags '$(TAGS)' $(TESTFLAGS) kioku/derive $$($(IMPORTS) | sed '/rapid/d; s/ .*//') && exit $$generated
+
+# How many times make steady runs the tests.
+RUNS ?= 10
+
+## steady: every test RUNS times beside a load on each processor, since none may fail because the machine is slow
+steady:
+	@for _ in $$(seq $$(nproc)); do while :; do :; done & load="$$load $$!"; done; trap 'kill $$load' EXIT; trap 'exit 1' INT TERM; \
+	for run in $$(seq $(RUNS)); do \
+		start=$$(date +%s); $(MAKE) --no-print-directory test TESTFLAGS=-count=1 || exit 1; echo "run $$run of $(RUNS): $$(($$(date +%s) - start)) s"; \
+	done
 
 # The token ids and vectors of another runtime that test-models compares with.
 GOLDEN ?= $(MODELS)/golden.json
@@ -165,8 +182,14 @@ RACED = git ls-files '*_test.go' | grep -v '^browser/' | xargs -n 1 dirname | so
 READS_SOURCES := (NoCgo|DAG|Documented|Licences|RankMatchesRecord)
 ONE_COMMAND   := ^Test(Bench|Doctor|Setup|Tune|Restore|Backup|Model|History|Output|Misuse|Readme|NoCommand|Bash|Completion|Workspace|Init|Manual)
 
+# The packages whose goroutines share the most.
+SHARED := . ./agent/recall ./agent/sidecar ./client ./council/engine ./embed ./indexer ./internal/fair ./search ./server ./server/mcp ./store ./store/vector
+
+## race-shared: the tests of the packages whose goroutines share the most, with short schedules
 ## race: the tests of the packages in which the race detector can find something; -O1 compiles SQLite in half the time
-race: export CGO_CFLAGS += -O1
+race race-shared: export CGO_CFLAGS += -O1
+race-shared:
+	$(GO) test -race -tags '$(TAGS)' -timeout 20m -skip '$(READS_SOURCES)' $(SHARED)
 race:
 	$(GO) test -race -tags '$(TAGS)' -timeout 20m -skip '$(READS_SOURCES)' $$($(RACED) | grep -v '^./cmd/kioku$$')
 	$(GO) test -race -tags '$(TAGS)' -timeout 20m -skip '$(ONE_COMMAND)' ./cmd/kioku

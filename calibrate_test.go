@@ -146,7 +146,7 @@ func TestCalibrateAtTheEndOfABackfill(t *testing.T) {
 	defer m.Close()
 	watched := make(chan error, 1)
 	go func() { watched <- m.Watch(t.Context()) }()
-	for deadline := time.Now().Add(time.Minute); calibrationOf(t, m).Space == ""; time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); calibrationOf(t, m).Space == ""; time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("the probes were not asked with vectors: %+v", calibrationOf(t, m))
 		}

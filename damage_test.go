@@ -157,7 +157,7 @@ func overwrite(t *testing.T, path string, change func(file []byte) []byte) {
 // settle waits until a repair has ended.
 func settle(t *testing.T, m *Memory) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	for m.store.Repair() != nil {
 		select {

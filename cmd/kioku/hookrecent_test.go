@@ -78,7 +78,7 @@ func TestHookRecallsWithWhatWasSaidBefore(t *testing.T) {
 		s := newPointingSandbox(t)
 		for name, c := range pointing {
 			ask := func(session, path string) string {
-				got, context := s.inTime(program, "UserPromptSubmit", map[string]string{"session_id": session, "prompt": c.message, "transcript_path": path})
+				got, context := s.contextOf(program, "UserPromptSubmit", map[string]string{"session_id": session, "prompt": c.message, "transcript_path": path})
 				if got.stderr != "" {
 					t.Errorf("%s, %s: %s", program, name, got.stderr)
 				}
@@ -121,12 +121,12 @@ func TestHookRecallsWithABrokenTranscript(t *testing.T) {
 		"one line of 20 MB":          {said + `{"x":"` + strings.Repeat("x", 20<<20), false},
 	} {
 		path := s.transcriptOf(c.text)
-		got, context := s.inTime("claude-code", "UserPromptSubmit", map[string]string{"session_id": name, "prompt": pointing["English"].message, "transcript_path": path})
+		got, context := s.contextOf("claude-code", "UserPromptSubmit", map[string]string{"session_id": name, "prompt": pointing["English"].message, "transcript_path": path})
 		if got.stderr != "" || strings.Contains(context, "Bilbao") != c.found {
 			t.Errorf("%s: %s%s", name, context, got.stderr)
 		}
 	}
-	got, context := s.inTime("claude-code", "UserPromptSubmit", map[string]string{"prompt": "What was wrong with the boiler pressure?", "transcript_path": s.home})
+	got, context := s.contextOf("claude-code", "UserPromptSubmit", map[string]string{"prompt": "What was wrong with the boiler pressure?", "transcript_path": s.home})
 	if !strings.Contains(context, "valve behind the stairs") || !strings.Contains(got.stderr, "is not a regular file") {
 		t.Errorf("a folder: %s%s", context, got.stderr)
 	}

@@ -30,7 +30,7 @@ PREFIX ?= $(if $(filter 0,$(shell id -u)),/usr/local,$(HOME)/.local)
 # How long "make fuzz" runs each fuzz test.
 FUZZTIME ?= 10s
 
-# How many minutes make soak attacks (its long loops are shorter too if these are fewer than 5), and the seed of what it attacks; 0 is the time.
+# How many minutes make soak attacks (its long loops are shorter too if these are fewer than 5), and the seed of what it attacks and of the schedules of tests; 0 is another one each time.
 MINUTES ?= 5
 SEED    ?= 0
 
@@ -165,8 +165,8 @@ test-clients:
 ## soak: the attacks, and the tests that repeat something for long (kills, damaged pages, growth) in full; -count 1, because go test
 ## would hash the millions of files that they open, to know when the result may be repeated
 soak: attack
-	KIOKU_SOAK=$(MINUTES) $(GO) test -tags '$(TAGS)' -count 1 -timeout 30m ./store/... ./indexer
-	KIOKU_SOAK=$(MINUTES) $(GO) test -tags '$(TAGS)' -count 1 -timeout 30m -run "^($$($(LONG)))$$" . ./chunker ./agent/... ./council/... ./derive ./server ./cmd/kioku
+	KIOKU_SOAK=$(MINUTES) KIOKU_SEED=$(SEED) $(GO) test -tags '$(TAGS)' -count 1 -timeout 30m ./store/... ./indexer
+	KIOKU_SOAK=$(MINUTES) KIOKU_SEED=$(SEED) $(GO) test -tags '$(TAGS)' -count 1 -timeout 30m -run "^($$($(LONG)))$$" . ./chunker ./agent/... ./council/... ./derive ./server ./cmd/kioku
 
 # Lists the tests of the files that ask testkit how long they are to be. The store and the indexer ask it for all of theirs.
 LONG = git grep -lE 'testkit\.(Soak|Rounds)' -- '*_test.go' | xargs sed -n 's/^func \(Test[A-Za-z0-9]*\)(t .*/\1/p' | paste -sd '|'

@@ -135,7 +135,7 @@ IMPORTS = $(GO) list -tags '$(TAGS)' -f '{{.ImportPath}} {{.TestImports}} {{.XTe
 
 ## test: every test, once, from fixed seeds; what takes longest goes first
 test:
-	@$(GO) test -tags '$(TAGS)' $(TESTFLAGS) -rapid.seed=$(SCHEDULES) kioku/cmd/kioku kioku kioku/store $$($(IMPORTS) | sed -n '/rapid/s/ .*//p'); generated=$$?; \
+	@$(GO) test -tags '$(TAGS)' $(TESTFLAGS) kioku/cmd/kioku kioku kioku/store $$($(IMPORTS) | sed -n '/rapid/s/ .*//p') -rapid.seed=$(SCHEDULES); generated=$$?; \
 	$(GO) test -tags '$(TAGS)' $(TESTFLAGS) kioku/derive $$($(IMPORTS) | sed '/rapid/d; s/ .*//') && exit $$generated
 
 # How many times make steady runs the tests.

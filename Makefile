@@ -127,15 +127,15 @@ darwin:
 	GOOS=linux GOARCH=arm64 $(GO) build -tags '$(TAGS)' ./council/... && \
 	echo "$$(echo "$$free" | wc -l) packages build for macOS; the others need its SDK"
 
-# The seed of the schedules that rapid generates, 0 for a random one; and flags of go test.
-SCHEDULES ?= 1
+# Flags of the tests that generate schedules with rapid, none for more schedules from a random seed; and flags of go test.
+RAPID ?= -rapid.seed=1 -rapid.checks=25
 TESTFLAGS ?=
 # Lists the packages, each with what its tests import.
 IMPORTS = $(GO) list -tags '$(TAGS)' -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./...
 
-## test: every test, once, from fixed seeds; what takes longest goes first
+## test: every test, once, with schedules from fixed seeds; what takes longest goes first
 test:
-	@$(GO) test -tags '$(TAGS)' $(TESTFLAGS) kioku/cmd/kioku kioku kioku/store $$($(IMPORTS) | sed -n '/rapid/s/ .*//p') -rapid.seed=$(SCHEDULES); generated=$$?; \
+	@$(GO) test -tags '$(TAGS)' $(TESTFLAGS) kioku/cmd/kioku kioku kioku/store $$($(IMPORTS) | sed -n '/rapid/s/ .*//p') $(RAPID); generated=$$?; \
 	$(GO) test -tags '$(TAGS)' $(TESTFLAGS) kioku/derive $$($(IMPORTS) | sed '/rapid/d; s/ .*//') && exit $$generated
 
 # How many times make steady runs the tests.

@@ -141,8 +141,8 @@ func TestHookUserPromptSubmitRecallsForTheMessage(t *testing.T) {
 func TestHookTakesTheNamesOfEvents(t *testing.T) {
 	t.Parallel()
 	s := newHookSandbox(t, notes())
-	for _, program := range []string{"claude-code", "codex"} {
-		for _, name := range []string{"session-start", "SessionStart", "session_start", "SESSION-START"} {
+	for program, names := range map[string][]string{"claude-code": {"session-start", "SessionStart"}, "codex": {"session_start", "SESSION-START"}} {
+		for _, name := range names {
 			a, context := answered(t, s.hookOf(program, name, "SessionStart", map[string]string{"source": "startup"}))
 			if !strings.Contains(context, "tanuki") || a.Specific.Event != "SessionStart" {
 				t.Errorf("%s %s: %+v", program, name, a)
@@ -151,7 +151,7 @@ func TestHookTakesTheNamesOfEvents(t *testing.T) {
 		if a, _ := answered(t, s.hookOf(program, "user-prompt-submit", "UserPromptSubmit", map[string]string{"prompt": "What about the boiler pressure?", "agent_id": "x"})); a != (hookAnswer{}) {
 			t.Errorf("%s: a subagent gets %+v", program, a)
 		}
-		for _, name := range []string{"pre-compact", "sessions-start", ""} {
+		for _, name := range []string{"pre-compact", "sessions-start"} {
 			if got := s.hookOf(program, name, "SessionStart", nil); !strings.Contains(got.stderr, "session-start, user-prompt-submit, pre-compact, session-end") {
 				t.Errorf("%s %q: %s", program, name, got.stderr)
 			}

@@ -178,11 +178,36 @@ func gone(pid int) bool {
 	return false
 }
 
+// late is a context whose deadline is when over is closed.
+type late struct {
+	context.Context
+	over chan struct{}
+}
+
+// Done implements context.Context.
+func (l late) Done() <-chan struct{} { return l.over }
+
+// Err implements context.Context.
+func (l late) Err() error {
+	select {
+	case <-l.over:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
 func TestCommandIsKilledAfterTheDeadline(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "pid")
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
+	ctx := late{t.Context(), make(chan struct{})}
+	go func() { // its time is over when the process has begun
+		for pid := ""; pid == "" && t.Context().Err() == nil; time.Sleep(5 * time.Millisecond) {
+			raw, _ := os.ReadFile(file)
+			pid = string(raw)
+		}
+		close(ctx.over)
+	}()
 	_, err := command(t, council.Member{}, "stubborn", file).Ask(ctx, question())
 	if member.KindOf(err) != council.AbstainTimeout {
 		t.Errorf("%v", err)

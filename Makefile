@@ -128,7 +128,7 @@ darwin:
 	echo "$$(echo "$$free" | wc -l) packages build for macOS; the others need its SDK"
 
 # Flags of the tests that generate schedules with rapid, none for more schedules from a random seed; and flags of go test.
-RAPID ?= -rapid.seed=1 -rapid.checks=25
+RAPID ?= -rapid.seed=1 -rapid.checks=15
 TESTFLAGS ?=
 # Lists the packages, each with what its tests import.
 IMPORTS = $(GO) list -tags '$(TAGS)' -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./...

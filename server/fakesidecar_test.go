@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"kioku/agent/flush"
-	"kioku/agent/recall"
 	"kioku/agent/prune"
 	"kioku/agent/recall"
 	"kioku/agent/session"

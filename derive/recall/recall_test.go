@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -16,10 +17,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// brothers are notes about the brothers of several people.
 // patient waits for what is slow only since the machine is.
 var patient = recall.Options{Deadline: time.Minute}
 
+// brothers are notes about the brothers of several people.
 func brothers() []memory.Hit {
 	return []memory.Hit{
 		note("memory/1.md", "Enzo, the brother of Dario, drives a night bus."),

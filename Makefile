@@ -182,14 +182,16 @@ RACED = git ls-files '*_test.go' | grep -v '^browser/' | xargs -n 1 dirname | so
 READS_SOURCES := (NoCgo|DAG|Documented|Licences|RankMatchesRecord)
 ONE_COMMAND   := ^Test(Bench|Doctor|Setup|Tune|Restore|Backup|Model|History|Output|Misuse|Readme|NoCommand|Bash|Completion|Workspace|Init|Manual)
 
-# The packages whose goroutines share the most.
-SHARED := . ./agent/recall ./agent/sidecar ./client ./council/engine ./embed ./indexer ./internal/fair ./search ./server ./server/mcp ./store ./store/vector
+# The packages whose goroutines share the most, and the tests in others in which several things happen at once.
+SHARED  := ./agent/recall ./client ./embed ./indexer ./internal/fair ./server ./server/mcp ./store/vector
+AT_ONCE := Concurrent|AtOnce|While|During|Beside|Watch|Meanwhile|Many|FromTwo|OneAtATime|RunsOnce|SlowReaders|NeverStale|EverySchedule
 
-## race-shared: the tests of the packages whose goroutines share the most, with short schedules
+## race-shared: the tests in which the race detector finds the most, with short schedules
 ## race: the tests of the packages in which the race detector can find something; -O1 compiles SQLite in half the time
 race race-shared: export CGO_CFLAGS += -O1
 race-shared:
-	$(GO) test -race -tags '$(TAGS)' -timeout 20m -skip '$(READS_SOURCES)' $(SHARED)
+	$(GO) test -race -tags '$(TAGS)' -timeout 30m $(SHARED)
+	$(GO) test -race -tags '$(TAGS)' -timeout 30m -run '$(AT_ONCE)' . ./store ./council/engine ./agent/sidecar $(RAPID)
 race:
 	$(GO) test -race -tags '$(TAGS)' -timeout 20m -skip '$(READS_SOURCES)' $$($(RACED) | grep -v '^./cmd/kioku$$')
 	$(GO) test -race -tags '$(TAGS)' -timeout 20m -skip '$(ONE_COMMAND)' ./cmd/kioku

@@ -8,10 +8,13 @@ VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -X main.version=$(VERSION)
 
 # sqlite-vec includes <sqlite3.h>. go-sqlite3 ships it as sqlite3-binding.h, and internal/sqlite3h holds a one-line
-# sqlite3.h that includes that, so that header and library agree and no -dev package is needed.
+# sqlite3.h that includes that, so that header and library agree and no -dev package is needed. Go's cache has a copy of that line,
+# since flags are part of the cache's keys: clones in other folders share the compiled SQLite.
 SQLITE  := $(shell $(GO) mod download -json github.com/mattn/go-sqlite3 | sed -n 's/.*"Dir": "\(.*\)".*/\1/p')
+HEADER  := $(shell dir="$$($(GO) env GOCACHE)/kioku" && mkdir -p "$$dir" && \
+	{ cmp -s internal/sqlite3h/sqlite3.h "$$dir/sqlite3.h" || cp internal/sqlite3h/sqlite3.h "$$dir"; } && echo "$$dir")
 export CGO_ENABLED := 1
-export CGO_CFLAGS  := -O2 -I$(CURDIR)/internal/sqlite3h -I$(SQLITE)
+export CGO_CFLAGS  := -O2 -I$(HEADER) -I$(SQLITE)
 
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 BUF         := github.com/bufbuild/buf/cmd/buf@v1.57.2
@@ -27,11 +30,11 @@ PREFIX ?= $(if $(filter 0,$(shell id -u)),/usr/local,$(HOME)/.local)
 # How long "make fuzz" runs each fuzz test.
 FUZZTIME ?= 10s
 
-# How many minutes make soak attacks (its long loops are shorter too if these are fewer than 5), and the seed of what it attacks; 0 is the time.
+# How many minutes make soak attacks (its long loops are shorter too if these are fewer than 5), and the seed of what it attacks and of the schedules of tests; 0 is another one each time.
 MINUTES ?= 5
 SEED    ?= 0
 
-.PHONY: build static reproducible install uninstall dist deb library darwin test test-models test-clients soak attack race asan fuzz vet lint lint-proto vuln bench bench-models performance keystroke demo proto integrations-proto integrations-proto-js integrations-proto-python docker clean
+.PHONY: build static reproducible install uninstall dist deb library darwin test steady test-models test-clients soak attack race race-shared asan fuzz vet lint lint-proto vuln bench bench-models performance keystroke demo proto integrations-proto integrations-proto-js integrations-proto-python docker clean
 
 ## build: bin/kioku for this machine
 build:
@@ -124,9 +127,26 @@ darwin:
 	GOOS=linux GOARCH=arm64 $(GO) build -tags '$(TAGS)' ./council/... && \
 	echo "$$(echo "$$free" | wc -l) packages build for macOS; the others need its SDK"
 
-## test: every test, once
+# Flags of the tests that generate schedules with rapid, none for more schedules from a random seed; and flags of go test.
+RAPID ?= -rapid.seed=1 -rapid.checks=15
+TESTFLAGS ?=
+# Lists the packages, each with what its tests import.
+IMPORTS = $(GO) list -tags '$(TAGS)' -f '{{.ImportPath}} {{.TestImports}} {{.XTestImports}}' ./...
+
+## test: every test, once, with schedules from fixed seeds; what takes longest goes first
 test:
-	$(GO) test -tags '$(TAGS)' ./...
+	@$(GO) test -tags '$(TAGS)' -timeout 30m $(TESTFLAGS) kioku/cmd/kioku kioku kioku/store $$($(IMPORTS) | sed -n '/rapid/s/ .*//p') $(RAPID); generated=$$?; \
+	$(GO) test -tags '$(TAGS)' -timeout 30m $(TESTFLAGS) kioku/derive $$($(IMPORTS) | sed '/rapid/d; s/ .*//') && exit $$generated
+
+# How many times make steady runs the tests.
+RUNS ?= 10
+
+## steady: every test RUNS times beside a load on each processor, since none may fail because the machine is slow
+steady:
+	@for _ in $$(seq $$(nproc)); do while :; do :; done & load="$$load $$!"; done; trap 'kill $$load' EXIT; trap 'exit 1' INT TERM; \
+	for run in $$(seq $(RUNS)); do \
+		start=$$(date +%s); $(MAKE) --no-print-directory test TESTFLAGS=-count=1 || exit 1; echo "run $$run of $(RUNS): $$(($$(date +%s) - start)) s"; \
+	done
 
 # The token ids and vectors of another runtime that test-models compares with.
 GOLDEN ?= $(MODELS)/golden.json
@@ -145,8 +165,8 @@ test-clients:
 ## soak: the attacks, and the tests that repeat something for long (kills, damaged pages, growth) in full; -count 1, because go test
 ## would hash the millions of files that they open, to know when the result may be repeated
 soak: attack
-	KIOKU_SOAK=$(MINUTES) $(GO) test -tags '$(TAGS)' -count 1 -timeout 30m ./store/... ./indexer
-	KIOKU_SOAK=$(MINUTES) $(GO) test -tags '$(TAGS)' -count 1 -timeout 30m -run "^($$($(LONG)))$$" . ./chunker ./agent/... ./council/... ./derive ./server ./cmd/kioku
+	KIOKU_SOAK=$(MINUTES) KIOKU_SEED=$(SEED) $(GO) test -tags '$(TAGS)' -count 1 -timeout 30m ./store/... ./indexer
+	KIOKU_SOAK=$(MINUTES) KIOKU_SEED=$(SEED) $(GO) test -tags '$(TAGS)' -count 1 -timeout 30m -run "^($$($(LONG)))$$" . ./chunker ./agent/... ./council/... ./derive ./server ./cmd/kioku
 
 # Lists the tests of the files that ask testkit how long they are to be. The store and the indexer ask it for all of theirs.
 LONG = git grep -lE 'testkit\.(Soak|Rounds)' -- '*_test.go' | xargs sed -n 's/^func \(Test[A-Za-z0-9]*\)(t .*/\1/p' | paste -sd '|'
@@ -162,8 +182,16 @@ RACED = git ls-files '*_test.go' | grep -v '^browser/' | xargs -n 1 dirname | so
 READS_SOURCES := (NoCgo|DAG|Documented|Licences|RankMatchesRecord)
 ONE_COMMAND   := ^Test(Bench|Doctor|Setup|Tune|Restore|Backup|Model|History|Output|Misuse|Readme|NoCommand|Bash|Completion|Workspace|Init|Manual)
 
+# The packages whose goroutines share the most, and the tests in others in which several things happen at once.
+SHARED  := ./agent/recall ./client ./embed ./indexer ./internal/fair ./server ./server/mcp ./store/vector
+AT_ONCE := Concurrent|AtOnce|While|During|Beside|Watch|Meanwhile|Many|FromTwo|OneAtATime|RunsOnce|SlowReaders|NeverStale|EverySchedule
+
+## race-shared: the tests in which the race detector finds the most, with short schedules
 ## race: the tests of the packages in which the race detector can find something; -O1 compiles SQLite in half the time
-race: export CGO_CFLAGS += -O1
+race race-shared: export CGO_CFLAGS += -O1
+race-shared:
+	$(GO) test -race -tags '$(TAGS)' -timeout 30m $(SHARED)
+	$(GO) test -race -tags '$(TAGS)' -timeout 30m -run '$(AT_ONCE)' . ./store ./council/engine ./agent/sidecar $(RAPID)
 race:
 	$(GO) test -race -tags '$(TAGS)' -timeout 20m -skip '$(READS_SOURCES)' $$($(RACED) | grep -v '^./cmd/kioku$$')
 	$(GO) test -race -tags '$(TAGS)' -timeout 20m -skip '$(ONE_COMMAND)' ./cmd/kioku

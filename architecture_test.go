@@ -96,6 +96,7 @@ var mayImport = map[string]string{
 	"bench/soak":             "", // its tests use proto, store and store/storetest
 	"proto/gateway/kioku/v1": "proto",
 	"internal/jsonline":      "",
+	"internal/lazyregexp":    "",
 	"internal/httperror":     "proto internal/jsonline",
 	"internal/tokencookie":   "",
 

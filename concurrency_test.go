@@ -101,7 +101,7 @@ func TestWatchFindsEdit(t *testing.T) {
 // waitFor waits for an event.
 func waitFor(t *testing.T, events <-chan Event, kind, path string) {
 	t.Helper()
-	limit := time.After(20 * time.Second)
+	limit := time.After(2 * time.Minute)
 	for {
 		select {
 		case ev := <-events:
@@ -117,7 +117,7 @@ func waitFor(t *testing.T, events <-chan Event, kind, path string) {
 // Hazard D12: hybrid searches, many more at a time than there are connections, are all answered.
 func TestSearchHybridConcurrently(t *testing.T) {
 	m := synced(t, Options{Workspace: workspace(t, notes), Embedder: hashClient(t)})
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	var g errgroup.Group
 	for range 200 {
@@ -149,7 +149,7 @@ func TestWatchEmbedsWhatItsSyncsWrite(t *testing.T) {
 // watchUntilEmbedded watches until the files are indexed with all their vectors.
 func watchUntilEmbedded(t *testing.T, m *Memory, files int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	watched := make(chan error, 1)
 	go func() { watched <- m.Watch(ctx) }()
@@ -234,7 +234,7 @@ func TestEmbedInBackgroundRunsOnce(t *testing.T) {
 func TestSyncForAQueryDoesNotWaitForItsProvider(t *testing.T) {
 	t.Parallel()
 	m := openWithHangingProvider(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	r, err := m.Sync(ctx, SyncOptions{NoRebuild: true}, nil)
 	if err != nil || r.Files != len(notes) || r.EmbedErr == nil || r.Unembedded == 0 {

@@ -72,7 +72,7 @@ func ferryNotes(n int) map[string]string {
 type soundIndex struct {
 	workspace, dump string
 	texts           int               // that its chunks and windows cost
-	answers         [60]string        // of askFerry
+	answers         [20]string        // of askFerry
 	files           map[string][]byte // of the folder memory in the state folder
 	embedder        *embed.Client
 	provider        *fakeOpenAI
@@ -81,7 +81,7 @@ type soundIndex struct {
 // newSoundIndex makes an index, with vectors or without.
 func newSoundIndex(t *testing.T, vectors bool) soundIndex {
 	t.Helper()
-	ix := soundIndex{workspace: workspace(t, ferryNotes(60)), files: map[string][]byte{}}
+	ix := soundIndex{workspace: workspace(t, ferryNotes(20)), files: map[string][]byte{}}
 	if vectors {
 		ix.provider, ix.embedder = openAI(t)
 	}
@@ -157,7 +157,7 @@ func overwrite(t *testing.T, path string, change func(file []byte) []byte) {
 // settle waits until a repair has ended.
 func settle(t *testing.T, m *Memory) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	for m.store.Repair() != nil {
 		select {

@@ -128,9 +128,9 @@ func killGeneration(t *testing.T, concurrency int) {
 	if err != nil || need.Texts < 80 {
 		t.Fatalf("%+v, %v", need, err)
 	}
-	kills := 0
+	kills, random := 0, rand.New(rand.NewPCG(testkit.Seed(), 0))
 	for range testkit.Rounds(20, 3) {
-		if p.runUntilKilled(t, "TestGenerationConvergesAfterKills", 1+rand.N(3), embedKillEnv+"="+fmt.Sprint(ws, " ", state, " ", srv.URL, " ", concurrency)) {
+		if p.runUntilKilled(t, "TestGenerationConvergesAfterKills", 1+random.IntN(3), embedKillEnv+"="+fmt.Sprint(ws, " ", state, " ", srv.URL, " ", concurrency)) {
 			kills++
 		}
 		if st, err := reader.store.Stats(t.Context()); err != nil || st.Space.Model != "fake" || st.Embedded != st.Chunks {

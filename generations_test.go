@@ -182,12 +182,14 @@ func TestSwitchOfModelsWhileSearching(t *testing.T) {
 	m := openMemory(t, opt)
 	s.pause = 2 * time.Millisecond
 	events := m.Subscribe(t.Context())
-	done := make(chan struct{})
+	begun, done := make(chan struct{}), make(chan struct{})
+	begin := sync.OnceFunc(func() { close(begun) })
 	var g errgroup.Group
 	answers := map[string]int{}
 	g.Go(func() error {
 		tick := time.NewTicker(20 * time.Millisecond)
 		defer tick.Stop()
+		defer begin()
 		for n, after := 0, 0; after < 10; n++ {
 			select {
 			case <-done:
@@ -198,14 +200,16 @@ func TestSwitchOfModelsWhileSearching(t *testing.T) {
 			if err != nil {
 				return fmt.Errorf("search %d: %w", n, err)
 			}
-			answers[a.Model]++
+			if answers[a.Model]++; n == 3 {
+				begin()
+			}
 			<-tick.C
 		}
 		return nil
 	})
 	g.Go(func() error {
 		defer close(done)
-		time.Sleep(100 * time.Millisecond) // a few searches before the switch
+		<-begun // a few searches before the switch
 		r, err := m.Sync(t.Context(), SyncOptions{}, nil)
 		if err == nil && (r.EmbedErr != nil || r.Unembedded > 0) {
 			err = fmt.Errorf("%+v", r)

@@ -49,7 +49,7 @@ func TestWatchMergesSegments(t *testing.T) {
 	if n := segmentCount(t, state); n <= fewSegments {
 		t.Fatalf("only %d segments to merge", n)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	watched := make(chan error, 1)
 	go func() { watched <- m.Watch(ctx) }()

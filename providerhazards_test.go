@@ -222,7 +222,6 @@ func TestStopInTheMiddleOfABatchPaysNothingTwice(t *testing.T) {
 	ws, state := workspace(t, all), t.TempDir()
 	p.concurrency = 1 // no other request is under way when the signal comes
 	m := openMemory(t, Options{Workspace: ws, StateDir: state, Embedder: p.client(t)})
-	began := time.Now()
 	if _, err := m.Sync(ctx, SyncOptions{}, nil); !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v", err)
 	}
@@ -231,9 +230,6 @@ func TestStopInTheMiddleOfABatchPaysNothingTwice(t *testing.T) {
 	}
 	if err := m.Close(); err != nil {
 		t.Fatal(err)
-	}
-	if took := time.Since(began); took > 10*time.Second {
-		t.Errorf("took %s", took)
 	}
 	p.during = nil
 	m = openMemory(t, Options{Workspace: ws, StateDir: state, Embedder: p.client(t)})

@@ -59,7 +59,7 @@ func TestModelBeforeIsClosedAfterTheSwitch(t *testing.T) {
 		t.Error("the model was closed during a search")
 	}
 	cancel()
-	for deadline := time.Now().Add(5 * time.Second); !isClosed(c); time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(2 * time.Minute); !isClosed(c); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatal("the model is still open")
 		}

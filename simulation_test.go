@@ -262,7 +262,8 @@ func (s *simulation) check() {
 // Hazards A02, A03, A12, A13: whatever fails when it is written, searches answer or say what they lack, and in the end the index
 // equals a new one. A seed that fails does so again.
 func TestMemorySimulation(t *testing.T) {
-	for seed := range uint64(testkit.Rounds(100, 6)) {
+	first := testkit.Seed()
+	for seed := first; seed < first+uint64(testkit.Rounds(100, 6)); seed++ {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) { simulate(t, seed, 60) })
 	}
 }

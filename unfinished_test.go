@@ -151,10 +151,10 @@ func startAppendChild(t *testing.T, workspace string, first, limit int) (*exec.C
 // there once.
 func TestAppendOfKilledWritersIsThereOnce(t *testing.T) {
 	ws := t.TempDir()
-	next := 0
+	next, random := 0, rand.New(rand.NewPCG(testkit.Seed(), 0))
 	for range testkit.Rounds(100, 5) {
 		cmd, out := startAppendChild(t, ws, next, 0)
-		wait := time.Duration(rand.IntN(60)) * time.Millisecond
+		wait := time.Duration(random.IntN(60)) * time.Millisecond
 		for lines := bufio.NewScanner(out); lines.Scan(); {
 			if _, err := fmt.Sscanf(lines.Text(), "acknowledged %d", &next); err != nil {
 				continue

@@ -1,6 +1,41 @@
 # What the scripts here and integrations/*/ci share; they source it.
 
-# untested WHAT WHY says that something was not tested. .ci/run repeats all such lines at its end.
+# begin prepares a script of steps: .ci/run or .ci/full.
+begin() {
+	# One spelling of all paths, so that the steps, and clones in other folders, share what they compile.
+	export GOFLAGS="${GOFLAGS:-} -trimpath"
+	# At the end, all that was not tested is told again.
+	KIOKU_UNTESTED=$(mktemp)
+	export KIOKU_UNTESTED
+	trap tell_untested EXIT
+	install_missing 'command -v gcc' gcc libc6-dev
+}
+
+tell_untested() {
+	if [ -s "$KIOKU_UNTESTED" ]; then
+		printf '\n== not tested on this machine\n'
+		cat "$KIOKU_UNTESTED"
+	fi
+	rm -f "$KIOKU_UNTESTED"
+	printf '\n== %d s\n' "$SECONDS"
+}
+
+# step NAME COMMAND... runs a step and prints its seconds.
+step() {
+	printf '\n== %s\n' "$1"
+	local start=$SECONDS
+	"${@:2}"
+	printf '== %s: ok, %d s\n' "$1" "$((SECONDS - start))"
+}
+
+# install_missing TEST PACKAGE... installs packages of Debian, if that is possible, unless the command TEST succeeds.
+install_missing() {
+	if ! eval "$1" >/dev/null 2>&1 && command -v apt-get >/dev/null; then
+		{ apt-get update -qq && apt-get install -y -qq "${@:2}"; } >/dev/null || true
+	fi
+}
+
+# untested WHAT WHY says that something was not tested. .ci/run and .ci/full repeat all such lines at their end.
 untested() {
 	echo "$1: not tested: $2"
 	[ -z "${KIOKU_UNTESTED:-}" ] || echo "$1: $2" >>"$KIOKU_UNTESTED"

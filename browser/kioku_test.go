@@ -118,7 +118,7 @@ func (d *daemon) write(t *testing.T, name, text string) {
 // indexed waits until the index has a number of files.
 func (d *daemon) indexed(t *testing.T, files int) *daemon {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	want := fmt.Sprintf(`"fileCount":%d,`, files)
 	tick := time.NewTicker(50 * time.Millisecond)

@@ -19,7 +19,7 @@ var known = map[string]string{
 func derived(t *testing.T) *daemon {
 	t.Helper()
 	d := serve(t, known, "--set", "derive.enabled=true").indexed(t, len(known))
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()

@@ -75,7 +75,7 @@ func newTab(t *testing.T, d *daemon) *tab {
 		t.Skip("no browser: ", browser.err)
 	}
 	ctx, end := chromedp.NewContext(browser.ctx, chromedp.WithNewBrowserContext())
-	ctx, stop := context.WithTimeout(ctx, 100*time.Second)
+	ctx, stop := context.WithTimeout(ctx, 5*time.Minute)
 	b := &tab{T: t, ctx: ctx, base: d.base}
 	t.Cleanup(func() {
 		stop()
@@ -161,7 +161,7 @@ func (b *tab) open(path string) *tab {
 // wait waits until a page is loaded and a JavaScript expression is true in it.
 func (b *tab) wait(expression string) {
 	b.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, 10*time.Second)
+	ctx, cancel := context.WithTimeout(b.ctx, time.Minute)
 	defer cancel()
 	js := `new Promise(done => { const look = async () => { let ok = false; try { ok = document.readyState === "complete" && await (` + expression + `) } catch {} ok ? done(true) : setTimeout(look, 10) }; look() })`
 	_, err := chromedp.Run(ctx, chromedp.Evaluate[bool](js, chromedp.EvalAwaitPromise))

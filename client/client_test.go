@@ -230,7 +230,7 @@ func TestClientIgnoresProxy(t *testing.T) {
 	defer proxy.Close()
 	t.Setenv("HTTPS_PROXY", "http://"+proxy.Addr().String())
 	// A name that cannot be resolved: with a proxy it would be the proxy's to resolve.
-	c := dial(t, "memory.invalid:7600", client.Options{Timeout: 5 * time.Second})
+	c := dial(t, "memory.invalid:7600", client.Options{Timeout: time.Minute})
 	asked := make(chan struct{}, 1)
 	go func() {
 		if conn, err := proxy.Accept(); err == nil {
@@ -250,7 +250,7 @@ func TestClientIgnoresProxy(t *testing.T) {
 func TestClientDialsByItsOptions(t *testing.T) {
 	offline := errors.New("offline is set")
 	var dialled string
-	c := dial(t, "memory.invalid:7600", client.Options{Timeout: 5 * time.Second, Dial: func(_ context.Context, network, address string) (net.Conn, error) {
+	c := dial(t, "memory.invalid:7600", client.Options{Timeout: time.Minute, Dial: func(_ context.Context, network, address string) (net.Conn, error) {
 		dialled = network + " " + address
 		return nil, offline
 	}})

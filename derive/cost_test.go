@@ -23,9 +23,9 @@ func TestAcceptance14CostsNoMoreThanItsCaps(t *testing.T) {
 	w := newWorld(t).withModel(m, func(o *derive.Options) { o.MaxCallsPerHour, o.MaxTokensPerDay = calls, tokens })
 	w.pass(15 * time.Hour) // it is midnight
 	exhausted := 0
-	for quarter := range 24 * 4 {
-		hour, before := quarter/4, m.calls()
-		w.write(fmt.Sprintf("memory/n%d.md", quarter), fmt.Sprintf("# Note %d\n\nQuarter %d brings Ana to Town%d.\n", quarter, quarter, quarter))
+	for half := range 24 * 2 {
+		hour, before := half/2, m.calls()
+		w.write(fmt.Sprintf("memory/n%d.md", half), fmt.Sprintf("# Note %d\n\nHalf %d brings Ana to Town%d.\n", half, half, half))
 		w.derive()
 		st := w.status()
 		if st.CallsThisHour > calls || m.calls()-before > calls || st.TokensToday > tokens {
@@ -34,12 +34,12 @@ func TestAcceptance14CostsNoMoreThanItsCaps(t *testing.T) {
 		if st.BudgetExhausted {
 			exhausted++
 		}
-		w.pass(15 * time.Minute)
+		w.pass(30 * time.Minute)
 	}
 	if made := m.calls(); made < 10 || made*2500 > tokens || exhausted == 0 {
 		t.Errorf("%d calls in 24 hours for %d tokens, exhausted %d times", made, tokens, exhausted)
 	}
-	if a, err := w.memory.Search(t.Context(), memory.Query{Text: "Quarter 95 Town95"}); err != nil || len(a.Hits) == 0 {
+	if a, err := w.memory.Search(t.Context(), memory.Query{Text: "Half 47 Town47"}); err != nil || len(a.Hits) == 0 {
 		t.Errorf("search without budget: %v, %v", a.Hits, err)
 	}
 	m.answer = nil // the next day

@@ -45,7 +45,7 @@ func TestAcceptance08KilledAtAnyPoint(t *testing.T) {
 		w.write(fmt.Sprintf("memory/2026-11-%02d.md", i+10), day("Well, "+name+" lives in Porto."))
 	}
 	points := rand.New(rand.NewPCG(20261123, 8))
-	for round := range testkit.Rounds(50, 12) {
+	for round := range testkit.Rounds(50, 6) {
 		w.pass(10 * time.Minute)
 		if round%5 == 4 { // there is something to do again
 			names = append(names, fmt.Sprint("Name", round))

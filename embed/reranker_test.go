@@ -152,14 +152,14 @@ func TestRerankLeavesAServerAloneThatIsDown(t *testing.T) {
 		w.WriteHeader(int(status.Load()))
 		fmt.Fprint(w, `{"results":[{"index":0,"relevance_score":1}]}`)
 	})
-	score := func() error {
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	score := func(limit time.Duration) error {
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
 		defer cancel()
 		_, err := r.Score(ctx, "q", []string{"a"})
 		return err
 	}
 	for range 20 {
-		if err := score(); !errors.Is(err, embed.ErrUnavailable) {
+		if err := score(time.Minute); !errors.Is(err, embed.ErrUnavailable) {
 			t.Fatal(err)
 		}
 	}
@@ -168,12 +168,12 @@ func TestRerankLeavesAServerAloneThatIsDown(t *testing.T) {
 	}
 	now = now.Add(time.Minute)
 	status.Store(0)
-	if err := score(); err == nil || !strings.Contains(err.Error(), "no answer in the time there was") {
+	if err := score(100 * time.Millisecond); err == nil || !strings.Contains(err.Error(), "no answer in the time there was") {
 		t.Errorf("slow: %v", err)
 	}
 	now = now.Add(time.Minute)
 	status.Store(http.StatusOK)
-	if err := score(); err != nil || !r.Health().Healthy {
+	if err := score(time.Minute); err != nil || !r.Health().Healthy {
 		t.Errorf("mended: %v", err)
 	}
 }
@@ -242,19 +242,20 @@ func TestRerankWithALocalCrossEncoderWithinADeadline(t *testing.T) {
 	for i := range passages {
 		passages[i] = strings.Repeat("the money of the garden and the laptop ", 20)
 	}
-	start := time.Now()
-	if _, err := r.Score(t.Context(), "money", passages[:1]); err != nil {
+	if _, err := r.Score(t.Context(), "money", passages[:1]); err != nil { // loads the model
 		t.Fatal(err)
 	}
-	// The time for a few passages on a busy machine, and for a tenth of them on any.
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond+20*time.Since(start))
-	defer cancel()
-	scores, err := r.Score(ctx, "money", passages)
-	if !errors.Is(err, embed.ErrUnavailable) || len(scores) != len(passages) {
-		t.Fatalf("%d scores, %v", len(scores), err)
+	scores := []float64{math.NaN()}
+	for limit := 5 * time.Millisecond; math.IsNaN(scores[0]); limit *= 2 { // until there is time for a few, which is never enough for all
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		scores, err = r.Score(ctx, "money", passages)
+		cancel()
+		if !errors.Is(err, embed.ErrUnavailable) || len(scores) != len(passages) {
+			t.Fatalf("%d scores, %v", len(scores), err)
+		}
 	}
-	if math.IsNaN(scores[0]) || !math.IsNaN(scores[len(scores)-1]) || !r.Health().Healthy {
-		t.Errorf("the first has %v, the last %v; %+v", scores[0], scores[len(scores)-1], r.Health())
+	if last := scores[len(scores)-1]; !math.IsNaN(last) {
+		t.Errorf("the last has %v", last)
 	}
 }
 

@@ -170,7 +170,7 @@ func TestWatchIndexesFilesThatKeepChanging(t *testing.T) {
 	inBubble(t, src, nil, func(f *fixture) {
 		saved := map[string]time.Time{}
 		behind := time.Duration(0)
-		saves := testkit.Rounds(7200, 900)
+		saves := testkit.Rounds(7200, 480)
 		for i := range saves {
 			text := fmt.Sprint("save ", i)
 			f.write("memory/a.md", text)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -157,17 +158,19 @@ func (brokenReranker) Score(context.Context, string, []string) ([]float64, error
 // The deadline is 300 ms by default, and never more than half of the time that the search has left.
 func TestRerankDeadline(t *testing.T) {
 	t.Parallel()
-	f := &fakeReranker{score: func(string) float64 { return 1 }}
-	s := reranked(f, newFakeStore(numbered(3)...), 0)
-	ask(t, s, "green tea")
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
-	if _, err := s.Search(ctx, memory.Query{Text: "green tea"}); err != nil {
-		t.Fatal(err)
-	}
-	if len(f.limits) != 2 || f.limits[0] > 300*time.Millisecond || f.limits[0] < 200*time.Millisecond || f.limits[1] > 100*time.Millisecond {
-		t.Errorf("limits %v", f.limits)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeReranker{score: func(string) float64 { return 1 }}
+		s := reranked(f, newFakeStore(numbered(3)...), 0)
+		ask(t, s, "green tea")
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer cancel()
+		if _, err := s.Search(ctx, memory.Query{Text: "green tea"}); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(f.limits, []time.Duration{300 * time.Millisecond, 100 * time.Millisecond}) {
+			t.Errorf("limits %v", f.limits)
+		}
+	})
 }
 
 // A note of the day that the query names stays before all others, the notes of a time stay newest first, and a note that is

@@ -299,7 +299,7 @@ func logTo(w interface{ Write([]byte) (int, error) }) *slog.Logger {
 var errBoom = errors.New("disk on fire at /var/secret")
 
 // soon is long enough for anything that does not hang.
-const soon = 20 * time.Second
+const soon = 4 * time.Minute
 
 func (f *fakeMemory) Log(ctx context.Context, q memory.LogQuery) ([]memory.FileChange, error) {
 	return f.history.Log(ctx, q)

@@ -129,7 +129,7 @@ func (f *fakeSidecar) Compact(ctx context.Context, _ string, v session.View, spa
 func withFlushes(t *testing.T, state string, edit func(*sidecar.Options)) *sidecar.Sidecar {
 	t.Helper()
 	opt := sidecar.Options{
-		Agent: "main", State: state, Settings: sidecar.Settings{Flush: flush.Defaults()}, Memories: func(string) memory.Service { return &noted{} },
+		Agent: "main", State: state, Settings: sidecar.Settings{Recall: recall.Options{Deadline: soon}, Flush: flush.Defaults()}, Memories: func(string) memory.Service { return &noted{} },
 	}
 	if edit != nil {
 		edit(&opt)

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
@@ -20,7 +19,7 @@ import (
 func TestLinksToManyFilesOfOneName(t *testing.T) {
 	t.Parallel()
 	const folders = 20_000
-	n, start := newNamedFiles(), time.Now()
+	n := newNamedFiles()
 	for i := range folders {
 		n.add(fmt.Sprintf("p%d/index.md", i), "Home", nil)
 	}
@@ -34,9 +33,6 @@ func TestLinksToManyFilesOfOneName(t *testing.T) {
 		}
 		if got := n.find(memory.Link{From: from, Target: "home", Kind: chunker.WikiLink}); got != from {
 			t.Fatalf("home in %s means %s", from, got)
-		}
-		if time.Since(start) > 20*time.Second {
-			t.Fatalf("%d of %d links were found in %v", 10*i, 10*folders, time.Since(start))
 		}
 	}
 }

@@ -93,8 +93,12 @@ func (s *Store) salvageFrom(ctx context.Context, name string) (int, error) {
 	if err := s.salvageAnswers(ctx, x); err != nil {
 		return 0, err
 	}
+	windows, err := x.hasWindows(ctx)
+	if err != nil { // without the schema, thousands of ranges would each open connections in vain
+		return 0, ctx.Err()
+	}
 	cached, indexed := salvageCached, salvageIndexed
-	if !x.hasWindows(ctx) {
+	if !windows {
 		cached, indexed = salvageCachedOld, salvageIndexedOld
 	}
 	n, err := s.salvageTable(ctx, x, cached, "SELECT max(id) FROM embedding_cache")
@@ -133,11 +137,10 @@ func (x *index) hasVectors(ctx context.Context) bool {
 	return err == nil && intact
 }
 
-// hasWindows reports whether the schema of an index has windows. If the schema cannot be read, neither can any vector.
-func (x *index) hasWindows(ctx context.Context) bool {
-	var has bool
-	err := x.db.readers.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master WHERE name = 'windows'").Scan(&has)
-	return err == nil && has
+// hasWindows reports whether the schema of an index has windows. It returns an error if the schema cannot be read; then no vector can.
+func (x *index) hasWindows(ctx context.Context) (has bool, err error) {
+	err = x.db.readers.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master WHERE name = 'windows'").Scan(&has)
+	return has, err
 }
 
 // lastID returns the largest id of a table. If the end of the table cannot be read, known is false and last is the number of

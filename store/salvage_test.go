@@ -61,7 +61,7 @@ func TestSalvageEndsWhereATableCannotBeRead(t *testing.T) {
 	if x.db.info, err = os.Stat(x.db.path); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	n, err := target.salvageTable(ctx, x, salvageIndexed, "SELECT max(id) FROM chunks")
 	if err != nil || n < 200 {

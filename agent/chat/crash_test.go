@@ -24,7 +24,7 @@ import (
 )
 
 // fewPoints is about how many points of a conversation are tried outside of a soak test.
-const fewPoints = 30
+const fewPoints = 12
 
 // crashEnv makes the test binary a program that talks in a folder and kills itself: "DIR N".
 const crashEnv = "KIOKU_TEST_CHAT_CRASH"

@@ -11,6 +11,7 @@ import (
 
 	"kioku/agent/chat"
 	"kioku/agent/flush"
+	"kioku/agent/recall"
 	"kioku/agent/session"
 	"kioku/agent/sidecar"
 	"kioku/llm"
@@ -122,7 +123,7 @@ func worldIn(dir string, model llm.Model) *world {
 	w := &world{state: filepath.Join(dir, "state"), workspace: dir, notes: &notebook{path: filepath.Join(dir, "notes.md")}}
 	w.now = func() time.Time { return noon }
 	w.sidecar = sidecar.Options{
-		Agent: "main", State: w.state, Key: []byte("secret"), Model: model, Settings: sidecar.Settings{Flush: flush.Defaults(), OldOrder: true},
+		Agent: "main", State: w.state, Key: []byte("secret"), Model: model, Settings: sidecar.Settings{Recall: recall.Options{Deadline: time.Minute}, Flush: flush.Defaults(), OldOrder: true},
 		Memories: func(string) memory.Service { return w.notes },
 		Now:      func() time.Time { return w.now() },
 	}

@@ -53,7 +53,7 @@ func TestBlockOfMoreSkillsTellsLessOfEach(t *testing.T) {
 	const limit = 30_000
 	all := someSkills(500)
 	before, fewer := information{description: 300}, 0
-	for n := 1; n <= 500; n += 1 + n/20 {
+	for n := 1; n <= 500; n += 1 + n/6 {
 		block, _, note := render(all[:n], limit, 0)
 		what := fmt.Sprintf("%d skills", n)
 		checkRoom(t, what, block, note, limit)
@@ -76,7 +76,7 @@ func TestBlockOfALargerBudgetTellsMore(t *testing.T) {
 	t.Parallel()
 	all := someSkills(40)
 	var before information
-	for limit := 300; limit < 40_000; limit += 97 {
+	for limit := 300; limit < 40_000; limit += 389 {
 		block, _, note := render(all, limit, 0)
 		if block == "" && before == (information{}) {
 			continue // not even the heading fits

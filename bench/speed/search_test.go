@@ -2,14 +2,6 @@ package speed
 
 import "testing"
 
-func TestKeywordCandidatesMeasuresBothSides(t *testing.T) {
-	t.Parallel()
-	ours, yardstick, err := keywordCandidates(t.Context(), newEnv(t))
-	if err != nil || ours <= 0 || yardstick <= 0 {
-		t.Errorf("got %v, %v, %v", ours, yardstick, err)
-	}
-}
-
 func TestSearchObservedMeasuresStepsOfTheWhole(t *testing.T) {
 	t.Parallel()
 	m, err := newEnv(t).fixtures.index(t.Context(), 500, 16)

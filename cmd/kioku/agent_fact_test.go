@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"kioku/internal/testkit"
 	"kioku/llm/echo"
 )
 
@@ -65,7 +66,11 @@ func chatter(t *rapid.T, lang language) string {
 // small that is and whatever else was said, and a new conversation recalls it.
 func TestAgentKeepsAFactWheneverItIsStated(t *testing.T) {
 	t.Parallel()
-	fewChecks(t, "12")
+	checks := flag.Lookup("rapid.checks")
+	defer checks.Value.Set(checks.Value.String())
+	if err := checks.Value.Set(fmt.Sprint(testkit.Rounds(60, 8))); err != nil {
+		t.Fatal(err)
+	}
 	rapid.Check(t, func(rt *rapid.T) {
 		lang := rapid.SampledFrom(languages()).Draw(rt, "language")
 		thing := rapid.SampledFrom(lang.things).Draw(rt, "thing")
@@ -95,20 +100,4 @@ func TestAgentKeepsAFactWheneverItIsStated(t *testing.T) {
 			rt.Errorf("answered %q", reply)
 		}
 	})
-}
-
-// fewChecks makes the properties of a test run so many times, unless the command line says how often.
-func fewChecks(t *testing.T, checks string) {
-	t.Helper()
-	f := flag.Lookup("rapid.checks")
-	if f.Value.String() != f.DefValue {
-		return
-	}
-	set := func(value string) {
-		if err := f.Value.Set(value); err != nil {
-			t.Error(err)
-		}
-	}
-	set(checks)
-	t.Cleanup(func() { set(f.DefValue) })
 }

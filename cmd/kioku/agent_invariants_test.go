@@ -15,6 +15,7 @@ import (
 	"kioku"
 	"kioku/agent/chat"
 	"kioku/agent/flush"
+	"kioku/agent/recall"
 	"kioku/agent/session"
 	"kioku/agent/sidecar"
 	"kioku/llm"
@@ -43,7 +44,7 @@ func newTalker(s *sandbox, id string, model llm.Model, change ...func(*sidecar.O
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	opt := sidecar.Options{Agent: "main", State: s.state, Model: model, Settings: sidecar.Settings{Flush: flush.Defaults()}, Memories: func(string) memory.Service { return m }}
+	opt := sidecar.Options{Agent: "main", State: s.state, Model: model, Settings: sidecar.Settings{Recall: recall.Options{Deadline: time.Minute}, Flush: flush.Defaults()}, Memories: func(string) memory.Service { return m }}
 	opt.Bootstrap.Workspace, opt.Skills.Workspace = s.workspace, s.workspace
 	for _, f := range change {
 		f(&opt)

@@ -209,7 +209,7 @@ func TestAgentCommandEndsWithItsParent(t *testing.T) {
 	if err := p.in.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if code, took := p.ends(); code != exitOK || took > 10*time.Second {
+	if code, took := p.ends(); code != exitOK || took > patience/2 {
 		t.Errorf("exit %d after %v; it said %q", code, took, p.said)
 	}
 	if _, err := net.Dial("unix", filepath.Join(s.state, "kioku-agent.sock")); err == nil {

@@ -137,7 +137,7 @@ func TestChatLeavesItsEndAtCtrlC(t *testing.T) {
 		}
 	}
 	p.signal(os.Interrupt)
-	if code, took := p.ends(); code != exitOK || took > 10*time.Second {
+	if code, took := p.ends(); code != exitOK || took > patience/2 {
 		t.Errorf("exit %d after %v: %q", code, took, p.said)
 	}
 	<-gone

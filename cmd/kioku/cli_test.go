@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -17,37 +16,42 @@ import (
 	"kioku"
 )
 
-// program is the real binary, which TestMain builds once.
+// program is this test binary under the name kioku, by which it is the program.
 var program string
 
-func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
+func TestMain(m *testing.M) {
+	if self, err := os.Executable(); err == nil && filepath.Base(self) == "kioku" {
+		version = "v0.0.0-test"
+		if limit, err := time.ParseDuration(os.Getenv(hookTimeEnv)); err == nil {
+			hookTime = limit
+		}
+		main()
+		return
+	}
+	os.Exit(linkAndRun(m))
+}
 
-func buildAndRun(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "kioku-test-")
+// hookTimeEnv has the limit of a hook, which is long in tests, since a machine may be slow.
+const hookTimeEnv = "TEST_HOOK_TIME"
+
+func linkAndRun(m *testing.M) int {
+	self, err := os.Executable()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	dir, err := os.MkdirTemp(filepath.Dir(self), "kioku-test-") // a hard link has to be in the same file system
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	defer os.RemoveAll(dir)
 	program = filepath.Join(dir, "kioku")
-	args := append([]string{"build", "-ldflags", "-X main.version=v0.0.0-test", "-o", program}, buildFlags()...)
-	if out, err := exec.Command("go", append(args, ".")...).CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "build the binary: %v\n%s", err, out)
+	if err := os.Link(self, program); err != nil {
+		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	return m.Run()
-}
-
-// buildFlags are those that this test was built with, as far as they change the program.
-func buildFlags() []string {
-	var flags []string
-	info, _ := debug.ReadBuildInfo()
-	for _, s := range info.Settings {
-		if s.Key == "-tags" || s.Key == "-race" {
-			flags = append(flags, s.Key+"="+s.Value)
-		}
-	}
-	return flags
 }
 
 // sandbox is a home, a workspace and a state folder of a test's own.
@@ -70,9 +74,9 @@ func newSandbox(t testing.TB, files map[string]string) *sandbox {
 }
 
 // systemEnv is the environment of every run. It leaves out the second that the race detector waits at the end, and most of the
-// garbage collections, which are a third of the time of a short run.
+// garbage collections, which are a third of the time of a short run. Hooks and recalls have a minute.
 func systemEnv() []string {
-	return []string{"PATH=" + os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0", "GOGC=off", "GOMEMLIMIT=200MiB"}
+	return []string{"PATH=" + os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0", "GOGC=off", "GOMEMLIMIT=200MiB", hookTimeEnv + "=1m", "KIOKU_RECALL_DEADLINE_MS=60000"}
 }
 
 func (s *sandbox) write(name, text string) {
@@ -95,7 +99,7 @@ type outcome struct {
 // raw runs the program with exactly these arguments.
 func (s *sandbox) raw(args ...string) outcome {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(s.t.Context(), patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	var out, err bytes.Buffer

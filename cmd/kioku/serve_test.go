@@ -188,7 +188,7 @@ func TestServeEndsAtASignal(t *testing.T) {
 			t.Fatal(err)
 		}
 		p.signal(sig)
-		if code, took := p.ends(); code != 0 || took > 10*time.Second {
+		if code, took := p.ends(); code != 0 || took > patience/2 {
 			t.Errorf("%v: exit %d after %v; it said %q", sig, code, took, p.said)
 		}
 		if _, err := os.Stat(server.SocketPath(s.state)); !os.IsNotExist(err) {
@@ -218,7 +218,7 @@ func TestServeEndsAfterItsGrace(t *testing.T) {
 	p, address := s.serve("--grace", "300ms")
 	busy(t, address)
 	p.signal(syscall.SIGTERM)
-	if code, took := p.ends(); code != 0 || took > 10*time.Second {
+	if code, took := p.ends(); code != 0 || took > patience/2 {
 		t.Errorf("exit %d after %v; it said %q", code, took, p.said)
 	}
 }
@@ -241,7 +241,7 @@ func TestServeEndsAtOnceAtASecondSignal(t *testing.T) {
 		}
 	}
 	p.signal(syscall.SIGTERM)
-	if code, took := p.ends(); code != 128+int(syscall.SIGTERM) || took > 10*time.Second {
+	if code, took := p.ends(); code != 128+int(syscall.SIGTERM) || took > patience/2 {
 		t.Errorf("exit %d after %v", code, took)
 	}
 }
@@ -253,7 +253,7 @@ func TestServeUntilEOFEndsWithItsParent(t *testing.T) {
 	if err := p.in.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if code, took := p.ends(); code != 0 || took > 10*time.Second {
+	if code, took := p.ends(); code != 0 || took > patience/2 {
 		t.Errorf("exit %d after %v; it said %q", code, took, p.said)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"kioku/derive/contract"
 	"kioku/derive/vocab"
+	"kioku/internal/testkit"
 	"kioku/memory"
 )
 
@@ -126,7 +127,8 @@ func TestAcceptance05LyingModel(t *testing.T) {
 	truth := []any{parse(t, batch(part("1", livesInPorto+","+likes, callDario+","+sentReport), part("2", "", ""))),
 		parse(t, `{"episodes": [{"unit_id": 1, "entities": [`+anna+`,`+dario+`], "relations": [`+married+`], "facts": [], "loops": []}, `+part("2", "", "")+`]}`)}
 	claims, rejected := 0, 0
-	for range 3000 {
+	rounds := testkit.Rounds(3000, 600)
+	for range rounds {
 		answer, err := json.Marshal(l.mutate(truth[l.IntN(2)], 1+l.IntN(25)))
 		if err != nil {
 			t.Fatal(err)
@@ -144,7 +146,7 @@ func TestAcceptance05LyingModel(t *testing.T) {
 			}
 		}
 	}
-	if claims < 1000 || rejected < 300 {
+	if claims < rounds/3 || rejected < rounds/10 {
 		t.Errorf("only %d claims and %d invalid answers: the liar is too good, or too bad", claims, rejected)
 	}
 }

@@ -45,12 +45,12 @@ func TestSearchWithholdsWhatLiesAboveTheCeiling(t *testing.T) {
 		{"normal", &normal, []string{"boat keys: the shed", "[withheld]\nthe boat is green\n[withheld]"}, 2},
 		{"secret", &secret, []string{"boat keys: the shed", "boat diary", "boat password: hunter2\nthe boat is green\nfor sale: 4711"}, 0},
 	} {
-		a := search(t, recall.New(e, d, recall.Options{}), memory.Query{Text: "boat", MaxSensitivity: c.ceiling})
+		a := search(t, recall.New(e, d, patient), memory.Query{Text: "boat", MaxSensitivity: c.ceiling})
 		if diff := cmp.Diff(c.want, texts(a)); diff != "" || a.Withheld != c.gone {
 			t.Errorf("%s: %d withheld, %s", c.name, a.Withheld, diff)
 		}
 	}
-	a := search(t, recall.New(e, d, recall.Options{}), memory.Query{Text: "password", MaxSensitivity: &private})
+	a := search(t, recall.New(e, d, patient), memory.Query{Text: "password", MaxSensitivity: &private})
 	if len(a.Hits) != 0 || a.Withheld != 1 || !cmp.Equal(codes(a), []string{memory.Withheld}) {
 		t.Errorf("a passage whose only matching line is secret: %q, %d withheld, degraded %q", texts(a), a.Withheld, codes(a))
 	}
@@ -65,7 +65,7 @@ func TestSearchFillsThePlacesOfWithheldPassages(t *testing.T) {
 		d.episodes = append(d.episodes, episode(path, 1, 9, memory.Secret))
 	}
 	e.notes = append(e.notes, note("7.md", "the boat of Ada"))
-	a := search(t, recall.New(e, d, recall.Options{}), memory.Query{Text: "boat"})
+	a := search(t, recall.New(e, d, patient), memory.Query{Text: "boat"})
 	if diff := cmp.Diff([]string{"the boat of Ada"}, texts(a)); diff != "" || a.Withheld != 6 {
 		t.Errorf("%d withheld, %s", a.Withheld, diff)
 	}
@@ -76,10 +76,10 @@ func TestSearchForOthersNeedsToKnowTheSensitivity(t *testing.T) {
 	t.Parallel()
 	e, d := &engine{notes: []memory.Hit{note("a.md", "the boat")}}, &derived{err: errBroken}
 	normal := memory.Normal
-	if a := search(t, recall.New(e, d, recall.Options{}), memory.Query{Text: "boat", MaxSensitivity: &normal}); len(a.Hits) != 0 {
+	if a := search(t, recall.New(e, d, patient), memory.Query{Text: "boat", MaxSensitivity: &normal}); len(a.Hits) != 0 {
 		t.Errorf("found %q", texts(a))
 	}
-	if a := search(t, recall.New(e, d, recall.Options{}), memory.Query{Text: "boat"}); len(a.Hits) != 1 {
+	if a := search(t, recall.New(e, d, patient), memory.Query{Text: "boat"}); len(a.Hits) != 1 {
 		t.Errorf("found %q", texts(a))
 	}
 }
@@ -90,7 +90,7 @@ func TestSearchCountsUnitsAboveTheCeiling(t *testing.T) {
 	private.Sensitivity = memory.Private
 	d := &derived{entities: []memory.Entity{person("Marta")}, units: []memory.Unit{private, fact("Marta", "likes", "tea", 4)}}
 	normal := memory.Normal
-	a := search(t, recall.New(&engine{}, d, recall.Options{}), memory.Query{Text: "Marta?", Kinds: []string{memory.KindFact}, MaxSensitivity: &normal})
+	a := search(t, recall.New(&engine{}, d, patient), memory.Query{Text: "Marta?", Kinds: []string{memory.KindFact}, MaxSensitivity: &normal})
 	if diff := cmp.Diff([]string{"Marta likes tea"}, unitTexts(a)); diff != "" || a.Withheld != 1 {
 		t.Errorf("%d withheld, %s", a.Withheld, diff)
 	}

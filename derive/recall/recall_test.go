@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
@@ -15,6 +16,9 @@ import (
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// patient waits for what is slow only since the machine is.
+var patient = recall.Options{Deadline: time.Minute}
 
 // brothers are notes about the brothers of several people.
 func brothers() []memory.Hit {
@@ -38,7 +42,7 @@ func TestSearchWithoutContextIsTheOrdinarySearch(t *testing.T) {
 		t.Fatal(err)
 	}
 	e.asked = nil
-	got := search(t, recall.New(e, &derived{}, recall.Options{}), q)
+	got := search(t, recall.New(e, &derived{}, patient), q)
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(memory.Answer{}, "Took")); diff != "" {
 		t.Error(diff)
 	}
@@ -60,7 +64,7 @@ func TestSearchReadsAPointingMessageWithTheMessagesBefore(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			r := recall.New(&engine{notes: brothers(), least: 0.2}, &derived{}, recall.Options{})
+			r := recall.New(&engine{notes: brothers(), least: 0.2}, &derived{}, patient)
 			a := search(t, r, memory.Query{Text: c.message, Context: c.turns, MaxResults: 3})
 			if len(a.Hits) == 0 || a.Hits[0].Snippet != c.want {
 				t.Errorf("found %q, want %q first", texts(a), c.want)
@@ -75,7 +79,7 @@ func TestSearchAcceptance15FindsWhatJapanesePointsAt(t *testing.T) {
 	e := &engine{least: 0.05, notes: []memory.Hit{
 		note("memory/1.md", "果樹園のアプリは通知が二重に出る。"), note("memory/2.md", "プロジェクトXの締め切りは十一月に延びた。"), note("memory/3.md", "青鷺号の進水は六月。"),
 	}}
-	a := search(t, recall.New(e, &derived{}, recall.Options{}), memory.Query{Text: "あれどうなった？", Context: turns("プロジェクトXを始めた。", "いいですね。")})
+	a := search(t, recall.New(e, &derived{}, patient), memory.Query{Text: "あれどうなった？", Context: turns("プロジェクトXを始めた。", "いいですね。")})
 	if len(a.Hits) == 0 || !strings.HasPrefix(a.Hits[0].Snippet, "プロジェクトX") || a.Hits[0].Weak || a.Abstained != "" {
 		t.Errorf("found %q, abstained %q", texts(a), a.Abstained)
 	}
@@ -85,7 +89,7 @@ func TestSearchAcceptance15FindsWhatJapanesePointsAt(t *testing.T) {
 func TestSearchUsesTheNamesOfTheConversation(t *testing.T) {
 	t.Parallel()
 	e := &engine{notes: brothers(), least: 0.2}
-	r := recall.New(e, &derived{entities: []memory.Entity{person("Marta", "Tita")}}, recall.Options{})
+	r := recall.New(e, &derived{entities: []memory.Entity{person("Marta", "Tita")}}, patient)
 	a := search(t, r, memory.Query{Text: "And her brother?", Context: turns("Tita was here.", "When?"), MaxResults: 2})
 	if !slices.ContainsFunc(a.Hits, func(h memory.Hit) bool { return strings.HasPrefix(h.Snippet, "Paulo") }) {
 		t.Errorf("found %q", texts(a))
@@ -95,7 +99,7 @@ func TestSearchUsesTheNamesOfTheConversation(t *testing.T) {
 func TestSearchMergesTheWordingsOfTheCaller(t *testing.T) {
 	t.Parallel()
 	e := &engine{notes: brothers(), least: 0.2}
-	a := search(t, recall.New(e, &derived{}, recall.Options{}), memory.Query{Text: "sibling bakery", Queries: []string{"brother bread", " ", "sibling bakery"}, MaxResults: 2})
+	a := search(t, recall.New(e, &derived{}, patient), memory.Query{Text: "sibling bakery", Queries: []string{"brother bread", " ", "sibling bakery"}, MaxResults: 2})
 	if len(a.Hits) == 0 || !strings.HasPrefix(a.Hits[0].Snippet, "Piet") {
 		t.Errorf("found %q", texts(a))
 	}
@@ -131,7 +135,7 @@ func TestSearchFindsFactsByNameAndByWords(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			a := search(t, recall.New(&engine{notes: brothers(), least: 0.9}, d, recall.Options{}), c.query)
+			a := search(t, recall.New(&engine{notes: brothers(), least: 0.9}, d, patient), c.query)
 			got := unitTexts(a)
 			if c.name == "by alias" {
 				slices.Sort(got)
@@ -158,7 +162,7 @@ func TestSearchFindsOnlyUnitsThatTheFilterAdmits(t *testing.T) {
 	}
 	for _, message := range []string{"Where does Marta live?", "Who lives in Porto?", "Which tea do I like?", "What is still open?"} {
 		q := memory.Query{Text: message, Kinds: memory.QueryKinds(), Filter: memory.Filter{PathPrefix: "MEMORY.md"}}
-		r := recall.New(&engine{}, d, recall.Options{})
+		r := recall.New(&engine{}, d, patient)
 		if got := unitTexts(search(t, r, q)); len(got) == 0 && message != "What is still open?" {
 			t.Errorf("%s: nothing within MEMORY.md", message)
 		}
@@ -188,7 +192,7 @@ func TestSearchFindsOpenLoopsAndTheSummaryOfAWeek(t *testing.T) {
 		{"先週は何があった？", []string{"Rain all week."}},
 		{"Who is the mayor?", nil},
 	} {
-		a := search(t, recall.New(&engine{}, d, recall.Options{}), memory.Query{Text: c.text, Kinds: kinds})
+		a := search(t, recall.New(&engine{}, d, patient), memory.Query{Text: c.text, Kinds: kinds})
 		if diff := cmp.Diff(c.want, unitTexts(a)); diff != "" {
 			t.Errorf("%s: %s", c.text, diff)
 		}
@@ -203,7 +207,7 @@ func TestSearchFindsTheSummaryOfAPersonByName(t *testing.T) {
 		{UID: "b2", Kind: memory.KindSummary, Summary: &memory.Summary{Scope: memory.ScopeWeekly, Key: "2026-W46", Text: "Rain, and Marta called."}},
 		{UID: "c3", Kind: memory.KindSummary, Summary: &memory.Summary{Scope: memory.ScopeRolling, Key: "7d", Text: "Sun, and Marta wrote."}},
 	}}
-	a := search(t, recall.New(&engine{notes: brothers(), least: 0.9}, d, recall.Options{}), memory.Query{Text: "Where does Marta live?", Kinds: []string{memory.KindSummary}})
+	a := search(t, recall.New(&engine{notes: brothers(), least: 0.9}, d, patient), memory.Query{Text: "Where does Marta live?", Kinds: []string{memory.KindSummary}})
 	if diff := cmp.Diff([]string{"Marta has laid tiles."}, unitTexts(a)); diff != "" {
 		t.Error(diff)
 	}
@@ -215,7 +219,7 @@ func TestSearchKeepsThePassageOfAFact(t *testing.T) {
 	only, more := note("MEMORY.md", "- Marta lives in Porto"), note("memory/1.md", "Marta lives in Porto\nby the river")
 	d := &derived{entities: []memory.Entity{person("Marta")}, units: []memory.Unit{fact("Marta", "lives_in", "Porto", 3)}}
 	q := memory.Query{Text: "Where does Marta live?", Kinds: memory.QueryKinds()}
-	a := search(t, recall.New(&engine{notes: []memory.Hit{only, more}}, d, recall.Options{}), q)
+	a := search(t, recall.New(&engine{notes: []memory.Hit{only, more}}, d, patient), q)
 	if diff := cmp.Diff([]string{only.Snippet, more.Snippet}, texts(a)); diff != "" || len(a.Units) != 1 {
 		t.Errorf("units %q, passages %s", unitTexts(a), diff)
 	}
@@ -226,7 +230,7 @@ func TestSearchSurvivesWhatIsDerived(t *testing.T) {
 	for name, d := range map[string]*derived{"an error": {err: errors.New("database is locked")}, "a panic": {panics: true}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := search(t, recall.New(&engine{notes: brothers()}, d, recall.Options{}), memory.Query{Text: "And her brother?", Context: turns("Marta called."), Kinds: memory.QueryKinds()})
+			a := search(t, recall.New(&engine{notes: brothers()}, d, patient), memory.Query{Text: "And her brother?", Context: turns("Marta called."), Kinds: memory.QueryKinds()})
 			if len(a.Hits) == 0 || !slices.Contains(codes(a), memory.UnitsMissing) {
 				t.Errorf("%d hits, degraded %q", len(a.Hits), codes(a))
 			}
@@ -236,7 +240,7 @@ func TestSearchSurvivesWhatIsDerived(t *testing.T) {
 
 func TestSearchReturnsTheErrorsOfTheQueryAndOfTheOrdinarySearch(t *testing.T) {
 	t.Parallel()
-	r := recall.New(failing{}, &derived{}, recall.Options{})
+	r := recall.New(failing{}, &derived{}, patient)
 	if _, err := r.Search(t.Context(), memory.Query{Text: "x", Context: turns("y")}); !errors.Is(err, errBroken) {
 		t.Errorf("error %v", err)
 	}

@@ -1,14 +1,13 @@
 package rule
 
 import (
-	"regexp"
-
+	"kioku/internal/lazyregexp"
 	"kioku/internal/text"
 	"kioku/memory"
 )
 
 // bullet matches the mark of an item of a list and the blanks before it.
-var bullet = regexp.MustCompile(`^([ \t]*)(?:[-*+•・]|\d{1,3}[.)])[ \t]+`)
+var bullet = lazyregexp.New(`^([ \t]*)(?:[-*+•・]|\d{1,3}[.)])[ \t]+`)
 
 // isTopBullet reports whether a line begins an item of a list that is in no other item.
 func isTopBullet(l *line) bool {

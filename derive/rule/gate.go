@@ -1,15 +1,16 @@
 package rule
 
 import (
-	"regexp"
 	"strings"
+
+	"kioku/internal/lazyregexp"
 )
 
 // gate is a regular expression that can match only texts with one of some words, in lower case. Looking for the words first costs a
 // tenth of a match, and few texts have one.
 type gate struct {
 	words []string
-	form  *regexp.Regexp
+	form  *lazyregexp.Regexp
 }
 
 // opens reports whether a text in lower case has one of the words.

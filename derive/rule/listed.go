@@ -1,19 +1,19 @@
 package rule
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"kioku/derive/seam"
 	"kioku/derive/vocab"
+	"kioku/internal/lazyregexp"
 	"kioku/memory"
 )
 
 var (
 	// listedName is the name at the beginning of an item of a list of people, projects or the like: "Dario Venn (dario@example.com): ...".
-	listedName = regexp.MustCompile(`^((?:\*\*|\[\[)?[^:：()（）—–]{1,60}?(?:\*\*|\]\])?\s*(?:[(（][^()（）]{1,80}[)）])?(?:\*\*)?)\s*(?:[:：]\*{0,2}|\s[—–-]\s|$)\s*`)
-	email      = regexp.MustCompile(`[\w.+-]+@[\w-]+(?:\.[\w-]+)+`)
+	listedName = lazyregexp.New(`^((?:\*\*|\[\[)?[^:：()（）—–]{1,60}?(?:\*\*|\]\])?\s*(?:[(（][^()（）]{1,80}[)）])?(?:\*\*)?)\s*(?:[:：]\*{0,2}|\s[—–-]\s|$)\s*`)
+	email      = lazyregexp.New(`[\w.+-]+@[\w-]+(?:\.[\w-]+)+`)
 )
 
 // firstNameOf returns the first word of the name of a person in a list, as which notes know a person, unless another person in the

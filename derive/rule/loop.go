@@ -1,30 +1,30 @@
 package rule
 
 import (
-	"regexp"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"kioku/derive/vocab"
+	"kioku/internal/lazyregexp"
 	"kioku/internal/text"
 	"kioku/memory"
 )
 
 var (
 	// loopLabel begins what is open.
-	loopLabel = regexp.MustCompile(`^(?:TODO(?:\([^)]{1,20}\))?|(?i:to-?do|action item|open question|follow[- ]up)|要対応|要確認|対応待ち|やること|宿題|未対応|待办(?:事项)?|待辦(?:事項)?|待处理|待處理)\s*[:：]\s*(\S.*)$`)
+	loopLabel = lazyregexp.New(`^(?:TODO(?:\([^)]{1,20}\))?|(?i:to-?do|action item|open question|follow[- ]up)|要対応|要確認|対応待ち|やること|宿題|未対応|待办(?:事项)?|待辦(?:事項)?|待处理|待處理)\s*[:：]\s*(\S.*)$`)
 	// doneLabel begins what is done, and doneTail ends it.
-	doneLabel = regexp.MustCompile(`^(?:(?i:done|finished|completed)|完了|対応済み?|済み?|已完成|完成)\s*[:：]\s*(\S.*)$`)
-	doneTail  = regexp.MustCompile(`^(\S.*?)\s*[（(【\[](?:(?i:done)|済み?|完了|対応済み?|已完成|完成)[)）】\]]$`)
-	doneAfter = regexp.MustCompile(`^(\S.*?)[.;,:]?\s+(?i:done|finished)(?: at \d{1,2}:\d{2}| on \d{4}-\d{2}-\d{2})?\.?$`)
-	struckOut = regexp.MustCompile(`^~~(.+)~~$`)
+	doneLabel = lazyregexp.New(`^(?:(?i:done|finished|completed)|完了|対応済み?|済み?|已完成|完成)\s*[:：]\s*(\S.*)$`)
+	doneTail  = lazyregexp.New(`^(\S.*?)\s*[（(【\[](?:(?i:done)|済み?|完了|対応済み?|已完成|完成)[)）】\]]$`)
+	doneAfter = lazyregexp.New(`^(\S.*?)[.;,:]?\s+(?i:done|finished)(?: at \d{1,2}:\d{2}| on \d{4}-\d{2}-\d{2})?\.?$`)
+	struckOut = lazyregexp.New(`^~~(.+)~~$`)
 	// loopHeading is the title of a list of what is open.
-	loopHeading = regexp.MustCompile(`(?i)^(?:\d{1,2}:\d{2}\s*[-–—]?\s*)?(?:todos?|to-?dos?|open (?:items|loops|questions|points)|action items|next steps|やること|宿題|未対応|要対応|待办|待办事项|待辦)$`)
+	loopHeading = lazyregexp.New(`(?i)^(?:\d{1,2}:\d{2}\s*[-–—]?\s*)?(?:todos?|to-?dos?|open (?:items|loops|questions|points)|action items|next steps|やること|宿題|未対応|要対応|待办|待办事项|待辦)$`)
 	// pointer is an item that only says where to read on: [Channels](/channels) - all of them, or Compare hosts: [Linux](/vps).
-	pointer = regexp.MustCompile(`^(?:[^\[\]]{1,80}[:：]\s*)?\[[^\]]+\]\([^)]*\)(?:\s*(?:[-–—]+|[:：])\s.*)?\.?$`)
+	pointer = lazyregexp.New(`^(?:[^\[\]]{1,80}[:：]\s*)?\[[^\]]+\]\([^)]*\)(?:\s*(?:[-–—]+|[:：])\s.*)?\.?$`)
 	// ownerBox is an answer, not something to do.
-	ownerBox = regexp.MustCompile(`^(?:not applicable|n/?a|yes|no|none|はい|いいえ|是|否)$`)
+	ownerBox = lazyregexp.New(`^(?:not applicable|n/?a|yes|no|none|はい|いいえ|是|否)$`)
 )
 
 // maxLoop is the maximum number of characters of a loop.
@@ -90,14 +90,14 @@ func stillOpen(text string) (words string, done, ok bool) {
 
 var (
 	// dueInside is a due date in the middle of a text.
-	dueInside  = regexp.MustCompile(`(?i)\b(?:due(?: on| by)?|by|before|no later than)\s+(?:the |next |this |end of )*(?:\d{4}-\d{2}-\d{2}|(?:` + month + `)\b(?: \d{1,2}\b)?|\d{1,2}(?:st|nd|rd|th)? (?:` + month + `)\b|(?:mon|tues|wednes|thurs|fri|satur|sun)day|tomorrow|week|month)\b|(?:\d{1,2}月\d{1,2}日|(?:今|来)週の?[月火水木金土日]?曜?日?|明日|今週中|月末)までに?|(?:\d{1,2}月\d{1,2}[日号號]|(?:下|本|这)?周[一二三四五六日天末]|明天|月底)(?:之前|以前|前)`)
-	isoDay     = regexp.MustCompile(`\d{4}-\d{2}-\d{2}`)
-	monthDay   = regexp.MustCompile(`(?i)\b(?:(\d{1,2})(?:st|nd|rd|th)?(?: of)? )?(` + month + `)\b\.?(?: (\d{1,2})(?:st|nd|rd|th)?\b)?(?:,? (\d{4}))?`)
-	hanMonth   = regexp.MustCompile(`(?:(\d{4})年)?(\d{1,2})月(?:(\d{1,2})[日号號]?|(上旬|初)|(中旬))?`)
-	slashDay   = regexp.MustCompile(`\b(\d{1,2})/(\d{1,2})\b`)
-	weekday    = regexp.MustCompile(`(?i)\b(mon|tue|wed|thu|fri|sat|sun)(?:s|nes|rs|ur)?(?:day)?\b`)
-	hanWeekday = regexp.MustCompile(`(?:周|星期|礼拜|禮拜)([一二三四五六日天])|([月火水木金土日])曜|週の?([月火水木金土日])`)
-	nextWord   = regexp.MustCompile(`(?i)\bnext\b|来週|下周|下个?星期|下禮拜|下礼拜|来月|下个?月|来年|明年`)
+	dueInside  = lazyregexp.New(`(?i)\b(?:due(?: on| by)?|by|before|no later than)\s+(?:the |next |this |end of )*(?:\d{4}-\d{2}-\d{2}|(?:` + month + `)\b(?: \d{1,2}\b)?|\d{1,2}(?:st|nd|rd|th)? (?:` + month + `)\b|(?:mon|tues|wednes|thurs|fri|satur|sun)day|tomorrow|week|month)\b|(?:\d{1,2}月\d{1,2}日|(?:今|来)週の?[月火水木金土日]?曜?日?|明日|今週中|月末)までに?|(?:\d{1,2}月\d{1,2}[日号號]|(?:下|本|这)?周[一二三四五六日天末]|明天|月底)(?:之前|以前|前)`)
+	isoDay     = lazyregexp.New(`\d{4}-\d{2}-\d{2}`)
+	monthDay   = lazyregexp.New(`(?i)\b(?:(\d{1,2})(?:st|nd|rd|th)?(?: of)? )?(` + month + `)\b\.?(?: (\d{1,2})(?:st|nd|rd|th)?\b)?(?:,? (\d{4}))?`)
+	hanMonth   = lazyregexp.New(`(?:(\d{4})年)?(\d{1,2})月(?:(\d{1,2})[日号號]?|(上旬|初)|(中旬))?`)
+	slashDay   = lazyregexp.New(`\b(\d{1,2})/(\d{1,2})\b`)
+	weekday    = lazyregexp.New(`(?i)\b(mon|tue|wed|thu|fri|sat|sun)(?:s|nes|rs|ur)?(?:day)?\b`)
+	hanWeekday = lazyregexp.New(`(?:周|星期|礼拜|禮拜)([一二三四五六日天])|([月火水木金土日])曜|週の?([月火水木金土日])`)
+	nextWord   = lazyregexp.New(`(?i)\bnext\b|来週|下周|下个?星期|下禮拜|下礼拜|来月|下个?月|来年|明年`)
 )
 
 // dueDay returns the day that the words of a due date name, seen from the time of the episode; empty if they name none, or one before.

@@ -1,21 +1,21 @@
 package rule
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
 	"go.yaml.in/yaml/v3"
 
+	"kioku/internal/lazyregexp"
 	"kioku/internal/secrets"
 	"kioku/internal/text"
 	"kioku/memory"
 )
 
 var (
-	privateTag = regexp.MustCompile(`(?i)<(/?)private>`)
+	privateTag = lazyregexp.New(`(?i)<(/?)private>`)
 	// unreadSensitivity is in front matter that no parser of YAML accepts, but that says something about its sensitivity.
-	unreadSensitivity = regexp.MustCompile(`(?mi)^\s*(?:sensitivity|private)\s*:`)
+	unreadSensitivity = lazyregexp.New(`(?mi)^\s*(?:sensitivity|private)\s*:`)
 )
 
 // sensitivityNamed returns the sensitivity that a word in front matter names. An unknown word is private: somebody meant something.

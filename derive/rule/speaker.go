@@ -2,20 +2,20 @@ package rule
 
 import (
 	"net/url"
-	"regexp"
 	"strings"
 
 	"kioku/derive/vocab"
+	"kioku/internal/lazyregexp"
 	"kioku/internal/marks"
 	"kioku/memory"
 )
 
 var (
 	// lineMark matches a mark of Kioku at the end of a line; for its groups see marks.Pattern.
-	lineMark = regexp.MustCompile(marks.Pattern + `[ \t]*\r?$`)
-	markFrom = regexp.MustCompile(` from=([a-z]+)`)
+	lineMark = lazyregexp.New(marks.Pattern + `[ \t]*\r?$`)
+	markFrom = lazyregexp.New(` from=([a-z]+)`)
 	// dialogue is a line of a conversation in a note: "**Ana:** ...", "- User: ...".
-	dialogue = regexp.MustCompile(`^(?:[-*]\s+)?(?:\[?\d{1,2}:\d{2}(?::\d{2})?\]?\s+)?(?:\*\*([^*\n:：]{1,24})(?::\*\*|：\*\*|\*\*\s*[:：])|([\p{L}][\p{L}\d .'-]{0,23})[:：])\s+\S`)
+	dialogue = lazyregexp.New(`^(?:[-*]\s+)?(?:\[?\d{1,2}:\d{2}(?::\d{2})?\]?\s+)?(?:\*\*([^*\n:：]{1,24})(?::\*\*|：\*\*|\*\*\s*[:：])|([\p{L}][\p{L}\d .'-]{0,23})[:：])\s+\S`)
 )
 
 // setSpeakers sets the speakers of the lines of a Markdown file: whoever wrote a note by its marks, a tool for quotations, and who
@@ -193,7 +193,7 @@ func setDialogue(lines []line) {
 }
 
 // dialogueLabel is the beginning of a line of a conversation, up to the words.
-var dialogueLabel = regexp.MustCompile(`^[^:：]*?(?:\[?\d{1,2}:\d{2}(?::\d{2})?\]?)?[^:：]*[:：](?:\*\*)?\s*`)
+var dialogueLabel = lazyregexp.New(`^[^:：]*?(?:\[?\d{1,2}:\d{2}(?::\d{2})?\]?)?[^:：]*[:：](?:\*\*)?\s*`)
 
 func dialogueName(text string) string {
 	m := dialogue.FindStringSubmatch(text)

@@ -57,7 +57,7 @@ func newFront(t *testing.T) string {
 // get returns the status and the answer to a request with headers.
 func get(t *testing.T, url string, header http.Header) (int, string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {

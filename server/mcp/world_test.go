@@ -23,7 +23,7 @@ import (
 )
 
 // patience bounds every wait of a test.
-const patience = 20 * time.Second
+const patience = 4 * time.Minute
 
 // world is a server with memories on a TCP address of this machine.
 type world struct {

@@ -10,13 +10,42 @@ import (
 	"kioku/chunker"
 )
 
-func TestWindowsAreRunsOfWholeLines(t *testing.T) {
+func TestWindowsEndAtStructure(t *testing.T) {
 	t.Parallel()
-	a, b, c := strings.Repeat("a", 140), strings.Repeat("b", 150), strings.Repeat("c", 20)
-	got := chunker.Windows("\n" + a + "\n\n" + b + "\n\n" + c + "\n")
+	long := strings.Repeat("a", 200)
+	for _, c := range []struct {
+		name, text string
+		want       []string
+	}{
+		{"paragraphs", "One thing.\nMore of it.\n\nAnother thing.\n", []string{"One thing.\nMore of it.", "Another thing."}},
+		{"a paragraph that is too long", long + "\n" + long + "\n", []string{long, long}},
+		{"sentences of a list", "Facts:\n- My boss is Ingrid.\n  She is nice.\n- We deploy on Tuesdays.\n", []string{"Facts:", "- My boss is Ingrid.\n  She is nice.", "- We deploy on Tuesdays."}},
+		{"words of a list", "- milk\n- two eggs\n- bread\n", []string{"- milk\n- two eggs\n- bread"}},
+		{"items without spaces", "- 私の上司はイングリッドです\n- 会議は木曜だけです\n", []string{"- 私の上司はイングリッドです", "- 会議は木曜だけです"}},
+		{"headings", "# Work\n\n## Team\n\nIngrid leads it.\n\nWe are six.\n", []string{"# Work\n\n## Team\n\nIngrid leads it.", "We are six."}},
+		{"notes of append", "## 10:30 - fact\n\nThe beta opens in May.\n\n## 10:31 - note\n\nIt rains.\n", []string{"## 10:30 - fact", "The beta opens in May.", "## 10:31 - note", "It rains."}},
+		{"code", "```\na\n\nb\n```\n", []string{"```\na\n\nb\n```"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var got []string
+			for _, w := range chunker.Windows(c.text) {
+				got = append(got, w.Text)
+			}
+			if diff := cmp.Diff(c.want, got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// Rows mean little without the head of their table.
+func TestWindowsOfRowsHaveTheHead(t *testing.T) {
+	t.Parallel()
+	got := chunker.Windows("| Name | Badge |\n|---|---|\n| Ada | red |\n| Bob | blue |\n")
 	want := []chunker.Window{
-		{Text: a + "\n\n" + b, Start: 1, From: 1, To: 3},
-		{Text: c, Start: 295, From: 5, To: 5},
+		{Text: "| Name | Badge |\n|---|---|\n| Ada | red |", To: 2},
+		{Text: "| Bob | blue |", Start: 41, From: 3, To: 3, Above: "| Name | Badge |"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

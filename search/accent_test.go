@@ -2,8 +2,6 @@ package search
 
 import (
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func TestSearchIgnoresAccents(t *testing.T) {
@@ -18,7 +16,7 @@ func TestSearchIgnoresAccents(t *testing.T) {
 		"Zurich": "a.md", "ZÜRICH": "a.md", "lodz": "a.md", "café": "b.md", "cafés": "b.md", "Straße": "b.md", "ガレージ": "c.md",
 	} {
 		t.Run(query, func(t *testing.T) {
-			if got := paths(askWednesday(t, s, query)); !cmp.Equal(got, []string{want}) {
+			if got := paths(askWednesday(t, s, query)); len(got) == 0 || got[0] != want {
 				t.Errorf("%s: found %v, want %s", query, got, want)
 			}
 		})

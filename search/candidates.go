@@ -35,8 +35,8 @@ type candidate struct {
 	nameBonus, nameConfidence float64
 	// age in days, and the factor for it.
 	age, decay float64
-	// meta reports that the passage is front matter.
-	meta bool
+	// mute reports that the passage is front matter or mostly names other notes, and says nothing of its own.
+	mute bool
 	// heading is the line of the heading that a passage is below, 0 if its chunk does not contain the whole section.
 	heading int
 	// weak hits are no answers by the threshold, and fill slots that are free.

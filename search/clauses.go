@@ -91,7 +91,7 @@ func isSmallTalk(s string) bool {
 		}
 	}
 	said := strings.Join(strings.FieldsFunc(s, func(r rune) bool { return !unicode.IsLetter(r) }), "")
-	return !strings.ContainsFunc(said, isCJK) || slices.ContainsFunc(smallTalkPhrases, func(p string) bool { return strings.HasPrefix(said, p) && len(said) <= 2*len(p) })
+	return !strings.ContainsFunc(said, isCJK) || slices.ContainsFunc(smallTalkPhrases, func(p string) bool { return strings.HasPrefix(said, p) && len(said) <= 3*len(p) })
 }
 
 func isCJK(r rune) bool {

@@ -94,7 +94,7 @@ func TestDateBonusOfMonthHidesNoBetterNote(t *testing.T) {
 		t.Errorf("nothing else (-want +got):\n%s", diff)
 	}
 	for _, hit := range a.Hits {
-		if hit.Score != 0.3 || hit.Trace.KeywordBacked {
+		if hit.Score != 0.3 {
 			t.Errorf("score %v of a month alone, trace %+v", hit.Score, hit.Trace)
 		}
 	}
@@ -139,7 +139,7 @@ func TestDatedHitsReachBeyondTextPool(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.execute(t.Context(), r, nil); err != nil {
+	if err := s.execute(t.Context(), []*searchState{r}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.ContainsFunc(r.candidates, func(c *candidate) bool { return c.Path == "memory/2023-07-20.md" && c.dateBonus > 0 }) {

@@ -30,7 +30,7 @@ func TestExplainSaysWhatBecameOfALine(t *testing.T) {
 		{"returned", "green tea", "memory/pot.md", 5, memory.Filter{}, memory.Returned, "ranked 1 of", true},
 		{"dropped", "green tea", "memory/copy.md", 1, memory.Filter{}, memory.DroppedByMMR, "memory/copy.md:1-1", true},
 		{"beyond", "green tea", "MEMORY.md", 1, memory.Filter{}, memory.BeyondMaxResults, "only 1 results", true},
-		{"below", "green teapot saucer spoon", "memory/far.md", 1, memory.Filter{}, memory.BelowThreshold, "below 0.18", true},
+		{"below", "green teapot saucer spoon", "memory/far.md", 1, memory.Filter{}, memory.BelowThreshold, "is an answer", true},
 		{"no word", "green tea", "memory/ideas.md", 1, memory.Filter{}, memory.NotACandidate, "line 1 of memory/ideas.md", false},
 		{"another line", "green tea", "memory/pot.md", 2, memory.Filter{}, memory.NotACandidate, "line 2", false},
 		{"unknown file", "green tea", "memory/none.md", 1, memory.Filter{}, memory.NotACandidate, "memory/none.md", false},
@@ -102,7 +102,7 @@ func sharesOf(tr *memory.Trace) float64 {
 	return sum
 }
 
-// The parts of a score add up to the score, also of a passage without a vector, of a date, of a category and of a name.
+// The parts of a score add up to the score, also of a passage without a vector, of a date and of a name.
 func TestTracePartsAddUpToTheScore(t *testing.T) {
 	t.Parallel()
 	store := newFakeStore(append(notes(), Chunk{Path: "memory/plain.md", Text: "Green tea without a vector\n"},
@@ -117,19 +117,18 @@ func TestTracePartsAddUpToTheScore(t *testing.T) {
 			}
 			for _, h := range a.Hits {
 				p := h.Trace.Parts
-				if math.Abs(p.Words+p.Meaning+p.Date+p.Category+p.Name-h.Score) > 1e-9 {
+				if math.Abs(p.Words+p.Meaning+p.Date+p.Name-h.Score) > 1e-9 {
 					t.Errorf("%s: the parts of %s do not add up to %v: %+v", text, h.Path, h.Score, p)
 				}
 				kinds["words"] = kinds["words"] || p.Words > 0
 				kinds["meaning"] = kinds["meaning"] || p.Meaning > 0
 				kinds["date"] = kinds["date"] || p.Date > 0
-				kinds["category"] = kinds["category"] || p.Category > 0
 				kinds["name"] = kinds["name"] || p.Name > 0
 				kinds["unembedded"] = kinds["unembedded"] || h.Trace.Unembedded && h.Trace.VectorWeight > 0
 			}
 		}
 	}
-	if want := map[string]bool{"words": true, "meaning": true, "date": true, "category": true, "name": true, "unembedded": true}; !maps.Equal(kinds, want) {
+	if want := map[string]bool{"words": true, "meaning": true, "date": true, "name": true, "unembedded": true}; !maps.Equal(kinds, want) {
 		t.Errorf("only these parts occur: %v", kinds)
 	}
 }

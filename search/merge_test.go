@@ -33,6 +33,9 @@ func idsOf(list []*candidate) []int64 {
 func TestMergeWeighsBothChannels(t *testing.T) {
 	t.Parallel()
 	list := []*candidate{scored(1, 0.2, 4, 0.6), scored(2, 0.9, 1, 0.3), scored(3, 0, 0, 0)}
+	for _, c := range list {
+		c.meaning.sure = c.meaning.calibrated / 2
+	}
 	merge(list, channelWeights{0.7, 0.3})
 	if diff := cmp.Diff([]int64{2, 1, 3}, idsOf(list)); diff != "" {
 		t.Fatalf("order (-want +got):\n%s", diff)
@@ -41,7 +44,7 @@ func TestMergeWeighsBothChannels(t *testing.T) {
 	if want := 0.7*0.2 + 0.3*1; math.Abs(second.merged-want) > 1e-12 {
 		t.Errorf("merged = %v, want %v", second.merged, want)
 	}
-	if want := 0.7*0.2 + 0.3*0.6; math.Abs(second.confidence-want) > 1e-12 {
+	if want := 0.7*0.1 + 0.3*0.6; math.Abs(second.confidence-want) > 1e-12 {
 		t.Errorf("confidence = %v, want %v", second.confidence, want)
 	}
 	if second.vectorRank != 2 || second.textRank != 1 || second.rank != 2 {

@@ -23,7 +23,7 @@ func (r *searchState) namedHits(ctx context.Context, rd Reader) ([]int64, error)
 }
 
 // raiseNamed puts a candidate of each file that is called exactly as the query before all others: its first text that is no
-// front matter, because the name says no more about any other. The other passages of the file stay where
+// list of links and no front matter, because the name says no more about any other. The other passages of the file stay where
 // they are. The candidates are ordered best first.
 func (r *searchState) raiseNamed() {
 	if len(r.named) == 0 {
@@ -36,7 +36,7 @@ func (r *searchState) raiseNamed() {
 		}
 	}
 	for _, c := range r.candidates {
-		if o, named := first[c.Path]; named && !c.meta && (o.meta || c.StartLine < o.StartLine) {
+		if o, named := first[c.Path]; named && !c.mute && (o.mute || c.StartLine < o.StartLine) {
 			first[c.Path] = c
 		}
 	}

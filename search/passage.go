@@ -23,9 +23,11 @@ func (r *searchState) passages(list []*candidate, sc *scorer) []*candidate {
 		for _, span := range c.spans(lines, r.query.SnippetChars) {
 			from, to := span.from-c.StartLine, span.to+1-c.StartLine
 			p := *c
-			if p.meta = span.meta; p.meta && !c.saysIn(sc.q, span.text) {
+			if span.meta && !c.saysIn(sc.q, span.text) {
 				continue
 			}
+			links := linkShare(lines[from:to])
+			p.mute = span.meta || links >= mostlyLinks
 			p.Text, p.StartLine, p.EndLine = span.text, span.from, span.to
 			p.Headings = chunker.WithTableHead(headingsAt(&above, lines[from:to]), rowHead(lines, from, head))
 			p.heading = c.wholeSection(lines, span.to)
@@ -39,6 +41,7 @@ func (r *searchState) passages(list []*candidate, sc *scorer) []*candidate {
 				p.text.chunk = passageChunkShare * c.text.raw
 				p.text.raw += p.text.chunk
 				p.text.confidence = clamp01((1-passageConfidenceShare)*p.text.confidence + passageConfidenceShare*c.text.confidence)
+				p.text.lessLinks(links)
 			}
 			out = append(out, &p)
 		}

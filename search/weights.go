@@ -52,11 +52,22 @@ const (
 	nameWeight = 1.0
 )
 
+// Factors for the shape of a passage.
+const (
+	// mostlyLinks is the share of the lines of a passage that are links from which on it mostly names other notes.
+	mostlyLinks = 0.5
+	// maxLinkPenalty times the share of lines that are links is taken from the score of a passage that mostly names other notes.
+	// An index page, which has the words of many notes, else outranks the note that is looked for.
+	maxLinkPenalty = 0.5
+	// maxLinkRemark is the maximum number of characters beside a link at the start of a line that only names another note.
+	maxLinkRemark = 100
+)
+
 // The line between answers and what is weak.
 const (
 	// keywordLine is the keyword confidence from which on a passage of an index of lineChunks chunks is an answer, and lineGrowth the
 	// power of the number of chunks with which the line grows.
-	keywordLine, lineChunks, lineGrowth = 0.16, 60, 0.1
+	keywordLine, lineChunks, lineGrowth = 0.14, 60, 0.1
 	// meaningLine is the similarity by meaning from which on a passage is an answer, and leastMeaning the one from which on it is weak
 	// without a word in common with the query.
 	meaningLine, leastMeaning = 0.25, 0.1

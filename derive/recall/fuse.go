@@ -163,3 +163,11 @@ func perFile(hits []memory.Hit, n int) []memory.Hit {
 		return count[h.Path] > n
 	})
 }
+
+// one returns 1 for true and 0 for false.
+func one(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

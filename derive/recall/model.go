@@ -17,7 +17,7 @@ const (
 	// confidentScore and confidentMargin are the score of the best passage, and how far it lies above the second one, from which on no
 	// language model is waited for.
 	confidentScore, confidentMargin = 0.60, 0.15
-	// leastToRerank is the number of passages that must pass the gate for a language model to choose among them; it is asked about at most
+	// leastToRerank is the number of passages that must be answers for a language model to choose among them; it is asked about at most
 	// mostToRerank, of at most rerankChars characters.
 	leastToRerank, mostToRerank, rerankChars = 6, 30, 480
 	// maxWordings and maxWordingChars bound what a language model adds to a message.
@@ -117,7 +117,7 @@ func isConfident(hits []memory.Hit) bool {
 	return len(hits) > 0 && hits[0].Score >= confidentScore && (len(hits) == 1 || hits[0].Score-hits[1].Score >= confidentMargin)
 }
 
-// rerank has the language model choose among the passages if enough of them pass the gate. Those that it does not choose are weak. Without
+// rerank has the language model choose among the passages if enough of them are answers. Those that it does not choose are weak. Without
 // its answer the order stays.
 func (s *state) rerank(ctx context.Context) {
 	if !s.reranks() || isConfident(s.answer.Hits) {
@@ -128,10 +128,9 @@ func (s *state) rerank(ctx context.Context) {
 		return
 	}
 	var asked []int
-	gate := s.gateOf()
 	for i, h := range s.answer.Hits {
 		stays := func(e memory.Episode) bool { return hasLinesOf(h, e) }
-		if len(asked) < mostToRerank && !h.Weak && h.Score >= gate.Medium && !slices.ContainsFunc(kept, stays) {
+		if len(asked) < mostToRerank && !h.Weak && !slices.ContainsFunc(kept, stays) {
 			asked = append(asked, i)
 		}
 	}

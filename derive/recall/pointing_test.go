@@ -63,36 +63,6 @@ func TestLinksAreWhatThePassagesShareWithTheBackground(t *testing.T) {
 	}
 }
 
-func TestGateOpensForOneGoodPassageOrTwoFairOnes(t *testing.T) {
-	t.Parallel()
-	hits := func(scores ...float64) (all []memory.Hit) {
-		for _, score := range scores {
-			all = append(all, memory.Hit{Score: score, TextScore: score / 2})
-		}
-		return all
-	}
-	words, vectors := Gate{Medium: 0.2, High: 0.3}, Gate{Medium: 0.2, High: 0.3, Words: 0.25, Alone: 0.7}
-	for _, c := range []struct {
-		name string
-		gate Gate
-		hits []memory.Hit
-		want bool
-	}{
-		{"nothing", words, nil, false},
-		{"one fair", words, hits(0.25, 0.1), false},
-		{"one good", words, hits(0.3), true},
-		{"two fair", words, hits(0.21, 0.2), true},
-		{"weak", words, []memory.Hit{{Score: 0.9, Weak: true}}, false},
-		{"few words", vectors, hits(0.49, 0.49, 0.49), false},
-		{"enough words", vectors, hits(0.5, 0.1), true},
-		{"no words, but alone good enough", vectors, []memory.Hit{{Score: 0.7}}, true},
-	} {
-		if got := c.gate.opens(c.hits); got != c.want {
-			t.Errorf("%s: opens %t", c.name, got)
-		}
-	}
-}
-
 // The order is that of the sums of reciprocal ranks, the score the greatest one; parts of one passage are merged.
 func TestFuseRankings(t *testing.T) {
 	t.Parallel()

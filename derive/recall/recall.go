@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"kioku/derive/seam"
@@ -38,8 +39,6 @@ type Units interface {
 type Options struct {
 	// MaxResults of a query that does not say; 0 means 6.
 	MaxResults int
-	// Gates of answers by keywords only, and of those in which vectors took part; the zero value means the measured ones.
-	Keyword, Vector Gate
 	// Deadline of all that is done beside the ordinary search of the message; 0 means 1.5 s.
 	Deadline time.Duration
 	// Expand asks a language model for further wordings of a message; nil means that none is asked.
@@ -76,12 +75,6 @@ func New(search Searcher, units Units, opt Options) *Recaller {
 	if opt.ModelBudget <= 0 {
 		opt.ModelBudget = defaultModelBudget
 	}
-	if opt.Keyword == (Gate{}) {
-		opt.Keyword = KeywordGate
-	}
-	if opt.Vector == (Gate{}) {
-		opt.Vector = VectorGate
-	}
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
@@ -115,10 +108,20 @@ func (r *Recaller) Search(ctx context.Context, q memory.Query) (memory.Answer, e
 	s.rerank(late)
 	s.addUnits(late)
 	s.limit()
-	s.gate()
+	s.abstain()
 	s.answer.Took = time.Since(begin)
 	return s.answer, nil
 }
+
+// abstain says so if nothing of the answer to a program that recalls for a conversation belongs into a prompt unasked.
+func (s *state) abstain() {
+	if s.gated() && !slices.ContainsFunc(s.answer.Hits, isAnswer) && len(s.answer.Units) == 0 {
+		s.answer.Abstained = "no passage matches with confidence"
+	}
+}
+
+// isAnswer reports whether a passage is more than a guess.
+func isAnswer(h memory.Hit) bool { return !h.Weak }
 
 // guard calls f and turns a panic into an error: what is derived never fails a search.
 func guard[T any](f func() (T, error)) (out T, err error) {

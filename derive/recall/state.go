@@ -72,7 +72,7 @@ func (r *Recaller) newState(q memory.Query) *state {
 	return s
 }
 
-// gated reports whether the query is one of a program that recalls for a conversation, which the gate answers.
+// gated reports whether the query is one of a program that recalls for a conversation, which gets no guesses.
 func (s *state) gated() bool { return len(s.query.Context) > 0 || len(s.query.Kinds) > 0 }
 
 // wants reports whether the query asks for a kind. Without kinds it asks for passages.

@@ -271,8 +271,7 @@ func (s *state) addUnits(ctx context.Context) {
 // dropFillers leaves out units about what only the background or the person of the message names, if nothing shows that the message is
 // about something known.
 func (s *state) dropFillers() {
-	gate := s.gateOf()
-	known := slices.ContainsFunc(s.answer.Hits, func(h memory.Hit) bool { return !h.Weak && h.Score >= gate.Medium }) ||
+	known := slices.ContainsFunc(s.answer.Hits, isAnswer) ||
 		slices.ContainsFunc(s.answer.Units, func(f memory.FoundUnit) bool { return f.Score >= certain })
 	if !known {
 		s.answer.Units = nil

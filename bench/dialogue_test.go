@@ -119,7 +119,7 @@ func (f *dialogueFigures) add(o dialogueFigures) {
 }
 
 func (f dialogueFigures) String() string {
-	return fmt.Sprintf("%2d questions: R@5 plain %.3f, in context %.3f; MRR@5 plain %.3f, in context %.3f; answer passes the gate %.3f", f.asked,
+	return fmt.Sprintf("%2d questions: R@5 plain %.3f, in context %.3f; MRR@5 plain %.3f, in context %.3f; answer is no guess %.3f", f.asked,
 		share(f.plain, f.asked), share(f.inContext, f.asked), f.plainRank/float64(f.asked), f.contextRank/float64(f.asked), share(f.passed, f.asked))
 }
 
@@ -191,4 +191,13 @@ func b2i(b bool) int {
 		return 1
 	}
 	return 0
+}
+
+// share returns n / of, 0 of nothing.
+func share(n, of int) float64 { return float64(n) / float64(max(of, 1)) }
+
+// passing returns an answer without its weak hits.
+func passing(a memory.Answer) memory.Answer {
+	a.Hits = slices.DeleteFunc(slices.Clone(a.Hits), func(h memory.Hit) bool { return h.Weak })
+	return a
 }

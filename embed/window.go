@@ -55,10 +55,13 @@ func (w Window) Dot(query []float32) float64 {
 	return float64(a+b+c+d) * float64(w.Scale)
 }
 
-// windowsFormat is the first byte of encoded windows.
-const windowsFormat = 1
+// windowsFormat is the first byte of encoded windows: 2 since a window ends at paragraphs, items, rows and notes.
+const windowsFormat = 2
 
-// EncodeWindows returns the windows of one text as bytes: the format (1), the numbers of dimensions and of windows, for each
+// HasCurrentWindows reports whether encoded windows were cut as chunker.Windows cuts them now.
+func HasCurrentWindows(encoded []byte) bool { return len(encoded) > 0 && encoded[0] == windowsFormat }
+
+// EncodeWindows returns the windows of one text as bytes: the format (2), the numbers of dimensions and of windows, for each
 // window its first line, the number of its further lines and its scale, and then the codes of all windows. Numbers are
 // unsigned varints, scales are little-endian float32. All windows have the same dimensions. The result is never empty.
 func EncodeWindows(windows []Window) []byte {

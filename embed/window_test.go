@@ -76,7 +76,7 @@ func TestDecodeWindowsRefusesDamage(t *testing.T) {
 	copy(nan[5:], []byte{0, 0, 0xc0, 0x7f})
 	for name, b := range map[string][]byte{
 		"too long":       append(good[:len(good):len(good)], 0),
-		"unknown format": append([]byte{2}, good[1:]...),
+		"unknown format": append([]byte{1}, good[1:]...),
 		"2^40 windows":   {1, 8, 0x80, 0x80, 0x80, 0x80, 0x80, 0x40},
 		"2^29 windows":   {1, 0, 0x80, 0x80, 0x80, 0x80, 2},
 		"scale NaN":      nan,

@@ -13,8 +13,8 @@ type Query struct {
 	Text string
 	// MaxResults is the maximum number of hits, at most 100; 0 means the default of the memory (6 unless configured).
 	MaxResults int
-	// MaxPerFile is the maximum number of hits of one file, at most 100. 0 means the default of the memory: unless configured,
-	// two, and further ones only if other files have nothing as good.
+	// MaxPerFile is the maximum number of hits of one file, at most 100. 0 means the default of the memory: any number
+	// unless configured.
 	MaxPerFile int
 	// MinScore replaces the thresholds of the memory if it is set; it lies in [0,1].
 	MinScore *float64

@@ -13,7 +13,7 @@ import (
 type Options struct {
 	// MaxResults of a query that does not say; 0 means 6.
 	MaxResults int
-	// MaxPerFile is the maximum number of hits of one file; 0 means two, and more only if other files have nothing as good.
+	// MaxPerFile is the maximum number of hits of one file; 0 means any number.
 	MaxPerFile int
 	// MinScore is the score in [0,1] from which on a hit is an answer if vectors took part; nil means 0.48. MinKeywordScore is the one
 	// by keywords, with which a hit is an answer beside vectors too; nil means a score that grows with the index, 0.14 for 60 chunks.

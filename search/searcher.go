@@ -323,6 +323,7 @@ func (s *Searcher) choose(r *searchState) {
 		c.outcome = memory.Returned
 		c.weak = slices.Contains(weak, c)
 	}
+	r.timeline()
 	for _, c := range r.candidates {
 		switch {
 		case c.outcome != "":

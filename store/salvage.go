@@ -185,6 +185,9 @@ func (x *index) scanVectors(ctx context.Context, query string, first, last int64
 			return err
 		}
 		if v.intact(sum, v.space.Dims) {
+			if !embed.HasCurrentWindows(v.windows) {
+				v.windows = nil
+			}
 			found = append(found, v)
 		}
 		return nil

@@ -39,7 +39,7 @@ func contextOf(turns []memory.Turn) []memory.Turn {
 }
 
 // derivedOf returns units of a source as memories, in their order. A unit without evidence has no place to name, and is left out.
-func (s source) derivedOf(units []memory.FoundUnit, _ time.Time) (out sections) {
+func (s source) derivedOf(units []memory.FoundUnit) (out sections) {
 	for _, u := range units {
 		if u.Score < leastUnit || len(u.Evidence) == 0 || strings.TrimSpace(u.Text) == "" {
 			continue
@@ -89,7 +89,7 @@ func (s *sections) join(o sections) { s.units = append(s.units, o.units...) }
 // within returns passages and units in one list by their scores. The score of a unit is a share of the words of the message and no
 // confidence as that of a passage is, so that it counts as that share of the best passage's score: no unit stands above the best
 // passage. All passages stay whole; units have what they leave of the tokens, and those that a passage shows are left out.
-func (s sections) within(tokens int, _ string) []prompt.Memory {
+func (s sections) within(tokens int) []prompt.Memory {
 	best := 0.0
 	for _, m := range s.passages {
 		best = max(best, m.Score)

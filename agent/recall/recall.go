@@ -1,7 +1,6 @@
 package recall
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -49,8 +48,8 @@ type Options struct {
 	MinScore *float64
 	// Deadline of all searches together; 0 means 1.5 s.
 	Deadline time.Duration
-	// MaxTokens is the maximum size of what is recalled if derivation is on, as text.EstimateTokens counts; 0 means 1,200. A quarter is for
-	// facts, a quarter for summaries, an eighth for open loops, the rest for passages; what one does not need goes to the next.
+	// MaxTokens is the maximum size of what is recalled, as text.EstimateTokens counts; 0 means 1,200. Facts, summaries and open loops have
+	// what the passages leave.
 	MaxTokens int
 }
 
@@ -84,7 +83,7 @@ type Recaller struct {
 
 // Outcome is the result of Recall.
 type Outcome struct {
-	// Memories: facts, summaries, open loops and then passages, each best first; none if nothing is good enough.
+	// Memories: passages and units in one list, best first; none if nothing is good enough.
 	Memories []prompt.Memory
 	// Query is the query, empty if nothing was searched; then Skipped says why.
 	Query, Skipped string
@@ -147,11 +146,8 @@ func (r *Recaller) Recall(ctx context.Context, req Request) Outcome {
 		defer cancel()
 		var found sections
 		out.Searches, found = r.search(ctx, asked, query)
-		if len(query.Context) == 0 {
-			slices.SortStableFunc(found.passages, func(a, b prompt.Memory) int { return cmp.Compare(b.Score, a.Score) })
-		}
 		found.passages = best(found.passages, r.opt.TopK+req.Spare)
-		out.Memories = found.within(r.opt.MaxTokens, out.Query)
+		out.Memories = found.within(r.opt.MaxTokens)
 	}
 	out.Took = time.Since(begin)
 	return out

@@ -1,7 +1,6 @@
 package recall
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"runtime/debug"
@@ -66,7 +65,7 @@ func (r *Recaller) searchOne(ctx context.Context, s source, q memory.Query) answ
 	found.Hits = withoutEchoes(confident(found.Hits), q.Text)
 	// What would help whoever asks a question is no news to whoever recalls at each message.
 	found.Degraded = slices.DeleteFunc(found.Degraded, func(d memory.Degradation) bool { return d.IsHint() && d.Code != memory.NoMatch })
-	all := s.derivedOf(found.Units, cmp.Or(q.Now, time.Now()))
+	all := s.derivedOf(found.Units)
 	all.passages = s.memories(found.Hits)
 	return answer{
 		search: Search{Agent: s.agent, Hits: len(found.Hits), Mode: found.Mode, Degraded: found.Degraded, Err: err, Took: time.Since(begin)},

@@ -58,8 +58,8 @@ type MemorySearchRequest struct {
 	Granularity string `protobuf:"bytes,11,opt,name=granularity,proto3" json:"granularity,omitempty"`
 	// Maximum length of a snippet in characters, 40 to 2,000; 0 means the configured default (700).
 	MaxSnippetChars int32 `protobuf:"varint,12,opt,name=max_snippet_chars,json=maxSnippetChars,proto3" json:"max_snippet_chars,omitempty"`
-	// Maximum number of results of one file, at most 100. 0 means the configured default: two, and further ones only if other
-	// files have nothing as good.
+	// Maximum number of results of one file, at most 100. 0 means the configured number; unless configured, any
+	// number.
 	MaxPerFile int32 `protobuf:"varint,13,opt,name=max_per_file,json=maxPerFile,proto3" json:"max_per_file,omitempty"`
 	// Conditions on the fields of a file, all of which must hold.
 	Filter []*Condition `protobuf:"bytes,14,rep,name=filter,proto3" json:"filter,omitempty"`

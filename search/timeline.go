@@ -1,0 +1,34 @@
+package search
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+)
+
+// asksOrder matches questions for the order in which things happened.
+var asksOrder = regexp.MustCompile(`(?i)\b(in (what|which|chronological) order|the order (in which|of)|in order\b|chronolog\w*|time ?line|sequence of)|` +
+	`\b(in welcher reihenfolge|reihenfolge|zeitlicher ablauf|dans quel ordre|chronologi\w*|en qué orden|cronol\w*|in che ordine|em que ordem|in welke volgorde|i vilken ordning)\b|` +
+	`в каком порядке|順番|順序|時系列|顺序|順序|时间线|時間線|순서`)
+
+// timeline orders the hits of a question for an order by their days, the earliest first. Undated hits and weak ones follow.
+func (r *searchState) timeline() {
+	if !asksOrder.MatchString(r.query.Text) {
+		return
+	}
+	day := func(c *candidate) string {
+		if c.Date == "" {
+			return "~" // after all days
+		}
+		return c.Date
+	}
+	slices.SortStableFunc(r.hits, func(a, b *candidate) int {
+		switch {
+		case a.weak != b.weak && b.weak:
+			return -1
+		case a.weak != b.weak:
+			return 1
+		}
+		return cmp.Or(cmp.Compare(day(a), day(b)), cmp.Compare(a.Path, b.Path), cmp.Compare(a.StartLine, b.StartLine))
+	})
+}

@@ -148,7 +148,7 @@ func (d dialogue) ask(t *testing.T, m *kioku.Memory, r *recall.Recaller, now tim
 	}
 	t.Logf("%-26s plain %.2f, in context %.2f, abstained %q", d.Name, d.rank(plain), d.rank(inContext), inContext.Abstained)
 	return dialogueFigures{
-		asked: 1, plain: b2i(d.found(plain, 5)), inContext: b2i(d.found(inContext, 5)), passed: b2i(d.found(passing(inContext), 5)),
+		asked: 1, plain: b2i(d.found(passing(plain), 5)), inContext: b2i(d.found(inContext, 5)), passed: b2i(d.found(passing(inContext), 5)),
 		plainRank: d.rank(plain), contextRank: d.rank(inContext),
 	}
 }

@@ -1,6 +1,9 @@
 package bench
 
-import "context"
+import (
+	"context"
+	"slices"
+)
 
 // maxOffTopic is the maximum number of questions of another set that are asked.
 const maxOffTopic = 200
@@ -12,7 +15,7 @@ type OffTopicReport struct {
 	Other string `json:"other"`
 	// N is the number of these questions.
 	N int `json:"n"`
-	// Silent is the share of these questions without any result, in [0,1].
+	// Silent is the share of these questions without a result that is not weak, in [0,1].
 	Silent float64 `json:"silent"`
 	// LostQuestions is the share of the set's own questions with a hit that have a hit only without the threshold, in [0,1].
 	// Adversarial questions do not count.
@@ -41,7 +44,7 @@ func (s *Session) OffTopic(ctx context.Context, asked []Asked, other Set) (OffTo
 	r := OffTopicReport{Other: other.Name, N: len(foreign)}
 	silent := 0
 	for _, a := range foreign {
-		if len(a.Results) == 0 {
+		if !slices.ContainsFunc(a.Results, func(r Result) bool { return !r.Weak }) {
 			silent++
 		}
 	}

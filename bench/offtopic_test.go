@@ -46,7 +46,7 @@ func TestOffTopicOfAHigherThreshold(t *testing.T) {
 	t.Parallel()
 	report := func(least float64) OffTopicReport {
 		t.Helper()
-		engine := kioku.Options{Search: search.Options{MinKeywordScore: &least}}
+		engine := kioku.Options{Search: search.Options{MinKeywordScore: &least, WeakResults: new(false)}}
 		s := open(t, trio(t), Options{Engine: engine})
 		asked, err := s.Ask(t.Context())
 		if err != nil {

@@ -39,6 +39,8 @@ type candidate struct {
 	mute bool
 	// heading is the line of the heading that a passage is below, 0 if its chunk does not contain the whole section.
 	heading int
+	// oneWord reports that a single common word of a longer question occurs.
+	oneWord bool
 	// weak hits are no answers by the threshold, and fill slots that are free.
 	weak bool
 	// rerankScore is the score of the re-ranker and rerankRank the place among the candidates that it has scored, from 1; 0 if it

@@ -130,7 +130,7 @@ tack hej god morgon kvall svara kort mening fraga
 var smallTalkPhrases = []string{"ありがとう", "こんにちは", "おはよう", "こんばんは", "お願いします", "よろしく", "谢谢", "謝謝", "你好", "您好", "早上好", "晚上好", "请简短", "請簡短", "감사합니다", "안녕하세요", "고마워"}
 
 // mergeAnswers merges the hits of the clauses of a message by confidence and keeps the order within each: what is weak comes last, at most
-// maxWeak of it, and only what nearly reaches the line. A passage that an earlier one shows by half is left out.
+// maxWeak of it. A passage that an earlier one shows by half is left out.
 func mergeAnswers(states []*searchState, n int) []memory.Hit {
 	var confident, weak [][]memory.Hit
 	for _, r := range states {

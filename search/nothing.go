@@ -42,6 +42,11 @@ func (s *Searcher) explainNothing(r *searchState) {
 	default:
 		r.degrade(memory.NoMatch, "No chunk holds a word of the query%s%s.", filterPhrase(r.query.Filter), without)
 	}
+	s.explainWords(r)
+}
+
+// explainWords says which words no note contains, and that vectors would help.
+func (s *Searcher) explainWords(r *searchState) {
 	words, known := r.terms.unknown()
 	if len(words) > 0 && !r.terms.capped {
 		r.degrade(memory.WordsUnknown, "No note contains %s.", quotedList(words))
@@ -126,4 +131,33 @@ func quotedList(words []string) string {
 	default:
 		return strings.Join(quoted[:last], ", ") + " or " + quoted[last]
 	}
+}
+
+// markOneWord marks the candidates with a single common word of a question of several words. A name, an identifier and a bigram are no
+// common words.
+func (r *searchState) markOneWord() {
+	required := 0
+	for _, t := range r.terms.list {
+		if t.isRequired() && !t.date {
+			required++
+		}
+	}
+	if required < 2 {
+		return
+	}
+	for _, c := range r.candidates {
+		matched, last := 0, 0
+		for i := range r.terms.list {
+			if c.text.matches(i) {
+				matched++
+				last = i
+			}
+		}
+		c.oneWord = matched == 1 && r.terms.list[last].isCommonWord()
+	}
+}
+
+// isCommonWord reports whether the term is a word that names no one thing and that more than a few chunks contain.
+func (t queryTerm) isCommonWord() bool {
+	return !t.gram && !t.identifier && t.weight < capitalWeight && t.df > rareChunks
 }

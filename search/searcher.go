@@ -168,6 +168,7 @@ func (s *Searcher) rank(ctx context.Context, rd Reader, r *searchState) error {
 	s.opt.decay(r.candidates, r.query.Now)
 	slices.SortFunc(r.candidates, func(a, b *candidate) int { return compare(a.score(), b.score(), a, b) })
 	r.raiseNamed()
+	r.markOneWord()
 	r.limit = s.opt.thresholdFor(r.mode, r.class, r.query.MinScore, r.index)
 	return nil
 }
@@ -194,6 +195,9 @@ func (s *Searcher) chooseHits(ctx context.Context, rd Reader, r *searchState) er
 		}
 		s.explainNothing(r)
 		return nil
+	}
+	if !slices.ContainsFunc(r.hits, func(c *candidate) bool { return !c.weak }) {
+		s.explainWords(r)
 	}
 	if without := r.dates.phrase(); r.dates.lacksNotes() && without != "" {
 		r.degrade(memory.DaysEmpty, "N%s.", without[1:])

@@ -68,7 +68,11 @@ func (t threshold) passes(c *candidate) bool {
 	if t.hard {
 		return c.confidence > 0 && c.confidence >= t.min
 	}
-	words := c.text.confidence > 0 && c.text.confidence >= t.words
+	line := t.words
+	if c.oneWord && line > 0 {
+		line = max(line, oneWordConfidence)
+	}
+	words := c.text.confidence > 0 && c.text.confidence >= line
 	return words || c.meaning.sure > 0 && c.meaning.sure >= t.meaning || c.confidence > 0 && c.confidence >= t.min || c.dated() || c.nameConfidence > 0
 }
 

@@ -71,6 +71,9 @@ const (
 	// meaningLine is the similarity by meaning from which on a passage is an answer, and leastMeaning the one from which on it is weak
 	// without a word in common with the query.
 	meaningLine, leastMeaning = 0.25, 0.1
+	// oneWordConfidence is the line for a passage with a single common word of a longer question: "back" is no answer to "can I get my
+	// money back".
+	oneWordConfidence = 0.3
 	// maxWeak is the maximum number of weak hits of an answer.
 	maxWeak = 3
 	// maxClauses is the maximum number of clauses of a message that are searched for beside the whole.

@@ -91,9 +91,9 @@ func trace(t *memory.Trace) *kiokuv1.Trace {
 		PairShare: t.PairShare, BestPartShare: t.BestPartShare, ChunkShare: t.ChunkShare,
 		Missing: t.Missing, DateConfidence: t.DateConfidence,
 		RerankRank: int32Of(t.RerankRank), RerankScore: t.RerankScore,
-		ScoreParts:    &kiokuv1.ScoreParts{Words: t.Parts.Words, Meaning: t.Parts.Meaning, Date: t.Parts.Date, Name: t.Parts.Name},
-		Unembedded:    t.Unembedded,
-		Terms: convertAll(t.Terms, termShare),
+		ScoreParts: &kiokuv1.ScoreParts{Words: t.Parts.Words, Meaning: t.Parts.Meaning, Date: t.Parts.Date, Name: t.Parts.Name},
+		Unembedded: t.Unembedded,
+		Terms:      convertAll(t.Terms, termShare),
 	}
 }
 

@@ -82,7 +82,7 @@ func TestRecallReturnsTheBestOfAllMemories(t *testing.T) {
 		if got := texts(o); got != "main: a; team: b ; team: d" || o.Took != time.Second {
 			t.Errorf("%s after %v", got, o.Took)
 		}
-		want := []memory.Query{{Text: "where is a?", MaxResults: 6, MinScore: &min, Now: now, Kinds: memory.QueryKinds(), MaxSensitivity: new(memory.Private)}}
+		want := []memory.Query{{Text: "where is a?", MaxResults: 6, MinScore: &min, Now: now, Kinds: memory.QueryKinds(), Clauses: true, MaxSensitivity: new(memory.Private)}}
 		if diff := cmp.Diff(want, own.asked); diff != "" {
 			t.Error(diff)
 		}

@@ -31,7 +31,7 @@ func TestSearchFindsADecision(t *testing.T) {
 	}
 }
 
-// "can I get my money back" does not return notes that have only "back" in common with it, and the answer says what would help.
+// For "can I get my money back" notes that have only "back" in common with it are weak, and the answer says what would help.
 func TestSearchSaysWhichWordsNoNoteHas(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{}
@@ -43,5 +43,5 @@ func TestSearchSaysWhichWordsNoNoteHas(t *testing.T) {
 	}
 	s := newSandbox(t, files)
 	s.run("index").wants(t, exitOK)
-	s.run("search", "can I get my money back").wants(t, exitOK, "no result: the nearest", `No note contains "money".`, "kioku model add minilm")
+	s.run("search", "can I get my money back").wants(t, exitOK, "(weak)", `No note contains "money".`, "kioku model add minilm")
 }

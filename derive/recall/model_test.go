@@ -139,8 +139,8 @@ func TestSearchLetsTheModelChoose(t *testing.T) {
 	}{
 		{"an order", []int{5, 2}, "52", "", false},
 		{"nothing", []int{}, "", "", true},
-		{"a place twice", []int{1, 1}, "01234", memory.RerankInvalid, false},
-		{"a foreign place", []int{8}, "01234", memory.RerankInvalid, false},
+		{"a place twice", []int{1, 1}, "01234567", memory.RerankInvalid, false},
+		{"a foreign place", []int{8}, "01234567", memory.RerankInvalid, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

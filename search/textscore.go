@@ -66,17 +66,6 @@ func (s textScore) missing(q queryTerms) []string {
 	return terms
 }
 
-// distinct returns the number of different terms of the query that occur.
-func (s textScore) distinct() int {
-	n := 0
-	for i := range s.counts {
-		if s.matches(i) {
-			n++
-		}
-	}
-	return n
-}
-
 // share returns a part of the score as a share of raw, 0 if no term occurs.
 func (s textScore) share(part float64) float64 {
 	if s.raw == 0 {

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -167,6 +168,16 @@ type Hit struct {
 	Weak bool
 	// Trace is nil unless the query asked for it.
 	Trace *Trace
+}
+
+// TableHead returns the head of the table that the hit begins among the rows of, "| Name | Phone |", which ends Headings; empty for
+// others.
+func (h Hit) TableHead() string {
+	_, head, isRow := strings.Cut(" > "+h.Headings, " > | ")
+	if !isRow {
+		return ""
+	}
+	return "| " + head
 }
 
 // Citation returns "path#L3-L9".

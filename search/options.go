@@ -17,7 +17,7 @@ type Options struct {
 	MaxPerFile int
 	// MinScore is the score in [0,1] from which on a hit is an answer if vectors took part; nil means that words
 	// or meaning decide. MinKeywordScore is the one
-	// by keywords, with which a hit is an answer beside vectors too; nil means a score that grows with the index, 0.14 for 60 chunks.
+	// by keywords, with which a hit is an answer beside vectors too; nil means a score that grows with the index, 0.16 for 60 chunks.
 	MinScore, MinKeywordScore *float64
 	// WeakResults lets at most three results below these scores, marked as weak, fill free slots; nil means true.
 	WeakResults *bool

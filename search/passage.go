@@ -115,7 +115,11 @@ func cutPassages(text string, lines []chunker.Line, first, limit, overlap int) [
 		case pieces[to].markdown.Level > 0:
 			from = to
 		default:
-			from = overlapFrom(pieces, from, to, overlap)
+			if pieces[to].item {
+				from = overlapFrom(pieces, from, to, overlap/2)
+			} else {
+				from = overlapFrom(pieces, from, to, overlap)
+			}
 		}
 	}
 	return spans

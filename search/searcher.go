@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -170,6 +171,9 @@ func (s *Searcher) rank(ctx context.Context, rd Reader, r *searchState) error {
 	r.raiseNamed()
 	r.markOneWord()
 	r.limit = s.opt.thresholdFor(r.mode, r.class, r.query.MinScore, r.index)
+	if r.query.Clauses && isSmallTalk(r.query.Text) {
+		r.limit.words, r.limit.meaning = never, never
+	}
 	return nil
 }
 
@@ -214,6 +218,9 @@ func (s *Searcher) prepareTerms(ctx context.Context, rd Reader, r *searchState) 
 	text, err := r.textWithoutDates(ctx, rd)
 	if err != nil {
 		return err
+	}
+	if r.asksOrder = asksOrder.MatchString(text); r.asksOrder {
+		text = asksOrder.ReplaceAllStringFunc(text, func(s string) string { return strings.Repeat(" ", len(s)) })
 	}
 	terms := parseTerms(text, r.dates.mentions, r.index.Languages...)
 	if len(terms.list) == 0 {

@@ -40,12 +40,14 @@ type searchState struct {
 	dates queryDates
 	index Index
 	// isName reports that a file is called exactly as the query, and named are the first chunks of such files.
-	isName   bool
-	named    []int64
-	terms    queryTerms
-	mode     string
-	limit    threshold
-	degraded []memory.Degradation
+	isName bool
+	named  []int64
+	terms  queryTerms
+	// asksOrder reports that the query asks for the order in which things happened.
+	asksOrder bool
+	mode      string
+	limit     threshold
+	degraded  []memory.Degradation
 	// allOut reports that the filter leaves no note.
 	allOut bool
 	// candidates ordered by score, best first, and those of them that are returned.

@@ -3,6 +3,7 @@ package search
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"kioku/embed"
 	"kioku/memory"
@@ -54,13 +55,23 @@ func (t threshold) sort(list []*candidate) (answers, weak []*candidate) {
 		switch {
 		case t.passes(c):
 			answers = append(answers, c)
-		case !t.hard && (c.text.raw > 0 || c.meaning.sure >= t.least):
+		case !t.hard && !c.onlyHeadings() && (c.text.raw > 0 || c.meaning.sure >= t.least):
 			weak = append(weak, c)
 		default:
 			c.outcome = memory.BelowThreshold
 		}
 	}
 	return answers, weak
+}
+
+// onlyHeadings reports whether a candidate has no text below its headings.
+func (c *candidate) onlyHeadings() bool {
+	for line := range strings.Lines(c.Text) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			return false
+		}
+	}
+	return true
 }
 
 // passes reports whether a candidate is an answer.

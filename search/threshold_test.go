@@ -52,9 +52,9 @@ func TestThresholdSort(t *testing.T) {
 	t.Parallel()
 	dated := scored(5, 0, 0.3, 0.01)
 	dated.dateConfidence = 0.5
-	list := []*candidate{scored(1, 0.9, 0, 0), scored(2, 0.1, 1, 0.7), scored(3, 0.1, 0.2, 0.1), scored(4, 0, 0, 0), dated, scored(6, 0.05, 0, 0), scored(7, 0.2, 0, 0)}
+	list := []*candidate{scored(1, 0.9, 0, 0), scored(2, 0.1, 1, 0.7), scored(3, 0.1, 0.2, 0.1), scored(4, 0, 0, 0), dated, scored(6, 0.03, 0, 0), scored(7, 0.2, 0, 0)}
 	for _, c := range list {
-		c.meaning.sure = c.meaning.calibrated
+		c.meaning.sure, c.Text = c.meaning.calibrated, "x"
 	}
 	merge(list, channelWeights{0.7, 0.3})
 	slicesByID(list)

@@ -181,6 +181,9 @@ func (s source) memories(hits []memory.Hit) []prompt.Memory {
 			Agent: s.agent, Shared: s.shared, Path: h.Path, StartLine: h.SnippetStart, EndLine: h.SnippetEnd,
 			Score: h.Score, VectorScore: h.VectorScore, TextScore: h.TextScore, Date: h.Date, Text: memory.StripRecalled(h.Snippet), Origin: h.Origin,
 		}
+		if head := h.TableHead(); head != "" {
+			all[i].Text = head + "\n" + all[i].Text
+		}
 		if h.SnippetStart == 0 {
 			all[i].StartLine, all[i].EndLine = h.StartLine, h.EndLine
 		}

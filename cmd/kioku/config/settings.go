@@ -116,7 +116,7 @@ func (r *registry) query(c *Config) {
 	number(r, &s.MaxResults, 1, 100, "query.maxResults", "Maximum number of results of a search.")
 	number(r, &s.MaxPerFile, 0, 100, "query.maxPerFile", "Maximum number of results of one file. 0 means any number.")
 	r.optional(&s.MinScore, "query.minScore", "Score from which on a result is an answer if vectors took part. If unset, its words or its meaning decide.")
-	r.optional(&s.MinKeywordScore, "query.minKeywordScore", "Score by keywords from which on a result is an answer. If unset, a score that grows with the folder, 0.14 for 60 chunks.")
+	r.optional(&s.MinKeywordScore, "query.minKeywordScore", "Score by keywords from which on a result is an answer. If unset, a score that grows with the folder, 0.16 for 60 chunks.")
 	r.optionalToggle(&s.WeakResults, "query.weakResults", "Let at most three results that are no answers fill free places, marked as weak.")
 	r.choice(&s.Granularity, []string{memory.GranularityPassage, memory.GranularityChunk}, "query.granularity",
 		"What a result is: a passage returned whole, or a chunk of 400 tokens with its best window.")

@@ -20,10 +20,9 @@ func clauses(message string) []string {
 		}
 		for _, s := range sentences(l.Text) {
 			switch {
-			case isSmallTalk(s):
 			case isQuestion(s):
 				questions = append(questions, s)
-			default:
+			case !isSmallTalk(s):
 				others = append(others, s)
 			}
 		}
@@ -169,5 +168,8 @@ func mergeHits(merged []memory.Hit, lists [][]memory.Hit, n int) []memory.Hit {
 // showsHalf reports whether a hit shows at least half of the lines of another one.
 func showsHalf(m, h memory.Hit) bool {
 	common := min(m.EndLine, h.EndLine) - max(m.StartLine, h.StartLine) + 1
+	if m.Path == h.Path && m.StartLine == m.EndLine && h.StartLine == h.EndLine && common == 1 {
+		return strings.Contains(m.Snippet, h.Snippet) // parts of one line
+	}
 	return m.Path == h.Path && common > 0 && 2*common >= h.EndLine-h.StartLine+1
 }

@@ -22,7 +22,7 @@ func TestClauses(t *testing.T) {
 			[]string{"When does the beta open?", "I have another question before I go on with the refactoring:"}},
 		{"the last sentence", "I moved to Porto. My sister came along. We like the river.", []string{"We like the river."}},
 		{"questions come first", "Who is my boss? I forgot. Where is the key? It rains today.", []string{"Who is my boss?", "Where is the key?", "It rains today."}},
-		{"no more than three", "Who? Who is Ada? Where is the key? Why is the sky blue? How much is the fee?", []string{"Who is Ada?", "Where is the key?", "Why is the sky blue?"}},
+		{"no more than three", "Who? Who is Ada? Where is the key? Why is the sky blue? How much is the fee?", []string{"Who?", "Who is Ada?", "Where is the key?"}},
 		{"without a question mark", "It rains. which database holds the ledger", []string{"which database holds the ledger", "It rains."}},
 		{"code is no clause", "Why does this fail?\n```\nWhere is it?\n```\n", []string{"Why does this fail?"}},
 		{"German", "Guten Morgen, wann öffnet die Beta? Danke!", []string{"wann öffnet die Beta?"}},

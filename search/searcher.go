@@ -171,7 +171,7 @@ func (s *Searcher) rank(ctx context.Context, rd Reader, r *searchState) error {
 	r.raiseNamed()
 	r.markOneWord()
 	r.limit = s.opt.thresholdFor(r.mode, r.class, r.query.MinScore, r.index)
-	if r.query.Clauses && isSmallTalk(r.query.Text) {
+	if r.query.Clauses && !isQuestion(r.query.Text) && isSmallTalk(r.query.Text) {
 		r.limit.words, r.limit.meaning = never, never
 	}
 	return nil

@@ -7,9 +7,9 @@ import (
 )
 
 // asksOrder matches questions for the order in which things happened.
-var asksOrder = regexp.MustCompile(`(?i)\b(in (what|which|chronological) (order|sequence)|(in )?order of (date|time)s?|the order (in which|of)|in order([,.?!]|$)|list in order|chronolog\w*|time ?line|sequence of)|` +
-	`\b(in welcher reihenfolge|reihenfolge|zeitlicher ablauf|dans quel ordre|chronologi\w*|en qué orden|cronol\w*|in che ordine|em que ordem|in welke volgorde|i vilken ordning)\b|` +
-	`в каком порядке|順番|順序|時系列|顺序|順序|时间线|時間線|순서`)
+var asksOrder = regexp.MustCompile(`(?i)\b(in (what|which|chronological) (order|sequence)|(in )?order of (date|time)s?|order in which|list in order|chronolog\w*|time ?line)|` +
+	`\b(in welcher reihenfolge|zeitlicher ablauf|dans quel ordre|chronologi\w*|en qué orden|cronol\w*|in che ordine|em que ordem|in welke volgorde|i vilken ordning)\b|` +
+	`в каком порядке|順番|時系列|时间顺序|時間順序|时间线|時間線|어떤 순서`)
 
 // timeline orders the hits of a question for an order by their days, the earliest first. Undated hits and weak ones follow.
 func (r *searchState) timeline() {

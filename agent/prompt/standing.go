@@ -32,8 +32,11 @@ func (a *assembly) standingLines() []Memory {
 			lines = append(lines, Memory{Agent: a.Agent, Path: f.Name, StartLine: e.First, EndLine: e.Last, Score: 1, Text: e.Text})
 		}
 	}
-	return a.missing(append(lines, a.Preferences...))
+	return a.missing(append(lines[:min(len(lines), maxStanding)], a.Preferences...))
 }
+
+// maxStanding is the maximum number of entries of the files that are looked at: far more than the section has room for.
+const maxStanding = 200
 
 // missing returns those memories whose text or quote neither stands in the prompt nor was in an earlier one. Those that seem to give
 // the model instructions about itself have no place.

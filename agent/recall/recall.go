@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -146,6 +147,9 @@ func (r *Recaller) Recall(ctx context.Context, req Request) Outcome {
 		defer cancel()
 		var found sections
 		out.Searches, found = r.search(ctx, asked, query)
+		if len(query.Context) == 0 { // a question for an order is answered by day, and only the best have room
+			slices.SortStableFunc(found.passages, func(a, b prompt.Memory) int { return cmp.Compare(b.Score, a.Score) })
+		}
 		found.passages = best(found.passages, r.opt.TopK+req.Spare)
 		out.Memories = found.within(r.opt.MaxTokens)
 	}

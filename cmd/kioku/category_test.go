@@ -43,5 +43,5 @@ func TestSearchSaysWhichWordsNoNoteHas(t *testing.T) {
 	}
 	s := newSandbox(t, files)
 	s.run("index").wants(t, exitOK)
-	s.run("search", "can I get my money back").wants(t, exitOK, "(weak)", `No note contains "money".`, "kioku model add minilm")
+	s.run("search", "can I get my money back").wants(t, exitOK, "3 results", `No note contains "money".`, "kioku model add minilm")
 }

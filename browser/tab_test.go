@@ -223,10 +223,16 @@ func (b *tab) keys(keys string) {
 	b.do(chromedp.KeyEvent(keys))
 }
 
-// click clicks the first element that a CSS selector selects.
+// click clicks the first element that a CSS selector selects, once more if the page replaces it meanwhile.
 func (b *tab) click(selector string) {
 	b.Helper()
-	b.do(chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
+	err := chromedp.Do(b.ctx, chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
+	for err != nil && b.ctx.Err() == nil && strings.Contains(err.Error(), "Could not find node") {
+		err = chromedp.Do(b.ctx, chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
 }
 
 // scheme sets the colours that the system prefers, "light" or "dark".

@@ -2,7 +2,6 @@ package kioku
 
 import (
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"os"
 
@@ -39,14 +38,14 @@ func (m *Memory) ReadSource(ctx context.Context, path string) (memory.SourceFile
 		return memory.SourceFile{}, errNotFound
 	}
 	defer root.Close()
-	data, _, err := safefile.Read(root, rel, m.indexer.Limit(path))
+	src, err := safefile.ReadText(root, rel, m.indexer.Limit(path))
 	if err != nil {
 		m.log.Debug("read source", "path", path, "err", err)
 		return memory.SourceFile{}, errNotFound
 	}
-	if sha256.Sum256(data) != indexed.SHA256 {
+	if src.SHA256 != indexed.SHA256 {
 		return memory.SourceFile{}, fmt.Errorf("read %s: %w: it has changed since it was indexed", path, memory.ErrConflict)
 	}
-	indexed.Data = data
+	indexed.Data = src.Data
 	return indexed, ctx.Err()
 }

@@ -79,11 +79,12 @@ func (m *Memory) readFile(path string) (string, error) {
 		return "", errNotFound
 	}
 	defer root.Close()
-	src, _, err := safefile.Read(root, rel, m.indexer.Limit(path))
+	read, err := safefile.ReadText(root, rel, m.indexer.Limit(path))
 	if err != nil {
 		m.log.Debug("get: read", "path", path, "err", err)
 		return "", errNotFound
 	}
+	src := read.Data
 	if m.indexer.IsTranscript(path) {
 		src = m.indexer.Render(path, src)
 	}

@@ -17,6 +17,7 @@ import (
 	"kioku/internal/atomicfile"
 	"kioku/internal/filelock"
 	"kioku/internal/safefile"
+	"kioku/internal/text"
 	"kioku/memory"
 )
 
@@ -35,8 +36,8 @@ type noteFile struct {
 	f *os.File
 	// text is what the file contains, or the beginning of it if it is much too large.
 	text []byte
-	// tooLarge is set for a file of more than IndexOptions.MaxFileBytes, which is not indexed and takes no more notes.
-	tooLarge bool
+	// closed says why the file takes no notes and no changes; empty if it takes them.
+	closed string
 }
 
 // notesFolder is the folder of the daily files of the owner.
@@ -77,11 +78,27 @@ func openNotes(ctx context.Context, root *os.Root, name string, limit int64) (*n
 	if err != nil {
 		return nil, unwritten(name, err)
 	}
-	text, err := io.ReadAll(io.LimitReader(f, searchedFiles*limit))
+	src, err := io.ReadAll(io.LimitReader(f, searchedFiles*limit))
 	if err != nil {
 		return nil, unwritten(name, errors.Join(err, f.Close()))
 	}
-	return &noteFile{name: name, f: f, text: text, tooLarge: int64(len(text)) > limit}, nil
+	return &noteFile{name: name, f: f, text: src, closed: closedBy(src, limit)}, nil
+}
+
+// closedBy says why a file with this text takes no notes: it would not be indexed, or would not be read as it is now.
+func closedBy(src []byte, limit int64) string {
+	decoded, encoding, err := text.Decode(src)
+	switch {
+	case int64(len(src)) > limit:
+		return safefile.TooLarge(limit) + ", and is not indexed"
+	case err != nil:
+		return err.Error()
+	case encoding != "":
+		return "in " + encoding + "; save it as UTF-8 first"
+	case bytes.Count(decoded, []byte("\n")) != bytes.Count(src, []byte("\n")):
+		return "a file whose lines end with CR; save it with other line ends first"
+	}
+	return ""
 }
 
 // withLineEnds returns a text with the line ends of the file.
@@ -218,8 +235,8 @@ func readDay(root *os.Root, folder string, day time.Time, limit int64) []*noteFi
 		if _, err := root.Lstat(name); part > 1 && err != nil {
 			return files
 		}
-		if text, _, err := safefile.Read(root, name, searchedFiles*limit); err == nil {
-			files = append(files, &noteFile{name: name, text: text})
+		if src, _, err := safefile.Read(root, name, searchedFiles*limit); err == nil {
+			files = append(files, &noteFile{name: name, text: src})
 		}
 	}
 }

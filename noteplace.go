@@ -193,6 +193,9 @@ func (p *notePlace) whole(ctx context.Context) (*addition, error) {
 		if w := p.additionTo(file); p.fits(file, len(w.data)) {
 			return w, nil
 		}
+		if p.next == nil && file.closed != "" {
+			return nil, &memory.InputError{Field: "target", Problem: fmt.Sprintf("is %q, but %s is %s", p.note.Target, file.name, file.closed)}
+		}
 		if p.next == nil {
 			return nil, &memory.InputError{Field: "target", Problem: fmt.Sprintf("is %q, but %s would be %s, and no search would find "+
 				"what is in it; move old notes from it to other files in memory/", p.note.Target, file.name, safefile.TooLarge(p.limit))}
@@ -226,7 +229,7 @@ func (p *notePlace) additionTo(file *noteFile) *addition {
 
 // fits reports whether a file may grow by n bytes.
 func (p *notePlace) fits(file *noteFile, n int) bool {
-	return !file.tooLarge && int64(len(file.text)+n) <= p.limit
+	return file.closed == "" && int64(len(file.text)+n) <= p.limit
 }
 
 // separator returns the text between the text of a file of a day and a new section: a title for a new file, a line break after an

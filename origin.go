@@ -107,13 +107,13 @@ func (c *originCache) read(path string, limit int64, dir, rel string) (fileOrigi
 		return fileOrigins{}, err
 	}
 	defer root.Close()
-	src, info, err := safefile.Read(root, rel, limit)
+	src, err := safefile.ReadText(root, rel, limit)
 	if err != nil {
 		return fileOrigins{}, err
 	}
-	f := fileOrigins{place: filepath.Join(dir, filepath.FromSlash(rel)), info: info}
-	if f.notes = noteOrigins(src); len(f.notes) > 0 {
-		f.lines = strings.Split(chunker.Normalize(marks.Strip(src)), "\n")
+	f := fileOrigins{place: filepath.Join(dir, filepath.FromSlash(rel)), info: src.Info}
+	if f.notes = noteOrigins(src.Data); len(f.notes) > 0 {
+		f.lines = strings.Split(chunker.Normalize(marks.Strip(src.Data)), "\n")
 	}
 	c.keep(path, f)
 	return f, nil

@@ -84,7 +84,7 @@ func (m *Memory) checkPast(name string) (string, error) {
 	if name != path.Clean(name) || path.IsAbs(name) || strings.HasPrefix(name, "../") || name == ".." {
 		return "", &memory.InputError{Field: "path", Problem: "must be the path of a file or folder of the workspace, relative to it"}
 	}
-	if strings.HasSuffix(name, ".md") {
+	if memory.MarkdownExtension(name) != "" {
 		name = m.sameName(name)
 	}
 	return name, nil
@@ -109,7 +109,7 @@ func (m *Memory) Log(ctx context.Context, q memory.LogQuery) ([]memory.FileChang
 		return nil, err
 	}
 	limit := cmp.Or(q.Limit, defaultLog)
-	if q.Limit = 0; strings.HasSuffix(q.Path, ".md") {
+	if q.Limit = 0; memory.MarkdownExtension(q.Path) != "" {
 		q.Limit = limit
 	}
 	all, err := source.Log(ctx, q)

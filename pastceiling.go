@@ -8,6 +8,7 @@ import (
 	"kioku/chunker"
 	"kioku/internal/marks"
 	"kioku/internal/safefile"
+	"kioku/internal/text"
 	"kioku/memory"
 )
 
@@ -29,6 +30,9 @@ func (m *Memory) pastCeiling(wanted *memory.Sensitivity) (memory.Sensitivity, er
 
 // noteUpTo returns a note as Get shows it, with lines above a ceiling replaced.
 func (m *Memory) noteUpTo(name string, src []byte, ceiling memory.Sensitivity) string {
+	if decoded, _, err := text.Decode(src); err == nil {
+		src = decoded
+	}
 	if m.opt.Episodes != nil && ceiling < memory.Secret {
 		lines := bytes.SplitAfter(src, []byte("\n"))
 		for _, e := range m.opt.Episodes(memory.SourceFile{Path: name, Source: memory.SourceMemory, Data: src}) {
@@ -59,12 +63,12 @@ func (m *Memory) withholdPast(past *Memory, answer *memory.Answer, ceiling memor
 	for _, h := range answer.Hits {
 		episodes, known := cut[h.Path]
 		if !known {
-			src, _, err := safefile.Read(root, h.Path, m.opt.Index.maxFileBytes())
+			src, err := safefile.ReadText(root, h.Path, m.opt.Index.maxFileBytes())
 			if err != nil {
 				answer.Withheld++
 				continue
 			}
-			episodes = m.opt.Episodes(memory.SourceFile{Path: h.Path, Source: h.Source, Data: src})
+			episodes = m.opt.Episodes(memory.SourceFile{Path: h.Path, Source: h.Source, Data: src.Data})
 			cut[h.Path] = episodes
 		}
 		if isAbove(h, episodes, ceiling) {

@@ -146,8 +146,8 @@ func (m *Memory) editOnce(ctx context.Context, root *os.Root, name string, r rev
 		return memory.Updated{}, err
 	}
 	defer closeNotes([]*noteFile{file})
-	if file.tooLarge {
-		return memory.Updated{}, &memory.InputError{Field: "path", Problem: name + " is " + safefile.TooLarge(limit) + ", and is not indexed"}
+	if file.closed != "" {
+		return memory.Updated{}, &memory.InputError{Field: "path", Problem: name + " is " + file.closed}
 	}
 	c, err := change(file.text)
 	if err != nil {

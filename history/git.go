@@ -147,7 +147,7 @@ func (g *Git) Log(ctx context.Context, q memory.LogQuery) ([]memory.FileChange, 
 	if q.Limit > 0 && q.Path != "" {
 		args = append(args, "--max-count="+strconv.Itoa(q.Limit)) // of commits, each of which has a change
 	}
-	if q.Path != "" && strings.HasSuffix(q.Path, ".md") {
+	if memory.MarkdownExtension(q.Path) != "" {
 		args = append(args, "--follow")
 	}
 	out, err := g.run(ctx, "", append(args, "HEAD", "--", cmp.Or(q.Path, "."))...)

@@ -58,6 +58,8 @@ type cacheKey struct {
 
 // memIndex is an index in memory.
 type memIndex struct {
+	// blind is set if the index does not know when what the file system knows of a file last changed.
+	blind bool
 	mu    sync.Mutex
 	files map[string]indexer.File
 	// space is the space of the vectors of the chunks; vectors contains all vectors that were ever stored.
@@ -97,7 +99,10 @@ func (m *memIndex) Files(ctx context.Context, under ...string) (map[string]index
 		if len(under) > 0 && !slices.ContainsFunc(under, func(name string) bool { return p == name || strings.HasPrefix(p, name+"/") }) {
 			continue
 		}
-		out[p] = indexer.Stored{Source: f.Source, SHA256: f.SHA256, ModTime: f.ModTime, Size: f.Size, Skipped: f.Skipped, OutOfScope: f.OutOfScope}
+		if m.blind {
+			f.Changed = time.Time{}
+		}
+		out[p] = indexer.Stored{Source: f.Source, SHA256: f.SHA256, ModTime: f.ModTime, Changed: f.Changed, Size: f.Size, Skipped: f.Skipped, OutOfScope: f.OutOfScope}
 	}
 	return out, ctx.Err()
 }

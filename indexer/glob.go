@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"kioku/memory"
 )
 
 // WholeFolder are the globs that include every Markdown file of a workspace.
@@ -52,9 +54,15 @@ func matchesGlob(glob, p string) bool {
 	return doublestar.MatchUnvalidated(glob, p) || doublestar.MatchUnvalidated(glob+"/**", p)
 }
 
-// matchesAny reports whether one of the globs matches a path or a folder above it.
+// matchesAny reports whether one of the globs matches a path or a folder above it. *.md matches all Markdown: NOTES.MD and a.markdown too.
 func matchesAny(globs []string, p string) bool {
-	return slices.ContainsFunc(globs, func(glob string) bool { return matchesGlob(glob, p) })
+	plain := p
+	if ext := memory.MarkdownExtension(p); ext != "" {
+		plain = strings.TrimSuffix(p, ext) + ".md"
+	}
+	return slices.ContainsFunc(globs, func(glob string) bool {
+		return matchesGlob(glob, p) || plain != p && matchesGlob(glob, plain)
+	})
 }
 
 // mayMatchBelow reports whether a glob may match a folder, or a path below it. It never misses one.

@@ -49,8 +49,13 @@ func ignoredName(name string) bool {
 	return len(name) == 9 && sedTemp.MatchString(name)
 }
 
-// ignoredPath reports whether any component of a path with "/" has an ignored name.
+// ignoredPath reports whether any component of a path with "/" has an ignored name, or is a folder of backups.
 func ignoredPath(rel string) bool {
+	for dir := rel; dir != "." && dir != "/"; dir = path.Dir(dir) {
+		if isBackup(dir) {
+			return true
+		}
+	}
 	for name := range strings.SplitSeq(rel, "/") {
 		if name != "." && ignoredName(name) {
 			return true

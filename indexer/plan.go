@@ -2,23 +2,30 @@ package indexer
 
 import (
 	"cmp"
+	"io/fs"
 	"slices"
 	"time"
 
 	"kioku/internal/safefile"
+	"kioku/internal/text"
 )
 
-// racyWindow is the minimum age of a modification time that can be trusted. File systems have clocks that tick every two
+// racyWindow is the minimum age of the times of a file that can be trusted. File systems have clocks that tick every two
 // seconds at worst, and a second edit within one tick changes neither the time nor, perhaps, the size.
 const racyWindow = 2 * time.Second
 
 // statEntry is what this process knows of a file beyond what the index contains.
 type statEntry struct {
-	size  int64
-	mtime time.Time
+	size           int64
+	mtime, changed time.Time
 	// hash is the content in the index, and readAt when the file was read to find that out.
 	hash   Hash
 	readAt time.Time
+}
+
+// sameAs reports whether a file has this size and these times, as far as they are known.
+func (e statEntry) sameAs(info fs.FileInfo) bool {
+	return e.size == info.Size() && e.mtime.Equal(info.ModTime()) && (e.changed.IsZero() || e.changed.Equal(safefile.Changed(info)))
 }
 
 // trusted reports whether the file was read so long after it was written that its time can be trusted.
@@ -47,7 +54,7 @@ func newTask(f *foundFile, st Stored, known bool) *fileTask {
 	if known {
 		t.stored = &st
 	}
-	t.differs = !known || f.info == nil || st.Size != f.info.Size() || !st.ModTime.Equal(f.info.ModTime())
+	t.differs = !known || f.info == nil || !st.entry().sameAs(f.info)
 	return t
 }
 
@@ -124,15 +131,21 @@ func (r *syncRun) unchanged(f *foundFile, st Stored, now time.Time) bool {
 	if f.skip != "" {
 		return st.Skipped == f.skip
 	}
-	// Other reasons for skipping can end while the time of the file stays the same.
-	if r.req.Verify || (st.Skipped != "" && st.Skipped != safefile.ReasonBinary) {
+	// Reasons for skipping that are not in the text can end while the time of the file stays the same.
+	if r.req.Verify || st.Skipped != "" && st.Skipped != text.ErrBinary.Error() && st.Skipped != text.ErrUnknown.Error() {
 		return false
 	}
 	e, ok := r.stats[f.path]
 	if !ok || e.hash != st.SHA256 {
-		e = statEntry{size: st.Size, mtime: st.ModTime, readAt: now}
+		e = st.entry()
+		e.readAt = now
 	}
-	return e.size == f.info.Size() && e.mtime.Equal(f.info.ModTime()) && e.trusted()
+	return e.sameAs(f.info) && e.trusted()
+}
+
+// entry returns what the index knows of the file.
+func (st Stored) entry() statEntry {
+	return statEntry{size: st.Size, mtime: st.ModTime, changed: st.Changed, hash: st.SHA256}
 }
 
 // remember records what the index contains of a file that was read: its new content if it was written, or else the old one.
@@ -140,12 +153,12 @@ func (r *syncRun) remember(t *fileTask, written bool) {
 	if t.info == nil {
 		return
 	}
-	indexed := Stored{SHA256: t.file.SHA256, Size: t.file.Size, ModTime: t.file.ModTime}
+	indexed := Stored{SHA256: t.file.SHA256, Size: t.file.Size, ModTime: t.file.ModTime, Changed: t.file.Changed}
 	if !written {
 		indexed = *t.stored
 	}
-	e := statEntry{size: t.info.Size(), mtime: t.info.ModTime(), hash: indexed.SHA256, readAt: t.readAt}
-	if e.trusted() && e.size == indexed.Size && e.mtime.Equal(indexed.ModTime) {
+	e := statEntry{size: t.info.Size(), mtime: t.info.ModTime(), changed: safefile.Changed(t.info), hash: indexed.SHA256, readAt: t.readAt}
+	if e.trusted() && indexed.entry().sameAs(t.info) {
 		delete(r.stats, t.path) // the index says the same
 		return
 	}

@@ -2,7 +2,6 @@ package indexer
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"io/fs"
 	"iter"
@@ -45,16 +44,16 @@ func (r *syncRun) readFile(ctx context.Context, t *fileTask) {
 		t.unchanged = t.skippedAsBefore()
 		return
 	}
-	data, info, err := safefile.Read(t.root, t.rel, limitOf(t.source, r.opt.MaxFileBytes))
-	if info != nil {
-		t.info, t.contentRead = info, true
-		t.file.ModTime, t.file.Size = info.ModTime(), info.Size()
+	src, err := safefile.ReadText(t.root, t.rel, limitOf(t.source, r.opt.MaxFileBytes))
+	if src.Info != nil {
+		t.info, t.contentRead = src.Info, true
+		t.file.stamp(src.Info)
 	}
 	if err != nil {
 		t.readFailed(err)
 		return
 	}
-	t.file.SHA256 = sha256.Sum256(data)
+	t.file.SHA256 = src.SHA256
 	t.unchanged = t.stored != nil && t.stored.Skipped == "" && t.stored.Source == t.source &&
 		t.stored.SHA256 == t.file.SHA256 && t.stored.DeriveOnly == r.layout.isDeriveOnly(t.source)
 	if t.unchanged && t.stored.OutOfScope {
@@ -63,7 +62,7 @@ func (r *syncRun) readFile(ctx context.Context, t *fileTask) {
 	}
 	if !t.unchanged && !r.req.compares {
 		_, span := tracing.Start(ctx, "chunk")
-		r.split(&t.file, t.rel, data)
+		r.split(&t.file, t.rel, src.Data)
 		span.Int("chunks", len(t.file.Chunks))
 		span.End(nil)
 	}
@@ -73,9 +72,14 @@ func (r *syncRun) readFile(ctx context.Context, t *fileTask) {
 func (f *foundFile) withoutContent() File {
 	file := File{Path: f.path, Source: f.source, Skipped: f.skip, OutOfScope: f.outOfScope}
 	if f.info != nil {
-		file.ModTime, file.Size = f.info.ModTime(), f.info.Size()
+		file.stamp(f.info)
 	}
 	return file
+}
+
+// stamp fills in the size and the times of a file.
+func (f *File) stamp(info fs.FileInfo) {
+	f.ModTime, f.Changed, f.Size = info.ModTime(), safefile.Changed(info), info.Size()
 }
 
 // readFailed decides what an error means: the file moved, must be skipped, or is in trouble. Only the next scan, which

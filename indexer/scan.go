@@ -173,7 +173,7 @@ func (s *scan) scanBase(ctx context.Context, t target, root *openedRoot) error {
 	if !info.IsDir() || t.single() {
 		reason := safefile.Refusal(info)
 		if reason == "" && !t.admits(".") {
-			reason = "neither a folder nor a .md file"
+			reason = "neither a folder nor a Markdown file"
 		}
 		s.addFile(t, root, t.base, info, reason)
 		return nil
@@ -294,6 +294,13 @@ func (s *scan) scanEntry(ctx context.Context, t target, root *openedRoot, dir *o
 	reason := badName(name)
 	if reason == "" && (wanted || !info.IsDir()) {
 		reason = safefile.Refusal(info)
+	}
+	switch {
+	case reason != "":
+	case wanted:
+		reason = copyReason(dir, name)
+	case isBackup(inner):
+		reason = "a folder of copies that Logseq keeps"
 	}
 	if reason == "" && strings.Count(rel, "/") >= maxDepth {
 		reason = fmt.Sprintf("more than %d folders deep", maxDepth)

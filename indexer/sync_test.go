@@ -57,10 +57,38 @@ func TestSyncReadsFilesWrittenJustBeforeLastScan(t *testing.T) {
 	}
 }
 
-// Hazard A23: an edit that leaves size and time unchanged is found by a sync that verifies.
+// Hazard H11: a file that takes the place of another one is read, even if it has the same size and time.
+func TestSyncReadsWhatHasTheSameSizeAndTime(t *testing.T) {
+	t.Parallel()
+	for name, replace := range map[string]func(f *fixture, file string, old time.Time){
+		"rename": func(f *fixture, file string, old time.Time) {
+			f.write("other", "two")
+			f.must(os.Chtimes(f.path("other"), old, old))
+			f.must(os.Rename(f.path("other"), f.path(file)))
+		},
+		"in place": func(f *fixture, file string, old time.Time) {
+			f.write(file, "two")
+			f.must(os.Chtimes(f.path(file), old, old))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := setup(t, nil)
+			old := f.now().Add(-time.Hour)
+			f.write("memory/a.md", "one")
+			f.must(os.Chtimes(f.path("memory/a.md"), old, old))
+			f.sync()
+			replace(f, "memory/a.md", old)
+			f.sync()
+			f.has("memory/a.md", "two")
+		})
+	}
+}
+
+// Hazard A23: an edit that leaves size and time unchanged is found by a sync that verifies, if the file system tells no other time.
 func TestSyncVerifyFindsEditsThatHide(t *testing.T) {
 	t.Parallel()
 	f := setup(t, nil)
+	f.index.blind = true
 	f.write("memory/a.md", "one")
 	f.sync()
 	info, err := os.Stat(f.path("memory/a.md"))

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"kioku/memory"
 )
 
 // errWatching: a second Watch would do everything twice.
@@ -234,7 +236,10 @@ func (w *watch) concerns(c Change, wasDir bool) bool {
 		return false
 	}
 	switch filepath.Ext(c.Path) {
-	case ".md", ".jsonl", ignoreFile, gitIgnoreFile:
+	case ".jsonl", ignoreFile, gitIgnoreFile:
+		return true
+	}
+	if memory.MarkdownExtension(c.Path) != "" {
 		return true
 	}
 	info, err := os.Lstat(c.Path)

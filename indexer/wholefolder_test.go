@@ -28,7 +28,7 @@ func TestScanTakesAWholeFolder(t *testing.T) {
 		"x.txt", "a/x.jsonl", "daily/2026-01-02.jsonl", "a/x.markdown",
 		".git/x.md", ".obsidian/x.md", ".trash/x.md", "a/.hidden/x.md", "a/node_modules/p/README.md", ".x.md")
 	f.sync()
-	f.holds("README.md", "USER.md", "Places/Fushimi Inari.md", "a/b/c/d.md", "日記/2026-01-02.md")
+	f.holds("README.md", "USER.md", "Places/Fushimi Inari.md", "a/b/c/d.md", "a/x.markdown", "日記/2026-01-02.md")
 	if got := f.index.files["README.md"].Source; got != memory.SourceMemory {
 		t.Errorf("source %q", got)
 	}

@@ -137,7 +137,7 @@ func (n *namedFiles) spelled(file, target string) string {
 		switch {
 		case f == target:
 			return 0
-		case strings.HasSuffix("/"+withoutMD(f), "/"+strings.Trim(withoutMD(target), "/")):
+		case strings.HasSuffix("/"+memory.WithoutMarkdown(f), "/"+strings.Trim(memory.WithoutMarkdown(target), "/")):
 			return 1
 		}
 		return 2
@@ -151,16 +151,8 @@ func (n *namedFiles) spelled(file, target string) string {
 	return best
 }
 
-// linkName returns a path or the target of a link in lower case, without .md, and without slashes around it.
-func linkName(p string) string { return strings.Trim(strings.TrimSuffix(folded(p), ".md"), "/") }
-
-// withoutMD returns a path without a final .md in any case.
-func withoutMD(p string) string {
-	if end := len(p) - len(".md"); end >= 0 && strings.EqualFold(p[end:], ".md") {
-		return p[:end]
-	}
-	return p
-}
+// linkName returns a path or the target of a link in lower case, without the extension, and without slashes around it.
+func linkName(p string) string { return strings.Trim(memory.WithoutMarkdown(folded(p)), "/") }
 
 // pathEnds returns a path and each of its ends that begins behind a slash.
 func pathEnds(p string) []string {

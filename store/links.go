@@ -68,7 +68,7 @@ func (r *linkResolver) only(ctx context.Context, name string) (string, error) {
 		return "", memory.ErrNotFound
 	}
 	found := files.find(link)
-	if len(same.in) > 1 && found != name && withoutMD(found) != name {
+	if len(same.in) > 1 && found != name && memory.WithoutMarkdown(found) != name {
 		return "", ambiguous(name, slices.Collect(maps.Values(same.in)))
 	}
 	return found, nil

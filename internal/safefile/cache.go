@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"kioku/internal/text"
 )
 
 // settleTime is how old a change must be for a file to be cached: two changes within one step of the file system's clock
@@ -50,13 +52,13 @@ func (c *Cache) Read(dir, rel string) (string, error) {
 	if known.info != nil && Unchanged(known.info, info) {
 		return known.text, nil
 	}
-	text, info, err := c.readText(dir, rel)
+	read, info, err := c.readText(dir, rel)
 	if err != nil {
 		delete(c.entries, path)
 		return "", err
 	}
-	c.entries[path] = entry{info, text}
-	return text, nil
+	c.entries[path] = entry{info, read}
+	return read, nil
 }
 
 // readText returns the text of a file. The information is nil if the file may have changed since.
@@ -67,25 +69,17 @@ func (c *Cache) readText(dir, rel string) (string, fs.FileInfo, error) {
 	}
 	defer root.Close()
 	started := time.Now()
-	data, info, err := Read(root, filepath.ToSlash(rel), c.limit)
+	src, err := ReadText(root, filepath.ToSlash(rel), c.limit)
 	if err != nil {
 		return "", nil, err
 	}
-	if bytes.IndexByte(data, 0) >= 0 {
-		return "", nil, &SkipError{ReasonBinary}
+	if bytes.IndexByte(src.Data, 0) >= 0 {
+		return "", nil, &SkipError{text.ErrBinary.Error()}
 	}
-	if started.Sub(info.ModTime()) < settleTime {
-		info = nil
+	if started.Sub(src.Info.ModTime()) < settleTime {
+		src.Info = nil
 	}
-	return plainText(data), info, nil
+	return lineEnds.Replace(strings.ToValidUTF8(string(src.Data), "\ufffd")), src.Info, nil
 }
 
-// plainText makes valid text with plain line ends of bytes.
-func plainText(data []byte) string {
-	text := strings.TrimPrefix(string(data), "\ufeff")
-	text = strings.ToValidUTF8(text, "\ufffd")
-	if strings.Contains(text, "\r") {
-		text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
-	}
-	return text
-}
+var lineEnds = strings.NewReplacer("\r\n", "\n", "\r", "\n")

@@ -13,7 +13,6 @@ import (
 // Reasons of a [SkipError].
 const (
 	ReasonSymlink = "symbolic link"
-	ReasonBinary  = "binary (NUL byte)"
 	ReasonFolder  = "not a regular file (folder)"
 )
 

@@ -2,23 +2,54 @@ package safefile
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"path"
+
+	"kioku/internal/text"
 )
 
-const (
-	// readTries bounds the attempts to read a file that changes while it is read.
-	readTries = 3
-	// sniffBytes is how far into a file a NUL byte makes it binary.
-	sniffBytes = 8 << 10
-)
+// readTries bounds the attempts to read a file that changes while it is read.
+const readTries = 3
+
+// Text is the text of a file.
+type Text struct {
+	// Data is the text as [text.Decode] returns it.
+	Data []byte
+	// SHA256 is the hash of the bytes of the file.
+	SHA256 [sha256.Size]byte
+	// Encoding is that of the file if it is not UTF-8; empty if it is.
+	Encoding string
+	// Info is the information from just before the file was read.
+	Info fs.FileInfo
+}
+
+// ReadText reads a file as Read does, and decodes it; JSON lines are UTF-8 by definition. For one that cannot be decoded it returns a *SkipError, and all but the text.
+func ReadText(root *os.Root, rel string, limit int64) (Text, error) {
+	data, info, err := Read(root, rel, limit)
+	if err != nil {
+		return Text{}, err
+	}
+	t := Text{Info: info, SHA256: sha256.Sum256(data)}
+	if path.Ext(rel) == ".jsonl" {
+		if t.Data = data; text.IsBinary(data) {
+			return t, &SkipError{text.ErrBinary.Error()}
+		}
+		return t, nil
+	}
+	if t.Data, t.Encoding, err = text.Decode(data); err != nil {
+		err = &SkipError{err.Error()}
+	}
+	return t, err
+}
 
 // Read returns the bytes of the file rel of root and its information from just before they were read. A file that changes
 // meanwhile is read again, a few times. In addition to the errors of [OpenRegular] it returns a *SkipError for a file of
-// more than limit bytes and for one with a NUL byte in its first 8 KiB, the latter together with the information.
+// more than limit bytes.
 func Read(root *os.Root, rel string, limit int64) ([]byte, fs.FileInfo, error) {
 	for try := 1; ; try++ {
 		data, info, unchanged, err := readOnce(root, rel, limit)
@@ -44,9 +75,6 @@ func readOnce(root *os.Root, rel string, limit int64) (data []byte, before fs.Fi
 	data = buf.Bytes()
 	if int64(len(data)) > limit {
 		return nil, nil, false, &SkipError{TooLarge(limit)}
-	}
-	if bytes.IndexByte(data[:min(len(data), sniffBytes)], 0) >= 0 {
-		return nil, before, false, &SkipError{ReasonBinary}
 	}
 	after, err := f.Stat()
 	if err != nil {

@@ -36,9 +36,9 @@ func TestReadRefuses(t *testing.T) {
 		{"sub", 100, "not a regular file (folder)"},
 	} {
 		t.Run(c.want, func(t *testing.T) {
-			data, _, err := safefile.Read(root, c.name, c.limit)
-			if _, ok := errors.AsType[*safefile.SkipError](err); !ok || data != nil || safefile.Reason(err) != c.want {
-				t.Errorf("%q, %v", data, err)
+			got, err := safefile.ReadText(root, c.name, c.limit)
+			if _, ok := errors.AsType[*safefile.SkipError](err); !ok || got.Data != nil || safefile.Reason(err) != c.want {
+				t.Errorf("%q, %v", got.Data, err)
 			}
 		})
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"kioku/internal/safefile"
+	"kioku/memory"
 )
 
 // Found is how a workspace was found from the working directory.
@@ -110,7 +111,7 @@ func holdsMarkdown(dir string) bool {
 			return nil // what cannot be read is not looked at
 		case d.IsDir() && path != dir && (strings.HasPrefix(name, ".") || name == "node_modules"):
 			return filepath.SkipDir
-		case d.Type().IsRegular() && strings.HasSuffix(name, ".md"):
+		case d.Type().IsRegular() && memory.MarkdownExtension(name) != "":
 			found = true
 			return filepath.SkipAll
 		}

@@ -18,8 +18,8 @@ import (
 var updateHazards = flag.Bool("update-hazards", false, "write the tests into docs/hazards.md")
 
 var (
-	hazardComment = regexp.MustCompile(`^// .*(Hazards? |\()[A-J]\d\d`)
-	hazardCode    = regexp.MustCompile(`[A-J]\d\d`)
+	hazardComment = regexp.MustCompile(`^// .*(Hazards? |\()[A-K]\d\d`)
+	hazardCode    = regexp.MustCompile(`[A-K]\d\d`)
 	testFunc      = regexp.MustCompile(`^func ((?:Test|Fuzz)\w+)\(`)
 )
 

@@ -210,3 +210,44 @@ func TestStaleEndsWithTheSyncOfAWatch(t *testing.T) {
 	cancel()
 	<-watched
 }
+
+// Hazard K01: a file in another encoding is found and shown, and nothing in UTF-8 is written into it.
+func TestNotesOfAnotherEncodingAreReadAndNotWritten(t *testing.T) {
+	latin1 := "# Rezept\n\n- Die K\xfcche braucht s\xfc\xdfe \xc4pfel.\n"
+	ws := workspace(t, map[string]string{"MEMORY.md": latin1, "memory/2026-01-05.md": latin1, "memory/mac.md": "# Otters\r\r## Food\r\rThey eat clams.\r"})
+	m := synced(t, Options{Workspace: ws, Now: clock("2026-01-05T21:40:00Z"), Location: time.UTC})
+	found, err := m.Search(t.Context(), memory.Query{Text: "süße Äpfel"})
+	if err != nil || !hasSnippet(found, "süße Äpfel") {
+		t.Errorf("%+v, %v", found.Hits, err)
+	}
+	shown, err := m.Get(t.Context(), memory.GetRequest{Path: "MEMORY.md"})
+	if err != nil || !strings.Contains(shown.Text, "Die Küche") {
+		t.Errorf("%+v, %v", shown, err)
+	}
+	clams, err := m.Search(t.Context(), memory.Query{Text: "clams"})
+	if err != nil || len(clams.Hits) == 0 || clams.Hits[0].Headings != "# Otters > ## Food" || clams.Hits[0].StartLine > 5 || clams.Hits[0].EndLine < 5 {
+		t.Errorf("%+v, %v", clams.Hits, err)
+	}
+	if a := note(t, m, memory.Note{Text: "Buy pears."}); a.Path != "memory/2026-01-05-2.md" {
+		t.Errorf("the note went to %s", a.Path)
+	}
+	_, err = m.Append(t.Context(), memory.Note{Text: "Pears.", Target: memory.TargetLongTerm})
+	wantProblem(t, err, "windows-1252; save it as UTF-8 first")
+	_, err = m.Update(t.Context(), memory.Update{Path: "MEMORY.md", OldText: "braucht", NewText: "mag"})
+	wantProblem(t, err, "windows-1252; save it as UTF-8 first")
+	_, err = m.Update(t.Context(), memory.Update{Path: "memory/mac.md", OldText: "clams", NewText: "fish"})
+	wantProblem(t, err, "lines end with CR")
+	for _, name := range []string{"MEMORY.md", "memory/2026-01-05.md"} {
+		if read(t, ws, name) != latin1 {
+			t.Errorf("%s was changed", name)
+		}
+	}
+}
+
+// wantProblem fails unless an error says what is wrong with the input.
+func wantProblem(t *testing.T, err error, text string) {
+	t.Helper()
+	if input, ok := errors.AsType[*memory.InputError](err); !ok || !strings.Contains(input.Problem, text) {
+		t.Errorf("%v, want %q", err, text)
+	}
+}

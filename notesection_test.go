@@ -46,7 +46,7 @@ func TestAppendWritesUnderTheHeadingOfTheCategory(t *testing.T) {
 		"no category":           {"# Memory\n\n- a\n", "", "# Memory\n\n- a\n- N\n", 4},
 		"no category, sections": {"# Memory\n\n## Facts\n\n- a\n", "", "# Memory\n\n## Facts\n\n- a\n\n## Notes\n\n- N\n", 9},
 		"no final line break":   {"## Facts\n\n- a", "fact", "## Facts\n\n- a\n- N\n", 4},
-		"not UTF-8":             {"## Facts\n\n- \xff\xfe\n\n## B\n", "fact", "## Facts\n\n- \xff\xfe\n- N\n\n## B\n", 4},
+		"bad bytes":             {"## Facts\n\n- é ü \xff\n\n## B\n", "fact", "## Facts\n\n- é ü \xff\n- N\n\n## B\n", 4},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -2,7 +2,7 @@ package indexer
 
 import "testing"
 
-// Hazard H03: sync tools put copies beside a note if two machines have changed it.
+// Hazard K03: sync tools put copies beside a note if two machines have changed it.
 func TestOriginalOf(t *testing.T) {
 	for name, want := range map[string]string{
 		"router.sync-conflict-20260120-101010-ABCDEFG.md":            "router.md",

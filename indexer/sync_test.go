@@ -57,7 +57,7 @@ func TestSyncReadsFilesWrittenJustBeforeLastScan(t *testing.T) {
 	}
 }
 
-// Hazard H11: a file that takes the place of another one is read, even if it has the same size and time.
+// Hazard K11: a file that takes the place of another one is read, even if it has the same size and time.
 func TestSyncReadsWhatHasTheSameSizeAndTime(t *testing.T) {
 	t.Parallel()
 	for name, replace := range map[string]func(f *fixture, file string, old time.Time){

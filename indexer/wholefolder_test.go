@@ -20,7 +20,7 @@ func (f *fixture) writeAll(paths ...string) {
 	}
 }
 
-// Hazard B22: a folder without MEMORY.md and memory/ is indexed whole; .git, node_modules, .obsidian, .trash and hidden folders are left out.
+// Hazards B22, K02: a folder without MEMORY.md and memory/ is indexed whole; .git, node_modules, .obsidian, .trash and hidden folders are left out.
 func TestScanTakesAWholeFolder(t *testing.T) {
 	t.Parallel()
 	f := setup(t, nil)

@@ -10,7 +10,7 @@ import (
 	"kioku/internal/text"
 )
 
-// Hazard H01: notes of other programs are in other code pages.
+// Hazard K01: notes of other programs are in other code pages.
 func TestDecodeReadsOtherEncodings(t *testing.T) {
 	for name, notes := range map[string][]string{
 		"windows-1252": {"# Rezept\n\nDie Küche braucht süße Äpfel.\n", "The café opens at nine.\n", "It’s a “quoted” word — yes.\n", "Le résumé du projet est prêt.\n",

@@ -352,3 +352,23 @@ func TestHidesFiles(t *testing.T) {
 		})
 	}
 }
+
+// Hazard K03: a copy is left out while the note is there, and is a note if it is all that is left.
+func TestScanLeavesOutCopiesOfConflicts(t *testing.T) {
+	t.Parallel()
+	f := setup(t, nil)
+	const conflict = "memory/router.sync-conflict-20260120-101010-ABCDEFG.md"
+	f.writeAll("memory/router.md", conflict, "memory/alone (conflicted copy 2026-01-22).md", "memory/logseq/bak/pages/a.md", "memory/logseq/notes.md")
+	f.sync()
+	f.holds("memory/router.md", "memory/alone (conflicted copy 2026-01-22).md", "memory/logseq/notes.md")
+	f.skips(conflict, "a copy of router.md that was made in a conflict; put what it has into that file and delete it")
+	f.skips("memory/logseq/bak", "a folder of copies that Logseq keeps")
+	f.write("memory/logseq/bak/pages/b.md", "text")
+	if _, err := f.x.SyncPaths(t.Context(), f.path("memory/logseq/bak/pages/b.md"), f.path(conflict)); err != nil {
+		t.Fatal(err)
+	}
+	f.holds("memory/router.md", "memory/alone (conflicted copy 2026-01-22).md", "memory/logseq/notes.md")
+	f.must(os.Remove(f.path("memory/router.md")))
+	f.sync()
+	f.holds(conflict, "memory/alone (conflicted copy 2026-01-22).md", "memory/logseq/notes.md")
+}

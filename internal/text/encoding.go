@@ -253,8 +253,8 @@ func at(runes []rune, i int) rune {
 
 // isNoText reports whether a rune is none of a text: a control, or one that decoders yield for what they do not know.
 func isNoText(r rune) bool {
-	halfWidthKatakana := 0xFF61 <= r && r <= 0xFF9F
-	return r == utf8.RuneError || halfWidthKatakana || unicode.Is(unicode.Co, r) || unicode.IsControl(r) && !unicode.IsSpace(r) ||
+	halfWidthKatakana, boxDrawing := 0xFF61 <= r && r <= 0xFF9F, 0x2500 <= r && r < 0x2580
+	return r == utf8.RuneError || halfWidthKatakana || boxDrawing || unicode.Is(unicode.Co, r) || unicode.IsControl(r) && !unicode.IsSpace(r) ||
 		0x7F <= r && r < 0xA0 || !unicode.IsGraphic(r) && !unicode.IsSpace(r) && !unicode.Is(unicode.Cf, r)
 }
 

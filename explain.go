@@ -22,7 +22,7 @@ func (m *Memory) Explain(ctx context.Context, q memory.Query, path string, line 
 	if err != nil {
 		return memory.Explanation{}, err
 	}
-	path = m.sameName(path)
+	path = m.citedFile(path)
 	ex, err := m.searcher.Load().Explain(ctx, q, path, line)
 	ex.Answer.Index = lag(ex.Answer.Index, stats, m.indexer.SyncState())
 	m.addOrigins(ex.Answer.Hits)

@@ -24,9 +24,10 @@ const (
 	maxPathBytes = 4096
 )
 
-// Get returns lines of a file that the index may contain, without Kioku's markers; of a transcript it returns what was said. A path may be composed in
-// another way than that of the file, if there is only one such file; the excerpt has the path of the file. Numbers out of range are
-// clamped; beyond the end of the file the text is empty. A line longer than 12,000 characters is cut. Get returns a
+// Get returns lines of a file that the index may contain, without Kioku's markers; of a transcript it returns what was said. The path may
+// be any citation that [memory.Readings] knows, whose lines count if the request names none, or the name of a note as in a link. It may be
+// composed in another way than that of the file, if there is only one such file; the excerpt has the path of the file. Numbers out of
+// range are clamped; beyond the end of the file the text is empty. A line longer than 12,000 characters is cut. Get returns a
 // *memory.InputError for a path that could never name a memory file, and memory.ErrNotFound for one that is missing or lies outside
 // of the memory.
 func (m *Memory) Get(ctx context.Context, req memory.GetRequest) (memory.Excerpt, error) {
@@ -37,7 +38,14 @@ func (m *Memory) Get(ctx context.Context, req memory.GetRequest) (memory.Excerpt
 	if err := checkPath(req.Path); err != nil {
 		return memory.Excerpt{}, err
 	}
-	req.Path = m.sameName(req.Path)
+	cited, err := m.cited(ctx, req.Path)
+	if err != nil {
+		return memory.Excerpt{}, err
+	}
+	req.Path = cited.Path
+	if req.From == 0 {
+		req.From, req.Lines = cited.From, cmp.Or(req.Lines, cited.Lines)
+	}
 	text, err := m.readFile(req.Path)
 	if err != nil {
 		return memory.Excerpt{}, err

@@ -67,7 +67,7 @@ func TestGetPagesThroughLongFile(t *testing.T) {
 func hostile(outside string) []string {
 	return []string{
 		"../outside.md", "memory/../../outside.md", outside, "/etc/passwd", "//etc/passwd", "memory/..%2f..%2foutside.md",
-		"%2e%2e/outside.md", `..\outside.md`, `memory\a.md`, "memory//a.md", "./memory/a.md", "memory/./a.md", "memory/", "memory",
+		"%2e%2e/outside.md", `..\outside.md`, "file://" + outside, outside + ":1-5", "[x](../outside.md#L1)", "[[../outside]]", `"` + outside + `"`, "memory/", "memory/x",
 		"", ".", "..", "~/outside.md", "memory/a.md/", "memory/a.md/..", "memory/a.md\x00", "MEMORY.md\n", "\xff.md",
 		strings.Repeat("a", 300) + ".md", strings.Repeat("d/", 3000) + "a.md", "memory/" + strings.Repeat("../", 50) + "etc/passwd",
 		"memory/x.txt", ".env", ".git/config", "memory/.hidden.md", "index.db", "memory/main.sqlite", "SOUL.md.bak",
@@ -102,6 +102,36 @@ func TestGetRefusesHostilePaths(t *testing.T) {
 	}
 }
 
+// Hazard H06: what names lines in any form is read, and a file with the very name goes before that. The lines of the request go before
+// those of the citation.
+func TestGetReadsCitations(t *testing.T) {
+	ws := workspace(t, map[string]string{"memory/a.md": "1\n2\n3\n4\n", "memory/x:1.md": "colon\n", "memory/x": "", "memory/50%25.md": "percent\n", "memory/50%.md": "50\n"})
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(ws, link); err != nil {
+		t.Fatal(err)
+	}
+	m := synced(t, Options{Workspace: link})
+	for _, c := range []struct {
+		req  memory.GetRequest
+		want string
+	}{
+		{memory.GetRequest{Path: "memory/a.md:2-3"}, "2\n3\n"}, {memory.GetRequest{Path: "memory/a.md#L2"}, "2\n3\n4\n"}, {memory.GetRequest{Path: "memory/a.md:2:1"}, "2\n"},
+		{memory.GetRequest{Path: "memory/a.md:2-3", From: 4}, "4\n"}, {memory.GetRequest{Path: "memory/a.md:2-3", Lines: 1}, "2\n"},
+		{memory.GetRequest{Path: ws + "/memory/a.md:4"}, "4\n"}, {memory.GetRequest{Path: "file://" + link + "/memory/a.md#L4"}, "4\n"},
+		{memory.GetRequest{Path: `.\memory\a.md`, From: 4}, "4\n"}, {memory.GetRequest{Path: "[[a]]", From: 4}, "4\n"}, {memory.GetRequest{Path: "a", From: 4}, "4\n"},
+		{memory.GetRequest{Path: "memory/x:1.md"}, "colon\n"}, {memory.GetRequest{Path: "memory/x:1.md:1-1"}, "colon\n"},
+		{memory.GetRequest{Path: "memory/50%25.md"}, "percent\n"}, {memory.GetRequest{Path: "memory/50%25.md:1"}, "percent\n"}, {memory.GetRequest{Path: "memory/50%.md:1"}, "50\n"},
+	} {
+		if got, err := m.Get(t.Context(), c.req); err != nil || got.Text != c.want {
+			t.Errorf("%+v: %q, %v; want %q", c.req, got.Text, err, c.want)
+		}
+	}
+	var input *memory.InputError
+	if _, err := m.Get(t.Context(), memory.GetRequest{Path: "memory/a.md:x"}); !errors.As(err, &input) {
+		t.Errorf("got %v", err)
+	}
+}
+
 // Hazard C01: the same for whatever else anybody thinks of.
 func FuzzGet(f *testing.F) {
 	parent := f.TempDir()
@@ -125,7 +155,7 @@ func FuzzGet(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, path string) {
 		ex, err := m.Get(t.Context(), memory.GetRequest{Path: path})
-		if err == nil && ex.Text != "open" {
+		if err == nil && ex.Text != "open" && ex.Text != "" {
 			t.Errorf("%q gives %q", path, ex.Text)
 		}
 	})
@@ -185,7 +215,7 @@ func TestGetResistsSwappedLinks(t *testing.T) {
 		}
 	}()
 	for until := time.Now().Add(time.Second); time.Now().Before(until); {
-		if ex, err := m.Get(t.Context(), memory.GetRequest{Path: "memory/d/a.md"}); err == nil && ex.Text != "open" {
+		if ex, err := m.Get(t.Context(), memory.GetRequest{Path: "memory/d/a.md"}); err == nil && ex.Text != "open" && ex.Text != "" {
 			t.Errorf("got %q", ex.Text)
 			break
 		}

@@ -85,7 +85,7 @@ func (m *Memory) checkPast(name string) (string, error) {
 		return "", &memory.InputError{Field: "path", Problem: "must be the path of a file or folder of the workspace, relative to it"}
 	}
 	if memory.MarkdownExtension(name) != "" {
-		name = m.sameName(name)
+		name, _ = m.sameName(name)
 	}
 	return name, nil
 }

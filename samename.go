@@ -1,42 +1,91 @@
 package kioku
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/text/unicode/norm"
 
 	"kioku/internal/safefile"
+	"kioku/memory"
 )
 
-// sameName returns the path of the file that a path means. That is the path itself if there is such a file. Otherwise it is the
-// only file whose path is the same but for the composition of its characters: macOS, and archives from there, may write "é" as
-// "e" and an accent, which looks the same and is another name on Linux. If there is none, sameName returns the path itself.
-func (m *Memory) sameName(p string) string {
+// cited returns the lines that a citation names, with the path of the file: that of the first reading that is a file, else of the note
+// that a reading names as a link does. It returns a *memory.InputError for a name that several notes have, and for what can name no lines.
+func (m *Memory) cited(ctx context.Context, citation string) (memory.GetRequest, error) {
+	readings, notLines := memory.Readings(citation)
+	for _, r := range readings {
+		var ok bool
+		if r.Path, ok = m.sameName(r.Path); ok {
+			return r, nil
+		}
+	}
+	if notLines != nil {
+		return memory.GetRequest{}, notLines
+	}
+	if _, err := m.freshen(ctx); err != nil {
+		return memory.GetRequest{}, err
+	}
+	for _, r := range readings {
+		if slices.Contains(strings.Split(r.Path, "/"), "..") {
+			continue // a link may go up, but a name does not
+		}
+		links, err := m.store.Links(ctx, r.Path)
+		if !errors.Is(err, memory.ErrNotFound) {
+			r.Path = links.Path
+			return r, err
+		}
+	}
+	return memory.GetRequest{}, errNotFound
+}
+
+// citedFile returns the path of the file that a citation names, and the citation itself if it names none.
+func (m *Memory) citedFile(citation string) string {
+	readings, _ := memory.Readings(citation)
+	for _, r := range readings {
+		if p, ok := m.sameName(r.Path); ok {
+			return p
+		}
+	}
+	return citation
+}
+
+// sameName returns the path in the index of the file that a path means, and whether there is one. That is the path itself if there is
+// such a file. Otherwise it is the only file whose path is the same but for the composition of its characters: macOS, and archives from
+// there, may write "é" as "e" and an accent, which looks the same and is another name on Linux. The path may be an absolute one.
+func (m *Memory) sameName(p string) (string, bool) {
+	for _, folder := range []string{m.workspace, m.opt.Workspace} {
+		if rel, err := filepath.Rel(folder, p); err == nil && filepath.IsAbs(p) && filepath.IsLocal(rel) {
+			p = filepath.ToSlash(rel)
+		}
+	}
 	dir, rel, ok := m.indexer.Owns(p)
 	if !ok {
-		return p
+		return p, false
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return p
+		return p, false
 	}
 	defer root.Close()
 	if _, err := root.Lstat(rel); !errors.Is(err, fs.ErrNotExist) {
-		return p
+		return p, true
 	}
 	found := "."
 	for name := range strings.SplitSeq(rel, "/") {
 		entry, ok := sameEntry(root, found, name)
 		if !ok {
-			return p
+			return p, false
 		}
 		found = path.Join(found, entry)
 	}
-	return strings.TrimSuffix(p, rel) + found
+	return strings.TrimSuffix(p, rel) + found, true
 }
 
 // sameEntry returns the entry of a folder with a name, or the only one whose name is the same but for its composition.

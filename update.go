@@ -66,7 +66,7 @@ func (m *Memory) checkUpdate(u memory.Update) (memory.Update, error) {
 	if err := checkPath(u.Path); err != nil {
 		return u, err
 	}
-	u.Path = m.sameName(u.Path)
+	u.Path = m.citedFile(u.Path)
 	recalled := strings.TrimSpace(u.NewText) != ""
 	u.OldText = strings.TrimSpace(removeMarkers(u.OldText))
 	u.NewText = strings.TrimSpace(removeMarkers(strings.ReplaceAll(memory.StripRecalled(u.NewText), "\r\n", "\n")))

@@ -68,6 +68,44 @@ func TestUpdateReplacesATextAndUndoRestoresTheFile(t *testing.T) {
 	}
 }
 
+// Hazard H08: a text is found however its characters are composed, with any form of quotes, dashes and spaces, and whatever nobody sees.
+// What is exactly there goes before that, what is there twice is refused, and no byte outside of the text changes.
+func TestUpdateForgivesCompositionAndTypography(t *testing.T) {
+	t.Parallel()
+	const nfc, nfd = "Jos\u00e9 M\u00fcsli", "Jose\u0301 Mu\u0308sli"
+	for name, c := range map[string]struct{ have, old, want string }{
+		"decomposed file":        {"- " + nfd + " \u2013 Cafe\u0301\n", nfc, "- X \u2013 Cafe\u0301\n"},
+		"decomposed request":     {"- " + nfc + " Caf\u00e9\n", nfd, "- X Caf\u00e9\n"},
+		"Hangul":                 {"- \u1112\u1161\u11ab\u1100\u1173\u11af!\n", "\ud55c\uae00", "- X!\n"},
+		"voiced kana":            {"- か\u3099き\n", "がき", "- X\n"},
+		"quotes":                 {"- “It’s” ‘a’ «b»\n", `"It's" 'a' "b"`, "- X\n"},
+		"quotes the other way":   {"- It's \"a\".\n", "It’s „a“", "- X.\n"},
+		"dashes and dots":        {"- 3–5 — so… yes\n", "3-5 - so... yes", "- X\n"},
+		"spaces":                 {"- 10\u00a0km\u202f/\u2009h\u3000x\n", "10 km / h x", "- X\n"},
+		"unseen":                 {"- ab\u00adcd\u200b\ufeff e\n", "abcd e", "- X\n"},
+		"exact goes before":      {"- 3–5\n- 3-5\n", "3-5", "- 3–5\n- X\n"},
+		"no half of a character": {"- Cafe\u0301 and Cafe\n", "Cafe and Cafe", ""},
+		"twice":                  {"- Jose\u0301’s\n- Jos\u00e9's \n", "Jos\u00e9’s", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ws := workspace(t, map[string]string{"MEMORY.md": c.have})
+			_, err := appendTo(t, ws).Update(t.Context(), memory.Update{OldText: c.old, NewText: "X", Source: memory.NoteFromUser})
+			if got := read(t, ws, "MEMORY.md"); c.want != "" && (got != c.want || err != nil) {
+				t.Errorf("%q, %v; want %q", got, err, c.want)
+			} else if input := (*memory.InputError)(nil); c.want == "" && (got != c.have || !errors.As(err, &input)) {
+				t.Errorf("%q, %v", got, err)
+			}
+		})
+	}
+	ws := workspace(t, map[string]string{"MEMORY.md": "- The he\u200dron nests.\n- H\u2082O is wet.\n"})
+	for old, want := range map[string]string{"The heron nests": `1: - The he` + "\u200d" + `ron nests. (it only looks the same: "- The he\u200dron nests.")`, "H2O is wet": `"- H\u2082O is wet."`} {
+		if _, err := appendTo(t, ws).Update(t.Context(), memory.Update{OldText: old, NewText: "X"}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", old, err)
+		}
+	}
+}
+
 // What cannot be updated is refused with what to do instead, and nothing changes.
 func TestUpdateRefuses(t *testing.T) {
 	t.Parallel()

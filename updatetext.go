@@ -6,9 +6,12 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 
 	"kioku/internal/marks"
 	"kioku/memory"
@@ -58,21 +61,22 @@ func leadOf(src []byte, old string) string {
 	return string(src[1+bytes.LastIndexByte(src[:from], '\n') : from])
 }
 
-// findOld returns the offsets of the only place at which a text has another. White space and Kioku's markers do not matter.
+// findOld returns the offsets of the only place at which a text has another. White space and Kioku's markers do not matter, nor do the
+// composition of characters, the forms of quotes and dashes, and what is invisible, if the text is nowhere else as it is.
 func findOld(src []byte, old string) (from, to int, err error) {
-	s, want := squeeze(src), string(squeeze([]byte(old)).text)
+	var s squeezed
 	var at []int
-	for i := 0; want != "" && len(at) <= maxToldLines; {
-		next := bytes.Index(s.text[i:], []byte(want))
-		if next < 0 {
+	for _, fold := range []bool{false, true} {
+		s = squeeze(src, fold)
+		want := squeeze([]byte(old), fold).text
+		at = s.find(want)
+		if len(at) == 1 {
+			last := at[0] + len(want) - 1
+			return s.start[at[0]], s.end[last], nil
+		}
+		if len(at) > 1 {
 			break
 		}
-		at = append(at, i+next)
-		i += next + 1
-	}
-	if len(at) == 1 {
-		last := at[0] + len(want) - 1
-		return s.start[at[0]], s.end[last], nil
 	}
 	return 0, 0, &memory.InputError{Field: "old_text", Problem: oldProblem(src, s, at, old)}
 }
@@ -104,7 +108,7 @@ func nearLines(src []byte, old string) []string {
 	var all []near
 	for i, line := range strings.Split(string(marks.Strip(src)), "\n") {
 		if s := dice(want, termSet(line)); s >= minNear {
-			all = append(all, near{s, fmt.Sprintf("%d: %.300s", i+1, strings.TrimSpace(line))})
+			all = append(all, near{s, fmt.Sprintf("%d: %.300s", i+1, strings.TrimSpace(line)) + difference(line, old)})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b near) int { return -cmp.Compare(a.score, b.score) })
@@ -115,6 +119,22 @@ func nearLines(src []byte, old string) []string {
 	return out
 }
 
+// difference says what a line consists of if it looks as if it had a text; empty if people see that it does not.
+func difference(line, old string) string {
+	seen := func(s string) string {
+		return string(squeeze([]byte(norm.NFKC.String(strings.Map(func(r rune) rune {
+			if unicode.In(r, unicode.Cf, unicode.Variation_Selector) {
+				return -1
+			}
+			return r
+		}, s))), true).text)
+	}
+	if !strings.Contains(seen(line), seen(old)) {
+		return ""
+	}
+	return fmt.Sprintf(" (it only looks the same: %.300s)", strconv.QuoteToASCII(strings.TrimSpace(line)))
+}
+
 // squeezed is a text with one space for each run of white space and without markers, and for each byte the offsets at which what it
 // stands for starts and ends.
 type squeezed struct {
@@ -122,11 +142,36 @@ type squeezed struct {
 	start, end []int
 }
 
-// squeeze returns the squeezed form of a text, without white space at its beginning and end.
-func squeeze(src []byte) squeezed {
+// find returns where a squeezed text has another one, in whole characters; not more than one place beyond maxToldLines.
+func (s squeezed) find(want []byte) (at []int) {
+	for i := 0; len(want) > 0 && len(at) <= maxToldLines; {
+		next := bytes.Index(s.text[i:], want)
+		if next < 0 {
+			break
+		}
+		i += next + 1
+		if begin := i - 1; !s.within(begin) && !s.within(begin+len(want)) {
+			at = append(at, begin)
+		}
+	}
+	return at
+}
+
+// within reports whether an offset lies in the middle of a character.
+func (s squeezed) within(i int) bool {
+	return i > 0 && i < len(s.text) && s.start[i] == s.start[i-1]
+}
+
+// squeeze returns the squeezed form of a text, without white space at its beginning and end; folded as foldCharacter says if fold is set.
+func squeeze(src []byte, fold bool) squeezed {
 	s := squeezed{}
 	markers := markerPattern.FindAllIndex(src, -1)
 	blank := -1 // where the run of white space begins that was not written yet
+	add := func(text []byte, start, end int) {
+		for _, c := range text {
+			s.text, s.start, s.end = append(s.text, c), append(s.start, start), append(s.end, end)
+		}
+	}
 	for i := 0; i < len(src); {
 		if len(markers) > 0 && i == markers[0][0] {
 			i = markers[0][1]
@@ -134,25 +179,38 @@ func squeeze(src []byte) squeezed {
 			continue
 		}
 		r, size := utf8.DecodeRune(src[i:])
-		switch {
-		case unicode.IsSpace(r) && blank < 0:
-			blank = i
-		case unicode.IsSpace(r):
-		default:
+		if unicode.IsSpace(r) {
+			if blank < 0 {
+				blank = i
+			}
+			i += size
+			continue
+		}
+		character := src[i : i+size]
+		if fold && (r >= utf8.RuneSelf || i+1 < len(src) && src[i+1] >= utf8.RuneSelf) {
+			size = max(size, norm.NFC.NextBoundary(src[i:], true))
+			character = foldCharacter(src[i : i+size])
+		}
+		if len(character) > 0 {
 			if blank >= 0 && len(s.text) > 0 {
-				s.text, s.start, s.end = append(s.text, ' '), append(s.start, blank), append(s.end, i)
+				add([]byte(" "), blank, i)
 			}
 			blank = -1
-			for range size {
-				s.text, s.start, s.end = append(s.text, src[i]), append(s.start, i), append(s.end, i+1)
-				i++
-			}
-			continue
+			add(character, i, i+size)
 		}
 		i += size
 	}
 	return s
 }
+
+// typed are the characters of a keyboard that typographic ones stand for. Those that nobody sees stand for nothing.
+var typed = strings.NewReplacer("‘", "'", "’", "'", "‚", "'", "‛", "'", "ʼ", "'", "′", "'", "´", "'", "＇", "'",
+	"“", `"`, "”", `"`, "„", `"`, "‟", `"`, "«", `"`, "»", `"`, "″", `"`, "＂", `"`,
+	"‐", "-", "‑", "-", "‒", "-", "–", "-", "—", "-", "―", "-", "−", "-", "－", "-", "…", "...",
+	"\u00ad", "", "\u200b", "", "\u200e", "", "\u200f", "", "\u2060", "", "\ufeff", "")
+
+// foldCharacter returns a character with its accents composed, and as it is typed.
+func foldCharacter(c []byte) []byte { return []byte(typed.Replace(string(norm.NFC.Bytes(c)))) }
 
 // listMark matches what is left of a line if the text of a bullet is gone.
 var listMark = regexp.MustCompile(`^[ \t>]*(?:[-*+]|\d+[.)])?(?: \[[ xX]\])?[ \t]*\r?\n?$`)

@@ -120,7 +120,7 @@ func TestMemoryGetRefusesHostilePaths(t *testing.T) {
 func hostilePaths(outside string) []string {
 	return []string{
 		"", ".", "..", "/", "//", "../outside.md", "memory/../../outside.md", "memory/../../../etc/passwd", outside, "/etc/passwd", "/proc/self/environ",
-		"%2e%2e/outside.md", "..%2foutside.md", `..\outside.md`, `memory\..\..\outside.md`, "MEMORY.md\x00.txt", "\x00", "MEMORY.md/", "memory/", "memory",
+		"%2e%2e/outside.md", "..%2foutside.md", `..\outside.md`, `memory\..\..\outside.md`, "MEMORY.md\x00.txt", "\x00", "MEMORY.md/", "memory/",
 		"memory/\n.md", "~/.ssh/id_rsa", "file:///etc/passwd", "C:\\x.md", "memory/x.txt", ".git/config", ".env",
 		strings.Repeat("a", 300) + ".md", strings.Repeat("a/", 3000) + "x.md", strings.Repeat("../", 3000) + "etc/passwd", strings.Repeat("x", 1<<20),
 	}

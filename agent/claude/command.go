@@ -36,13 +36,13 @@ var parameters = map[string]struct{ required, optional []string }{
 	"rename":      {required: []string{"old_path", "new_path"}},
 }
 
-// number is a whole number that may be written as 5.0.
+// number is a whole number that may be written as 5.0 or "5".
 type number int
 
 // UnmarshalJSON reads a number without a fraction.
 func (n *number) UnmarshalJSON(data []byte) error {
 	var f float64
-	if err := json.Unmarshal(data, &f); err != nil || f != math.Trunc(f) || math.Abs(f) > math.MaxInt32 {
+	if err := json.Unmarshal(bytes.Trim(data, `"`), &f); err != nil || f != math.Trunc(f) || math.Abs(f) > math.MaxInt32 {
 		return &json.UnmarshalTypeError{Value: string(data), Type: reflect.TypeFor[number]()}
 	}
 	*n = number(f)

@@ -211,6 +211,7 @@ func TestCallTakesNullAndWholeFloats(t *testing.T) {
 	for _, input := range []string{
 		`{"command": "view", "path": "/memories/a.md", "view_range": null, "old_str": null}`,
 		`{"command": "view", "path": "/memories/a.md", "view_range": [1.0, 2.0]}`,
+		`{"command": "view", "path": "/memories/a.md", "view_range": ["1", "2"]}`,
 	} {
 		t.Run(input, func(t *testing.T) {
 			if _, err := n.tool.Call(t.Context(), "memory", json.RawMessage(input)); err != nil {

@@ -109,6 +109,32 @@ func TestCallTakesOtherNamesOfParameters(t *testing.T) {
 	}
 }
 
+// Values in the wrong form are read as meant if nothing else can be meant.
+func TestCallReadsValuesInQuotes(t *testing.T) {
+	t.Parallel()
+	score := 0.1
+	for input, want := range map[string]memory.Query{
+		`{"query":"q","max_results":"5"}`: {Text: "q", MaxResults: 5}, `{"query":"q","max_results":" 5.0 ","min_score":""}`: {Text: "q", MaxResults: 5},
+		`{"query":"q","min_score":"0.1"}`: {Text: "q", MinScore: &score}, `{"query":"5"}`: {Text: "5"}, `{"query":"q","kinds":"fact"}`: {Text: "q", Kinds: []string{"fact"}},
+		`{"query":"q","kinds":"fact, loop"}`: {Text: "q", Kinds: []string{"fact", "loop"}}, `{"query":"q","kinds":"[\"fact\"]"}`: {Text: "q", Kinds: []string{"fact"}},
+	} {
+		f := &fakeMemory{}
+		if _, err := tools.Call(t.Context(), f, "", "memory_search", json.RawMessage(input)); err != nil {
+			t.Errorf("%s: %v", input, err)
+		}
+		if diff := cmp.Diff(want, f.query); diff != "" {
+			t.Errorf("%s: query (-want +got):\n%s", input, diff)
+		}
+	}
+	for input, want := range map[string]bool{`"true"`: true, `"True"`: true, `"false"`: false, `""`: false} {
+		f := &fakeMemory{}
+		_, err := tools.Call(t.Context(), f, "", "memory_append", json.RawMessage(`{"text":"a","confirm_secret":`+input+`}`))
+		if err != nil || f.note.KeepSecrets != want {
+			t.Errorf("confirm_secret %s: %v, %v", input, f.note.KeepSecrets, err)
+		}
+	}
+}
+
 func TestCallExplainsABadInput(t *testing.T) {
 	t.Parallel()
 	f := &fakeMemory{}
@@ -119,7 +145,10 @@ func TestCallExplainsABadInput(t *testing.T) {
 		{"memory_search", `{"qeury":"q"}`, "qeury", "unknown parameter"},
 		{"memory_search", `{"query":"q","limit":3,"top_k":4}`, "top_k", "the same as limit"},
 		{"memory_search", `{"query":5}`, "query", "must be a text, not number"},
-		{"memory_search", `{"query":"q","max_results":"3"}`, "max_results", "whole number"},
+		{"memory_search", `{"query":"q","max_results":"five"}`, "max_results", "must be a whole number"},
+		{"memory_search", `{"query":"q","kinds":[5]}`, "kinds", "must be a text, not number"},
+		{"memory_append", `{"text":"a","confirm_secret":"yes"}`, "confirm_secret", "must be true or false, not string"},
+		{"memory_append", `{"text":"a","confirm_secret":1}`, "confirm_secret", "must be true or false, not number"},
 		{"memory_search", `{"query":"q","max_results":2.5}`, "max_results", "whole number"},
 		{"memory_search", `{"query":"q","max_results":1e99}`, "max_results", "whole number"},
 		{"memory_search", `{"query":"q","min_score":"high"}`, "min_score", "must be a number, not string"},

@@ -68,7 +68,7 @@ func decode(input json.RawMessage, aliases map[string]string, in any) error {
 			return &memory.InputError{Field: key, Problem: fmt.Sprintf("means the same as %s; give one of them", first)}
 		}
 		given[name] = key
-		if err := json.Unmarshal(fields[key], field); err != nil {
+		if err := json.Unmarshal(meant(fields[key], field), field); err != nil {
 			return &memory.InputError{Field: key, Problem: wrongType(err)}
 		}
 	}
@@ -85,6 +85,31 @@ func fieldsOf(in any) map[string]any {
 	return out
 }
 
+// meant returns a parameter as its field takes it if a client has sent a text for what is none: a number or a truth value in quotes, one
+// text or texts with commas for a list. A blank text counts as left out.
+func meant(data json.RawMessage, field any) json.RawMessage {
+	kind := reflect.TypeOf(field).Elem()
+	if kind.Kind() == reflect.Pointer {
+		kind = kind.Elem()
+	}
+	var said string
+	if kind.Kind() == reflect.String || json.Unmarshal(data, &said) != nil {
+		return data
+	}
+	said = strings.TrimSpace(said)
+	if said == "" {
+		return json.RawMessage("null")
+	}
+	if kind.Kind() == reflect.Slice && !strings.HasPrefix(said, "[") {
+		list, _ := json.Marshal(strings.FieldsFunc(said, func(r rune) bool { return r == ',' || r == ' ' })) // a list of texts can be encoded
+		return list
+	}
+	if bare := []byte(strings.ToLower(said)); json.Valid(bare) {
+		return bare
+	}
+	return data
+}
+
 func wrongType(err error) string {
 	var typeErr *json.UnmarshalTypeError
 	if !errors.As(err, &typeErr) {
@@ -96,6 +121,8 @@ func wrongType(err error) string {
 		want = "a number"
 	case reflect.Slice:
 		want = "a list"
+	case reflect.Bool:
+		want = "true or false"
 	}
 	return fmt.Sprintf("must be %s, not %s", want, typeErr.Value)
 }

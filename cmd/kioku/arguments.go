@@ -3,59 +3,12 @@ package main
 import (
 	"fmt"
 	"io"
-	"regexp"
-	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"kioku/cmd/kioku/internal/render"
 )
-
-var (
-	// place matches a path with lines: path:from, path:from:count, or the citation of a result, path#L3-L9 or path#L3.
-	place = regexp.MustCompile(`^(.+?)(?:#L(\d+)(?:-L?(\d+))?|:(\d+)(?::(\d+))?)$`)
-	// mistaken matches the path of a memory file followed by something that is no line number.
-	mistaken = regexp.MustCompile(`(?i)^(.+?\.(?:md|jsonl))([:#].*)$`)
-	// memoryFile matches a path that ends like a memory file.
-	memoryFile = regexp.MustCompile(`(?i)\.(?:md|jsonl)$`)
-)
-
-// parsePlace parses path, path:from, path:from:count or a citation. A number that is not given is 0. A colon without a
-// number after it belongs to the path, unless the text before it is the path of a memory file.
-func parsePlace(s string) (path string, from, count int32, err error) {
-	m := place.FindStringSubmatch(s)
-	if m == nil {
-		return s, 0, 0, checkPath(s)
-	}
-	if from, err = lineNumber(m[2] + m[4]); err == nil && m[3]+m[5] != "" {
-		count, err = lineNumber(m[3] + m[5])
-	}
-	if m[3] != "" {
-		count = max(count-from+1, 1)
-	}
-	if err == nil {
-		err = checkPath(m[1])
-	}
-	return m[1], from, count, err
-}
-
-// checkPath returns a misuse if the path of a memory file is followed by something that is no line number.
-func checkPath(path string) error {
-	m := mistaken.FindStringSubmatch(path)
-	if m == nil || memoryFile.MatchString(path) {
-		return nil
-	}
-	return render.Misuse("%q does not name lines of %s; write %s:7, %s:7:12 or %s#L7-L18", m[2], m[1], m[1], m[1], m[1])
-}
-
-func lineNumber(s string) (int32, error) {
-	n, err := strconv.ParseInt(s, 10, 32)
-	if err != nil || n < 1 {
-		return 0, render.Misuse("%s is not a line number; lines count from 1", s)
-	}
-	return int32(n), nil
-}
 
 // momentOf parses a time of RFC 3339 or a day, which means its noon. An empty text is the zero time.
 func momentOf(text string, zone *time.Location) (time.Time, error) {

@@ -133,7 +133,7 @@ func indexedNotes(ctx context.Context, c *connect.Client) ([]string, error) {
 	return paths, nil
 }
 
-// tellBackup reports a backup that is whole.
+// tellBackup reports a backup that is undamaged. It returns an error if files of the workspace that are indexed are not in it.
 func (a *app) tellBackup(what, path string, m *backup.Manifest) error {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -141,11 +141,18 @@ func (a *app) tellBackup(what, path string, m *backup.Manifest) error {
 	}
 	r := backupReport{File: path, Agent: m.Agent, Workspace: m.Workspace, Time: m.Time.Format(time.RFC3339), Notes: m.Notes(),
 		AgentFiles: m.AgentFiles(), LeftOut: append([]string{}, m.LeftOut...), Bytes: m.Bytes(), FileBytes: info.Size()}
+	var missing error
 	for _, left := range r.LeftOut {
-		a.Notice("not in the backup: %s, which is outside of the workspace, cannot be read, or has a name that no archive keeps", left)
+		why := "is outside of the workspace"
+		if !filepath.IsAbs(left) {
+			why, what = "is hidden, is gone or cannot be read", "incomplete"
+			missing = errors.New("the backup lacks files of the workspace that are indexed")
+		}
+		a.Notice("not in the backup: %s, which %s", left, why)
 	}
-	return a.Write(r, func(p *render.Page) {
+	err = a.Write(r, func(p *render.Page) {
 		p.Linef("%s: %s, %s: agent %s of %s, its index, %s and %s of sessions", what, path, render.Size(r.FileBytes), r.Agent, r.Workspace,
 			render.Count(r.Notes, "note"), render.Count(r.AgentFiles, "file"))
 	})
+	return errors.Join(err, missing)
 }

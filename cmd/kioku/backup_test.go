@@ -157,6 +157,33 @@ func TestBackupTakesStrangeNames(t *testing.T) {
 	}
 }
 
+// Whatever the index has of the workspace is in the backup, or the command fails and says which files are not.
+func TestBackupHasAllThatIsIndexed(t *testing.T) {
+	t.Parallel()
+	s := newSandbox(t, notes())
+	s.write("memory/daily/2026-01-11.jsonl", `{"text":"The heron nests by the weir."}`+"\n")
+	outside := filepath.Join(t.TempDir(), "far.md")
+	if err := os.WriteFile(outside, []byte("# Far\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(s.home, "b.tgz")
+	s.run("backup", file, "--set", "extraPaths="+outside).wants(t, exitOK, outside+", which is outside of the workspace")
+	other := newSandbox(t, nil)
+	other.must("restore", file)
+	if text, err := os.ReadFile(filepath.Join(other.workspace, "memory/daily/2026-01-11.jsonl")); err != nil || !strings.Contains(string(text), "heron") {
+		t.Errorf("%s, %v", text, err)
+	}
+	s.write(".kioku.yaml", "extraPaths: [.hidden]\n")
+	s.write(".hidden/plan.md", "# Plan\n")
+	file = filepath.Join(s.home, "c.tgz")
+	for _, args := range [][]string{{"backup", file}, {"backup", "verify", file}} {
+		got := s.run(args...)
+		if got.wants(t, exitError, ".hidden/plan.md, which is hidden", "lacks files"); !strings.HasPrefix(got.stdout, "incomplete: ") || strings.Contains(got.stderr, "outside") {
+			t.Errorf("%q: %+v", args, got)
+		}
+	}
+}
+
 // A link in the workspace that leads out of it is named, and nothing is changed, also with --force.
 func TestRestoreStopsAtALinkOutOfTheWorkspace(t *testing.T) {
 	t.Parallel()

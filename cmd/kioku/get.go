@@ -10,6 +10,7 @@ import (
 
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
+	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
@@ -24,14 +25,10 @@ func (a *app) getCmd() *cobra.Command {
 			var places []*kiokuv1.MemoryGetRequest
 			need := connect.ToGet
 			for _, arg := range args {
-				path, from, lines, err := parsePlace(arg)
-				if err != nil {
-					return err
-				}
-				if hasGlob(path) || len(args) > 1 {
+				if hasGlob(arg) || len(args) > 1 {
 					need = connect.ToSearch
 				}
-				places = append(places, &kiokuv1.MemoryGetRequest{Path: path, FromLine: from, LineCount: lines})
+				places = append(places, &kiokuv1.MemoryGetRequest{Path: arg})
 			}
 			err := a.with(cmd.Context(), need, func(c *connect.Client) error { return a.get(cmd.Context(), c, places, need) })
 			if need == connect.ToGet && render.NotFound(err) { // it may be a name, which the index knows
@@ -74,24 +71,28 @@ func (a *app) get(ctx context.Context, c *connect.Client, places []*kiokuv1.Memo
 // hasGlob reports whether a path may be a glob.
 func hasGlob(path string) bool { return strings.ContainsAny(path, "*?[{") }
 
-// expand returns a request for each file that the path of a place selects. A file with this very path goes before a glob and
-// before a note of this name.
+// expand returns a request for each file that the path of a place selects. A file with this very path, and what is cited, goes before
+// a glob.
 func (a *app) expand(ctx context.Context, c *connect.Client, place *kiokuv1.MemoryGetRequest) ([]*kiokuv1.MemoryGetRequest, error) {
 	place.Agent, place.Path = c.Agent, c.MemoryPath(place.GetPath())
 	_, missing := c.MemoryGet(ctx, place)
-	if !render.NotFound(missing) {
+	switch {
+	case missing == nil || !render.NotFound(missing) && !hasGlob(place.GetPath()):
 		return []*kiokuv1.MemoryGetRequest{place}, nil
+	case !hasGlob(place.GetPath()):
+		return nil, fmt.Errorf("%s: %w", place.GetPath(), missing)
 	}
-	if !hasGlob(place.GetPath()) {
-		return named(ctx, c, place, missing)
+	selects, err := lastReading(place.GetPath())
+	if err != nil {
+		return nil, err
 	}
-	list, err := c.AllFiles(ctx, &kiokuv1.ListFilesRequest{Agent: c.Agent, Glob: place.GetPath()})
+	list, err := c.AllFiles(ctx, &kiokuv1.ListFilesRequest{Agent: c.Agent, Glob: selects.Path})
 	if err != nil {
 		return nil, err
 	}
 	var reqs []*kiokuv1.MemoryGetRequest
 	for _, f := range list.GetFiles() {
-		reqs = append(reqs, &kiokuv1.MemoryGetRequest{Agent: c.Agent, Path: f.GetPath(), FromLine: place.GetFromLine(), LineCount: place.GetLineCount()})
+		reqs = append(reqs, &kiokuv1.MemoryGetRequest{Agent: c.Agent, Path: f.GetPath(), FromLine: int32(selects.From), LineCount: int32(selects.Lines)})
 	}
 	if len(reqs) == 0 {
 		err = fmt.Errorf("%s selects no file; kioku ls lists what there is", place.GetPath())
@@ -99,15 +100,8 @@ func (a *app) expand(ctx context.Context, c *connect.Client, place *kiokuv1.Memo
 	return reqs, err
 }
 
-// named returns a request for the note with the name that a place has for a path. If there is none, it returns the error missing.
-func named(ctx context.Context, c *connect.Client, place *kiokuv1.MemoryGetRequest, missing error) ([]*kiokuv1.MemoryGetRequest, error) {
-	resp, err := c.ListLinks(ctx, &kiokuv1.ListLinksRequest{Agent: c.Agent, Path: place.GetPath()})
-	if render.NotFound(err) {
-		err = missing
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", place.GetPath(), err)
-	}
-	place.Path = resp.GetLinks().GetPath()
-	return []*kiokuv1.MemoryGetRequest{place}, nil
+// lastReading returns what a citation means if no file has it for its name.
+func lastReading(citation string) (memory.GetRequest, error) {
+	all, err := memory.Readings(citation)
+	return all[len(all)-1], err
 }

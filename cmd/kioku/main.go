@@ -10,7 +10,9 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
+	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/render"
 
 	// Time zones work on systems without zone files.
@@ -25,6 +27,11 @@ func main() {
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
 	signal.Ignore(syscall.SIGXFSZ) // a write beyond ulimit -f fails then, like one to a full disk
 	ctx := untilSignal(context.Background(), signals)
+	if tz, ok := os.LookupEnv("TZ"); ok {
+		if zone, err := config.SystemZone(tz); err == nil { // config.Load tells of an unknown one
+			time.Local = zone
+		}
+	}
 	dir, err := os.Getwd()
 	if err != nil {
 		dir = "."

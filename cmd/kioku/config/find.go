@@ -29,14 +29,38 @@ const (
 func (f Found) marked() bool { return f >= ByLayout }
 
 // findWorkspace returns the workspace around the working directory: the nearest folder upwards that is marked as one, else the
-// git repository around it or the working directory itself if that holds Markdown. Upwards, the search ends before the user's
-// home and the root: these count only if they are the working directory. A folder for temporary files never counts: it must be
+// git repository around it or the working directory itself if that holds Markdown. If the working directory was entered through a
+// symbolic link, the folders above where it really is are looked at before those above the link. Upwards, the search ends before the
+// user's home and the root: these count only if they are the working directory. A folder for temporary files never counts: it must be
 // named. Nor does Markdown make a workspace of a folder directly below the root, such as /var.
 func (c *Config) findWorkspace() (dir string, how Found) {
 	start := filepath.Clean(c.src.Dir)
 	if !filepath.IsAbs(start) {
 		return "", NotFound
 	}
+	starts := []string{start}
+	if real, err := filepath.EvalSymlinks(start); err == nil && real != start {
+		starts = []string{real, start}
+	}
+	var unmarked []string
+	for _, start := range starts {
+		dir, how := c.markedAbove(start)
+		if how != NotFound {
+			return dir, how
+		}
+		unmarked = append(unmarked, dir, start)
+	}
+	for _, dir := range unmarked {
+		if dir != "" && !c.IsShared(dir) && !isBelowRoot(dir) && holdsMarkdown(dir) {
+			return dir, ByMarkdown
+		}
+	}
+	return "", NotFound
+}
+
+// markedAbove returns the nearest folder upwards that is marked as a workspace, else the git repository around the folder; "" if it is in
+// none.
+func (c *Config) markedAbove(start string) (dir string, how Found) {
 	repository := ""
 	for dir := start; !c.isTemporary(dir); dir = filepath.Dir(dir) {
 		shared := c.IsShared(dir)
@@ -47,18 +71,13 @@ func (c *Config) findWorkspace() (dir string, how Found) {
 			return dir, how
 		}
 		if shared {
-			return "", NotFound
+			break
 		}
 		if repository == "" && exists(filepath.Join(dir, ".git")) {
 			repository = dir
 		}
 	}
-	for _, dir := range []string{repository, start} {
-		if dir != "" && !c.IsShared(dir) && !isBelowRoot(dir) && holdsMarkdown(dir) {
-			return dir, ByMarkdown
-		}
-	}
-	return "", NotFound
+	return repository, NotFound
 }
 
 // IsShared reports whether a folder is the user's home, a root or a folder for temporary files, in which all kinds of things are.
@@ -102,14 +121,15 @@ const maxLook = 2000
 // holdsMarkdown reports whether a folder holds Markdown, as far as a look at its first files and folders tells.
 func holdsMarkdown(dir string) bool {
 	found, looked := false, 0
-	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	_ = fs.WalkDir(os.DirFS(dir), ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil // what cannot be read is not looked at
+		}
 		looked++
 		switch name := strings.ToLower(d.Name()); {
 		case looked > maxLook:
 			return filepath.SkipAll
-		case err != nil:
-			return nil // what cannot be read is not looked at
-		case d.IsDir() && path != dir && (strings.HasPrefix(name, ".") || name == "node_modules"):
+		case d.IsDir() && path != "." && (strings.HasPrefix(name, ".") || name == "node_modules"):
 			return filepath.SkipDir
 		case d.Type().IsRegular() && memory.MarkdownExtension(name) != "":
 			found = true

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"kioku/agent/transcripts"
 	"kioku/embed"
@@ -111,6 +112,11 @@ func (l *loader) finish() {
 	l.agree()
 	if l.conf.State == "" {
 		l.conf.State = l.folder("XDG_STATE_HOME", ".local/state")
+	}
+	if tz, ok := l.env["TZ"]; ok && l.conf.Location == time.Local {
+		if _, err := SystemZone(tz); err != nil {
+			l.conf.Notices = append(l.conf.Notices, fmt.Sprintf("the environment variable TZ has no effect, and days are those of UTC: %v", err))
+		}
 	}
 	l.conf.ClaudeCodeDir = cmp.Or(l.conf.ClaudeCodeDir, transcripts.ClaudeCode.Folder(l.conf.src.Env))
 	l.conf.CodexDir = cmp.Or(l.conf.CodexDir, transcripts.Codex.Folder(l.conf.src.Env))

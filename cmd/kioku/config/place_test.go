@@ -53,6 +53,53 @@ func TestPlaceFindsTheWorkspaceInOrder(t *testing.T) {
 	}
 }
 
+// Hazard H05: a folder that is entered through a symbolic link is found as if one stood in it: it and the folders above where it really
+// is, and then those above the link.
+func TestPlaceOfAFolderThatALinkLeadsTo(t *testing.T) {
+	t.Parallel()
+	base, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"plain/a.md": "", "plain/sub/b.md": "", "marked/MEMORY.md": "", "marked/sub/c.md": "", "settings/.kioku.yaml": "", "settings/sub/deep/d.md": "",
+		"above/MEMORY.md": "", "code/x.go": "", "repo/.git/HEAD": "", "repo/docs/e.md": "", "repo/src/f.go": "", "links/g.go": "",
+	} {
+		if err := os.MkdirAll(filepath.Join(base, filepath.Dir(name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(base, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, c := range map[string]struct{ target, inside, want string }{
+		"links/plain": {"plain", "", "plain"}, "links/plainsub": {"plain", "sub", "plain/sub"}, "links/chain": {"links/plain", "", "plain"},
+		"links/marked": {"marked", "", "marked"}, "links/markedsub": {"marked/sub", "", "marked"}, "links/settings": {"settings/sub", "deep", "settings"},
+		"above/code": {"code", "", "above"}, "above/marked": {"marked/sub", "", "marked"}, "links/repo": {"repo/src", "", "repo"}, "links/code": {"code", "", ""},
+	} {
+		t.Run(link, func(t *testing.T) {
+			if err := os.Symlink(filepath.Join(base, c.target), filepath.Join(base, link)); err != nil && !os.IsExist(err) {
+				t.Fatal(err)
+			}
+			if link == "links/chain" {
+				_ = os.Symlink(filepath.Join(base, "plain"), filepath.Join(base, "links/plain")) // the other case may have made it
+			}
+			src := write(t, "")
+			src.Dir = filepath.Join(base, link, c.inside)
+			p, err := load(t, src).Here()
+			if c.want == "" {
+				if !errors.Is(err, config.ErrNoWorkspace) {
+					t.Errorf("got %+v, %v", p, err)
+				}
+				return
+			}
+			if err != nil || p.Workspace != filepath.Join(base, c.want) {
+				t.Errorf("got %+v, %v; want %s", p, err, c.want)
+			}
+		})
+	}
+}
+
 func TestPlacesAreThoseOfAllAgents(t *testing.T) {
 	t.Parallel()
 	src := write(t, "extraPaths: [common]\nagents:\n  b: {workspace: /b, extraPaths: [own]}\n  a: {workspace: /a}\n")

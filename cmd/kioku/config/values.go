@@ -228,11 +228,7 @@ func (r *registry) timezone(at **time.Location, key, doc string) {
 		if s == "" || strings.EqualFold(s, "local") {
 			return time.Local, nil
 		}
-		zone, err := time.LoadLocation(s)
-		if err != nil {
-			err = fmt.Errorf("%q is not a time zone; write it like Asia/Tokyo, or UTC or Local", shorten(s))
-		}
-		return zone, err
+		return zoneOf(s)
 	}, (*time.Location).String)
 }
 

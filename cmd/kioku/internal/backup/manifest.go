@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"kioku"
+	"kioku/chunker"
 	"kioku/cmd/kioku/config"
 )
 
@@ -110,7 +111,7 @@ func parseManifest(data []byte) (*Manifest, error) {
 // brings programs, or settings of other programs, into a workspace.
 func checkName(name string) error {
 	note, isNote := strings.CutPrefix(name, notesFolder)
-	known := name == indexName || strings.HasPrefix(name, agentFolder) || isNote && (note == config.FolderFile || isMarkdown(note))
+	known := name == indexName || strings.HasPrefix(name, agentFolder) || isNote && (note == config.FolderFile || isNoteName(note))
 	if !known || !utf8.ValidString(name) || !filepath.IsLocal(filepath.FromSlash(name)) || filepath.ToSlash(filepath.Clean(name)) != name ||
 		strings.Contains(name, "\x00") || filepath.Separator != '/' && strings.ContainsRune(name, filepath.Separator) {
 		return fmt.Errorf("%w: its entry %q has no place in a backup", ErrUnsafe, name)
@@ -118,9 +119,10 @@ func checkName(name string) error {
 	return nil
 }
 
-// isMarkdown reports whether a path names a Markdown file that is not hidden and in no hidden folder.
-func isMarkdown(path string) bool {
-	return strings.HasSuffix(path, ".md") && !strings.HasPrefix(path, ".") && !strings.Contains(path, "/.")
+// isNoteName reports whether a path names a Markdown file or a daily log that is not hidden and in no hidden folder.
+func isNoteName(path string) bool {
+	known := strings.EqualFold(filepath.Ext(path), ".md") || chunker.KindOf(path) == chunker.DailyLog
+	return known && !strings.HasPrefix(path, ".") && !strings.Contains(path, "/.")
 }
 
 // compare returns an error if the entries of an archive are not those that its manifest lists.

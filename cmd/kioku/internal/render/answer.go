@@ -195,10 +195,12 @@ func (o *Output) GetAll(ctx context.Context, c kiokuv1.MemoryServiceClient, reqs
 
 // tellRest reports how to read on if lines are left.
 func (o *Output) tellRest(req *kiokuv1.MemoryGetRequest, resp *kiokuv1.MemoryGetResponse) {
+	cited, _ := memory.Readings(req.GetPath()) // the service has refused what is no citation
+	isAll := req.GetLineCount() == 0 && cited[len(cited)-1].Lines == 0
 	switch {
 	case resp.GetLineCount() == 0 && resp.GetTotalLineCount() > 0:
 		o.Notice("%s has %s", resp.GetPath(), Count(resp.GetTotalLineCount(), "line"))
-	case resp.GetNextLine() > 0 && (resp.GetTruncated() || req.GetLineCount() == 0):
+	case resp.GetNextLine() > 0 && (resp.GetTruncated() || isAll):
 		o.Notice("lines %d to %d of %d; continue with kioku get %s:%d", resp.GetFromLine(), resp.GetFromLine()+resp.GetLineCount()-1,
 			resp.GetTotalLineCount(), resp.GetPath(), resp.GetNextLine())
 	case resp.GetTruncated():

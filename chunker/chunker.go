@@ -10,7 +10,7 @@ import (
 )
 
 // version must change when the same file and options may yield other chunks than before.
-const version = 3
+const version = 4
 
 // Limits of Options.Tokens. A smaller chunk could not contain a word in some scripts; a larger one is longer than embedding
 // models read.

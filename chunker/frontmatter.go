@@ -1,6 +1,7 @@
 package chunker
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -22,11 +23,11 @@ const (
 // frontMatter returns what the YAML block at the start of a text says, and the length of the block with its fences. It
 // returns 0 if there is no such block.
 func frontMatter(src string) (Meta, int) {
-	mapping, length, err := text.FrontMatter(src)
-	if err != nil {
+	mapping, length, slip := text.LooseFrontMatter(src)
+	if mapping == nil {
 		return Meta{}, 0
 	}
-	meta := Meta{Fields: appendFields(nil, "", mapping, maxDepth)}
+	meta := Meta{Fields: appendFields(nil, "", mapping, maxDepth), Slip: slip}
 	meta.readKnown()
 	return meta, length
 }
@@ -70,7 +71,7 @@ func (m *Meta) readKnown() {
 	for _, f := range m.Fields {
 		switch f.Name {
 		case "title":
-			m.Title = f.scalar()
+			m.Title = cmp.Or(m.Title, f.scalar())
 		case "alias", "aliases":
 			m.Aliases = append(m.Aliases, f.items(",")...)
 		case "tag", "tags":

@@ -35,7 +35,8 @@ func TestSplitReturnsFrontMatterAsMeta(t *testing.T) {
 		{"lists in lists", "matrix: [[1, 2], 3, {a: b}]", chunker.Meta{Fields: []chunker.Field{list("matrix", "3")}}},
 		{"too long", "short: " + strings.Repeat("x", 256) + "\nlong: " + strings.Repeat("x", 257), chunker.Meta{Fields: []chunker.Field{
 			scalar("short", strings.Repeat("x", 256)), {Name: "long"}}}},
-		{"broken", "date: 2026-01-20\n: : [", chunker.Meta{}},
+		{"tags that YAML takes for comments", "tags: #a #b/c\ntag:\n  - #d\n  - e\nstatus: # none", chunker.Meta{Tags: []string{"a", "b/c", "d", "e"},
+			Fields: []chunker.Field{scalar("tags", "#a #b/c"), list("tag", "#d", "e"), {Name: "status"}}}},
 	}
 	c := newChunker(t, chunker.Options{})
 	for _, tc := range cases {

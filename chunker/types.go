@@ -57,6 +57,9 @@ type Meta struct {
 	Evergreen bool
 	// Fields are all keys whose value is a scalar or a list of scalars, in the order of the file, at most 64.
 	Fields []Field
+	// Slip is the first thing that is no valid YAML, "front matter, line 3: found unexpected end of stream"; empty if all is. The other
+	// lines are read.
+	Slip string
 }
 
 // Field is a key of the front matter with its values.

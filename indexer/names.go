@@ -1,6 +1,7 @@
 package indexer
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"path"
 	"regexp"
@@ -39,6 +40,7 @@ func (f *File) describe(doc chunker.Document, rel string) {
 	for i := range f.Links {
 		f.Links[i].Target = linkPath(f.Path, f.Links[i])
 	}
+	f.Remark = cmp.Or(f.Remark, doc.Meta.Slip)
 	f.Date = doc.Meta.Date
 	if f.Date == "" {
 		f.Date = DateOf(f.Path)

@@ -106,7 +106,9 @@ func (r *syncRun) split(f *File, rel string, data []byte) {
 	case memory.IsTranscript(f.Source):
 		reading := r.layout.read(f.Source)
 		data, days = render(reading, data)
-		f.LeftOut = reading.LeftOut()
+		if left := reading.LeftOut(); left != "" {
+			f.Remark = "lines that are not understood are left out: " + left
+		}
 	case r.opt.StripMarkers != nil:
 		data = r.opt.StripMarkers(data)
 	}

@@ -60,15 +60,15 @@ const (
 	fieldDate    = "date"
 	fieldTags    = "tags"
 	fieldAliases = "aliases"
-	// fieldLeftOut is which lines of a transcript were not understood. No name in a front matter begins with a space.
-	fieldLeftOut = " left out"
+	// fieldRemark is what of the file could not be read. No name in a front matter begins with a space.
+	fieldRemark = " remark"
 )
 
 // writeFields writes the fields of a file.
 func (w *fileWriter) writeFields(ctx context.Context, id int64, f *indexer.File) error {
 	own := map[string][]string{fieldTitle: nonEmpty(f.Title), fieldDate: nonEmpty(f.Date), fieldTags: f.Tags, fieldAliases: f.Meta.Aliases,
-		fieldLeftOut: nonEmpty(f.LeftOut)}
-	for _, name := range []string{fieldTitle, fieldDate, fieldTags, fieldAliases, fieldLeftOut} {
+		fieldRemark: nonEmpty(f.Remark)}
+	for _, name := range []string{fieldTitle, fieldDate, fieldTags, fieldAliases, fieldRemark} {
 		if err := w.writeField(ctx, id, name, own[name]); err != nil {
 			return err
 		}

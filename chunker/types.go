@@ -50,8 +50,8 @@ type Meta struct {
 	Aliases []string
 	// Tags without the sign #, nil if there are none. "a/b" is a tag below the tag "a".
 	Tags []string
-	// Date is the day (YYYY-MM-DD) of the first of the keys date, published, created and updated that has one; empty if none
-	// has.
+	// Date is the day (YYYY-MM-DD) of the first of the keys date, published, created and updated, or of those that mean the same ("date created",
+	// lastmod), that has one; empty if none has.
 	Date string
 	// Evergreen is set if the file does not lose weight with its age.
 	Evergreen bool

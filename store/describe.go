@@ -103,7 +103,7 @@ func (w *fileWriter) writeField(ctx context.Context, id int64, name string, valu
 		if n, ok := numberOf(value); ok {
 			number = n
 		}
-		if d := dayOf(value); d != "" {
+		if d := text.DayOf(value); d != "" {
 			day = d
 		}
 		if _, err := w.insertField.ExecContext(ctx, id, name, folded(value), number, day); err != nil {
@@ -120,14 +120,6 @@ func numberOf(value string) (float64, bool) {
 	}
 	n, err := strconv.ParseFloat(value, 64)
 	return n, err == nil
-}
-
-// dayOf returns the day (YYYY-MM-DD) with which a value begins, "" if it begins with none.
-func dayOf(value string) string {
-	if day, start, _ := text.FindDay(value); start == 0 {
-		return day
-	}
-	return ""
 }
 
 // folded returns a text in a form that does not depend on case and composition.

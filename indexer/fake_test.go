@@ -97,7 +97,7 @@ func (m *memIndex) Files(ctx context.Context, under ...string) (map[string]index
 		if len(under) > 0 && !slices.ContainsFunc(under, func(name string) bool { return p == name || strings.HasPrefix(p, name+"/") }) {
 			continue
 		}
-		out[p] = indexer.Stored{Source: f.Source, SHA256: f.SHA256, ModTime: f.ModTime, Size: f.Size, Skipped: f.Skipped, OutOfScope: f.OutOfScope}
+		out[p] = indexer.Stored{Source: f.Source, SHA256: f.SHA256, ModTime: f.ModTime, Size: f.Size, Date: f.Date, Skipped: f.Skipped, OutOfScope: f.OutOfScope}
 	}
 	return out, ctx.Err()
 }

@@ -124,6 +124,9 @@ func (r *syncRun) unchanged(f *foundFile, st Stored, now time.Time) bool {
 	if f.skip != "" {
 		return st.Skipped == f.skip
 	}
+	if needsOrder(f.path) && !r.req.compares {
+		return false // its day depends on the names beside it
+	}
 	// Other reasons for skipping can end while the time of the file stays the same.
 	if r.req.Verify || (st.Skipped != "" && st.Skipped != safefile.ReasonBinary) {
 		return false

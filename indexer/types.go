@@ -99,6 +99,8 @@ type Stored struct {
 	ModTime time.Time
 	// Size in bytes when the file was read; 0 if it was not known.
 	Size int64
+	// Date is the day of the file; empty if it has none.
+	Date string
 	// Skipped is why the file has no chunks; empty if it is indexed.
 	Skipped string
 	// OutOfScope is true if the file is outside of what the last sync was to index. No search finds it.

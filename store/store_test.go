@@ -72,7 +72,7 @@ func TestFilesReturnsWhatTheScanNeeds(t *testing.T) {
 	delete(f.vectors, f.Chunks[1].Hash)
 	replace(t, s, f)
 	got, err := s.Files(t.Context())
-	want := map[string]indexer.Stored{"memory/a.md": {Source: "memory", SHA256: f.SHA256, ModTime: time.Unix(1, 2), Size: 3}}
+	want := map[string]indexer.Stored{"memory/a.md": {Source: "memory", SHA256: f.SHA256, ModTime: time.Unix(1, 2), Size: 3, Date: f.Date}}
 	if err != nil || !cmp.Equal(got, want) {
 		t.Error(err, cmp.Diff(want, got))
 	}

@@ -54,7 +54,7 @@ func New(opts Options) (*Chunker, error) {
 	return &Chunker{opts: opts, vocabulary: vocabulary}, nil
 }
 
-// Fingerprint identifies what decides where files are cut, "v3 cl100k_base 400/80". An index must not contain chunks with
+// Fingerprint identifies what decides where files are cut, "v4 cl100k_base 400/80". An index must not contain chunks with
 // different fingerprints.
 func (c *Chunker) Fingerprint() string {
 	return fmt.Sprintf("v%d %s %d/%d", version, c.opts.Encoding, c.opts.Tokens, c.opts.Overlap)

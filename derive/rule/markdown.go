@@ -114,6 +114,7 @@ func markdownLines(all []chunker.Line, front int) []line {
 	for i, in := range all {
 		l := &lines[i]
 		l.number, l.text = i+1, strings.TrimRight(in.Text, " \t\r\n")
+		inComment = inComment && !in.IsEntry()
 		switch {
 		case i < front:
 			l.role = hidden

@@ -42,7 +42,7 @@ func (m *Memory) degradedFiles(ctx context.Context, generation int64) []memory.D
 func skippedFiles(files []memory.SkippedFile) []memory.Degradation {
 	var names []string
 	for _, f := range files {
-		if isNotes(f.Path) {
+		if !f.Indexed && isNotes(f.Path) {
 			names = append(names, fmt.Sprintf("%s (%s)", f.Path, f.Reason))
 		}
 	}

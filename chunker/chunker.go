@@ -10,7 +10,7 @@ import (
 )
 
 // version must change when the same file and options may yield other chunks than before.
-const version = 3
+const version = 4
 
 // Limits of Options.Tokens. A smaller chunk could not contain a word in some scripts; a larger one is longer than embedding
 // models read.
@@ -54,7 +54,7 @@ func New(opts Options) (*Chunker, error) {
 	return &Chunker{opts: opts, vocabulary: vocabulary}, nil
 }
 
-// Fingerprint identifies what decides where files are cut, "v3 cl100k_base 400/80". An index must not contain chunks with
+// Fingerprint identifies what decides where files are cut, "v4 cl100k_base 400/80". An index must not contain chunks with
 // different fingerprints.
 func (c *Chunker) Fingerprint() string {
 	return fmt.Sprintf("v%d %s %d/%d", version, c.opts.Encoding, c.opts.Tokens, c.opts.Overlap)

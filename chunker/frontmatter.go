@@ -1,8 +1,11 @@
 package chunker
 
 import (
+	"cmp"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"go.yaml.in/yaml/v3"
 
@@ -22,11 +25,11 @@ const (
 // frontMatter returns what the YAML block at the start of a text says, and the length of the block with its fences. It
 // returns 0 if there is no such block.
 func frontMatter(src string) (Meta, int) {
-	mapping, length, err := text.FrontMatter(src)
-	if err != nil {
+	mapping, length, slip := text.LooseFrontMatter(src)
+	if mapping == nil {
 		return Meta{}, 0
 	}
-	meta := Meta{Fields: appendFields(nil, "", mapping, maxDepth)}
+	meta := Meta{Fields: appendFields(nil, "", mapping, maxDepth), Slip: slip}
 	meta.readKnown()
 	return meta, length
 }
@@ -38,13 +41,14 @@ func appendFields(fields []Field, prefix string, mapping *yaml.Node, depth int) 
 		if pair[0].Kind != yaml.ScalarNode || name == prefix || len(name) > maxFieldName || len(fields) >= maxFields {
 			continue
 		}
+		value = cmp.Or(wikiLink(value), value)
 		switch value.Kind {
 		case yaml.ScalarNode:
 			fields = append(fields, Field{Name: name, Values: appendValue(nil, value)})
 		case yaml.SequenceNode:
 			var values []string
 			for _, item := range value.Content {
-				values = appendValue(values, item)
+				values = appendValue(values, cmp.Or(wikiLink(item), item))
 			}
 			fields = append(fields, Field{Name: name, Values: values, List: true})
 		case yaml.MappingNode:
@@ -54,6 +58,21 @@ func appendFields(fields []Field, prefix string, mapping *yaml.Node, depth int) 
 		}
 	}
 	return fields
+}
+
+// wikiLink returns the scalar of a link without quotation marks, [[Note]], which YAML reads as a list in a list; nil if the value is none.
+func wikiLink(value *yaml.Node) *yaml.Node {
+	if value.Style&yaml.FlowStyle == 0 || len(value.Content) != 1 || value.Content[0].Kind != yaml.SequenceNode {
+		return nil
+	}
+	var words []string
+	for _, word := range value.Content[0].Content {
+		if word.Kind != yaml.ScalarNode {
+			return nil
+		}
+		words = append(words, word.Value)
+	}
+	return &yaml.Node{Kind: yaml.ScalarNode, Value: "[[" + strings.Join(words, ", ") + "]]"}
 }
 
 // appendValue appends the value of a scalar, unless it is blank, too long or one too many.
@@ -70,7 +89,7 @@ func (m *Meta) readKnown() {
 	for _, f := range m.Fields {
 		switch f.Name {
 		case "title":
-			m.Title = f.scalar()
+			m.Title = cmp.Or(m.Title, f.scalar())
 		case "alias", "aliases":
 			m.Aliases = append(m.Aliases, f.items(",")...)
 		case "tag", "tags":
@@ -85,23 +104,41 @@ func (m *Meta) readKnown() {
 			m.Evergreen = slices.Contains([]string{"true", "yes", "on"}, strings.ToLower(f.scalar()))
 		}
 	}
-	for _, name := range []string{"date", "published", "created", "updated"} {
-		if m.Date == "" {
-			m.Date = m.day(name)
+	for _, keys := range dateKeys {
+		for _, f := range m.Fields {
+			if m.Date == "" && slices.Contains(keys, keyMarks.Replace(f.Name)) {
+				m.Date = f.day()
+			}
 		}
 	}
 }
 
-// day returns the day with which the value of a field begins, "" if there is none. A time counts in its own zone.
-func (m *Meta) day(name string) string {
-	for _, f := range m.Fields {
-		if f.Name == name {
-			if day, start, _ := text.FindDay(f.scalar()); start == 0 {
-				return day
-			}
-		}
+// keyMarks takes out of a key what other programs write in it or do not.
+var keyMarks = strings.NewReplacer(" ", "", "-", "", "_", "")
+
+// dateKeys are the keys that date a file, without keyMarks, those that count most first: its day, and when it was published, created and changed.
+var dateKeys = [][]string{
+	{"date", "day", "datetime"},
+	{"published", "publishdate", "publisheddate", "datepublished", "publishedat", "publishedon", "pubdate", "publicationdate", "postdate"},
+	{"created", "datecreated", "createddate", "createdat", "createdon", "createdtime", "createtime", "creationdate", "creationtime", "creation", "dateadded", "ctime"},
+	{"updated", "dateupdated", "updateddate", "updatedat", "updatedon", "updatedtime", "updatetime", "updatedate", "lastupdated", "lastupdate",
+		"modified", "datemodified", "modifieddate", "modifiedat", "modifiedon", "modifiedtime", "modificationdate", "lastmodified", "lastmod", "mtime"},
+}
+
+// day returns the day with which the only value of a field begins, "" if there is none. A time counts in its own zone, seconds or milliseconds
+// since 1970 in UTC.
+func (f Field) day() string {
+	if len(f.Values) != 1 {
+		return ""
 	}
-	return ""
+	value := f.Values[0]
+	if n, err := strconv.ParseInt(value, 10, 64); err == nil && (len(value) == 10 || len(value) == 13) {
+		if len(value) == 13 {
+			n /= 1000
+		}
+		return time.Unix(n, 0).UTC().Format(time.DateOnly)
+	}
+	return text.DayOf(value)
 }
 
 // scalar returns the value of a field that is no list, "" if it has none.

@@ -35,7 +35,8 @@ func TestSplitReturnsFrontMatterAsMeta(t *testing.T) {
 		{"lists in lists", "matrix: [[1, 2], 3, {a: b}]", chunker.Meta{Fields: []chunker.Field{list("matrix", "3")}}},
 		{"too long", "short: " + strings.Repeat("x", 256) + "\nlong: " + strings.Repeat("x", 257), chunker.Meta{Fields: []chunker.Field{
 			scalar("short", strings.Repeat("x", 256)), {Name: "long"}}}},
-		{"broken", "date: 2026-01-20\n: : [", chunker.Meta{}},
+		{"tags that YAML takes for comments", "tags: #a #b/c\ntag:\n  - #d\n  - e\nstatus: # none", chunker.Meta{Tags: []string{"a", "b/c", "d", "e"},
+			Fields: []chunker.Field{scalar("tags", "#a #b/c"), list("tag", "#d", "e"), {Name: "status"}}}},
 	}
 	c := newChunker(t, chunker.Options{})
 	for _, tc := range cases {
@@ -101,7 +102,7 @@ func FuzzFrontMatterFields(f *testing.F) {
 	})
 }
 
-// `date`, `created`, `published`, `updated` (ISO, with or without time zone) date a note.
+// Hazard H14: `date`, `created`, `published`, `updated` (ISO, with or without time zone) date a note.
 func TestSplitReadsTheDateOfANote(t *testing.T) {
 	t.Parallel()
 	cases := []struct{ block, want string }{
@@ -120,7 +121,34 @@ func TestSplitReadsTheDateOfANote(t *testing.T) {
 		{"date: soon\ncreated: 2026-01-03", "2026-01-03"},
 		{"Date: 2026-01-20", "2026-01-20"},
 		{"date: 2026-02-30", ""},
-		{"date: [2026-01-20]", ""},
+		{"date: [2026-01-20]", "2026-01-20"},
+		{"date: [2026-01-20, 2026-01-21]", ""},
+		{"date: '[[2026-01-20]]'", "2026-01-20"},
+		{"date: [[2026-01-20]]", "2026-01-20"},
+		{"date:\n  - '[[Journal/2026-01-20|Tuesday]]'", "2026-01-20"},
+		{"date: 2026/01/20", "2026-01-20"},
+		{"date: 2026-1-20", "2026-01-20"},
+		{"date: 1768896000", "2026-01-20"},
+		{"date: 1768896000123", "2026-01-20"},
+		{"date: 176889600", ""},
+		{"date: January 20th, 2026", "2026-01-20"},
+		{"date: 20 Jan 2026", "2026-01-20"},
+		{"date: 20.01.2026", "2026-01-20"},
+		{"date: 2026年1月20日", "2026-01-20"},
+		{"date: Tue, 20 Jan 2026 10:00:00 +0100", "2026-01-20"},
+		{"date: 05/06/2026", ""},
+		{"date created: 2026-01-20", "2026-01-20"},
+		{"Date-Created: 2026-01-20", "2026-01-20"},
+		{"date_created: 2026-01-20", "2026-01-20"},
+		{"dateCreated: 2026-01-20", "2026-01-20"},
+		{"createdAt: 2026-01-20", "2026-01-20"},
+		{"creation date: 2026-01-20 10:00", "2026-01-20"},
+		{"day: 2026-01-20", "2026-01-20"},
+		{"pubDate: 2026-01-20", "2026-01-20"},
+		{"lastmod: 2026-01-20", "2026-01-20"},
+		{"date modified: 2026-01-20", "2026-01-20"},
+		{"modified: 2026-01-04\ncreated_at: 2026-01-03\npublish_date: 2026-01-02\nday: 2026-01-01", "2026-01-01"},
+		{"modified: 2026-01-04\ncreated_at: 2026-01-03", "2026-01-03"},
 		{"date: on 2026-01-20", ""},
 		{"due: 2026-01-20", ""},
 	}

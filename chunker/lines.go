@@ -3,6 +3,8 @@ package chunker
 import (
 	"slices"
 	"strings"
+
+	"kioku/internal/text"
 )
 
 // Line is a line of Markdown with its role among the lines around it.
@@ -21,15 +23,20 @@ type Line struct {
 	Fence string
 }
 
+// IsEntry reports whether the line is the heading of an entry, "## 15:04 - decision".
+func (l Line) IsEntry() bool { return l.Level > 0 && text.IsEntryHeading(l.Text) }
+
 // Title returns the words of the heading that begins on the line, the whole line if none does.
 func (l Line) Title() string { return headingTitle(l.Text) }
 
 // fileHeading returns the words of the heading that stands for the whole file: a heading of level 1 that is the first text, or
-// that is the only one. It returns "" if there is none.
+// that is the only one, above the first entry. It returns "" if there is none.
 func fileHeading(lines []Line) string {
 	title, first := "", true
 	for _, line := range lines {
 		switch {
+		case line.IsEntry():
+			return title
 		case line.Level == 1 && first:
 			return line.Title()
 		case line.Level == 1 && title != "":
@@ -45,18 +52,31 @@ func fileHeading(lines []Line) string {
 // Lines returns the lines of a text. fence is the mark of the code fence that is open at its start, empty for none. Lines
 // in a fence are neither headings nor tables. If whole is set, the text ends outside of any fence: then the mark of a
 // fence that is never closed is plain text, so that it does not hide all headings below it, and no line after it opens a
-// fence.
-func Lines(text, fence string, whole bool) []Line {
-	r := lineReader{lines: make([]Line, 0, strings.Count(text, "\n")+1), fence: fence, opened: -1}
+// fence. In the same way a fence that an entry does not close ends before the next entry.
+func Lines(src, fence string, whole bool) []Line {
+	r := lineReader{lines: make([]Line, 0, strings.Count(src, "\n")+1), fence: fence, opened: -1}
 	if fence != "" {
 		r.blocks = 1
 	}
-	all := slices.Collect(strings.Lines(text))
-	for _, line := range all {
+	all := slices.Collect(strings.Lines(src))
+	entry := false
+	for i, line := range all {
+		if text.IsEntryHeading(line) && (r.fence == "" || entry && r.opened >= 0 && isBlank(all[i-1])) {
+			r.dropFence(all[:i])
+			r.fenceless, entry = false, true
+		}
 		r.appendLine(line)
 	}
-	if r.fence == "" || r.opened < 0 || !whole {
-		return r.lines
+	if whole {
+		r.dropFence(all)
+	}
+	return r.lines
+}
+
+// dropFence makes plain text of the fence that is open at the end of lines, if it begins in them.
+func (r *lineReader) dropFence(all []string) {
+	if r.fence == "" || r.opened < 0 {
+		return
 	}
 	r.lines = r.lines[:r.opened+1]
 	r.lines[r.opened].Block = 0
@@ -64,7 +84,6 @@ func Lines(text, fence string, whole bool) []Line {
 	for _, line := range all[len(r.lines):] {
 		r.appendLine(line)
 	}
-	return r.lines
 }
 
 // lineReader is the state of Lines between two lines.

@@ -104,10 +104,10 @@ func TestNewRefusesOptionsOutOfRange(t *testing.T) {
 func TestFingerprint(t *testing.T) {
 	t.Parallel()
 	cases := map[string]chunker.Options{
-		"v3 cl100k_base 400/80": {},
-		"v3 cl100k_base 400/20": {Overlap: 20},
-		"v3 cl100k_base 100/0":  {Tokens: 100},
-		"v3 o200k_base 64/16":   {Tokens: 64, Overlap: 16, Encoding: "o200k_base"},
+		"v4 cl100k_base 400/80": {},
+		"v4 cl100k_base 400/20": {Overlap: 20},
+		"v4 cl100k_base 100/0":  {Tokens: 100},
+		"v4 o200k_base 64/16":   {Tokens: 64, Overlap: 16, Encoding: "o200k_base"},
 	}
 	for want, opts := range cases {
 		if got := newChunker(t, opts).Fingerprint(); got != want {

@@ -3,6 +3,8 @@ package chunker
 import (
 	"slices"
 	"strings"
+
+	"kioku/internal/text"
 )
 
 // Trail is the path of headings above a place that moves forward through a text.
@@ -77,11 +79,24 @@ func ParseTrail(path string) Trail {
 	return t
 }
 
-// Enter adds a heading and removes the headings of its level and below.
+// Enter adds a heading and removes the headings of its level and below. The heading of an entry also removes those that the entry before it
+// has opened, and no heading within an entry removes that of the entry or those above it.
 func (t *Trail) Enter(level int, title string) {
-	t.headings = slices.DeleteFunc(t.headings, func(h trailHeading) bool { return h.level >= level })
-	t.headings = append(t.headings, trailHeading{level, strings.TrimSpace(strings.Repeat("#", level) + " " + shortLabel(title))})
+	h := trailHeading{level, strings.TrimSpace(strings.Repeat("#", level) + " " + shortLabel(title))}
+	own := slices.IndexFunc(t.headings, trailHeading.isEntry)
+	switch {
+	case own >= 0 && h.isEntry():
+		t.headings = t.headings[:own]
+	case own >= 0:
+		own++
+	default:
+		own = 0
+	}
+	t.headings = append(t.headings[:own], slices.DeleteFunc(t.headings[own:], func(h trailHeading) bool { return h.level >= level })...)
+	t.headings = append(t.headings, h)
 }
+
+func (h trailHeading) isEntry() bool { return text.IsEntryHeading(h.label) }
 
 // shortLabel returns a label without what is too long.
 func shortLabel(label string) string {

@@ -50,13 +50,16 @@ type Meta struct {
 	Aliases []string
 	// Tags without the sign #, nil if there are none. "a/b" is a tag below the tag "a".
 	Tags []string
-	// Date is the day (YYYY-MM-DD) of the first of the keys date, published, created and updated that has one; empty if none
-	// has.
+	// Date is the day (YYYY-MM-DD) of the first of the keys date, published, created and updated, or of those that mean the same ("date created",
+	// lastmod), that has one; empty if none has.
 	Date string
 	// Evergreen is set if the file does not lose weight with its age.
 	Evergreen bool
 	// Fields are all keys whose value is a scalar or a list of scalars, in the order of the file, at most 64.
 	Fields []Field
+	// Slip is the first thing that is no valid YAML, "front matter, line 3: found unexpected end of stream"; empty if all is. The other
+	// lines are read.
+	Slip string
 }
 
 // Field is a key of the front matter with its values.

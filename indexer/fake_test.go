@@ -102,7 +102,7 @@ func (m *memIndex) Files(ctx context.Context, under ...string) (map[string]index
 		if m.blind {
 			f.Changed = time.Time{}
 		}
-		out[p] = indexer.Stored{Source: f.Source, SHA256: f.SHA256, ModTime: f.ModTime, Changed: f.Changed, Size: f.Size, Skipped: f.Skipped, OutOfScope: f.OutOfScope}
+		out[p] = indexer.Stored{Source: f.Source, SHA256: f.SHA256, ModTime: f.ModTime, Changed: f.Changed, Size: f.Size, Date: f.Date, Skipped: f.Skipped, OutOfScope: f.OutOfScope}
 	}
 	return out, ctx.Err()
 }

@@ -1,6 +1,7 @@
 package indexer
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"path"
 	"regexp"
@@ -33,17 +34,19 @@ func EmbeddedText(names, text string) string {
 // EmbeddedHash returns the hash of [EmbeddedText].
 func EmbeddedHash(names, text string) Hash { return sha256.Sum256([]byte(EmbeddedText(names, text))) }
 
-// describe fills in what a file is called. rel is its path below the root that it was found in.
-func (f *File) describe(doc chunker.Document, rel string) {
+// describe fills in what a file is called.
+func (f *File) describe(doc chunker.Document, found foundFile) {
+	order := found.dayOrder()
 	f.Meta, f.Tags, f.Links = doc.Meta, doc.Tags, doc.Links
 	for i := range f.Links {
 		f.Links[i].Target = linkPath(f.Path, f.Links[i])
 	}
+	f.Remark = cmp.Or(f.Remark, doc.Meta.Slip)
 	f.Date = doc.Meta.Date
 	if f.Date == "" {
-		f.Date = DateOf(f.Path)
+		f.Date, _, _ = dayOfPath(f.Path, order)
 	}
-	name, heading := NameOf(f.Path), text.HeadBytes(plainWords(doc.Heading), maxNames)
+	name, heading := nameOf(f.Path, order), text.HeadBytes(plainWords(doc.Heading), maxNames)
 	switch {
 	case doc.Meta.Title != "":
 		f.Title = doc.Meta.Title
@@ -57,7 +60,7 @@ func (f *File) describe(doc chunker.Document, rel string) {
 	}
 	f.Names = namesOf(f, name)
 	if f.Names != "" {
-		f.Folders = foldersOf(rel)
+		f.Folders = foldersOf(found.rel)
 	}
 }
 
@@ -105,17 +108,19 @@ func joinLines(names []string) string {
 // NameOf returns the words of the file name of a path, without its extension and its day: "git amend author" for
 // git_amend-author.md. An index or readme has the name of its folder. NameOf returns "" for a name that is only a day, perhaps
 // with a number.
-func NameOf(p string) string {
-	base := path.Base(p)
-	base = strings.TrimSuffix(base, path.Ext(base))
+func NameOf(p string) string { return nameOf(p, text.AnyOrder) }
+
+// nameOf returns NameOf of a path if days such as 05-06-2026 have this order.
+func nameOf(p string, order text.DayOrder) string {
+	base := baseOf(p)
 	switch strings.ToLower(strings.TrimLeft(base, "_")) {
 	case "index", "readme":
 		if folder := path.Base(path.Dir(p)); folder != "." && folder != "/" {
-			base = folder
+			p, base = folder, folder
 		}
 	}
-	day, start, end := text.FindDay(base)
-	if day == "" {
+	_, start, end := dayOfPath(p, order)
+	if end == 0 {
 		return words(base)
 	}
 	rest := words(base[:start] + " " + base[end:])
@@ -123,6 +128,15 @@ func NameOf(p string) string {
 		return ""
 	}
 	return strings.Trim(rest, "- ")
+}
+
+// baseOf returns the file name of a path without an extension, which has no digits.
+func baseOf(p string) string {
+	base := path.Base(p)
+	if ext := path.Ext(base); !strings.ContainsAny(ext, " 0123456789") {
+		return strings.TrimSuffix(base, ext)
+	}
+	return base
 }
 
 // Markup of headings that is not words: images, anchors, tags of HTML, emphasis; and links, of which the text stays.
@@ -149,12 +163,6 @@ func words(name string) string {
 		name = strings.ReplaceAll(name, "-", " ")
 	}
 	return text.OneLine(norm.NFC.String(strings.ReplaceAll(name, "_", " ")))
-}
-
-// DateOf returns the first day (YYYY-MM-DD) in the file name of a path, written 2026-01-20 or 20260120; "" if there is none.
-func DateOf(p string) string {
-	day, _, _ := text.FindDay(path.Base(p))
-	return day
 }
 
 // linkPath returns the target of a link as the index contains it: the words in the brackets for a name, else a path relative

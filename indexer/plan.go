@@ -131,6 +131,9 @@ func (r *syncRun) unchanged(f *foundFile, st Stored, now time.Time) bool {
 	if f.skip != "" {
 		return st.Skipped == f.skip
 	}
+	if needsOrder(f.path) && !r.req.compares {
+		return false // its day depends on the names beside it
+	}
 	// Reasons for skipping that are not in the text can end while the time of the file stays the same.
 	if r.req.Verify || st.Skipped != "" && st.Skipped != text.ErrBinary.Error() && st.Skipped != text.ErrUnknown.Error() {
 		return false

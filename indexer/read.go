@@ -54,15 +54,17 @@ func (r *syncRun) readFile(ctx context.Context, t *fileTask) {
 		return
 	}
 	t.file.SHA256 = src.SHA256
-	t.unchanged = t.stored != nil && t.stored.Skipped == "" && t.stored.Source == t.source &&
+	same := t.stored != nil && t.stored.Skipped == "" && t.stored.Source == t.source &&
 		t.stored.SHA256 == t.file.SHA256 && t.stored.DeriveOnly == r.layout.isDeriveOnly(t.source)
+	t.unchanged = same && (r.req.compares || !needsOrder(t.path))
 	if t.unchanged && t.stored.OutOfScope {
 		t.unchanged, t.file = false, File{Path: t.path, Back: true}
 		return
 	}
 	if !t.unchanged && !r.req.compares {
 		_, span := tracing.Start(ctx, "chunk")
-		r.split(&t.file, t.rel, src.Data)
+		r.split(&t.file, t.foundFile, src.Data)
+		t.unchanged = same && t.file.Date == t.stored.Date
 		span.Int("chunks", len(t.file.Chunks))
 		span.End(nil)
 	}
@@ -102,20 +104,22 @@ func (t *fileTask) skippedAsBefore() bool {
 	return t.stored != nil && t.stored.Skipped == t.file.Skipped && t.stored.Source == t.source
 }
 
-// split fills in the chunks, and what else comes from the content of a file and its path in its root.
-func (r *syncRun) split(f *File, rel string, data []byte) {
+// split fills in the chunks, and what else comes from the content of a file and its place in its root.
+func (r *syncRun) split(f *File, found foundFile, data []byte) {
 	var days []string
 	raw := data
 	switch {
 	case memory.IsTranscript(f.Source):
 		reading := r.layout.read(f.Source)
 		data, days = render(reading, data)
-		f.LeftOut = reading.LeftOut()
+		if left := reading.LeftOut(); left != "" {
+			f.Remark = "lines that are not understood are left out: " + left
+		}
 	case r.opt.StripMarkers != nil:
 		data = r.opt.StripMarkers(data)
 	}
 	doc := r.splitter.Split(chunker.KindOf(f.Path), data)
-	f.describe(doc, rel)
+	f.describe(doc, found)
 	f.Chunks = make([]Chunk, len(doc.Chunks))
 	for i, c := range doc.Chunks {
 		f.Chunks[i] = Chunk{Chunk: c, Hash: EmbeddedHash(f.Names, c.Text)}

@@ -53,7 +53,7 @@ func TestTranscriptsTellWhatTheyLeaveOut(t *testing.T) {
 	f.appendTo(filepath.Join(folder, "a.jsonl"), "project:own\n? lost\n2026-01-05 mine\n? lost\n")
 	f.sync()
 	file := f.index.files["sessions/codex/a.jsonl"]
-	if len(file.Chunks) != 1 || file.Chunks[0].StartLine != 3 || file.LeftOut != "??" || file.Skipped != "" {
+	if len(file.Chunks) != 1 || file.Chunks[0].StartLine != 3 || file.Remark != "lines that are not understood are left out: ??" || file.Skipped != "" {
 		t.Errorf("%+v", file)
 	}
 }

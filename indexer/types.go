@@ -78,8 +78,9 @@ type File struct {
 	Links []chunker.Link
 	// Meta is the front matter; zero if there is none.
 	Meta chunker.Meta
-	// LeftOut says which lines of a transcript were not understood and are not indexed; empty if there are none.
-	LeftOut string
+	// Remark says what of the file could not be read: a slip in its front matter, or the lines of a transcript that were not understood.
+	// Empty if all was read.
+	Remark string
 	// Chunks are in the order of the text; empty for a file without text.
 	Chunks []Chunk
 	// Episodes are the spans of the file from which facts are derived; none if derivation is off, or the file is skipped.
@@ -98,6 +99,8 @@ type Stored struct {
 	ModTime, Changed time.Time
 	// Size in bytes when the file was read; 0 if it was not known.
 	Size int64
+	// Date is the day of the file; empty if it has none.
+	Date string
 	// Skipped is why the file has no chunks; empty if it is indexed.
 	Skipped string
 	// OutOfScope is true if the file is outside of what the last sync was to index. No search finds it.

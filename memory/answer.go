@@ -183,7 +183,9 @@ func (h Hit) TableHead() string {
 // Citation returns "path#L3-L9".
 func (h Hit) Citation() string { return fmt.Sprintf("%s#L%d-L%d", h.Path, h.StartLine, h.EndLine) }
 
-// SkippedFile is a file that is not indexed, or a transcript of which lines are not, and why.
+// SkippedFile is a file that is not indexed, or of which something could not be read.
 type SkippedFile struct {
-	Path, Reason string // the path in the index, and why the file, or what of it, is not indexed
+	Path, Reason string // the path in the index, and why the file is not indexed, or what of it could not be read
+	// Indexed is set for a file that is indexed.
+	Indexed bool
 }

@@ -99,24 +99,27 @@ func findSections(list []*candidate) {
 }
 
 // datedSections returns the sections of a chunk that have days of their own. A section ends at the next heading of its
-// level or a higher one.
+// level or a higher one, and with the entry in which it begins.
 func datedSections(c *Chunk) []section {
 	if !dates.MayNameYear(c.Text) {
 		return nil
 	}
 	var list []section
-	level := 0
+	level, entry, own := 0, false, false // whether an entry has begun, and whether it has begun the section
 	for i, line := range c.markdown() {
 		if line.Level == 0 {
 			continue
 		}
+		if line.IsEntry() {
+			entry = true
+		}
 		number := c.StartLine + i
 		day, first := dates.OfHeading(line.Text)
-		if open := len(list) - 1; open >= 0 && level > 0 && (line.Level <= level || first) {
+		if open := len(list) - 1; open >= 0 && level > 0 && (line.Level <= level || first || own && line.IsEntry()) {
 			list[open].last, level = number-1, 0
 		}
 		if first {
-			list, level = append(list, section{day, number, c.EndLine}), line.Level
+			list, level, own = append(list, section{day, number, c.EndLine}), line.Level, entry
 		}
 	}
 	return list

@@ -224,3 +224,13 @@ func TestSectionsIgnoreCodeFences(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
+
+// Hazard H16: a day in a heading of an entry dates nothing in later entries.
+func TestSectionsEndWithTheirEntry(t *testing.T) {
+	t.Parallel()
+	day := Chunk{StartLine: 1, EndLine: 6, Text: "# 2026-01-01\n## 10:00 - fact\n# 2026-01-05 plan\nflights\n## 10:05 - fact\nmilk"}
+	want := []section{{"2026-01-01", 1, 2}, {"2026-01-05", 3, 4}}
+	if diff := cmp.Diff(want, datedSections(&day), cmp.AllowUnexported(section{})); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -70,15 +70,15 @@ const (
 	fieldDate    = "date"
 	fieldTags    = "tags"
 	fieldAliases = "aliases"
-	// fieldLeftOut is which lines of a transcript were not understood. No name in a front matter begins with a space.
-	fieldLeftOut = " left out"
+	// fieldRemark is what of the file could not be read. No name in a front matter begins with a space.
+	fieldRemark = " remark"
 )
 
 // writeFields writes the fields of a file.
 func (w *fileWriter) writeFields(ctx context.Context, id int64, f *indexer.File) error {
 	own := map[string][]string{fieldTitle: nonEmpty(f.Title), fieldDate: nonEmpty(f.Date), fieldTags: f.Tags, fieldAliases: f.Meta.Aliases,
-		fieldLeftOut: nonEmpty(f.LeftOut)}
-	for _, name := range []string{fieldTitle, fieldDate, fieldTags, fieldAliases, fieldLeftOut} {
+		fieldRemark: nonEmpty(f.Remark)}
+	for _, name := range []string{fieldTitle, fieldDate, fieldTags, fieldAliases, fieldRemark} {
 		if err := w.writeField(ctx, id, name, own[name]); err != nil {
 			return err
 		}
@@ -113,7 +113,7 @@ func (w *fileWriter) writeField(ctx context.Context, id int64, name string, valu
 		if n, ok := numberOf(value); ok {
 			number = n
 		}
-		if d := dayOf(value); d != "" {
+		if d := text.DayOf(value); d != "" {
 			day = d
 		}
 		if _, err := w.insertField.ExecContext(ctx, id, name, folded(value), number, day); err != nil {
@@ -130,14 +130,6 @@ func numberOf(value string) (float64, bool) {
 	}
 	n, err := strconv.ParseFloat(value, 64)
 	return n, err == nil
-}
-
-// dayOf returns the day (YYYY-MM-DD) with which a value begins, "" if it begins with none.
-func dayOf(value string) string {
-	if day, start, _ := text.FindDay(value); start == 0 {
-		return day
-	}
-	return ""
 }
 
 // folded returns a text in a form that does not depend on case and composition.

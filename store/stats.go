@@ -87,9 +87,9 @@ func (x *index) sizes(ctx context.Context) (Sizes, error) {
 		Resident: x.vectors.resident() + x.words.resident()}, err
 }
 
-// selectSkipped selects the files that are not indexed, and the transcripts of which lines are not.
-const selectSkipped = `SELECT path, error FROM files WHERE error <> ''
-	UNION ALL SELECT f.path, 'lines that are not understood are left out: ' || d.value FROM fields d JOIN files f ON f.id = d.file
+// selectSkipped selects the files that are not indexed, and those of which something could not be read.
+const selectSkipped = `SELECT path, error, 0 FROM files WHERE error <> ''
+	UNION ALL SELECT f.path, d.value, 1 FROM fields d JOIN files f ON f.id = d.file
 		WHERE d.name = ?1 AND f.out_of_scope = 0
 	ORDER BY 1`
 
@@ -98,10 +98,10 @@ func (x *index) skipped(ctx context.Context) ([]memory.SkippedFile, error) {
 	var files []memory.SkippedFile
 	err := forEachRow(ctx, x.db.readers, func(rows *sql.Rows) error {
 		var f memory.SkippedFile
-		err := rows.Scan(&f.Path, &f.Reason)
+		err := rows.Scan(&f.Path, &f.Reason, &f.Indexed)
 		files = append(files, f)
 		return err
-	}, selectSkipped, fieldLeftOut)
+	}, selectSkipped, fieldRemark)
 	if err != nil {
 		return nil, fmt.Errorf("read skipped files: %w", err)
 	}

@@ -50,12 +50,12 @@ func TestSkippedReturnsReasons(t *testing.T) {
 	f := testFile("memory/big.md", nil)
 	f.Skipped = "larger than 10 MiB"
 	partly := testFile("sessions/codex/a.jsonl", nil, "text")
-	partly.Source, partly.LeftOut = memory.SourceCodex, "1 line too long"
+	partly.Source, partly.Remark = memory.SourceCodex, "lines that are not understood are left out: 1 line too long"
 	replace(t, s, f, partly)
 	got, err := s.Skipped(t.Context())
 	want := []memory.SkippedFile{
 		{Path: "memory/big.md", Reason: "larger than 10 MiB"},
-		{Path: "sessions/codex/a.jsonl", Reason: "lines that are not understood are left out: 1 line too long"},
+		{Path: "sessions/codex/a.jsonl", Reason: "lines that are not understood are left out: 1 line too long", Indexed: true},
 	}
 	if err != nil || !cmp.Equal(got, want) {
 		t.Error(err, cmp.Diff(want, got))
@@ -72,7 +72,7 @@ func TestFilesReturnsWhatTheScanNeeds(t *testing.T) {
 	delete(f.vectors, f.Chunks[1].Hash)
 	replace(t, s, f)
 	got, err := s.Files(t.Context())
-	want := map[string]indexer.Stored{"memory/a.md": {Source: "memory", SHA256: f.SHA256, ModTime: time.Unix(1, 2), Size: 3}}
+	want := map[string]indexer.Stored{"memory/a.md": {Source: "memory", SHA256: f.SHA256, ModTime: time.Unix(1, 2), Size: 3, Date: f.Date}}
 	if err != nil || !cmp.Equal(got, want) {
 		t.Error(err, cmp.Diff(want, got))
 	}

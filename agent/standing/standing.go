@@ -37,7 +37,7 @@ var (
 // is not among them, nor are tasks, quotations, tables and code.
 func Entries(markdown string) []Entry {
 	_, front, _ := text.FrontMatterBlock(markdown) // which is 0 if there is none
-	r := reader{number: strings.Count(markdown[:front], "\n")}
+	r := reader{number: strings.Count(markdown[:front], "\n"), above: -1}
 	for line := range strings.Lines(markdown[front:]) {
 		r.readLine(strings.TrimRight(line, " \t\r\n"))
 	}
@@ -52,6 +52,8 @@ type reader struct {
 	// under is the level of the standing heading that the line is under, 0 if it is under none.
 	under  int
 	inCode bool
+	// above is under before the first entry, "## 15:04 - decision", and -1 before there is one.
+	above int
 	// entry is the one being read; its text is empty between entries.
 	entry Entry
 	found []Entry
@@ -60,6 +62,12 @@ type reader struct {
 // readLine reads a line without blanks at its end.
 func (r *reader) readLine(line string) {
 	r.number++
+	if text.IsEntryHeading(line) {
+		if r.above < 0 {
+			r.above = r.under
+		}
+		r.under, r.inCode = r.above, false
+	}
 	switch m := heading.FindStringSubmatch(line); {
 	case fence.MatchString(line):
 		r.end()

@@ -31,7 +31,7 @@ func (a *app) lsCmd() *cobra.Command {
 		},
 	}
 	f.addFlags(cmd)
-	cmd.Flags().BoolVarP(&all, "all", "a", false, "also files that are not indexed, with the reason")
+	cmd.Flags().BoolVarP(&all, "all", "a", false, "also files that are not indexed, with the reason, and what of a file could not be read")
 	return cmd
 }
 
@@ -61,7 +61,17 @@ func (a *app) ls(ctx context.Context, c *connect.Client, f filterFlags, globs []
 		list.Files = distinct(list.Files)
 	}
 	list.TotalCount = int32(len(list.Files))
-	if err := a.Write(list, func(p *render.Page) { p.Files(list.GetFiles()) }); err != nil {
+	remarks := map[string]string{}
+	if all {
+		st, err := c.Status(ctx, &kiokuv1.StatusRequest{Agent: c.Agent})
+		if err != nil {
+			return err
+		}
+		for _, f := range st.GetSkipped() {
+			remarks[f.GetPath()] = f.GetReason()
+		}
+	}
+	if err := a.Write(list, func(p *render.Page) { p.Files(list.GetFiles(), remarks) }); err != nil {
 		return err
 	}
 	a.tellFiles(list)

@@ -36,6 +36,7 @@ func TestEpisodesAreCutByForm(t *testing.T) {
 		{"a group's file", "groups/x/MEMORY.md", "- a\n- b\n", []string{"1-1", "2-2"}},
 		{"top sections", "notes/x.md", "# X\n\nintro\n\n## A\na\n### A1\nb\n\n## B\nc\n", []string{"1-3", "5-8", "10-11"}},
 		{"no headings", "notes/x.md", "\n\na\n\nb\n", []string{"3-5"}},
+		{"an open comment in an entry (hazard H16)", "memory/2026-11-20.md", "## 10:00 - fact\n\na <!-- b\n\n## 10:05 - fact\n\ntext\n", []string{"1-3", "5-7"}},
 		{"front matter and comments", "notes/x.md", "---\ntitle: x\n---\n<!-- a\nb -->\ntext\n", []string{"6-6"}},
 		{"a long section", "notes/x.md", "## A\n" + strings.Repeat(long, 3), []string{"1-31", "33-62", "64-93"}},
 		{"a long item", "MEMORY.md", "- a\n" + strings.ReplaceAll(strings.Repeat(long, 2), "A sentence", "  A sentence"), []string{"1-31", "33-62"}},

@@ -114,6 +114,7 @@ func markdownLines(all []chunker.Line, front int) []line {
 	for i, in := range all {
 		l := &lines[i]
 		l.number, l.text = i+1, strings.TrimRight(in.Text, " \t\r\n")
+		inComment = inComment && !in.IsEntry()
 		switch {
 		case i < front:
 			l.role = hidden
@@ -226,11 +227,13 @@ type frontMatter struct {
 // readFrontMatter returns what the front matter of a text says.
 func readFrontMatter(normal string) frontMatter {
 	var m frontMatter
-	mapping, _, err := text.FrontMatter(normal)
-	if err != nil {
+	mapping, _, slip := text.LooseFrontMatter(normal)
+	if mapping == nil || slip != "" {
 		if block, _, err := text.FrontMatterBlock(normal); err == nil && unreadSensitivity.MatchString(block) {
 			m.sensitivity = memory.Private
 		}
+	}
+	if mapping == nil {
 		return m
 	}
 	has := map[string]bool{}
@@ -242,7 +245,7 @@ func readFrontMatter(normal string) frontMatter {
 		case "kioku":
 			m.derived = strings.EqualFold(first, "derived")
 		case "sensitivity":
-			m.sensitivity = sensitivityNamed(first)
+			m.sensitivity = max(m.sensitivity, sensitivityNamed(first))
 		case "private":
 			if first != "" && !strings.EqualFold(first, "false") {
 				m.sensitivity = max(m.sensitivity, memory.Private)

@@ -1,46 +1,157 @@
 package text
 
-import "time"
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
 
-// FindDay returns the first calendar day of the years 1900 to 2199 in s, as YYYY-MM-DD, and the offsets at which it starts and
-// ends. A day is written 2026-01-20, 2026_01_20, 2026.01.20 or 20260120, without a digit beside it. day is empty if there is
-// none.
-func FindDay(s string) (day string, start, end int) {
-	for i := 0; i < len(s); i++ {
-		if !isDigit(s[i]) {
-			continue
-		}
-		if day, end := dayAt(s, i); day != "" {
-			return day, i, end
-		}
-		for i+1 < len(s) && isDigit(s[i+1]) {
-			i++
-		}
-	}
-	return "", 0, 0
+// DayOrder is the order of day and month in days such as 05-06-2026.
+type DayOrder int
+
+const (
+	// AnyOrder reads such a day only if it is the same day in both orders, or no day in one of them.
+	AnyOrder DayOrder = iota
+	DayFirst
+	MonthFirst
+)
+
+const (
+	monthName = `(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)`
+	months    = "janfebmaraprmayjunjulaugsepoctnovdec"
+)
+
+// dayForms are the forms of a day. Their groups are described by parts: y(ear), m(onth), d(ay), H(our), M(inute), S(econd), and a and b
+// for day and month in an order that is not known. A space stands for a separator that is the same as the first.
+var dayForms = []struct {
+	parts string
+	re    *regexp.Regexp
+}{
+	{"ymdHMS", regexp.MustCompile(`(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)`)},
+	{"ymdHM", regexp.MustCompile(`(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)`)},
+	{"ymd", regexp.MustCompile(`(\d{4})(\d\d)(\d\d)`)},
+	{"y m d", regexp.MustCompile(`(\d{4})([-_/])(\d\d?)([-_/])(\d\d?)`)},
+	{"ymd", regexp.MustCompile(`(\d{4})\.(\d\d)\.(\d\d)`)},
+	{"ymd", regexp.MustCompile(`(\d{4}) ?[年년] ?(\d\d?) ?[月월] ?(\d\d?) ?[日일]?`)},
+	{"dmy", regexp.MustCompile(`(\d\d?)\. ?(\d\d?)\. ?(\d{4})`)},
+	{"a b y", regexp.MustCompile(`(\d\d?)([-_/])(\d\d?)([-_/])(\d{4})`)},
+	{"mdy", regexp.MustCompile(`(?i)` + monthName + `\.?[-_ ]+(\d\d?)(?:st|nd|rd|th)?(?:[-_, ]+| \d\d:\d\d(?::\d\d)? (?:[A-Z]+ )?)(\d{4})`)},
+	{"dmy", regexp.MustCompile(`(?i)(\d\d?)(?:st|nd|rd|th|\.)?[-_ ]+(?:of )?` + monthName + `\.?[-_, ]+(\d{4})`)},
 }
 
-// dayAt returns the day that is written at an offset, and where it ends.
-func dayAt(s string, at int) (string, int) {
-	digits, end := make([]byte, 0, 8), at
-	for end < len(s) && len(digits) < 8 {
-		switch c := s[end]; {
-		case isDigit(c):
-			digits = append(digits, c)
-		case (end-at == 4 || end-at == 7) && (c == '-' || c == '_' || c == '.') && (end-at == 4 || c == s[at+4]):
-		default:
-			return "", 0
+// FindDay returns the first calendar day of the years 1900 to 2199 in s, as YYYY-MM-DD, and the offsets at which it starts and
+// ends, with the time behind it if that is written without a separator. A day is written 2026-01-20, 2026-1-20, 20260120, 202601201030, 20.01.2026, 20-01-2026, January 20th, 2026,
+// 20 Jan 2026 or 2026年1月20日; _ and / may take the place of the hyphen, and a dot between two digits each. There is no digit beside it, and what a number with dots says that follows
+// "version" or goes on is no day. day is empty if there is none, as for 05-06-2026, whose order is not known.
+func FindDay(s string) (day string, start, end int) { return FindDayIn(s, AnyOrder) }
+
+// FindDayIn returns what [FindDay] does if days such as 05-06-2026 have this order.
+func FindDayIn(s string, order DayOrder) (day string, start, end int) {
+	if !strings.ContainsAny(s, "0123456789") {
+		return "", 0, 0
+	}
+	start = len(s)
+	for _, form := range dayForms {
+		for _, at := range form.re.FindAllStringSubmatchIndex(s, -1) {
+			if at[0] >= start {
+				break
+			}
+			if found := dayOfParts(s, form.parts, at, order); found != "" {
+				day, start, end = found, at[0], at[1]
+				break
+			}
 		}
-		end++
 	}
-	if n := end - at; len(digits) < 8 || n != 8 && n != 10 || end < len(s) && isDigit(s[end]) {
-		return "", 0
+	if day == "" {
+		return "", 0, 0
 	}
-	t, err := time.Parse("20060102", string(digits))
-	if err != nil || t.Year() < 1900 || t.Year() > 2199 {
-		return "", 0
+	return day, start, end
+}
+
+// OrderOf returns the order of day and month that a name such as 25-06-2026 shows; AnyOrder if it shows none.
+func OrderOf(s string) DayOrder {
+	dayFirst, _, _ := FindDayIn(s, DayFirst)
+	monthFirst, _, _ := FindDayIn(s, MonthFirst)
+	switch {
+	case monthFirst == "" && dayFirst != "":
+		return DayFirst
+	case dayFirst == "" && monthFirst != "":
+		return MonthFirst
 	}
-	return t.Format(time.DateOnly), end
+	return AnyOrder
+}
+
+// beforeDay is what may be written before the day of a value: brackets of a link with its folders, quotes and a weekday.
+var beforeDay = regexp.MustCompile(`(?i)^(?:\[\[[^\]|]*/|[\s"'(\[<]*)(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,?\s+)?$`)
+
+// DayOf returns the day (YYYY-MM-DD) with which a value begins: 2026-02-15T10:00:00Z, [[2026-02-15]] or Sunday, February 15, 2026; "" if
+// it begins with none.
+func DayOf(value string) string {
+	if day, start, _ := FindDay(value); beforeDay.MatchString(value[:start]) {
+		return day
+	}
+	return ""
+}
+
+// numberBefore is what says of a number with dots that it is no day.
+var numberBefore = regexp.MustCompile(`(?i)(?:\d\.|[a-z]|\bv(?:er|ersion)?[-_. ]*|\b(?:release|build)[-_. ]+)$`)
+
+// dayOfParts returns the day of the groups of a form; "" if they are none or belong to a longer number.
+func dayOfParts(s, parts string, at []int, order DayOrder) string {
+	before, match, after := s[:at[0]], s[at[0]:at[1]], s[at[1]:]
+	last, _ := utf8.DecodeLastRuneInString(before)
+	if isDigit(match[0]) && last < utf8.RuneSelf && isDigit(byte(last)) || !isDigit(match[0]) && unicode.Is(unicode.Latin, last) || after != "" && isDigit(after[0]) {
+		return ""
+	}
+	if dots := strings.Count(match, ".") == 2; dots && (numberBefore.MatchString(before) || len(after) > 1 && after[0] == '.' && isDigit(after[1])) {
+		return ""
+	}
+	value := map[rune]int{}
+	separator := ""
+	for i, part := range parts {
+		said := s[at[2*i+2]:at[2*i+3]]
+		n, err := strconv.Atoi(said)
+		switch {
+		case part != ' ' && err != nil:
+			n = strings.Index(months, strings.ToLower(said[:3]))/3 + 1
+		case part == ' ' && separator != "" && said != separator:
+			return ""
+		case part == ' ':
+			separator = said
+			continue
+		}
+		value[part] = n
+	}
+	if value['H'] > 23 || value['M'] > 59 || value['S'] > 59 {
+		return ""
+	}
+	if value['d'] != 0 {
+		return calendarDay(value['y'], value['m'], value['d'])
+	}
+	dayFirst, monthFirst := calendarDay(value['y'], value['b'], value['a']), calendarDay(value['y'], value['a'], value['b'])
+	switch {
+	case order == DayFirst:
+		return dayFirst
+	case order == MonthFirst:
+		return monthFirst
+	case dayFirst == "" || dayFirst == monthFirst:
+		return monthFirst
+	case monthFirst == "":
+		return dayFirst
+	}
+	return ""
+}
+
+// calendarDay returns a day of the calendar as YYYY-MM-DD; "" if it is none, or not of the years 1900 to 2199.
+func calendarDay(year, month, day int) string {
+	t := time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC)
+	if year < 1900 || year > 2199 || int(t.Month()) != month || t.Day() != day {
+		return ""
+	}
+	return t.Format(time.DateOnly)
 }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }

@@ -53,7 +53,7 @@ var gauges = []gauge{
 	gaugeOf("kioku_index_chunks", "Chunks in the index.", func(s kioku.Status) float64 { return float64(s.Index.Chunks) }),
 	gaugeOf("kioku_index_pending_files", "Changed files that are not indexed yet.", func(s kioku.Status) float64 { return float64(s.Index.PendingFiles) }),
 	gaugeOf("kioku_index_backlog_chunks", "Chunks without a vector of the embedding provider; 0 without a provider.", backlog),
-	gaugeOf("kioku_index_skipped_files", "Files that are not indexed.", func(s kioku.Status) float64 { return float64(len(s.Skipped)) }),
+	gaugeOf("kioku_index_skipped_files", "Files that are not indexed.", skipped),
 	gaugeOf("kioku_index_unavailable_roots", "Roots that cannot be read.", func(s kioku.Status) float64 { return float64(len(s.Unavailable)) }),
 	gaugeOf("kioku_index_syncing", "Whether a sync or a rebuild runs.", func(s kioku.Status) float64 { return truth(s.Syncing) }),
 	gaugeOf("kioku_index_last_sync_timestamp_seconds", "End of the last complete sync, in seconds since 1970; 0 if there was none.", lastSync),
@@ -63,6 +63,15 @@ var gauges = []gauge{
 	gaugeOf("kioku_index_cached_vectors", "Vectors of texts that are not indexed now.", func(s kioku.Status) float64 { return float64(s.Cached) }),
 	counterOf("kioku_document_vectors_cached_total", "Chunks that got a vector of the cache.", func(s kioku.Status) float64 { return float64(s.KnownSinceStart) }),
 	counterOf("kioku_document_vectors_embedded_total", "Texts of notes that the provider embedded.", func(s kioku.Status) float64 { return float64(s.EmbeddedSinceStart) }),
+}
+
+// skipped returns the number of files that are not indexed.
+func skipped(s kioku.Status) float64 {
+	n := 0.
+	for _, f := range s.Skipped {
+		n += 1 - truth(f.Indexed)
+	}
+	return n
 }
 
 // backlog returns the number of chunks without a vector that a provider is to make.

@@ -18,6 +18,9 @@ import (
 // inspectWait is for how long the index is looked at for damage.
 const inspectWait = 10 * time.Second
 
+// maxSkipped is the maximum number of skipped files that are named.
+const maxSkipped = 10
+
 // nextFor is what to do about what an index lacks, by the code of the degradation.
 var nextFor = map[string]string{
 	memory.VectorsMissing:       "kioku index embeds them; a daemon does it in the background",
@@ -51,9 +54,13 @@ func checkIndex(_ context.Context, s *Subject) []Finding {
 		}
 		all = append(all, Finding{"index." + d.GetCode(), Warn, d.GetText(), next})
 	}
-	if skipped := s.Status.GetSkipped(); len(skipped) > 0 {
-		all = append(all, Finding{"index.skipped", Warn, fmt.Sprintf("%s skipped, such as %s: %s", render.Count(len(skipped), "file"),
-			skipped[0].GetPath(), skipped[0].GetReason()), "kioku status lists all, and why"})
+	skipped := s.Status.GetSkipped()
+	for i, f := range skipped {
+		if i == maxSkipped {
+			all = append(all, Finding{"index.skipped", Warn, fmt.Sprintf("and %s more", render.Count(len(skipped)-i, "file")), "kioku status lists all, and why"})
+			break
+		}
+		all = append(all, Finding{"index.skipped", Warn, f.GetPath() + ": " + f.GetReason(), "kioku status lists all, and why"})
 	}
 	return all
 }

@@ -11,8 +11,8 @@ import (
 // maxPathWidth is the width up to which the paths of a list are filled with spaces.
 const maxPathWidth = 60
 
-// Files adds a line for each file: date, chunks, path, title and tags.
-func (p *Page) Files(files []*kiokuv1.File) {
+// Files adds a line for each file: date, chunks, path, title and tags, and what of it could not be read, by its path.
+func (p *Page) Files(files []*kiokuv1.File, remarks map[string]string) {
 	paths, chunks := 0, 1
 	for _, f := range files {
 		paths = max(paths, min(Width(f.GetPath()), maxPathWidth))
@@ -30,6 +30,8 @@ func (p *Page) Files(files []*kiokuv1.File) {
 		}
 		if f.GetSkipped() != "" {
 			about = append(about, "not indexed: "+CleanLine(f.GetSkipped()))
+		} else if remark := remarks[f.GetPath()]; remark != "" {
+			about = append(about, CleanLine(remark))
 		}
 		p.Linef("%-10s  %*d  %s%s  %s", Dim(fmt.Sprintf("%-10s", cmp.Or(f.GetDate(), "-"))), chunks, f.GetChunkCount(), Bold(path), gap,
 			strings.Join(about, "  "))

@@ -63,6 +63,9 @@ func (r *syncRun) readFile(ctx context.Context, t *fileTask) {
 	}
 	if !t.unchanged && !r.req.compares {
 		_, span := tracing.Start(ctx, "chunk")
+		if src.Encoding != "" {
+			t.file.Remark = "read as " + src.Encoding + ", for it is not UTF-8"
+		}
 		r.split(&t.file, t.foundFile, src.Data)
 		t.unchanged = same && t.file.Date == t.stored.Date
 		span.Int("chunks", len(t.file.Chunks))

@@ -17,9 +17,9 @@ var (
 	citedLines = regexp.MustCompile(`(?i)^(.+?)(?::(\d+):(\d+)|(?:#L|:L?|[\s,:(\[]+(?:lines?\s+|L))(\d+)(?:C\d+)?` +
 		`(?:\s*(?:[-‐‑‒–—−]|\.\.|to)\s*L?(\d+)(?:C\d+)?)?[)\]]?)(?:\s+of\s+\d+|\s+\(score\s.*)?$`)
 	// mistakenLines matches the path of a memory file followed by something that names no lines.
-	mistakenLines = regexp.MustCompile(`(?i)^(.+?\.(?:md|jsonl))([:#].*)$`)
+	mistakenLines = regexp.MustCompile(`(?i)^(.+?\.(?:md|markdown|mdown|mdwn|mkdn?|mkdown|jsonl))([:#].*)$`)
 	// memoryFile matches a path that ends like a memory file.
-	memoryFile = regexp.MustCompile(`(?i)\.(?:md|jsonl)$`)
+	memoryFile = regexp.MustCompile(`(?i)\.(?:md|markdown|mdown|mdwn|mkdn?|mkdown|jsonl)$`)
 	// citedLink matches a link of Markdown, of which the group is the destination.
 	citedLink = regexp.MustCompile(`^!?\[[^\]]*\]\((.+)\)$`)
 )

@@ -3,6 +3,7 @@ package kioku
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -96,13 +97,21 @@ func (m *Memory) freshen(ctx context.Context) (store.Stats, error) {
 	return stats, nil
 }
 
-// degradedBeside says how many Markdown files an empty answer did not look at, because the settings do not include them; nothing
-// if there are none.
-func (m *Memory) degradedBeside(ctx context.Context) []memory.Degradation {
-	beside, err := m.indexer.Beside(ctx, besideEmptyWait)
-	if err != nil || beside.Files == 0 {
-		return nil // the answer is whole without it
+// degradedBeside says how many Markdown files an empty answer did not look at, because they could not be indexed or the settings do not
+// include them; nothing if there are none.
+func (m *Memory) degradedBeside(ctx context.Context) (all []memory.Degradation) {
+	add := func(text string) { all = append(all, memory.Degradation{Code: memory.FilesBeside, Text: text}) }
+	skipped, err := m.store.Skipped(ctx)
+	skipped = slices.DeleteFunc(skipped, func(f memory.SkippedFile) bool { return m.indexer.IsTranscript(f.Path) }) // of which a part is indexed
+	switch {
+	case err != nil: // the answer is whole without it
+	case len(skipped) == 1:
+		add("1 file is not indexed (kioku status says why).")
+	case len(skipped) > 1:
+		add(fmt.Sprintf("%d files are not indexed (kioku status says why).", len(skipped)))
 	}
-	return []memory.Degradation{{Code: memory.FilesBeside, Text: "Markdown files of the folder that the settings do not include: " +
-		beside.String() + "; kioku index --all takes them in"}}
+	if beside, err := m.indexer.Beside(ctx, besideEmptyWait); err == nil && beside.Files > 0 {
+		add("Markdown files of the folder that the settings do not include: " + beside.String() + "; kioku index --all takes them in")
+	}
+	return all
 }

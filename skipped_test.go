@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -32,6 +33,11 @@ func TestSearchSaysWhichNotesAreSkipped(t *testing.T) {
 	found, status := ask()
 	if diff := cmp.Diff([][]memory.Degradation{want, want}, [][]memory.Degradation{found, status}); diff != "" {
 		t.Error(diff)
+	}
+	// An empty answer counts all files that could not be indexed.
+	two := memory.Degradation{Code: memory.FilesBeside, Text: "2 files are not indexed (kioku status says why)."}
+	if a, err := m.Search(t.Context(), memory.Query{Text: "zeppelin"}); err != nil || !slices.Contains(a.Degraded, two) {
+		t.Errorf("%+v, %v", a.Degraded, err)
 	}
 	for i := range 4 {
 		testkit.WriteFile(t, ws, fmt.Sprintf("memory/2026-02-0%d.md", i+1), strings.Repeat("x", 2000))

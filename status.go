@@ -202,7 +202,7 @@ func (m *Memory) degradedVectors(stats store.Stats, built int) []memory.Degradat
 			Text: fmt.Sprintf("searches use the vectors of %s until those of %s are whole: %d of %d chunks; kioku index and kioku serve go on with them",
 				stats.Space.Name(), e.Space().Name(), built, stats.Chunks)})
 	case stats.Embedded < stats.Chunks:
-		text := fmt.Sprintf("%d of %d chunks have no vector yet", stats.Chunks-stats.Embedded, stats.Chunks)
+		text := fmt.Sprintf("%d of %d passages have no vector yet", stats.Chunks-stats.Embedded, stats.Chunks)
 		if refused, err := m.backfill.Refused(); refused > 0 {
 			text += fmt.Sprintf("; the provider refuses %d texts: %v", refused, err)
 		}

@@ -16,9 +16,6 @@ import (
 // queryPatience is how long a sync for a query waits for vectors.
 const queryPatience = time.Second
 
-// errNotWaited is why a sync for a query left texts without vectors.
-var errNotWaited = errors.New("the provider takes its time, and a query does not wait for it")
-
 // SyncReport is the outcome of a sync or rebuild.
 type SyncReport struct {
 	indexer.Report
@@ -231,13 +228,13 @@ func (r *SyncReport) addAhead(b indexer.BackfillReport) {
 	r.Truncated += b.Truncated
 }
 
-// embedForQuery is embed for a sync that somebody waits for.
+// embedForQuery is embed for a sync that somebody waits for: what is not embedded soon is left to the next one, and counted.
 func (m *Memory) embedForQuery(ctx context.Context, r SyncReport, step func(indexer.Progress)) (SyncReport, error) {
 	patience, cancel := context.WithTimeout(ctx, queryPatience)
 	defer cancel()
 	r, err := m.embed(patience, r, step)
 	if err != nil && patience.Err() != nil && ctx.Err() == nil {
-		r.EmbedErr, err = errNotWaited, nil
+		err = nil
 	}
 	return r, err
 }

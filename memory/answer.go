@@ -82,7 +82,8 @@ const (
 	FilterExcludes = "filter_excludes"
 	// OutOfScope means that indexed files are left out, because the settings of now do not include them.
 	OutOfScope = "out_of_scope"
-	// FilesBeside means that there is no hit, and that the workspace has Markdown files that the settings do not include.
+	// FilesBeside means that there is no hit, and that the workspace has Markdown files that are not indexed: the settings do not
+	// include them, or it was not possible.
 	FilesBeside = "files_beside"
 	// TermsCapped means that the query has too many terms.
 	TermsCapped = "terms_capped"

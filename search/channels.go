@@ -63,7 +63,7 @@ func (r *searchState) checkSpace() error {
 	want.Dims = len(r.vector)
 	switch {
 	case r.index.Embedded == 0 || have.IsZero():
-		r.degrade(memory.VectorsMissing, "Ranked by keywords only: no chunk has a vector yet.")
+		r.degrade(memory.VectorsMissing, "Ranked by keywords only: all %d passages have no vector yet; run kioku index.", r.index.inScope())
 		r.vector = nil
 	case !have.Matches(want) && r.mayEmbedAgain:
 		return errOtherSpace
@@ -72,7 +72,7 @@ func (r *searchState) checkSpace() error {
 			have.Name(), want.Name())
 		r.vector = nil
 	case r.index.unembedded() > 0:
-		r.degrade(memory.VectorsMissing, "%d of %d chunks have no vector yet; they are ranked by keywords.",
+		r.degrade(memory.VectorsMissing, "%d of %d passages have no vector yet; they are ranked by keywords.",
 			r.index.unembedded(), r.index.inScope())
 	}
 	return nil

@@ -128,7 +128,7 @@ func syncReport(r kioku.SyncReport, state memory.IndexStats, took time.Duration)
 		lacks(memory.IndexStale, fmt.Sprintf("%d files could not be read: %s", r.Unread, clip(r.UnreadErr.Error(), 500)))
 	}
 	if r.Unembedded > 0 {
-		lacks(memory.VectorsMissing, fmt.Sprintf("%d chunks have no vector yet", r.Unembedded))
+		lacks(memory.VectorsMissing, fmt.Sprintf("%d passages have no vector yet", r.Unembedded))
 	}
 	if r.Refused > 0 {
 		lacks(memory.VectorsMissing, fmt.Sprintf("the embedding provider refuses %d texts: %s", r.Refused, clip(fmt.Sprint(r.RefusedErr), 500)))

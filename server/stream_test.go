@@ -264,7 +264,7 @@ func TestSyncReportsWhatItLeftUndone(t *testing.T) {
 	}
 	want := []string{
 		"index_stale: the index was made with other settings: chunking changed",
-		"vectors_missing: 2 chunks have no vector yet",
+		"vectors_missing: 2 passages have no vector yet",
 	}
 	if diff := cmp.Diff(want, told); diff != "" {
 		t.Error(diff)
@@ -298,7 +298,7 @@ func TestSyncReportTellsRefusedAndTruncatedTexts(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []*kiokuv1.Degradation{
-		{Code: "vectors_missing", Text: "2 chunks have no vector yet"},
+		{Code: "vectors_missing", Text: "2 passages have no vector yet"},
 		{Code: "vectors_missing", Text: "the embedding provider refuses 2 texts: " + errBoom.Error()},
 		{Code: "vectors_missing", Text: "3 texts have lines that are longer than the embedding model takes: the ends of these are in no vector"},
 	}

@@ -61,6 +61,11 @@ func ReadTokenFile(path string) ([]TokenEntry, error) {
 // the token of an entry with a SAN is empty. Comments and other entries stay. If the entry is not valid, nothing is written.
 func AddToken(ctx context.Context, path string, e TokenEntry, token string) error {
 	return editTokens(ctx, path, func(list *yaml.Node) error {
+		for _, n := range list.Content {
+			if nameOf(n) == e.Name {
+				return fmt.Errorf("it has the name %q already; remove that with kioku token revoke %s, or choose another name", e.Name, e.Name)
+			}
+		}
 		list.Style &^= yaml.FlowStyle
 		list.Content = append(list.Content, e.node(token))
 		return nil
@@ -74,10 +79,7 @@ var ErrNoToken = errors.New("the token file has no entry with this name")
 func RevokeToken(ctx context.Context, path, name string) error {
 	return editTokens(ctx, path, func(list *yaml.Node) error {
 		before := len(list.Content)
-		list.Content = slices.DeleteFunc(list.Content, func(n *yaml.Node) bool {
-			var entry struct{ Name string }
-			return n.Decode(&entry) == nil && entry.Name == name
-		})
+		list.Content = slices.DeleteFunc(list.Content, func(n *yaml.Node) bool { return nameOf(n) == name })
 		if len(list.Content) == before {
 			return ErrNoToken
 		}
@@ -86,6 +88,15 @@ func RevokeToken(ctx context.Context, path, name string) error {
 		}
 		return nil
 	})
+}
+
+// nameOf returns the name of an entry; empty for what is none.
+func nameOf(n *yaml.Node) string {
+	var entry struct{ Name string }
+	if n.Decode(&entry) != nil {
+		return ""
+	}
+	return entry.Name
 }
 
 // node returns the YAML of an entry.

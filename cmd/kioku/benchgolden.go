@@ -79,7 +79,7 @@ func checkPlaces(ctx context.Context, c *connect.Client, file string, questions 
 		place := q.Relevant[0]
 		resp, err := c.MemoryGet(ctx, &kiokuv1.MemoryGetRequest{Agent: c.Agent, Path: place.Path, FromLine: 1, LineCount: 1})
 		switch {
-		case render.NotFound(err):
+		case render.NotFound(err), err == nil && resp.GetPath() != place.Path:
 			return fmt.Errorf("%s:%d: %s is not a file of this memory", file, q.Line, place.Path)
 		case err != nil:
 			return fmt.Errorf("%s:%d: %w", file, q.Line, err)

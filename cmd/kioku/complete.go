@@ -61,19 +61,20 @@ func (a *app) completeAgents(cmd *cobra.Command, _ []string, begun string) ([]st
 	if !ok {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	ids := map[string]bool{conf.Agent: true}
-	for id := range conf.Agents {
-		ids[id] = true
-	}
-	for _, id := range served(cmd.Context(), conf) {
-		ids[id] = true
-	}
 	before := begun[:strings.LastIndex(begun, ",")+1]
 	var list []string
-	for _, id := range slices.Sorted(maps.Keys(ids)) {
+	for _, id := range knownAgents(cmd.Context(), conf) {
 		list = append(list, before+id)
 	}
 	return list, cobra.ShellCompDirectiveNoFileComp
+}
+
+// knownAgents returns the ids of the agents of the settings and of those that the daemon serves, sorted.
+func knownAgents(ctx context.Context, conf *config.Config) []string {
+	ids := append(slices.Collect(maps.Keys(conf.Agents)), served(ctx, conf)...)
+	ids = append(ids, conf.Agent)
+	slices.Sort(ids)
+	return slices.Compact(ids)
 }
 
 // served returns the ids of the agents of the daemon on the unix socket; none if no daemon answers at once.

@@ -343,7 +343,7 @@ func TestOutputMatchesItsSchema(t *testing.T) {
 		"explain boiler memory/2026-01-10.md:4", "prompt what about the boiler", "cache stats", "cache prune --all-unused", "export", "export --vectors-only",
 		"export " + filepath.Join(dir, "e.jsonl"), "import " + filepath.Join(dir, "e.jsonl"), "backup " + filepath.Join(dir, "b.tar.gz"),
 		"backup verify " + filepath.Join(dir, "b.tar.gz"), "restore --force " + filepath.Join(dir, "b.tar.gz"), "token list",
-		"token add laptop --agents main,work --write --expires 2031-01-31", "token add build --agents * --san build.example.org", "token list",
+		"token add laptop --agents main --write --expires 2031-01-31", "token add build --agents * --san build.example.org", "token list",
 		"token revoke laptop", "config get provider", "config list", "model list", "model list --known", "doctor", "version",
 	} {
 		got := s.run(append(strings.Fields(line), "--json")...)

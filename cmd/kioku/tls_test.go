@@ -69,7 +69,7 @@ func TestTargetAndTokenFileReachADaemonElsewhere(t *testing.T) {
 		if got.code != exitOK && args[0] != "prompt" && args[0] != "chat" {
 			t.Errorf("%q: exit %d: %s", args, got.code, got.stderr)
 		}
-		elsewhere.raw(append(args, "--target", address)...).wants(t, exitError, "does not answer")
+		elsewhere.raw(append(args, "--target", address)...).wants(t, exitError, "requires a token", "--token-file")
 	}
 	if got := read(t, s.workspace, "MEMORY.md"); !strings.Contains(got, "The ferry leaves at six.") {
 		t.Errorf("the note is not there: %s", got)

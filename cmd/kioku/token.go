@@ -89,6 +89,16 @@ func (a *app) tokenAddCmd() *cobra.Command {
 }
 
 func (a *app) addToken(cmd *cobra.Command, e server.TokenEntry) error {
+	conf, err := a.commonConfig()
+	if err != nil {
+		return err
+	}
+	known := knownAgents(cmd.Context(), conf)
+	for _, id := range e.Agents {
+		if id != "*" && config.CheckAgent(id) == nil && !slices.Contains(known, id) {
+			return render.Misuse("there is no agent %s, only %s; kioku config set agents.%s.workspace FOLDER makes it", id, strings.Join(known, ", "), id)
+		}
+	}
 	r, err := a.makeToken(cmd.Context(), e)
 	if err != nil {
 		return err

@@ -49,11 +49,12 @@ func TestTokenAddRefusesWhatNobodyCouldUse(t *testing.T) {
 	s := newSandbox(t, notes())
 	for want, args := range map[string][]string{
 		"must be on one line": {"a\nb: c", "--agents", "main"}, "without control characters": {"a\x1b[31m", "--agents", "main"},
-		"is past": {"laptop", "--agents", "main", "--expires", "2020-01-01"},
+		"is past": {"laptop", "--agents", "main", "--expires", "2020-01-01"}, "no agent nope, only main; kioku config set agents.nope.workspace": {"x", "--agents", "main,nope"},
 	} {
 		if got := s.raw(append([]string{"token", "add"}, args...)...); got.code == exitOK || !strings.Contains(got.stderr, want) {
 			t.Errorf("%q: %+v", args, got)
 		}
 	}
 	s.raw("token", "add", "Laptop von Ines 日本", "--agents", "main").wants(t, exitOK, "Laptop von Ines")
+	s.raw("token", "add", "Laptop von Ines 日本", "--agents", "main").wants(t, exitError, "kioku token revoke", "another name")
 }

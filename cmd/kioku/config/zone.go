@@ -24,7 +24,7 @@ func SystemZone(tz string) (*time.Location, error) {
 
 // zoneOf returns the time zone of a name such as Asia/Tokyo, or of a rule such as JST-9.
 func zoneOf(s string) (*time.Location, error) {
-	if zone, err := time.LoadLocation(s); err == nil && zone != time.Local {
+	if zone, err := time.LoadLocation(s); err == nil && zone.String() != "Local" {
 		return zone, nil
 	}
 	// Package time reads rules only at the end of a file of a zone. The file has but one zone, which counts if the rule cannot be read.

@@ -14,7 +14,7 @@ func TestSystemZoneReadsWhatTheSystemReads(t *testing.T) {
 	january, july := time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC), time.Date(2026, 7, 15, 12, 0, 0, 0, time.UTC)
 	for tz, want := range map[string][2]int{ // hours before UTC in winter and summer
 		"JST-9": {9, 9}, "<+09>-9": {9, 9}, "Asia/Tokyo": {9, 9}, ":Asia/Tokyo": {9, 9}, ":JST-9": {9, 9}, "EST5EDT,M3.2.0,M11.1.0": {-5, -4},
-		"EST5EDT": {-5, -4}, "CET-1CEST,M3.5.0,M10.5.0/3": {1, 2}, "AEST-10AEDT,M10.1.0,M4.1.0/3": {11, 10}, "UTC0": {0, 0}, "UTC": {0, 0}, "": {0, 0}, ":": {0, 0},
+		"EST5EDT": {-5, -4}, "CET-1CEST,M3.5.0,M10.5.0/3": {1, 2}, "AEST-10AEDT,M10.1.0,M4.1.0/3": {11, 10}, "UTC0": {0, 0}, "Etc/UTC": {0, 0}, "UTC": {0, 0}, "": {0, 0}, ":": {0, 0},
 	} {
 		zone, err := config.SystemZone(tz)
 		if err != nil {

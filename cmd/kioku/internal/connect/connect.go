@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"syscall"
 	"time"
 
@@ -335,7 +336,9 @@ func (c *Client) syncForQuery(ctx context.Context) error {
 		out.Notice("the index may lag behind the folder: %s", render.Message(err))
 		return nil
 	}
-	out.TellUndone(report.GetDegraded())
+	out.TellUndone(slices.DeleteFunc(report.GetDegraded(), func(d *kiokuv1.Degradation) bool {
+		return d.GetCode() == memory.VectorsMissing // the answer tells
+	}))
 	return nil
 }
 

@@ -232,7 +232,14 @@ func (k *Connector) remote(ctx context.Context, w wanted, n Need) (*Client, erro
 	}
 	agents, err := listAgents(ctx, conn.Service())
 	if err != nil {
-		err = fmt.Errorf("the daemon at %s does not answer: %s%s", target, render.Message(err), k.tlsHint(err))
+		switch {
+		case status.Code(err) == codes.Unauthenticated && k.Conf.Client.Token == "":
+			err = fmt.Errorf("the daemon at %s requires a token; name the file that has it with --token-file (kioku token add on that machine makes one)", target)
+		case refused(err):
+			err = fmt.Errorf("the daemon at %s refuses the token: %s; name the file with the right one with --token-file", target, render.Message(err))
+		default:
+			err = fmt.Errorf("the daemon at %s does not answer: %s%s", target, render.Message(err), k.tlsHint(err))
+		}
 		return nil, errors.Join(err, conn.Close())
 	}
 	served := byID(agents, w.place.Agent)

@@ -865,7 +865,7 @@ export declare type Degradation = Message<"kioku.v1.Degradation"> & {
    * Stable code: "provider_down", "index_empty", "index_stale", "vectors_missing", "space_changed",
    * "workspace_unavailable", "index_damaged", "files_skipped" (curated or daily files are not indexed), "filter_excludes" (the
    * filter leaves files out because they have no date or lack a field), "out_of_scope" (indexed files that the settings do not
-   * include now are left out), "files_beside" (no hit, and the folder has Markdown files that the settings do not include),
+   * include now are left out), "files_beside" (no hit, and the folder has Markdown files that are not indexed),
    * "days_empty" (the query asks only for days without notes),
    * "words_unknown" (no result, and no note contains these words), "vectors_off" (no result, and no embedding provider is
    * configured), "terms_capped", "no_match", "deadline", "rerank_partial" (the re-ranker has not scored all passages) or "truncated" (the response was too large and lacks results).

@@ -102,7 +102,7 @@ func TestGetRefusesHostilePaths(t *testing.T) {
 	}
 }
 
-// Hazard H06: what names lines in any form is read, and a file with the very name goes before that. The lines of the request go before
+// Hazard K06: what names lines in any form is read, and a file with the very name goes before that. The lines of the request go before
 // those of the citation.
 func TestGetReadsCitations(t *testing.T) {
 	ws := workspace(t, map[string]string{"memory/a.md": "1\n2\n3\n4\n", "memory/x:1.md": "colon\n", "memory/x": "", "memory/50%25.md": "percent\n", "memory/50%.md": "50\n"})

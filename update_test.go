@@ -68,7 +68,7 @@ func TestUpdateReplacesATextAndUndoRestoresTheFile(t *testing.T) {
 	}
 }
 
-// Hazard H08: a text is found however its characters are composed, with any form of quotes, dashes and spaces, and whatever nobody sees.
+// Hazard K08: a text is found however its characters are composed, with any form of quotes, dashes and spaces, and whatever nobody sees.
 // What is exactly there goes before that, what is there twice is refused, and no byte outside of the text changes.
 func TestUpdateForgivesCompositionAndTypography(t *testing.T) {
 	t.Parallel()

@@ -69,7 +69,7 @@ func (c *Chunker) Count(text string) int {
 }
 
 // Split cuts a file into chunks. Every line that is not blank is in at least one chunk, no chunk has more tokens than
-// Options.Tokens, and each chunk starts after the start of the one before. Every file has a Document: bad UTF-8, front
+// Options.Tokens, and each chunk starts after the start of the one before. Lines of drawings and views of Obsidian count as blank. Every file has a Document: bad UTF-8, front
 // matter or JSON is plain text.
 func (c *Chunker) Split(kind Kind, src []byte) Document {
 	counter, _ := c.counters.Get().(*counter)
@@ -84,11 +84,18 @@ func (c *Chunker) Split(kind Kind, src []byte) Document {
 		return doc
 	}
 	meta, body := frontMatter(text)
+	text = hideData(text, body, meta)
 	o := newOutline(c.opts, counter, kind, text)
 	o.pushPlain(text[:body])
 	lines := Lines(text[body:], "", true)
 	doc.Meta, doc.Heading = meta, fileHeading(lines)
+	if kind == Notes {
+		doc.Placeholders, doc.OnlyPlaceholders = readPlaceholders(text[:body], lines)
+	}
 	doc.Tags, doc.Links = readInline(lines, o.line, slices.Clone(meta.Tags))
+	_, properties := readInline(Lines(text[:body], "", true), 1, nil)
+	doc.Links = slices.Concat(properties, doc.Links)
+	doc.Links = doc.Links[:min(len(doc.Links), maxLinks)]
 	o.pushMarkdown(lines)
 	doc.Chunks = newPacker(o).chunks()
 	return doc

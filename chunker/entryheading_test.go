@@ -9,7 +9,7 @@ import (
 	"kioku/chunker"
 )
 
-// Hazard H16: an entry ends where the next one begins, whatever its text leaves open.
+// Hazard K16: an entry ends where the next one begins, whatever its text leaves open.
 func TestLinesEndAnEntryBeforeTheNext(t *testing.T) {
 	t.Parallel()
 	const day = "# Tuesday\n\n## 10:00 - fact\n\n"
@@ -54,7 +54,7 @@ func TestLinesEndAnEntryBeforeTheNext(t *testing.T) {
 	}
 }
 
-// Hazard H16: the heading of an entry that a fence shows is code.
+// Hazard K16: the heading of an entry that a fence shows is code.
 func TestLinesKeepEntriesThatAFenceShows(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int{"```\n## 10:00 - fact\n\na\n\n## 10:05 - fact\n```\n\nb\n": 0, "## 10:00 - fact\n\n```\n## 10:05 - fact\n```\n\nb\n": 1} {
@@ -70,7 +70,7 @@ func TestLinesKeepEntriesThatAFenceShows(t *testing.T) {
 	}
 }
 
-// Hazard H16: a heading within an entry is not the title of the file.
+// Hazard K16: a heading within an entry is not the title of the file.
 func TestSplitTakesNoTitleFromAnEntry(t *testing.T) {
 	t.Parallel()
 	c := newChunker(t, chunker.Options{})

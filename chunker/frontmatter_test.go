@@ -102,7 +102,7 @@ func FuzzFrontMatterFields(f *testing.F) {
 	})
 }
 
-// Hazard H14: `date`, `created`, `published`, `updated` (ISO, with or without time zone) date a note.
+// Hazard K14: `date`, `created`, `published`, `updated` (ISO, with or without time zone) date a note.
 func TestSplitReadsTheDateOfANote(t *testing.T) {
 	t.Parallel()
 	cases := []struct{ block, want string }{

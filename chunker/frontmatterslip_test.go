@@ -9,7 +9,7 @@ import (
 	"kioku/chunker"
 )
 
-// Hazard H09: of front matter with one slip of YAML the other lines are read, and the slip has its line.
+// Hazard K09: of front matter with one slip of YAML the other lines are read, and the slip has its line.
 func TestSplitReadsFrontMatterWithASlip(t *testing.T) {
 	t.Parallel()
 	const rest = "tags: [kitchen, tea]\ndate: 2026-02-03\naliases:\n  - pot\n"
@@ -68,7 +68,7 @@ func TestSplitReadsFrontMatterWithASlip(t *testing.T) {
 	}
 }
 
-// Hazard H09: text between two rules is no front matter.
+// Hazard K09: text between two rules is no front matter.
 func TestSplitLeavesTextBetweenRules(t *testing.T) {
 	t.Parallel()
 	for _, block := range []string{"# Tea: green\n", "The shop on the hill said: no: tea.\n", "- a: b: c\n", "Some words\nand: more: words\n", "\n"} {

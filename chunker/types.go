@@ -34,9 +34,12 @@ type Document struct {
 	// Heading is the words of the first heading of level 1 if it stands for the whole file: it is the first text of the file,
 	// or the only heading of level 1. Empty if there is no such heading.
 	Heading string
+	// Placeholders reports that the file has placeholders of a template outside of code, {{date}} or <% tp.date.now() %>, and OnlyPlaceholders that
+	// it has no other text.
+	Placeholders, OnlyPlaceholders bool
 	// Tags are those of the front matter, and the #tags in the text, each once whatever its case; nil if there are none.
 	Tags []string
-	// Links are the links to other notes in the order of the text, at most 10,000; nil if there are none.
+	// Links are the links to other notes, in the front matter and the text, in the order of the lines, at most 10,000; nil if there are none.
 	Links []Link
 	// Chunks in the order of the file. There are no blank chunks, so an empty file has none.
 	Chunks []Chunk
@@ -106,7 +109,7 @@ type Chunk struct {
 	// Headings above the first line, or on it, outermost first: "# Projects > ## Acme". At most 200 characters: the
 	// outermost are left out first. Empty if there is none. Front matter does not count as the first line.
 	Headings string
-	// Text is an exact substring of the file after Normalize, without the final newline. Only the text of an entry of a
+	// Text is an exact substring of the file after Normalize, without the final newline, with blank lines in the place of drawings and views. Only the text of an entry of a
 	// DailyLog is "category: content", because JSON escapes hide words from a search.
 	Text string
 	// Tokens is the number of tokens of Text, at most Options.Tokens.

@@ -165,6 +165,13 @@ func words(name string) string {
 	return text.OneLine(norm.NFC.String(strings.ReplaceAll(name, "_", " ")))
 }
 
+// isTemplatePath reports whether a folder of a path is named for templates.
+func isTemplatePath(p string) bool {
+	return slices.ContainsFunc(strings.Split(path.Dir(p), "/"), func(folder string) bool {
+		return slices.Contains([]string{"template", "templates"}, strings.ToLower(strings.Trim(folder, "_-. 0123456789")))
+	})
+}
+
 // linkPath returns the target of a link as the index contains it: the words in the brackets for a name, else a path relative
 // to the workspace. A path that begins with a slash keeps it.
 func linkPath(from string, l chunker.Link) string {

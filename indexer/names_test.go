@@ -89,6 +89,30 @@ func TestSyncNamesEachFile(t *testing.T) {
 	}
 }
 
+// Hazard K15: templates are no answers, and the index says why; a note in a folder for templates without placeholders is one.
+func TestSyncLeavesOutTemplates(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		path, text string
+		template   bool
+	}{
+		{"Templates/Meeting.md", "# {{title}}\n\nWhat do we want to decide today?\n", true},
+		{"vault/99 - Templates/x.md", "Today is <% tp.date.now() %> and all is well.\n", true},
+		{"Meeting.md", "# {{title}}\n\nDate: {{date}}\n", true},
+		{"Templates/How to.md", "Write `{{date}}` where the day belongs.\n", false},
+		{"How to.md", "Write {{date}} where the day belongs.\n", false},
+		{"contemplates/x.md", "Write {{date}} where the day belongs.\n", false},
+	} {
+		t.Run(tc.path, func(t *testing.T) {
+			t.Parallel()
+			_, file := describe(t, tc.path, tc.text)
+			if (len(file.Chunks) == 0) != tc.template || (file.Remark != "") != tc.template || file.Skipped != "" {
+				t.Errorf("%d chunks, %q", len(file.Chunks), file.Remark)
+			}
+		})
+	}
+}
+
 // What is embedded has the names of the file before the text; of a file without names it is only the text, as ever.
 func TestEmbeddedText(t *testing.T) {
 	t.Parallel()

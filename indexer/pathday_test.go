@@ -7,7 +7,7 @@ import (
 	"kioku/indexer"
 )
 
-// Hazard H14: a name that is only a day is no name.
+// Hazard K14: a name that is only a day is no name.
 func TestNameOfADay(t *testing.T) {
 	t.Parallel()
 	for p, want := range map[string]string{
@@ -21,7 +21,7 @@ func TestNameOfADay(t *testing.T) {
 	}
 }
 
-// Hazard H14: the order of day and month in a name is that of the names beside it, and a full sync notices if they change.
+// Hazard K14: the order of day and month in a name is that of the names beside it, and a full sync notices if they change.
 func TestSyncReadsTheOrderOfDayAndMonthFromTheFolder(t *testing.T) {
 	t.Parallel()
 	f := setup(t, func(opt *indexer.Options) { opt.ExtraPaths = []string{"."} })

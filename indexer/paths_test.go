@@ -90,7 +90,7 @@ func FuzzOwns(f *testing.F) {
 	})
 }
 
-// Hazard H14: a day in the name of a file or its folders dates it; a version, a telephone number or an id is no day.
+// Hazard K14: a day in the name of a file or its folders dates it; a version, a telephone number or an id is no day.
 func TestDateOf(t *testing.T) {
 	t.Parallel()
 	for p, want := range map[string]string{

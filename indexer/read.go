@@ -123,6 +123,10 @@ func (r *syncRun) split(f *File, found foundFile, data []byte) {
 	}
 	doc := r.splitter.Split(chunker.KindOf(f.Path), data)
 	f.describe(doc, found)
+	if !memory.IsTranscript(f.Source) && (doc.OnlyPlaceholders || doc.Placeholders && isTemplatePath(found.rel)) {
+		f.Remark = "it is a template: no search finds it"
+		return
+	}
 	f.Chunks = make([]Chunk, len(doc.Chunks))
 	for i, c := range doc.Chunks {
 		f.Chunks[i] = Chunk{Chunk: c, Hash: EmbeddedHash(f.Names, c.Text)}

@@ -78,7 +78,8 @@ type File struct {
 	Links []chunker.Link
 	// Meta is the front matter; zero if there is none.
 	Meta chunker.Meta
-	// Remark says what of the file could not be read: another encoding than UTF-8, a slip in its front matter, or the lines of a transcript that were not understood.
+	// Remark says what of the file could not be read: another encoding than UTF-8, a slip in its front matter, the lines of a transcript that
+	// were not understood, or all of a template.
 	// Empty if all was read.
 	Remark string
 	// Chunks are in the order of the text; empty for a file without text.

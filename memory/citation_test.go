@@ -7,7 +7,7 @@ import (
 	"kioku/memory"
 )
 
-// Hazard H06: every form in which a citation is printed, pasted or written by a model names the same lines.
+// Hazard K06: every form in which a citation is printed, pasted or written by a model names the same lines.
 func TestReadingsOfCitations(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]memory.GetRequest{

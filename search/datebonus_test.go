@@ -225,7 +225,7 @@ func TestSectionsIgnoreCodeFences(t *testing.T) {
 	}
 }
 
-// Hazard H16: a day in a heading of an entry dates nothing in later entries.
+// Hazard K16: a day in a heading of an entry dates nothing in later entries.
 func TestSectionsEndWithTheirEntry(t *testing.T) {
 	t.Parallel()
 	day := Chunk{StartLine: 1, EndLine: 6, Text: "# 2026-01-01\n## 10:00 - fact\n# 2026-01-05 plan\nflights\n## 10:05 - fact\nmilk"}

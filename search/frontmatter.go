@@ -35,17 +35,21 @@ func (c *Chunk) spans(lines []chunker.Line, limit int) []span {
 }
 
 // snippetText returns the part of a candidate from which a snippet is taken, and its first line. Front matter is none, unless
-// it has a term of the query that is no name of the file and no day, and the text below it has none.
+// there is no other text, or it has a term of the query that is no name of the file and no day, and the text below it has none: then the
+// snippet is of the lines between its marks.
 func (c *candidate) snippetText(q queryTerms) (text string, first int) {
 	meta, body := c.splitFrontMatter()
-	if meta == "" {
-		return c.Text, c.StartLine
-	}
 	pieces := []piece{{text: body}}
-	if countPieces(pieces, c.Language, q); !pieces[0].any && c.saysIn(q, meta) {
-		return c.Text, c.StartLine
+	if meta != "" {
+		if countPieces(pieces, c.Language, q); pieces[0].any || !c.saysIn(q, meta) {
+			return body, c.StartLine + strings.Count(meta, "\n")
+		}
 	}
-	return body, c.StartLine + strings.Count(meta, "\n")
+	if lines, _ := chunker.FrontMatterLines(c.Text); c.StartLine == 1 && lines > 2 {
+		properties := strings.SplitAfter(c.Text, "\n")[1 : lines-1]
+		return strings.Join(properties, ""), c.StartLine + 1
+	}
+	return c.Text, c.StartLine
 }
 
 // saysIn reports whether front matter has a term of the query that is no name of the file, because all texts of the file have

@@ -86,7 +86,7 @@ func TestFrontMatterIsNoSnippet(t *testing.T) {
 			"house":                {6, "Error 18"},
 			"boiler error":         {6, "Error 18"},
 			"valve behind a panel": {6, "The valve"},
-			"Viessmann":            {1, "vendor: Viessmann"},
+			"Viessmann":            {2, "vendor: Viessmann"},
 		} {
 			t.Run(granularity+"/"+query, func(t *testing.T) {
 				t.Parallel()

@@ -45,7 +45,7 @@ func TestAppendWaitsForOthers(t *testing.T) {
 	}
 }
 
-// Hazard H07: a note goes to the day of the zone that TZ names, in every form of it; of one that is unknown every command tells.
+// Hazard K07: a note goes to the day of the zone that TZ names, in every form of it; of one that is unknown every command tells.
 func TestAppendWritesToTheDayOfTheZone(t *testing.T) {
 	t.Parallel()
 	for _, tz := range []string{"JST-9", "<+14>-14", "XXX+12", ":Asia/Tokyo", ""} {

@@ -32,6 +32,16 @@ func FrontMatterBlock(s string) (block string, length int, err error) {
 	return "", 0, fmt.Errorf("front matter is not closed by --- within %d bytes", maxFrontMatter)
 }
 
+// FirstProperty returns the first line of a block of front matter that is neither blank nor a comment, without blanks around it; "" if there is none.
+func FirstProperty(block string) string {
+	for line := range strings.Lines(block) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			return line
+		}
+	}
+	return ""
+}
+
 // FrontMatter returns the mapping in the YAML block at the start of s, and the length of the block with the lines --- before
 // and after it (or ... after it). It returns an error and the length 0 if there is no such block, if it is not closed within
 // 16 KiB, is not a mapping, or uses anchors, aliases or a key twice.

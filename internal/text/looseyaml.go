@@ -21,7 +21,7 @@ var (
 	alias  = regexp.MustCompile(`^\*[\w-]+$`)
 )
 
-// LooseFrontMatter returns what [FrontMatter] returns, also of a block that is no valid YAML if its first line is "key: value". Then slip is
+// LooseFrontMatter returns what [FrontMatter] returns, also of a block that is no valid YAML if its first property is "key: value". Then slip is
 // the first thing that is wrong, "front matter, line 3: found unexpected end of stream", with the line in s. Each key of such a block is read as YAML with the
 // lines below it; if that fails, its lines "key: value" and "- item" are read as they stand. A key may be there twice, and "tags: #tea" is no comment.
 // The mapping is nil and the length 0 if there is no front matter.
@@ -35,7 +35,7 @@ func LooseFrontMatter(s string) (mapping *yaml.Node, length int, slip string) {
 	if err == nil {
 		return mapping, length, ""
 	}
-	if !keyLine.MatchString(strings.TrimSpace(FirstLine(block))) {
+	if !keyLine.MatchString(FirstProperty(block)) {
 		return nil, 0, ""
 	}
 	r := looseReader{mapping: &yaml.Node{Kind: yaml.MappingNode}, keys: map[string]bool{}, next: 2}

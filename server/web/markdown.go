@@ -17,6 +17,8 @@ import (
 	"github.com/yuin/goldmark/renderer/html"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
+
+	"kioku/chunker"
 )
 
 // heading is an entry of the outline of a note.
@@ -53,21 +55,46 @@ var markdown = goldmark.New(
 )
 
 // renderMarkdown renders lines of a note, of which the first has the number first. Blocks with lines in hit are marked. links tells
-// where the links of the note lead to. It returns an error for a text that nests too deep.
+// where the links of the note lead to. Each entry is rendered by itself, so that it leaves nothing open. It returns an error for a text that nests too deep.
 func renderMarkdown(src string, first int, hit lineRange, links resolver) (rendered, error) {
-	source := []byte(src)
-	doc := markdown.Parser().Parse(text.NewReader(source))
-	m := blockMarker{source: source, starts: lineStarts(source), first: first, hit: hit}
-	if err := ast.Walk(doc, m.mark); err != nil {
-		return rendered{}, err
+	var out rendered
+	var docs []ast.Node
+	entries := entriesOf(src)
+	for _, entry := range entries {
+		source := []byte(entry)
+		doc := markdown.Parser().Parse(text.NewReader(source))
+		m := blockMarker{source: source, starts: lineStarts(source), first: first, hit: hit}
+		if err := ast.Walk(doc, m.mark); err != nil {
+			return rendered{}, err
+		}
+		docs, out.Outline, first = append(docs, doc), append(out.Outline, m.outline...), first+strings.Count(entry, "\n")
 	}
-	var out bytes.Buffer
-	if err := markdown.Renderer().Render(&out, source, doc); err != nil {
-		return rendered{}, fmt.Errorf("render Markdown: %w", err)
+	links.headings = out.Outline
+	for i, doc := range docs {
+		var b bytes.Buffer
+		if err := markdown.Renderer().Render(&b, []byte(entries[i]), doc); err != nil {
+			return rendered{}, fmt.Errorf("render Markdown: %w", err)
+		}
+		safe, err := sanitize(b.String(), links)
+		if err != nil {
+			return rendered{}, err
+		}
+		out.HTML += safe
 	}
-	links.headings = m.outline
-	safe, err := sanitize(out.String(), links)
-	return rendered{HTML: safe, Outline: m.outline}, err
+	return out, nil
+}
+
+// entriesOf cuts a text before each entry.
+func entriesOf(src string) []string {
+	var entries []string
+	start, end := 0, 0
+	for _, line := range chunker.Lines(src, "", true) {
+		if line.IsEntry() && end > start {
+			entries, start = append(entries, src[start:end]), end
+		}
+		end += len(line.Text)
+	}
+	return append(entries, src[start:])
 }
 
 // lineStarts returns the offsets at which the lines of a text begin.

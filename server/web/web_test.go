@@ -223,6 +223,17 @@ func TestReaderSanitisesNotes(t *testing.T) {
 	}
 }
 
+// Hazard K16: an entry that leaves a fence or a comment open hides no later one.
+func TestReaderShowsEachEntry(t *testing.T) {
+	t.Parallel()
+	for _, open := range []string{"```go", "<!-- open", "<div>", "- item\n\n      code", "> quoted"} {
+		got := article(t, read(t, "## 10:00 - fact\n\n"+open+"\n\n## 10:05 - fact\n\nThe **milkman**.\n"))
+		if !strings.Contains(got, "10:05 - fact</h2>") || !strings.Contains(got, "<strong>milkman</strong>") || !strings.Contains(got, `id="L7"`) && !strings.Contains(got, `id="L10"`) {
+			t.Errorf("%q hides the next entry:\n%s", open, got)
+		}
+	}
+}
+
 // attackLeft matches elements and attributes that a note may not bring into the page.
 var attackLeft = regexp.MustCompile(`(?i)<(script|img|iframe|svg|math|object|embed|form|input|button|style|base|meta|link|video|template|noscript|/article|/main|/body)\b` +
 	`|<[^>]*\s(on[a-z]+|style|src|target|name|contenteditable|autofocus)=|<[^>]*href="(javascript|data|vbscript)|<[^>]*id="announce|<[^>]*class="bar`)

@@ -53,7 +53,7 @@ func TestPlaceFindsTheWorkspaceInOrder(t *testing.T) {
 	}
 }
 
-// Hazard H05: a folder that is entered through a symbolic link is found as if one stood in it: it and the folders above where it really
+// Hazard K05: a folder that is entered through a symbolic link is found as if one stood in it: it and the folders above where it really
 // is, and then those above the link.
 func TestPlaceOfAFolderThatALinkLeadsTo(t *testing.T) {
 	t.Parallel()

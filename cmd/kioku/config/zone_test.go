@@ -8,7 +8,7 @@ import (
 	"kioku/cmd/kioku/config"
 )
 
-// Hazard H07: a zone in each form that TZ may have is understood, with its summer time, or an error.
+// Hazard K07: a zone in each form that TZ may have is understood, with its summer time, or an error.
 func TestSystemZoneReadsWhatTheSystemReads(t *testing.T) {
 	t.Parallel()
 	january, july := time.Date(2026, 1, 15, 12, 0, 0, 0, time.UTC), time.Date(2026, 7, 15, 12, 0, 0, 0, time.UTC)
@@ -34,7 +34,7 @@ func TestSystemZoneReadsWhatTheSystemReads(t *testing.T) {
 	}
 }
 
-// Hazard H07: a zone that cannot be loaded is told of, unless a setting names another.
+// Hazard K07: a zone that cannot be loaded is told of, unless a setting names another.
 func TestLoadTellsOfAnUnknownZone(t *testing.T) {
 	t.Parallel()
 	for file, want := range map[string]bool{"": true, "timezone: Asia/Tokyo\n": false, "timezone: JST-9\n": false} {

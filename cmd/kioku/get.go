@@ -56,7 +56,7 @@ func (a *app) get(ctx context.Context, c *connect.Client, places []*kiokuv1.Memo
 		found, err := a.expand(ctx, c, place)
 		reqs, errs = append(reqs, found...), append(errs, err)
 	}
-	if len(places) == 1 && len(reqs) == 1 && !hasGlob(places[0].GetPath()) {
+	if len(places) == 1 && len(reqs) == 1 && reqs[0] == places[0] { // no file of a glob
 		return a.Get(ctx, c, reqs[0])
 	}
 	if len(reqs) > 0 {

@@ -25,7 +25,7 @@ var mayImport = map[string]string{
 	"chunker":                "internal/text",
 	"internal/filelock":      "",
 	"internal/atomicfile":    "",
-	"internal/safefile":      "",
+	"internal/safefile":      "internal/text",
 	"internal/strictjson":    "",
 	"internal/text":          "",
 	"internal/machine":       "",

@@ -17,8 +17,8 @@ import (
 func (a *app) getCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "get PATH[:FROM[:COUNT]]...", Short: "Print lines of memory files",
-		Long: "Print lines of memory files. A citation of a search result, path#L3-L9, an absolute path, a glob and, as in a link, the\n" +
-			"name of a note are understood too; of several files, each has its name above it.",
+		Long: "Print lines of memory files. A citation in any form (path#L3-L9, path:3-9, [[note]]), an absolute path, a glob and, as in a\n" +
+			"link, the name of a note are understood too; of several files, each has its name above it.",
 		Example: "  kioku get MEMORY.md\n  kioku get memory/2026-01-20.md:7:12\n  kioku get \"memory/2026-01-20.md#L7-L18\"\n  kioku get \"memory/2026-01-*.md\" MEMORY.md",
 		Args:    cobra.MinimumNArgs(1), ValidArgsFunction: a.completePath,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -56,7 +56,7 @@ func (a *app) get(ctx context.Context, c *connect.Client, places []*kiokuv1.Memo
 		found, err := a.expand(ctx, c, place)
 		reqs, errs = append(reqs, found...), append(errs, err)
 	}
-	if len(places) == 1 && len(reqs) == 1 && !hasGlob(places[0].GetPath()) {
+	if len(places) == 1 && len(reqs) == 1 && reqs[0] == places[0] { // no file of a glob
 		return a.Get(ctx, c, reqs[0])
 	}
 	if len(reqs) > 0 {

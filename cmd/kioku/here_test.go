@@ -33,7 +33,7 @@ func TestPathsCountFromTheCurrentFolderIfTheySaySo(t *testing.T) {
 	s := newSandbox(t, vault())
 	s.write(".kioku.yaml", "")
 	dir := filepath.Join(s.workspace, "projects")
-	for path, want := range map[string]string{"./Heron.md": "It nests", "../Weir.md:2": "The weir", "projects/Heron.md": "It nests", "./O*.md": "It swims"} {
+	for path, want := range map[string]string{"./Heron.md": "It nests", "../Weir.md:2": "The weir", "[projects/Heron.md:1-9]": "It nests", "file://" + s.workspace + "/projects/Heron.md#L1": "It nests", "projects/Heron.md": "It nests", "./O*.md": "It swims"} {
 		if got := s.in(dir, "get", path); !strings.Contains(got.stdout, want) {
 			t.Errorf("%s: %s%s", path, got.stdout, got.stderr)
 		}

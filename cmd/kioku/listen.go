@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"slices"
 	"syscall"
 	"time"
@@ -25,6 +26,17 @@ type door struct {
 	listeners []server.Listener
 	observed  observation
 	sidecars  map[string]server.Sidecar
+	// scheme of the addresses in a browser.
+	scheme string
+}
+
+// page returns the address of the page that a listener on TCP serves.
+func (d *door) page(at net.Addr) string {
+	host, port, _ := net.SplitHostPort(at.String())
+	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
+		host = "localhost"
+	}
+	return d.scheme + "://" + net.JoinHostPort(host, port) + "/"
 }
 
 // openDoor listens on a unix socket and, unless address is "none", on TCP, for memories and the sidecars of agents. The door tells
@@ -59,7 +71,11 @@ func (a *app) openDoor(ctx context.Context, conf *config.Config, observed observ
 	counted := observed.metrics.Handler(kiokuv1.NewMemoryServiceClient(conn))
 	srv.HandleHTTP(front.New(front.Options{Conn: conn, Version: buildVersion(), Metrics: counted}))
 	listeners, err := listenOn(socket, address, guard)
-	return &door{srv, listeners, observed, sidecars}, err
+	scheme := "http"
+	if guard.TLS != nil {
+		scheme = "https"
+	}
+	return &door{srv, listeners, observed, sidecars, scheme}, err
 }
 
 // openGuard opens what protects the TCP address: tokens and certificates.
@@ -135,6 +151,9 @@ func closeAll(all []server.Listener) error {
 func (a *app) serveDoor(ctx context.Context, d *door, tasks ...func(context.Context) error) error {
 	for _, l := range d.listeners {
 		a.Notice("listening on %s:%s", l.Addr().Network(), l.Addr())
+		if l.Addr().Network() == "tcp" {
+			a.Notice("the page: %s", d.page(l.Addr()))
+		}
 		if l.Plaintext() {
 			a.Notice("warning: other machines can reach %s, and tokens and memories can be read on the network; set tls.cert and tls.key", l.Addr())
 		}

@@ -133,6 +133,7 @@ func TestServeNeedsTokensForAnOpenAddress(t *testing.T) {
 	p := s.start("serve", "--listen", "0.0.0.0:0", "--token-file", tokens, "--insecure-plaintext")
 	_, address, _ := strings.Cut(p.waits(p.err, "listening on tcp:"), "listening on tcp:")
 	_, port, _ := net.SplitHostPort(address)
+	p.waits(p.err, "the page: http://localhost:"+port+"/")
 	p.waits(p.err, "can be read on the network")
 	p.waits(p.err, "ready")
 	_, service := dial(t, "127.0.0.1:"+port)

@@ -42,7 +42,6 @@ func TestMisuseExitsWithTwoAndSaysWhatToDo(t *testing.T) {
 		{[]string{"search", "x", "--config", "/no/such/file"}, "/no/such/file"},
 		{[]string{"search", "x", "--dims", "many"}, "--dims: dims: "},
 		{[]string{"status", "--agent", "../b"}, "is not an agent id"},
-		{[]string{"get", "MEMORY.md:0"}, "lines count from 1"},
 		{[]string{"config", "get", "provder"}, "did you mean provider?"},
 		{[]string{"config", "set", "dims", "70000"}, "not between"},
 		{[]string{"serve", "--agent", "a=/x", "--agent", "B=/y"}, "is not an agent id"},
@@ -51,6 +50,7 @@ func TestMisuseExitsWithTwoAndSaysWhatToDo(t *testing.T) {
 	}
 	s.stdin = "caf\xe9"
 	s.run("append", "-").wants(t, exitUsage, "standard input is not valid UTF-8")
+	s.run("get", "MEMORY.md:0").wants(t, exitUsage, "lines count from 1")
 	for _, args := range [][]string{
 		{"search", " "}, {"search", "x", "-n", "-1"}, {"search", "x", "--min-score", "2"}, {"search", "x", "--since", "soon"},
 		{"search", "x", "--source", "elsewhere"}, {"search", strings.Repeat("long ", 1000)},

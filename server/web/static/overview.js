@@ -102,8 +102,9 @@ function daily(byDay, today) {
 
 function sparkline(byDay, today) {
 	const counts = daily(byDay, today);
-	const top = Math.max(...counts, 1), total = counts.reduce((a, b) => a + b, 0);
-	const label = `${count(total, "dated note")} in a year, up to ${number(top)} a day`;
+	const sum = (list) => list.reduce((a, b) => a + b, 0);
+	const top = Math.max(...counts, 1), all = sum(byDay.map(([, n]) => n));
+	const label = `${count(all, "dated note")}, ${number(sum(counts))} in the last year, up to ${number(top)} a day`;
 	return h("figure", { class: "spark" },
 		svg("svg", { viewBox: `0 0 ${days} 60`, preserveAspectRatio: "none", role: "img", "aria-label": label },
 			counts.map((n, i) => svg("rect", { x: i, width: n ? 0.85 : 1, y: 60 - (n ? 4 + (54 * n) / top : 1), height: n ? 4 + (54 * n) / top : 1, class: n ? "some" : "none" }))),
@@ -112,17 +113,22 @@ function sparkline(byDay, today) {
 
 const iso = (t) => new Date(t).toISOString().slice(0, 10);
 
-// perDay returns how many notes each day of the last year has, and the newest notes.
+const shown = 8; // of the newest notes
+
+// perDay returns how many notes each day has, and the newest notes.
 async function perDay() {
-	const since = iso(Date.now() - 372 * 86400000);
-	const [activity, files] = await Promise.all([
-		api("activity", { since }).catch((err) => (err.code === "UNIMPLEMENTED" ? null : Promise.reject(err))),
-		api("files", { since, pageSize: 10000 }),
-	]);
-	const recent = files.files.filter((f) => !f.skipped).sort((a, b) => (a.date < b.date ? 1 : -1)).slice(0, 8);
+	const activity = await api("activity", {}).catch((err) => (err.code === "UNIMPLEMENTED" ? null : Promise.reject(err)));
+	let since = "", notes = 0;
+	for (const d of (activity?.days ?? []).toReversed()) {
+		if (notes >= shown) break;
+		notes += d.noteCount;
+		since = d.date;
+	}
+	const { files } = await api("files", { since, pageSize: 10000 });
+	const recent = files.filter((f) => !f.skipped && f.date).sort((a, b) => (a.date < b.date ? 1 : -1)).slice(0, shown);
 	if (activity) return { days: activity.days.map((d) => [d.date, d.noteCount]), today: activity.today, recent };
 	const days = new Map();
-	for (const f of files.files) days.set(f.date, (days.get(f.date) || 0) + 1);
+	for (const f of files) if (f.date) days.set(f.date, (days.get(f.date) || 0) + 1);
 	return { days: [...days], today: iso(Date.now()), recent };
 }
 

@@ -121,7 +121,7 @@ func checkName(name string) error {
 
 // isNoteName reports whether a path names a Markdown file or a daily log that is not hidden and in no hidden folder.
 func isNoteName(path string) bool {
-	known := strings.EqualFold(filepath.Ext(path), ".md") || chunker.KindOf(path) == chunker.DailyLog
+	known := memory.MarkdownExtension(path) != "" || chunker.KindOf(path) == chunker.DailyLog
 	return known && !strings.HasPrefix(path, ".") && !strings.Contains(path, "/.")
 }
 

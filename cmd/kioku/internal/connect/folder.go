@@ -67,10 +67,10 @@ func Files(conf *config.Config, dir string) *indexer.Indexer {
 }
 
 // MemoryPath returns a path as the memory names it, relative if it is in the workspace. A path that begins with "./" or "../"
-// counts from the working directory if that is in the workspace. A path that names no file is returned unchanged; the service
-// refuses it.
+// counts from the working directory if that is in the workspace. A path that names no file is returned unchanged, and so is
+// the URI of one; the service reads or refuses it.
 func (c *Client) MemoryPath(name string) string {
-	if name == "" || strings.HasSuffix(name, "/") {
+	if name == "" || strings.HasSuffix(name, "/") || strings.Contains(name, "://") {
 		return name
 	}
 	if strings.HasPrefix(name, "./") || strings.HasPrefix(name, "../") {

@@ -14,6 +14,7 @@ import (
 	"kioku"
 	"kioku/chunker"
 	"kioku/cmd/kioku/config"
+	"kioku/memory"
 )
 
 const (

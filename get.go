@@ -88,6 +88,9 @@ func (m *Memory) readFile(path string) (string, error) {
 	}
 	defer root.Close()
 	read, err := safefile.ReadText(root, rel, m.indexer.Limit(path))
+	if read.Info != nil && err != nil { // what it contains is no text
+		return "", fmt.Errorf("%w that can be shown: %w", memory.ErrNotFound, err)
+	}
 	if err != nil {
 		m.log.Debug("get: read", "path", path, "err", err)
 		return "", errNotFound

@@ -15,6 +15,7 @@ import (
 
 	"kioku/history"
 	"kioku/internal/safefile"
+	"kioku/internal/text"
 	"kioku/memory"
 )
 
@@ -84,7 +85,7 @@ func (m *Memory) checkPast(name string) (string, error) {
 	if name != path.Clean(name) || path.IsAbs(name) || strings.HasPrefix(name, "../") || name == ".." {
 		return "", &memory.InputError{Field: "path", Problem: "must be the path of a file or folder of the workspace, relative to it"}
 	}
-	if memory.MarkdownExtension(name) != "" {
+	if text.MarkdownExtension(name) != "" {
 		name, _ = m.sameName(name)
 	}
 	return name, nil
@@ -109,7 +110,7 @@ func (m *Memory) Log(ctx context.Context, q memory.LogQuery) ([]memory.FileChang
 		return nil, err
 	}
 	limit := cmp.Or(q.Limit, defaultLog)
-	if q.Limit = 0; memory.MarkdownExtension(q.Path) != "" {
+	if q.Limit = 0; text.MarkdownExtension(q.Path) != "" {
 		q.Limit = limit
 	}
 	all, err := source.Log(ctx, q)

@@ -102,7 +102,7 @@ func (m *Memory) freshen(ctx context.Context) (store.Stats, error) {
 func (m *Memory) degradedBeside(ctx context.Context) (all []memory.Degradation) {
 	add := func(text string) { all = append(all, memory.Degradation{Code: memory.FilesBeside, Text: text}) }
 	skipped, err := m.store.Skipped(ctx)
-	skipped = slices.DeleteFunc(skipped, func(f memory.SkippedFile) bool { return m.indexer.IsTranscript(f.Path) }) // of which a part is indexed
+	skipped = slices.DeleteFunc(skipped, func(f memory.SkippedFile) bool { return f.Indexed })
 	switch {
 	case err != nil: // the answer is whole without it
 	case len(skipped) == 1:

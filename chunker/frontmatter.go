@@ -93,9 +93,11 @@ func (m *Meta) readKnown() {
 		case "alias", "aliases":
 			m.Aliases = append(m.Aliases, f.items(",")...)
 		case "tag", "tags":
-			separator := ","
-			if !strings.Contains(f.scalar(), ",") {
-				separator = " "
+			separator := " "
+			for _, sign := range []string{",", ";"} {
+				if strings.Contains(f.scalar(), sign) {
+					separator = sign
+				}
 			}
 			for _, tag := range f.items(separator) {
 				m.Tags = addTag(m.Tags, tag)
@@ -118,7 +120,7 @@ var keyMarks = strings.NewReplacer(" ", "", "-", "", "_", "")
 
 // dateKeys are the keys that date a file, without keyMarks, those that count most first: its day, and when it was published, created and changed.
 var dateKeys = [][]string{
-	{"date", "day", "datetime"},
+	{"date", "day", "datetime", "datum", "fecha", "data", "дата", "日付", "日期", "날짜"},
 	{"published", "publishdate", "publisheddate", "datepublished", "publishedat", "publishedon", "pubdate", "publicationdate", "postdate"},
 	{"created", "datecreated", "createddate", "createdat", "createdon", "createdtime", "createtime", "creationdate", "creationtime", "creation", "dateadded", "ctime"},
 	{"updated", "dateupdated", "updateddate", "updatedat", "updatedon", "updatedtime", "updatetime", "updatedate", "lastupdated", "lastupdate",
@@ -165,7 +167,7 @@ func (f Field) items(separator string) []string {
 
 // addTag appends a tag without its sign, unless the list has it in any case or is full.
 func addTag(tags []string, tag string) []string {
-	tag = strings.Trim(strings.TrimLeft(strings.TrimSpace(tag), "#"), "/ ")
+	tag = strings.Trim(strings.TrimLeft(strings.Trim(tag, " -[]“”„‘’\"'"), "#"), "/ ")
 	same := func(t string) bool { return strings.EqualFold(t, tag) }
 	if tag == "" || len(tags) >= maxValues || slices.ContainsFunc(tags, same) {
 		return tags

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"kioku/internal/text"
 )
 
 const (
@@ -28,7 +30,7 @@ func isExternal(target string) bool {
 // isOtherFile reports whether a path has an extension of files that are not Markdown.
 func isOtherFile(target string) bool {
 	ext := strings.TrimPrefix(path.Ext(target), ".")
-	return ext != "" && ext != "md" && len(ext) <= maxExtension && strings.ContainsFunc(ext, unicode.IsLetter) &&
+	return ext != "" && text.MarkdownExtension(target) == "" && len(ext) <= maxExtension && strings.ContainsFunc(ext, unicode.IsLetter) &&
 		!strings.ContainsFunc(ext, func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) })
 }
 

@@ -1,22 +1,22 @@
 package chunker
 
 import (
-	"regexp"
+	"kioku/internal/lazyregexp"
 	"slices"
 	"strings"
 )
 
 var (
 	// placeholder is what a template has in the place of a text: {{date:YYYY}} and <% tp.file.title %>. The cloze of a flash card {{c1::x}} is none.
-	placeholder = regexp.MustCompile(`\{\{\s*\pL[\pL\pN_.-]{2,}[^{}\n]*\}\}|<%.*?%>|<%.*`)
+	placeholder = lazyregexp.New(`\{\{\s*\pL[\pL\pN_.-]{2,}[^{}\n]*\}\}|<%.*?%>|<%.*`)
 	// codeSpan is code within a line.
-	codeSpan = regexp.MustCompile("`+[^`]*`+")
+	codeSpan = lazyregexp.New("`+[^`]*`+")
 	// emptyLine is a line that a person is to fill in: an empty item or task, a label, a rule.
-	emptyLine = regexp.MustCompile(`^(?:[-*+>|\s]*(?:\[.\])?[-*+>|\s]*|[^.!?]{1,60}[:：]\**)$`)
+	emptyLine = lazyregexp.New(`^(?:[-*+>|\s]*(?:\[.\])?[-*+>|\s]*|[^.!?]{1,60}[:：]\**)$`)
 	// baseEmbed is a line that shows a view of a database.
-	baseEmbed = regexp.MustCompile(`^!\[\[[^\]]+\.base(?:#[^\]]*)?(?:\|[^\]]*)?\]\]$`)
+	baseEmbed = lazyregexp.New(`^!\[\[[^\]]+\.base(?:#[^\]]*)?(?:\|[^\]]*)?\]\]$`)
 	// drawingNotice is the line that Excalidraw writes for people who open a drawing as Markdown.
-	drawingNotice = regexp.MustCompile(`^==⚠.*⚠==`)
+	drawingNotice = lazyregexp.New(`^==⚠.*⚠==`)
 )
 
 // dataFences are the info strings of code fences that are views or drawings.

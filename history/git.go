@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"kioku/internal/text"
 	"kioku/memory"
 )
 
@@ -147,7 +148,7 @@ func (g *Git) Log(ctx context.Context, q memory.LogQuery) ([]memory.FileChange, 
 	if q.Limit > 0 && q.Path != "" {
 		args = append(args, "--max-count="+strconv.Itoa(q.Limit)) // of commits, each of which has a change
 	}
-	if memory.MarkdownExtension(q.Path) != "" {
+	if text.MarkdownExtension(q.Path) != "" {
 		args = append(args, "--follow")
 	}
 	out, err := g.run(ctx, "", append(args, "HEAD", "--", cmp.Or(q.Path, "."))...)

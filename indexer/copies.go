@@ -7,20 +7,22 @@ import (
 	"strings"
 
 	"kioku/internal/lazyregexp"
-	"kioku/memory"
+	"kioku/internal/text"
 )
 
 // copyNames match the names, without extension, of copies that programs put beside a file if two versions of it are in conflict. The first
 // group is the name of the file.
 var copyNames = []*lazyregexp.Regexp{
-	lazyregexp.New(`^(.+)\.sync-conflict-\d{8}-\d{6}(?:-\w+)?$`),                      // Syncthing
-	lazyregexp.New(`(?i)^(.+)[_ -]conflict(?:ed)?[_ -](?:copy[_ -])?\d{6,}[\d._-]*$`), // ownCloud
-	lazyregexp.New(`(?i)^(.+)\.conflict(?:ed)?\d*$`),                                  // Resilio Sync
-	lazyregexp.New(`^(.+)_[^_]+_[A-Z][a-z]{2}-\d\d-\d+-\d{4}_\w*Conflict$`),           // Synology Drive
-	lazyregexp.New(`^(.+)_conf\(\d+\)$`),                                              // Google Drive
-	lazyregexp.New(`^(.+)-(?:DESKTOP|LAPTOP|WIN)-[A-Z0-9]{6,12}(?:-\d+)?$`),           // OneDrive
-	lazyregexp.New(`^(.+)\.dup\d*$`),                                                  // Remotely Save
-	lazyregexp.New(`^(.+)_(?:BACKUP|BASE|LOCAL|REMOTE)_\d+$`),                         // git mergetool
+	lazyregexp.New(`^(.+)\.sync-conflict-\d{8}-\d{6}(?:-\w+)?$`),                                       // Syncthing
+	lazyregexp.New(`(?i)^(.+)[._ -]conflict(?:ed)?[_ -](?:copy[_ -])?(?:[^\d]*[_ -])?\d{6,}[\d._-]*$`), // ownCloud
+	lazyregexp.New(`(?i)^(.+)[_-]conflict-[^-]+-\d{4}-\d\d-\d\d$`),
+	lazyregexp.New(`^(.+)\.Conflict\d*$`),                                                                                           // Resilio Sync
+	lazyregexp.New(`^(.+?)_[^_]+(?:_[^_]+)?_[A-Z][a-z]{2}-\d\d-\d+-\d{4}_\w*Conflict$`),                                             // Synology Drive
+	lazyregexp.New(`^(.+)_conf\(\d+\)$`),                                                                                            // Google Drive
+	lazyregexp.New(`^(.+)-(?:DESKTOP-[A-Z0-9]{0,6}\d[A-Z0-9]{0,6}|LAPTOP-[A-Z0-9]{0,7}\d[A-Z0-9]{0,7}|WIN-[A-Z0-9]{11})(?:-\d+)?$`), // OneDrive
+	lazyregexp.New(`^(.+)\.dup\d*$`),                                                                                                // Remotely Save
+	lazyregexp.New(`^(.+)_(?:BACKUP|BASE|LOCAL|REMOTE)_\d{2,3}(?:\d{2,4})?$`),                                                       // git mergetool
+	lazyregexp.New(`^(.+)~(?:HEAD|ours|theirs)$`),                                                                                   // git merge
 }
 
 // bracketed matches a name with something in brackets at its end, as Dropbox, Nextcloud, Obsidian Sync, Seafile and others name their
@@ -30,14 +32,14 @@ var bracketed = lazyregexp.New(`^(.+?) ?[(（\[]([^()（）\[\]]+)[)）\]]$`)
 var (
 	conflictWord = lazyregexp.New(`(?i)confli[ck]?t|konflikt|конфл[иі]кт|冲突|衝突|競合|충돌|çakış`)
 	// copyWord matches what the brackets of a copy have beside the word: a time, a number, or the word "copy".
-	copyWord = lazyregexp.New(`(?i)\d|cop(?:y|ie|ia)|cópia|kopi|kopya|коп[иі]|副本|コピー|사본|복사`)
+	copyWord = lazyregexp.New(`(?i)\d{4}\D\d|\d{6}|cop(?:y|ie|ia)|cópia|kopi|kopya|коп[иі]|副本|コピー|사본|복사`)
 	// plainConflict matches brackets that need nothing else.
-	plainConflict = lazyregexp.New(`(?i)^(?:(?:case|unicode encoding|white ?space|selective sync) )?conflict(?:ed)?$`)
+	plainConflict = lazyregexp.New(`(?i)^\[conflict(?:ed)?\]$|(?:case|unicode encoding|white ?space|selective sync) conflict`)
 )
 
 // originalOf returns the name of the file of which one with this name is a copy that a program made of a conflict; "" if it is none.
 func originalOf(name string) string {
-	ext := memory.MarkdownExtension(name)
+	ext := text.MarkdownExtension(name)
 	stem := strings.TrimSuffix(name, ext)
 	for _, pattern := range copyNames {
 		if m := pattern.FindStringSubmatch(stem); m != nil {
@@ -45,7 +47,7 @@ func originalOf(name string) string {
 		}
 	}
 	m := bracketed.FindStringSubmatch(stem)
-	if m == nil || !conflictWord.MatchString(m[2]) || !copyWord.MatchString(m[2]) && !plainConflict.MatchString(m[2]) {
+	if m == nil || !conflictWord.MatchString(m[2]) || !copyWord.MatchString(m[2]) && !plainConflict.MatchString(strings.TrimSpace(stem[len(m[1]):])) {
 		return ""
 	}
 	return m[1] + ext
@@ -54,6 +56,9 @@ func originalOf(name string) string {
 // copyReason says that a file in dir is a copy of another one that is there too; "" if it is none. The only copy of a note is a note.
 func copyReason(dir *os.Root, name string) string {
 	original := originalOf(name)
+	for original != "" && originalOf(original) != "" { // a copy of a copy
+		original = originalOf(original)
+	}
 	if original == "" {
 		return ""
 	}

@@ -58,7 +58,7 @@ type cacheKey struct {
 
 // memIndex is an index in memory.
 type memIndex struct {
-	// blind is set if the index does not know when what the file system knows of a file last changed.
+	// blind is set if the index does not know the stamps of files.
 	blind bool
 	mu    sync.Mutex
 	files map[string]indexer.File
@@ -100,9 +100,9 @@ func (m *memIndex) Files(ctx context.Context, under ...string) (map[string]index
 			continue
 		}
 		if m.blind {
-			f.Changed = time.Time{}
+			f.Stamp = 0
 		}
-		out[p] = indexer.Stored{Source: f.Source, SHA256: f.SHA256, ModTime: f.ModTime, Changed: f.Changed, Size: f.Size, Date: f.Date, Skipped: f.Skipped, OutOfScope: f.OutOfScope}
+		out[p] = indexer.Stored{Source: f.Source, SHA256: f.SHA256, ModTime: f.ModTime, Stamp: f.Stamp, Size: f.Size, Date: f.Date, Skipped: f.Skipped, OutOfScope: f.OutOfScope}
 	}
 	return out, ctx.Err()
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
-	"kioku/memory"
+	"kioku/internal/text"
 )
 
 // WholeFolder are the globs that include every Markdown file of a workspace.
@@ -31,6 +31,8 @@ func CheckGlobs(include, exclude []string) error {
 		switch {
 		case slices.Contains(parts, ".."), i < len(include) && strings.HasPrefix(glob, "/"):
 			return fmt.Errorf("glob %.80q leads out of the workspace; write it relative to the workspace, without \"..\", and name other folders in extraPaths", glob)
+		case strings.HasSuffix(glob, "/"):
+			return fmt.Errorf("glob %.80q matches nothing, for paths do not end with a slash; write %s** for all of a folder", glob, glob)
 		case strings.HasPrefix(glob, "./"), slices.Contains(parts, "."):
 			return fmt.Errorf("glob %.80q matches nothing, for paths have no \".\"; leave it out", glob)
 		}
@@ -57,7 +59,7 @@ func matchesGlob(glob, p string) bool {
 // matchesAny reports whether one of the globs matches a path or a folder above it. *.md matches all Markdown: NOTES.MD and a.markdown too.
 func matchesAny(globs []string, p string) bool {
 	plain := p
-	if ext := memory.MarkdownExtension(p); ext != "" {
+	if ext := text.MarkdownExtension(p); ext != "" {
 		plain = strings.TrimSuffix(p, ext) + ".md"
 	}
 	return slices.ContainsFunc(globs, func(glob string) bool {

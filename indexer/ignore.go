@@ -30,7 +30,8 @@ func isIgnoreFile(name string) bool { return name == ignoreFile || name == gitIg
 const ignoreFileLimit = 64 << 10
 
 // ignoredFolders are well-known folders of tools. Names that start with a dot are ignored anyway.
-var ignoredFolders = map[string]bool{"node_modules": true, "venv": true, "__pycache__": true}
+var ignoredFolders = map[string]bool{"node_modules": true, "venv": true, "__pycache__": true,
+	"#recycle": true, "@Recycle": true, "@eaDir": true, "$RECYCLE.BIN": true, "System Volume Information": true}
 
 // sedTemp matches the temporary files of sed -i.
 var sedTemp = regexp.MustCompile(`^sed[A-Za-z0-9]{6}$`)

@@ -7,8 +7,10 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 
+	"kioku/internal/text"
 	"kioku/memory"
 )
 
@@ -131,7 +133,12 @@ func (l layout) including(globs []string) target {
 // excludes reports whether Options.Exclude, or else the settings file, excludes a path of the index.
 func (l layout) excludes(name string) bool {
 	globs := l.excluded()
-	return len(globs) > 0 && matchesAny(globs, name)
+	return len(globs) > 0 && (matchesAny(globs, name) || matchesAny(nameGlobs(globs), path.Base(name)))
+}
+
+// nameGlobs returns the globs of names of files, *.md or diary.md, which match in any folder.
+func nameGlobs(globs []string) []string {
+	return slices.DeleteFunc(slices.Clone(globs), func(glob string) bool { return strings.Contains(glob, "/") || text.MarkdownExtension(glob) == "" })
 }
 
 // excluded returns the globs of paths that are not indexed, as they were when the settings file was last read.

@@ -1,8 +1,8 @@
 package indexer
 
 import (
+	"kioku/internal/lazyregexp"
 	"path"
-	"regexp"
 	"strings"
 
 	"kioku/internal/safefile"
@@ -39,11 +39,11 @@ func dayOfPath(p string, order text.DayOrder) (day string, start, end int) {
 }
 
 var (
-	yearFolder = regexp.MustCompile(`^\d{4}$`)
+	yearFolder = lazyregexp.New(`^\d{4}$`)
 	// monthFolder is 02, 02-February, 2026-02, 2026-02-February or February.
-	monthFolder = regexp.MustCompile(`^(?:(\d{4})[-_. ])?(?:(\d\d?)(?:[-_. ]+\pL.*)?|(\pL+))$`)
+	monthFolder = lazyregexp.New(`^(?:(\d{4})[-_. ])?(?:(\d\d?)(?:[-_. ]+\pL.*)?|(\pL+))$`)
 	// dayName is 04, 4 or 04 with words behind it.
-	dayName = regexp.MustCompile(`^(\d\d?)$|^(\d\d)[-_. ]+\pL`)
+	dayName = lazyregexp.New(`^(\d\d?)$|^(\d\d)[-_. ]+\pL`)
 )
 
 // dayBelow returns the day that a name is in the folders of a year and a month, and its length in the name.

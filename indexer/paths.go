@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"kioku/internal/text"
 	"kioku/memory"
 )
 
@@ -75,7 +76,7 @@ func extraTarget(given, ws, p string) target {
 	t := target{source: memory.SourceExtra, root: p, base: "."}
 	if glob != "" {
 		t.globs = []string{glob}
-	} else if name := filepath.Base(p); memory.MarkdownExtension(name) != "" {
+	} else if name := filepath.Base(p); text.MarkdownExtension(name) != "" {
 		t.root, t.base = filepath.Dir(p), name
 	}
 	if rel, ok := below(ws, filepath.Join(t.root, t.base)); ok {
@@ -127,7 +128,7 @@ func (t target) admits(rel string) bool {
 }
 
 // single reports whether the target is one file.
-func (t target) single() bool { return t.globs == nil && memory.MarkdownExtension(t.base) != "" }
+func (t target) single() bool { return t.globs == nil && text.MarkdownExtension(t.base) != "" }
 
 // mayAdmitBelow reports whether the target may include files of a folder at rel below its base.
 func (t target) mayAdmitBelow(rel string) bool {
@@ -153,7 +154,7 @@ func (t target) hasMemoryName(rel string) bool {
 	if t.source == memory.SourceMemory && t.globs == nil && path.Ext(rel) == ".jsonl" {
 		return path.Dir(rel) == "daily"
 	}
-	return memory.MarkdownExtension(rel) != ""
+	return text.MarkdownExtension(rel) != ""
 }
 
 // within returns a path of the root relative to the base, and whether it is the base or below it.

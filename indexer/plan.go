@@ -16,16 +16,16 @@ const racyWindow = 2 * time.Second
 
 // statEntry is what this process knows of a file beyond what the index contains.
 type statEntry struct {
-	size           int64
-	mtime, changed time.Time
+	size, stamp int64
+	mtime       time.Time
 	// hash is the content in the index, and readAt when the file was read to find that out.
 	hash   Hash
 	readAt time.Time
 }
 
-// sameAs reports whether a file has this size and these times, as far as they are known.
+// sameAs reports whether a file has this size, time and stamp, as far as they are known.
 func (e statEntry) sameAs(info fs.FileInfo) bool {
-	return e.size == info.Size() && e.mtime.Equal(info.ModTime()) && (e.changed.IsZero() || e.changed.Equal(safefile.Changed(info)))
+	return e.size == info.Size() && e.mtime.Equal(info.ModTime()) && (e.stamp == 0 || e.stamp == safefile.Stamp(info))
 }
 
 // trusted reports whether the file was read so long after it was written that its time can be trusted.
@@ -148,7 +148,7 @@ func (r *syncRun) unchanged(f *foundFile, st Stored, now time.Time) bool {
 
 // entry returns what the index knows of the file.
 func (st Stored) entry() statEntry {
-	return statEntry{size: st.Size, mtime: st.ModTime, changed: st.Changed, hash: st.SHA256}
+	return statEntry{size: st.Size, mtime: st.ModTime, stamp: st.Stamp, hash: st.SHA256}
 }
 
 // remember records what the index contains of a file that was read: its new content if it was written, or else the old one.
@@ -156,11 +156,11 @@ func (r *syncRun) remember(t *fileTask, written bool) {
 	if t.info == nil {
 		return
 	}
-	indexed := Stored{SHA256: t.file.SHA256, Size: t.file.Size, ModTime: t.file.ModTime, Changed: t.file.Changed}
+	indexed := Stored{SHA256: t.file.SHA256, Size: t.file.Size, ModTime: t.file.ModTime, Stamp: t.file.Stamp}
 	if !written {
 		indexed = *t.stored
 	}
-	e := statEntry{size: t.info.Size(), mtime: t.info.ModTime(), changed: safefile.Changed(t.info), hash: indexed.SHA256, readAt: t.readAt}
+	e := statEntry{size: t.info.Size(), mtime: t.info.ModTime(), stamp: safefile.Stamp(t.info), hash: indexed.SHA256, readAt: t.readAt}
 	if e.trusted() && indexed.entry().sameAs(t.info) {
 		delete(r.stats, t.path) // the index says the same
 		return

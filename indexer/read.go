@@ -7,6 +7,7 @@ import (
 	"iter"
 	"runtime"
 	"runtime/debug"
+	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
 
@@ -63,8 +64,11 @@ func (r *syncRun) readFile(ctx context.Context, t *fileTask) {
 	}
 	if !t.unchanged && !r.req.compares {
 		_, span := tracing.Start(ctx, "chunk")
-		if src.Encoding != "" {
+		switch {
+		case src.Encoding != "":
 			t.file.Remark = "read as " + src.Encoding + ", for it is not UTF-8"
+		case !memory.IsTranscript(t.source) && !utf8.Valid(src.Data):
+			t.file.Remark = "some bytes are not UTF-8, and cannot be read"
 		}
 		r.split(&t.file, t.foundFile, src.Data)
 		t.unchanged = same && t.file.Date == t.stored.Date
@@ -82,9 +86,9 @@ func (f *foundFile) withoutContent() File {
 	return file
 }
 
-// stamp fills in the size and the times of a file.
+// stamp fills in what is known of a file without reading it.
 func (f *File) stamp(info fs.FileInfo) {
-	f.ModTime, f.Changed, f.Size = info.ModTime(), safefile.Changed(info), info.Size()
+	f.ModTime, f.Stamp, f.Size = info.ModTime(), safefile.Stamp(info), info.Size()
 }
 
 // readFailed decides what an error means: the file moved, must be skipped, or is in trouble. Only the next scan, which

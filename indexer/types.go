@@ -46,8 +46,10 @@ type File struct {
 	Source string
 	// SHA256 is the hash of the bytes; zero if they were not read.
 	SHA256 Hash
-	// ModTime is the modification time, and Changed that of [safefile.Changed]; zero if it is not known.
-	ModTime, Changed time.Time
+	// ModTime is the modification time; zero if it is not known.
+	ModTime time.Time
+	// Stamp is that of [safefile.Stamp]; 0 if it is not known.
+	Stamp int64
 	// Size is the size in bytes; 0 if it is not known.
 	Size int64
 	// Skipped is why the file is not indexed; then it has no chunks. Empty if it is indexed.
@@ -96,8 +98,10 @@ type Stored struct {
 	Source string
 	// SHA256 is the hash of the bytes that were indexed; zero if they were not read.
 	SHA256 Hash
-	// ModTime is the modification time when the file was read, and Changed that of [safefile.Changed]; zero if it was not known.
-	ModTime, Changed time.Time
+	// ModTime is the modification time when the file was read; zero if it was not known.
+	ModTime time.Time
+	// Stamp is that of [safefile.Stamp] when the file was read; 0 if it was not known.
+	Stamp int64
 	// Size in bytes when the file was read; 0 if it was not known.
 	Size int64
 	// Date is the day of the file; empty if it has none.

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"kioku/memory"
+	"kioku/internal/text"
 )
 
 // errWatching: a second Watch would do everything twice.
@@ -239,7 +239,7 @@ func (w *watch) concerns(c Change, wasDir bool) bool {
 	case ".jsonl", ignoreFile, gitIgnoreFile:
 		return true
 	}
-	if memory.MarkdownExtension(c.Path) != "" {
+	if text.MarkdownExtension(c.Path) != "" {
 		return true
 	}
 	info, err := os.Lstat(c.Path)

@@ -372,3 +372,12 @@ func TestScanLeavesOutCopiesOfConflicts(t *testing.T) {
 	f.sync()
 	f.holds(conflict, "memory/alone (conflicted copy 2026-01-22).md", "memory/logseq/notes.md")
 }
+
+// Hazard C04: a name that is excluded is excluded in every folder.
+func TestScanExcludesNamesInEveryFolder(t *testing.T) {
+	t.Parallel()
+	f := setup(t, func(o *indexer.Options) { o.Exclude = []string{"diary.md", "*.mkd"} })
+	f.writeAll("a.md", "diary.md", "x/diary.md", "x/y/old.mkd", "x/b.md")
+	f.sync()
+	f.holds("a.md", "x/b.md")
+}

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"kioku/chunker"
+	"kioku/internal/lazyregexp"
 )
 
 // splitFrontMatter returns the front matter at the start of a chunk and the text below it. The first is empty if there is
@@ -13,10 +14,25 @@ func (c *Chunk) splitFrontMatter() (meta, body string) {
 		return "", c.Text
 	}
 	_, length := chunker.FrontMatterLines(c.Text)
+	if length == 0 && !c.Closed && isOpenFrontMatter(c.Text) {
+		return c.Text, "" // it goes on in the next chunk
+	}
 	if strings.TrimSpace(c.Text[length:]) == "" {
 		return "", c.Text
 	}
 	return c.Text[:length], c.Text[length:]
+}
+
+// propertyLine matches a line of front matter.
+var propertyLine = lazyregexp.New(`^(?:\s|-\s|#|[^\s:][^:]*:(?:\s|$))`)
+
+// isOpenFrontMatter reports whether a text begins with front matter that it does not end.
+func isOpenFrontMatter(text string) bool {
+	rest, found := strings.CutPrefix(text, "---\n")
+	for line := range strings.Lines(rest) {
+		found = found && propertyLine.MatchString(line)
+	}
+	return found && rest != ""
 }
 
 // spans cuts the text of a chunk into passages. Front matter is a passage of its own.
@@ -44,6 +60,9 @@ func (c *candidate) snippetText(q queryTerms) (text string, first int) {
 		if countPieces(pieces, c.Language, q); pieces[0].any || !c.saysIn(q, meta) {
 			return body, c.StartLine + strings.Count(meta, "\n")
 		}
+	}
+	if meta != "" && body == "" {
+		return strings.TrimPrefix(meta, "---\n"), c.StartLine + 1
 	}
 	if lines, _ := chunker.FrontMatterLines(c.Text); c.StartLine == 1 && lines > 2 {
 		properties := strings.SplitAfter(c.Text, "\n")[1 : lines-1]

@@ -151,13 +151,13 @@ func joinBlocks(pieces []piece, limit int) {
 	}
 }
 
-// passageEnd returns the end of the passage that begins at from: before a heading, if the passage has text, or where no
-// further piece fits.
+// passageEnd returns the end of the passage that begins at from: before a heading, if the passage has text or that is one of an entry, or
+// where no further piece fits.
 func passageEnd(pieces []piece, from, limit int) int {
 	runes, body := 0, false
 	for to := from; to < len(pieces); to++ {
 		heading := pieces[to].markdown.Level > 0
-		if heading && body {
+		if heading && (body || to > from && pieces[to].markdown.IsEntry()) {
 			return to
 		}
 		if runes += pieces[to].runes; runes > limit || runes > itemRunes && pieces[to].item && body {

@@ -5,13 +5,11 @@ import (
 	"path"
 	"strconv"
 	"strings"
-	"time"
 
 	"golang.org/x/text/unicode/norm"
 
 	"kioku/indexer"
 	"kioku/internal/text"
-	"kioku/memory"
 )
 
 const (
@@ -30,7 +28,7 @@ func (w *fileWriter) writeDescription(ctx context.Context, f *indexer.File, embe
 	if err != nil {
 		return 0, err
 	}
-	res, err := w.insertFile.ExecContext(ctx, f.Path, f.Source, f.SHA256[:], f.ModTime.UnixNano(), nanoseconds(f.Changed), f.Size, f.Date,
+	res, err := w.insertFile.ExecContext(ctx, f.Path, f.Source, f.SHA256[:], f.ModTime.UnixNano(), f.Stamp, f.Size, f.Date,
 		isEvergreen(f), f.Title, f.Names, f.Folders, aliases, tags, f.Skipped, f.DeriveOnly && f.Skipped == "", len(f.Chunks), embedded)
 	if err != nil {
 		return 0, err
@@ -51,14 +49,6 @@ func (w *fileWriter) writeDescription(ctx context.Context, f *indexer.File, embe
 		}
 	}
 	return id, nil
-}
-
-// nanoseconds returns a time in nanoseconds since 1970, 0 for the zero time.
-func nanoseconds(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixNano()
 }
 
 // notNil returns an empty list for nil, which is null in JSON.
@@ -152,4 +142,4 @@ func (w *fileWriter) writeAka(ctx context.Context, id int64, f *indexer.File) er
 }
 
 // akaOf returns the last part of a path, or of the target of a link, by which files are looked up in the table aka.
-func akaOf(target string) string { return memory.WithoutMarkdown(folded(path.Base(target))) }
+func akaOf(target string) string { return text.WithoutMarkdown(folded(path.Base(target))) }

@@ -35,7 +35,7 @@ type fileWriter struct {
 const (
 	findFileSQL = `SELECT id, error <> '' OR derive_only = 1, chunks, embedded,
 		(SELECT coalesce(sum(terms), 0) FROM chunks WHERE file = files.id) FROM files WHERE path = ?`
-	insertFileSQL = `INSERT INTO files (path, source, sha256, mtime, ctime, size, date, evergreen, title, names, folders, aliases, tags, error,
+	insertFileSQL = `INSERT INTO files (path, source, sha256, mtime, stamp, size, date, evergreen, title, names, folders, aliases, tags, error,
 		derive_only, chunks, embedded) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	insertChunkSQL = `INSERT INTO chunks (file, start_line, end_line, headings, date, language, sha256, fence, closed, terms, layout, checksum, text)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`

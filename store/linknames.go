@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"kioku/chunker"
+	"kioku/internal/text"
 	"kioku/memory"
 )
 
@@ -137,7 +138,7 @@ func (n *namedFiles) spelled(file, target string) string {
 		switch {
 		case f == target:
 			return 0
-		case strings.HasSuffix("/"+memory.WithoutMarkdown(f), "/"+strings.Trim(memory.WithoutMarkdown(target), "/")):
+		case strings.HasSuffix("/"+text.WithoutMarkdown(f), "/"+strings.Trim(text.WithoutMarkdown(target), "/")):
 			return 1
 		}
 		return 2
@@ -152,7 +153,7 @@ func (n *namedFiles) spelled(file, target string) string {
 }
 
 // linkName returns a path or the target of a link in lower case, without the extension, and without slashes around it.
-func linkName(p string) string { return strings.Trim(memory.WithoutMarkdown(folded(p)), "/") }
+func linkName(p string) string { return strings.Trim(text.WithoutMarkdown(folded(p)), "/") }
 
 // pathEnds returns a path and each of its ends that begins behind a slash.
 func pathEnds(p string) []string {

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"kioku/chunker"
+	"kioku/internal/text"
 	"kioku/memory"
 )
 
@@ -68,7 +69,7 @@ func (r *linkResolver) only(ctx context.Context, name string) (string, error) {
 		return "", memory.ErrNotFound
 	}
 	found := files.find(link)
-	if len(same.in) > 1 && found != name && memory.WithoutMarkdown(found) != name {
+	if len(same.in) > 1 && found != name && text.WithoutMarkdown(found) != name {
 		return "", ambiguous(name, slices.Collect(maps.Values(same.in)))
 	}
 	return found, nil

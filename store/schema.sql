@@ -35,7 +35,7 @@ CREATE TABLE files (
   source     TEXT    NOT NULL,            -- 'memory', 'extra' or 'sessions'
   sha256     BLOB    NOT NULL,            -- of the indexed bytes
   mtime      INTEGER NOT NULL,
-  ctime      INTEGER NOT NULL,            -- of the last change of the file or its name, 0 if it is not known
+  stamp      INTEGER NOT NULL,            -- another one after any change of the file, 0 if it is not known
   size       INTEGER NOT NULL,
   date       TEXT    NOT NULL DEFAULT '', -- YYYY-MM-DD from the front matter or the name, '' if there is none
   evergreen  INTEGER NOT NULL DEFAULT 0,  -- 1: scores do not decay

@@ -1,12 +1,15 @@
 package text
 
 import (
-	"regexp"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"kioku/internal/lazyregexp"
 )
 
 // DayOrder is the order of day and month in days such as 05-06-2026.
@@ -19,27 +22,46 @@ const (
 	MonthFirst
 )
 
-const (
-	monthName = `(jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)`
-	months    = "janfebmaraprmayjunjulaugsepoctnovdec"
-)
+// monthNames are the names of the months in English, German, French, Spanish, Italian, Portuguese, Dutch and Russian, as regular
+// expressions: January first.
+var monthNames = []string{
+	`jan(?:uary|uar|vier|uari|eiro)?|enero|gennaio|января`, `feb(?:ruary|ruar|rero|braio|ruari)?|f[eé]v(?:rier|ereiro)?|февраля`,
+	`mar(?:ch|s|zo|ço)?|märz|maart|марта`, `apr(?:il|ile)?|avr(?:il)?|abr(?:il)?|апреля`, `may|mai|mayo|maggio|maio|mei|мая`,
+	`june?|juni|juin|junio|giugno|junho|июня`, `july?|juli|juil(?:let)?|julio|luglio|julho|июля`, `aug(?:ust|ustus)?|août|ago(?:sto)?|августа`,
+	`sept?(?:ember|embre|iembre)?|settembre|setembro|сентября`, `oct(?:ober|obre|ubre)?|okt(?:ober)?|ottobre|out(?:ubro)?|октября`,
+	`nov(?:ember|embre|iembre|embro)?|noviembre|ноября`, `dec(?:ember)?|dez(?:ember|embro)?|d[eé]c(?:embre)?|dic(?:iembre|embre)?|декабря`,
+}
+
+var monthName = `(` + strings.Join(monthNames, "|") + `)`
+
+// monthOf returns the number of a month by its name, 0 if it is none.
+var monthOf = sync.OnceValue(func() func(name string) int {
+	exact := make([]*lazyregexp.Regexp, len(monthNames))
+	for i, names := range monthNames {
+		exact[i] = lazyregexp.New(`(?i)^(?:` + names + `)$`)
+	}
+	return func(name string) int {
+		return 1 + slices.IndexFunc(exact, func(re *lazyregexp.Regexp) bool { return re.MatchString(name) })
+	}
+})
 
 // dayForms are the forms of a day. Their groups are described by parts: y(ear), m(onth), d(ay), H(our), M(inute), S(econd), and a and b
 // for day and month in an order that is not known. A space stands for a separator that is the same as the first.
 var dayForms = []struct {
 	parts string
-	re    *regexp.Regexp
+	re    *lazyregexp.Regexp
 }{
-	{"ymdHMS", regexp.MustCompile(`(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)`)},
-	{"ymdHM", regexp.MustCompile(`(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)`)},
-	{"ymd", regexp.MustCompile(`(\d{4})(\d\d)(\d\d)`)},
-	{"y m d", regexp.MustCompile(`(\d{4})([-_/])(\d\d?)([-_/])(\d\d?)`)},
-	{"ymd", regexp.MustCompile(`(\d{4})\.(\d\d)\.(\d\d)`)},
-	{"ymd", regexp.MustCompile(`(\d{4}) ?[年년] ?(\d\d?) ?[月월] ?(\d\d?) ?[日일]?`)},
-	{"dmy", regexp.MustCompile(`(\d\d?)\. ?(\d\d?)\. ?(\d{4})`)},
-	{"a b y", regexp.MustCompile(`(\d\d?)([-_/])(\d\d?)([-_/])(\d{4})`)},
-	{"mdy", regexp.MustCompile(`(?i)` + monthName + `\.?[-_ ]+(\d\d?)(?:st|nd|rd|th)?(?:[-_, ]+| \d\d:\d\d(?::\d\d)? (?:[A-Z]+ )?)(\d{4})`)},
-	{"dmy", regexp.MustCompile(`(?i)(\d\d?)(?:st|nd|rd|th|\.)?[-_ ]+(?:of )?` + monthName + `\.?[-_, ]+(\d{4})`)},
+	{"ymdHMS", lazyregexp.New(`(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)`)},
+	{"ymdHM", lazyregexp.New(`(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)`)},
+	{"ymd", lazyregexp.New(`(\d{4})(\d\d)(\d\d)`)},
+	{"y m d", lazyregexp.New(`(\d{4})([-_/–])(\d\d?)([-_/–])(\d\d?)`)},
+	{"ymd", lazyregexp.New(`(?i)(\d{4})[-_ ]` + monthName + `[-_ ](\d\d?)`)},
+	{"ymd", lazyregexp.New(`(\d{4})\.(\d\d)\.(\d\d)`)},
+	{"ymd", lazyregexp.New(`(\d{4}) ?[年년] ?(\d\d?) ?[月월] ?(\d\d?) ?[日일]?`)},
+	{"dmy", lazyregexp.New(`(\d\d?)\. ?(\d\d?)\. ?(\d{4})`)},
+	{"a b y", lazyregexp.New(`(\d\d?)([-_/])(\d\d?)([-_/])(\d{4})`)},
+	{"mdy", lazyregexp.New(`(?i)` + monthName + `\.?[-_ ]+(\d\d?)(?:st|nd|rd|th)?(?:[-_, ]+| \d\d:\d\d(?::\d\d)? (?:[A-Z]+ )?)(\d{4})`)},
+	{"dmy", lazyregexp.New(`(?i)(\d\d?)(?:st|nd|rd|th|\.)?[-_ ]+(?:of |de )?` + monthName + `\.?(?: de |[-_, ]+)(\d{4})`)},
 }
 
 // FindDay returns the first calendar day of the years 1900 to 2199 in s, as YYYY-MM-DD, and the offsets at which it starts and
@@ -85,7 +107,7 @@ func OrderOf(s string) DayOrder {
 }
 
 // beforeDay is what may be written before the day of a value: brackets of a link with its folders, quotes and a weekday.
-var beforeDay = regexp.MustCompile(`(?i)^(?:\[\[[^\]|]*/|[\s"'(\[<]*)(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,?\s+)?$`)
+var beforeDay = lazyregexp.New(`(?i)^(?:\[\[[^\]|]*/|[\s"'(\[<]*)(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,?\s+)?$`)
 
 // DayOf returns the day (YYYY-MM-DD) with which a value begins: 2026-02-15T10:00:00Z, [[2026-02-15]] or Sunday, February 15, 2026; "" if
 // it begins with none.
@@ -97,12 +119,18 @@ func DayOf(value string) string {
 }
 
 // numberBefore is what says of a number with dots that it is no day.
-var numberBefore = regexp.MustCompile(`(?i)(?:\d\.|[a-z]|\bv(?:er|ersion)?[-_. ]*|\b(?:release|build)[-_. ]+)$`)
+var numberBefore = lazyregexp.New(`(?i)(?:\d\.|[a-z]|\bv(?:er|ersion)?[-_. ]*|\b(?:release|build)[-_. ]+)$`)
 
 // dayOfParts returns the day of the groups of a form; "" if they are none or belong to a longer number.
 func dayOfParts(s, parts string, at []int, order DayOrder) string {
 	before, match, after := s[:at[0]], s[at[0]:at[1]], s[at[1]:]
 	last, _ := utf8.DecodeLastRuneInString(before)
+	if compact := len(match) == 8 && strings.Trim(match, "0123456789") == ""; compact {
+		next, _ := utf8.DecodeRuneInString(after)
+		if isASCIILetter(last) && isASCIILetter(next) {
+			return "" // a part of an id
+		}
+	}
 	if isDigit(match[0]) && last < utf8.RuneSelf && isDigit(byte(last)) || !isDigit(match[0]) && unicode.Is(unicode.Latin, last) || after != "" && isDigit(after[0]) {
 		return ""
 	}
@@ -116,7 +144,7 @@ func dayOfParts(s, parts string, at []int, order DayOrder) string {
 		n, err := strconv.Atoi(said)
 		switch {
 		case part != ' ' && err != nil:
-			n = strings.Index(months, strings.ToLower(said[:3]))/3 + 1
+			n = monthOf()(said)
 		case part == ' ' && separator != "" && said != separator:
 			return ""
 		case part == ' ':
@@ -153,5 +181,7 @@ func calendarDay(year, month, day int) string {
 	}
 	return t.Format(time.DateOnly)
 }
+
+func isASCIILetter(r rune) bool { return r < utf8.RuneSelf && unicode.IsLetter(r) }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }

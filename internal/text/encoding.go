@@ -2,7 +2,10 @@ package text
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
+	"slices"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 
@@ -25,7 +28,7 @@ const (
 	detectBytes = 64 << 10
 )
 
-// Decode returns the text of a file as UTF-8 without a byte order mark, with lines that end with \n or \r\n, and the name of the
+// Decode returns the text of a file as UTF-8 without a byte order mark, with lines that end with \n or \r\n, also if most of them end with \r, and the name of the
 // encoding that it is in if that is not UTF-8. A text in UTF-8 may have some bad bytes, which stay. Decode returns ErrBinary for a
 // file that is no text, and ErrUnknown for a text whose encoding is not certain.
 func Decode(data []byte) (decoded []byte, name string, err error) {
@@ -39,8 +42,9 @@ func Decode(data []byte) (decoded []byte, name string, err error) {
 		}
 	}
 	data = bytes.TrimPrefix(data, []byte("\uFEFF"))
-	if bytes.IndexByte(data, '\n') < 0 {
-		data = bytes.ReplaceAll(data, []byte("\r"), []byte("\n"))
+	crlf := bytes.Count(data, []byte("\r\n"))
+	if alone := bytes.Count(data, []byte("\r")) - crlf; alone > bytes.Count(data, []byte("\n")) {
+		data = bytes.ReplaceAll(bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n")), []byte("\r"), []byte("\n"))
 	}
 	return data, name, nil
 }
@@ -57,25 +61,36 @@ var byteOrderMarks = []struct{ mark, name string }{
 // encodings are those that Decode knows, by their names. A superset stands for a smaller one: windows-1252 for ISO-8859-1.
 var encodings = knownEncodings()
 
+// narrow are the encodings of a byte a letter, common ones first, and wide those of Chinese, Japanese and Korean.
+var (
+	narrow = []string{"windows-1252", "windows-1250", "windows-1251", "koi8-u", "windows-1254", "windows-1257", "windows-1253", "windows-1255", "windows-1256",
+		"windows-874", "iso-8859-2", "iso-8859-5", "iso-8859-6", "iso-8859-7", "ibm866", "macintosh", "x-mac-cyrillic"}
+	wide = []string{"shift_jis", "euc-jp", "euc-kr", "gb18030", "big5"}
+)
+
 func knownEncodings() map[string]encoding.Encoding {
 	known := map[string]encoding.Encoding{
 		"utf-32le": utf32.UTF32(utf32.LittleEndian, utf32.IgnoreBOM), "utf-32be": utf32.UTF32(utf32.BigEndian, utf32.IgnoreBOM),
 	}
-	for _, name := range []string{"utf-16le", "utf-16be", "windows-1250", "windows-1251", "windows-1252", "windows-1253", "windows-1254",
-		"windows-1255", "windows-1256", "windows-874", "iso-8859-2", "iso-8859-5", "iso-8859-6", "iso-8859-7", "koi8-r", "ibm866",
-		"shift_jis", "euc-jp", "iso-2022-jp", "euc-kr", "gb18030", "big5"} {
+	for _, name := range slices.Concat([]string{"utf-16le", "utf-16be", "iso-2022-jp"}, narrow, wide) {
 		known[name], _ = htmlindex.Get(name) // the names are those of the standard that it implements
 	}
 	return known
 }
 
-// detected are the names of the encodings that the detector tells.
+// detected are the names of the encodings that the detector tells, if they are other ones.
 var detected = map[string]string{
-	"ISO-8859-1": "windows-1252", "windows-1252": "windows-1252", "ISO-8859-2": "iso-8859-2", "windows-1250": "windows-1250",
-	"ISO-8859-5": "iso-8859-5", "windows-1251": "windows-1251", "KOI8-R": "koi8-r", "ISO-8859-6": "iso-8859-6",
-	"windows-1256": "windows-1256", "ISO-8859-7": "iso-8859-7", "windows-1253": "windows-1253", "ISO-8859-8": "windows-1255",
-	"ISO-8859-8-I": "windows-1255", "windows-1255": "windows-1255", "ISO-8859-9": "windows-1254", "windows-1254": "windows-1254",
-	"Shift_JIS": "shift_jis", "EUC-JP": "euc-jp", "EUC-KR": "euc-kr", "GB-18030": "gb18030", "GB18030": "gb18030", "Big5": "big5",
+	"ISO-8859-1": "windows-1252", "ISO-8859-8": "windows-1255", "ISO-8859-8-I": "windows-1255", "ISO-8859-9": "windows-1254", "KOI8-R": "koi8-u",
+	"GB-18030": "gb18030",
+}
+
+// alphabets are the letters beyond ASCII of languages, in small letters. A text is of one language, but for a few words.
+var alphabets = []string{
+	"äöüß", "àâæçéèêëîïôœùûüÿ", "áéíñóúü", "áâãàçéêíóôõúü", "àèéìíîòóùú", "åäöé", "æøåé", "áéíóúýþæöð", "éëïóöüèê", "àçèéíïòóúü", // west
+	"ąćęłńóśźż", "áčďéěíňóřšťúůýž", "áäčďéíĺľňóôŕšťúýž", "áéíóöőúüű", "čćđšž", "ăâîșțşţ", "ąčęėįšųūž", "āčēģīķļņšūž", "äöõüšž", "çğıöşüâîû", // east
+	"абвгдеёжзийклмнопрстуфхцчшщъыьэюя", "абвгґдеєжзиіїйклмнопрстуфхцчшщьюя", "абвгдђежзијклљмнњопрстћуфхцчџш", "абвгдеёжзійклмнопрстуўфхцчшыьэюя",
+	"αβγδεζηθικλμνξοπρσςτυφχψωάέήίόύώϊϋΐΰ", "אבגדהוזחטיךכלםמןנסעףפץצקרשת", "ءآأؤإئابةتثجحخدذرزسشصضطظعغفقكلمنهوىيپچژگ",
+	"กขฃคฅฆงจฉชซฌญฎฏฐฑฒณดตถทธนบปผฝพฟภมยรฤลฦวศษสหฬอฮฯะาำเแโใไๅๆ",
 }
 
 // encodingOf returns the name of the encoding of a text, "" for UTF-8.
@@ -88,22 +103,22 @@ func encodingOf(data []byte) (string, error) {
 	if IsBinary(data) {
 		return utf16Of(data)
 	}
-	if bytes.Contains(data, []byte("\x1b$B")) || bytes.Contains(data, []byte("\x1b$@")) {
+	good, bad := countUTF8(data)
+	if shifts := bytes.Contains(data, []byte("\x1b$B")) && bytes.Contains(data, []byte("\x1b(")); shifts && good+bad == 0 && isPlausibleIn("iso-2022-jp", data) {
 		return "iso-2022-jp", nil
 	}
-	good, bad := countUTF8(data)
-	if bad == 0 || bad < good {
+	if bad <= good {
 		return "", nil
 	}
 	name, err := detect(data)
-	if err != nil && bad*fewBytes < len(data) {
+	if err != nil && bad*fewBytes <= len(data) {
 		return "", nil
 	}
 	return name, err
 }
 
-// fewBytes is the part of a text that may be bad bytes of UTF-8 if it is in no other encoding.
-const fewBytes = 200
+// fewBytes is the part of a text that may be bad bytes of UTF-8 if it is in no encoding for certain: what is ASCII can be read.
+const fewBytes = 5
 
 // countUTF8 counts the runes beyond ASCII of a text, and the bytes that are not UTF-8. A rune that the end of the file cuts off is good.
 func countUTF8(data []byte) (good, bad int) {
@@ -148,42 +163,44 @@ func hasUnit(data []byte, first, second byte) bool {
 }
 
 const (
-	// minWide is the confidence in percent from which an encoding of Chinese, Japanese or Korean counts, and minNarrow that of others:
-	// those read as plausible words only if it is right.
-	minWide, minNarrow = 50, 10
-	// rivalShare is the share of the best confidence from which another encoding, as which the text reads otherwise, makes both
-	// uncertain.
+	// minConfidence is the confidence in percent from which the detector decides between two readings, and from which an encoding of Chinese,
+	// Japanese or Korean counts.
+	minConfidence = 50
+	// rivalShare is the share of the best confidence from which another encoding makes both uncertain.
 	rivalShare = 0.85
 )
 
-// detect returns the encoding of a text that is not UTF-8: the only likely one as which it reads as words.
+// detect returns the encoding of a text that is not UTF-8: the only one as which it reads as words of a language, or else the likely one of these.
 func detect(data []byte) (string, error) {
-	results, err := chardet.NewTextDetector().DetectAll(data[:min(len(data), detectBytes)])
+	data = data[:min(len(data), detectBytes)]
+	var readings []string
+	for _, name := range narrow {
+		same := func(other string) bool { return readsAlike(name, other, data) }
+		if isPlausibleIn(name, data) && !slices.ContainsFunc(readings, same) {
+			readings = append(readings, name)
+		}
+	}
+	results, err := chardet.NewTextDetector().DetectAll(data)
 	if err != nil {
 		return "", ErrUnknown
 	}
 	best, confidence := "", 0
 	for _, r := range results { // the likely ones first
-		name := detected[r.Charset]
-		if name == "" || !isPlausibleIn(name, data) {
+		name := cmp.Or(detected[r.Charset], strings.ToLower(r.Charset))
+		if i := slices.IndexFunc(readings, func(other string) bool { return encodings[name] != nil && readsAlike(name, other, data) }); i >= 0 {
+			name = readings[i]
+		} else if !slices.Contains(wide, name) || !isPlausibleIn(name, data) {
 			continue
 		}
-		if best == "" {
-			if r.Confidence < minNarrow || isWide(name) && r.Confidence < minWide {
-				return "", ErrUnknown
-			}
+		switch {
+		case best == "" && r.Confidence >= minConfidence:
 			best, confidence = name, r.Confidence
-			continue
-		}
-		if float64(r.Confidence) >= rivalShare*float64(confidence) && !readsAlike(best, name, data) {
+		case best != "" && best != name && float64(r.Confidence) >= rivalShare*float64(confidence):
 			return "", ErrUnknown
 		}
 	}
-	// The detector does not know these.
-	for _, name := range []string{"ibm866", "windows-874"} {
-		if best == "" && isPlausibleIn(name, data) {
-			best = name
-		}
+	if best == "" && len(readings) == 1 && tells(readings[0], data) {
+		best = readings[0]
 	}
 	if best == "" {
 		return "", ErrUnknown
@@ -191,12 +208,20 @@ func detect(data []byte) (string, error) {
 	return best, nil
 }
 
-func isWide(name string) bool {
-	switch name {
-	case "shift_jis", "euc-jp", "euc-kr", "gb18030", "big5":
-		return true
+// minLetters is how many letters of another script than Latin tell which encoding they are in.
+const minLetters = 8
+
+// tells reports whether a text has enough letters to tell that it is in an encoding.
+func tells(name string, data []byte) bool {
+	decoded, _ := encodings[name].NewDecoder().Bytes(data)
+	letters, latin := 0, true
+	for _, r := range string(decoded) {
+		if r >= utf8.RuneSelf && unicode.IsLetter(r) {
+			letters++
+			latin = latin && unicode.Is(unicode.Latin, r)
+		}
 	}
-	return false
+	return latin || letters >= minLetters
 }
 
 // readsAlike reports whether a text is the same in two encodings.
@@ -206,11 +231,14 @@ func readsAlike(one, other string, data []byte) bool {
 	return errA == nil && errB == nil && bytes.Equal(a, b)
 }
 
+// noBreakSpace stands between words, not before them.
+const noBreakSpace = '\u00A0'
+
 // oddWords is the part of the words with foreign letters that may look wrong in a text that is plausible.
 const oddWords = 20
 
 // isPlausibleIn reports whether a text reads as words in an encoding: no controls, nothing that is not assigned, and words of one
-// script in ordinary case.
+// script in ordinary case, with the letters of one language.
 func isPlausibleIn(name string, data []byte) bool {
 	decoded, err := encodings[name].NewDecoder().Bytes(data)
 	if err != nil {
@@ -218,8 +246,13 @@ func isPlausibleIn(name string, data []byte) bool {
 	}
 	runes := []rune(string(bytes.TrimPrefix(decoded, []byte("\uFEFF"))))
 	words, odd := 0, 0
+	var foreign []rune
 	for i := 0; i < len(runes); i++ {
-		if isNoText(runes[i]) {
+		if isNoText(runes[i]) || isSign(runes[i]) && !isSignInPlace(at(runes, i-1), runes[i], at(runes, i+1), at(runes, i+2)) {
+			return false
+		}
+		if unicode.Is(unicode.Thai, runes[i]) && unicode.IsMark(runes[i]) || // it stands on no letter
+			runes[i] == noBreakSpace && unicode.IsSpace(at(runes, i-1)) && unicode.IsLetter(at(runes, i+1)) {
 			return false
 		}
 		if !unicode.IsLetter(runes[i]) {
@@ -229,23 +262,44 @@ func isPlausibleIn(name string, data []byte) bool {
 		for end < len(runes) && (unicode.IsLetter(runes[end]) || unicode.IsMark(runes[end])) {
 			end++
 		}
-		if isForeign, isOdd := judge(runes[i:end]); isForeign {
+		if letters, isOdd := judge(runes[i:end]); len(letters) > 0 {
 			words++
+			foreign = append(foreign, letters...)
 			if isOdd {
 				odd++
 			}
 		}
-		if end < len(runes) && isInsideOut(runes[end-1], runes[end], at(runes, end+1)) {
-			words, odd = words+1, odd+1
-		}
 		i = end - 1
 	}
-	return odd*oddWords <= words
+	return odd*oddWords <= words && (!slices.Contains(narrow, name) || areOfOneLanguage(foreign))
 }
 
-// at returns the rune at an index, a space behind the end.
+// areOfOneLanguage reports whether letters beyond ASCII are those of one language, but for a few, and not mostly capitals.
+func areOfOneLanguage(letters []rune) bool {
+	capitals := 0
+	small := make([]rune, len(letters))
+	for i, r := range letters {
+		if small[i] = unicode.ToLower(r); small[i] != r {
+			capitals++
+		}
+	}
+	if 2*capitals > len(letters) && len(letters) > 3 {
+		return false
+	}
+	return len(letters) == 0 || slices.ContainsFunc(alphabets, func(alphabet string) bool {
+		strange := 0
+		for _, r := range small {
+			if !strings.ContainsRune(alphabet, r) {
+				strange++
+			}
+		}
+		return strange*oddWords <= len(small)
+	})
+}
+
+// at returns the rune at an index, a space outside of the text.
 func at(runes []rune, i int) rune {
-	if i < len(runes) {
+	if i >= 0 && i < len(runes) {
 		return runes[i]
 	}
 	return ' '
@@ -258,31 +312,51 @@ func isNoText(r rune) bool {
 		0x7F <= r && r < 0xA0 || !unicode.IsGraphic(r) && !unicode.IsSpace(r) && !unicode.Is(unicode.Cf, r)
 }
 
-// isInsideOut reports whether a sign beyond ASCII stands behind a letter as no writing has it: before another letter, or a quotation
-// mark that opens.
-func isInsideOut(letter, sign, next rune) bool {
-	const han = 0x2E80 // from here on scripts have no spaces
-	if letter >= han || sign < utf8.RuneSelf || !unicode.IsSymbol(sign) && !unicode.IsPunct(sign) {
-		return false
-	}
+// isSign reports whether a rune is a symbol or a punctuation mark that encodings of a byte a letter have beyond ASCII.
+func isSign(r rune) bool {
+	return r >= utf8.RuneSelf && (r < 0x2E80 && (unicode.IsSymbol(r) || unicode.IsPunct(r) || unicode.IsNumber(r)))
+}
+
+// isSignInPlace reports whether a sign stands between two runes as it may.
+func isSignInPlace(before, sign, after, next rune) bool {
+	left, right := unicode.IsLetter(before), unicode.IsLetter(after)
 	switch sign {
-	case '‘', '’', '‐', '‑', '·', '–', '—', '…', '⁄':
-		return false
-	case '‚', '„', '«', '“':
+	case '‘', '’', '‐', '‑', '·':
 		return true
+	case '–', '—':
+		return !left || !right || unicode.IsLetter(next) // not Bego–a
+	case '”', '»', '…', '‹', '›', '“', '°':
+		return !left || !right
+	case '„', '‚', '«', '¿', '¡':
+		return !left
+	case '™', '®', '©', '²', '³', '¹':
+		return !right
+	case '†', '‡', 'ˆ', '¤', '¦', '¨', '¬', '¯', '¸':
+		return false // in no note, but what letters of other encodings look like
+	case 'º', 'ª':
+		return !right && !left
 	}
-	return unicode.IsLetter(next)
+	return !left && !right
 }
 
 // scripts are those of the encodings whose letters may be taken for each other.
 var scripts = []*unicode.RangeTable{unicode.Latin, unicode.Cyrillic, unicode.Greek, unicode.Hebrew, unicode.Arabic, unicode.Thai, unicode.Hangul}
 
-// judge says whether a word has letters beyond ASCII, and whether it looks as no word does: letters of two scripts, capitals behind
-// small letters, or Latin without a plain letter.
-func judge(word []rune) (foreign, odd bool) {
+// endless are letters that no word ends with, startless those that none begins with, and final those that stand only at an end.
+const (
+	endless   = "σכמנצ"
+	startless = "ъьЪЬы"
+	final     = "ςךםןףץىة"
+	accented  = "άέήίόύώΐΰ"
+)
+
+// judge returns the letters beyond ASCII of a word, and whether it looks as no word does: letters of two scripts, capitals behind small
+// letters, Latin without a plain letter, four letters or more of Cyrillic or Greek without a vowel, two accents of Greek, or letters where
+// none of their script stands.
+func judge(word []rune) (foreign []rune, odd bool) {
 	var script *unicode.RangeTable
-	letters, ascii, capitals := 0, 0, 0
-	for _, r := range word {
+	letters, capitals, vowels, accents := 0, 0, 0, 0
+	for i, r := range word {
 		for _, s := range scripts {
 			if unicode.Is(s, r) {
 				odd = odd || script != nil && s != script
@@ -290,15 +364,29 @@ func judge(word []rune) (foreign, odd bool) {
 				break
 			}
 		}
+		if !unicode.IsLetter(r) {
+			continue
+		}
+		letters++
+		last := i == len(word)-1
+		odd = odd || len(word) > 1 && (last && strings.ContainsRune(endless, r) || i == 0 && strings.ContainsRune(startless, r)) ||
+			!last && strings.ContainsRune(final, r)
+		if strings.ContainsRune(accented, r) {
+			accents++
+		}
 		if unicode.IsUpper(r) {
 			capitals++
 		}
-		if r < utf8.RuneSelf {
-			ascii++
+		if strings.ContainsRune("аеёиіїоуыэюяєўАЕЁИІЇОУЫЭЮЯЄαεηιοωυάέήίόύώϊϋΑΕΗΙΟΩΥ", r) {
+			vowels++
 		}
-		letters++
+		if r >= utf8.RuneSelf {
+			foreign = append(foreign, r)
+		}
 	}
-	odd = odd || script == unicode.Latin && letters > 2 && ascii*2 < letters ||
-		capitals > 0 && capitals < letters && (capitals > 1 || !unicode.IsUpper(word[0]))
-	return ascii < letters, odd
+	plain := letters - len(foreign)
+	odd = odd || accents > 1 || script == unicode.Latin && letters > 2 && plain*2 < letters ||
+		capitals > 0 && capitals < letters && (capitals > 1 || !unicode.IsUpper(word[0])) ||
+		(script == unicode.Cyrillic || script == unicode.Greek) && letters > 3 && vowels == 0
+	return foreign, odd
 }

@@ -96,3 +96,12 @@ func TestDecodeEndsLinesAtCR(t *testing.T) {
 		}
 	}
 }
+
+// Hazard K01: what is ASCII stays readable if a few bytes are of no encoding for certain, and a wrong reading is worse than none.
+func TestDecodeKeepsWhatIsMostlyASCII(t *testing.T) {
+	for _, raw := range []string{"The caf\xc3\xa9 is closed. \xe2 end\n", "A dog \xe2\x80\x93 a poodle. \xe2 end\n", "A red \x1b[31msky and \xff.\n", "Ask \x93c\x92\x86 at nine, the doctor said.\n"} {
+		if got, encoding, err := text.Decode([]byte(raw)); string(got) != raw || encoding != "" || err != nil {
+			t.Errorf("%q is %q in %q, %v", raw, got, encoding, err)
+		}
+	}
+}

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"kioku/internal/safefile"
-	"kioku/memory"
+	"kioku/internal/text"
 )
 
 // Found is how a workspace was found from the working directory.
@@ -131,7 +131,7 @@ func holdsMarkdown(dir string) bool {
 			return filepath.SkipAll
 		case d.IsDir() && path != "." && (strings.HasPrefix(name, ".") || name == "node_modules"):
 			return filepath.SkipDir
-		case d.Type().IsRegular() && memory.MarkdownExtension(name) != "":
+		case d.Type().IsRegular() && text.MarkdownExtension(name) != "":
 			found = true
 			return filepath.SkipAll
 		}

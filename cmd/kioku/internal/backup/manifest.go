@@ -14,7 +14,7 @@ import (
 	"kioku"
 	"kioku/chunker"
 	"kioku/cmd/kioku/config"
-	"kioku/memory"
+	"kioku/internal/text"
 )
 
 const (
@@ -122,7 +122,7 @@ func checkName(name string) error {
 
 // isNoteName reports whether a path names a Markdown file or a daily log that is not hidden and in no hidden folder.
 func isNoteName(path string) bool {
-	known := memory.MarkdownExtension(path) != "" || chunker.KindOf(path) == chunker.DailyLog
+	known := text.MarkdownExtension(path) != "" || chunker.KindOf(path) == chunker.DailyLog
 	return known && !strings.HasPrefix(path, ".") && !strings.Contains(path, "/.")
 }
 

@@ -22,12 +22,12 @@ import (
 // and those below it, "agent/*" for those below it only.
 var mayImport = map[string]string{
 	"memory":                 "",
-	"chunker":                "internal/text",
+	"chunker":                "internal/lazyregexp internal/text",
 	"internal/filelock":      "",
 	"internal/atomicfile":    "",
 	"internal/safefile":      "internal/text",
 	"internal/strictjson":    "",
-	"internal/text":          "",
+	"internal/text":          "internal/lazyregexp",
 	"internal/machine":       "",
 	"internal/egress":        "",
 	"internal/tracing":       "",

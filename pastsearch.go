@@ -214,7 +214,11 @@ func (m *Memory) removePastIndexes(keep int, age time.Duration) (removed int, er
 	var all []index
 	for _, e := range entries {
 		in := index{path: filepath.Join(dir, e.Name())}
-		if info, err := os.Stat(filepath.Join(in.path, pastWhole)); err == nil {
+		info, err := os.Stat(filepath.Join(in.path, pastWhole))
+		if errors.Is(err, fs.ErrNotExist) {
+			info, err = e.Info() // somebody may be about to make it
+		}
+		if err == nil {
 			in.used = info.ModTime()
 		}
 		all = append(all, in)

@@ -26,6 +26,16 @@ type Line struct {
 // IsEntry reports whether the line is the heading of an entry, "## 15:04 - decision".
 func (l Line) IsEntry() bool { return l.Level > 0 && text.IsEntryHeading(l.Text) }
 
+// isDay reports whether the line is a heading that is only a day, as that of a file of notes is.
+func (l Line) isDay() bool {
+	day, start, end := text.FindDay(l.Title())
+	return l.Level > 0 && day != "" && start == 0 && end == len(l.Title())
+}
+
+// EndsBefore reports whether what is under a heading ends before a line, even if there is no text: an entry begins there. The first entry of
+// a day stays with the heading of the day.
+func (l Line) EndsBefore(next Line) bool { return next.IsEntry() && l.Text != "" && !l.isDay() }
+
 // Title returns the words of the heading that begins on the line, the whole line if none does.
 func (l Line) Title() string { return headingTitle(l.Text) }
 

@@ -64,7 +64,7 @@ func (l Line) beginsUnit(before Line, blank bool) bool {
 	case isBlank(l.Text) || l.Fence != "":
 		return false
 	case l.Level > 0:
-		return before.Level == 0 || l.IsEntry() // headings that follow each other are one
+		return before.Level == 0 || before.EndsBefore(l) // headings that follow each other are one
 	case before.Level > 0 || before.Underline:
 		return isNoteHeading(before.Title())
 	case l.Block > 0 && l.Block == before.Block:

@@ -155,10 +155,14 @@ func joinBlocks(pieces []piece, limit int) {
 // where no further piece fits.
 func passageEnd(pieces []piece, from, limit int) int {
 	runes, body := 0, false
+	var before chunker.Line
 	for to := from; to < len(pieces); to++ {
 		heading := pieces[to].markdown.Level > 0
-		if heading && (body || to > from && pieces[to].markdown.IsEntry()) {
+		if heading && (body || before.EndsBefore(pieces[to].markdown)) {
 			return to
+		}
+		if !isBlank(pieces[to]) {
+			before = pieces[to].markdown
 		}
 		if runes += pieces[to].runes; runes > limit || runes > itemRunes && pieces[to].item && body {
 			return max(unjoined(pieces, from, to), from+1)

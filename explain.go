@@ -1,6 +1,7 @@
 package kioku
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +11,7 @@ import (
 )
 
 // Explain says what became of the passage at a line of a file. If path is empty, it explains only the hits. Errors are those
-// of Search, and a *memory.InputError for a line below 1.
+// of Search, and a *memory.InputError for a line below 0. The line 0 is that of the path, which may be a citation, else the first.
 func (m *Memory) Explain(ctx context.Context, q memory.Query, path string, line int) (memory.Explanation, error) {
 	if err := m.enter(); err != nil {
 		return memory.Explanation{}, err
@@ -22,7 +23,10 @@ func (m *Memory) Explain(ctx context.Context, q memory.Query, path string, line 
 	if err != nil {
 		return memory.Explanation{}, err
 	}
-	path = m.citedFile(path)
+	if path != "" {
+		cited, from := m.citedFile(ctx, path)
+		path, line = cited, cmp.Or(line, from, 1)
+	}
 	ex, err := m.searcher.Load().Explain(ctx, q, path, line)
 	ex.Answer.Index = lag(ex.Answer.Index, stats, m.indexer.SyncState())
 	m.addOrigins(ex.Answer.Hits)

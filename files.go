@@ -73,7 +73,8 @@ func (m *Memory) Links(ctx context.Context, file string) (memory.Links, error) {
 	if _, err := m.freshen(ctx); err != nil {
 		return memory.Links{}, err
 	}
-	links, err := m.store.Links(ctx, m.citedFile(file))
+	cited, _ := m.citedFile(ctx, file)
+	links, err := m.store.Links(ctx, cited)
 	if err != nil {
 		return memory.Links{}, fmt.Errorf("links of %s: %w", file, err)
 	}
@@ -92,7 +93,8 @@ func (m *Memory) Chunks(ctx context.Context, file string) (memory.Chunks, error)
 	if _, err := m.freshen(ctx); err != nil {
 		return memory.Chunks{}, err
 	}
-	chunks, err := m.store.Chunks(ctx, m.citedFile(file))
+	cited, _ := m.citedFile(ctx, file)
+	chunks, err := m.store.Chunks(ctx, cited)
 	if err != nil {
 		return memory.Chunks{}, fmt.Errorf("chunks of %s: %w", file, err)
 	}

@@ -126,6 +126,14 @@ func TestGetReadsCitations(t *testing.T) {
 			t.Errorf("%+v: %q, %v; want %q", c.req, got.Text, err, c.want)
 		}
 	}
+	for _, cited := range []string{"memory/a.md#L3", "[[a]]:3", "a:3"} {
+		links, err := m.Links(t.Context(), cited)
+		chunks, errChunks := m.Chunks(t.Context(), cited)
+		ex, errExplain := m.Explain(t.Context(), memory.Query{Text: "3"}, cited, 0)
+		if err := errors.Join(err, errChunks, errExplain); err != nil || links.Path != "memory/a.md" || chunks.Path != links.Path || ex.Outcome == memory.NotIndexed {
+			t.Errorf("%s: %+v, %+v, %+v, %v", cited, links, chunks, ex, err)
+		}
+	}
 	var input *memory.InputError
 	if _, err := m.Get(t.Context(), memory.GetRequest{Path: "memory/a.md:x"}); !errors.As(err, &input) {
 		t.Errorf("got %v", err)

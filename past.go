@@ -85,8 +85,9 @@ func (m *Memory) checkPast(name string) (string, error) {
 	if name != path.Clean(name) || path.IsAbs(name) || strings.HasPrefix(name, "../") || name == ".." {
 		return "", &memory.InputError{Field: "path", Problem: "must be the path of a file or folder of the workspace, relative to it"}
 	}
-	if text.MarkdownExtension(name) != "" {
-		name, _ = m.sameName(name)
+	readings, _ := memory.Readings(name)
+	if r, ok := m.fileOf(readings); ok && text.MarkdownExtension(r.Path) != "" {
+		return r.Path, nil
 	}
 	return name, nil
 }

@@ -20,11 +20,8 @@ import (
 // that a reading names as a link does. It returns a *memory.InputError for a name that several notes have, and for what can name no lines.
 func (m *Memory) cited(ctx context.Context, citation string) (memory.GetRequest, error) {
 	readings, notLines := memory.Readings(citation)
-	for _, r := range readings {
-		var ok bool
-		if r.Path, ok = m.sameName(r.Path); ok {
-			return r, nil
-		}
+	if r, ok := m.fileOf(readings); ok {
+		return r, nil
 	}
 	if notLines != nil {
 		return memory.GetRequest{}, notLines
@@ -45,15 +42,23 @@ func (m *Memory) cited(ctx context.Context, citation string) (memory.GetRequest,
 	return memory.GetRequest{}, errNotFound
 }
 
-// citedFile returns the path of the file that a citation names, and the citation itself if it names none.
-func (m *Memory) citedFile(citation string) string {
-	readings, _ := memory.Readings(citation)
+// fileOf returns the first of some readings that is a file.
+func (m *Memory) fileOf(readings []memory.GetRequest) (r memory.GetRequest, ok bool) {
 	for _, r := range readings {
-		if p, ok := m.sameName(r.Path); ok {
-			return p
+		if r.Path, ok = m.sameName(r.Path); ok {
+			return r, true
 		}
 	}
-	return citation
+	return memory.GetRequest{}, false
+}
+
+// citedFile returns the path of the file that a citation names and its first line, 0 if it names none; the citation itself if there is no
+// such file.
+func (m *Memory) citedFile(ctx context.Context, citation string) (path string, line int) {
+	if r, err := m.cited(ctx, citation); err == nil {
+		return r.Path, r.From
+	}
+	return citation, 0
 }
 
 // sameName returns the path in the index of the file that a path means, and whether there is one. That is the path itself if there is
@@ -74,7 +79,7 @@ func (m *Memory) sameName(p string) (string, bool) {
 		return p, false
 	}
 	defer root.Close()
-	if _, err := root.Lstat(rel); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := root.Lstat(rel); err == nil || errors.Is(err, fs.ErrPermission) {
 		return p, true
 	}
 	found := "."

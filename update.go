@@ -66,7 +66,10 @@ func (m *Memory) checkUpdate(u memory.Update) (memory.Update, error) {
 	if err := checkPath(u.Path); err != nil {
 		return u, err
 	}
-	u.Path = m.citedFile(u.Path)
+	readings, _ := memory.Readings(u.Path)
+	if r, ok := m.fileOf(readings); ok {
+		u.Path = r.Path
+	}
 	recalled := strings.TrimSpace(u.NewText) != ""
 	u.OldText = strings.TrimSpace(removeMarkers(u.OldText))
 	u.NewText = strings.TrimSpace(removeMarkers(strings.ReplaceAll(memory.StripRecalled(u.NewText), "\r\n", "\n")))

@@ -85,6 +85,8 @@ func TestUpdateForgivesCompositionAndTypography(t *testing.T) {
 		"unseen":                 {"- ab\u00adcd\u200b\ufeff e\n", "abcd e", "- X\n"},
 		"exact goes before":      {"- 3–5\n- 3-5\n", "3-5", "- 3–5\n- X\n"},
 		"no half of a character": {"- Cafe\u0301 and Cafe\n", "Cafe and Cafe", ""},
+		"no half of an accent":   {"- The cafe\u0301 is closed\n", "cafe", ""},
+		"the whole one":          {"- The cafe\u0301\n- no cafe here\n", "cafe", "- The cafe\u0301\n- no X here\n"},
 		"twice":                  {"- Jose\u0301’s\n- Jos\u00e9's \n", "Jos\u00e9’s", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

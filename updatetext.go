@@ -157,9 +157,13 @@ func (s squeezed) find(want []byte) (at []int) {
 	return at
 }
 
-// within reports whether an offset lies in the middle of a character.
+// within reports whether an offset lies in the middle of a character, which may be a letter and its marks.
 func (s squeezed) within(i int) bool {
-	return i > 0 && i < len(s.text) && s.start[i] == s.start[i-1]
+	if i <= 0 || i >= len(s.text) {
+		return false
+	}
+	r, _ := utf8.DecodeRune(s.text[i:])
+	return s.start[i] == s.start[i-1] || unicode.Is(unicode.Mn, r)
 }
 
 // squeeze returns the squeezed form of a text, without white space at its beginning and end; folded as foldCharacter says if fold is set.
@@ -205,9 +209,9 @@ func squeeze(src []byte, fold bool) squeezed {
 
 // typed are the characters of a keyboard that typographic ones stand for. Those that nobody sees stand for nothing.
 var typed = strings.NewReplacer("‘", "'", "’", "'", "‚", "'", "‛", "'", "ʼ", "'", "′", "'", "´", "'", "＇", "'",
-	"“", `"`, "”", `"`, "„", `"`, "‟", `"`, "«", `"`, "»", `"`, "″", `"`, "＂", `"`,
+	"“", `"`, "”", `"`, "„", `"`, "‟", `"`, "«", `"`, "»", `"`, "″", `"`, "＂", `"`, "‹", "'", "›", "'",
 	"‐", "-", "‑", "-", "‒", "-", "–", "-", "—", "-", "―", "-", "−", "-", "－", "-", "…", "...",
-	"\u00ad", "", "\u200b", "", "\u200e", "", "\u200f", "", "\u2060", "", "\ufeff", "")
+	"\u00ad", "", "\u200b", "", "\u200c", "", "\u200e", "", "\u200f", "", "\u2060", "", "\ufeff", "")
 
 // foldCharacter returns a character with its accents composed, and as it is typed.
 func foldCharacter(c []byte) []byte { return []byte(typed.Replace(string(norm.NFC.Bytes(c)))) }

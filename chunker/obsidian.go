@@ -7,8 +7,9 @@ import (
 )
 
 var (
-	// placeholder is what a template has in the place of a text: {{date:YYYY}} and <% tp.file.title %>. The cloze of a flash card {{c1::x}} is none.
-	placeholder = lazyregexp.New(`\{\{\s*\pL[\pL\pN_.-]{2,}[^{}\n]*\}\}|<%.*?%>|<%.*`)
+	// placeholder is what a template has in the place of a text: {{date:YYYY}}, {{title}}, {{time}} and <% tp.file.title %>. Those of other
+	// programs are text of a note.
+	placeholder = lazyregexp.New(`(?i)\{\{\s*(?:date|title|time)(?:[:+-][^{}\n]*)?\s*\}\}|<%[-_*+~=]*\s*(?:await\s+)?tp\..*?(?:%>|$)`)
 	// codeSpan is code within a line.
 	codeSpan = lazyregexp.New("`+[^`]*`+")
 	// emptyLine is a line that a person is to fill in: an empty item or task, a label, a rule.

@@ -173,7 +173,7 @@ func providerName(name string) string {
 // skippedFiles returns at most maxSkipped files; an entry without a path reports how many more there are.
 func skippedFiles(files []memory.SkippedFile) []*kiokuv1.SkippedFile {
 	out := convertAll(files[:min(len(files), maxSkipped)], func(f memory.SkippedFile) *kiokuv1.SkippedFile {
-		return &kiokuv1.SkippedFile{Path: clip(f.Path, 1000), Reason: clip(f.Reason, 500)}
+		return &kiokuv1.SkippedFile{Path: clip(f.Path, 1000), Reason: clip(f.Reason, 500), Indexed: f.Indexed}
 	})
 	if more := len(files) - maxSkipped; more > 0 {
 		out = append(out, &kiokuv1.SkippedFile{Reason: fmt.Sprintf("and %d more files", more)})

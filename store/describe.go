@@ -106,7 +106,11 @@ func (w *fileWriter) writeField(ctx context.Context, id int64, name string, valu
 		if d := text.DayOf(value); d != "" {
 			day = d
 		}
-		if _, err := w.insertField.ExecContext(ctx, id, name, folded(value), number, day); err != nil {
+		kept := folded(value)
+		if name == fieldRemark { // which is shown, not searched
+			kept = value
+		}
+		if _, err := w.insertField.ExecContext(ctx, id, name, kept, number, day); err != nil {
 			return err
 		}
 	}

@@ -106,7 +106,21 @@ func (a *app) backUp(ctx context.Context, c *connect.Client, path string, noNote
 	if err != nil {
 		return fmt.Errorf("back up: %w", err)
 	}
+	if st, err := c.Memory.Status(ctx); err == nil && countSkipped(st.Skipped) > 0 {
+		a.Notice("not in the backup: %s that could not be indexed; kioku status says why", render.Count(countSkipped(st.Skipped), "file"))
+	}
 	return a.tellBackup("wrote", path, m)
+}
+
+// countSkipped counts the files that are not indexed at all.
+func countSkipped(files []memory.SkippedFile) int {
+	n := 0
+	for _, f := range files {
+		if !f.Indexed {
+			n++
+		}
+	}
+	return n
 }
 
 // indexedNotes returns the paths of the notes in a backup: the files that are indexed, the settings of the workspace, and the

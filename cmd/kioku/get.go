@@ -82,10 +82,11 @@ func (a *app) expand(ctx context.Context, c *connect.Client, place *kiokuv1.Memo
 	case !hasGlob(place.GetPath()):
 		return nil, fmt.Errorf("%s: %w", place.GetPath(), missing)
 	}
-	selects, err := lastReading(place.GetPath())
+	readings, err := memory.Readings(place.GetPath())
 	if err != nil {
 		return nil, err
 	}
+	selects := readings[len(readings)-1]
 	list, err := c.AllFiles(ctx, &kiokuv1.ListFilesRequest{Agent: c.Agent, Glob: selects.Path})
 	if err != nil {
 		return nil, err
@@ -98,10 +99,4 @@ func (a *app) expand(ctx context.Context, c *connect.Client, place *kiokuv1.Memo
 		err = fmt.Errorf("%s selects no file; kioku ls lists what there is", place.GetPath())
 	}
 	return reqs, err
-}
-
-// lastReading returns what a citation means if no file has it for its name.
-func lastReading(citation string) (memory.GetRequest, error) {
-	all, err := memory.Readings(citation)
-	return all[len(all)-1], err
 }

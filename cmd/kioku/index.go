@@ -70,7 +70,7 @@ func (a *app) index(ctx context.Context, c *connect.Client, f indexFlags) error 
 	}
 	r := indexReport{
 		Files: st.GetIndex().GetFileCount(), Chunks: st.GetIndex().GetChunkCount(), Embedded: report.GetEmbeddedCount(),
-		Skipped: max(report.GetSkippedCount(), int32(len(st.GetSkipped()))), Generation: st.GetIndex().GetGeneration(), took: time.Since(start).Round(time.Millisecond),
+		Skipped: report.GetSkippedCount(), Generation: st.GetIndex().GetGeneration(), took: time.Since(start).Round(time.Millisecond),
 	}
 	r.Took = fmt.Sprintf("%.3fs", r.took.Seconds())
 	if err := a.Write(r, r.tell); err != nil {

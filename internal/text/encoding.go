@@ -25,7 +25,7 @@ const (
 	// sniffBytes is how far into a file a NUL byte makes it binary.
 	sniffBytes = 8 << 10
 	// detectBytes is how much of a file its encoding is told from.
-	detectBytes = 64 << 10
+	detectBytes = 8 << 10
 )
 
 // Decode returns the text of a file as UTF-8 without a byte order mark, with lines that end with \n or \r\n, also if most of them end with \r, and the name of the
@@ -172,7 +172,7 @@ const (
 
 // detect returns the encoding of a text that is not UTF-8: the only one as which it reads as words of a language, or else the likely one of these.
 func detect(data []byte) (string, error) {
-	data = data[:min(len(data), detectBytes)]
+	data = sample(data)
 	var readings []string
 	for _, name := range narrow {
 		same := func(other string) bool { return readsAlike(name, other, data) }
@@ -206,6 +206,26 @@ func detect(data []byte) (string, error) {
 		return "", ErrUnknown
 	}
 	return best, nil
+}
+
+// sample returns the first lines of a text that differ, without the half of a letter at its end.
+func sample(data []byte) []byte {
+	if len(data) <= detectBytes {
+		return data
+	}
+	var all []byte
+	seen := map[string]bool{}
+	for line := range bytes.Lines(data) {
+		if seen[string(line)] || len(all) > 0 && len(all)+len(line) > detectBytes {
+			continue
+		}
+		seen[string(line)] = true
+		if all = append(all, line...); len(all) > detectBytes { // one line
+			all = all[:max(detectBytes/2, bytes.LastIndexByte(all[:detectBytes], ' '))]
+			break
+		}
+	}
+	return all
 }
 
 // minLetters is how many letters of another script than Latin tell which encoding they are in.
@@ -340,7 +360,7 @@ func isSignInPlace(before, sign, after, next rune) bool {
 }
 
 // scripts are those of the encodings whose letters may be taken for each other.
-var scripts = []*unicode.RangeTable{unicode.Latin, unicode.Cyrillic, unicode.Greek, unicode.Hebrew, unicode.Arabic, unicode.Thai, unicode.Hangul}
+var scripts = []*unicode.RangeTable{unicode.Latin, unicode.Cyrillic, unicode.Greek, unicode.Hebrew, unicode.Arabic, unicode.Thai}
 
 // endless are letters that no word ends with, startless those that none begins with, and final those that stand only at an end.
 const (
@@ -355,7 +375,7 @@ const (
 // none of their script stands.
 func judge(word []rune) (foreign []rune, odd bool) {
 	var script *unicode.RangeTable
-	letters, capitals, vowels, accents := 0, 0, 0, 0
+	letters, latin, capitals, vowels, accents := 0, 0, 0, 0, 0
 	for i, r := range word {
 		for _, s := range scripts {
 			if unicode.Is(s, r) {
@@ -368,6 +388,9 @@ func judge(word []rune) (foreign []rune, odd bool) {
 			continue
 		}
 		letters++
+		if unicode.Is(unicode.Latin, r) {
+			latin++
+		}
 		last := i == len(word)-1
 		odd = odd || len(word) > 1 && (last && strings.ContainsRune(endless, r) || i == 0 && strings.ContainsRune(startless, r)) ||
 			!last && strings.ContainsRune(final, r)
@@ -385,7 +408,7 @@ func judge(word []rune) (foreign []rune, odd bool) {
 		}
 	}
 	plain := letters - len(foreign)
-	odd = odd || accents > 1 || script == unicode.Latin && letters > 2 && plain*2 < letters ||
+	odd = odd || accents > 1 || latin == letters && letters > 2 && plain*2 < letters ||
 		capitals > 0 && capitals < letters && (capitals > 1 || !unicode.IsUpper(word[0])) ||
 		(script == unicode.Cyrillic || script == unicode.Greek) && letters > 3 && vowels == 0
 	return foreign, odd

@@ -105,3 +105,24 @@ func TestDecodeKeepsWhatIsMostlyASCII(t *testing.T) {
 		}
 	}
 }
+
+// A long text is told by its beginning, which ends with a whole letter.
+func TestDecodeReadsLongTexts(t *testing.T) {
+	for name, line := range map[string]string{"shift_jis": "今日は鳥を見に行きました。アオサギが川のそばに立っていました。\n", "euc-jp": "今日は鳥を見に行きました。アオサギが川のそばに立っていました。\n",
+		"gb18030": "今天我们去看鸟。苍鹭站在河边。我们需要重新安排时间。\n", "euc-kr": "오늘 우리는 새를 보러 갔다. 왜가리가 강가에 서 있었다.\n"} {
+		for _, before := range []string{"", "a", "ab"} {
+			e, err := htmlindex.Get(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			note := before + strings.Repeat(line, 3000)
+			raw, err := e.NewEncoder().String(note)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, _, err := text.Decode([]byte(raw)); err != nil || string(got) != note {
+				t.Errorf("%s behind %q: %v", name, before, err)
+			}
+		}
+	}
+}

@@ -10,7 +10,7 @@ import (
 // SystemZone returns the time zone that a value of the variable TZ names, as the C library of the system reads it: a name such as
 // Asia/Tokyo, a rule such as EST5EDT,M3.2.0,M11.1.0, either behind a colon, or a file. Nothing means UTC.
 func SystemZone(tz string) (*time.Location, error) {
-	name := strings.TrimPrefix(tz, ":")
+	name := strings.TrimSpace(strings.TrimPrefix(tz, ":"))
 	switch {
 	case name == "":
 		return time.UTC, nil

@@ -5071,8 +5071,10 @@ func (x *IndexCheck) GetTime() *timestamppb.Timestamp {
 type SkippedFile struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Path  string                 `protobuf:"bytes,1,opt,name=path,proto3" json:"path,omitempty"`
-	// Why the file is not indexed.
-	Reason        string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Why the file is not indexed, or what of it could not be read.
+	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Whether the file is indexed, and only a part of it could not be read.
+	Indexed       bool `protobuf:"varint,3,opt,name=indexed,proto3" json:"indexed,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5119,6 +5121,13 @@ func (x *SkippedFile) GetReason() string {
 		return x.Reason
 	}
 	return ""
+}
+
+func (x *SkippedFile) GetIndexed() bool {
+	if x != nil {
+		return x.Indexed
+	}
+	return false
 }
 
 // Provider is the embedding provider of an index.
@@ -6585,10 +6594,11 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"word_count\x18\x04 \x01(\x05R\twordCount\x12!\n" +
 	"\fvector_count\x18\x05 \x01(\x05R\vvectorCount\x12\x14\n" +
 	"\x05found\x18\x06 \x03(\tR\x05found\x12.\n" +
-	"\x04time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"9\n" +
+	"\x04time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"S\n" +
 	"\vSkippedFile\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x16\n" +
-	"\x06reason\x18\x02 \x01(\tR\x06reason\"\xbb\x02\n" +
+	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x18\n" +
+	"\aindexed\x18\x03 \x01(\bR\aindexed\"\xbb\x02\n" +
 	"\bProvider\x12\x1a\n" +
 	"\bprovider\x18\x01 \x01(\tR\bprovider\x12\x14\n" +
 	"\x05model\x18\x02 \x01(\tR\x05model\x12\x12\n" +

@@ -7,6 +7,7 @@ import (
 	"net"
 	"strings"
 	"time"
+	"unicode"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -220,7 +221,10 @@ func (k *Connector) client(ctx context.Context, conn *client.Client, served *kio
 func (k *Connector) remote(ctx context.Context, w wanted, n Need) (*Client, error) {
 	target := k.Conf.Client.Target
 	if k.NoDaemon || k.ReadOnly {
-		return nil, render.Misuse("--no-daemon and --read-only open an index of this machine; omit them, or --target")
+		return nil, render.Misuse("this needs an index of this machine, as --no-daemon and --read-only do; omit them, or --target")
+	}
+	if strings.ContainsFunc(k.Conf.Client.Token, unicode.IsControl) {
+		return nil, render.Misuse("--token-file has more than a token: name the file that kioku token add has written, not the list of tokens of the daemon")
 	}
 	tls, err := ClientTLS(k.Conf, target)
 	if err != nil {

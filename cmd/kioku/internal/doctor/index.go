@@ -60,7 +60,11 @@ func checkIndex(_ context.Context, s *Subject) []Finding {
 			all = append(all, Finding{"index.skipped", Warn, fmt.Sprintf("and %s more", render.Count(len(skipped)-i, "file")), "kioku status lists all, and why"})
 			break
 		}
-		all = append(all, Finding{"index.skipped", Warn, f.GetPath() + ": " + f.GetReason(), "kioku status lists all, and why"})
+		next := "mend what the reason says, or leave the file out: exclude in .kioku.yaml"
+		if f.GetIndexed() {
+			next = "the rest of the file is found; mend it and save it as UTF-8"
+		}
+		all = append(all, Finding{"index.skipped", Warn, f.GetPath() + ": " + f.GetReason(), next})
 	}
 	return all
 }

@@ -44,7 +44,11 @@ func (p *Page) Status(st *kiokuv1.StatusResponse, now time.Time) {
 		p.Row("beside", "%s%s not indexed; kioku index --all takes them in", moreThan(st.GetUnindexedMore()), Count(n, "Markdown file"))
 	}
 	for _, f := range st.GetSkipped() {
-		p.Row("skipped", "%s", strings.TrimPrefix(f.GetPath()+": "+f.GetReason(), ": "))
+		label := "skipped"
+		if f.GetIndexed() {
+			label = "unread"
+		}
+		p.Row(label, "%s", strings.TrimPrefix(f.GetPath()+": "+f.GetReason(), ": "))
 	}
 	if c := st.GetCheck(); c != nil {
 		p.Row("check", "%s, %s, %s, words of %s, %s checked, %s ago", Count(c.GetPageCount(), "page"),

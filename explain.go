@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 
 	"kioku/memory"
@@ -93,7 +94,9 @@ func (m *Memory) noChunk(path string, line int) string {
 
 // unknown says why the index does not know a file.
 func (m *Memory) unknown(path string) string {
-	if _, err := m.readFile(path); errors.Is(err, memory.ErrNotFound) {
+	if _, err := m.readFile(path); errors.Is(err, memory.ErrNotFound) && filepath.IsAbs(path) {
+		return "That is no file of this memory." // whose place is nobody's business
+	} else if errors.Is(err, memory.ErrNotFound) {
 		return path + " is no file of this memory."
 	}
 	return path + " is not indexed yet; it will be with the next sync."

@@ -25,7 +25,11 @@ func (a *app) explainCmd() *cobra.Command {
 			}
 			req := &kiokuv1.ExplainRequest{}
 			if len(args) == 2 {
-				req.Path = args[1]
+				place, err := lastReading(args[1])
+				if err != nil {
+					return err
+				}
+				req.Path, req.Line = place.Path, int32(max(place.From, 1))
 			}
 			return a.with(ctx, connect.ToSearch, func(c *connect.Client) error {
 				if err := c.Freshen(ctx); err != nil {

@@ -82,11 +82,10 @@ func (a *app) expand(ctx context.Context, c *connect.Client, place *kiokuv1.Memo
 	case !hasGlob(place.GetPath()):
 		return nil, fmt.Errorf("%s: %w", place.GetPath(), missing)
 	}
-	readings, err := memory.Readings(place.GetPath())
+	selects, err := lastReading(place.GetPath())
 	if err != nil {
 		return nil, err
 	}
-	selects := readings[len(readings)-1]
 	list, err := c.AllFiles(ctx, &kiokuv1.ListFilesRequest{Agent: c.Agent, Glob: selects.Path})
 	if err != nil {
 		return nil, err
@@ -99,4 +98,10 @@ func (a *app) expand(ctx context.Context, c *connect.Client, place *kiokuv1.Memo
 		err = fmt.Errorf("%s selects no file; kioku ls lists what there is", place.GetPath())
 	}
 	return reqs, err
+}
+
+// lastReading returns what a citation means if no file has it for its name.
+func lastReading(citation string) (memory.GetRequest, error) {
+	all, err := memory.Readings(citation)
+	return all[len(all)-1], err
 }

@@ -60,7 +60,7 @@ func checkIndex(_ context.Context, s *Subject) []Finding {
 			all = append(all, Finding{"index.skipped", Warn, fmt.Sprintf("and %s more", render.Count(len(skipped)-i, "file")), "kioku status lists all, and why"})
 			break
 		}
-		next := "mend what the reason says, or leave the file out: exclude in .kioku.yaml"
+		next := "mend what the reason says, or leave the file out: exclude in .kioku.yaml; kioku status lists all"
 		if f.GetIndexed() {
 			next = "the rest of the file is found; mend it and save it as UTF-8"
 		}

@@ -81,8 +81,8 @@ func (a *app) index(ctx context.Context, c *connect.Client, f indexFlags) error 
 	for _, path := range lost {
 		a.Notice("%s cannot be read; its entries stay in the index", path)
 	}
-	if r.Skipped > 0 || len(lost) > 0 {
-		a.Notice("not everything is indexed; kioku status lists what was skipped, and why")
+	if len(st.GetSkipped()) > 0 || len(lost) > 0 {
+		a.Notice("not everything is indexed; kioku status lists what was skipped or not read, and why")
 	}
 	if f.strict && (len(report.GetDegraded()) > 0 || len(lost) > 0) {
 		return render.ErrDegraded

@@ -55,7 +55,7 @@ func TestIndexReportsWhatItLeftOut(t *testing.T) {
 		t.Errorf("nothing was left out: exit %d: %s", got.code, got.stderr)
 	}
 	s.write("memory/binary.md", "a\x00b")
-	s.run("index", "--strict").wants(t, exitOK, "kioku status lists what was skipped, and why")
+	s.run("index", "--strict").wants(t, exitOK, "kioku status lists what was skipped or not read, and why")
 }
 
 func TestIndexStrictFailsIfAFolderCannotBeRead(t *testing.T) {

@@ -861,6 +861,15 @@ export declare type RecallRequest = Message<"kioku.v1.RecallRequest"> & {
    * @generated from field: repeated kioku.v1.ConversationTurn context = 9;
    */
   context: ConversationTurn[];
+
+  /**
+   * Begin with the standing instructions and preferences: entries of MEMORY.md and USER.md, and what was derived about the user. Ask for
+   * them with the first message of a conversation, and with the first after a compaction. A group gets none. AssemblePrompt has them
+   * without being asked, as far as what it shows of the two files lacks them.
+   *
+   * @generated from field: bool standing = 10;
+   */
+  standing: boolean;
 };
 
 /**
@@ -874,6 +883,8 @@ export declare const RecallRequestSchema: GenMessage<RecallRequest>;
  */
 export declare type RecallResponse = Message<"kioku.v1.RecallResponse"> & {
   /**
+   * The memories of the block, standing ones first.
+   *
    * @generated from field: kioku.v1.RecallReport report = 1;
    */
   report?: RecallReport | undefined;

@@ -109,8 +109,8 @@ export declare type MemorySearchRequest = Message<"kioku.v1.MemorySearchRequest"
   maxSnippetChars: number;
 
   /**
-   * Maximum number of results of one file, at most 100. 0 means the configured default: two, and further ones only if other
-   * files have nothing as good.
+   * Maximum number of results of one file, at most 100. 0 means the configured number; unless configured, any
+   * number.
    *
    * @generated from field: int32 max_per_file = 13;
    */
@@ -165,6 +165,14 @@ export declare type MemorySearchRequest = Message<"kioku.v1.MemorySearchRequest"
    * @generated from field: string max_sensitivity = 20;
    */
   maxSensitivity: string;
+
+  /**
+   * The query is a message and not a question: its questions, its last sentence and the whole are searched for one by one, and their
+   * results merged by score. Greetings, thanks and orders to an assistant are not searched for.
+   *
+   * @generated from field: bool clauses = 21;
+   */
+  clauses: boolean;
 };
 
 /**
@@ -241,7 +249,7 @@ export declare const ConditionSchema: GenMessage<Condition>;
  */
 export declare type MemorySearchResponse = Message<"kioku.v1.MemorySearchResponse"> & {
   /**
-   * Results, best first. Empty if no passage reaches the minimum score.
+   * Results, best first. Empty only if nothing has anything in common with the query, or reaches the min_score of the request.
    *
    * @generated from field: repeated kioku.v1.SearchResult results = 1;
    */
@@ -461,8 +469,8 @@ export declare type SearchResult = Message<"kioku.v1.SearchResult"> & {
   trace?: Trace | undefined;
 
   /**
-   * The score is below the configured minimum, but better than chance in this folder. Weak results come after all others; do
-   * not put them into a prompt unasked. A request with min_score has none.
+   * The score is below the line from which on a passage is an answer. At most three weak results come after all others, best first;
+   * one that is no more than a guess does not belong into a prompt. A request with min_score has none.
    *
    * @generated from field: bool weak = 15;
    */
@@ -594,13 +602,6 @@ export declare type Trace = Message<"kioku.v1.Trace"> & {
   terms: TermShare[];
 
   /**
-   * The score is below the minimum; the result fills a free place because keywords back it.
-   *
-   * @generated from field: bool keyword_backed = 14;
-   */
-  keywordBacked: boolean;
-
-  /**
    * Bonus of a passage whose date the query names; such a passage does not decay. 0 for all others.
    *
    * @generated from field: double date_bonus = 15;
@@ -650,32 +651,11 @@ export declare type Trace = Message<"kioku.v1.Trace"> & {
   nameBonus: number;
 
   /**
-   * Share of the merged score, in [0,1], that front matter or a list of links to other notes loses; 0 for all others.
-   *
-   * @generated from field: double penalty = 22;
-   */
-  penalty: number;
-
-  /**
    * Part of the score, in [0,1], that such a name gives; the channels fill up the rest.
    *
    * @generated from field: double name_confidence = 23;
    */
   nameConfidence: number;
-
-  /**
-   * Added to the rank value of an entry of a category that the query asks for ("what did we decide").
-   *
-   * @generated from field: double category_bonus = 24;
-   */
-  categoryBonus: number;
-
-  /**
-   * Part of the score that this category gives, in [0,1].
-   *
-   * @generated from field: double category_confidence = 25;
-   */
-  categoryConfidence: number;
 
   /**
    * Cosine of the query and the chunk; 0 without vectors.
@@ -794,13 +774,6 @@ export declare type ScoreParts = Message<"kioku.v1.ScoreParts"> & {
    * @generated from field: double date = 3;
    */
   date: number;
-
-  /**
-   * Part of a category that the query asks for.
-   *
-   * @generated from field: double category = 4;
-   */
-  category: number;
 
   /**
    * Part of the name of a note that is the query.
@@ -3072,11 +3045,18 @@ export declare type SkippedFile = Message<"kioku.v1.SkippedFile"> & {
   path: string;
 
   /**
-   * Why the file is not indexed.
+   * Why the file is not indexed, or what of it could not be read.
    *
    * @generated from field: string reason = 2;
    */
   reason: string;
+
+  /**
+   * Whether the file is indexed, and only a part of it could not be read.
+   *
+   * @generated from field: bool indexed = 3;
+   */
+  indexed: boolean;
 };
 
 /**

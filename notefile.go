@@ -87,10 +87,11 @@ func openNotes(ctx context.Context, root *os.Root, name string, limit int64) (*n
 
 // closedBy says why a file with this text takes no notes: it would not be indexed, or would not be read as it is now.
 func closedBy(src []byte, limit int64) string {
+	if int64(len(src)) > limit {
+		return safefile.TooLarge(limit) + ", and is not indexed"
+	}
 	decoded, encoding, err := text.Decode(src)
 	switch {
-	case int64(len(src)) > limit:
-		return safefile.TooLarge(limit) + ", and is not indexed"
 	case err != nil:
 		return err.Error()
 	case encoding != "":

@@ -31,8 +31,6 @@ func CheckGlobs(include, exclude []string) error {
 		switch {
 		case slices.Contains(parts, ".."), i < len(include) && strings.HasPrefix(glob, "/"):
 			return fmt.Errorf("glob %.80q leads out of the workspace; write it relative to the workspace, without \"..\", and name other folders in extraPaths", glob)
-		case strings.HasSuffix(glob, "/"):
-			return fmt.Errorf("glob %.80q matches nothing, for paths do not end with a slash; write %s** for all of a folder", glob, glob)
 		case strings.HasPrefix(glob, "./"), slices.Contains(parts, "."):
 			return fmt.Errorf("glob %.80q matches nothing, for paths have no \".\"; leave it out", glob)
 		}
@@ -51,8 +49,9 @@ func CheckGlob(glob string) error {
 	return nil
 }
 
-// matchesGlob reports whether a glob matches a path or a folder above it.
+// matchesGlob reports whether a glob matches a path or a folder above it. A slash at its end says only that it means a folder.
 func matchesGlob(glob, p string) bool {
+	glob = strings.TrimSuffix(glob, "/")
 	return doublestar.MatchUnvalidated(glob, p) || doublestar.MatchUnvalidated(glob+"/**", p)
 }
 
@@ -72,7 +71,7 @@ func mayMatchBelow(glob, dir string) bool {
 	if strings.Contains(glob, "{") || matchesGlob(glob, dir) {
 		return true
 	}
-	parts := strings.Split(glob, "/")
+	parts := strings.Split(strings.TrimSuffix(glob, "/"), "/")
 	for i, name := range strings.Split(dir, "/") {
 		if i >= len(parts) {
 			return false

@@ -373,11 +373,11 @@ func TestScanLeavesOutCopiesOfConflicts(t *testing.T) {
 	f.holds(conflict, "memory/alone (conflicted copy 2026-01-22).md", "memory/logseq/notes.md")
 }
 
-// Hazard C04: a name that is excluded is excluded in every folder.
+// Hazard C04: a name that is excluded is excluded in every folder, and a folder with a slash behind it as without.
 func TestScanExcludesNamesInEveryFolder(t *testing.T) {
 	t.Parallel()
-	f := setup(t, func(o *indexer.Options) { o.Exclude = []string{"diary.md", "*.mkd"} })
-	f.writeAll("a.md", "diary.md", "x/diary.md", "x/y/old.mkd", "x/b.md")
+	f := setup(t, func(o *indexer.Options) { o.Exclude = []string{"diary.md", "*.mkd", "private/"} })
+	f.writeAll("a.md", "diary.md", "x/diary.md", "x/y/old.mkd", "x/b.md", "private/c.md", "private/d/e.md")
 	f.sync()
 	f.holds("a.md", "x/b.md")
 }

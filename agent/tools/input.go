@@ -85,8 +85,8 @@ func fieldsOf(in any) map[string]any {
 	return out
 }
 
-// meant returns a parameter as its field takes it if a client has sent a text for what is none: a number or a truth value in quotes, one
-// text or texts with commas for a list. A blank text counts as left out.
+// meant returns a parameter as its field takes it if a client has sent a text for what is none: a number, a truth value or a list in
+// quotes, one text or texts with commas for a list. A blank text counts as left out.
 func meant(data json.RawMessage, field any) json.RawMessage {
 	kind := reflect.TypeOf(field).Elem()
 	if kind.Kind() == reflect.Pointer {
@@ -101,13 +101,25 @@ func meant(data json.RawMessage, field any) json.RawMessage {
 		return json.RawMessage("null")
 	}
 	if kind.Kind() == reflect.Slice && !strings.HasPrefix(said, "[") {
-		list, _ := json.Marshal(strings.FieldsFunc(said, func(r rune) bool { return r == ',' || r == ' ' })) // a list of texts can be encoded
+		list, _ := json.Marshal(texts(said)) // a list of texts can be encoded
 		return list
 	}
-	if bare := []byte(strings.ToLower(said)); json.Valid(bare) {
+	if kind.Kind() == reflect.Bool {
+		said = strings.ToLower(said)
+	}
+	if bare := []byte(said); json.Valid(bare) {
 		return bare
 	}
 	return data
+}
+
+// texts returns the texts between commas.
+func texts(said string) []string {
+	list := strings.Split(said, ",")
+	for i, item := range list {
+		list[i] = strings.TrimSpace(item)
+	}
+	return list
 }
 
 func wrongType(err error) string {

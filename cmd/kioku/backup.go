@@ -159,10 +159,13 @@ func (a *app) tellBackup(what, path string, m *backup.Manifest) error {
 	for _, left := range r.LeftOut {
 		why := "is outside of the workspace"
 		if !filepath.IsAbs(left) {
-			why, what = "is hidden, is gone or cannot be read", "incomplete"
+			why = "is hidden, is gone or cannot be read"
 			missing = errors.New("the backup lacks files of the workspace that are indexed")
 		}
 		a.Notice("not in the backup: %s, which %s", left, why)
+	}
+	if missing != nil {
+		what = "incomplete"
 	}
 	err = a.Write(r, func(p *render.Page) {
 		p.Linef("%s: %s, %s: agent %s of %s, its index, %s and %s of sessions", what, path, render.Size(r.FileBytes), r.Agent, r.Workspace,

@@ -67,11 +67,13 @@ var gauges = []gauge{
 
 // skipped returns the number of files that are not indexed.
 func skipped(s kioku.Status) float64 {
-	n := 0.
+	n := 0
 	for _, f := range s.Skipped {
-		n += 1 - truth(f.Indexed)
+		if !f.Indexed {
+			n++
+		}
 	}
-	return n
+	return float64(n)
 }
 
 // backlog returns the number of chunks without a vector that a provider is to make.

@@ -34,7 +34,7 @@ FUZZTIME ?= 10s
 MINUTES ?= 5
 SEED    ?= 0
 
-.PHONY: build static reproducible install uninstall dist deb library darwin test steady test-models test-clients soak attack race race-shared asan fuzz vet lint lint-proto vuln bench bench-models performance keystroke demo proto integrations-proto integrations-proto-js integrations-proto-python docker clean
+.PHONY: build static reproducible install uninstall dist deb library darwin test steady test-models test-clients soak attack race race-shared asan fuzz vet lint lint-proto vuln bench bench-table bench-models performance keystroke demo proto integrations-proto integrations-proto-js integrations-proto-python docker clean
 
 ## build: bin/kioku for this machine
 build:
@@ -228,14 +228,23 @@ vuln:
 		$(GO) run $(GOVULNCHECK) -db '$(VULNDB)' -tags '$(TAGS)' ./...; \
 	else echo "not checked: the database $(VULNDB) cannot be reached"; fi
 
+# SIZES are the chunks that rows of make bench are measured with whose cost depends on them; BENCH selects rows by their names.
+SIZES ?= 1000,10000,100000
+BENCH ?= .
+SPEED = $(GO) test -tags '$(TAGS)' -run '^$$' -bench 'Speed/$(BENCH)' -benchtime 1x -timeout 2h ./bench/speed -program bin/kioku -table
+
 ## bench: the speed table, a ratio of two things measured in the same run a row; then the Go benchmarks that have no row:
 ## BenchmarkMisspelt, look-ups of misspelt words after syncs and edits, BenchmarkRank, the re-scoring of 100 candidates,
 ## and those of agent: the prompt of a turn beside the search in it, pruning, and a turn of sessions of different lengths
-bench: build
-	bin/kioku bench speed
+bench: bench-table
 	$(GO) test -tags '$(TAGS)' -run '^$$' -bench . -benchtime 1x -timeout 30m ./store
 	$(GO) test -tags '$(TAGS)' -run '^$$' -bench 'Rescore|Rank' -benchtime 200x ./search
 	$(GO) test -run '^$$' -bench . -benchtime 300x ./agent/sidecar ./agent/prune ./agent/session
+
+## bench-table: only the speed table
+bench-table: build
+	$(SPEED) $(CURDIR)/bin/speed.md -sizes '$(SIZES)'
+	@cat bin/speed.md
 
 ## bench-models: the encoder beside ONNX Runtime, with the models and python/bin/python of the folder MODELS
 bench-models:
@@ -243,7 +252,7 @@ bench-models:
 
 ## performance: measure anew what docs/performance.md shows
 performance: build
-	bin/kioku bench speed --sizes 1k,10k,100k,1M --markdown --plot docs/performance.svg >bin/performance.md
+	$(SPEED) $(CURDIR)/bin/performance.md -sizes 1000,10000,100000,1000000
 	sed -i -e '/^<!-- figures -->$$/,/^<!-- end of figures -->$$/{//!d}' \
 		-e '/^<!-- figures -->$$/r bin/performance.md' docs/performance.md
 

@@ -18,12 +18,10 @@ func TestOnlyEgressReachesTheNetwork(t *testing.T) {
 	t.Parallel()
 	allowed := map[string]string{
 		"cmd/kioku/demo.go":                       `grpc.NewClient\(address`,        // its own daemon
-		"bench/speed/daemon.go":                   `grpc.NewClient\(target`,         // the one that it measures
 		"client/client.go":                        `"unix"|grpc.NewClient\(address`, // which dials as its options say
 		"server/unix.go":                          `"unix"`,
 		"cmd/kioku/manager.go":                    `grpc.NewClient\("unix:"`,
 		"cmd/kioku/internal/connect/service.go":   `"unix"|&http.Transport\{\}|&http.Client\{Transport: transport,`, // to a socket, else as the network dials
-		"bench/speed/serve.go":                    `"unix"|DialContext: func|&http.Client\{Transport: transport\}`,
 		"internal/otlp/otlp.go":                   "Transport: opt.Transport,",
 		"proto/gateway/kioku/v1/agent.pb.gw.go":   `grpc.NewClient\(endpoint`, // generated, called by nobody
 		"proto/gateway/kioku/v1/memory.pb.gw.go":  `grpc.NewClient\(endpoint`,

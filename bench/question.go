@@ -32,7 +32,7 @@ func parseQuestion(line []byte) (Question, error) {
 	case q.WS == "" || !filepath.IsLocal(q.WS):
 		return q, fmt.Errorf("ws is %q; name a folder in ws/", q.WS)
 	case len(places) == 0:
-		return q, errors.New(`"relevant" lists no place; a question without an answer belongs into a set for --off-topic`)
+		return q, errors.New(`"relevant" lists no place; a question without an answer belongs into golden questions`)
 	}
 	// Public sets hold blank questions, which find nothing.
 	if strings.TrimSpace(q.Query) != "" {

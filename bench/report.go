@@ -11,10 +11,6 @@ type Plan struct {
 	By []string
 	// Granularities of the results, each of which is measured. MeasureRuns replaces an empty list by that of the Options.
 	Granularities []string
-	// Typos asks every question again with a typo.
-	Typos bool
-	// OffTopic is a set whose questions are asked too, nil for none.
-	OffTopic *Set
 	// Keep is called with the answers to the questions of each set unless it is nil. Its error ends the measurement.
 	Keep func(Set, []Asked) error
 }
@@ -25,10 +21,6 @@ type Report struct {
 	Set string `json:"set,omitempty"`
 	// Groups of questions; the first contains all.
 	Groups []Group `json:"groups"`
-	// Typos is nil unless Plan.Typos is set.
-	Typos *TypoReport `json:"typos,omitempty"`
-	// OffTopic is nil unless Plan.OffTopic is set.
-	OffTopic *OffTopicReport `json:"off_topic,omitempty"`
 }
 
 // Headline returns the figures of the macro mean: those without adversarial questions.
@@ -67,22 +59,7 @@ func (s *Session) report(ctx context.Context, plan Plan) (Report, error) {
 			return Report{}, err
 		}
 	}
-	r := Report{Set: s.set.Name, Groups: Groups(asked, plan.By)}
-	if plan.Typos {
-		t, err := s.Typos(ctx, asked)
-		if err != nil {
-			return r, err
-		}
-		r.Typos = &t
-	}
-	if plan.OffTopic != nil {
-		o, err := s.OffTopic(ctx, asked, *plan.OffTopic)
-		if err != nil {
-			return r, err
-		}
-		r.OffTopic = &o
-	}
-	return r, nil
+	return Report{Set: s.set.Name, Groups: Groups(asked, plan.By)}, nil
 }
 
 // Runs is the output of kioku bench retrieval --json, which scripts read.
@@ -103,10 +80,6 @@ type Run struct {
 	Sets []Report `json:"sets"`
 	// Macro is the mean over the sets, without adversarial questions.
 	Macro Figures `json:"macro"`
-	// MacroTypos is the mean over the sets; nil if a set has no misspelt questions.
-	MacroTypos *TypoReport `json:"macro_typos,omitempty"`
-	// MacroOffTopic is the mean over the sets; nil if a set has no questions without an answer.
-	MacroOffTopic *OffTopicReport `json:"macro_off_topic,omitempty"`
 }
 
 // MeasureRuns measures all sets with one provider and returns a run for each granularity, based on head.
@@ -129,30 +102,11 @@ func MeasureRuns(ctx context.Context, sets []Set, plan Plan, opt Options, head R
 		}
 	}
 	for i := range runs {
-		runs[i].setMeans()
+		var headlines []Figures
+		for _, s := range runs[i].Sets {
+			headlines = append(headlines, s.Headline())
+		}
+		runs[i].Macro = Macro(headlines)
 	}
 	return runs, nil
-}
-
-// setMeans sets the means over the sets, each of which weighs the same.
-func (r *Run) setMeans() {
-	var headlines []Figures
-	var typos []TypoReport
-	var offTopic []OffTopicReport
-	for _, s := range r.Sets {
-		headlines = append(headlines, s.Headline())
-		if s.Typos != nil {
-			typos = append(typos, *s.Typos)
-		}
-		if s.OffTopic != nil {
-			offTopic = append(offTopic, *s.OffTopic)
-		}
-	}
-	r.Macro = Macro(headlines)
-	if n := len(r.Sets); n > 0 && len(typos) == n {
-		r.MacroTypos = macroTypos(typos)
-	}
-	if n := len(r.Sets); n > 0 && len(offTopic) == n {
-		r.MacroOffTopic = macroOffTopic(offTopic)
-	}
 }

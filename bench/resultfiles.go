@@ -33,19 +33,14 @@ func inputError(format string, args ...any) error {
 }
 
 // NewResultFiles checks path, which names a file or, if folder is true, a folder that it creates. It returns an
-// [*InputError] if a file is in one of the sets or in other, which may be nil, or if one file would contain two questions
-// with the same id, by which a scorer finds them.
-func NewResultFiles(path string, folder bool, sets []Set, other *Set) (*ResultFiles, error) {
+// [*InputError] if a file is in one of the sets, or if one file would contain two questions with the same id, by which a scorer finds them.
+func NewResultFiles(path string, folder bool, sets []Set) (*ResultFiles, error) {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		folder = true
 	}
 	f := &ResultFiles{path: path, folder: folder, texts: map[string]*bytes.Buffer{}}
-	read := sets
-	if other != nil {
-		read = append(slices.Clone(sets), *other)
-	}
 	for _, s := range sets {
-		if err := checkApart(f.of(s), read); err != nil {
+		if err := checkApart(f.of(s), sets); err != nil {
 			return nil, err
 		}
 	}

@@ -28,10 +28,8 @@ type Options struct {
 
 // Phases of a progress.
 const (
-	PhaseIndex    = "index"
-	PhaseAsk      = "ask"
-	PhaseTypos    = "typos"
-	PhaseOffTopic = "off-topic"
+	PhaseIndex = "index"
+	PhaseAsk   = "ask"
 )
 
 // Progress of a session.
@@ -52,7 +50,7 @@ type Asked struct {
 	Results []Result
 	// Took is the time of the search.
 	Took time.Duration
-	// Scores of the results, zero for a question of another set.
+	// Scores of the results.
 	Scores Scores
 }
 
@@ -123,26 +121,10 @@ func (s *Session) Ask(ctx context.Context) ([]Asked, error) {
 	if err := s.warm(ctx); err != nil {
 		return nil, err
 	}
-	return s.askAll(ctx, PhaseAsk, s.set.Questions, nil)
-}
-
-// warm asks a question of each workspace, so that no latency includes what only the first search costs.
-func (s *Session) warm(ctx context.Context) error {
-	for _, name := range s.set.Workspaces() {
-		i := slices.IndexFunc(s.set.Questions, func(q Question) bool { return q.WS == name })
-		if _, err := s.askOne(ctx, s.set.Questions[i], nil); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// askAll asks questions in order. minScore replaces the thresholds unless it is nil.
-func (s *Session) askAll(ctx context.Context, phase string, questions []Question, minScore *float64) ([]Asked, error) {
-	all := make([]Asked, 0, len(questions))
-	for i, q := range questions {
-		s.step(phase, i, len(questions))
-		a, err := s.askOne(ctx, q, minScore)
+	all := make([]Asked, 0, len(s.set.Questions))
+	for i, q := range s.set.Questions {
+		s.step(PhaseAsk, i, len(s.set.Questions))
+		a, err := s.askOne(ctx, q)
 		if err != nil {
 			return nil, err
 		}
@@ -151,11 +133,22 @@ func (s *Session) askAll(ctx context.Context, phase string, questions []Question
 	return all, nil
 }
 
+// warm asks a question of each workspace, so that no latency includes what only the first search costs.
+func (s *Session) warm(ctx context.Context) error {
+	for _, name := range s.set.Workspaces() {
+		i := slices.IndexFunc(s.set.Questions, func(q Question) bool { return q.WS == name })
+		if _, err := s.askOne(ctx, s.set.Questions[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // askOne asks one question.
-func (s *Session) askOne(ctx context.Context, q Question, minScore *float64) (Asked, error) {
+func (s *Session) askOne(ctx context.Context, q Question) (Asked, error) {
 	start := time.Now()
 	answer, err := s.memories[q.WS].Search(ctx, memory.Query{
-		Text: q.Query, MaxResults: maxResults, MinScore: minScore, Now: q.Asked, Granularity: s.opt.Granularity,
+		Text: q.Query, MaxResults: maxResults, Now: q.Asked, Granularity: s.opt.Granularity,
 	})
 	took := time.Since(start)
 	if errors.Is(err, search.ErrEmptyQuery) {

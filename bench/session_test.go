@@ -110,7 +110,7 @@ func TestMeasureFollowsThePlan(t *testing.T) {
 	set := trio(t)
 	var phases []string
 	kept := 0
-	plan := Plan{By: []string{"lang"}, Granularities: []string{"chunk", "passage"}, Typos: true, OffTopic: &set, Keep: func(_ Set, asked []Asked) error { kept = len(asked); return nil }}
+	plan := Plan{By: []string{"lang"}, Granularities: []string{"chunk", "passage"}, Keep: func(_ Set, asked []Asked) error { kept = len(asked); return nil }}
 	reports, err := Measure(t.Context(), set, plan, Options{Step: func(p Progress) {
 		if p.Set != "trio" || p.Done >= p.Total {
 			t.Errorf("%+v", p)
@@ -131,10 +131,10 @@ func TestMeasureFollowsThePlan(t *testing.T) {
 	if diff := cmp.Diff([]string{" all", " all but adversarial", "lang en", "lang ja", "lang zh"}, groups); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{PhaseIndex, PhaseAsk, PhaseTypos, PhaseOffTopic, PhaseAsk, PhaseTypos, PhaseOffTopic}, slices.Compact(phases)); diff != "" {
+	if diff := cmp.Diff([]string{PhaseIndex, PhaseAsk}, slices.Compact(phases)); diff != "" {
 		t.Error(diff)
 	}
-	if kept != 11 || r.Headline().N != 10 || r.Typos.N == 0 || r.OffTopic.N != 11 || r.OffTopic.Other != "trio" {
+	if kept != 11 || r.Headline().N != 10 {
 		t.Errorf("%d kept, %+v", kept, r)
 	}
 	full := errors.New("disk full")

@@ -74,7 +74,7 @@ func TestLoadRefusesABadSetWithFileAndLine(t *testing.T) {
 		{replaced(`"end_line":3`, `"end_line":2`), "are no range"},
 		{replaced(`"end_line":3`, `"end_line":9`), "the evidence ends at 9"},
 		{replaced(`"query"`, `"now":"soon","query"`), `now is "soon"`},
-		{`{"id":"2","ws":"a","query":"q","relevant":[]}`, "--off-topic"},
+		{`{"id":"2","ws":"a","query":"q","relevant":[]}`, "golden questions"},
 	} {
 		t.Run(tc.want, func(t *testing.T) {
 			dir := newSet(t, good, tc.line)

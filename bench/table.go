@@ -29,8 +29,8 @@ func (t *Table) Add(strong bool, cells ...string) {
 	t.Rows = append(t.Rows, TableRow{cells, strong})
 }
 
-// Tables returns the tables of a run, with the differences to the first run if first is not nil.
-func (r Run) Tables(first *Run) []Table {
+// Table returns the table of a run, with the differences to the first run if first is not nil.
+func (r Run) Table(first *Run) Table {
 	name := r.Provider
 	if r.Model != "" {
 		name += " " + r.Model
@@ -47,14 +47,7 @@ func (r Run) Tables(first *Run) []Table {
 	if first != nil {
 		t.Add(false, differenceRow("  less "+first.Provider, r.Macro, first.Macro)...)
 	}
-	tables := []Table{t}
-	if r.MacroTypos != nil {
-		tables = append(tables, r.typoTable())
-	}
-	if r.MacroOffTopic != nil {
-		tables = append(tables, r.offTopicTable())
-	}
-	return tables
+	return t
 }
 
 // groupName returns the name of the set for its first row and the name of the group for the rows below.
@@ -91,33 +84,3 @@ func differenceRow(name string, f, other Figures) []string {
 
 // fraction formats a figure in [0,1] with three digits.
 func fraction(v float64) string { return strings.Replace(fmt.Sprintf("%.3f", v), "0.", ".", 1) }
-
-func (r Run) typoTable() Table {
-	head := []string{"one typo in the rarest word", "n", "R@5", "typo", "unknown", "back", "V@5", "typo", "unknown", "back"}
-	return extraTable(r, head, r.MacroTypos, func(s Report) *TypoReport { return s.Typos }, func(t *TypoReport) []string {
-		cells := []string{fmt.Sprint(t.N)}
-		for _, v := range []float64{t.Clean.R5, t.Typo.R5, t.Unknown.R5, t.BackR5, t.Clean.V5, t.Typo.V5, t.Unknown.V5, t.BackV5} {
-			cells = append(cells, fraction(v))
-		}
-		return cells
-	})
-}
-
-func (r Run) offTopicTable() Table {
-	head := []string{"off-topic questions", "of", "n", "silent", "questions lost", "hits lost"}
-	return extraTable(r, head, r.MacroOffTopic, func(s Report) *OffTopicReport { return s.OffTopic }, func(o *OffTopicReport) []string {
-		return []string{o.Other, fmt.Sprint(o.N), fraction(o.Silent), fraction(o.LostQuestions), fraction(o.LostHits)}
-	})
-}
-
-// extraTable returns a table with a row for a part of each report and, if there are several, one for their means.
-func extraTable[T any](r Run, head []string, macro T, part func(Report) T, cells func(T) []string) Table {
-	t := Table{Head: head}
-	for _, s := range r.Sets {
-		t.Add(false, append([]string{s.Set}, cells(part(s))...)...)
-	}
-	if len(r.Sets) > 1 {
-		t.Add(true, append([]string{macroMean}, cells(macro)...)...)
-	}
-	return t
-}

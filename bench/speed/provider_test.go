@@ -1,73 +1,117 @@
 package speed
 
 import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/fnv"
 	"io"
+	"log"
+	"math"
+	"net"
 	"net/http"
+	"net/http/httputil"
 	"strings"
-	"testing"
+
+	"kioku/embed"
 )
 
-func TestProviderServeAnswersAsInTheProcess(t *testing.T) {
-	t.Parallel()
-	p := provider{8}
-	base, stop, err := p.serve()
-	if err != nil {
-		t.Fatal(err)
-	}
-	const asked = `{"input":["one: a","two: b"],"encoding_format":"base64"}`
-	var bodies [2]string
-	for i, transport := range []http.RoundTripper{p, http.DefaultTransport} {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/v1/embeddings", strings.NewReader(asked))
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp, err := transport.RoundTrip(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		text, err := io.ReadAll(resp.Body)
-		if err != nil || resp.Body.Close() != nil {
-			t.Fatal(err)
-		}
-		bodies[i] = string(text)
-	}
-	if bodies[0] != bodies[1] || strings.Count(bodies[0], "embedding") != 2 {
-		t.Errorf("got %q", bodies)
-	}
-	if err := stop(); err != nil {
-		t.Error(err)
-	}
+// provider answers like an OpenAI embeddings server that needs no time to think. It is an http.RoundTripper for clients
+// in this process; serve makes it a server for others. Texts about one topic have vectors near each other (their cosine
+// is about 0.5), other texts have nothing in common; equal texts have equal vectors.
+type provider struct {
+	// dims is the length of the vectors.
+	dims int
 }
 
-func TestProviderClientReturnsTheVectorsOfTheYardstick(t *testing.T) {
-	t.Parallel()
-	p := provider{vectorDims}
-	c, err := p.client("http://localhost")
+// model is the name of the model that clients of a provider ask for.
+const model = "speed"
+
+// client returns a client that calls p in this process, nil if p has no dimensions. Its embedding space is that of a server
+// at baseURL.
+func (p provider) client(baseURL string) (*embed.Client, error) {
+	if p.dims == 0 {
+		return nil, nil
+	}
+	c, err := embed.New(embed.Config{Provider: "openai", Model: model, BaseURL: baseURL, Dims: p.dims, Transport: p})
 	if err != nil {
-		t.Fatal(err)
+		return nil, fmt.Errorf("open provider: %w", err)
 	}
-	texts := []string{"harbor: ships", "harbor: cranes", "港"}
-	got, err := c.Documents(t.Context(), texts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, text := range texts {
-		want := p.vector(text)
-		if len(want) != vectorDims || len(blobOf(want)) != 4*vectorDims {
-			t.Errorf("%q has %d dimensions", text, len(want))
-		}
-		if cos := dot(got[i].Vector, want); cos < 0.999 {
-			t.Errorf("%q has the cosine %.3f to its vector", text, cos)
-		}
-	}
-	if near, far := dot(got[0].Vector, got[1].Vector), dot(got[0].Vector, got[2].Vector); near < 0.3 || near > 0.7 || far > 0.2 {
-		t.Errorf("cosines %.2f within a topic and %.2f between topics, want about 0.5 and 0", near, far)
-	}
+	return c, nil
 }
 
-func dot(a, b []float32) (sum float64) {
-	for i := range a {
-		sum += float64(a[i]) * float64(b[i])
+// RoundTrip implements http.RoundTripper.
+func (p provider) RoundTrip(r *http.Request) (*http.Response, error) {
+	var asked struct {
+		Input    []string
+		Encoding string `json:"encoding_format"`
 	}
-	return sum
+	err := errors.Join(json.NewDecoder(r.Body).Decode(&asked), r.Body.Close())
+	if err == nil && asked.Encoding != "base64" {
+		err = errors.New("vectors were not asked for in base64")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read request: %w", err)
+	}
+	body := []byte(`{"data":[`)
+	for i, text := range asked.Input {
+		if i > 0 {
+			body = append(body, ',')
+		}
+		body = fmt.Appendf(body, `{"index":%d,"embedding":"`, i)
+		body = append(base64.StdEncoding.AppendEncode(body, blobOf(p.vector(text))), `"}`...)
+	}
+	body = append(body, "]}"...)
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)), Request: r}, nil
+}
+
+// vector returns the unit vector of a text: the direction of its topic, which ends at the first colon, plus its own.
+func (p provider) vector(text string) []float32 {
+	topic, _, _ := strings.Cut(text, ":")
+	v := make([]float32, p.dims)
+	for _, part := range []string{topic, text} {
+		h := fnv.New64a()
+		io.WriteString(h, part)
+		addNoise(v, h.Sum64(), 1)
+	}
+	return normalize(v)
+}
+
+// blobOf returns a vector as servers and databases take it: float32, little-endian.
+func blobOf(v []float32) []byte {
+	b := make([]byte, 0, 4*len(v))
+	for _, x := range v {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(x))
+	}
+	return b
+}
+
+// serve serves p on loopback, for other processes, until stop is called.
+func (p provider) serve() (baseURL string, stop func() error, err error) {
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, fmt.Errorf("serve embeddings: %w", err)
+	}
+	srv := &http.Server{Handler: &httputil.ReverseProxy{Transport: p, Rewrite: func(*httputil.ProxyRequest) {},
+		ErrorLog: log.New(io.Discard, "", 0)}} // a client that is gone is no news
+	return "http://" + lis.Addr().String(), background(func() error { return srv.Serve(lis) }, srv.Close), nil
+}
+
+// background calls serve in a goroutine. The function that it returns calls stop, waits until serve has returned, and
+// returns the errors of both, except those that report the end itself.
+func background(serve, stop func() error) func() error {
+	served := make(chan error, 1)
+	go func() { served <- serve() }()
+	return func() error {
+		err := stop()
+		if end := <-served; !errors.Is(end, http.ErrServerClosed) && !errors.Is(end, context.Canceled) {
+			err = errors.Join(err, end)
+		}
+		return err
+	}
 }

@@ -1,64 +1,148 @@
 package speed
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
 	"slices"
-	"testing"
+
+	"github.com/viterin/vek/vek32"
 
 	"kioku/store/vector"
 )
 
-// The benches compare the answers that they measure.
-func TestVectorExactMeasuresEqualAnswers(t *testing.T) {
-	t.Parallel()
-	benches, err := Select(All(), []string{"vector exact"})
+const (
+	// manyVectors is the number of vectors of benches that are not sized.
+	manyVectors = 100_000
+	// nearestK is the number of neighbours that a search returns.
+	nearestK = 24
+	// vectorRounds is how often each of two things is measured.
+	vectorRounds = 15
+)
+
+// exactAgainstReading compares the exact search with one sum over the same bytes.
+func exactAgainstReading(_ context.Context, e *Env) (float64, float64, error) {
+	set, slab, err := newSlab(e.Size)
 	if err != nil {
-		t.Fatal(err)
+		return 0, 0, err
 	}
-	for _, b := range benches {
-		t.Run(b.Name, func(t *testing.T) {
-			ours, yardstick, err := b.Run(t.Context(), newEnv(t))
-			if err != nil || ours <= 0 || yardstick <= 0 {
-				t.Errorf("got %v, %v, %v", ours, yardstick, err)
-			}
-		})
-	}
+	return againstReading(e, set, slab.Exact)
 }
 
-func TestVectorSetIsTheSameEachTimeAndLiesInClusters(t *testing.T) {
-	t.Parallel()
-	set, slab, err := newSlab(6000)
+// slabSearch is Exact or Nearest of a vector.Slab.
+type slabSearch func(v []float32, k int, allow *vector.IDs) ([]vector.Neighbor, error)
+
+// againstReading compares a search with one sum over the bytes of the vectors.
+func againstReading(e *Env, set *vectorSet, search slabSearch) (float64, float64, error) {
+	return e.medians(vectorRounds,
+		func() error { _, err := search(set.query(), nearestK, nil); return err },
+		func() error { return readAll(set.data) })
+}
+
+// readAll reads all vectors once. It returns an error if they are no numbers, which keeps the sum from being optimized
+// away.
+func readAll(vectors []float32) error {
+	if math.IsNaN(float64(vek32.Sum(vectors))) {
+		return errors.New("the sum is not a number")
+	}
+	return nil
+}
+
+// exactAgainstVec0 compares the exact search with that of vec0 in a database with the same vectors. It returns an error
+// if the two answers differ.
+func exactAgainstVec0(ctx context.Context, e *Env) (float64, float64, error) {
+	set, slab, err := newSlab(e.Size)
 	if err != nil {
-		t.Fatal(err)
+		return 0, 0, err
 	}
-	if again := newVectorSet(6000); !slices.Equal(again.data, set.data) || !slices.Equal(again.query(), set.query()) {
-		t.Error("two sets differ")
+	db, err := openVec0(ctx, filepath.Join(e.Dir, "vec0.sqlite"), set)
+	if err != nil {
+		return 0, 0, err
 	}
-	near, err := slab.Exact(set.query(), nearestK, nil)
-	if err != nil || len(near) != nearestK || near[0].Cosine < 0.5 || near[0].Cosine > 0.95 || near[nearestK-1].Cosine < 0.3 {
-		t.Errorf("the nearest are %v, %v", near, err)
+	defer db.Close()
+	var q []float32
+	var ours []vector.Neighbor
+	return e.medians(vectorRounds,
+		func() (err error) { q = set.query(); ours, err = slab.Exact(q, nearestK, nil); return err },
+		func() error {
+			theirs, err := db.nearestVec0(ctx, q)
+			return errors.Join(err, sameNeighbors(ours, theirs))
+		})
+}
+
+// sameNeighbors returns an error if two lists differ by more than ties.
+func sameNeighbors(a, b []vector.Neighbor) error {
+	const tie = 3e-6 // the error of float32 arithmetic
+	if len(a) != len(b) {
+		return fmt.Errorf("%d neighbours, vec0 has %d", len(a), len(b))
+	}
+	for i := range a {
+		if math.Abs(a[i].Cosine-b[i].Cosine) > tie {
+			return fmt.Errorf("neighbour %d is %+v, vec0 has %+v", i, a[i], b[i])
+		}
+		same := func(n vector.Neighbor) bool { return n.ID == a[i].ID }
+		if a[i].Cosine > b[len(b)-1].Cosine+tie && !slices.ContainsFunc(b, same) {
+			return fmt.Errorf("neighbour %d, %+v, is not found by vec0", i, a[i])
+		}
+	}
+	return nil
+}
+
+// quantizedAgainstReading compares the search over quantized vectors with one sum over the bytes of the vectors. It
+// returns an error if fewer than 99 of 100 neighbours are found.
+func quantizedAgainstReading(_ context.Context, e *Env) (float64, float64, error) {
+	set, slab, err := newSlab(manyVectors)
+	if err != nil {
+		return 0, 0, err
+	}
+	if !slab.Quantized() {
+		return 0, 0, errors.New("the vectors are not quantized")
 	}
 	if err := checkRecall(slab, set); err != nil {
-		t.Error(err)
+		return 0, 0, err
 	}
+	return againstReading(e, set, slab.Nearest)
 }
 
-func TestSameNeighborsAllowsTies(t *testing.T) {
-	t.Parallel()
-	a := []vector.Neighbor{{ID: 1, Cosine: 0.9}, {ID: 2, Cosine: 0.5}}
-	for _, c := range []struct {
-		name string
-		b    []vector.Neighbor
-		same bool
-	}{
-		{"tie at the end", []vector.Neighbor{{ID: 1, Cosine: 0.9}, {ID: 7, Cosine: 0.5}}, true},
-		{"another first", []vector.Neighbor{{ID: 7, Cosine: 0.9}, {ID: 2, Cosine: 0.5}}, false},
-		{"another cosine", []vector.Neighbor{{ID: 1, Cosine: 0.9}, {ID: 2, Cosine: 0.4}}, false},
-		{"too few", []vector.Neighbor{{ID: 1, Cosine: 0.9}}, false},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			if err := sameNeighbors(a, c.b); (err == nil) != c.same {
-				t.Errorf("got %v", err)
+// checkRecall compares the ten nearest of the quantized search with the exact ones.
+func checkRecall(slab *vector.Slab, set *vectorSet) error {
+	const queries, k = 50, 10
+	matches := 0
+	for range queries {
+		q := set.query()
+		got, err := slab.Nearest(q, k, nil)
+		if err != nil {
+			return err
+		}
+		want, err := slab.Exact(q, k, nil)
+		if err != nil {
+			return err
+		}
+		for _, n := range want {
+			if slices.Contains(got, n) {
+				matches++
 			}
-		})
+		}
 	}
+	if recall := float64(matches) / (queries * k); recall < 0.99 {
+		return fmt.Errorf("recall@%d is %.3f, less than 0.99", k, recall)
+	}
+	return nil
+}
+
+// tenthAgainstWhole compares the search of an agent with a tenth of the vectors with that of an agent with all.
+func tenthAgainstWhole(_ context.Context, e *Env) (float64, float64, error) {
+	set, whole, err := newSlab(manyVectors)
+	if err != nil {
+		return 0, 0, err
+	}
+	tenth, err := set.slab(manyVectors / 10)
+	if err != nil {
+		return 0, 0, err
+	}
+	return e.medians(vectorRounds,
+		func() error { _, err := tenth.Nearest(set.query(), nearestK, nil); return err },
+		func() error { _, err := whole.Nearest(set.query(), nearestK, nil); return err })
 }

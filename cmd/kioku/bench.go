@@ -16,13 +16,12 @@ import (
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/embed"
-	"kioku/internal/safefile"
 	"kioku/memory"
 )
 
 func (a *app) benchCmd() *cobra.Command {
-	return group(&cobra.Command{Use: "bench", Short: "Measure how well searches find what they should, and how fast"},
-		a.benchRetrievalCmd(), a.benchGoldenCmd(), a.benchSpeedCmd())
+	return group(&cobra.Command{Use: "bench", Short: "Measure how well searches find what they should"},
+		a.benchRetrievalCmd(), a.benchGoldenCmd())
 }
 
 // What --compare compares beside providers: words alone, the vectors of the configured model alone, and both.
@@ -36,8 +35,6 @@ const (
 type retrieval struct {
 	compare, by, granularities []string
 	out                        string
-	offTopic                   string
-	typos                      bool
 }
 
 func (a *app) benchRetrievalCmd() *cobra.Command {
@@ -62,8 +59,6 @@ func (a *app) benchRetrievalCmd() *cobra.Command {
 	f.StringSliceVar(&r.by, "by", nil, "also print groups by `category`, lang or ws")
 	f.StringSliceVar(&r.granularities, "granularity", nil, "chunk, passage or both (default: query.granularity)")
 	f.StringVar(&r.out, "out", "", "write the results to this `file`, or to a file a set in this folder/")
-	f.BoolVar(&r.typos, "typos", false, "ask once more with a typo in the rarest word of each question")
-	f.StringVar(&r.offTopic, "off-topic", "", "also ask questions of this other `set`, which should find nothing")
 	return cmd
 }
 
@@ -145,13 +140,10 @@ func (a *app) benchRetrieval(ctx context.Context, r retrieval, folders []string)
 	if err != nil {
 		return err
 	}
-	plan := bench.Plan{By: r.by, Granularities: r.granularities, Typos: r.typos}
-	if plan.OffTopic, err = a.offTopicSet(r.offTopic, sets); err != nil {
-		return err
-	}
+	plan := bench.Plan{By: r.by, Granularities: r.granularities}
 	var out *bench.ResultFiles
 	if r.out != "" {
-		if out, err = bench.NewResultFiles(a.inDir([]string{r.out})[0], strings.HasSuffix(r.out, "/"), sets, plan.OffTopic); err != nil {
+		if out, err = bench.NewResultFiles(a.inDir([]string{r.out})[0], strings.HasSuffix(r.out, "/"), sets); err != nil {
 			if errors.As(err, new(*bench.InputError)) {
 				return render.Misuse("%w", err)
 			}
@@ -169,31 +161,10 @@ func (a *app) benchRetrieval(ctx context.Context, r retrieval, folders []string)
 	return a.Write(bench.Runs{Runs: runs}, func(p *render.Page) {
 		var tables []bench.Table
 		for i, run := range runs {
-			tables = append(tables, run.Tables(firstOf(runs[:i], run.Granularity))...)
+			tables = append(tables, run.Table(firstOf(runs[:i], run.Granularity)))
 		}
 		p.Tables(tables)
 	})
-}
-
-// offTopicSet loads the set of --off-topic, nil for none. It refuses a set that is itself measured, because the notes of a
-// set answer its questions.
-func (a *app) offTopicSet(folder string, measured []bench.Set) (*bench.Set, error) {
-	if folder == "" {
-		return nil, nil
-	}
-	other, err := bench.Load(a.inDir([]string{folder})...)
-	if err != nil {
-		return nil, err
-	}
-	if len(other) != 1 {
-		return nil, render.Misuse("--off-topic %s contains %s; name one", folder, render.Count(len(other), "set"))
-	}
-	for _, s := range measured {
-		if safefile.SameFolder(s.Folder, other[0].Folder) {
-			return nil, render.Misuse("--off-topic %s is one of the measured sets, whose notes answer its questions; name another set", folder)
-		}
-	}
-	return &other[0], nil
 }
 
 // inDir makes paths absolute.

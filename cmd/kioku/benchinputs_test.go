@@ -26,7 +26,7 @@ func copied(t *testing.T, s *sandbox, name string) string {
 func TestBenchRetrievalOutNeverOverwritesASet(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, nil)
-	own, other := copied(t, s, "own"), copied(t, s, "other")
+	own := copied(t, s, "own")
 	notes, linked := filepath.Join(s.home, "notes"), filepath.Join(own, "ws", "home")
 	for _, err := range []error{
 		os.Rename(linked, notes), os.Symlink(notes, linked), os.Symlink(own, filepath.Join(s.home, "link")),
@@ -42,9 +42,9 @@ func TestBenchRetrievalOutNeverOverwritesASet(t *testing.T) {
 	}
 	for _, out := range []string{
 		"own/queries.jsonl", "own/ws/work/memory/2026-02-05.md", "own/new.jsonl", "own/new/", "own", "link/queries.jsonl",
-		"second.jsonl", "notes/MEMORY.md", "own/../own/queries.jsonl", "other/queries.jsonl",
+		"second.jsonl", "notes/MEMORY.md", "own/../own/queries.jsonl",
 	} {
-		got := s.raw("bench", "retrieval", own, "--off-topic", other, "--out", out)
+		got := s.raw("bench", "retrieval", own, "--out", out)
 		got.wants(t, exitUsage, "lies in the set o", "write the results elsewhere")
 		if got.stdout != "" || strings.Contains(got.stderr, "index") {
 			t.Errorf("%s: work began: %s%s", out, got.stdout, got.stderr)
@@ -57,18 +57,6 @@ func TestBenchRetrievalOutNeverOverwritesASet(t *testing.T) {
 		t.Error("a folder was made in the set")
 	}
 	s.raw("bench", "retrieval", own, "--out", "own.jsonl").wants(t, exitOK)
-}
-
-func TestBenchRetrievalOffTopicIsNotTheMeasuredSet(t *testing.T) {
-	t.Parallel()
-	s := newSandbox(t, nil)
-	own := copied(t, s, "own")
-	if err := os.Symlink(own, filepath.Join(s.home, "link")); err != nil {
-		t.Fatal(err)
-	}
-	for _, other := range []string{"own", "own/", "./link"} {
-		s.raw("bench", "retrieval", own, "--off-topic", other).wants(t, exitUsage, "is one of the measured sets")
-	}
 }
 
 func TestBenchRetrievalCompareNamesEachProviderOnce(t *testing.T) {

@@ -24,7 +24,7 @@ func trio(t *testing.T) string {
 func TestBenchRetrievalPrintsAnAlignedTable(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, nil)
-	got := s.raw("bench", "retrieval", trio(t), "--by", "lang,ws", "--typos", "--off-topic", copied(t, s, "other"), "--granularity", "chunk")
+	got := s.raw("bench", "retrieval", trio(t), "--by", "lang,ws", "--granularity", "chunk")
 	got.wants(t, exitOK)
 	lines := strings.Split(strings.TrimRight(got.stdout, "\n"), "\n")
 	var names []string
@@ -38,7 +38,7 @@ func TestBenchRetrievalPrintsAnAlignedTable(t *testing.T) {
 	if want := "trio|all but adversarial|lang en|lang ja|lang zh|ws home|ws work"; strings.Join(names, "|") != want {
 		t.Errorf("rows %q", names)
 	}
-	for _, want := range []string{"provider none, chunks\n", "nDCG@10", "\none typo in the rarest word", "\noff-topic questions"} {
+	for _, want := range []string{"provider none, chunks\n", "nDCG@10"} {
 		if !strings.Contains(got.stdout, want) {
 			t.Errorf("%q is missing:\n%s", want, got.stdout)
 		}
@@ -95,7 +95,7 @@ func TestBenchRetrievalPrintsBothGranularitiesWithDifferencesToTheFirstProvider(
 	if err := os.CopyFS(other, os.DirFS(trio(t))); err != nil {
 		t.Fatal(err)
 	}
-	got := s.raw("bench", "retrieval", trio(t), other, "--granularity", "chunk,passage", "--compare", "none,hash", "--typos")
+	got := s.raw("bench", "retrieval", trio(t), other, "--granularity", "chunk,passage", "--compare", "none,hash")
 	got.wants(t, exitOK)
 	var heads []string
 	for line := range strings.Lines(got.stdout) {
@@ -106,8 +106,8 @@ func TestBenchRetrievalPrintsBothGranularitiesWithDifferencesToTheFirstProvider(
 	if want := "provider none, chunks|provider none, passages|provider hash hash-256, chunks|provider hash hash-256, passages"; strings.Join(heads, "|") != want {
 		t.Errorf("tables %q", heads)
 	}
-	if n := strings.Count(got.stdout, "\nmacro mean "); n != 8 {
-		t.Errorf("%d rows of means, want 8:\n%s", n, got.stdout)
+	if n := strings.Count(got.stdout, "\nmacro mean "); n != 4 {
+		t.Errorf("%d rows of means, want 4:\n%s", n, got.stdout)
 	}
 	if n := strings.Count(got.stdout, "\n  less none "); n != 2 {
 		t.Errorf("%d rows of differences, want 2:\n%s", n, got.stdout)

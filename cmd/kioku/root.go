@@ -49,7 +49,7 @@ func (a *app) commands() []*cobra.Command {
 		a.initCmd(), a.serveCmd(), a.agentCmd(), a.indexCmd(), a.searchCmd(), a.getCmd(),
 		a.lsCmd(), a.linksCmd(), a.appendCmd(), a.updateCmd(), a.undoCmd(), a.logCmd(),
 		a.showCmd(), a.diffCmd(), a.historyCmd(), a.statusCmd(), a.explainCmd(), a.promptCmd(),
-		a.chatCmd(), a.watchCmd(), a.topCmd(), a.benchCmd(), a.tuneCmd(), a.configCmd(),
+		a.chatCmd(), a.watchCmd(), a.topCmd(), a.benchCmd(), a.configCmd(),
 		a.tokenCmd(), a.cacheCmd(), a.backupCmd(), a.restoreCmd(), a.exportCmd(), a.importCmd(),
 		a.modelCmd(), a.doctorCmd(), a.versionCmd(), a.deriveCmd(), a.councilCmd(), a.demoCmd(),
 		a.manCmd(), a.mcpCmd(), a.joinCmd(), a.setupCmd(), a.hookCmd(),

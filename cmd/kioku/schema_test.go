@@ -16,7 +16,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"kioku/bench"
-	"kioku/bench/speed"
 	"kioku/cmd/kioku/internal/modelstore"
 	"kioku/cmd/kioku/internal/top"
 	kiokuv1 "kioku/proto/kioku/v1"
@@ -31,7 +30,6 @@ var outputs = map[string]any{
 	"backup verify":           backupReport{},
 	"bench golden":            bench.GoldenReport{},
 	"bench retrieval":         bench.Runs{},
-	"bench speed":             speed.Row{},
 	"cache prune":             map[string]int{},
 	"cache stats":             []cachedSpace{},
 	"config get":              shownSetting{},
@@ -121,7 +119,6 @@ var outputs = map[string]any{
 	"token list":              []tokenReport{},
 	"token revoke":            tokenReport{},
 	"top":                     top.View{},
-	"tune":                    shownTuning{},
 	"version":                 buildInfo{},
 	"watch":                   &kiokuv1.Event{},
 }
@@ -145,7 +142,7 @@ func lineOf(name string) string {
 }
 
 // lines are the commands that write a value on each line.
-var lines = []string{"bench speed", "council logs", "derive export", "export", "watch"}
+var lines = []string{"council logs", "derive export", "export", "watch"}
 
 // textOnly are the commands that write no JSON, and why.
 var textOnly = map[string]string{

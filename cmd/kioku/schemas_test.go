@@ -204,7 +204,7 @@ func (d docs) field(t reflect.Type, name string) string {
 var sourceDocs = sync.OnceValue(func() docs {
 	d := docs{map[string]string{}}
 	for pkg, dir := range map[string]string{
-		"kioku/cmd/kioku": ".", "main": ".", "kioku/bench": "../../bench", "kioku/bench/speed": "../../bench/speed", "kioku/store": "../../store",
+		"kioku/cmd/kioku": ".", "main": ".", "kioku/bench": "../../bench", "kioku/store": "../../store",
 		"kioku/cmd/kioku/internal/modelstore": "internal/modelstore", "kioku/cmd/kioku/internal/modelcheck": "internal/modelcheck",
 		"kioku/cmd/kioku/internal/doctor": "internal/doctor",
 	} {

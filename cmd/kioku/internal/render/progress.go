@@ -11,7 +11,6 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"kioku/bench"
-	"kioku/bench/speed"
 	"kioku/indexer"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
@@ -190,15 +189,6 @@ func (m *Meter) End() {
 // Bench shows a step of a measurement if it is time to.
 func (m *Meter) Bench(p bench.Progress) {
 	m.step(step{phase: p.Set + ": " + p.Phase, done: p.Done, total: p.Total})
-}
-
-// Speed shows a step of a speed run if it is time to.
-func (m *Meter) Speed(p speed.Progress) {
-	phase := p.Row
-	if p.Parts > 0 {
-		phase = fmt.Sprintf("%s, step %d of %d", p.Row, p.Part, p.Parts)
-	}
-	m.step(step{phase: "speed: " + phase, done: p.Done, total: p.Total})
 }
 
 // Bytes shows how far a download or copy is, in megabytes, if it is time to. A negative total is not known.

@@ -1,26 +1,6 @@
-// Package speed measures how fast Kioku is on the machine it runs on. Each figure is the ratio of two things that are
-// measured in the same run, on the same bytes and in turn, so that a slow or busy machine changes little.
 package speed
 
 import "context"
-
-// Row is one line of the table.
-type Row struct {
-	// Name of the bench; for a sized bench it ends with the size, "vector exact @ 10,000".
-	Name string `json:"name"`
-	// Ours is what Kioku costs, in Unit. 0 is valid: it costs nothing that can be measured.
-	Ours float64 `json:"ours"`
-	// Yardstick is what Ours is compared with, in Unit: another program's cost or a fixed limit. Always above 0.
-	Yardstick float64 `json:"yardstick"`
-	// Unit is "ms", "MB", "bytes" or "requests".
-	Unit string `json:"unit"`
-	// Ratio is Ours / Yardstick.
-	Ratio float64 `json:"ratio"`
-	// Goal is the largest Ratio that is good enough.
-	Goal float64 `json:"goal"`
-	// Held reports whether Ratio <= Goal.
-	Held bool `json:"held"`
-}
 
 // Bench declares one row, or one row for each size.
 type Bench struct {
@@ -56,8 +36,8 @@ type Env struct {
 // maxVectors is the largest number of vectors that is measured: a million would take 3 GB.
 const maxVectors = 250_000
 
-// All returns every bench, in the order of the table. docs/performance.md explains each.
-func All() []Bench {
+// benches are in the order of the table. docs/performance.md explains each.
+func benches() []Bench {
 	return []Bench{
 		{Name: "vector exact", Unit: "ms", Goal: 1.3, Sized: true, MaxSize: maxVectors, Run: exactAgainstReading},
 		{Name: "vector exact, vec0", Unit: "ms", Goal: 0.2, Sized: true, MaxSize: maxVectors, Run: exactAgainstVec0},

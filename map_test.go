@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -13,7 +12,6 @@ import (
 
 	"kioku/internal/testkit"
 	"kioku/memory"
-	"kioku/projection"
 )
 
 // subjects are the texts of notes about three things; %d makes each its own.
@@ -91,35 +89,6 @@ func TestMapPutsNotesAboutTheSameTogether(t *testing.T) {
 	}
 }
 
-// A cluster of a script without spaces is named by words as they stand in its texts: katakana by its whole run, whatever words share the
-// bigram that tells, and kanji by what goes on alike.
-func TestClusterNamesAreWholeWords(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		term  string
-		texts []string
-		want  string
-	}{
-		"katakana that words share": {"ード", []string{"コードを書く。", "カードを引く。", "コードを読む。", "ロードする。", "コードが動く。", "モード"}, "コード"},
-		"katakana at the start":     {"コン", []string{"コンテナを作る。", "コンパイルする。", "コンテナが動く。", "コンパイラ", "コンテナ"}, "コンテナ"},
-		"a long word":               {"ベー", []string{"データベースマネジメントシステムだ。", "データベースマネジメントシステムは"}, "データベースマネジメントシステム"},
-		"kanji":                     {"書館", []string{"図書館に行く。", "図書館の本。", "図書館は", "読書館"}, "図書館"},
-		"kanji with many neighbors": {"開発", []string{"開発環境", "開発者", "開発を", "新開発で", "再開発が"}, "開発"},
-		"Chinese without breaks":    {"存管", []string{"我们的库存管理很好", "新库存管理系统", "做库存管理"}, "库存管理"},
-		"Korean with particles":     {"서관", []string{"도서관에서", "도서관은", "도서관을"}, "도서관"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := &spelling{counts: map[string]int{}}
-			for _, text := range test.texts {
-				s.runs = append(s.runs, runAround(text, strings.Index(text, test.term)))
-			}
-			if got := s.best(); got != test.want {
-				t.Errorf("%q is a part of %q, not of %q", test.term, test.want, got)
-			}
-		})
-	}
-}
-
 // folder returns the folder of a point below memory/.
 func folder(m memory.Map, p memory.MapPoint) string {
 	return strings.Split(m.Files[p.File].Path, "/")[1]
@@ -141,8 +110,8 @@ func meanDistances(m memory.Map) (same, different float64) {
 	return same / n, different / k
 }
 
-// With a provider the map is one of vectors. A small change leaves every point where it is and puts the new ones among their neighbors; the
-// same map is not sent twice.
+// With a provider the map is one of vectors. A small change leaves the points about where they are and puts the new ones among their
+// neighbors; the same map is not sent twice.
 func TestMapStaysAfterASmallChange(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -171,14 +140,18 @@ func TestMapStaysAfterASmallChange(t *testing.T) {
 	for _, p := range before.Points {
 		places[before.Files[p.File].Path] = p
 	}
+	var moved []float64
 	for _, p := range after.Points {
 		path := after.Files[p.File].Path
-		if was, ok := places[path]; ok && (p.X != was.X || p.Y != was.Y) {
-			t.Fatalf("%s has moved from %v,%v to %v,%v", path, was.X, was.Y, p.X, p.Y)
-		}
-		if path == "memory/garden/new.md" && nearestFolder(before, p) != "garden" {
+		if was, ok := places[path]; ok {
+			moved = append(moved, math.Hypot(float64(p.X-was.X), float64(p.Y-was.Y)))
+		} else if nearestFolder(before, p) != "garden" {
 			t.Errorf("the new note is among those of %q", nearestFolder(before, p))
 		}
+	}
+	slices.Sort(moved)
+	if t.Logf("moved by %.3f in the median, %.3f at most", moved[60], moved[119]); len(moved) != 120 || moved[60] > 0.08 {
+		t.Errorf("%d points have moved by %.3f in the median", len(moved), moved[60])
 	}
 }
 
@@ -256,114 +229,6 @@ func TestMapRestsBetweenTwo(t *testing.T) {
 	ahead.Store(int64(10 * before.Took))
 	if got := mapOf(t, m, memory.MapQuery{}); len(got.Points) != 16 {
 		t.Errorf("after the rest the map has %d points", len(got.Points))
-	}
-}
-
-// A panic while a map is made is an error of that map: the memory answers on, and makes the next one (D14).
-func TestMapSurvivesAPanic(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	writeSubjects(t, dir, 5)
-	var ahead atomic.Int64
-	m := synced(t, Options{Workspace: dir, Now: func() time.Time { return time.Now().Add(time.Duration(ahead.Load())) }})
-	m.mapper.project = func(context.Context, *projection.Matrix, projection.Options) (projection.Layout, error) {
-		panic("index out of range")
-	}
-	failed := func() memory.Map {
-		for {
-			got, err := m.Map(t.Context(), memory.MapQuery{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !got.Computing {
-				return got
-			}
-			time.Sleep(time.Millisecond)
-		}
-	}
-	if got := failed(); got.Err == nil || !strings.Contains(got.Err.Error(), "internal error") || strings.Contains(got.Err.Error(), "out of range") {
-		t.Fatalf("the map says %v", got.Err)
-	}
-	m.mapper.project = projection.Project
-	ahead.Store(int64(time.Hour))
-	testkit.WriteFile(t, dir, "memory/new.md", "A new note about tea.\n")
-	if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {
-		t.Fatal(err)
-	}
-	if got := mapOf(t, m, memory.MapQuery{}); len(got.Points) != 16 {
-		t.Errorf("after the panic the map has %d points", len(got.Points))
-	}
-}
-
-// Memories of one process make their maps one at a time (D12), and one that waits for its turn can be closed.
-func TestMapsAreMadeOneAtATime(t *testing.T) {
-	t.Parallel()
-	turns := NewMapTurns()
-	var making, most atomic.Int32
-	var memories []*Memory
-	for range 3 {
-		dir := t.TempDir()
-		writeSubjects(t, dir, 3)
-		m := synced(t, Options{Workspace: dir, Maps: turns})
-		m.mapper.project = func(ctx context.Context, v *projection.Matrix, opt projection.Options) (projection.Layout, error) {
-			most.Store(max(most.Load(), making.Add(1)))
-			defer making.Add(-1)
-			for range 100 {
-				runtime.Gosched()
-			}
-			return projection.Project(ctx, v, opt)
-		}
-		memories = append(memories, m)
-	}
-	for _, m := range memories {
-		if _, err := m.Map(t.Context(), memory.MapQuery{}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, m := range memories {
-		mapOf(t, m, memory.MapQuery{})
-	}
-	if most.Load() != 1 {
-		t.Errorf("%d maps were made at once", most.Load())
-	}
-	turns.turn <- struct{}{} // another memory makes one
-	waiting := synced(t, Options{Workspace: t.TempDir(), Maps: turns})
-	if got, err := waiting.Map(t.Context(), memory.MapQuery{}); err != nil || !got.Computing {
-		t.Fatalf("%v, computing %v", err, got.Computing)
-	}
-	if err := waiting.Close(); err != nil {
-		t.Error(err)
-	}
-}
-
-// A map that nobody asks for is not kept, and is made again for who asks.
-func TestMapIsForgottenWhenIdle(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	writeSubjects(t, dir, 3)
-	m := synced(t, Options{Workspace: dir})
-	mapOf(t, m, memory.MapQuery{})
-	setIdle := func(idle time.Duration) {
-		m.mapper.mu.Lock()
-		defer m.mapper.mu.Unlock()
-		m.mapper.idle = idle
-	}
-	setIdle(time.Millisecond)
-	if _, err := m.Map(t.Context(), memory.MapQuery{}); err != nil {
-		t.Fatal(err)
-	}
-	for kept := true; kept; {
-		if t.Context().Err() != nil {
-			t.Fatal("the map is kept")
-		}
-		runtime.Gosched()
-		m.mapper.mu.Lock()
-		kept = m.mapper.made != nil
-		m.mapper.mu.Unlock()
-	}
-	setIdle(time.Hour)
-	if got := mapOf(t, m, memory.MapQuery{}); len(got.Points) != 9 {
-		t.Errorf("%d points", len(got.Points))
 	}
 }
 

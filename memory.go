@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"kioku/atlas"
 	"kioku/chunker"
 	"kioku/embed"
 	"kioku/indexer"
@@ -20,7 +21,6 @@ import (
 	"kioku/internal/machine"
 	"kioku/internal/marks"
 	"kioku/memory"
-	"kioku/projection"
 	"kioku/search"
 	"kioku/store"
 	"kioku/store/vector"
@@ -70,8 +70,6 @@ type Options struct {
 	// Vectors bounds the vectors and words that searches keep in RAM. It may be shared by several memories; nil means
 	// vector.DefaultBudget for this one. What does not fit is searched on disk.
 	Vectors *vector.Budget
-	// Maps lets memories make their maps one at a time. It may be shared by several memories; nil means one for this one.
-	Maps *MapTurns
 	// OnBattery is what the backfill of a model in this process does in the background while the machine runs on its battery:
 	// BatterySlow, BatteryPause or BatteryFull; empty means BatterySlow.
 	OnBattery string
@@ -160,7 +158,7 @@ type Memory struct {
 	events    events
 	lastCheck atomic.Pointer[IndexCheck]
 	skipped   skippedNotes
-	mapper    mapper
+	atlas     *atlas.Atlas
 	origins   originCache
 	// notesWritten counts the notes that Append has written, notesIndexed those that a later full sync has seen, and notesAtSync
 	// those before the full sync that is under way.
@@ -223,7 +221,6 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 		return nil, err
 	}
 	m := &Memory{opt: opt, workspace: workspace, log: opt.Log.With("agent", opt.Agent), closing: make(chan struct{}), synced: make(chan struct{}, 1)}
-	m.mapper.project, m.mapper.idle = projection.Project, mapIdle
 	m.appending = map[string]chan struct{}{memory.TargetDaily: make(chan struct{}, 1), memory.TargetLongTerm: make(chan struct{}, 1),
 		memory.TargetGroup: make(chan struct{}, 1)}
 	if m.generations, err = newGenerations(opt, m.log, m.spaceChanged, m.indexChanged); err != nil {
@@ -241,6 +238,7 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 		Notify: m.notify, Now: opt.Now, Log: m.log,
 	})
 	m.backfill, m.fallbackBackfill = m.newBackfill(m.generations.wanted), m.newBackfill(m.generations.fallback)
+	m.atlas = m.newAtlas()
 	m.rankBy(opt.Search)
 	return m, nil
 }
@@ -262,7 +260,6 @@ func (o Options) withDefaults() Options {
 	o.FallbackAfter = cmp.Or(o.FallbackAfter, DefaultFallbackAfter)
 	o.CacheEntries = cmp.Or(o.CacheEntries, 50_000)
 	o.Vectors = cmp.Or(o.Vectors, vector.NewBudget(vector.DefaultBudget))
-	o.Maps = cmp.Or(o.Maps, NewMapTurns())
 	if o.Now == nil {
 		o.Now = time.Now
 	}
@@ -423,7 +420,6 @@ func (m *Memory) Close() error {
 	close(m.closing)
 	m.mu.Unlock()
 	m.calls.Wait()
-	m.mapper.stop()
 	m.events.close()
 	err := errors.Join(m.generations.close(), m.store.Close())
 	if m.lock == nil {

@@ -5,60 +5,33 @@ import (
 	"database/sql"
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"hash/fnv"
 	"time"
 
-	"kioku/embed"
+	"kioku/atlas"
 	"kioku/memory"
 	"kioku/search/analysis"
 )
 
-// MapReader reads one snapshot of the index for a map.
-type MapReader struct {
+// mapReader reads one snapshot of the index for a map; it is an atlas.Rows.
+type mapReader struct {
 	tx   *sql.Tx
 	meta meta
 }
 
-// MapChunk is a chunk for a map.
-type MapChunk struct {
-	// ID of the chunk in this snapshot.
-	ID int64
-	// Key is the same for the same text of the same file in all snapshots.
-	Key uint64
-	// File is the index of its file.
-	File int
-	// StartLine and EndLine are the first and the last line, from 1.
-	StartLine, EndLine int
-	// Heading is the headings above it, and Date its day; empty if there are none.
-	Heading, Date string
-}
-
 // ReadMap calls f with a snapshot of the index, and again if that turns out to be damaged.
-func (s *Store) ReadMap(ctx context.Context, f func(*MapReader) error) error {
-	_, err := use(ctx, s, func(x *index) (struct{}, error) { return struct{}{}, x.readMap(ctx, f) })
+func (s *Store) ReadMap(ctx context.Context, f func(atlas.Rows) error) error {
+	_, err := use(ctx, s, func(x *index) (struct{}, error) {
+		tx, m, err := x.snapshot(ctx)
+		if err != nil {
+			return struct{}{}, err
+		}
+		defer tx.Rollback()
+		return struct{}{}, f(&mapReader{tx, m})
+	})
 	return err
 }
-
-// readMap implements Store.ReadMap.
-func (x *index) readMap(ctx context.Context, f func(*MapReader) error) error {
-	tx, m, err := x.snapshot(ctx)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback()
-	return f(&MapReader{tx, m})
-}
-
-// Generation returns the generation of the snapshot.
-func (r *MapReader) Generation() int64 { return r.meta.generation }
-
-// Space returns the space of the vectors, zero if there are none.
-func (r *MapReader) Space() embed.Space { return r.meta.space }
-
-// Embedded returns the number of chunks with a vector.
-func (r *MapReader) Embedded() int { return r.meta.embedded - r.meta.out.embedded }
 
 const (
 	selectMapFiles  = "SELECT id, path, title, tags, mtime FROM files WHERE out_of_scope = 0 AND chunks > 0 ORDER BY path"
@@ -68,14 +41,14 @@ const (
 )
 
 // Chunks returns all chunks that searches find, and their files.
-func (r *MapReader) Chunks(ctx context.Context) ([]MapChunk, []memory.MapFile, error) {
+func (r *mapReader) Chunks(ctx context.Context) ([]atlas.Chunk, []memory.MapFile, error) {
 	files, at, err := r.files(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the files of a map: %w", err)
 	}
-	chunks := make([]MapChunk, 0, r.meta.chunks)
+	chunks := make([]atlas.Chunk, 0, r.meta.chunks)
 	err = forEachRow(ctx, r.tx, func(rows *sql.Rows) error {
-		var c MapChunk
+		var c atlas.Chunk
 		var file int64
 		var hash sql.RawBytes
 		err := rows.Scan(&c.ID, &file, &hash, &c.StartLine, &c.EndLine, &c.Heading, &c.Date)
@@ -97,7 +70,7 @@ func (r *MapReader) Chunks(ctx context.Context) ([]MapChunk, []memory.MapFile, e
 }
 
 // files returns the files of the snapshot, and the index of each by its id.
-func (r *MapReader) files(ctx context.Context) (files []memory.MapFile, at map[int64]int, err error) {
+func (r *mapReader) files(ctx context.Context) (files []memory.MapFile, at map[int64]int, err error) {
 	at = map[int64]int{}
 	err = forEachRow(ctx, r.tx, func(rows *sql.Rows) error {
 		var f memory.MapFile
@@ -127,32 +100,25 @@ func mapKey(path string, hash []byte) uint64 {
 	return binary.LittleEndian.Uint64(h.Sum(nil))
 }
 
-// errEnough ends a reading early.
-var errEnough = errors.New("enough")
-
-// Vectors calls each with the vectors of chunks that at contains, in no particular order, until each returns false. The vector must not be
-// kept. The int is what at has for the chunk.
-func (r *MapReader) Vectors(ctx context.Context, at map[int64]int, each func(i int, vector []float32) bool) error {
-	if r.meta.space.IsZero() || len(at) == 0 {
+// Vectors calls each with the vectors of chunks that at contains, in no particular order. The vector must not be kept. The int is what
+// at has for the chunk.
+func (r *mapReader) Vectors(ctx context.Context, at map[int64]int, each func(i int, vector []float32)) error {
+	if r.meta.space.IsZero() {
 		return nil
 	}
-	err := forEachVector(ctx, r.tx, r.meta, func(id int64, vector []float32) error {
-		if i, ok := at[id]; ok && !each(i, vector) {
-			return errEnough
+	return forEachVector(ctx, r.tx, r.meta, func(id int64, vector []float32) error {
+		if i, ok := at[id]; ok {
+			each(i, vector)
 		}
 		return nil
 	})
-	if errors.Is(err, errEnough) {
-		return nil
-	}
-	return err
 }
 
 // textsAtOnce is the number of chunks whose texts one query reads.
 const textsAtOnce = 2000
 
 // Texts calls each with the language and the text of the chunks with ids, in their order, and with the index of the id.
-func (r *MapReader) Texts(ctx context.Context, ids []int64, each func(i int, language analysis.Language, text string) error) error {
+func (r *mapReader) Texts(ctx context.Context, ids []int64, each func(i int, language analysis.Language, text string) error) error {
 	for from := 0; from < len(ids); from += textsAtOnce {
 		list, err := jsonList(ids[from:min(from+textsAtOnce, len(ids))])
 		if err != nil {

@@ -318,7 +318,7 @@ func (d *daemon) addresses(ctx context.Context, places []config.Place) (socket, 
 // openMemories opens the memories of a daemon that will answer on a socket.
 func (d *daemon) openMemories(ctx context.Context, places []config.Place, socket string) error {
 	embedders := connect.Embedders{Tried: d.observed.metrics.Tried, QueryLooked: d.observed.metrics.QueryLooked}
-	memory, searches, maps := vector.NewBudget(d.conf.MemoryBudget), server.NewSearches(d.conf.Limits), kioku.NewMapTurns()
+	memory, searches := vector.NewBudget(d.conf.MemoryBudget), server.NewSearches(d.conf.Limits)
 	searches.Waited = d.observed.metrics.SearchWaited
 	derivers := connect.Derivers{Counted: d.observed.metrics.Model, Tell: func(text string) { d.app.Notice("%s", text) }}
 	reranker, err := connect.Reranker(d.conf)
@@ -349,7 +349,7 @@ func (d *daemon) openMemories(ctx context.Context, places []config.Place, socket
 		if opt.Fallback, err = embedders.Fallback(conf); err != nil {
 			return err
 		}
-		opt.Vectors, opt.Maps, opt.LockWait, opt.Daemon, opt.Socket = memory, maps, connect.DaemonLockWait, true, socket
+		opt.Vectors, opt.LockWait, opt.Daemon, opt.Socket = memory, connect.DaemonLockWait, true, socket
 		opt.Search.Admit, opt.Search.Reranker = searches.Admit, reranker
 		m, err := kioku.Open(ctx, opt)
 		if err != nil {

@@ -1,4 +1,4 @@
-package projection
+package atlas
 
 import (
 	"cmp"
@@ -15,17 +15,17 @@ type edge struct {
 // fuzzyGraph returns the edges of the fuzzy graph of neighbors (McInnes 2018, section 3.1): the weight of the neighbor j of i is
 // exp(-(d(i,j) - rho) / sigma), where rho is the distance of the nearest one that is not at the same place, and sigma makes the weights of i sum
 // up to log2(k). The weight of an edge is that of either direction: w + w' - w w'.
-func fuzzyGraph(near *Neighbors) []edge {
-	if near.K == 0 {
+func fuzzyGraph(near *neighbors) []edge {
+	if near.k == 0 {
 		return nil
 	}
-	edges := make([]edge, 0, len(near.IDs))
-	for i := range len(near.IDs) / near.K {
-		distances := near.Distances[i*near.K : (i+1)*near.K]
+	edges := make([]edge, 0, len(near.ids))
+	for i := range len(near.ids) / near.k {
+		distances := near.distances[i*near.k : (i+1)*near.k]
 		rho := nearestNonzero(distances)
 		sigma := smoothing(distances, rho)
 		for at, d := range distances {
-			j, w := near.IDs[i*near.K+at], float32(math.Exp(-max(0, float64(d-rho))/sigma))
+			j, w := near.ids[i*near.k+at], float32(math.Exp(-max(0, float64(d-rho))/sigma))
 			edges = append(edges, edge{min(int32(i), j), max(int32(i), j), w})
 		}
 	}

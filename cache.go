@@ -1,7 +1,6 @@
 package kioku
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -40,7 +39,7 @@ func (m *Memory) Export(ctx context.Context, to io.Writer, vectorsOnly bool) (st
 	return m.store.Export(ctx, to, vectorsOnly)
 }
 
-// ImportVectors reads embeddings into the cache: an export, or an index of OpenClaw. It indexes the words of changed files first.
+// ImportVectors reads embeddings into the cache: an export. It indexes the words of changed files first.
 // Embeddings of indexed texts are used at once if they are of the configured model. Imported.Spaces has only the other models.
 func (m *Memory) ImportVectors(ctx context.Context, path string) (store.Imported, error) {
 	f, err := os.Open(path)
@@ -48,26 +47,7 @@ func (m *Memory) ImportVectors(ctx context.Context, path string) (store.Imported
 		return store.Imported{}, fmt.Errorf("import embeddings: %w", err)
 	}
 	defer f.Close()
-	magic := []byte("SQLite format 3\x00")
-	head := make([]byte, len(magic))
-	n, err := io.ReadFull(f, head)
-	if err != nil && n == 0 {
-		return store.Imported{}, fmt.Errorf("import embeddings: %w", err)
-	}
-	if bytes.Equal(head[:n], magic) {
-		return m.ImportOpenClaw(ctx, path, store.OpenClawSource{})
-	}
-	if _, err = f.Seek(0, io.SeekStart); err != nil {
-		return store.Imported{}, fmt.Errorf("import embeddings: %w", err)
-	}
 	return m.importVectors(ctx, func() (store.Imported, error) { return m.store.ImportVectors(ctx, f) })
-}
-
-// ImportOpenClaw is ImportVectors from an index of OpenClaw, of which the vectors of the source are of the configured model.
-func (m *Memory) ImportOpenClaw(ctx context.Context, path string, source store.OpenClawSource) (store.Imported, error) {
-	return m.importVectors(ctx, func() (store.Imported, error) {
-		return m.store.ImportOpenClaw(ctx, path, source, m.opt.Embedder.Space())
-	})
 }
 
 // importVectors indexes the words of changed files, has read fill the cache, and uses the vectors of indexed texts.

@@ -2,16 +2,12 @@ package kioku
 
 import (
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"kioku/embed"
-	"kioku/indexer"
-	"kioku/internal/machine"
 	"kioku/memory"
 )
 
@@ -110,77 +106,5 @@ func TestSyncWithoutChangeMakesNoRequest(t *testing.T) {
 	}
 	if after, _ := s.texts(); after != before+1 {
 		t.Errorf("%d texts for one edited chunk that is its own window", after-before)
-	}
-}
-
-// On its battery, a model in this process works slowly in the background, or waits for mains, or works on, as the settings want.
-// A provider elsewhere takes no power.
-func TestBackfillRespectsBatteryAndLoad(t *testing.T) {
-	t.Parallel()
-	for name, c := range map[string]struct {
-		setting string
-		state   machine.State
-		want    indexer.Pace
-	}{
-		"mains":             {"", machine.State{}, indexer.Pace{}},
-		"battery":           {"", machine.State{OnBattery: true}, indexer.Pace{Slow: true}},
-		"battery, full":     {BatteryFull, machine.State{OnBattery: true}, indexer.Pace{}},
-		"busy":              {BatteryFull, machine.State{Busy: true}, indexer.Pace{Slow: true}},
-		"mains, and pause":  {BatteryPause, machine.State{}, indexer.Pace{}},
-		"battery and pause": {BatteryPause, machine.State{OnBattery: true}, indexer.Pace{Pause: true}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			m := &Memory{opt: Options{OnBattery: c.setting, Machine: func() machine.State { return c.state }}}
-			got := m.backfillPace()
-			if (got.Why != "") != got.Pause {
-				t.Errorf("reason %q", got.Why)
-			}
-			if got.Why = ""; got != c.want {
-				t.Errorf("got %+v, want %+v", got, c.want)
-			}
-		})
-	}
-	remote, _ := openEmbedding(t, newSwitched().client(t), nil)
-	if remote.backfill.Pace != nil {
-		t.Error("a provider elsewhere has a pace")
-	}
-}
-
-// The file that an answer came from has its vectors before files that are newer, while the provider is slow.
-func TestSearchHasItsFilesEmbeddedFirst(t *testing.T) {
-	t.Parallel()
-	s := newSwitched()
-	client, err := embed.New(embed.Config{Provider: "openai", Model: "fake", BaseURL: "http://provider.invalid/v1", Concurrency: 1, BatchItems: 4, Transport: s})
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, dir := openEmbedding(t, client, nil)
-	old := time.Now().Add(-time.Hour)
-	for i := range 60 {
-		path := filepath.Join(dir, fmt.Sprintf("memory/2026-01-%02d-%d.md", 1+i%28, i))
-		writeFile(t, path, fmt.Sprintf("An entry about the number %d in the ledger.\n", i))
-	}
-	if err := os.Chtimes(filepath.Join(dir, "MEMORY.md"), old, old); err != nil {
-		t.Fatal(err)
-	}
-	if _, _, err := m.syncWords(t.Context(), SyncOptions{}, nil); err != nil {
-		t.Fatal(err)
-	}
-	if a, err := m.Search(t.Context(), memory.Query{Text: "when does the lighthouse open"}); err != nil || len(a.Hits) == 0 || a.Hits[0].Path != "MEMORY.md" {
-		t.Fatalf("%+v, %v", a.Hits, err)
-	}
-	first := ""
-	s.during = func(n int, _ *http.Request) {
-		if n == 3 { // the query, and one batch
-			for text := range s.paid {
-				if strings.Contains(text, "lighthouse opens at nine") {
-					first = text
-				}
-			}
-		}
-	}
-	if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil || first == "" {
-		t.Errorf("the first batch did not have the text of the answer; %v", err)
 	}
 }

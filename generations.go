@@ -14,23 +14,20 @@ import (
 	"kioku/store"
 )
 
-// generations knows the embedding clients of a memory, and which of them makes the vectors that searches compare: that of the
-// space of the index. The wanted client and the fallback each have a backfill, which builds its space beside that of the index
-// and then makes it that of the index.
+// generations knows the embedding clients of a memory: the wanted one, whose vectors the backfill builds, and the one that made the
+// vectors that searches compare.
 type generations struct {
-	store            *store.Store // set once, by Open
-	wanted, fallback *embed.Client
-	fallbackAfter    time.Duration
-	now              func() time.Time
-	log              *slog.Logger
-	changed          func(embed.Space) // is told of the new space of the index
-	whole            func()            // is told that a client has embedded all that the index lacked
+	store   *store.Store // set once, by Open
+	wanted  *embed.Client
+	now     func() time.Time
+	log     *slog.Logger
+	changed func(embed.Space) // is called with the new space of the index
+	whole   func()            // is called when the index has all vectors of the wanted client
 	// open opens the client of a recipe.
 	open func(recipe string, space embed.Space) (*embed.Client, error)
 
-	mu          sync.Mutex
-	failedSince time.Time // guarded by mu; when the wanted provider was first seen to fail, zero while it is healthy
-	old         *reopened // guarded by mu; nil unless the vectors of the index are of neither client
+	mu  sync.Mutex
+	old *reopened // guarded by mu; nil unless the vectors of the index are of another client than the wanted one
 }
 
 // newGenerations returns the clients of a memory, whose backfills tell changed and whole. The provider "none" stands for one
@@ -40,13 +37,9 @@ func newGenerations(opt Options, log *slog.Logger, changed func(embed.Space), wh
 	if err != nil {
 		return nil, err
 	}
-	g := &generations{wanted: none, fallback: none, fallbackAfter: opt.FallbackAfter, now: opt.Now, log: log,
-		changed: changed, whole: whole}
+	g := &generations{wanted: none, now: opt.Now, log: log, changed: changed, whole: whole}
 	if opt.Embedder != nil {
 		g.wanted = opt.Embedder
-	}
-	if opt.Fallback != nil && g.wanted.Enabled() {
-		g.fallback = opt.Fallback
 	}
 	g.open = g.wanted.Reopen
 	return g, nil
@@ -60,7 +53,7 @@ func (g *generations) recipeOf(space embed.Space) string {
 		old = g.old.client.Load()
 	}
 	g.mu.Unlock()
-	for _, c := range []*embed.Client{g.wanted, g.fallback, old} {
+	for _, c := range []*embed.Client{g.wanted, old} {
 		if c != nil && c.Enabled() && c.Space().Matches(space) {
 			return c.Recipe()
 		}
@@ -68,49 +61,29 @@ func (g *generations) recipeOf(space embed.Space) string {
 	return ""
 }
 
-// spaces returns the spaces of the clients that are set.
-func (g *generations) spaces() []embed.Space {
-	var spaces []embed.Space
-	for _, c := range []*embed.Client{g.wanted, g.fallback} {
-		if c.Enabled() {
-			spaces = append(spaces, c.Space())
-		}
-	}
-	return spaces
-}
-
-// active returns the client of the vectors that the index has: the wanted one, the fallback, or one that is opened again with
-// what the index knows of its vectors, and that is closed some time after ctx is done. Without vectors, or if they cannot be asked for, it returns the wanted one.
-func (g *generations) active(ctx context.Context) (e search.Embedder, fallback bool) {
+// active returns the client of the vectors that the index has: the wanted one, or one that is opened again with what the index knows of
+// its vectors, and that is closed some time after ctx is done. Without vectors, or if they cannot be asked for, it returns the wanted one.
+func (g *generations) active(ctx context.Context) search.Embedder {
 	if !g.wanted.Enabled() {
-		return g.wanted, false
+		return g.wanted
 	}
 	stats, err := g.store.Stats(ctx)
 	if err != nil { // the search meets it too
-		return g.wanted, false
+		return g.wanted
 	}
-	c := g.clientOf(ctx, stats)
-	return c, c == g.fallback
+	return g.clientOf(ctx, stats)
 }
 
 // clientOf is active for an index with these statistics.
 func (g *generations) clientOf(ctx context.Context, stats store.Stats) *embed.Client {
 	g.retire(stats.Space)
-	switch {
-	case stats.Space.IsZero() || stats.Embedded == 0 || g.wanted.Space().Matches(stats.Space):
+	if stats.Space.IsZero() || stats.Embedded == 0 || g.wanted.Space().Matches(stats.Space) {
 		return g.wanted
-	case g.isFallback(stats.Space):
-		return g.fallback
 	}
 	if c := g.reopen(ctx, stats); c != nil {
 		return c
 	}
 	return g.wanted
-}
-
-// isFallback reports whether a space is that of the fallback and not of the wanted provider.
-func (g *generations) isFallback(space embed.Space) bool {
-	return g.fallback.Enabled() && !space.IsZero() && g.fallback.Space().Matches(space) && !g.wanted.Space().Matches(space)
 }
 
 // probe asks a client for one vector, and returns why it gives none.
@@ -168,7 +141,7 @@ func (g generation) ready(ctx context.Context, space embed.Space, stats store.St
 }
 
 // Adopt implements indexer.VectorStore. A space becomes that of the index only while its provider answers, so that one that is
-// down never replaces one that is not; that of the fallback only while it is needed.
+// down never replaces one that is not.
 func (g generation) Adopt(ctx context.Context, space embed.Space) (bool, error) {
 	stats, err := g.Stats(ctx)
 	if err == nil && stats.Space.Matches(space) {
@@ -176,9 +149,6 @@ func (g generation) Adopt(ctx context.Context, space embed.Space) (bool, error) 
 	}
 	if err != nil || stats.Space.Matches(space) || stats.Embedded == 0 {
 		return false, err
-	}
-	if g.client == g.of.fallback && !g.of.needsFallback() {
-		return false, nil
 	}
 	if err := g.ready(ctx, space, stats); err != nil {
 		return false, err

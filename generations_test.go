@@ -156,11 +156,11 @@ func askHarbor(t *testing.T, m *Memory, n int, codes ...string) (memory.Answer, 
 }
 
 // answeredBy fails the test unless vectors of a model answer.
-func answeredBy(t *testing.T, m *Memory, model string, fallback bool) {
+func answeredBy(t *testing.T, m *Memory, model string) {
 	t.Helper()
 	a, err := askHarbor(t, m, 1, memory.IndexStale)
-	if err != nil || a.Model != model || a.Fallback != fallback {
-		t.Errorf("answered by %s, fallback %v: %+v, %v; want %s", a.Model, a.Fallback, a.Degraded, err, model)
+	if err != nil || a.Model != model {
+		t.Errorf("answered by %s: %+v, %v; want %s", a.Model, a.Degraded, err, model)
 	}
 }
 
@@ -222,7 +222,7 @@ func TestSwitchOfModelsWhileSearching(t *testing.T) {
 	if len(answers) != 2 || answers["first"] == 0 || answers["second"] < 10 {
 		t.Errorf("answered by %v", answers)
 	}
-	answeredBy(t, m, "second", false)
+	answeredBy(t, m, "second")
 	for ev := range events {
 		if ev.Kind == indexer.SpaceChanged {
 			break
@@ -243,7 +243,7 @@ func TestOldModelAnswersAfterARestart(t *testing.T) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	before, _ := s.texts("first")
-	answeredBy(t, m, "first", false)
+	answeredBy(t, m, "first")
 	if now, _ := s.texts("first"); now != before+1 {
 		t.Errorf("a query costs %d texts", now-before)
 	}
@@ -256,7 +256,7 @@ func TestOldModelAnswersAfterARestart(t *testing.T) {
 	if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {
 		t.Error(err)
 	}
-	answeredBy(t, m, "second", false)
+	answeredBy(t, m, "second")
 }
 
 // A provider whose vectors are whole, but which does not answer, does not take the place of one that does, and the sync says so.
@@ -273,13 +273,13 @@ func TestProviderThatIsDownDoesNotTakeOver(t *testing.T) {
 	if err != nil || !errors.Is(r.EmbedErr, indexer.ErrNotAdopted) || !strings.Contains(fmt.Sprint(r.EmbedErr), "does not answer") {
 		t.Errorf("%v, %v", r.EmbedErr, err)
 	}
-	answeredBy(t, m, "second", false)
+	answeredBy(t, m, "second")
 	s.fail("first", -1)
 	s.pass(time.Hour)
 	if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {
 		t.Error(err)
 	}
-	answeredBy(t, m, "first", false)
+	answeredBy(t, m, "first")
 	if n, most := s.texts("first"); most > 2 { // the question is asked twice
 		t.Errorf("%d texts, one of them %d times", n, most)
 	}
@@ -297,126 +297,7 @@ func TestProviderThatRefusesMostTextsDoesNotTakeOver(t *testing.T) {
 	if err != nil || !errors.Is(r.EmbedErr, indexer.ErrNotAdopted) || !strings.Contains(fmt.Sprint(r.EmbedErr), "only 9 of 20") {
 		t.Errorf("%v, %v", r.EmbedErr, err)
 	}
-	answeredBy(t, m, "first", false)
-}
-
-// A provider that fails for longer than FallbackAfter is replaced by the fallback, which has a generation of its own and embeds new
-// notes too. Once the provider answers again, it catches up from the cache and takes over. Nothing is paid for twice.
-func TestFallbackTakesOverAndLeaves(t *testing.T) {
-	t.Parallel()
-	s := newModels()
-	opt := indexedBy(t, s, "first", 20)
-	opt.Embedder, opt.Fallback = s.client(t, "first"), s.client(t, "second")
-	m := openMemory(t, opt)
-	tend := func() {
-		t.Helper()
-		if err := m.tendFallback(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	answeredBy(t, m, "first", false)
-	s.fail("first", 0)
-	if a, err := m.Search(t.Context(), memory.Query{Text: "another question of harbor3"}); err != nil || !hasCode(a.Degraded, memory.ProviderDown) {
-		t.Errorf("%+v, %v", a, err)
-	}
-	tend()
-	if n, _ := s.texts("second"); n != 0 {
-		t.Errorf("the fallback was asked at once for %d texts", n)
-	}
-	s.pass(DefaultFallbackAfter)
-	tend()
-	answeredBy(t, m, "second", true)
-	if st, err := m.Status(t.Context()); err != nil || !st.Fallback || st.Active.Model != "second" {
-		t.Errorf("%+v, %v", st, err)
-	}
-	if _, err := m.Append(t.Context(), memory.Note{Text: "The harbor99 opens at ten."}); err != nil {
-		t.Fatal(err)
-	}
-	if r, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil || r.EmbedErr != nil {
-		t.Errorf("%+v, %v", r, err)
-	}
-	answeredBy(t, m, "second", true)
-
-	s.fail("first", -1)
-	s.pass(time.Hour)
-	tend()
-	if _, err := m.backfill.Run(t.Context(), nil); err != nil { // Watch runs it
-		t.Fatal(err)
-	}
-	answeredBy(t, m, "first", false)
-	tend()
-	answeredBy(t, m, "first", false)
-	for _, model := range []string{"first", "second"} {
-		if n, most := s.texts(model); most > 2 { // questions, and whether it answers
-			t.Errorf("%s: %d texts, one of them %d times", model, n, most)
-		}
-	}
-	if stats := checkIndex(t, m); stats.Embedded != stats.Chunks || stats.Space.Model != "first" {
-		t.Errorf("%+v", stats)
-	}
-}
-
-// A fallback that has begun to embed stops as soon as the first provider answers again, although nothing else asks that one. A sync
-// goes on with the first provider.
-func TestFallbackStopsOnceTheProviderAnswers(t *testing.T) {
-	t.Parallel()
-	for name, run := range map[string]func(m *Memory) error{
-		"watch": func(m *Memory) error {
-			err := m.tendFallback(t.Context())
-			_, runErr := m.backfill.Run(t.Context(), nil) // Watch runs it
-			return errors.Join(err, runErr)
-		},
-		"sync": func(m *Memory) error {
-			r, err := m.Sync(t.Context(), SyncOptions{}, nil)
-			return errors.Join(err, r.EmbedErr)
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newModels()
-			opt := indexedBy(t, s, "first", 80)
-			opt.Embedder, opt.FallbackAfter = s.client(t, "first"), 20*time.Millisecond
-			opt.Fallback, _ = embed.New(embed.Config{Provider: "openai", Model: "second", BaseURL: "http://models.invalid/v1", BatchItems: 1,
-				Concurrency: 1, MaxTries: 1, Transport: s, Now: s.time})
-			m := openMemory(t, opt)
-			if _, err := m.Append(t.Context(), memory.Note{Text: "The harbor99 opens at ten."}); err != nil {
-				t.Fatal(err)
-			}
-			s.fail("first", 0)
-			if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {
-				t.Fatal(err)
-			}
-			s.pass(time.Hour)
-			s.pause = 5 * time.Millisecond
-			s.asked = func(model string) {
-				if _, down := s.fails["first"]; down && model == "second" {
-					delete(s.fails, "first")
-					s.now = s.now.Add(time.Hour)
-				}
-			}
-			if err := run(m); err != nil {
-				t.Error(err)
-			}
-			if n, _ := s.texts("second"); n == 0 || n > 40 {
-				t.Errorf("the fallback was paid for %d texts", n)
-			}
-			answeredBy(t, m, "first", false)
-		})
-	}
-}
-
-// A provider that refuses the key is replaced by the fallback at once.
-func TestFallbackTakesOverAtOnceFromARefusedKey(t *testing.T) {
-	t.Parallel()
-	s := newModels()
-	s.fail("first", http.StatusUnauthorized)
-	opt := Options{Workspace: workspace(t, harbors(10)), StateDir: t.TempDir(), Now: s.time,
-		Embedder: s.client(t, "first"), Fallback: s.client(t, "second")}
-	m := openMemory(t, opt)
-	if r, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil || r.EmbedErr != nil {
-		t.Errorf("%+v, %v", r, err)
-	}
-	answeredBy(t, m, "second", true)
+	answeredBy(t, m, "first")
 }
 
 // The recipe of the vectors is stored with them, and has no key.

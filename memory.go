@@ -18,7 +18,6 @@ import (
 	"kioku/embed"
 	"kioku/indexer"
 	"kioku/internal/filelock"
-	"kioku/internal/machine"
 	"kioku/internal/marks"
 	"kioku/memory"
 	"kioku/search"
@@ -45,15 +44,9 @@ type Options struct {
 
 	// Chunking is how notes are cut; the zero value means 400 tokens with an overlap of 80.
 	Chunking chunker.Options
-	// Embedder turns text into vectors; nil means keywords only. It may be shared by several memories. No memory closes it or
-	// Fallback: their owner may, once all memories that use them are closed.
+	// Embedder turns text into vectors; nil means keywords only. It may be shared by several memories. No memory closes it:
+	// its owner may, once all memories that use it are closed.
 	Embedder *embed.Client
-	// Fallback takes the place of Embedder while that does not answer; nil means keywords only. Its vectors are never mixed with
-	// those of Embedder.
-	Fallback *embed.Client
-	// FallbackAfter is how long Embedder must have failed before Fallback takes its place, unless only a person can mend it; 0
-	// means DefaultFallbackAfter.
-	FallbackAfter time.Duration
 	// Index is what is indexed and when.
 	Index IndexOptions
 	// History is what is kept of the versions of notes.
@@ -70,11 +63,6 @@ type Options struct {
 	// Vectors bounds the vectors and words that searches keep in RAM. It may be shared by several memories; nil means
 	// vector.DefaultBudget for this one. What does not fit is searched on disk.
 	Vectors *vector.Budget
-	// OnBattery is what the backfill of a model in this process does in the background while the machine runs on its battery:
-	// BatterySlow, BatteryPause or BatteryFull; empty means BatterySlow.
-	OnBattery string
-	// Machine returns the state of the machine; nil means machine.Here.
-	Machine func() machine.State
 	// Location decides what "today" is for Append; nil means time.Local.
 	Location *time.Location
 
@@ -140,17 +128,15 @@ type Event struct {
 
 // Memory is one agent's memory: its folder and the index of it. Its methods may be called concurrently.
 type Memory struct {
-	opt       Options
-	workspace string
-	log       *slog.Logger
-	lock      *os.File // nil unless the mode is Own
-	store     *store.Store
-	indexer   *indexer.Indexer
-	backfill  *indexer.Backfill // of opt.Embedder
-	// fallbackBackfill is that of opt.Fallback.
-	fallbackBackfill *indexer.Backfill
-	generations      *generations
-	searcher         atomic.Pointer[search.Searcher]
+	opt         Options
+	workspace   string
+	log         *slog.Logger
+	lock        *os.File // nil unless the mode is Own
+	store       *store.Store
+	indexer     *indexer.Indexer
+	backfill    *indexer.Backfill // of opt.Embedder
+	generations *generations
+	searcher    atomic.Pointer[search.Searcher]
 	// ranking are the search settings of the searcher.
 	ranking atomic.Pointer[search.Options]
 	// recorded is 1 more than the generation of the index that the journal has; 0 if it is not known.
@@ -237,7 +223,7 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 		StripMarkers: marks.Strip, Analyze: m.store.Analyze, Episodes: opt.Episodes, EpisodesBy: opt.EpisodesBy,
 		Notify: m.notify, Now: opt.Now, Log: m.log,
 	})
-	m.backfill, m.fallbackBackfill = m.newBackfill(m.generations.wanted), m.newBackfill(m.generations.fallback)
+	m.backfill = m.newBackfill()
 	m.atlas = m.newAtlas()
 	m.rankBy(opt.Search)
 	return m, nil
@@ -257,14 +243,10 @@ func (o Options) withDefaults() Options {
 	o.Agent = cmp.Or(o.Agent, defaultAgent)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.Location = cmp.Or(o.Location, time.Local)
-	o.FallbackAfter = cmp.Or(o.FallbackAfter, DefaultFallbackAfter)
 	o.CacheEntries = cmp.Or(o.CacheEntries, 50_000)
 	o.Vectors = cmp.Or(o.Vectors, vector.NewBudget(vector.DefaultBudget))
 	if o.Now == nil {
 		o.Now = time.Now
-	}
-	if o.Machine == nil {
-		o.Machine = machine.Here
 	}
 	return o
 }
@@ -305,7 +287,7 @@ func (m *Memory) openStore(ctx context.Context, chunking string) (err error) {
 	}
 	m.store, err = store.Open(ctx, path, store.Options{Workspace: m.workspace, Chunking: chunking, ReadOnly: m.opt.Mode != Own,
 		CacheEntries: m.opt.CacheEntries, Vectors: m.opt.Vectors, Now: m.opt.Now, Log: m.log, Replaced: m.indexReplaced,
-		Recipe: m.generations.recipeOf, Keep: m.generations.spaces})
+		Recipe: m.generations.recipeOf})
 	m.generations.store = m.store
 	if err != nil && m.lock != nil {
 		err = errors.Join(err, filelock.Unlock(m.lock))

@@ -44,7 +44,7 @@ func TestModelBeforeIsClosedAfterTheSwitch(t *testing.T) {
 	m := beforeOther(t, s)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	e, _ := m.generations.active(ctx)
+	e := m.generations.active(ctx)
 	c := e.(*embed.Client)
 	if c.Space().Provider != "local" || isClosed(c) {
 		t.Fatalf("the client is of %s", c.Space().Name())
@@ -54,7 +54,7 @@ func TestModelBeforeIsClosedAfterTheSwitch(t *testing.T) {
 	if r, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil || r.EmbedErr != nil {
 		t.Fatalf("%+v, %v", r, err)
 	}
-	answeredBy(t, m, "second", false)
+	answeredBy(t, m, "second")
 	if isClosed(c) {
 		t.Error("the model was closed during a search")
 	}
@@ -71,7 +71,7 @@ func TestCloseClosesTheModelBefore(t *testing.T) {
 	t.Parallel()
 	s := newModels()
 	m := beforeOther(t, s)
-	e, _ := m.generations.active(t.Context())
+	e := m.generations.active(t.Context())
 	if err := m.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -97,13 +97,13 @@ func TestModelBeforeIsLoadedOnceAndWithoutALock(t *testing.T) {
 	clients := make(chan *embed.Client, 2)
 	for range 2 {
 		go func() {
-			e, _ := g.active(t.Context())
+			e := g.active(t.Context())
 			clients <- e.(*embed.Client)
 		}()
 	}
 	<-loading
-	if g.recipeOf(g.wanted.Space()) == "" || g.needsFallback() {
-		t.Error("the wanted provider has no recipe, or there is a fallback")
+	if g.recipeOf(g.wanted.Space()) == "" {
+		t.Error("the wanted provider has no recipe")
 	}
 	if !g.mu.TryLock() {
 		t.Fatal("the lock is held during the load")

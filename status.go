@@ -36,8 +36,6 @@ type Status struct {
 	Health embed.Health
 	// Active is the space of the vectors that searches use; zero if there are none.
 	Active embed.Space
-	// Fallback reports that these are the vectors of the fallback.
-	Fallback bool
 	// Built is how many chunks have a vector of Space while the vectors that searches use are of another one; 0 otherwise.
 	Built int
 	// Reranker names the provider and the model of the re-ranker; empty without one.
@@ -138,7 +136,7 @@ func (m *Memory) Status(ctx context.Context) (Status, error) {
 		Agent: m.opt.Agent, Workspace: m.workspace, Database: sizes.Path, Index: indexState(stats, ix), Skipped: skipped,
 		WatchMode: ix.WatchMode, WatchNote: ix.WatchNote,
 		Space: m.opt.Embedder.Space(), ProviderReason: m.opt.Embedder.Reason(), Health: m.opt.Embedder.Health(),
-		Active: stats.Space, Fallback: m.generations.isFallback(stats.Space), Built: built,
+		Active: stats.Space, Built: built,
 		DatabaseBytes: sizes.Database, WALBytes: sizes.WAL,
 		Embedded: stats.Embedded, Backfill: m.backfill.State(), Cached: sizes.Cached,
 		ResidentBytes: sizes.Resident, AllResidentBytes: m.opt.Vectors.Held(), BudgetBytes: m.opt.Vectors.Limit(),
@@ -151,12 +149,8 @@ func (m *Memory) Status(ctx context.Context) (Status, error) {
 
 // vectorCounts returns how many chunks got a vector of the cache since the memory was opened, and how many texts were embedded.
 func (m *Memory) vectorCounts() (known, embedded int64) {
-	known = m.indexer.Known()
-	for _, b := range []*indexer.Backfill{m.backfill, m.fallbackBackfill} {
-		k, e := b.Counts()
-		known, embedded = known+k, embedded+e
-	}
-	return known, embedded
+	known, embedded = m.backfill.Counts()
+	return known + m.indexer.Known(), embedded
 }
 
 // reranker returns the name of the re-ranker, "" without one, and why it was last not answering.

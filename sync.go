@@ -34,8 +34,7 @@ type SyncReport struct {
 	Unembedded int
 }
 
-// Sync indexes what has changed in the folder, and then embeds the texts without a vector. If the chunking has changed, it embeds
-// the new texts first, so that searches have the old vectors until the new ones are whole; if the provider fails, it does not wait. A provider that has failed is asked
+// Sync indexes what has changed in the folder, and then embeds the texts without a vector. A provider that has failed is asked
 // again at once, unless that was less than 2 s ago. Sync reports its progress to step unless step is nil. With opt.Verify, it
 // first checks the whole index and mends what is wrong. With opt.NoRebuild it embeds for 1 s at most, and only for an index
 // that has vectors already.
@@ -43,13 +42,6 @@ func (m *Memory) Sync(ctx context.Context, opt SyncOptions, step func(indexer.Pr
 	return m.long(ctx, func(ctx context.Context) (SyncReport, error) {
 		if opt.Verify {
 			if _, err := m.checkIndex(ctx, nil); err != nil {
-				return SyncReport{}, err
-			}
-		}
-		var ahead indexer.BackfillReport
-		if !opt.NoRebuild {
-			var err error
-			if ahead, err = m.embedAhead(ctx, step); err != nil {
 				return SyncReport{}, err
 			}
 		}
@@ -66,26 +58,19 @@ func (m *Memory) Sync(ctx context.Context, opt SyncOptions, step func(indexer.Pr
 			m.opt.Embedder.AllowProbe()
 			r, err = m.embed(ctx, r, step)
 		}
-		r.addAhead(ahead)
 		return m.reportVectors(ctx, r, err)
 	})
 }
 
-// Rebuild indexes all files again while the old index answers, and then embeds the texts without a vector. Those that a change of
-// the chunking brings are embedded first.
+// Rebuild indexes all files again while the old index answers, and then embeds the texts without a vector.
 func (m *Memory) Rebuild(ctx context.Context, step func(indexer.Progress)) (SyncReport, error) {
 	return m.long(ctx, func(ctx context.Context) (SyncReport, error) {
-		ahead, err := m.embedAhead(ctx, step)
-		if err != nil {
-			return SyncReport{}, err
-		}
 		r, err := m.wholeSync(ctx, func() (indexer.Report, error) { return m.indexer.Rebuild(ctx, step) })
 		if err != nil {
 			return r, err
 		}
 		m.opt.Embedder.AllowProbe()
 		r, err = m.embed(ctx, r, step)
-		r.addAhead(ahead)
 		return m.reportVectors(ctx, r, err)
 	})
 }
@@ -106,11 +91,6 @@ func (m *Memory) Compare(ctx context.Context) error {
 // is closed.
 func (m *Memory) Watch(ctx context.Context) error {
 	_, err := m.long(ctx, func(ctx context.Context) (SyncReport, error) {
-		ahead, err := m.rebuildNeedsVectors(ctx)
-		if err != nil {
-			return SyncReport{}, err
-		}
-		m.indexer.HoldRebuild(ahead)
 		g, ctx := errgroup.WithContext(ctx)
 		g.Go(func() error { return m.indexer.Watch(ctx) })
 		g.Go(func() error {
@@ -118,14 +98,7 @@ func (m *Memory) Watch(ctx context.Context) error {
 			return nil
 		})
 		g.Go(func() error {
-			if ahead {
-				m.rebuildWhenEmbedded(ctx)
-			}
 			m.backfill.Watch(ctx)
-			return nil
-		})
-		g.Go(func() error {
-			m.watchFallback(ctx)
 			return nil
 		})
 		g.Go(func() error { return m.checkRegularly(ctx) })
@@ -203,7 +176,7 @@ func (m *Memory) embedInBackground(ctx context.Context) error {
 	for m.embedding.CompareAndSwap(false, true) {
 		served := m.embedRequests.Load()
 		m.backfill.Wake()
-		_, err := m.runBackfill(ctx, runInBackground)
+		_, err := m.backfill.Run(ctx, nil)
 		m.embedding.Store(false)
 		if err != nil || served == m.embedRequests.Load() {
 			return err
@@ -214,18 +187,10 @@ func (m *Memory) embedInBackground(ctx context.Context) error {
 
 // embed has the texts embedded that have no vector, and adds the outcome to a report.
 func (m *Memory) embed(ctx context.Context, r SyncReport, step func(indexer.Progress)) (SyncReport, error) {
-	b, err := m.runBackfill(ctx, func(ctx context.Context, b *indexer.Backfill) (indexer.BackfillReport, error) {
-		return b.Run(ctx, step)
-	})
+	b, err := m.backfill.Run(ctx, step)
 	r.Embedded, r.Known, r.EmbedErr = b.Embedded, r.Known+b.Known, b.Err
 	r.Truncated, r.Refused, r.RefusedErr = b.Truncated, b.Refused, b.RefusedErr
 	return r, err
-}
-
-// addAhead adds the texts that were embedded before the index was rebuilt.
-func (r *SyncReport) addAhead(b indexer.BackfillReport) {
-	r.Embedded += b.Embedded
-	r.Truncated += b.Truncated
 }
 
 // embedForQuery is embed for a sync that somebody waits for: what is not embedded soon is left to the next one, and counted.

@@ -18,8 +18,6 @@ const (
 	backlogPage = 512
 	// writeAbove is the number of unsaved vectors above which a run waits for the store.
 	writeAbove = 512
-	// askedAfter is how old a page of the backlog is at least that is read again for files that were asked for since.
-	askedAfter = time.Second
 	// saveWait is how long a cancelled run may take to store the vectors that it has.
 	saveWait = 2 * time.Second
 	// refusedFor is how long a text that the provider refused is not sent again at first. The time doubles with each refusal, up to
@@ -40,8 +38,6 @@ var (
 
 // Backfill gives the chunks of an index their vectors. Its methods may be called concurrently; one run works at a time.
 type Backfill struct {
-	// Pace returns how fast runs in the background may go; nil means as fast as they can. It must be set before the first run.
-	Pace func() Pace
 	// Notify is told how far a run is and that it has ended; nil tells nobody. It must be set before the first run.
 	Notify func(Event)
 
@@ -54,8 +50,6 @@ type Backfill struct {
 	wakes    atomic.Uint64 // counts the calls of Wake
 	// known and embedded are what Counts returns.
 	known, embedded atomic.Int64
-
-	asked askedFiles
 
 	state    atomic.Pointer[BackfillState]
 	refusals atomic.Pointer[refusals] // of the last run
@@ -119,9 +113,6 @@ type BackfillReport struct {
 	// Err is why other texts are still without a vector, or wraps ErrNotAdopted if all have one; nil if nothing is left to do.
 	Err error
 
-	// Paused is true if texts wait until the machine has power to spare.
-	Paused bool
-
 	// stopped is true if texts are left that the provider may accept later.
 	stopped bool
 }
@@ -141,15 +132,6 @@ func (b *Backfill) Wake() {
 // A provider that fails is no error: BackfillReport.Err says why texts have no vector. Run returns the errors of the store.
 // Once ctx is done, it returns the error of ctx, after it has stored what the provider answered.
 func (b *Backfill) Run(ctx context.Context, onProgress func(Progress)) (BackfillReport, error) {
-	return b.run(ctx, onProgress, pacer{}, b.store)
-}
-
-// RunInBackground is Run at the pace that the machine has to spare.
-func (b *Backfill) RunInBackground(ctx context.Context) (BackfillReport, error) {
-	return b.run(ctx, nil, pacer{pace: b.Pace}, b.store)
-}
-
-func (b *Backfill) run(ctx context.Context, onProgress func(Progress), pace pacer, store VectorStore) (BackfillReport, error) {
 	if !b.embedder.Enabled() {
 		return BackfillReport{}, nil
 	}
@@ -166,7 +148,7 @@ func (b *Backfill) run(ctx context.Context, onProgress func(Progress), pace pace
 	saving, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(saveWait, cancel) })()
-	r := backfillRun{Backfill: b, store: store, saving: saving, onProgress: onProgress, pacer: pace, embedded: map[Hash]bool{}, held: b.heldTexts(),
+	r := backfillRun{Backfill: b, saving: saving, onProgress: onProgress, embedded: map[Hash]bool{}, held: b.heldTexts(),
 		tasks: map[Hash]*embedTask{}, parts: map[int]taskPart{}}
 	defer r.endState()
 	defer func() {
@@ -202,7 +184,7 @@ func (b *Backfill) Watch(ctx context.Context) {
 	}
 	failures, logged := 0, ""
 	for {
-		rep, err := b.RunInBackground(ctx)
+		rep, err := b.Run(ctx, nil)
 		if ctx.Err() != nil {
 			return
 		}
@@ -214,11 +196,7 @@ func (b *Backfill) Watch(ctx context.Context) {
 		if err == nil && !rep.stopped {
 			failures = 0
 		}
-		wait := b.retryAfter(failures)
-		if rep.Paused {
-			failures, wait = 0, pausedRetry
-		}
-		retry := time.NewTimer(wait)
+		retry := time.NewTimer(b.retryAfter(failures))
 		select {
 		case <-b.wake:
 		case <-retry.C:

@@ -303,7 +303,7 @@ func TestBackfillReturnsErrorOfContext(t *testing.T) {
 // interrupted is a store that is interrupted while it reads the backlog.
 type interrupted struct{ *memIndex }
 
-func (interrupted) Backlog(ctx context.Context, _ embed.Space, _ int, _ ...string) ([]indexer.Text, int, error) {
+func (interrupted) Backlog(ctx context.Context, _ embed.Space, _ int) ([]indexer.Text, int, error) {
 	<-ctx.Done()
 	return nil, 0, errors.New("interrupted")
 }

@@ -14,12 +14,9 @@ import (
 // backfillRun is one run of a backfill. All of it, but for the writing of vectors, is done by the goroutine of Run.
 type backfillRun struct {
 	*Backfill
-	// store is that of the backfill, or one with a longer backlog.
-	store VectorStore
 	// saving is the context for writes; it ends saveWait after the context of the run.
 	saving     context.Context
 	onProgress func(Progress)
-	pacer      pacer
 	rate       rate
 	notified   time.Time // when the last event was sent, or the run began
 	rep        BackfillReport
@@ -33,7 +30,6 @@ type backfillRun struct {
 	// queue are the texts that were read from the backlog and are sent next. It is of the backlog after a number of wakes.
 	queue []Text
 	wakes uint64
-	read  time.Time // when queue was read
 	// tasks are the texts whose parts the provider has, and parts are these parts by their numbers in the stream.
 	tasks map[Hash]*embedTask
 	parts map[int]taskPart
@@ -117,8 +113,6 @@ func (r *backfillRun) embedQueue(ctx context.Context) error {
 		clear(r.embedded) // in the space that the provider has left
 	case err != nil:
 		r.rep.Err, r.rep.stopped = err, true
-	case r.rep.Paused:
-		r.rep.Err, r.rep.stopped = fmt.Errorf("%w: %s", errPaused, r.pacer.current.Why), true
 	}
 	return nil
 }
@@ -150,20 +144,13 @@ func (r *backfillRun) yieldParts(ctx context.Context) func(yield func(string) bo
 	}
 }
 
-// nextText returns the next text to send. After a wake-up, or if other files were asked for, that is the first of the backlog again.
+// nextText returns the next text to send. After a wake-up, that is the first of the backlog again.
 func (r *backfillRun) nextText(ctx context.Context) (Text, bool) {
-	if r.storeErr != nil || ctx.Err() != nil || r.rep.Paused {
-		return Text{}, false
-	}
-	if !r.pacer.wait(ctx, r.now) {
-		r.rep.Paused = ctx.Err() == nil
+	if r.storeErr != nil || ctx.Err() != nil {
 		return Text{}, false
 	}
 	if n := r.Backfill.wakes.Load(); n != r.wakes {
 		r.wakes, r.queue = n, nil
-	}
-	if r.asked.changed() && r.now().Sub(r.read) >= askedAfter {
-		r.queue = nil
 	}
 	if len(r.queue) == 0 {
 		r.queue, r.readErr = r.nextTexts(ctx)
@@ -180,7 +167,7 @@ func (r *backfillRun) nextText(ctx context.Context) (Text, bool) {
 // text meanwhile into an index that has no vectors yet, and so without that of the cache.
 func (r *backfillRun) unknownTexts(ctx context.Context, limit int) (texts []Text, chunks int, err error) {
 	for {
-		texts, chunks, err = r.store.Backlog(ctx, r.embedder.Space(), limit, r.asked.list()...)
+		texts, chunks, err = r.store.Backlog(ctx, r.embedder.Space(), limit)
 		if err != nil {
 			return nil, 0, fmt.Errorf("read the backlog: %w", err)
 		}
@@ -197,7 +184,6 @@ func (r *backfillRun) unknownTexts(ctx context.Context, limit int) (texts []Text
 // nextTexts reads the texts of the backlog that may be sent, and records why others may not.
 func (r *backfillRun) nextTexts(ctx context.Context) ([]Text, error) {
 	skip := len(r.tasks) + len(r.unsaved) + len(r.writing) + r.held
-	r.read = r.now()
 	texts, chunks, err := r.unknownTexts(ctx, backlogPage+skip)
 	if err != nil {
 		return nil, err

@@ -26,15 +26,11 @@ type BackfillState struct {
 	PerSecond float64
 	// Left is about how long the run will take; 0 if it is not known.
 	Left time.Duration
-	// Paused is why texts wait, such as that the machine runs on its battery; empty if they do not.
-	Paused string
 }
 
 // String says for people how far a run is: "1200 of 9482 texts, about 4 min left, newest first".
 func (s BackfillState) String() string {
 	switch {
-	case s.Paused != "":
-		return s.Paused
 	case !s.Running:
 		return ""
 	case s.Left == 0:
@@ -101,11 +97,7 @@ func (r *backfillRun) reportProgress() {
 
 // endState reports that the run has ended.
 func (r *backfillRun) endState() {
-	var s BackfillState
-	if r.rep.Paused {
-		s.Paused = r.pacer.current.Why
-	}
-	r.state.Store(&s)
+	r.state.Store(&BackfillState{})
 	if r.rep.Embedded > 0 {
 		r.notify(Event{Kind: EmbedDone, Text: fmt.Sprintf("%d of %d texts", r.rep.Embedded, r.total), Chunks: r.rep.Embedded, Time: r.now()})
 	}

@@ -1,7 +1,6 @@
 package indexer_test
 
 import (
-	"context"
 	"crypto/sha256"
 	"fmt"
 	"strings"
@@ -124,36 +123,4 @@ func TestBackfillEmbedsOnlyTheEditedChunk(t *testing.T) {
 	if f.embed(); f.prov.calls != calls {
 		t.Errorf("%d requests without a change", f.prov.calls-calls)
 	}
-}
-
-// The files that recent answers came from are embedded before all others.
-func TestBackfillBeginsWithTheFilesThatWereAskedFor(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		index, prov := newMemIndex(), newProvider()
-		var asked indexer.Chunk
-		for i := range 40 {
-			chunks := many(50)
-			for n := range chunks {
-				chunks[n].Text = fmt.Sprint(i, " ", chunks[n].Text)
-				chunks[n].Hash = sha256.Sum256([]byte(chunks[n].Text))
-			}
-			if i == 3 {
-				asked = chunks[49]
-			}
-			index.ReplaceFile(t.Context(), indexer.File{Path: fmt.Sprintf("%02d.md", i), Chunks: chunks,
-				ModTime: time.Unix(int64(i), 0)})
-		}
-		b := indexer.NewBackfill(index, &slowly{provider: prov, each: 10 * time.Second}, nil, nil)
-		ctx, cancel := context.WithCancel(t.Context())
-		go b.Run(ctx, nil)
-		time.Sleep(11 * time.Second)
-		b.Asked("03.md")
-		time.Sleep(30 * time.Second)
-		if n := index.unembedded(prov.Space()); index.stored(prov.Space(), asked).Vector == nil || n < 1700 {
-			t.Errorf("the file that was asked for waits, while %d of 2000 texts have no vector", n)
-		}
-		cancel()
-		synctest.Wait()
-	})
 }

@@ -181,7 +181,7 @@ func (m *memIndex) AttachKnown(ctx context.Context, space embed.Space) (int, err
 	return 0, ctx.Err()
 }
 
-func (m *memIndex) Backlog(ctx context.Context, space embed.Space, limit int, first ...string) ([]indexer.Text, int, error) {
+func (m *memIndex) Backlog(ctx context.Context, space embed.Space, limit int) ([]indexer.Text, int, error) {
 	m.mu.Lock()
 	if m.reading != nil {
 		defer m.reading()
@@ -191,13 +191,7 @@ func (m *memIndex) Backlog(ctx context.Context, space embed.Space, limit int, fi
 	var texts []indexer.Text
 	chunks, seen := 0, map[indexer.Hash]bool{}
 	byTime := slices.SortedFunc(maps.Values(m.files), func(a, b indexer.File) int {
-		rank := func(f indexer.File) int {
-			if slices.Contains(first, f.Path) {
-				return 0
-			}
-			return 1
-		}
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), b.ModTime.Compare(a.ModTime), strings.Compare(a.Path, b.Path))
+		return cmp.Or(b.ModTime.Compare(a.ModTime), strings.Compare(a.Path, b.Path))
 	})
 	for _, f := range byTime {
 		for _, c := range f.Chunks {

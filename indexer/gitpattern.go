@@ -2,7 +2,6 @@ package indexer
 
 import (
 	"bytes"
-	"fmt"
 	"path"
 	"strings"
 )
@@ -44,25 +43,18 @@ func (p *namePattern) matches(name string) bool {
 	return ok && err == nil
 }
 
-// parseIgnoreFile returns the patterns of an ignore file, without malformed ones. complaint names the first of those; it is empty if
-// there is none.
-func parseIgnoreFile(data []byte) (patterns []ignorePattern, complaint string) {
-	number := 0
+// parseIgnoreFile returns the patterns of an ignore file, without malformed ones; nil if there are none.
+func parseIgnoreFile(data []byte) (patterns []ignorePattern) {
 	for line := range bytes.Lines(data) {
-		number++
 		text := trimPattern(string(line))
 		if text == "" || text[0] == '#' {
 			continue
 		}
-		p, err := parseIgnorePattern(text)
-		if err != nil && complaint == "" {
-			complaint = fmt.Sprintf("line %d: malformed pattern %s", number, printable(text))
-		}
-		if err == nil && len(p.names) > 0 {
+		if p, err := parseIgnorePattern(text); err == nil && len(p.names) > 0 {
 			patterns = append(patterns, p)
 		}
 	}
-	return patterns, complaint
+	return patterns
 }
 
 // trimPattern removes the end of a line and the spaces before it, unless they are escaped.

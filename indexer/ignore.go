@@ -15,15 +15,12 @@ import (
 	"kioku/internal/safefile"
 )
 
-// ignoreFile is the name of files with patterns in gitignore syntax. They apply to their folder and all below it.
-const ignoreFile = ".kiokuignore"
+// ignoreFile is the name of git's ignore files. They apply to what globs include, and not to memory/, since a folder of notes made for Kioku
+// is often kept out of a repository.
+const ignoreFile = ".gitignore"
 
-// gitIgnoreFile is the name of git's ignore files. They apply to what globs include, since a folder of notes made for Kioku is
-// often kept out of a repository.
-const gitIgnoreFile = ".gitignore"
-
-// isIgnoreFile reports whether a name is that of an ignore file.
-func isIgnoreFile(name string) bool { return name == ignoreFile || name == gitIgnoreFile }
+// formerIgnoreFile is the name of files of patterns that earlier versions read.
+const formerIgnoreFile = ".kiokuignore"
 
 // ignoreFileLimit is the maximum size of an ignore file in bytes. A larger one is a mistake, and each pattern costs time for
 // each file.
@@ -98,12 +95,10 @@ func printable(name string) string {
 	return b.String()
 }
 
-// ignores contains the ignore files of one root. Folders are paths in it; "." is the root itself.
+// ignores contains the .gitignore files of one root. Folders are paths in it; "." is the root itself.
 type ignores struct {
-	root *os.Root
-	// git is set if .gitignore applies too. A pattern of .kiokuignore counts more than those of .gitignore in its folder.
-	git    bool
-	levels map[string]*ignoreLevel // nil for a folder without an ignore file
+	root   *os.Root
+	levels map[string][]ignorePattern // nil for a folder without an ignore file
 	// above are the patterns of the git repository that the root is in: from the folders above it, nearest first, and then
 	// those of .git/info/exclude. Nil if there are none.
 	above []aboveIgnores
@@ -112,25 +107,17 @@ type ignores struct {
 	free string
 }
 
-// ignoreLevel is what the ignore files of a folder say.
-type ignoreLevel struct {
-	patterns []ignorePattern
-	// complaint is what is wrong with the .kiokuignore; empty if nothing is.
-	complaint string
-}
-
 // newIgnores returns the ignore files of a root, which is opened from a target.
 func newIgnores(root *os.Root, t target) *ignores {
-	g := &ignores{root: root, git: t.git, levels: map[string]*ignoreLevel{}}
-	if t.git {
-		g.above = repositoryIgnores(t.root)
-	}
-	return g
+	return &ignores{root: root, levels: map[string][]ignorePattern{}, above: repositoryIgnores(t.root)}
 }
 
 // match reports whether an ignore file in the folder of rel or above excludes rel. The deepest one with a matching pattern
-// decides. It returns an error if an ignore file cannot be read.
+// decides; nil ignores match nothing. It returns an error if an ignore file cannot be read.
 func (g *ignores) match(rel string, isDir bool) (bool, error) {
+	if g == nil {
+		return false, nil
+	}
 	free := true
 	for dir := path.Dir(rel); dir != g.free; dir = path.Dir(dir) {
 		m, err := g.level(dir)
@@ -139,7 +126,7 @@ func (g *ignores) match(rel string, isDir bool) (bool, error) {
 		}
 		if m != nil {
 			free = false
-			if hit, matched := decide(m.patterns, strings.TrimPrefix(rel, dir+"/"), isDir); matched {
+			if hit, matched := decide(m, strings.TrimPrefix(rel, dir+"/"), isDir); matched {
 				return hit, nil
 			}
 		}
@@ -172,34 +159,23 @@ func (g *ignores) matchAny(rel string, isDir bool) (bool, error) {
 }
 
 // absent records that a folder has no ignore file, so that nobody looks for it.
-func (g *ignores) absent(dir string) { g.levels[dir] = nil }
+func (g *ignores) absent(dir string) {
+	if g != nil {
+		g.levels[dir] = nil
+	}
+}
 
-// level returns the patterns of the ignore files in dir; nil if there are none.
-func (g *ignores) level(dir string) (*ignoreLevel, error) {
+// level returns the patterns of the ignore file in dir; nil if there is none. Git says nothing of malformed ones either.
+func (g *ignores) level(dir string) ([]ignorePattern, error) {
 	if m, ok := g.levels[dir]; ok {
 		return m, nil
 	}
-	var byGit []byte
-	if g.git {
-		var err error
-		if byGit, err = readIgnoreFile(g.root, path.Join(dir, gitIgnoreFile)); err != nil {
-			return nil, err
-		}
-	}
-	own, err := readIgnoreFile(g.root, path.Join(dir, ignoreFile))
+	text, err := readIgnoreFile(g.root, path.Join(dir, ignoreFile))
 	if err != nil {
 		return nil, err
 	}
-	if byGit == nil && own == nil {
-		g.absent(dir)
-		return nil, nil
-	}
-	m := &ignoreLevel{}
-	m.patterns, _ = parseIgnoreFile(byGit) // git says nothing of malformed ones either
-	patterns, complaint := parseIgnoreFile(own)
-	m.patterns, m.complaint = append(m.patterns, patterns...), complaint
-	g.levels[dir] = m
-	return m, nil
+	g.levels[dir] = parseIgnoreFile(text)
+	return g.levels[dir], nil
 }
 
 // readIgnoreFile returns the patterns of an ignore file; nil if there is none. Like git, it reads no .gitignore that is not a
@@ -208,7 +184,7 @@ func readIgnoreFile(root *os.Root, name string) ([]byte, error) {
 	data, _, err := safefile.Read(root, name, ignoreFileLimit)
 	var skip *safefile.SkipError
 	switch {
-	case errors.Is(err, fs.ErrNotExist), path.Base(name) != ignoreFile && errors.As(err, &skip) && !isRegular(root, name):
+	case errors.Is(err, fs.ErrNotExist), errors.As(err, &skip) && !isRegular(root, name):
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("%s: %s", path.Base(name), skipReason(err))
@@ -220,14 +196,6 @@ func readIgnoreFile(root *os.Root, name string) ([]byte, error) {
 func isRegular(root *os.Root, name string) bool {
 	info, err := root.Lstat(name)
 	return err == nil && info.Mode().IsRegular()
-}
-
-// complaint returns what is wrong with the .kiokuignore in dir; empty if nothing is.
-func (g *ignores) complaint(dir string) string {
-	if m := g.levels[dir]; m != nil {
-		return m.complaint
-	}
-	return ""
 }
 
 // skipReason returns the reason for skipping a file that could not be read.

@@ -63,7 +63,6 @@ type Indexer struct {
 
 	turn         chan struct{} // contains a token while a sync runs
 	watching     atomic.Bool
-	holdsRebuild atomic.Bool   // see HoldRebuild
 	indexPending chan struct{} // tells the watch to index the paths that it debounces
 	recovered    chan struct{} // tells the watch that it need not wait for RetryAt any more
 	known        atomic.Int64  // see Known

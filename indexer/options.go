@@ -20,7 +20,7 @@ type Options struct {
 	// below it. The last element may be a glob. Empty means none.
 	ExtraPaths []string
 	// Include are globs of Markdown files that are indexed beside MEMORY.md, USER.md and memory/, relative to the workspace. "**"
-	// matches any folders, and a glob that matches a folder includes all below it. .gitignore and .kiokuignore apply. Empty
+	// matches any folders, and a glob that matches a folder includes all below it. .gitignore applies. Empty
 	// means those of its .kioku.yaml; without these, none in a workspace with MEMORY.md or memory/, and [WholeFolder] in others.
 	Include []string
 	// Exclude are globs of paths of the index that are not indexed, whatever else includes them. A glob that matches a folder

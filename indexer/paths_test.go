@@ -38,12 +38,11 @@ func TestOwnsRefusesOtherPaths(t *testing.T) {
 	out := t.TempDir()
 	f := setup(t, func(o *indexer.Options) { o.ExtraPaths = []string{"notes", filepath.Join(out, "p-*")} })
 	f.write("MEMORY.md", "x")
-	f.write(".kiokuignore", "memory/private/\n")
 	for _, p := range []string{
 		"", ".", "..", "/", "README.md", "memory", "memory/", "memory/a.txt", "memory/x.jsonl", "memory/daily/d/x.jsonl", "notes/daily/x.jsonl",
 		"../ws/MEMORY.md", "memory/../MEMORY.md", "./MEMORY.md", "memory//a.md", "memory/a.md/", "memory/./a.md", f.dir + "/MEMORY.md",
 		"memory/.git/a.md", "memory/.a.md", "memory/node_modules/a.md", "memory/a\x00.md", "memory/a\n.md", "memory/\xff.md", "memory\\a.md",
-		"memory/private/a.md", "/etc/passwd", "/etc/a.md", out + "/a.md", out + "/q-1/a.md", "MEMORY.md/a.md", "memory.md", "%2e%2e/a.md",
+		"/etc/passwd", "/etc/a.md", out + "/a.md", out + "/q-1/a.md", "MEMORY.md/a.md", "memory.md", "%2e%2e/a.md",
 	} {
 		if root, rel, ok := f.x.Owns(p); ok {
 			t.Errorf("Owns(%q) = %q, %q", p, root, rel)
@@ -55,8 +54,7 @@ func TestOwnsAcceptsEveryIndexedPath(t *testing.T) {
 	t.Parallel()
 	out := t.TempDir()
 	f := setup(t, func(o *indexer.Options) { o.ExtraPaths = []string{".", filepath.Dir(out)} })
-	f.write(".kiokuignore", "b.md\n")
-	for _, p := range []string{"MEMORY.md", "memory/a.md", "memory/b.md", "memory/daily/x.jsonl", "deep/c.md", ".hidden/d.md", "x/.e.md"} {
+	for _, p := range []string{"MEMORY.md", "memory/a.md", "memory/daily/x.jsonl", "deep/c.md", ".hidden/d.md", "x/.e.md"} {
 		f.write(p, "x")
 	}
 	f.sync()

@@ -133,16 +133,13 @@ type tree struct {
 }
 
 func (r *tree) touch(rel string) {
-	if filepath.Base(rel) == ".kiokuignore" {
-		rel = filepath.Dir(rel)
-	}
 	r.touched[r.path(rel)] = true
 }
 
 // change makes one change. One that the folder does not allow makes none.
 func (r *tree) change(t *rapid.T) {
 	place := rapid.SampledFrom([]string{"memory", "memory/d", "memory/d/e", "memory/f.md", "memory/g"})
-	file := rapid.SampledFrom([]string{"a.md", "b.md", "c.txt", ".kiokuignore", "f.md"})
+	file := rapid.SampledFrom([]string{"a.md", "b.md", "c.txt", "f.md"})
 	one := filepath.Join(place.Draw(t, "folder"), file.Draw(t, "file"))
 	switch rapid.IntRange(0, 4).Draw(t, "what") {
 	case 0, 1:

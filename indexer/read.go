@@ -140,14 +140,14 @@ func (r *syncRun) split(f *File, found foundFile, data []byte) {
 		f.DeriveOnly, f.Chunks = true, nil
 	}
 	r.cutEpisodes(f, raw)
-	if r.opt.Analyze != nil && !r.req.textsOnly {
+	if r.opt.Analyze != nil {
 		r.opt.Analyze(f)
 	}
 }
 
 // cutEpisodes fills in the episodes of a file with these bytes.
 func (r *syncRun) cutEpisodes(f *File, raw []byte) {
-	if r.opt.Episodes == nil || r.req.textsOnly {
+	if r.opt.Episodes == nil {
 		return
 	}
 	f.Episodes = r.opt.Episodes(memory.SourceFile{Path: f.Path, Source: f.Source, Date: f.Date, Data: raw, SHA256: f.SHA256})

@@ -24,7 +24,7 @@ func repositoryIgnores(dir string) []aboveIgnores {
 	prefix := ""
 	for top, n := dir, 0; n < maxAbove; n++ {
 		if n > 0 {
-			all = addAbove(all, filepath.Join(top, gitIgnoreFile), prefix)
+			all = addAbove(all, filepath.Join(top, ignoreFile), prefix)
 		}
 		if info, err := os.Lstat(filepath.Join(top, ".git")); err == nil {
 			if info.IsDir() {
@@ -66,6 +66,5 @@ func addAbove(all []aboveIgnores, file, prefix string) []aboveIgnores {
 	if err != nil || len(data) == 0 {
 		return all
 	}
-	patterns, _ := parseIgnoreFile(data)
-	return append(all, aboveIgnores{patterns: patterns, prefix: prefix})
+	return append(all, aboveIgnores{patterns: parseIgnoreFile(data), prefix: prefix})
 }

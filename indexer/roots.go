@@ -42,7 +42,6 @@ func (s *scan) openRoot(dir string) *openedRoot {
 	if root.dir, root.err = openRootFolder(dir); root.err != nil {
 		return root
 	}
-	root.kioku = newIgnores(root.dir, target{root: dir})
 	s.onFolder(dir)
 	if isEmpty(root.dir) && !s.confirmGone(printable(dir)) {
 		root.err = errEmpty

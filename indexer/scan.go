@@ -70,20 +70,20 @@ type scan struct {
 // openedRoot is a root that was opened, or why it could not be.
 type openedRoot struct {
 	dir *os.Root // nil if err is set, unless the root looks emptied
-	// kioku are the patterns of .kiokuignore, and git those of .gitignore too; git is nil until a target needs it.
-	kioku, git *ignores
-	err        error
+	// ignored are its .gitignore files; nil until a target needs them.
+	ignored *ignores
+	err     error
 }
 
-// ignores returns the ignore files that apply to a target.
+// ignores returns the ignore files that apply to a target; nil if none do.
 func (r *openedRoot) ignores(t target) *ignores {
 	if !t.git {
-		return r.kioku
+		return nil
 	}
-	if r.git == nil {
-		r.git = newIgnores(r.dir, t)
+	if r.ignored == nil {
+		r.ignored = newIgnores(r.dir, t)
 	}
-	return r.git
+	return r.ignored
 }
 
 func (s *scan) close() {
@@ -261,7 +261,7 @@ func (s *scan) scanFolder(ctx context.Context, t target, root *openedRoot, dir *
 		return
 	}
 	ignores := root.ignores(t)
-	if !slices.ContainsFunc(entries, func(e fs.FileInfo) bool { return isIgnoreFile(e.Name()) }) {
+	if !slices.ContainsFunc(entries, func(e fs.FileInfo) bool { return e.Name() == ignoreFile }) {
 		ignores.absent(rel)
 	}
 	// To match any name reads the ignore files that apply here.
@@ -269,10 +269,10 @@ func (s *scan) scanFolder(ctx context.Context, t target, root *openedRoot, dir *
 		s.unreadable(t, root, rel, err)
 		return
 	}
-	if complaint := ignores.complaint(rel); complaint != "" {
-		s.addFile(t, root, path.Join(rel, ignoreFile), nil, complaint)
-	}
 	for _, info := range entries {
+		if info.Name() == formerIgnoreFile {
+			s.addFile(t, root, path.Join(rel, formerIgnoreFile), nil, "these files have no effect any more: write its patterns as exclude into .kioku.yaml")
+		}
 		s.scanEntry(ctx, t, root, dir, path.Join(rel, info.Name()), info)
 	}
 }

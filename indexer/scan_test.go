@@ -76,44 +76,6 @@ func TestScanIgnoresFoldersOfTools(t *testing.T) {
 	f.holds("memory/a.md")
 }
 
-func TestScanAppliesIgnoreFilesToTheirFolder(t *testing.T) {
-	t.Parallel()
-	f := setup(t, func(o *indexer.Options) { o.ExtraPaths = []string{"notes"} })
-	f.write(".kiokuignore", "\ufeff*.draft.md\r\n/memory/private/\nnotes/old\n")
-	f.write("memory/sub/.kiokuignore", "*.md\n!keep.md\n")
-	for _, p := range []string{"memory/a.md", "memory/b.draft.md", "memory/private/c.md", "memory/sub/d.md", "memory/sub/keep.md", "notes/e.md", "notes/old/f.md"} {
-		f.write(p, "x")
-	}
-	f.sync()
-	f.holds("memory/a.md", "memory/sub/keep.md", "notes/e.md")
-	f.write("memory/sub/.kiokuignore", "")
-	f.sync()
-	f.holds("memory/a.md", "memory/sub/d.md", "memory/sub/keep.md", "notes/e.md")
-}
-
-func TestScanListsBadPatterns(t *testing.T) {
-	t.Parallel()
-	f := setup(t, nil)
-	f.write("memory/.kiokuignore", "fine\n[[:nope:]]\n")
-	f.write("memory/a.md", "x")
-	f.sync()
-	_, skipped := f.index.list()
-	if !strings.HasPrefix(skipped["memory/.kiokuignore"], "line 2: ") {
-		t.Errorf("skipped: %q", skipped)
-	}
-	f.holds("memory/a.md")
-}
-
-func TestScanSkipsFolderWithUnreadableIgnoreFile(t *testing.T) {
-	t.Parallel()
-	f := setup(t, nil)
-	f.write("memory/sub/a.md", "x")
-	f.must(os.Symlink("/etc/passwd", f.path("memory/sub/.kiokuignore")))
-	f.sync()
-	f.holds()
-	f.skips("memory/sub", ".kiokuignore: symbolic link")
-}
-
 func TestScanNamesExtraPathsByPlace(t *testing.T) {
 	t.Parallel()
 	out := t.TempDir()
@@ -299,4 +261,15 @@ func TestScanStopsInDeepFolders(t *testing.T) {
 	f.sync()
 	f.holds("memory" + strings.Repeat("/d", 50) + "/y.md")
 	f.skips("memory"+strings.Repeat("/d", 100), fmt.Sprintf("more than %d folders deep", 100))
+}
+
+// A file of patterns of an earlier version hides nothing, and says so.
+func TestScanNamesAFormerIgnoreFile(t *testing.T) {
+	t.Parallel()
+	f := setup(t, nil)
+	f.write("memory/.kiokuignore", "a.md\n")
+	f.write("memory/a.md", "x")
+	f.sync()
+	f.holds("memory/a.md")
+	f.skips("memory/.kiokuignore", "these files have no effect any more: write its patterns as exclude into .kioku.yaml")
 }

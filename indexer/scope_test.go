@@ -95,14 +95,13 @@ func TestSyncRemovesDeletedAndIgnoredFilesOutOfScope(t *testing.T) {
 	f.sync()
 	f.outOfScope("docs/b.md", "docs/c.md", "docs/d.md", "more/e.md")
 	f.must(os.Remove(f.path("docs/b.md")))
-	f.write(".kiokuignore", "c.md\n")
-	f.write(".gitignore", "d.md\nmore\n") // does not apply to extra paths
+	f.write(".gitignore", "c.md\nd.md\nmore\n") // does not apply to extra paths
 	f.sync()
 	f.holds("MEMORY.md", "more/e.md")
 	f.reopen(with)
-	f.write(".kiokuignore", "docs\nmore\n")
+	f.write(".gitignore", "docs\n")
 	f.sync()
-	f.holds("MEMORY.md")
+	f.holds("MEMORY.md", "more/e.md")
 }
 
 // A file that changes while it is out of scope is indexed again when it comes back.

@@ -19,8 +19,6 @@ type request struct {
 	rebuild bool
 	// compares is true if the sync only compares: it splits and writes nothing.
 	compares bool
-	// textsOnly is true if only the texts of the chunks are wanted, and not their words.
-	textsOnly bool
 	// counted is true if the scan counts towards confirming that the files of an empty root are gone.
 	counted bool
 }

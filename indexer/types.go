@@ -156,9 +156,9 @@ type VectorStore interface {
 	// AttachKnown gives chunks without a vector the vectors of the cache, and returns how many it gave. It does nothing if the
 	// index has vectors of another space.
 	AttachKnown(ctx context.Context, space embed.Space) (int, error)
-	// Backlog returns at most limit texts that lack a vector of a space, or its windows, in the index and in the cache, those
-	// of the files first before all others, those of newer files before older ones, and each once. chunks counts all such chunks.
-	Backlog(ctx context.Context, space embed.Space, limit int, first ...string) (texts []Text, chunks int, err error)
+	// Backlog returns at most limit texts that lack a vector of a space, or its windows, in the index and in the cache, those of
+	// newer files before older ones, and each once. chunks counts all such chunks.
+	Backlog(ctx context.Context, space embed.Space, limit int) (texts []Text, chunks int, err error)
 	// PutVectors stores vectors of a space by the hashes of their texts. They go to the cache if the index has vectors of another
 	// space, or no longer has the text.
 	PutVectors(ctx context.Context, space embed.Space, vectors map[Hash]Vectors) error

@@ -53,9 +53,6 @@ func (x *Indexer) Watch(ctx context.Context) error {
 	}
 }
 
-// HoldRebuild says whether the watch leaves a stale index as it is, because the vectors of the new chunks are not ready.
-func (x *Indexer) HoldRebuild(hold bool) { x.holdsRebuild.Store(hold) }
-
 // IndexPending makes the watch index at once the changed paths that it debounces, and does not wait for that. It returns
 // false if this would not bring the index in step: nobody watches, or the index lags for another reason.
 func (x *Indexer) IndexPending() bool {
@@ -111,7 +108,7 @@ func (w *watch) startDueSync(ctx context.Context, now time.Time) {
 		w.rootsAt = now.Add(w.x.opt.PollInterval)
 		w.checkRoots(now)
 	}
-	req := request{SyncOptions: SyncOptions{DeferSessions: true, NoRebuild: w.x.holdsRebuild.Load()}}
+	req := request{SyncOptions: SyncOptions{DeferSessions: true}}
 	switch {
 	case !now.Before(w.reconcileAt):
 		w.reconcileAt = now.Add(w.x.opt.Interval)
@@ -195,7 +192,7 @@ func (w *watch) handleChange(c Change, ok bool, now time.Time) {
 	if !w.concerns(c, wasDir) {
 		return
 	}
-	if isIgnoreFile(filepath.Base(c.Path)) {
+	if filepath.Base(c.Path) == ignoreFile {
 		c.Path = filepath.Dir(c.Path)
 	}
 	w.pathChanged(c.Path, now)
@@ -236,7 +233,7 @@ func (w *watch) concerns(c Change, wasDir bool) bool {
 		return false
 	}
 	switch filepath.Ext(c.Path) {
-	case ".jsonl", ignoreFile, gitIgnoreFile:
+	case ".jsonl", ignoreFile:
 		return true
 	}
 	if text.MarkdownExtension(c.Path) != "" {
@@ -253,14 +250,14 @@ func (l layout) near(abs string) bool {
 			return true
 		}
 		rel, ok := below(t.abs(), abs)
-		if dir, last := filepath.Split(rel); isIgnoreFile(last) {
+		if dir, last := filepath.Split(rel); last == ignoreFile {
 			rel = strings.TrimSuffix(dir, "/")
 		}
 		if ok && (rel == "" || !ignoredPath(rel)) {
 			return true
 		}
 		// The ignore files above a target apply to it.
-		if _, inside := below(filepath.Dir(abs), t.abs()); inside && isIgnoreFile(filepath.Base(abs)) {
+		if _, inside := below(filepath.Dir(abs), t.abs()); inside && filepath.Base(abs) == ignoreFile {
 			return true
 		}
 	}

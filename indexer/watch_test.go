@@ -203,16 +203,16 @@ func TestWatchOfReplacedWorkspace(t *testing.T) {
 
 func TestWatchObeysChangedIgnoreFiles(t *testing.T) {
 	t.Parallel()
-	f := setup(t, nil)
-	f.write("memory/a.md", "a")
-	f.write("memory/sub/b.md", "b")
+	f := setup(t, func(o *indexer.Options) { o.Include = indexer.WholeFolder })
+	f.write("a.md", "a")
+	f.write("sub/b.md", "b")
 	f.watching()
-	f.write("memory/sub/.kiokuignore", "b.md\n")
-	f.gone("memory/sub/b.md")
-	f.write(".kiokuignore", "a.md\n")
-	f.gone("memory/a.md")
-	f.must(os.Remove(f.path("memory/sub/.kiokuignore")))
-	f.shows("memory/sub/b.md", "b")
+	f.write("sub/.gitignore", "b.md\n")
+	f.gone("sub/b.md")
+	f.write(".gitignore", "a.md\n")
+	f.gone("a.md")
+	f.must(os.Remove(f.path("sub/.gitignore")))
+	f.shows("sub/b.md", "b")
 }
 
 func TestWatchOfExtraPaths(t *testing.T) {

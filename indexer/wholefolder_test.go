@@ -49,7 +49,7 @@ func TestScanTakesACuratedFolderAsBefore(t *testing.T) {
 	}
 }
 
-// Hazard B23: in a whole folder .gitignore and .kiokuignore are honoured: nested, with negation, from the repository around the folder, and
+// Hazard B23: in a whole folder .gitignore is honoured: nested, with negation, from the repository around the folder, and
 // from .git/info/exclude.
 func TestScanHonoursGitignoreInAWholeFolder(t *testing.T) {
 	t.Parallel()
@@ -61,8 +61,7 @@ func TestScanHonoursGitignoreInAWholeFolder(t *testing.T) {
 	f.must(os.MkdirAll(filepath.Join(repo, ".git", "info"), 0o755))
 	f.write("../.gitignore", "/docs/build/\n*.gen.md\n")
 	f.write("../.git/info/exclude", "scratch.md\n")
-	f.write(".gitignore", "*.draft.md\n!kept.draft.md\n/top.md\nvendor/\nback.md\n")
-	f.write(".kiokuignore", "!back.md\nprivate/\n")
+	f.write(".gitignore", "*.draft.md\n!kept.draft.md\n/top.md\nvendor/\nprivate/\n")
 	f.write("sub/.gitignore", "*.md\n!keep.md\n")
 	f.writeAll("a.md", "build/x.md", "x.gen.md", "deep/scratch.md", "a.draft.md", "kept.draft.md", "top.md", "sub/top.md", "deep/top.md",
 		"vendor/v.md", "back.md", "private/p.md", "sub/keep.md")

@@ -16,8 +16,6 @@ type Answer struct {
 	Degraded []Degradation
 	// Provider and Model of the vectors that took part; empty for keywords only.
 	Provider, Model string
-	// Fallback reports that these are the vectors of the fallback.
-	Fallback bool
 	// Index of the index that answered.
 	Index IndexStats
 	// Took is how long the search took.

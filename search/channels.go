@@ -17,7 +17,7 @@ import (
 func (s *Searcher) embed(ctx context.Context, r *searchState) error {
 	r.embedder = s.embedder
 	if *s.opt.Hybrid && s.embedder != nil && s.opt.Active != nil {
-		r.embedder, r.fallback = s.opt.Active(ctx)
+		r.embedder = s.opt.Active(ctx)
 	}
 	if !*s.opt.Hybrid || r.embedder == nil || !r.embedder.Enabled() {
 		return ctx.Err()

@@ -58,9 +58,9 @@ type Options struct {
 	// Admit waits until a search may use the processor, and returns a function that ends it; its error ends the search. It is
 	// called after the query is embedded, so that nobody waits for another's provider. Nil admits every search at once.
 	Admit func(ctx context.Context) (done func(), err error)
-	// Active returns the embedder whose vectors the index has now, which may change from one query to the next, and whether it
-	// is the fallback. Nil means the one that New was given.
-	Active func(ctx context.Context) (e Embedder, fallback bool)
+	// Active returns the embedder whose vectors the index has now, which may change from one query to the next. Nil means
+	// the one that New was given.
+	Active func(ctx context.Context) Embedder
 	// Observe is told how long each of the steps StepLists, StepScores and StepRerank of a search took; nil means nobody is told. It is
 	// called by the goroutine of the search.
 	Observe func(step string, took time.Duration)

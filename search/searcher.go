@@ -365,7 +365,7 @@ func (r *searchState) answer() memory.Answer {
 	a := memory.Answer{Mode: r.mode, Degraded: r.degraded,
 		Index: memory.IndexStats{Generation: r.index.Generation, Files: r.index.Files, Chunks: r.index.inScope()}}
 	if r.mode != memory.ModeKeyword {
-		a.Provider, a.Model, a.Fallback = r.index.Space.Provider, r.index.Space.Model, r.fallback
+		a.Provider, a.Model = r.index.Space.Provider, r.index.Space.Model
 	}
 	for _, c := range r.hits {
 		a.Hits = append(a.Hits, r.hit(c))

@@ -29,9 +29,8 @@ type searchState struct {
 	// spread of its cosines over the index, and the distance from the mean that is worth a similarity of 1.
 	spread       Spread
 	fullDistance float64
-	// embedder made the vector; nil without an embedder. fallback reports that it stands in for the one that is wanted.
+	// embedder made the vector; nil without an embedder.
 	embedder Embedder
-	fallback bool
 	// foreign reports that the query is in a script that the model has not learnt.
 	foreign bool
 	// mayEmbedAgain allows that the query is embedded once more if the index has vectors of another space.

@@ -35,7 +35,7 @@ func convertAll[From, To any](list []From, convert func(From) To) []To {
 
 func searchResponse(a memory.Answer) *kiokuv1.MemorySearchResponse {
 	resp := &kiokuv1.MemorySearchResponse{
-		Provider: providerName(a.Provider), Model: a.Model, Fallback: a.Fallback, Mode: a.Mode,
+		Provider: providerName(a.Provider), Model: a.Model, Mode: a.Mode,
 		Degraded: convertAll(a.Degraded, degradation), Index: indexState(a.Index), Results: convertAll(a.Hits, searchResult),
 		Units: convertAll(a.Units, foundUnit), Abstained: a.Abstained, WithheldCount: int32Of(a.Withheld),
 	}
@@ -149,7 +149,7 @@ func errorText(err error) string {
 
 func provider(st kioku.Status) *kiokuv1.Provider {
 	return &kiokuv1.Provider{
-		Provider: providerName(st.Space.Provider), ActiveProvider: st.Active.Provider, ActiveModel: st.Active.Model, Fallback: st.Fallback, Model: st.Space.Model, Dims: int32Of(st.Space.Dims),
+		Provider: providerName(st.Space.Provider), ActiveProvider: st.Active.Provider, ActiveModel: st.Active.Model, Model: st.Space.Model, Dims: int32Of(st.Space.Dims),
 		Healthy: st.Health.Healthy, RetryTime: kiokuv1.TimeOf(st.Health.RetryAt), Reason: clip(st.ProviderReason, 500),
 		Error: errorText(st.Health.Err),
 	}

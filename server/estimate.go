@@ -35,7 +35,7 @@ func backfill(s indexer.BackfillState) *kiokuv1.Backfill {
 		return nil
 	}
 	b := &kiokuv1.Backfill{Running: s.Running, EmbeddedCount: int32Of(s.Embedded), TotalCount: int32Of(s.Total),
-		ChunksPerSecond: s.PerSecond, Paused: s.Paused}
+		ChunksPerSecond: s.PerSecond}
 	if s.Left > 0 {
 		b.Left = durationpb.New(s.Left)
 	}

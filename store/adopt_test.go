@@ -161,14 +161,6 @@ func TestEvictionKeepsAGenerationThatIsBuilt(t *testing.T) {
 	if n := cachedRows(t, s); n > len(live.Chunks)+s.opt.CacheEntries {
 		t.Errorf("%d rows are cached", n)
 	}
-	s.current().opt.Keep = func() []embed.Space { return []embed.Space{{Provider: testSpace.Provider, Model: testSpace.Model}} }
-	adopt(t, s, nextSpace, true)
-	for i := range 8 {
-		replace(t, s, testFile("memory/b.md", nil, numbered(fmt.Sprint("again", i), 20)...))
-	}
-	if n, err := s.Built(t.Context(), testSpace); err != nil || n != len(live.Chunks) {
-		t.Errorf("%d of %d texts of the space that is kept, %v", n, len(live.Chunks), err)
-	}
 }
 
 // After a switch, the pages of the vectors that are gone are given back to the file system.

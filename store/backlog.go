@@ -16,9 +16,6 @@ const (
 	// selectBacklog reads the texts without a vector by files_backlog, those of the newest files first.
 	selectBacklog = `SELECT c.sha256, f.names, c.text, NULL FROM files f CROSS JOIN chunks c ON c.file = f.id
 		WHERE f.embedded < f.chunks AND f.out_of_scope = 0 AND c.checksum IS NULL ORDER BY f.mtime DESC, f.id DESC, c.id`
-	// selectAskedBacklog reads those of the files of a JSON array.
-	selectAskedBacklog = `SELECT c.sha256, f.names, c.text, NULL FROM files f CROSS JOIN chunks c ON c.file = f.id
-		WHERE f.path IN (SELECT value FROM json_each(?)) AND f.out_of_scope = 0 AND c.checksum IS NULL ORDER BY f.mtime DESC, f.id DESC, c.id`
 
 	// The other backlogs are the chunks in scope for which a condition holds.
 	//
@@ -37,8 +34,6 @@ const (
 			SELECT c.id AS id FROM files f JOIN chunks c ON c.file = f.id WHERE f.out_of_scope = 0 AND %s
 			GROUP BY c.sha256 ORDER BY max(f.mtime) DESC, max(f.id) DESC, min(c.id) LIMIT ?5) i
 		CROSS JOIN chunks c ON c.id = i.id CROSS JOIN files f ON f.id = c.file`
-	// isAsked: the file is one of a JSON array.
-	isAsked = " AND f.path IN (SELECT value FROM json_each(?6))"
 	// indexedVector and cachedVector are the vectors of a text without windows.
 	indexedVector = "(SELECT v.embedding FROM chunks_vec v WHERE v.rowid = c.id)"
 	cachedVector  = "(SELECT e.vector FROM embedding_cache e WHERE e.sha256 = c.sha256 AND " + ofSpace + ")"
@@ -49,13 +44,8 @@ const (
 )
 
 // backlog implements Store.Backlog.
-func (x *index) backlog(ctx context.Context, space embed.Space, limit int, first []string) (texts []indexer.Text, chunks int, err error) {
+func (x *index) backlog(ctx context.Context, space embed.Space, limit int) (texts []indexer.Text, chunks int, err error) {
 	b := backlogReader{ctx: ctx, limit: limit, seen: map[indexer.Hash]bool{}, each: func(t indexer.Text) { texts = append(texts, t) }}
-	if len(first) > 0 {
-		if b.first, err = jsonList(first); err != nil {
-			return nil, 0, err
-		}
-	}
 	if err := x.readBacklog(&b, space); err != nil {
 		return nil, 0, fmt.Errorf("read texts without a vector: %w", err)
 	}
@@ -93,7 +83,6 @@ type backlogReader struct {
 	ctx    context.Context
 	tx     *sql.Tx
 	space  embed.Space
-	first  string // a JSON array of files whose texts come first; empty for none
 	limit  int
 	seen   map[indexer.Hash]bool // the texts that were read
 	each   func(indexer.Text)    // takes the texts in their order
@@ -103,11 +92,6 @@ type backlogReader struct {
 // readIndexed reads the backlog of the space of the index: by its totals first, so that an index that is whole costs nothing.
 func (b *backlogReader) readIndexed(m meta) error {
 	if b.chunks = m.chunks - m.embedded - (m.out.chunks - m.out.embedded); b.chunks > 0 {
-		if b.first != "" {
-			if err := b.readTexts(selectAskedBacklog, b.first); err != nil {
-				return err
-			}
-		}
 		if err := b.readTexts(selectBacklog); err != nil {
 			return err
 		}
@@ -127,11 +111,6 @@ func (b *backlogReader) readLacking(condition, vector string) error {
 	}
 	b.chunks += n
 	args = append(args, b.limit)
-	if b.first != "" {
-		if err := b.readTexts(fmt.Sprintf(selectUnembedded, vector, condition+isAsked), append(args, b.first)...); err != nil {
-			return err
-		}
-	}
 	return b.readTexts(fmt.Sprintf(selectUnembedded, vector, condition), args...)
 }
 

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"kioku/embed"
 	"kioku/indexer"
@@ -61,8 +60,8 @@ func deleteCachedVectors(ctx context.Context, q execer, space embed.Space, hashe
 	return nil
 }
 
-// evictCached deletes the cached vectors beyond the limit that were used longest ago. Those of the space that is being built and
-// of Options.Keep do not count, and texts that are indexed without a vector raise the limit. An index that was emptied evicts nothing
+// evictCached deletes the cached vectors beyond the limit that were used longest ago. Those of the space that is being built do
+// not count, and texts that are indexed without a vector raise the limit. An index that was emptied evicts nothing
 // before its first complete sync, and one that is stale nothing before its rebuild: both are about to need the cached vectors.
 func (x *index) evictCached(ctx context.Context, m meta) error {
 	if m.space.IsZero() || m.lastSync.IsZero() || m.chunking != x.opt.Chunking {
@@ -73,7 +72,7 @@ func (x *index) evictCached(ctx context.Context, m meta) error {
 	if err != nil || n <= limit {
 		return err
 	}
-	kept, err := jsonList(x.keptSpaces(m))
+	kept, err := jsonList(keptSpaces(m))
 	if err != nil {
 		return err
 	}
@@ -91,13 +90,12 @@ func (x *index) evictCached(ctx context.Context, m meta) error {
 	return nil
 }
 
-// keptSpaces returns the spaces other than that of the index whose vectors of indexed texts are not evicted.
-func (x *index) keptSpaces(m meta) []embed.Space {
-	var kept []embed.Space
-	if x.opt.Keep != nil {
-		kept = x.opt.Keep()
+// keptSpaces returns the space that is being built, of which vectors of indexed texts are not evicted; none if there is none.
+func keptSpaces(m meta) []embed.Space {
+	if m.building.IsZero() || m.building.Matches(m.space) {
+		return nil
 	}
-	return slices.DeleteFunc(append(kept, m.building), func(s embed.Space) bool { return s.IsZero() || s.Matches(m.space) })
+	return []embed.Space{m.building}
 }
 
 // countCached returns the number of vectors in the cache.

@@ -28,8 +28,6 @@ type Options struct {
 	CacheEntries int
 	// Vectors limits the memory of cached vectors and words. It is required and may be shared by several stores.
 	Vectors *vector.Budget
-	// Keep returns spaces whose cached vectors of indexed texts are never evicted, as those of a fallback. Nil means none.
-	Keep func() []embed.Space
 	// Recipe returns how the vectors of a space are made, to be stored with them, "" if that is not known. Nil means that it
 	// is not known of any.
 	Recipe func(embed.Space) string

@@ -107,9 +107,9 @@ func (s *Store) AttachKnown(ctx context.Context, space embed.Space) (n int, err 
 }
 
 // Backlog implements indexer.VectorStore.
-func (s *Store) Backlog(ctx context.Context, space embed.Space, limit int, first ...string) (texts []indexer.Text, chunks int, err error) {
+func (s *Store) Backlog(ctx context.Context, space embed.Space, limit int) (texts []indexer.Text, chunks int, err error) {
 	texts, err = use(ctx, s, func(x *index) (found []indexer.Text, err error) {
-		found, chunks, err = x.backlog(ctx, space, limit, first)
+		found, chunks, err = x.backlog(ctx, space, limit)
 		return found, err
 	})
 	return texts, chunks, err
@@ -119,11 +119,6 @@ func (s *Store) Backlog(ctx context.Context, space embed.Space, limit int, first
 func (s *Store) ForEachUnembedded(ctx context.Context, space embed.Space, each func(indexer.Text)) error {
 	_, err := use(ctx, s, func(x *index) (struct{}, error) { return struct{}{}, x.forEachUnembedded(ctx, space, each) })
 	return err
-}
-
-// Lacking returns the texts without a vector of the space of the index, in the index and in the cache.
-func (s *Store) Lacking(ctx context.Context, texts []indexer.Text) ([]indexer.Text, error) {
-	return use(ctx, s, func(x *index) ([]indexer.Text, error) { return x.lacking(ctx, texts) })
 }
 
 // PutVectors implements indexer.VectorStore.

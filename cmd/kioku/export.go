@@ -81,8 +81,8 @@ type importReport struct {
 func (a *app) importCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "import FILE", Short: "Read embeddings from a file, so that nothing is paid for twice", Args: cobra.ExactArgs(1),
-		Long: "Read the embeddings of kioku export, or of an index of OpenClaw (its SQLite file), into the cache. They are used for notes\n" +
-			"whose text is the same and whose model is the configured one. No note is written: kioku restore does that from a backup.",
+		Long: "Read the embeddings of kioku export into the cache. They are used for notes whose text is the same and whose model is the\n" +
+			"configured one. No note is written: kioku restore does that from a backup.",
 		Example: "  kioku import vectors.jsonl\n  kioku import openclaw",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withCache(cmd.Context(), connect.ToWrite, func(c *connect.Client) error {

@@ -2,21 +2,15 @@ package main
 
 import (
 	"cmp"
-	"context"
-	"errors"
-	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"kioku/cmd/kioku/config"
-	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/openclaw"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/internal/safefile"
-	"kioku/store"
 )
 
 // takeoverReport is the output of kioku import openclaw --json.
@@ -45,24 +39,17 @@ type takenSetting struct {
 type takenAgent struct {
 	ID        string `json:"id"`
 	Workspace string `json:"workspace"`
-	// Indexes are OpenClaw's files with embeddings.
-	Indexes []string `json:"indexes"`
-	// Read, Damaged and Usable are those of kioku import.
-	Read    int `json:"read"`
-	Damaged int `json:"damaged"`
-	Usable  int `json:"usable"`
 }
 
 func (a *app) importOpenClawCmd() *cobra.Command {
 	var from string
 	var dryRun bool
 	cmd := &cobra.Command{
-		Use: "openclaw", Short: "Take over workspaces, settings and embeddings of OpenClaw", Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
-		Long: "Take over OpenClaw's workspaces, its settings of memory search, and the embeddings that it has cached, as far as their models and\n" +
-			"texts are the same. Settings go into the config file. Nothing of OpenClaw's is changed, notes stay where they are, and secrets\n" +
-			"are not copied. The same command again changes nothing.",
+		Use: "openclaw", Short: "Take over workspaces and settings of OpenClaw", Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
+		Long: "Take over OpenClaw's workspaces and its settings of memory search. Settings go into the config file. Nothing of OpenClaw's is\n" +
+			"changed, notes stay where they are, and secrets are not copied. The same command again changes nothing.",
 		Example: "  kioku import openclaw --dry-run\n  kioku import openclaw --from ~/.openclaw",
-		RunE:    func(cmd *cobra.Command, _ []string) error { return a.takeOverOpenClaw(cmd.Context(), from, dryRun) },
+		RunE:    func(cmd *cobra.Command, _ []string) error { return a.takeOverOpenClaw(from, dryRun) },
 	}
 	cmd.Flags().StringVar(&from, "from", "", "state `folder` of OpenClaw (default $OPENCLAW_STATE_DIR, else ~/.openclaw)")
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "only show what would be taken over")
@@ -70,8 +57,8 @@ func (a *app) importOpenClawCmd() *cobra.Command {
 	return cmd
 }
 
-// takeOverOpenClaw takes over settings first, then the embeddings under them, and reports both.
-func (a *app) takeOverOpenClaw(ctx context.Context, from string, dryRun bool) error {
+// takeOverOpenClaw takes over settings and reports them.
+func (a *app) takeOverOpenClaw(from string, dryRun bool) error {
 	home, err := openclaw.Open(from, a.Env)
 	if err != nil {
 		return err
@@ -80,7 +67,7 @@ func (a *app) takeOverOpenClaw(ctx context.Context, from string, dryRun bool) er
 	if err != nil {
 		return err
 	}
-	changes, left, provider := home.Settings()
+	changes, left := home.Settings()
 	r := takeoverReport{From: home.Dir, DryRun: dryRun, Settings: []takenSetting{}, Agents: []takenAgent{}, Left: append([]openclaw.Left{}, left...)}
 	changes = append(changes, r.places(conf, home.Agents())...)
 	edit, err := config.Prepare(a.sources(), r.compare(conf, changes)...)
@@ -88,16 +75,12 @@ func (a *app) takeOverOpenClaw(ctx context.Context, from string, dryRun bool) er
 		return err
 	}
 	r.Config = edit.Path
-	var failed error
-	if !dryRun {
-		if string(edit.Before) != string(edit.After) {
-			if err := edit.Write(); err != nil {
-				return err
-			}
+	if !dryRun && string(edit.Before) != string(edit.After) {
+		if err := edit.Write(); err != nil {
+			return err
 		}
-		failed = a.takeEmbeddings(ctx, &r, provider)
 	}
-	return errors.Join(a.Write(r, r.tell), failed)
+	return a.Write(r, r.tell)
 }
 
 // places returns the settings that give the agents their folders, and remembers those agents.
@@ -113,7 +96,7 @@ func (r *takeoverReport) places(conf *config.Config, agents []openclaw.Agent) []
 			r.Left = append(r.Left, openclaw.Left{Key: key, Why: "agents of Kioku have ids of a-z, 0-9, - and _"})
 			continue
 		}
-		r.Agents = append(r.Agents, takenAgent{ID: agent.ID, Workspace: agent.Workspace, Indexes: agent.Indexes})
+		r.Agents = append(r.Agents, takenAgent{ID: agent.ID, Workspace: agent.Workspace})
 		if p, err := conf.Place(agent.ID); err == nil && safefile.SameFolder(p.Workspace, agent.Workspace) {
 			continue // a folder that is there already, whichever setting says so
 		}
@@ -151,38 +134,6 @@ func (r *takeoverReport) compare(conf *config.Config, changes []config.Change) [
 	return needed
 }
 
-// takeEmbeddings imports the embeddings of each agent under the settings that are in force now.
-func (a *app) takeEmbeddings(ctx context.Context, r *takeoverReport, provider string) error {
-	var failed []error
-	for i := range r.Agents {
-		agent := &r.Agents[i]
-		if len(agent.Indexes) == 0 {
-			continue
-		}
-		there := *a
-		there.conf = nil
-		there.flags = append(there.flags[:len(there.flags):len(there.flags)], config.Flag{Name: "--agent", Key: "agent", Value: agent.ID},
-			config.Flag{Name: "--workspace", Key: "workspace", Value: agent.Workspace})
-		err := there.withCache(ctx, connect.ToWrite, func(c *connect.Client) error {
-			for _, index := range agent.Indexes {
-				done, err := c.Memory.ImportOpenClaw(ctx, index, store.OpenClawSource{Provider: provider})
-				if err != nil {
-					return err
-				}
-				agent.Read, agent.Damaged, agent.Usable = agent.Read+done.Read, agent.Damaged+done.Damaged, agent.Usable+done.Usable
-				for _, space := range done.Spaces {
-					r.Left = append(r.Left, openclaw.Left{Key: "embeddings of " + space.Name(), Why: "another model is configured; kioku config set model changes that"})
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			failed = append(failed, fmt.Errorf("agent %s: %w", agent.ID, err))
-		}
-	}
-	return errors.Join(failed...)
-}
-
 // tell writes the report for people.
 func (r takeoverReport) tell(p *render.Page) {
 	if r.DryRun {
@@ -199,20 +150,7 @@ func (r takeoverReport) tell(p *render.Page) {
 		}
 	}
 	for _, agent := range r.Agents {
-		from := make([]string, len(agent.Indexes))
-		for i, index := range agent.Indexes {
-			from[i] = filepath.Base(index)
-		}
-		line := fmt.Sprintf("agent %s: %s", agent.ID, agent.Workspace)
-		switch {
-		case len(from) == 0:
-			line += "; no embeddings"
-		case r.DryRun:
-			line += "; embeddings of " + strings.Join(from, ", ")
-		default:
-			line += fmt.Sprintf("; %s read, %d of texts in the notes, %d damaged", render.Count(agent.Read, "embedding"), agent.Usable, agent.Damaged)
-		}
-		p.Linef("%s", line)
+		p.Linef("agent %s: %s", agent.ID, agent.Workspace)
 	}
 	for _, l := range r.Left {
 		p.Linef("not taken: %s: %s", l.Key, l.Why)

@@ -346,9 +346,6 @@ func (d *daemon) openMemories(ctx context.Context, places []config.Place, socket
 		if err != nil {
 			return err
 		}
-		if opt.Fallback, err = embedders.Fallback(conf); err != nil {
-			return err
-		}
 		opt.Vectors, opt.LockWait, opt.Daemon, opt.Socket = memory, connect.DaemonLockWait, true, socket
 		opt.Search.Admit, opt.Search.Reranker = searches.Admit, reranker
 		m, err := kioku.Open(ctx, opt)

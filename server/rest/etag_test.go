@@ -57,7 +57,7 @@ func TestSearchesAreTaggedWithoutTheirTime(t *testing.T) {
 		tag := ""
 		for took := range 3 {
 			answer = &kiokuv1.MemorySearchResponse{Took: durationpb.New(time.Duration(took+1) * time.Millisecond),
-				Results: []*kiokuv1.SearchResult{{Snippet: tc.snippet}}, Fallback: true}
+				Results: []*kiokuv1.SearchResult{{Snippet: tc.snippet}}, Model: "one"}
 			w := send(t, h, "GET", "/v1/search?query=x", "", "If-None-Match: "+tag)
 			if want := map[bool]int{true: 200, false: 304}[took == 0]; w.Code != want {
 				t.Errorf("%s, search %d = %d, want %d", tc.name, took, w.Code, want)
@@ -69,7 +69,7 @@ func TestSearchesAreTaggedWithoutTheirTime(t *testing.T) {
 		}
 		seen[tag] = tc.name
 	}
-	answer.Fallback = false
+	answer.Model = "two"
 	if w := send(t, h, "GET", "/v1/search?query=x", ""); seen[w.Header().Get("ETag")] != "" {
 		t.Error("what follows the time does not count")
 	}

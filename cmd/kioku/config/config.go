@@ -93,14 +93,8 @@ type Config struct {
 	RedactSecrets bool
 	// Price is the price of a million tokens at the embedding provider, in the user's currency; 0 means unknown.
 	Price float64
-	// OnBattery is what a model in this process does in the background on battery; see kioku.Options.
-	OnBattery string
 	// Embed describes the embedding provider that the settings stand for. Its Provider is "none" if there is none, never "auto".
 	Embed embed.Config
-	// Fallback describes the provider that stands in for it; its Provider is "none" if there is none.
-	Fallback embed.Config
-	// FallbackAfter is how long the first provider must have failed before.
-	FallbackAfter time.Duration
 	// RerankProvider is the setting of the re-ranker, which may be "auto".
 	RerankProvider string
 	// Rerank describes the re-ranker that the settings stand for. Its Provider is "none" if there is none, never "auto".
@@ -204,14 +198,13 @@ func Default() *Config {
 		Location: time.Local, LogLevel: slog.LevelInfo, Sources: []string{memory.SourceMemory},
 		Chunking: chunker.Options{Tokens: 400, Overlap: 80, Encoding: "cl100k_base"},
 		Provider: "auto", Embed: embed.Config{Provider: "none", Class: "auto", ModelInt8: true},
-		Fallback: embed.Config{Provider: "none"}, FallbackAfter: kioku.DefaultFallbackAfter,
 		RedactSecrets:  true,
 		RerankProvider: "auto", Rerank: embed.RerankConfig{Provider: "none"},
 		Index: kioku.IndexOptions{
 			MaxFileBytes: indexer.DefaultMaxFileBytes, Debounce: 1500 * time.Millisecond, MaxWait: 10 * time.Second, Interval: 5 * time.Minute,
 			Sessions: indexer.Sessions{DeltaBytes: indexer.DefaultDeltaBytes, DeltaMessages: indexer.DefaultDeltaMessages},
 		},
-		Search: search.DefaultOptions(), CacheEntries: 50_000, OnBattery: kioku.BatterySlow, MemoryBudget: vector.DefaultBudget,
+		Search: search.DefaultOptions(), CacheEntries: 50_000, MemoryBudget: vector.DefaultBudget,
 		LLM: llm.Config{Provider: "none", Timeout: 2 * time.Minute},
 		Settings: sidecar.Settings{
 			Turns:     sidecar.TurnSettings{Keep: true},
@@ -305,7 +298,6 @@ func (c *Config) connect() {
 	c.Network = c.src.Network
 	c.Network.SetOffline(c.Offline)
 	c.Embed.Transport = c.Network.Transport("embeddings")
-	c.Fallback.Transport = c.Embed.Transport
 	c.Rerank.Transport = c.Network.Transport("re-ranking")
 	c.LLM.Transport = c.Network.Transport("language model")
 }

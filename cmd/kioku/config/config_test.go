@@ -204,29 +204,6 @@ func TestEnvironmentWithAnUnknownNameIsANotice(t *testing.T) {
 	}
 }
 
-// The fallback is the name of a provider, or a block, and its key comes from the provider's own variable.
-func TestFallbackIsANameOrABlock(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct{ text, env, key string }{
-		{"fallback: openai\n", "OPENAI_API_KEY=k", "k"},
-		{"fallback: {provider: openai, apiKey: k}\n", "OTHER=1", "k"},
-		{"memorySearch: {fallback: openai}\n", "OPENAI_API_KEY=k", "k"},
-		{"provider: none\n", "KIOKU_FALLBACK=openai", ""},
-		{"fallback: {provider: none, model: small, afterMinutes: 1}\n", "KIOKU_FALLBACK_PROVIDER=openai", ""},
-		{"fallback: {provider: openai, baseUrl: http://localhost:1/v1}\n", "OPENAI_API_KEY=other", ""},
-	} {
-		src := write(t, test.text)
-		src.Env = append(src.Env, test.env)
-		c := load(t, src)
-		if c.Fallback.Provider != "openai" || c.Fallback.APIKey != test.key || len(c.Notices) > 0 {
-			t.Errorf("%q, %s: %+v, notices %q", test.text, test.env, c.Fallback, c.Notices)
-		}
-	}
-	if c := load(t, write(t, "")); c.HasFallback() {
-		t.Errorf("without a setting: %+v", c.Fallback)
-	}
-}
-
 func TestFieldEnvIsUnique(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}

@@ -116,8 +116,6 @@ func (p *fileParser) block(n *yaml.Node, prefix, pasted string) {
 		case p.openClaw(key, pasted, where, value):
 		case prefix == "agents." && CheckAgent(name.Value) != nil:
 			p.fail(where, "agents", CheckAgent(name.Value))
-		case f.Key == fallbackProvider && value.Kind == yaml.ScalarNode:
-			p.setting(f, where, value)
 		case prefix == "agents.", key == "agents", f.Type == pairsType, p.conf.registry.isBlock(key):
 			p.nested(value, where, key, key+".", pasted)
 		case p.pairsOf(key) != "":

@@ -90,7 +90,6 @@ func (l *loader) readEnv() {
 	for _, f := range l.conf.registry.fields {
 		keys[f.Env()] = f.Key
 	}
-	keys[Field{Key: "fallback"}.Env()] = fallbackProvider
 	for _, name := range slices.Sorted(maps.Keys(l.env)) {
 		if !strings.HasPrefix(name, "KIOKU_") || name == configVariable || l.env[name] == "" {
 			continue
@@ -123,9 +122,8 @@ func (l *loader) finish() {
 	l.conf.chooseProvider(l.env)
 	l.conf.chooseReranker()
 	l.reveal()
-	l.conf.completeFallback(l.env)
 	send := !l.conf.RedactSecrets
-	l.conf.Embed.SendSecrets, l.conf.Fallback.SendSecrets, l.conf.Rerank.SendSecrets = send, send, send
+	l.conf.Embed.SendSecrets, l.conf.Rerank.SendSecrets = send, send
 }
 
 // agree checks the settings that depend on each other.

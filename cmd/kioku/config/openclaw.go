@@ -21,6 +21,7 @@ func ignored() map[string]string {
 		"rememberAcrossConversations":       "sources: [memory, sessions] has transcripts indexed",
 		"local":                             "kioku model add adds a local model; GGUF files are read by servers such as Ollama and llama.cpp",
 		"multimodal":                        "only Markdown is indexed",
+		"fallback":                          "there is no second provider: words answer while the first one does not",
 		"store":                             "the index is in the state folder",
 		"sync.onSessionStart":               "the daemon keeps the index in sync",
 		"sync.onSearch":                     "the daemon keeps the index in sync",

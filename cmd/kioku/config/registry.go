@@ -91,7 +91,6 @@ func newRegistry(c *Config) *registry {
 	r.observing(c)
 	r.memory = true
 	r.provider(c)
-	r.fallback(c)
 	r.index(c)
 	r.query(c)
 	r.reranker(c)
@@ -113,9 +112,6 @@ func (r *registry) register(key, doc string, v *value) {
 
 // lookup finds a setting by its key. The settings of one agent, agents.<id>.workspace and the like, are found too.
 func (c *Config) lookup(key string) (Field, bool) {
-	if key == "fallback" {
-		key = fallbackProvider
-	}
 	i := slices.IndexFunc(c.registry.fields, func(f Field) bool { return f.Key == key })
 	if i >= 0 {
 		return c.registry.fields[i], true

@@ -3,7 +3,6 @@ package config
 import (
 	"time"
 
-	"kioku"
 	"kioku/memory"
 	"kioku/server"
 )
@@ -54,9 +53,6 @@ func (r *registry) serving(c *Config) {
 // providers are the choices of the setting provider.
 var providers = []string{"auto", "none", "local", "hash", "openai", "gemini", "voyage", "mistral", "ollama"}
 
-// onBattery are the choices of the setting background.onBattery.
-var onBattery = []string{kioku.BatterySlow, kioku.BatteryPause, kioku.BatteryFull}
-
 // provider registers the settings of the embedding provider.
 func (r *registry) provider(c *Config) {
 	r.group = "Embedding provider"
@@ -71,8 +67,6 @@ func (r *registry) provider(c *Config) {
 	number(r, &c.Embed.Concurrency, 0, 64, "remote.concurrency",
 		"Requests for texts of notes that are under way at a time; 0 means 4. Queries do not count, and do not wait for them.")
 	r.decimal(&c.Price, 1_000_000, "remote.pricePerMillionTokens", "Price of a million tokens at the provider, in any currency, for kioku index --estimate; 0 means unknown.")
-	r.choice(&c.OnBattery, onBattery, "background.onBattery",
-		"What a model in this program does in the background while the machine runs on its battery: slow lets it rest as long as it works, pause waits for mains, full works on.")
 	number(r, &c.Embed.TokensPerDay, 0, 1_000_000_000, "maxTokensPerDay",
 		"Tokens that one process may have embedded in a day, estimated; a tenth is kept for queries; 0 means no limit.")
 	r.text(&c.Embed.BaseURL, "remote.baseUrl", "Base URL of the provider's server, such as http://localhost:1234/v1; unset means the provider's own.")

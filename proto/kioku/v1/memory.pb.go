@@ -397,8 +397,6 @@ type MemorySearchResponse struct {
 	Index *IndexState `protobuf:"bytes,6,opt,name=index,proto3" json:"index,omitempty"`
 	// Time that the search took.
 	Took *durationpb.Duration `protobuf:"bytes,7,opt,name=took,proto3" json:"took,omitempty"`
-	// The vectors are those of the fallback provider, because the first one does not answer.
-	Fallback bool `protobuf:"varint,8,opt,name=fallback,proto3" json:"fallback,omitempty"`
 	// Facts, loops and summaries, best first, if the request has kinds.
 	Units []*FoundUnit `protobuf:"bytes,9,rep,name=units,proto3" json:"units,omitempty"`
 	// Why nothing of it belongs into a prompt unasked; empty if something does. Only for a request with context or kinds.
@@ -486,13 +484,6 @@ func (x *MemorySearchResponse) GetTook() *durationpb.Duration {
 		return x.Took
 	}
 	return nil
-}
-
-func (x *MemorySearchResponse) GetFallback() bool {
-	if x != nil {
-		return x.Fallback
-	}
-	return false
 }
 
 func (x *MemorySearchResponse) GetUnits() []*FoundUnit {
@@ -4736,9 +4727,7 @@ type Backfill struct {
 	// Chunks that got a vector in a second, lately; 0 if it is not known.
 	ChunksPerSecond float64 `protobuf:"fixed64,4,opt,name=chunks_per_second,json=chunksPerSecond,proto3" json:"chunks_per_second,omitempty"`
 	// About how long the run will take; unset if it is not known.
-	Left *durationpb.Duration `protobuf:"bytes,5,opt,name=left,proto3" json:"left,omitempty"`
-	// Why chunks wait, such as that the machine runs on its battery; empty if they do not.
-	Paused        string `protobuf:"bytes,6,opt,name=paused,proto3" json:"paused,omitempty"`
+	Left          *durationpb.Duration `protobuf:"bytes,5,opt,name=left,proto3" json:"left,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4806,13 +4795,6 @@ func (x *Backfill) GetLeft() *durationpb.Duration {
 		return x.Left
 	}
 	return nil
-}
-
-func (x *Backfill) GetPaused() string {
-	if x != nil {
-		return x.Paused
-	}
-	return ""
 }
 
 type EstimateEmbeddingRequest struct {
@@ -5150,10 +5132,8 @@ type Provider struct {
 	// without vectors.
 	ActiveProvider string `protobuf:"bytes,21,opt,name=active_provider,json=activeProvider,proto3" json:"active_provider,omitempty"`
 	ActiveModel    string `protobuf:"bytes,22,opt,name=active_model,json=activeModel,proto3" json:"active_model,omitempty"`
-	// The vectors that searches use are those of the fallback.
-	Fallback      bool `protobuf:"varint,23,opt,name=fallback,proto3" json:"fallback,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	unknownFields  protoimpl.UnknownFields
+	sizeCache      protoimpl.SizeCache
 }
 
 func (x *Provider) Reset() {
@@ -5247,13 +5227,6 @@ func (x *Provider) GetActiveModel() string {
 		return x.ActiveModel
 	}
 	return ""
-}
-
-func (x *Provider) GetFallback() bool {
-	if x != nil {
-		return x.Fallback
-	}
-	return false
 }
 
 type SyncRequest struct {
@@ -6163,7 +6136,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\tCondition\x12\x14\n" +
 	"\x05field\x18\x01 \x01(\tR\x05field\x12\x0e\n" +
 	"\x02op\x18\x02 \x01(\tR\x02op\x12\x16\n" +
-	"\x06values\x18\x03 \x03(\tR\x06values\"\xa8\x03\n" +
+	"\x06values\x18\x03 \x03(\tR\x06values\"\x92\x03\n" +
 	"\x14MemorySearchResponse\x120\n" +
 	"\aresults\x18\x01 \x03(\v2\x16.kioku.v1.SearchResultR\aresults\x12\x1a\n" +
 	"\bprovider\x18\x02 \x01(\tR\bprovider\x12\x14\n" +
@@ -6171,12 +6144,11 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\x04mode\x18\x04 \x01(\tR\x04mode\x121\n" +
 	"\bdegraded\x18\x05 \x03(\v2\x15.kioku.v1.DegradationR\bdegraded\x12*\n" +
 	"\x05index\x18\x06 \x01(\v2\x14.kioku.v1.IndexStateR\x05index\x12-\n" +
-	"\x04took\x18\a \x01(\v2\x19.google.protobuf.DurationR\x04took\x12\x1a\n" +
-	"\bfallback\x18\b \x01(\bR\bfallback\x12)\n" +
+	"\x04took\x18\a \x01(\v2\x19.google.protobuf.DurationR\x04took\x12)\n" +
 	"\x05units\x18\t \x03(\v2\x13.kioku.v1.FoundUnitR\x05units\x12\x1c\n" +
 	"\tabstained\x18\n" +
 	" \x01(\tR\tabstained\x12%\n" +
-	"\x0ewithheld_count\x18\v \x01(\x05R\rwithheldCount\"[\n" +
+	"\x0ewithheld_count\x18\v \x01(\x05R\rwithheldCountJ\x04\b\b\x10\t\"[\n" +
 	"\tFoundUnit\x12\"\n" +
 	"\x04unit\x18\x01 \x01(\v2\x0e.kioku.v1.UnitR\x04unit\x12\x14\n" +
 	"\x05score\x18\x02 \x01(\x01R\x05score\x12\x14\n" +
@@ -6559,15 +6531,14 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\rrefused_count\x18\x05 \x01(\x03R\frefusedCount\x12\x1d\n" +
 	"\n" +
 	"sent_bytes\x18\x06 \x01(\x03R\tsentBytes\x127\n" +
-	"\tlast_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\blastTime\"\xdf\x01\n" +
+	"\tlast_time\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\blastTime\"\xcd\x01\n" +
 	"\bBackfill\x12\x18\n" +
 	"\arunning\x18\x01 \x01(\bR\arunning\x12%\n" +
 	"\x0eembedded_count\x18\x02 \x01(\x05R\rembeddedCount\x12\x1f\n" +
 	"\vtotal_count\x18\x03 \x01(\x05R\n" +
 	"totalCount\x12*\n" +
 	"\x11chunks_per_second\x18\x04 \x01(\x01R\x0fchunksPerSecond\x12-\n" +
-	"\x04left\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x04left\x12\x16\n" +
-	"\x06paused\x18\x06 \x01(\tR\x06paused\"0\n" +
+	"\x04left\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x04leftJ\x04\b\x06\x10\a\"0\n" +
 	"\x18EstimateEmbeddingRequest\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\"\xa5\x02\n" +
 	"\x19EstimateEmbeddingResponse\x12\x1a\n" +
@@ -6598,7 +6569,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"\vSkippedFile\x12\x12\n" +
 	"\x04path\x18\x01 \x01(\tR\x04path\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x18\n" +
-	"\aindexed\x18\x03 \x01(\bR\aindexed\"\xbb\x02\n" +
+	"\aindexed\x18\x03 \x01(\bR\aindexed\"\xa5\x02\n" +
 	"\bProvider\x12\x1a\n" +
 	"\bprovider\x18\x01 \x01(\tR\bprovider\x12\x14\n" +
 	"\x05model\x18\x02 \x01(\tR\x05model\x12\x12\n" +
@@ -6609,8 +6580,7 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"retry_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tretryTime\x12\x16\n" +
 	"\x06reason\x18\x14 \x01(\tR\x06reason\x12'\n" +
 	"\x0factive_provider\x18\x15 \x01(\tR\x0eactiveProvider\x12!\n" +
-	"\factive_model\x18\x16 \x01(\tR\vactiveModel\x12\x1a\n" +
-	"\bfallback\x18\x17 \x01(\bR\bfallback\"\x9f\x01\n" +
+	"\factive_model\x18\x16 \x01(\tR\vactiveModelJ\x04\b\x17\x10\x18\"\x9f\x01\n" +
 	"\vSyncRequest\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x16\n" +
 	"\x06verify\x18\x02 \x01(\bR\x06verify\x12\x14\n" +

@@ -41,7 +41,7 @@ const watching = (st) => ({ inotify: "live", polling: "by polling", off: st.watc
 function meaningOf(p) {
 	if (p.provider === "none") return clean(p.reason || "words only; kioku model add turns it on");
 	if (p.error) return "does not answer";
-	return [clean(p.provider), p.dims ? `, ${p.dims} dimensions` : "", p.fallback ? ", the fallback" : ""].join("");
+	return [clean(p.provider), p.dims ? `, ${p.dims} dimensions` : ""].join("");
 }
 
 // skippedCount returns the number of skipped files; an entry without a path stands for further ones.
@@ -65,7 +65,7 @@ function backfill(b) {
 	const done = b.totalCount ? b.embeddedCount / b.totalCount : 0;
 	const left = b.left ? `, about ${duration(parseFloat(b.left))} left` : "";
 	return h("div", { class: "backfill" },
-		h("p", { class: "small" }, b.paused ? `Embedding waits: ${clean(b.paused)}` : `Embedding: ${number(b.embeddedCount)} of ${count(b.totalCount, "chunk")}${left}`),
+		h("p", { class: "small" }, `Embedding: ${number(b.embeddedCount)} of ${count(b.totalCount, "chunk")}${left}`),
 		h("progress", { max: 1, value: done, "aria-label": "Embedded chunks" }));
 }
 

@@ -250,9 +250,6 @@ func (k *Connector) open(ctx context.Context, w wanted, n Need, readOnly bool) (
 	if err != nil {
 		return nil, err
 	}
-	if opt.Fallback, err = embedders.Fallback(conf); err != nil {
-		return nil, err
-	}
 	opt.Search.Reranker = reranker
 	switch {
 	case k.ReadOnly:

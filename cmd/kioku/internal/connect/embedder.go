@@ -1,8 +1,6 @@
 package connect
 
 import (
-	"fmt"
-
 	"kioku/cmd/kioku/config"
 	"kioku/embed"
 )
@@ -15,38 +13,24 @@ type Embedders struct {
 	// QueryLooked is that of the clients; nil tells nobody.
 	QueryLooked func(provider string, cached bool)
 
-	clients map[[3]string]*embed.Client
+	clients map[[2]string]*embed.Client
 }
 
-// Of returns the client of a workspace's settings. A workspace may choose the local model; all else is the user's.
+// Of returns the client of a workspace's settings, which it makes if there is none yet. A workspace may choose the local model; all else
+// is the user's.
 func (e *Embedders) Of(conf *config.Config) (*embed.Client, error) {
-	return e.shared([3]string{conf.Embed.Provider, conf.Embed.ModelDir}, conf.Embed)
-}
-
-// Fallback returns the client of the fallback of these settings, nil if there is none.
-func (e *Embedders) Fallback(conf *config.Config) (*embed.Client, error) {
-	if !conf.HasFallback() {
-		return nil, nil
-	}
-	c, err := e.shared([3]string{conf.Fallback.Provider, conf.Fallback.ModelDir, "fallback"}, conf.Fallback)
-	if err != nil {
-		return nil, fmt.Errorf("fallback: %w", err)
-	}
-	return c, nil
-}
-
-// shared returns the client under a key, which it makes if there is none yet.
-func (e *Embedders) shared(key [3]string, conf embed.Config) (*embed.Client, error) {
+	key := [2]string{conf.Embed.Provider, conf.Embed.ModelDir}
 	if c := e.clients[key]; c != nil {
 		return c, nil
 	}
-	conf.Tried, conf.QueryLooked = e.Tried, e.QueryLooked
-	c, err := embed.NewUsable(conf)
+	made := conf.Embed
+	made.Tried, made.QueryLooked = e.Tried, e.QueryLooked
+	c, err := embed.NewUsable(made)
 	if err != nil {
 		return nil, err
 	}
 	if e.clients == nil {
-		e.clients = map[[3]string]*embed.Client{}
+		e.clients = map[[2]string]*embed.Client{}
 	}
 	e.clients[key] = c
 	return c, nil

@@ -39,9 +39,8 @@ func Engine(ctx context.Context, conf *config.Config, place config.Place, embedd
 	}
 	opt := kioku.Options{
 		Agent: place.Agent, Workspace: place.Workspace, StateDir: state,
-		Chunking: conf.Chunking, Embedder: embedder, FallbackAfter: conf.FallbackAfter, Index: index, History: conf.History, Search: Ranking(conf),
+		Chunking: conf.Chunking, Embedder: embedder, Index: index, History: conf.History, Search: Ranking(conf),
 		CacheEntries: conf.CacheEntries, Vectors: vector.NewBudget(conf.MemoryBudget), Location: conf.Location, Now: now, Log: log,
-		OnBattery: conf.OnBattery,
 	}
 	rules, err := deriveRules(conf, place)
 	if rules != nil {

@@ -1,5 +1,5 @@
-// Package openclaw reads what OpenClaw keeps on this machine: its configuration, the workspaces of its agents and where their indexes
-// are. It changes nothing.
+// Package openclaw reads what OpenClaw keeps on this machine: its configuration and the workspaces of its agents. It changes
+// nothing.
 package openclaw
 
 import (
@@ -34,8 +34,6 @@ type Agent struct {
 	ID string
 	// Workspace is the folder of its notes. It may be missing.
 	Workspace string
-	// Indexes are the SQLite files in which embeddings of its notes may be cached, the newest format first.
-	Indexes []string
 	// settings are its own.
 	settings map[string]any
 }
@@ -88,7 +86,7 @@ func (h *Home) Agents() []Agent {
 	ids = append([]string{first}, slices.DeleteFunc(ids, func(id string) bool { return id == first })...)
 	agents := make([]Agent, 0, len(ids))
 	for i, id := range ids {
-		agents = append(agents, Agent{ID: id, Workspace: h.workspace(id, entries[id], i == 0), Indexes: h.indexes(id), settings: entries[id]})
+		agents = append(agents, Agent{ID: id, Workspace: h.workspace(id, entries[id], i == 0), settings: entries[id]})
 	}
 	return agents
 }
@@ -125,18 +123,6 @@ func (h *Home) workspace(id string, entry map[string]any, isDefault bool) string
 		return filepath.Join(h.Dir, "workspace")
 	}
 	return filepath.Join(h.Dir, "workspace-"+id)
-}
-
-// indexes returns the SQLite files of an agent that exist.
-func (h *Home) indexes(id string) []string {
-	files := []string{
-		filepath.Join(h.Dir, "agents", id, "agent", "openclaw-agent.sqlite"),
-		filepath.Join(h.Dir, "memory", id+".sqlite"), // of earlier versions
-	}
-	return slices.DeleteFunc(files, func(file string) bool {
-		info, err := os.Stat(file)
-		return err != nil || !info.Mode().IsRegular()
-	})
 }
 
 // path returns a path as OpenClaw understands it: "~" is the home folder, and ${NAME} a variable.

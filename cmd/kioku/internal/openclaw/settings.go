@@ -27,16 +27,15 @@ type taker struct {
 	left    []Left
 }
 
-// Settings returns OpenClaw's settings of memory as changes of Kioku's, in the order of their keys, and those that are left. provider
-// is OpenClaw's name of the provider of embeddings that the changes configure; empty if they do not.
-func (h *Home) Settings() (changes []config.Change, left []Left, provider string) {
+// Settings returns OpenClaw's settings of memory as changes of Kioku's, in the order of their keys, and those that are left.
+func (h *Home) Settings() (changes []config.Change, left []Left) {
 	t := &taker{home: h}
 	search := map[string]any{}
 	defaults := block(h.settings, "agents", "defaults")
 	for _, from := range []map[string]any{block(defaults, "memorySearch"), block(defaults, "memory", "search"), block(h.settings, "memory", "search")} {
 		maps.Copy(search, from)
 	}
-	provider = t.provider(search)
+	t.provider(search)
 	t.search("memory.search", search, "")
 	for key, name := range others {
 		if value, ok := at(defaults, key); ok {
@@ -55,7 +54,7 @@ func (h *Home) Settings() (changes []config.Change, left []Left, provider string
 	}
 	slices.SortFunc(t.changes, func(a, b config.Change) int { return strings.Compare(a.Key, b.Key) })
 	slices.SortFunc(t.left, func(a, b Left) int { return strings.Compare(a.Key, b.Key) })
-	return t.changes, t.left, provider
+	return t.changes, t.left
 }
 
 // others are settings of agents.defaults beside the search, and Kioku's names.
@@ -77,12 +76,12 @@ var (
 	}
 )
 
-// provider takes over what computes embeddings, takes it out of the block, and returns OpenClaw's name of it.
-func (t *taker) provider(search map[string]any) string {
+// provider takes over what computes embeddings and takes it out of the block.
+func (t *taker) provider(search map[string]any) {
 	name, _ := search["provider"].(string)
 	delete(search, "provider")
 	if name == "" || name == "auto" {
-		return ""
+		return
 	}
 	remote := maps.Clone(block(search, "remote"))
 	custom := block(t.home.settings, "models", "providers", name)
@@ -94,10 +93,10 @@ func (t *taker) provider(search map[string]any) string {
 	}
 	if !slices.Contains(sameName, kind) {
 		t.leave("memory.search.provider", fmt.Sprintf("Kioku has no provider %s; kioku model add has local models", name))
-		for _, key := range []string{"model", "remote", "outputDimensionality", "local", "fallback"} {
+		for _, key := range []string{"model", "remote", "outputDimensionality", "local"} {
 			delete(search, key)
 		}
-		return ""
+		return
 	}
 	if own, _ := custom["baseUrl"].(string); own != "" {
 		address = own
@@ -113,7 +112,6 @@ func (t *taker) provider(search map[string]any) string {
 	}
 	search["remote"] = remote
 	t.take("memory.search.provider", "provider", kind)
-	return name
 }
 
 // search takes over the settings of a block. prefix is the name of the block inside of memory.search, with a dot.
@@ -130,10 +128,6 @@ func (t *taker) search(where string, settings map[string]any, prefix string) {
 			t.leave(where+"."+name, why)
 		case key == "extraPaths":
 			t.extraPaths(value)
-		case key == "fallback":
-			if value != "none" {
-				t.take(where+"."+name, "fallback.provider", value)
-			}
 		case key == "remote.apiKey" || key == "remote.headers":
 			t.secret(where+"."+name, key, value)
 		case isBlock && !config.Known(ours):

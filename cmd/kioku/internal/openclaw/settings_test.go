@@ -30,9 +30,8 @@ func home(t *testing.T, conf string) *Home {
 func TestSettingsAreThoseOfKioku(t *testing.T) {
 	t.Parallel()
 	type taken struct {
-		Changes  []config.Change
-		Left     []string
-		Provider string
+		Changes []config.Change
+		Left    []string
 	}
 	for name, c := range map[string]struct {
 		conf string
@@ -41,20 +40,20 @@ func TestSettingsAreThoseOfKioku(t *testing.T) {
 		"nothing": {"{}", taken{}},
 		"a provider with a reference to its key": {
 			"{memory: {search: {provider: 'voyage', model: 'voyage-4', remote: {apiKey: '${MY_KEY}'}, query: {maxResults: 4, minScore: 0.3}}}}",
-			taken{Provider: "voyage", Changes: []config.Change{
+			taken{Changes: []config.Change{
 				{Key: "model", Value: "voyage-4"}, {Key: "provider", Value: "voyage"}, {Key: "query.maxResults", Value: "4"},
 				{Key: "query.minScore", Value: "0.3"}, {Key: "remote.apiKey", Value: "env:MY_KEY"},
 			}},
 		},
 		"a compatible server with a key in plain text": {
 			"{memory: {search: {provider: 'openai-compatible', outputDimensionality: 512, remote: {baseUrl: 'http://127.0.0.1:1/v1', apiKey: 'sk-1'}}}}",
-			taken{Provider: "openai-compatible", Left: []string{"memory.search.remote.apiKey"}, Changes: []config.Change{
+			taken{Left: []string{"memory.search.remote.apiKey"}, Changes: []config.Change{
 				{Key: "dims", Value: "512"}, {Key: "provider", Value: "openai"}, {Key: "remote.baseUrl", Value: "http://127.0.0.1:1/v1"},
 			}},
 		},
 		"a provider of models.providers": {
 			"{models: {providers: {gpu: {api: 'ollama', baseUrl: 'http://gpu:1'}}}, memory: {search: {provider: 'gpu', model: 'm'}}}",
-			taken{Provider: "gpu", Changes: []config.Change{
+			taken{Changes: []config.Change{
 				{Key: "model", Value: "m"}, {Key: "provider", Value: "ollama"}, {Key: "remote.baseUrl", Value: "http://gpu:1"},
 			}},
 		},
@@ -83,7 +82,7 @@ func TestSettingsAreThoseOfKioku(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var got taken
 			var left []Left
-			got.Changes, left, got.Provider = home(t, c.conf).Settings()
+			got.Changes, left = home(t, c.conf).Settings()
 			for _, l := range left {
 				if l.Why == "" || strings.Contains(l.Why, "sk-1") {
 					t.Errorf("%s is left because of %q", l.Key, l.Why)

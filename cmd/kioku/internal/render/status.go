@@ -92,9 +92,6 @@ func (p *Page) egress(st *kiokuv1.StatusResponse, now time.Time) {
 
 // backfillText says how far the embedding of chunks is.
 func backfillText(b *kiokuv1.Backfill) string {
-	if b.GetPaused() != "" {
-		return "paused: " + b.GetPaused()
-	}
 	said := fmt.Sprintf("%d of %s, newest first", b.GetEmbeddedCount(), Count(b.GetTotalCount(), "chunk"))
 	if b.GetLeft() != nil {
 		said += fmt.Sprintf(", %.3g a second, about %s left", b.GetChunksPerSecond(), text.About(b.GetLeft().AsDuration()))
@@ -140,11 +137,8 @@ func providerText(p *kiokuv1.Provider) string {
 func activeText(st *kiokuv1.StatusResponse) string {
 	p := st.GetProvider()
 	isOther := p.GetActiveProvider() != p.GetProvider() || p.GetActiveModel() != p.GetModel()
-	switch {
-	case p.GetActiveProvider() == "" || p.GetProvider() == "none" || !isOther:
+	if p.GetActiveProvider() == "" || p.GetProvider() == "none" || !isOther {
 		return ""
-	case p.GetFallback():
-		return fmt.Sprintf("%s %s, the fallback, until the provider answers", p.GetActiveProvider(), p.GetActiveModel())
 	}
 	return fmt.Sprintf("%s %s, until the provider has embedded the rest: %d of %s", p.GetActiveProvider(), p.GetActiveModel(),
 		st.GetEmbeddedChunkCount(), Count(st.GetIndex().GetChunkCount(), "chunk"))

@@ -20,7 +20,6 @@ func TestStatusNamesTheModelThatAnswers(t *testing.T) {
 		"no vectors":    {&kiokuv1.Provider{}, ""},
 		"the provider":  {&kiokuv1.Provider{ActiveProvider: "local", ActiveModel: "minilm"}, ""},
 		"another model": {&kiokuv1.Provider{ActiveProvider: "local", ActiveModel: "e5"}, "local e5, until the provider has embedded the rest: 3 of 40 chunks"},
-		"the fallback":  {&kiokuv1.Provider{ActiveProvider: "openai", ActiveModel: "x", Fallback: true}, "openai x, the fallback, until the provider answers"},
 	} {
 		if got := activeText(of(c.provider)); got != c.want {
 			t.Errorf("%s: %q, want %q", name, got, c.want)

@@ -1,82 +1,66 @@
 package embed
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"kioku/internal/modelhttp"
 )
 
-// errNoVector is wrapped if an answer is valid except for a vector.
-var errNoVector = errors.New("no usable vector at index")
-
-// parseOpenAI parses the answer of OpenAI to n texts. It returns the vectors ordered by their index, or an error unless there is
-// exactly one for each text.
-func parseOpenAI(answer []byte, n int) ([][]float32, error) {
-	var parsed struct {
-		Data []struct {
-			Index     *int
-			Embedding json.RawMessage
-		}
+// unmarshalAnswer decodes the JSON of an answer.
+func unmarshalAnswer(answer []byte, into any) error {
+	if err := json.Unmarshal(answer, into); err != nil {
+		return fmt.Errorf("the answer is not the JSON it should be: %w", err)
 	}
-	if err := json.Unmarshal(answer, &parsed); err != nil {
-		return nil, fmt.Errorf("the answer is not the JSON it should be: %w", err)
-	}
-	if len(parsed.Data) != n {
-		return nil, fmt.Errorf("the answer holds %d vectors for %d texts", len(parsed.Data), n)
-	}
-	vecs := make([][]float32, n)
-	for _, d := range parsed.Data {
-		switch {
-		case d.Index == nil:
-			return nil, errors.New("a vector lacks its index")
-		case *d.Index < 0 || *d.Index >= n:
-			return nil, fmt.Errorf("a vector has the index %d, of %d texts", *d.Index, n)
-		case vecs[*d.Index] != nil:
-			return nil, fmt.Errorf("two vectors have the index %d", *d.Index)
-		}
-		vec, err := parseVector(d.Embedding)
-		if err != nil {
-			return nil, fmt.Errorf("%w %d: %w", errNoVector, *d.Index, err)
-		}
-		vecs[*d.Index] = vec
-	}
-	return vecs, nil
+	return nil
 }
 
-// parseIndexed returns the vectors of an answer like OpenAI's.
-func (r remote) parseIndexed(answer []byte, texts []string) ([][]float32, error) {
-	vecs, err := parseOpenAI(answer, len(texts))
-	return vecs, r.parseError(err, answer, texts)
+// countError is the error of an answer with another number of vectors than there are texts.
+func countError(n int, texts []string) error {
+	return fmt.Errorf("the answer holds %d vectors for %d texts", n, len(texts))
 }
 
-// parseOrdered returns the vectors of an answer that lists them in the order of the texts. list gets them out of it, each as a
-// list of numbers.
-func (r remote) parseOrdered(answer []byte, texts []string, list func() ([]json.RawMessage, error)) ([][]float32, error) {
-	raw, err := list()
+// parse returns the vectors of an answer, of which raw is the list of numbers for each text, unless err says why the answer makes
+// no sense. A single list that is no vector is a refusal, because some servers overflow on some texts.
+func (r remote) parse(answer []byte, texts []string, raw []json.RawMessage, err error) ([]Embedding, error) {
 	if err == nil && len(raw) != len(texts) {
-		err = fmt.Errorf("the answer holds %d vectors for %d texts", len(raw), len(texts))
+		err = countError(len(raw), texts)
 	}
 	if err != nil {
-		return nil, r.malformed(err, answer, texts)
+		return nil, modelhttp.Errorf(modelhttp.Malformed, "%s: %w: check that remote.baseUrl is an embeddings service (it said: %s)",
+			r.name, err, r.http.Quote(answer, texts))
 	}
-	vecs := make([][]float32, len(raw))
+	out := make([]Embedding, len(raw))
 	for i, list := range raw {
-		if vecs[i], err = parseVector(list); err != nil {
-			return nil, r.parseError(fmt.Errorf("%w %d: %w", errNoVector, i, err), answer, texts)
+		if out[i].Vector, err = parseVector(list); err != nil {
+			return nil, modelhttp.Errorf(modelhttp.Rejected, "%s: no usable vector at index %d: %w", r.name, i, err)
 		}
 	}
-	return vecs, nil
+	return out, nil
 }
 
-// parseError returns the error of an answer that could not be parsed, nil if it could.
-func (r remote) parseError(err error, answer []byte, texts []string) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, errNoVector):
-		return modelhttp.Errorf(modelhttp.Rejected, "%s: %w", r.name, err) // some servers overflow on some texts
+var errNotNumbers = errors.New("not a list of numbers")
+
+// parseVector parses a list of numbers. The decoder of encoding/json takes three times as long, and decodes a null among the
+// numbers as a zero. raw is valid JSON without surrounding space.
+func parseVector(raw json.RawMessage) ([]float32, error) {
+	if len(raw) < 2 || raw[0] != '[' {
+		return nil, errNotNumbers
 	}
-	return r.malformed(err, answer, texts)
+	list := raw[1 : len(raw)-1]
+	vec := make([]float32, 0, bytes.Count(list, []byte(","))+1)
+	for text := range bytes.SplitSeq(list, []byte(",")) {
+		x, err := strconv.ParseFloat(string(bytes.TrimSpace(text)), 32)
+		if err != nil {
+			if len(bytes.TrimSpace(list)) == 0 {
+				return nil, errors.New("it is empty")
+			}
+			return nil, errNotNumbers
+		}
+		vec = append(vec, float32(x))
+	}
+	return vec, nil
 }

@@ -38,12 +38,12 @@ func TestDocumentsBatchByNumber(t *testing.T) {
 
 func TestDocumentsBatchByTokens(t *testing.T) {
 	t.Parallel()
-	f, c := newFake(t, embed.Config{BatchTokens: 100, Concurrency: 1}, good)
+	f, c := newFake(t, embed.Config{Concurrency: 1}, good)
 	texts := []string{
-		strings.Repeat("word ", 40),  // 51
-		strings.Repeat("tea ", 40),   // 41
-		strings.Repeat("記憶", 20),     // 41
-		strings.Repeat("long ", 400), // more than a batch, and still sent
+		strings.Repeat("word ", 40_000),  // 50,000 tokens of 100,000
+		strings.Repeat("tea ", 40_000),   // 40,000
+		strings.Repeat("記憶", 20_000),     // 40,000
+		strings.Repeat("long ", 150_000), // more than a batch, and still sent
 		"short",
 	}
 	got, err := c.Documents(t.Context(), texts)

@@ -48,10 +48,17 @@ func (b *budget) spend(kind textKind, texts []string) error {
 	if b.perDay > 0 && b.sent >= b.limit(kind) {
 		return b.err()
 	}
-	for _, t := range texts {
-		b.sent += text.EstimateTokens(t)
-	}
+	b.sent += tokensOf(texts)
 	return nil
+}
+
+// tokensOf returns about how many tokens texts have.
+func tokensOf(texts []string) int {
+	n := 0
+	for _, t := range texts {
+		n += text.EstimateTokens(t)
+	}
+	return n
 }
 
 // health returns the state of the budget, as Client.Health does.

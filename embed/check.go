@@ -49,9 +49,12 @@ func Normalized(vec []float32) []float32 {
 	return unit
 }
 
-// normalise scales vec to unit length in place. vec has passed Check.
+// normalise scales vec to unit length in place, unless it has that but for rounding. vec has passed Check.
 func normalise(vec []float32) {
 	n := length(vec)
+	if math.Abs(n-1) < 1e-6 {
+		return
+	}
 	for i, x := range vec {
 		vec[i] = float32(float64(x) / n)
 	}

@@ -5,7 +5,6 @@
 package embed
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,22 +12,26 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"kioku/internal/modelhttp"
 )
 
 // Client embeds texts with one provider. It is safe for concurrent use: its callers share the circuit breaker, the pauses
-// that a server asks for, and the answers for equal texts.
+// that a server asks for, and the answers for equal queries.
 type Client struct {
 	cfg      Config
 	provider provider // nil for "none"
 	prefixes prefixes
 	circuit  *breaker
 	budget   *budget
-	pace     *pace
-	requests *inFlight
+	queries  queryCache
 	slots    chan struct{} // contains a token for each request for documents that is under way
+	// searching contains a token while a list of refused texts is halved.
+	searching chan struct{}
+	// accepted is true if a text was accepted since the last refusal of a single one.
+	accepted atomic.Bool
 
 	mu    sync.Mutex
 	space Space // guarded by mu
@@ -39,10 +42,10 @@ type Client struct {
 
 // provider is one embedding service or model.
 type provider interface {
-	// embed makes one request, without retrying, and returns one vector a text in the order of texts, of which there is at
-	// least one, as vectors of their kind. The client checks dimension and values of the vectors and scales them. An error that is not a *modelhttp.Error counts as
-	// network trouble.
-	embed(ctx context.Context, kind textKind, texts []string) ([][]float32, error)
+	// embed makes one request, without retrying, and returns one outcome a text in the order of texts, of which there is at least
+	// one, as vectors of their kind. The client checks dimension and values of the vectors and scales them. An error that is not a
+	// *modelhttp.Error counts as network trouble.
+	embed(ctx context.Context, kind textKind, texts []string) ([]Embedding, error)
 }
 
 // textKind tells questions from the texts that answer them. The two never share a vector: many models embed them
@@ -109,57 +112,58 @@ type Health struct {
 	RetryAt time.Time
 }
 
-// New returns a client for cfg; it makes no request. The client of the provider "none" is not enabled. The error names the
-// setting that is wrong.
+// New returns a client for cfg; it makes no request. The client of the provider "none" is not enabled. A local model that cannot
+// be opened is no error: its client is enabled and unhealthy, so that searches go on with words and say why vectors are missing.
+// The error names the setting that is wrong.
 func New(cfg Config) (*Client, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
 	cfg = cfg.withDefaults()
-	var p provider
-	var space Space
-	var prefixes prefixes
+	c := &Client{
+		cfg:       cfg,
+		circuit:   newBreaker(cfg.Now, minFailures),
+		budget:    &budget{perDay: cfg.TokensPerDay, now: cfg.Now},
+		slots:     make(chan struct{}, cfg.Concurrency),
+		searching: make(chan struct{}, 1),
+		items:     cfg.BatchItems,
+	}
 	var err error
 	switch cfg.Provider {
 	case "", "none":
 	case "hash":
-		p, space, err = newHasher(cfg)
+		c.provider, c.space, err = newHasher(cfg)
 	case "local":
-		p, space, err = newLocalModel(cfg)
+		c.openLocal()
 	default:
 		if _, ok := services[cfg.Provider]; !ok {
 			return nil, fmt.Errorf("embed: unknown provider %q: choose one of none, hash, local, %s", cfg.Provider,
 				strings.Join(slices.Sorted(maps.Keys(services)), ", "))
 		}
-		p, space, err = newService(cfg)
-		prefixes = cfg.prefixes(space.Model)
+		c.provider, c.space, err = newService(cfg)
+		c.prefixes = cfg.prefixes(c.space.Model)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &Client{
-		cfg:      cfg,
-		provider: p,
-		circuit:  newBreaker(cfg.Now, max(minFailures, cfg.MaxTries+1)),
-		prefixes: prefixes,
-		budget:   &budget{perDay: cfg.TokensPerDay, now: cfg.Now},
-		pace:     newPace(cfg),
-		requests: &inFlight{pending: map[textKey]*pendingText{}},
-		space:    space,
-		slots:    make(chan struct{}, cfg.Concurrency),
-		items:    cfg.BatchItems,
-	}, nil
+	if c.inProcess() {
+		c.budget.perDay = 0
+	}
+	return c, nil
 }
 
 // Enabled returns false for the provider "none", and true for any other even while it does not answer.
 func (c *Client) Enabled() bool { return c.provider != nil }
 
-// Class returns the class of the model, as it is set or by its name.
+// inProcess reports whether the provider is a model of this process.
+func (c *Client) inProcess() bool { return c.cfg.inProcess() }
+
+// Class returns the class of the model: of a local one by what it is, of others by its name.
 func (c *Client) Class() Class {
-	if m, ok := c.provider.(interface{ class() Class }); ok && (c.cfg.Class == "" || c.cfg.Class == "auto") {
+	if m, ok := c.provider.(*localModel); ok {
 		return m.class()
 	}
-	return classOf(c.cfg.Class, c.Space())
+	return ClassOf(c.Space())
 }
 
 // Weak returns true for vectors of no real model, which deserve less trust than the words of a text.
@@ -188,21 +192,28 @@ func (c *Client) Health() Health {
 func (c *Client) AllowProbe() { c.circuit.allowProbe() }
 
 // accept checks the vectors of one answer and scales them to unit length. It accepts all or none, and the first accepted
-// answer sets the dimension. There is at least one vector.
-func (c *Client) accept(vecs [][]float32) error {
-	name, dims := c.cfg.Provider, len(vecs[0])
-	for _, v := range vecs {
-		if len(v) != dims || dims == 0 {
-			return modelhttp.Errorf(modelhttp.Malformed, "%s: one answer holds vectors of %d and of %d dimensions", name, dims, len(v))
+// answer sets the dimension.
+func (c *Client) accept(out []Embedding) error {
+	name, dims := c.cfg.Provider, 0
+	for _, e := range out {
+		if e.Err != nil {
+			continue
 		}
-	}
-	for _, v := range vecs {
-		if err := Check(v, dims); err != nil {
+		if dims == 0 {
+			dims = len(e.Vector)
+		}
+		if len(e.Vector) != dims {
+			return modelhttp.Errorf(modelhttp.Malformed, "%s: one answer holds vectors of %d and of %d dimensions", name, dims, len(e.Vector))
+		}
+		if err := Check(e.Vector, dims); err != nil {
 			return modelhttp.Errorf(modelhttp.Rejected, "%s: useless answer: %w", name, err)
 		}
 	}
-	for _, v := range vecs {
-		normalise(v)
+	if dims == 0 {
+		return nil
+	}
+	for _, e := range out {
+		normalise(e.Vector)
 	}
 	return c.setDims(dims)
 }
@@ -232,19 +243,6 @@ func (c *Client) setDims(dims int) error {
 	}
 	c.space.Dims = dims
 	return nil
-}
-
-// leaveOldSpace replaces the vectors of a space that the provider has left by an error, which it returns unless there is one
-// already.
-func (c *Client) leaveOldSpace(embedded []Embedding, err error) error {
-	dims := c.Space().Dims
-	for i, e := range embedded {
-		if e.Vector != nil && len(e.Vector) != dims {
-			err = cmp.Or(err, unavailable(errLeft))
-			embedded[i] = Embedding{Err: err}
-		}
-	}
-	return err
 }
 
 var (

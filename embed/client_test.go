@@ -145,17 +145,10 @@ func TestDocumentsDoNotMixTwoDimensions(t *testing.T) {
 	if !errors.Is(err, embed.ErrUnavailable) || !c.Health().Healthy {
 		t.Fatal(err)
 	}
-	vectors := 0
 	for i, e := range got {
-		if e.Vector != nil {
-			vectors++
-		}
 		if e.Vector != nil && len(e.Vector) != c.Space().Dims || (e.Err == nil) != (e.Vector != nil) {
 			t.Errorf("text %d: %d dimensions, %v", i, len(e.Vector), e.Err)
 		}
-	}
-	if vectors != 2 {
-		t.Errorf("%d vectors", vectors)
 	}
 }
 

@@ -1,7 +1,6 @@
 package embed
 
 import (
-	"cmp"
 	"fmt"
 	"net/http"
 	"strings"
@@ -17,14 +16,10 @@ type Config struct {
 	Reason string
 	// Model is its name at the provider; empty means the provider's default.
 	Model string
-	// Class is the name of the model's class, see [ClassNames]; empty or "auto" means the one of its name.
-	Class string
 	// ModelDir is the folder of the model of the provider "local".
 	ModelDir string
 	// ModelThreads is the number of threads that compute with the provider "local"; 0 means one for each processor.
 	ModelThreads int
-	// ModelInt8 lets the provider "local" compute in integers of 8 bits, which is faster and a little less exact.
-	ModelInt8 bool
 	// BaseURL of the server, with or without the version of its interface; empty means the provider's own.
 	BaseURL string
 	// APIKey is sent as the provider wants it, never within the URL; empty sends none.
@@ -42,22 +37,14 @@ type Config struct {
 	// Dims is the number of dimensions to ask for from a model that can shorten its vectors; 0 means the model's own
 	// number, which is known after the first answer.
 	Dims int
-	// Window is the number of tokens that an Ollama server is to load the model with; 0 means the server's own.
-	Window int
-	// BatchItems is the maximum number of texts in one request; 0 means 64, or less if the provider takes less.
+	// BatchItems is the maximum number of texts in one request; 0 means 64.
 	BatchItems int
-	// BatchTokens is the maximum number of tokens in one request, estimated; 0 means 100,000, or less if the provider takes less.
-	// It is a tenth of TokensPerMinute at most.
-	BatchTokens int
 	// Concurrency is the maximum number of requests for documents at a time; 0 means 4, or 1 for a model in this process.
 	Concurrency int
 	// TokensPerDay is the maximum number of tokens that the client sends in a day, estimated, also in requests that fail; 0 means
 	// no bound. A tenth of it is kept for queries.
 	TokensPerDay int
-	// RequestsPerMinute and TokensPerMinute bound what is sent in a minute, tokens estimated; 0 means no bound. Documents wait for
-	// queries.
-	RequestsPerMinute, TokensPerMinute int
-	// MaxTries is the maximum number of tries of one request; 0 means 4.
+	// MaxTries is the maximum number of tries of one request to a provider that fails; 0 means 2.
 	MaxTries int
 	// TryTimeout bounds one try; 0 means 30 seconds for the provider's own service, and 2 minutes for any other server.
 	TryTimeout time.Duration
@@ -81,11 +68,7 @@ func (cfg Config) check() error {
 	}{
 		{"Dims", int64(cfg.Dims)},
 		{"ModelThreads", int64(cfg.ModelThreads)},
-		{"Window", int64(cfg.Window)},
-		{"RequestsPerMinute", int64(cfg.RequestsPerMinute)},
-		{"TokensPerMinute", int64(cfg.TokensPerMinute)},
 		{"BatchItems", int64(cfg.BatchItems)},
-		{"BatchTokens", int64(cfg.BatchTokens)},
 		{"Concurrency", int64(cfg.Concurrency)},
 		{"TokensPerDay", int64(cfg.TokensPerDay)},
 		{"MaxTries", int64(cfg.MaxTries)},
@@ -107,15 +90,17 @@ func (cfg Config) check() error {
 	return nil
 }
 
+// inProcess reports whether the provider computes in this process. Such a model has no latency to hide, and no price.
+func (cfg Config) inProcess() bool { return cfg.Provider == "hash" || cfg.Provider == "local" }
+
 func (cfg Config) withDefaults() Config {
-	items, tokens := batchCaps(cfg.Provider, cmp.Or(cfg.Model, services[cfg.Provider].model))
-	orDefault(&cfg.BatchItems, items)
-	orDefault(&cfg.BatchTokens, tokens)
-	if cfg.TokensPerMinute > 0 { // one request must not use up more than a few seconds of it
-		cfg.BatchTokens = min(cfg.BatchTokens, max(cfg.TokensPerMinute/10, 1))
+	concurrency := 4
+	if cfg.inProcess() {
+		concurrency = 1
 	}
-	orDefault(&cfg.Concurrency, defaultConcurrency(cfg.Provider))
-	orDefault(&cfg.MaxTries, 4)
+	orDefault(&cfg.BatchItems, batchItems)
+	orDefault(&cfg.Concurrency, concurrency)
+	orDefault(&cfg.MaxTries, 2)
 	orDefault(&cfg.TryTimeout, cfg.tryTimeout())
 	orDefault(&cfg.QueryTimeout, 3*time.Second)
 	cfg.APIKey = strings.TrimSpace(cfg.APIKey)

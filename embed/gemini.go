@@ -3,10 +3,10 @@ package embed
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"net/url"
 	"strings"
 
+	"kioku/embed/local"
 	"kioku/internal/modelhttp"
 )
 
@@ -19,10 +19,10 @@ type gemini struct {
 	tasks bool
 }
 
-func newGemini(_ Config, r remote) (provider, error) {
+func newGemini(r remote) (provider, error) {
 	r.model = strings.TrimPrefix(r.model, "models/")
 	path := "models/" + url.PathEscape(r.model) + ":batchEmbedContents"
-	return &gemini{remote: r, url: modelhttp.VersionedEndpoint(r.root, "v1beta", path), tasks: prefixesOf(r.model) == prefixes{}}, nil
+	return &gemini{remote: r, url: modelhttp.VersionedEndpoint(r.root, "v1beta", path), tasks: local.KnownAs(r.model) == local.Known{}}, nil
 }
 
 type geminiRequest struct {
@@ -44,7 +44,10 @@ type geminiPart struct {
 	Text string `json:"text"`
 }
 
-func (p *gemini) embed(ctx context.Context, kind textKind, texts []string) ([][]float32, error) {
+var geminiTasks = map[textKind]string{document: "RETRIEVAL_DOCUMENT", query: "RETRIEVAL_QUERY"}
+
+// embed implements provider.
+func (p *gemini) embed(ctx context.Context, kind textKind, texts []string) ([]Embedding, error) {
 	var body geminiRequest
 	for _, t := range texts {
 		one := geminiText{Model: "models/" + p.model, Content: geminiContent{[]geminiPart{{t}}}, Dims: p.dims}
@@ -53,25 +56,17 @@ func (p *gemini) embed(ctx context.Context, kind textKind, texts []string) ([][]
 		}
 		body.Requests = append(body.Requests, one)
 	}
-	answer, err := p.http.PostWhole(ctx, p.url, body, answerLimit(len(texts)), texts)
+	answer, err := p.post(ctx, p.url, body, texts)
 	if err != nil {
 		return nil, err
 	}
-	return p.parseOrdered(answer, texts, func() ([]json.RawMessage, error) { return parseGemini(answer) })
-}
-
-var geminiTasks = map[textKind]string{document: "RETRIEVAL_DOCUMENT", query: "RETRIEVAL_QUERY"}
-
-func parseGemini(answer []byte) ([]json.RawMessage, error) {
 	var parsed struct {
 		Embeddings []struct{ Values json.RawMessage }
 	}
-	if err := json.Unmarshal(answer, &parsed); err != nil {
-		return nil, fmt.Errorf("the answer is not the JSON it should be: %w", err)
-	}
+	err = unmarshalAnswer(answer, &parsed)
 	var raw []json.RawMessage
 	for _, e := range parsed.Embeddings {
 		raw = append(raw, e.Values)
 	}
-	return raw, nil
+	return p.parse(answer, texts, raw, err)
 }

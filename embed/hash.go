@@ -49,15 +49,15 @@ func newHasher(cfg Config) (provider, Space, error) {
 }
 
 // embed implements provider.
-func (h hasher) embed(ctx context.Context, _ textKind, texts []string) ([][]float32, error) {
-	vecs := make([][]float32, len(texts))
+func (h hasher) embed(ctx context.Context, _ textKind, texts []string) ([]Embedding, error) {
+	out := make([]Embedding, len(texts))
 	for i, t := range texts {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		vecs[i] = h.vector(t)
+		out[i].Vector = h.vector(t)
 	}
-	return vecs, nil
+	return out, nil
 }
 
 // vector adds each feature with a sign to one of the dimensions; the feature's hash determines both. A repeated feature

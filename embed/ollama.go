@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"strings"
 
@@ -19,35 +18,32 @@ const ollamaKeepAlive = "30m"
 // is too long is refused rather than cut in silence.
 type ollama struct {
 	remote
-	url    string
-	window int
+	url string
 }
 
-func newOllama(cfg Config, r remote) (provider, error) {
+func newOllama(r remote) (provider, error) {
 	u := *r.root
 	u.Path += "/api/embed"
-	return &ollama{remote: r, url: u.String(), window: cfg.Window}, nil
+	return &ollama{r, u.String()}, nil
 }
 
 type ollamaRequest struct {
-	Model     string         `json:"model"`
-	Input     []string       `json:"input"`
-	Truncate  bool           `json:"truncate"`
-	KeepAlive string         `json:"keep_alive"`
-	Dims      int            `json:"dimensions,omitempty"`
-	Options   map[string]int `json:"options,omitempty"`
+	Model     string   `json:"model"`
+	Input     []string `json:"input"`
+	Truncate  bool     `json:"truncate"`
+	KeepAlive string   `json:"keep_alive"`
+	Dims      int      `json:"dimensions,omitempty"`
 }
 
-func (p *ollama) embed(ctx context.Context, _ textKind, texts []string) ([][]float32, error) {
-	body := ollamaRequest{Model: p.model, Input: texts, KeepAlive: ollamaKeepAlive, Dims: p.dims}
-	if p.window > 0 {
-		body.Options = map[string]int{"num_ctx": p.window}
-	}
-	answer, err := p.http.PostWhole(ctx, p.url, body, answerLimit(len(texts)), texts)
+// embed implements provider.
+func (p *ollama) embed(ctx context.Context, _ textKind, texts []string) ([]Embedding, error) {
+	answer, err := p.post(ctx, p.url, ollamaRequest{Model: p.model, Input: texts, KeepAlive: ollamaKeepAlive, Dims: p.dims}, texts)
 	if err != nil {
 		return nil, p.advise(err)
 	}
-	return p.parseOrdered(answer, texts, func() ([]json.RawMessage, error) { return parseOllama(answer) })
+	var parsed struct{ Embeddings []json.RawMessage }
+	err = unmarshalAnswer(answer, &parsed)
+	return p.parse(answer, texts, parsed.Embeddings, err)
 }
 
 // advise says how to get a model that the server does not have, which it answers with 404.
@@ -57,12 +53,4 @@ func (p *ollama) advise(err error) error {
 		return modelhttp.Errorf(modelhttp.Misconfigured, "ollama: the server does not have the model %s: run ollama pull %s", p.model, p.model)
 	}
 	return err
-}
-
-func parseOllama(answer []byte) ([]json.RawMessage, error) {
-	var parsed struct{ Embeddings []json.RawMessage }
-	if err := json.Unmarshal(answer, &parsed); err != nil {
-		return nil, fmt.Errorf("the answer is not the JSON it should be: %w", err)
-	}
-	return parsed.Embeddings, nil
 }

@@ -7,8 +7,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -99,7 +97,7 @@ func TestMistralEmbedHasItsOwnDimensions(t *testing.T) {
 func TestProvidersAreNotAskedToTruncate(t *testing.T) {
 	t.Parallel()
 	for name, field := range map[string]string{"voyage": "truncation", "ollama": "truncate"} {
-		s, c := newWire(t, name, embed.Config{Window: 512}, goodWire)
+		s, c := newWire(t, name, embed.Config{}, goodWire)
 		if _, err := c.Query(t.Context(), "tea"); err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +105,7 @@ func TestProvidersAreNotAskedToTruncate(t *testing.T) {
 		if r[field] != false {
 			t.Errorf("%s: %v", name, r)
 		}
-		if options := fmt.Sprint(r["options"]); name == "ollama" && (options != "map[num_ctx:512]" || r["keep_alive"] != "30m") {
+		if name == "ollama" && r["keep_alive"] != "30m" {
 			t.Errorf("%v", r)
 		}
 	}
@@ -192,7 +190,7 @@ func TestProvidersFindTheirEndpoint(t *testing.T) {
 	})
 }
 
-// The class of a model is known by provider, name and dimensions, and can be set.
+// The class of a model is known by provider, name and dimensions.
 func TestClassOfModels(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {
@@ -222,34 +220,11 @@ func TestClassOfModels(t *testing.T) {
 			t.Errorf("%+v: %s, want %s", tc.space, got, tc.want)
 		}
 	}
-	for name, want := range map[string]embed.Class{"": embed.Weak, "auto": embed.Weak, "large": embed.Large, "small": embed.Small, "static": embed.Static} {
-		c, err := embed.New(embed.Config{Provider: "hash", Class: name})
-		if err != nil || c.Class() != want || c.Weak() != (want == embed.Weak) {
-			t.Errorf("%q: %s, %v", name, c.Class(), err)
-		}
-	}
 }
 
-// Requests stay within the known caps of a provider, and a cap that is set counts in their place.
-func TestRequestsStayWithinKnownCaps(t *testing.T) {
+// Requests stay within the tokens that a provider takes in one.
+func TestRequestsStayWithinTheTokensOfAProvider(t *testing.T) {
 	t.Parallel()
-	for _, tc := range []struct {
-		provider, model string
-		set, items      int
-	}{
-		{"openai", "", 0, 64}, {"openai", "text-embedding-v4", 0, 10}, {"openai", "text-embedding-v2", 0, 25}, {"openai", "text-embedding-v4", 20, 20},
-		{"gemini", "", 0, 64}, {"gemini", "", 100, 100}, {"voyage", "", 0, 64}, {"mistral", "", 0, 64}, {"ollama", "", 0, 32},
-	} {
-		s, c := newWire(t, tc.provider, embed.Config{Model: tc.model, BatchItems: tc.set}, (*wireServer).good)
-		_, err := c.Documents(t.Context(), numbered(130))
-		most := 0
-		for _, r := range s.seen() {
-			most = max(most, len(r.Texts))
-		}
-		if err != nil || most != tc.items {
-			t.Errorf("%+v: requests of %d texts, %v", tc, most, err)
-		}
-	}
 	s, c := newWire(t, "mistral", embed.Config{}, (*wireServer).good)
 	texts := numbered(100)
 	for i := range texts {
@@ -263,87 +238,6 @@ func TestRequestsStayWithinKnownCaps(t *testing.T) {
 	if err != nil || longest > 16_384 || longest < 8000 {
 		t.Errorf("requests of %d tokens, %v", longest, err)
 	}
-}
-
-// A limit a minute is kept, and a question does not wait for the documents before it.
-func TestPaceOfRequestsAndTokens(t *testing.T) {
-	t.Parallel()
-	for name, cfg := range map[string]embed.Config{
-		"requests": {RequestsPerMinute: 60, BatchItems: 1}, "few requests": {RequestsPerMinute: 3, BatchItems: 1},
-		"tokens": {TokensPerMinute: 60 * 5, BatchItems: 1},
-	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f, c := newFake(t, cfg, good)
-				done := make(chan error, 1)
-				go func() {
-					for _, text := range numbered(200) {
-						if _, err := c.Documents(t.Context(), []string{text}); err != nil {
-							done <- err
-							return
-						}
-					}
-					done <- nil
-				}()
-				time.Sleep(10 * time.Second)
-				asked := time.Now()
-				_, err := c.Query(t.Context(), "tea?")
-				if enough := cfg.RequestsPerMinute != 3; err != nil && enough || time.Since(asked) > 3*time.Second {
-					t.Errorf("the question took %s: %v", time.Since(asked), err)
-				}
-				if err := <-done; err != nil {
-					t.Fatal(err)
-				}
-				most := cfg.RequestsPerMinute
-				if most == 0 {
-					most = 75 // of 4 tokens and more
-				}
-				sent := f.seen()
-				for i := range sent {
-					n := 0
-					for _, r := range sent[i:] {
-						if r.At.Sub(sent[i].At) < time.Minute {
-							n++
-						}
-					}
-					if n > most {
-						t.Fatalf("%d requests in a minute", n)
-					}
-				}
-				if took := sent[len(sent)-1].At.Sub(sent[0].At).Minutes(); took > 1.3*200/float64(most)+1 {
-					t.Errorf("it took %f minutes", took)
-				}
-			})
-		})
-	}
-}
-
-// Many texts at once keep to the tokens of a minute too.
-func TestPaceOfTokensInBatches(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		const perMinute = 600
-		f, c := newFake(t, embed.Config{TokensPerMinute: perMinute}, good)
-		began := time.Now()
-		if _, err := c.Documents(t.Context(), numbered(400)); err != nil { // about 1,600 tokens
-			t.Fatal(err)
-		}
-		requests := f.seen()
-		for i := range requests {
-			n := 0
-			for _, r := range requests[i:] {
-				if r.At.Sub(requests[i].At) < time.Minute {
-					n += tokensOf([]request{r})
-				}
-			}
-			if n > perMinute*11/10 {
-				t.Fatalf("%d tokens in a minute", n)
-			}
-		}
-		if took := time.Since(began); took < 2*time.Minute || took > 5*time.Minute {
-			t.Errorf("it took %s in %d requests", took, len(requests))
-		}
-	})
 }
 
 // Over a real server each provider gives documents and queries their vectors.

@@ -104,40 +104,6 @@ func TestInFlightQueriesShareOneRequest(t *testing.T) {
 	})
 }
 
-// Hazard E09: a thousand equal texts, in one call or in many at a time, are embedded once.
-func TestInFlightDocumentsAreEmbeddedOnce(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		f, c := newFake(t, embed.Config{}, slow)
-		var wg sync.WaitGroup
-		for i := range 1000 {
-			wg.Go(func() {
-				own := fmt.Sprint("own ", i%10)
-				got, err := c.Documents(t.Context(), []string{"same", own, "same"})
-				if err != nil {
-					t.Error(err)
-				}
-				wantVectors(t, []string{"same", own, "same"}, got)
-			})
-		}
-		wg.Wait()
-		sent := map[string]int{}
-		for _, r := range f.seen() {
-			for _, text := range r.Input {
-				sent[text]++
-			}
-		}
-		if len(sent) != 11 {
-			t.Errorf("%d different texts were sent", len(sent))
-		}
-		for text, n := range sent {
-			if n != 1 {
-				t.Errorf("%q was sent %d times", text, n)
-			}
-		}
-	})
-}
-
 func slow(r request) reply {
 	a := good(r)
 	a.delay = time.Second

@@ -15,12 +15,8 @@ type Recipe struct {
 	Provider, Model string
 	// BaseURL of the server, without user and query; empty for the provider's own.
 	BaseURL string
-	// Class is the name of the model's class if it was set; empty or "auto" if not.
-	Class string
 	// ModelDir is the folder of a local model; empty for others.
 	ModelDir string
-	// ModelInt8 is whether a local model computes in integers of 8 bits.
-	ModelInt8 bool
 	// Dims is the number of dimensions that is asked for; 0 for the model's own number.
 	Dims int
 	// QueryPrefix and DocumentPrefix are written before the texts.
@@ -36,8 +32,8 @@ func (c *Client) Recipe() string {
 	if info, ok := c.Local(); ok {
 		used = prefixes{info.QueryPrefix, info.DocumentPrefix}
 	}
-	r := Recipe{Provider: c.cfg.Provider, Model: c.Space().Model, BaseURL: withoutSecrets(c.cfg.BaseURL), Class: c.cfg.Class,
-		ModelDir: c.cfg.ModelDir, ModelInt8: c.cfg.ModelInt8, Dims: c.cfg.Dims, QueryPrefix: used.query, DocumentPrefix: used.document}
+	r := Recipe{Provider: c.cfg.Provider, Model: c.Space().Model, BaseURL: withoutSecrets(c.cfg.BaseURL),
+		ModelDir: c.cfg.ModelDir, Dims: c.cfg.Dims, QueryPrefix: used.query, DocumentPrefix: used.document}
 	b, err := json.Marshal(r)
 	if err != nil { // it has only texts and numbers
 		return ""
@@ -55,11 +51,10 @@ func (c *Client) Reopen(recipe string, space Space) (*Client, error) {
 	if err := json.Unmarshal([]byte(recipe), &r); err != nil {
 		return nil, err
 	}
-	cfg := Config{Provider: r.Provider, Model: r.Model, BaseURL: r.BaseURL, Class: r.Class, Dims: r.Dims,
-		ModelDir: r.ModelDir, ModelInt8: r.ModelInt8, ModelThreads: c.cfg.ModelThreads,
+	cfg := Config{Provider: r.Provider, Model: r.Model, BaseURL: r.BaseURL, Dims: r.Dims,
+		ModelDir: r.ModelDir, ModelThreads: c.cfg.ModelThreads,
 		QueryPrefix: &r.QueryPrefix, DocumentPrefix: &r.DocumentPrefix,
-		TokensPerDay: c.cfg.TokensPerDay, RequestsPerMinute: c.cfg.RequestsPerMinute, TokensPerMinute: c.cfg.TokensPerMinute,
-		SendSecrets: c.cfg.SendSecrets, MaxTries: c.cfg.MaxTries, QueryTimeout: c.cfg.QueryTimeout, Now: c.cfg.Now, Transport: c.cfg.Transport}
+		TokensPerDay: c.cfg.TokensPerDay, SendSecrets: c.cfg.SendSecrets, MaxTries: c.cfg.MaxTries, QueryTimeout: c.cfg.QueryTimeout, Now: c.cfg.Now, Transport: c.cfg.Transport}
 	if c.cfg.Provider == r.Provider && withoutSecrets(c.cfg.BaseURL) == r.BaseURL {
 		cfg.BaseURL, cfg.APIKey, cfg.Headers = c.cfg.BaseURL, c.cfg.APIKey, c.cfg.Headers
 	}

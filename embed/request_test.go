@@ -136,7 +136,7 @@ func TestRetryPausesGrow(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f, c := newFake(t, embed.Config{}, func(r request) reply {
+				f, c := newFake(t, embed.Config{MaxTries: 4}, func(r request) reply {
 					if r.N <= 3 {
 						return trouble
 					}
@@ -161,7 +161,7 @@ func TestRetryPausesGrow(t *testing.T) {
 func TestRetryTriesAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		f, c := newFake(t, embed.Config{MaxTries: 2}, func(request) reply { return reply{status: 500, body: "boom"} })
+		f, c := newFake(t, embed.Config{}, func(request) reply { return reply{status: 500, body: "boom"} })
 		_, err := c.Documents(t.Context(), []string{"tea"})
 		if !errors.Is(err, embed.ErrUnavailable) || !strings.Contains(err.Error(), "openai: 500") || !strings.Contains(err.Error(), "boom") {
 			t.Errorf("got %v", err)

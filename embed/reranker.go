@@ -26,8 +26,6 @@ type RerankConfig struct {
 	ModelDir string
 	// ModelThreads is the number of threads that compute with the provider "local"; 0 means one for each processor.
 	ModelThreads int
-	// ModelInt8 lets the provider "local" compute in integers of 8 bits, which is faster and a little less exact.
-	ModelInt8 bool
 	// BaseURL of the server, with or without the version of its interface.
 	BaseURL string
 	// SendSecrets sends passwords and keys in texts to a server on another machine too. Otherwise references take their places.
@@ -91,7 +89,7 @@ func NewReranker(cfg RerankConfig) (*Reranker, error) {
 	case "", "none":
 		return nil, nil
 	case "local":
-		r.scorer = newLazyModel(func() scorer { return openCrossEncoder(cfg) })
+		r.scorer = openCrossEncoder(cfg)
 	case "http":
 		r.scorer, err = newRerankServer(cfg)
 	default:
@@ -153,6 +151,10 @@ func (r *Reranker) Name() string { return strings.TrimSpace(r.provider + " " + r
 // Health reports whether the re-ranker answers and may be asked. One that was not asked yet is healthy.
 func (r *Reranker) Health() Health { return r.circuit.health() }
 
+// ErrLoading is wrapped by the error of a call whose time is over before a local model is loaded. Loading goes on, so a later call
+// finds the model ready.
+var ErrLoading = errors.New("the model is still being loaded: ask again in a few seconds")
+
 // rerankGroup is the number of passages that a cross-encoder scores before the next ones. Within a group those of similar length are
 // computed together.
 const rerankGroup = 5
@@ -160,23 +162,43 @@ const rerankGroup = 5
 // crossEncoder is a model in a folder, computed by this process.
 type crossEncoder struct{ model *local.Model }
 
-// openCrossEncoder opens the model of the provider "local".
+// openCrossEncoder opens the model of the provider "local", which is read when it is first needed: most commands never search.
 func openCrossEncoder(cfg RerankConfig) scorer {
-	if cfg.ModelDir == "" {
-		return unusableModel{errors.New("no model is chosen: kioku model add NAME --as reranker adds one")}
+	unusableFor := func(err error) scorer {
+		return unusable{modelhttp.Errorf(modelhttp.Misconfigured, "rerank: %w", err)}
 	}
-	m, err := local.Open(cfg.ModelDir, local.Options{Threads: cfg.ModelThreads, Int8: cfg.ModelInt8})
+	if cfg.ModelDir == "" {
+		return unusableFor(errors.New("no model is chosen: kioku model add NAME --as reranker adds one"))
+	}
+	m, err := local.Open(cfg.ModelDir, local.Options{Lazy: true, Threads: cfg.ModelThreads})
 	if err != nil {
-		return unusableModel{err}
+		return unusableFor(err)
 	}
 	if info := m.Info(); info.Kind != local.CrossEncoder {
-		return unusableModel{errors.Join(fmt.Errorf("%s is an embedding model, not a cross-encoder: set rerank.model to one", info.Dir), m.Close())}
+		return unusableFor(errors.Join(fmt.Errorf("%s is an embedding model, not a cross-encoder: set rerank.model to one", info.Dir), m.Close()))
 	}
 	return crossEncoder{m}
 }
 
+// load reads the model unless that was done before. It goes on after ctx has ended, which is ErrLoading.
+func (m crossEncoder) load(ctx context.Context) error {
+	loaded := make(chan error, 1)
+	go func() { loaded <- m.model.Load() }()
+	select {
+	case err := <-loaded:
+		return err
+	case <-ctx.Done():
+		return ErrLoading
+	}
+}
+
 // score implements scorer. The first passages are scored first, a few at a time, so that they are reached if the time is short.
 func (m crossEncoder) score(ctx context.Context, query string, passages []string) ([]float64, error) {
+	if err := m.load(ctx); errors.Is(err, ErrLoading) {
+		return nil, err
+	} else if err != nil {
+		return nil, modelhttp.Errorf(modelhttp.Misconfigured, "rerank: %w", err)
+	}
 	var all []float64
 	for group := range slices.Chunk(passages, rerankGroup) {
 		scores, scored, err := m.model.Score(ctx, query, group)
@@ -197,12 +219,4 @@ func (m crossEncoder) score(ctx context.Context, query string, passages []string
 		}
 	}
 	return all, nil
-}
-
-// unusableModel is a model that cannot be used: it answers with the reason.
-type unusableModel struct{ err error }
-
-// score implements scorer.
-func (u unusableModel) score(context.Context, string, []string) ([]float64, error) {
-	return nil, modelhttp.Errorf(modelhttp.Misconfigured, "rerank: %w", u.err)
 }

@@ -92,7 +92,7 @@ func (a *app) subject(ctx context.Context, conf *config.Config) *doctor.Subject 
 		s.State, _ = conf.StateOf(ctx, s.Place.Agent, s.Place.Workspace) // without a state folder there is a finding
 	}
 	s.Socket, _ = connect.SocketPath(conf)
-	s.Embedder, s.EmbedderErr = embed.NewUsable(conf.Embed)
+	s.Embedder, s.EmbedderErr = embed.New(conf.Embed)
 	s.Model, s.ModelErr = newModel(conf)
 	return s
 }

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -175,4 +176,66 @@ func readJSON(file string, into any) error {
 		return fmt.Errorf("%w: %s: %w", ErrNoModel, file, err)
 	}
 	return nil
+}
+
+// name returns the name of the model: that of its folder, or in the cache of Hugging Face (models--BAAI--bge-m3/snapshots/5617a9f)
+// that of the repository.
+func (f *folder) name() string {
+	dir := filepath.Clean(f.dir)
+	if parent := filepath.Dir(dir); filepath.Base(parent) == "snapshots" {
+		parts := strings.Split(filepath.Base(filepath.Dir(parent)), "--")
+		return parts[len(parts)-1]
+	}
+	return filepath.Base(dir)
+}
+
+// names returns the names by which the model may be known. What config.json calls it is often the model that it was
+// trained from.
+func (f *folder) names() []string {
+	return []string{f.name(), filepath.ToSlash(f.config.Name)}
+}
+
+// setKnown sets the pooling and the number of tokens that the files do not say, from those known by name, and else the pooling to
+// the mean.
+func (f *folder) setKnown() {
+	for _, name := range f.names() {
+		known := KnownAs(name)
+		f.pooling, f.maxTokens = cmp.Or(f.pooling, known.pooling), cmp.Or(f.maxTokens, known.tokens)
+	}
+	f.pooling = cmp.Or(f.pooling, poolMean)
+}
+
+// Names of prompts in config_sentence_transformers.json.
+var (
+	queryPrompts    = []string{"query", "search_query", "retrieval_query"}
+	documentPrompts = []string{"document", "passage", "search_document"}
+)
+
+// setPrefixes sets the prefixes: of the options, else of the files, else those known by name.
+func (i *Info) setPrefixes(f *folder, opt Options) {
+	for _, name := range f.names() {
+		if i.QueryPrefix+i.DocumentPrefix == "" {
+			known := KnownAs(name)
+			i.QueryPrefix, i.DocumentPrefix = known.Query, known.Document
+		}
+	}
+	f.prompts.set(&i.QueryPrefix, queryPrompts)
+	f.prompts.set(&i.DocumentPrefix, documentPrompts)
+	if opt.QueryPrefix != nil {
+		i.QueryPrefix = *opt.QueryPrefix
+	}
+	if opt.DocumentPrefix != nil {
+		i.DocumentPrefix = *opt.DocumentPrefix
+	}
+}
+
+// set sets prefix to the first of the prompts that is not empty. Sentence Transformers writes empty ones for models whose
+// authors set none.
+func (p promptsFile) set(prefix *string, names []string) {
+	for _, name := range names {
+		if prompt := p.Prompts[name]; prompt != nil && *prompt != "" {
+			*prefix = *prompt
+			return
+		}
+	}
 }

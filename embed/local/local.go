@@ -54,13 +54,9 @@ type Options struct {
 	// Lazy puts off the reading of the tokenizer and the weights until the first text. What is wrong with them is then the error of
 	// Embed and Score.
 	Lazy bool
-	// Int8 computes a transformer in integers of 8 bits if that is faster on this processor.
-	Int8 bool
 	// QueryPrefix and DocumentPrefix are written before the texts; nil means what the files of the model say, else what
-	// Prefixes returns.
+	// is known by its name.
 	QueryPrefix, DocumentPrefix *string
-	// Prefixes returns the prefixes that models of a name are trained with; nil means none.
-	Prefixes func(name string) (query, document string)
 }
 
 // Info is what is known of a model.
@@ -125,7 +121,7 @@ type Model struct {
 
 // Open opens the model in a folder. The error wraps ErrNoModel if the folder has none that can be used, and says why.
 func Open(dir string, opt Options) (*Model, error) {
-	w, err := acquire(dir, opt.Int8)
+	w, err := acquire(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +133,7 @@ func Open(dir string, opt Options) (*Model, error) {
 	m := &Model{info: w.info, threads: opt.threads(), weights: w}
 	m.loaded.Store(!opt.Lazy)
 	m.info.setPrefixes(w.folder, opt)
-	m.info.Fingerprint = fingerprint(w.digest, m.info.Pooling, m.info.DocumentPrefix, fmt.Sprint(m.info.Window, opt.Int8))
+	m.info.Fingerprint = fingerprint(w.digest, m.info.Pooling, m.info.DocumentPrefix, fmt.Sprint(m.info.Window, true)) // true stands for integers of 8 bits
 	return m, nil
 }
 

@@ -39,8 +39,8 @@ func TestOpenReadsWhatTheFilesSay(t *testing.T) {
 		want         local.Info
 	}{
 		{"no file says it", "some-model", nil, local.Info{Name: "some-model", Pooling: "mean", Window: 64}},
-		{"known by name", "bge-small-en-v1.5", nil, local.Info{Name: "bge-small-en-v1.5", Pooling: "cls", Window: 64, QueryPrefix: "ask: "}},
-		{"in the cache of Hugging Face", "models--BAAI--bge-small-en/snapshots/5c38ec7", nil, local.Info{Name: "bge-small-en", Pooling: "cls", Window: 64, QueryPrefix: "ask: "}},
+		{"known by name", "bge-small-en-v1.5", nil, local.Info{Name: "bge-small-en-v1.5", Pooling: "cls", Window: 64, QueryPrefix: "Represent this sentence for searching relevant passages: "}},
+		{"in the cache of Hugging Face", "models--BAAI--bge-small-en/snapshots/5c38ec7", nil, local.Info{Name: "bge-small-en", Pooling: "cls", Window: 64, QueryPrefix: "Represent this sentence for searching relevant passages: "}},
 		{"its own files", "bge-like", map[string]any{
 			"modules.json": []object{{"path": "", "type": "sentence_transformers.models.Transformer"},
 				{"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}, {"path": "2_Normalize", "type": "sentence_transformers.models.Normalize"}},
@@ -57,13 +57,7 @@ func TestOpenReadsWhatTheFilesSay(t *testing.T) {
 			for name, content := range c.files {
 				writeJSON(t, filepath.Join(dir, name), content)
 			}
-			prefixes := func(name string) (string, string) {
-				if strings.HasPrefix(name, "bge-small") {
-					return "ask: ", ""
-				}
-				return "", ""
-			}
-			got := open(t, dir, local.Options{Prefixes: prefixes}).Info()
+			got := open(t, dir, local.Options{}).Info()
 			if got.Pooling != c.want.Pooling || got.Window != c.want.Window || got.QueryPrefix != c.want.QueryPrefix || got.DocumentPrefix != c.want.DocumentPrefix {
 				t.Errorf("%+v, want %+v", got, c.want)
 			}

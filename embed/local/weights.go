@@ -33,11 +33,10 @@ type weights struct {
 	users int // guarded by opened.mu
 }
 
-// weightsKey tells weights apart: the folder, the size and time of its large files, and how they are computed.
+// weightsKey tells weights apart: the folder, and the size and time of its large files.
 type weightsKey struct {
 	dir   string
 	files string
-	int8  bool
 }
 
 // opened are the weights in use. They are the one thing that is global, because a second copy of a model in memory is what
@@ -48,7 +47,7 @@ var opened = struct {
 }{weights: map[weightsKey]*weights{}}
 
 // acquire returns the weights of a folder, which release gives back.
-func acquire(dir string, int8 bool) (*weights, error) {
+func acquire(dir string) (*weights, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
@@ -62,7 +61,7 @@ func acquire(dir string, int8 bool) (*weights, error) {
 	if err != nil {
 		return nil, err
 	}
-	key := weightsKey{dir: dir, int8: int8}
+	key := weightsKey{dir: dir}
 	for _, path := range []string{f.weightsPath, f.tokenizerPath} {
 		info, err := os.Stat(path)
 		if err != nil {
@@ -211,9 +210,10 @@ func (w *weights) build() (err error) {
 	return w.buildEncoder()
 }
 
-// buildEncoder makes the encoder of a transformer or a cross-encoder.
+// buildEncoder makes the encoder of a transformer or a cross-encoder. In integers of 8 bits it is twice as fast with a quarter of
+// the memory, and vectors differ by a thousandth.
 func (w *weights) buildEncoder() (err error) {
-	opt := encoder.Options{Head: encoder.Mean, Int8: w.key.int8}
+	opt := encoder.Options{Head: encoder.Mean, Int8: true}
 	switch {
 	case w.info.Kind == CrossEncoder:
 		opt.Head = encoder.Score

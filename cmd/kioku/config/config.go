@@ -197,7 +197,7 @@ func Default() *Config {
 		Agent: "main", Agents: map[string]Agent{}, Listen: "127.0.0.1:7600",
 		Location: time.Local, LogLevel: slog.LevelInfo, Sources: []string{memory.SourceMemory},
 		Chunking: chunker.Options{Tokens: 400, Overlap: 80, Encoding: "cl100k_base"},
-		Provider: "auto", Embed: embed.Config{Provider: "none", Class: "auto", ModelInt8: true},
+		Provider: "auto", Embed: embed.Config{Provider: "none"},
 		RedactSecrets:  true,
 		RerankProvider: "auto", Rerank: embed.RerankConfig{Provider: "none"},
 		Index: kioku.IndexOptions{

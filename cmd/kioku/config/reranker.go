@@ -36,7 +36,6 @@ func (c *Config) chooseReranker() {
 			r.Provider = "none"
 		}
 	}
-	r.ModelInt8 = true // whatever local.int8 says: only the order counts, and there is little time
 	switch {
 	case r.Provider != "local":
 	case r.Model != "":

@@ -1,7 +1,6 @@
 package config_test
 
 import (
-	"fmt"
 	"testing"
 	"time"
 )
@@ -53,17 +52,5 @@ func TestRerankerSettings(t *testing.T) {
 	}
 	if v, err := c.Value("rerank.apiKey"); err != nil || v.Text == "s3cret" {
 		t.Errorf("shown: %q, %v", v.Text, err)
-	}
-}
-
-// A local re-ranker computes in integers of 8 bits, also if the embeddings do not: only the order counts, and there is little time.
-func TestRerankerComputesInIntegers(t *testing.T) {
-	t.Parallel()
-	for _, int8 := range []string{"true", "false"} {
-		src := write(t, "local: {int8: "+int8+"}\nrerank: {provider: local, model: judge}\n")
-		src.Env = append(src.Env, "KIOKU_STATE="+stateWith(t, "judge"))
-		if c := load(t, src); !c.Rerank.ModelInt8 || fmt.Sprint(c.Embed.ModelInt8) != int8 {
-			t.Errorf("local.int8 %s: %v, embeddings %v", int8, c.Rerank.ModelInt8, c.Embed.ModelInt8)
-		}
 	}
 }

@@ -61,11 +61,8 @@ func (r *registry) provider(c *Config) {
 	r.inFolder = true
 	r.localModel(&c.LocalModel, "local.model", "Local model: its name in kioku model list, or, but not in the file of a workspace, the path of its folder; unset means the one that was added first.")
 	r.inFolder = false
-	r.toggle(&c.Embed.ModelInt8, "local.int8", "Compute local embedding models in integers of 8 bits if the processor does that faster: twice as fast, with a quarter of the memory, and vectors that differ by a thousandth. With another choice everything is embedded again.")
 	r.text(&c.Embed.Model, "model", "Embedding model; unset means the provider's default.")
 	number(r, &c.Embed.Dims, 0, 65_536, "dims", "Length of the vectors if the model can shorten them; 0 means its own.")
-	number(r, &c.Embed.Concurrency, 0, 64, "remote.concurrency",
-		"Requests for texts of notes that are under way at a time; 0 means 4. Queries do not count, and do not wait for them.")
 	r.decimal(&c.Price, 1_000_000, "remote.pricePerMillionTokens", "Price of a million tokens at the provider, in any currency, for kioku index --estimate; 0 means unknown.")
 	number(r, &c.Embed.TokensPerDay, 0, 1_000_000_000, "maxTokensPerDay",
 		"Tokens that one process may have embedded in a day, estimated; a tenth is kept for queries; 0 means no limit.")
@@ -77,7 +74,6 @@ func (r *registry) provider(c *Config) {
 	r.toggle(&c.RedactSecrets, "remote.redactSecrets", "Leave passwords and keys of known shapes out of the texts that are sent to embedding providers and re-rankers on other machines. What listens on this machine gets the texts whole, also a proxy or tunnel that sends them on.")
 	r.secret(&c.Embed.APIKey, "remote.apiKey", "Key of the provider, env:NAME or file:PATH; unset means OPENAI_API_KEY, GEMINI_API_KEY, VOYAGE_API_KEY or MISTRAL_API_KEY for the own server of the provider that is set.")
 	r.secretMap(c.headers, "remote.headers", "Headers sent with every request; values may be env:NAME or file:PATH.")
-	r.limits(c)
 }
 
 // index registers the settings of indexing.

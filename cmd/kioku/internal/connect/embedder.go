@@ -25,7 +25,7 @@ func (e *Embedders) Of(conf *config.Config) (*embed.Client, error) {
 	}
 	made := conf.Embed
 	made.Tried, made.QueryLooked = e.Tried, e.QueryLooked
-	c, err := embed.NewUsable(made)
+	c, err := embed.New(made)
 	if err != nil {
 		return nil, err
 	}

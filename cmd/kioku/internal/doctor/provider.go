@@ -167,7 +167,7 @@ func usedModel(s *Subject) (modelstore.Model, error) {
 // runModel measures the model.
 func runModel(ctx context.Context, s *Subject, m modelstore.Model) []Finding {
 	const again = "kioku model check says more; kioku model add --replace adds it again"
-	model, err := local.Open(m.Dir, local.Options{Int8: s.Conf.Embed.ModelInt8})
+	model, err := local.Open(m.Dir, local.Options{})
 	if err != nil {
 		return one("model.vectors", Fail, err.Error(), again)
 	}

@@ -1,6 +1,9 @@
 package embed
 
 import (
+	"bytes"
+	"io"
+	"net/http"
 	"net/url"
 	"testing"
 
@@ -9,7 +12,7 @@ import (
 
 func FuzzParseOpenAIIsWholeOrRefused(f *testing.F) {
 	for _, s := range []string{
-		`{"data":[{"index":1,"embedding":[1,2]},{"index":0,"embedding":"AACAPwAAgD8="}]}`,
+		`{"data":[{"index":1,"embedding":[1,2]},{"index":0,"embedding":[3e-3]}]}`,
 		`{"data":[{"index":0,"embedding":[1e39]},{"index":1,"embedding":[null]}]}`,
 		`{"data":[{"index":0},{"index":0}]}`, `{}`, `null`, `[]`, `<html>`, `{"data":{"index":0}}`,
 		`{"data":[{"index":1e9,"embedding":[]},{}]}`,
@@ -17,14 +20,25 @@ func FuzzParseOpenAIIsWholeOrRefused(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, answer []byte) {
-		vecs, err := parseOpenAI(answer, 2)
-		if err != nil && vecs != nil {
-			t.Errorf("an error and %v", vecs)
+		c, err := New(Config{Provider: "openai", APIKey: "k", Transport: answering(answer)})
+		if err != nil {
+			t.Fatal(err)
 		}
-		if err == nil && (len(vecs) != 2 || len(vecs[0]) == 0 || len(vecs[1]) == 0) {
-			t.Errorf("accepted as %v", vecs)
+		out, err := c.provider.embed(t.Context(), document, []string{"a", "b"})
+		if err != nil && out != nil {
+			t.Errorf("an error and %v", out)
+		}
+		if err == nil && (len(out) != 2 || len(out[0].Vector) == 0 || len(out[1].Vector) == 0) {
+			t.Errorf("accepted as %v", out)
 		}
 	})
+}
+
+// answering answers each request with the same body.
+type answering []byte
+
+func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: io.NopCloser(bytes.NewReader(a)), Request: r}, nil
 }
 
 // Hazard E10: all ways to write one address are one space, another server is another space.

@@ -1,10 +1,8 @@
 package embed
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"math"
 	"strings"
 	"testing"
 
@@ -30,21 +28,4 @@ func TestParseVectorReadsNumbersAsEncodingJSON(t *testing.T) {
 			rt.Error(raw, err, cmp.Diff(want, got))
 		}
 	})
-}
-
-func TestParseVectorReadsEscapedBase64(t *testing.T) {
-	t.Parallel()
-	want := []float32{math.Float32frombits(0xfbeffbef), math.Float32frombits(0x3fffffff), -2.5}
-	text := base64.StdEncoding.EncodeToString([]byte{0xef, 0xfb, 0xef, 0xfb, 0xff, 0xff, 0xff, 0x3f, 0, 0, 0x20, 0xc0})
-	if !strings.Contains(text, "+") || !strings.Contains(text, "/") {
-		t.Fatalf("%s has nothing to escape", text)
-	}
-	for _, escape := range []*strings.Replacer{
-		strings.NewReplacer(), strings.NewReplacer("/", `\/`), strings.NewReplacer("+", `\u002B`, "/", `\u002f`),
-	} {
-		raw := `"` + escape.Replace(text) + `"`
-		if got, err := parseVector(json.RawMessage(raw)); err != nil || !cmp.Equal(want, got) {
-			t.Error(raw, err, cmp.Diff(want, got))
-		}
-	}
 }

@@ -4,9 +4,45 @@ import (
 	"fmt"
 	"path"
 	"regexp"
-	"slices"
 	"strings"
+
+	"kioku/embed/local"
 )
+
+// prefixes are what is written before a query and before a document.
+type prefixes struct{ query, document string }
+
+// prefixes returns the prefixes of the configuration, else those that the model is known to want.
+func (cfg Config) prefixes(model string) prefixes {
+	var p prefixes
+	if cfg.Provider != "voyage" { // it is told queries from documents
+		known := local.KnownAs(model)
+		p = prefixes{known.Query, known.Document}
+	}
+	if cfg.QueryPrefix != nil {
+		p.query = *cfg.QueryPrefix
+	}
+	if cfg.DocumentPrefix != nil {
+		p.document = *cfg.DocumentPrefix
+	}
+	return p
+}
+
+// before returns texts as they are sent.
+func (p prefixes) before(kind textKind, texts []string) []string {
+	prefix := p.document
+	if kind == query {
+		prefix = p.query
+	}
+	if prefix == "" {
+		return texts
+	}
+	sent := make([]string, len(texts))
+	for i, t := range texts {
+		sent[i] = prefix + t
+	}
+	return sent
+}
 
 // Class is how far the vectors of a model can be trusted beside the words of a text.
 type Class int
@@ -22,11 +58,8 @@ const (
 	Weak
 )
 
-// classNames are the names of the classes in settings, in their order.
+// classNames are the names of the classes, in their order.
 var classNames = []string{"large", "small", "static", "weak"}
-
-// ClassNames returns the names of the classes.
-func ClassNames() []string { return slices.Clone(classNames) }
 
 // String returns the name of a class.
 func (c Class) String() string {
@@ -66,10 +99,12 @@ func ClassOf(s Space) Class {
 	return Small
 }
 
-// classOf returns the class of a name, or that of the space if the name is empty or "auto".
-func classOf(name string, s Space) Class {
-	if i := slices.Index(classNames, name); i >= 0 {
-		return Class(i)
-	}
-	return ClassOf(s)
+// englishNames are models that were trained on English only, by the cards of their families.
+var englishNames = regexp.MustCompile(`minilm-l|all-mpnet|^minilm$|-en([-_.]|$)|^(e5|gte)-(small|base|large)(-v2)?$|^e5-small|arctic-embed-(xs|s|m|l)(-v1\.5)?$|potion-(base|retrieval)|wordllama|nomic-embed-text(-v1(\.5)?)?$|^glove|mxbai-embed-large`)
+
+// EnglishOnly reports whether the model of a space is known, by its name, to have learnt English only. What such a model makes of
+// another script says nothing.
+func EnglishOnly(s Space) bool {
+	name := strings.ToLower(path.Base(s.Model))
+	return s.Provider != "hash" && !strings.Contains(name, "multilingual") && englishNames.MatchString(name)
 }

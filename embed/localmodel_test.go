@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"kioku/embed"
-	"kioku/embed/local"
 	"kioku/embed/localtest"
 )
 
@@ -114,7 +113,8 @@ func TestLocalModelWhoseFileWasCutOff(t *testing.T) {
 	}
 }
 
-func TestLocalRefusesASettingThatDoesNotFit(t *testing.T) {
+// A local model that cannot be used leaves words: the client is enabled and unhealthy, and says why.
+func TestLocalModelThatDoesNotFitIsUnhealthy(t *testing.T) {
 	t.Parallel()
 	static, cross := t.TempDir(), t.TempDir()
 	localtest.Static(t, static)
@@ -128,13 +128,18 @@ func TestLocalRefusesASettingThatDoesNotFit(t *testing.T) {
 		{embed.Config{ModelDir: static, Dims: 768}, "16 dimensions, 768 are configured"},
 		{embed.Config{ModelDir: cross}, "cross-encoder"},
 	} {
-		c.cfg.Provider = "local"
-		if _, err := embed.New(c.cfg); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("the error of %+v is %v, want one with %q", c.cfg.ModelDir, err, c.want)
+		c.cfg.Provider, c.cfg.Reason = "local", "it was added"
+		client, err := embed.New(c.cfg)
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if _, err := embed.New(embed.Config{Provider: "local", ModelDir: t.TempDir()}); !errors.Is(err, local.ErrNoModel) {
-		t.Errorf("the error is %v, want ErrNoModel", err)
+		h := client.Health()
+		if !client.Enabled() || h.Healthy || !strings.Contains(h.Err.Error(), c.want) || !strings.Contains(h.Err.Error(), "kioku doctor") || client.Reason() != "it was added" {
+			t.Errorf("enabled %t, health %+v, want one with %q", client.Enabled(), h, c.want)
+		}
+		if _, err := client.Query(t.Context(), "tea"); !errors.Is(err, embed.ErrUnavailable) {
+			t.Errorf("%v", err)
+		}
 	}
 }
 

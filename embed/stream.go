@@ -6,12 +6,13 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"strings"
 
 	"kioku/internal/text"
 )
 
-// sharedTexts is the number of texts that a stream remembers at least, so that an equal one is not sent again.
-const sharedTexts = 512
+// sharedTexts is the number of texts that a stream remembers, so that an equal one is not sent again.
+const sharedTexts = 1024
 
 // Documents embeds texts that are to be found. It returns one Embedding a text, in their order; equal texts share a vector. A
 // text that the provider refuses has its own Err and does not affect the others. Of a text that is too long for the model, the
@@ -25,12 +26,12 @@ func (c *Client) Documents(ctx context.Context, texts []string) ([]Embedding, er
 			out[o.Number] = o.Embedding
 		}
 	})
-	for i := range out {
-		if !out[i].hasOutcome() {
-			out[i].Err = err
+	for i, e := range out {
+		if e.Err == nil && (e.Vector == nil || errors.Is(err, errLeft)) {
+			out[i] = Embedding{Err: err}
 		}
 	}
-	return out, c.leaveOldSpace(out, err)
+	return out, err
 }
 
 // Outcome is the outcome for one text of a stream.
@@ -40,34 +41,31 @@ type Outcome struct {
 	Embedding
 }
 
-// Stream embeds texts as Documents does, as many as the sequence yields. It cuts them into requests and has up to
-// Config.Concurrency of them under way, the first alone until it has succeeded. It calls done with the outcomes of each request
-// as soon as it ends, so not in the order of the sequence. Of equal texts that follow each other closely, one is sent. The
-// sequence and done run on the goroutine of the caller. After an error, the rest of the sequence is not read, and texts that
-// have no outcome are not reported. If the provider changes the dimension of its vectors, the stream ends with an error after the
-// first ones.
+// Stream embeds texts as Documents does, as many as the sequence yields. It cuts them into requests and has several of them
+// under way, the first alone until it has succeeded. It calls done with the outcomes of each request as soon as it ends, so not
+// in the order of the sequence. Of equal texts that follow each other closely, one is sent. The sequence and done run on the
+// goroutine of the caller. After an error, the rest of the sequence is not read, and texts that have no outcome are not reported.
+// If the provider changes the dimension of its vectors, the stream ends with an error before the first of another dimension.
 func (c *Client) Stream(ctx context.Context, texts iter.Seq[string], done func([]Outcome)) error {
 	if !c.Enabled() {
 		return ErrDisabled
 	}
 	next, stop := iter.Pull(texts)
 	defer stop()
-	s := stream{client: c, bisector: c.newBisector(document), next: next, done: done, limit: 1,
-		known: map[string]*streamText{}, finished: make(chan *batch)}
+	s := stream{client: c, next: next, done: done, limit: 1, known: map[string]*streamText{}, finished: make(chan *batch)}
 	return s.run(ctx)
 }
 
-// stream embeds a sequence of texts. Its fields belong to the goroutine of the caller, but for the bisector, which the requests share.
+// stream embeds a sequence of texts. Its fields belong to the goroutine of the caller.
 type stream struct {
-	client   *Client
-	bisector *bisector
-	next     func() (string, bool)
-	done     func([]Outcome)
+	client *Client
+	next   func() (string, bool)
+	done   func([]Outcome)
 	// read is the number of texts that were read, and ahead is one that was too much for the last batch; nil if none was.
 	read  int
 	ahead *streamText
-	// known and older are texts that were sent, the older ones in older.
-	known, older map[string]*streamText
+	// known are texts that were sent.
+	known map[string]*streamText
 	// dims is the number of dimensions of its vectors; 0 until it is known.
 	dims int
 	// running is the number of batches under way, and limit how many may be.
@@ -99,7 +97,7 @@ func (s *stream) run(ctx context.Context) (err error) {
 				break
 			}
 			s.running++
-			go s.embedBatch(ctx, b)
+			go s.send(ctx, b)
 		}
 		if s.running == 0 {
 			if err == nil && ctx.Err() != nil {
@@ -109,9 +107,7 @@ func (s *stream) run(ctx context.Context) (err error) {
 		}
 		b := <-s.finished
 		s.running--
-		s.leaveOldSpace(b)
-		s.report(b)
-		err = cmp.Or(err, b.err)
+		err = cmp.Or(err, s.report(b))
 	}
 }
 
@@ -140,12 +136,12 @@ func (s *stream) cutBatch() *batch {
 	return b
 }
 
-// BatchLimits returns how many texts, and how many tokens by estimate, a request for documents has at most now.
+// BatchLimits returns how many texts, and how many tokens by estimate, a request has at most now.
 func (c *Client) BatchLimits() (items, tokens int) {
 	c.mu.Lock()
 	items = c.items
 	c.mu.Unlock()
-	tokens = c.cfg.BatchTokens
+	tokens = services[c.cfg.Provider].batchTokens()
 	if left, bounded := c.budget.left(document); bounded {
 		tokens = min(tokens, left)
 	}
@@ -166,15 +162,17 @@ func (s *stream) readText() *streamText {
 		i := s.read
 		s.read++
 		t := s.known[text]
-		if t == nil {
-			t = s.older[text]
-		}
 		switch {
+		case strings.TrimSpace(text) == "":
+			s.done([]Outcome{{i, Embedding{Err: ErrBlank}}})
 		case t == nil:
+			if len(s.known) == sharedTexts {
+				clear(s.known)
+			}
 			t = &streamText{text: text, numbers: []int{i}}
-			s.remember(t)
+			s.known[text] = t
 			return t
-		case t.outcome.hasOutcome():
+		case t.outcome.Vector != nil || t.outcome.Err != nil:
 			s.done([]Outcome{{i, t.outcome}})
 		default:
 			t.numbers = append(t.numbers, i)
@@ -182,38 +180,25 @@ func (s *stream) readText() *streamText {
 	}
 }
 
-// remember makes later texts equal to t share its outcome.
-func (s *stream) remember(t *streamText) {
-	if len(s.known) == sharedTexts {
-		s.older, s.known = s.known, map[string]*streamText{}
-	}
-	s.known[t.text] = t
-}
-
-// embedBatch embeds a batch and hands it back with its outcome.
-func (s *stream) embedBatch(ctx context.Context, b *batch) {
+// send embeds a batch, once the client has room for one more request, and hands it back with its outcome.
+func (s *stream) send(ctx context.Context, b *batch) {
 	texts := make([]string, len(b.texts))
 	for i, t := range b.texts {
 		texts[i] = t.text
 	}
-	b.out, b.err = s.client.embed(ctx, s.bisector, texts)
+	select {
+	case s.client.slots <- struct{}{}:
+		b.out, b.err = s.client.embed(ctx, document, texts)
+		<-s.client.slots
+	case <-ctx.Done():
+		b.err = s.client.ended(ctx)
+	}
 	s.finished <- b
 }
 
-// leaveOldSpace ends the stream after a batch if the vectors before it are of a space that the provider has left.
-func (s *stream) leaveOldSpace(b *batch) {
-	b.err = s.client.leaveOldSpace(b.out, b.err)
-	dims := s.client.Space().Dims
-	if s.dims != 0 && s.dims != dims {
-		b.err = cmp.Or(b.err, unavailable(errLeft))
-	}
-	if len(b.out) > 0 {
-		s.dims = dims
-	}
-}
-
-// report hands on the outcomes of a batch. Once a batch that was no probe has succeeded, others may be under way beside it.
-func (s *stream) report(b *batch) {
+// report hands on the outcomes of a batch, and returns why the stream ends with it, nil if it goes on. Once a batch that was no
+// probe has succeeded, others may be under way beside it.
+func (s *stream) report(b *batch) error {
 	switch {
 	case b.probe:
 		s.limit = 1
@@ -222,10 +207,13 @@ func (s *stream) report(b *batch) {
 	}
 	var outcomes []Outcome
 	for i, e := range b.out {
-		t := b.texts[i]
-		if e.Vector == nil && (e.Err == nil || errors.Is(e.Err, errLeft)) {
-			continue
+		if e.Vector != nil && s.dims == 0 {
+			s.dims = len(e.Vector)
 		}
+		if e.Vector != nil && len(e.Vector) != s.dims {
+			return unavailable(errLeft)
+		}
+		t := b.texts[i]
 		t.outcome = e
 		for _, number := range t.numbers {
 			outcomes = append(outcomes, Outcome{number, e})
@@ -235,12 +223,5 @@ func (s *stream) report(b *batch) {
 	if len(outcomes) > 0 {
 		s.done(outcomes)
 	}
-}
-
-// defaultConcurrency returns how many requests a provider gets at a time. A model in this process has no latency to hide.
-func defaultConcurrency(provider string) int {
-	if provider == "hash" || provider == "local" {
-		return 1
-	}
-	return 4
+	return b.err
 }

@@ -272,8 +272,8 @@ func TestGetLeavesMarkersOut(t *testing.T) {
 	ws := workspace(t, map[string]string{"MEMORY.md": "# M\n\n"})
 	m := appendTo(t, ws)
 	long := strings.Repeat("It is long, and all of it counts. ", 20)
-	note(t, m, memory.Note{Text: long, Target: memory.TargetLongTerm, Source: memory.NoteFromFlush})
-	a := note(t, m, memory.Note{Text: "Ines prefers tea.", Target: memory.TargetLongTerm, Source: memory.NoteFromAgent, Key: "k"})
+	addNote(t, m, memory.Note{Text: long, Target: memory.TargetLongTerm, Source: memory.NoteFromFlush})
+	a := addNote(t, m, memory.Note{Text: "Ines prefers tea.", Target: memory.TargetLongTerm, Source: memory.NoteFromAgent, Key: "k"})
 	got, err := m.Get(t.Context(), memory.GetRequest{Path: "MEMORY.md"})
 	if err != nil || strings.Contains(got.Text, "kioku") {
 		t.Errorf("%+v, %v", got, err)

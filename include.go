@@ -11,6 +11,7 @@ import (
 	"kioku/internal/atomicfile"
 	"kioku/internal/filelock"
 	"kioku/memory"
+	"kioku/note"
 )
 
 // includeAll is what IncludeAll adds to the settings file of a workspace.
@@ -30,12 +31,12 @@ func IncludeAll(ctx context.Context, workspace string) error {
 
 // keepWhole makes sure that the files of a whole folder stay in the index once it has MEMORY.md or memory/, in which Append is
 // about to write. The settings file says so: it survives the index, is copied with the folder, and people can read it.
-func (m *Memory) keepWhole(ctx context.Context, root *os.Root) error {
+func (m *Memory) keepWhole(ctx context.Context) error {
 	hides, err := m.indexer.HidesFiles(ctx)
 	if err != nil || !hides {
 		return err
 	}
-	if err := recordInclude(ctx, root); err != nil {
+	if err := IncludeAll(ctx, m.workspace); err != nil {
 		return fmt.Errorf("%w; the note was not written, because with it the other files of the folder would no longer be indexed", err)
 	}
 	return nil
@@ -43,14 +44,14 @@ func (m *Memory) keepWhole(ctx context.Context, root *os.Root) error {
 
 // recordInclude adds includeAll to the settings file in a folder. Other processes that do the same wait for the lock.
 func recordInclude(ctx context.Context, root *os.Root) (err error) {
-	f, err := openForAppend(ctx, root, indexer.SettingsFile)
+	f, err := note.OpenLocked(ctx, root, indexer.SettingsFile, 0o644)
 	if err != nil {
-		return unwritten(indexer.SettingsFile, err)
+		return note.Unwritten(indexer.SettingsFile, err)
 	}
 	defer func() { err = errors.Join(err, filelock.Unlock(f)) }()
 	text, err := io.ReadAll(f)
 	if err != nil {
-		return unwritten(indexer.SettingsFile, err)
+		return note.Unwritten(indexer.SettingsFile, err)
 	}
 	globs, err := indexer.ParseInclude(text)
 	if err == nil && len(globs) > 0 {
@@ -67,7 +68,7 @@ func recordInclude(ctx context.Context, root *os.Root) (err error) {
 		return errors.Join(fmt.Errorf("%s: add the line include: [\"**/*.md\"] to it yourself", indexer.SettingsFile), err)
 	}
 	if err := atomicfile.Append(f, []byte(lines)); err != nil {
-		return unwritten(indexer.SettingsFile, err)
+		return note.Unwritten(indexer.SettingsFile, err)
 	}
 	return atomicfile.SyncFolder(root, ".")
 }

@@ -20,6 +20,7 @@ import (
 	"kioku/internal/filelock"
 	"kioku/internal/marks"
 	"kioku/memory"
+	"kioku/note"
 	"kioku/search"
 	"kioku/store"
 	"kioku/store/vector"
@@ -145,6 +146,7 @@ type Memory struct {
 	lastCheck atomic.Pointer[IndexCheck]
 	skipped   skippedNotes
 	atlas     *atlas.Atlas
+	notes     *note.Folder
 	origins   originCache
 	// notesWritten counts the notes that Append has written, notesIndexed those that a later full sync has seen, and notesAtSync
 	// those before the full sync that is under way.
@@ -152,8 +154,6 @@ type Memory struct {
 	// embedRequests counts the syncs in the background that wanted texts embedded; embedding is set while one call does it.
 	embedRequests atomic.Int64
 	embedding     atomic.Bool
-	// appending has a channel for each target of notes, which contains a token while a note is written there.
-	appending map[string]chan struct{}
 
 	// synced has room for one notice to Watch that a sync has ended, or that the vectors of the index are whole.
 	synced chan struct{}
@@ -167,6 +167,9 @@ type Memory struct {
 
 // agentID is what an agent may be called: safe as a file name and in every protocol.
 var agentID = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
+
+// markersVersion is part of the fingerprint of an index. It changes whenever marks.Strip removes something else.
+const markersVersion = ", marks v3"
 
 // CheckAgent returns a *memory.InputError if id is not a valid id of an agent.
 func CheckAgent(id string) error {
@@ -207,8 +210,7 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 		return nil, err
 	}
 	m := &Memory{opt: opt, workspace: workspace, log: opt.Log.With("agent", opt.Agent), closing: make(chan struct{}), synced: make(chan struct{}, 1)}
-	m.appending = map[string]chan struct{}{memory.TargetDaily: make(chan struct{}, 1), memory.TargetLongTerm: make(chan struct{}, 1),
-		memory.TargetGroup: make(chan struct{}, 1)}
+	m.notes = m.newNotes()
 	if m.generations, err = newGenerations(opt, m.log, m.spaceChanged, m.indexChanged); err != nil {
 		return nil, err
 	}

@@ -1,12 +1,9 @@
 package kioku
 
 import (
-	"bytes"
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"sync"
 
@@ -14,6 +11,7 @@ import (
 	"kioku/internal/marks"
 	"kioku/internal/safefile"
 	"kioku/memory"
+	"kioku/note"
 )
 
 const (
@@ -24,18 +22,12 @@ const (
 	stringBytes = 16
 )
 
-// noteOrigin is the origin of the lines of a note, from the first to the last one, from 1.
-type noteOrigin struct {
-	from, to int
-	origin   *memory.Origin
-}
-
 // fileOrigins are the origins of the notes of a file as it was when it was read.
 type fileOrigins struct {
 	// place of the file on the disk.
 	place string
 	info  fs.FileInfo
-	notes []noteOrigin
+	notes []note.Origin
 	// lines of the file without markers; nil if there are no notes.
 	lines []string
 }
@@ -83,9 +75,9 @@ func (m *Memory) fileOrigin(h *memory.Hit) *memory.Origin {
 		return nil
 	case !f.shows(h):
 		// The file has changed and is not indexed again yet: the lines may be those of any note.
-		return join(f.notes, 1, len(f.lines))
+		return note.JoinOrigins(f.notes, 1, len(f.lines))
 	}
-	return join(f.notes, h.SnippetStart, h.SnippetEnd)
+	return note.JoinOrigins(f.notes, h.SnippetStart, h.SnippetEnd)
 }
 
 // known returns the origins of a file that has not changed since it was read.
@@ -112,7 +104,7 @@ func (c *originCache) read(path string, limit int64, dir, rel string) (fileOrigi
 		return fileOrigins{}, err
 	}
 	f := fileOrigins{place: filepath.Join(dir, filepath.FromSlash(rel)), info: src.Info}
-	if f.notes = noteOrigins(src.Data); len(f.notes) > 0 {
+	if f.notes = note.Origins(src.Data); len(f.notes) > 0 {
 		f.lines = strings.Split(chunker.Normalize(marks.Strip(src.Data)), "\n")
 	}
 	c.keep(path, f)
@@ -158,74 +150,4 @@ func (f fileOrigins) shows(h *memory.Hit) bool {
 		}
 	}
 	return true
-}
-
-// join returns the origins of all notes with lines between two together, nil if there are none.
-func join(notes []noteOrigin, from, to int) *memory.Origin {
-	var all *memory.Origin
-	for _, n := range notes {
-		switch {
-		case n.to < from || n.from > to:
-		case all == nil:
-			all = &memory.Origin{Channel: n.origin.Channel, Authors: slices.Clone(n.origin.Authors)}
-		default:
-			if n.origin.Channel != all.Channel {
-				all.Channel = "" // several
-			}
-			for _, a := range n.origin.Authors {
-				all.Add(a)
-			}
-		}
-	}
-	return all
-}
-
-// originAt returns the origin of a line of a file, nil if it has none.
-func originAt(src []byte, line int) *memory.Origin { return join(noteOrigins(src), line, line) }
-
-// lineMarker matches a marker at the end of a line; for its groups see marks.Pattern.
-var lineMarker = regexp.MustCompile(marks.Pattern + `[ \t]*\r?$`)
-
-// noteOrigins returns the notes of a file that have an origin, in the order of their lines. What markers say holds for the lines
-// between the two markers of a note. If a person has removed the first, the note begins with the heading or bullet above the second;
-// if a crash has cut the second off, it ends before the next marker.
-func noteOrigins(src []byte) []noteOrigin {
-	if !bytes.Contains(src, []byte(authorMark)) {
-		return nil
-	}
-	var notes []noteOrigin
-	var open *noteOrigin // the note that has begun
-	begun, above := "", 1
-	lines := strings.Split(string(src), "\n")
-	for i, line := range lines {
-		number := i + 1
-		marker := lineMarker.FindStringSubmatch(line)
-		if marker == nil {
-			if strings.HasPrefix(line, "## ") || strings.HasPrefix(line, "- ") {
-				above = number
-			}
-			continue
-		}
-		origin := originOf(marker[0])
-		switch {
-		case open != nil && marker[3]+marker[4] == begun:
-			open.to = number
-			notes, open, origin = append(notes, *open), nil, nil
-		case open != nil:
-			open.to = number - 1
-			notes, open = append(notes, *open), nil
-		}
-		switch {
-		case marker[1] != "" && origin != nil:
-			open, begun = &noteOrigin{from: number, origin: origin}, marker[1]
-		case origin != nil:
-			notes = append(notes, noteOrigin{min(above, number), number, origin})
-		}
-		above = number + 1
-	}
-	if open != nil {
-		open.to = len(lines)
-		notes = append(notes, *open)
-	}
-	return notes
 }

@@ -11,6 +11,7 @@ import (
 
 	"kioku/internal/safefile"
 	"kioku/memory"
+	"kioku/note"
 )
 
 const (
@@ -43,11 +44,11 @@ func (m *Memory) sessionOrigin(h *memory.Hit) *memory.Origin {
 	if err != nil {
 		return unknownOrigin
 	}
-	return join(notes, h.SnippetStart, h.SnippetEnd)
+	return note.JoinOrigins(notes, h.SnippetStart, h.SnippetEnd)
 }
 
 // ofTranscript returns the origins of some lines of a transcript. Searches that read at the same time do not wait for each other.
-func (c *originCache) ofTranscript(dir, rel string, from, to int, originOf func(line []byte) *memory.Origin) ([]noteOrigin, error) {
+func (c *originCache) ofTranscript(dir, rel string, from, to int, originOf func(line []byte) *memory.Origin) ([]note.Origin, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, err
@@ -66,14 +67,14 @@ func (c *originCache) ofTranscript(dir, rel string, from, to int, originOf func(
 		known = lineOffsets{at: []int64{0}}
 	}
 	known.info = info
-	var notes []noteOrigin
+	var notes []note.Origin
 	known, err = known.scan(file, from, to, func(number int, line []byte) {
 		origin := unknownOrigin // of a line that is too long
 		if line != nil {
 			origin = originOf(line)
 		}
 		if origin != nil {
-			notes = append(notes, noteOrigin{number, number, origin})
+			notes = append(notes, note.Origin{From: number, To: number, Origin: origin})
 		}
 	})
 	if err != nil {

@@ -89,7 +89,7 @@ func TestOriginOfATranscriptFollowsTheFile(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := strings.Count(text, "\n") >= number; len(notes) == 1 != want || want && strings.TrimLeft(notes[0].origin.Authors[0].ID, "0") != fmt.Sprint(number) {
+			if want := strings.Count(text, "\n") >= number; len(notes) == 1 != want || want && strings.TrimLeft(notes[0].Origin.Authors[0].ID, "0") != fmt.Sprint(number) {
 				t.Errorf("line %d of %d is %+v", number, strings.Count(text, "\n"), notes)
 			}
 		}

@@ -42,8 +42,8 @@ func TestForgetPastOfAFolderWithoutAHistory(t *testing.T) {
 	}
 }
 
-// The copies that undo needs have the text too: whoever forgets learns which, and a purge removes them.
-func TestForgetPastNamesKeptCopies(t *testing.T) {
+// The changes that undo knows have the text too: they go, and whoever forgets learns of the copies of other tools.
+func TestForgetPastRemovesChanges(t *testing.T) {
 	t.Parallel()
 	m := openMemory(t, Options{Workspace: workspace(t, map[string]string{"MEMORY.md": "- Ines lives in Porto.\n", "USER.md": "- Ines lives in Porto.\n"})})
 	syncWhole(t, m)
@@ -55,9 +55,7 @@ func TestForgetPastNamesKeptCopies(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := m.kept().Keep("restore", []string{"MEMORY.md"}, copyOf([]byte("- Ines lives in Porto.\n"))); err != nil {
-		t.Fatal(err)
-	}
+	writeFile(t, filepath.Join(m.stateOf("kept"), "20260105T124000-000000000Z-restore", "MEMORY.md"), "- Ines lives in Porto.\n")
 	remaining := func(path, said string) string {
 		t.Helper()
 		got, err := m.ForgetPast(t.Context(), []string{path}, []string{said})
@@ -66,25 +64,19 @@ func TestForgetPastNamesKeptCopies(t *testing.T) {
 		}
 		return strings.Join(got, "\n")
 	}
-	if got := remaining("MEMORY.md", "lives in Porto"); !strings.Contains(got, "MEMORY.md in 1 copy") || !strings.Contains(got, "history purge MEMORY.md") || !strings.Contains(got, "-restore in the folder") {
-		t.Errorf("Porto: %s", got)
-	}
-	if got := remaining("MEMORY.md", "lives in Faro"); !strings.Contains(got, "MEMORY.md in 1 copy") || strings.Contains(got, "restore") {
-		t.Errorf("Faro: %s", got)
-	}
-	if got := remaining("MEMORY.md", "lives in Berlin"); got != "" {
-		t.Errorf("Berlin: %s", got)
-	}
-	if p, err := m.PurgeHistory(t.Context(), "MEMORY.md"); p.Copies != 2 || err != nil {
+	if p, err := m.PurgeHistory(t.Context(), "USER.md"); p.Copies != 1 || err != nil {
 		t.Errorf("PurgeHistory = %+v, %v", p, err)
 	}
-	if got := remaining("MEMORY.md", "lives in Porto"); strings.Contains(got, "undo") || !strings.Contains(got, "restore") {
-		t.Errorf("after the purge: %s", got)
+	if got := remaining("MEMORY.md", "lives in Faro"); got != "" {
+		t.Errorf("Faro: %s", got)
 	}
-	if got := remaining("USER.md", "lives in Porto"); !strings.Contains(got, "USER.md in 1 copy") {
-		t.Errorf("the copy of another file is gone: %s", got)
+	if got := remaining("MEMORY.md", "lives in Porto"); !strings.Contains(got, "-restore in the folder") {
+		t.Errorf("Porto: %s", got)
 	}
-	if revisions, err := m.Revisions(t.Context()); err != nil || len(revisions) != 1 || revisions[0].Path != "USER.md" {
+	if log := read(t, m.stateOf("note"), "changes.jsonl"); strings.Contains(log, "Porto") || strings.Contains(log, "Faro") || strings.Contains(log, "Braga") {
+		t.Errorf("the changes still say: %s", log)
+	}
+	if revisions, err := m.Revisions(t.Context()); err != nil || len(revisions) > 0 {
 		t.Errorf("revisions: %+v, %v", revisions, err)
 	}
 }

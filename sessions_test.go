@@ -187,7 +187,7 @@ func TestSearchDefersSmallTranscriptChanges(t *testing.T) {
 		t.Errorf("the first search of an index finds %v", hits)
 	}
 	transcript(t, folder, "s", llm.Message{Role: llm.RoleUser, Text: "Then the kingfisher dived."})
-	note(t, m, memory.Note{Text: "unrelated"})
+	addNote(t, m, memory.Note{Text: "unrelated"})
 	<-m.syncInBackground(t.Context())
 	if hits := find(t, m, "kingfisher"); len(hits) > 0 {
 		t.Errorf("one message was not waited with: %v", hits)

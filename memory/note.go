@@ -14,7 +14,7 @@ type Note struct {
 	// Source is who has written the note, one of the constants NoteFrom..., and is recorded beside the text; empty records
 	// nothing.
 	Source string
-	// KeepSecrets keeps those secrets in the text that were left out of a note before. Otherwise a reference takes the place of each.
+	// KeepSecrets keeps the secrets in the text, such as keys and passwords. Otherwise a reference takes the place of each.
 	KeepSecrets bool
 	// Origin says whose words the note was made of; nil means the owner's. Together with the source it is recorded beside the text.
 	Origin *Origin

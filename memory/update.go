@@ -10,11 +10,11 @@ type Update struct {
 	OldText string
 	// NewText takes its place; empty removes the old text, and its lines if nothing is left of them.
 	NewText string
-	// Reason is why, recorded with the file as it was; at most 1,000 characters.
+	// Reason is why, recorded with the text before; at most 1,000 characters.
 	Reason string
 	// Source is who updates, one of the constants NoteFrom..., and is recorded beside the text; empty records nothing.
 	Source string
-	// KeepSecrets keeps those secrets in NewText that were left out of a note before. Otherwise a reference takes the place of each that
+	// KeepSecrets keeps the secrets in NewText. Otherwise a reference takes the place of each that
 	// OldText lacks. The reason never keeps any.
 	KeepSecrets bool
 }

@@ -41,7 +41,7 @@ func All() []llm.Tool {
 		{
 			Name: Update,
 			Description: "Correct or remove a text in MEMORY.md, or in another memory file that is not of a day, instead of contradicting it. " +
-				"The file as it was is kept.",
+				"The text before is kept.",
 			Schema: json.RawMessage(updateSchema),
 		},
 	}

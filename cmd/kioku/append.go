@@ -37,7 +37,7 @@ func (a *app) appendCmd() *cobra.Command {
 	cmd.Flags().StringVar(&req.Target, "to", memory.TargetDaily, "`file` for the note: daily or long_term")
 	completeFlag(cmd, "to", memory.TargetDaily, memory.TargetLongTerm)
 	cmd.Flags().StringVar(&req.Category, "category", "", "`word` for the heading of the note, or the heading in MEMORY.md under which it goes")
-	cmd.Flags().BoolVar(&req.KeepSecrets, "keep-secrets", false, "write passwords and keys that were left out before")
+	cmd.Flags().BoolVar(&req.KeepSecrets, "keep-secrets", false, "write passwords and keys too")
 	cmd.Flags().StringVar(&req.IdempotencyKey, "key", "", "`key` with which the note is written only once; another text under it is an error")
 	return cmd
 }

@@ -195,7 +195,7 @@ func (a *app) diffCmd() *cobra.Command {
 func (a *app) historyCmd() *cobra.Command {
 	purge := &cobra.Command{
 		Use: "purge [PATH]", Short: "Remove what Kioku keeps of old notes",
-		Long: "Remove the versions of all notes, of a folder or of a file from the journal, the copies that kioku undo needs, and the indexes that searches\n" +
+		Long: "Remove the versions of all notes, of a folder or of a file from the journal, the changes that kioku undo knows, and the indexes that searches\n" +
 			"of the past have left. What the notes say now is recorded again by the next sync. A repository of git is not changed.",
 		Example: "  kioku history purge memory/private.md\n  kioku history purge",
 		Args:    cobra.MaximumNArgs(1), ValidArgsFunction: a.completePath,

@@ -14,7 +14,7 @@ func (a *app) updateCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "update OLD NEW", Short: "Correct a text in MEMORY.md",
 		Long: "Correct a text in MEMORY.md, in USER.md or in a file in memory/ that is not of a day. The old text occurs once in the file; an empty new " +
-			"text removes it. The file as it was is kept, and kioku undo brings it back.",
+			"text removes it. The text before is kept, and kioku undo brings it back.",
 		Example: "  kioku update \"Ines prefers tea\" \"Ines prefers coffee\" --reason \"she said so\"\n  kioku update \"The boiler is new.\" \"\"",
 		Args:    cobra.ExactArgs(2), ValidArgsFunction: cobra.NoFileCompletions,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -34,8 +34,8 @@ func (a *app) updateCmd() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&req.Path, "file", "", "`path` of the file; MEMORY.md by default")
 	completeFlag(cmd, "file", "MEMORY.md", "USER.md")
-	cmd.Flags().StringVar(&req.Reason, "reason", "", "`why`, kept with the file as it was")
-	cmd.Flags().BoolVar(&req.KeepSecrets, "keep-secrets", false, "write passwords and keys that were left out before")
+	cmd.Flags().StringVar(&req.Reason, "reason", "", "`why`, kept with the text before")
+	cmd.Flags().BoolVar(&req.KeepSecrets, "keep-secrets", false, "write passwords and keys too")
 	return cmd
 }
 

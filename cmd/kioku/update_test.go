@@ -55,12 +55,12 @@ func TestUpdateAndUndo(t *testing.T) {
 	s.says("(taken back)", "undo", "--list")
 }
 
-// Secrets are not written to notes unless asked for twice, and the command tells of it. (C13)
+// Secrets are not written to notes unless the user says so, and the command tells of it. (C13)
 func TestAppendTellsOfSecretsAndSimilarLines(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, map[string]string{"MEMORY.md": "## Facts\n\n- The cat is called Moka.\n\n## People\n"})
 	const note = "The Wi-Fi password is h8Kq2!xZ."
-	s.run("append", "--keep-secrets", note).wants(t, exitOK, "a secret (password) was left out", "[secret password left out]", "--keep-secrets")
+	s.run("append", note).wants(t, exitOK, "a secret (password) was left out", "[secret password left out]", "--keep-secrets")
 	s.run("append", "--keep-secrets", note).wants(t, exitOK)
 	s.says("h8Kq2!xZ", "search", "Wi-Fi")
 	s.run("append", "--to", "long_term", "--category", "fact", "The cat is called Miruku.").wants(t, exitOK, "MEMORY.md:3 says nearly the same", "called Moka")

@@ -120,7 +120,7 @@ func appendText(out tools.AppendOutput) string {
 
 // updateText is the output of memory_update for a model.
 func updateText(out tools.UpdateOutput) string {
-	return fmt.Sprintf("Changed %s, line %d. The file as it was is kept: revision %s.", out.Path, out.StartLine, out.Revision) + hintText(out.Secrets, out.Hint)
+	return fmt.Sprintf("Changed %s, line %d. The text before is kept: revision %s.", out.Path, out.StartLine, out.Revision) + hintText(out.Secrets, out.Hint)
 }
 
 // hintText tells of secrets that were left out, and what a model may do then.

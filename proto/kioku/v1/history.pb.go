@@ -1151,7 +1151,7 @@ type PurgeHistoryResponse struct {
 	RemovedCount int32 `protobuf:"varint,1,opt,name=removed_count,json=removedCount,proto3" json:"removed_count,omitempty"`
 	// Number of indexes of the past that were removed.
 	IndexCount int32 `protobuf:"varint,2,opt,name=index_count,json=indexCount,proto3" json:"index_count,omitempty"`
-	// Number of updates whose copies were removed, and that cannot be taken back any more.
+	// Number of changes of notes that were removed, and cannot be taken back any more.
 	CopyCount     int32 `protobuf:"varint,3,opt,name=copy_count,json=copyCount,proto3" json:"copy_count,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -49,7 +49,7 @@ type HistoryServiceClient interface {
 	// UndoWrites takes back notes and updates of an agent, as a unit. What was edited since stays, and the response says so. It needs
 	// the right to write.
 	UndoWrites(ctx context.Context, in *UndoWritesRequest, opts ...grpc.CallOption) (*UndoWritesResponse, error)
-	// PurgeHistory removes the versions of a file or folder from the journal, copies from before updates, and indexes of the past. It cannot change a repository of
+	// PurgeHistory removes the versions of a file or folder from the journal, the changes that undo knows, and indexes of the past. It cannot change a repository of
 	// git. It needs the right to write.
 	PurgeHistory(ctx context.Context, in *PurgeHistoryRequest, opts ...grpc.CallOption) (*PurgeHistoryResponse, error)
 }
@@ -142,7 +142,7 @@ type HistoryServiceServer interface {
 	// UndoWrites takes back notes and updates of an agent, as a unit. What was edited since stays, and the response says so. It needs
 	// the right to write.
 	UndoWrites(context.Context, *UndoWritesRequest) (*UndoWritesResponse, error)
-	// PurgeHistory removes the versions of a file or folder from the journal, copies from before updates, and indexes of the past. It cannot change a repository of
+	// PurgeHistory removes the versions of a file or folder from the journal, the changes that undo knows, and indexes of the past. It cannot change a repository of
 	// git. It needs the right to write.
 	PurgeHistory(context.Context, *PurgeHistoryRequest) (*PurgeHistoryResponse, error)
 	mustEmbedUnimplementedHistoryServiceServer()

@@ -1581,8 +1581,7 @@ type MemoryAppendRequest struct {
 	Channel string `protobuf:"bytes,7,opt,name=channel,proto3" json:"channel,omitempty"`
 	// Who said what the note says. Unset means the owner, or somebody unknown if the channel counts as a group.
 	Author *Author `protobuf:"bytes,8,opt,name=author,proto3" json:"author,omitempty"`
-	// Keep secrets, such as keys and passwords, in the text if they were left out of a note before: a
-	// secret is written only if it is asked for twice. Otherwise a reference takes the place of each.
+	// Keep secrets, such as keys and passwords, in the text. Otherwise a reference takes the place of each.
 	KeepSecrets bool `protobuf:"varint,9,opt,name=keep_secrets,json=keepSecrets,proto3" json:"keep_secrets,omitempty"`
 	// Others who said a part of it.
 	MoreAuthors []*Author `protobuf:"bytes,10,rep,name=more_authors,json=moreAuthors,proto3" json:"more_authors,omitempty"`
@@ -1977,8 +1976,7 @@ type MemoryUpdateRequest struct {
 	Reason string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Writer, as in MemoryAppendRequest.
 	Source string `protobuf:"bytes,6,opt,name=source,proto3" json:"source,omitempty"`
-	// Keep secrets in the new text that were left out of a note before. Otherwise a reference takes the place of each that
-	// the old text lacks.
+	// Keep secrets in the new text. Otherwise a reference takes the place of each that the old text lacks.
 	KeepSecrets   bool `protobuf:"varint,7,opt,name=keep_secrets,json=keepSecrets,proto3" json:"keep_secrets,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

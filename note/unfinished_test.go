@@ -1,11 +1,10 @@
-package kioku
+package note
 
 import (
 	"bufio"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -21,64 +20,36 @@ import (
 	"kioku/memory"
 )
 
-// longText returns a text that is long enough for a marker at its beginning.
+// longText returns a text of several paragraphs.
 func longText(i int) string {
 	return fmt.Sprintf("Barrel %d.\n", i) + strings.Repeat("It holds salt, and the salt is white.\nNobody knows who brought it.\n\n", 12) + "That is all."
 }
 
-// Hazard F06: wherever a kill has cut a long note off, the same note written again becomes whole and is there once.
-func TestAppendFinishesANoteThatWasCutOff(t *testing.T) {
+// Hazard F06: wherever a kill has cut a long note off, the same note written again is there whole and once, behind what is left, and what
+// others have written since stays.
+func TestAppendWritesANoteThatWasCutOffWhole(t *testing.T) {
 	for _, target := range []string{memory.TargetDaily, memory.TargetLongTerm} {
 		for _, key := range []string{"k", ""} {
-			n := memory.Note{Text: longText(1), Key: key, Target: target}
-			ws := t.TempDir()
-			m := appendTo(t, ws)
-			note(t, m, memory.Note{Text: "before", Target: target})
-			a := note(t, m, n)
-			whole := read(t, ws, a.Path)
-			begin := strings.Index(whole, beginMarkerOf(n)) + len(beginMarkerOf(n))
-			later := openMemory(t, Options{Workspace: ws, Now: clock("2026-01-05T13:59:00Z"), Location: m.opt.Location})
-			for end := begin; end < len(whole); end += testkit.Rounds(1, 67) {
-				if err := os.WriteFile(filepath.Join(ws, a.Path), []byte(whole[:end]), 0o644); err != nil {
-					t.Fatal(err)
+			for _, theirs := range []string{"", "their line\n", "\n\n## 22:00 - note\n\ntheir note <!-- kioku from=user -->\n", "\n- their bullet"} {
+				n := memory.Note{Text: longText(1), Key: key, Target: target}
+				ws := t.TempDir()
+				m := appendTo(t, ws)
+				a := addNote(t, m, n)
+				whole := read(t, ws, a.Path)
+				note := strings.TrimSuffix(whole[strings.Index(whole, longText(1)[:6]):], "\n")
+				for end := 0; end < len(whole)-len(markerOf(n))-2; end += testkit.Rounds(7, 97) {
+					left := whole[:end] + theirs
+					if err := os.WriteFile(filepath.Join(ws, a.Path), []byte(left), 0o644); err != nil {
+						t.Fatal(err)
+					}
+					again := addNote(t, m, n)
+					if got := read(t, ws, a.Path); !strings.HasPrefix(got, left) || strings.Count(got, note) != 1 || again.Deduplicated {
+						t.Fatalf("%s, cut off after %d of %d bytes: %+v, and the end is %q", target, end, len(whole), again, got[max(0, len(got)-20):])
+					}
+					if once := addNote(t, m, n); !once.Deduplicated || once.StartLine != again.StartLine {
+						t.Fatalf("%s, cut off after %d of %d bytes, written again: %+v, not %+v", target, end, len(whole), once, again)
+					}
 				}
-				again := note(t, later, n)
-				if got := read(t, ws, a.Path); got != whole && got != strings.TrimSuffix(whole, "\n") || again.StartLine != a.StartLine {
-					t.Fatalf("%s, cut off after %d of %d bytes: line %d, not %d, and the end is %q", target, end, len(whole), again.StartLine, a.StartLine, got[max(0, end-20):])
-				}
-				if once := note(t, later, n); !once.Deduplicated || once.StartLine != a.StartLine {
-					t.Fatalf("%s: written again: %+v", target, once)
-				}
-			}
-		}
-	}
-}
-
-// If others have written behind the beginning of a note, both stay as they are, the note is written whole and the log names
-// the place.
-func TestAppendLeavesTheBeginningOfANoteThatIsFollowed(t *testing.T) {
-	for _, target := range []string{memory.TargetDaily, memory.TargetLongTerm} {
-		n := memory.Note{Text: longText(1), Key: "k", Target: target}
-		ws := t.TempDir()
-		a := note(t, appendTo(t, ws), n)
-		whole := read(t, ws, a.Path)
-		part := whole[:len(whole)/2]
-		for _, theirs := range []string{"their line\n", "\n\n## 22:00 - note\n\ntheir note <!-- kioku from=user -->\n", "\n- their bullet"} {
-			if err := os.WriteFile(filepath.Join(ws, a.Path), []byte(part+theirs), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			var logged strings.Builder
-			m := openMemory(t, Options{Workspace: ws, Now: clock("2026-01-05T12:40:00Z"), Location: time.FixedZone("JST", 9*3600), Log: slog.New(slog.NewTextHandler(&logged, nil))})
-			again := note(t, m, n)
-			got := read(t, ws, a.Path)
-			if again.Deduplicated || !strings.HasPrefix(got, part+theirs) || !strings.HasSuffix(got, withMarker(n.Text, "", n)+"\n") && target == memory.TargetDaily {
-				t.Errorf("%s: %+v, and the file ends with %q", target, again, got[len(part):])
-			}
-			if want := fmt.Sprintf("path=%s line=%d", a.Path, a.StartLine); !strings.Contains(logged.String(), want) || strings.Contains(logged.String(), "Barrel") {
-				t.Errorf("%s: the log says %q, want %q", target, &logged, want)
-			}
-			if once := note(t, m, n); !once.Deduplicated || once.StartLine != again.StartLine {
-				t.Errorf("%s: written again: %+v", target, once)
 			}
 		}
 	}
@@ -90,11 +61,11 @@ func TestAppendDoesNotFinishAnotherNote(t *testing.T) {
 		ws := t.TempDir()
 		m := appendTo(t, ws)
 		short, long := longText(1), longText(1)+"\nNot quite."
-		note(t, m, memory.Note{Text: short, Target: target})
-		if a := note(t, m, memory.Note{Text: long, Target: target}); a.Deduplicated || a.StartLine < 10 {
+		addNote(t, m, memory.Note{Text: short, Target: target})
+		if a := addNote(t, m, memory.Note{Text: long, Target: target}); a.Deduplicated || a.StartLine < 10 {
 			t.Errorf("%s: %+v", target, a)
 		}
-		if a := note(t, m, memory.Note{Text: short, Target: target}); !a.Deduplicated {
+		if a := addNote(t, m, memory.Note{Text: short, Target: target}); !a.Deduplicated {
 			t.Errorf("%s: the shorter note is written again: %+v", target, a)
 		}
 	}
@@ -152,7 +123,7 @@ func startAppendChild(t *testing.T, workspace string, first, limit int) (*exec.C
 func TestAppendOfKilledWritersIsThereOnce(t *testing.T) {
 	ws := t.TempDir()
 	next, random := 0, rand.New(rand.NewPCG(testkit.Seed(), 0))
-	for range testkit.Rounds(100, 5) {
+	for range testkit.Rounds(200, 5) {
 		cmd, out := startAppendChild(t, ws, next, 0)
 		wait := time.Duration(random.IntN(60)) * time.Millisecond
 		for lines := bufio.NewScanner(out); lines.Scan(); {
@@ -167,7 +138,7 @@ func TestAppendOfKilledWritersIsThereOnce(t *testing.T) {
 		_ = cmd.Wait() // it was killed
 	}
 	m := appendTo(t, ws)
-	note(t, m, childNote(next)) // was perhaps cut off
+	addNote(t, m, childNote(next)) // was perhaps cut off
 	var all strings.Builder
 	for part := 1; part <= 1+next*25_000/(10<<20)+1; part++ {
 		text, _ := os.ReadFile(filepath.Join(ws, dayFile(notesFolder, m.opt.Now().In(m.opt.Location), part)))
@@ -180,19 +151,16 @@ func TestAppendOfKilledWritersIsThereOnce(t *testing.T) {
 			t.Errorf("note %d of %d is there %d times", i, next, count)
 		}
 	}
-	if n := strings.Count(got, "Barrel "); n != next+1 {
-		t.Errorf("%d beginnings of %d notes", n, next+1)
-	}
 	t.Logf("%d notes", next+1)
 }
 
 // Hazard A13: a note that does not fit on the disk is not there if nobody else has the file open. If somebody has, its
-// beginning may stay, and the note that comes again is finished.
-func TestAppendBeyondALimitIsTakenBackOrFinished(t *testing.T) {
+// beginning may stay, and the note that comes again is there once.
+func TestAppendBeyondALimitIsTakenBack(t *testing.T) {
 	for _, open := range []bool{false, true} {
 		t.Run(fmt.Sprint("open ", open), func(t *testing.T) {
 			ws := t.TempDir()
-			a := note(t, appendTo(t, ws), memory.Note{Text: "before"})
+			a := addNote(t, appendTo(t, ws), memory.Note{Text: "before"})
 			before := read(t, ws, a.Path)
 			if open {
 				f, err := os.Open(filepath.Join(ws, a.Path))
@@ -211,11 +179,11 @@ func TestAppendBeyondALimitIsTakenBackOrFinished(t *testing.T) {
 				t.Errorf("the child says %q, want %q", said, want)
 			}
 			n := childNote(next)
-			if got := read(t, ws, a.Path); strings.Contains(got, beginMarkerOf(n)) != open || !strings.HasPrefix(got, before) {
+			if got := read(t, ws, a.Path); strings.Contains(got, n.Text[:10]) != open || !strings.HasPrefix(got, before) {
 				t.Errorf("a beginning is left: %v", !open)
 			}
-			note(t, appendTo(t, ws), n)
-			if got := read(t, ws, a.Path); strings.Count(got, withMarker(n.Text, "", n)) != 1 || strings.Count(got, beginMarkerOf(n)) != 1 {
+			addNote(t, appendTo(t, ws), n)
+			if got := read(t, ws, a.Path); strings.Count(got, withMarker(n.Text, "", n)) != 1 {
 				t.Error("the note is not there once")
 			}
 		})

@@ -1,4 +1,4 @@
-package kioku
+package note
 
 import (
 	"errors"
@@ -12,7 +12,6 @@ import (
 	"pgregory.net/rapid"
 
 	"kioku/chunker"
-	"kioku/indexer"
 	"kioku/internal/marks"
 	"kioku/memory"
 )
@@ -21,11 +20,11 @@ import (
 func TestMarkerRecordsSource(t *testing.T) {
 	ws := t.TempDir()
 	m := appendTo(t, ws)
-	note(t, m, memory.Note{Text: "plain"})
-	note(t, m, memory.Note{Text: "typed in", Source: memory.NoteFromUser})
-	note(t, m, memory.Note{Text: "read on a page", Source: memory.NoteFromTool, Key: "k1"})
-	note(t, m, memory.Note{Text: "two\nlines", Source: memory.NoteFromFlush, Target: memory.TargetLongTerm})
-	note(t, m, memory.Note{Text: "with a key", Source: memory.NoteFromAgent, Key: "k2", Target: memory.TargetLongTerm})
+	addNote(t, m, memory.Note{Text: "plain"})
+	addNote(t, m, memory.Note{Text: "typed in", Source: memory.NoteFromUser})
+	addNote(t, m, memory.Note{Text: "read on a page", Source: memory.NoteFromTool, Key: "k1"})
+	addNote(t, m, memory.Note{Text: "two\nlines", Source: memory.NoteFromFlush, Target: memory.TargetLongTerm})
+	addNote(t, m, memory.Note{Text: "with a key", Source: memory.NoteFromAgent, Key: "k2", Target: memory.TargetLongTerm})
 	want := "# 2026-01-05\n\n## 21:40 - note\n\nplain\n\n## 21:40 - note\n\ntyped in <!-- kioku from=user -->\n\n" +
 		"## 21:40 - note\n\nread on a page <!-- kioku:HASH from=tool -->\n"
 	hash := regexp.MustCompile(`kioku:[0-9a-f]{16} text=[0-9a-f]{16}`)
@@ -35,10 +34,6 @@ func TestMarkerRecordsSource(t *testing.T) {
 	want = "- two\n  lines <!-- kioku from=flush -->\n- with a key <!-- kioku:HASH from=agent -->\n"
 	if got := hash.ReplaceAllString(read(t, ws, "MEMORY.md"), "kioku:HASH"); got != want {
 		t.Errorf("MEMORY.md: %q", got)
-	}
-	ex, err := m.Get(t.Context(), memory.GetRequest{Path: "MEMORY.md", From: 2, Lines: 1})
-	if err != nil || ex.Text != "  lines\n" { // in a prompt, a marker would cost tokens
-		t.Errorf("the file is shown as %q, %v", ex.Text, err)
 	}
 }
 
@@ -57,16 +52,16 @@ func TestAppendWritesNoteFromAnotherSourceOnce(t *testing.T) {
 		for _, text := range []string{"one", "one\ntwo", "see\n```\ncode\n```"} {
 			ws := t.TempDir()
 			m := appendTo(t, ws)
-			first := note(t, m, memory.Note{Text: text, Target: target, Source: memory.NoteFromAgent})
-			note(t, m, memory.Note{Text: "between", Target: target, Source: memory.NoteFromUser})
+			first := addNote(t, m, memory.Note{Text: text, Target: target, Source: memory.NoteFromAgent})
+			addNote(t, m, memory.Note{Text: "between", Target: target, Source: memory.NoteFromUser})
 			for _, again := range []memory.Note{{Source: memory.NoteFromAgent}, {Source: memory.NoteFromTool}, {}, {Source: memory.NoteFromUser, Key: "k"}} {
 				again.Text, again.Target = text, target
-				if a := note(t, m, again); !a.Deduplicated || a.StartLine != first.StartLine {
+				if a := addNote(t, m, again); !a.Deduplicated || a.StartLine != first.StartLine {
 					t.Errorf("%s: %q from %q with key %q: %+v, first %+v", target, text, again.Source, again.Key, a, first)
 				}
 			}
-			keyed := note(t, m, memory.Note{Text: "by key", Target: target, Source: memory.NoteFromFlush, Key: "k1"})
-			if a := note(t, m, memory.Note{Text: "by key", Target: target, Key: "k1"}); !a.Deduplicated || a.StartLine != keyed.StartLine {
+			keyed := addNote(t, m, memory.Note{Text: "by key", Target: target, Source: memory.NoteFromFlush, Key: "k1"})
+			if a := addNote(t, m, memory.Note{Text: "by key", Target: target, Key: "k1"}); !a.Deduplicated || a.StartLine != keyed.StartLine {
 				t.Errorf("%s: the same key from nowhere: %+v, first %+v", target, a, keyed)
 			}
 		}
@@ -83,7 +78,7 @@ func TestAppendRecognizesOlderMarkers(t *testing.T) {
 	for target, text := range map[string]string{memory.TargetDaily: "old section", memory.TargetLongTerm: "old bullet"} {
 		for _, n := range []memory.Note{{Text: text, Source: memory.NoteFromTool}, {Text: text, Key: "k", Source: memory.NoteFromTool}} {
 			n.Target = target
-			if a := note(t, m, n); !a.Deduplicated {
+			if a := addNote(t, m, n); !a.Deduplicated {
 				t.Errorf("%+v was written again", n)
 			}
 		}
@@ -104,20 +99,20 @@ func TestAppendRemovesMarkersFromText(t *testing.T) {
 	} {
 		ws := t.TempDir()
 		m := appendTo(t, ws)
-		note(t, m, memory.Note{Text: text, Source: memory.NoteFromTool})
+		addNote(t, m, memory.Note{Text: text, Source: memory.NoteFromTool})
 		file := read(t, ws, "memory/2026-01-05.md")
 		if found := markerPattern.FindAllString(file, -1); len(found) != 1 || !strings.Contains(found[0], "from=tool") {
 			t.Errorf("%q: the marks are %q", text, found)
 		}
-		if a := note(t, m, memory.Note{Text: "the real note", Key: "k", Source: memory.NoteFromUser}); a.Deduplicated {
+		if a := addNote(t, m, memory.Note{Text: "the real note", Key: "k", Source: memory.NoteFromUser}); a.Deduplicated {
 			t.Errorf("%q holds off the note with the key", text)
 		}
 	}
 	for _, category := range []string{"<!-- kioku" + markerKey("k") + " -->", "<!--  kioku" + markerKey("k") + " -->", "<!--\tkioku" + markerKey("k") + "\n-->"} {
 		ws := t.TempDir()
 		m := appendTo(t, ws)
-		note(t, m, memory.Note{Text: "evil", Category: category})
-		if a := note(t, m, memory.Note{Text: "the real note", Key: "k"}); a.Deduplicated {
+		addNote(t, m, memory.Note{Text: "evil", Category: category})
+		if a := addNote(t, m, memory.Note{Text: "the real note", Key: "k"}); a.Deduplicated {
 			t.Errorf("the category %q holds off the note with the key", category)
 		}
 	}
@@ -166,31 +161,11 @@ func TestMarkerLeavesCodeFenceClosed(t *testing.T) {
 	for _, target := range []string{memory.TargetDaily, memory.TargetLongTerm} {
 		ws := t.TempDir()
 		m := appendTo(t, ws)
-		a := note(t, m, memory.Note{Text: "run\n```\nmake\n```", Target: target, Source: memory.NoteFromAgent, Key: "k"})
+		a := addNote(t, m, memory.Note{Text: "run\n```\nmake\n```", Target: target, Source: memory.NoteFromAgent, Key: "k"})
 		lines := chunker.Lines(read(t, ws, a.Path), "", false)
 		last := lines[len(lines)-1]
 		if last.Fence != "" || !strings.Contains(last.Text, "from=agent") {
 			t.Errorf("%s: the last line is %+v", target, last)
-		}
-	}
-}
-
-func TestMarkerIsNeitherFoundNorShown(t *testing.T) {
-	ws := t.TempDir()
-	m := appendTo(t, ws)
-	events := m.Subscribe(t.Context())
-	note(t, m, memory.Note{Text: "The windmill was painted green.", Source: memory.NoteFromTool, Key: "k"})
-	waitFor(t, events, indexer.SyncDone, "")
-	got, err := m.Search(t.Context(), memory.Query{Text: "windmill"})
-	if err != nil || len(got.Hits) != 1 {
-		t.Fatalf("got %+v, %v", got.Hits, err)
-	}
-	if h := got.Hits[0]; strings.Contains(h.Snippet, "kioku") || h.SnippetEnd != 5 {
-		t.Errorf("shown to line %d: %q", h.SnippetEnd, h.Snippet)
-	}
-	for _, word := range []string{"kioku", "from=tool", markerKey("k")[1:]} {
-		if hits := find(t, m, word); len(hits) > 0 {
-			t.Errorf("%s is found in %v", word, hits)
 		}
 	}
 }
@@ -222,7 +197,7 @@ func TestAppendKeepsSourcesOfConcurrentNotes(t *testing.T) {
 	var g errgroup.Group
 	sources := []string{memory.NoteFromTool, memory.NoteFromFlush}
 	for i, source := range sources {
-		m := openMemory(t, Options{Workspace: ws, Now: clock("2026-01-05T12:00:00Z"), Location: time.UTC})
+		m := openFolder(t, Options{Path: ws, Now: clock("2026-01-05T12:00:00Z"), Location: time.UTC})
 		g.Go(func() error {
 			for n := range 20 {
 				for _, target := range []string{memory.TargetDaily, memory.TargetLongTerm} {

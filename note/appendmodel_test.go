@@ -1,4 +1,4 @@
-package kioku
+package note
 
 import (
 	"context"
@@ -23,7 +23,7 @@ import (
 type appendModel struct {
 	t    *testing.T
 	ws   string
-	both [2]*Memory
+	both [2]*Folder
 	// outside keeps the editor from overwriting a line that is written while it saves: other programs have no lock for that.
 	outside sync.Mutex
 	lines   int
@@ -39,7 +39,7 @@ func TestAppendKeepsEveryAcknowledgedNoteOnce(t *testing.T) {
 	ws := t.TempDir()
 	m := &appendModel{t: t, ws: ws, acknowledged: map[string]memory.Note{}}
 	for i := range m.both {
-		m.both[i] = openMemory(t, Options{Workspace: ws, Now: clock("2026-01-05T12:00:00Z"), Location: time.UTC, Index: IndexOptions{MaxFileBytes: 30_000}})
+		m.both[i] = openFolder(t, Options{Path: ws, Now: clock("2026-01-05T12:00:00Z"), Location: time.UTC, MaxFileBytes: 30_000})
 	}
 	var ended atomic.Bool
 	var others, writers errgroup.Group
@@ -88,10 +88,8 @@ func (m *appendModel) step(random *rand.Rand, writer, i int) error {
 		}
 		m.count(err)
 	case 1:
-		if beginsWithMarker(n) {
-			if err := m.writeBeginning(mem, n, random); err != nil {
-				return err
-			}
+		if err := m.writeBeginning(mem, n, random); err != nil {
+			return err
 		}
 	}
 	if _, err := mem.Append(m.t.Context(), n); err != nil {
@@ -122,7 +120,7 @@ func (m *appendModel) count(err error) {
 }
 
 // writeBeginning leaves the beginning of a note, as a kill in the middle of its write does.
-func (m *appendModel) writeBeginning(mem *Memory, n memory.Note, random *rand.Rand) error {
+func (m *appendModel) writeBeginning(mem *Folder, n memory.Note, random *rand.Rand) error {
 	n, err := checkNote(n)
 	if err != nil {
 		return err
@@ -141,8 +139,10 @@ func (m *appendModel) writeBeginning(mem *Memory, n memory.Note, random *rand.Ra
 	if err != nil {
 		return err
 	}
-	begin := strings.Index(string(w.data), beginMarkerOf(n)) + len(beginMarkerOf(n))
-	_, err = w.file.f.Write(w.data[:begin+random.IntN(len(w.data)-begin)])
+	if w.at < len(w.file.text) {
+		return nil // a kill leaves the old file or the new one
+	}
+	_, err = w.file.f.Write(w.data[:random.IntN(len(w.data)-len(markerOf(n)))])
 	return err
 }
 
@@ -203,7 +203,10 @@ func (m *appendModel) check() {
 		}
 		// One that was cut off right before its marker and then followed by another note is known by its text.
 		bare := "\n\n" + n.Text + "\n\n## "
-		if count := strings.Count(text[n.Target], whole) + strings.Count(text[n.Target], bare); count != 1 {
+		if n.Target == memory.TargetLongTerm {
+			bare = "\n" + bulletText(n) + "\n"
+		}
+		if count := strings.Count(text[n.Target], whole); count > 1 || count == 0 && !strings.Contains(text[n.Target], bare) {
 			m.t.Errorf("note %s of %d bytes is there %d times", n.Key, len(n.Text), count)
 		}
 	}

@@ -1,4 +1,4 @@
-package kioku
+package note
 
 import (
 	"bytes"
@@ -24,6 +24,10 @@ import (
 // maxReopened is the maximum number of times that a file is opened again because it was replaced while Append waited for
 // its lock. A program that does nothing but replace it wins some hundred times in a row.
 const maxReopened = 10_000
+
+// maxInserted is the number of times that Append tries to put a note into the middle of a file that others change all the time, before it
+// puts it at the end.
+const maxInserted = 100
 
 // searchedFiles is how many times MaxFileBytes of a file are searched for a note. Other programs can make a file too large to
 // be indexed, but the keys in it still hold.
@@ -72,15 +76,15 @@ func openDay(ctx context.Context, root *os.Root, folder string, day time.Time, l
 // openNotes opens or creates a file of notes, and its folder, waits for the kernel's lock on it until ctx ends, and reads it.
 func openNotes(ctx context.Context, root *os.Root, name string, limit int64) (*noteFile, error) {
 	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
-		return nil, unwritten(name, err)
+		return nil, Unwritten(name, err)
 	}
-	f, err := openForAppend(ctx, root, name)
+	f, err := OpenLocked(ctx, root, name, 0o644)
 	if err != nil {
-		return nil, unwritten(name, err)
+		return nil, Unwritten(name, err)
 	}
 	src, err := io.ReadAll(io.LimitReader(f, searchedFiles*limit))
 	if err != nil {
-		return nil, unwritten(name, errors.Join(err, f.Close()))
+		return nil, Unwritten(name, errors.Join(err, f.Close()))
 	}
 	return &noteFile{name: name, f: f, text: src, closed: closedBy(src, limit)}, nil
 }
@@ -117,14 +121,14 @@ func closeNotes(files []*noteFile) {
 	}
 }
 
-// openForAppend opens or creates a regular file and waits for the kernel's lock on it. If the file was replaced meanwhile, as
+// OpenLocked opens or creates a regular file and waits for the kernel's lock on it. If the file was replaced meanwhile, as
 // editors do, the lock is on a file without a name; then the new file is opened.
-func openForAppend(ctx context.Context, root *os.Root, name string) (*os.File, error) {
+func OpenLocked(ctx context.Context, root *os.Root, name string, perm os.FileMode) (*os.File, error) {
 	for range maxReopened {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		f, named, err := lockNamed(ctx, root, name)
+		f, named, err := lockNamed(ctx, root, name, perm)
 		if named || err != nil {
 			return f, err
 		}
@@ -133,11 +137,11 @@ func openForAppend(ctx context.Context, root *os.Root, name string) (*os.File, e
 }
 
 // lockNamed opens and locks a file. If the file has lost its name by the time it is locked, named is false and f is nil.
-func lockNamed(ctx context.Context, root *os.Root, name string) (f *os.File, named bool, err error) {
+func lockNamed(ctx context.Context, root *os.Root, name string, perm os.FileMode) (f *os.File, named bool, err error) {
 	if info, err := root.Lstat(name); err == nil && !info.Mode().IsRegular() {
 		return nil, false, fmt.Errorf("%w: it is not a regular file; move it away", memory.ErrUnavailable)
 	}
-	f, err = root.OpenFile(name, os.O_CREATE|os.O_RDWR|os.O_APPEND|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0o644)
+	f, err = root.OpenFile(name, os.O_CREATE|os.O_RDWR|os.O_APPEND|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, perm)
 	if errors.Is(err, syscall.EWOULDBLOCK) { // somebody has sole use of it for a moment, to take back a failed write
 		return nil, false, nil
 	}
@@ -168,7 +172,7 @@ func hasName(root *os.Root, name string, f *os.File) (bool, error) {
 func (file *noteFile) deduplicated(line int) (memory.Appended, error) {
 	if file.f != nil {
 		if err := file.f.Sync(); err != nil {
-			return memory.Appended{}, unwritten(file.name, err)
+			return memory.Appended{}, Unwritten(file.name, err)
 		}
 	}
 	return memory.Appended{Path: file.name, StartLine: line, Deduplicated: true}, nil
@@ -190,31 +194,6 @@ func (file *noteFile) write(ctx context.Context, root *os.Root, data []byte) (li
 		return 0, err
 	}
 	return file.lineOf(len(data))
-}
-
-// errFollowed: somebody has written behind the beginning of a note that was to be finished.
-var errFollowed = errors.New("something else follows")
-
-// finish appends the rest of a note whose beginning is the end of the file. It returns the number of the line that the rest
-// begins in, and errFollowed if somebody has appended since the file was read.
-func (file *noteFile) finish(ctx context.Context, rest []byte) (line int, err error) {
-	line = 1 + countLineBreaks(file.text)
-	if info, err := file.f.Stat(); err != nil {
-		return 0, err
-	} else if info.Size() != int64(len(file.text)) {
-		return line, errFollowed
-	}
-	if err := ctx.Err(); err != nil {
-		return 0, err
-	}
-	if err := atomicfile.Append(file.f, rest); err != nil {
-		return 0, err
-	}
-	if end, err := file.f.Seek(0, io.SeekCurrent); err != nil || end != int64(len(file.text)+len(rest)) {
-		_ = atomicfile.CutBack(file.f, rest) // what cannot be taken back stays beside the whole note
-		return line, errors.Join(err, errFollowed)
-	}
-	return line, nil
 }
 
 // lineOf returns the line in which the n bytes begin that were just written. Others may have appended since the file was read.
@@ -242,8 +221,8 @@ func readDay(root *os.Root, folder string, day time.Time, limit int64) []*noteFi
 	}
 }
 
-// unwritten returns the error of a note that could not be written. It wraps the error of package memory that fits, if any.
-func unwritten(name string, err error) error {
+// Unwritten returns the error of a note that could not be written. It wraps the error of package memory that fits, if any.
+func Unwritten(name string, err error) error {
 	var kind error
 	switch {
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):

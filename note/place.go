@@ -1,4 +1,4 @@
-package kioku
+package note
 
 import (
 	"bytes"
@@ -36,8 +36,8 @@ type notePlace struct {
 }
 
 // openPlace opens the files in which a note may be or go.
-func (m *Memory) openPlace(ctx context.Context, root *os.Root, n memory.Note) (*notePlace, error) {
-	p := &notePlace{root: root, log: m.log, note: n, limit: m.opt.Index.maxFileBytes()}
+func (f *Folder) openPlace(ctx context.Context, root *os.Root, n memory.Note) (*notePlace, error) {
+	p := &notePlace{root: root, log: f.opt.Log, note: n, limit: f.opt.MaxFileBytes}
 	var err error
 	if n.Target == memory.TargetLongTerm {
 		p.block = bullet(n)
@@ -45,7 +45,7 @@ func (m *Memory) openPlace(ctx context.Context, root *os.Root, n memory.Note) (*
 		p.files = []*noteFile{file}
 		return p, err
 	}
-	now := m.opt.Now().In(m.opt.Location)
+	now := f.opt.Now().In(f.opt.Location)
 	p.title, p.block = "# "+now.Format(time.DateOnly)+"\n", section(n, now)
 	folder := dayFolder(n)
 	p.next = func(part int) string { return dayFile(folder, now, part) }
@@ -62,7 +62,7 @@ type addition struct {
 	data []byte
 	// at is the offset of data in the text of the file.
 	at int
-	// below is how many lines below the first line of data the note begins; negative if its beginning is in the file already.
+	// below is how many lines below the first line of data the note begins.
 	below int
 }
 
@@ -71,13 +71,6 @@ func (p *notePlace) add(ctx context.Context) (a memory.Appended, lost bool, err 
 	known, err := p.findKey()
 	if err != nil {
 		return memory.Appended{}, false, err
-	}
-	if w := p.rest(); w != nil {
-		line, err := w.file.finish(ctx, w.data)
-		if !errors.Is(err, errFollowed) {
-			return p.added(w, line, err)
-		}
-		p.tellLeft(w.file, line+w.below)
 	}
 	if !known.Deduplicated {
 		known, err = p.findText()
@@ -104,7 +97,7 @@ func (p *notePlace) insert(ctx context.Context, w *addition) (a memory.Appended,
 	have := w.file.text
 	want := slices.Concat(have[:w.at], w.data, have[w.at:])
 	if err := ctx.Err(); err != nil {
-		return memory.Appended{}, false, unwritten(w.file.name, err)
+		return memory.Appended{}, false, Unwritten(w.file.name, err)
 	}
 	err = atomicfile.Replacement{File: w.file.f, Have: have, Want: want}.Replace(p.root, w.file.name)
 	switch {
@@ -128,11 +121,10 @@ func (p *notePlace) insert(ctx context.Context, w *addition) (a memory.Appended,
 // added returns the outcome of an addition whose first line is line.
 func (p *notePlace) added(w *addition, line int, err error) (a memory.Appended, lost bool, _ error) {
 	if err != nil {
-		return memory.Appended{}, false, unwritten(w.file.name, err)
+		return memory.Appended{}, false, Unwritten(w.file.name, err)
 	}
 	named, err := hasName(p.root, w.file.name, w.file.f)
-	// Whoever saved the file without its last line break has not taken the note away.
-	return memory.Appended{Path: w.file.name, StartLine: line + w.below, Deduplicated: len(bytes.TrimSpace(w.data)) == 0}, !named, err
+	return memory.Appended{Path: w.file.name, StartLine: line + w.below}, !named, err
 }
 
 // findKey returns where the note with this key is. It returns memory.ErrConflict if that note has another text.
@@ -161,26 +153,6 @@ func (p *notePlace) findText() (memory.Appended, error) {
 		}
 	}
 	return memory.Appended{}, nil
-}
-
-// rest returns what is left to be written of a note whose beginning is the end of a file; nil if there is no such file.
-func (p *notePlace) rest() *addition {
-	for _, file := range p.files {
-		u := findUnfinished(file.text, p.note, file.withLineEnds(p.block))
-		switch {
-		case u.line == 0:
-		case u.rest == nil || !p.fits(file, len(u.rest)):
-			p.tellLeft(file, u.line)
-		default:
-			return &addition{file, u.rest, len(file.text), u.line - 1 - countLineBreaks(file.text)}
-		}
-	}
-	return nil
-}
-
-// tellLeft logs that the beginning of a note stays in a file.
-func (p *notePlace) tellLeft(file *noteFile, line int) {
-	p.log.Warn("the beginning of a note is left from a write that failed; the whole note is elsewhere", "path", file.name, "line", line)
 }
 
 // whole returns the note as it is to be appended to the last file, or to a new one if it does not fit.

@@ -1,11 +1,9 @@
-package kioku
+package note
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -13,62 +11,48 @@ import (
 	"unicode/utf8"
 
 	"kioku/internal/atomicfile"
-	"kioku/internal/kept"
 	"kioku/internal/safefile"
 	"kioku/internal/text"
 	"kioku/memory"
 )
 
-const (
-	userFile = "USER.md"
-	// maxReasonChars is the maximum number of characters of the reason of an update.
-	maxReasonChars = 1000
-)
+// maxReasonChars is the maximum number of characters of the reason of an update.
+const maxReasonChars = 1000
 
 // Update replaces a text in a file of what stays true and fsyncs it: MEMORY.md, USER.md or a file in memory/. Files of days are
-// records and are not updated. A copy of the file as it was is kept in the state folder, with the reason, and Undo takes the update
-// back. The marker of the note records the source from then on.
+// records and are not updated. The change log has what stood there, with the reason, and Undo takes the update back. The marker of the note
+// records the source from then on.
 //
 // Update returns a *memory.InputError, and changes nothing, if the old text does not occur exactly once, or for another file than
 // these; memory.ErrNotFound for a missing file; otherwise the errors of Append. It waits for other writers as Append does; what other
 // programs append meanwhile is not lost.
-func (m *Memory) Update(ctx context.Context, u memory.Update) (memory.Updated, error) {
-	if err := m.enter(); err != nil {
-		return memory.Updated{}, err
-	}
-	defer m.leave()
-	u, err := m.checkUpdate(u)
+func (f *Folder) Update(ctx context.Context, u memory.Update) (memory.Updated, error) {
+	u, err := f.checkUpdate(u)
 	if err != nil {
 		return memory.Updated{}, err
 	}
-	r := m.redaction(u.KeepSecrets)
+	r := redaction{keep: u.KeepSecrets}
 	u.NewText = r.redact(u.NewText, u.OldText)
 	u.Reason = r.redactAll(u.Reason)
-	done, err := m.edit(ctx, u.Path, revision{Reason: u.Reason, Source: u.Source}, func(src []byte) (textChange, error) {
+	done, err := f.edit(ctx, u.Path, func(src []byte) (patch, change, error) {
 		within := u
 		within.NewText = r.redactBehind(leadOf(src, u.OldText), u.NewText, u.OldText)
-		return changeOf(src, within)
+		p, err := changeOf(src, within)
+		return p, change{Reason: u.Reason, Source: u.Source}, err
 	})
 	if err == nil {
-		done.Secrets = r.tell()
+		done.Secrets = r.replaced()
 	}
 	return done, err
 }
 
 // checkUpdate returns an update with its defaults filled in, or a *memory.InputError.
-func (m *Memory) checkUpdate(u memory.Update) (memory.Update, error) {
+func (f *Folder) checkUpdate(u memory.Update) (memory.Update, error) {
 	if u.Path == "" {
 		u.Path = longTermFile
 	}
 	bad := func(field, problem string) (memory.Update, error) {
 		return u, &memory.InputError{Field: field, Problem: problem}
-	}
-	if err := checkPath(u.Path); err != nil {
-		return u, err
-	}
-	readings, _ := memory.Readings(u.Path)
-	if r, ok := m.fileOf(readings); ok {
-		u.Path = r.Path
 	}
 	recalled := strings.TrimSpace(u.NewText) != ""
 	u.OldText = strings.TrimSpace(removeMarkers(u.OldText))
@@ -90,21 +74,21 @@ func (m *Memory) checkUpdate(u memory.Update) (memory.Update, error) {
 	case utf8.RuneCountInString(u.Reason) > maxReasonChars:
 		return bad("reason", fmt.Sprintf("must have at most %d characters", maxReasonChars))
 	}
-	if err := m.checkUpdated(u.Path); err != nil {
+	if err := f.checkUpdated(u.Path); err != nil {
 		return u, err
 	}
 	return u, checkSource(u.Source)
 }
 
 // checkUpdated returns an error for a file that is not updated.
-func (m *Memory) checkUpdated(name string) error {
-	root, _, ok := m.indexer.Owns(name)
+func (f *Folder) checkUpdated(name string) error {
+	root, ok := f.opt.Owns(name)
 	long := name == longTermFile || name == userFile || strings.HasPrefix(name, "memory/")
 	day, _, _ := text.FindDay(path.Base(name))
 	switch {
 	case long && day != "":
 		return &memory.InputError{Field: "path", Problem: fmt.Sprintf("%s is the record of a day, which is not changed; append a note that says what is true", name)}
-	case !long || ok && root != m.workspace:
+	case !long || ok && root != f.opt.Path:
 		return &memory.InputError{Field: "path", Problem: fmt.Sprintf("only %s, %s and files in memory/ that are not of a day are updated, not %s", longTermFile, userFile, name)}
 	case !ok:
 		return errNotFound
@@ -112,39 +96,30 @@ func (m *Memory) checkUpdated(name string) error {
 	return nil
 }
 
-// edit changes a file of what stays true. change returns the change of a text that is made. A revision is kept of it.
-func (m *Memory) edit(ctx context.Context, name string, r revision, change func([]byte) (textChange, error)) (memory.Updated, error) {
-	if m.opt.Mode == ReadOnly {
-		return memory.Updated{}, memory.ErrReadOnly
+// edit changes a file of what stays true, and records that before. plan returns the patch of a text, and why and for whom it is made.
+func (f *Folder) edit(ctx context.Context, name string, plan func(src []byte) (patch, change, error)) (memory.Updated, error) {
+	done, err := f.takeTurn(ctx, targetOf(name))
+	if err != nil {
+		return memory.Updated{}, err
 	}
-	select {
-	case m.appending[targetOf(name)] <- struct{}{}:
-		defer func() { <-m.appending[targetOf(name)] }()
-	case <-ctx.Done():
-		return memory.Updated{}, fmt.Errorf("wait for other notes: %w", ctx.Err())
-	}
-	root, err := os.OpenRoot(m.workspace)
+	defer done()
+	root, err := os.OpenRoot(f.opt.Path)
 	if err != nil {
 		return memory.Updated{}, fmt.Errorf("%w: %w; nothing was changed", memory.ErrUnavailable, err)
 	}
 	defer root.Close()
 	for range maxReopened {
-		done, err := m.editOnce(ctx, root, name, r, change)
-		if errors.Is(err, atomicfile.ErrChanged) {
-			continue
+		done, err := f.editOnce(ctx, root, name, plan)
+		if !errors.Is(err, atomicfile.ErrChanged) {
+			return done, err
 		}
-		if err == nil && m.opt.Mode == Own {
-			m.syncInBackground(ctx)
-		}
-		return done, err
 	}
 	return memory.Updated{}, fmt.Errorf("update %s: %w: it changes again and again; try again later", name, memory.ErrUnavailable)
 }
 
 // editOnce is edit, but returns atomicfile.ErrChanged if the file changes meanwhile.
-func (m *Memory) editOnce(ctx context.Context, root *os.Root, name string, r revision, change func([]byte) (textChange, error)) (memory.Updated, error) {
-	limit := m.opt.Index.maxFileBytes()
-	file, err := openExisting(ctx, root, name, limit)
+func (f *Folder) editOnce(ctx context.Context, root *os.Root, name string, plan func(src []byte) (patch, change, error)) (memory.Updated, error) {
+	file, err := openExisting(ctx, root, name, f.opt.MaxFileBytes)
 	if err != nil {
 		return memory.Updated{}, err
 	}
@@ -152,29 +127,39 @@ func (m *Memory) editOnce(ctx context.Context, root *os.Root, name string, r rev
 	if file.closed != "" {
 		return memory.Updated{}, &memory.InputError{Field: "path", Problem: name + " is " + file.closed}
 	}
-	c, err := change(file.text)
+	p, c, err := plan(file.text)
 	if err != nil {
 		return memory.Updated{}, err
 	}
-	want := c.apply(file.text)
-	if int64(len(want)) > limit {
-		return memory.Updated{}, &memory.InputError{Field: "new_text", Problem: fmt.Sprintf("%s would be %s, and is not indexed then", name, safefile.TooLarge(limit))}
+	want := p.apply(file.text)
+	if int64(len(want)) > f.opt.MaxFileBytes {
+		return memory.Updated{}, &memory.InputError{Field: "new_text", Problem: fmt.Sprintf("%s would be %s, and is not indexed then", name, safefile.TooLarge(f.opt.MaxFileBytes))}
 	}
 	if err := ctx.Err(); err != nil {
 		return memory.Updated{}, err
 	}
-	r.describe(name, file.text, want, c)
-	id, err := m.keepRevision(name, file.text, r)
-	if err != nil {
+	c.ID, c.Time, c.Path, c.Line = f.newID(), f.opt.Now().UTC(), name, 1+countLineBreaks(file.text[:p.from])
+	c.Before, c.After = string(file.text[p.from:p.to]), p.added
+	c.Lead, c.Tail = p.around(file.text)
+	if err := f.changes.add(ctx, c); err != nil {
 		return memory.Updated{}, unchanged(name, err)
 	}
 	err = atomicfile.Replacement{File: file.f, Have: file.text, Want: want, Shared: true}.Replace(root, name)
 	if err != nil {
-		m.forgetRevision(id, r)
+		f.voidChange(ctx, c)
 		return memory.Updated{}, unchanged(name, err)
 	}
-	m.confirmRevision(id)
-	return memory.Updated{Path: name, StartLine: r.Line, Revision: id}, nil
+	return memory.Updated{Path: name, StartLine: c.Line, Revision: c.ID}, nil
+}
+
+// voidChange records that a change was not made, unless it was made all the same.
+func (f *Folder) voidChange(ctx context.Context, c change) {
+	if f.isMade(c) {
+		return
+	}
+	if err := f.changes.add(context.WithoutCancel(ctx), change{ID: c.ID, Void: true}); err != nil {
+		f.opt.Log.Warn("an update that failed stays in the list of revisions", "revision", c.ID, "err", err)
+	}
 }
 
 // openExisting opens and locks a file that must exist.
@@ -195,15 +180,17 @@ func unchanged(name string, err error) error {
 	if errors.Is(err, atomicfile.ErrInUse) {
 		err = fmt.Errorf("%w: it has a second name or another owner, who has to change it", memory.ErrNotWritable)
 	}
-	return fmt.Errorf("update: %w", unwritten(name, err))
+	return fmt.Errorf("update: %w", Unwritten(name, err))
 }
 
-// copyOf returns a function that opens a text as the file to copy.
-func copyOf(src []byte) func(string) (io.ReadCloser, error) {
-	return func(string) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(src)), nil }
-}
-
-// kept returns the folder of the copies.
-func (m *Memory) kept() kept.Folder {
-	return kept.Folder{Path: kept.Of(m.opt.StateDir, m.opt.Agent), Now: m.opt.Now}
+// targetOf returns the target of the notes that are appended to a file.
+func targetOf(name string) string {
+	day, _, _ := text.FindDay(path.Base(name))
+	switch {
+	case day == "" || !strings.HasPrefix(name, notesFolder+"/"):
+		return memory.TargetLongTerm
+	case path.Dir(name) == notesFolder:
+		return memory.TargetDaily
+	}
+	return memory.TargetGroup
 }

@@ -1,4 +1,4 @@
-package kioku
+package note
 
 import (
 	"errors"
@@ -13,7 +13,6 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"kioku/indexer"
 	"kioku/internal/testkit"
 	"kioku/memory"
 )
@@ -28,13 +27,13 @@ func clock(value string) func() time.Time {
 }
 
 // appendTo opens a memory whose clock stands at the evening of 2026-01-05 in Tokyo.
-func appendTo(t *testing.T, ws string) *Memory {
+func appendTo(t *testing.T, ws string) *Folder {
 	t.Helper()
-	return openMemory(t, Options{Workspace: ws, Now: clock("2026-01-05T12:40:00Z"), Location: time.FixedZone("JST", 9*3600)})
+	return openFolder(t, Options{Path: ws, Now: clock("2026-01-05T12:40:00Z"), Location: time.FixedZone("JST", 9*3600)})
 }
 
 // note appends or fails the test.
-func note(t *testing.T, m *Memory, n memory.Note) memory.Appended {
+func addNote(t *testing.T, m *Folder, n memory.Note) memory.Appended {
 	t.Helper()
 	a, err := m.Append(t.Context(), n)
 	if err != nil {
@@ -65,7 +64,7 @@ func TestAppendWritesSectionsAndBullets(t *testing.T) {
 		{memory.Note{Text: " 港で会った \n"}, "memory/2026-01-05.md", 8},
 		{memory.Note{Text: "Prefers tea.\nGreen, that is.", Target: memory.TargetLongTerm}, "MEMORY.md", 4},
 	} {
-		if got := note(t, m, c.n); got.Path != c.path || got.StartLine != c.line || got.Deduplicated {
+		if got := addNote(t, m, c.n); got.Path != c.path || got.StartLine != c.line || got.Deduplicated {
 			t.Errorf("%+v: got %+v", c.n, got)
 		}
 	}
@@ -82,14 +81,14 @@ func TestAppendWritesATextOnce(t *testing.T) {
 	for _, target := range []string{memory.TargetDaily, memory.TargetLongTerm} {
 		ws := t.TempDir()
 		m := appendTo(t, ws)
-		first := note(t, m, memory.Note{Text: "one\ntwo", Target: target})
-		note(t, m, memory.Note{Text: "something else", Target: target})
-		again := note(t, m, memory.Note{Text: "one\ntwo", Target: target})
+		first := addNote(t, m, memory.Note{Text: "one\ntwo", Target: target})
+		addNote(t, m, memory.Note{Text: "something else", Target: target})
+		again := addNote(t, m, memory.Note{Text: "one\ntwo", Target: target})
 		if !again.Deduplicated || again.Path != first.Path || again.StartLine != first.StartLine {
 			t.Errorf("%s: first %+v, again %+v", target, first, again)
 		}
 		for _, part := range []string{"one", "one\ntwo\nthree", "two"} {
-			if a := note(t, m, memory.Note{Text: part, Target: target}); a.Deduplicated {
+			if a := addNote(t, m, memory.Note{Text: part, Target: target}); a.Deduplicated {
 				t.Errorf("%s: %q is taken for a note that only contains it", target, part)
 			}
 		}
@@ -102,20 +101,20 @@ func TestAppendWritesATextOnce(t *testing.T) {
 func TestAppendWritesAKeyOnceAcrossMidnightWithoutIndex(t *testing.T) {
 	ws := t.TempDir()
 	m := appendTo(t, ws)
-	first := note(t, m, memory.Note{Text: "one", Key: "k --> 1"})
+	first := addNote(t, m, memory.Note{Text: "one", Key: "k --> 1"})
 	if strings.Contains(read(t, ws, first.Path), "k --> 1") {
 		t.Error("the key itself stands in the file")
 	}
-	later := openMemory(t, Options{Workspace: ws, Now: clock("2026-01-06T09:00:00Z"), Location: time.UTC})
-	again := note(t, later, memory.Note{Text: "one", Key: "k --> 1"})
+	later := openFolder(t, Options{Path: ws, Now: clock("2026-01-06T09:00:00Z"), Location: time.UTC})
+	again := addNote(t, later, memory.Note{Text: "one", Key: "k --> 1"})
 	if !again.Deduplicated || again.Path != first.Path || again.StartLine != first.StartLine {
 		t.Errorf("first %+v, again %+v", first, again)
 	}
-	if a := note(t, later, memory.Note{Text: "one", Key: "k2"}); a.Deduplicated || a.Path != "memory/2026-01-06.md" {
+	if a := addNote(t, later, memory.Note{Text: "one", Key: "k2"}); a.Deduplicated || a.Path != "memory/2026-01-06.md" {
 		t.Errorf("the same text on another day with another key: %+v", a)
 	}
 	for range 2 {
-		note(t, m, memory.Note{Text: "keep", Target: memory.TargetLongTerm, Key: "k3"})
+		addNote(t, m, memory.Note{Text: "keep", Target: memory.TargetLongTerm, Key: "k3"})
 	}
 	if n := strings.Count(read(t, ws, "MEMORY.md"), "keep"); n != 1 {
 		t.Errorf("MEMORY.md holds it %d times", n)
@@ -174,7 +173,7 @@ func TestAppendFromTwoMemoriesToOneFile(t *testing.T) {
 	ws := t.TempDir()
 	var g errgroup.Group
 	for agent := range 2 {
-		m := openMemory(t, Options{Workspace: ws, Now: clock("2026-01-05T12:00:00Z"), Location: time.UTC})
+		m := openFolder(t, Options{Path: ws, Now: clock("2026-01-05T12:00:00Z"), Location: time.UTC})
 		g.Go(func() error {
 			for i := range 25 {
 				if _, err := m.Append(t.Context(), memory.Note{Text: fmt.Sprintf("agent %d note %d\nits second line", agent, i)}); err != nil {
@@ -288,38 +287,6 @@ func TestAppendToReplacedFileLosesNoNote(t *testing.T) {
 	}
 }
 
-func TestAppendMakesNoteSearchable(t *testing.T) {
-	m := appendTo(t, t.TempDir())
-	events := m.Subscribe(t.Context())
-	note(t, m, memory.Note{Text: "The windmill was painted green."})
-	waitFor(t, events, indexer.SyncDone, "")
-	if got := find(t, m, "windmill"); len(got) == 0 || got[0] != "memory/2026-01-05.md" {
-		t.Errorf("found %v", got)
-	}
-}
-
-// Hazard A11: who reads the index of another process adds notes all the same, and that process finds them.
-func TestAppendBesideOwnerIsFoundByOwner(t *testing.T) {
-	ws, state := workspace(t, map[string]string{"MEMORY.md": "The lighthouse opens at nine."}), t.TempDir()
-	owner := synced(t, Options{Workspace: ws, StateDir: state})
-	beside := openMemory(t, Options{Workspace: ws, StateDir: state, Mode: ReadIndex})
-	a := note(t, beside, memory.Note{Text: "The windmill was painted green."})
-	if again := note(t, beside, memory.Note{Text: "The windmill was painted green."}); !again.Deduplicated {
-		t.Errorf("written twice: %+v", again)
-	}
-	if _, err := beside.Sync(t.Context(), SyncOptions{}, nil); !errors.Is(err, memory.ErrReadOnly) {
-		t.Errorf("it may sync: %v", err)
-	}
-	if _, err := owner.Sync(t.Context(), SyncOptions{}, nil); err != nil {
-		t.Fatal(err)
-	}
-	for _, m := range []*Memory{owner, beside} {
-		if got := find(t, m, "windmill"); len(got) != 1 || got[0] != a.Path {
-			t.Errorf("found %v", got)
-		}
-	}
-}
-
 // Hazard B17: a named pipe in the place of a day file keeps no note from being written, nor does it hang.
 func TestAppendDoesNotWaitForANamedPipe(t *testing.T) {
 	ws := t.TempDir()
@@ -330,7 +297,7 @@ func TestAppendDoesNotWaitForANamedPipe(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := appendTo(t, ws)
-	note(t, m, memory.Note{Text: "one", Key: "k"})
+	addNote(t, m, memory.Note{Text: "one", Key: "k"})
 	if err := syscall.Mkfifo(filepath.Join(ws, "MEMORY.md"), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -353,16 +320,9 @@ func TestAppendReportsMissingWorkspace(t *testing.T) {
 	}
 }
 
-func TestOpenRefusesMalformedExtraPath(t *testing.T) {
-	_, err := Open(t.Context(), Options{Workspace: t.TempDir(), StateDir: t.TempDir(), Index: IndexOptions{ExtraPaths: []string{"["}}})
-	if err == nil || !strings.Contains(err.Error(), "[") {
-		t.Errorf("got %v", err)
-	}
-}
-
 func TestAppendStripsRecalledMemories(t *testing.T) {
 	ws := t.TempDir()
-	m := openMemory(t, Options{Workspace: ws})
+	m := openFolder(t, Options{Path: ws})
 	tag := memory.RecalledTag + ` id="0123456789abcdef">`
 	frame := "<" + tag + "\n" + `{"source":"MEMORY.md#L1","agent":"main","score":0.50,"text":"She drinks green tea."}` + "\n</" + tag
 	if _, err := m.Append(t.Context(), memory.Note{Text: frame + "\n\nShe has moved to Kyoto.", Target: memory.TargetLongTerm}); err != nil {
@@ -386,7 +346,7 @@ func TestAppendWritesATextOnceInEachCategory(t *testing.T) {
 		for _, category := range []string{"", "decision"} {
 			for again := range 2 {
 				n := memory.Note{Text: text, Category: category, Source: memory.NoteFromUser}
-				if a := note(t, m, n); a.Deduplicated != (again == 1) {
+				if a := addNote(t, m, n); a.Deduplicated != (again == 1) {
 					t.Errorf("%.10s, category %q, time %d: %+v", text, category, again, a)
 				}
 			}
@@ -394,7 +354,7 @@ func TestAppendWritesATextOnceInEachCategory(t *testing.T) {
 	}
 }
 
-// A note gets the line ends of its file, also at the end of it and if a crash has left its beginning.
+// A note gets the line ends of its file, also at the end of it.
 func TestAppendKeepsTheLineEndsOfAFile(t *testing.T) {
 	t.Parallel()
 	ws := workspace(t, map[string]string{"MEMORY.md": "\ufeff# M\r\n\r\n- a\r\n", "memory/2026-01-05.md": "# 2026-01-05\r\n\r\n## 21:00 - note\r\n\r\na\r\n\r\n"})
@@ -404,22 +364,13 @@ func TestAppendKeepsTheLineEndsOfAFile(t *testing.T) {
 		{Text: "b\nc", Target: memory.TargetLongTerm, Category: "fact"}, {Text: "d", Target: memory.TargetLongTerm, Category: "fact"},
 		{Text: long, Target: memory.TargetLongTerm, Category: "fact"}, {Text: "b\nc"}, {Text: long},
 	} {
-		a := note(t, m, n)
+		a := addNote(t, m, n)
 		text := read(t, ws, a.Path)
 		if strings.Count(text, "\n") != strings.Count(text, "\r\n") || strings.Contains(text, "\r\n\r\n\r\n") {
 			t.Errorf("%.20q: %q", n.Text, text)
 		}
-		if again := note(t, m, n); !again.Deduplicated || again.StartLine != a.StartLine {
+		if again := addNote(t, m, n); !again.Deduplicated || again.StartLine != a.StartLine {
 			t.Errorf("%.20q: %+v, and again %+v", n.Text, a, again)
-		}
-		if len(n.Text) < longNote {
-			continue
-		}
-		if err := os.WriteFile(filepath.Join(ws, a.Path), []byte(text[:len(text)-300]), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if rest := note(t, m, n); read(t, ws, a.Path) != text || rest.StartLine != a.StartLine {
-			t.Errorf("%+v, then the rest %+v: %q", a, rest, read(t, ws, a.Path))
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package kioku
+package note
 
 import (
 	"errors"
@@ -53,11 +53,11 @@ func TestAppendWritesUnderTheHeadingOfTheCategory(t *testing.T) {
 			ws := workspace(t, map[string]string{"MEMORY.md": c.have})
 			m := appendTo(t, ws)
 			n := memory.Note{Text: "N", Target: memory.TargetLongTerm, Category: c.category}
-			a := note(t, m, n)
+			a := addNote(t, m, n)
 			if got := read(t, ws, "MEMORY.md"); got != c.want || a.StartLine != c.line {
 				t.Errorf("line %d, %q; want line %d, %q", a.StartLine, got, c.line, c.want)
 			}
-			if again := note(t, m, n); !again.Deduplicated || again.StartLine != c.line {
+			if again := addNote(t, m, n); !again.Deduplicated || again.StartLine != c.line {
 				t.Errorf("written again: %+v", again)
 			}
 			if entries, err := os.ReadDir(ws); err != nil || len(entries) != 1 {
@@ -77,7 +77,7 @@ func TestAppendRepeatsTheHeadingWhileTheFileIsInUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := note(t, m, memory.Note{Text: "N", Target: memory.TargetLongTerm, Category: "decision", Key: "k"})
+	a := addNote(t, m, memory.Note{Text: "N", Target: memory.TargetLongTerm, Category: "decision", Key: "k"})
 	if _, err := other.WriteString("- from elsewhere\n"); err != nil {
 		t.Fatal(err)
 	}
@@ -88,7 +88,7 @@ func TestAppendRepeatsTheHeadingWhileTheFileIsInUse(t *testing.T) {
 	if !strings.HasPrefix(got, text+"\n## Decision\n\n- N <!--") || !strings.HasSuffix(got, " -->\n- from elsewhere\n") || a.StartLine != 11 {
 		t.Errorf("line %d, %q", a.StartLine, got)
 	}
-	note(t, m, memory.Note{Text: "O", Target: memory.TargetLongTerm, Category: "decisions"})
+	addNote(t, m, memory.Note{Text: "O", Target: memory.TargetLongTerm, Category: "decisions"})
 	if got := read(t, ws, "MEMORY.md"); strings.Count(got, "Decision") != 2 || !strings.HasSuffix(got, "- from elsewhere\n- O\n") {
 		t.Errorf("the last heading of the category is not used: %q", got)
 	}
@@ -113,7 +113,7 @@ func TestAppendGoesToTheEndOfAFileThatCannotBeReplaced(t *testing.T) {
 			if name == "read-only folder" && os.Geteuid() == 0 {
 				t.Skip("root may write into any folder")
 			}
-			note(t, m, memory.Note{Text: "N", Target: memory.TargetLongTerm, Category: "decision"})
+			addNote(t, m, memory.Note{Text: "N", Target: memory.TargetLongTerm, Category: "decision"})
 			if got := read(t, ws, "MEMORY.md"); !strings.HasSuffix(got, "- b\n\n## Decision\n\n- N\n") {
 				t.Errorf("%q", got)
 			}
@@ -135,7 +135,7 @@ func TestAppendUnderAHeadingLosesNoLineOfOthers(t *testing.T) {
 	})
 	notes := testkit.Rounds(500, 30)
 	for i := range notes {
-		note(t, m, memory.Note{Text: "note " + numbered(i), Target: memory.TargetLongTerm, Category: "decision"})
+		addNote(t, m, memory.Note{Text: "note " + numbered(i), Target: memory.TargetLongTerm, Category: "decision"})
 	}
 	ended.Store(true)
 	if err := others.Wait(); err != nil {

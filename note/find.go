@@ -1,7 +1,6 @@
-package kioku
+package note
 
 import (
-	"bytes"
 	"regexp"
 	"slices"
 	"strings"
@@ -61,14 +60,18 @@ func findText(src []byte, n memory.Note) (line int) {
 		block = "\n" + bulletText(n)
 	}
 	// A line break before the first line and a heading after the last line, so that both are no special cases.
-	padded := "\n" + strings.TrimRight(text, "\n") + "\n\n## "
+	whole := strings.TrimRight(text, "\n")
+	padded := "\n" + whole + "\n\n## "
 	for from := 0; ; {
 		i := strings.Index(padded[from:], block)
 		if i < 0 {
 			return 0
 		}
 		from += i + 1
-		if !endsNote(padded[from-1+len(block):], n.Target) {
+		end := from - 1 + len(block)
+		// A last line without a line break may be one that a crash has cut off before the marker.
+		cut := end == 1+len(whole) && whole == text && markerOf(n) != ""
+		if cut || !endsNote(padded[end:], n.Target) {
 			continue
 		}
 		line := blockLine(text[:min(from-1+len("\n- "), len(text))], n.Target)
@@ -113,56 +116,4 @@ func blockLine(text, target string) int {
 		}
 	}
 	return 1
-}
-
-// unfinishedNote is what a crash, or a failed write that could not be taken back, has left of a long note.
-type unfinishedNote struct {
-	// line is the line of its heading or bullet, from 1; 0 if nothing is left of the note.
-	line int
-	// rest is what its block lacks, which the end of the file continues with; nil if something else follows what is left.
-	rest []byte
-}
-
-// findUnfinished looks in a file for the beginning of a note that ends before its marker. block is the note as it would be
-// written now; its heading may be another one by now.
-func findUnfinished(src []byte, n memory.Note, block string) unfinishedNote {
-	begin := beginMarkerOf(n)
-	i := bytes.LastIndex(src, []byte(begin))
-	if begin == "" || i < 0 {
-		return unfinishedNote{}
-	}
-	left := src[i+len(begin):]
-	_, wanted, _ := strings.Cut(block, begin)
-	common := commonPrefix(left, wanted)
-	found := unfinishedNote{line: 1 + countLineBreaks(src[:i])}
-	if n.Target == memory.TargetLongTerm {
-		found.line++ // the marker stands above the bullet
-	}
-	switch {
-	case common == len(wanted):
-		return unfinishedNote{}
-	case common == len(left):
-		found.rest = []byte(wanted[common:])
-	case hasEnd(left, n): // somebody has edited it
-		return unfinishedNote{}
-	}
-	return found
-}
-
-// hasEnd reports whether a text has the whole marker at the end of a long note.
-func hasEnd(text []byte, n memory.Note) bool {
-	_, after, found := bytes.Cut(text, []byte(" text="+fingerprint(n.Text)))
-	line, _, _ := bytes.Cut(after, []byte("\n"))
-	return found && bytes.HasSuffix(bytes.TrimRight(line, " \t\r"), []byte(markerEnd))
-}
-
-// commonPrefix returns the length of the longest prefix that a and b have in common.
-func commonPrefix(a []byte, b string) int {
-	n := min(len(a), len(b))
-	for i := range n {
-		if a[i] != b[i] {
-			return i
-		}
-	}
-	return n
 }

@@ -1,4 +1,4 @@
-package kioku
+package note
 
 import (
 	"crypto/sha256"
@@ -27,28 +27,21 @@ func checkSource(source string) error {
 // fingerprints of its key and its text and with its source. Any of the three may be missing. The marker follows the text in
 // the same line, or in a line of its own if the last line closes a code fence.
 //
-// A long note, which a crash may leave unfinished, also begins with a marker: "<!-- kioku begins=0123456789abcdef -->", with
-// the fingerprint of its text. It always ends with one too, so a long note without its end is recognised.
-//
-// A note with an origin has both markers, so that its first and its last line are known whatever its text contains. Both name the
-// channel and the authors: "<!-- kioku text=0123456789abcdef from=flush channel=discord:general author=u1/Ana,owner:u2/Mia -->".
+// A note with an origin also begins with a marker: "<!-- kioku begins=0123456789abcdef channel=discord:general author=u1/Ana,owner:u2/Mia -->",
+// so that its first and its last line are known whatever its text contains. Both markers name the channel and the authors. Earlier
+// versions began long notes of the owner with such a marker too.
 const (
 	markerStart = "<!-- kioku"
 	markerEnd   = " -->"
-	// longNote is the length of a note from which on it begins with a marker even if it has no origin.
-	longNote = 512
 )
 
-// markersVersion is part of the fingerprint of an index. It changes whenever marks.Strip removes something else.
-const markersVersion = ", marks v3"
-
-// markerOf returns the marker at the end of a note, "" for a short note without key and source.
+// markerOf returns the marker at the end of a note, "" for a note of the owner without key and source.
 func markerOf(n memory.Note) string {
 	marker := markerStart
 	if n.Key != "" {
 		marker += markerKey(n.Key)
 	}
-	if n.Key != "" || beginsWithMarker(n) {
+	if n.Key != "" || n.Origin != nil {
 		marker += " text=" + fingerprint(n.Text)
 	}
 	if n.Source != "" {
@@ -61,16 +54,10 @@ func markerOf(n memory.Note) string {
 	return marker + markerEnd
 }
 
-// beginMarkerOf returns the marker at the beginning of a note, "" for a short note of the owner.
+// beginMarkerOf returns the marker at the beginning of a note with an origin.
 func beginMarkerOf(n memory.Note) string {
-	if !beginsWithMarker(n) {
-		return ""
-	}
 	return markerStart + " begins=" + fingerprint(n.Text) + originMark(n.Origin) + markerEnd
 }
-
-// beginsWithMarker reports whether a note begins with a marker.
-func beginsWithMarker(n memory.Note) bool { return len(n.Text) >= longNote || n.Origin != nil }
 
 // markerKey returns the part of a marker that stands for a key.
 func markerKey(key string) string { return ":" + fingerprint(key) }

@@ -1,4 +1,4 @@
-package kioku
+package note
 
 import (
 	"errors"
@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -13,7 +14,7 @@ import (
 )
 
 // update updates or fails the test.
-func update(t *testing.T, m *Memory, u memory.Update) memory.Updated {
+func update(t *testing.T, m *Folder, u memory.Update) memory.Updated {
 	t.Helper()
 	done, err := m.Update(t.Context(), u)
 	if err != nil {
@@ -169,7 +170,7 @@ func TestUndoKeepsLaterChanges(t *testing.T) {
 	m := appendTo(t, ws)
 	first := update(t, m, memory.Update{OldText: "tea", NewText: "coffee", Reason: "she said\nso"})
 	second := update(t, m, memory.Update{OldText: "- cheese", NewText: ""})
-	note(t, m, memory.Note{Text: "new", Target: memory.TargetLongTerm, Category: "fact"})
+	addNote(t, m, memory.Note{Text: "new", Target: memory.TargetLongTerm, Category: "fact"})
 	if _, err := m.Undo(t.Context(), first.Revision); err != nil {
 		t.Fatal(err)
 	}
@@ -197,26 +198,8 @@ func TestUndoKeepsLaterChanges(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(ws, "MEMORY.md"), []byte("- all new\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Undo(t.Context(), third.Revision); err == nil || !strings.Contains(err.Error(), third.Revision+"/MEMORY.md") {
-		t.Errorf("the kept copy is not named: %v", err)
-	}
-}
-
-// An updated line is found by a search, and the old text is not.
-func TestUpdateIsFound(t *testing.T) {
-	t.Parallel()
-	ws := workspace(t, map[string]string{"MEMORY.md": "- The boiler code is 4711.\n"})
-	m := appendTo(t, ws)
-	if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {
-		t.Fatal(err)
-	}
-	update(t, m, memory.Update{OldText: "4711", NewText: "0815"})
-	if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {
-		t.Fatal(err)
-	}
-	answer, err := m.Search(t.Context(), memory.Query{Text: "boiler code"})
-	if err != nil || len(answer.Hits) != 1 || !strings.Contains(answer.Hits[0].Snippet, "0815") {
-		t.Errorf("%+v, %v", answer.Hits, err)
+	if _, err := m.Undo(t.Context(), third.Revision); err == nil || !strings.Contains(err.Error(), "the text before was:\ntea") {
+		t.Errorf("the text before is not told: %v", err)
 	}
 }
 
@@ -265,9 +248,8 @@ func TestUndoAfterACrash(t *testing.T) {
 			m := appendTo(t, ws)
 			earlier := update(t, m, memory.Update{OldText: "b", NewText: "c"})
 			update(t, m, memory.Update{OldText: "c", NewText: "b"})
-			r := revision{}
-			r.describe("MEMORY.md", []byte(have), []byte(want), textChange{from: 2, to: 5, added: "tea with milk"})
-			id, err := m.keepRevision("MEMORY.md", []byte(have), r)
+			const id = "20260105T124000Z-00000001"
+			err := m.changes.add(t.Context(), change{ID: id, Time: time.Now(), Path: "MEMORY.md", Line: 1, Lead: "- ", Before: "tea", After: "tea with milk", Tail: "\n- b\n"})
 			if err == nil && edited {
 				err = os.WriteFile(filepath.Join(ws, "MEMORY.md"), []byte(want), 0o644)
 			}
@@ -293,10 +275,12 @@ func TestUndoAfterACrash(t *testing.T) {
 func TestUndoPassesOverWhatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	ws, state := workspace(t, map[string]string{"MEMORY.md": "- a\n- x\n- y\n- b\n"}), t.TempDir()
-	m := openMemory(t, Options{Workspace: ws, StateDir: state})
+	m := openFolder(t, Options{Path: ws, State: state})
 	first := update(t, m, memory.Update{OldText: "a", NewText: "c"})
 	second := update(t, m, memory.Update{OldText: "b", NewText: "d"})
-	if err := os.WriteFile(filepath.Join(state, "agents/main/kept", second.Revision, revisionFile), []byte("{"), 0o600); err != nil {
+	file := filepath.Join(state, changesFile)
+	text := strings.TrimSuffix(read(t, state, changesFile), "\n")
+	if err := os.WriteFile(file, []byte(text[:len(text)-20]), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if all, err := m.Revisions(t.Context()); err != nil || len(all) != 1 || all[0].ID != first.Revision {
@@ -307,6 +291,9 @@ func TestUndoPassesOverWhatCannotBeRead(t *testing.T) {
 	}
 	if done, err := m.Undo(t.Context(), ""); err != nil || done.Revision != first.Revision {
 		t.Errorf("%+v, %v", done, err)
+	}
+	if all, err := m.Revisions(t.Context()); err != nil || len(all) != 2 {
+		t.Errorf("behind a line that was cut off: %+v, %v", all, err)
 	}
 }
 

@@ -1,4 +1,4 @@
-package kioku
+package note
 
 import (
 	"context"
@@ -22,7 +22,7 @@ const (
 	// maxKeyBytes is the maximum length of an idempotency key.
 	maxKeyBytes = 256
 
-	longTermFile = "MEMORY.md"
+	longTermFile, userFile = "MEMORY.md", "USER.md"
 	// bulletIndent begins the further lines of a bullet.
 	bulletIndent = "  "
 )
@@ -30,91 +30,80 @@ const (
 // noteTargets are the targets of notes.
 var noteTargets = []string{memory.TargetDaily, memory.TargetLongTerm, memory.TargetGroup}
 
-// Append writes a note at the end of today's file, of that of a group, or of MEMORY.md, and fsyncs it. It starts a sync and does not wait for it.
-// In the mode ReadIndex, the owner of the index finds the note. The clock in Options.Location decides the day. A daily note
-// becomes a section "## 15:04 - category", a long-term note a bullet below the heading of its category, which is added at the end of the
-// file if it is missing. A day whose file is full (IndexOptions.MaxFileBytes)
-// goes on in 2026-01-05-2.md, 2026-01-05-3.md and so on.
-//
-// Before the first note of a folder that is indexed whole, Append records in its settings file that the rest of its Markdown stays
-// indexed; see IncludeAll.
+// Append writes a note at the end of today's file, of that of a group, or of MEMORY.md, and fsyncs it. The clock in Options.Location
+// decides the day. A daily note becomes a section "## 15:04 - category", a long-term note a bullet below the heading of its category, which
+// is added at the end of the file if it is missing. A day whose file is full (Options.MaxFileBytes) goes on in 2026-01-05-2.md,
+// 2026-01-05-3.md and so on.
 //
 // A text that the file already contains in the same category is not written again, nor a key that the files of today or yesterday, or MEMORY.md,
 // contain. An HTML comment after the note, the marker, records fingerprints of its key and text, its source and its origin, so this does
-// not depend on the index, nor on later edits of the note. No search finds or shows markers. Memories that were recalled into
-// the conversation are removed from the text, so that memory does not fill up with itself. References take the places of passwords and
-// keys in it; Appended.Secrets tells of them, and Note.KeepSecrets writes those that were left out before.
+// not depend on an index, nor on later edits of the note. Memories that were recalled into the conversation are removed from the text, so
+// that memory does not fill up with itself. References take the places of passwords and keys in it, unless Note.KeepSecrets is set;
+// Appended.Secrets tells of them.
 //
 // Other programs may append to the same files, or replace them, at any time; Append cuts off and overwrites nothing of theirs. A bullet
 // that belongs in the middle of MEMORY.md goes to its end, below the heading once more, while another program has the file open.
-// A crash, or a full disk while others write, may leave the beginning of a note. If the same note comes again and what is left
-// of it is the end of the file, Append writes the rest. If others have appended behind it, Append leaves it, writes the
-// note whole and names the place in the log.
+// A crash, or a full disk while others write, may leave the beginning of a note. If the same note comes again, Append writes it whole
+// behind what is left.
 //
 // Append waits for other writers of the same file until ctx ends, and writes nothing after that. It returns a
 // *memory.InputError for a note that is blank, only recalled, too long, no valid text or does not fit in MEMORY.md, or has words of
-// others than the owner there,
-// memory.ErrConflict for a key that was used for another text, memory.ErrReadOnly in the mode ReadOnly,
-// memory.ErrNotWritable if this user may not write to the workspace, memory.ErrNoSpace if its disk is full, and
-// memory.ErrUnavailable if it is gone. After an error the note may be in the file, but then it is found there when it comes again.
-func (m *Memory) Append(ctx context.Context, note memory.Note) (memory.Appended, error) {
-	if err := m.enter(); err != nil {
-		return memory.Appended{}, err
-	}
-	defer m.leave()
-	if m.opt.Mode == ReadOnly {
-		return memory.Appended{}, memory.ErrReadOnly
-	}
-	note, err := checkNote(note)
+// others than the owner there, memory.ErrConflict for a key that was used for another text, memory.ErrNotWritable if this user may not
+// write to the folder, memory.ErrNoSpace if its disk is full, and memory.ErrUnavailable if it is gone. After an error the note may be in
+// the file, but then it is found there when it comes again.
+func (f *Folder) Append(ctx context.Context, n memory.Note) (memory.Appended, error) {
+	n, err := checkNote(n)
 	if err != nil {
 		return memory.Appended{}, err
 	}
 	if err := ctx.Err(); err != nil {
 		return memory.Appended{}, err
 	}
-	a, err := m.writeNote(ctx, note)
-	if err == nil && !a.Deduplicated && m.opt.Mode == Own {
-		m.notesWritten.Add(1)
-		m.syncInBackground(ctx)
+	done, err := f.takeTurn(ctx, n.Target)
+	if err != nil {
+		return memory.Appended{}, err
 	}
-	return a, err
-}
-
-// writeNote writes a checked note. If an editor replaces the file meanwhile, it writes the note into the new file too, unless
-// the editor has taken it over.
-func (m *Memory) writeNote(ctx context.Context, n memory.Note) (memory.Appended, error) {
-	select {
-	case m.appending[n.Target] <- struct{}{}:
-		defer func() { <-m.appending[n.Target] }()
-	case <-ctx.Done():
-		return memory.Appended{}, fmt.Errorf("wait for other notes: %w", ctx.Err())
-	}
-	root, err := os.OpenRoot(m.workspace)
+	defer done()
+	root, err := os.OpenRoot(f.opt.Path)
 	if err != nil {
 		return memory.Appended{}, fmt.Errorf("%w: %w; the note was not written", memory.ErrUnavailable, err)
 	}
 	defer root.Close()
-	if err := m.keepWhole(ctx, root); err != nil {
+	if err := f.opt.Prepare(ctx); err != nil {
 		return memory.Appended{}, err
 	}
-	r := m.redaction(n.KeepSecrets)
+	r := redaction{keep: n.KeepSecrets}
 	n.Text, n.Category = r.redact(n.Text, ""), r.redact(n.Category, "")
-	for range maxReopened {
-		p, err := m.openPlace(ctx, root, n)
+	for try := range maxReopened {
+		p, err := f.openPlace(ctx, root, n)
 		if err != nil {
 			return memory.Appended{}, err
 		}
+		p.atEnd = try >= maxInserted
 		a, lost, err := p.add(ctx)
 		closeNotes(p.files)
 		if err == nil && !lost {
-			a.Secrets = r.tell()
-			m.recordWrite(p, a)
+			a.Secrets = r.replaced()
+			f.recordNote(ctx, p, a)
 		}
 		if err != nil || !lost {
 			return a, err
 		}
+		// An editor has replaced the file meanwhile, so the note goes into the new one too, unless the editor has taken it over.
 	}
 	return memory.Appended{}, fmt.Errorf("%w: the file is replaced again and again by another program; try again later", memory.ErrUnavailable)
+}
+
+// recordNote adds a note that was written to the change log, so that UndoWrites knows it. A note counts as written without it too, so an
+// error is logged.
+func (f *Folder) recordNote(ctx context.Context, p *notePlace, a memory.Appended) {
+	if a.Deduplicated {
+		return
+	}
+	err := f.changes.add(context.WithoutCancel(ctx), change{ID: f.newID(), Time: f.opt.Now().UTC(), Path: a.Path, Line: a.StartLine, Source: p.note.Source, Session: p.note.Session, After: p.block})
+	if err != nil {
+		f.opt.Log.Warn("a note was written that kioku undo will not know", "path", a.Path, "err", err)
+	}
 }
 
 // checkNote returns a note with its defaults filled in, or a *memory.InputError.
@@ -162,7 +151,7 @@ func checkNote(n memory.Note) (memory.Note, error) {
 // section returns a daily note as Markdown.
 func section(n memory.Note, now time.Time) string {
 	heading := "## " + now.Format("15:04") + " - " + n.Category
-	if beginsWithMarker(n) {
+	if n.Origin != nil {
 		heading += " " + beginMarkerOf(n)
 	}
 	return heading + "\n\n" + withMarker(n.Text, "", n) + "\n"
@@ -171,7 +160,7 @@ func section(n memory.Note, now time.Time) string {
 // bullet returns a long-term note as Markdown. Further lines are indented, so that they belong to the bullet.
 func bullet(n memory.Note) string {
 	text := withMarker(bulletText(n), bulletIndent, n) + "\n"
-	if beginsWithMarker(n) {
+	if n.Origin != nil {
 		text = beginMarkerOf(n) + "\n" + text
 	}
 	return text
@@ -181,3 +170,6 @@ func bullet(n memory.Note) string {
 func bulletText(n memory.Note) string {
 	return "- " + strings.ReplaceAll(n.Text, "\n", "\n"+bulletIndent)
 }
+
+// isControl reports whether r is a control character.
+func isControl(r rune) bool { return r < 0x20 || r == 0x7f }

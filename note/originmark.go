@@ -1,4 +1,4 @@
-package kioku
+package note
 
 import (
 	"fmt"

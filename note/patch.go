@@ -1,4 +1,4 @@
-package kioku
+package note
 
 import (
 	"bytes"
@@ -20,29 +20,66 @@ import (
 // maxToldLines is the maximum number of lines that an error names.
 const maxToldLines = 5
 
-// textChange is a change of a text.
-type textChange struct {
+// patch is a change of a text.
+type patch struct {
 	// from and to are the offsets of what is replaced, whole lines or a part of one, and added takes its place.
 	from, to int
 	added    string
 }
 
 // apply returns a text with the change.
-func (c textChange) apply(src []byte) []byte {
+func (c patch) apply(src []byte) []byte {
 	return slices.Concat(src[:c.from], []byte(c.added), src[c.to:])
+}
+
+// around returns the rest of the lines that a patch changes and the lines above and below them.
+func (c patch) around(src []byte) (lead, tail string) {
+	start := 1 + bytes.LastIndexByte(src[:c.from], '\n')
+	if start > 0 {
+		start = 1 + bytes.LastIndexByte(src[:start-1], '\n')
+	}
+	end := c.to
+	if end == 0 || end < len(src) && src[end-1] != '\n' {
+		end = endOfLine(src, end)
+	}
+	if end < len(src) {
+		end = endOfLine(src, end)
+	}
+	return string(src[start:c.from]), string(src[c.to:end])
+}
+
+// narrow returns a change without what is the same at its beginning and end, in whole lines.
+func narrow(c patch, src []byte) patch {
+	for c.from < c.to {
+		line := string(src[c.from:min(endOfLine(src, c.from), c.to)])
+		if !strings.HasSuffix(line, "\n") || !strings.HasPrefix(c.added, line) {
+			break
+		}
+		c.from += len(line)
+		c.added = c.added[len(line):]
+	}
+	for c.from < c.to {
+		line := string(src[1+bytes.LastIndexByte(src[c.from:c.to-1], '\n')+c.from : c.to])
+		if !strings.HasSuffix(c.added, line) || len(c.added) > len(line) && c.added[len(c.added)-len(line)-1] != '\n' {
+			break
+		}
+		c.to -= len(line)
+		c.added = c.added[:len(c.added)-len(line)]
+	}
+	return c
 }
 
 // changeOf returns the change that an update makes in a text. It returns a *memory.InputError if the old text does not occur exactly
 // once.
-func changeOf(src []byte, u memory.Update) (textChange, error) {
+func changeOf(src []byte, u memory.Update) (patch, error) {
 	from, to, err := findOld(src, u.OldText)
 	if err != nil {
-		return textChange{}, err
+		return patch{}, err
 	}
 	if u.NewText == "" {
 		return removal(src, from, to), nil
 	}
-	c := textChange{from, to, u.NewText}
+	c := patch{from, to, u.NewText}
 	if u.Source != "" {
 		c = markedChange(src, c, u.Source)
 	}
@@ -220,12 +257,12 @@ func foldCharacter(c []byte) []byte { return []byte(typed.Replace(string(norm.NF
 var listMark = regexp.MustCompile(`^[ \t>]*(?:[-*+]|\d+[.)])?(?: \[[ xX]\])?[ \t]*\r?\n?$`)
 
 // removal returns the change that removes a text, with its lines and their markers if nothing else is left of them.
-func removal(src []byte, from, to int) textChange {
+func removal(src []byte, from, to int) patch {
 	first := 1 + bytes.LastIndexByte(src[:from], '\n')
 	last := endOfLine(src, to)
 	left := markerPattern.ReplaceAll(slices.Concat(src[first:from], src[to:last]), nil)
 	if !listMark.Match(left) {
-		return textChange{from: from, to: to}
+		return patch{from: from, to: to}
 	}
 	for last < len(src) && isMarkerLine(src[last:endOfLine(src, last)], "") {
 		last = endOfLine(src, last)
@@ -233,7 +270,7 @@ func removal(src []byte, from, to int) textChange {
 	if before := 1 + bytes.LastIndexByte(src[:max(first-1, 0)], '\n'); isMarkerLine(src[before:first], " begins=") {
 		first = before
 	}
-	return textChange{from: first, to: last}
+	return patch{from: first, to: last}
 }
 
 // endOfLine returns the offset behind the line in which an offset lies.
@@ -261,7 +298,7 @@ var (
 
 // markedChange returns a change with the source of the update recorded in the marker of the note that it changes, so that what a model
 // writes does not pass for a person's. A note of a person without a marker gets one.
-func markedChange(src []byte, c textChange, source string) textChange {
+func markedChange(src []byte, c patch, source string) patch {
 	end := endOfNote(src, c.to)
 	rest := src[c.to:end]
 	if m := lastEndMarker(rest); m != nil {

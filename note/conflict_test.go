@@ -1,4 +1,4 @@
-package kioku
+package note
 
 import (
 	"errors"
@@ -17,7 +17,7 @@ func TestAppendOfAKeyWithAnotherTextIsAConflict(t *testing.T) {
 	for _, target := range []string{memory.TargetDaily, memory.TargetLongTerm} {
 		ws := t.TempDir()
 		m := appendTo(t, ws)
-		first := note(t, m, memory.Note{Text: "The ferry was late.", Key: "k", Target: target})
+		first := addNote(t, m, memory.Note{Text: "The ferry was late.", Key: "k", Target: target})
 		before := read(t, ws, first.Path)
 		for _, text := range []string{"The windmill was painted green.", "late.", "The ferry was late.\n\nVery."} {
 			_, err := m.Append(t.Context(), memory.Note{Text: text, Key: "k", Target: target})
@@ -28,7 +28,7 @@ func TestAppendOfAKeyWithAnotherTextIsAConflict(t *testing.T) {
 		if after := read(t, ws, first.Path); after != before {
 			t.Errorf("%s: %q has become %q", target, before, after)
 		}
-		if a := note(t, m, memory.Note{Text: "The ferry was late.", Key: "k", Target: target}); !a.Deduplicated {
+		if a := addNote(t, m, memory.Note{Text: "The ferry was late.", Key: "k", Target: target}); !a.Deduplicated {
 			t.Errorf("%s: the same text is written again", target)
 		}
 	}
@@ -36,8 +36,8 @@ func TestAppendOfAKeyWithAnotherTextIsAConflict(t *testing.T) {
 
 func TestAppendOfAKeyOfYesterdayWithAnotherTextIsAConflict(t *testing.T) {
 	ws := t.TempDir()
-	note(t, appendTo(t, ws), memory.Note{Text: "one", Key: "k"})
-	later := openMemory(t, Options{Workspace: ws, Now: clock("2026-01-06T09:00:00Z"), Location: time.UTC})
+	addNote(t, appendTo(t, ws), memory.Note{Text: "one", Key: "k"})
+	later := openFolder(t, Options{Path: ws, Now: clock("2026-01-06T09:00:00Z"), Location: time.UTC})
 	if _, err := later.Append(t.Context(), memory.Note{Text: "two", Key: "k"}); !errors.Is(err, memory.ErrConflict) {
 		t.Errorf("got %v", err)
 	}
@@ -48,12 +48,12 @@ func TestAppendKnowsANoteThatAPersonEdited(t *testing.T) {
 	for _, target := range []string{memory.TargetDaily, memory.TargetLongTerm} {
 		ws := t.TempDir()
 		m := appendTo(t, ws)
-		first := note(t, m, memory.Note{Text: "The ferry was late.", Key: "k", Target: target})
+		first := addNote(t, m, memory.Note{Text: "The ferry was late.", Key: "k", Target: target})
 		edited := strings.Replace(read(t, ws, first.Path), "late", "early", 1)
 		if err := os.WriteFile(filepath.Join(ws, first.Path), []byte(edited), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if a := note(t, m, memory.Note{Text: "The ferry was late.", Key: "k", Target: target}); !a.Deduplicated {
+		if a := addNote(t, m, memory.Note{Text: "The ferry was late.", Key: "k", Target: target}); !a.Deduplicated {
 			t.Errorf("%s: the note is written again", target)
 		}
 	}
@@ -66,7 +66,7 @@ func TestAppendIgnoresWhatOnlyBeginsLikeAMarker(t *testing.T) {
 		ws := t.TempDir()
 		testkit.WriteFile(t, ws, "memory/2026-01-05.md", "# 2026-01-05\n\n## 09:00 - note\n\nold "+text+"\n")
 		m := appendTo(t, ws)
-		if a := note(t, m, memory.Note{Text: "the real note", Key: "k"}); a.Deduplicated {
+		if a := addNote(t, m, memory.Note{Text: "the real note", Key: "k"}); a.Deduplicated {
 			t.Errorf("%q holds off the note with the key", text)
 		}
 	}

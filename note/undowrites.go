@@ -36,7 +36,13 @@ func (f *Folder) UndoWrites(ctx context.Context, u memory.UndoWrites) (memory.Un
 	var paths []string
 	selected := map[string][]change{}
 	for _, c := range all {
-		if undone[c.ID] || len(c.Undoes) > 0 || !selects(u, c) {
+		if len(c.Undoes) > 0 || !selects(u, c) {
+			continue
+		}
+		if undone[c.ID] {
+			if c.isNote() {
+				done.Writes = append(done.Writes, c.gone())
+			}
 			continue
 		}
 		if selected[c.Path] == nil {
@@ -114,9 +120,7 @@ func (f *Folder) takeBack(ctx context.Context, name string, changes, all []chang
 	case errors.Is(err, memory.ErrNotFound):
 		writes, err = nil, nil
 		for _, c := range changes {
-			w := c.write(nil, nil, false)
-			w.Outcome, w.Line = memory.WriteGone, 0
-			writes = append(writes, w)
+			writes = append(writes, c.gone())
 		}
 	}
 	return writes, revision, err
@@ -142,6 +146,13 @@ func (c change) write(src []byte, all []change, isThere bool) memory.Write {
 		return w
 	}
 	w.Line, w.Text = first+1, shownWrite(blockLines(string(src))[first:end])
+	return w
+}
+
+// gone returns a change as a write of which nothing is left.
+func (c change) gone() memory.Write {
+	w := c.write(nil, nil, false)
+	w.Outcome, w.Line = memory.WriteGone, 0
 	return w
 }
 

@@ -12,56 +12,52 @@ import (
 	"kioku/memory"
 )
 
-// candidate is a chunk, or a passage of one, while it is ranked. Each step fills in its own fields.
+// candidate is a chunk, or a passage of one, while it is ranked.
 type candidate struct {
 	Chunk
-	// meaning is the similarity to the query by vectors.
-	meaning meaning
+	// text and meaning are what its words and its vectors say.
 	text    textScore
-	// lines tells where the terms are in the lines of the chunk; nil if this is not known.
-	lines *textLines
+	meaning meaning
+	form
+	// base orders the candidates of one query by words and meaning, and sure is what these come to between queries, both in [0,1].
+	base, sure float64
+	// effects of the rules beside words and meaning, in their order; see adjustments.go.
+	effects []effect
+	ranks
+	fate
+}
 
-	// Filled in by merge: ranks count from 1, 0 if the channel did not find the chunk.
-	vectorRank, textRank, rank int
-	weight                     channelWeights
-	merged, confidence         float64
+// form is what the text of a candidate is beside its words.
+type form struct {
+	// lines tells where the terms are in the lines of a chunk; nil if this is not known.
+	lines *textLines
 	// sections of the chunk with days of their own.
 	sections []section
-	// dateBonus is added to the score and dateConfidence is part of the confidence of what belongs to days that the query
-	// names; 0 for all others.
-	dateBonus, dateConfidence float64
-	// nameBonus is added to the score and nameConfidence is part of the confidence of the best passage of a file that is
-	// called exactly as the query; 0 for all others.
-	nameBonus, nameConfidence float64
-	// age in days, and the factor for it.
-	age, decay float64
-	// mute reports that the passage is front matter or mostly names other notes, and says nothing of its own.
+	// mute reports that a passage is front matter or mostly names other notes, and says nothing of its own.
 	mute bool
 	// heading is the line of the heading that a passage is below, 0 if its chunk does not contain the whole section.
 	heading int
-	// oneWord reports that a single common word of a longer question occurs.
-	oneWord bool
-	// weak hits are no answers by the threshold, and fill slots that are free.
-	weak bool
-	// rerankScore is the score of the re-ranker and rerankRank the place among the candidates that it has scored, from 1; 0 if it
-	// has not. exchanged is what the new place adds to the score.
-	rerankScore, exchanged float64
-	rerankRank             int
-	// similarity to the most similar hit that was chosen before, and the score of MMR.
-	similarity, mmr float64
-	// outcome is one of the constants of Explanation, empty until it is known.
-	outcome string
 }
 
-// dated reports whether the candidate belongs to days that the query names.
-func (c *candidate) dated() bool { return c.dateConfidence > 0 }
+// ranks of a candidate, from 1: by each channel, 0 if that did not find the chunk; by its score; and among those that the re-ranker
+// has scored, with the score that this gave, 0 if it has not.
+type ranks struct {
+	vectorRank, textRank, rank, rerankRank int
+	rerankScore                            float64
+}
 
-// score is the order of the candidates: the merged score after decay plus the bonus for a date or a name, and what the re-ranker
-// adds or takes.
-func (c *candidate) score() float64 { return c.merged*c.decay + c.bonus() + c.exchanged }
+// fate is what becomes of a candidate.
+type fate struct {
+	// outcome is one of the constants of Explanation, empty until it is known.
+	outcome string
+	// weak hits are no answers by the threshold, and fill slots that are free.
+	weak bool
+	// similarity to the most similar hit that was chosen before, and the score of MMR.
+	similarity, mmr float64
+}
 
-// bonus is what a date or a name adds to the score.
-func (c *candidate) bonus() float64 { return c.dateBonus + c.nameBonus }
+// isDated reports whether the candidate belongs to days that the query names.
+func (c *candidate) isDated() bool { return c.effect(ruleDays).confidence > 0 }
 
 // proposals are the chunks that the channels propose.
 type proposals struct {

@@ -132,66 +132,36 @@ func (r *searchState) leaveAllOut(format string, args ...any) {
 	r.degrade(memory.FilterExcludes, format, args...)
 }
 
-// noteAllExcluded says which part of the filter leaves no note, or that no note meets all parts. It says nothing if the filter
-// leaves any.
+// noteAllExcluded says which parts of the filter leave no note. It says nothing if the filter leaves any.
 func (r *searchState) noteAllExcluded(ctx context.Context, rd Reader) error {
-	f := r.query.Filter
-	if r.allOut || filterPhrase(f) == "" {
+	parts := filterParts(r.query.Filter)
+	if r.allOut || len(parts) == 0 {
 		return nil
 	}
-	if any, err := leavesAny(ctx, rd, f); any || err != nil {
-		return err
-	}
-	for _, part := range filterParts(f) {
-		if any, err := leavesAny(ctx, rd, part.filter); err != nil {
-			return err
-		} else if !any {
-			r.leaveAllOut("%s, so the filter leaves all of them out.", part.problem)
-		}
-	}
-	if !r.allOut {
-		r.leaveAllOut("No note meets all parts of the filter.")
+	ids, err := rd.Match(ctx, Terms{}, r.query.Filter, 1)
+	switch {
+	case err != nil:
+		return fmt.Errorf("apply the filter: %w", err)
+	case len(ids) == 0:
+		r.leaveAllOut("No note has %s, so the filter leaves all of them out.", strings.Join(parts, " and "))
 	}
 	return nil
 }
 
-// leavesAny reports whether a filter lets any chunk through.
-func leavesAny(ctx context.Context, rd Reader, f memory.Filter) (bool, error) {
-	ids, err := rd.Match(ctx, Terms{}, f, 1)
-	if err != nil {
-		return false, fmt.Errorf("apply the filter: %w", err)
-	}
-	return len(ids) > 0, nil
-}
-
-// filterPart is a filter with one part of another, and what is the case if it leaves no note.
-type filterPart struct {
-	filter  memory.Filter
-	problem string
-}
-
-// filterParts returns the parts of a filter.
-func filterParts(f memory.Filter) []filterPart {
-	var parts []filterPart
-	add := func(f memory.Filter, format string, args ...any) {
-		parts = append(parts, filterPart{f, fmt.Sprintf(format, args...)})
-	}
+// filterParts returns what a filter asks of a note, in the words of people; none if it asks for nothing.
+func filterParts(f memory.Filter) []string {
+	var parts []string
 	if f.PathPrefix != "" {
-		add(memory.Filter{PathPrefix: f.PathPrefix}, "No note has a path that begins with %q", f.PathPrefix)
+		parts = append(parts, fmt.Sprintf("a path that begins with %q", f.PathPrefix))
 	}
 	if len(f.Sources) > 0 {
-		add(memory.Filter{Sources: f.Sources}, "No note has the source %s", strings.Join(f.Sources, " or "))
+		parts = append(parts, "the source "+strings.Join(f.Sources, " or "))
 	}
 	if f.Since != "" || f.Until != "" {
-		add(memory.Filter{Since: f.Since, Until: f.Until}, "No note is dated within since and until")
+		parts = append(parts, "a date within since and until")
 	}
 	for _, c := range f.Where {
-		only := memory.Filter{Where: []memory.Condition{c}}
-		if c.Field == "tags" && (c.Op == memory.Equal || c.Op == memory.In) {
-			add(only, "No note has the tag %s", strings.Join(c.Values, " or "))
-		} else {
-			add(only, "No note meets the condition %s", conditionText(c))
-		}
+		parts = append(parts, conditionText(c))
 	}
 	return parts
 }

@@ -57,23 +57,12 @@ func (d queryDates) datedHits(ctx context.Context, rd Reader, t Terms, f memory.
 	return ids, nil
 }
 
-// addBonus fills in the bonus and the confidence of each candidate that belongs to a day of a span: larger ones for a short
-// span. If the query asks only for a long span, its chunks come before all others, the newest first, because it means
-// nothing which of them contain "month" or "happened".
-func (d queryDates) addBonus(list []*candidate) {
+// dropTexts takes the words from what belongs to a longer span, if the query asks for nothing else: it means nothing which of its
+// chunks contain "month" or "happened".
+func (d queryDates) dropTexts(list []*candidate) {
 	for _, c := range list {
-		for _, s := range d.spans {
-			if !c.belongsTo(s) {
-				continue
-			}
-			bonus, confidence := spanBonus, spanConfidence
-			switch {
-			case isShort(s):
-				bonus, confidence = dayBonus, dayConfidence
-			case d.listsNotes():
-				bonus, confidence, c.text = onlyDatesBonus, dayConfidence, textScore{}
-			}
-			c.dateBonus, c.dateConfidence = max(c.dateBonus, bonus), max(c.dateConfidence, confidence)
+		if d.listsNotes() && slices.ContainsFunc(d.spans, func(s dates.Span) bool { return !isShort(s) && c.belongsTo(s) }) {
+			c.text = textScore{}
 		}
 	}
 }

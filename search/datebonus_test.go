@@ -142,7 +142,7 @@ func TestDatedHitsReachBeyondTextPool(t *testing.T) {
 	if err := s.execute(t.Context(), []*searchState{r}, nil); err != nil {
 		t.Fatal(err)
 	}
-	if !slices.ContainsFunc(r.candidates, func(c *candidate) bool { return c.Path == "memory/2023-07-20.md" && c.dateBonus > 0 }) {
+	if !slices.ContainsFunc(r.candidates, func(c *candidate) bool { return c.Path == "memory/2023-07-20.md" && c.isDated() }) {
 		t.Error("the note of July is no candidate")
 	}
 }
@@ -182,7 +182,7 @@ func TestSectionsDateOnlyTheirLines(t *testing.T) {
 	}
 	for line, named := range map[int]bool{10: false, 12: false, 13: true, 14: true, 15: false} {
 		t.Run(fmt.Sprint(line), func(t *testing.T) {
-			c := candidate{Chunk: Chunk{StartLine: line, EndLine: line}, sections: datedSections(&log)}
+			c := candidate{Chunk: Chunk{StartLine: line, EndLine: line}, form: form{sections: datedSections(&log)}}
 			if got := c.belongsTo(dates.Span{First: "2022-01-06", Last: "2022-01-06"}); got != named {
 				t.Errorf("line %d: %v", line, got)
 			}

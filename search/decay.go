@@ -2,9 +2,11 @@ package search
 
 import (
 	"math"
-	"path"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/bmatcuk/doublestar/v4"
 )
 
 // decayFactor returns floor + (1-floor) * exp(-ln2 * age/halfLife), in (0,1], for an age in days: an exponential decay
@@ -31,45 +33,14 @@ func ageDays(date string, now time.Time) (float64, bool) {
 	return max(0, float64(today.Unix()-day.Unix())/(24*60*60)), true
 }
 
-// decay fills in the age and the factor of each candidate. The factor stays 1 for chunks that are evergreen, by
-// themselves or by a glob, for chunks without a valid date, and for chunks of days that the query names.
-func (o Options) decay(list []*candidate, now time.Time) {
-	for _, c := range list {
-		c.decay = 1
-		age, ok := ageDays(c.Date, now)
-		if !ok {
-			continue
-		}
-		c.age = age
-		if *o.Decay && c.dateBonus == 0 && !c.Evergreen && !matchesAny(o.Evergreen, c.Path) {
-			c.decay = decayFactor(age, o.HalfLife, *o.DecayFloor)
-		}
-	}
-}
-
-// matchesAny reports whether a path matches one of the globs. A glob has the syntax of path.Match, and "**" matches any
-// number of folders. A glob without a slash matches the name of a file in any folder; a malformed glob matches nothing.
+// matchesAny reports whether a path matches one of the globs, in which "**" matches any number of folders. A glob without a slash
+// matches the name of a file in any folder; a malformed glob matches nothing.
 func matchesAny(globs []string, file string) bool {
-	for _, g := range globs {
-		if !strings.Contains(g, "/") {
-			g = "**/" + g
+	return slices.ContainsFunc(globs, func(glob string) bool {
+		if !strings.Contains(glob, "/") {
+			glob = "**/" + glob
 		}
-		if matchSegments(strings.Split(g, "/"), strings.Split(file, "/")) {
-			return true
-		}
-	}
-	return false
-}
-
-func matchSegments(glob, file []string) bool {
-	switch {
-	case len(glob) == 0:
-		return len(file) == 0
-	case glob[0] == "**":
-		return matchSegments(glob[1:], file) || len(file) > 0 && matchSegments(glob, file[1:])
-	case len(file) == 0:
-		return false
-	}
-	ok, err := path.Match(glob[0], file[0])
-	return err == nil && ok && matchSegments(glob[1:], file[1:])
+		ok, err := doublestar.Match(glob, file)
+		return err == nil && ok
+	})
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"kioku/memory"
 )
 
 const month = 30 * 24 * time.Hour
@@ -77,9 +79,10 @@ func TestDecaySkipsEvergreenAndUndated(t *testing.T) {
 			c := &candidate{Chunk: test.chunk}
 			opt := opt
 			opt.Decay = new(!test.off)
-			opt.decay([]*candidate{c}, testNow)
-			if got := c.decay < 1; got != test.want || !(c.decay > 0 && c.decay <= 1) {
-				t.Errorf("decay = %v", c.decay)
+			r := searchState{query: memory.Query{Now: testNow}, candidates: []*candidate{c}}
+			r.adjust(opt.ageAdjustment(&r))
+			if factor := c.effect(ruleAge).factor; factor < 1 != test.want || !(factor > 0 && factor <= 1) {
+				t.Errorf("factor = %v", factor)
 			}
 		})
 	}

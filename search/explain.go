@@ -71,7 +71,7 @@ func (r *searchState) describe(c *candidate) string {
 	}
 	switch c.outcome {
 	case memory.Returned:
-		return fmt.Sprintf("%s %s and was returned with the score %.2f.", place, rank, c.confidence)
+		return fmt.Sprintf("%s %s and was returned with the score %.2f.", place, rank, c.confidence())
 	case memory.BelowThreshold:
 		return fmt.Sprintf("%s %s, but %s.", place, rank, r.limit.reason(c))
 	case memory.Covered:
@@ -82,7 +82,7 @@ func (r *searchState) describe(c *candidate) string {
 		return fmt.Sprintf("%s %s, but it is much like a better result (similarity %.2f), and others were preferred.",
 			place, rank, c.similarity)
 	}
-	return fmt.Sprintf("%s %s with the score %.2f; only %d results were asked for.", place, rank, c.confidence, r.query.MaxResults)
+	return fmt.Sprintf("%s %s with the score %.2f; only %d results were asked for.", place, rank, c.confidence(), r.query.MaxResults)
 }
 
 // explainAbsence says why no candidate contains a line.
@@ -139,47 +139,49 @@ func (r *searchState) findLine(ctx context.Context, rd Reader, path string, line
 // hit turns a candidate into a result.
 func (r *searchState) hit(c *candidate) memory.Hit {
 	h := memory.Hit{
-		Path: c.Path, StartLine: c.StartLine, EndLine: c.EndLine, Score: c.confidence,
+		Path: c.Path, StartLine: c.StartLine, EndLine: c.EndLine, Score: c.confidence(),
 		Source: c.Source, Headings: c.Headings, Date: c.Date,
 		VectorScore: c.meaning.sure, TextScore: c.text.confidence, Weak: c.weak,
 	}
 	text, first := c.snippetText(r.terms)
-	window := snippetter{language: c.Language, terms: r.terms, limit: r.query.SnippetChars, textWeight: c.weight.text, nearness: r.nearness(c)}.cut(text, first)
+	window := snippetter{language: c.Language, terms: r.terms, limit: r.query.SnippetChars, textWeight: r.weights.text, nearness: r.nearness(c)}.cut(text, first)
 	h.Snippet, h.SnippetStart, h.SnippetEnd = window.text, window.from, window.to
 	if r.query.Explain {
-		h.Trace = c.trace(r)
+		h.Trace = r.trace(c)
 	}
 	return h
 }
 
 // trace takes the score of a candidate apart.
-func (c *candidate) trace(r *searchState) *memory.Trace {
+func (r *searchState) trace(c *candidate) *memory.Trace {
+	days, names := c.effect(ruleDays), c.effect(ruleNames)
 	t := &memory.Trace{
 		Rank: c.rank, VectorRank: c.vectorRank, TextRank: c.textRank,
 		VectorScore: c.meaning.sure, TextScore: c.text.confidence,
-		VectorWeight: c.weight.vector, TextWeight: c.weight.text,
-		Merged: c.merged, Decay: c.decay, AgeDays: c.age,
-		DateBonus: c.dateBonus, DateConfidence: c.dateConfidence, NameBonus: c.nameBonus, NameConfidence: c.nameConfidence,
+		VectorWeight: r.weights.vector, TextWeight: r.weights.text,
+		Merged: c.base, Decay: c.effect(ruleAge).factor,
+		DateBonus: days.bonus, DateConfidence: days.confidence, NameBonus: names.bonus, NameConfidence: names.confidence,
 		RerankRank: c.rerankRank, RerankScore: c.rerankScore, MMRSimilarity: c.similarity, MMRScore: c.mmr,
 		Terms: c.text.shares(r.terms), PairShare: c.text.share(c.text.pairs), BestPartShare: c.text.share(c.text.best),
-		Parts: c.parts(), Unembedded: !c.meaning.embedded,
+		Parts: r.parts(c), Unembedded: !c.meaning.embedded,
 		ChunkShare: c.text.share(c.text.chunk), Missing: c.text.missing(r.terms),
 	}
+	t.AgeDays, _ = ageDays(c.Date, r.query.Now)
 	c.meaning.trace(t, r.spread)
 	return t
 }
 
-// parts takes the confidence of a candidate apart, as merge and raiseNamed put it together.
-func (c *candidate) parts() memory.ScoreParts {
-	p := memory.ScoreParts{Name: c.nameConfidence}
-	rest := 1 - c.nameConfidence
-	p.Date = rest * c.dateConfidence
-	rest *= 1 - c.dateConfidence
-	p.Words = rest * c.weight.text * c.text.confidence
+// parts takes the confidence of a candidate apart.
+func (r *searchState) parts(c *candidate) memory.ScoreParts {
+	p := memory.ScoreParts{Name: c.effect(ruleNames).confidence}
+	rest := 1 - p.Name
+	p.Date = rest * c.effect(ruleDays).confidence
+	rest *= 1 - c.effect(ruleDays).confidence
+	p.Words = rest * r.weights.text * c.text.confidence
 	if c.meaning.embedded {
-		p.Meaning = rest * c.weight.vector * c.meaning.sure
+		p.Meaning = rest * r.weights.vector * c.meaning.sure
 	} else {
-		p.Words += rest * c.weight.vector * c.text.confidence
+		p.Words += rest * r.weights.vector * c.text.confidence
 	}
 	return p
 }

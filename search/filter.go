@@ -84,11 +84,3 @@ func excluded(f memory.Filter, c *Chunk) string {
 	}
 	return ""
 }
-
-// filterPhrase returns the words that tell people of a filter, "" if there is none.
-func filterPhrase(f memory.Filter) string {
-	if len(f.Sources) == 0 && f.PathPrefix == "" && f.Since == "" && f.Until == "" && len(f.Where) == 0 {
-		return ""
-	}
-	return " within the filter"
-}

@@ -86,5 +86,5 @@ func (r *searchState) aboveMinScore() []*candidate {
 	if least == nil {
 		return r.candidates
 	}
-	return slices.DeleteFunc(slices.Clone(r.candidates), func(c *candidate) bool { return c.confidence < *least })
+	return slices.DeleteFunc(slices.Clone(r.candidates), func(c *candidate) bool { return c.confidence() < *least })
 }

@@ -184,6 +184,6 @@ func (r *searchState) nearness(c *candidate) func(from, to int) float64 {
 	m := c.meaning
 	return func(from, to int) float64 {
 		m.narrow(&c.Chunk, c.windowsIn(span{from: from, to: to}))
-		return c.weight.vector * r.calibrated(m.raw)
+		return r.weights.vector * r.calibrated(m.raw)
 	}
 }

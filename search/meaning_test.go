@@ -127,7 +127,7 @@ func TestSearchShowsThePassageOfTheNearestWindow(t *testing.T) {
 
 // calibratedOf returns what raw similarities come to.
 func calibratedOf(spread Spread, class embed.Class, raw ...float64) []float64 {
-	r := &searchState{spread: spread, class: class}
+	r := &searchState{queryVector: queryVector{spread: spread, class: class}}
 	for _, x := range raw {
 		r.candidates = append(r.candidates, &candidate{meaning: meaning{embedded: true, raw: x}})
 	}

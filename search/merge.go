@@ -62,14 +62,13 @@ func bestConfidence(list []*candidate) float64 {
 	return best
 }
 
-// merge ranks candidates by both channels, best first, and fills in their ranks, merged score and confidence.
+// mergeChannels gives each candidate its place on both channels, and what these come to together.
 //
-// The merged score is the weighted sum of the calibrated similarity and of the text score in relation to the best text score of this
-// query. If no candidate matches well by words, those say little, and the text score counts less. The confidence takes the similarity
+// The base is the weighted sum of the calibrated similarity and of the text score in relation to the best text score of this
+// query. If no candidate matches well by words, those say little, and the text score counts less. What is sure takes the similarity
 // and the keyword confidence that are comparable between queries instead. A chunk without a vector is judged by keywords only: its
-// keyword confidence replaces the similarity. The bonus for a date counts in the ranks. In the confidence of such a chunk, the
-// confidence of the date comes first, and words and meaning fill up the rest.
-func merge(list []*candidate, weight channelWeights) {
+// keyword confidence replaces the similarity.
+func mergeChannels(list []*candidate, weight channelWeights) {
 	rankChannel(list, func(c *candidate) float64 { return c.meaning.calibrated }, func(c *candidate, r int) { c.vectorRank = r })
 	rankChannel(list, func(c *candidate) float64 { return c.text.raw }, func(c *candidate, r int) { c.textRank = r })
 	best, scale := bestText(list), 1.0
@@ -77,21 +76,15 @@ func merge(list []*candidate, weight channelWeights) {
 		scale = min(1, bestConfidence(list)/fullWords)
 	}
 	for _, c := range list {
-		c.weight = weight
 		text, near, sure := c.text.confidence, c.meaning.calibrated, c.meaning.sure
 		if !c.meaning.embedded {
 			near, sure = text, text
 		}
-		c.confidence = clamp01(weight.vector*sure + weight.text*text)
-		c.confidence = c.dateConfidence + (1-c.dateConfidence)*c.confidence
+		c.sure = clamp01(weight.vector*sure + weight.text*text)
 		if best > 0 {
 			text = scale * c.text.raw / best
 		}
-		c.merged = clamp01(weight.vector*near + weight.text*text)
-	}
-	slices.SortFunc(list, func(a, b *candidate) int { return compare(a.merged+a.bonus(), b.merged+b.bonus(), a, b) })
-	for i, c := range list {
-		c.rank = i + 1
+		c.base = clamp01(weight.vector*near + weight.text*text)
 	}
 }
 
@@ -107,7 +100,7 @@ func bestText(list []*candidate) float64 {
 // rankChannel calls setRank with the rank, from 1, of each candidate with a score above 0 on one channel.
 func rankChannel(list []*candidate, score func(*candidate) float64, setRank func(*candidate, int)) {
 	order := slices.Clone(list)
-	slices.SortFunc(order, func(a, b *candidate) int { return compare(score(a), score(b), a, b) })
+	slices.SortFunc(order, func(a, b *candidate) int { return compareScores(score(a), score(b), a, b) })
 	for i, c := range order {
 		if score(c) > 0 {
 			setRank(c, i+1)
@@ -115,16 +108,13 @@ func rankChannel(list []*candidate, score func(*candidate) float64, setRank func
 	}
 }
 
-// compare orders candidates by a score, higher first. Of equals, chunks of days that the query names come first, the
+// compareScores orders candidates by a score, higher first. Of equals, chunks of days that the query names come first, the
 // newest of them first; then path, line and id decide, so that the order is always the same.
-func compare(scoreA, scoreB float64, a, b *candidate) int {
-	if by := cmp.Compare(scoreB, scoreA); by != 0 {
+func compareScores(scoreA, scoreB float64, a, b *candidate) int {
+	if by := cmp.Or(cmp.Compare(scoreB, scoreA), cmp.Compare(b.effect(ruleDays).bonus, a.effect(ruleDays).bonus)); by != 0 {
 		return by
 	}
-	if by := cmp.Compare(b.dateBonus, a.dateBonus); by != 0 {
-		return by
-	}
-	if a.dated() && a.Date != b.Date {
+	if a.isDated() && a.Date != b.Date {
 		return cmp.Compare(b.Date, a.Date)
 	}
 	return cmp.Or(

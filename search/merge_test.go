@@ -18,9 +18,11 @@ func scored(id int64, cosine, raw, confidence float64) *candidate {
 	c := &candidate{Chunk: Chunk{ID: id, Path: fmt.Sprintf("%03d.md", id), StartLine: 1, EndLine: 2}}
 	c.text.raw, c.text.confidence = raw, confidence
 	c.meaning = meaning{embedded: cosine >= 0, calibrated: max(0, cosine)}
-	c.decay = 1
 	return c
 }
+
+// sortedByScore orders candidates as a search does.
+func sortedByScore(list []*candidate) { (&searchState{candidates: list}).sortByScore() }
 
 func idsOf(list []*candidate) []int64 {
 	ids := []int64{}
@@ -36,21 +38,22 @@ func TestMergeWeighsBothChannels(t *testing.T) {
 	for _, c := range list {
 		c.meaning.sure = c.meaning.calibrated / 2
 	}
-	merge(list, channelWeights{0.7, 0.3})
+	mergeChannels(list, channelWeights{0.7, 0.3})
+	sortedByScore(list)
 	if diff := cmp.Diff([]int64{2, 1, 3}, idsOf(list)); diff != "" {
 		t.Fatalf("order (-want +got):\n%s", diff)
 	}
 	second := list[1]
-	if want := 0.7*0.2 + 0.3*1; math.Abs(second.merged-want) > 1e-12 {
-		t.Errorf("merged = %v, want %v", second.merged, want)
+	if want := 0.7*0.2 + 0.3*1; math.Abs(second.base-want) > 1e-12 {
+		t.Errorf("base = %v, want %v", second.base, want)
 	}
-	if want := 0.7*0.1 + 0.3*0.6; math.Abs(second.confidence-want) > 1e-12 {
-		t.Errorf("confidence = %v, want %v", second.confidence, want)
+	if want := 0.7*0.1 + 0.3*0.6; math.Abs(second.confidence()-want) > 1e-12 {
+		t.Errorf("confidence = %v, want %v", second.confidence(), want)
 	}
-	if second.vectorRank != 2 || second.textRank != 1 || second.rank != 2 {
-		t.Errorf("ranks %d, %d, %d, want 2, 1, 2", second.vectorRank, second.textRank, second.rank)
+	if second.vectorRank != 2 || second.textRank != 1 {
+		t.Errorf("ranks %d, %d, want 2, 1", second.vectorRank, second.textRank)
 	}
-	if last := list[2]; last.vectorRank != 0 || last.textRank != 0 || last.merged != 0 {
+	if last := list[2]; last.vectorRank != 0 || last.textRank != 0 || last.base != 0 {
 		t.Errorf("a chunk that nothing found: %+v", last)
 	}
 }
@@ -58,9 +61,10 @@ func TestMergeWeighsBothChannels(t *testing.T) {
 func TestMergeJudgesChunkWithoutVectorByWords(t *testing.T) {
 	t.Parallel()
 	list := []*candidate{scored(1, -1, 4, 0.8), scored(2, 0.1, 4, 0.8)}
-	merge(list, channelWeights{0.7, 0.3})
-	if list[0].ID != 1 || math.Abs(list[0].confidence-0.8) > 1e-12 {
-		t.Errorf("first is %d with the confidence %v, want 1 with 0.8", list[0].ID, list[0].confidence)
+	mergeChannels(list, channelWeights{0.7, 0.3})
+	sortedByScore(list)
+	if list[0].ID != 1 || math.Abs(list[0].confidence()-0.8) > 1e-12 {
+		t.Errorf("first is %d with the confidence %v, want 1 with 0.8", list[0].ID, list[0].confidence())
 	}
 }
 
@@ -132,16 +136,18 @@ func TestMergeIsBoundedAndStable(t *testing.T) {
 		}
 		shuffled := rapid.Permutation(list).Draw(t, "shuffled")
 
-		merge(list, weight)
+		mergeChannels(list, weight)
+		sortedByScore(list)
 		for i, c := range list {
-			if !inUnit(c.merged) || !inUnit(c.confidence) {
-				t.Fatalf("merged %v, confidence %v", c.merged, c.confidence)
+			if !inUnit(c.base) || !inUnit(c.confidence()) {
+				t.Fatalf("base %v, confidence %v", c.base, c.confidence())
 			}
-			if c.rank != i+1 || i > 0 && c.merged > list[i-1].merged {
-				t.Fatalf("rank %d with %v behind %v", c.rank, c.merged, list[max(0, i-1)].merged)
+			if i > 0 && c.base > list[i-1].base {
+				t.Fatalf("%v behind %v", c.base, list[i-1].base)
 			}
 		}
-		merge(shuffled, weight)
+		mergeChannels(shuffled, weight)
+		sortedByScore(shuffled)
 		if !slices.Equal(idsOf(list), idsOf(shuffled)) {
 			t.Fatalf("%v, but shuffled %v", idsOf(list), idsOf(shuffled))
 		}

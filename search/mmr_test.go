@@ -14,7 +14,7 @@ import (
 
 // relevant returns a candidate with a text and a merged score.
 func relevant(id int64, score float64, text string, vector ...float32) *candidate {
-	return &candidate{Chunk: Chunk{ID: id, Text: text, Vector: vector}, merged: score, decay: 1}
+	return &candidate{Chunk: Chunk{ID: id, Text: text, Vector: vector}, base: score}
 }
 
 func chosen(lambda float64, k int, pool ...*candidate) []int64 {
@@ -61,7 +61,7 @@ func TestMMRComparesWordsOnly(t *testing.T) {
 func TestSimilarityOfPassagesOfOneSectionIsOne(t *testing.T) {
 	t.Parallel()
 	at := func(path string, heading int, text string) *candidate {
-		return &candidate{Chunk: Chunk{Path: path, Text: text}, heading: heading}
+		return &candidate{Chunk: Chunk{Path: path, Text: text}, form: form{heading: heading}}
 	}
 	a := at("memory/a.md", 7, "green tea")
 	for _, c := range []struct {
@@ -131,7 +131,8 @@ func TestMMRIsDeterministicAndWithoutDuplicates(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		pool := anyCandidates(t)
-		merge(pool, channelWeights{0.5, 0.5})
+		mergeChannels(pool, channelWeights{0.5, 0.5})
+		sortedByScore(pool)
 		for _, c := range pool {
 			if rapid.Bool().Draw(t, "vector") {
 				c.Vector = rapid.SampledFrom([][]float32{{1, 0}, {0, 1}, {0, 0}, {float32(math.NaN()), 1}}).Draw(t, "v")

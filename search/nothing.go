@@ -17,7 +17,7 @@ const maxNamedWords = 8
 func (s *Searcher) explainNothing(r *searchState) {
 	var best *candidate
 	for _, c := range r.candidates {
-		if best == nil || c.confidence > best.confidence {
+		if best == nil || c.confidence() > best.confidence() {
 			best = c
 		}
 	}
@@ -34,13 +34,17 @@ func (s *Searcher) explainNothing(r *searchState) {
 		without = ", and " + without
 	}
 	switch {
-	case best != nil && best.confidence > 0:
+	case best != nil && best.confidence() > 0:
 		r.degrade(memory.NoMatch, "The nearest was %s:%d-%d, but %s%s.", best.Path, best.StartLine, best.EndLine, r.limit.reason(best), without)
 	case len(r.terms.list) == 0 && len(r.dates.spans) == 0:
 		r.degrade(memory.NoMatch, "The query holds no word to look for.")
 		return
 	default:
-		r.degrade(memory.NoMatch, "No chunk holds a word of the query%s%s.", filterPhrase(r.query.Filter), without)
+		within := ""
+		if len(filterParts(r.query.Filter)) > 0 {
+			within = " within the filter"
+		}
+		r.degrade(memory.NoMatch, "No chunk holds a word of the query%s%s.", within, without)
 	}
 	s.explainWords(r)
 }
@@ -131,33 +135,4 @@ func quotedList(words []string) string {
 	default:
 		return strings.Join(quoted[:last], ", ") + " or " + quoted[last]
 	}
-}
-
-// markOneWord marks the candidates with a single common word of a question of several words. A name, an identifier and a bigram are no
-// common words.
-func (r *searchState) markOneWord() {
-	required := 0
-	for _, t := range r.terms.list {
-		if t.isRequired() && !t.date {
-			required++
-		}
-	}
-	if required < 2 {
-		return
-	}
-	for _, c := range r.candidates {
-		matched, last := 0, 0
-		for i := range r.terms.list {
-			if c.text.matches(i) {
-				matched++
-				last = i
-			}
-		}
-		c.oneWord = matched == 1 && r.terms.list[last].isCommonWord()
-	}
-}
-
-// isCommonWord reports whether the term is a word that names no one thing and that more than a few chunks contain.
-func (t queryTerm) isCommonWord() bool {
-	return !t.gram && !t.identifier && t.weight < capitalWeight && t.df > rareChunks
 }

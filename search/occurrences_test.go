@@ -47,7 +47,7 @@ func TestScoreTextOfPartOfLine(t *testing.T) {
 	sc := newScorer(parseTerms("coffee", nil).weigh(map[string]int{"coffe": 1}, 100), 20)
 	defer sc.release()
 	score, lines := sc.scoreByLine(c)
-	got := (&searchState{query: memory.Query{SnippetChars: 20}}).passages([]*candidate{{Chunk: *c, text: score, lines: lines}}, sc)
+	got := (&searchState{query: memory.Query{SnippetChars: 20}}).passages([]*candidate{{Chunk: *c, text: score, form: form{lines: lines}}}, sc)
 	if len(got) != 2 || got[0].text.raw != 0 || !(got[1].text.raw > 0) {
 		t.Errorf("%d passages: %+v", len(got), got)
 	}

@@ -80,7 +80,7 @@ func (r *searchState) topN(n int) []*candidate {
 		return c.text.raw/best + c.meaning.calibrated
 	}
 	list = slices.Clone(list)
-	slices.SortFunc(list, func(a, b *candidate) int { return compare(both(a), both(b), a, b) })
+	slices.SortFunc(list, func(a, b *candidate) int { return compareScores(both(a), both(b), a, b) })
 	return r.keepIdentifiers(list[:n], list, n, 0)
 }
 

@@ -92,7 +92,7 @@ func (r *searchState) rerankable(n int) []*candidate {
 	if r.query.Granularity == memory.GranularityPassage {
 		list = dropOverlapping(list)
 	}
-	answers, weak := r.limit.sort(list)
+	answers, weak := r.sortByVerdict(list)
 	hits := slices.Concat(answers, weak)
 	list = slices.DeleteFunc(slices.Clone(list), func(c *candidate) bool { return !slices.Contains(hits, c) })
 	return list[:min(n, len(list))]
@@ -142,10 +142,10 @@ func (r *searchState) exchange(list []*candidate) {
 		}
 	}
 	slices.SortStableFunc(list, func(a, b *candidate) int {
-		return cmp.Or(cmp.Compare(b.nameConfidence, a.nameConfidence), cmp.Compare(value[b], value[a]))
+		return cmp.Or(cmp.Compare(b.effect(ruleNames).confidence, a.effect(ruleNames).confidence), cmp.Compare(value[b], value[a]))
 	})
 	for i, c := range list {
-		c.exchanged = scores[i] - c.score()
+		c.effects = append(c.effects, effect{rule: ruleReranker, factor: 1, bonus: scores[i] - c.score()})
 		c.rerankRank = i + 1
 		r.candidates[places[i]] = c
 	}
@@ -164,7 +164,7 @@ func rerankValues(list []*candidate) map[*candidate]float64 {
 		if best > worst {
 			relative = (c.rerankScore - worst) / (best - worst)
 		}
-		value[c] = relative*c.decay + c.bonus()
+		value[c] = c.scoreFrom(relative)
 	}
 	return value
 }

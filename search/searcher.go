@@ -165,11 +165,14 @@ func (s *Searcher) rank(ctx context.Context, rd Reader, r *searchState) error {
 	if err := s.findCandidates(ctx, rd, r); err != nil {
 		return err
 	}
-	merge(r.candidates, s.opt.weightsFor(r.mode, r.class, bestConfidence(r.candidates)))
-	s.opt.decay(r.candidates, r.query.Now)
-	slices.SortFunc(r.candidates, func(a, b *candidate) int { return compare(a.score(), b.score(), a, b) })
-	r.raiseNamed()
-	r.markOneWord()
+	r.weights = s.opt.weightsFor(r.mode, r.class, bestConfidence(r.candidates))
+	mergeChannels(r.candidates, r.weights)
+	for _, rule := range s.adjustments() {
+		r.adjust(rule(r))
+	}
+	for i, c := range r.candidates {
+		c.rank = i + 1
+	}
 	r.limit = s.opt.thresholdFor(r.mode, r.class, r.query.MinScore, r.index)
 	if r.query.Clauses && !isQuestion(r.query.Text) && isSmallTalk(r.query.Text) {
 		r.limit.words, r.limit.meaning = never, never
@@ -231,8 +234,12 @@ func (s *Searcher) prepareTerms(ctx context.Context, rd Reader, r *searchState) 
 	if err != nil {
 		return fmt.Errorf("look up terms: %w", err)
 	}
-	r.isName = df[key] > 0
 	r.terms = terms.weigh(df, r.index.Chunks)
+	if df[key] > 0 {
+		if r.named, err = rd.Match(ctx, Terms{Any: []string{key}}, r.query.Filter, namedPool); err != nil {
+			return fmt.Errorf("match a name: %w", err)
+		}
+	}
 	if err := r.addSpellings(ctx, rd, *s.opt.Typos); err != nil {
 		return err
 	}
@@ -259,11 +266,7 @@ func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *searchState
 	if err != nil {
 		return err
 	}
-	named, err := r.namedHits(ctx, rd)
-	if err != nil {
-		return err
-	}
-	found.matched = slices.Concat(found.matched, dated, identified, named)
+	found.matched = slices.Concat(found.matched, dated, identified, r.named)
 	if found.nearErr != nil {
 		r.degrade(memory.VectorsMissing, "Ranked by keywords only: the vectors could not be searched (%v).", found.nearErr)
 		r.vector = nil
@@ -297,7 +300,7 @@ func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *searchState
 		}
 	}
 	r.calibrate()
-	r.dates.addBonus(r.candidates)
+	r.dates.dropTexts(r.candidates)
 	return nil
 }
 
@@ -318,7 +321,7 @@ func (s *Searcher) choose(r *searchState) {
 		list = dropOverlapping(list)
 	}
 	n := r.query.MaxResults
-	answers, weak := r.limit.sort(list)
+	answers, weak := r.sortByVerdict(list)
 	if !*s.opt.WeakResults {
 		weak = nil
 	}

@@ -19,38 +19,44 @@ const (
 	MaxSnippetChars = 2000
 )
 
-// searchState is the state of one query while it is answered. Each step fills in its own fields.
+// searchState is the state of one query while it is answered: what is asked, what is known of it, and what was found.
 type searchState struct {
 	// query with all defaults filled in; MinScore may be nil.
 	query memory.Query
-	// vector of the query; nil if vectors take no part. class is the class of its model.
+	// dates are the days that the query names.
+	dates queryDates
+	index Index
+	terms queryTerms
+	queryVector
+	// named are the first chunks of the files that are called exactly as the query.
+	named []int64
+	// asksOrder reports that the query asks for the order in which things happened.
+	asksOrder bool
+	// mode says which channels take part, with these weights.
+	mode    string
+	weights channelWeights
+	limit   threshold
+	// candidates ordered by score, best first, and those of them that are returned.
+	candidates, hits []*candidate
+	degraded         []memory.Degradation
+	// allOut reports that the filter leaves no note.
+	allOut bool
+}
+
+// queryVector is the query as a vector, and what its cosines mean in the index.
+type queryVector struct {
+	// vector is nil if vectors take no part. class is the class of its model.
 	vector []float32
 	class  embed.Class
-	// spread of its cosines over the index, and the distance from the mean that is worth a similarity of 1.
-	spread       Spread
-	fullDistance float64
 	// embedder made the vector; nil without an embedder.
 	embedder Embedder
 	// foreign reports that the query is in a script that the model has not learnt.
 	foreign bool
 	// mayEmbedAgain allows that the query is embedded once more if the index has vectors of another space.
 	mayEmbedAgain bool
-	// dates are the days that the query names.
-	dates queryDates
-	index Index
-	// isName reports that a file is called exactly as the query, and named are the first chunks of such files.
-	isName bool
-	named  []int64
-	terms  queryTerms
-	// asksOrder reports that the query asks for the order in which things happened.
-	asksOrder bool
-	mode      string
-	limit     threshold
-	degraded  []memory.Degradation
-	// allOut reports that the filter leaves no note.
-	allOut bool
-	// candidates ordered by score, best first, and those of them that are returned.
-	candidates, hits []*candidate
+	// spread of its cosines over the index, and the distance from the mean that is worth a similarity of 1.
+	spread       Spread
+	fullDistance float64
 }
 
 // newState checks a query and fills in what it leaves to the options.

@@ -54,50 +54,88 @@ func meaningLineOf(chunks int) float64 {
 	return meaningLine * min(1, math.Pow(float64(max(chunks, fewChunks))/lineChunks, lineGrowth))
 }
 
-// sort returns the candidates that are answers and those that are weak, each in the order of the candidates. The rest is marked as
-// BelowThreshold: what is below a hard minimum, and what has no word in common with the query and no meaning above chance.
-func (t threshold) sort(list []*candidate) (answers, weak []*candidate) {
+// verdict is what the threshold makes of a candidate.
+type verdict int
+
+const (
+	nothing verdict = iota
+	weak
+	answer
+)
+
+// judge applies the threshold to a candidate. It is an answer by its words, its meaning or both together, or because of its day or the name of
+// its file. What has a word in common with the query or a meaning above chance is weak, unless it is only headings or the query asks
+// for a minimum.
+func (r *searchState) judge(c *candidate) verdict {
+	t := r.limit
+	reaches := func(x, line float64) bool { return x > 0 && x >= line }
+	switch {
+	case reaches(c.confidence(), t.min):
+		return answer
+	case t.hard:
+		return nothing
+	case reaches(c.text.confidence, r.wordLine(c)), reaches(c.meaning.sure, t.meaning), c.isDated(), c.effect(ruleNames).confidence > 0:
+		return answer
+	case c.hasBody() && (c.text.raw > 0 || c.meaning.sure >= t.least):
+		return weak
+	}
+	return nothing
+}
+
+// wordLine returns the line for the words of a candidate: a higher one if it has a single common word of a longer question.
+func (r *searchState) wordLine(c *candidate) float64 {
+	if r.limit.words > 0 && r.hasOneCommonWord(c) {
+		return max(r.limit.words, oneWordConfidence)
+	}
+	return r.limit.words
+}
+
+// hasOneCommonWord reports whether a candidate has of a question of several words only one, which names no one thing and is in more
+// than a few chunks. A bigram is no such word.
+func (r *searchState) hasOneCommonWord(c *candidate) bool {
+	required, matched, last := 0, 0, queryTerm{}
+	for i, t := range r.terms.list {
+		if t.isRequired() && !t.date {
+			required++
+		}
+		if c.text.matches(i) {
+			matched, last = matched+1, t
+		}
+	}
+	return required >= 2 && matched == 1 && !last.gram && !last.identifier && last.weight < capitalWeight && last.df > rareChunks
+}
+
+// hasBody reports whether a candidate has text below its headings.
+func (c *candidate) hasBody() bool {
+	for line := range strings.Lines(c.Text) {
+		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
+			return true
+		}
+	}
+	return false
+}
+
+// sortByVerdict returns the candidates that are answers and those that are weak, each in the order of the candidates. The rest is
+// marked as BelowThreshold.
+func (r *searchState) sortByVerdict(list []*candidate) (answers, weaks []*candidate) {
 	for _, c := range list {
-		switch {
-		case t.passes(c):
+		switch r.judge(c) {
+		case answer:
 			answers = append(answers, c)
-		case !t.hard && !c.onlyHeadings() && (c.text.raw > 0 || c.meaning.sure >= t.least):
-			weak = append(weak, c)
+		case weak:
+			weaks = append(weaks, c)
 		default:
 			c.outcome = memory.BelowThreshold
 		}
 	}
-	return answers, weak
-}
-
-// onlyHeadings reports whether a candidate has no text below its headings.
-func (c *candidate) onlyHeadings() bool {
-	for line := range strings.Lines(c.Text) {
-		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
-			return false
-		}
-	}
-	return true
-}
-
-// passes reports whether a candidate is an answer.
-func (t threshold) passes(c *candidate) bool {
-	if t.hard {
-		return c.confidence > 0 && c.confidence >= t.min
-	}
-	line := t.words
-	if c.oneWord && line > 0 {
-		line = max(line, oneWordConfidence)
-	}
-	words := c.text.confidence > 0 && c.text.confidence >= line
-	return words || c.meaning.sure > 0 && c.meaning.sure >= t.meaning || c.confidence > 0 && c.confidence >= t.min || c.dated() || c.nameConfidence > 0
+	return answers, weaks
 }
 
 // reason says why a candidate is no answer.
 func (t threshold) reason(c *candidate) string {
 	switch {
 	case t.hard:
-		return fmt.Sprintf("its score of %.2f is below %.2f", c.confidence, t.min)
+		return fmt.Sprintf("its score of %.2f is below %.2f", c.confidence(), t.min)
 	case t.meaning == never:
 		return fmt.Sprintf("its words reach %.2f, and %.2f is an answer", c.text.confidence, t.words)
 	}

@@ -51,21 +51,23 @@ func TestWordLineGrowsWithTheFolder(t *testing.T) {
 func TestThresholdSort(t *testing.T) {
 	t.Parallel()
 	dated := scored(5, 0, 0.3, 0.01)
-	dated.dateConfidence = 0.5
+	dated.effects = []effect{{rule: ruleDays, factor: 1, confidence: 0.5}}
 	list := []*candidate{scored(1, 0.9, 0, 0), scored(2, 0.1, 1, 0.7), scored(3, 0.1, 0.2, 0.1), scored(4, 0, 0, 0), dated, scored(6, 0.03, 0, 0), scored(7, 0.2, 0, 0)}
 	for _, c := range list {
 		c.meaning.sure, c.Text = c.meaning.calibrated, "x"
 	}
-	merge(list, channelWeights{0.7, 0.3})
+	mergeChannels(list, channelWeights{0.7, 0.3})
 	slicesByID(list)
-	answers, weak := threshold{words: 0.18, meaning: 0.35, least: leastMeaning, min: never}.sort(list)
+	r := searchState{limit: threshold{words: 0.18, meaning: 0.35, least: leastMeaning, min: never}}
+	answers, weak := r.sortByVerdict(list)
 	if diff := gocmp.Diff([][]int64{{1, 2, 5}, {3, 7}}, [][]int64{idsOf(answers), idsOf(weak)}); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if list[3].outcome != memory.BelowThreshold || list[5].outcome != memory.BelowThreshold {
 		t.Errorf("outcomes %q and %q of what has nothing in common with the query", list[3].outcome, list[5].outcome)
 	}
-	if answers, weak = (threshold{words: never, meaning: never, min: 0.5, hard: true}).sort(list); len(weak) > 0 || !gocmp.Equal(idsOf(answers), []int64{1, 5}) {
+	r.limit = threshold{words: never, meaning: never, min: 0.5, hard: true}
+	if answers, weak = r.sortByVerdict(list); len(weak) > 0 || !gocmp.Equal(idsOf(answers), []int64{1, 5}) {
 		t.Errorf("a hard minimum lets %v pass and %v be weak", idsOf(answers), idsOf(weak))
 	}
 }

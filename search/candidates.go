@@ -50,7 +50,7 @@ type ranks struct {
 type fate struct {
 	// outcome is one of the constants of Explanation, empty until it is known.
 	outcome string
-	// weak hits are no answers by the threshold, and fill slots that are free.
+	// weak candidates are no answers by the threshold, and fill slots that are free.
 	weak bool
 	// similarity to the most similar hit that was chosen before, and the score of MMR.
 	similarity, mmr float64

@@ -66,7 +66,7 @@ func (r *searchState) describe(c *candidate) string {
 	if c.rerankRank > 0 {
 		rank += fmt.Sprintf(", was put in place %d by the re-ranker", c.rerankRank)
 	}
-	if c.weak {
+	if c.weak && c.outcome == memory.Returned {
 		return fmt.Sprintf("%s %s and was returned as a weak result: %s.", place, rank, r.limit.reason(c))
 	}
 	switch c.outcome {

@@ -77,7 +77,7 @@ func (c *candidate) saysIn(q queryTerms, meta string) bool {
 	pieces := []piece{{text: meta}}
 	countPieces(pieces, c.Language, q)
 	for i, n := range pieces[0].counts {
-		if n > 0 && c.text.named.of(i) == 0 && !q.list[i].date {
+		if n > 0 && !c.text.isNamed(i) && !q.list[i].date {
 			return true
 		}
 	}

@@ -45,39 +45,45 @@ func (r *searchState) identifierHits(ctx context.Context, rd Reader) ([]int64, e
 
 // keepIdentifiers returns chosen with the identifiers of the query added, so that a model that knows nothing of them cannot
 // hide the chunks that contain them. For each identifier that no chosen candidate contains, the best candidate of list that
-// contains it takes a free place, or the place of the last chosen one without any identifier. list is ordered best first,
-// and at most n candidates are chosen, of each file as many as its limit allows. Keywords by themselves find identifiers first, so without vectors nothing changes.
-func (r *searchState) keepIdentifiers(chosen, list []*candidate, n int, files fileLimit) []*candidate {
+// contains it, of a file with fewer than perFile chosen ones (0 for any), takes a free place, or that of the last chosen one without any identifier. list is
+// ordered best first, and at most n are chosen. Keywords by themselves find identifiers first, so without vectors nothing changes.
+func (r *searchState) keepIdentifiers(chosen, list []*candidate, n, perFile int) []*candidate {
 	if r.mode != memory.ModeHybrid {
 		return chosen
 	}
+	chosen = slices.Clone(chosen)
 	for i, t := range r.terms.list {
-		hasTerm := func(c *candidate) bool { return c.hasTerm(i) }
-		if !t.identifier || slices.ContainsFunc(chosen, hasTerm) {
+		if !t.identifier || slices.ContainsFunc(chosen, func(c *candidate) bool { return c.hasTerm(i) }) {
 			continue
 		}
-		best := slices.IndexFunc(list, hasTerm)
+		best := slices.IndexFunc(list, func(c *candidate) bool { return c.hasTerm(i) && (perFile == 0 || hitsOf(chosen, c.Path) < perFile) })
 		if best < 0 {
 			continue
 		}
-		chosen = r.replaceLast(slices.Clone(chosen), list[best], n, files)
+		if len(chosen) >= n {
+			last := len(chosen) - 1
+			for last >= 0 && chosen[last].hasIdentifier(r.terms) {
+				last--
+			}
+			if last < 0 {
+				continue
+			}
+			chosen = slices.Delete(chosen, last, last+1)
+		}
+		chosen = append(chosen, list[best])
 	}
 	return chosen
 }
 
-// replaceLast puts c in a free place, or in the place of the last chosen candidate without any identifier: of the same file
-// if that may have no further hit. If there is no such place, it returns chosen as it is.
-func (r *searchState) replaceLast(chosen []*candidate, c *candidate, n int, files fileLimit) []*candidate {
-	full := files.excludes(chosen, c)
-	if !full && len(chosen) < n {
-		return append(chosen, c)
-	}
-	for i, o := range slices.Backward(chosen) {
-		if !o.hasIdentifier(r.terms) && (!full || o.Path == c.Path) {
-			return append(slices.Delete(chosen, i, i+1), c)
+// hitsOf returns the number of candidates of a file.
+func hitsOf(list []*candidate, path string) int {
+	n := 0
+	for _, c := range list {
+		if c.Path == path {
+			n++
 		}
 	}
-	return chosen
+	return n
 }
 
 // aboveMinScore returns the candidates with the score that the query asks for, or all if it asks for none.

@@ -41,7 +41,7 @@ func (s *scorer) knownLines(c *Chunk) *textLines {
 				passed++
 			}
 			leaf := passed == len(joined) || joined[passed] != at
-			if term := s.termIndex(s.known[places[0].Term]); term >= 0 {
+			if term, ok := s.indexes[s.known[places[0].Term]]; ok {
 				// As the analyzer counts: leaves, and ends of lines.
 				l.occurrences = append(l.occurrences, occurrence{term, at, int32(at - passed + line), leaf})
 			}

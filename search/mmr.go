@@ -15,29 +15,19 @@ type diversifier struct {
 	lambda float64
 	// plain chooses by relevance only, near duplicates and copies included.
 	plain bool
-	// files bounds the hits of one file.
-	files fileLimit
 	// chosen candidates, best first, and their texts.
 	chosen []*candidate
 	texts  map[string]bool
 	sets   wordSets
 }
 
-func newDiversifier(lambda float64, files fileLimit) *diversifier {
-	return &diversifier{lambda: clamp01(lambda), files: files, texts: make(map[string]bool), sets: make(wordSets)}
-}
-
-// diversifierFor returns the diversifier of a query.
-func (o Options) diversifierFor(q memory.Query) *diversifier {
-	d := newDiversifier(*o.MMRLambda, fileLimit(q.MaxPerFile))
-	d.plain = !*o.MMR
-	return d
+func newDiversifier(lambda float64) *diversifier {
+	return &diversifier{lambda: clamp01(lambda), texts: make(map[string]bool), sets: make(wordSets)}
 }
 
 // choose adds candidates from a pool, which is ordered best first, until k are chosen or the pool is empty. Of
 // candidates with the same text only the best is chosen. Relevance is the score of a candidate divided by the best score
-// of the pool. A candidate that is among the first k by relevance and is not chosen is marked as DroppedByMMR, or as
-// FileLimit if its file has enough hits.
+// of the pool. A candidate that is among the first k by relevance and is not chosen is marked as DroppedByMMR.
 func (d *diversifier) choose(pool []*candidate, k int) {
 	room := k - len(d.chosen)
 	if room <= 0 || len(pool) == 0 {
@@ -56,11 +46,7 @@ func (d *diversifier) choose(pool []*candidate, k int) {
 		c := rest[i]
 		rest = slices.Delete(rest, i, i+1)
 		text := strings.TrimSpace(c.Text)
-		switch {
-		case d.files.excludes(d.chosen, c):
-			c.outcome = memory.FileLimit
-			continue
-		case d.texts[text] && !d.plain:
+		if d.texts[text] && !d.plain {
 			c.outcome = memory.DroppedByMMR
 			continue
 		}
@@ -70,13 +56,25 @@ func (d *diversifier) choose(pool []*candidate, k int) {
 			d.compare(other, c)
 		}
 	}
-	first := pool[:min(room, len(pool))]
-	d.files.markFull(d.chosen, first)
-	for _, c := range first {
+	for _, c := range pool[:min(room, len(pool))] {
 		if c.outcome == "" && slices.Contains(rest, c) {
 			c.outcome = memory.DroppedByMMR
 		}
 	}
+}
+
+// limitPerFile returns the candidates of a list, which is ordered best first, that are among the n best of their files; all if n is 0. The
+// others are marked as FileLimit.
+func limitPerFile(list []*candidate, n int) []*candidate {
+	hits := make(map[string]int)
+	return slices.DeleteFunc(slices.Clone(list), func(c *candidate) bool {
+		hits[c.Path]++
+		if n == 0 || hits[c.Path] <= n {
+			return false
+		}
+		c.outcome = memory.FileLimit
+		return true
+	})
 }
 
 // compare raises the similarity of c to that of a chosen candidate.

@@ -51,14 +51,14 @@ func (s *Searcher) explainNothing(r *searchState) {
 
 // explainWords says which words no note contains, and that vectors would help.
 func (s *Searcher) explainWords(r *searchState) {
-	words, known := r.terms.unknown()
+	words, others := r.terms.unknown()
 	if len(words) > 0 && !r.terms.capped {
 		r.degrade(memory.WordsUnknown, "No note contains %s.", quotedList(words))
 	}
 	if r.foreign {
 		r.degrade(memory.VectorsOff, "Only words were compared: the model %s has learnt English only. A multilingual one compares what other languages mean; kioku model list --known shows some.", r.embedder.Space().Model)
 	}
-	if len(words)+known > 0 && *s.opt.Hybrid && (s.embedder == nil || !s.embedder.Enabled()) {
+	if (len(words) > 0 || others) && *s.opt.Hybrid && (s.embedder == nil || !s.embedder.Enabled()) {
 		r.degrade(memory.VectorsOff, "Only words were compared. With an embedding provider, notes that say it in other words are found too: kioku model add minilm adds one that runs here.")
 	}
 }
@@ -72,45 +72,32 @@ func (r *searchState) explainEmptyIndex() {
 	r.degrade(memory.IndexEmpty, "Nothing is indexed yet: the workspace has no Markdown, or was not indexed (kioku index).")
 }
 
-// unknown returns the words of the query that no chunk contains, nor any spelling variant of them, as they are written, and the
-// number of other terms. Words for a day and words that only ask do not count. Bigrams that overlap are one word.
-func (q queryTerms) unknown() (words []string, others int) {
-	last := -2
-	whole := true // reports that the last word ends where the run of bigrams does
-	drop := func() {
-		if !whole {
-			words = words[:len(words)-1]
-		}
-		whole = true
-	}
-	for i, t := range q.list {
-		isKnown := func(v int) bool { return q.list[v].df > 0 }
-		known := t.df > 0 || slices.ContainsFunc(t.variants, isKnown)
-		if t.gram && last == i-1 && known && overlap(words[len(words)-1], t.label()) {
-			whole = false
+// unknown returns the words of the query that no chunk contains, nor any spelling variant of them, as they are written, and whether there are
+// other terms. Words for a day and words that only ask do not count. Bigrams that overlap are one word, unknown if all of them are.
+func (q queryTerms) unknown() (words []string, others bool) {
+	isKnown := func(i int) bool { return q.list[i].df > 0 }
+	for from, to := 0, 0; from < len(q.list); from = to {
+		word, counts, known := q.list[from].label(), false, false
+		for to = from; to < len(q.list); to++ {
+			t := q.list[to]
+			if to > from {
+				if !t.gram || !q.list[from].gram || !overlap(word, t.label()) {
+					break
+				}
+				_, size := utf8.DecodeRuneInString(t.label())
+				word += t.label()[size:]
+			}
+			known = known || isKnown(to) || slices.ContainsFunc(t.variants, isKnown)
+			counts = counts || t.isRequired() && !t.date
 		}
 		switch {
-		case t.date || !t.isRequired():
-			continue
-		case known:
-			others++
-			continue
-		}
-		word := t.label()
-		switch _, size := utf8.DecodeRuneInString(word); {
-		case t.gram && last == i-1 && overlap(words[len(words)-1], word):
-			words[len(words)-1] += word[size:]
-		default:
-			drop()
+		case counts && known:
+			others = true
+		case counts && asksForMore(word):
 			words = append(words, word)
-			whole = !(t.gram && i > 0 && q.list[i-1].gram && overlap(q.list[i-1].label(), word))
-		}
-		if t.gram {
-			last = i
 		}
 	}
-	drop()
-	return slices.DeleteFunc(words, func(w string) bool { return !asksForMore(w) }), others
+	return words, others
 }
 
 // overlap reports whether a bigram begins with the last character of another text.

@@ -37,7 +37,7 @@ func (l *textLines) countsBefore(line int) lineEnd {
 // appendOccurrences appends the occurrences of the terms in tokens, which are numbered from 0.
 func (s *scorer) appendOccurrences(list []occurrence, tokens []analysis.Token) []occurrence {
 	for k, t := range tokens {
-		if i := s.termIndex(t.Term); i >= 0 {
+		if i, ok := s.indexes[t.Term]; ok {
 			list = append(list, occurrence{i, k, t.Pos, t.IsLeaf()})
 		}
 	}
@@ -67,7 +67,7 @@ func (s *scorer) dropUncounted() {
 // addHeadings starts a new text with the names of the file, the headings and the date of a chunk, and returns the number of
 // tokens of the latter two.
 func (s *scorer) addHeadings(c *Chunk) int {
-	s.named = s.fileTerms(c)
+	s.named = s.termsInNames(c)
 	s.startText(c)
 	s.a.Add(c.Headings)
 	s.a.Add(c.Date)

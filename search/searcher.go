@@ -320,28 +320,28 @@ func (s *Searcher) choose(r *searchState) {
 	if r.query.Granularity == memory.GranularityPassage {
 		list = dropOverlapping(list)
 	}
-	n := r.query.MaxResults
-	answers, weak := r.sortByVerdict(list)
+	answers, weaks := r.sortByVerdict(list)
 	if !*s.opt.WeakResults {
-		weak = nil
+		weaks = nil
 	}
+	d := newDiversifier(*s.opt.MMRLambda)
+	d.plain = !*s.opt.MMR
+	n, limit := r.query.MaxResults, r.query.MaxPerFile
 	// The rest is too far down to be chosen for being different.
-	pool := max(vectorPool, 4*n)
-	d := s.opt.diversifierFor(r.query)
-	d.choose(d.files.shortlist(answers, pool, n), n)
+	pool := func(list []*candidate) []*candidate { return list[:min(len(list), max(vectorPool, 4*n))] }
+	d.choose(pool(limitPerFile(answers, limit)), n)
 	if slots := min(n, len(d.chosen)+maxWeak); slots > len(d.chosen) {
-		d.choose(d.files.shortlist(weak, pool, n), slots)
+		d.choose(pool(limitPerFile(slices.Concat(d.chosen, weaks), limit)[len(d.chosen):]), slots)
 	}
-	r.hits = r.keepIdentifiers(d.chosen, r.aboveMinScore(), n, d.files)
+	r.hits = r.keepIdentifiers(d.chosen, r.aboveMinScore(), n, limit)
 	for _, c := range r.hits {
 		c.outcome = memory.Returned
-		c.weak = slices.Contains(weak, c)
 	}
 	r.timeline()
 	for _, c := range r.candidates {
 		switch {
 		case c.outcome != "":
-		case slices.Contains(weak, c):
+		case c.weak:
 			c.outcome = memory.BelowThreshold
 		default:
 			c.outcome = memory.BeyondMaxResults

@@ -31,16 +31,19 @@ type textScore struct {
 	// whose text does not count.
 	counts []int
 	bm25   []float64
-	// named is what the terms count as names of the file.
-	named fileTerms
+	// named says which terms occur in the names of the file; nil if none does.
+	named []bool
 	// pairs, best and chunk are the other parts of raw: adjacent terms, the best part of the text, the chunk of a
 	// passage.
 	pairs, best, chunk float64
 }
 
+// isNamed reports whether the i-th term of the query occurs in the names of the file.
+func (s textScore) isNamed(i int) bool { return s.named != nil && s.named[i] }
+
 // matches reports whether the i-th term of the query occurs in the text or in the names of the file.
 func (s textScore) matches(i int) bool {
-	return i < len(s.counts) && s.counts[i] > 0 || s.named.of(i) > 0
+	return i < len(s.counts) && (s.counts[i] > 0 || s.isNamed(i))
 }
 
 // shares returns the share of each occurring term in the score.
@@ -87,16 +90,14 @@ type scorer struct {
 	// indexes are those of the terms in the language of the text being scored, and byLanguage those of all languages seen.
 	indexes    map[string]int
 	byLanguage map[analysis.Language]map[string]int
-	// files caches the terms in the names of each file, and named are those of the file being scored.
-	files map[fileKey]fileTerms
-	named fileTerms
+	// namesOf caches for each text of names which terms occur in it, and named is that of the file being scored.
+	namesOf map[namesKey][]bool
+	named   []bool
 	// above is the number of tokens of the headings and the date of the text being scored, and titled says which terms occur
 	// in them.
 	above  int
 	titled []bool
-	// sieve has a bit for the fingerprint of each term, so that most tokens of a text need no look-up in indexes.
-	sieve [256]uint64
-	a     *analysis.Analyzer
+	a      *analysis.Analyzer
 
 	// places of known, the terms of the query in all languages, in the chunks with these ids, if the store knows them.
 	known  []string
@@ -115,15 +116,11 @@ type scorer struct {
 // newScorer returns a scorer for texts with avg terms on average. The caller releases it.
 func newScorer(q queryTerms, avg float64) *scorer {
 	s := &scorer{
-		q: q, avg: max(avg, 1), byLanguage: make(map[analysis.Language]map[string]int), files: make(map[fileKey]fileTerms),
+		q: q, avg: max(avg, 1), byLanguage: make(map[analysis.Language]map[string]int), namesOf: make(map[namesKey][]bool),
 		a: analysis.NewAnalyzer(), lastPos: make([]int32, len(q.list)), paired: make([]bool, len(q.pairs)), titled: make([]bool, len(q.list)),
 	}
 	s.a.StemOnly(q.strings()...)
 	s.startText(&Chunk{})
-	for _, term := range q.strings() {
-		f := fingerprint(term)
-		s.sieve[f>>6] |= 1 << (f & 63)
-	}
 	var words float64
 	for _, t := range q.list {
 		switch {
@@ -156,25 +153,32 @@ func (s *scorer) setLanguage(l analysis.Language) {
 	s.a.SetLanguage(l)
 }
 
-// fingerprint returns a cheap 14-bit hash of a term.
-func fingerprint(t string) uint32 {
-	n := len(t)
-	h := uint32(t[n-1]) + uint32(t[n/2])*131 + uint32(t[0])*1031 + uint32(n)*8209
-	if n > 3 {
-		h += uint32(t[2]) * 521
-	}
-	return h & (1<<14 - 1)
+// namesKey is the names of a file, and the language in which they are read, which is that of the chunk.
+type namesKey struct {
+	names    string
+	language analysis.Language
 }
 
-// termIndex returns the index of a term in the query, -1 if the query does not contain it.
-func (s *scorer) termIndex(term string) int {
-	if f := fingerprint(term); s.sieve[f>>6]&(1<<(f&63)) == 0 {
-		return -1
+// termsInNames returns which terms of the query occur in the names of the file of a chunk, nil if none does. The names are a field of every chunk
+// of the file, as in BM25F (Robertson and Zaragoza, 2009): a term counts once, whatever the length of the field.
+func (s *scorer) termsInNames(c *Chunk) []bool {
+	key := namesKey{c.Names, c.Language}
+	named, ok := s.namesOf[key]
+	if ok || c.Names == "" {
+		return named
 	}
-	if i, ok := s.indexes[term]; ok {
-		return i
+	s.startText(c)
+	s.a.Add(c.Names)
+	for _, t := range s.a.Tokens {
+		if i, ok := s.indexes[t.Term]; ok {
+			if named == nil {
+				named = make([]bool, len(s.q.list))
+			}
+			named[i] = true
+		}
 	}
-	return -1
+	s.namesOf[key] = named
+	return named
 }
 
 // score scores a chunk by its headings, its date and its text.
@@ -198,8 +202,8 @@ func (s *scorer) sum(tokens int) textScore {
 	var dates, own matches
 	for i, term := range s.q.list {
 		tf := float64(t.counts[i]) / length
-		if !s.titled[i] {
-			tf += t.named.of(i)
+		if t.isNamed(i) && !s.titled[i] {
+			tf += nameWeight
 		}
 		if tf == 0 {
 			continue

@@ -162,27 +162,6 @@ func TestSharesAreShareOfScore(t *testing.T) {
 	}
 }
 
-func TestTermIndexFindsEveryTerm(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		words := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z0-9東京都]{1,12}`), 1, 40, rapid.ID[string]).Draw(t, "words")
-		var q queryTerms
-		for _, w := range words {
-			q.list = append(q.list, queryTerm{term: w})
-		}
-		sc := newScorer(q, 1)
-		defer sc.release()
-		for i, w := range words {
-			if got := sc.termIndex(w); got != i {
-				t.Fatalf("place(%q) = %d, want %d", w, got, i)
-			}
-		}
-		if got := sc.termIndex("not there"); got != -1 {
-			t.Fatalf("place of an unknown term = %d", got)
-		}
-	})
-}
-
 // Hazard D07: scores are finite and confidence stays within [0,1], whatever the texts and the counts.
 func TestScoreIsFinite(t *testing.T) {
 	t.Parallel()

@@ -123,6 +123,7 @@ func (r *searchState) sortByVerdict(list []*candidate) (answers, weaks []*candid
 		case answer:
 			answers = append(answers, c)
 		case weak:
+			c.weak = true
 			weaks = append(weaks, c)
 		default:
 			c.outcome = memory.BelowThreshold

@@ -11,8 +11,6 @@ type Plan struct {
 	By []string
 	// Granularities of the results, each of which is measured. MeasureRuns replaces an empty list by that of the Options.
 	Granularities []string
-	// Keep is called with the answers to the questions of each set unless it is nil. Its error ends the measurement.
-	Keep func(Set, []Asked) error
 }
 
 // Report contains the figures of one set.
@@ -53,11 +51,6 @@ func (s *Session) report(ctx context.Context, plan Plan) (Report, error) {
 	asked, err := s.Ask(ctx)
 	if err != nil {
 		return Report{}, err
-	}
-	if plan.Keep != nil {
-		if err := plan.Keep(s.set, asked); err != nil {
-			return Report{}, err
-		}
 	}
 	return Report{Set: s.set.Name, Groups: Groups(asked, plan.By)}, nil
 }

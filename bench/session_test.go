@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -109,8 +108,7 @@ func TestMeasureFollowsThePlan(t *testing.T) {
 	t.Parallel()
 	set := trio(t)
 	var phases []string
-	kept := 0
-	plan := Plan{By: []string{"lang"}, Granularities: []string{"chunk", "passage"}, Keep: func(_ Set, asked []Asked) error { kept = len(asked); return nil }}
+	plan := Plan{By: []string{"lang"}, Granularities: []string{"chunk", "passage"}}
 	reports, err := Measure(t.Context(), set, plan, Options{Step: func(p Progress) {
 		if p.Set != "trio" || p.Done >= p.Total {
 			t.Errorf("%+v", p)
@@ -134,29 +132,8 @@ func TestMeasureFollowsThePlan(t *testing.T) {
 	if diff := cmp.Diff([]string{PhaseIndex, PhaseAsk}, slices.Compact(phases)); diff != "" {
 		t.Error(diff)
 	}
-	if kept != 11 || r.Headline().N != 10 {
-		t.Errorf("%d kept, %+v", kept, r)
-	}
-	full := errors.New("disk full")
-	plan.Keep = func(Set, []Asked) error { return full }
-	if _, err := Measure(t.Context(), set, plan, Options{}); !errors.Is(err, full) {
-		t.Errorf("got %v", err)
-	}
-}
-
-func TestWriteResults(t *testing.T) {
-	t.Parallel()
-	var out bytes.Buffer
-	asked := []Asked{
-		{Question: Question{ID: "a<b"}, Results: []Result{{Range: Range{"n.md", 1, 2}, Score: 0.5}}},
-		{Question: Question{ID: "c"}},
-	}
-	if err := WriteResults(&out, asked); err != nil {
-		t.Fatal(err)
-	}
-	want := `{"id":"a<b","results":[{"path":"n.md","start_line":1,"end_line":2,"score":0.5}]}` + "\n" + `{"id":"c","results":[]}` + "\n"
-	if out.String() != want {
-		t.Errorf("got %s", out.String())
+	if r.Headline().N != 10 {
+		t.Errorf("%+v", r)
 	}
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -34,7 +33,6 @@ const (
 // retrieval contains the flags of bench retrieval.
 type retrieval struct {
 	compare, by, granularities []string
-	out                        string
 }
 
 func (a *app) benchRetrievalCmd() *cobra.Command {
@@ -58,7 +56,6 @@ func (a *app) benchRetrievalCmd() *cobra.Command {
 	f.StringSliceVar(&r.compare, "compare", nil, "measure each of these `providers` in turn; without names words, the configured model, and both")
 	f.StringSliceVar(&r.by, "by", nil, "also print groups by `category`, lang or ws")
 	f.StringSliceVar(&r.granularities, "granularity", nil, "chunk, passage or both (default: query.granularity)")
-	f.StringVar(&r.out, "out", "", "write the results to this `file`, or to a file a set in this folder/")
 	return cmd
 }
 
@@ -76,12 +73,6 @@ func (r retrieval) check() error {
 		case slices.Contains(r.granularities[:i], g):
 			return render.Misuse("--granularity names %s twice", g)
 		}
-	}
-	switch {
-	case r.out != "" && len(r.compare) > 1:
-		return render.Misuse("--out takes the results of one provider; omit --compare")
-	case r.out != "" && len(r.granularities) > 1:
-		return render.Misuse("--out takes the results of one granularity; name one")
 	}
 	return nil
 }
@@ -141,20 +132,7 @@ func (a *app) benchRetrieval(ctx context.Context, r retrieval, folders []string)
 		return err
 	}
 	plan := bench.Plan{By: r.by, Granularities: r.granularities}
-	var out *bench.ResultFiles
-	if r.out != "" {
-		if out, err = bench.NewResultFiles(a.inDir([]string{r.out})[0], strings.HasSuffix(r.out, "/"), sets); err != nil {
-			if errors.As(err, new(*bench.InputError)) {
-				return render.Misuse("%w", err)
-			}
-			return err
-		}
-		plan.Keep = out.Keep
-	}
 	runs, err := a.benchRuns(ctx, r, sets, plan)
-	if err == nil {
-		err = out.Write()
-	}
 	if err != nil {
 		return err
 	}

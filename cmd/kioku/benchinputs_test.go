@@ -23,42 +23,6 @@ func copied(t *testing.T, s *sandbox, name string) string {
 	return dir
 }
 
-func TestBenchRetrievalOutNeverOverwritesASet(t *testing.T) {
-	t.Parallel()
-	s := newSandbox(t, nil)
-	own := copied(t, s, "own")
-	notes, linked := filepath.Join(s.home, "notes"), filepath.Join(own, "ws", "home")
-	for _, err := range []error{
-		os.Rename(linked, notes), os.Symlink(notes, linked), os.Symlink(own, filepath.Join(s.home, "link")),
-		os.Link(filepath.Join(own, "queries.jsonl"), filepath.Join(s.home, "second.jsonl")),
-	} {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	before, err := os.ReadFile(filepath.Join(own, "queries.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, out := range []string{
-		"own/queries.jsonl", "own/ws/work/memory/2026-02-05.md", "own/new.jsonl", "own/new/", "own", "link/queries.jsonl",
-		"second.jsonl", "notes/MEMORY.md", "own/../own/queries.jsonl",
-	} {
-		got := s.raw("bench", "retrieval", own, "--out", out)
-		got.wants(t, exitUsage, "lies in the set o", "write the results elsewhere")
-		if got.stdout != "" || strings.Contains(got.stderr, "index") {
-			t.Errorf("%s: work began: %s%s", out, got.stdout, got.stderr)
-		}
-	}
-	if after, err := os.ReadFile(filepath.Join(own, "queries.jsonl")); err != nil || string(after) != string(before) {
-		t.Errorf("the questions changed, %v", err)
-	}
-	if _, err := os.Stat(filepath.Join(own, "new")); err == nil {
-		t.Error("a folder was made in the set")
-	}
-	s.raw("bench", "retrieval", own, "--out", "own.jsonl").wants(t, exitOK)
-}
-
 func TestBenchRetrievalCompareNamesEachProviderOnce(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, nil)

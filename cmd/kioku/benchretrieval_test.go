@@ -114,32 +114,6 @@ func TestBenchRetrievalPrintsBothGranularitiesWithDifferencesToTheFirstProvider(
 	}
 }
 
-func TestBenchRetrievalWritesResultsForAScorer(t *testing.T) {
-	t.Parallel()
-	s := newSandbox(t, nil)
-	one, folder := filepath.Join(s.home, "out.jsonl"), filepath.Join(s.home, "results")
-	s.raw("bench", "retrieval", trio(t), "--out", "out.jsonl").wants(t, exitOK)
-	s.raw("bench", "retrieval", filepath.Dir(trio(t)), "--out", "results/").wants(t, exitOK)
-	text, err := os.ReadFile(one)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if same, err := os.ReadFile(filepath.Join(folder, "trio.jsonl")); err != nil || string(same) != string(text) {
-		t.Errorf("%v: %s", err, same)
-	}
-	if n := strings.Count(string(text), "\n"); n != 11 || !strings.HasPrefix(string(text), `{"id":"trio/oven","results":[{"path":"memory/2026-02-03.md","start_line":`) {
-		t.Errorf("%d lines: %s", n, text)
-	}
-	other := filepath.Join(s.home, "other")
-	if err := os.CopyFS(other, os.DirFS(trio(t))); err != nil {
-		t.Fatal(err)
-	}
-	s.raw("bench", "retrieval", trio(t), other, "--out", "out.jsonl").wants(t, exitUsage, "both have a question", "end --out with /")
-	if got := s.raw("bench", "retrieval", trio(t), other, "--out", "results"); !strings.Contains(got.stdout, "macro mean") {
-		t.Errorf("exit %d: %s%s", got.code, got.stdout, got.stderr)
-	}
-}
-
 func TestBenchRetrievalRefusesWhatCannotBeMeasured(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, map[string]string{
@@ -154,19 +128,8 @@ func TestBenchRetrievalRefusesWhatCannotBeMeasured(t *testing.T) {
 		{[]string{"--by", "colour"}, "one of category, lang, ws"},
 		{[]string{"--granularity", "page"}, "must be chunk or passage"},
 		{[]string{"--granularity", "chunk,chunk"}, "names chunk twice"},
-		{[]string{"--granularity", "chunk,passage", "--out", "x"}, "one granularity"},
-		{[]string{"--compare", "none,hash", "--out", "x"}, "omit --compare"},
 	} {
 		s.raw(append([]string{"bench", "retrieval", trio(t)}, tc.flags...)...).wants(t, exitUsage, tc.want)
-	}
-	s.write("file", "")
-	for _, out := range []string{"nowhere/x.jsonl", "file/", "file/x.jsonl"} {
-		got := s.raw("bench", "retrieval", trio(t), "--out", s.workspace+"/"+out, "--compare", "nonesuch")
-		got.wants(t, exitError, filepath.Join(s.workspace, out[:4]))
-	}
-	s.raw("bench", "retrieval", trio(t), "--out", filepath.Join(s.workspace, "x"), "--compare", "nonesuch").wants(t, exitError)
-	if _, err := os.Stat(filepath.Join(s.workspace, "x")); !os.IsNotExist(err) {
-		t.Errorf("an empty file is left: %v", err)
 	}
 	s.raw("bench", "retrieval", trio(t), "--compare", "nonesuch").wants(t, exitError, "provider nonesuch")
 }

@@ -155,7 +155,7 @@ GOLDEN ?= $(MODELS)/golden.json
 test-models:
 	@test -n '$(MODELS)' || { echo 'name the folder of the models: make test-models MODELS=DIR'; exit 1; }
 	KIOKU_MODELS='$(abspath $(MODELS))' KIOKU_GOLDEN='$(abspath $(GOLDEN))' \
-		$(GO) test -tags '$(TAGS)' -count 1 -run 'TestRealModels|TestEncodeEqualsAnotherRuntime' ./embed ./embed/encoder
+		$(GO) test -tags '$(TAGS)' -count 1 -run 'TestRealModels|TestEncodeEqualsAnotherRuntime' ./embed ./embed/local/encoder
 
 ## test-clients: that real clients, which are installed in the folder KIOKU_CLIENTS, remember; .ci/clients installs some
 test-clients:
@@ -198,7 +198,7 @@ race:
 
 ## asan: the tests of the store and the encoder with the C code of SQLite, sqlite-vec and ours under the address sanitizer
 asan:
-	CGO_CFLAGS='$(CGO_CFLAGS) -O1' $(GO) test -asan -tags '$(TAGS)' ./store/... ./embed/encoder
+	CGO_CFLAGS='$(CGO_CFLAGS) -O1' $(GO) test -asan -tags '$(TAGS)' ./store/... ./embed/local/encoder
 
 ## fuzz: every fuzz test for FUZZTIME; what it finds is written into testdata/fuzz of its package
 fuzz:
@@ -248,7 +248,7 @@ bench-table: build
 
 ## bench-models: the encoder beside ONNX Runtime, with the models and python/bin/python of the folder MODELS
 bench-models:
-	KIOKU_MODELS='$(abspath $(MODELS))' $(GO) test -run '^$$' -bench ONNX -benchtime 5x ./embed/encoder
+	KIOKU_MODELS='$(abspath $(MODELS))' $(GO) test -run '^$$' -bench ONNX -benchtime 5x ./embed/local/encoder
 
 ## performance: measure anew what docs/performance.md shows
 performance: build

@@ -3,19 +3,21 @@ package kioku
 import (
 	"context"
 	"errors"
+	"os"
 	"testing"
 	"time"
 
 	"kioku/embed"
 	"kioku/embed/local"
-	"kioku/embed/localtest"
 )
 
 // beforeOther opens a memory whose vectors are of a model of this process, while another provider is wanted that does not answer.
 func beforeOther(t *testing.T, s *models) *Memory {
 	t.Helper()
 	dir := t.TempDir()
-	localtest.Static(t, dir)
+	if err := os.CopyFS(dir, os.DirFS("embed/local/testdata/static")); err != nil {
+		t.Fatal(err)
+	}
 	before, err := embed.New(embed.Config{Provider: "local", ModelDir: dir})
 	if err != nil {
 		t.Fatal(err)

@@ -11,8 +11,15 @@ import (
 	"time"
 
 	"kioku/embed"
-	"kioku/embed/localtest"
 )
+
+// copyModel copies a small model of local/testdata ("static", "transformer", "cross") into dir.
+func copyModel(t *testing.T, dir, name string) {
+	t.Helper()
+	if err := os.CopyFS(dir, os.DirFS("local/testdata/"+name)); err != nil {
+		t.Fatal(err)
+	}
+}
 
 // localClient returns a client of the provider "local".
 func localClient(t *testing.T, cfg embed.Config) *embed.Client {
@@ -30,7 +37,7 @@ func localClient(t *testing.T, cfg embed.Config) *embed.Client {
 func TestLocalStaticModel(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "tiny-static")
-	localtest.Static(t, dir)
+	copyModel(t, dir, "static")
 	c := localClient(t, embed.Config{ModelDir: dir})
 	if s := c.Space(); s.Provider != "local" || s.Model != "tiny-static" || s.Dims != 16 || s.Endpoint == "" {
 		t.Errorf("the space is %+v", s)
@@ -61,7 +68,10 @@ func TestLocalStaticModel(t *testing.T) {
 func TestLocalTransformerEmbedsTheBeginning(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	localtest.Transformer(t, dir, localtest.Shape{Window: 16})
+	copyModel(t, dir, "transformer")
+	if err := os.WriteFile(filepath.Join(dir, "sentence_bert_config.json"), []byte(`{"max_seq_length": 16}`), 0o644); err != nil {
+		t.Fatal(err)
+	}
 	c := localClient(t, embed.Config{ModelDir: dir, BatchItems: 2})
 	texts := []string{"laptop", strings.Repeat("garden soil ", 40), "hotkey", "laptop"}
 	got, err := c.Documents(t.Context(), texts)
@@ -82,7 +92,7 @@ func TestLocalTransformerEmbedsTheBeginning(t *testing.T) {
 func TestLocalQueryThatTimesOut(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	localtest.Transformer(t, dir, localtest.Shape{Layers: 12, Hidden: 64, Window: 512})
+	copyModel(t, dir, "transformer")
 	c := localClient(t, embed.Config{ModelDir: dir, QueryTimeout: time.Microsecond, ModelThreads: 1})
 	_, err := c.Query(t.Context(), strings.Repeat("laptop sleep garden ", 150))
 	if !errors.Is(err, embed.ErrUnavailable) || !strings.Contains(err.Error(), "time") {
@@ -102,7 +112,7 @@ func TestLocalQueryThatTimesOut(t *testing.T) {
 func TestLocalModelWhoseFileWasCutOff(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	localtest.Static(t, dir)
+	copyModel(t, dir, "static")
 	c := localClient(t, embed.Config{ModelDir: dir})
 	if err := os.Truncate(filepath.Join(dir, "model.safetensors"), 64); err != nil {
 		t.Fatal(err)
@@ -117,8 +127,8 @@ func TestLocalModelWhoseFileWasCutOff(t *testing.T) {
 func TestLocalModelThatDoesNotFitIsUnhealthy(t *testing.T) {
 	t.Parallel()
 	static, cross := t.TempDir(), t.TempDir()
-	localtest.Static(t, static)
-	localtest.CrossEncoder(t, cross, localtest.Shape{})
+	copyModel(t, static, "static")
+	copyModel(t, cross, "cross")
 	for _, c := range []struct {
 		cfg  embed.Config
 		want string
@@ -147,7 +157,7 @@ func TestLocalModelThatDoesNotFitIsUnhealthy(t *testing.T) {
 func TestLocalModelThatCannotBeReadIsUnhealthy(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	localtest.Static(t, dir)
+	copyModel(t, dir, "static")
 	if err := os.Truncate(filepath.Join(dir, "tokenizer.json"), 50); err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"kioku/embed"
 	"kioku/embed/local"
-	"kioku/embed/tokenizer"
+	"kioku/embed/local/tokenizer"
 )
 
 // golden is a file of token ids and vectors that another program computed with the same models, by the name of the model's folder.

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"kioku/embed/localtest"
 )
 
 // A recipe has no secret: neither the key nor headers, nor what a base URL has of either.
@@ -61,13 +59,20 @@ func TestReopenTakesTheKeyOnlyToTheSameAddress(t *testing.T) {
 // A local model that is opened again for stored vectors has their space, and embeds queries as they were embedded before: in the
 // same numbers, and with the prefixes of its files, of its name, or of the settings of then.
 func TestReopenOfALocalModelMakesTheSameVectors(t *testing.T) {
-	transformer := func(dir string) { localtest.Transformer(t, dir, localtest.Shape{}) }
+	copied := func(name string) func(dir string) {
+		return func(dir string) {
+			if err := os.CopyFS(dir, os.DirFS("local/testdata/"+name)); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	transformer := copied("transformer")
 	for _, tc := range []struct {
 		name  string
 		write func(dir string)
 		cfg   Config
 	}{
-		{"potion-tiny", func(dir string) { localtest.Static(t, dir) }, Config{}},
+		{"potion-tiny", copied("static"), Config{}},
 		{"minilm", transformer, Config{}},
 		{"e5-tiny", transformer, Config{ModelThreads: 1}},
 		{"bge-small-en", transformer, Config{}},

@@ -18,7 +18,6 @@ import (
 
 	"kioku/embed"
 	"kioku/embed/local"
-	"kioku/embed/localtest"
 )
 
 // rerankRequest is what a server for re-ranking reads.
@@ -198,7 +197,7 @@ func TestRerankCanceledIsNoFailure(t *testing.T) {
 func TestRerankWithALocalCrossEncoder(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	localtest.CrossEncoder(t, dir, localtest.Shape{Seed: 3})
+	copyModel(t, dir, "cross")
 	r, err := embed.NewReranker(embed.RerankConfig{Provider: "local", ModelDir: dir, ModelThreads: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -233,7 +232,7 @@ func TestRerankWithALocalCrossEncoder(t *testing.T) {
 func TestRerankWithALocalCrossEncoderWithinADeadline(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	localtest.CrossEncoder(t, dir, localtest.Shape{Hidden: 64, Layers: 4, Window: 256})
+	copyModel(t, dir, "cross")
 	r, err := embed.NewReranker(embed.RerankConfig{Provider: "local", ModelDir: dir, ModelThreads: 1})
 	if err != nil {
 		t.Fatal(err)
@@ -276,7 +275,7 @@ func TestNewRerankerSaysWhatToDo(t *testing.T) {
 		}
 	}
 	embedder := t.TempDir()
-	localtest.Transformer(t, embedder, localtest.Shape{})
+	copyModel(t, embedder, "transformer")
 	for want, dir := range map[string]string{"--as reranker": "", "no such file": t.TempDir() + "/gone", "set rerank.model": embedder} {
 		r, err := embed.NewReranker(embed.RerankConfig{Provider: "local", ModelDir: dir})
 		if err != nil {

@@ -5,11 +5,17 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"kioku/embed/localtest"
 )
 
-// laptopNotes are notes that the small trained model of localtest knows the words of.
+// copyModel copies a small model of embed/local/testdata ("static", "transformer", "cross") into dir.
+func copyModel(t *testing.T, dir, name string) {
+	t.Helper()
+	if err := os.CopyFS(dir, os.DirFS("../../embed/local/testdata/"+name)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// laptopNotes are notes that the small trained model of embed/local/testdata knows the words of.
 func laptopNotes() map[string]string {
 	return map[string]string{
 		"MEMORY.md":  "# Memory\n",
@@ -26,7 +32,7 @@ func staticModel(t *testing.T, name string) string {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	localtest.Static(t, dir)
+	copyModel(t, dir, "static")
 	return dir
 }
 

@@ -8,8 +8,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-
-	"kioku/embed/localtest"
 )
 
 // judge starts a server with the format of re-rankers that likes the word "valve".
@@ -77,7 +75,7 @@ func TestSearchWithAnAddedReranker(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, map[string]string{"memory/a.md": "The garden and the money.\n", "memory/b.md": "A laptop for the garden.\n"})
 	dir := t.TempDir()
-	localtest.CrossEncoder(t, dir, localtest.Shape{})
+	copyModel(t, dir, "cross")
 	if out := s.must("explain", "the garden"); strings.Contains(out, "re-ranked") {
 		t.Errorf("without a model: %s", out)
 	}

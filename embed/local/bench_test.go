@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"kioku/embed/local"
-	"kioku/embed/localtest"
 )
 
 // chunks returns texts of about 1,600 characters of the documentation of Kioku.
@@ -37,7 +36,7 @@ func chunks(tb testing.TB) []string {
 func BenchmarkStatic(b *testing.B) {
 	texts := chunks(b)
 	trained := b.TempDir()
-	localtest.Static(b, trained)
+	writeStatic(b, trained)
 	for name, dir := range map[string]string{"trained": trained, "real": os.Getenv("KIOKU_STATIC")} {
 		if dir == "" {
 			continue

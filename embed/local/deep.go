@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"kioku/embed/encoder"
+	"kioku/embed/local/encoder"
 )
 
 // batchTokens is about how many tokens are computed at a time. A query waits for no more documents than these.

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"kioku/embed/encoder"
+	"kioku/embed/local/encoder"
 )
 
 // maxConfig is the largest JSON file beside the tokenizer that is read, in bytes.

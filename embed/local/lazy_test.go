@@ -8,15 +8,14 @@ import (
 	"testing"
 
 	"kioku/embed/local"
-	"kioku/embed/localtest"
 )
 
 // A command that embeds nothing does not read the model, and knows its space: Info is that of a model that was read.
 func TestOpenLazilyKnowsTheModelWithoutReadingIt(t *testing.T) {
 	t.Parallel()
 	for name, write := range map[string]func(dir string){
-		"static":      func(dir string) { localtest.Static(t, dir) },
-		"transformer": func(dir string) { localtest.Transformer(t, dir, localtest.Shape{}) },
+		"static":      func(dir string) { writeStatic(t, dir) },
+		"transformer": func(dir string) { writeTransformer(t, dir, modelShape{}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "model")
@@ -41,7 +40,7 @@ func TestOpenLazilyKnowsTheModelWithoutReadingIt(t *testing.T) {
 func TestLazyModelThatCannotBeReadSaysWhy(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "model")
-	localtest.Static(t, dir)
+	writeStatic(t, dir)
 	if err := os.Truncate(filepath.Join(dir, "tokenizer.json"), 50); err != nil {
 		t.Fatal(err)
 	}

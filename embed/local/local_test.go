@@ -10,11 +10,10 @@ import (
 	"testing"
 
 	"kioku/embed/local"
-	"kioku/embed/localtest"
 )
 
 // writeJSON writes a JSON file into a folder.
-func writeJSON(t *testing.T, file string, content any) {
+func writeJSON(t testing.TB, file string, content any) {
 	t.Helper()
 	data, err := json.Marshal(content)
 	if err != nil {
@@ -53,7 +52,7 @@ func TestOpenReadsWhatTheFilesSay(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), c.folder)
-			localtest.Transformer(t, dir, localtest.Shape{})
+			writeTransformer(t, dir, modelShape{})
 			for name, content := range c.files {
 				writeJSON(t, filepath.Join(dir, name), content)
 			}
@@ -100,7 +99,7 @@ func TestOpenRefusesAFolderWithoutAUsableModel(t *testing.T) {
 			for i := range words {
 				words[i] = strings.Repeat("x", i%100) + string(rune('a'+i/100))
 			}
-			localtest.WriteTokenizer(t, dir, words)
+			writeTokenizer(t, dir, words)
 		}, "different models"},
 		{"another pooling", func(t *testing.T, dir string) {
 			writeJSON(t, dir+"/modules.json", []map[string]any{{"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}})
@@ -115,7 +114,7 @@ func TestOpenRefusesAFolderWithoutAUsableModel(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "model")
-			localtest.Transformer(t, dir, localtest.Shape{})
+			writeTransformer(t, dir, modelShape{})
 			c.change(t, dir)
 			m, err := local.Open(dir, local.Options{})
 			if !errors.Is(err, local.ErrNoModel) || !strings.Contains(err.Error(), c.want) {
@@ -133,7 +132,7 @@ func TestOpenRefusesAFolderWithoutAUsableModel(t *testing.T) {
 func TestTransformerEmbedsTheBeginningOfALongText(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	localtest.Transformer(t, dir, localtest.Shape{Window: 32})
+	writeTransformer(t, dir, modelShape{Window: 32})
 	m := open(t, dir, local.Options{})
 	long := strings.Repeat("the laptop sleeps and the garden blooms ", 30)
 	embedded, err := m.Embed(t.Context(), local.Document, []string{"laptop", long, "garden"})
@@ -165,9 +164,9 @@ func TestTransformerEmbedsTheBeginningOfALongText(t *testing.T) {
 func TestFingerprintChangesWithTheModel(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}
-	fingerprint := func(name string, shape localtest.Shape, opt local.Options) string {
+	fingerprint := func(name string, shape modelShape, opt local.Options) string {
 		dir := filepath.Join(t.TempDir(), "model")
-		localtest.Transformer(t, dir, shape)
+		writeTransformer(t, dir, shape)
 		got := open(t, dir, opt).Info().Fingerprint
 		if other, ok := seen[got]; ok {
 			t.Errorf("%s has the fingerprint of %s", name, other)
@@ -176,12 +175,12 @@ func TestFingerprintChangesWithTheModel(t *testing.T) {
 		return got
 	}
 	prefix := "passage: "
-	first := fingerprint("the model", localtest.Shape{}, local.Options{})
-	fingerprint("other weights", localtest.Shape{Seed: 1}, local.Options{})
-	fingerprint("another type", localtest.Shape{Type: "F16"}, local.Options{})
-	fingerprint("a prefix of documents", localtest.Shape{}, local.Options{DocumentPrefix: &prefix})
+	first := fingerprint("the model", modelShape{}, local.Options{})
+	fingerprint("other weights", modelShape{Seed: 1}, local.Options{})
+	fingerprint("another type", modelShape{Type: "F16"}, local.Options{})
+	fingerprint("a prefix of documents", modelShape{}, local.Options{DocumentPrefix: &prefix})
 	delete(seen, first)
-	if again := fingerprint("the model again", localtest.Shape{}, local.Options{QueryPrefix: &prefix}); again != first {
+	if again := fingerprint("the model again", modelShape{}, local.Options{QueryPrefix: &prefix}); again != first {
 		t.Errorf("the same files have the fingerprints %s and %s", first, again)
 	}
 }
@@ -190,7 +189,7 @@ func TestFingerprintChangesWithTheModel(t *testing.T) {
 func TestModelsOfAFolderShareTheirWeights(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	localtest.Transformer(t, dir, localtest.Shape{})
+	writeTransformer(t, dir, modelShape{})
 	a, b := open(t, dir, local.Options{}), open(t, dir, local.Options{})
 	if !local.Shared(a, b) {
 		t.Error("two models of a folder have weights of their own")
@@ -214,7 +213,7 @@ func TestModelsOfAFolderShareTheirWeights(t *testing.T) {
 func TestCrossEncoderScoresPassages(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	localtest.CrossEncoder(t, dir, localtest.Shape{})
+	writeCrossEncoder(t, dir, modelShape{})
 	m := open(t, dir, local.Options{})
 	if kind := m.Info().Kind; kind != local.CrossEncoder {
 		t.Fatalf("it is a %v", kind)
@@ -244,7 +243,7 @@ func TestTransformerReadsEveryTypeOfWeights(t *testing.T) {
 	var want []float32
 	for _, dtype := range []string{"F32", "F16", "BF16"} {
 		dir := t.TempDir()
-		localtest.Transformer(t, dir, localtest.Shape{Type: dtype})
+		writeTransformer(t, dir, modelShape{Type: dtype})
 		got := embed(t, open(t, dir, local.Options{}), "the laptop sleeps while the garden blooms")[0]
 		if want == nil {
 			want = got
@@ -260,7 +259,7 @@ func FuzzOpenConfig(f *testing.F) {
 	f.Add([]byte(`{"model_type": "bert", "hidden_size": 16}`), []byte(`[{"path": "1_Pooling", "type": "x.Pooling"}]`), []byte(`{"pooling_mode_cls_token": true}`))
 	f.Add([]byte(`{"_name_or_path": "../..", "num_hidden_layers": 99999999999}`), []byte(`[{"path": "/etc", "type": ""}]`), []byte(`{"max_seq_length": -4}`))
 	dir := f.TempDir()
-	localtest.Transformer(f, dir, localtest.Shape{})
+	writeTransformer(f, dir, modelShape{})
 	valid, err := os.ReadFile(filepath.Join(dir, "config.json"))
 	if err != nil {
 		f.Fatal(err)

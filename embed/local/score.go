@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"kioku/embed/encoder"
+	"kioku/embed/local/encoder"
 )
 
 // Score returns how well each passage answers a query, by a cross-encoder: the higher the better, in no unit. Passages that were

@@ -12,13 +12,13 @@ import (
 
 	"github.com/viterin/vek/vek32"
 
-	"kioku/embed/safetensors"
-	"kioku/embed/tokenizer"
+	"kioku/embed/local/encoder"
+	"kioku/embed/local/tokenizer"
 )
 
 // table is a static model: a row of numbers for each token.
 type table struct {
-	tensor safetensors.Tensor
+	tensor encoder.Tensor
 	dims   int
 	// whole is all rows, if the file has them as float32.
 	whole []float32
@@ -35,20 +35,20 @@ type table struct {
 var staticNames = []string{"embeddings", "embedding.weight", "embeddings.weight", "embedding"}
 
 // staticTensor returns the matrix of a static model and its name; the name is empty for other models.
-func staticTensor(file *safetensors.File) (safetensors.Tensor, string) {
+func staticTensor(file *encoder.File) (encoder.Tensor, string) {
 	for _, name := range staticNames {
-		if t, ok := file.Tensor(name); ok {
+		if t, ok := file.Tensors()[name]; ok {
 			return t, name
 		}
 	}
-	return safetensors.Tensor{}, ""
+	return encoder.Tensor{}, ""
 }
 
 // newTable makes a static model of the tensors of a file.
-func newTable(file *safetensors.File, tok *tokenizer.Tokenizer) (*table, error) {
+func newTable(file *encoder.File, tok *tokenizer.Tokenizer) (*table, error) {
 	tensor, _ := staticTensor(file)
 	t := &table{tensor: tensor, dims: tensor.Shape[1], unknown: tok.Unknown()}
-	if tensor.Type == safetensors.F32 {
+	if tensor.Type == encoder.F32 {
 		var err error
 		if t.whole, err = tensor.Float32s(); err != nil {
 			return nil, err
@@ -63,9 +63,9 @@ func newTable(file *safetensors.File, tok *tokenizer.Tokenizer) (*table, error) 
 }
 
 // readMapping reads which token has which row, and checks that each token has one.
-func (t *table) readMapping(file *safetensors.File, maxID int) error {
+func (t *table) readMapping(file *encoder.File, maxID int) error {
 	rows, tokens := t.tensor.Shape[0], t.tensor.Shape[0]
-	if tensor, ok := file.Tensor("mapping"); ok {
+	if tensor, ok := file.Tensors()["mapping"]; ok {
 		var err error
 		if t.mapping, err = tensor.Ints(); err != nil {
 			return err
@@ -84,8 +84,8 @@ func (t *table) readMapping(file *safetensors.File, maxID int) error {
 }
 
 // readImportance reads how much each token counts.
-func (t *table) readImportance(file *safetensors.File, maxID int) error {
-	tensor, ok := file.Tensor("weights")
+func (t *table) readImportance(file *encoder.File, maxID int) error {
+	tensor, ok := file.Tensors()["weights"]
 	if !ok {
 		return nil
 	}

@@ -8,8 +8,7 @@ import (
 	"testing"
 
 	"kioku/embed/local"
-	"kioku/embed/localtest"
-	"kioku/embed/safetensors"
+	"kioku/embed/local/encoder"
 )
 
 // open opens a model and closes it at the end of the test.
@@ -52,7 +51,7 @@ func dot(a, b []float32) (sum float64) {
 func TestStaticModelFindsAParaphraseNearerThanAStranger(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	localtest.Static(t, dir)
+	writeStatic(t, dir)
 	m := open(t, dir, local.Options{})
 	if info := m.Info(); info.Kind != local.Static || info.Dims != 16 || info.Window != 0 {
 		t.Errorf("Info is %+v, want a static model of 16 dimensions", info)
@@ -71,11 +70,11 @@ func TestStaticModelFindsAParaphraseNearerThanAStranger(t *testing.T) {
 }
 
 // tinyStatic writes a static model of three words into a folder.
-func tinyStatic(t *testing.T, tensors ...localtest.Tensor) string {
+func tinyStatic(t *testing.T, tensors ...tensor) string {
 	t.Helper()
 	dir := t.TempDir()
-	localtest.WriteTokenizer(t, dir, []string{"red", "green", "blue"}) // 5, 6, 7
-	localtest.WriteTensors(t, filepath.Join(dir, "model.safetensors"), tensors...)
+	writeTokenizer(t, dir, []string{"red", "green", "blue"}) // 5, 6, 7
+	writeTensors(t, filepath.Join(dir, "model.safetensors"), tensors...)
 	return dir
 }
 
@@ -86,11 +85,11 @@ var rows = []float32{9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 3, 4, 0, 2, -1, 0}
 func TestStaticModelAveragesRowsOfEveryFormat(t *testing.T) {
 	t.Parallel()
 	want := map[string][2]float64{"red": {.6, .8}, "Red, green!": {3 / math.Hypot(3, 6), 6 / math.Hypot(3, 6)}}
-	formats := map[string][]localtest.Tensor{}
+	formats := map[string][]tensor{}
 	for _, dtype := range []string{"F32", "F16", "BF16", "I8"} {
-		formats[dtype] = []localtest.Tensor{{Name: "embedding.weight", Type: dtype, Shape: []int{8, 2}, Values: rows}}
+		formats[dtype] = []tensor{{Name: "embedding.weight", Type: dtype, Shape: []int{8, 2}, Values: rows}}
 	}
-	formats["mapping and weights"] = []localtest.Tensor{
+	formats["mapping and weights"] = []tensor{
 		{Name: "embeddings", Type: "F32", Shape: []int{3, 2}, Values: []float32{1.5, 2, 0, 1, 9, 9}},
 		{Name: "mapping", Type: "I32", Shape: []int{8}, Values: []float32{2, 2, 2, 2, 2, 0, 1, 2}},
 		{Name: "weights", Type: "F32", Shape: []int{8}, Values: []float32{1, 1, 1, 1, 1, 2, 2, 1}},
@@ -111,7 +110,7 @@ func TestStaticModelAveragesRowsOfEveryFormat(t *testing.T) {
 // A text without a known token, or whose rows cancel out, has an error of its own and does not affect the others.
 func TestStaticModelGivesATextWithoutTokensItsOwnError(t *testing.T) {
 	t.Parallel()
-	m := open(t, tinyStatic(t, localtest.Tensor{Name: "embeddings", Type: "F32", Shape: []int{8, 2},
+	m := open(t, tinyStatic(t, tensor{Name: "embeddings", Type: "F32", Shape: []int{8, 2},
 		Values: []float32{9, 9, 9, 9, 9, 9, 9, 9, 9, 9, 3, 4, -3, -4, float32(math.NaN()), 0}}), local.Options{})
 	embedded, err := m.Embed(t.Context(), local.Query, []string{"", "unknown", "red", "red green", "blue"})
 	if err != nil {
@@ -129,8 +128,8 @@ func TestStaticModelGivesATextWithoutTokensItsOwnError(t *testing.T) {
 func TestModelFileCutOffWhileInUse(t *testing.T) {
 	t.Parallel()
 	for name, write := range map[string]func(testing.TB, string){
-		"static":      localtest.Static,
-		"transformer": func(tb testing.TB, dir string) { localtest.Transformer(tb, dir, localtest.Shape{Hidden: 256}) },
+		"static":      writeStatic,
+		"transformer": func(tb testing.TB, dir string) { writeTransformer(tb, dir, modelShape{Hidden: 256}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -153,7 +152,7 @@ func TestModelFileCutOffWhileInUse(t *testing.T) {
 			if err := os.Truncate(filepath.Join(dir, "model.safetensors"), 100); err != nil {
 				t.Fatal(err)
 			}
-			if err := <-errs; !errors.Is(err, safetensors.ErrChanged) {
+			if err := <-errs; !errors.Is(err, encoder.ErrChanged) {
 				t.Errorf("the error is %v, want ErrChanged", err)
 			}
 		})

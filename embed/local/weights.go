@@ -9,9 +9,8 @@ import (
 	"strings"
 	"sync"
 
-	"kioku/embed/encoder"
-	"kioku/embed/safetensors"
-	"kioku/embed/tokenizer"
+	"kioku/embed/local/encoder"
+	"kioku/embed/local/tokenizer"
 )
 
 // weights are the files of a model in memory, shared by all who opened it.
@@ -20,7 +19,7 @@ type weights struct {
 	info   Info // without Kernel
 	folder *folder
 	digest string
-	file   *safetensors.File
+	file   *encoder.File
 	gate   gate
 
 	// What load makes, before the first text.
@@ -104,7 +103,7 @@ func (w *weights) free() error {
 
 // describe opens the large files of a model and reads what they are of, but neither the weights nor the words.
 func describe(key weightsKey, f *folder) (*weights, error) {
-	file, err := safetensors.Open(f.weightsPath)
+	file, err := encoder.Open(f.weightsPath)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrNoModel, f.dir, err)
 	}
@@ -126,7 +125,7 @@ func (w *weights) kind() Kind {
 	if _, name := staticTensor(w.file); name != "" {
 		return Static
 	}
-	if _, ok := w.file.Tensor("classifier.weight"); ok {
+	if _, ok := w.file.Tensors()["classifier.weight"]; ok {
 		return CrossEncoder
 	}
 	for _, a := range w.folder.config.Architectures {
@@ -220,15 +219,10 @@ func (w *weights) buildEncoder() (err error) {
 	case w.folder.pooling == poolCLS:
 		opt.Head = encoder.CLS
 	}
-	tensors := encoder.Tensors{}
-	for _, name := range w.file.Names() {
-		t, _ := w.file.Tensor(name)
-		tensors[name] = encoder.Tensor{Type: encoder.Type(t.Type), Shape: t.Shape, Data: t.Data}
-	}
 	if most := w.tokenizer.MaxID(); most >= w.folder.encoder.Vocabulary {
 		return fmt.Errorf("the tokenizer has ids up to %d, config.json says %d tokens: the files are of different models", most, w.folder.encoder.Vocabulary)
 	}
-	w.encoder, err = encoder.New(w.folder.encoder, tensors, opt)
+	w.encoder, err = encoder.New(w.folder.encoder, w.file.Tensors(), opt)
 	return err
 }
 
@@ -247,6 +241,6 @@ func recoverFault(err *error) {
 		if _, memory := fault.(interface{ Addr() uintptr }); !memory {
 			panic(fault)
 		}
-		*err = safetensors.ErrChanged
+		*err = encoder.ErrChanged
 	}
 }

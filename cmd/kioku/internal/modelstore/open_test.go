@@ -7,17 +7,23 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"kioku/embed/localtest"
 )
+
+// copyModel copies a small model of embed/local/testdata ("static", "transformer", "cross") into dir.
+func copyModel(t *testing.T, dir, name string) {
+	t.Helper()
+	if err := os.CopyFS(dir, os.DirFS("../../../../embed/local/testdata/"+name)); err != nil {
+		t.Fatal(err)
+	}
+}
 
 // Adding validates a model by opening it and embedding a pair.
 func TestOpenTriesAModel(t *testing.T) {
 	t.Parallel()
 	static, deep, judge := t.TempDir(), t.TempDir(), t.TempDir()
-	localtest.Static(t, static)
-	localtest.Transformer(t, deep, localtest.Shape{})
-	localtest.CrossEncoder(t, judge, localtest.Shape{})
+	copyModel(t, static, "static")
+	copyModel(t, deep, "transformer")
+	copyModel(t, judge, "cross")
 	for name, c := range map[string]struct {
 		dir  string
 		role Role
@@ -50,7 +56,7 @@ func TestAddOfADamagedModel(t *testing.T) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	localtest.Static(t, dir)
+	copyModel(t, dir, "static")
 	a := newAdder(t)
 	a.Open = Open
 	add(t, a, Request{Source: dir})

@@ -190,7 +190,7 @@ func TestLeavesAndAgentNeedNoCgo(t *testing.T) {
 			}
 		}
 	}
-	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list", "-deps", "./memory", "./chunker", "./embed/...", "./store/vector", "./search/...", "./indexer", "./projection", "./client", "./llm/...", "./proto/...", "./council/..."}, below...)...)
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list", "-deps", "./memory", "./chunker", "./embed/...", "./store/vector", "./search/...", "./indexer", "./atlas", "./client", "./llm/...", "./proto/...", "./council/..."}, below...)...)
 	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)

@@ -59,7 +59,7 @@ var mayImport = map[string]string{
 	"store/postings":         "",
 	"store/storetest":        "store/checksumvfs",
 	"store":                  "memory chunker embed indexer atlas search search/analysis search/dates store/checksumvfs store/postings store/vector internal/text derive/seam derive/vocab",
-	"history":                "memory internal",
+	"history":                "memory chunker internal",
 	"note":                   "memory chunker search/analysis internal",
 	".":                      "memory history note chunker embed indexer search store store/vector internal atlas search/analysis",
 	"client":                 "memory proto",

@@ -16,6 +16,7 @@ import (
 	"kioku/atlas"
 	"kioku/chunker"
 	"kioku/embed"
+	"kioku/history"
 	"kioku/indexer"
 	"kioku/internal/filelock"
 	"kioku/internal/marks"
@@ -147,6 +148,7 @@ type Memory struct {
 	skipped   skippedNotes
 	atlas     *atlas.Atlas
 	notes     *note.Folder
+	past      *history.Past
 	origins   originCache
 	// notesWritten counts the notes that Append has written, notesIndexed those that a later full sync has seen, and notesAtSync
 	// those before the full sync that is under way.
@@ -210,7 +212,7 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 		return nil, err
 	}
 	m := &Memory{opt: opt, workspace: workspace, log: opt.Log.With("agent", opt.Agent), closing: make(chan struct{}), synced: make(chan struct{}, 1)}
-	m.notes = m.newNotes()
+	m.notes, m.past = m.newNotes(), m.newPast()
 	if m.generations, err = newGenerations(opt, m.log, m.spaceChanged, m.indexChanged); err != nil {
 		return nil, err
 	}

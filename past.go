@@ -14,16 +14,14 @@ import (
 	"time"
 
 	"kioku/history"
+	"kioku/indexer"
 	"kioku/internal/safefile"
 	"kioku/internal/text"
 	"kioku/memory"
 )
 
-const (
-	defaultLog, maxLog = 100, 10_000
-	// maxDiffFiles is the maximum number of files whose difference is returned.
-	maxDiffFiles = 200
-)
+// pastWait is how long a search waits for another process that makes the same index of old notes.
+const pastWait = time.Minute
 
 // HistoryOptions say what Kioku keeps of the versions of notes itself. What git has of them is read in any case.
 type HistoryOptions struct {
@@ -40,31 +38,13 @@ func (m *Memory) stateOf(name string) string {
 	return filepath.Join(m.opt.StateDir, "agents", m.opt.Agent, name)
 }
 
-// journal returns the journal of the folder, which may not exist.
-func (m *Memory) journal() *history.Journal {
+// newPast returns the past of the folder.
+func (m *Memory) newPast() *history.Past {
 	h := m.opt.History
-	return history.NewJournal(history.JournalOptions{Folder: m.stateOf("journal"), MaxBytes: h.MaxBytes, MaxAge: h.MaxAge, Now: m.opt.Now})
-}
-
-// errNoJournal says how a folder without git gets a history.
-var errNoJournal = errors.New("kioku config set history.journal true keeps one from now on")
-
-// past returns the history of the folder: that of git if there is one, else the journal.
-func (m *Memory) past(ctx context.Context) (history.Source, error) {
-	g, err := history.OpenGit(ctx, m.workspace)
-	if err == nil {
-		return g, nil
-	}
-	if j := m.journal(); errors.Is(err, memory.ErrNoHistory) && j.Exists() {
-		return j, nil
-	}
-	switch {
-	case !errors.Is(err, memory.ErrNoHistory):
-		return nil, err
-	case m.opt.History.Journal:
-		return nil, fmt.Errorf("%w, and its journal is empty: the next sync begins it", err)
-	}
-	return nil, fmt.Errorf("%w; %w", err, errNoJournal)
+	return history.NewPast(history.Options{
+		Folder: m.workspace, KeepsJournal: h.Journal, Owns: m.ownsPast, MaxFileBytes: m.opt.Index.maxFileBytes(), Episodes: m.opt.Episodes,
+		Journal: history.JournalOptions{Folder: m.stateOf("journal.git"), MaxBytes: h.MaxBytes, MaxAge: h.MaxAge, Now: m.opt.Now},
+	})
 }
 
 // ownsPast reports whether a path may be shown: one of a note of the workspace that the settings of today include.
@@ -103,32 +83,7 @@ func (m *Memory) Log(ctx context.Context, q memory.LogQuery) ([]memory.FileChang
 	if q.Path, err = m.checkPast(q.Path); err != nil {
 		return nil, err
 	}
-	if q.Limit < 0 || q.Limit > maxLog {
-		return nil, &memory.InputError{Field: "limit", Problem: fmt.Sprintf("is %d, not within 0 and %d", q.Limit, maxLog)}
-	}
-	source, err := m.past(ctx)
-	if err != nil {
-		return nil, err
-	}
-	limit := cmp.Or(q.Limit, defaultLog)
-	if q.Limit = 0; text.MarkdownExtension(q.Path) != "" {
-		q.Limit = limit
-	}
-	all, err := source.Log(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	shown := all[:0]
-	for _, c := range all {
-		if !m.ownsPast(c.Path) || len(shown) == limit {
-			continue
-		}
-		if c.OldPath != "" && !m.ownsPast(c.OldPath) {
-			c.OldPath, c.Change = "", memory.FileAdded
-		}
-		shown = append(shown, c)
-	}
-	return shown, nil
+	return m.past.Log(ctx, q)
 }
 
 // Show returns a note as it was. It returns an error that is memory.ErrNotFound for a path that no note can have, memory.ErrNoVersion
@@ -139,32 +94,11 @@ func (m *Memory) Show(ctx context.Context, name string, at memory.Moment, ceilin
 		return memory.PastFile{}, err
 	}
 	defer m.leave()
-	upTo, err := m.pastCeiling(ceiling)
+	name, err := m.checkPast(name)
 	if err != nil {
 		return memory.PastFile{}, err
 	}
-	if name, err = m.checkPast(name); err != nil {
-		return memory.PastFile{}, err
-	}
-	if !m.ownsPast(name) {
-		return memory.PastFile{}, errNotFound
-	}
-	source, err := m.past(ctx)
-	if err != nil {
-		return memory.PastFile{}, err
-	}
-	v, err := source.Find(ctx, at)
-	if err != nil {
-		return memory.PastFile{}, err
-	}
-	file, src, err := history.Show(ctx, source, name, v)
-	if err != nil {
-		return memory.PastFile{}, err
-	}
-	if !m.ownsPast(file.Path) {
-		return memory.PastFile{}, errNotFound
-	}
-	return memory.PastFile{Path: file.Path, Version: v, Text: m.noteUpTo(file.Path, src, upTo)}, nil
+	return m.past.Show(ctx, name, at, ceiling)
 }
 
 // Diff returns what two versions of the notes differ in, of at most 200 files. A file that was renamed is one that was removed and one
@@ -174,118 +108,52 @@ func (m *Memory) Diff(ctx context.Context, q memory.DiffQuery) (memory.Diff, err
 		return memory.Diff{}, err
 	}
 	defer m.leave()
-	ceiling, err := m.pastCeiling(q.MaxSensitivity)
-	if err != nil {
-		return memory.Diff{}, err
-	}
+	var err error
 	if q.Path, err = m.checkPast(q.Path); err != nil {
 		return memory.Diff{}, err
 	}
-	source, err := m.past(ctx)
-	if err != nil {
-		return memory.Diff{}, err
-	}
-	var d memory.Diff
-	if d.From, err = source.Find(ctx, q.From); err != nil {
-		return memory.Diff{}, err
-	}
-	before, err := m.texts(ctx, source, d.From, q.Path, ceiling)
-	if err != nil {
-		return memory.Diff{}, err
-	}
-	after := map[string]string{}
-	if q.To == nil {
-		after, err = m.textsNow(ctx, q.Path, ceiling)
-	} else if d.To, err = source.Find(ctx, *q.To); err == nil {
-		after, err = m.texts(ctx, source, d.To, q.Path, ceiling)
-	}
-	if err != nil {
-		return memory.Diff{}, err
-	}
-	addDiffs(&d, before, after)
-	return d, nil
-}
-
-// addDiffs adds the files that differ.
-func addDiffs(d *memory.Diff, before, after map[string]string) {
-	names := maps.Clone(before)
-	maps.Copy(names, after)
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		a, inA := before[name]
-		b, inB := after[name]
-		if inA == inB && a == b {
-			continue
+	return m.past.Diff(ctx, q, func(each func(string, []byte)) error {
+		if _, err := m.freshen(ctx); err != nil {
+			return err
 		}
-		if len(d.Files) == maxDiffFiles {
-			d.More++
-			continue
-		}
-		d.Files = append(d.Files, history.DiffText(name, bytesIf(a, inA), bytesIf(b, inB)))
-	}
-}
-
-// bytesIf returns a text as bytes, nil if there is none.
-func bytesIf(s string, ok bool) []byte {
-	if !ok {
-		return nil
-	}
-	return append([]byte{}, s...)
-}
-
-// notesOf returns the notes of a version that may be shown, those at or below a path.
-func (m *Memory) notesOf(tree history.Tree, below string) []history.File {
-	var files []history.File
-	for _, file := range tree.Files {
-		if isAtOrBelow(file.Path, below) && file.Size <= m.opt.Index.maxFileBytes() && m.ownsPast(file.Path) {
-			files = append(files, file)
-		}
-	}
-	return files
-}
-
-// isAtOrBelow reports whether a path is another one or below it; every path is below the empty one.
-func isAtOrBelow(name, folder string) bool {
-	return folder == "" || name == folder || strings.HasPrefix(name, folder+"/")
-}
-
-// texts returns the notes of a version by path, without lines above a ceiling.
-func (m *Memory) texts(ctx context.Context, source history.Source, v memory.FolderVersion, below string, ceiling memory.Sensitivity) (map[string]string, error) {
-	tree, err := source.Tree(ctx, v)
-	if err != nil {
-		return nil, err
-	}
-	all := map[string]string{}
-	err = source.Read(ctx, m.notesOf(tree, below), func(file history.File, text []byte) error {
-		all[file.Path] = m.noteUpTo(file.Path, text, ceiling)
-		return nil
+		return m.readNotes(ctx, func(notes []history.Noted, read func(string) ([]byte, error)) error {
+			for _, n := range notes {
+				if src, err := read(n.Path); err == nil {
+					each(n.Path, src)
+				}
+			}
+			return ctx.Err()
+		})
 	})
-	return all, err
 }
 
-// textsNow returns the notes as they are now by path, without lines above a ceiling.
-func (m *Memory) textsNow(ctx context.Context, below string, ceiling memory.Sensitivity) (map[string]string, error) {
-	if _, err := m.freshen(ctx); err != nil {
-		return nil, err
-	}
+// readNotes calls f with the notes of the workspace that the index has, in the order of their paths, and a function that reads one. A note
+// whose text is not indexed has no hash.
+func (m *Memory) readNotes(ctx context.Context, f func(notes []history.Noted, read func(name string) ([]byte, error)) error) error {
 	files, err := m.store.Files(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	root, err := os.OpenRoot(m.workspace)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", memory.ErrUnavailable, err)
+		return fmt.Errorf("%w: %w", memory.ErrUnavailable, err)
 	}
 	defer root.Close()
-	all := map[string]string{}
-	for name := range files {
-		if !isAtOrBelow(name, below) || !m.ownsPast(name) {
+	var notes []history.Noted
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		if !m.ownsPast(name) {
 			continue
 		}
-		if src, _, err := safefile.Read(root, name, m.opt.Index.maxFileBytes()); err == nil {
-			all[name] = m.noteUpTo(name, src, ceiling)
+		n := history.Noted{Path: name}
+		if files[name].Skipped == "" {
+			n.Hash = fmt.Sprintf("%x", files[name].SHA256)
 		}
+		notes = append(notes, n)
 	}
-	return all, ctx.Err()
+	return f(notes, func(name string) ([]byte, error) {
+		src, _, err := safefile.Read(root, name, m.opt.Index.maxFileBytes())
+		return src, err
+	})
 }
 
 // recordVersion adds to the journal what the last sync has found. Searches need no journal, so an error is logged.
@@ -297,33 +165,100 @@ func (m *Memory) recordVersion(ctx context.Context) {
 	if m.recorded.Swap(generation+1) == generation+1 {
 		return // nothing was indexed since
 	}
-	if err := m.writeJournal(ctx); err != nil && ctx.Err() == nil {
+	err := m.readNotes(ctx, func(notes []history.Noted, read func(string) ([]byte, error)) error {
+		notes = slices.DeleteFunc(notes, func(n history.Noted) bool { return n.Hash == "" })
+		return m.past.Record(ctx, notes, read)
+	})
+	if err != nil && ctx.Err() == nil {
 		m.recorded.Store(0)
 		m.log.Warn("the journal of the notes lacks a version", "err", err)
 	}
 }
 
-// writeJournal is recordVersion with its error.
-func (m *Memory) writeJournal(ctx context.Context) error {
-	files, err := m.store.Files(ctx)
-	if err != nil {
-		return err
+// SearchPast answers a query from the notes as they were in a version, with the ranking of Search, but by words only. Unless the query
+// has a time, it is asked at the time of the version. Nothing of what was written later takes part. If derivation is on, passages with lines
+// above the ceiling of the query are left out. The first search of a version makes an index of it in the state folder, of which the last 4 are
+// kept for a week. The errors are those of Show and Search.
+func (m *Memory) SearchPast(ctx context.Context, q memory.Query, at memory.Moment) (memory.PastAnswer, error) {
+	if err := m.enter(); err != nil {
+		return memory.PastAnswer{}, err
 	}
-	root, err := os.OpenRoot(m.workspace)
+	defer m.leave()
+	start := time.Now()
+	ceiling, err := m.past.CheckCeiling(q.MaxSensitivity)
 	if err != nil {
-		return err
+		return memory.PastAnswer{}, err
 	}
-	defer root.Close()
-	var noted []history.Noted
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		file := files[name]
-		if !file.OutOfScope && file.Skipped == "" && m.ownsPast(name) {
-			noted = append(noted, history.Noted{Path: name, Hash: fmt.Sprintf("%x", file.SHA256)})
+	past, v, err := m.openPast(ctx, at)
+	if err != nil {
+		return memory.PastAnswer{}, err
+	}
+	if q.Now.IsZero() {
+		q.Now = cmp.Or(at.Time, v.Time).In(m.opt.Location)
+	}
+	answer, err := past.Search(ctx, q)
+	if err == nil {
+		err = m.past.Withhold(past.workspace, &answer, ceiling)
+	}
+	if err := errors.Join(err, past.Close()); err != nil {
+		return memory.PastAnswer{}, err
+	}
+	if m.opt.Embedder.Enabled() {
+		answer.Degraded = append(answer.Degraded, memory.Degradation{Code: memory.PastByWords, Text: "notes as they were are found by their words only"})
+	}
+	answer.Took = time.Since(start)
+	return memory.PastAnswer{Answer: answer, Version: v}, nil
+}
+
+// openPast returns the memory of a version to be read, whose index it makes unless there is one.
+func (m *Memory) openPast(ctx context.Context, at memory.Moment) (*Memory, memory.FolderVersion, error) {
+	g, err := m.past.Open(ctx)
+	if err != nil {
+		return nil, memory.FolderVersion{}, err
+	}
+	v, err := g.Find(ctx, at)
+	if err != nil {
+		return nil, v, err
+	}
+	files, err := m.past.Notes(ctx, g, v, "")
+	if err != nil {
+		return nil, v, err
+	}
+	notes, state, err := m.pastIndexes().Open(ctx, g, v, files)
+	if err != nil {
+		return nil, v, err
+	}
+	past, err := Open(ctx, m.pastOptions(notes, state, ReadIndex))
+	return past, v, err
+}
+
+// pastIndexes returns the indexes of versions.
+func (m *Memory) pastIndexes() history.Indexes {
+	x := history.Indexes{Dir: m.stateOf("past"), Recipe: fmt.Sprintf("%+v %s", m.opt.Chunking, markersVersion), Now: m.opt.Now}
+	if m.opt.Mode == ReadOnly {
+		return x
+	}
+	x.Build = func(ctx context.Context, notes, state string) error {
+		past, err := Open(ctx, m.pastOptions(notes, state, Own))
+		if err != nil {
+			return err
 		}
+		_, err = past.Sync(ctx, SyncOptions{}, nil)
+		return errors.Join(err, past.Close())
 	}
-	_, err = m.journal().Record(ctx, noted, func(name string) ([]byte, error) {
-		src, _, err := safefile.Read(root, name, m.opt.Index.maxFileBytes())
-		return src, err
-	})
-	return err
+	return x
+}
+
+// pastOptions returns the options of the memory of a version.
+func (m *Memory) pastOptions(notes, state string, mode Mode) Options {
+	ranking := m.opt.Search
+	if now := m.ranking.Load(); now != nil {
+		ranking = *now
+	}
+	ranking.Now = nil
+	return Options{
+		Agent: m.opt.Agent, Workspace: notes, StateDir: state, Mode: mode, LockWait: pastWait,
+		Chunking: m.opt.Chunking, Search: ranking, Location: m.opt.Location, Now: m.opt.Now, Log: m.log,
+		Index: IndexOptions{Include: indexer.WholeFolder, MaxFileBytes: m.opt.Index.MaxFileBytes},
+	}
 }

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"kioku/history"
 	"kioku/memory"
 )
 
@@ -23,7 +22,7 @@ func (m *Memory) ForgetPast(ctx context.Context, paths, said []string) (remainin
 	}
 	defer m.leave()
 	if m.opt.Mode != ReadOnly {
-		if _, err := m.removePastIndexes(0, 0); err != nil {
+		if _, err := m.pastIndexes().Remove(0, 0); err != nil {
 			return nil, fmt.Errorf("remove indexes of the past: %w", err)
 		}
 		if err := m.notes.Forget(ctx, paths, said); err != nil {
@@ -34,37 +33,8 @@ func (m *Memory) ForgetPast(ctx context.Context, paths, said []string) (remainin
 	if remaining, err = m.copiesWith(paths, said); err != nil {
 		return nil, err
 	}
-	if j := m.journal(); j.Exists() {
-		older, err := versionsOf(ctx, j, paths, "%s in the journal of old notes, until: kioku history purge %[1]s")
-		if err != nil {
-			return nil, err
-		}
-		remaining = append(remaining, older...)
-	}
-	g, err := history.OpenGit(ctx, m.workspace)
-	if errors.Is(err, memory.ErrNoHistory) {
-		return remaining, nil
-	}
-	if err != nil {
-		return append(remaining, "older versions in git, which could not be read: "+err.Error()), nil
-	}
-	inGit, err := versionsOf(ctx, g, paths, "%s in the history of git, which Kioku does not change: git filter-repo can")
-	return append(remaining, inGit...), err
-}
-
-// versionsOf returns a line for each file of which a history has a version.
-func versionsOf(ctx context.Context, source history.Source, paths []string, line string) ([]string, error) {
-	var lines []string
-	for _, path := range paths {
-		changes, err := source.Log(ctx, memory.LogQuery{Path: path, Limit: 1})
-		if err != nil {
-			return nil, err
-		}
-		if len(changes) > 0 {
-			lines = append(lines, fmt.Sprintf(line, path))
-		}
-	}
-	return lines, nil
+	older, err := m.past.Remaining(ctx, paths)
+	return append(remaining, older...), err
 }
 
 // copiesWith returns a line for each file of which a copy is kept with one of the texts, or that cannot be read.
@@ -102,12 +72,15 @@ func (m *Memory) PurgeHistory(ctx context.Context, name string) (memory.Purged, 
 		return memory.Purged{}, err
 	}
 	var p memory.Purged
-	if p.Versions, err = m.journal().Purge(ctx, name); err != nil {
+	if p.Versions, err = m.past.Purge(ctx, name); err != nil {
+		return p, err
+	}
+	if err := os.RemoveAll(m.stateOf("journal")); err != nil { // of an earlier version, which is not read any more
 		return p, err
 	}
 	if p.Copies, err = m.notes.Purge(ctx, name); err != nil {
 		return p, err
 	}
-	p.Indexes, err = m.removePastIndexes(0, 0)
+	p.Indexes, err = m.pastIndexes().Remove(0, 0)
 	return p, err
 }

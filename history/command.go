@@ -38,10 +38,15 @@ func environment() []string {
 	}
 }
 
-// command returns a command of git in a folder.
-func command(ctx context.Context, dir string, safe []string, args ...string) *exec.Cmd {
-	all := []string{"-C", dir, "--no-pager", "--literal-pathspecs"}
-	for _, s := range slices.Concat(settings, safe) {
+// command returns a command of git in the folder.
+func (g *Git) command(ctx context.Context, args ...string) *exec.Cmd {
+	all := []string{"-C", g.dir, "--no-pager"}
+	if g.isJournal {
+		all = append(all, "--git-dir=.")
+	} else {
+		all = append(all, "--literal-pathspecs")
+	}
+	for _, s := range slices.Concat(settings, g.safe) {
 		all = append(all, "-c", s)
 	}
 	cmd := exec.CommandContext(ctx, "git", append(all, args...)...)
@@ -53,7 +58,7 @@ func command(ctx context.Context, dir string, safe []string, args ...string) *ex
 func (g *Git) run(ctx context.Context, input string, args ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, commandTime)
 	defer cancel()
-	cmd := command(ctx, g.dir, g.safe, args...)
+	cmd := g.command(ctx, args...)
 	out, said := &limited{most: maxOutput}, &limited{most: 4 << 10, cut: true}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(input), out, said
 	err := cmd.Run()

@@ -33,7 +33,8 @@ func TestDiffTextIsUnified(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if diff := cmp.Diff(c.want, history.DiffText("x", c.before, c.after)); diff != "" {
+			got, err := history.DiffText("x", c.before, c.after)
+			if diff := cmp.Diff(c.want, got); diff != "" || err != nil {
 				t.Error(diff)
 			}
 		})
@@ -52,7 +53,10 @@ func TestDiffTextCanBeApplied(t *testing.T) {
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		before, after := text.Draw(t, "before"), text.Draw(t, "after")
-		d := history.DiffText("x", []byte(before), []byte(after))
+		d, err := history.DiffText("x", []byte(before), []byte(after))
+		if err != nil {
+			t.Fatal(err)
+		}
 		if before == after {
 			if d.Text != "" {
 				t.Fatalf("equal texts differ:\n%s", d.Text)

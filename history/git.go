@@ -19,7 +19,7 @@ import (
 	"kioku/memory"
 )
 
-// Git is the history of a folder in a repository of git. It sees the commits that lead to HEAD, of which those of the first parent
+// Git is the history of a folder in a repository of git, or in that of a journal. It sees the commits that lead to HEAD, of which those of the first parent
 // are the versions of a time.
 type Git struct {
 	// dir is the folder, and prefix its path in the repository: empty, or ending with a slash.
@@ -28,6 +28,8 @@ type Git struct {
 	shallow bool
 	// safe are settings that let git read a repository of another user.
 	safe []string
+	// isJournal says that the folder is the repository of a journal.
+	isJournal bool
 }
 
 // OpenGit returns the history of a folder. It returns an error that is memory.ErrNoHistory if there is no git, no repository, a bare
@@ -115,7 +117,7 @@ func (g *Git) Find(ctx context.Context, at memory.Moment) (memory.FolderVersion,
 	if err != nil {
 		return memory.FolderVersion{}, err
 	}
-	versions := parseLog(string(out))
+	versions := g.parseLog(string(out))
 	if len(versions) == 0 {
 		return memory.FolderVersion{}, g.noVersion(ctx, at.Time)
 	}
@@ -126,11 +128,11 @@ func (g *Git) Find(ctx context.Context, at memory.Moment) (memory.FolderVersion,
 func (g *Git) noVersion(ctx context.Context, at time.Time) error {
 	first := ""
 	if out, err := g.run(ctx, "", "log", "-z", "--first-parent", "--reverse", "--no-show-signature", versionFormat, "HEAD", "--"); err == nil {
-		if all := parseLog(string(out)); len(all) > 0 {
+		if all := g.parseLog(string(out)); len(all) > 0 {
 			first = "; its first commit is of " + all[0].Time.UTC().Format(time.RFC3339)
 		}
 	}
-	if g.shallow {
+	if g.shallow && !g.isJournal {
 		first += ", and older ones are missing, because the repository is shallow: git fetch --unshallow brings them"
 	}
 	return fmt.Errorf("%w: the folder had none at %s%s", memory.ErrNoVersion, at.UTC().Format(time.RFC3339), first)
@@ -156,7 +158,7 @@ func (g *Git) Log(ctx context.Context, q memory.LogQuery) ([]memory.FileChange, 
 		return nil, fmt.Errorf("log of %s: %w", q.Path, err)
 	}
 	var all []memory.FileChange
-	for _, c := range parseLog(string(out)) {
+	for _, c := range g.parseLog(string(out)) {
 		if c, ok := g.inFolder(c); ok {
 			all = append(all, c)
 		}
@@ -217,7 +219,7 @@ func (g *Git) Read(ctx context.Context, files []File, f func(file File, text []b
 	for _, file := range files {
 		hashes.WriteString(file.Hash + "\n")
 	}
-	cmd := command(ctx, g.dir, g.safe, "cat-file", "--batch")
+	cmd := g.command(ctx, "cat-file", "--batch")
 	said := &limited{most: 4 << 10, cut: true}
 	cmd.Stdin, cmd.Stderr = strings.NewReader(hashes.String()), said
 	out, err := cmd.StdoutPipe()

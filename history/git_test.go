@@ -125,7 +125,7 @@ func TestGitLogFollowsRenames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file, text, err := history.Show(t.Context(), g, "memory/今日 ines.md", v)
+	file, text, err := g.Show(t.Context(), "memory/今日 ines.md", v)
 	if err != nil || file.Path != "memory/ines.md" || string(text) != "# Ines\n\nInes lives in Porto, by the river.\n" {
 		t.Errorf("Show of the new name: %q %q %v", file.Path, text, err)
 	}
@@ -338,7 +338,7 @@ func BenchmarkGit(b *testing.B) {
 			return err
 		},
 		"log all": func() error { _, err := g.Log(b.Context(), memory.LogQuery{}); return err },
-		"show":    func() error { _, _, err := history.Show(b.Context(), g, "memory/n042.md", v); return err },
+		"show":    func() error { _, _, err := g.Show(b.Context(), "memory/n042.md", v); return err },
 		"tree and texts": func() error {
 			tree, err := g.Tree(b.Context(), v)
 			if err != nil {

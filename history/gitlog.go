@@ -10,7 +10,7 @@ import (
 
 // parseLog returns the changes in what git log -z writes with versionFormat, with --name-status or without. A commit without
 // changes is one change without a path.
-func parseLog(out string) []memory.FileChange {
+func (g *Git) parseLog(out string) []memory.FileChange {
 	fields := strings.Split(out, "\x00")
 	next := func() string {
 		if len(fields) == 0 {
@@ -31,6 +31,9 @@ func parseLog(out string) []memory.FileChange {
 			v.Time = time.Unix(seconds, 0).UTC()
 		}
 		v.Author, v.Subject = clean(next()), clean(next())
+		if g.isJournal {
+			v.History, v.Author, v.Subject = memory.HistoryJournal, "", ""
+		}
 		before := len(all)
 		for len(fields) > 0 {
 			change := changeOf(strings.TrimPrefix(fields[0], "\n"))

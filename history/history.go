@@ -11,19 +11,6 @@ import (
 	"kioku/memory"
 )
 
-// Source is a history of a folder. Its paths are relative to the folder, with slashes.
-type Source interface {
-	// Find returns the version that a moment names: of a time, the last one that was made by then. It returns an error that is
-	// memory.ErrNoVersion if there is none.
-	Find(ctx context.Context, at memory.Moment) (memory.FolderVersion, error)
-	// Log returns the changes that a query selects, the latest first; none if there are none. A Limit of 0 means all.
-	Log(ctx context.Context, q memory.LogQuery) ([]memory.FileChange, error)
-	// Tree returns the files of a version.
-	Tree(ctx context.Context, v memory.FolderVersion) (Tree, error)
-	// Read calls f with the text of each of these files of a tree, in their order.
-	Read(ctx context.Context, files []File, f func(file File, text []byte) error) error
-}
-
 // Tree is the files of a version.
 type Tree struct {
 	// ID is the same for trees with the same files.
@@ -53,14 +40,14 @@ func (t Tree) find(name string) (File, bool) {
 
 // Show returns a file as it was in a version, by the path that it has now or had then. It returns an error that is
 // memory.ErrNoVersion if the version has no such file.
-func Show(ctx context.Context, s Source, name string, v memory.FolderVersion) (File, []byte, error) {
-	tree, err := s.Tree(ctx, v)
+func (g *Git) Show(ctx context.Context, name string, v memory.FolderVersion) (File, []byte, error) {
+	tree, err := g.Tree(ctx, v)
 	if err != nil {
 		return File{}, nil, err
 	}
 	file, ok := tree.find(name)
 	if !ok {
-		then, err := nameAt(ctx, s, name, v)
+		then, err := g.nameAt(ctx, name, v)
 		if err != nil {
 			return File{}, nil, err
 		}
@@ -69,7 +56,7 @@ func Show(ctx context.Context, s Source, name string, v memory.FolderVersion) (F
 		}
 	}
 	var text []byte
-	err = s.Read(ctx, []File{file}, func(_ File, src []byte) error {
+	err = g.Read(ctx, []File{file}, func(_ File, src []byte) error {
 		text = src
 		return nil
 	})
@@ -77,8 +64,8 @@ func Show(ctx context.Context, s Source, name string, v memory.FolderVersion) (F
 }
 
 // nameAt returns the path that a file had in a version; empty if its log does not say.
-func nameAt(ctx context.Context, s Source, name string, v memory.FolderVersion) (string, error) {
-	changes, err := s.Log(ctx, memory.LogQuery{Path: name})
+func (g *Git) nameAt(ctx context.Context, name string, v memory.FolderVersion) (string, error) {
+	changes, err := g.Log(ctx, memory.LogQuery{Path: name})
 	if err != nil {
 		return "", err
 	}

@@ -1,12 +1,14 @@
 package history
 
 import (
+	"bufio"
+	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -16,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"kioku/internal/atomicfile"
 	"kioku/internal/filelock"
 	"kioku/internal/secrets"
 	"kioku/memory"
@@ -24,16 +27,20 @@ import (
 const (
 	// DefaultJournalBytes is the size that a journal keeps to.
 	DefaultJournalBytes = 256 << 20
-	// journalLock is the file that who writes the journal has locked.
-	journalLock = "lock"
+	// branch is the one that the versions are on.
+	branch = "refs/heads/main"
+	// hashesFile of the repository has the hashes of the last version, by path. It is a cache.
+	hashesFile = "kioku-hashes.json"
+	// maxLoose is the number of texts in files of their own above which they are packed.
+	maxLoose = 1000
 )
 
 // JournalOptions say where a journal is and how much it keeps.
 type JournalOptions struct {
-	// Folder of the journal, outside of the folder of notes. It is made, 0700, when something is recorded.
+	// Folder of the repository, outside of the folder of notes. It is made, 0700, when something is recorded.
 	Folder string
-	// MaxBytes is the size of the journal on the disk above which its oldest versions are removed; 0 means DefaultJournalBytes. The
-	// last version always stays.
+	// MaxBytes is the size of the repository above which its oldest versions are removed; 0 means DefaultJournalBytes. The last version
+	// always stays.
 	MaxBytes int64
 	// MaxAge is the age above which versions are removed; 0 means never.
 	MaxAge time.Duration
@@ -41,11 +48,11 @@ type JournalOptions struct {
 	Now func() time.Time
 }
 
-// Journal is the history of a folder that Kioku keeps itself: the texts of notes, each once, compressed, by the hash of what they say,
-// and a log of which file had which text since when. Passwords and keys of known shapes are not in it. A version is what one Record
-// has added.
+// Journal is the history of a folder that is in no repository: a bare one of its own, to which Kioku commits the notes. Passwords and keys of
+// known shapes are not in it. A version is what one Record has added.
 type Journal struct {
 	opt JournalOptions
+	git *Git
 }
 
 // NewJournal returns the journal in a folder, which may not exist yet.
@@ -54,8 +61,22 @@ func NewJournal(opt JournalOptions) *Journal {
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
-	return &Journal{opt: opt}
+	return &Journal{opt: opt, git: &Git{dir: opt.Folder, isJournal: true}}
 }
+
+// Open returns the journal as a history. It returns an error that is memory.ErrNoHistory if it has no version.
+func (j *Journal) Open(ctx context.Context) (*Git, error) {
+	if _, err := os.Stat(j.opt.Folder); err != nil {
+		return nil, errEmptyJournal
+	}
+	if _, err := j.git.run(ctx, "", "rev-parse", "--verify", "--quiet", branch); err != nil {
+		return nil, cmp.Or(ctx.Err(), errEmptyJournal)
+	}
+	return j.git, nil
+}
+
+// errEmptyJournal: nothing was recorded.
+var errEmptyJournal = fmt.Errorf("%w: the journal is empty", memory.ErrNoHistory)
 
 // Noted is a file as the folder has it now.
 type Noted struct {
@@ -68,196 +89,290 @@ type Noted struct {
 // Record adds a version with the files that are new, have another text or are gone since the last one; none if nothing has changed.
 // read returns the text of a file; one that cannot be read stays as it was. Record returns how many files have changed.
 func (j *Journal) Record(ctx context.Context, files []Noted, read func(path string) ([]byte, error)) (changed int, err error) {
-	lock, err := j.lock(ctx)
+	unlock, err := j.lock(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("write the journal: %w", err)
 	}
-	defer func() { _ = filelock.Unlock(lock) }()
-	log, err := j.readLog()
+	defer unlock()
+	if _, err := os.Stat(filepath.Join(j.opt.Folder, "HEAD")); err != nil {
+		if err := initRepository(ctx, j.opt.Folder); err != nil {
+			return 0, err
+		}
+	}
+	known, err := j.readHashes(ctx)
 	if err != nil {
 		return 0, err
 	}
-	last := log.at(log.last())
-	var added []entry
-	seen := map[string]bool{}
-	next := entry{Version: log.last() + 1, Time: j.opt.Now().UTC()}
-	for _, file := range files {
-		seen[file.Path] = true
-		if have, ok := last[file.Path]; ok && have.Source == file.Hash {
-			continue
-		}
-		if err := ctx.Err(); err != nil {
-			return 0, err
-		}
-		e, err := j.keep(next, file, read)
-		if err != nil {
-			return 0, fmt.Errorf("write the journal: %w", err)
-		}
-		if e.Object != "" {
-			added = append(added, e)
-		}
+	if known, changed, err = j.commit(ctx, known, files, read); err != nil || changed == 0 {
+		return 0, err
 	}
-	for _, name := range slices.Sorted(maps.Keys(last)) {
-		if !seen[name] {
-			gone := next
-			gone.Path = name
-			added = append(added, gone)
-		}
-	}
-	if len(added) > 0 {
-		err = j.append(log, added)
-	}
-	return len(added), cmp.Or(err, j.shrink(log))
+	return changed, cmp.Or(j.writeHashes(known), j.shrink(ctx))
 }
 
-// keep stores the text of a file and returns its entry, which has no object if the file cannot be read.
-func (j *Journal) keep(e entry, file Noted, read func(path string) ([]byte, error)) (entry, error) {
-	src, err := read(file.Path)
+// commit writes what has changed since the last version, with the hashes of which known has those of that version, and returns those of the
+// new one.
+func (j *Journal) commit(ctx context.Context, known map[string]string, files []Noted, read func(path string) ([]byte, error)) (map[string]string, int, error) {
+	last, err := j.Open(ctx)
+	if err != nil && !errors.Is(err, memory.ErrNoHistory) {
+		return nil, 0, err
+	}
+	gone, now, changed := maps.Clone(known), map[string]string{}, 0
+	stream := func(w *bufio.Writer) error {
+		begin := func() {
+			if changed++; changed == 1 {
+				fmt.Fprintf(w, "feature done\ncommit %s\ncommitter Kioku <> %d +0000\ndata 0\n", branch, j.opt.Now().Unix())
+				if last != nil {
+					fmt.Fprintf(w, "from %s^0\n", branch)
+				}
+			}
+		}
+		for _, file := range files {
+			delete(gone, file.Path)
+			if now[file.Path] = known[file.Path]; now[file.Path] == file.Hash {
+				continue
+			}
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			src, err := read(file.Path)
+			if err != nil {
+				continue
+			}
+			text, _ := secrets.Redact(string(src))
+			begin()
+			fmt.Fprintf(w, "M 100644 inline %s\ndata %d\n%s\n", quotePath(file.Path), len(text), text)
+			now[file.Path] = file.Hash
+		}
+		for _, name := range slices.Sorted(maps.Keys(gone)) {
+			begin()
+			fmt.Fprintf(w, "D %s\n", quotePath(name))
+		}
+		if changed == 0 {
+			fmt.Fprint(w, "feature done\n")
+		}
+		_, err := fmt.Fprint(w, "done\n")
+		return err
+	}
+	in, out := io.Pipe()
+	go func() {
+		w := bufio.NewWriter(out)
+		out.CloseWithError(cmp.Or(stream(w), w.Flush()))
+	}()
+	err = j.git.feed(ctx, in, "fast-import", "--quiet")
+	in.Close()
+	return now, changed, err
+}
+
+// quotePath returns a path as a stream of git fast-import has it.
+func quotePath(name string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(name) + `"`
+}
+
+// feed runs a command of git that reads a stream.
+func (g *Git) feed(ctx context.Context, in io.Reader, args ...string) error {
+	cmd, said := g.command(ctx, args...), &limited{most: 4 << 10, cut: true}
+	cmd.Stdin, cmd.Stderr = in, said
+	return failure(ctx, args[0], cmd.Run(), said.String())
+}
+
+// initRepository makes an empty repository.
+func initRepository(ctx context.Context, dir string) error {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	g := &Git{dir: dir, isJournal: true}
+	_, err := g.run(ctx, "", "init", "--quiet", "--bare", "--template=", "--object-format=sha1", "--initial-branch=main")
+	return err
+}
+
+// readHashes returns the hashes of the last version; empty ones if they are not known.
+func (j *Journal) readHashes(ctx context.Context) (map[string]string, error) {
+	known := map[string]string{}
+	data, err := os.ReadFile(filepath.Join(j.opt.Folder, hashesFile))
+	if err == nil && json.Unmarshal(data, &known) == nil {
+		return known, nil
+	}
+	g, err := j.Open(ctx)
 	if err != nil {
-		return entry{}, nil
+		if errors.Is(err, memory.ErrNoHistory) {
+			err = nil
+		}
+		return known, err
 	}
-	text, _ := secrets.Redact(string(src))
-	sum := sha256.Sum256([]byte(text))
-	e.Path, e.Source, e.Object, e.Size = file.Path, file.Hash, hex.EncodeToString(sum[:]), int64(len(text))
-	e.Stored, err = j.writeObject(e.Object, []byte(text))
-	return e, err
-}
-
-// lock makes the folder and waits until nobody else writes the journal.
-func (j *Journal) lock(ctx context.Context) (*os.File, error) {
-	if err := os.MkdirAll(j.opt.Folder, 0o700); err != nil {
+	tree, err := g.Tree(ctx, memory.FolderVersion{ID: branch})
+	if err != nil && !errors.Is(err, memory.ErrNoVersion) {
 		return nil, err
 	}
-	f, err := os.OpenFile(filepath.Join(j.opt.Folder, journalLock), os.O_CREATE|os.O_RDWR, 0o600)
+	for _, f := range tree.Files {
+		known[f.Path] = ""
+	}
+	return known, nil
+}
+
+// writeHashes writes the hashes of a version.
+func (j *Journal) writeHashes(known map[string]string) error {
+	data, err := json.Marshal(known)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(j.opt.Folder)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return atomicfile.Write(root, hashesFile, data, 0o600)
+}
+
+// endPurge puts the new repository of a purge, if there is one, in the place of the old one, and removes that.
+func (j *Journal) endPurge() error {
+	if _, err := os.Stat(j.opt.Folder); errors.Is(err, fs.ErrNotExist) {
+		if err := os.Rename(j.opt.Folder+".next", j.opt.Folder); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return os.RemoveAll(j.opt.Folder + ".gone")
+}
+
+// lock waits until nobody else writes the journal, and ends a purge that a crash has left.
+func (j *Journal) lock(ctx context.Context) (unlock func(), err error) {
+	if err := os.MkdirAll(filepath.Dir(j.opt.Folder), 0o700); err != nil {
+		return nil, err
+	}
+	f, err := os.OpenFile(j.opt.Folder+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, err
 	}
 	if err := filelock.Lock(ctx, f); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return f, nil
+	if err := j.endPurge(); err != nil {
+		return nil, errors.Join(err, filelock.Unlock(f))
+	}
+	return func() { _ = filelock.Unlock(f) }, nil
 }
 
-// Exists reports whether the journal has a version.
-func (j *Journal) Exists() bool {
-	log, err := j.readLog()
-	return err == nil && log.last() > 0
-}
-
-// Find returns the last version that was made by a time, or the one with an id.
-func (j *Journal) Find(_ context.Context, at memory.Moment) (memory.FolderVersion, error) {
-	log, err := j.readLog()
+// shrink removes the oldest versions until the journal keeps to its size and its age, and packs what is loose.
+func (j *Journal) shrink(ctx context.Context) error {
+	out, err := j.git.run(ctx, "", "log", "--first-parent", "--format=%H %ct", branch)
 	if err != nil {
-		return memory.FolderVersion{}, err
+		return err
 	}
-	n := log.last()
-	switch {
-	case at.Revision != "":
-		number, ok := strings.CutPrefix(at.Revision, "j")
-		if n, err = strconv.Atoi(number); !ok || err != nil {
-			return memory.FolderVersion{}, fmt.Errorf("%w: the journal has ids such as j12, and not %.80q", memory.ErrNoVersion, at.Revision)
-		}
-	case !at.Time.IsZero():
-		n = log.by(at.Time)
-	}
-	v, ok := log.version(n)
-	if !ok && log.last() > 0 {
-		return v, fmt.Errorf("%w: the journal has the versions since %s", memory.ErrNoVersion, log.begin().Format(time.RFC3339))
-	}
-	if !ok {
-		return v, fmt.Errorf("%w: the journal is empty", memory.ErrNoHistory)
-	}
-	return v, nil
-}
-
-// Log returns changes. The files of the first version count as added then.
-func (j *Journal) Log(_ context.Context, q memory.LogQuery) ([]memory.FileChange, error) {
-	log, err := j.readLog()
-	if err != nil {
-		return nil, err
-	}
-	known := map[string]bool{}
-	var all []memory.FileChange
-	for _, e := range log.entries {
-		change := memory.FileChanged
-		if !known[e.Path] {
-			change = memory.FileAdded
-		}
-		if known[e.Path] = e.Object != ""; e.Object == "" {
-			change = memory.FileRemoved
-		}
-		out := !q.Since.IsZero() && e.Time.Before(q.Since) || !q.Until.IsZero() && e.Time.After(q.Until)
-		if !out && isBelow(e.Path, q.Path) {
-			all = append(all, memory.FileChange{FolderVersion: e.version(), Path: e.Path, Change: change})
+	versions := strings.Split(strings.TrimSpace(string(out)), "\n") // the latest first
+	keep := len(versions)
+	if oldest := j.opt.Now().Add(-j.opt.MaxAge).Unix(); j.opt.MaxAge > 0 {
+		keep = 1 + slices.IndexFunc(versions, func(v string) bool {
+			_, seconds, _ := strings.Cut(v, " ")
+			at, err := strconv.ParseInt(seconds, 10, 64)
+			return err == nil && at <= oldest
+		})
+		if keep == 0 {
+			keep = len(versions)
 		}
 	}
-	slices.Reverse(all)
-	if q.Limit > 0 {
-		all = all[:min(len(all), q.Limit)]
-	}
-	return all, nil
-}
-
-// Tree returns the files of a version.
-func (j *Journal) Tree(_ context.Context, v memory.FolderVersion) (Tree, error) {
-	log, err := j.readLog()
-	if err != nil {
-		return Tree{}, err
-	}
-	n, err := strconv.Atoi(strings.TrimPrefix(v.ID, "j"))
-	if _, ok := log.version(n); err != nil || !ok {
-		return Tree{}, fmt.Errorf("%w: the journal has no %s", memory.ErrNoVersion, v.ID)
-	}
-	files, sum := log.at(n), sha256.New()
-	var t Tree
-	for _, name := range slices.Sorted(maps.Keys(files)) {
-		e := files[name]
-		t.Files = append(t.Files, File{Path: name, Hash: e.Object, Size: e.Size})
-		fmt.Fprintf(sum, "%s\x00%s\x00", name, e.Object)
-	}
-	t.ID = hex.EncodeToString(sum.Sum(nil))[:40]
-	return t, nil
-}
-
-// Read reads files of a tree.
-func (j *Journal) Read(ctx context.Context, files []File, f func(file File, text []byte) error) error {
-	for _, file := range files {
-		if err := ctx.Err(); err != nil {
+	loose, size, err := j.size(ctx)
+	for ; err == nil; loose, size, err = j.size(ctx) {
+		switch {
+		case keep < len(versions):
+			first, _, _ := strings.Cut(versions[keep-1], " ")
+			if err := os.WriteFile(filepath.Join(j.opt.Folder, "shallow"), []byte(first+"\n"), 0o600); err != nil {
+				return err
+			}
+			versions = versions[:keep]
+		case loose > maxLoose:
+		case size > j.opt.MaxBytes && keep > 1:
+			keep /= 2
+			continue
+		default:
+			return nil
+		}
+		if _, err := j.git.run(ctx, "", "repack", "-a", "-d", "-q"); err != nil {
 			return err
 		}
-		text, err := j.readObject(file.Hash)
-		if errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("%w of %s: its text was removed from the journal", memory.ErrNoVersion, file.Path)
-		}
-		if err == nil {
-			err = f(file, text)
-		}
-		if err != nil {
-			return fmt.Errorf("read %s: %w", file.Path, err)
+		if _, err := j.git.run(ctx, "", "prune", "--expire=now"); err != nil {
+			return err
 		}
 	}
-	return nil
+	return err
 }
 
-// Purge removes all versions of a file, or of the files of a folder, and everything if the path is empty. What the folder of notes
-// has then is recorded again by the next Record. Purge returns how many versions of files it has removed.
+// size returns the number of loose objects of the repository and its size on the disk.
+func (j *Journal) size(ctx context.Context) (loose int, bytes int64, err error) {
+	out, err := j.git.run(ctx, "", "count-objects", "-v")
+	if err != nil {
+		return 0, 0, err
+	}
+	for line := range strings.Lines(string(out)) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), ": ")
+		n, _ := strconv.ParseInt(value, 10, 64)
+		switch key {
+		case "count":
+			loose = int(n)
+		case "size", "size-pack":
+			bytes += n << 10
+		}
+	}
+	return loose, bytes, nil
+}
+
+// Purge removes all versions of a file, or of the files of a folder, and everything if the path is empty: it writes a new repository without
+// them and removes the old one. What the folder of notes has then is recorded again by the next Record. Purge returns how many versions of
+// files it has removed.
 func (j *Journal) Purge(ctx context.Context, name string) (removed int, err error) {
-	if _, err := os.Stat(j.opt.Folder); errors.Is(err, fs.ErrNotExist) {
+	g, err := j.Open(ctx)
+	if errors.Is(err, memory.ErrNoHistory) {
 		return 0, nil
 	}
-	lock, err := j.lock(ctx)
-	if err != nil {
-		return 0, fmt.Errorf("purge the journal: %w", err)
-	}
-	defer func() { _ = filelock.Unlock(lock) }()
-	log, err := j.readLog()
 	if err != nil {
 		return 0, err
 	}
-	before := len(log.entries)
-	log.entries = slices.DeleteFunc(log.entries, func(e entry) bool { return isBelow(e.Path, name) })
-	if len(log.entries) == before {
+	unlock, err := j.lock(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("purge the journal: %w", err)
+	}
+	defer unlock()
+	all, err := g.Log(ctx, memory.LogQuery{})
+	if err != nil {
+		return 0, err
+	}
+	for _, c := range all {
+		if isBelow(c.Path, name) || c.OldPath != "" && isBelow(c.OldPath, name) {
+			removed++
+		}
+	}
+	if removed == 0 {
 		return 0, nil
 	}
-	return before - len(log.entries), j.rewrite(log)
+	next := j.opt.Folder + ".next"
+	if err := os.RemoveAll(next); err != nil {
+		return 0, err
+	}
+	if removed < len(all) {
+		if err := j.copyWithout(ctx, name, next); err != nil {
+			return 0, fmt.Errorf("purge the journal: %w", errors.Join(err, os.RemoveAll(next)))
+		}
+	}
+	if err := os.Rename(j.opt.Folder, j.opt.Folder+".gone"); err != nil {
+		return 0, fmt.Errorf("purge the journal: %w", err)
+	}
+	return removed, j.endPurge()
+}
+
+// copyWithout writes a repository with all versions of this one but without what is at or below a path.
+func (j *Journal) copyWithout(ctx context.Context, name, dir string) error {
+	if err := initRepository(ctx, dir); err != nil {
+		return err
+	}
+	export := j.git.command(ctx, "fast-export", "--use-done-feature", branch, "--", ".", ":(exclude,literal)"+name)
+	var said bytes.Buffer
+	export.Stderr = &said
+	out, err := export.StdoutPipe()
+	if err == nil {
+		err = export.Start()
+	}
+	if err != nil {
+		return failure(ctx, "fast-export", err, "")
+	}
+	next := &Git{dir: dir, isJournal: true}
+	err = next.feed(ctx, out, "fast-import", "--quiet")
+	return cmp.Or(failure(ctx, "fast-export", export.Wait(), said.String()), err)
 }

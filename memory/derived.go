@@ -112,6 +112,12 @@ type Episode struct {
 	LongTerm bool
 }
 
+// WithheldLine stands in place of a line that lies above a ceiling of sensitivity.
+const WithheldLine = "[withheld]"
+
+// HasLinesOf reports whether a hit has lines of an episode of its file.
+func (h Hit) HasLinesOf(e Episode) bool { return e.StartLine <= h.EndLine && h.StartLine <= e.EndLine }
+
 // Entity is somebody or something that notes are about.
 type Entity struct {
 	// ID in the index, 0 if not stored.

@@ -6,7 +6,7 @@ import "time"
 type Moment struct {
 	// Time means the last version that was made by then; zero if Revision is set.
 	Time time.Time
-	// Revision is the hash of a commit, another name that git has for it, or an id of the journal such as "j12".
+	// Revision is the hash of a commit, or another name that git has for it.
 	Revision string
 }
 
@@ -14,13 +14,13 @@ type Moment struct {
 const (
 	// HistoryGit is the repository of git that the folder is in.
 	HistoryGit = "git"
-	// HistoryJournal is the journal that Kioku keeps in the state folder if the setting history.journal is on.
+	// HistoryJournal is the repository that Kioku keeps in the state folder if the setting history.journal is on.
 	HistoryJournal = "journal"
 )
 
 // FolderVersion is one state of a folder in its history.
 type FolderVersion struct {
-	// ID is the hash of a commit, or "j" and a number for the journal.
+	// ID is the hash of a commit.
 	ID string
 	// Time at which the version was made: of a commit, when it was committed.
 	Time time.Time
@@ -35,10 +35,7 @@ type FolderVersion struct {
 // Short returns the id of a version for people: the first digits of the hash of a commit.
 func (v FolderVersion) Short() string {
 	const digits = 10
-	if v.History == HistoryGit && len(v.ID) > digits {
-		return v.ID[:digits]
-	}
-	return v.ID
+	return v.ID[:min(len(v.ID), digits)]
 }
 
 // What a version has done to a file.

@@ -144,7 +144,7 @@ func (a *app) showCmd() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&at, "at", "", "`version` to show: 2026-10-01, a time, 7d, a commit, or an id of the journal")
+	cmd.Flags().StringVar(&at, "at", "", "`version` to show: 2026-10-01, a time, 7d or a commit")
 	pastCeilingFlag(cmd, &ceiling)
 	return cmd
 }
@@ -186,7 +186,7 @@ func (a *app) diffCmd() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&from, "from", "", "`version` before: 2026-10-01, a time, 7d, a commit, or an id of the journal")
+	cmd.Flags().StringVar(&from, "from", "", "`version` before: 2026-10-01, a time, 7d or a commit")
 	cmd.Flags().StringVar(&to, "to", "", "`version` after (default: the notes as they are now)")
 	pastCeilingFlag(cmd, &ceiling)
 	return cmd
@@ -206,7 +206,7 @@ func (a *app) historyCmd() *cobra.Command {
 					return err
 				}
 				return a.Write(resp, func(p *render.Page) {
-					p.Linef("removed %d versions of notes, %d copies from before updates and %d indexes of the past",
+					p.Linef("removed %d versions of notes, %d changes that undo knew and %d indexes of the past",
 						resp.GetRemovedCount(), resp.GetCopyCount(), resp.GetIndexCount())
 				})
 			})

@@ -74,10 +74,10 @@ func TestHistoryCommandsReadTheJournal(t *testing.T) {
 	s.says("added    MEMORY.md", "log")
 	s.write("MEMORY.md", "- Ines lives in Lisbon.\n")
 	s.must("index", "--set", "history.journal=true")
-	s.says("Porto", "show", "MEMORY.md", "--at", "j1")
-	s.says("Porto", "search", "--as-of", "j1", "where does Ines live")
-	s.says("removed 2 versions of notes, 0 copies from before updates and 1 indexes of the past", "history", "purge", "MEMORY.md")
-	s.run("show", "MEMORY.md", "--at", "j1").wants(t, exitError, "no history")
+	s.says("Porto", "show", "MEMORY.md", "--at", "HEAD~1")
+	s.says("Porto", "search", "--as-of", "HEAD~1", "where does Ines live")
+	s.says("removed 2 versions of notes, 0 changes that undo knew and 1 indexes of the past", "history", "purge", "MEMORY.md")
+	s.run("show", "MEMORY.md", "--at", "HEAD").wants(t, exitError, "no history")
 }
 
 // kioku undo --session takes the notes of a conversation back as a unit, and can be undone.

@@ -10,9 +10,6 @@ import (
 	"kioku/memory"
 )
 
-// withheldLine stands in place of a line that lies above the ceiling.
-const withheldLine = "[withheld]"
-
 // withhold leaves out the passages of episodes above the ceiling, lines of such episodes in other passages, and merged passages that say
 // what an earlier one says; it looks at no more of them than it keeps. If that takes passages of a search that was not merged, it
 // searches for as many more.
@@ -85,15 +82,10 @@ func (s *state) sensitiveIn(ctx context.Context, ceiling memory.Sensitivity, hit
 	return guard(func() ([]memory.Episode, error) { return s.Recaller.units.SensitiveAt(ctx, ceiling, places) })
 }
 
-// hasLinesOf reports whether a hit has lines of an episode.
-func hasLinesOf(h memory.Hit, e memory.Episode) bool {
-	return e.Path == h.Path && e.StartLine <= h.EndLine && e.EndLine >= h.StartLine
-}
-
 // redact replaces the lines of a hit that are of hidden episodes. whole reports that there are none. If no other line has a word of the
 // query, or the lines are not known, the snippet is empty.
 func (s *state) redact(h memory.Hit, hidden []memory.Episode) (shown memory.Hit, whole bool) {
-	hides := func(e memory.Episode) bool { return hasLinesOf(h, e) }
+	hides := func(e memory.Episode) bool { return e.Path == h.Path && h.HasLinesOf(e) }
 	if !slices.ContainsFunc(hidden, hides) {
 		return h, true
 	}
@@ -103,7 +95,7 @@ func (s *state) redact(h memory.Hit, hidden []memory.Episode) (shown memory.Hit,
 		if slices.ContainsFunc(hidden, func(e memory.Episode) bool {
 			return hides(e) && e.StartLine <= first+i && first+i <= e.EndLine
 		}) {
-			lines[i] = withheldLine
+			lines[i] = memory.WithheldLine
 		} else {
 			open.WriteString(lines[i] + "\n")
 		}

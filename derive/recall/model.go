@@ -129,7 +129,7 @@ func (s *state) rerank(ctx context.Context) {
 	}
 	var asked []int
 	for i, h := range s.answer.Hits {
-		stays := func(e memory.Episode) bool { return hasLinesOf(h, e) }
+		stays := func(e memory.Episode) bool { return e.Path == h.Path && h.HasLinesOf(e) }
 		if len(asked) < mostToRerank && !h.Weak && !slices.ContainsFunc(kept, stays) {
 			asked = append(asked, i)
 		}

@@ -30,7 +30,7 @@ type Moment struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The last version that was made by this time.
 	Time *timestamppb.Timestamp `protobuf:"bytes,1,opt,name=time,proto3" json:"time,omitempty"`
-	// Hash of a commit, another name that git has for it, or an id of the journal such as "j12".
+	// Hash of a commit, or another name that git has for it.
 	Revision      string `protobuf:"bytes,2,opt,name=revision,proto3" json:"revision,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -83,7 +83,7 @@ func (x *Moment) GetRevision() string {
 // FolderVersion is one state of the notes.
 type FolderVersion struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Hash of a commit, or an id of the journal; empty for the notes as they are now.
+	// Hash of a commit; empty for the notes as they are now.
 	Id          string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	VersionTime *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=version_time,json=versionTime,proto3" json:"version_time,omitempty"`
 	// Author and first line of the message of a commit; empty for the journal.

@@ -10,7 +10,7 @@ import (
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
-// VersionName returns a version for people: its time and the commit, or the id of the journal.
+// VersionName returns a version for people: its time and the commit.
 func VersionName(v *kiokuv1.FolderVersion) string {
 	if v.GetId() == "" {
 		return "now"

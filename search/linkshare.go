@@ -4,17 +4,16 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"kioku/chunker"
 )
 
 // linkShare returns the share, in [0,1], of the lines of a text that only name other notes, or places in the same note (the
-// lines of an index page, a table of contents or a list "see also"), or that are only badges, URLs or definitions of links.
+// lines of an index page, a table of contents or a list "see also").
 // Headings and blank lines do not count.
 func linkShare(lines []chunker.Line) float64 {
-	if !slices.ContainsFunc(lines, func(l chunker.Line) bool { return strings.Contains(l.Text, "[") || mayHaveAddress(l) }) {
+	if !slices.ContainsFunc(lines, func(l chunker.Line) bool { return strings.Contains(l.Text, "[") }) {
 		return 0
 	}
 	linked := make(map[int]int) // characters in the links of each line
@@ -28,7 +27,7 @@ func linkShare(lines []chunker.Line) float64 {
 			continue
 		}
 		all++
-		if linked[i] > 0 && isLinkLine(text, linked[i]) || isAddress(line) {
+		if linked[i] > 0 && isLinkLine(text, linked[i]) {
 			links++
 		}
 	}
@@ -47,26 +46,6 @@ func isLinkLine(text string, linked int) bool {
 	text = strings.TrimLeft(text, "-*+|!0123456789.) \t")
 	beside := utf8.RuneCountInString(linkSyntax.ReplaceAllString(text, "")) - linked
 	return beside <= linked || strings.HasPrefix(text, "[") && beside <= maxLinkRemark
-}
-
-// address is a definition of a link, an image or a URL, and linkTarget the rest of a link around an image.
-var (
-	address    = regexp.MustCompile(`^ {0,3}\[[^\]]+\]:\s*\S+.*|!\[[^\]]*\](\([^)]*\)|\[[^\]]*\])|<?https?://[^\s)]+>?`)
-	linkTarget = regexp.MustCompile(`\]\([^)]*\)|\]\[[^\]]*\]`)
-)
-
-// mayHaveAddress reports whether a line has what an address begins with; it is faster than address.
-func mayHaveAddress(line chunker.Line) bool {
-	return strings.Contains(line.Text, "://") || strings.Contains(line.Text, "![") || strings.Contains(line.Text, "]:")
-}
-
-// isAddress reports whether a line outside of a code fence has no word but those of badges, URLs and definitions of links.
-func isAddress(line chunker.Line) bool {
-	if line.Fence != "" || !mayHaveAddress(line) || !address.MatchString(line.Text) {
-		return false
-	}
-	rest := linkTarget.ReplaceAllString(address.ReplaceAllString(line.Text, ""), "")
-	return !strings.ContainsFunc(rest, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
 }
 
 // lessLinks takes a share of its score by words from a passage that mostly names other notes: what it says of them is said better there.

@@ -1,7 +1,6 @@
 package search
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -53,17 +52,6 @@ func TestSearchForANamePutsTheNoteFirst(t *testing.T) {
 	a := ask(t, s, "Fushimi Inari")
 	if got := paths(a); got[1] == got[0] {
 		t.Errorf("%v: two passages of the note before all others", got)
-	}
-}
-
-// The best passage of a named note is its prose, not the badges above it or the definitions of links below it.
-func TestNamedNoteShowsItsProse(t *testing.T) {
-	t.Parallel()
-	readme := "# Mergo\n\n[![GoDoc][3]][4]\n[![Mergo](https://ci.example/mergo.svg)](https://ci.example/mergo)\n\n[3]: https://godoc.example/mergo\n[4]: https://godoc.example/mergo\n" +
-		"[5]: https://report.example/mergo\n\n## Status\n\nA helper to merge structs and maps.\n\n## Usage\n\nmergo, mergo, and mergo again.\n"
-	chunk := Chunk{Path: "mergo/README.md", Names: "Mergo", StartLine: 1, EndLine: strings.Count(readme, "\n"), Closed: true, Text: readme}
-	if h := ask(t, vaultSearcher(chunk, vault()[4]), "mergo").Hits[0]; !strings.Contains(h.Snippet, "A helper to merge") {
-		t.Errorf("%q", h.Snippet)
 	}
 }
 

@@ -21,9 +21,6 @@ const (
 	// minTypo and maxTypo are the minimum and maximum number of letters of a word that may be misspelt: shorter words
 	// are near too many others, longer ones are no words.
 	minTypo, maxTypo = 4, 32
-	// minForeignStem is the minimum length of the stem of a spelling variant in another language than English: the stems of
-	// verbs are so short in some that they are near everything.
-	minForeignStem = 5
 	// maxVariants is the maximum number of spelling variants of a misspelt term.
 	maxVariants = 3
 	// maxMisspelt is the maximum number of terms of a query that are treated as misspelt. A query with more unknown
@@ -90,9 +87,6 @@ func spellingVariants(word string, indexed ...analysis.Language) map[string]stri
 		a.SetLanguage(l)
 		for _, w := range edits(word) {
 			stem := a.Stem(w)
-			if l != "" && len(stem) < minForeignStem {
-				continue
-			}
 			if known, ok := terms[stem]; !ok || len(known) != len(word) && len(w) == len(word) {
 				terms[stem] = w
 			}

@@ -158,18 +158,12 @@ func mergeHits(merged []memory.Hit, lists [][]memory.Hit, n int) []memory.Hit {
 		}
 		h := lists[best][0]
 		lists[best] = lists[best][1:]
-		if !slices.ContainsFunc(merged, func(m memory.Hit) bool { return showsHalf(m, h) }) {
+		if !slices.ContainsFunc(merged, func(m memory.Hit) bool { return shown(m).covers(shown(h)) }) {
 			merged = append(merged, h)
 		}
 	}
 	return merged
 }
 
-// showsHalf reports whether a hit shows at least half of the lines of another one.
-func showsHalf(m, h memory.Hit) bool {
-	common := min(m.EndLine, h.EndLine) - max(m.StartLine, h.StartLine) + 1
-	if m.Path == h.Path && m.StartLine == m.EndLine && h.StartLine == h.EndLine && common == 1 {
-		return strings.Contains(m.Snippet, h.Snippet) // parts of one line
-	}
-	return m.Path == h.Path && common > 0 && 2*common >= h.EndLine-h.StartLine+1
-}
+// shown returns what a hit shows.
+func shown(h memory.Hit) excerpt { return excerpt{h.Path, h.Snippet, h.StartLine, h.EndLine} }

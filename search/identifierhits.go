@@ -8,15 +8,10 @@ import (
 	"kioku/memory"
 )
 
-// hasTerm reports whether the candidate contains the i-th term of the query, or its file is called so.
-func (c *candidate) hasTerm(i int) bool {
-	return c.text.matches(i)
-}
-
 // hasIdentifier reports whether the candidate contains an identifier of the query.
 func (c *candidate) hasIdentifier(q queryTerms) bool {
 	for i, t := range q.list {
-		if t.identifier && c.hasTerm(i) {
+		if t.identifier && c.text.matches(i) {
 			return true
 		}
 	}
@@ -53,10 +48,12 @@ func (r *searchState) keepIdentifiers(chosen, list []*candidate, n, perFile int)
 	}
 	chosen = slices.Clone(chosen)
 	for i, t := range r.terms.list {
-		if !t.identifier || slices.ContainsFunc(chosen, func(c *candidate) bool { return c.hasTerm(i) }) {
+		if !t.identifier || slices.ContainsFunc(chosen, func(c *candidate) bool { return c.text.matches(i) }) {
 			continue
 		}
-		best := slices.IndexFunc(list, func(c *candidate) bool { return c.hasTerm(i) && (perFile == 0 || hitsOf(chosen, c.Path) < perFile) })
+		best := slices.IndexFunc(list, func(c *candidate) bool {
+			return c.text.matches(i) && (perFile == 0 || hitsOf(chosen, c.Path) < perFile)
+		})
 		if best < 0 {
 			continue
 		}

@@ -15,20 +15,17 @@ type channelWeights struct {
 
 // normalizeWeights scales two weights to a sum of 1. They are equal if neither is above 0.
 func normalizeWeights(vector, text float64) channelWeights {
-	vector, text = clampWeight(vector), clampWeight(text)
-	larger := max(vector, text)
-	if larger == 0 {
+	bounded := func(w float64) float64 {
+		if !(w > 0) {
+			return 0
+		}
+		return min(w, 1e9)
+	}
+	vector, text = bounded(vector), bounded(text)
+	if vector+text == 0 {
 		return channelWeights{0.5, 0.5}
 	}
-	vector, text = vector/larger, text/larger
 	return channelWeights{vector / (vector + text), text / (vector + text)}
-}
-
-func clampWeight(w float64) float64 {
-	if !(w > 0) {
-		return 0
-	}
-	return min(w, 1e9)
 }
 
 // weightsFor returns the weights of the channels in a mode. words is the best keyword confidence: a question whose words match
@@ -53,14 +50,17 @@ func (o Options) weightsFor(mode string, class embed.Class, words float64) chann
 	return channelWeights{vector: vector, text: 1 - vector}
 }
 
-// bestConfidence returns the best keyword confidence of the candidates, 0 if no term occurs.
-func bestConfidence(list []*candidate) float64 {
+// highest returns the highest value of the candidates, at least 0.
+func highest(list []*candidate, value func(*candidate) float64) float64 {
 	var best float64
 	for _, c := range list {
-		best = max(best, c.text.confidence)
+		best = max(best, value(c))
 	}
 	return best
 }
+
+func rawText(c *candidate) float64        { return c.text.raw }
+func textConfidence(c *candidate) float64 { return c.text.confidence }
 
 // mergeChannels gives each candidate its place on both channels, and what these come to together.
 //
@@ -70,10 +70,10 @@ func bestConfidence(list []*candidate) float64 {
 // keyword confidence replaces the similarity.
 func mergeChannels(list []*candidate, weight channelWeights) {
 	rankChannel(list, func(c *candidate) float64 { return c.meaning.calibrated }, func(c *candidate, r int) { c.vectorRank = r })
-	rankChannel(list, func(c *candidate) float64 { return c.text.raw }, func(c *candidate, r int) { c.textRank = r })
-	best, scale := bestText(list), 1.0
+	rankChannel(list, rawText, func(c *candidate, r int) { c.textRank = r })
+	best, scale := highest(list, rawText), 1.0
 	if weight.vector > 0 {
-		scale = min(1, bestConfidence(list)/fullWords)
+		scale = min(1, highest(list, textConfidence)/fullWords)
 	}
 	for _, c := range list {
 		text, near, sure := c.text.confidence, c.meaning.calibrated, c.meaning.sure
@@ -86,15 +86,6 @@ func mergeChannels(list []*candidate, weight channelWeights) {
 		}
 		c.base = clamp01(weight.vector*near + weight.text*text)
 	}
-}
-
-// bestText returns the best text score of the candidates, 0 if no term occurs.
-func bestText(list []*candidate) float64 {
-	var best float64
-	for _, c := range list {
-		best = max(best, c.text.raw)
-	}
-	return best
 }
 
 // rankChannel calls setRank with the rank, from 1, of each candidate with a score above 0 on one channel.

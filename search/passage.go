@@ -4,7 +4,6 @@ import (
 	"math"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"kioku/chunker"
 	"kioku/memory"
@@ -69,7 +68,7 @@ func (r *searchState) topN(n int) []*candidate {
 	if len(list) <= n {
 		return list
 	}
-	best := bestText(list)
+	best := highest(list, rawText)
 	both := func(c *candidate) float64 {
 		if slices.Contains(r.named, c.ID) {
 			return math.MaxFloat64
@@ -240,7 +239,7 @@ func dropOverlapping(list []*candidate) []*candidate {
 		if c.outcome == memory.Covered {
 			continue
 		}
-		if slices.ContainsFunc(shown[c.Path], func(better *candidate) bool { return covers(better, c) }) {
+		if slices.ContainsFunc(shown[c.Path], func(better *candidate) bool { return better.excerpt().covers(c.excerpt()) }) {
 			c.outcome = memory.Covered
 			continue
 		}
@@ -250,18 +249,21 @@ func dropOverlapping(list []*candidate) []*candidate {
 	return kept
 }
 
-// covers reports whether at least half of the lines of c are lines of better. Of two parts of one line, better covers c
-// if it contains the text of c.
-func covers(better, c *candidate) bool {
-	common := min(better.EndLine, c.EndLine) - max(better.StartLine, c.StartLine) + 1
-	lines := c.EndLine - c.StartLine + 1
-	if common <= 0 || 2*common < lines {
+// excerpt is a text and the lines of a file that it is.
+type excerpt struct {
+	path, text string
+	from, to   int
+}
+
+func (c *candidate) excerpt() excerpt { return excerpt{c.Path, c.Text, c.StartLine, c.EndLine} }
+
+// covers reports whether at least half of the lines of o are lines of e. Of two parts of one line, e covers o if it contains its text.
+func (e excerpt) covers(o excerpt) bool {
+	common := min(e.to, o.to) - max(e.from, o.from) + 1
+	if e.path != o.path || common <= 0 || 2*common < o.to-o.from+1 {
 		return false
 	}
-	if lines == 1 && better.StartLine == better.EndLine && better.Text != c.Text {
-		return utf8.RuneCountInString(c.Text) > 0 && strings.Contains(better.Text, c.Text)
-	}
-	return true
+	return o.from != o.to || e.from != e.to || strings.Contains(e.text, o.text)
 }
 
 // headingsAt moves the trail over the lines of a passage and returns the path of its headings: the headings above its

@@ -165,7 +165,7 @@ func (s *Searcher) rank(ctx context.Context, rd Reader, r *searchState) error {
 	if err := s.findCandidates(ctx, rd, r); err != nil {
 		return err
 	}
-	r.weights = s.opt.weightsFor(r.mode, r.class, bestConfidence(r.candidates))
+	r.weights = s.opt.weightsFor(r.mode, r.class, highest(r.candidates, textConfidence))
 	mergeChannels(r.candidates, r.weights)
 	for _, rule := range s.adjustments() {
 		r.adjust(rule(r))

@@ -87,7 +87,7 @@ type tokenized struct {
 // embedDeep embeds texts with a transformer. Texts of similar length are computed together.
 func (m *Model) embedDeep(ctx context.Context, task Task, prefix string, texts []string) ([]Embedding, error) {
 	if task == Query {
-		defer m.weights.gate.enterQuery()()
+		defer m.gate.enterQuery()()
 	}
 	out := make([]Embedding, len(texts))
 	var pending []tokenized
@@ -103,13 +103,13 @@ func (m *Model) embedDeep(ctx context.Context, task Task, prefix string, texts [
 	for len(pending) > 0 {
 		n := batchOf(pending)
 		if task == Document {
-			if err := m.weights.gate.waitForQueries(ctx); err != nil {
+			if err := m.gate.waitForQueries(ctx); err != nil {
 				return nil, err
 			}
 		}
 		threads := m.threads
 		if task == Document {
-			threads = m.weights.gate.threads(threads)
+			threads = m.gate.threads(threads)
 		}
 		if err := m.encode(ctx, pending[:n], out, threads); err != nil {
 			return nil, err
@@ -121,7 +121,7 @@ func (m *Model) embedDeep(ctx context.Context, task Task, prefix string, texts [
 
 // tokenize returns the tokens of a text, and notes in e how many there are and of how much of the text.
 func (m *Model) tokenize(prefix, text string, e *Embedding) (encoder.Input, error) {
-	encoding, err := m.weights.tokenizer.Encode(prefix+text, m.info.Window)
+	encoding, err := m.tokenizer.Encode(prefix+text, m.info.Window)
 	if err != nil {
 		return encoder.Input{}, err
 	}
@@ -143,7 +143,7 @@ func (m *Model) beginning(prefix, text string) (int, error) {
 	fits, over := 0, len(text)
 	for over-fits > 8 {
 		middle := (fits + over) / 2
-		encoding, err := m.weights.tokenizer.Encode(prefix+strings.ToValidUTF8(text[:middle], ""), m.info.Window)
+		encoding, err := m.tokenizer.Encode(prefix+strings.ToValidUTF8(text[:middle], ""), m.info.Window)
 		if err != nil {
 			return 0, err
 		}
@@ -176,7 +176,7 @@ func (m *Model) encode(ctx context.Context, texts []tokenized, out []Embedding, 
 	for i, t := range texts {
 		inputs[i] = t.input
 	}
-	vectors, err := m.weights.encode(ctx, inputs, threads)
+	vectors, err := m.compute(ctx, inputs, threads)
 	if err != nil {
 		return err
 	}
@@ -191,10 +191,10 @@ func (m *Model) encode(ctx context.Context, texts []tokenized, out []Embedding, 
 	return nil
 }
 
-// encode runs the encoder. If the file was changed meanwhile, which makes the numbers useless, that is the error.
-func (w *weights) encode(ctx context.Context, inputs []encoder.Input, threads int) ([][]float32, error) {
-	out, err := w.encoder.Encode(ctx, inputs, threads)
-	if changed := w.file.Check(); changed != nil && ctx.Err() == nil {
+// compute runs the encoder. If the file was changed meanwhile, which makes the numbers useless, that is the error.
+func (m *Model) compute(ctx context.Context, inputs []encoder.Input, threads int) ([][]float32, error) {
+	out, err := m.encoder.Encode(ctx, inputs, threads)
+	if changed := m.file.Check(); changed != nil && ctx.Err() == nil {
 		return nil, changed
 	}
 	return out, err

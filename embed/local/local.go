@@ -2,16 +2,19 @@
 // tokenizer.json and config.json. It needs no network, no server and no other program.
 //
 // A folder has a transformer of the BERT family, a static model (one vector a token, as Model2Vec makes them), or a
-// cross-encoder, which scores pairs of texts; its files tell which. All models of a process that are opened from the same
-// folder share their files and weights.
+// cross-encoder, which scores pairs of texts; its files tell which.
 package local
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"sync"
-	"sync/atomic"
+
+	"kioku/embed/local/encoder"
+	"kioku/embed/local/tokenizer"
 )
 
 // Kind is what a model computes.
@@ -77,8 +80,6 @@ type Info struct {
 	Pooling string
 	// QueryPrefix and DocumentPrefix are written before the texts.
 	QueryPrefix, DocumentPrefix string
-	// Kernel names the code that computes, such as "avx2"; empty for a static model, and before the first text of a lazy one.
-	Kernel string
 	// Fingerprint tells models apart whose vectors may not be compared: it changes with the weights, the tokenizer, the
 	// pooling and the prefix of documents.
 	Fingerprint string
@@ -112,41 +113,53 @@ var (
 type Model struct {
 	info    Info
 	threads int
+	folder  *folder
+	gate    gate
 
-	mu      sync.RWMutex // held for reading while the weights are in use
-	weights *weights     // guarded by mu; nil after Close
+	mu   sync.RWMutex  // held for reading while the file and what load makes are in use
+	file *encoder.File // guarded by mu; nil after Close
 
-	loaded atomic.Bool // the weights are ready to compute
+	// What load makes, before the first text.
+	loading   sync.Once
+	loadErr   error
+	tokenizer *tokenizer.Tokenizer // nil before, unless the files leave the window open
+	table     *table               // of a static model
+	encoder   *encoder.Encoder     // of the other kinds
 }
 
 // Open opens the model in a folder. The error wraps ErrNoModel if the folder has none that can be used, and says why.
 func Open(dir string, opt Options) (*Model, error) {
-	w, err := acquire(dir)
+	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
 	}
-	if !opt.Lazy {
-		if err := w.load(); err != nil {
-			return nil, errors.Join(err, w.release())
-		}
+	if info, err := os.Stat(dir); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoModel, err)
+	} else if !info.IsDir() {
+		return nil, fmt.Errorf("%w: %s is not a folder", ErrNoModel, dir)
 	}
-	m := &Model{info: w.info, threads: opt.threads(), weights: w}
-	m.loaded.Store(!opt.Lazy)
-	m.info.setPrefixes(w.folder, opt)
-	m.info.Fingerprint = fingerprint(w.digest, m.info.Pooling, m.info.DocumentPrefix, fmt.Sprint(m.info.Window, true)) // true stands for integers of 8 bits
+	f, err := readFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	file, err := encoder.Open(f.weightsPath)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrNoModel, dir, err)
+	}
+	m := &Model{folder: f, file: file, threads: opt.threads()}
+	if err = m.describe(opt); err != nil {
+		err = fmt.Errorf("%w: %s: %w", ErrNoModel, dir, err)
+	} else if !opt.Lazy {
+		err = m.load()
+	}
+	if err != nil {
+		return nil, errors.Join(err, m.Close())
+	}
 	return m, nil
 }
 
 // Info describes the model.
-func (m *Model) Info() Info {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	info := m.info
-	if m.weights != nil && m.loaded.Load() {
-		info.Kernel = m.weights.kernel()
-	}
-	return info
-}
+func (m *Model) Info() Info { return m.info }
 
 // Load makes a lazy model ready to compute. It returns the error that a text would have.
 func (m *Model) Load() error {
@@ -155,15 +168,18 @@ func (m *Model) Load() error {
 	return m.usable()
 }
 
-// Close waits for calls that are under way and frees the weights, unless another Model uses them.
+// Close waits for calls that are under way and frees the model.
 func (m *Model) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.weights == nil {
+	if m.file == nil {
 		return nil
 	}
-	err := m.weights.release()
-	m.weights = nil
+	if m.encoder != nil {
+		m.encoder.Close()
+	}
+	err := m.file.Close()
+	m.file = nil
 	return err
 }
 
@@ -182,7 +198,7 @@ func (m *Model) Embed(ctx context.Context, task Task, texts []string) ([]Embeddi
 	}
 	switch m.info.Kind {
 	case Static:
-		return m.weights.table.embed(ctx, m.weights.tokenizer, prefix, texts, m.threads)
+		return m.table.embed(ctx, m.tokenizer, prefix, texts, m.threads)
 	case Transformer:
 		return m.embedDeep(ctx, task, prefix, texts)
 	}
@@ -192,13 +208,11 @@ func (m *Model) Embed(ctx context.Context, task Task, texts []string) ([]Embeddi
 // usable makes the model ready to compute. It returns an error if it was closed, its file was changed, or it cannot be used. The
 // caller holds mu.
 func (m *Model) usable() error {
-	if m.weights == nil {
+	if m.file == nil {
 		return ErrClosed
 	}
-	if err := m.weights.file.Check(); err != nil {
+	if err := m.file.Check(); err != nil {
 		return err
 	}
-	err := m.weights.load()
-	m.loaded.Store(err == nil)
-	return err
+	return m.load()
 }

@@ -19,10 +19,10 @@ func (m *Model) Score(ctx context.Context, query string, passages []string) (sco
 	if m.info.Kind != CrossEncoder {
 		return nil, nil, ErrWrongKind
 	}
-	defer m.weights.gate.enterQuery()()
+	defer m.gate.enterQuery()()
 	pending := make([]tokenized, len(passages))
 	for i, passage := range passages {
-		e, err := m.weights.tokenizer.EncodePair(query, passage, m.info.Window)
+		e, err := m.tokenizer.EncodePair(query, passage, m.info.Window)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -36,7 +36,7 @@ func (m *Model) Score(ctx context.Context, query string, passages []string) (sco
 		for i, p := range pending[:n] {
 			inputs[i] = p.input
 		}
-		logits, err := m.weights.encode(ctx, inputs, m.threads)
+		logits, err := m.compute(ctx, inputs, m.threads)
 		if err != nil {
 			return scores, scored, err
 		}

@@ -8,7 +8,6 @@ import (
 	"math"
 	"runtime/debug"
 	"sync"
-	"sync/atomic"
 
 	"github.com/viterin/vek/vek32"
 
@@ -22,8 +21,6 @@ type table struct {
 	dims   int
 	// whole is all rows, if the file has them as float32.
 	whole []float32
-	// rows are the rows that were converted to float32 so far; nil if whole is there.
-	rows []atomic.Pointer[[]float32]
 	// mapping is the row of each token id; nil if the id is the row.
 	mapping []int
 	// importance is what the row of each token id is multiplied by; nil means 1.
@@ -57,7 +54,6 @@ func newTable(file *encoder.File, tok *tokenizer.Tokenizer) (*table, error) {
 		if err := tensor.Decode(make([]float32, t.dims), 0); err != nil {
 			return nil, err
 		}
-		t.rows = make([]atomic.Pointer[[]float32], tensor.Shape[0])
 	}
 	return t, errors.Join(t.readMapping(file, tok.MaxID()), t.readImportance(file, tok.MaxID()))
 }
@@ -143,14 +139,14 @@ func (t *table) embedPart(ctx context.Context, tok *tokenizer.Tokenizer, prefix 
 
 // mean returns the unit vector of the mean of the rows of ids.
 func (t *table) mean(ids []int32) Embedding {
-	sum := make([]float32, t.dims)
+	sum, memory := make([]float32, t.dims), make([]float32, t.dims)
 	tokens := 0
 	for _, id := range ids {
 		if id == t.unknown {
 			continue
 		}
 		tokens++
-		row := t.row(id)
+		row := t.row(id, memory)
 		if t.importance != nil {
 			vek32.Add_Inplace(sum, vek32.MulNumber(row, t.importance[id]))
 			continue
@@ -177,8 +173,8 @@ func unit(vector []float32, tokens int) Embedding {
 	return Embedding{Vector: vector, Tokens: tokens}
 }
 
-// row returns the row of a token, to be read only.
-func (t *table) row(id int32) []float32 {
+// row returns the row of a token, to be read only. Rows that the file does not have as float32 are written to memory.
+func (t *table) row(id int32, memory []float32) []float32 {
 	at := int(id)
 	if t.mapping != nil {
 		at = t.mapping[at]
@@ -186,11 +182,6 @@ func (t *table) row(id int32) []float32 {
 	if t.whole != nil {
 		return t.whole[at*t.dims : (at+1)*t.dims]
 	}
-	if row := t.rows[at].Load(); row != nil {
-		return *row
-	}
-	row := make([]float32, t.dims)
-	_ = t.tensor.Decode(row, at*t.dims) // newTable has decoded a row of it
-	t.rows[at].Store(&row)
-	return row
+	_ = t.tensor.Decode(memory, at*t.dims) // newTable has decoded a row of it
+	return memory
 }

@@ -10,16 +10,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 )
 
-// Errors of New and Encode.
-var (
-	// ErrClosed says that the encoder was closed.
-	ErrClosed = errors.New("the encoder is closed")
-	// ErrNotFinite says that weights of the model are infinite or undefined numbers, or lead to such numbers.
-	ErrNotFinite = errors.New("the model contains or computes numbers that are not finite; its file is damaged")
-)
+// ErrNotFinite says that weights of the model are infinite or undefined numbers, or lead to such numbers.
+var ErrNotFinite = errors.New("the model contains or computes numbers that are not finite; its file is damaged")
 
 // Config is what the file config.json of a model says about its shape. The names are those of the file.
 type Config struct {
@@ -79,16 +73,14 @@ type Input struct {
 	Types []int32
 }
 
-// Encoder computes vectors. Its methods are safe for concurrent use.
+// Encoder computes vectors. Encode is safe for concurrent use.
 type Encoder struct {
 	config  Config
 	head    Head
 	offset  int // position of the first token
 	table   embeddings
 	scoring *classifier // nil unless head is Score
-
-	mu   sync.RWMutex
-	pass pass // guarded by mu; nil after Close
+	pass    pass
 }
 
 // New checks the tensors and returns an encoder. The encoder keeps only the tensor of the token embeddings in use, whose
@@ -118,46 +110,12 @@ func New(config Config, tensors Tensors, options Options) (*Encoder, error) {
 	return e, nil
 }
 
-// Dims returns the number of numbers that Encode returns for a text: 1 with the head Score.
-func (e *Encoder) Dims() int {
-	if e.head == Score {
-		return 1
-	}
-	return e.config.Hidden
-}
-
-// MaxTokens returns the largest number of tokens of a text.
-func (e *Encoder) MaxTokens() int { return e.config.MaxTokens() }
-
-// Kernel returns the name of the code that computes, such as "avx512 int8".
-func (e *Encoder) Kernel() string {
-	e.mu.RLock()
-	defer e.mu.RUnlock()
-	if e.pass == nil {
-		return ""
-	}
-	return e.pass.name()
-}
-
-// Close waits for the calls of Encode and frees the weights.
-func (e *Encoder) Close() error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.pass != nil {
-		e.pass.close()
-		e.pass = nil
-	}
-	return nil
-}
+// Close frees the weights, which no call of Encode may use any more.
+func (e *Encoder) Close() { e.pass.close() }
 
 // Encode returns the vector or the score of each input, computed by a number of threads; 0 means 1. It stops between two
 // layers when ctx is done. An input without ids, one with too many, and an id outside of the vocabulary is an error.
 func (e *Encoder) Encode(ctx context.Context, inputs []Input, threads int) ([][]float32, error) {
-	e.mu.RLock()
-	defer e.mu.RUnlock()
-	if e.pass == nil {
-		return nil, ErrClosed
-	}
 	for i, in := range inputs {
 		if err := e.checkInput(in); err != nil {
 			return nil, fmt.Errorf("text %d: %w", i, err)
@@ -175,8 +133,8 @@ func (e *Encoder) checkInput(in Input) error {
 	if len(in.IDs) == 0 {
 		return errors.New("no tokens")
 	}
-	if len(in.IDs) > e.MaxTokens() {
-		return fmt.Errorf("%d tokens, the model takes %d", len(in.IDs), e.MaxTokens())
+	if len(in.IDs) > e.config.MaxTokens() {
+		return fmt.Errorf("%d tokens, the model takes %d", len(in.IDs), e.config.MaxTokens())
 	}
 	if in.Types != nil && len(in.Types) != len(in.IDs) {
 		return fmt.Errorf("%d segment types for %d tokens", len(in.Types), len(in.IDs))

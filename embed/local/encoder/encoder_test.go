@@ -224,34 +224,3 @@ func TestEncodeReturnsTheErrorOfItsContext(t *testing.T) {
 		}
 	}
 }
-
-// TestCloseWaitsForEncode: a call that has begun returns its vectors, and one after Close an error.
-func TestCloseWaitsForEncode(t *testing.T) {
-	t.Parallel()
-	tensors := newRandomModel(bert, "", encoder.F32)
-	e, err := encoder.New(bert, tensors, encoder.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	in := []encoder.Input{randomInput(bert, 100), randomInput(bert, 90)}
-	want, err := e.Encode(t.Context(), in, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var calls sync.WaitGroup
-	for range 4 {
-		calls.Go(func() {
-			for err := error(nil); err == nil; {
-				var got [][]float32
-				got, err = e.Encode(context.Background(), in, 2)
-				if err == nil && !cmp.Equal(got, want) || err != nil && !errors.Is(err, encoder.ErrClosed) {
-					t.Errorf("Encode beside Close: %v", err)
-				}
-			}
-		})
-	}
-	if err := errors.Join(e.Close(), e.Close()); err != nil {
-		t.Error(err)
-	}
-	calls.Wait()
-}

@@ -27,3 +27,14 @@ func (e *Encoder) RunStopped(in Input, threads int) (before, after []float32) {
 	e.pass.run(b, threads)
 	return before, b.row(0, e.config.Hidden)
 }
+
+// Dims returns the number of numbers that Encode returns for a text: 1 with the head Score.
+func (e *Encoder) Dims() int {
+	if e.head == Score {
+		return 1
+	}
+	return e.config.Hidden
+}
+
+// Kernel returns the name of the code that computes, such as "avx512 int8".
+func (e *Encoder) Kernel() string { return e.pass.name() }

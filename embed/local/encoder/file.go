@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"syscall"
 )
 
 // maxHeader is the largest header that is read, in bytes. It is the limit of the reference implementation.
@@ -25,7 +26,6 @@ type File struct {
 	file    *os.File
 	opened  os.FileInfo
 	mapped  []byte // the whole file; nil after Close
-	unmap   func([]byte) error
 	tensors Tensors
 }
 
@@ -58,21 +58,16 @@ func open(file *os.File) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	data := info.Size() - int64(len(header)) - 8
-	layouts, err := parseHeader(header, data)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrFormat, err)
-	}
-	mapped, unmap, err := mapFile(file, info.Size())
+	// Several processes that map the same file share its pages.
+	mapped, err := syscall.Mmap(int(file.Fd()), 0, int(info.Size()), syscall.PROT_READ, syscall.MAP_SHARED)
 	if err != nil {
 		return nil, fmt.Errorf("map the file into memory: %w", err)
 	}
-	f := &File{file: file, opened: info, mapped: mapped, unmap: unmap, tensors: make(Tensors, len(layouts))}
-	values := mapped[8+len(header):]
-	for _, l := range layouts {
-		f.tensors[l.name] = Tensor{Type: l.dtype, Shape: l.shape, Data: values[l.from:l.to:l.to]}
+	tensors, err := parseHeader(header, mapped[8+len(header):])
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("%w: %w", ErrFormat, err), syscall.Munmap(mapped))
 	}
-	return f, nil
+	return &File{file: file, opened: info, mapped: mapped, tensors: tensors}, nil
 }
 
 // readHeader returns the JSON text of the header of a file of size bytes.
@@ -126,7 +121,7 @@ func (f *File) Close() error {
 	if f.mapped == nil {
 		return nil
 	}
-	err := f.unmap(f.mapped)
+	err := syscall.Munmap(f.mapped)
 	f.mapped, f.tensors = nil, nil
 	return errors.Join(err, f.file.Close())
 }

@@ -143,7 +143,7 @@ func TestMaxTokensOfRobertaLeavesOutThePadding(t *testing.T) {
 	t.Parallel()
 	config := configs()["xlm-roberta"]
 	e := newEncoder(t, encoder.Kernels()[0], config, newRandomModel(config, "roberta.", encoder.F32), encoder.Options{})
-	if n := e.MaxTokens(); n != 148 {
+	if n := config.MaxTokens(); n != 148 {
 		t.Errorf("%d tokens, want 148 of 150 positions", n)
 	}
 	if _, err := e.Encode(t.Context(), []encoder.Input{randomInput(config, 148)}, 1); err != nil {

@@ -17,10 +17,9 @@ import (
 
 // table is a static model: a row of numbers for each token.
 type table struct {
-	tensor encoder.Tensor
-	dims   int
-	// whole is all rows, if the file has them as float32.
-	whole []float32
+	dims int
+	// rows are the numbers of all rows, in the file if that has them as float32.
+	rows []float32
 	// mapping is the row of each token id; nil if the id is the row.
 	mapping []int
 	// importance is what the row of each token id is multiplied by; nil means 1.
@@ -44,23 +43,18 @@ func staticTensor(file *encoder.File) (encoder.Tensor, string) {
 // newTable makes a static model of the tensors of a file.
 func newTable(file *encoder.File, tok *tokenizer.Tokenizer) (*table, error) {
 	tensor, _ := staticTensor(file)
-	t := &table{tensor: tensor, dims: tensor.Shape[1], unknown: tok.Unknown()}
-	if tensor.Type == encoder.F32 {
-		var err error
-		if t.whole, err = tensor.Float32s(); err != nil {
-			return nil, err
-		}
-	} else {
-		if err := tensor.Decode(make([]float32, t.dims), 0); err != nil {
-			return nil, err
-		}
+	rows, err := tensor.Float32s()
+	if err != nil {
+		return nil, err
 	}
+	t := &table{dims: tensor.Shape[1], rows: rows, unknown: tok.Unknown()}
 	return t, errors.Join(t.readMapping(file, tok.MaxID()), t.readImportance(file, tok.MaxID()))
 }
 
 // readMapping reads which token has which row, and checks that each token has one.
 func (t *table) readMapping(file *encoder.File, maxID int) error {
-	rows, tokens := t.tensor.Shape[0], t.tensor.Shape[0]
+	rows := len(t.rows) / t.dims
+	tokens := rows
 	if tensor, ok := file.Tensors()["mapping"]; ok {
 		var err error
 		if t.mapping, err = tensor.Ints(); err != nil {
@@ -139,14 +133,14 @@ func (t *table) embedPart(ctx context.Context, tok *tokenizer.Tokenizer, prefix 
 
 // mean returns the unit vector of the mean of the rows of ids.
 func (t *table) mean(ids []int32) Embedding {
-	sum, memory := make([]float32, t.dims), make([]float32, t.dims)
+	sum := make([]float32, t.dims)
 	tokens := 0
 	for _, id := range ids {
 		if id == t.unknown {
 			continue
 		}
 		tokens++
-		row := t.row(id, memory)
+		row := t.row(id)
 		if t.importance != nil {
 			vek32.Add_Inplace(sum, vek32.MulNumber(row, t.importance[id]))
 			continue
@@ -173,15 +167,11 @@ func unit(vector []float32, tokens int) Embedding {
 	return Embedding{Vector: vector, Tokens: tokens}
 }
 
-// row returns the row of a token, to be read only. Rows that the file does not have as float32 are written to memory.
-func (t *table) row(id int32, memory []float32) []float32 {
+// row returns the row of a token, to be read only.
+func (t *table) row(id int32) []float32 {
 	at := int(id)
 	if t.mapping != nil {
 		at = t.mapping[at]
 	}
-	if t.whole != nil {
-		return t.whole[at*t.dims : (at+1)*t.dims]
-	}
-	_ = t.tensor.Decode(memory, at*t.dims) // newTable has decoded a row of it
-	return memory
+	return t.rows[at*t.dims : (at+1)*t.dims]
 }

@@ -39,7 +39,6 @@ var mayImport = map[string]string{
 	"internal/loglimit":      "",
 	"internal/secrets":       "",
 	"internal/marks":         "",
-	"internal/kept":          "internal/atomicfile",
 	"proto/kioku/v1":         "",
 	"atlas":                  "memory search/analysis",
 	"examples":               "",

@@ -30,6 +30,7 @@ func DiffText(name string, before, after []byte) (memory.FileDiff, error) {
 	a, b := string(before), string(after)
 	shortest := udiff.Lines
 	if strings.Count(a, "\n")+strings.Count(b, "\n") <= maxExact {
+		//lint:ignore SA1019 udiff.Lines gives up after 100 edits, and this one finds them all
 		shortest = myers.ComputeEdits
 	}
 	unified, err := udiff.ToUnifiedDiff("", "", a, shortest(a, b), around)

@@ -142,7 +142,7 @@ func (m *appendModel) writeBeginning(mem *Folder, n memory.Note, random *rand.Ra
 	if w.at < len(w.file.text) {
 		return nil // a kill leaves the old file or the new one
 	}
-	_, err = w.file.f.Write(w.data[:random.IntN(len(w.data)-len(markerOf(n)))])
+	_, err = w.file.f.Write(w.data[:random.IntN(len(w.data)-len(markerOf(n))-2)])
 	return err
 }
 
@@ -201,12 +201,7 @@ func (m *appendModel) check() {
 		if n.Target == memory.TargetLongTerm {
 			whole = withMarker(bulletText(n), bulletIndent, n) + "\n"
 		}
-		// One that was cut off right before its marker and then followed by another note is known by its text.
-		bare := "\n\n" + n.Text + "\n\n## "
-		if n.Target == memory.TargetLongTerm {
-			bare = "\n" + bulletText(n) + "\n"
-		}
-		if count := strings.Count(text[n.Target], whole); count > 1 || count == 0 && !strings.Contains(text[n.Target], bare) {
+		if count := strings.Count(text[n.Target], whole); count != 1 {
 			m.t.Errorf("note %s of %d bytes is there %d times", n.Key, len(n.Text), count)
 		}
 	}

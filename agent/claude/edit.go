@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"kioku/internal/atomicfile"
-	"kioku/internal/kept"
 	"kioku/internal/safefile"
 	"kioku/internal/secrets"
 	"kioku/memory"
@@ -139,7 +138,7 @@ func (f *folder) edit(verb, rel string, change func(text string) (string, int, e
 
 // keep keeps copies of files that a command deletes or replaces.
 func (f *folder) keep(verb string, files []string, open func(rel string) (io.ReadCloser, error)) error {
-	_, err := kept.Folder{Path: f.opt.Kept, Now: f.opt.Now}.Keep(verb, files, open)
+	_, err := copies{path: f.opt.Kept, now: f.opt.Now}.keep(verb, files, open)
 	if input := new(InputError); err != nil && !errors.As(err, &input) {
 		err = fmt.Errorf("memory tool: %w", err)
 	}

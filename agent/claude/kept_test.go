@@ -1,4 +1,4 @@
-package kept_test
+package claude
 
 import (
 	"errors"
@@ -9,14 +9,12 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"kioku/internal/kept"
 )
 
-// folder returns a folder of copies in a state folder, with a clock that stands still.
-func folder(t *testing.T) kept.Folder {
+// newCopies returns a folder of copies in a new folder, with a clock that stands still.
+func newCopies(t *testing.T) copies {
 	t.Helper()
-	return kept.Folder{Path: kept.Of(t.TempDir(), "main"), Now: func() time.Time { return time.Date(2026, 1, 5, 12, 0, 0, 7, time.UTC) }}
+	return copies{path: filepath.Join(t.TempDir(), "kept"), now: func() time.Time { return time.Date(2026, 1, 5, 12, 0, 0, 7, time.UTC) }}
 }
 
 // opening returns a function that opens texts as files.
@@ -34,10 +32,10 @@ func opening(files map[string]string) func(string) (io.ReadCloser, error) {
 // of the first.
 func TestKeepCopiesFilesAndReplacesNone(t *testing.T) {
 	t.Parallel()
-	k := folder(t)
+	k := newCopies(t)
 	var names []string
 	for _, text := range []string{"one\r\n\xff", "two"} {
-		name, err := k.Keep("update", []string{"MEMORY.md", "memory/a/b.md"}, opening(map[string]string{"MEMORY.md": text, "memory/a/b.md": "b"}))
+		name, err := k.keep("update", []string{"MEMORY.md", "memory/a/b.md"}, opening(map[string]string{"MEMORY.md": text, "memory/a/b.md": "b"}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,7 +46,7 @@ func TestKeepCopiesFilesAndReplacesNone(t *testing.T) {
 	}
 	for i, want := range []string{"one\r\n\xff", "two"} {
 		for rel, want := range map[string]string{"MEMORY.md": want, "memory/a/b.md": "b"} {
-			name := filepath.Join(k.Path, names[i], rel)
+			name := filepath.Join(k.path, names[i], rel)
 			got, err := os.ReadFile(name)
 			if err != nil || string(got) != want {
 				t.Errorf("%s: %q, %v", rel, got, err)
@@ -58,7 +56,7 @@ func TestKeepCopiesFilesAndReplacesNone(t *testing.T) {
 			}
 		}
 	}
-	if info, err := os.Stat(k.Path); err != nil || info.Mode().Perm() != 0o700 {
+	if info, err := os.Stat(k.path); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("%v, %v", info.Mode(), err)
 	}
 }
@@ -78,12 +76,12 @@ func TestKeepReturnsWhatItCouldNotCopy(t *testing.T) {
 		}, broken},
 		"outside": {"../../../a.md", opening(map[string]string{"../../../a.md": "a"}), nil},
 	} {
-		k := folder(t)
-		got, err := k.Keep("update", []string{c.file}, c.open)
+		k := newCopies(t)
+		got, err := k.keep("update", []string{c.file}, c.open)
 		if err == nil || got != "" || c.want != nil && !errors.Is(err, c.want) {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
-		if _, err := os.Stat(filepath.Join(k.Path, "../../a.md")); err == nil {
+		if _, err := os.Stat(filepath.Join(k.path, "../../a.md")); err == nil {
 			t.Errorf("%s: a file was written outside", name)
 		}
 	}

@@ -262,10 +262,10 @@ func TestExplainNamesBlankLineEndOfFileAndFilter(t *testing.T) {
 	}{
 		{memory.Filter{}, "memory/2026-01-05.md", 6, "is indexed, but its line 6 is blank."},
 		{memory.Filter{}, "memory/2026-01-05.md", 90, "is indexed, but line 90 lies beyond its end at line 7."},
-		{memory.Filter{Since: "2026-01-06"}, "memory/2026-01-05.md", 5, "would be found, but it is dated 2026-01-05, before since 2026-01-06."},
-		{memory.Filter{Until: "2026-01-04"}, "memory/2026-01-05.md", 5, "would be found, but it is dated 2026-01-05, after until 2026-01-04."},
-		{memory.Filter{Since: "2026-01-06"}, "MEMORY.md", 3, "would be found, but it has no date, and since and until leave such notes out."},
-		{memory.Filter{Sources: []string{"extra"}}, "MEMORY.md", 3, "would be found, but its source is memory, and only extra was asked for."},
+		{memory.Filter{Since: "2026-01-06"}, "memory/2026-01-05.md", 5, "would be found, but it lacks a date within since and until."},
+		{memory.Filter{Until: "2026-01-04"}, "memory/2026-01-05.md", 5, "would be found, but it lacks a date within since and until."},
+		{memory.Filter{Since: "2026-01-06"}, "MEMORY.md", 3, "would be found, but it lacks a date within since and until."},
+		{memory.Filter{Sources: []string{"extra"}}, "MEMORY.md", 3, "would be found, but it lacks the source extra."},
 		{memory.Filter{PathPrefix: "memory/"}, "MEMORY.md", 3, "MEMORY.md lies outside of memory/."},
 	} {
 		ex, err := m.Explain(t.Context(), memory.Query{Text: "When does the lighthouse open, and the ferry?", Filter: tc.filter}, tc.path, tc.line)

@@ -60,8 +60,8 @@ func (r *searchState) textWithoutDates(ctx context.Context, rd Reader) (string, 
 			known = append(known, s.Extent)
 		}
 	}
-	if d.only = len(d.mentions) > 0 && !asksForMore(without(d.norm, d.mentions)); !d.only {
-		return without(d.norm, known), nil
+	if d.only = len(d.mentions) > 0 && !asksForMore(withoutParts(d.norm, d.mentions)); !d.only {
+		return withoutParts(d.norm, known), nil
 	}
 	r.vector = nil // nothing is like a day
 	if d.lacksNotes() {
@@ -86,14 +86,14 @@ func (d queryDates) namedDays(now time.Time) string {
 			kept = slices.DeleteFunc(kept, func(e dates.Extent) bool { return e == s.Extent })
 		}
 	}
-	return only(d.norm, kept)
+	return onlyParts(d.norm, kept)
 }
 
 // maxNamedDays is the maximum number of days that a text names without a year: a month.
 const maxNamedDays = 31
 
-// only replaces everything but parts of a text by spaces and line breaks, so that the parts do not become adjacent.
-func only(text string, parts []dates.Extent) string {
+// onlyParts replaces everything but parts of a text by spaces and line breaks, so that the parts do not become adjacent.
+func onlyParts(text string, parts []dates.Extent) string {
 	b := []byte(strings.Repeat(" ", len(text)))
 	for _, e := range parts {
 		copy(b[e.Start:e.End], text[e.Start:e.End])
@@ -104,9 +104,9 @@ func only(text string, parts []dates.Extent) string {
 	return string(b)
 }
 
-// without replaces parts of a text by spaces. A part begins with a line break, so that the words around it do not become
+// withoutParts replaces parts of a text by spaces. A part begins with a line break, so that the words around it do not become
 // adjacent.
-func without(text string, parts []dates.Extent) string {
+func withoutParts(text string, parts []dates.Extent) string {
 	b := []byte(text)
 	for _, e := range parts {
 		for i := e.Start; i < e.End; i++ {

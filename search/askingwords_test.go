@@ -35,7 +35,7 @@ func TestAsksForMore(t *testing.T) {
 			d := parseDates(query, now)
 			if len(d.mentions) == 0 {
 				t.Errorf("%q names no day", query)
-			} else if got := asksForMore(without(d.norm, d.mentions)); got != want {
+			} else if got := asksForMore(withoutParts(d.norm, d.mentions)); got != want {
 				t.Errorf("%q asks for more: %v, want %v", query, got, want)
 			}
 		}

@@ -70,9 +70,9 @@ type proposals struct {
 	nearErr error
 }
 
-// gather asks both channels at the same time. It fails if the keyword index fails or either channel panics; without
+// gatherProposals asks both channels at the same time. It fails if the keyword index fails or either channel panics; without
 // vectors a search goes on.
-func gather(ctx context.Context, rd Reader, t Terms, vector []float32, f memory.Filter, matches, neighbors int) (proposals, error) {
+func gatherProposals(ctx context.Context, rd Reader, t Terms, vector []float32, f memory.Filter, matches, neighbors int) (proposals, error) {
 	var out proposals
 	group, groupCtx := errgroup.WithContext(ctx)
 	if len(t.Any) > 0 {

@@ -13,8 +13,8 @@ import (
 	"kioku/memory"
 )
 
-// embed fills in the vector of the query. It fails only if ctx is done; otherwise the search goes on with keywords only.
-func (s *Searcher) embed(ctx context.Context, r *searchState) error {
+// embedQuery fills in the vector of the query. It fails only if ctx is done; otherwise the search goes on with keywords only.
+func (s *Searcher) embedQuery(ctx context.Context, r *searchState) error {
 	r.embedder = s.embedder
 	if *s.opt.Hybrid && s.embedder != nil && s.opt.Active != nil {
 		r.embedder = s.opt.Active(ctx)

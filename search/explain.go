@@ -87,10 +87,11 @@ func (r *searchState) describe(c *candidate) string {
 
 // explainAbsence says why no candidate contains a line.
 func (r *searchState) explainAbsence(ctx context.Context, rd Reader, path string, line int) (memory.Explanation, error) {
-	if !strings.HasPrefix(path, r.query.Filter.PathPrefix) {
-		return memory.Explanation{Outcome: memory.Filtered, Text: fmt.Sprintf("%s lies outside of %s.", path, r.query.Filter.PathPrefix)}, nil
+	filter := r.query.Filter
+	if !strings.HasPrefix(path, filter.PathPrefix) {
+		return memory.Explanation{Outcome: memory.Filtered, Text: fmt.Sprintf("%s lies outside of %s.", path, filter.PathPrefix)}, nil
 	}
-	c, err := r.findLine(ctx, rd, path, line, nil)
+	c, err := r.findLine(ctx, rd, line, memory.Filter{PathPrefix: path})
 	switch {
 	case err != nil:
 		return memory.Explanation{}, err
@@ -98,38 +99,35 @@ func (r *searchState) explainAbsence(ctx context.Context, rd Reader, path string
 		return memory.Explanation{Outcome: memory.NotACandidate,
 			Text: fmt.Sprintf("No indexed chunk at line %d of %s holds a word of the query.", line, path)}, nil
 	}
-	if reason := excluded(r.query.Filter, c); reason != "" {
+	filter.PathPrefix = ""
+	parts := filterParts(filter)
+	filter.PathPrefix = path
+	if passed, err := r.findLine(ctx, rd, line, filter); err != nil || passed == nil {
 		return memory.Explanation{Outcome: memory.Filtered,
-			Text: fmt.Sprintf("%s:%d would be found, but %s.", path, line, reason)}, nil
-	}
-	for i, condition := range r.query.Filter.Where {
-		if met, err := r.findLine(ctx, rd, path, line, r.query.Filter.Where[i:i+1]); err != nil || met == nil {
-			return memory.Explanation{Outcome: memory.Filtered,
-				Text: fmt.Sprintf("%s:%d would be found, but its file does not meet the condition %s.", path, line, conditionText(condition))}, err
-		}
+			Text: fmt.Sprintf("%s:%d would be found, but it lacks %s.", path, line, strings.Join(parts, " or "))}, err
 	}
 	return memory.Explanation{Outcome: memory.NotACandidate, Text: fmt.Sprintf(
 		"%s:%d-%d holds words of the query, but %d other chunks matched better and were ranked.",
 		path, c.StartLine, c.EndLine, len(r.candidates))}, nil
 }
 
-// findLine looks for a line in everything of its file that the query can find, whatever its filter, if the file meets
-// conditions. It returns nil if there is no such chunk.
-func (r *searchState) findLine(ctx context.Context, rd Reader, path string, line int, where []memory.Condition) (*Chunk, error) {
+// findLine looks for a line of the file that is the prefix of a filter in everything that the query can find through it. It returns nil
+// if there is no such chunk.
+func (r *searchState) findLine(ctx context.Context, rd Reader, line int, filter memory.Filter) (*Chunk, error) {
 	var known []string
 	for _, t := range r.terms.list {
 		known = append(known, t.known...)
 	}
-	out, err := gather(ctx, rd, Terms{Any: known}, r.vector, memory.Filter{PathPrefix: path, Where: where}, maxProbe, maxVectorPool)
+	out, err := gatherProposals(ctx, rd, Terms{Any: known}, r.vector, filter, maxProbe, maxVectorPool)
 	if err != nil {
 		return nil, err
 	}
 	chunks, err := rd.Chunks(ctx, out.ids(), false)
 	if err != nil {
-		return nil, fmt.Errorf("read chunks of %s: %w", path, err)
+		return nil, fmt.Errorf("read chunks of %s: %w", filter.PathPrefix, err)
 	}
 	for i := range chunks {
-		if chunks[i].hasLine(path, line) {
+		if chunks[i].hasLine(filter.PathPrefix, line) {
 			return &chunks[i], nil
 		}
 	}

@@ -119,11 +119,11 @@ func (s *fakeStore) Match(_ context.Context, t Terms, f memory.Filter, limit int
 	var ids []int64
 	for i, c := range s.chunks {
 		for _, t := range t.All() {
-			if s.terms[i][t] && excluded(f, &c) == "" {
+			if s.terms[i][t] && passes(f, &c) {
 				counts[c.ID]++
 			}
 		}
-		if counts[c.ID] > 0 || len(t.All()) == 0 && excluded(f, &c) == "" {
+		if counts[c.ID] > 0 || len(t.All()) == 0 && passes(f, &c) {
 			ids = append(ids, c.ID)
 		}
 	}
@@ -137,7 +137,7 @@ func (s *fakeStore) Nearest(_ context.Context, v []float32, f memory.Filter, k i
 	s.nearest.Store(int64(k))
 	var near []Neighbor
 	for _, c := range s.chunks {
-		if cos, ok := cosine(v, c.Vector); ok && excluded(f, &c) == "" {
+		if cos, ok := cosine(v, c.Vector); ok && passes(f, &c) {
 			near = append(near, Neighbor{c.ID, cos})
 		}
 	}
@@ -213,4 +213,10 @@ func (r *countingReader) DocFreq(ctx context.Context, terms []string) (map[strin
 		return nil, errBroken
 	}
 	return r.fakeStore.DocFreq(ctx, terms)
+}
+
+// passes reports whether a filter lets a chunk through, conditions on fields aside.
+func passes(f memory.Filter, c *Chunk) bool {
+	return strings.HasPrefix(c.Path, f.PathPrefix) && (len(f.Sources) == 0 || slices.Contains(f.Sources, c.Source)) &&
+		(f.Since+f.Until == "" || c.Date != "" && c.Date >= f.Since && (f.Until == "" || c.Date <= f.Until))
 }

@@ -66,21 +66,3 @@ func readDay(field, text string) (string, error) {
 func badField(field, format string, args ...any) error {
 	return &memory.InputError{Field: field, Problem: fmt.Sprintf(format, args...)}
 }
-
-// excluded returns why the filter leaves a chunk out, by the rules that a store follows; "" if it does not. It does not look at
-// the conditions on fields, which a chunk does not have.
-func excluded(f memory.Filter, c *Chunk) string {
-	switch {
-	case !strings.HasPrefix(c.Path, f.PathPrefix):
-		return "it lies outside of " + f.PathPrefix
-	case len(f.Sources) > 0 && !slices.Contains(f.Sources, c.Source):
-		return fmt.Sprintf("its source is %s, and only %s was asked for", c.Source, strings.Join(f.Sources, ", "))
-	case f.Since+f.Until != "" && c.Date == "":
-		return "it has no date, and since and until leave such notes out"
-	case c.Date < f.Since:
-		return fmt.Sprintf("it is dated %s, before since %s", c.Date, f.Since)
-	case f.Until != "" && c.Date > f.Until:
-		return fmt.Sprintf("it is dated %s, after until %s", c.Date, f.Until)
-	}
-	return ""
-}

@@ -25,10 +25,10 @@ func newDiversifier(lambda float64) *diversifier {
 	return &diversifier{lambda: clamp01(lambda), texts: make(map[string]bool), sets: make(wordSets)}
 }
 
-// choose adds candidates from a pool, which is ordered best first, until k are chosen or the pool is empty. Of
+// chooseDiverse adds candidates from a pool, which is ordered best first, until k are chosen or the pool is empty. Of
 // candidates with the same text only the best is chosen. Relevance is the score of a candidate divided by the best score
 // of the pool. A candidate that is among the first k by relevance and is not chosen is marked as DroppedByMMR.
-func (d *diversifier) choose(pool []*candidate, k int) {
+func (d *diversifier) chooseDiverse(pool []*candidate, k int) {
 	room := k - len(d.chosen)
 	if room <= 0 || len(pool) == 0 {
 		return
@@ -38,11 +38,11 @@ func (d *diversifier) choose(pool []*candidate, k int) {
 	for _, c := range rest {
 		c.similarity = 0
 		for _, other := range d.chosen {
-			d.compare(c, other)
+			d.raiseSimilarity(c, other)
 		}
 	}
 	for len(rest) > 0 && len(d.chosen) < k {
-		i := d.next(rest, best)
+		i := d.nextBest(rest, best)
 		c := rest[i]
 		rest = slices.Delete(rest, i, i+1)
 		text := strings.TrimSpace(c.Text)
@@ -53,7 +53,7 @@ func (d *diversifier) choose(pool []*candidate, k int) {
 		d.texts[text] = true
 		d.chosen = append(d.chosen, c)
 		for _, other := range rest {
-			d.compare(other, c)
+			d.raiseSimilarity(other, c)
 		}
 	}
 	for _, c := range pool[:min(room, len(pool))] {
@@ -77,15 +77,15 @@ func limitPerFile(list []*candidate, n int) []*candidate {
 	})
 }
 
-// compare raises the similarity of c to that of a chosen candidate.
-func (d *diversifier) compare(c, chosen *candidate) {
+// raiseSimilarity raises the similarity of c to that of a chosen candidate.
+func (d *diversifier) raiseSimilarity(c, chosen *candidate) {
 	if !d.plain {
 		c.similarity = max(c.similarity, d.sets.similarity(c, chosen))
 	}
 }
 
-// next returns the index in rest of the candidate to choose now, the first of equals.
-func (d *diversifier) next(rest []*candidate, best float64) int {
+// nextBest returns the index in rest of the candidate to choose now, the first of equals.
+func (d *diversifier) nextBest(rest []*candidate, best float64) int {
 	next := 0
 	for i, c := range rest {
 		relevance := 0.0
@@ -116,12 +116,12 @@ func (s wordSets) similarity(a, b *candidate) float64 {
 	if a.heading > 0 && a.heading == b.heading && a.Path == b.Path {
 		return 1
 	}
-	return jaccard(s.of(a), s.of(b))
+	return jaccard(s.wordsOf(a), s.wordsOf(b))
 }
 
-// of returns the hashes of the words of a candidate, ascending. Words are not stemmed, because near duplicates share
+// wordsOf returns the hashes of the words of a candidate, ascending. Words are not stemmed, because near duplicates share
 // their forms.
-func (s wordSets) of(c *candidate) []uint64 {
+func (s wordSets) wordsOf(c *candidate) []uint64 {
 	if set, ok := s[c]; ok {
 		return set
 	}

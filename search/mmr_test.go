@@ -19,7 +19,7 @@ func relevant(id int64, score float64, text string, vector ...float32) *candidat
 
 func chosen(lambda float64, k int, pool ...*candidate) []int64 {
 	d := newDiversifier(lambda)
-	d.choose(pool, k)
+	d.chooseDiverse(pool, k)
 	return idsOf(d.chosen)
 }
 
@@ -89,7 +89,7 @@ func TestMMRMarksDropped(t *testing.T) {
 	t.Parallel()
 	pool := []*candidate{relevant(1, 1, "green tea"), relevant(2, 0.99, "tea green"), relevant(3, 0.9, "coffee"), relevant(4, 0.1, "pot")}
 	d := newDiversifier(0.5)
-	d.choose(pool, 2)
+	d.chooseDiverse(pool, 2)
 	if pool[1].outcome != memory.DroppedByMMR || pool[3].outcome != "" {
 		t.Errorf("outcomes %q and %q", pool[1].outcome, pool[3].outcome)
 	}
@@ -101,8 +101,8 @@ func TestMMRMarksDropped(t *testing.T) {
 func TestMMRSecondPoolFillsFreeSlots(t *testing.T) {
 	t.Parallel()
 	d := newDiversifier(0.7)
-	d.choose([]*candidate{relevant(1, 1, "green tea")}, 3)
-	d.choose([]*candidate{relevant(2, 0.5, " green tea\n"), relevant(3, 0.4, "coffee"), relevant(4, 0.3, "milk"), relevant(5, 0.2, "rum")}, 3)
+	d.chooseDiverse([]*candidate{relevant(1, 1, "green tea")}, 3)
+	d.chooseDiverse([]*candidate{relevant(2, 0.5, " green tea\n"), relevant(3, 0.4, "coffee"), relevant(4, 0.3, "milk"), relevant(5, 0.2, "rum")}, 3)
 	if diff := cmp.Diff([]int64{1, 3, 4}, idsOf(d.chosen)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -141,7 +141,7 @@ func TestMMRIsDeterministicAndWithoutDuplicates(t *testing.T) {
 		k := rapid.IntRange(0, 50).Draw(t, "k")
 		lambda := rapid.OneOf(rapid.Float64Range(0, 1), rapid.SampledFrom([]float64{0, 1, -3, math.NaN()})).Draw(t, "lambda")
 		d := newDiversifier(lambda)
-		d.choose(pool, k)
+		d.chooseDiverse(pool, k)
 		texts := make(map[string]bool)
 		for _, c := range d.chosen {
 			if texts[c.Text] {

@@ -84,7 +84,7 @@ func (s *scorer) scoreByLine(c *Chunk) (textScore, *textLines) {
 	above := s.addHeadings(c)
 	s.a.Add(c.Text)
 	s.occurrences = s.appendOccurrences(s.occurrences[:0], s.a.Tokens)
-	score := s.sum(len(s.a.Tokens))
+	score := s.sumScore(len(s.a.Tokens))
 	if strings.Count(s.a.Text, "\n") != strings.Count(c.Text, "\n") {
 		return score, nil
 	}
@@ -128,5 +128,5 @@ func (s *scorer) scoreLines(c *Chunk, l *textLines, from, to int) textScore {
 		o.pos += positionGap
 		s.occurrences = append(s.occurrences, o)
 	}
-	return s.sum(above + end.tokens - start.tokens)
+	return s.sumScore(above + end.tokens - start.tokens)
 }

@@ -37,7 +37,7 @@ func TestSearchReturnsPanicOfChannelAsError(t *testing.T) {
 		"one of the two": explosive{match: true, nearest: true},
 	} {
 		t.Run(want, func(t *testing.T) {
-			_, err := gather(t.Context(), rd, Terms{Any: []string{"tea"}}, []float32{1, 0, 0}, memory.Filter{}, 10, 10)
+			_, err := gatherProposals(t.Context(), rd, Terms{Any: []string{"tea"}}, []float32{1, 0, 0}, memory.Filter{}, 10, 10)
 			if err == nil || !strings.Contains(err.Error(), "panic: index out of everything") || !strings.Contains(err.Error(), "explosive") {
 				t.Errorf("%s: error %v", want, err)
 			}
@@ -46,7 +46,7 @@ func TestSearchReturnsPanicOfChannelAsError(t *testing.T) {
 			}
 		})
 	}
-	out, err := gather(t.Context(), explosive{}, Terms{Any: []string{"tea"}}, []float32{1, 0, 0}, memory.Filter{}, 10, 10)
+	out, err := gatherProposals(t.Context(), explosive{}, Terms{Any: []string{"tea"}}, []float32{1, 0, 0}, memory.Filter{}, 10, 10)
 	if err != nil || len(out.matched) != 1 {
 		t.Errorf("without a panic: %+v, %v", out, err)
 	}

@@ -27,17 +27,17 @@ var errScores = errors.New("it returned another number of scores than it was ask
 // executeReranked is the end of execute with a re-ranker. It asks the re-ranker between two snapshots, so that a slow one keeps
 // neither a snapshot of the index nor the turn of another search.
 func (s *Searcher) executeReranked(ctx context.Context, r *searchState, then func(Reader) error) error {
-	if err := s.view(ctx, []*searchState{r}, true, func(rd Reader) error { return s.rank(ctx, rd, r) }); err != nil {
+	if err := s.viewSnapshot(ctx, []*searchState{r}, true, func(rd Reader) error { return s.rankCandidates(ctx, rd, r) }); err != nil {
 		return err
 	}
 	if err := s.rerank(ctx, r); err != nil {
 		return err
 	}
-	return s.view(ctx, []*searchState{r}, false, func(rd Reader) error {
+	return s.viewSnapshot(ctx, []*searchState{r}, false, func(rd Reader) error {
 		for _, c := range r.candidates {
 			c.forgetOutcome()
 		}
-		return s.conclude(ctx, rd, r, then)
+		return s.concludeAnswer(ctx, rd, r, then)
 	})
 }
 

@@ -86,7 +86,7 @@ func (s *Searcher) executeOnce(ctx context.Context, states []*searchState, then 
 	// Before the view is opened, so that a slow provider does not keep a snapshot of the index open.
 	group, groupCtx := errgroup.WithContext(ctx)
 	for _, r := range states {
-		group.Go(func() error { return s.embed(groupCtx, r) })
+		group.Go(func() error { return s.embedQuery(groupCtx, r) })
 	}
 	if err := group.Wait(); err != nil {
 		return err
@@ -99,12 +99,12 @@ func (s *Searcher) executeOnce(ctx context.Context, states []*searchState, then 
 		}
 		return nil
 	}
-	return s.view(ctx, states, true, func(rd Reader) error {
+	return s.viewSnapshot(ctx, states, true, func(rd Reader) error {
 		for _, r := range states {
-			if err := s.rank(ctx, rd, r); err != nil {
+			if err := s.rankCandidates(ctx, rd, r); err != nil {
 				return err
 			}
-			if err := s.conclude(ctx, rd, r, then); err != nil {
+			if err := s.concludeAnswer(ctx, rd, r, then); err != nil {
 				return err
 			}
 		}
@@ -112,9 +112,9 @@ func (s *Searcher) executeOnce(ctx context.Context, states []*searchState, then 
 	})
 }
 
-// view waits for its turn and calls f with a reader of one snapshot, for vectors too if a query has one and they are asked for. Each call
+// viewSnapshot waits for its turn and calls f with a reader of one snapshot, for vectors too if a query has one and they are asked for. Each call
 // of f begins with the same states.
-func (s *Searcher) view(ctx context.Context, states []*searchState, vectors bool, f func(Reader) error) error {
+func (s *Searcher) viewSnapshot(ctx context.Context, states []*searchState, vectors bool, f func(Reader) error) error {
 	if s.opt.Admit != nil {
 		done, err := s.opt.Admit(ctx)
 		if err != nil {
@@ -145,8 +145,8 @@ func restoreStates(states []*searchState, copies []searchState) {
 	}
 }
 
-// rank finds, scores and orders the candidates within one snapshot.
-func (s *Searcher) rank(ctx context.Context, rd Reader, r *searchState) error {
+// rankCandidates finds, scores and orders the candidates within one snapshot.
+func (s *Searcher) rankCandidates(ctx context.Context, rd Reader, r *searchState) error {
 	r.index = rd.Index()
 	if r.index.inScope() <= 0 {
 		r.vector = nil
@@ -180,8 +180,8 @@ func (s *Searcher) rank(ctx context.Context, rd Reader, r *searchState) error {
 	return nil
 }
 
-// conclude chooses the hits among the candidates, and calls then, unless it is nil, with the reader of a snapshot.
-func (s *Searcher) conclude(ctx context.Context, rd Reader, r *searchState, then func(Reader) error) error {
+// concludeAnswer chooses the hits among the candidates, and calls then, unless it is nil, with the reader of a snapshot.
+func (s *Searcher) concludeAnswer(ctx context.Context, rd Reader, r *searchState, then func(Reader) error) error {
 	if r.index.inScope() > 0 {
 		if err := s.chooseHits(ctx, rd, r); err != nil {
 			return err
@@ -195,7 +195,7 @@ func (s *Searcher) conclude(ctx context.Context, rd Reader, r *searchState, then
 
 // chooseHits chooses the hits and checks their texts, or explains why there are none.
 func (s *Searcher) chooseHits(ctx context.Context, rd Reader, r *searchState) error {
-	s.choose(r)
+	s.pickHits(r)
 	if len(r.hits) == 0 {
 		if err := r.noteAllExcluded(ctx, rd); err != nil {
 			return err
@@ -254,7 +254,7 @@ func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *searchState
 	nearest := max(vectorPool, min(s.opt.CandidateMultiplier*r.query.MaxResults, maxVectorPool))
 	start := time.Now()
 	terms := r.terms.matchable(r.index.Chunks)
-	found, err := gather(ctx, rd, terms, r.vector, r.query.Filter, textPool, nearest)
+	found, err := gatherProposals(ctx, rd, terms, r.vector, r.query.Filter, textPool, nearest)
 	if err != nil {
 		return err
 	}
@@ -313,9 +313,9 @@ func (s *Searcher) observe(step string, start time.Time) time.Time {
 	return now
 }
 
-// choose fills in the hits: the candidates above the threshold, and in free slots at most maxWeak others, marked as weak. The hits contain
+// pickHits fills in the hits: the candidates above the threshold, and in free slots at most maxWeak others, marked as weak. The hits contain
 // the identifiers of the query, unless the query asks for a score that their candidates lack.
-func (s *Searcher) choose(r *searchState) {
+func (s *Searcher) pickHits(r *searchState) {
 	list := r.candidates
 	if r.query.Granularity == memory.GranularityPassage {
 		list = dropOverlapping(list)
@@ -329,9 +329,9 @@ func (s *Searcher) choose(r *searchState) {
 	n, limit := r.query.MaxResults, r.query.MaxPerFile
 	// The rest is too far down to be chosen for being different.
 	pool := func(list []*candidate) []*candidate { return list[:min(len(list), max(vectorPool, 4*n))] }
-	d.choose(pool(limitPerFile(answers, limit)), n)
+	d.chooseDiverse(pool(limitPerFile(answers, limit)), n)
 	if slots := min(n, len(d.chosen)+maxWeak); slots > len(d.chosen) {
-		d.choose(pool(limitPerFile(slices.Concat(d.chosen, weaks), limit)[len(d.chosen):]), slots)
+		d.chooseDiverse(pool(limitPerFile(slices.Concat(d.chosen, weaks), limit)[len(d.chosen):]), slots)
 	}
 	r.hits = r.keepIdentifiers(d.chosen, r.aboveMinScore(), n, limit)
 	for _, c := range r.hits {

@@ -52,7 +52,7 @@ func (s snippetter) cut(text string, first int) span {
 	if utf8.RuneCountInString(text) > s.limit {
 		countPieces(pieces, s.language, s.terms)
 		i, j = s.bestRun(pieces)
-		i, j = center(pieces, i, j, s.limit)
+		i, j = centerRun(pieces, i, j, s.limit)
 	}
 	if out, ok := trimSpan(text, pieces[i:j]); ok {
 		return out
@@ -153,9 +153,9 @@ func sumCounts(sum, counts []int, sign int) {
 	}
 }
 
-// center shrinks a window to the pieces with terms and lets it grow again on both sides, so that the terms are not at an
+// centerRun shrinks a window to the pieces with terms and lets it grow again on both sides, so that the terms are not at an
 // edge. A window without terms stays as it is.
-func center(pieces []piece, from, to, limit int) (int, int) {
+func centerRun(pieces []piece, from, to, limit int) (int, int) {
 	i, j := from, to
 	for i < j && !pieces[i].any {
 		i++

@@ -186,17 +186,17 @@ func (s *scorer) score(c *Chunk) textScore {
 	s.addHeadings(c)
 	s.a.Add(c.Text)
 	s.occurrences = s.appendOccurrences(s.occurrences[:0], s.a.Tokens)
-	return s.sum(len(s.a.Tokens))
+	return s.sumScore(len(s.a.Tokens))
 }
 
-// sum returns the score of a text with this number of tokens by the occurrences found in it.
-func (s *scorer) sum(tokens int) textScore {
+// sumScore returns the score of a text with this number of tokens by the occurrences found in it.
+func (s *scorer) sumScore(tokens int) textScore {
 	t := textScore{counts: make([]int, len(s.q.list)), bm25: make([]float64, len(s.q.list))}
 	s.dropUncounted()
 	if t.named = s.named; len(s.occurrences) == 0 && t.named == nil {
 		return t
 	}
-	s.count(t.counts, tokens)
+	s.countOccurrences(t.counts, tokens)
 	length := bm25B*float64(tokens)/s.avg + 1 - bm25B
 	// Matches of words for a day, and of all other words.
 	var dates, own matches
@@ -259,9 +259,9 @@ func (s *scorer) typoCredit(score textScore) float64 {
 // saturate is the part of BM25 that grows with the frequency of a term, up to k1+1.
 func saturate(tf float64) float64 { return tf * (bm25K1 + 1) / (tf + bm25K1) }
 
-// count fills in counts, and the parts and pairs of the scorer, from the occurrences in a text with this number of
+// countOccurrences fills in counts, and the parts and pairs of the scorer, from the occurrences in a text with this number of
 // tokens.
-func (s *scorer) count(counts []int, tokens int) {
+func (s *scorer) countOccurrences(counts []int, tokens int) {
 	half := partTerms / 2
 	n := len(counts)
 	s.parts = append(s.parts[:0], make([]int, n*(tokens/half+1))...)

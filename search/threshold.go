@@ -29,7 +29,7 @@ func (o Options) thresholdFor(mode string, class embed.Class, asked *float64, ix
 	if asked != nil {
 		return threshold{words: never, meaning: never, min: *asked, hard: true}
 	}
-	t := threshold{words: wordLine(ix.Chunks), meaning: meaningLineOf(ix.Chunks), least: leastMeaning, min: never}
+	t := threshold{words: wordLine(ix.Chunks), meaning: meaningLine, least: leastMeaning, min: never}
 	if o.MinKeywordScore != nil {
 		t.words = *o.MinKeywordScore
 	}
@@ -46,12 +46,6 @@ func (o Options) thresholdFor(mode string, class embed.Class, asked *float64, ix
 // chunks there are.
 func wordLine(chunks int) float64 {
 	return keywordLine * math.Pow(float64(max(chunks, 1))/lineChunks, lineGrowth)
-}
-
-// meaningLineOf returns the similarity by meaning from which on a passage is an answer. It is lower in a folder of a few notes, of which the
-// best one by chance is less near.
-func meaningLineOf(chunks int) float64 {
-	return meaningLine * min(1, math.Pow(float64(max(chunks, fewChunks))/lineChunks, lineGrowth))
 }
 
 // verdict is what the threshold makes of a candidate.

@@ -68,10 +68,9 @@ const (
 	// keywordLine is the keyword confidence from which on a passage of an index of lineChunks chunks is an answer, and lineGrowth the
 	// power of the number of chunks with which the line grows.
 	keywordLine, lineChunks, lineGrowth = 0.16, 60, 0.1
-	// meaningLine is the similarity by meaning from which on a passage of an index of lineChunks chunks and more is an answer; it is
-	// lower down to fewChunks. leastMeaning is the one from which on it is weak
+	// meaningLine is the similarity by meaning from which on a passage is an answer, and leastMeaning the one from which on it is weak
 	// without a word in common with the query.
-	meaningLine, fewChunks, leastMeaning = 0.25, 8, 0.05
+	meaningLine, leastMeaning = 0.25, 0.05
 	// oneWordConfidence is the line for a passage with a single common word of a longer question: "back" is no answer to "can I get my
 	// money back".
 	oneWordConfidence = 0.3

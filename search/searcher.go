@@ -173,10 +173,7 @@ func (s *Searcher) rankCandidates(ctx context.Context, rd Reader, r *searchState
 	for i, c := range r.candidates {
 		c.rank = i + 1
 	}
-	r.limit = s.opt.thresholdFor(r.mode, r.class, r.query.MinScore, r.index)
-	if r.query.Clauses && !isQuestion(r.query.Text) && isSmallTalk(r.query.Text) {
-		r.limit.words, r.limit.meaning = never, never
-	}
+	r.limit = s.opt.thresholdOf(r)
 	return nil
 }
 

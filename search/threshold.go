@@ -24,6 +24,15 @@ type threshold struct {
 // never is a minimum that no candidate reaches.
 const never = 2
 
+// thresholdOf returns the threshold of a query. A message that is only a greeting or thanks has no answers.
+func (o Options) thresholdOf(r *searchState) threshold {
+	t := o.thresholdFor(r.mode, r.class, r.query.MinScore, r.index)
+	if r.query.Clauses && !isQuestion(r.query.Text) && isSmallTalk(r.query.Text) {
+		t.words, t.meaning = never, never
+	}
+	return t
+}
+
 // thresholdFor returns the threshold of a mode for an index. A minimum that the query asks for is taken as it is.
 func (o Options) thresholdFor(mode string, class embed.Class, asked *float64, ix Index) threshold {
 	if asked != nil {

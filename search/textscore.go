@@ -9,10 +9,9 @@ import (
 )
 
 // idf returns the weight of an occurrence of a term that df of n chunks contain: ln(1 + (n-df+0.5)/(df+0.5)), which is
-// positive for every df up to n. An index of fewer than idfChunks chunks counts as one of so many: in the sections of a single note
-// each word of its title is in all chunks, but that does not make it a word that tells nothing.
+// positive for every df up to n.
 func idf(df, n int) float64 {
-	n = max(n, df, idfChunks)
+	n = max(n, df)
 	return math.Log(1 + (float64(n-df)+0.5)/(float64(df)+0.5))
 }
 

@@ -26,22 +26,22 @@ func (m *Memory) ReadSource(ctx context.Context, path string) (memory.SourceFile
 		return memory.SourceFile{}, err
 	}
 	if indexed.Source == "" {
-		return memory.SourceFile{}, errNotFound
+		return memory.SourceFile{}, memory.ErrNoFile
 	}
 	dir, rel, ok := m.indexer.Owns(path)
 	if !ok {
-		return memory.SourceFile{}, errNotFound
+		return memory.SourceFile{}, memory.ErrNoFile
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		m.log.Debug("read source: open root", "root", dir, "err", err)
-		return memory.SourceFile{}, errNotFound
+		return memory.SourceFile{}, memory.ErrNoFile
 	}
 	defer root.Close()
 	src, err := safefile.ReadText(root, rel, m.indexer.Limit(path))
 	if err != nil {
 		m.log.Debug("read source", "path", path, "err", err)
-		return memory.SourceFile{}, errNotFound
+		return memory.SourceFile{}, memory.ErrNoFile
 	}
 	if src.SHA256 != indexed.SHA256 {
 		return memory.SourceFile{}, fmt.Errorf("read %s: %w: it has changed since it was indexed", path, memory.ErrConflict)

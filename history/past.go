@@ -100,9 +100,6 @@ func (p *Past) Log(ctx context.Context, q memory.LogQuery) ([]memory.FileChange,
 	return shown, nil
 }
 
-// errNotFound says what to do, and the same for every reason.
-var errNotFound = fmt.Errorf("%w; use a path as a search result gives it", memory.ErrNotFound)
-
 // Show returns a note as it was. It returns an error that is memory.ErrNotFound for a path that no note can have, and memory.ErrNoVersion
 // if it was not there then.
 func (p *Past) Show(ctx context.Context, name string, at memory.Moment, ceiling *memory.Sensitivity) (memory.PastFile, error) {
@@ -111,7 +108,7 @@ func (p *Past) Show(ctx context.Context, name string, at memory.Moment, ceiling 
 		return memory.PastFile{}, err
 	}
 	if !p.opt.Owns(name) {
-		return memory.PastFile{}, errNotFound
+		return memory.PastFile{}, memory.ErrNoFile
 	}
 	g, err := p.Open(ctx)
 	if err != nil {
@@ -126,7 +123,7 @@ func (p *Past) Show(ctx context.Context, name string, at memory.Moment, ceiling 
 		return memory.PastFile{}, err
 	}
 	if !p.opt.Owns(file.Path) {
-		return memory.PastFile{}, errNotFound
+		return memory.PastFile{}, memory.ErrNoFile
 	}
 	return memory.PastFile{Path: file.Path, Version: v, Text: p.noteUpTo(file.Path, src, upTo)}, nil
 }

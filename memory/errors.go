@@ -1,6 +1,9 @@
 package memory
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+)
 
 // Errors of a memory; test for them with errors.Is.
 var (
@@ -14,6 +17,8 @@ var (
 	ErrNoAgent = errors.New("no such agent")
 	// ErrNotFound: no such memory file, or none that may be read; which of the two is not told.
 	ErrNotFound = errors.New("no such memory file")
+	// ErrNoFile is ErrNotFound with what to do, the same for every reason.
+	ErrNoFile = fmt.Errorf("%w; use a path as a search result gives it", ErrNotFound)
 	// ErrReadOnly: the memory was opened without the right to write.
 	ErrReadOnly = errors.New("memory is open read-only")
 	// ErrNotWritable: this user may not write to the workspace, or nobody may.

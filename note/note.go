@@ -6,11 +6,8 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"fmt"
 	"log/slog"
 	"time"
-
-	"kioku/memory"
 )
 
 // Options say which folder of notes is edited and how. All fields are required.
@@ -37,28 +34,10 @@ type Options struct {
 type Folder struct {
 	opt     Options
 	changes changeLog
-	// turns has a channel for each target of notes, which contains a token while a note is written there.
-	turns map[string]chan struct{}
 }
 
 // New returns the folder of notes of options.
-func New(opt Options) *Folder {
-	f := &Folder{opt: opt, changes: changeLog{dir: opt.State}, turns: map[string]chan struct{}{}}
-	for _, target := range noteTargets {
-		f.turns[target] = make(chan struct{}, 1)
-	}
-	return f
-}
-
-// takeTurn waits until no other call of this process writes to a target.
-func (f *Folder) takeTurn(ctx context.Context, target string) (done func(), err error) {
-	select {
-	case f.turns[target] <- struct{}{}:
-		return func() { <-f.turns[target] }, nil
-	case <-ctx.Done():
-		return nil, fmt.Errorf("wait for other notes: %w", ctx.Err())
-	}
-}
+func New(opt Options) *Folder { return &Folder{opt: opt, changes: changeLog{dir: opt.State}} }
 
 // newID returns the id of a change: its time and a random number.
 func (f *Folder) newID() string {
@@ -66,6 +45,3 @@ func (f *Folder) newID() string {
 	_, _ = rand.Read(n[:]) // never fails
 	return f.opt.Now().UTC().Format("20060102T150405Z-") + hex.EncodeToString(n[:])
 }
-
-// errNotFound says what to do, and the same for every reason.
-var errNotFound = fmt.Errorf("%w; use a path as a search result gives it", memory.ErrNotFound)

@@ -58,7 +58,7 @@ func (f *Folder) read(name string) ([]byte, error) {
 	defer root.Close()
 	src, _, err := safefile.Read(root, name, searchedFiles*f.opt.MaxFileBytes)
 	if err != nil {
-		return nil, errNotFound
+		return nil, memory.ErrNoFile
 	}
 	return src, nil
 }

@@ -91,18 +91,13 @@ func (f *Folder) checkUpdated(name string) error {
 	case !long || ok && root != f.opt.Path:
 		return &memory.InputError{Field: "path", Problem: fmt.Sprintf("only %s, %s and files in memory/ that are not of a day are updated, not %s", longTermFile, userFile, name)}
 	case !ok:
-		return errNotFound
+		return memory.ErrNoFile
 	}
 	return nil
 }
 
 // edit changes a file of what stays true, and records that before. plan returns the patch of a text, and why and for whom it is made.
 func (f *Folder) edit(ctx context.Context, name string, plan func(src []byte) (patch, change, error)) (memory.Updated, error) {
-	done, err := f.takeTurn(ctx, targetOf(name))
-	if err != nil {
-		return memory.Updated{}, err
-	}
-	defer done()
 	root, err := os.OpenRoot(f.opt.Path)
 	if err != nil {
 		return memory.Updated{}, fmt.Errorf("%w: %w; nothing was changed", memory.ErrUnavailable, err)
@@ -166,7 +161,7 @@ func (f *Folder) voidChange(ctx context.Context, c change) {
 func openExisting(ctx context.Context, root *os.Root, name string, limit int64) (*noteFile, error) {
 	f, _, err := safefile.OpenRegular(root, name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, errNotFound
+		return nil, memory.ErrNoFile
 	}
 	if err != nil {
 		return nil, fmt.Errorf("update %s: %w: %w", name, memory.ErrUnavailable, err)
@@ -181,16 +176,4 @@ func unchanged(name string, err error) error {
 		err = fmt.Errorf("%w: it has a second name or another owner, who has to change it", memory.ErrNotWritable)
 	}
 	return fmt.Errorf("update: %w", Unwritten(name, err))
-}
-
-// targetOf returns the target of the notes that are appended to a file.
-func targetOf(name string) string {
-	day, _, _ := text.FindDay(path.Base(name))
-	switch {
-	case day == "" || !strings.HasPrefix(name, notesFolder+"/"):
-		return memory.TargetLongTerm
-	case path.Dir(name) == notesFolder:
-		return memory.TargetDaily
-	}
-	return memory.TargetGroup
 }

@@ -20,7 +20,7 @@ func checkHistory(ctx context.Context, s *Subject) []Finding {
 	switch {
 	case err == nil:
 		return one("history", OK, "git has versions of the notes: kioku log, kioku search --as-of", "")
-	case errors.Is(err, history.ErrForeignRepository), errors.Is(err, history.ErrNoGit) && isInRepository(s.Place.Workspace):
+	case errors.Is(err, history.ErrForeignRepository), errors.Is(err, history.ErrNoGit) && (s.Conf.History.Journal || isInRepository(s.Place.Workspace)):
 		return one("history", Warn, fmt.Sprintf("the versions of the notes cannot be read: %v", err), "install git, or change the owner of the repository")
 	case s.Conf.History.Journal:
 		return one("history", OK, "the journal keeps versions of the notes: kioku log, kioku search --as-of", "")

@@ -326,8 +326,10 @@ func (m *Memory) PurgeHistory(ctx context.Context, name string) (memory.Purged, 
 	if p.Versions, err = m.past.Purge(ctx, name); err != nil {
 		return p, err
 	}
-	if err := os.RemoveAll(m.stateOf("journal")); err != nil { // of an earlier version, which is not read any more
-		return p, err
+	for _, name := range []string{"journal", "writes.jsonl", "writes.1.jsonl", "refused"} { // of earlier versions, which are not read any more
+		if err := os.RemoveAll(m.stateOf(name)); err != nil {
+			return p, err
+		}
 	}
 	if p.Copies, err = m.notes.Purge(ctx, name); err != nil {
 		return p, err

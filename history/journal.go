@@ -117,6 +117,9 @@ func (j *Journal) commit(ctx context.Context, known map[string]string, files []N
 		return nil, 0, err
 	}
 	gone, now, changed := maps.Clone(known), map[string]string{}, 0
+	for _, file := range files {
+		delete(gone, file.Path)
+	}
 	stream := func(w *bufio.Writer) error {
 		begin := func() {
 			if changed++; changed == 1 {
@@ -126,8 +129,11 @@ func (j *Journal) commit(ctx context.Context, known map[string]string, files []N
 				}
 			}
 		}
+		for _, name := range slices.Sorted(maps.Keys(gone)) { // before a folder of this name is made
+			begin()
+			fmt.Fprintf(w, "D %s\n", quotePath(name))
+		}
 		for _, file := range files {
-			delete(gone, file.Path)
 			if now[file.Path] = known[file.Path]; now[file.Path] == file.Hash {
 				continue
 			}
@@ -143,10 +149,6 @@ func (j *Journal) commit(ctx context.Context, known map[string]string, files []N
 			fmt.Fprintf(w, "M 100644 inline %s\ndata %d\n%s\n", quotePath(file.Path), len(text), text)
 			now[file.Path] = file.Hash
 		}
-		for _, name := range slices.Sorted(maps.Keys(gone)) {
-			begin()
-			fmt.Fprintf(w, "D %s\n", quotePath(name))
-		}
 		if changed == 0 {
 			fmt.Fprint(w, "feature done\n")
 		}
@@ -154,12 +156,15 @@ func (j *Journal) commit(ctx context.Context, known map[string]string, files []N
 		return err
 	}
 	in, out := io.Pipe()
+	ended := make(chan struct{})
 	go func() {
+		defer close(ended)
 		w := bufio.NewWriter(out)
 		out.CloseWithError(cmp.Or(stream(w), w.Flush()))
 	}()
 	err = j.git.feed(ctx, in, "fast-import", "--quiet")
 	in.Close()
+	<-ended
 	return now, changed, err
 }
 

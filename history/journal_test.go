@@ -146,6 +146,18 @@ func TestJournalHasTheFolderOfEveryTime(t *testing.T) {
 	}
 }
 
+// A file may become a folder and the other way round, and names may have any character.
+func TestJournalKeepsAnyPath(t *testing.T) {
+	t.Parallel()
+	d := newDiary(t, history.JournalOptions{})
+	for i, f := range []folder{{"x.md": "x"}, {"x.md/y.md": "y\n"}, {"x.md": "", `a"b\c 庭.md`: "z\r\n", "line\nbreak.md": "\xff"}} {
+		d.record(day(1+i), f)
+		if got, err := d.at(memory.Moment{}); err != nil || !cmp.Equal(got, f) {
+			t.Errorf("%q became %q, %v", f, got, err)
+		}
+	}
+}
+
 // (H03, C13)
 func TestJournalKeepsNoSecrets(t *testing.T) {
 	t.Parallel()

@@ -15,8 +15,8 @@ var wholeMarker = regexp.MustCompile(`^` + markerPattern.String() + `[ \t]*$`)
 // sectionHeading matches the heading of a daily note. Its group is the category.
 var sectionHeading = regexp.MustCompile(`^## \d\d:\d\d - (.*?)(?:` + markerPattern.String() + `)?[ \t]*$`)
 
-// findKey returns the line of the note with the key of n, 0 if there is none, and whether it is of the same text. A marker of
-// an older Kioku does not know its text; then the text before it decides.
+// findKey returns the line of the note with the key of n, 0 if there is none, and whether it is of the same text. The marker of
+// an older Kioku does not say of which; then it counts as the same.
 func findKey(src []byte, n memory.Note) (line int, same bool) {
 	if n.Key == "" {
 		return 0, false
@@ -35,20 +35,11 @@ func findKey(src []byte, n memory.Note) (line int, same bool) {
 		if m == nil {
 			continue
 		}
-		line = blockLine(text[:i], n.Target)
-		if m[3] == fingerprint(n.Text) || m[3] == "" && endsWithNote(text[:i], n) {
+		line = blockLine(text[:i], blockPrefix(n.Target))
+		if m[3] == fingerprint(n.Text) || m[3] == "" {
 			return line, true
 		}
 	}
-}
-
-// endsWithNote reports whether a text ends with that of a note.
-func endsWithNote(text string, n memory.Note) bool {
-	want := n.Text
-	if n.Target == memory.TargetLongTerm {
-		want = bulletText(n)
-	}
-	return strings.HasSuffix(strings.TrimRight(text, " \t\n"), "\n"+want) || text == want+" "
 }
 
 // findText returns the line of the section or bullet that contains the note's text and nothing else, 0 if there is none. A section
@@ -74,7 +65,7 @@ func findText(src []byte, n memory.Note) (line int) {
 		if cut || !endsNote(padded[end:], n.Target) {
 			continue
 		}
-		line := blockLine(text[:min(from-1+len("\n- "), len(text))], n.Target)
+		line := blockLine(text[:min(from-1+len("\n- "), len(text))], blockPrefix(n.Target))
 		if n.Target == memory.TargetLongTerm || hasCategory(text, line, n.Category) {
 			return line
 		}
@@ -103,15 +94,19 @@ func endsNote(after, target string) bool {
 	return slices.ContainsFunc(ends, func(end string) bool { return strings.HasPrefix(after, end) })
 }
 
-// blockLine returns the number of the last line of a text that is a heading, or a bullet for a long-term note; 1 if none is.
-func blockLine(text, target string) int {
-	prefix := "## "
+// blockPrefix returns what the first line of a note of a target begins with.
+func blockPrefix(target string) string {
 	if target == memory.TargetLongTerm {
-		prefix = "- "
+		return "-"
 	}
+	return "##"
+}
+
+// blockLine returns the number of the last line of a text that is a heading, or a bullet, as the prefix says; 1 if none is.
+func blockLine(text, prefix string) int {
 	lines := strings.Split(text, "\n")
 	for i := len(lines) - 1; i > 0; i-- {
-		if strings.HasPrefix(lines[i], prefix) {
+		if strings.HasPrefix(lines[i], prefix+" ") {
 			return i + 1
 		}
 	}

@@ -109,8 +109,8 @@ func (f *Folder) undoable(ctx context.Context, id string) (change, error) {
 // inverse returns the patch that takes a change back in a text. It returns a *memory.InputError if its lines were changed since.
 func (c change) inverse(src []byte) (patch, error) {
 	if c.isNote() {
-		if from, to := c.findNote(src); from >= 0 {
-			return withoutLines(src, from, to), nil
+		if first, end := c.findNote(src); first >= 0 {
+			return withoutLines(src, first, end), nil
 		}
 	} else if at := c.find(src); at >= 0 {
 		return patch{at + len(c.Lead), at + len(c.Lead) + len(c.After), c.Before}, nil
@@ -122,31 +122,20 @@ func (c change) inverse(src []byte) (patch, error) {
 	return patch{}, &memory.InputError{Field: "revision", Problem: fmt.Sprintf("the lines of %s that it has changed were changed since%s", c.Path, said)}
 }
 
-// find returns the offset of the lines that a change has left, -1 if a text has them not once. Of several, those at the line of the
-// change are meant.
+// find returns the offset of the lines that a change has left: those at the line of the change, else the only ones; -1 if a text does not have
+// them, or several times.
 func (c change) find(src []byte) int {
 	want := []byte(c.Lead + c.After + c.Tail)
-	first := c.Line - strings.Count(c.Lead, "\n")
-	var found []int
-	for from := 0; from <= len(src); {
-		at := bytes.Index(src[from:], want)
-		if at < 0 {
-			break
+	at := offsetOf(src, c.Line-1-strings.Count(c.Lead, "\n"))
+	if !bytes.HasPrefix(src[at:], want) {
+		if at = bytes.Index(src, want); at != bytes.LastIndex(src, want) {
+			return -1
 		}
-		at += from
-		from = at + 1
-		if !isWholeLines(src, at, at+len(want)) {
-			continue
-		}
-		if 1+countLineBreaks(src[:at]) == first {
-			return at
-		}
-		found = append(found, at)
 	}
-	if len(found) != 1 {
+	if at < 0 || !isWholeLines(src, at, at+len(want)) {
 		return -1
 	}
-	return found[0]
+	return at
 }
 
 // isWholeLines reports whether a part of a text begins and ends where lines do.
@@ -157,17 +146,15 @@ func isWholeLines(src []byte, from, to int) bool {
 
 // findNote returns the lines of a note in a text that has it as it was written, from 0, end exclusive; -1 if it is not there. Of several,
 // those at the line of the change are meant, else the last ones.
-func (c change) findNote(src []byte) (from, to int) {
+func (c change) findNote(src []byte) (first, end int) {
 	lines, want := blockLines(string(src)), blockLines(c.After)
-	from = -1
-	for i := range lines {
-		if i+len(want) <= len(lines) && slices.Equal(lines[i:i+len(want)], want) {
-			if from = i; i+1 == c.Line {
-				break
-			}
+	first = -1
+	for i := 0; i+len(want) <= len(lines) && first != c.Line-1; i++ {
+		if slices.Equal(lines[i:i+len(want)], want) {
+			first = i
 		}
 	}
-	return from, from + len(want)
+	return first, first + len(want)
 }
 
 // blockLines returns the lines of a text without their line breaks and the blanks before these.
@@ -196,30 +183,18 @@ func withoutLines(src []byte, first, end int) patch {
 	return p
 }
 
-// trace returns the lines of a note that is not as it was written any more: by its marker, or by its first line unless another note of
-// the log is there; end is 0 if nothing is left of it.
-func (c change) trace(src []byte, all []change) (first, end int) {
+// trace returns the lines of a note that is not as it was written any more, by its marker if that has a fingerprint, else by its first line; end
+// is 0 if nothing is left of it.
+func (c change) trace(src []byte) (first, end int) {
 	lines, want := blockLines(string(src)), blockLines(c.After)
-	marker := ""
 	last := want[len(want)-1]
 	if m := markerPattern.FindStringSubmatchIndex(last); m != nil && (m[4] >= 0 || m[8] >= 0) {
-		marker = strings.TrimSpace(last[m[0]:m[1]])
+		end = 1 + slices.IndexFunc(lines, func(line string) bool { return strings.Contains(line, strings.TrimSpace(last[m[0]:m[1]])) })
+		prefix, _, _ := strings.Cut(c.After, " ")
+		return max(0, blockLine(strings.Join(lines[:end], "\n"), prefix)-1), end
 	}
-	for i, line := range lines {
-		if line == want[0] && !slices.ContainsFunc(all, func(o change) bool { return o.Path == c.Path && o.isNote() && o.begins(lines[i:]) }) {
-			return i, min(i+len(want), len(lines))
-		}
+	if first = slices.Index(lines, want[0]); first < 0 {
+		return 0, 0
 	}
-	for i, line := range lines {
-		if marker != "" && strings.Contains(line, marker) {
-			return i, i + 1
-		}
-	}
-	return 0, 0
-}
-
-// begins reports whether lines begin with those of a note.
-func (c change) begins(lines []string) bool {
-	want := blockLines(c.After)
-	return len(want) <= len(lines) && slices.Equal(lines[:len(want)], want)
+	return first, min(first+len(want), len(lines))
 }

@@ -51,7 +51,7 @@ func (f *Folder) UndoWrites(ctx context.Context, u memory.UndoWrites) (memory.Un
 		selected[c.Path] = append(selected[c.Path], c)
 	}
 	for _, name := range paths {
-		writes, revision, err := f.takeBack(ctx, name, selected[name], all, u.DryRun)
+		writes, revision, err := f.takeBack(ctx, name, selected[name], u.DryRun)
 		if err != nil {
 			return done, err
 		}
@@ -88,13 +88,13 @@ func selects(u memory.UndoWrites, c change) bool {
 }
 
 // takeBack takes changes of a file back, the latest first, in one change. In a dry run it only says what would become of them.
-func (f *Folder) takeBack(ctx context.Context, name string, changes, all []change, dryRun bool) (writes []memory.Write, revision string, err error) {
+func (f *Folder) takeBack(ctx context.Context, name string, changes []change, dryRun bool) (writes []memory.Write, revision string, err error) {
 	plan := func(src []byte) (patch, change, error) {
 		out, done := src, change{Reason: "notes were taken back"}
 		writes = nil
 		for _, c := range changes {
 			p, err := c.inverse(out)
-			writes = append(writes, c.write(out, all, err == nil))
+			writes = append(writes, c.write(out, err == nil))
 			if err == nil {
 				out, done.Undoes = p.apply(out), append(done.Undoes, c.ID)
 			}
@@ -127,7 +127,7 @@ func (f *Folder) takeBack(ctx context.Context, name string, changes, all []chang
 }
 
 // write returns a change of a text as a write, whose outcome depends on whether it is there as it was made.
-func (c change) write(src []byte, all []change, isThere bool) memory.Write {
+func (c change) write(src []byte, isThere bool) memory.Write {
 	w := memory.Write{Path: c.Path, Time: c.Time, Source: c.Source, Session: c.Session, Kind: memory.WroteUpdate, Outcome: memory.WriteEdited}
 	if isThere {
 		w.Outcome = memory.WriteUndone
@@ -139,7 +139,7 @@ func (c change) write(src []byte, all []change, isThere bool) memory.Write {
 	w.Kind = memory.WroteNote
 	first, end := c.findNote(src)
 	if !isThere {
-		first, end = c.trace(src, all)
+		first, end = c.trace(src)
 	}
 	if end == 0 {
 		w.Outcome = memory.WriteGone
@@ -151,7 +151,7 @@ func (c change) write(src []byte, all []change, isThere bool) memory.Write {
 
 // gone returns a change as a write of which nothing is left.
 func (c change) gone() memory.Write {
-	w := c.write(nil, nil, false)
+	w := c.write(nil, false)
 	w.Outcome, w.Line = memory.WriteGone, 0
 	return w
 }

@@ -127,7 +127,7 @@ func TestUndoWritesLeavesWhatWasEdited(t *testing.T) {
 	edited = edited[:strings.Index(edited, "## 21:40 - c3")] + "mine\n"
 	writeFile(t, filepath.Join(ws, day), edited)
 	got := undoWrites(t, m, memory.UndoWrites{Session: "s1"})
-	want := []string{"edited flush memory/2026-01-05.md:3 Ines lives in Lisbon.", "edited flush memory/2026-01-05.md:9 Dario sings.", "undone flush memory/2026-01-05.md:11 Mia swims.", "gone flush memory/2026-01-05.md:0 "}
+	want := []string{"edited flush memory/2026-01-05.md:3 Ines lives in Lisbon.", "edited flush memory/2026-01-05.md:7 Dario sings.", "undone flush memory/2026-01-05.md:11 Mia swims.", "gone flush memory/2026-01-05.md:0 "}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

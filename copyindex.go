@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"kioku/internal/filelock"
+	"kioku/internal/files"
 	"kioku/store"
 )
 
@@ -35,7 +35,7 @@ func LockIndex(state, agent string) (unlock func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return func() error { return filelock.Unlock(lock) }, nil
+	return func() error { return files.Unlock(lock) }, nil
 }
 
 // lockPath returns the path of the lock of an index.

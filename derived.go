@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os"
 
-	"kioku/internal/safefile"
+	"kioku/internal/files"
 	"kioku/memory"
 	"kioku/store"
 )
@@ -38,7 +38,7 @@ func (m *Memory) ReadSource(ctx context.Context, path string) (memory.SourceFile
 		return memory.SourceFile{}, memory.ErrNoFile
 	}
 	defer root.Close()
-	src, err := safefile.ReadText(root, rel, m.indexer.Limit(path))
+	src, err := files.ReadText(root, rel, m.indexer.Limit(path))
 	if err != nil {
 		m.log.Debug("read source", "path", path, "err", err)
 		return memory.SourceFile{}, memory.ErrNoFile

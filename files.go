@@ -15,8 +15,7 @@ import (
 
 	"kioku/chunker"
 	"kioku/indexer"
-	"kioku/internal/marks"
-	"kioku/internal/safefile"
+	"kioku/internal/files"
 	"kioku/internal/text"
 	"kioku/memory"
 	"kioku/search"
@@ -94,7 +93,7 @@ func (m *Memory) readFile(path string) (string, error) {
 		return "", memory.ErrNoFile
 	}
 	defer root.Close()
-	read, err := safefile.ReadText(root, rel, m.indexer.Limit(path))
+	read, err := files.ReadText(root, rel, m.indexer.Limit(path))
 	if read.Info != nil && err != nil { // what it contains is no text
 		return "", fmt.Errorf("%w that can be shown: %w", memory.ErrNotFound, err)
 	}
@@ -106,7 +105,7 @@ func (m *Memory) readFile(path string) (string, error) {
 	if m.indexer.IsTranscript(path) {
 		src = m.indexer.Render(path, src)
 	}
-	return chunker.Normalize(marks.Strip(src)), nil
+	return chunker.Normalize(text.StripMarks(src)), nil
 }
 
 // excerpt cuts the lines asked for out of a text.
@@ -210,7 +209,7 @@ func (m *Memory) sameName(p string) (string, bool) {
 		return p, false
 	}
 	defer root.Close()
-	found, ok := safefile.SameName(root, rel)
+	found, ok := files.SameName(root, rel)
 	if !ok {
 		return p, false
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"kioku/internal/filelock"
+	"kioku/internal/files"
 	"kioku/memory"
 	"kioku/store"
 )
@@ -92,9 +92,9 @@ func lockFile(path string, daemon bool, socket string) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open lock: %w", err)
 	}
-	if err := filelock.TryLock(f); err != nil {
+	if err := files.TryLock(f); err != nil {
 		defer f.Close()
-		if errors.Is(err, filelock.ErrHeld) {
+		if errors.Is(err, files.ErrHeld) {
 			return nil, lockedError(f)
 		}
 		return nil, fmt.Errorf("lock %s: %w", path, err)
@@ -108,7 +108,7 @@ func lockFile(path string, daemon bool, socket string) (*os.File, error) {
 		_, err = f.WriteString(owner)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("write lock %s: %w", path, err), filelock.Unlock(f))
+		return nil, errors.Join(fmt.Errorf("write lock %s: %w", path, err), files.Unlock(f))
 	}
 	return f, nil
 }

@@ -18,8 +18,8 @@ import (
 	"kioku/embed"
 	"kioku/history"
 	"kioku/indexer"
-	"kioku/internal/filelock"
-	"kioku/internal/marks"
+	"kioku/internal/files"
+	"kioku/internal/text"
 	"kioku/memory"
 	"kioku/note"
 	"kioku/search"
@@ -170,7 +170,7 @@ type Memory struct {
 // agentID is what an agent may be called: safe as a file name and in every protocol.
 var agentID = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
 
-// markersVersion is part of the fingerprint of an index. It changes whenever marks.Strip removes something else.
+// markersVersion is part of the fingerprint of an index. It changes whenever text.StripMarks removes something else.
 const markersVersion = ", marks v3"
 
 // CheckAgent returns a *memory.InputError if id is not a valid id of an agent.
@@ -224,7 +224,7 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 		Workspace: workspace, StateDir: opt.StateDir, ExtraPaths: opt.Index.ExtraPaths, Include: opt.Index.Include, Exclude: opt.Index.Exclude,
 		Sessions: opt.Index.Sessions, MaxFileBytes: opt.Index.MaxFileBytes,
 		Debounce: opt.Index.Debounce, MaxWait: opt.Index.MaxWait, Interval: opt.Index.Interval, PollInterval: opt.Index.PollInterval,
-		StripMarkers: marks.Strip, Analyze: m.store.Analyze, Episodes: opt.Episodes, EpisodesBy: opt.EpisodesBy,
+		StripMarkers: text.StripMarks, Analyze: m.store.Analyze, Episodes: opt.Episodes, EpisodesBy: opt.EpisodesBy,
 		Notify: m.notify, Now: opt.Now, Log: m.log,
 	})
 	m.backfill = m.newBackfill()
@@ -294,7 +294,7 @@ func (m *Memory) openStore(ctx context.Context, chunking string) (err error) {
 		Recipe: m.generations.recipeOf})
 	m.generations.store = m.store
 	if err != nil && m.lock != nil {
-		err = errors.Join(err, filelock.Unlock(m.lock))
+		err = errors.Join(err, files.Unlock(m.lock))
 	}
 	return err
 }
@@ -411,5 +411,5 @@ func (m *Memory) Close() error {
 	if m.lock == nil {
 		return err
 	}
-	return errors.Join(err, filelock.Unlock(m.lock))
+	return errors.Join(err, files.Unlock(m.lock))
 }

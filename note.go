@@ -8,8 +8,7 @@ import (
 	"os"
 
 	"kioku/indexer"
-	"kioku/internal/atomicfile"
-	"kioku/internal/filelock"
+	"kioku/internal/files"
 	"kioku/memory"
 	"kioku/note"
 )
@@ -149,7 +148,7 @@ func recordInclude(ctx context.Context, root *os.Root) (err error) {
 	if err != nil {
 		return note.Unwritten(indexer.SettingsFile, err)
 	}
-	defer func() { err = errors.Join(err, filelock.Unlock(f)) }()
+	defer func() { err = errors.Join(err, files.Unlock(f)) }()
 	text, err := io.ReadAll(f)
 	if err != nil {
 		return note.Unwritten(indexer.SettingsFile, err)
@@ -168,8 +167,8 @@ func recordInclude(ctx context.Context, root *os.Root) (err error) {
 	if err != nil || len(globs) == 0 {
 		return errors.Join(fmt.Errorf("%s: add the line include: [\"**/*.md\"] to it yourself", indexer.SettingsFile), err)
 	}
-	if err := atomicfile.Append(f, []byte(lines)); err != nil {
+	if err := files.Append(f, []byte(lines)); err != nil {
 		return note.Unwritten(indexer.SettingsFile, err)
 	}
-	return atomicfile.SyncFolder(root, ".")
+	return files.SyncFolder(root, ".")
 }

@@ -8,8 +8,8 @@ import (
 	"sync"
 
 	"kioku/chunker"
-	"kioku/internal/marks"
-	"kioku/internal/safefile"
+	"kioku/internal/files"
+	"kioku/internal/text"
 	"kioku/memory"
 	"kioku/note"
 )
@@ -89,7 +89,7 @@ func (c *originCache) known(path string) (fileOrigins, bool) {
 		return fileOrigins{}, false
 	}
 	info, err := os.Lstat(f.place)
-	return f, err == nil && safefile.Unchanged(f.info, info)
+	return f, err == nil && files.Unchanged(f.info, info)
 }
 
 // read reads the origins of a file. Searches that read at the same time do not wait for each other.
@@ -99,13 +99,13 @@ func (c *originCache) read(path string, limit int64, dir, rel string) (fileOrigi
 		return fileOrigins{}, err
 	}
 	defer root.Close()
-	src, err := safefile.ReadText(root, rel, limit)
+	src, err := files.ReadText(root, rel, limit)
 	if err != nil {
 		return fileOrigins{}, err
 	}
 	f := fileOrigins{place: filepath.Join(dir, filepath.FromSlash(rel)), info: src.Info}
 	if f.notes = note.Origins(src.Data); len(f.notes) > 0 {
-		f.lines = strings.Split(chunker.Normalize(marks.Strip(src.Data)), "\n")
+		f.lines = strings.Split(chunker.Normalize(text.StripMarks(src.Data)), "\n")
 	}
 	c.keep(path, f)
 	return f, nil

@@ -9,7 +9,7 @@ import (
 	"os"
 	"slices"
 
-	"kioku/internal/safefile"
+	"kioku/internal/files"
 	"kioku/memory"
 	"kioku/note"
 )
@@ -54,7 +54,7 @@ func (c *originCache) ofTranscript(dir, rel string, from, to int, originOf func(
 		return nil, err
 	}
 	defer root.Close()
-	file, info, err := safefile.OpenRegular(root, rel)
+	file, info, err := files.OpenRegular(root, rel)
 	if err != nil {
 		return nil, err
 	}

@@ -16,7 +16,7 @@ import (
 
 	"kioku/history"
 	"kioku/indexer"
-	"kioku/internal/safefile"
+	"kioku/internal/files"
 	"kioku/internal/text"
 	"kioku/memory"
 )
@@ -131,7 +131,7 @@ func (m *Memory) Diff(ctx context.Context, q memory.DiffQuery) (memory.Diff, err
 // readNotes calls f with the notes of the workspace that the index has, in the order of their paths, and a function that reads one. A note
 // whose text is not indexed has no hash.
 func (m *Memory) readNotes(ctx context.Context, f func(notes []history.Noted, read func(name string) ([]byte, error)) error) error {
-	files, err := m.store.Files(ctx)
+	indexed, err := m.store.Files(ctx)
 	if err != nil {
 		return err
 	}
@@ -141,18 +141,18 @@ func (m *Memory) readNotes(ctx context.Context, f func(notes []history.Noted, re
 	}
 	defer root.Close()
 	var notes []history.Noted
-	for _, name := range slices.Sorted(maps.Keys(files)) {
+	for _, name := range slices.Sorted(maps.Keys(indexed)) {
 		if !m.ownsPast(name) {
 			continue
 		}
 		n := history.Noted{Path: name}
-		if files[name].Skipped == "" {
-			n.Hash = fmt.Sprintf("%x", files[name].SHA256)
+		if indexed[name].Skipped == "" {
+			n.Hash = fmt.Sprintf("%x", indexed[name].SHA256)
 		}
 		notes = append(notes, n)
 	}
 	return f(notes, func(name string) ([]byte, error) {
-		src, _, err := safefile.Read(root, name, m.opt.Index.maxFileBytes())
+		src, _, err := files.Read(root, name, m.opt.Index.maxFileBytes())
 		return src, err
 	})
 }

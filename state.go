@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"kioku/internal/safefile"
+	"kioku/internal/files"
 )
 
 // defaultAgent is the agent if none is named.
@@ -39,13 +39,13 @@ func StateOf(ctx context.Context, state, agent, workspace string) string {
 		return state
 	}
 	own := filepath.Join(state, "folders", FolderKey(workspace))
-	if real, err := filepath.EvalSymlinks(own); err == nil && safefile.SameFolder(real, state) {
+	if real, err := filepath.EvalSymlinks(own); err == nil && files.SameFolder(real, state) {
 		return state
 	} else if err == nil {
 		return own
 	}
 	before, err := IndexedWorkspace(ctx, state, agent)
-	if err != nil || before == "" || !safefile.SameFolder(before, workspace) {
+	if err != nil || before == "" || !files.SameFolder(before, workspace) {
 		return own // an index that cannot be read is nobody's
 	}
 	if err := os.MkdirAll(filepath.Dir(own), 0o700); err == nil {

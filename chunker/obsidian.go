@@ -1,7 +1,7 @@
 package chunker
 
 import (
-	"kioku/internal/lazyregexp"
+	"kioku/internal/text"
 	"slices"
 	"strings"
 )
@@ -9,15 +9,15 @@ import (
 var (
 	// placeholder is what a template has in the place of a text: {{date:YYYY}}, {{title}}, {{time}} and <% tp.file.title %>. Those of other
 	// programs are text of a note.
-	placeholder = lazyregexp.New(`(?i)\{\{\s*(?:date|title|time)(?:[:+-][^{}\n]*)?\s*\}\}|<%[-_*+~=]*\s*(?:await\s+)?tp\..*?(?:%>|$)`)
+	placeholder = text.NewRegexp(`(?i)\{\{\s*(?:date|title|time)(?:[:+-][^{}\n]*)?\s*\}\}|<%[-_*+~=]*\s*(?:await\s+)?tp\..*?(?:%>|$)`)
 	// codeSpan is code within a line.
-	codeSpan = lazyregexp.New("`+[^`]*`+")
+	codeSpan = text.NewRegexp("`+[^`]*`+")
 	// emptyLine is a line that a person is to fill in: an empty item or task, a label, a rule.
-	emptyLine = lazyregexp.New(`^(?:[-*+>|\s]*(?:\[.\])?[-*+>|\s]*|[^.!?]{1,60}[:：]\**)$`)
+	emptyLine = text.NewRegexp(`^(?:[-*+>|\s]*(?:\[.\])?[-*+>|\s]*|[^.!?]{1,60}[:：]\**)$`)
 	// baseEmbed is a line that shows a view of a database.
-	baseEmbed = lazyregexp.New(`^!\[\[[^\]]+\.base(?:#[^\]]*)?(?:\|[^\]]*)?\]\]$`)
+	baseEmbed = text.NewRegexp(`^!\[\[[^\]]+\.base(?:#[^\]]*)?(?:\|[^\]]*)?\]\]$`)
 	// drawingNotice is the line that Excalidraw writes for people who open a drawing as Markdown.
-	drawingNotice = lazyregexp.New(`^==⚠.*⚠==`)
+	drawingNotice = text.NewRegexp(`^==⚠.*⚠==`)
 )
 
 // dataFences are the info strings of code fences that are views or drawings.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"kioku/internal/modelhttp"
-	"kioku/internal/tracing"
+	"kioku/internal/trace"
 )
 
 // Try is one try of a request to a provider. It contains no text.
@@ -89,7 +89,7 @@ func (c *Client) try(ctx context.Context, kind textKind, texts []string) (out []
 func (c *Client) send(ctx context.Context, kind textKind, texts []string) (out []Embedding, err error) {
 	ctx, cancel := context.WithTimeout(ctx, c.cfg.TryTimeout)
 	defer cancel()
-	ctx, span := tracing.Start(ctx, "embed")
+	ctx, span := trace.Start(ctx, "embed")
 	start := time.Now()
 	left := 0
 	if c.cfg.redacts() {

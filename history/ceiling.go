@@ -7,8 +7,7 @@ import (
 	"slices"
 
 	"kioku/chunker"
-	"kioku/internal/marks"
-	"kioku/internal/safefile"
+	"kioku/internal/files"
 	"kioku/internal/text"
 	"kioku/memory"
 )
@@ -42,7 +41,7 @@ func (p *Past) noteUpTo(name string, src []byte, ceiling memory.Sensitivity) str
 		}
 		src = bytes.Join(lines, nil)
 	}
-	return chunker.Normalize(marks.Strip(src))
+	return chunker.Normalize(text.StripMarks(src))
 }
 
 // Withhold leaves out the passages of an answer that have lines above a ceiling of sensitivity, if derivation knows it. folder has the old
@@ -61,7 +60,7 @@ func (p *Past) Withhold(folder string, answer *memory.Answer, ceiling memory.Sen
 	for _, h := range answer.Hits {
 		episodes, known := cut[h.Path]
 		if !known {
-			src, err := safefile.ReadText(root, h.Path, p.opt.MaxFileBytes)
+			src, err := files.ReadText(root, h.Path, p.opt.MaxFileBytes)
 			if err != nil {
 				answer.Withheld++
 				continue

@@ -14,7 +14,7 @@ import (
 	"slices"
 	"time"
 
-	"kioku/internal/filelock"
+	"kioku/internal/files"
 	"kioku/memory"
 )
 
@@ -66,7 +66,7 @@ func (x Indexes) Open(ctx context.Context, g *Git, v memory.FolderVersion, files
 }
 
 // make writes the notes of a version and indexes them, unless another process or call has just done so.
-func (x Indexes) make(ctx context.Context, g *Git, v memory.FolderVersion, files []File, dir string) error {
+func (x Indexes) make(ctx context.Context, g *Git, v memory.FolderVersion, changed []File, dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
@@ -74,10 +74,10 @@ func (x Indexes) make(ctx context.Context, g *Git, v memory.FolderVersion, files
 	if err != nil {
 		return err
 	}
-	if err := filelock.Lock(ctx, lock); err != nil {
+	if err := files.Lock(ctx, lock); err != nil {
 		return errors.Join(err, lock.Close())
 	}
-	defer func() { _ = filelock.Unlock(lock) }()
+	defer func() { _ = files.Unlock(lock) }()
 	if _, err := os.Stat(filepath.Join(dir, wholeFile)); err == nil {
 		return nil
 	}
@@ -86,7 +86,7 @@ func (x Indexes) make(ctx context.Context, g *Git, v memory.FolderVersion, files
 			return err
 		}
 	}
-	if err := writeNotes(ctx, g, v, files, filepath.Join(dir, notesFolder)); err != nil {
+	if err := writeNotes(ctx, g, v, changed, filepath.Join(dir, notesFolder)); err != nil {
 		return err
 	}
 	if err := x.Build(ctx, filepath.Join(dir, notesFolder), filepath.Join(dir, stateFolder)); err != nil {
@@ -160,7 +160,7 @@ func (x Indexes) Remove(keep int, age time.Duration) (removed int, err error) {
 		}
 		if err := removeUnlocked(in.path); err == nil {
 			removed++
-		} else if !errors.Is(err, filelock.ErrHeld) {
+		} else if !errors.Is(err, files.ErrHeld) {
 			failed = append(failed, err)
 		}
 	}
@@ -173,10 +173,10 @@ func removeUnlocked(dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := filelock.TryLock(lock); err != nil {
+	if err := files.TryLock(lock); err != nil {
 		return errors.Join(err, lock.Close())
 	}
-	defer func() { _ = filelock.Unlock(lock) }()
+	defer func() { _ = files.Unlock(lock) }()
 	if err := os.Remove(filepath.Join(dir, wholeFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -18,8 +18,7 @@ import (
 	"strings"
 	"time"
 
-	"kioku/internal/atomicfile"
-	"kioku/internal/filelock"
+	"kioku/internal/files"
 	"kioku/internal/secrets"
 	"kioku/memory"
 )
@@ -225,7 +224,7 @@ func (j *Journal) writeHashes(known map[string]string) error {
 		return err
 	}
 	defer root.Close()
-	return atomicfile.Write(root, hashesFile, data, 0o600)
+	return files.Write(root, hashesFile, data, 0o600)
 }
 
 // endPurge puts the new repository of a purge, if there is one, in the place of the old one, and removes that.
@@ -247,13 +246,13 @@ func (j *Journal) lock(ctx context.Context) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := filelock.Lock(ctx, f); err != nil {
+	if err := files.Lock(ctx, f); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	if err := j.endPurge(); err != nil {
-		return nil, errors.Join(err, filelock.Unlock(f))
+		return nil, errors.Join(err, files.Unlock(f))
 	}
-	return func() { _ = filelock.Unlock(f) }, nil
+	return func() { _ = files.Unlock(f) }, nil
 }
 
 // shrink removes the oldest versions until the journal keeps to its size and its age, and packs what is loose.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"kioku/embed"
-	"kioku/internal/tracing"
+	"kioku/internal/trace"
 )
 
 const (
@@ -144,7 +144,7 @@ func (b *Backfill) Run(ctx context.Context, onProgress func(Progress)) (Backfill
 	if onProgress == nil {
 		onProgress = func(Progress) {}
 	}
-	ctx, span := tracing.Start(ctx, "backfill")
+	ctx, span := trace.Start(ctx, "backfill")
 	saving, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(saveWait, cancel) })()

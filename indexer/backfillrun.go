@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"kioku/embed"
-	"kioku/internal/tracing"
+	"kioku/internal/trace"
 )
 
 // backfillRun is one run of a backfill. All of it, but for the writing of vectors, is done by the goroutine of Run.
@@ -286,7 +286,7 @@ func (r *backfillRun) save() {
 	stored, vectors := make(chan error, 1), r.unsaved
 	r.stored, r.writing, r.unsaved = stored, vectors, map[Hash]Vectors{}
 	go func() {
-		ctx, span := tracing.Start(r.saving, "put")
+		ctx, span := trace.Start(r.saving, "put")
 		err := r.store.PutVectors(ctx, r.unsavedSpace, vectors)
 		span.Int("texts", len(vectors))
 		span.End(err)

@@ -6,35 +6,34 @@ import (
 	"path"
 	"strings"
 
-	"kioku/internal/lazyregexp"
 	"kioku/internal/text"
 )
 
 // copyNames match the names, without extension, of copies that programs put beside a file if two versions of it are in conflict. The first
 // group is the name of the file.
-var copyNames = []*lazyregexp.Regexp{
-	lazyregexp.New(`^(.+)\.sync-conflict-\d{8}-\d{6}(?:-\w+)?$`),                                       // Syncthing
-	lazyregexp.New(`(?i)^(.+)[._ -]conflict(?:ed)?[_ -](?:copy[_ -])?(?:[^\d]*[_ -])?\d{6,}[\d._-]*$`), // ownCloud
-	lazyregexp.New(`(?i)^(.+)[_-]conflict-[^-]+-\d{4}-\d\d-\d\d$`),
-	lazyregexp.New(`^(.+)\.Conflict\d*$`),                                                                                           // Resilio Sync
-	lazyregexp.New(`^(.+?)_[^_]+(?:_[^_]+)?_[A-Z][a-z]{2}-\d\d-\d+-\d{4}_\w*Conflict$`),                                             // Synology Drive
-	lazyregexp.New(`^(.+)_conf\(\d+\)$`),                                                                                            // Google Drive
-	lazyregexp.New(`^(.+)-(?:DESKTOP-[A-Z0-9]{0,6}\d[A-Z0-9]{0,6}|LAPTOP-[A-Z0-9]{0,7}\d[A-Z0-9]{0,7}|WIN-[A-Z0-9]{11})(?:-\d+)?$`), // OneDrive
-	lazyregexp.New(`^(.+)\.dup\d*$`),                                                                                                // Remotely Save
-	lazyregexp.New(`^(.+)_(?:BACKUP|BASE|LOCAL|REMOTE)_\d{2,3}(?:\d{2,4})?$`),                                                       // git mergetool
-	lazyregexp.New(`^(.+)~(?:HEAD|ours|theirs)$`),                                                                                   // git merge
+var copyNames = []*text.Regexp{
+	text.NewRegexp(`^(.+)\.sync-conflict-\d{8}-\d{6}(?:-\w+)?$`),                                       // Syncthing
+	text.NewRegexp(`(?i)^(.+)[._ -]conflict(?:ed)?[_ -](?:copy[_ -])?(?:[^\d]*[_ -])?\d{6,}[\d._-]*$`), // ownCloud
+	text.NewRegexp(`(?i)^(.+)[_-]conflict-[^-]+-\d{4}-\d\d-\d\d$`),
+	text.NewRegexp(`^(.+)\.Conflict\d*$`),                                                                                           // Resilio Sync
+	text.NewRegexp(`^(.+?)_[^_]+(?:_[^_]+)?_[A-Z][a-z]{2}-\d\d-\d+-\d{4}_\w*Conflict$`),                                             // Synology Drive
+	text.NewRegexp(`^(.+)_conf\(\d+\)$`),                                                                                            // Google Drive
+	text.NewRegexp(`^(.+)-(?:DESKTOP-[A-Z0-9]{0,6}\d[A-Z0-9]{0,6}|LAPTOP-[A-Z0-9]{0,7}\d[A-Z0-9]{0,7}|WIN-[A-Z0-9]{11})(?:-\d+)?$`), // OneDrive
+	text.NewRegexp(`^(.+)\.dup\d*$`),                                                                                                // Remotely Save
+	text.NewRegexp(`^(.+)_(?:BACKUP|BASE|LOCAL|REMOTE)_\d{2,3}(?:\d{2,4})?$`),                                                       // git mergetool
+	text.NewRegexp(`^(.+)~(?:HEAD|ours|theirs)$`),                                                                                   // git merge
 }
 
 // bracketed matches a name with something in brackets at its end, as Dropbox, Nextcloud, Obsidian Sync, Seafile and others name their
 // copies, each in the language of its user.
-var bracketed = lazyregexp.New(`^(.+?) ?[(（\[]([^()（）\[\]]+)[)）\]]$`)
+var bracketed = text.NewRegexp(`^(.+?) ?[(（\[]([^()（）\[\]]+)[)）\]]$`)
 
 var (
-	conflictWord = lazyregexp.New(`(?i)confli[ck]?t|konflikt|конфл[иі]кт|冲突|衝突|競合|충돌|çakış`)
+	conflictWord = text.NewRegexp(`(?i)confli[ck]?t|konflikt|конфл[иі]кт|冲突|衝突|競合|충돌|çakış`)
 	// copyWord matches what the brackets of a copy have beside the word: a time, a number, or the word "copy".
-	copyWord = lazyregexp.New(`(?i)\d{4}\D\d|\d{6}|cop(?:y|ie|ia)|cópia|kopi|kopya|коп[иі]|副本|コピー|사본|복사`)
+	copyWord = text.NewRegexp(`(?i)\d{4}\D\d|\d{6}|cop(?:y|ie|ia)|cópia|kopi|kopya|коп[иі]|副本|コピー|사본|복사`)
 	// plainConflict matches brackets that need nothing else.
-	plainConflict = lazyregexp.New(`(?i)^\[conflict(?:ed)?\]$|(?:case|unicode encoding|white ?space|selective sync) conflict`)
+	plainConflict = text.NewRegexp(`(?i)^\[conflict(?:ed)?\]$|(?:case|unicode encoding|white ?space|selective sync) conflict`)
 )
 
 // originalOf returns the name of the file of which one with this name is a copy that a program made of a conflict; "" if it is none.

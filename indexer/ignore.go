@@ -12,7 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"kioku/internal/safefile"
+	"kioku/internal/files"
 )
 
 // ignoreFile is the name of git's ignore files. They apply to what globs include, and not to memory/, since a folder of notes made for Kioku
@@ -181,8 +181,8 @@ func (g *ignores) level(dir string) ([]ignorePattern, error) {
 // readIgnoreFile returns the patterns of an ignore file; nil if there is none. Like git, it reads no .gitignore that is not a
 // regular file.
 func readIgnoreFile(root *os.Root, name string) ([]byte, error) {
-	data, _, err := safefile.Read(root, name, ignoreFileLimit)
-	var skip *safefile.SkipError
+	data, _, err := files.Read(root, name, ignoreFileLimit)
+	var skip *files.SkipError
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.As(err, &skip) && !isRegular(root, name):
 		return nil, nil
@@ -200,7 +200,7 @@ func isRegular(root *os.Root, name string) bool {
 
 // skipReason returns the reason for skipping a file that could not be read.
 func skipReason(err error) string {
-	var skip *safefile.SkipError
+	var skip *files.SkipError
 	if errors.As(err, &skip) {
 		return skip.Reason
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"kioku/chunker"
-	"kioku/internal/tracing"
+	"kioku/internal/trace"
 )
 
 // Splitter splits a file into chunks; *chunker.Chunker is one. It is called concurrently.
@@ -138,7 +138,7 @@ func (x *Indexer) sync(ctx context.Context, req request, onProgress func(Progres
 	if onProgress == nil {
 		onProgress = func(Progress) {}
 	}
-	ctx, span := tracing.Start(ctx, "sync")
+	ctx, span := trace.Start(ctx, "sync")
 	start := x.opt.Now()
 	x.updateState(func(s *SyncState) {
 		s.Syncing = true

@@ -1,12 +1,11 @@
 package indexer
 
 import (
-	"kioku/internal/lazyregexp"
+	"kioku/internal/text"
 	"path"
 	"strings"
 
-	"kioku/internal/safefile"
-	"kioku/internal/text"
+	"kioku/internal/files"
 )
 
 // DateOf returns the day (YYYY-MM-DD) of a path; "" if it has none. It is the first day in the file name in a form of [text.FindDay], or
@@ -39,11 +38,11 @@ func dayOfPath(p string, order text.DayOrder) (day string, start, end int) {
 }
 
 var (
-	yearFolder = lazyregexp.New(`^\d{4}$`)
+	yearFolder = text.NewRegexp(`^\d{4}$`)
 	// monthFolder is 02, 02-February, 2026-02, 2026-02-February or February.
-	monthFolder = lazyregexp.New(`^(?:(\d{4})[-_. ])?(?:(\d\d?)(?:[-_. ]+\pL.*)?|(\pL+))$`)
+	monthFolder = text.NewRegexp(`^(?:(\d{4})[-_. ])?(?:(\d\d?)(?:[-_. ]+\pL.*)?|(\pL+))$`)
 	// dayName is 04, 4 or 04 with words behind it.
-	dayName = lazyregexp.New(`^(\d\d?)$|^(\d\d)[-_. ]+\pL`)
+	dayName = text.NewRegexp(`^(\d\d?)$|^(\d\d)[-_. ]+\pL`)
 )
 
 // dayBelow returns the day that a name is in the folders of a year and a month, and its length in the name.
@@ -85,7 +84,7 @@ func (f *foundFile) dayOrder() text.DayOrder {
 	if !needsOrder(f.path) {
 		return text.AnyOrder
 	}
-	dir, err := safefile.OpenFolder(f.root, path.Dir(f.rel))
+	dir, err := files.OpenFolder(f.root, path.Dir(f.rel))
 	if err != nil {
 		return text.AnyOrder
 	}

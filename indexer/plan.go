@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"kioku/internal/safefile"
+	"kioku/internal/files"
 	"kioku/internal/text"
 )
 
@@ -25,7 +25,7 @@ type statEntry struct {
 
 // sameAs reports whether a file has this size, time and stamp, as far as they are known.
 func (e statEntry) sameAs(info fs.FileInfo) bool {
-	return e.size == info.Size() && e.mtime.Equal(info.ModTime()) && (e.stamp == 0 || e.stamp == safefile.Stamp(info))
+	return e.size == info.Size() && e.mtime.Equal(info.ModTime()) && (e.stamp == 0 || e.stamp == files.Stamp(info))
 }
 
 // trusted reports whether the file was read so long after it was written that its time can be trusted.
@@ -160,7 +160,7 @@ func (r *syncRun) remember(t *fileTask, written bool) {
 	if !written {
 		indexed = *t.stored
 	}
-	e := statEntry{size: t.info.Size(), mtime: t.info.ModTime(), stamp: safefile.Stamp(t.info), hash: indexed.SHA256, readAt: t.readAt}
+	e := statEntry{size: t.info.Size(), mtime: t.info.ModTime(), stamp: files.Stamp(t.info), hash: indexed.SHA256, readAt: t.readAt}
 	if e.trusted() && indexed.entry().sameAs(t.info) {
 		delete(r.stats, t.path) // the index says the same
 		return

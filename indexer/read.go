@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"kioku/chunker"
-	"kioku/internal/safefile"
-	"kioku/internal/tracing"
+	"kioku/internal/files"
+	"kioku/internal/trace"
 	"kioku/memory"
 )
 
@@ -27,7 +27,7 @@ func (r *syncRun) readFile(ctx context.Context, t *fileTask) {
 		return
 	}
 	t.readAt = r.opt.Now()
-	ctx, span := tracing.Start(ctx, "file")
+	ctx, span := trace.Start(ctx, "file")
 	defer func() {
 		span.Int("bytes", int(t.file.Size))
 		span.End(t.err)
@@ -45,7 +45,7 @@ func (r *syncRun) readFile(ctx context.Context, t *fileTask) {
 		t.unchanged = t.skippedAsBefore()
 		return
 	}
-	src, err := safefile.ReadText(t.root, t.rel, limitOf(t.source, r.opt.MaxFileBytes))
+	src, err := files.ReadText(t.root, t.rel, limitOf(t.source, r.opt.MaxFileBytes))
 	if src.Info != nil {
 		t.info, t.contentRead = src.Info, true
 		t.file.stamp(src.Info)
@@ -63,7 +63,7 @@ func (r *syncRun) readFile(ctx context.Context, t *fileTask) {
 		return
 	}
 	if !t.unchanged && !r.req.compares {
-		_, span := tracing.Start(ctx, "chunk")
+		_, span := trace.Start(ctx, "chunk")
 		switch {
 		case src.Encoding != "":
 			t.file.Remark = "read as " + src.Encoding + ", for it is not UTF-8"
@@ -88,15 +88,15 @@ func (f *foundFile) withoutContent() File {
 
 // stamp fills in what is known of a file without reading it.
 func (f *File) stamp(info fs.FileInfo) {
-	f.ModTime, f.Stamp, f.Size = info.ModTime(), safefile.Stamp(info), info.Size()
+	f.ModTime, f.Stamp, f.Size = info.ModTime(), files.Stamp(info), info.Size()
 }
 
 // readFailed decides what an error means: the file moved, must be skipped, or is in trouble. Only the next scan, which
 // knows the state of the root, can say whether a file that moved is gone.
 func (t *fileTask) readFailed(err error) {
-	var skip *safefile.SkipError
+	var skip *files.SkipError
 	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, safefile.ErrReplaced):
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, files.ErrReplaced):
 		t.err = errMoved
 	case errors.As(err, &skip), errors.Is(err, fs.ErrPermission):
 		t.file.Skipped = skipReason(err)

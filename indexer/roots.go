@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"kioku/internal/safefile"
+	"kioku/internal/files"
 	"kioku/memory"
 )
 
@@ -56,9 +56,9 @@ func openRootFolder(dir string) (*os.Root, error) {
 		return nil, err
 	}
 	if info.Mode()&fs.ModeSymlink == 0 && !info.IsDir() {
-		return nil, &safefile.SkipError{Reason: "neither a folder nor a .md file"}
+		return nil, &files.SkipError{Reason: "neither a folder nor a .md file"}
 	}
-	return safefile.OpenRoot(dir)
+	return files.OpenRoot(dir)
 }
 
 // isEmpty reports whether a folder can be read and has no entries.
@@ -85,7 +85,7 @@ func (s *scan) targetUnavailable(t target, err error) {
 	}
 	if root := s.openRoot(t.root); root.err != nil && t.root == s.layout.workspace {
 		name, top = printable(t.root), ""
-	} else if skip := (*safefile.SkipError)(nil); errors.As(err, &skip) {
+	} else if skip := (*files.SkipError)(nil); errors.As(err, &skip) {
 		s.addFile(t, root, t.base, nil, reason)
 		return
 	}

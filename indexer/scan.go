@@ -14,7 +14,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
-	"kioku/internal/safefile"
+	"kioku/internal/files"
 )
 
 // maxDepth is how many folders deep a scan goes. Each level needs a file descriptor, and bind mounts can loop.
@@ -153,7 +153,7 @@ func (s *scan) scanTarget(ctx context.Context, t target) {
 
 // scanBase scans a target that is not a root itself.
 func (s *scan) scanBase(ctx context.Context, t target, root *openedRoot) error {
-	parent, err := safefile.OpenFolder(root.dir, path.Dir(t.base))
+	parent, err := files.OpenFolder(root.dir, path.Dir(t.base))
 	if err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func (s *scan) scanBase(ctx context.Context, t target, root *openedRoot) error {
 		return err
 	}
 	if !info.IsDir() || t.single() {
-		reason := safefile.Refusal(info)
+		reason := files.Refusal(info)
 		if reason == "" && !t.admits(".") {
 			reason = "neither a folder nor a Markdown file"
 		}
@@ -179,7 +179,7 @@ func (s *scan) scanBase(ctx context.Context, t target, root *openedRoot) error {
 		return nil
 	}
 	s.onFolder(t.abs())
-	dir, err := safefile.OpenFolder(parent, path.Base(t.base))
+	dir, err := files.OpenFolder(parent, path.Base(t.base))
 	if errors.Is(err, fs.ErrPermission) && t.optional {
 		s.unreadable(t, root, t.base, err)
 		return nil
@@ -209,7 +209,7 @@ func (s *scan) scanInside(ctx context.Context, t target, root *openedRoot, rel s
 		return
 	}
 	s.foldersAbove(t, dir)
-	parent, err := safefile.OpenFolder(root.dir, dir)
+	parent, err := files.OpenFolder(root.dir, dir)
 	if err != nil {
 		s.openFailed(t, root, dir, err)
 		return
@@ -243,7 +243,7 @@ func (s *scan) foldersAbove(t target, dir string) {
 
 // openFailed notes a folder that cannot be opened. One that is missing or a link simply has no files.
 func (s *scan) openFailed(t target, root *openedRoot, rel string, err error) {
-	var skip *safefile.SkipError
+	var skip *files.SkipError
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.As(err, &skip) {
 		return
 	}
@@ -293,7 +293,7 @@ func (s *scan) scanEntry(ctx context.Context, t target, root *openedRoot, dir *o
 	}
 	reason := badName(name)
 	if reason == "" && (wanted || !info.IsDir()) {
-		reason = safefile.Refusal(info)
+		reason = files.Refusal(info)
 	}
 	switch {
 	case reason != "":
@@ -315,7 +315,7 @@ func (s *scan) scanEntry(ctx context.Context, t target, root *openedRoot, dir *o
 	if info.IsDir() {
 		s.onFolder(filepath.Join(t.root, rel))
 	}
-	sub, err := safefile.OpenFolder(dir, name)
+	sub, err := files.OpenFolder(dir, name)
 	if err != nil {
 		s.openFailed(t, root, rel, err)
 		return
@@ -347,7 +347,7 @@ func (s *scan) addFile(t target, root *openedRoot, rel string, info fs.FileInfo,
 		return
 	}
 	if limit := limitOf(t.source, s.limit); skip == "" && info.Size() > limit {
-		skip = safefile.TooLarge(limit)
+		skip = files.TooLarge(limit)
 	}
 	s.files = append(s.files, foundFile{path: name, source: t.source, root: root.dir, rel: rel, info: info, skip: skip})
 	s.ended = s.enough != nil && s.enough(&s.files[len(s.files)-1])

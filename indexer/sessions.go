@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"kioku/internal/safefile"
+	"kioku/internal/files"
 	"kioku/internal/text"
 	"kioku/memory"
 )
@@ -225,7 +225,7 @@ func (l layout) ownsTranscript(source string, dir *os.Root, rel, abs string) boo
 	if ok && os.SameFile(v.info, info) && (v.certain && info.Size() >= v.info.Size() || info.Size() == v.info.Size()) {
 		return v.admitted
 	}
-	f, _, err := safefile.OpenRegular(dir, rel)
+	f, _, err := files.OpenRegular(dir, rel)
 	if err != nil {
 		return false
 	}
@@ -260,7 +260,7 @@ func (r *syncRun) deferred(f *foundFile, st Stored) bool {
 // countMessages counts the lines of a transcript after an offset on which something is said. A part that cannot be read
 // counts as nothing; the error shows when the whole file is read.
 func (r *syncRun) countMessages(f *foundFile, from, n int64) int {
-	file, _, err := safefile.OpenRegular(f.root, f.rel)
+	file, _, err := files.OpenRegular(f.root, f.rel)
 	if err != nil {
 		return 0
 	}

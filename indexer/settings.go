@@ -8,7 +8,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"kioku/internal/safefile"
+	"kioku/internal/files"
 )
 
 // SettingsFile is the name of the file in a workspace that says how it is indexed.
@@ -58,7 +58,7 @@ func readSettings(workspace string) ([]byte, error) {
 		return nil, err
 	}
 	defer root.Close()
-	data, _, err := safefile.Read(root, SettingsFile, settingsLimit)
+	data, _, err := files.Read(root, SettingsFile, settingsLimit)
 	return data, err
 }
 

@@ -48,7 +48,7 @@ type File struct {
 	SHA256 Hash
 	// ModTime is the modification time; zero if it is not known.
 	ModTime time.Time
-	// Stamp is that of [safefile.Stamp]; 0 if it is not known.
+	// Stamp is that of [files.Stamp]; 0 if it is not known.
 	Stamp int64
 	// Size is the size in bytes; 0 if it is not known.
 	Size int64
@@ -100,7 +100,7 @@ type Stored struct {
 	SHA256 Hash
 	// ModTime is the modification time when the file was read; zero if it was not known.
 	ModTime time.Time
-	// Stamp is that of [safefile.Stamp] when the file was read; 0 if it was not known.
+	// Stamp is that of [files.Stamp] when the file was read; 0 if it was not known.
 	Stamp int64
 	// Size in bytes when the file was read; 0 if it was not known.
 	Size int64

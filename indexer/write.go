@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"kioku/internal/safefile"
-	"kioku/internal/tracing"
+	"kioku/internal/files"
+	"kioku/internal/trace"
 	"kioku/memory"
 )
 
@@ -133,7 +133,7 @@ func (w *batchWriter) flush(ctx context.Context) error {
 	w.writing, w.written = w.batch, written
 	w.batch, w.chunks = nil, 0
 	go func() {
-		writing, span := tracing.Start(ctx, "write")
+		writing, span := trace.Start(ctx, "write")
 		known, err := w.r.store.ReplaceFile(writing, files...)
 		span.Int("files", len(files))
 		span.End(err)
@@ -186,7 +186,7 @@ func (r *syncRun) committed(t *fileTask) *fileTask {
 		return nil
 	}
 	info, err := t.root.Lstat(t.rel)
-	if err == nil && safefile.Unchanged(info, t.info) {
+	if err == nil && files.Unchanged(info, t.info) {
 		return nil
 	}
 	next := &fileTask{foundFile: t.foundFile, stored: &Stored{Source: t.source, SHA256: t.file.SHA256}}

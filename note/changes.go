@@ -13,9 +13,8 @@ import (
 	"strings"
 	"time"
 
-	"kioku/internal/atomicfile"
-	"kioku/internal/filelock"
-	"kioku/internal/marks"
+	"kioku/internal/files"
+	"kioku/internal/text"
 	"kioku/memory"
 )
 
@@ -81,7 +80,7 @@ func (l changeLog) open(ctx context.Context) (root *os.Root, f *os.File, err err
 		if err != nil || info.Size() <= maxChangesBytes {
 			return root, f, err
 		}
-		if err := errors.Join(root.Rename(changesFile, changesBefore), filelock.Unlock(f)); err != nil {
+		if err := errors.Join(root.Rename(changesFile, changesBefore), files.Unlock(f)); err != nil {
 			return nil, nil, errors.Join(err, root.Close())
 		}
 	}
@@ -108,9 +107,9 @@ func (l changeLog) add(ctx context.Context, c change) error {
 	if c.isNote() {
 		_, err = f.Write(line) // the note is on the disk, and counts without its record
 	} else {
-		err = atomicfile.Append(f, line)
+		err = files.Append(f, line)
 	}
-	return errors.Join(err, filelock.Unlock(f))
+	return errors.Join(err, files.Unlock(f))
 }
 
 // read returns the changes, the oldest first. It leaves out those that were not made, and lines that cannot be read.
@@ -145,7 +144,7 @@ func (l changeLog) purge(ctx context.Context, drop func(change) bool) (removed i
 		return 0, fmt.Errorf("purge the changes of notes: %w", err)
 	}
 	defer root.Close()
-	defer func() { err = errors.Join(err, filelock.Unlock(f)) }()
+	defer func() { err = errors.Join(err, files.Unlock(f)) }()
 	for _, name := range []string{changesBefore, changesFile} {
 		data, err := root.ReadFile(name)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -164,7 +163,7 @@ func (l changeLog) purge(ctx context.Context, drop func(change) bool) (removed i
 		if removed == before {
 			continue
 		}
-		if err := atomicfile.Write(root, name, left, 0o600); err != nil {
+		if err := files.Write(root, name, left, 0o600); err != nil {
 			return removed, err
 		}
 	}
@@ -186,7 +185,7 @@ func (f *Folder) Forget(ctx context.Context, paths, said []string) error {
 }
 
 // shownText returns a text without markers.
-func shownText(s string) string { return strings.TrimSpace(string(marks.Strip([]byte(s)))) }
+func shownText(s string) string { return strings.TrimSpace(string(text.StripMarks([]byte(s)))) }
 
 // Revisions returns the updates that were made, the latest first; none if there were none.
 func (f *Folder) Revisions(ctx context.Context) ([]memory.Revision, error) {

@@ -14,9 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"kioku/internal/atomicfile"
-	"kioku/internal/filelock"
-	"kioku/internal/safefile"
+	"kioku/internal/files"
 	"kioku/internal/text"
 	"kioku/memory"
 )
@@ -92,7 +90,7 @@ func openNotes(ctx context.Context, root *os.Root, name string, limit int64) (*n
 // closedBy says why a file with this text takes no notes: it would not be indexed, or would not be read as it is now.
 func closedBy(src []byte, limit int64) string {
 	if int64(len(src)) > limit {
-		return safefile.TooLarge(limit) + ", and is not indexed"
+		return files.TooLarge(limit) + ", and is not indexed"
 	}
 	decoded, encoding, err := text.Decode(src)
 	switch {
@@ -115,9 +113,9 @@ func (file *noteFile) withLineEnds(text string) string {
 }
 
 // closeNotes closes files and releases their locks.
-func closeNotes(files []*noteFile) {
-	for _, file := range files {
-		_ = filelock.Unlock(file.f) // what was written is on the disk already
+func closeNotes(all []*noteFile) {
+	for _, file := range all {
+		_ = files.Unlock(file.f) // what was written is on the disk already
 	}
 }
 
@@ -148,7 +146,7 @@ func lockNamed(ctx context.Context, root *os.Root, name string, perm os.FileMode
 	if err != nil {
 		return nil, false, err
 	}
-	if err = filelock.Lock(ctx, f); err == nil {
+	if err = files.Lock(ctx, f); err == nil {
 		named, err = hasName(root, name, f)
 	}
 	if !named {
@@ -184,11 +182,11 @@ func (file *noteFile) write(ctx context.Context, root *os.Root, data []byte) (li
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}
-	if err := atomicfile.Append(file.f, data); err != nil {
+	if err := files.Append(file.f, data); err != nil {
 		return 0, err
 	}
 	if len(file.text) == 0 {
-		err = cmp.Or(atomicfile.SyncFolder(root, path.Dir(file.name)), atomicfile.SyncFolder(root, "."))
+		err = cmp.Or(files.SyncFolder(root, path.Dir(file.name)), files.SyncFolder(root, "."))
 	}
 	if err != nil {
 		return 0, err
@@ -209,14 +207,14 @@ func (file *noteFile) lineOf(n int) (int, error) {
 
 // readDay reads the files of a day in a folder, without those that are much too large. It takes no locks.
 func readDay(root *os.Root, folder string, day time.Time, limit int64) []*noteFile {
-	var files []*noteFile
+	var all []*noteFile
 	for part := 1; ; part++ {
 		name := dayFile(folder, day, part)
 		if _, err := root.Lstat(name); part > 1 && err != nil {
-			return files
+			return all
 		}
-		if src, _, err := safefile.Read(root, name, searchedFiles*limit); err == nil {
-			files = append(files, &noteFile{name: name, text: src})
+		if src, _, err := files.Read(root, name, searchedFiles*limit); err == nil {
+			all = append(all, &noteFile{name: name, text: src})
 		}
 	}
 }

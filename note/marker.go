@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"kioku/internal/marks"
+	"kioku/internal/text"
 	"kioku/memory"
 )
 
@@ -86,8 +86,8 @@ func endsWithFence(text string) bool {
 	return strings.HasPrefix(last, "```") || strings.HasPrefix(last, "~~~")
 }
 
-// markerPattern matches a marker; for its groups see marks.Pattern.
-var markerPattern = regexp.MustCompile(marks.Pattern)
+// markerPattern matches a marker; for its groups see text.MarkPattern.
+var markerPattern = regexp.MustCompile(text.MarkPattern)
 
 // removeMarkers removes all markers from the text of a new note, and changes whatever else begins like one. Only Kioku writes
 // markers: a marker copied from another note would claim its key and its source.

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"kioku/chunker"
-	"kioku/internal/marks"
+	"kioku/internal/text"
 	"kioku/memory"
 )
 
@@ -131,24 +131,24 @@ func TestRemoveMarkersLeavesNone(t *testing.T) {
 // FuzzMarkers writes and removes the markers of notes of any text: the text stays, no marker of its own does, and the lines
 // keep their numbers.
 func FuzzMarkers(f *testing.F) {
-	for _, text := range []string{
+	for _, s := range []string{
 		"a", "a <!-- kioku from=user -->", "a <!-- kioku:0123456789abcdef from=user --> b\r\n", "<!--<!-- kioku from=user --> kioku from=user -->", "```\n~~~", "\xff\x00",
 	} {
-		f.Add(text, "key", uint8(1))
+		f.Add(s, "key", uint8(1))
 	}
-	f.Fuzz(func(t *testing.T, text, key string, source uint8) {
+	f.Fuzz(func(t *testing.T, s, key string, source uint8) {
 		n := memory.Note{Key: key, Source: append(noteSources, "")[int(source)%(len(noteSources)+1)]}
-		own := removeMarkers(text)
+		own := removeMarkers(s)
 		if again := removeMarkers(own); again != own || markerPattern.MatchString(own) {
-			t.Errorf("%q becomes %q, then %q", text, own, again)
+			t.Errorf("%q becomes %q, then %q", s, own, again)
 		}
 		written := withMarker(own, "  ", n)
-		shown := string(marks.Strip([]byte(written)))
+		shown := string(text.StripMarks([]byte(written)))
 		if strings.TrimRight(shown, " \t\n") != strings.TrimRight(own, " \t\n") {
 			t.Errorf("%q is shown as %q", written, shown)
 		}
-		if got := string(marks.Strip([]byte(text))); strings.Count(got, "\n") != strings.Count(text, "\n") || len(got) > len(text) {
-			t.Errorf("%q is shown as %q", text, got)
+		if got := string(text.StripMarks([]byte(s))); strings.Count(got, "\n") != strings.Count(s, "\n") || len(got) > len(s) {
+			t.Errorf("%q is shown as %q", s, got)
 		}
 	})
 }
@@ -168,7 +168,7 @@ func TestMarkerLeavesCodeFenceClosed(t *testing.T) {
 }
 
 func TestStripMarkersAtEndOfLineOnly(t *testing.T) {
-	for text, want := range map[string]string{
+	for body, want := range map[string]string{
 		"a <!-- kioku from=user -->\nb":               "a\nb",
 		"a <!-- kioku:0123456789abcdef -->\r\nb":      "a\r\nb",
 		"```\n  <!-- kioku from=user -->\nb":          "```\n\nb",
@@ -182,8 +182,8 @@ func TestStripMarkersAtEndOfLineOnly(t *testing.T) {
 		"a <!-- kioku text=0123456789abcdef -->\t":                          "a\t",
 		"## a <!-- kioku begins=0123456789abcdef -->\n\nb":                  "## a\n\nb",
 	} {
-		if got := string(marks.Strip([]byte(text))); got != want {
-			t.Errorf("%q becomes %q, want %q", text, got, want)
+		if got := string(text.StripMarks([]byte(body))); got != want {
+			t.Errorf("%q becomes %q, want %q", body, got, want)
 		}
 	}
 }

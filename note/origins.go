@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"kioku/internal/marks"
+	"kioku/internal/text"
 	"kioku/memory"
 )
 
@@ -39,8 +39,8 @@ func JoinOrigins(notes []Origin, from, to int) *memory.Origin {
 // originAt returns the origin of a line of a file, nil if it has none.
 func originAt(src []byte, line int) *memory.Origin { return JoinOrigins(Origins(src), line, line) }
 
-// lineMarker matches a marker at the end of a line; for its groups see marks.Pattern.
-var lineMarker = regexp.MustCompile(marks.Pattern + `[ \t]*\r?$`)
+// lineMarker matches a marker at the end of a line; for its groups see text.MarkPattern.
+var lineMarker = regexp.MustCompile(text.MarkPattern + `[ \t]*\r?$`)
 
 // Origins returns the notes of a file that have an origin, in the order of their lines. What markers say holds for the lines
 // between the two markers of a note. If a person has removed the first, the note begins with the heading or bullet above the second;

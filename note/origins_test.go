@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"kioku/internal/marks"
+	"kioku/internal/text"
 	"kioku/memory"
 )
 
@@ -43,7 +43,7 @@ func TestOriginOfAMarkerIsTheOneThatWasWritten(t *testing.T) {
 			t.Fatalf("marker %q", marker)
 		}
 		block := section(n, clock("2026-01-05T12:40:00Z")())
-		if left := string(marks.Strip([]byte(block))); strings.Contains(left, "kioku") {
+		if left := string(text.StripMarks([]byte(block))); strings.Contains(left, "kioku") {
 			t.Fatalf("left of %q: %q", block, left)
 		}
 		if notes := Origins([]byte(block)); len(notes) != 1 || notes[0].From != 1 || notes[0].To != 3 || !cmp.Equal(notes[0].Origin, o) {

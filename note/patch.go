@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"kioku/internal/marks"
+	"kioku/internal/text"
 	"kioku/memory"
 )
 
@@ -143,7 +143,7 @@ func nearLines(src []byte, old string) []string {
 	}
 	want := termSet(old)
 	var all []near
-	for i, line := range strings.Split(string(marks.Strip(src)), "\n") {
+	for i, line := range strings.Split(string(text.StripMarks(src)), "\n") {
 		if s := dice(want, termSet(line)); s >= minNear {
 			all = append(all, near{s, fmt.Sprintf("%d: %.300s", i+1, strings.TrimSpace(line)) + difference(line, old)})
 		}

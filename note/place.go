@@ -11,8 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"kioku/internal/atomicfile"
-	"kioku/internal/safefile"
+	"kioku/internal/files"
 	"kioku/memory"
 )
 
@@ -99,9 +98,9 @@ func (p *notePlace) insert(ctx context.Context, w *addition) (a memory.Appended,
 	if err := ctx.Err(); err != nil {
 		return memory.Appended{}, false, Unwritten(w.file.name, err)
 	}
-	err = atomicfile.Replacement{File: w.file.f, Have: have, Want: want}.Replace(p.root, w.file.name)
+	err = files.Replacement{File: w.file.f, Have: have, Want: want}.Replace(p.root, w.file.name)
 	switch {
-	case errors.Is(err, atomicfile.ErrChanged):
+	case errors.Is(err, files.ErrChanged):
 		return memory.Appended{}, true, nil
 	case err != nil:
 		p.log.Debug("a note goes to the end of the file", "path", w.file.name, "cause", err)
@@ -109,7 +108,7 @@ func (p *notePlace) insert(ctx context.Context, w *addition) (a memory.Appended,
 		return p.add(ctx)
 	}
 	// Whoever has replaced the file at the same time may not have seen the note.
-	now, _, err := safefile.Read(p.root, w.file.name, searchedFiles*p.limit)
+	now, _, err := files.Read(p.root, w.file.name, searchedFiles*p.limit)
 	above := countLineBreaks(have[:w.at])
 	a = memory.Appended{Path: w.file.name, StartLine: 1 + above + w.below, Similar: p.similar(w.file)}
 	if a.Similar != nil && a.Similar.Line > above {
@@ -158,7 +157,7 @@ func (p *notePlace) findText() (memory.Appended, error) {
 // whole returns the note as it is to be appended to the last file, or to a new one if it does not fit.
 func (p *notePlace) whole(ctx context.Context) (*addition, error) {
 	if p.next != nil && int64(len(separator(nil, p.title, p.block))+len(p.block)) > p.limit {
-		return nil, &memory.InputError{Field: "text", Problem: "does not fit in a file; a file that is " + safefile.TooLarge(p.limit) + " is not indexed"}
+		return nil, &memory.InputError{Field: "text", Problem: "does not fit in a file; a file that is " + files.TooLarge(p.limit) + " is not indexed"}
 	}
 	for {
 		file := p.files[len(p.files)-1]
@@ -170,7 +169,7 @@ func (p *notePlace) whole(ctx context.Context) (*addition, error) {
 		}
 		if p.next == nil {
 			return nil, &memory.InputError{Field: "target", Problem: fmt.Sprintf("is %q, but %s would be %s, and no search would find "+
-				"what is in it; move old notes from it to other files in memory/", p.note.Target, file.name, safefile.TooLarge(p.limit))}
+				"what is in it; move old notes from it to other files in memory/", p.note.Target, file.name, files.TooLarge(p.limit))}
 		}
 		file, err := openNotes(ctx, p.root, p.next(len(p.files)+1), p.limit)
 		if err != nil {

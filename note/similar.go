@@ -3,7 +3,7 @@ package note
 import (
 	"strings"
 
-	"kioku/internal/marks"
+	"kioku/internal/text"
 	"kioku/memory"
 	"kioku/search/analysis"
 )
@@ -26,7 +26,7 @@ func (p *notePlace) similar(file *noteFile) *memory.SimilarNote {
 	}
 	var best *memory.SimilarNote
 	nearest := minSimilar
-	for i, line := range linesOf(marks.Strip(file.text)) {
+	for i, line := range linesOf(text.StripMarks(file.text)) {
 		if line.Level > 0 || line.Fence != "" {
 			continue
 		}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"kioku/internal/safefile"
+	"kioku/internal/files"
 	"kioku/memory"
 )
 
@@ -56,7 +56,7 @@ func (f *Folder) read(name string) ([]byte, error) {
 		return nil, fmt.Errorf("%w: %w", memory.ErrUnavailable, err)
 	}
 	defer root.Close()
-	src, _, err := safefile.Read(root, name, searchedFiles*f.opt.MaxFileBytes)
+	src, _, err := files.Read(root, name, searchedFiles*f.opt.MaxFileBytes)
 	if err != nil {
 		return nil, memory.ErrNoFile
 	}

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"kioku/internal/atomicfile"
+	"kioku/internal/files"
 	"kioku/internal/testkit"
 	"kioku/memory"
 )
@@ -96,7 +96,7 @@ func TestAppendChild(t *testing.T) {
 	}
 	for i := first; ; i++ {
 		if _, err := m.Append(t.Context(), childNote(i)); err != nil {
-			fmt.Println("failed", errors.Is(err, memory.ErrNoSpace), errors.Is(err, syscall.EFBIG), errors.Is(err, atomicfile.ErrTorn))
+			fmt.Println("failed", errors.Is(err, memory.ErrNoSpace), errors.Is(err, syscall.EFBIG), errors.Is(err, files.ErrTorn))
 			return
 		}
 		fmt.Println("acknowledged", i)

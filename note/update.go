@@ -10,8 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"kioku/internal/atomicfile"
-	"kioku/internal/safefile"
+	"kioku/internal/files"
 	"kioku/internal/text"
 	"kioku/memory"
 )
@@ -105,14 +104,14 @@ func (f *Folder) edit(ctx context.Context, name string, plan func(src []byte) (p
 	defer root.Close()
 	for range maxReopened {
 		done, err := f.editOnce(ctx, root, name, plan)
-		if !errors.Is(err, atomicfile.ErrChanged) {
+		if !errors.Is(err, files.ErrChanged) {
 			return done, err
 		}
 	}
 	return memory.Updated{}, fmt.Errorf("update %s: %w: it changes again and again; try again later", name, memory.ErrUnavailable)
 }
 
-// editOnce is edit, but returns atomicfile.ErrChanged if the file changes meanwhile.
+// editOnce is edit, but returns files.ErrChanged if the file changes meanwhile.
 func (f *Folder) editOnce(ctx context.Context, root *os.Root, name string, plan func(src []byte) (patch, change, error)) (memory.Updated, error) {
 	file, err := openExisting(ctx, root, name, f.opt.MaxFileBytes)
 	if err != nil {
@@ -128,7 +127,7 @@ func (f *Folder) editOnce(ctx context.Context, root *os.Root, name string, plan 
 	}
 	want := p.apply(file.text)
 	if int64(len(want)) > f.opt.MaxFileBytes {
-		return memory.Updated{}, &memory.InputError{Field: "new_text", Problem: fmt.Sprintf("%s would be %s, and is not indexed then", name, safefile.TooLarge(f.opt.MaxFileBytes))}
+		return memory.Updated{}, &memory.InputError{Field: "new_text", Problem: fmt.Sprintf("%s would be %s, and is not indexed then", name, files.TooLarge(f.opt.MaxFileBytes))}
 	}
 	if err := ctx.Err(); err != nil {
 		return memory.Updated{}, err
@@ -139,7 +138,7 @@ func (f *Folder) editOnce(ctx context.Context, root *os.Root, name string, plan 
 	if err := f.changes.add(ctx, c); err != nil {
 		return memory.Updated{}, unchanged(name, err)
 	}
-	err = atomicfile.Replacement{File: file.f, Have: file.text, Want: want, Shared: true}.Replace(root, name)
+	err = files.Replacement{File: file.f, Have: file.text, Want: want, Shared: true}.Replace(root, name)
 	if err != nil {
 		f.voidChange(ctx, c)
 		return memory.Updated{}, unchanged(name, err)
@@ -159,7 +158,7 @@ func (f *Folder) voidChange(ctx context.Context, c change) {
 
 // openExisting opens and locks a file that must exist.
 func openExisting(ctx context.Context, root *os.Root, name string, limit int64) (*noteFile, error) {
-	f, _, err := safefile.OpenRegular(root, name)
+	f, _, err := files.OpenRegular(root, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, memory.ErrNoFile
 	}
@@ -172,7 +171,7 @@ func openExisting(ctx context.Context, root *os.Root, name string, limit int64) 
 
 // unchanged returns the error of a file that could not be changed.
 func unchanged(name string, err error) error {
-	if errors.Is(err, atomicfile.ErrInUse) {
+	if errors.Is(err, files.ErrInUse) {
 		err = fmt.Errorf("%w: it has a second name or another owner, who has to change it", memory.ErrNotWritable)
 	}
 	return fmt.Errorf("update: %w", Unwritten(name, err))

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"kioku/internal/tracing"
+	"kioku/internal/trace"
 	"kioku/memory"
 )
 
@@ -78,7 +78,7 @@ func gatherProposals(ctx context.Context, rd Reader, t Terms, vector []float32, 
 	if len(t.Any) > 0 {
 		group.Go(func() (err error) {
 			defer recovered("match", &err)
-			ctx, span := tracing.Start(groupCtx, "match")
+			ctx, span := trace.Start(groupCtx, "match")
 			defer func() { span.End(err) }()
 			span.Int("terms", len(t.Any))
 			if out.matched, err = rd.Match(ctx, t, f, matches); err != nil {
@@ -90,7 +90,7 @@ func gatherProposals(ctx context.Context, rd Reader, t Terms, vector []float32, 
 	if vector != nil {
 		group.Go(func() (err error) {
 			defer recovered("nearest", &err)
-			ctx, span := tracing.Start(groupCtx, "nearest")
+			ctx, span := trace.Start(groupCtx, "nearest")
 			out.near, out.spread, out.nearErr = rd.Nearest(ctx, vector, f, neighbors)
 			span.End(out.nearErr)
 			return nil

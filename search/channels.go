@@ -9,7 +9,7 @@ import (
 	"unicode"
 
 	"kioku/embed"
-	"kioku/internal/tracing"
+	"kioku/internal/trace"
 	"kioku/memory"
 )
 
@@ -32,7 +32,7 @@ func (s *Searcher) embedQuery(ctx context.Context, r *searchState) error {
 		embedCtx, cancel = context.WithTimeout(ctx, time.Until(deadline)/2)
 		defer cancel()
 	}
-	embedCtx, span := tracing.Start(embedCtx, "embed query")
+	embedCtx, span := trace.Start(embedCtx, "embed query")
 	v, err := r.embedder.Query(embedCtx, r.query.Text)
 	span.End(err)
 	switch {

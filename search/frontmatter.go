@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"kioku/chunker"
-	"kioku/internal/lazyregexp"
+	"kioku/internal/text"
 )
 
 // splitFrontMatter returns the front matter at the start of a chunk and the text below it. The first is empty if there is
@@ -24,7 +24,7 @@ func (c *Chunk) splitFrontMatter() (meta, body string) {
 }
 
 // propertyLine matches a line of front matter.
-var propertyLine = lazyregexp.New(`^(?:\s|-\s|#|[^\s:][^:]*:(?:\s|$))`)
+var propertyLine = text.NewRegexp(`^(?:\s|-\s|#|[^\s:][^:]*:(?:\s|$))`)
 
 // isOpenFrontMatter reports whether a text begins with front matter that it does not end.
 func isOpenFrontMatter(text string) bool {

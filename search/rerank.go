@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"kioku/embed"
-	"kioku/internal/tracing"
+	"kioku/internal/trace"
 	"kioku/memory"
 )
 
@@ -59,7 +59,7 @@ func (s *Searcher) rerank(ctx context.Context, r *searchState) error {
 	for i, c := range list {
 		texts[i] = c.rerankedText()
 	}
-	reranking, span := tracing.Start(limited, "rerank")
+	reranking, span := trace.Start(limited, "rerank")
 	span.Int("passages", len(texts))
 	scores, err := s.opt.Reranker.Score(reranking, r.query.Text, texts)
 	span.End(err)

@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
-	"kioku/internal/tracing"
+	"kioku/internal/trace"
 	"kioku/memory"
 	"kioku/search/analysis"
 )
@@ -269,7 +269,7 @@ func (s *Searcher) findCandidates(ctx context.Context, rd Reader, r *searchState
 		r.vector = nil
 	}
 	start = s.observe(StepLists, start)
-	ctx, span := tracing.Start(ctx, "rescore")
+	ctx, span := trace.Start(ctx, "rescore")
 	defer func() {
 		s.observe(StepScores, start)
 		span.Int("candidates", len(r.candidates))

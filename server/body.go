@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"kioku/internal/fair"
-	"kioku/internal/httperror"
+	"kioku/internal/httpapi"
 )
 
 // readBody reads the body of a request once its client may send so much, and puts a reader of it in its place. The returned
@@ -43,7 +43,7 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, from origin) (
 }
 
 // errTooLarge is why a request is refused whose body is too large.
-var errTooLarge = httperror.WithStatus(
+var errTooLarge = httpapi.WithStatus(
 	status.Errorf(codes.ResourceExhausted,
 		"the body of a request may have at most %d bytes; send less at a time, of a conversation the older messages first and then only their ids", maxMessage),
 	http.StatusRequestEntityTooLarge)
@@ -54,7 +54,7 @@ func bodyError(err error) error {
 	case errors.As(err, new(*http.MaxBytesError)):
 		return errTooLarge
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return httperror.WithStatus(status.Error(codes.DeadlineExceeded, "the body of the request did not arrive in time; send it at once"), http.StatusRequestTimeout)
+		return httpapi.WithStatus(status.Error(codes.DeadlineExceeded, "the body of the request did not arrive in time; send it at once"), http.StatusRequestTimeout)
 	}
 	return status.Error(codes.Canceled, "the body of the request did not arrive")
 }

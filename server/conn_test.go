@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"kioku/internal/tokencookie"
+	"kioku/internal/httpapi"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
 )
@@ -120,7 +120,7 @@ func TestPortSpeaksAllProtocols(t *testing.T) {
 		Tokens: openTokens(t, tokenLine("a", "tok-a", "ann", false)),
 	}
 	p := onPort(t, opt, nil, nil)
-	cookie := tokencookie.Name(httptest.NewRequest("GET", p.url("/"), nil))
+	cookie := httpapi.TokenCookie(httptest.NewRequest("GET", p.url("/"), nil))
 	for name, h2 := range map[string]bool{"HTTP/1.1": false, "h2c": true} {
 		t.Run(name, func(t *testing.T) {
 			tcp, unix := httpClient(t, h2, ""), httpClient(t, h2, p.socket)

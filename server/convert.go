@@ -9,7 +9,7 @@ import (
 
 	"kioku"
 	"kioku/indexer"
-	"kioku/internal/egress"
+	"kioku/internal/modelhttp"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
@@ -73,11 +73,11 @@ func searchResult(h memory.Hit) *kiokuv1.SearchResult {
 		Snippet: h.Snippet, SnippetStartLine: int32Of(h.SnippetStart), SnippetEndLine: int32Of(h.SnippetEnd),
 		Source: h.Source, VectorScore: h.VectorScore, TextScore: h.TextScore,
 		Citation: h.Citation(),
-		Heading:  h.Headings, Date: h.Date, Trace: trace(h.Trace), Weak: h.Weak,
+		Heading:  h.Headings, Date: h.Date, Trace: traceOf(h.Trace), Weak: h.Weak,
 	}
 }
 
-func trace(t *memory.Trace) *kiokuv1.Trace {
+func traceOf(t *memory.Trace) *kiokuv1.Trace {
 	if t == nil {
 		return nil
 	}
@@ -155,7 +155,7 @@ func provider(st kioku.Status) *kiokuv1.Provider {
 	}
 }
 
-func egressUse(u egress.Use) *kiokuv1.Egress {
+func egressUse(u modelhttp.Use) *kiokuv1.Egress {
 	return &kiokuv1.Egress{
 		Host: clip(u.Host, 500), Purpose: u.Purpose, Local: u.Local, RequestCount: u.Requests, RefusedCount: u.Refused,
 		SentBytes: u.Bytes, LastTime: kiokuv1.TimeOf(u.Last),

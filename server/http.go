@@ -17,8 +17,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"kioku/internal/fair"
-	"kioku/internal/httperror"
-	"kioku/internal/tokencookie"
+	"kioku/internal/httpapi"
 )
 
 // httpIdleTimeout is the time between two requests on a connection.
@@ -76,7 +75,7 @@ func (s *Server) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.logRequest(r, from, patient, time.Now())
 	defer s.recoverRequest(patient, r, from)
 	if err := s.checkRequest(r, conn); err != nil {
-		httperror.Write(patient, err)
+		httpapi.WriteError(patient, err)
 		return
 	}
 	s.answer(patient, r.WithContext(withTrace(withOrigin(r.Context(), from), r.Header)), from)
@@ -113,7 +112,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, from origin) {
 	}
 	release, err := s.readBody(w, r, from)
 	if err != nil {
-		httperror.Write(w, err)
+		httpapi.WriteError(w, err)
 		return
 	}
 	defer release()
@@ -135,7 +134,7 @@ func (s *Server) route(r *http.Request) http.Handler {
 
 // notFound answers a request for a path where there is nothing.
 func notFound(w http.ResponseWriter, _ *http.Request) {
-	httperror.Write(w, status.Error(codes.NotFound, "there is nothing at this path"))
+	httpapi.WriteError(w, status.Error(codes.NotFound, "there is nothing at this path"))
 }
 
 // identify returns who sends a request and what proves it, if they are known; otherwise a caller without rights. It only decides
@@ -160,7 +159,7 @@ func authorization(r *http.Request) []string {
 	if values := r.Header.Values("Authorization"); len(values) > 0 {
 		return values
 	}
-	if c, err := r.Cookie(tokencookie.Name(r)); err == nil && c.Value != "" {
+	if c, err := r.Cookie(httpapi.TokenCookie(r)); err == nil && c.Value != "" {
 		return []string{"Bearer " + c.Value}
 	}
 	return nil
@@ -191,7 +190,7 @@ func (s *Server) recoverRequest(w *patientWriter, r *http.Request, from origin) 
 	if w.status != 0 {
 		panic(http.ErrAbortHandler) // the client must not take what it has for the whole
 	}
-	httperror.Write(w, errInternal(from.requestID))
+	httpapi.WriteError(w, errInternal(from.requestID))
 }
 
 // loggedPath returns the beginning of a path, which tells what is asked for: /v1/notes/... The rest may be the path of a note.

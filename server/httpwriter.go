@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"kioku/internal/fair"
-	"kioku/internal/httperror"
+	"kioku/internal/httpapi"
 )
 
 // largeWrite is the size of a write from which on it is admitted. What is smaller counts as the buffers of a connection.
@@ -66,7 +66,7 @@ func (p *patientWriter) refuse(err error) error {
 		for _, name := range []string{"Content-Length", "Content-Encoding", "Etag", "Last-Modified"} {
 			p.Header().Del(name)
 		}
-		httperror.Write(p, err)
+		httpapi.WriteError(p, err)
 	}
 	return err
 }

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
-	"kioku/internal/tracing"
+	"kioku/internal/trace"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
@@ -70,19 +70,19 @@ func (r CallRecord) Reached() string {
 }
 
 // begun tells the observers of a call that has arrived, and begins its span.
-func (s *Server) begun(ctx context.Context, c *call) (context.Context, tracing.Span) {
+func (s *Server) begun(ctx context.Context, c *call) (context.Context, trace.Span) {
 	for _, o := range s.opt.Observers {
 		o.CallBegun(c.method)
 	}
 	if s.opt.Tracer == nil {
-		return ctx, tracing.Span{}
+		return ctx, trace.Span{}
 	}
 	md, _ := metadata.FromIncomingContext(ctx)
-	return s.opt.Tracer.Begin(tracing.FromMetadata(ctx, md), c.method[1:])
+	return s.opt.Tracer.Begin(trace.FromMetadata(ctx, md), c.method[1:])
 }
 
 // ended logs the outcome of a call, tells the observers, and ends its span.
-func (s *Server) ended(ctx context.Context, c *call, start time.Time, span tracing.Span, err error) {
+func (s *Server) ended(ctx context.Context, c *call, start time.Time, span trace.Span, err error) {
 	record := c.record(ctx, start, err)
 	s.logCall(ctx, c, start, err)
 	s.slow.add(record)

@@ -19,9 +19,9 @@ import (
 
 	"kioku"
 	"kioku/indexer"
-	"kioku/internal/egress"
 	"kioku/internal/fair"
-	"kioku/internal/tracing"
+	"kioku/internal/modelhttp"
+	"kioku/internal/trace"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
@@ -77,7 +77,7 @@ type Options struct {
 	// Version of the program, as Status reports it.
 	Version string
 	// Network is what the process sends through to other machines, as Status reports it; nil reports nothing.
-	Network *egress.Network
+	Network *modelhttp.Network
 	// Location decides on which day the ask_time of a request falls; nil means time.Local.
 	Location *time.Location
 
@@ -102,7 +102,7 @@ type Options struct {
 	// Audit records all calls; nil records none.
 	Audit Auditor
 	// Tracer begins the traces of calls; nil begins none.
-	Tracer *tracing.Tracer
+	Tracer *trace.Tracer
 	// Log receives the causes that callers do not see; nil discards them. Texts of notes and tokens are never logged.
 	Log *slog.Logger
 }

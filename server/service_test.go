@@ -22,7 +22,7 @@ import (
 	"kioku"
 	"kioku/client"
 	"kioku/embed"
-	"kioku/internal/egress"
+	"kioku/internal/modelhttp"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
@@ -327,10 +327,10 @@ func TestStatusReportsProviderHealthAndVersion(t *testing.T) {
 func TestStatusListsWhatIsSent(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
-	network := egress.New(egress.Options{Now: func() time.Time { return now }})
+	network := modelhttp.NewNetwork(modelhttp.NetworkOptions{Now: func() time.Time { return now }})
 	network.SetOffline(true)
 	c := &http.Client{Transport: network.Transport("embeddings")}
-	if _, err := c.Post("https://models.example/v1", "", nil); !errors.Is(err, egress.ErrOffline) {
+	if _, err := c.Post("https://models.example/v1", "", nil); !errors.Is(err, modelhttp.ErrOffline) {
 		t.Fatal(err)
 	}
 	opt := agents(&fakeMemory{status: func(context.Context) (kioku.Status, error) { return kioku.Status{}, nil }})
@@ -348,9 +348,9 @@ func TestStatusListsWhatIsSent(t *testing.T) {
 // Hazard C05: A status tells nothing of what other agents have sent and occupy, unless its caller may reach all agents.
 func TestStatusHidesOtherAgents(t *testing.T) {
 	t.Parallel()
-	network := egress.New(egress.Options{})
+	network := modelhttp.NewNetwork(modelhttp.NetworkOptions{})
 	network.SetOffline(true)
-	if _, err := (&http.Client{Transport: network.Transport("embeddings")}).Get("https://models.of.bob.example/v1"); !errors.Is(err, egress.ErrOffline) {
+	if _, err := (&http.Client{Transport: network.Transport("embeddings")}).Get("https://models.of.bob.example/v1"); !errors.Is(err, modelhttp.ErrOffline) {
 		t.Fatal(err)
 	}
 	m := &fakeMemory{status: func(context.Context) (kioku.Status, error) {

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"kioku/internal/safefile"
+	"kioku/internal/files"
 )
 
 // TLSFiles are the PEM files of a server's certificate.
@@ -93,7 +93,7 @@ func (c *Certificates) stat() []fs.FileInfo {
 // unchanged reports whether files are as they were seen.
 func unchanged(now, seen []fs.FileInfo) bool {
 	for i := range now {
-		if (now[i] == nil) != (seen[i] == nil) || now[i] != nil && !safefile.Unchanged(now[i], seen[i]) {
+		if (now[i] == nil) != (seen[i] == nil) || now[i] != nil && !files.Unchanged(now[i], seen[i]) {
 			return false
 		}
 	}

@@ -17,8 +17,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"kioku/internal/atomicfile"
-	"kioku/internal/filelock"
+	"kioku/internal/files"
 )
 
 // TokenEntry is an entry of a token file, without its hash.
@@ -159,7 +158,7 @@ func lockedEdit(ctx context.Context, path string, edit func(list *yaml.Node) err
 		return err
 	}
 	defer dir.Close()
-	if err := filelock.Lock(ctx, dir); err != nil {
+	if err := files.Lock(ctx, dir); err != nil {
 		return err
 	}
 	text, err := readToEdit(path)
@@ -174,7 +173,7 @@ func lockedEdit(ctx context.Context, path string, edit func(list *yaml.Node) err
 		return err
 	}
 	defer root.Close()
-	return atomicfile.Write(root, filepath.Base(path), text, 0o600)
+	return files.Write(root, filepath.Base(path), text, 0o600)
 }
 
 // readToEdit returns the text of a token file, "tokens: []" for one that is missing. It refuses a file that nobody may write: it is made

@@ -22,7 +22,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"kioku"
-	"kioku/internal/safefile"
+	"kioku/internal/files"
 )
 
 // maxTokenFile is the maximum size of a token file in bytes.
@@ -114,7 +114,7 @@ func (t *Tokens) current() []tokenEntry {
 	}
 	t.checked = time.Now()
 	info, err := os.Stat(t.path)
-	if err == nil && t.seen != nil && safefile.Unchanged(info, t.seen) {
+	if err == nil && t.seen != nil && files.Unchanged(info, t.seen) {
 		return t.entries
 	}
 	entries, seen, err := readTokens(t.path)

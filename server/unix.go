@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"kioku/internal/filelock"
+	"kioku/internal/files"
 )
 
 // maxSocketPath is the maximum length of the path of a unix socket in bytes, without the final NUL.
@@ -89,7 +89,7 @@ func lockFolder(name string) (*os.File, error) {
 		dir.Close()
 		return nil, err
 	}
-	if err := filelock.TryLock(dir); err != nil {
+	if err := files.TryLock(dir); err != nil {
 		dir.Close()
 		return nil, fmt.Errorf("lock %s: another kioku is starting there: %w", name, err)
 	}

@@ -6,8 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"kioku/internal/marks"
-	"kioku/internal/safefile"
+	"kioku/internal/files"
 	"kioku/internal/text"
 )
 
@@ -50,7 +49,7 @@ const (
 	maxBytes = 2 << 20
 )
 
-// Reasons why nothing of a file is in the prompt, in addition to those of package safefile.
+// Reasons why nothing of a file is in the prompt, in addition to those of package files.
 const (
 	ReasonMode  = "not in this mode"
 	ReasonGroup = "private: this is a group or channel session"
@@ -82,7 +81,7 @@ type File struct {
 // Loader reads the files of one workspace. Its methods may be called concurrently.
 type Loader struct {
 	opt   Options
-	cache *safefile.Cache
+	cache *files.Cache
 }
 
 // Options of a Loader.
@@ -106,7 +105,7 @@ func New(opt Options) *Loader {
 	if opt.TotalMaxChars <= 0 {
 		opt.TotalMaxChars = defaultTotal
 	}
-	return &Loader{opt: opt, cache: safefile.NewCache(maxBytes)}
+	return &Loader{opt: opt, cache: files.NewCache(maxBytes)}
 }
 
 // Load returns a File for each of Names, in that order, with the text for a prompt. group says that a session has more than
@@ -141,10 +140,10 @@ func (l *Loader) Load(mode Mode, group bool) []File {
 // readFile returns a file with its whole text. Its path is empty if it is missing.
 func (l *Loader) readFile(dir, name string) File {
 	source, err := l.cache.Read(dir, name)
-	whole := string(marks.Strip([]byte(source)))
+	whole := string(text.StripMarks([]byte(source)))
 	f := File{Name: name, Path: filepath.Join(dir, name), Text: strings.TrimSpace(whole), Whole: whole, RawChars: utf8.RuneCountInString(source)}
 	if err != nil {
-		f.Reason = safefile.Reason(err)
+		f.Reason = files.Reason(err)
 	} else if f.Text == "" {
 		f.Reason = ReasonEmpty
 	}

@@ -8,9 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"kioku/internal/atomicfile"
-	"kioku/internal/filelock"
-	"kioku/internal/safefile"
+	"kioku/internal/files"
 )
 
 // dayName is the name of a file to which MemoryAppend writes the notes of a day. A long day goes on in 2026-01-20-2.md.
@@ -51,7 +49,7 @@ func (f *folder) appendDay(ctx context.Context, rel string, after int, added str
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	if err := atomicfile.Append(file, []byte(text[len(old):])); err != nil {
+	if err := files.Append(file, []byte(text[len(old):])); err != nil {
 		return "", fmt.Errorf("memory tool: write %s: %w", shown(rel), err)
 	}
 	return edited(rel, text, last+1), nil
@@ -66,7 +64,7 @@ func (f *folder) lockDay(ctx context.Context, rel string) (*os.File, error) {
 	if err != nil {
 		return nil, unreadable(rel, err)
 	}
-	if err := filelock.Lock(ctx, file); err != nil {
+	if err := files.Lock(ctx, file); err != nil {
 		file.Close()
 		return nil, unreadable(rel, err)
 	}
@@ -80,5 +78,5 @@ func (f *folder) holds(file *os.File, rel string) bool {
 		return false
 	}
 	now, err := f.root.Lstat(rel)
-	return err == nil && os.SameFile(locked, now) && safefile.Refusal(now) == ""
+	return err == nil && os.SameFile(locked, now) && files.Refusal(now) == ""
 }

@@ -8,8 +8,7 @@ import (
 	"io/fs"
 	"strings"
 
-	"kioku/internal/atomicfile"
-	"kioku/internal/safefile"
+	"kioku/internal/files"
 	"kioku/internal/secrets"
 	"kioku/memory"
 )
@@ -29,7 +28,7 @@ func (f *folder) create(rel, text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := atomicfile.Create(f.root, rel, []byte(text), 0o644); errors.Is(err, fs.ErrExist) {
+	if err := files.Create(f.root, rel, []byte(text), 0o644); errors.Is(err, fs.ErrExist) {
 		return "", errChanged(rel)
 	} else if err != nil {
 		return "", fmt.Errorf("memory tool: create %s: %w", shown(rel), err)
@@ -121,8 +120,8 @@ func (f *folder) edit(verb, rel string, change func(text string) (string, int, e
 	if err != nil {
 		return "", err
 	}
-	err = atomicfile.WriteIf(f.root, rel, []byte(text), before.Mode().Perm(), func() error {
-		if now, err := f.root.Lstat(rel); err != nil || !safefile.Unchanged(before, now) {
+	err = files.WriteIf(f.root, rel, []byte(text), before.Mode().Perm(), func() error {
+		if now, err := f.root.Lstat(rel); err != nil || !files.Unchanged(before, now) {
 			return errChanged(rel)
 		}
 		return nil

@@ -10,8 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"kioku/internal/filelock"
-	"kioku/internal/safefile"
+	"kioku/internal/files"
 	"kioku/internal/secrets"
 )
 
@@ -34,12 +33,12 @@ func (t *Tool) openFolder(ctx context.Context, create bool) (*folder, error) {
 		}
 	}
 	var err error
-	if f.root, err = safefile.OpenRoot(t.opt.Folder); errors.Is(err, fs.ErrNotExist) {
+	if f.root, err = files.OpenRoot(t.opt.Folder); errors.Is(err, fs.ErrNotExist) {
 		return f, nil
 	}
 	if err == nil {
 		if f.lock, err = f.root.Open("."); err == nil {
-			err = filelock.Lock(ctx, f.lock)
+			err = files.Lock(ctx, f.lock)
 		}
 	}
 	if err != nil {
@@ -162,7 +161,7 @@ func (f *folder) readText(rel string) (string, fs.FileInfo, error) {
 	if info.IsDir() {
 		return "", nil, refuse("%s is a folder; only files have text", shown(rel))
 	}
-	data, info, err := safefile.Read(f.root, rel, maxFileBytes)
+	data, info, err := files.Read(f.root, rel, maxFileBytes)
 	if err != nil {
 		return "", nil, unreadable(rel, err)
 	}
@@ -174,7 +173,7 @@ func (f *folder) readText(rel string) (string, fs.FileInfo, error) {
 
 // unreadable says why a file cannot be read or edited.
 func unreadable(rel string, err error) error {
-	if skip, ok := errors.AsType[*safefile.SkipError](err); ok {
+	if skip, ok := errors.AsType[*files.SkipError](err); ok {
 		return refuse("%s cannot be used: %s", shown(rel), skip.Reason)
 	}
 	if errors.Is(err, fs.ErrNotExist) {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"kioku/internal/atomicfile"
+	"kioku/internal/files"
 )
 
 // copies is a folder of copies of files as they were, each in a folder of its own that is named for the time and for what was done. Nothing in
@@ -24,14 +24,14 @@ type copies struct {
 
 // keep copies the files that are about to be deleted or replaced, at the paths that they have, and returns the name of the copy.
 // open returns what to copy. The copies are on the disk when keep returns without an error.
-func (k copies) keep(verb string, files []string, open func(rel string) (io.ReadCloser, error)) (name string, err error) {
+func (k copies) keep(verb string, rels []string, open func(rel string) (io.ReadCloser, error)) (name string, err error) {
 	root, name, err := k.create(verb)
 	if err != nil {
 		return "", fmt.Errorf("keep a copy: %w", err)
 	}
 	defer root.Close()
 	folders := map[string]bool{".": true}
-	for _, rel := range files {
+	for _, rel := range rels {
 		from, err := open(rel)
 		if err != nil {
 			return "", err
@@ -47,7 +47,7 @@ func (k copies) keep(verb string, files []string, open func(rel string) (io.Read
 		}
 	}
 	for dir := range folders {
-		if err := atomicfile.SyncFolder(root, dir); err != nil {
+		if err := files.SyncFolder(root, dir); err != nil {
 			return "", fmt.Errorf("keep a copy: %w", err)
 		}
 	}

@@ -10,8 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"kioku/internal/atomicfile"
-	"kioku/internal/safefile"
+	"kioku/internal/files"
 )
 
 // rename gives a file or folder another name; nothing may have that name.
@@ -51,7 +50,7 @@ func (f *folder) rename(oldPath, newPath string) (string, error) {
 // replaces nothing.
 func (f *folder) move(from, to string, isFolder bool) error {
 	if !isFolder {
-		if err := atomicfile.Create(f.root, to, nil, 0o644); err != nil {
+		if err := files.Create(f.root, to, nil, 0o644); err != nil {
 			return err
 		}
 	}
@@ -61,10 +60,10 @@ func (f *folder) move(from, to string, isFolder bool) error {
 		}
 		return err
 	}
-	if err := atomicfile.SyncFolder(f.root, path.Dir(to)); err != nil {
+	if err := files.SyncFolder(f.root, path.Dir(to)); err != nil {
 		return err
 	}
-	return atomicfile.SyncFolder(f.root, path.Dir(from))
+	return files.SyncFolder(f.root, path.Dir(from))
 }
 
 // delete removes a file, or a folder with all that is in it, of which copies are kept.
@@ -78,16 +77,16 @@ func (f *folder) delete(ctx context.Context, rel string) (string, error) {
 	if isDay(rel) {
 		return "", errDay(rel)
 	}
-	files, folders, err := f.contents(ctx, rel)
+	notes, folders, err := f.contents(ctx, rel)
 	if err != nil {
 		return "", err
 	}
 	var seen []fs.FileInfo
-	err = f.keep("delete", files, func(name string) (io.ReadCloser, error) {
+	err = f.keep("delete", notes, func(name string) (io.ReadCloser, error) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		file, info, err := safefile.OpenRegular(f.root, name)
+		file, info, err := files.OpenRegular(f.root, name)
 		if err != nil {
 			return nil, unreadable(name, err)
 		}
@@ -97,10 +96,10 @@ func (f *folder) delete(ctx context.Context, rel string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := f.remove(seen, files, folders); err != nil {
+	if err := f.remove(seen, notes, folders); err != nil {
 		return "", err
 	}
-	if err := atomicfile.SyncFolder(f.root, path.Dir(rel)); err != nil {
+	if err := files.SyncFolder(f.root, path.Dir(rel)); err != nil {
 		return "", fmt.Errorf("memory tool: delete %s: %w", shown(rel), err)
 	}
 	return fmt.Sprintf("Deleted %s. A copy is kept outside of %s.", shown(rel), top), nil
@@ -125,10 +124,10 @@ func (f *folder) contents(ctx context.Context, rel string) (files, folders []str
 }
 
 // remove takes away the files that were kept, as they were then, and the folders, unless something new is in them.
-func (f *folder) remove(seen []fs.FileInfo, files, folders []string) error {
-	for i, name := range files {
+func (f *folder) remove(seen []fs.FileInfo, notes, folders []string) error {
+	for i, name := range notes {
 		now, err := f.root.Lstat(name)
-		if err != nil || !safefile.Unchanged(seen[i], now) {
+		if err != nil || !files.Unchanged(seen[i], now) {
 			return errChanged(name)
 		}
 		if err := f.root.Remove(name); err != nil {

@@ -14,8 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"kioku/internal/atomicfile"
-	"kioku/internal/filelock"
+	"kioku/internal/files"
 	"kioku/llm"
 )
 
@@ -59,7 +58,7 @@ func (l *Ledger) openLocked(ctx context.Context) (*folder, error) {
 		f.close()
 		return nil, stateError(err)
 	}
-	if err := filelock.Lock(ctx, f.lock); err != nil {
+	if err := files.Lock(ctx, f.lock); err != nil {
 		f.close()
 		return nil, fmt.Errorf("lock %s: %w", l.opt.Folder, err)
 	}
@@ -137,7 +136,7 @@ func (f *folder) writeRecord(r record, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	return stateError(atomicfile.Write(f.root, name+recordSuffix, append(data, '\n'), 0o600))
+	return stateError(files.Write(f.root, name+recordSuffix, append(data, '\n'), 0o600))
 }
 
 // spool returns the spooled messages of a session. It skips what is damaged.
@@ -175,7 +174,7 @@ func (f *folder) writeSpool(name string, list []Message) error {
 		}
 		lines.Write(append(line, '\n'))
 	}
-	return stateError(atomicfile.Write(f.root, name+spoolSuffix, lines.Bytes(), 0o600))
+	return stateError(files.Write(f.root, name+spoolSuffix, lines.Bytes(), 0o600))
 }
 
 // sessions returns the names of the sessions that have a file with a suffix.
@@ -202,7 +201,7 @@ func (f *folder) fileNames() []string {
 // removeTemps removes temporary files. The folder must be locked: then the processes that wrote them are gone.
 func (f *folder) removeTemps() {
 	for _, name := range f.fileNames() {
-		if atomicfile.IsTemp(name) {
+		if files.IsTemp(name) {
 			f.root.Remove(name)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"kioku/internal/atomicfile"
+	"kioku/internal/files"
 )
 
 // spoolFile is the spool of a session.
@@ -103,5 +103,5 @@ func (l *Ledger) removeOld(f *folder, now time.Time) {
 			f.root.Remove(name + recordSuffix)
 		}
 	}
-	_ = atomicfile.SyncFolder(f.root, ".") // What was not removed is removed a day later.
+	_ = files.SyncFolder(f.root, ".") // What was not removed is removed a day later.
 }

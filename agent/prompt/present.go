@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"kioku/agent/bootstrap"
-	"kioku/internal/marks"
+	"kioku/internal/text"
 )
 
 // ReasonPresent is the reason of memories whose text a file in the prompt has already.
@@ -18,8 +18,8 @@ type present string
 func presentIn(texts []string) present {
 	var b strings.Builder
 	b.WriteByte('\n')
-	for _, text := range texts {
-		b.WriteString(plainLines(string(marks.Strip([]byte(text)))))
+	for _, t := range texts {
+		b.WriteString(plainLines(string(text.StripMarks([]byte(t)))))
 		b.WriteByte('\n')
 	}
 	return present(b.String())

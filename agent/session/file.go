@@ -9,8 +9,7 @@ import (
 	"os"
 	"syscall"
 
-	"kioku/internal/atomicfile"
-	"kioku/internal/filelock"
+	"kioku/internal/files"
 )
 
 // Bad is a line of a transcript that was skipped.
@@ -84,11 +83,11 @@ func openLocked(root *os.Root, name string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err = filelock.TryLock(f); errors.Is(err, filelock.ErrHeld) {
+	if err = files.TryLock(f); errors.Is(err, files.ErrHeld) {
 		err = fmt.Errorf("%w; end the program that has it open, or take another session", ErrInUse)
 	}
 	if err == nil && info == nil {
-		err = atomicfile.SyncFolder(root, ".")
+		err = files.SyncFolder(root, ".")
 	}
 	if err != nil {
 		f.Close()
@@ -130,5 +129,5 @@ func saveTorn(root *os.Root, name string, from io.Reader) error {
 	if err == nil {
 		_, err = f.WriteString("\n")
 	}
-	return errors.Join(err, f.Sync(), f.Close(), atomicfile.SyncFolder(root, "."))
+	return errors.Join(err, f.Sync(), f.Close(), files.SyncFolder(root, "."))
 }

@@ -10,8 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"kioku/internal/atomicfile"
-	"kioku/internal/filelock"
+	"kioku/internal/files"
 	"kioku/internal/text"
 	"kioku/llm"
 	"kioku/memory"
@@ -193,11 +192,11 @@ func (s *Session) fill(e *Entry) {
 // write appends a line and waits for the disk. If an unfinished line cannot be removed, write closes the session, so that no
 // other line follows it.
 func (s *Session) write(line []byte) error {
-	err := atomicfile.Append(s.file, line)
+	err := files.Append(s.file, line)
 	if err == nil {
 		s.size += int64(len(line))
-	} else if errors.Is(err, atomicfile.ErrTorn) {
-		err = errors.Join(err, filelock.Unlock(s.file))
+	} else if errors.Is(err, files.ErrTorn) {
+		err = errors.Join(err, files.Unlock(s.file))
 		s.file = nil
 	}
 	return err
@@ -210,7 +209,7 @@ func (s *Session) Close() error {
 	if s.file == nil {
 		return nil
 	}
-	err := filelock.Unlock(s.file)
+	err := files.Unlock(s.file)
 	s.file = nil
 	return err
 }

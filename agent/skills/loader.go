@@ -11,7 +11,7 @@ import (
 	"strings"
 	"sync"
 
-	"kioku/internal/safefile"
+	"kioku/internal/files"
 )
 
 const (
@@ -73,7 +73,7 @@ type Set struct {
 // Loader finds the skills of an agent. Its methods may be called concurrently.
 type Loader struct {
 	opt   Options
-	cache *safefile.Cache
+	cache *files.Cache
 
 	mu sync.Mutex
 	// parsed contains the skills of the last Load by path.
@@ -92,7 +92,7 @@ func New(opt Options) *Loader {
 	if opt.MaxChars <= 0 {
 		opt.MaxChars = defaultMaxChars
 	}
-	return &Loader{opt: opt, cache: safefile.NewCache(maxBytes)}
+	return &Loader{opt: opt, cache: files.NewCache(maxBytes)}
 }
 
 // skillFolder is a folder with skills: rel below root, without a symbolic link in between.
@@ -142,7 +142,7 @@ func (l *Loader) findSkills(p skillFolder) []*skill {
 	dir := p.String()
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return []*skill{{path: dir, reason: safefile.Reason(err)}}
+		return []*skill{{path: dir, reason: files.Reason(err)}}
 	}
 	var all []*skill
 	for i, e := range entries {
@@ -157,7 +157,7 @@ func (l *Loader) findSkills(p skillFolder) []*skill {
 		switch known := l.parsed[path]; {
 		case errors.Is(err, fs.ErrNotExist):
 		case err != nil:
-			all = append(all, &skill{path: path, reason: safefile.Reason(err)})
+			all = append(all, &skill{path: path, reason: files.Reason(err)})
 		case known != nil && known.source == source && source != "":
 			all = append(all, known)
 		default:

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"kioku/internal/safefile"
+	"kioku/internal/files"
 	"kioku/llm"
 )
 
@@ -220,8 +220,8 @@ func openTranscript(path string) (*os.File, error) {
 		return nil, fmt.Errorf("read the transcript: %w", err)
 	}
 	defer root.Close()
-	f, _, err := safefile.OpenRegular(root, filepath.Base(path))
-	var skipped *safefile.SkipError
+	f, _, err := files.OpenRegular(root, filepath.Base(path))
+	var skipped *files.SkipError
 	switch {
 	case errors.As(err, &skipped):
 		return nil, fmt.Errorf("read the transcript: %s is not a regular file: %w", path, err)

@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"kioku/internal/filelock"
+	"kioku/internal/files"
 	"kioku/internal/text"
 )
 
@@ -159,7 +159,7 @@ func openCurrent(folder *os.Root) (*os.File, int64, error) {
 
 // rotate renames the current file, which is full, unless another process just does or has.
 func rotate(folder *os.Root, f *os.File) error {
-	if err := filelock.TryLock(f); errors.Is(err, filelock.ErrHeld) {
+	if err := files.TryLock(f); errors.Is(err, files.ErrHeld) {
 		return nil
 	} else if err != nil {
 		return err

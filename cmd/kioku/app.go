@@ -11,8 +11,7 @@ import (
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
-	"kioku/internal/egress"
-	"kioku/internal/loglimit"
+	"kioku/internal/modelhttp"
 )
 
 // app is one run of the command: what it was started with and where it writes.
@@ -34,7 +33,7 @@ type app struct {
 	councilEcho   bool
 
 	// network is the way to other machines of this run.
-	network *egress.Network
+	network *modelhttp.Network
 
 	// manager is the service manager that started this run, if one did.
 	manager manager
@@ -74,7 +73,7 @@ func checkArgs(args []string) error {
 // sources returns where the settings of this run come from.
 func (a *app) sources() config.Sources {
 	if a.network == nil {
-		a.network = egress.New(egress.Options{})
+		a.network = modelhttp.NewNetwork(modelhttp.NetworkOptions{})
 	}
 	return config.Sources{File: a.configFile, Env: a.Env, Flags: a.flags, Dir: a.dir, Network: a.network}
 }
@@ -144,5 +143,5 @@ func (a *app) log(level slog.Leveler) *slog.Logger {
 	if render.IsTerminal(a.Stderr) {
 		handler = slog.NewTextHandler(a.Stderr, opt)
 	}
-	return slog.New(loglimit.New(handler))
+	return slog.New(newLogLimit(handler))
 }

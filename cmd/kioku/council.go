@@ -17,7 +17,7 @@ import (
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/councilhost"
 	"kioku/cmd/kioku/internal/render"
-	"kioku/internal/safefile"
+	"kioku/internal/files"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
@@ -139,7 +139,7 @@ func (a *app) servedCouncil(ctx context.Context, k *connect.Connector, folder st
 	about, err := service.GetCouncil(asking, &kiokuv1.GetCouncilRequest{})
 	cancel()
 	switch {
-	case folder != "" && (err != nil || !safefile.SameFolder(about.GetFolder(), folder)):
+	case folder != "" && (err != nil || !files.SameFolder(about.GetFolder(), folder)):
 		return false, nil // a daemon that serves another council, or none
 	case status.Code(err) == codes.Unimplemented:
 		return true, errors.New("the daemon serves no council; set council.folder there and start it again")

@@ -10,7 +10,7 @@ import (
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/openclaw"
 	"kioku/cmd/kioku/internal/render"
-	"kioku/internal/safefile"
+	"kioku/internal/files"
 )
 
 // takeoverReport is the output of kioku import openclaw --json.
@@ -97,7 +97,7 @@ func (r *takeoverReport) places(conf *config.Config, agents []openclaw.Agent) []
 			continue
 		}
 		r.Agents = append(r.Agents, takenAgent{ID: agent.ID, Workspace: agent.Workspace})
-		if p, err := conf.Place(agent.ID); err == nil && safefile.SameFolder(p.Workspace, agent.Workspace) {
+		if p, err := conf.Place(agent.ID); err == nil && files.SameFolder(p.Workspace, agent.Workspace) {
 			continue // a folder that is there already, whichever setting says so
 		}
 		folders = append(folders, agent.ID+"="+agent.Workspace)

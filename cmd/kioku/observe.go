@@ -8,8 +8,7 @@ import (
 	"time"
 
 	"kioku/cmd/kioku/config"
-	"kioku/internal/otlp"
-	"kioku/internal/tracing"
+	"kioku/internal/trace"
 	"kioku/server"
 	"kioku/server/audit"
 	"kioku/server/metrics"
@@ -22,7 +21,7 @@ const tracesWait = 3 * time.Second
 type observation struct {
 	metrics *metrics.Metrics
 	// tracer is nil if no traces are sent, and audit if no calls are recorded.
-	tracer *tracing.Tracer
+	tracer *trace.Tracer
 	audit  *audit.Log
 	// endTraces sends the traces that wait; nil without a tracer.
 	endTraces func(context.Context) error
@@ -41,7 +40,7 @@ func openObservation(ctx context.Context, conf *config.Config, log *slog.Logger)
 	o.metrics = metrics.New(counted)
 	if opt := conf.Tracing; opt.Endpoint != "" {
 		opt.Transport, opt.Version, opt.Log = conf.Network.Transport("traces"), buildVersion(), log
-		if o.tracer, o.endTraces, err = otlp.Open(ctx, opt); err != nil {
+		if o.tracer, o.endTraces, err = trace.Open(ctx, opt); err != nil {
 			return o, errors.Join(conf.Wrong("tracing.endpoint", err.Error()), o.close())
 		}
 	}

@@ -15,7 +15,7 @@ import (
 
 	"google.golang.org/grpc/metadata"
 
-	"kioku/internal/otlptest"
+	"kioku/internal/testkit"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
@@ -52,7 +52,7 @@ func gossip(t *testing.T) string {
 // trace of the caller. The audit log has a line for each call.
 func TestServeRecordsWhatItDoesWithoutTextsAndKeys(t *testing.T) {
 	t.Parallel()
-	collector := otlptest.New(t)
+	collector := testkit.NewCollector(t)
 	s := newSandbox(t, map[string]string{"MEMORY.md": "# House\n\n- " + secretNote + ".\n"})
 	audit := filepath.Join(s.home, "audit", "audit.jsonl")
 	s.env = append(s.env, "KIOKU_REMOTE_API_KEY="+secretKey, "KIOKU_TRACING_HEADERS=Authorization="+secretKey)

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"kioku/cmd/kioku/internal/render"
-	"kioku/internal/egress"
+	"kioku/internal/modelhttp"
 )
 
 // lockedBuffer is a buffer that a running command writes to while a test reads it.
@@ -47,7 +47,7 @@ func (s *sandbox) offlineRun(ctx context.Context, stderr *lockedBuffer, args ...
 	var out bytes.Buffer
 	a := &app{
 		Output: render.Output{Stdout: &out, Stderr: stderr, Env: s.env}, stdin: strings.NewReader(s.stdin), dir: s.home,
-		network: egress.New(egress.Options{Dial: func(_ context.Context, _, address string) (net.Conn, error) {
+		network: modelhttp.NewNetwork(modelhttp.NetworkOptions{Dial: func(_ context.Context, _, address string) (net.Conn, error) {
 			s.t.Errorf("%q dials %s", args, address)
 			return nil, errors.New("no network in this test")
 		}}),

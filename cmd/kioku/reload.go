@@ -9,7 +9,7 @@ import (
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
-	"kioku/internal/egress"
+	"kioku/internal/modelhttp"
 	"kioku/server"
 )
 
@@ -61,7 +61,7 @@ func (d *daemon) reload() {
 // their own, because reading applies the setting offline.
 func (d *daemon) readAgain() (next *config.Config, folders []*config.Config, err error) {
 	src := d.app.sources()
-	src.Network = egress.New(egress.Options{})
+	src.Network = modelhttp.NewNetwork(modelhttp.NetworkOptions{})
 	if next, err = config.Load(src); err != nil {
 		return nil, nil, err
 	}

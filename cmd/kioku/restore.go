@@ -13,7 +13,7 @@ import (
 	"kioku/cmd/kioku/internal/backup"
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
-	"kioku/internal/safefile"
+	"kioku/internal/files"
 )
 
 // restoreReport is the output of kioku restore --json.
@@ -55,7 +55,7 @@ func knows(conf *config.Config) func(workspace string) bool {
 		}
 	}
 	return func(workspace string) bool {
-		return slices.ContainsFunc(known, func(dir string) bool { return dir == workspace || safefile.SameFolder(dir, workspace) })
+		return slices.ContainsFunc(known, func(dir string) bool { return dir == workspace || files.SameFolder(dir, workspace) })
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/derive"
-	"kioku/internal/tracing"
+	"kioku/internal/trace"
 	"kioku/memory"
 	"kioku/server"
 	"kioku/server/metrics"
@@ -375,7 +375,7 @@ func (d *daemon) memoryOf(id string) memory.Service {
 
 // keepInSync syncs every index, reports when all are done, and then watches the folders.
 func (d *daemon) keepInSync(ctx context.Context) error {
-	group, ctx := errgroup.WithContext(tracing.With(ctx, d.observed.tracer))
+	group, ctx := errgroup.WithContext(trace.With(ctx, d.observed.tracer))
 	var first sync.WaitGroup
 	summaries := make([]string, len(d.memories))
 	for i, m := range d.memories {

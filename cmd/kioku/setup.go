@@ -15,7 +15,7 @@ import (
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/cmd/kioku/internal/setup"
-	"kioku/internal/safefile"
+	"kioku/internal/files"
 	"kioku/internal/text"
 )
 
@@ -278,7 +278,7 @@ func (a *app) programPath() string {
 	if err != nil {
 		own = os.Args[0]
 	}
-	if found := a.machine().LookPath(filepath.Base(own)); found != "" && safefile.SameFolder(found, own) {
+	if found := a.machine().LookPath(filepath.Base(own)); found != "" && files.SameFolder(found, own) {
 		return found
 	}
 	return own

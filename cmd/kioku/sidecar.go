@@ -14,7 +14,7 @@ import (
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
-	"kioku/internal/atomicfile"
+	"kioku/internal/files"
 	"kioku/internal/text"
 	"kioku/llm"
 	"kioku/llm/echo"
@@ -173,7 +173,7 @@ func makeKey(path string) error {
 	defer folder.Close()
 	key := make([]byte, frameKeyBytes)
 	rand.Read(key) // which never fails
-	if err := atomicfile.Create(folder, filepath.Base(path), key, 0o600); err != nil && !errors.Is(err, fs.ErrExist) {
+	if err := files.Create(folder, filepath.Base(path), key, 0o600); err != nil && !errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("make the key: %w", err)
 	}
 	return nil

@@ -116,7 +116,7 @@ func TestArchiveKeepsEverything(t *testing.T) {
 	w.settle()
 	below := func(dir string) map[string]bool {
 		all := map[string]bool{}
-		for _, name := range files(t, dir) {
+		for _, name := range filesOf(t, dir) {
 			all[name] = true
 		}
 		return all

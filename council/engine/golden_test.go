@@ -25,7 +25,7 @@ func TestFilesOfADecision(t *testing.T) {
 	}
 	w.settle()
 	var b strings.Builder
-	for _, name := range files(t, w.dir) {
+	for _, name := range filesOf(t, w.dir) {
 		data, err := os.ReadFile(w.dir + "/" + name)
 		if err != nil {
 			t.Fatal(err)

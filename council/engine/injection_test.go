@@ -105,7 +105,7 @@ func runWith(t *testing.T, said string) (*world, *counciltest.Script) {
 func TestInjectionsStayText(t *testing.T) {
 	t.Parallel()
 	harmless, plain := runWith(t, "The kettle leaks, and a new one costs little.")
-	names, want := files(t, harmless.dir), state(harmless)
+	names, want := filesOf(t, harmless.dir), state(harmless)
 	for name, said := range injections {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -113,7 +113,7 @@ func TestInjectionsStayText(t *testing.T) {
 			if diff := cmp.Diff(want, state(w)); diff != "" {
 				t.Errorf("votes and states (-harmless +injected):\n%s", diff)
 			}
-			if diff := cmp.Diff(names, files(t, w.dir)); diff != "" {
+			if diff := cmp.Diff(names, filesOf(t, w.dir)); diff != "" {
 				t.Errorf("files (-harmless +injected):\n%s", diff)
 			}
 			if got, want := len(script.Asked()), len(plain.Asked()); got != want {

@@ -20,11 +20,11 @@ import (
 	"kioku/council/counciltest"
 	"kioku/council/engine"
 	"kioku/council/member"
-	"kioku/internal/filelock"
+	"kioku/internal/files"
 )
 
 // files returns the names of all files of a council.
-func files(t *testing.T, dir string) []string {
+func filesOf(t *testing.T, dir string) []string {
 	t.Helper()
 	var all []string
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
@@ -86,7 +86,7 @@ func TestSecondEngineIsRefused(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil)
 	o := engine.Options{Folder: w.dir + "/council", Settings: w.set, Ask: w.script, Now: w.clock.Now}
-	if _, err := engine.Open(o); !errors.Is(err, filelock.ErrHeld) || !strings.Contains(err.Error(), fmt.Sprint(os.Getpid())) {
+	if _, err := engine.Open(o); !errors.Is(err, files.ErrHeld) || !strings.Contains(err.Error(), fmt.Sprint(os.Getpid())) {
 		t.Errorf("%v", err)
 	}
 	reader, err := engine.Read(o)
@@ -229,7 +229,7 @@ func TestImportOfTheArticlesLayout(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if names := files(t, w.dir+"/council"); len(names) != 1 {
+	if names := filesOf(t, w.dir+"/council"); len(names) != 1 {
 		t.Errorf("a dry run has written %v", names)
 	}
 	report, err := w.Import(t.Context(), old, false)

@@ -12,7 +12,7 @@ import (
 
 	"kioku/council"
 	"kioku/council/flow"
-	"kioku/internal/atomicfile"
+	"kioku/internal/files"
 	"kioku/internal/secrets"
 	"kioku/internal/text"
 	"kioku/memory"
@@ -47,7 +47,7 @@ func (e *Engine) remember(s *flow.Snapshot, d *council.Decision) error {
 	}
 	e.crash("memory:before")
 	defer e.crash("memory:after")
-	return atomicfile.Write(root, d.MemoryPath, want, 0o600)
+	return files.Write(root, d.MemoryPath, want, 0o600)
 }
 
 // Render returns a decision as Markdown for the memory of the council agent. What members and strangers have written stands in quotes, so

@@ -155,7 +155,7 @@ func TestExpiredSuggestionIsArchived(t *testing.T) {
 	w.settle()
 	w.later(25 * time.Hour)
 	w.settle()
-	if names := files(t, w.dir+"/council/suggestions"); slices.ContainsFunc(names, func(n string) bool { return strings.Contains(n, s.ID+".json") && !strings.Contains(n, "_turn_") }) {
+	if names := filesOf(t, w.dir+"/council/suggestions"); slices.ContainsFunc(names, func(n string) bool { return strings.Contains(n, s.ID+".json") && !strings.Contains(n, "_turn_") }) {
 		t.Errorf("still there: %v", names)
 	}
 	if got := w.suggestion(s.ID).Status; got != council.SuggestionExpired {

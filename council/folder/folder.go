@@ -17,8 +17,7 @@ import (
 	"syscall"
 
 	"kioku/council"
-	"kioku/internal/atomicfile"
-	"kioku/internal/filelock"
+	"kioku/internal/files"
 )
 
 // MaxFile is the maximum size of a file of JSON.
@@ -60,7 +59,7 @@ type Folder struct {
 	tasks map[string]cached
 }
 
-// HeldError says who holds the lock of a council. It is filelock.ErrHeld.
+// HeldError says who holds the lock of a council. It is files.ErrHeld.
 type HeldError struct {
 	Holder string // process and host
 }
@@ -70,8 +69,8 @@ func (e *HeldError) Error() string {
 	return "another engine runs this council: " + e.Holder + "; stop it, or use the commands that only read"
 }
 
-// Unwrap returns filelock.ErrHeld.
-func (e *HeldError) Unwrap() error { return filelock.ErrHeld }
+// Unwrap returns files.ErrHeld.
+func (e *HeldError) Unwrap() error { return files.ErrHeld }
 
 // Open opens the folder of a council and creates what is missing of it.
 func Open(dir string) (*Folder, error) {
@@ -126,9 +125,9 @@ func (f *Folder) Lock() error {
 	if err != nil {
 		return fmt.Errorf("lock the council: %w", err)
 	}
-	if err := filelock.TryLock(file); err != nil {
+	if err := files.TryLock(file); err != nil {
 		defer file.Close()
-		if !errors.Is(err, filelock.ErrHeld) {
+		if !errors.Is(err, files.ErrHeld) {
 			return fmt.Errorf("lock the council: %w", err)
 		}
 		holder, _ := io.ReadAll(io.LimitReader(file, 200))
@@ -152,7 +151,7 @@ func (f *Folder) Locked() bool { return f.lock != nil }
 func (f *Folder) Close() error {
 	var err error
 	if f.lock != nil {
-		err = filelock.Unlock(f.lock)
+		err = files.Unlock(f.lock)
 	}
 	return errors.Join(err, f.root.Close())
 }
@@ -175,7 +174,7 @@ func (f *Folder) PublishBytes(rel string, data []byte) error {
 	if err := f.root.MkdirAll(path.Dir(rel), 0o700); err != nil {
 		return err
 	}
-	return atomicfile.Create(f.root, rel, data, perm)
+	return files.Create(f.root, rel, data, perm)
 }
 
 // Write replaces a file that follows from others. It writes nothing and returns false if the file is the same already. It returns
@@ -194,7 +193,7 @@ func (f *Folder) Write(rel string, v any) (changed bool, err error) {
 	if err := f.root.MkdirAll(path.Dir(rel), 0o700); err != nil {
 		return false, err
 	}
-	return true, atomicfile.Write(f.root, rel, data, perm)
+	return true, files.Write(f.root, rel, data, perm)
 }
 
 // Encode returns a record as it is on disk.
@@ -276,7 +275,7 @@ func (f *Folder) entries(rel string) ([]fs.DirEntry, error) {
 	}
 	kept := all[:0]
 	for _, e := range all {
-		if !atomicfile.IsTemp(e.Name()) {
+		if !files.IsTemp(e.Name()) {
 			kept = append(kept, e)
 		}
 	}
@@ -301,7 +300,7 @@ func (f *Folder) Move(from, to string) error {
 	if err := f.root.Rename(from, to); err != nil {
 		return err
 	}
-	return errors.Join(atomicfile.SyncFolder(f.root, path.Dir(to)), atomicfile.SyncFolder(f.root, path.Dir(from)))
+	return errors.Join(files.SyncFolder(f.root, path.Dir(to)), files.SyncFolder(f.root, path.Dir(from)))
 }
 
 // AppendLine adds a record as a line of JSON to a file of at most limit bytes. A longer file is not added to.
@@ -360,7 +359,7 @@ func (f *Folder) Sweep() error {
 			errs = append(errs, err)
 		case d.IsDir() && (rel == Archived || rel == Workspace):
 			return fs.SkipDir
-		case !d.IsDir() && atomicfile.IsTemp(d.Name()):
+		case !d.IsDir() && files.IsTemp(d.Name()):
 			errs = append(errs, f.root.Remove(rel))
 		}
 		return nil
@@ -439,14 +438,14 @@ func (f *Folder) Probe() error {
 	if err != nil {
 		return err
 	}
-	if err := filelock.TryLock(file); errors.Is(err, filelock.ErrHeld) {
+	if err := files.TryLock(file); errors.Is(err, files.ErrHeld) {
 		defer file.Close()
 		holder, _ := io.ReadAll(io.LimitReader(file, 200))
 		return &HeldError{Holder: strings.TrimSpace(string(holder))}
 	} else if err != nil {
 		return errors.Join(err, file.Close())
 	}
-	return filelock.Unlock(file)
+	return files.Unlock(file)
 }
 
 // Look opens a folder to read it. Nothing is created.

@@ -18,7 +18,7 @@ import (
 	"kioku/council"
 	"kioku/council/counciltest"
 	"kioku/council/folder"
-	"kioku/internal/filelock"
+	"kioku/internal/files"
 	"kioku/internal/testkit"
 )
 
@@ -111,7 +111,7 @@ func TestLockNamesTheHolder(t *testing.T) {
 	}
 	defer second.Close()
 	var held *folder.HeldError
-	if err := second.Lock(); !errors.As(err, &held) || !errors.Is(err, filelock.ErrHeld) || !strings.Contains(held.Holder, fmt.Sprint("process ", os.Getpid())) {
+	if err := second.Lock(); !errors.As(err, &held) || !errors.Is(err, files.ErrHeld) || !strings.Contains(held.Holder, fmt.Sprint("process ", os.Getpid())) {
 		t.Errorf("%v", err)
 	}
 	if err := second.Probe(); !errors.As(err, &held) {

@@ -12,8 +12,7 @@ import (
 	"time"
 
 	"kioku/council"
-	"kioku/internal/atomicfile"
-	"kioku/internal/safefile"
+	"kioku/internal/files"
 	"kioku/llm"
 )
 
@@ -115,7 +114,7 @@ func (b *Budget) load() error {
 
 // eachLine calls use with each line of a file of JSON. Lines that are torn are skipped; a missing file has none.
 func eachLine[T any](root *os.Root, name string, use func(T)) error {
-	raw, _, err := safefile.Read(root, name, 2*maxMetrics)
+	raw, _, err := files.Read(root, name, 2*maxMetrics)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -225,7 +224,7 @@ func appendTo(root *os.Root, name string, data []byte, limit int64) error {
 	if tornEnd(f) {
 		data = append([]byte{'\n'}, data...)
 	}
-	if err := atomicfile.Append(f, data); err != nil {
+	if err := files.Append(f, data); err != nil {
 		return fmt.Errorf("append to %s: %w", name, err)
 	}
 	return nil

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"kioku/internal/strictjson"
+	"kioku/llm"
 )
 
 const (
@@ -39,7 +39,7 @@ func findObject(reply string) (map[string]any, error) {
 	case strings.ContainsRune(reply[start+end:], '{'):
 		return nil, errors.New("the reply contains more than one JSON object")
 	}
-	object, err := strictjson.Object(reply[start:start+end], maxDepth)
+	object, err := llm.ReadObject(reply[start:start+end], maxDepth)
 	if err != nil {
 		return nil, fmt.Errorf("the reply %w", err)
 	}

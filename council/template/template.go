@@ -18,12 +18,12 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"kioku/council"
-	"kioku/internal/atomicfile"
+	"kioku/internal/files"
 	"kioku/memory"
 )
 
 //go:embed soul
-var files embed.FS
+var souls embed.FS
 
 // shared is the file that each member gets.
 const shared = "AGENTS.md"
@@ -59,11 +59,11 @@ func Files(name string, o Options) (map[string][]byte, error) {
 		return nil, &memory.InputError{Field: "template", Problem: fmt.Sprintf("%.40q does not exist; there is %s", name, strings.Join(Names(), ", "))}
 	}
 	all := map[string][]byte{}
-	err := fs.WalkDir(files, name, func(file string, entry fs.DirEntry, err error) error {
+	err := fs.WalkDir(souls, name, func(file string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
-		all[strings.TrimPrefix(file, name+"/")], err = files.ReadFile(file)
+		all[strings.TrimPrefix(file, name+"/")], err = souls.ReadFile(file)
 		return err
 	})
 	if err != nil {
@@ -132,7 +132,7 @@ func Write(folder, name string, o Options) ([]string, error) {
 		}
 	}
 	for _, p := range paths {
-		if err := atomicfile.Create(root, p, all[p], 0o600); err != nil {
+		if err := files.Create(root, p, all[p], 0o600); err != nil {
 			return nil, fmt.Errorf("write %s: %w", p, err)
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"kioku/internal/strictjson"
+	"kioku/llm"
 )
 
 const (
@@ -55,7 +55,7 @@ func parseObject(answer string) (map[string]any, error) {
 	if !utf8.ValidString(answer) {
 		return nil, errors.New("is not UTF-8")
 	}
-	return strictjson.Object(answer, maxDepth)
+	return llm.ReadObject(answer, maxDepth)
 }
 
 // join returns the path of a key.

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kioku/derive/decision"
-	"kioku/internal/filelock"
+	"kioku/internal/files"
 	"kioku/memory"
 )
 
@@ -238,7 +238,7 @@ func TestAppendWaitsForTheLockUntilItsContextEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if err := filelock.TryLock(f); err != nil {
+	if err := files.TryLock(f); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

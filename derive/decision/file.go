@@ -13,9 +13,7 @@ import (
 	"strings"
 	"syscall"
 
-	"kioku/internal/atomicfile"
-	"kioku/internal/filelock"
-	"kioku/internal/safefile"
+	"kioku/internal/files"
 	"kioku/memory"
 )
 
@@ -86,7 +84,7 @@ func Parse(data []byte) File {
 // Read returns what the decisions of a workspace say; nothing and no error if there is no file. Symbolic links are not followed,
 // and a file of more than 4 MiB is not read: then it returns an error that says so.
 func Read(root *os.Root) (File, error) {
-	data, _, err := safefile.Read(root, Path, maxBytes)
+	data, _, err := files.Read(root, Path, maxBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return File{}, nil
 	}
@@ -98,11 +96,11 @@ func Read(root *os.Root) (File, error) {
 
 // unread says what a person can do about a file that cannot be used.
 func unread(err error) error {
-	skip, ok := errors.AsType[*safefile.SkipError](err)
+	skip, ok := errors.AsType[*files.SkipError](err)
 	switch {
 	case !ok:
 		return fmt.Errorf("read %s: %w", Path, err)
-	case skip.Reason == safefile.TooLarge(maxBytes):
+	case skip.Reason == files.TooLarge(maxBytes):
 		return fmt.Errorf("read %s: %w; delete lines that no longer matter", Path, err)
 	}
 	return fmt.Errorf("read %s: %w; put a plain file, or nothing, in its place", Path, err)
@@ -130,7 +128,7 @@ func Append(ctx context.Context, root *os.Root, d memory.Decision) (line string,
 			continue // it was replaced meanwhile
 		}
 		err = appendLine(folder, f, line)
-		_ = filelock.Unlock(f) // what was written is on the disk already
+		_ = files.Unlock(f) // what was written is on the disk already
 		return line, unwritten(err)
 	}
 	return "", fmt.Errorf("%w: %s is replaced again and again by another program; try again later", memory.ErrUnavailable, Path)
@@ -139,25 +137,25 @@ func Append(ctx context.Context, root *os.Root, d memory.Decision) (line string,
 // openFolder opens the folder of the decisions, which it creates if there is none.
 func openFolder(root *os.Root) (*os.Root, error) {
 	dir := path.Dir(Path)
-	folder, err := safefile.OpenFolder(root, dir)
+	folder, err := files.OpenFolder(root, dir)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return folder, err
 	}
 	if err := root.Mkdir(dir, 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, err
 	}
-	if err := atomicfile.SyncFolder(root, "."); err != nil {
+	if err := files.SyncFolder(root, "."); err != nil {
 		return nil, err
 	}
-	return safefile.OpenFolder(root, dir)
+	return files.OpenFolder(root, dir)
 }
 
 // lockNamed opens or creates the file of decisions and waits for its lock. It returns nil if the file has lost its name by then.
 func lockNamed(ctx context.Context, folder *os.Root) (*os.File, error) {
 	name := path.Base(Path)
 	if info, err := folder.Lstat(name); err == nil {
-		if reason := safefile.Refusal(info); reason != "" {
-			return nil, &safefile.SkipError{Reason: reason}
+		if reason := files.Refusal(info); reason != "" {
+			return nil, &files.SkipError{Reason: reason}
 		}
 	}
 	f, err := folder.OpenFile(name, os.O_CREATE|os.O_RDWR|os.O_APPEND|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0o644)
@@ -167,7 +165,7 @@ func lockNamed(ctx context.Context, folder *os.Root) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = filelock.Lock(ctx, f)
+	err = files.Lock(ctx, f)
 	if err == nil {
 		var opened, now fs.FileInfo
 		if opened, err = f.Stat(); err == nil {
@@ -199,24 +197,24 @@ func appendLine(folder *os.Root, f *os.File, line string) error {
 		add = strings.ReplaceAll(add, "\n", "\r\n")
 	}
 	if len(have)+len(add) > maxBytes {
-		return &safefile.SkipError{Reason: safefile.TooLarge(maxBytes)}
+		return &files.SkipError{Reason: files.TooLarge(maxBytes)}
 	}
-	if err := atomicfile.Append(f, []byte(add)); err != nil {
+	if err := files.Append(f, []byte(add)); err != nil {
 		return err
 	}
 	if len(have) > 0 {
 		return nil
 	}
-	return atomicfile.SyncFolder(folder, ".")
+	return files.SyncFolder(folder, ".")
 }
 
 // unwritten says what a person can do about a decision that could not be written.
 func unwritten(err error) error {
-	skip, refused := errors.AsType[*safefile.SkipError](err)
+	skip, refused := errors.AsType[*files.SkipError](err)
 	switch {
 	case err == nil:
 		return nil
-	case refused && skip.Reason == safefile.TooLarge(maxBytes):
+	case refused && skip.Reason == files.TooLarge(maxBytes):
 		return fmt.Errorf("write %s: %w; delete lines that no longer matter", Path, err)
 	case refused:
 		return fmt.Errorf("write %s: %w; put a plain file, or nothing, in its place", Path, err)

@@ -6,18 +6,18 @@ import (
 	"unicode/utf8"
 
 	"kioku/derive/vocab"
-	"kioku/internal/lazyregexp"
+	"kioku/internal/text"
 	"kioku/memory"
 )
 
 var (
-	inBrackets = lazyregexp.New(`^(.*?)\s*[(（]([^()（）]*)[)）]\s*$`)
-	alsoCalled = lazyregexp.New(`^(?i:aka|a\.k\.a\.|also known as|alias|called|goes by|通称|愛称|あだ名|又名|别名|昵称|旧姓)[:：]?\s*`)
+	inBrackets = text.NewRegexp(`^(.*?)\s*[(（]([^()（）]*)[)）]\s*$`)
+	alsoCalled = text.NewRegexp(`^(?i:aka|a\.k\.a\.|also known as|alias|called|goes by|通称|愛称|あだ名|又名|别名|昵称|旧姓)[:：]?\s*`)
 	// hanCalled are forms of address with a surname or a part of the given name: 小王, 阿伟, 王经理.
-	hanCalled = lazyregexp.New(`^(?:[小老阿大]([\p{Han}]{1,2})|([\p{Han}])(?:先生|女士|老师|经理|医生|律师|教授|总|小姐|师傅|阿姨|同学|哥|姐|叔|姨|總|師傅|姐姐|哥哥))$`)
+	hanCalled = text.NewRegexp(`^(?:[小老阿大]([\p{Han}]{1,2})|([\p{Han}])(?:先生|女士|老师|经理|医生|律师|教授|总|小姐|师傅|阿姨|同学|哥|姐|叔|姨|總|師傅|姐姐|哥哥))$`)
 	// latinNaming and hanNaming are a name and what stands behind it in brackets, in the middle of a text.
-	latinNaming = lazyregexp.New(`(\p{Lu}[\p{L}'’-]+(?: \p{Lu}[\p{L}'’-]+){0,3}) \(([^()\n]{2,40})\)`)
-	hanNaming   = lazyregexp.New(`([\p{Han}々]{1,6}|[\p{Katakana}ー・]{2,12})(さん|さま|様|くん|ちゃん|氏|先生)?[（(]([^()（）\n]{2,16})[)）]`)
+	latinNaming = text.NewRegexp(`(\p{Lu}[\p{L}'’-]+(?: \p{Lu}[\p{L}'’-]+){0,3}) \(([^()\n]{2,40})\)`)
+	hanNaming   = text.NewRegexp(`([\p{Han}々]{1,6}|[\p{Katakana}ー・]{2,12})(さん|さま|様|くん|ちゃん|氏|先生)?[（(]([^()（）\n]{2,16})[)）]`)
 )
 
 // splitAliases returns a name without what stands behind it in brackets, and the aliases there: "Dario Conti (Dario, DC)". What is in

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"kioku/internal/lazyregexp"
+	"kioku/internal/text"
 	"kioku/search/dates"
 )
 
@@ -12,11 +12,11 @@ var (
 	// changing tells of a change, which happened on the day that the sentence names: "moved to Porto last week".
 	changing = gate{
 		strings.Fields("moved relocated started joined took switched since 引っ 引越 移住 転居 転職 入社 搬 移居 迁居 入职 跳槽 から"),
-		lazyregexp.New(`(?i)\b(?:moved|relocated|started|joined|took a job|switched|since)\b|引っ?越|移住|転居|転職|入社|搬到|搬去|搬家|移居|迁居|入职|跳槽|から`),
+		text.NewRegexp(`(?i)\b(?:moved|relocated|started|joined|took a job|switched|since)\b|引っ?越|移住|転居|転職|入社|搬到|搬去|搬家|移居|迁居|入职|跳槽|から`),
 	}
 	// beforeDay and afterDay belong to the words for a day: "since last week", "先月から".
-	beforeDay = lazyregexp.New(`(?i)[\s,;、，]*(?:\b(?:since|in|on))?\s*$`)
-	afterDay  = lazyregexp.New(`^(?:から|より|に)?[\s,、，]*`)
+	beforeDay = text.NewRegexp(`(?i)[\s,;、，]*(?:\b(?:since|in|on))?\s*$`)
+	afterDay  = text.NewRegexp(`^(?:から|より|に)?[\s,、，]*`)
 )
 
 // takeChangeDay removes from a sentence that tells of a change the words that say when it happened, as seen from the day of anchor:

@@ -1,13 +1,12 @@
 package rule
 
 import (
-	"kioku/internal/lazyregexp"
 	"kioku/internal/text"
 	"kioku/memory"
 )
 
 // bullet matches the mark of an item of a list and the blanks before it.
-var bullet = lazyregexp.New(`^([ \t]*)(?:[-*+•・]|\d{1,3}[.)])[ \t]+`)
+var bullet = text.NewRegexp(`^([ \t]*)(?:[-*+•・]|\d{1,3}[.)])[ \t]+`)
 
 // isTopBullet reports whether a line begins an item of a list that is in no other item.
 func isTopBullet(l *line) bool {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"kioku/derive/vocab"
-	"kioku/internal/lazyregexp"
+	"kioku/internal/text"
 	"kioku/memory"
 	"kioku/search/analysis"
 )
@@ -123,7 +123,7 @@ func leastTrust(speakers []string) string {
 }
 
 // clock is a time of day at the beginning of a heading, maybe behind a day.
-var clock = lazyregexp.New(`#+ (?:\d{4}-\d{2}-\d{2}[ T,]*)?(\d{1,2}):(\d{2})(?:[^\d]|$)`)
+var clock = text.NewRegexp(`#+ (?:\d{4}-\d{2}-\d{2}[ T,]*)?(\d{1,2}):(\d{2})(?:[^\d]|$)`)
 
 // timeOf returns the time of what stands on a day below headings: that of a time of day in the last heading with one, else noon; zero
 // without a day.
@@ -144,10 +144,10 @@ func (d *Document) timeOf(day, headings string) time.Time {
 var (
 	decisive = gate{strings.Fields(`deci agree promis deadline launch releas signed married born died moved hired incident outage cause lesson never important
 		must remember 決定 決めた 決まった 合意 約束 締切 重要 忘れない 引っ越し 結婚 退職 入社 障害 教訓 决定 確定 确定 同意 答应 约定 截止 记住 搬家 结婚 离职 入职 故障 教训`),
-		lazyregexp.New(`(?i)\b(?:decid(?:ed|es?|ing)|decision|agreed|promised?|deadline|launch(?:ed)?|released?|signed|resigned|married|born|died|moved to|hired|incident|outage|root cause|lesson|never again|important|must not|remember)\b|` +
+		text.NewRegexp(`(?i)\b(?:decid(?:ed|es?|ing)|decision|agreed|promised?|deadline|launch(?:ed)?|released?|signed|resigned|married|born|died|moved to|hired|incident|outage|root cause|lesson|never again|important|must not|remember)\b|` +
 			`決定|決めた|決まった|合意|約束|締切|重要|忘れない|引っ越し|結婚|退職|入社|障害|教訓|决定|確定|确定|同意|答应|约定|截止|记住|搬家|结婚|离职|入职|故障|教训`)}
 	unfinished = gate{strings.Fields(`] todo follow 要対応 要確認 対応待ち やること 宿題 未対応 待办 待辦 待处理 待處理 需要跟进`),
-		lazyregexp.New(`(?i)\[ \]|\btodo\b|\bfollow[- ]?up\b|要対応|要確認|対応待ち|やること|宿題|未対応|待办|待辦|待处理|待處理|需要跟进`)}
+		text.NewRegexp(`(?i)\[ \]|\btodo\b|\bfollow[- ]?up\b|要対応|要確認|対応待ち|やること|宿題|未対応|待办|待辦|待处理|待處理|需要跟进`)}
 )
 
 // salience returns how much an episode matters by rule, in [0,1].

@@ -6,7 +6,6 @@ import (
 	"unicode/utf8"
 
 	"kioku/derive/vocab"
-	"kioku/internal/lazyregexp"
 	"kioku/internal/text"
 	"kioku/memory"
 )
@@ -49,24 +48,24 @@ func (f found) objects(class vocab.Class) []string {
 }
 
 // clauseWord is in a clause, not in an item of a list.
-var clauseWord = lazyregexp.New(`(?i)\b(?:is|are|was|were|it|he|she|they|i|we|you|who|which|that|because|but|so|as|when|if|or|not|especially)\b|所以|因为|但|けど|から|ので`)
+var clauseWord = text.NewRegexp(`(?i)\b(?:is|are|was|were|it|he|she|they|i|we|you|who|which|that|because|but|so|as|when|if|or|not|especially)\b|所以|因为|但|けど|から|ので`)
 
 var (
 	// leadingDay is a day at the beginning of an item: "2026-01-15: ...".
-	leadingDay = lazyregexp.New(`^\d{4}-\d{2}-\d{2}(?:[ T]\d{1,2}:\d{2})?\s*[:：,–—-]?\s+`)
-	keyValue   = lazyregexp.New(`^([\p{L}][\p{L} \-]{0,24}?)\s*[:：]\s*(\S.*)$`)
+	leadingDay = text.NewRegexp(`^\d{4}-\d{2}-\d{2}(?:[ T]\d{1,2}:\d{2})?\s*[:：,–—-]?\s+`)
+	keyValue   = text.NewRegexp(`^([\p{L}][\p{L} \-]{0,24}?)\s*[:：]\s*(\S.*)$`)
 	// clauseEnd is where the object of a fact ends in English.
-	clauseEnd = lazyregexp.New(`(?i)\s*(?:[;,!?—]|\.(?:\s|$)|\s[–-]\s|\s(?:because|but|although|though|while|whereas|when|if|so that|so|and (?:i|he|she|they|we|is|has|works|lives|likes|prefers|uses|never|does|can|will)|which|who|where|since|for now|these days|at the moment|now)\b)`)
-	placeEnd  = lazyregexp.New(`(?i)\s+(?:with|for|near|after|before|to|by|as|from|on|at|last|next|this|in (?:january|february|march|april|may|june|july|august|september|october|november|december|spring|summer|autumn|winter|\d))\b`)
-	roleEnd   = lazyregexp.New(`(?i)\s+(?:at|for|in|with|from|who|on)\s`)
+	clauseEnd = text.NewRegexp(`(?i)\s*(?:[;,!?—]|\.(?:\s|$)|\s[–-]\s|\s(?:because|but|although|though|while|whereas|when|if|so that|so|and (?:i|he|she|they|we|is|has|works|lives|likes|prefers|uses|never|does|can|will)|which|who|where|since|for now|these days|at the moment|now)\b)`)
+	placeEnd  = text.NewRegexp(`(?i)\s+(?:with|for|near|after|before|to|by|as|from|on|at|last|next|this|in (?:january|february|march|april|may|june|july|august|september|october|november|december|spring|summer|autumn|winter|\d))\b`)
+	roleEnd   = text.NewRegexp(`(?i)\s+(?:at|for|in|with|from|who|on)\s`)
 	// noThing begins objects that say nothing by themselves.
-	noThing = lazyregexp.New(`(?i)^(?:it|its|that|this|these|those|them|him|her|you|your|me|us|how|what|when|where|why|who|if|to|the (?:way|idea|fact|one|ones|first|second|former|latter|other|same|look|sound|new|suggestion|option|approach|plan|change|version)|one|something|anything|everything|nothing|both|all|some|any|more|each other|not|being|option|on)\b`)
+	noThing = text.NewRegexp(`(?i)^(?:it|its|that|this|these|those|them|him|her|you|your|me|us|how|what|when|where|why|who|if|to|the (?:way|idea|fact|one|ones|first|second|former|latter|other|same|look|sound|new|suggestion|option|approach|plan|change|version)|one|something|anything|everything|nothing|both|all|some|any|more|each other|not|being|option|on)\b`)
 	// noRole follows "works as" and is none: works as follows, as expected.
-	noRole     = lazyregexp.New(`^(?:follows?|expected|intended|designed|described|documented|advertised|usual|before|normal|planned|well|is|if|it|long|soon|part)\b`)
-	noThingHan = lazyregexp.New(`^(?:それ|これ|あれ|そこ|ここ|その|この|あの|そっち|こっち|どれ|何|みんな|这个|那个|这|那|它|他|她|什么|你|您|哪|一下)`)
-	adverbs    = lazyregexp.New(`(?i)\s+(?:the most|very much|so much|a lot|too|as well|any ?more|any longer|either|at all|more|best|really|again)$`)
-	passing    = lazyregexp.New(`(?i)^(?:the|my|his|her|our|their|such|so|a (?:good|nice|bit)|spending|seeing|hearing|getting|having|just)\b|\b(?:is|are|was|were|am|has|have|here|today|tonight)\b`)
-	hedge      = lazyregexp.New(`\bmay\b|(?i)\b(?:would|might|could|should|if|wish|maybe|perhaps|probably|not sure|used to|no longer|never|hope to|plan to|want to|going to)\b|かもしれ|だろう|たい(?:です|と思|$)|ではな|じゃな|でした$|だった$|可能|也许|也許|如果|打算|想要|想去|曾经|以前|不再|吗[？?]?$|かな`)
+	noRole     = text.NewRegexp(`^(?:follows?|expected|intended|designed|described|documented|advertised|usual|before|normal|planned|well|is|if|it|long|soon|part)\b`)
+	noThingHan = text.NewRegexp(`^(?:それ|これ|あれ|そこ|ここ|その|この|あの|そっち|こっち|どれ|何|みんな|这个|那个|这|那|它|他|她|什么|你|您|哪|一下)`)
+	adverbs    = text.NewRegexp(`(?i)\s+(?:the most|very much|so much|a lot|too|as well|any ?more|any longer|either|at all|more|best|really|again)$`)
+	passing    = text.NewRegexp(`(?i)^(?:the|my|his|her|our|their|such|so|a (?:good|nice|bit)|spending|seeing|hearing|getting|having|just)\b|\b(?:is|are|was|were|am|has|have|here|today|tonight)\b`)
+	hedge      = text.NewRegexp(`\bmay\b|(?i)\b(?:would|might|could|should|if|wish|maybe|perhaps|probably|not sure|used to|no longer|never|hope to|plan to|want to|going to)\b|かもしれ|だろう|たい(?:です|と思|$)|ではな|じゃな|でした$|だった$|可能|也许|也許|如果|打算|想要|想去|曾经|以前|不再|吗[？?]?$|かな`)
 )
 
 // findFact returns the fact that a sentence without its subject states. curated is set in files of what stays true and of people.
@@ -202,8 +201,8 @@ func plain(s string) string {
 }
 
 var (
-	linkMarks = lazyregexp.New(`\[([^\]]+)\]\([^)\s]*\)`)
-	wikiMarks = lazyregexp.New(`\[\[(?:[^|\]]*\|)?([^|\]]+)\]\]`)
+	linkMarks = text.NewRegexp(`\[([^\]]+)\]\([^)\s]*\)`)
+	wikiMarks = text.NewRegexp(`\[\[(?:[^|\]]*\|)?([^|\]]+)\]\]`)
 )
 
 // placeRef returns the entity that an object names, nil if it names none for sure.

@@ -3,14 +3,14 @@ package rule
 import (
 	"strings"
 
-	"kioku/internal/lazyregexp"
+	"kioku/internal/text"
 )
 
 // gate is a regular expression that can match only texts with one of some words, in lower case. Looking for the words first costs a
 // tenth of a match, and few texts have one.
 type gate struct {
 	words []string
-	form  *lazyregexp.Regexp
+	form  *text.Regexp
 }
 
 // opens reports whether a text in lower case has one of the words.

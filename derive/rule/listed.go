@@ -6,14 +6,14 @@ import (
 
 	"kioku/derive/seam"
 	"kioku/derive/vocab"
-	"kioku/internal/lazyregexp"
+	"kioku/internal/text"
 	"kioku/memory"
 )
 
 var (
 	// listedName is the name at the beginning of an item of a list of people, projects or the like: "Dario Venn (dario@example.com): ...".
-	listedName = lazyregexp.New(`^((?:\*\*|\[\[)?[^:：()（）—–]{1,60}?(?:\*\*|\]\])?\s*(?:[(（][^()（）]{1,80}[)）])?(?:\*\*)?)\s*(?:[:：]\*{0,2}|\s[—–-]\s|$)\s*`)
-	email      = lazyregexp.New(`[\w.+-]+@[\w-]+(?:\.[\w-]+)+`)
+	listedName = text.NewRegexp(`^((?:\*\*|\[\[)?[^:：()（）—–]{1,60}?(?:\*\*|\]\])?\s*(?:[(（][^()（）]{1,80}[)）])?(?:\*\*)?)\s*(?:[:：]\*{0,2}|\s[—–-]\s|$)\s*`)
+	email      = text.NewRegexp(`[\w.+-]+@[\w-]+(?:\.[\w-]+)+`)
 )
 
 // firstNameOf returns the first word of the name of a person in a list, as which notes know a person, unless another person in the

@@ -6,25 +6,24 @@ import (
 	"unicode/utf8"
 
 	"kioku/derive/vocab"
-	"kioku/internal/lazyregexp"
 	"kioku/internal/text"
 	"kioku/memory"
 )
 
 var (
 	// loopLabel begins what is open.
-	loopLabel = lazyregexp.New(`^(?:TODO(?:\([^)]{1,20}\))?|(?i:to-?do|action item|open question|follow[- ]up)|要対応|要確認|対応待ち|やること|宿題|未対応|待办(?:事项)?|待辦(?:事項)?|待处理|待處理)\s*[:：]\s*(\S.*)$`)
+	loopLabel = text.NewRegexp(`^(?:TODO(?:\([^)]{1,20}\))?|(?i:to-?do|action item|open question|follow[- ]up)|要対応|要確認|対応待ち|やること|宿題|未対応|待办(?:事项)?|待辦(?:事項)?|待处理|待處理)\s*[:：]\s*(\S.*)$`)
 	// doneLabel begins what is done, and doneTail ends it.
-	doneLabel = lazyregexp.New(`^(?:(?i:done|finished|completed)|完了|対応済み?|済み?|已完成|完成)\s*[:：]\s*(\S.*)$`)
-	doneTail  = lazyregexp.New(`^(\S.*?)\s*[（(【\[](?:(?i:done)|済み?|完了|対応済み?|已完成|完成)[)）】\]]$`)
-	doneAfter = lazyregexp.New(`^(\S.*?)[.;,:]?\s+(?i:done|finished)(?: at \d{1,2}:\d{2}| on \d{4}-\d{2}-\d{2})?\.?$`)
-	struckOut = lazyregexp.New(`^~~(.+)~~$`)
+	doneLabel = text.NewRegexp(`^(?:(?i:done|finished|completed)|完了|対応済み?|済み?|已完成|完成)\s*[:：]\s*(\S.*)$`)
+	doneTail  = text.NewRegexp(`^(\S.*?)\s*[（(【\[](?:(?i:done)|済み?|完了|対応済み?|已完成|完成)[)）】\]]$`)
+	doneAfter = text.NewRegexp(`^(\S.*?)[.;,:]?\s+(?i:done|finished)(?: at \d{1,2}:\d{2}| on \d{4}-\d{2}-\d{2})?\.?$`)
+	struckOut = text.NewRegexp(`^~~(.+)~~$`)
 	// loopHeading is the title of a list of what is open.
-	loopHeading = lazyregexp.New(`(?i)^(?:\d{1,2}:\d{2}\s*[-–—]?\s*)?(?:todos?|to-?dos?|open (?:items|loops|questions|points)|action items|next steps|やること|宿題|未対応|要対応|待办|待办事项|待辦)$`)
+	loopHeading = text.NewRegexp(`(?i)^(?:\d{1,2}:\d{2}\s*[-–—]?\s*)?(?:todos?|to-?dos?|open (?:items|loops|questions|points)|action items|next steps|やること|宿題|未対応|要対応|待办|待办事项|待辦)$`)
 	// pointer is an item that only says where to read on: [Channels](/channels) - all of them, or Compare hosts: [Linux](/vps).
-	pointer = lazyregexp.New(`^(?:[^\[\]]{1,80}[:：]\s*)?\[[^\]]+\]\([^)]*\)(?:\s*(?:[-–—]+|[:：])\s.*)?\.?$`)
+	pointer = text.NewRegexp(`^(?:[^\[\]]{1,80}[:：]\s*)?\[[^\]]+\]\([^)]*\)(?:\s*(?:[-–—]+|[:：])\s.*)?\.?$`)
 	// ownerBox is an answer, not something to do.
-	ownerBox = lazyregexp.New(`^(?:not applicable|n/?a|yes|no|none|はい|いいえ|是|否)$`)
+	ownerBox = text.NewRegexp(`^(?:not applicable|n/?a|yes|no|none|はい|いいえ|是|否)$`)
 )
 
 // maxLoop is the maximum number of characters of a loop.
@@ -90,14 +89,14 @@ func stillOpen(text string) (words string, done, ok bool) {
 
 var (
 	// dueInside is a due date in the middle of a text.
-	dueInside  = lazyregexp.New(`(?i)\b(?:due(?: on| by)?|by|before|no later than)\s+(?:the |next |this |end of )*(?:\d{4}-\d{2}-\d{2}|(?:` + month + `)\b(?: \d{1,2}\b)?|\d{1,2}(?:st|nd|rd|th)? (?:` + month + `)\b|(?:mon|tues|wednes|thurs|fri|satur|sun)day|tomorrow|week|month)\b|(?:\d{1,2}月\d{1,2}日|(?:今|来)週の?[月火水木金土日]?曜?日?|明日|今週中|月末)までに?|(?:\d{1,2}月\d{1,2}[日号號]|(?:下|本|这)?周[一二三四五六日天末]|明天|月底)(?:之前|以前|前)`)
-	isoDay     = lazyregexp.New(`\d{4}-\d{2}-\d{2}`)
-	monthDay   = lazyregexp.New(`(?i)\b(?:(\d{1,2})(?:st|nd|rd|th)?(?: of)? )?(` + month + `)\b\.?(?: (\d{1,2})(?:st|nd|rd|th)?\b)?(?:,? (\d{4}))?`)
-	hanMonth   = lazyregexp.New(`(?:(\d{4})年)?(\d{1,2})月(?:(\d{1,2})[日号號]?|(上旬|初)|(中旬))?`)
-	slashDay   = lazyregexp.New(`\b(\d{1,2})/(\d{1,2})\b`)
-	weekday    = lazyregexp.New(`(?i)\b(mon|tue|wed|thu|fri|sat|sun)(?:s|nes|rs|ur)?(?:day)?\b`)
-	hanWeekday = lazyregexp.New(`(?:周|星期|礼拜|禮拜)([一二三四五六日天])|([月火水木金土日])曜|週の?([月火水木金土日])`)
-	nextWord   = lazyregexp.New(`(?i)\bnext\b|来週|下周|下个?星期|下禮拜|下礼拜|来月|下个?月|来年|明年`)
+	dueInside  = text.NewRegexp(`(?i)\b(?:due(?: on| by)?|by|before|no later than)\s+(?:the |next |this |end of )*(?:\d{4}-\d{2}-\d{2}|(?:` + month + `)\b(?: \d{1,2}\b)?|\d{1,2}(?:st|nd|rd|th)? (?:` + month + `)\b|(?:mon|tues|wednes|thurs|fri|satur|sun)day|tomorrow|week|month)\b|(?:\d{1,2}月\d{1,2}日|(?:今|来)週の?[月火水木金土日]?曜?日?|明日|今週中|月末)までに?|(?:\d{1,2}月\d{1,2}[日号號]|(?:下|本|这)?周[一二三四五六日天末]|明天|月底)(?:之前|以前|前)`)
+	isoDay     = text.NewRegexp(`\d{4}-\d{2}-\d{2}`)
+	monthDay   = text.NewRegexp(`(?i)\b(?:(\d{1,2})(?:st|nd|rd|th)?(?: of)? )?(` + month + `)\b\.?(?: (\d{1,2})(?:st|nd|rd|th)?\b)?(?:,? (\d{4}))?`)
+	hanMonth   = text.NewRegexp(`(?:(\d{4})年)?(\d{1,2})月(?:(\d{1,2})[日号號]?|(上旬|初)|(中旬))?`)
+	slashDay   = text.NewRegexp(`\b(\d{1,2})/(\d{1,2})\b`)
+	weekday    = text.NewRegexp(`(?i)\b(mon|tue|wed|thu|fri|sat|sun)(?:s|nes|rs|ur)?(?:day)?\b`)
+	hanWeekday = text.NewRegexp(`(?:周|星期|礼拜|禮拜)([一二三四五六日天])|([月火水木金土日])曜|週の?([月火水木金土日])`)
+	nextWord   = text.NewRegexp(`(?i)\bnext\b|来週|下周|下个?星期|下禮拜|下礼拜|来月|下个?月|来年|明年`)
 )
 
 // dueDay returns the day that the words of a due date name, seen from the time of the episode; empty if they name none, or one before.

@@ -8,7 +8,6 @@ import (
 
 	"kioku/chunker"
 	"kioku/derive/vocab"
-	"kioku/internal/lazyregexp"
 	"kioku/internal/text"
 	"kioku/memory"
 	"kioku/search/dates"
@@ -16,14 +15,14 @@ import (
 
 var (
 	// comment is an HTML comment on one line.
-	comment = lazyregexp.New(`<!--.*?-->`)
+	comment = text.NewRegexp(`<!--.*?-->`)
 	// viewLine is a line of a derived view, wherever it was copied: one that ends with its citation or its id, a quotation with its
 	// day, or the notice that Kioku writes the page.
-	viewLine = lazyregexp.New(`\([^()\s][^()]*\.(?:md|jsonl)#L\d+(?:-L\d+)?(?:, \d+ more)?\)(?:\s*\^\S+)?$` +
+	viewLine = text.NewRegexp(`\([^()\s][^()]*\.(?:md|jsonl)#L\d+(?:-L\d+)?(?:, \d+ more)?\)(?:\s*\^\S+)?$` +
 		`|; confidence \d\.\d\d(?:; in conflict)?(?:; pinned)?; id [0-9a-f]{8}\)(?: \*\*holds\*\*)?$` +
 		`|^By .+; id [0-9a-f]{8}\.$|^\d{4}-\d{2}-\d{2} “.*”(?: \([^()]+\))?$|^Kioku writes this page from your notes\. `)
 	// noteDay is the name of a file of notes of one day.
-	noteDay = lazyregexp.New(`^\d{4}-\d{2}-\d{2}`)
+	noteDay = text.NewRegexp(`^\d{4}-\d{2}-\d{2}`)
 )
 
 // isDerivedPath reports whether a path is in the folder of derived views.
@@ -60,7 +59,7 @@ func (d *Document) readMarkdown() {
 }
 
 // ownName is the line of USER.md that tells the name of the owner.
-var ownName = lazyregexp.New(`^\s*(?:[-*+]\s+)?(?:\*\*)?(?:(?:Full )?[Nn]ame|名前|氏名|姓名|名字)(?:\*\*)?\s*[:：](?:\*\*)?\s*([^.。,，]+)`)
+var ownName = text.NewRegexp(`^\s*(?:[-*+]\s+)?(?:\*\*)?(?:(?:Full )?[Nn]ame|名前|氏名|姓名|名字)(?:\*\*)?\s*[:：](?:\*\*)?\s*([^.。,，]+)`)
 
 // ownNames returns the names that the owner has in USER.md by their norms: the whole name, its first word and its other forms.
 func ownNames(lines []line) map[string]string {

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"kioku/derive/vocab"
-	"kioku/internal/lazyregexp"
+	"kioku/internal/text"
 	"kioku/memory"
 )
 
@@ -23,19 +23,19 @@ const (
 )
 
 var (
-	wikiLink = lazyregexp.New(`(!?)\[\[([^\[\]|#\n]{1,120})(?:#[^\[\]|]*)?(?:\|([^\[\]]{1,80}))?\]\](\(?)`)
-	pathLink = lazyregexp.New(`\[([^\]\n]{1,80})\]\(([^)\s]{1,200}\.md)(?:#[^)]*)?\)`)
-	atName   = lazyregexp.New(`(?:^|[\s(（,、，。：:])@([\p{L}][\p{L}\d_-]{1,30}(?:\.[\p{L}\d_-]+)*)([/.(]?)`)
-	codeSpan = lazyregexp.New("`[^`]*`")
-	saying   = gate{strings.Fields("said told asked replied called emailed promised suggested agreed mentioned confirmed answered explained apolog complained joked laughed phoned insisted"), lazyregexp.New(`(?:^|[.!?:,;]\s+|\b(?:and|but|then|when|because|that|as)\s+)(\p{Lu}\p{Ll}+(?: \p{Lu}\p{Ll}+){0,2}) (?:said|told|asked|replied|called|emailed|promised|suggested|agreed|mentioned|confirmed|answered|explained|apologi[sz]ed|complained|joked|laughed|phoned|insisted)\b`)}
-	meeting  = gate{strings.Fields("met talked spoke lunch dinner coffee call emailed asked told"), lazyregexp.New(`\b(?:[Mm]et(?: with)?|[Tt]alked (?:to|with)|[Ss]poke (?:to|with)|[Ll]unch with|[Dd]inner with|[Cc]offee with|[Cc]all with|[Cc]alled|[Ee]mailed|[Aa]sked|[Tt]old) (\p{Lu}\p{Ll}+(?: \p{Lu}\p{Ll}+)?)\b`)}
-	jaPerson = lazyregexp.New(`(?:^|[^\p{Han}\p{Katakana}々ー・])([\p{Han}々]{1,4}|[\p{Katakana}ー]{2,8}|\p{Lu}\p{Ll}+)(さん|くん|ちゃん)`)
-	zhPerson = lazyregexp.New(`(?:^|[^\p{Han}]|[和跟与给问请找向对])([` + surnames + `])(先生|女士|老师|经理|医生|律师|教授|總|总|小姐|師傅|师傅|阿姨|同学)`)
-	zhSaying = lazyregexp.New(`(?:^|[，。；！？：\s“])([` + surnames + `]\p{Han}{1,2})(?:说|說|表示|告诉|告訴|提到|回复|答应|建议|问我|跟我|和我|给我)`)
+	wikiLink = text.NewRegexp(`(!?)\[\[([^\[\]|#\n]{1,120})(?:#[^\[\]|]*)?(?:\|([^\[\]]{1,80}))?\]\](\(?)`)
+	pathLink = text.NewRegexp(`\[([^\]\n]{1,80})\]\(([^)\s]{1,200}\.md)(?:#[^)]*)?\)`)
+	atName   = text.NewRegexp(`(?:^|[\s(（,、，。：:])@([\p{L}][\p{L}\d_-]{1,30}(?:\.[\p{L}\d_-]+)*)([/.(]?)`)
+	codeSpan = text.NewRegexp("`[^`]*`")
+	saying   = gate{strings.Fields("said told asked replied called emailed promised suggested agreed mentioned confirmed answered explained apolog complained joked laughed phoned insisted"), text.NewRegexp(`(?:^|[.!?:,;]\s+|\b(?:and|but|then|when|because|that|as)\s+)(\p{Lu}\p{Ll}+(?: \p{Lu}\p{Ll}+){0,2}) (?:said|told|asked|replied|called|emailed|promised|suggested|agreed|mentioned|confirmed|answered|explained|apologi[sz]ed|complained|joked|laughed|phoned|insisted)\b`)}
+	meeting  = gate{strings.Fields("met talked spoke lunch dinner coffee call emailed asked told"), text.NewRegexp(`\b(?:[Mm]et(?: with)?|[Tt]alked (?:to|with)|[Ss]poke (?:to|with)|[Ll]unch with|[Dd]inner with|[Cc]offee with|[Cc]all with|[Cc]alled|[Ee]mailed|[Aa]sked|[Tt]old) (\p{Lu}\p{Ll}+(?: \p{Lu}\p{Ll}+)?)\b`)}
+	jaPerson = text.NewRegexp(`(?:^|[^\p{Han}\p{Katakana}々ー・])([\p{Han}々]{1,4}|[\p{Katakana}ー]{2,8}|\p{Lu}\p{Ll}+)(さん|くん|ちゃん)`)
+	zhPerson = text.NewRegexp(`(?:^|[^\p{Han}]|[和跟与给问请找向对])([` + surnames + `])(先生|女士|老师|经理|医生|律师|教授|總|总|小姐|師傅|师傅|阿姨|同学)`)
+	zhSaying = text.NewRegexp(`(?:^|[，。；！？：\s“])([` + surnames + `]\p{Han}{1,2})(?:说|說|表示|告诉|告訴|提到|回复|答应|建议|问我|跟我|和我|给我)`)
 )
 
 // notHonored are words before a form of address that are no names.
-var notHonored = lazyregexp.New(`^(?:皆|奥|嫁|娘|息子|お|客|母|父|兄|姉|爺|婆|神|仏|王|赤|坊|主|旦那|殿|誰|何|本|子|孫|叔父|叔母|伯父|伯母|祖父|祖母|ママ|パパ|お子|住民|みな|地元)$|[屋者員士師人長家客親医様方達店側中校先御]$`)
+var notHonored = text.NewRegexp(`^(?:皆|奥|嫁|娘|息子|お|客|母|父|兄|姉|爺|婆|神|仏|王|赤|坊|主|旦那|殿|誰|何|本|子|孫|叔父|叔母|伯父|伯母|祖父|祖母|ママ|パパ|お子|住民|みな|地元)$|[屋者員士師人長家客親医様方達店側中校先御]$`)
 
 // mentions collects the mentions of an episode.
 type mentions struct {
@@ -122,7 +122,7 @@ func (m *mentions) find(p *paragraph, noted bool) {
 }
 
 // findAll returns the matches of an expression in a text that has one of some words.
-func findAll(form *lazyregexp.Regexp, text string, words ...string) [][]string {
+func findAll(form *text.Regexp, text string, words ...string) [][]string {
 	if !containsAny(text, words...) {
 		return nil
 	}
@@ -177,7 +177,7 @@ func (m *mentions) findHan(text string) {
 }
 
 // zhNoName matches words of three characters that begin with a surname and are no names.
-var zhNoName = lazyregexp.New(`^(?:谢谢|謝謝|方[面法式案]|金[额融]|高[中考层]|马上|周[一二三四五六日末围]|任[何务]|万一|常[常见]|石[油头]|江[南西苏]|黄[金河]|白[天色]|黎明|易[用]|武[汉]|康复|于是|江湖)|[也都就还又才再却没不已]$`)
+var zhNoName = text.NewRegexp(`^(?:谢谢|謝謝|方[面法式案]|金[额融]|高[中考层]|马上|周[一二三四五六日末围]|任[何务]|万一|常[常见]|石[油头]|江[南西苏]|黄[金河]|白[天色]|黎明|易[用]|武[汉]|康复|于是|江湖)|[也都就还又才再却没不已]$`)
 
 // findLinks adds what links in a text name.
 func (m *mentions) findLinks(text string) {
@@ -224,7 +224,7 @@ func (m *mentions) addLinked(target, shown string) {
 }
 
 // directive begins a text between double brackets that a program reads: [[tts:...]].
-var directive = lazyregexp.New(`^[a-z_-]+:`)
+var directive = text.NewRegexp(`^[a-z_-]+:`)
 
 // looksLikeCode reports whether a text between double brackets is a directive, a condition of a shell or a list of lists.
 func looksLikeCode(s string) bool {

@@ -6,20 +6,20 @@ import (
 	"unicode/utf8"
 
 	"kioku/derive/vocab"
-	"kioku/internal/lazyregexp"
+	"kioku/internal/text"
 	"kioku/search/analysis"
 )
 
 var (
 	// latinName is a name in Latin letters, of one to four words: Dario, Mary-Ann O'Neil, J. R. Smith, Anna van der Berg.
-	latinName = lazyregexp.New(`^\p{Lu}(?:[\p{Ll}\p{M}'’.-]|\p{Lu}\p{Ll})*(?: (?:(?:van|von|de|der|den|da|di|del|la|le|bin|al) )*\p{Lu}(?:[\p{Ll}\p{M}'’.-]|\p{Lu}\p{Ll})*){0,3}$`)
+	latinName = text.NewRegexp(`^\p{Lu}(?:[\p{Ll}\p{M}'’.-]|\p{Lu}\p{Ll})*(?: (?:(?:van|von|de|der|den|da|di|del|la|le|bin|al) )*\p{Lu}(?:[\p{Ll}\p{M}'’.-]|\p{Lu}\p{Ll})*){0,3}$`)
 	// hanName is a name in Chinese characters or kana, with a middle dot or a space between its parts.
-	hanName = lazyregexp.New(`^(?:[\p{Han}々]{2,4}|[\p{Han}々]{1,3}[ 　][\p{Han}々]{1,3}|[\p{Katakana}ー]{2,10}(?:[・ ][\p{Katakana}ー]{2,10}){0,2}|[\p{Hangul}]{2,4})$`)
+	hanName = text.NewRegexp(`^(?:[\p{Han}々]{2,4}|[\p{Han}々]{1,3}[ 　][\p{Han}々]{1,3}|[\p{Katakana}ー]{2,10}(?:[・ ][\p{Katakana}ー]{2,10}){0,2}|[\p{Hangul}]{2,4})$`)
 	// honorific follows a name in Japanese.
-	honorific = lazyregexp.New(`(?:さん|さま|様|くん|ちゃん|氏|先生|-san|-sensei)$`)
+	honorific = text.NewRegexp(`(?:さん|さま|様|くん|ちゃん|氏|先生|-san|-sensei)$`)
 	// emphasis and links around a name.
-	wikiText = lazyregexp.New(`^\[\[(?:[^|\]]*\|)?([^|\]]+)\]\]$`)
-	linkText = lazyregexp.New(`^\[([^\]]+)\]\([^)]*\)$`)
+	wikiText = text.NewRegexp(`^\[\[(?:[^|\]]*\|)?([^|\]]+)\]\]$`)
+	linkText = text.NewRegexp(`^\[([^\]]+)\]\([^)]*\)$`)
 )
 
 // common are words that begin like names, or stand where names do, and are none. Headings of notes are among them.
@@ -102,7 +102,7 @@ func fitsKind(name, kind string) bool {
 }
 
 // titled matches the words of a name of a company or a place: each has a capital, but for those that join them.
-var titled = lazyregexp.New(`^(?:(?:[^\p{Ll}\s]\S*|of|the|and|for|in|de|da|do|du|la|le|van|von|y|e|&)(?: |$))+$`)
+var titled = text.NewRegexp(`^(?:(?:[^\p{Ll}\s]\S*|of|the|and|for|in|de|da|do|du|la|le|van|von|y|e|&)(?: |$))+$`)
 
 // fitsHeading reports whether a heading can be the name of an entity of a type. "Roles in organizations" and "Creating Teams" are no companies.
 func fitsHeading(name, kind string) bool {

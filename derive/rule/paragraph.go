@@ -5,7 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"kioku/internal/lazyregexp"
+	"kioku/internal/text"
 	"kioku/memory"
 )
 
@@ -36,7 +36,7 @@ type sentence struct {
 // maxParagraph is the length in bytes from which on a paragraph gets no further line. It bounds what one costs.
 const maxParagraph = 8 << 10
 
-var taskBox = lazyregexp.New(`^\[([ xX])\][ \t]+`)
+var taskBox = text.NewRegexp(`^\[([ xX])\][ \t]+`)
 
 // paragraphs returns the paragraphs of the lines of an episode. Headings, code, comments and blank lines end them.
 func paragraphs(lines []line) []paragraph {
@@ -99,7 +99,7 @@ func isWide(r rune) bool {
 }
 
 // abbreviations end with a full stop and end no sentence.
-var abbreviations = lazyregexp.New(`(?:^|[\s(])(?:Mr|Mrs|Ms|Dr|Prof|St|vs|e\.g|i\.e|etc|approx|No|Inc|Ltd|[A-Z])\.$`)
+var abbreviations = text.NewRegexp(`(?:^|[\s(])(?:Mr|Mrs|Ms|Dr|Prof|St|vs|e\.g|i\.e|etc|approx|No|Inc|Ltd|[A-Z])\.$`)
 
 // maxAbbreviation is the length of the longest abbreviation with its full stop and the character before it.
 const maxAbbreviation = len(" approx.")

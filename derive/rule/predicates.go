@@ -2,7 +2,7 @@ package rule
 
 import (
 	"kioku/derive/vocab"
-	"kioku/internal/lazyregexp"
+	"kioku/internal/text"
 )
 
 // objectKind says what the object of a fact may be.
@@ -23,73 +23,73 @@ const (
 type pattern struct {
 	predicate string
 	object    objectKind
-	form      *lazyregexp.Regexp
+	form      *text.Regexp
 	// curated reports that the pattern counts only in files of what stays true and of people, where sentences are terse.
 	curated bool
 }
 
 // english are the patterns of what follows a subject in English.
 var english = []pattern{
-	{"lives_in", placeName, lazyregexp.New(`^(?i:(?:am|is|'m|'s)? ?(?:currently |now |still )?(?:lives?|living|resides?|residing|based) in)\s+(.+)$`), false},
-	{"lives_in", placeName, lazyregexp.New(`^(?i:(?:have |has |'ve |just |recently |finally )*(?:moved|relocated) (?:back )?to)\s+(.+)$`), false},
-	{"works_at", orgName, lazyregexp.New(`^(?i:(?:am |is |'m )?(?:currently |now |still )?(?:works?|working) (?:at|for))\s+(.+)$`), false},
-	{"works_at", orgName, lazyregexp.New(`^(?i:(?:have |has |'ve )?(?:just |recently )?(?:started (?:working )?(?:at|for)|took a job at))\s+(.+)$`), false},
-	{"role_is", thing, lazyregexp.New(`^(?i:(?:am |is |'m )?(?:currently |now )?(?:works?|working) as (?:an? |the )?)(.+)$`), false},
-	{"role_is", thing, lazyregexp.New(`^(?i:(?:am|is|'m) (?:now )?(?:an? |the |our )((?:[\w-]+ ){0,3}(?:engineer|designer|manager|developer|teacher|doctor|nurse|lawyer|director|lead|ceo|cto|cfo|founder|architect|analyst|scientist|professor|consultant|editor|accountant|researcher|intern|journalist|photographer|translator)\b.{0,60})$)`), false},
-	{"dislikes", thing, lazyregexp.New(`^(?i:(?:really |also )?(?:dislikes?|hates?|(?:do|does)(?:n't| not) (?:really )?like|can(?:'t|not) stand))\s+(.+)$`), false},
-	{"likes", thing, lazyregexp.New(`^(?i:(?:really |also )?(?:likes?|loves?|enjoys?|(?:am|is|'m) fond of))\s+(.+)$`), false},
-	{"prefers", thing, lazyregexp.New(`^(?i:(?:strongly |generally |usually |always )?prefers?)\s+(.+)$`), false},
-	{"avoids", thing, lazyregexp.New(`^(?i:avoids?)\s+(.+)$`), true},
-	{"values", thing, lazyregexp.New(`^(?i:values)\s+(.+)$`), true},
-	{"interested_in", thing, lazyregexp.New(`^(?i:(?:(?:am|is|'m) )?interested in)\s+(.+)$`), false},
-	{"uses", thing, lazyregexp.New(`^(?i:(?:now |mainly |mostly )?uses?)\s+(.+)$`), true},
-	{"owns", thing, lazyregexp.New(`^(?i:owns?)\s+((?i:an?|the|two|three|four|\d+|his|her|their|my)\s.+)$`), true},
-	{"responsible_for", thing, lazyregexp.New(`^(?i:(?:(?:am|is|'m) )?(?:responsible for|in charge of))\s+(.+)$`), false},
-	{"responsible_for", thing, lazyregexp.New(`^(?i:leads|maintains)\s+(.+)$`), true},
-	{"is_addressed_as", thing, lazyregexp.New(`^(?i:goes by|(?:likes|prefers|wants) to be called|(?:is|am|'m) addressed as)\s+(.+)$`), false},
-	{"timezone_is", thing, lazyregexp.New(`^(?i:(?:'s )?time ?zone(?: is|:)?)\s+(.+)$`), true},
-	{"birthday_is", dateText, lazyregexp.New(`^(?i:(?:was|were)? ?born(?: on)?|(?:'s )?birthday is(?: on)?)\s+(.+)$`), false},
-	{"deadline_is", dateText, lazyregexp.New(`^(?i:is due(?: on| by)?|(?:'s )?deadline is)\s+(.+)$`), false},
-	{"status_is", thing, lazyregexp.New(`^(?i:(?:'s )?status is)\s+(.+)$`), true},
-	{"version_is", thing, lazyregexp.New(`^(?i:(?:'s )?(?:current )?version is|is at version)\s+(.+)$`), true},
-	{"first_met_at", thing, lazyregexp.New(`^(?i:(?:was )?first met (?:at|in|on))\s+(.+)$`), true},
-	{"affiliated_with", orgName, lazyregexp.New(`^(?i:(?:is a |am a )?member of)\s+(.+)$`), true},
+	{"lives_in", placeName, text.NewRegexp(`^(?i:(?:am|is|'m|'s)? ?(?:currently |now |still )?(?:lives?|living|resides?|residing|based) in)\s+(.+)$`), false},
+	{"lives_in", placeName, text.NewRegexp(`^(?i:(?:have |has |'ve |just |recently |finally )*(?:moved|relocated) (?:back )?to)\s+(.+)$`), false},
+	{"works_at", orgName, text.NewRegexp(`^(?i:(?:am |is |'m )?(?:currently |now |still )?(?:works?|working) (?:at|for))\s+(.+)$`), false},
+	{"works_at", orgName, text.NewRegexp(`^(?i:(?:have |has |'ve )?(?:just |recently )?(?:started (?:working )?(?:at|for)|took a job at))\s+(.+)$`), false},
+	{"role_is", thing, text.NewRegexp(`^(?i:(?:am |is |'m )?(?:currently |now )?(?:works?|working) as (?:an? |the )?)(.+)$`), false},
+	{"role_is", thing, text.NewRegexp(`^(?i:(?:am|is|'m) (?:now )?(?:an? |the |our )((?:[\w-]+ ){0,3}(?:engineer|designer|manager|developer|teacher|doctor|nurse|lawyer|director|lead|ceo|cto|cfo|founder|architect|analyst|scientist|professor|consultant|editor|accountant|researcher|intern|journalist|photographer|translator)\b.{0,60})$)`), false},
+	{"dislikes", thing, text.NewRegexp(`^(?i:(?:really |also )?(?:dislikes?|hates?|(?:do|does)(?:n't| not) (?:really )?like|can(?:'t|not) stand))\s+(.+)$`), false},
+	{"likes", thing, text.NewRegexp(`^(?i:(?:really |also )?(?:likes?|loves?|enjoys?|(?:am|is|'m) fond of))\s+(.+)$`), false},
+	{"prefers", thing, text.NewRegexp(`^(?i:(?:strongly |generally |usually |always )?prefers?)\s+(.+)$`), false},
+	{"avoids", thing, text.NewRegexp(`^(?i:avoids?)\s+(.+)$`), true},
+	{"values", thing, text.NewRegexp(`^(?i:values)\s+(.+)$`), true},
+	{"interested_in", thing, text.NewRegexp(`^(?i:(?:(?:am|is|'m) )?interested in)\s+(.+)$`), false},
+	{"uses", thing, text.NewRegexp(`^(?i:(?:now |mainly |mostly )?uses?)\s+(.+)$`), true},
+	{"owns", thing, text.NewRegexp(`^(?i:owns?)\s+((?i:an?|the|two|three|four|\d+|his|her|their|my)\s.+)$`), true},
+	{"responsible_for", thing, text.NewRegexp(`^(?i:(?:(?:am|is|'m) )?(?:responsible for|in charge of))\s+(.+)$`), false},
+	{"responsible_for", thing, text.NewRegexp(`^(?i:leads|maintains)\s+(.+)$`), true},
+	{"is_addressed_as", thing, text.NewRegexp(`^(?i:goes by|(?:likes|prefers|wants) to be called|(?:is|am|'m) addressed as)\s+(.+)$`), false},
+	{"timezone_is", thing, text.NewRegexp(`^(?i:(?:'s )?time ?zone(?: is|:)?)\s+(.+)$`), true},
+	{"birthday_is", dateText, text.NewRegexp(`^(?i:(?:was|were)? ?born(?: on)?|(?:'s )?birthday is(?: on)?)\s+(.+)$`), false},
+	{"deadline_is", dateText, text.NewRegexp(`^(?i:is due(?: on| by)?|(?:'s )?deadline is)\s+(.+)$`), false},
+	{"status_is", thing, text.NewRegexp(`^(?i:(?:'s )?status is)\s+(.+)$`), true},
+	{"version_is", thing, text.NewRegexp(`^(?i:(?:'s )?(?:current )?version is|is at version)\s+(.+)$`), true},
+	{"first_met_at", thing, text.NewRegexp(`^(?i:(?:was )?first met (?:at|in|on))\s+(.+)$`), true},
+	{"affiliated_with", orgName, text.NewRegexp(`^(?i:(?:is a |am a )?member of)\s+(.+)$`), true},
 }
 
 // japanese are the patterns of what follows a subject and its particle in Japanese.
 var japanese = []pattern{
-	{"lives_in", placeName, lazyregexp.New(`^(?:(?:今|現在)は?、?)?([^はがを、]{1,20}?)(?:に|で)(?:住んで(?:いる|います)|暮らして(?:いる|います))$`), false},
-	{"lives_in", placeName, lazyregexp.New(`^(?:(?:今|現在)は?、?)?([^はがを、]{1,20}?)在住(?:です|だ)?$`), false},
-	{"lives_in", placeName, lazyregexp.New(`^(?:.{0,8}、)?([^はがを、]{1,20}?)(?:に|へ)(?:引っ?越した|引っ?越しました|引越した|引っ越し(?:た|ました)|引っ越し|移住した|移住しました|転居した|転居しました)$`), false},
-	{"works_at", orgName, lazyregexp.New(`^(?:(?:今|現在)は?、?)?([^はがを、]{1,30}?)(?:で働いて(?:いる|います)|に勤めて(?:いる|います)|に勤務(?:して(?:いる|います))?|勤務)(?:です)?$`), false},
-	{"works_at", orgName, lazyregexp.New(`^(?:.{0,8}、)?([^はがを、]{1,30}?)(?:に転職した|に転職しました|に入社した|に入社しました)$`), false},
-	{"dislikes", thing, lazyregexp.New(`^([^は、]{1,30}?)(?:が|は)(?:大)?(?:嫌い|苦手)(?:だ|です)?$`), false},
-	{"likes", thing, lazyregexp.New(`^([^は、]{1,30}?)(?:が|も)(?:大)?好き(?:だ|です)?$`), false},
-	{"prefers", thing, lazyregexp.New(`^([^は、]{1,40}?)(?:を|の方を|のほうを)(?:好む|好みます)$`), false},
-	{"prefers", thing, lazyregexp.New(`^([^は、]{1,40}?)(?:の方|のほう)が(?:好き|いい|良い)(?:だ|です)?$`), false},
-	{"uses", thing, lazyregexp.New(`^([^はが、]{1,30}?)を(?:使って(?:いる|います)|愛用して(?:いる|います)|使用して(?:いる|います))$`), true},
-	{"responsible_for", thing, lazyregexp.New(`^([^はが、]{1,30}?)(?:を担当(?:して(?:いる|います)|する)?|担当)(?:です)?$`), true},
-	{"birthday_is", dateText, lazyregexp.New(`^(?:誕生日|生年月日)は、?(.{2,20}?)(?:だ|です)?$`), false},
-	{"timezone_is", thing, lazyregexp.New(`^タイムゾーンは、?(.{2,30}?)(?:だ|です)?$`), false},
-	{"name_is", thing, lazyregexp.New(`^(?:名前|氏名)は、?(.{1,20}?)(?:だ|です|と言います|といいます)?$`), false},
-	{"deadline_is", dateText, lazyregexp.New(`^(?:の)?(?:締切|締め切り|期限)は、?(.{2,20}?)(?:だ|です)?$`), false},
+	{"lives_in", placeName, text.NewRegexp(`^(?:(?:今|現在)は?、?)?([^はがを、]{1,20}?)(?:に|で)(?:住んで(?:いる|います)|暮らして(?:いる|います))$`), false},
+	{"lives_in", placeName, text.NewRegexp(`^(?:(?:今|現在)は?、?)?([^はがを、]{1,20}?)在住(?:です|だ)?$`), false},
+	{"lives_in", placeName, text.NewRegexp(`^(?:.{0,8}、)?([^はがを、]{1,20}?)(?:に|へ)(?:引っ?越した|引っ?越しました|引越した|引っ越し(?:た|ました)|引っ越し|移住した|移住しました|転居した|転居しました)$`), false},
+	{"works_at", orgName, text.NewRegexp(`^(?:(?:今|現在)は?、?)?([^はがを、]{1,30}?)(?:で働いて(?:いる|います)|に勤めて(?:いる|います)|に勤務(?:して(?:いる|います))?|勤務)(?:です)?$`), false},
+	{"works_at", orgName, text.NewRegexp(`^(?:.{0,8}、)?([^はがを、]{1,30}?)(?:に転職した|に転職しました|に入社した|に入社しました)$`), false},
+	{"dislikes", thing, text.NewRegexp(`^([^は、]{1,30}?)(?:が|は)(?:大)?(?:嫌い|苦手)(?:だ|です)?$`), false},
+	{"likes", thing, text.NewRegexp(`^([^は、]{1,30}?)(?:が|も)(?:大)?好き(?:だ|です)?$`), false},
+	{"prefers", thing, text.NewRegexp(`^([^は、]{1,40}?)(?:を|の方を|のほうを)(?:好む|好みます)$`), false},
+	{"prefers", thing, text.NewRegexp(`^([^は、]{1,40}?)(?:の方|のほう)が(?:好き|いい|良い)(?:だ|です)?$`), false},
+	{"uses", thing, text.NewRegexp(`^([^はが、]{1,30}?)を(?:使って(?:いる|います)|愛用して(?:いる|います)|使用して(?:いる|います))$`), true},
+	{"responsible_for", thing, text.NewRegexp(`^([^はが、]{1,30}?)(?:を担当(?:して(?:いる|います)|する)?|担当)(?:です)?$`), true},
+	{"birthday_is", dateText, text.NewRegexp(`^(?:誕生日|生年月日)は、?(.{2,20}?)(?:だ|です)?$`), false},
+	{"timezone_is", thing, text.NewRegexp(`^タイムゾーンは、?(.{2,30}?)(?:だ|です)?$`), false},
+	{"name_is", thing, text.NewRegexp(`^(?:名前|氏名)は、?(.{1,20}?)(?:だ|です|と言います|といいます)?$`), false},
+	{"deadline_is", dateText, text.NewRegexp(`^(?:の)?(?:締切|締め切り|期限)は、?(.{2,20}?)(?:だ|です)?$`), false},
 }
 
 // chinese are the patterns of what follows a subject in Chinese.
 var chinese = []pattern{
-	{"lives_in", placeName, lazyregexp.New(`^(?:现在|目前|如今)?(?:住在|居住在|定居在?|常住)([^，。的]{1,15}?)了?$`), false},
-	{"lives_in", placeName, lazyregexp.New(`^(?:已经|刚|刚刚|上周|上个月|最近)*(?:搬到了?|搬去了?|搬家到了?|移居到?了?|迁居到?了?)([^，。的]{1,15}?)了?$`), false},
-	{"works_at", orgName, lazyregexp.New(`^(?:现在|目前)?在([^，。的]{2,20}?)(?:工作|上班|任职|就职)$`), false},
-	{"works_at", orgName, lazyregexp.New(`^(?:现在|目前)?(?:就职于|任职于|供职于)([^，。的]{2,20}?)$`), false},
-	{"dislikes", thing, lazyregexp.New(`^(?:很|非常|最)?(?:不喜欢|讨厌|不爱[吃喝]?)([^，。]{1,30})$`), false},
-	{"prefers", thing, lazyregexp.New(`^(?:更喜欢|偏好|更偏好|倾向于?)([^，。]{1,30})$`), false},
-	{"likes", thing, lazyregexp.New(`^(?:也|还|很|非常|最|特别|一直)*(?:喜欢|热爱|爱[吃喝])([^，。]{1,30})$`), false},
-	{"uses", thing, lazyregexp.New(`^(?:一直)?(?:使用|在用)([^，。]{1,30})$`), true},
-	{"responsible_for", thing, lazyregexp.New(`^(?:目前)?负责([^，。]{1,30})$`), true},
-	{"birthday_is", dateText, lazyregexp.New(`^(?:的)?生日是([^，。]{2,20})$`), false},
-	{"timezone_is", thing, lazyregexp.New(`^(?:的)?时区是([^，。]{2,30})$`), false},
-	{"name_is", thing, lazyregexp.New(`^(?:的名字是|名字叫|名叫|叫)([^，。]{1,20})$`), true},
-	{"deadline_is", dateText, lazyregexp.New(`^(?:的)?(?:截止日期|截止时间|期限)是([^，。]{2,20})$`), false},
+	{"lives_in", placeName, text.NewRegexp(`^(?:现在|目前|如今)?(?:住在|居住在|定居在?|常住)([^，。的]{1,15}?)了?$`), false},
+	{"lives_in", placeName, text.NewRegexp(`^(?:已经|刚|刚刚|上周|上个月|最近)*(?:搬到了?|搬去了?|搬家到了?|移居到?了?|迁居到?了?)([^，。的]{1,15}?)了?$`), false},
+	{"works_at", orgName, text.NewRegexp(`^(?:现在|目前)?在([^，。的]{2,20}?)(?:工作|上班|任职|就职)$`), false},
+	{"works_at", orgName, text.NewRegexp(`^(?:现在|目前)?(?:就职于|任职于|供职于)([^，。的]{2,20}?)$`), false},
+	{"dislikes", thing, text.NewRegexp(`^(?:很|非常|最)?(?:不喜欢|讨厌|不爱[吃喝]?)([^，。]{1,30})$`), false},
+	{"prefers", thing, text.NewRegexp(`^(?:更喜欢|偏好|更偏好|倾向于?)([^，。]{1,30})$`), false},
+	{"likes", thing, text.NewRegexp(`^(?:也|还|很|非常|最|特别|一直)*(?:喜欢|热爱|爱[吃喝])([^，。]{1,30})$`), false},
+	{"uses", thing, text.NewRegexp(`^(?:一直)?(?:使用|在用)([^，。]{1,30})$`), true},
+	{"responsible_for", thing, text.NewRegexp(`^(?:目前)?负责([^，。]{1,30})$`), true},
+	{"birthday_is", dateText, text.NewRegexp(`^(?:的)?生日是([^，。]{2,20})$`), false},
+	{"timezone_is", thing, text.NewRegexp(`^(?:的)?时区是([^，。]{2,30})$`), false},
+	{"name_is", thing, text.NewRegexp(`^(?:的名字是|名字叫|名叫|叫)([^，。]{1,20})$`), true},
+	{"deadline_is", dateText, text.NewRegexp(`^(?:的)?(?:截止日期|截止时间|期限)是([^，。]{2,20})$`), false},
 }
 
 // keys are the words before a colon that name predicates.

@@ -6,16 +6,15 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 	"go.yaml.in/yaml/v3"
 
-	"kioku/internal/lazyregexp"
 	"kioku/internal/secrets"
 	"kioku/internal/text"
 	"kioku/memory"
 )
 
 var (
-	privateTag = lazyregexp.New(`(?i)<(/?)private>`)
+	privateTag = text.NewRegexp(`(?i)<(/?)private>`)
 	// unreadSensitivity is in front matter that no parser of YAML accepts, but that says something about its sensitivity.
-	unreadSensitivity = lazyregexp.New(`(?mi)^\s*(?:sensitivity|private)\s*:`)
+	unreadSensitivity = text.NewRegexp(`(?mi)^\s*(?:sensitivity|private)\s*:`)
 )
 
 // sensitivityNamed returns the sensitivity that a word in front matter names. An unknown word is private: somebody meant something.

@@ -5,7 +5,7 @@ import (
 	"unicode"
 
 	"kioku/derive/vocab"
-	"kioku/internal/lazyregexp"
+	"kioku/internal/text"
 	"kioku/memory"
 )
 
@@ -24,18 +24,18 @@ type said struct {
 }
 
 var (
-	firstPerson = lazyregexp.New(`^(?:I'm|I’m|I am|I've|I’ve|I have|I)\s+`)
+	firstPerson = text.NewRegexp(`^(?:I'm|I’m|I am|I've|I’ve|I have|I)\s+`)
 	// mine begins "My time zone is ...", "My birthday: ...".
-	mine    = lazyregexp.New(`^(?:[Mm]y|[Tt]he user's|[Uu]ser's)\s+([a-z -]{2,24}?)(?:\s+is|:)\s+(\S.*)$`)
-	theUser = lazyregexp.New(`^(?:[Tt]he )?(?:[Uu]ser|USER)(?:'s|’s)?\s+`)
+	mine    = text.NewRegexp(`^(?:[Mm]y|[Tt]he user's|[Uu]ser's)\s+([a-z -]{2,24}?)(?:\s+is|:)\s+(\S.*)$`)
+	theUser = text.NewRegexp(`^(?:[Tt]he )?(?:[Uu]ser|USER)(?:'s|’s)?\s+`)
 	// baseVerb is a verb that no single other person goes with: "Unconditional love is ...".
-	baseVerb  = lazyregexp.New(`^(?:really |also |now |still )?(?:live|reside|work|like|love|enjoy|dislike|hate|prefer|avoid|use|own|am|do)\b`)
-	pronoun   = lazyregexp.New(`^(?:He|She|They)(?:'s|’s)?\s+`)
-	nameFirst = lazyregexp.New(`^(\p{Lu}[\p{L}'’.-]*?(?: \p{Lu}[\p{L}'’.-]*?){0,2}?)('s|’s)?\s+([\p{Ll}].*)$`)
-	jaUser    = lazyregexp.New(`^(?:私|わたし|僕|ぼく|俺|自分|ユーザー?|本人)(?:の|は、?|も、?|が)`)
-	jaTopic   = lazyregexp.New(`^([\p{Han}々\p{Katakana}ー・A-Za-z ]{2,20}?)(さん|くん|ちゃん|氏|先生)?(?:は、?|の)`)
-	zhUser    = lazyregexp.New(`^(?:我|用户|使用者)`)
-	zhPlural  = lazyregexp.New(`^我们|^我們`)
+	baseVerb  = text.NewRegexp(`^(?:really |also |now |still )?(?:live|reside|work|like|love|enjoy|dislike|hate|prefer|avoid|use|own|am|do)\b`)
+	pronoun   = text.NewRegexp(`^(?:He|She|They)(?:'s|’s)?\s+`)
+	nameFirst = text.NewRegexp(`^(\p{Lu}[\p{L}'’.-]*?(?: \p{Lu}[\p{L}'’.-]*?){0,2}?)('s|’s)?\s+([\p{Ll}].*)$`)
+	jaUser    = text.NewRegexp(`^(?:私|わたし|僕|ぼく|俺|自分|ユーザー?|本人)(?:の|は、?|も、?|が)`)
+	jaTopic   = text.NewRegexp(`^([\p{Han}々\p{Katakana}ー・A-Za-z ]{2,20}?)(さん|くん|ちゃん|氏|先生)?(?:は、?|の)`)
+	zhUser    = text.NewRegexp(`^(?:我|用户|使用者)`)
+	zhPlural  = text.NewRegexp(`^我们|^我們`)
 )
 
 // read returns the subject of a sentence and what it states about it; false if nothing is sure.

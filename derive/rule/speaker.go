@@ -5,17 +5,16 @@ import (
 	"strings"
 
 	"kioku/derive/vocab"
-	"kioku/internal/lazyregexp"
-	"kioku/internal/marks"
+	"kioku/internal/text"
 	"kioku/memory"
 )
 
 var (
-	// lineMark matches a mark of Kioku at the end of a line; for its groups see marks.Pattern.
-	lineMark = lazyregexp.New(marks.Pattern + `[ \t]*\r?$`)
-	markFrom = lazyregexp.New(` from=([a-z]+)`)
+	// lineMark matches a mark of Kioku at the end of a line; for its groups see text.MarkPattern.
+	lineMark = text.NewRegexp(text.MarkPattern + `[ \t]*\r?$`)
+	markFrom = text.NewRegexp(` from=([a-z]+)`)
 	// dialogue is a line of a conversation in a note: "**Ana:** ...", "- User: ...".
-	dialogue = lazyregexp.New(`^(?:[-*]\s+)?(?:\[?\d{1,2}:\d{2}(?::\d{2})?\]?\s+)?(?:\*\*([^*\n:：]{1,24})(?::\*\*|：\*\*|\*\*\s*[:：])|([\p{L}][\p{L}\d .'-]{0,23})[:：])\s+\S`)
+	dialogue = text.NewRegexp(`^(?:[-*]\s+)?(?:\[?\d{1,2}:\d{2}(?::\d{2})?\]?\s+)?(?:\*\*([^*\n:：]{1,24})(?::\*\*|：\*\*|\*\*\s*[:：])|([\p{L}][\p{L}\d .'-]{0,23})[:：])\s+\S`)
 )
 
 // setSpeakers sets the speakers of the lines of a Markdown file: whoever wrote a note by its marks, a tool for quotations, and who
@@ -193,7 +192,7 @@ func setDialogue(lines []line) {
 }
 
 // dialogueLabel is the beginning of a line of a conversation, up to the words.
-var dialogueLabel = lazyregexp.New(`^[^:：]*?(?:\[?\d{1,2}:\d{2}(?::\d{2})?\]?)?[^:：]*[:：](?:\*\*)?\s*`)
+var dialogueLabel = text.NewRegexp(`^[^:：]*?(?:\[?\d{1,2}:\d{2}(?::\d{2})?\]?)?[^:：]*[:：](?:\*\*)?\s*`)
 
 func dialogueName(text string) string {
 	m := dialogue.FindStringSubmatch(text)

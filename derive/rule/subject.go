@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"kioku/derive/vocab"
-	"kioku/internal/lazyregexp"
+	"kioku/internal/text"
 	"kioku/memory"
 )
 
@@ -33,13 +33,13 @@ func (s fileSubject) key() string {
 // groups are words for groups of entities: names of folders, and of headings above entities.
 var groups = []struct {
 	kind  string
-	words *lazyregexp.Regexp
+	words *text.Regexp
 }{
-	{vocab.Person, lazyregexp.New(`^(?i:(?:key |my |our |important )?(?:people|persons?|contacts?|family|friends|colleagues|co-?workers|team ?members|stakeholders|relatives)|人物|関係者|連絡先|家族|友人|友達|メンバー|同僚|联系人|重要联系人|家人|朋友|同事|团队成员|聯絡人)$`)},
-	{vocab.Project, lazyregexp.New(`^(?i:(?:active |current |my |our |open |past )?projects?|プロジェクト|案件|项目|專案)$`)},
-	{vocab.Org, lazyregexp.New(`^(?i:(?:key |our )?(?:companies|company|customers?|clients?|vendors?|organi[sz]ations?|orgs?)|会社|顧客|取引先|客户|公司|供应商)$`)},
-	{vocab.Place, lazyregexp.New(`^(?i:places?|locations|cities|場所|地点)$`)},
-	{vocab.Topic, lazyregexp.New(`^(?i:topics?|トピック|话题|主题)$`)},
+	{vocab.Person, text.NewRegexp(`^(?i:(?:key |my |our |important )?(?:people|persons?|contacts?|family|friends|colleagues|co-?workers|team ?members|stakeholders|relatives)|人物|関係者|連絡先|家族|友人|友達|メンバー|同僚|联系人|重要联系人|家人|朋友|同事|团队成员|聯絡人)$`)},
+	{vocab.Project, text.NewRegexp(`^(?i:(?:active |current |my |our |open |past )?projects?|プロジェクト|案件|项目|專案)$`)},
+	{vocab.Org, text.NewRegexp(`^(?i:(?:key |our )?(?:companies|company|customers?|clients?|vendors?|organi[sz]ations?|orgs?)|会社|顧客|取引先|客户|公司|供应商)$`)},
+	{vocab.Place, text.NewRegexp(`^(?i:places?|locations|cities|場所|地点)$`)},
+	{vocab.Topic, text.NewRegexp(`^(?i:topics?|トピック|话题|主题)$`)},
 }
 
 // groupOf returns the type of the entities of a group, empty if a title names none.
@@ -54,10 +54,10 @@ func groupOf(title string) string {
 }
 
 // aboutUser are headings of what is about the owner of the memory.
-var aboutUser = lazyregexp.New(`^(?i:(?:about )?(?:me|the user|user)|user profile|profile|my profile|(?:user |my |personal )?preferences|personal(?: info(?:rmation)?| details)?|私について|自分について|ユーザー(?:について|情報)?|プロフィール|好み|关于我|用户(?:信息|资料|画像)?|个人信息|偏好)$`)
+var aboutUser = text.NewRegexp(`^(?i:(?:about )?(?:me|the user|user)|user profile|profile|my profile|(?:user |my |personal )?preferences|personal(?: info(?:rmation)?| details)?|私について|自分について|ユーザー(?:について|情報)?|プロフィール|好み|关于我|用户(?:信息|资料|画像)?|个人信息|偏好)$`)
 
 // shouted is the name of a file about a repository, such as GOVERNANCE.md or BRANCHES-AND-TAGS.md, and not of a project.
-var shouted = lazyregexp.New(`^[A-Z]{7,}$|^[A-Z]+(?:[-_][A-Z]+)+$`)
+var shouted = text.NewRegexp(`^[A-Z]{7,}$|^[A-Z]+(?:[-_][A-Z]+)+$`)
 
 // subjectOfFile returns what a file is about: the person of people/dario.md.
 func subjectOfFile(p string, meta frontMatter, lines []line) fileSubject {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"kioku/internal/lazyregexp"
+	"kioku/internal/text"
 )
 
 // month are the names of months, with their abbreviations.
@@ -19,19 +19,19 @@ const period = `(?:\d{4}(?:[-/]\d{1,2}(?:[-/]\d{1,2})?)?|(?:` + month + `)\.?(?:
 var (
 	// bounds are the ways in which a text says from when and until when something holds. The groups are the first and the last period.
 	bounds = []gate{
-		{[]string{" to ", "until", "till", "–", "—", "-", "〜", "～", "から", "至", "到"}, lazyregexp.New(`(?i)[\s,;]*[(（]?(?:\bfrom )?(` + period + `)\s*(?:to|until|till|–|—|-|〜|～|から|至|到)\s*(` + period + `)(?:まで)?[)）]?`)},
-		{[]string{"since", "as of", "starting", "from"}, lazyregexp.New(`(?i)[\s,;]*[(（]?\b(?:since|as of|starting(?: in| on)?|from)\s+(` + period + `)(?: on(?:wards?)?)?[)）]?()`)},
-		{[]string{"until", "till", "through", "up to"}, lazyregexp.New(`(?i)[\s,;]*[(（]?\b()(?:until|till|through|up to)\s+(?:the end of )?(` + period + `)[)）]?`)},
-		{[]string{"から", "以来", "以降", "以後", "より", "起", "开始", "開始"}, lazyregexp.New(`[\s、，]*[(（]?(?:自|从|從)?(` + period + `)(?:から|以来|以降|以来|以後|より|起|开始|開始)[は、，]*[)）]?()`)},
-		{[]string{"まで", "为止", "為止", "止"}, lazyregexp.New(`[\s、，]*[(（]?()(?:到|直到|至)?(` + period + `)(?:まで|为止|為止|止)[は、，]*[)）]?`)},
-		{[]string{" in ", " on "}, lazyregexp.New(`(?i)\s+(?:in|on)\s+(` + period + `)()$`)}, // "moved to Porto in October 2026"
+		{[]string{" to ", "until", "till", "–", "—", "-", "〜", "～", "から", "至", "到"}, text.NewRegexp(`(?i)[\s,;]*[(（]?(?:\bfrom )?(` + period + `)\s*(?:to|until|till|–|—|-|〜|～|から|至|到)\s*(` + period + `)(?:まで)?[)）]?`)},
+		{[]string{"since", "as of", "starting", "from"}, text.NewRegexp(`(?i)[\s,;]*[(（]?\b(?:since|as of|starting(?: in| on)?|from)\s+(` + period + `)(?: on(?:wards?)?)?[)）]?()`)},
+		{[]string{"until", "till", "through", "up to"}, text.NewRegexp(`(?i)[\s,;]*[(（]?\b()(?:until|till|through|up to)\s+(?:the end of )?(` + period + `)[)）]?`)},
+		{[]string{"から", "以来", "以降", "以後", "より", "起", "开始", "開始"}, text.NewRegexp(`[\s、，]*[(（]?(?:自|从|從)?(` + period + `)(?:から|以来|以降|以来|以後|より|起|开始|開始)[は、，]*[)）]?()`)},
+		{[]string{"まで", "为止", "為止", "止"}, text.NewRegexp(`[\s、，]*[(（]?()(?:到|直到|至)?(` + period + `)(?:まで|为止|為止|止)[は、，]*[)）]?`)},
+		{[]string{" in ", " on "}, text.NewRegexp(`(?i)\s+(?:in|on)\s+(` + period + `)()$`)}, // "moved to Porto in October 2026"
 	}
 	// months are how the names of months begin.
 	months      = strings.Fields("jan feb mar apr may jun jul aug sep oct nov dec")
-	isoPeriod   = lazyregexp.New(`^(\d{4})(?:[-/](\d{1,2})(?:[-/](\d{1,2}))?)?$`)
-	hanPeriod   = lazyregexp.New(`^(?:(\d{4})年)?(?:(\d{1,2})月)?(?:(\d{1,2})[日号號])?$`)
-	monthPeriod = lazyregexp.New(`(?i)^(?:(\d{1,2})(?:st|nd|rd|th)? )?(` + month + `)\.?(?: (\d{1,2})(?:st|nd|rd|th)?)?(?:,? (\d{4}))?$`)
-	hasDigit    = lazyregexp.New(`\d+|(?i:\b(?:` + month + `)\b)`)
+	isoPeriod   = text.NewRegexp(`^(\d{4})(?:[-/](\d{1,2})(?:[-/](\d{1,2}))?)?$`)
+	hanPeriod   = text.NewRegexp(`^(?:(\d{4})年)?(?:(\d{1,2})月)?(?:(\d{1,2})[日号號])?$`)
+	monthPeriod = text.NewRegexp(`(?i)^(?:(\d{1,2})(?:st|nd|rd|th)? )?(` + month + `)\.?(?: (\d{1,2})(?:st|nd|rd|th)?)?(?:,? (\d{4}))?$`)
+	hasDigit    = text.NewRegexp(`\d+|(?i:\b(?:` + month + `)\b)`)
 )
 
 // takeValidity removes from a text the words that say when it holds, and returns the rest and the bounds, to excluded. A period

@@ -15,8 +15,7 @@ import (
 	"strings"
 	"syscall"
 
-	"kioku/internal/atomicfile"
-	"kioku/internal/safefile"
+	"kioku/internal/files"
 )
 
 const (
@@ -88,10 +87,10 @@ func makeFolder(root *os.Root, dir string) (*os.Root, error) {
 		return nil, err
 	}
 	for name := range strings.SplitSeq(path.Clean(dir), "/") {
-		next, err := safefile.OpenFolder(at, name)
+		next, err := files.OpenFolder(at, name)
 		if errors.Is(err, fs.ErrNotExist) {
 			if err = at.Mkdir(name, 0o755); err == nil || errors.Is(err, fs.ErrExist) {
-				next, err = safefile.OpenFolder(at, name)
+				next, err = files.OpenFolder(at, name)
 			}
 		}
 		at.Close()
@@ -128,7 +127,7 @@ func (r *Result) write(folder *os.Root, rel string, data []byte) error {
 		return err
 	}
 	defer sub.Close()
-	err = atomicfile.WriteIf(sub, path.Base(rel), data, 0o644, func() error {
+	err = files.WriteIf(sub, path.Base(rel), data, 0o644, func() error {
 		if now, err := read(folder, rel); err == nil && !bytes.Equal(now, have) {
 			return errEdited
 		}
@@ -146,7 +145,7 @@ func (r *Result) write(folder *os.Root, rel string, data []byte) error {
 
 // isForeign reports whether something else than a plain file, or than a folder above it, is in the way.
 func isForeign(err error) bool {
-	_, refused := errors.AsType[*safefile.SkipError](err)
+	_, refused := errors.AsType[*files.SkipError](err)
 	return refused || errors.Is(err, syscall.ENOTDIR)
 }
 
@@ -154,13 +153,13 @@ func isForeign(err error) bool {
 var errEdited = errors.New("it has changed meanwhile")
 
 func read(folder *os.Root, rel string) ([]byte, error) {
-	data, _, err := safefile.Read(folder, rel, maxBytes)
+	data, _, err := files.Read(folder, rel, maxBytes)
 	return data, err
 }
 
-// clean removes the views of a folder that are not among files, and the folder if it is empty then.
-func (r *Result) clean(folder *os.Root, sub string, files map[string][]byte) error {
-	at, err := safefile.OpenFolder(folder, sub)
+// clean removes the views of a folder that are not among views, and the folder if it is empty then.
+func (r *Result) clean(folder *os.Root, sub string, views map[string][]byte) error {
+	at, err := files.OpenFolder(folder, sub)
 	if errors.Is(err, fs.ErrNotExist) || isForeign(err) {
 		return nil // there is no such folder of ours
 	}
@@ -175,7 +174,7 @@ func (r *Result) clean(folder *os.Root, sub string, files map[string][]byte) err
 	left := len(entries)
 	for _, e := range entries {
 		rel := path.Join(sub, e.Name())
-		if _, wanted := files[rel]; wanted || !e.Type().IsRegular() || path.Ext(rel) != ".md" {
+		if _, wanted := views[rel]; wanted || !e.Type().IsRegular() || path.Ext(rel) != ".md" {
 			continue
 		}
 		data, err := read(folder, rel)

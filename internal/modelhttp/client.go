@@ -15,8 +15,6 @@ import (
 	"net/http"
 	"net/url"
 	"time"
-
-	"kioku/internal/egress"
 )
 
 const (
@@ -72,7 +70,7 @@ type Client struct {
 // New returns a client for cfg. It makes no request.
 func New(cfg Config) *Client {
 	if cfg.Transport == nil {
-		cfg.Transport = egress.New(egress.Options{}).Transport(cfg.Provider)
+		cfg.Transport = NewNetwork(NetworkOptions{}).Transport(cfg.Provider)
 	}
 	c := &Client{cfg: cfg, header: http.Header{}, secrets: []string{cfg.APIKey}}
 	c.header.Set("Content-Type", "application/json")

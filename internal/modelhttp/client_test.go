@@ -10,8 +10,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"kioku/internal/egress"
 )
 
 const (
@@ -181,11 +179,11 @@ func TestPostSendsTheKeyInItsHeader(t *testing.T) {
 // While the network is offline there is no sense in another try, and the error says how to allow it.
 func TestPostWhileOffline(t *testing.T) {
 	t.Parallel()
-	n := egress.New(egress.Options{})
+	n := NewNetwork(NetworkOptions{})
 	n.SetOffline(true)
 	c := New(Config{Provider: "acme", Now: time.Now, Transport: n.Transport("test")})
 	_, err := c.Post(t.Context(), "https://models.example", "body", texts)
-	if ClassOf(err) != Misconfigured || !errors.Is(err, egress.ErrOffline) || !strings.HasPrefix(err.Error(), "acme: models.example was not asked: offline is set") {
+	if ClassOf(err) != Misconfigured || !errors.Is(err, ErrOffline) || !strings.HasPrefix(err.Error(), "acme: models.example was not asked: offline is set") {
 		t.Error(err)
 	}
 }

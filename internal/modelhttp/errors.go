@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"time"
 
-	"kioku/internal/egress"
 	"kioku/internal/text"
 )
 
@@ -109,7 +108,7 @@ func (c *Client) Lost(err error, arrived string) *Error {
 	switch {
 	case arrived != "":
 		e = c.errorf(Unavailable, "the answer broke off after %s: %w", arrived, err)
-	case errors.Is(err, egress.ErrOffline):
+	case errors.Is(err, ErrOffline):
 		e = c.errorf(Misconfigured, "%w", err)
 	case errors.Is(err, errSilence) && c.cfg.Silence == 0:
 		e = c.errorf(Unavailable, "the answer stopped for %s before its end: check that the server answers", c.cfg.Idle)

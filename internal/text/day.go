@@ -8,8 +8,6 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
-
-	"kioku/internal/lazyregexp"
 )
 
 // DayOrder is the order of day and month in days such as 05-06-2026.
@@ -36,12 +34,12 @@ var monthName = `(` + strings.Join(monthNames, "|") + `)`
 
 // monthOf returns the number of a month by its name, 0 if it is none.
 var monthOf = sync.OnceValue(func() func(name string) int {
-	exact := make([]*lazyregexp.Regexp, len(monthNames))
+	exact := make([]*Regexp, len(monthNames))
 	for i, names := range monthNames {
-		exact[i] = lazyregexp.New(`(?i)^(?:` + names + `)$`)
+		exact[i] = NewRegexp(`(?i)^(?:` + names + `)$`)
 	}
 	return func(name string) int {
-		return 1 + slices.IndexFunc(exact, func(re *lazyregexp.Regexp) bool { return re.MatchString(name) })
+		return 1 + slices.IndexFunc(exact, func(re *Regexp) bool { return re.MatchString(name) })
 	}
 })
 
@@ -49,19 +47,19 @@ var monthOf = sync.OnceValue(func() func(name string) int {
 // for day and month in an order that is not known. A space stands for a separator that is the same as the first.
 var dayForms = []struct {
 	parts string
-	re    *lazyregexp.Regexp
+	re    *Regexp
 }{
-	{"ymdHMS", lazyregexp.New(`(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)`)},
-	{"ymdHM", lazyregexp.New(`(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)`)},
-	{"ymd", lazyregexp.New(`(\d{4})(\d\d)(\d\d)`)},
-	{"y m d", lazyregexp.New(`(\d{4})([-_/–])(\d\d?)([-_/–])(\d\d?)`)},
-	{"ymd", lazyregexp.New(`(?i)(\d{4})[-_ ]` + monthName + `[-_ ](\d\d?)`)},
-	{"ymd", lazyregexp.New(`(\d{4})\.(\d\d)\.(\d\d)`)},
-	{"ymd", lazyregexp.New(`(\d{4}) ?[年년] ?(\d\d?) ?[月월] ?(\d\d?) ?[日일]?`)},
-	{"dmy", lazyregexp.New(`(\d\d?)\. ?(\d\d?)\. ?(\d{4})`)},
-	{"a b y", lazyregexp.New(`(\d\d?)([-_/])(\d\d?)([-_/])(\d{4})`)},
-	{"mdy", lazyregexp.New(`(?i)` + monthName + `\.?[-_ ]+(\d\d?)(?:st|nd|rd|th)?(?:[-_, ]+| \d\d:\d\d(?::\d\d)? (?:[A-Z]+ )?)(\d{4})`)},
-	{"dmy", lazyregexp.New(`(?i)(\d\d?)(?:st|nd|rd|th|\.)?[-_ ]+(?:of |de )?` + monthName + `\.?(?: de |[-_, ]+)(\d{4})`)},
+	{"ymdHMS", NewRegexp(`(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)`)},
+	{"ymdHM", NewRegexp(`(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)`)},
+	{"ymd", NewRegexp(`(\d{4})(\d\d)(\d\d)`)},
+	{"y m d", NewRegexp(`(\d{4})([-_/–])(\d\d?)([-_/–])(\d\d?)`)},
+	{"ymd", NewRegexp(`(?i)(\d{4})[-_ ]` + monthName + `[-_ ](\d\d?)`)},
+	{"ymd", NewRegexp(`(\d{4})\.(\d\d)\.(\d\d)`)},
+	{"ymd", NewRegexp(`(\d{4}) ?[年년] ?(\d\d?) ?[月월] ?(\d\d?) ?[日일]?`)},
+	{"dmy", NewRegexp(`(\d\d?)\. ?(\d\d?)\. ?(\d{4})`)},
+	{"a b y", NewRegexp(`(\d\d?)([-_/])(\d\d?)([-_/])(\d{4})`)},
+	{"mdy", NewRegexp(`(?i)` + monthName + `\.?[-_ ]+(\d\d?)(?:st|nd|rd|th)?(?:[-_, ]+| \d\d:\d\d(?::\d\d)? (?:[A-Z]+ )?)(\d{4})`)},
+	{"dmy", NewRegexp(`(?i)(\d\d?)(?:st|nd|rd|th|\.)?[-_ ]+(?:of |de )?` + monthName + `\.?(?: de |[-_, ]+)(\d{4})`)},
 }
 
 // FindDay returns the first calendar day of the years 1900 to 2199 in s, as YYYY-MM-DD, and the offsets at which it starts and
@@ -107,7 +105,7 @@ func OrderOf(s string) DayOrder {
 }
 
 // beforeDay is what may be written before the day of a value: brackets of a link with its folders, quotes and a weekday.
-var beforeDay = lazyregexp.New(`(?i)^(?:\[\[[^\]|]*/|[\s"'(\[<]*)(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,?\s+)?$`)
+var beforeDay = NewRegexp(`(?i)^(?:\[\[[^\]|]*/|[\s"'(\[<]*)(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*\.?,?\s+)?$`)
 
 // DayOf returns the day (YYYY-MM-DD) with which a value begins: 2026-02-15T10:00:00Z, [[2026-02-15]] or Sunday, February 15, 2026; "" if
 // it begins with none.
@@ -119,7 +117,7 @@ func DayOf(value string) string {
 }
 
 // numberBefore is what says of a number with dots that it is no day.
-var numberBefore = lazyregexp.New(`(?i)(?:\d\.|[a-z]|\bv(?:er|ersion)?[-_. ]*|\b(?:release|build)[-_. ]+)$`)
+var numberBefore = NewRegexp(`(?i)(?:\d\.|[a-z]|\bv(?:er|ersion)?[-_. ]*|\b(?:release|build)[-_. ]+)$`)
 
 // dayOfParts returns the day of the groups of a form; "" if they are none or belong to a longer number.
 func dayOfParts(s, parts string, at []int, order DayOrder) string {

@@ -6,20 +6,18 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
-
-	"kioku/internal/lazyregexp"
 )
 
 var (
 	// keyLine is a line "key: value" whose key is at most three words. The value may be empty.
-	keyLine = lazyregexp.New(`^["']?([\p{L}_][\p{L}\p{N}_.-]*(?: [\p{L}\p{N}_.-]+){0,2})["']?[ \t]*:(?:[ \t]+(.*)|([^/\s].*)|)$`)
+	keyLine = NewRegexp(`^["']?([\p{L}_][\p{L}\p{N}_.-]*(?: [\p{L}\p{N}_.-]+){0,2})["']?[ \t]*:(?:[ \t]+(.*)|([^/\s].*)|)$`)
 	// yamlSlip is an error of parseMapping: the line in the text that was parsed, if it is known, and what is wrong.
-	yamlSlip = lazyregexp.New(`^front matter:? (?:yaml: )?(?:line (\d+): )?(.*)$`)
+	yamlSlip = NewRegexp(`^front matter:? (?:yaml: )?(?:line (\d+): )?(.*)$`)
 	// signedTag is a tag with its sign as an item or as the value of a key for tags, which YAML takes for a comment.
-	signedTag = lazyregexp.New(`(?mi)^(\s*- |tags?:[ \t]+)(#[^\s#"\\][^"\\\n]*)$`)
+	signedTag = NewRegexp(`(?mi)^(\s*- |tags?:[ \t]+)(#[^\s#"\\][^"\\\n]*)$`)
 	// anchor is the mark of YAML before a value, and alias a value that repeats another one.
-	anchor = lazyregexp.New(`^&[\w-]+(?:\s+|$)`)
-	alias  = lazyregexp.New(`^\*[\w-]+$`)
+	anchor = NewRegexp(`^&[\w-]+(?:\s+|$)`)
+	alias  = NewRegexp(`^\*[\w-]+$`)
 )
 
 // LooseFrontMatter returns what [FrontMatter] returns, also of a block that is no valid YAML if its first property is "key: value". Then slip is

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"kioku/internal/httperror"
+	"kioku/internal/httpapi"
 )
 
 // maxBatch is the maximum number of messages in one request. Only old versions of the protocol have more than one.
@@ -55,7 +55,7 @@ func errTooManySessions() error {
 // refuse answers a request that may not be served with an error of JSON-RPC that belongs to no message.
 func refuse(w http.ResponseWriter, err error) {
 	const serverError = -32000 // the first of those that the protocol leaves to servers
-	message := httperror.WriteHeader(w, err)
+	message := httpapi.WriteHeader(w, err)
 	_, _ = w.Write(rpcError(serverError, message)) // a client that is gone needs none
 }
 

@@ -11,13 +11,13 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"kioku/internal/httperror"
+	"kioku/internal/httpapi"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
 )
 
 // errOnlyRead is why a request is refused that would change metrics.
-var errOnlyRead = httperror.WithStatus(status.Error(codes.Unimplemented, "metrics are only read; use GET"), http.StatusMethodNotAllowed)
+var errOnlyRead = httpapi.WithStatus(status.Error(codes.Unimplemented, "metrics are only read; use GET"), http.StatusMethodNotAllowed)
 
 // Handler returns what answers /metrics, in the text format of Prometheus or OpenMetrics. The client knows who asks: a caller
 // gets the metrics of the agents that it may list.
@@ -25,12 +25,12 @@ func (m *Metrics) Handler(client kiokuv1.MemoryServiceClient) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			w.Header().Set("Allow", "GET, HEAD")
-			httperror.Write(w, errOnlyRead)
+			httpapi.WriteError(w, errOnlyRead)
 			return
 		}
 		listed, err := client.ListAgents(r.Context(), &kiokuv1.ListAgentsRequest{})
 		if err != nil {
-			httperror.Write(w, err)
+			httpapi.WriteError(w, err)
 			return
 		}
 		agents := map[string]bool{}

@@ -15,7 +15,7 @@ import (
 
 	"kioku"
 	"kioku/embed"
-	"kioku/internal/egress"
+	"kioku/internal/modelhttp"
 	"kioku/memory"
 	"kioku/server"
 )
@@ -25,7 +25,7 @@ type Options struct {
 	// Version of the program.
 	Version string
 	// Network is what the process sends through to other machines; nil counts nothing.
-	Network *egress.Network
+	Network *modelhttp.Network
 	// Audit records the calls; nil records none.
 	Audit server.Auditor
 	// Now is the clock; nil means time.Now.

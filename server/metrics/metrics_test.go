@@ -24,7 +24,7 @@ import (
 	"kioku/council/engine"
 	"kioku/embed"
 	"kioku/indexer"
-	"kioku/internal/egress"
+	"kioku/internal/modelhttp"
 	"kioku/llm"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
@@ -120,7 +120,7 @@ func call(agent string, code codes.Code, change func(*server.CallRecord)) server
 // busy are metrics of two agents, ann and bob, with something of everything.
 func busy(t *testing.T) *metrics.Metrics {
 	t.Helper()
-	network := egress.New(egress.Options{})
+	network := modelhttp.NewNetwork(modelhttp.NetworkOptions{})
 	m := metrics.New(metrics.Options{Version: "1.2.3", Network: network, Audit: failing{}})
 	for _, agent := range []string{"ann", "bob"} {
 		mem := &fakeMemory{answer: memory.Answer{Mode: memory.ModeHybrid, Hits: []memory.Hit{{Path: "memory/" + agent + ".md", Snippet: "secret tea of " + agent}}}}

@@ -8,7 +8,7 @@ import (
 
 	"kioku"
 	"kioku/indexer"
-	"kioku/internal/egress"
+	"kioku/internal/modelhttp"
 )
 
 // stateTimeout is the time for the state of all agents.
@@ -152,7 +152,7 @@ func collectAgent(out chan<- prometheus.Metric, agent string, st kioku.Status) {
 }
 
 // egressCollector reads what was sent to other machines. Hosts are no labels: a download may lead to any.
-type egressCollector struct{ network *egress.Network }
+type egressCollector struct{ network *modelhttp.Network }
 
 var (
 	egressLabels  = []string{"purpose", "local"}

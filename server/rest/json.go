@@ -16,7 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"kioku/internal/jsonline"
+	"kioku/internal/httpapi"
 )
 
 const contentType = "application/json"
@@ -33,7 +33,7 @@ func (marshaler) Marshal(v any) ([]byte, error) {
 	if !ok {
 		return nil, fmt.Errorf("no message: %T", v)
 	}
-	return jsonline.Marshal(m, protojson.MarshalOptions{EmitDefaultValues: true})
+	return httpapi.MarshalLine(m, protojson.MarshalOptions{EmitDefaultValues: true})
 }
 
 // Unmarshal decodes a message.

@@ -10,7 +10,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"kioku/internal/httperror"
+	"kioku/internal/httpapi"
 	"kioku/internal/text"
 )
 
@@ -22,11 +22,11 @@ func (h *Handler) routingError(_ context.Context, _ *runtime.ServeMux, _ runtime
 	case len(methods) > 0 && !slices.Contains(methods, r.Method):
 		w.Header().Set("Allow", strings.Join(methods, ", "))
 		err := status.Errorf(codes.Unimplemented, "there is no route %q; this path takes %s", asked, strings.Join(methods, " and "))
-		httperror.Write(w, httperror.WithStatus(err, http.StatusMethodNotAllowed))
+		httpapi.WriteError(w, httpapi.WithStatus(err, http.StatusMethodNotAllowed))
 	case httpStatus == http.StatusNotFound:
-		httperror.Write(w, status.Errorf(codes.NotFound, "there is no route %q; %s", asked, h.nearRoutes(r.URL.Path)))
+		httpapi.WriteError(w, status.Errorf(codes.NotFound, "there is no route %q; %s", asked, h.nearRoutes(r.URL.Path)))
 	default:
-		httperror.Write(w, status.Errorf(codes.InvalidArgument, "the path of %q cannot be read", asked))
+		httpapi.WriteError(w, status.Errorf(codes.InvalidArgument, "the path of %q cannot be read", asked))
 	}
 }
 

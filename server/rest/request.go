@@ -19,7 +19,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
-	"kioku/internal/httperror"
+	"kioku/internal/httpapi"
 	"kioku/internal/text"
 )
 
@@ -86,7 +86,7 @@ func readBody(r *http.Request) ([]byte, error) {
 // errNoJSON is the error of a body of another type.
 func errNoJSON(what string) error {
 	err := status.Errorf(codes.InvalidArgument, "%s; send the header Content-Type: %s, as curl --json does", what, contentType)
-	return httperror.WithStatus(err, http.StatusUnsupportedMediaType)
+	return httpapi.WithStatus(err, http.StatusUnsupportedMediaType)
 }
 
 // readQuery sets the fields of a message that the path and the query of a request name.

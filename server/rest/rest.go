@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"kioku/internal/httperror"
+	"kioku/internal/httpapi"
 	gateway "kioku/proto/gateway/kioku/v1"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
@@ -46,7 +46,7 @@ func New(conn grpc.ClientConnInterface) *Handler {
 		runtime.WithMarshalerOption(runtime.MIMEWildcard, marshaler{}),
 		runtime.WithMiddlewares(h.checked),
 		runtime.WithErrorHandler(func(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, _ *http.Request, err error) {
-			httperror.Write(w, ofGateway(err))
+			httpapi.WriteError(w, ofGateway(err))
 		}),
 		runtime.WithRoutingErrorHandler(h.routingError),
 		// Metadata is for gRPC: a header of HTTP never becomes one, and none becomes a header.
@@ -70,7 +70,7 @@ func New(conn grpc.ClientConnInterface) *Handler {
 func ofGateway(err error) error {
 	var malformed *runtime.HTTPStatusError
 	if errors.As(err, &malformed) {
-		return httperror.WithStatus(status.Error(codes.InvalidArgument, malformed.Error()), malformed.HTTPStatus)
+		return httpapi.WithStatus(status.Error(codes.InvalidArgument, malformed.Error()), malformed.HTTPStatus)
 	}
 	return err
 }
@@ -98,7 +98,7 @@ func (h *Handler) checked(next runtime.HandlerFunc) runtime.HandlerFunc {
 		route := h.byKey[r.Method+" "+pattern.String()]
 		message, err := readRequest(r, route, path)
 		if err != nil {
-			httperror.Write(w, err)
+			httpapi.WriteError(w, err)
 			return
 		}
 		r.Body = decodedBody{message: message}

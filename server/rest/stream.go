@@ -15,7 +15,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"kioku/internal/httperror"
+	"kioku/internal/httpapi"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
@@ -39,7 +39,7 @@ func (h *Handler) serveStream(w http.ResponseWriter, r *http.Request, route Rout
 	resume(r, request)
 	stream, err := h.openStream(ctx, route, request)
 	if err != nil {
-		httperror.Write(w, err)
+		httpapi.WriteError(w, err)
 		return
 	}
 	out := newStreamWriter(w, r)
@@ -236,10 +236,10 @@ func (s *streamWriter) fail(err error) {
 		return
 	}
 	if !s.begun {
-		httperror.Write(s.response, err)
+		httpapi.WriteError(s.response, err)
 		return
 	}
-	line, encodeErr := httperror.Line(s.response, err)
+	line, encodeErr := httpapi.ErrorLine(s.response, err)
 	if encodeErr != nil || status.Code(err) == codes.Canceled {
 		return
 	}

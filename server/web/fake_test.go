@@ -14,7 +14,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"kioku/internal/tokencookie"
+	"kioku/internal/httpapi"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server/web"
 )
@@ -104,7 +104,7 @@ func (c *fakeConn) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.
 // ask returns the answer of the page to a request.
 func ask(t *testing.T, c *fakeConn, r *http.Request) *httptest.ResponseRecorder {
 	t.Helper()
-	if cookie, err := r.Cookie(tokencookie.Name(r)); err == nil {
+	if cookie, err := r.Cookie(httpapi.TokenCookie(r)); err == nil {
 		r = r.WithContext(context.WithValue(r.Context(), cookieKey{}, cookie.Value))
 	}
 	w := httptest.NewRecorder()

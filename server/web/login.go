@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"kioku/internal/tokencookie"
+	"kioku/internal/httpapi"
 )
 
 const (
@@ -32,7 +32,7 @@ func (s *site) serveLogin(w http.ResponseWriter, r *http.Request) {
 	_, err := s.agents(r.Context())
 	switch {
 	case err == nil:
-		if c, err := r.Cookie(tokencookie.Name(r)); err == nil && c.Value != "" {
+		if c, err := r.Cookie(httpapi.TokenCookie(r)); err == nil && c.Value != "" {
 			http.SetCookie(w, tokenCookieOf(r, c.Value, int(loginAge.Seconds())))
 		}
 		http.Redirect(w, r, next, http.StatusSeeOther)
@@ -68,7 +68,7 @@ func (s *site) logout(w http.ResponseWriter, r *http.Request) {
 
 // tokenCookieOf returns the cookie with a token for the client of a request; a negative age deletes it.
 func tokenCookieOf(r *http.Request, token string, age int) *http.Cookie {
-	return &http.Cookie{Name: tokencookie.Name(r), Value: token, Path: "/", MaxAge: age, HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode}
+	return &http.Cookie{Name: httpapi.TokenCookie(r), Value: token, Path: "/", MaxAge: age, HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode}
 }
 
 // notInCookie reports whether a cookie cannot contain a character.

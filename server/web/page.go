@@ -11,8 +11,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"kioku/internal/httpapi"
 	"kioku/internal/text"
-	"kioku/internal/tokencookie"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
@@ -171,6 +171,6 @@ func (s *site) renderProblem(w http.ResponseWriter, r *http.Request, about probl
 
 // hasToken reports whether the request carries a token in a cookie.
 func hasToken(r *http.Request) bool {
-	c, err := r.Cookie(tokencookie.Name(r))
+	c, err := r.Cookie(httpapi.TokenCookie(r))
 	return err == nil && c.Value != ""
 }

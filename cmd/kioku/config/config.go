@@ -19,8 +19,8 @@ import (
 	"kioku/chunker"
 	"kioku/embed"
 	"kioku/indexer"
-	"kioku/internal/egress"
-	"kioku/internal/otlp"
+	"kioku/internal/modelhttp"
+	"kioku/internal/trace"
 	"kioku/llm"
 	"kioku/memory"
 	"kioku/search"
@@ -65,7 +65,7 @@ type Config struct {
 	// Audit says where calls are recorded; its File is empty if they are not.
 	Audit audit.Options
 	// Tracing says where traces go; its Endpoint is empty if there are none.
-	Tracing otlp.Options
+	Tracing trace.Options
 	// Client says how to reach a daemon on another machine.
 	Client Client
 	// Location is the time zone that decides which day a note belongs to.
@@ -75,7 +75,7 @@ type Config struct {
 	// Offline keeps every request from leaving this machine.
 	Offline bool
 	// Network is the way to other machines of everything that runs with these settings, offline if Offline is set.
-	Network *egress.Network
+	Network *modelhttp.Network
 
 	// Sources to index in addition to the extra paths; see Has.
 	Sources []string
@@ -218,7 +218,7 @@ func Default() *Config {
 		Limits:  server.DefaultLimits(),
 		Sidecar: Sidecar{Listen: "127.0.0.1:7601"},
 		Audit:   audit.Options{MaxBytes: 100 << 20},
-		Tracing: otlp.Options{Sample: 1},
+		Tracing: trace.Options{Sample: 1},
 		headers: map[string]string{}, traceHeaders: map[string]string{}, origins: map[string]origin{},
 	}
 	c.registry = newRegistry(c)
@@ -261,7 +261,7 @@ type Sources struct {
 	// Folder is the workspace whose own settings, [FolderFile], are read too; empty reads those of none.
 	Folder string
 	// Network is the one that the process uses, which Load makes offline or not as the settings say; nil means a new one.
-	Network *egress.Network
+	Network *modelhttp.Network
 }
 
 // Flag is a setting on the command line.
@@ -293,7 +293,7 @@ func Load(src Sources) (*Config, error) {
 // connect makes the network of the settings the way of everything that sends requests.
 func (c *Config) connect() {
 	if c.src.Network == nil {
-		c.src.Network = egress.New(egress.Options{})
+		c.src.Network = modelhttp.NewNetwork(modelhttp.NetworkOptions{})
 	}
 	c.Network = c.src.Network
 	c.Network.SetOffline(c.Offline)

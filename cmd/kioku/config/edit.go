@@ -12,7 +12,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"kioku/internal/atomicfile"
+	"kioku/internal/files"
 )
 
 // Edit sets one key in the user's config file, or in that of the workspace src.Folder if it is not empty, and creates the file
@@ -248,7 +248,7 @@ func replaceFile(src Sources, path string, data []byte) error {
 		return fmt.Errorf("write the config file: %w", err)
 	}
 	defer folder.Close()
-	if err := atomicfile.Write(folder, filepath.Base(path), data, mode); err != nil {
+	if err := files.Write(folder, filepath.Base(path), data, mode); err != nil {
 		return fmt.Errorf("write the config file: %w", err)
 	}
 	return nil

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"kioku/internal/safefile"
+	"kioku/internal/files"
 	"kioku/internal/text"
 )
 
@@ -82,12 +82,12 @@ func (c *Config) markedAbove(start string) (dir string, how Found) {
 
 // IsShared reports whether a folder is the user's home, a root or a folder for temporary files, in which all kinds of things are.
 func (c *Config) IsShared(dir string) bool {
-	return filepath.Dir(dir) == dir || c.home != "" && safefile.SameFolder(dir, c.home) || c.isTemporary(dir)
+	return filepath.Dir(dir) == dir || c.home != "" && files.SameFolder(dir, c.home) || c.isTemporary(dir)
 }
 
 // isTemporary reports whether a folder is one of the system's for temporary files, into which anybody may write.
 func (c *Config) isTemporary(dir string) bool {
-	return slices.ContainsFunc([]string{c.temporary, "/tmp", "/var/tmp"}, func(t string) bool { return t != "" && safefile.SameFolder(dir, t) })
+	return slices.ContainsFunc([]string{c.temporary, "/tmp", "/var/tmp"}, func(t string) bool { return t != "" && files.SameFolder(dir, t) })
 }
 
 // isBelowRoot reports whether a folder is directly below a root.

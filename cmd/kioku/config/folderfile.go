@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"kioku/indexer"
-	"kioku/internal/safefile"
+	"kioku/internal/files"
 )
 
 // FolderFile is the name of the file with the settings of a workspace. They go before those of the user's file and after
@@ -47,13 +47,13 @@ func readFolderFile(dir string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	root, err := safefile.OpenRoot(real)
+	root, err := files.OpenRoot(real)
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
-	data, _, err := safefile.Read(root, FolderFile, maxFolderFileBytes)
-	var skip *safefile.SkipError
+	data, _, err := files.Read(root, FolderFile, maxFolderFileBytes)
+	var skip *files.SkipError
 	if errors.As(err, &skip) {
 		err = fmt.Errorf("cannot be used: %w", skip)
 	}

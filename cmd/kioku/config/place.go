@@ -7,7 +7,7 @@ import (
 	"maps"
 	"slices"
 
-	"kioku/internal/safefile"
+	"kioku/internal/files"
 )
 
 // Errors of places that are not set; test for them with errors.Is.
@@ -52,7 +52,7 @@ func (c *Config) Here() (Place, error) {
 	}
 	if c.WorkspaceNamed() {
 		for _, id := range slices.Sorted(maps.Keys(c.Agents)) {
-			if safefile.SameFolder(c.Agents[id].Workspace, c.Workspace) {
+			if files.SameFolder(c.Agents[id].Workspace, c.Workspace) {
 				return c.Place(id)
 			}
 		}
@@ -88,7 +88,7 @@ func (c *Config) AgentHere(folders map[string]string, found string, how Found) s
 		if dir == "" || !contains(dir, c.src.Dir) {
 			continue
 		}
-		if safefile.SameFolder(dir, inside) && best == "" || contains(inside, dir) && !safefile.SameFolder(dir, inside) {
+		if files.SameFolder(dir, inside) && best == "" || contains(inside, dir) && !files.SameFolder(dir, inside) {
 			best, inside = id, dir
 		}
 	}

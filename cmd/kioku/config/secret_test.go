@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"kioku/cmd/kioku/config"
-	"kioku/internal/egress"
+	"kioku/internal/modelhttp"
 )
 
 func TestSecretsAreReadFromTheEnvironmentAndFiles(t *testing.T) {
@@ -89,7 +89,7 @@ func TestEmbedKeyOfTheEnvironmentGoesOnlyToItsProvider(t *testing.T) {
 func TestLoadMakesTheNetworkOffline(t *testing.T) {
 	t.Parallel()
 	src := write(t, "workspace: .\n")
-	src.Network = egress.New(egress.Options{})
+	src.Network = modelhttp.NewNetwork(modelhttp.NetworkOptions{})
 	if c := load(t, src); c.Network != src.Network || c.Network.Offline() || c.Embed.Transport == nil || c.LLM.Transport == nil {
 		t.Errorf("%+v", c.Network)
 	}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"kioku/internal/atomicfile"
+	"kioku/internal/files"
 )
 
 const (
@@ -77,7 +77,7 @@ func (g Given) Add(passages []Passage) (err error) {
 			return err
 		}
 	}
-	return atomicfile.Append(f, lines.Bytes())
+	return files.Append(f, lines.Bytes())
 }
 
 // Forget removes the record, and those of sessions that were not used for long.

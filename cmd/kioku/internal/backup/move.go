@@ -13,7 +13,7 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"kioku/internal/atomicfile"
+	"kioku/internal/files"
 )
 
 // sameContent reports whether the file at path is that of a backup, and whether there is anything at path.
@@ -74,7 +74,7 @@ func placeNote(root *os.Root, from, rel string, f File) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.SyncFolder(root, path.Dir(rel))
+	return files.SyncFolder(root, path.Dir(rel))
 }
 
 // copyInto copies a file into a folder, with its time and its permissions, but for that to run it.
@@ -116,7 +116,7 @@ func move(from, to string) error {
 	if err := copyInto(root, from, filepath.Base(to), File{Mode: info.Mode(), Modified: info.ModTime()}); err != nil {
 		return err
 	}
-	if err := atomicfile.SyncFolder(root, "."); err != nil {
+	if err := files.SyncFolder(root, "."); err != nil {
 		return err
 	}
 	return os.Remove(from)

@@ -16,7 +16,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"kioku/internal/safefile"
+	"kioku/internal/files"
 )
 
 // Source is what a backup is made of.
@@ -192,8 +192,8 @@ func (w *writer) addFrom(root *os.Root, path, name string) (bool, error) {
 	if checkName(name) != nil {
 		return false, nil
 	}
-	f, info, err := safefile.OpenRegular(root, path)
-	var skip *safefile.SkipError
+	f, info, err := files.OpenRegular(root, path)
+	var skip *files.SkipError
 	if errors.As(err, &skip) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
 		return false, nil
 	}

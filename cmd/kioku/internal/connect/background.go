@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"kioku/cmd/kioku/config"
-	"kioku/internal/filelock"
+	"kioku/internal/files"
 	"kioku/memory"
 	"kioku/server"
 )
@@ -75,7 +75,7 @@ func (k *Connector) joinOrStart(ctx context.Context, w wanted) (*Client, error) 
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = filelock.Unlock(lock) }()
+	defer func() { _ = files.Unlock(lock) }()
 	return k.startUntilAnswer(ctx, w, b)
 }
 
@@ -88,7 +88,7 @@ func (b Background) lockStart(ctx context.Context) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start a daemon: %w", err)
 	}
-	if err := filelock.Lock(ctx, lock); err != nil {
+	if err := files.Lock(ctx, lock); err != nil {
 		lock.Close()
 		return nil, fmt.Errorf("start a daemon: %w", err)
 	}

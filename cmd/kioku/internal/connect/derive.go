@@ -18,7 +18,7 @@ import (
 	"kioku/derive"
 	"kioku/derive/rule"
 	"kioku/derive/vocab"
-	"kioku/internal/safefile"
+	"kioku/internal/files"
 	"kioku/llm"
 	"kioku/memory"
 )
@@ -59,7 +59,7 @@ func ownerNames(place config.Place) []string {
 		return nil
 	}
 	defer root.Close()
-	data, _, err := safefile.Read(root, "USER.md", 1<<20)
+	data, _, err := files.Read(root, "USER.md", 1<<20)
 	if err != nil {
 		return nil
 	}

@@ -13,7 +13,7 @@ import (
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/render"
 	"kioku/indexer"
-	"kioku/internal/safefile"
+	"kioku/internal/files"
 )
 
 // maxUnnamed is the maximum number of files that are indexed of a folder which nothing names or marks: it may be a folder of
@@ -32,7 +32,7 @@ func CheckFolder(ctx context.Context, conf *config.Config, place config.Place, n
 	switch {
 	case err == nil && indexed == "" && place.Found == config.ByMarkdown:
 		return checkSize(ctx, conf, place.Workspace)
-	case err != nil, indexed == "", n == ToTakeOver, safefile.SameFolder(indexed, place.Workspace):
+	case err != nil, indexed == "", n == ToTakeOver, files.SameFolder(indexed, place.Workspace):
 		return nil
 	}
 	for _, dir := range []string{indexed, place.Workspace} {

@@ -9,7 +9,7 @@ import (
 
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/render"
-	"kioku/internal/safefile"
+	"kioku/internal/files"
 	"kioku/internal/text"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
@@ -46,7 +46,7 @@ func (k *Connector) servedByName(agents []*kiokuv1.Agent, place config.Place, n 
 		return nil, render.Misuse("the daemon has no agent %s%s%s; nothing was written. If a new agent is meant, add --workspace %s",
 			place.Agent, nearest(agents, place.Agent), others(agents), place.Workspace)
 	}
-	if served == nil || place.Workspace == "" || place.Found != config.NotFound || safefile.SameFolder(place.Workspace, served.GetWorkspace()) {
+	if served == nil || place.Workspace == "" || place.Found != config.NotFound || files.SameFolder(place.Workspace, served.GetWorkspace()) {
 		return served, nil
 	}
 	return nil, fmt.Errorf("the daemon serves agent %s from %s, not from %s; omit --workspace, name another --agent, "+
@@ -91,7 +91,7 @@ func byID(agents []*kiokuv1.Agent, id string) *kiokuv1.Agent {
 func byFolder(agents []*kiokuv1.Agent, folder, preferred string) *kiokuv1.Agent {
 	var found *kiokuv1.Agent
 	for _, a := range agents {
-		if safefile.SameFolder(a.GetWorkspace(), folder) && (found == nil || a.GetId() == preferred) {
+		if files.SameFolder(a.GetWorkspace(), folder) && (found == nil || a.GetId() == preferred) {
 			found = a
 		}
 	}

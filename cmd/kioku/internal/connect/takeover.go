@@ -9,7 +9,7 @@ import (
 
 	"kioku"
 	"kioku/cmd/kioku/config"
-	"kioku/internal/filelock"
+	"kioku/internal/files"
 	"kioku/memory"
 )
 
@@ -34,7 +34,7 @@ func TakeOver(ctx context.Context, conf *config.Config, place config.Place, tell
 	if err != nil {
 		return func() {}, err
 	}
-	release = func() { _ = filelock.Unlock(lock) }
+	release = func() { _ = files.Unlock(lock) }
 	if listens(b.Socket) != nil {
 		return release, nil
 	}
@@ -56,11 +56,11 @@ func (b Background) end(ctx context.Context, state, agent string) error {
 	if err != nil {
 		return fmt.Errorf("ask the background daemon to end: %w", err)
 	}
-	if err := filelock.Lock(ctx, yield); err != nil {
+	if err := files.Lock(ctx, yield); err != nil {
 		yield.Close()
 		return fmt.Errorf("ask the background daemon to end: %w", err)
 	}
-	defer func() { _ = filelock.Unlock(yield) }()
+	defer func() { _ = files.Unlock(yield) }()
 	for {
 		unlock, err := kioku.LockIndex(state, agent)
 		if err == nil {
@@ -98,9 +98,9 @@ func (b Background) wanted() bool {
 		return false // nobody has ever wanted it
 	}
 	defer yield.Close()
-	if err := filelock.TryLock(yield); err != nil {
-		return errors.Is(err, filelock.ErrHeld)
+	if err := files.TryLock(yield); err != nil {
+		return errors.Is(err, files.ErrHeld)
 	}
-	_ = filelock.Unlock(yield) // closing it unlocks it too
+	_ = files.Unlock(yield) // closing it unlocks it too
 	return false
 }

@@ -15,7 +15,7 @@ import (
 
 	"kioku/cmd/kioku/config"
 	"kioku/council"
-	"kioku/internal/atomicfile"
+	"kioku/internal/files"
 )
 
 // workersLine matches the list of workers on one line of council.yaml.
@@ -51,7 +51,7 @@ func AddWorker(folder, name string) (added bool, err error) {
 		return false, fmt.Errorf("open the folder of the council: %w", err)
 	}
 	defer root.Close()
-	return true, atomicfile.Write(root, File, []byte(edited), 0o600)
+	return true, files.Write(root, File, []byte(edited), 0o600)
 }
 
 // withWorker returns the text of settings with a list of workers.
@@ -91,7 +91,7 @@ func NewKey(folder, worker string) (string, error) {
 		return "", fmt.Errorf("create keys: %w", err)
 	}
 	rel := "keys/" + worker + ".key"
-	err = atomicfile.Create(root, rel, []byte(rand.Text()+rand.Text()+"\n"), 0o600)
+	err = files.Create(root, rel, []byte(rand.Text()+rand.Text()+"\n"), 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		err = fmt.Errorf("%s has a key; delete %s first if it is to have a new one: %w", worker, rel, fs.ErrExist)
 	}

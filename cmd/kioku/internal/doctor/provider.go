@@ -16,7 +16,6 @@ import (
 	"kioku/cmd/kioku/internal/render"
 	"kioku/embed"
 	"kioku/embed/local"
-	"kioku/internal/egress"
 	"kioku/internal/modelhttp"
 )
 
@@ -68,7 +67,7 @@ func askProvider(ctx context.Context, s *Subject) []Finding {
 	s.Embedder.AllowProbe()
 	sanity, err := modelcheck.CheckSanity(asking, documents(s.Embedder))
 	switch {
-	case errors.Is(err, egress.ErrOffline):
+	case errors.Is(err, modelhttp.ErrOffline):
 		return one("provider.answer", Warn, "it was not asked, because offline is set", "unset offline, or add a local model: kioku model add PATH")
 	case err != nil:
 		return one("provider.answer", Fail, err.Error(), adviceFor(s, err))

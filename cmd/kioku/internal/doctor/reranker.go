@@ -9,7 +9,7 @@ import (
 
 	"kioku/cmd/kioku/internal/render"
 	"kioku/embed"
-	"kioku/internal/egress"
+	"kioku/internal/modelhttp"
 )
 
 // checkReranker has the re-ranker score a passage that answers a question and one that does not. It finds nothing without one.
@@ -30,7 +30,7 @@ func checkReranker(ctx context.Context, s *Subject) []Finding {
 	took := time.Since(started)
 	text := fmt.Sprintf("%s %s", conf.Provider, cmp.Or(conf.ModelDir, conf.Model, conf.BaseURL))
 	switch {
-	case errors.Is(err, egress.ErrOffline):
+	case errors.Is(err, modelhttp.ErrOffline):
 		return one("reranker", Warn, text+" was not asked, because offline is set", "unset offline, or add a local one: kioku model add --as reranker ms-marco-minilm")
 	case err != nil:
 		return one("reranker", Fail, fmt.Sprintf("%s scores nothing, so passages keep their places: %v", text, err), next)

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode"
 
-	"kioku/internal/safefile"
+	"kioku/internal/files"
 	"kioku/search/analysis"
 )
 
@@ -58,7 +58,7 @@ func WorkspaceLanguages(folder string, paths []string) ([]Share, error) {
 
 // readBeginning returns the beginning of a file.
 func readBeginning(root *os.Root, path string) (string, error) {
-	f, _, err := safefile.OpenRegular(root, path)
+	f, _, err := files.OpenRegular(root, path)
 	if err != nil {
 		return "", err
 	}

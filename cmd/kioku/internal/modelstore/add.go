@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"kioku/internal/egress"
+	"kioku/internal/modelhttp"
 )
 
 // Progress is how far the adding of a model is.
@@ -140,7 +140,7 @@ func (a *Adder) fetcher() *fetcher {
 		pause: a.Pause, stall: cmp.Or(a.Stall, stallWait),
 	}
 	if f.transport == nil {
-		f.transport = egress.New(egress.Options{}).Transport("model download")
+		f.transport = modelhttp.NewNetwork(modelhttp.NetworkOptions{}).Transport("model download")
 	}
 	if f.pause == nil {
 		f.pause = pause

@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	"kioku/internal/egress"
+	"kioku/internal/modelhttp"
 )
 
 const (
@@ -103,7 +103,7 @@ func mayRetry(err error) bool {
 	if errors.As(err, &refused) {
 		return refused.status == http.StatusTooManyRequests || refused.status >= 500
 	}
-	for _, final := range []error{ErrNoFile, ErrNoSpace, egress.ErrOffline, errUnsafe, errTooLarge} {
+	for _, final := range []error{ErrNoFile, ErrNoSpace, modelhttp.ErrOffline, errUnsafe, errTooLarge} {
 		if errors.Is(err, final) {
 			return false
 		}

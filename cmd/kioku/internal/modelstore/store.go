@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"kioku/internal/filelock"
+	"kioku/internal/files"
 	"kioku/internal/text"
 )
 
@@ -166,13 +166,13 @@ func (s *Store) lock() (unlock func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the lock of the models: %w", err)
 	}
-	if err := filelock.TryLock(f); err != nil {
+	if err := files.TryLock(f); err != nil {
 		return nil, errors.Join(fmt.Errorf("another kioku model is adding or removing one; wait for it: %w", err), f.Close())
 	}
 	if err := s.cleanUp(); err != nil {
-		return nil, errors.Join(err, filelock.Unlock(f))
+		return nil, errors.Join(err, files.Unlock(f))
 	}
-	return func() { _ = filelock.Unlock(f) }, nil
+	return func() { _ = files.Unlock(f) }, nil
 }
 
 // cleanUp removes folders that are no models. A model that was moved away for a successor which never came is moved back. The

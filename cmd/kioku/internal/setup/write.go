@@ -8,7 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"kioku/internal/atomicfile"
+	"kioku/internal/files"
 )
 
 // Write replaces the configuration atomically, with its permissions, and keeps a copy of it as it was before the first setup. It
@@ -76,5 +76,5 @@ func replace(path string, data []byte, mode fs.FileMode, ready func() error) err
 		return err
 	}
 	defer folder.Close()
-	return atomicfile.WriteIf(folder, filepath.Base(path), data, mode, ready)
+	return files.WriteIf(folder, filepath.Base(path), data, mode, ready)
 }

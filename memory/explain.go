@@ -2,7 +2,7 @@ package memory
 
 // Trace takes a score apart.
 type Trace struct {
-	// Rank among the candidates before decay and MMR, from 1.
+	// Rank among the candidates before MMR, from 1.
 	Rank int
 	// VectorRank and TextRank are the ranks in the list of each channel, from 1; 0 if the channel did not find the chunk.
 	VectorRank, TextRank int

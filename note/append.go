@@ -59,6 +59,11 @@ func (f *Folder) Append(ctx context.Context, n memory.Note) (memory.Appended, er
 	if err := ctx.Err(); err != nil {
 		return memory.Appended{}, err
 	}
+	done, err := f.takeTurn(ctx, n.Target)
+	if err != nil {
+		return memory.Appended{}, err
+	}
+	defer done()
 	root, err := os.OpenRoot(f.opt.Path)
 	if err != nil {
 		return memory.Appended{}, fmt.Errorf("%w: %w; the note was not written", memory.ErrUnavailable, err)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"fmt"
 	"log/slog"
 	"time"
 )
@@ -34,10 +35,29 @@ type Options struct {
 type Folder struct {
 	opt     Options
 	changes changeLog
+	// turns has a channel for each target of notes, which contains a token while a note is written there: who waits for the lock of a file
+	// asks for it now and then, and may never meet it free beside a call that writes all the time.
+	turns map[string]chan struct{}
 }
 
 // New returns the folder of notes of options.
-func New(opt Options) *Folder { return &Folder{opt: opt, changes: changeLog{dir: opt.State}} }
+func New(opt Options) *Folder {
+	f := &Folder{opt: opt, changes: changeLog{dir: opt.State}, turns: map[string]chan struct{}{}}
+	for _, target := range noteTargets {
+		f.turns[target] = make(chan struct{}, 1)
+	}
+	return f
+}
+
+// takeTurn waits until no other call of this process writes to a target.
+func (f *Folder) takeTurn(ctx context.Context, target string) (done func(), err error) {
+	select {
+	case f.turns[target] <- struct{}{}:
+		return func() { <-f.turns[target] }, nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("wait for other notes: %w", ctx.Err())
+	}
+}
 
 // newID returns the id of a change: its time and a random number.
 func (f *Folder) newID() string {

@@ -97,6 +97,11 @@ func (f *Folder) checkUpdated(name string) error {
 
 // edit changes a file of what stays true, and records that before. plan returns the patch of a text, and why and for whom it is made.
 func (f *Folder) edit(ctx context.Context, name string, plan func(src []byte) (patch, change, error)) (memory.Updated, error) {
+	done, err := f.takeTurn(ctx, memory.TargetLongTerm)
+	if err != nil {
+		return memory.Updated{}, err
+	}
+	defer done()
 	root, err := os.OpenRoot(f.opt.Path)
 	if err != nil {
 		return memory.Updated{}, fmt.Errorf("%w: %w; nothing was changed", memory.ErrUnavailable, err)

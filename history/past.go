@@ -22,8 +22,9 @@ const (
 type Options struct {
 	// Folder of the notes.
 	Folder string
-	// Journal is what is kept of a folder that git has no versions of. KeepsJournal says that it is kept.
-	Journal      JournalOptions
+	// Journal is what is kept of a folder that git has no versions of.
+	Journal JournalOptions
+	// KeepsJournal says that it is kept.
 	KeepsJournal bool
 	// Owns reports whether a path is one of a note that the settings of today include.
 	Owns func(path string) bool

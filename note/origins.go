@@ -12,8 +12,10 @@ import (
 
 // Origin is the origin of the lines of a note, from the first to the last one, from 1.
 type Origin struct {
+	// From and To are the lines.
 	From, To int
-	Origin   *memory.Origin
+	// Origin of the lines.
+	Origin *memory.Origin
 }
 
 // JoinOrigins returns the origins of all notes with lines between two together, nil if there are none.

@@ -171,3 +171,26 @@ func TestUndoWritesRefuses(t *testing.T) {
 		t.Errorf("a session of two lines: %v", err)
 	}
 }
+
+// A note that was corrected since is taken back with its correction, in one change of the file. (H04)
+func TestUndoWritesTakesBackANoteAndItsUpdate(t *testing.T) {
+	t.Parallel()
+	const have = "# Memory\n\n- Mia swims.\n"
+	ws := workspace(t, map[string]string{"MEMORY.md": have})
+	m := appendTo(t, ws)
+	since := m.opt.Now()
+	addNote(t, m, memory.Note{Text: "Ines likes tea.", Target: memory.TargetLongTerm, Source: memory.NoteFromAgent})
+	update(t, m, memory.Update{OldText: "likes tea", NewText: "likes coffee", Source: memory.NoteFromAgent})
+	update(t, m, memory.Update{OldText: "Mia swims", NewText: "Mia runs", Source: memory.NoteFromAgent})
+	changed := read(t, ws, "MEMORY.md")
+	done, err := m.UndoWrites(t.Context(), memory.UndoWrites{Since: since})
+	if err != nil || len(done.Revisions) != 1 || len(done.Writes) != 3 || read(t, ws, "MEMORY.md") != have {
+		t.Errorf("%+v, %v, %q", done, err, read(t, ws, "MEMORY.md"))
+	}
+	if again, err := m.UndoWrites(t.Context(), memory.UndoWrites{Since: since}); err != nil || len(again.Revisions) > 0 {
+		t.Errorf("again: %+v, %v", again, err)
+	}
+	if _, err := m.Undo(t.Context(), ""); err != nil || read(t, ws, "MEMORY.md") != changed {
+		t.Errorf("brought back: %v, %q", err, read(t, ws, "MEMORY.md"))
+	}
+}

@@ -1972,7 +1972,7 @@ type MemoryUpdateRequest struct {
 	OldText string `protobuf:"bytes,3,opt,name=old_text,json=oldText,proto3" json:"old_text,omitempty"`
 	// Text in its place. Empty removes the old text, and its line if nothing is left of it.
 	NewText string `protobuf:"bytes,4,opt,name=new_text,json=newText,proto3" json:"new_text,omitempty"`
-	// Why, kept with the file as it was.
+	// Why, kept with the text before.
 	Reason string `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
 	// Writer, as in MemoryAppendRequest.
 	Source string `protobuf:"bytes,6,opt,name=source,proto3" json:"source,omitempty"`

@@ -72,7 +72,7 @@ type MemoryServiceClient interface {
 	// MemoryAppend adds a note to today's file or to MEMORY.md. It never overwrites. It needs the right to write.
 	MemoryAppend(ctx context.Context, in *MemoryAppendRequest, opts ...grpc.CallOption) (*MemoryAppendResponse, error)
 	// MemoryUpdate replaces a text in MEMORY.md or in another file that is not of a day, so that an agent corrects a fact instead of
-	// contradicting it. The file as it was is kept, for MemoryUndo. It needs the right to write.
+	// contradicting it. The text before is kept, for MemoryUndo. It needs the right to write.
 	MemoryUpdate(ctx context.Context, in *MemoryUpdateRequest, opts ...grpc.CallOption) (*MemoryUpdateResponse, error)
 	// MemoryUndo takes an update back. It needs the right to write.
 	MemoryUndo(ctx context.Context, in *MemoryUndoRequest, opts ...grpc.CallOption) (*MemoryUndoResponse, error)
@@ -350,7 +350,7 @@ type MemoryServiceServer interface {
 	// MemoryAppend adds a note to today's file or to MEMORY.md. It never overwrites. It needs the right to write.
 	MemoryAppend(context.Context, *MemoryAppendRequest) (*MemoryAppendResponse, error)
 	// MemoryUpdate replaces a text in MEMORY.md or in another file that is not of a day, so that an agent corrects a fact instead of
-	// contradicting it. The file as it was is kept, for MemoryUndo. It needs the right to write.
+	// contradicting it. The text before is kept, for MemoryUndo. It needs the right to write.
 	MemoryUpdate(context.Context, *MemoryUpdateRequest) (*MemoryUpdateResponse, error)
 	// MemoryUndo takes an update back. It needs the right to write.
 	MemoryUndo(context.Context, *MemoryUndoRequest) (*MemoryUndoResponse, error)

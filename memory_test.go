@@ -262,9 +262,9 @@ func TestExplainNamesBlankLineEndOfFileAndFilter(t *testing.T) {
 	}{
 		{memory.Filter{}, "memory/2026-01-05.md", 6, "is indexed, but its line 6 is blank."},
 		{memory.Filter{}, "memory/2026-01-05.md", 90, "is indexed, but line 90 lies beyond its end at line 7."},
-		{memory.Filter{Since: "2026-01-06"}, "memory/2026-01-05.md", 5, "would be found, but it lacks a date within since and until."},
-		{memory.Filter{Until: "2026-01-04"}, "memory/2026-01-05.md", 5, "would be found, but it lacks a date within since and until."},
-		{memory.Filter{Since: "2026-01-06"}, "MEMORY.md", 3, "would be found, but it lacks a date within since and until."},
+		{memory.Filter{Since: "2026-01-06"}, "memory/2026-01-05.md", 5, "would be found, but it lacks a date from 2026-01-06 on."},
+		{memory.Filter{Until: "2026-01-04"}, "memory/2026-01-05.md", 5, "would be found, but it lacks a date up to 2026-01-04."},
+		{memory.Filter{Since: "2026-01-06"}, "MEMORY.md", 3, "would be found, but it lacks a date from 2026-01-06 on."},
 		{memory.Filter{Sources: []string{"extra"}}, "MEMORY.md", 3, "would be found, but it lacks the source extra."},
 		{memory.Filter{PathPrefix: "memory/"}, "MEMORY.md", 3, "MEMORY.md lies outside of memory/."},
 	} {

@@ -157,8 +157,11 @@ func filterParts(f memory.Filter) []string {
 	if len(f.Sources) > 0 {
 		parts = append(parts, "the source "+strings.Join(f.Sources, " or "))
 	}
-	if f.Since != "" || f.Until != "" {
-		parts = append(parts, "a date within since and until")
+	if f.Since != "" {
+		parts = append(parts, "a date from "+f.Since+" on")
+	}
+	if f.Until != "" {
+		parts = append(parts, "a date up to "+f.Until)
 	}
 	for _, c := range f.Where {
 		parts = append(parts, conditionText(c))

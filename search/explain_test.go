@@ -36,7 +36,7 @@ func TestExplainSaysWhatBecameOfALine(t *testing.T) {
 		{"unknown file", "green tea", "memory/none.md", 1, memory.Filter{}, memory.NotACandidate, "memory/none.md", false},
 		{"another folder", "green tea", "MEMORY.md", 1, memory.Filter{PathPrefix: "memory/"}, memory.Filtered, "outside of memory/", false},
 		{"another source", "green tea", "MEMORY.md", 1, memory.Filter{Sources: []string{"extra"}}, memory.Filtered, "it lacks the source extra", false},
-		{"another day", "green tea", "MEMORY.md", 1, memory.Filter{Since: "2026-01-01"}, memory.Filtered, "it lacks a date within since and until", false},
+		{"another day", "green tea", "MEMORY.md", 1, memory.Filter{Since: "2026-01-01"}, memory.Filtered, "it lacks a date from 2026-01-01 on", false},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {

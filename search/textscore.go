@@ -9,9 +9,10 @@ import (
 )
 
 // idf returns the weight of an occurrence of a term that df of n chunks contain: ln(1 + (n-df+0.5)/(df+0.5)), which is
-// positive for every df up to n.
+// positive for every df up to n. An index of fewer than idfChunks chunks counts as one of so many: in the sections of a single note
+// each word of its title is in all chunks, but that does not make it a word that tells nothing.
 func idf(df, n int) float64 {
-	n = max(n, df)
+	n = max(n, df, idfChunks)
 	return math.Log(1 + (float64(n-df)+0.5)/(float64(df)+0.5))
 }
 

@@ -34,6 +34,8 @@ const (
 	// unknownWeight times the idf of the rarest word is the maximum idf of a word that the index lacks. Below five chunks it
 	// is less than the idf of no chunk, which would leave a folder of a few notes silent.
 	unknownWeight = 2
+	// idfChunks is the minimum number of chunks for the idf. With 6, folders of a few notes take a single word for an answer.
+	idfChunks = 4
 	// variantTrust / n is the share of a misspelt term with n spelling variants that counts as matched if one of them
 	// occurs. A higher trust brings back more answers after a typo and answers more off-topic questions.
 	variantTrust = 0.5

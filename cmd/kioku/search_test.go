@@ -144,7 +144,7 @@ func TestExplain(t *testing.T) {
 		s.run("get", place).wants(t, exitError, "no such memory file")
 	}
 	s.run("get", "memory/").wants(t, exitUsage, "names a folder")
-	if out := s.must("explain", "boiler pressure", "memory/2026-01-10.md:4", "--since", "2026-01-11"); !strings.Contains(out, "dated 2026-01-10, before since 2026-01-11") {
+	if out := s.must("explain", "boiler pressure", "memory/2026-01-10.md:4", "--since", "2026-01-11"); !strings.Contains(out, "it lacks a date from 2026-01-11 on") {
 		t.Errorf("with a filter, got %s", out)
 	}
 	if out := s.must("explain", "boiler pressure"); !strings.Contains(out, "terms: boiler pressur") || !strings.Contains(out, "decay") {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 )
 
 // The norms of vectors that a model can mean. A norm outside is an underflow, an overflow or garbage, and its square would
@@ -40,13 +39,6 @@ func length(vec []float32) float64 {
 		sum += float64(x) * float64(x)
 	}
 	return math.Sqrt(sum)
-}
-
-// Normalized returns a copy of vec, which has passed Check, with unit length.
-func Normalized(vec []float32) []float32 {
-	unit := slices.Clone(vec)
-	normalise(unit)
-	return unit
 }
 
 // normalise scales vec to unit length in place, unless it has that but for rounding. vec has passed Check.

@@ -1,6 +1,7 @@
 package embed
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -62,22 +63,8 @@ type Config struct {
 
 // check returns an error for values that no default replaces.
 func (cfg Config) check() error {
-	for _, n := range []struct {
-		name  string
-		value int64
-	}{
-		{"Dims", int64(cfg.Dims)},
-		{"ModelThreads", int64(cfg.ModelThreads)},
-		{"BatchItems", int64(cfg.BatchItems)},
-		{"Concurrency", int64(cfg.Concurrency)},
-		{"TokensPerDay", int64(cfg.TokensPerDay)},
-		{"MaxTries", int64(cfg.MaxTries)},
-		{"TryTimeout", int64(cfg.TryTimeout)},
-		{"QueryTimeout", int64(cfg.QueryTimeout)},
-	} {
-		if n.value < 0 {
-			return fmt.Errorf("embed: %s is negative: use 0 for the default", n.name)
-		}
+	if min(cfg.Dims, cfg.ModelThreads, cfg.BatchItems, cfg.Concurrency, cfg.TokensPerDay, cfg.MaxTries) < 0 || min(cfg.TryTimeout, cfg.QueryTimeout) < 0 {
+		return errors.New("embed: a number is negative: use 0 for the default")
 	}
 	if strings.ContainsAny(strings.TrimSpace(cfg.APIKey), "\r\n\x00") {
 		return fmt.Errorf("embed: the API key holds a line break: check how it was copied")

@@ -160,7 +160,11 @@ var ErrLoading = errors.New("the model is still being loaded: ask again in a few
 const rerankGroup = 5
 
 // crossEncoder is a model in a folder, computed by this process.
-type crossEncoder struct{ model *local.Model }
+type crossEncoder struct {
+	model *local.Model
+	// read makes the model ready; a call after the first does nothing.
+	read func() error
+}
 
 // openCrossEncoder opens the model of the provider "local", which is read when it is first needed: most commands never search.
 func openCrossEncoder(cfg RerankConfig) scorer {
@@ -177,13 +181,13 @@ func openCrossEncoder(cfg RerankConfig) scorer {
 	if info := m.Info(); info.Kind != local.CrossEncoder {
 		return unusableFor(errors.Join(fmt.Errorf("%s is an embedding model, not a cross-encoder: set rerank.model to one", info.Dir), m.Close()))
 	}
-	return crossEncoder{m}
+	return crossEncoder{m, m.Load}
 }
 
 // load reads the model unless that was done before. It goes on after ctx has ended, which is ErrLoading.
 func (m crossEncoder) load(ctx context.Context) error {
 	loaded := make(chan error, 1)
-	go func() { loaded <- m.model.Load() }()
+	go func() { loaded <- m.read() }()
 	select {
 	case err := <-loaded:
 		return err

@@ -49,14 +49,15 @@ var mayImport = map[string]string{
 	"store/checksumvfs":      "",
 	"store/postings":         "",
 	"store/storetest":        "store/checksumvfs",
-	"store":                  "memory chunker embed indexer atlas search search/analysis search/dates store/checksumvfs store/postings store/vector internal/text derive/seam derive/vocab",
+	"vectors":                "memory chunker embed internal",
+	"store":                  "memory chunker embed indexer vectors atlas search search/analysis search/dates store/checksumvfs store/postings store/vector internal/text derive/seam derive/vocab",
 	"history":                "memory chunker internal",
 	"note":                   "memory chunker search/analysis internal",
-	".":                      "memory history note chunker embed indexer search store store/vector internal atlas search/analysis",
+	".":                      "memory history note vectors chunker embed indexer search store store/vector internal atlas search/analysis",
 	"client":                 "memory proto",
 	"agent":                  ". agent embed llm memory",
 	"agent/*":                "llm memory search/analysis derive/vocab internal",
-	"server":                 "council council/engine council/member . memory agent proto embed indexer llm internal derive/vocab",
+	"server":                 "vectors council council/engine council/member . memory agent proto embed indexer llm internal derive/vocab",
 	"server/web":             "proto internal/text internal/httpapi chunker",
 	"server/rest":            "proto internal",
 	"server/mcp":             "agent client proto memory internal",
@@ -155,8 +156,8 @@ func admits(allowed []string, folder string) bool {
 	})
 }
 
-func TestOnlyTheStoreKnowsSQLite(t *testing.T) {
-	allowed := []string{"store", "store/storetest"}
+func TestOnlyTheStoresKnowSQLite(t *testing.T) {
+	allowed := []string{"store", "store/storetest", "vectors"}
 	for _, p := range list(t) {
 		for _, dep := range p.Imports {
 			sql := dep == "database/sql" || strings.Contains(dep, "go-sqlite3") || strings.Contains(dep, "sqlite-vec")

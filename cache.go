@@ -2,69 +2,65 @@ package kioku
 
 import (
 	"context"
-	"fmt"
-	"io"
-	"os"
 	"slices"
 
+	"kioku/embed"
 	"kioku/memory"
-	"kioku/store"
+	"kioku/vectors"
 )
 
-// CacheStats returns what the index and its cache of embeddings have of each embedding space.
-func (m *Memory) CacheStats(ctx context.Context) ([]store.CachedSpace, error) {
+// CacheStats returns what the cache of embeddings has of each space, and the space of the index.
+func (m *Memory) CacheStats(ctx context.Context) (spaces []vectors.CachedSpace, active embed.Space, err error) {
 	if err := m.enter(); err != nil {
-		return nil, err
+		return nil, embed.Space{}, err
 	}
 	defer m.leave()
-	return m.store.CacheStats(ctx)
+	stats, err := m.store.Stats(ctx)
+	if err != nil {
+		return nil, embed.Space{}, err
+	}
+	spaces, err = m.cache.Stats(ctx, m.store.Live)
+	return spaces, stats.Space, err
 }
 
-// PruneCache deletes embeddings of the cache that are not in use, and returns how many.
-func (m *Memory) PruneCache(ctx context.Context, p store.CachePrune) (int, error) {
+// PruneCache deletes embeddings that searches do not use, and returns how many.
+func (m *Memory) PruneCache(ctx context.Context, p vectors.Prune) (int, error) {
 	if err := m.enterToWrite(); err != nil {
 		return 0, err
 	}
 	defer m.leave()
-	return m.store.PruneCache(ctx, p)
+	stats, err := m.store.Stats(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return m.cache.Prune(ctx, p, m.store.Live, stats.Space)
 }
 
-// Export writes the chunks of the index with their vectors, and the vectors of the cache, as JSON lines. With vectorsOnly it writes
-// hashes and no texts.
-func (m *Memory) Export(ctx context.Context, to io.Writer, vectorsOnly bool) (store.Exported, error) {
+// CopyEmbeddings writes the embeddings to a new file with mode 0600, which ImportEmbeddings reads.
+func (m *Memory) CopyEmbeddings(ctx context.Context, path string) error {
 	if err := m.enter(); err != nil {
-		return store.Exported{}, err
+		return err
 	}
 	defer m.leave()
-	return m.store.Export(ctx, to, vectorsOnly)
+	return m.cache.Copy(ctx, path)
 }
 
-// ImportVectors reads embeddings into the cache: an export. It indexes the words of changed files first.
-// Embeddings of indexed texts are used at once if they are of the configured model. Imported.Spaces has only the other models.
-func (m *Memory) ImportVectors(ctx context.Context, path string) (store.Imported, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return store.Imported{}, fmt.Errorf("import embeddings: %w", err)
-	}
-	defer f.Close()
-	return m.importVectors(ctx, func() (store.Imported, error) { return m.store.ImportVectors(ctx, f) })
-}
-
-// importVectors indexes the words of changed files, has read fill the cache, and uses the vectors of indexed texts.
-func (m *Memory) importVectors(ctx context.Context, read func() (store.Imported, error)) (store.Imported, error) {
+// ImportEmbeddings copies the embeddings of a file of CopyEmbeddings into the cache. Those of indexed texts are used at once if they are of
+// the configured model; known counts these chunks. Imported.Spaces has only the other models.
+func (m *Memory) ImportEmbeddings(ctx context.Context, path string) (done vectors.Imported, known int, err error) {
 	if err := m.enterToWrite(); err != nil {
-		return store.Imported{}, err
+		return done, 0, err
 	}
 	defer m.leave()
 	if _, _, err := m.syncWords(ctx, SyncOptions{NoRebuild: true}, nil); err != nil {
-		return store.Imported{}, err
+		return done, 0, err
 	}
-	done, err := read()
-	if err == nil && m.opt.Embedder.Enabled() {
-		_, err = m.store.AttachKnown(ctx, m.opt.Embedder.Space())
+	if done, err = m.cache.Import(ctx, path); err != nil {
+		return done, 0, err
 	}
+	known, err = m.fill.Attach(ctx)
 	done.Spaces = slices.DeleteFunc(done.Spaces, m.opt.Embedder.Space().Matches)
-	return done, err
+	return done, known, err
 }
 
 // enterToWrite begins a call that changes the index.

@@ -11,7 +11,7 @@ import (
 	"kioku/store"
 )
 
-// CopyIndex writes the index and its cache of embeddings, as they are at one moment, to a new file at path with mode 0600. Other
+// CopyIndex writes the index, as it is at one moment, to a new file at path with mode 0600. Other
 // processes may read and write the index meanwhile. progress is called now and then with the number of copied pages and of all pages; it may be nil.
 func (m *Memory) CopyIndex(ctx context.Context, path string, progress func(done, total int)) error {
 	if err := m.enter(); err != nil {

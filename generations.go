@@ -5,13 +5,11 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
-	"sync/atomic"
-	"time"
 
 	"kioku/embed"
-	"kioku/indexer"
 	"kioku/search"
 	"kioku/store"
+	"kioku/vectors"
 )
 
 // generations knows the embedding clients of a memory: the wanted one, whose vectors the backfill builds, and the one that made the
@@ -19,7 +17,6 @@ import (
 type generations struct {
 	store   *store.Store // set once, by Open
 	wanted  *embed.Client
-	now     func() time.Time
 	log     *slog.Logger
 	changed func(embed.Space) // is called with the new space of the index
 	whole   func()            // is called when the index has all vectors of the wanted client
@@ -37,7 +34,7 @@ func newGenerations(opt Options, log *slog.Logger, changed func(embed.Space), wh
 	if err != nil {
 		return nil, err
 	}
-	g := &generations{wanted: none, now: opt.Now, log: log, changed: changed, whole: whole}
+	g := &generations{wanted: none, log: log, changed: changed, whole: whole}
 	if opt.Embedder != nil {
 		g.wanted = opt.Embedder
 	}
@@ -95,69 +92,51 @@ func probe(ctx context.Context, c *embed.Client) error {
 	return err
 }
 
-// generation is the store as the backfill of one client sees it.
-type generation struct {
-	*store.Store
-	client *embed.Client
-	of     *generations
-	// answered is when the client last made a vector that was stored.
-	answered *atomic.Pointer[time.Time]
+// Backlog implements vectors.Index.
+func (g *generations) Backlog(ctx context.Context, space embed.Space, after vectors.Place, limit int) ([]vectors.Text, int, error) {
+	return g.store.Backlog(ctx, space, after, limit)
 }
 
-// newGeneration returns the store as the backfill of a client sees it.
-func (g *generations) newGeneration(c *embed.Client) generation {
-	return generation{Store: g.store, client: c, of: g, answered: new(atomic.Pointer[time.Time])}
+// Embed implements vectors.Index.
+func (g *generations) Embed(ctx context.Context, space embed.Space, texts []vectors.Text) (int, error) {
+	return g.store.Embed(ctx, space, texts)
 }
 
-// PutVectors implements indexer.VectorStore.
-func (g generation) PutVectors(ctx context.Context, space embed.Space, vectors map[indexer.Hash]indexer.Vectors) error {
-	g.answered.Store(new(g.of.now()))
-	return g.Store.PutVectors(ctx, space, vectors)
-}
-
-// probe returns why the provider does not answer. It asks only if that is not known from vectors of the last minute.
-func (g generation) probe(ctx context.Context) error {
-	if at := g.answered.Load(); at != nil && g.client.Health().Healthy && g.of.now().Sub(*at) < time.Minute {
-		return nil
+// Adopt implements vectors.Index. A space becomes that of the index only while its provider answers, so that one that is down never
+// replaces one that is not.
+func (g *generations) Adopt(ctx context.Context, space embed.Space) error {
+	stats, err := g.store.Stats(ctx)
+	if err == nil && stats.Space.Matches(space) {
+		g.whole()
 	}
-	return probe(ctx, g.client)
+	if err != nil || stats.Space.Matches(space) || stats.Embedded == 0 {
+		return err
+	}
+	if err := g.ready(ctx, space, stats); err != nil {
+		return err
+	}
+	adopted, err := g.store.Adopt(ctx, space)
+	if adopted {
+		g.log.Info("searches use the vectors of another provider now", "provider", space.Name(), "before", stats.Space.Name())
+		g.retire(space)
+		g.changed(space)
+	}
+	return err
 }
 
 // ready returns nil if a space may take the place of that of the index: it has vectors of most chunks, and its provider answers.
-func (g generation) ready(ctx context.Context, space embed.Space, stats store.Stats) error {
-	built, err := g.Built(ctx, space)
+func (g *generations) ready(ctx context.Context, space embed.Space, stats store.Stats) error {
+	built, err := g.store.Built(ctx, space)
 	if err != nil {
 		return err
 	}
 	if 2*built < stats.Chunks {
-		return fmt.Errorf("%w, %s: only %d of %d chunks have a vector of %s, which refuses the others", indexer.ErrNotAdopted,
+		return fmt.Errorf("%w, %s: only %d of %d chunks have a vector of %s, which refuses the others", vectors.ErrNotAdopted,
 			stats.Space.Name(), built, stats.Chunks, space.Name())
 	}
-	if err := g.probe(ctx); err != nil && ctx.Err() == nil {
-		return fmt.Errorf("%w, %s: all vectors of %s are there, but it does not answer now: %w", indexer.ErrNotAdopted,
+	if err := probe(ctx, g.wanted); err != nil && ctx.Err() == nil {
+		return fmt.Errorf("%w, %s: all vectors of %s are there, but it does not answer now: %w", vectors.ErrNotAdopted,
 			stats.Space.Name(), space.Name(), err)
 	}
 	return ctx.Err()
-}
-
-// Adopt implements indexer.VectorStore. A space becomes that of the index only while its provider answers, so that one that is
-// down never replaces one that is not.
-func (g generation) Adopt(ctx context.Context, space embed.Space) (bool, error) {
-	stats, err := g.Stats(ctx)
-	if err == nil && stats.Space.Matches(space) {
-		g.of.whole()
-	}
-	if err != nil || stats.Space.Matches(space) || stats.Embedded == 0 {
-		return false, err
-	}
-	if err := g.ready(ctx, space, stats); err != nil {
-		return false, err
-	}
-	adopted, err := g.Store.Adopt(ctx, space)
-	if adopted {
-		g.of.log.Info("searches use the vectors of another provider now", "provider", space.Name(), "before", stats.Space.Name())
-		g.of.retire(space)
-		g.of.changed(space)
-	}
-	return adopted, err
 }

@@ -20,6 +20,7 @@ import (
 	"kioku/indexer"
 	"kioku/memory"
 	"kioku/store"
+	"kioku/vectors"
 )
 
 // models is a server of several models without a network.
@@ -270,7 +271,7 @@ func TestProviderThatIsDownDoesNotTakeOver(t *testing.T) {
 	s.fail("first", 0)
 	m := openMemory(t, opt)
 	r, err := m.Sync(t.Context(), SyncOptions{}, nil)
-	if err != nil || !errors.Is(r.EmbedErr, indexer.ErrNotAdopted) || !strings.Contains(fmt.Sprint(r.EmbedErr), "does not answer") {
+	if err != nil || !errors.Is(r.EmbedErr, vectors.ErrNotAdopted) || !strings.Contains(fmt.Sprint(r.EmbedErr), "does not answer") {
 		t.Errorf("%v, %v", r.EmbedErr, err)
 	}
 	answeredBy(t, m, "second")
@@ -294,7 +295,7 @@ func TestProviderThatRefusesMostTextsDoesNotTakeOver(t *testing.T) {
 	s.refuses = map[string]string{"second": "harbor1"} // 11 of 20
 	m := openMemory(t, opt)
 	r, err := m.Sync(t.Context(), SyncOptions{}, nil)
-	if err != nil || !errors.Is(r.EmbedErr, indexer.ErrNotAdopted) || !strings.Contains(fmt.Sprint(r.EmbedErr), "only 9 of 20") {
+	if err != nil || !errors.Is(r.EmbedErr, vectors.ErrNotAdopted) || !strings.Contains(fmt.Sprint(r.EmbedErr), "only 9 of 20") {
 		t.Errorf("%v, %v", r.EmbedErr, err)
 	}
 	answeredBy(t, m, "first")

@@ -25,6 +25,7 @@ import (
 	"kioku/search"
 	"kioku/store"
 	"kioku/store/vector"
+	"kioku/vectors"
 )
 
 // Options says which memory to open and how. Workspace and StateDir are required.
@@ -60,7 +61,7 @@ type Options struct {
 	EpisodesBy string
 	// Search is the ranking; each field that is not set has its default.
 	Search search.Options
-	// CacheEntries bounds the embedding cache, beyond the texts that are indexed now; 0 means 50,000.
+	// CacheEntries bounds the vectors of the embedding cache, beyond those of texts that are indexed now; 0 means 250,000.
 	CacheEntries int
 	// Vectors bounds the vectors and words that searches keep in RAM. It may be shared by several memories; nil means
 	// vector.DefaultBudget for this one. What does not fit is searched on disk.
@@ -136,7 +137,8 @@ type Memory struct {
 	lock        *os.File // nil unless the mode is Own
 	store       *store.Store
 	indexer     *indexer.Indexer
-	backfill    *indexer.Backfill // of opt.Embedder
+	cache       *vectors.Cache // of embeddings
+	fill        *vectors.Fill  // of opt.Embedder
 	generations *generations
 	searcher    atomic.Pointer[search.Searcher]
 	// ranking are the search settings of the searcher.
@@ -227,7 +229,8 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 		StripMarkers: text.StripMarks, Analyze: m.store.Analyze, Episodes: opt.Episodes, EpisodesBy: opt.EpisodesBy,
 		Notify: m.notify, Now: opt.Now, Log: m.log,
 	})
-	m.backfill = m.newBackfill()
+	m.fill = vectors.NewFill(m.cache, m.generations, m.opt.Embedder, opt.Now, m.log)
+	m.fill.Notify = m.notifyFill
 	m.atlas = m.newAtlas()
 	m.rankBy(opt.Search)
 	return m, nil
@@ -247,7 +250,7 @@ func (o Options) withDefaults() Options {
 	o.Agent = cmp.Or(o.Agent, defaultAgent)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.Location = cmp.Or(o.Location, time.Local)
-	o.CacheEntries = cmp.Or(o.CacheEntries, 50_000)
+	o.CacheEntries = cmp.Or(o.CacheEntries, 250_000)
 	o.Vectors = cmp.Or(o.Vectors, vector.NewBudget(vector.DefaultBudget))
 	if o.Now == nil {
 		o.Now = time.Now
@@ -289,14 +292,27 @@ func (m *Memory) openStore(ctx context.Context, chunking string) (err error) {
 			return err
 		}
 	}
-	m.store, err = store.Open(ctx, path, store.Options{Workspace: m.workspace, Chunking: chunking, ReadOnly: m.opt.Mode != Own,
-		CacheEntries: m.opt.CacheEntries, Vectors: m.opt.Vectors, Now: m.opt.Now, Log: m.log, Replaced: m.indexReplaced,
-		Recipe: m.generations.recipeOf})
-	m.generations.store = m.store
-	if err != nil && m.lock != nil {
-		err = errors.Join(err, files.Unlock(m.lock))
+	m.cache, err = vectors.Open(ctx, vectors.Path(m.opt.StateDir, m.opt.Agent), vectors.Options{Entries: m.opt.CacheEntries,
+		ReadOnly: m.opt.Mode != Own, Now: m.opt.Now, Log: m.log})
+	if err != nil {
+		return m.unlock(err)
 	}
-	return err
+	m.store, err = store.Open(ctx, path, store.Options{Workspace: m.workspace, Chunking: chunking, ReadOnly: m.opt.Mode != Own,
+		Cache: m.cache, Vectors: m.opt.Vectors, Now: m.opt.Now, Log: m.log, Replaced: m.indexReplaced,
+		Recipe: m.generations.recipeOf})
+	if err != nil {
+		return m.unlock(errors.Join(err, m.cache.Close()))
+	}
+	m.generations.store = m.store
+	return nil
+}
+
+// unlock gives the index up after an error of opening, which it returns.
+func (m *Memory) unlock(err error) error {
+	if m.lock == nil {
+		return err
+	}
+	return errors.Join(err, files.Unlock(m.lock))
 }
 
 // Configure puts new search settings in the place of those the memory was opened with. Searches under way keep theirs,
@@ -305,7 +321,7 @@ func (m *Memory) openStore(ctx context.Context, chunking string) (err error) {
 func (m *Memory) Configure(opt search.Options) {
 	m.rankBy(opt)
 	m.opt.Embedder.AllowProbe()
-	m.backfill.Wake()
+	m.fill.Wake()
 }
 
 // rankBy makes the searcher of search settings.
@@ -376,6 +392,15 @@ func (m *Memory) untilClose(ctx context.Context) (context.Context, context.Cance
 	return ctx, cancel
 }
 
+// notifyFill passes on how far the backfill is.
+func (m *Memory) notifyFill(s vectors.State, ended bool) {
+	ev := indexer.Event{Kind: indexer.Embedding, Text: s.String(), Chunks: s.Embedded, Time: m.opt.Now()}
+	if ended {
+		ev.Kind, ev.Text = indexer.EmbedDone, fmt.Sprintf("%d of %d texts", s.Embedded, s.Total)
+	}
+	m.events.publish(Event{Event: ev, Generation: m.store.Generation()})
+}
+
 // notify passes on an event of the indexer.
 func (m *Memory) notify(ev indexer.Event) {
 	switch {
@@ -385,7 +410,7 @@ func (m *Memory) notify(ev indexer.Event) {
 		m.notesSeen(m.notesAtSync.Load())
 	}
 	if ev.Kind == indexer.SyncDone {
-		m.backfill.Wake() // not by Subscribe, which may drop events
+		m.fill.Wake() // not by Subscribe, which may drop events
 		m.indexChanged()
 	}
 	m.events.publish(Event{Event: ev, Generation: m.store.Generation()})
@@ -407,9 +432,5 @@ func (m *Memory) Close() error {
 	m.mu.Unlock()
 	m.calls.Wait()
 	m.events.close()
-	err := errors.Join(m.generations.close(), m.store.Close())
-	if m.lock == nil {
-		return err
-	}
-	return errors.Join(err, files.Unlock(m.lock))
+	return m.unlock(errors.Join(m.generations.close(), m.store.Close(), m.cache.Close()))
 }

@@ -279,7 +279,7 @@ func TestStatusCounts(t *testing.T) {
 	m := synced(t, Options{Workspace: workspace(t, notes), Embedder: hashClient(t)})
 	st, err := m.Status(t.Context())
 	if err != nil || st.Index.Files != len(notes) || st.Index.Chunks < len(notes) || st.Embedded != st.Index.Chunks ||
-		st.Cached != 0 || st.Index.LastSync.IsZero() || st.DatabaseBytes == 0 || len(st.Degraded) != 0 {
+		st.Cached < st.Embedded || st.Index.LastSync.IsZero() || st.DatabaseBytes == 0 || len(st.Degraded) != 0 {
 		t.Errorf("%+v, %v", st, err)
 	}
 }
@@ -314,7 +314,7 @@ func TestSyncReusesVectorsAfterSwitchOfModels(t *testing.T) {
 		}
 		return fake.texts.Load() - before
 	}
-	if first, second := run("m1", false), run("m2", false); first == 0 || second != first {
+	if first, second := run("m1", false), run("m2", false); first == 0 || second > first+1 { // one asks whether the provider answers
 		t.Fatalf("the models embedded %d and %d texts", first, second)
 	}
 	if n := run("m1", false); n > 1 { // one asks whether the provider answers

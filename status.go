@@ -12,6 +12,7 @@ import (
 	"kioku/indexer"
 	"kioku/memory"
 	"kioku/store"
+	"kioku/vectors"
 )
 
 // Status describes a memory for people.
@@ -48,10 +49,10 @@ type Status struct {
 	WALBytes int64
 	// Embedded is the number of chunks that have a vector.
 	Embedded int
-	// Backfill is how far the backfill is; zero while none runs.
-	Backfill indexer.BackfillState
-	// Cached counts vectors of texts that are not indexed now.
+	// Cached counts the vectors of the cache of embeddings, of chunks and of their windows.
 	Cached int
+	// Backfill is how far the backfill is; zero while none runs.
+	Backfill vectors.State
 	// KnownSinceStart counts the chunks that got a vector of the cache since the memory was opened, and EmbeddedSinceStart the
 	// texts that the provider embedded, of runs that have ended.
 	KnownSinceStart, EmbeddedSinceStart int64
@@ -120,6 +121,10 @@ func (m *Memory) Status(ctx context.Context) (Status, error) {
 	if err != nil {
 		return Status{}, err
 	}
+	cached, err := m.cache.Len(ctx)
+	if err != nil {
+		return Status{}, err
+	}
 	built, err := m.built(ctx, stats)
 	if err != nil {
 		return Status{}, err
@@ -138,7 +143,7 @@ func (m *Memory) Status(ctx context.Context) (Status, error) {
 		Space: m.opt.Embedder.Space(), ProviderReason: m.opt.Embedder.Reason(), Health: m.opt.Embedder.Health(),
 		Active: stats.Space, Built: built,
 		DatabaseBytes: sizes.Database, WALBytes: sizes.WAL,
-		Embedded: stats.Embedded, Backfill: m.backfill.State(), Cached: sizes.Cached,
+		Embedded: stats.Embedded, Backfill: m.fill.State(), Cached: cached,
 		ResidentBytes: sizes.Resident, AllResidentBytes: m.opt.Vectors.Held(), BudgetBytes: m.opt.Vectors.Limit(),
 		Degraded: slices.Concat(degraded, degradedIndex(stats, ix, m.stale(ix)), skippedFiles(skipped)),
 		Check:    m.lastCheck.Load(),
@@ -149,7 +154,7 @@ func (m *Memory) Status(ctx context.Context) (Status, error) {
 
 // vectorCounts returns how many chunks got a vector of the cache since the memory was opened, and how many texts were embedded.
 func (m *Memory) vectorCounts() (known, embedded int64) {
-	known, embedded = m.backfill.Counts()
+	known, embedded = m.fill.Counts()
 	return known + m.indexer.Known(), embedded
 }
 
@@ -197,7 +202,7 @@ func (m *Memory) degradedVectors(stats store.Stats, built int) []memory.Degradat
 				stats.Space.Name(), e.Space().Name(), built, stats.Chunks)})
 	case stats.Embedded < stats.Chunks:
 		text := fmt.Sprintf("%d of %d passages have no vector yet", stats.Chunks-stats.Embedded, stats.Chunks)
-		if refused, err := m.backfill.Refused(); refused > 0 {
+		if refused, err := m.fill.Refused(); refused > 0 {
 			text += fmt.Sprintf("; the provider refuses %d texts: %v", refused, err)
 		}
 		d = append(d, memory.Degradation{Code: memory.VectorsMissing, Text: text})

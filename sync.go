@@ -11,6 +11,7 @@ import (
 	"kioku/indexer"
 	"kioku/memory"
 	"kioku/store"
+	"kioku/vectors"
 )
 
 // queryPatience is how long a sync for a query waits for vectors.
@@ -28,7 +29,7 @@ type SyncReport struct {
 	// RefusedErr is why the provider refuses one of them; nil if it refuses none.
 	RefusedErr error
 	// EmbedErr is why other texts are without vectors, nil if none are or if they were not asked for. It wraps
-	// indexer.ErrNotAdopted if searches still use the vectors of the model before.
+	// vectors.ErrNotAdopted if searches still use the vectors of the model before.
 	EmbedErr error
 	// Unembedded counts chunks that have no vector of the provider's model, 0 without a provider.
 	Unembedded int
@@ -98,7 +99,7 @@ func (m *Memory) Watch(ctx context.Context) error {
 			return nil
 		})
 		g.Go(func() error {
-			m.backfill.Watch(ctx)
+			m.fill.Watch(ctx)
 			return nil
 		})
 		g.Go(func() error { return m.checkRegularly(ctx) })
@@ -175,8 +176,8 @@ func (m *Memory) embedInBackground(ctx context.Context) error {
 	m.embedRequests.Add(1)
 	for m.embedding.CompareAndSwap(false, true) {
 		served := m.embedRequests.Load()
-		m.backfill.Wake()
-		_, err := m.backfill.Run(ctx, nil)
+		m.fill.Wake()
+		_, err := m.fill.Run(ctx, nil)
 		m.embedding.Store(false)
 		if err != nil || served == m.embedRequests.Load() {
 			return err
@@ -187,7 +188,11 @@ func (m *Memory) embedInBackground(ctx context.Context) error {
 
 // embed has the texts embedded that have no vector, and adds the outcome to a report.
 func (m *Memory) embed(ctx context.Context, r SyncReport, step func(indexer.Progress)) (SyncReport, error) {
-	b, err := m.backfill.Run(ctx, step)
+	b, err := m.fill.Run(ctx, func(s vectors.State) {
+		if step != nil {
+			step(indexer.Progress{Phase: indexer.PhaseEmbed, Embedded: s.Embedded, EmbedTotal: s.Total})
+		}
+	})
 	r.Embedded, r.Known, r.EmbedErr = b.Embedded, r.Known+b.Known, b.Err
 	r.Truncated, r.Refused, r.RefusedErr = b.Truncated, b.Refused, b.RefusedErr
 	return r, err
@@ -241,12 +246,27 @@ func (m *Memory) wholeSync(ctx context.Context, sync func() (indexer.Report, err
 			err = m.store.RecordSync(ctx, m.opt.Now())
 		}
 		if err == nil {
+			err = m.evict(ctx)
+		}
+		if err == nil {
 			m.recordVersion(ctx)
 		}
 		if !errors.Is(err, store.ErrReplaced) || try == maxSyncs {
 			return SyncReport{Report: r}, err
 		}
 	}
+}
+
+// evict keeps the cache of embeddings within its limit. An index that must be rebuilt is about to need what it has.
+func (m *Memory) evict(ctx context.Context) error {
+	stats, err := m.store.Stats(ctx)
+	if err != nil {
+		return err
+	}
+	if stale, err := m.store.Stale(ctx); err != nil || stale != "" {
+		return err
+	}
+	return m.cache.Evict(ctx, m.store.Live, stats.Space, m.opt.Embedder.Space())
 }
 
 // notesSeen records that the index contains the first n notes that Append has written.

@@ -17,9 +17,7 @@ type fixture struct {
 	dir   string
 	split *paragraphs
 	index *memIndex
-	prov  *provider
 	x     *indexer.Indexer
-	back  *indexer.Backfill
 
 	mu     sync.Mutex
 	events []indexer.Event
@@ -29,14 +27,13 @@ type fixture struct {
 // setup makes a workspace. Its clock is an hour ahead, so that no file looks as if it had been written just now.
 func setup(t *testing.T, change func(*indexer.Options)) *fixture {
 	t.Helper()
-	f := &fixture{T: t, dir: filepath.Join(t.TempDir(), "ws"), split: &paragraphs{}, index: newMemIndex(), prov: newProvider(), clock: time.Hour}
+	f := &fixture{T: t, dir: filepath.Join(t.TempDir(), "ws"), split: &paragraphs{}, index: newMemIndex(), clock: time.Hour}
 	f.must(os.Mkdir(f.dir, 0o755))
 	opt := indexer.Options{Workspace: f.dir, Now: f.now, Notify: f.note, Debounce: 50 * time.Millisecond, PollInterval: 50 * time.Millisecond}
 	if change != nil {
 		change(&opt)
 	}
 	f.x = indexer.New(f.split, f.index, opt)
-	f.back = indexer.NewBackfill(f.index, f.prov, f.now, nil)
 	return f
 }
 
@@ -97,17 +94,6 @@ func (f *fixture) syncWith(opt indexer.SyncOptions) indexer.Report {
 	f.must(err)
 	return rep
 }
-
-// embed runs the backfill.
-func (f *fixture) embed() indexer.BackfillReport {
-	f.Helper()
-	rep, err := f.back.Run(f.Context(), nil)
-	f.must(err)
-	return rep
-}
-
-// unembedded counts the chunks without a vector of the provider's model.
-func (f *fixture) unembedded() int { return f.index.unembedded(f.prov.Space()) }
 
 // holds fails the test unless exactly these paths are indexed.
 func (f *fixture) holds(want ...string) {

@@ -78,7 +78,7 @@ func inBubble(t *testing.T, src *scripted, change func(*indexer.Options), body f
 	t.Helper()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		f := &fixture{T: t, dir: filepath.Join(dir, "ws"), split: &paragraphs{}, index: newMemIndex(), prov: newProvider()}
+		f := &fixture{T: t, dir: filepath.Join(dir, "ws"), split: &paragraphs{}, index: newMemIndex()}
 		f.write("memory/a.md", "a")
 		opt := indexer.Options{Workspace: f.dir, Notify: f.note, Watcher: src.open}
 		if change != nil {

@@ -3,12 +3,10 @@ package indexer
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
 	"iter"
 	"time"
 
 	"kioku/chunker"
-	"kioku/embed"
 	"kioku/memory"
 )
 
@@ -126,54 +124,6 @@ type Store interface {
 	// ReplaceAll replaces the whole index in one transaction, as ReplaceFile does. The old index answers until ReplaceAll
 	// returns nil. If it returns an error, or files yields one, the old index stays.
 	ReplaceAll(ctx context.Context, files iter.Seq2[File, error]) (known int, err error)
-}
-
-// Text is a text that has no vector yet.
-type Text struct {
-	// Hash of the text, which is its key in the cache of embeddings.
-	Hash Hash
-	// Text to embed.
-	Text string
-	// Body is the part of Text whose windows are to be embedded: the text of the chunk, without the names of its file.
-	Body string
-	// Vector is the vector of Text if only the windows are missing; nil if both are.
-	Vector []float32
-}
-
-// Vectors are what a provider made of one text.
-type Vectors struct {
-	// Vector is the unit vector of the text.
-	Vector []float32
-	// Windows are those of [chunker.Windows] of the body, in their order; nil if they are not known.
-	Windows []embed.Window
-}
-
-// ErrNotAdopted is wrapped by the error of VectorStore.Adopt if the index keeps the vectors that it has for now.
-var ErrNotAdopted = errors.New("searches still use the vectors of the model before")
-
-// VectorStore is the index as a backfill sees it. Package store implements it.
-type VectorStore interface {
-	// AttachKnown gives chunks without a vector the vectors of the cache, and returns how many it gave. It does nothing if the
-	// index has vectors of another space.
-	AttachKnown(ctx context.Context, space embed.Space) (int, error)
-	// Backlog returns at most limit texts that lack a vector of a space, or its windows, in the index and in the cache, those of
-	// newer files before older ones, and each once. chunks counts all such chunks.
-	Backlog(ctx context.Context, space embed.Space, limit int) (texts []Text, chunks int, err error)
-	// PutVectors stores vectors of a space by the hashes of their texts. They go to the cache if the index has vectors of another
-	// space, or no longer has the text.
-	PutVectors(ctx context.Context, space embed.Space, vectors map[Hash]Vectors) error
-	// Adopt makes a space that of the index in one step: its vectors come from the cache, and those of the space before move
-	// there. It returns false and changes nothing if it is that already, or if the cache has no vector of it for any chunk. An
-	// error that wraps ErrNotAdopted says why the step must wait; the run reports it and is tried again.
-	Adopt(ctx context.Context, space embed.Space) (bool, error)
-}
-
-// Embedder turns texts into vectors; *embed.Client is one.
-type Embedder interface {
-	Enabled() bool
-	Space() embed.Space
-	Stream(ctx context.Context, texts iter.Seq[string], done func([]embed.Outcome)) error
-	Health() embed.Health
 }
 
 // Event kinds.

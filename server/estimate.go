@@ -5,8 +5,8 @@ import (
 
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"kioku/indexer"
 	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/vectors"
 )
 
 // EstimateEmbedding returns what it takes to embed the chunks without a vector.
@@ -30,8 +30,8 @@ func (s service) EstimateEmbedding(ctx context.Context, req *kiokuv1.EstimateEmb
 }
 
 // backfill returns nil for a backfill that has nothing to do.
-func backfill(s indexer.BackfillState) *kiokuv1.Backfill {
-	if s == (indexer.BackfillState{}) {
+func backfill(s vectors.State) *kiokuv1.Backfill {
+	if s == (vectors.State{}) {
 		return nil
 	}
 	b := &kiokuv1.Backfill{Running: s.Running, EmbeddedCount: int32Of(s.Embedded), TotalCount: int32Of(s.Total),

@@ -19,6 +19,7 @@ import (
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
+	"kioku/vectors"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -43,7 +44,7 @@ type fakeMemory struct {
 	revisions func(context.Context) ([]memory.Revision, error)
 	sync      func(context.Context, kioku.SyncOptions, func(indexer.Progress)) (kioku.SyncReport, error)
 	status    func(context.Context) (kioku.Status, error)
-	estimate  func(context.Context) (kioku.Estimate, error)
+	estimate  func(context.Context) (vectors.Estimate, error)
 	events    chan kioku.Event
 	history   server.History
 }
@@ -152,9 +153,9 @@ func (f *fakeMemory) Rebuild(ctx context.Context, step func(indexer.Progress)) (
 	return f.Sync(ctx, kioku.SyncOptions{Verify: true}, step)
 }
 
-func (f *fakeMemory) Estimate(ctx context.Context) (kioku.Estimate, error) {
+func (f *fakeMemory) Estimate(ctx context.Context) (vectors.Estimate, error) {
 	if f.estimate == nil {
-		return kioku.Estimate{}, nil
+		return vectors.Estimate{}, nil
 	}
 	return f.estimate(ctx)
 }

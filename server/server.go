@@ -24,6 +24,7 @@ import (
 	"kioku/internal/trace"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/vectors"
 )
 
 // Memory is one agent's memory as the server needs it; *kioku.Memory is one.
@@ -45,7 +46,7 @@ type Memory interface {
 	Sync(ctx context.Context, opt kioku.SyncOptions, step func(indexer.Progress)) (kioku.SyncReport, error)
 	Rebuild(ctx context.Context, step func(indexer.Progress)) (kioku.SyncReport, error)
 	Status(ctx context.Context) (kioku.Status, error)
-	Estimate(ctx context.Context) (kioku.Estimate, error)
+	Estimate(ctx context.Context) (vectors.Estimate, error)
 	Subscribe(ctx context.Context) <-chan kioku.Event
 	History
 }

@@ -18,6 +18,7 @@ import (
 	"kioku/indexer"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/vectors"
 )
 
 // Sync updates the index from the folder. Removing files needs the right to write.
@@ -116,7 +117,7 @@ func syncReport(r kioku.SyncReport, state memory.IndexStats, took time.Duration)
 		out.Degraded = append(out.Degraded, &kiokuv1.Degradation{Code: code, Text: text})
 	}
 	switch {
-	case errors.Is(r.EmbedErr, indexer.ErrNotAdopted):
+	case errors.Is(r.EmbedErr, vectors.ErrNotAdopted):
 		lacks(memory.SpaceChanged, clip(r.EmbedErr.Error(), 500))
 	case r.EmbedErr != nil:
 		lacks(memory.ProviderDown, "some texts have no vectors: "+clip(r.EmbedErr.Error(), 500))

@@ -19,6 +19,7 @@ import (
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
+	"kioku/vectors"
 )
 
 // all reads a stream to its end.
@@ -275,13 +276,13 @@ func TestSyncReportsWhatItLeftUndone(t *testing.T) {
 func TestSyncReportTellsThatTheModelBeforeAnswers(t *testing.T) {
 	t.Parallel()
 	client := local(t, agents(&fakeMemory{sync: func(context.Context, kioku.SyncOptions, func(indexer.Progress)) (kioku.SyncReport, error) {
-		return kioku.SyncReport{EmbedErr: fmt.Errorf("%w: %w", indexer.ErrNotAdopted, errBoom)}, nil
+		return kioku.SyncReport{EmbedErr: fmt.Errorf("%w: %w", vectors.ErrNotAdopted, errBoom)}, nil
 	}}))
 	m, err := last(client.Sync(t.Context(), &kiokuv1.SyncRequest{Agent: "main"}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []*kiokuv1.Degradation{{Code: "space_changed", Text: indexer.ErrNotAdopted.Error() + ": " + errBoom.Error()}}
+	want := []*kiokuv1.Degradation{{Code: "space_changed", Text: vectors.ErrNotAdopted.Error() + ": " + errBoom.Error()}}
 	if diff := cmp.Diff(want, m.GetReport().GetDegraded(), protocmp.Transform()); diff != "" {
 		t.Error(diff)
 	}

@@ -97,18 +97,14 @@ type checker struct {
 	pace func(worked time.Duration) error
 	// sampled counts chunks, so that every sampleRate-th is analysed again.
 	sampled    int
-	wrong      []string       // paths of files with wrong rows
-	badVectors []wrongVector  // of the index
-	badCached  []indexer.Hash // hashes of wrong vectors of the cache
+	wrong      []string      // paths of files with wrong rows
+	badVectors []wrongVector // of the index
 }
-
-// wrongVector is a chunk whose vector does not have its checksum.
-type wrongVector struct{ chunk, file int64 }
 
 // checkAll takes all steps. It returns an error of damage that only a new index mends.
 func (c *checker) checkAll(ctx context.Context) error {
 	for _, check := range []func(context.Context) error{
-		c.checkPages, c.checkTables, c.checkTexts, c.checkVectors, c.checkCache, c.checkTotals, c.mend,
+		c.checkPages, c.checkTables, c.checkTexts, c.checkCache, c.checkVectors, c.checkTotals, c.mend,
 	} {
 		if err := check(ctx); err != nil {
 			return err
@@ -288,69 +284,37 @@ func (c *checker) sameWords(ctx context.Context, k checkedChunk) (bool, error) {
 	return true, nil
 }
 
-// checkVectors compares the vectors of the index with their checksums.
+// checkCache compares the vectors of the cache with their checksums, and removes wrong ones.
+func (c *checker) checkCache(ctx context.Context) error {
+	n, found, err := c.opt.Cache.Check(ctx, c.pace)
+	c.Checked.Vectors += n
+	c.Found = append(c.Found, found...)
+	return err
+}
+
+// checkVectors compares the vectors of the index with the cache, if there is one.
 func (c *checker) checkVectors(ctx context.Context) error {
+	if c.opt.Cache.ID() == 0 {
+		return nil
+	}
+	if !c.opt.ReadOnly {
+		if err := c.reconcile(ctx); err != nil {
+			return err
+		}
+	}
 	for last := int64(-1); ; {
 		n := 0
 		err := c.step(ctx, func() error {
-			m, err := readMeta(ctx, c.db.readers)
-			if err != nil || m.space.IsZero() {
-				return err
+			wrong, next, compared, err := c.compareVectors(ctx, last, !c.opt.ReadOnly)
+			if len(wrong) > 0 {
+				c.Found = append(c.Found, fmt.Sprintf("vectors that are not those of the cache, or lack windows there: %d", len(wrong)))
+				c.badVectors = append(c.badVectors, wrong...)
 			}
-			err = forEachRow(ctx, c.db.readers, func(rows *sql.Rows) error {
-				var w wrongVector
-				var blob, windows sql.RawBytes
-				var sum uint32
-				if err := rows.Scan(&w.chunk, &w.file, &blob, &windows, &sum); err != nil {
-					return err
-				}
-				n, last = n+1, w.chunk
-				if blob == nil {
-					return nil // checkTotals counts the vectors that are missing
-				}
-				c.Checked.Vectors++
-				if (storedVector{blob, windows}).checksum() != sum {
-					c.Found = append(c.Found, "a vector does not have its checksum")
-					c.badVectors = append(c.badVectors, w)
-				}
-				return nil
-			}, `SELECT c.id, c.file, v.embedding, w.codes, c.checksum FROM (SELECT id, file, checksum FROM chunks
-				WHERE id > ? AND checksum IS NOT NULL ORDER BY id LIMIT ?) c LEFT JOIN chunks_vec v ON v.rowid = c.id
-				LEFT JOIN windows w ON w.chunk = c.id`, last, checkRows)
-			return vectorError(err)
+			last, n = next, compared
+			return err
 		})
 		if err != nil {
 			return fmt.Errorf("check vectors: %w", err)
-		}
-		if n == 0 {
-			return nil
-		}
-	}
-}
-
-// checkCache compares the cached vectors with their checksums.
-func (c *checker) checkCache(ctx context.Context) error {
-	for last := int64(-1); ; {
-		n := 0
-		err := c.step(ctx, func() error {
-			return forEachRow(ctx, c.db.readers, func(rows *sql.Rows) error {
-				var hash, blob, windows sql.RawBytes
-				var sum uint32
-				if err := rows.Scan(&last, &hash, &blob, &windows, &sum); err != nil {
-					return err
-				}
-				n++
-				if (storedVector{blob, windows}).checksum() == sum {
-					return nil
-				}
-				h, err := hashOf(hash)
-				c.Found = append(c.Found, "a cached vector does not have its checksum")
-				c.badCached = append(c.badCached, h)
-				return err
-			}, "SELECT id, sha256, vector, windows, checksum FROM embedding_cache WHERE id > ? ORDER BY id LIMIT ?", last, checkRows)
-		})
-		if err != nil {
-			return fmt.Errorf("check cached vectors: %w", err)
 		}
 		if c.Checked.Vectors += n; n == 0 {
 			return nil
@@ -370,15 +334,11 @@ func (c *checker) checkTotals(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		var wrong, windowed int
+		var wrong int
 		err = tx.QueryRowContext(ctx, `SELECT count(*) FROM files f LEFT JOIN
-			(SELECT file, count(*) AS chunks, count(checksum) AS embedded FROM chunks GROUP BY file) c ON c.file = f.id
+			(SELECT file, count(*) AS chunks, sum(embedded) AS embedded FROM chunks GROUP BY file) c ON c.file = f.id
 			WHERE f.chunks <> coalesce(c.chunks, 0) OR f.embedded <> coalesce(c.embedded, 0)`).Scan(&wrong)
-		if err == nil { // reads the table, so that opening an index does not compare this
-			err = tx.QueryRowContext(ctx, `SELECT count(*) FROM windows w JOIN chunks c ON c.id = w.chunk
-				WHERE c.checksum IS NOT NULL`).Scan(&windowed)
-		}
-		if err == nil && (wrong > 0 || windowed != m.windowed || !agree) {
+		if err == nil && (wrong > 0 || !agree) {
 			err = fmt.Errorf("%w: its tables do not agree", errDamaged)
 		}
 		return err

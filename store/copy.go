@@ -13,13 +13,14 @@ import (
 	"github.com/mattn/go-sqlite3"
 
 	"kioku/store/vector"
+	"kioku/vectors"
 )
 
 // copyPages is the number of pages that one step of a copy reads.
 const copyPages = 1024
 
 // Copy writes the index, as it is at one moment, to a new file at path with mode 0600, while others read and write the index. The
-// copy is an index itself, with the embedding cache and the checksum of each page. progress is called after each step with the
+// copy is an index itself, with the checksum of each page. progress is called after each step with the
 // number of copied pages and of all pages; it may be nil. After an error, there is no file at path.
 func (s *Store) Copy(ctx context.Context, path string, progress func(done, total int)) error {
 	_, err := use(ctx, s, func(x *index) (struct{}, error) { return struct{}{}, x.copyTo(ctx, path, progress) })
@@ -92,21 +93,28 @@ func backUp(ctx context.Context, into, from driver.Conn, progress func(done, tot
 	return errors.Join(err, b.Finish())
 }
 
-// CheckCopy compares the pages, tables, texts and vectors of a file that [Store.Copy] has written with each other and with their
-// checksums, and returns what it has found. It changes the file in nothing but its folder's -wal and -shm files, which it removes. A file that
-// is no index of this version is an error.
-func CheckCopy(ctx context.Context, path string) (Checked, error) {
+// CheckCopy compares the pages, tables, texts and vectors of a file that [Store.Copy] has written with each other, with their checksums and
+// with a copy of the cache of embeddings, which may be missing. It returns what it has found. It changes no file but for those -wal and -shm,
+// which it removes. A copy of an earlier version is not checked: it is read once it is opened.
+func CheckCopy(ctx context.Context, path, embeddings string) (Checked, error) {
+	if h, err := readHeader(path); err == nil && h.kind == fileOlder {
+		return Checked{}, nil
+	}
 	workspace, err := WorkspaceOf(ctx, path)
 	if err != nil {
 		return Checked{}, err
 	}
-	s, err := Open(ctx, path, Options{Workspace: workspace, ReadOnly: true, Vectors: vector.NewBudget(0), Now: time.Now,
-		Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	cache, err := vectors.Open(ctx, embeddings, vectors.Options{ReadOnly: true})
 	if err != nil {
 		return Checked{}, err
 	}
+	s, err := Open(ctx, path, Options{Workspace: workspace, ReadOnly: true, Cache: cache, Vectors: vector.NewBudget(0), Now: time.Now,
+		Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	if err != nil {
+		return Checked{}, errors.Join(err, cache.Close())
+	}
 	checked, err := s.Inspect(ctx, ctx.Err)
-	return checked, errors.Join(err, s.Close(), dropEmptyLog(path))
+	return checked, errors.Join(err, s.Close(), cache.Close(), dropEmptyLog(path), dropEmptyLog(embeddings))
 }
 
 // Rebind makes a file that [Store.Copy] has written the index of another folder, whose files are the same. Nobody may have the

@@ -15,6 +15,7 @@ import (
 
 	"kioku/internal/testkit"
 	"kioku/memory"
+	"kioku/vectors"
 )
 
 // crashEnv makes the test binary a writer that is going to be killed. Its value is the folder to write to.
@@ -42,7 +43,13 @@ func TestMain(m *testing.M) {
 // writeUntilKilled replaces files forever and acknowledges each commit on stdout.
 func writeUntilKilled(dir string) {
 	ctx := context.Background()
-	s, err := Open(ctx, Path(dir, "main"), testOptions())
+	opt := testOptions()
+	var err error
+	if opt.Cache, err = vectors.Open(ctx, vectors.Path(dir, "main"), vectors.Options{Entries: 50}); err != nil {
+		fmt.Println("open:", err)
+		os.Exit(1)
+	}
+	s, err := Open(ctx, Path(dir, "main"), opt)
 	if err != nil {
 		fmt.Println("open:", err)
 		os.Exit(1)

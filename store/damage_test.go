@@ -16,6 +16,7 @@ import (
 	"kioku/internal/testkit"
 	"kioku/memory"
 	"kioku/store/storetest"
+	"kioku/vectors"
 )
 
 // restore writes files like a sync after the index was replaced, and attaches the vectors that are known.
@@ -43,8 +44,7 @@ func resync(ctx context.Context, s *Store, files ...note) error {
 	if err := s.RecordSync(ctx, s.opt.Now()); err != nil {
 		return err
 	}
-	_, err = s.AttachKnown(ctx, testSpace)
-	return err
+	return attachKnown(ctx, s)
 }
 
 // change overwrites a closed index.
@@ -187,6 +187,7 @@ func TestVacuumIntoCopiesAnIndexUnderLoad(t *testing.T) {
 	dir := t.TempDir()
 	testkit.WriteFile(t, dir, "memory/keep", "")
 	storetest.Copy(t, s.path, Path(dir, "main"))
+	storetest.Copy(t, vectors.Path(filepath.Dir(filepath.Dir(s.path)), "main"), vectors.Path(dir, "main"))
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
@@ -304,7 +305,7 @@ func TestOpenAfterAPowerCut(t *testing.T) {
 		}
 		restore(t, s, files...)
 		for _, f := range files {
-			if err := s.PutVectors(t.Context(), testSpace, f.vectors); err != nil {
+			if err := putVectors(t.Context(), s, testSpace, f.vectors); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -1,11 +1,16 @@
 package store
 
 import (
+	"errors"
 	"fmt"
+	"hash/crc32"
+	"os"
 	"testing"
 
+	"kioku/embed"
 	"kioku/memory"
 	"kioku/store/storetest"
+	"kioku/vectors"
 )
 
 // vectorDamages damage chunks_vec so that vec0 returns errors or crashes.
@@ -97,40 +102,62 @@ func TestOpenContinuesTheGenerationOfAnOlderSchema(t *testing.T) {
 	}
 }
 
-func TestRecordSyncEvictsCachedVectors(t *testing.T) {
-	t.Parallel()
-	s := openTestStore(t, t.TempDir())
-	r := newRand()
-	replace(t, s, testFile("memory/a.md", r, numbered("old", 100)...))
-	replace(t, s, testFile("memory/a.md", r, "new"))
-	if n, err := s.current().countCached(t.Context()); err != nil || n != 100 {
-		t.Errorf("before the first sync %d vectors are cached, %v", n, err)
-	}
-	if err := recordSync(t, s); err != nil {
-		t.Fatal(err)
-	}
-	if n, err := s.current().countCached(t.Context()); err != nil || n > s.opt.CacheEntries {
-		t.Errorf("after it %d are, %v", n, err)
-	}
-}
+// legacySQL makes an index one of schema 14, which had its vectors itself: in the index and in its cache.
+const legacySQL = `
+	CREATE TABLE embedding_cache (id INTEGER PRIMARY KEY, provider TEXT NOT NULL, model TEXT NOT NULL, dims INTEGER NOT NULL, endpoint TEXT NOT NULL,
+		input TEXT NOT NULL, sha256 BLOB NOT NULL, vector BLOB NOT NULL, windows BLOB, checksum INTEGER NOT NULL, used INTEGER NOT NULL) STRICT;
+	ALTER TABLE chunks ADD COLUMN checksum INTEGER;
+	PRAGMA user_version = 14`
 
-func TestOpenReplacesAnOlderSchemaAndKeepsItsVectors(t *testing.T) {
+// The vectors of an index of an earlier schema are copied into the cache once, those of its cache too, and nothing is bought again.
+func TestOpenImportsTheVectorsOfAnEarlierSchema(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := openTestStore(t, dir)
-	replace(t, s, testFile("memory/a.md", newRand(), "one", "two"))
-	if err := s.Close(); err != nil {
+	r := newRand()
+	f, cached := testFile("memory/a.md", r, "one", "two"), testFile("memory/a.md", r, "three")
+	replace(t, s, f)
+	old := s.current().db.writer
+	if _, err := old.Exec(legacySQL); err != nil {
 		t.Fatal(err)
 	}
-	storetest.Exec(t, s.path, "PRAGMA user_version = 0")
+	for i, c := range append(f.Chunks, cached.Chunks...) {
+		v := vectorsOf([]note{f, cached})[c.Hash]
+		vector, windows := encodeVector(v.Vector), legacyWindows(embed.QuantizeWindow(0, 0, v.Window))
+		sum := crc32.Update(crc32.Checksum(vector, castagnoli), castagnoli, windows)
+		var err error
+		if i < 2 {
+			_, err = old.Exec("INSERT OR REPLACE INTO windows VALUES (?1, ?2)", i+1, windows)
+			_, err2 := old.Exec("UPDATE chunks SET checksum = ? WHERE id = ?", sum, i+1)
+			err = errors.Join(err, err2)
+		} else {
+			_, err = old.Exec("INSERT INTO embedding_cache VALUES (1, ?, ?, ?, '', 'document', ?, ?, ?, ?, 1)", testSpace.Provider, testSpace.Model,
+				testSpace.Dims, c.Hash[:], vector, windows, sum)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(s.Close(), s.opt.Cache.Close(), os.Remove(vectors.Path(dir, "main"))); err != nil {
+		t.Fatal(err)
+	}
 	s = openTestStore(t, dir)
-	if err := s.salvage(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if n, err := s.current().countCached(t.Context()); err != nil || n != 2 {
-		t.Errorf("%d cached vectors, %v", n, err)
-	}
-	if m := checkConsistent(t, s); m.chunks != 0 {
+	if m := checkConsistent(t, s); m.chunks != 0 || cachedDocuments(t, s) != 0 {
 		t.Errorf("rows of the old schema are left: %+v", m)
 	}
+	if err := resync(t.Context(), s, f); err != nil {
+		t.Fatal(err)
+	}
+	if n := cachedDocuments(t, s); n != 3 || len(backlog(t, s, testSpace)) != 0 {
+		t.Errorf("%d vectors were imported; to be bought: %q", n, backlog(t, s, testSpace))
+	}
+	if got := nearest(t, s, memory.Filter{}, f.vector(1), 1); len(got) != 1 {
+		t.Errorf("the vector is not found: %v", got)
+	}
+	if left := unsalvaged(s.path); len(left) != 0 {
+		t.Errorf("the old index is kept: %v", left)
+	}
 }
+
+// legacyWindows returns windows as an index of schema 14 has them.
+func legacyWindows(w embed.Window) []byte { return embed.EncodeWindows([]embed.Window{w}) }

@@ -35,7 +35,7 @@ func openDerived(t testing.TB, dir string) derivedStore {
 	now := derivedNow
 	s := derivedStore{path: store.Path(dir, "main"), now: &now}
 	var err error
-	s.Store, err = store.Open(t.Context(), s.path, store.Options{Workspace: "/notes", Chunking: "test", CacheEntries: 10,
+	s.Store, err = store.Open(t.Context(), s.path, store.Options{Workspace: "/notes", Chunking: "test",
 		Vectors: vector.NewBudget(vector.DefaultBudget), Now: func() time.Time { return *s.now }, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 
 	"kioku/embed"
 	"kioku/indexer"
+	"kioku/vectors"
 )
 
 // fileWriter writes files and vectors in one transaction and updates the totals.
@@ -17,8 +18,9 @@ type fileWriter struct {
 	change *indexChange // the vectors and words that are written and removed
 	now    int64        // seconds since 1970
 	recipe func(embed.Space) string
-	// hasCached reports whether embedding_cache has rows, and hasEpisodes whether payload_episode has.
-	hasCached, hasEpisodes bool
+	cache  *vectors.Cache
+	// hasEpisodes reports whether payload_episode has rows.
+	hasEpisodes bool
 	// hasDetached reports whether this transaction has taken episodes from files.
 	hasDetached bool
 	// stmts are the statements for episodes.
@@ -29,7 +31,7 @@ type fileWriter struct {
 	findFile, insertFile, insertChunk, insertTerms *sql.Stmt
 	insertField, insertAka, insertLink             *sql.Stmt
 	// nil if there is no chunks_vec
-	insertVector, deleteVector, insertWindows, deleteWindows, cacheVector, uncacheVector *sql.Stmt
+	insertVector, deleteVector, insertWindows, deleteWindows *sql.Stmt
 }
 
 const (
@@ -37,7 +39,7 @@ const (
 		(SELECT coalesce(sum(terms), 0) FROM chunks WHERE file = files.id) FROM files WHERE path = ?`
 	insertFileSQL = `INSERT INTO files (path, source, sha256, mtime, stamp, size, date, evergreen, title, names, folders, aliases, tags, error,
 		derive_only, chunks, embedded) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	insertChunkSQL = `INSERT INTO chunks (file, start_line, end_line, headings, date, language, sha256, fence, closed, terms, layout, checksum, text)
+	insertChunkSQL = `INSERT INTO chunks (file, start_line, end_line, headings, date, language, sha256, fence, closed, terms, layout, embedded, text)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	insertTermsSQL = "INSERT INTO chunks_fts (rowid, terms) VALUES (?, ?)"
 )
@@ -48,11 +50,10 @@ func (x *index) newFileWriter(ctx context.Context, tx *sql.Tx, change *indexChan
 	if err != nil {
 		return nil, err
 	}
-	w := &fileWriter{tx: tx, meta: m, now: x.opt.Now().Unix(), change: change, recipe: x.opt.Recipe, stmts: prepareIn(tx)}
-	err = tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM embedding_cache), EXISTS (SELECT 1 FROM payload_episode),
-		EXISTS (SELECT 1 FROM payload_episode WHERE file IS NULL)`).Scan(&w.hasCached, &w.hasEpisodes, &w.hasDetached)
+	w := &fileWriter{tx: tx, meta: m, change: change, cache: x.opt.Cache, recipe: x.opt.Recipe, stmts: prepareIn(tx)}
+	err = tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM payload_episode), EXISTS (SELECT 1 FROM payload_episode WHERE file IS NULL)`).Scan(&w.hasEpisodes, &w.hasDetached)
 	if err != nil {
-		return nil, fmt.Errorf("look into the cache: %w", err)
+		return nil, fmt.Errorf("look for episodes: %w", err)
 	}
 	err = w.prepare(ctx, map[**sql.Stmt]string{&w.findFile: findFileSQL, &w.insertFile: insertFileSQL,
 		&w.insertChunk: insertChunkSQL, &w.insertTerms: insertTermsSQL,
@@ -96,7 +97,7 @@ func (w *fileWriter) writeFile(ctx context.Context, f *indexer.File) error {
 	if err != nil {
 		return err
 	}
-	if err := w.removeFile(ctx, f.Path, known); err != nil || f.Gone {
+	if err := w.removeFile(ctx, f.Path); err != nil || f.Gone {
 		return err
 	}
 	embedded := 0
@@ -122,11 +123,7 @@ func (w *fileWriter) writeFile(ctx context.Context, f *indexer.File) error {
 	}
 	w.attached += embedded
 	for i := range f.Chunks {
-		var vector *storedVector
-		if v, ok := known[f.Chunks[i].Hash]; ok {
-			vector = &v
-		}
-		if err := w.writeChunk(ctx, id, &f.Chunks[i], vector); err != nil {
+		if err := w.writeChunk(ctx, id, &f.Chunks[i], known); err != nil {
 			return err
 		}
 	}
@@ -142,14 +139,11 @@ func (w *fileWriter) setScope(ctx context.Context, path string, out bool) error 
 	return err
 }
 
-// writeChunk writes a chunk to chunks and chunks_fts, and its vector, unless it is nil, to chunks_vec.
-func (w *fileWriter) writeChunk(ctx context.Context, file int64, c *indexer.Chunk, vector *storedVector) error {
-	var checksum any // NULL
-	if vector != nil {
-		checksum = vector.checksum()
-	}
+// writeChunk writes a chunk to chunks and chunks_fts, and its vector, if it is known, to chunks_vec.
+func (w *fileWriter) writeChunk(ctx context.Context, file int64, c *indexer.Chunk, known map[indexer.Hash]vectors.Embedded) error {
+	e, isKnown := known[c.Hash]
 	res, err := w.insertChunk.ExecContext(ctx, file, c.StartLine, c.EndLine, c.Headings, c.Terms.Date, c.Terms.Language, c.Hash[:],
-		c.Fence, c.Closed, c.Terms.Count, c.Terms.Layout, checksum, c.Text)
+		c.Fence, c.Closed, c.Terms.Count, c.Terms.Layout, isKnown, c.Text)
 	if err != nil {
 		return err
 	}
@@ -163,14 +157,14 @@ func (w *fileWriter) writeChunk(ctx context.Context, file int64, c *indexer.Chun
 	w.change.words.recordAdd(id, c.Terms)
 	w.meta.chunks++
 	w.meta.nTerms += c.Terms.Count
-	if vector == nil {
+	if !isKnown {
 		return nil
 	}
-	return w.writeVector(ctx, id, c.Hash, *vector)
+	return w.writeVectors(ctx, id, e)
 }
 
-// removeFile deletes all rows of a file. Its vectors move to the cache, except those in reused, which are written again.
-func (w *fileWriter) removeFile(ctx context.Context, path string, reused vectorsByHash) error {
+// removeFile deletes all rows of a file.
+func (w *fileWriter) removeFile(ctx context.Context, path string) error {
 	var id int64
 	var uncounted bool
 	var chunks, embedded, terms int
@@ -179,7 +173,7 @@ func (w *fileWriter) removeFile(ctx context.Context, path string, reused vectors
 		return nil
 	}
 	if err == nil && embedded > 0 {
-		err = w.removeVectors(ctx, id, reused)
+		err = w.removeVectors(ctx, id)
 	}
 	if err != nil {
 		return err
@@ -224,17 +218,16 @@ func (w *fileWriter) removeChunks(ctx context.Context, file int64) error {
 // writeTotals writes the totals to meta.
 func (w *fileWriter) writeTotals(ctx context.Context) error {
 	m := w.meta
-	building, err := encodeSpace(m.building)
-	if err != nil {
-		return err
-	}
-	_, err = w.tx.ExecContext(ctx, `UPDATE meta SET space_provider = ?, space_model = ?, space_dims = ?, space_endpoint = ?,
-			space_recipe = ?, building = ?, files = ?, chunks = ?, embedded = ?, windowed = ?, terms = ?, out_files = o.files, out_chunks = o.chunks,
+	_, err := w.tx.ExecContext(ctx, `UPDATE meta SET space_provider = ?, space_model = ?, space_dims = ?, space_endpoint = ?,
+			space_recipe = ?, files = ?, chunks = ?, embedded = ?, holes = ?, terms = ?, out_files = o.files, out_chunks = o.chunks,
 			out_embedded = o.embedded FROM (SELECT count(*) AS files, coalesce(sum(chunks), 0) AS chunks,
 			coalesce(sum(embedded), 0) AS embedded FROM files WHERE out_of_scope = 1 AND derive_only = 0) o`,
-		append(spaceArgs(m.space), m.recipe, building, m.files, m.chunks, m.embedded, m.windowed, m.nTerms)...)
+		append(spaceArgs(m.space), m.recipe, m.files, m.chunks, m.embedded, m.holes, m.nTerms)...)
 	if err != nil {
 		return fmt.Errorf("write totals: %w", err)
 	}
 	return nil
 }
+
+// spaceArgs returns the arguments of a query about a space: provider, model, dims and endpoint.
+func spaceArgs(s embed.Space) []any { return []any{s.Provider, s.Model, s.Dims, s.Endpoint} }

@@ -16,6 +16,7 @@ import (
 	"kioku/indexer"
 	"kioku/memory"
 	"kioku/store/vector"
+	"kioku/vectors"
 )
 
 // testSpace is the vector space of the store tests.
@@ -24,12 +25,25 @@ var testSpace = embed.Space{Provider: "test", Model: "m", Dims: 4}
 // openTestStore opens a store in a folder.
 func openTestStore(t testing.TB, dir string) *Store {
 	t.Helper()
-	s, err := Open(t.Context(), Path(dir, "main"), testOptions())
+	opt := testOptions()
+	opt.Cache = openTestCache(t, dir)
+	s, err := Open(t.Context(), Path(dir, "main"), opt)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { s.Close() })
 	return s
+}
+
+// openTestCache opens the cache of embeddings beside an index in a folder.
+func openTestCache(t testing.TB, dir string) *vectors.Cache {
+	t.Helper()
+	c, err := vectors.Open(t.Context(), vectors.Path(dir, "main"), vectors.Options{Entries: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Close() })
+	return c
 }
 
 // moved closes a store and opens its index for a workspace.
@@ -39,7 +53,7 @@ func moved(t testing.TB, s *Store, workspace string) *Store {
 		t.Fatal(err)
 	}
 	opt := testOptions()
-	opt.Workspace = workspace
+	opt.Workspace, opt.Cache = workspace, s.opt.Cache
 	next, err := Open(t.Context(), s.path, opt)
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +73,7 @@ func recordSync(t testing.TB, s *Store) error {
 
 // testOptions returns the options of the store tests.
 func testOptions() Options {
-	return Options{Workspace: "/notes", Chunking: "test", CacheEntries: 50, Vectors: vector.NewBudget(vector.DefaultBudget),
+	return Options{Workspace: "/notes", Chunking: "test", Vectors: vector.NewBudget(vector.DefaultBudget),
 		Now: time.Now, Log: slog.New(slog.DiscardHandler)}
 }
 
@@ -77,10 +91,16 @@ func unit(r *rand.Rand, n int) []float32 {
 	return v
 }
 
+// testVector is what a provider returns for a chunk of one line.
+type testVector struct {
+	text           string
+	Vector, Window []float32
+}
+
 // note is a file with the vectors that a provider returns for its chunks.
 type note struct {
 	indexer.File
-	vectors map[indexer.Hash]indexer.Vectors
+	vectors map[indexer.Hash]testVector
 }
 
 // vector returns the vector of a chunk, nil if it has none.
@@ -89,21 +109,21 @@ func (n note) vector(i int) []float32 { return n.vectors[n.Chunks[i].Hash].Vecto
 // testFile returns a file of one-line chunks, each with a vector if r is not nil.
 func testFile(path string, r *rand.Rand, lines ...string) note {
 	f := note{File: indexer.File{Path: path, Source: memory.SourceMemory, SHA256: sha256.Sum256([]byte(path)),
-		ModTime: time.Unix(1, 2), Size: 3, Date: indexer.DateOf(path)}, vectors: map[indexer.Hash]indexer.Vectors{}}
+		ModTime: time.Unix(1, 2), Size: 3, Date: indexer.DateOf(path)}, vectors: map[indexer.Hash]testVector{}}
 	for i, line := range lines {
 		c := indexer.Chunk{Chunk: chunker.Chunk{StartLine: i + 1, EndLine: i + 1, Text: line, Tokens: 1},
 			Hash: sha256.Sum256([]byte(line))}
 		if r != nil {
-			f.vectors[c.Hash] = testVectors(r, testSpace.Dims)
+			f.vectors[c.Hash] = testVectors(r, testSpace.Dims, line)
 		}
 		f.Chunks = append(f.Chunks, c)
 	}
 	return f
 }
 
-// testVectors returns a random vector with the windows of the first line.
-func testVectors(r *rand.Rand, dims int) indexer.Vectors {
-	return indexer.Vectors{Vector: unit(r, dims), Windows: []embed.Window{embed.QuantizeWindow(0, 0, unit(r, dims))}}
+// testVectors returns a random vector with the window of a line.
+func testVectors(r *rand.Rand, dims int, line string) testVector {
+	return testVector{line, unit(r, dims), unit(r, dims)}
 }
 
 // gone returns a deleted file.
@@ -118,7 +138,7 @@ func write(ctx context.Context, s *Store, space embed.Space, notes ...note) erro
 	if _, err := s.ReplaceFile(ctx, files...); err != nil {
 		return err
 	}
-	return s.PutVectors(ctx, space, vectorsOf(notes))
+	return putVectors(ctx, s, space, vectorsOf(notes))
 }
 
 // writeAll replaces the whole index by files, and then stores their vectors.
@@ -133,53 +153,72 @@ func writeAll(ctx context.Context, s *Store, space embed.Space, notes ...note) e
 	if _, err := s.ReplaceAll(ctx, all); err != nil {
 		return err
 	}
-	return s.PutVectors(ctx, space, vectorsOf(notes))
+	return putVectors(ctx, s, space, vectorsOf(notes))
+}
+
+// putVectors stores what a provider returns, and has the chunks embedded, as a backfill does.
+func putVectors(ctx context.Context, s *Store, space embed.Space, given map[indexer.Hash]testVector) error {
+	if len(given) == 0 {
+		return nil
+	}
+	parts := map[vectors.Key][]float32{}
+	var texts []vectors.Text
+	for hash, v := range given {
+		layout := vectors.LayoutOf(v.text)
+		parts[vectors.Key{Kind: vectors.Document, Hash: hash}] = v.Vector
+		for _, w := range layout {
+			parts[vectors.Key{Kind: vectors.Window, Hash: w.Hash}] = v.Window
+		}
+		texts = append(texts, vectors.Text{Hash: hash, Text: v.text, Body: v.text})
+	}
+	if err := s.opt.Cache.Put(ctx, space, parts); err != nil {
+		return err
+	}
+	_, err := s.Embed(ctx, space, texts)
+	return err
 }
 
 // vectorsOf joins the vectors of files.
-func vectorsOf(notes []note) map[indexer.Hash]indexer.Vectors {
-	all := map[indexer.Hash]indexer.Vectors{}
+func vectorsOf(notes []note) map[indexer.Hash]testVector {
+	all := map[indexer.Hash]testVector{}
 	for _, n := range notes {
 		maps.Copy(all, n.vectors)
 	}
 	return all
 }
 
-// knownVectors returns the undamaged vectors of texts in the index and in the cache.
-func knownVectors(t testing.TB, s *Store, sp embed.Space, hashes []indexer.Hash) map[indexer.Hash]indexer.Vectors {
-	t.Helper()
-	known := vectorsByHash{}
-	list, err := hexList(hashes)
-	if err == nil {
-		_, err = collectVectors(t.Context(), s.current().db.readers, known, sp.Dims, selectCached, list, sp.Provider, sp.Model, sp.Dims, sp.Endpoint)
+// attachKnown embeds the chunks whose vectors are in the cache, as a backfill does.
+func attachKnown(ctx context.Context, s *Store) error {
+	texts, _, err := s.Backlog(ctx, testSpace, vectors.Place{}, 10_000)
+	if err != nil || len(texts) == 0 {
+		return err
 	}
+	_, err = s.Embed(ctx, testSpace, texts)
+	return err
+}
+
+// cachedDocuments returns the number of documents of the tests' space in the cache.
+func cachedDocuments(t testing.TB, s *Store) int {
+	t.Helper()
+	n, err := s.opt.Cache.Count(t.Context(), testSpace)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m, err := readMeta(t.Context(), s.current().db.readers); err != nil || m.space != sp || m.embedded == 0 {
-		return decoded(t, known, sp.Dims)
-	}
-	if _, err := collectVectors(t.Context(), s.current().db.readers, known, sp.Dims, selectIndexed, list); err != nil {
-		t.Fatal(err)
-	}
-	return decoded(t, known, sp.Dims)
+	return n
 }
 
-// decoded returns stored vectors in the form of a provider's.
-func decoded(t testing.TB, stored vectorsByHash, dims int) map[indexer.Hash]indexer.Vectors {
+// backlog returns the texts without a vector of a space.
+func backlog(t testing.TB, s *Store, space embed.Space) []string {
 	t.Helper()
-	vectors := map[indexer.Hash]indexer.Vectors{}
-	for hash, s := range stored {
-		v := indexer.Vectors{Vector: decodeVector(s.vector)}
-		if s.windows != nil {
-			var err error
-			if v.Windows, err = embed.DecodeWindows(s.windows, dims); err != nil {
-				t.Fatal(err)
-			}
-		}
-		vectors[hash] = v
+	texts, _, err := s.Backlog(t.Context(), space, vectors.Place{}, 1000)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return vectors
+	var list []string
+	for _, text := range texts {
+		list = append(list, text.Text)
+	}
+	return list
 }
 
 // numbered returns n different lines.

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -25,8 +24,6 @@ type index struct {
 	words      *wordCache
 	allowed    allowedCache
 	files      fileCache
-	// attachedSpace is the space for which no chunk lacks a vector that the cache contains. It is nil if that is not known.
-	attachedSpace atomic.Pointer[embed.Space]
 	// listed reports that a sync has asked for all files of this index.
 	listed atomic.Bool
 }
@@ -37,7 +34,7 @@ func openIndex(path string, id uint64, mode openMode, opt *Options) (*index, err
 	if err != nil {
 		return nil, err
 	}
-	return &index{db: db, opt: opt, log: opt.Log, vectors: newVectorCache(opt.Vectors), words: newWordCache(opt.Vectors)}, nil
+	return &index{db: db, opt: opt, log: opt.Log, vectors: newVectorCache(opt.Vectors, opt.Cache), words: newWordCache(opt.Vectors)}, nil
 }
 
 // close releases the cached vectors and words, and closes the file.
@@ -52,11 +49,11 @@ type meta struct {
 	id                              uint64 // of the index
 	workspace, chunking             string
 	space                           embed.Space
-	recipe                          string      // how the vectors of space are made, "" if that is not known
-	building                        embed.Space // the space that is to replace space, zero if none
+	recipe                          string // how the vectors of space are made, "" if that is not known
 	generation                      int64
 	files, chunks, embedded, nTerms int
-	windowed                        int // chunks with windows
+	holes                           int   // rows of chunks_vec that were deleted since it was made
+	cache                           int64 // id of the cache that chunks_vec agrees with
 	// out counts the files that are out of scope, with their chunks; the numbers above contain them.
 	out      struct{ files, chunks, embedded int }
 	lastSync time.Time
@@ -66,12 +63,11 @@ type meta struct {
 func readMeta(ctx context.Context, q queryer) (meta, error) {
 	var m meta
 	var id, last int64
-	var building string
 	err := q.QueryRowContext(ctx, `SELECT index_id, workspace, chunking, space_provider, space_model, space_dims, space_endpoint,
-			space_recipe, building, generation, files, chunks, embedded, windowed, terms, out_files, out_chunks, out_embedded, last_sync
+			space_recipe, generation, files, chunks, embedded, holes, cache, terms, out_files, out_chunks, out_embedded, last_sync
 			FROM meta`).
 		Scan(&id, &m.workspace, &m.chunking, &m.space.Provider, &m.space.Model, &m.space.Dims, &m.space.Endpoint,
-			&m.recipe, &building, &m.generation, &m.files, &m.chunks, &m.embedded, &m.windowed, &m.nTerms,
+			&m.recipe, &m.generation, &m.files, &m.chunks, &m.embedded, &m.holes, &m.cache, &m.nTerms,
 			&m.out.files, &m.out.chunks, &m.out.embedded, &last)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = fmt.Errorf("%w: meta is empty", errDamaged)
@@ -80,11 +76,6 @@ func readMeta(ctx context.Context, q queryer) (meta, error) {
 		return meta{}, fmt.Errorf("read meta: %w", err)
 	}
 	m.id = uint64(id)
-	if building != "" {
-		if err := json.Unmarshal([]byte(building), &m.building); err != nil {
-			return meta{}, fmt.Errorf("%w: the space that is being built: %w", errDamaged, err)
-		}
-	}
 	if last != 0 {
 		m.lastSync = time.Unix(0, last)
 	}
@@ -150,9 +141,5 @@ func (x *index) recordSync(ctx context.Context, t time.Time) error {
 	if _, err := x.db.writer.ExecContext(ctx, "UPDATE meta SET last_sync = ?", t.UnixNano()); err != nil {
 		return fmt.Errorf("record sync: %w", err)
 	}
-	m, err := readMeta(ctx, x.db.readers)
-	if err != nil {
-		return err
-	}
-	return x.evictCached(ctx, m)
+	return nil
 }

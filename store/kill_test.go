@@ -16,6 +16,7 @@ import (
 	"kioku/internal/testkit"
 	"kioku/store/checksumvfs"
 	"kioku/store/storetest"
+	"kioku/vectors"
 )
 
 // killEnv makes the test binary a process that opens an index, brings it in step with killNotes, and is killed after a number
@@ -46,7 +47,12 @@ func syncUntilKilled(value string) {
 		return nil
 	})
 	ctx := context.Background()
-	s, err := Open(ctx, Path(dir, "main"), testOptions())
+	opt := testOptions()
+	if opt.Cache, err = vectors.Open(ctx, vectors.Path(dir, "main"), vectors.Options{Entries: 50}); err != nil {
+		fmt.Println("open:", err)
+		os.Exit(1)
+	}
+	s, err := Open(ctx, Path(dir, "main"), opt)
 	if err == nil {
 		err = errors.Join(resync(ctx, s, killNotes()...), s.Close())
 	}

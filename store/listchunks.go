@@ -10,8 +10,8 @@ import (
 	"kioku/memory"
 )
 
-// selectChunksOf reads the chunks of a file. A chunk has a vector exactly if it has the checksum of one.
-const selectChunksOf = `SELECT start_line, end_line, headings, date, language, checksum IS NOT NULL, text FROM chunks
+// selectChunksOf reads the chunks of a file.
+const selectChunksOf = `SELECT start_line, end_line, headings, date, language, embedded, text FROM chunks
 	WHERE file = ? ORDER BY start_line, end_line, id`
 
 // Chunks returns the chunks of the file with a path. It returns memory.ErrNotFound if the index has no such file.

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/binary"
 	"fmt"
 	"slices"
 
@@ -11,6 +10,7 @@ import (
 	"kioku/memory"
 	"kioku/search"
 	"kioku/store/vector"
+	"kioku/vectors"
 )
 
 // Nearest implements search.Reader.
@@ -21,23 +21,27 @@ func (v *view) Nearest(ctx context.Context, query []float32, f memory.Filter, k 
 	if err := embed.Check(query, 0); err != nil {
 		return nil, search.Spread{}, fmt.Errorf("nearest: %w", err)
 	}
-	var allow *vector.IDs
-	if v.isFiltered(f) {
-		ids, err := v.allowedIDs(ctx, f)
-		if err != nil {
+	var ids []int64
+	filtered := v.isFiltered(f)
+	if filtered {
+		var err error
+		if ids, err = v.allowedIDs(ctx, f); err != nil {
 			return nil, search.Spread{}, fmt.Errorf("nearest: %w", err)
 		}
-		allow = vector.NewIDs(slices.Clone(ids))
 	}
 	var rows []vector.Neighbor
 	var spread vector.Spread
 	var err error
 	if v.slab != nil {
 		if spread, err = v.slab.Spread(query); err == nil {
+			var allow *vector.IDs
+			if filtered {
+				allow = vector.NewIDs(slices.Clone(ids))
+			}
 			rows, err = v.slab.Nearest(query, k, allow)
 		}
 	} else {
-		rows, spread, err = v.nearestOnDisk(ctx, query, k, allow)
+		rows, spread, err = v.nearestOnDisk(ctx, query, k, ids, filtered)
 	}
 	if err != nil {
 		return nil, search.Spread{}, err
@@ -49,65 +53,107 @@ func (v *view) Nearest(ctx context.Context, query []float32, f memory.Filter, k 
 	return near, search.Spread(spread), nil
 }
 
-// nearestOnDisk reads all vectors once. It reads the tables of vec0 and does not ask vec0, whose answer takes as long and tells
-// nothing of the spread.
-func (v *view) nearestOnDisk(ctx context.Context, query []float32, k int, allow *vector.IDs) ([]vector.Neighbor, vector.Spread, error) {
-	stream, err := vector.NewStream(query, k, v.meta.embedded, allow)
+// maxNeighbors is the maximum number of neighbours that vec0 returns.
+const maxNeighbors = 4096
+
+// nearestOnDisk asks vec0 for the nearest vectors, and computes the spread of a sample of the vectors of the cache.
+func (v *view) nearestOnDisk(ctx context.Context, query []float32, k int, allow []int64, filtered bool) ([]vector.Neighbor, vector.Spread, error) {
+	sample, err := vector.NewSample(query, v.meta.embedded)
 	if err != nil {
-		return nil, vector.Spread{}, err
-	}
-	if err := forEachVector(ctx, v.vectorsTx, v.meta, stream.Add); err != nil {
 		return nil, vector.Spread{}, fmt.Errorf("nearest: %w", err)
 	}
-	return stream.Nearest(), stream.Spread(), nil
-}
-
-// selectBlocks reads the tables of vec0, which is a hundred times as fast as reading rows: for each block a bitmap of the rows
-// in use, the ids of the rows, and their vectors. The column rowid of the last table has no index; _rowid_ needs none. CROSS
-// JOIN keeps SQLite from sorting blocks of megabytes.
-const selectBlocks = `SELECT c.validity, c.rowids, v.vectors FROM chunks_vec_chunks c
-	CROSS JOIN chunks_vec_vector_chunks00 v ON v._rowid_ = c.chunk_id`
-
-// forEachVector calls f with each vector of chunks_vec, which f must not keep. It returns an error of damage if their number is
-// not that of meta, or if f refuses one.
-func forEachVector(ctx context.Context, q queryer, m meta, f func(id int64, vector []float32) error) error {
-	n := 0
-	row := make([]float32, m.space.Dims)
-	err := forEachRow(ctx, q, func(rows *sql.Rows) error {
-		var validity, ids, vectors sql.RawBytes
-		if err := rows.Scan(&validity, &ids, &vectors); err != nil {
-			return err
-		}
-		added, err := eachOfBlock(row, validity, ids, vectors, f)
-		if n += added; err != nil {
-			return fmt.Errorf("%w: %w", errDamaged, err)
-		}
-		return nil
-	}, selectBlocks)
-	if err == nil && n != m.embedded {
-		err = fmt.Errorf("%w: %d are there, %d were written", errDamaged, n, m.embedded)
+	near, err := v.searchVec(ctx, query, min(k, v.meta.embedded, maxNeighbors), allow, filtered)
+	if err == nil {
+		err = forEachEmbedded(ctx, v.vectorsTx, v.meta, v.cache, sample.Has, func(_ int64, row []float32) error {
+			sample.Add(row)
+			return nil
+		})
 	}
 	if err != nil {
-		return fmt.Errorf("read vectors: %w", err)
+		return nil, vector.Spread{}, fmt.Errorf("nearest: %w", vectorError(err))
+	}
+	return sample.Rank(near), sample.Spread(), nil
+}
+
+// searchVec returns the vectors that vec0 finds, by their ids.
+func (v *view) searchVec(ctx context.Context, query []float32, k int, allow []int64, filtered bool) (map[int64][]float32, error) {
+	statement, args := "SELECT rowid, embedding FROM chunks_vec WHERE embedding MATCH ? AND k = ?", []any{encodeVector(query), k}
+	if filtered {
+		list, err := jsonList(allow)
+		if err != nil {
+			return nil, err
+		}
+		statement, args = statement+" AND rowid IN (SELECT value FROM json_each(?))", append(args, list)
+	}
+	near := map[int64][]float32{}
+	err := forEachRow(ctx, v.vectorsTx, func(rows *sql.Rows) error {
+		var id int64
+		var row sql.RawBytes
+		err := rows.Scan(&id, &row)
+		near[id] = decodeVector(row)
+		return err
+	}, statement, args...)
+	return near, err
+}
+
+// selectEmbeddedHashes reads the embedded chunks that follow an id.
+const selectEmbeddedHashes = "SELECT id, sha256 FROM chunks WHERE id > ? AND embedded = 1 ORDER BY id LIMIT ?"
+
+// forEachEmbedded calls f with the vectors of embedded chunks whose ids are wanted, which come from the cache: to read a row of vec0 takes
+// three times as long.
+func forEachEmbedded(ctx context.Context, q queryer, m meta, cache *vectors.Cache, wanted func(id int64) bool, f func(id int64, vector []float32) error) error {
+	for last, n := int64(-1), 1; n > 0; {
+		n = 0
+		var ids []int64
+		var hashes []vectors.Hash
+		err := forEachRow(ctx, q, func(rows *sql.Rows) error {
+			var hash sql.RawBytes
+			if err := rows.Scan(&last, &hash); err != nil {
+				return err
+			}
+			h, err := hashOf(hash)
+			if n++; wanted(last) {
+				ids, hashes = append(ids, last), append(hashes, h)
+			}
+			return err
+		}, selectEmbeddedHashes, last, 4*embedBatch)
+		if err != nil {
+			return err
+		}
+		found, err := cache.Documents(ctx, m.space, hashes)
+		if err != nil {
+			return err
+		}
+		if len(found) < len(hashes) {
+			if err := readLacking(ctx, q, ids, hashes, found); err != nil {
+				return err
+			}
+		}
+		for i, id := range ids {
+			if err := f(id, found[hashes[i]]); err != nil {
+				return fmt.Errorf("%w: %w", errDamaged, err)
+			}
+		}
 	}
 	return nil
 }
 
-// eachOfBlock calls f with each vector of one block of vec0, all in the same slice, and returns how many there are.
-func eachOfBlock(row []float32, validity, ids, vectors []byte, f func(int64, []float32) error) (int, error) {
-	n, dims, used := len(ids)/8, len(row), 0
-	if len(validity)*8 < n || len(vectors) != n*4*dims {
-		return 0, errBlockLayout
+// readLacking reads the vectors that the cache lacks from chunks_vec.
+func readLacking(ctx context.Context, q queryer, ids []int64, hashes []vectors.Hash, found map[vectors.Hash][]float32) error {
+	list, err := jsonList(ids)
+	if err != nil {
+		return err
 	}
-	for i := range n {
-		if validity[i/8]>>(i%8)&1 == 0 {
-			continue
+	return forEachRow(ctx, q, func(rows *sql.Rows) error {
+		var i int
+		var vector sql.RawBytes
+		err := rows.Scan(&i, &vector)
+		if err == nil && found[hashes[i]] == nil {
+			found[hashes[i]] = decodeVector(vector)
 		}
-		used++
-		decodeInto(row, vectors[i*4*dims:])
-		if err := f(int64(binary.LittleEndian.Uint64(ids[8*i:])), row); err != nil {
-			return used, err
-		}
-	}
-	return used, nil
+		return err
+	}, selectVectors, list)
 }
+
+// everyID wants all ids.
+func everyID(int64) bool { return true }

@@ -13,6 +13,7 @@ import (
 
 	"kioku/embed"
 	"kioku/store/vector"
+	"kioku/vectors"
 )
 
 // Options are the options of Open.
@@ -23,10 +24,9 @@ type Options struct {
 	Chunking string
 	// ReadOnly opens an index that another process may own. By default the index is opened for writing.
 	ReadOnly bool
-	// CacheEntries is the maximum number of cached vectors, in addition to one for each chunk without a vector. With 0, the cache
-	// keeps no others.
-	CacheEntries int
-	// Vectors limits the memory of cached vectors and words. It is required and may be shared by several stores.
+	// Cache has the vectors that were paid for; nil means none.
+	Cache *vectors.Cache
+	// Vectors limits the memory of vectors and words. It is required and may be shared by several stores.
 	Vectors *vector.Budget
 	// Recipe returns how the vectors of a space are made, to be stored with them, "" if that is not known. Nil means that it
 	// is not known of any.
@@ -53,10 +53,13 @@ func (o *Options) fileSystem(dir string) string {
 
 // Open opens the index at path and binds it to opt.Workspace. The caller ensures that no other process writes to it.
 //
-// Open replaces an index that is damaged, of an older schema or of another workspace by an empty one; the vectors of the old
-// one are salvaged later. It returns memory.ErrNewerSchema and memory.ErrForeignFile for a file that it must not change. With
+// Open replaces an index that is damaged, of an older schema or of another workspace by an empty one; what was paid for in
+// the old one is read later. It returns memory.ErrNewerSchema and memory.ErrForeignFile for a file that it must not change. With
 // opt.ReadOnly it changes nothing, and damage is an error.
 func Open(ctx context.Context, path string, opt Options) (*Store, error) {
+	if opt.Cache == nil {
+		opt.Cache = vectors.Empty()
+	}
 	s := &Store{path: path, opt: opt, viewSlots: make(chan struct{}, maxViews), salvaged: map[string]bool{}}
 	var err error
 	if opt.ReadOnly {

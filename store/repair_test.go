@@ -58,6 +58,7 @@ func TestReplaceGoesOnAfterAFailedStep(t *testing.T) {
 			dir := t.TempDir()
 			now := time.Now()
 			opt := testOptions()
+			opt.Cache = openTestCache(t, dir)
 			opt.Now = func() time.Time { return now }
 			s, err := Open(t.Context(), Path(dir, "main"), opt)
 			if err != nil {
@@ -141,6 +142,7 @@ func TestReplaceWaitsForRoomOnTheDisk(t *testing.T) {
 	disk := storetest.NewDisk(t, dir)
 	now := time.Now()
 	opt := testOptions()
+	opt.Cache = openTestCache(t, dir)
 	opt.Now = func() time.Time { return now }
 	s, err := Open(t.Context(), Path(dir, "main"), opt)
 	if err != nil {

@@ -87,20 +87,38 @@ func (x *index) writeIndex(ctx context.Context, f func(*fileWriter) error) error
 	return x.maintain(ctx)
 }
 
-// maintain keeps the file small after a change: vec0 never reuses the space of deleted rows, and the cache is limited.
+// maintain keeps the file small after a change: vec0 never reuses the space of deleted rows.
 func (x *index) maintain(ctx context.Context) error {
 	m, err := readMeta(ctx, x.db.readers)
-	if err != nil || m.space.IsZero() {
+	if err != nil || m.space.IsZero() || m.holes <= m.embedded/2+vecSlack*vecRows {
 		return err
 	}
-	var shadowChunks int
-	if err := x.db.readers.QueryRowContext(ctx, "SELECT count(*) FROM chunks_vec_chunks").Scan(&shadowChunks); err != nil {
-		return fmt.Errorf("count shadow chunks: %w", err)
+	return x.compactVectors(ctx, m.space)
+}
+
+// clearIndex empties the tables of files and chunks and resets the totals of meta. What was derived stays: the episodes are detached, so
+// that files which are written again in this transaction keep theirs with their claims. It returns the row of meta from before.
+func (x *index) clearIndex(ctx context.Context, tx *sql.Tx) (meta, error) {
+	m, err := readMeta(ctx, tx)
+	if err != nil {
+		return meta{}, err
 	}
-	if shadowChunks > (m.embedded+vecRows-1)/vecRows+vecSlack {
-		if err := x.compactVectors(ctx, m.space); err != nil {
-			return err
+	for _, stmt := range []string{
+		"INSERT INTO chunks_fts (chunks_fts) VALUES ('delete-all')",
+		"DELETE FROM windows",
+		"DELETE FROM chunks",
+		"DELETE FROM fields",
+		"DELETE FROM aka",
+		"DELETE FROM links",
+		"UPDATE payload_episode SET file = NULL",
+		"DELETE FROM files",
+		"DROP TABLE IF EXISTS chunks_vec",
+		`UPDATE meta SET space_provider = '', space_model = '', space_dims = 0, space_endpoint = '', space_recipe = '', files = 0, chunks = 0,
+			embedded = 0, holes = 0, terms = 0, out_files = 0, out_chunks = 0, out_embedded = 0, last_sync = 0`,
+	} {
+		if _, err := tx.ExecContext(ctx, stmt); err != nil {
+			return meta{}, fmt.Errorf("clear index: %w", vectorError(err))
 		}
 	}
-	return x.evictCached(ctx, m)
+	return m, nil
 }

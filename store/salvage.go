@@ -4,48 +4,33 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"hash/crc32"
 
 	"kioku/embed"
-	"kioku/indexer"
+	"kioku/vectors"
 )
 
 const (
 	// salvageRows is the number of ids that are read and written at a time.
 	salvageRows = 256
-	// salvageGap is the number of ranges in a row of which nothing can be read after which salvage gives up, if the last id
-	// cannot be read.
+	// salvageGap is the number of ranges in a row of which nothing can be read after which a table counts as ended, if its last id cannot
+	// be read.
 	salvageGap = 32
 
-	// salvageCached and salvageIndexed read the vectors of a range of ids from an index that was set aside. Those with suffix Old
-	// read from an index of a schema before windows, whose checksums are of the vector.
-	salvageCached = `SELECT provider, model, dims, endpoint, sha256, vector, windows, checksum FROM embedding_cache
-		WHERE id BETWEEN ? AND ? AND input = 'document'`
-	salvageIndexed = `SELECT m.space_provider, m.space_model, m.space_dims, m.space_endpoint, c.sha256, v.embedding, w.codes, c.checksum
+	// legacyCached and legacyIndexed read the vectors of an index of a schema before 15, which had them itself, with the text of a
+	// chunk that has them. The checksum is of the vector and its windows.
+	legacyCached = `SELECT e.provider, e.model, e.dims, e.endpoint, e.sha256, e.vector, e.windows, e.checksum,
+		(SELECT c.text FROM chunks c WHERE c.sha256 = e.sha256 LIMIT 1) FROM embedding_cache e WHERE e.id BETWEEN ? AND ?`
+	legacyIndexed = `SELECT m.space_provider, m.space_model, m.space_dims, m.space_endpoint, c.sha256, v.embedding, w.codes, c.checksum, c.text
 		FROM chunks c CROSS JOIN meta m CROSS JOIN chunks_vec v ON v.rowid = c.id LEFT JOIN windows w ON w.chunk = c.id
 		WHERE c.id BETWEEN ? AND ? AND c.checksum IS NOT NULL`
-	salvageCachedOld = `SELECT provider, model, dims, endpoint, sha256, vector, NULL, checksum FROM embedding_cache
-		WHERE id BETWEEN ? AND ? AND input = 'document'`
-	salvageIndexedOld = `SELECT m.space_provider, m.space_model, m.space_dims, m.space_endpoint, c.sha256, v.embedding, NULL, c.checksum
-		FROM chunks c CROSS JOIN meta m CROSS JOIN chunks_vec v ON v.rowid = c.id
-		WHERE c.id BETWEEN ? AND ? AND c.checksum IS NOT NULL`
-
-	// insertSalvaged caches a vector, unless the index has it.
-	insertSalvaged = `INSERT INTO embedding_cache (provider, model, dims, endpoint, input, sha256, vector, windows, checksum, used)
-		SELECT ?1, ?2, ?3, ?4, 'document', ?5, ?6, ?7, ?8, ?9
-		WHERE NOT EXISTS (SELECT 1 FROM meta m CROSS JOIN chunks c WHERE c.sha256 = ?5 AND c.checksum IS NOT NULL
-			AND m.space_provider = ?1 AND m.space_model = ?2 AND m.space_dims = ?3 AND m.space_endpoint = ?4)
-		ON CONFLICT DO NOTHING`
 )
 
-// salvagedVector is a vector of an index that was set aside. Its checksum held.
-type salvagedVector struct {
-	storedVector
-	space embed.Space
-	hash  indexer.Hash
-}
+// castagnoli is the polynomial of the checksums of vectors.
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// salvage copies the vectors of the indexes that were set aside to the cache, as far as they can be read and their checksums
-// hold, and the answers of models to theirs. It does nothing if there are none.
+// salvage reads what was paid for from the indexes that were set aside: the answers of models, and the vectors of an index of an earlier
+// schema. What cannot be read is left out. It does nothing if there are none.
 func (s *Store) salvage(ctx context.Context) error {
 	s.salvageMu.Lock()
 	defer s.salvageMu.Unlock()
@@ -53,12 +38,8 @@ func (s *Store) salvage(ctx context.Context) error {
 		if s.salvaged[name] {
 			continue
 		}
-		n, err := s.salvageFrom(ctx, name)
-		if err != nil {
-			return fmt.Errorf("salvage vectors: %w", err)
-		}
-		if n > 0 {
-			s.opt.Log.Info("vectors of the index before were salvaged", "path", name, "vectors", n)
+		if err := s.salvageFrom(ctx, name); err != nil {
+			return fmt.Errorf("salvage: %w", err)
 		}
 		s.salvaged[name] = true
 	}
@@ -82,52 +63,31 @@ func (s *Store) retireSalvaged() error {
 	return nil
 }
 
-// salvageFrom copies the vectors of one index to the cache, and returns how many. It copies the answers of models too. Errors of reading are not returned: what
-// cannot be read is embedded again.
-func (s *Store) salvageFrom(ctx context.Context, name string) (int, error) {
+// salvageFrom reads one index that was set aside.
+func (s *Store) salvageFrom(ctx context.Context, name string) error {
 	x := s.openAside(name)
 	if x == nil {
-		return 0, nil
+		return nil
 	}
 	defer x.close()
 	if err := s.salvageAnswers(ctx, x); err != nil {
-		return 0, err
+		return err
 	}
-	windows, err := x.hasWindows(ctx)
-	if err != nil { // without the schema, thousands of ranges would each open connections in vain
-		return 0, ctx.Err()
+	var legacy bool
+	err := x.db.readers.QueryRowContext(ctx, `SELECT count(*) = 2 FROM sqlite_master WHERE name IN ('embedding_cache', 'windows')`).Scan(&legacy)
+	if err != nil || !legacy {
+		return ctx.Err()
 	}
-	cached, indexed := salvageCached, salvageIndexed
-	if !windows {
-		cached, indexed = salvageCachedOld, salvageIndexedOld
+	n, err := s.importLegacy(ctx, x, legacyCached, "SELECT max(id) FROM embedding_cache")
+	if err == nil && x.hasVectors(ctx) {
+		var found int
+		found, err = s.importLegacy(ctx, x, legacyIndexed, "SELECT max(id) FROM chunks")
+		n += found
 	}
-	n, err := s.salvageTable(ctx, x, cached, "SELECT max(id) FROM embedding_cache")
-	if err != nil || !x.hasVectors(ctx) {
-		return n, err
+	if n > 0 {
+		s.opt.Log.Info("the vectors of the index before are in the cache of embeddings", "path", name, "vectors", n)
 	}
-	found, err := s.salvageTable(ctx, x, indexed, "SELECT max(id) FROM chunks")
-	return n + found, err
-}
-
-// salvageTable copies the vectors that a query reads, range by range up to the last id, and returns how many. If the last id
-// cannot be read, the table counts as ended where ranges can no longer be read.
-func (s *Store) salvageTable(ctx context.Context, x *index, query, lastID string) (int, error) {
-	last, known := x.lastID(ctx, lastID)
-	n, unread := 0, 0
-	for first := int64(1); first <= last && (known || unread < salvageGap); first += salvageRows {
-		found, readable := x.readVectors(ctx, query, first, min(first+salvageRows-1, last))
-		if err := ctx.Err(); err != nil {
-			return n, err
-		}
-		if err := s.cacheSalvaged(ctx, found); err != nil {
-			return n, err
-		}
-		n += len(found)
-		if unread++; readable {
-			unread = 0
-		}
-	}
-	return n, nil
+	return err
 }
 
 // hasVectors reports whether all tables of chunks_vec exist: vec0 crashes the process if one is missing.
@@ -137,14 +97,8 @@ func (x *index) hasVectors(ctx context.Context) bool {
 	return err == nil && intact
 }
 
-// hasWindows reports whether the schema of an index has windows. It returns an error if the schema cannot be read; then no vector can.
-func (x *index) hasWindows(ctx context.Context) (has bool, err error) {
-	err = x.db.readers.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_master WHERE name = 'windows'").Scan(&has)
-	return has, err
-}
-
-// lastID returns the largest id of a table. If the end of the table cannot be read, known is false and last is the number of
-// rows that fit into the file, which is larger.
+// lastID returns the largest id of a table. If the end of the table cannot be read, known is false and last is the number of rows that fit
+// into the file, which is larger.
 func (x *index) lastID(ctx context.Context, query string) (last int64, known bool) {
 	var id sql.NullInt64
 	if err := x.db.readers.QueryRowContext(ctx, query).Scan(&id); err == nil {
@@ -154,64 +108,62 @@ func (x *index) lastID(ctx context.Context, query string) (last int64, known boo
 	return x.db.info.Size() / smallestRow, false
 }
 
-// readVectors reads the vectors of a range of ids. If that fails, it reads them one by one, and leaves out those that cannot
-// be read. readable is false if it can read nothing.
-func (x *index) readVectors(ctx context.Context, query string, first, last int64) (found []salvagedVector, readable bool) {
-	found, err := x.scanVectors(ctx, query, first, last)
-	if err == nil {
-		return found, true
-	}
-	found = nil
-	for id := first; id <= last && ctx.Err() == nil; id++ {
-		if one, err := x.scanVectors(ctx, query, id, id); err == nil {
-			found, readable = append(found, one...), true
+// importLegacy copies the vectors that a query reads to the cache, range by range, and returns how many. A range that cannot be read is left
+// out.
+func (s *Store) importLegacy(ctx context.Context, x *index, query, lastID string) (int, error) {
+	last, known := x.lastID(ctx, lastID)
+	n := 0
+	for first, unread := int64(1), 0; first <= last && (known || unread < salvageGap); first += salvageRows {
+		found := map[embed.Space][]vectors.Whole{}
+		err := forEachRow(ctx, x.db.readers, func(rows *sql.Rows) error { return scanLegacy(rows, found) }, query, first, first+salvageRows-1)
+		if ctx.Err() != nil {
+			return n, ctx.Err()
+		}
+		if unread++; err == nil {
+			unread = 0
+		}
+		for space, list := range found {
+			if err := s.opt.Cache.PutWhole(ctx, space, list); err != nil {
+				return n, err
+			}
+			n += len(list)
 		}
 	}
-	return found, readable
+	return n, nil
 }
 
-// scanVectors reads the vectors of a range of ids, without those whose checksum does not hold.
-func (x *index) scanVectors(ctx context.Context, query string, first, last int64) ([]salvagedVector, error) {
-	var found []salvagedVector
-	err := forEachRow(ctx, x.db.readers, func(rows *sql.Rows) error {
-		var v salvagedVector
-		var hash sql.RawBytes
-		var sum uint32
-		err := rows.Scan(&v.space.Provider, &v.space.Model, &v.space.Dims, &v.space.Endpoint, &hash, &v.vector, &v.windows, &sum)
-		if err != nil {
-			return err
-		}
-		if v.hash, err = hashOf(hash); err != nil {
-			return err
-		}
-		if v.intact(sum, v.space.Dims) {
-			if !embed.HasCurrentWindows(v.windows) {
-				v.windows = nil
-			}
-			found = append(found, v)
-		}
-		return nil
-	}, query, first, last)
-	return found, err
-}
-
-// cacheSalvaged writes salvaged vectors to the cache.
-func (s *Store) cacheSalvaged(ctx context.Context, vectors []salvagedVector) error {
-	if len(vectors) == 0 {
+// scanLegacy adds the vector of a row, unless its checksum does not hold. Windows without their text have no key, and are left out.
+func scanLegacy(rows *sql.Rows, found map[embed.Space][]vectors.Whole) error {
+	var space embed.Space
+	var hash, vector, encoded sql.RawBytes
+	var sum uint32
+	var text sql.NullString
+	if err := rows.Scan(&space.Provider, &space.Model, &space.Dims, &space.Endpoint, &hash, &vector, &encoded, &sum, &text); err != nil {
+		return err
+	}
+	h, err := hashOf(hash)
+	v := vectors.Whole{Hash: h, Vector: decodeVector(vector)}
+	if err != nil || crc32.Update(crc32.Checksum(vector, castagnoli), castagnoli, encoded) != sum || embed.Check(v.Vector, space.Dims) != nil {
 		return nil
 	}
-	_, err := use(ctx, s, func(x *index) (struct{}, error) {
-		x.attachedSpace.Store(nil)
-		return struct{}{}, inTx(ctx, x.db.writer, func(tx *sql.Tx) error {
-			for _, v := range vectors {
-				_, err := tx.ExecContext(ctx, insertSalvaged, append(spaceArgs(v.space),
-					v.hash[:], v.vector, v.windowsValue(), v.checksum(), s.opt.Now().Unix())...)
-				if err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	})
-	return err
+	if text.Valid && embed.HasCurrentWindows(encoded) {
+		windows, err := embed.DecodeWindows(encoded, space.Dims)
+		if err == nil {
+			v.Windows = windowsByText(vectors.LayoutOf(text.String), windows)
+		}
+	}
+	found[space] = append(found[space], v)
+	return nil
+}
+
+// windowsByText returns the windows of a text by their keys, unless one is missing because the provider refused it.
+func windowsByText(layout vectors.Layout, windows []embed.Window) map[vectors.Hash]embed.Window {
+	if len(layout) != len(windows) {
+		return nil
+	}
+	found := map[vectors.Hash]embed.Window{}
+	for i, s := range layout {
+		found[s.Hash] = windows[i]
+	}
+	return found
 }

@@ -1,4 +1,5 @@
--- The index of one agent's memory. Everything except the vectors can be rebuilt from the Markdown.
+-- The index of one agent's memory. All of it but what models were paid for (llm_cache) is made again from the Markdown and from the cache of
+-- embeddings, which is a file of its own (vectors/schema.sql).
 -- Lines are 1-based and inclusive. Times are nanoseconds since 1970, and microseconds in the tables from payload_episode on.
 -- Hashes are raw sha256.
 -- chunks_vec, the vec0 table of unit vectors (rowid = chunks.id), is created when the dimension of the vectors is known.
@@ -14,12 +15,12 @@ CREATE TABLE meta (
   space_dims      INTEGER NOT NULL DEFAULT 0,
   space_endpoint  TEXT    NOT NULL DEFAULT '',
   space_recipe    TEXT    NOT NULL DEFAULT '', -- how its vectors are made (embed.Recipe as JSON), '' if not known
-  building        TEXT    NOT NULL DEFAULT '', -- space whose vectors are being cached to become those of chunks_vec (JSON), '' if none
   generation      INTEGER NOT NULL DEFAULT 0,  -- incremented by every committed change
   files           INTEGER NOT NULL DEFAULT 0,  -- indexed files, without skipped ones
   chunks          INTEGER NOT NULL DEFAULT 0,
   embedded        INTEGER NOT NULL DEFAULT 0,  -- chunks with a row in chunks_vec
-  windowed        INTEGER NOT NULL DEFAULT 0,  -- chunks with a row in windows
+  holes           INTEGER NOT NULL DEFAULT 0,  -- rows of chunks_vec that were deleted since it was made
+  cache           INTEGER NOT NULL DEFAULT 0,  -- id of the cache of embeddings that chunks_vec agrees with
   terms           INTEGER NOT NULL DEFAULT 0,  -- number of analysed terms of all chunks
   out_files       INTEGER NOT NULL DEFAULT 0,  -- of files, chunks and embedded, those that are out of scope
   out_chunks      INTEGER NOT NULL DEFAULT 0,
@@ -54,6 +55,8 @@ CREATE TABLE files (
 CREATE INDEX files_out ON files (chunks, embedded) WHERE out_of_scope = 1;
 -- The backlog: files with chunks without a vector.
 CREATE INDEX files_backlog ON files (mtime) WHERE embedded < chunks;
+-- The backlog of another model: all files.
+CREATE INDEX files_mtime ON files (mtime);
 
 -- fields: the values that files can be filtered by: those of the front matter, and the title, date, tags and aliases. For
 -- tags, the value 'a/b' belongs to 'a' too.
@@ -101,7 +104,7 @@ CREATE TABLE chunks (
   closed     INTEGER NOT NULL, -- 1: the chunk ends at the end of a section
   terms      INTEGER NOT NULL, -- number of analysed terms in chunks_fts
   layout     BLOB,             -- in which lines of text the terms are (analysis.Layout), NULL if this is not known
-  checksum   INTEGER,          -- CRC-32 (Castagnoli) of its vector in chunks_vec and its windows, NULL if it has no vector
+  embedded   INTEGER NOT NULL, -- 1: it has a row in chunks_vec and in windows
   text       TEXT    NOT NULL
 ) STRICT;
 CREATE INDEX chunks_file ON chunks (file);
@@ -111,8 +114,7 @@ CREATE INDEX chunks_date ON chunks (date, file);
 -- A search asks which languages there are.
 CREATE INDEX chunks_language ON chunks (language) WHERE language > '';
 
--- windows: the vectors of a few lines each of the chunks with a row in chunks_vec, in the same space. A chunk whose vector comes
--- from elsewhere (an index of an older schema, an import) has no row until its windows are embedded.
+-- windows: the vectors of the windows of embedded chunks, copied from the cache of embeddings.
 CREATE TABLE windows (
   chunk INTEGER PRIMARY KEY REFERENCES chunks (id),
   codes BLOB NOT NULL -- embed.EncodeWindows
@@ -136,27 +138,6 @@ INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('hashsize', 4194304);
 
 -- chunks_vocab: the number of chunks that contain a term.
 CREATE VIRTUAL TABLE chunks_vocab USING fts5vocab (chunks_fts, 'row');
-
--- embedding_cache: vectors that were paid for and are not in chunks_vec, by the hash of their text. A vector moves here when
--- its last chunk is deleted, and back when the text is indexed again; no vector is in both. The cache survives every rebuild.
--- The vectors of another space than that of chunks_vec are collected here until they are whole and change places with those.
-CREATE TABLE embedding_cache (
-  id       INTEGER PRIMARY KEY,
-  provider TEXT    NOT NULL,
-  model    TEXT    NOT NULL,
-  dims     INTEGER NOT NULL,
-  endpoint TEXT    NOT NULL, -- fingerprint of the base URL, '' for the provider's default
-  input    TEXT    NOT NULL, -- 'document'
-  sha256   BLOB    NOT NULL, -- of the text
-  vector   BLOB    NOT NULL, -- float32, little-endian
-  windows  BLOB,             -- embed.EncodeWindows, NULL if they are not known
-  checksum INTEGER NOT NULL, -- CRC-32 (Castagnoli) of vector and windows
-  used     INTEGER NOT NULL  -- time when the row was written, seconds since 1970
-) STRICT;
-CREATE UNIQUE INDEX embedding_cache_key ON embedding_cache (sha256, provider, model, dims, endpoint, input);
-CREATE INDEX embedding_cache_used ON embedding_cache (used);
--- The backlog of windows.
-CREATE INDEX embedding_cache_windowless ON embedding_cache (sha256) WHERE windows IS NULL;
 
 -- What follows is derived from the files. payload_episode, mentions and claims are what files say. Units are made of all claims of
 -- their slot and of what people have decided, and found only while one of their episodes is in a file that searches find.

@@ -10,6 +10,7 @@ import (
 	"kioku/indexer"
 	"kioku/memory"
 	"kioku/search"
+	"kioku/vectors"
 )
 
 // foundOf returns the paths of the chunks that each channel finds.
@@ -64,7 +65,7 @@ func TestReplaceFileTakesFilesOutOfScopeAndBack(t *testing.T) {
 	if err := write(t.Context(), s, testSpace, in, out, unembedded); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.PutVectors(t.Context(), testSpace, vectorsOf([]note{in, out})); err != nil {
+	if err := putVectors(t.Context(), s, testSpace, vectorsOf([]note{in, out})); err != nil {
 		t.Fatal(err)
 	}
 	all := []string{"2026-01-02.md", "2026-01-02.md", "2026-01-03.md", "memory/2026-01-01.md"}
@@ -86,7 +87,7 @@ func TestReplaceFileTakesFilesOutOfScopeAndBack(t *testing.T) {
 		if got := []int{stats.Files, stats.Chunks, stats.Embedded, stats.OutOfScope}; !slices.Equal(got, []int{files, chunks, embedded, outside}) {
 			t.Errorf("stats %v", got)
 		}
-		texts, n, err := s.Backlog(t.Context(), testSpace, 10)
+		texts, n, err := s.Backlog(t.Context(), testSpace, vectors.Place{}, 10)
 		if err != nil || len(texts) != backlog || n != backlog {
 			t.Errorf("backlog: %d texts, %d chunks, %v", len(texts), n, err)
 		}

@@ -43,7 +43,7 @@ func (x *index) mergeSegments(ctx context.Context) error {
 		}
 		pages := segs.mergeArgument()
 		if pages == 0 || record == before {
-			return x.giveBack(ctx)
+			return nil
 		}
 		before = record
 		_, err = x.db.writer.ExecContext(ctx, "INSERT INTO chunks_fts (chunks_fts, rank) VALUES ('merge', ?)", pages)

@@ -29,8 +29,6 @@ type Stats struct {
 	Space embed.Space
 	// Recipe is how these are made, see Options.Recipe; empty if it is not known.
 	Recipe string
-	// Building is the space that was built last to replace Space; zero if none is.
-	Building embed.Space
 	// LastSync is the end of the last complete sync, zero if there was none.
 	LastSync time.Time
 	// Repair describes the damage that is being mended, nil if there is none.
@@ -41,29 +39,8 @@ type Stats struct {
 func (x *index) stats(ctx context.Context) (Stats, error) {
 	m, err := readMeta(ctx, x.db.readers)
 	return Stats{IndexID: x.db.pages.ID(), Generation: m.generation, Files: m.files - m.out.files,
-		Chunks: m.chunks - m.out.chunks, Embedded: m.embedded - m.out.embedded, OutOfScope: m.out.files, Space: m.space, Recipe: m.recipe, Building: m.building,
+		Chunks: m.chunks - m.out.chunks, Embedded: m.embedded - m.out.embedded, OutOfScope: m.out.files, Space: m.space, Recipe: m.recipe,
 		LastSync: m.lastSync}, err
-}
-
-// Built returns how many of the chunks that searches find have a vector of a space that is being built.
-func (s *Store) Built(ctx context.Context, space embed.Space) (int, error) {
-	return use(ctx, s, func(x *index) (int, error) {
-		space, err := x.resolveSpace(ctx, space)
-		if err != nil {
-			return 0, err
-		}
-		tx, m, err := x.snapshot(ctx)
-		if err != nil {
-			return 0, err
-		}
-		defer tx.Rollback()
-		var lacking int
-		err = tx.QueryRowContext(ctx, countUnembedded+lacksCached, spaceArgs(space)...).Scan(&lacking)
-		if err != nil {
-			return 0, fmt.Errorf("count the vectors of a space: %w", err)
-		}
-		return m.chunks - m.out.chunks - lacking, nil
-	})
 }
 
 // Sizes are the sizes of an index.
@@ -74,17 +51,14 @@ type Sizes struct {
 	Database int64
 	// WAL is the size of the write-ahead log in bytes, 0 if there is none.
 	WAL int64
-	// Cached is the number of cached vectors of texts that are not indexed now.
-	Cached int
 	// Resident is the size of the vectors and words in memory in bytes, 0 if they are not loaded.
 	Resident int64
 }
 
 // sizes implements Store.Sizes.
-func (x *index) sizes(ctx context.Context) (Sizes, error) {
-	n, err := x.countCached(ctx)
-	return Sizes{Path: x.db.path, Database: fileSize(x.db.path), WAL: fileSize(x.db.path + "-wal"), Cached: n,
-		Resident: x.vectors.resident() + x.words.resident()}, err
+func (x *index) sizes() Sizes {
+	return Sizes{Path: x.db.path, Database: fileSize(x.db.path), WAL: fileSize(x.db.path + "-wal"),
+		Resident: x.vectors.resident() + x.words.resident()}
 }
 
 // selectSkipped selects the files that are not indexed, and those of which something could not be read.

@@ -8,13 +8,12 @@ import (
 	"sync/atomic"
 	"time"
 
-	"kioku/embed"
 	"kioku/indexer"
 	"kioku/memory"
 	"kioku/search"
 )
 
-// Store is the index of one agent in one SQLite file. It implements indexer.Store, indexer.VectorStore and search.Store. Its
+// Store is the index of one agent in one SQLite file. It implements indexer.Store, search.Store and, but for Adopt, vectors.Index. Its
 // methods are safe for concurrent use. Each of them replaces the index if it meets damage, and goes on with the new one.
 type Store struct {
 	path      string
@@ -24,15 +23,14 @@ type Store struct {
 	replaceMu sync.Mutex    // locked while the index is replaced
 	closed    bool          // guarded by replaceMu
 	triedAt   time.Time     // when the current index could last not be replaced; guarded by replaceMu
-	salvageMu sync.Mutex    // locked while vectors are salvaged
-	// salvaged are the indexes that were set aside and whose vectors are in the cache; guarded by salvageMu.
+	salvageMu sync.Mutex    // locked while an index that was set aside is read
+	// salvaged are the indexes that were set aside and have been read; guarded by salvageMu.
 	salvaged map[string]bool
 }
 
 var (
-	_ indexer.Store       = (*Store)(nil)
-	_ indexer.VectorStore = (*Store)(nil)
-	_ search.Store        = (*Store)(nil)
+	_ indexer.Store = (*Store)(nil)
+	_ search.Store  = (*Store)(nil)
 )
 
 // indexes are the index that is read and written, and, until a sync has completed it, the damaged one that it replaces.
@@ -81,9 +79,9 @@ func (s *Store) ReplaceAll(ctx context.Context, files iter.Seq2[indexer.File, er
 	return known, err
 }
 
-// RecordSync records the end of a complete sync, and evicts cached vectors beyond the limit. The generation stays the same,
-// because no chunk changes. It returns ErrReplaced if the sync has not listed all files of this index. If the index replaces a
-// damaged one, it is complete now, and RecordSync salvages the vectors of the damaged one. If that fails, it is tried again later.
+// RecordSync records the end of a complete sync. The generation stays the same, because no chunk changes. It returns ErrReplaced if the
+// sync has not listed all files of this index. If the index replaces one that was set aside, it is complete now, and RecordSync reads what was
+// paid for from that one. If that fails, it is tried again later.
 func (s *Store) RecordSync(ctx context.Context, t time.Time) error {
 	_, err := use(ctx, s, func(x *index) (struct{}, error) { return struct{}{}, x.recordSync(ctx, t) })
 	if err == nil {
@@ -92,48 +90,14 @@ func (s *Store) RecordSync(ctx context.Context, t time.Time) error {
 	if err != nil {
 		return err
 	}
-	if err := s.salvage(ctx); err != nil && ctx.Err() == nil {
-		s.opt.Log.Warn("the vectors of the index before are salvaged later", "path", s.path, "err", err)
+	if err := s.prepareVectors(ctx); err != nil && ctx.Err() == nil {
+		s.opt.Log.Warn("what the index before was paid for is read later", "path", s.path, "err", err)
 	}
 	return nil
 }
 
-// AttachKnown implements indexer.VectorStore. It salvages the vectors of a damaged index first, so that none is paid for again.
-func (s *Store) AttachKnown(ctx context.Context, space embed.Space) (n int, err error) {
-	if err := s.salvage(ctx); err != nil {
-		return 0, err
-	}
-	return use(ctx, s, func(x *index) (int, error) { return x.attachKnown(ctx, space) })
-}
-
-// Backlog implements indexer.VectorStore.
-func (s *Store) Backlog(ctx context.Context, space embed.Space, limit int) (texts []indexer.Text, chunks int, err error) {
-	texts, err = use(ctx, s, func(x *index) (found []indexer.Text, err error) {
-		found, chunks, err = x.backlog(ctx, space, limit)
-		return found, err
-	})
-	return texts, chunks, err
-}
-
-// ForEachUnembedded calls each with the texts of the whole backlog of a space, see [indexer.VectorStore].
-func (s *Store) ForEachUnembedded(ctx context.Context, space embed.Space, each func(indexer.Text)) error {
-	_, err := use(ctx, s, func(x *index) (struct{}, error) { return struct{}{}, x.forEachUnembedded(ctx, space, each) })
-	return err
-}
-
-// PutVectors implements indexer.VectorStore.
-func (s *Store) PutVectors(ctx context.Context, space embed.Space, vectors map[indexer.Hash]indexer.Vectors) error {
-	_, err := use(ctx, s, func(x *index) (struct{}, error) { return struct{}{}, x.putVectors(ctx, space, vectors) })
-	return err
-}
-
-// Adopt implements indexer.VectorStore. Searches see either the old vectors or the new ones.
-func (s *Store) Adopt(ctx context.Context, space embed.Space) (bool, error) {
-	return use(ctx, s, func(x *index) (bool, error) { return x.adopt(ctx, space) })
-}
-
 // MergeSegments merges the segments of the words, one transaction a step, until few are left. It does nothing if there are few,
-// or during another call. Then it gives unused pages of the file back. When ctx is done it returns the error of ctx, and the next
+// or during another call. When ctx is done it returns the error of ctx, and the next
 // call continues the merge. The answers of searches never change, so the generation stays the same.
 func (s *Store) MergeSegments(ctx context.Context) error {
 	_, err := use(ctx, s, func(x *index) (struct{}, error) { return struct{}{}, x.mergeSegments(ctx) })
@@ -152,7 +116,7 @@ func (s *Store) Repair() *Repair { return s.indexes.Load().repair }
 
 // Sizes returns the sizes of the index.
 func (s *Store) Sizes(ctx context.Context) (Sizes, error) {
-	return use(ctx, s, func(x *index) (Sizes, error) { return x.sizes(ctx) })
+	return use(ctx, s, func(x *index) (Sizes, error) { return x.sizes(), nil })
 }
 
 // Skipped returns the files that are not indexed, and the transcripts of which lines are not, with the reasons, in the order of

@@ -15,6 +15,8 @@ import (
 	"kioku/embed"
 	"kioku/indexer"
 	"kioku/memory"
+	"kioku/search"
+	"kioku/vectors"
 )
 
 func TestReplaceFileReplacesChunks(t *testing.T) {
@@ -78,71 +80,120 @@ func TestFilesReturnsWhatTheScanNeeds(t *testing.T) {
 	}
 }
 
-// The vectors of another space are built in the cache while those of the index answer. Adopt exchanges them in one step, with
-// their windows, as often as it is asked, and then nothing is missing.
-func TestAdoptExchangesGenerations(t *testing.T) {
+// nextSpace is the space to which tests switch.
+var nextSpace = embed.Space{Provider: "test", Model: "next", Dims: 6}
+
+// The vectors of another space are bought beside those of the index, which answer. Adopt exchanges them in one step, as often as it is
+// asked, and going back costs nothing.
+func TestAdoptExchangesSpaces(t *testing.T) {
 	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	r := newRand()
 	f := testFile("memory/a.md", r, "one", "two")
 	replace(t, s, f)
-	next := embed.Space{Provider: "test", Model: "next", Dims: 6}
-	texts, n, err := s.Backlog(t.Context(), next, 10)
-	if err != nil || len(texts) != 2 || n != 2 {
-		t.Errorf("the backlog of another model is %v, %d chunks, %v", texts, n, err)
-	}
-	if err := s.PutVectors(t.Context(), next, map[indexer.Hash]indexer.Vectors{f.Chunks[0].Hash: testVectors(r, 6)}); err != nil {
+	given := map[indexer.Hash]testVector{f.Chunks[0].Hash: testVectors(r, nextSpace.Dims, "one")}
+	if err := putVectors(t.Context(), s, nextSpace, given); err != nil {
 		t.Fatal(err)
 	}
-	if m := checkConsistent(t, s); m.embedded != 2 || m.space != testSpace || m.building != next {
+	if m := checkConsistent(t, s); m.embedded != 2 || m.space != testSpace {
 		t.Errorf("while another space is built: %+v", m)
 	}
-	if texts, n, err = s.Backlog(t.Context(), next, 10); err != nil || len(texts) != 1 || n != 1 || texts[0].Text != "two" {
-		t.Errorf("the backlog of the space that is built: %v, %d chunks, %v", texts, n, err)
+	if texts := backlog(t, s, nextSpace); len(texts) != 2 {
+		t.Errorf("the backlog of another space has %q", texts)
 	}
-	if n, err := s.AttachKnown(t.Context(), next); err != nil || n != 0 {
-		t.Errorf("vectors of the space that is built were attached: %d, %v", n, err)
+	for range 3 {
+		for _, to := range []embed.Space{nextSpace, testSpace} {
+			want := map[embed.Space]int{nextSpace: 1, testSpace: 2}[to]
+			if adopted, err := s.Adopt(t.Context(), to); err != nil || !adopted {
+				t.Fatal(adopted, err)
+			}
+			if m := checkConsistent(t, s); m.embedded != want || m.space != to {
+				t.Errorf("%+v", m)
+			}
+			if got := nearest(t, s, memory.Filter{}, vectorsOf([]note{f})[f.Chunks[0].Hash].Vector[:4], 2); to == testSpace && len(got) != 2 {
+				t.Errorf("vectors are not found: %v", got)
+			}
+		}
 	}
-	adopt(t, s, next, true)
-	if m := checkConsistent(t, s); m.embedded != 1 || m.windowed != 1 || m.space != next || !m.building.IsZero() {
-		t.Errorf("vectors of two spaces are mixed: %+v", m)
-	}
-	if got := knownVectors(t, s, testSpace, []indexer.Hash{f.Chunks[0].Hash, f.Chunks[1].Hash}); !cmp.Equal(got, f.vectors) {
-		t.Error(cmp.Diff(f.vectors, got))
-	}
-	if texts, n, err = s.Backlog(t.Context(), next, 10); err != nil || len(texts) != 1 || n != 1 || texts[0].Text != "two" {
-		t.Errorf("the backlog is %v, %d chunks, %v", texts, n, err)
-	}
-	adopt(t, s, testSpace, true)
-	adopt(t, s, testSpace, false)
-	if m := checkConsistent(t, s); m.embedded != 2 || m.windowed != 2 || m.space != testSpace {
-		t.Errorf("after going back: %+v", m)
-	}
-	if got := knownVectors(t, s, testSpace, []indexer.Hash{f.Chunks[0].Hash, f.Chunks[1].Hash}); !cmp.Equal(got, f.vectors) {
-		t.Error(cmp.Diff(f.vectors, got))
-	}
-	if n := cachedRows(t, s); n != 1 {
-		t.Errorf("the cache has %d rows, want the one of the other space", n)
-	}
-	adopt(t, s, embed.Space{Provider: "test", Model: "unknown", Dims: 6}, false)
-}
-
-// adopt makes a space that of the index, and fails the test unless that changes something or not as told.
-func adopt(t *testing.T, s *Store, space embed.Space, want bool) {
-	t.Helper()
-	if adopted, err := s.Adopt(t.Context(), space); err != nil || adopted != want {
-		t.Errorf("adopt %s: %v, %v", space.Name(), adopted, err)
+	if adopted, err := s.Adopt(t.Context(), testSpace); err != nil || adopted {
+		t.Errorf("the space of the index is adopted again: %v, %v", adopted, err)
 	}
 }
 
-// cachedRows returns the number of rows of the cache.
-func cachedRows(t *testing.T, s *Store) int {
-	t.Helper()
-	n, err := s.current().countCached(t.Context())
-	if err != nil {
+// A chunk is backlog until the cache has all of its windows, and a search reads these with the candidates, only if vectors are asked for.
+// They follow their text through an edit, a rename and a rebuild.
+func TestWindowsFollowTheirText(t *testing.T) {
+	t.Parallel()
+	s := openTestStore(t, t.TempDir())
+	f := testFile("memory/a.md", newRand(), "one", "two")
+	replace(t, s, f)
+	windowsOf := func(vectors bool) map[string][]embed.Window {
+		t.Helper()
+		got := map[string][]embed.Window{}
+		err := s.View(t.Context(), true, func(rd search.Reader) error {
+			ids, err := rd.Match(t.Context(), search.Terms{}, memory.Filter{}, 10)
+			if err != nil {
+				return err
+			}
+			chunks, err := rd.Chunks(t.Context(), ids, vectors)
+			for _, c := range chunks {
+				got[c.Text] = c.Windows
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	window := func(i int) []embed.Window {
+		return []embed.Window{embed.QuantizeWindow(0, 0, f.vectors[f.Chunks[i].Hash].Window)}
+	}
+	want := map[string][]embed.Window{"one": window(0), "two": window(1)}
+	edited := testFile("memory/b.md", nil, "two", "one", "three")
+	for name, change := range map[string]func(){
+		"written": func() {},
+		"edited and renamed": func() {
+			replace(t, s, gone(f.Path), edited)
+			want["three"] = nil
+		},
+		"rebuilt": func() {
+			if err := writeAll(t.Context(), s, testSpace, edited); err != nil {
+				t.Fatal(err)
+			}
+			want["three"] = nil
+		},
+	} {
+		change()
+		if d := cmp.Diff(want, windowsOf(true)); d != "" {
+			t.Errorf("%s: %s", name, d)
+		}
+	}
+	for text, w := range windowsOf(false) {
+		if w != nil {
+			t.Errorf("%s: windows that nobody asked for", text)
+		}
+	}
+}
+
+// An index that was filled from another cache gives it the documents that it lacks, and has chunks whose windows it lacks embedded again.
+func TestReconcileGivesTheCacheWhatItLacks(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := openTestStore(t, dir)
+	f := testFile("memory/a.md", newRand(), "one", "two", "three")
+	replace(t, s, f)
+	if len(backlog(t, s, testSpace)) != 0 {
+		t.Fatal("texts lack a vector")
+	}
+	if err := errors.Join(s.Close(), s.opt.Cache.Close(), os.Remove(vectors.Path(dir, "main"))); err != nil {
 		t.Fatal(err)
 	}
-	return n
+	s = openTestStore(t, dir)
+	if texts := backlog(t, s, testSpace); len(texts) != 3 || cachedDocuments(t, s) != 3 {
+		t.Errorf("%d documents are in the new cache, and %q are to be embedded for their windows", cachedDocuments(t, s), texts)
+	}
+	checkConsistent(t, s)
 }
 
 func TestBacklogBeginsWithTheNewestFile(t *testing.T) {
@@ -153,31 +204,17 @@ func TestBacklogBeginsWithTheNewestFile(t *testing.T) {
 		f.ModTime = time.Unix(int64([]int{1, 3, 2}[i]), 0)
 		replace(t, s, f)
 	}
-	texts, n, err := s.Backlog(t.Context(), testSpace, 3)
+	texts, n, err := s.Backlog(t.Context(), testSpace, vectors.Place{}, 3)
+	if err == nil && len(texts) == 3 {
+		more, _, moreErr := s.Backlog(t.Context(), testSpace, texts[2].At, 10)
+		texts, err = append(texts, more...), moreErr
+	}
 	var got []string
 	for _, text := range texts {
 		got = append(got, text.Text)
 	}
-	if want := []string{"memory/new.md", "the same", "memory/middle.md"}; err != nil || n != 6 || !cmp.Equal(got, want) {
+	if want := []string{"memory/new.md", "the same", "memory/middle.md", "the same", "memory/old.md", "the same"}; err != nil || n != 6 || !cmp.Equal(got, want) {
 		t.Errorf("%d chunks, %v, %v", n, got, err)
-	}
-}
-
-func TestPutVectorsCachesVectorsWithoutAChunk(t *testing.T) {
-	t.Parallel()
-	s := openTestStore(t, t.TempDir())
-	f := testFile("memory/a.md", newRand(), "one")
-	if err := s.PutVectors(t.Context(), testSpace, f.vectors); err != nil {
-		t.Fatal(err)
-	}
-	if n, err := s.current().countCached(t.Context()); err != nil || n != 1 {
-		t.Errorf("%d vectors are cached, %v", n, err)
-	}
-	if known, err := s.ReplaceFile(t.Context(), f.File); err != nil || known != 1 {
-		t.Errorf("%d vectors are known, %v", known, err)
-	}
-	if m := checkConsistent(t, s); m.embedded != 1 {
-		t.Errorf("%+v", m)
 	}
 }
 
@@ -224,8 +261,8 @@ func TestOpenReplacesTheIndexOfAnotherWorkspace(t *testing.T) {
 	if err := s.salvage(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if n, err := s.current().countCached(t.Context()); err != nil || n != 1 {
-		t.Errorf("%d vectors cached, %v", n, err)
+	if n := cachedDocuments(t, s); n != 1 {
+		t.Errorf("%d vectors are cached", n)
 	}
 	if left := unsalvaged(s.path); len(left) != 0 {
 		t.Errorf("the old index is kept: %v", left)
@@ -281,7 +318,7 @@ func TestReplaceFileLeavesNoTextOfADeletedNote(t *testing.T) {
 }
 
 // The ids of chunks change if a file is written again.
-func TestPutVectorsKeepsChunks(t *testing.T) {
+func TestEmbedKeepsChunks(t *testing.T) {
 	t.Parallel()
 	s := openTestStore(t, t.TempDir())
 	ids := func() []int64 {
@@ -298,8 +335,8 @@ func TestPutVectorsKeepsChunks(t *testing.T) {
 	whole := testFile("memory/a.md", newRand(), "one harbor", "two harbors", "three")
 	part := maps.Clone(whole.vectors)
 	delete(part, whole.Chunks[1].Hash)
-	for i, vectors := range []map[indexer.Hash]indexer.Vectors{part, whole.vectors} {
-		if err := s.PutVectors(t.Context(), testSpace, vectors); err != nil {
+	for i, given := range []map[indexer.Hash]testVector{part, whole.vectors} {
+		if err := putVectors(t.Context(), s, testSpace, given); err != nil {
 			t.Fatal(err)
 		}
 		if m := checkConsistent(t, s); m.embedded != 2+i || m.chunks != 4 || m.files != 2 {

@@ -2,9 +2,10 @@ package store
 
 import (
 	"context"
-	"errors"
+	"fmt"
 
 	"kioku/store/vector"
+	"kioku/vectors"
 )
 
 // vectorCache caches the vectors of an index; without it, chunks_vec answers.
@@ -46,7 +47,7 @@ func (c *vectorChange) recordPut(id int64, v []float32) {
 func (c *vectorChange) recordDelete(id int64) { c.recordPut(id, nil) }
 
 // newVectorCache returns an empty cache that counts against the budget.
-func newVectorCache(budget *vector.Budget) *vectorCache {
+func newVectorCache(budget *vector.Budget, cache *vectors.Cache) *vectorCache {
 	return newGenerationCache(budget, cachedPart[cachedVectors, vectorChange]{
 		footprint: func(_ context.Context, _ queryer, m meta) (int64, error) {
 			if m.space.IsZero() || m.embedded == 0 {
@@ -54,7 +55,9 @@ func newVectorCache(budget *vector.Budget) *vectorCache {
 			}
 			return vector.Footprint(m.embedded, m.space.Dims), nil
 		},
-		load:  loadVectors,
+		load: func(ctx context.Context, q queryer, m meta) (cachedVectors, error) {
+			return loadVectors(ctx, q, m, cache)
+		},
 		bytes: func(v cachedVectors) int64 { return v.table.Bytes() },
 		apply: applyVectors,
 	})
@@ -104,19 +107,10 @@ func (x *index) loadVectorCache(ctx context.Context) error {
 }
 
 // loadVectors reads the vectors of a snapshot.
-func loadVectors(ctx context.Context, q queryer, m meta) (cachedVectors, error) {
-	table, err := readVectorTable(ctx, q, m)
-	if err != nil {
-		return cachedVectors{}, err
+func loadVectors(ctx context.Context, q queryer, m meta, cache *vectors.Cache) (cachedVectors, error) {
+	table := vector.NewTable(m.space.Dims, m.embedded)
+	if err := forEachEmbedded(ctx, q, m, cache, everyID, table.Put); err != nil {
+		return cachedVectors{}, fmt.Errorf("read vectors: %w", err)
 	}
 	return cachedVectors{table, table.Slab()}, nil
 }
-
-// readVectorTable reads the whole of chunks_vec. It returns an error if the number of vectors is not that of meta.
-func readVectorTable(ctx context.Context, q queryer, m meta) (*vector.Table, error) {
-	table := vector.NewTable(m.space.Dims, m.embedded)
-	return table, forEachVector(ctx, q, m, table.Put)
-}
-
-// errBlockLayout: the layout of a block of vec0 is unknown.
-var errBlockLayout = errors.New("unknown layout of chunks_vec")

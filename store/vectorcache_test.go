@@ -13,7 +13,6 @@ import (
 	"pgregory.net/rapid"
 
 	"kioku/embed"
-	"kioku/indexer"
 	"kioku/internal/testkit"
 	"kioku/memory"
 	"kioku/search"
@@ -24,7 +23,7 @@ import (
 func openWithBudget(t testing.TB, dir string, budget *vector.Budget, readOnly bool) *Store {
 	t.Helper()
 	opt := testOptions()
-	opt.Vectors, opt.ReadOnly = budget, readOnly
+	opt.Vectors, opt.ReadOnly, opt.Cache = budget, readOnly, openTestCache(t, dir)
 	s, err := Open(t.Context(), Path(dir, "main"), opt)
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +115,7 @@ func drawFile(r *rand.Rand, n int, pool [][]float32) note {
 	f.Source = sources[n%2]
 	for i := range f.Chunks {
 		if r.IntN(8) > 0 {
-			f.vectors[f.Chunks[i].Hash] = indexer.Vectors{Vector: pool[r.IntN(len(pool))]}
+			f.vectors[f.Chunks[i].Hash] = testVector{f.Chunks[i].Text, pool[r.IntN(len(pool))], pool[0]}
 		}
 	}
 	return f
@@ -323,7 +322,7 @@ func TestVectorCacheReloadsAfterAnotherProcess(t *testing.T) {
 	check(false)
 	check(true)
 	for n := range 3 {
-		replace(t, owner, testFile(fmt.Sprintf("memory/%d.md", n), r, numbered("m", 30)...))
+		replace(t, owner, testFile(fmt.Sprintf("memory/%d.md", n), r, numbered(fmt.Sprint("m", n), 30)...))
 		check(false)
 	}
 	check(true)
@@ -412,7 +411,7 @@ func TestVectorCacheFollowsAChangeOfDimension(t *testing.T) {
 	viewCached(t, s, nil)
 	replace(t, s, gone("memory/a.md"))
 	f := testFile("memory/a.md", nil, "one", "two")
-	f.vectors[f.Chunks[0].Hash], f.vectors[f.Chunks[1].Hash] = testVectors(r, 9), testVectors(r, 9)
+	f.vectors[f.Chunks[0].Hash], f.vectors[f.Chunks[1].Hash] = testVectors(r, 9, "one"), testVectors(r, 9, "two")
 	if err := write(t.Context(), s, embed.Space{Provider: "test", Model: "n", Dims: 9}, f); err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ const (
 	// vecRows is the number of rows in a shadow chunk of vec0. To write or read a row, SQLite follows the pages of its shadow
 	// chunk one by one. With an eighth of vec0's default of 1024, inserts are 1.6 times as fast and searches no slower.
 	vecRows = 128
-	// vecSlack is the number of unnecessary shadow chunks above which chunks_vec is compacted.
+	// vecSlack is the number of shadow chunks that deleted rows may fill, beside half of the others, before chunks_vec is compacted.
 	vecSlack = 16
 
 	// selectIntact reports whether all tables of vec0 exist: it crashes the process if one is missing.
@@ -76,6 +76,7 @@ func (x *index) compactVectors(ctx context.Context, space embed.Space) error {
 		for _, stmt := range []string{
 			"INSERT INTO chunks_vec (rowid, embedding) SELECT id, embedding FROM live ORDER BY id",
 			"DROP TABLE live",
+			"UPDATE meta SET holes = 0",
 		} {
 			if _, err := tx.ExecContext(ctx, stmt); err != nil {
 				return fmt.Errorf("compact vectors: %w", err)

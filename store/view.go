@@ -14,6 +14,7 @@ import (
 	"kioku/search/analysis"
 	"kioku/store/postings"
 	"kioku/store/vector"
+	"kioku/vectors"
 )
 
 // maxSnapshotTries is the number of times that View tries to get two connections with the same snapshot. After that it
@@ -28,6 +29,7 @@ type view struct {
 	slab               *vector.Slab    // the vectors of this snapshot, nil if they are not cached
 	words              *postings.Index // the words of this snapshot, nil if they are not cached
 	allowed            *allowedCache
+	cache              *vectors.Cache
 }
 
 // withView calls f with a snapshot of the index. Match and Nearest use a connection each, so that they can run at the same
@@ -54,7 +56,7 @@ func (x *index) tryView(ctx context.Context, vectors, two bool, f func(search.Re
 		return false, err
 	}
 	defer wordsTx.Rollback()
-	v := &view{wordsTx: wordsTx, vectorsTx: wordsTx, meta: m, words: x.cachedWords(m), allowed: &x.allowed}
+	v := &view{wordsTx: wordsTx, vectorsTx: wordsTx, meta: m, words: x.cachedWords(m), allowed: &x.allowed, cache: x.opt.Cache}
 	if v.languages, err = readLanguages(ctx, wordsTx); err != nil {
 		return false, err
 	}
@@ -240,7 +242,7 @@ func (v *view) readWindows(ctx context.Context, chunks []search.Chunk) error {
 		var codes sql.RawBytes
 		err := rows.Scan(&i, &codes)
 		if err == nil {
-			if windows, err := embed.DecodeWindows(codes, v.meta.space.Dims); err == nil {
+			if windows, err := embed.DecodeWindows(codes, v.meta.space.Dims); err == nil && len(windows) > 0 {
 				chunks[i].Windows = windows
 			}
 		}

@@ -3,20 +3,20 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"kioku/cmd/kioku/internal/connect"
 	"kioku/cmd/kioku/internal/render"
-	"kioku/store"
+	"kioku/embed"
+	"kioku/vectors"
 )
 
 func (a *app) cacheCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "cache", Short: "Show and prune embeddings",
-		Long: "Show and prune the embeddings of the index and its cache. Nothing here asks a provider.",
+		Long: "Show and prune the embeddings that were paid for. Nothing here asks a provider.",
 	}
 	group(cmd, a.cacheStatsCmd(), a.cachePruneCmd())
 	return cmd
@@ -38,30 +38,30 @@ type cachedSpace struct {
 	Model      string `json:"model"`
 	Dimensions int    `json:"dimensions"`
 	Endpoint   string `json:"endpoint,omitempty"`
-	// Live is true for the vectors that searches use.
-	Live    bool  `json:"live"`
-	Vectors int   `json:"vectors"`
-	Cached  int   `json:"cached"`
-	Unused  int   `json:"unused"`
-	Bytes   int64 `json:"bytes"`
-	// LastUsed is when a cached vector was last written, "" without one.
+	// Live is true for the model that searches use.
+	Live bool `json:"live"`
+	// Documents and Windows count the vectors of chunks and of their windows, and Unused those of texts that are not indexed.
+	Documents int   `json:"documents"`
+	Windows   int   `json:"windows"`
+	Unused    int   `json:"unused"`
+	Bytes     int64 `json:"bytes"`
+	// LastUsed is when one of them was last written.
 	LastUsed string `json:"lastUsed"`
 }
 
 func (a *app) cacheStatsCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "stats", Short: "List the embeddings by model", Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
-		Long: "List the embeddings of the index and its cache by model: those that searches use, and the cached ones, of which unused are\n" +
-			"those of texts that are not in the notes any more.",
+		Long: "List the embeddings by model: those of chunks and of their windows, and how many are of texts that are not in the notes any more.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.withCache(cmd.Context(), connect.ToSearch, func(c *connect.Client) error {
-				spaces, err := c.Memory.CacheStats(cmd.Context())
+				spaces, active, err := c.Memory.CacheStats(cmd.Context())
 				if err != nil {
 					return err
 				}
 				list := []cachedSpace{}
 				for _, s := range spaces {
-					list = append(list, newCachedSpace(s))
+					list = append(list, newCachedSpace(s, active))
 				}
 				return a.Write(list, func(p *render.Page) { tellSpaces(p, list) })
 			})
@@ -69,13 +69,9 @@ func (a *app) cacheStatsCmd() *cobra.Command {
 	}
 }
 
-func newCachedSpace(s store.CachedSpace) cachedSpace {
-	c := cachedSpace{Provider: s.Space.Provider, Model: s.Space.Model, Dimensions: s.Space.Dims, Endpoint: s.Space.Endpoint,
-		Live: s.Active, Vectors: s.Vectors, Cached: s.Cached, Unused: s.Unused, Bytes: s.Bytes}
-	if !s.Used.IsZero() {
-		c.LastUsed = s.Used.UTC().Format(time.RFC3339)
-	}
-	return c
+func newCachedSpace(s vectors.CachedSpace, active embed.Space) cachedSpace {
+	return cachedSpace{Provider: s.Space.Provider, Model: s.Space.Model, Dimensions: s.Space.Dims, Endpoint: s.Space.Endpoint,
+		Live: s.Space == active, Documents: s.Documents, Windows: s.Windows, Unused: s.Unused, Bytes: s.Bytes, LastUsed: s.Used.UTC().Format(time.RFC3339)}
 }
 
 // tellSpaces writes a line for each space.
@@ -86,23 +82,23 @@ func tellSpaces(p *render.Page, list []cachedSpace) {
 	for _, s := range list {
 		live := ""
 		if s.Live {
-			live = fmt.Sprintf("%d in use, ", s.Vectors)
+			live = ", in use"
 		}
-		p.Linef("%s/%s (%d dimensions): %s%d cached, %d of them unused, %.1f MB", s.Provider, s.Model, s.Dimensions, live, s.Cached, s.Unused,
-			float64(s.Bytes)/1e6)
+		p.Linef("%s/%s (%d dimensions)%s: %d of chunks, %d of windows, %d of them unused, %.1f MB", s.Provider, s.Model, s.Dimensions, live,
+			s.Documents, s.Windows, s.Unused, float64(s.Bytes)/1e6)
 	}
 }
 
 func (a *app) cachePruneCmd() *cobra.Command {
-	var p store.CachePrune
+	var p vectors.Prune
 	var days int
 	cmd := &cobra.Command{
 		Use: "prune", Short: "Delete embeddings that are not in use", Args: cobra.NoArgs, ValidArgsFunction: cobra.NoFileCompletions,
-		Long: "Delete cached embeddings, never those that searches use. Of several flags, all have to hold.",
+		Long: "Delete embeddings, never those that searches use. Of several flags, all have to hold.",
 		Example: "  kioku cache prune --all-unused\n  kioku cache prune --space openai/text-embedding-3-small\n" +
 			"  kioku cache prune --all-unused --older-than 90",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if p == (store.CachePrune{}) && days == 0 {
+			if p == (vectors.Prune{}) && days == 0 {
 				return flagError(cmd, errors.New("say what to delete: --all-unused, --space or --older-than"))
 			}
 			if days > 0 {

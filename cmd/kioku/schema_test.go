@@ -19,7 +19,6 @@ import (
 	"kioku/cmd/kioku/internal/modelstore"
 	"kioku/cmd/kioku/internal/top"
 	kiokuv1 "kioku/proto/kioku/v1"
-	"kioku/store"
 )
 
 // outputs are the values that commands write with --json, by the name of the schema in docs/schema. A name is that of the command,
@@ -84,7 +83,7 @@ var outputs = map[string]any{
 	"derive undo":             &kiokuv1.Decided{},
 	"doctor":                  diagnosis{},
 	"explain":                 &kiokuv1.ExplainResponse{},
-	"export":                  either{store.ExportHeader{}, store.ExportedLine{}},
+	"export":                  exportReport{},
 	"export to a file":        exportReport{},
 	"get":                     &kiokuv1.MemoryGetResponse{},
 	"get several":             []*kiokuv1.MemoryGetResponse{},

@@ -60,7 +60,7 @@ var gauges = []gauge{
 	gaugeOf("kioku_database_bytes", "Size of the file of the index.", func(s kioku.Status) float64 { return float64(s.DatabaseBytes) }),
 	gaugeOf("kioku_wal_bytes", "Size of the write-ahead log of the index.", func(s kioku.Status) float64 { return float64(s.WALBytes) }),
 	gaugeOf("kioku_index_resident_bytes", "Memory that the vectors and words of the agent occupy.", func(s kioku.Status) float64 { return float64(s.ResidentBytes) }),
-	gaugeOf("kioku_index_cached_vectors", "Vectors of texts that are not indexed now.", func(s kioku.Status) float64 { return float64(s.Cached) }),
+	gaugeOf("kioku_index_cached_vectors", "Vectors in the cache of embeddings, of chunks and of their windows.", func(s kioku.Status) float64 { return float64(s.Cached) }),
 	counterOf("kioku_document_vectors_cached_total", "Chunks that got a vector of the cache.", func(s kioku.Status) float64 { return float64(s.KnownSinceStart) }),
 	counterOf("kioku_document_vectors_embedded_total", "Texts of notes that the provider embedded.", func(s kioku.Status) float64 { return float64(s.EmbeddedSinceStart) }),
 }

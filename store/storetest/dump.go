@@ -19,7 +19,7 @@ var dumps = []string{
 	`SELECT 'link ' || quote(f.path) || ' ' || l.line || ' ' || quote(l.text) || ' ' || quote(l.target) || ' ' || l.kind || ' ' || quote(l.name)
 		FROM links l JOIN files f ON f.id = l.file ORDER BY f.path, l.rowid`,
 	`SELECT 'chunk ' || quote(f.path) || ' ' || c.start_line || '-' || c.end_line || ' ' || quote(c.headings) || ' ' || c.date || ' ' ||
-		hex(c.sha256) || ' ' || quote(c.fence) || ' ' || c.closed || ' ' || c.terms || ' ' || hex(coalesce(c.layout, '')) || ' ' || coalesce(c.checksum, 'none') || ' ' ||
+		hex(c.sha256) || ' ' || quote(c.fence) || ' ' || c.closed || ' ' || c.terms || ' ' || hex(coalesce(c.layout, '')) || ' ' || c.embedded || ' ' ||
 		quote(c.text) FROM chunks c JOIN files f ON f.id = c.file ORDER BY f.path, c.start_line, c.end_line, c.sha256`,
 	`SELECT 'word ' || quote(f.path) || ' ' || c.start_line || ' ' || i.offset || ' ' || quote(i.term) FROM temp.postings i
 		JOIN chunks c ON c.id = i.doc JOIN files f ON f.id = c.file ORDER BY f.path, c.start_line, c.sha256, i.offset, i.term`,
@@ -28,8 +28,8 @@ var dumps = []string{
 }
 
 // dumpVectors returns the vectors of the chunks.
-const dumpVectors = `SELECT 'vector ' || quote(f.path) || ' ' || c.start_line || ' ' || hex(v.embedding) FROM chunks c
-	JOIN files f ON f.id = c.file CROSS JOIN chunks_vec v ON v.rowid = c.id ORDER BY f.path, c.start_line, c.sha256`
+const dumpVectors = `SELECT 'vector ' || quote(f.path) || ' ' || c.start_line || ' ' || hex(v.embedding) || ' ' || hex(w.codes) FROM chunks c
+	JOIN files f ON f.id = c.file CROSS JOIN chunks_vec v ON v.rowid = c.id JOIN windows w ON w.chunk = c.id ORDER BY f.path, c.start_line, c.sha256`
 
 // Dump returns everything that is read from the index at path: files, fields, names, links, chunks, words and vectors. Two indexes of the same
 // files, however they were made, have the same dump.

@@ -60,12 +60,12 @@ func CheckIndex(t testing.TB, path string) {
 	if err := db.QueryRow("PRAGMA integrity_check").Scan(&integrity); err != nil || integrity != "ok" {
 		t.Errorf("integrity_check: %q, %v", integrity, err)
 	}
-	var want, chunks, words, embedded, checksums int
+	var want, chunks, words, embedded, windowed int
 	err := db.QueryRow(`SELECT chunks, embedded, (SELECT count(*) FROM chunks), (SELECT count(*) FROM chunks_fts_docsize),
-		(SELECT count(*) FROM chunks WHERE checksum IS NOT NULL) FROM meta`).Scan(&want, &embedded, &chunks, &words, &checksums)
-	if err != nil || chunks != want || words != want || checksums != embedded {
+		(SELECT count(*) FROM chunks WHERE embedded = 1) FROM meta`).Scan(&want, &embedded, &chunks, &words, &windowed)
+	if err != nil || chunks != want || words != want || windowed != embedded {
 		t.Errorf("%d chunks are told of, %d are there, with words %d; %d vectors are told of, %d are there; %v",
-			want, chunks, words, embedded, checksums, err)
+			want, chunks, words, embedded, windowed, err)
 	}
 }
 

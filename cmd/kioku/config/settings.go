@@ -128,6 +128,6 @@ func (r *registry) query(c *Config) {
 // caches registers the settings of what is kept to be fast.
 func (r *registry) caches(c *Config) {
 	r.group = "Caches"
-	number(r, &c.CacheEntries, 1, 100_000_000, "cache.maxEntries", "Maximum number of embeddings in the cache, in addition to those of the indexed texts.")
+	number(r, &c.CacheEntries, 1, 100_000_000, "cache.maxEntries", "Maximum number of embeddings, of chunks and of their windows, in addition to those of the indexed texts.")
 	number(r, &c.MemoryBudget, 0, 1<<40, "memoryBudgetBytes", "Maximum number of bytes of vectors and words in memory for all agents; the rest is searched on disk.")
 }

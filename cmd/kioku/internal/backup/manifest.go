@@ -22,9 +22,10 @@ const (
 	format  = "kioku-backup"
 	version = 1
 
-	// indexName is the entry of the index, and manifestName the last entry.
-	indexName    = "index.sqlite"
-	manifestName = "manifest.json"
+	// indexName and embeddingsName are the entries of the index and of the embeddings, and manifestName the last entry.
+	indexName      = "index.sqlite"
+	embeddingsName = "embeddings.sqlite"
+	manifestName   = "manifest.json"
 	// notesFolder and agentFolder contain the notes, and the files of the agent in the state folder.
 	notesFolder = "notes/"
 	agentFolder = "agent/"
@@ -112,7 +113,7 @@ func parseManifest(data []byte) (*Manifest, error) {
 // brings programs, or settings of other programs, into a workspace.
 func checkName(name string) error {
 	note, isNote := strings.CutPrefix(name, notesFolder)
-	known := name == indexName || strings.HasPrefix(name, agentFolder) || isNote && (note == config.FolderFile || isNoteName(note))
+	known := name == indexName || name == embeddingsName || strings.HasPrefix(name, agentFolder) || isNote && (note == config.FolderFile || isNoteName(note))
 	if !known || !utf8.ValidString(name) || !filepath.IsLocal(filepath.FromSlash(name)) || filepath.ToSlash(filepath.Clean(name)) != name ||
 		strings.Contains(name, "\x00") || filepath.Separator != '/' && strings.ContainsRune(name, filepath.Separator) {
 		return fmt.Errorf("%w: its entry %q has no place in a backup", ErrUnsafe, name)

@@ -29,7 +29,7 @@ func Verify(ctx context.Context, archive string, progress func(phase string, don
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	u := &unpacker{ctx: ctx, dir: dir, progress: progress, wanted: func(name string) bool { return name == indexName }}
+	u := &unpacker{ctx: ctx, dir: dir, progress: progress, wanted: func(name string) bool { return name == indexName || name == embeddingsName }}
 	return u.verified(archive)
 }
 
@@ -75,7 +75,7 @@ func (u *unpacker) verified(archive string) (*Manifest, error) {
 // checkIndex checks the index that was unpacked.
 func (u *unpacker) checkIndex() error {
 	u.progress("check", 0, -1)
-	checked, err := store.CheckCopy(u.ctx, filepath.Join(u.dir, indexName))
+	checked, err := store.CheckCopy(u.ctx, filepath.Join(u.dir, indexName), filepath.Join(u.dir, embeddingsName))
 	if err == nil && len(checked.Found) > 0 {
 		err = errors.New(strings.Join(checked.Found, "; "))
 	}

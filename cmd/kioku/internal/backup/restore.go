@@ -13,6 +13,7 @@ import (
 	"kioku"
 	"kioku/memory"
 	"kioku/store"
+	"kioku/vectors"
 )
 
 // Target is where a backup is restored to.
@@ -173,6 +174,12 @@ func (r *restoring) placeAll(ctx context.Context) error {
 	if err := r.placeAgent(); err != nil {
 		return fmt.Errorf("restore the sessions: %w", err)
 	}
+	embeddings := filepath.Join(r.dir, embeddingsName)
+	if _, err := os.Stat(embeddings); err == nil { // an earlier version wrote none
+		if err := move(embeddings, vectors.Path(r.state, r.Agent)); err != nil {
+			return fmt.Errorf("restore the embeddings: %w", err)
+		}
+	}
 	if err := move(index, store.Path(r.state, r.Agent)); err != nil {
 		return fmt.Errorf("restore the index: %w", err)
 	}
@@ -184,10 +191,11 @@ func (r *restoring) agentDir() string { return filepath.Join(r.state, "agents", 
 
 // look finds what is in the way, and which notes are to be written.
 func (r *restoring) look() error {
-	index := store.Path(r.state, r.Agent)
-	for _, suffix := range []string{"", "-wal", "-shm", "-open"} {
-		if _, err := os.Lstat(index + suffix); err == nil {
-			r.replaced = append(r.replaced, inTheWay{index + suffix, filepath.Base(index) + suffix})
+	for _, file := range []string{store.Path(r.state, r.Agent), vectors.Path(r.state, r.Agent)} {
+		for _, suffix := range []string{"", "-wal", "-shm", "-open"} {
+			if _, err := os.Lstat(file + suffix); err == nil {
+				r.replaced = append(r.replaced, inTheWay{file + suffix, filepath.Base(file) + suffix})
+			}
 		}
 	}
 	if entries, err := os.ReadDir(r.agentDir()); err == nil && len(entries) > 0 {

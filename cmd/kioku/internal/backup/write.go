@@ -33,6 +33,8 @@ type Source struct {
 	Notes []string
 	// CopyIndex writes a copy of the index to a new file.
 	CopyIndex func(ctx context.Context, path string, progress func(done, total int)) error
+	// CopyEmbeddings writes a copy of the embeddings to a new file.
+	CopyEmbeddings func(ctx context.Context, path string) error
 	// Progress is told the phase and the number of bytes that are done and of all; a total of -1 is not known. It is required.
 	Progress func(phase string, done, total int64)
 }
@@ -54,8 +56,12 @@ func Write(ctx context.Context, path string, s Source) (*Manifest, error) {
 		Workspace: s.Workspace, Time: time.Now().UTC().Truncate(time.Second)}}
 	index, archive := filepath.Join(dir, indexName), filepath.Join(dir, rand.Text())
 	err = s.CopyIndex(ctx, index, func(done, total int) { s.Progress("copy", int64(done)*pageBytes, int64(total)*pageBytes) })
+	embeddings := filepath.Join(dir, embeddingsName)
 	if err == nil {
-		err = w.write(archive, index)
+		err = s.CopyEmbeddings(ctx, embeddings)
+	}
+	if err == nil {
+		err = w.write(archive, index, embeddings)
 	}
 	if err == nil {
 		_, err = Verify(ctx, archive, s.Progress)
@@ -91,21 +97,23 @@ type writer struct {
 }
 
 // write writes the archive.
-func (w *writer) write(archive, index string) error {
+func (w *writer) write(archive string, databases ...string) error {
 	f, err := os.OpenFile(archive, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
 	z := gzip.NewWriter(f)
 	w.tar = tar.NewWriter(z)
-	err = w.addAll(index)
+	err = w.addAll(databases)
 	return errors.Join(err, w.tar.Close(), z.Close(), f.Sync(), f.Close())
 }
 
-// addAll adds the index, the notes, the files of the agent, and the manifest.
-func (w *writer) addAll(index string) error {
-	if err := w.addIndex(index); err != nil {
-		return err
+// addAll adds the databases, the notes, the files of the agent, and the manifest.
+func (w *writer) addAll(databases []string) error {
+	for _, path := range databases {
+		if err := w.addDatabase(path); err != nil {
+			return err
+		}
 	}
 	if err := w.addNotes(); err != nil {
 		return err
@@ -125,8 +133,8 @@ func (w *writer) addAll(index string) error {
 	return err
 }
 
-func (w *writer) addIndex(index string) error {
-	f, err := os.Open(index)
+func (w *writer) addDatabase(path string) error {
+	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
@@ -135,7 +143,7 @@ func (w *writer) addIndex(index string) error {
 	if err != nil {
 		return err
 	}
-	return w.add(indexName, f, info)
+	return w.add(filepath.Base(path), f, info)
 }
 
 // addNotes adds the notes. One that is gone or may not be read is left out.

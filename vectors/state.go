@@ -1,4 +1,4 @@
-package indexer
+package vectors
 
 import (
 	"fmt"
@@ -8,28 +8,28 @@ import (
 )
 
 const (
-	// rateSpan is the time over which the rate of a backfill is measured.
+	// rateSpan is the time over which the rate of a run is measured.
 	rateSpan = time.Minute
 	// rateStep is the least time between two samples of it.
 	rateStep = time.Second
-	// eventPause is the least time between two events of a backfill under way.
+	// eventPause is the least time between two events of a run under way.
 	eventPause = 5 * time.Second
 )
 
-// BackfillState is how far a backfill is.
-type BackfillState struct {
+// State is how far a Fill is.
+type State struct {
 	// Running is true while a run is under way.
 	Running bool
-	// Embedded and Total count the texts that the provider embedded in the run, and all that it is to embed; 0 without a run.
+	// Embedded and Total count the chunks that the run has embedded, and all that it is to embed; 0 without a run.
 	Embedded, Total int
-	// PerSecond is how many texts the provider embedded in a second, lately; 0 if it is not known.
+	// PerSecond is how many chunks were embedded in a second, lately; 0 if it is not known.
 	PerSecond float64
 	// Left is about how long the run will take; 0 if it is not known.
 	Left time.Duration
 }
 
 // String says for people how far a run is: "1200 of 9482 texts, about 4 min left, newest first".
-func (s BackfillState) String() string {
+func (s State) String() string {
 	switch {
 	case !s.Running:
 		return ""
@@ -39,12 +39,12 @@ func (s BackfillState) String() string {
 	return fmt.Sprintf("%d of %d texts, about %s left, newest first", s.Embedded, s.Total, text.About(s.Left))
 }
 
-// State returns how far the backfill is.
-func (b *Backfill) State() BackfillState {
-	if s := b.state.Load(); s != nil {
+// State returns how far the loop is.
+func (f *Fill) State() State {
+	if s := f.state.Load(); s != nil {
 		return *s
 	}
-	return BackfillState{}
+	return State{}
 }
 
 // rate measures how fast a count grows, over the last minute.
@@ -76,36 +76,31 @@ func (r *rate) perSecond() float64 {
 }
 
 // reportProgress reports how far the run is.
-func (r *backfillRun) reportProgress() {
+func (r *fillRun) reportProgress() {
 	r.total = max(r.total, r.rep.Embedded)
 	now := r.now()
 	r.rate.add(now, r.rep.Embedded)
-	s := BackfillState{Running: true, Embedded: r.rep.Embedded, Total: r.total, PerSecond: r.rate.perSecond()}
+	s := State{Running: true, Embedded: r.rep.Embedded, Total: r.total, PerSecond: r.rate.perSecond()}
 	if s.PerSecond > 0 {
 		s.Left = time.Duration(float64(s.Total-s.Embedded) / s.PerSecond * float64(time.Second))
 	}
 	r.state.Store(&s)
-	r.onProgress(Progress{Phase: PhaseEmbed, Embedded: s.Embedded, EmbedTotal: s.Total})
+	if r.step != nil {
+		r.step(s)
+	}
 	if r.notified.IsZero() {
 		r.notified = now // a short run needs no events
 	}
-	if now.Sub(r.notified) >= eventPause {
+	if now.Sub(r.notified) >= eventPause && r.Notify != nil {
 		r.notified = now
-		r.notify(Event{Kind: Embedding, Text: s.String(), Chunks: s.Embedded, Time: now})
+		r.Notify(s, false)
 	}
 }
 
-// endState reports that the run has ended.
-func (r *backfillRun) endState() {
-	r.state.Store(&BackfillState{})
-	if r.rep.Embedded > 0 {
-		r.notify(Event{Kind: EmbedDone, Text: fmt.Sprintf("%d of %d texts", r.rep.Embedded, r.total), Chunks: r.rep.Embedded, Time: r.now()})
-	}
-}
-
-// notify passes on an event of the backfill.
-func (b *Backfill) notify(e Event) {
-	if b.Notify != nil {
-		b.Notify(e)
+// endState reports that a run has ended.
+func (f *Fill) endState(r *fillRun) {
+	f.state.Store(&State{})
+	if r.rep.Embedded > 0 && f.Notify != nil {
+		f.Notify(State{Embedded: r.rep.Embedded, Total: max(r.total, r.rep.Embedded)}, true)
 	}
 }

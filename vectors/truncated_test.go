@@ -1,4 +1,4 @@
-package indexer_test
+package vectors_test
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"kioku/embed"
+	"kioku/vectors"
 )
 
 // short is a provider whose model reads only the beginning of a text.
@@ -15,7 +16,7 @@ type short struct {
 	limit int // in bytes
 }
 
-// Stream implements indexer.Embedder.
+// Stream implements vectors.Embedder.
 func (s short) Stream(ctx context.Context, texts iter.Seq[string], receive func([]embed.Outcome)) error {
 	var sent []string
 	tee := func(yield func(string) bool) {
@@ -36,7 +37,7 @@ func (s short) Stream(ctx context.Context, texts iter.Seq[string], receive func(
 }
 
 // Only a text of which a part is in no vector counts as truncated: the windows of a long one have all of its lines.
-func TestBackfillCountsOnlyTextsWithAPartInNoVector(t *testing.T) {
+func TestFillCountsOnlyTextsWithAPartInNoVector(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		limit   int
@@ -50,10 +51,10 @@ func TestBackfillCountsOnlyTextsWithAPartInNoVector(t *testing.T) {
 		"a refused window is in the text": {limit: 10_000, refuses: "harbour line 1"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			prov := newProvider()
-			prov.refuses = func(text string) bool { return c.refuses != "" && strings.HasPrefix(text, c.refuses) }
-			_, b := backfillOf(t, short{prov, c.limit}, chunkOf("harbour", 4))
-			if rep, err := b.Run(t.Context(), nil); err != nil || rep.Embedded != 1 || rep.Truncated != c.want {
+			f := setup(t, memFile{"a", 1, []string{lines("harbour", 4)}})
+			f.prov.refuses = func(text string) bool { return c.refuses != "" && strings.HasPrefix(text, c.refuses) }
+			f.fill = vectors.NewFill(f.cache, f.index, short{f.prov, c.limit}, nil, nil)
+			if rep, err := f.fill.Run(t.Context(), nil); err != nil || rep.Embedded != 1 || rep.Truncated != c.want {
 				t.Errorf("%+v, %v; want %d truncated", rep, err, c.want)
 			}
 		})

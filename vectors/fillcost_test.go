@@ -1,4 +1,4 @@
-package indexer_test
+package vectors_test
 
 import (
 	"bytes"
@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"kioku/embed"
-	"kioku/indexer"
+	"kioku/vectors"
 )
 
 // service is an embeddings service behind an http.RoundTripper.
@@ -68,28 +68,28 @@ func (s *service) set(fails func([]string) int) {
 	s.fails = fails
 }
 
-// watchBackfill runs the backfill of an index of n texts of some 100 bytes against a service.
-func watchBackfill(t *testing.T, n int, s *service, check func(index *memIndex, c *embed.Client, b *indexer.Backfill)) {
+// watchFill runs the loop of an index of n texts of some 100 bytes against a service.
+func watchFill(t *testing.T, n int, s *service, check func(index *memIndex, c *embed.Client, f *vectors.Fill)) {
+	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		index := newMemIndex()
-		chunks := many(n)
-		for i := range chunks {
-			chunks[i].Text += strings.Repeat(" and more", 10)
+		cache := openCache(t, dir, 1000)
+		defer cache.Close()
+		texts := many(n)
+		for i := range texts {
+			texts[i] += strings.Repeat(" and more", 10)
 		}
-		if _, err := index.ReplaceFile(t.Context(), indexer.File{Path: "a.md", Chunks: chunks}); err != nil {
-			t.Fatal(err)
-		}
+		index := newMemIndex(cache, memFile{"a", 1, texts})
 		c, err := embed.New(embed.Config{Provider: "openai", Model: "m", BaseURL: "http://provider.invalid", Transport: s})
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		b, done := indexer.NewBackfill(index, c, nil, nil), make(chan struct{})
+		f, done := vectors.NewFill(cache, index, c, nil, nil), make(chan struct{})
 		go func() {
 			defer close(done)
-			b.Watch(ctx)
+			f.Watch(ctx)
 		}()
-		check(index, c, b)
+		check(index, c, f)
 		cancel()
 		<-done
 	})
@@ -99,7 +99,7 @@ func always(status int) func([]string) int { return func([]string) int { return 
 
 // Hazard E03: a watch whose provider fails for a day, while notes are saved every minute, sends a bounded number of requests and
 // of texts.
-func TestBackfillCostsLittleWhileTheProviderFailsForADay(t *testing.T) {
+func TestFillCostsLittleWhileTheProviderFailsForADay(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		fails    func([]string) int
@@ -129,7 +129,7 @@ func TestBackfillCostsLittleWhileTheProviderFailsForADay(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := &service{fails: c.fails}
-			watchBackfill(t, 256, s, func(_ *memIndex, _ *embed.Client, b *indexer.Backfill) {
+			watchFill(t, 256, s, func(_ *memIndex, _ *embed.Client, b *vectors.Fill) {
 				for range 24 * 60 {
 					pass(time.Minute)
 					b.Wake()
@@ -143,18 +143,18 @@ func TestBackfillCostsLittleWhileTheProviderFailsForADay(t *testing.T) {
 }
 
 // One useless answer, or a minute of them, is made good within the same time again.
-func TestBackfillGoesOnSoonAfterAUselessAnswer(t *testing.T) {
+func TestFillGoesOnSoonAfterAUselessAnswer(t *testing.T) {
 	t.Parallel()
 	for name, status := range map[string]int{"a wrong key": 401, "refuses all": 400, "no service": 404, "down": 500} {
 		for _, outage := range []time.Duration{time.Millisecond, time.Minute} {
 			t.Run(name+outage.String(), func(t *testing.T) {
 				t.Parallel()
 				s := &service{fails: always(status)}
-				watchBackfill(t, 256, s, func(index *memIndex, c *embed.Client, _ *indexer.Backfill) {
+				watchFill(t, 256, s, func(index *memIndex, c *embed.Client, _ *vectors.Fill) {
 					pass(outage)
 					s.set(always(0))
 					pass(2*outage + 30*time.Second)
-					if n := index.unembedded(c.Space()); n > 0 {
+					if n := index.lacking(c.Space()); n > 0 {
 						t.Errorf("%d texts without a vector", n)
 					}
 				})

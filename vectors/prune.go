@@ -1,0 +1,208 @@
+package vectors
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"kioku/embed"
+)
+
+// freshFor is how long a vector that was bought is never evicted.
+const freshFor = time.Hour
+
+// Live returns the hashes of all documents and windows of an index.
+type Live func(context.Context) (map[Hash]struct{}, error)
+
+// CachedSpace tells what a cache has of one space.
+type CachedSpace struct {
+	// Space of the vectors.
+	Space embed.Space
+	// Documents and Windows count its vectors, and Unused those of texts that are not indexed.
+	Documents, Windows, Unused int
+	// Bytes is their size.
+	Bytes int64
+	// Used is when one of them was last written.
+	Used time.Time
+}
+
+// Stats returns what the cache has of each space, the one written last first.
+func (c *Cache) Stats(ctx context.Context, live Live) ([]CachedSpace, error) {
+	indexed, err := live(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var all []CachedSpace
+	err = c.forEachRow(ctx, func(e entry) {
+		i := slices.IndexFunc(all, func(s CachedSpace) bool { return s.Space == e.space })
+		if i < 0 {
+			i = len(all)
+			all = append(all, CachedSpace{Space: e.space})
+		}
+		s := &all[i]
+		if e.kind == Document {
+			s.Documents++
+		} else {
+			s.Windows++
+		}
+		if _, ok := indexed[e.hash]; !ok {
+			s.Unused++
+		}
+		s.Bytes += e.size
+		if used := time.Unix(e.used, 0); used.After(s.Used) {
+			s.Used = used
+		}
+	})
+	slices.SortStableFunc(all, func(a, b CachedSpace) int { return b.Used.Compare(a.Used) })
+	return all, err
+}
+
+// Len returns the number of vectors.
+func (c *Cache) Len(ctx context.Context) (n int, err error) {
+	err = c.read(ctx, func(f *file) error {
+		return f.readers.QueryRowContext(ctx, "SELECT count(*) FROM embedding_cache").Scan(&n)
+	})
+	if err != nil {
+		err = fmt.Errorf("count embeddings: %w", err)
+	}
+	return n, err
+}
+
+// Count returns how many documents the cache has of a space.
+func (c *Cache) Count(ctx context.Context, s embed.Space) (n int, err error) {
+	err = c.read(ctx, func(f *file) error {
+		id, err := f.spaceID(ctx, s)
+		if err != nil || id == 0 {
+			return err
+		}
+		return f.readers.QueryRowContext(ctx, "SELECT count(*) FROM embedding_cache WHERE space = ? AND kind = ?", id, Document).Scan(&n)
+	})
+	if err != nil {
+		err = fmt.Errorf("count embeddings: %w", err)
+	}
+	return n, err
+}
+
+// entry is a row of the table without its vector.
+type entry struct {
+	id         int64
+	space      embed.Space
+	kind       Kind
+	hash       Hash
+	size, used int64
+}
+
+// forEachRow calls f with each row, those written longest ago first.
+func (c *Cache) forEachRow(ctx context.Context, f func(entry)) error {
+	return c.read(ctx, func(db *file) error {
+		return forEachRow(ctx, db.readers, func(rows *sql.Rows) error {
+			var e entry
+			var hash sql.RawBytes
+			err := rows.Scan(&e.id, &e.space.Provider, &e.space.Model, &e.space.Dims, &e.space.Endpoint, &e.kind, &hash, &e.size, &e.used)
+			if err == nil && len(hash) == len(e.hash) {
+				e.hash = Hash(hash)
+				f(e)
+			}
+			return err
+		}, `SELECT e.id, s.provider, s.model, s.dims, s.endpoint, e.kind, e.sha256, length(e.vector), e.used FROM embedding_cache e
+			CROSS JOIN spaces s ON s.id = e.space ORDER BY e.used, e.id`)
+	})
+}
+
+// Evict deletes vectors beyond the limit, those written longest ago first: never one of a text that is indexed in one of the spaces in
+// use, nor one that was just bought. It looks only if the cache has grown by a tenth of the limit since it last did.
+func (c *Cache) Evict(ctx context.Context, live Live, inUse ...embed.Space) error {
+	var rows, before int
+	err := c.read(ctx, func(f *file) error {
+		return f.readers.QueryRowContext(ctx, "SELECT (SELECT count(*) FROM embedding_cache), live FROM cache").Scan(&rows, &before)
+	})
+	if err != nil || rows <= before+c.opt.Entries+c.opt.Entries/10 {
+		return err
+	}
+	indexed, err := live(ctx)
+	if err != nil {
+		return err
+	}
+	var unused []int64
+	kept, fresh := 0, c.opt.Now().Add(-freshFor).Unix()
+	err = c.forEachRow(ctx, func(e entry) {
+		_, ok := indexed[e.hash]
+		if ok && slices.ContainsFunc(inUse, e.space.Matches) || e.used > fresh {
+			kept++
+			return
+		}
+		unused = append(unused, e.id)
+	})
+	if err == nil {
+		err = c.deleteRows(ctx, unused[:max(len(unused)-c.opt.Entries, 0)])
+	}
+	if err == nil {
+		err = c.write(ctx, func(_ *file, tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, "UPDATE cache SET live = ?", kept)
+			return err
+		})
+	}
+	if err != nil {
+		err = fmt.Errorf("evict embeddings: %w", err)
+	}
+	return err
+}
+
+// Prune says which vectors to delete: those for which every condition that is set holds.
+type Prune struct {
+	// Model is the model of a space, or "provider/model"; empty for any.
+	Model string
+	// Before is the time since when they must not have been written; zero for any.
+	Before time.Time
+	// Unused selects only those of texts that are not indexed.
+	Unused bool
+}
+
+// Prune deletes vectors and gives their space back. It returns how many it deleted. Those that searches use, of indexed texts in the
+// space of the index, stay.
+func (c *Cache) Prune(ctx context.Context, p Prune, live Live, active embed.Space) (int, error) {
+	indexed, err := live(ctx)
+	if err != nil {
+		return 0, err
+	}
+	var doomed []int64
+	err = c.forEachRow(ctx, func(e entry) {
+		_, ok := indexed[e.hash]
+		if ok && (p.Unused || e.space == active) || p.Model != "" && p.Model != e.space.Model && p.Model != e.space.Provider+"/"+e.space.Model ||
+			!p.Before.IsZero() && e.used >= p.Before.Unix() {
+			return
+		}
+		doomed = append(doomed, e.id)
+	})
+	if err == nil {
+		err = c.deleteRows(ctx, doomed)
+	}
+	if err == nil && len(doomed) > 0 {
+		err = c.read(ctx, func(f *file) error {
+			_, err := f.writer.ExecContext(ctx, "VACUUM")
+			return err
+		})
+	}
+	if err != nil {
+		return 0, fmt.Errorf("prune embeddings: %w", err)
+	}
+	return len(doomed), nil
+}
+
+// deleteRows deletes rows by their ids.
+func (c *Cache) deleteRows(ctx context.Context, ids []int64) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	list, err := json.Marshal(ids)
+	if err != nil {
+		return err
+	}
+	return c.write(ctx, func(_ *file, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "DELETE FROM embedding_cache WHERE id IN (SELECT value FROM json_each(?))", string(list))
+		return err
+	})
+}

@@ -47,19 +47,6 @@ func resync(ctx context.Context, s *Store, files ...note) error {
 	return attachKnown(ctx, s)
 }
 
-// change overwrites a closed index.
-func change(t *testing.T, path string, edit func(file []byte)) {
-	t.Helper()
-	file, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	edit(file)
-	if err := os.WriteFile(path, file, 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // harbor is a file of n chunks with vectors.
 func harbor(n int) note { return testFile("memory/harbor.md", newRand(), numbered("harbor", n)...) }
 

@@ -16,7 +16,6 @@ type fileWriter struct {
 	tx     *sql.Tx
 	meta   meta         // written by writeTotals
 	change *indexChange // the vectors and words that are written and removed
-	now    int64        // seconds since 1970
 	recipe func(embed.Space) string
 	cache  *vectors.Cache
 	// hasEpisodes reports whether payload_episode has rows.

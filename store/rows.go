@@ -16,11 +16,6 @@ type queryer interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// execer is implemented by *sql.DB, *sql.Conn and *sql.Tx.
-type execer interface {
-	ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error)
-}
-
 // forEachRow calls scan with each row of a query, until scan returns an error.
 func forEachRow(ctx context.Context, q queryer, scan func(*sql.Rows) error, query string, args ...any) error {
 	rows, err := q.QueryContext(ctx, query, args...)

@@ -183,7 +183,6 @@ func TestFillOfAnotherModel(t *testing.T) {
 		t.Errorf("half of a model has taken over: %+v", rep)
 	}
 	f.prov.downAfter = -1
-	texts := f.prov.texts
 	if rep := f.run(); rep.Err != nil || f.index.space != f.prov.Space() || len(f.index.embedded) != 301 {
 		t.Errorf("report %+v, the index has %d vectors of %s", rep, len(f.index.embedded), f.index.space.Name())
 	}
@@ -193,7 +192,7 @@ func TestFillOfAnotherModel(t *testing.T) {
 		}
 	}
 	f.prov.model = "m"
-	texts = f.prov.texts
+	texts := f.prov.texts
 	if rep := f.run(); rep.Err != nil || f.prov.texts != texts || f.index.space != first || len(f.index.embedded) != 301 {
 		t.Errorf("going back cost %d texts: %+v", f.prov.texts-texts, rep)
 	}

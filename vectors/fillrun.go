@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"kioku/embed"
+	"kioku/internal/trace"
 )
 
 // backlogPage is the number of texts that are read from the backlog at once.
@@ -331,7 +332,10 @@ func (r *fillRun) finish(key Key, e embed.Embedding) (complete []Text) {
 // save stores vectors, and then has chunks embedded whose vectors are all stored. What the cache cannot take waits for the next run.
 func (r *fillRun) save(vectors map[Key][]float32, complete []Text) {
 	if r.storeErr == nil && len(vectors) > 0 {
-		r.storeErr = r.cache.Put(r.saving, r.space, vectors)
+		ctx, span := trace.Start(r.saving, "put")
+		r.storeErr = r.cache.Put(ctx, r.space, vectors)
+		span.Int("texts", len(vectors))
+		span.End(r.storeErr)
 	}
 	if r.storeErr != nil {
 		r.keepUnsaved(vectors)

@@ -62,7 +62,7 @@ type InTheWayError struct {
 }
 
 // maxNamed is the number of paths that the text of an InTheWayError has.
-const maxNamed = 5
+const maxNamed = 8
 
 // Error names the first paths.
 func (e *InTheWayError) Error() string {

@@ -1,0 +1,95 @@
+package kioku_test
+
+import (
+	"bytes"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// budgets are the most lines of Go that rooms may have, without tests and what is generated, folders below them included unless they have
+// a figure of their own. Growth is a decision: whoever raises a figure says in the commit what it buys.
+var budgets = map[string]int{
+	".":                 3_450,
+	"memory":            2_350,
+	"note":              2_600,
+	"indexer":           4_700,
+	"chunker":           2_600,
+	"search":            5_400,
+	"search/analysis":   2_300,
+	"search/dates":      2_100,
+	"store":             10_500,
+	"store/postings":    1_550,
+	"store/vector":      1_050,
+	"store/checksumvfs": 200,
+	"vectors":           2_100,
+	"embed":             2_800,
+	"embed/local":       4_300,
+	"history":           1_550,
+	"atlas":             1_300,
+	"bench":             1_400,
+	"internal":          4_750,
+}
+
+// Each room keeps to its figure, and says in the first sentence of its package comment what it is for.
+func TestBudget(t *testing.T) {
+	t.Parallel()
+	lines := map[string]int{}
+	for _, p := range list(t) {
+		room := roomOf(place(p.ImportPath))
+		if room == "" {
+			continue
+		}
+		for _, name := range append(p.GoFiles, p.CgoFiles...) {
+			text, err := os.ReadFile(filepath.Join(p.Dir, name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines[room] += bytes.Count(text, []byte("\n"))
+		}
+	}
+	for room, most := range budgets {
+		if lines[room] > most {
+			t.Errorf("%s has %d lines, and its budget is %d: take something out, or raise the figure and say what for", room, lines[room], most)
+		}
+		if lines[room] < most*9/10 {
+			t.Errorf("%s has %d lines: lower its budget of %d, so that it stays so", room, lines[room], most)
+		}
+		if !hasSentence(t, room) {
+			t.Errorf("%s has no package comment of a sentence", room)
+		}
+	}
+}
+
+// roomOf returns the room that a folder counts for, "" if none does.
+func roomOf(folder string) string {
+	for room := folder; ; room = room[:strings.LastIndexByte(room, '/')] {
+		if budgets[room] > 0 {
+			return room
+		}
+		if !strings.Contains(room, "/") {
+			return ""
+		}
+	}
+}
+
+// hasSentence reports whether a file of a room, or of a folder below it, has a package comment with a full sentence.
+func hasSentence(t *testing.T, room string) bool {
+	t.Helper()
+	for _, pattern := range []string{"*.go", "*/*.go"} {
+		files, err := filepath.Glob(filepath.Join(room, pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.PackageClauseOnly|parser.ParseComments)
+			if err == nil && f.Doc != nil && strings.Contains(f.Doc.Text(), ".") {
+				return true
+			}
+		}
+	}
+	return false
+}

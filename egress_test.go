@@ -22,7 +22,7 @@ func TestOnlyEgressReachesTheNetwork(t *testing.T) {
 		"server/unix.go":                          `"unix"`,
 		"cmd/kioku/manager.go":                    `grpc.NewClient\("unix:"`,
 		"cmd/kioku/internal/connect/service.go":   `"unix"|&http.Transport\{\}|&http.Client\{Transport: transport,`, // to a socket, else as the network dials
-		"internal/trace/otlp.go":                   "Transport: opt.Transport,",
+		"internal/trace/otlp.go":                  "Transport: opt.Transport,",
 		"proto/gateway/kioku/v1/agent.pb.gw.go":   `grpc.NewClient\(endpoint`, // generated, called by nobody
 		"proto/gateway/kioku/v1/memory.pb.gw.go":  `grpc.NewClient\(endpoint`,
 		"proto/gateway/kioku/v1/council.pb.gw.go": `grpc.NewClient\(endpoint`,

@@ -68,8 +68,6 @@ func (m *Memory) absent(ctx context.Context, path string, line int) (outcome, te
 		return memory.NotIndexed, m.unknown(path), nil
 	case l.Skipped != "":
 		return memory.Skipped, fmt.Sprintf("%s is skipped: %s.", path, l.Skipped), nil
-	case l.OutOfScope:
-		return memory.NotIndexed, path + " is left out, because the settings do not include it now.", nil
 	case !l.Chunk:
 		return memory.NotIndexed, m.noChunk(path, line), nil
 	}

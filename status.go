@@ -223,10 +223,6 @@ func degradedIndex(stats store.Stats, st indexer.SyncState, stale string) []memo
 	if stale != "" {
 		d = append(d, memory.Degradation{Code: memory.IndexStale, Text: stale})
 	}
-	if stats.OutOfScope > 0 {
-		d = append(d, memory.Degradation{Code: memory.OutOfScope, Text: fmt.Sprintf("indexed files that are left out, because the settings "+
-			"do not include them now: %d; they come back with the settings that did, and kioku index removes them", stats.OutOfScope)})
-	}
 	return d
 }
 

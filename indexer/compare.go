@@ -22,7 +22,7 @@ func (x *Indexer) Compare(ctx context.Context) error {
 	defer s.close()
 	differ := 0
 	for t := range r.readFiles(ctx, r.plan(s, stored)) {
-		if !t.unchanged && !t.file.Left && !t.file.Back && (t.err == nil || errors.Is(t.err, errMoved)) {
+		if !t.unchanged && (t.err == nil || errors.Is(t.err, errMoved)) {
 			differ++
 		}
 	}

@@ -81,7 +81,7 @@ func (m *memIndex) Files(ctx context.Context, under ...string) (map[string]index
 		if m.blind {
 			f.Stamp = 0
 		}
-		out[p] = indexer.Stored{Source: f.Source, SHA256: f.SHA256, ModTime: f.ModTime, Stamp: f.Stamp, Size: f.Size, Date: f.Date, Skipped: f.Skipped, OutOfScope: f.OutOfScope}
+		out[p] = indexer.Stored{Source: f.Source, SHA256: f.SHA256, ModTime: f.ModTime, Stamp: f.Stamp, Size: f.Size, Date: f.Date, Skipped: f.Skipped}
 	}
 	return out, ctx.Err()
 }
@@ -104,11 +104,6 @@ func (m *memIndex) ReplaceFile(ctx context.Context, files ...indexer.File) (int,
 			continue
 		}
 		names = append(names, f.Path)
-		if f.Left || f.Back {
-			was := m.files[f.Path]
-			was.OutOfScope = f.Left
-			f = was
-		}
 		m.files[f.Path] = f
 		known += m.embeddedOf(f)
 	}

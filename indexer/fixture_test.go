@@ -131,3 +131,10 @@ func (f *fixture) until(what string, cond func() bool) {
 		time.Sleep(2 * time.Millisecond) // asks again, and never decides how the test ends
 	}
 }
+
+// reopen replaces the indexer by one with other options, as a restart does.
+func (f *fixture) reopen(change func(*indexer.Options)) {
+	opt := indexer.Options{Workspace: f.dir, Now: f.now, Notify: f.note}
+	change(&opt)
+	f.x = indexer.New(f.split, f.index, opt)
+}

@@ -90,9 +90,6 @@ type SyncOptions struct {
 	Verify bool
 	// Prune removes the files of roots that cannot be read.
 	Prune bool
-	// RemoveOutOfScope removes indexed files that are outside of what the options include now. Without it they are marked, and
-	// come back with the options that include them.
-	RemoveOutOfScope bool
 	// NoRebuild does not rebuild a stale index (SyncState.Stale says why it is stale). Changed files are indexed as usual.
 	NoRebuild bool
 	// DeferSessions skips transcripts that have grown by less than Sessions says. The first full sync of an Indexer ignores it.

@@ -68,15 +68,10 @@ func (r *syncRun) plan(s *scan, stored map[string]Stored) []*fileTask {
 		if known {
 			both++
 		}
-		same := r.deferred(f, st) || known && r.unchanged(f, st, now)
-		if same && !st.OutOfScope {
+		if r.deferred(f, st) || known && r.unchanged(f, st, now) {
 			continue
 		}
-		t := newTask(f, st, known)
-		if same {
-			t.file = File{Path: f.path, Back: true}
-		}
-		tasks = append(tasks, t)
+		tasks = append(tasks, newTask(f, st, known))
 	}
 	sortTasks(tasks)
 	if both < len(stored) {
@@ -92,7 +87,7 @@ func (r *syncRun) plan(s *scan, stored map[string]Stored) []*fileTask {
 	return tasks
 }
 
-// removals returns the files of the index that the scan looked for and did not find.
+// removals returns the files of the index that the scan did not find, or that the options do not include any more.
 func (r *syncRun) removals(s *scan, stored map[string]Stored) []*fileTask {
 	scope := map[string]bool{}
 	for _, p := range r.req.paths {
@@ -103,21 +98,14 @@ func (r *syncRun) removals(s *scan, stored map[string]Stored) []*fileTask {
 		if s.byPath[name] || !r.inScope(name, scope) || s.keeps(name) {
 			continue
 		}
-		t := &fileTask{foundFile: foundFile{path: name}, stored: &st, differs: true, file: File{Path: name, Gone: true}}
-		if !r.req.RemoveOutOfScope && s.outOfScope(name, st) {
-			if st.OutOfScope {
-				continue
-			}
-			t.differs, t.file = false, File{Path: name, Left: true}
-		}
-		tasks = append(tasks, t)
+		tasks = append(tasks, &fileTask{foundFile: foundFile{path: name}, stored: &st, differs: true, file: File{Path: name, Gone: true}})
 	}
 	sortTasks(tasks)
 	return tasks
 }
 
-// contentMatters reports whether the content of the file must be written, and not only that it is gone or out of scope.
-func (t *fileTask) contentMatters() bool { return !t.file.Gone && !t.file.Left && !t.file.Back }
+// contentMatters reports whether the content of the file must be written, and not only that it is gone.
+func (t *fileTask) contentMatters() bool { return !t.file.Gone }
 
 func sortTasks(tasks []*fileTask) {
 	slices.SortFunc(tasks, func(a, b *fileTask) int { return cmp.Compare(a.path, b.path) })

@@ -58,10 +58,6 @@ func (r *syncRun) readFile(ctx context.Context, t *fileTask) {
 	same := t.stored != nil && t.stored.Skipped == "" && t.stored.Source == t.source &&
 		t.stored.SHA256 == t.file.SHA256 && t.stored.DeriveOnly == r.layout.isDeriveOnly(t.source)
 	t.unchanged = same && (r.req.compares || !needsOrder(t.path))
-	if t.unchanged && t.stored.OutOfScope {
-		t.unchanged, t.file = false, File{Path: t.path, Back: true}
-		return
-	}
 	if !t.unchanged && !r.req.compares {
 		_, span := trace.Start(ctx, "chunk")
 		switch {
@@ -79,7 +75,7 @@ func (r *syncRun) readFile(ctx context.Context, t *fileTask) {
 
 // withoutContent returns the file as the index must contain it if its content is not read.
 func (f *foundFile) withoutContent() File {
-	file := File{Path: f.path, Source: f.source, Skipped: f.skip, OutOfScope: f.outOfScope}
+	file := File{Path: f.path, Source: f.source, Skipped: f.skip}
 	if f.info != nil {
 		file.stamp(f.info)
 	}

@@ -23,9 +23,6 @@ func (r *syncRun) rebuild(ctx context.Context) error {
 			return fmt.Errorf("%s is in the index and cannot be read now; %w", name, errCannotRebuild)
 		}
 	}
-	if !r.req.rebuild { // nobody has asked to remove anything
-		s.addOutOfScope(stored)
-	}
 	tasks := newTasks(s)
 	r.progress.FilesTotal = len(tasks)
 	if r.rep.Known, err = r.store.ReplaceAll(ctx, r.splitAgain(ctx, tasks)); err != nil {

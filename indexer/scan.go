@@ -31,8 +31,6 @@ type foundFile struct {
 	info fs.FileInfo
 	// skip is why the file cannot be indexed, if that is clear without opening it; empty if not.
 	skip string
-	// outOfScope is true for a file that the targets do not include.
-	outOfScope bool
 }
 
 // abs returns the absolute path.

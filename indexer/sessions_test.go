@@ -114,7 +114,7 @@ func TestSessionsAreRemovedWithoutSource(t *testing.T) {
 	f.write("memory/a.md", "a")
 	f.sync()
 	f.x = indexer.New(f.split, f.index, indexer.Options{Workspace: f.dir, Now: f.now})
-	f.syncWith(indexer.SyncOptions{RemoveOutOfScope: true})
+	f.sync()
 	f.holds("memory/a.md")
 }
 

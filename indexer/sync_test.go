@@ -370,7 +370,7 @@ func TestSyncRemovesFilesOfFormerExtraPaths(t *testing.T) {
 	f.sync()
 	f.holds(out+"/a.md", "memory/m.md")
 	f.x = indexer.New(f.split, f.index, indexer.Options{Workspace: f.dir, Now: f.now})
-	f.syncWith(indexer.SyncOptions{RemoveOutOfScope: true})
+	f.sync()
 	f.holds("memory/m.md")
 }
 

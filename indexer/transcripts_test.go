@@ -126,5 +126,7 @@ func TestTranscriptsFollowTheSettings(t *testing.T) {
 	}
 	f.reopen(func(*indexer.Options) {})
 	f.sync()
-	f.outOfScope(name)
+	if _, ok := f.index.text(name); ok {
+		t.Error("a transcript stays that no setting includes")
+	}
 }

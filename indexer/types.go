@@ -54,11 +54,6 @@ type File struct {
 	Skipped string
 	// Gone removes the file from the index; then only Path is used.
 	Gone bool
-	// Left marks an indexed file as out of scope: the index keeps what it has of it, and no search finds it. Back takes that mark
-	// away. Of both, only Path is used.
-	Left, Back bool
-	// OutOfScope writes the file with that mark.
-	OutOfScope bool
 	// DeriveOnly writes the file without chunks, for its episodes only: no search or list finds it.
 	DeriveOnly bool
 	// Date is the day of the file (YYYY-MM-DD) from its front matter or its name; empty if there is none.
@@ -106,8 +101,6 @@ type Stored struct {
 	Date string
 	// Skipped is why the file has no chunks; empty if it is indexed.
 	Skipped string
-	// OutOfScope is true if the file is outside of what the last sync was to index. No search finds it.
-	OutOfScope bool
 	// DeriveOnly is true if the file is there for its episodes only.
 	DeriveOnly bool
 }

@@ -262,28 +262,22 @@ func TestWatchFollowsTheLayout(t *testing.T) {
 	f := setup(t, nil)
 	f.writeAll("a.md", "sub/b.md")
 	f.watching()
-	outside := func(n int) func() bool {
+	indexed := func(n int) func() bool {
 		return func() bool {
 			f.index.mu.Lock()
 			defer f.index.mu.Unlock()
-			marked := 0
-			for _, file := range f.index.files {
-				if file.OutOfScope {
-					marked++
-				}
-			}
-			return marked == n
+			return len(f.index.files) == n
 		}
 	}
 	f.writeAll("memory/2026-01-01.md")
-	f.until("the rest is out of scope", outside(2))
+	f.until("the rest is gone", indexed(1))
 	f.shows("memory/2026-01-01.md", "text of memory/2026-01-01.md")
 	f.write(indexer.SettingsFile, "include: ['**/*.md']\n")
-	f.until("the rest is back", outside(0))
+	f.until("the rest is back", indexed(3))
 	f.write(indexer.SettingsFile, "include: ['**/*.md']\nexclude: ['sub/**']\n")
-	f.until("what is excluded now is out of scope", outside(1))
+	f.until("what is excluded now is gone", indexed(2))
 	f.write(indexer.SettingsFile, "include: ['**/*.md']\n")
-	f.until("what was excluded is back", outside(0))
+	f.until("what was excluded is back", indexed(3))
 }
 
 // Beside counts what the options leave out: no ignored or excluded files, and no more than 10,000.

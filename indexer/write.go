@@ -167,16 +167,9 @@ func (w *batchWriter) wait() error {
 // index it again.
 func (r *syncRun) committed(t *fileTask) *fileTask {
 	r.countWritten(t)
-	switch {
-	case t.file.Gone:
+	if t.file.Gone {
 		delete(r.stats, t.path)
-		fallthrough
-	case t.file.Left, t.file.Back && !t.contentRead:
 		r.taskDone(t)
-		return nil
-	case t.file.Back:
-		r.fileDone(t)
-		r.remember(t, false)
 		return nil
 	}
 	r.fileDone(t)
@@ -205,10 +198,6 @@ func (r *syncRun) countWritten(t *fileTask) {
 	case t.file.Gone:
 		r.rep.Removed++
 		r.notify(Event{Kind: FileRemoved, Path: t.path})
-	case t.file.Left:
-		r.notify(Event{Kind: FileRemoved, Path: t.path, Text: "out of scope"})
-	case t.file.Back:
-		r.notify(Event{Kind: FileIndexed, Path: t.path, Text: "in scope again"})
 	case t.file.Skipped != "":
 		r.rep.Skipped++
 		r.notify(Event{Kind: FileSkipped, Path: t.path, Text: t.file.Skipped})

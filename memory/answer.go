@@ -78,8 +78,6 @@ const (
 	FilesSkipped = "files_skipped"
 	// FilterExcludes means that the filter leaves files out because they have no date or lack a field.
 	FilterExcludes = "filter_excludes"
-	// OutOfScope means that indexed files are left out, because the settings of now do not include them.
-	OutOfScope = "out_of_scope"
 	// FilesBeside means that there is no hit, and that the workspace has Markdown files that are not indexed: the settings do not
 	// include them, or it was not possible.
 	FilesBeside = "files_beside"

@@ -63,7 +63,7 @@ func (r *searchState) checkSpace() error {
 	want.Dims = len(r.vector)
 	switch {
 	case r.index.Embedded == 0 || have.IsZero():
-		r.degrade(memory.VectorsMissing, "Ranked by keywords only: all %d passages have no vector yet; run kioku index.", r.index.inScope())
+		r.degrade(memory.VectorsMissing, "Ranked by keywords only: all %d passages have no vector yet; run kioku index.", r.index.Chunks)
 		r.vector = nil
 	case !have.Matches(want) && r.mayEmbedAgain:
 		return errOtherSpace
@@ -73,7 +73,7 @@ func (r *searchState) checkSpace() error {
 		r.vector = nil
 	case r.index.unembedded() > 0:
 		r.degrade(memory.VectorsMissing, "%d of %d passages have no vector yet; they are ranked by keywords.",
-			r.index.unembedded(), r.index.inScope())
+			r.index.unembedded(), r.index.Chunks)
 	}
 	return nil
 }

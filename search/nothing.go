@@ -65,10 +65,6 @@ func (s *Searcher) explainWords(r *searchState) {
 
 // explainEmptyIndex says why there is nothing to search.
 func (r *searchState) explainEmptyIndex() {
-	if r.index.Chunks > 0 {
-		r.degrade(memory.IndexEmpty, "Every indexed file is out of the scope of the settings (include, exclude, extraPaths).")
-		return
-	}
 	r.degrade(memory.IndexEmpty, "Nothing is indexed yet: the workspace has no Markdown, or was not indexed (kioku index).")
 }
 

@@ -88,15 +88,3 @@ func TestUnknownWordsAreWholeWordsWithASubject(t *testing.T) {
 		}
 	}
 }
-
-// An index of which everything is out of scope is not empty: the answer names the settings, and does not say that nothing is indexed.
-func TestSearchWithEverythingOutOfScopeNamesTheSettings(t *testing.T) {
-	t.Parallel()
-	store := newFakeStore(notes()...)
-	store.index.OutOfScope = store.index.Chunks
-	a := ask(t, New(store, nil, testOptions()), "green tea")
-	want := []memory.Degradation{{Code: memory.IndexEmpty, Text: "Every indexed file is out of the scope of the settings (include, exclude, extraPaths)."}}
-	if diff := cmp.Diff(want, a.Degraded); diff != "" || len(a.Hits) > 0 {
-		t.Errorf("found %v (-want +got):\n%s", paths(a), diff)
-	}
-}

@@ -148,7 +148,7 @@ func restoreStates(states []*searchState, copies []searchState) {
 // rankCandidates finds, scores and orders the candidates within one snapshot.
 func (s *Searcher) rankCandidates(ctx context.Context, rd Reader, r *searchState) error {
 	r.index = rd.Index()
-	if r.index.inScope() <= 0 {
+	if r.index.Chunks <= 0 {
 		r.vector = nil
 		r.explainEmptyIndex()
 		return nil
@@ -179,7 +179,7 @@ func (s *Searcher) rankCandidates(ctx context.Context, rd Reader, r *searchState
 
 // concludeAnswer chooses the hits among the candidates, and calls then, unless it is nil, with the reader of a snapshot.
 func (s *Searcher) concludeAnswer(ctx context.Context, rd Reader, r *searchState, then func(Reader) error) error {
-	if r.index.inScope() > 0 {
+	if r.index.Chunks > 0 {
 		if err := s.chooseHits(ctx, rd, r); err != nil {
 			return err
 		}
@@ -363,7 +363,7 @@ func answerOf(states []*searchState) memory.Answer {
 // answer returns the hits and what the answer had to do without.
 func (r *searchState) answer() memory.Answer {
 	a := memory.Answer{Mode: r.mode, Degraded: r.degraded,
-		Index: memory.IndexStats{Generation: r.index.Generation, Files: r.index.Files, Chunks: r.index.inScope()}}
+		Index: memory.IndexStats{Generation: r.index.Generation, Files: r.index.Files, Chunks: r.index.Chunks}}
 	if r.mode != memory.ModeKeyword {
 		a.Provider, a.Model = r.index.Space.Provider, r.index.Space.Model
 	}

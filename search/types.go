@@ -55,9 +55,6 @@ type Index struct {
 	Files, Chunks int
 	// Embedded is the number of chunks with a vector.
 	Embedded int
-	// OutOfScope of the chunks are those that no search finds, and OutEmbedded of those have a vector. The statistics of words
-	// are of all chunks.
-	OutOfScope, OutEmbedded int
 	// Languages are the languages of chunks beside English, in any order.
 	Languages []analysis.Language
 	// AvgTerms is the mean number of terms in a chunk; 0 for an empty index.
@@ -66,11 +63,8 @@ type Index struct {
 	Generation int64
 }
 
-// inScope returns the number of chunks that searches can find.
-func (x Index) inScope() int { return x.Chunks - x.OutOfScope }
-
-// unembedded returns the number of these without a vector.
-func (x Index) unembedded() int { return x.inScope() - (x.Embedded - x.OutEmbedded) }
+// unembedded returns the number of chunks without a vector.
+func (x Index) unembedded() int { return x.Chunks - x.Embedded }
 
 // Neighbor is a chunk near a query vector.
 type Neighbor struct {

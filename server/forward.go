@@ -138,7 +138,7 @@ func (f forwarder) stream(m forwarded) grpc.StreamHandler {
 func (f forwarder) permit(ctx context.Context, method protoreflect.Name, req proto.Message) error {
 	reach := authorizeWrite[Sidecar]
 	sync, ok := req.(*kiokuv1.SyncRequest)
-	if slices.Contains(readers, method) && !asksForSecrets(req) || ok && !sync.GetPrune() && !sync.GetRemoveOutOfScope() {
+	if slices.Contains(readers, method) && !asksForSecrets(req) || ok && !sync.GetPrune() {
 		reach = authorize[Sidecar]
 	}
 	switch r := req.(type) {

@@ -24,7 +24,7 @@ import (
 // Sync updates the index from the folder. Removing files needs the right to write.
 func (s service) Sync(req *kiokuv1.SyncRequest, stream grpc.ServerStreamingServer[kiokuv1.SyncResponse]) error {
 	reach := authorize[Memory]
-	if req.GetPrune() || req.GetRemoveOutOfScope() {
+	if req.GetPrune() {
 		reach = authorizeWrite[Memory]
 	}
 	ctx := stream.Context()
@@ -32,8 +32,7 @@ func (s service) Sync(req *kiokuv1.SyncRequest, stream grpc.ServerStreamingServe
 	if err != nil {
 		return err
 	}
-	opt := kioku.SyncOptions{Verify: req.GetVerify(), Prune: req.GetPrune(), NoRebuild: req.GetNoRebuild(),
-		RemoveOutOfScope: req.GetRemoveOutOfScope()}
+	opt := kioku.SyncOptions{Verify: req.GetVerify(), Prune: req.GetPrune(), NoRebuild: req.GetNoRebuild()}
 	return streamSync(ctx, m, stream.Send, func(ctx context.Context, step func(indexer.Progress)) (kioku.SyncReport, error) {
 		return m.Sync(ctx, opt, step)
 	})

@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	// selectDays counts the chunks of each day and their files, by the index chunks_date. ?3 reports that no file is out of scope.
+	// selectDays counts the chunks of each day and their files, by the index chunks_date.
 	selectDays = `SELECT c.date, COUNT(DISTINCT c.file), COUNT(*) FROM chunks c
-		WHERE c.date BETWEEN ?1 AND ?2 AND (?3 OR (SELECT out_of_scope FROM files WHERE id = c.file) = 0) GROUP BY c.date`
+		WHERE c.date BETWEEN ?1 AND ?2 GROUP BY c.date`
 	// selectChanges returns when each file was changed, and whether neither it nor a chunk of it has a day.
 	selectChanges = `SELECT mtime, date = '' AND id NOT IN (SELECT file FROM chunks WHERE date > '') FROM files
-		WHERE out_of_scope = 0 AND error = '' AND chunks > 0`
+		WHERE error = '' AND chunks > 0`
 )
 
 // Activity returns what the index has of each day from since to until, which may be empty. location decides on which day a file
@@ -28,7 +28,7 @@ func (s *Store) Activity(ctx context.Context, since, until string, location *tim
 
 // activity implements Store.Activity.
 func (x *index) activity(ctx context.Context, since, until string, location *time.Location) (memory.Activity, error) {
-	tx, m, err := x.snapshot(ctx)
+	tx, _, err := x.snapshot(ctx)
 	if err != nil {
 		return memory.Activity{}, err
 	}
@@ -46,7 +46,7 @@ func (x *index) activity(ctx context.Context, since, until string, location *tim
 		err := rows.Scan(&d.Date, &d.Notes, &d.Chunks)
 		days[d.Date] = d
 		return err
-	}, selectDays, since, until, m.out.files == 0)
+	}, selectDays, since, until)
 	if err == nil {
 		err = forEachRow(ctx, tx, func(rows *sql.Rows) error {
 			var mtime int64

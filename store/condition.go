@@ -34,7 +34,7 @@ const (
 			OR d.name = 'tags' AND substr(d.value, 1, length(w.text) + 1) = w.text || '/' END`
 
 	// countLacking counts the files without a field, or for the field date without a dated chunk.
-	countLacking = `SELECT count(*) FROM files WHERE error = '' AND out_of_scope = 0 AND derive_only = 0 AND id NOT IN (SELECT file FROM fields WHERE name = ?1 AND value <> '')
+	countLacking = `SELECT count(*) FROM files WHERE error = '' AND derive_only = 0 AND id NOT IN (SELECT file FROM fields WHERE name = ?1 AND value <> '')
 		AND (?1 <> 'date' OR id NOT IN (SELECT file FROM chunks WHERE date > ''))`
 )
 

@@ -16,7 +16,7 @@ const (
 	selectEntities = `SELECT e.id, e.uid, e.type, e.name, e.qualifier, coalesce(r.uid, ''), m.n, m.last FROM
 		(SELECT coalesce(a.merged_into, a.id) AS entity, count(DISTINCT x.episode) AS n, max(p.occurred_at) AS last
 			FROM mentions x JOIN entities a ON a.id = x.entity JOIN payload_episode p ON p.id = x.episode AND p.sensitivity <= ?4
-			JOIN files f ON f.id = p.file AND f.out_of_scope = 0
+			JOIN files f ON f.id = p.file
 			WHERE ?1 IS NULL OR a.id IN (SELECT value FROM json_each(?1)) OR a.merged_into IN (SELECT value FROM json_each(?1)) GROUP BY 1) m
 		JOIN entities e ON (e.id = m.entity OR e.merged_into = m.entity)
 			AND EXISTS (SELECT 1 FROM mentions x JOIN payload_episode p ON p.id = x.episode WHERE x.entity = e.id AND p.sensitivity <= ?4)
@@ -28,7 +28,7 @@ const (
 	// that a person sees first.
 	selectAliases = `SELECT j.value, l.alias FROM json_each(?1) j JOIN entities e ON e.id = j.value OR e.merged_into = j.value
 			JOIN aliases l ON l.entity = e.id JOIN payload_episode p ON p.id = l.episode AND p.sensitivity <= ?2
-			JOIN files f ON f.id = p.file AND f.out_of_scope = 0
+			JOIN files f ON f.id = p.file
 		UNION SELECT j.value, e.name FROM json_each(?1) j JOIN entities e ON e.merged_into = j.value
 			AND EXISTS (SELECT 1 FROM mentions x JOIN payload_episode p ON p.id = x.episode WHERE x.entity = e.id AND p.sensitivity <= ?2)
 		ORDER BY 1, 2`
@@ -37,7 +37,7 @@ const (
 	selectRelations = `SELECT j.value, s.name, x.rel, t.name, max(f.path || '#L' || (p.start_line + x.start_line - 1)), count(DISTINCT x.episode) AS n
 		FROM json_each(?1) j JOIN entities e ON e.id = j.value OR e.merged_into = j.value
 			JOIN edges x ON x.src = e.id OR x.dst = e.id JOIN entities s ON s.id = x.src JOIN entities t ON t.id = x.dst
-			JOIN payload_episode p ON p.id = x.episode AND p.sensitivity <= ?2 JOIN files f ON f.id = p.file AND f.out_of_scope = 0
+			JOIN payload_episode p ON p.id = x.episode AND p.sensitivity <= ?2 JOIN files f ON f.id = p.file
 		GROUP BY j.value, s.id, x.rel, t.id ORDER BY j.value, n DESC, s.name, x.rel, t.name`
 
 	// entitiesByNorm selects the entities that stand for those with a name of a JSON array.

@@ -28,7 +28,7 @@ const (
 	selectQuotable = episodesWith + episodeSensitivity + ofEpisodes
 	episodesWith   = `SELECT p.id, p.uid, f.path, f.source, p.start_line, p.end_line, p.text_sha256, p.date, p.occurred_at, p.heading,
 		p.speakers, p.trust, `
-	ofEpisodes = ", " + episodeSalience + `, p.long_term FROM payload_episode p CROSS JOIN files f ON f.id = p.file AND f.out_of_scope = 0 `
+	ofEpisodes = ", " + episodeSalience + `, p.long_term FROM payload_episode p CROSS JOIN files f ON f.id = p.file `
 	// selectSensitive selects the episodes above a sensitivity that overlap lines of a JSON array. The first condition is that of the index.
 	selectSensitive = selectEpisodes + `WHERE p.id IN (SELECT s.id FROM json_each(?1) j CROSS JOIN files f ON f.path = j.value ->> 'path'
 			CROSS JOIN payload_episode s INDEXED BY payload_episode_sensitive ON s.file = f.id AND s.sensitivity > 0 AND s.sensitivity > ?2
@@ -131,7 +131,7 @@ func (w *fileWriter) dropDetached(ctx context.Context) error {
 // UncutFiles implements seam.Store.
 func (d *Derived) UncutFiles(ctx context.Context, fingerprint string, limit int) ([]string, error) {
 	return readDerived(ctx, d, func(tx *sql.Tx) ([]string, error) {
-		return queryStrings(ctx, tx, `SELECT path FROM files WHERE episodes <> ? AND error = '' AND out_of_scope = 0
+		return queryStrings(ctx, tx, `SELECT path FROM files WHERE episodes <> ? AND error = ''
 			ORDER BY mtime DESC, path LIMIT ?`, fingerprint, limit)
 	})
 }

@@ -13,11 +13,11 @@ const (
 	// admitsEvidence joins the evidence v of the units of the JSON array ?6 that is in files in scope and meets a filter, of which
 	// filterArgs returns the arguments. Episodes without a date meet it only if the filter has no dates.
 	admitsEvidence = ` FROM json_each(?6) j CROSS JOIN evidence v ON v.unit = j.value
-		CROSS JOIN payload_episode p ON p.id = v.episode CROSS JOIN files f ON f.id = p.file AND f.out_of_scope = 0
+		CROSS JOIN payload_episode p ON p.id = v.episode CROSS JOIN files f ON f.id = p.file
 		WHERE ` + meetsFilter
 	// admitsClaims is admitsEvidence with the claims c that the evidence is of.
 	admitsClaims = ` FROM json_each(?6) j CROSS JOIN evidence v ON v.unit = j.value
-		CROSS JOIN payload_episode p ON p.id = v.episode CROSS JOIN files f ON f.id = p.file AND f.out_of_scope = 0
+		CROSS JOIN payload_episode p ON p.id = v.episode CROSS JOIN files f ON f.id = p.file
 		CROSS JOIN claims c ON c.episode = v.episode AND c.start_line = v.start_line AND c.quote = v.quote AND c.maker = v.maker
 		WHERE ` + meetsFilter
 	meetsFilter = `(?1 = '' OR instr(?1, ',' || f.source || ',') > 0) AND substr(f.path, 1, length(?2)) = ?2

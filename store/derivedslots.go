@@ -31,7 +31,7 @@ const (
 	claimColumns = `SELECT c.kind, c.episode, p.uid, c.maker, c.start_line, c.end_line, c.quote, c.speaker, p.long_term, c.confidence, c.said_at,
 		max(c.sensitivity, p.sensitivity), c.predicate, c.object, o.type, o.name, o.qualifier, c.valid_from, c.valid_to, c.due, c.key,
 		s.type, s.name, s.qualifier
-		FROM claims c CROSS JOIN payload_episode p ON p.id = c.episode CROSS JOIN files f ON f.id = p.file AND f.out_of_scope = 0
+		FROM claims c CROSS JOIN payload_episode p ON p.id = c.episode CROSS JOIN files f ON f.id = p.file
 		LEFT JOIN entities b ON b.id = c.object_entity LEFT JOIN entities o ON o.id = coalesce(b.merged_into, b.id)
 		LEFT JOIN entities s ON s.id = c.subject `
 	selectFactClaims = claimColumns + "WHERE c.slot = ?2 AND c.subject IN (" + members + ") AND c.kind = 'fact' ORDER BY c.id"

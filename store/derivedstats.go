@@ -11,7 +11,7 @@ import (
 
 const (
 	countEpisodes = `SELECT count(*), coalesce(sum(p.ruled = 0), 0), coalesce(sum(p.sensitivity = 2), 0), coalesce(sum(p.sensitivity = 1), 0)
-		FROM payload_episode p JOIN files f ON f.id = p.file AND f.out_of_scope = 0`
+		FROM payload_episode p JOIN files f ON f.id = p.file`
 	countUnits    = "SELECT kind || '/' || state, count(*) FROM units u WHERE u.state <> 'orphaned' AND " + live + " GROUP BY 1"
 	countEntities = `SELECT e.type, count(*) FROM entities e WHERE e.merged_into IS NULL AND EXISTS (SELECT 1 FROM entities a
 		JOIN mentions m ON m.entity = a.id WHERE a.id = e.id OR a.merged_into = e.id) GROUP BY 1`
@@ -27,7 +27,7 @@ func (d *Derived) Stats(ctx context.Context, now time.Time) (seam.Stats, error) 
 		if err != nil {
 			return s, err
 		}
-		if s.Uncut, err = queryInt(ctx, tx, "SELECT count(*) FROM files WHERE episodes = '' AND error = '' AND out_of_scope = 0"); err != nil {
+		if s.Uncut, err = queryInt(ctx, tx, "SELECT count(*) FROM files WHERE episodes = '' AND error = ''"); err != nil {
 			return s, err
 		}
 		for _, count := range []struct {

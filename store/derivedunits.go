@@ -18,7 +18,7 @@ const (
 	unitColumns = "u.id, u.uid, u.kind, u.state, u.occurred_at, u.recorded_at, u.changed_at, u.source, u.trust, u.confidence, u.salience, u.sensitivity, u.pin, u.version"
 	// live: a unit with evidence in a file that searches find.
 	live = `EXISTS (SELECT 1 FROM evidence v JOIN payload_episode p ON p.id = v.episode JOIN files x ON x.id = p.file
-		WHERE v.unit = u.id AND x.out_of_scope = 0)`
+		WHERE v.unit = u.id)`
 	// selected: a unit with an id of the JSON array ?1, unless that is NULL, of an entity with an id of ?2, unless that is NULL, and in a
 	// state of ?3, unless that is NULL.
 	selected = live + ` AND (?1 IS NULL OR u.id IN (SELECT value FROM json_each(?1)))

@@ -207,27 +207,6 @@ func TestDerivedUnitsAboveTheCeilingAreCounted(t *testing.T) {
 	}
 }
 
-func TestDerivedUnitsOfFilesOutOfScopeAreNotFound(t *testing.T) {
-	t.Parallel()
-	s := openDerived(t, t.TempDir())
-	files := moves()
-	s.sync(t, files...)
-	s.derive(t, files...)
-	s.sync(t, indexer.File{Path: files[1].Path, Left: true})
-	if got := objects(t, s, memory.UnitQuery{}); len(got) > 0 {
-		t.Errorf("%q", got)
-	}
-	s.resolve(t)
-	if diff := cmp.Diff([]string{"Porto"}, objects(t, s, memory.UnitQuery{Kinds: []string{memory.KindFact}})); diff != "" {
-		t.Error(diff)
-	}
-	s.sync(t, indexer.File{Path: files[1].Path, Back: true})
-	s.resolve(t)
-	if diff := cmp.Diff([]string{"Lisbon"}, objects(t, s, memory.UnitQuery{Kinds: []string{memory.KindFact}})); diff != "" {
-		t.Error(diff)
-	}
-}
-
 func TestDerivedUnitsAreListedPageByPage(t *testing.T) {
 	t.Parallel()
 	s := openDerived(t, t.TempDir())

@@ -20,8 +20,8 @@ const (
 		WHERE f.embedded < f.chunks AND c.embedded = 0 AND ` + followsPlace
 	selectTexts = `SELECT f.mtime, f.id, c.id, c.sha256, f.names, c.text FROM files f CROSS JOIN chunks c ON c.file = f.id
 		WHERE ` + followsPlace
-	// followsPlace: a chunk in scope follows a place in the backlog. The first comparison finds the file in the index.
-	followsPlace = `f.out_of_scope = 0 AND (f.mtime, f.id) <= (?1, ?2) AND ((f.mtime, f.id) < (?1, ?2) OR c.id > ?3)
+	// followsPlace: a chunk follows a place in the backlog. The first comparison finds the file in the index.
+	followsPlace = `(f.mtime, f.id) <= (?1, ?2) AND ((f.mtime, f.id) < (?1, ?2) OR c.id > ?3)
 		ORDER BY f.mtime DESC, f.id DESC, c.id LIMIT ?4`
 
 	// selectPending looks up the hashes of a JSON array among the chunks without a vector.
@@ -80,14 +80,14 @@ func (x *index) backlog(ctx context.Context, space embed.Space, after vectors.Pl
 	}
 	defer tx.Rollback()
 	query := selectUnembedded
-	lacking = m.chunks - m.embedded - (m.out.chunks - m.out.embedded)
+	lacking = m.chunks - m.embedded
 	if m.isOther(space) {
 		query = selectTexts
 		built, err := x.built(ctx, m, space)
 		if err != nil {
 			return nil, 0, err
 		}
-		lacking = m.chunks - m.out.chunks - built
+		lacking = m.chunks - built
 	} else if lacking == 0 {
 		return nil, 0, nil
 	}
@@ -131,7 +131,7 @@ func (x *index) built(ctx context.Context, m meta, space embed.Space) (int, erro
 		return 0, err
 	}
 	n, err := x.opt.Cache.Count(ctx, space)
-	return min(n, m.chunks-m.out.chunks), err
+	return min(n, m.chunks), err
 }
 
 // Embed implements vectors.Index.

@@ -89,9 +89,6 @@ func (w *fileWriter) replaceFile(ctx context.Context, f *indexer.File) error {
 
 // writeFile removes the rows of a file and inserts the new ones, with the vectors that are known.
 func (w *fileWriter) writeFile(ctx context.Context, f *indexer.File) error {
-	if f.Left || f.Back {
-		return w.setScope(ctx, f.Path, f.Left)
-	}
 	known, err := w.knownVectors(ctx, f)
 	if err != nil {
 		return err
@@ -109,11 +106,6 @@ func (w *fileWriter) writeFile(ctx context.Context, f *indexer.File) error {
 	if err != nil {
 		return err
 	}
-	if f.OutOfScope {
-		if err := w.setScope(ctx, f.Path, true); err != nil {
-			return err
-		}
-	}
 	if err := w.replaceEpisodes(ctx, id, f); err != nil {
 		return err
 	}
@@ -127,15 +119,6 @@ func (w *fileWriter) writeFile(ctx context.Context, f *indexer.File) error {
 		}
 	}
 	return nil
-}
-
-// setScope marks a file as out of scope, or takes that mark away. Its rows stay as they are.
-func (w *fileWriter) setScope(ctx context.Context, path string, out bool) error {
-	_, err := w.tx.ExecContext(ctx, "UPDATE files SET out_of_scope = ? WHERE path = ? AND error = ''", out, path)
-	if err == nil && w.hasEpisodes {
-		_, err = w.stmts.exec(ctx, markFileDirty, path)
-	}
-	return err
 }
 
 // writeChunk writes a chunk to chunks and chunks_fts, and its vector, if it is known, to chunks_vec.
@@ -218,9 +201,7 @@ func (w *fileWriter) removeChunks(ctx context.Context, file int64) error {
 func (w *fileWriter) writeTotals(ctx context.Context) error {
 	m := w.meta
 	_, err := w.tx.ExecContext(ctx, `UPDATE meta SET space_provider = ?, space_model = ?, space_dims = ?, space_endpoint = ?,
-			space_recipe = ?, files = ?, chunks = ?, embedded = ?, holes = ?, terms = ?, out_files = o.files, out_chunks = o.chunks,
-			out_embedded = o.embedded FROM (SELECT count(*) AS files, coalesce(sum(chunks), 0) AS chunks,
-			coalesce(sum(embedded), 0) AS embedded FROM files WHERE out_of_scope = 1 AND derive_only = 0) o`,
+			space_recipe = ?, files = ?, chunks = ?, embedded = ?, holes = ?, terms = ?`,
 		append(spaceArgs(m.space), m.recipe, m.files, m.chunks, m.embedded, m.holes, m.nTerms)...)
 	if err != nil {
 		return fmt.Errorf("write totals: %w", err)

@@ -6,11 +6,11 @@ import (
 	"kioku/memory"
 )
 
-// selectAllowed selects the ids of the chunks in scope that a filter allows; filterArgs returns its arguments. Chunks without a date
+// selectAllowed selects the ids of the chunks that a filter allows; filterArgs returns its arguments. Chunks without a date
 // are allowed only if the filter has no dates.
 const selectAllowed = `SELECT c.id FROM chunks c JOIN files f ON f.id = c.file
 	WHERE (?1 = '' OR instr(?1, ',' || f.source || ',') > 0)
-	AND f.out_of_scope = 0 AND substr(f.path, 1, length(?2)) = ?2
+	AND substr(f.path, 1, length(?2)) = ?2
 	AND (?3 = '' OR c.date >= ?3) AND (?4 = '' OR c.date <> '' AND c.date <= ?4)
 	AND ` + meetsConditions
 
@@ -27,7 +27,7 @@ func filterArgs(f memory.Filter) []any {
 // set: with an OR for "no bound", SQLite would not use the index.
 const selectNewest = `SELECT c.id FROM chunks c JOIN files f ON f.id = c.file
 	WHERE (?1 = '' OR instr(?1, ',' || f.source || ',') > 0)
-	AND f.out_of_scope = 0 AND substr(f.path, 1, length(?2)) = ?2
+	AND substr(f.path, 1, length(?2)) = ?2
 	AND c.date BETWEEN ?3 AND ?4
 	AND ` + meetsConditions + `
 	ORDER BY c.date DESC, c.file DESC, c.id DESC LIMIT ?6`
@@ -43,9 +43,6 @@ func newestArgs(f memory.Filter) []any {
 	}
 	return args
 }
-
-// isFiltered reports whether any chunks are excluded: by a filter, or because they are out of scope.
-func (v *view) isFiltered(f memory.Filter) bool { return v.meta.out.files > 0 || restricts(f) }
 
 // restricts reports whether a filter may exclude anything.
 func restricts(f memory.Filter) bool {

@@ -54,9 +54,7 @@ type meta struct {
 	files, chunks, embedded, nTerms int
 	holes                           int   // rows of chunks_vec that were deleted since it was made
 	cache                           int64 // id of the cache that chunks_vec agrees with
-	// out counts the files that are out of scope, with their chunks; the numbers above contain them.
-	out      struct{ files, chunks, embedded int }
-	lastSync time.Time
+	lastSync                        time.Time
 }
 
 // readMeta reads the row of the table meta.
@@ -64,11 +62,10 @@ func readMeta(ctx context.Context, q queryer) (meta, error) {
 	var m meta
 	var id, last int64
 	err := q.QueryRowContext(ctx, `SELECT index_id, workspace, chunking, space_provider, space_model, space_dims, space_endpoint,
-			space_recipe, generation, files, chunks, embedded, holes, cache, terms, out_files, out_chunks, out_embedded, last_sync
+			space_recipe, generation, files, chunks, embedded, holes, cache, terms, last_sync
 			FROM meta`).
 		Scan(&id, &m.workspace, &m.chunking, &m.space.Provider, &m.space.Model, &m.space.Dims, &m.space.Endpoint,
-			&m.recipe, &m.generation, &m.files, &m.chunks, &m.embedded, &m.holes, &m.cache, &m.nTerms,
-			&m.out.files, &m.out.chunks, &m.out.embedded, &last)
+			&m.recipe, &m.generation, &m.files, &m.chunks, &m.embedded, &m.holes, &m.cache, &m.nTerms, &last)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = fmt.Errorf("%w: meta is empty", errDamaged)
 	}

@@ -17,11 +17,11 @@ import (
 
 const (
 	selectLinksOf = `SELECT f.path, l.line, l.text, l.target, l.kind FROM links l JOIN files f ON f.id = l.file
-		WHERE f.path = ? AND f.out_of_scope = 0 ORDER BY l.rowid`
+		WHERE f.path = ? ORDER BY l.rowid`
 	// selectLinksTo reads the links whose targets may be one of the names of a JSON array.
 	selectLinksTo = `SELECT f.path, l.line, l.text, l.target, l.kind FROM json_each(?) j CROSS JOIN links l ON l.name = j.value
-		CROSS JOIN files f ON f.id = l.file WHERE f.out_of_scope = 0 ORDER BY f.path, l.line, l.rowid`
-	selectNamed = `SELECT f.path, f.title, f.aliases FROM aka a CROSS JOIN files f ON f.id = a.file WHERE a.name = ? AND f.out_of_scope = 0`
+		CROSS JOIN files f ON f.id = l.file ORDER BY f.path, l.line, l.rowid`
+	selectNamed = `SELECT f.path, f.title, f.aliases FROM aka a CROSS JOIN files f ON f.id = a.file WHERE a.name = ?`
 	selectAka   = `SELECT a.name FROM aka a WHERE a.file = (SELECT id FROM files WHERE path = ?)`
 )
 

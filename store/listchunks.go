@@ -28,7 +28,7 @@ func (x *index) chunksOf(ctx context.Context, path string) (memory.Chunks, error
 	defer tx.Rollback()
 	var file int64
 	found := memory.Chunks{Path: path}
-	err = tx.QueryRowContext(ctx, "SELECT id, error FROM files WHERE path = ? AND out_of_scope = 0", path).Scan(&file, &found.Skipped)
+	err = tx.QueryRowContext(ctx, "SELECT id, error FROM files WHERE path = ?", path).Scan(&file, &found.Skipped)
 	if errors.Is(err, sql.ErrNoRows) {
 		return memory.Chunks{}, memory.ErrNotFound
 	} else if err != nil {

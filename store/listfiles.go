@@ -15,7 +15,7 @@ import (
 // are left out if the filter has dates.
 const selectListed = `SELECT f.path, f.source, f.title, f.date, f.tags, f.aliases, f.chunks, f.size, f.mtime, f.error FROM files f
 	WHERE (?1 = '' OR instr(?1, ',' || f.source || ',') > 0)
-	AND f.out_of_scope = 0 AND f.derive_only = 0 AND substr(f.path, 1, length(?2)) = ?2
+	AND f.derive_only = 0 AND substr(f.path, 1, length(?2)) = ?2
 	AND (?3 = '' OR f.date >= ?3) AND (?4 = '' OR f.date <> '' AND f.date <= ?4)
 	AND ` + meetsConditions + `
 	AND (?6 OR f.error = '')

@@ -13,8 +13,6 @@ type Location struct {
 	Known bool
 	// Skipped is the reason why the file is not indexed, "" if it is indexed.
 	Skipped string
-	// OutOfScope reports that the settings do not include the file now, so that no search finds it.
-	OutOfScope bool
 	// Chunk reports that a chunk contains the line.
 	Chunk bool
 }
@@ -22,9 +20,9 @@ type Location struct {
 // locate implements Store.Locate.
 func (x *index) locate(ctx context.Context, path string, line int) (Location, error) {
 	l := Location{Known: true}
-	err := x.db.readers.QueryRowContext(ctx, `SELECT f.error, f.out_of_scope, c.id IS NOT NULL FROM files f
+	err := x.db.readers.QueryRowContext(ctx, `SELECT f.error, c.id IS NOT NULL FROM files f
 			LEFT JOIN chunks c ON c.file = f.id AND c.start_line <= ?2 AND c.end_line >= ?2
-			WHERE f.path = ?1 ORDER BY c.start_line LIMIT 1`, path, line).Scan(&l.Skipped, &l.OutOfScope, &l.Chunk)
+			WHERE f.path = ?1 ORDER BY c.start_line LIMIT 1`, path, line).Scan(&l.Skipped, &l.Chunk)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Location{}, nil
 	}

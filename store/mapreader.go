@@ -36,9 +36,9 @@ func (s *Store) ReadMap(ctx context.Context, f func(atlas.Rows) error) error {
 }
 
 const (
-	selectMapFiles  = "SELECT id, path, title, tags, mtime FROM files WHERE out_of_scope = 0 AND chunks > 0 ORDER BY path"
+	selectMapFiles  = "SELECT id, path, title, tags, mtime FROM files WHERE chunks > 0 ORDER BY path"
 	selectMapChunks = `SELECT c.id, c.file, c.sha256, c.start_line, c.end_line, c.headings, c.date FROM chunks c
-		JOIN files f ON f.id = c.file WHERE f.out_of_scope = 0 ORDER BY c.file, c.start_line, c.id`
+		JOIN files f ON f.id = c.file ORDER BY c.file, c.start_line, c.id`
 	selectMapTexts = "SELECT j.key, c.language, c.text FROM json_each(?) j CROSS JOIN chunks c ON c.id = j.value"
 )
 

@@ -77,7 +77,7 @@ func (v *view) Longer(ctx context.Context, term string, end bool, limit int) (ma
 func (v *view) Dated(ctx context.Context, first, last string) (bool, error) {
 	var dated bool
 	err := v.wordsTx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM chunks c JOIN files f ON f.id = c.file
-		WHERE c.date BETWEEN ? AND ? AND f.out_of_scope = 0)`, first, last).Scan(&dated)
+		WHERE c.date BETWEEN ? AND ?)`, first, last).Scan(&dated)
 	if err != nil {
 		return false, fmt.Errorf("look for a date: %w", err)
 	}
@@ -116,7 +116,7 @@ func (v *view) matchExpr(ctx context.Context, expr string, f memory.Filter, limi
 		return nil, nil
 	}
 	query := "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?6 ORDER BY bm25(chunks_fts), rowid LIMIT ?7"
-	if v.isFiltered(f) {
+	if restricts(f) {
 		// Without the plus sign, FTS5 would evaluate the whole expression for each chunk that the filter allows.
 		query = "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?6 AND +rowid IN (" + selectAllowed +
 			") ORDER BY bm25(chunks_fts), rowid LIMIT ?7"
@@ -127,7 +127,7 @@ func (v *view) matchExpr(ctx context.Context, expr string, f memory.Filter, limi
 // matchCached is Match over the cached words.
 func (v *view) matchCached(ctx context.Context, t search.Terms, f memory.Filter, limit int) ([]int64, error) {
 	q := postings.Query{Any: t.Any, Also: t.Also, Limit: limit}
-	if v.isFiltered(f) {
+	if restricts(f) {
 		ids, err := v.allowedIDs(ctx, f)
 		if err != nil {
 			return nil, fmt.Errorf("match: %w", err)

@@ -114,7 +114,7 @@ func (x *index) clearIndex(ctx context.Context, tx *sql.Tx) (meta, error) {
 		"DELETE FROM files",
 		"DROP TABLE IF EXISTS chunks_vec",
 		`UPDATE meta SET space_provider = '', space_model = '', space_dims = 0, space_endpoint = '', space_recipe = '', files = 0, chunks = 0,
-			embedded = 0, holes = 0, terms = 0, out_files = 0, out_chunks = 0, out_embedded = 0, last_sync = 0`,
+			embedded = 0, holes = 0, terms = 0, last_sync = 0`,
 	} {
 		if _, err := tx.ExecContext(ctx, stmt); err != nil {
 			return meta{}, fmt.Errorf("clear index: %w", vectorError(err))

@@ -22,9 +22,6 @@ CREATE TABLE meta (
   holes           INTEGER NOT NULL DEFAULT 0,  -- rows of chunks_vec that were deleted since it was made
   cache           INTEGER NOT NULL DEFAULT 0,  -- id of the cache of embeddings that chunks_vec agrees with
   terms           INTEGER NOT NULL DEFAULT 0,  -- number of analysed terms of all chunks
-  out_files       INTEGER NOT NULL DEFAULT 0,  -- of files, chunks and embedded, those that are out of scope
-  out_chunks      INTEGER NOT NULL DEFAULT 0,
-  out_embedded    INTEGER NOT NULL DEFAULT 0,
   last_sync       INTEGER NOT NULL DEFAULT 0,  -- end of the last complete sync, 0 if there was none
   resolved_by     TEXT    NOT NULL DEFAULT ''  -- fingerprint of what has made the units, '' if none were made
 ) STRICT;
@@ -48,11 +45,9 @@ CREATE TABLE files (
   error      TEXT    NOT NULL DEFAULT '', -- why the file is skipped, '' if it is indexed
   chunks     INTEGER NOT NULL DEFAULT 0,
   embedded   INTEGER NOT NULL DEFAULT 0,  -- chunks with a row in chunks_vec
-  out_of_scope INTEGER NOT NULL DEFAULT 0, -- 1: the settings do not include it now, and no search finds it
   derive_only INTEGER NOT NULL DEFAULT 0, -- 1: only its episodes are kept, and it has no chunks and counts as no file
   episodes   TEXT    NOT NULL DEFAULT ''  -- fingerprint of the rules that cut it into episodes, '' if none did
 ) STRICT;
-CREATE INDEX files_out ON files (chunks, embedded) WHERE out_of_scope = 1;
 -- The backlog: files with chunks without a vector.
 CREATE INDEX files_backlog ON files (mtime) WHERE embedded < chunks;
 -- The backlog of another model: all files.

@@ -22,9 +22,6 @@ type Stats struct {
 	Chunks int
 	// Embedded is the number of chunks with a vector.
 	Embedded int
-	// OutOfScope is the number of indexed files that the settings do not include now. No search finds them, and the numbers
-	// above do not count them.
-	OutOfScope int
 	// Space is the embedding space of the vectors, zero if there are none.
 	Space embed.Space
 	// Recipe is how these are made, see Options.Recipe; empty if it is not known.
@@ -38,8 +35,8 @@ type Stats struct {
 // stats implements Store.Stats.
 func (x *index) stats(ctx context.Context) (Stats, error) {
 	m, err := readMeta(ctx, x.db.readers)
-	return Stats{IndexID: x.db.pages.ID(), Generation: m.generation, Files: m.files - m.out.files,
-		Chunks: m.chunks - m.out.chunks, Embedded: m.embedded - m.out.embedded, OutOfScope: m.out.files, Space: m.space, Recipe: m.recipe,
+	return Stats{IndexID: x.db.pages.ID(), Generation: m.generation, Files: m.files,
+		Chunks: m.chunks, Embedded: m.embedded, Space: m.space, Recipe: m.recipe,
 		LastSync: m.lastSync}, err
 }
 
@@ -64,7 +61,7 @@ func (x *index) sizes() Sizes {
 // selectSkipped selects the files that are not indexed, and those of which something could not be read.
 const selectSkipped = `SELECT path, error, 0 FROM files WHERE error <> ''
 	UNION ALL SELECT f.path, d.value, 1 FROM fields d JOIN files f ON f.id = d.file
-		WHERE d.name = ?1 AND f.out_of_scope = 0
+		WHERE d.name = ?1
 	ORDER BY 1`
 
 // skipped implements Store.Skipped.

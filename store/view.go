@@ -120,8 +120,8 @@ func readLanguages(ctx context.Context, tx *sql.Tx) ([]analysis.Language, error)
 // Index implements search.Reader.
 func (v *view) Index() search.Index {
 	m := v.meta
-	ix := search.Index{Space: m.space, Files: m.files - m.out.files, Chunks: m.chunks, Embedded: m.embedded,
-		OutOfScope: m.out.chunks, OutEmbedded: m.out.embedded, Generation: m.generation, Languages: v.languages}
+	ix := search.Index{Space: m.space, Files: m.files, Chunks: m.chunks, Embedded: m.embedded,
+		Generation: m.generation, Languages: v.languages}
 	if m.chunks > 0 {
 		ix.AvgTerms = float64(m.nTerms) / float64(m.chunks)
 	}

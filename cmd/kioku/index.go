@@ -90,21 +90,17 @@ func (a *app) index(ctx context.Context, c *connect.Client, f indexFlags) error 
 	return nil
 }
 
-// syncAll syncs or rebuilds the index, and removes from it what the settings no longer include.
+// syncAll syncs or rebuilds the index.
 func (a *app) syncAll(ctx context.Context, c *connect.Client, f indexFlags) (*kiokuv1.SyncReport, error) {
 	if f.all {
 		if err := a.includeAll(ctx, c); err != nil {
 			return nil, err
 		}
 	}
-	if !f.force {
-		return c.SyncIndex(ctx, &kiokuv1.SyncRequest{RemoveOutOfScope: true})
+	if f.force {
+		return c.RebuildIndex(ctx)
 	}
-	report, err := c.RebuildIndex(ctx)
-	if err == nil {
-		_, err = c.SyncIndex(ctx, &kiokuv1.SyncRequest{RemoveOutOfScope: true}) // a rebuild keeps it
-	}
-	return report, err
+	return c.SyncIndex(ctx, &kiokuv1.SyncRequest{})
 }
 
 // includeAll writes into the file of the workspace that all of its Markdown is indexed.

@@ -225,12 +225,11 @@ func TestInitKeepsAWholeFolderWhole(t *testing.T) {
 	}
 }
 
-// A search with other flags never empties an index: what is out of scope now is left out, said, and back with its flags.
-func TestSearchWithOtherSettingsNeverEmptiesAnIndex(t *testing.T) {
+// What the settings do not include any more leaves the index, and comes back with them.
+func TestFilesFollowTheSettings(t *testing.T) {
 	t.Parallel()
 	s := newSandbox(t, vault())
 	s.must("index")
-	s.run("search", "heron", "--set", "include=Weir.md").wants(t, exitOK, "out_of_scope", "kioku index")
 	s.write(".kioku.yaml", "exclude: projects\n")
 	if got := s.paths(); got != weirFile {
 		t.Errorf("got %s", got)

@@ -11,7 +11,7 @@ import (
 // files: ids, times and the order of writing.
 var dumps = []string{
 	`SELECT 'file ' || quote(path) || ' ' || source || ' ' || hex(sha256) || ' ' || size || ' ' || date || ' ' || evergreen || ' ' ||
-		quote(error) || ' ' || chunks || ' ' || embedded || ' ' || out_of_scope || ' ' || quote(title) || ' ' || quote(names) || ' ' ||
+		quote(error) || ' ' || chunks || ' ' || embedded || ' ' || quote(title) || ' ' || quote(names) || ' ' ||
 		quote(folders) || ' ' || aliases || ' ' || tags FROM files ORDER BY path`,
 	`SELECT 'field ' || quote(f.path) || ' ' || quote(d.name) || ' ' || quote(d.value) || ' ' || quote(d.number) || ' ' || quote(d.day)
 		FROM fields d JOIN files f ON f.id = d.file ORDER BY f.path, d.name, d.value`,

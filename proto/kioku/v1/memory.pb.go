@@ -1254,8 +1254,7 @@ type Degradation struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Stable code: "provider_down", "index_empty", "index_stale", "vectors_missing", "space_changed",
 	// "workspace_unavailable", "index_damaged", "files_skipped" (curated or daily files are not indexed), "filter_excludes" (the
-	// filter leaves files out because they have no date or lack a field), "out_of_scope" (indexed files that the settings do not
-	// include now are left out), "files_beside" (no hit, and the folder has Markdown files that are not indexed),
+	// filter leaves files out because they have no date or lack a field), "files_beside" (no hit, and the folder has Markdown files that are not indexed),
 	// "days_empty" (the query asks only for days without notes),
 	// "words_unknown" (no result, and no note contains these words), "vectors_off" (no result, and no embedding provider is
 	// configured), "terms_capped", "no_match", "deadline", "rerank_partial" (the re-ranker has not scored all passages) or "truncated" (the response was too large and lacks results).
@@ -5236,12 +5235,9 @@ type SyncRequest struct {
 	Prune bool `protobuf:"varint,3,opt,name=prune,proto3" json:"prune,omitempty"`
 	// Do not rebuild an index that was made with other settings, and do not wait long for vectors. The report contains both as
 	// "index_stale" and "vectors_missing".
-	NoRebuild bool `protobuf:"varint,4,opt,name=no_rebuild,json=noRebuild,proto3" json:"no_rebuild,omitempty"`
-	// Remove indexed files that the settings do not include now. This needs the right to write. Without it, searches leave them
-	// out, and they come back with the settings that included them.
-	RemoveOutOfScope bool `protobuf:"varint,30,opt,name=remove_out_of_scope,json=removeOutOfScope,proto3" json:"remove_out_of_scope,omitempty"`
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
+	NoRebuild     bool `protobuf:"varint,4,opt,name=no_rebuild,json=noRebuild,proto3" json:"no_rebuild,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SyncRequest) Reset() {
@@ -5298,13 +5294,6 @@ func (x *SyncRequest) GetPrune() bool {
 func (x *SyncRequest) GetNoRebuild() bool {
 	if x != nil {
 		return x.NoRebuild
-	}
-	return false
-}
-
-func (x *SyncRequest) GetRemoveOutOfScope() bool {
-	if x != nil {
-		return x.RemoveOutOfScope
 	}
 	return false
 }
@@ -6578,14 +6567,13 @@ const file_kioku_v1_memory_proto_rawDesc = "" +
 	"retry_time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\tretryTime\x12\x16\n" +
 	"\x06reason\x18\x14 \x01(\tR\x06reason\x12'\n" +
 	"\x0factive_provider\x18\x15 \x01(\tR\x0eactiveProvider\x12!\n" +
-	"\factive_model\x18\x16 \x01(\tR\vactiveModelJ\x04\b\x17\x10\x18\"\x9f\x01\n" +
+	"\factive_model\x18\x16 \x01(\tR\vactiveModelJ\x04\b\x17\x10\x18\"v\n" +
 	"\vSyncRequest\x12\x14\n" +
 	"\x05agent\x18\x01 \x01(\tR\x05agent\x12\x16\n" +
 	"\x06verify\x18\x02 \x01(\bR\x06verify\x12\x14\n" +
 	"\x05prune\x18\x03 \x01(\bR\x05prune\x12\x1d\n" +
 	"\n" +
-	"no_rebuild\x18\x04 \x01(\bR\tnoRebuild\x12-\n" +
-	"\x13remove_out_of_scope\x18\x1e \x01(\bR\x10removeOutOfScope\"y\n" +
+	"no_rebuild\x18\x04 \x01(\bR\tnoRebuildJ\x04\b\x1e\x10\x1f\"y\n" +
 	"\fSyncResponse\x120\n" +
 	"\bprogress\x18\x01 \x01(\v2\x12.kioku.v1.ProgressH\x00R\bprogress\x12.\n" +
 	"\x06report\x18\x02 \x01(\v2\x14.kioku.v1.SyncReportH\x00R\x06reportB\a\n" +

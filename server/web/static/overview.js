@@ -13,7 +13,6 @@ const advice = {
 	workspace_unavailable: "Check that the folder is there and can be read. Nothing is removed from the index meanwhile.",
 	index_damaged: "Run kioku index --force. Your notes are not affected.",
 	files_skipped: "The list below says why, for each file.",
-	out_of_scope: "Change include or exclude in the settings, or remove them with kioku index --remove.",
 };
 
 function fact(name, value, about, tone) {

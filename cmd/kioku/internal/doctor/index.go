@@ -28,7 +28,6 @@ var nextFor = map[string]string{
 	memory.IndexStale:           "kioku index",
 	memory.IndexDamaged:         "kioku index makes it again; no note is lost",
 	memory.WorkspaceUnavailable: "mount the folder, or mend its permissions",
-	memory.OutOfScope:           "kioku index removes them",
 }
 
 // checkIndex reports what the index says of itself.

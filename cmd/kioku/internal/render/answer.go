@@ -106,9 +106,8 @@ func (o *Output) tellAnswer(resp, miss *kiokuv1.MemorySearchResponse) {
 // tellNearestMiss reports why there is no result and, if there is one, the best passage below the threshold. miss is what the
 // question finds without a threshold, nil if that is not known.
 func (o *Output) tellNearestMiss(resp, miss *kiokuv1.MemorySearchResponse) {
-	outOfScope := func(d *kiokuv1.Degradation) bool { return d.GetCode() == memory.OutOfScope }
 	switch {
-	case resp.GetIndex().GetFileCount() == 0 && !slices.ContainsFunc(resp.GetDegraded(), outOfScope):
+	case resp.GetIndex().GetFileCount() == 0:
 		o.Notice("no result: the index is empty; write notes to memory/ or MEMORY.md")
 	case miss == nil:
 		o.Notice("no result: %s (%s)", reason(resp), Channels(resp))

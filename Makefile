@@ -135,8 +135,8 @@ IMPORTS = $(GO) list -tags '$(TAGS)' -f '{{.ImportPath}} {{.TestImports}} {{.XTe
 
 ## test: every test, once, with schedules from fixed seeds; what takes longest goes first
 test:
-	@$(GO) test -tags '$(TAGS)' -timeout 30m $(TESTFLAGS) kioku/cmd/kioku kioku kioku/store $$($(IMPORTS) | sed -n '/rapid/s/ .*//p') $(RAPID); generated=$$?; \
-	$(GO) test -tags '$(TAGS)' -timeout 30m $(TESTFLAGS) kioku/derive $$($(IMPORTS) | sed '/rapid/d; s/ .*//') && exit $$generated
+	@$(GO) test -tags '$(TAGS)' -timeout 30m $(TESTFLAGS) kioku/cmd/kioku kioku/store $$($(IMPORTS) | sed -n '/rapid/s/ .*//p') $(RAPID); generated=$$?; \
+	$(GO) test -tags '$(TAGS)' -timeout 30m $(TESTFLAGS) kioku kioku/derive $$($(IMPORTS) | sed '/rapid/d; s/ .*//') && exit $$generated
 
 # How many times make steady runs the tests.
 RUNS ?= 10

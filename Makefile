@@ -191,7 +191,8 @@ AT_ONCE := Concurrent|AtOnce|While|During|Beside|Watch|Meanwhile|Many|FromTwo|On
 race race-shared: export CGO_CFLAGS += -O1
 race-shared:
 	$(GO) test -race -tags '$(TAGS)' -timeout 30m $(SHARED)
-	$(GO) test -race -tags '$(TAGS)' -timeout 30m -run '$(AT_ONCE)' . ./store ./council/engine ./agent/sidecar $(RAPID)
+	$(GO) test -race -tags '$(TAGS)' -timeout 30m -run '$(AT_ONCE)' .
+	$(GO) test -race -tags '$(TAGS)' -timeout 30m -run '$(AT_ONCE)' ./store ./council/engine ./agent/sidecar $(RAPID)
 race:
 	$(GO) test -race -tags '$(TAGS)' -timeout 20m -skip '$(READS_SOURCES)' $$($(RACED) | grep -v '^./cmd/kioku$$')
 	$(GO) test -race -tags '$(TAGS)' -timeout 20m -skip '$(ONE_COMMAND)' ./cmd/kioku

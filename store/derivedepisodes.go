@@ -45,11 +45,6 @@ const (
 	episodeValues  = "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 	detachEpisodes = "UPDATE payload_episode SET file = NULL WHERE file = ?"
 	dropDetached   = "DELETE FROM payload_episode WHERE file IS NULL"
-
-	// markFileDirty has the slots of the claims of a file made anew.
-	markFileDirty = `INSERT OR IGNORE INTO dirty_slots (kind, subject, name, reason)
-		SELECT iif(c.kind = 'fact', 'fact', 'loop'), coalesce(c.subject, 0), c.slot, 'claims'
-		FROM files f JOIN payload_episode p ON p.file = f.id JOIN claims c ON c.episode = p.id WHERE f.path = ?`
 )
 
 // writeEpisodes gives a file its episodes. If detached is set, those that it had before this transaction, or that a file had which this

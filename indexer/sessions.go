@@ -183,6 +183,12 @@ func (l layout) of(source string) *Transcripts {
 	return nil
 }
 
+// isDeriveOnly reports whether files of a source are indexed for their episodes only.
+func (l layout) isDeriveOnly(source string) bool {
+	t := l.of(source)
+	return t != nil && t.DeriveOnly
+}
+
 // read begins to read a transcript of a source, whose transcripts are indexed.
 func (l layout) read(source string) Reading { return l.of(source).Read() }
 

@@ -127,25 +127,22 @@ func connect(path string, readOnly bool) *file {
 	if readOnly && syscall.Access(filepath.Dir(path), writable) != nil {
 		options.Set("immutable", "1")
 	}
-	f.readers = openDB(path, options)
+	f.readers = openDB(path, options, "")
 	f.readers.SetMaxOpenConns(readers)
 	f.readers.SetConnMaxIdleTime(time.Minute)
 	if !readOnly {
 		f.writer = openDB(path, url.Values{"_busy_timeout": {"5000"}, "_synchronous": {"NORMAL"}, "_txlock": {"immediate"},
-			"_secure_delete": {"1"}, "_cache_size": {"-16000"}})
+			"_secure_delete": {"1"}, "_cache_size": {"-16000"}}, writerPragmas)
 		f.writer.SetMaxOpenConns(1)
 	}
 	return f
 }
 
 // openDB returns a pool of connections. The path is escaped because it may contain '?' or '%'.
-func openDB(path string, options url.Values) *sql.DB {
+func openDB(path string, options url.Values, pragmas string) *sql.DB {
 	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: options.Encode()}
-	return sql.OpenDB(connector(u.String()))
+	return sql.OpenDB(connector{u.String(), pragmas})
 }
-
-// connector opens connections without registering a driver for the whole process.
-type connector string
 
 // create makes an empty file with mode 0600, before SQLite makes it with a wider one.
 func create(ctx context.Context, path string) (*file, error) {

@@ -11,8 +11,13 @@ import (
 	"kioku/internal/trace"
 )
 
-// backlogPage is the number of texts that are read from the backlog at once.
-const backlogPage = 256
+const (
+	// backlogPage is the number of texts that are read from the backlog at once.
+	backlogPage = 256
+	// embedTexts is the number of complete chunks that are embedded at once, unless embedPause has passed since the last ones were.
+	embedTexts = 256
+	embedPause = time.Second
+)
 
 // task is a chunk that is being embedded.
 type task struct {
@@ -66,6 +71,9 @@ type fillRun struct {
 	tasks   map[Hash]*task
 	waiting map[Key][]*task
 	sent    [][]Key
+	// complete are chunks whose vectors are stored, to be embedded; flushed is when that was last done.
+	complete []Text
+	flushed  time.Time
 	// bought are the documents of chunks for which the provider was asked.
 	bought map[Hash]bool
 	// otherSpace reports that the provider has begun to make vectors of another space.
@@ -110,7 +118,9 @@ func (r *fillRun) pass(ctx context.Context) (err error) {
 	r.restart()
 	r.active, r.otherSpace, r.sent = false, false, nil
 	r.rep.Refused, r.rep.RefusedErr = 0, nil
+	r.flushed = r.now()
 	err = r.embedder.Stream(ctx, r.texts(ctx), r.receive)
+	r.flush()
 	if ctx.Err() == nil && cmpErr(err, r.rep.Err, r.readErr, r.storeErr) == nil && !r.otherSpace {
 		for _, t := range r.tasks { // the provider has answered, but not for these
 			r.refuse(t.Hash, errNoVector)
@@ -341,8 +351,18 @@ func (r *fillRun) save(vectors map[Key][]float32, complete []Text) {
 		r.keepUnsaved(vectors)
 		return
 	}
-	if len(complete) > 0 {
-		_, r.storeErr = r.index.Embed(r.saving, r.space, complete)
+	r.complete = append(r.complete, complete...)
+	if len(r.complete) >= embedTexts || r.now().Sub(r.flushed) >= embedPause {
+		r.flush()
+	}
+}
+
+// flush has the complete chunks embedded, some at a time: the cache has their vectors, whatever happens before.
+func (r *fillRun) flush() {
+	r.flushed = r.now()
+	if r.storeErr == nil && len(r.complete) > 0 {
+		_, r.storeErr = r.index.Embed(r.saving, r.space, r.complete)
+		r.complete = nil
 	}
 }
 

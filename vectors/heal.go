@@ -119,7 +119,7 @@ func (c *Cache) Copy(ctx context.Context, path string) error {
 		return fmt.Errorf("copy embeddings: %w", err)
 	}
 	err = c.read(ctx, func(*file) error {
-		db := openDB(c.path, url.Values{"_busy_timeout": {"5000"}}) // the others may not write at all
+		db := openDB(c.path, url.Values{"_busy_timeout": {"5000"}}, "") // the others may not write at all
 		_, err := db.ExecContext(ctx, "VACUUM INTO ?", path)
 		return errors.Join(err, db.Close())
 	})

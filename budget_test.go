@@ -25,7 +25,7 @@ var budgets = map[string]int{
 	"store/postings":    1_550,
 	"store/vector":      1_050,
 	"store/checksumvfs": 200,
-	"vectors":           2_100,
+	"vectors":           2_150,
 	"embed":             2_800,
 	"embed/local":       4_300,
 	"history":           1_550,

@@ -13,12 +13,12 @@ import (
 // budgets are the most lines of Go that rooms may have, without tests and what is generated, folders below them included unless they have
 // a figure of their own. Growth is a decision: whoever raises a figure says in the commit what it buys.
 var budgets = map[string]int{
-	".":                 3_450,
-	"memory":            2_350,
-	"note":              2_600,
+	".":                 3_100,
+	"memory":            2_375,
+	"note":              2_580,
 	"indexer":           4_700,
 	"chunker":           2_600,
-	"search":            5_400,
+	"search":            5_410,
 	"search/analysis":   2_300,
 	"search/dates":      2_100,
 	"store":             10_500,

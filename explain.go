@@ -30,7 +30,6 @@ func (m *Memory) Explain(ctx context.Context, q memory.Query, path string, line 
 	}
 	ex, err := m.searcher.Load().Explain(ctx, q, path, line)
 	ex.Answer.Index = lag(ex.Answer.Index, stats, m.indexer.SyncState())
-	m.addOrigins(ex.Answer.Hits)
 	if err == nil && path != "" {
 		ex.Links, err = m.fileLinks(ctx, path)
 	}

@@ -151,7 +151,6 @@ type Memory struct {
 	atlas     *atlas.Atlas
 	notes     *note.Folder
 	past      *history.Past
-	origins   originCache
 	// notesWritten counts the notes that Append has written, notesIndexed those that a later full sync has seen, and notesAtSync
 	// those before the full sync that is under way.
 	notesWritten, notesIndexed, notesAtSync atomic.Int64
@@ -226,7 +225,7 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 		Workspace: workspace, StateDir: opt.StateDir, ExtraPaths: opt.Index.ExtraPaths, Include: opt.Index.Include, Exclude: opt.Index.Exclude,
 		Sessions: opt.Index.Sessions, MaxFileBytes: opt.Index.MaxFileBytes,
 		Debounce: opt.Index.Debounce, MaxWait: opt.Index.MaxWait, Interval: opt.Index.Interval, PollInterval: opt.Index.PollInterval,
-		StripMarkers: text.StripMarks, Analyze: m.store.Analyze, Episodes: opt.Episodes, EpisodesBy: opt.EpisodesBy,
+		StripMarkers: text.StripMarks, Origins: note.Origins, Analyze: m.store.Analyze, Episodes: opt.Episodes, EpisodesBy: opt.EpisodesBy,
 		Notify: m.notify, Now: opt.Now, Log: m.log,
 	})
 	m.fill = vectors.NewFill(m.cache, m.generations, m.opt.Embedder, opt.Now, m.log)

@@ -41,7 +41,6 @@ func (m *Memory) Search(ctx context.Context, q memory.Query) (memory.Answer, err
 	if err != nil {
 		return memory.Answer{}, err
 	}
-	m.addOrigins(found.Hits)
 	stats.Repair = m.store.Repair()
 	state := m.indexer.SyncState()
 	// What was indexed during the search is missing in its answer.

@@ -199,3 +199,39 @@ func TestSearchDefersSmallTranscriptChanges(t *testing.T) {
 		t.Errorf("after a sync: %v", hits)
 	}
 }
+
+// A passage of a transcript tells who has said its lines, also while the file goes on or is gone.
+func TestSessionsSayWhoSaidIt(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "sessions")
+	m := openMemory(t, Options{Workspace: workspace(t, nil), StateDir: t.TempDir(), Location: time.UTC,
+		Index: IndexOptions{Sessions: indexer.Sessions{Folder: folder, Spoken: spoken, Origin: session.Origin}}})
+	s, _, err := session.Open(folder, "talk", session.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, text := range []string{"The heron nests in the reeds.", "The stork nests on the chimney."} {
+		e := session.Entry{Kind: session.KindMessage, Message: &llm.Message{Role: llm.RoleUser, Text: text}}
+		if i == 0 {
+			e.Said = memory.Said{Author: &ana, Channel: "discord:general", Group: true}
+		}
+		if _, err := s.Append(e); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Append(session.Entry{Kind: session.KindMessage, Message: &llm.Message{Role: llm.RoleAssistant, Text: strings.Repeat("A long answer about nothing. ", 60)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	syncAll(t, m)
+	if err := os.RemoveAll(folder); err != nil {
+		t.Fatal(err)
+	}
+	for query, want := range map[string]string{"heron reeds": "Ana (not the owner) in discord:general", "stork chimney": ""} {
+		found, err := m.Search(t.Context(), memory.Query{Text: query, MaxResults: 1})
+		if err != nil || len(found.Hits) != 1 || found.Hits[0].Origin.String() != want {
+			t.Errorf("%s: %+v, %v, want the origin %q", query, found.Hits, err, want)
+		}
+	}
+}

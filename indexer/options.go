@@ -41,6 +41,9 @@ type Options struct {
 	// StripMarkers removes text that must be neither found nor shown from a file before it is split. It must keep the line
 	// numbers. It is called concurrently. Nil removes nothing.
 	StripMarkers func(src []byte) []byte
+	// Origins returns whose words the lines of a file are, for File.Origins, from its bytes with the markers. It is called
+	// concurrently. Nil means that all are the owner's.
+	Origins func(src []byte) []memory.LineOrigin
 	// Analyze is called with each file that was split, before the file is written. It may set the Terms of the chunks. It is
 	// called concurrently. Nil does nothing.
 	Analyze func(*File)

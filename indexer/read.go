@@ -118,8 +118,14 @@ func (r *syncRun) split(f *File, found foundFile, data []byte) {
 		if left := reading.LeftOut(); left != "" {
 			f.Remark = "lines that are not understood are left out: " + left
 		}
-	case r.opt.StripMarkers != nil:
-		data = r.opt.StripMarkers(data)
+		f.Origins = r.spokenOrigins(f.Source, raw, data)
+	default:
+		if r.opt.Origins != nil {
+			f.Origins = r.opt.Origins(data)
+		}
+		if r.opt.StripMarkers != nil {
+			data = r.opt.StripMarkers(data)
+		}
 	}
 	doc := r.splitter.Split(chunker.KindOf(f.Path), data)
 	f.describe(doc, found)

@@ -141,6 +141,24 @@ func render(r Reading, src []byte) (lines []byte, days []string) {
 	return out.Bytes(), days
 }
 
+// spokenOrigins returns the origins of what is said on the lines of a transcript; rendered is what render returned for it.
+func (x *Indexer) spokenOrigins(source string, src, rendered []byte) (origins []memory.LineOrigin) {
+	if source != memory.SourceSessions || x.opt.Sessions.Origin == nil {
+		return nil
+	}
+	said, number := bytes.Split(rendered, []byte("\n")), 0
+	for line := range bytes.Lines(src) {
+		number++
+		if len(said[number-1]) == 0 {
+			continue
+		}
+		if o := x.opt.Sessions.Origin(line); o != nil {
+			origins = append(origins, memory.LineOrigin{From: number, To: number, Origin: o})
+		}
+	}
+	return origins
+}
+
 // dateChunks gives each chunk of a transcript the first day of its lines.
 func dateChunks(chunks []Chunk, days []string) {
 	for i := range chunks {

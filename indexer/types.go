@@ -69,6 +69,8 @@ type File struct {
 	Folders string
 	// Tags are those of the front matter and of the text, without the #; nil if there are none.
 	Tags []string
+	// Origins are whose words the lines are that are not only the owner's, in the order of the lines; nil if there are none.
+	Origins []memory.LineOrigin
 	// Links are the links of the text to other notes; nil if there are none. Their targets are relative to the workspace.
 	Links []chunker.Link
 	// Meta is the front matter; zero if there is none.

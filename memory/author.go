@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -204,4 +205,32 @@ func (o *Origin) String() string {
 		text += " in " + channel
 	}
 	return text
+}
+
+// LineOrigin is the origin of lines of a file, from the first to the last one.
+type LineOrigin struct {
+	// From and To are the lines.
+	From, To int
+	// Origin of the lines.
+	Origin *Origin
+}
+
+// JoinOrigins returns the origins of all lines between two together, nil if there are none.
+func JoinOrigins(lines []LineOrigin, from, to int) *Origin {
+	var all *Origin
+	for _, n := range lines {
+		switch {
+		case n.To < from || n.From > to:
+		case all == nil:
+			all = &Origin{Channel: n.Origin.Channel, Authors: slices.Clone(n.Origin.Authors)}
+		default:
+			if n.Origin.Channel != all.Channel {
+				all.Channel = "" // several
+			}
+			for _, a := range n.Origin.Authors {
+				all.Add(a)
+			}
+		}
+	}
+	return all
 }

@@ -3,43 +3,16 @@ package note
 import (
 	"bytes"
 	"regexp"
-	"slices"
 	"strings"
 
 	"kioku/internal/text"
 	"kioku/memory"
 )
 
-// Origin is the origin of the lines of a note, from the first to the last one, from 1.
-type Origin struct {
-	// From and To are the lines.
-	From, To int
-	// Origin of the lines.
-	Origin *memory.Origin
-}
-
-// JoinOrigins returns the origins of all notes with lines between two together, nil if there are none.
-func JoinOrigins(notes []Origin, from, to int) *memory.Origin {
-	var all *memory.Origin
-	for _, n := range notes {
-		switch {
-		case n.To < from || n.From > to:
-		case all == nil:
-			all = &memory.Origin{Channel: n.Origin.Channel, Authors: slices.Clone(n.Origin.Authors)}
-		default:
-			if n.Origin.Channel != all.Channel {
-				all.Channel = "" // several
-			}
-			for _, a := range n.Origin.Authors {
-				all.Add(a)
-			}
-		}
-	}
-	return all
-}
-
 // originAt returns the origin of a line of a file, nil if it has none.
-func originAt(src []byte, line int) *memory.Origin { return JoinOrigins(Origins(src), line, line) }
+func originAt(src []byte, line int) *memory.Origin {
+	return memory.JoinOrigins(Origins(src), line, line)
+}
 
 // lineMarker matches a marker at the end of a line; for its groups see text.MarkPattern.
 var lineMarker = regexp.MustCompile(text.MarkPattern + `[ \t]*\r?$`)
@@ -47,12 +20,12 @@ var lineMarker = regexp.MustCompile(text.MarkPattern + `[ \t]*\r?$`)
 // Origins returns the notes of a file that have an origin, in the order of their lines. What markers say holds for the lines
 // between the two markers of a note. If a person has removed the first, the note begins with the heading or bullet above the second;
 // if a crash has cut the second off, it ends before the next marker.
-func Origins(src []byte) []Origin {
+func Origins(src []byte) []memory.LineOrigin {
 	if !bytes.Contains(src, []byte(authorMark)) {
 		return nil
 	}
-	var notes []Origin
-	var open *Origin // the note that has begun
+	var notes []memory.LineOrigin
+	var open *memory.LineOrigin // the note that has begun
 	begun, above := "", 1
 	lines := strings.Split(string(src), "\n")
 	for i, line := range lines {
@@ -75,9 +48,9 @@ func Origins(src []byte) []Origin {
 		}
 		switch {
 		case marker[1] != "" && origin != nil:
-			open, begun = &Origin{From: number, Origin: origin}, marker[1]
+			open, begun = &memory.LineOrigin{From: number, Origin: origin}, marker[1]
 		case origin != nil:
-			notes = append(notes, Origin{min(above, number), number, origin})
+			notes = append(notes, memory.LineOrigin{From: min(above, number), To: number, Origin: origin})
 		}
 		above = number + 1
 	}

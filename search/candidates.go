@@ -18,6 +18,8 @@ type candidate struct {
 	// text and meaning are what its words and its vectors say.
 	text    textScore
 	meaning meaning
+	// origins of the lines of a hit's chunk.
+	origins []memory.LineOrigin
 	form
 	// base orders the candidates of one query by words and meaning, and sure is what these come to between queries, both in [0,1].
 	base, sure float64

@@ -160,6 +160,10 @@ func (s *fakeStore) spread(v []float32) Spread {
 	return Spread{Mean: mean, Deviation: math.Sqrt(max(squares/n-mean*mean, 0))}
 }
 
+func (s *fakeStore) Origins(context.Context, []int64) (map[int64][]memory.LineOrigin, error) {
+	return nil, nil
+}
+
 func (s *fakeStore) Verify(context.Context, []int64) error { return nil }
 
 func (s *fakeStore) Chunks(_ context.Context, ids []int64, vectors bool) ([]Chunk, error) {

@@ -190,7 +190,7 @@ func (s *Searcher) concludeAnswer(ctx context.Context, rd Reader, r *searchState
 	return then(rd)
 }
 
-// chooseHits chooses the hits and checks their texts, or explains why there are none.
+// chooseHits chooses the hits and checks their texts, reads whose words they are, or explains why there are none.
 func (s *Searcher) chooseHits(ctx context.Context, rd Reader, r *searchState) error {
 	s.pickHits(r)
 	if len(r.hits) == 0 {
@@ -210,7 +210,14 @@ func (s *Searcher) chooseHits(ctx context.Context, rd Reader, r *searchState) er
 	for i, h := range r.hits {
 		ids[i] = h.ID
 	}
-	return rd.Verify(ctx, ids)
+	if err := rd.Verify(ctx, ids); err != nil {
+		return err
+	}
+	origins, err := rd.Origins(ctx, ids)
+	for _, h := range r.hits {
+		h.origins = origins[h.ID]
+	}
+	return err
 }
 
 // prepareTerms fills in the terms of the query and what the index knows of them.

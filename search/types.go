@@ -120,6 +120,8 @@ type Reader interface {
 	// Places returns all places of terms in chunks with ascending ids, in the order of the ids, and for each chunk in the order
 	// of the tokens. It returns nil if the store cannot tell without reading the chunks.
 	Places(terms []string, ids []int64) [][]Place
+	// Origins returns whose words the lines of chunks are, by the id of the chunk, as far as they are not only the owner's.
+	Origins(ctx context.Context, ids []int64) (map[int64][]memory.LineOrigin, error)
 	// Verify returns an error if the text of one of these chunks is not the one that was indexed.
 	Verify(ctx context.Context, ids []int64) error
 }

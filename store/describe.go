@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"encoding/json"
 	"path"
 	"strconv"
 	"strings"
@@ -13,12 +14,13 @@ import (
 )
 
 const (
-	insertFieldSQL = "INSERT OR IGNORE INTO fields (file, name, value, number, day) VALUES (?, ?, ?, ?, ?)"
-	insertAkaSQL   = "INSERT OR IGNORE INTO aka (name, file) VALUES (?, ?)"
-	insertLinkSQL  = "INSERT INTO links (file, line, text, target, kind, name) VALUES (?, ?, ?, ?, ?, ?)"
+	insertFieldSQL  = "INSERT OR IGNORE INTO fields (file, name, value, number, day) VALUES (?, ?, ?, ?, ?)"
+	insertAkaSQL    = "INSERT OR IGNORE INTO aka (name, file) VALUES (?, ?)"
+	insertOriginSQL = "INSERT INTO origins (file, start_line, end_line, origin) VALUES (?, ?, ?, ?)"
+	insertLinkSQL   = "INSERT INTO links (file, line, text, target, kind, name) VALUES (?, ?, ?, ?, ?, ?)"
 )
 
-// writeDescription writes the row of a file, its fields, names and links, and returns the id of the file.
+// writeDescription writes the row of a file, its fields, names, origins and links, and returns the id of the file.
 func (w *fileWriter) writeDescription(ctx context.Context, f *indexer.File, embedded int) (int64, error) {
 	aliases, err := jsonList(notNil(f.Meta.Aliases))
 	if err != nil {
@@ -42,6 +44,15 @@ func (w *fileWriter) writeDescription(ctx context.Context, f *indexer.File, embe
 	}
 	if err := w.writeAka(ctx, id, f); err != nil {
 		return id, err
+	}
+	for _, o := range f.Origins {
+		origin, err := json.Marshal(o.Origin)
+		if err != nil {
+			return id, err
+		}
+		if _, err := w.insertOrigin.ExecContext(ctx, id, o.From, o.To, string(origin)); err != nil {
+			return id, err
+		}
 	}
 	for _, l := range f.Links {
 		if _, err := w.insertLink.ExecContext(ctx, id, l.Line, l.Text, l.Target, l.Kind, akaOf(l.Target)); err != nil {

@@ -27,8 +27,8 @@ type fileWriter struct {
 	// attached is the number of chunks that replaceFile wrote with a known vector.
 	attached int
 
-	findFile, insertFile, insertChunk, insertTerms *sql.Stmt
-	insertField, insertAka, insertLink             *sql.Stmt
+	findFile, insertFile, insertChunk, insertTerms   *sql.Stmt
+	insertField, insertAka, insertLink, insertOrigin *sql.Stmt
 	// nil if there is no chunks_vec
 	insertVector, deleteVector, insertWindows, deleteWindows *sql.Stmt
 }
@@ -56,7 +56,7 @@ func (x *index) newFileWriter(ctx context.Context, tx *sql.Tx, change *indexChan
 	}
 	err = w.prepare(ctx, map[**sql.Stmt]string{&w.findFile: findFileSQL, &w.insertFile: insertFileSQL,
 		&w.insertChunk: insertChunkSQL, &w.insertTerms: insertTermsSQL,
-		&w.insertField: insertFieldSQL, &w.insertAka: insertAkaSQL, &w.insertLink: insertLinkSQL})
+		&w.insertField: insertFieldSQL, &w.insertAka: insertAkaSQL, &w.insertLink: insertLinkSQL, &w.insertOrigin: insertOriginSQL})
 	if err == nil && !m.space.IsZero() {
 		err = w.prepareVectors(ctx)
 	}
@@ -170,6 +170,7 @@ func (w *fileWriter) removeFile(ctx context.Context, path string) error {
 		"DELETE FROM fields WHERE file = ?",
 		"DELETE FROM aka WHERE file = ?",
 		"DELETE FROM links WHERE file = ?",
+		"DELETE FROM origins WHERE file = ?",
 		"DELETE FROM files WHERE id = ?",
 	} {
 		if _, err := w.tx.ExecContext(ctx, stmt, id); err != nil {

@@ -110,6 +110,7 @@ func (x *index) clearIndex(ctx context.Context, tx *sql.Tx) (meta, error) {
 		"DELETE FROM fields",
 		"DELETE FROM aka",
 		"DELETE FROM links",
+		"DELETE FROM origins",
 		"UPDATE payload_episode SET file = NULL",
 		"DELETE FROM files",
 		"DROP TABLE IF EXISTS chunks_vec",

@@ -85,6 +85,15 @@ CREATE TABLE links (
 CREATE INDEX links_file ON links (file);
 CREATE INDEX links_name ON links (name);
 
+-- origins: whose words the lines of files are that are not only the owner's.
+CREATE TABLE origins (
+  file       INTEGER NOT NULL REFERENCES files (id),
+  start_line INTEGER NOT NULL,
+  end_line   INTEGER NOT NULL,
+  origin     TEXT    NOT NULL -- memory.Origin as JSON
+) STRICT;
+CREATE INDEX origins_file ON origins (file, start_line);
+
 -- chunks: runs of lines of about 400 tokens.
 CREATE TABLE chunks (
   id         INTEGER PRIMARY KEY,

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 
 	"kioku/embed"
 	"kioku/indexer"
+	"kioku/memory"
 	"kioku/search"
 	"kioku/search/analysis"
 	"kioku/store/postings"
@@ -135,6 +137,8 @@ const (
 		FROM json_each(?) j CROSS JOIN chunks c ON c.id = j.value CROSS JOIN files f ON f.id = c.file`
 	selectVerified = `SELECT f.names, c.text, c.sha256 FROM json_each(?) j CROSS JOIN chunks c ON c.id = j.value
 		CROSS JOIN files f ON f.id = c.file`
+	selectOrigins = `SELECT c.id, o.start_line, o.end_line, o.origin FROM json_each(?) j CROSS JOIN chunks c ON c.id = j.value
+		CROSS JOIN origins o ON o.file = c.file AND o.start_line <= c.end_line AND o.end_line >= c.start_line ORDER BY c.id, o.start_line`
 	selectVectors = "SELECT j.key, v.embedding FROM json_each(?) j CROSS JOIN chunks_vec v ON v.rowid = j.value"
 	selectWindows = "SELECT j.key, w.codes FROM json_each(?) j CROSS JOIN windows w ON w.chunk = j.value"
 )
@@ -201,6 +205,29 @@ func (v *view) Verify(ctx context.Context, ids []int64) error {
 		return fmt.Errorf("verify texts: %w", err)
 	}
 	return nil
+}
+
+// Origins implements search.Reader.
+func (v *view) Origins(ctx context.Context, ids []int64) (map[int64][]memory.LineOrigin, error) {
+	list, err := jsonList(ids)
+	if err != nil {
+		return nil, fmt.Errorf("read origins: %w", err)
+	}
+	origins := map[int64][]memory.LineOrigin{}
+	err = forEachRow(ctx, v.wordsTx, func(rows *sql.Rows) error {
+		var chunk int64
+		var o memory.LineOrigin
+		var text string
+		if err := rows.Scan(&chunk, &o.From, &o.To, &text); err != nil {
+			return err
+		}
+		origins[chunk] = append(origins[chunk], o)
+		return json.Unmarshal([]byte(text), &origins[chunk][len(origins[chunk])-1].Origin)
+	}, selectOrigins, list)
+	if err != nil {
+		return nil, fmt.Errorf("read origins: %w", err)
+	}
+	return origins, nil
 }
 
 // readVectors sets the vectors of chunks. Those of chunks without a vector stay nil.

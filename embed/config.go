@@ -38,9 +38,9 @@ type Config struct {
 	// Dims is the number of dimensions to ask for from a model that can shorten its vectors; 0 means the model's own
 	// number, which is known after the first answer.
 	Dims int
-	// BatchItems is the maximum number of texts in one request; 0 means 64.
+	// BatchItems is the maximum number of texts in one request; 0 means 64, 1024 for "hash".
 	BatchItems int
-	// Concurrency is the maximum number of requests for documents at a time; 0 means 4, or 1 for a model in this process.
+	// Concurrency is the maximum number of requests for documents at a time; 0 means 4, 1 for "local", 2 for "hash".
 	Concurrency int
 	// TokensPerDay is the maximum number of tokens that the client sends in a day, estimated, also in requests that fail; 0 means
 	// no bound. A tenth of it is kept for queries.
@@ -81,11 +81,14 @@ func (cfg Config) check() error {
 func (cfg Config) inProcess() bool { return cfg.Provider == "hash" || cfg.Provider == "local" }
 
 func (cfg Config) withDefaults() Config {
-	concurrency := 4
-	if cfg.inProcess() {
+	items, concurrency := batchItems, 4
+	switch cfg.Provider {
+	case "local":
 		concurrency = 1
+	case "hash": // its vectors cost less than the commit of a small request
+		items, concurrency = 16*batchItems, 2
 	}
-	orDefault(&cfg.BatchItems, batchItems)
+	orDefault(&cfg.BatchItems, items)
 	orDefault(&cfg.Concurrency, concurrency)
 	orDefault(&cfg.MaxTries, 2)
 	orDefault(&cfg.TryTimeout, cfg.tryTimeout())

@@ -5,12 +5,13 @@ import (
 	"go/parser"
 	"go/token"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// budgets are the most lines of Go that rooms may have, without tests and what is generated, folders below them included unless they have
+// budgets are the most lines of Go that rooms may have, without tests, what only tests import and what is generated, folders below them included unless they have
 // a figure of their own. Growth is a decision: whoever raises a figure says in the commit what it buys.
 var budgets = map[string]int{
 	".":                 3_100,
@@ -31,7 +32,7 @@ var budgets = map[string]int{
 	"history":           1_550,
 	"atlas":             1_300,
 	"bench":             1_400,
-	"internal":          4_750,
+	"internal":          3_900,
 }
 
 // Each room keeps to its figure, and says in the first sentence of its package comment what it is for.
@@ -64,8 +65,11 @@ func TestBudget(t *testing.T) {
 	}
 }
 
-// roomOf returns the room that a folder counts for, "" if none does.
+// roomOf returns the room that a folder counts for, "" if none does, as for one that only tests import.
 func roomOf(folder string) string {
+	if name := path.Base(folder); strings.HasSuffix(name, "test") || name == "testkit" {
+		return ""
+	}
 	for room := folder; ; room = room[:strings.LastIndexByte(room, '/')] {
 		if budgets[room] > 0 {
 			return room

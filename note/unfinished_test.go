@@ -107,7 +107,7 @@ func TestAppendChild(t *testing.T) {
 func startAppendChild(t *testing.T, workspace string, first, limit int) (*exec.Cmd, io.Reader) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestAppendChild$")
-	cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d %d %s", appendChildEnv, first, limit, workspace))
+	cmd.Env = append(os.Environ(), "TMPDIR="+t.TempDir(), fmt.Sprintf("%s=%d %d %s", appendChildEnv, first, limit, workspace))
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		err = cmd.Start()

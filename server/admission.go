@@ -11,8 +11,8 @@ import (
 
 	"google.golang.org/grpc/codes"
 
-	"kioku/internal/fair"
 	"kioku/memory"
+	"kioku/server/fair"
 )
 
 // Limits bound what a server does at the same time. What is 0 has its default. DESIGN.md explains them.

@@ -12,8 +12,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"kioku/internal/fair"
-	"kioku/internal/httpapi"
+	"kioku/server/fair"
+	"kioku/server/httpapi"
 )
 
 // readBody reads the body of a request once its client may send so much, and puts a reader of it in its place. The returned

@@ -13,8 +13,8 @@ import (
 	"google.golang.org/grpc/status"
 
 	"kioku"
-	"kioku/internal/fair"
 	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server/fair"
 )
 
 // registrar registers services with handlers that admit, authenticate and log each call.

@@ -14,9 +14,9 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"kioku/internal/httpapi"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
+	"kioku/server/httpapi"
 )
 
 // ported is a server that answers gRPC and HTTP on loopback and on a unix socket.

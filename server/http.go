@@ -16,8 +16,8 @@ import (
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 
-	"kioku/internal/fair"
-	"kioku/internal/httpapi"
+	"kioku/server/fair"
+	"kioku/server/httpapi"
 )
 
 // httpIdleTimeout is the time between two requests on a connection.

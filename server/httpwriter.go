@@ -4,8 +4,8 @@ import (
 	"net/http"
 	"time"
 
-	"kioku/internal/fair"
-	"kioku/internal/httpapi"
+	"kioku/server/fair"
+	"kioku/server/httpapi"
 )
 
 // largeWrite is the size of a write from which on it is admitted. What is smaller counts as the buffers of a connection.

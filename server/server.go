@@ -19,11 +19,11 @@ import (
 
 	"kioku"
 	"kioku/indexer"
-	"kioku/internal/fair"
 	"kioku/internal/modelhttp"
 	"kioku/internal/trace"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server/fair"
 	"kioku/vectors"
 )
 

@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"kioku/internal/httpapi"
+	"kioku/server/httpapi"
 )
 
 // maxBatch is the maximum number of messages in one request. Only old versions of the protocol have more than one.

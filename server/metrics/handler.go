@@ -11,9 +11,9 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"kioku/internal/httpapi"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
+	"kioku/server/httpapi"
 )
 
 // errOnlyRead is why a request is refused that would change metrics.

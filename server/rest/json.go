@@ -16,7 +16,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 
-	"kioku/internal/httpapi"
+	"kioku/server/httpapi"
 )
 
 const contentType = "application/json"

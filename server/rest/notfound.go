@@ -10,8 +10,8 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"kioku/internal/httpapi"
 	"kioku/internal/text"
+	"kioku/server/httpapi"
 )
 
 // routingError answers a request that no route takes.

@@ -19,8 +19,8 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
-	"kioku/internal/httpapi"
 	"kioku/internal/text"
+	"kioku/server/httpapi"
 )
 
 // decodedBody takes the place of a body that has been read.

@@ -14,9 +14,9 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"kioku/internal/httpapi"
 	gateway "kioku/proto/gateway/kioku/v1"
 	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server/httpapi"
 )
 
 // OpenAPI is the OpenAPI document of the routes, which GET /v1/openapi.json answers.

@@ -14,8 +14,8 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
-	"kioku/internal/httpapi"
 	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server/httpapi"
 	"kioku/server/web"
 )
 

@@ -9,7 +9,7 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"kioku/internal/httpapi"
+	"kioku/server/httpapi"
 )
 
 const (

@@ -11,9 +11,9 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
-	"kioku/internal/httpapi"
 	"kioku/internal/text"
 	kiokuv1 "kioku/proto/kioku/v1"
+	"kioku/server/httpapi"
 )
 
 // page is what the layout and the template of a view show.

@@ -4,7 +4,7 @@ import (
 	"net/http"
 	"testing"
 
-	"kioku/internal/httpapi"
+	"kioku/server/httpapi"
 )
 
 // Servers on two ports of a host have cookies of their own.

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/durationpb"
 
-	"kioku/internal/httpapi"
+	"kioku/server/httpapi"
 )
 
 // An error has the same HTTP status and headers whatever the form of its body.

@@ -14,8 +14,8 @@ import (
 // Crowds of vectors become clusters: those of one crowd are in one cluster, and those of two are not.
 func TestClustersFindCrowds(t *testing.T) {
 	t.Parallel()
-	for _, k := range []int{1, 3, 8, 20} {
-		vectors, crowd := crowds(1500, k, 64, 0.4, uint64(k))
+	for _, k := range []int{1, 8, 20} {
+		vectors, crowd := crowds(1000, k, 64, 0.4, uint64(k))
 		clusters, of := findClusters(laidOut(t, reduced(vectors), nil))
 		together, mixed := 0, 0
 		main := map[int]int32{}
@@ -33,8 +33,8 @@ func TestClustersFindCrowds(t *testing.T) {
 			}
 		}
 		// Of one cloud, pieces may be taken for clusters.
-		if k > 1 && (together < 1350 || mixed > 150) {
-			t.Errorf("%d crowds: %d clusters; %d of 1500 are where most of their crowd are, %d with another crowd", k, len(clusters), together, mixed)
+		if k > 1 && (together < 900 || mixed > 100) {
+			t.Errorf("%d crowds: %d clusters; %d of 1000 are where most of their crowd are, %d with another crowd", k, len(clusters), together, mixed)
 		}
 		checkSizes(t, clusters, of)
 	}

@@ -106,7 +106,7 @@ func TestLayoutKeepsNeighborsBetterThanPrincipalComponents(t *testing.T) {
 // The same vectors give the same picture.
 func TestLayoutIsDeterministic(t *testing.T) {
 	t.Parallel()
-	vectors, _ := crowds(2000, 8, 32, 0.5, 2)
+	vectors, _ := crowds(500, 8, 32, 0.5, 2)
 	if !slices.Equal(laidOut(t, reduced(vectors), nil), laidOut(t, reduced(vectors), nil)) {
 		t.Error("two pictures of the same vectors differ")
 	}
@@ -115,7 +115,7 @@ func TestLayoutIsDeterministic(t *testing.T) {
 // No point is NaN or outside of the square for no vectors, one, two, and many identical ones.
 func TestLayoutTakesAnyVectors(t *testing.T) {
 	t.Parallel()
-	for _, n := range []int{0, 1, 2, 3, 20, 1700} {
+	for _, n := range []int{0, 1, 2, 3, 20, 500} {
 		same := newMatrix(n, 8)
 		for i := range same.data {
 			same.data[i] = 0.25
@@ -135,19 +135,19 @@ func TestLayoutTakesAnyVectors(t *testing.T) {
 // A picture of nearly the same vectors is nearly the same if it begins with the one before: what is drawn anew stays in its place.
 func TestLayoutStaysCloseToThePictureBefore(t *testing.T) {
 	t.Parallel()
-	vectors, _ := crowds(1000, 12, 48, 0.5, 3)
+	vectors, _ := crowds(600, 12, 48, 0.5, 3)
 	basis := newBasis(vectors)
 	first := laidOut(t, reduceBy(basis, vectors), nil)
-	more, _ := crowds(1000, 12, 48, 0.5, 3)
+	more, _ := crowds(600, 12, 48, 0.5, 3)
 	extra, _ := crowds(60, 12, 48, 0.5, 3) // near the same centers
 	more.data = append(more.data, extra.data...)
-	before := make([]*point, 1060)
+	before := make([]*point, 660)
 	for i := range first {
 		before[i] = &first[i]
 	}
 	second := laidOut(t, reduceBy(basis, more), before)
-	moved := medianDistance(first, second[:1000])
-	fresh := medianDistance(first, laidOut(t, reduceBy(basis, more), nil)[:1000])
+	moved := medianDistance(first, second[:600])
+	fresh := medianDistance(first, laidOut(t, reduceBy(basis, more), nil)[:600])
 	if t.Logf("moved by %.3f, without the picture before by %.3f", moved, fresh); moved > 0.05 {
 		t.Errorf("the points have moved by %.3f in the median", moved)
 	}
@@ -166,7 +166,7 @@ func medianDistance(a, b []point) float64 {
 // The layout ends with its context, and with its time budget as it is then.
 func TestLayoutEndsInTime(t *testing.T) {
 	t.Parallel()
-	vectors, _ := crowds(3000, 12, 48, 0.5, 4)
+	vectors, _ := crowds(1500, 12, 48, 0.5, 4)
 	short := reduced(vectors)
 	ctx, cancel := context.WithCancel(t.Context())
 	phases := map[string]float64{}
@@ -182,7 +182,7 @@ func TestLayoutEndsInTime(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || phases[phaseNeighbors] == 0 || phases[phaseLayout] > 0.2 {
 		t.Errorf("%v, %v", err, phases)
 	}
-	if out, err := layOut(t.Context(), short, nil, time.Nanosecond, func(string, float64) {}); err != nil || len(out) != 3000 {
+	if out, err := layOut(t.Context(), short, nil, time.Nanosecond, func(string, float64) {}); err != nil || len(out) != 1500 {
 		t.Errorf("%d points, %v", len(out), err)
 	}
 }

@@ -50,10 +50,10 @@ var mayImport = map[string]string{
 	"store/postings":         "",
 	"store/storetest":        "store/checksumvfs",
 	"vectors":                "memory chunker embed internal",
-	"store":                  "memory chunker embed indexer vectors atlas search search/analysis search/dates store/checksumvfs store/postings store/vector internal/text derive/seam derive/vocab",
+	"store":                  "memory chunker embed indexer vectors atlas search search/analysis search/dates store/checksumvfs store/postings store/vector internal/text",
 	"history":                "memory chunker internal",
 	"note":                   "memory chunker search/analysis internal",
-	".":                      "memory history note vectors chunker embed indexer search store store/vector internal atlas search/analysis",
+	".":                      "memory history note derive/store vectors chunker embed indexer search store store/vector internal atlas search/analysis",
 	"client":                 "memory proto",
 	"agent":                  ". agent embed llm memory",
 	"agent/*":                "llm memory search/analysis derive/vocab internal",
@@ -64,17 +64,18 @@ var mayImport = map[string]string{
 	"server/front":           "server/mcp server/rest server/web",
 	"server/metrics":         "server server/httpapi council/engine memory llm embed indexer proto internal .",
 	"server/audit":           "server internal",
-	"derive":                 "derive/contract derive/decision derive/resolve derive/rule derive/seam derive/view derive/vocab derive/week llm memory search/analysis internal",
+	"derive":                 "derive/contract derive/decision derive/resolve derive/rule derive/store derive/unit derive/view derive/vocab derive/week llm memory search/analysis internal",
 	"derive/vocab":           "memory search/analysis",
-	"derive/seam":            "memory",
-	"derive/resolve":         "derive/seam derive/vocab memory",
+	"derive/unit":            "memory",
+	"derive/store":           "derive/unit derive/vocab memory search search/analysis store store/checksumvfs",
+	"derive/resolve":         "derive/unit derive/vocab memory",
 	"derive/decision":        "memory internal",
 	"derive/view":            "derive/vocab memory internal",
 	"derive/week":            "derive/vocab memory internal",
-	"derive/recall":          "derive/seam derive/vocab memory search/analysis search/dates internal",
+	"derive/recall":          "derive/store derive/vocab memory search/analysis search/dates internal",
 	"derive/contract":        "derive/vocab llm memory search/analysis search/dates internal",
 	"derive/derivetest":      "llm",
-	"derive/rule":            "derive/seam derive/vocab memory chunker search/analysis search/dates internal",
+	"derive/rule":            "derive/unit derive/vocab memory chunker search/analysis search/dates internal",
 	"council":                "memory internal",
 	"council/member":         "council agent llm llm/echo memory internal",
 	"council/template":       "council memory internal",
@@ -157,7 +158,7 @@ func admits(allowed []string, folder string) bool {
 }
 
 func TestOnlyTheStoresKnowSQLite(t *testing.T) {
-	allowed := []string{"store", "store/storetest", "vectors"}
+	allowed := []string{"store", "store/storetest", "vectors", "derive/store"}
 	for _, p := range list(t) {
 		for _, dep := range p.Imports {
 			sql := dep == "database/sql" || strings.Contains(dep, "go-sqlite3") || strings.Contains(dep, "sqlite-vec")

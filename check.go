@@ -50,6 +50,11 @@ type IndexCheck struct {
 // checkIndex checks the index and records the outcome.
 func (m *Memory) checkIndex(ctx context.Context, pace func(worked time.Duration) error) (store.Checked, error) {
 	checked, err := m.store.Check(ctx, pace)
+	if err == nil {
+		var found []string
+		found, err = m.derived.Check(ctx, true)
+		checked.Found = append(checked.Found, found...)
+	}
 	if len(checked.Found) > 0 {
 		m.log.Warn("the check of the index has found damage", "found", checked.Found)
 	}
@@ -87,6 +92,11 @@ func (m *Memory) Inspect(ctx context.Context, wait time.Duration) (checked store
 	})
 	if errors.Is(err, errInspected) {
 		return checked, false, nil
+	}
+	if err == nil {
+		var found []string
+		found, err = m.derived.Check(ctx, false)
+		checked.Found = append(checked.Found, found...)
 	}
 	return checked, err == nil, err
 }

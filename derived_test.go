@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -43,7 +44,47 @@ func spans(t *testing.T, m *Memory, path string) []int {
 	return lines
 }
 
-func TestSyncCutsEpisodes(t *testing.T) {
+// cutFiles cuts what derivation would.
+func cutFiles(t *testing.T, m *Memory) (paths []string) {
+	t.Helper()
+	all, err := m.Unindexed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	transcripts, err := m.Derived().UncutTranscripts(t.Context(), "lines", all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put := func(path string, unindexed *memory.File) {
+		file, err := m.ReadSource(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if done, err := m.Derived().PutEpisodes(t.Context(), file, unindexed, "lines", lineEpisodes(file)); err != nil || !done {
+			t.Fatalf("%s: %v, %v", path, done, err)
+		}
+		paths = append(paths, path)
+	}
+	for i := range all {
+		if slices.Contains(transcripts, all[i].Path) {
+			put(all[i].Path, &all[i])
+		}
+	}
+	files, err := m.Derived().Uncut(t.Context(), "lines", 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range files {
+		put(path, nil)
+	}
+	if _, err := m.Derived().DropDetached(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	return paths
+}
+
+// What is derived is of the files as they are indexed: what has changed or is gone is not seen, and is cut again.
+func TestDerivedFollowsTheIndex(t *testing.T) {
 	t.Parallel()
 	dir, state := workspace(t, map[string]string{"MEMORY.md": "- one\n- two\n", "memory/2026-01-02.md": "three\n"}), t.TempDir()
 	m := openMemory(t, Options{Workspace: dir, StateDir: state})
@@ -51,24 +92,12 @@ func TestSyncCutsEpisodes(t *testing.T) {
 	if got := spans(t, m, "MEMORY.md"); got != nil {
 		t.Errorf("without derivation there are episodes %v", got)
 	}
-	if err := m.Close(); err != nil {
-		t.Fatal(err)
-	}
-	m = openMemory(t, Options{Workspace: dir, StateDir: state, Episodes: lineEpisodes, EpisodesBy: "lines"})
-	syncAll(t, m)
-	uncut, err := m.Derived().UncutFiles(t.Context(), "lines", 10)
-	if err != nil || len(uncut) != 2 {
-		t.Errorf("files from before are uncut: %q, %v", uncut, err)
-	}
 	file, err := m.ReadSource(t.Context(), "memory/2026-01-02.md")
 	if err != nil || file.Date != "2026-01-02" || file.Source != memory.SourceMemory || string(file.Data) != "three\n" {
 		t.Fatalf("%+v, %v", file, err)
 	}
-	if put, err := m.Derived().PutEpisodes(t.Context(), file, "lines", lineEpisodes(file)); err != nil || !put {
-		t.Errorf("%v, %v", put, err)
-	}
-	if uncut, err = m.Derived().UncutFiles(t.Context(), "lines", 10); err != nil || !cmp.Equal(uncut, []string{"MEMORY.md"}) {
-		t.Errorf("%q, %v", uncut, err)
+	if got := cutFiles(t, m); len(got) != 2 {
+		t.Errorf("cut %q", got)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "MEMORY.md"), []byte("- one\n- two\n- four\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -77,12 +106,25 @@ func TestSyncCutsEpisodes(t *testing.T) {
 		t.Errorf("a file that is not indexed yet: %v", err)
 	}
 	syncAll(t, m)
+	if got := spans(t, m, "MEMORY.md"); got != nil {
+		t.Errorf("episodes of what the file was: %v", got)
+	}
+	if diff := cmp.Diff([]string{"MEMORY.md"}, cutFiles(t, m)); diff != "" {
+		t.Error(diff)
+	}
 	if diff := cmp.Diff([]int{1, 2, 3}, spans(t, m, "MEMORY.md")); diff != "" {
 		t.Error(diff)
 	}
 	file.SHA256[0]++
-	if put, err := m.Derived().PutEpisodes(t.Context(), file, "lines", nil); err != nil || put {
+	if put, err := m.Derived().PutEpisodes(t.Context(), file, nil, "lines", nil); err != nil || put {
 		t.Errorf("episodes of another content were put: %v, %v", put, err)
+	}
+	if err := os.Remove(filepath.Join(dir, "MEMORY.md")); err != nil {
+		t.Fatal(err)
+	}
+	syncAll(t, m)
+	if got := spans(t, m, "MEMORY.md"); got != nil {
+		t.Errorf("episodes of a file that is gone: %v", got)
 	}
 	for _, path := range []string{"memory/none.md", "../secret.md", "sessions/x.jsonl"} {
 		if _, err := m.ReadSource(t.Context(), path); !errors.Is(err, memory.ErrNotFound) {
@@ -91,16 +133,17 @@ func TestSyncCutsEpisodes(t *testing.T) {
 	}
 }
 
-// Transcripts can be there for their episodes only, until the settings include them.
-func TestSyncKeepsEpisodesOfTranscriptsOnly(t *testing.T) {
+// Transcripts that are not indexed are derived from, and keep their episodes when the settings include them.
+func TestDerivedFromTranscriptsThatAreNotIndexed(t *testing.T) {
 	t.Parallel()
 	dir, state, folder := workspace(t, map[string]string{"MEMORY.md": "- A mill.\n"}), t.TempDir(), filepath.Join(t.TempDir(), "sessions")
 	transcript(t, folder, "20260105-120000-abc", conversation()...)
 	const path = "sessions/20260105-120000-abc.jsonl"
-	reopen := func(deriveOnly bool) *Memory {
-		m := openMemory(t, Options{Workspace: dir, StateDir: state, Episodes: lineEpisodes, EpisodesBy: "lines", Now: clock("2026-01-10T12:00:00Z"),
-			Index: IndexOptions{Sessions: indexer.Sessions{Folder: folder, Spoken: spoken, DeriveOnly: deriveOnly}}})
+	reopen := func(unindexed bool) *Memory {
+		m := openMemory(t, Options{Workspace: dir, StateDir: state, Now: clock("2026-01-10T12:00:00Z"),
+			Index: IndexOptions{Sessions: indexer.Sessions{Folder: folder, Spoken: spoken, Unindexed: unindexed}}})
 		syncAll(t, m)
+		cutFiles(t, m)
 		return m
 	}
 	m := reopen(true)

@@ -15,6 +15,7 @@ import (
 
 	"kioku/atlas"
 	"kioku/chunker"
+	derived "kioku/derive/store"
 	"kioku/embed"
 	"kioku/history"
 	"kioku/indexer"
@@ -54,11 +55,9 @@ type Options struct {
 	Index IndexOptions
 	// History is what is kept of the versions of notes.
 	History HistoryOptions
-	// Episodes cuts a file into the episodes from which facts are derived; nil means that derivation is off. It is called
+	// Episodes cuts an old version of a file into the episodes that say how sensitive its lines are; nil means that derivation is off. It is called
 	// concurrently.
 	Episodes func(memory.SourceFile) []memory.Episode
-	// EpisodesBy is the fingerprint of the rules of Episodes; empty if that is nil.
-	EpisodesBy string
 	// Search is the ranking; each field that is not set has its default.
 	Search search.Options
 	// CacheEntries bounds the vectors of the embedding cache, beyond those of texts that are indexed now; 0 means 250,000.
@@ -138,6 +137,7 @@ type Memory struct {
 	store       *store.Store
 	indexer     *indexer.Indexer
 	cache       *vectors.Cache // of embeddings
+	derived     *derived.Store // what is derived, in a file of its own
 	fill        *vectors.Fill  // of opt.Embedder
 	generations *generations
 	searcher    atomic.Pointer[search.Searcher]
@@ -225,7 +225,7 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 		Workspace: workspace, StateDir: opt.StateDir, ExtraPaths: opt.Index.ExtraPaths, Include: opt.Index.Include, Exclude: opt.Index.Exclude,
 		Sessions: opt.Index.Sessions, MaxFileBytes: opt.Index.MaxFileBytes,
 		Debounce: opt.Index.Debounce, MaxWait: opt.Index.MaxWait, Interval: opt.Index.Interval, PollInterval: opt.Index.PollInterval,
-		StripMarkers: text.StripMarks, Origins: note.Origins, Analyze: m.store.Analyze, Episodes: opt.Episodes, EpisodesBy: opt.EpisodesBy,
+		StripMarkers: text.StripMarks, Origins: note.Origins, Analyze: m.store.Analyze,
 		Notify: m.notify, Now: opt.Now, Log: m.log,
 	})
 	m.fill = vectors.NewFill(m.cache, m.generations, m.opt.Embedder, opt.Now, m.log)
@@ -296,9 +296,10 @@ func (m *Memory) openStore(ctx context.Context, chunking string) (err error) {
 	if err != nil {
 		return m.unlock(err)
 	}
+	m.derived = derived.New(derived.Path(m.opt.StateDir, m.opt.Agent), path, derived.Options{ReadOnly: m.opt.Mode != Own, Now: m.opt.Now, Log: m.log})
 	m.store, err = store.Open(ctx, path, store.Options{Workspace: m.workspace, Chunking: chunking, ReadOnly: m.opt.Mode != Own,
 		Cache: m.cache, Vectors: m.opt.Vectors, Now: m.opt.Now, Log: m.log, Replaced: m.indexReplaced,
-		Recipe: m.generations.recipeOf})
+		Recipe: m.generations.recipeOf, Adopt: m.derived.Adopt})
 	if err != nil {
 		return m.unlock(errors.Join(err, m.cache.Close()))
 	}
@@ -431,5 +432,5 @@ func (m *Memory) Close() error {
 	m.mu.Unlock()
 	m.calls.Wait()
 	m.events.close()
-	return m.unlock(errors.Join(m.generations.close(), m.store.Close(), m.cache.Close()))
+	return m.unlock(errors.Join(m.generations.close(), m.derived.Close(), m.store.Close(), m.cache.Close()))
 }

@@ -174,7 +174,7 @@ func TestSearchPastLeavesOutWhatLiesAboveTheCeiling(t *testing.T) {
 		}
 		return []memory.Episode{e}
 	}
-	m := openMemory(t, Options{Workspace: inPorto(t), Episodes: byWord, EpisodesBy: "test"})
+	m := openMemory(t, Options{Workspace: inPorto(t), Episodes: byWord})
 	syncWhole(t, m)
 	normal, private := memory.Normal, memory.Private
 	for _, c := range []struct {
@@ -288,7 +288,7 @@ func TestShowAndDiffLeaveOutWhatLiesAboveTheCeiling(t *testing.T) {
 		}
 		return all
 	}
-	m := openMemory(t, Options{Workspace: inPorto(t), Episodes: byLine, EpisodesBy: "test"})
+	m := openMemory(t, Options{Workspace: inPorto(t), Episodes: byLine})
 	normal, private, secret := memory.Normal, memory.Private, memory.Secret
 	for name, c := range map[string]struct {
 		ceiling    *memory.Sensitivity

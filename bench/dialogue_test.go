@@ -83,7 +83,7 @@ func deriveFrom(t *testing.T, workspace string) *kioku.Memory {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := kioku.Open(t.Context(), kioku.Options{Agent: "main", Workspace: workspace, StateDir: t.TempDir(), Episodes: rules.Episodes, EpisodesBy: rules.Fingerprint()})
+	m, err := kioku.Open(t.Context(), kioku.Options{Agent: "main", Workspace: workspace, StateDir: t.TempDir(), Episodes: rules.Episodes})
 	if err != nil {
 		t.Fatal(err)
 	}

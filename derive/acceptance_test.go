@@ -16,7 +16,7 @@ import (
 
 	"kioku"
 	"kioku/derive"
-	"kioku/derive/seam"
+	"kioku/derive/store"
 	"kioku/llm"
 	"kioku/memory"
 )
@@ -86,7 +86,7 @@ func TestAcceptance08AJobSurvivesItsWorker(t *testing.T) {
 	if !w.hasFact("lives_in", "Porto") || m.extracts() != 2 {
 		t.Errorf("after the lease: %d calls, %q", m.extracts(), w.sentences(memory.KindFact))
 	}
-	jobs, err := w.memory.Derived().Jobs(t.Context(), seam.JobRunning, 10)
+	jobs, err := w.memory.Derived().Jobs(t.Context(), store.JobRunning, 10)
 	if err != nil || len(jobs) != 0 {
 		t.Errorf("running jobs: %v, %v", jobs, err)
 	}
@@ -105,8 +105,8 @@ func TestAcceptance08AnEndGivesTheJobBack(t *testing.T) {
 	if err := w.Run(ctx, false, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("the run ended with %v", err)
 	}
-	jobs, err := w.memory.Derived().Jobs(t.Context(), seam.JobQueued, 10)
-	i := slices.IndexFunc(jobs, func(j seam.Job) bool { return j.Kind == "extract" })
+	jobs, err := w.memory.Derived().Jobs(t.Context(), store.JobQueued, 10)
+	i := slices.IndexFunc(jobs, func(j store.Job) bool { return j.Kind == "extract" })
 	if err != nil || i < 0 || jobs[i].Tries != 0 || jobs[i].Owner != "" {
 		t.Errorf("queued jobs: %+v, %v", jobs, err)
 	}
@@ -134,7 +134,7 @@ func TestAcceptance08ACrashLoopIsParked(t *testing.T) {
 	if m.extracts() != before || len(st.Parked) == 0 || st.Parked[len(st.Parked)-1].ErrorClass != "crash_loop" {
 		t.Errorf("%d calls, parked %+v", m.extracts()-before, st.Parked)
 	}
-	if err := w.memory.Derived().Enqueue(t.Context(), seam.Job{Kind: "dance", Key: "x", Input: "{}"}); err != nil {
+	if err := w.memory.Derived().Enqueue(t.Context(), store.Job{Kind: "dance", Key: "x", Input: "{}"}); err != nil {
 		t.Fatal(err)
 	}
 	w.derive()

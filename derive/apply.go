@@ -9,7 +9,8 @@ import (
 	"strings"
 
 	"kioku/derive/contract"
-	"kioku/derive/seam"
+	"kioku/derive/store"
+	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/memory"
 )
@@ -92,9 +93,9 @@ func (s *Service) applyNothing(ctx context.Context, batch []asked) error {
 
 // putModelClaims stores the claims of the model. Episodes that have changed since are left out: they come anew.
 func (s *Service) putModelClaims(ctx context.Context, batch []asked, said []extracted) error {
-	claims := make([]seam.EpisodeClaims, 0, len(batch))
+	claims := make([]unit.EpisodeClaims, 0, len(batch))
 	for i, a := range batch {
-		ec := seam.EpisodeClaims{Episode: a.Episode.Episode, Maker: s.maker(), Mentions: said[i].Mentions, Claims: slices.Clone(said[i].Claims)}
+		ec := unit.EpisodeClaims{Episode: a.Episode.Episode, Maker: s.maker(), Mentions: said[i].Mentions, Claims: slices.Clone(said[i].Claims)}
 		var err error
 		if ec.Reflection, err = said[i].Reflection.json(); err != nil {
 			return err
@@ -153,7 +154,7 @@ func (s *Service) offeredLoops(ctx context.Context, batch []asked) ([]memory.Loo
 // offeredEntities returns the known entities whose names occur in a batch, so that offering them tells the model nothing that the
 // batch does not say.
 func (s *Service) offeredEntities(ctx context.Context, batch []asked) ([]memory.Entity, error) {
-	all, err := s.store.Entities(ctx, seam.EntityQuery{Limit: 5000, MaxSensitivity: s.opt.Ceiling})
+	all, err := s.store.Entities(ctx, store.EntityQuery{Limit: 5000, MaxSensitivity: s.opt.Ceiling})
 	if err != nil {
 		return nil, err
 	}

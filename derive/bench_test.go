@@ -69,7 +69,7 @@ func BenchmarkRun(b *testing.B) {
 		plain := openBench(b, kioku.Options{Workspace: folder})
 		off := syncBench(b, plain)
 		plain.Close()
-		m := openBench(b, kioku.Options{Workspace: folder, Episodes: rules.Episodes, EpisodesBy: rules.Fingerprint()})
+		m := openBench(b, kioku.Options{Workspace: folder, Episodes: rules.Episodes})
 		on := syncBench(b, m)
 		b.ReportMetric(off.Seconds(), "sync-off-cpu-s")
 		b.ReportMetric(on.Seconds(), "sync-on-cpu-s")

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"kioku/derive/seam"
+	"kioku/derive/store"
 	"kioku/derive/vocab"
 	"kioku/memory"
 )
@@ -26,7 +26,7 @@ func (s *Service) Entities(ctx context.Context, f memory.EntityFilter) (memory.E
 	if limit == 0 {
 		limit = 100
 	}
-	all, err := s.store.Entities(ctx, seam.EntityQuery{Type: f.Type, Limit: maxEntities, MaxSensitivity: f.MaxSensitivity, Relations: true})
+	all, err := s.store.Entities(ctx, store.EntityQuery{Type: f.Type, Limit: maxEntities, MaxSensitivity: f.MaxSensitivity, Relations: true})
 	if err != nil {
 		return memory.EntityList{}, err
 	}
@@ -136,7 +136,7 @@ func (s *Service) entity(ctx context.Context, field, id string, ceiling memory.S
 	if err != nil {
 		return memory.Entity{}, err
 	}
-	all, err := s.store.Entities(ctx, seam.EntityQuery{UIDs: []string{id}, Limit: maxCandidates + 1, MaxSensitivity: ceiling})
+	all, err := s.store.Entities(ctx, store.EntityQuery{UIDs: []string{id}, Limit: maxCandidates + 1, MaxSensitivity: ceiling})
 	if err != nil {
 		return memory.Entity{}, err
 	}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"kioku/derive/contract"
-	"kioku/derive/seam"
+	"kioku/derive/store"
 	"kioku/internal/text"
 	"kioku/memory"
 )
@@ -71,7 +71,7 @@ func (s *Service) enqueueBatches(ctx context.Context, episodes []memory.Episode)
 	if err != nil || len(unknown) == 0 {
 		return err
 	}
-	jobs, err := s.store.Jobs(ctx, seam.JobParked, 1000)
+	jobs, err := s.store.Jobs(ctx, store.JobParked, 1000)
 	if err != nil {
 		return err
 	}
@@ -219,7 +219,7 @@ func (r *reader) episode(ctx context.Context, e memory.Episode) (asked, bool) {
 
 // extractJobOf returns the job for a batch of episodes. One that was done is done again on another day: that the episodes come back
 // unread means that what it gave is gone.
-func (s *Service) extractJobOf(batch []memory.Episode) (seam.Job, error) {
+func (s *Service) extractJobOf(batch []memory.Episode) (store.Job, error) {
 	in := extractJob{Maker: s.maker(), Path: batch[0].Path}
 	h := sha256.New()
 	h.Write([]byte(in.Maker))
@@ -230,14 +230,14 @@ func (s *Service) extractJobOf(batch []memory.Episode) (seam.Job, error) {
 	}
 	raw, err := json.Marshal(in)
 	now := s.opt.Now()
-	job := seam.Job{Kind: jobExtract, Input: string(raw), Priority: 5, RunAfter: now, OrderAt: batch[0].OccurredAt}
+	job := store.Job{Kind: jobExtract, Input: string(raw), Priority: 5, RunAfter: now, OrderAt: batch[0].OccurredAt}
 	job.Key = fmt.Sprintf("%x", h.Sum(nil)[:16])
 	job.InputSHA256 = sha256.Sum256([]byte(job.Key + day(now)))
 	return job, err
 }
 
 // extract does a job that extracts claims. Episodes whose answers are cached cost no call.
-func (s *Service) extract(ctx context.Context, job seam.Job) (used, error) {
+func (s *Service) extract(ctx context.Context, job store.Job) (used, error) {
 	var in extractJob
 	if err := json.Unmarshal([]byte(job.Input), &in); err != nil {
 		return used{}, &invalidError{class: classUnknownKind, err: fmt.Errorf("its input cannot be read: %w", err)}

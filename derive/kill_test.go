@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"kioku/derive/seam"
+	"kioku/derive/store"
 	"kioku/internal/testkit"
 	"kioku/memory"
 )
@@ -86,7 +86,7 @@ func TestAcceptance08KilledAtAnyPoint(t *testing.T) {
 			t.Errorf("%d facts about %s", facts[name], name)
 		}
 	}
-	for _, status := range []string{seam.JobQueued, seam.JobRunning, seam.JobParked} {
+	for _, status := range []string{store.JobQueued, store.JobRunning, store.JobParked} {
 		if jobs, err := w.memory.Derived().Jobs(t.Context(), status, 10); err != nil || len(jobs) != 0 {
 			t.Errorf("jobs that are %s: %+v, %v", status, jobs, err)
 		}

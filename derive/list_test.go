@@ -210,7 +210,7 @@ func TestRunReportsProgress(t *testing.T) {
 			t.Errorf("a step without text: %+v", p)
 		}
 	})
-	if err != nil || !slices.Equal(slices.Compact(steps), []string{memory.StepRules, memory.StepResolve, memory.StepDone}) {
+	if err != nil || !slices.Equal(slices.Compact(steps), []string{memory.StepSegment, memory.StepRules, memory.StepResolve, memory.StepDone}) {
 		t.Errorf("steps %q, %v", steps, err)
 	}
 }

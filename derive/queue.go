@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"kioku/derive/seam"
+	"kioku/derive/store"
 	"kioku/llm"
 	"kioku/memory"
 )
@@ -110,7 +110,7 @@ func (s *Service) meanwhile(ctx context.Context) error {
 var errLost = errors.New("another worker has the job")
 
 // doJob does a job and writes what became of it. Its error is one of the store, or that ctx has ended; the job is back in the queue then.
-func (s *Service) doJob(ctx context.Context, job seam.Job) error {
+func (s *Service) doJob(ctx context.Context, job store.Job) error {
 	working, stop := context.WithCancelCause(ctx)
 	renewed := make(chan struct{})
 	go func() {
@@ -150,7 +150,7 @@ func (s *Service) renewLease(ctx context.Context, id int64, stop context.CancelC
 }
 
 // workOn does what the kind of a job says.
-func (s *Service) workOn(ctx context.Context, job seam.Job) (used, error) {
+func (s *Service) workOn(ctx context.Context, job store.Job) (used, error) {
 	if job.Tries > maxTries {
 		return used{}, &invalidError{class: classCrashLoop, answer: failureOf(job).Answer,
 			err: fmt.Errorf("it was begun %d times and never ended: %s", job.Tries, failureOf(job).Message)}
@@ -168,18 +168,18 @@ func (s *Service) workOn(ctx context.Context, job seam.Job) (used, error) {
 var errOutdated = errors.New("nothing of what the job was for is left")
 
 // writeOutcome says in a job what became of it.
-func (s *Service) writeOutcome(ctx context.Context, job *seam.Job, err error) {
+func (s *Service) writeOutcome(ctx context.Context, job *store.Job, err error) {
 	now := s.opt.Now()
 	var invalid *invalidError
 	var partly *partlyError
 	switch {
 	case err == nil:
-		job.Status, job.ErrorClass, job.LastError = seam.JobDone, "", ""
+		job.Status, job.ErrorClass, job.LastError = store.JobDone, "", ""
 		s.remember(func(st *state) { st.breaker.failures = 0 })
 	case ctx.Err() != nil:
 		requeue(job, now)
 	case errors.Is(err, errOutdated):
-		job.Status, job.ErrorClass, job.LastError = seam.JobDropped, "", ""
+		job.Status, job.ErrorClass, job.LastError = store.JobDropped, "", ""
 	case errors.As(err, &partly):
 		park(job, partly.class, partly.failure)
 	case errors.As(err, &invalid):
@@ -204,7 +204,7 @@ func logged(err error) string {
 // putBack puts a job back after a call that failed. What lies at the server or on the way to it uses up no try: the job waits until the
 // server is to be asked again, or half as long again as it has waited, and then behind those that have not failed, so that it holds up
 // no others. What the server refuses is parked after the last try.
-func (s *Service) putBack(job *seam.Job, now time.Time, err error) {
+func (s *Service) putBack(job *store.Job, now time.Time, err error) {
 	var until time.Time
 	s.remember(func(st *state) { until = st.breaker.fail(now, err) })
 	s.log.Warn("derive: the model was not reached", "err", logged(err), "until", until)
@@ -228,13 +228,13 @@ func isRefused(err error) bool {
 }
 
 // requeue puts a job back into the queue without counting the try.
-func requeue(job *seam.Job, at time.Time) {
-	job.Status, job.RunAfter, job.Tries = seam.JobQueued, at, max(job.Tries-1, 0)
+func requeue(job *store.Job, at time.Time) {
+	job.Status, job.RunAfter, job.Tries = store.JobQueued, at, max(job.Tries-1, 0)
 }
 
 // park leaves a job to people.
-func park(job *seam.Job, class string, f failure) {
-	job.Status, job.ErrorClass, job.LastError = seam.JobParked, class, failureJSON(f)
+func park(job *store.Job, class string, f failure) {
+	job.Status, job.ErrorClass, job.LastError = store.JobParked, class, failureJSON(f)
 }
 
 // failureJSON returns a failure as it is kept.
@@ -247,7 +247,7 @@ func failureJSON(f failure) string {
 }
 
 // failureOf returns what is kept of a failed job.
-func failureOf(job seam.Job) failure {
+func failureOf(job store.Job) failure {
 	var f failure
 	if json.Unmarshal([]byte(job.LastError), &f) != nil {
 		f.Message = job.LastError

@@ -3,10 +3,11 @@ package derive
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"kioku/derive/resolve"
 	"kioku/derive/rule"
-	"kioku/derive/seam"
+	"kioku/derive/unit"
 	"kioku/memory"
 )
 
@@ -15,12 +16,12 @@ const (
 	fileBatch, episodeBatch, slotBatch = 64, 512, 512
 )
 
-// cutFiles cuts the files into episodes that were indexed without these rules: derivation was off, or the rules were others. A file that
-// has changed since it was indexed is left to the indexer.
+// cutFiles cuts the files into episodes that are not cut as they are now, or were by other rules. A file that has changed since it was
+// indexed is left to the indexer. Claims move with texts to other files, and what no file says any more is deleted in the end.
 func (s *Service) cutFiles(ctx context.Context, o passOptions) error {
 	done, skipped := 0, 0
 	for {
-		paths, err := s.store.UncutFiles(ctx, s.opt.Rules.Fingerprint(), skipped+fileBatch)
+		paths, err := s.store.Uncut(ctx, s.opt.Rules.Fingerprint(), skipped+fileBatch)
 		if err != nil {
 			return err
 		}
@@ -29,7 +30,7 @@ func (s *Service) cutFiles(ctx context.Context, o passOptions) error {
 		}
 		before := done
 		for _, path := range paths {
-			written, err := s.cutFile(ctx, path)
+			written, err := s.cutFile(ctx, path, nil)
 			if err != nil {
 				return err
 			}
@@ -43,19 +44,62 @@ func (s *Service) cutFiles(ctx context.Context, o passOptions) error {
 			break
 		}
 	}
-	if done > 0 {
+	transcripts, err := s.cutTranscripts(ctx, o)
+	if err != nil {
+		return err
+	}
+	gone, err := s.store.DropDetached(ctx)
+	if err != nil {
+		return err
+	}
+	if done+transcripts+gone > 0 {
 		s.changed()
 	}
 	return nil
 }
 
-// cutFile writes the episodes of a file. It returns false for a file that is not what is indexed.
-func (s *Service) cutFile(ctx context.Context, path string) (bool, error) {
+// cutTranscripts cuts the transcripts that are not indexed and have settled, and returns how many.
+func (s *Service) cutTranscripts(ctx context.Context, o passOptions) (done int, err error) {
+	all, err := s.notes.Unindexed()
+	if err != nil {
+		return 0, err
+	}
+	paths, err := s.store.UncutTranscripts(ctx, s.opt.Rules.Fingerprint(), all)
+	if err != nil {
+		return 0, err
+	}
+	for i := range all {
+		if !slices.Contains(paths, all[i].Path) || !o.now && s.opt.Now().Sub(all[i].ModTime) < s.opt.Settle {
+			continue
+		}
+		written, err := s.cutFile(ctx, all[i].Path, &all[i])
+		if err != nil {
+			return done, err
+		}
+		if written {
+			done++
+		}
+	}
+	return done, nil
+}
+
+// cutFile writes the episodes of a file, which is a transcript that is not indexed or nil. It returns false for a file that is not what is
+// indexed.
+func (s *Service) cutFile(ctx context.Context, path string, unindexed *memory.File) (bool, error) {
 	file, err := s.notes.ReadSource(ctx, path)
 	if err != nil {
 		return false, ctx.Err()
 	}
-	return s.store.PutEpisodes(ctx, file, s.opt.Rules.Fingerprint(), s.opt.Rules.Episodes(file))
+	return s.store.PutEpisodes(ctx, file, unindexed, s.opt.Rules.Fingerprint(), s.opt.Rules.Episodes(file))
+}
+
+// Cut returns the episodes of a file as it is indexed, without writing them.
+func (s *Service) Cut(ctx context.Context, path string) ([]memory.Episode, error) {
+	file, err := s.notes.ReadSource(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return s.opt.Rules.Episodes(file), nil
 }
 
 // claimByRule reads by rule what the episodes say that were not read yet.
@@ -94,8 +138,8 @@ const (
 )
 
 // claimsOf returns what episodes say by rule. Those of files that have changed are left out.
-func (s *Service) claimsOf(ctx context.Context, episodes []memory.Episode) ([]seam.EpisodeClaims, error) {
-	var batch []seam.EpisodeClaims
+func (s *Service) claimsOf(ctx context.Context, episodes []memory.Episode) ([]unit.EpisodeClaims, error) {
+	var batch []unit.EpisodeClaims
 	read := s.newReader()
 	for _, e := range episodes {
 		file := read.document(ctx, e.Path)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"kioku/derive/rule"
-	"kioku/derive/seam"
+	"kioku/derive/store"
 	"kioku/derive/vocab"
 	"kioku/llm"
 	"kioku/memory"
@@ -21,6 +21,8 @@ type Notes interface {
 	Workspace() string
 	// ReadSource returns a file as it is indexed. It returns an error if the file is gone or has changed since.
 	ReadSource(ctx context.Context, path string) (memory.SourceFile, error)
+	// Unindexed returns the transcripts that are not indexed. ReadSource reads them as they are.
+	Unindexed() ([]memory.File, error)
 	// Search searches the notes.
 	Search(ctx context.Context, q memory.Query) (memory.Answer, error)
 	// ForgetPast removes the indexes of old notes, and returns where older versions of files with one of the texts in said are still
@@ -31,10 +33,10 @@ type Notes interface {
 // Options says what is derived and how. Store and Notes are required.
 type Options struct {
 	// Store keeps what is derived.
-	Store seam.Store
+	Store *store.Store
 	// Notes are what it is derived from.
 	Notes Notes
-	// Rules cut files into episodes, as the indexer of Notes does, and read them.
+	// Rules cut files into episodes and read them.
 	Rules *rule.Rules
 	// Vocabulary of facts; nil means the predicates that are built in.
 	Vocabulary *vocab.Vocabulary
@@ -78,7 +80,7 @@ const (
 // called concurrently.
 type Service struct {
 	opt   Options
-	store seam.Store
+	store *store.Store
 	notes Notes
 	log   *slog.Logger
 	owner string // of the leases of this process

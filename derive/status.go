@@ -10,7 +10,7 @@ import (
 
 	"kioku/derive/contract"
 	"kioku/derive/decision"
-	"kioku/derive/seam"
+	"kioku/derive/store"
 	"kioku/llm"
 	"kioku/memory"
 )
@@ -79,7 +79,7 @@ func (s *Service) countUnextracted(ctx context.Context) (int, error) {
 
 // parked returns the jobs that wait for a person.
 func (s *Service) parked(ctx context.Context) ([]memory.ParkedJob, error) {
-	jobs, err := s.store.Jobs(ctx, seam.JobParked, maxParked)
+	jobs, err := s.store.Jobs(ctx, store.JobParked, maxParked)
 	if err != nil {
 		return nil, err
 	}

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"kioku/derive/resolve"
-	"kioku/derive/seam"
+	"kioku/derive/store"
 	"kioku/derive/vocab"
 	"kioku/derive/week"
 	"kioku/memory"
@@ -144,7 +144,7 @@ func (s *Service) aboutScopes(ctx context.Context, now time.Time, ceiling memory
 	since := now.AddDate(0, 0, -aboutDays)
 	var all []scope
 	for _, about := range []struct{ etype, scope string }{{vocab.Person, memory.ScopePerson}, {vocab.Topic, memory.ScopeTopic}} {
-		entities, err := s.store.Entities(ctx, seam.EntityQuery{Type: about.etype, Limit: 10 * maxAbout, MaxSensitivity: ceiling})
+		entities, err := s.store.Entities(ctx, store.EntityQuery{Type: about.etype, Limit: 10 * maxAbout, MaxSensitivity: ceiling})
 		if err != nil {
 			return nil, err
 		}

@@ -11,7 +11,7 @@ import (
 
 	"kioku/derive/contract"
 	"kioku/derive/resolve"
-	"kioku/derive/seam"
+	"kioku/derive/store"
 	"kioku/derive/vocab"
 	"kioku/memory"
 )
@@ -128,13 +128,13 @@ func (s *Service) enqueueSummary(ctx context.Context, c dueSummary) error {
 		return err
 	}
 	s.remember(func(st *state) { st.summed[c.uid()] = s.opt.Now() })
-	return s.store.Enqueue(ctx, seam.Job{
+	return s.store.Enqueue(ctx, store.Job{
 		Kind: jobSummary, Key: c.kind + ":" + c.key, Input: string(raw), InputSHA256: input, Priority: 7, RunAfter: s.opt.Now(), OrderAt: c.newest(),
 	})
 }
 
 // summaryJob does a job that makes a summary. An answer that is cached costs no call.
-func (s *Service) summaryJob(ctx context.Context, job seam.Job) (used, error) {
+func (s *Service) summaryJob(ctx context.Context, job store.Job) (used, error) {
 	var in summaryInput
 	if err := json.Unmarshal([]byte(job.Input), &in); err != nil {
 		return used{}, &invalidError{class: classUnknownKind, err: fmt.Errorf("its input cannot be read: %w", err)}

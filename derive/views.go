@@ -7,7 +7,7 @@ import (
 	"os"
 	"path"
 
-	"kioku/derive/seam"
+	"kioku/derive/store"
 	"kioku/derive/view"
 	"kioku/memory"
 )
@@ -21,11 +21,11 @@ func (s *Service) writesViews() bool { return s.opt.ViewDir != "" }
 // writeViews writes the views of what is derived now, unless that is nothing and there are none. Views that a person has edited are
 // left alone, and named in the status.
 func (s *Service) writeViews(ctx context.Context) error {
-	units, more, err := s.viewUnits(ctx)
+	units, more, err := viewUnits(ctx, s.store)
 	if err != nil {
 		return err
 	}
-	entities, err := s.store.Entities(ctx, seam.EntityQuery{Limit: maxEntities, MaxSensitivity: min(s.opt.ViewCeiling, memory.Private), Relations: true})
+	entities, err := s.store.Entities(ctx, store.EntityQuery{Limit: maxEntities, MaxSensitivity: min(s.opt.ViewCeiling, memory.Private), Relations: true})
 	if err != nil {
 		return err
 	}
@@ -44,9 +44,14 @@ func (s *Service) writeViews(ctx context.Context) error {
 	})
 }
 
+// unitLister lists units. *store.Store is one.
+type unitLister interface {
+	Units(ctx context.Context, q memory.UnitQuery) (memory.UnitList, error)
+}
+
 // viewUnits returns the units in whatever state, up to maxViewUnits, and how many more there are: first those that hold, then those that
 // are over.
-func (s *Service) viewUnits(ctx context.Context) (units []memory.Unit, more int, err error) {
+func viewUnits(ctx context.Context, from unitLister) (units []memory.Unit, more int, err error) {
 	for _, states := range [][]string{{memory.StateValidated, memory.StateConflict}, {memory.StateSuperseded, memory.StateArchived}} {
 		q := memory.UnitQuery{States: states, MaxSensitivity: memory.Secret}
 		for shown := 0; ; {
@@ -54,7 +59,7 @@ func (s *Service) viewUnits(ctx context.Context) (units []memory.Unit, more int,
 			if q.Limit == 0 {
 				q.Limit = 1 // for the total
 			}
-			list, err := s.store.Units(ctx, q)
+			list, err := from.Units(ctx, q)
 			if err != nil {
 				return nil, 0, err
 			}

@@ -77,7 +77,7 @@ func (w *world) open() {
 	w.t.Helper()
 	rules := w.rules()
 	m, err := kioku.Open(w.t.Context(), kioku.Options{
-		Workspace: w.folder, StateDir: w.state, Now: w.clock, Location: time.UTC, Episodes: rules.Episodes, EpisodesBy: rules.Fingerprint(),
+		Workspace: w.folder, StateDir: w.state, Now: w.clock, Location: time.UTC, Episodes: rules.Episodes,
 		Log: w.opt.Log,
 	})
 	if err != nil {

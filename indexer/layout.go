@@ -22,6 +22,8 @@ type layout struct {
 	workspace string
 	// transcripts are those of all programs, the agent's own last.
 	transcripts []Transcripts
+	// unindexed are the targets of those that are only read.
+	unindexed []target
 	// verdicts are which transcripts are those of this memory.
 	verdicts *verdicts
 	// targets are what is indexed beside the files that globs include.
@@ -54,7 +56,11 @@ func newLayout(opt Options) layout {
 	private := []string{opt.StateDir, opt.Sessions.Folder}
 	for _, t := range opt.Sessions.all() {
 		t.Folder, private = absolute(t.Folder), append(private, t.Folder)
-		l.transcripts, l.targets = append(l.transcripts, t), append(l.targets, t.target())
+		if l.transcripts = append(l.transcripts, t); t.Unindexed {
+			l.unindexed = append(l.unindexed, t.target())
+		} else {
+			l.targets = append(l.targets, t.target())
+		}
 	}
 	for _, dir := range private {
 		if rel, ok := below(ws, realPath(dir)); dir != "" && ok && rel != "." {
@@ -205,7 +211,7 @@ func (l layout) nameIn(root, rel string) string {
 
 // owner returns the target that includes a file at an absolute path, judged by its name only, and its path in the root.
 func (l layout) owner(abs string) (t target, rel string, ok bool) {
-	return l.ownerAmong(l.current(), abs)
+	return l.ownerAmong(append(slices.Clip(l.current()), l.unindexed...), abs)
 }
 
 // ownerAmong returns the owner among targets.

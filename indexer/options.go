@@ -47,10 +47,6 @@ type Options struct {
 	// Analyze is called with each file that was split, before the file is written. It may set the Terms of the chunks. It is
 	// called concurrently. Nil does nothing.
 	Analyze func(*File)
-	// Episodes cuts a file into episodes, from its bytes on the disk. It is called concurrently. Nil cuts none.
-	Episodes func(memory.SourceFile) []memory.Episode
-	// EpisodesBy is the fingerprint of the rules of Episodes; empty if that is nil.
-	EpisodesBy string
 	// Notify is called with every event and must not block; nil ignores events.
 	Notify func(Event)
 	// Watcher returns a source of file events; nil means fsnotify.

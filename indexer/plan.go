@@ -113,7 +113,7 @@ func sortTasks(tasks []*fileTask) {
 
 // unchanged reports whether it is certain, without reading the file, that the index has its content.
 func (r *syncRun) unchanged(f *foundFile, st Stored, now time.Time) bool {
-	if st.Source != f.source || st.Skipped == "" && st.DeriveOnly != r.layout.isDeriveOnly(f.source) {
+	if st.Source != f.source {
 		return false
 	}
 	if f.skip != "" {

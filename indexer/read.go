@@ -56,7 +56,7 @@ func (r *syncRun) readFile(ctx context.Context, t *fileTask) {
 	}
 	t.file.SHA256 = src.SHA256
 	same := t.stored != nil && t.stored.Skipped == "" && t.stored.Source == t.source &&
-		t.stored.SHA256 == t.file.SHA256 && t.stored.DeriveOnly == r.layout.isDeriveOnly(t.source)
+		t.stored.SHA256 == t.file.SHA256
 	t.unchanged = same && (r.req.compares || !needsOrder(t.path))
 	if !t.unchanged && !r.req.compares {
 		_, span := trace.Start(ctx, "chunk")
@@ -110,11 +110,10 @@ func (t *fileTask) skippedAsBefore() bool {
 // split fills in the chunks, and what else comes from the content of a file and its place in its root.
 func (r *syncRun) split(f *File, found foundFile, data []byte) {
 	var days []string
-	raw := data
 	switch {
 	case memory.IsTranscript(f.Source):
-		reading := r.layout.read(f.Source)
-		data, days = render(reading, data)
+		raw, reading := data, r.layout.read(f.Source)
+		data, days = render(reading, raw)
 		if left := reading.LeftOut(); left != "" {
 			f.Remark = "lines that are not understood are left out: " + left
 		}
@@ -138,22 +137,9 @@ func (r *syncRun) split(f *File, found foundFile, data []byte) {
 		f.Chunks[i] = Chunk{Chunk: c, Hash: EmbeddedHash(f.Names, c.Text)}
 	}
 	dateChunks(f.Chunks, days)
-	if r.layout.isDeriveOnly(f.Source) {
-		f.DeriveOnly, f.Chunks = true, nil
-	}
-	r.cutEpisodes(f, raw)
 	if r.opt.Analyze != nil {
 		r.opt.Analyze(f)
 	}
-}
-
-// cutEpisodes fills in the episodes of a file with these bytes.
-func (r *syncRun) cutEpisodes(f *File, raw []byte) {
-	if r.opt.Episodes == nil {
-		return
-	}
-	f.Episodes = r.opt.Episodes(memory.SourceFile{Path: f.Path, Source: f.Source, Date: f.Date, Data: raw, SHA256: f.SHA256})
-	f.EpisodesBy = r.opt.EpisodesBy
 }
 
 // readAhead is how many tasks for each reading goroutine may wait for an earlier one, so that a large file does not hold up

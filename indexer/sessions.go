@@ -2,6 +2,7 @@ package indexer
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"io/fs"
 	"os"
@@ -43,8 +44,8 @@ type Sessions struct {
 	DeltaBytes int64
 	// DeltaMessages is the same growth in lines on which something is said; whichever comes first counts. 0 means 50.
 	DeltaMessages int
-	// DeriveOnly indexes the agent's own transcripts for their episodes only: no search or list finds them.
-	DeriveOnly bool
+	// Unindexed keeps the agent's own transcripts out of the index: they are only read where somebody names them.
+	Unindexed bool
 	// Others are the transcripts of other programs.
 	Others []Transcripts
 }
@@ -55,8 +56,8 @@ type Transcripts struct {
 	Source string
 	// Folder contains the transcripts, *.jsonl; it need not exist.
 	Folder string
-	// DeriveOnly indexes the transcripts for their episodes only: no search or list finds them.
-	DeriveOnly bool
+	// Unindexed keeps the transcripts out of the index.
+	Unindexed bool
 	// Enters reports whether a folder in Folder, by its path there, may contain transcripts too. Nil means that none does.
 	Enters func(rel string) bool
 	// Admits reports whether a transcript is one of this memory by its beginning, and whether that is certain before it grows. No
@@ -87,7 +88,7 @@ func (f eachLine) LeftOut() string { return "" }
 func (s Sessions) all() []Transcripts {
 	list := slices.Clone(s.Others)
 	if s.Folder != "" && s.Spoken != nil {
-		list = append(list, Transcripts{Source: memory.SourceSessions, Folder: s.Folder, DeriveOnly: s.DeriveOnly, Read: func() Reading { return eachLine(s.Spoken) }})
+		list = append(list, Transcripts{Source: memory.SourceSessions, Folder: s.Folder, Unindexed: s.Unindexed, Read: func() Reading { return eachLine(s.Spoken) }})
 	}
 	return list
 }
@@ -184,7 +185,7 @@ type TranscriptFolder struct {
 func (x *Indexer) TranscriptFolders() []TranscriptFolder {
 	var all []TranscriptFolder
 	for _, t := range x.layout.transcripts {
-		if !t.DeriveOnly {
+		if !t.Unindexed {
 			all = append(all, TranscriptFolder{t.Source, t.Folder})
 		}
 	}
@@ -201,10 +202,33 @@ func (l layout) of(source string) *Transcripts {
 	return nil
 }
 
-// isDeriveOnly reports whether files of a source are indexed for their episodes only.
-func (l layout) isDeriveOnly(source string) bool {
-	t := l.of(source)
-	return t != nil && t.DeriveOnly
+// Unindexed returns the transcripts that are not indexed, by their paths in the index.
+func (x *Indexer) Unindexed() ([]memory.File, error) {
+	t := x.layout.of(memory.SourceSessions)
+	if t == nil || !t.Unindexed {
+		return nil, nil
+	}
+	entries, err := os.ReadDir(t.Folder)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	var list []memory.File
+	for _, e := range entries {
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && path.Ext(e.Name()) == transcriptExt {
+			list = append(list, memory.File{Path: path.Join(t.prefix(), e.Name()), Source: t.Source, ModTime: info.ModTime(), Size: info.Size()})
+		}
+	}
+	return list, nil
+}
+
+// IsUnindexed reports whether a path is that of a transcript that is not indexed.
+func (x *Indexer) IsUnindexed(p string) bool {
+	t := x.layout.of(memory.SourceSessions)
+	if t == nil || !t.Unindexed {
+		return false
+	}
+	_, ok := below(t.prefix(), p)
+	return ok
 }
 
 // read begins to read a transcript of a source, whose transcripts are indexed.
@@ -261,8 +285,7 @@ func reserved(rel string) bool {
 // deferred reports whether a transcript has grown by so little that this sync skips it. One that has become shorter was
 // replaced, and is never skipped.
 func (r *syncRun) deferred(f *foundFile, st Stored) bool {
-	if !r.req.DeferSessions || !r.caughtUp || !memory.IsTranscript(f.source) || f.skip != "" || st.Skipped != "" ||
-		st.DeriveOnly != r.layout.isDeriveOnly(f.source) {
+	if !r.req.DeferSessions || !r.caughtUp || !memory.IsTranscript(f.source) || f.skip != "" || st.Skipped != "" {
 		return false
 	}
 	grown := f.info.Size() - st.Size

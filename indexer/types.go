@@ -54,8 +54,6 @@ type File struct {
 	Skipped string
 	// Gone removes the file from the index; then only Path is used.
 	Gone bool
-	// DeriveOnly writes the file without chunks, for its episodes only: no search or list finds it.
-	DeriveOnly bool
 	// Date is the day of the file (YYYY-MM-DD) from its front matter or its name; empty if there is none.
 	Date string
 	// Title is that of the front matter, else the heading that stands for the file, else the words of the file name; empty if
@@ -81,10 +79,6 @@ type File struct {
 	Remark string
 	// Chunks are in the order of the text; empty for a file without text.
 	Chunks []Chunk
-	// Episodes are the spans of the file from which facts are derived; none if derivation is off, or the file is skipped.
-	Episodes []memory.Episode
-	// EpisodesBy is the fingerprint of the rules that cut them, empty if none have.
-	EpisodesBy string
 }
 
 // Stored is what the index contains of one file, without its chunks.
@@ -103,8 +97,6 @@ type Stored struct {
 	Date string
 	// Skipped is why the file has no chunks; empty if it is indexed.
 	Skipped string
-	// DeriveOnly is true if the file is there for its episodes only.
-	DeriveOnly bool
 }
 
 // Store is the index as a sync sees it. Package store implements it.

@@ -70,7 +70,7 @@ func serveEverything(f *testing.F) []callable {
 		f.Fatal(err)
 	}
 	m, err := kioku.Open(context.Background(), kioku.Options{Agent: "main", Workspace: workspace, StateDir: state, Location: time.UTC,
-		Episodes: rules.Episodes, EpisodesBy: rules.Fingerprint()})
+		Episodes: rules.Episodes})
 	if err != nil {
 		f.Fatal(err)
 	}

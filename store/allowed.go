@@ -59,7 +59,7 @@ func (c *allowedCache) put(generation int64, filter string, ids []int64) {
 
 // allowedIDs returns the ids of the chunks that a filter allows, ascending. The caller must not change them.
 func (v *view) allowedIDs(ctx context.Context, f memory.Filter) ([]int64, error) {
-	args := filterArgs(f)
+	args := FilterArgs(f)
 	filter := fmt.Sprintf("%q", args)
 	if ids, ok := v.allowed.find(v.meta.generation, filter); ok {
 		return ids, nil

@@ -24,7 +24,7 @@ func TestAllowedIDsFollowEachCommit(t *testing.T) {
 					if err != nil {
 						return err
 					}
-					want, err := v.readAllowedIDs(t.Context(), filterArgs(f))
+					want, err := v.readAllowedIDs(t.Context(), FilterArgs(f))
 					slices.Sort(want)
 					if err != nil || !slices.Equal(got, want) {
 						t.Errorf("commit %d, %+v: %v, want %v, %v", i, f, got, want, err)

@@ -79,7 +79,7 @@ func (s *Store) replacedCause() string {
 // mendChecked ends the check of an index. It replaces the index if err says that it is damaged.
 func (s *Store) mendChecked(ctx context.Context, x *index, checked Checked, err error) (Checked, error) {
 	damage := x.damage(err)
-	if !isDamage(damage) {
+	if !IsDamage(damage) {
 		return checked, err
 	}
 	checked.Found = append(checked.Found, damage.Error())
@@ -272,7 +272,7 @@ func (c *checker) sameWords(ctx context.Context, k checkedChunk) (bool, error) {
 	for part := range slices.Chunk(slices.Compact(terms), lookupTerms) {
 		quoted := make([]string, len(part))
 		for i, t := range part {
-			quoted[i] = anyExpr([]string{t})
+			quoted[i] = AnyExpr([]string{t})
 		}
 		var found bool
 		err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM chunks_fts WHERE chunks_fts MATCH ? AND rowid = ?)",
@@ -349,7 +349,7 @@ func (c *checker) checkTotals(ctx context.Context) error {
 func consistent(ctx context.Context, q queryer, m meta) (bool, error) {
 	var chunks, fts, files, vecs int
 	err := q.QueryRowContext(ctx, `SELECT (SELECT count(*) FROM chunks), (SELECT count(*) FROM chunks_fts_docsize),
-		(SELECT count(*) FROM files WHERE error = '' AND derive_only = 0)`).Scan(&chunks, &fts, &files)
+		(SELECT count(*) FROM files WHERE error = '')`).Scan(&chunks, &fts, &files)
 	if err != nil {
 		return false, fmt.Errorf("count rows: %w", err)
 	}

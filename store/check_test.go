@@ -36,7 +36,7 @@ func TestCheckFindsAPageThatCannotBeRead(t *testing.T) {
 	x := s.current()
 	for _, page := range []int{1, 7, 20} {
 		c := checker{index: x, file: badSector{x.db.raw, page}}
-		if err := c.checkPages(t.Context()); !isDamage(err) || c.Pages != page-1 {
+		if err := c.checkPages(t.Context()); !IsDamage(err) || c.Pages != page-1 {
 			t.Errorf("page %d: %d pages are compared, %v", page, c.Pages, err)
 		}
 	}

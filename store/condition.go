@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	// meetsConditions holds for a row f of files that meets the conditions of ?5, as conditionsJSON returns them. SQLite
+	// MeetsConditions holds for a row f of files that meets the conditions of ?5, as conditionsJSON returns them. SQLite
 	// computes each list of files once.
-	meetsConditions = `(?5 = ''
+	MeetsConditions = `(?5 = ''
 		OR (json_array_length(?5, '$.all') = 0 OR f.id IN (WITH w AS MATERIALIZED (` + selectConditions + `'$.all') c, json_each(c.value, '$.values') v)
 			SELECT d.file FROM w CROSS JOIN fields d WHERE d.name = w.field AND ` + meetsCondition + `
 			GROUP BY d.file HAVING count(DISTINCT w.condition) = json_array_length(?5, '$.all')))
@@ -34,7 +34,7 @@ const (
 			OR d.name = 'tags' AND substr(d.value, 1, length(w.text) + 1) = w.text || '/' END`
 
 	// countLacking counts the files without a field, or for the field date without a dated chunk.
-	countLacking = `SELECT count(*) FROM files WHERE error = '' AND derive_only = 0 AND id NOT IN (SELECT file FROM fields WHERE name = ?1 AND value <> '')
+	countLacking = `SELECT count(*) FROM files WHERE error = '' AND id NOT IN (SELECT file FROM fields WHERE name = ?1 AND value <> '')
 		AND (?1 <> 'date' OR id NOT IN (SELECT file FROM chunks WHERE date > ''))`
 )
 
@@ -58,7 +58,7 @@ type fieldValue struct {
 	Last   *string  `json:"last"`
 }
 
-// conditionsJSON returns conditions as the argument of meetsConditions, "" for none.
+// conditionsJSON returns conditions as the argument of MeetsConditions, "" for none.
 func conditionsJSON(where []memory.Condition) string {
 	if len(where) == 0 {
 		return ""

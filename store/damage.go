@@ -40,9 +40,9 @@ var damageCodes = map[sqlite3.ErrNoExtended]bool{
 	sqlite3.ErrNoExtended(sqlite3.ErrIoErr) | 33<<8: true, // SQLITE_IOERR_CORRUPTFS
 }
 
-// isDamage reports whether an error says that the index is damaged. The statements are constant, so that a missing table or a
+// IsDamage reports whether an error says that the index is damaged. The statements are constant, so that a missing table or a
 // value of another type is damage too.
-func isDamage(err error) bool {
+func IsDamage(err error) bool {
 	if err == nil || errors.Is(err, errDamaged) {
 		return err != nil
 	}
@@ -78,7 +78,7 @@ func (x *index) damage(err error) error {
 		return fmt.Errorf("%w: %w", found, err)
 	case found != nil:
 		return found
-	case isDamage(err):
+	case IsDamage(err):
 		return err
 	case isClosed(err) && x.db.isClosed():
 		return fmt.Errorf("%w and could not be replaced before: %w", errDamaged, err)
@@ -98,11 +98,11 @@ func (x *index) intact() bool {
 	ctx := context.Background()
 	tx, m, err := x.snapshot(ctx)
 	if err != nil {
-		return !isDamage(err)
+		return !IsDamage(err)
 	}
 	defer tx.Rollback()
 	agree, err := consistent(ctx, tx, m)
-	return agree || err != nil && !isDamage(err)
+	return agree || err != nil && !IsDamage(err)
 }
 
 // current returns the index that is read and written.
@@ -130,7 +130,7 @@ const adviceReadOnly = "the process that owns it makes it again; if there is non
 
 // readOnlyError adds advice to an error of damage.
 func (s *Store) readOnlyError(err error) error {
-	if !isDamage(err) {
+	if !IsDamage(err) {
 		return err
 	}
 	return fmt.Errorf("%w (%s)", err, adviceReadOnly)
@@ -140,7 +140,7 @@ func (s *Store) readOnlyError(err error) error {
 // err, or the damage that explains err.
 func (s *Store) noticeDamage(ctx context.Context, x *index, err error) error {
 	damage := x.damage(err)
-	if !isDamage(damage) {
+	if !IsDamage(damage) {
 		return err
 	}
 	if s.opt.ReadOnly {

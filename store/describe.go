@@ -31,7 +31,7 @@ func (w *fileWriter) writeDescription(ctx context.Context, f *indexer.File, embe
 		return 0, err
 	}
 	res, err := w.insertFile.ExecContext(ctx, f.Path, f.Source, f.SHA256[:], f.ModTime.UnixNano(), f.Stamp, f.Size, f.Date,
-		isEvergreen(f), f.Title, f.Names, f.Folders, aliases, tags, f.Skipped, f.DeriveOnly && f.Skipped == "", len(f.Chunks), embedded)
+		isEvergreen(f), f.Title, f.Names, f.Folders, aliases, tags, f.Skipped, len(f.Chunks), embedded)
 	if err != nil {
 		return 0, err
 	}

@@ -1,3 +1,3 @@
-// Package store implements one agent's index in one SQLite file: the words of its notes, their vectors, and a cache of vectors
-// that were paid for. It is the only package with SQL. schema.sql describes the tables.
+// Package store implements one agent's index in one SQLite file: the words of its notes and their vectors. It can be made again from the notes
+// and from the cache of embeddings. schema.sql describes the tables.
 package store

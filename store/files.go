@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	selectFiles = "SELECT path, source, sha256, mtime, stamp, size, date, error, derive_only FROM files"
+	selectFiles = "SELECT path, source, sha256, mtime, stamp, size, date, error FROM files"
 
 	// selectFilesUnder reads the files at or below the paths of a JSON array; "0" follows "/". CROSS JOIN makes SQLite start
 	// with the array instead of scanning the whole table.
@@ -21,7 +21,7 @@ const (
 			SELECT f.* FROM json_each(?1) j CROSS JOIN files f ON f.path = j.value
 			UNION ALL SELECT f.* FROM json_each(?1) j CROSS JOIN files f
 			ON f.path > rtrim(j.value, '/') || '/' AND f.path < rtrim(j.value, '/') || '0')
-		SELECT path, source, sha256, mtime, stamp, size, date, error, derive_only FROM f`
+		SELECT path, source, sha256, mtime, stamp, size, date, error FROM f`
 )
 
 // fileCache caches the table files. A sync of an unchanged folder reads nothing else from the index, and a query would take
@@ -97,7 +97,7 @@ func (x *index) readFiles(ctx context.Context, query string, args ...any) (map[s
 		var sum sql.RawBytes
 		var mtime int64
 		var f indexer.Stored
-		err := rows.Scan(&path, &f.Source, &sum, &mtime, &f.Stamp, &f.Size, &f.Date, &f.Skipped, &f.DeriveOnly)
+		err := rows.Scan(&path, &f.Source, &sum, &mtime, &f.Stamp, &f.Size, &f.Date, &f.Skipped)
 		copy(f.SHA256[:], sum)
 		f.ModTime = time.Unix(0, mtime)
 		files[path] = f

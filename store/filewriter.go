@@ -18,12 +18,6 @@ type fileWriter struct {
 	change *indexChange // the vectors and words that are written and removed
 	recipe func(embed.Space) string
 	cache  *vectors.Cache
-	// hasEpisodes reports whether payload_episode has rows.
-	hasEpisodes bool
-	// hasDetached reports whether this transaction has taken episodes from files.
-	hasDetached bool
-	// stmts are the statements for episodes.
-	stmts *statements
 	// attached is the number of chunks that replaceFile wrote with a known vector.
 	attached int
 
@@ -34,10 +28,10 @@ type fileWriter struct {
 }
 
 const (
-	findFileSQL = `SELECT id, error <> '' OR derive_only = 1, chunks, embedded,
+	findFileSQL = `SELECT id, error <> '', chunks, embedded,
 		(SELECT coalesce(sum(terms), 0) FROM chunks WHERE file = files.id) FROM files WHERE path = ?`
 	insertFileSQL = `INSERT INTO files (path, source, sha256, mtime, stamp, size, date, evergreen, title, names, folders, aliases, tags, error,
-		derive_only, chunks, embedded) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+		chunks, embedded) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	insertChunkSQL = `INSERT INTO chunks (file, start_line, end_line, headings, date, language, sha256, fence, closed, terms, layout, embedded, text)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	insertTermsSQL = "INSERT INTO chunks_fts (rowid, terms) VALUES (?, ?)"
@@ -49,11 +43,7 @@ func (x *index) newFileWriter(ctx context.Context, tx *sql.Tx, change *indexChan
 	if err != nil {
 		return nil, err
 	}
-	w := &fileWriter{tx: tx, meta: m, change: change, cache: x.opt.Cache, recipe: x.opt.Recipe, stmts: prepareIn(tx)}
-	err = tx.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM payload_episode), EXISTS (SELECT 1 FROM payload_episode WHERE file IS NULL)`).Scan(&w.hasEpisodes, &w.hasDetached)
-	if err != nil {
-		return nil, fmt.Errorf("look for episodes: %w", err)
-	}
+	w := &fileWriter{tx: tx, meta: m, change: change, cache: x.opt.Cache, recipe: x.opt.Recipe}
 	err = w.prepare(ctx, map[**sql.Stmt]string{&w.findFile: findFileSQL, &w.insertFile: insertFileSQL,
 		&w.insertChunk: insertChunkSQL, &w.insertTerms: insertTermsSQL,
 		&w.insertField: insertFieldSQL, &w.insertAka: insertAkaSQL, &w.insertLink: insertLinkSQL, &w.insertOrigin: insertOriginSQL})
@@ -106,10 +96,7 @@ func (w *fileWriter) writeFile(ctx context.Context, f *indexer.File) error {
 	if err != nil {
 		return err
 	}
-	if err := w.replaceEpisodes(ctx, id, f); err != nil {
-		return err
-	}
-	if f.Skipped == "" && !f.DeriveOnly {
+	if f.Skipped == "" {
 		w.meta.files++
 	}
 	w.attached += embedded
@@ -161,9 +148,6 @@ func (w *fileWriter) removeFile(ctx context.Context, path string) error {
 		return err
 	}
 	if err := w.removeChunks(ctx, id); err != nil {
-		return err
-	}
-	if err := w.detachEpisodes(ctx, id); err != nil {
 		return err
 	}
 	for _, stmt := range []string{

@@ -11,7 +11,7 @@ func (s *Store) Inspect(ctx context.Context, pace func() error) (Checked, error)
 	x := s.current()
 	c := checker{index: x, file: x.db.raw, pace: func(time.Duration) error { return pace() }}
 	for _, check := range []func(context.Context) error{c.checkPages, c.checkTables, c.checkTexts, c.checkVectors, c.checkTotals} {
-		if err := check(ctx); isDamage(x.damage(err)) {
+		if err := check(ctx); IsDamage(x.damage(err)) {
 			c.Found = append(c.Found, err.Error())
 			return c.Checked, nil
 		} else if err != nil {

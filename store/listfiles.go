@@ -15,9 +15,9 @@ import (
 // are left out if the filter has dates.
 const selectListed = `SELECT f.path, f.source, f.title, f.date, f.tags, f.aliases, f.chunks, f.size, f.mtime, f.error FROM files f
 	WHERE (?1 = '' OR instr(?1, ',' || f.source || ',') > 0)
-	AND f.derive_only = 0 AND substr(f.path, 1, length(?2)) = ?2
+	AND substr(f.path, 1, length(?2)) = ?2
 	AND (?3 = '' OR f.date >= ?3) AND (?4 = '' OR f.date <> '' AND f.date <= ?4)
-	AND ` + meetsConditions + `
+	AND ` + MeetsConditions + `
 	AND (?6 OR f.error = '')
 	ORDER BY f.path`
 
@@ -54,7 +54,7 @@ func (x *index) list(ctx context.Context, q memory.FileQuery, selects func(path 
 		}
 		list.Files = append(list.Files, f)
 		return nil
-	}, selectListed, append(filterArgs(q.Filter), q.Skipped)...)
+	}, selectListed, append(FilterArgs(q.Filter), q.Skipped)...)
 	if err != nil {
 		return memory.FileList{}, fmt.Errorf("list files: %w", err)
 	}

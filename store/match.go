@@ -101,7 +101,7 @@ func (v *view) Match(ctx context.Context, t search.Terms, f memory.Filter, limit
 	}
 	ids, err := v.matchExpr(ctx, termsExpr(t), f, limit)
 	if len(ids) < limit && len(t.Also) > 0 && err == nil {
-		ids, err = v.matchExpr(ctx, anyExpr(t.All()), f, limit)
+		ids, err = v.matchExpr(ctx, AnyExpr(t.All()), f, limit)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("match: %w", err)
@@ -116,18 +116,18 @@ func (v *view) matchExpr(ctx context.Context, expr string, f memory.Filter, limi
 		return nil, nil
 	}
 	query := "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?6 ORDER BY bm25(chunks_fts), rowid LIMIT ?7"
-	if restricts(f) {
+	if Restricts(f) {
 		// Without the plus sign, FTS5 would evaluate the whole expression for each chunk that the filter allows.
 		query = "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?6 AND +rowid IN (" + selectAllowed +
 			") ORDER BY bm25(chunks_fts), rowid LIMIT ?7"
 	}
-	return queryIDs(ctx, v.wordsTx, query, append(filterArgs(f), expr, limit)...)
+	return queryIDs(ctx, v.wordsTx, query, append(FilterArgs(f), expr, limit)...)
 }
 
 // matchCached is Match over the cached words.
 func (v *view) matchCached(ctx context.Context, t search.Terms, f memory.Filter, limit int) ([]int64, error) {
 	q := postings.Query{Any: t.Any, Also: t.Also, Limit: limit}
-	if restricts(f) {
+	if Restricts(f) {
 		ids, err := v.allowedIDs(ctx, f)
 		if err != nil {
 			return nil, fmt.Errorf("match: %w", err)
@@ -151,16 +151,16 @@ func areTokens(terms []string) bool {
 // termsExpr returns the FTS5 expression that finds the chunks with at least one term of t.Any. The terms of t.Also count half
 // as much in their rank. FTS5 finds the places of a term quickly, but ranks a chunk slowly.
 func termsExpr(t search.Terms) string {
-	any, all := anyExpr(t.Any), anyExpr(t.All())
+	any, all := AnyExpr(t.Any), AnyExpr(t.All())
 	if any == all || any == "" {
 		return all
 	}
 	return "(" + any + ") AND (" + all + ")"
 }
 
-// anyExpr returns the FTS5 expression that finds any of the terms: each a string in double quotes, joined by OR. No text in a
+// AnyExpr returns the FTS5 expression that finds any of the terms: each a string in double quotes, joined by OR. No text in a
 // term can become an operator. It returns "" if no term is left to search for.
-func anyExpr(terms []string) string {
+func AnyExpr(terms []string) string {
 	var b strings.Builder
 	for _, t := range terms {
 		// FTS5 reads no further than a NUL, which would leave the string open.

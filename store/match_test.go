@@ -83,7 +83,7 @@ func TestMatchKeepsTheOrderWithAFilter(t *testing.T) {
 		{Since: "2026-03-01", Until: "2026-05-31"}, {PathPrefix: "memory/2026-1", Since: "2026-11-01"},
 	} {
 		t.Run(fmt.Sprintf("%+v", f), func(t *testing.T) {
-			allowed, err := queryIDs(t.Context(), s.current().db.readers, selectAllowed, filterArgs(f)...)
+			allowed, err := queryIDs(t.Context(), s.current().db.readers, selectAllowed, FilterArgs(f)...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -129,8 +129,8 @@ func TestAnyExprQuotesEachTerm(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(fmt.Sprint(test.terms), func(t *testing.T) {
-			if got := anyExpr(test.terms); got != test.want {
-				t.Errorf("anyExpr(%q) = %s, want %s", test.terms, got, test.want)
+			if got := AnyExpr(test.terms); got != test.want {
+				t.Errorf("AnyExpr(%q) = %s, want %s", test.terms, got, test.want)
 			}
 		})
 	}
@@ -142,7 +142,7 @@ func FuzzAnyExpr(f *testing.F) {
 		f.Add(s, "tea")
 	}
 	f.Fuzz(func(t *testing.T, a, b string) {
-		got, ok := parseStrings(anyExpr([]string{a, b}))
+		got, ok := parseStrings(AnyExpr([]string{a, b}))
 		var want []string
 		for _, s := range []string{a, b} {
 			if s = strings.ReplaceAll(s, "\x00", ""); s != "" {
@@ -150,7 +150,7 @@ func FuzzAnyExpr(f *testing.F) {
 			}
 		}
 		if diff := cmp.Diff(want, got); !ok || diff != "" {
-			t.Errorf("anyExpr(%q, %q) = %s (-want +got):\n%s", a, b, anyExpr([]string{a, b}), diff)
+			t.Errorf("AnyExpr(%q, %q) = %s (-want +got):\n%s", a, b, AnyExpr([]string{a, b}), diff)
 		}
 	})
 }

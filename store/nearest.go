@@ -22,7 +22,7 @@ func (v *view) Nearest(ctx context.Context, query []float32, f memory.Filter, k 
 		return nil, search.Spread{}, fmt.Errorf("nearest: %w", err)
 	}
 	var ids []int64
-	filtered := restricts(f)
+	filtered := Restricts(f)
 	if filtered {
 		var err error
 		if ids, err = v.allowedIDs(ctx, f); err != nil {

@@ -31,6 +31,9 @@ type Options struct {
 	// Recipe returns how the vectors of a space are made, to be stored with them, "" if that is not known. Nil means that it
 	// is not known of any.
 	Recipe func(embed.Space) string
+	// Adopt takes from an index of an earlier version what models were paid for beside vectors, before the index is removed; nil takes
+	// nothing.
+	Adopt func(ctx context.Context, path string) error
 	// Now returns the current time. It is required.
 	Now func() time.Time
 	// Replaced is called after a damaged index was replaced by an empty one, which a sync must fill. It must not block. Nil
@@ -134,7 +137,7 @@ func (s *Store) openToWrite(ctx context.Context) error {
 		err = os.Chmod(s.path, 0o600)
 	case cause == errNoIndex:
 		err = s.replaceFile(ctx, nil, generation, nil)
-	case errors.Is(cause, errOutdated) || isDamage(cause):
+	case errors.Is(cause, errOutdated) || IsDamage(cause):
 		s.opt.Log.Warn("the index is replaced by a new one", "path", s.path, "cause", cause)
 		err = s.replaceFile(ctx, cause, generation, nil)
 	default:
@@ -279,7 +282,7 @@ func WorkspaceOf(ctx context.Context, path string) (string, error) {
 	}
 	var workspace string
 	err = db.readers.QueryRowContext(ctx, "SELECT workspace FROM meta").Scan(&workspace)
-	if isDamage(err) || errors.Is(err, sql.ErrNoRows) {
+	if IsDamage(err) || errors.Is(err, sql.ErrNoRows) {
 		err = nil
 	}
 	return workspace, errors.Join(err, db.close())

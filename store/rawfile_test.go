@@ -120,7 +120,7 @@ func TestReaderKeepsNoRepairOfAnOlderIndex(t *testing.T) {
 		}
 		return gone
 	})
-	if !errors.Is(err, gone) || isDamage(err) || reader.Repair() != nil {
+	if !errors.Is(err, gone) || IsDamage(err) || reader.Repair() != nil {
 		t.Errorf("%v, %+v", err, reader.Repair())
 	}
 	if !isClosed(sql.ErrConnDone) || isClosed(gone) || isClosed(nil) {

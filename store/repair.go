@@ -79,7 +79,7 @@ func (s *Store) openReplacement(ctx context.Context, x *index, cause error) (*in
 		return nil, err
 	}
 	next, err := s.openCurrent(ctx, cause)
-	if isDamage(err) {
+	if IsDamage(err) {
 		return nil, nil
 	}
 	return next, err
@@ -130,7 +130,7 @@ func (x *index) tryDamaged(ctx context.Context, vectors bool, f func(search.Read
 	before, _ := x.db.pages.BadPages()
 	err = x.withView(ctx, vectors, f)
 	after, _ := x.db.pages.BadPages()
-	return !isDamage(err) && before == after && !x.db.pages.LostShm() && !x.db.isClosed(), err
+	return !IsDamage(err) && before == after && !x.db.pages.LostShm() && !x.db.isClosed(), err
 }
 
 // openDamaged opens the newest index that was set aside as damaged, and describes its repair. It returns nil if there is none.
@@ -140,7 +140,7 @@ func (s *Store) openDamaged(ctx context.Context, cause error) (*Repair, *index) 
 		return nil, nil
 	}
 	r := &Repair{Cause: errDamaged.Error(), Since: s.opt.Now()}
-	if isDamage(cause) {
+	if IsDamage(cause) {
 		r.Cause = cause.Error()
 	}
 	x := s.openAside(names[0])

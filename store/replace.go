@@ -55,9 +55,6 @@ func (x *index) replaceAll(ctx context.Context, files iter.Seq2[indexer.File, er
 			return fmt.Errorf("record chunking: %w", err)
 		}
 		known = w.attached
-		if err := w.dropDetached(ctx); err != nil {
-			return err
-		}
 		return w.writeTotals(ctx)
 	})
 	if err != nil {
@@ -74,9 +71,6 @@ func (x *index) writeIndex(ctx context.Context, f func(*fileWriter) error) error
 			return err
 		}
 		if err := f(w); err != nil {
-			return err
-		}
-		if err := w.dropDetached(ctx); err != nil {
 			return err
 		}
 		return w.writeTotals(ctx)
@@ -96,8 +90,8 @@ func (x *index) maintain(ctx context.Context) error {
 	return x.compactVectors(ctx, m.space)
 }
 
-// clearIndex empties the tables of files and chunks and resets the totals of meta. What was derived stays: the episodes are detached, so
-// that files which are written again in this transaction keep theirs with their claims. It returns the row of meta from before.
+// clearIndex empties the tables of files and chunks and resets the totals of meta. It returns the row of meta
+// from before.
 func (x *index) clearIndex(ctx context.Context, tx *sql.Tx) (meta, error) {
 	m, err := readMeta(ctx, tx)
 	if err != nil {
@@ -111,7 +105,6 @@ func (x *index) clearIndex(ctx context.Context, tx *sql.Tx) (meta, error) {
 		"DELETE FROM aka",
 		"DELETE FROM links",
 		"DELETE FROM origins",
-		"UPDATE payload_episode SET file = NULL",
 		"DELETE FROM files",
 		"DROP TABLE IF EXISTS chunks_vec",
 		`UPDATE meta SET space_provider = '', space_model = '', space_dims = 0, space_endpoint = '', space_recipe = '', files = 0, chunks = 0,

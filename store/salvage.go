@@ -70,8 +70,10 @@ func (s *Store) salvageFrom(ctx context.Context, name string) error {
 		return nil
 	}
 	defer x.close()
-	if err := s.salvageAnswers(ctx, x); err != nil {
-		return err
+	if s.opt.Adopt != nil {
+		if err := s.opt.Adopt(ctx, name); err != nil {
+			return err
+		}
 	}
 	var legacy bool
 	err := x.db.readers.QueryRowContext(ctx, `SELECT count(*) = 2 FROM sqlite_master WHERE name IN ('embedding_cache', 'windows')`).Scan(&legacy)

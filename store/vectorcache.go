@@ -97,7 +97,7 @@ func (x *index) loadVectorCache(ctx context.Context) error {
 		return nil
 	}
 	err := x.vectors.fill(ctx, x)
-	if isDamage(err) {
+	if IsDamage(err) {
 		return err
 	}
 	if err != nil && ctx.Err() == nil {

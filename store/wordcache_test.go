@@ -99,7 +99,7 @@ func sameOrder(t testing.TB, v *view, terms search.Terms, got, want []int64) err
 		return fmt.Errorf("%v: %d chunks in memory, %d on disk", terms, len(got), len(want))
 	}
 	scores := make(map[int64]float64)
-	for _, expr := range []string{termsExpr(terms), anyExpr(terms.All())} {
+	for _, expr := range []string{termsExpr(terms), AnyExpr(terms.All())} {
 		rows, err := v.wordsTx.QueryContext(t.Context(), "SELECT rowid, bm25(chunks_fts) FROM chunks_fts WHERE chunks_fts MATCH ?", expr)
 		if err != nil {
 			return err

@@ -95,7 +95,7 @@ func (a *app) backUp(ctx context.Context, c *connect.Client, path string, noNote
 	if err == nil && info.IsDir() {
 		path = filepath.Join(path, fmt.Sprintf("kioku-%s-%s.tar.gz", c.Agent, time.Now().UTC().Format("20060102T150405Z")))
 	}
-	s := backup.Source{Kioku: buildVersion(), Agent: c.Agent, Workspace: c.Workspace, CopyIndex: c.Memory.CopyIndex, CopyEmbeddings: c.Memory.CopyEmbeddings,
+	s := backup.Source{Kioku: buildVersion(), Agent: c.Agent, Workspace: c.Workspace, CopyIndex: c.Memory.CopyIndex, CopyEmbeddings: c.Memory.CopyEmbeddings, CopyDerived: c.Memory.Derived().Copy,
 		AgentDir: filepath.Join(c.State, "agents", c.Agent)}
 	if !noNotes {
 		if s.Notes, err = indexedNotes(ctx, c); err != nil {

@@ -42,7 +42,7 @@ func openChunks(b *testing.B) *kioku.Memory {
 			b.Fatal(err)
 		}
 	}
-	m, err := kioku.Open(b.Context(), kioku.Options{Agent: "main", Workspace: folder, StateDir: b.TempDir(), Episodes: rules.Episodes, EpisodesBy: rules.Fingerprint()})
+	m, err := kioku.Open(b.Context(), kioku.Options{Agent: "main", Workspace: folder, StateDir: b.TempDir(), Episodes: rules.Episodes})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -3,10 +3,11 @@ package recall
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
-	"kioku/derive/seam"
+	"kioku/derive/store"
 	"kioku/memory"
 )
 
@@ -75,11 +76,31 @@ func (s *state) sensitiveIn(ctx context.Context, ceiling memory.Sensitivity, hit
 	if ceiling >= memory.Secret {
 		return nil, nil
 	}
-	places := make([]seam.Lines, len(hits))
+	places := make([]store.Lines, len(hits))
 	for i, h := range hits {
-		places[i] = seam.Lines{Path: h.Path, From: h.StartLine, To: h.EndLine}
+		places[i] = store.Lines{Path: h.Path, From: h.StartLine, To: h.EndLine}
 	}
-	return guard(func() ([]memory.Episode, error) { return s.Recaller.units.SensitiveAt(ctx, ceiling, places) })
+	return guard(func() ([]memory.Episode, error) {
+		found, uncut, err := s.Recaller.units.SensitiveAt(ctx, ceiling, places)
+		for _, path := range uncut {
+			found = append(found, s.Recaller.cut(ctx, ceiling, path)...)
+		}
+		return found, err
+	})
+}
+
+// cut returns the episodes above a ceiling of a file that has just been indexed. If they are not known, all lines are private.
+func (r *Recaller) cut(ctx context.Context, ceiling memory.Sensitivity, path string) []memory.Episode {
+	episodes := []memory.Episode{{StartLine: 1, EndLine: math.MaxInt, Sensitivity: memory.Private}}
+	if r.opt.Cut != nil {
+		if known, err := r.opt.Cut(ctx, path); err == nil {
+			episodes = known
+		}
+	}
+	for i := range episodes {
+		episodes[i].Path = path
+	}
+	return slices.DeleteFunc(episodes, func(e memory.Episode) bool { return e.Sensitivity <= ceiling })
 }
 
 // redact replaces the lines of a hit that are of hidden episodes. whole reports that there are none. If no other line has a word of the

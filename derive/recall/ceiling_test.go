@@ -84,6 +84,28 @@ func TestSearchForOthersNeedsToKnowTheSensitivity(t *testing.T) {
 	}
 }
 
+// A file that has just been indexed is cut for the search. If it cannot be, others do not see it.
+func TestSearchCutsFilesThatAreNotCutYet(t *testing.T) {
+	t.Parallel()
+	e, d := &engine{notes: []memory.Hit{note("a.md", "the boat\nthe boat key: 4711"), note("b.md", "a boat")}}, &derived{uncut: []string{"a.md", "b.md"}}
+	opt := patient
+	opt.Cut = func(_ context.Context, path string) ([]memory.Episode, error) {
+		if path == "b.md" {
+			return nil, errBroken
+		}
+		return []memory.Episode{episode("", 4, 4, memory.Secret)}, nil
+	}
+	normal := memory.Normal
+	for _, c := range []struct {
+		ceiling *memory.Sensitivity
+		want    []string
+	}{{&normal, []string{"the boat\n[withheld]"}}, {nil, []string{"the boat\n[withheld]", "a boat"}}} {
+		if diff := cmp.Diff(c.want, texts(search(t, recall.New(e, d, opt), memory.Query{Text: "boat", MaxSensitivity: c.ceiling}))); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
 func TestSearchCountsUnitsAboveTheCeiling(t *testing.T) {
 	t.Parallel()
 	private := fact("Marta", "lives_in", "Porto", 3)

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"kioku/derive/recall"
-	"kioku/derive/seam"
+	"kioku/derive/store"
 	"kioku/derive/vocab"
 	"kioku/memory"
 	"kioku/search/analysis"
@@ -85,6 +85,7 @@ type derived struct {
 	units    []memory.Unit
 	entities []memory.Entity
 	episodes []memory.Episode
+	uncut    []string
 	err      error
 	panics   bool
 }
@@ -96,7 +97,7 @@ func (d *derived) fail() error {
 	return d.err
 }
 
-func (d *derived) Entities(_ context.Context, q seam.EntityQuery) (found []memory.Entity, err error) {
+func (d *derived) Entities(_ context.Context, q store.EntityQuery) (found []memory.Entity, err error) {
 	for _, e := range d.entities {
 		for _, alias := range append(e.Aliases, e.Name) {
 			if slices.Contains(q.Norms, vocab.Norm(alias)) {
@@ -128,23 +129,23 @@ func admits(f memory.Filter, u memory.Unit) bool {
 	return f.PathPrefix == "" || slices.ContainsFunc(u.Evidence, func(e memory.Evidence) bool { return strings.HasPrefix(e.Path, f.PathPrefix) })
 }
 
-func (d *derived) MatchUnits(_ context.Context, terms []string, q memory.UnitQuery) (found []seam.ScoredUnit, err error) {
+func (d *derived) MatchUnits(_ context.Context, terms []string, q memory.UnitQuery) (found []store.ScoredUnit, err error) {
 	for _, u := range d.units {
 		if slices.Contains(q.Kinds, u.Kind) && admits(q.Filter, u) && u.Sensitivity <= q.MaxSensitivity && slices.ContainsFunc(analysis.Terms(vocab.Text(u)), func(t string) bool { return slices.Contains(terms, t) }) {
-			found = append(found, seam.ScoredUnit{Unit: u, Score: 1})
+			found = append(found, store.ScoredUnit{Unit: u, Score: 1})
 		}
 	}
 	return found, d.fail()
 }
 
-func (d *derived) SensitiveAt(_ context.Context, above memory.Sensitivity, places []seam.Lines) (found []memory.Episode, err error) {
+func (d *derived) SensitiveAt(_ context.Context, above memory.Sensitivity, places []store.Lines) (found []memory.Episode, uncut []string, err error) {
 	for _, e := range d.episodes {
-		overlaps := func(l seam.Lines) bool { return e.Path == l.Path && e.StartLine <= l.To && e.EndLine >= l.From }
+		overlaps := func(l store.Lines) bool { return e.Path == l.Path && e.StartLine <= l.To && e.EndLine >= l.From }
 		if e.Sensitivity > above && slices.ContainsFunc(places, overlaps) {
 			found = append(found, e)
 		}
 	}
-	return found, d.fail()
+	return found, d.uncut, d.fail()
 }
 
 // fact is a fact of a person from a line of MEMORY.md.

@@ -9,7 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"kioku/derive/seam"
+	"kioku/derive/store"
 	"kioku/derive/vocab"
 	"kioku/memory"
 	"kioku/search/analysis"
@@ -123,7 +123,7 @@ func findNames(ctx context.Context, units Units, message, background string, cei
 	if len(all.order) == 0 {
 		return nil, nil
 	}
-	entities, err := units.Entities(ctx, seam.EntityQuery{Norms: all.order, Limit: 100, MaxSensitivity: ceiling})
+	entities, err := units.Entities(ctx, store.EntityQuery{Norms: all.order, Limit: 100, MaxSensitivity: ceiling})
 	if err != nil {
 		return nil, err
 	}

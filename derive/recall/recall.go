@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"kioku/derive/seam"
+	"kioku/derive/store"
 	"kioku/memory"
 )
 
@@ -23,16 +23,17 @@ type Searcher interface {
 	Search(ctx context.Context, q memory.Query) (memory.Answer, error)
 }
 
-// Units is what recall reads of what is derived; a seam.Store is one.
+// Units is what recall reads of what is derived; a *store.Store is one.
 type Units interface {
 	// Entities returns those that have one of the names of a query.
-	Entities(ctx context.Context, q seam.EntityQuery) ([]memory.Entity, error)
+	Entities(ctx context.Context, q store.EntityQuery) ([]memory.Entity, error)
 	// Units returns the units that a query selects.
 	Units(ctx context.Context, q memory.UnitQuery) (memory.UnitList, error)
 	// MatchUnits returns the units of q that share terms with a text.
-	MatchUnits(ctx context.Context, terms []string, q memory.UnitQuery) ([]seam.ScoredUnit, error)
-	// SensitiveAt returns the episodes above a sensitivity that overlap one of some runs of lines.
-	SensitiveAt(ctx context.Context, above memory.Sensitivity, places []seam.Lines) ([]memory.Episode, error)
+	MatchUnits(ctx context.Context, terms []string, q memory.UnitQuery) ([]store.ScoredUnit, error)
+	// SensitiveAt returns the episodes above a sensitivity that overlap one of some runs of lines, and the paths of files that are not
+	// cut into episodes as they are now.
+	SensitiveAt(ctx context.Context, above memory.Sensitivity, places []store.Lines) (found []memory.Episode, uncut []string, err error)
 }
 
 // Options of a Recaller. What is not set has its default.
@@ -41,6 +42,8 @@ type Options struct {
 	MaxResults int
 	// Deadline of all that is done beside the ordinary search of the message; 0 means 1.5 s.
 	Deadline time.Duration
+	// Cut cuts a file into episodes that has just been indexed; nil means that only the owner sees it until it is cut.
+	Cut func(ctx context.Context, path string) ([]memory.Episode, error)
 	// Expand asks a language model for further wordings of a message; nil means that none is asked.
 	Expand func(ctx context.Context, message string, turns []memory.Turn, now time.Time) ([]string, error)
 	// Rerank asks a language model which passages answer a message, and returns their places in the list, best first; none

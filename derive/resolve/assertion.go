@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"kioku/derive/seam"
+	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/memory"
 )
@@ -64,7 +64,7 @@ func byPerson(speaker string) bool {
 
 // assertions returns the facts that the claims of a slot assert, without what is forgotten and without what somebody said about the
 // owner who is not entitled to.
-func assertions(v *vocab.Vocabulary, s seam.Slot) []*assertion {
+func assertions(v *vocab.Vocabulary, s unit.Slot) []*assertion {
 	gone := forgotten(s.Decisions, memory.KindFact)
 	aboutUser := vocab.IsUser(s.Subject)
 	var list []*assertion

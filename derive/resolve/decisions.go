@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"kioku/derive/seam"
+	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/memory"
 )
@@ -138,7 +138,7 @@ func settledBy(decisions []memory.Decision) []string {
 }
 
 // applyDecisions changes the assertions of runs as people have decided, and reports whether it has changed any.
-func applyDecisions(v *vocab.Vocabulary, s seam.Slot, runs []*run) bool {
+func applyDecisions(v *vocab.Vocabulary, s unit.Slot, runs []*run) bool {
 	changed := false
 	var settled []string
 	for _, r := range runs {

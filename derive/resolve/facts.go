@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strconv"
 
-	"kioku/derive/seam"
+	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/memory"
 )
@@ -13,8 +13,8 @@ import (
 const Version = 2
 
 // Units returns a function that resolves slots of facts and of loops, with a vocabulary.
-func Units(v *vocab.Vocabulary) func(seam.Slot) []memory.Unit {
-	return func(s seam.Slot) []memory.Unit {
+func Units(v *vocab.Vocabulary) func(unit.Slot) []memory.Unit {
+	return func(s unit.Slot) []memory.Unit {
 		if s.Kind == memory.KindLoop {
 			return Loops(s)
 		}
@@ -24,7 +24,7 @@ func Units(v *vocab.Vocabulary) func(seam.Slot) []memory.Unit {
 
 // Facts returns the facts that the claims of a slot and the decisions about it make, by the time from which they hold. It returns
 // none if there are no claims, or all are forgotten.
-func Facts(v *vocab.Vocabulary, s seam.Slot) []memory.Unit {
+func Facts(v *vocab.Vocabulary, s unit.Slot) []memory.Unit {
 	class, _ := v.Class(s.Name)
 	list := assertions(v, s)
 	runs := slotRuns(class, list)

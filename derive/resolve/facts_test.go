@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"kioku/derive/seam"
+	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/memory"
 )
@@ -226,7 +226,7 @@ first_met_at Osaka [2024-05..] validated
 
 func TestFactsAboutTheUserNeedTheUser(t *testing.T) {
 	t.Parallel()
-	s := seam.Slot{Kind: memory.KindFact, Subject: vocab.User(), Name: "lives_in", Now: now, Claims: claims(t, vocab.User(), `
+	s := unit.Slot{Kind: memory.KindFact, Subject: vocab.User(), Name: "lives_in", Now: now, Claims: claims(t, vocab.User(), `
 		03-01 | user      | lives_in | Lisbon
 		10-05 | assistant | lives_in | Porto
 		10-06 | tool      | lives_in | Porto
@@ -309,7 +309,7 @@ func TestFactsInheritTheGreatestSensitivity(t *testing.T) {
 // Acceptance check 10: a move closes one fact and no other among 200 unrelated ones.
 func TestAcceptance10AMoveClosesOneFactOnly(t *testing.T) {
 	t.Parallel()
-	slots := []seam.Slot{slot(t, "lives_in", "03-01 | note | lives_in | Lisbon")}
+	slots := []unit.Slot{slot(t, "lives_in", "03-01 | note | lives_in | Lisbon")}
 	for i := range 200 {
 		s := slot(t, "lives_in", "03-01 | note | lives_in | Lisbon")
 		s.Subject = memory.EntityRef{Type: vocab.Person, Name: fmt.Sprintf("Person %d", i)}
@@ -358,7 +358,7 @@ func TestFactKeepsItsUIDWhenItsDayBecomesKnown(t *testing.T) {
 func FuzzFacts(f *testing.F) {
 	f.Add("lives_in", "Lisbon", "2026-01", "2026-02", "Porto", "", "", int64(0), int64(1000), "note", "tool", `{"text":"x"}`)
 	f.Fuzz(func(t *testing.T, slot, object, from, to, object2, from2, to2 string, at, at2 int64, speaker, speaker2, change string) {
-		s := seam.Slot{Kind: memory.KindFact, Subject: dario, Name: vocab.Default().Slot(slot), Now: now}
+		s := unit.Slot{Kind: memory.KindFact, Subject: dario, Name: vocab.Default().Slot(slot), Now: now}
 		for i, c := range []memory.Claim{{Object: object, From: from, To: to, Speaker: speaker}, {Object: object2, From: from2, To: to2, Speaker: speaker2}} {
 			c.Kind, c.Predicate, c.Confidence, c.EpisodeUID = memory.ClaimFact, slot, .5, fmt.Sprint(i)
 			c.At = now.AddDate(0, 0, int([]int64{at, at2}[i]%1000))
@@ -411,7 +411,7 @@ func TestFactsOfManyConflicts(t *testing.T) {
 
 func BenchmarkFacts(b *testing.B) {
 	for _, n := range []int{8, 1000} {
-		s := seam.Slot{Kind: memory.KindFact, Subject: dario, Name: "lives_in", Now: now}
+		s := unit.Slot{Kind: memory.KindFact, Subject: dario, Name: "lives_in", Now: now}
 		for i := range n {
 			s.Claims = append(s.Claims, memory.Claim{Kind: memory.ClaimFact, EpisodeUID: fmt.Sprint(i), Maker: "rule", Confidence: .7, Subject: dario, Predicate: "lives_in",
 				Object: fmt.Sprintf("city %d", i%5), Speaker: memory.SpeakerNote, At: now.AddDate(0, 0, -i)})

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"kioku/derive/resolve"
-	"kioku/derive/seam"
+	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/memory"
 )
@@ -61,13 +61,13 @@ func claims(t *testing.T, subject memory.EntityRef, text string) []memory.Claim 
 }
 
 // slot returns the slot of claims of Dario.
-func slot(t *testing.T, name, text string, decisions ...memory.Decision) seam.Slot {
+func slot(t *testing.T, name, text string, decisions ...memory.Decision) unit.Slot {
 	t.Helper()
-	return seam.Slot{Kind: memory.KindFact, Subject: dario, Name: name, Claims: claims(t, dario, text), Decisions: decisions, Now: now}
+	return unit.Slot{Kind: memory.KindFact, Subject: dario, Name: name, Claims: claims(t, dario, text), Decisions: decisions, Now: now}
 }
 
 // facts resolves a slot with the usual vocabulary.
-func facts(s seam.Slot) []memory.Unit { return resolve.Facts(vocab.Default(), s) }
+func facts(s unit.Slot) []memory.Unit { return resolve.Facts(vocab.Default(), s) }
 
 // lines returns a unit a line: the object, its bounds and its state.
 func lines(units []memory.Unit) string {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"kioku/derive/seam"
+	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/memory"
 )
@@ -26,7 +26,7 @@ func LoopUID(key string) string { return vocab.UnitUID(memory.KindLoop, key) }
 // a pinned loop is closed by a person only. What a person decides holds against all that was said up to that day. A loop that was
 // only ever done, such as a box that is ticked now, is closed too. An open loop expires a week after it was due, or 30 days after it
 // was last mentioned; one without a date, in a file of what stays true, or pinned, does not.
-func Loops(s seam.Slot) []memory.Unit {
+func Loops(s unit.Slot) []memory.Unit {
 	if forgotten(s.Decisions, memory.KindLoop)[s.Name] {
 		return nil
 	}

@@ -10,15 +10,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kioku/derive/resolve"
-	"kioku/derive/seam"
+	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/memory"
 )
 
 // loopSlot reads one claim a line: the time, the speaker, "open" or "done", the text, and the day when it is due.
-func loopSlot(t *testing.T, text string, decisions ...memory.Decision) seam.Slot {
+func loopSlot(t *testing.T, text string, decisions ...memory.Decision) unit.Slot {
 	t.Helper()
-	s := seam.Slot{Kind: memory.KindLoop, Name: vocab.LoopKey("call Ana"), Decisions: decisions, Now: now}
+	s := unit.Slot{Kind: memory.KindLoop, Name: vocab.LoopKey("call Ana"), Decisions: decisions, Now: now}
 	for i, line := range strings.Split(strings.TrimSpace(text), "\n") {
 		f := strings.Split(line+"|", "|")
 		for j := range f {

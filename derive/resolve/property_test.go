@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"kioku/derive/seam"
+	"kioku/derive/unit"
 	"kioku/memory"
 )
 
@@ -49,7 +49,7 @@ func TestAcceptance07FactsDoNotDependOnTheOrderOfClaims(t *testing.T) {
 	for _, name := range []string{"lives_in", "likes", "uses", "first_met_at"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := seam.Slot{Kind: memory.KindFact, Subject: dario, Name: name, Claims: scripted(t, name, 30), Now: now}
+			s := unit.Slot{Kind: memory.KindFact, Subject: dario, Name: name, Claims: scripted(t, name, 30), Now: now}
 			first := facts(s)
 			if len(first) < 3 {
 				t.Fatalf("the script makes %d facts only", len(first))
@@ -95,7 +95,7 @@ func TestFactsOfAnyClaimsKeepTheRules(t *testing.T) {
 	superseded := 0
 	for seed := range uint64(300) {
 		name := []string{"lives_in", "likes", "first_met_at"}[seed%3]
-		units := facts(seam.Slot{Kind: memory.KindFact, Subject: dario, Name: name, Claims: scripted(t, name, seed), Now: now})
+		units := facts(unit.Slot{Kind: memory.KindFact, Subject: dario, Name: name, Claims: scripted(t, name, seed), Now: now})
 		checkUnits(t, units)
 		byUID, holding := map[string]memory.Unit{}, map[string]string{}
 		for _, u := range units {

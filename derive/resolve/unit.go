@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"kioku/derive/seam"
+	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/memory"
 )
@@ -22,7 +22,7 @@ const (
 )
 
 // unit returns the fact that a run is, before decisions other than corrections and pins.
-func (r *run) unit(s seam.Slot) memory.Unit {
+func (r *run) unit(s unit.Slot) memory.Unit {
 	claims := make([]memory.Claim, len(r.list))
 	corrected := false
 	for i, a := range r.list {

@@ -4,7 +4,7 @@ import (
 	"path"
 	"strings"
 
-	"kioku/derive/seam"
+	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/internal/text"
 	"kioku/memory"
@@ -14,8 +14,8 @@ import (
 const ruleMaker = "rule"
 
 // claimsOf returns what the lines of an episode mention and claim.
-func (d *Document) claimsOf(lines []line, e memory.Episode) seam.EpisodeClaims {
-	out := seam.EpisodeClaims{Episode: e}
+func (d *Document) claimsOf(lines []line, e memory.Episode) unit.EpisodeClaims {
+	out := unit.EpisodeClaims{Episode: e}
 	m := mentions{owner: d.isUser, byPerson: true}
 	d.mentionFileSubject(&m)
 	open := d.mayHaveLoops(e)
@@ -75,7 +75,7 @@ type itemSubject struct {
 
 // subjectFor returns what a paragraph is about, and adds the entities that its headings and its beginning name. The name at the
 // beginning is removed from its text.
-func (d *Document) subjectFor(p *paragraph, item *itemSubject, m *mentions, out *seam.EpisodeClaims, e memory.Episode) said {
+func (d *Document) subjectFor(p *paragraph, item *itemSubject, m *mentions, out *unit.EpisodeClaims, e memory.Episode) said {
 	s := said{speaker: p.speaker, curated: d.longTerm || d.about.ref != (memory.EntityRef{}), noted: d.isNoted(e), users: d.isUser}
 	head := d.headingSubject(p.headings)
 	switch {

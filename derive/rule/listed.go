@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"kioku/derive/seam"
+	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/internal/text"
 	"kioku/memory"
@@ -63,7 +63,7 @@ func (d *Document) listedPerson(l *line) string {
 
 // listed returns the entity with which an item of a list begins; false if it begins with none. Without a group, only what follows can
 // tell that a name is meant.
-func (d *Document) listed(p *paragraph, group string, m *mentions, out *seam.EpisodeClaims, e memory.Episode) (memory.EntityRef, bool) {
+func (d *Document) listed(p *paragraph, group string, m *mentions, out *unit.EpisodeClaims, e memory.Episode) (memory.EntityRef, bool) {
 	at := listedName.FindStringSubmatchIndex(p.text)
 	if at == nil {
 		return memory.EntityRef{}, false

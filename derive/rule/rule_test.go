@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kioku/derive/rule"
-	"kioku/derive/seam"
+	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/internal/text"
 	"kioku/memory"
@@ -32,10 +32,10 @@ func note(path, data string) memory.SourceFile {
 }
 
 // drawn returns the claims and mentions of all episodes of a file.
-func drawn(t testing.TB, r *rule.Rules, f memory.SourceFile) []seam.EpisodeClaims {
+func drawn(t testing.TB, r *rule.Rules, f memory.SourceFile) []unit.EpisodeClaims {
 	t.Helper()
 	d := r.Read(f)
-	var out []seam.EpisodeClaims
+	var out []unit.EpisodeClaims
 	for _, e := range d.Episodes() {
 		c, ok := d.Claims(e)
 		if !ok {

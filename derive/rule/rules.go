@@ -6,7 +6,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
-	"kioku/derive/seam"
+	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/memory"
 )
@@ -161,10 +161,10 @@ func (d *Document) Lines(e memory.Episode) ([]Line, bool) {
 
 // Claims returns what the rules find in an episode of the file: the names that it mentions, and its facts, open loops and ends of
 // loops. It returns false if the file has no such episode (any more).
-func (d *Document) Claims(e memory.Episode) (seam.EpisodeClaims, bool) {
+func (d *Document) Claims(e memory.Episode) (unit.EpisodeClaims, bool) {
 	lines, have, ok := d.find(e)
 	if !ok {
-		return seam.EpisodeClaims{}, false
+		return unit.EpisodeClaims{}, false
 	}
 	have.ID = e.ID
 	return d.claimsOf(lines, have), true

@@ -22,9 +22,11 @@ const (
 	format  = "kioku-backup"
 	version = 1
 
-	// indexName and embeddingsName are the entries of the index and of the embeddings, and manifestName the last entry.
+	// indexName, embeddingsName and derivedName are the entries of the index, of the embeddings and of what is derived, and manifestName the
+	// last entry.
 	indexName      = "index.sqlite"
 	embeddingsName = "embeddings.sqlite"
+	derivedName    = "derived.sqlite"
 	manifestName   = "manifest.json"
 	// notesFolder and agentFolder contain the notes, and the files of the agent in the state folder.
 	notesFolder = "notes/"
@@ -34,6 +36,9 @@ const (
 	maxManifest = 128 << 20
 	maxEntries  = 500_000
 )
+
+// databaseNames are the entries of databases.
+var databaseNames = []string{indexName, embeddingsName, derivedName}
 
 // ErrUnsafe reports an archive that kioku did not write: it would write outside of its folder or other files than notes, has links or
 // devices, or is much larger than a backup may be.
@@ -113,7 +118,7 @@ func parseManifest(data []byte) (*Manifest, error) {
 // brings programs, or settings of other programs, into a workspace.
 func checkName(name string) error {
 	note, isNote := strings.CutPrefix(name, notesFolder)
-	known := name == indexName || name == embeddingsName || strings.HasPrefix(name, agentFolder) || isNote && (note == config.FolderFile || isNoteName(note))
+	known := slices.Contains(databaseNames, name) || strings.HasPrefix(name, agentFolder) || isNote && (note == config.FolderFile || isNoteName(note))
 	if !known || !utf8.ValidString(name) || !filepath.IsLocal(filepath.FromSlash(name)) || filepath.ToSlash(filepath.Clean(name)) != name ||
 		strings.Contains(name, "\x00") || filepath.Separator != '/' && strings.ContainsRune(name, filepath.Separator) {
 		return fmt.Errorf("%w: its entry %q has no place in a backup", ErrUnsafe, name)

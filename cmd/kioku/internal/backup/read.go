@@ -13,8 +13,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	derived "kioku/derive/store"
 	"kioku/store"
 )
 
@@ -29,7 +31,7 @@ func Verify(ctx context.Context, archive string, progress func(phase string, don
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	u := &unpacker{ctx: ctx, dir: dir, progress: progress, wanted: func(name string) bool { return name == indexName || name == embeddingsName }}
+	u := &unpacker{ctx: ctx, dir: dir, progress: progress, wanted: func(name string) bool { return slices.Contains(databaseNames, name) }}
 	return u.verified(archive)
 }
 
@@ -76,6 +78,11 @@ func (u *unpacker) verified(archive string) (*Manifest, error) {
 func (u *unpacker) checkIndex() error {
 	u.progress("check", 0, -1)
 	checked, err := store.CheckCopy(u.ctx, filepath.Join(u.dir, indexName), filepath.Join(u.dir, embeddingsName))
+	if err == nil {
+		var found []string
+		found, err = derived.New(filepath.Join(u.dir, derivedName), "", derived.Options{ReadOnly: true}).Check(u.ctx, false)
+		checked.Found = append(checked.Found, found...)
+	}
 	if err == nil && len(checked.Found) > 0 {
 		err = errors.New(strings.Join(checked.Found, "; "))
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"kioku"
+	derived "kioku/derive/store"
 	"kioku/memory"
 	"kioku/store"
 	"kioku/vectors"
@@ -174,10 +175,13 @@ func (r *restoring) placeAll(ctx context.Context) error {
 	if err := r.placeAgent(); err != nil {
 		return fmt.Errorf("restore the sessions: %w", err)
 	}
-	embeddings := filepath.Join(r.dir, embeddingsName)
-	if _, err := os.Stat(embeddings); err == nil { // an earlier version wrote none
-		if err := move(embeddings, vectors.Path(r.state, r.Agent)); err != nil {
-			return fmt.Errorf("restore the embeddings: %w", err)
+	for name, to := range map[string]string{embeddingsName: vectors.Path(r.state, r.Agent), derivedName: derived.Path(r.state, r.Agent)} {
+		from := filepath.Join(r.dir, name)
+		if _, err := os.Stat(from); err != nil {
+			continue // an earlier version wrote none, and nothing may be derived
+		}
+		if err := move(from, to); err != nil {
+			return fmt.Errorf("restore %s: %w", name, err)
 		}
 	}
 	if err := move(index, store.Path(r.state, r.Agent)); err != nil {
@@ -191,7 +195,7 @@ func (r *restoring) agentDir() string { return filepath.Join(r.state, "agents", 
 
 // look finds what is in the way, and which notes are to be written.
 func (r *restoring) look() error {
-	for _, file := range []string{store.Path(r.state, r.Agent), vectors.Path(r.state, r.Agent)} {
+	for _, file := range []string{store.Path(r.state, r.Agent), vectors.Path(r.state, r.Agent), derived.Path(r.state, r.Agent)} {
 		for _, suffix := range []string{"", "-wal", "-shm", "-open"} {
 			if _, err := os.Lstat(file + suffix); err == nil {
 				r.replaced = append(r.replaced, inTheWay{file + suffix, filepath.Base(file) + suffix})

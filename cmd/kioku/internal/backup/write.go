@@ -35,6 +35,8 @@ type Source struct {
 	CopyIndex func(ctx context.Context, path string, progress func(done, total int)) error
 	// CopyEmbeddings writes a copy of the embeddings to a new file.
 	CopyEmbeddings func(ctx context.Context, path string) error
+	// CopyDerived writes a copy of what is derived to a new file, unless nothing is.
+	CopyDerived func(ctx context.Context, path string) error
 	// Progress is told the phase and the number of bytes that are done and of all; a total of -1 is not known. It is required.
 	Progress func(phase string, done, total int64)
 }
@@ -56,12 +58,15 @@ func Write(ctx context.Context, path string, s Source) (*Manifest, error) {
 		Workspace: s.Workspace, Time: time.Now().UTC().Truncate(time.Second)}}
 	index, archive := filepath.Join(dir, indexName), filepath.Join(dir, rand.Text())
 	err = s.CopyIndex(ctx, index, func(done, total int) { s.Progress("copy", int64(done)*pageBytes, int64(total)*pageBytes) })
-	embeddings := filepath.Join(dir, embeddingsName)
+	embeddings, derived := filepath.Join(dir, embeddingsName), filepath.Join(dir, derivedName)
 	if err == nil {
 		err = s.CopyEmbeddings(ctx, embeddings)
 	}
 	if err == nil {
-		err = w.write(archive, index, embeddings)
+		err = s.CopyDerived(ctx, derived)
+	}
+	if err == nil {
+		err = w.write(archive, index, embeddings, derived)
 	}
 	if err == nil {
 		_, err = Verify(ctx, archive, s.Progress)
@@ -135,6 +140,9 @@ func (w *writer) addAll(databases []string) error {
 
 func (w *writer) addDatabase(path string) error {
 	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // nothing is derived
+	}
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ func Engine(ctx context.Context, conf *config.Config, place config.Place, embedd
 	index.Include, index.Exclude, index.ExtraPaths = conf.Include(), conf.Exclude(), conf.ExtraPaths(place.Agent)
 	index.Sessions.Others = foreign(conf, place)
 	if conf.Has(memory.SourceSessions) || conf.Derive.Enabled {
-		index.Sessions.DeriveOnly = !conf.Has(memory.SourceSessions)
+		index.Sessions.Unindexed = !conf.Has(memory.SourceSessions)
 		if index.Sessions.Folder, err = session.Folder(state, place.Agent); err != nil {
 			return kioku.Options{}, err
 		}
@@ -44,7 +44,7 @@ func Engine(ctx context.Context, conf *config.Config, place config.Place, embedd
 	}
 	rules, err := deriveRules(conf, place)
 	if rules != nil {
-		opt.Episodes, opt.EpisodesBy = rules.Episodes, rules.Fingerprint()
+		opt.Episodes = rules.Episodes
 	}
 	return opt, err
 }

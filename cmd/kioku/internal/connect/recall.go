@@ -34,7 +34,7 @@ func Recalling(conf *config.Config, m *kioku.Memory, s *derive.Service) server.M
 	if s == nil {
 		return m
 	}
-	opt := recall.Options{MaxResults: conf.Search.MaxResults, Egress: ceilingOf(conf), Now: ClockOf(conf)}
+	opt := recall.Options{Cut: s.Cut, MaxResults: conf.Search.MaxResults, Egress: ceilingOf(conf), Now: ClockOf(conf)}
 	if conf.Derive.Expand && s.Asks() {
 		opt.Expand = s.Wordings
 	}

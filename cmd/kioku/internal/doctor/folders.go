@@ -12,8 +12,10 @@ import (
 	"kioku/cmd/kioku/config"
 	"kioku/cmd/kioku/internal/modelstore"
 	"kioku/cmd/kioku/internal/render"
+	derived "kioku/derive/store"
 	"kioku/server"
 	"kioku/store"
+	"kioku/vectors"
 )
 
 const (
@@ -83,9 +85,10 @@ func checkState(_ context.Context, s *Subject) []Finding {
 	if s.State == "" {
 		return one("state", OK, dir, "")
 	}
-	db := store.Path(s.State, s.Place.Agent)
-	if info, err := os.Stat(db); err == nil && info.Mode().Perm()&0o077 != 0 {
-		return one("state", Warn, fmt.Sprintf("other users can read the index %s (mode %04o)", db, info.Mode().Perm()), "chmod 600 "+render.ShellQuote(db))
+	for _, db := range []string{store.Path(s.State, s.Place.Agent), vectors.Path(s.State, s.Place.Agent), derived.Path(s.State, s.Place.Agent)} {
+		if info, err := os.Stat(db); err == nil && info.Mode().Perm()&0o077 != 0 {
+			return one("state", Warn, fmt.Sprintf("other users can read the index %s (mode %04o)", db, info.Mode().Perm()), "chmod 600 "+render.ShellQuote(db))
+		}
 	}
 	return one("state", OK, dir, "")
 }

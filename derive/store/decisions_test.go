@@ -9,7 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"kioku/derive/seam"
+	"kioku/derive/store"
+	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/indexer"
 	"kioku/memory"
@@ -86,11 +87,11 @@ func TestDerivedMergedEntitiesShareTheirSlots(t *testing.T) {
 			t.Error("by the merged entity:", diff)
 		}
 	}
-	list, err := s.Entities(t.Context(), seam.EntityQuery{Norms: []string{vocab.Norm("dc")}, MaxSensitivity: memory.Secret})
+	list, err := s.Entities(t.Context(), store.EntityQuery{Norms: []string{vocab.Norm("dc")}, MaxSensitivity: memory.Secret})
 	if err != nil || len(list) != 1 || list[0].Name != "Dario" || list[0].Mentions != 3 || !cmp.Equal(list[0].Aliases, []string{"DC"}) {
 		t.Errorf("%+v, %v", list, err)
 	}
-	if list, err = s.Entities(t.Context(), seam.EntityQuery{UIDs: []string{dc[:10]}, MaxSensitivity: memory.Secret}); err != nil || len(list) != 1 || list[0].MergedInto != dario {
+	if list, err = s.Entities(t.Context(), store.EntityQuery{UIDs: []string{dc[:10]}, MaxSensitivity: memory.Secret}); err != nil || len(list) != 1 || list[0].MergedInto != dario {
 		t.Errorf("%+v, %v", list, err)
 	}
 	episodes, err := s.EpisodesOf(t.Context(), dario, 10)
@@ -121,7 +122,7 @@ func TestDerivedUntypedNamesAreMerged(t *testing.T) {
 	dario, untyped := vocab.EntityUID(person("Dario")), vocab.EntityUID(topic("Dario"))
 	mentions := func() (all []string) {
 		t.Helper()
-		list, err := s.Entities(t.Context(), seam.EntityQuery{MaxSensitivity: memory.Secret})
+		list, err := s.Entities(t.Context(), store.EntityQuery{MaxSensitivity: memory.Secret})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -250,7 +251,7 @@ func TestDerivedForgottenTextIsGone(t *testing.T) {
 	if got := objects(t, s, memory.UnitQuery{Predicate: "role_is"}); len(got) != 1 {
 		t.Fatalf("%q", got)
 	}
-	uid := f.Episodes[0].UID
+	uid := episodesOf(f)[0].UID
 	s.spread(t, uid, secret)
 	if !contains(t, s.path, secret) {
 		t.Fatal("the text is not in the file, so that the test shows nothing")
@@ -266,7 +267,7 @@ func TestDerivedForgottenTextIsGone(t *testing.T) {
 			t.Fatal(pending, err)
 		}
 		c, _ := claimOf(pending[0], texts.Chunks[0].Text)
-		if _, err := s.PutClaims(t.Context(), "model", 1, []seam.EpisodeClaims{{Episode: pending[0], Maker: "facts/1 m", Claims: []memory.Claim{c}}}); err != nil {
+		if _, err := s.PutClaims(t.Context(), "model", 1, []unit.EpisodeClaims{{Episode: pending[0], Maker: "facts/1 m", Claims: []memory.Claim{c}}}); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.PutAnswer(t.Context(), "facts/1", "m", [32]byte{2}, secret, []string{uid}, 10, 10); err != nil {
@@ -277,7 +278,7 @@ func TestDerivedForgottenTextIsGone(t *testing.T) {
 	if got := objects(t, s, memory.UnitQuery{IncludeSuperseded: true}); !cmp.Equal(got, []string{"tea"}) || contains(t, s.path, secret) {
 		t.Errorf("it came back: %q", got)
 	}
-	stats, err := s.Derived.Stats(t.Context(), *s.now)
+	stats, err := s.Stats(t.Context(), *s.now)
 	if err != nil || stats.Dropped["forgotten"] != 3 || stats.CachedAnswers != 0 {
 		t.Errorf("%+v, %v", stats, err)
 	}
@@ -314,12 +315,12 @@ func TestDerivedForgottenTextOfMergedEntitiesIsGone(t *testing.T) {
 		if contains(t, s.path, secret) {
 			t.Errorf("%d: the forgotten text is still in the file or its log", again)
 		}
-		pending, err := s.Episodes(t.Context(), f.Episodes[0].UID)
+		pending, err := s.Episodes(t.Context(), episodesOf(f)[0].UID)
 		if err != nil || len(pending) != 1 {
 			t.Fatal(pending, err)
 		}
 		c, _ := claimOf(pending[0], texts.Chunks[0].Text) // it is said again
-		if _, err := s.PutClaims(t.Context(), "model", 1, []seam.EpisodeClaims{{Episode: pending[0], Maker: "facts/1 m", Claims: []memory.Claim{c}}}); err != nil {
+		if _, err := s.PutClaims(t.Context(), "model", 1, []unit.EpisodeClaims{{Episode: pending[0], Maker: "facts/1 m", Claims: []memory.Claim{c}}}); err != nil {
 			t.Fatal(err)
 		}
 		s.resolve(t)
@@ -337,7 +338,7 @@ func (s derivedStore) spread(t *testing.T, uid, secret string) {
 	soup, _ := claimOf(of[0], "Ana likes soup")
 	friend, _ := claimOf(of[0], "Ana friend= Dario")
 	soup.Quote, friend.Quote = "Ana the "+strings.ToUpper(secret)+" likes soup", "Dario knows a "+secret
-	if _, err := s.PutClaims(t.Context(), "model", 1, []seam.EpisodeClaims{{Episode: of[0], Maker: "facts/1 m", Claims: []memory.Claim{soup, friend}}}); err != nil {
+	if _, err := s.PutClaims(t.Context(), "model", 1, []unit.EpisodeClaims{{Episode: of[0], Maker: "facts/1 m", Claims: []memory.Claim{soup, friend}}}); err != nil {
 		t.Fatal(err)
 	}
 	s.resolve(t)
@@ -352,7 +353,7 @@ func (s derivedStore) spread(t *testing.T, uid, secret string) {
 	if err := s.CountDropped(t.Context(), map[string]int{"unknown predicate is_" + secret: 1}); err != nil {
 		t.Fatal(err)
 	}
-	job := seam.Job{Kind: "extract", Key: "1", Input: `{"episodes":["` + uid + `"]}`}
+	job := store.Job{Kind: "extract", Key: "1", Input: `{"episodes":["` + uid + `"]}`}
 	if err := s.Enqueue(t.Context(), job); err != nil {
 		t.Fatal(err)
 	}
@@ -360,7 +361,7 @@ func (s derivedStore) spread(t *testing.T, uid, secret string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	claimed.Status, claimed.LastError = seam.JobParked, "bad answer: "+secret
+	claimed.Status, claimed.LastError = store.JobParked, "bad answer: "+secret
 	if err := s.Finish(t.Context(), *claimed); err != nil {
 		t.Fatal(err)
 	}
@@ -389,14 +390,14 @@ func TestDerivedSummariesCiteTheirEpisodes(t *testing.T) {
 	s.derive(t, f)
 	uid := vocab.UnitUID(memory.KindSummary, memory.ScopeWeekly, "2026-W44")
 	u := memory.Unit{UID: uid, Source: "model", Confidence: .7, Summary: &memory.Summary{Scope: memory.ScopeWeekly, Key: "2026-W44", From: "2026-10-26",
-		To: "2026-11-01", Text: "Ana drank tea.", Events: []memory.KeyEvent{{EpisodeUID: f.Episodes[0].UID, Why: "tea"}}}}
+		To: "2026-11-01", Text: "Ana drank tea.", Events: []memory.KeyEvent{{EpisodeUID: episodesOf(f)[0].UID, Why: "tea"}}}}
 	put := func(text string) memory.Unit {
 		t.Helper()
 		sum := *u.Summary
 		sum.Text = text
 		next := u
 		next.Summary = &sum
-		if err := s.PutSummary(t.Context(), next, []string{f.Episodes[0].UID, f.Episodes[1].UID}, "made"); err != nil {
+		if err := s.PutSummary(t.Context(), next, []string{episodesOf(f)[0].UID, episodesOf(f)[1].UID}, "made"); err != nil {
 			t.Fatal(err)
 		}
 		list, err := s.Units(t.Context(), memory.UnitQuery{Kinds: []string{memory.KindSummary}, MaxSensitivity: memory.Private})
@@ -429,7 +430,7 @@ func TestDerivedSummariesCiteTheirEpisodes(t *testing.T) {
 	if list, err = s.Units(t.Context(), memory.UnitQuery{Kinds: []string{memory.KindSummary}, MaxSensitivity: memory.Secret}); err != nil || len(list.Units) > 0 {
 		t.Errorf("all episodes are gone: %+v, %v", list, err)
 	}
-	if err := s.PutSummary(t.Context(), u, []string{f.Episodes[0].UID}, "made"); err == nil {
+	if err := s.PutSummary(t.Context(), u, []string{episodesOf(f)[0].UID}, "made"); err == nil {
 		t.Error("a summary of nothing was written")
 	}
 }

@@ -3,69 +3,74 @@ package store
 import (
 	"context"
 	"database/sql"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	"kioku/derive/seam"
-	"kioku/derive/vocab"
 	"kioku/memory"
 )
 
-// Derived is what is derived from the files of the index: episodes, claims, units, entities, and the jobs and answers of models. It
-// implements seam.Store. Its methods are safe for concurrent use. They return an error for a change of an index that is open to read
-// only. No change of it increments the generation of the index.
-type Derived struct {
-	store *Store
-	words *vocab.Vocabulary
+// queryer is implemented by *sql.DB and *sql.Tx.
+type queryer interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-var _ seam.Store = (*Derived)(nil)
-
-// Derived returns what is derived from the files of the index.
-func (s *Store) Derived() *Derived { return &Derived{store: s, words: vocab.Default()} }
-
-// Classes of the makers of claims.
-const (
-	classRule  = "rule"
-	classModel = "model"
-)
-
-// errDerivedReadOnly says how to open the index to write.
-var errDerivedReadOnly = errors.New("the index is open to read only: the process that owns it writes what is derived")
-
-// readDerived calls f with a snapshot of the index.
-func readDerived[T any](ctx context.Context, d *Derived, f func(*sql.Tx) (T, error)) (T, error) {
-	return use(ctx, d.store, func(x *index) (none T, err error) {
-		tx, _, err := x.snapshot(ctx)
-		if err != nil {
-			return none, err
-		}
-		defer tx.Rollback()
-		return f(tx)
-	})
-}
-
-// write calls f in a transaction with a context that is not cancelled: for one that can be, the driver runs each statement on a
-// goroutine of its own.
-func (d *Derived) write(ctx context.Context, f func(context.Context, *sql.Tx) error) error {
-	if err := ctx.Err(); err != nil {
+// forEachRow calls scan with each row of a query, until scan returns an error.
+func forEachRow(ctx context.Context, q queryer, scan func(*sql.Rows) error, query string, args ...any) error {
+	rows, err := q.QueryContext(ctx, query, args...)
+	if err != nil {
 		return err
 	}
-	ctx = context.WithoutCancel(ctx)
-	_, err := use(ctx, d.store, func(x *index) (struct{}, error) {
-		if x.db.writer == nil {
-			return struct{}{}, errDerivedReadOnly
-		}
-		return struct{}{}, inTx(ctx, x.db.writer, func(tx *sql.Tx) error { return f(ctx, tx) })
-	})
-	return err
+	return scanRows(rows, scan)
 }
 
-// now returns the time.
-func (d *Derived) now() time.Time { return d.store.opt.Now() }
+// scanRows calls scan with each row, until scan returns an error.
+func scanRows(rows *sql.Rows, scan func(*sql.Rows) error) error {
+	defer rows.Close()
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// queryIDs returns the first column of a query.
+func queryIDs(ctx context.Context, q queryer, query string, args ...any) ([]int64, error) {
+	return queryColumn[int64](ctx, q, query, args...)
+}
+
+// queryColumn returns the first column of a query.
+func queryColumn[T any](ctx context.Context, q queryer, query string, args ...any) ([]T, error) {
+	var list []T
+	err := forEachRow(ctx, q, func(rows *sql.Rows) error {
+		var v T
+		err := rows.Scan(&v)
+		list = append(list, v)
+		return err
+	}, query, args...)
+	return list, err
+}
+
+// hashOf returns a hash that was read from the file.
+func hashOf(b []byte) ([32]byte, error) {
+	if len(b) != 32 {
+		return [32]byte{}, fmt.Errorf("%w: a hash has %d bytes", errDamaged, len(b))
+	}
+	return [32]byte(b), nil
+}
+
+// jsonList returns a list as a JSON array, for json_each.
+func jsonList[T any](list []T) (string, error) {
+	b, err := json.Marshal(list)
+	return string(b), err
+}
+
+// notNil returns a list that is not nil, so that its JSON is an array.
+func notNil(list []string) []string { return append([]string{}, list...) }
 
 // micros returns a time as it is stored: microseconds since 1970, NULL for the zero time.
 func micros(t time.Time) any {
@@ -113,18 +118,6 @@ func isHex(s string) bool {
 		}
 	}
 	return true
-}
-
-// queryStrings returns the first column of a query.
-func queryStrings(ctx context.Context, q queryer, query string, args ...any) ([]string, error) {
-	var list []string
-	err := forEachRow(ctx, q, func(rows *sql.Rows) error {
-		var s string
-		err := rows.Scan(&s)
-		list = append(list, s)
-		return err
-	}, query, args...)
-	return list, err
 }
 
 // queryInt returns the one number of a query.
@@ -222,11 +215,5 @@ func (s *statements) each(ctx context.Context, scan func(*sql.Rows) error, query
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := scan(rows); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+	return scanRows(rows, scan)
 }

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"kioku/derive/seam"
+	"kioku/derive/unit"
 	"kioku/memory"
 )
 
@@ -28,10 +28,11 @@ const (
 	// members are the entities that an entity stands for.
 	members = "SELECT id FROM entities WHERE id = ?1 UNION ALL SELECT id FROM entities WHERE merged_into = ?1"
 
+	// claimColumns selects claims of all episodes: what is not visible now may only wait to be cut again.
 	claimColumns = `SELECT c.kind, c.episode, p.uid, c.maker, c.start_line, c.end_line, c.quote, c.speaker, p.long_term, c.confidence, c.said_at,
 		max(c.sensitivity, p.sensitivity), c.predicate, c.object, o.type, o.name, o.qualifier, c.valid_from, c.valid_to, c.due, c.key,
 		s.type, s.name, s.qualifier
-		FROM claims c CROSS JOIN payload_episode p ON p.id = c.episode CROSS JOIN files f ON f.id = p.file
+		FROM claims c CROSS JOIN payload_episode p ON p.id = c.episode
 		LEFT JOIN entities b ON b.id = c.object_entity LEFT JOIN entities o ON o.id = coalesce(b.merged_into, b.id)
 		LEFT JOIN entities s ON s.id = c.subject `
 	selectFactClaims = claimColumns + "WHERE c.slot = ?2 AND c.subject IN (" + members + ") AND c.kind = 'fact' ORDER BY c.id"
@@ -60,9 +61,9 @@ type dirtySlot struct {
 // kindEntity is the kind of dirty entities, which may have lost their last mention.
 const kindEntity = "entity"
 
-// ResolveDirty implements seam.Store. It commits after every 500 slots. A unit that resolve no longer returns is kept as orphaned
+// ResolveDirty implements Store. It commits after every 500 slots. A unit that resolve no longer returns is kept as orphaned
 // until Expire removes it, so that its versions survive if its text comes back; no query finds it.
-func (d *Derived) ResolveDirty(ctx context.Context, limit int, now time.Time, resolve func(seam.Slot) []memory.Unit) (int, error) {
+func (d *Store) ResolveDirty(ctx context.Context, limit int, now time.Time, resolve func(unit.Slot) []memory.Unit) (int, error) {
 	left := -1
 	for done := 0; done < limit; done += slotsPerCommit {
 		taken := 0
@@ -100,7 +101,7 @@ func mergeRenamed(ctx context.Context, tx *sql.Tx) error {
 }
 
 // resolveSlots makes at most limit slots anew, and returns how many.
-func resolveSlots(ctx context.Context, tx *sql.Tx, limit int, now time.Time, resolve func(seam.Slot) []memory.Unit) (int, error) {
+func resolveSlots(ctx context.Context, tx *sql.Tx, limit int, now time.Time, resolve func(unit.Slot) []memory.Unit) (int, error) {
 	var dirty []dirtySlot
 	err := forEachRow(ctx, tx, func(rows *sql.Rows) error {
 		var s dirtySlot
@@ -132,7 +133,7 @@ func resolveSlots(ctx context.Context, tx *sql.Tx, limit int, now time.Time, res
 type slotResolver struct {
 	*statements
 	now     time.Time
-	resolve func(seam.Slot) []memory.Unit
+	resolve func(unit.Slot) []memory.Unit
 	decided decided
 	// raised are the UIDs of the units that are more sensitive than what says them.
 	raised []string
@@ -180,7 +181,7 @@ func (r *slotResolver) resolveSlot(ctx context.Context, s dirtySlot) error {
 }
 
 // decide resolves a slot without decisions, and again with the decisions about the units that come out, until no other come out.
-func (r *slotResolver) decide(slot seam.Slot, keys []string, before map[string]storedUnit) []memory.Unit {
+func (r *slotResolver) decide(slot unit.Slot, keys []string, before map[string]storedUnit) []memory.Unit {
 	if len(slot.Claims) == 0 {
 		return nil
 	}
@@ -215,8 +216,8 @@ func withoutForgotten(units []memory.Unit, decisions []memory.Decision) []memory
 }
 
 // readSlot returns a slot without its decisions, and the keys of its claims.
-func (r *slotResolver) readSlot(ctx context.Context, s dirtySlot) (slot seam.Slot, keys []string, err error) {
-	slot = seam.Slot{Kind: s.kind, Name: s.name, Now: r.now}
+func (r *slotResolver) readSlot(ctx context.Context, s dirtySlot) (slot unit.Slot, keys []string, err error) {
+	slot = unit.Slot{Kind: s.kind, Name: s.name, Now: r.now}
 	query, args := selectLoopClaims, []any{s.name}
 	if s.kind == memory.KindFact {
 		query, args = selectFactClaims, []any{s.subject, s.name}
@@ -289,10 +290,10 @@ func orphan(ctx context.Context, s *statements, u storedUnit, now time.Time) err
 	return err
 }
 
-// MakeAnew implements seam.Store.
-func (d *Derived) MakeAnew(ctx context.Context, fingerprint string) error {
+// MakeAnew implements Store.
+func (d *Store) MakeAnew(ctx context.Context, fingerprint string) error {
 	err := d.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		res, err := tx.ExecContext(ctx, "UPDATE meta SET resolved_by = ?1 WHERE resolved_by <> ?1", fingerprint)
+		res, err := tx.ExecContext(ctx, "UPDATE derived SET resolved_by = ?1 WHERE resolved_by <> ?1", fingerprint)
 		if err != nil {
 			return err
 		}

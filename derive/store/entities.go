@@ -6,7 +6,6 @@ import (
 	"database/sql"
 	"fmt"
 
-	"kioku/derive/seam"
 	"kioku/memory"
 )
 
@@ -16,7 +15,7 @@ const (
 	selectEntities = `SELECT e.id, e.uid, e.type, e.name, e.qualifier, coalesce(r.uid, ''), m.n, m.last FROM
 		(SELECT coalesce(a.merged_into, a.id) AS entity, count(DISTINCT x.episode) AS n, max(p.occurred_at) AS last
 			FROM mentions x JOIN entities a ON a.id = x.entity JOIN payload_episode p ON p.id = x.episode AND p.sensitivity <= ?4
-			JOIN files f ON f.id = p.file
+			JOIN files f ON f.cut = p.file
 			WHERE ?1 IS NULL OR a.id IN (SELECT value FROM json_each(?1)) OR a.merged_into IN (SELECT value FROM json_each(?1)) GROUP BY 1) m
 		JOIN entities e ON (e.id = m.entity OR e.merged_into = m.entity)
 			AND EXISTS (SELECT 1 FROM mentions x JOIN payload_episode p ON p.id = x.episode WHERE x.entity = e.id AND p.sensitivity <= ?4)
@@ -28,7 +27,7 @@ const (
 	// that a person sees first.
 	selectAliases = `SELECT j.value, l.alias FROM json_each(?1) j JOIN entities e ON e.id = j.value OR e.merged_into = j.value
 			JOIN aliases l ON l.entity = e.id JOIN payload_episode p ON p.id = l.episode AND p.sensitivity <= ?2
-			JOIN files f ON f.id = p.file
+			JOIN files f ON f.cut = p.file
 		UNION SELECT j.value, e.name FROM json_each(?1) j JOIN entities e ON e.merged_into = j.value
 			AND EXISTS (SELECT 1 FROM mentions x JOIN payload_episode p ON p.id = x.episode WHERE x.entity = e.id AND p.sensitivity <= ?2)
 		ORDER BY 1, 2`
@@ -37,7 +36,7 @@ const (
 	selectRelations = `SELECT j.value, s.name, x.rel, t.name, max(f.path || '#L' || (p.start_line + x.start_line - 1)), count(DISTINCT x.episode) AS n
 		FROM json_each(?1) j JOIN entities e ON e.id = j.value OR e.merged_into = j.value
 			JOIN edges x ON x.src = e.id OR x.dst = e.id JOIN entities s ON s.id = x.src JOIN entities t ON t.id = x.dst
-			JOIN payload_episode p ON p.id = x.episode AND p.sensitivity <= ?2 JOIN files f ON f.id = p.file
+			JOIN payload_episode p ON p.id = x.episode AND p.sensitivity <= ?2 JOIN files f ON f.cut = p.file
 		GROUP BY j.value, s.id, x.rel, t.id ORDER BY j.value, n DESC, s.name, x.rel, t.name`
 
 	// entitiesByNorm selects the entities that stand for those with a name of a JSON array.
@@ -53,10 +52,10 @@ const (
 	maxRelations = 20
 )
 
-// Entities implements seam.Store. For a name it returns the entity that stands for the one with the name, and for a UID the very one.
+// Entities implements Store. For a name it returns the entity that stands for the one with the name, and for a UID the very one.
 // All lists leave out entities and names that no file has which searches find, or only episodes above the ceiling.
-func (d *Derived) Entities(ctx context.Context, q seam.EntityQuery) ([]memory.Entity, error) {
-	list, err := readDerived(ctx, d, func(tx *sql.Tx) ([]memory.Entity, error) {
+func (d *Store) Entities(ctx context.Context, q EntityQuery) ([]memory.Entity, error) {
+	list, err := read(ctx, d, func(tx *sql.Tx) ([]memory.Entity, error) {
 		var ids any // NULL
 		if len(q.Norms) > 0 || len(q.UIDs) > 0 {
 			found, err := findEntities(ctx, tx, q)
@@ -88,7 +87,7 @@ func (d *Derived) Entities(ctx context.Context, q seam.EntityQuery) ([]memory.En
 }
 
 // findEntities returns the ids of the entities with one of the names or UIDs.
-func findEntities(ctx context.Context, tx *sql.Tx, q seam.EntityQuery) ([]int64, error) {
+func findEntities(ctx context.Context, tx *sql.Tx, q EntityQuery) ([]int64, error) {
 	if err := checkUIDs(q.UIDs); err != nil {
 		return nil, err
 	}
@@ -109,7 +108,7 @@ func findEntities(ctx context.Context, tx *sql.Tx, q seam.EntityQuery) ([]int64,
 }
 
 // addNames reads the other names of entities, and their relations if these are wanted.
-func addNames(ctx context.Context, tx *sql.Tx, list []memory.Entity, q seam.EntityQuery) error {
+func addNames(ctx context.Context, tx *sql.Tx, list []memory.Entity, q EntityQuery) error {
 	ids := make([]int64, len(list))
 	byID := map[int64]*memory.Entity{}
 	for i := range list {

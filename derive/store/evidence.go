@@ -7,21 +7,22 @@ import (
 	"time"
 
 	"kioku/memory"
+	"kioku/store"
 )
 
 const (
 	// admitsEvidence joins the evidence v of the units of the JSON array ?6 that is in files in scope and meets a filter, of which
-	// filterArgs returns the arguments. Episodes without a date meet it only if the filter has no dates.
+	// store.FilterArgs returns the arguments. Episodes without a date meet it only if the filter has no dates.
 	admitsEvidence = ` FROM json_each(?6) j CROSS JOIN evidence v ON v.unit = j.value
-		CROSS JOIN payload_episode p ON p.id = v.episode CROSS JOIN files f ON f.id = p.file
+		CROSS JOIN payload_episode p ON p.id = v.episode CROSS JOIN files f ON f.cut = p.file
 		WHERE ` + meetsFilter
 	// admitsClaims is admitsEvidence with the claims c that the evidence is of.
 	admitsClaims = ` FROM json_each(?6) j CROSS JOIN evidence v ON v.unit = j.value
-		CROSS JOIN payload_episode p ON p.id = v.episode CROSS JOIN files f ON f.id = p.file
+		CROSS JOIN payload_episode p ON p.id = v.episode CROSS JOIN files f ON f.cut = p.file
 		CROSS JOIN claims c ON c.episode = v.episode AND c.start_line = v.start_line AND c.quote = v.quote AND c.maker = v.maker
 		WHERE ` + meetsFilter
 	meetsFilter = `(?1 = '' OR instr(?1, ',' || f.source || ',') > 0) AND substr(f.path, 1, length(?2)) = ?2
-		AND (?3 = '' OR p.date >= ?3) AND (?4 = '' OR p.date <> '' AND p.date <= ?4) AND ` + meetsConditions
+		AND (?3 = '' OR p.date >= ?3) AND (?4 = '' OR p.date <> '' AND p.date <= ?4) AND ` + store.MeetsConditions
 
 	selectEvidence = `SELECT v.unit, p.uid, f.path, p.start_line + v.start_line - 1, min(p.start_line + v.end_line - 1, p.end_line), v.quote,
 		v.speaker, v.maker, v.confidence, v.said_at, p.start_line, p.end_line` + admitsEvidence + ` ORDER BY v.unit, v.ordinal`
@@ -46,14 +47,14 @@ const (
 
 // admittedUnits returns the units of which a filter admits evidence, and of summaries all evidence.
 func admittedUnits(ctx context.Context, tx *sql.Tx, units []memory.Unit, f memory.Filter) ([]memory.Unit, error) {
-	if !restricts(f) || len(units) == 0 {
+	if !store.Restricts(f) || len(units) == 0 {
 		return units, nil
 	}
 	list, err := jsonList(unitIDs(units))
 	if err != nil {
 		return nil, err
 	}
-	ids, err := queryIDs(ctx, tx, selectAdmitted, append(filterArgs(f), list)...)
+	ids, err := queryIDs(ctx, tx, selectAdmitted, append(store.FilterArgs(f), list)...)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +68,7 @@ func admittedUnits(ctx context.Context, tx *sql.Tx, units []memory.Unit, f memor
 // hideUntold removes from units the days that only evidence tells which a filter does not admit, and sets their time to that of the newest
 // evidence that it admits.
 func hideUntold(ctx context.Context, tx *sql.Tx, units []memory.Unit, f memory.Filter) error {
-	if !restricts(f) || len(units) == 0 {
+	if !store.Restricts(f) || len(units) == 0 {
 		return nil
 	}
 	byID := make(map[int64]*memory.Unit, len(units))
@@ -115,7 +116,7 @@ func hideUntold(ctx context.Context, tx *sql.Tx, units []memory.Unit, f memory.F
 			}
 		}
 		return nil
-	}, selectTold, append(filterArgs(f), list)...)
+	}, selectTold, append(store.FilterArgs(f), list)...)
 }
 
 // hideOpposed removes from facts the conflicts with facts that the ceiling or the filter of a query hides. A fact without a conflict that
@@ -127,7 +128,7 @@ func hideOpposed(ctx context.Context, tx *sql.Tx, units []memory.Unit, q memory.
 			uids = append(uids, u.Fact.Opposes...)
 		}
 	}
-	if len(uids) == 0 || q.MaxSensitivity >= memory.Secret && !restricts(q.Filter) {
+	if len(uids) == 0 || q.MaxSensitivity >= memory.Secret && !store.Restricts(q.Filter) {
 		return nil
 	}
 	list, err := jsonList(uids)
@@ -195,5 +196,5 @@ func addEvidence(ctx context.Context, tx queryer, units []memory.Unit, f memory.
 		}
 		u.Evidence = append(u.Evidence, e)
 		return err
-	}, selectEvidence, append(filterArgs(f), list)...)
+	}, selectEvidence, append(store.FilterArgs(f), list)...)
 }

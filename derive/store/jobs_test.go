@@ -1,14 +1,20 @@
 package store_test
 
 import (
+	"crypto/sha256"
+	"errors"
 	"fmt"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
-	"kioku/derive/seam"
+	"kioku/derive/store"
+	indexstore "kioku/store"
+	"kioku/store/checksumvfs"
 	"kioku/store/storetest"
 )
 
@@ -17,8 +23,8 @@ func TestDerivedJobsAreDoneOnce(t *testing.T) {
 	s := openDerived(t, t.TempDir())
 	ctx := t.Context()
 	enqueue := func(key string, input byte, priority int) { t.Helper(); s.enqueue(t, key, input, priority) }
-	claim := func(owner string) *seam.Job { t.Helper(); return s.claim(t, owner) }
-	finish := func(j *seam.Job, status string) error {
+	claim := func(owner string) *store.Job { t.Helper(); return s.claim(t, owner) }
+	finish := func(j *store.Job, status string) error {
 		j.Status = status
 		return s.Finish(ctx, *j)
 	}
@@ -26,7 +32,7 @@ func TestDerivedJobsAreDoneOnce(t *testing.T) {
 	enqueue("a", 1, 1)
 	enqueue("a", 1, 1)
 	first := claim("one")
-	if first == nil || first.Key != "a" || first.Tries != 1 || first.Status != seam.JobRunning {
+	if first == nil || first.Key != "a" || first.Tries != 1 || first.Status != store.JobRunning {
 		t.Fatalf("%+v", first)
 	}
 	if second := claim("two"); second == nil || second.Key != "b" || claim("three") != nil {
@@ -39,7 +45,7 @@ func TestDerivedJobsAreDoneOnce(t *testing.T) {
 	if ok, err := s.Renew(ctx, first.ID, "one", s.now.Add(time.Hour)); err != nil || !ok {
 		t.Errorf("the lease was not renewed: %v", err)
 	}
-	if err := finish(first, seam.JobDone); err != nil {
+	if err := finish(first, store.JobDone); err != nil {
 		t.Fatal(err)
 	}
 	enqueue("a", 1, 1) // the same input is done
@@ -50,7 +56,7 @@ func TestDerivedJobsAreDoneOnce(t *testing.T) {
 	}
 	late := *again
 	late.Owner = "two"
-	if err := finish(&late, seam.JobDone); err == nil {
+	if err := finish(&late, store.JobDone); err == nil {
 		t.Error("a worker without a lease finished the job")
 	}
 }
@@ -58,7 +64,7 @@ func TestDerivedJobsAreDoneOnce(t *testing.T) {
 func TestDerivedJobsWaitUntilTheyAreDue(t *testing.T) {
 	t.Parallel()
 	s := openDerived(t, t.TempDir())
-	if err := s.Enqueue(t.Context(), seam.Job{Kind: "extract", Key: "later", RunAfter: s.now.Add(time.Hour)}); err != nil {
+	if err := s.Enqueue(t.Context(), store.Job{Kind: "extract", Key: "later", RunAfter: s.now.Add(time.Hour)}); err != nil {
 		t.Fatal(err)
 	}
 	if j := s.claim(t, "one"); j != nil {
@@ -76,7 +82,7 @@ func TestDerivedJobsThatAreParkedWaitForAPerson(t *testing.T) {
 	ctx := t.Context()
 	s.enqueue(t, "b", 1, 5)
 	j := s.claim(t, "one")
-	j.Status, j.ErrorClass, j.LastError = seam.JobParked, "contract", "no JSON"
+	j.Status, j.ErrorClass, j.LastError = store.JobParked, "contract", "no JSON"
 	if err := s.Finish(ctx, *j); err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +90,7 @@ func TestDerivedJobsThatAreParkedWaitForAPerson(t *testing.T) {
 	if s.claim(t, "four") != nil {
 		t.Error("a parked job was claimed")
 	}
-	parked, err := s.Jobs(ctx, seam.JobParked, 10)
+	parked, err := s.Jobs(ctx, store.JobParked, 10)
 	if err != nil || len(parked) != 1 || parked[0].LastError != "no JSON" {
 		t.Errorf("%+v, %v", parked, err)
 	}
@@ -94,8 +100,8 @@ func TestDerivedJobsThatAreParkedWaitForAPerson(t *testing.T) {
 	if j = s.claim(t, "four"); j == nil || j.Key != "b" || j.Tries != 1 {
 		t.Errorf("%+v", j)
 	}
-	stats, err := s.Derived.Stats(ctx, *s.now)
-	if diff := cmp.Diff(map[string]int{seam.JobRunning: 1}, stats.Jobs); diff != "" || err != nil {
+	stats, err := s.Stats(ctx, *s.now)
+	if diff := cmp.Diff(map[string]int{store.JobRunning: 1}, stats.Jobs); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
 }
@@ -103,13 +109,13 @@ func TestDerivedJobsThatAreParkedWaitForAPerson(t *testing.T) {
 // enqueue adds a job.
 func (s derivedStore) enqueue(t *testing.T, key string, input byte, priority int) {
 	t.Helper()
-	if err := s.Enqueue(t.Context(), seam.Job{Kind: "extract", Key: key, Input: `{}`, InputSHA256: [32]byte{input}, Priority: priority}); err != nil {
+	if err := s.Enqueue(t.Context(), store.Job{Kind: "extract", Key: key, Input: `{}`, InputSHA256: [32]byte{input}, Priority: priority}); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // claim takes a job for a minute; nil if none is due.
-func (s derivedStore) claim(t *testing.T, owner string) *seam.Job {
+func (s derivedStore) claim(t *testing.T, owner string) *store.Job {
 	t.Helper()
 	j, err := s.Claim(t.Context(), owner, *s.now, time.Minute, false)
 	if err != nil {
@@ -149,34 +155,21 @@ func TestDerivedBudgetIsSharedAndKept(t *testing.T) {
 	if !reserve(now.AddDate(0, 0, 1), 1000) {
 		t.Error("another day has no budget")
 	}
-	stats, err := s.Derived.Stats(ctx, now)
+	stats, err := s.Stats(ctx, now)
 	if err != nil || stats.TokensToday != 150 || stats.CallsToday != 4 || stats.CallsThisHour != 3 {
 		t.Errorf("%+v, %v", stats, err)
 	}
-	// It survives an index that must be made anew.
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	storetest.Exec(t, s.path, "PRAGMA user_version = 9")
+	// It survives an index that must be made anew, and damage.
+	s.close(t)
+	storetest.Exec(t, indexstore.Path(dir, "main"), "PRAGMA user_version = 9")
+	damageFirstPage(t, s.path)
 	s = openDerived(t, dir)
-	s.complete(t)
-	if stats, err = s.Derived.Stats(ctx, now); err != nil || stats.TokensToday != 150 || stats.CallsToday != 4 {
-		t.Errorf("after an older schema: %+v, %v", stats, err)
+	if stats, err = s.Stats(ctx, now); err != nil || stats.TokensToday != 150 || stats.CallsToday != 4 {
+		t.Errorf("after an older schema and damage: %+v, %v", stats, err)
 	}
 }
 
-// complete records a complete sync, so that the index before is salvaged.
-func (s derivedStore) complete(t testing.TB) {
-	t.Helper()
-	if _, err := s.Files(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.RecordSync(t.Context(), *s.now); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func TestDerivedAnswersSurviveRebuildAndOlderSchema(t *testing.T) {
+func TestDerivedAnswersSurviveRebuildDamageAndEarlierIndexes(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	s := openDerived(t, dir)
@@ -186,14 +179,16 @@ func TestDerivedAnswersSurviveRebuildAndOlderSchema(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.ReplaceAll(ctx, nothing); err != nil {
-		t.Fatal(err)
-	}
-	check := func(what string) {
+	s.rebuild(t)
+	check := func(what string, missing ...int) {
 		t.Helper()
 		for i := range 300 {
 			got, err := s.CachedAnswer(ctx, "facts/1", "m", [32]byte{byte(i), byte(i >> 8)})
-			if want := fmt.Sprintf("answer %d", i); got != want || err != nil {
+			want := fmt.Sprintf("answer %d", i)
+			if slices.Contains(missing, i) {
+				want = ""
+			}
+			if got != want || err != nil {
 				t.Fatalf("after %s: %q, not %q, %v", what, got, want, err)
 			}
 		}
@@ -202,19 +197,47 @@ func TestDerivedAnswersSurviveRebuildAndOlderSchema(t *testing.T) {
 	if got, err := s.CachedAnswer(ctx, "facts/2", "m", [32]byte{1}); got != "" || err != nil {
 		t.Errorf("another contract: %q, %v", got, err)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	storetest.Exec(t, s.path, "PRAGMA user_version = 9", "UPDATE llm_cache SET response = 'forged' WHERE id = 5")
+	s.close(t)
+	storetest.Exec(t, s.path, "UPDATE llm_cache SET response = 'forged' WHERE id = 5")
+	damageFirstPage(t, s.path)
 	s = openDerived(t, dir)
-	s.complete(t)
-	if got, err := s.CachedAnswer(ctx, "facts/1", "m", [32]byte{4}); got != "" || err != nil {
-		t.Errorf("an answer without its checksum: %q, %v", got, err)
+	check("damage", 4)
+	s.close(t)
+
+	// An index of an earlier version had them itself.
+	index := indexstore.Path(dir, "main")
+	older := []string{"CREATE TABLE llm_usage (id INTEGER PRIMARY KEY, day TEXT, hour TEXT, model TEXT, purpose TEXT, calls, tokens_in, tokens_out, reserved)",
+		"INSERT INTO llm_usage VALUES (1, '2026-11-20', '2026-11-20T12', 'm', 'extract', 2, 30, 4, 0)",
+		`CREATE TABLE llm_cache (id INTEGER PRIMARY KEY, contract TEXT, model TEXT, input_sha256 BLOB, response TEXT, sha256 BLOB, size INTEGER, episodes TEXT,
+			tokens_in INTEGER, tokens_out INTEGER, used INTEGER)`}
+	for i := range 300 {
+		answer := fmt.Sprintf("answer %d", i)
+		sum := sha256.Sum256([]byte(answer))
+		sum[0] += byte(i / 299) // the last one is damaged
+		older = append(older, fmt.Sprintf("INSERT INTO llm_cache VALUES (NULL, 'facts/1', 'm', x'%x', '%s', x'%x', 8, '[]', 1, 2, 3)", [32]byte{byte(i), byte(i >> 8)}, answer, sum))
 	}
-	if err := s.PutAnswer(ctx, "facts/1", "m", [32]byte{4}, "answer 4", nil, 1, 2); err != nil {
+	storetest.Exec(t, index, append(older, "PRAGMA user_version = 15")...)
+	if err := os.Remove(s.path); err != nil {
 		t.Fatal(err)
 	}
-	check("an older schema")
+	s = openDerived(t, dir)
+	s.cut(t)
+	check("an earlier index", 299)
+	if stats, err := s.Stats(ctx, *s.now); err != nil || stats.TokensToday != 34 {
+		t.Errorf("%+v, %v", stats, err)
+	}
+}
+
+// damageFirstPage spoils the first page of a file.
+func damageFirstPage(t *testing.T, path string) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_WRONLY, 0)
+	if err == nil {
+		_, err = f.WriteAt([]byte{9}, checksumvfs.PageSize-4)
+	}
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestDerivedAnswersAreEvictedLongestUnusedFirst(t *testing.T) {
@@ -224,7 +247,7 @@ func TestDerivedAnswersAreEvictedLongestUnusedFirst(t *testing.T) {
 	f := noteFile("memory/2026-11-01.md", "Ana likes tea")
 	s.sync(t, f)
 	answer := strings.Repeat("x", 1<<20)
-	live := f.Episodes[0].UID
+	live := episodesOf(f)[0].UID
 	put := func(i int, uid string) {
 		t.Helper()
 		*s.now = s.now.Add(time.Second)

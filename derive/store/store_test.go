@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"kioku/derive/seam"
+	"kioku/derive/store"
 	"kioku/indexer"
 	"kioku/memory"
 )
@@ -53,7 +53,7 @@ func TestDerivedUnitsGoInTheCommitThatDeletesTheirText(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	s.resolve(t)
-	entities, err := s.Entities(t.Context(), seam.EntityQuery{MaxSensitivity: memory.Secret})
+	entities, err := s.Entities(t.Context(), store.EntityQuery{MaxSensitivity: memory.Secret})
 	if err != nil || len(entities) > 0 {
 		t.Errorf("entities %v, %v", entities, err)
 	}
@@ -69,12 +69,12 @@ func TestEntitiesHaveTheirRelations(t *testing.T) {
 	friend := memory.Relation{Source: "Ana", Kind: "friend", Target: "Dario", Citation: "memory/2026-11-02.md#L1", Episodes: 2}
 	partner := memory.Relation{Source: "Ana", Kind: "partner", Target: "Zeno", Citation: "memory/2026-11-03.md#L1", Episodes: 1}
 	for _, c := range []struct {
-		query seam.EntityQuery
+		query store.EntityQuery
 		want  map[string][]memory.Relation
 	}{
-		{seam.EntityQuery{Relations: true}, map[string][]memory.Relation{"Ana": {friend}, "Dario": {friend}}},
-		{seam.EntityQuery{Relations: true, MaxSensitivity: memory.Private}, map[string][]memory.Relation{"Ana": {friend, partner}, "Dario": {friend}, "Zeno": {partner}}},
-		{seam.EntityQuery{}, map[string][]memory.Relation{"Ana": nil, "Dario": nil}},
+		{store.EntityQuery{Relations: true}, map[string][]memory.Relation{"Ana": {friend}, "Dario": {friend}}},
+		{store.EntityQuery{Relations: true, MaxSensitivity: memory.Private}, map[string][]memory.Relation{"Ana": {friend, partner}, "Dario": {friend}, "Zeno": {partner}}},
+		{store.EntityQuery{}, map[string][]memory.Relation{"Ana": nil, "Dario": nil}},
 	} {
 		list, err := s.Entities(t.Context(), c.query)
 		got := map[string][]memory.Relation{}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"kioku/derive/seam"
+	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/indexer"
 	"kioku/memory"
@@ -145,10 +145,7 @@ func TestDerivedClaimsStayWhereFilesMoveOrAreCutAgain(t *testing.T) {
 	if n := s.derive(t, renamed, files[1]); n != 0 {
 		t.Errorf("%d episodes were read again after a move", n)
 	}
-	all := func(yield func(indexer.File, error) bool) { _ = yield(renamed, nil) && yield(files[1], nil) }
-	if _, err := s.ReplaceAll(t.Context(), all); err != nil {
-		t.Fatal(err)
-	}
+	s.rebuild(t, renamed, files[1])
 	if n := s.derive(t, renamed, files[1]); n != 0 {
 		t.Errorf("%d episodes were read again after a rebuild", n)
 	}
@@ -183,7 +180,7 @@ func TestDerivedUnitsComeBackWithTheirVersions(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.resolve(t)
-	stats, err := s.Derived.Stats(t.Context(), *s.now)
+	stats, err := s.Stats(t.Context(), *s.now)
 	if err != nil || len(stats.Units)+len(stats.Entities)+stats.Episodes > 0 {
 		t.Errorf("left %+v, %v", stats, err)
 	}
@@ -247,7 +244,7 @@ func TestDerivedUnitsAreListedPageByPage(t *testing.T) {
 func TestDerivedUIDsMayBeCutShort(t *testing.T) {
 	t.Parallel()
 	s := openDerived(t, t.TempDir())
-	resolve := func(slot seam.Slot) []memory.Unit { // two UIDs that begin alike
+	resolve := func(slot unit.Slot) []memory.Unit { // two UIDs that begin alike
 		units := resolveSlot(slot)
 		for i := range units {
 			units[i].UID = fmt.Sprintf("abcdef%d%s", i, units[i].UID[7:])
@@ -262,7 +259,7 @@ func TestDerivedUIDsMayBeCutShort(t *testing.T) {
 	}
 	for i, e := range pending {
 		c, _ := claimOf(e, f.Chunks[i].Text)
-		if _, err := s.PutClaims(t.Context(), "rule", 1, []seam.EpisodeClaims{{Episode: e, Claims: []memory.Claim{c}}}); err != nil {
+		if _, err := s.PutClaims(t.Context(), "rule", 1, []unit.EpisodeClaims{{Episode: e, Claims: []memory.Claim{c}}}); err != nil {
 			t.Fatal(err)
 		}
 	}

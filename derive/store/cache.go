@@ -23,12 +23,12 @@ const (
 		ORDER BY EXISTS (SELECT 1 FROM json_each(c.episodes) j CROSS JOIN payload_episode p ON p.uid = j.value), c.used, c.id LIMIT ?)`
 )
 
-// CachedAnswer implements seam.Store. An answer without its checksum counts as unknown.
-func (d *Derived) CachedAnswer(ctx context.Context, contract, model string, input [32]byte) (string, error) {
+// CachedAnswer implements Store. An answer without its checksum counts as unknown.
+func (d *Store) CachedAnswer(ctx context.Context, contract, model string, input [32]byte) (string, error) {
 	var answer string
 	var id, used int64
 	var sum []byte
-	_, err := readDerived(ctx, d, func(tx *sql.Tx) (struct{}, error) {
+	_, err := read(ctx, d, func(tx *sql.Tx) (struct{}, error) {
 		return struct{}{}, tx.QueryRowContext(ctx, "SELECT id, response, sha256, used FROM llm_cache WHERE input_sha256 = ? AND contract = ? AND model = ?",
 			input[:], contract, model).Scan(&id, &answer, &sum, &used)
 	})
@@ -41,7 +41,7 @@ func (d *Derived) CachedAnswer(ctx context.Context, contract, model string, inpu
 	if want := sha256.Sum256([]byte(answer)); string(want[:]) != string(sum) {
 		return "", nil
 	}
-	if now := d.now(); now.Sub(jobTime(used)) > time.Hour && !d.store.opt.ReadOnly {
+	if now := d.now(); now.Sub(jobTime(used)) > time.Hour && !d.opt.ReadOnly {
 		if _, err := d.change(ctx, "UPDATE llm_cache SET used = ? WHERE id = ?", now.UnixMicro(), id); err != nil {
 			return "", fmt.Errorf("look up an answer: %w", err)
 		}
@@ -49,14 +49,14 @@ func (d *Derived) CachedAnswer(ctx context.Context, contract, model string, inpu
 	return answer, nil
 }
 
-// PutAnswer implements seam.Store. It caches no answer about an episode that says what a person has had forgotten. The cache is
+// PutAnswer implements Store. It caches no answer about an episode that says what a person has had forgotten. The cache is
 // bounded to 64 MiB: the answers that were used longest ago go first, and those about episodes that are in the index last.
-func (d *Derived) PutAnswer(ctx context.Context, contract, model string, input [32]byte, answer string, episodes []string, tokensIn, tokensOut int) error {
+func (d *Store) PutAnswer(ctx context.Context, contract, model string, input [32]byte, answer string, episodes []string, tokensIn, tokensOut int) error {
 	return d.putAnswer(ctx, maxAnswerBytes, contract, model, input, answer, episodes, tokensIn, tokensOut)
 }
 
 // putAnswer implements PutAnswer with a bound.
-func (d *Derived) putAnswer(ctx context.Context, bound int, contract, model string, input [32]byte, answer string, episodes []string, tokensIn, tokensOut int) error {
+func (d *Store) putAnswer(ctx context.Context, bound int, contract, model string, input [32]byte, answer string, episodes []string, tokensIn, tokensOut int) error {
 	list, err := jsonList(notNil(episodes))
 	if err != nil {
 		return err
@@ -90,9 +90,9 @@ func (d *Derived) putAnswer(ctx context.Context, bound int, contract, model stri
 // hourLayout is the layout of hours in llm_usage.
 const hourLayout = "2006-01-02T15"
 
-// Reserve implements seam.Store. The day and the hour are those of the location of now. A reservation that is never settled, because
+// Reserve implements Store. The day and the hour are those of the location of now. A reservation that is never settled, because
 // the process died, counts until the day ends.
-func (d *Derived) Reserve(ctx context.Context, now time.Time, model, purpose string, tokens, maxTokens, maxCalls int) (bool, error) {
+func (d *Store) Reserve(ctx context.Context, now time.Time, model, purpose string, tokens, maxTokens, maxCalls int) (bool, error) {
 	reserved := false
 	err := d.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		day, hour := now.Format(time.DateOnly), now.Format(hourLayout)
@@ -116,8 +116,8 @@ func (d *Derived) Reserve(ctx context.Context, now time.Time, model, purpose str
 	return reserved, nil
 }
 
-// Settle implements seam.Store. The tokens count on the day on which they were reserved.
-func (d *Derived) Settle(ctx context.Context, now time.Time, model, purpose string, reserved, tokensIn, tokensOut int) error {
+// Settle implements Store. The tokens count on the day on which they were reserved.
+func (d *Store) Settle(ctx context.Context, now time.Time, model, purpose string, reserved, tokensIn, tokensOut int) error {
 	n, err := d.change(ctx, `UPDATE llm_usage SET reserved = reserved - ?3, tokens_in = tokens_in + ?4, tokens_out = tokens_out + ?5
 		WHERE id = (SELECT id FROM llm_usage WHERE model = ?1 AND purpose = ?2 AND reserved >= ?3 ORDER BY hour DESC LIMIT 1)`,
 		model, purpose, reserved, tokensIn, tokensOut)

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kioku/chunker"
-	"kioku/derive/seam"
+	"kioku/derive/unit"
 	"kioku/indexer"
 	"kioku/memory"
 )
@@ -106,8 +106,8 @@ func TestDerivedSummariesAreLeftOutIfTheFilterLeavesOutAnyOfTheirEpisodes(t *tes
 			t.Fatal(err)
 		}
 	}
-	put("aaaaaa", note.Episodes[0].UID)
-	put("bbbbbb", note.Episodes[0].UID, talk.Episodes[0].UID)
+	put("aaaaaa", episodesOf(note)[0].UID)
+	put("bbbbbb", episodesOf(note)[0].UID, episodesOf(talk)[0].UID)
 	q := memory.UnitQuery{Kinds: []string{memory.KindSummary}}
 	if got := s.units(t, q); len(got) != 2 {
 		t.Fatalf("%q", got)
@@ -162,7 +162,7 @@ func (s derivedStore) oppose(t *testing.T, slot string) {
 	if err := s.MakeAnew(t.Context(), "opposed"); err != nil {
 		t.Fatal(err)
 	}
-	_, err := s.ResolveDirty(t.Context(), 100, *s.now, func(sl seam.Slot) []memory.Unit {
+	_, err := s.ResolveDirty(t.Context(), 100, *s.now, func(sl unit.Slot) []memory.Unit {
 		units := resolveSlot(sl)
 		for i := range units {
 			for j := range units {

@@ -6,7 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"kioku/derive/seam"
+	"kioku/derive/store"
+	"kioku/derive/unit"
 	"kioku/indexer"
 	"kioku/memory"
 )
@@ -45,18 +46,16 @@ func BenchmarkDerived(b *testing.B) {
 		}
 		report(b, "match-s", start)
 		start = time.Now()
-		if _, err := s.Entities(b.Context(), seam.EntityQuery{MaxSensitivity: memory.Secret}); err != nil {
+		if _, err := s.Entities(b.Context(), store.EntityQuery{MaxSensitivity: memory.Secret}); err != nil {
 			b.Fatal(err)
 		}
 		report(b, "entities-s", start)
 		start = time.Now()
-		if _, err := s.Derived.Stats(b.Context(), *s.now); err != nil {
+		if _, err := s.Stats(b.Context(), *s.now); err != nil {
 			b.Fatal(err)
 		}
 		report(b, "stats-s", start)
-		if err := s.Close(); err != nil {
-			b.Fatal(err)
-		}
+		s.close(b)
 	}
 }
 
@@ -92,10 +91,10 @@ func (s derivedStore) claimAll(b *testing.B, texts map[string]indexer.File) {
 		if len(pending) == 0 {
 			return
 		}
-		var batch []seam.EpisodeClaims
+		var batch []unit.EpisodeClaims
 		for _, e := range pending {
 			c, _ := claimOf(e, texts[e.Path].Chunks[e.StartLine-1].Text)
-			batch = append(batch, seam.EpisodeClaims{Episode: e, Maker: "rule", Claims: []memory.Claim{c}})
+			batch = append(batch, unit.EpisodeClaims{Episode: e, Maker: "rule", Claims: []memory.Claim{c}})
 		}
 		if _, err := s.PutClaims(b.Context(), "rule", 1, batch); err != nil {
 			b.Fatal(err)

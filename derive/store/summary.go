@@ -46,9 +46,9 @@ const (
 // errNoEpisodes: nothing that a summary was made from is left.
 var errNoEpisodes = errors.New("none of its episodes is in the index any more: make it again from those that are")
 
-// PutSummary implements seam.Store. The summary is at least as sensitive as its episodes, unless a person has decided otherwise. One
+// PutSummary implements Store. The summary is at least as sensitive as its episodes, unless a person has decided otherwise. One
 // that a person has had forgotten is not written.
-func (d *Derived) PutSummary(ctx context.Context, u memory.Unit, episodes []string, reason string) error {
+func (d *Store) PutSummary(ctx context.Context, u memory.Unit, episodes []string, reason string) error {
 	err := d.write(ctx, func(ctx context.Context, tx *sql.Tx) error { return d.putSummary(ctx, tx, u, episodes, reason) })
 	if err != nil {
 		return fmt.Errorf("put summary: %w", err)
@@ -57,7 +57,7 @@ func (d *Derived) PutSummary(ctx context.Context, u memory.Unit, episodes []stri
 }
 
 // putSummary implements PutSummary.
-func (d *Derived) putSummary(ctx context.Context, tx *sql.Tx, u memory.Unit, episodes []string, reason string) error {
+func (d *Store) putSummary(ctx context.Context, tx *sql.Tx, u memory.Unit, episodes []string, reason string) error {
 	if u.Summary == nil || u.UID == "" {
 		return fmt.Errorf("the unit %q is no summary", u.UID)
 	}
@@ -206,8 +206,8 @@ func raise(ctx context.Context, tx *sql.Tx, units []string) error {
 	return raiseVersions(ctx, tx, raised)
 }
 
-// RaiseSummary implements seam.Store.
-func (d *Derived) RaiseSummary(ctx context.Context, uid string, to memory.Sensitivity) error {
+// RaiseSummary implements Store.
+func (d *Store) RaiseSummary(ctx context.Context, uid string, to memory.Sensitivity) error {
 	err := d.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		raised, err := queryIDs(ctx, tx, `UPDATE units SET sensitivity = ?2, payload_sha256 = x'00'
 			WHERE uid = ?1 AND kind = 'summary' AND sensitivity < ?2`+undecided+" RETURNING id", uid, to)
@@ -234,9 +234,9 @@ func raiseVersions(ctx context.Context, tx *sql.Tx, raised []int64) error {
 	return execAll(ctx, tx, []any{list}, setVersions, "UPDATE payload_summary SET input_sha256 = '' WHERE unit IN (SELECT value FROM json_each(?1))")
 }
 
-// Expire implements seam.Store. It also removes what is kept for a while: units that nothing says any more for 7 days, versions for
+// Expire implements Store. It also removes what is kept for a while: units that nothing says any more for 7 days, versions for
 // 180 days, and jobs that are done for 30 days. Pinned loops do not expire.
-func (d *Derived) Expire(ctx context.Context, now time.Time) (int, error) {
+func (d *Store) Expire(ctx context.Context, now time.Time) (int, error) {
 	expired := 0
 	err := d.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		ids, err := queryIDs(ctx, tx, selectExpired, now.UnixMicro())

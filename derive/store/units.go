@@ -17,7 +17,7 @@ import (
 const (
 	unitColumns = "u.id, u.uid, u.kind, u.state, u.occurred_at, u.recorded_at, u.changed_at, u.source, u.trust, u.confidence, u.salience, u.sensitivity, u.pin, u.version"
 	// live: a unit with evidence in a file that searches find.
-	live = `EXISTS (SELECT 1 FROM evidence v JOIN payload_episode p ON p.id = v.episode JOIN files x ON x.id = p.file
+	live = `EXISTS (SELECT 1 FROM evidence v JOIN payload_episode p ON p.id = v.episode JOIN files x ON x.cut = p.file
 		WHERE v.unit = u.id)`
 	// selected: a unit with an id of the JSON array ?1, unless that is NULL, of an entity with an id of ?2, unless that is NULL, and in a
 	// state of ?3, unless that is NULL.
@@ -46,14 +46,14 @@ const (
 	maxCandidates = 5
 )
 
-// Units implements seam.Store. It returns a *memory.InputError for the beginning of several UIDs, for an After that the list does not
+// Units implements Store. It returns a *memory.InputError for the beginning of several UIDs, for an After that the list does not
 // have, and for a malformed filter.
-func (d *Derived) Units(ctx context.Context, q memory.UnitQuery) (memory.UnitList, error) {
+func (d *Store) Units(ctx context.Context, q memory.UnitQuery) (memory.UnitList, error) {
 	var err error
 	if q.Filter, err = search.ReadFilter(q.Filter); err != nil {
 		return memory.UnitList{}, err
 	}
-	list, err := readDerived(ctx, d, func(tx *sql.Tx) (memory.UnitList, error) {
+	list, err := read(ctx, d, func(tx *sql.Tx) (memory.UnitList, error) {
 		units, withheld, err := d.selectUnits(ctx, tx, q, nil)
 		if err != nil {
 			return memory.UnitList{}, err
@@ -73,7 +73,7 @@ func (d *Derived) Units(ctx context.Context, q memory.UnitQuery) (memory.UnitLis
 
 // selectUnits returns the units that a query with a filter that was read selects, without evidence and order, and how many more lie
 // above the ceiling. With ids, it selects only among these.
-func (d *Derived) selectUnits(ctx context.Context, tx *sql.Tx, q memory.UnitQuery, ids []int64) ([]memory.Unit, int, error) {
+func (d *Store) selectUnits(ctx context.Context, tx *sql.Tx, q memory.UnitQuery, ids []int64) ([]memory.Unit, int, error) {
 	args, err := selectionOf(ctx, tx, q, ids)
 	if err != nil {
 		return nil, 0, err
@@ -397,9 +397,9 @@ func readBelieved(ctx context.Context, tx *sql.Tx, q memory.UnitQuery, args []an
 	return units, err
 }
 
-// History implements seam.Store. It also accepts the only beginning of a UID.
-func (d *Derived) History(ctx context.Context, uid string) ([]memory.Version, error) {
-	versions, err := readDerived(ctx, d, func(tx *sql.Tx) ([]memory.Version, error) {
+// History implements Store. It also accepts the only beginning of a UID.
+func (d *Store) History(ctx context.Context, uid string) ([]memory.Version, error) {
+	versions, err := read(ctx, d, func(tx *sql.Tx) ([]memory.Version, error) {
 		ids, err := idsOfUIDs(ctx, tx, []string{uid})
 		if err != nil || len(ids) == 0 {
 			return nil, err

@@ -10,9 +10,9 @@ import (
 	"kioku/memory"
 )
 
-// PutDecisions implements seam.Store. After something was forgotten, its text is in no page of the file and of its log, unless another
+// PutDecisions implements Store. After something was forgotten, its text is in no page of the file and of its log, unless another
 // note or unit says it too.
-func (d *Derived) PutDecisions(ctx context.Context, decisions []memory.Decision) error {
+func (d *Store) PutDecisions(ctx context.Context, decisions []memory.Decision) error {
 	forgot := false
 	err := d.write(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
 		forgot, err = putDecisions(ctx, tx, decisions)
@@ -29,12 +29,11 @@ func (d *Derived) PutDecisions(ctx context.Context, decisions []memory.Decision)
 
 // truncateLog moves all changes from the log to the file and empties the log. Readers of an older state may keep it from that; then
 // the next checkpoint does it.
-func (d *Derived) truncateLog(ctx context.Context) error {
-	_, err := use(ctx, d.store, func(x *index) (struct{}, error) {
-		_, err := x.db.writer.ExecContext(ctx, "PRAGMA wal_checkpoint(TRUNCATE)")
-		return struct{}{}, err
+func (d *Store) truncateLog(ctx context.Context) error {
+	return d.use(ctx, func(db *file) error {
+		_, err := db.writer.ExecContext(ctx, "PRAGMA main.wal_checkpoint(TRUNCATE)")
+		return err
 	})
-	return err
 }
 
 // putDecisions implements PutDecisions, and reports whether something was forgotten.
@@ -173,7 +172,7 @@ func (d decided) about(targets []string) []memory.Decision {
 
 // readTombstones returns the keys of what people have had forgotten.
 func readTombstones(ctx context.Context, q queryer) (map[string]bool, error) {
-	keys, err := queryStrings(ctx, q, "SELECT target FROM decisions WHERE verb = ?", memory.DecideForget)
+	keys, err := queryColumn[string](ctx, q, "SELECT target FROM decisions WHERE verb = ?", memory.DecideForget)
 	forgotten := map[string]bool{}
 	for _, key := range keys {
 		forgotten[key] = true

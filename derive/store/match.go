@@ -6,25 +6,25 @@ import (
 	"fmt"
 	"slices"
 
-	"kioku/derive/seam"
 	"kioku/memory"
 	"kioku/search"
+	"kioku/store"
 )
 
 // matchedUnits is the number of best units of a query among which MatchUnits selects.
 const matchedUnits = 1000
 
-// MatchUnits implements seam.Store. It returns nothing for no terms.
-func (d *Derived) MatchUnits(ctx context.Context, terms []string, q memory.UnitQuery) ([]seam.ScoredUnit, error) {
+// MatchUnits implements Store. It returns nothing for no terms.
+func (d *Store) MatchUnits(ctx context.Context, terms []string, q memory.UnitQuery) ([]ScoredUnit, error) {
 	var err error
 	if q.Filter, err = search.ReadFilter(q.Filter); err != nil {
 		return nil, err
 	}
-	expr := anyExpr(terms)
+	expr := store.AnyExpr(terms)
 	if expr == "" {
 		return nil, nil
 	}
-	scored, err := readDerived(ctx, d, func(tx *sql.Tx) ([]seam.ScoredUnit, error) {
+	scored, err := read(ctx, d, func(tx *sql.Tx) ([]ScoredUnit, error) {
 		ranks, ids, err := rankUnits(ctx, tx, expr)
 		if err != nil || len(ids) == 0 {
 			return nil, err
@@ -41,9 +41,9 @@ func (d *Derived) MatchUnits(ctx context.Context, terms []string, q memory.UnitQ
 		if err := addEvidence(ctx, tx, units, q.Filter); err != nil || len(units) == 0 {
 			return nil, err
 		}
-		scored := make([]seam.ScoredUnit, len(units))
+		scored := make([]ScoredUnit, len(units))
 		for i, u := range units {
-			scored[i] = seam.ScoredUnit{Unit: u, Score: ranks[u.ID] / ranks[units[0].ID]}
+			scored[i] = ScoredUnit{Unit: u, Score: ranks[u.ID] / ranks[units[0].ID]}
 		}
 		return scored, nil
 	})

@@ -96,7 +96,7 @@ func readPurged(ctx context.Context, tx *sql.Tx, keys string) (episodes []int64,
 	if err != nil {
 		return nil, nil, err
 	}
-	said, err = queryStrings(ctx, tx, `SELECT object FROM claims WHERE key `+isForgottenKey+`
+	said, err = queryColumn[string](ctx, tx, `SELECT object FROM claims WHERE key `+isForgottenKey+`
 		UNION SELECT object FROM payload_fact WHERE key `+isForgottenKey+` UNION SELECT text FROM payload_loop WHERE key `+isForgottenKey, keys)
 	return episodes, said, err
 }
@@ -172,7 +172,7 @@ func purgeAnswers(ctx context.Context, tx *sql.Tx, episodes []int64) error {
 	if err != nil {
 		return err
 	}
-	uids, err := queryStrings(ctx, tx, "SELECT uid FROM payload_episode WHERE id IN (SELECT value FROM json_each(?))", list)
+	uids, err := queryColumn[string](ctx, tx, "SELECT uid FROM payload_episode WHERE id IN (SELECT value FROM json_each(?))", list)
 	if err != nil {
 		return err
 	}

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"time"
-
-	"kioku/derive/seam"
 )
 
 const (
@@ -49,8 +47,8 @@ func jobTime(v int64) time.Time {
 	return time.UnixMicro(v).UTC()
 }
 
-// Enqueue implements seam.Store. A parked job with the same input stays parked too: only RetryJobs tries it again.
-func (d *Derived) Enqueue(ctx context.Context, j seam.Job) error {
+// Enqueue implements Store. A parked job with the same input stays parked too: only RetryJobs tries it again.
+func (d *Store) Enqueue(ctx context.Context, j Job) error {
 	err := d.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, enqueueJob, j.Kind, j.Key, cmp.Or(j.Input, "{}"), j.InputSHA256[:], j.Priority, storedTime(j.RunAfter),
 			storedTime(j.OrderAt), d.now().UnixMicro())
@@ -66,9 +64,9 @@ func (d *Derived) Enqueue(ctx context.Context, j seam.Job) error {
 	return nil
 }
 
-// Claim implements seam.Store.
-func (d *Derived) Claim(ctx context.Context, owner string, now time.Time, lease time.Duration, waiting bool) (*seam.Job, error) {
-	var job *seam.Job
+// Claim implements Store.
+func (d *Store) Claim(ctx context.Context, owner string, now time.Time, lease time.Duration, waiting bool) (*Job, error) {
+	var job *Job
 	err := d.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		job = nil
 		if err := execAll(ctx, tx, []any{now.UnixMicro()}, reclaimJobs); err != nil {
@@ -94,8 +92,8 @@ func (d *Derived) Claim(ctx context.Context, owner string, now time.Time, lease 
 	return job, nil
 }
 
-// Renew implements seam.Store.
-func (d *Derived) Renew(ctx context.Context, id int64, owner string, until time.Time) (bool, error) {
+// Renew implements Store.
+func (d *Store) Renew(ctx context.Context, id int64, owner string, until time.Time) (bool, error) {
 	n, err := d.change(ctx, "UPDATE jobs SET lease_until = ?3 WHERE id = ?1 AND status = 'running' AND owner = ?2", id, owner, until.UnixMicro())
 	if err != nil {
 		return false, fmt.Errorf("renew job %d: %w", id, err)
@@ -103,8 +101,8 @@ func (d *Derived) Renew(ctx context.Context, id int64, owner string, until time.
 	return n > 0, nil
 }
 
-// Finish implements seam.Store. It returns an error and changes nothing if j.Owner does not have the job any more.
-func (d *Derived) Finish(ctx context.Context, j seam.Job) error {
+// Finish implements Store. It returns an error and changes nothing if j.Owner does not have the job any more.
+func (d *Store) Finish(ctx context.Context, j Job) error {
 	n, err := d.change(ctx, finishJob, j.ID, j.Status, storedTime(j.RunAfter), j.Tries, j.ErrorClass, j.LastError, j.TokensIn, j.TokensOut,
 		d.now().UnixMicro(), j.Owner)
 	if err == nil && n == 0 {
@@ -117,7 +115,7 @@ func (d *Derived) Finish(ctx context.Context, j seam.Job) error {
 }
 
 // change runs one statement in a transaction and returns how many rows it has changed.
-func (d *Derived) change(ctx context.Context, query string, args ...any) (n int64, err error) {
+func (d *Store) change(ctx context.Context, query string, args ...any) (n int64, err error) {
 	err = d.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		res, err := tx.ExecContext(ctx, query, args...)
 		if err == nil {
@@ -128,9 +126,9 @@ func (d *Derived) change(ctx context.Context, query string, args ...any) (n int6
 	return n, err
 }
 
-// Jobs implements seam.Store.
-func (d *Derived) Jobs(ctx context.Context, status string, limit int) ([]seam.Job, error) {
-	jobs, err := readDerived(ctx, d, func(tx *sql.Tx) ([]seam.Job, error) {
+// Jobs implements Store.
+func (d *Store) Jobs(ctx context.Context, status string, limit int) ([]Job, error) {
+	jobs, err := read(ctx, d, func(tx *sql.Tx) ([]Job, error) {
 		if status == "" {
 			return readJobs(ctx, tx, jobColumns+"ORDER BY updated_at DESC, id DESC LIMIT ?", limit)
 		}
@@ -143,10 +141,10 @@ func (d *Derived) Jobs(ctx context.Context, status string, limit int) ([]seam.Jo
 }
 
 // readJobs returns the jobs of a query.
-func readJobs(ctx context.Context, q queryer, query string, args ...any) ([]seam.Job, error) {
-	var jobs []seam.Job
+func readJobs(ctx context.Context, q queryer, query string, args ...any) ([]Job, error) {
+	var jobs []Job
 	err := forEachRow(ctx, q, func(rows *sql.Rows) error {
-		var j seam.Job
+		var j Job
 		var hash sql.RawBytes
 		var after, order, lease, created, updated int64
 		err := rows.Scan(&j.ID, &j.Kind, &j.Key, &j.Input, &hash, &j.Status, &j.Priority, &after, &order, &lease, &j.Owner, &j.Tries,
@@ -162,8 +160,8 @@ func readJobs(ctx context.Context, q queryer, query string, args ...any) ([]seam
 	return jobs, err
 }
 
-// RetryJobs implements seam.Store. A parked job of which a newer one is queued or running stays parked.
-func (d *Derived) RetryJobs(ctx context.Context, id int64) (int, error) {
+// RetryJobs implements Store. A parked job of which a newer one is queued or running stays parked.
+func (d *Store) RetryJobs(ctx context.Context, id int64) (int, error) {
 	n, err := d.change(ctx, `UPDATE jobs SET status = 'queued', tries = 0, run_after = 0, error_class = '', last_error = '', updated_at = ?2
 		WHERE status = 'parked' AND (?1 = 0 OR id = ?1)
 		AND id = (SELECT max(p.id) FROM jobs p WHERE p.kind = jobs.kind AND p.key = jobs.key AND p.status = 'parked')

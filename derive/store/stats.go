@@ -5,13 +5,11 @@ import (
 	"database/sql"
 	"fmt"
 	"time"
-
-	"kioku/derive/seam"
 )
 
 const (
 	countEpisodes = `SELECT count(*), coalesce(sum(p.ruled = 0), 0), coalesce(sum(p.sensitivity = 2), 0), coalesce(sum(p.sensitivity = 1), 0)
-		FROM payload_episode p JOIN files f ON f.id = p.file`
+		FROM payload_episode p JOIN files f ON f.cut = p.file`
 	countUnits    = "SELECT kind || '/' || state, count(*) FROM units u WHERE u.state <> 'orphaned' AND " + live + " GROUP BY 1"
 	countEntities = `SELECT e.type, count(*) FROM entities e WHERE e.merged_into IS NULL AND EXISTS (SELECT 1 FROM entities a
 		JOIN mentions m ON m.entity = a.id WHERE a.id = e.id OR a.merged_into = e.id) GROUP BY 1`
@@ -19,15 +17,16 @@ const (
 		FROM llm_usage WHERE day = ?1`
 )
 
-// Stats implements seam.Store. The day and the hour are those of the location of now.
-func (d *Derived) Stats(ctx context.Context, now time.Time) (seam.Stats, error) {
-	stats, err := readDerived(ctx, d, func(tx *sql.Tx) (seam.Stats, error) {
-		var s seam.Stats
+// Stats implements Store. The day and the hour are those of the location of now.
+func (d *Store) Stats(ctx context.Context, now time.Time) (Stats, error) {
+	stats, err := read(ctx, d, func(tx *sql.Tx) (Stats, error) {
+		var s Stats
 		err := tx.QueryRowContext(ctx, countEpisodes).Scan(&s.Episodes, &s.Pending, &s.Secret, &s.Private)
 		if err != nil {
 			return s, err
 		}
-		if s.Uncut, err = queryInt(ctx, tx, "SELECT count(*) FROM files WHERE episodes = '' AND error = ''"); err != nil {
+		if s.Uncut, err = queryInt(ctx, tx, `SELECT count(*) FROM idx.files f WHERE f.error = ''
+			AND NOT EXISTS (SELECT 1 FROM sources s WHERE s.path = f.path AND s.sha256 = f.sha256)`); err != nil {
 			return s, err
 		}
 		for _, count := range []struct {
@@ -56,7 +55,7 @@ func (d *Derived) Stats(ctx context.Context, now time.Time) (seam.Stats, error) 
 		return s, err
 	})
 	if err != nil {
-		return seam.Stats{}, fmt.Errorf("count what is derived: %w", err)
+		return Stats{}, fmt.Errorf("count what is derived: %w", err)
 	}
 	return stats, nil
 }

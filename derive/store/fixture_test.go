@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -10,49 +11,69 @@ import (
 	"time"
 
 	"kioku/chunker"
-	"kioku/derive/seam"
+	"kioku/derive/store"
+	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/indexer"
 	"kioku/memory"
-	"kioku/store"
+	indexstore "kioku/store"
 	"kioku/store/vector"
 )
 
 // derivedNow is the time of the tests of what is derived.
 var derivedNow = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// derivedStore is a store with a clock that the test sets.
+// derivedStore is what is derived with its index and a clock that the test sets.
 type derivedStore struct {
 	*store.Store
-	*store.Derived
-	path string
-	now  *time.Time
+	index *indexstore.Store
+	path  string
+	now   *time.Time
+	notes map[string]indexer.File
 }
 
-// openDerived opens the index in a folder.
+// openDerived opens what is derived in a folder, with its index.
 func openDerived(t testing.TB, dir string) derivedStore {
 	t.Helper()
 	now := derivedNow
-	s := derivedStore{path: store.Path(dir, "main"), now: &now}
+	s := derivedStore{path: store.Path(dir, "main"), now: &now, notes: map[string]indexer.File{}}
+	clock := func() time.Time { return *s.now }
+	index := indexstore.Path(dir, "main")
+	s.Store = store.New(s.path, index, store.Options{Now: clock})
 	var err error
-	s.Store, err = store.Open(t.Context(), s.path, store.Options{Workspace: "/notes", Chunking: "test",
-		Vectors: vector.NewBudget(vector.DefaultBudget), Now: func() time.Time { return *s.now }, Log: slog.New(slog.DiscardHandler)})
+	s.index, err = indexstore.Open(t.Context(), index, indexstore.Options{Workspace: "/notes", Chunking: "test",
+		Vectors: vector.NewBudget(vector.DefaultBudget), Now: clock, Log: slog.New(slog.DiscardHandler), Adopt: s.Adopt})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.Close() })
-	s.Derived = s.Store.Derived()
+	t.Cleanup(func() { s.close(t) })
 	return s
+}
+
+// close closes both files.
+func (s derivedStore) close(t testing.TB) {
+	t.Helper()
+	if err := errors.Join(s.Close(), s.index.Close()); err != nil {
+		t.Error(err)
+	}
 }
 
 // noteFile returns a file of a day in which each line is an episode.
 func noteFile(path string, lines ...string) indexer.File {
 	text := strings.Join(lines, "\n")
 	f := indexer.File{Path: path, Source: memory.SourceMemory, SHA256: sha256.Sum256([]byte(text)), ModTime: time.Unix(1, 2),
-		Size: int64(len(text)), Date: indexer.DateOf(path), EpisodesBy: "rules"}
-	count := map[string]int{}
+		Size: int64(len(text)), Date: indexer.DateOf(path)}
 	for i, line := range lines {
 		f.Chunks = append(f.Chunks, indexer.Chunk{Chunk: chunker.Chunk{StartLine: i + 1, EndLine: i + 1, Text: line, Tokens: 1}, Hash: sha256.Sum256([]byte(line))})
+	}
+	return f
+}
+
+// episodesOf returns the episodes of a file of noteFile.
+func episodesOf(f indexer.File) (list []memory.Episode) {
+	count := map[string]int{}
+	for i, c := range f.Chunks {
+		line := c.Text
 		if line == "" {
 			continue
 		}
@@ -66,15 +87,61 @@ func noteFile(path string, lines ...string) indexer.File {
 		if strings.Contains(line, "(private)") {
 			e.Sensitivity = memory.Private
 		}
-		f.Episodes = append(f.Episodes, e)
+		list = append(list, e)
 	}
-	return f
+	return list
 }
 
-// sync writes files like a sync.
+// sync writes files like a sync, and cuts them into episodes.
 func (s derivedStore) sync(t testing.TB, files ...indexer.File) {
 	t.Helper()
-	if _, err := s.ReplaceFile(t.Context(), files...); err != nil {
+	if _, err := s.index.ReplaceFile(t.Context(), files...); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		s.notes[f.Path] = f
+	}
+	s.cut(t)
+}
+
+// rebuild writes files like the rebuild of an index.
+func (s derivedStore) rebuild(t testing.TB, files ...indexer.File) {
+	t.Helper()
+	_, err := s.index.ReplaceAll(t.Context(), func(yield func(indexer.File, error) bool) {
+		for _, f := range files {
+			if !yield(f, nil) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.cut(t)
+}
+
+// cut cuts the files of a complete index into episodes.
+func (s derivedStore) cut(t testing.TB) {
+	t.Helper()
+	_, err := s.index.Files(t.Context())
+	if err == nil {
+		err = s.index.RecordSync(t.Context(), *s.now)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths, err := s.Uncut(t.Context(), "rules", 10_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		f := s.notes[path]
+		put, err := s.PutEpisodes(t.Context(), memory.SourceFile{Path: path, Source: f.Source, SHA256: f.SHA256}, nil, "rules", episodesOf(f))
+		if err != nil || !put {
+			t.Fatal(path, put, err)
+		}
+	}
+	if _, err := s.DropDetached(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -120,9 +187,9 @@ func (s derivedStore) derive(t testing.TB, files ...indexer.File) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var batch []seam.EpisodeClaims
+	var batch []unit.EpisodeClaims
 	for _, e := range pending {
-		ec := seam.EpisodeClaims{Episode: e, Maker: "rule"}
+		ec := unit.EpisodeClaims{Episode: e, Maker: "rule"}
 		if kind, name, ok := strings.Cut(lines[fmt.Sprint(e.Path, e.StartLine)], ": "); ok && slices.Contains(vocab.EntityTypes, kind) {
 			ec.Mentions = append(ec.Mentions, mentionOf(kind, name))
 		} else if c, ok := claimOf(e, lines[fmt.Sprint(e.Path, e.StartLine)]); ok {
@@ -172,7 +239,7 @@ func (s derivedStore) resolveAll(t testing.TB, slots int) {
 }
 
 // resolveSlot is a small resolver: of lives_in, the newest holds; of others, all do; a loop is closed by any close.
-func resolveSlot(slot seam.Slot) []memory.Unit {
+func resolveSlot(slot unit.Slot) []memory.Unit {
 	claims := slices.Clone(slot.Claims)
 	slices.SortFunc(claims, func(a, b memory.Claim) int {
 		if c := a.At.Compare(b.At); c != 0 {
@@ -255,6 +322,3 @@ func (s derivedStore) units(t testing.TB, q memory.UnitQuery) []string {
 	}
 	return said(list.Units)
 }
-
-// nothing is a sync without files.
-func nothing(func(indexer.File, error) bool) {}

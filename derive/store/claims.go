@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"kioku/derive/seam"
+	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/memory"
 )
@@ -15,7 +15,7 @@ import (
 const (
 	// findByID and findByPath find the episode that claims were made from; the second after a sync has written it anew.
 	findByID   = "SELECT id, text_sha256, sensitivity FROM payload_episode WHERE id = ? AND uid = ? AND file IS NOT NULL"
-	findByPath = `SELECT p.id, p.text_sha256, p.sensitivity FROM payload_episode p JOIN files f ON f.id = p.file
+	findByPath = `SELECT p.id, p.text_sha256, p.sensitivity FROM payload_episode p JOIN files f ON f.cut = p.file
 		WHERE p.uid = ? AND (?2 = '' OR f.path = ?2) ORDER BY p.id LIMIT 1`
 
 	insertMention = `INSERT INTO mentions (episode, entity, class, role, confidence) VALUES (?, ?, ?, ?, ?)
@@ -36,9 +36,9 @@ const (
 	droppedName      = "name"
 )
 
-// PutClaims implements seam.Store. A claim that a person has had forgotten is dropped and counted, and no answer about its episode
+// PutClaims implements Store. A claim that a person has had forgotten is dropped and counted, and no answer about its episode
 // is cached any more.
-func (d *Derived) PutClaims(ctx context.Context, class string, version int, batch []seam.EpisodeClaims) (stale []string, err error) {
+func (d *Store) PutClaims(ctx context.Context, class string, version int, batch []unit.EpisodeClaims) (stale []string, err error) {
 	if class != classRule && class != classModel {
 		return nil, fmt.Errorf("put claims: %q is no class of makers", class)
 	}
@@ -85,14 +85,14 @@ type claimWriter struct {
 }
 
 // newClaimWriter returns a writer that drops what is forgotten.
-func (d *Derived) newClaimWriter(ctx context.Context, tx *sql.Tx, class string, version int) (*claimWriter, error) {
+func (d *Store) newClaimWriter(ctx context.Context, tx *sql.Tx, class string, version int) (*claimWriter, error) {
 	forgotten, err := readTombstones(ctx, tx)
 	return &claimWriter{statements: prepareIn(tx), class: class, version: version, words: d.words, forgotten: forgotten,
 		entities: map[memory.EntityRef]int64{}, dropped: map[string]int{}}, err
 }
 
 // putEpisode replaces the claims and mentions of an episode. It returns false if the index has no such episode with this text.
-func (w *claimWriter) putEpisode(ctx context.Context, ec *seam.EpisodeClaims) (bool, error) {
+func (w *claimWriter) putEpisode(ctx context.Context, ec *unit.EpisodeClaims) (bool, error) {
 	id, sensitivity, err := w.findEpisode(ctx, &ec.Episode)
 	if err != nil || id == 0 {
 		return false, err
@@ -345,8 +345,8 @@ func (w *claimWriter) dropForgotten(ctx context.Context, episode int64) error {
 	return purgeAnswers(ctx, w.tx, []int64{episode})
 }
 
-// CountDropped implements seam.Store.
-func (d *Derived) CountDropped(ctx context.Context, counts map[string]int) error {
+// CountDropped implements Store.
+func (d *Store) CountDropped(ctx context.Context, counts map[string]int) error {
 	err := d.write(ctx, func(ctx context.Context, tx *sql.Tx) error { return countDropped(ctx, tx, counts) })
 	if err != nil {
 		return fmt.Errorf("count what was dropped: %w", err)

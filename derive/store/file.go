@@ -1,0 +1,299 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	_ "embed"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/url"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/mattn/go-sqlite3"
+
+	"kioku/memory"
+	"kioku/store"
+	"kioku/store/checksumvfs"
+)
+
+// schemaSQL is the whole schema.
+//
+//go:embed schema.sql
+var schemaSQL string
+
+const (
+	// applicationID marks the file as Kioku's: "KioD" in ASCII. schemaVersion is incremented with every change of schema.sql; of a file of
+	// an older version, only the answers of models are kept.
+	applicationID = 0x4b696f44
+	schemaVersion = 1
+	// maxReaders is the maximum number of connections that read.
+	maxReaders = 8
+
+	// visibleFiles has the files of which the index has the content that they were cut from, and transcripts that are not indexed: id is
+	// that in the index, NULL for the latter, and cut that in sources.
+	visibleFiles = `CREATE TEMP VIEW files AS SELECT f.id AS id, s.id AS cut, s.path AS path, s.source AS source, coalesce(f.mtime, s.mtime) AS mtime
+		FROM main.sources s LEFT JOIN idx.files f ON f.path = s.path AND f.sha256 = s.sha256 AND f.error = ''
+		WHERE f.id IS NOT NULL OR s.unindexed = 1`
+	// commonPragmas come before visibleFiles: to set temp_store deletes temporary views.
+	commonPragmas = "PRAGMA foreign_keys = ON; PRAGMA temp_store = MEMORY;"
+	writerPragmas = "PRAGMA synchronous = NORMAL; PRAGMA secure_delete = ON; PRAGMA journal_size_limit = 16777216; PRAGMA cache_size = -16000"
+	readerPragmas = "PRAGMA query_only = ON; PRAGMA cache_size = -8000"
+
+	// fcntlReserveBytes is the operation code of SQLite's file control that leaves bytes free at the end of pages.
+	fcntlReserveBytes = 38
+)
+
+// file is an open file with the index attached.
+type file struct {
+	pages, indexPages *checksumvfs.File
+	indexInfo         os.FileInfo // nil if there is no index
+	writer, readers   *sql.DB     // writer is nil if the file is only read
+}
+
+// readID returns the id of a database with checksums, by its first page.
+func readID(path string) (uint64, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	page := make([]byte, checksumvfs.PageSize)
+	if n, err := io.ReadFull(f, page); err != nil && n == 0 {
+		return 0, err
+	}
+	id, ok := checksumvfs.PageID(page, 1)
+	if !ok && bytes.HasPrefix(page, []byte("SQLite format 3\x00")) && page[20] != checksumvfs.Reserve {
+		return 0, memory.ErrForeignFile
+	}
+	if !ok {
+		return 0, fmt.Errorf("%w: its first page cannot be read", errDamaged)
+	}
+	return id, nil
+}
+
+// connect returns the connections to a file with an id, and to the index; without a path the file is empty and in memory. The connections
+// are opened when they are first used.
+func connect(path, index string, id uint64, readOnly bool) (_ *file, err error) {
+	f := &file{}
+	defer func() {
+		if err != nil {
+			f.release()
+		}
+	}()
+	if f.pages, err = checksumvfs.Open(id); err != nil {
+		return nil, err
+	}
+	attach, err := f.attachIndex(index)
+	if err != nil {
+		return nil, err
+	}
+	c := connector{dsn: "file::memory:?mode=memory", setUp: schemaSQL + ";" + commonPragmas + attach + visibleFiles + ";"}
+	if path != "" {
+		if err := checkSchema(path); err != nil {
+			return nil, err
+		}
+		options := url.Values{"_busy_timeout": {"5000"}, "_stmt_cache_size": {"64"}}
+		f.pages.AddTo(options)
+		if readOnly && !isWritable(path) {
+			options.Set("immutable", "1")
+		}
+		c = connector{dsn: uri(path, options), setUp: commonPragmas + attach + visibleFiles + ";"}
+	}
+	reader := c
+	reader.setUp += readerPragmas
+	f.readers = sql.OpenDB(reader)
+	f.readers.SetMaxOpenConns(maxReaders)
+	f.readers.SetConnMaxIdleTime(time.Minute)
+	if !readOnly {
+		c.dsn += "&_txlock=immediate"
+		c.setUp += writerPragmas
+		f.writer = sql.OpenDB(c)
+		f.writer.SetMaxOpenConns(1)
+	}
+	return f, nil
+}
+
+// checkSchema returns memory.ErrForeignFile and memory.ErrNewerSchema for a file that must not be changed, and an error of damage for one of
+// an older schema. The first page was verified.
+func checkSchema(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	head := make([]byte, 100)
+	if _, err := io.ReadFull(f, head); err != nil {
+		return err
+	}
+	application, schema := binary.BigEndian.Uint32(head[68:]), binary.BigEndian.Uint32(head[60:])
+	switch {
+	case application != applicationID:
+		return memory.ErrForeignFile
+	case schema > schemaVersion:
+		return memory.ErrNewerSchema
+	case schema < schemaVersion:
+		return fmt.Errorf("%w: it has schema %d, this program needs %d", errDamaged, schema, schemaVersion)
+	}
+	return nil
+}
+
+// attachIndex returns the statement that attaches the index to read it. Without an index nothing is in it.
+func (f *file) attachIndex(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "ATTACH ':memory:' AS idx; CREATE TABLE idx.files (id, path, sha256, mtime, error); CREATE TABLE idx.fields (file, name, value, number, day); " +
+			"CREATE TABLE idx.meta (last_sync);", nil
+	}
+	id, err := readID(path)
+	if err == nil {
+		f.indexPages, err = checksumvfs.Open(id)
+	}
+	if err != nil {
+		return "", fmt.Errorf("open the index: %v", err) // its owner mends it, and errDamaged is about another file
+	}
+	f.indexInfo = info
+	options := url.Values{"mode": {"ro"}}
+	f.indexPages.AddTo(options)
+	if !isWritable(path) {
+		options.Set("immutable", "1")
+	}
+	return "ATTACH " + quote(uri(path, options)) + " AS idx;", nil
+}
+
+// quote returns a text as SQL has it.
+func quote(s string) string {
+	return "'" + string(bytes.ReplaceAll([]byte(s), []byte("'"), []byte("''"))) + "'"
+}
+
+// uri returns the URI of a file, which is escaped because it may contain '?' or '%'.
+func uri(path string, options url.Values) string {
+	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: options.Encode()}
+	return u.String()
+}
+
+// isWritable reports whether a database may be shared with others: nobody changes one in a folder without the right to write.
+func isWritable(path string) bool {
+	const writable = 2 // W_OK of access(2)
+	return syscall.Access(filepath.Dir(path), writable) == nil
+}
+
+// isCurrent reports whether the index at a path is the one that is attached, and the shared memory of both is whole.
+func (f *file) isCurrent(index string) bool {
+	if f.lostShm() {
+		return false
+	}
+	info, err := os.Stat(index)
+	if err != nil || f.indexInfo == nil {
+		return err != nil
+	}
+	return os.SameFile(info, f.indexInfo)
+}
+
+// lostShm reports whether the -shm file of one of the two was cut off or overwritten.
+func (f *file) lostShm() bool {
+	return f.pages.LostShm() || f.indexPages != nil && f.indexPages.LostShm()
+}
+
+// damage returns an error with errDamaged if a call, which returned err, has met damage of the file, nil otherwise.
+func (f *file) damage(err error) error {
+	if n, first := f.pages.BadPages(); n > 0 {
+		return fmt.Errorf("%w: page %d does not have its checksum", errDamaged, first)
+	}
+	if f.indexPages != nil {
+		if n, _ := f.indexPages.BadPages(); n > 0 {
+			return nil
+		}
+	}
+	if isDamage(err) {
+		return fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	return nil
+}
+
+// isDamage reports whether an error says that a file is not what Kioku wrote.
+func isDamage(err error) bool { return errors.Is(err, errDamaged) || store.IsDamage(err) }
+
+// close closes all connections.
+func (f *file) close() error {
+	err := f.readers.Close()
+	if f.writer != nil {
+		err = errors.Join(err, f.writer.Close())
+	}
+	f.release()
+	return err
+}
+
+// release forgets the records of the two files.
+func (f *file) release() {
+	for _, pages := range []*checksumvfs.File{f.pages, f.indexPages} {
+		if pages != nil {
+			pages.Close()
+		}
+	}
+}
+
+// create makes an empty file with mode 0600, before SQLite makes it with a wider one, and returns its id.
+func create(ctx context.Context, path string) (uint64, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return 0, err
+	}
+	made, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_TRUNC, 0o600)
+	if err == nil {
+		err = errors.Join(made.Chmod(0o600), made.Close())
+	}
+	if err != nil {
+		return 0, err
+	}
+	id := rand.Uint64()
+	pages, err := checksumvfs.Open(id)
+	if err != nil {
+		return 0, err
+	}
+	defer pages.Close()
+	options := url.Values{}
+	pages.AddTo(options)
+	db := sql.OpenDB(connector{dsn: uri(path, options), create: true})
+	// Only in the end there is a log, so that the first page of the file says what it is.
+	_, err = db.ExecContext(ctx, fmt.Sprintf("BEGIN; %s; INSERT INTO derived VALUES (''); PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT; "+
+		"PRAGMA journal_mode = WAL", schemaSQL, applicationID, schemaVersion))
+	if err = errors.Join(err, db.Close()); err != nil {
+		return 0, fmt.Errorf("make %s: %w", path, err)
+	}
+	return id, nil
+}
+
+// connector opens connections and sets them up, without registering a driver for the whole process.
+type connector struct {
+	dsn, setUp string
+	create     bool // the database is new
+}
+
+// Connect implements driver.Connector.
+func (c connector) Connect(context.Context) (driver.Conn, error) {
+	conn, err := c.Driver().Open(c.dsn)
+	if err != nil {
+		return nil, err
+	}
+	sqlite := conn.(*sqlite3.SQLiteConn)
+	if c.create {
+		err = sqlite.SetFileControlInt("main", fcntlReserveBytes, checksumvfs.Reserve)
+	}
+	if err == nil && c.setUp != "" {
+		_, err = sqlite.Exec(c.setUp, nil)
+	}
+	if err != nil {
+		return nil, errors.Join(err, conn.Close())
+	}
+	return conn, nil
+}
+
+// Driver implements driver.Connector.
+func (c connector) Driver() driver.Driver { return &sqlite3.SQLiteDriver{} }

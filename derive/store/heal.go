@@ -1,0 +1,315 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"slices"
+
+	"github.com/mattn/go-sqlite3"
+
+	"kioku/store/checksumvfs"
+)
+
+const (
+	// draftSuffix is the suffix of a new file until it is whole, and corruptSuffix that of the last damaged one, which is kept for people.
+	draftSuffix   = ".new"
+	corruptSuffix = ".corrupt"
+	// copyRows is the number of ids that are copied at a time.
+	copyRows = 256
+	// maxUnread is the number of ranges in a row of which nothing can be read after which a table counts as ended, if its last id cannot
+	// be read.
+	maxUnread = 32
+)
+
+// paidTable is a table of what cannot be made again.
+type paidTable struct{ lastID, query, insert string }
+
+// paidTables are read by rows, so that one that is damaged is left out. The seventh column of the first is the checksum of the fourth.
+var paidTables = []paidTable{
+	{"SELECT max(id) FROM llm_cache",
+		`SELECT contract, model, input_sha256, response, size, episodes, sha256, tokens_in, tokens_out, used FROM llm_cache WHERE id BETWEEN ? AND ?`,
+		`INSERT INTO llm_cache (contract, model, input_sha256, response, size, episodes, sha256, tokens_in, tokens_out, used)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`},
+	{"SELECT max(id) FROM llm_usage",
+		"SELECT day, hour, model, purpose, calls, tokens_in, tokens_out, reserved FROM llm_usage WHERE id BETWEEN ? AND ?",
+		`INSERT INTO llm_usage (day, hour, model, purpose, calls, tokens_in, tokens_out, reserved) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+			ON CONFLICT DO UPDATE SET calls = max(calls, excluded.calls), tokens_in = max(tokens_in, excluded.tokens_in),
+				tokens_out = max(tokens_out, excluded.tokens_out)`},
+}
+
+// heal puts a new file in the place of a damaged one, unless another call was first.
+func (d *Store) heal(ctx context.Context, damaged *file, cause error) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.db != damaged || d.closed {
+		return nil
+	}
+	return d.replace(ctx, cause)
+}
+
+// replace puts a new file with the answers that can be read of the damaged one in its place. The old file is renamed only when the new one is
+// whole, so that after a kill one of the two is at its place or can be put there.
+func (d *Store) replace(ctx context.Context, cause error) error {
+	draft := d.path + draftSuffix
+	if err := removeFiles(draft); err != nil {
+		return err
+	}
+	if _, err := create(ctx, draft); err != nil {
+		return fmt.Errorf("%w; it cannot be replaced: %w", cause, err)
+	}
+	answers, err := copyPaid(ctx, d.path, draft)
+	if err != nil {
+		return fmt.Errorf("%w; it cannot be replaced: %w", cause, err)
+	}
+	_ = d.closeFile() // it is damaged anyway
+	if err := errors.Join(removeFiles(d.path+corruptSuffix), os.Rename(d.path, d.path+corruptSuffix), removeFiles(d.path), os.Rename(draft, d.path)); err != nil {
+		return err
+	}
+	d.opt.Log.Warn("what is derived was damaged and is made again", "path", d.path, "cause", cause, "answers", answers)
+	d.db, err = d.open(ctx)
+	return err
+}
+
+// finishReplace puts a new file in the place of a damaged one that a killed process has renamed, and makes one if there is none.
+func finishReplace(ctx context.Context, path string) error {
+	info, err := os.Lstat(path)
+	if err == nil && info.Size() > 0 {
+		return errors.Join(removeFiles(path+draftSuffix), os.Chmod(path, 0o600))
+	}
+	if _, err := os.Lstat(path + corruptSuffix); err != nil || os.Rename(path+draftSuffix, path) != nil {
+		if _, err := create(ctx, path+draftSuffix); err != nil {
+			return err
+		}
+		return errors.Join(removeFiles(path), os.Rename(path+draftSuffix, path))
+	}
+	return nil
+}
+
+// removeFiles removes a database and the files beside it, as far as they exist.
+func removeFiles(path string) error {
+	for _, suffix := range []string{"", "-journal", "-wal", "-shm"} {
+		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// Adopt copies the answers of models, and the tokens that they have used, from an index of an earlier version, which had them itself.
+func (d *Store) Adopt(ctx context.Context, index string) error {
+	from := openPlain(index)
+	defer from.Close()
+	var has bool
+	err := from.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM llm_cache) OR EXISTS (SELECT 1 FROM llm_usage)").Scan(&has)
+	if err != nil || !has {
+		return ctx.Err() // it is of a version before models, or cannot be read
+	}
+	if err := d.use(ctx, func(*file) error { return nil }); err != nil { // makes the file
+		return err
+	}
+	answers, err := copyPaid(ctx, index, d.path)
+	if err != nil {
+		return fmt.Errorf("copy the answers of models from %s: %w", index, err)
+	}
+	d.opt.Log.Info("the answers of models are in a file of their own now", "path", d.path, "answers", answers)
+	return nil
+}
+
+// openPlain opens a database to read it without the checksums of its pages.
+func openPlain(path string) *sql.DB {
+	return sql.OpenDB(connector{dsn: uri(path, url.Values{"mode": {"ro"}, "_busy_timeout": {"5000"}})})
+}
+
+// copyPaid copies what cannot be made again from a file to one that is whole, as far as it can be read and the checksums of the answers hold.
+// It returns the number of answers.
+func copyPaid(ctx context.Context, path, into string) (answers int, err error) {
+	id, err := readID(into)
+	if err != nil {
+		return 0, err
+	}
+	to, err := connect(into, "", id, false)
+	if err != nil {
+		return 0, err
+	}
+	defer to.close()
+	from := openPlain(path)
+	defer from.Close()
+	for i, table := range paidTables {
+		n, err := table.copyRows(ctx, path, from, to.writer)
+		if err != nil {
+			return answers, err
+		}
+		if i == 0 {
+			answers = n
+		}
+	}
+	return answers, nil
+}
+
+// copyRows copies the rows of the table, range by range, and leaves out what cannot be read.
+func (t paidTable) copyRows(ctx context.Context, path string, from, to *sql.DB) (n int, err error) {
+	var id sql.NullInt64
+	last, known := int64(0), from.QueryRowContext(ctx, t.lastID).Scan(&id) == nil
+	if last = id.Int64; !known {
+		const smallestRow = 64
+		if info, err := os.Stat(path); err == nil {
+			last = info.Size() / smallestRow
+		}
+	}
+	for first, unread := int64(1), 0; first <= last && (known || unread < maxUnread); first += copyRows {
+		rows, readable := t.readRange(ctx, from, first, min(first+copyRows-1, last))
+		if err := ctx.Err(); err != nil {
+			return n, err
+		}
+		tx, err := to.BeginTx(ctx, nil)
+		if err != nil {
+			return n, err
+		}
+		for _, row := range rows {
+			if _, err = tx.ExecContext(ctx, t.insert, row...); err != nil {
+				return n, errors.Join(err, tx.Rollback())
+			}
+		}
+		if err := tx.Commit(); err != nil {
+			return n, err
+		}
+		n += len(rows)
+		if unread++; readable {
+			unread = 0
+		}
+	}
+	return n, nil
+}
+
+// readRange reads the rows of a range of ids. If that fails, it reads them one by one. readable is false if it can read nothing.
+func (t paidTable) readRange(ctx context.Context, from *sql.DB, first, last int64) (found [][]any, readable bool) {
+	read := func(first, last int64) ([][]any, error) {
+		var list [][]any
+		err := forEachRow(ctx, from, func(rows *sql.Rows) error {
+			row, err := scanAny(rows)
+			if err == nil && isWhole(row) {
+				list = append(list, row)
+			}
+			return err
+		}, t.query, first, last)
+		return list, err
+	}
+	found, err := read(first, last)
+	if err == nil {
+		return found, true
+	}
+	found = nil
+	for id := first; id <= last && ctx.Err() == nil; id++ {
+		if one, err := read(id, id); err == nil {
+			found, readable = append(found, one...), true
+		}
+	}
+	return found, readable
+}
+
+// scanAny returns the columns of a row.
+func scanAny(rows *sql.Rows) ([]any, error) {
+	columns, err := rows.Columns()
+	if err != nil {
+		return nil, err
+	}
+	row, dest := make([]any, len(columns)), make([]any, len(columns))
+	for i := range row {
+		dest[i] = &row[i]
+	}
+	return row, rows.Scan(dest...)
+}
+
+// isWhole reports whether a row of paidTables has its checksum, if it has one.
+func isWhole(row []any) bool {
+	want, has := row[6].([]byte)
+	if !has {
+		return len(row) == 8
+	}
+	answer, _ := row[3].(string)
+	sum := sha256.Sum256([]byte(answer))
+	return string(sum[:]) == string(want)
+}
+
+// Copy writes what is derived, as it is at one moment, to a new file at path with mode 0600. It does nothing if nothing is derived.
+func (d *Store) Copy(ctx context.Context, path string) error {
+	if info, err := os.Stat(d.path); err != nil || info.Size() == 0 {
+		return nil
+	}
+	made, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err == nil {
+		err = made.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("copy what is derived: %w", err)
+	}
+	if err := d.use(ctx, func(f *file) error { return f.copyTo(ctx, path) }); err != nil {
+		return errors.Join(fmt.Errorf("copy what is derived: %w", err), removeFiles(path))
+	}
+	return nil
+}
+
+// copyTo writes all pages to an empty file.
+func (f *file) copyTo(ctx context.Context, path string) error {
+	pages, err := checksumvfs.Open(f.pages.ID())
+	if err != nil {
+		return err
+	}
+	defer pages.Close()
+	options := url.Values{}
+	pages.AddTo(options)
+	to := sql.OpenDB(connector{dsn: uri(path, options), create: true})
+	defer to.Close()
+	source, err := f.readers.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer source.Close()
+	target, err := to.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer target.Close()
+	return source.Raw(func(from any) error {
+		return target.Raw(func(into any) error {
+			b, err := into.(driver.Conn).(*sqlite3.SQLiteConn).Backup("main", from.(*sqlite3.SQLiteConn), "main")
+			if err != nil {
+				return err
+			}
+			_, err = b.Step(-1)
+			return errors.Join(err, b.Finish())
+		})
+	})
+}
+
+// Check looks at all pages and tables, and returns what it has found. With mend, what is damaged is made again.
+func (d *Store) Check(ctx context.Context, mend bool) (found []string, err error) {
+	if info, err := os.Stat(d.path); err != nil || info.Size() == 0 {
+		return nil, nil
+	}
+	look := New(d.path, d.index, Options{ReadOnly: true})
+	defer look.Close()
+	_, err = read(ctx, look, func(tx *sql.Tx) (struct{}, error) {
+		problems, err := queryColumn[string](ctx, tx, "PRAGMA main.quick_check")
+		if err == nil && !slices.Equal(problems, []string{"ok"}) {
+			err = fmt.Errorf("%w: %s", errDamaged, problems[0])
+		}
+		return struct{}{}, err
+	})
+	if !isDamage(err) {
+		return nil, err
+	}
+	found = []string{err.Error()}
+	if !mend || d.opt.ReadOnly {
+		return found, nil
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return found, d.replace(ctx, err)
+}

@@ -1,0 +1,206 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"kioku/derive/vocab"
+)
+
+// Options are the options of New.
+type Options struct {
+	// ReadOnly reads what another process may own. By default the file is made when it is first needed.
+	ReadOnly bool
+	// Now returns the current time; nil means time.Now.
+	Now func() time.Time
+	// Log receives warnings that no caller is told about; nil discards them.
+	Log *slog.Logger
+}
+
+// Store is what is derived from the notes of one agent: episodes, claims, units, entities, and the jobs and answers of models. Its
+// methods are safe for concurrent use. They return an error for a change of what is open to read only.
+type Store struct {
+	path, index string // of the file, and of the index
+	opt         Options
+	words       *vocab.Vocabulary
+
+	mu     sync.RWMutex // read-locked while the file is used, and write-locked while it is opened or replaced
+	db     *file        // guarded by mu; nil until it is needed
+	closed bool         // guarded by mu
+}
+
+// Classes of the makers of claims.
+const (
+	classRule  = "rule"
+	classModel = "model"
+)
+
+// Path returns the path of what is derived for an agent in a state folder.
+func Path(state, agent string) string {
+	return filepath.Join(state, "memory", agent+".derived.sqlite")
+}
+
+// New returns what is derived, at path, from the files of the index at another one. It opens the file when it is first needed: nobody may
+// derive anything.
+func New(path, index string, opt Options) *Store {
+	if opt.Now == nil {
+		opt.Now = time.Now
+	}
+	if opt.Log == nil {
+		opt.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Store{path: path, index: index, opt: opt, words: vocab.Default()}
+}
+
+// Close closes the file. Calls after it return an error.
+func (d *Store) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.closed = true
+	return d.closeFile()
+}
+
+// closeFile closes the file, if it is open.
+func (d *Store) closeFile() error {
+	if d.db == nil {
+		return nil
+	}
+	err := d.db.close()
+	d.db = nil
+	return err
+}
+
+var (
+	// errReadOnly says how to open the file to write.
+	errReadOnly = errors.New("it is open to read only: the process that owns the index writes what is derived")
+	// errClosed: Close was called.
+	errClosed = errors.New("what is derived was closed")
+	// errDamaged: the file is not what Kioku wrote.
+	errDamaged = errors.New("what is derived is damaged")
+)
+
+// maxTries is how often a call is tried if the file is replaced meanwhile.
+const maxTries = 3
+
+// use calls f with the open file. Damage is mended, and f is called again with what is left.
+func (d *Store) use(ctx context.Context, f func(*file) error) error {
+	for try := 1; ; try++ {
+		db, err := d.acquire(ctx)
+		if err != nil {
+			return err
+		}
+		err = f(db)
+		damage, lost := db.damage(err), db.lostShm()
+		d.mu.RUnlock()
+		switch {
+		case damage == nil && (err == nil || !lost), try == maxTries, ctx.Err() != nil:
+			return err
+		case damage != nil && d.opt.ReadOnly:
+			return damage
+		case damage != nil:
+			if err := d.heal(ctx, db, damage); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// acquire returns the open file with mu locked to read. It opens the file, again if the index at its path is another one by now.
+func (d *Store) acquire(ctx context.Context) (*file, error) {
+	for {
+		d.mu.RLock()
+		if d.db != nil && d.db.isCurrent(d.index) {
+			return d.db, nil
+		}
+		closed := d.closed
+		d.mu.RUnlock()
+		if closed {
+			return nil, errClosed
+		}
+		if err := d.reopen(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// reopen opens the file, if it must be.
+func (d *Store) reopen(ctx context.Context) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed || d.db != nil && d.db.isCurrent(d.index) {
+		return nil
+	}
+	_ = d.closeFile() // it is not used any more
+	var err error
+	if d.db, err = d.open(ctx); isDamage(err) && !d.opt.ReadOnly {
+		err = d.replace(ctx, err)
+	}
+	return err
+}
+
+// open opens the file, and makes it if it is missing and may be written.
+func (d *Store) open(ctx context.Context) (*file, error) {
+	info, err := os.Stat(d.path)
+	absent := errors.Is(err, os.ErrNotExist) || err == nil && info.Size() == 0
+	switch {
+	case err != nil && !absent:
+		return nil, err
+	case d.opt.ReadOnly && absent:
+		return connect("", d.index, 0, true)
+	case !d.opt.ReadOnly:
+		if err := finishReplace(ctx, d.path); err != nil {
+			return nil, err
+		}
+	}
+	id, err := readID(d.path)
+	if err != nil {
+		return nil, err
+	}
+	return connect(d.path, d.index, id, d.opt.ReadOnly)
+}
+
+// read calls f with a snapshot of the file.
+func read[T any](ctx context.Context, d *Store, f func(*sql.Tx) (T, error)) (out T, err error) {
+	err = d.use(ctx, func(db *file) error {
+		tx, err := db.readers.BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback()
+		out, err = f(tx)
+		return err
+	})
+	return out, err
+}
+
+// write calls f in a transaction with a context that is not cancelled: for one that can be, the driver runs each statement on a
+// goroutine of its own.
+func (d *Store) write(ctx context.Context, f func(context.Context, *sql.Tx) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if d.opt.ReadOnly {
+		return errReadOnly
+	}
+	ctx = context.WithoutCancel(ctx)
+	return d.use(ctx, func(db *file) error {
+		tx, err := db.writer.BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback()
+		if err := f(ctx, tx); err != nil {
+			return err
+		}
+		return tx.Commit()
+	})
+}
+
+// now returns the time.
+func (d *Store) now() time.Time { return d.opt.Now() }

@@ -1,0 +1,38 @@
+// Package unit has what the steps of derivation pass on: the claims that are read out of episodes, and the slots that units are made from.
+package unit
+
+import (
+	"time"
+
+	"kioku/memory"
+)
+
+// EpisodeClaims are the mentions and claims of one episode.
+type EpisodeClaims struct {
+	// Episode whose text they were made from, by UID and TextSHA256.
+	Episode memory.Episode
+	// Maker is "rule", or the contract and the model as in memory.Claim. An episode counts as read by it even if nothing was found.
+	Maker string
+	// Reflection is what a model thinks of the episode: a JSON object with its "salience" in [0,1]; empty if it was not asked.
+	Reflection string
+	// Mentions of entities.
+	Mentions []memory.Mention
+	// Claims with lines relative to the episode.
+	Claims []memory.Claim
+}
+
+// Slot is what units are made from: all claims that meet in it, and the decisions about it.
+type Slot struct {
+	// Kind is memory.KindFact or memory.KindLoop.
+	Kind string
+	// Subject of facts, canonical after merges; the zero value for loops.
+	Subject memory.EntityRef
+	// Name is the slot of the predicate for facts, and the key of a loop.
+	Name string
+	// Claims in no order that means anything.
+	Claims []memory.Claim
+	// Decisions about the units and keys of the slot, in the order of decisions.md.
+	Decisions []memory.Decision
+	// Now is the time of the resolution.
+	Now time.Time
+}

@@ -25,7 +25,7 @@ import (
 	"kioku/note"
 	"kioku/search"
 	"kioku/store"
-	"kioku/store/vector"
+	"kioku/store/slab"
 	"kioku/vectors"
 )
 
@@ -63,8 +63,8 @@ type Options struct {
 	// CacheEntries bounds the vectors of the embedding cache, beyond those of texts that are indexed now; 0 means 250,000.
 	CacheEntries int
 	// Vectors bounds the vectors and words that searches keep in RAM. It may be shared by several memories; nil means
-	// vector.DefaultBudget for this one. What does not fit is searched on disk.
-	Vectors *vector.Budget
+	// slab.DefaultBudget for this one. What does not fit is searched on disk.
+	Vectors *slab.Budget
 	// Location decides what "today" is for Append; nil means time.Local.
 	Location *time.Location
 
@@ -250,7 +250,7 @@ func (o Options) withDefaults() Options {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.Location = cmp.Or(o.Location, time.Local)
 	o.CacheEntries = cmp.Or(o.CacheEntries, 250_000)
-	o.Vectors = cmp.Or(o.Vectors, vector.NewBudget(vector.DefaultBudget))
+	o.Vectors = cmp.Or(o.Vectors, slab.NewBudget(slab.DefaultBudget))
 	if o.Now == nil {
 		o.Now = time.Now
 	}

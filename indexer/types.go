@@ -28,8 +28,8 @@ type Terms struct {
 	Text string
 	// Count is the number of words.
 	Count int
-	// Layout says in which lines the words are, as analysis.Layout encodes it; nil if this is not known.
-	Layout []byte
+	// Words are the words in order, and the lines that they are in, as analysis.ChunkWords encodes them.
+	Words []byte
 	// Date is the day of the chunk (YYYY-MM-DD); empty if it has none.
 	Date string
 	// Language is the ISO 639-1 code of the language whose stems the words are; empty for those of English.

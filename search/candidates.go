@@ -123,9 +123,7 @@ func (p proposals) ids() []int64 {
 
 // candidates reads the proposed chunks and gives each an exact score on each channel, whichever proposed it.
 func (p proposals) candidates(ctx context.Context, rd Reader, sc *scorer, vector []float32) ([]*candidate, error) {
-	ids := p.ids()
-	sc.know(rd, ids)
-	chunks, err := rd.Chunks(ctx, ids, vector != nil)
+	chunks, err := rd.Chunks(ctx, p.ids(), vector != nil)
 	if err != nil {
 		return nil, fmt.Errorf("read candidates: %w", err)
 	}

@@ -49,7 +49,9 @@ func newFakeStore(chunks ...Chunk) *fakeStore {
 			s.index.Space = testSpace
 		}
 		set := make(map[string]bool)
-		for _, t := range analysis.ChunkTerms(analysis.Chunk{First: !paths[c.Path], Language: c.Language, Names: c.Names, Folders: c.Folders, Headings: c.Headings, Date: c.Date, Text: c.Text}) {
+		words := analysis.AnalyzeChunk(analysis.Chunk{First: !paths[c.Path], Language: c.Language, Names: c.Names, Folders: c.Folders, Headings: c.Headings, Date: c.Date, Text: c.Text})
+		c.Words = words.Encode()
+		for _, t := range words.Terms {
 			total++
 			if !set[t] {
 				s.df[t]++
@@ -91,8 +93,6 @@ func (s *fakeStore) Longer(_ context.Context, term string, end bool, _ int) (map
 	}
 	return longer, nil
 }
-
-func (s *fakeStore) Places([]string, []int64) [][]Place { return nil }
 
 func (s *fakeStore) Dated(_ context.Context, first, last string) (bool, error) {
 	for _, c := range s.chunks {

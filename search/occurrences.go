@@ -2,7 +2,6 @@ package search
 
 import (
 	"slices"
-	"strings"
 
 	"kioku/search/analysis"
 )
@@ -75,42 +74,45 @@ func (s *scorer) addHeadings(c *Chunk) int {
 	return s.above
 }
 
-// scoreByLine scores a chunk like score and also returns its lines, nil if normalising the text changes the number of
-// lines.
+// scoreByLine scores a chunk like score and also returns its lines, nil if they are not known.
 func (s *scorer) scoreByLine(c *Chunk) (textScore, *textLines) {
-	if l := s.knownLines(c); l != nil {
-		return s.scoreLines(c, l, 0, len(l.ends)), l
+	l := s.lines(c)
+	if l == nil {
+		return s.score(c), nil
 	}
-	above := s.addHeadings(c)
-	s.a.Add(c.Text)
-	s.occurrences = s.appendOccurrences(s.occurrences[:0], s.a.Tokens)
-	score := s.sumScore(len(s.a.Tokens))
-	if strings.Count(s.a.Text, "\n") != strings.Count(c.Text, "\n") {
-		return score, nil
-	}
-	return score, s.lines(above)
+	return s.scoreLines(c, l, 0, len(l.ends)), l
 }
 
-// lines returns the lines of the text that has just been analysed. The first above tokens are those of the headings and
-// the date.
-func (s *scorer) lines(above int) *textLines {
-	first, _ := slices.BinarySearchFunc(s.occurrences, above, func(o occurrence, at int) int { return o.at - at })
-	l := &textLines{occurrences: slices.Clone(s.occurrences[first:]), ends: make([]lineEnd, 0, strings.Count(s.a.Text, "\n")+1)}
-	var so lineEnd
-	end := 0
-	// Split, because a last line that normalises to nothing still is a line of the text.
-	for line := range strings.SplitAfterSeq(s.a.Text, "\n") {
-		end += len(line)
-		for tokens := s.a.Tokens[above:]; so.tokens < len(tokens) && int(tokens[so.tokens].Start) < end; {
-			so.tokens++
-		}
-		for so.occurrences < len(l.occurrences) && l.occurrences[so.occurrences].at < above+so.tokens {
-			so.occurrences++
-		}
-		l.ends = append(l.ends, so)
+// lines returns the lines of a chunk from its words, nil if these do not say in which lines they are.
+func (s *scorer) lines(c *Chunk) *textLines {
+	w := &s.words
+	if len(c.Words) == 0 || !w.Read(c.Words) || len(w.Ends) == 0 {
+		return nil
 	}
-	for i := range l.occurrences {
-		l.occurrences[i].at -= above
+	s.setLanguage(c.Language)
+	s.wanted = s.wanted[:0]
+	for i := range w.Distinct() {
+		term, ok := s.indexes[string(w.Term(i))]
+		if !ok {
+			term = -1
+		}
+		s.wanted = append(s.wanted, term)
+	}
+	l := &textLines{ends: make([]lineEnd, 0, len(w.Ends))}
+	at, leaves := w.Above, int32(0)
+	for line, end := range w.Ends {
+		for ; at < end; at++ {
+			n := w.Order[at]
+			leaf := n&1 == 0
+			if term := s.wanted[n>>1]; term >= 0 {
+				// As the analyzer counts: leaves, and ends of lines.
+				l.occurrences = append(l.occurrences, occurrence{term, at - w.Above, leaves + int32(line), leaf})
+			}
+			if leaf {
+				leaves++
+			}
+		}
+		l.ends = append(l.ends, lineEnd{end - w.Above, len(l.occurrences)})
 	}
 	return l
 }

@@ -20,6 +20,7 @@ func TestScoreLinesEqualsScore(t *testing.T) {
 		sc := newScorer(parseTerms(query, nil).weigh(map[string]int{"tea": 3}, 100), 20)
 		defer sc.release()
 		c := &Chunk{StartLine: 5, Headings: "# Green > ## tea", Date: "2026-01-20", Text: text}
+		c.Words = c.analysed()
 		whole, lines := sc.scoreByLine(c)
 		if want := sc.score(c); !reflect.DeepEqual(whole, want) {
 			t.Fatalf("chunk: %+v, want %+v", whole, want)
@@ -44,6 +45,7 @@ func TestScoreLinesEqualsScore(t *testing.T) {
 func TestScoreTextOfPartOfLine(t *testing.T) {
 	t.Parallel()
 	c := &Chunk{StartLine: 1, EndLine: 1, Text: "Green tea is hot. Coffee is cold. "}
+	c.Words = c.analysed()
 	sc := newScorer(parseTerms("coffee", nil).weigh(map[string]int{"coffe": 1}, 100), 20)
 	defer sc.release()
 	score, lines := sc.scoreByLine(c)

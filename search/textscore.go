@@ -99,10 +99,9 @@ type scorer struct {
 	titled []bool
 	a      *analysis.Analyzer
 
-	// places of known, the terms of the query in all languages, in the chunks with these ids, if the store knows them.
-	known  []string
-	ids    []int64
-	places [][]Place
+	// words are those of the chunk being scored, and wanted contains for each of them the index of the term of the query, -1 if it is none.
+	words  analysis.WordReader
+	wanted []int
 
 	// occurrences of the terms in the text being scored.
 	occurrences []occurrence

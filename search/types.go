@@ -39,8 +39,8 @@ type Chunk struct {
 	Closed bool
 	// Text of the chunk, whole lines.
 	Text string
-	// Layout says in which lines the tokens of Text are, as analysis.Layout encodes it; nil if this is not known.
-	Layout []byte
+	// Words are the terms of the chunk and the lines of Text that they are in, as analysis.ChunkWords encodes them; nil if they are not known.
+	Words []byte
 	// Vector is the stored unit vector; nil if there is none or it was not asked for.
 	Vector []float32
 	// Windows are the vectors of a few lines of Text each, in their order; nil if there are none or they were not asked for.
@@ -80,14 +80,6 @@ type Spread struct {
 	Mean, Deviation float64
 }
 
-// Place is an occurrence of a term in a chunk.
-type Place struct {
-	// Term is the index of the term among those that were asked for.
-	Term int
-	// At is the number of the token among all of the chunk, from 0.
-	At int
-}
-
 // Store gives a search a consistent view of the index.
 type Store interface {
 	// View calls f with a reader of one snapshot; vectors reports whether Nearest will be called. The reader is valid until
@@ -117,9 +109,6 @@ type Reader interface {
 	Nearest(ctx context.Context, vector []float32, f memory.Filter, k int) ([]Neighbor, Spread, error)
 	// Chunks reads chunks by id, in any order, with or without their vectors and windows. Unknown ids are skipped.
 	Chunks(ctx context.Context, ids []int64, vectors bool) ([]Chunk, error)
-	// Places returns all places of terms in chunks with ascending ids, in the order of the ids, and for each chunk in the order
-	// of the tokens. It returns nil if the store cannot tell without reading the chunks.
-	Places(terms []string, ids []int64) [][]Place
 	// Origins returns whose words the lines of chunks are, by the id of the chunk, as far as they are not only the owner's.
 	Origins(ctx context.Context, ids []int64) (map[int64][]memory.LineOrigin, error)
 	// Verify returns an error if the text of one of these chunks is not the one that was indexed.

@@ -184,11 +184,11 @@ func scanCheckResult(rows *sql.Rows) error {
 // checkedChunk is a chunk as checkTexts reads it.
 type checkedChunk struct {
 	analysis.Chunk
-	id     int64
-	path   string
-	hash   indexer.Hash
-	terms  int
-	layout []byte
+	id    int64
+	path  string
+	hash  indexer.Hash
+	terms int
+	words []byte
 }
 
 // checkTexts compares the text of every chunk with its hash, and the words of some with their text.
@@ -214,11 +214,11 @@ func (c *checker) readChecked(ctx context.Context, after int64) ([]checkedChunk,
 	err := forEachRow(ctx, c.db.readers, func(rows *sql.Rows) error {
 		var k checkedChunk
 		var hash sql.RawBytes
-		err := rows.Scan(&k.id, &k.path, &k.First, &k.Names, &k.Folders, &k.Language, &k.Headings, &k.Date, &k.Text, &hash, &k.terms, &k.layout)
+		err := rows.Scan(&k.id, &k.path, &k.First, &k.Names, &k.Folders, &k.Language, &k.Headings, &k.Date, &k.Text, &hash, &k.terms, &k.words)
 		copy(k.hash[:], hash) // a hash of another length differs
 		chunks = append(chunks, k)
 		return err
-	}, `SELECT c.id, f.path, c.id = (SELECT min(id) FROM chunks WHERE file = c.file), f.names, f.folders, c.language, c.headings, c.date, c.text, c.sha256, c.terms, c.layout FROM chunks c JOIN files f ON f.id = c.file
+	}, `SELECT c.id, f.path, c.id = (SELECT min(id) FROM chunks WHERE file = c.file), f.names, f.folders, c.language, c.headings, c.date, c.text, c.sha256, c.terms, w.terms FROM chunks c JOIN files f ON f.id = c.file LEFT JOIN words w ON w.chunk = c.id
 		WHERE c.id > ? ORDER BY c.id LIMIT ?`, after, checkRows)
 	return chunks, err
 }
@@ -264,8 +264,9 @@ func (c *checker) sameWords(ctx context.Context, k checkedChunk) (bool, error) {
 	if err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM chunks WHERE id = ? AND sha256 = ?)", k.id, k.hash[:]).Scan(&exists); err != nil || !exists {
 		return true, err
 	}
-	terms, layout := analysis.AnalyzeChunk(k.Chunk)
-	if len(terms) != k.terms || !bytes.Equal(layout.Encode(), k.layout) {
+	words := analysis.AnalyzeChunk(k.Chunk)
+	terms := words.Terms
+	if len(terms) != k.terms || !bytes.Equal(words.Encode(), k.words) {
 		return false, nil
 	}
 	slices.Sort(terms)

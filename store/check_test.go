@@ -73,7 +73,7 @@ func TestCheckMendsDrift(t *testing.T) {
 		"UPDATE chunks SET text = 'other' WHERE id = 1":                                                                  true,
 		"UPDATE chunks SET sha256 = x'00' WHERE id = 2":                                                                  true,
 		"DELETE FROM chunks_fts WHERE rowid = 1; INSERT INTO chunks_fts (rowid, terms) VALUES (1, 'x')":                  true,
-		"UPDATE chunks SET layout = x'0503' WHERE id = 1":                                                                true,
+		"UPDATE words SET terms = x'0503' WHERE chunk = 1":                                                               true,
 		"UPDATE chunks_vec SET embedding = (SELECT embedding FROM chunks_vec WHERE rowid = 2) WHERE rowid = 1":           true,
 		"DELETE FROM chunks_vec WHERE rowid = 3; UPDATE meta SET embedded = 2, holes = 1; UPDATE files SET embedded = 2": false,
 		"DELETE FROM chunks_fts WHERE rowid = 2":                                                                         false,

@@ -11,13 +11,13 @@ import (
 	"kioku/internal/testkit"
 	"kioku/memory"
 	"kioku/search"
-	"kioku/store/vector"
+	"kioku/store/slab"
 )
 
 // Hazard A16: with three writers and a slow reader, nobody gets SQLITE_BUSY, and no commit is lost.
 func TestStoreServesConcurrentWritersAndReaders(t *testing.T) {
 	t.Parallel()
-	s := openWithBudget(t, t.TempDir(), vector.NewBudget(0), false) // without a cache, views need two transactions
+	s := openWithBudget(t, t.TempDir(), slab.NewBudget(0), false) // without a cache, views need two transactions
 	replace(t, s, testFile("memory/first.md", newRand(), "harbor"))
 	var writers, readers errgroup.Group
 	rounds := testkit.Rounds(30, 10)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/mattn/go-sqlite3"
 
-	"kioku/store/vector"
+	"kioku/store/slab"
 	"kioku/vectors"
 )
 
@@ -108,7 +108,7 @@ func CheckCopy(ctx context.Context, path, embeddings string) (Checked, error) {
 	if err != nil {
 		return Checked{}, err
 	}
-	s, err := Open(ctx, path, Options{Workspace: workspace, ReadOnly: true, Cache: cache, Vectors: vector.NewBudget(0), Now: time.Now,
+	s, err := Open(ctx, path, Options{Workspace: workspace, ReadOnly: true, Cache: cache, Vectors: slab.NewBudget(0), Now: time.Now,
 		Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	if err != nil {
 		return Checked{}, errors.Join(err, cache.Close())

@@ -216,7 +216,8 @@ func (w *fileWriter) setSpace(ctx context.Context, space embed.Space) error {
 	if w.recipe != nil {
 		w.meta.recipe = w.recipe(space)
 	}
-	w.meta.space, w.meta.embedded, w.meta.holes, w.change.vectors.reload = space, 0, 0, true
+	w.meta.space, w.meta.embedded, w.meta.holes = space, 0, 0
+	w.change.Reload()
 	return w.prepareVectors(ctx)
 }
 
@@ -241,7 +242,7 @@ func (w *fileWriter) writeVectors(ctx context.Context, id int64, e vectors.Embed
 		return vectorError(err)
 	}
 	w.meta.embedded++
-	w.change.vectors.recordPut(id, e.Vector)
+	w.change.Put(id, e.Vector)
 	_, err := w.insertWindows.ExecContext(ctx, id, embed.EncodeWindows(e.Windows))
 	return err
 }
@@ -253,7 +254,7 @@ func (w *fileWriter) removeVector(ctx context.Context, id int64) error {
 	}
 	w.meta.embedded--
 	w.meta.holes++
-	w.change.vectors.recordDelete(id)
+	w.change.Drop(id)
 	_, err := w.deleteWindows.ExecContext(ctx, id)
 	return err
 }

@@ -8,6 +8,7 @@ import (
 
 	"kioku/embed"
 	"kioku/indexer"
+	"kioku/store/slab"
 	"kioku/vectors"
 )
 
@@ -15,14 +16,14 @@ import (
 type fileWriter struct {
 	tx     *sql.Tx
 	meta   meta         // written by writeTotals
-	change *indexChange // the vectors and words that are written and removed
+	change *slab.Change // the vectors and words that are written and removed
 	recipe func(embed.Space) string
 	cache  *vectors.Cache
 	// attached is the number of chunks that replaceFile wrote with a known vector.
 	attached int
 
-	findFile, insertFile, insertChunk, insertTerms   *sql.Stmt
-	insertField, insertAka, insertLink, insertOrigin *sql.Stmt
+	findFile, insertFile, insertChunk, insertTerms, insertWords *sql.Stmt
+	insertField, insertAka, insertLink, insertOrigin            *sql.Stmt
 	// nil if there is no chunks_vec
 	insertVector, deleteVector, insertWindows, deleteWindows *sql.Stmt
 }
@@ -32,20 +33,21 @@ const (
 		(SELECT coalesce(sum(terms), 0) FROM chunks WHERE file = files.id) FROM files WHERE path = ?`
 	insertFileSQL = `INSERT INTO files (path, source, sha256, mtime, stamp, size, date, evergreen, title, names, folders, aliases, tags, error,
 		chunks, embedded) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
-	insertChunkSQL = `INSERT INTO chunks (file, start_line, end_line, headings, date, language, sha256, fence, closed, terms, layout, embedded, text)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
+	insertChunkSQL = `INSERT INTO chunks (file, start_line, end_line, headings, date, language, sha256, fence, closed, terms, embedded, text)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`
 	insertTermsSQL = "INSERT INTO chunks_fts (rowid, terms) VALUES (?, ?)"
+	insertWordsSQL = "INSERT INTO words (chunk, terms) VALUES (?, ?)"
 )
 
 // newFileWriter prepares the statements of a transaction.
-func (x *index) newFileWriter(ctx context.Context, tx *sql.Tx, change *indexChange) (*fileWriter, error) {
+func (x *index) newFileWriter(ctx context.Context, tx *sql.Tx, change *slab.Change) (*fileWriter, error) {
 	m, err := readMeta(ctx, tx)
 	if err != nil {
 		return nil, err
 	}
 	w := &fileWriter{tx: tx, meta: m, change: change, cache: x.opt.Cache, recipe: x.opt.Recipe}
 	err = w.prepare(ctx, map[**sql.Stmt]string{&w.findFile: findFileSQL, &w.insertFile: insertFileSQL,
-		&w.insertChunk: insertChunkSQL, &w.insertTerms: insertTermsSQL,
+		&w.insertChunk: insertChunkSQL, &w.insertTerms: insertTermsSQL, &w.insertWords: insertWordsSQL,
 		&w.insertField: insertFieldSQL, &w.insertAka: insertAkaSQL, &w.insertLink: insertLinkSQL, &w.insertOrigin: insertOriginSQL})
 	if err == nil && !m.space.IsZero() {
 		err = w.prepareVectors(ctx)
@@ -108,11 +110,11 @@ func (w *fileWriter) writeFile(ctx context.Context, f *indexer.File) error {
 	return nil
 }
 
-// writeChunk writes a chunk to chunks and chunks_fts, and its vector, if it is known, to chunks_vec.
+// writeChunk writes a chunk to chunks, words and chunks_fts, and its vector, if it is known, to chunks_vec.
 func (w *fileWriter) writeChunk(ctx context.Context, file int64, c *indexer.Chunk, known map[indexer.Hash]vectors.Embedded) error {
 	e, isKnown := known[c.Hash]
 	res, err := w.insertChunk.ExecContext(ctx, file, c.StartLine, c.EndLine, c.Headings, c.Terms.Date, c.Terms.Language, c.Hash[:],
-		c.Fence, c.Closed, c.Terms.Count, c.Terms.Layout, isKnown, c.Text)
+		c.Fence, c.Closed, c.Terms.Count, isKnown, c.Text)
 	if err != nil {
 		return err
 	}
@@ -123,7 +125,10 @@ func (w *fileWriter) writeChunk(ctx context.Context, file int64, c *indexer.Chun
 	if _, err := w.insertTerms.ExecContext(ctx, id, c.Terms.Text); err != nil {
 		return err
 	}
-	w.change.words.recordAdd(id, c.Terms)
+	if _, err := w.insertWords.ExecContext(ctx, id, c.Terms.Words); err != nil {
+		return err
+	}
+	w.change.Add(id, c.Terms.Words)
 	w.meta.chunks++
 	w.meta.nTerms += c.Terms.Count
 	if !isKnown {
@@ -171,13 +176,17 @@ func (w *fileWriter) removeFile(ctx context.Context, path string) error {
 
 // removeChunks deletes the chunks of a file and their words.
 func (w *fileWriter) removeChunks(ctx context.Context, file int64) error {
-	_, err := w.tx.ExecContext(ctx, "DELETE FROM chunks_fts WHERE rowid IN (SELECT id FROM chunks WHERE file = ?)", file)
-	if err != nil {
-		return err
+	for _, stmt := range []string{
+		"DELETE FROM chunks_fts WHERE rowid IN (SELECT id FROM chunks WHERE file = ?)",
+		"DELETE FROM words WHERE chunk IN (SELECT id FROM chunks WHERE file = ?)",
+	} {
+		if _, err := w.tx.ExecContext(ctx, stmt, file); err != nil {
+			return err
+		}
 	}
 	ids, err := queryIDs(ctx, w.tx, "DELETE FROM chunks WHERE file = ? RETURNING id", file)
 	for _, id := range ids {
-		w.change.words.recordDelete(id)
+		w.change.Delete(id)
 	}
 	return err
 }

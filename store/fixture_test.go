@@ -15,7 +15,7 @@ import (
 	"kioku/embed"
 	"kioku/indexer"
 	"kioku/memory"
-	"kioku/store/vector"
+	"kioku/store/slab"
 	"kioku/vectors"
 )
 
@@ -73,7 +73,7 @@ func recordSync(t testing.TB, s *Store) error {
 
 // testOptions returns the options of the store tests.
 func testOptions() Options {
-	return Options{Workspace: "/notes", Chunking: "test", Vectors: vector.NewBudget(vector.DefaultBudget),
+	return Options{Workspace: "/notes", Chunking: "test", Vectors: slab.NewBudget(slab.DefaultBudget),
 		Now: time.Now, Log: slog.New(slog.DiscardHandler)}
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"kioku/embed"
+	"kioku/store/slab"
 )
 
 // index is one database file with what is cached of it. A Store goes on to another index if one is damaged.
@@ -20,8 +21,7 @@ type index struct {
 	log        *slog.Logger
 	generation atomic.Int64 // of the last commit of this process
 	mergeMu    sync.Mutex   // locked while segments are merged
-	vectors    *vectorCache
-	words      *wordCache
+	slabs      *slab.Cache
 	allowed    allowedCache
 	files      fileCache
 	// listed reports that a sync has asked for all files of this index.
@@ -34,13 +34,14 @@ func openIndex(path string, id uint64, mode openMode, opt *Options) (*index, err
 	if err != nil {
 		return nil, err
 	}
-	return &index{db: db, opt: opt, log: opt.Log, vectors: newVectorCache(opt.Vectors, opt.Cache), words: newWordCache(opt.Vectors)}, nil
+	x := &index{db: db, opt: opt, log: opt.Log}
+	x.slabs = x.newSlabs()
+	return x, nil
 }
 
-// close releases the cached vectors and words, and closes the file.
+// close releases the words and vectors in memory, and closes the file.
 func (x *index) close() error {
-	x.words.close()
-	x.vectors.clear()
+	x.slabs.Close()
 	return x.db.close()
 }
 
@@ -80,13 +81,13 @@ func readMeta(ctx context.Context, q queryer) (meta, error) {
 }
 
 // writeTx runs f in one transaction of the only writer and increments the generation. f records the vectors and words that it changes.
-func (x *index) writeTx(ctx context.Context, f func(*sql.Tx, *indexChange) error) error {
+func (x *index) writeTx(ctx context.Context, f func(*sql.Tx, *slab.Change) error) error {
 	tx, err := x.db.writer.BeginTx(ctx, nil)
 	if err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
 	defer tx.Rollback()
-	var change indexChange
+	var change slab.Change
 	if err := f(tx, &change); err != nil {
 		return err
 	}
@@ -98,8 +99,7 @@ func (x *index) writeTx(ctx context.Context, f func(*sql.Tx, *indexChange) error
 	if err := x.verifyState(uint64(id), generation-1, x.generation.Load()); err != nil {
 		return err
 	}
-	commit := func() error { return x.words.commit(tx.Commit, generation, change.words) }
-	if err := x.vectors.commit(commit, generation, change.vectors); err != nil {
+	if err := x.slabs.Commit(tx.Commit, generation, &change); err != nil {
 		return fmt.Errorf("commit: %w", err)
 	}
 	x.generation.Store(generation)

@@ -9,7 +9,7 @@ import (
 
 	"kioku/memory"
 	"kioku/search"
-	"kioku/store/postings"
+	"kioku/store/slab"
 )
 
 // selectFreq looks up the terms of a JSON array. CROSS JOIN makes SQLite start with the array instead of scanning the whole
@@ -126,7 +126,7 @@ func (v *view) matchExpr(ctx context.Context, expr string, f memory.Filter, limi
 
 // matchCached is Match over the cached words.
 func (v *view) matchCached(ctx context.Context, t search.Terms, f memory.Filter, limit int) ([]int64, error) {
-	q := postings.Query{Any: t.Any, Also: t.Also, Limit: limit}
+	q := slab.Query{Any: t.Any, Also: t.Also, Limit: limit}
 	if Restricts(f) {
 		ids, err := v.allowedIDs(ctx, f)
 		if err != nil {

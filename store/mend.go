@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"slices"
+
+	"kioku/store/slab"
 )
 
 // mend forgets files with wrong rows and removes wrong vectors.
@@ -15,7 +17,7 @@ func (c *checker) mend(ctx context.Context) error {
 	slices.Sort(c.wrong)
 	c.wrong = slices.Compact(c.wrong)
 	defer c.files.invalidate()
-	return c.writeTx(ctx, func(tx *sql.Tx, change *indexChange) error {
+	return c.writeTx(ctx, func(tx *sql.Tx, change *slab.Change) error {
 		for _, path := range c.wrong {
 			if err := forgetFile(ctx, tx, path); err != nil {
 				return err

@@ -9,7 +9,7 @@ import (
 	"kioku/embed"
 	"kioku/memory"
 	"kioku/search"
-	"kioku/store/vector"
+	"kioku/store/slab"
 	"kioku/vectors"
 )
 
@@ -29,16 +29,16 @@ func (v *view) Nearest(ctx context.Context, query []float32, f memory.Filter, k 
 			return nil, search.Spread{}, fmt.Errorf("nearest: %w", err)
 		}
 	}
-	var rows []vector.Neighbor
-	var spread vector.Spread
+	var rows []slab.Neighbor
+	var spread slab.Spread
 	var err error
-	if v.slab != nil {
-		if spread, err = v.slab.Spread(query); err == nil {
-			var allow *vector.IDs
+	if v.vectors != nil {
+		if spread, err = v.vectors.Spread(query); err == nil {
+			var allow *slab.IDs
 			if filtered {
-				allow = vector.NewIDs(slices.Clone(ids))
+				allow = slab.NewIDs(slices.Clone(ids))
 			}
-			rows, err = v.slab.Nearest(query, k, allow)
+			rows, err = v.vectors.Nearest(query, k, allow)
 		}
 	} else {
 		rows, spread, err = v.nearestOnDisk(ctx, query, k, ids, filtered)
@@ -57,10 +57,10 @@ func (v *view) Nearest(ctx context.Context, query []float32, f memory.Filter, k 
 const maxNeighbors = 4096
 
 // nearestOnDisk asks vec0 for the nearest vectors, and computes the spread of a sample of the vectors of the cache.
-func (v *view) nearestOnDisk(ctx context.Context, query []float32, k int, allow []int64, filtered bool) ([]vector.Neighbor, vector.Spread, error) {
-	sample, err := vector.NewSample(query, v.meta.embedded)
+func (v *view) nearestOnDisk(ctx context.Context, query []float32, k int, allow []int64, filtered bool) ([]slab.Neighbor, slab.Spread, error) {
+	sample, err := slab.NewSample(query, v.meta.embedded)
 	if err != nil {
-		return nil, vector.Spread{}, fmt.Errorf("nearest: %w", err)
+		return nil, slab.Spread{}, fmt.Errorf("nearest: %w", err)
 	}
 	near, err := v.searchVec(ctx, query, min(k, v.meta.embedded, maxNeighbors), allow, filtered)
 	if err == nil {
@@ -70,7 +70,7 @@ func (v *view) nearestOnDisk(ctx context.Context, query []float32, k int, allow 
 		})
 	}
 	if err != nil {
-		return nil, vector.Spread{}, fmt.Errorf("nearest: %w", vectorError(err))
+		return nil, slab.Spread{}, fmt.Errorf("nearest: %w", vectorError(err))
 	}
 	return sample.Rank(near), sample.Spread(), nil
 }

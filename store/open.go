@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"kioku/embed"
-	"kioku/store/vector"
+	"kioku/store/slab"
 	"kioku/vectors"
 )
 
@@ -27,7 +27,7 @@ type Options struct {
 	// Cache has the vectors that were paid for; nil means none.
 	Cache *vectors.Cache
 	// Vectors limits the memory of vectors and words. It is required and may be shared by several stores.
-	Vectors *vector.Budget
+	Vectors *slab.Budget
 	// Recipe returns how the vectors of a space are made, to be stored with them, "" if that is not known. Nil means that it
 	// is not known of any.
 	Recipe func(embed.Space) string

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"kioku/embed"
+	"kioku/store/slab"
 	"kioku/vectors"
 )
 
@@ -32,7 +33,7 @@ func (x *index) reconcile(ctx context.Context) error {
 		}
 		all, last, more = append(all, wrong...), next, n > 0
 	}
-	return x.writeTx(ctx, func(tx *sql.Tx, change *indexChange) error {
+	return x.writeTx(ctx, func(tx *sql.Tx, change *slab.Change) error {
 		for _, w := range all {
 			if err := unembed(ctx, tx, w, change); err != nil {
 				return err
@@ -109,7 +110,7 @@ func (x *index) readEmbedded(ctx context.Context, after int64) ([]embeddedChunk,
 }
 
 // unembed removes the vector of a chunk, unless another process has changed it meanwhile.
-func unembed(ctx context.Context, tx *sql.Tx, w wrongVector, change *indexChange) error {
+func unembed(ctx context.Context, tx *sql.Tx, w wrongVector, change *slab.Change) error {
 	res, err := tx.ExecContext(ctx, "UPDATE chunks SET embedded = 0 WHERE id = ? AND file = ? AND embedded = 1", w.chunk, w.file)
 	if err != nil {
 		return fmt.Errorf("remove vector: %w", err)
@@ -130,6 +131,6 @@ func unembed(ctx context.Context, tx *sql.Tx, w wrongVector, change *indexChange
 			return fmt.Errorf("remove vector: %w", vectorError(err))
 		}
 	}
-	change.vectors.recordDelete(w.chunk)
+	change.Drop(w.chunk)
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"iter"
 
 	"kioku/indexer"
+	"kioku/store/slab"
 )
 
 // replaceFiles implements Store.ReplaceFile.
@@ -27,12 +28,12 @@ func (x *index) replaceFiles(ctx context.Context, files ...indexer.File) (known 
 // replaceAll implements Store.ReplaceAll.
 func (x *index) replaceAll(ctx context.Context, files iter.Seq2[indexer.File, error]) (known int, err error) {
 	defer x.files.invalidate()
-	err = x.writeTx(ctx, func(tx *sql.Tx, change *indexChange) error {
+	err = x.writeTx(ctx, func(tx *sql.Tx, change *slab.Change) error {
 		before, err := x.clearIndex(ctx, tx)
 		if err != nil {
 			return err
 		}
-		change.vectors.reload, change.words.reload = true, true
+		change.Reload()
 		w, err := x.newFileWriter(ctx, tx, change)
 		if err != nil {
 			return err
@@ -65,7 +66,7 @@ func (x *index) replaceAll(ctx context.Context, files iter.Seq2[indexer.File, er
 
 // writeIndex runs f in one transaction, and maintains the file after it.
 func (x *index) writeIndex(ctx context.Context, f func(*fileWriter) error) error {
-	err := x.writeTx(ctx, func(tx *sql.Tx, change *indexChange) error {
+	err := x.writeTx(ctx, func(tx *sql.Tx, change *slab.Change) error {
 		w, err := x.newFileWriter(ctx, tx, change)
 		if err != nil {
 			return err
@@ -100,6 +101,7 @@ func (x *index) clearIndex(ctx context.Context, tx *sql.Tx) (meta, error) {
 	for _, stmt := range []string{
 		"INSERT INTO chunks_fts (chunks_fts) VALUES ('delete-all')",
 		"DELETE FROM windows",
+		"DELETE FROM words",
 		"DELETE FROM chunks",
 		"DELETE FROM fields",
 		"DELETE FROM aka",

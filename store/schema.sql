@@ -104,7 +104,6 @@ CREATE TABLE chunks (
   fence      TEXT    NOT NULL, -- marker of the code fence in which the chunk begins, '' if in none
   closed     INTEGER NOT NULL, -- 1: the chunk ends at the end of a section
   terms      INTEGER NOT NULL, -- number of analysed terms in chunks_fts
-  layout     BLOB,             -- in which lines of text the terms are (analysis.Layout), NULL if this is not known
   embedded   INTEGER NOT NULL, -- 1: it has a row in chunks_vec and in windows
   text       TEXT    NOT NULL
 ) STRICT;
@@ -114,6 +113,13 @@ CREATE INDEX chunks_sha256 ON chunks (sha256);
 CREATE INDEX chunks_date ON chunks (date, file);
 -- A search asks which languages there are.
 CREATE INDEX chunks_language ON chunks (language) WHERE language > '';
+
+-- words: the analysed terms of each chunk in order, and the lines of its text that they are in. Words in memory are made of these rows only.
+-- They are not in chunks, where a page would have room for one chunk only.
+CREATE TABLE words (
+  chunk INTEGER PRIMARY KEY REFERENCES chunks (id),
+  terms BLOB NOT NULL -- analysis.ChunkWords
+) STRICT;
 
 -- windows: the vectors of the windows of embedded chunks, copied from the cache of embeddings.
 CREATE TABLE windows (

@@ -55,7 +55,7 @@ type Sizes struct {
 // sizes implements Store.Sizes.
 func (x *index) sizes() Sizes {
 	return Sizes{Path: x.db.path, Database: fileSize(x.db.path), WAL: fileSize(x.db.path + "-wal"),
-		Resident: x.vectors.resident() + x.words.resident()}
+		Resident: x.slabs.Resident()}
 }
 
 // selectSkipped selects the files that are not indexed, and those of which something could not be read.

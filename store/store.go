@@ -147,7 +147,7 @@ func (s *Store) View(ctx context.Context, vectors bool, f func(search.Reader) er
 			}
 		}
 		x := s.current()
-		x.loadWordCache()
+		x.useSlabs()
 		err := s.noticeDamage(ctx, x, x.withView(ctx, vectors, f))
 		if s.current() == x || try == maxTries {
 			return err

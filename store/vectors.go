@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"kioku/embed"
+	"kioku/store/slab"
 )
 
 const (
@@ -66,7 +67,7 @@ func countVectors(ctx context.Context, q queryer, space embed.Space) (int, error
 
 // compactVectors rewrites chunks_vec without the space of deleted rows.
 func (x *index) compactVectors(ctx context.Context, space embed.Space) error {
-	return x.writeTx(ctx, func(tx *sql.Tx, _ *indexChange) error {
+	return x.writeTx(ctx, func(tx *sql.Tx, _ *slab.Change) error {
 		if _, err := tx.ExecContext(ctx, "CREATE TEMP TABLE live AS SELECT rowid AS id, embedding FROM chunks_vec"); err != nil {
 			return fmt.Errorf("compact vectors: %w", vectorError(err))
 		}

@@ -7,15 +7,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 
 	"kioku/embed"
 	"kioku/indexer"
 	"kioku/memory"
 	"kioku/search"
 	"kioku/search/analysis"
-	"kioku/store/postings"
-	"kioku/store/vector"
+	"kioku/store/slab"
 	"kioku/vectors"
 )
 
@@ -28,8 +26,8 @@ type view struct {
 	wordsTx, vectorsTx *sql.Tx // the same transaction if there is no second one with the same snapshot
 	meta               meta
 	languages          []analysis.Language
-	slab               *vector.Slab    // the vectors of this snapshot, nil if they are not cached
-	words              *postings.Index // the words of this snapshot, nil if they are not cached
+	words              *slab.Words   // the words of this snapshot, nil if they are not in memory
+	vectors            *slab.Vectors // the vectors of this snapshot, nil if they are not in memory
 	allowed            *allowedCache
 	cache              *vectors.Cache
 }
@@ -37,11 +35,6 @@ type view struct {
 // withView calls f with a snapshot of the index. Match and Nearest use a connection each, so that they can run at the same
 // time; both see the same generation of the index.
 func (x *index) withView(ctx context.Context, vectors bool, f func(search.Reader) error) error {
-	if vectors {
-		if err := x.loadVectorCache(ctx); err != nil {
-			return err
-		}
-	}
 	for try := 1; ; try++ {
 		done, err := x.tryView(ctx, vectors, try < maxSnapshotTries, f)
 		if done || err != nil {
@@ -51,21 +44,19 @@ func (x *index) withView(ctx context.Context, vectors bool, f func(search.Reader
 }
 
 // tryView calls f with a view. It returns false if a commit came between its two transactions. With two, it begins a second
-// transaction unless the vectors are cached.
+// transaction unless the vectors are in memory.
 func (x *index) tryView(ctx context.Context, vectors, two bool, f func(search.Reader) error) (done bool, err error) {
 	wordsTx, m, err := x.snapshot(ctx)
 	if err != nil {
 		return false, err
 	}
 	defer wordsTx.Rollback()
-	v := &view{wordsTx: wordsTx, vectorsTx: wordsTx, meta: m, words: x.cachedWords(m), allowed: &x.allowed, cache: x.opt.Cache}
+	v := &view{wordsTx: wordsTx, vectorsTx: wordsTx, meta: m, allowed: &x.allowed, cache: x.opt.Cache}
 	if v.languages, err = readLanguages(ctx, wordsTx); err != nil {
 		return false, err
 	}
-	if vectors && !m.space.IsZero() {
-		v.slab = x.cachedSlab(m)
-	}
-	if vectors && v.slab == nil && two && !m.space.IsZero() {
+	v.words, v.vectors = x.findSlab(m)
+	if vectors && v.vectors == nil && two && !m.space.IsZero() {
 		vectorsTx, other, err := x.snapshot(ctx)
 		if err != nil {
 			return false, err
@@ -133,8 +124,8 @@ func (v *view) Index() search.Index {
 // selectChunks and selectVectors look up the ids of a JSON array. One statement for all ids takes a fourth of the time of one
 // statement for each. CROSS JOIN keeps the order of the ids.
 const (
-	selectChunks = `SELECT c.id, f.path, f.source, f.title, f.names, f.folders, c.language, c.start_line, c.end_line, c.headings, c.date, f.evergreen, c.fence, c.closed, c.layout, c.text
-		FROM json_each(?) j CROSS JOIN chunks c ON c.id = j.value CROSS JOIN files f ON f.id = c.file`
+	selectChunks = `SELECT c.id, f.path, f.source, f.title, f.names, f.folders, c.language, c.start_line, c.end_line, c.headings, c.date, f.evergreen, c.fence, c.closed, w.terms, c.text
+		FROM json_each(?) j CROSS JOIN chunks c ON c.id = j.value CROSS JOIN files f ON f.id = c.file LEFT JOIN words w ON w.chunk = c.id`
 	selectVerified = `SELECT f.names, c.text, c.sha256 FROM json_each(?) j CROSS JOIN chunks c ON c.id = j.value
 		CROSS JOIN files f ON f.id = c.file`
 	selectOrigins = `SELECT c.id, o.start_line, o.end_line, o.origin FROM json_each(?) j CROSS JOIN chunks c ON c.id = j.value
@@ -153,7 +144,7 @@ func (v *view) Chunks(ctx context.Context, ids []int64, vectors bool) ([]search.
 	err = forEachRow(ctx, v.wordsTx, func(rows *sql.Rows) error {
 		var c search.Chunk
 		err := rows.Scan(&c.ID, &c.Path, &c.Source, &c.Title, &c.Names, &c.Folders, &c.Language, &c.StartLine, &c.EndLine, &c.Headings, &c.Date,
-			&c.Evergreen, &c.Fence, &c.Closed, &c.Layout, &c.Text)
+			&c.Evergreen, &c.Fence, &c.Closed, &c.Words, &c.Text)
 		chunks = append(chunks, c)
 		return err
 	}, selectChunks, list)
@@ -167,21 +158,6 @@ func (v *view) Chunks(ctx context.Context, ids []int64, vectors bool) ([]search.
 		}
 	}
 	return chunks, err
-}
-
-// Places implements search.Reader.
-func (v *view) Places(terms []string, ids []int64) [][]search.Place {
-	if v.words == nil {
-		return nil
-	}
-	places := make([][]search.Place, len(ids))
-	v.words.Places(terms, ids, func(p postings.Place) {
-		places[p.Doc] = append(places[p.Doc], search.Place{Term: p.Term, At: p.At})
-	})
-	for _, list := range places {
-		slices.SortFunc(list, func(a, b search.Place) int { return a.At - b.At })
-	}
-	return places
 }
 
 // Verify implements search.Reader.
@@ -232,9 +208,9 @@ func (v *view) Origins(ctx context.Context, ids []int64) (map[int64][]memory.Lin
 
 // readVectors sets the vectors of chunks. Those of chunks without a vector stay nil.
 func (v *view) readVectors(ctx context.Context, chunks []search.Chunk) error {
-	if v.slab != nil {
+	if v.vectors != nil {
 		for i := range chunks {
-			chunks[i].Vector = v.slab.Vector(chunks[i].ID)
+			chunks[i].Vector = v.vectors.Vector(chunks[i].ID)
 		}
 		return nil
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/viterin/vek/vek32"
 
-	"kioku/store/vector"
+	"kioku/store/slab"
 )
 
 const (
@@ -24,18 +24,18 @@ const (
 
 // exactAgainstReading compares the exact search with one sum over the same bytes.
 func exactAgainstReading(_ context.Context, e *Env) (float64, float64, error) {
-	set, slab, err := newSlab(e.Size)
+	set, cached, err := newVectorSlab(e.Size)
 	if err != nil {
 		return 0, 0, err
 	}
-	return againstReading(e, set, slab.Exact)
+	return againstReading(e, set, cached.Exact)
 }
 
-// slabSearch is Exact or Nearest of a vector.Slab.
-type slabSearch func(v []float32, k int, allow *vector.IDs) ([]vector.Neighbor, error)
+// vectorSearch is Exact or Nearest of slab.Vectors.
+type vectorSearch func(v []float32, k int, allow *slab.IDs) ([]slab.Neighbor, error)
 
 // againstReading compares a search with one sum over the bytes of the vectors.
-func againstReading(e *Env, set *vectorSet, search slabSearch) (float64, float64, error) {
+func againstReading(e *Env, set *vectorSet, search vectorSearch) (float64, float64, error) {
 	return e.medians(vectorRounds,
 		func() error { _, err := search(set.query(), nearestK, nil); return err },
 		func() error { return readAll(set.data) })
@@ -53,7 +53,7 @@ func readAll(vectors []float32) error {
 // exactAgainstVec0 compares the exact search with that of vec0 in a database with the same vectors. It returns an error
 // if the two answers differ.
 func exactAgainstVec0(ctx context.Context, e *Env) (float64, float64, error) {
-	set, slab, err := newSlab(e.Size)
+	set, cached, err := newVectorSlab(e.Size)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -63,9 +63,9 @@ func exactAgainstVec0(ctx context.Context, e *Env) (float64, float64, error) {
 	}
 	defer db.Close()
 	var q []float32
-	var ours []vector.Neighbor
+	var ours []slab.Neighbor
 	return e.medians(vectorRounds,
-		func() (err error) { q = set.query(); ours, err = slab.Exact(q, nearestK, nil); return err },
+		func() (err error) { q = set.query(); ours, err = cached.Exact(q, nearestK, nil); return err },
 		func() error {
 			theirs, err := db.nearestVec0(ctx, q)
 			return errors.Join(err, sameNeighbors(ours, theirs))
@@ -73,7 +73,7 @@ func exactAgainstVec0(ctx context.Context, e *Env) (float64, float64, error) {
 }
 
 // sameNeighbors returns an error if two lists differ by more than ties.
-func sameNeighbors(a, b []vector.Neighbor) error {
+func sameNeighbors(a, b []slab.Neighbor) error {
 	const tie = 3e-6 // the error of float32 arithmetic
 	if len(a) != len(b) {
 		return fmt.Errorf("%d neighbours, vec0 has %d", len(a), len(b))
@@ -82,7 +82,7 @@ func sameNeighbors(a, b []vector.Neighbor) error {
 		if math.Abs(a[i].Cosine-b[i].Cosine) > tie {
 			return fmt.Errorf("neighbour %d is %+v, vec0 has %+v", i, a[i], b[i])
 		}
-		same := func(n vector.Neighbor) bool { return n.ID == a[i].ID }
+		same := func(n slab.Neighbor) bool { return n.ID == a[i].ID }
 		if a[i].Cosine > b[len(b)-1].Cosine+tie && !slices.ContainsFunc(b, same) {
 			return fmt.Errorf("neighbour %d, %+v, is not found by vec0", i, a[i])
 		}
@@ -93,30 +93,30 @@ func sameNeighbors(a, b []vector.Neighbor) error {
 // quantizedAgainstReading compares the search over quantized vectors with one sum over the bytes of the vectors. It
 // returns an error if fewer than 99 of 100 neighbours are found.
 func quantizedAgainstReading(_ context.Context, e *Env) (float64, float64, error) {
-	set, slab, err := newSlab(manyVectors)
+	set, cached, err := newVectorSlab(manyVectors)
 	if err != nil {
 		return 0, 0, err
 	}
-	if !slab.Quantized() {
+	if !cached.Quantized() {
 		return 0, 0, errors.New("the vectors are not quantized")
 	}
-	if err := checkRecall(slab, set); err != nil {
+	if err := checkRecall(cached, set); err != nil {
 		return 0, 0, err
 	}
-	return againstReading(e, set, slab.Nearest)
+	return againstReading(e, set, cached.Nearest)
 }
 
 // checkRecall compares the ten nearest of the quantized search with the exact ones.
-func checkRecall(slab *vector.Slab, set *vectorSet) error {
+func checkRecall(cached *slab.Vectors, set *vectorSet) error {
 	const queries, k = 50, 10
 	matches := 0
 	for range queries {
 		q := set.query()
-		got, err := slab.Nearest(q, k, nil)
+		got, err := cached.Nearest(q, k, nil)
 		if err != nil {
 			return err
 		}
-		want, err := slab.Exact(q, k, nil)
+		want, err := cached.Exact(q, k, nil)
 		if err != nil {
 			return err
 		}
@@ -134,11 +134,11 @@ func checkRecall(slab *vector.Slab, set *vectorSet) error {
 
 // tenthAgainstWhole compares the search of an agent with a tenth of the vectors with that of an agent with all.
 func tenthAgainstWhole(_ context.Context, e *Env) (float64, float64, error) {
-	set, whole, err := newSlab(manyVectors)
+	set, whole, err := newVectorSlab(manyVectors)
 	if err != nil {
 		return 0, 0, err
 	}
-	tenth, err := set.slab(manyVectors / 10)
+	tenth, err := set.vectors(manyVectors / 10)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 	"sync"
 
-	"kioku/store/vector"
+	"kioku/store/slab"
 )
 
 const (
@@ -82,22 +82,22 @@ func (s *vectorSet) len() int { return len(s.data) / vectorDims }
 // row returns a row.
 func (s *vectorSet) row(i int) []float32 { return s.data[i*vectorDims : (i+1)*vectorDims] }
 
-// slab returns the first n rows as Kioku caches them, with ids from 1.
-func (s *vectorSet) slab(n int) (*vector.Slab, error) {
-	t := vector.NewTable(vectorDims, n)
+// vectors returns the first n rows as Kioku caches them, with ids from 1.
+func (s *vectorSet) vectors(n int) (*slab.Vectors, error) {
+	t := slab.NewTable(vectorDims, n)
 	for i := range n {
 		if err := t.Put(int64(i)+1, s.row(i)); err != nil {
 			return nil, err
 		}
 	}
-	return t.Slab(), nil
+	return t.Vectors(), nil
 }
 
-// newSlab returns n vectors, and the same as Kioku caches them.
-func newSlab(n int) (*vectorSet, *vector.Slab, error) {
+// newVectorSlab returns n vectors, and the same as Kioku caches them.
+func newVectorSlab(n int) (*vectorSet, *slab.Vectors, error) {
 	set := newVectorSet(n)
-	slab, err := set.slab(n)
-	return set, slab, err
+	cached, err := set.vectors(n)
+	return set, cached, err
 }
 
 // noise returns a long run of normally distributed numbers, the same in each process. A stretch of it is a random vector

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"kioku"
-	"kioku/store/vector"
+	"kioku/store/slab"
 )
 
 // medianAgainstDisk compares the median search by keywords of a memory whose words are in memory with that of one that may keep
@@ -61,7 +61,7 @@ func searchBoth(ctx context.Context, e *Env) (inMemory, onDisk times, err error)
 // onDisk opens the index of the fixture without vectors once more, for reading, without anything kept in memory.
 func (f *fixtures) onDisk(ctx context.Context, chunks int) (*kioku.Memory, error) {
 	return kioku.Open(ctx, kioku.Options{Workspace: f.workspace(chunks), StateDir: f.state(chunks, 0), Mode: kioku.ReadOnly,
-		Chunking: logChunking, Vectors: vector.NewBudget(0)})
+		Chunking: logChunking, Vectors: slab.NewBudget(0)})
 }
 
 // wordsTimeout is how long the words of an index may take to be loaded.

@@ -14,7 +14,7 @@ import (
 
 	"kioku"
 	"kioku/search/analysis"
-	"kioku/store/vector"
+	"kioku/store/slab"
 )
 
 // yardstick is a database that does only the least of what Kioku does, on one connection.
@@ -113,16 +113,16 @@ func openVec0(ctx context.Context, path string, set *vectorSet) (yardstick, erro
 }
 
 // nearestVec0 returns the neighbours that vec0 finds.
-func (y yardstick) nearestVec0(ctx context.Context, q []float32) ([]vector.Neighbor, error) {
+func (y yardstick) nearestVec0(ctx context.Context, q []float32) ([]slab.Neighbor, error) {
 	rows, err := y.QueryContext(ctx,
 		"SELECT rowid, distance FROM bare WHERE embedding MATCH ? AND k = ? ORDER BY distance", blobOf(q), nearestK)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var near []vector.Neighbor
+	var near []slab.Neighbor
 	for rows.Next() {
-		var n vector.Neighbor
+		var n slab.Neighbor
 		var distance float64
 		if err := rows.Scan(&n.ID, &distance); err != nil {
 			return nil, err

@@ -26,7 +26,7 @@ import (
 	"kioku/memory"
 	"kioku/server"
 	"kioku/server/metrics"
-	"kioku/store/vector"
+	"kioku/store/slab"
 )
 
 // closeWait is how long closing the indexes may take after the last call has ended.
@@ -318,7 +318,7 @@ func (d *daemon) addresses(ctx context.Context, places []config.Place) (socket, 
 // openMemories opens the memories of a daemon that will answer on a socket.
 func (d *daemon) openMemories(ctx context.Context, places []config.Place, socket string) error {
 	embedders := connect.Embedders{Tried: d.observed.metrics.Tried, QueryLooked: d.observed.metrics.QueryLooked}
-	memory, searches := vector.NewBudget(d.conf.MemoryBudget), server.NewSearches(d.conf.Limits)
+	memory, searches := slab.NewBudget(d.conf.MemoryBudget), server.NewSearches(d.conf.Limits)
 	searches.Waited = d.observed.metrics.SearchWaited
 	derivers := connect.Derivers{Counted: d.observed.metrics.Model, Tell: func(text string) { d.app.Notice("%s", text) }}
 	reranker, err := connect.Reranker(d.conf)

@@ -17,7 +17,7 @@ import (
 	"kioku/indexer"
 	"kioku/memory"
 	indexstore "kioku/store"
-	"kioku/store/vector"
+	"kioku/store/slab"
 )
 
 // derivedNow is the time of the tests of what is derived.
@@ -42,7 +42,7 @@ func openDerived(t testing.TB, dir string) derivedStore {
 	s.Store = store.New(s.path, index, store.Options{Now: clock})
 	var err error
 	s.index, err = indexstore.Open(t.Context(), index, indexstore.Options{Workspace: "/notes", Chunking: "test",
-		Vectors: vector.NewBudget(vector.DefaultBudget), Now: clock, Log: slog.New(slog.DiscardHandler), Adopt: s.Adopt})
+		Vectors: slab.NewBudget(slab.DefaultBudget), Now: clock, Log: slog.New(slog.DiscardHandler), Adopt: s.Adopt})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,34 +45,33 @@ type Chunk struct {
 // ChunkTerms returns the terms by which a chunk is found: those of its headings, its date and its text, and then those of the
 // names and the folders of its file that its headings lack: a title that is a heading too counts once.
 func ChunkTerms(c Chunk) []string {
-	terms, _ := AnalyzeChunk(c)
-	return terms
+	return AnalyzeChunk(c).Terms
 }
 
-// AnalyzeChunk returns the terms of a chunk and the layout of its text.
-func AnalyzeChunk(c Chunk) ([]string, Layout) {
+// AnalyzeChunk returns the words of a chunk.
+func AnalyzeChunk(c Chunk) ChunkWords {
 	a := NewAnalyzer()
 	defer a.Release()
 	a.SetLanguage(c.Language)
 	a.Add(c.Headings)
 	headings := len(a.Tokens)
 	a.Add(c.Date)
-	above := len(a.Tokens)
+	w := ChunkWords{Above: len(a.Tokens)}
 	a.Add(c.Text)
-	layout := a.layoutOf(c.Text, above)
+	w.findLines(a, c.Text)
 	own := len(a.Tokens)
 	a.Add(c.Names)
 	a.Add(c.Folders)
-	terms := make([]string, 0, len(a.Tokens))
+	w.Terms = make([]string, 0, len(a.Tokens))
 	for i, t := range a.Tokens {
-		if i < own || !slices.Contains(terms[:headings], t.Term) {
-			terms = append(terms, t.Term)
+		if i < own || !slices.Contains(w.Terms[:headings], t.Term) {
+			w.Terms = append(w.Terms, t.Term)
 		}
 	}
 	if c.First {
-		terms = append(terms, nameKeys(c.Names)...)
+		w.Terms = append(w.Terms, nameKeys(c.Names)...)
 	}
-	return terms, layout
+	return w
 }
 
 // Kind is the kind of a token. The zero value is Word.

@@ -19,7 +19,7 @@ var dumps = []string{
 	`SELECT 'link ' || quote(f.path) || ' ' || l.line || ' ' || quote(l.text) || ' ' || quote(l.target) || ' ' || l.kind || ' ' || quote(l.name)
 		FROM links l JOIN files f ON f.id = l.file ORDER BY f.path, l.rowid`,
 	`SELECT 'chunk ' || quote(f.path) || ' ' || c.start_line || '-' || c.end_line || ' ' || quote(c.headings) || ' ' || c.date || ' ' ||
-		hex(c.sha256) || ' ' || quote(c.fence) || ' ' || c.closed || ' ' || c.terms || ' ' || hex(coalesce(c.layout, '')) || ' ' || c.embedded || ' ' ||
+		hex(c.sha256) || ' ' || quote(c.fence) || ' ' || c.closed || ' ' || c.terms || ' ' || hex(coalesce((SELECT w.terms FROM words w WHERE w.chunk = c.id), '')) || ' ' || c.embedded || ' ' ||
 		quote(c.text) FROM chunks c JOIN files f ON f.id = c.file ORDER BY f.path, c.start_line, c.end_line, c.sha256`,
 	`SELECT 'word ' || quote(f.path) || ' ' || c.start_line || ' ' || i.offset || ' ' || quote(i.term) FROM temp.postings i
 		JOIN chunks c ON c.id = i.doc JOIN files f ON f.id = c.file ORDER BY f.path, c.start_line, c.sha256, i.offset, i.term`,

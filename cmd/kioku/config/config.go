@@ -26,7 +26,7 @@ import (
 	"kioku/search"
 	"kioku/server"
 	"kioku/server/audit"
-	"kioku/store/vector"
+	"kioku/store/slab"
 )
 
 // Config contains the checked settings of one run.
@@ -204,7 +204,7 @@ func Default() *Config {
 			MaxFileBytes: indexer.DefaultMaxFileBytes, Debounce: 1500 * time.Millisecond, MaxWait: 10 * time.Second, Interval: 5 * time.Minute,
 			Sessions: indexer.Sessions{DeltaBytes: indexer.DefaultDeltaBytes, DeltaMessages: indexer.DefaultDeltaMessages},
 		},
-		Search: search.DefaultOptions(), CacheEntries: 250_000, MemoryBudget: vector.DefaultBudget,
+		Search: search.DefaultOptions(), CacheEntries: 250_000, MemoryBudget: slab.DefaultBudget,
 		LLM: llm.Config{Provider: "none", Timeout: 2 * time.Minute},
 		Settings: sidecar.Settings{
 			Turns:     sidecar.TurnSettings{Keep: true},

@@ -16,7 +16,7 @@ import (
 	"kioku/indexer"
 	"kioku/memory"
 	"kioku/search"
-	"kioku/store/vector"
+	"kioku/store/slab"
 )
 
 // Engine returns the options with which the memory of one agent is opened; conf contains the settings of its workspace too.
@@ -40,7 +40,7 @@ func Engine(ctx context.Context, conf *config.Config, place config.Place, embedd
 	opt := kioku.Options{
 		Agent: place.Agent, Workspace: place.Workspace, StateDir: state,
 		Chunking: conf.Chunking, Embedder: embedder, Index: index, History: conf.History, Search: Ranking(conf),
-		CacheEntries: conf.CacheEntries, Vectors: vector.NewBudget(conf.MemoryBudget), Location: conf.Location, Now: now, Log: log,
+		CacheEntries: conf.CacheEntries, Vectors: slab.NewBudget(conf.MemoryBudget), Location: conf.Location, Now: now, Log: log,
 	}
 	rules, err := deriveRules(conf, place)
 	if rules != nil {

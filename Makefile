@@ -186,7 +186,7 @@ READS_SOURCES := (NoCgo|DAG|Documented|Licences|RankMatchesRecord)
 ONE_COMMAND   := ^Test(Bench|Doctor|Setup|Tune|Restore|Backup|Model|History|Output|Misuse|Readme|NoCommand|Bash|Completion|Workspace|Init|Manual)
 
 # The packages whose goroutines share the most, and the tests in others in which several things happen at once.
-SHARED  := ./agent/recall ./client ./embed ./indexer ./server/fair ./server ./server/mcp ./store/vector
+SHARED  := ./agent/recall ./client ./embed ./indexer ./server/fair ./server ./server/mcp ./store/slab
 AT_ONCE := Concurrent|AtOnce|While|During|Beside|Watch|Meanwhile|Many|FromTwo|OneAtATime|RunsOnce|SlowReaders|NeverStale|EverySchedule
 
 ## race-shared: the tests in which the race detector finds the most, with short schedules

@@ -45,15 +45,14 @@ var mayImport = map[string]string{
 	"search/analysis":        "",
 	"search/dates":           "search/analysis",
 	"search":                 "memory chunker embed search/analysis search/dates internal",
-	"store/vector":           "",
+	"store/slab":             "search/analysis",
 	"store/checksumvfs":      "",
-	"store/postings":         "",
 	"store/storetest":        "store/checksumvfs",
 	"vectors":                "memory chunker embed internal",
-	"store":                  "memory chunker embed indexer vectors atlas search search/analysis search/dates store/checksumvfs store/postings store/vector internal/text",
+	"store":                  "memory chunker embed indexer vectors atlas search search/analysis search/dates store/checksumvfs store/slab internal/text",
 	"history":                "memory chunker internal",
 	"note":                   "memory chunker search/analysis internal",
-	".":                      "memory history note derive/store vectors chunker embed indexer search store store/vector internal atlas search/analysis",
+	".":                      "memory history note derive/store vectors chunker embed indexer search store store/slab internal atlas search/analysis",
 	"client":                 "memory proto",
 	"agent":                  ". agent embed llm memory",
 	"agent/*":                "llm memory search/analysis derive/vocab internal",
@@ -179,7 +178,7 @@ func TestLeavesAndAgentNeedNoCgo(t *testing.T) {
 			}
 		}
 	}
-	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list", "-deps", "./memory", "./chunker", "./embed/...", "./store/vector", "./search/...", "./indexer", "./atlas", "./client", "./llm/...", "./proto/...", "./council/..."}, below...)...)
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list", "-deps", "./memory", "./chunker", "./embed/...", "./store/slab", "./search/...", "./indexer", "./atlas", "./client", "./llm/...", "./proto/...", "./council/..."}, below...)...)
 	cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)

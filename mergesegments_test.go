@@ -9,6 +9,7 @@ import (
 	"kioku/indexer"
 	"kioku/internal/testkit"
 	"kioku/memory"
+	"kioku/search/analysis"
 	"kioku/store"
 	"kioku/store/storetest"
 )
@@ -41,7 +42,8 @@ func TestWatchMergesSegments(t *testing.T) {
 	m := openMemory(t, Options{Workspace: dir, StateDir: state})
 	for i := range 12 { // a segment each
 		skipped := indexer.File{Path: fmt.Sprintf("memory/x%d.md", i), Source: memory.SourceMemory}
-		skipped.Chunks = append(skipped.Chunks, indexer.Chunk{Terms: &indexer.Terms{Text: fmt.Sprint("word", i), Count: 1}})
+		words := analysis.ChunkWords{Terms: []string{fmt.Sprint("word", i)}}
+		skipped.Chunks = append(skipped.Chunks, indexer.Chunk{Terms: &indexer.Terms{Text: words.Terms[0], Count: 1, Words: words.Encode()}})
 		if _, err := m.store.ReplaceFile(t.Context(), skipped); err != nil {
 			t.Fatal(err)
 		}

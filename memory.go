@@ -185,9 +185,8 @@ func CheckAgent(id string) error {
 
 // Open opens the memory of an agent and takes its index for this process. It does not sync; call Sync or Watch.
 //
-// An index that is damaged, of an older schema or of another workspace is replaced by an empty one, which the next sync fills;
-// its vectors are salvaged, and a damaged one is kept as *.corrupt-<time> for a while. So is one whose damage is noticed
-// later: then a sync in the background fills the new one. Open returns a *LockedError if another process owns the index and
+// An index that is damaged, of an older schema or of another workspace is replaced by an empty one, which the next sync fills; what was
+// paid for is in other files. So is one whose damage is noticed later: then a sync in the background fills the new one. Open returns a *LockedError if another process owns the index and
 // does not give it up within opt.LockWait, and memory.ErrNewerSchema or memory.ErrForeignFile if the file must not be changed.
 // In the modes ReadIndex and ReadOnly it takes no lock and changes nothing.
 func Open(ctx context.Context, opt Options) (*Memory, error) {

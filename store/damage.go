@@ -110,7 +110,7 @@ func (s *Store) current() *index {
 	if s.opt.ReadOnly {
 		s.follow()
 	}
-	return s.indexes.Load().current
+	return s.state.Load().current
 }
 
 // use calls f with the current index. If the index is damaged, use replaces it and calls f with the new one.
@@ -158,18 +158,4 @@ func (s *Store) noticeDamage(ctx context.Context, x *index, err error) error {
 		return nil // what was read is readable
 	}
 	return repairErr
-}
-
-// setRepair records the state of the repair of an index that stays in use, unless it was replaced meanwhile. The repair began
-// when the first one was recorded.
-func (s *Store) setRepair(x *index, r *Repair) {
-	ix := s.indexes.Load()
-	if ix.current == x {
-		next := *ix
-		if next.repair != nil {
-			r.Since = next.repair.Since
-		}
-		next.repair = r
-		s.indexes.CompareAndSwap(ix, &next)
-	}
 }

@@ -44,12 +44,11 @@ const (
 // errNothingToAdopt: the cache has no vector for any chunk.
 var errNothingToAdopt = errors.New("the cache has no vector for any text of the index")
 
-// Backlog implements vectors.Index. At the beginning of the backlog, it imports the vectors of an index of an earlier schema, and
-// reconciles the index with the cache.
+// Backlog implements vectors.Index. At the beginning of the backlog, it reconciles the index with the cache.
 func (s *Store) Backlog(ctx context.Context, space embed.Space, after vectors.Place, limit int) (texts []vectors.Text, lacking int, err error) {
 	if after == (vectors.Place{}) {
 		after = vectors.Place{ModTime: math.MaxInt64, File: math.MaxInt64}
-		if err := s.prepareVectors(ctx); err != nil {
+		if err := s.reconcile(ctx); err != nil {
 			return nil, 0, err
 		}
 	}
@@ -60,13 +59,10 @@ func (s *Store) Backlog(ctx context.Context, space embed.Space, after vectors.Pl
 	return texts, lacking, err
 }
 
-// prepareVectors imports vectors of an index that was set aside, and reconciles the index with the cache.
-func (s *Store) prepareVectors(ctx context.Context) error {
+// reconcile makes the index and the cache agree.
+func (s *Store) reconcile(ctx context.Context) error {
 	if s.opt.ReadOnly {
 		return nil
-	}
-	if err := s.salvage(ctx); err != nil {
-		return err
 	}
 	_, err := use(ctx, s, func(x *index) (struct{}, error) { return struct{}{}, x.reconcile(ctx) })
 	return err

@@ -18,7 +18,6 @@ type header struct {
 	id            uint64 // of the index
 	schema        int    // 0 for an empty file
 	applicationID uint32
-	pages         uint32 // number of pages that the file should have
 	// checked reports that the page has its checksum. Indexes of schemas before 7 have none.
 	checked bool
 	// kind says what to do with the file.
@@ -71,8 +70,7 @@ func decodeHeader(page []byte) header {
 	if len(page) < 100 || !bytes.HasPrefix(page, []byte(sqliteMagic)) {
 		return header{kind: fileDamaged}
 	}
-	h := header{schema: int(binary.BigEndian.Uint32(page[60:])), applicationID: binary.BigEndian.Uint32(page[68:]),
-		pages: binary.BigEndian.Uint32(page[28:])}
+	h := header{schema: int(binary.BigEndian.Uint32(page[60:])), applicationID: binary.BigEndian.Uint32(page[68:])}
 	reserve := page[20]
 	h.id, h.checked = checksumvfs.PageID(page, 1)
 	switch {
@@ -103,36 +101,6 @@ func (h header) refusal() error {
 			memory.ErrNewerSchema, h.schema, schemaVersion)
 	}
 	return nil
-}
-
-// sealHeader makes the first page of an index that was set aside readable, if it looks like one: it gives the page the checksum
-// that it should have, so that SQLite reads what is left. A file whose second page has no checksum either is a copy that
-// SQLite made without them.
-func sealHeader(name string) (header, error) {
-	f, err := openRawFile(name)
-	if err != nil {
-		return header{}, err
-	}
-	defer f.release()
-	pages := make([]byte, 2*checksumvfs.PageSize)
-	if _, err := f.ReadAt(pages, 0); err != nil {
-		return header{}, err
-	}
-	first, second := pages[:checksumvfs.PageSize], pages[checksumvfs.PageSize:]
-	if !bytes.HasPrefix(first, []byte(sqliteMagic)) || first[20] != checksumvfs.Reserve {
-		return header{kind: fileDamaged}, nil
-	}
-	id, ok := checksumvfs.PageID(second, 2)
-	if !ok {
-		h := decodeHeader(first)
-		h.kind = fileOlder
-		return h, nil
-	}
-	checksumvfs.Seal(first, 1, id)
-	if _, err := f.WriteAt(first, 0); err != nil {
-		return header{}, err
-	}
-	return decodeHeader(first), nil
 }
 
 // pageID returns the id with which the pages of the file are verified, 0 if they have no checksums.

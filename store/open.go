@@ -56,14 +56,14 @@ func (o *Options) fileSystem(dir string) string {
 
 // Open opens the index at path and binds it to opt.Workspace. The caller ensures that no other process writes to it.
 //
-// Open replaces an index that is damaged, of an older schema or of another workspace by an empty one; what was paid for in
-// the old one is read later. It returns memory.ErrNewerSchema and memory.ErrForeignFile for a file that it must not change. With
+// Open replaces an index that is damaged, of an older schema or of another workspace by an empty one; what was paid for in an older one is
+// copied before. It returns memory.ErrNewerSchema and memory.ErrForeignFile for a file that it must not change. With
 // opt.ReadOnly it changes nothing, and damage is an error.
 func Open(ctx context.Context, path string, opt Options) (*Store, error) {
 	if opt.Cache == nil {
 		opt.Cache = vectors.Empty()
 	}
-	s := &Store{path: path, opt: opt, viewSlots: make(chan struct{}, maxViews), salvaged: map[string]bool{}}
+	s := &Store{path: path, opt: opt, viewSlots: make(chan struct{}, maxViews)}
 	var err error
 	if opt.ReadOnly {
 		err = s.openToRead(ctx)
@@ -104,7 +104,7 @@ func (s *Store) openToRead(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(s.readOnlyError(x.damage(err)), x.close())
 	}
-	s.indexes.Store(&indexes{current: x})
+	s.state.Store(&state{current: x})
 	return nil
 }
 
@@ -117,7 +117,7 @@ func (s *Store) openToWrite(ctx context.Context) error {
 		s.opt.Log.Warn("the index is on a network file system, on which SQLite may damage it; move the state folder to a local disk "+
 			"(notes may stay where they are)", "path", s.path, "filesystem", fs)
 	}
-	if err := finishMove(s.path); err != nil {
+	if err := s.dropLegacy(ctx); err != nil {
 		return err
 	}
 	h, err := readHeader(s.path)
@@ -127,44 +127,52 @@ func (s *Store) openToWrite(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	generation := int64(0)
-	cause := errNoIndex
+	old, cause := meta{}, errNoIndex
 	if h.kind != fileAbsent {
-		generation, cause = s.checkFile(ctx, h)
+		old, cause = s.checkFile(ctx, h)
 	}
+	var repair *Repair
 	switch {
 	case cause == nil:
-		err = os.Chmod(s.path, 0o600)
-	case cause == errNoIndex:
-		err = s.replaceFile(ctx, nil, generation, nil)
-	case errors.Is(cause, errOutdated) || IsDamage(cause):
-		s.opt.Log.Warn("the index is replaced by a new one", "path", s.path, "cause", cause)
-		err = s.replaceFile(ctx, cause, generation, nil)
+		err = errors.Join(removeIndex(s.path+newSuffix), os.Chmod(s.path, 0o600))
+	case cause == errNoIndex, errors.Is(cause, errOutdated):
+		err = s.makeAnew(ctx, old, cause)
+	case IsDamage(cause):
+		err = s.makeAnew(ctx, old, cause)
+		repair = &Repair{Cause: cause.Error(), Since: s.opt.Now(), Files: old.files}
 	default:
 		err = cause
 	}
 	if err != nil {
 		return err
 	}
-	ix, err := s.openCurrent(ctx, cause)
-	if err == nil {
-		s.indexes.Store(ix)
-	}
-	return err
+	return s.openCurrent(ctx, repair)
 }
 
-// errNoIndex: there is no file.
-var errNoIndex = errors.New("there is no index")
+// makeAnew puts an empty index in the place of one that cannot be used, or of none.
+func (s *Store) makeAnew(ctx context.Context, old meta, cause error) error {
+	if cause == errNoIndex {
+		return s.dropFile(ctx, 0, nil)
+	}
+	s.opt.Log.Warn("the index is replaced by a new one", "path", s.path, "cause", cause)
+	if err := s.takePaid(ctx, s.path); err != nil {
+		return err
+	}
+	if old.generation == 0 {
+		old.generation = s.opt.Now().Unix() // more than any index has commits
+	}
+	return s.dropFile(ctx, old.generation, nil)
+}
 
 // errOutdated: the index is intact, but not the one that is needed.
 var errOutdated = errors.New("the index is outdated")
 
 // checkFile returns why the file cannot be used: an error with errOutdated or one of damage, nil if it can. It does not change
-// the file. It also returns the generation, 0 if it cannot be read.
-func (s *Store) checkFile(ctx context.Context, h header) (generation int64, err error) {
+// the file. It also returns what can be read of its generation and number of files.
+func (s *Store) checkFile(ctx context.Context, h header) (old meta, err error) {
 	switch h.kind {
 	case fileDamaged:
-		return 0, fmt.Errorf("%w: its first page cannot be read", errDamaged)
+		return old, fmt.Errorf("%w: its first page cannot be read", errDamaged)
 	case fileOlder:
 		err = fmt.Errorf("%w: it has schema %d, this program needs %d", errOutdated, h.schema, schemaVersion)
 	case fileCurrent:
@@ -174,16 +182,14 @@ func (s *Store) checkFile(ctx context.Context, h header) (generation int64, err 
 	}
 	x, openErr := openIndex(s.path, h.pageID(), modeCheck, &s.opt)
 	if openErr != nil {
-		return 0, openErr
+		return old, openErr
 	}
 	defer x.close()
-	if row := x.db.readers.QueryRowContext(ctx, "SELECT generation FROM meta"); row.Scan(&generation) != nil {
-		generation = 0
-	}
+	_ = x.db.readers.QueryRowContext(ctx, "SELECT generation, files FROM meta").Scan(&old.generation, &old.files) // zero if they cannot be read
 	if err == nil {
 		err = x.check(ctx, h.id)
 	}
-	return generation, err
+	return old, err
 }
 
 // check returns an error of damage if the tables do not agree, and one with errOutdated if the index is of another workspace.
@@ -207,32 +213,29 @@ func (x *index) check(ctx context.Context, id uint64) error {
 // errForeignLog: the write-ahead log beside the file is that of another index.
 var errForeignLog = errors.New("its write-ahead log is that of another index")
 
-// openCurrent opens the index at s.path to write. Unless a sync has completed it, the damaged index before it is opened too.
-func (s *Store) openCurrent(ctx context.Context, cause error) (*indexes, error) {
+// openCurrent opens the index at s.path to write. repair describes the damage of the one before, nil if there is none.
+func (s *Store) openCurrent(ctx context.Context, repair *Repair) error {
 	h, err := readHeader(s.path)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	x, err := openIndex(s.path, h.id, modeWrite, &s.opt)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	m, err := readMeta(ctx, x.db.writer)
 	if err == nil && m.chunks == 0 && m.chunking != x.opt.Chunking {
 		_, err = x.db.writer.ExecContext(ctx, "UPDATE meta SET chunking = ?", x.opt.Chunking)
 	}
+	if err == nil {
+		err = createPrivate(s.path + openSuffix) // after the log was created
+	}
 	if err != nil {
-		return nil, errors.Join(x.damage(err), x.close())
+		return errors.Join(x.damage(err), x.close())
 	}
 	x.generation.Store(m.generation)
-	if err := createPrivate(s.path + openSuffix); err != nil { // after the log was created
-		return nil, errors.Join(err, x.close())
-	}
-	ix := &indexes{current: x}
-	if m.lastSync.IsZero() {
-		ix.repair, ix.damaged = s.openDamaged(ctx, cause)
-	}
-	return ix, nil
+	s.state.Store(&state{current: x, repair: repair})
+	return nil
 }
 
 // Close releases the cached vectors and closes the file. No other method may be called after it.
@@ -240,11 +243,7 @@ func (s *Store) Close() error {
 	s.replaceMu.Lock()
 	defer s.replaceMu.Unlock()
 	s.closed = true
-	ix := s.indexes.Load()
-	err := ix.current.close()
-	if ix.damaged != nil {
-		err = errors.Join(err, ix.damaged.close())
-	}
+	err := s.state.Load().current.close()
 	if err == nil && !s.opt.ReadOnly && fileSize(s.path+"-wal") == 0 {
 		if err = os.Remove(s.path + openSuffix); errors.Is(err, fs.ErrNotExist) {
 			err = nil

@@ -2,6 +2,7 @@ package store
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -12,47 +13,16 @@ import (
 	"kioku/store/storetest"
 )
 
-// Hazard A12: an index that was replaced but could not be opened, as without descriptors, is opened by the next call. It is not
-// taken for damaged, so that of the indexes for people none is lost.
-func TestReplacementThatCouldNotBeOpenedIsOpenedByTheNextCall(t *testing.T) {
-	t.Parallel()
-	s := openTestStore(t, t.TempDir())
-	f := harbor(5)
-	replace(t, s, f)
-	x := s.current()
-	if err := s.replaceFile(t.Context(), errDamaged, x.generation.Load(), x); err != nil {
-		t.Fatal(err)
-	}
-	found := time.Now().Add(-time.Second)
-	s.setRepair(x, &Repair{Cause: errDamaged.Error(), Since: found, Err: os.ErrPermission})
-	s.triedAt = time.Now()
-	if got := match(t, s, memory.Filter{}, "harbor"); len(got) != 5 {
-		t.Errorf("the damaged index is not asked: found %v", got)
-	}
-	if aside := listAside(s.path, damagedSuffix, corruptSuffix); len(aside) != 1 {
-		t.Errorf("set aside: %v", aside)
-	}
-	restore(t, s, f)
-	if m := checkConsistent(t, s); m.chunks != 5 || m.embedded != 5 || s.Repair() != nil {
-		t.Errorf("%+v, %+v", m, s.Repair())
-	}
-}
-
 // Hazard A12: whatever step of a replacement fails, the generation never goes back, and the next call that may try again
 // succeeds.
 func TestReplaceGoesOnAfterAFailedStep(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		obstacle func(path string, now time.Time) string // a folder where the step wants to put a file
-		stays    bool                                    // the damaged index stays in use
+		suffix string // of a folder where the step wants to put or remove a file
+		stays  bool   // the damaged index stays in use
 	}{
-		"set aside": {func(path string, now time.Time) string {
-			return path + damagedSuffix + now.UTC().Format(asideTime)
-		}, true},
-		"move the log": {func(path string, now time.Time) string {
-			return path + damagedSuffix + now.UTC().Format(asideTime) + "-wal"
-		}, false},
-		"publish": {func(path string, _ time.Time) string { return path + openSuffix }, false},
+		"draft":   {newSuffix, true},
+		"publish": {openSuffix, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -68,7 +38,7 @@ func TestReplaceGoesOnAfterAFailedStep(t *testing.T) {
 			f := harbor(5)
 			replace(t, s, f)
 			before := s.Generation()
-			obstacle := c.obstacle(s.path, now)
+			obstacle := s.path + c.suffix
 			os.Remove(obstacle)
 			testkit.WriteFile(t, obstacle, "file", "")
 			if err := s.noticeDamage(t.Context(), s.current(), errDamaged); err == nil {
@@ -95,6 +65,47 @@ func TestReplaceGoesOnAfterAFailedStep(t *testing.T) {
 			restore(t, s, f)
 			if m := checkConsistent(t, s); m.chunks != 5 || m.embedded != 5 || m.generation <= before {
 				t.Errorf("%+v", m)
+			}
+		})
+	}
+}
+
+// Hazards A08, A09: a process that is killed between two steps of replacing an index leaves nothing that the next start takes
+// for a whole index, or leaves behind.
+func TestOpenAfterAKilledReplacement(t *testing.T) {
+	t.Parallel()
+	for name, left := range map[string][]string{
+		"draft":                 {newSuffix, newSuffix + "-journal"},
+		"index removed":         {"-wal", "-shm", openSuffix, newSuffix},
+		"half of the log":       {"-shm", newSuffix},
+		"of earlier versions":   {".corrupt-20260101T120000.000000000", ".damaged-20260101T120000.000000000", ".damaged-20260101T120000.000000000-wal"},
+		"an empty file and all": {"", "-wal", "-shm", openSuffix, newSuffix},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			for _, suffix := range left {
+				text := "x"
+				if suffix == "" {
+					text = ""
+				}
+				testkit.WriteFile(t, dir, "memory/main.sqlite"+suffix, text)
+			}
+			s := openTestStore(t, dir)
+			replace(t, s, harbor(3))
+			if m := checkConsistent(t, s); m.chunks != 3 || s.Repair() != nil {
+				t.Errorf("%+v, %+v", m, s.Repair())
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			entries, err := os.ReadDir(filepath.Join(dir, "memory"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range entries {
+				if suffix, ours := strings.CutPrefix(e.Name(), "main.sqlite"); ours && suffix != "" && suffix != "-wal" && suffix != "-shm" {
+					t.Errorf("left: %s", e.Name())
+				}
 			}
 		})
 	}

@@ -40,12 +40,14 @@ func createDraft(ctx context.Context, path string, opt *Options, generation int6
 	return writeSchema(ctx, draft, opt, generation)
 }
 
-// publishDraft moves the draft to path, where no file is.
+// publishDraft moves the draft to path, and removes what is there. After a kill in between there is no index, and what is left of the two is
+// removed by the next start.
 func publishDraft(path string) error {
-	if err := os.Remove(path + openSuffix); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
+	err := removeIndex(path)
+	if err == nil {
+		err = os.Rename(path+newSuffix, path)
 	}
-	if err := os.Rename(path+newSuffix, path); err != nil {
+	if err != nil {
 		return fmt.Errorf("make index: %w", err)
 	}
 	return errors.Join(removeIndex(path+newSuffix), syncFolder(filepath.Dir(path)))
@@ -66,7 +68,7 @@ func createPrivate(path string) error {
 
 // removeIndex removes a database and the files beside it, as far as they exist.
 func removeIndex(path string) error {
-	for _, suffix := range []string{"", "-journal", "-wal", "-shm"} {
+	for _, suffix := range []string{"", "-journal", "-wal", "-shm", openSuffix} {
 		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
 			return err
 		}

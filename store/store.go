@@ -18,14 +18,11 @@ import (
 type Store struct {
 	path      string
 	opt       Options
-	indexes   atomic.Pointer[indexes]
+	state     atomic.Pointer[state]
 	viewSlots chan struct{} // a token for each open view; a view uses up to two reading connections
 	replaceMu sync.Mutex    // locked while the index is replaced
 	closed    bool          // guarded by replaceMu
 	triedAt   time.Time     // when the current index could last not be replaced; guarded by replaceMu
-	salvageMu sync.Mutex    // locked while an index that was set aside is read
-	// salvaged are the indexes that were set aside and have been read; guarded by salvageMu.
-	salvaged map[string]bool
 }
 
 var (
@@ -33,23 +30,21 @@ var (
 	_ search.Store  = (*Store)(nil)
 )
 
-// indexes are the index that is read and written, and, until a sync has completed it, the damaged one that it replaces.
-type indexes struct {
+// state is the index that is read and written, and the damage, nil if there is none, of the one that it replaces, until a sync has completed
+// it.
+type state struct {
 	current *index
-	// repair describes the damage, nil if there is none.
-	repair *Repair
-	// damaged answers searches as far as it can be read, nil if it cannot.
-	damaged *index
+	repair  *Repair
 }
 
 // ErrReplaced is the error of a step of a sync that began before the index was replaced. The sync must begin again.
 var ErrReplaced = errors.New("the index was damaged and was replaced during the sync")
 
 // Generation returns the generation of the last commit of this process, 0 if there was none.
-func (s *Store) Generation() int64 { return s.indexes.Load().current.generation.Load() }
+func (s *Store) Generation() int64 { return s.state.Load().current.generation.Load() }
 
 // IndexID returns the id of the index that is read and written. It changes when the index is replaced.
-func (s *Store) IndexID() uint64 { return s.indexes.Load().current.db.pages.ID() }
+func (s *Store) IndexID() uint64 { return s.state.Load().current.db.pages.ID() }
 
 // Analyze fills in the terms of the chunks of a file. The indexer may call it before ReplaceFile.
 func (s *Store) Analyze(f *indexer.File) { analyze(f, s.opt.Log) }
@@ -80,18 +75,16 @@ func (s *Store) ReplaceAll(ctx context.Context, files iter.Seq2[indexer.File, er
 }
 
 // RecordSync records the end of a complete sync. The generation stays the same, because no chunk changes. It returns ErrReplaced if the
-// sync has not listed all files of this index. If the index replaces one that was set aside, it is complete now, and RecordSync reads what was
-// paid for from that one. If that fails, it is tried again later.
+// sync has not listed all files of this index. The index is complete now: the repair of a damaged one ends, and it is reconciled with the cache
+// of embeddings. If that fails, it is tried again later.
 func (s *Store) RecordSync(ctx context.Context, t time.Time) error {
 	_, err := use(ctx, s, func(x *index) (struct{}, error) { return struct{}{}, x.recordSync(ctx, t) })
-	if err == nil {
-		err = s.endRepair()
-	}
 	if err != nil {
 		return err
 	}
-	if err := s.prepareVectors(ctx); err != nil && ctx.Err() == nil {
-		s.opt.Log.Warn("what the index before was paid for is read later", "path", s.path, "err", err)
+	s.endRepair()
+	if err := s.reconcile(ctx); err != nil && ctx.Err() == nil {
+		s.opt.Log.Warn("the index is reconciled with the embeddings later", "path", s.path, "err", err)
 	}
 	return nil
 }
@@ -112,7 +105,7 @@ func (s *Store) Stats(ctx context.Context) (Stats, error) {
 }
 
 // Repair describes the damage that is being mended, nil if there is none.
-func (s *Store) Repair() *Repair { return s.indexes.Load().repair }
+func (s *Store) Repair() *Repair { return s.state.Load().repair }
 
 // Sizes returns the sizes of the index.
 func (s *Store) Sizes(ctx context.Context) (Sizes, error) {
@@ -131,7 +124,7 @@ func (s *Store) Locate(ctx context.Context, path string, line int) (Location, er
 }
 
 // View implements search.Store. It waits while maxViews views are open: two views that each had one connection and waited for
-// a second would wait forever. Until the first sync after damage, the damaged index answers as far as it can be read.
+// a second would wait forever.
 func (s *Store) View(ctx context.Context, vectors bool, f func(search.Reader) error) error {
 	select {
 	case s.viewSlots <- struct{}{}:
@@ -140,12 +133,6 @@ func (s *Store) View(ctx context.Context, vectors bool, f func(search.Reader) er
 		return ctx.Err()
 	}
 	for try := 1; ; try++ {
-		ix := s.indexes.Load()
-		if ix.damaged != nil {
-			if answered, err := ix.damaged.tryDamaged(ctx, vectors, f); answered {
-				return err
-			}
-		}
 		x := s.current()
 		x.useSlabs()
 		err := s.noticeDamage(ctx, x, x.withView(ctx, vectors, f))

@@ -258,14 +258,8 @@ func TestOpenReplacesTheIndexOfAnotherWorkspace(t *testing.T) {
 	if got := match(t, s, memory.Filter{}, "harbor"); len(got) != 0 {
 		t.Errorf("answers come from the other folder: %v", got)
 	}
-	if err := s.salvage(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	if n := cachedDocuments(t, s); n != 1 {
 		t.Errorf("%d vectors are cached", n)
-	}
-	if left := unsalvaged(s.path); len(left) != 0 {
-		t.Errorf("the old index is kept: %v", left)
 	}
 	checkConsistent(t, s)
 }

@@ -22,7 +22,7 @@ var budgets = map[string]int{
 	"search":            5_350,
 	"search/analysis":   2_400,
 	"search/dates":      2_100,
-	"store":             6_400,
+	"store":             5_660,
 	"store/slab":        2_400,
 	"store/checksumvfs": 200,
 	"vectors":           2_150,

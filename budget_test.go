@@ -14,8 +14,8 @@ import (
 // budgets are the most lines of Go that rooms may have, without tests, what only tests import and what is generated, folders below them included unless they have
 // a figure of their own. Growth is a decision: whoever raises a figure says in the commit what it buys.
 var budgets = map[string]int{
-	".":                 3_120,
-	"memory":            2_375,
+	".":                 2_640,
+	"memory":            2_440,
 	"note":              2_580,
 	"indexer":           4_720,
 	"chunker":           2_600,
@@ -28,7 +28,7 @@ var budgets = map[string]int{
 	"vectors":           2_150,
 	"embed":             2_800,
 	"embed/local":       4_300,
-	"history":           1_550,
+	"history":           1_770,
 	"atlas":             1_300,
 	"bench":             1_400,
 	"internal":          3_900,

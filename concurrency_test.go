@@ -206,27 +206,29 @@ func openWithHangingProvider(t *testing.T) *Memory {
 	return openMemory(t, Options{Workspace: workspace(t, notes), Embedder: client})
 }
 
-// Calls that want texts embedded in the background leave it to the one that is at it, however long its provider hangs.
+// Of the calls that want texts embedded in the background one is at it and one waits for its end, however long the provider hangs; others
+// have nothing to do.
 func TestEmbedInBackgroundRunsOnce(t *testing.T) {
 	t.Parallel()
 	m := openWithHangingProvider(t)
-	if _, _, err := m.syncWords(t.Context(), SyncOptions{}, nil); err != nil {
+	if _, err := m.index(t.Context(), SyncOptions{}, nil); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	first := make(chan error, 1)
-	go func() { first <- m.embedInBackground(ctx) }()
-	for !m.embedding.Load() {
-		time.Sleep(time.Millisecond) // asks again, and never decides how the test ends
-	}
+	ended := make(chan error, 20)
 	for range 20 {
-		if err := m.embedInBackground(ctx); err != nil { // returns while the first call waits
+		go func() { ended <- m.embedInTurn(ctx) }()
+	}
+	for range 18 {
+		if err := <-ended; err != nil {
 			t.Fatal(err)
 		}
 	}
 	cancel()
-	if err := <-first; !errors.Is(err, context.Canceled) {
-		t.Errorf("the first call ended with %v", err)
+	for range 2 {
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("a call ended with %v", err)
+		}
 	}
 }
 

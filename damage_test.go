@@ -161,7 +161,7 @@ func settle(t *testing.T, m *Memory) {
 	defer cancel()
 	for m.store.Repair() != nil {
 		select {
-		case <-m.syncInBackground(ctx):
+		case <-m.catchUp(ctx):
 		case <-ctx.Done():
 			t.Fatal("the repair does not end")
 		}

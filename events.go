@@ -14,6 +14,13 @@ const EventsLost = "events_lost"
 // maxLag is how many events a subscriber may lag behind.
 const maxLag = 4096
 
+// Event is something that happened to the index.
+type Event struct {
+	indexer.Event
+	// Generation of the index after the event; it increases with every committed change.
+	Generation int64
+}
+
 // events hands every event to all subscribers.
 type events struct {
 	mu   sync.Mutex

@@ -46,9 +46,9 @@ func TestSearchIndexesPendingFiles(t *testing.T) {
 	if got := find(t, m, "zeppelin"); len(got) != 1 {
 		t.Errorf("found %v", got)
 	}
-	m.mu.Lock()
-	whole := m.background != nil
-	m.mu.Unlock()
+	m.work.mu.Lock()
+	whole := m.work.catchUp != nil
+	m.work.mu.Unlock()
 	if whole || m.indexer.SyncState().LastSync != synced {
 		t.Error("the whole folder was looked at")
 	}

@@ -143,3 +143,32 @@ func commandLine() string {
 	}
 	return name
 }
+
+// LockIndex takes an agent's index under a state folder, which it makes if it is missing, without opening the index. It returns a *LockedError if another
+// process owns the index. The caller calls unlock.
+func LockIndex(state, agent string) (unlock func() error, err error) {
+	if err := CheckAgent(agent); err != nil {
+		return nil, err
+	}
+	path := store.Path(state, agent)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("make state folder: %w", err)
+	}
+	lock, err := lockFile(lockPath(path), false, "")
+	if err != nil {
+		return nil, err
+	}
+	return func() error { return files.Unlock(lock) }, nil
+}
+
+// lockPath returns the path of the lock of an index.
+func lockPath(index string) string { return strings.TrimSuffix(index, ".sqlite") + ".lock" }
+
+// IndexedWorkspace returns the folder that an agent's index under a state folder was made from, "" if there is no index yet.
+// It changes nothing and needs no lock.
+func IndexedWorkspace(ctx context.Context, state, agent string) (string, error) {
+	if err := CheckAgent(agent); err != nil {
+		return "", err
+	}
+	return store.WorkspaceOf(ctx, store.Path(state, agent))
+}

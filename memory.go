@@ -1,17 +1,19 @@
+// Package kioku is the memory of AI agents: one folder of Markdown and one SQLite index of it for each agent.
+//
+// [Open] returns a [Memory], which searches, reads, appends, and keeps its index in step with the folder.
+// The Markdown is the truth and is only ever appended to, by [Memory.Append]; the index is a cache that can be
+// rebuilt at any time, except for embeddings that were paid for, which survive every rebuild.
 package kioku
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
-	"regexp"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"kioku/atlas"
 	"kioku/chunker"
@@ -20,168 +22,57 @@ import (
 	"kioku/history"
 	"kioku/indexer"
 	"kioku/internal/files"
-	"kioku/internal/text"
 	"kioku/memory"
 	"kioku/note"
 	"kioku/search"
 	"kioku/store"
-	"kioku/store/slab"
 	"kioku/vectors"
 )
 
-// Options says which memory to open and how. Workspace and StateDir are required.
-type Options struct {
-	// Agent is the id of the agent: [a-z0-9][a-z0-9_-]{0,63}. Empty means "main".
-	Agent string
-	// Workspace is the folder of notes. If it has neither MEMORY.md nor memory/, all Markdown in it is indexed.
-	Workspace string
-	// StateDir is the folder that contains memory/<agent>.sqlite. It is made, 0700, if it is missing.
-	StateDir string
-	// Mode is what the memory may do; the zero value is Own.
-	Mode Mode
-	// LockWait is how long Open waits for another process that owns the index, unless that is a daemon; 0 means not at all.
-	LockWait time.Duration
-	// Daemon marks this process as one that keeps the index until it is stopped, so that nobody waits for it.
-	Daemon bool
-	// Socket is the unix socket on which a daemon answers, for those who find the index in use; it may be empty.
-	Socket string
-
-	// Chunking is how notes are cut; the zero value means 400 tokens with an overlap of 80.
-	Chunking chunker.Options
-	// Embedder turns text into vectors; nil means keywords only. It may be shared by several memories. No memory closes it:
-	// its owner may, once all memories that use it are closed.
-	Embedder *embed.Client
-	// Index is what is indexed and when.
-	Index IndexOptions
-	// History is what is kept of the versions of notes.
-	History HistoryOptions
-	// Episodes cuts an old version of a file into the episodes that say how sensitive its lines are; nil means that derivation is off. It is called
-	// concurrently.
-	Episodes func(memory.SourceFile) []memory.Episode
-	// Search is the ranking; each field that is not set has its default.
-	Search search.Options
-	// CacheEntries bounds the vectors of the embedding cache, beyond those of texts that are indexed now; 0 means 250,000.
-	CacheEntries int
-	// Vectors bounds the vectors and words that searches keep in RAM. It may be shared by several memories; nil means
-	// slab.DefaultBudget for this one. What does not fit is searched on disk.
-	Vectors *slab.Budget
-	// Location decides what "today" is for Append; nil means time.Local.
-	Location *time.Location
-
-	// Now is the clock, nil means time.Now.
-	Now func() time.Time
-	// Log receives what no caller can be told; nil discards it.
-	Log *slog.Logger
-}
-
-// Mode is what a memory may do to its index and its folder.
-type Mode int
-
-const (
-	// Own takes the index for this process, which keeps it in step with the folder.
-	Own Mode = iota
-	// ReadIndex only reads the index, which another process may own. It may add notes, and the owner indexes them.
-	ReadIndex
-	// ReadOnly reads the index and writes nothing.
-	ReadOnly
-)
-
-// IndexOptions says what is indexed beside the workspace, and when.
-type IndexOptions struct {
-	// ExtraPaths are further files or folders, absolute or relative to the workspace; folders are walked for .md. The last
-	// element may be a glob.
-	ExtraPaths []string
-	// Include are globs of Markdown files in the workspace that are indexed beside MEMORY.md, USER.md and memory/; see
-	// indexer.Options. None means none in a workspace that has MEMORY.md or memory/, and all in one that has neither.
-	Include []string
-	// Exclude are globs of paths that are not indexed, whatever else takes them in.
-	Exclude []string
-	// Sessions are transcripts of conversations, the agent's own and those of other programs; the zero value indexes none.
-	Sessions indexer.Sessions
-	// MaxFileBytes is the size above which a file is skipped; 0 means 10 MiB.
-	MaxFileBytes int64
-	// Debounce is how long a file must rest before it is indexed; 0 means 1500 ms.
-	Debounce time.Duration
-	// MaxWait is the longest that a file which never rests waits; 0 means 10 s.
-	MaxWait time.Duration
-	// Interval between full scans while watching; 0 means 5 min.
-	Interval time.Duration
-	// PollInterval between scans if the system has no more watches to give; 0 means 5 s.
-	PollInterval time.Duration
-}
-
-// maxFileBytes returns MaxFileBytes or its default.
-func (o IndexOptions) maxFileBytes() int64 {
-	if o.MaxFileBytes <= 0 {
-		return indexer.DefaultMaxFileBytes
-	}
-	return min(o.MaxFileBytes, 1<<40)
-}
-
-// SyncOptions changes what a sync does.
-type SyncOptions = indexer.SyncOptions
-
-// Event is something that happened to the index.
-type Event struct {
-	indexer.Event
-	// Generation of the index after the event; it increases with every committed change.
-	Generation int64
-}
-
 // Memory is one agent's memory: its folder and the index of it. Its methods may be called concurrently.
 type Memory struct {
-	opt         Options
-	workspace   string
-	log         *slog.Logger
-	lock        *os.File // nil unless the mode is Own
-	store       *store.Store
-	indexer     *indexer.Indexer
-	cache       *vectors.Cache // of embeddings
-	derived     *derived.Store // what is derived, in a file of its own
-	fill        *vectors.Fill  // of opt.Embedder
-	generations *generations
-	searcher    atomic.Pointer[search.Searcher]
+	opt       Options
+	workspace string
+	log       *slog.Logger
+	lock      *os.File // nil unless the mode is Own
+	store     *store.Store
+	indexer   *indexer.Indexer
+	cache     *vectors.Cache // of embeddings
+	derived   *derived.Store // what is derived, in a file of its own
+	fill      *vectors.Fill  // of opt.Embedder
+	spaces    *spaces
+	searcher  atomic.Pointer[search.Searcher]
 	// ranking are the search settings of the searcher.
-	ranking atomic.Pointer[search.Options]
-	// recorded is 1 more than the generation of the index that the journal has; 0 if it is not known.
-	recorded  atomic.Int64
-	events    events
-	lastCheck atomic.Pointer[IndexCheck]
-	skipped   skippedNotes
+	ranking   atomic.Pointer[search.Options]
 	atlas     *atlas.Atlas
 	notes     *note.Folder
 	past      *history.Past
-	// notesWritten counts the notes that Append has written, notesIndexed those that a later full sync has seen, and notesAtSync
-	// those before the full sync that is under way.
-	notesWritten, notesIndexed, notesAtSync atomic.Int64
-	// embedRequests counts the syncs in the background that wanted texts embedded; embedding is set while one call does it.
-	embedRequests atomic.Int64
-	embedding     atomic.Bool
-
-	// synced has room for one notice to Watch that a sync has ended, or that the vectors of the index are whole.
-	synced chan struct{}
-
-	closing    chan struct{} // closed when Close begins
-	calls      sync.WaitGroup
-	mu         sync.Mutex
-	closed     bool          // guarded by mu
-	background chan struct{} // guarded by mu; closed when the sync in the background ends, nil while none runs
+	events    events
+	lastCheck atomic.Pointer[IndexCheck]
+	skipped   skippedNotes
+	work      work
 }
 
-// agentID is what an agent may be called: safe as a file name and in every protocol.
-var agentID = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
+// work is what a memory is doing.
+type work struct {
+	calls   sync.WaitGroup
+	closing chan struct{} // closed when Close begins
+	// synced has room for one notice to Watch that a sync has ended, or that the vectors of the index are whole.
+	synced chan struct{}
+	// embeds contains a token for the call that embeds in the background, and one for a call that waits for its end.
+	embeds chan struct{}
+
+	mu     sync.Mutex // guards the fields below
+	closed bool       // no call may begin any more
+	// catchUp is closed when the words of the sync in the background are indexed; nil while none runs.
+	catchUp chan struct{}
+	// Numbers of notes that this memory has written: all, those before the full sync that is under way, and those that a full sync has
+	// seen. Each is at most the one before.
+	written, syncing, seen int
+}
 
 // markersVersion is part of the fingerprint of an index. It changes whenever text.StripMarks removes something else.
 const markersVersion = ", marks v3"
-
-// CheckAgent returns a *memory.InputError if id is not a valid id of an agent.
-func CheckAgent(id string) error {
-	if agentID.MatchString(id) {
-		return nil
-	}
-	return &memory.InputError{Field: "agent",
-		Problem: "must be 1 to 64 of a-z, 0-9, '_' and '-', beginning with a letter or digit"}
-}
 
 // Open opens the memory of an agent and takes its index for this process. It does not sync; call Sync or Watch.
 //
@@ -211,72 +102,26 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Memory{opt: opt, workspace: workspace, log: opt.Log.With("agent", opt.Agent), closing: make(chan struct{}), synced: make(chan struct{}, 1)}
-	m.notes, m.past = m.newNotes(), m.newPast()
-	if m.generations, err = newGenerations(opt, m.log, m.spaceChanged, m.indexChanged); err != nil {
-		return nil, err
+	if opt.Embedder == nil {
+		if opt.Embedder, err = embed.New(embed.Config{Provider: "none"}); err != nil {
+			return nil, err
+		}
 	}
-	m.opt.Embedder = m.generations.wanted
+	m := &Memory{opt: opt, workspace: workspace, log: opt.Log.With("agent", opt.Agent),
+		work: work{closing: make(chan struct{}), synced: make(chan struct{}, 1), embeds: make(chan struct{}, 2)}}
+	m.notes = m.newNotes()
+	m.past = m.newPast()
+	m.spaces = newSpaces(m)
 	if err := m.openStore(ctx, splitter.Fingerprint()+markersVersion); err != nil {
 		return nil, err
 	}
-	m.indexer = indexer.New(splitter, m.store, indexer.Options{
-		Workspace: workspace, StateDir: opt.StateDir, ExtraPaths: opt.Index.ExtraPaths, Include: opt.Index.Include, Exclude: opt.Index.Exclude,
-		Sessions: opt.Index.Sessions, MaxFileBytes: opt.Index.MaxFileBytes,
-		Debounce: opt.Index.Debounce, MaxWait: opt.Index.MaxWait, Interval: opt.Index.Interval, PollInterval: opt.Index.PollInterval,
-		StripMarkers: text.StripMarks, Origins: note.Origins, Analyze: m.store.Analyze,
-		Notify: m.notify, Now: opt.Now, Log: m.log,
-	})
-	m.fill = vectors.NewFill(m.cache, m.generations, m.opt.Embedder, opt.Now, m.log)
+	m.indexer = indexer.New(splitter, m.store, indexer.Options{Workspace: workspace, StateDir: opt.StateDir, Settings: opt.Index,
+		Origins: note.Origins, Analyze: m.store.Analyze, Notify: m.notify, Now: opt.Now, Log: m.log})
+	m.fill = vectors.NewFill(m.cache, m.spaces, opt.Embedder, opt.Now, m.log)
 	m.fill.Notify = m.notifyFill
-	m.atlas = m.newAtlas()
+	m.atlas = atlas.New(atlas.Options{Read: m.store.ReadMap, Now: opt.Now, Log: m.log, Begin: m.inBackground})
 	m.rankBy(opt.Search)
 	return m, nil
-}
-
-// IndexedWorkspace returns the folder that an agent's index under a state folder was made from, "" if there is no index yet.
-// It changes nothing and needs no lock.
-func IndexedWorkspace(ctx context.Context, state, agent string) (string, error) {
-	if err := CheckAgent(agent); err != nil {
-		return "", err
-	}
-	return store.WorkspaceOf(ctx, store.Path(state, agent))
-}
-
-// withDefaults fills in what is not set.
-func (o Options) withDefaults() Options {
-	o.Agent = cmp.Or(o.Agent, defaultAgent)
-	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
-	o.Location = cmp.Or(o.Location, time.Local)
-	o.CacheEntries = cmp.Or(o.CacheEntries, 250_000)
-	o.Vectors = cmp.Or(o.Vectors, slab.NewBudget(slab.DefaultBudget))
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	return o
-}
-
-// resolveWorkspace returns a folder without symbolic links, so that a folder with two names is one workspace.
-func resolveWorkspace(dir string) (string, error) {
-	if dir == "" {
-		return "", &memory.InputError{Field: "workspace", Problem: "must name the folder with MEMORY.md and memory/"}
-	}
-	abs, err := filepath.Abs(dir)
-	if err != nil {
-		return "", fmt.Errorf("workspace %s: %w", dir, err)
-	}
-	real, err := filepath.EvalSymlinks(abs)
-	if err != nil {
-		return "", fmt.Errorf("workspace %s: %w; make it with kioku init, or name another with --workspace", dir, err)
-	}
-	info, err := os.Stat(real)
-	if err != nil {
-		return "", fmt.Errorf("workspace %s: %w", dir, err)
-	}
-	if !info.IsDir() {
-		return "", &memory.InputError{Field: "workspace", Problem: dir + " is a file; name the folder that holds MEMORY.md"}
-	}
-	return real, nil
 }
 
 // openStore takes the lock and opens the index.
@@ -297,12 +142,11 @@ func (m *Memory) openStore(ctx context.Context, chunking string) (err error) {
 	}
 	m.derived = derived.New(derived.Path(m.opt.StateDir, m.opt.Agent), path, derived.Options{ReadOnly: m.opt.Mode != Own, Now: m.opt.Now, Log: m.log})
 	m.store, err = store.Open(ctx, path, store.Options{Workspace: m.workspace, Chunking: chunking, ReadOnly: m.opt.Mode != Own,
-		Cache: m.cache, Vectors: m.opt.Vectors, Now: m.opt.Now, Log: m.log, Replaced: m.indexReplaced,
-		Recipe: m.generations.recipeOf, Adopt: m.derived.Adopt})
+		Cache: m.cache, Vectors: m.opt.Vectors, Now: m.opt.Now, Log: m.log, Recipe: m.spaces.recipeOf,
+		Adopt: m.derived.Adopt, Replaced: func() { m.catchUp(context.Background()) }})
 	if err != nil {
 		return m.unlock(errors.Join(err, m.cache.Close()))
 	}
-	m.generations.store = m.store
 	return nil
 }
 
@@ -340,20 +184,14 @@ func (m *Memory) searcherOf(opt search.Options) *search.Searcher {
 	if opt.Reranker == nil {
 		opt.Reranker = m.opt.Search.Reranker
 	}
-	opt.Active = m.generations.active
+	opt.Active = m.spaces.active
 	return search.New(m.store, m.opt.Embedder, opt)
-}
-
-// spaceChanged is told that searches use the vectors of another space from now on.
-func (m *Memory) spaceChanged(space embed.Space) {
-	m.notify(indexer.Event{Kind: indexer.SpaceChanged, Text: space.Name(), Time: m.opt.Now()})
-	m.indexChanged() // the space on the disk of the vectors before is given back
 }
 
 // indexChanged has Watch do what follows a sync.
 func (m *Memory) indexChanged() {
 	select {
-	case m.synced <- struct{}{}:
+	case m.work.synced <- struct{}{}:
 	default:
 	}
 }
@@ -366,24 +204,57 @@ func (m *Memory) Workspace() string { return m.workspace }
 
 // enter begins a call; it returns memory.ErrClosed once Close has begun.
 func (m *Memory) enter() error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.closed {
+	m.work.mu.Lock()
+	defer m.work.mu.Unlock()
+	if m.work.closed {
 		return memory.ErrClosed
 	}
-	m.calls.Add(1)
+	m.work.calls.Add(1)
 	return nil
 }
 
 // leave ends a call.
-func (m *Memory) leave() { m.calls.Done() }
+func (m *Memory) leave() { m.work.calls.Done() }
+
+// enterToWrite begins a call that changes the index.
+func (m *Memory) enterToWrite() error {
+	if err := m.enter(); err != nil {
+		return err
+	}
+	if m.opt.Mode != Own {
+		m.leave()
+		return memory.ErrReadOnly
+	}
+	return nil
+}
+
+// inCall runs f within a call.
+func inCall[T any](m *Memory, f func() (T, error)) (T, error) {
+	if err := m.enter(); err != nil {
+		var none T
+		return none, err
+	}
+	defer m.leave()
+	return f()
+}
+
+// inBackground runs f, which may outlive the call that is under way, but not the memory.
+func (m *Memory) inBackground(ctx context.Context, f func(context.Context)) {
+	m.work.calls.Add(1) // within a call, so Close still waits
+	ctx, cancel := m.untilClose(context.WithoutCancel(ctx))
+	go func() {
+		defer m.leave()
+		defer cancel()
+		f(ctx)
+	}()
+}
 
 // untilClose returns a context that ends with ctx and when Close begins.
 func (m *Memory) untilClose(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
 		select {
-		case <-m.closing:
+		case <-m.work.closing:
 			cancel()
 		case <-ctx.Done():
 		}
@@ -402,12 +273,14 @@ func (m *Memory) notifyFill(s vectors.State, ended bool) {
 
 // notify passes on an event of the indexer.
 func (m *Memory) notify(ev indexer.Event) {
+	m.work.mu.Lock()
 	switch {
 	case ev.Full && ev.Kind == indexer.SyncStarted:
-		m.notesAtSync.Store(m.notesWritten.Load())
+		m.work.syncing = m.work.written
 	case ev.Full && ev.Kind == indexer.SyncDone:
-		m.notesSeen(m.notesAtSync.Load())
+		m.work.seen = m.work.syncing
 	}
+	m.work.mu.Unlock()
 	if ev.Kind == indexer.SyncDone {
 		m.fill.Wake() // not by Subscribe, which may drop events
 		m.indexChanged()
@@ -421,15 +294,15 @@ func (m *Memory) Subscribe(ctx context.Context) <-chan Event { return m.events.s
 
 // Close stops syncs and watches, waits for running calls and closes the index. A second Close does nothing.
 func (m *Memory) Close() error {
-	m.mu.Lock()
-	if m.closed {
-		m.mu.Unlock()
+	m.work.mu.Lock()
+	if m.work.closed {
+		m.work.mu.Unlock()
 		return nil
 	}
-	m.closed = true
-	close(m.closing)
-	m.mu.Unlock()
-	m.calls.Wait()
+	m.work.closed = true
+	close(m.work.closing)
+	m.work.mu.Unlock()
+	m.work.calls.Wait()
 	m.events.close()
-	return m.unlock(errors.Join(m.generations.close(), m.derived.Close(), m.store.Close(), m.cache.Close()))
+	return m.unlock(errors.Join(m.spaces.close(), m.derived.Close(), m.store.Close(), m.cache.Close()))
 }

@@ -163,7 +163,7 @@ func TestStaleEndsWithTheSyncOfAWatch(t *testing.T) {
 	if _, err := m.Sync(t.Context(), SyncOptions{}, nil); err != nil {
 		t.Fatal(err)
 	}
-	m.notesWritten.Add(1) // and the sync after it has failed
+	m.work.written++ // and the sync after it has failed
 	if got := m.stale(m.indexer.SyncState()); !strings.Contains(got, "newest notes (1)") {
 		t.Fatalf("stale: %q", got)
 	}

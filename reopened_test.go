@@ -46,7 +46,7 @@ func TestModelBeforeIsClosedAfterTheSwitch(t *testing.T) {
 	m := beforeOther(t, s)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	e := m.generations.active(ctx)
+	e := m.spaces.active(ctx)
 	c := e.(*embed.Client)
 	if c.Space().Provider != "local" || isClosed(c) {
 		t.Fatalf("the client is of %s", c.Space().Name())
@@ -73,7 +73,7 @@ func TestCloseClosesTheModelBefore(t *testing.T) {
 	t.Parallel()
 	s := newModels()
 	m := beforeOther(t, s)
-	e := m.generations.active(t.Context())
+	e := m.spaces.active(t.Context())
 	if err := m.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestModelBeforeIsLoadedOnceAndWithoutALock(t *testing.T) {
 	t.Parallel()
 	s := newModels()
 	m := beforeOther(t, s)
-	g := m.generations
+	g := m.spaces
 	loading, loaded, loads := make(chan struct{}), make(chan struct{}), 0
 	open := g.open
 	g.open = func(recipe string, space embed.Space) (*embed.Client, error) {
@@ -104,7 +104,7 @@ func TestModelBeforeIsLoadedOnceAndWithoutALock(t *testing.T) {
 		}()
 	}
 	<-loading
-	if g.recipeOf(g.wanted.Space()) == "" {
+	if g.recipeOf(g.opt.Embedder.Space()) == "" {
 		t.Error("the wanted provider has no recipe")
 	}
 	if !g.mu.TryLock() {

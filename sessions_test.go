@@ -188,7 +188,7 @@ func TestSearchDefersSmallTranscriptChanges(t *testing.T) {
 	}
 	transcript(t, folder, "s", llm.Message{Role: llm.RoleUser, Text: "Then the kingfisher dived."})
 	addNote(t, m, memory.Note{Text: "unrelated"})
-	<-m.syncInBackground(t.Context())
+	<-m.catchUp(t.Context())
 	if hits := find(t, m, "kingfisher"); len(hits) > 0 {
 		t.Errorf("one message was not waited with: %v", hits)
 	}

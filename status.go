@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"kioku/embed"
@@ -169,20 +170,6 @@ func (m *Memory) reranker() (name string, err error) {
 // Damaged reports whether the index was found damaged and is not whole yet.
 func (m *Memory) Damaged() bool { return m.store.Repair() != nil }
 
-// otherModel reports whether the vectors of the index are those of another model than the embedder's.
-func (m *Memory) otherModel(stats store.Stats) bool {
-	e := m.opt.Embedder
-	return e.Enabled() && stats.Embedded > 0 && !stats.Space.Matches(e.Space())
-}
-
-// built returns how many chunks have a vector of the embedder's model while the index has those of another one, 0 otherwise.
-func (m *Memory) built(ctx context.Context, stats store.Stats) (int, error) {
-	if !m.otherModel(stats) {
-		return 0, nil
-	}
-	return m.store.Built(ctx, m.opt.Embedder.Space())
-}
-
 // degradedVectors returns what is wrong with the vector channel, nothing if there is no provider. built is the number of chunks
 // with a vector of the provider's model, if the index has vectors of another one.
 func (m *Memory) degradedVectors(stats store.Stats, built int) []memory.Degradation {
@@ -228,7 +215,9 @@ func degradedIndex(stats store.Stats, st indexer.SyncState, stale string) []memo
 
 // stale returns why the index may lag behind the folder, or "" if it does not as far as is known.
 func (m *Memory) stale(st indexer.SyncState) string {
-	notes := m.notesWritten.Load() - m.notesIndexed.Load()
+	m.work.mu.Lock()
+	notes := m.work.written - m.work.seen
+	m.work.mu.Unlock()
 	switch {
 	case st.LastErr != nil:
 		return failedSync(st)
@@ -269,4 +258,63 @@ func failedSync(st indexer.SyncState) string {
 		waiting = changedFiles(st.PendingFiles)
 	}
 	return fmt.Sprintf("the last sync failed, and %s: %v", waiting, st.LastErr)
+}
+
+// maxNamedSkips is how many skipped files a Degradation names.
+const maxNamedSkips = 3
+
+// skippedNotes is what an index lacks of the files that matter most: MEMORY.md, USER.md and the files of days.
+type skippedNotes struct {
+	mu sync.Mutex
+	// generation is the generation of the index that degraded is about; 0 before the first.
+	generation int64
+	degraded   []memory.Degradation
+}
+
+// degradedFiles says which curated and daily files the index skips. It reads the list once for each generation of the index.
+func (m *Memory) degradedFiles(ctx context.Context, generation int64) []memory.Degradation {
+	s := &m.skipped
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.generation == generation {
+		return s.degraded
+	}
+	files, err := m.store.Skipped(ctx)
+	if err != nil {
+		m.log.Warn("list what is skipped", "err", err)
+		return nil
+	}
+	s.generation, s.degraded = generation, skippedFiles(files)
+	return s.degraded
+}
+
+// skippedFiles says which of the files that an index skips are curated or daily, nothing if none is.
+func skippedFiles(files []memory.SkippedFile) []memory.Degradation {
+	var names []string
+	for _, f := range files {
+		if !f.Indexed && isNotes(f.Path) {
+			names = append(names, fmt.Sprintf("%s (%s)", f.Path, f.Reason))
+		}
+	}
+	count := len(names)
+	if count == 0 {
+		return nil
+	}
+	if count > maxNamedSkips {
+		names = append(names[:maxNamedSkips], fmt.Sprintf("and %d more", count-maxNamedSkips))
+	}
+	what := "a file of notes is"
+	if count > 1 {
+		what = fmt.Sprintf("%d files of notes are", count)
+	}
+	return []memory.Degradation{{Code: memory.FilesSkipped, Text: what + " not indexed: " + strings.Join(names, ", ")}}
+}
+
+// isNotes reports whether a path of the index is that of MEMORY.md, USER.md, the folder of the daily files or one of them.
+func isNotes(path string) bool {
+	switch path {
+	case "MEMORY.md", "USER.md", "memory":
+		return true
+	}
+	return strings.HasPrefix(path, "memory/") && indexer.DateOf(path) != ""
 }

@@ -9,13 +9,19 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"kioku/indexer"
-	"kioku/memory"
 	"kioku/store"
 	"kioku/vectors"
 )
 
-// queryPatience is how long a sync for a query waits for vectors.
-const queryPatience = time.Second
+const (
+	// queryPatience is how long a sync for a query waits for vectors.
+	queryPatience = time.Second
+	// maxSyncs is how often a sync begins again because the index was replaced meanwhile.
+	maxSyncs = 3
+)
+
+// SyncOptions changes what a sync does.
+type SyncOptions = indexer.SyncOptions
 
 // SyncReport is the outcome of a sync or rebuild.
 type SyncReport struct {
@@ -40,40 +46,69 @@ type SyncReport struct {
 // first checks the whole index and mends what is wrong. With opt.NoRebuild it embeds for 1 s at most, and only for an index
 // that has vectors already.
 func (m *Memory) Sync(ctx context.Context, opt SyncOptions, step func(indexer.Progress)) (SyncReport, error) {
-	return m.long(ctx, func(ctx context.Context) (SyncReport, error) {
+	return m.maintain(ctx, func(ctx context.Context) (SyncReport, error) {
 		if opt.Verify {
 			if _, err := m.checkIndex(ctx, nil); err != nil {
 				return SyncReport{}, err
 			}
 		}
-		r, embeds, err := m.syncWords(ctx, opt, step)
+		embeds, err := m.embeds(ctx, opt)
+		if err != nil {
+			return SyncReport{}, err
+		}
+		r, err := m.index(ctx, opt, step)
 		if err == nil && opt.Verify && m.lastCheck.Load().Texts == 0 { // a new index has been checked while it was empty
 			_, err = m.checkIndex(ctx, nil)
 		}
 		switch {
-		case err != nil:
+		case err != nil || !embeds:
 			return r, err
-		case embeds && opt.NoRebuild:
-			r, err = m.embedForQuery(ctx, r, step)
-		case embeds:
-			m.opt.Embedder.AllowProbe()
-			r, err = m.embed(ctx, r, step)
+		case opt.NoRebuild:
+			return m.embed(ctx, r, step, queryPatience)
 		}
-		return m.reportVectors(ctx, r, err)
+		m.opt.Embedder.AllowProbe()
+		return m.embed(ctx, r, step, 0)
 	})
 }
 
 // Rebuild indexes all files again while the old index answers, and then embeds the texts without a vector.
 func (m *Memory) Rebuild(ctx context.Context, step func(indexer.Progress)) (SyncReport, error) {
-	return m.long(ctx, func(ctx context.Context) (SyncReport, error) {
-		r, err := m.wholeSync(ctx, func() (indexer.Report, error) { return m.indexer.Rebuild(ctx, step) })
+	return m.maintain(ctx, func(ctx context.Context) (SyncReport, error) {
+		r, err := m.whole(ctx, func() (indexer.Report, error) { return m.indexer.Rebuild(ctx, step) })
 		if err != nil {
 			return r, err
 		}
 		m.opt.Embedder.AllowProbe()
-		r, err = m.embed(ctx, r, step)
-		return m.reportVectors(ctx, r, err)
+		return m.embed(ctx, r, step, 0)
 	})
+}
+
+// maintain runs a sync or a rebuild until it ends or the memory is closed, and adds to its report what the index lacks.
+func (m *Memory) maintain(ctx context.Context, f func(context.Context) (SyncReport, error)) (SyncReport, error) {
+	if err := m.enterToWrite(); err != nil {
+		return SyncReport{}, err
+	}
+	defer m.leave()
+	ctx, cancel := m.untilClose(ctx)
+	defer cancel()
+	r, err := f(ctx)
+	if err != nil {
+		return r, err
+	}
+	m.mergeSegments(ctx)
+	e := m.opt.Embedder
+	if !e.Enabled() {
+		return r, nil
+	}
+	stats, err := m.store.Stats(ctx)
+	r.Unembedded = stats.Chunks - stats.Embedded
+	if m.otherModel(stats) {
+		r.Unembedded = stats.Chunks
+		if r.Stale == "" {
+			r.Stale = fmt.Sprintf("embedding model changed from %s to %s", stats.Space.Name(), e.Space().Name())
+		}
+	}
+	return r, err
 }
 
 // Compare counts the files that differ from the index, without indexing them. Until the next comparison, answers and Status
@@ -91,155 +126,140 @@ func (m *Memory) Compare(ctx context.Context) error {
 // Watch syncs and then keeps the index in step with the folder, and its vectors with the index, until ctx is done or the memory
 // is closed.
 func (m *Memory) Watch(ctx context.Context) error {
-	_, err := m.long(ctx, func(ctx context.Context) (SyncReport, error) {
-		g, ctx := errgroup.WithContext(ctx)
-		g.Go(func() error { return m.indexer.Watch(ctx) })
-		g.Go(func() error {
-			m.opt.Embedder.Prepare() // before the first search needs it
-			return nil
-		})
-		g.Go(func() error {
-			m.fill.Watch(ctx)
-			return nil
-		})
-		g.Go(func() error { return m.checkRegularly(ctx) })
-		g.Go(func() error {
-			for {
-				select {
-				case <-m.synced:
-					m.recordFullSync(ctx)
-					m.recordVersion(ctx)
-					m.mergeSegments(ctx)
-				case <-ctx.Done():
-					return nil
-				}
-			}
-		})
-		return SyncReport{}, g.Wait()
+	if err := m.enterToWrite(); err != nil {
+		return err
+	}
+	defer m.leave()
+	ctx, cancel := m.untilClose(ctx)
+	defer cancel()
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return m.indexer.Watch(ctx) })
+	g.Go(func() error {
+		m.opt.Embedder.Prepare() // before the first search needs it
+		return nil
 	})
-	return err
+	g.Go(func() error {
+		m.fill.Watch(ctx)
+		return nil
+	})
+	g.Go(func() error { return m.checkRegularly(ctx) })
+	g.Go(func() error {
+		for {
+			select {
+			case <-m.work.synced:
+				m.recordFullSync(ctx)
+				m.recordVersion(ctx)
+				m.mergeSegments(ctx)
+			case <-ctx.Done():
+				return nil
+			}
+		}
+	})
+	return g.Wait()
 }
 
-// syncInBackground starts a sync, never a rebuild, that outlives the caller's ctx, unless one runs already. The channel is
+// catchUp starts a sync in the background, never a rebuild, that outlives the caller's ctx, unless one runs already. The channel is
 // closed when the words are indexed, also those of notes that were written meanwhile. The vectors follow in the background.
-func (m *Memory) syncInBackground(ctx context.Context) <-chan struct{} {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.background != nil {
-		return m.background
+func (m *Memory) catchUp(ctx context.Context) <-chan struct{} {
+	m.work.mu.Lock()
+	defer m.work.mu.Unlock()
+	if m.work.catchUp != nil {
+		return m.work.catchUp
 	}
 	done := make(chan struct{})
-	m.background = done
-	m.calls.Add(1) // the caller is within a call, so Close still waits
-	ctx, cancel := m.untilClose(context.WithoutCancel(ctx))
-	go func() {
-		defer m.leave()
-		defer cancel()
-		embeds, err := m.syncNotes(ctx)
+	m.work.catchUp = done
+	m.inBackground(ctx, func(ctx context.Context) {
+		embeds, err := m.indexNotes(ctx)
 		close(done)
 		if err == nil && embeds {
-			err = m.embedInBackground(ctx)
+			err = m.embedInTurn(ctx)
 		}
 		if err != nil && ctx.Err() == nil {
 			m.log.Error("sync in the background", "err", err)
 		}
 		m.mergeSegments(ctx)
-	}()
+	})
 	return done
 }
 
-// syncNotes syncs until every note that was written is indexed, or a sync fails; then it clears m.background. It reports
-// whether texts are to be embedded.
-func (m *Memory) syncNotes(ctx context.Context) (embeds bool, err error) {
+// indexNotes syncs until every note that was written is indexed, or a sync fails; then it ends the catch-up. It reports whether texts are
+// to be embedded.
+func (m *Memory) indexNotes(ctx context.Context) (embeds bool, err error) {
 	for {
 		var more bool
 		stats, err := m.store.Stats(ctx)
 		if err == nil {
 			// An index that is made again must contain all of every transcript.
-			_, more, err = m.syncWords(ctx, SyncOptions{NoRebuild: true, DeferSessions: stats.Repair == nil}, nil)
+			opt := SyncOptions{NoRebuild: true, DeferSessions: stats.Repair == nil}
+			if more, err = m.embeds(ctx, opt); err == nil {
+				_, err = m.index(ctx, opt, nil)
+			}
 		}
 		embeds = embeds || more
-		m.mu.Lock()
-		ended := err != nil || m.notesIndexed.Load() >= m.notesWritten.Load()
+		m.work.mu.Lock()
+		ended := err != nil || m.work.seen >= m.work.written
 		if ended {
-			m.background = nil
+			m.work.catchUp = nil
 		}
-		m.mu.Unlock()
+		m.work.mu.Unlock()
 		if ended {
 			return embeds, err
 		}
 	}
 }
 
-// embedInBackground has embedded what has no vector. If another call is at it, that call goes on with what is new now.
-func (m *Memory) embedInBackground(ctx context.Context) error {
-	m.embedRequests.Add(1)
-	for m.embedding.CompareAndSwap(false, true) {
-		served := m.embedRequests.Load()
-		m.fill.Wake()
+// embedInTurn has embedded what has no vector. If another call is at it, that call goes on with what is new now; and if one waits for its
+// end besides, embedInTurn has nothing to do.
+func (m *Memory) embedInTurn(ctx context.Context) error {
+	m.fill.Wake()
+	select {
+	case m.work.embeds <- struct{}{}:
+		defer func() { <-m.work.embeds }()
 		_, err := m.fill.Run(ctx, nil)
-		m.embedding.Store(false)
-		if err != nil || served == m.embedRequests.Load() {
-			return err
-		}
+		return err
+	default:
+		return nil
 	}
-	return nil
 }
 
-// embed has the texts embedded that have no vector, and adds the outcome to a report.
-func (m *Memory) embed(ctx context.Context, r SyncReport, step func(indexer.Progress)) (SyncReport, error) {
-	b, err := m.fill.Run(ctx, func(s vectors.State) {
+// embed has the texts embedded that have no vector, and adds the outcome to a report. If somebody waits for it, for a time that is not 0,
+// what is not embedded in that time is left to the next sync.
+func (m *Memory) embed(ctx context.Context, r SyncReport, step func(indexer.Progress), wait time.Duration) (SyncReport, error) {
+	run, cancel := context.WithCancel(ctx)
+	if wait > 0 {
+		run, cancel = context.WithTimeout(ctx, wait)
+	}
+	defer cancel()
+	b, err := m.fill.Run(run, func(s vectors.State) {
 		if step != nil {
 			step(indexer.Progress{Phase: indexer.PhaseEmbed, Embedded: s.Embedded, EmbedTotal: s.Total})
 		}
 	})
 	r.Embedded, r.Known, r.EmbedErr = b.Embedded, r.Known+b.Known, b.Err
 	r.Truncated, r.Refused, r.RefusedErr = b.Truncated, b.Refused, b.RefusedErr
-	return r, err
-}
-
-// embedForQuery is embed for a sync that somebody waits for: what is not embedded soon is left to the next one, and counted.
-func (m *Memory) embedForQuery(ctx context.Context, r SyncReport, step func(indexer.Progress)) (SyncReport, error) {
-	patience, cancel := context.WithTimeout(ctx, queryPatience)
-	defer cancel()
-	r, err := m.embed(patience, r, step)
-	if err != nil && patience.Err() != nil && ctx.Err() == nil {
+	if run.Err() != nil && ctx.Err() == nil {
 		err = nil
 	}
 	return r, err
 }
 
-// syncWords syncs within a call. It reports whether texts are to be embedded afterwards: a query does not have a whole index
-// embedded that never had vectors, or has vectors of another model.
-func (m *Memory) syncWords(ctx context.Context, opt SyncOptions, step func(indexer.Progress)) (SyncReport, bool, error) {
-	embeds := m.opt.Embedder.Enabled()
-	if embeds && opt.NoRebuild {
-		before, err := m.store.Stats(ctx)
-		if err != nil {
-			return SyncReport{}, false, err
-		}
-		embeds = before.Chunks == 0 || before.Embedded > 0 && before.Space.Matches(m.opt.Embedder.Space())
+// embeds reports whether a sync that begins now has texts embedded: a query does not have a whole index embedded that never had vectors,
+// or has vectors of another model.
+func (m *Memory) embeds(ctx context.Context, opt SyncOptions) (bool, error) {
+	if !m.opt.Embedder.Enabled() || !opt.NoRebuild {
+		return m.opt.Embedder.Enabled(), nil
 	}
-	r, err := m.wholeSync(ctx, func() (indexer.Report, error) { return m.indexer.Sync(ctx, opt, step) })
-	return r, embeds, err
+	before, err := m.store.Stats(ctx)
+	return before.Chunks == 0 || before.Embedded > 0 && !m.otherModel(before), err
 }
 
-// recordFullSync stores the end of the last full sync of a watch. The syncs are whole without it, so an error is logged.
-func (m *Memory) recordFullSync(ctx context.Context) {
-	stats, err := m.store.Stats(ctx)
-	if last := m.indexer.SyncState().LastSync; err == nil && last.After(stats.LastSync) {
-		err = m.store.RecordSync(ctx, last)
-	}
-	if err != nil && ctx.Err() == nil {
-		m.log.Warn("record the end of a sync", "err", err)
-	}
+// index brings the words of the index in step with the folder, within a call.
+func (m *Memory) index(ctx context.Context, opt SyncOptions, step func(indexer.Progress)) (SyncReport, error) {
+	return m.whole(ctx, func() (indexer.Report, error) { return m.indexer.Sync(ctx, opt, step) })
 }
 
-// maxSyncs is how often a sync begins again because the index was replaced meanwhile.
-const maxSyncs = 3
-
-// wholeSync calls a complete sync, again if the index was damaged and replaced meanwhile, and stores its end in the index.
-func (m *Memory) wholeSync(ctx context.Context, sync func() (indexer.Report, error)) (SyncReport, error) {
+// whole calls a sync of all files, again if the index was damaged and replaced meanwhile, and stores its end in the index.
+func (m *Memory) whole(ctx context.Context, sync func() (indexer.Report, error)) (SyncReport, error) {
 	for try := 1; ; try++ {
 		r, err := sync()
 		if err == nil {
@@ -269,51 +289,22 @@ func (m *Memory) evict(ctx context.Context) error {
 	return m.cache.Evict(ctx, m.store.Live, stats.Space, m.opt.Embedder.Space())
 }
 
-// notesSeen records that the index contains the first n notes that Append has written.
-func (m *Memory) notesSeen(n int64) {
-	for old := m.notesIndexed.Load(); old < n; old = m.notesIndexed.Load() {
-		m.notesIndexed.CompareAndSwap(old, n)
-	}
-}
-
-// indexReplaced is called within a call when the index was damaged and an empty one took its place.
-func (m *Memory) indexReplaced() { m.syncInBackground(context.Background()) }
-
-// long runs f until it ends or the memory is closed, and merges what f wrote.
-func (m *Memory) long(ctx context.Context, f func(context.Context) (SyncReport, error)) (SyncReport, error) {
-	if err := m.enter(); err != nil {
-		return SyncReport{}, err
-	}
-	defer m.leave()
-	if m.opt.Mode != Own {
-		return SyncReport{}, memory.ErrReadOnly
-	}
-	ctx, cancel := m.untilClose(ctx)
-	defer cancel()
-	r, err := f(ctx)
-	if err != nil {
-		return r, err
-	}
-	m.mergeSegments(ctx)
-	return r, err
-}
-
-// reportVectors adds to the report of a sync that ended well what the index lacks.
-func (m *Memory) reportVectors(ctx context.Context, r SyncReport, err error) (SyncReport, error) {
-	e := m.opt.Embedder
-	if err != nil || !e.Enabled() {
-		return r, err
-	}
+// recordFullSync stores the end of the last full sync of a watch. The syncs are whole without it, so an error is logged.
+func (m *Memory) recordFullSync(ctx context.Context) {
 	stats, err := m.store.Stats(ctx)
-	if m.otherModel(stats) {
-		r.Unembedded = stats.Chunks
-		if r.Stale == "" {
-			r.Stale = fmt.Sprintf("embedding model changed from %s to %s", stats.Space.Name(), e.Space().Name())
-		}
-		return r, err
+	if last := m.indexer.SyncState().LastSync; err == nil && last.After(stats.LastSync) {
+		err = m.store.RecordSync(ctx, last)
 	}
-	r.Unembedded = stats.Chunks - stats.Embedded
-	return r, err
+	if err != nil && ctx.Err() == nil {
+		m.log.Warn("record the end of a sync", "err", err)
+	}
+}
+
+// recordVersion adds to the journal what the last sync has found. Searches need no journal, so an error is logged.
+func (m *Memory) recordVersion(ctx context.Context) {
+	if err := m.past.Record(ctx, m.store.Generation()); err != nil && ctx.Err() == nil {
+		m.log.Warn("record a version", "err", err)
+	}
 }
 
 // mergeSegments makes look-ups of words fast again after a sync. The sync is whole without it, so an error is logged.

@@ -12,9 +12,9 @@ import (
 	"kioku/memory"
 )
 
-// CheckCeiling returns the ceiling of a request for old notes, which nil means Private. It returns an error for Normal without derivation,
+// checkCeiling returns the ceiling of a request for old notes, which nil means Private. It returns an error for Normal without derivation,
 // which tells what is private.
-func (p *Past) CheckCeiling(wanted *memory.Sensitivity) (memory.Sensitivity, error) {
+func (p *Past) checkCeiling(wanted *memory.Sensitivity) (memory.Sensitivity, error) {
 	switch {
 	case wanted == nil:
 		return memory.Private, nil
@@ -44,9 +44,9 @@ func (p *Past) noteUpTo(name string, src []byte, ceiling memory.Sensitivity) str
 	return chunker.Normalize(text.StripMarks(src))
 }
 
-// Withhold leaves out the passages of an answer that have lines above a ceiling of sensitivity, if derivation knows it. folder has the old
+// withhold leaves out the passages of an answer that have lines above a ceiling of sensitivity, if derivation knows it. folder has the old
 // notes. A note that cannot be read is left out too.
-func (p *Past) Withhold(folder string, answer *memory.Answer, ceiling memory.Sensitivity) error {
+func (p *Past) withhold(folder string, answer *memory.Answer, ceiling memory.Sensitivity) error {
 	if p.opt.Episodes == nil || ceiling >= memory.Secret {
 		return nil
 	}

@@ -6,8 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
+	"path"
+	"path/filepath"
 	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
 
+	"kioku/internal/files"
 	"kioku/internal/text"
 	"kioku/memory"
 )
@@ -18,30 +25,79 @@ const (
 	maxDiffFiles = 200
 )
 
-// Options say which folder has a past and what of it may be shown.
+// Options say which folder has a past, what of it may be shown, and how its versions are searched.
 type Options struct {
-	// Folder of the notes.
+	// Folder of the notes, absolute and without symbolic links.
 	Folder string
-	// Journal is what is kept of a folder that git has no versions of.
-	Journal JournalOptions
-	// KeepsJournal says that it is kept.
+	// State is the folder of the agent's state, in which the journal and the indexes of old notes are.
+	State string
+	// KeepsJournal says that the journal is kept of a folder that git has no versions of; Journal.Folder need not be set.
 	KeepsJournal bool
+	Journal      JournalOptions
+	// ReadOnly keeps Forget, Purge, Record and Search from writing to State.
+	ReadOnly bool
 	// Owns reports whether a path is one of a note that the settings of today include.
 	Owns func(path string) bool
+	// FileOf returns the path of the file that a citation names, and whether there is one.
+	FileOf func(citation string) (path string, ok bool)
+	// Indexed returns the notes of the folder that the index has now, in any order; one whose text is not indexed has no hash.
+	Indexed func(ctx context.Context) ([]Noted, error)
+	// Changes is the log of what was written to the notes.
+	Changes Changes
+	// Index makes an index of a folder of old notes in a state folder, and Search answers a query from it. Recipe changes when an index
+	// would be made otherwise.
+	Index  func(ctx context.Context, notes, state string) error
+	Search func(ctx context.Context, notes, state string, q memory.Query) (memory.Answer, error)
+	Recipe string
 	// MaxFileBytes is the size above which a note is left out.
 	MaxFileBytes int64
 	// Episodes cuts a note into parts that have a sensitivity; nil means that nobody knows which lines are private.
 	Episodes func(memory.SourceFile) []memory.Episode
+	// Location is that of the time at which a query about a version is asked.
+	Location *time.Location
+	// Now is the clock.
+	Now func() time.Time
 }
 
-// Past is the past of a folder of notes.
+// Changes is a log of changes of notes; *note.Folder has one.
+type Changes interface {
+	// Forget removes the changes of files that have one of some texts.
+	Forget(ctx context.Context, paths, said []string) error
+	// Purge removes the changes of a file or folder, and returns how many.
+	Purge(ctx context.Context, name string) (int, error)
+}
+
+// Past is the past of a folder of notes. Its methods may be called concurrently.
 type Past struct {
 	opt     Options
 	journal *Journal
+	// recorded is 1 more than the generation of the index that the journal has; 0 if it is not known.
+	recorded atomic.Int64
 }
 
 // NewPast returns the past of a folder, which may have none.
-func NewPast(opt Options) *Past { return &Past{opt, NewJournal(opt.Journal)} }
+func NewPast(opt Options) *Past {
+	opt.Journal.Folder, opt.Journal.Now = filepath.Join(opt.State, "journal.git"), opt.Now
+	return &Past{opt: opt, journal: NewJournal(opt.Journal)}
+}
+
+// cleanPath returns the path of a file or folder in a request. The empty path is everything.
+func (p *Past) cleanPath(name string) (string, error) {
+	name = strings.TrimSuffix(strings.TrimPrefix(name, "./"), "/")
+	if name == "" || name == "." {
+		return "", nil
+	}
+	if err := memory.CheckPath(name); err != nil {
+		return "", err
+	}
+	if name != path.Clean(name) || path.IsAbs(name) || strings.HasPrefix(name, "../") || name == ".." {
+		return "", &memory.InputError{Field: "path", Problem: "must be the path of a file or folder of the workspace, relative to it"}
+	}
+	if file, ok := p.opt.FileOf(name); ok && text.MarkdownExtension(file) != "" {
+		return file, nil
+	}
+	return name, nil
+}
 
 // Open returns the history of the folder: that of git if there is one, else the journal. It returns an error that is memory.ErrNoHistory for
 // a folder that has neither.
@@ -60,19 +116,59 @@ func (p *Past) Open(ctx context.Context) (*Git, error) {
 	return nil, fmt.Errorf("%w; kioku config set history.journal true keeps one from now on", err)
 }
 
-// Record adds a version to the journal; see Journal.Record.
-func (p *Past) Record(ctx context.Context, files []Noted, read func(path string) ([]byte, error)) error {
-	_, err := p.journal.Record(ctx, files, read)
-	return err
+// find returns the history of the folder and a version in it.
+func (p *Past) find(ctx context.Context, at memory.Moment) (*Git, memory.FolderVersion, error) {
+	g, err := p.Open(ctx)
+	if err != nil {
+		return nil, memory.FolderVersion{}, err
+	}
+	v, err := g.Find(ctx, at)
+	return g, v, err
 }
 
-// Purge removes the versions of a file or folder from the journal; see Journal.Purge.
-func (p *Past) Purge(ctx context.Context, name string) (removed int, err error) {
-	return p.journal.Purge(ctx, name)
+// Record adds what a generation of the index has to the journal, if it is kept. It does nothing if the journal has that generation.
+func (p *Past) Record(ctx context.Context, generation int64) error {
+	if !p.opt.KeepsJournal || p.opt.ReadOnly || p.recorded.Swap(generation+1) == generation+1 {
+		return nil
+	}
+	err := p.readIndexed(ctx, func(notes []Noted, read func(string) ([]byte, error)) error {
+		notes = slices.DeleteFunc(notes, func(n Noted) bool { return n.Hash == "" })
+		_, err := p.journal.Record(ctx, notes, read)
+		return err
+	})
+	if err != nil {
+		p.recorded.Store(0)
+		return fmt.Errorf("the journal of the notes lacks a version: %w", err)
+	}
+	return nil
 }
 
-// Log returns the changes of notes, the latest first; none if nothing was changed.
+// readIndexed calls f with the notes that the index has and that may be shown, in the order of their paths, and a function that reads one.
+func (p *Past) readIndexed(ctx context.Context, f func(notes []Noted, read func(name string) ([]byte, error)) error) error {
+	notes, err := p.opt.Indexed(ctx)
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(p.opt.Folder)
+	if err != nil {
+		return fmt.Errorf("%w: %w", memory.ErrUnavailable, err)
+	}
+	defer root.Close()
+	notes = slices.DeleteFunc(notes, func(n Noted) bool { return !p.opt.Owns(n.Path) })
+	slices.SortFunc(notes, func(a, b Noted) int { return cmp.Compare(a.Path, b.Path) })
+	return f(notes, func(name string) ([]byte, error) {
+		src, _, err := files.Read(root, name, p.opt.MaxFileBytes)
+		return src, err
+	})
+}
+
+// Log returns the changes of notes that git has, or else the journal, the latest first; none if nothing was changed. It returns an
+// error that is memory.ErrNoHistory for a folder that has neither, and a *memory.InputError for a path outside of the folder.
 func (p *Past) Log(ctx context.Context, q memory.LogQuery) ([]memory.FileChange, error) {
+	var err error
+	if q.Path, err = p.cleanPath(q.Path); err != nil {
+		return nil, err
+	}
 	if q.Limit < 0 || q.Limit > maxLog {
 		return nil, &memory.InputError{Field: "limit", Problem: fmt.Sprintf("is %d, not within 0 and %d", q.Limit, maxLog)}
 	}
@@ -101,21 +197,22 @@ func (p *Past) Log(ctx context.Context, q memory.LogQuery) ([]memory.FileChange,
 	return shown, nil
 }
 
-// Show returns a note as it was. It returns an error that is memory.ErrNotFound for a path that no note can have, and memory.ErrNoVersion
-// if it was not there then.
+// Show returns a note as it was. It returns an error that is memory.ErrNotFound for a path that no note can have, memory.ErrNoVersion
+// if it was not there then, and memory.ErrNoHistory for a folder without a history. Lines above the ceiling, which nil means Private, are
+// replaced; without derivation nobody knows which these are, so that it then returns a *memory.InputError for the ceiling Normal.
 func (p *Past) Show(ctx context.Context, name string, at memory.Moment, ceiling *memory.Sensitivity) (memory.PastFile, error) {
-	upTo, err := p.CheckCeiling(ceiling)
+	name, err := p.cleanPath(name)
+	if err != nil {
+		return memory.PastFile{}, err
+	}
+	upTo, err := p.checkCeiling(ceiling)
 	if err != nil {
 		return memory.PastFile{}, err
 	}
 	if !p.opt.Owns(name) {
 		return memory.PastFile{}, memory.ErrNoFile
 	}
-	g, err := p.Open(ctx)
-	if err != nil {
-		return memory.PastFile{}, err
-	}
-	v, err := g.Find(ctx, at)
+	g, v, err := p.find(ctx, at)
 	if err != nil {
 		return memory.PastFile{}, err
 	}
@@ -130,31 +227,28 @@ func (p *Past) Show(ctx context.Context, name string, at memory.Moment, ceiling 
 }
 
 // Diff returns what two versions of the notes differ in, of at most 200 files. A file that was renamed is one that was removed and one
-// that was added. now calls its argument for each note at or below a path as the folder has it now.
-func (p *Past) Diff(ctx context.Context, q memory.DiffQuery, now func(each func(path string, src []byte)) error) (memory.Diff, error) {
-	ceiling, err := p.CheckCeiling(q.MaxSensitivity)
+// that was added. Its errors are those of Show.
+func (p *Past) Diff(ctx context.Context, q memory.DiffQuery) (memory.Diff, error) {
+	var err error
+	if q.Path, err = p.cleanPath(q.Path); err != nil {
+		return memory.Diff{}, err
+	}
+	ceiling, err := p.checkCeiling(q.MaxSensitivity)
 	if err != nil {
 		return memory.Diff{}, err
 	}
-	g, err := p.Open(ctx)
+	g, from, err := p.find(ctx, q.From)
 	if err != nil {
 		return memory.Diff{}, err
 	}
-	var d memory.Diff
-	if d.From, err = g.Find(ctx, q.From); err != nil {
-		return memory.Diff{}, err
-	}
+	d := memory.Diff{From: from}
 	before, err := p.texts(ctx, g, d.From, q.Path, ceiling)
 	if err != nil {
 		return memory.Diff{}, err
 	}
-	after := map[string]string{}
+	var after map[string]string
 	if q.To == nil {
-		err = now(func(name string, src []byte) {
-			if isBelow(name, q.Path) && p.opt.Owns(name) {
-				after[name] = p.noteUpTo(name, src, ceiling)
-			}
-		})
+		after, err = p.textsNow(ctx, q.Path, ceiling)
 	} else if d.To, err = g.Find(ctx, *q.To); err == nil {
 		after, err = p.texts(ctx, g, d.To, q.Path, ceiling)
 	}
@@ -165,6 +259,22 @@ func (p *Past) Diff(ctx context.Context, q memory.DiffQuery, now func(each func(
 		return memory.Diff{}, err
 	}
 	return d, nil
+}
+
+// textsNow returns the notes that the index has by path, as they are now, without lines above a ceiling.
+func (p *Past) textsNow(ctx context.Context, below string, ceiling memory.Sensitivity) (map[string]string, error) {
+	all := map[string]string{}
+	return all, p.readIndexed(ctx, func(notes []Noted, read func(string) ([]byte, error)) error {
+		for _, n := range notes {
+			if !isBelow(n.Path, below) {
+				continue
+			}
+			if src, err := read(n.Path); err == nil {
+				all[n.Path] = p.noteUpTo(n.Path, src, ceiling)
+			}
+		}
+		return ctx.Err()
+	})
 }
 
 // addDiffs adds the files that differ.
@@ -198,53 +308,28 @@ func bytesIf(s string, ok bool) []byte {
 	return append([]byte{}, s...)
 }
 
-// Notes returns the notes of a version that may be shown, those at or below a path.
-func (p *Past) Notes(ctx context.Context, g *Git, v memory.FolderVersion, below string) ([]File, error) {
+// notes returns the notes of a version that may be shown, those at or below a path.
+func (p *Past) notes(ctx context.Context, g *Git, v memory.FolderVersion, below string) ([]File, error) {
 	tree, err := g.Tree(ctx, v)
-	var files []File
+	var shown []File
 	for _, file := range tree.Files {
 		if isBelow(file.Path, below) && file.Size <= p.opt.MaxFileBytes && p.opt.Owns(file.Path) {
-			files = append(files, file)
+			shown = append(shown, file)
 		}
 	}
-	return files, err
+	return shown, err
 }
 
 // texts returns the notes of a version by path, without lines above a ceiling.
 func (p *Past) texts(ctx context.Context, g *Git, v memory.FolderVersion, below string, ceiling memory.Sensitivity) (map[string]string, error) {
-	files, err := p.Notes(ctx, g, v, below)
+	shown, err := p.notes(ctx, g, v, below)
 	if err != nil {
 		return nil, err
 	}
 	all := map[string]string{}
-	err = g.Read(ctx, files, func(file File, src []byte) error {
+	err = g.Read(ctx, shown, func(file File, src []byte) error {
 		all[file.Path] = p.noteUpTo(file.Path, src, ceiling)
 		return nil
 	})
 	return all, err
-}
-
-// Remaining returns a line for people for each file of which the journal or git has an older version, which it does not change.
-func (p *Past) Remaining(ctx context.Context, paths []string) (lines []string, err error) {
-	find := func(g *Git, err error, line string) error {
-		for i := 0; i < len(paths) && err == nil; i++ {
-			var changes []memory.FileChange
-			if changes, err = g.Log(ctx, memory.LogQuery{Path: paths[i], Limit: 1}); len(changes) > 0 {
-				lines = append(lines, fmt.Sprintf(line, paths[i]))
-			}
-		}
-		if errors.Is(err, memory.ErrNoHistory) {
-			return nil
-		}
-		return err
-	}
-	j, err := p.journal.Open(ctx)
-	if err := find(j, err, "%s in the journal of old notes, until: kioku history purge %[1]s"); err != nil {
-		return nil, err
-	}
-	g, err := OpenGit(ctx, p.opt.Folder)
-	if err := find(g, err, "%s in the history of git, which Kioku does not change: git filter-repo can"); err != nil {
-		lines = append(lines, "older versions in git, which could not be read: "+err.Error())
-	}
-	return lines, nil
 }

@@ -29,7 +29,8 @@ func setup(t *testing.T, change func(*indexer.Options)) *fixture {
 	t.Helper()
 	f := &fixture{T: t, dir: filepath.Join(t.TempDir(), "ws"), split: &paragraphs{}, index: newMemIndex(), clock: time.Hour}
 	f.must(os.Mkdir(f.dir, 0o755))
-	opt := indexer.Options{Workspace: f.dir, Now: f.now, Notify: f.note, Debounce: 50 * time.Millisecond, PollInterval: 50 * time.Millisecond}
+	opt := indexer.Options{Workspace: f.dir, Now: f.now, Notify: f.note,
+		Settings: indexer.Settings{Debounce: 50 * time.Millisecond, PollInterval: 50 * time.Millisecond}}
 	if change != nil {
 		change(&opt)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"kioku/internal/text"
+	"kioku/memory"
 )
 
 // WholeFolder are the globs that include every Markdown file of a workspace.
@@ -53,6 +54,22 @@ func CheckGlob(glob string) error {
 func matchesGlob(glob, p string) bool {
 	glob = strings.TrimSuffix(glob, "/")
 	return doublestar.MatchUnvalidated(glob, p) || doublestar.MatchUnvalidated(glob+"/**", p)
+}
+
+// Matcher returns a function that reports whether a glob selects a path; the empty glob selects all. A glob without a slash matches in any
+// folder. It returns a *memory.InputError for a malformed glob.
+func Matcher(glob string) (func(path string) bool, error) {
+	glob = strings.TrimSuffix(strings.TrimPrefix(glob, "./"), "/")
+	if glob == "" {
+		return func(string) bool { return true }, nil
+	}
+	if err := CheckGlob(glob); err != nil {
+		return nil, &memory.InputError{Field: "glob", Problem: err.Error()}
+	}
+	if !strings.Contains(glob, "/") {
+		glob = "**/" + glob
+	}
+	return func(path string) bool { return matchesGlob(glob, path) }, nil
 }
 
 // matchesAny reports whether one of the globs matches a path or a folder above it. *.md matches all Markdown: NOTES.MD and a.markdown too.

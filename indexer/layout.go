@@ -2,6 +2,7 @@ package indexer
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -10,6 +11,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"kioku/chunker"
+	"kioku/internal/files"
 	"kioku/internal/text"
 	"kioku/memory"
 )
@@ -250,6 +253,42 @@ func (x *Indexer) Owns(p string) (root, rel string, ok bool) {
 	return t.root, rel, true
 }
 
+// Read returns the bytes of a file by its path in the index, decoded as text. It returns an error that is memory.ErrNoFile for one that the
+// index can never contain or that is not there, so that nobody can probe for other files, and memory.ErrNotFound with the reason for one
+// whose content is no text.
+func (x *Indexer) Read(p string) (files.Text, error) {
+	dir, rel, ok := x.Owns(p)
+	if !ok {
+		return files.Text{}, memory.ErrNoFile
+	}
+	root, err := os.OpenRoot(dir)
+	if err == nil {
+		defer root.Close()
+		var src files.Text
+		if src, err = files.ReadText(root, rel, x.limit(p)); err == nil {
+			return src, nil
+		}
+		if src.Info != nil {
+			return src, fmt.Errorf("%w that can be shown: %w", memory.ErrNotFound, err)
+		}
+	}
+	x.opt.Log.Debug("read a file", "path", p, "err", err)
+	return files.Text{}, memory.ErrNoFile
+}
+
+// Show returns the text of a file by its path in the index, without markers; of a transcript it returns what is said on each line. The errors
+// are those of Read.
+func (x *Indexer) Show(p string) (string, error) {
+	src, err := x.Read(p)
+	if err != nil {
+		return "", err
+	}
+	if x.IsTranscript(p) {
+		src.Data = x.Render(p, src.Data)
+	}
+	return chunker.Normalize(text.StripMarks(src.Data)), nil
+}
+
 // ownsTranscript reports whether a path in the root of a target is no transcript, or one of this memory.
 func (x *Indexer) ownsTranscript(t target, rel string) bool {
 	if !memory.IsTranscript(t.source) {
@@ -266,8 +305,8 @@ func (x *Indexer) ownsTranscript(t target, rel string) bool {
 // IsTranscript reports whether a path of the index is a transcript, which must be shown as [Indexer.Render] returns it.
 func (x *Indexer) IsTranscript(p string) bool { return len(x.layout.transcripts) > 0 && reserved(p) }
 
-// Limit returns the maximum size in bytes of the file at a path of the index.
-func (x *Indexer) Limit(p string) int64 {
+// limit returns the maximum size in bytes of the file at a path of the index.
+func (x *Indexer) limit(p string) int64 {
 	if x.IsTranscript(p) {
 		return limitOf(memory.SourceSessions, x.opt.MaxFileBytes)
 	}

@@ -27,7 +27,7 @@ func describe(t *testing.T, path, text string) (described, indexer.File) {
 	f := setup(t, func(opt *indexer.Options) { opt.ExtraPaths = []string{"."} })
 	split, err := chunker.New(chunker.Options{})
 	f.must(err)
-	x := indexer.New(split, f.index, indexer.Options{Workspace: f.dir, ExtraPaths: []string{"."}, Now: f.now})
+	x := indexer.New(split, f.index, indexer.Options{Workspace: f.dir, Settings: indexer.Settings{ExtraPaths: []string{"."}}, Now: f.now})
 	f.write(path, text)
 	_, err = x.Sync(t.Context(), indexer.SyncOptions{}, nil)
 	f.must(err)

@@ -10,12 +10,8 @@ import (
 // DefaultMaxFileBytes is the default of Options.MaxFileBytes.
 const DefaultMaxFileBytes = 10 << 20
 
-// Options says what to index and when. Zero values mean the defaults.
-type Options struct {
-	// Workspace is the folder of Markdown. It is required.
-	Workspace string
-	// StateDir is the folder of the index. If it is in the workspace, no pattern includes a file of it. Empty if unknown.
-	StateDir string
+// Settings says what is indexed beside the workspace, and when. Zero values mean the defaults.
+type Settings struct {
 	// ExtraPaths are more files or folders, absolute or relative to the workspace. A folder contributes the .md files in and
 	// below it. The last element may be a glob. Empty means none.
 	ExtraPaths []string
@@ -38,9 +34,15 @@ type Options struct {
 	Interval time.Duration
 	// PollInterval is the time between scans if the system has no file watches left; 0 means 5 s.
 	PollInterval time.Duration
-	// StripMarkers removes text that must be neither found nor shown from a file before it is split. It must keep the line
-	// numbers. It is called concurrently. Nil removes nothing.
-	StripMarkers func(src []byte) []byte
+}
+
+// Options says what to index, and with what.
+type Options struct {
+	Settings
+	// Workspace is the folder of Markdown. It is required.
+	Workspace string
+	// StateDir is the folder of the index. If it is in the workspace, no pattern includes a file of it. Empty if unknown.
+	StateDir string
 	// Origins returns whose words the lines of a file are, for File.Origins, from its bytes with the markers. It is called
 	// concurrently. Nil means that all are the owner's.
 	Origins func(src []byte) []memory.LineOrigin

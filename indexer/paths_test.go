@@ -73,7 +73,7 @@ func FuzzOwns(f *testing.F) {
 	for _, s := range []string{"MEMORY.md", "memory/a.md", "../x.md", "memory/../../etc/x.md", "/ws/memory/a.md", "memory/\x00.md", "notes/日記.md", "memory/%2e%2e/a.md"} {
 		f.Add(s)
 	}
-	x := indexer.New(&paragraphs{}, newMemIndex(), indexer.Options{Workspace: "/no/such/ws", ExtraPaths: []string{"notes", "/no/such/out"}})
+	x := indexer.New(&paragraphs{}, newMemIndex(), indexer.Options{Workspace: "/no/such/ws", Settings: indexer.Settings{ExtraPaths: []string{"notes", "/no/such/out"}}})
 	f.Fuzz(func(t *testing.T, p string) {
 		root, rel, ok := x.Owns(p)
 		if !ok {

@@ -13,6 +13,7 @@ import (
 
 	"kioku/chunker"
 	"kioku/internal/files"
+	"kioku/internal/text"
 	"kioku/internal/trace"
 	"kioku/memory"
 )
@@ -122,9 +123,7 @@ func (r *syncRun) split(f *File, found foundFile, data []byte) {
 		if r.opt.Origins != nil {
 			f.Origins = r.opt.Origins(data)
 		}
-		if r.opt.StripMarkers != nil {
-			data = r.opt.StripMarkers(data)
-		}
+		data = text.StripMarks(data)
 	}
 	doc := r.splitter.Split(chunker.KindOf(f.Path), data)
 	f.describe(doc, found)

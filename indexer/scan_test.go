@@ -231,7 +231,7 @@ func TestScanResolvesWorkspace(t *testing.T) {
 	f.write("memory/a.md", "x")
 	link := filepath.Join(filepath.Dir(f.dir), "link")
 	f.must(os.Symlink("ws", link))
-	f.x = indexer.New(f.split, f.index, indexer.Options{Workspace: link, ExtraPaths: []string{link + "/notes"}})
+	f.x = indexer.New(f.split, f.index, indexer.Options{Workspace: link, Settings: indexer.Settings{ExtraPaths: []string{link + "/notes"}}})
 	f.write("notes/n.md", "x")
 	f.sync()
 	f.holds("memory/a.md", "notes/n.md")

@@ -299,21 +299,19 @@ func TestSessionsMayBeLargerThanNotes(t *testing.T) {
 	f.holds("sessions/s.jsonl")
 }
 
-func TestStripMarkersRunsBeforeSplit(t *testing.T) {
+func TestMarkersAreRemovedBeforeSplit(t *testing.T) {
 	t.Parallel()
-	f := setup(t, func(o *indexer.Options) {
-		o.StripMarkers = func(src []byte) []byte { return bytes.ReplaceAll(src, []byte("hidden"), nil) }
-	})
-	f.write("memory/a.md", "shown\nhidden\nhidden too")
+	f := setup(t, nil)
+	f.write("memory/a.md", "shown\n\nand this <!-- kioku from=user -->")
 	f.sync()
-	f.has("memory/a.md", "shown|too")
+	f.has("memory/a.md", "shown|and this")
 }
 
 func FuzzRender(f *testing.F) {
 	for _, s := range []string{"", "\n", "2026-01-05 a\nb", "2026-01-05 a\r\n\n\n", "2026-01-05 \xff\x00\u2028\n", "x"} {
 		f.Add([]byte(s))
 	}
-	x := indexer.New(nil, nil, indexer.Options{Workspace: "/w", Sessions: indexer.Sessions{Folder: "/x", Spoken: func(line []byte) (string, string) { return string(line), "" }}})
+	x := indexer.New(nil, nil, indexer.Options{Workspace: "/w", Settings: indexer.Settings{Sessions: indexer.Sessions{Folder: "/x", Spoken: func(line []byte) (string, string) { return string(line), "" }}}})
 	f.Fuzz(func(t *testing.T, src []byte) {
 		got := string(x.Render("sessions/s.jsonl", src))
 		if strings.Count(got, "\n") != bytes.Count(src, []byte("\n")) {

@@ -62,7 +62,8 @@ func checkSize(ctx context.Context, conf *config.Config, dir string) error {
 func Files(conf *config.Config, dir string) *indexer.Indexer {
 	state, _ := conf.StateDir() // without one, nothing of it is in the folder
 	return indexer.New(nil, nil, indexer.Options{
-		Workspace: dir, StateDir: state, Include: conf.Include(), Exclude: conf.Exclude(), ExtraPaths: conf.Index.ExtraPaths, Now: time.Now,
+		Workspace: dir, StateDir: state, Now: time.Now,
+		Settings: indexer.Settings{Include: conf.Include(), Exclude: conf.Exclude(), ExtraPaths: conf.Index.ExtraPaths},
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"kioku/indexer"
 	"kioku/internal/files"
@@ -13,12 +14,15 @@ import (
 	"kioku/note"
 )
 
-const longTermFile = "MEMORY.md"
+// stateOf returns a folder of the agent in the state folder.
+func (m *Memory) stateOf(name string) string {
+	return filepath.Join(m.opt.StateDir, "agents", m.opt.Agent, name)
+}
 
 // newNotes returns the notes of the folder.
 func (m *Memory) newNotes() *note.Folder {
 	return note.New(note.Options{
-		Path: m.workspace, State: m.stateOf("note"), MaxFileBytes: m.opt.Index.maxFileBytes(), Location: m.opt.Location, Now: m.opt.Now, Log: m.log,
+		Path: m.workspace, State: m.stateOf("note"), MaxFileBytes: m.opt.Index.MaxFileBytes, Location: m.opt.Location, Now: m.opt.Now, Log: m.log,
 		Prepare: m.keepWhole,
 		Owns: func(path string) (string, bool) {
 			root, _, ok := m.indexer.Owns(path)
@@ -38,7 +42,7 @@ func (m *Memory) writing(ctx context.Context, call func() (changed bool, err err
 	}
 	changed, err := call()
 	if changed && m.opt.Mode == Own {
-		m.syncInBackground(ctx)
+		m.catchUp(ctx)
 	}
 	return err
 }
@@ -54,7 +58,9 @@ func (m *Memory) Append(ctx context.Context, n memory.Note) (a memory.Appended, 
 		if err != nil || a.Deduplicated {
 			return false, err
 		}
-		m.notesWritten.Add(1)
+		m.work.mu.Lock()
+		defer m.work.mu.Unlock()
+		m.work.written++
 		return true, nil
 	})
 	return a, err
@@ -64,12 +70,11 @@ func (m *Memory) Append(ctx context.Context, n memory.Note) (a memory.Appended, 
 func (m *Memory) Update(ctx context.Context, u memory.Update) (done memory.Updated, err error) {
 	err = m.writing(ctx, func() (bool, error) {
 		if u.Path != "" {
-			if err := checkPath(u.Path); err != nil {
+			if err := memory.CheckPath(u.Path); err != nil {
 				return false, err
 			}
-			readings, _ := memory.Readings(u.Path)
-			if r, ok := m.fileOf(readings); ok {
-				u.Path = r.Path
+			if path, ok := m.fileNamed(u.Path); ok {
+				u.Path = path
 			}
 		}
 		done, err = m.notes.Update(ctx, u)
@@ -89,28 +94,18 @@ func (m *Memory) Undo(ctx context.Context, id string) (done memory.Updated, err 
 
 // Revisions returns the updates that were made, the latest first; none if there were none.
 func (m *Memory) Revisions(ctx context.Context) ([]memory.Revision, error) {
-	if err := m.enter(); err != nil {
-		return nil, err
-	}
-	defer m.leave()
-	return m.notes.Revisions(ctx)
+	return inCall(m, func() ([]memory.Revision, error) { return m.notes.Revisions(ctx) })
 }
 
 // UndoWrites takes back the notes of a conversation, or those since a time; see note.Folder.UndoWrites.
 func (m *Memory) UndoWrites(ctx context.Context, u memory.UndoWrites) (done memory.UndoneWrites, err error) {
-	call := func() (bool, error) {
+	if u.DryRun {
+		return inCall(m, func() (memory.UndoneWrites, error) { return m.notes.UndoWrites(ctx, u) })
+	}
+	err = m.writing(ctx, func() (bool, error) {
 		done, err = m.notes.UndoWrites(ctx, u)
 		return len(done.Revisions) > 0, err
-	}
-	if u.DryRun {
-		if err := m.enter(); err != nil {
-			return memory.UndoneWrites{}, err
-		}
-		defer m.leave()
-		_, err = call()
-		return done, err
-	}
-	err = m.writing(ctx, call)
+	})
 	return done, err
 }
 

@@ -9,25 +9,14 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode/utf8"
+	"time"
 
-	"github.com/bmatcuk/doublestar/v4"
-
-	"kioku/chunker"
+	"kioku/atlas"
+	derived "kioku/derive/store"
 	"kioku/indexer"
 	"kioku/internal/files"
-	"kioku/internal/text"
 	"kioku/memory"
 	"kioku/search"
-)
-
-const (
-	// defaultGetLines is the number of lines that Get returns by default.
-	defaultGetLines = 120
-	// maxGetChars bounds the text of one excerpt.
-	maxGetChars = 12_000
-	// maxPathBytes bounds the path of a request; Linux allows no longer ones.
-	maxPathBytes = 4096
 )
 
 // Get returns lines of a file that the index may contain, without Kioku's markers; of a transcript it returns what was said. The path may
@@ -41,7 +30,7 @@ func (m *Memory) Get(ctx context.Context, req memory.GetRequest) (memory.Excerpt
 		return memory.Excerpt{}, err
 	}
 	defer m.leave()
-	if err := checkPath(req.Path); err != nil {
+	if err := memory.CheckPath(req.Path); err != nil {
 		return memory.Excerpt{}, err
 	}
 	cited, err := m.cited(ctx, req.Path)
@@ -52,98 +41,11 @@ func (m *Memory) Get(ctx context.Context, req memory.GetRequest) (memory.Excerpt
 	if req.From == 0 {
 		req.From, req.Lines = cited.From, cmp.Or(req.Lines, cited.Lines)
 	}
-	text, err := m.readFile(req.Path)
+	text, err := m.indexer.Show(req.Path)
 	if err != nil {
 		return memory.Excerpt{}, err
 	}
-	return excerpt(req, text), ctx.Err()
-}
-
-// checkPath refuses what no memory file can be called.
-func checkPath(path string) error {
-	problem := ""
-	switch {
-	case path == "":
-		problem = "must name a memory file, as a search result does"
-	case len(path) > maxPathBytes:
-		problem = "is too long"
-	case !utf8.ValidString(path) || strings.ContainsFunc(path, isControl):
-		problem = "must not hold control characters or invalid UTF-8"
-	case strings.HasSuffix(path, "/"):
-		problem = "names a folder; name a file in it"
-	default:
-		return nil
-	}
-	return &memory.InputError{Field: "path", Problem: problem}
-}
-
-// isControl reports whether r is a control character.
-func isControl(r rune) bool { return r < 0x20 || r == 0x7f }
-
-// readFile returns the text of a memory file. For every failure it returns only memory.ErrNotFound, so that nobody can probe
-// for files outside of the memory.
-func (m *Memory) readFile(path string) (string, error) {
-	dir, rel, ok := m.indexer.Owns(path)
-	if !ok {
-		return "", memory.ErrNoFile
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		m.log.Debug("get: open root", "root", dir, "err", err)
-		return "", memory.ErrNoFile
-	}
-	defer root.Close()
-	read, err := files.ReadText(root, rel, m.indexer.Limit(path))
-	if read.Info != nil && err != nil { // what it contains is no text
-		return "", fmt.Errorf("%w that can be shown: %w", memory.ErrNotFound, err)
-	}
-	if err != nil {
-		m.log.Debug("get: read", "path", path, "err", err)
-		return "", memory.ErrNoFile
-	}
-	src := read.Data
-	if m.indexer.IsTranscript(path) {
-		src = m.indexer.Render(path, src)
-	}
-	return chunker.Normalize(text.StripMarks(src)), nil
-}
-
-// excerpt cuts the lines asked for out of a text.
-func excerpt(req memory.GetRequest, text string) memory.Excerpt {
-	lines := strings.SplitAfter(text, "\n")
-	if lines[len(lines)-1] == "" {
-		lines = lines[:len(lines)-1]
-	}
-	ex := memory.Excerpt{Path: req.Path, From: max(req.From, 1), TotalLines: len(lines)}
-	if ex.From > len(lines) {
-		return ex
-	}
-	lines = lines[ex.From-1:]
-	lines = lines[:min(cmp.Or(max(req.Lines, 0), defaultGetLines), len(lines))]
-	var cut bool
-	ex.Text, ex.Lines, cut = takeLines(lines)
-	ex.Truncated = cut || ex.Lines < len(lines)
-	if next := ex.From + ex.Lines; next <= ex.TotalLines {
-		ex.NextFrom = next
-	}
-	return ex
-}
-
-// takeLines joins whole lines up to maxGetChars and returns how many it took; a first line that is longer is cut.
-func takeLines(lines []string) (taken string, n int, cut bool) {
-	var b strings.Builder
-	chars := 0
-	for i, line := range lines {
-		chars += utf8.RuneCountInString(line)
-		if chars > maxGetChars {
-			if i == 0 {
-				return text.Head(line, maxGetChars), 1, true
-			}
-			return b.String(), i, false
-		}
-		b.WriteString(line)
-	}
-	return b.String(), len(lines), false
+	return req.Excerpt(text), ctx.Err()
 }
 
 // cited returns the lines that a citation names, with the path of the file: that of the first reading that is a file, else of the note
@@ -180,6 +82,13 @@ func (m *Memory) fileOf(readings []memory.GetRequest) (r memory.GetRequest, ok b
 		}
 	}
 	return memory.GetRequest{}, false
+}
+
+// fileNamed returns the path of the file that a citation names, and whether there is one.
+func (m *Memory) fileNamed(citation string) (string, bool) {
+	readings, _ := memory.Readings(citation)
+	r, ok := m.fileOf(readings)
+	return r.Path, ok
 }
 
 // citedFile returns the path of the file that a citation names and its first line, 0 if it names none; the citation itself if there is no
@@ -233,7 +142,7 @@ func (m *Memory) Files(ctx context.Context, q memory.FileQuery) (memory.FileList
 		return memory.FileList{}, &memory.InputError{Field: "limit", Problem: fmt.Sprintf("is %d, not within 0 and %d", q.Limit, maxFiles)}
 	}
 	q.Limit = cmp.Or(q.Limit, defaultFiles)
-	selects, err := globMatcher(q.Glob)
+	selects, err := indexer.Matcher(q.Glob)
 	if err != nil {
 		return memory.FileList{}, err
 	}
@@ -246,22 +155,6 @@ func (m *Memory) Files(ctx context.Context, q memory.FileQuery) (memory.FileList
 	return m.store.List(ctx, q, selects)
 }
 
-// globMatcher returns a function that reports whether a glob selects a path.
-func globMatcher(glob string) (func(path string) bool, error) {
-	glob = strings.TrimSuffix(strings.TrimPrefix(glob, "./"), "/")
-	switch {
-	case glob == "":
-		return func(string) bool { return true }, nil
-	case indexer.CheckGlob(glob) != nil:
-		return nil, &memory.InputError{Field: "glob", Problem: indexer.CheckGlob(glob).Error()}
-	case !strings.Contains(glob, "/"):
-		glob = "**/" + glob
-	}
-	return func(path string) bool {
-		return doublestar.MatchUnvalidated(glob, path) || doublestar.MatchUnvalidated(glob+"/**", path)
-	}, nil
-}
-
 // Links returns the links of a file to others and of others to it. The file is given by its path or, as in a link, by the end
 // of its path, its title or an alias. It returns memory.ErrNotFound if the index has no such file, and a *memory.InputError that
 // lists the files if a name fits several alike.
@@ -270,7 +163,7 @@ func (m *Memory) Links(ctx context.Context, file string) (memory.Links, error) {
 		return memory.Links{}, err
 	}
 	defer m.leave()
-	if err := checkPath(file); err != nil {
+	if err := memory.CheckPath(file); err != nil {
 		return memory.Links{}, err
 	}
 	if _, err := m.freshen(ctx); err != nil {
@@ -290,7 +183,7 @@ func (m *Memory) Chunks(ctx context.Context, file string) (memory.Chunks, error)
 		return memory.Chunks{}, err
 	}
 	defer m.leave()
-	if err := checkPath(file); err != nil {
+	if err := memory.CheckPath(file); err != nil {
 		return memory.Chunks{}, err
 	}
 	if _, err := m.freshen(ctx); err != nil {
@@ -302,4 +195,84 @@ func (m *Memory) Chunks(ctx context.Context, file string) (memory.Chunks, error)
 		return memory.Chunks{}, fmt.Errorf("chunks of %s: %w", file, err)
 	}
 	return chunks, nil
+}
+
+// ReadSource returns a file as episodes are cut from it: its whole content on the disk, if that is what the index contains. It
+// returns memory.ErrNotFound for a file that the index does not have, or that cannot be read, and memory.ErrConflict for one that has
+// changed since it was indexed: the next sync indexes it.
+func (m *Memory) ReadSource(ctx context.Context, path string) (memory.SourceFile, error) {
+	if err := m.enter(); err != nil {
+		return memory.SourceFile{}, err
+	}
+	defer m.leave()
+	indexed, err := m.store.SourceFile(ctx, path)
+	unindexed := m.indexer.IsUnindexed(path)
+	if unindexed {
+		indexed = memory.SourceFile{Path: path, Source: memory.SourceSessions}
+	}
+	if err == nil && indexed.Source == "" {
+		err = memory.ErrNoFile
+	}
+	if err != nil {
+		return memory.SourceFile{}, err
+	}
+	src, err := m.indexer.Read(path)
+	switch {
+	case err != nil:
+		return memory.SourceFile{}, memory.ErrNoFile
+	case !unindexed && src.SHA256 != indexed.SHA256:
+		return memory.SourceFile{}, fmt.Errorf("read %s: %w: it has changed since it was indexed", path, memory.ErrConflict)
+	}
+	indexed.Data, indexed.SHA256 = src.Data, src.SHA256
+	return indexed, ctx.Err()
+}
+
+// Derived returns what is derived from the notes. It must not be used after Close.
+func (m *Memory) Derived() *derived.Store { return m.derived }
+
+// Unindexed returns the transcripts that are not indexed and that something may be derived from.
+func (m *Memory) Unindexed() ([]memory.File, error) {
+	list, err := m.indexer.Unindexed()
+	if err != nil {
+		return nil, fmt.Errorf("list transcripts: %w", err)
+	}
+	return list, nil
+}
+
+// Map returns the map of the memory as far as there is one, and has a newer one made in the background if the index has changed,
+// unless the last one is younger than ten times what it took. It does not wait for it. Points that are in the last map stay about
+// where they are. It returns a *memory.InputError for a number of points that is out of its range.
+func (m *Memory) Map(ctx context.Context, q memory.MapQuery) (memory.Map, error) {
+	if err := m.enter(); err != nil {
+		return memory.Map{}, err
+	}
+	defer m.leave()
+	if q.MaxPoints < 0 || q.MaxPoints > atlas.MaxPoints {
+		return memory.Map{}, &memory.InputError{Field: "max_points", Problem: fmt.Sprintf("is %d, not within 0 and %d", q.MaxPoints, atlas.MaxPoints)}
+	}
+	stats, err := m.freshen(ctx)
+	if err != nil {
+		return memory.Map{}, err
+	}
+	out := m.atlas.Map(ctx, q, atlas.State{Index: stats.IndexID, Generation: stats.Generation})
+	out.TotalChunks = stats.Chunks
+	return out, nil
+}
+
+// Activity returns what the memory has of each day from since to until, days like 2026-03-01, which may be empty. It returns a
+// *memory.InputError for one that is no day.
+func (m *Memory) Activity(ctx context.Context, since, until string) (memory.Activity, error) {
+	if err := m.enter(); err != nil {
+		return memory.Activity{}, err
+	}
+	defer m.leave()
+	for field, day := range map[string]string{"since": since, "until": until} {
+		if _, err := time.Parse(time.DateOnly, day); day != "" && err != nil {
+			return memory.Activity{}, &memory.InputError{Field: field, Problem: fmt.Sprintf("is %.20q, not a day such as 2026-03-01", day)}
+		}
+	}
+	if _, err := m.freshen(ctx); err != nil {
+		return memory.Activity{}, err
+	}
+	return m.store.Activity(ctx, since, until, m.opt.Location)
 }

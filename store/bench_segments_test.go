@@ -12,6 +12,7 @@ import (
 	"kioku/indexer"
 	"kioku/memory"
 	"kioku/search"
+	"kioku/store/slab"
 )
 
 // BenchmarkMisspelt looks up the 800 spelling variants of a misspelt word among 250,000 words of 30,000 chunks: after a sync,
@@ -24,7 +25,7 @@ func BenchmarkMisspelt(b *testing.B) {
 	for b.Loop() {
 		r := rand.New(rand.NewPCG(42, 42))
 		zipf := rand.NewZipf(r, 1.1, 4, 300_000)
-		s := openTestStore(b, b.TempDir())
+		s := openWithBudget(b, b.TempDir(), slab.NewBudget(0), false) // the words are searched on disk
 		write, merge := 0.0, func() error { return s.MergeSegments(b.Context()) }
 		for from := 0; from < files; from += perFile {
 			var batch []indexer.File

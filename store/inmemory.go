@@ -5,7 +5,6 @@ import (
 	"database/sql"
 
 	"kioku/store/slab"
-	"kioku/vectors"
 )
 
 // newSlabs returns the empty cache of the words and vectors of an index; without them, chunks_fts and chunks_vec answer.
@@ -16,7 +15,7 @@ func (x *index) newSlabs() *slab.Cache {
 			return err
 		}
 		defer tx.Rollback()
-		return f(&slabSnapshot{tx, m, x.opt.Cache})
+		return f(&slabSnapshot{tx, m})
 	})
 }
 
@@ -29,9 +28,8 @@ func (x *index) useSlabs() {
 
 // slabSnapshot is a snapshot of the index. It implements slab.Snapshot.
 type slabSnapshot struct {
-	tx    *sql.Tx
-	meta  meta
-	cache *vectors.Cache
+	tx   *sql.Tx
+	meta meta
 }
 
 // Generation implements slab.Snapshot.
@@ -56,7 +54,7 @@ func (s *slabSnapshot) Words(ctx context.Context, f func(id int64, words []byte)
 
 // Vectors implements slab.Snapshot.
 func (s *slabSnapshot) Vectors(ctx context.Context, f func(id int64, vector []float32) error) error {
-	return forEachEmbedded(ctx, s.tx, s.meta, s.cache, everyID, f)
+	return forEachVector(ctx, s.tx, s.meta, f)
 }
 
 // findSlab returns the words and the vectors of the index that m describes, nil if they are not in memory.

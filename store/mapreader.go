@@ -12,14 +12,12 @@ import (
 	"kioku/atlas"
 	"kioku/memory"
 	"kioku/search/analysis"
-	"kioku/vectors"
 )
 
 // mapReader reads one snapshot of the index for a map; it is an atlas.Rows.
 type mapReader struct {
-	tx    *sql.Tx
-	meta  meta
-	cache *vectors.Cache
+	tx   *sql.Tx
+	meta meta
 }
 
 // ReadMap calls f with a snapshot of the index, and again if that turns out to be damaged.
@@ -30,7 +28,7 @@ func (s *Store) ReadMap(ctx context.Context, f func(atlas.Rows) error) error {
 			return struct{}{}, err
 		}
 		defer tx.Rollback()
-		return struct{}{}, f(&mapReader{tx, m, s.opt.Cache})
+		return struct{}{}, f(&mapReader{tx, m})
 	})
 	return err
 }
@@ -108,9 +106,10 @@ func (r *mapReader) Vectors(ctx context.Context, at map[int64]int, each func(i i
 	if r.meta.space.IsZero() {
 		return nil
 	}
-	wanted := func(id int64) bool { _, ok := at[id]; return ok }
-	return forEachEmbedded(ctx, r.tx, r.meta, r.cache, wanted, func(id int64, vector []float32) error {
-		each(at[id], vector)
+	return forEachVector(ctx, r.tx, r.meta, func(id int64, vector []float32) error {
+		if i, ok := at[id]; ok {
+			each(i, vector)
+		}
 		return nil
 	})
 }

@@ -10,7 +10,6 @@ import (
 	"kioku/memory"
 	"kioku/search"
 	"kioku/store/slab"
-	"kioku/vectors"
 )
 
 // Nearest implements search.Reader.
@@ -56,7 +55,7 @@ func (v *view) Nearest(ctx context.Context, query []float32, f memory.Filter, k 
 // maxNeighbors is the maximum number of neighbours that vec0 returns.
 const maxNeighbors = 4096
 
-// nearestOnDisk asks vec0 for the nearest vectors, and computes the spread of a sample of the vectors of the cache.
+// nearestOnDisk asks vec0 for the nearest vectors, and computes the spread of a sample of the others.
 func (v *view) nearestOnDisk(ctx context.Context, query []float32, k int, allow []int64, filtered bool) ([]slab.Neighbor, slab.Spread, error) {
 	sample, err := slab.NewSample(query, v.meta.embedded)
 	if err != nil {
@@ -64,15 +63,35 @@ func (v *view) nearestOnDisk(ctx context.Context, query []float32, k int, allow 
 	}
 	near, err := v.searchVec(ctx, query, min(k, v.meta.embedded, maxNeighbors), allow, filtered)
 	if err == nil {
-		err = forEachEmbedded(ctx, v.vectorsTx, v.meta, v.cache, sample.Has, func(_ int64, row []float32) error {
-			sample.Add(row)
-			return nil
-		})
+		err = v.readSample(ctx, sample)
 	}
 	if err != nil {
 		return nil, slab.Spread{}, fmt.Errorf("nearest: %w", vectorError(err))
 	}
 	return sample.Rank(near), sample.Spread(), nil
+}
+
+// readSample adds the vectors of a sample. To read an id costs little beside its vector.
+func (v *view) readSample(ctx context.Context, sample *slab.Sample) error {
+	ids, err := queryIDs(ctx, v.vectorsTx, "SELECT rowid FROM chunks_vec")
+	if err != nil {
+		return err
+	}
+	list, err := jsonList(slices.DeleteFunc(ids, func(id int64) bool { return !sample.Has(id) }))
+	if err != nil {
+		return err
+	}
+	vector := make([]float32, v.meta.space.Dims)
+	return forEachRow(ctx, v.vectorsTx, func(rows *sql.Rows) error {
+		var i int
+		var blob sql.RawBytes
+		if err := rows.Scan(&i, &blob); err != nil {
+			return err
+		}
+		decodeInto(vector[:min(len(blob)/4, len(vector))], blob)
+		sample.Add(vector)
+		return nil
+	}, selectVectors, list)
 }
 
 // searchVec returns the vectors that vec0 finds, by their ids.
@@ -95,65 +114,3 @@ func (v *view) searchVec(ctx context.Context, query []float32, k int, allow []in
 	}, statement, args...)
 	return near, err
 }
-
-// selectEmbeddedHashes reads the embedded chunks that follow an id.
-const selectEmbeddedHashes = "SELECT id, sha256 FROM chunks WHERE id > ? AND embedded = 1 ORDER BY id LIMIT ?"
-
-// forEachEmbedded calls f with the vectors of embedded chunks whose ids are wanted, which come from the cache: to read a row of vec0 takes
-// three times as long.
-func forEachEmbedded(ctx context.Context, q queryer, m meta, cache *vectors.Cache, wanted func(id int64) bool, f func(id int64, vector []float32) error) error {
-	for last, n := int64(-1), 1; n > 0; {
-		n = 0
-		var ids []int64
-		var hashes []vectors.Hash
-		err := forEachRow(ctx, q, func(rows *sql.Rows) error {
-			var hash sql.RawBytes
-			if err := rows.Scan(&last, &hash); err != nil {
-				return err
-			}
-			h, err := hashOf(hash)
-			if n++; wanted(last) {
-				ids, hashes = append(ids, last), append(hashes, h)
-			}
-			return err
-		}, selectEmbeddedHashes, last, 4*embedBatch)
-		if err != nil {
-			return err
-		}
-		found, err := cache.Documents(ctx, m.space, hashes)
-		if err != nil {
-			return err
-		}
-		if len(found) < len(hashes) {
-			if err := readLacking(ctx, q, ids, hashes, found); err != nil {
-				return err
-			}
-		}
-		for i, id := range ids {
-			if err := f(id, found[hashes[i]]); err != nil {
-				return fmt.Errorf("%w: %w", errDamaged, err)
-			}
-		}
-	}
-	return nil
-}
-
-// readLacking reads the vectors that the cache lacks from chunks_vec.
-func readLacking(ctx context.Context, q queryer, ids []int64, hashes []vectors.Hash, found map[vectors.Hash][]float32) error {
-	list, err := jsonList(ids)
-	if err != nil {
-		return err
-	}
-	return forEachRow(ctx, q, func(rows *sql.Rows) error {
-		var i int
-		var vector sql.RawBytes
-		err := rows.Scan(&i, &vector)
-		if err == nil && found[hashes[i]] == nil {
-			found[hashes[i]] = decodeVector(vector)
-		}
-		return err
-	}, selectVectors, list)
-}
-
-// everyID wants all ids.
-func everyID(int64) bool { return true }

@@ -87,6 +87,20 @@ func (x *index) compactVectors(ctx context.Context, space embed.Space) error {
 	})
 }
 
+// forEachVector calls f with each vector of the active space. f does not keep it.
+func forEachVector(ctx context.Context, q queryer, m meta, f func(id int64, vector []float32) error) error {
+	vector := make([]float32, m.space.Dims)
+	return vectorError(forEachRow(ctx, q, func(rows *sql.Rows) error {
+		var id int64
+		var blob sql.RawBytes
+		if err := rows.Scan(&id, &blob); err != nil {
+			return err
+		}
+		decodeInto(vector[:min(len(blob)/4, len(vector))], blob)
+		return f(id, vector)
+	}, "SELECT rowid, embedding FROM chunks_vec"))
+}
+
 // encodeVector returns a vector in the format of vec0 and the cache: float32, little-endian.
 func encodeVector(v []float32) []byte {
 	b := make([]byte, 4*len(v))

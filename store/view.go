@@ -14,7 +14,6 @@ import (
 	"kioku/search"
 	"kioku/search/analysis"
 	"kioku/store/slab"
-	"kioku/vectors"
 )
 
 // maxSnapshotTries is the number of times that View tries to get two connections with the same snapshot. After that it
@@ -29,7 +28,6 @@ type view struct {
 	words              *slab.Words   // the words of this snapshot, nil if they are not in memory
 	vectors            *slab.Vectors // the vectors of this snapshot, nil if they are not in memory
 	allowed            *allowedCache
-	cache              *vectors.Cache
 }
 
 // withView calls f with a snapshot of the index. Match and Nearest use a connection each, so that they can run at the same
@@ -51,7 +49,7 @@ func (x *index) tryView(ctx context.Context, vectors, two bool, f func(search.Re
 		return false, err
 	}
 	defer wordsTx.Rollback()
-	v := &view{wordsTx: wordsTx, vectorsTx: wordsTx, meta: m, allowed: &x.allowed, cache: x.opt.Cache}
+	v := &view{wordsTx: wordsTx, vectorsTx: wordsTx, meta: m, allowed: &x.allowed}
 	if v.languages, err = readLanguages(ctx, wordsTx); err != nil {
 		return false, err
 	}

@@ -62,7 +62,7 @@ type Snapshot interface {
 	Size() Size
 	// Words calls f with the words of each chunk (analysis.ChunkWords), in the order of their ids. f does not keep them.
 	Words(ctx context.Context, f func(id int64, words []byte) error) error
-	// Vectors calls f with each vector.
+	// Vectors calls f with each vector. f does not keep it.
 	Vectors(ctx context.Context, f func(id int64, vector []float32) error) error
 }
 

@@ -23,78 +23,50 @@ type Event struct {
 
 // events hands every event to all subscribers.
 type events struct {
-	mu   sync.Mutex
-	subs map[*subscriber]struct{} // guarded by mu
-	// closed is made by the first subscriber, and closed with the memory.
-	closed chan struct{}
-	done   bool // guarded by mu
+	closing <-chan struct{} // ends all subscriptions
+	mu      sync.Mutex
+	subs    map[*subscriber]struct{} // guarded by mu
 }
 
 // subscriber is the backlog of one reader. It takes no room while the reader keeps up.
 type subscriber struct {
-	// wake has room for one notice that the backlog is not empty.
-	wake chan struct{}
-
-	mu      sync.Mutex
-	backlog []Event // guarded by mu
-	lost    bool    // guarded by mu
+	wake    chan struct{} // has room for one notice that the backlog is not empty
+	backlog []Event       // guarded by events.mu
 }
 
-// publish never blocks. A subscriber that lags too far behind gets no events any more.
+// publish never blocks. A subscriber that lags too far behind gets EventsLost, and no events any more.
 func (e *events) publish(ev Event) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for s := range e.subs {
-		if !s.add(ev) {
+		next := ev
+		if len(s.backlog) >= maxLag {
 			delete(e.subs, s)
+			next.Event = indexer.Event{Kind: EventsLost, Text: "events were lost because they were not read in time; subscribe again", Time: time.Now()}
+		}
+		s.backlog = append(s.backlog, next)
+		select {
+		case s.wake <- struct{}{}:
+		default:
 		}
 	}
 }
 
-// add appends an event to the backlog. It returns false for the last one, EventsLost.
-func (s *subscriber) add(ev Event) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(s.backlog) >= maxLag {
-		s.lost = true
-		ev = Event{Event: indexer.Event{
-			Kind: EventsLost, Text: "events were lost because they were not read in time; subscribe again", Time: time.Now(),
-		}, Generation: ev.Generation}
-	}
-	s.backlog = append(s.backlog, ev)
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
-	return !s.lost
-}
-
-// take returns the backlog and empties it. last is true if no event follows.
-func (s *subscriber) take() (backlog []Event, last bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	backlog, s.backlog = s.backlog, nil
-	return backlog, s.lost
-}
-
 // subscribe returns a channel that is closed when ctx is done, the memory is closed or the reader lags too far behind.
 func (e *events) subscribe(ctx context.Context) <-chan Event {
-	out := make(chan Event)
+	s, out := &subscriber{wake: make(chan struct{}, 1)}, make(chan Event)
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.done {
-		close(out)
-		return out
-	}
 	if e.subs == nil {
-		e.subs, e.closed = map[*subscriber]struct{}{}, make(chan struct{})
+		e.subs = map[*subscriber]struct{}{}
 	}
-	s := &subscriber{wake: make(chan struct{}, 1)}
 	e.subs[s] = struct{}{}
 	go func() {
 		defer close(out)
-		defer e.remove(s)
 		e.deliver(ctx, s, out)
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		delete(e.subs, s)
 	}()
 	return out
 }
@@ -106,38 +78,24 @@ func (e *events) deliver(ctx context.Context, s *subscriber, out chan<- Event) {
 		case <-s.wake:
 		case <-ctx.Done():
 			return
-		case <-e.closed:
+		case <-e.closing:
 			return
 		}
-		backlog, last := s.take()
+		e.mu.Lock()
+		backlog := s.backlog
+		s.backlog = nil
+		e.mu.Unlock()
 		for _, ev := range backlog {
 			select {
 			case out <- ev:
 			case <-ctx.Done():
 				return
-			case <-e.closed:
+			case <-e.closing:
+				return
+			}
+			if ev.Kind == EventsLost {
 				return
 			}
 		}
-		if last {
-			return
-		}
 	}
-}
-
-// remove ends one subscription.
-func (e *events) remove(s *subscriber) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	delete(e.subs, s)
-}
-
-// close ends all subscriptions.
-func (e *events) close() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if !e.done && e.closed != nil {
-		close(e.closed)
-	}
-	e.done = true
 }

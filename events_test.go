@@ -56,7 +56,8 @@ func TestSubscribeDeliversABurstToAReaderThatKeepsUp(t *testing.T) {
 
 func TestSubscribeEndsWithItsContextAndWithTheMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var e events
+		closing := make(chan struct{})
+		e := events{closing: closing}
 		ctx, cancel := context.WithCancel(t.Context())
 		canceled, open := e.subscribe(ctx), e.subscribe(t.Context())
 		publishAll(&e, 3)
@@ -66,8 +67,7 @@ func TestSubscribeEndsWithItsContextAndWithTheMemory(t *testing.T) {
 		if len(e.subs) != 1 {
 			t.Errorf("%d subscribers are left, want 1", len(e.subs))
 		}
-		e.close()
-		e.close()
+		close(closing)
 		for range canceled {
 			t.Error("a canceled subscription has an event")
 		}

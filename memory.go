@@ -109,6 +109,7 @@ func Open(ctx context.Context, opt Options) (*Memory, error) {
 	}
 	m := &Memory{opt: opt, workspace: workspace, log: opt.Log.With("agent", opt.Agent),
 		work: work{closing: make(chan struct{}), synced: make(chan struct{}, 1), embeds: make(chan struct{}, 2)}}
+	m.events.closing = m.work.closing
 	m.notes = m.newNotes()
 	m.past = m.newPast()
 	m.spaces = newSpaces(m)
@@ -303,6 +304,5 @@ func (m *Memory) Close() error {
 	close(m.work.closing)
 	m.work.mu.Unlock()
 	m.work.calls.Wait()
-	m.events.close()
 	return m.unlock(errors.Join(m.spaces.close(), m.derived.Close(), m.store.Close(), m.cache.Close()))
 }

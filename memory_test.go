@@ -279,7 +279,7 @@ func TestStatusCounts(t *testing.T) {
 	m := synced(t, Options{Workspace: workspace(t, notes), Embedder: hashClient(t)})
 	st, err := m.Status(t.Context())
 	if err != nil || st.Index.Files != len(notes) || st.Index.Chunks < len(notes) || st.Embedded != st.Index.Chunks ||
-		st.Cached < st.Embedded || st.Index.LastSync.IsZero() || st.DatabaseBytes == 0 || len(st.Degraded) != 0 {
+		st.Cached < st.Embedded || st.Index.LastSync.IsZero() || st.Sizes.Database == 0 || len(st.Degraded) != 0 {
 		t.Errorf("%+v, %v", st, err)
 	}
 }

@@ -18,18 +18,16 @@ import (
 
 // Status describes a memory for people.
 type Status struct {
-	// Agent is the id of the agent.
-	Agent string
-	// Workspace is the absolute path of the folder.
-	Workspace string
-	// Database is the path of the index.
-	Database string
-	// Index is the state of the index.
+	// Agent is the id of the agent, and Workspace the absolute path of the folder.
+	Agent, Workspace string
+	// Index is what the index has.
 	Index memory.IndexStats
-	// Skipped are the files that are not indexed, or not wholly; nil if there are none.
+	// Skipped is what is not indexed, or not wholly; nil if there is nothing.
 	Skipped []memory.SkippedFile
-	// WatchMode is "inotify", "polling" or "off"; WatchNote says why it is not "inotify".
-	WatchMode, WatchNote string
+	// Sync is how far the index is in step with the folder.
+	Sync indexer.SyncState
+	// Sizes are those of the index.
+	Sizes store.Sizes
 	// Space is the space of the vectors that the embedding provider returns.
 	Space embed.Space
 	// ProviderReason says why the embedding provider was chosen, or why there is none; empty if it is not known.
@@ -40,15 +38,7 @@ type Status struct {
 	Active embed.Space
 	// Built is how many chunks have a vector of Space while the vectors that searches use are of another one; 0 otherwise.
 	Built int
-	// Reranker names the provider and the model of the re-ranker; empty without one.
-	Reranker string
-	// RerankerErr is why the re-ranker was last not answering; nil if it answers or was not asked yet.
-	RerankerErr error
-	// DatabaseBytes is the size of the database file.
-	DatabaseBytes int64
-	// WALBytes is the size of its write-ahead log; 0 if there is none.
-	WALBytes int64
-	// Embedded is the number of chunks that have a vector.
+	// Embedded is the number of chunks that have a vector of Space.
 	Embedded int
 	// Cached counts the vectors of the cache of embeddings, of chunks and of their windows.
 	Cached int
@@ -57,20 +47,20 @@ type Status struct {
 	// KnownSinceStart counts the chunks that got a vector of the cache since the memory was opened, and EmbeddedSinceStart the
 	// texts that the provider embedded, of runs that have ended.
 	KnownSinceStart, EmbeddedSinceStart int64
-	// ResidentBytes of this memory's vectors and words are in RAM, and AllResidentBytes of all that share its budget of BudgetBytes.
-	ResidentBytes, AllResidentBytes, BudgetBytes int64
+	// AllResidentBytes of vectors and words are in RAM, of all memories that share a budget of BudgetBytes.
+	AllResidentBytes, BudgetBytes int64
+	// Reranker names the provider and the model of the re-ranker; empty without one.
+	Reranker string
+	// RerankerErr is why the re-ranker was last not answering; nil if it answers or was not asked yet.
+	RerankerErr error
 	// Degraded is what searches lack now; nil if they lack nothing.
 	Degraded []memory.Degradation
 	// Check is the last check of the index; nil before the first.
 	Check *IndexCheck
-	// Unavailable are the roots that cannot be read now. Their files stay in the index.
-	Unavailable []string
 	// Transcripts are the folders of the transcripts that are indexed; nil if there are none.
 	Transcripts []indexer.TranscriptFolder
 	// Beside counts the Markdown files of the workspace that the settings do not include.
 	Beside indexer.Beside
-	// Syncing reports that a sync or rebuild is running.
-	Syncing bool
 }
 
 const (
@@ -134,37 +124,21 @@ func (m *Memory) Status(ctx context.Context) (Status, error) {
 	if m.otherModel(stats) {
 		stats.Embedded = built // of this model
 	}
-	ix := m.indexer.SyncState()
-	reranker, rerankerErr := m.reranker()
-	known, embedded := m.vectorCounts()
-	return Status{
-		Reranker: reranker, RerankerErr: rerankerErr, KnownSinceStart: known, EmbeddedSinceStart: embedded,
-		Agent: m.opt.Agent, Workspace: m.workspace, Database: sizes.Path, Index: indexState(stats, ix), Skipped: skipped,
-		WatchMode: ix.WatchMode, WatchNote: ix.WatchNote,
+	st := Status{
+		Agent: m.opt.Agent, Workspace: m.workspace, Sync: m.indexer.SyncState(), Skipped: skipped, Sizes: sizes,
 		Space: m.opt.Embedder.Space(), ProviderReason: m.opt.Embedder.Reason(), Health: m.opt.Embedder.Health(),
-		Active: stats.Space, Built: built,
-		DatabaseBytes: sizes.Database, WALBytes: sizes.WAL,
-		Embedded: stats.Embedded, Backfill: m.fill.State(), Cached: cached,
-		ResidentBytes: sizes.Resident, AllResidentBytes: m.opt.Vectors.Held(), BudgetBytes: m.opt.Vectors.Limit(),
-		Degraded: slices.Concat(degraded, degradedIndex(stats, ix, m.stale(ix)), skippedFiles(skipped)),
-		Check:    m.lastCheck.Load(),
-		Beside:   beside, Transcripts: m.indexer.TranscriptFolders(),
-		Unavailable: ix.Unavailable, Syncing: ix.Syncing,
-	}, nil
-}
-
-// vectorCounts returns how many chunks got a vector of the cache since the memory was opened, and how many texts were embedded.
-func (m *Memory) vectorCounts() (known, embedded int64) {
-	known, embedded = m.fill.Counts()
-	return known + m.indexer.Known(), embedded
-}
-
-// reranker returns the name of the re-ranker, "" without one, and why it was last not answering.
-func (m *Memory) reranker() (name string, err error) {
-	if r, ok := m.opt.Search.Reranker.(*embed.Reranker); ok && r != nil {
-		return r.Name(), r.Health().Err
+		Active: stats.Space, Built: built, Embedded: stats.Embedded, Cached: cached, Backfill: m.fill.State(),
+		AllResidentBytes: m.opt.Vectors.Held(), BudgetBytes: m.opt.Vectors.Limit(),
+		Check: m.lastCheck.Load(), Beside: beside, Transcripts: m.indexer.TranscriptFolders(),
 	}
-	return "", nil
+	st.Index = indexState(stats, st.Sync)
+	st.KnownSinceStart, st.EmbeddedSinceStart = m.fill.Counts()
+	st.KnownSinceStart += m.indexer.Known()
+	if r, ok := m.opt.Search.Reranker.(*embed.Reranker); ok && r != nil {
+		st.Reranker, st.RerankerErr = r.Name(), r.Health().Err
+	}
+	st.Degraded = slices.Concat(degraded, degradedIndex(stats, st.Sync, m.stale(st.Sync)), skippedFiles(skipped))
+	return st, nil
 }
 
 // Damaged reports whether the index was found damaged and is not whole yet.

@@ -31,9 +31,10 @@ type Options struct {
 	Folder string
 	// State is the folder of the agent's state, in which the journal and the indexes of old notes are.
 	State string
-	// KeepsJournal says that the journal is kept of a folder that git has no versions of; Journal.Folder need not be set.
+	// KeepsJournal says that the journal is kept of a folder that git has no versions of.
 	KeepsJournal bool
-	Journal      JournalOptions
+	// Journal are the limits of the journal; its folder and its clock are filled in.
+	Journal JournalOptions
 	// ReadOnly keeps Forget, Purge, Record and Search from writing to State.
 	ReadOnly bool
 	// Owns reports whether a path is one of a note that the settings of today include.
@@ -44,10 +45,11 @@ type Options struct {
 	Indexed func(ctx context.Context) ([]Noted, error)
 	// Changes is the log of what was written to the notes.
 	Changes Changes
-	// Index makes an index of a folder of old notes in a state folder, and Search answers a query from it. Recipe changes when an index
-	// would be made otherwise.
-	Index  func(ctx context.Context, notes, state string) error
+	// Index makes an index of a folder of old notes in a state folder.
+	Index func(ctx context.Context, notes, state string) error
+	// Search answers a query from such an index.
 	Search func(ctx context.Context, notes, state string, q memory.Query) (memory.Answer, error)
+	// Recipe changes when an index would be made otherwise.
 	Recipe string
 	// MaxFileBytes is the size above which a note is left out.
 	MaxFileBytes int64

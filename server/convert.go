@@ -124,14 +124,14 @@ func getResponse(e memory.Excerpt) *kiokuv1.MemoryGetResponse {
 
 func statusResponse(st kioku.Status) *kiokuv1.StatusResponse {
 	return &kiokuv1.StatusResponse{
-		Agent: st.Agent, Workspace: st.Workspace, Database: st.Database, Index: indexState(st.Index),
-		Skipped: skippedFiles(st.Skipped), WatchMode: st.WatchMode, WatchNote: st.WatchNote, Provider: provider(st),
-		DatabaseBytes: st.DatabaseBytes, WalBytes: st.WALBytes,
+		Agent: st.Agent, Workspace: st.Workspace, Database: st.Sizes.Path, Index: indexState(st.Index),
+		Skipped: skippedFiles(st.Skipped), WatchMode: st.Sync.WatchMode, WatchNote: st.Sync.WatchNote, Provider: provider(st),
+		DatabaseBytes: st.Sizes.Database, WalBytes: st.Sizes.WAL,
 		EmbeddedChunkCount: int32Of(st.Embedded), CachedEmbeddingCount: int32Of(st.Cached),
 		Check:              indexCheck(st.Check),
 		UnindexedFileCount: int32Of(st.Beside.Files), UnindexedMore: st.Beside.More,
-		ResidentBytes: st.ResidentBytes, MemoryResidentBytes: st.AllResidentBytes, MemoryBudgetBytes: st.BudgetBytes,
-		Degraded: convertAll(st.Degraded, degradation), Unavailable: st.Unavailable, Syncing: st.Syncing,
+		ResidentBytes: st.Sizes.Resident, MemoryResidentBytes: st.AllResidentBytes, MemoryBudgetBytes: st.BudgetBytes,
+		Degraded: convertAll(st.Degraded, degradation), Unavailable: st.Sync.Unavailable, Syncing: st.Sync.Syncing,
 		Transcripts: convertAll(st.Transcripts, func(f indexer.TranscriptFolder) *kiokuv1.TranscriptFolder {
 			return &kiokuv1.TranscriptFolder{Source: f.Source, Folder: f.Folder}
 		}),

@@ -22,10 +22,12 @@ import (
 	"kioku"
 	"kioku/client"
 	"kioku/embed"
+	"kioku/indexer"
 	"kioku/internal/modelhttp"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
+	"kioku/store"
 )
 
 func TestMemorySearchReturnsEveryField(t *testing.T) {
@@ -298,10 +300,9 @@ func TestStatusReportsProviderHealthAndVersion(t *testing.T) {
 	retry := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	opt := agents(&fakeMemory{status: func(context.Context) (kioku.Status, error) {
 		return kioku.Status{
-			Workspace: "/w", Database: "/s/main.sqlite", WatchMode: "polling", WatchNote: "no watches left", Embedded: 4, Cached: 5,
-			ResidentBytes: 30, AllResidentBytes: 40, BudgetBytes: 50,
+			Workspace: "/w", Sizes: store.Sizes{Path: "/s/main.sqlite", Database: 10, WAL: 20, Resident: 30}, Embedded: 4, Cached: 5,
+			Sync: indexer.SyncState{WatchMode: "polling", WatchNote: "no watches left", Unavailable: []string{"/gone"}, Syncing: true}, AllResidentBytes: 40, BudgetBytes: 50,
 			Space: embed.Space{Provider: "openai", Model: "small", Dims: 3}, Health: embed.Health{Err: errBoom, RetryAt: retry},
-			DatabaseBytes: 10, WALBytes: 20, Unavailable: []string{"/gone"}, Syncing: true,
 			Skipped:  []memory.SkippedFile{{Path: "memory/big.md", Reason: "larger than 10 MiB"}},
 			Degraded: []memory.Degradation{{Code: memory.ProviderDown, Text: "down"}},
 		}, nil
@@ -354,7 +355,7 @@ func TestStatusHidesOtherAgents(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := &fakeMemory{status: func(context.Context) (kioku.Status, error) {
-		return kioku.Status{ResidentBytes: 30, AllResidentBytes: 40, BudgetBytes: 50}, nil
+		return kioku.Status{Sizes: store.Sizes{Resident: 30}, AllResidentBytes: 40, BudgetBytes: 50}, nil
 	}}
 	opt := server.Options{
 		Agents: map[string]server.Memory{"ann": m, "bob": m}, Network: network,

@@ -148,7 +148,7 @@ func (b *indexBench) size(ctx context.Context, m *kioku.Memory) (size, least flo
 		least += float64(len(n.text))
 	}
 	least += float64(4 * vectorDims * s.Embedded)
-	return float64(max(s.DatabaseBytes, pages)) / 1e6, least / 1e6, err
+	return float64(max(s.Sizes.Database, pages)) / 1e6, least / 1e6, err
 }
 
 // changeNotes edits every tenth note, deletes every tenth and creates as many.

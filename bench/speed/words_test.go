@@ -79,7 +79,7 @@ func awaitWords(ctx context.Context, m *kioku.Memory) error {
 		if err != nil {
 			return err
 		}
-		if s.ResidentBytes > 0 {
+		if s.Sizes.Resident > 0 {
 			return nil
 		}
 		select {

@@ -46,7 +46,7 @@ func readIndex(ctx context.Context, m *kioku.Memory) (yardstick, error) {
 	if err != nil {
 		return yardstick{}, fmt.Errorf("open yardstick: %w", err)
 	}
-	return openYardstick(ctx, st.Database, "mode=ro", "PRAGMA mmap_size = 1073741824", "PRAGMA cache_size = -2000")
+	return openYardstick(ctx, st.Sizes.Path, "mode=ro", "PRAGMA mmap_size = 1073741824", "PRAGMA cache_size = -2000")
 }
 
 // insert executes a statement for each of n rows, in transactions of 256.

@@ -30,6 +30,7 @@ import (
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
 	"kioku/server/metrics"
+	"kioku/store"
 )
 
 // fakeMemory answers searches and tells its state.
@@ -124,11 +125,11 @@ func busy(t *testing.T) *metrics.Metrics {
 	m := metrics.New(metrics.Options{Version: "1.2.3", Network: network, Audit: failing{}})
 	for _, agent := range []string{"ann", "bob"} {
 		mem := &fakeMemory{answer: memory.Answer{Mode: memory.ModeHybrid, Hits: []memory.Hit{{Path: "memory/" + agent + ".md", Snippet: "secret tea of " + agent}}}}
-		mem.state = kioku.Status{Agent: agent, Workspace: "/home/" + agent, Database: "/state/" + agent, WatchMode: indexer.ModePolling,
+		mem.state = kioku.Status{Agent: agent, Workspace: "/home/" + agent, Sizes: store.Sizes{Path: "/state/" + agent, Database: 4096, WAL: 512, Resident: 64}, Sync: indexer.SyncState{WatchMode: indexer.ModePolling},
 			Index: memory.IndexStats{Files: 3, Chunks: 10, PendingFiles: 2, LastSync: time.Unix(1000, 0)}, Embedded: 4, Space: embed.Space{Provider: "openai", Model: "m"},
-			Skipped:  []memory.SkippedFile{{Path: "memory/big-secret.md", Reason: "too large"}},
-			Degraded: []memory.Degradation{{Code: memory.VectorsMissing, Text: "6 of 10"}}, DatabaseBytes: 4096, WALBytes: 512,
-			ResidentBytes: 64, AllResidentBytes: 128, BudgetBytes: 1024, Cached: 7, KnownSinceStart: 5, EmbeddedSinceStart: 4}
+			Skipped:          []memory.SkippedFile{{Path: "memory/big-secret.md", Reason: "too large"}},
+			Degraded:         []memory.Degradation{{Code: memory.VectorsMissing, Text: "6 of 10"}},
+			AllResidentBytes: 128, BudgetBytes: 1024, Cached: 7, KnownSinceStart: 5, EmbeddedSinceStart: 4}
 		counted := m.Agent(agent, mem)
 		m.Derive(agent, fakeDeriver{status: memory.DeriveStatus{Episodes: 8, Pending: 2, Unextracted: 3, Conflicts: 1, BudgetExhausted: true, TokensToday: 900,
 			Units: map[string]int{"fact/validated": 5}, Jobs: map[string]int{"parked": 1}, Rejected: map[string]int{"quote": 4}, OldestJob: time.Now().Add(time.Hour),
@@ -307,7 +308,7 @@ func TestMetricsOfABrokenIndex(t *testing.T) {
 	t.Parallel()
 	m := metrics.New(metrics.Options{})
 	m.Agent("ann", &fakeMemory{broken: errors.New("secret path")})
-	m.Agent("bob", &fakeMemory{state: kioku.Status{WatchMode: indexer.ModeInotify}})
+	m.Agent("bob", &fakeMemory{state: kioku.Status{Sync: indexer.SyncState{WatchMode: indexer.ModeInotify}}})
 	got := scrape(t, m, caller{agents: []string{"ann", "bob"}})
 	wantLines(t, got, `kioku_agent_up{agent="ann"} 0`, `kioku_agent_up{agent="bob"} 1`, `kioku_index_backlog_chunks{agent="bob"} 0`)
 	if strings.Contains(got, `kioku_index_files{agent="ann"}`) || strings.Contains(got, "secret") {

@@ -54,12 +54,12 @@ var gauges = []gauge{
 	gaugeOf("kioku_index_pending_files", "Changed files that are not indexed yet.", func(s kioku.Status) float64 { return float64(s.Index.PendingFiles) }),
 	gaugeOf("kioku_index_backlog_chunks", "Chunks without a vector of the embedding provider; 0 without a provider.", backlog),
 	gaugeOf("kioku_index_skipped_files", "Files that are not indexed.", skipped),
-	gaugeOf("kioku_index_unavailable_roots", "Roots that cannot be read.", func(s kioku.Status) float64 { return float64(len(s.Unavailable)) }),
-	gaugeOf("kioku_index_syncing", "Whether a sync or a rebuild runs.", func(s kioku.Status) float64 { return truth(s.Syncing) }),
+	gaugeOf("kioku_index_unavailable_roots", "Roots that cannot be read.", func(s kioku.Status) float64 { return float64(len(s.Sync.Unavailable)) }),
+	gaugeOf("kioku_index_syncing", "Whether a sync or a rebuild runs.", func(s kioku.Status) float64 { return truth(s.Sync.Syncing) }),
 	gaugeOf("kioku_index_last_sync_timestamp_seconds", "End of the last complete sync, in seconds since 1970; 0 if there was none.", lastSync),
-	gaugeOf("kioku_database_bytes", "Size of the file of the index.", func(s kioku.Status) float64 { return float64(s.DatabaseBytes) }),
-	gaugeOf("kioku_wal_bytes", "Size of the write-ahead log of the index.", func(s kioku.Status) float64 { return float64(s.WALBytes) }),
-	gaugeOf("kioku_index_resident_bytes", "Memory that the vectors and words of the agent occupy.", func(s kioku.Status) float64 { return float64(s.ResidentBytes) }),
+	gaugeOf("kioku_database_bytes", "Size of the file of the index.", func(s kioku.Status) float64 { return float64(s.Sizes.Database) }),
+	gaugeOf("kioku_wal_bytes", "Size of the write-ahead log of the index.", func(s kioku.Status) float64 { return float64(s.Sizes.WAL) }),
+	gaugeOf("kioku_index_resident_bytes", "Memory that the vectors and words of the agent occupy.", func(s kioku.Status) float64 { return float64(s.Sizes.Resident) }),
 	gaugeOf("kioku_index_cached_vectors", "Vectors in the cache of embeddings, of chunks and of their windows.", func(s kioku.Status) float64 { return float64(s.Cached) }),
 	counterOf("kioku_document_vectors_cached_total", "Chunks that got a vector of the cache.", func(s kioku.Status) float64 { return float64(s.KnownSinceStart) }),
 	counterOf("kioku_document_vectors_embedded_total", "Texts of notes that the provider embedded.", func(s kioku.Status) float64 { return float64(s.EmbeddedSinceStart) }),
@@ -137,7 +137,7 @@ func collectAgent(out chan<- prometheus.Metric, agent string, st kioku.Status) {
 		out <- prometheus.MustNewConstMetric(g.desc, g.kind, g.value(st), agent)
 	}
 	for _, mode := range []string{indexer.ModeInotify, indexer.ModePolling, indexer.ModeOff} {
-		send(watchDesc, truth(st.WatchMode == mode), mode)
+		send(watchDesc, truth(st.Sync.WatchMode == mode), mode)
 	}
 	if st.Space.Provider != "" {
 		send(providerDesc, truth(st.Health.Healthy), st.Space.Provider)

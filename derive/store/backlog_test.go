@@ -1,7 +1,6 @@
 package store
 
 import (
-	"database/sql"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -22,14 +21,13 @@ func TestDirtySlotsAreTakenByTheirKey(t *testing.T) {
 		"deletion": {deleteDirty, []any{1, "loop", "key"}, "SEARCH dirty_slots USING PRIMARY KEY (kind=? AND subject=? AND name=?)"},
 	} {
 		var plan []string
-		_, err := read(t.Context(), d, func(tx *sql.Tx) (struct{}, error) {
-			return struct{}{}, forEachRow(t.Context(), tx, func(rows *sql.Rows) error {
+		err := d.read(t.Context(), "explain", func(tx *txn) {
+			tx.each("EXPLAIN QUERY PLAN "+c.query, c.args, func(scan func(...any)) {
 				var id, parent, unused int
 				var detail string
-				err := rows.Scan(&id, &parent, &unused, &detail)
+				scan(&id, &parent, &unused, &detail)
 				plan = append(plan, detail)
-				return err
-			}, "EXPLAIN QUERY PLAN "+c.query, c.args...)
+			})
 		})
 		if text := strings.Join(plan, "\n"); err != nil || !strings.Contains(text, c.want) || strings.Contains(text, "TEMP B-TREE") {
 			t.Errorf("%s: %v\n%s", name, err, text)

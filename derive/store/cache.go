@@ -3,9 +3,6 @@ package store
 import (
 	"context"
 	"crypto/sha256"
-	"database/sql"
-	"errors"
-	"fmt"
 	"time"
 )
 
@@ -18,116 +15,77 @@ const (
 	insertAnswer = `INSERT INTO llm_cache (contract, model, input_sha256, response, sha256, size, episodes, tokens_in, tokens_out, used)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET response = excluded.response, sha256 = excluded.sha256,
 		size = excluded.size, episodes = excluded.episodes, tokens_in = excluded.tokens_in, tokens_out = excluded.tokens_out, used = excluded.used`
-	// evictAnswersSQL deletes the answers that were used longest ago, those about episodes that are in the index last.
+	// evictAnswersSQL deletes the answers that were used longest ago, those about episodes that there are last.
 	evictAnswersSQL = `DELETE FROM llm_cache WHERE id IN (SELECT c.id FROM llm_cache c
 		ORDER BY EXISTS (SELECT 1 FROM json_each(c.episodes) j CROSS JOIN payload_episode p ON p.uid = j.value), c.used, c.id LIMIT ?)`
 )
 
-// CachedAnswer implements Store. An answer without its checksum counts as unknown.
-func (d *Store) CachedAnswer(ctx context.Context, contract, model string, input [32]byte) (string, error) {
-	var answer string
-	var id, used int64
-	var sum []byte
-	_, err := read(ctx, d, func(tx *sql.Tx) (struct{}, error) {
-		return struct{}{}, tx.QueryRowContext(ctx, "SELECT id, response, sha256, used FROM llm_cache WHERE input_sha256 = ? AND contract = ? AND model = ?",
-			input[:], contract, model).Scan(&id, &answer, &sum, &used)
+// CachedAnswer returns the answer of a model to an exact input, "" if it is not known. An answer without its checksum counts as unknown.
+func (d *Store) CachedAnswer(ctx context.Context, contract, model string, input [32]byte) (answer string, err error) {
+	const step = "look up an answer"
+	var id int64
+	var used time.Time
+	var sum hash
+	known := false
+	err = d.read(ctx, step, func(t *txn) {
+		known = t.get("SELECT id, response, sha256, used FROM llm_cache WHERE input_sha256 = ? AND contract = ? AND model = ?",
+			[]any{input[:], contract, model}, &id, &answer, &sum, instant{&used})
 	})
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
+	if err != nil || !known || sha256.Sum256([]byte(answer)) != sum {
+		return "", err
 	}
-	if err != nil {
-		return "", fmt.Errorf("look up an answer: %w", err)
+	if now := d.now(); now.Sub(used) > time.Hour && !d.opt.ReadOnly {
+		err = d.write(ctx, step, func(t *txn) { t.exec("UPDATE llm_cache SET used = ? WHERE id = ?", now.UnixMicro(), id) })
 	}
-	if want := sha256.Sum256([]byte(answer)); string(want[:]) != string(sum) {
-		return "", nil
-	}
-	if now := d.now(); now.Sub(jobTime(used)) > time.Hour && !d.opt.ReadOnly {
-		if _, err := d.change(ctx, "UPDATE llm_cache SET used = ? WHERE id = ?", now.UnixMicro(), id); err != nil {
-			return "", fmt.Errorf("look up an answer: %w", err)
-		}
-	}
-	return answer, nil
+	return answer, err
 }
 
-// PutAnswer implements Store. It caches no answer about an episode that says what a person has had forgotten. The cache is
-// bounded to 64 MiB: the answers that were used longest ago go first, and those about episodes that are in the index last.
+// PutAnswer caches an answer, unless it is about an episode that says what a person has had forgotten. episodes are the UIDs of those that it is
+// about. The cache is bounded to 64 MiB: the answers that were used longest ago go first, and those about episodes that there are last.
 func (d *Store) PutAnswer(ctx context.Context, contract, model string, input [32]byte, answer string, episodes []string, tokensIn, tokensOut int) error {
-	return d.putAnswer(ctx, maxAnswerBytes, contract, model, input, answer, episodes, tokensIn, tokensOut)
-}
-
-// putAnswer implements PutAnswer with a bound.
-func (d *Store) putAnswer(ctx context.Context, bound int, contract, model string, input [32]byte, answer string, episodes []string, tokensIn, tokensOut int) error {
-	list, err := jsonList(notNil(episodes))
-	if err != nil {
-		return err
-	}
-	err = d.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		forgotten, err := queryInt(ctx, tx, `SELECT count(*) FROM json_each(?) j CROSS JOIN payload_episode p ON p.uid = j.value
-			WHERE p.forgotten = 1`, list)
-		if err != nil || forgotten > 0 {
-			return err
+	return d.write(ctx, "cache an answer", func(t *txn) {
+		list := array(episodes)
+		if t.number("SELECT count(*) FROM json_each(?) j CROSS JOIN payload_episode p ON p.uid = j.value WHERE p.forgotten = 1", list) > 0 {
+			return
 		}
 		sum := sha256.Sum256([]byte(answer))
-		if _, err := tx.ExecContext(ctx, insertAnswer, contract, model, input[:], answer, sum[:], len(answer), list, tokensIn, tokensOut, d.now().UnixMicro()); err != nil {
-			return err
-		}
-		for {
-			size, err := queryInt(ctx, tx, "SELECT coalesce(sum(size), 0) FROM llm_cache")
-			if err != nil || size <= bound {
-				return err
-			}
-			if err := execAll(ctx, tx, []any{evictAnswers}, evictAnswersSQL); err != nil {
-				return err
-			}
+		t.exec(insertAnswer, contract, model, input[:], answer, sum[:], len(answer), list, tokensIn, tokensOut, d.now().UnixMicro())
+		for t.number("SELECT coalesce(sum(size), 0) FROM llm_cache") > maxAnswerBytes {
+			t.exec(evictAnswersSQL, evictAnswers)
 		}
 	})
-	if err != nil {
-		return fmt.Errorf("cache an answer: %w", err)
-	}
-	return nil
 }
 
 // hourLayout is the layout of hours in llm_usage.
 const hourLayout = "2006-01-02T15"
 
-// Reserve implements Store. The day and the hour are those of the location of now. A reservation that is never settled, because
-// the process died, counts until the day ends.
-func (d *Store) Reserve(ctx context.Context, now time.Time, model, purpose string, tokens, maxTokens, maxCalls int) (bool, error) {
-	reserved := false
-	err := d.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+// Reserve reserves tokens of a day's budget, which all processes share; it returns false if they exceed maxTokens, or the calls of this
+// hour exceed maxCalls. The day and the hour are those of the location of now. A reservation that is never settled, because the process
+// died, counts until the day ends.
+func (d *Store) Reserve(ctx context.Context, now time.Time, model, purpose string, tokens, maxTokens, maxCalls int) (reserved bool, err error) {
+	err = d.write(ctx, "reserve tokens", func(t *txn) {
 		day, hour := now.Format(time.DateOnly), now.Format(hourLayout)
-		used, err := queryInt(ctx, tx, "SELECT coalesce(sum(tokens_in + tokens_out + reserved), 0) FROM llm_usage WHERE day = ?", day)
-		if err != nil {
-			return err
+		used := t.number("SELECT coalesce(sum(tokens_in + tokens_out + reserved), 0) FROM llm_usage WHERE day = ?", day)
+		calls := t.number("SELECT coalesce(sum(calls), 0) FROM llm_usage WHERE day = ? AND hour = ?", day, hour)
+		if reserved = used+tokens <= maxTokens && calls < maxCalls; reserved {
+			t.exec(`INSERT INTO llm_usage (day, hour, model, purpose, calls, tokens_in, tokens_out, reserved)
+				VALUES (?, ?, ?, ?, 1, 0, 0, ?) ON CONFLICT DO UPDATE SET calls = calls + 1, reserved = reserved + excluded.reserved`,
+				day, hour, model, purpose, tokens)
 		}
-		calls, err := queryInt(ctx, tx, "SELECT coalesce(sum(calls), 0) FROM llm_usage WHERE day = ? AND hour = ?", day, hour)
-		if err != nil {
-			return err
-		}
-		if reserved = used+tokens <= maxTokens && calls < maxCalls; !reserved {
-			return nil
-		}
-		return execAll(ctx, tx, []any{day, hour, model, purpose, tokens}, `INSERT INTO llm_usage (day, hour, model, purpose, calls, tokens_in, tokens_out, reserved)
-			VALUES (?, ?, ?, ?, 1, 0, 0, ?) ON CONFLICT DO UPDATE SET calls = calls + 1, reserved = reserved + excluded.reserved`)
 	})
-	if err != nil {
-		return false, fmt.Errorf("reserve tokens: %w", err)
-	}
-	return reserved, nil
+	return reserved && err == nil, err
 }
 
-// Settle implements Store. The tokens count on the day on which they were reserved.
+// Settle replaces a reservation by what was used. The tokens count on the day on which they were reserved.
 func (d *Store) Settle(ctx context.Context, now time.Time, model, purpose string, reserved, tokensIn, tokensOut int) error {
-	n, err := d.change(ctx, `UPDATE llm_usage SET reserved = reserved - ?3, tokens_in = tokens_in + ?4, tokens_out = tokens_out + ?5
-		WHERE id = (SELECT id FROM llm_usage WHERE model = ?1 AND purpose = ?2 AND reserved >= ?3 ORDER BY hour DESC LIMIT 1)`,
-		model, purpose, reserved, tokensIn, tokensOut)
-	if err == nil && n == 0 { // the row is gone with a damaged index
-		_, err = d.change(ctx, `INSERT INTO llm_usage (day, hour, model, purpose, calls, tokens_in, tokens_out, reserved) VALUES (?, ?, ?, ?, 1, ?, ?, 0)
-			ON CONFLICT DO UPDATE SET tokens_in = tokens_in + excluded.tokens_in, tokens_out = tokens_out + excluded.tokens_out`,
-			now.Format(time.DateOnly), now.Format(hourLayout), model, purpose, tokensIn, tokensOut)
-	}
-	if err != nil {
-		return fmt.Errorf("settle tokens: %w", err)
-	}
-	return nil
+	return d.write(ctx, "settle tokens", func(t *txn) {
+		n := t.exec(`UPDATE llm_usage SET reserved = reserved - ?3, tokens_in = tokens_in + ?4, tokens_out = tokens_out + ?5
+			WHERE id = (SELECT id FROM llm_usage WHERE model = ?1 AND purpose = ?2 AND reserved >= ?3 ORDER BY hour DESC LIMIT 1)`,
+			model, purpose, reserved, tokensIn, tokensOut)
+		if n == 0 { // the row is gone with a damaged file
+			t.exec(`INSERT INTO llm_usage (day, hour, model, purpose, calls, tokens_in, tokens_out, reserved) VALUES (?, ?, ?, ?, 1, ?, ?, 0)
+				ON CONFLICT DO UPDATE SET tokens_in = tokens_in + excluded.tokens_in, tokens_out = tokens_out + excluded.tokens_out`,
+				now.Format(time.DateOnly), now.Format(hourLayout), model, purpose, tokensIn, tokensOut)
+		}
+	})
 }

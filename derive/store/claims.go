@@ -1,8 +1,8 @@
 package store
 
 import (
+	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -36,43 +36,39 @@ const (
 	droppedName      = "name"
 )
 
-// PutClaims implements Store. A claim that a person has had forgotten is dropped and counted, and no answer about its episode
-// is cached any more.
+// Roles of entities.
+const (
+	roleMentioned = "mentioned"
+	roleSubject   = "subject"
+	roleObject    = "object"
+)
+
+// PutClaims replaces the mentions and claims of one class of makers ("rule" or "model") of episodes in one transaction. Episodes whose text
+// is not what the batch was made from are left as they are; their UIDs are returned. A claim that a person has had forgotten is dropped and
+// counted, and no answer about its episode is cached any more.
 func (d *Store) PutClaims(ctx context.Context, class string, version int, batch []unit.EpisodeClaims) (stale []string, err error) {
 	if class != classRule && class != classModel {
 		return nil, fmt.Errorf("put claims: %q is no class of makers", class)
 	}
-	err = d.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+	err = d.write(ctx, "put claims", func(t *txn) {
 		stale = nil
-		w, err := d.newClaimWriter(ctx, tx, class, version)
-		if err != nil {
-			return err
-		}
+		w := claimWriter{txn: t, class: class, version: version, words: d.words, forgotten: t.tombstones(), entities: map[memory.EntityRef]int64{}, dropped: map[string]int{}}
 		for i := range batch {
-			known, err := w.putEpisode(ctx, &batch[i])
-			if err != nil {
-				return err
-			}
-			if !known {
+			if !w.putEpisode(&batch[i]) {
 				stale = append(stale, batch[i].Episode.UID)
 			}
 		}
 		if w.renamed {
-			if err := applyMerges(ctx, tx, reasonClaims); err != nil {
-				return err
-			}
+			t.applyMerges(reasonClaims)
 		}
-		return countDropped(ctx, tx, w.dropped)
+		t.countDropped(w.dropped)
 	})
-	if err != nil {
-		return nil, fmt.Errorf("put claims: %w", err)
-	}
-	return stale, nil
+	return stale, err
 }
 
 // claimWriter writes the claims of one class in one transaction.
 type claimWriter struct {
-	*statements
+	*txn
 	class     string
 	version   int
 	words     *vocab.Vocabulary
@@ -84,85 +80,52 @@ type claimWriter struct {
 	hidden []memory.EntityRef
 }
 
-// newClaimWriter returns a writer that drops what is forgotten.
-func (d *Store) newClaimWriter(ctx context.Context, tx *sql.Tx, class string, version int) (*claimWriter, error) {
-	forgotten, err := readTombstones(ctx, tx)
-	return &claimWriter{statements: prepareIn(tx), class: class, version: version, words: d.words, forgotten: forgotten,
-		entities: map[memory.EntityRef]int64{}, dropped: map[string]int{}}, err
-}
-
-// putEpisode replaces the claims and mentions of an episode. It returns false if the index has no such episode with this text.
-func (w *claimWriter) putEpisode(ctx context.Context, ec *unit.EpisodeClaims) (bool, error) {
-	id, sensitivity, err := w.findEpisode(ctx, &ec.Episode)
-	if err != nil || id == 0 {
-		return false, err
+// putEpisode replaces the claims and mentions of an episode. It returns false if there is no such episode with this text.
+func (w *claimWriter) putEpisode(ec *unit.EpisodeClaims) bool {
+	id, sensitivity := w.findEpisode(&ec.Episode)
+	if id == 0 {
+		return false
 	}
-	for _, stmt := range []string{
-		"DELETE FROM claims WHERE episode = ? AND class = ?",
-		"DELETE FROM mentions WHERE episode = ? AND class = ?",
-		"DELETE FROM aliases WHERE episode = ? AND class = ?",
-		"DELETE FROM edges WHERE episode = ? AND class = ?",
-	} {
-		if _, err := w.exec(ctx, stmt, id, w.class); err != nil {
-			return false, err
-		}
-	}
+	w.execAll([]any{id, w.class}, "DELETE FROM claims WHERE episode = ? AND class = ?", "DELETE FROM mentions WHERE episode = ? AND class = ?",
+		"DELETE FROM aliases WHERE episode = ? AND class = ?", "DELETE FROM edges WHERE episode = ? AND class = ?")
 	for i := range ec.Mentions {
-		if err := w.putMention(ctx, id, &ec.Mentions[i]); err != nil {
-			return false, err
-		}
+		w.putMention(id, &ec.Mentions[i])
 	}
 	w.hidden = nil
 	maker := ec.Maker
-	for i := range ec.Claims {
-		c := ec.Claims[i]
+	for _, c := range ec.Claims {
 		c.Sensitivity = max(c.Sensitivity, sensitivity)
-		if maker == "" {
-			maker = c.Maker
-		}
-		if err := w.putClaim(ctx, id, &c); err != nil {
-			return false, err
-		}
+		maker = cmp.Or(maker, c.Maker)
+		w.putClaim(id, &c)
 	}
 	for _, ref := range w.hidden {
-		if err := w.hideObject(ctx, id, ref); err != nil {
-			return false, err
-		}
+		w.hideObject(id, ref)
 	}
 	if w.class == classRule {
-		_, err = w.exec(ctx, "UPDATE payload_episode SET ruled = ? WHERE id = ?", w.version, id)
+		w.exec("UPDATE payload_episode SET ruled = ? WHERE id = ?", w.version, id)
 	} else {
-		_, err = w.exec(ctx, "UPDATE payload_episode SET read_by = ?, reflection = iif(forgotten = 1, '', ?) WHERE id = ?", maker, ec.Reflection, id)
+		w.exec("UPDATE payload_episode SET read_by = ?, reflection = iif(forgotten = 1, '', ?) WHERE id = ?", maker, ec.Reflection, id)
 	}
-	return true, err
+	return true
 }
 
-// findEpisode returns the id and sensitivity of an episode, 0 if the index does not have it with this text.
-func (w *claimWriter) findEpisode(ctx context.Context, e *memory.Episode) (id int64, s memory.Sensitivity, err error) {
-	var hash []byte
-	err = w.scan(ctx, findByID, []any{e.ID, e.UID}, &id, &hash, &s)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = w.scan(ctx, findByPath, []any{e.UID, e.Path}, &id, &hash, &s)
+// findEpisode returns the id and sensitivity of an episode, 0 if there is none with this text.
+func (w *claimWriter) findEpisode(e *memory.Episode) (id int64, s memory.Sensitivity) {
+	var text hash
+	found := w.get(findByID, []any{e.ID, e.UID}, &id, &text, &s) || w.get(findByPath, []any{e.UID, e.Path}, &id, &text, &s)
+	if !found || text != hash(e.TextSHA256) {
+		return 0, 0
 	}
-	if errors.Is(err, sql.ErrNoRows) || err == nil && string(hash) != string(e.TextSHA256[:]) {
-		return 0, 0, nil
-	}
-	return id, s, err
+	return id, s
 }
 
 // putMention writes a mention with the aliases that it tells.
-func (w *claimWriter) putMention(ctx context.Context, episode int64, m *memory.Mention) error {
-	entity, err := w.entity(ctx, m.Entity)
-	if err != nil || entity == 0 {
-		return err
+func (w *claimWriter) putMention(episode int64, m *memory.Mention) {
+	entity := w.entity(m.Entity)
+	if entity == 0 {
+		return
 	}
-	role := m.Role
-	if role == "" {
-		role = roleMentioned
-	}
-	if _, err := w.exec(ctx, insertMention, episode, entity, w.class, role, m.Confidence); err != nil {
-		return err
-	}
+	w.exec(insertMention, episode, entity, w.class, cmp.Or(m.Role, roleMentioned), m.Confidence)
 	written := w.class == classRule
 	for i, alias := range slices.Concat(m.Aliases, m.Likely) {
 		norm := vocab.Norm(alias)
@@ -171,123 +134,101 @@ func (w *claimWriter) putMention(ctx context.Context, episode int64, m *memory.M
 		}
 		written = written && i < len(m.Aliases)
 		w.renamed = w.renamed || written
-		if _, err := w.exec(ctx, insertAlias, entity, norm, episode, w.class, alias, written); err != nil {
-			return err
-		}
+		w.exec(insertAlias, entity, norm, episode, w.class, alias, written)
 	}
-	return nil
 }
 
-// Roles of entities.
-const (
-	roleMentioned = "mentioned"
-	roleSubject   = "subject"
-	roleObject    = "object"
-)
-
 // putClaim writes one claim.
-func (w *claimWriter) putClaim(ctx context.Context, episode int64, c *memory.Claim) error {
+func (w *claimWriter) putClaim(episode int64, c *memory.Claim) {
 	switch c.Kind {
 	case memory.ClaimFact:
-		return w.putFact(ctx, episode, c)
+		w.putFact(episode, c)
 	case memory.ClaimRelation:
-		return w.putRelation(ctx, episode, c)
+		w.putRelation(episode, c)
 	case memory.ClaimLoop, memory.ClaimClose:
 		key := c.Closes
 		if c.Kind == memory.ClaimLoop || key == "" {
 			key = vocab.LoopKey(c.LoopText)
 		}
 		if w.forgotten[key] {
-			return w.dropForgotten(ctx, episode)
+			w.dropForgotten(episode)
+		} else {
+			w.insertClaim(episode, c, nil, key, key, c.LoopText, nil)
 		}
-		return w.insertClaim(ctx, episode, c, nil, key, key, c.LoopText, nil)
+	default:
+		w.fail(fmt.Errorf("a claim has the unknown kind %q", c.Kind))
 	}
-	return fmt.Errorf("a claim has the unknown kind %q", c.Kind)
 }
 
 // putFact writes a fact. Its entities count as mentioned.
-func (w *claimWriter) putFact(ctx context.Context, episode int64, c *memory.Claim) error {
+func (w *claimWriter) putFact(episode int64, c *memory.Claim) {
 	key := vocab.FactKey(c.Subject, c.Predicate, c.Object)
-	subject, err := w.mentioned(ctx, episode, c.Subject, roleSubject, c.Confidence)
-	if err != nil || subject == 0 {
-		return err
+	subject := w.mentioned(episode, c.Subject, roleSubject, c.Confidence)
+	if subject == 0 {
+		return
 	}
-	gone, err := w.isForgotten(ctx, key, subject, c)
-	if err != nil {
-		return err
-	}
-	if gone {
+	if w.isForgotten(key, subject, c) {
 		if c.ObjectEntity != nil {
 			w.hidden = append(w.hidden, *c.ObjectEntity)
 		}
-		return w.dropForgotten(ctx, episode)
+		w.dropForgotten(episode)
+		return
 	}
 	var object any // NULL
 	if c.ObjectEntity != nil {
-		id, err := w.mentioned(ctx, episode, *c.ObjectEntity, roleMentioned, c.Confidence)
-		if err != nil {
-			return err
-		}
-		if id != 0 {
+		if id := w.mentioned(episode, *c.ObjectEntity, roleMentioned, c.Confidence); id != 0 {
 			object = id
 		}
 	}
-	return w.insertClaim(ctx, episode, c, subject, w.words.Slot(c.Predicate), key, c.Object, object)
+	w.insertClaim(episode, c, subject, w.words.Slot(c.Predicate), key, c.Object, object)
 }
 
 // isForgotten reports whether a fact is forgotten, under the name of its subject or of the entity that this one is merged into.
-func (w *claimWriter) isForgotten(ctx context.Context, key string, subject int64, c *memory.Claim) (bool, error) {
+func (w *claimWriter) isForgotten(key string, subject int64, c *memory.Claim) bool {
 	if w.forgotten[key] || len(w.forgotten) == 0 {
-		return w.forgotten[key], nil
+		return w.forgotten[key]
 	}
 	var root memory.EntityRef
-	err := w.scan(ctx, "SELECT r.type, r.name, r.qualifier FROM entities e JOIN entities r ON r.id = e.merged_into WHERE e.id = ?", []any{subject},
+	merged := w.get("SELECT r.type, r.name, r.qualifier FROM entities e JOIN entities r ON r.id = e.merged_into WHERE e.id = ?", []any{subject},
 		&root.Type, &root.Name, &root.Qualifier)
-	if errors.Is(err, sql.ErrNoRows) {
-		return false, nil
-	}
-	return err == nil && w.forgotten[vocab.FactKey(root, c.Predicate, c.Object)], err
+	return merged && w.forgotten[vocab.FactKey(root, c.Predicate, c.Object)]
 }
 
 // putRelation writes an edge.
-func (w *claimWriter) putRelation(ctx context.Context, episode int64, c *memory.Claim) error {
+func (w *claimWriter) putRelation(episode int64, c *memory.Claim) {
 	if c.ObjectEntity == nil {
-		return errors.New("a relation has no object")
+		w.fail(errors.New("a relation has no object"))
+		return
 	}
-	src, err := w.mentioned(ctx, episode, c.Subject, roleMentioned, c.Confidence)
-	if err != nil || src == 0 {
-		return err
+	src := w.mentioned(episode, c.Subject, roleMentioned, c.Confidence)
+	if src == 0 {
+		return
 	}
-	dst, err := w.mentioned(ctx, episode, *c.ObjectEntity, roleMentioned, c.Confidence)
-	if err != nil || dst == 0 {
-		return err
+	if dst := w.mentioned(episode, *c.ObjectEntity, roleMentioned, c.Confidence); dst != 0 {
+		w.exec(insertEdge, src, c.Predicate, dst, episode, w.class, c.StartLine, c.EndLine, c.Quote, c.Speaker, c.Maker, c.Confidence)
 	}
-	_, err = w.exec(ctx, insertEdge, src, c.Predicate, dst, episode, w.class, c.StartLine, c.EndLine, c.Quote, c.Speaker, c.Maker, c.Confidence)
-	return err
 }
 
 // insertClaim writes the row of a claim.
-func (w *claimWriter) insertClaim(ctx context.Context, episode int64, c *memory.Claim, subject any, slot, key, object string, objectEntity any) error {
-	_, err := w.exec(ctx, insertClaim, episode, c.Kind, w.class, c.Maker, subject, slot, key, c.Predicate, object, objectEntity, c.From,
+func (w *claimWriter) insertClaim(episode int64, c *memory.Claim, subject any, slot, key, object string, objectEntity any) {
+	w.exec(insertClaim, episode, c.Kind, w.class, c.Maker, subject, slot, key, c.Predicate, object, objectEntity, c.From,
 		c.To, c.Due, c.StartLine, c.EndLine, c.Quote, c.Speaker, c.Confidence, micros(c.At), c.Sensitivity)
-	return err
 }
 
 // mentioned returns the id of an entity that an episode mentions; 0 if its name is none.
-func (w *claimWriter) mentioned(ctx context.Context, episode int64, ref memory.EntityRef, role string, confidence float64) (int64, error) {
-	id, err := w.entity(ctx, ref)
-	if err != nil || id == 0 {
-		return 0, err
+func (w *claimWriter) mentioned(episode int64, ref memory.EntityRef, role string, confidence float64) int64 {
+	id := w.entity(ref)
+	if id != 0 {
+		w.exec(insertMention, episode, id, w.class, role, confidence)
 	}
-	_, err = w.exec(ctx, insertMention, episode, id, w.class, role, confidence)
-	return id, err
+	return id
 }
 
 // entity returns the id of an entity, and inserts it if it is new. It returns 0, and counts it, for a name without a letter and a digit.
-func (w *claimWriter) entity(ctx context.Context, ref memory.EntityRef) (int64, error) {
+func (w *claimWriter) entity(ref memory.EntityRef) int64 {
 	id, known := w.entities[ref]
 	if known {
-		return id, nil
+		return id
 	}
 	name, norm := ref.Name, vocab.Norm(ref.Name)
 	if vocab.IsUser(ref) {
@@ -296,75 +237,45 @@ func (w *claimWriter) entity(ctx context.Context, ref memory.EntityRef) (int64, 
 	if norm == "" {
 		w.dropped[droppedName]++
 		w.entities[ref] = 0
-		return 0, nil
+		return 0
 	}
 	uid := vocab.EntityUID(ref)
 	var mentioned bool
-	err := w.scan(ctx, "SELECT id, EXISTS (SELECT 1 FROM mentions WHERE entity = e.id) FROM entities e WHERE uid = ?", []any{uid}, &id, &mentioned)
-	if err == nil && !mentioned {
-		w.renamed = true
+	if !w.get("SELECT id, EXISTS (SELECT 1 FROM mentions WHERE entity = e.id) FROM entities e WHERE uid = ?", []any{uid}, &id, &mentioned) {
+		id, _ = w.run(insertEntity, []any{uid, ref.Type, name, norm, ref.Qualifier})
 	}
-	if errors.Is(err, sql.ErrNoRows) {
-		var res sql.Result
-		if res, err = w.exec(ctx, insertEntity, uid, ref.Type, name, norm, ref.Qualifier); err == nil {
-			id, err = res.LastInsertId()
-			w.renamed = true
-		}
-	}
-	if err != nil {
-		return 0, err
-	}
+	w.renamed = w.renamed || !mentioned
 	w.entities[ref] = id
-	return id, nil
+	return id
 }
 
 // hideObject deletes the mentions of the object of a forgotten claim, unless another claim of the episode names it too.
-func (w *claimWriter) hideObject(ctx context.Context, episode int64, ref memory.EntityRef) error {
+func (w *claimWriter) hideObject(episode int64, ref memory.EntityRef) {
 	var id int64
-	err := w.scan(ctx, "SELECT id FROM entities WHERE uid = ?", []any{vocab.EntityUID(ref)}, &id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil
+	if w.get("SELECT id FROM entities WHERE uid = ?", []any{vocab.EntityUID(ref)}, &id) {
+		delete(w.entities, ref)
+		w.hideEntity(episode, w.class, id)
 	}
-	if err != nil {
-		return err
-	}
-	delete(w.entities, ref)
-	return hideEntity(ctx, w.statements, episode, w.class, id)
 }
 
 // dropForgotten counts a claim that a person has had forgotten, and deletes the answers about its episode.
-func (w *claimWriter) dropForgotten(ctx context.Context, episode int64) error {
+func (w *claimWriter) dropForgotten(episode int64) {
 	w.dropped[droppedForgotten]++
-	res, err := w.exec(ctx, "UPDATE payload_episode SET forgotten = 1, reflection = '' WHERE id = ? AND forgotten = 0", episode)
-	if err != nil {
-		return err
+	if w.exec("UPDATE payload_episode SET forgotten = 1, reflection = '' WHERE id = ? AND forgotten = 0", episode) > 0 {
+		w.purgeAnswers([]int64{episode})
 	}
-	if n, err := res.RowsAffected(); err != nil || n == 0 {
-		return err
-	}
-	return purgeAnswers(ctx, w.tx, []int64{episode})
 }
 
-// CountDropped implements Store.
+// CountDropped adds to the counts of items of models that were rejected, by reason.
 func (d *Store) CountDropped(ctx context.Context, counts map[string]int) error {
-	err := d.write(ctx, func(ctx context.Context, tx *sql.Tx) error { return countDropped(ctx, tx, counts) })
-	if err != nil {
-		return fmt.Errorf("count what was dropped: %w", err)
-	}
-	return nil
+	return d.write(ctx, "count what was dropped", func(t *txn) { t.countDropped(counts) })
 }
 
 // countDropped adds to the counts of dropped items.
-func countDropped(ctx context.Context, tx *sql.Tx, counts map[string]int) error {
+func (t *txn) countDropped(counts map[string]int) {
 	for reason, n := range counts {
-		if n == 0 {
-			continue
-		}
-		_, err := tx.ExecContext(ctx, `INSERT INTO dropped (reason, items) VALUES (?, ?)
-			ON CONFLICT DO UPDATE SET items = items + excluded.items`, reason, n)
-		if err != nil {
-			return err
+		if n > 0 {
+			t.exec("INSERT INTO dropped (reason, items) VALUES (?, ?) ON CONFLICT DO UPDATE SET items = items + excluded.items", reason, n)
 		}
 	}
-	return nil
 }

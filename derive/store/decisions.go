@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,91 +9,63 @@ import (
 	"kioku/memory"
 )
 
-// PutDecisions implements Store. After something was forgotten, its text is in no page of the file and of its log, unless another
-// note or unit says it too.
+// PutDecisions mirrors decisions.md: all decisions that hold now. What has changed is made anew. What is forgotten is purged: rows, versions,
+// quotes, and answers of models about those episodes. After that its text is in no page of the file and of its log, unless another note or
+// unit says it too.
 func (d *Store) PutDecisions(ctx context.Context, decisions []memory.Decision) error {
 	forgot := false
-	err := d.write(ctx, func(ctx context.Context, tx *sql.Tx) (err error) {
-		forgot, err = putDecisions(ctx, tx, decisions)
+	err := d.write(ctx, "put decisions", func(t *txn) { forgot = t.putDecisions(decisions) })
+	if err != nil || !forgot {
+		return err
+	}
+	// Readers of an older state may keep the log from being emptied; then the next checkpoint does it.
+	err = d.use(ctx, func(db *file) error {
+		_, err := db.writer.ExecContext(ctx, "PRAGMA main.wal_checkpoint(TRUNCATE)")
 		return err
 	})
-	if err == nil && forgot {
-		err = d.truncateLog(ctx)
-	}
 	if err != nil {
 		return fmt.Errorf("put decisions: %w", err)
 	}
 	return nil
 }
 
-// truncateLog moves all changes from the log to the file and empties the log. Readers of an older state may keep it from that; then
-// the next checkpoint does it.
-func (d *Store) truncateLog(ctx context.Context) error {
-	return d.use(ctx, func(db *file) error {
-		_, err := db.writer.ExecContext(ctx, "PRAGMA main.wal_checkpoint(TRUNCATE)")
-		return err
-	})
-}
-
-// putDecisions implements PutDecisions, and reports whether something was forgotten.
-func putDecisions(ctx context.Context, tx *sql.Tx, decisions []memory.Decision) (forgot bool, err error) {
-	before, err := readDecisions(ctx, tx)
-	if err != nil {
-		return false, err
-	}
+// putDecisions replaces the decisions, and reports whether something was forgotten.
+func (t *txn) putDecisions(decisions []memory.Decision) (forgot bool) {
+	before := t.decisions()
 	if slices.Equal(before, decisions) {
-		return false, nil
+		return false
 	}
-	if err := execAll(ctx, tx, nil, "DELETE FROM decisions"); err != nil {
-		return false, err
-	}
+	t.exec("DELETE FROM decisions")
 	for i, d := range decisions {
-		_, err := tx.ExecContext(ctx, "INSERT INTO decisions (ordinal, line, day, verb, kind, target, other, change, note) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		t.exec("INSERT INTO decisions (ordinal, line, day, verb, kind, target, other, change, note) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
 			i, d.Line, d.Day, d.Verb, d.Kind, d.Target, d.Other, d.Change, d.Note)
-		if err != nil {
-			return false, err
-		}
 	}
-	return applyDecisions(ctx, tx, before, decisions)
+	return t.applyDecisions(before, decisions)
 }
 
 // applyDecisions has what decisions have changed made anew, and purges what is newly forgotten.
-func applyDecisions(ctx context.Context, tx *sql.Tx, before, after []memory.Decision) (forgot bool, err error) {
+func (t *txn) applyDecisions(before, after []memory.Decision) (forgot bool) {
 	changed := changedTargets(before, after)
 	if len(changed) == 0 {
-		return false, nil
+		return false
 	}
-	if err := applyMerges(ctx, tx, reasonDecision); err != nil {
-		return false, err
-	}
-	list, err := jsonList(changed)
-	if err != nil {
-		return false, err
-	}
-	if err := markDirty(ctx, tx, list, reasonDecision); err != nil {
-		return false, err
-	}
-	if err := decideSummaries(ctx, tx, changed); err != nil {
-		return false, err
-	}
+	t.applyMerges(reasonDecision)
+	t.markDirty(array(changed), reasonDecision)
+	t.decideSummaries(changed)
 	for _, target := range changed {
-		was, is := isForgotten(before, target), isForgotten(after, target)
 		switch {
-		case is:
-			err = purgeKey(ctx, tx, target)
+		case isForgotten(after, target):
+			t.purgeKey(target)
 			forgot = true
-		case was:
+		case isForgotten(before, target):
 			// What was dropped is not known any more: all episodes are read again.
-			err = execAll(ctx, tx, nil, "UPDATE payload_episode SET ruled = 0, read_by = '', forgotten = 0")
-		}
-		if err != nil {
-			return false, err
+			t.exec("UPDATE payload_episode SET ruled = 0, read_by = '', forgotten = 0")
 		}
 	}
 	if forgot {
-		err = rebuildUnitTerms(ctx, tx)
+		t.rebuildUnitTerms()
 	}
-	return forgot, err
+	return forgot
 }
 
 // changedTargets returns the targets about which two lists of decisions differ, in their order.
@@ -125,16 +96,14 @@ func isForgotten(list []memory.Decision, target string) bool {
 	return slices.ContainsFunc(list, func(d memory.Decision) bool { return d.Verb == memory.DecideForget && d.Target == target })
 }
 
-// readDecisions returns the decisions that hold, in their order.
-func readDecisions(ctx context.Context, q queryer) ([]memory.Decision, error) {
-	var list []memory.Decision
-	err := forEachRow(ctx, q, func(rows *sql.Rows) error {
+// decisions returns the decisions that hold, in their order.
+func (t *txn) decisions() (list []memory.Decision) {
+	t.each("SELECT line, day, verb, kind, target, other, change, note FROM decisions ORDER BY ordinal", nil, func(scan func(...any)) {
 		var d memory.Decision
-		err := rows.Scan(&d.Line, &d.Day, &d.Verb, &d.Kind, &d.Target, &d.Other, &d.Change, &d.Note)
+		scan(&d.Line, &d.Day, &d.Verb, &d.Kind, &d.Target, &d.Other, &d.Change, &d.Note)
 		list = append(list, d)
-		return err
-	}, "SELECT line, day, verb, kind, target, other, change, note FROM decisions ORDER BY ordinal")
-	return list, err
+	})
+	return list
 }
 
 // decided are all decisions, to be looked up by what they are about.
@@ -143,14 +112,13 @@ type decided struct {
 	byTarget map[string][]int
 }
 
-// readDecided returns all decisions.
-func readDecided(ctx context.Context, q queryer) (decided, error) {
-	list, err := readDecisions(ctx, q)
-	d := decided{list: list, byTarget: map[string][]int{}}
-	for i, dec := range list {
+// decided returns all decisions.
+func (t *txn) decided() decided {
+	d := decided{list: t.decisions(), byTarget: map[string][]int{}}
+	for i, dec := range d.list {
 		d.byTarget[dec.Target] = append(d.byTarget[dec.Target], i)
 	}
-	return d, err
+	return d
 }
 
 // about returns the decisions about UIDs and keys in their order.
@@ -170,12 +138,11 @@ func (d decided) about(targets []string) []memory.Decision {
 	return list
 }
 
-// readTombstones returns the keys of what people have had forgotten.
-func readTombstones(ctx context.Context, q queryer) (map[string]bool, error) {
-	keys, err := queryColumn[string](ctx, q, "SELECT target FROM decisions WHERE verb = ?", memory.DecideForget)
+// tombstones returns the keys of what people have had forgotten.
+func (t *txn) tombstones() map[string]bool {
 	forgotten := map[string]bool{}
-	for _, key := range keys {
+	for _, key := range column[string](t, "SELECT target FROM decisions WHERE verb = ?", memory.DecideForget) {
 		forgotten[key] = true
 	}
-	return forgotten, err
+	return forgotten
 }

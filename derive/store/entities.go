@@ -3,8 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"database/sql"
-	"fmt"
 
 	"kioku/memory"
 )
@@ -52,92 +50,58 @@ const (
 	maxRelations = 20
 )
 
-// Entities implements Store. For a name it returns the entity that stands for the one with the name, and for a UID the very one.
-// All lists leave out entities and names that no file has which searches find, or only episodes above the ceiling.
-func (d *Store) Entities(ctx context.Context, q EntityQuery) ([]memory.Entity, error) {
-	list, err := read(ctx, d, func(tx *sql.Tx) ([]memory.Entity, error) {
-		var ids any // NULL
-		if len(q.Norms) > 0 || len(q.UIDs) > 0 {
-			found, err := findEntities(ctx, tx, q)
-			if err != nil || len(found) == 0 {
-				return nil, err
-			}
-			if ids, err = jsonList(found); err != nil {
-				return nil, err
-			}
-		}
-		var list []memory.Entity
-		err := forEachRow(ctx, tx, func(rows *sql.Rows) error {
-			var e memory.Entity
-			var last sql.NullInt64
-			err := rows.Scan(&e.ID, &e.UID, &e.Type, &e.Name, &e.Qualifier, &e.MergedInto, &e.Mentions, &last)
-			e.LastSeen = fromMicros(last)
-			list = append(list, e)
-			return err
-		}, selectEntities, ids, q.Type, cmp.Or(max(q.Limit, 0), defaultEntities), q.MaxSensitivity)
-		if err != nil {
-			return nil, err
-		}
-		return list, addNames(ctx, tx, list, q)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list entities: %w", err)
-	}
-	return list, nil
-}
-
-// findEntities returns the ids of the entities with one of the names or UIDs.
-func findEntities(ctx context.Context, tx *sql.Tx, q EntityQuery) ([]int64, error) {
+// Entities returns entities: those with one of the given norms or UIDs (or beginnings of UIDs), or all of a type ("" = all types), most
+// mentioned first. For a name it returns the entity that stands for the one with the name, and for a UID the very one. All lists leave out
+// entities and names that no file has which searches find, or only episodes above the ceiling.
+func (d *Store) Entities(ctx context.Context, q EntityQuery) (list []memory.Entity, err error) {
 	if err := checkUIDs(q.UIDs); err != nil {
 		return nil, err
 	}
-	norms, err := jsonList(notNil(q.Norms))
-	if err != nil {
-		return nil, err
-	}
-	ids, err := queryIDs(ctx, tx, entitiesByNorm, norms)
-	if err != nil {
-		return nil, err
-	}
-	uids, err := jsonList(notNil(q.UIDs))
-	if err != nil {
-		return nil, err
-	}
-	more, err := queryIDs(ctx, tx, entitiesByUID, uids)
-	return append(ids, more...), err
+	err = d.read(ctx, "list entities", func(t *txn) {
+		list = nil
+		var ids any // NULL
+		if len(q.Norms) > 0 || len(q.UIDs) > 0 {
+			found := append(column[int64](t, entitiesByNorm, array(q.Norms)), column[int64](t, entitiesByUID, array(q.UIDs))...)
+			if len(found) == 0 {
+				return
+			}
+			ids = array(found)
+		}
+		t.each(selectEntities, []any{ids, q.Type, cmp.Or(max(q.Limit, 0), defaultEntities), q.MaxSensitivity}, func(scan func(...any)) {
+			var e memory.Entity
+			scan(&e.ID, &e.UID, &e.Type, &e.Name, &e.Qualifier, &e.MergedInto, &e.Mentions, instant{&e.LastSeen})
+			list = append(list, e)
+		})
+		t.addNames(list, q)
+	})
+	return list, err
 }
 
 // addNames reads the other names of entities, and their relations if these are wanted.
-func addNames(ctx context.Context, tx *sql.Tx, list []memory.Entity, q EntityQuery) error {
-	ids := make([]int64, len(list))
+func (t *txn) addNames(list []memory.Entity, q EntityQuery) {
+	var ids []int64
 	byID := map[int64]*memory.Entity{}
 	for i := range list {
-		ids[i] = list[i].ID
-		byID[ids[i]] = &list[i]
+		ids = append(ids, list[i].ID)
+		byID[list[i].ID] = &list[i]
 	}
-	query, err := jsonList(ids)
-	if err != nil {
-		return err
-	}
-	err = forEachRow(ctx, tx, func(rows *sql.Rows) error {
+	args := []any{array(ids), q.MaxSensitivity}
+	t.each(selectAliases, args, func(scan func(...any)) {
 		var id int64
 		var alias string
-		err := rows.Scan(&id, &alias)
-		if e := byID[id]; alias != e.Name {
-			e.Aliases = append(e.Aliases, alias)
+		if scan(&id, &alias); byID[id] != nil && alias != byID[id].Name {
+			byID[id].Aliases = append(byID[id].Aliases, alias)
 		}
-		return err
-	}, selectAliases, query, q.MaxSensitivity)
-	if err != nil || !q.Relations {
-		return err
+	})
+	if !q.Relations {
+		return
 	}
-	return forEachRow(ctx, tx, func(rows *sql.Rows) error {
+	t.each(selectRelations, args, func(scan func(...any)) {
 		var id int64
 		var r memory.Relation
-		err := rows.Scan(&id, &r.Source, &r.Kind, &r.Target, &r.Citation, &r.Episodes)
-		if e := byID[id]; len(e.Relations) < maxRelations {
+		scan(&id, &r.Source, &r.Kind, &r.Target, &r.Citation, &r.Episodes)
+		if e := byID[id]; e != nil && len(e.Relations) < maxRelations {
 			e.Relations = append(e.Relations, r)
 		}
-		return err
-	}, selectRelations, query, q.MaxSensitivity)
+	})
 }

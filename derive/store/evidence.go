@@ -1,8 +1,6 @@
 package store
 
 import (
-	"context"
-	"database/sql"
 	"slices"
 	"time"
 
@@ -45,31 +43,23 @@ const (
 		FROM json_each(?6) j CROSS JOIN units u ON u.id = j.value LEFT JOIN payload_fact f ON f.unit = u.id LEFT JOIN payload_loop l ON l.unit = u.id`
 )
 
-// admittedUnits returns the units of which a filter admits evidence, and of summaries all evidence.
-func admittedUnits(ctx context.Context, tx *sql.Tx, units []memory.Unit, f memory.Filter) ([]memory.Unit, error) {
+// admitted returns the units of which a filter admits evidence, and of summaries all evidence.
+func (t *txn) admitted(units []memory.Unit, f memory.Filter) []memory.Unit {
 	if !store.Restricts(f) || len(units) == 0 {
-		return units, nil
+		return units
 	}
-	list, err := jsonList(unitIDs(units))
-	if err != nil {
-		return nil, err
-	}
-	ids, err := queryIDs(ctx, tx, selectAdmitted, append(store.FilterArgs(f), list)...)
-	if err != nil {
-		return nil, err
-	}
-	admitted := make(map[int64]bool, len(ids))
-	for _, id := range ids {
+	admitted := map[int64]bool{}
+	for _, id := range column[int64](t, selectAdmitted, append(store.FilterArgs(f), array(unitIDs(units)))...) {
 		admitted[id] = true
 	}
-	return slices.DeleteFunc(units, func(u memory.Unit) bool { return !admitted[u.ID] }), nil
+	return slices.DeleteFunc(units, func(u memory.Unit) bool { return !admitted[u.ID] })
 }
 
 // hideUntold removes from units the days that only evidence tells which a filter does not admit, and sets their time to that of the newest
 // evidence that it admits.
-func hideUntold(ctx context.Context, tx *sql.Tx, units []memory.Unit, f memory.Filter) error {
+func (t *txn) hideUntold(units []memory.Unit, f memory.Filter) {
 	if !store.Restricts(f) || len(units) == 0 {
-		return nil
+		return
 	}
 	byID := make(map[int64]*memory.Unit, len(units))
 	var ended []string
@@ -79,49 +69,38 @@ func hideUntold(ctx context.Context, tx *sql.Tx, units []memory.Unit, f memory.F
 			ended = append(ended, fact.SupersededBy)
 		}
 	}
-	closers, err := jsonList(notNil(ended))
-	if err != nil {
-		return err
-	}
-	ids, err := queryIDs(ctx, tx, "SELECT u.id FROM json_each(?) j CROSS JOIN units u ON u.uid = j.value", closers)
-	if err != nil {
-		return err
-	}
-	list, err := jsonList(append(unitIDs(units), ids...))
-	if err != nil {
-		return err
-	}
-	return forEachRow(ctx, tx, func(rows *sql.Rows) error {
+	closers := column[int64](t, "SELECT u.id FROM json_each(?) j CROSS JOIN units u ON u.uid = j.value", array(ended))
+	t.each(selectTold, append(store.FilterArgs(f), array(append(unitIDs(units), closers...))), func(scan func(...any)) {
 		var id int64
-		var newest sql.NullInt64
+		var newest time.Time
 		var from, to, due bool
-		if err := rows.Scan(&id, &newest, &from, &to, &due); err != nil {
-			return err
+		scan(&id, instant{&newest}, &from, &to, &due)
+		if u := byID[id]; u != nil && u.Kind != memory.KindSummary {
+			u.OccurredAt = newest
+			hideDays(u, from, to, due)
 		}
-		u, listed := byID[id]
-		if !listed || u.Kind == memory.KindSummary {
-			return nil
+	})
+}
+
+// hideDays removes the beginning and the end of a fact, and the day when a loop is due, unless they are told.
+func hideDays(u *memory.Unit, from, to, due bool) {
+	switch {
+	case u.Fact != nil && !from:
+		u.Fact.From, u.Fact.EffectiveAt = "", u.OccurredAt
+	case u.Loop != nil && !due:
+		u.Loop.Due, u.Loop.ExpiresAt = "", time.Time{}
+	}
+	if u.Fact != nil && !to && u.Fact.To != "" {
+		u.Fact.To, u.Fact.SupersededBy = "", ""
+		if u.State == memory.StateSuperseded {
+			u.State = memory.StateValidated
 		}
-		u.OccurredAt = fromMicros(newest)
-		switch {
-		case u.Fact != nil && !from:
-			u.Fact.From, u.Fact.EffectiveAt = "", u.OccurredAt
-		case u.Loop != nil && !due:
-			u.Loop.Due, u.Loop.ExpiresAt = "", time.Time{}
-		}
-		if u.Fact != nil && !to && u.Fact.To != "" {
-			u.Fact.To, u.Fact.SupersededBy = "", ""
-			if u.State == memory.StateSuperseded {
-				u.State = memory.StateValidated
-			}
-		}
-		return nil
-	}, selectTold, append(store.FilterArgs(f), list)...)
+	}
 }
 
 // hideOpposed removes from facts the conflicts with facts that the ceiling or the filter of a query hides. A fact without a conflict that
 // is shown holds.
-func hideOpposed(ctx context.Context, tx *sql.Tx, units []memory.Unit, q memory.UnitQuery) error {
+func (t *txn) hideOpposed(units []memory.Unit, q memory.UnitQuery) {
 	var uids []string
 	for _, u := range units {
 		if u.Fact != nil {
@@ -129,27 +108,17 @@ func hideOpposed(ctx context.Context, tx *sql.Tx, units []memory.Unit, q memory.
 		}
 	}
 	if len(uids) == 0 || q.MaxSensitivity >= memory.Secret && !store.Restricts(q.Filter) {
-		return nil
-	}
-	list, err := jsonList(uids)
-	if err != nil {
-		return err
+		return
 	}
 	var opposed []memory.Unit
-	err = forEachRow(ctx, tx, func(rows *sql.Rows) error {
-		var u memory.Unit
-		err := rows.Scan(&u.ID, &u.UID)
-		opposed = append(opposed, u)
-		return err
-	}, "SELECT u.id, u.uid FROM units u WHERE u.uid IN (SELECT value FROM json_each(?)) AND u.sensitivity <= ?", list, q.MaxSensitivity)
-	if err != nil {
-		return err
-	}
-	if opposed, err = admittedUnits(ctx, tx, opposed, q.Filter); err != nil {
-		return err
-	}
-	shown := make(map[string]bool, len(opposed))
-	for _, u := range opposed {
+	t.each("SELECT u.id, u.uid FROM units u WHERE u.uid IN (SELECT value FROM json_each(?)) AND u.sensitivity <= ?", []any{array(uids), q.MaxSensitivity},
+		func(scan func(...any)) {
+			var u memory.Unit
+			scan(&u.ID, &u.UID)
+			opposed = append(opposed, u)
+		})
+	shown := map[string]bool{}
+	for _, u := range t.admitted(opposed, q.Filter) {
 		shown[u.UID] = true
 	}
 	for i := range units {
@@ -162,7 +131,6 @@ func hideOpposed(ctx context.Context, tx *sql.Tx, units []memory.Unit, q memory.
 			}
 		}
 	}
-	return nil
 }
 
 func unitIDs(units []memory.Unit) []int64 {
@@ -174,27 +142,21 @@ func unitIDs(units []memory.Unit) []int64 {
 }
 
 // addEvidence reads the evidence of units that a filter admits.
-func addEvidence(ctx context.Context, tx queryer, units []memory.Unit, f memory.Filter) error {
+func (t *txn) addEvidence(units []memory.Unit, f memory.Filter) {
 	byID := make(map[int64]*memory.Unit, len(units))
 	for i := range units {
 		byID[units[i].ID] = &units[i]
 	}
-	list, err := jsonList(unitIDs(units))
-	if err != nil {
-		return err
-	}
-	return forEachRow(ctx, tx, func(rows *sql.Rows) error {
+	t.each(selectEvidence, append(store.FilterArgs(f), array(unitIDs(units))), func(scan func(...any)) {
 		var e memory.Evidence
-		var unit int64
-		var at sql.NullInt64
+		var id int64
 		var first, last int
-		err := rows.Scan(&unit, &e.EpisodeUID, &e.Path, &e.StartLine, &e.EndLine, &e.Quote, &e.Speaker, &e.Maker, &e.Confidence, &at, &first, &last)
-		e.At = fromMicros(at)
-		u := byID[unit]
-		if u.Kind == memory.KindSummary { // the whole episode
-			e.StartLine, e.EndLine = first, last
+		scan(&id, &e.EpisodeUID, &e.Path, &e.StartLine, &e.EndLine, &e.Quote, &e.Speaker, &e.Maker, &e.Confidence, instant{&e.At}, &first, &last)
+		if u := byID[id]; u != nil {
+			if u.Kind == memory.KindSummary { // the whole episode
+				e.StartLine, e.EndLine = first, last
+			}
+			u.Evidence = append(u.Evidence, e)
 		}
-		u.Evidence = append(u.Evidence, e)
-		return err
-	}, selectEvidence, append(store.FilterArgs(f), list)...)
+	})
 }

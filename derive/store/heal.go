@@ -22,25 +22,25 @@ const (
 	corruptSuffix = ".corrupt"
 	// copyRows is the number of ids that are copied at a time.
 	copyRows = 256
-	// maxUnread is the number of ranges in a row of which nothing can be read after which a table counts as ended, if its last id cannot
-	// be read.
-	maxUnread = 32
 )
 
 // paidTable is a table of what cannot be made again.
-type paidTable struct{ lastID, query, insert string }
+type paidTable struct {
+	lastID, query, insert string
+	columns               int
+}
 
 // paidTables are read by rows, so that one that is damaged is left out. The seventh column of the first is the checksum of the fourth.
 var paidTables = []paidTable{
 	{"SELECT max(id) FROM llm_cache",
 		`SELECT contract, model, input_sha256, response, size, episodes, sha256, tokens_in, tokens_out, used FROM llm_cache WHERE id BETWEEN ? AND ?`,
 		`INSERT INTO llm_cache (contract, model, input_sha256, response, size, episodes, sha256, tokens_in, tokens_out, used)
-			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`},
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`, 10},
 	{"SELECT max(id) FROM llm_usage",
 		"SELECT day, hour, model, purpose, calls, tokens_in, tokens_out, reserved FROM llm_usage WHERE id BETWEEN ? AND ?",
 		`INSERT INTO llm_usage (day, hour, model, purpose, calls, tokens_in, tokens_out, reserved) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 			ON CONFLICT DO UPDATE SET calls = max(calls, excluded.calls), tokens_in = max(tokens_in, excluded.tokens_in),
-				tokens_out = max(tokens_out, excluded.tokens_out)`},
+				tokens_out = max(tokens_out, excluded.tokens_out)`, 8},
 }
 
 // heal puts a new file in the place of a damaged one, unless another call was first.
@@ -153,77 +153,50 @@ func copyPaid(ctx context.Context, path, into string) (answers int, err error) {
 }
 
 // copyRows copies the rows of the table, range by range, and leaves out what cannot be read.
-func (t paidTable) copyRows(ctx context.Context, path string, from, to *sql.DB) (n int, err error) {
-	var id sql.NullInt64
-	last, known := int64(0), from.QueryRowContext(ctx, t.lastID).Scan(&id) == nil
-	if last = id.Int64; !known {
-		const smallestRow = 64
+func (p paidTable) copyRows(ctx context.Context, path string, from, to *sql.DB) (n int, err error) {
+	const smallestRow = 64
+	last := 0
+	if within(ctx, from, func(t *txn) { last = t.number(p.lastID) }) != nil {
 		if info, err := os.Stat(path); err == nil {
-			last = info.Size() / smallestRow
+			last = int(info.Size() / smallestRow)
 		}
 	}
-	for first, unread := int64(1), 0; first <= last && (known || unread < maxUnread); first += copyRows {
-		rows, readable := t.readRange(ctx, from, first, min(first+copyRows-1, last))
-		if err := ctx.Err(); err != nil {
-			return n, err
+	for first := 1; first <= last; first += copyRows {
+		rows, err := p.readRange(ctx, from, first, first+copyRows-1)
+		for id := first; err != nil && id < first+copyRows; id++ {
+			one, _ := p.readRange(ctx, from, id, id)
+			rows = append(rows, one...)
 		}
-		tx, err := to.BeginTx(ctx, nil)
+		err = within(ctx, to, func(t *txn) {
+			for _, row := range rows {
+				t.exec(p.insert, row...)
+			}
+		})
 		if err != nil {
 			return n, err
 		}
-		for _, row := range rows {
-			if _, err = tx.ExecContext(ctx, t.insert, row...); err != nil {
-				return n, errors.Join(err, tx.Rollback())
-			}
-		}
-		if err := tx.Commit(); err != nil {
-			return n, err
-		}
 		n += len(rows)
-		if unread++; readable {
-			unread = 0
-		}
 	}
 	return n, nil
 }
 
-// readRange reads the rows of a range of ids. If that fails, it reads them one by one. readable is false if it can read nothing.
-func (t paidTable) readRange(ctx context.Context, from *sql.DB, first, last int64) (found [][]any, readable bool) {
-	read := func(first, last int64) ([][]any, error) {
-		var list [][]any
-		err := forEachRow(ctx, from, func(rows *sql.Rows) error {
-			row, err := scanAny(rows)
-			if err == nil && isWhole(row) {
-				list = append(list, row)
+// readRange reads the rows of a range of ids that are whole; none after an error.
+func (p paidTable) readRange(ctx context.Context, from *sql.DB, first, last int) (found [][]any, err error) {
+	err = within(ctx, from, func(t *txn) {
+		t.each(p.query, []any{first, last}, func(scan func(...any)) {
+			row, dest := make([]any, p.columns), make([]any, p.columns)
+			for i := range row {
+				dest[i] = &row[i]
 			}
-			return err
-		}, t.query, first, last)
-		return list, err
-	}
-	found, err := read(first, last)
-	if err == nil {
-		return found, true
-	}
-	found = nil
-	for id := first; id <= last && ctx.Err() == nil; id++ {
-		if one, err := read(id, id); err == nil {
-			found, readable = append(found, one...), true
-		}
-	}
-	return found, readable
-}
-
-// scanAny returns the columns of a row.
-func scanAny(rows *sql.Rows) ([]any, error) {
-	columns, err := rows.Columns()
+			if scan(dest...); isWhole(row) {
+				found = append(found, row)
+			}
+		})
+	})
 	if err != nil {
 		return nil, err
 	}
-	row, dest := make([]any, len(columns)), make([]any, len(columns))
-	for i := range row {
-		dest[i] = &row[i]
-	}
-	return row, rows.Scan(dest...)
+	return found, nil
 }
 
 // isWhole reports whether a row of paidTables has its checksum, if it has one.
@@ -295,12 +268,10 @@ func (d *Store) Check(ctx context.Context, mend bool) (found []string, err error
 	}
 	look := New(d.path, d.index, Options{ReadOnly: true})
 	defer look.Close()
-	_, err = read(ctx, look, func(tx *sql.Tx) (struct{}, error) {
-		problems, err := queryColumn[string](ctx, tx, "PRAGMA main.quick_check")
-		if err == nil && !slices.Equal(problems, []string{"ok"}) {
-			err = fmt.Errorf("%w: %s", errDamaged, problems[0])
+	err = look.read(ctx, "check what is derived", func(t *txn) {
+		if problems := column[string](t, "PRAGMA main.quick_check"); !slices.Equal(problems, []string{"ok"}) && len(problems) > 0 {
+			t.fail(fmt.Errorf("%w: %s", errDamaged, problems[0]))
 		}
-		return struct{}{}, err
 	})
 	if !isDamage(err) {
 		return nil, err

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"database/sql"
 	"slices"
 
@@ -30,14 +29,10 @@ const (
 	reasonDecision = "decision"
 )
 
-// readMerges returns which entities are merged after all decisions and by their names. A merge that would close a circle does not count.
-func readMerges(ctx context.Context, tx *sql.Tx) (mergePointers, error) {
-	decisions, err := readDecisions(ctx, tx)
-	if err != nil {
-		return nil, err
-	}
+// merges returns which entities are merged after all decisions and by their names. A merge that would close a circle does not count.
+func (t *txn) merges() mergePointers {
 	merged, decided := mergePointers{}, map[string]bool{}
-	for _, d := range decisions {
+	for _, d := range t.decisions() {
 		switch {
 		case d.Verb == memory.DecideSplit:
 			delete(merged, d.Target)
@@ -47,12 +42,8 @@ func readMerges(ctx context.Context, tx *sql.Tx) (mergePointers, error) {
 			decided[d.Target] = true
 		}
 	}
-	meanings, err := readMeanings(ctx, tx)
-	if err != nil {
-		return nil, err
-	}
-	merged.mergeByName(meanings, decided)
-	return merged, nil
+	merged.mergeByName(t.meanings(), decided)
+	return merged
 }
 
 const (
@@ -82,26 +73,22 @@ type meanings struct {
 	said   bool
 }
 
-// readMeanings returns what names may mean, by UID.
-func readMeanings(ctx context.Context, tx *sql.Tx) ([]meanings, error) {
-	var list []meanings
-	err := forEachRow(ctx, tx, func(rows *sql.Rows) error {
+// meanings returns what names may mean, by UID.
+func (t *txn) meanings() (list []meanings) {
+	t.each(selectMeanings, nil, func(scan func(...any)) {
 		var uid, norm, other, otherNorm string
 		var said bool
-		if err := rows.Scan(&uid, &norm, &other, &otherNorm, &said); err != nil {
-			return err
-		}
+		scan(&uid, &norm, &other, &otherNorm, &said)
 		if !said && norm != otherNorm && !vocab.BeginsName(norm, otherNorm) {
-			return nil
+			return
 		}
 		if len(list) == 0 || list[len(list)-1].uid != uid {
 			list = append(list, meanings{uid: uid})
 		}
 		m := &list[len(list)-1]
 		m.others, m.said = append(m.others, other), m.said || said
-		return nil
-	}, selectMeanings)
-	return list, err
+	})
+	return list
 }
 
 // mergeByName adds the merges of entities with the only one that their names may mean, if that is said. Those that decisions are about
@@ -130,48 +117,28 @@ type mergedEntity struct {
 
 // applyMerges sets which entities stand for others, and has the slots of those that have changed made anew. A merge with an entity
 // that no note mentions waits until one does.
-func applyMerges(ctx context.Context, tx *sql.Tx, reason string) error {
-	merged, err := readMerges(ctx, tx)
-	if err != nil {
-		return err
-	}
+func (t *txn) applyMerges(reason string) {
+	merged := t.merges()
 	var uids []string
 	for uid := range merged {
 		uids = append(uids, uid)
 	}
-	list, err := jsonList(append([]string{}, uids...))
-	if err != nil {
-		return err
-	}
 	var found []mergedEntity
-	err = forEachRow(ctx, tx, func(rows *sql.Rows) error {
-		var e mergedEntity
-		err := rows.Scan(&e.id, &e.uid, &e.into)
-		found = append(found, e)
-		return err
-	}, "SELECT id, uid, merged_into FROM entities WHERE merged_into IS NOT NULL OR uid IN (SELECT value FROM json_each(?))", list)
-	if err != nil {
-		return err
-	}
+	t.each("SELECT id, uid, merged_into FROM entities WHERE merged_into IS NOT NULL OR uid IN (SELECT value FROM json_each(?))", []any{array(uids)},
+		func(scan func(...any)) {
+			var e mergedEntity
+			scan(&e.id, &e.uid, &e.into)
+			found = append(found, e)
+		})
 	for _, e := range found {
 		var into sql.NullInt64
 		if root := merged.root(e.uid); root != e.uid {
-			ids, err := queryIDs(ctx, tx, "SELECT id FROM entities e WHERE uid = ? AND EXISTS (SELECT 1 FROM mentions WHERE entity = e.id)", root)
-			if err != nil {
-				return err
-			}
-			if len(ids) == 1 {
-				into = sql.NullInt64{Int64: ids[0], Valid: true}
-			}
+			t.get("SELECT id FROM entities e WHERE uid = ? AND EXISTS (SELECT 1 FROM mentions WHERE entity = e.id)", []any{root}, &into)
 		}
-		if into == e.into {
-			continue
-		}
-		if err := setMerged(ctx, tx, e, into, reason); err != nil {
-			return err
+		if into != e.into {
+			t.setMerged(e, into, reason)
 		}
 	}
-	return nil
 }
 
 // markRenamed and unlessDecided frame a query for the slots that are made anew for a reason. A decision outranks other reasons.
@@ -181,23 +148,16 @@ const (
 )
 
 // setMerged sets the entity that stands for another one.
-func setMerged(ctx context.Context, tx *sql.Tx, e mergedEntity, into sql.NullInt64, reason string) error {
-	if err := execAll(ctx, tx, []any{e.id, into}, "UPDATE entities SET merged_into = ?2 WHERE id = ?1"); err != nil {
-		return err
-	}
+func (t *txn) setMerged(e mergedEntity, into sql.NullInt64, reason string) {
+	t.exec("UPDATE entities SET merged_into = ?2 WHERE id = ?1", e.id, into)
 	for _, subject := range []sql.NullInt64{{Int64: e.id, Valid: true}, e.into, into} {
-		if !subject.Valid {
-			continue
-		}
-		err := execAll(ctx, tx, []any{e.id, reason, subject.Int64}, markRenamed+
-			`SELECT 'fact', ?3, slot, ?2 FROM (SELECT slot FROM claims WHERE subject = ?1
+		if subject.Valid {
+			t.exec(markRenamed+`SELECT 'fact', ?3, slot, ?2 FROM (SELECT slot FROM claims WHERE subject = ?1
 				UNION SELECT name FROM dirty_slots WHERE kind = 'fact' AND subject = ?1
-				UNION SELECT slot FROM payload_fact WHERE subject = ?3) WHERE true`+unlessDecided)
-		if err != nil {
-			return err
+				UNION SELECT slot FROM payload_fact WHERE subject = ?3) WHERE true`+unlessDecided, e.id, reason, subject.Int64)
 		}
 	}
-	return execAll(ctx, tx, []any{e.id, reason},
+	t.execAll([]any{e.id, reason},
 		markRenamed+"SELECT DISTINCT 'fact', subject, slot, ?2 FROM claims WHERE object_entity = ?1 AND subject IS NOT NULL"+unlessDecided,
 		markRenamed+`SELECT DISTINCT 'loop', 0, c.slot, ?2 FROM mentions m JOIN claims c ON c.episode = m.episode
 			WHERE m.entity = ?1 AND c.subject IS NULL`+unlessDecided)

@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -61,28 +59,26 @@ type dirtySlot struct {
 // kindEntity is the kind of dirty entities, which may have lost their last mention.
 const kindEntity = "entity"
 
-// ResolveDirty implements Store. It commits after every 500 slots. A unit that resolve no longer returns is kept as orphaned
-// until Expire removes it, so that its versions survive if its text comes back; no query finds it.
+// ResolveDirty makes the units of at most limit slots anew whose claims or decisions have changed, each with resolve, and returns how many
+// slots were left to do before it. It writes a version only of units that have changed, and commits after every 500 slots. A unit that
+// resolve no longer returns is kept as orphaned until Expire removes it, so that its versions survive if its text comes back; no query finds
+// it.
 func (d *Store) ResolveDirty(ctx context.Context, limit int, now time.Time, resolve func(unit.Slot) []memory.Unit) (int, error) {
 	left := -1
 	for done := 0; done < limit; done += slotsPerCommit {
 		taken := 0
-		err := d.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
+		err := d.write(ctx, "resolve", func(t *txn) {
 			if left < 0 {
-				if err := mergeRenamed(ctx, tx); err != nil {
-					return err
+				// Entities are merged by their names anew if one may have lost a mention or an alias.
+				if t.number("SELECT EXISTS (SELECT 1 FROM dirty_slots WHERE kind = 'entity')") > 0 {
+					t.applyMerges(reasonClaims)
 				}
-				var err error
-				if left, err = queryInt(ctx, tx, "SELECT count(*) FROM dirty_slots"); err != nil {
-					return err
-				}
+				left = t.number("SELECT count(*) FROM dirty_slots")
 			}
-			var err error
-			taken, err = resolveSlots(ctx, tx, min(slotsPerCommit, limit-done), now, resolve)
-			return err
+			taken = t.resolveSlots(min(slotsPerCommit, limit-done), now, resolve)
 		})
 		if err != nil {
-			return max(left, 0), fmt.Errorf("resolve: %w", err)
+			return max(left, 0), err
 		}
 		if taken < slotsPerCommit {
 			break
@@ -91,47 +87,34 @@ func (d *Store) ResolveDirty(ctx context.Context, limit int, now time.Time, reso
 	return max(left, 0), nil
 }
 
-// mergeRenamed merges entities by their names anew if one may have lost a mention or an alias.
-func mergeRenamed(ctx context.Context, tx *sql.Tx) error {
-	n, err := queryInt(ctx, tx, "SELECT EXISTS (SELECT 1 FROM dirty_slots WHERE kind = 'entity')")
-	if err != nil || n == 0 {
-		return err
-	}
-	return applyMerges(ctx, tx, reasonClaims)
-}
-
 // resolveSlots makes at most limit slots anew, and returns how many.
-func resolveSlots(ctx context.Context, tx *sql.Tx, limit int, now time.Time, resolve func(unit.Slot) []memory.Unit) (int, error) {
+func (t *txn) resolveSlots(limit int, now time.Time, resolve func(unit.Slot) []memory.Unit) int {
 	var dirty []dirtySlot
-	err := forEachRow(ctx, tx, func(rows *sql.Rows) error {
+	t.each(selectDirty, []any{limit}, func(scan func(...any)) {
 		var s dirtySlot
-		err := rows.Scan(&s.kind, &s.subject, &s.name, &s.reason)
+		scan(&s.kind, &s.subject, &s.name, &s.reason)
 		dirty = append(dirty, s)
-		return err
-	}, selectDirty, limit)
-	if err != nil || len(dirty) == 0 {
-		return 0, err
+	})
+	if len(dirty) == 0 {
+		return 0
 	}
-	decided, err := readDecided(ctx, tx)
-	if err != nil {
-		return 0, err
-	}
-	r := slotResolver{statements: prepareIn(tx), now: now, resolve: resolve, decided: decided}
+	r := slotResolver{txn: t, now: now, resolve: resolve, decided: t.decided()}
 	seen := map[dirtySlot]bool{}
 	for _, s := range dirty {
-		if same := (dirtySlot{kind: s.kind, subject: s.subject, name: s.name}); !seen[same] {
+		if same := (dirtySlot{kind: s.kind, subject: s.subject, name: s.name}); !seen[same] && t.err == nil {
 			seen[same] = true
-			if err := r.resolveSlot(ctx, s); err != nil {
-				return 0, fmt.Errorf("%s %s: %w", s.kind, s.name, err)
+			if r.resolveSlot(s); t.err != nil {
+				t.err = fmt.Errorf("%s %s: %w", s.kind, s.name, t.err)
 			}
 		}
 	}
-	return len(dirty), raise(ctx, tx, r.raised)
+	t.raise(r.raised)
+	return len(dirty)
 }
 
 // slotResolver makes slots anew in one transaction.
 type slotResolver struct {
-	*statements
+	*txn
 	now     time.Time
 	resolve func(unit.Slot) []memory.Unit
 	decided decided
@@ -146,38 +129,25 @@ type storedUnit struct {
 }
 
 // resolveSlot makes one slot anew.
-func (r *slotResolver) resolveSlot(ctx context.Context, s dirtySlot) error {
-	if _, err := r.exec(ctx, deleteDirty, s.subject, s.kind, s.name); err != nil {
-		return err
-	}
+func (r *slotResolver) resolveSlot(s dirtySlot) {
+	r.exec(deleteDirty, s.subject, s.kind, s.name)
 	if s.kind == kindEntity {
-		_, err := r.exec(ctx, deleteUnmentioned, s.subject)
-		return err
+		r.exec(deleteUnmentioned, s.subject)
+		return
 	}
-	slot, keys, err := r.readSlot(ctx, s)
-	if err != nil {
-		return err
-	}
-	before, err := r.readUnits(ctx, s)
-	if err != nil {
-		return err
-	}
-	w := unitWriter{statements: r.statements, now: r.now, reason: s.reason, claims: slot.Claims, subject: s.subject}
+	slot, keys := r.readSlot(s)
+	before := r.before(s)
+	w := unitWriter{txn: r.txn, now: r.now, reason: s.reason, claims: slot.Claims, subject: s.subject}
 	for _, u := range r.decide(slot, keys, before) {
-		if err := w.write(ctx, u); err != nil {
-			return err
-		}
+		w.write(u)
 		if !slices.ContainsFunc(slot.Claims, func(c memory.Claim) bool { return c.Sensitivity >= u.Sensitivity }) {
 			r.raised = append(r.raised, u.UID)
 		}
 		delete(before, u.UID)
 	}
 	for _, u := range before {
-		if err := orphan(ctx, r.statements, u, r.now); err != nil {
-			return err
-		}
+		r.orphan(u)
 	}
-	return nil
 }
 
 // decide resolves a slot without decisions, and again with the decisions about the units that come out, until no other come out.
@@ -216,106 +186,84 @@ func withoutForgotten(units []memory.Unit, decisions []memory.Decision) []memory
 }
 
 // readSlot returns a slot without its decisions, and the keys of its claims.
-func (r *slotResolver) readSlot(ctx context.Context, s dirtySlot) (slot unit.Slot, keys []string, err error) {
+func (r *slotResolver) readSlot(s dirtySlot) (slot unit.Slot, keys []string) {
 	slot = unit.Slot{Kind: s.kind, Name: s.name, Now: r.now}
 	query, args := selectLoopClaims, []any{s.name}
 	if s.kind == memory.KindFact {
 		query, args = selectFactClaims, []any{s.subject, s.name}
-		err := r.scan(ctx, "SELECT type, name, qualifier FROM entities WHERE id = ?", []any{s.subject},
-			&slot.Subject.Type, &slot.Subject.Name, &slot.Subject.Qualifier)
-		if err != nil && !errors.Is(err, sql.ErrNoRows) {
-			return slot, nil, err
-		}
+		r.get("SELECT type, name, qualifier FROM entities WHERE id = ?", []any{s.subject}, &slot.Subject.Type, &slot.Subject.Name, &slot.Subject.Qualifier)
 	}
-	err = r.each(ctx, func(rows *sql.Rows) error {
-		c, key, err := scanClaim(rows)
+	r.each(query, args, func(scan func(...any)) {
+		c, key := scanClaim(scan)
 		slot.Claims, keys = append(slot.Claims, c), append(keys, key)
-		return err
-	}, query, args...)
-	return slot, keys, err
+	})
+	return slot, keys
 }
 
 // scanClaim reads a row of claimColumns. The subject is the one of the claim itself, before entities were merged.
-func scanClaim(rows *sql.Rows) (c memory.Claim, key string, err error) {
-	var at sql.NullInt64
+func scanClaim(scan func(...any)) (c memory.Claim, key string) {
 	var object string
-	var typ, name, qualifier, subjectType, subject, subjectQualifier sql.NullString
-	err = rows.Scan(&c.Kind, &c.EpisodeID, &c.EpisodeUID, &c.Maker, &c.StartLine, &c.EndLine, &c.Quote, &c.Speaker, &c.LongTerm, &c.Confidence,
-		&at, &c.Sensitivity, &c.Predicate, &object, &typ, &name, &qualifier, &c.From, &c.To, &c.Due, &key,
+	var typ, name, qualifier, subjectType, subject, subjectQualifier *string
+	scan(&c.Kind, &c.EpisodeID, &c.EpisodeUID, &c.Maker, &c.StartLine, &c.EndLine, &c.Quote, &c.Speaker, &c.LongTerm, &c.Confidence,
+		instant{&c.At}, &c.Sensitivity, &c.Predicate, &object, &typ, &name, &qualifier, &c.From, &c.To, &c.Due, &key,
 		&subjectType, &subject, &subjectQualifier)
-	c.Subject = memory.EntityRef{Type: subjectType.String, Name: subject.String, Qualifier: subjectQualifier.String}
-	c.At = fromMicros(at)
+	if ref := refOf(subjectType, subject, subjectQualifier); ref != nil {
+		c.Subject = *ref
+	}
 	switch c.Kind {
 	case memory.ClaimFact:
-		c.Object = object
-		if typ.Valid {
-			c.ObjectEntity = &memory.EntityRef{Type: typ.String, Name: name.String, Qualifier: qualifier.String}
-		}
+		c.Object, c.ObjectEntity = object, refOf(typ, name, qualifier)
 	case memory.ClaimClose:
 		c.LoopText, c.Closes = object, key
 	default:
 		c.LoopText = object
 	}
-	return c, key, err
+	return c, key
 }
 
-// readUnits returns the units that a slot has, by UID.
-func (r *slotResolver) readUnits(ctx context.Context, s dirtySlot) (map[string]storedUnit, error) {
+// before returns the units that a slot has, by UID.
+func (r *slotResolver) before(s dirtySlot) map[string]storedUnit {
 	query, args := selectLoopUnits, []any{s.name}
 	if s.kind == memory.KindFact {
 		query, args = selectFactUnits, []any{s.subject, s.name}
 	}
 	units := map[string]storedUnit{}
-	err := r.each(ctx, func(rows *sql.Rows) error {
+	r.each(query, args, func(scan func(...any)) {
 		var u storedUnit
 		var uid string
-		err := rows.Scan(&u.id, &uid, &u.state)
+		scan(&u.id, &uid, &u.state)
 		units[uid] = u
-		return err
-	}, query, args...)
-	return units, err
+	})
+	return units
 }
 
 // orphan marks a unit that is no longer derived from anything.
-func orphan(ctx context.Context, s *statements, u storedUnit, now time.Time) error {
+func (r *slotResolver) orphan(u storedUnit) {
 	if u.state == memory.StateOrphaned {
-		return nil
+		return
 	}
-	for _, stmt := range []string{"DELETE FROM evidence WHERE unit = ?", "DELETE FROM units_fts WHERE rowid = ?", "DELETE FROM unit_entities WHERE unit = ?"} {
-		if _, err := s.exec(ctx, stmt, u.id); err != nil {
-			return err
-		}
-	}
-	_, err := s.exec(ctx, "UPDATE units SET state = 'orphaned', changed_at = ? WHERE id = ?", now.UnixMicro(), u.id)
-	return err
+	r.execAll([]any{u.id}, "DELETE FROM evidence WHERE unit = ?", "DELETE FROM units_fts WHERE rowid = ?", "DELETE FROM unit_entities WHERE unit = ?")
+	r.exec("UPDATE units SET state = 'orphaned', changed_at = ? WHERE id = ?", r.now.UnixMicro(), u.id)
 }
 
-// MakeAnew implements Store.
+// MakeAnew has all slots made anew, unless they were made by the rules of resolution with this fingerprint.
 func (d *Store) MakeAnew(ctx context.Context, fingerprint string) error {
-	err := d.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		res, err := tx.ExecContext(ctx, "UPDATE derived SET resolved_by = ?1 WHERE resolved_by <> ?1", fingerprint)
-		if err != nil {
-			return err
+	return d.write(ctx, "make units anew", func(t *txn) {
+		if t.exec("UPDATE derived SET resolved_by = ?1 WHERE resolved_by <> ?1", fingerprint) == 0 {
+			return
 		}
-		if n, err := res.RowsAffected(); err != nil || n == 0 {
-			return err
-		}
-		return execAll(ctx, tx, nil,
+		t.execAll(nil,
 			`INSERT OR IGNORE INTO dirty_slots (kind, subject, name, reason) SELECT DISTINCT iif(kind = 'fact', 'fact', 'loop'),
 				coalesce(subject, 0), slot, 'rules' FROM claims`,
 			"INSERT OR IGNORE INTO dirty_slots (kind, subject, name, reason) SELECT 'fact', subject, slot, 'rules' FROM payload_fact",
 			"INSERT OR IGNORE INTO dirty_slots (kind, subject, name, reason) SELECT 'loop', 0, key, 'rules' FROM payload_loop",
 			"INSERT OR IGNORE INTO dirty_slots (kind, subject, name, reason) SELECT 'entity', id, '', 'rules' FROM entities")
 	})
-	if err != nil {
-		return fmt.Errorf("make units anew: %w", err)
-	}
-	return nil
 }
 
 // markDirty has the slots of the units and entities with the UIDs of a JSON array made anew.
-func markDirty(ctx context.Context, tx *sql.Tx, list, reason string) error {
-	return execAll(ctx, tx, []any{list, reason},
+func (t *txn) markDirty(list, reason string) {
+	t.execAll([]any{list, reason},
 		`INSERT OR REPLACE INTO dirty_slots (kind, subject, name, reason) SELECT 'fact', f.subject, f.slot, ?2
 			FROM json_each(?1) j CROSS JOIN units u ON u.uid = j.value CROSS JOIN payload_fact f ON f.unit = u.id`,
 		`INSERT OR REPLACE INTO dirty_slots (kind, subject, name, reason) SELECT 'loop', 0, l.key, ?2

@@ -2,8 +2,8 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -165,41 +165,30 @@ func (d *Store) open(ctx context.Context) (*file, error) {
 	return connect(d.path, d.index, id, d.opt.ReadOnly)
 }
 
-// read calls f with a snapshot of the file.
-func read[T any](ctx context.Context, d *Store, f func(*sql.Tx) (T, error)) (out T, err error) {
-	err = d.use(ctx, func(db *file) error {
-		tx, err := db.readers.BeginTx(ctx, nil)
-		if err != nil {
-			return err
-		}
-		defer tx.Rollback()
-		out, err = f(tx)
-		return err
-	})
-	return out, err
+// read calls f with a snapshot of the file. step is what an error says.
+func (d *Store) read(ctx context.Context, step string, f func(*txn)) error {
+	return named(step, d.use(ctx, func(db *file) error { return within(ctx, db.readers, f) }))
 }
 
 // write calls f in a transaction with a context that is not cancelled: for one that can be, the driver runs each statement on a
 // goroutine of its own.
-func (d *Store) write(ctx context.Context, f func(context.Context, *sql.Tx) error) error {
-	if err := ctx.Err(); err != nil {
-		return err
+func (d *Store) write(ctx context.Context, step string, f func(*txn)) error {
+	if ctx.Err() != nil {
+		return named(step, ctx.Err())
 	}
 	if d.opt.ReadOnly {
-		return errReadOnly
+		return named(step, errReadOnly)
 	}
 	ctx = context.WithoutCancel(ctx)
-	return d.use(ctx, func(db *file) error {
-		tx, err := db.writer.BeginTx(ctx, nil)
-		if err != nil {
-			return err
-		}
-		defer tx.Rollback()
-		if err := f(ctx, tx); err != nil {
-			return err
-		}
-		return tx.Commit()
-	})
+	return named(step, d.use(ctx, func(db *file) error { return within(ctx, db.writer, f) }))
+}
+
+// named adds the step that failed to an error.
+func named(step string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s: %w", step, err)
+	}
+	return nil
 }
 
 // now returns the time.

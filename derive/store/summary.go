@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -46,63 +45,41 @@ const (
 // errNoEpisodes: nothing that a summary was made from is left.
 var errNoEpisodes = errors.New("none of its episodes is in the index any more: make it again from those that are")
 
-// PutSummary implements Store. The summary is at least as sensitive as its episodes, unless a person has decided otherwise. One
-// that a person has had forgotten is not written.
+// PutSummary writes a summary with the episodes that it was made from, if it differs from the one before. The summary is at least as sensitive
+// as its episodes, unless a person has decided otherwise. One that a person has had forgotten is not written.
 func (d *Store) PutSummary(ctx context.Context, u memory.Unit, episodes []string, reason string) error {
-	err := d.write(ctx, func(ctx context.Context, tx *sql.Tx) error { return d.putSummary(ctx, tx, u, episodes, reason) })
-	if err != nil {
-		return fmt.Errorf("put summary: %w", err)
-	}
-	return nil
+	return d.write(ctx, "put summary", func(t *txn) { t.putSummary(u, episodes, reason, d.now()) })
 }
 
 // putSummary implements PutSummary.
-func (d *Store) putSummary(ctx context.Context, tx *sql.Tx, u memory.Unit, episodes []string, reason string) error {
+func (t *txn) putSummary(u memory.Unit, episodes []string, reason string, now time.Time) {
 	if u.Summary == nil || u.UID == "" {
-		return fmt.Errorf("the unit %q is no summary", u.UID)
+		t.fail(fmt.Errorf("the unit %q is no summary", u.UID))
+		return
 	}
-	list, err := jsonList(notNil(episodes))
-	if err != nil {
-		return err
-	}
-	w := unitWriter{statements: prepareIn(tx), now: d.now(), reason: reason}
-	err = forEachRow(ctx, tx, func(rows *sql.Rows) error {
-		var id int64
-		var s memory.Sensitivity
-		err := rows.Scan(&id, &s)
-		w.episodes, u.Sensitivity = append(w.episodes, id), max(u.Sensitivity, s)
-		return err
-	}, "SELECT p.id, "+episodeSensitivity+` FROM json_each(?) j CROSS JOIN payload_episode p ON p.uid = j.value ORDER BY j.id, p.id`, list)
-	if err != nil {
-		return err
-	}
+	w := unitWriter{txn: t, now: now, reason: reason}
+	t.each("SELECT p.id, "+episodeSensitivity+` FROM json_each(?) j CROSS JOIN payload_episode p ON p.uid = j.value ORDER BY j.id, p.id`, []any{array(episodes)},
+		func(scan func(...any)) {
+			var id int64
+			var s memory.Sensitivity
+			scan(&id, &s)
+			w.episodes, u.Sensitivity = append(w.episodes, id), max(u.Sensitivity, s)
+		})
 	if len(w.episodes) == 0 {
-		return errNoEpisodes
-	}
-	decided, err := readDecided(ctx, tx)
-	if err != nil {
-		return err
+		t.fail(errNoEpisodes)
+		return
 	}
 	u.Kind, u.State = memory.KindSummary, memory.StateValidated
-	if !decideSummary(&u, decided) {
-		return nil
+	if !decideSummary(&u, t.decided()) {
+		return
 	}
 	if u.Trust == "" {
 		u.Trust = memory.SpeakerAssistant
 	}
 	s := u.Summary
-	before, err := queryIDs(ctx, tx, `SELECT u.id FROM payload_summary m JOIN units u ON u.id = m.unit
-		WHERE m.scope = ? AND m.key = ? AND u.uid <> ?`, s.Scope, s.Key, u.UID)
-	if err != nil {
-		return err
-	}
-	if err := deleteUnits(ctx, tx, before); err != nil {
-		return err
-	}
-	if err := w.write(ctx, u); err != nil {
-		return err
-	}
-	return execAll(ctx, tx, []any{u.UID, s.Stale}, "UPDATE payload_summary SET stale = ?2 WHERE unit = (SELECT id FROM units WHERE uid = ?1)")
+	t.deleteUnits(column[int64](t, "SELECT u.id FROM payload_summary m JOIN units u ON u.id = m.unit WHERE m.scope = ? AND m.key = ? AND u.uid <> ?", s.Scope, s.Key, u.UID))
+	w.write(u)
+	t.exec("UPDATE payload_summary SET stale = ?2 WHERE unit = (SELECT id FROM units WHERE uid = ?1)", u.UID, s.Stale)
 }
 
 // decideSummary applies the decisions about a summary. It returns false if it is forgotten.
@@ -149,24 +126,15 @@ func sensitivityOf(name string, other memory.Sensitivity) memory.Sensitivity {
 
 // decideSummaries applies changed decisions to the summaries that there are. One of which a correction was taken back is stale,
 // since its own text is not known any more.
-func decideSummaries(ctx context.Context, tx *sql.Tx, changed []string) error {
-	units, err := readUnits(ctx, tx, []string{memory.KindSummary}, []any{nil, nil, nil})
-	if err != nil {
-		return err
-	}
-	decided, err := readDecided(ctx, tx)
-	if err != nil {
-		return err
-	}
-	for _, u := range units {
+func (t *txn) decideSummaries(changed []string) {
+	decided := t.decided()
+	for _, u := range t.units([]string{memory.KindSummary}, allUnits) {
 		corrected := u.Source == "person"
 		if slices.Contains(changed, u.UID) {
 			u.Pinned = false
 		}
 		if !decideSummary(&u, decided) {
-			if err := deleteUnits(ctx, tx, []int64{u.ID}); err != nil {
-				return err
-			}
+			t.deleteUnits([]int64{u.ID})
 			continue
 		}
 		if !slices.Contains(changed, u.UID) {
@@ -176,143 +144,75 @@ func decideSummaries(ctx context.Context, tx *sql.Tx, changed []string) error {
 			u.Summary.Stale = true
 		}
 		stale := u.Summary.Stale
-		w := unitWriter{statements: prepareIn(tx), now: u.ChangedAt, reason: "decision"}
-		if w.episodes, err = queryIDs(ctx, tx, "SELECT episode FROM evidence WHERE unit = ? ORDER BY ordinal", u.ID); err != nil {
-			return err
-		}
-		if err := w.write(ctx, u); err != nil {
-			return err
-		}
-		if err := execAll(ctx, tx, []any{u.ID, stale}, "UPDATE payload_summary SET stale = ?2 WHERE unit = ?1"); err != nil {
-			return err
-		}
+		w := unitWriter{txn: t, now: u.ChangedAt, reason: "decision"}
+		w.episodes = column[int64](t, "SELECT episode FROM evidence WHERE unit = ? ORDER BY ordinal", u.ID)
+		w.write(u)
+		t.exec("UPDATE payload_summary SET stale = ?2 WHERE unit = ?1", u.ID, stale)
 	}
-	return nil
 }
 
 // raise raises the summaries that cite the episodes of the units with these UIDs.
-func raise(ctx context.Context, tx *sql.Tx, units []string) error {
-	if len(units) == 0 {
-		return nil
+func (t *txn) raise(units []string) {
+	if len(units) > 0 {
+		t.raiseVersions(column[int64](t, raiseSummaries, array(units)))
 	}
-	list, err := jsonList(units)
-	if err != nil {
-		return err
-	}
-	raised, err := queryIDs(ctx, tx, raiseSummaries, list)
-	if err != nil {
-		return err
-	}
-	return raiseVersions(ctx, tx, raised)
 }
 
-// RaiseSummary implements Store.
+// RaiseSummary gives a summary and what it said before at least this sensitivity, until it is written anew.
 func (d *Store) RaiseSummary(ctx context.Context, uid string, to memory.Sensitivity) error {
-	err := d.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		raised, err := queryIDs(ctx, tx, `UPDATE units SET sensitivity = ?2, payload_sha256 = x'00'
-			WHERE uid = ?1 AND kind = 'summary' AND sensitivity < ?2`+undecided+" RETURNING id", uid, to)
-		if err != nil {
-			return err
-		}
-		return raiseVersions(ctx, tx, raised)
+	return d.write(ctx, "raise the sensitivity of summary "+uid, func(t *txn) {
+		t.raiseVersions(column[int64](t, `UPDATE units SET sensitivity = ?2, payload_sha256 = x'00'
+			WHERE uid = ?1 AND kind = 'summary' AND sensitivity < ?2`+undecided+" RETURNING id", uid, to))
 	})
-	if err != nil {
-		return fmt.Errorf("raise the sensitivity of summary %s: %w", uid, err)
-	}
-	return nil
 }
 
 // raiseVersions raises what summaries said before, and has those that are not pinned made anew.
-func raiseVersions(ctx context.Context, tx *sql.Tx, raised []int64) error {
-	if len(raised) == 0 {
-		return nil
+func (t *txn) raiseVersions(raised []int64) {
+	if len(raised) > 0 {
+		t.execAll([]any{array(raised)}, setVersions, "UPDATE payload_summary SET input_sha256 = '' WHERE unit IN (SELECT value FROM json_each(?1))")
 	}
-	list, err := jsonList(raised)
-	if err != nil {
-		return err
-	}
-	return execAll(ctx, tx, []any{list}, setVersions, "UPDATE payload_summary SET input_sha256 = '' WHERE unit IN (SELECT value FROM json_each(?1))")
 }
 
-// Expire implements Store. It also removes what is kept for a while: units that nothing says any more for 7 days, versions for
-// 180 days, and jobs that are done for 30 days. Pinned loops do not expire.
-func (d *Store) Expire(ctx context.Context, now time.Time) (int, error) {
-	expired := 0
-	err := d.write(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		ids, err := queryIDs(ctx, tx, selectExpired, now.UnixMicro())
-		if err != nil {
-			return err
-		}
+// Expire archives the open loops that expire before now and returns how many. It also removes what is kept for a while: units that nothing
+// says any more for 7 days, versions for 180 days, and jobs that are done for 30 days. Pinned loops do not expire.
+func (d *Store) Expire(ctx context.Context, now time.Time) (expired int, err error) {
+	err = d.write(ctx, "expire", func(t *txn) {
+		ids := column[int64](t, selectExpired, now.UnixMicro())
 		expired = len(ids)
-		if err := expireLoops(ctx, tx, ids, now); err != nil {
-			return err
-		}
-		orphans, err := queryIDs(ctx, tx, "SELECT id FROM units WHERE state = 'orphaned' AND changed_at < ?", now.Add(-keepOrphans).UnixMicro())
-		if err != nil {
-			return err
-		}
-		for _, id := range orphans {
-			err := execAll(ctx, tx, []any{id}, `INSERT OR IGNORE INTO dirty_slots (kind, subject, name, reason)
-				SELECT 'entity', subject, '', 'claims' FROM payload_fact WHERE unit = ?1
-				UNION SELECT 'entity', object_entity, '', 'claims' FROM payload_fact WHERE unit = ?1 AND object_entity IS NOT NULL`)
-			if err != nil {
-				return err
-			}
-		}
-		if err := deleteUnits(ctx, tx, orphans); err != nil {
-			return err
-		}
-		if err := execAll(ctx, tx, []any{now.Add(-keepVersions).UnixMicro()}, deleteOldVersions); err != nil {
-			return err
-		}
-		return execAll(ctx, tx, []any{now.Add(-keepJobs).UnixMicro()}, "DELETE FROM jobs WHERE status IN ('done', 'dropped') AND updated_at < ?")
+		t.expireLoops(ids, now)
+		orphans := column[int64](t, "SELECT id FROM units WHERE state = 'orphaned' AND changed_at < ?", now.Add(-keepOrphans).UnixMicro())
+		t.exec(`INSERT OR IGNORE INTO dirty_slots (kind, subject, name, reason)
+			SELECT 'entity', subject, '', 'claims' FROM json_each(?1) j JOIN payload_fact ON unit = j.value
+			UNION SELECT 'entity', object_entity, '', 'claims' FROM json_each(?1) j JOIN payload_fact ON unit = j.value AND object_entity IS NOT NULL`, array(orphans))
+		t.deleteUnits(orphans)
+		t.exec(deleteOldVersions, now.Add(-keepVersions).UnixMicro())
+		t.exec("DELETE FROM jobs WHERE status IN ('done', 'dropped') AND updated_at < ?", now.Add(-keepJobs).UnixMicro())
 	})
-	if err != nil {
-		return 0, fmt.Errorf("expire: %w", err)
-	}
-	return expired, nil
+	return expired, err
 }
 
 // expireLoops archives loops.
-func expireLoops(ctx context.Context, tx *sql.Tx, ids []int64, now time.Time) error {
+func (t *txn) expireLoops(ids []int64, now time.Time) {
 	if len(ids) == 0 {
-		return nil
+		return
 	}
-	list, err := jsonList(ids)
-	if err != nil {
-		return err
-	}
-	units, err := readUnits(ctx, tx, []string{memory.KindLoop}, []any{list, nil, nil})
-	if err != nil {
-		return err
-	}
-	for _, u := range units {
+	for _, u := range t.units([]string{memory.KindLoop}, []any{array(ids), nil, nil}) {
 		u.State, u.Loop.Status = memory.StateArchived, memory.LoopExpired
-		w := unitWriter{statements: prepareIn(tx), now: now, reason: "expired"}
-		if w.claims, err = claimsOfEvidence(ctx, tx, u.ID); err != nil {
-			return err
-		}
+		w := unitWriter{txn: t, now: now, reason: "expired", claims: t.claimsOfEvidence(u.ID)}
 		for _, c := range w.claims {
 			u.Evidence = append(u.Evidence, memory.Evidence{EpisodeUID: c.EpisodeUID, StartLine: c.StartLine, EndLine: c.EndLine, Quote: c.Quote, Maker: c.Maker})
 		}
-		if err := w.write(ctx, u); err != nil {
-			return err
-		}
+		w.write(u)
 	}
-	return nil
 }
 
 // claimsOfEvidence returns the evidence of a unit as claims, so that it is written again.
-func claimsOfEvidence(ctx context.Context, tx *sql.Tx, unit int64) ([]memory.Claim, error) {
-	var claims []memory.Claim
-	err := forEachRow(ctx, tx, func(rows *sql.Rows) error {
+func (t *txn) claimsOfEvidence(unit int64) (claims []memory.Claim) {
+	t.each(`SELECT v.episode, p.uid, v.start_line, v.end_line, v.quote, v.speaker, v.maker, v.confidence, v.said_at
+		FROM evidence v JOIN payload_episode p ON p.id = v.episode WHERE v.unit = ? ORDER BY v.ordinal`, []any{unit}, func(scan func(...any)) {
 		var c memory.Claim
-		var at sql.NullInt64
-		err := rows.Scan(&c.EpisodeID, &c.EpisodeUID, &c.StartLine, &c.EndLine, &c.Quote, &c.Speaker, &c.Maker, &c.Confidence, &at)
-		c.At = fromMicros(at)
+		scan(&c.EpisodeID, &c.EpisodeUID, &c.StartLine, &c.EndLine, &c.Quote, &c.Speaker, &c.Maker, &c.Confidence, instant{&c.At})
 		claims = append(claims, c)
-		return err
-	}, `SELECT v.episode, p.uid, v.start_line, v.end_line, v.quote, v.speaker, v.maker, v.confidence, v.said_at
-		FROM evidence v JOIN payload_episode p ON p.id = v.episode WHERE v.unit = ? ORDER BY v.ordinal`, unit)
-	return claims, err
+	})
+	return claims
 }

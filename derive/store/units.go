@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -46,77 +45,52 @@ const (
 	maxCandidates = 5
 )
 
-// Units implements Store. It returns a *memory.InputError for the beginning of several UIDs, for an After that the list does not
-// have, and for a malformed filter.
-func (d *Store) Units(ctx context.Context, q memory.UnitQuery) (memory.UnitList, error) {
-	var err error
+// allUnits are arguments of selected that select all units.
+var allUnits = []any{nil, nil, nil}
+
+// Units returns the units that a query selects. It returns a *memory.InputError for the beginning of several UIDs, for an After that the list
+// does not have, and for a malformed filter.
+func (d *Store) Units(ctx context.Context, q memory.UnitQuery) (list memory.UnitList, err error) {
 	if q.Filter, err = search.ReadFilter(q.Filter); err != nil {
 		return memory.UnitList{}, err
 	}
-	list, err := read(ctx, d, func(tx *sql.Tx) (memory.UnitList, error) {
-		units, withheld, err := d.selectUnits(ctx, tx, q, nil)
-		if err != nil {
-			return memory.UnitList{}, err
-		}
+	err = d.read(ctx, "list units", func(t *txn) {
+		units, withheld := t.selectUnits(q, nil, d.now())
 		sortUnits(units)
-		list := memory.UnitList{Total: len(units), Withheld: withheld}
-		if list.Units, list.Next, err = pageOf(units, q); err != nil {
-			return list, err
-		}
-		return list, addEvidence(ctx, tx, list.Units, q.Filter)
+		list = memory.UnitList{Total: len(units), Withheld: withheld}
+		list.Units, list.Next = t.page(units, q)
+		t.addEvidence(list.Units, q.Filter)
 	})
-	if err != nil {
-		return memory.UnitList{}, fmt.Errorf("list units: %w", err)
-	}
-	return list, nil
+	return list, err
 }
 
 // selectUnits returns the units that a query with a filter that was read selects, without evidence and order, and how many more lie
 // above the ceiling. With ids, it selects only among these.
-func (d *Store) selectUnits(ctx context.Context, tx *sql.Tx, q memory.UnitQuery, ids []int64) ([]memory.Unit, int, error) {
-	args, err := selectionOf(ctx, tx, q, ids)
-	if err != nil {
-		return nil, 0, err
-	}
-	var units []memory.Unit
+func (t *txn) selectUnits(q memory.UnitQuery, ids []int64, now time.Time) (units []memory.Unit, withheld int) {
+	args := t.selection(q, ids)
 	if q.BelievedAt.IsZero() {
-		units, err = readUnits(ctx, tx, q.Kinds, args)
+		units = t.units(q.Kinds, args)
 	} else {
-		units, err = readBelieved(ctx, tx, q, args)
+		units = t.believed(q.BelievedAt, args)
 	}
-	if err != nil {
-		return nil, 0, err
-	}
-	if err := hideUntold(ctx, tx, units, q.Filter); err != nil {
-		return nil, 0, err
-	}
-	if err := hideOpposed(ctx, tx, units, q); err != nil {
-		return nil, 0, err
-	}
-	now := d.now()
+	t.hideUntold(units, q.Filter)
+	t.hideOpposed(units, q)
 	units = slices.DeleteFunc(units, func(u memory.Unit) bool { return !isSelected(&u, &q, now) })
-	if units, err = admittedUnits(ctx, tx, units, q.Filter); err != nil {
-		return nil, 0, err
-	}
-	withheld := 0
-	units = slices.DeleteFunc(units, func(u memory.Unit) bool {
+	units = slices.DeleteFunc(t.admitted(units, q.Filter), func(u memory.Unit) bool {
 		if u.Sensitivity > q.MaxSensitivity {
 			withheld++
 			return true
 		}
 		return false
 	})
-	return units, withheld, nil
+	return units, withheld
 }
 
-// selectionOf returns the arguments of selected.
-func selectionOf(ctx context.Context, tx *sql.Tx, q memory.UnitQuery, ids []int64) ([]any, error) {
+// selection returns the arguments of selected.
+func (t *txn) selection(q memory.UnitQuery, ids []int64) []any {
 	args := []any{nil, nil, nil}
 	if len(q.UIDs) > 0 {
-		found, err := idsOfUIDs(ctx, tx, q.UIDs)
-		if err != nil {
-			return nil, err
-		}
+		found := t.idsOfUIDs(q.UIDs)
 		if ids == nil {
 			ids = append([]int64{}, found...)
 		} else {
@@ -124,31 +98,15 @@ func selectionOf(ctx context.Context, tx *sql.Tx, q memory.UnitQuery, ids []int6
 		}
 	}
 	if ids != nil {
-		list, err := jsonList(ids)
-		if err != nil {
-			return nil, err
-		}
-		args[0] = list
+		args[0] = array(ids)
 	}
 	if q.Entity != "" {
-		entities, err := queryIDs(ctx, tx, "SELECT coalesce(merged_into, id) FROM entities WHERE uid >= ?1 AND uid < ?1 || 'g'", q.Entity)
-		if err != nil {
-			return nil, err
-		}
-		list, err := jsonList(append([]int64{}, entities...))
-		if err != nil {
-			return nil, err
-		}
-		args[1] = list
+		args[1] = array(column[int64](t, "SELECT coalesce(merged_into, id) FROM entities WHERE uid >= ?1 AND uid < ?1 || 'g'", q.Entity))
 	}
 	if states := statesOf(q); states != nil && q.BelievedAt.IsZero() {
-		list, err := jsonList(states)
-		if err != nil {
-			return nil, err
-		}
-		args[2] = list
+		args[2] = array(states)
 	}
-	return args, nil
+	return args
 }
 
 // statesOf returns the states that a query selects; nil means all.
@@ -162,31 +120,57 @@ func statesOf(q memory.UnitQuery) []string {
 	return []string{memory.StateValidated, memory.StateConflict}
 }
 
-// idsOfUIDs returns the ids of the units with UIDs that begin with the given digits.
-func idsOfUIDs(ctx context.Context, tx *sql.Tx, uids []string) ([]int64, error) {
-	if err := checkUIDs(uids); err != nil {
-		return nil, err
+// maxUIDs bounds the UIDs of one request, and minUID is the number of digits that the beginning of one needs.
+const (
+	maxUIDs = 10_000
+	minUID  = 6
+)
+
+// checkUIDs returns a *memory.InputError if there are too many UIDs, or one is no beginning of a UID.
+func checkUIDs(uids []string) error {
+	if len(uids) > maxUIDs {
+		return &memory.InputError{Field: "uids", Problem: fmt.Sprintf("are %d; ask for at most %d", len(uids), maxUIDs)}
 	}
-	var ids []int64
+	for _, uid := range uids {
+		if len(uid) < minUID {
+			return &memory.InputError{Field: "uid", Problem: fmt.Sprintf("%q is too short: give at least %d digits", uid, minUID)}
+		}
+		if !isHex(uid) {
+			return &memory.InputError{Field: "uid", Problem: fmt.Sprintf("%q is none: it has the digits 0-9 and a-f only", uid)}
+		}
+	}
+	return nil
+}
+
+// isHex reports whether a text has lower-case hexadecimal digits only.
+func isHex(s string) bool {
+	for _, c := range s {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+// idsOfUIDs returns the ids of the units with UIDs that begin with the given digits.
+func (t *txn) idsOfUIDs(uids []string) (ids []int64) {
+	t.fail(checkUIDs(uids))
 	for _, uid := range uids {
 		var found []int64
 		var names []string
-		err := forEachRow(ctx, tx, func(rows *sql.Rows) error {
-			var id int64
-			var name string
-			err := rows.Scan(&id, &name)
-			found, names = append(found, id), append(names, name)
-			return err
-		}, "SELECT u.id, u.uid FROM units u WHERE u.uid >= ?1 AND u.uid < ?1 || 'g' AND "+live+" ORDER BY u.uid LIMIT ?2", uid, maxCandidates+1)
-		if err != nil {
-			return nil, err
-		}
+		t.each("SELECT u.id, u.uid FROM units u WHERE u.uid >= ?1 AND u.uid < ?1 || 'g' AND "+live+" ORDER BY u.uid LIMIT ?2", []any{uid, maxCandidates + 1},
+			func(scan func(...any)) {
+				var id int64
+				var name string
+				scan(&id, &name)
+				found, names = append(found, id), append(names, name)
+			})
 		if len(found) > 1 {
-			return nil, ambiguousUID(uid, names)
+			t.fail(ambiguousUID(uid, names))
 		}
 		ids = append(ids, found...)
 	}
-	return ids, nil
+	return ids
 }
 
 // ambiguousUID is the error of the beginning of several UIDs.
@@ -254,12 +238,13 @@ func sortUnits(units []memory.Unit) {
 	})
 }
 
-// pageOf returns the part of a list that a query asks for, and the UID to continue after.
-func pageOf(units []memory.Unit, q memory.UnitQuery) (page []memory.Unit, next string, err error) {
+// page returns the part of a list that a query asks for, and the UID to continue after.
+func (t *txn) page(units []memory.Unit, q memory.UnitQuery) (page []memory.Unit, next string) {
 	if q.After != "" {
 		i := slices.IndexFunc(units, func(u memory.Unit) bool { return u.UID == q.After })
 		if i < 0 {
-			return nil, "", &memory.InputError{Field: "after", Problem: fmt.Sprintf("%q is not in the list any more: begin again", q.After)}
+			t.fail(&memory.InputError{Field: "after", Problem: fmt.Sprintf("%q is not in the list any more: begin again", q.After)})
+			return nil, ""
 		}
 		units = units[i+1:]
 	}
@@ -268,123 +253,80 @@ func pageOf(units []memory.Unit, q memory.UnitQuery) (page []memory.Unit, next s
 		units = units[:limit]
 		next = units[limit-1].UID
 	}
-	return units, next, nil
+	return units, next
 }
 
-// readUnits returns the units of kinds as they are now.
-func readUnits(ctx context.Context, tx queryer, kinds []string, args []any) ([]memory.Unit, error) {
-	var units []memory.Unit
+// units returns the units of kinds as they are now. args are those of selected.
+func (t *txn) units(kinds []string, args []any) (units []memory.Unit) {
 	for _, kind := range []struct {
 		name, query string
-		scan        func(*sql.Rows, *memory.Unit) error
+		payload     func(*memory.Unit) (dest []any, read func())
 	}{
-		{memory.KindFact, selectFacts, scanFact}, {memory.KindLoop, selectLoops, scanLoop}, {memory.KindSummary, selectSummaries, scanSummary},
+		{memory.KindFact, selectFacts, readFact}, {memory.KindLoop, selectLoops, readLoop}, {memory.KindSummary, selectSummaries, readSummary},
 	} {
 		if len(kinds) > 0 && !slices.Contains(kinds, kind.name) {
 			continue
 		}
-		err := forEachRow(ctx, tx, func(rows *sql.Rows) error {
+		t.each(kind.query, args, func(scan func(...any)) {
 			var u memory.Unit
-			err := kind.scan(rows, &u)
+			dest, read := kind.payload(&u)
+			scan(append([]any{&u.ID, &u.UID, &u.Kind, &u.State, instant{&u.OccurredAt}, instant{&u.RecordedAt}, instant{&u.ChangedAt}, &u.Source, &u.Trust,
+				&u.Confidence, &u.Salience, &u.Sensitivity, &u.Pinned, &u.Version}, dest...)...)
+			read()
 			units = append(units, u)
-			return err
-		}, kind.query, args...)
-		if err != nil {
-			return nil, err
-		}
+		})
 	}
-	return units, nil
+	return units
 }
 
-// head are the places of unitColumns of a unit, of which the times are set by finish.
-type head struct {
-	*memory.Unit
-	occurred           sql.NullInt64
-	recorded, modified int64
-}
-
-// scan reads a row that begins with unitColumns.
-func (h *head) scan(rows *sql.Rows, rest ...any) error {
-	u := h.Unit
-	dest := []any{&u.ID, &u.UID, &u.Kind, &u.State, &h.occurred, &h.recorded, &h.modified, &u.Source, &u.Trust, &u.Confidence, &u.Salience,
-		&u.Sensitivity, &u.Pinned, &u.Version}
-	err := rows.Scan(append(dest, rest...)...)
-	u.OccurredAt = fromMicros(h.occurred)
-	u.RecordedAt, u.ChangedAt = time.UnixMicro(h.recorded).UTC(), time.UnixMicro(h.modified).UTC()
-	return err
-}
-
-// scanFact reads a row of selectFacts.
-func scanFact(rows *sql.Rows, u *memory.Unit) error {
+// readFact returns the places of what selectFacts selects beside unitColumns, and what is to be done with them.
+func readFact(u *memory.Unit) (dest []any, read func()) {
 	f := &memory.Fact{}
 	u.Fact = f
-	var effective sql.NullInt64
-	var opposes sql.RawBytes
-	var typ, name, qualifier sql.NullString
-	h := head{Unit: u}
-	err := h.scan(rows, &f.Key, &f.Predicate, &f.Slot, &f.Object, &f.From, &f.To, &effective, &f.SupersededBy, &opposes,
-		&f.Subject.Type, &f.Subject.Name, &f.Subject.Qualifier, &typ, &name, &qualifier)
-	if err != nil {
-		return err
-	}
-	f.EffectiveAt = fromMicros(effective)
-	if typ.Valid {
-		f.ObjectEntity = &memory.EntityRef{Type: typ.String, Name: name.String, Qualifier: qualifier.String}
-	}
-	if string(opposes) == "[]" {
+	var typ, name, qualifier *string
+	dest = []any{&f.Key, &f.Predicate, &f.Slot, &f.Object, &f.From, &f.To, instant{&f.EffectiveAt}, &f.SupersededBy, parsed{&f.Opposes, "the conflicts of a fact"},
+		&f.Subject.Type, &f.Subject.Name, &f.Subject.Qualifier, &typ, &name, &qualifier}
+	return dest, func() { f.ObjectEntity = refOf(typ, name, qualifier) }
+}
+
+// refOf returns an entity that may be missing.
+func refOf(typ, name, qualifier *string) *memory.EntityRef {
+	if typ == nil || name == nil || qualifier == nil {
 		return nil
 	}
-	if err := json.Unmarshal(opposes, &f.Opposes); err != nil {
-		return fmt.Errorf("%w: the conflicts of a fact: %w", errDamaged, err)
-	}
-	return nil
+	return &memory.EntityRef{Type: *typ, Name: *name, Qualifier: *qualifier}
 }
 
-// scanLoop reads a row of selectLoops.
-func scanLoop(rows *sql.Rows, u *memory.Unit) error {
+// readLoop does the same for selectLoops.
+func readLoop(u *memory.Unit) (dest []any, read func()) {
 	l := &memory.Loop{}
 	u.Loop = l
-	var opened, expires, closed sql.NullInt64
-	h := head{Unit: u}
-	err := h.scan(rows, &l.Key, &l.Status, &l.Text, &l.Due, &opened, &expires, &closed)
-	l.OpenedAt, l.ExpiresAt, l.ClosedAt = fromMicros(opened), fromMicros(expires), fromMicros(closed)
-	return err
+	return []any{&l.Key, &l.Status, &l.Text, &l.Due, instant{&l.OpenedAt}, instant{&l.ExpiresAt}, instant{&l.ClosedAt}}, func() {}
 }
 
-// scanSummary reads a row of selectSummaries.
-func scanSummary(rows *sql.Rows, u *memory.Unit) error {
+// readSummary does the same for selectSummaries.
+func readSummary(u *memory.Unit) (dest []any, read func()) {
 	s := &memory.Summary{}
 	u.Summary = s
-	var events sql.RawBytes
-	h := head{Unit: u}
-	err := h.scan(rows, &s.Scope, &s.Key, &s.From, &s.To, &s.Text, &events, &s.Relationship, &s.InputSHA256, &s.Stale)
-	if err != nil || string(events) == "[]" {
-		return err
-	}
-	if err := json.Unmarshal(events, &s.Events); err != nil {
-		return fmt.Errorf("%w: the events of a summary: %w", errDamaged, err)
-	}
-	return nil
+	return []any{&s.Scope, &s.Key, &s.From, &s.To, &s.Text, parsed{&s.Events, "the events of a summary"}, &s.Relationship, &s.InputSHA256, &s.Stale}, func() {}
 }
 
-// readBelieved returns the units as they were derived by q.BelievedAt.
-func readBelieved(ctx context.Context, tx *sql.Tx, q memory.UnitQuery, args []any) ([]memory.Unit, error) {
-	var units []memory.Unit
-	err := forEachRow(ctx, tx, func(rows *sql.Rows) error {
+// believed returns the units as they were derived by a time. args are those of selected.
+func (t *txn) believed(at time.Time, args []any) (units []memory.Unit) {
+	t.each(selectBelieved, append(args, at.UnixMicro()), func(scan func(...any)) {
 		var u memory.Unit
-		var id, changed, recorded int64
+		var id int64
 		var version int
-		var uid string
-		var payload sql.RawBytes
+		var uid, payload string
+		var changed, recorded time.Time
 		var now memory.Sensitivity
-		if err := rows.Scan(&id, &uid, &version, &changed, &recorded, &payload, &now); err != nil {
-			return err
-		}
-		if err := json.Unmarshal(payload, &u); err != nil {
-			return fmt.Errorf("%w: a version of unit %s: %w", errDamaged, uid, err)
+		scan(&id, &uid, &version, instant{&changed}, instant{&recorded}, &payload, &now)
+		if err := json.Unmarshal([]byte(payload), &u); err != nil {
+			t.fail(fmt.Errorf("%w: a version of unit %s: %w", errDamaged, uid, err))
+			return
 		}
 		u.ID, u.UID, u.Version, u.Sensitivity = id, uid, version, max(u.Sensitivity, now) // who may not see it now does not see what it was
-		u.ChangedAt, u.RecordedAt = time.UnixMicro(changed).UTC(), time.UnixMicro(recorded).UTC()
+		u.ChangedAt, u.RecordedAt = changed, recorded
 		if u.Fact != nil && len(u.Fact.Opposes) == 0 {
 			u.Fact.Opposes = nil
 		}
@@ -392,32 +334,22 @@ func readBelieved(ctx context.Context, tx *sql.Tx, q memory.UnitQuery, args []an
 			u.Summary.Events = nil
 		}
 		units = append(units, u)
-		return nil
-	}, selectBelieved, append(args, q.BelievedAt.UnixMicro())...)
-	return units, err
+	})
+	return units
 }
 
-// History implements Store. It also accepts the only beginning of a UID.
-func (d *Store) History(ctx context.Context, uid string) ([]memory.Version, error) {
-	versions, err := read(ctx, d, func(tx *sql.Tx) ([]memory.Version, error) {
-		ids, err := idsOfUIDs(ctx, tx, []string{uid})
-		if err != nil || len(ids) == 0 {
-			return nil, err
+// History returns the versions of a unit, newest first; none if it is not known. It also accepts the only beginning of a UID.
+func (d *Store) History(ctx context.Context, uid string) (versions []memory.Version, err error) {
+	err = d.read(ctx, "read the history of unit "+uid, func(t *txn) {
+		versions = nil
+		for _, id := range t.idsOfUIDs([]string{uid}) {
+			t.each(`SELECT u.uid, v.version, v.reason, v.payload, v.model, v.contract, v.recorded_at FROM units u JOIN unit_versions v ON v.unit = u.id
+				WHERE u.id = ? ORDER BY v.version DESC`, []any{id}, func(scan func(...any)) {
+				var v memory.Version
+				scan(&v.UID, &v.Version, &v.Reason, &v.Payload, &v.Model, &v.Contract, instant{&v.RecordedAt})
+				versions = append(versions, v)
+			})
 		}
-		var versions []memory.Version
-		err = forEachRow(ctx, tx, func(rows *sql.Rows) error {
-			var v memory.Version
-			var at int64
-			err := rows.Scan(&v.UID, &v.Version, &v.Reason, &v.Payload, &v.Model, &v.Contract, &at)
-			v.RecordedAt = time.UnixMicro(at).UTC()
-			versions = append(versions, v)
-			return err
-		}, `SELECT u.uid, v.version, v.reason, v.payload, v.model, v.contract, v.recorded_at FROM units u JOIN unit_versions v ON v.unit = u.id
-			WHERE u.id = ? ORDER BY v.version DESC`, ids[0])
-		return versions, err
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read the history of unit %s: %w", uid, err)
-	}
-	return versions, nil
+	return versions, err
 }

@@ -1,11 +1,8 @@
 package store
 
 import (
-	"context"
 	"crypto/sha256"
-	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -48,7 +45,7 @@ const (
 
 // unitWriter writes the units of one slot, or a summary.
 type unitWriter struct {
-	*statements
+	*txn
 	now    time.Time
 	reason string
 	// claims and subject are those of the slot, for facts and loops.
@@ -59,121 +56,81 @@ type unitWriter struct {
 }
 
 // write writes a unit with its evidence, and a version if it is another one than before.
-func (w *unitWriter) write(ctx context.Context, u memory.Unit) error {
+func (w *unitWriter) write(u memory.Unit) {
 	payload, err := canonicalUnit(u)
-	if err != nil {
-		return err
-	}
+	w.fail(err)
 	sum := sha256.Sum256([]byte(payload))
 	var id int64
 	var version int
 	var state string
 	var before []byte
-	err = w.scan(ctx, "SELECT id, version, state, payload_sha256 FROM units WHERE uid = ?", []any{u.UID}, &id, &version, &state, &before)
-	isNew := errors.Is(err, sql.ErrNoRows)
-	if err != nil && !isNew {
-		return err
-	}
-	changed := isNew || string(before) != string(sum[:])
+	w.get("SELECT id, version, state, payload_sha256 FROM units WHERE uid = ?", []any{u.UID}, &id, &version, &state, &before)
+	changed := string(before) != string(sum[:])
 	if changed {
 		version++
 	}
 	if changed || state == memory.StateOrphaned {
-		if id, err = w.writeHead(ctx, id, version, sum[:], u); err == nil {
-			err = w.writePayload(ctx, id, u)
-		}
-		if err != nil {
-			return err
-		}
+		id = w.writeHead(id, version, sum[:], u)
+		w.writePayload(id, u)
 	}
 	if changed {
 		contract, model := makerOf(u)
-		if _, err := w.exec(ctx, insertVersion, id, version, w.reason, payload, model, contract, w.now.UnixMicro()); err != nil {
-			return err
-		}
+		w.exec(insertVersion, id, version, w.reason, payload, model, contract, w.now.UnixMicro())
 		if version > maxVersions+1 {
-			if _, err := w.exec(ctx, pruneVersions, id, version-maxVersions); err != nil {
-				return err
-			}
+			w.exec(pruneVersions, id, version-maxVersions)
 		}
 	}
-	if err := w.writeEvidence(ctx, id, u); err != nil {
-		return err
-	}
-	return w.writeFound(ctx, id, u)
+	w.writeEvidence(id, u)
+	w.writeFound(id, u)
 }
 
 // writeHead writes the row of a unit, new if id is 0, and returns its id.
-func (w *unitWriter) writeHead(ctx context.Context, id int64, version int, sum []byte, u memory.Unit) (int64, error) {
+func (w *unitWriter) writeHead(id int64, version int, sum []byte, u memory.Unit) int64 {
 	head := []any{u.State, micros(u.OccurredAt), w.now.UnixMicro(), u.Source, u.Trust, u.Confidence, u.Salience, u.Sensitivity, u.Pinned, version, sum}
-	if id != 0 {
-		_, err := w.exec(ctx, updateUnit, append(head, id)...)
-		return id, err
+	if id == 0 {
+		id, _ = w.run(insertUnit, append(head, u.UID, u.Kind, w.now.UnixMicro()))
+		return id
 	}
-	res, err := w.exec(ctx, insertUnit, append(head, u.UID, u.Kind, w.now.UnixMicro())...)
-	if err != nil {
-		return 0, err
-	}
-	return res.LastInsertId()
+	w.exec(updateUnit, append(head, id)...)
+	return id
 }
 
 // writePayload writes what differs by kind.
-func (w *unitWriter) writePayload(ctx context.Context, id int64, u memory.Unit) error {
+func (w *unitWriter) writePayload(id int64, u memory.Unit) {
 	switch {
 	case u.Fact != nil:
 		f := u.Fact
-		opposes, err := jsonList(notNil(f.Opposes))
-		if err != nil {
-			return err
-		}
-		object, err := w.objectID(ctx, f.ObjectEntity)
-		if err != nil {
-			return err
-		}
-		_, err = w.exec(ctx, putFactPayload, id, f.Key, w.subject, f.Predicate, f.Slot, f.Object, object, f.From, f.To,
-			micros(f.EffectiveAt), f.SupersededBy, opposes)
-		return err
+		w.exec(putFactPayload, id, f.Key, w.subject, f.Predicate, f.Slot, f.Object, w.objectID(f.ObjectEntity), f.From, f.To,
+			micros(f.EffectiveAt), f.SupersededBy, array(f.Opposes))
 	case u.Loop != nil:
 		l := u.Loop
-		_, err := w.exec(ctx, putLoopPayload, id, l.Key, l.Status, l.Text, l.Due, micros(l.OpenedAt), micros(l.ExpiresAt), micros(l.ClosedAt))
-		return err
+		w.exec(putLoopPayload, id, l.Key, l.Status, l.Text, l.Due, micros(l.OpenedAt), micros(l.ExpiresAt), micros(l.ClosedAt))
 	case u.Summary != nil:
 		s := u.Summary
-		events, err := jsonList(append([]memory.KeyEvent{}, s.Events...))
-		if err != nil {
-			return err
-		}
-		_, err = w.exec(ctx, putSummaryPayload, id, s.Scope, s.Key, s.From, s.To, s.Text, events, s.Relationship, s.InputSHA256, s.Stale)
-		return err
+		w.exec(putSummaryPayload, id, s.Scope, s.Key, s.From, s.To, s.Text, array(s.Events), s.Relationship, s.InputSHA256, s.Stale)
+	default:
+		w.fail(fmt.Errorf("the unit %s has no payload", u.UID))
 	}
-	return fmt.Errorf("the unit %s has no payload", u.UID)
 }
 
-// objectID returns the id of the entity that is the object of a fact, NULL if there is none.
-func (w *unitWriter) objectID(ctx context.Context, ref *memory.EntityRef) (any, error) {
-	if ref == nil {
-		return nil, nil
-	}
+// objectID returns the id of the entity that is the object of a fact, nil if there is none: a correction may name somebody whom no note
+// mentions.
+func (w *unitWriter) objectID(ref *memory.EntityRef) any {
 	var id int64
-	err := w.scan(ctx, "SELECT coalesce(merged_into, id) FROM entities WHERE uid = ?", []any{vocab.EntityUID(*ref)}, &id)
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil // a correction names somebody whom no note mentions
+	if ref == nil || !w.get("SELECT coalesce(merged_into, id) FROM entities WHERE uid = ?", []any{vocab.EntityUID(*ref)}, &id) {
+		return nil
 	}
-	return id, err
+	return id
 }
 
 // writeEvidence writes the evidence of a unit: one row for each claim that the unit names, in its order.
-func (w *unitWriter) writeEvidence(ctx context.Context, id int64, u memory.Unit) error {
-	if _, err := w.exec(ctx, "DELETE FROM evidence WHERE unit = ?", id); err != nil {
-		return err
-	}
+func (w *unitWriter) writeEvidence(id int64, u memory.Unit) {
+	w.exec("DELETE FROM evidence WHERE unit = ?", id)
 	if u.Kind == memory.KindSummary {
 		for i, episode := range w.episodes {
-			if _, err := w.exec(ctx, insertEvidence, id, i, episode, 1, 1, "", "", u.Source, u.Confidence, nil); err != nil {
-				return err
-			}
+			w.exec(insertEvidence, id, i, episode, 1, 1, "", "", u.Source, u.Confidence, nil)
 		}
-		return nil
+		return
 	}
 	n := 0
 	used := make([]bool, len(w.claims))
@@ -184,83 +141,44 @@ func (w *unitWriter) writeEvidence(ctx context.Context, id int64, u memory.Unit)
 				continue
 			}
 			used[i] = true
-			_, err := w.exec(ctx, insertEvidence, id, n, c.EpisodeID, c.StartLine, c.EndLine, c.Quote, c.Speaker, c.Maker, c.Confidence, micros(c.At))
-			if err != nil {
-				return err
-			}
+			w.exec(insertEvidence, id, n, c.EpisodeID, c.StartLine, c.EndLine, c.Quote, c.Speaker, c.Maker, c.Confidence, micros(c.At))
 			n++
 		}
 	}
-	return nil
 }
 
 // writeFound writes by what a unit is found: its terms and its entities.
-func (w *unitWriter) writeFound(ctx context.Context, id int64, u memory.Unit) error {
-	if _, err := w.exec(ctx, "DELETE FROM units_fts WHERE rowid = ?", id); err != nil {
-		return err
-	}
-	if _, err := w.exec(ctx, "INSERT INTO units_fts (rowid, terms) VALUES (?, ?)", id, unitTerms(u)); err != nil {
-		return err
-	}
-	if _, err := w.exec(ctx, "DELETE FROM unit_entities WHERE unit = ?", id); err != nil {
-		return err
-	}
-	if u.Fact != nil {
-		if _, err := w.exec(ctx, insertUnitEntity, id, w.subject, roleSubject); err != nil {
-			return err
-		}
-		object, err := w.objectID(ctx, u.Fact.ObjectEntity)
-		if err != nil {
-			return err
-		}
-		if object != nil {
-			if _, err := w.exec(ctx, insertUnitEntity, id, object, roleObject); err != nil {
-				return err
-			}
-		}
-	}
-	return w.writeNamed(ctx, id, u)
-}
-
-// writeNamed writes the entities that the text of a unit names, and the one that a summary is about.
-func (w *unitWriter) writeNamed(ctx context.Context, id int64, u memory.Unit) error {
+func (w *unitWriter) writeFound(id int64, u memory.Unit) {
+	w.exec("DELETE FROM units_fts WHERE rowid = ?", id)
+	w.exec("INSERT INTO units_fts (rowid, terms) VALUES (?, ?)", id, unitTerms(u))
+	w.exec("DELETE FROM unit_entities WHERE unit = ?", id)
 	text := ""
 	switch {
 	case u.Fact != nil:
 		text = u.Fact.Object
+		w.exec(insertUnitEntity, id, w.subject, roleSubject)
+		if object := w.objectID(u.Fact.ObjectEntity); object != nil {
+			w.exec(insertUnitEntity, id, object, roleObject)
+		}
 	case u.Loop != nil:
 		text = u.Loop.Text
 	case u.Summary != nil:
 		text = u.Summary.Text
-		_, err := w.exec(ctx, `INSERT OR IGNORE INTO unit_entities (unit, entity, role)
+		w.exec(`INSERT OR IGNORE INTO unit_entities (unit, entity, role)
 			SELECT ?, coalesce(merged_into, id), ? FROM entities WHERE uid = ?`, id, roleSubject, u.Summary.Key)
-		if err != nil {
-			return err
-		}
 	}
 	norm := " " + vocab.Norm(text) + " "
 	var named []int64
-	err := w.each(ctx, func(rows *sql.Rows) error {
+	w.each(selectUnitNames, []any{id}, func(scan func(...any)) {
 		var entity int64
 		var name string
-		err := rows.Scan(&entity, &name)
-		if containsName(norm, name) {
+		if scan(&entity, &name); name != "" && containsName(norm, name) && (u.Fact == nil || entity != w.subject) {
 			named = append(named, entity)
 		}
-		return err
-	}, selectUnitNames, id)
-	if err != nil {
-		return err
-	}
+	})
 	for _, entity := range named {
-		if u.Fact != nil && entity == w.subject {
-			continue
-		}
-		if _, err := w.exec(ctx, insertUnitEntity, id, entity, roleMentioned); err != nil {
-			return err
-		}
+		w.exec(insertUnitEntity, id, entity, roleMentioned)
 	}
-	return nil
 }
 
 // containsName reports whether a normalised text contains a name: as whole words if the name begins and ends with ASCII.
@@ -312,7 +230,7 @@ func canonicalUnit(u memory.Unit) (string, error) {
 	if u.Fact != nil {
 		f := *u.Fact
 		f.EffectiveAt = canonicalTime(f.EffectiveAt)
-		f.Opposes = notNil(f.Opposes)
+		f.Opposes = append([]string{}, f.Opposes...)
 		slices.Sort(f.Opposes)
 		u.Fact = &f
 	}

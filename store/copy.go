@@ -97,7 +97,7 @@ func backUp(ctx context.Context, into, from driver.Conn, progress func(done, tot
 // with a copy of the cache of embeddings, which may be missing. It returns what it has found. It changes no file but for those -wal and -shm,
 // which it removes. A copy of an earlier version is not checked: it is read once it is opened.
 func CheckCopy(ctx context.Context, path, embeddings string) (Checked, error) {
-	if h, err := readHeader(path); err == nil && h.kind == fileOlder {
+	if h, err := ReadHeader(path, indexFormat); err == nil && h.Kind == FileOlder {
 		return Checked{}, nil
 	}
 	workspace, err := WorkspaceOf(ctx, path)
@@ -120,10 +120,7 @@ func CheckCopy(ctx context.Context, path, embeddings string) (Checked, error) {
 // Rebind makes a file that [Store.Copy] has written the index of another folder, whose files are the same. Nobody may have the
 // file open.
 func Rebind(ctx context.Context, path, workspace string) error {
-	h, err := readHeader(path)
-	if err == nil {
-		err = h.refusal()
-	}
+	h, err := ReadHeader(path, indexFormat)
 	if err != nil {
 		return fmt.Errorf("open index %s: %w", path, err)
 	}

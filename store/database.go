@@ -28,7 +28,7 @@ type database struct {
 	pages   *checksumvfs.File // tells of damage that SQLite meets
 	writer  *sql.DB           // nil if the database is opened to be read only
 	readers *sql.DB
-	raw     *rawFile    // the file
+	raw     *RawFile    // the file
 	info    fs.FileInfo // of the file
 	gate    *gate
 }
@@ -65,7 +65,7 @@ func openDatabase(path string, id uint64, mode openMode) (*database, error) {
 	if err != nil {
 		return nil, err
 	}
-	raw, err := openRawFile(path)
+	raw, err := OpenRawFile(path)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,7 @@ func openDatabase(path string, id uint64, mode openMode) (*database, error) {
 		pages, err = checksumvfs.Open(id)
 	}
 	if err != nil {
-		return nil, errors.Join(err, raw.release())
+		return nil, errors.Join(err, raw.Release())
 	}
 	d := &database{path: path, pages: pages, raw: raw, info: info, gate: &gate{}}
 	options := url.Values{"_busy_timeout": {"5000"}, "_stmt_cache_size": {statementCache}}
@@ -199,7 +199,7 @@ func (d *database) close() error {
 		err = errors.Join(err, d.writer.Close())
 	}
 	d.pages.Close()
-	return errors.Join(err, d.raw.release())
+	return errors.Join(err, d.raw.Release())
 }
 
 // damage returns an error with errDamaged if SQLite has met damage of the files, nil otherwise.

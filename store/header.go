@@ -13,100 +13,126 @@ import (
 	"kioku/store/checksumvfs"
 )
 
-// header is what the first page of a database file says, read without SQLite: neither a log nor other pages take part.
-type header struct {
-	id            uint64 // of the index
-	schema        int    // 0 for an empty file
-	applicationID uint32
-	// checked reports that the page has its checksum. Indexes of schemas before 7 have none.
-	checked bool
-	// kind says what to do with the file.
-	kind fileKind
+// Format is what the files of one kind are marked with.
+type Format struct {
+	// ApplicationID of the files.
+	ApplicationID uint32
+	// Schema is the version of the schema that this program writes.
+	Schema int
 }
 
-// fileKind is what a file at the path of an index is.
-type fileKind int
+// indexFormat is that of indexes.
+var indexFormat = Format{applicationID, schemaVersion}
 
+// Header is what the first page of a database file says, read without SQLite: neither a log nor other pages take part.
+type Header struct {
+	// ID of the database.
+	ID uint64
+	// Schema is the version of its schema, 0 for an empty file.
+	Schema int
+	// Checked reports that the page has its checksum. Indexes of schemas before 7 have none.
+	Checked bool
+	// Kind says what to do with the file.
+	Kind FileKind
+
+	applicationID uint32
+}
+
+// FileKind is what a file is.
+type FileKind int
+
+// Kinds of files.
 const (
-	fileAbsent  fileKind = iota // there is none, or it is empty
-	fileCurrent                 // an index of this schema
-	fileOlder                   // an index of an older schema
-	fileNewer                   // an index of a newer schema
+	FileAbsent  FileKind = iota // there is none, or it is empty
+	FileCurrent                 // a database of this schema
+	FileOlder                   // one of an older schema
+	fileNewer                   // one of a newer schema
 	fileForeign                 // a database of another program
-	fileDamaged                 // no database, or one whose first page is damaged
+	FileDamaged                 // no database, or one whose first page is damaged
 )
 
 // sqliteMagic begins every SQLite database.
 const sqliteMagic = "SQLite format 3\x00"
 
-// readHeader reads the first page of a file. It returns an error if the file is not a regular one or cannot be read.
-func readHeader(path string) (header, error) {
+// ReadHeader reads the first page of a file. It returns an error if the file is not a regular one or cannot be read, and memory.ErrForeignFile or
+// memory.ErrNewerSchema for one that must not be changed.
+func ReadHeader(path string, of Format) (Header, error) {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().IsRegular() && info.Size() == 0 {
-		return header{}, nil
+		return Header{}, nil
 	}
 	if err != nil {
-		return header{}, err
+		return Header{}, err
 	}
 	if !info.Mode().IsRegular() {
-		return header{}, errors.New("it is not a regular file; move it away or choose another state folder")
+		return Header{}, errors.New("it is not a regular file; move it away or choose another state folder")
 	}
-	f, err := openRawFile(path)
+	f, err := OpenRawFile(path)
 	if err != nil {
-		return header{}, err
+		return Header{}, err
 	}
-	defer f.release()
+	defer f.Release()
 	page := make([]byte, checksumvfs.PageSize)
 	n, err := f.ReadAt(page, 0)
 	if err != nil && !errors.Is(err, io.EOF) {
-		return header{}, err
+		return Header{}, err
 	}
-	return decodeHeader(page[:n]), nil
+	h := decodeHeader(page[:n], of)
+	return h, h.refusal(of)
+}
+
+// ID returns the id of the index at path.
+func ID(path string) (uint64, error) {
+	h, err := ReadHeader(path, indexFormat)
+	if err == nil && h.Kind != FileCurrent {
+		err = errDamaged
+	}
+	return h.ID, err
 }
 
 // decodeHeader decodes the first page of a file that is not empty. A page with the reserve of this schema is one of ours even
 // if its checksum does not hold; then none of its numbers can be trusted.
-func decodeHeader(page []byte) header {
+func decodeHeader(page []byte, of Format) Header {
 	if len(page) < 100 || !bytes.HasPrefix(page, []byte(sqliteMagic)) {
-		return header{kind: fileDamaged}
+		return Header{Kind: FileDamaged}
 	}
-	h := header{schema: int(binary.BigEndian.Uint32(page[60:])), applicationID: binary.BigEndian.Uint32(page[68:])}
+	h := Header{Schema: int(binary.BigEndian.Uint32(page[60:])), applicationID: binary.BigEndian.Uint32(page[68:])}
 	reserve := page[20]
-	h.id, h.checked = checksumvfs.PageID(page, 1)
+	h.ID, h.Checked = checksumvfs.PageID(page, 1)
 	switch {
-	case reserve == checksumvfs.Reserve && !h.checked:
-		h.kind = fileDamaged
-	case h.applicationID != applicationID:
-		h.kind = fileForeign
-	case h.schema > schemaVersion:
-		h.kind = fileNewer
-	case h.schema < schemaVersion:
-		h.kind = fileOlder
-	case !h.checked:
-		h.kind = fileDamaged // an index of this schema has a reserve
+	case reserve == checksumvfs.Reserve && !h.Checked:
+		h.Kind = FileDamaged
+	case h.applicationID != of.ApplicationID:
+		h.Kind = fileForeign
+	case h.Schema > of.Schema:
+		h.Kind = fileNewer
+	case h.Schema < of.Schema:
+		h.Kind = FileOlder
+	case !h.Checked:
+		h.Kind = FileDamaged // a database of this schema has a reserve
 	default:
-		h.kind = fileCurrent
+		h.Kind = FileCurrent
 	}
 	return h
 }
 
 // refusal returns memory.ErrForeignFile or memory.ErrNewerSchema for a file that must not be changed, else nil.
-func (h header) refusal() error {
-	switch h.kind {
+func (h Header) refusal(of Format) error {
+	switch h.Kind {
 	case fileForeign:
 		return fmt.Errorf("%w: its application id is %#x; move it away or choose another state folder",
 			memory.ErrForeignFile, h.applicationID)
 	case fileNewer:
 		return fmt.Errorf("%w: schema %d, this program knows %d; update kioku, or move the file away to build a new index",
-			memory.ErrNewerSchema, h.schema, schemaVersion)
+			memory.ErrNewerSchema, h.Schema, of.Schema)
 	}
 	return nil
 }
 
 // pageID returns the id with which the pages of the file are verified, 0 if they have no checksums.
-func (h header) pageID() uint64 {
-	if h.checked {
-		return h.id
+func (h Header) pageID() uint64 {
+	if h.Checked {
+		return h.ID
 	}
 	return 0
 }

@@ -78,22 +78,19 @@ func Open(ctx context.Context, path string, opt Options) (*Store, error) {
 
 // openToRead opens an index that it must not change.
 func (s *Store) openToRead(ctx context.Context) error {
-	h, err := readHeader(s.path)
-	if err == nil {
-		err = h.refusal()
-	}
+	h, err := ReadHeader(s.path, indexFormat)
 	switch {
 	case err != nil:
 		return err
-	case h.kind == fileAbsent:
+	case h.Kind == FileAbsent:
 		return fmt.Errorf("there is no index yet at %s: run kioku index first", s.path)
-	case h.kind == fileOlder:
+	case h.Kind == FileOlder:
 		return fmt.Errorf("the index has schema %d and this program needs %d: open it once with the right to write",
-			h.schema, schemaVersion)
-	case h.kind == fileDamaged:
+			h.Schema, schemaVersion)
+	case h.Kind == FileDamaged:
 		return fmt.Errorf("%w: %s", errDamaged, adviceReadOnly)
 	}
-	x, err := openIndex(s.path, h.id, modeRead, &s.opt)
+	x, err := openIndex(s.path, h.ID, modeRead, &s.opt)
 	if err != nil {
 		return err
 	}
@@ -120,15 +117,12 @@ func (s *Store) openToWrite(ctx context.Context) error {
 	if err := s.dropLegacy(ctx); err != nil {
 		return err
 	}
-	h, err := readHeader(s.path)
-	if err == nil {
-		err = h.refusal()
-	}
+	h, err := ReadHeader(s.path, indexFormat)
 	if err != nil {
 		return err
 	}
 	old, cause := meta{}, errNoIndex
-	if h.kind != fileAbsent {
+	if h.Kind != FileAbsent {
 		old, cause = s.checkFile(ctx, h)
 	}
 	var repair *Repair
@@ -169,13 +163,13 @@ var errOutdated = errors.New("the index is outdated")
 
 // checkFile returns why the file cannot be used: an error with errOutdated or one of damage, nil if it can. It does not change
 // the file. It also returns what can be read of its generation and number of files.
-func (s *Store) checkFile(ctx context.Context, h header) (old meta, err error) {
-	switch h.kind {
-	case fileDamaged:
+func (s *Store) checkFile(ctx context.Context, h Header) (old meta, err error) {
+	switch h.Kind {
+	case FileDamaged:
 		return old, fmt.Errorf("%w: its first page cannot be read", errDamaged)
-	case fileOlder:
-		err = fmt.Errorf("%w: it has schema %d, this program needs %d", errOutdated, h.schema, schemaVersion)
-	case fileCurrent:
+	case FileOlder:
+		err = fmt.Errorf("%w: it has schema %d, this program needs %d", errOutdated, h.Schema, schemaVersion)
+	case FileCurrent:
 		if exists(s.path+openSuffix) && !exists(s.path+"-wal") {
 			err = fmt.Errorf("%w: its write-ahead log was removed", errDamaged)
 		}
@@ -187,7 +181,7 @@ func (s *Store) checkFile(ctx context.Context, h header) (old meta, err error) {
 	defer x.close()
 	_ = x.db.readers.QueryRowContext(ctx, "SELECT generation, files FROM meta").Scan(&old.generation, &old.files) // zero if they cannot be read
 	if err == nil {
-		err = x.check(ctx, h.id)
+		err = x.check(ctx, h.ID)
 	}
 	return old, err
 }
@@ -215,11 +209,11 @@ var errForeignLog = errors.New("its write-ahead log is that of another index")
 
 // openCurrent opens the index at s.path to write. repair describes the damage of the one before, nil if there is none.
 func (s *Store) openCurrent(ctx context.Context, repair *Repair) error {
-	h, err := readHeader(s.path)
+	h, err := ReadHeader(s.path, indexFormat)
 	if err != nil {
 		return err
 	}
-	x, err := openIndex(s.path, h.id, modeWrite, &s.opt)
+	x, err := openIndex(s.path, h.ID, modeWrite, &s.opt)
 	if err != nil {
 		return err
 	}
@@ -268,11 +262,8 @@ func Path(state, agent string) string { return filepath.Join(state, "memory", ag
 // WorkspaceOf returns the folder that the index at path was made from, or "" if there is no index or it is damaged. It changes
 // nothing.
 func WorkspaceOf(ctx context.Context, path string) (string, error) {
-	h, err := readHeader(path)
-	if err == nil {
-		err = h.refusal()
-	}
-	if err != nil || h.kind == fileAbsent || h.kind == fileDamaged {
+	h, err := ReadHeader(path, indexFormat)
+	if err != nil || h.Kind == FileAbsent || h.Kind == FileDamaged {
 		return "", err
 	}
 	db, err := openDatabase(path, h.pageID(), modeCheck)

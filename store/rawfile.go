@@ -8,12 +8,12 @@ import (
 	"syscall"
 )
 
-// rawFile is a database file that is read without SQLite.
+// RawFile is a database file that is read without SQLite.
 //
 // If a process closes any descriptor of a file, the kernel drops all of its locks on the file, also those of SQLite, and another
 // process takes the database for its own. So all users of a file in a process share one descriptor, which is closed after the
 // last of them, and after the connections of the database.
-type rawFile struct {
+type RawFile struct {
 	*os.File
 	id   fileID
 	uses int        // guarded by rawFilesMu
@@ -25,11 +25,11 @@ type fileID struct{ device, inode uint64 }
 
 var (
 	rawFilesMu sync.Mutex
-	rawFiles   = map[fileID]*rawFile{} // guarded by rawFilesMu
+	rawFiles   = map[fileID]*RawFile{} // guarded by rawFilesMu
 )
 
-// openRawFile opens a file for reading, and for writing if that is allowed. The caller releases it.
-func openRawFile(path string) (*rawFile, error) {
+// OpenRawFile opens a file for reading, and for writing if that is allowed. The caller releases it.
+func OpenRawFile(path string) (*RawFile, error) {
 	rawFilesMu.Lock()
 	defer rawFilesMu.Unlock()
 	info, err := os.Stat(path)
@@ -54,7 +54,7 @@ func openRawFile(path string) (*rawFile, error) {
 		open.more = append(open.more, f)
 		return open, nil
 	}
-	raw := &rawFile{File: f, id: identify(info), uses: 1}
+	raw := &RawFile{File: f, id: identify(info), uses: 1}
 	rawFiles[raw.id] = raw
 	return raw, nil
 }
@@ -65,8 +65,8 @@ func identify(info fs.FileInfo) fileID {
 	return fileID{uint64(st.Dev), st.Ino}
 }
 
-// release ends one use of the file.
-func (f *rawFile) release() error {
+// Release ends one use of the file.
+func (f *RawFile) Release() error {
 	rawFilesMu.Lock()
 	defer rawFilesMu.Unlock()
 	if f.uses--; f.uses > 0 {

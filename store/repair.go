@@ -78,11 +78,11 @@ func (s *Store) follow() {
 	if s.state.Load().current != x {
 		return
 	}
-	h, err := readHeader(s.path)
-	if err != nil || h.kind != fileCurrent {
+	h, err := ReadHeader(s.path, indexFormat)
+	if err != nil || h.Kind != FileCurrent {
 		return
 	}
-	next, err := openIndex(s.path, h.id, modeRead, &s.opt)
+	next, err := openIndex(s.path, h.ID, modeRead, &s.opt)
 	if err != nil {
 		return
 	}

@@ -6,10 +6,8 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	_ "embed"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/url"
 	"os"
@@ -19,7 +17,6 @@ import (
 
 	"github.com/mattn/go-sqlite3"
 
-	"kioku/memory"
 	"kioku/store"
 	"kioku/store/checksumvfs"
 )
@@ -34,6 +31,7 @@ const (
 	// an older version, only the answers of models are kept.
 	applicationID = 0x4b696f44
 	schemaVersion = 1
+
 	// maxReaders is the maximum number of connections that read.
 	maxReaders = 8
 
@@ -51,32 +49,15 @@ const (
 	fcntlReserveBytes = 38
 )
 
+// format is what the file is marked with.
+var format = store.Format{ApplicationID: applicationID, Schema: schemaVersion}
+
 // file is an open file with the index attached.
 type file struct {
 	pages, indexPages *checksumvfs.File
-	indexInfo         os.FileInfo // nil if there is no index
-	writer, readers   *sql.DB     // writer is nil if the file is only read
-}
-
-// readID returns the id of a database with checksums, by its first page.
-func readID(path string) (uint64, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close()
-	page := make([]byte, checksumvfs.PageSize)
-	if n, err := io.ReadFull(f, page); err != nil && n == 0 {
-		return 0, err
-	}
-	id, ok := checksumvfs.PageID(page, 1)
-	if !ok && bytes.HasPrefix(page, []byte("SQLite format 3\x00")) && page[20] != checksumvfs.Reserve {
-		return 0, memory.ErrForeignFile
-	}
-	if !ok {
-		return 0, fmt.Errorf("%w: its first page cannot be read", errDamaged)
-	}
-	return id, nil
+	raw               []*store.RawFile // of both, held until the connections are closed
+	indexInfo         os.FileInfo      // nil if there is no index
+	writer, readers   *sql.DB          // writer is nil if the file is only read
 }
 
 // connect returns the connections to a file with an id, and to the index; without a path the file is empty and in memory. The connections
@@ -97,7 +78,7 @@ func connect(path, index string, id uint64, readOnly bool) (_ *file, err error) 
 	}
 	c := connector{dsn: "file::memory:?mode=memory", setUp: schemaSQL + ";" + commonPragmas + attach + visibleFiles + ";"}
 	if path != "" {
-		if err := checkSchema(path); err != nil {
+		if err := f.hold(path); err != nil {
 			return nil, err
 		}
 		options := url.Values{"_busy_timeout": {"5000"}, "_stmt_cache_size": {"64"}}
@@ -121,30 +102,6 @@ func connect(path, index string, id uint64, readOnly bool) (_ *file, err error) 
 	return f, nil
 }
 
-// checkSchema returns memory.ErrForeignFile and memory.ErrNewerSchema for a file that must not be changed, and an error of damage for one of
-// an older schema. The first page was verified.
-func checkSchema(path string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	head := make([]byte, 100)
-	if _, err := io.ReadFull(f, head); err != nil {
-		return err
-	}
-	application, schema := binary.BigEndian.Uint32(head[68:]), binary.BigEndian.Uint32(head[60:])
-	switch {
-	case application != applicationID:
-		return memory.ErrForeignFile
-	case schema > schemaVersion:
-		return memory.ErrNewerSchema
-	case schema < schemaVersion:
-		return fmt.Errorf("%w: it has schema %d, this program needs %d", errDamaged, schema, schemaVersion)
-	}
-	return nil
-}
-
 // attachIndex returns the statement that attaches the index to read it. Without an index nothing is in it.
 func (f *file) attachIndex(path string) (string, error) {
 	info, err := os.Stat(path)
@@ -152,7 +109,10 @@ func (f *file) attachIndex(path string) (string, error) {
 		return "ATTACH ':memory:' AS idx; CREATE TABLE idx.files (id, path, sha256, mtime, error); CREATE TABLE idx.fields (file, name, value, number, day); " +
 			"CREATE TABLE idx.meta (last_sync);", nil
 	}
-	id, err := readID(path)
+	id, err := store.ID(path)
+	if err == nil {
+		err = f.hold(path)
+	}
 	if err == nil {
 		f.indexPages, err = checksumvfs.Open(id)
 	}
@@ -166,6 +126,15 @@ func (f *file) attachIndex(path string) (string, error) {
 		options.Set("immutable", "1")
 	}
 	return "ATTACH " + quote(uri(path, options)) + " AS idx;", nil
+}
+
+// hold keeps a database file open, so that nobody in this process closes its last descriptor, and with it drops the locks of SQLite.
+func (f *file) hold(path string) error {
+	raw, err := store.OpenRawFile(path)
+	if err == nil {
+		f.raw = append(f.raw, raw)
+	}
+	return err
 }
 
 // quote returns a text as SQL has it.
@@ -231,12 +200,15 @@ func (f *file) close() error {
 	return err
 }
 
-// release forgets the records of the two files.
+// release forgets the two files.
 func (f *file) release() {
 	for _, pages := range []*checksumvfs.File{f.pages, f.indexPages} {
 		if pages != nil {
 			pages.Close()
 		}
+	}
+	for _, raw := range f.raw {
+		_ = raw.Release() // it was only read
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/mattn/go-sqlite3"
 
+	"kioku/store"
 	"kioku/store/checksumvfs"
 )
 
@@ -110,7 +111,7 @@ func (d *Store) Adopt(ctx context.Context, index string) error {
 	if err != nil || !has {
 		return ctx.Err() // it is of a version before models, or cannot be read
 	}
-	if err := d.use(ctx, func(*file) error { return nil }); err != nil { // makes the file
+	if err := finishReplace(ctx, d.path); err != nil {
 		return err
 	}
 	answers, err := copyPaid(ctx, index, d.path)
@@ -129,11 +130,11 @@ func openPlain(path string) *sql.DB {
 // copyPaid copies what cannot be made again from a file to one that is whole, as far as it can be read and the checksums of the answers hold.
 // It returns the number of answers.
 func copyPaid(ctx context.Context, path, into string) (answers int, err error) {
-	id, err := readID(into)
+	h, err := store.ReadHeader(into, format)
 	if err != nil {
 		return 0, err
 	}
-	to, err := connect(into, "", id, false)
+	to, err := connect(into, "", h.ID, false)
 	if err != nil {
 		return 0, err
 	}

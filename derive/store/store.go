@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
 	"kioku/derive/vocab"
+	"kioku/store"
 )
 
 // Options are the options of New.
@@ -146,23 +146,24 @@ func (d *Store) reopen(ctx context.Context) error {
 
 // open opens the file, and makes it if it is missing and may be written.
 func (d *Store) open(ctx context.Context) (*file, error) {
-	info, err := os.Stat(d.path)
-	absent := errors.Is(err, os.ErrNotExist) || err == nil && info.Size() == 0
+	h, err := store.ReadHeader(d.path, format)
 	switch {
-	case err != nil && !absent:
+	case err != nil:
 		return nil, err
-	case d.opt.ReadOnly && absent:
+	case d.opt.ReadOnly && h.Kind == store.FileAbsent:
 		return connect("", d.index, 0, true)
 	case !d.opt.ReadOnly:
 		if err := finishReplace(ctx, d.path); err != nil {
 			return nil, err
 		}
+		if h, err = store.ReadHeader(d.path, format); err != nil {
+			return nil, err
+		}
 	}
-	id, err := readID(d.path)
-	if err != nil {
-		return nil, err
+	if h.Kind != store.FileCurrent {
+		return nil, fmt.Errorf("%w: its first page cannot be read, or it has schema %d and this program needs %d", errDamaged, h.Schema, schemaVersion)
 	}
-	return connect(d.path, d.index, id, d.opt.ReadOnly)
+	return connect(d.path, d.index, h.ID, d.opt.ReadOnly)
 }
 
 // read calls f with a snapshot of the file. step is what an error says.

@@ -4,10 +4,12 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"kioku/internal/files"
 	"kioku/memory"
@@ -128,4 +130,69 @@ func (x *Indexer) indexHas(name string, stored map[string]Stored) bool {
 		}
 	}
 	return false
+}
+
+// rootState tells a root from another folder in its place.
+type rootState struct {
+	// info identifies the folder; nil if there is none.
+	info fs.FileInfo
+	// exists, readable and empty describe what is there.
+	exists, readable, empty bool
+}
+
+// same reports whether nothing happened to a root.
+func (a rootState) same(b rootState) bool {
+	if a.exists != b.exists || a.readable != b.readable || a.empty != b.empty {
+		return false
+	}
+	return a.info == nil || b.info == nil || os.SameFile(a.info, b.info)
+}
+
+// rootStates returns the states of the roots, and of targets that are not their root, by path.
+func (x *Indexer) rootStates() map[string]rootState {
+	states := map[string]rootState{}
+	for _, t := range x.layout.targets {
+		for _, dir := range []string{t.root, t.abs()} {
+			if _, ok := states[dir]; !ok && !(t.optional && dir != t.root) {
+				states[dir] = stateOfRoot(dir)
+			}
+		}
+	}
+	return states
+}
+
+func stateOfRoot(dir string) rootState {
+	info, err := os.Lstat(dir)
+	if err != nil {
+		return rootState{}
+	}
+	if !info.IsDir() {
+		return rootState{exists: true} // each save may replace a file by another
+	}
+	s := rootState{info: info, exists: true}
+	if root, err := openRootFolder(dir); err == nil {
+		s.readable, s.empty = true, isEmpty(root)
+		root.Close()
+	}
+	return s
+}
+
+// checkRoots asks for a full scan if a root went, came back or was replaced, and always while polling.
+func (w *watch) checkRoots(now time.Time) {
+	// A root that a sync could not read may be back, as the same folder, but without its watches.
+	lost := w.x.SyncState().Unavailable
+	for dir, was := range w.roots {
+		if was.readable && !was.empty && slices.Contains(lost, w.x.layout.name(dir)) {
+			w.roots[dir] = rootState{}
+		}
+	}
+	roots := w.x.rootStates()
+	if !maps.EqualFunc(w.roots, roots, rootState.same) {
+		w.roots = roots
+		w.closeWatcher()
+		w.wantFullScan(now)
+	}
+	if w.polls {
+		w.wantFullScan(now)
+	}
 }

@@ -3,12 +3,17 @@ package indexer
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
+
+	"github.com/fsnotify/fsnotify"
 
 	"kioku/internal/text"
 )
@@ -27,8 +32,7 @@ func (x *Indexer) Watch(ctx context.Context) error {
 	}
 	defer x.watching.Store(false)
 	w := newWatch(x)
-	defer w.stopWatching()
-	w.openWatcher()
+	defer w.stop()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
@@ -47,7 +51,6 @@ func (x *Indexer) Watch(ctx context.Context) error {
 		case <-x.indexPending:
 			w.waiting.makeDue(time.Now())
 		case <-w.x.recovered:
-		case <-w.exhausted:
 		case <-timer.C:
 		}
 	}
@@ -66,7 +69,8 @@ func (x *Indexer) IndexPending() bool {
 	return true
 }
 
-// watch is the state of one Watch. Its goroutine owns all fields but those that mu guards.
+// watch is the state of one Watch. It watches the folders that scans pass to it, or polls: then every PollInterval is a full scan, and
+// each reconciling scan tries to watch again. Its goroutine owns all fields but those that mu guards.
 type watch struct {
 	x       *Indexer
 	waiting *debounce
@@ -81,26 +85,39 @@ type watch struct {
 	roots                map[string]rootState
 	// globs are those that applied when the layout was last asked for them.
 	globs []string
+	// polls is set while the system has no watches left.
+	polls bool
 
-	exhausted chan struct{} // gets a token when watchErr is set
-	mu        sync.Mutex
-	watcher   Watcher         // nil while polling
-	dirs      map[string]bool // watched folders
-	watchErr  error           // why no more folders can be watched; nil if they can
+	mu      sync.Mutex
+	watcher Watcher         // nil while polling, and from the loss of events to the full scan after it
+	dirs    map[string]bool // watched folders
+	missing error           // why a folder could not be watched; nil if all could
 }
 
 func newWatch(x *Indexer) *watch {
 	now := time.Now()
-	return &watch{
+	w := &watch{
 		x: x, waiting: newDebounce(x.opt.Debounce, x.opt.MaxWait),
-		reconcileAt: now, rootsAt: now, roots: x.rootStates(), globs: x.layout.globs(),
-		exhausted: make(chan struct{}, 1), dirs: map[string]bool{},
+		reconcileAt: now, rootsAt: now, roots: x.rootStates(), globs: x.layout.globs(), dirs: map[string]bool{},
 	}
+	x.mu.Lock()
+	x.onFolder = w.watchFolder
+	x.mu.Unlock()
+	return w
+}
+
+// stop ends watching and polling.
+func (w *watch) stop() {
+	w.x.updateState(func(s *SyncState) {
+		w.x.onFolder, w.x.waiting = nil, 0
+		s.Dirty = s.Dirty || len(w.waiting.paths) > 0 || !w.fullAt.IsZero() // no watch indexes them now
+	})
+	w.closeWatcher()
+	w.setMode(ModeOff, "")
 }
 
 // startDueSync starts the sync that is due, unless one runs.
 func (w *watch) startDueSync(ctx context.Context, now time.Time) {
-	w.pollIfExhausted()
 	if w.running != nil || now.Before(w.x.SyncState().RetryAt) {
 		return
 	}
@@ -112,10 +129,13 @@ func (w *watch) startDueSync(ctx context.Context, now time.Time) {
 	switch {
 	case !now.Before(w.reconcileAt):
 		w.reconcileAt = now.Add(w.x.opt.Interval)
-		w.retryWatcher()
 		w.scans++
 		req.counted, req.Verify = true, w.scans%verifyEvery == 0
+		w.openWatcher()
 	case !w.fullAt.IsZero() && !now.Before(w.fullAt):
+		if !w.polls {
+			w.openWatcher()
+		}
 	default:
 		due := w.waiting.takeDue(now)
 		if due == nil {
@@ -154,17 +174,21 @@ func (w *watch) nextDue() time.Time {
 	return at
 }
 
-// wantFullScan asks for a full scan at a time, or earlier.
-func (w *watch) wantFullScan(at time.Time) {
-	if w.fullAt.IsZero() || at.Before(w.fullAt) {
-		w.fullAt = at
-	}
-}
-
-// syncFinished schedules what a sync left undone.
+// syncFinished schedules what a sync left undone. If a folder could not be watched, it begins to poll.
 func (w *watch) syncFinished(err error, now time.Time) {
 	w.running, w.inFlight = nil, 0
 	w.countWaiting()
+	w.mu.Lock()
+	watching, missing := w.watcher != nil, w.missing
+	w.mu.Unlock()
+	switch {
+	case watching && missing != nil:
+		w.closeWatcher()
+		w.poll(missing)
+	case watching:
+		w.polls = false
+		w.setMode(ModeInotify, "")
+	}
 	if state := w.x.SyncState(); state.LastErr != nil {
 		w.x.opt.Log.Error("sync failed", "cause", state.LastErr, "again_at", state.RetryAt)
 		w.wantFullScan(state.RetryAt)
@@ -177,19 +201,22 @@ func (w *watch) syncFinished(err error, now time.Time) {
 	}
 }
 
-// handleChange handles one change that the watcher sent.
+// handleChange handles one change that the watcher sent. After lost events, and after a folder has gone, whose watch and those below it
+// would report old names, everything is scanned with new watches.
 func (w *watch) handleChange(c Change, ok bool, now time.Time) {
 	if !ok || c.Err != nil {
 		w.x.opt.Log.Info("file events were lost, scanning everything", "cause", c.Err)
-		w.reopenWatcher()
-		w.wantFullScan(now.Add(w.x.opt.Debounce))
+		w.rescan(now)
 		return
 	}
-	wasDir := c.Gone && w.unwatchFolder(c.Path)
+	folderGone := c.Gone && w.watches(c.Path)
+	if folderGone {
+		w.rescan(now)
+	}
 	if w.layoutChanged(c.Path) {
 		w.wantFullScan(now.Add(w.x.opt.Debounce))
 	}
-	if !w.concerns(c, wasDir) {
+	if !folderGone && !w.concerns(c) {
 		return
 	}
 	if filepath.Base(c.Path) == ignoreFile {
@@ -198,6 +225,19 @@ func (w *watch) handleChange(c Change, ok bool, now time.Time) {
 	w.pathChanged(c.Path, now)
 	if len(w.x.SyncState().Unavailable) > 0 {
 		w.wantFullScan(now.Add(w.x.opt.Debounce))
+	}
+}
+
+// rescan has everything scanned and watched again soon. Nothing is watched until then.
+func (w *watch) rescan(now time.Time) {
+	w.closeWatcher()
+	w.wantFullScan(now.Add(w.x.opt.Debounce))
+}
+
+// wantFullScan asks for a full scan at a time, or earlier.
+func (w *watch) wantFullScan(at time.Time) {
+	if w.fullAt.IsZero() || at.Before(w.fullAt) {
+		w.fullAt = at
 	}
 }
 
@@ -228,7 +268,7 @@ func (w *watch) countWaiting() {
 }
 
 // concerns reports whether a change may matter to the index.
-func (w *watch) concerns(c Change, wasDir bool) bool {
+func (w *watch) concerns(c Change) bool {
 	if !w.x.layout.near(c.Path) {
 		return false
 	}
@@ -240,7 +280,7 @@ func (w *watch) concerns(c Change, wasDir bool) bool {
 		return true
 	}
 	info, err := os.Lstat(c.Path)
-	return wasDir || err == nil && !info.Mode().IsRegular()
+	return err == nil && !info.Mode().IsRegular()
 }
 
 // near reports whether a path is at, above or below a target, and has no ignored name on the way.
@@ -281,4 +321,102 @@ func outermost(paths []string) []string {
 		}
 	}
 	return out
+}
+
+// openWatcher begins to watch, unless it does already: the full scan that follows passes all folders to watchFolder.
+func (w *watch) openWatcher() {
+	if w.changes() != nil {
+		return
+	}
+	watcher, err := w.x.opt.Watcher()
+	if err != nil {
+		w.poll(err)
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.watcher, w.dirs, w.missing = watcher, map[string]bool{}, nil
+	if !w.polls {
+		w.setMode(ModeInotify, "")
+	}
+}
+
+// closeWatcher ends watching.
+func (w *watch) closeWatcher() {
+	w.mu.Lock()
+	watcher := w.watcher
+	w.watcher = nil
+	w.mu.Unlock()
+	if watcher == nil {
+		return
+	}
+	if err := watcher.Close(); err != nil {
+		w.x.opt.Log.Warn("close the file watcher", "cause", err)
+	}
+}
+
+// changes returns the channel of the watcher; nil while polling.
+func (w *watch) changes() <-chan Change {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.watcher == nil {
+		return nil
+	}
+	return w.watcher.Changes()
+}
+
+// watches reports whether a folder is watched.
+func (w *watch) watches(dir string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.watcher != nil && w.dirs[dir]
+}
+
+// watchFolder watches a folder. Syncs call it on their goroutine.
+func (w *watch) watchFolder(dir string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.watcher == nil || w.missing != nil {
+		return
+	}
+	w.dirs[dir] = true
+	if err := w.watcher.Add(dir); err != nil && !isFolderError(err) {
+		w.missing = err
+	}
+}
+
+// isFolderError reports whether an error is about the folder, so that the scan reports it, and not about watching.
+func isFolderError(err error) bool {
+	for _, known := range []error{fs.ErrNotExist, fs.ErrPermission, syscall.ENOTDIR, syscall.ELOOP, fsnotify.ErrClosed} {
+		if errors.Is(err, known) {
+			return true
+		}
+	}
+	return false
+}
+
+// poll polls from now on. It logs nothing if the folder is polled already.
+func (w *watch) poll(cause error) {
+	w.polls = true
+	note := fmt.Sprintf("%v; looking for changes every %v", cause, w.x.opt.PollInterval)
+	if errors.Is(cause, syscall.ENOSPC) || errors.Is(cause, syscall.EMFILE) {
+		note += " (raise fs.inotify.max_user_watches, fs.inotify.max_user_instances or the limit of open files)"
+	}
+	if w.setMode(ModePolling, note) {
+		w.x.opt.Log.Warn("no file watches to be had", "note", note)
+	}
+}
+
+// setMode sets the watch mode, and reports whether it is another one than before.
+func (w *watch) setMode(mode, note string) bool {
+	var was string
+	w.x.updateState(func(s *SyncState) {
+		was = s.WatchMode
+		s.WatchMode, s.WatchNote = mode, note
+	})
+	if was == mode {
+		return false
+	}
+	w.x.notify(Event{Kind: WatchMode, Text: mode})
+	return true
 }

@@ -10,8 +10,6 @@ import (
 type Watcher interface {
 	// Add watches the entries of a folder. It may be called again for the same path, also if another folder is there now.
 	Add(dir string) error
-	// Remove stops watching a folder. It returns no error if the folder is not watched.
-	Remove(dir string) error
 	// Changes returns the channel of changes in order. Close closes it.
 	Changes() <-chan Change
 	// Close stops watching all folders.
@@ -50,12 +48,6 @@ func newFSWatcher() (Watcher, error) {
 
 func (f *fsWatcher) Add(dir string) error { return f.w.Add(dir) }
 
-func (f *fsWatcher) Remove(dir string) error {
-	// This fails only if the folder, and its watch with it, is gone.
-	_ = f.w.Remove(dir)
-	return nil
-}
-
 func (f *fsWatcher) Changes() <-chan Change { return f.out }
 
 func (f *fsWatcher) Close() error {
@@ -65,7 +57,7 @@ func (f *fsWatcher) Close() error {
 }
 
 // forward merges the two channels of fsnotify into one until they are closed. While it waits for its own reader, it keeps
-// receiving: fsnotify sends some errors while it holds the lock that Add, Remove and Close need.
+// receiving: fsnotify sends some errors while it holds the lock that Add and Close need.
 func (f *fsWatcher) forward() {
 	defer close(f.out)
 	var queue []Change

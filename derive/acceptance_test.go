@@ -17,6 +17,7 @@ import (
 	"kioku"
 	"kioku/derive"
 	"kioku/derive/store"
+	"kioku/derive/unit"
 	"kioku/llm"
 	"kioku/memory"
 )
@@ -138,7 +139,7 @@ func TestAcceptance08ACrashLoopIsParked(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.derive()
-	if st := w.status(); !slices.ContainsFunc(st.Parked, func(p memory.ParkedJob) bool { return p.Kind == "dance" && p.ErrorClass == "unknown_kind" }) {
+	if st := w.status(); !slices.ContainsFunc(st.Parked, func(p unit.ParkedJob) bool { return p.Kind == "dance" && p.ErrorClass == "unknown_kind" }) {
 		t.Errorf("a job of an unknown kind: %+v", st.Parked)
 	}
 }

@@ -18,8 +18,8 @@ import (
 // extracted is what a model has said of one episode and what was accepted of it, as it is cached. Lines are relative to the
 // episode.
 type extracted struct {
-	Mentions []memory.Mention `json:"mentions,omitempty"`
-	Claims   []memory.Claim   `json:"claims,omitempty"`
+	Mentions []unit.Mention `json:"mentions,omitempty"`
+	Claims   []unit.Claim   `json:"claims,omitempty"`
 	// Reflection is nil if the model was not asked for one.
 	Reflection *reflection `json:"reflection,omitempty"`
 	// Invalid is set if the answers about the episode were invalid, so that it is not asked about again by itself.
@@ -115,7 +115,7 @@ func (s *Service) putModelClaims(ctx context.Context, batch []asked, said []extr
 }
 
 // inFile returns claims with the lines of the file, relative to the episode, in place of the numbers that the model was shown.
-func (a asked) inFile(claims []memory.Claim) []memory.Claim {
+func (a asked) inFile(claims []unit.Claim) []unit.Claim {
 	claims = slices.Clone(claims)
 	for i := range claims {
 		c := &claims[i]
@@ -153,13 +153,13 @@ func (s *Service) offeredLoops(ctx context.Context, batch []asked) ([]memory.Loo
 
 // offeredEntities returns the known entities whose names occur in a batch, so that offering them tells the model nothing that the
 // batch does not say.
-func (s *Service) offeredEntities(ctx context.Context, batch []asked) ([]memory.Entity, error) {
+func (s *Service) offeredEntities(ctx context.Context, batch []asked) ([]unit.Entity, error) {
 	all, err := s.store.Entities(ctx, store.EntityQuery{Limit: 5000, MaxSensitivity: s.opt.Ceiling})
 	if err != nil {
 		return nil, err
 	}
 	text := vocab.Norm(textOf(batch))
-	var offered []memory.Entity
+	var offered []unit.Entity
 	for _, e := range all {
 		if norm := vocab.Norm(e.Name); norm != "" && e.MergedInto == "" && strings.Contains(text, norm) {
 			e.Aliases = slices.DeleteFunc(slices.Clone(e.Aliases), func(alias string) bool { return !strings.Contains(text, vocab.Norm(alias)) })

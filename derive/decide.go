@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"kioku/derive/decision"
+	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/memory"
 )
@@ -18,36 +19,36 @@ import (
 const maxText = 600
 
 // Decide appends a line to derived/decisions.md and applies it before it returns. The verbs are the constants memory.Decide..., but a
-// sensitivity is decided by memory.DecideCorrect. It returns memory.ErrNoUnit for a unit or entity that is not known, and a
+// sensitivity is decided by unit.DecideCorrect. It returns memory.ErrNoUnit for a unit or entity that is not known, and a
 // *memory.InputError for what does not fit, such as closing a fact.
-func (s *Service) Decide(ctx context.Context, r memory.DecisionRequest) (memory.Decided, error) {
+func (s *Service) Decide(ctx context.Context, r unit.DecisionRequest) (unit.Decided, error) {
 	if utf8.RuneCountInString(r.Note) > 500 {
-		return memory.Decided{}, &memory.InputError{Field: "note", Problem: "must have at most 500 characters"}
+		return unit.Decided{}, &memory.InputError{Field: "note", Problem: "must have at most 500 characters"}
 	}
 	switch r.Verb {
-	case memory.DecideMerge, memory.DecideSplit:
+	case unit.DecideMerge, unit.DecideSplit:
 		return s.decideEntity(ctx, r)
-	case memory.DecideForget:
+	case unit.DecideForget:
 		return s.forget(ctx, r)
 	}
 	u, err := s.Unit(ctx, r.ID, memory.Secret)
 	if err != nil {
-		return memory.Decided{}, err
+		return unit.Decided{}, err
 	}
 	line, err := s.decideUnit(ctx, r, u)
 	if err != nil {
-		return memory.Decided{}, err
+		return unit.Decided{}, err
 	}
 	now, err := s.Unit(ctx, u.UID, memory.Secret)
 	if err != nil {
-		return memory.Decided{Line: line}, err
+		return unit.Decided{Line: line}, err
 	}
-	return memory.Decided{Unit: &now, Line: line}, nil
+	return unit.Decided{Unit: &now, Line: line}, nil
 }
 
 // decideUnit makes a decision about a unit, and returns its line in decisions.md.
-func (s *Service) decideUnit(ctx context.Context, r memory.DecisionRequest, u memory.Unit) (string, error) {
-	if r.Verb == memory.DecideUndo {
+func (s *Service) decideUnit(ctx context.Context, r unit.DecisionRequest, u memory.Unit) (string, error) {
+	if r.Verb == unit.DecideUndo {
 		lines, err := s.undo(ctx, u, r.Note)
 		return strings.Join(lines, "\n"), err
 	}
@@ -59,19 +60,19 @@ func (s *Service) decideUnit(ctx context.Context, r memory.DecisionRequest, u me
 }
 
 // decisionOf returns the decision that a request makes about a unit.
-func decisionOf(r memory.DecisionRequest, u memory.Unit) (d memory.Decision, err error) {
-	d = memory.Decision{Verb: r.Verb, Kind: u.Kind, Target: u.UID, Note: r.Note}
+func decisionOf(r unit.DecisionRequest, u memory.Unit) (d unit.Decision, err error) {
+	d = unit.Decision{Verb: r.Verb, Kind: u.Kind, Target: u.UID, Note: r.Note}
 	switch r.Verb {
-	case memory.DecidePin:
+	case unit.DecidePin:
 		if u.Fact != nil {
 			d.Other = strings.Join(u.Fact.Opposes, ",")
 		}
-	case memory.DecideUnpin:
-	case memory.DecideClose, memory.DecideReopen:
+	case unit.DecideUnpin:
+	case unit.DecideClose, unit.DecideReopen:
 		if u.Kind != memory.KindLoop {
 			return d, &memory.InputError{Field: "id", Problem: fmt.Sprintf("is a %s; only loops are closed and opened again", u.Kind)}
 		}
-	case memory.DecideCorrect:
+	case unit.DecideCorrect:
 		if err := checkCorrection(r.Set, u); err != nil {
 			return d, err
 		}
@@ -83,7 +84,7 @@ func decisionOf(r memory.DecisionRequest, u memory.Unit) (d memory.Decision, err
 }
 
 // checkCorrection returns a *memory.InputError if a unit cannot be corrected like that.
-func checkCorrection(c memory.Correction, u memory.Unit) error {
+func checkCorrection(c unit.Correction, u memory.Unit) error {
 	for _, bound := range []struct {
 		field string
 		text  *string
@@ -115,7 +116,7 @@ func checkCorrection(c memory.Correction, u memory.Unit) error {
 }
 
 // bounds returns the bounds of a fact after a correction.
-func bounds(c memory.Correction, u memory.Unit) (from, to string) {
+func bounds(c unit.Correction, u memory.Unit) (from, to string) {
 	if u.Fact == nil {
 		return "", ""
 	}
@@ -148,38 +149,38 @@ func beforePeriod(a, b string) bool {
 }
 
 // decideEntity merges or splits entities.
-func (s *Service) decideEntity(ctx context.Context, r memory.DecisionRequest) (memory.Decided, error) {
+func (s *Service) decideEntity(ctx context.Context, r unit.DecisionRequest) (unit.Decided, error) {
 	e, err := s.entity(ctx, "id", r.ID, memory.Secret)
 	if err != nil {
-		return memory.Decided{}, err
+		return unit.Decided{}, err
 	}
-	d := memory.Decision{Verb: r.Verb, Kind: decision.KindEntity, Target: e.UID, Note: r.Note}
+	d := unit.Decision{Verb: r.Verb, Kind: decision.KindEntity, Target: e.UID, Note: r.Note}
 	switch {
-	case r.Verb == memory.DecideSplit && e.MergedInto == "":
-		return memory.Decided{}, &memory.InputError{Field: "id", Problem: "is not merged into another entity"}
-	case r.Verb == memory.DecideMerge:
+	case r.Verb == unit.DecideSplit && e.MergedInto == "":
+		return unit.Decided{}, &memory.InputError{Field: "id", Problem: "is not merged into another entity"}
+	case r.Verb == unit.DecideMerge:
 		into, err := s.entity(ctx, "into", r.Into, memory.Secret)
 		if err != nil {
-			return memory.Decided{}, err
+			return unit.Decided{}, err
 		}
 		if err := s.checkMerge(ctx, e, into); err != nil {
-			return memory.Decided{}, err
+			return unit.Decided{}, err
 		}
 		d.Other = into.UID
 	}
 	line, err := s.recordDecision(ctx, d)
 	if err != nil {
-		return memory.Decided{}, err
+		return unit.Decided{}, err
 	}
 	now, err := s.entity(ctx, "id", e.UID, memory.Secret)
 	if err != nil {
-		return memory.Decided{Line: line}, err
+		return unit.Decided{Line: line}, err
 	}
-	return memory.Decided{Entity: &now, Line: line}, nil
+	return unit.Decided{Entity: &now, Line: line}, nil
 }
 
 // checkMerge returns a *memory.InputError if one entity cannot become another name of a second one.
-func (s *Service) checkMerge(ctx context.Context, e, into memory.Entity) error {
+func (s *Service) checkMerge(ctx context.Context, e, into unit.Entity) error {
 	user := vocab.EntityUID(vocab.User())
 	for hops := 0; into.UID != e.UID; hops++ {
 		if into.MergedInto == "" || hops > 100 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"kioku/derive/unit"
 	"kioku/memory"
 )
 
@@ -30,11 +31,11 @@ func TestDecidePinsAndUnpins(t *testing.T) {
 	w := newWorld(t, "MEMORY.md", ana)
 	w.derive()
 	id := w.fact("lives_in", "Porto").UID
-	d := w.decide(memory.DecisionRequest{Verb: memory.DecidePin, ID: id[:8], Note: "her home"})
+	d := w.decide(unit.DecisionRequest{Verb: unit.DecidePin, ID: id[:8], Note: "her home"})
 	if !d.Unit.Pinned || !strings.Contains(w.decisions(), d.Line+"\n") || !strings.Contains(d.Line, " pin fact "+id+" : her home") {
 		t.Errorf("pin: %+v, decisions:\n%s", d, w.decisions())
 	}
-	if d := w.decide(memory.DecisionRequest{Verb: memory.DecideUnpin, ID: id}); d.Unit.Pinned {
+	if d := w.decide(unit.DecisionRequest{Verb: unit.DecideUnpin, ID: id}); d.Unit.Pinned {
 		t.Errorf("unpin: %+v", d)
 	}
 }
@@ -49,14 +50,14 @@ func TestDecidePinSettlesAConflict(t *testing.T) {
 		t.Fatalf("%d conflicts, %v: %q", st.Conflicts, err, before)
 	}
 	id, kobe := w.fact("lives_in", "Nishinomiya").UID, w.fact("lives_in", "Kobe").UID
-	d := w.decide(memory.DecisionRequest{Verb: memory.DecidePin, ID: id})
+	d := w.decide(unit.DecisionRequest{Verb: unit.DecidePin, ID: id})
 	if !strings.HasSuffix(d.Line, " over "+kobe) || d.Unit.State != memory.StateValidated {
 		t.Errorf("the decision is %q, the fact %+v", d.Line, d.Unit)
 	}
 	if st, err := w.Status(t.Context()); err != nil || st.Conflicts != 0 || w.hasFact("lives_in", "Kobe") {
 		t.Errorf("%d conflicts, %v: %q", st.Conflicts, err, w.sentences(memory.KindFact))
 	}
-	if d := w.decide(memory.DecisionRequest{Verb: memory.DecideUndo, ID: id}); !strings.HasSuffix(d.Line, " unpin fact "+id) || d.Unit.Pinned {
+	if d := w.decide(unit.DecisionRequest{Verb: unit.DecideUndo, ID: id}); !strings.HasSuffix(d.Line, " unpin fact "+id) || d.Unit.Pinned {
 		t.Errorf("undone by %q: %+v", d.Line, d.Unit)
 	}
 	if diff := cmp.Diff(before, w.sentences(memory.KindFact)); diff != "" {
@@ -74,11 +75,11 @@ func TestDecideCorrectsAndUndoes(t *testing.T) {
 		t.Fatalf("history: %v, %v", first, err)
 	}
 	from := "2026-10"
-	d := w.decide(memory.DecisionRequest{Verb: memory.DecideCorrect, ID: before.UID, Set: memory.Correction{Text: "Braga", From: &from}})
+	d := w.decide(unit.DecisionRequest{Verb: unit.DecideCorrect, ID: before.UID, Set: unit.Correction{Text: "Braga", From: &from}})
 	if d.Unit.Fact.Object != "Braga" || d.Unit.Fact.From != from || w.hasFact("lives_in", "Porto") {
 		t.Errorf("corrected: %+v, facts %q", d.Unit.Fact, w.sentences(memory.KindFact))
 	}
-	d = w.decide(memory.DecisionRequest{Verb: memory.DecideUndo, ID: d.Unit.UID})
+	d = w.decide(unit.DecisionRequest{Verb: unit.DecideUndo, ID: d.Unit.UID})
 	if d.Unit.Fact.Object != "Porto" || d.Unit.Fact.From != "" {
 		t.Errorf("undone: %+v", d.Unit.Fact)
 	}
@@ -101,13 +102,13 @@ func TestDecideClosesLoops(t *testing.T) {
 	w := newWorld(t, "memory/2026-11-20.md", day("- [ ] call the bank"))
 	w.derive()
 	loop := w.units(memory.KindLoop)[0]
-	if d := w.decide(memory.DecisionRequest{Verb: memory.DecideClose, ID: loop.UID}); d.Unit.Loop.Status != memory.LoopClosed {
+	if d := w.decide(unit.DecisionRequest{Verb: unit.DecideClose, ID: loop.UID}); d.Unit.Loop.Status != memory.LoopClosed {
 		t.Errorf("closed: %+v", d.Unit.Loop)
 	}
 	if open := w.units(memory.KindLoop); len(open) != 0 {
 		t.Errorf("open loops: %v", open)
 	}
-	if d := w.decide(memory.DecisionRequest{Verb: memory.DecideReopen, ID: loop.UID}); d.Unit.Loop.Status != memory.LoopOpen {
+	if d := w.decide(unit.DecisionRequest{Verb: unit.DecideReopen, ID: loop.UID}); d.Unit.Loop.Status != memory.LoopOpen {
 		t.Errorf("reopened: %+v", d.Unit.Loop)
 	}
 }
@@ -117,7 +118,7 @@ func TestDecideMergesAndSplitsEntities(t *testing.T) {
 	w := newWorld(t, "MEMORY.md", "# Memory\n\n## Dario Conti\n- lives in: Porto\n\n## Dario\n- works at: Acme\n")
 	w.derive()
 	uids := map[string]string{}
-	list, err := w.Entities(t.Context(), memory.EntityFilter{Name: "dario"})
+	list, err := w.Entities(t.Context(), unit.EntityFilter{Name: "dario"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,14 +128,14 @@ func TestDecideMergesAndSplitsEntities(t *testing.T) {
 	if uids["Dario"] == "" || uids["Dario Conti"] == "" {
 		t.Fatalf("entities: %+v", list.Entities)
 	}
-	d := w.decide(memory.DecisionRequest{Verb: memory.DecideMerge, ID: uids["Dario"][:8], Into: uids["Dario Conti"]})
+	d := w.decide(unit.DecisionRequest{Verb: unit.DecideMerge, ID: uids["Dario"][:8], Into: uids["Dario Conti"]})
 	if d.Entity.MergedInto != uids["Dario Conti"] || w.fact("works_at", "").Fact.Subject.Name != "Dario Conti" {
 		t.Errorf("merged: %+v, facts %q", d.Entity, w.sentences(memory.KindFact))
 	}
-	if _, err := w.Decide(t.Context(), memory.DecisionRequest{Verb: memory.DecideMerge, ID: uids["Dario Conti"], Into: uids["Dario"]}); !errors.As(err, new(*memory.InputError)) {
+	if _, err := w.Decide(t.Context(), unit.DecisionRequest{Verb: unit.DecideMerge, ID: uids["Dario Conti"], Into: uids["Dario"]}); !errors.As(err, new(*memory.InputError)) {
 		t.Errorf("a circle of merges: %v", err)
 	}
-	d = w.decide(memory.DecisionRequest{Verb: memory.DecideSplit, ID: uids["Dario"]})
+	d = w.decide(unit.DecisionRequest{Verb: unit.DecideSplit, ID: uids["Dario"]})
 	if d.Entity.MergedInto != "" || w.fact("works_at", "").Fact.Subject.Name != "Dario" {
 		t.Errorf("split: %+v, facts %q", d.Entity, w.sentences(memory.KindFact))
 	}
@@ -148,19 +149,19 @@ func TestDecideRefusesWhatDoesNotFit(t *testing.T) {
 	before := w.decisions()
 	bad, reversed := "soon", "2025"
 	from := "2026-10"
-	for name, r := range map[string]memory.DecisionRequest{
-		"id: short":               {Verb: memory.DecidePin, ID: "abc"},
-		"id: no digits":           {Verb: memory.DecidePin, ID: "porto!"},
-		"id: close a fact":        {Verb: memory.DecideClose, ID: fact},
-		"id: nothing to undo":     {Verb: memory.DecideUndo, ID: fact},
-		"id: split what is whole": {Verb: memory.DecideSplit, ID: w.entityOf("Ana")},
-		"into: itself":            {Verb: memory.DecideMerge, ID: w.entityOf("Ana"), Into: w.entityOf("Ana")},
-		"valid_from: no day":      {Verb: memory.DecideCorrect, ID: fact, Set: memory.Correction{From: &bad}},
-		"valid_to: before from":   {Verb: memory.DecideCorrect, ID: fact, Set: memory.Correction{From: &from, To: &reversed}},
-		"valid_from: of a loop":   {Verb: memory.DecideCorrect, ID: loop, Set: memory.Correction{From: &from}},
-		"due: of a fact":          {Verb: memory.DecideCorrect, ID: fact, Set: memory.Correction{Due: &from}},
-		"text: long":              {Verb: memory.DecideCorrect, ID: fact, Set: memory.Correction{Text: strings.Repeat("x", 700)}},
-		"note: long":              {Verb: memory.DecidePin, ID: fact, Note: strings.Repeat("x", 501)},
+	for name, r := range map[string]unit.DecisionRequest{
+		"id: short":               {Verb: unit.DecidePin, ID: "abc"},
+		"id: no digits":           {Verb: unit.DecidePin, ID: "porto!"},
+		"id: close a fact":        {Verb: unit.DecideClose, ID: fact},
+		"id: nothing to undo":     {Verb: unit.DecideUndo, ID: fact},
+		"id: split what is whole": {Verb: unit.DecideSplit, ID: w.entityOf("Ana")},
+		"into: itself":            {Verb: unit.DecideMerge, ID: w.entityOf("Ana"), Into: w.entityOf("Ana")},
+		"valid_from: no day":      {Verb: unit.DecideCorrect, ID: fact, Set: unit.Correction{From: &bad}},
+		"valid_to: before from":   {Verb: unit.DecideCorrect, ID: fact, Set: unit.Correction{From: &from, To: &reversed}},
+		"valid_from: of a loop":   {Verb: unit.DecideCorrect, ID: loop, Set: unit.Correction{From: &from}},
+		"due: of a fact":          {Verb: unit.DecideCorrect, ID: fact, Set: unit.Correction{Due: &from}},
+		"text: long":              {Verb: unit.DecideCorrect, ID: fact, Set: unit.Correction{Text: strings.Repeat("x", 700)}},
+		"note: long":              {Verb: unit.DecidePin, ID: fact, Note: strings.Repeat("x", 501)},
 		"verb: unknown":           {Verb: "burn", ID: fact},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -171,7 +172,7 @@ func TestDecideRefusesWhatDoesNotFit(t *testing.T) {
 			}
 		})
 	}
-	if _, err := w.Decide(t.Context(), memory.DecisionRequest{Verb: memory.DecidePin, ID: "0123456789abcdef"}); !errors.Is(err, memory.ErrNoUnit) {
+	if _, err := w.Decide(t.Context(), unit.DecisionRequest{Verb: unit.DecidePin, ID: "0123456789abcdef"}); !errors.Is(err, memory.ErrNoUnit) {
 		t.Errorf("an unknown unit: %v", err)
 	}
 	if after := w.decisions(); after != before {
@@ -182,7 +183,7 @@ func TestDecideRefusesWhatDoesNotFit(t *testing.T) {
 // entityOf returns the UID of an entity by its name.
 func (w *world) entityOf(name string) string {
 	w.t.Helper()
-	list, err := w.Entities(w.t.Context(), memory.EntityFilter{Name: name})
+	list, err := w.Entities(w.t.Context(), unit.EntityFilter{Name: name})
 	if err != nil || len(list.Entities) == 0 {
 		w.t.Fatalf("entities called %s: %v, %v", name, list.Entities, err)
 	}
@@ -220,7 +221,7 @@ func TestAcceptance11ForgetsForGood(t *testing.T) {
 	w.opt.ViewDir = "derived"
 	w.serve()
 	w.derive()
-	d := w.decide(memory.DecisionRequest{Verb: memory.DecideForget, ID: w.fact("lives_in", "Xanadu").UID})
+	d := w.decide(unit.DecisionRequest{Verb: unit.DecideForget, ID: w.fact("lives_in", "Xanadu").UID})
 	if d.Unit != nil || !slices.Equal(d.Remaining, []string{"memory/2026-11-20.md#L2"}) || strings.Contains(w.decisions(), "Xanadu") {
 		t.Errorf("forgotten: %+v\n%s", d, w.decisions())
 	}
@@ -274,8 +275,8 @@ func TestForgetNamesTheCorrections(t *testing.T) {
 	w := newWorld(t, "MEMORY.md", "# Memory\n\n- I live in Porto.\n")
 	w.derive()
 	u := w.fact("lives_in", "Porto")
-	w.decide(memory.DecisionRequest{Verb: memory.DecideCorrect, ID: u.UID, Set: memory.Correction{Text: "Faro"}})
-	d := w.decide(memory.DecisionRequest{Verb: memory.DecideForget, ID: u.UID})
+	w.decide(unit.DecisionRequest{Verb: unit.DecideCorrect, ID: u.UID, Set: unit.Correction{Text: "Faro"}})
+	d := w.decide(unit.DecisionRequest{Verb: unit.DecideForget, ID: u.UID})
 	if len(d.Remaining) == 0 || !strings.HasPrefix(d.Remaining[len(d.Remaining)-1], "derived/decisions.md#L") {
 		t.Errorf("remaining: %q", d.Remaining)
 	}
@@ -286,8 +287,8 @@ func TestDecideCorrectsToNothingThatIsForgotten(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "memory/2026-11-20.md", day("Ana likes tea.", "Ana likes snails."))
 	w.derive()
-	w.decide(memory.DecisionRequest{Verb: memory.DecideForget, ID: w.fact("likes", "snails").UID})
-	_, _ = w.Decide(t.Context(), memory.DecisionRequest{Verb: memory.DecideCorrect, ID: w.fact("likes", "tea").UID, Set: memory.Correction{Text: "snails"}})
+	w.decide(unit.DecisionRequest{Verb: unit.DecideForget, ID: w.fact("likes", "snails").UID})
+	_, _ = w.Decide(t.Context(), unit.DecisionRequest{Verb: unit.DecideCorrect, ID: w.fact("likes", "tea").UID, Set: unit.Correction{Text: "snails"}})
 	w.derive()
 	if w.hasFact("likes", "snails") {
 		t.Errorf("it is back: %q", w.sentences(memory.KindFact))
@@ -301,7 +302,7 @@ func TestASecretInACorrectionIsNotSent(t *testing.T) {
 	w := newWorld(t, "memory/2026-11-19.md", day("- [ ] call the Openbank"))
 	w.derive()
 	loop := w.units(memory.KindLoop)[0]
-	w.decide(memory.DecisionRequest{Verb: memory.DecideCorrect, ID: loop.UID, Set: memory.Correction{Text: "call the Openbank, ghp_Zt8Qw3Lm9Xc2Vb7Nk4Jh6Gf1Ds5Ap0RyUeIo"}})
+	w.decide(unit.DecisionRequest{Verb: unit.DecideCorrect, ID: loop.UID, Set: unit.Correction{Text: "call the Openbank, ghp_Zt8Qw3Lm9Xc2Vb7Nk4Jh6Gf1Ds5Ap0RyUeIo"}})
 	w.withModel(m)
 	w.write("memory/2026-11-20.md", day("The Openbank has moved."))
 	w.derive()

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"kioku/derive/decision"
-	"kioku/memory"
+	"kioku/derive/unit"
 )
 
 // reapplyEvery is how often decisions.md is applied although it has not changed: the index may have been replaced.
@@ -51,7 +51,7 @@ func (s *Service) readDecisions(ctx context.Context, always bool) error {
 }
 
 // recordDecision appends a decision to decisions.md, applies the file, and makes anew what depends on it. It returns the line.
-func (s *Service) recordDecision(ctx context.Context, d memory.Decision) (line string, err error) {
+func (s *Service) recordDecision(ctx context.Context, d unit.Decision) (line string, err error) {
 	leave, err := enter(ctx, s.deciding)
 	if err != nil {
 		return "", err

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"kioku/derive/store"
+	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/memory"
 )
@@ -18,9 +19,9 @@ const (
 )
 
 // Entities lists entities, those that are merged into others too, and pairs that are likely the same.
-func (s *Service) Entities(ctx context.Context, f memory.EntityFilter) (memory.EntityList, error) {
+func (s *Service) Entities(ctx context.Context, f unit.EntityFilter) (unit.EntityList, error) {
 	if types := append(slices.Clone(vocab.EntityTypes), s.opt.EntityTypes...); f.Type != "" && !slices.Contains(types, f.Type) {
-		return memory.EntityList{}, &memory.InputError{Field: "type", Problem: "must be one of " + strings.Join(types, ", ")}
+		return unit.EntityList{}, &memory.InputError{Field: "type", Problem: "must be one of " + strings.Join(types, ", ")}
 	}
 	limit := f.Limit
 	if limit == 0 {
@@ -28,7 +29,7 @@ func (s *Service) Entities(ctx context.Context, f memory.EntityFilter) (memory.E
 	}
 	all, err := s.store.Entities(ctx, store.EntityQuery{Type: f.Type, Limit: maxEntities, MaxSensitivity: f.MaxSensitivity, Relations: true})
 	if err != nil {
-		return memory.EntityList{}, err
+		return unit.EntityList{}, err
 	}
 	for i := range all {
 		if all[i].Name == memory.UserName && f.MaxSensitivity >= memory.Private { // USER.md may be private
@@ -36,8 +37,8 @@ func (s *Service) Entities(ctx context.Context, f memory.EntityFilter) (memory.E
 		}
 	}
 	prefix := vocab.Norm(f.Name)
-	wanted := func(e memory.Entity) bool { return f.Name == "" || beginsWith(e, prefix) }
-	list := memory.EntityList{Twins: slices.DeleteFunc(twins(all, s.splits()), func(t memory.Twins) bool { return !wanted(t.First) && !wanted(t.Second) })}
+	wanted := func(e unit.Entity) bool { return f.Name == "" || beginsWith(e, prefix) }
+	list := unit.EntityList{Twins: slices.DeleteFunc(twins(all, s.splits()), func(t unit.Twins) bool { return !wanted(t.First) && !wanted(t.Second) })}
 	for _, e := range all {
 		if len(list.Entities) < limit && wanted(e) {
 			list.Entities = append(list.Entities, e)
@@ -47,7 +48,7 @@ func (s *Service) Entities(ctx context.Context, f memory.EntityFilter) (memory.E
 }
 
 // beginsWith reports whether the name or an alias of an entity begins with a norm.
-func beginsWith(e memory.Entity, prefix string) bool {
+func beginsWith(e unit.Entity, prefix string) bool {
 	return slices.ContainsFunc(append([]string{e.Name}, e.Aliases...), func(name string) bool {
 		return prefix != "" && strings.HasPrefix(vocab.Norm(name), prefix)
 	})
@@ -57,7 +58,7 @@ func beginsWith(e memory.Entity, prefix string) bool {
 func (s *Service) splits() map[string]bool {
 	uids := map[string]bool{}
 	for _, d := range s.recall().decisions {
-		if d.Verb == memory.DecideSplit {
+		if d.Verb == unit.DecideSplit {
 			uids[d.Target] = true
 		}
 	}
@@ -67,7 +68,7 @@ func (s *Service) splits() map[string]bool {
 // twins returns pairs of entities that may be the same, those most often mentioned first: they have one name but other types, or one has
 // the name of the other as an alias, or begins with it if others have it as an alias. Similar names are no sign. What people have
 // merged, split or told apart by a qualifier is left out.
-func twins(all []memory.Entity, split map[string]bool) []memory.Twins {
+func twins(all []unit.Entity, split map[string]bool) []unit.Twins {
 	byName, byAlias, byBeginning := map[string][]int{}, map[string][]int{}, map[string][]int{}
 	for i, e := range all {
 		if e.MergedInto != "" || e.Qualifier != "" || split[e.UID] {
@@ -86,13 +87,13 @@ func twins(all []memory.Entity, split map[string]bool) []memory.Twins {
 			}
 		}
 	}
-	var found []memory.Twins
+	var found []unit.Twins
 	seen := map[[2]int]bool{}
 	add := func(i, j int, reason string) {
 		pair := [2]int{min(i, j), max(i, j)}
 		if i != j && !seen[pair] {
 			seen[pair] = true
-			found = append(found, memory.Twins{First: all[pair[0]], Second: all[pair[1]], Reason: reason})
+			found = append(found, unit.Twins{First: all[pair[0]], Second: all[pair[1]], Reason: reason})
 		}
 	}
 	for norm, named := range byName {
@@ -111,7 +112,7 @@ func twins(all []memory.Entity, split map[string]bool) []memory.Twins {
 			}
 		}
 	}
-	slices.SortFunc(found, func(a, b memory.Twins) int {
+	slices.SortFunc(found, func(a, b unit.Twins) int {
 		return cmp.Or(cmp.Compare(b.First.Mentions+b.Second.Mentions, a.First.Mentions+a.Second.Mentions),
 			cmp.Compare(a.First.UID, b.First.UID), cmp.Compare(a.Second.UID, b.Second.UID))
 	})
@@ -119,7 +120,7 @@ func twins(all []memory.Entity, split map[string]bool) []memory.Twins {
 }
 
 // mayBe says that entity i may be entity j, or others of meant.
-func mayBe(all []memory.Entity, i, j int, meant []int) string {
+func mayBe(all []unit.Entity, i, j int, meant []int) string {
 	var others []string
 	for _, k := range meant {
 		if k != i && k != j {
@@ -131,21 +132,21 @@ func mayBe(all []memory.Entity, i, j int, meant []int) string {
 }
 
 // entity returns an entity below a ceiling by its UID or a beginning of it. field is that of the error for an id that is none.
-func (s *Service) entity(ctx context.Context, field, id string, ceiling memory.Sensitivity) (memory.Entity, error) {
+func (s *Service) entity(ctx context.Context, field, id string, ceiling memory.Sensitivity) (unit.Entity, error) {
 	id, err := checkID(field, id)
 	if err != nil {
-		return memory.Entity{}, err
+		return unit.Entity{}, err
 	}
 	all, err := s.store.Entities(ctx, store.EntityQuery{UIDs: []string{id}, Limit: maxCandidates + 1, MaxSensitivity: ceiling})
 	if err != nil {
-		return memory.Entity{}, err
+		return unit.Entity{}, err
 	}
-	if i := slices.IndexFunc(all, func(e memory.Entity) bool { return e.UID == id }); i >= 0 {
+	if i := slices.IndexFunc(all, func(e unit.Entity) bool { return e.UID == id }); i >= 0 {
 		return all[i], nil
 	}
 	switch len(all) {
 	case 0:
-		return memory.Entity{}, memory.ErrNoUnit
+		return unit.Entity{}, memory.ErrNoUnit
 	case 1:
 		return all[0], nil
 	}
@@ -153,5 +154,5 @@ func (s *Service) entity(ctx context.Context, field, id string, ceiling memory.S
 	for _, e := range all {
 		uids = append(uids, e.UID)
 	}
-	return memory.Entity{}, ambiguous(field, id, uids)
+	return unit.Entity{}, ambiguous(field, id, uids)
 }

@@ -8,27 +8,28 @@ import (
 
 	"kioku/derive/decision"
 	"kioku/derive/resolve"
+	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/memory"
 )
 
 // forget forgets a unit: a decision with the hash of what it says, so that it never comes back, not even from other notes that say
 // the same. It returns the lines that still do, those of decisions.md among them, and where older versions of these notes are kept.
-func (s *Service) forget(ctx context.Context, r memory.DecisionRequest) (memory.Decided, error) {
+func (s *Service) forget(ctx context.Context, r unit.DecisionRequest) (unit.Decided, error) {
 	u, err := s.Unit(ctx, r.ID, memory.Secret)
 	if err != nil {
-		return memory.Decided{}, err
+		return unit.Decided{}, err
 	}
 	remaining, quotes, err := s.saying(ctx, u)
 	if err != nil {
-		return memory.Decided{}, err
+		return unit.Decided{}, err
 	}
-	line, err := s.recordDecision(ctx, memory.Decision{Verb: memory.DecideForget, Kind: u.Kind, Target: forgetKey(u), Note: r.Note})
+	line, err := s.recordDecision(ctx, unit.Decision{Verb: unit.DecideForget, Kind: u.Kind, Target: forgetKey(u), Note: r.Note})
 	if err != nil {
-		return memory.Decided{}, err
+		return unit.Decided{}, err
 	}
 	older, err := s.notes.ForgetPast(ctx, pathsOf(remaining), quotes)
-	return memory.Decided{Line: line, Remaining: slices.Concat(remaining, s.correcting(u.UID), older)}, err
+	return unit.Decided{Line: line, Remaining: slices.Concat(remaining, s.correcting(u.UID), older)}, err
 }
 
 // correcting returns the lines of decisions.md with what a person has corrected a unit to. They stay, because the file is only
@@ -36,7 +37,7 @@ func (s *Service) forget(ctx context.Context, r memory.DecisionRequest) (memory.
 func (s *Service) correcting(uid string) []string {
 	var lines []string
 	for _, d := range s.recall().decisions {
-		if d.Verb == memory.DecideCorrect && d.Target == uid {
+		if d.Verb == unit.DecideCorrect && d.Target == uid {
 			lines = append(lines, place(decision.Path, d.Line, d.Line))
 		}
 	}

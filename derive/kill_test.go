@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"kioku/derive/store"
+	"kioku/derive/unit"
 	"kioku/internal/testkit"
 	"kioku/memory"
 )
@@ -27,7 +28,7 @@ func TestHelperProcess(t *testing.T) {
 	w := &world{t: t, folder: folder, state: os.Getenv("KIOKU_DERIVE_STATE"), now: now}
 	w.open()
 	w.withModel(&fakeModel{})
-	err := w.Run(t.Context(), false, func(p memory.DeriveProgress) { fmt.Println("step", p.Step) })
+	err := w.Run(t.Context(), false, func(p unit.DeriveProgress) { fmt.Println("step", p.Step) })
 	if err != nil {
 		t.Fatal(err)
 	}

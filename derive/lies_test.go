@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"kioku/derive/derivetest"
+	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/memory"
 )
@@ -88,7 +89,7 @@ func (w *world) checkLies() {
 			known = append(known, vocab.Text(u))
 		}
 	}
-	entities, err := w.Entities(w.t.Context(), memory.EntityFilter{Limit: 1000})
+	entities, err := w.Entities(w.t.Context(), unit.EntityFilter{Limit: 1000})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"kioku/derive/unit"
 	"kioku/memory"
 	"kioku/search/analysis"
 )
@@ -106,7 +107,7 @@ func ambiguous(field, id string, uids []string) error {
 }
 
 // History returns the versions of a unit whose content does not lie above the ceiling, newest first. Its errors are those of Unit.
-func (s *Service) History(ctx context.Context, id string, ceiling memory.Sensitivity) ([]memory.Version, error) {
+func (s *Service) History(ctx context.Context, id string, ceiling memory.Sensitivity) ([]unit.Version, error) {
 	u, err := s.Unit(ctx, id, ceiling)
 	if err != nil {
 		return nil, err
@@ -119,7 +120,7 @@ func (s *Service) History(ctx context.Context, id string, ceiling memory.Sensiti
 		_, err := s.Unit(ctx, uid, ceiling)
 		return err != nil
 	}
-	var shown []memory.Version
+	var shown []unit.Version
 	for _, v := range versions {
 		var was memory.Unit
 		if json.Unmarshal([]byte(v.Payload), &was) != nil || was.Sensitivity > ceiling {

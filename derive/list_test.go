@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kioku/derive"
+	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/memory"
 )
@@ -86,7 +87,7 @@ func TestEntitiesSuggestsTwins(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, "MEMORY.md", "# Memory\n\n## People\n"+c.list, "memory/2026-11-20.md", day(c.said))
 			w.derive()
-			list, err := w.Entities(t.Context(), memory.EntityFilter{Type: "PERSON"})
+			list, err := w.Entities(t.Context(), unit.EntityFilter{Type: "PERSON"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -98,7 +99,7 @@ func TestEntitiesSuggestsTwins(t *testing.T) {
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("twins (-want +got):\n%s", diff)
 			}
-			if list, err = w.Entities(t.Context(), memory.EntityFilter{Name: "Zeno"}); err != nil || len(list.Twins) > 0 {
+			if list, err = w.Entities(t.Context(), unit.EntityFilter{Name: "Zeno"}); err != nil || len(list.Twins) > 0 {
 				t.Errorf("twins of another name: %+v, %v", list.Twins, err)
 			}
 		})
@@ -142,11 +143,11 @@ func TestEntitiesOfATypeThatIsNone(t *testing.T) {
 	w := newWorld(t, "MEMORY.md", ana)
 	w.opt.EntityTypes = []string{"PET"}
 	w.serve()
-	if _, err := w.Entities(t.Context(), memory.EntityFilter{Type: "PET"}); err != nil {
+	if _, err := w.Entities(t.Context(), unit.EntityFilter{Type: "PET"}); err != nil {
 		t.Error(err)
 	}
 	want := &memory.InputError{Field: "type", Problem: "must be one of PERSON, PLACE, PROJECT, WORK, TOPIC, ORG, OTHER, PET"}
-	_, err := w.Entities(t.Context(), memory.EntityFilter{Type: "FOO"})
+	_, err := w.Entities(t.Context(), unit.EntityFilter{Type: "FOO"})
 	if got, ok := errors.AsType[*memory.InputError](err); !ok || *got != *want {
 		t.Errorf("%v", err)
 	}
@@ -166,7 +167,7 @@ func TestEstimateSendsNothing(t *testing.T) {
 		t.Fatalf("%d calls, %v", m.calls(), err)
 	}
 	got.TokensIn, got.TokensOut = min(got.TokensIn, 1), min(got.TokensOut, 1)
-	want := memory.DeriveEstimate{Model: "fake", Episodes: 2, Summaries: 2, Calls: 3, TokensIn: 1, TokensOut: 1, Withheld: 1, Days: 1}
+	want := unit.DeriveEstimate{Model: "fake", Episodes: 2, Summaries: 2, Calls: 3, TokensIn: 1, TokensOut: 1, Withheld: 1, Days: 1}
 	// MEMORY.md has no episode, and the note of January is older than 90 days.
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -205,12 +206,12 @@ func TestRunReportsProgress(t *testing.T) {
 	w := newWorld(t, "MEMORY.md", ana)
 	w.sync()
 	var steps []string
-	err := w.Run(t.Context(), false, func(p memory.DeriveProgress) {
+	err := w.Run(t.Context(), false, func(p unit.DeriveProgress) {
 		if steps = append(steps, p.Step); p.Text == "" {
 			t.Errorf("a step without text: %+v", p)
 		}
 	})
-	if err != nil || !slices.Equal(slices.Compact(steps), []string{memory.StepSegment, memory.StepRules, memory.StepResolve, memory.StepDone}) {
+	if err != nil || !slices.Equal(slices.Compact(steps), []string{unit.StepSegment, unit.StepRules, unit.StepResolve, unit.StepDone}) {
 		t.Errorf("steps %q, %v", steps, err)
 	}
 }
@@ -230,7 +231,7 @@ func TestSummariesByRule(t *testing.T) {
 	if _, ok := scopes["rolling 7d"]; !ok {
 		t.Errorf("no rolling summary: %+v", scopes)
 	}
-	w.decide(memory.DecisionRequest{Verb: memory.DecideForget, ID: weekly.UID})
+	w.decide(unit.DecisionRequest{Verb: unit.DecideForget, ID: weekly.UID})
 	w.write("memory/2026-11-19.md", day("The keys are with the neighbour."))
 	w.pass(10 * time.Minute)
 	w.derive()
@@ -301,7 +302,7 @@ func TestEntitiesUpToACeiling(t *testing.T) {
 	w.derive()
 	names := func(ceiling memory.Sensitivity) (all []string, uids map[string]string) {
 		t.Helper()
-		list, err := w.Entities(t.Context(), memory.EntityFilter{MaxSensitivity: ceiling})
+		list, err := w.Entities(t.Context(), unit.EntityFilter{MaxSensitivity: ceiling})
 		if err != nil {
 			t.Fatal(err)
 		}

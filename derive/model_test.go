@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kioku/derive"
+	"kioku/derive/unit"
 	"kioku/llm"
 	"kioku/memory"
 )
@@ -158,7 +159,7 @@ func TestAcceptance03ParksWhatStaysInvalid(t *testing.T) {
 		t.Errorf("facts: %q", w.sentences(memory.KindFact))
 	}
 	st := w.status()
-	var parked []memory.ParkedJob
+	var parked []unit.ParkedJob
 	for _, p := range st.Parked {
 		if p.Kind == "extract" {
 			parked = append(parked, p)
@@ -306,7 +307,7 @@ func TestAcceptance06IdempotentAndRebuiltWithoutCalls(t *testing.T) {
 	m := &fakeModel{}
 	w := newWorld(t, "MEMORY.md", ana, "memory/2026-11-20.md", day("Bea lives in Rome.", "Cid lives in Oslo."), "memory/2026-11-21.md", day("- [ ] call Bea")).withModel(m)
 	w.derive()
-	w.decide(memory.DecisionRequest{Verb: memory.DecidePin, ID: w.fact("lives_in", "Rome").UID})
+	w.decide(unit.DecisionRequest{Verb: unit.DecidePin, ID: w.fact("lives_in", "Rome").UID})
 	w.derive()
 	calls, before := m.calls(), w.contents()
 	if len(before) < 5 {
@@ -340,8 +341,8 @@ func TestAcceptance06DecisionsSurviveTheDatabase(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "MEMORY.md", ana)
 	w.derive()
-	w.decide(memory.DecisionRequest{Verb: memory.DecidePin, ID: w.fact("lives_in", "Porto").UID})
-	w.decide(memory.DecisionRequest{Verb: memory.DecideForget, ID: w.fact("works_at", "Acme").UID})
+	w.decide(unit.DecisionRequest{Verb: unit.DecidePin, ID: w.fact("lives_in", "Porto").UID})
+	w.decide(unit.DecisionRequest{Verb: unit.DecideForget, ID: w.fact("works_at", "Acme").UID})
 	w.reopen(true)
 	w.derive()
 	if !w.fact("lives_in", "Porto").Pinned || w.hasFact("works_at", "Acme") {

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"kioku/derive/store"
+	"kioku/derive/unit"
 	"kioku/llm"
-	"kioku/memory"
 )
 
 const (
@@ -52,7 +52,7 @@ func (s *Service) asksModel() bool { return s.opt.Model != nil && s.opt.MaxToken
 func (s *Service) byModel(ctx context.Context, o passOptions) error {
 	for done := 0; s.asksModel(); {
 		if b := s.recall().breaker; !b.allows(s.opt.Now()) {
-			o.tell(memory.StepModel, done, 0, b.problem)
+			o.tell(unit.StepModel, done, 0, b.problem)
 			return nil
 		}
 		if err := errors.Join(s.enqueue(ctx, o), s.resolveSlots(ctx, passOptions{})); err != nil {
@@ -81,7 +81,7 @@ func (s *Service) doJobs(ctx context.Context, o passOptions, done *int) error {
 			return err
 		}
 		*done++
-		o.tell(memory.StepModel, *done, 0, fmt.Sprintf("did %d jobs of the model", *done))
+		o.tell(unit.StepModel, *done, 0, fmt.Sprintf("did %d jobs of the model", *done))
 		if err := errors.Join(s.resolveSlots(ctx, passOptions{}), s.meanwhile(ctx)); err != nil {
 			return err
 		}

@@ -39,7 +39,7 @@ func (s *Service) cutFiles(ctx context.Context, o passOptions) error {
 			}
 		}
 		skipped = len(paths) - (done - before)
-		o.tell(memory.StepSegment, done, 0, fmt.Sprintf("cut %d files into episodes", done))
+		o.tell(unit.StepSegment, done, 0, fmt.Sprintf("cut %d files into episodes", done))
 		if done == before {
 			break
 		}
@@ -123,7 +123,7 @@ func (s *Service) claimByRule(ctx context.Context, o passOptions) error {
 		}
 		read := len(batch) - len(stale)
 		done, skipped = done+read, len(pending)-read
-		o.tell(memory.StepRules, done, 0, fmt.Sprintf("read %d episodes by rule", done))
+		o.tell(unit.StepRules, done, 0, fmt.Sprintf("read %d episodes by rule", done))
 		if read == 0 {
 			return nil // what is left has changed on the disk, and the indexer brings it anew
 		}
@@ -193,7 +193,7 @@ func (s *Service) resolveSlots(ctx context.Context, o passOptions) error {
 			return nil
 		}
 		done += min(left, slotBatch)
-		o.tell(memory.StepResolve, done, done+max(left-slotBatch, 0), fmt.Sprintf("made the units of %d slots", done))
+		o.tell(unit.StepResolve, done, done+max(left-slotBatch, 0), fmt.Sprintf("made the units of %d slots", done))
 		s.changed()
 		if left <= slotBatch {
 			return nil

@@ -10,6 +10,7 @@ import (
 
 	"kioku/derive/rule"
 	"kioku/derive/store"
+	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/llm"
 	"kioku/memory"
@@ -99,7 +100,7 @@ type Service struct {
 // state is what the worker remembers between passes.
 type state struct {
 	// decisions are those of decisions.md as it was last applied, with the hash of the file and the time.
-	decisions    []memory.Decision
+	decisions    []unit.Decision
 	decisionsSum string
 	appliedAt    time.Time
 	// viewsStale and summariesStale report that something was derived since the views and summaries were made, at viewedAt and

@@ -11,6 +11,7 @@ import (
 	"kioku/derive/contract"
 	"kioku/derive/decision"
 	"kioku/derive/store"
+	"kioku/derive/unit"
 	"kioku/llm"
 	"kioku/memory"
 )
@@ -19,13 +20,13 @@ import (
 const maxParked = 100
 
 // Status tells how much is derived, what waits, what the model has cost, and what went wrong.
-func (s *Service) Status(ctx context.Context) (memory.DeriveStatus, error) {
+func (s *Service) Status(ctx context.Context) (unit.DeriveStatus, error) {
 	now, st := s.opt.Now(), s.recall()
 	stats, err := s.store.Stats(ctx, now)
 	if err != nil {
-		return memory.DeriveStatus{}, err
+		return unit.DeriveStatus{}, err
 	}
-	status := memory.DeriveStatus{
+	status := unit.DeriveStatus{
 		Episodes: stats.Episodes, Pending: stats.Pending, Private: stats.Private, Secret: stats.Secret,
 		Units: stats.Units, Entities: stats.Entities, Jobs: stats.Jobs, Conflicts: stats.Units[memory.KindFact+"/"+memory.StateConflict],
 		OldestJob: stats.Oldest, Rejected: stats.Dropped, TokensToday: stats.TokensToday, CallsToday: stats.CallsToday,
@@ -78,15 +79,15 @@ func (s *Service) countUnextracted(ctx context.Context) (int, error) {
 }
 
 // parked returns the jobs that wait for a person.
-func (s *Service) parked(ctx context.Context) ([]memory.ParkedJob, error) {
+func (s *Service) parked(ctx context.Context) ([]unit.ParkedJob, error) {
 	jobs, err := s.store.Jobs(ctx, store.JobParked, maxParked)
 	if err != nil {
 		return nil, err
 	}
-	var all []memory.ParkedJob
+	var all []unit.ParkedJob
 	for _, j := range jobs {
 		f := failureOf(j)
-		p := memory.ParkedJob{ID: j.ID, Kind: j.Kind, ErrorClass: j.ErrorClass, Message: f.Message, Answer: f.Answer, ChangedAt: j.UpdatedAt}
+		p := unit.ParkedJob{ID: j.ID, Kind: j.Kind, ErrorClass: j.ErrorClass, Message: f.Message, Answer: f.Answer, ChangedAt: j.UpdatedAt}
 		var in extractJob
 		if len(f.Episodes) == 0 && j.Kind == jobExtract && json.Unmarshal([]byte(j.Input), &in) == nil {
 			f.Episodes = in.Episodes
@@ -123,16 +124,16 @@ func (s *Service) Retry(ctx context.Context, id int64) (int, error) {
 // Estimate tells what a run would send to the model at most, and sends nothing: the episodes that it has not read, and summaries of what is
 // known now. Calls for people whom the model finds, and second calls after invalid answers, are not among them. With all it counts
 // episodes of any age.
-func (s *Service) Estimate(ctx context.Context, all bool) (memory.DeriveEstimate, error) {
+func (s *Service) Estimate(ctx context.Context, all bool) (unit.DeriveEstimate, error) {
 	stats, err := s.store.Stats(ctx, s.opt.Now())
 	if err != nil || s.opt.Model == nil {
-		return memory.DeriveEstimate{Episodes: stats.Episodes}, err
+		return unit.DeriveEstimate{Episodes: stats.Episodes}, err
 	}
 	waiting, err := s.unextracted(ctx, passOptions{now: true, all: all}, math.MaxInt32)
 	if err != nil {
-		return memory.DeriveEstimate{}, err
+		return unit.DeriveEstimate{}, err
 	}
-	e := memory.DeriveEstimate{Model: s.opt.Model.Name()}
+	e := unit.DeriveEstimate{Model: s.opt.Model.Name()}
 	sendable := slices.DeleteFunc(slices.Clone(waiting), s.withheld)
 	e.Episodes, e.Withheld = len(sendable), len(waiting)-len(sendable)
 	for _, batch := range s.batches(ctx, sendable) {

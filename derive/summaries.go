@@ -10,6 +10,7 @@ import (
 
 	"kioku/derive/resolve"
 	"kioku/derive/store"
+	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/derive/week"
 	"kioku/memory"
@@ -263,7 +264,7 @@ func (s *Service) raiseStale(ctx context.Context, have map[string]memory.Unit, z
 func (s *Service) forgottenSummaries() map[string]bool {
 	keys := map[string]bool{}
 	for _, d := range s.recall().decisions {
-		if d.Verb == memory.DecideForget && d.Kind == memory.KindSummary {
+		if d.Verb == unit.DecideForget && d.Kind == memory.KindSummary {
 			keys[d.Target] = true
 		}
 	}

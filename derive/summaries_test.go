@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"kioku/derive"
+	"kioku/derive/unit"
 	"kioku/memory"
 )
 
@@ -38,7 +39,7 @@ func TestSummariesAreAsSensitiveAsWhatTheyQuote(t *testing.T) {
 	for name, hide := range map[string]func(*world){
 		"decision": func(w *world) {
 			u := w.fact("lives_in", "")
-			if _, err := w.Decide(w.t.Context(), memory.DecisionRequest{Verb: memory.DecideCorrect, ID: u.UID, Set: memory.Correction{Sensitivity: new(memory.Secret)}}); err != nil {
+			if _, err := w.Decide(w.t.Context(), unit.DecisionRequest{Verb: unit.DecideCorrect, ID: u.UID, Set: unit.Correction{Sensitivity: new(memory.Secret)}}); err != nil {
 				w.t.Fatal(err)
 			}
 		},
@@ -87,12 +88,12 @@ func TestOwnerIsCalledAsUserFileSays(t *testing.T) {
 	w := newWorld(t, "USER.md", "# About Rin\n\n- Name: Rin Tokoha (常葉 凛)\n- Lives in Kobe.\n")
 	w.derive()
 	for _, name := range []string{"Rin Tokoha", "常葉 凛", "USER"} {
-		list, err := w.Entities(t.Context(), memory.EntityFilter{Name: name, MaxSensitivity: memory.Private})
+		list, err := w.Entities(t.Context(), unit.EntityFilter{Name: name, MaxSensitivity: memory.Private})
 		if err != nil || len(list.Entities) != 1 || list.Entities[0].Name != memory.UserName {
 			t.Errorf("%s: %+v, %v", name, list.Entities, err)
 		}
 	}
-	if list, err := w.Entities(t.Context(), memory.EntityFilter{Name: "Rin"}); err != nil || len(list.Entities) > 0 {
+	if list, err := w.Entities(t.Context(), unit.EntityFilter{Name: "Rin"}); err != nil || len(list.Entities) > 0 {
 		t.Errorf("below the ceiling of what may be private: %+v, %v", list.Entities, err)
 	}
 }

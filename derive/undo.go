@@ -8,6 +8,7 @@ import (
 
 	"kioku/derive/decision"
 	"kioku/derive/resolve"
+	"kioku/derive/unit"
 	"kioku/memory"
 )
 
@@ -26,9 +27,9 @@ func (s *Service) undo(ctx context.Context, u memory.Unit, note string) (lines [
 	if err := json.Unmarshal([]byte(then), &before); err != nil {
 		return nil, fmt.Errorf("read a version of %s: %w", u.UID, err)
 	}
-	d := memory.Decision{Verb: memory.DecideCorrect, Kind: u.Kind, Target: u.UID, Note: note}
+	d := unit.Decision{Verb: unit.DecideCorrect, Kind: u.Kind, Target: u.UID, Note: note}
 	if u.Pinned != before.Pinned {
-		d.Verb = map[bool]string{true: memory.DecidePin, false: memory.DecideUnpin}[before.Pinned]
+		d.Verb = map[bool]string{true: unit.DecidePin, false: unit.DecideUnpin}[before.Pinned]
 		line, err := s.recordDecision(ctx, d)
 		return []string{line}, err
 	}
@@ -83,7 +84,7 @@ func (s *Service) lastVersion(ctx context.Context, uid string) (string, error) {
 // uncorrecting returns the change that sets corrected fields of a unit to what they were: what a person had corrected it to, or
 // what the notes say. It is empty if none differ.
 func (s *Service) uncorrecting(u, then memory.Unit) (string, error) {
-	var about []memory.Decision
+	var about []unit.Decision
 	for _, d := range s.recall().decisions {
 		if d.Target == u.UID {
 			about = append(about, d)

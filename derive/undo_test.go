@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"kioku/derive/unit"
 	"kioku/memory"
 )
 
@@ -14,9 +15,9 @@ func TestUndoWritesWhatDiffers(t *testing.T) {
 	from := "2026-10"
 	private := memory.Private
 	fact := func(w *world) memory.Unit { return w.fact("lives_in", "Porto") }
-	correct := func(set memory.Correction) func(w *world, id string) {
+	correct := func(set unit.Correction) func(w *world, id string) {
 		return func(w *world, id string) {
-			w.decide(memory.DecisionRequest{Verb: memory.DecideCorrect, ID: id, Set: set})
+			w.decide(unit.DecisionRequest{Verb: unit.DecideCorrect, ID: id, Set: set})
 		}
 	}
 	for name, c := range map[string]struct {
@@ -24,18 +25,18 @@ func TestUndoWritesWhatDiffers(t *testing.T) {
 		changes []func(w *world, id string)
 		want    string
 	}{
-		"a correction":      {fact, []func(*world, string){correct(memory.Correction{Text: "Braga", From: &from})}, ` {"from":null,"text":null}`},
-		"the second of two": {fact, []func(*world, string){correct(memory.Correction{Text: "Braga"}), correct(memory.Correction{Text: "Faro", From: &from})}, ` {"from":null,"text":"Braga"}`},
-		"a sensitivity":     {fact, []func(*world, string){correct(memory.Correction{Sensitivity: &private})}, ` {"sensitivity":"normal"}`},
+		"a correction":      {fact, []func(*world, string){correct(unit.Correction{Text: "Braga", From: &from})}, ` {"from":null,"text":null}`},
+		"the second of two": {fact, []func(*world, string){correct(unit.Correction{Text: "Braga"}), correct(unit.Correction{Text: "Faro", From: &from})}, ` {"from":null,"text":"Braga"}`},
+		"a sensitivity":     {fact, []func(*world, string){correct(unit.Correction{Sensitivity: &private})}, ` {"sensitivity":"normal"}`},
 		"what a newer note says": {fact, []func(*world, string){func(w *world, _ string) {
 			w.write("memory/2026-11-22.md", day("Ana moved to Rome on 2026-11-22."))
 			w.derive()
 		}}, `"State":"validated"`},
 		"a loop that was closed": {func(w *world) memory.Unit { return w.units(memory.KindLoop)[0] }, []func(*world, string){func(w *world, id string) {
-			w.decide(memory.DecisionRequest{Verb: memory.DecideClose, ID: id})
+			w.decide(unit.DecisionRequest{Verb: unit.DecideClose, ID: id})
 		}}, `"Status":"open"`},
 		"a text with marks": {func(w *world) memory.Unit { return w.units(memory.KindLoop)[0] }, []func(*world, string){
-			correct(memory.Correction{Text: `写 "<b>" & } : {`}), correct(memory.Correction{Text: "other"})}, ` {"text":"写 \"<b>\" & } : {"}`},
+			correct(unit.Correction{Text: `写 "<b>" & } : {`}), correct(unit.Correction{Text: "other"})}, ` {"text":"写 \"<b>\" & } : {"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -54,7 +55,7 @@ func TestUndoWritesWhatDiffers(t *testing.T) {
 				said = append(said, payload())
 				change(w, id)
 			}
-			d := w.decide(memory.DecisionRequest{Verb: memory.DecideUndo, ID: id, Note: "back"})
+			d := w.decide(unit.DecisionRequest{Verb: unit.DecideUndo, ID: id, Note: "back"})
 			if was := said[len(said)-1]; payload() != was {
 				t.Errorf("undone to\n%s, want\n%s", payload(), was)
 			}
@@ -81,8 +82,8 @@ func TestUndoOfASummary(t *testing.T) {
 	w := newWorld(t, "memory/2026-11-20.md", day("Ana lives in Porto.", "Bea was here, and Cid."))
 	w.derive()
 	s := w.units(memory.KindSummary)[0]
-	w.decide(memory.DecisionRequest{Verb: memory.DecideCorrect, ID: s.UID, Set: memory.Correction{Text: "A quiet week."}})
-	d := w.decide(memory.DecisionRequest{Verb: memory.DecideUndo, ID: s.UID})
+	w.decide(unit.DecisionRequest{Verb: unit.DecideCorrect, ID: s.UID, Set: unit.Correction{Text: "A quiet week."}})
+	d := w.decide(unit.DecisionRequest{Verb: unit.DecideUndo, ID: s.UID})
 	if d.Unit.Summary.Text != s.Summary.Text || !strings.Contains(d.Line, `{"text":`) {
 		t.Errorf("%q by %s, want %q", d.Unit.Summary.Text, d.Line, s.Summary.Text)
 	}

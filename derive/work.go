@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"kioku/memory"
+	"kioku/derive/unit"
 )
 
 const (
@@ -56,15 +56,15 @@ func (s *Service) Work(ctx context.Context) error {
 // Run derives what waits, now, and returns when nothing waits that can be done now. step, which may be nil, is told the progress. A
 // model is also asked about files that have only just changed, and with all also about episodes older than 90 days. Runs wait
 // for each other.
-func (s *Service) Run(ctx context.Context, all bool, step func(memory.DeriveProgress)) error {
+func (s *Service) Run(ctx context.Context, all bool, step func(unit.DeriveProgress)) error {
 	if step == nil {
-		step = func(memory.DeriveProgress) {}
+		step = func(unit.DeriveProgress) {}
 	}
 	s.remember(func(st *state) { st.breaker.reset() })
 	if err := s.pass(ctx, passOptions{now: true, all: all, step: step}); err != nil {
 		return err
 	}
-	step(memory.DeriveProgress{Step: memory.StepDone, Text: "nothing waits"})
+	step(unit.DeriveProgress{Step: unit.StepDone, Text: "nothing waits"})
 	return nil
 }
 
@@ -89,13 +89,13 @@ type passOptions struct {
 	// all includes episodes of any age.
 	all bool
 	// step is told the progress; nil tells nobody.
-	step func(memory.DeriveProgress)
+	step func(unit.DeriveProgress)
 }
 
 // tell reports progress.
 func (o passOptions) tell(step string, done, total int, text string) {
 	if o.step != nil {
-		o.step(memory.DeriveProgress{Step: step, Done: done, Total: total, Text: text})
+		o.step(unit.DeriveProgress{Step: step, Done: done, Total: total, Text: text})
 	}
 }
 
@@ -134,7 +134,7 @@ func (s *Service) makeViews(ctx context.Context, o passOptions) error {
 		s.remember(func(st *state) { st.summariesStale, st.summedAt = false, now })
 	}
 	if s.writesViews() && st.viewsStale && (o.now || now.Sub(st.viewedAt) >= viewEvery) {
-		o.tell(memory.StepViews, 0, 0, "writing the views in "+s.opt.ViewDir+"/")
+		o.tell(unit.StepViews, 0, 0, "writing the views in "+s.opt.ViewDir+"/")
 		err := s.writeViews(ctx)
 		if ctx.Err() != nil {
 			return err

@@ -18,6 +18,7 @@ import (
 	"kioku"
 	"kioku/derive"
 	"kioku/derive/rule"
+	"kioku/derive/unit"
 	"kioku/llm"
 	"kioku/memory"
 )
@@ -230,7 +231,7 @@ func (w *world) hasFact(predicate, object string) bool {
 }
 
 // status returns the status.
-func (w *world) status() memory.DeriveStatus {
+func (w *world) status() unit.DeriveStatus {
 	w.t.Helper()
 	st, err := w.Status(w.t.Context())
 	if err != nil {
@@ -240,7 +241,7 @@ func (w *world) status() memory.DeriveStatus {
 }
 
 // decide makes a decision.
-func (w *world) decide(r memory.DecisionRequest) memory.Decided {
+func (w *world) decide(r unit.DecisionRequest) unit.Decided {
 	w.t.Helper()
 	d, err := w.Decide(w.t.Context(), r)
 	if err != nil {

@@ -1,6 +1,7 @@
 package memory
 
 import (
+	"fmt"
 	"math"
 	"time"
 )
@@ -118,118 +119,12 @@ const WithheldLine = "[withheld]"
 // HasLinesOf reports whether a hit has lines of an episode of its file.
 func (h Hit) HasLinesOf(e Episode) bool { return e.StartLine <= h.EndLine && h.StartLine <= e.EndLine }
 
-// Entity is somebody or something that notes are about.
-type Entity struct {
-	// ID in the index, 0 if not stored.
-	ID int64
-	// UID is a hash of type, norm and qualifier, in hexadecimal digits.
-	UID string
-	// Type is PERSON, PLACE, PROJECT, WORK, TOPIC, ORG or OTHER, or one that the settings add.
-	Type string
-	// Name as it is shown.
-	Name string
-	// Qualifier tells two entities of one name apart; empty for the first.
-	Qualifier string
-	// Aliases as they are written in notes.
-	Aliases []string
-	// MergedInto is the UID of the entity that stands for this one: a person has merged them, or notes say that this is another name
-	// of it; empty if none.
-	MergedInto string
-	// Mentions is the number of episodes that mention it.
-	Mentions int
-	// LastSeen is the time of the newest of them.
-	LastSeen time.Time
-	// Relations that it has to others, those that most episodes tell first; at most 20, and none unless they were asked for.
-	Relations []Relation
-}
-
-// Relation is how two entities are related, as notes say.
-type Relation struct {
-	// Source and Target are the names of the entities, and Kind is what Target is to Source: friend, family, partner, likes ....
-	Source, Kind, Target string
-	// Citation is a line that says it, "memory/2026-03-02.md#L7".
-	Citation string
-	// Episodes is the number of episodes that say it.
-	Episodes int
-}
-
 // EntityRef names an entity in a claim.
 type EntityRef struct {
 	// Type and Name as in Entity. The owner of the memory is PERSON, UserName.
 	Type, Name string
 	// Qualifier as in Entity; mostly empty.
 	Qualifier string
-}
-
-// Mention says that an episode mentions an entity.
-type Mention struct {
-	// Entity that is mentioned.
-	Entity EntityRef
-	// Aliases by which the entity is called beside its name. Where a person has written them, an entity with such a name is this one.
-	Aliases []string
-	// Likely are further names by which it is likely called, such as the first name of somebody: people are asked.
-	Likely []string
-	// Role is "mentioned", "subject" or "author".
-	Role string
-	// Confidence in [0,1].
-	Confidence float64
-}
-
-// Kinds of claims.
-const (
-	// ClaimFact says that something holds.
-	ClaimFact = "fact"
-	// ClaimLoop says that something is open.
-	ClaimLoop = "loop"
-	// ClaimClose says that something that was open is done.
-	ClaimClose = "close"
-	// ClaimRelation says how two entities are related.
-	ClaimRelation = "relation"
-)
-
-// Claim is what one episode says: the evidence of units. Units are a function of all claims and of what people have decided,
-// whatever the order in which the claims came.
-type Claim struct {
-	// Kind is one of the constants Claim....
-	Kind string
-	// EpisodeID of the episode that says it.
-	EpisodeID int64
-	// EpisodeUID of it.
-	EpisodeUID string
-	// Maker is "rule", or the contract and the model, "facts/1 model-name".
-	Maker string
-	// StartLine and EndLine are the cited lines, relative to the episode, from 1.
-	StartLine, EndLine int
-	// Quote is what stands there literally, apart from white space and Unicode normalisation; at most 200 characters.
-	Quote string
-	// Speaker of the cited lines.
-	Speaker string
-	// LongTerm is that of the episode: the claim stands in a file of what stays true.
-	LongTerm bool
-	// Confidence of the claim in [0,1], before speakers and repetitions count.
-	Confidence float64
-	// At is the time of the episode; zero if it has none.
-	At time.Time
-	// Sensitivity of the episode, at least.
-	Sensitivity Sensitivity
-
-	// Subject of a fact or relation.
-	Subject EntityRef
-	// Predicate of a fact, or the kind of relation.
-	Predicate string
-	// Object of a fact, as it was said.
-	Object string
-	// ObjectEntity of a relation, and of a fact whose object is an entity; else nil.
-	ObjectEntity *EntityRef
-	// From and To (YYYY, YYYY-MM or YYYY-MM-DD) bound when a fact holds in the world, To excluded; empty for no bound.
-	From, To string
-
-	// LoopText is what is open, or what was done.
-	LoopText string
-	// Due (YYYY-MM-DD) is when it is due, empty if not known.
-	Due string
-	// Closes is the key of the loop that a ClaimClose closes.
-	Closes string
 }
 
 // Unit is a remembered thing that was derived from claims or episodes.
@@ -384,56 +279,6 @@ type Evidence struct {
 	At time.Time
 }
 
-// Version is one state that a unit was in.
-type Version struct {
-	// UID of the unit.
-	UID string
-	// Version is the number of the version, from 1.
-	Version int
-	// Reason is why it changed: "claims", "decision", "expired", or "rules" if the program or the vocabulary is another one.
-	Reason string
-	// Payload is the canonical JSON of the unit, without evidence.
-	Payload string
-	// Model and Contract that made it, empty for a rule.
-	Model, Contract string
-	// RecordedAt is the time of the change.
-	RecordedAt time.Time
-}
-
-// Decision is what a person has decided about a unit or an entity: a line of derived/decisions.md, the truth about it.
-type Decision struct {
-	// Line of decisions.md, from 1.
-	Line int
-	// Day (YYYY-MM-DD) of the decision.
-	Day string
-	// Verb is one of the constants Decide....
-	Verb string
-	// Kind is KindFact, KindLoop, KindSummary or "entity".
-	Kind string
-	// Target is the UID of the unit or entity, or the hash of the key that is forgotten.
-	Target string
-	// Other is the UID of the entity that Target is merged into, or the UIDs, with commas between them, of the facts over which a
-	// pinned fact holds; empty for other verbs.
-	Other string
-	// Change is what a correction sets, one JSON object, or the name of a sensitivity; empty for other verbs.
-	Change string
-	// Note for people; may be empty.
-	Note string
-}
-
-// Verbs of decisions.
-const (
-	DecidePin         = "pin"
-	DecideUnpin       = "unpin"
-	DecideForget      = "forget"
-	DecideCorrect     = "correct"
-	DecideClose       = "close"
-	DecideReopen      = "reopen"
-	DecideMerge       = "merge"
-	DecideSplit       = "split"
-	DecideSensitivity = "sensitivity"
-)
-
 // UnitQuery asks for units.
 type UnitQuery struct {
 	// Kinds to return; none means facts, loops and summaries.
@@ -479,4 +324,12 @@ type Turn struct {
 	Speaker string
 	// Text of the message.
 	Text string
+}
+
+// Citation returns "path#L3-L9", or "path#L3" for one line.
+func (e Evidence) Citation() string {
+	if e.EndLine <= e.StartLine {
+		return fmt.Sprintf("%s#L%d", e.Path, e.StartLine)
+	}
+	return fmt.Sprintf("%s#L%d-L%d", e.Path, e.StartLine, e.EndLine)
 }

@@ -46,7 +46,7 @@ func searchResponse(a memory.Answer) *kiokuv1.MemorySearchResponse {
 }
 
 func foundUnit(f memory.FoundUnit) *kiokuv1.FoundUnit {
-	return &kiokuv1.FoundUnit{Unit: unit(f.Unit), Score: f.Score, Names: f.Names}
+	return &kiokuv1.FoundUnit{Unit: unitMessage(f.Unit), Score: f.Score, Names: f.Names}
 }
 
 // fitAnswer drops the last results, and then units, until the response fits into a message, and reports that in degraded.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"kioku/derive/unit"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
@@ -12,12 +13,12 @@ import (
 type Deriver interface {
 	List(ctx context.Context, q memory.UnitQuery, words string) (memory.UnitList, error)
 	Unit(ctx context.Context, id string, ceiling memory.Sensitivity) (memory.Unit, error)
-	History(ctx context.Context, id string, ceiling memory.Sensitivity) ([]memory.Version, error)
-	Entities(ctx context.Context, f memory.EntityFilter) (memory.EntityList, error)
-	Decide(ctx context.Context, r memory.DecisionRequest) (memory.Decided, error)
-	Status(ctx context.Context) (memory.DeriveStatus, error)
-	Estimate(ctx context.Context, all bool) (memory.DeriveEstimate, error)
-	Run(ctx context.Context, all bool, step func(memory.DeriveProgress)) error
+	History(ctx context.Context, id string, ceiling memory.Sensitivity) ([]unit.Version, error)
+	Entities(ctx context.Context, f unit.EntityFilter) (unit.EntityList, error)
+	Decide(ctx context.Context, r unit.DecisionRequest) (unit.Decided, error)
+	Status(ctx context.Context) (unit.DeriveStatus, error)
+	Estimate(ctx context.Context, all bool) (unit.DeriveEstimate, error)
+	Run(ctx context.Context, all bool, step func(unit.DeriveProgress)) error
 	Retry(ctx context.Context, id int64) (int, error)
 }
 
@@ -92,7 +93,7 @@ func (s deriveService) ListUnits(ctx context.Context, req *kiokuv1.ListUnitsRequ
 		return nil, err
 	}
 	resp := &kiokuv1.ListUnitsResponse{TotalCount: int32Of(list.Total), WithheldCount: int32Of(list.Withheld), Next: list.Next}
-	resp.Units = fit(convertAll(list.Units, unit), maxAnswer)
+	resp.Units = fit(convertAll(list.Units, unitMessage), maxAnswer)
 	if n := len(resp.Units); n > 0 && n < len(list.Units) {
 		resp.Next = resp.Units[n-1].Id
 	}
@@ -109,7 +110,7 @@ func (s deriveService) GetUnit(ctx context.Context, req *kiokuv1.GetUnitRequest)
 	if err != nil {
 		return nil, err
 	}
-	return &kiokuv1.GetUnitResponse{Unit: unit(u)}, nil
+	return &kiokuv1.GetUnitResponse{Unit: unitMessage(u)}, nil
 }
 
 // UnitHistory lists the versions of a unit.
@@ -140,7 +141,7 @@ func (s deriveService) ListEntities(ctx context.Context, req *kiokuv1.ListEntiti
 	if err != nil {
 		return nil, err
 	}
-	list, err := d.Entities(ctx, memory.EntityFilter{Type: req.GetType(), Name: req.GetName(), Limit: int(req.GetLimit()), MaxSensitivity: ceiling})
+	list, err := d.Entities(ctx, unit.EntityFilter{Type: req.GetType(), Name: req.GetName(), Limit: int(req.GetLimit()), MaxSensitivity: ceiling})
 	if err != nil {
 		return nil, err
 	}

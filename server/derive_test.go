@@ -16,6 +16,7 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"kioku/derive/unit"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 	"kioku/server"
@@ -146,11 +147,11 @@ func TestUnitHistoryReadsThePayloads(t *testing.T) {
 	t.Parallel()
 	day := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
 	payload := `{"UID":"9f3c","Kind":"loop","State":"validated","Version":1,"Loop":{"Key":"k","Status":"open","Text":"send the report","Due":"2026-12-01"}}`
-	client := deriving(t, &fakeDeriver{history: func(id string, _ memory.Sensitivity) ([]memory.Version, error) {
+	client := deriving(t, &fakeDeriver{history: func(id string, _ memory.Sensitivity) ([]unit.Version, error) {
 		if id == "bad" {
 			payload = "{"
 		}
-		return []memory.Version{{UID: id, Version: 1, Reason: "claims", Payload: payload, Model: "m", Contract: "loops/1", RecordedAt: day}}, nil
+		return []unit.Version{{UID: id, Version: 1, Reason: "claims", Payload: payload, Model: "m", Contract: "loops/1", RecordedAt: day}}, nil
 	}})
 	got, err := client.UnitHistory(with(t, "tok-r"), &kiokuv1.UnitHistoryRequest{Agent: "ann", Id: "9f3c"})
 	if err != nil {
@@ -191,48 +192,48 @@ func TestSummariesCiteTheirEvents(t *testing.T) {
 // Each decision asks for its verb, and for nothing else than the request says.
 func TestDecisionsAskForTheirVerb(t *testing.T) {
 	t.Parallel()
-	var asked memory.DecisionRequest
-	client := deriving(t, &fakeDeriver{decide: func(r memory.DecisionRequest) (memory.Decided, error) {
+	var asked unit.DecisionRequest
+	client := deriving(t, &fakeDeriver{decide: func(r unit.DecisionRequest) (unit.Decided, error) {
 		asked = r
 		u := moved()
-		return memory.Decided{Unit: &u, Entity: &memory.Entity{UID: "e5", Name: "Dario"}, Line: "- 2026-11-20 pin fact 9f3c", Remaining: []string{"a.md#L1-L1"}}, nil
+		return unit.Decided{Unit: &u, Entity: &unit.Entity{UID: "e5", Name: "Dario"}, Line: "- 2026-11-20 pin fact 9f3c", Remaining: []string{"a.md#L1-L1"}}, nil
 	}})
 	ctx, from, none, secret := with(t, "tok-w"), "2026-10", "", memory.Secret
 	want := &kiokuv1.Decided{Unit: movedMessage(), Entity: &kiokuv1.Entity{Id: "e5", Name: "Dario"}, Decision: "- 2026-11-20 pin fact 9f3c", Remaining: []string{"a.md#L1-L1"}}
 	for name, tc := range map[string]struct {
 		ask  func() (interface{ GetDecided() *kiokuv1.Decided }, error)
-		want memory.DecisionRequest
+		want unit.DecisionRequest
 	}{
 		"pin": {func() (interface{ GetDecided() *kiokuv1.Decided }, error) {
 			return client.Pin(ctx, &kiokuv1.PinRequest{Agent: "ann", Id: "9f", Note: "why"})
-		}, memory.DecisionRequest{Verb: memory.DecidePin, ID: "9f", Note: "why"}},
+		}, unit.DecisionRequest{Verb: unit.DecidePin, ID: "9f", Note: "why"}},
 		"unpin": {func() (interface{ GetDecided() *kiokuv1.Decided }, error) {
 			return client.Pin(ctx, &kiokuv1.PinRequest{Agent: "ann", Id: "9f", Unpin: true})
-		}, memory.DecisionRequest{Verb: memory.DecideUnpin, ID: "9f"}},
+		}, unit.DecisionRequest{Verb: unit.DecideUnpin, ID: "9f"}},
 		"forget": {func() (interface{ GetDecided() *kiokuv1.Decided }, error) {
 			return client.Forget(ctx, &kiokuv1.ForgetRequest{Agent: "ann", Id: "9f", Note: "wrong"})
-		}, memory.DecisionRequest{Verb: memory.DecideForget, ID: "9f", Note: "wrong"}},
+		}, unit.DecisionRequest{Verb: unit.DecideForget, ID: "9f", Note: "wrong"}},
 		"correct": {func() (interface{ GetDecided() *kiokuv1.Decided }, error) {
 			return client.Correct(ctx, &kiokuv1.CorrectRequest{Agent: "ann", Id: "9f", Text: "Lisboa", ValidFrom: &from, ValidTo: &none, Sensitivity: "secret"})
-		}, memory.DecisionRequest{Verb: memory.DecideCorrect, ID: "9f", Set: memory.Correction{Text: "Lisboa", From: &from, To: &none, Sensitivity: &secret}}},
+		}, unit.DecisionRequest{Verb: unit.DecideCorrect, ID: "9f", Set: unit.Correction{Text: "Lisboa", From: &from, To: &none, Sensitivity: &secret}}},
 		"due": {func() (interface{ GetDecided() *kiokuv1.Decided }, error) {
 			return client.Correct(ctx, &kiokuv1.CorrectRequest{Agent: "ann", Id: "9f", Due: &none})
-		}, memory.DecisionRequest{Verb: memory.DecideCorrect, ID: "9f", Set: memory.Correction{Due: &none}}},
+		}, unit.DecisionRequest{Verb: unit.DecideCorrect, ID: "9f", Set: unit.Correction{Due: &none}}},
 		"close": {func() (interface{ GetDecided() *kiokuv1.Decided }, error) {
 			return client.CloseLoop(ctx, &kiokuv1.CloseLoopRequest{Agent: "ann", Id: "9f"})
-		}, memory.DecisionRequest{Verb: memory.DecideClose, ID: "9f"}},
+		}, unit.DecisionRequest{Verb: unit.DecideClose, ID: "9f"}},
 		"reopen": {func() (interface{ GetDecided() *kiokuv1.Decided }, error) {
 			return client.CloseLoop(ctx, &kiokuv1.CloseLoopRequest{Agent: "ann", Id: "9f", Reopen: true})
-		}, memory.DecisionRequest{Verb: memory.DecideReopen, ID: "9f"}},
+		}, unit.DecisionRequest{Verb: unit.DecideReopen, ID: "9f"}},
 		"merge": {func() (interface{ GetDecided() *kiokuv1.Decided }, error) {
 			return client.MergeEntities(ctx, &kiokuv1.MergeEntitiesRequest{Agent: "ann", Id: "9f", Into: "e5"})
-		}, memory.DecisionRequest{Verb: memory.DecideMerge, ID: "9f", Into: "e5"}},
+		}, unit.DecisionRequest{Verb: unit.DecideMerge, ID: "9f", Into: "e5"}},
 		"split": {func() (interface{ GetDecided() *kiokuv1.Decided }, error) {
 			return client.SplitEntity(ctx, &kiokuv1.SplitEntityRequest{Agent: "ann", Id: "9f"})
-		}, memory.DecisionRequest{Verb: memory.DecideSplit, ID: "9f"}},
+		}, unit.DecisionRequest{Verb: unit.DecideSplit, ID: "9f"}},
 		"undo": {func() (interface{ GetDecided() *kiokuv1.Decided }, error) {
 			return client.Undo(ctx, &kiokuv1.UndoRequest{Agent: "ann", Id: "9f"})
-		}, memory.DecisionRequest{Verb: memory.DecideUndo, ID: "9f"}},
+		}, unit.DecisionRequest{Verb: unit.DecideUndo, ID: "9f"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := tc.ask()
@@ -278,7 +279,7 @@ func errOf[T any](_ T, err error) error { return err }
 func TestDeriveServiceChecksRights(t *testing.T) {
 	t.Parallel()
 	client := deriving(t, &fakeDeriver{unit: func(string, memory.Sensitivity) (memory.Unit, error) { return moved(), nil },
-		history: func(string, memory.Sensitivity) ([]memory.Version, error) { return nil, nil }})
+		history: func(string, memory.Sensitivity) ([]unit.Version, error) { return nil, nil }})
 	writes := map[string]func(context.Context, string) error{
 		"Pin": func(ctx context.Context, a string) error {
 			return errOf(client.Pin(ctx, &kiokuv1.PinRequest{Agent: a, Id: "9f"}))
@@ -327,11 +328,11 @@ func TestDeriveServiceChecksRights(t *testing.T) {
 func TestDeriveStatusTellsEverything(t *testing.T) {
 	t.Parallel()
 	day := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
-	client := deriving(t, &fakeDeriver{status: func() (memory.DeriveStatus, error) {
-		return memory.DeriveStatus{
+	client := deriving(t, &fakeDeriver{status: func() (unit.DeriveStatus, error) {
+		return unit.DeriveStatus{
 			Model: "m", Problem: "p", Episodes: 1, Pending: 2, Unextracted: 3, Private: 4, Secret: 5, Units: map[string]int{"fact/validated": 6},
 			Entities: map[string]int{"PERSON": 7}, Jobs: map[string]int{"parked": 8}, Conflicts: 9, OldestJob: day, Rejected: map[string]int{"quote": 10},
-			Parked:      []memory.ParkedJob{{ID: 11, Kind: "extract", ErrorClass: "contract", Message: "bad", Answer: "{", Episodes: []string{"a.md#L1-L2"}, ChangedAt: day}},
+			Parked:      []unit.ParkedJob{{ID: 11, Kind: "extract", ErrorClass: "contract", Message: "bad", Answer: "{", Episodes: []string{"a.md#L1-L2"}, ChangedAt: day}},
 			TokensToday: 12, MaxTokensPerDay: 13, CallsToday: 14, CallsThisHour: 15, MaxCallsPerHour: 16, BudgetExhausted: true, CachedAnswers: 17,
 			ViewDir: "derived", EditedViews: []string{"derived/facts.md"}, BadDecisions: []string{"line 3: no verb"},
 		}, nil
@@ -359,11 +360,11 @@ func TestRunDeriveSendsProgress(t *testing.T) {
 	t.Parallel()
 	var failure error
 	client := deriving(t, &fakeDeriver{
-		run: func(_ context.Context, all bool, step func(memory.DeriveProgress)) error {
-			step(memory.DeriveProgress{Step: memory.StepRules, Done: 3, Total: 8, Text: fmt.Sprint("all ", all)})
+		run: func(_ context.Context, all bool, step func(unit.DeriveProgress)) error {
+			step(unit.DeriveProgress{Step: unit.StepRules, Done: 3, Total: 8, Text: fmt.Sprint("all ", all)})
 			return failure
 		},
-		status: func() (memory.DeriveStatus, error) { return memory.DeriveStatus{Episodes: 8}, nil },
+		status: func() (unit.DeriveStatus, error) { return unit.DeriveStatus{Episodes: 8}, nil },
 	})
 	run := func() (got []*kiokuv1.RunDeriveResponse, err error) {
 		stream, err := client.RunDerive(with(t, "tok-w"), &kiokuv1.RunDeriveRequest{Agent: "ann", All: true})
@@ -390,12 +391,12 @@ func TestRunDeriveSendsProgress(t *testing.T) {
 
 func TestListEntitiesNamesTwins(t *testing.T) {
 	t.Parallel()
-	var asked memory.EntityFilter
+	var asked unit.EntityFilter
 	seen := time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)
-	dario := memory.Entity{UID: "e5", Type: "PERSON", Name: "Dario", Qualifier: "q", Aliases: []string{"だりお"}, MergedInto: "e6", Mentions: 3, LastSeen: seen}
-	client := deriving(t, &fakeDeriver{entities: func(f memory.EntityFilter) (memory.EntityList, error) {
+	dario := unit.Entity{UID: "e5", Type: "PERSON", Name: "Dario", Qualifier: "q", Aliases: []string{"だりお"}, MergedInto: "e6", Mentions: 3, LastSeen: seen}
+	client := deriving(t, &fakeDeriver{entities: func(f unit.EntityFilter) (unit.EntityList, error) {
 		asked = f
-		return memory.EntityList{Entities: []memory.Entity{dario}, Twins: []memory.Twins{{First: dario, Second: memory.Entity{UID: "e7"}, Reason: "one name"}}}, nil
+		return unit.EntityList{Entities: []unit.Entity{dario}, Twins: []unit.Twins{{First: dario, Second: unit.Entity{UID: "e7"}, Reason: "one name"}}}, nil
 	}})
 	got, err := client.ListEntities(with(t, "tok-r"), &kiokuv1.ListEntitiesRequest{Agent: "ann", Type: "PERSON", Name: "da", Limit: 9})
 	if err != nil {
@@ -406,7 +407,7 @@ func TestListEntitiesNamesTwins(t *testing.T) {
 	if diff := cmp.Diff(want, got, protocmp.Transform()); diff != "" {
 		t.Errorf("entities (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(memory.EntityFilter{Type: "PERSON", Name: "da", Limit: 9, MaxSensitivity: memory.Private}, asked); diff != "" {
+	if diff := cmp.Diff(unit.EntityFilter{Type: "PERSON", Name: "da", Limit: 9, MaxSensitivity: memory.Private}, asked); diff != "" {
 		t.Error(diff)
 	}
 	secret := &kiokuv1.ListEntitiesRequest{Agent: "ann", MaxSensitivity: "secret"}

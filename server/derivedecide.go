@@ -6,6 +6,7 @@ import (
 
 	"google.golang.org/grpc"
 
+	"kioku/derive/unit"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
 )
@@ -21,7 +22,7 @@ type decisionRequest interface {
 }
 
 // decide has the agent's deriver make a decision; more has the fields of the decision beside those that all requests have.
-func (s deriveService) decide(ctx context.Context, req decisionRequest, more memory.DecisionRequest, checks ...error) (*kiokuv1.Decided, error) {
+func (s deriveService) decide(ctx context.Context, req decisionRequest, more unit.DecisionRequest, checks ...error) (*kiokuv1.Decided, error) {
 	checks = append([]error{checkKey("id", req.GetId()), checkDecisionNote(req.GetNote())}, checks...)
 	d, err := s.writingDeriver(ctx, req, checks...)
 	if err != nil {
@@ -45,11 +46,11 @@ func checkDecisionNote(note string) error {
 
 // Pin pins a unit, or takes the pin away.
 func (s deriveService) Pin(ctx context.Context, req *kiokuv1.PinRequest) (*kiokuv1.PinResponse, error) {
-	verb := memory.DecidePin
+	verb := unit.DecidePin
 	if req.GetUnpin() {
-		verb = memory.DecideUnpin
+		verb = unit.DecideUnpin
 	}
-	done, err := s.decide(ctx, req, memory.DecisionRequest{Verb: verb})
+	done, err := s.decide(ctx, req, unit.DecisionRequest{Verb: verb})
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +59,7 @@ func (s deriveService) Pin(ctx context.Context, req *kiokuv1.PinRequest) (*kioku
 
 // Forget removes a unit for good.
 func (s deriveService) Forget(ctx context.Context, req *kiokuv1.ForgetRequest) (*kiokuv1.ForgetResponse, error) {
-	done, err := s.decide(ctx, req, memory.DecisionRequest{Verb: memory.DecideForget})
+	done, err := s.decide(ctx, req, unit.DecisionRequest{Verb: unit.DecideForget})
 	if err != nil {
 		return nil, err
 	}
@@ -67,17 +68,17 @@ func (s deriveService) Forget(ctx context.Context, req *kiokuv1.ForgetRequest) (
 
 // Correct changes what a unit says.
 func (s deriveService) Correct(ctx context.Context, req *kiokuv1.CorrectRequest) (*kiokuv1.CorrectResponse, error) {
-	set := memory.Correction{Text: req.GetText(), From: req.ValidFrom, To: req.ValidTo, Due: req.Due}
+	set := unit.Correction{Text: req.GetText(), From: req.ValidFrom, To: req.ValidTo, Due: req.Due}
 	var bad error
 	if req.GetSensitivity() != "" {
 		var to memory.Sensitivity
 		to, bad = readSensitivity("sensitivity", req.GetSensitivity(), memory.Normal)
 		set.Sensitivity = &to
 	}
-	if set == (memory.Correction{}) {
+	if set == (unit.Correction{}) {
 		bad = badField("text", "is empty, and nothing else is to change: set text, valid_from, valid_to, due or sensitivity")
 	}
-	done, err := s.decide(ctx, req, memory.DecisionRequest{Verb: memory.DecideCorrect, Set: set}, bad, checkSize("text", req.GetText(), maxUnitText))
+	done, err := s.decide(ctx, req, unit.DecisionRequest{Verb: unit.DecideCorrect, Set: set}, bad, checkSize("text", req.GetText(), maxUnitText))
 	if err != nil {
 		return nil, err
 	}
@@ -86,11 +87,11 @@ func (s deriveService) Correct(ctx context.Context, req *kiokuv1.CorrectRequest)
 
 // CloseLoop closes a loop, or opens it again.
 func (s deriveService) CloseLoop(ctx context.Context, req *kiokuv1.CloseLoopRequest) (*kiokuv1.CloseLoopResponse, error) {
-	verb := memory.DecideClose
+	verb := unit.DecideClose
 	if req.GetReopen() {
-		verb = memory.DecideReopen
+		verb = unit.DecideReopen
 	}
-	done, err := s.decide(ctx, req, memory.DecisionRequest{Verb: verb})
+	done, err := s.decide(ctx, req, unit.DecisionRequest{Verb: verb})
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +100,7 @@ func (s deriveService) CloseLoop(ctx context.Context, req *kiokuv1.CloseLoopRequ
 
 // MergeEntities makes one entity another name of a second one.
 func (s deriveService) MergeEntities(ctx context.Context, req *kiokuv1.MergeEntitiesRequest) (*kiokuv1.MergeEntitiesResponse, error) {
-	done, err := s.decide(ctx, req, memory.DecisionRequest{Verb: memory.DecideMerge, Into: req.GetInto()}, checkKey("into", req.GetInto()))
+	done, err := s.decide(ctx, req, unit.DecisionRequest{Verb: unit.DecideMerge, Into: req.GetInto()}, checkKey("into", req.GetInto()))
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +109,7 @@ func (s deriveService) MergeEntities(ctx context.Context, req *kiokuv1.MergeEnti
 
 // SplitEntity takes a merge back.
 func (s deriveService) SplitEntity(ctx context.Context, req *kiokuv1.SplitEntityRequest) (*kiokuv1.SplitEntityResponse, error) {
-	done, err := s.decide(ctx, req, memory.DecisionRequest{Verb: memory.DecideSplit})
+	done, err := s.decide(ctx, req, unit.DecisionRequest{Verb: unit.DecideSplit})
 	if err != nil {
 		return nil, err
 	}
@@ -117,7 +118,7 @@ func (s deriveService) SplitEntity(ctx context.Context, req *kiokuv1.SplitEntity
 
 // Undo gives a unit the content of its version before the last.
 func (s deriveService) Undo(ctx context.Context, req *kiokuv1.UndoRequest) (*kiokuv1.UndoResponse, error) {
-	done, err := s.decide(ctx, req, memory.DecisionRequest{Verb: memory.DecideUndo})
+	done, err := s.decide(ctx, req, unit.DecisionRequest{Verb: unit.DecideUndo})
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +133,7 @@ func (s deriveService) RunDerive(req *kiokuv1.RunDeriveRequest, stream grpc.Serv
 	if err != nil {
 		return err
 	}
-	step, wait := sendSteps(func(p memory.DeriveProgress) error { return stream.Send(deriveProgress(p)) })
+	step, wait := sendSteps(func(p unit.DeriveProgress) error { return stream.Send(deriveProgress(p)) })
 	defer wait()
 	err = d.Run(ctx, req.GetAll(), step)
 	wait()
@@ -143,5 +144,5 @@ func (s deriveService) RunDerive(req *kiokuv1.RunDeriveRequest, stream grpc.Serv
 	if err != nil {
 		return err
 	}
-	return stream.Send(&kiokuv1.RunDeriveResponse{Step: memory.StepDone, Status: st})
+	return stream.Send(&kiokuv1.RunDeriveResponse{Step: unit.StepDone, Status: st})
 }

@@ -3,6 +3,7 @@ package server_test
 import (
 	"context"
 
+	"kioku/derive/unit"
 	"kioku/memory"
 	"kioku/server"
 )
@@ -13,12 +14,12 @@ var _ server.Deriver = (*fakeDeriver)(nil)
 type fakeDeriver struct {
 	list     func(q memory.UnitQuery, words string) (memory.UnitList, error)
 	unit     func(id string, ceiling memory.Sensitivity) (memory.Unit, error)
-	history  func(id string, ceiling memory.Sensitivity) ([]memory.Version, error)
-	entities func(memory.EntityFilter) (memory.EntityList, error)
-	decide   func(memory.DecisionRequest) (memory.Decided, error)
-	status   func() (memory.DeriveStatus, error)
-	estimate func(all bool) (memory.DeriveEstimate, error)
-	run      func(ctx context.Context, all bool, step func(memory.DeriveProgress)) error
+	history  func(id string, ceiling memory.Sensitivity) ([]unit.Version, error)
+	entities func(unit.EntityFilter) (unit.EntityList, error)
+	decide   func(unit.DecisionRequest) (unit.Decided, error)
+	status   func() (unit.DeriveStatus, error)
+	estimate func(all bool) (unit.DeriveEstimate, error)
+	run      func(ctx context.Context, all bool, step func(unit.DeriveProgress)) error
 	retry    func(id int64) (int, error)
 }
 
@@ -36,42 +37,42 @@ func (f *fakeDeriver) Unit(_ context.Context, id string, ceiling memory.Sensitiv
 	return f.unit(id, ceiling)
 }
 
-func (f *fakeDeriver) History(_ context.Context, id string, ceiling memory.Sensitivity) ([]memory.Version, error) {
+func (f *fakeDeriver) History(_ context.Context, id string, ceiling memory.Sensitivity) ([]unit.Version, error) {
 	if f.history == nil {
 		return nil, memory.ErrNoUnit
 	}
 	return f.history(id, ceiling)
 }
 
-func (f *fakeDeriver) Entities(_ context.Context, filter memory.EntityFilter) (memory.EntityList, error) {
+func (f *fakeDeriver) Entities(_ context.Context, filter unit.EntityFilter) (unit.EntityList, error) {
 	if f.entities == nil {
-		return memory.EntityList{}, nil
+		return unit.EntityList{}, nil
 	}
 	return f.entities(filter)
 }
 
-func (f *fakeDeriver) Decide(_ context.Context, r memory.DecisionRequest) (memory.Decided, error) {
+func (f *fakeDeriver) Decide(_ context.Context, r unit.DecisionRequest) (unit.Decided, error) {
 	if f.decide == nil {
-		return memory.Decided{}, nil
+		return unit.Decided{}, nil
 	}
 	return f.decide(r)
 }
 
-func (f *fakeDeriver) Status(context.Context) (memory.DeriveStatus, error) {
+func (f *fakeDeriver) Status(context.Context) (unit.DeriveStatus, error) {
 	if f.status == nil {
-		return memory.DeriveStatus{}, nil
+		return unit.DeriveStatus{}, nil
 	}
 	return f.status()
 }
 
-func (f *fakeDeriver) Estimate(_ context.Context, all bool) (memory.DeriveEstimate, error) {
+func (f *fakeDeriver) Estimate(_ context.Context, all bool) (unit.DeriveEstimate, error) {
 	if f.estimate == nil {
-		return memory.DeriveEstimate{}, nil
+		return unit.DeriveEstimate{}, nil
 	}
 	return f.estimate(all)
 }
 
-func (f *fakeDeriver) Run(ctx context.Context, all bool, step func(memory.DeriveProgress)) error {
+func (f *fakeDeriver) Run(ctx context.Context, all bool, step func(unit.DeriveProgress)) error {
 	if f.run == nil {
 		return nil
 	}

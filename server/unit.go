@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/memory"
 	kiokuv1 "kioku/proto/kioku/v1"
@@ -12,8 +13,8 @@ import (
 // maxUnitText is the maximum number of bytes of a text that a person corrects.
 const maxUnitText = 4 << 10
 
-// unit returns a unit with its text, and without evidence of which nothing is known.
-func unit(u memory.Unit) *kiokuv1.Unit {
+// unitMessage returns a unit with its text, and without evidence of which nothing is known.
+func unitMessage(u memory.Unit) *kiokuv1.Unit {
 	return &kiokuv1.Unit{
 		Id: u.UID, Kind: u.Kind, State: u.State, Text: vocab.Text(u),
 		OccurredTime: kiokuv1.TimeOf(u.OccurredAt), RecordedTime: kiokuv1.TimeOf(u.RecordedAt), ChangedTime: kiokuv1.TimeOf(u.ChangedAt),
@@ -79,17 +80,17 @@ func evidence(e memory.Evidence) *kiokuv1.Evidence {
 }
 
 // unitVersion returns a version with the unit as it was. It returns an error for a payload that is none.
-func unitVersion(v memory.Version) (*kiokuv1.UnitVersion, error) {
+func unitVersion(v unit.Version) (*kiokuv1.UnitVersion, error) {
 	var was memory.Unit
 	if err := json.Unmarshal([]byte(v.Payload), &was); err != nil {
 		return nil, fmt.Errorf("read version %d of unit %s: %w", v.Version, v.UID, err)
 	}
 	return &kiokuv1.UnitVersion{
-		Version: int32Of(v.Version), Reason: v.Reason, Unit: unit(was), Model: v.Model, Contract: v.Contract, RecordedTime: kiokuv1.TimeOf(v.RecordedAt),
+		Version: int32Of(v.Version), Reason: v.Reason, Unit: unitMessage(was), Model: v.Model, Contract: v.Contract, RecordedTime: kiokuv1.TimeOf(v.RecordedAt),
 	}, nil
 }
 
-func entity(e memory.Entity) *kiokuv1.Entity {
+func entity(e unit.Entity) *kiokuv1.Entity {
 	return &kiokuv1.Entity{
 		Id: e.UID, Type: e.Type, Name: e.Name, Qualifier: e.Qualifier, Aliases: e.Aliases, MergedInto: e.MergedInto,
 		MentionCount: int32Of(e.Mentions), LastSeenTime: kiokuv1.TimeOf(e.LastSeen),
@@ -97,18 +98,18 @@ func entity(e memory.Entity) *kiokuv1.Entity {
 	}
 }
 
-func relation(r memory.Relation) *kiokuv1.Relation {
+func relation(r unit.Relation) *kiokuv1.Relation {
 	return &kiokuv1.Relation{Source: r.Source, Kind: r.Kind, Target: r.Target, Citation: r.Citation, EpisodeCount: int32Of(r.Episodes)}
 }
 
-func twins(t memory.Twins) *kiokuv1.Twins {
+func twins(t unit.Twins) *kiokuv1.Twins {
 	return &kiokuv1.Twins{First: entity(t.First), Second: entity(t.Second), Reason: t.Reason}
 }
 
-func decided(d memory.Decided) *kiokuv1.Decided {
+func decided(d unit.Decided) *kiokuv1.Decided {
 	out := &kiokuv1.Decided{Decision: d.Line, Remaining: d.Remaining}
 	if d.Unit != nil {
-		out.Unit = unit(*d.Unit)
+		out.Unit = unitMessage(*d.Unit)
 	}
 	if d.Entity != nil {
 		out.Entity = entity(*d.Entity)
@@ -116,14 +117,14 @@ func decided(d memory.Decided) *kiokuv1.Decided {
 	return out
 }
 
-func deriveProgress(p memory.DeriveProgress) *kiokuv1.RunDeriveResponse {
+func deriveProgress(p unit.DeriveProgress) *kiokuv1.RunDeriveResponse {
 	return &kiokuv1.RunDeriveResponse{Step: p.Step, DoneCount: int32Of(p.Done), TotalCount: int32Of(p.Total), Text: clip(p.Text, 500)}
 }
 
 // maxDeriveList is the maximum number of entries in each list of a status.
 const maxDeriveList = 100
 
-func deriveStatus(st memory.DeriveStatus) *kiokuv1.DeriveStatusResponse {
+func deriveStatus(st unit.DeriveStatus) *kiokuv1.DeriveStatusResponse {
 	return &kiokuv1.DeriveStatusResponse{
 		Enabled: true, Model: st.Model, Problem: clip(st.Problem, 500), EpisodeCount: int32Of(st.Episodes), PendingCount: int32Of(st.Pending),
 		UnextractedCount: int32Of(st.Unextracted), Units: counts(st.Units), Entities: counts(st.Entities), Jobs: counts(st.Jobs),
@@ -148,7 +149,7 @@ func counts(of map[string]int) map[string]int32 {
 	return out
 }
 
-func parkedJob(j memory.ParkedJob) *kiokuv1.ParkedJob {
+func parkedJob(j unit.ParkedJob) *kiokuv1.ParkedJob {
 	return &kiokuv1.ParkedJob{
 		Id: j.ID, Kind: j.Kind, ErrorClass: j.ErrorClass, Message: clip(j.Message, 1000), Answer: clip(j.Answer, 2<<10),
 		Episodes: j.Episodes[:min(len(j.Episodes), maxDeriveList)], ChangedTime: kiokuv1.TimeOf(j.ChangedAt),

@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"slices"
 
-	"kioku/memory"
+	"kioku/derive/unit"
 )
 
 // draft is an item that becomes one claim for each of its quotes.
 type draft struct {
-	claim      memory.Claim
+	claim      unit.Claim
 	confidence float64
 	evidence   []citation
 }
@@ -45,13 +45,13 @@ func (e *episodeReader) addClaim(contract string, d draft, c citation) {
 	if c.whole {
 		claim.Confidence = min(claim.Confidence, wholeConfidence)
 	}
-	if !slices.ContainsFunc(e.claims, func(other memory.Claim) bool { return sameClaim(other, claim) }) {
+	if !slices.ContainsFunc(e.claims, func(other unit.Claim) bool { return sameClaim(other, claim) }) {
 		e.claims = append(e.claims, claim)
 	}
 }
 
 // sameClaim reports whether two claims of one episode say the same with the same quote.
-func sameClaim(a, b memory.Claim) bool {
+func sameClaim(a, b unit.Claim) bool {
 	return a.Kind == b.Kind && a.StartLine == b.StartLine && a.Quote == b.Quote && a.Subject == b.Subject && a.Predicate == b.Predicate &&
 		a.Object == b.Object && a.From == b.From && a.To == b.To && a.LoopText == b.LoopText && a.Closes == b.Closes
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kioku/derive/contract"
+	"kioku/derive/unit"
 	"kioku/memory"
 )
 
@@ -42,22 +43,22 @@ func talk() contract.Episode {
 func input() contract.ExtractInput {
 	return contract.ExtractInput{Episodes: []contract.Episode{talk()}, Model: "test-model",
 		Loops:    []memory.Loop{{Key: "k1", Text: "send the report to Anna"}, {Key: "k2", Text: "call Dario"}},
-		Entities: []memory.Entity{{Type: "PERSON", Name: "Anna Rossi", Aliases: []string{"Anni"}}, {Type: "ORG", Name: "Acme"}}}
+		Entities: []unit.Entity{{Type: "PERSON", Name: "Anna Rossi", Aliases: []string{"Anni"}}, {Type: "ORG", Name: "Acme"}}}
 }
 
 // claimLine returns what matters of a claim on one line.
-func claimLine(c memory.Claim) string {
+func claimLine(c unit.Claim) string {
 	where := fmt.Sprintf("%d-%d %s %q %.2f", c.StartLine, c.EndLine, c.Speaker, c.Quote, c.Confidence)
 	switch c.Kind {
-	case memory.ClaimFact:
+	case unit.ClaimFact:
 		object := c.Object
 		if c.ObjectEntity != nil {
 			object += " (" + c.ObjectEntity.Type + ":" + c.ObjectEntity.Name + ")"
 		}
 		return fmt.Sprintf("fact %s %s %s [%s,%s) @%s", c.Subject.Name, c.Predicate, object, c.From, c.To, where)
-	case memory.ClaimRelation:
+	case unit.ClaimRelation:
 		return fmt.Sprintf("relation %s %s %s @%s", c.Subject.Name, c.Predicate, c.ObjectEntity.Name, where)
-	case memory.ClaimClose:
+	case unit.ClaimClose:
 		return fmt.Sprintf("close %s @%s", c.Closes, where)
 	}
 	return fmt.Sprintf("loop %s due %s @%s", c.LoopText, c.Due, where)
@@ -72,7 +73,7 @@ type outcome struct {
 }
 
 // found returns the outcome of claims and mentions.
-func found(mentions []memory.Mention, claims []memory.Claim) []string {
+func found(mentions []unit.Mention, claims []unit.Claim) []string {
 	var items []string
 	for _, m := range mentions {
 		items = append(items, fmt.Sprintf("%s:%s %v %.2f", m.Entity.Type, m.Entity.Name, m.Aliases, m.Confidence))

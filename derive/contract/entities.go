@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/memory"
 )
@@ -26,13 +27,13 @@ type episodeReader struct {
 	c      Contracts
 	r      *reader
 	source *source
-	loops  []memory.Loop   // offered
-	known  []memory.Entity // offered
+	loops  []memory.Loop // offered
+	known  []unit.Entity // offered
 	model  string
 
 	// mentions of entities that were accepted, without the owner of the memory.
-	mentions []memory.Mention
-	claims   []memory.Claim
+	mentions []unit.Mention
+	claims   []unit.Claim
 	// wording of the text, made when it is needed.
 	wording *wording
 }
@@ -77,7 +78,7 @@ func (e *episodeReader) ref(i *item, typeKey, nameKey, etype, name string) memor
 	case slices.Contains(others, foldName(name)), !e.occurs(ref):
 		i.fail(nameKey, ReasonName, "the name must stand in the text as it is written there, and be no pronoun")
 	}
-	if known, ok := e.knownAs(func(known memory.Entity) bool { return known.Type == etype }, name); ok {
+	if known, ok := e.knownAs(func(known unit.Entity) bool { return known.Type == etype }, name); ok {
 		return known
 	}
 	return ref
@@ -97,13 +98,13 @@ func (e *episodeReader) isUserName(name string) bool {
 
 // occurs reports whether a name stands in the text, or is one of the names of a known entity of which another one does.
 func (e *episodeReader) occurs(ref memory.EntityRef) bool {
-	_, known := e.knownAs(func(memory.Entity) bool { return true }, ref.Name)
+	_, known := e.knownAs(func(unit.Entity) bool { return true }, ref.Name)
 	return known || hasName(e.source.names, foldName(ref.Name))
 }
 
 // knownAs returns the one known entity that admits accepts, has a name and occurs in the text by one of its names. It returns false
 // if there is none, or more than one.
-func (e *episodeReader) knownAs(admits func(memory.Entity) bool, name string) (memory.EntityRef, bool) {
+func (e *episodeReader) knownAs(admits func(unit.Entity) bool, name string) (memory.EntityRef, bool) {
 	folded := foldName(name)
 	var found []memory.EntityRef
 	for _, known := range e.known {
@@ -121,13 +122,13 @@ func (e *episodeReader) knownAs(admits func(memory.Entity) bool, name string) (m
 
 // readEntities reads the list entities of an object.
 func (e *episodeReader) readEntities(o *object) {
-	var read []memory.Mention
+	var read []unit.Mention
 	for _, o := range o.list("entities") {
 		if m, ok := e.mention(o, read); ok {
 			read = append(read, m)
 		}
 	}
-	read = best(e.r, o.at("entities"), read, maxEntities, func(m memory.Mention) float64 { return m.Confidence })
+	read = best(e.r, o.at("entities"), read, maxEntities, func(m unit.Mention) float64 { return m.Confidence })
 	for _, m := range read {
 		if !vocab.IsUser(m.Entity) {
 			e.mentions = append(e.mentions, m)
@@ -137,14 +138,14 @@ func (e *episodeReader) readEntities(o *object) {
 }
 
 // mention reads one entity, which is none of those before it.
-func (e *episodeReader) mention(o *object, before []memory.Mention) (memory.Mention, bool) {
+func (e *episodeReader) mention(o *object, before []unit.Mention) (unit.Mention, bool) {
 	i := &item{object: o}
 	etype, name := o.str("etype"), o.str("name")
 	aliases := o.strings("aliases")
-	m := memory.Mention{Entity: e.ref(i, "etype", "name", etype, name), Role: i.choice("role", []string{"mentioned"})}
+	m := unit.Mention{Entity: e.ref(i, "etype", "name", etype, name), Role: i.choice("role", []string{"mentioned"})}
 	m.Confidence = i.confidence(entityFloor)
 	o.done()
-	if slices.ContainsFunc(before, func(other memory.Mention) bool { return sameEntity(other.Entity, m.Entity) }) {
+	if slices.ContainsFunc(before, func(other unit.Mention) bool { return sameEntity(other.Entity, m.Entity) }) {
 		i.fail("name", ReasonRepeated, "stands twice")
 	}
 	if i.dropped || vocab.IsUser(m.Entity) {
@@ -185,7 +186,7 @@ func (e *episodeReader) relation(o *object) (draft, bool) {
 	d := draft{confidence: i.confidence(relationFloor)}
 	src, dst := e.endpoint(i, "src"), e.endpoint(i, "dst")
 	rel := o.str("rel")
-	d.claim = memory.Claim{Kind: memory.ClaimRelation, Subject: src, Predicate: vocab.Relation(rel), Object: dst.Name, ObjectEntity: &dst}
+	d.claim = unit.Claim{Kind: unit.ClaimRelation, Subject: src, Predicate: vocab.Relation(rel), Object: dst.Name, ObjectEntity: &dst}
 	if !i.dropped && sameEntity(src, dst) {
 		i.fail("dst", ReasonValue, "must be another entity than src")
 	}
@@ -211,7 +212,7 @@ func (e *episodeReader) endpoint(i *item, key string) memory.EntityRef {
 			return m.Entity
 		}
 	}
-	if known, ok := e.knownAs(func(known memory.Entity) bool { return known.Type == etype }, name); ok {
+	if known, ok := e.knownAs(func(known unit.Entity) bool { return known.Type == etype }, name); ok {
 		return known
 	}
 	i.fail(key, ReasonName, "must be one of the entities of this answer or of the known ones")

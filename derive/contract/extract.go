@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"kioku/derive/unit"
 	"kioku/memory"
 )
 
@@ -14,7 +15,7 @@ type ExtractInput struct {
 	// Loops that are open, of which at most 20 are offered.
 	Loops []memory.Loop
 	// Entities that are known, of which at most 40 are offered.
-	Entities []memory.Entity
+	Entities []unit.Entity
 	// Model is the name of the model, for the maker of claims.
 	Model string
 }
@@ -32,9 +33,9 @@ type Extracted struct {
 	// Episode of the input.
 	Episode memory.Episode
 	// Mentions of entities; without the owner of the memory.
-	Mentions []memory.Mention
+	Mentions []unit.Mention
 	// Claims with lines relative to the episode.
-	Claims []memory.Claim
+	Claims []unit.Claim
 	// Reflection is nil unless it was asked for and given.
 	Reflection *Reflection
 	// Missing reports that the answer says nothing of this episode, and Lost that it had items for it and every one of them was
@@ -73,7 +74,7 @@ func (c Contracts) Extract(in ExtractInput) (Prompt, error) {
 }
 
 // offer writes the loops and entities that an answer may refer to, before all else.
-func (d *data) offer(loops []memory.Loop, entities []memory.Entity) {
+func (d *data) offer(loops []memory.Loop, entities []unit.Entity) {
 	if loops = offeredLoops(loops); len(loops) > 0 {
 		d.line("open loops (unit_id, text):")
 		for n, loop := range loops {
@@ -94,7 +95,7 @@ func (d *data) offer(loops []memory.Loop, entities []memory.Entity) {
 
 func offeredLoops(loops []memory.Loop) []memory.Loop { return loops[:min(len(loops), maxOfferedLoops)] }
 
-func offeredEntities(entities []memory.Entity) []memory.Entity {
+func offeredEntities(entities []unit.Entity) []unit.Entity {
 	return entities[:min(len(entities), maxOfferedEntities)]
 }
 

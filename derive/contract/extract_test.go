@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kioku/derive/contract"
+	"kioku/derive/unit"
 	"kioku/memory"
 )
 
@@ -53,11 +54,11 @@ func TestExtractMakesClaimsOfTheirEpisodes(t *testing.T) {
 		t.Fatalf("%+v, %v", x, err)
 	}
 	place := memory.EntityRef{Type: "PLACE", Name: "Porto"}
-	want := []memory.Claim{
-		{Kind: memory.ClaimFact, EpisodeID: 7, EpisodeUID: "e1", Maker: "facts/1 test-model", StartLine: 1, EndLine: 1, Quote: "moved to Porto", Speaker: memory.SpeakerUser,
+	want := []unit.Claim{
+		{Kind: unit.ClaimFact, EpisodeID: 7, EpisodeUID: "e1", Maker: "facts/1 test-model", StartLine: 1, EndLine: 1, Quote: "moved to Porto", Speaker: memory.SpeakerUser,
 			Confidence: 0.9, At: in.Episodes[0].OccurredAt, Sensitivity: memory.Private, Subject: memory.EntityRef{Type: "PERSON", Name: "USER"}, Predicate: "lives_in",
 			Object: "Porto", ObjectEntity: &place, From: "2026-10"},
-		{Kind: memory.ClaimLoop, EpisodeID: 7, EpisodeUID: "e1", Maker: "loops/1 test-model", StartLine: 5, EndLine: 5, Quote: "ダリオさんに連絡する", Speaker: memory.SpeakerUser,
+		{Kind: unit.ClaimLoop, EpisodeID: 7, EpisodeUID: "e1", Maker: "loops/1 test-model", StartLine: 5, EndLine: 5, Quote: "ダリオさんに連絡する", Speaker: memory.SpeakerUser,
 			Confidence: 0.8, At: in.Episodes[0].OccurredAt, Sensitivity: memory.Private, LoopText: "ダリオさんに連絡する", Due: "2026-11-25"},
 	}
 	if diff := cmp.Diff(want, x.Episodes[0].Claims); diff != "" {

@@ -3,6 +3,7 @@ package contract
 import (
 	"regexp"
 
+	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/memory"
 )
@@ -15,7 +16,7 @@ const (
 // fact reads one fact.
 func (e *episodeReader) fact(o *object) (draft, bool) {
 	i := &item{object: o}
-	claim := memory.Claim{Kind: memory.ClaimFact, Subject: e.entity(i, "subject")}
+	claim := unit.Claim{Kind: unit.ClaimFact, Subject: e.entity(i, "subject")}
 	name := o.str("predicate")
 	claim.Object = i.line("object_text", maxObject)
 	claim.ObjectEntity = e.objectEntity(i)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"kioku/derive/unit"
 	"kioku/memory"
 )
 
@@ -48,8 +49,8 @@ func (e *episodeReader) offeredLoop(i *item) *memory.Loop {
 }
 
 // closing returns the claim that an offered loop is done.
-func (e *episodeReader) closing(i *item, offered *memory.Loop, text string) memory.Claim {
-	claim := memory.Claim{Kind: memory.ClaimClose, LoopText: text}
+func (e *episodeReader) closing(i *item, offered *memory.Loop, text string) unit.Claim {
+	claim := unit.Claim{Kind: unit.ClaimClose, LoopText: text}
 	if _, ok := i.get("evidence", true); !ok {
 		i.fail("evidence", ReasonEvidence, "closed needs a quote that says that it is done")
 	}
@@ -63,7 +64,7 @@ func (e *episodeReader) closing(i *item, offered *memory.Loop, text string) memo
 
 // opening returns the claim that something is open. One that is offered already keeps its text, so that the claim is further
 // evidence of the same loop. A day before the episode is none to be due.
-func (e *episodeReader) opening(i *item, offered *memory.Loop, text, due string) memory.Claim {
+func (e *episodeReader) opening(i *item, offered *memory.Loop, text, due string) unit.Claim {
 	if offered != nil {
 		text = cmp.Or(offered.Text, text)
 	} else if !i.dropped && !sharesTerm(e.source.terms, e.source.names, text) {
@@ -74,5 +75,5 @@ func (e *episodeReader) opening(i *item, offered *memory.Loop, text, due string)
 	if len(due) < len("2006-01-02") || e.source.Date != "" && due < e.source.Date {
 		due = ""
 	}
-	return memory.Claim{Kind: memory.ClaimLoop, LoopText: text, Due: due}
+	return unit.Claim{Kind: unit.ClaimLoop, LoopText: text, Due: due}
 }

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"kioku/derive/contract"
+	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/internal/testkit"
 	"kioku/memory"
@@ -89,7 +90,7 @@ func sortedKeys(m map[string]any) []string {
 func foldedText(s string) string { return strings.Join(strings.Fields(norm.NFKC.String(s)), " ") }
 
 // checkClaim returns what is wrong with a claim: every claim has a quote that stands in the lines that it cites, of an entitled speaker.
-func checkClaim(e contract.Episode, in contract.ExtractInput, c memory.Claim) error {
+func checkClaim(e contract.Episode, in contract.ExtractInput, c unit.Claim) error {
 	var cited []string
 	speakers := map[string]bool{}
 	for _, line := range e.Lines {
@@ -100,7 +101,7 @@ func checkClaim(e contract.Episode, in contract.ExtractInput, c memory.Claim) er
 			}
 		}
 	}
-	aboutUser := vocab.IsUser(c.Subject) || c.Kind == memory.ClaimRelation && vocab.IsUser(*c.ObjectEntity)
+	aboutUser := vocab.IsUser(c.Subject) || c.Kind == unit.ClaimRelation && vocab.IsUser(*c.ObjectEntity)
 	closes := func(l memory.Loop) bool { return l.Key == c.Closes }
 	switch {
 	case c.Quote == "" || len([]rune(c.Quote)) > 200:
@@ -111,7 +112,7 @@ func checkClaim(e contract.Episode, in contract.ExtractInput, c memory.Claim) er
 		return fmt.Errorf("%s does not say %q", c.Speaker, c.Quote)
 	case aboutUser && c.Speaker != memory.SpeakerUser && c.Speaker != memory.SpeakerNote:
 		return fmt.Errorf("%s speaks about the user", c.Speaker)
-	case c.Kind == memory.ClaimClose && !slices.ContainsFunc(in.Loops, closes):
+	case c.Kind == unit.ClaimClose && !slices.ContainsFunc(in.Loops, closes):
 		return fmt.Errorf("closes %q, which was not offered", c.Closes)
 	case c.Confidence < 0 || c.Confidence > 1 || c.EpisodeUID != e.UID:
 		return fmt.Errorf("confidence %f, episode %s", c.Confidence, c.EpisodeUID)

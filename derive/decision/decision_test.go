@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kioku/derive/decision"
+	"kioku/derive/unit"
 	"kioku/internal/files"
 	"kioku/memory"
 )
@@ -53,20 +54,20 @@ func TestFormatAndParseAgree(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		line string
-		want memory.Decision
+		want unit.Decision
 	}{
-		{"- 2026-11-20 pin fact " + uid, memory.Decision{Verb: "pin", Kind: "fact", Target: uid}},
-		{"- 2026-11-20 pin fact " + uid + " over " + other, memory.Decision{Verb: "pin", Kind: "fact", Target: uid, Other: other}},
-		{"- 2026-11-20 pin fact " + uid + " over " + other + "," + key[:32] + " : moved", memory.Decision{Verb: "pin", Kind: "fact", Target: uid,
+		{"- 2026-11-20 pin fact " + uid, unit.Decision{Verb: "pin", Kind: "fact", Target: uid}},
+		{"- 2026-11-20 pin fact " + uid + " over " + other, unit.Decision{Verb: "pin", Kind: "fact", Target: uid, Other: other}},
+		{"- 2026-11-20 pin fact " + uid + " over " + other + "," + key[:32] + " : moved", unit.Decision{Verb: "pin", Kind: "fact", Target: uid,
 			Other: other + "," + key[:32], Note: "moved"}},
-		{"- 2026-11-20 unpin summary " + uid + " : no longer needed", memory.Decision{Verb: "unpin", Kind: "summary", Target: uid, Note: "no longer needed"}},
-		{"- 2026-11-20 forget fact " + key + " : wrong person", memory.Decision{Verb: "forget", Kind: "fact", Target: key, Note: "wrong person"}},
-		{"- 2026-11-20 close loop " + uid + " : 済み : ほんとう", memory.Decision{Verb: "close", Kind: "loop", Target: uid, Note: "済み : ほんとう"}},
-		{"- 2026-11-20 reopen loop " + uid, memory.Decision{Verb: "reopen", Kind: "loop", Target: uid}},
-		{"- 2026-11-20 merge entity " + uid + " into " + other + " : 同一人物", memory.Decision{Verb: "merge", Kind: "entity", Target: uid, Other: other, Note: "同一人物"}},
-		{"- 2026-11-20 split entity " + uid, memory.Decision{Verb: "split", Kind: "entity", Target: uid}},
-		{"- 2026-11-20 sensitivity loop " + uid + " private", memory.Decision{Verb: "sensitivity", Kind: "loop", Target: uid, Change: "private"}},
-		{"- 2026-11-20 correct fact " + uid + ` {"from":"","text":"a } : {\" 上海"} : tidy`, memory.Decision{Verb: "correct", Kind: "fact", Target: uid,
+		{"- 2026-11-20 unpin summary " + uid + " : no longer needed", unit.Decision{Verb: "unpin", Kind: "summary", Target: uid, Note: "no longer needed"}},
+		{"- 2026-11-20 forget fact " + key + " : wrong person", unit.Decision{Verb: "forget", Kind: "fact", Target: key, Note: "wrong person"}},
+		{"- 2026-11-20 close loop " + uid + " : 済み : ほんとう", unit.Decision{Verb: "close", Kind: "loop", Target: uid, Note: "済み : ほんとう"}},
+		{"- 2026-11-20 reopen loop " + uid, unit.Decision{Verb: "reopen", Kind: "loop", Target: uid}},
+		{"- 2026-11-20 merge entity " + uid + " into " + other + " : 同一人物", unit.Decision{Verb: "merge", Kind: "entity", Target: uid, Other: other, Note: "同一人物"}},
+		{"- 2026-11-20 split entity " + uid, unit.Decision{Verb: "split", Kind: "entity", Target: uid}},
+		{"- 2026-11-20 sensitivity loop " + uid + " private", unit.Decision{Verb: "sensitivity", Kind: "loop", Target: uid, Change: "private"}},
+		{"- 2026-11-20 correct fact " + uid + ` {"from":"","text":"a } : {\" 上海"} : tidy`, unit.Decision{Verb: "correct", Kind: "fact", Target: uid,
 			Change: `{"from":"","text":"a } : {\" 上海"}`, Note: "tidy"}},
 	} {
 		c.want.Day = "2026-11-20"
@@ -76,7 +77,7 @@ func TestFormatAndParseAgree(t *testing.T) {
 		}
 		c.want.Line = 2
 		got := decision.Parse([]byte("# Heading\r\n" + c.line + "\r\nprose\n"))
-		if diff := cmp.Diff([]memory.Decision{c.want}, got.Decisions); diff != "" || len(got.Bad) > 0 {
+		if diff := cmp.Diff([]unit.Decision{c.want}, got.Decisions); diff != "" || len(got.Bad) > 0 {
 			t.Errorf("%s: %v\n%s", c.line, got.Bad, diff)
 		}
 	}
@@ -130,7 +131,7 @@ func TestParseReportsWhatIsNoDecision(t *testing.T) {
 
 func TestFormatRefusesWhatNoLineCanSay(t *testing.T) {
 	t.Parallel()
-	for name, d := range map[string]memory.Decision{
+	for name, d := range map[string]unit.Decision{
 		"no day":               {Verb: "pin", Kind: "fact", Target: uid},
 		"text to be forgotten": {Day: "2026-11-20", Verb: "forget", Kind: "fact", Target: "lives in Rome"},
 		"a change of a pin":    {Day: "2026-11-20", Verb: "pin", Kind: "fact", Target: uid, Change: " : x"},
@@ -142,7 +143,7 @@ func TestFormatRefusesWhatNoLineCanSay(t *testing.T) {
 			t.Errorf("%s: %q, %v", name, line, err)
 		}
 	}
-	line, err := decision.Format(memory.Decision{Day: "2026-11-20", Verb: "pin", Kind: "fact", Target: uid, Note: "two\nlines\x1b[31m"})
+	line, err := decision.Format(unit.Decision{Day: "2026-11-20", Verb: "pin", Kind: "fact", Target: uid, Note: "two\nlines\x1b[31m"})
 	if err != nil || strings.ContainsAny(line, "\n\x1b") {
 		t.Errorf("a note of two lines: %q, %v", line, err)
 	}
@@ -151,18 +152,18 @@ func TestFormatRefusesWhatNoLineCanSay(t *testing.T) {
 func TestChangeIsCanonical(t *testing.T) {
 	t.Parallel()
 	from, to, level := "2026-10", "", memory.Private
-	got, err := decision.Change(memory.Correction{Text: "Tom & <Ana>", From: &from, To: &to, Sensitivity: &level})
+	got, err := decision.Change(unit.Correction{Text: "Tom & <Ana>", From: &from, To: &to, Sensitivity: &level})
 	if want := `{"from":"2026-10","sensitivity":"private","text":"Tom & <Ana>","to":""}`; err != nil || got != want {
 		t.Errorf("got %s, %v, want %s", got, err, want)
 	}
-	if _, err := decision.Change(memory.Correction{}); err == nil {
+	if _, err := decision.Change(unit.Correction{}); err == nil {
 		t.Error("a correction that changes nothing is accepted")
 	}
 }
 
 func TestAppendKeepsEveryLine(t *testing.T) {
 	t.Parallel()
-	pin := memory.Decision{Day: "2026-11-20", Verb: "pin", Kind: "fact", Target: uid}
+	pin := unit.Decision{Day: "2026-11-20", Verb: "pin", Kind: "fact", Target: uid}
 	line := "- 2026-11-20 pin fact " + uid
 	for name, c := range map[string]struct{ have, want string }{
 		"no final newline": {"# mine\n- buy milk", "# mine\n- buy milk\n" + line + "\n"},
@@ -192,13 +193,13 @@ func TestAppendCreatesTheFile(t *testing.T) {
 	if got, err := decision.Read(root); err != nil || len(got.Decisions)+len(got.Bad) > 0 || got.SHA256 != [32]byte{} {
 		t.Errorf("without a file: %v, %v", got, err)
 	}
-	want := memory.Decision{Day: "2026-11-20", Verb: "pin", Kind: "fact", Target: uid}
+	want := unit.Decision{Day: "2026-11-20", Verb: "pin", Kind: "fact", Target: uid}
 	if _, err := decision.Append(t.Context(), root, want); err != nil {
 		t.Fatal(err)
 	}
 	got, err := decision.Read(root)
 	want.Line = 9
-	if diff := cmp.Diff([]memory.Decision{want}, got.Decisions); err != nil || diff != "" || len(got.Bad) > 0 {
+	if diff := cmp.Diff([]unit.Decision{want}, got.Decisions); err != nil || diff != "" || len(got.Bad) > 0 {
 		t.Errorf("%v %v\n%s", err, got.Bad, diff)
 	}
 	data, err := os.ReadFile(filepath.Join(dir, decision.Path))
@@ -213,7 +214,7 @@ func TestAppendByManyLosesNoLine(t *testing.T) {
 	var writers sync.WaitGroup
 	for i := range 20 {
 		writers.Go(func() {
-			d := memory.Decision{Day: "2026-11-20", Verb: "pin", Kind: "fact", Target: fmt.Sprintf("%032x", i)}
+			d := unit.Decision{Day: "2026-11-20", Verb: "pin", Kind: "fact", Target: fmt.Sprintf("%032x", i)}
 			if _, err := decision.Append(t.Context(), root, d); err != nil {
 				t.Error(err)
 			}
@@ -243,7 +244,7 @@ func TestAppendWaitsForTheLockUntilItsContextEnds(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = decision.Append(ctx, root, memory.Decision{Day: "2026-11-20", Verb: "pin", Kind: "fact", Target: uid})
+	_, err = decision.Append(ctx, root, unit.Decision{Day: "2026-11-20", Verb: "pin", Kind: "fact", Target: uid})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
@@ -265,7 +266,7 @@ func TestForeignFilesAreRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, readErr := decision.Read(root)
-		_, appendErr := decision.Append(t.Context(), root, memory.Decision{Day: "2026-11-20", Verb: "pin", Kind: "fact", Target: uid})
+		_, appendErr := decision.Append(t.Context(), root, unit.Decision{Day: "2026-11-20", Verb: "pin", Kind: "fact", Target: uid})
 		for what, err := range map[string]error{"read": readErr, "append": appendErr} {
 			if err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), decision.Path) {
 				t.Errorf("%s of a %s: %v", what, name, err)
@@ -284,7 +285,7 @@ func TestAppendDoesNotLeaveTheWorkspace(t *testing.T) {
 	if err := os.Symlink(outside, filepath.Join(dir, "derived")); err != nil {
 		t.Fatal(err)
 	}
-	_, err := decision.Append(t.Context(), root, memory.Decision{Day: "2026-11-20", Verb: "pin", Kind: "fact", Target: uid})
+	_, err := decision.Append(t.Context(), root, unit.Decision{Day: "2026-11-20", Verb: "pin", Kind: "fact", Target: uid})
 	entries, readErr := os.ReadDir(outside)
 	if err == nil || readErr != nil || len(entries) > 0 {
 		t.Errorf("%v, %v, %v", err, entries, readErr)

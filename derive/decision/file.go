@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 
+	"kioku/derive/unit"
 	"kioku/internal/files"
 	"kioku/memory"
 )
@@ -41,7 +42,7 @@ A later line outranks an earlier one. Delete a line to take a decision back.
 // File is what a file of decisions says.
 type File struct {
 	// Decisions in the order of the file.
-	Decisions []memory.Decision
+	Decisions []unit.Decision
 	// Bad are the items of lists in it that are no decisions. They are left as they are.
 	Bad []Bad
 	// SHA256 of the file, zero if there is none.
@@ -110,7 +111,7 @@ func unread(err error) error {
 // until ctx ends for others who append. It returns the line, a *memory.InputError for a decision that no line can say,
 // memory.ErrNotWritable and memory.ErrNoSpace. After an error the file says what it said before, but it may have the beginning of
 // a line.
-func Append(ctx context.Context, root *os.Root, d memory.Decision) (line string, err error) {
+func Append(ctx context.Context, root *os.Root, d unit.Decision) (line string, err error) {
 	if line, err = Format(d); err != nil {
 		return "", err
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"kioku/derive/unit"
 	"kioku/internal/text"
 	"kioku/memory"
 )
@@ -37,20 +38,20 @@ var units = []string{memory.KindFact, memory.KindLoop, memory.KindSummary}
 
 // kinds are the kinds of things that each verb can be about.
 var kinds = map[string][]string{
-	memory.DecidePin: units, memory.DecideUnpin: units, memory.DecideForget: units, memory.DecideCorrect: units, memory.DecideSensitivity: units,
-	memory.DecideClose: {memory.KindLoop}, memory.DecideReopen: {memory.KindLoop},
-	memory.DecideMerge: {KindEntity}, memory.DecideSplit: {KindEntity},
+	unit.DecidePin: units, unit.DecideUnpin: units, unit.DecideForget: units, unit.DecideCorrect: units, unit.DecideSensitivity: units,
+	unit.DecideClose: {memory.KindLoop}, unit.DecideReopen: {memory.KindLoop},
+	unit.DecideMerge: {KindEntity}, unit.DecideSplit: {KindEntity},
 }
 
 // Format returns the line of a decision, without a line break. It returns a *memory.InputError for a decision that no line can say.
-func Format(d memory.Decision) (string, error) {
+func Format(d unit.Decision) (string, error) {
 	d.Note = text.OneLine(text.Clean(d.Note))
 	var b strings.Builder
 	fmt.Fprintf(&b, "- %s %s %s %s", d.Day, d.Verb, d.Kind, d.Target)
 	switch {
-	case d.Verb == memory.DecideMerge:
+	case d.Verb == unit.DecideMerge:
 		b.WriteString(" into " + d.Other)
-	case d.Verb == memory.DecidePin && d.Other != "":
+	case d.Verb == unit.DecidePin && d.Other != "":
 		b.WriteString(" over " + d.Other)
 	case d.Change != "":
 		b.WriteString(" " + d.Change)
@@ -76,8 +77,8 @@ func attempt(line string) bool {
 }
 
 // parseLine returns the decision that a line says, with Line 0. The error is a reason for people.
-func parseLine(line string) (memory.Decision, error) {
-	var d memory.Decision
+func parseLine(line string) (unit.Decision, error) {
+	var d unit.Decision
 	switch {
 	case len(line) > maxLineBytes:
 		return d, fmt.Errorf("is longer than %d bytes", maxLineBytes)
@@ -107,10 +108,10 @@ func parseLine(line string) (memory.Decision, error) {
 }
 
 // checkTarget returns what is wrong with the verb, the kind or the target.
-func checkTarget(d memory.Decision) error {
+func checkTarget(d unit.Decision) error {
 	allowed, ok := kinds[d.Verb]
 	digits := uidDigits
-	if d.Verb == memory.DecideForget {
+	if d.Verb == unit.DecideForget {
 		digits = keyDigits
 	}
 	switch {
@@ -129,9 +130,9 @@ func isHash(s string, digits int) bool {
 }
 
 // parseArgument reads what a verb needs beside its target, and returns the rest of the line.
-func parseArgument(d *memory.Decision, rest string) (string, error) {
+func parseArgument(d *unit.Decision, rest string) (string, error) {
 	switch d.Verb {
-	case memory.DecideMerge:
+	case unit.DecideMerge:
 		into, other, _ := strings.Cut(rest, " ")
 		other, after, more := strings.Cut(other, " ")
 		if into != "into" || !isHash(other, uidDigits) || other == d.Target {
@@ -142,7 +143,7 @@ func parseArgument(d *memory.Decision, rest string) (string, error) {
 			return " " + after, nil
 		}
 		return "", nil
-	case memory.DecideSensitivity:
+	case unit.DecideSensitivity:
 		level, after, more := strings.Cut(rest, " ")
 		if !slices.Contains(sensitivities, level) {
 			return "", errors.New("must end with normal, private or secret")
@@ -152,9 +153,9 @@ func parseArgument(d *memory.Decision, rest string) (string, error) {
 			return " " + after, nil
 		}
 		return "", nil
-	case memory.DecideCorrect:
+	case unit.DecideCorrect:
 		return parseChange(d, rest)
-	case memory.DecidePin:
+	case unit.DecidePin:
 		if over, ok := strings.CutPrefix(rest, "over "); ok {
 			return parseOver(d, over)
 		}
@@ -166,7 +167,7 @@ func parseArgument(d *memory.Decision, rest string) (string, error) {
 }
 
 // parseOver reads the facts over which a pinned one holds.
-func parseOver(d *memory.Decision, rest string) (string, error) {
+func parseOver(d *unit.Decision, rest string) (string, error) {
 	over, after, more := strings.Cut(rest, " ")
 	for uid := range strings.SplitSeq(over, ",") {
 		if d.Kind != memory.KindFact || !isHash(uid, uidDigits) || uid == d.Target {
@@ -181,7 +182,7 @@ func parseOver(d *memory.Decision, rest string) (string, error) {
 }
 
 // parseChange reads the JSON object of a correction.
-func parseChange(d *memory.Decision, rest string) (string, error) {
+func parseChange(d *unit.Decision, rest string) (string, error) {
 	var object map[string]json.RawMessage
 	dec := json.NewDecoder(strings.NewReader(rest))
 	if err := dec.Decode(&object); err != nil || object == nil || rest[0] != '{' {
@@ -296,8 +297,8 @@ func parseNote(rest string) (string, error) {
 	return note, nil
 }
 
-// Change returns the JSON object of a correction for [memory.Decision]'s Change. The same correction has the same bytes.
-func Change(c memory.Correction) (string, error) {
+// Change returns the JSON object of a correction for [unit.Decision]'s Change. The same correction has the same bytes.
+func Change(c unit.Correction) (string, error) {
 	fields := map[string]*string{}
 	if c.Text != "" {
 		line := text.OneLine(text.Clean(c.Text))

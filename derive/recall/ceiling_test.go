@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kioku/derive/recall"
+	"kioku/derive/unit"
 	"kioku/memory"
 )
 
@@ -110,7 +111,7 @@ func TestSearchCountsUnitsAboveTheCeiling(t *testing.T) {
 	t.Parallel()
 	private := fact("Marta", "lives_in", "Porto", 3)
 	private.Sensitivity = memory.Private
-	d := &derived{entities: []memory.Entity{person("Marta")}, units: []memory.Unit{private, fact("Marta", "likes", "tea", 4)}}
+	d := &derived{entities: []unit.Entity{person("Marta")}, units: []memory.Unit{private, fact("Marta", "likes", "tea", 4)}}
 	normal := memory.Normal
 	a := search(t, recall.New(&engine{}, d, patient), memory.Query{Text: "Marta?", Kinds: []string{memory.KindFact}, MaxSensitivity: &normal})
 	if diff := cmp.Diff([]string{"Marta likes tea"}, unitTexts(a)); diff != "" || a.Withheld != 1 {

@@ -10,6 +10,7 @@ import (
 
 	"kioku/derive/recall"
 	"kioku/derive/store"
+	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/memory"
 	"kioku/search/analysis"
@@ -83,7 +84,7 @@ func note(path, text string) memory.Hit {
 // derived is what is derived, in memory.
 type derived struct {
 	units    []memory.Unit
-	entities []memory.Entity
+	entities []unit.Entity
 	episodes []memory.Episode
 	uncut    []string
 	err      error
@@ -97,7 +98,7 @@ func (d *derived) fail() error {
 	return d.err
 }
 
-func (d *derived) Entities(_ context.Context, q store.EntityQuery) (found []memory.Entity, err error) {
+func (d *derived) Entities(_ context.Context, q store.EntityQuery) (found []unit.Entity, err error) {
 	for _, e := range d.entities {
 		for _, alias := range append(e.Aliases, e.Name) {
 			if slices.Contains(q.Norms, vocab.Norm(alias)) {
@@ -112,7 +113,7 @@ func (d *derived) Entities(_ context.Context, q store.EntityQuery) (found []memo
 func (d *derived) Units(_ context.Context, q memory.UnitQuery) (list memory.UnitList, err error) {
 	for _, u := range d.units {
 		about := q.Entity == "" || u.Fact != nil && vocab.EntityUID(u.Fact.Subject) == q.Entity ||
-			u.Summary != nil && slices.ContainsFunc(d.entities, func(e memory.Entity) bool { return e.UID == q.Entity && strings.Contains(u.Summary.Text, e.Name) })
+			u.Summary != nil && slices.ContainsFunc(d.entities, func(e unit.Entity) bool { return e.UID == q.Entity && strings.Contains(u.Summary.Text, e.Name) })
 		switch {
 		case !slices.Contains(q.Kinds, u.Kind) || !about || !admits(q.Filter, u):
 		case u.Sensitivity > q.MaxSensitivity:
@@ -158,8 +159,8 @@ func fact(name, predicate, object string, line int) memory.Unit {
 }
 
 // person is an entity.
-func person(name string, aliases ...string) memory.Entity {
-	return memory.Entity{UID: vocab.EntityUID(memory.EntityRef{Type: vocab.Person, Name: name}), Type: vocab.Person, Name: name, Aliases: aliases}
+func person(name string, aliases ...string) unit.Entity {
+	return unit.Entity{UID: vocab.EntityUID(memory.EntityRef{Type: vocab.Person, Name: name}), Type: vocab.Person, Name: name, Aliases: aliases}
 }
 
 // turns are messages of a user and an agent in turn.

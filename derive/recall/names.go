@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"kioku/derive/store"
+	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/memory"
 	"kioku/search/analysis"
@@ -148,6 +149,6 @@ func findNames(ctx context.Context, units Units, message, background string, cei
 	return names[:min(len(names), maxNames)], nil
 }
 
-func isUserEntity(e memory.Entity) bool {
+func isUserEntity(e unit.Entity) bool {
 	return vocab.IsUser(memory.EntityRef{Type: e.Type, Name: e.Name, Qualifier: e.Qualifier})
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"kioku/derive/store"
+	"kioku/derive/unit"
 	"kioku/memory"
 )
 
@@ -26,7 +27,7 @@ type Searcher interface {
 // Units is what recall reads of what is derived; a *store.Store is one.
 type Units interface {
 	// Entities returns those that have one of the names of a query.
-	Entities(ctx context.Context, q store.EntityQuery) ([]memory.Entity, error)
+	Entities(ctx context.Context, q store.EntityQuery) ([]unit.Entity, error)
 	// Units returns the units that a query selects.
 	Units(ctx context.Context, q memory.UnitQuery) (memory.UnitList, error)
 	// MatchUnits returns the units of q that share terms with a text.

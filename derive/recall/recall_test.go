@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"kioku/derive/recall"
+	"kioku/derive/unit"
 	"kioku/memory"
 )
 
@@ -89,7 +90,7 @@ func TestSearchAcceptance15FindsWhatJapanesePointsAt(t *testing.T) {
 func TestSearchUsesTheNamesOfTheConversation(t *testing.T) {
 	t.Parallel()
 	e := &engine{notes: brothers(), least: 0.2}
-	r := recall.New(e, &derived{entities: []memory.Entity{person("Marta", "Tita")}}, patient)
+	r := recall.New(e, &derived{entities: []unit.Entity{person("Marta", "Tita")}}, patient)
 	a := search(t, r, memory.Query{Text: "And her brother?", Context: turns("Tita was here.", "When?"), MaxResults: 2})
 	if !slices.ContainsFunc(a.Hits, func(h memory.Hit) bool { return strings.HasPrefix(h.Snippet, "Paulo") }) {
 		t.Errorf("found %q", texts(a))
@@ -116,7 +117,7 @@ func TestSearchMergesTheWordingsOfTheCaller(t *testing.T) {
 func TestSearchFindsFactsByNameAndByWords(t *testing.T) {
 	t.Parallel()
 	d := &derived{
-		entities: []memory.Entity{person("Marta", "Tita"), person("Dario")},
+		entities: []unit.Entity{person("Marta", "Tita"), person("Dario")},
 		units:    []memory.Unit{fact("Marta", "lives_in", "Porto", 5), fact("Marta", "likes", "coffee", 6), fact("Dario", "lives_in", "Turin", 9), fact("USER", "likes", "green tea", 12)},
 	}
 	kinds := []string{memory.KindFact}
@@ -154,7 +155,7 @@ func TestSearchFindsFactsByNameAndByWords(t *testing.T) {
 func TestSearchFindsOnlyUnitsThatTheFilterAdmits(t *testing.T) {
 	t.Parallel()
 	d := &derived{
-		entities: []memory.Entity{person("Marta")},
+		entities: []unit.Entity{person("Marta")},
 		units: []memory.Unit{
 			fact("Marta", "lives_in", "Porto", 5), fact("USER", "likes", "green tea", 12),
 			{UID: "a1", Kind: memory.KindLoop, Loop: &memory.Loop{Status: memory.LoopOpen, Text: "water the lemon tree"}},
@@ -202,7 +203,7 @@ func TestSearchFindsOpenLoopsAndTheSummaryOfAWeek(t *testing.T) {
 // Of the summaries in which somebody is mentioned only her own comes with her name.
 func TestSearchFindsTheSummaryOfAPersonByName(t *testing.T) {
 	t.Parallel()
-	d := &derived{entities: []memory.Entity{person("Marta")}, units: []memory.Unit{
+	d := &derived{entities: []unit.Entity{person("Marta")}, units: []memory.Unit{
 		{UID: "a1", Kind: memory.KindSummary, Summary: &memory.Summary{Scope: memory.ScopePerson, Key: "marta", Text: "Marta has laid tiles."}},
 		{UID: "b2", Kind: memory.KindSummary, Summary: &memory.Summary{Scope: memory.ScopeWeekly, Key: "2026-W46", Text: "Rain, and Marta called."}},
 		{UID: "c3", Kind: memory.KindSummary, Summary: &memory.Summary{Scope: memory.ScopeRolling, Key: "7d", Text: "Sun, and Marta wrote."}},
@@ -217,7 +218,7 @@ func TestSearchFindsTheSummaryOfAPersonByName(t *testing.T) {
 func TestSearchKeepsThePassageOfAFact(t *testing.T) {
 	t.Parallel()
 	only, more := note("MEMORY.md", "- Marta lives in Porto"), note("memory/1.md", "Marta lives in Porto\nby the river")
-	d := &derived{entities: []memory.Entity{person("Marta")}, units: []memory.Unit{fact("Marta", "lives_in", "Porto", 3)}}
+	d := &derived{entities: []unit.Entity{person("Marta")}, units: []memory.Unit{fact("Marta", "lives_in", "Porto", 3)}}
 	q := memory.Query{Text: "Where does Marta live?", Kinds: memory.QueryKinds()}
 	a := search(t, recall.New(&engine{notes: []memory.Hit{only, more}}, d, patient), q)
 	if diff := cmp.Diff([]string{only.Snippet, more.Snippet}, texts(a)); diff != "" || len(a.Units) != 1 {

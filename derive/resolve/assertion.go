@@ -26,7 +26,7 @@ const (
 
 // assertion is a claim with what is compared of it.
 type assertion struct {
-	memory.Claim
+	unit.Claim
 	// said is when it was said, by the clock on the wall.
 	said time.Time
 	// at is the effective time, zero if it is not known.
@@ -69,7 +69,7 @@ func assertions(v *vocab.Vocabulary, s unit.Slot) []*assertion {
 	aboutUser := vocab.IsUser(s.Subject)
 	var list []*assertion
 	for _, c := range s.Claims {
-		if c.Kind != memory.ClaimFact || v.Slot(c.Predicate) != s.Name || strings.TrimSpace(c.Object) == "" {
+		if c.Kind != unit.ClaimFact || v.Slot(c.Predicate) != s.Name || strings.TrimSpace(c.Object) == "" {
 			continue
 		}
 		if aboutUser && !byPerson(c.Speaker) {
@@ -84,7 +84,7 @@ func assertions(v *vocab.Vocabulary, s unit.Slot) []*assertion {
 }
 
 // newAssertion fills in what is compared of a claim.
-func newAssertion(v *vocab.Vocabulary, slot string, c memory.Claim, zone *time.Location) *assertion {
+func newAssertion(v *vocab.Vocabulary, slot string, c unit.Claim, zone *time.Location) *assertion {
 	a := &assertion{Claim: c, said: wall(c.At, zone)}
 	a.place(v, slot)
 	if byPerson(c.Speaker) {
@@ -114,7 +114,7 @@ func objectNorm(object string) string {
 
 // effective returns since when a claim says that something holds, and whether it says so itself. Something that ended before it
 // was said held on the day before its end.
-func effective(c memory.Claim, said time.Time) (at time.Time, stated bool) {
+func effective(c unit.Claim, said time.Time) (at time.Time, stated bool) {
 	if from := start(c.From); !from.IsZero() {
 		return from, true
 	}
@@ -149,7 +149,7 @@ func compareAssertions(a, b *assertion) int {
 }
 
 // compareClaims orders claims by what tells them apart, not by time.
-func compareClaims(a, b memory.Claim) int {
+func compareClaims(a, b unit.Claim) int {
 	return cmp.Or(cmp.Compare(a.EpisodeUID, b.EpisodeUID), cmp.Compare(a.StartLine, b.StartLine), cmp.Compare(a.EndLine, b.EndLine),
 		cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Predicate, b.Predicate), cmp.Compare(a.Object, b.Object), cmp.Compare(a.Quote, b.Quote),
 		cmp.Compare(a.Maker, b.Maker), cmp.Compare(a.Speaker, b.Speaker), cmp.Compare(a.Confidence, b.Confidence),

@@ -16,10 +16,10 @@ func SummaryKey(scope, key string) string {
 }
 
 // forgotten returns the keys of one kind that are forgotten.
-func forgotten(decisions []memory.Decision, kind string) map[string]bool {
+func forgotten(decisions []unit.Decision, kind string) map[string]bool {
 	var keys map[string]bool
 	for _, d := range decisions {
-		if d.Verb == memory.DecideForget && d.Kind == kind {
+		if d.Verb == unit.DecideForget && d.Kind == kind {
 			if keys == nil {
 				keys = map[string]bool{}
 			}
@@ -30,10 +30,10 @@ func forgotten(decisions []memory.Decision, kind string) map[string]bool {
 }
 
 // decisionsAbout returns the decisions about a run, also under the names that it had before, unless another run has that name now.
-func decisionsAbout(decisions []memory.Decision, kind string, r *run, runs []*run) []memory.Decision {
-	var about []memory.Decision
+func decisionsAbout(decisions []unit.Decision, kind string, r *run, runs []*run) []unit.Decision {
+	var about []unit.Decision
 	for _, d := range decisions {
-		if d.Kind != kind || d.Verb == memory.DecideForget {
+		if d.Kind != kind || d.Verb == unit.DecideForget {
 			continue
 		}
 		other := func(o *run) bool { return o != r && o.uid == d.Target }
@@ -53,8 +53,8 @@ type change struct {
 }
 
 // changeOf returns what a decision corrects; the zero value if it corrects nothing.
-func changeOf(d memory.Decision) change {
-	if d.Verb != memory.DecideCorrect {
+func changeOf(d unit.Decision) change {
+	if d.Verb != unit.DecideCorrect {
 		return change{}
 	}
 	var w struct {
@@ -74,7 +74,7 @@ func changeOf(d memory.Decision) change {
 }
 
 // fold returns the fields that corrections set together, the later ones outranking the earlier ones.
-func fold(decisions []memory.Decision) map[string]string {
+func fold(decisions []unit.Decision) map[string]string {
 	fields := map[string]string{}
 	for _, d := range decisions {
 		for name, value := range changeOf(d).fields {
@@ -100,20 +100,20 @@ func isField(name, value string) bool {
 }
 
 // restored reports whether a correction has given a unit what an earlier version said.
-func restored(decisions []memory.Decision) bool {
-	return slices.ContainsFunc(decisions, func(d memory.Decision) bool { return changeOf(d).was != nil })
+func restored(decisions []unit.Decision) bool {
+	return slices.ContainsFunc(decisions, func(d unit.Decision) bool { return changeOf(d).was != nil })
 }
 
 // isPinned reports whether the last decision about the pin is that there is one.
-func isPinned(decisions []memory.Decision) bool {
+func isPinned(decisions []unit.Decision) bool {
 	pinned := false
 	for _, d := range decisions {
 		switch d.Verb {
-		case memory.DecidePin:
+		case unit.DecidePin:
 			pinned = true
-		case memory.DecideUnpin:
+		case unit.DecideUnpin:
 			pinned = false
-		case memory.DecideCorrect:
+		case unit.DecideCorrect:
 			u := memory.Unit{Pinned: pinned}
 			if was := changeOf(d).was; was != nil && json.Unmarshal(was, &u) == nil {
 				pinned = u.Pinned
@@ -124,13 +124,13 @@ func isPinned(decisions []memory.Decision) bool {
 }
 
 // settledBy returns the UIDs of the facts over which the last pin of a fact holds; none if it is not pinned.
-func settledBy(decisions []memory.Decision) []string {
+func settledBy(decisions []unit.Decision) []string {
 	if !isPinned(decisions) {
 		return nil
 	}
 	var over []string
 	for _, d := range decisions {
-		if d.Verb == memory.DecidePin {
+		if d.Verb == unit.DecidePin {
 			over = strings.Split(d.Other, ",")
 		}
 	}
@@ -180,17 +180,17 @@ func (a *assertion) correct(v *vocab.Vocabulary, slot string, fields map[string]
 }
 
 // decideUnit applies decisions to a unit, in their order.
-func decideUnit(u memory.Unit, decisions []memory.Decision) memory.Unit {
+func decideUnit(u memory.Unit, decisions []unit.Decision) memory.Unit {
 	made := u
 	for i, d := range decisions {
 		switch d.Verb {
-		case memory.DecidePin:
+		case unit.DecidePin:
 			u.Pinned, u.Salience = true, 1
-		case memory.DecideUnpin:
+		case unit.DecideUnpin:
 			u.Pinned, u.Salience = false, made.Salience
-		case memory.DecideSensitivity:
+		case unit.DecideSensitivity:
 			u.Sensitivity = level(d.Change, u.Sensitivity)
-		case memory.DecideCorrect:
+		case unit.DecideCorrect:
 			c := changeOf(d)
 			if to, ok := c.fields["sensitivity"]; ok && to == nil {
 				u.Sensitivity = made.Sensitivity

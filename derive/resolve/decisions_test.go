@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kioku/derive/resolve"
+	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/memory"
 )
@@ -18,7 +19,7 @@ const moved = `
 func TestPinnedFactIsNotSuperseded(t *testing.T) {
 	t.Parallel()
 	lisbon := find(t, facts(slot(t, "lives_in", moved)), "Lisbon")
-	s := slot(t, "lives_in", moved, decide(memory.DecidePin, lisbon.UID, ""))
+	s := slot(t, "lives_in", moved, decide(unit.DecidePin, lisbon.UID, ""))
 	units := facts(s)
 	want := "lives_in Lisbon [..] validated\nlives_in Porto [2026-10-05..] conflict\n"
 	if diff := cmp.Diff(want, lines(units)); diff != "" {
@@ -28,7 +29,7 @@ func TestPinnedFactIsNotSuperseded(t *testing.T) {
 	if !pinned.Pinned || pinned.UID != lisbon.UID || pinned.Salience != 1 {
 		t.Errorf("the pinned fact is %+v", pinned)
 	}
-	s.Decisions = append(s.Decisions, decide(memory.DecideUnpin, lisbon.UID, ""))
+	s.Decisions = append(s.Decisions, decide(unit.DecideUnpin, lisbon.UID, ""))
 	if diff := cmp.Diff(facts(slot(t, "lives_in", moved)), facts(s)); diff != "" {
 		t.Errorf("after it is unpinned:\n%s", diff)
 	}
@@ -39,7 +40,7 @@ func TestPinnedFactWinsAgainstMemoryMD(t *testing.T) {
 	const text = "| MEMORY | lives_in | Lisbon\n10-05 | note | lives_in | Porto"
 	porto := find(t, facts(slot(t, "lives_in", text)), "Porto")
 	want := "lives_in Porto [..] validated\nlives_in Lisbon [..] conflict\n"
-	if diff := cmp.Diff(want, lines(facts(slot(t, "lives_in", text, decide(memory.DecidePin, porto.UID, ""))))); diff != "" {
+	if diff := cmp.Diff(want, lines(facts(slot(t, "lives_in", text, decide(unit.DecidePin, porto.UID, ""))))); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -51,21 +52,21 @@ func TestPinSettlesAConflict(t *testing.T) {
 	const said = "|MEMORY|lives_in|Kobe\n02-18|note|lives_in|Nishinomiya|2026-02-22.."
 	before := facts(slot(t, "lives_in", said))
 	kobe, nishinomiya := find(t, before, "Kobe"), find(t, before, "Nishinomiya")
-	pin := func(u, over memory.Unit) memory.Decision {
-		d := decide(memory.DecidePin, u.UID, "")
+	pin := func(u, over memory.Unit) unit.Decision {
+		d := decide(unit.DecidePin, u.UID, "")
 		d.Other = over.UID
 		return d
 	}
 	for name, c := range map[string]struct {
 		said      string
-		decisions []memory.Decision
+		decisions []unit.Decision
 		want      string
 	}{
-		"the dated one":   {said, []memory.Decision{pin(nishinomiya, kobe)}, "lives_in Nishinomiya [2026-02-22..] validated\nlives_in Kobe [..2026-02-22] superseded\n"},
-		"the undated one": {said, []memory.Decision{pin(kobe, nishinomiya)}, "lives_in Nishinomiya [2026-02-22..] superseded\nlives_in Kobe [..] validated\n"},
-		"said later": {said + "\n|MEMORY|lives_in|Osaka", []memory.Decision{pin(nishinomiya, kobe)},
+		"the dated one":   {said, []unit.Decision{pin(nishinomiya, kobe)}, "lives_in Nishinomiya [2026-02-22..] validated\nlives_in Kobe [..2026-02-22] superseded\n"},
+		"the undated one": {said, []unit.Decision{pin(kobe, nishinomiya)}, "lives_in Nishinomiya [2026-02-22..] superseded\nlives_in Kobe [..] validated\n"},
+		"said later": {said + "\n|MEMORY|lives_in|Osaka", []unit.Decision{pin(nishinomiya, kobe)},
 			"lives_in Nishinomiya [2026-02-22..] validated\nlives_in Kobe [..2026-02-22] superseded\nlives_in Osaka [..] conflict\n"},
-		"unpinned": {said, []memory.Decision{pin(nishinomiya, kobe), decide(memory.DecideUnpin, nishinomiya.UID, "")}, lines(before)},
+		"unpinned": {said, []unit.Decision{pin(nishinomiya, kobe), decide(unit.DecideUnpin, nishinomiya.UID, "")}, lines(before)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -83,7 +84,7 @@ func TestPinSettlesAConflict(t *testing.T) {
 func TestForgottenFactStaysForgotten(t *testing.T) {
 	t.Parallel()
 	key := vocab.FactKey(dario, "lives_in", "Lisbon")
-	s := slot(t, "lives_in", moved, decide(memory.DecideForget, key, ""))
+	s := slot(t, "lives_in", moved, decide(unit.DecideForget, key, ""))
 	s.Claims = append(s.Claims, claims(t, dario, "11-05 | note | lives_in | lisbon\n11-06 | user | lives_in | LISBON | 2026-11")...)
 	if diff := cmp.Diff("lives_in Porto [..] validated\n", lines(facts(s))); diff != "" {
 		t.Error(diff)
@@ -93,7 +94,7 @@ func TestForgottenFactStaysForgotten(t *testing.T) {
 func TestForgottenFactStaysForgottenWhenItsSubjectIsMerged(t *testing.T) {
 	t.Parallel()
 	old := memory.EntityRef{Type: vocab.Person, Name: "D. Conti"}
-	s := slot(t, "lives_in", "03-01 | note | lives_in | Porto", decide(memory.DecideForget, vocab.FactKey(old, "lives_in", "Lisbon"), ""))
+	s := slot(t, "lives_in", "03-01 | note | lives_in | Porto", decide(unit.DecideForget, vocab.FactKey(old, "lives_in", "Lisbon"), ""))
 	s.Claims = append(s.Claims, claims(t, old, "04-01 | note | lives_in | Lisbon")...)
 	if diff := cmp.Diff("lives_in Porto [..] validated\n", lines(facts(s))); diff != "" {
 		t.Error(diff)
@@ -106,7 +107,7 @@ func TestDecisionsFollowAMergedSubject(t *testing.T) {
 	s := slot(t, "lives_in", "03-01 | note | lives_in | Lisbon")
 	s.Subject, s.Claims = old, claims(t, old, "03-01 | note | lives_in | Lisbon")
 	before := facts(s)[0]
-	s.Subject, s.Decisions = dario, []memory.Decision{decide(memory.DecidePin, before.UID, "")}
+	s.Subject, s.Decisions = dario, []unit.Decision{decide(unit.DecidePin, before.UID, "")}
 	if after := facts(s)[0]; !after.Pinned || after.UID == before.UID {
 		t.Errorf("under the other name it is %+v", after)
 	}
@@ -118,7 +119,7 @@ func TestCorrectedFactIsAPersonsClaim(t *testing.T) {
 		03-01 | assistant | lives_in | Lisbn
 		10-05 | assistant | lives_in | Porto`
 	before := find(t, facts(slot(t, "lives_in", text)), "Lisbn")
-	units := facts(slot(t, "lives_in", text, decide(memory.DecideCorrect, before.UID, `{"text":"Lisbon","from":"2024-05"}`)))
+	units := facts(slot(t, "lives_in", text, decide(unit.DecideCorrect, before.UID, `{"text":"Lisbon","from":"2024-05"}`)))
 	want := "lives_in Lisbon [2024-05..] validated\nlives_in Porto [2026-10-05..] conflict\n"
 	if diff := cmp.Diff(want, lines(units)); diff != "" {
 		t.Error(diff)
@@ -133,8 +134,8 @@ func TestCorrectedFactIsAPersonsClaim(t *testing.T) {
 func TestLaterCorrectionsOutrankEarlierOnes(t *testing.T) {
 	t.Parallel()
 	uid := find(t, facts(slot(t, "lives_in", moved)), "Porto").UID
-	units := facts(slot(t, "lives_in", moved, decide(memory.DecideCorrect, uid, `{"text":"Braga","from":"2026-09"}`),
-		decide(memory.DecideCorrect, uid, `{"text":"Faro"}`), decide(memory.DecideCorrect, uid, `{"sensitivity":"secret","from":"soon"}`)))
+	units := facts(slot(t, "lives_in", moved, decide(unit.DecideCorrect, uid, `{"text":"Braga","from":"2026-09"}`),
+		decide(unit.DecideCorrect, uid, `{"text":"Faro"}`), decide(unit.DecideCorrect, uid, `{"sensitivity":"secret","from":"soon"}`)))
 	want := "lives_in Lisbon [..2026-09] superseded\nlives_in Faro [2026-09..] validated\n"
 	if diff := cmp.Diff(want, lines(units)); diff != "" || units[1].UID != uid || units[1].Sensitivity != memory.Secret {
 		t.Errorf("%+v\n%s", units[1], diff)
@@ -144,7 +145,7 @@ func TestLaterCorrectionsOutrankEarlierOnes(t *testing.T) {
 func TestCorrectionToTheObjectOfItsNeighbourJoinsThem(t *testing.T) {
 	t.Parallel()
 	uid := find(t, facts(slot(t, "lives_in", moved)), "Porto").UID
-	units := facts(slot(t, "lives_in", moved, decide(memory.DecideCorrect, uid, `{"text":"Lisbon"}`)))
+	units := facts(slot(t, "lives_in", moved, decide(unit.DecideCorrect, uid, `{"text":"Lisbon"}`)))
 	if len(units) != 1 || units[0].UID != uid || len(units[0].Evidence) != 2 {
 		t.Errorf("got\n%s", lines(units))
 	}
@@ -167,13 +168,13 @@ func TestAcceptance10WholeCorrectionRestoresThePayload(t *testing.T) {
 	if want := `{"was":{"Fact":{"SupersededBy":"","To":""},"State":"validated"}}`; was != want || err != nil {
 		t.Errorf("the change is %s, %v; want %s", was, err, want)
 	}
-	s := slot(t, "lives_in", moved, decide(memory.DecideCorrect, old.UID, `{"text":"Faro"}`), decide(memory.DecideCorrect, old.UID, `{"text":null}`),
-		decide(memory.DecideCorrect, old.UID, was))
+	s := slot(t, "lives_in", moved, decide(unit.DecideCorrect, old.UID, `{"text":"Faro"}`), decide(unit.DecideCorrect, old.UID, `{"text":null}`),
+		decide(unit.DecideCorrect, old.UID, was))
 	got := find(t, facts(s), "Lisbon")
 	if diff := cmp.Diff(payload(old), payload(got)); diff != "" || len(got.Evidence) == 0 {
 		t.Error(diff)
 	}
-	s.Decisions = append(s.Decisions, decide(memory.DecidePin, old.UID, ""), decide(memory.DecideCorrect, old.UID, `{"to":"2026-12"}`))
+	s.Decisions = append(s.Decisions, decide(unit.DecidePin, old.UID, ""), decide(unit.DecideCorrect, old.UID, `{"to":"2026-12"}`))
 	if got := find(t, facts(s), "Lisbon"); !got.Pinned || got.Fact.To != "2026-12" {
 		t.Errorf("decisions after it do not hold: %+v %+v", got, got.Fact)
 	}
@@ -183,7 +184,7 @@ func TestAcceptance10WholeCorrectionRestoresThePayload(t *testing.T) {
 func TestRestoredFactIsAgainstTheOneThatHadSupersededIt(t *testing.T) {
 	t.Parallel()
 	old := facts(slot(t, "lives_in", "03-01 | note | lives_in | Lisbon"))[0]
-	units := facts(slot(t, "lives_in", moved, decide(memory.DecideCorrect, old.UID, `{"was":{"Fact":{"SupersededBy":"","To":""},"State":"validated"}}`)))
+	units := facts(slot(t, "lives_in", moved, decide(unit.DecideCorrect, old.UID, `{"was":{"Fact":{"SupersededBy":"","To":""},"State":"validated"}}`)))
 	want := "lives_in Lisbon [..] validated\nlives_in Porto [2026-10-05..] conflict\n"
 	if diff := cmp.Diff(want, lines(units)); diff != "" || !cmp.Equal(units[1].Fact.Opposes, []string{old.UID}) {
 		t.Error(diff, units[1].Fact.Opposes)
@@ -195,7 +196,7 @@ func TestTwoPinnedFactsAreInConflict(t *testing.T) {
 	t.Parallel()
 	const text = "03-01 | note | lives_in | Porto\n04-01 | note | lives_in | Lisbon"
 	before := facts(slot(t, "lives_in", text))
-	units := facts(slot(t, "lives_in", text, decide(memory.DecidePin, find(t, before, "Porto").UID, ""), decide(memory.DecidePin, find(t, before, "Lisbon").UID, "")))
+	units := facts(slot(t, "lives_in", text, decide(unit.DecidePin, find(t, before, "Porto").UID, ""), decide(unit.DecidePin, find(t, before, "Lisbon").UID, "")))
 	want := "lives_in Porto [..] conflict\nlives_in Lisbon [2026-04-01..] conflict\n"
 	if diff := cmp.Diff(want, lines(units)); diff != "" {
 		t.Error(diff)
@@ -206,7 +207,7 @@ func TestTwoPinnedFactsAreInConflict(t *testing.T) {
 func TestFactsLeaveOutWhatIsForgotten(t *testing.T) {
 	t.Parallel()
 	for name, subject := range map[string]memory.EntityRef{"its own name": dario, "another name": {Type: "PERSON", Name: "DC"}} {
-		s := slot(t, "lives_in", "03-01 | note | lives_in | Porto", decide(memory.DecideForget, vocab.FactKey(dario, "lives_in", "Porto"), ""))
+		s := slot(t, "lives_in", "03-01 | note | lives_in | Porto", decide(unit.DecideForget, vocab.FactKey(dario, "lives_in", "Porto"), ""))
 		s.Claims[0].Subject = subject
 		if units := facts(s); len(units) > 0 {
 			t.Errorf("%s: %s", name, lines(units))

@@ -240,15 +240,15 @@ func TestFactsConfidence(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		claims string
-		change func(claims []memory.Claim)
+		change func(claims []unit.Claim)
 		want   float64
 		trust  string
 	}{
 		"one note":     {"03-01 | note | uses | vim", nil, .7, "note"},
 		"two episodes": {"03-01 | note | uses | vim\n03-02 | user | uses | vim", nil, .91, "note"},
 		"one episode twice": {"03-01 | note | uses | vim\n03-01 | note | uses | Vim",
-			func(list []memory.Claim) { list[1].EpisodeUID, list[1].StartLine = list[0].EpisodeUID, 2 }, .7, "note"},
-		"an assistant counts less": {"03-01 | assistant | uses | vim", func(list []memory.Claim) { list[0].Confidence = .99 }, .8, "assistant"},
+			func(list []unit.Claim) { list[1].EpisodeUID, list[1].StartLine = list[0].EpisodeUID, 2 }, .7, "note"},
+		"an assistant counts less": {"03-01 | assistant | uses | vim", func(list []unit.Claim) { list[0].Confidence = .99 }, .8, "assistant"},
 		"many without a note": {"03-01 | user | uses | vim\n03-02 | user | uses | vim\n03-03 | user | uses | vim\n03-04 | user | uses | vim",
 			nil, .95, "user"},
 	} {
@@ -300,7 +300,7 @@ func TestFactsInheritTheGreatestSensitivity(t *testing.T) {
 	if units[0].Sensitivity != memory.Private {
 		t.Errorf("got %v", units[0].Sensitivity)
 	}
-	s.Decisions = []memory.Decision{decide(memory.DecideSensitivity, units[0].UID, "normal")}
+	s.Decisions = []unit.Decision{decide(unit.DecideSensitivity, units[0].UID, "normal")}
 	if got := facts(s)[0].Sensitivity; got != memory.Normal {
 		t.Errorf("after a person has lowered it: %v", got)
 	}
@@ -359,14 +359,14 @@ func FuzzFacts(f *testing.F) {
 	f.Add("lives_in", "Lisbon", "2026-01", "2026-02", "Porto", "", "", int64(0), int64(1000), "note", "tool", `{"text":"x"}`)
 	f.Fuzz(func(t *testing.T, slot, object, from, to, object2, from2, to2 string, at, at2 int64, speaker, speaker2, change string) {
 		s := unit.Slot{Kind: memory.KindFact, Subject: dario, Name: vocab.Default().Slot(slot), Now: now}
-		for i, c := range []memory.Claim{{Object: object, From: from, To: to, Speaker: speaker}, {Object: object2, From: from2, To: to2, Speaker: speaker2}} {
-			c.Kind, c.Predicate, c.Confidence, c.EpisodeUID = memory.ClaimFact, slot, .5, fmt.Sprint(i)
+		for i, c := range []unit.Claim{{Object: object, From: from, To: to, Speaker: speaker}, {Object: object2, From: from2, To: to2, Speaker: speaker2}} {
+			c.Kind, c.Predicate, c.Confidence, c.EpisodeUID = unit.ClaimFact, slot, .5, fmt.Sprint(i)
 			c.At = now.AddDate(0, 0, int([]int64{at, at2}[i]%1000))
 			s.Claims = append(s.Claims, c)
 		}
 		units := facts(s)
 		for _, u := range units {
-			s.Decisions = append(s.Decisions, decide(memory.DecideCorrect, u.UID, change), decide(memory.DecidePin, u.UID, ""))
+			s.Decisions = append(s.Decisions, decide(unit.DecideCorrect, u.UID, change), decide(unit.DecidePin, u.UID, ""))
 		}
 		facts(s)
 		if _, err := json.Marshal(units); err != nil {
@@ -413,7 +413,7 @@ func BenchmarkFacts(b *testing.B) {
 	for _, n := range []int{8, 1000} {
 		s := unit.Slot{Kind: memory.KindFact, Subject: dario, Name: "lives_in", Now: now}
 		for i := range n {
-			s.Claims = append(s.Claims, memory.Claim{Kind: memory.ClaimFact, EpisodeUID: fmt.Sprint(i), Maker: "rule", Confidence: .7, Subject: dario, Predicate: "lives_in",
+			s.Claims = append(s.Claims, unit.Claim{Kind: unit.ClaimFact, EpisodeUID: fmt.Sprint(i), Maker: "rule", Confidence: .7, Subject: dario, Predicate: "lives_in",
 				Object: fmt.Sprintf("city %d", i%5), Speaker: memory.SpeakerNote, At: now.AddDate(0, 0, -i)})
 		}
 		b.Run(fmt.Sprintf("claims=%d", n), func(b *testing.B) {

@@ -36,9 +36,9 @@ func at(t *testing.T, s string) time.Time {
 
 // claims reads one fact a line: the time, the speaker ("MEMORY" for a line of MEMORY.md), the predicate and the object, and in brackets
 // the bounds, divided by two dots.
-func claims(t *testing.T, subject memory.EntityRef, text string) []memory.Claim {
+func claims(t *testing.T, subject memory.EntityRef, text string) []unit.Claim {
 	t.Helper()
-	var list []memory.Claim
+	var list []unit.Claim
 	for i, line := range strings.Split(strings.TrimSpace(text), "\n") {
 		fields := strings.Split(line, "|")
 		if len(fields) < 4 {
@@ -47,7 +47,7 @@ func claims(t *testing.T, subject memory.EntityRef, text string) []memory.Claim 
 		for j := range fields {
 			fields[j] = strings.TrimSpace(fields[j])
 		}
-		c := memory.Claim{Kind: memory.ClaimFact, EpisodeUID: fmt.Sprintf("episode%02d", i), Maker: "rule", StartLine: 1, EndLine: 1, Confidence: .7,
+		c := unit.Claim{Kind: unit.ClaimFact, EpisodeUID: fmt.Sprintf("episode%02d", i), Maker: "rule", StartLine: 1, EndLine: 1, Confidence: .7,
 			Quote: line, Subject: subject, At: at(t, fields[0]), Speaker: fields[1], Predicate: fields[2], Object: fields[3]}
 		if c.Speaker == "MEMORY" {
 			c.Speaker, c.LongTerm = memory.SpeakerNote, true
@@ -61,7 +61,7 @@ func claims(t *testing.T, subject memory.EntityRef, text string) []memory.Claim 
 }
 
 // slot returns the slot of claims of Dario.
-func slot(t *testing.T, name, text string, decisions ...memory.Decision) unit.Slot {
+func slot(t *testing.T, name, text string, decisions ...unit.Decision) unit.Slot {
 	t.Helper()
 	return unit.Slot{Kind: memory.KindFact, Subject: dario, Name: name, Claims: claims(t, dario, text), Decisions: decisions, Now: now}
 }
@@ -91,6 +91,6 @@ func find(t *testing.T, units []memory.Unit, object string) memory.Unit {
 }
 
 // decide returns a decision about a fact.
-func decide(verb, target, change string) memory.Decision {
-	return memory.Decision{Day: "2026-11-20", Verb: verb, Kind: memory.KindFact, Target: target, Change: change}
+func decide(verb, target, change string) unit.Decision {
+	return unit.Decision{Day: "2026-11-20", Verb: verb, Kind: memory.KindFact, Target: target, Change: change}
 }

@@ -31,7 +31,7 @@ func Loops(s unit.Slot) []memory.Unit {
 		return nil
 	}
 	uid := LoopUID(s.Name)
-	var about []memory.Decision
+	var about []unit.Decision
 	for _, d := range s.Decisions {
 		if d.Kind == memory.KindLoop && d.Target == uid {
 			about = append(about, d)
@@ -65,37 +65,37 @@ func Loops(s unit.Slot) []memory.Unit {
 // loop is what decides about one.
 type loop struct {
 	// opens and closes are the claims, by time.
-	opens, closes []memory.Claim
+	opens, closes []unit.Claim
 	// decided is the last decision to close or reopen it, nil if there is none.
-	decided *memory.Decision
+	decided *unit.Decision
 	// zone of the user.
 	zone *time.Location
 }
 
 // loopClaims returns the claims that a loop is open and that it is done, by time.
-func loopClaims(claims []memory.Claim, pinned bool) (opens, closes []memory.Claim) {
+func loopClaims(claims []unit.Claim, pinned bool) (opens, closes []unit.Claim) {
 	for _, c := range claims {
 		switch c.Kind {
-		case memory.ClaimLoop:
+		case unit.ClaimLoop:
 			opens = append(opens, c)
-		case memory.ClaimClose:
+		case unit.ClaimClose:
 			if c.Speaker != memory.SpeakerTool && (!pinned || byPerson(c.Speaker)) {
 				closes = append(closes, c)
 			}
 		}
 	}
-	for _, list := range [][]memory.Claim{opens, closes} {
-		slices.SortFunc(list, func(a, b memory.Claim) int { return cmp.Or(a.At.Compare(b.At), compareClaims(a, b)) })
+	for _, list := range [][]unit.Claim{opens, closes} {
+		slices.SortFunc(list, func(a, b unit.Claim) int { return cmp.Or(a.At.Compare(b.At), compareClaims(a, b)) })
 	}
 	return opens, closes
 }
 
 // lastDecision returns the last decision to close or reopen a loop, nil if there is none. A loop that was given back what it said is as
 // it was then.
-func lastDecision(decisions []memory.Decision) *memory.Decision {
-	var last *memory.Decision
+func lastDecision(decisions []unit.Decision) *unit.Decision {
+	var last *unit.Decision
 	for i, d := range decisions {
-		if d.Verb == memory.DecideClose || d.Verb == memory.DecideReopen {
+		if d.Verb == unit.DecideClose || d.Verb == unit.DecideReopen {
 			last = &decisions[i]
 		}
 	}
@@ -103,7 +103,7 @@ func lastDecision(decisions []memory.Decision) *memory.Decision {
 }
 
 // newest returns the time of the newest of claims that are sorted by time.
-func newest(claims []memory.Claim) time.Time {
+func newest(claims []unit.Claim) time.Time {
 	if len(claims) == 0 {
 		return time.Time{}
 	}
@@ -116,7 +116,7 @@ func (l loop) decidedNow() bool {
 		return false
 	}
 	against := l.closes
-	if l.decided.Verb == memory.DecideClose {
+	if l.decided.Verb == unit.DecideClose {
 		against = nil
 		for _, c := range l.opens {
 			if byPerson(c.Speaker) {
@@ -135,7 +135,7 @@ func (l loop) decidedAt() time.Time {
 // closed reports whether the loop is closed, and since when; zero if that is not known.
 func (l loop) closed() (bool, time.Time) {
 	if l.decidedNow() {
-		return l.decided.Verb == memory.DecideClose, l.decidedAt()
+		return l.decided.Verb == unit.DecideClose, l.decidedAt()
 	}
 	if len(l.closes) == 0 {
 		return false, time.Time{}
@@ -159,7 +159,7 @@ func (l loop) payload(key string) *memory.Loop {
 	if len(said) == 0 {
 		said = l.closes
 	}
-	best := slices.MaxFunc(said, func(a, b memory.Claim) int {
+	best := slices.MaxFunc(said, func(a, b unit.Claim) int {
 		return cmp.Or(cmp.Compare(trust(a.Speaker), trust(b.Speaker)), a.At.Compare(b.At), -compareClaims(a, b))
 	})
 	p.Text = vocab.TrimLoopMark(best.LoopText)

@@ -16,7 +16,7 @@ import (
 )
 
 // loopSlot reads one claim a line: the time, the speaker, "open" or "done", the text, and the day when it is due.
-func loopSlot(t *testing.T, text string, decisions ...memory.Decision) unit.Slot {
+func loopSlot(t *testing.T, text string, decisions ...unit.Decision) unit.Slot {
 	t.Helper()
 	s := unit.Slot{Kind: memory.KindLoop, Name: vocab.LoopKey("call Ana"), Decisions: decisions, Now: now}
 	for i, line := range strings.Split(strings.TrimSpace(text), "\n") {
@@ -24,10 +24,10 @@ func loopSlot(t *testing.T, text string, decisions ...memory.Decision) unit.Slot
 		for j := range f {
 			f[j] = strings.TrimSpace(f[j])
 		}
-		c := memory.Claim{Kind: memory.ClaimLoop, EpisodeUID: fmt.Sprint("episode", i), Maker: "rule", StartLine: 1, EndLine: 1, Confidence: .8,
+		c := unit.Claim{Kind: unit.ClaimLoop, EpisodeUID: fmt.Sprint("episode", i), Maker: "rule", StartLine: 1, EndLine: 1, Confidence: .8,
 			At: at(t, f[0]), Speaker: f[1], LoopText: f[3], Due: f[4], Quote: f[3]}
 		if f[2] == "done" {
-			c.Kind, c.Closes = memory.ClaimClose, s.Name
+			c.Kind, c.Closes = unit.ClaimClose, s.Name
 		}
 		if c.Speaker == "MEMORY" {
 			c.Speaker, c.LongTerm = memory.SpeakerNote, true
@@ -38,8 +38,8 @@ func loopSlot(t *testing.T, text string, decisions ...memory.Decision) unit.Slot
 }
 
 // about returns a decision about the loop of loopSlot.
-func about(day, verb, change string) memory.Decision {
-	return memory.Decision{Day: day, Verb: verb, Kind: memory.KindLoop, Target: resolve.LoopUID(vocab.LoopKey("call Ana")), Change: change}
+func about(day, verb, change string) unit.Decision {
+	return unit.Decision{Day: day, Verb: verb, Kind: memory.KindLoop, Target: resolve.LoopUID(vocab.LoopKey("call Ana")), Change: change}
 }
 
 // loopLine returns a loop in one line: status, state, text, due, opened, closed, expires.
@@ -62,7 +62,7 @@ func TestLoops(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		claims    string
-		decisions []memory.Decision
+		decisions []unit.Decision
 		want      string
 	}{
 		"open":              {"11-10 | note | open | - [ ] call Ana", nil, `open validated "call Ana" due  opened 11-10 closed - expires 12-10`},
@@ -79,20 +79,20 @@ func TestLoops(t *testing.T) {
 		"done by the agent": {"11-10 | note | open | call Ana\n11-12 | assistant | done | call Ana", nil, `closed archived "call Ana" due  opened 11-10 closed 11-12 expires -`},
 		"done once, without a date": {"11-10 | note | open | call Ana\n | note | done | call Ana", nil,
 			`open validated "call Ana" due  opened 11-10 closed - expires 12-10`},
-		"closed by a person": {"11-10 | note | open | call Ana", []memory.Decision{about("2026-11-11", memory.DecideClose, "")},
+		"closed by a person": {"11-10 | note | open | call Ana", []unit.Decision{about("2026-11-11", unit.DecideClose, "")},
 			`closed archived "call Ana" due  opened 11-10 closed 11-11 expires -`},
 		"closed by a person, opened by a machine": {"11-10 | note | open | call Ana\n11-15 | assistant | open | call Ana",
-			[]memory.Decision{about("2026-11-11", memory.DecideClose, "")}, `closed archived "call Ana" due  opened 11-10 closed 11-11 expires -`},
+			[]unit.Decision{about("2026-11-11", unit.DecideClose, "")}, `closed archived "call Ana" due  opened 11-10 closed 11-11 expires -`},
 		"closed by a person, opened by one": {"11-10 | note | open | call Ana\n11-15 | user | open | call Ana",
-			[]memory.Decision{about("2026-11-11", memory.DecideClose, "")}, `open validated "call Ana" due  opened 11-10 closed - expires 12-15`},
+			[]unit.Decision{about("2026-11-11", unit.DecideClose, "")}, `open validated "call Ana" due  opened 11-10 closed - expires 12-15`},
 		"reopened by a person": {"09-10 | note | open | call Ana\n09-12 | note | done | call Ana",
-			[]memory.Decision{about("2026-11-11", memory.DecideReopen, "")}, `open validated "call Ana" due  opened - closed - expires 12-11`},
-		"pinned": {"09-10 | note | open | call Ana\n09-12 | assistant | done | call Ana", []memory.Decision{about("2026-09-11", memory.DecidePin, "")},
+			[]unit.Decision{about("2026-11-11", unit.DecideReopen, "")}, `open validated "call Ana" due  opened - closed - expires 12-11`},
+		"pinned": {"09-10 | note | open | call Ana\n09-12 | assistant | done | call Ana", []unit.Decision{about("2026-09-11", unit.DecidePin, "")},
 			`open validated "call Ana" due  opened 09-10 closed - expires -`},
-		"corrected": {"11-10 | assistant | open | call Ana", []memory.Decision{about("2026-11-11", memory.DecideCorrect, `{"text":"call Anna","due":"2026-11-30"}`)},
+		"corrected": {"11-10 | assistant | open | call Ana", []unit.Decision{about("2026-11-11", unit.DecideCorrect, `{"text":"call Anna","due":"2026-11-30"}`)},
 			`open validated "call Anna" due 2026-11-30 opened 11-10 closed - expires 12-07`},
 		"forgotten": {"11-10 | assistant | open | call Ana",
-			[]memory.Decision{{Day: "2026-11-11", Verb: memory.DecideForget, Kind: memory.KindLoop, Target: vocab.LoopKey("call Ana")}}, "none"},
+			[]unit.Decision{{Day: "2026-11-11", Verb: unit.DecideForget, Kind: memory.KindLoop, Target: vocab.LoopKey("call Ana")}}, "none"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -12,7 +12,7 @@ import (
 )
 
 // scripted are 30 claims of one slot that contradict each other, others for each seed.
-func scripted(t *testing.T, predicate string, seed uint64) []memory.Claim {
+func scripted(t *testing.T, predicate string, seed uint64) []unit.Claim {
 	t.Helper()
 	objects := []string{"Lisbon", "Porto", "東京", "上海", "Rome"}
 	speakers := []string{"note", "user", "assistant", "tool", "Ana"}
@@ -54,7 +54,7 @@ func TestAcceptance07FactsDoNotDependOnTheOrderOfClaims(t *testing.T) {
 			if len(first) < 3 {
 				t.Fatalf("the script makes %d facts only", len(first))
 			}
-			s.Decisions = []memory.Decision{decide(memory.DecidePin, first[1].UID, ""), decide(memory.DecideCorrect, first[0].UID, `{"text":"Porto"}`)}
+			s.Decisions = []unit.Decision{decide(unit.DecidePin, first[1].UID, ""), decide(unit.DecideCorrect, first[0].UID, `{"text":"Porto"}`)}
 			want := facts(s)
 			for i := range 100 {
 				rand.New(rand.NewPCG(1, uint64(i))).Shuffle(len(s.Claims), func(a, b int) { s.Claims[a], s.Claims[b] = s.Claims[b], s.Claims[a] })

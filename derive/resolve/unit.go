@@ -23,7 +23,7 @@ const (
 
 // unit returns the fact that a run is, before decisions other than corrections and pins.
 func (r *run) unit(s unit.Slot) memory.Unit {
-	claims := make([]memory.Claim, len(r.list))
+	claims := make([]unit.Claim, len(r.list))
 	corrected := false
 	for i, a := range r.list {
 		claims[i], corrected = a.Claim, corrected || a.corrected
@@ -67,7 +67,7 @@ func (r *run) effectiveAt() time.Time {
 }
 
 // bestClaim returns the claim whose words are shown: a corrected one, else the one with the best speaker, else the newest.
-func bestClaim(list []*assertion) memory.Claim {
+func bestClaim(list []*assertion) unit.Claim {
 	return slices.MaxFunc(list, func(a, b *assertion) int {
 		return cmp.Or(compareBool(a.corrected, b.corrected), cmp.Compare(trust(a.Speaker), trust(b.Speaker)), a.At.Compare(b.At),
 			-compareClaims(a.Claim, b.Claim))
@@ -100,7 +100,7 @@ func objectEntity(list []*assertion) *memory.EntityRef {
 }
 
 // evidenced returns a unit with all that follows from its claims alone.
-func evidenced(kind, uid string, claims []memory.Claim) memory.Unit {
+func evidenced(kind, uid string, claims []unit.Claim) memory.Unit {
 	u := memory.Unit{Kind: kind, UID: uid, Trust: memory.SpeakerTool, Confidence: confidence(claims), Evidence: evidence(claims)}
 	best := 0
 	for _, c := range claims {
@@ -117,7 +117,7 @@ func evidenced(kind, uid string, claims []memory.Claim) memory.Unit {
 }
 
 // confidence returns 1 - prod(1-c) over distinct episodes.
-func confidence(claims []memory.Claim) float64 {
+func confidence(claims []unit.Claim) float64 {
 	best, note := map[string]float64{}, false
 	for _, c := range claims {
 		value := min(max(c.Confidence, 0), 1)
@@ -146,7 +146,7 @@ func confidence(claims []memory.Claim) float64 {
 func round(x float64) float64 { return math.Round(x*1e4) / 1e4 }
 
 // salience returns how much a unit matters by rule: who has said it, and in how many episodes.
-func salience(best int, claims []memory.Claim) float64 {
+func salience(best int, claims []unit.Claim) float64 {
 	episodes := map[string]bool{}
 	longTerm := false
 	for _, c := range claims {
@@ -161,8 +161,8 @@ func salience(best int, claims []memory.Claim) float64 {
 }
 
 // source returns "rule" or "model": who has made the newest claim.
-func source(claims []memory.Claim) string {
-	newest := slices.MaxFunc(claims, func(a, b memory.Claim) int { return cmp.Or(a.At.Compare(b.At), -compareClaims(a, b)) })
+func source(claims []unit.Claim) string {
+	newest := slices.MaxFunc(claims, func(a, b unit.Claim) int { return cmp.Or(a.At.Compare(b.At), -compareClaims(a, b)) })
 	if newest.Maker == "rule" || strings.HasPrefix(newest.Maker, "rule/") {
 		return "rule"
 	}
@@ -170,9 +170,9 @@ func source(claims []memory.Claim) string {
 }
 
 // evidence returns where claims are from, best first, each line of an episode once.
-func evidence(claims []memory.Claim) []memory.Evidence {
+func evidence(claims []unit.Claim) []memory.Evidence {
 	sorted := slices.Clone(claims)
-	slices.SortFunc(sorted, func(a, b memory.Claim) int {
+	slices.SortFunc(sorted, func(a, b unit.Claim) int {
 		return cmp.Or(cmp.Compare(trust(b.Speaker), trust(a.Speaker)), cmp.Compare(b.Confidence, a.Confidence), b.At.Compare(a.At), compareClaims(a, b))
 	})
 	type place struct {

@@ -6,12 +6,13 @@ import (
 	"reflect"
 	"strings"
 
+	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/memory"
 )
 
 // Corrected returns what decisions about a unit have corrected and not taken back, by the names of the fields.
-func Corrected(decisions []memory.Decision) map[string]string { return fold(decisions) }
+func Corrected(decisions []unit.Decision) map[string]string { return fold(decisions) }
 
 // Was returns the change of a correction that gives a unit what it said in an earlier version: only the fields that differ, of which it
 // leaves out those that follow from others. now and then are payloads of versions. It is empty if none differ.

@@ -113,8 +113,8 @@ func (d *Document) isUser(name string) bool {
 }
 
 // factsOf returns the facts that a paragraph states.
-func (d *Document) factsOf(p *paragraph, c said, m *mentions, e memory.Episode) []memory.Claim {
-	var claims []memory.Claim
+func (d *Document) factsOf(p *paragraph, c said, m *mentions, e memory.Episode) []unit.Claim {
+	var claims []unit.Claim
 	for _, s := range p.sentences() {
 		if !mayState(s.text, c.curated) {
 			continue
@@ -141,7 +141,7 @@ func (d *Document) factsOf(p *paragraph, c said, m *mentions, e memory.Episode) 
 		if !known {
 			continue
 		}
-		claim := d.claim(memory.ClaimFact, s.text, s.first, s.last, p, e)
+		claim := d.claim(unit.ClaimFact, s.text, s.first, s.last, p, e)
 		claim.Subject, claim.Predicate, claim.From, claim.To = subject, f.predicate, from, to
 		claim.Confidence = confidence(c, p.speaker)
 		claim.ObjectEntity = placeRef(f)
@@ -189,8 +189,8 @@ func confidence(c said, speaker string) float64 {
 }
 
 // claim returns a claim of lines of an episode.
-func (d *Document) claim(kind, quote string, first, last int, p *paragraph, e memory.Episode) memory.Claim {
-	return memory.Claim{
+func (d *Document) claim(kind, quote string, first, last int, p *paragraph, e memory.Episode) unit.Claim {
+	return unit.Claim{
 		Kind: kind, EpisodeID: e.ID, EpisodeUID: e.UID, Maker: ruleMaker,
 		StartLine: first - e.StartLine + 1, EndLine: last - e.StartLine + 1,
 		Quote: text.Head(quote, maxQuote), Speaker: p.speaker, At: e.OccurredAt, Sensitivity: max(p.level, e.Sensitivity),
@@ -198,7 +198,7 @@ func (d *Document) claim(kind, quote string, first, last int, p *paragraph, e me
 }
 
 // unique returns claims without those that say the same.
-func unique(claims []memory.Claim) []memory.Claim {
+func unique(claims []unit.Claim) []unit.Claim {
 	type key struct {
 		kind, subject, predicate, object, from, to string
 	}
@@ -206,7 +206,7 @@ func unique(claims []memory.Claim) []memory.Claim {
 	out := claims[:0]
 	for _, c := range claims {
 		k := key{c.Kind, vocab.EntityUID(c.Subject), c.Predicate, vocab.NormObject(c.Object), c.From, c.To}
-		if c.Kind != memory.ClaimFact {
+		if c.Kind != unit.ClaimFact {
 			k = key{kind: c.Kind, object: vocab.LoopKey(c.LoopText)}
 		}
 		if !seen[k] {

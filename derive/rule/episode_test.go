@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kioku/derive/rule"
+	"kioku/derive/unit"
 	"kioku/memory"
 )
 
@@ -254,7 +255,7 @@ func TestTranscriptsAreCutIntoExchanges(t *testing.T) {
 	var loops []string
 	for _, c := range drawn(t, r, f) {
 		for _, claim := range c.Claims {
-			if claim.Kind == memory.ClaimLoop {
+			if claim.Kind == unit.ClaimLoop {
 				loops = append(loops, claim.LoopText+" "+claim.Due)
 			}
 		}

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kioku/derive/rule"
-	"kioku/memory"
+	"kioku/derive/unit"
 )
 
 // Boxes of forms that others fill in are nothing that the owner has to do, wherever they were copied to.
@@ -38,7 +38,7 @@ func TestLoopsAreNotThoseOfForms(t *testing.T) {
 			var got []string
 			for _, e := range drawn(t, newRules(t, rule.Options{}), note(c.path, c.data)) {
 				for _, claim := range e.Claims {
-					if claim.Kind != memory.ClaimFact {
+					if claim.Kind != unit.ClaimFact {
 						got = append(got, claim.Kind+" "+claim.LoopText)
 					}
 				}

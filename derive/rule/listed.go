@@ -91,7 +91,7 @@ func (d *Document) listed(p *paragraph, group string, m *mentions, out *unit.Epi
 		m.addLikely(ref, d.firstNameOf(ref))
 	}
 	if address != "" && entitled(ref, p.speaker) {
-		c := d.claim(memory.ClaimFact, p.text, p.first, p.last, p, e)
+		c := d.claim(unit.ClaimFact, p.text, p.first, p.last, p, e)
 		c.Subject, c.Predicate, c.Object, c.Confidence = ref, "reached_at", address, confidence(said{curated: true}, p.speaker)
 		out.Claims = append(out.Claims, c)
 	}

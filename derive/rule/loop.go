@@ -5,6 +5,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/internal/text"
 	"kioku/memory"
@@ -30,22 +31,22 @@ var (
 const maxLoop = 300
 
 // loopOf returns the claim of a paragraph that something is open or done; false if it says neither.
-func (d *Document) loopOf(p *paragraph, e memory.Episode) (memory.Claim, bool) {
+func (d *Document) loopOf(p *paragraph, e memory.Episode) (unit.Claim, bool) {
 	if p.speaker == memory.SpeakerTool || p.speaker == memory.SpeakerAssistant && memory.IsTranscript(d.file.Source) {
-		return memory.Claim{}, false
+		return unit.Claim{}, false
 	}
 	words, done, ok := loopWords(p)
 	words = plain(text.OneLine(words))
 	if !ok || vocab.Norm(words) == "" || utf8.RuneCountInString(words) > maxLoop || ownerBox.MatchString(strings.ToLower(words)) {
-		return memory.Claim{}, false
+		return unit.Claim{}, false
 	}
-	c := d.claim(memory.ClaimLoop, p.text, p.first, p.last, p, e)
+	c := d.claim(unit.ClaimLoop, p.text, p.first, p.last, p, e)
 	c.Confidence = 0.8
 	if p.task != 0 {
 		c.Confidence = 0.9
 	}
 	if done {
-		c.Kind, c.LoopText, c.Closes = memory.ClaimClose, words, vocab.LoopKey(words)
+		c.Kind, c.LoopText, c.Closes = unit.ClaimClose, words, vocab.LoopKey(words)
 		return c, true
 	}
 	rest, due := vocab.SplitDue(words)

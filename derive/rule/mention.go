@@ -7,6 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/internal/text"
 	"kioku/memory"
@@ -39,7 +40,7 @@ var notHonored = text.NewRegexp(`^(?:皆|奥|嫁|娘|息子|お|客|母|父|兄|
 
 // mentions collects the mentions of an episode.
 type mentions struct {
-	list []memory.Mention
+	list []unit.Mention
 	at   map[string]int // by norm
 	// owner reports whether a name is that of the owner of the memory, who is not mentioned in the owner's own notes.
 	owner func(name string) bool
@@ -60,7 +61,7 @@ func (m *mentions) add(ref memory.EntityRef, role string, confidence float64, al
 	i, known := m.at[norm]
 	if !known {
 		m.at[norm] = len(m.list)
-		m.list = append(m.list, memory.Mention{Entity: ref, Role: role, Confidence: confidence})
+		m.list = append(m.list, unit.Mention{Entity: ref, Role: role, Confidence: confidence})
 		i = len(m.list) - 1
 	}
 	have := &m.list[i]

@@ -52,7 +52,7 @@ func factsIn(t testing.TB, r *rule.Rules, f memory.SourceFile) []string {
 	var out []string
 	for _, c := range drawn(t, r, f) {
 		for _, claim := range c.Claims {
-			if claim.Kind != memory.ClaimFact {
+			if claim.Kind != unit.ClaimFact {
 				continue
 			}
 			s := claim.Subject.Name + " " + claim.Predicate + " " + claim.Object
@@ -173,14 +173,14 @@ func TestLoopsAreFoundAndClosed(t *testing.T) {
 			var got []string
 			for _, e := range drawn(t, newRules(t, rule.Options{}), note(c.path, c.data)) {
 				for _, claim := range e.Claims {
-					if claim.Kind != memory.ClaimLoop && claim.Kind != memory.ClaimClose {
+					if claim.Kind != unit.ClaimLoop && claim.Kind != unit.ClaimClose {
 						continue
 					}
 					s := claim.Kind + " " + claim.LoopText
 					if claim.Due != "" {
 						s += " due " + claim.Due
 					}
-					if claim.Kind == memory.ClaimClose && claim.Closes != vocab.LoopKey(claim.LoopText) {
+					if claim.Kind == unit.ClaimClose && claim.Closes != vocab.LoopKey(claim.LoopText) {
 						t.Errorf("%s closes another loop", claim.LoopText)
 					}
 					got = append(got, s)

@@ -94,7 +94,7 @@ func (s derivedStore) claimAll(b *testing.B, texts map[string]indexer.File) {
 		var batch []unit.EpisodeClaims
 		for _, e := range pending {
 			c, _ := claimOf(e, texts[e.Path].Chunks[e.StartLine-1].Text)
-			batch = append(batch, unit.EpisodeClaims{Episode: e, Maker: "rule", Claims: []memory.Claim{c}})
+			batch = append(batch, unit.EpisodeClaims{Episode: e, Maker: "rule", Claims: []unit.Claim{c}})
 		}
 		if _, err := s.PutClaims(b.Context(), "rule", 1, batch); err != nil {
 			b.Fatal(err)

@@ -120,7 +120,7 @@ func (w *claimWriter) findEpisode(e *memory.Episode) (id int64, s memory.Sensiti
 }
 
 // putMention writes a mention with the aliases that it tells.
-func (w *claimWriter) putMention(episode int64, m *memory.Mention) {
+func (w *claimWriter) putMention(episode int64, m *unit.Mention) {
 	entity := w.entity(m.Entity)
 	if entity == 0 {
 		return
@@ -139,15 +139,15 @@ func (w *claimWriter) putMention(episode int64, m *memory.Mention) {
 }
 
 // putClaim writes one claim.
-func (w *claimWriter) putClaim(episode int64, c *memory.Claim) {
+func (w *claimWriter) putClaim(episode int64, c *unit.Claim) {
 	switch c.Kind {
-	case memory.ClaimFact:
+	case unit.ClaimFact:
 		w.putFact(episode, c)
-	case memory.ClaimRelation:
+	case unit.ClaimRelation:
 		w.putRelation(episode, c)
-	case memory.ClaimLoop, memory.ClaimClose:
+	case unit.ClaimLoop, unit.ClaimClose:
 		key := c.Closes
-		if c.Kind == memory.ClaimLoop || key == "" {
+		if c.Kind == unit.ClaimLoop || key == "" {
 			key = vocab.LoopKey(c.LoopText)
 		}
 		if w.forgotten[key] {
@@ -161,7 +161,7 @@ func (w *claimWriter) putClaim(episode int64, c *memory.Claim) {
 }
 
 // putFact writes a fact. Its entities count as mentioned.
-func (w *claimWriter) putFact(episode int64, c *memory.Claim) {
+func (w *claimWriter) putFact(episode int64, c *unit.Claim) {
 	key := vocab.FactKey(c.Subject, c.Predicate, c.Object)
 	subject := w.mentioned(episode, c.Subject, roleSubject, c.Confidence)
 	if subject == 0 {
@@ -184,7 +184,7 @@ func (w *claimWriter) putFact(episode int64, c *memory.Claim) {
 }
 
 // isForgotten reports whether a fact is forgotten, under the name of its subject or of the entity that this one is merged into.
-func (w *claimWriter) isForgotten(key string, subject int64, c *memory.Claim) bool {
+func (w *claimWriter) isForgotten(key string, subject int64, c *unit.Claim) bool {
 	if w.forgotten[key] || len(w.forgotten) == 0 {
 		return w.forgotten[key]
 	}
@@ -195,7 +195,7 @@ func (w *claimWriter) isForgotten(key string, subject int64, c *memory.Claim) bo
 }
 
 // putRelation writes an edge.
-func (w *claimWriter) putRelation(episode int64, c *memory.Claim) {
+func (w *claimWriter) putRelation(episode int64, c *unit.Claim) {
 	if c.ObjectEntity == nil {
 		w.fail(errors.New("a relation has no object"))
 		return
@@ -210,7 +210,7 @@ func (w *claimWriter) putRelation(episode int64, c *memory.Claim) {
 }
 
 // insertClaim writes the row of a claim.
-func (w *claimWriter) insertClaim(episode int64, c *memory.Claim, subject any, slot, key, object string, objectEntity any) {
+func (w *claimWriter) insertClaim(episode int64, c *unit.Claim, subject any, slot, key, object string, objectEntity any) {
 	w.exec(insertClaim, episode, c.Kind, w.class, c.Maker, subject, slot, key, c.Predicate, object, objectEntity, c.From,
 		c.To, c.Due, c.StartLine, c.EndLine, c.Quote, c.Speaker, c.Confidence, micros(c.At), c.Sensitivity)
 }

@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"kioku/memory"
+	"kioku/derive/unit"
 )
 
 // PutDecisions mirrors decisions.md: all decisions that hold now. What has changed is made anew. What is forgotten is purged: rows, versions,
 // quotes, and answers of models about those episodes. After that its text is in no page of the file and of its log, unless another note or
 // unit says it too.
-func (d *Store) PutDecisions(ctx context.Context, decisions []memory.Decision) error {
+func (d *Store) PutDecisions(ctx context.Context, decisions []unit.Decision) error {
 	forgot := false
 	err := d.write(ctx, "put decisions", func(t *txn) { forgot = t.putDecisions(decisions) })
 	if err != nil || !forgot {
@@ -30,7 +30,7 @@ func (d *Store) PutDecisions(ctx context.Context, decisions []memory.Decision) e
 }
 
 // putDecisions replaces the decisions, and reports whether something was forgotten.
-func (t *txn) putDecisions(decisions []memory.Decision) (forgot bool) {
+func (t *txn) putDecisions(decisions []unit.Decision) (forgot bool) {
 	before := t.decisions()
 	if slices.Equal(before, decisions) {
 		return false
@@ -44,7 +44,7 @@ func (t *txn) putDecisions(decisions []memory.Decision) (forgot bool) {
 }
 
 // applyDecisions has what decisions have changed made anew, and purges what is newly forgotten.
-func (t *txn) applyDecisions(before, after []memory.Decision) (forgot bool) {
+func (t *txn) applyDecisions(before, after []unit.Decision) (forgot bool) {
 	changed := changedTargets(before, after)
 	if len(changed) == 0 {
 		return false
@@ -69,8 +69,8 @@ func (t *txn) applyDecisions(before, after []memory.Decision) (forgot bool) {
 }
 
 // changedTargets returns the targets about which two lists of decisions differ, in their order.
-func changedTargets(before, after []memory.Decision) []string {
-	group := func(list []memory.Decision) (map[string]string, []string) {
+func changedTargets(before, after []unit.Decision) []string {
+	group := func(list []unit.Decision) (map[string]string, []string) {
 		said, order := map[string]string{}, []string{}
 		for _, d := range list {
 			if _, ok := said[d.Target]; !ok {
@@ -92,14 +92,14 @@ func changedTargets(before, after []memory.Decision) []string {
 }
 
 // isForgotten reports whether decisions have a target forgotten.
-func isForgotten(list []memory.Decision, target string) bool {
-	return slices.ContainsFunc(list, func(d memory.Decision) bool { return d.Verb == memory.DecideForget && d.Target == target })
+func isForgotten(list []unit.Decision, target string) bool {
+	return slices.ContainsFunc(list, func(d unit.Decision) bool { return d.Verb == unit.DecideForget && d.Target == target })
 }
 
 // decisions returns the decisions that hold, in their order.
-func (t *txn) decisions() (list []memory.Decision) {
+func (t *txn) decisions() (list []unit.Decision) {
 	t.each("SELECT line, day, verb, kind, target, other, change, note FROM decisions ORDER BY ordinal", nil, func(scan func(...any)) {
-		var d memory.Decision
+		var d unit.Decision
 		scan(&d.Line, &d.Day, &d.Verb, &d.Kind, &d.Target, &d.Other, &d.Change, &d.Note)
 		list = append(list, d)
 	})
@@ -108,7 +108,7 @@ func (t *txn) decisions() (list []memory.Decision) {
 
 // decided are all decisions, to be looked up by what they are about.
 type decided struct {
-	list     []memory.Decision
+	list     []unit.Decision
 	byTarget map[string][]int
 }
 
@@ -122,7 +122,7 @@ func (t *txn) decided() decided {
 }
 
 // about returns the decisions about UIDs and keys in their order.
-func (d decided) about(targets []string) []memory.Decision {
+func (d decided) about(targets []string) []unit.Decision {
 	if len(d.list) == 0 {
 		return nil
 	}
@@ -131,7 +131,7 @@ func (d decided) about(targets []string) []memory.Decision {
 		found = append(found, d.byTarget[t]...)
 	}
 	slices.Sort(found)
-	var list []memory.Decision
+	var list []unit.Decision
 	for _, i := range slices.Compact(found) {
 		list = append(list, d.list[i])
 	}
@@ -141,7 +141,7 @@ func (d decided) about(targets []string) []memory.Decision {
 // tombstones returns the keys of what people have had forgotten.
 func (t *txn) tombstones() map[string]bool {
 	forgotten := map[string]bool{}
-	for _, key := range column[string](t, "SELECT target FROM decisions WHERE verb = ?", memory.DecideForget) {
+	for _, key := range column[string](t, "SELECT target FROM decisions WHERE verb = ?", unit.DecideForget) {
 		forgotten[key] = true
 	}
 	return forgotten

@@ -17,7 +17,7 @@ import (
 )
 
 // decide mirrors decisions, and makes anew what they have changed.
-func (s derivedStore) decide(t testing.TB, decisions ...memory.Decision) {
+func (s derivedStore) decide(t testing.TB, decisions ...unit.Decision) {
 	t.Helper()
 	if err := s.PutDecisions(t.Context(), decisions); err != nil {
 		t.Fatal(err)
@@ -30,7 +30,7 @@ func TestDerivedDecisionsChangeTheirUnit(t *testing.T) {
 	s := openDerived(t, t.TempDir())
 	f := noteFile("memory/2026-11-01.md", "Ana likes tea", "Ana likes rain")
 	tea := vocab.UnitUID("fact", vocab.EntityUID(person("Ana")), "likes", "tea")
-	pin := memory.Decision{Day: "2026-11-20", Verb: memory.DecidePin, Kind: memory.KindFact, Target: tea}
+	pin := unit.Decision{Day: "2026-11-20", Verb: unit.DecidePin, Kind: memory.KindFact, Target: tea}
 	s.decide(t, pin) // before the unit exists
 	s.sync(t, f)
 	s.derive(t, f)
@@ -75,9 +75,9 @@ func TestDerivedMergedEntitiesShareTheirSlots(t *testing.T) {
 	if diff := cmp.Diff(apart, facts()); diff != "" {
 		t.Error(diff)
 	}
-	merge := memory.Decision{Verb: memory.DecideMerge, Kind: "entity", Target: dc, Other: dario}
-	circle := memory.Decision{Verb: memory.DecideMerge, Kind: "entity", Target: dario, Other: dc}
-	for _, decisions := range [][]memory.Decision{{merge}, {merge, circle}} {
+	merge := unit.Decision{Verb: unit.DecideMerge, Kind: "entity", Target: dc, Other: dario}
+	circle := unit.Decision{Verb: unit.DecideMerge, Kind: "entity", Target: dario, Other: dc}
+	for _, decisions := range [][]unit.Decision{{merge}, {merge, circle}} {
 		s.decide(t, decisions...)
 		want := []string{"Dario lives in Lisbon (since 2026-10-01) @memory/2026-10-01.md:1"}
 		if diff := cmp.Diff(want, facts()); diff != "" {
@@ -98,7 +98,7 @@ func TestDerivedMergedEntitiesShareTheirSlots(t *testing.T) {
 	if err != nil || len(episodes) != 3 {
 		t.Errorf("%d episodes, %v", len(episodes), err)
 	}
-	s.decide(t, merge, memory.Decision{Verb: memory.DecideSplit, Kind: "entity", Target: dc})
+	s.decide(t, merge, unit.Decision{Verb: unit.DecideSplit, Kind: "entity", Target: dc})
 	if diff := cmp.Diff(apart, facts()); diff != "" {
 		t.Error("after the split:", diff)
 	}
@@ -142,7 +142,7 @@ func TestDerivedUntypedNamesAreMerged(t *testing.T) {
 		{"two have a type", func() { s.sync(t, place); s.derive(t, place) }, append([]string{"PERSON Dario 1", "PLACE Dario 1"}, apart[1:]...)},
 		{"one has a type again", func() { s.sync(t, indexer.File{Path: place.Path, Gone: true}); s.resolve(t) },
 			[]string{"PERSON Dario 2", "TOPIC Casa 1", "TOPIC dario 2 is Dario"}},
-		{"split by a person", func() { s.decide(t, memory.Decision{Verb: memory.DecideSplit, Kind: "entity", Target: untyped}) }, apart},
+		{"split by a person", func() { s.decide(t, unit.Decision{Verb: unit.DecideSplit, Kind: "entity", Target: untyped}) }, apart},
 		{"not any more", func() { s.decide(t) }, []string{"PERSON Dario 2", "TOPIC Casa 1", "TOPIC dario 2 is Dario"}},
 		{"none has a type", func() { s.sync(t, indexer.File{Path: files[0].Path, Gone: true}); s.resolve(t) }, apart[1:]},
 	} {
@@ -180,10 +180,10 @@ func TestDerivedWrittenAliasesAreMerged(t *testing.T) {
 				{"a written one", func() { s.sync(t, list); s.derive(t, list) }, joined},
 				{"two people", func() { s.sync(t, second); s.derive(t, second) }, apart},
 				{"one again", func() { s.sync(t, indexer.File{Path: second.Path, Gone: true}); s.resolve(t) }, joined},
-				{"split", func() { s.decide(t, memory.Decision{Verb: memory.DecideSplit, Kind: "entity", Target: short}) }, apart},
+				{"split", func() { s.decide(t, unit.Decision{Verb: unit.DecideSplit, Kind: "entity", Target: short}) }, apart},
 				{"not any more", func() { s.decide(t) }, joined},
 				{"merged the other way", func() {
-					s.decide(t, memory.Decision{Verb: memory.DecideMerge, Kind: "entity", Target: full, Other: short})
+					s.decide(t, unit.Decision{Verb: unit.DecideMerge, Kind: "entity", Target: full, Other: short})
 				}, apart},
 				{"taken back", func() { s.decide(t) }, joined},
 				{"unwritten", func() { s.sync(t, likely); s.derive(t, likely) }, apart},
@@ -227,7 +227,7 @@ func TestDerivedHistoryTellsWhatHasMerged(t *testing.T) {
 	if diff := cmp.Diff([]string{"Ana claims", "Clara Whitfield claims"}, reasons()); diff != "" {
 		t.Errorf("joined by an alias (-want +got):\n%s", diff)
 	}
-	s.decide(t, memory.Decision{Verb: memory.DecideMerge, Kind: "entity", Target: vocab.EntityUID(person("Ana")), Other: vocab.EntityUID(person("Clara Whitfield"))})
+	s.decide(t, unit.Decision{Verb: unit.DecideMerge, Kind: "entity", Target: vocab.EntityUID(person("Ana")), Other: vocab.EntityUID(person("Clara Whitfield"))})
 	if diff := cmp.Diff([]string{"Clara Whitfield claims", "Clara Whitfield decision"}, reasons()); diff != "" {
 		t.Errorf("merged by a person (-want +got):\n%s", diff)
 	}
@@ -256,7 +256,7 @@ func TestDerivedForgottenTextIsGone(t *testing.T) {
 	if !contains(t, s.path, secret) {
 		t.Fatal("the text is not in the file, so that the test shows nothing")
 	}
-	forget := memory.Decision{Verb: memory.DecideForget, Kind: memory.KindFact, Target: vocab.FactKey(person("Ana"), "role_is", secret)}
+	forget := unit.Decision{Verb: unit.DecideForget, Kind: memory.KindFact, Target: vocab.FactKey(person("Ana"), "role_is", secret)}
 	s.decide(t, forget)
 	if contains(t, s.path, secret) {
 		t.Error("the forgotten text is still in the file or its log")
@@ -267,7 +267,7 @@ func TestDerivedForgottenTextIsGone(t *testing.T) {
 			t.Fatal(pending, err)
 		}
 		c, _ := claimOf(pending[0], texts.Chunks[0].Text)
-		if _, err := s.PutClaims(t.Context(), "model", 1, []unit.EpisodeClaims{{Episode: pending[0], Maker: "facts/1 m", Claims: []memory.Claim{c}}}); err != nil {
+		if _, err := s.PutClaims(t.Context(), "model", 1, []unit.EpisodeClaims{{Episode: pending[0], Maker: "facts/1 m", Claims: []unit.Claim{c}}}); err != nil {
 			t.Fatal(err)
 		}
 		if err := s.PutAnswer(t.Context(), "facts/1", "m", [32]byte{2}, secret, []string{uid}, 10, 10); err != nil {
@@ -300,13 +300,13 @@ func TestDerivedForgottenTextOfMergedEntitiesIsGone(t *testing.T) {
 		f.Chunks[i].Text = "hidden"
 	}
 	s.sync(t, f)
-	merge := memory.Decision{Verb: memory.DecideMerge, Kind: "entity", Target: vocab.EntityUID(person("Bob")), Other: vocab.EntityUID(person("Robert"))}
+	merge := unit.Decision{Verb: unit.DecideMerge, Kind: "entity", Target: vocab.EntityUID(person("Bob")), Other: vocab.EntityUID(person("Robert"))}
 	s.decide(t, merge)
 	s.derive(t, texts)
 	if got := objects(t, s, memory.UnitQuery{Entity: vocab.EntityUID(person("Robert")), Predicate: "role_is"}); len(got) != 1 || !contains(t, s.path, secret) {
 		t.Fatalf("%q", got)
 	}
-	forget := memory.Decision{Verb: memory.DecideForget, Kind: memory.KindFact, Target: vocab.FactKey(person("Robert"), "role_is", secret)}
+	forget := unit.Decision{Verb: unit.DecideForget, Kind: memory.KindFact, Target: vocab.FactKey(person("Robert"), "role_is", secret)}
 	s.decide(t, merge, forget)
 	for again := range 2 {
 		if got := objects(t, s, memory.UnitQuery{IncludeSuperseded: true}); len(got) != 2 {
@@ -320,7 +320,7 @@ func TestDerivedForgottenTextOfMergedEntitiesIsGone(t *testing.T) {
 			t.Fatal(pending, err)
 		}
 		c, _ := claimOf(pending[0], texts.Chunks[0].Text) // it is said again
-		if _, err := s.PutClaims(t.Context(), "model", 1, []unit.EpisodeClaims{{Episode: pending[0], Maker: "facts/1 m", Claims: []memory.Claim{c}}}); err != nil {
+		if _, err := s.PutClaims(t.Context(), "model", 1, []unit.EpisodeClaims{{Episode: pending[0], Maker: "facts/1 m", Claims: []unit.Claim{c}}}); err != nil {
 			t.Fatal(err)
 		}
 		s.resolve(t)
@@ -338,7 +338,7 @@ func (s derivedStore) spread(t *testing.T, uid, secret string) {
 	soup, _ := claimOf(of[0], "Ana likes soup")
 	friend, _ := claimOf(of[0], "Ana friend= Dario")
 	soup.Quote, friend.Quote = "Ana the "+strings.ToUpper(secret)+" likes soup", "Dario knows a "+secret
-	if _, err := s.PutClaims(t.Context(), "model", 1, []unit.EpisodeClaims{{Episode: of[0], Maker: "facts/1 m", Claims: []memory.Claim{soup, friend}}}); err != nil {
+	if _, err := s.PutClaims(t.Context(), "model", 1, []unit.EpisodeClaims{{Episode: of[0], Maker: "facts/1 m", Claims: []unit.Claim{soup, friend}}}); err != nil {
 		t.Fatal(err)
 	}
 	s.resolve(t)
@@ -416,8 +416,8 @@ func TestDerivedSummariesCiteTheirEpisodes(t *testing.T) {
 	if got = put("Ana drank much tea."); got.Version != 2 {
 		t.Errorf("another summary is version %d", got.Version)
 	}
-	s.decide(t, memory.Decision{Verb: memory.DecideCorrect, Kind: memory.KindSummary, Target: uid, Change: `{"text":"Ana drank cocoa."}`},
-		memory.Decision{Verb: memory.DecidePin, Kind: memory.KindSummary, Target: uid})
+	s.decide(t, unit.Decision{Verb: unit.DecideCorrect, Kind: memory.KindSummary, Target: uid, Change: `{"text":"Ana drank cocoa."}`},
+		unit.Decision{Verb: unit.DecidePin, Kind: memory.KindSummary, Target: uid})
 	if got = put("Ana drank tea again."); got.Summary.Text != "Ana drank cocoa." || !got.Pinned || got.Source != "person" {
 		t.Errorf("a person's words are %q, %v", got.Summary.Text, got.Pinned)
 	}

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 
-	"kioku/memory"
+	"kioku/derive/unit"
 )
 
 const (
@@ -53,7 +53,7 @@ const (
 // Entities returns entities: those with one of the given norms or UIDs (or beginnings of UIDs), or all of a type ("" = all types), most
 // mentioned first. For a name it returns the entity that stands for the one with the name, and for a UID the very one. All lists leave out
 // entities and names that no file has which searches find, or only episodes above the ceiling.
-func (d *Store) Entities(ctx context.Context, q EntityQuery) (list []memory.Entity, err error) {
+func (d *Store) Entities(ctx context.Context, q EntityQuery) (list []unit.Entity, err error) {
 	if err := checkUIDs(q.UIDs); err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (d *Store) Entities(ctx context.Context, q EntityQuery) (list []memory.Enti
 			ids = array(found)
 		}
 		t.each(selectEntities, []any{ids, q.Type, cmp.Or(max(q.Limit, 0), defaultEntities), q.MaxSensitivity}, func(scan func(...any)) {
-			var e memory.Entity
+			var e unit.Entity
 			scan(&e.ID, &e.UID, &e.Type, &e.Name, &e.Qualifier, &e.MergedInto, &e.Mentions, instant{&e.LastSeen})
 			list = append(list, e)
 		})
@@ -78,9 +78,9 @@ func (d *Store) Entities(ctx context.Context, q EntityQuery) (list []memory.Enti
 }
 
 // addNames reads the other names of entities, and their relations if these are wanted.
-func (t *txn) addNames(list []memory.Entity, q EntityQuery) {
+func (t *txn) addNames(list []unit.Entity, q EntityQuery) {
 	var ids []int64
-	byID := map[int64]*memory.Entity{}
+	byID := map[int64]*unit.Entity{}
 	for i := range list {
 		ids = append(ids, list[i].ID)
 		byID[list[i].ID] = &list[i]
@@ -98,7 +98,7 @@ func (t *txn) addNames(list []memory.Entity, q EntityQuery) {
 	}
 	t.each(selectRelations, args, func(scan func(...any)) {
 		var id int64
-		var r memory.Relation
+		var r unit.Relation
 		scan(&id, &r.Source, &r.Kind, &r.Target, &r.Citation, &r.Episodes)
 		if e := byID[id]; e != nil && len(e.Relations) < maxRelations {
 			e.Relations = append(e.Relations, r)

@@ -147,22 +147,22 @@ func (s derivedStore) cut(t testing.TB) {
 }
 
 // claimOf returns what a line of a note says: "Dario lives_in Porto", "TODO call Ana", "DONE call Ana", "Ana friend= Dario".
-func claimOf(e memory.Episode, line string) (memory.Claim, bool) {
-	c := memory.Claim{Maker: "rule", StartLine: 1, EndLine: 1, Quote: line, Speaker: memory.SpeakerNote, Confidence: .8, At: e.OccurredAt}
+func claimOf(e memory.Episode, line string) (unit.Claim, bool) {
+	c := unit.Claim{Maker: "rule", StartLine: 1, EndLine: 1, Quote: line, Speaker: memory.SpeakerNote, Confidence: .8, At: e.OccurredAt}
 	words := strings.SplitN(strings.TrimSuffix(line, " (private)"), " ", 3)
 	switch {
 	case words[0] == "TODO":
-		c.Kind, c.LoopText = memory.ClaimLoop, strings.Join(words[1:], " ")
+		c.Kind, c.LoopText = unit.ClaimLoop, strings.Join(words[1:], " ")
 	case words[0] == "DONE":
-		c.Kind, c.LoopText = memory.ClaimClose, strings.Join(words[1:], " ")
+		c.Kind, c.LoopText = unit.ClaimClose, strings.Join(words[1:], " ")
 		c.Closes = vocab.LoopKey(c.LoopText)
 	case len(words) < 3:
 		return c, false
 	default:
-		c.Kind, c.Subject, c.Predicate, c.Object = memory.ClaimFact, person(words[0]), words[1], words[2]
+		c.Kind, c.Subject, c.Predicate, c.Object = unit.ClaimFact, person(words[0]), words[1], words[2]
 		if rel, ok := strings.CutSuffix(words[1], "="); ok {
 			other := person(words[2])
-			c.Kind, c.Predicate, c.ObjectEntity, c.Object = memory.ClaimRelation, rel, &other, ""
+			c.Kind, c.Predicate, c.ObjectEntity, c.Object = unit.ClaimRelation, rel, &other, ""
 		}
 	}
 	return c, true
@@ -206,8 +206,8 @@ func (s derivedStore) derive(t testing.TB, files ...indexer.File) int {
 }
 
 // mentionOf returns the mention of an entity with its aliases.
-func mentionOf(kind, name string) memory.Mention {
-	m := memory.Mention{Confidence: .6}
+func mentionOf(kind, name string) unit.Mention {
+	m := unit.Mention{Confidence: .6}
 	if full, alias, ok := strings.Cut(name, " = "); ok {
 		name, m.Aliases = full, []string{alias}
 	}
@@ -241,7 +241,7 @@ func (s derivedStore) resolveAll(t testing.TB, slots int) {
 // resolveSlot is a small resolver: of lives_in, the newest holds; of others, all do; a loop is closed by any close.
 func resolveSlot(slot unit.Slot) []memory.Unit {
 	claims := slices.Clone(slot.Claims)
-	slices.SortFunc(claims, func(a, b memory.Claim) int {
+	slices.SortFunc(claims, func(a, b unit.Claim) int {
 		if c := a.At.Compare(b.At); c != 0 {
 			return c
 		}
@@ -255,7 +255,7 @@ func resolveSlot(slot unit.Slot) []memory.Unit {
 		if slot.Kind == memory.KindLoop {
 			u.UID = vocab.UnitUID("loop", slot.Name)
 			u.Loop = &memory.Loop{Key: slot.Name, Status: memory.LoopOpen, Text: c.LoopText, OpenedAt: c.At, ExpiresAt: c.At.AddDate(0, 1, 0)}
-			if c.Kind == memory.ClaimClose {
+			if c.Kind == unit.ClaimClose {
 				u.State, u.Loop.Status, u.Loop.ClosedAt = memory.StateArchived, memory.LoopClosed, c.At
 			}
 		} else {
@@ -289,11 +289,11 @@ func resolveSlot(slot unit.Slot) []memory.Unit {
 }
 
 // applyPins applies the decisions that the small resolver knows.
-func applyPins(units []memory.Unit, decisions []memory.Decision) []memory.Unit {
+func applyPins(units []memory.Unit, decisions []unit.Decision) []memory.Unit {
 	for _, d := range decisions {
 		for i := range units {
 			if units[i].UID == d.Target {
-				units[i].Pinned = d.Verb == memory.DecidePin
+				units[i].Pinned = d.Verb == unit.DecidePin
 			}
 		}
 	}

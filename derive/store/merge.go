@@ -4,8 +4,8 @@ import (
 	"database/sql"
 	"slices"
 
+	"kioku/derive/unit"
 	"kioku/derive/vocab"
-	"kioku/memory"
 )
 
 // mergePointers are which entity is merged into which, by UID.
@@ -34,10 +34,10 @@ func (t *txn) merges() mergePointers {
 	merged, decided := mergePointers{}, map[string]bool{}
 	for _, d := range t.decisions() {
 		switch {
-		case d.Verb == memory.DecideSplit:
+		case d.Verb == unit.DecideSplit:
 			delete(merged, d.Target)
 			decided[d.Target] = true
-		case d.Verb == memory.DecideMerge && merged.root(d.Other) != d.Target:
+		case d.Verb == unit.DecideMerge && merged.root(d.Other) != d.Target:
 			merged[d.Target] = d.Other
 			decided[d.Target] = true
 		}

@@ -74,7 +74,7 @@ func TestDerivedStateIsThatOfAFreshIndex(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 16))
 			s := openDerived(t, t.TempDir())
 			notes := map[string]indexer.File{}
-			var decisions []memory.Decision
+			var decisions []unit.Decision
 			for range 25 {
 				s.step(t, r, notes, &decisions)
 			}
@@ -91,7 +91,7 @@ func TestDerivedStateIsThatOfAFreshIndex(t *testing.T) {
 }
 
 // step changes notes or decisions, or derives from some.
-func (s derivedStore) step(t *testing.T, r *rand.Rand, notes map[string]indexer.File, decisions *[]memory.Decision) {
+func (s derivedStore) step(t *testing.T, r *rand.Rand, notes map[string]indexer.File, decisions *[]unit.Decision) {
 	t.Helper()
 	name := func() string { return fmt.Sprintf("memory/2026-0%d-01.md", 1+r.IntN(6)) }
 	switch r.IntN(10) {
@@ -130,19 +130,19 @@ func (s derivedStore) step(t *testing.T, r *rand.Rand, notes map[string]indexer.
 }
 
 // randomDecisions returns a merge, a pin and something forgotten, or none of them.
-func randomDecisions(r *rand.Rand) []memory.Decision {
-	var list []memory.Decision
+func randomDecisions(r *rand.Rand) []unit.Decision {
+	var list []unit.Decision
 	if r.IntN(2) == 0 {
-		list = append(list, memory.Decision{Verb: memory.DecideMerge, Kind: "entity", Target: vocab.EntityUID(person("DC")), Other: vocab.EntityUID(person("Dario"))})
+		list = append(list, unit.Decision{Verb: unit.DecideMerge, Kind: "entity", Target: vocab.EntityUID(person("DC")), Other: vocab.EntityUID(person("Dario"))})
 	}
 	if r.IntN(4) == 0 {
-		list = append(list, memory.Decision{Verb: memory.DecideSplit, Kind: "entity", Target: vocab.EntityUID(topic("Dario"))})
+		list = append(list, unit.Decision{Verb: unit.DecideSplit, Kind: "entity", Target: vocab.EntityUID(topic("Dario"))})
 	}
 	if r.IntN(2) == 0 {
-		list = append(list, memory.Decision{Verb: memory.DecidePin, Kind: memory.KindFact, Target: vocab.UnitUID("fact", vocab.EntityUID(person("Ana")), "likes", "tea")})
+		list = append(list, unit.Decision{Verb: unit.DecidePin, Kind: memory.KindFact, Target: vocab.UnitUID("fact", vocab.EntityUID(person("Ana")), "likes", "tea")})
 	}
 	if r.IntN(2) == 0 {
-		list = append(list, memory.Decision{Verb: memory.DecideForget, Kind: memory.KindFact, Target: vocab.FactKey(person("Dario"), "lives_in", "Porto")})
+		list = append(list, unit.Decision{Verb: unit.DecideForget, Kind: memory.KindFact, Target: vocab.FactKey(person("Dario"), "lives_in", "Porto")})
 	}
 	return list
 }
@@ -159,7 +159,7 @@ func TestDerivedBatchIsWrittenWholeOrNotAtAll(t *testing.T) {
 	good, _ := claimOf(pending[0], "Ana likes tea")
 	bad := good
 	bad.Kind = "opinion"
-	batch := []unit.EpisodeClaims{{Episode: pending[0], Claims: []memory.Claim{good}}, {Episode: pending[1], Claims: []memory.Claim{bad}}}
+	batch := []unit.EpisodeClaims{{Episode: pending[0], Claims: []unit.Claim{good}}, {Episode: pending[1], Claims: []unit.Claim{bad}}}
 	if _, err := s.PutClaims(t.Context(), "rule", 1, batch); err == nil {
 		t.Fatal("a claim of an unknown kind was written")
 	}
@@ -171,7 +171,7 @@ func TestDerivedBatchIsWrittenWholeOrNotAtAll(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	// Claims from a text that is no longer there are left out, and the others are written.
-	batch[1].Claims, batch[1].Episode.TextSHA256 = []memory.Claim{good}, [32]byte{}
+	batch[1].Claims, batch[1].Episode.TextSHA256 = []unit.Claim{good}, [32]byte{}
 	gone := batch[0]
 	gone.Episode.ID, gone.Episode.UID = 99, "00000000000000000000000000000000"
 	stale, err := s.PutClaims(t.Context(), "rule", 1, append(batch, gone))

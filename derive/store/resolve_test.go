@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"kioku/derive/resolve"
+	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/memory"
 )
@@ -12,8 +13,8 @@ import (
 func TestDerivedDecisionsSurviveAMerge(t *testing.T) {
 	t.Parallel()
 	file := noteFile("memory/2026-03-01.md", "Dario lives_in Porto", "DC uses vim", "DC uses vi")
-	merge := memory.Decision{Verb: memory.DecideMerge, Kind: "entity", Target: vocab.EntityUID(person("DC")), Other: vocab.EntityUID(person("Dario"))}
-	derive := func(decisions ...memory.Decision) memory.UnitList {
+	merge := unit.Decision{Verb: unit.DecideMerge, Kind: "entity", Target: vocab.EntityUID(person("DC")), Other: vocab.EntityUID(person("Dario"))}
+	derive := func(decisions ...unit.Decision) memory.UnitList {
 		t.Helper()
 		s := openDerived(t, t.TempDir())
 		s.decide(t, decisions...)
@@ -33,12 +34,12 @@ func TestDerivedDecisionsSurviveAMerge(t *testing.T) {
 		}
 		return list
 	}
-	var pin, forget memory.Decision
+	var pin, forget unit.Decision
 	for _, u := range derive().Units {
 		if u.Fact.Object == "vim" {
-			pin = memory.Decision{Verb: memory.DecidePin, Kind: memory.KindFact, Target: u.UID}
+			pin = unit.Decision{Verb: unit.DecidePin, Kind: memory.KindFact, Target: u.UID}
 		} else {
-			forget = memory.Decision{Verb: memory.DecideForget, Kind: memory.KindFact, Target: u.Fact.Key}
+			forget = unit.Decision{Verb: unit.DecideForget, Kind: memory.KindFact, Target: u.Fact.Key}
 		}
 	}
 	list := derive(pin, forget, merge)

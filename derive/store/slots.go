@@ -140,7 +140,7 @@ func (r *slotResolver) resolveSlot(s dirtySlot) {
 	w := unitWriter{txn: r.txn, now: r.now, reason: s.reason, claims: slot.Claims, subject: s.subject}
 	for _, u := range r.decide(slot, keys, before) {
 		w.write(u)
-		if !slices.ContainsFunc(slot.Claims, func(c memory.Claim) bool { return c.Sensitivity >= u.Sensitivity }) {
+		if !slices.ContainsFunc(slot.Claims, func(c unit.Claim) bool { return c.Sensitivity >= u.Sensitivity }) {
 			r.raised = append(r.raised, u.UID)
 		}
 		delete(before, u.UID)
@@ -155,7 +155,7 @@ func (r *slotResolver) decide(slot unit.Slot, keys []string, before map[string]s
 	if len(slot.Claims) == 0 {
 		return nil
 	}
-	if slices.ContainsFunc(slot.Claims, func(c memory.Claim) bool { return c.Subject != slot.Subject }) {
+	if slices.ContainsFunc(slot.Claims, func(c unit.Claim) bool { return c.Subject != slot.Subject }) {
 		slot.Decisions = r.decided.list // those about the UIDs under the names before the merge count too
 		return withoutForgotten(r.resolve(slot), slot.Decisions)
 	}
@@ -181,7 +181,7 @@ func (r *slotResolver) decide(slot unit.Slot, keys []string, before map[string]s
 }
 
 // withoutForgotten returns units without the facts whose keys are forgotten.
-func withoutForgotten(units []memory.Unit, decisions []memory.Decision) []memory.Unit {
+func withoutForgotten(units []memory.Unit, decisions []unit.Decision) []memory.Unit {
 	return slices.DeleteFunc(units, func(u memory.Unit) bool { return u.Fact != nil && isForgotten(decisions, u.Fact.Key) })
 }
 
@@ -201,7 +201,7 @@ func (r *slotResolver) readSlot(s dirtySlot) (slot unit.Slot, keys []string) {
 }
 
 // scanClaim reads a row of claimColumns. The subject is the one of the claim itself, before entities were merged.
-func scanClaim(scan func(...any)) (c memory.Claim, key string) {
+func scanClaim(scan func(...any)) (c unit.Claim, key string) {
 	var object string
 	var typ, name, qualifier, subjectType, subject, subjectQualifier *string
 	scan(&c.Kind, &c.EpisodeID, &c.EpisodeUID, &c.Maker, &c.StartLine, &c.EndLine, &c.Quote, &c.Speaker, &c.LongTerm, &c.Confidence,
@@ -211,9 +211,9 @@ func scanClaim(scan func(...any)) (c memory.Claim, key string) {
 		c.Subject = *ref
 	}
 	switch c.Kind {
-	case memory.ClaimFact:
+	case unit.ClaimFact:
 		c.Object, c.ObjectEntity = object, refOf(typ, name, qualifier)
-	case memory.ClaimClose:
+	case unit.ClaimClose:
 		c.LoopText, c.Closes = object, key
 	default:
 		c.LoopText = object

@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kioku/derive/store"
+	"kioku/derive/unit"
 	"kioku/indexer"
 	"kioku/memory"
 )
@@ -66,18 +67,18 @@ func TestEntitiesHaveTheirRelations(t *testing.T) {
 	again, private := noteFile("memory/2026-11-02.md", "Ana friend= Dario"), noteFile("memory/2026-11-03.md", "Ana partner= Zeno (private)")
 	s.sync(t, first, again, private)
 	s.derive(t, first, again, private)
-	friend := memory.Relation{Source: "Ana", Kind: "friend", Target: "Dario", Citation: "memory/2026-11-02.md#L1", Episodes: 2}
-	partner := memory.Relation{Source: "Ana", Kind: "partner", Target: "Zeno", Citation: "memory/2026-11-03.md#L1", Episodes: 1}
+	friend := unit.Relation{Source: "Ana", Kind: "friend", Target: "Dario", Citation: "memory/2026-11-02.md#L1", Episodes: 2}
+	partner := unit.Relation{Source: "Ana", Kind: "partner", Target: "Zeno", Citation: "memory/2026-11-03.md#L1", Episodes: 1}
 	for _, c := range []struct {
 		query store.EntityQuery
-		want  map[string][]memory.Relation
+		want  map[string][]unit.Relation
 	}{
-		{store.EntityQuery{Relations: true}, map[string][]memory.Relation{"Ana": {friend}, "Dario": {friend}}},
-		{store.EntityQuery{Relations: true, MaxSensitivity: memory.Private}, map[string][]memory.Relation{"Ana": {friend, partner}, "Dario": {friend}, "Zeno": {partner}}},
-		{store.EntityQuery{}, map[string][]memory.Relation{"Ana": nil, "Dario": nil}},
+		{store.EntityQuery{Relations: true}, map[string][]unit.Relation{"Ana": {friend}, "Dario": {friend}}},
+		{store.EntityQuery{Relations: true, MaxSensitivity: memory.Private}, map[string][]unit.Relation{"Ana": {friend, partner}, "Dario": {friend}, "Zeno": {partner}}},
+		{store.EntityQuery{}, map[string][]unit.Relation{"Ana": nil, "Dario": nil}},
 	} {
 		list, err := s.Entities(t.Context(), c.query)
-		got := map[string][]memory.Relation{}
+		got := map[string][]unit.Relation{}
 		for _, e := range list {
 			got[e.Name] = e.Relations
 		}

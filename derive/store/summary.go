@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/memory"
 )
@@ -90,11 +91,11 @@ func decideSummary(u *memory.Unit, all decided) bool {
 	}
 	for _, d := range all.about([]string{u.UID}) {
 		switch d.Verb {
-		case memory.DecidePin, memory.DecideUnpin:
-			u.Pinned = d.Verb == memory.DecidePin
-		case memory.DecideSensitivity:
+		case unit.DecidePin, unit.DecideUnpin:
+			u.Pinned = d.Verb == unit.DecidePin
+		case unit.DecideSensitivity:
 			u.Sensitivity = sensitivityOf(d.Change, u.Sensitivity)
-		case memory.DecideCorrect:
+		case unit.DecideCorrect:
 			correctSummary(u, d.Change)
 		}
 	}
@@ -140,7 +141,7 @@ func (t *txn) decideSummaries(changed []string) {
 		if !slices.Contains(changed, u.UID) {
 			continue
 		}
-		if corrected && !slices.ContainsFunc(decided.about([]string{u.UID}), func(d memory.Decision) bool { return d.Verb == memory.DecideCorrect }) {
+		if corrected && !slices.ContainsFunc(decided.about([]string{u.UID}), func(d unit.Decision) bool { return d.Verb == unit.DecideCorrect }) {
 			u.Summary.Stale = true
 		}
 		stale := u.Summary.Stale
@@ -207,10 +208,10 @@ func (t *txn) expireLoops(ids []int64, now time.Time) {
 }
 
 // claimsOfEvidence returns the evidence of a unit as claims, so that it is written again.
-func (t *txn) claimsOfEvidence(unit int64) (claims []memory.Claim) {
+func (t *txn) claimsOfEvidence(id int64) (claims []unit.Claim) {
 	t.each(`SELECT v.episode, p.uid, v.start_line, v.end_line, v.quote, v.speaker, v.maker, v.confidence, v.said_at
-		FROM evidence v JOIN payload_episode p ON p.id = v.episode WHERE v.unit = ? ORDER BY v.ordinal`, []any{unit}, func(scan func(...any)) {
-		var c memory.Claim
+		FROM evidence v JOIN payload_episode p ON p.id = v.episode WHERE v.unit = ? ORDER BY v.ordinal`, []any{id}, func(scan func(...any)) {
+		var c unit.Claim
 		scan(&c.EpisodeID, &c.EpisodeUID, &c.StartLine, &c.EndLine, &c.Quote, &c.Speaker, &c.Maker, &c.Confidence, instant{&c.At})
 		claims = append(claims, c)
 	})

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"kioku/derive/unit"
 	"kioku/memory"
 	"kioku/search"
 )
@@ -339,13 +340,13 @@ func (t *txn) believed(at time.Time, args []any) (units []memory.Unit) {
 }
 
 // History returns the versions of a unit, newest first; none if it is not known. It also accepts the only beginning of a UID.
-func (d *Store) History(ctx context.Context, uid string) (versions []memory.Version, err error) {
+func (d *Store) History(ctx context.Context, uid string) (versions []unit.Version, err error) {
 	err = d.read(ctx, "read the history of unit "+uid, func(t *txn) {
 		versions = nil
 		for _, id := range t.idsOfUIDs([]string{uid}) {
 			t.each(`SELECT u.uid, v.version, v.reason, v.payload, v.model, v.contract, v.recorded_at FROM units u JOIN unit_versions v ON v.unit = u.id
 				WHERE u.id = ? ORDER BY v.version DESC`, []any{id}, func(scan func(...any)) {
-				var v memory.Version
+				var v unit.Version
 				scan(&v.UID, &v.Version, &v.Reason, &v.Payload, &v.Model, &v.Contract, instant{&v.RecordedAt})
 				versions = append(versions, v)
 			})

@@ -259,7 +259,7 @@ func TestDerivedUIDsMayBeCutShort(t *testing.T) {
 	}
 	for i, e := range pending {
 		c, _ := claimOf(e, f.Chunks[i].Text)
-		if _, err := s.PutClaims(t.Context(), "rule", 1, []unit.EpisodeClaims{{Episode: e, Claims: []memory.Claim{c}}}); err != nil {
+		if _, err := s.PutClaims(t.Context(), "rule", 1, []unit.EpisodeClaims{{Episode: e, Claims: []unit.Claim{c}}}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/memory"
 	"kioku/search/analysis"
@@ -49,7 +50,7 @@ type unitWriter struct {
 	now    time.Time
 	reason string
 	// claims and subject are those of the slot, for facts and loops.
-	claims  []memory.Claim
+	claims  []unit.Claim
 	subject int64
 	// episodes are those of a summary.
 	episodes []int64

@@ -1,4 +1,3 @@
-// Package unit has what the steps of derivation pass on: the claims that are read out of episodes, and the slots that units are made from.
 package unit
 
 import (
@@ -11,14 +10,14 @@ import (
 type EpisodeClaims struct {
 	// Episode whose text they were made from, by UID and TextSHA256.
 	Episode memory.Episode
-	// Maker is "rule", or the contract and the model as in memory.Claim. An episode counts as read by it even if nothing was found.
+	// Maker is "rule", or the contract and the model as in Claim. An episode counts as read by it even if nothing was found.
 	Maker string
 	// Reflection is what a model thinks of the episode: a JSON object with its "salience" in [0,1]; empty if it was not asked.
 	Reflection string
 	// Mentions of entities.
-	Mentions []memory.Mention
+	Mentions []Mention
 	// Claims with lines relative to the episode.
-	Claims []memory.Claim
+	Claims []Claim
 }
 
 // Slot is what units are made from: all claims that meet in it, and the decisions about it.
@@ -30,9 +29,9 @@ type Slot struct {
 	// Name is the slot of the predicate for facts, and the key of a loop.
 	Name string
 	// Claims in no order that means anything.
-	Claims []memory.Claim
+	Claims []Claim
 	// Decisions about the units and keys of the slot, in the order of decisions.md.
-	Decisions []memory.Decision
+	Decisions []Decision
 	// Now is the time of the resolution.
 	Now time.Time
 }

@@ -5,6 +5,7 @@ import (
 	"path"
 	"strings"
 
+	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/memory"
 )
@@ -74,7 +75,7 @@ func entityFacts(b *strings.Builder, about, named []memory.Unit) {
 }
 
 // relationLines returns a line for each relation.
-func relationLines(relations []memory.Relation) []string {
+func relationLines(relations []unit.Relation) []string {
 	var lines []string
 	name := func(s string) string {
 		if s == memory.UserName {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"kioku/derive/unit"
 	"kioku/derive/vocab"
 	"kioku/memory"
 )
@@ -23,7 +24,7 @@ type Input struct {
 	// More is how many units there are that are not among Units.
 	More int
 	// Entities that get a page if there is something to show about them.
-	Entities []memory.Entity
+	Entities []unit.Entity
 	// Ceiling of what is shown, at most memory.Private. What is above it is only counted.
 	Ceiling memory.Sensitivity
 }
@@ -44,7 +45,7 @@ func Render(in Input) map[string][]byte {
 
 // renderer has what is shown, in the order in which it is shown.
 type renderer struct {
-	entities []memory.Entity
+	entities []unit.Entity
 	// units by their kinds.
 	fact, loop, summary []memory.Unit
 	byUID               map[string]memory.Unit
@@ -84,7 +85,7 @@ func newRenderer(in Input) *renderer {
 	slices.SortFunc(r.summary, func(a, b memory.Unit) int {
 		return cmp.Or(cmp.Compare(a.Summary.Scope, b.Summary.Scope), cmp.Compare(a.Summary.Key, b.Summary.Key))
 	})
-	slices.SortFunc(r.entities, func(a, b memory.Entity) int {
+	slices.SortFunc(r.entities, func(a, b unit.Entity) int {
 		return cmp.Or(b.Mentions-a.Mentions, cmp.Compare(a.Name, b.Name), cmp.Compare(a.UID, b.UID))
 	})
 	return r

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"kioku/derive/unit"
 	"kioku/derive/view"
 	"kioku/derive/vocab"
 	"kioku/memory"
@@ -24,8 +25,8 @@ var update = flag.Bool("update", false, "write what is rendered now into testdat
 func ref(etype, name string) memory.EntityRef { return memory.EntityRef{Type: etype, Name: name} }
 
 // entity returns an entity that is mentioned in a number of episodes.
-func entity(etype, name string, mentions int) memory.Entity {
-	return memory.Entity{UID: vocab.EntityUID(ref(etype, name)), Type: etype, Name: name, Mentions: mentions, Aliases: []string{"from a secret note"}}
+func entity(etype, name string, mentions int) unit.Entity {
+	return unit.Entity{UID: vocab.EntityUID(ref(etype, name)), Type: etype, Name: name, Mentions: mentions, Aliases: []string{"from a secret note"}}
 }
 
 // evidence returns places in notes: "path" from line 3 to 5, then others.
@@ -84,14 +85,14 @@ func month() view.Input {
 			loop("歯医者に電話する", "", memory.LoopOpen, time.Time{}, "memory/2026-11-20.md"),
 			loop("买机票", "", memory.LoopClosed, time.Date(2026, 11, 19, 12, 0, 0, 0, time.UTC), "memory/2026-11-18.md"),
 			loop("water the plants", "", memory.LoopExpired, time.Time{}, "memory/2026-09-01.md")},
-		Entities: []memory.Entity{related(entity(vocab.Person, "Dario", 9), "Dario", memory.UserName), entity(vocab.Person, memory.UserName, 20), entity(vocab.Person, "佐藤 はるか", 4),
+		Entities: []unit.Entity{related(entity(vocab.Person, "Dario", 9), "Dario", memory.UserName), entity(vocab.Person, memory.UserName, 20), entity(vocab.Person, "佐藤 はるか", 4),
 			entity(vocab.Org, "Acme / Beta", 3), entity(vocab.Topic, "nothing is known", 50), entity(vocab.Place, "Lisbon", 2), entity(vocab.Topic, "../x\n# <script>alert(1)</script>", 1)},
 	}
 }
 
 // related returns an entity of which two episodes say that the second is a friend of the first.
-func related(e memory.Entity, first, second string) memory.Entity {
-	e.Relations = []memory.Relation{{Source: first, Kind: "friend", Target: second, Citation: "memory/2026-11-18.md#L4", Episodes: 2}}
+func related(e unit.Entity, first, second string) unit.Entity {
+	e.Relations = []unit.Relation{{Source: first, Kind: "friend", Target: second, Citation: "memory/2026-11-18.md#L4", Episodes: 2}}
 	return e
 }
 
@@ -224,7 +225,7 @@ func FuzzRender(f *testing.F) {
 	f.Add("../../etc", "<!-- kioku -->", "a\nb")
 	f.Fuzz(func(t *testing.T, name, object, file string) {
 		in := view.Input{Units: []memory.Unit{fact(ref(vocab.Topic, name), "uses", object, "", "", memory.StateConflict, file), loop(object, "", memory.LoopOpen, time.Time{}, file)},
-			Entities: []memory.Entity{related(entity(vocab.Topic, name, 1), name, object)}}
+			Entities: []unit.Entity{related(entity(vocab.Topic, name, 1), name, object)}}
 		for rel, data := range view.Render(in) {
 			if path.Clean(rel) != rel || !strings.HasSuffix(rel, ".md") || strings.Count(rel, "/") > 1 || strings.HasPrefix(rel, ".") {
 				t.Errorf("the path %q", rel)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"kioku/memory"
+	"kioku/derive/unit"
 	"kioku/server"
 )
 
@@ -24,18 +24,18 @@ type deriveCollector struct {
 // deriveGauge describes a metric of what is derived for one agent.
 type deriveGauge struct {
 	desc  *prometheus.Desc
-	value func(memory.DeriveStatus) int
+	value func(unit.DeriveStatus) int
 }
 
 var deriveGauges = []deriveGauge{
-	{perAgent("kioku_derive_episodes", "Episodes in the index."), func(s memory.DeriveStatus) int { return s.Episodes }},
-	{perAgent("kioku_derive_pending_episodes", "Episodes that wait for the rules."), func(s memory.DeriveStatus) int { return s.Pending }},
-	{perAgent("kioku_derive_unread_episodes", "Episodes that wait for the model; it counts the first ones only."), func(s memory.DeriveStatus) int { return s.Unextracted }},
-	{perAgent("kioku_derive_conflicts", "Conflicts between facts that a person has to settle."), func(s memory.DeriveStatus) int { return s.Conflicts }},
-	{perAgent("kioku_derive_cached_answers", "Answers of the model in the cache, which are not paid for again."), func(s memory.DeriveStatus) int { return s.CachedAnswers }},
-	{perAgent("kioku_derive_tokens_today", "Tokens that the model was asked for today."), func(s memory.DeriveStatus) int { return s.TokensToday }},
-	{perAgent("kioku_derive_calls_today", "Calls of the model today."), func(s memory.DeriveStatus) int { return s.CallsToday }},
-	{perAgent("kioku_derive_budget_exhausted", "Whether the budget of today is used up."), func(s memory.DeriveStatus) int {
+	{perAgent("kioku_derive_episodes", "Episodes in the index."), func(s unit.DeriveStatus) int { return s.Episodes }},
+	{perAgent("kioku_derive_pending_episodes", "Episodes that wait for the rules."), func(s unit.DeriveStatus) int { return s.Pending }},
+	{perAgent("kioku_derive_unread_episodes", "Episodes that wait for the model; it counts the first ones only."), func(s unit.DeriveStatus) int { return s.Unextracted }},
+	{perAgent("kioku_derive_conflicts", "Conflicts between facts that a person has to settle."), func(s unit.DeriveStatus) int { return s.Conflicts }},
+	{perAgent("kioku_derive_cached_answers", "Answers of the model in the cache, which are not paid for again."), func(s unit.DeriveStatus) int { return s.CachedAnswers }},
+	{perAgent("kioku_derive_tokens_today", "Tokens that the model was asked for today."), func(s unit.DeriveStatus) int { return s.TokensToday }},
+	{perAgent("kioku_derive_calls_today", "Calls of the model today."), func(s unit.DeriveStatus) int { return s.CallsToday }},
+	{perAgent("kioku_derive_budget_exhausted", "Whether the budget of today is used up."), func(s unit.DeriveStatus) int {
 		if s.BudgetExhausted {
 			return 1
 		}
@@ -72,7 +72,7 @@ func (c deriveCollector) Collect(out chan<- prometheus.Metric) {
 }
 
 // collect sends the metrics of one agent.
-func (c deriveCollector) collect(out chan<- prometheus.Metric, agent string, st memory.DeriveStatus) {
+func (c deriveCollector) collect(out chan<- prometheus.Metric, agent string, st unit.DeriveStatus) {
 	send := func(d *prometheus.Desc, value float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, append([]string{agent}, labels...)...)
 	}

@@ -22,6 +22,7 @@ import (
 	"kioku"
 	"kioku/council"
 	"kioku/council/engine"
+	"kioku/derive/unit"
 	"kioku/embed"
 	"kioku/indexer"
 	"kioku/internal/modelhttp"
@@ -59,11 +60,11 @@ func (f fakeCouncil) Load(context.Context) (engine.Load, error) { return engine.
 // fakeDeriver tells its status.
 type fakeDeriver struct {
 	server.Deriver
-	status memory.DeriveStatus
+	status unit.DeriveStatus
 	err    error
 }
 
-func (f fakeDeriver) Status(context.Context) (memory.DeriveStatus, error) { return f.status, f.err }
+func (f fakeDeriver) Status(context.Context) (unit.DeriveStatus, error) { return f.status, f.err }
 
 // caller is a client of the server that may reach some agents.
 type caller struct {
@@ -131,9 +132,9 @@ func busy(t *testing.T) *metrics.Metrics {
 			Degraded:         []memory.Degradation{{Code: memory.VectorsMissing, Text: "6 of 10"}},
 			AllResidentBytes: 128, BudgetBytes: 1024, Cached: 7, KnownSinceStart: 5, EmbeddedSinceStart: 4}
 		counted := m.Agent(agent, mem)
-		m.Derive(agent, fakeDeriver{status: memory.DeriveStatus{Episodes: 8, Pending: 2, Unextracted: 3, Conflicts: 1, BudgetExhausted: true, TokensToday: 900,
+		m.Derive(agent, fakeDeriver{status: unit.DeriveStatus{Episodes: 8, Pending: 2, Unextracted: 3, Conflicts: 1, BudgetExhausted: true, TokensToday: 900,
 			Units: map[string]int{"fact/validated": 5}, Jobs: map[string]int{"parked": 1}, Rejected: map[string]int{"quote": 4}, OldestJob: time.Now().Add(time.Hour),
-			Parked: []memory.ParkedJob{{Message: "secret message"}}, Problem: "secret problem"}})
+			Parked: []unit.ParkedJob{{Message: "secret message"}}, Problem: "secret problem"}})
 		m.Council(agent, fakeCouncil{Open: 4, Waiting: 2, Stalled: 1, Absent: []string{"panda"}, Limit: 2000, Today: council.Usage{TokensIn: 700, TokensOut: 55, Cost: 0.25}})
 		edit(t, counted, mem)
 		search(t, counted, "secret question")

@@ -1,8 +1,9 @@
-package memory
+package unit
 
 import (
-	"fmt"
 	"time"
+
+	"kioku/memory"
 )
 
 // DecisionRequest asks for a decision about a unit or an entity. It becomes a line of derived/decisions.md.
@@ -32,13 +33,13 @@ type Correction struct {
 	// Due (YYYY-MM-DD) is when a loop is due; nil keeps it, and empty removes it.
 	Due *string
 	// Sensitivity of the unit; nil keeps it.
-	Sensitivity *Sensitivity
+	Sensitivity *memory.Sensitivity
 }
 
 // Decided is the outcome of a decision.
 type Decided struct {
 	// Unit as it is now; nil if it was forgotten, or the decision is about entities.
-	Unit *Unit
+	Unit *memory.Unit
 	// Entity as it is now, for a decision about entities; nil for others.
 	Entity *Entity
 	// Line that was added to derived/decisions.md, without a line break at its end; an undo may add two.
@@ -57,7 +58,7 @@ type EntityFilter struct {
 	// Limit is the maximum number, at most 1,000; 0 means 100.
 	Limit int
 	// MaxSensitivity is the ceiling of the episodes that mention them; who is only in others is not listed, nor are names.
-	MaxSensitivity Sensitivity
+	MaxSensitivity memory.Sensitivity
 }
 
 // EntityList is a part of the entities of a memory, those most often mentioned first.
@@ -159,12 +160,4 @@ type DeriveProgress struct {
 	Done, Total int
 	// Text is a sentence for people.
 	Text string
-}
-
-// Citation returns "path#L3-L9", or "path#L3" for one line.
-func (e Evidence) Citation() string {
-	if e.EndLine <= e.StartLine {
-		return fmt.Sprintf("%s#L%d", e.Path, e.StartLine)
-	}
-	return fmt.Sprintf("%s#L%d-L%d", e.Path, e.StartLine, e.EndLine)
 }

@@ -17,7 +17,7 @@ var budgets = map[string]int{
 	".":                 2_570,
 	"memory":            2_170,
 	"note":              2_580,
-	"indexer":           4_560,
+	"indexer":           4_490,
 	"chunker":           2_600,
 	"search":            5_350,
 	"search/analysis":   2_400,

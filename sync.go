@@ -71,7 +71,7 @@ func (m *Memory) Sync(ctx context.Context, opt SyncOptions, step func(indexer.Pr
 	})
 }
 
-// Rebuild indexes all files again while the old index answers, and then embeds the texts without a vector.
+// Rebuild indexes all files again, each of which answers as before until its turn, and then embeds the texts without a vector.
 func (m *Memory) Rebuild(ctx context.Context, step func(indexer.Progress)) (SyncReport, error) {
 	return m.maintain(ctx, func(ctx context.Context) (SyncReport, error) {
 		r, err := m.whole(ctx, func() (indexer.Report, error) { return m.indexer.Rebuild(ctx, step) })

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"iter"
 	"slices"
 	"strings"
 	"sync"
@@ -128,26 +127,12 @@ func (m *memIndex) Stale(context.Context) (string, error) {
 	return m.stale, nil
 }
 
-func (m *memIndex) ReplaceAll(_ context.Context, files iter.Seq2[indexer.File, error]) (int, error) {
-	fresh := map[string]indexer.File{}
-	for f, err := range files {
-		if err != nil {
-			return 0, err
-		}
-		fresh[f.Path] = f
-	}
+func (m *memIndex) SetCut(context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.fail != nil {
-		return 0, m.fail
-	}
-	known := 0
-	for _, f := range fresh {
-		known += m.embeddedOf(f)
-	}
-	m.files, m.stale = fresh, ""
+	m.stale = ""
 	m.rebuilds++
-	return known, nil
+	return m.fail
 }
 
 // learn gives all chunks a vector.

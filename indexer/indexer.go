@@ -104,8 +104,8 @@ func (x *Indexer) Sync(ctx context.Context, opt SyncOptions, onProgress func(Pro
 	return x.sync(ctx, request{SyncOptions: opt, counted: true}, onProgress)
 }
 
-// Rebuild splits all files again while the old index answers, and then syncs. If it would drop files of a root that cannot
-// be read, it returns an error and keeps the old index.
+// Rebuild is a sync that splits all files again. If the index has files of a root that cannot be read, it returns an error and changes
+// nothing.
 func (x *Indexer) Rebuild(ctx context.Context, onProgress func(Progress)) (Report, error) {
 	return x.sync(ctx, request{rebuild: true}, onProgress)
 }

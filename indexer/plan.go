@@ -68,7 +68,7 @@ func (r *syncRun) plan(s *scan, stored map[string]Stored) []*fileTask {
 		if known {
 			both++
 		}
-		if r.deferred(f, st) || known && r.unchanged(f, st, now) {
+		if !r.rebuilds && (r.deferred(f, st) || known && r.unchanged(f, st, now)) {
 			continue
 		}
 		tasks = append(tasks, newTask(f, st, known))

@@ -58,6 +58,7 @@ func (r *syncRun) readFile(ctx context.Context, t *fileTask) {
 	t.file.SHA256 = src.SHA256
 	same := t.stored != nil && t.stored.Skipped == "" && t.stored.Source == t.source &&
 		t.stored.SHA256 == t.file.SHA256
+	same = same && !r.rebuilds
 	t.unchanged = same && (r.req.compares || !needsOrder(t.path))
 	if !t.unchanged && !r.req.compares {
 		_, span := trace.Start(ctx, "chunk")

@@ -15,7 +15,7 @@ type request struct {
 	SyncOptions
 	// paths are the changed files and folders, absolute. Nil means everything.
 	paths []string
-	// rebuild splits all files again.
+	// rebuild splits all files again, also if the index is not stale.
 	rebuild bool
 	// compares is true if the sync only compares: it splits and writes nothing.
 	compares bool
@@ -33,6 +33,8 @@ type syncRun struct {
 	onProgress func(Progress)
 	progress   Progress
 	rep        Report
+	// rebuilds is true if all files are split again.
+	rebuilds bool
 	// planned is true once it is known which files must be read, and differing counts those of them that differ from the index
 	// and are not done.
 	planned   bool
@@ -48,42 +50,44 @@ func (r *syncRun) reportProgress(phase, path string) {
 	r.onProgress(r.progress)
 }
 
-// execute rebuilds the index if it must, and then brings it up to date.
-func (r *syncRun) execute(ctx context.Context) error {
-	switch {
-	case r.req.rebuild:
-		if err := r.rebuild(ctx); err != nil {
-			return fmt.Errorf("rebuild: %w", err)
-		}
-	case r.req.full():
-		if err := r.rebuildStale(ctx); err != nil {
-			return err
-		}
-	}
-	return r.update(ctx)
-}
+// errCannotRebuild: a rebuild has to wait, although nothing is wrong with the index or the caller.
+var errCannotRebuild = errors.New("make its folder readable, or forget it by a sync with prune")
 
-// rebuildStale rebuilds a stale index. If it must not or cannot do so now, it sets Report.Stale.
-func (r *syncRun) rebuildStale(ctx context.Context) error {
-	reason, err := r.store.Stale(ctx)
-	if err != nil {
-		return fmt.Errorf("ask whether the index is stale: %w", err)
-	}
-	if reason == "" {
-		return nil
+// execute brings the index up to date. If it is stale, or a rebuild is asked for, it splits all files again; until a file is written, its old
+// chunks answer.
+func (r *syncRun) execute(ctx context.Context) error {
+	reason, err := "", error(nil)
+	if r.req.full() {
+		if reason, err = r.store.Stale(ctx); err != nil {
+			return fmt.Errorf("ask whether the index is stale: %w", err)
+		}
 	}
 	if r.req.NoRebuild {
 		r.rep.Stale = reason
-		return nil
 	}
-	err = r.rebuild(ctx)
-	if errors.Is(err, errCannotRebuild) {
-		r.rep.Stale = reason
+	r.rebuilds = r.req.rebuild || reason != "" && !r.req.NoRebuild
+	err = r.update(ctx)
+	if errors.Is(err, errCannotRebuild) && !r.req.rebuild {
 		r.opt.Log.Warn("the index must be rebuilt, which has to wait", "reason", reason, "cause", err)
-		return nil
+		r.rebuilds, r.rep.Stale = false, reason
+		err = r.update(ctx)
 	}
-	if err != nil {
-		return fmt.Errorf("rebuild, as %s: %w", reason, err)
+	if err == nil && r.rebuilds && r.unread.count == 0 {
+		err = r.store.SetCut(ctx)
+	}
+	if err != nil && r.rebuilds {
+		err = fmt.Errorf("rebuild: %w", err)
+	}
+	return err
+}
+
+// checkKept returns an error if a rebuild would leave out a file that the index has and that cannot be read now: it would stay as it was
+// split before.
+func (r *syncRun) checkKept(s *scan, stored map[string]Stored) error {
+	for name, st := range stored {
+		if r.rebuilds && st.Skipped == "" && s.keeps(name) && !s.byPath[name] {
+			return fmt.Errorf("%s is in the index and cannot be read now; %w", name, errCannotRebuild)
+		}
 	}
 	return nil
 }
@@ -126,7 +130,7 @@ func (r *syncRun) scanned(s *scan) {
 	if r.req.full() {
 		r.setUnavailable(s.unavailable)
 	}
-	r.req.counted = false // a rebuild scans a second time
+	r.req.counted = false // a rebuild that has to wait scans a second time
 	r.rep.Unavailable = rootNames(s.unavailable)
 }
 
@@ -145,6 +149,9 @@ func (r *syncRun) update(ctx context.Context) error {
 		return err
 	}
 	defer s.close()
+	if err := r.checkKept(s, stored); err != nil {
+		return err
+	}
 	for _, st := range stored {
 		if st.Skipped != "" {
 			r.rep.Skipped++

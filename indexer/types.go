@@ -3,7 +3,6 @@ package indexer
 import (
 	"context"
 	"crypto/sha256"
-	"iter"
 	"time"
 
 	"kioku/chunker"
@@ -108,9 +107,8 @@ type Store interface {
 	ReplaceFile(ctx context.Context, files ...File) (known int, err error)
 	// Stale returns why all files must be split again ("chunking changed ..."); empty if they need not.
 	Stale(ctx context.Context) (string, error)
-	// ReplaceAll replaces the whole index in one transaction, as ReplaceFile does. The old index answers until ReplaceAll
-	// returns nil. If it returns an error, or files yields one, the old index stays.
-	ReplaceAll(ctx context.Context, files iter.Seq2[File, error]) (known int, err error)
+	// SetCut records that all files are split as the splitter does it now: the index is not stale any more.
+	SetCut(ctx context.Context) error
 }
 
 // Event kinds.

@@ -141,19 +141,33 @@ func write(ctx context.Context, s *Store, space embed.Space, notes ...note) erro
 	return putVectors(ctx, s, space, vectorsOf(notes))
 }
 
-// writeAll replaces the whole index by files, and then stores their vectors.
+// writeAll writes files and removes all others, as a rebuild does, and then stores the vectors of the files.
 func writeAll(ctx context.Context, s *Store, space embed.Space, notes ...note) error {
-	all := func(yield func(indexer.File, error) bool) {
-		for _, n := range notes {
-			if !yield(n.File, nil) {
-				return
-			}
-		}
+	files, err := rebuilt(ctx, s, notes)
+	if err == nil {
+		_, err = s.ReplaceFile(ctx, files...)
 	}
-	if _, err := s.ReplaceAll(ctx, all); err != nil {
+	if err == nil {
+		err = s.SetCut(ctx)
+	}
+	if err != nil {
 		return err
 	}
 	return putVectors(ctx, s, space, vectorsOf(notes))
+}
+
+// rebuilt returns the files of notes, and all others of the index as gone.
+func rebuilt(ctx context.Context, s *Store, notes []note) (files []indexer.File, err error) {
+	before, err := s.Files(ctx)
+	gone := maps.Clone(before)
+	for _, n := range notes {
+		files = append(files, n.File)
+		delete(gone, n.Path)
+	}
+	for path := range gone {
+		files = append(files, indexer.File{Path: path, Gone: true})
+	}
+	return files, err
 }
 
 // putVectors stores what a provider returns, and has the chunks embedded, as a backfill does.

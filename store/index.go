@@ -130,6 +130,14 @@ func (x *index) stale(ctx context.Context) (string, error) {
 	return "", nil
 }
 
+// setCut implements Store.SetCut.
+func (x *index) setCut(ctx context.Context) error {
+	if _, err := x.db.writer.ExecContext(ctx, "UPDATE meta SET chunking = ?", x.opt.Chunking); err != nil {
+		return fmt.Errorf("record chunking: %w", err)
+	}
+	return nil
+}
+
 // recordSync implements Store.RecordSync.
 func (x *index) recordSync(ctx context.Context, t time.Time) error {
 	if !x.listed.Load() {

@@ -279,12 +279,8 @@ func TestVectorCacheIsLoadedFromTheSecondViewOn(t *testing.T) {
 	if err := writeAll(t.Context(), s, testSpace, testFile("memory/c.md", newRand(), "n")); err != nil {
 		t.Fatal(err)
 	}
-	if n := s.current().slabs.Resident(); n != 0 {
-		t.Errorf("%d bytes are cached after a rebuild", n)
-	}
-	viewCached(t, s, nil)
 	if !viewCached(t, s, nil) {
-		t.Error("a rebuild ended the use of memory")
+		t.Error("a rebuild made the vectors unusable")
 	}
 }
 

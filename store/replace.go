@@ -3,8 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"fmt"
-	"iter"
 
 	"kioku/indexer"
 	"kioku/store/slab"
@@ -23,45 +21,6 @@ func (x *index) replaceFiles(ctx context.Context, files ...indexer.File) (known 
 		known = w.attached
 		return nil
 	})
-}
-
-// replaceAll implements Store.ReplaceAll.
-func (x *index) replaceAll(ctx context.Context, files iter.Seq2[indexer.File, error]) (known int, err error) {
-	defer x.files.invalidate()
-	err = x.writeTx(ctx, func(tx *sql.Tx, change *slab.Change) error {
-		before, err := x.clearIndex(ctx, tx)
-		if err != nil {
-			return err
-		}
-		change.Reload()
-		w, err := x.newFileWriter(ctx, tx, change)
-		if err != nil {
-			return err
-		}
-		if !before.space.IsZero() {
-			if err := w.setSpace(ctx, before.space); err != nil {
-				return err
-			}
-			w.meta.recipe = before.recipe
-		}
-		for f, err := range files {
-			if err != nil {
-				return err
-			}
-			if err := w.replaceFile(ctx, &x.analyzeAll([]indexer.File{f})[0]); err != nil {
-				return err
-			}
-		}
-		if _, err := tx.ExecContext(ctx, "UPDATE meta SET chunking = ?", x.opt.Chunking); err != nil {
-			return fmt.Errorf("record chunking: %w", err)
-		}
-		known = w.attached
-		return w.writeTotals(ctx)
-	})
-	if err != nil {
-		return 0, err
-	}
-	return known, x.maintain(ctx)
 }
 
 // writeIndex runs f in one transaction, and maintains the file after it.
@@ -89,32 +48,4 @@ func (x *index) maintain(ctx context.Context) error {
 		return err
 	}
 	return x.compactVectors(ctx, m.space)
-}
-
-// clearIndex empties the tables of files and chunks and resets the totals of meta. It returns the row of meta
-// from before.
-func (x *index) clearIndex(ctx context.Context, tx *sql.Tx) (meta, error) {
-	m, err := readMeta(ctx, tx)
-	if err != nil {
-		return meta{}, err
-	}
-	for _, stmt := range []string{
-		"INSERT INTO chunks_fts (chunks_fts) VALUES ('delete-all')",
-		"DELETE FROM windows",
-		"DELETE FROM words",
-		"DELETE FROM chunks",
-		"DELETE FROM fields",
-		"DELETE FROM aka",
-		"DELETE FROM links",
-		"DELETE FROM origins",
-		"DELETE FROM files",
-		"DROP TABLE IF EXISTS chunks_vec",
-		`UPDATE meta SET space_provider = '', space_model = '', space_dims = 0, space_endpoint = '', space_recipe = '', files = 0, chunks = 0,
-			embedded = 0, holes = 0, terms = 0, last_sync = 0`,
-	} {
-		if _, err := tx.ExecContext(ctx, stmt); err != nil {
-			return meta{}, fmt.Errorf("clear index: %w", vectorError(err))
-		}
-	}
-	return m, nil
 }

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"iter"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -64,14 +63,10 @@ func (s *Store) ReplaceFile(ctx context.Context, files ...indexer.File) (known i
 	return use(ctx, s, func(x *index) (int, error) { return x.replaceFiles(ctx, files...) })
 }
 
-// ReplaceAll implements indexer.Store. It returns ErrReplaced if it meets damage: the new index is empty.
-func (s *Store) ReplaceAll(ctx context.Context, files iter.Seq2[indexer.File, error]) (known int, err error) {
-	x := s.current()
-	known, err = x.replaceAll(ctx, files)
-	if err = s.noticeDamage(ctx, x, err); s.current() != x {
-		return 0, ErrReplaced
-	}
-	return known, err
+// SetCut implements indexer.Store.
+func (s *Store) SetCut(ctx context.Context) error {
+	_, err := use(ctx, s, func(x *index) (struct{}, error) { return struct{}{}, x.setCut(ctx) })
+	return err
 }
 
 // RecordSync records the end of a complete sync. The generation stays the same, because no chunk changes. It returns ErrReplaced if the

@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"errors"
-	"iter"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -216,23 +215,6 @@ func TestBacklogBeginsWithTheNewestFile(t *testing.T) {
 	if want := []string{"memory/new.md", "the same", "memory/middle.md", "the same", "memory/old.md", "the same"}; err != nil || n != 6 || !cmp.Equal(got, want) {
 		t.Errorf("%d chunks, %v, %v", n, got, err)
 	}
-}
-
-func TestReplaceAllKeepsTheIndexAfterAnError(t *testing.T) {
-	t.Parallel()
-	s := openTestStore(t, t.TempDir())
-	replace(t, s, testFile("memory/a.md", newRand(), "harbor"))
-	boom := errors.New("boom")
-	var failing iter.Seq2[indexer.File, error] = func(yield func(indexer.File, error) bool) {
-		_ = yield(testFile("memory/b.md", nil, "harbor").File, nil) && yield(indexer.File{}, boom)
-	}
-	if _, err := s.ReplaceAll(t.Context(), failing); !errors.Is(err, boom) {
-		t.Errorf("got %v, want boom", err)
-	}
-	if got, want := match(t, s, memory.Filter{}, "harbor"), []string{"memory/a.md:1"}; !cmp.Equal(got, want) {
-		t.Error(cmp.Diff(want, got))
-	}
-	checkConsistent(t, s)
 }
 
 func TestStaleReportsAChangeOfChunking(t *testing.T) {

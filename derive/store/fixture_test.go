@@ -104,17 +104,23 @@ func (s derivedStore) sync(t testing.TB, files ...indexer.File) {
 	s.cut(t)
 }
 
-// rebuild writes files like the rebuild of an index.
+// rebuild writes files and removes all others, like the rebuild of an index.
 func (s derivedStore) rebuild(t testing.TB, files ...indexer.File) {
 	t.Helper()
-	_, err := s.index.ReplaceAll(t.Context(), func(yield func(indexer.File, error) bool) {
-		for _, f := range files {
-			if !yield(f, nil) {
-				return
-			}
-		}
-	})
+	before, err := s.index.Files(t.Context())
 	if err != nil {
+		t.Fatal(err)
+	}
+	kept := map[string]bool{}
+	for _, f := range files {
+		kept[f.Path] = true
+	}
+	for path := range before {
+		if !kept[path] {
+			files = append(files, indexer.File{Path: path, Gone: true})
+		}
+	}
+	if _, err := s.index.ReplaceFile(t.Context(), files...); err != nil {
 		t.Fatal(err)
 	}
 	s.cut(t)

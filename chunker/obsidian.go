@@ -29,6 +29,10 @@ const maxLabelWords = 3
 // readPlaceholders reports whether a note has placeholders outside of code, and whether it has no other text: each line is a heading, is to be filled in,
 // or has a placeholder and few words. front is the front matter, whose lines count only if they have placeholders. A file with entries has other text.
 func readPlaceholders(front string, lines []Line) (some, only bool) {
+	begins := func(text string) bool { return strings.Contains(text, "{{") || strings.Contains(text, "<%") }
+	if !begins(front) && !slices.ContainsFunc(lines, func(l Line) bool { return begins(l.Text) }) {
+		return false, false // as almost every note: the expressions take longer than all else that reads it
+	}
 	some, only = placeholder.MatchString(front), true
 	for _, line := range lines {
 		said := codeSpan.ReplaceAllString(strings.TrimSpace(line.Text), "code")

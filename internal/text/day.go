@@ -44,22 +44,45 @@ var monthOf = sync.OnceValue(func() func(name string) int {
 })
 
 // dayForms are the forms of a day. Their groups are described by parts: y(ear), m(onth), d(ay), H(our), M(inute), S(econd), and a and b
-// for day and month in an order that is not known. A space stands for a separator that is the same as the first.
+// for day and month in an order that is not known. A space stands for a separator that is the same as the first. A text with such a day has
+// that many digits in a row, one of the marks, and, if a month has a name, a letter beside a blank, a hyphen or a _: what lacks this, as
+// most paths do, need not be compared with the expression.
 var dayForms = []struct {
-	parts string
-	re    *Regexp
+	parts  string
+	digits int
+	marks  string
+	named  bool
+	re     *Regexp
 }{
-	{"ymdHMS", NewRegexp(`(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)`)},
-	{"ymdHM", NewRegexp(`(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)`)},
-	{"ymd", NewRegexp(`(\d{4})(\d\d)(\d\d)`)},
-	{"y m d", NewRegexp(`(\d{4})([-_/–])(\d\d?)([-_/–])(\d\d?)`)},
-	{"ymd", NewRegexp(`(?i)(\d{4})[-_ ]` + monthName + `[-_ ](\d\d?)`)},
-	{"ymd", NewRegexp(`(\d{4})\.(\d\d)\.(\d\d)`)},
-	{"ymd", NewRegexp(`(\d{4}) ?[年년] ?(\d\d?) ?[月월] ?(\d\d?) ?[日일]?`)},
-	{"dmy", NewRegexp(`(\d\d?)\. ?(\d\d?)\. ?(\d{4})`)},
-	{"a b y", NewRegexp(`(\d\d?)([-_/])(\d\d?)([-_/])(\d{4})`)},
-	{"mdy", NewRegexp(`(?i)` + monthName + `\.?[-_ ]+(\d\d?)(?:st|nd|rd|th)?(?:[-_, ]+| \d\d:\d\d(?::\d\d)? (?:[A-Z]+ )?)(\d{4})`)},
-	{"dmy", NewRegexp(`(?i)(\d\d?)(?:st|nd|rd|th|\.)?[-_ ]+(?:of |de )?` + monthName + `\.?(?: de |[-_, ]+)(\d{4})`)},
+	{"ymdHMS", 14, "", false, NewRegexp(`(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)`)},
+	{"ymdHM", 12, "", false, NewRegexp(`(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)`)},
+	{"ymd", 8, "", false, NewRegexp(`(\d{4})(\d\d)(\d\d)`)},
+	{"y m d", 4, "-_/–", false, NewRegexp(`(\d{4})([-_/–])(\d\d?)([-_/–])(\d\d?)`)},
+	{"ymd", 4, "", true, NewRegexp(`(?i)(\d{4})[-_ ]` + monthName + `[-_ ](\d\d?)`)},
+	{"ymd", 4, ".", false, NewRegexp(`(\d{4})\.(\d\d)\.(\d\d)`)},
+	{"ymd", 4, "年년", false, NewRegexp(`(\d{4}) ?[年년] ?(\d\d?) ?[月월] ?(\d\d?) ?[日일]?`)},
+	{"dmy", 4, ".", false, NewRegexp(`(\d\d?)\. ?(\d\d?)\. ?(\d{4})`)},
+	{"a b y", 4, "-_/", false, NewRegexp(`(\d\d?)([-_/])(\d\d?)([-_/])(\d{4})`)},
+	{"mdy", 4, "", true, NewRegexp(`(?i)` + monthName + `\.?[-_ ]+(\d\d?)(?:st|nd|rd|th)?(?:[-_, ]+| \d\d:\d\d(?::\d\d)? (?:[A-Z]+ )?)(\d{4})`)},
+	{"dmy", 4, "", true, NewRegexp(`(?i)(\d\d?)(?:st|nd|rd|th|\.)?[-_ ]+(?:of |de )?` + monthName + `\.?(?: de |[-_, ]+)(\d{4})`)},
+}
+
+// dayHints returns the largest number of digits in a row, and whether a letter is beside a blank, a hyphen or a _.
+func dayHints(s string) (digits int, named bool) {
+	isLetter := func(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= utf8.RuneSelf }
+	run := 0
+	for i := range len(s) {
+		switch c := s[i]; {
+		case '0' <= c && c <= '9':
+			run++
+			digits = max(digits, run)
+			continue
+		case c == ' ' || c == '-' || c == '_':
+			named = named || i > 0 && (isLetter(s[i-1]) || s[i-1] == '.') || i+1 < len(s) && isLetter(s[i+1])
+		}
+		run = 0
+	}
+	return digits, named
 }
 
 // FindDay returns the first calendar day of the years 1900 to 2199 in s, as YYYY-MM-DD, and the offsets at which it starts and
@@ -70,11 +93,12 @@ func FindDay(s string) (day string, start, end int) { return FindDayIn(s, AnyOrd
 
 // FindDayIn returns what [FindDay] does if days such as 05-06-2026 have this order.
 func FindDayIn(s string, order DayOrder) (day string, start, end int) {
-	if !strings.ContainsAny(s, "0123456789") {
-		return "", 0, 0
-	}
+	digits, named := dayHints(s)
 	start = len(s)
 	for _, form := range dayForms {
+		if digits < form.digits || form.marks != "" && !strings.ContainsAny(s, form.marks) || form.named && !named {
+			continue
+		}
 		for _, at := range form.re.FindAllStringSubmatchIndex(s, -1) {
 			if at[0] >= start {
 				break

@@ -1,8 +1,10 @@
 package analysis
 
 import (
+	"bytes"
 	"encoding/binary"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -59,6 +61,9 @@ const (
 	farRefs     = (codeVeryFar - codeFar) << 8
 )
 
+// wordEncoders keeps buffers from one use to the next.
+var wordEncoders = sync.Pool{New: func() any { return &wordEncoder{numbers: map[string]int{}} }}
+
 // wordEncoder encodes the words of a chunk.
 type wordEncoder struct {
 	b       []byte
@@ -68,8 +73,9 @@ type wordEncoder struct {
 
 // Encode returns the words as bytes, which WordReader reads.
 func (w ChunkWords) Encode() []byte {
-	e := wordEncoder{make([]byte, 0, 5*len(w.Terms)+len(w.Ends)+4), make(map[string]int, len(w.Terms)), ""}
-	e.b = binary.AppendUvarint(e.b, uint64(w.Above))
+	e := wordEncoders.Get().(*wordEncoder)
+	defer wordEncoders.Put(e)
+	e.b = binary.AppendUvarint(e.b[:0], uint64(w.Above))
 	e.b = binary.AppendUvarint(e.b, uint64(len(w.Ends)))
 	line, joined := 0, w.Joined
 	for i, term := range w.Terms {
@@ -86,7 +92,9 @@ func (w ChunkWords) Encode() []byte {
 	for ; line < len(w.Ends); line++ {
 		e.b = append(e.b, codeLineEnd)
 	}
-	return e.b
+	e.before = ""
+	clear(e.numbers) // so that no text stays alive
+	return bytes.Clone(e.b)
 }
 
 // addTerm appends a term.

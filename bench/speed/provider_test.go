@@ -3,7 +3,6 @@ package speed
 import (
 	"bytes"
 	"context"
-	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -15,6 +14,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
+	"strconv"
 	"strings"
 
 	"kioku/embed"
@@ -46,14 +46,8 @@ func (p provider) client(baseURL string) (*embed.Client, error) {
 
 // RoundTrip implements http.RoundTripper.
 func (p provider) RoundTrip(r *http.Request) (*http.Response, error) {
-	var asked struct {
-		Input    []string
-		Encoding string `json:"encoding_format"`
-	}
+	var asked struct{ Input []string }
 	err := errors.Join(json.NewDecoder(r.Body).Decode(&asked), r.Body.Close())
-	if err == nil && asked.Encoding != "base64" {
-		err = errors.New("vectors were not asked for in base64")
-	}
 	if err != nil {
 		return nil, fmt.Errorf("read request: %w", err)
 	}
@@ -62,8 +56,11 @@ func (p provider) RoundTrip(r *http.Request) (*http.Response, error) {
 		if i > 0 {
 			body = append(body, ',')
 		}
-		body = fmt.Appendf(body, `{"index":%d,"embedding":"`, i)
-		body = append(base64.StdEncoding.AppendEncode(body, blobOf(p.vector(text))), `"}`...)
+		body = fmt.Appendf(body, `{"index":%d,"embedding":[`, i)
+		for _, x := range p.vector(text) {
+			body = append(strconv.AppendFloat(body, float64(x), 'g', -1, 32), ',')
+		}
+		body = append(body[:len(body)-1], "]}"...)
 	}
 	body = append(body, "]}"...)
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"kioku/memory"
+	"kioku/store/slab"
 )
 
 // maxAllowed is the number of filters of which the chunks are cached.
@@ -26,11 +27,11 @@ type allowedCache struct {
 // allowedChunks are the chunks that a filter allows.
 type allowedChunks struct {
 	filter string
-	ids    []int64 // ascending
+	ids    *slab.IDs
 }
 
 // find returns the chunks that a filter allows in a generation. It returns false if they are not cached.
-func (c *allowedCache) find(generation int64, filter string) ([]int64, bool) {
+func (c *allowedCache) find(generation int64, filter string) (*slab.IDs, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	i := slices.IndexFunc(c.recent, func(a allowedChunks) bool { return a.filter == filter })
@@ -43,7 +44,7 @@ func (c *allowedCache) find(generation int64, filter string) ([]int64, bool) {
 }
 
 // put caches the chunks that a filter allows, unless a newer generation is cached.
-func (c *allowedCache) put(generation int64, filter string, ids []int64) {
+func (c *allowedCache) put(generation int64, filter string, ids *slab.IDs) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if generation < c.generation {
@@ -57,18 +58,21 @@ func (c *allowedCache) put(generation int64, filter string, ids []int64) {
 	c.recent = c.recent[:min(maxAllowed, len(c.recent))]
 }
 
-// allowedIDs returns the ids of the chunks that a filter allows, ascending. The caller must not change them.
-func (v *view) allowedIDs(ctx context.Context, f memory.Filter) ([]int64, error) {
+// allowedIDs returns the ids of the chunks that a filter allows, nil if it allows all.
+func (v *view) allowedIDs(ctx context.Context, f memory.Filter) (*slab.IDs, error) {
+	if !Restricts(f) {
+		return nil, nil
+	}
 	args := FilterArgs(f)
 	filter := fmt.Sprintf("%q", args)
 	if ids, ok := v.allowed.find(v.meta.generation, filter); ok {
 		return ids, nil
 	}
-	ids, err := v.readAllowedIDs(ctx, args)
+	list, err := v.readAllowedIDs(ctx, args)
 	if err != nil {
 		return nil, err
 	}
-	slices.Sort(ids)
+	ids := slab.NewIDs(list)
 	v.allowed.put(v.meta.generation, filter, ids)
 	return ids, nil
 }

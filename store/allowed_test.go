@@ -26,7 +26,7 @@ func TestAllowedIDsFollowEachCommit(t *testing.T) {
 					}
 					want, err := v.readAllowedIDs(t.Context(), FilterArgs(f))
 					slices.Sort(want)
-					if err != nil || !slices.Equal(got, want) {
+					if err != nil || !slices.Equal(got.List(), want) {
 						t.Errorf("commit %d, %+v: %v, want %v, %v", i, f, got, want, err)
 					}
 				}

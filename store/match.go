@@ -126,14 +126,11 @@ func (v *view) matchExpr(ctx context.Context, expr string, f memory.Filter, limi
 
 // matchCached is Match over the cached words.
 func (v *view) matchCached(ctx context.Context, t search.Terms, f memory.Filter, limit int) ([]int64, error) {
-	q := slab.Query{Any: t.Any, Also: t.Also, Limit: limit}
-	if Restricts(f) {
-		ids, err := v.allowedIDs(ctx, f)
-		if err != nil {
-			return nil, fmt.Errorf("match: %w", err)
-		}
-		q.IDs, q.Filtered = ids, true
+	allow, err := v.allowedIDs(ctx, f)
+	if err != nil {
+		return nil, fmt.Errorf("match: %w", err)
 	}
+	q := slab.Query{Any: t.Any, Also: t.Also, Allow: allow, Limit: limit}
 	ids := v.words.Match(q)
 	if len(ids) < limit && len(t.Also) > 0 {
 		q.Any, q.Also = t.All(), nil

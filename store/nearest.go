@@ -20,27 +20,16 @@ func (v *view) Nearest(ctx context.Context, query []float32, f memory.Filter, k 
 	if err := embed.Check(query, 0); err != nil {
 		return nil, search.Spread{}, fmt.Errorf("nearest: %w", err)
 	}
-	var ids []int64
-	filtered := Restricts(f)
-	if filtered {
-		var err error
-		if ids, err = v.allowedIDs(ctx, f); err != nil {
-			return nil, search.Spread{}, fmt.Errorf("nearest: %w", err)
-		}
+	allow, err := v.allowedIDs(ctx, f)
+	if err != nil {
+		return nil, search.Spread{}, fmt.Errorf("nearest: %w", err)
 	}
 	var rows []slab.Neighbor
 	var spread slab.Spread
-	var err error
-	if v.vectors != nil {
-		if spread, err = v.vectors.Spread(query); err == nil {
-			var allow *slab.IDs
-			if filtered {
-				allow = slab.NewIDs(slices.Clone(ids))
-			}
-			rows, err = v.vectors.Nearest(query, k, allow)
-		}
-	} else {
-		rows, spread, err = v.nearestOnDisk(ctx, query, k, ids, filtered)
+	if v.vectors == nil {
+		rows, spread, err = v.nearestOnDisk(ctx, query, k, allow)
+	} else if spread, err = v.vectors.Spread(query); err == nil {
+		rows, err = v.vectors.Nearest(query, k, allow)
 	}
 	if err != nil {
 		return nil, search.Spread{}, err
@@ -56,12 +45,12 @@ func (v *view) Nearest(ctx context.Context, query []float32, f memory.Filter, k 
 const maxNeighbors = 4096
 
 // nearestOnDisk asks vec0 for the nearest vectors, and computes the spread of a sample of the others.
-func (v *view) nearestOnDisk(ctx context.Context, query []float32, k int, allow []int64, filtered bool) ([]slab.Neighbor, slab.Spread, error) {
+func (v *view) nearestOnDisk(ctx context.Context, query []float32, k int, allow *slab.IDs) ([]slab.Neighbor, slab.Spread, error) {
 	sample, err := slab.NewSample(query, v.meta.embedded)
 	if err != nil {
 		return nil, slab.Spread{}, fmt.Errorf("nearest: %w", err)
 	}
-	near, err := v.searchVec(ctx, query, min(k, v.meta.embedded, maxNeighbors), allow, filtered)
+	near, err := v.searchVec(ctx, query, min(k, v.meta.embedded, maxNeighbors), allow)
 	if err == nil {
 		err = v.readSample(ctx, sample)
 	}
@@ -95,10 +84,10 @@ func (v *view) readSample(ctx context.Context, sample *slab.Sample) error {
 }
 
 // searchVec returns the vectors that vec0 finds, by their ids.
-func (v *view) searchVec(ctx context.Context, query []float32, k int, allow []int64, filtered bool) (map[int64][]float32, error) {
+func (v *view) searchVec(ctx context.Context, query []float32, k int, allow *slab.IDs) (map[int64][]float32, error) {
 	statement, args := "SELECT rowid, embedding FROM chunks_vec WHERE embedding MATCH ? AND k = ?", []any{encodeVector(query), k}
-	if filtered {
-		list, err := jsonList(allow)
+	if allow != nil {
+		list, err := jsonList(allow.List())
 		if err != nil {
 			return nil, err
 		}

@@ -26,10 +26,8 @@ type Query struct {
 	Any []string
 	// Also are terms that count once.
 	Also []string
-	// IDs are the ids to choose from, ascending, if Filtered is set.
-	IDs []int64
-	// Filtered restricts the documents to IDs.
-	Filtered bool
+	// Allow are the documents to choose from; nil allows all.
+	Allow *IDs
 	// Limit is the maximum number of documents.
 	Limit int
 }
@@ -39,20 +37,17 @@ type Query struct {
 // may be in another order. A document is left out unseen if it cannot be among the best (Turtle and Flood, "Query
 // evaluation: strategies and optimizations", 1995).
 func (x *Words) Match(q Query) []int64 {
-	best := newTopK[found](q.Limit)
 	if x.docs == 0 || q.Limit <= 0 {
 		return nil
 	}
+	best := newTopK[found](q.Limit)
 	weights := x.weights(q)
 	for _, p := range x.parts {
 		m := newMatcher(p, x, weights, best)
-		if m == nil {
-			continue
+		if m != nil {
+			m.allowed = q.Allow
+			m.run()
 		}
-		if q.Filtered {
-			m.allowed = p.bitmapOf(q.IDs)
-		}
-		m.run()
 	}
 	slices.SortFunc(best.heap, func(a, b found) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.id, b.id)) })
 	var ids []int64
@@ -107,7 +102,7 @@ func (x *Words) idf(term string) float64 {
 // matcher finds the best documents of one part.
 type matcher struct {
 	part
-	allowed bitmap // nil if all are
+	allowed *IDs // nil if all are
 	// scorers, in the order of what they add at most; those of terms that were not chosen come first. Documents that contain
 	// only terms of the first optional scorers cannot be among the best.
 	scorers  []*termScorer
@@ -262,7 +257,7 @@ func (m *matcher) canReach(score int64, n int) bool {
 
 // offer adds the scores of the optional terms to that of a document, and offers it.
 func (m *matcher) offer(doc uint32, score int64) {
-	if m.deleted.has(doc) || m.allowed != nil && !m.allowed.has(doc) {
+	if m.deleted.has(doc) || m.allowed != nil && !m.allowed.Has(m.ids[doc]) {
 		return
 	}
 	for i := m.optional - 1; i >= 0; i-- {

@@ -2,19 +2,12 @@ package slab
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"sync/atomic"
 )
 
-const (
-	// quantizedRows is the smallest number of rows that are quantized. A search of fewer takes less than half a millisecond.
-	quantizedRows = 5_000
-	// samples is the number of rows that a new quantization is tried with.
-	samples = 4
-	// sampleK is the number of neighbours that are compared for each.
-	sampleK = 10
-)
+// quantizedRows is the smallest number of rows that are quantized. A search of fewer takes less than half a millisecond.
+const quantizedRows = 5_000
 
 // Table contains vectors by id. Only one goroutine at a time may use it.
 type Table struct {
@@ -123,61 +116,14 @@ func (t *Table) writable(n int32) *block {
 	return t.blocks[n]
 }
 
-// Vectors returns a snapshot of the table.
+// Vectors returns a snapshot of the table. Many rows are quantized, again after half of them have changed.
 func (t *Table) Vectors() *Vectors {
 	if fastQuantized && t.rows >= quantizedRows && t.changed > t.rows/2 {
-		t.tryQuantized()
+		for i, b := range t.blocks {
+			t.blocks[i] = b.quantizeAll(t.dims)
+		}
+		t.quantized, t.changed, t.dense = true, 0, new(atomic.Int32)
 	}
 	clear(t.owned)
-	return t.shared()
-}
-
-// shared returns Vectors that still shares blocks with the table: later changes show in it.
-func (t *Table) shared() *Vectors {
 	return &Vectors{dims: t.dims, rows: t.rows, blocks: slices.Clone(t.blocks), quantized: t.quantized, positions: t.positions, dense: t.dense}
-}
-
-// tryQuantized quantizes the rows, and keeps them so if that helps.
-func (t *Table) tryQuantized() {
-	for i, b := range t.blocks {
-		t.blocks[i] = b.quantizeAll(t.dims)
-	}
-	t.quantized, t.changed, t.dense = true, 0, new(atomic.Int32)
-	if s := t.shared(); s.quantizedHelps() {
-		return
-	}
-	t.quantized = false
-	for _, b := range t.blocks {
-		b.quantized, b.scale = nil, nil
-	}
-}
-
-// quantizedHelps reports whether quantized scans find the neighbours of a sample of rows with few candidates.
-func (s *Vectors) quantizedHelps() bool {
-	helped := 0
-	for i := range samples {
-		b := s.blocks[i*len(s.blocks)/samples]
-		at := slices.IndexFunc(b.ids, func(id int64) bool { return id != freeID })
-		if at < 0 {
-			continue
-		}
-		q, err := newQuery(b.row(at, s.dims), s.dims)
-		if err != nil {
-			return false
-		}
-		near, ok := s.scanQuantized(q, sampleK, nil)
-		if !ok {
-			continue
-		}
-		if !agree(near, s.scan(q, sampleK, nil)) {
-			return false
-		}
-		helped++
-	}
-	return 2*helped >= samples
-}
-
-// agree reports whether two lists contain the same cosines.
-func agree(a, b []Neighbor) bool {
-	return slices.EqualFunc(a, b, func(a, b Neighbor) bool { return math.Abs(a.Cosine-b.Cosine) < rounding })
 }

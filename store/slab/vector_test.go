@@ -337,28 +337,6 @@ func TestSlabCandidatesIncludeTheNearest(t *testing.T) {
 	}
 }
 
-func TestSlabQuantizedOnlyIfItHelps(t *testing.T) {
-	t.Parallel()
-	r := rand.New(rand.NewPCG(7, 7))
-	const dims = 16
-	spread, flat := NewTable(dims, quantizedRows), NewTable(dims, quantizedRows)
-	point := noise(r, make([]float32, dims), 1)
-	for i := range int64(quantizedRows) {
-		if err := spread.Put(i, noise(r, make([]float32, dims), 1)); err != nil {
-			t.Fatal(err)
-		}
-		if err := flat.Put(i, noise(r, point, 1e-4)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if got := spread.Vectors().Quantized(); got != fastQuantized {
-		t.Errorf("vectors that lie apart: quantized %v", got)
-	}
-	if flat.Vectors().Quantized() {
-		t.Error("vectors of one point are quantized, which cannot tell them apart")
-	}
-}
-
 func TestSlabNearestEndsQuantizedScansThatDoNotHelp(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(8, 8))
@@ -392,8 +370,8 @@ func TestIDsIsASet(t *testing.T) {
 			want[id] = true
 		}
 		s := NewIDs(slices.Clone(ids))
-		if s.Len() != len(want) {
-			rt.Fatalf("%d ids, want %d", s.Len(), len(want))
+		if len(s.List()) != len(want) {
+			rt.Fatalf("%d ids, want %d", len(s.List()), len(want))
 		}
 		for _, id := range append(rapid.SliceOf(gen).Draw(rt, "others"), ids...) {
 			if s.Has(id) != want[id] {

@@ -67,7 +67,7 @@ func (s *Vectors) Nearest(v []float32, k int, allow *IDs) ([]Neighbor, error) {
 	if k = min(k, s.rows); k <= 0 {
 		return nil, nil
 	}
-	if s.Quantized() && (allow == nil || allow.Len() > s.rows/quantizedShare) {
+	if s.Quantized() && (allow == nil || len(allow.list) > s.rows/quantizedShare) {
 		if near, ok := s.scanQuantized(q, k, allow); ok {
 			s.dense.Store(0)
 			return near, nil

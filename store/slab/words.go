@@ -127,25 +127,3 @@ func (b bitmap) all(yield func(uint32) bool) {
 		}
 	}
 }
-
-// bitmapOf returns the set of the documents of a segment with these ids, which ascend.
-func (s *segment) bitmapOf(ids []int64) bitmap {
-	b := make(bitmap, (len(s.ids)+63)/64)
-	if len(s.ids) == 0 {
-		return b
-	}
-	from, _ := slices.BinarySearch(ids, s.ids[0])
-	doc := 0
-	for _, id := range ids[from:] {
-		for doc < len(s.ids) && s.ids[doc] < id {
-			doc++
-		}
-		if doc == len(s.ids) {
-			break
-		}
-		if s.ids[doc] == id {
-			b.with(uint32(doc), 0)
-		}
-	}
-	return b
-}

@@ -55,7 +55,7 @@ func (m *wordModel) match(x *Words, q Query) []int64 {
 				chosen = chosen || w.chosen
 			}
 		}
-		if chosen && (!q.Filtered || slices.Contains(q.IDs, d.id)) {
+		if chosen && (q.Allow == nil || q.Allow.Has(d.id)) {
 			all = append(all, found{score, d.id})
 		}
 	}
@@ -107,12 +107,14 @@ func (m *wordModel) randomQuery(r *rand.Rand) Query {
 	}
 	chosen := 1 + r.IntN(len(terms))
 	q.Any, q.Also = terms[:chosen], terms[chosen:]
-	if q.Filtered = r.IntN(3) == 0; q.Filtered {
+	if r.IntN(3) == 0 {
+		var ids []int64
 		for _, d := range m.docs {
 			if r.IntN(3) == 0 {
-				q.IDs = append(q.IDs, d.id)
+				ids = append(ids, d.id)
 			}
 		}
+		q.Allow = NewIDs(ids)
 	}
 	return q
 }

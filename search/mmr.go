@@ -127,7 +127,7 @@ func (s wordSets) wordsOf(c *candidate) []uint64 {
 	}
 	a := analysis.NewAnalyzer()
 	defer a.Release()
-	a.StemOnly()
+	a.Unstemmed()
 	a.Add(c.Text)
 	set := make([]uint64, len(a.Tokens))
 	for i, t := range a.Tokens {

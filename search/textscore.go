@@ -118,7 +118,6 @@ func newScorer(q queryTerms, avg float64) *scorer {
 		q: q, avg: max(avg, 1), byLanguage: make(map[analysis.Language]map[string]int), namesOf: make(map[namesKey][]bool),
 		a: analysis.NewAnalyzer(), lastPos: make([]int32, len(q.list)), paired: make([]bool, len(q.pairs)), titled: make([]bool, len(q.list)),
 	}
-	s.a.StemOnly(q.strings()...)
 	s.startText(&Chunk{})
 	var words float64
 	for _, t := range q.list {

@@ -126,8 +126,8 @@ type Analyzer struct {
 	// stems caches the stems of words in the language, and caches those of each language.
 	stems  map[string]string
 	caches map[Language]map[string]string
-	// filter says which words are stemmed; nil admits all words.
-	filter *stemFilter
+	// unstemmed leaves words as they are.
+	unstemmed bool
 }
 
 // analyzers keeps buffers and stems from one use to the next. They never change a result.
@@ -145,18 +145,12 @@ func NewAnalyzer() *Analyzer {
 // may.
 func (a *Analyzer) Release() {
 	a.Reset()
-	a.filter = nil
+	a.unstemmed = false
 	analyzers.Put(a)
 }
 
-// StemOnly skips the stemming of words whose stem is certainly none of the terms, until the analyzer is released. This
-// saves time if the caller looks only for these terms. Without terms, no word is stemmed.
-func (a *Analyzer) StemOnly(terms ...string) {
-	a.filter = &stemNothing
-	if len(terms) > 0 {
-		a.filter = newStemFilter(terms)
-	}
-}
+// Unstemmed leaves words as they are, until the analyzer is released.
+func (a *Analyzer) Unstemmed() { a.unstemmed = true }
 
 // SetLanguage sets the language of the texts that are added from now on, until the analyzer is released.
 func (a *Analyzer) SetLanguage(l Language) {
@@ -353,7 +347,7 @@ func (a *Analyzer) term(word string, ascii bool) string {
 	switch {
 	case len(plain) > maxTermBytes:
 		return cut(plain, maxTermBytes)
-	case len(plain) < 3, a.filter != nil && !a.filter.admits(plain), !ascii && strings.ContainsAny(plain, "0123456789"):
+	case len(plain) < 3, a.unstemmed, !ascii && strings.ContainsAny(plain, "0123456789"):
 		return plain
 	}
 	return a.cachedStem(word)

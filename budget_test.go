@@ -22,7 +22,7 @@ var budgets = map[string]int{
 	"search":            5_350,
 	"search/analysis":   2_345,
 	"search/dates":      2_100,
-	"store":             5_500,
+	"store":             5_300,
 	"store/slab":        2_310,
 	"store/checksumvfs": 200,
 	"vectors":           2_150,

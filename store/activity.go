@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -22,33 +21,26 @@ const (
 
 // Activity returns what the index has of each day from since to until, which may be empty. location decides on which day a file
 // was changed.
-func (s *Store) Activity(ctx context.Context, since, until string, location *time.Location) (memory.Activity, error) {
-	return use(ctx, s, func(x *index) (memory.Activity, error) { return x.activity(ctx, since, until, location) })
-}
-
-// activity implements Store.Activity.
-func (x *index) activity(ctx context.Context, since, until string, location *time.Location) (memory.Activity, error) {
-	tx, _, err := x.snapshot(ctx)
-	if err != nil {
-		return memory.Activity{}, err
-	}
-	defer tx.Rollback()
+func (s *Store) Activity(ctx context.Context, since, until string, location *time.Location) (found memory.Activity, err error) {
 	if since == "" {
 		since = "0" // before every day, and after the empty date of a chunk without one
 	}
 	if until == "" {
 		until = "9999-12-31"
 	}
-	var found memory.Activity
-	days := map[string]*memory.ActivityDay{}
-	err = forEachRow(ctx, tx, func(rows *sql.Rows) error {
-		d := &memory.ActivityDay{}
-		err := rows.Scan(&d.Date, &d.Notes, &d.Chunks)
-		days[d.Date] = d
-		return err
-	}, selectDays, since, until)
-	if err == nil {
-		err = forEachRow(ctx, tx, func(rows *sql.Rows) error {
+	var days map[string]*memory.ActivityDay
+	err = s.read(ctx, "count the notes of days", func(tx *sql.Tx, _ meta) error {
+		found, days = memory.Activity{}, map[string]*memory.ActivityDay{}
+		err := forEachRow(ctx, tx, func(rows *sql.Rows) error {
+			d := &memory.ActivityDay{}
+			err := rows.Scan(&d.Date, &d.Notes, &d.Chunks)
+			days[d.Date] = d
+			return err
+		}, selectDays, since, until)
+		if err != nil {
+			return err
+		}
+		return forEachRow(ctx, tx, func(rows *sql.Rows) error {
 			var mtime int64
 			var undated bool
 			err := rows.Scan(&mtime, &undated)
@@ -63,13 +55,10 @@ func (x *index) activity(ctx context.Context, since, until string, location *tim
 			}
 			return err
 		}, selectChanges)
-	}
-	if err != nil {
-		return memory.Activity{}, fmt.Errorf("count the notes of days: %w", err)
-	}
+	})
 	for _, d := range days {
 		found.Days = append(found.Days, *d)
 	}
 	slices.SortFunc(found.Days, func(a, b memory.ActivityDay) int { return strings.Compare(a.Date, b.Date) })
-	return found, nil
+	return found, err
 }

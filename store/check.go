@@ -129,13 +129,7 @@ func (c *checker) step(ctx context.Context, f func() error) error {
 
 // checkTables has SQLite check the structure of each table, its indexes, and the words.
 func (c *checker) checkTables(ctx context.Context) error {
-	var names []string
-	err := forEachRow(ctx, c.db.readers, func(rows *sql.Rows) error {
-		var name string
-		err := rows.Scan(&name)
-		names = append(names, name)
-		return err
-	}, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT IN ('chunks_vec', 'chunks_vocab')")
+	names, err := column[string](ctx, c.db.readers, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT IN ('chunks_vec', 'chunks_vocab')")
 	if err != nil {
 		return fmt.Errorf("list tables: %w", err)
 	}
@@ -156,7 +150,7 @@ func (c *checker) checkTable(ctx context.Context, name string) error {
 	}
 	defer tx.Rollback()
 	// FTS5 checks the segments that the connection knows from its last query, which may be gone since. A query updates them.
-	if name == "chunks_fts" || name == "units_fts" {
+	if name == "chunks_fts" {
 		err = forEachRow(ctx, tx, func(*sql.Rows) error { return nil }, fmt.Sprintf("SELECT 1 FROM %s LIMIT 1", name))
 	}
 	if err == nil {

@@ -23,7 +23,7 @@ const copyPages = 1024
 // copy is an index itself, with the checksum of each page. progress is called after each step with the
 // number of copied pages and of all pages; it may be nil. After an error, there is no file at path.
 func (s *Store) Copy(ctx context.Context, path string, progress func(done, total int)) error {
-	_, err := use(ctx, s, func(x *index) (struct{}, error) { return struct{}{}, x.copyTo(ctx, path, progress) })
+	err := s.use(ctx, func(x *index) error { return x.copyTo(ctx, path, progress) })
 	if err != nil {
 		return fmt.Errorf("copy the index: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"kioku/memory"
 	"strings"
 	"time"
 
@@ -114,15 +115,30 @@ func (s *Store) current() *index {
 }
 
 // use calls f with the current index. If the index is damaged, use replaces it and calls f with the new one.
-func use[T any](ctx context.Context, s *Store, f func(*index) (T, error)) (T, error) {
+func (s *Store) use(ctx context.Context, f func(*index) error) error {
 	for try := 1; ; try++ {
 		x := s.current()
-		v, err := f(x)
-		err = s.noticeDamage(ctx, x, err)
+		err := s.noticeDamage(ctx, x, f(x))
 		if s.current() == x || try == maxTries {
-			return v, err
+			return err
 		}
 	}
+}
+
+// read calls f with a snapshot of the index. step is what an error says.
+func (s *Store) read(ctx context.Context, step string, f func(*sql.Tx, meta) error) error {
+	return s.use(ctx, func(x *index) error {
+		tx, m, err := x.snapshot(ctx)
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback()
+		err = f(tx, m)
+		if input := new(memory.InputError); err == nil || errors.Is(err, memory.ErrNotFound) || errors.As(err, &input) {
+			return err // these say enough
+		}
+		return fmt.Errorf("%s: %w", step, err)
+	})
 }
 
 // adviceReadOnly says what to do about damage that a process may not mend.

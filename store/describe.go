@@ -22,16 +22,8 @@ const (
 
 // writeDescription writes the row of a file, its fields, names, origins and links, and returns the id of the file.
 func (w *fileWriter) writeDescription(ctx context.Context, f *indexer.File, embedded int) (int64, error) {
-	aliases, err := jsonList(notNil(f.Meta.Aliases))
-	if err != nil {
-		return 0, err
-	}
-	tags, err := jsonList(notNil(f.Tags))
-	if err != nil {
-		return 0, err
-	}
 	res, err := w.insertFile.ExecContext(ctx, f.Path, f.Source, f.SHA256[:], f.ModTime.UnixNano(), f.Stamp, f.Size, f.Date,
-		isEvergreen(f), f.Title, f.Names, f.Folders, aliases, tags, f.Skipped, len(f.Chunks), embedded)
+		isEvergreen(f), f.Title, f.Names, f.Folders, array(f.Meta.Aliases), array(f.Tags), f.Skipped, len(f.Chunks), embedded)
 	if err != nil {
 		return 0, err
 	}
@@ -61,9 +53,6 @@ func (w *fileWriter) writeDescription(ctx context.Context, f *indexer.File, embe
 	}
 	return id, nil
 }
-
-// notNil returns an empty list for nil, which is null in JSON.
-func notNil(list []string) []string { return append([]string{}, list...) }
 
 // Fields that Kioku fills in itself, whether or not the front matter has them.
 const (

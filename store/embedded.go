@@ -52,9 +52,9 @@ func (s *Store) Backlog(ctx context.Context, space embed.Space, after vectors.Pl
 			return nil, 0, err
 		}
 	}
-	texts, err = use(ctx, s, func(x *index) (found []vectors.Text, err error) {
-		found, lacking, err = x.backlog(ctx, space, after, limit)
-		return found, err
+	err = s.use(ctx, func(x *index) (err error) {
+		texts, lacking, err = x.backlog(ctx, space, after, limit)
+		return err
 	})
 	return texts, lacking, err
 }
@@ -64,8 +64,7 @@ func (s *Store) reconcile(ctx context.Context) error {
 	if s.opt.ReadOnly {
 		return nil
 	}
-	_, err := use(ctx, s, func(x *index) (struct{}, error) { return struct{}{}, x.reconcile(ctx) })
-	return err
+	return s.use(ctx, func(x *index) error { return x.reconcile(ctx) })
 }
 
 // backlog implements Store.Backlog.
@@ -110,17 +109,18 @@ func (x *index) backlog(ctx context.Context, space embed.Space, after vectors.Pl
 func (m meta) isOther(space embed.Space) bool { return m.embedded > 0 && !m.space.Matches(space) }
 
 // Built returns about how many of the chunks that searches find have a vector of another space in the cache.
-func (s *Store) Built(ctx context.Context, space embed.Space) (int, error) {
-	return use(ctx, s, func(x *index) (int, error) {
+func (s *Store) Built(ctx context.Context, space embed.Space) (n int, err error) {
+	err = s.use(ctx, func(x *index) error {
 		m, err := readMeta(ctx, x.db.readers)
-		if err != nil {
-			return 0, err
+		if err == nil {
+			n, err = x.built(ctx, m, space)
 		}
-		return x.built(ctx, m, space)
+		return err
 	})
+	return n, err
 }
 
-// built implements Store.Built.
+// built is Built with the row of meta.
 func (x *index) built(ctx context.Context, m meta, space embed.Space) (int, error) {
 	space, err := x.opt.Cache.Resolve(ctx, space)
 	if err != nil {
@@ -131,11 +131,15 @@ func (x *index) built(ctx context.Context, m meta, space embed.Space) (int, erro
 }
 
 // Embed implements vectors.Index.
-func (s *Store) Embed(ctx context.Context, space embed.Space, texts []vectors.Text) (int, error) {
-	return use(ctx, s, func(x *index) (int, error) { return x.embed(ctx, space, texts) })
+func (s *Store) Embed(ctx context.Context, space embed.Space, texts []vectors.Text) (n int, err error) {
+	err = s.use(ctx, func(x *index) (err error) {
+		n, err = x.embed(ctx, space, texts)
+		return err
+	})
+	return n, err
 }
 
-// embed implements Store.Embed.
+// embed copies the vectors of texts from the cache, and returns how many it has.
 func (x *index) embed(ctx context.Context, space embed.Space, texts []vectors.Text) (int, error) {
 	m, err := readMeta(ctx, x.db.readers)
 	if err != nil || m.isOther(space) {
@@ -182,12 +186,9 @@ func (w *fileWriter) pendingChunks(ctx context.Context, documents map[vectors.Ha
 	for hash := range documents {
 		hashes = append(hashes, hash)
 	}
-	list, err := hexList(hashes)
-	if err != nil {
-		return nil, err
-	}
+	list := hexArray(hashes)
 	var pending []pendingChunk
-	err = forEachRow(ctx, w.tx, func(rows *sql.Rows) error {
+	err := forEachRow(ctx, w.tx, func(rows *sql.Rows) error {
 		var c pendingChunk
 		var hash sql.RawBytes
 		if err := rows.Scan(&c.id, &c.file, &hash); err != nil {
@@ -257,7 +258,7 @@ func (w *fileWriter) removeVector(ctx context.Context, id int64) error {
 
 // removeVectors deletes the vectors of a file's chunks, row by row: with a subquery in the WHERE, vec0 would scan the whole table.
 func (w *fileWriter) removeVectors(ctx context.Context, file int64) error {
-	ids, err := queryIDs(ctx, w.tx, "SELECT id FROM chunks WHERE file = ? AND embedded = 1", file)
+	ids, err := column[int64](ctx, w.tx, "SELECT id FROM chunks WHERE file = ? AND embedded = 1", file)
 	if err != nil {
 		return err
 	}
@@ -283,20 +284,20 @@ func (w *fileWriter) knownVectors(ctx context.Context, f *indexer.File) (map[vec
 
 // Adopt implements vectors.Index. Searches see either the old vectors or the new ones.
 func (s *Store) Adopt(ctx context.Context, space embed.Space) (adopted bool, err error) {
-	return use(ctx, s, func(x *index) (bool, error) {
+	err = s.use(ctx, func(x *index) error {
 		m, err := readMeta(ctx, x.db.readers)
-		if err != nil || space.Dims == 0 || !m.isOther(space) {
-			return false, err
+		if adopted = err == nil && space.Dims > 0 && m.isOther(space); adopted {
+			err = x.writeIndex(ctx, func(w *fileWriter) error { return w.adopt(ctx, space) })
 		}
-		err = x.writeIndex(ctx, func(w *fileWriter) error { return w.adopt(ctx, space) })
-		if errors.Is(err, errNothingToAdopt) {
-			return false, nil
-		}
-		if err != nil {
-			return false, fmt.Errorf("switch to the vectors of %s: %w", space.Name(), err)
-		}
-		return true, nil
+		return err
 	})
+	if errors.Is(err, errNothingToAdopt) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("switch to the vectors of %s: %w", space.Name(), err)
+	}
+	return adopted, nil
 }
 
 // adopt fills chunks_vec with the vectors that the cache has in a space.
@@ -348,28 +349,22 @@ func (w *fileWriter) adopt(ctx context.Context, space embed.Space) error {
 }
 
 // Live is a vectors.Live of the index.
-func (s *Store) Live(ctx context.Context) (map[vectors.Hash]struct{}, error) {
-	return use(ctx, s, func(x *index) (map[vectors.Hash]struct{}, error) { return x.live(ctx) })
-}
-
-// live implements Store.Live.
-func (x *index) live(ctx context.Context) (map[vectors.Hash]struct{}, error) {
-	live := map[vectors.Hash]struct{}{}
-	err := forEachRow(ctx, x.db.readers, func(rows *sql.Rows) error {
-		var hash sql.RawBytes
-		var text string
-		if err := rows.Scan(&hash, &text); err != nil {
+func (s *Store) Live(ctx context.Context) (live map[vectors.Hash]struct{}, err error) {
+	err = s.read(ctx, "list the texts of the index", func(tx *sql.Tx, _ meta) error {
+		live = map[vectors.Hash]struct{}{}
+		return forEachRow(ctx, tx, func(rows *sql.Rows) error {
+			var hash sql.RawBytes
+			var text string
+			if err := rows.Scan(&hash, &text); err != nil {
+				return err
+			}
+			h, err := hashOf(hash)
+			live[h] = struct{}{}
+			for _, window := range vectors.LayoutOf(text).Hashes() {
+				live[window] = struct{}{}
+			}
 			return err
-		}
-		h, err := hashOf(hash)
-		live[h] = struct{}{}
-		for _, window := range vectors.LayoutOf(text).Hashes() {
-			live[window] = struct{}{}
-		}
-		return err
-	}, "SELECT sha256, text FROM chunks")
-	if err != nil {
-		err = fmt.Errorf("list the texts of the index: %w", err)
-	}
+		}, "SELECT sha256, text FROM chunks")
+	})
 	return live, err
 }

@@ -32,7 +32,16 @@ type fileCache struct {
 	changed map[string]bool           // paths that were written since files was read
 }
 
-// listFiles implements Store.Files.
+// Files implements indexer.Store.
+func (s *Store) Files(ctx context.Context, under ...string) (files map[string]indexer.Stored, err error) {
+	err = s.use(ctx, func(x *index) (err error) {
+		files, err = x.listFiles(ctx, under...)
+		return err
+	})
+	return files, err
+}
+
+// listFiles returns the files at or below paths, all without any.
 func (x *index) listFiles(ctx context.Context, under ...string) (map[string]indexer.Stored, error) {
 	if len(under) > 0 {
 		return x.readFilesUnder(ctx, under)
@@ -82,10 +91,7 @@ func (c *fileCache) invalidate() {
 
 // readFilesUnder reads the files at or below paths.
 func (x *index) readFilesUnder(ctx context.Context, paths []string) (map[string]indexer.Stored, error) {
-	list, err := jsonList(paths)
-	if err != nil {
-		return nil, fmt.Errorf("read files: %w", err)
-	}
+	list := array(paths)
 	return x.readFiles(ctx, selectFilesUnder, list)
 }
 

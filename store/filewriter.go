@@ -184,7 +184,7 @@ func (w *fileWriter) removeChunks(ctx context.Context, file int64) error {
 			return err
 		}
 	}
-	ids, err := queryIDs(ctx, w.tx, "DELETE FROM chunks WHERE file = ? RETURNING id", file)
+	ids, err := column[int64](ctx, w.tx, "DELETE FROM chunks WHERE file = ? RETURNING id", file)
 	for _, id := range ids {
 		w.change.Delete(id)
 	}

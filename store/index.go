@@ -118,33 +118,47 @@ func (x *index) verifyState(id uint64, generation, committed int64) error {
 	return nil
 }
 
-// stale implements Store.Stale.
-func (x *index) stale(ctx context.Context) (string, error) {
-	m, err := readMeta(ctx, x.db.readers)
-	switch {
-	case err != nil:
-		return "", err
-	case m.chunks > 0 && m.chunking != x.opt.Chunking:
-		return fmt.Sprintf("chunking changed from %q to %q", m.chunking, x.opt.Chunking), nil
-	}
-	return "", nil
+// Stale implements indexer.Store.
+func (s *Store) Stale(ctx context.Context) (why string, err error) {
+	err = s.use(ctx, func(x *index) error {
+		m, err := readMeta(ctx, x.db.readers)
+		if why = ""; m.chunks > 0 && m.chunking != x.opt.Chunking {
+			why = fmt.Sprintf("chunking changed from %q to %q", m.chunking, x.opt.Chunking)
+		}
+		return err
+	})
+	return why, err
 }
 
-// setCut implements Store.SetCut.
-func (x *index) setCut(ctx context.Context) error {
-	if _, err := x.db.writer.ExecContext(ctx, "UPDATE meta SET chunking = ?", x.opt.Chunking); err != nil {
-		return fmt.Errorf("record chunking: %w", err)
-	}
-	return nil
+// SetCut implements indexer.Store.
+func (s *Store) SetCut(ctx context.Context) error {
+	return s.use(ctx, func(x *index) error {
+		if _, err := x.db.writer.ExecContext(ctx, "UPDATE meta SET chunking = ?", x.opt.Chunking); err != nil {
+			return fmt.Errorf("record chunking: %w", err)
+		}
+		return nil
+	})
 }
 
-// recordSync implements Store.RecordSync.
-func (x *index) recordSync(ctx context.Context, t time.Time) error {
-	if !x.listed.Load() {
-		return ErrReplaced
+// RecordSync records the end of a complete sync. The generation stays the same, because no chunk changes. It returns ErrReplaced if the
+// sync has not listed all files of this index. The index is complete now: the repair of a damaged one ends, and it is reconciled with the cache
+// of embeddings. If that fails, it is tried again later.
+func (s *Store) RecordSync(ctx context.Context, t time.Time) error {
+	err := s.use(ctx, func(x *index) error {
+		if !x.listed.Load() {
+			return ErrReplaced
+		}
+		if _, err := x.db.writer.ExecContext(ctx, "UPDATE meta SET last_sync = ?", t.UnixNano()); err != nil {
+			return fmt.Errorf("record sync: %w", err)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
-	if _, err := x.db.writer.ExecContext(ctx, "UPDATE meta SET last_sync = ?", t.UnixNano()); err != nil {
-		return fmt.Errorf("record sync: %w", err)
+	s.endRepair()
+	if err := s.reconcile(ctx); err != nil && ctx.Err() == nil {
+		s.opt.Log.Warn("the index is reconciled with the embeddings later", "path", s.path, "err", err)
 	}
 	return nil
 }

@@ -3,8 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -27,32 +25,25 @@ const (
 
 // Links returns the links of a file, given by its path or a name that a link to it may have, and the links to it. It returns
 // memory.ErrNotFound if the index has no such file.
-func (s *Store) Links(ctx context.Context, name string) (memory.Links, error) {
-	return use(ctx, s, func(x *index) (memory.Links, error) { return x.linksOf(ctx, name) })
-}
-
-// linksOf implements Store.Links.
-func (x *index) linksOf(ctx context.Context, name string) (memory.Links, error) {
-	tx, _, err := x.snapshot(ctx)
-	if err != nil {
-		return memory.Links{}, err
-	}
-	defer tx.Rollback()
-	r := linkResolver{q: tx, named: map[string]*namedFiles{}}
-	found, err := r.only(ctx, name)
-	if err != nil {
-		return memory.Links{}, err
-	}
-	links := memory.Links{Path: found}
-	links.Out, err = r.readLinks(ctx, func(memory.Link) bool { return true }, selectLinksOf, found)
-	if err != nil {
-		return memory.Links{}, err
-	}
-	names, err := r.namesOf(ctx, found)
-	if err != nil {
-		return memory.Links{}, err
-	}
-	links.In, err = r.readLinks(ctx, func(l memory.Link) bool { return l.To == found && l.From != found }, selectLinksTo, names)
+func (s *Store) Links(ctx context.Context, name string) (links memory.Links, err error) {
+	err = s.read(ctx, "read links", func(tx *sql.Tx, _ meta) error {
+		r := linkResolver{q: tx, named: map[string]*namedFiles{}}
+		found, err := r.only(ctx, name)
+		if err != nil {
+			return err
+		}
+		links = memory.Links{Path: found}
+		links.Out, err = r.readLinks(ctx, func(memory.Link) bool { return true }, selectLinksOf, found)
+		if err != nil {
+			return err
+		}
+		names, err := column[string](ctx, tx, selectAka, found)
+		if err != nil {
+			return err
+		}
+		links.In, err = r.readLinks(ctx, func(l memory.Link) bool { return l.To == found && l.From != found }, selectLinksTo, array(names))
+		return err
+	})
 	return links, err
 }
 
@@ -110,25 +101,10 @@ func (r *linkResolver) readLinks(ctx context.Context, keep func(memory.Link) boo
 		}
 		return err
 	}, query, arg)
-	if err != nil {
-		return nil, fmt.Errorf("read links: %w", err)
+	if err == nil {
+		err = ctx.Err()
 	}
-	return links, ctx.Err()
-}
-
-// namesOf returns all names of a file in the table aka, as a JSON array.
-func (r *linkResolver) namesOf(ctx context.Context, path string) (string, error) {
-	var names []string
-	err := forEachRow(ctx, r.q, func(rows *sql.Rows) error {
-		var name string
-		err := rows.Scan(&name)
-		names = append(names, name)
-		return err
-	}, selectAka, path)
-	if err != nil {
-		return "", fmt.Errorf("read names of %s: %w", path, err)
-	}
-	return jsonList(names)
+	return links, err
 }
 
 // resolve returns the path of the file that a link means, "" if there is none; see namedFiles.find.
@@ -148,16 +124,10 @@ func (r *linkResolver) lookUp(ctx context.Context, name string) (*namedFiles, er
 	files := newNamedFiles()
 	err := forEachRow(ctx, r.q, func(rows *sql.Rows) error {
 		var path, title string
-		var list sql.RawBytes
-		if err := rows.Scan(&path, &title, &list); err != nil {
-			return err
-		}
 		var aliases []string
-		if err := json.Unmarshal(list, &aliases); err != nil {
-			return errors.Join(errDamaged, err)
-		}
+		err := rows.Scan(&path, &title, jsonColumn{&aliases})
 		files.add(path, title, aliases)
-		return nil
+		return err
 	}, selectNamed, name)
 	if err != nil {
 		return nil, fmt.Errorf("look up %q: %w", name, err)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"time"
@@ -22,15 +21,7 @@ type mapReader struct {
 
 // ReadMap calls f with a snapshot of the index, and again if that turns out to be damaged.
 func (s *Store) ReadMap(ctx context.Context, f func(atlas.Rows) error) error {
-	_, err := use(ctx, s, func(x *index) (struct{}, error) {
-		tx, m, err := x.snapshot(ctx)
-		if err != nil {
-			return struct{}{}, err
-		}
-		defer tx.Rollback()
-		return struct{}{}, f(&mapReader{tx, m})
-	})
-	return err
+	return s.read(ctx, "read a map", func(tx *sql.Tx, m meta) error { return f(&mapReader{tx, m}) })
 }
 
 const (
@@ -75,15 +66,11 @@ func (r *mapReader) files(ctx context.Context) (files []memory.MapFile, at map[i
 	err = forEachRow(ctx, r.tx, func(rows *sql.Rows) error {
 		var f memory.MapFile
 		var id, mtime int64
-		var tags sql.RawBytes
-		if err := rows.Scan(&id, &f.Path, &f.Title, &tags, &mtime); err != nil {
+		if err := rows.Scan(&id, &f.Path, &f.Title, jsonColumn{&f.Tags}, &mtime); err != nil {
 			return err
 		}
 		if mtime > 0 {
 			f.ModTime = time.Unix(0, mtime)
-		}
-		if err := json.Unmarshal(tags, &f.Tags); err != nil {
-			return fmt.Errorf("%w: the tags of %s are no list: %w", errDamaged, f.Path, err)
 		}
 		at[id] = len(files)
 		files = append(files, f)
@@ -120,11 +107,8 @@ const textsAtOnce = 2000
 // Texts calls each with the language and the text of the chunks with ids, in their order, and with the index of the id.
 func (r *mapReader) Texts(ctx context.Context, ids []int64, each func(i int, language analysis.Language, text string) error) error {
 	for from := 0; from < len(ids); from += textsAtOnce {
-		list, err := jsonList(ids[from:min(from+textsAtOnce, len(ids))])
-		if err != nil {
-			return fmt.Errorf("read the texts of a map: %w", err)
-		}
-		err = forEachRow(ctx, r.tx, func(rows *sql.Rows) error {
+		list := array(ids[from:min(from+textsAtOnce, len(ids))])
+		err := forEachRow(ctx, r.tx, func(rows *sql.Rows) error {
 			var i int
 			var language analysis.Language
 			var text string

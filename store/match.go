@@ -27,11 +27,8 @@ func (v *view) DocFreq(ctx context.Context, terms []string) (map[string]int, err
 		}
 		return freq, nil
 	}
-	list, err := jsonList(terms)
-	if err != nil {
-		return nil, fmt.Errorf("read vocabulary: %w", err)
-	}
-	err = forEachRow(ctx, v.wordsTx, func(rows *sql.Rows) error {
+	list := array(terms)
+	err := forEachRow(ctx, v.wordsTx, func(rows *sql.Rows) error {
 		var term string
 		var n int
 		err := rows.Scan(&term, &n)
@@ -90,7 +87,7 @@ func (v *view) Match(ctx context.Context, t search.Terms, f memory.Filter, limit
 		return nil, nil
 	}
 	if len(t.All()) == 0 {
-		ids, err := queryIDs(ctx, v.wordsTx, selectNewest, append(newestArgs(f), limit)...)
+		ids, err := column[int64](ctx, v.wordsTx, selectNewest, append(newestArgs(f), limit)...)
 		if err != nil {
 			return nil, fmt.Errorf("list the newest: %w", err)
 		}
@@ -121,7 +118,7 @@ func (v *view) matchExpr(ctx context.Context, expr string, f memory.Filter, limi
 		query = "SELECT rowid FROM chunks_fts WHERE chunks_fts MATCH ?6 AND +rowid IN (" + selectAllowed +
 			") ORDER BY bm25(chunks_fts), rowid LIMIT ?7"
 	}
-	return queryIDs(ctx, v.wordsTx, query, append(FilterArgs(f), expr, limit)...)
+	return column[int64](ctx, v.wordsTx, query, append(FilterArgs(f), expr, limit)...)
 }
 
 // matchCached is Match over the cached words.

@@ -83,7 +83,7 @@ func TestMatchKeepsTheOrderWithAFilter(t *testing.T) {
 		{Since: "2026-03-01", Until: "2026-05-31"}, {PathPrefix: "memory/2026-1", Since: "2026-11-01"},
 	} {
 		t.Run(fmt.Sprintf("%+v", f), func(t *testing.T) {
-			allowed, err := queryIDs(t.Context(), s.current().db.readers, selectAllowed, FilterArgs(f)...)
+			allowed, err := column[int64](t.Context(), s.current().db.readers, selectAllowed, FilterArgs(f)...)
 			if err != nil {
 				t.Fatal(err)
 			}

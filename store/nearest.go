@@ -62,14 +62,11 @@ func (v *view) nearestOnDisk(ctx context.Context, query []float32, k int, allow 
 
 // readSample adds the vectors of a sample. To read an id costs little beside its vector.
 func (v *view) readSample(ctx context.Context, sample *slab.Sample) error {
-	ids, err := queryIDs(ctx, v.vectorsTx, "SELECT rowid FROM chunks_vec")
+	ids, err := column[int64](ctx, v.vectorsTx, "SELECT rowid FROM chunks_vec")
 	if err != nil {
 		return err
 	}
-	list, err := jsonList(slices.DeleteFunc(ids, func(id int64) bool { return !sample.Has(id) }))
-	if err != nil {
-		return err
-	}
+	list := array(slices.DeleteFunc(ids, func(id int64) bool { return !sample.Has(id) }))
 	vector := make([]float32, v.meta.space.Dims)
 	return forEachRow(ctx, v.vectorsTx, func(rows *sql.Rows) error {
 		var i int
@@ -87,10 +84,7 @@ func (v *view) readSample(ctx context.Context, sample *slab.Sample) error {
 func (v *view) searchVec(ctx context.Context, query []float32, k int, allow *slab.IDs) (map[int64][]float32, error) {
 	statement, args := "SELECT rowid, embedding FROM chunks_vec WHERE embedding MATCH ? AND k = ?", []any{encodeVector(query), k}
 	if allow != nil {
-		list, err := jsonList(allow.List())
-		if err != nil {
-			return nil, err
-		}
+		list := array(allow.List())
 		statement, args = statement+" AND rowid IN (SELECT value FROM json_each(?))", append(args, list)
 	}
 	near := map[int64][]float32{}

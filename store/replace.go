@@ -4,24 +4,8 @@ import (
 	"context"
 	"database/sql"
 
-	"kioku/indexer"
 	"kioku/store/slab"
 )
-
-// replaceFiles implements Store.ReplaceFile.
-func (x *index) replaceFiles(ctx context.Context, files ...indexer.File) (known int, err error) {
-	files = x.analyzeAll(files)
-	defer x.files.markChanged(files) // also after an error: a commit may have been made
-	return known, x.writeIndex(ctx, func(w *fileWriter) error {
-		for i := range files {
-			if err := w.replaceFile(ctx, &files[i]); err != nil {
-				return err
-			}
-		}
-		known = w.attached
-		return nil
-	})
-}
 
 // writeIndex runs f in one transaction, and maintains the file after it.
 func (x *index) writeIndex(ctx context.Context, f func(*fileWriter) error) error {

@@ -31,16 +31,15 @@ func forEachRow(ctx context.Context, q queryer, scan func(*sql.Rows) error, quer
 	return rows.Err()
 }
 
-// queryIDs returns the first column of a query.
-func queryIDs(ctx context.Context, q queryer, query string, args ...any) ([]int64, error) {
-	var ids []int64
-	err := forEachRow(ctx, q, func(rows *sql.Rows) error {
-		var id int64
-		err := rows.Scan(&id)
-		ids = append(ids, id)
+// column returns the first column of a query.
+func column[T any](ctx context.Context, q queryer, query string, args ...any) (list []T, err error) {
+	err = forEachRow(ctx, q, func(rows *sql.Rows) error {
+		var v T
+		err := rows.Scan(&v)
+		list = append(list, v)
 		return err
 	}, query, args...)
-	return ids, err
+	return list, err
 }
 
 // hashOf returns a hash that was read from the index.
@@ -51,17 +50,17 @@ func hashOf(b []byte) (indexer.Hash, error) {
 	return indexer.Hash(b), nil
 }
 
-// jsonList returns a list as a JSON array, for json_each.
-func jsonList[T any](list []T) (string, error) {
-	b, err := json.Marshal(list)
-	return string(b), err
+// array returns a list of what always has a form in JSON as an array, for json_each.
+func array[T any](list []T) string {
+	b, _ := json.Marshal(append([]T{}, list...))
+	return string(b)
 }
 
-// hexList returns hashes as a JSON array of hexadecimal strings.
-func hexList(hashes []indexer.Hash) (string, error) {
+// hexArray returns hashes as a JSON array of hexadecimal strings.
+func hexArray(hashes []indexer.Hash) string {
 	digits := make([]string, len(hashes))
 	for i, h := range hashes {
 		digits[i] = hex.EncodeToString(h[:])
 	}
-	return jsonList(digits)
+	return array(digits)
 }

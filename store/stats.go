@@ -2,12 +2,9 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"fmt"
 	"time"
 
 	"kioku/embed"
-	"kioku/memory"
 )
 
 // Stats are the totals of an index.
@@ -32,14 +29,6 @@ type Stats struct {
 	Repair *Repair
 }
 
-// stats implements Store.Stats.
-func (x *index) stats(ctx context.Context) (Stats, error) {
-	m, err := readMeta(ctx, x.db.readers)
-	return Stats{IndexID: x.db.pages.ID(), Generation: m.generation, Files: m.files,
-		Chunks: m.chunks, Embedded: m.embedded, Space: m.space, Recipe: m.recipe,
-		LastSync: m.lastSync}, err
-}
-
 // Sizes are the sizes of an index.
 type Sizes struct {
 	// Path is the path of the database file.
@@ -52,29 +41,20 @@ type Sizes struct {
 	Resident int64
 }
 
-// sizes implements Store.Sizes.
-func (x *index) sizes() Sizes {
-	return Sizes{Path: x.db.path, Database: fileSize(x.db.path), WAL: fileSize(x.db.path + "-wal"),
-		Resident: x.slabs.Resident()}
+// Stats returns the totals of the index. Every change updates them, so Stats reads one row.
+func (s *Store) Stats(ctx context.Context) (st Stats, err error) {
+	err = s.use(ctx, func(x *index) error {
+		m, err := readMeta(ctx, x.db.readers)
+		st = Stats{IndexID: x.db.pages.ID(), Generation: m.generation, Files: m.files, Chunks: m.chunks, Embedded: m.embedded, Space: m.space,
+			Recipe: m.recipe, LastSync: m.lastSync}
+		return err
+	})
+	st.Repair = s.Repair()
+	return st, err
 }
 
-// selectSkipped selects the files that are not indexed, and those of which something could not be read.
-const selectSkipped = `SELECT path, error, 0 FROM files WHERE error <> ''
-	UNION ALL SELECT f.path, d.value, 1 FROM fields d JOIN files f ON f.id = d.file
-		WHERE d.name = ?1
-	ORDER BY 1`
-
-// skipped implements Store.Skipped.
-func (x *index) skipped(ctx context.Context) ([]memory.SkippedFile, error) {
-	var files []memory.SkippedFile
-	err := forEachRow(ctx, x.db.readers, func(rows *sql.Rows) error {
-		var f memory.SkippedFile
-		err := rows.Scan(&f.Path, &f.Reason, &f.Indexed)
-		files = append(files, f)
-		return err
-	}, selectSkipped, fieldRemark)
-	if err != nil {
-		return nil, fmt.Errorf("read skipped files: %w", err)
-	}
-	return files, nil
+// Sizes returns the sizes of the index.
+func (s *Store) Sizes() Sizes {
+	x := s.current()
+	return Sizes{Path: x.db.path, Database: fileSize(x.db.path), WAL: fileSize(x.db.path + "-wal"), Resident: x.slabs.Resident()}
 }

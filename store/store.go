@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"kioku/indexer"
-	"kioku/memory"
 	"kioku/search"
 )
 
@@ -48,75 +47,26 @@ func (s *Store) IndexID() uint64 { return s.state.Load().current.db.pages.ID() }
 // Analyze fills in the terms of the chunks of a file. The indexer may call it before ReplaceFile.
 func (s *Store) Analyze(f *indexer.File) { analyze(f, s.opt.Log) }
 
-// Stale implements indexer.Store.
-func (s *Store) Stale(ctx context.Context) (string, error) {
-	return use(ctx, s, func(x *index) (string, error) { return x.stale(ctx) })
-}
-
-// Files implements indexer.Store.
-func (s *Store) Files(ctx context.Context, under ...string) (map[string]indexer.Stored, error) {
-	return use(ctx, s, func(x *index) (map[string]indexer.Stored, error) { return x.listFiles(ctx, under...) })
-}
-
 // ReplaceFile implements indexer.Store.
 func (s *Store) ReplaceFile(ctx context.Context, files ...indexer.File) (known int, err error) {
-	return use(ctx, s, func(x *index) (int, error) { return x.replaceFiles(ctx, files...) })
-}
-
-// SetCut implements indexer.Store.
-func (s *Store) SetCut(ctx context.Context) error {
-	_, err := use(ctx, s, func(x *index) (struct{}, error) { return struct{}{}, x.setCut(ctx) })
-	return err
-}
-
-// RecordSync records the end of a complete sync. The generation stays the same, because no chunk changes. It returns ErrReplaced if the
-// sync has not listed all files of this index. The index is complete now: the repair of a damaged one ends, and it is reconciled with the cache
-// of embeddings. If that fails, it is tried again later.
-func (s *Store) RecordSync(ctx context.Context, t time.Time) error {
-	_, err := use(ctx, s, func(x *index) (struct{}, error) { return struct{}{}, x.recordSync(ctx, t) })
-	if err != nil {
-		return err
-	}
-	s.endRepair()
-	if err := s.reconcile(ctx); err != nil && ctx.Err() == nil {
-		s.opt.Log.Warn("the index is reconciled with the embeddings later", "path", s.path, "err", err)
-	}
-	return nil
-}
-
-// MergeSegments merges the segments of the words, one transaction a step, until few are left. It does nothing if there are few,
-// or during another call. When ctx is done it returns the error of ctx, and the next
-// call continues the merge. The answers of searches never change, so the generation stays the same.
-func (s *Store) MergeSegments(ctx context.Context) error {
-	_, err := use(ctx, s, func(x *index) (struct{}, error) { return struct{}{}, x.mergeSegments(ctx) })
-	return err
-}
-
-// Stats returns the totals of the index. Every change updates them, so Stats reads one row.
-func (s *Store) Stats(ctx context.Context) (Stats, error) {
-	st, err := use(ctx, s, func(x *index) (Stats, error) { return x.stats(ctx) })
-	st.Repair = s.Repair()
-	return st, err
+	err = s.use(ctx, func(x *index) error {
+		files := x.analyzeAll(files)
+		defer x.files.markChanged(files) // also after an error: a commit may have been made
+		return x.writeIndex(ctx, func(w *fileWriter) error {
+			for i := range files {
+				if err := w.replaceFile(ctx, &files[i]); err != nil {
+					return err
+				}
+			}
+			known = w.attached
+			return nil
+		})
+	})
+	return known, err
 }
 
 // Repair describes the damage that is being mended, nil if there is none.
 func (s *Store) Repair() *Repair { return s.state.Load().repair }
-
-// Sizes returns the sizes of the index.
-func (s *Store) Sizes(ctx context.Context) (Sizes, error) {
-	return use(ctx, s, func(x *index) (Sizes, error) { return x.sizes(), nil })
-}
-
-// Skipped returns the files that are not indexed, and the transcripts of which lines are not, with the reasons, in the order of
-// their paths.
-func (s *Store) Skipped(ctx context.Context) ([]memory.SkippedFile, error) {
-	return use(ctx, s, func(x *index) ([]memory.SkippedFile, error) { return x.skipped(ctx) })
-}
-
-// Locate looks up a line of a file. It returns no error if the index does not know the file.
-func (s *Store) Locate(ctx context.Context, path string, line int) (Location, error) {
-	return use(ctx, s, func(x *index) (Location, error) { return x.locate(ctx, path, line) })
-}
 
 // View implements search.Store. It waits while maxViews views are open: two views that each had one connection and waited for
 // a second would wait forever.

@@ -299,7 +299,7 @@ func TestEmbedKeepsChunks(t *testing.T) {
 	s := openTestStore(t, t.TempDir())
 	ids := func() []int64 {
 		t.Helper()
-		ids, err := queryIDs(t.Context(), s.current().db.readers, "SELECT id FROM chunks ORDER BY id")
+		ids, err := column[int64](t.Context(), s.current().db.readers, "SELECT id FROM chunks ORDER BY id")
 		if err != nil {
 			t.Fatal(err)
 		}

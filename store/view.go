@@ -134,12 +134,9 @@ const (
 
 // Chunks implements search.Reader.
 func (v *view) Chunks(ctx context.Context, ids []int64, vectors bool) ([]search.Chunk, error) {
-	list, err := jsonList(ids)
-	if err != nil {
-		return nil, fmt.Errorf("read chunks: %w", err)
-	}
+	list := array(ids)
 	chunks := make([]search.Chunk, 0, len(ids))
-	err = forEachRow(ctx, v.wordsTx, func(rows *sql.Rows) error {
+	err := forEachRow(ctx, v.wordsTx, func(rows *sql.Rows) error {
 		var c search.Chunk
 		err := rows.Scan(&c.ID, &c.Path, &c.Source, &c.Title, &c.Names, &c.Folders, &c.Language, &c.StartLine, &c.EndLine, &c.Headings, &c.Date,
 			&c.Evergreen, &c.Fence, &c.Closed, &c.Words, &c.Text)
@@ -160,11 +157,8 @@ func (v *view) Chunks(ctx context.Context, ids []int64, vectors bool) ([]search.
 
 // Verify implements search.Reader.
 func (v *view) Verify(ctx context.Context, ids []int64) error {
-	list, err := jsonList(ids)
-	if err != nil {
-		return fmt.Errorf("verify texts: %w", err)
-	}
-	err = forEachRow(ctx, v.wordsTx, func(rows *sql.Rows) error {
+	list := array(ids)
+	err := forEachRow(ctx, v.wordsTx, func(rows *sql.Rows) error {
 		var names, text string
 		var hash sql.RawBytes
 		if err := rows.Scan(&names, &text, &hash); err != nil {
@@ -183,12 +177,9 @@ func (v *view) Verify(ctx context.Context, ids []int64) error {
 
 // Origins implements search.Reader.
 func (v *view) Origins(ctx context.Context, ids []int64) (map[int64][]memory.LineOrigin, error) {
-	list, err := jsonList(ids)
-	if err != nil {
-		return nil, fmt.Errorf("read origins: %w", err)
-	}
+	list := array(ids)
 	origins := map[int64][]memory.LineOrigin{}
-	err = forEachRow(ctx, v.wordsTx, func(rows *sql.Rows) error {
+	err := forEachRow(ctx, v.wordsTx, func(rows *sql.Rows) error {
 		var chunk int64
 		var o memory.LineOrigin
 		var text string
@@ -212,11 +203,8 @@ func (v *view) readVectors(ctx context.Context, chunks []search.Chunk) error {
 		}
 		return nil
 	}
-	list, err := jsonList(idsOf(chunks))
-	if err != nil {
-		return fmt.Errorf("read vectors: %w", err)
-	}
-	err = forEachRow(ctx, v.vectorsTx, func(rows *sql.Rows) error {
+	list := array(idsOf(chunks))
+	err := forEachRow(ctx, v.vectorsTx, func(rows *sql.Rows) error {
 		var i int
 		var blob sql.RawBytes
 		err := rows.Scan(&i, &blob)
@@ -234,11 +222,8 @@ func (v *view) readVectors(ctx context.Context, chunks []search.Chunk) error {
 // readWindows sets the windows of chunks. Those of chunks without windows stay nil, and damaged ones too: Check finds them, and
 // the search goes on without.
 func (v *view) readWindows(ctx context.Context, chunks []search.Chunk) error {
-	list, err := jsonList(idsOf(chunks))
-	if err != nil {
-		return fmt.Errorf("read windows: %w", err)
-	}
-	err = forEachRow(ctx, v.vectorsTx, func(rows *sql.Rows) error {
+	list := array(idsOf(chunks))
+	err := forEachRow(ctx, v.vectorsTx, func(rows *sql.Rows) error {
 		var i int
 		var codes sql.RawBytes
 		err := rows.Scan(&i, &codes)

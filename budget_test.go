@@ -14,7 +14,7 @@ import (
 // budgets are the most lines of Go that rooms may have, without tests, what only tests import and what is generated, folders below them included unless they have
 // a figure of their own. Growth is a decision: whoever raises a figure says in the commit what it buys.
 var budgets = map[string]int{
-	".":                 2_570,
+	".":                 2_510,
 	"memory":            2_170,
 	"note":              2_580,
 	"indexer":           4_490,

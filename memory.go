@@ -168,14 +168,9 @@ func (m *Memory) Configure(opt search.Options) {
 	m.fill.Wake()
 }
 
-// rankBy makes the searcher of search settings.
+// rankBy makes the searcher of search settings; what only the memory knows is filled in.
 func (m *Memory) rankBy(opt search.Options) {
 	m.ranking.Store(&opt)
-	m.searcher.Store(m.searcherOf(opt))
-}
-
-// searcherOf returns a searcher with search settings; what only the memory knows is filled in.
-func (m *Memory) searcherOf(opt search.Options) *search.Searcher {
 	if opt.Now == nil {
 		opt.Now = m.opt.Now
 	}
@@ -186,7 +181,7 @@ func (m *Memory) searcherOf(opt search.Options) *search.Searcher {
 		opt.Reranker = m.opt.Search.Reranker
 	}
 	opt.Active = m.spaces.active
-	return search.New(m.store, m.opt.Embedder, opt)
+	m.searcher.Store(search.New(m.store, m.opt.Embedder, opt))
 }
 
 // indexChanged has Watch do what follows a sync.

@@ -2,14 +2,10 @@ package kioku
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 
 	"kioku/indexer"
-	"kioku/internal/files"
 	"kioku/memory"
 	"kioku/note"
 )
@@ -116,12 +112,10 @@ const includeAll = "# All Markdown of this folder is indexed, not only MEMORY.md
 // if there is none, and changes nothing if the file says already what to include. It returns an error that says what to do if
 // the file cannot be written or is no YAML that a line can be added to.
 func IncludeAll(ctx context.Context, workspace string) error {
-	root, err := os.OpenRoot(workspace)
-	if err != nil {
-		return fmt.Errorf("%w: %w", memory.ErrUnavailable, err)
-	}
-	defer root.Close()
-	return recordInclude(ctx, root)
+	return note.AddLines(ctx, workspace, indexer.SettingsFile, includeAll, func(text []byte) (bool, error) {
+		globs, err := indexer.ParseInclude(text)
+		return len(globs) > 0, err
+	})
 }
 
 // keepWhole makes sure that the files of a whole folder stay in the index once it has MEMORY.md or memory/, in which Append is
@@ -135,35 +129,4 @@ func (m *Memory) keepWhole(ctx context.Context) error {
 		return fmt.Errorf("%w; the note was not written, because with it the other files of the folder would no longer be indexed", err)
 	}
 	return nil
-}
-
-// recordInclude adds includeAll to the settings file in a folder. Other processes that do the same wait for the lock.
-func recordInclude(ctx context.Context, root *os.Root) (err error) {
-	f, err := note.OpenLocked(ctx, root, indexer.SettingsFile, 0o644)
-	if err != nil {
-		return note.Unwritten(indexer.SettingsFile, err)
-	}
-	defer func() { err = errors.Join(err, files.Unlock(f)) }()
-	text, err := io.ReadAll(f)
-	if err != nil {
-		return note.Unwritten(indexer.SettingsFile, err)
-	}
-	globs, err := indexer.ParseInclude(text)
-	if err == nil && len(globs) > 0 {
-		return nil
-	}
-	lines := includeAll
-	if len(text) > 0 && text[len(text)-1] != '\n' {
-		lines = "\n" + lines
-	}
-	if err == nil {
-		globs, err = indexer.ParseInclude(append(text, lines...))
-	}
-	if err != nil || len(globs) == 0 {
-		return errors.Join(fmt.Errorf("%s: add the line include: [\"**/*.md\"] to it yourself", indexer.SettingsFile), err)
-	}
-	if err := files.Append(f, []byte(lines)); err != nil {
-		return note.Unwritten(indexer.SettingsFile, err)
-	}
-	return files.SyncFolder(root, ".")
 }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"kioku/memory"
-	"kioku/search"
 	"kioku/store"
 )
 
@@ -59,16 +58,6 @@ func (m *Memory) Search(ctx context.Context, q memory.Query) (memory.Answer, err
 	found.Index = lag(found.Index, stats, state)
 	found.Took = time.Since(start)
 	return found, nil
-}
-
-// SearchWith answers a query by the index as it is, with other search settings than those of the memory. Vectors of queries that
-// were asked before are in the cache, so that it costs little to try many settings.
-func (m *Memory) SearchWith(ctx context.Context, q memory.Query, opt search.Options) (memory.Answer, error) {
-	if err := m.enter(); err != nil {
-		return memory.Answer{}, err
-	}
-	defer m.leave()
-	return m.searcherOf(opt).Search(ctx, q)
 }
 
 // freshen starts a sync in the background if the index is known to lag: of the changed files if a watch knows them, of all

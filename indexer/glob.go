@@ -25,7 +25,7 @@ const (
 // path: those of files in the workspace are relative to it, and only others, which Exclude may match, are absolute.
 func CheckGlobs(include, exclude []string) error {
 	for i, glob := range slices.Concat(include, exclude) {
-		if err := CheckGlob(glob); err != nil {
+		if err := checkGlob(glob); err != nil {
 			return err
 		}
 		parts := strings.Split(glob, "/")
@@ -39,8 +39,8 @@ func CheckGlobs(include, exclude []string) error {
 	return nil
 }
 
-// CheckGlob returns an error that says what is wrong with a glob; nil if nothing is.
-func CheckGlob(glob string) error {
+// checkGlob returns an error that says what is wrong with a glob; nil if nothing is.
+func checkGlob(glob string) error {
 	switch {
 	case len(glob) > maxGlobBytes, strings.Count(glob, "{") > maxGlobBraces, strings.Count(glob, ",") > maxGlobCommas:
 		return fmt.Errorf("glob %.80q: more than %d bytes, %d braces or %d commas; use several globs", glob, maxGlobBytes, maxGlobBraces, maxGlobCommas)
@@ -63,7 +63,7 @@ func Matcher(glob string) (func(path string) bool, error) {
 	if glob == "" {
 		return func(string) bool { return true }, nil
 	}
-	if err := CheckGlob(glob); err != nil {
+	if err := checkGlob(glob); err != nil {
 		return nil, &memory.InputError{Field: "glob", Problem: err.Error()}
 	}
 	if !strings.Contains(glob, "/") {

@@ -32,7 +32,7 @@ type target struct {
 // the paths exist.
 func CheckPaths(extra []string) error {
 	for _, p := range extra {
-		if _, glob := splitGlob(filepath.Clean(p)); glob != "" && CheckGlob(glob) != nil {
+		if _, glob := splitGlob(filepath.Clean(p)); glob != "" && checkGlob(glob) != nil {
 			return fmt.Errorf("extra path %q: malformed pattern %q (close every [ by a ], or write \\[ for the character itself)", p, glob)
 		}
 	}

@@ -73,7 +73,7 @@ func (l changeLog) open(ctx context.Context) (root *os.Root, f *os.File, err err
 		return nil, nil, err
 	}
 	for {
-		if f, err = OpenLocked(ctx, root, changesFile, 0o600); err != nil {
+		if f, err = openWithLock(ctx, root, changesFile, 0o600); err != nil {
 			return nil, nil, errors.Join(err, root.Close())
 		}
 		info, err := f.Stat()

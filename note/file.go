@@ -74,15 +74,15 @@ func openDay(ctx context.Context, root *os.Root, folder string, day time.Time, l
 // openNotes opens or creates a file of notes, and its folder, waits for the kernel's lock on it until ctx ends, and reads it.
 func openNotes(ctx context.Context, root *os.Root, name string, limit int64) (*noteFile, error) {
 	if err := root.MkdirAll(path.Dir(name), 0o755); err != nil {
-		return nil, Unwritten(name, err)
+		return nil, unwritten(name, err)
 	}
-	f, err := OpenLocked(ctx, root, name, 0o644)
+	f, err := openWithLock(ctx, root, name, 0o644)
 	if err != nil {
-		return nil, Unwritten(name, err)
+		return nil, unwritten(name, err)
 	}
 	src, err := io.ReadAll(io.LimitReader(f, searchedFiles*limit))
 	if err != nil {
-		return nil, Unwritten(name, errors.Join(err, f.Close()))
+		return nil, unwritten(name, errors.Join(err, f.Close()))
 	}
 	return &noteFile{name: name, f: f, text: src, closed: closedBy(src, limit)}, nil
 }
@@ -119,9 +119,9 @@ func closeNotes(all []*noteFile) {
 	}
 }
 
-// OpenLocked opens or creates a regular file and waits for the kernel's lock on it. If the file was replaced meanwhile, as
+// openWithLock opens or creates a regular file and waits for the kernel's lock on it. If the file was replaced meanwhile, as
 // editors do, the lock is on a file without a name; then the new file is opened.
-func OpenLocked(ctx context.Context, root *os.Root, name string, perm os.FileMode) (*os.File, error) {
+func openWithLock(ctx context.Context, root *os.Root, name string, perm os.FileMode) (*os.File, error) {
 	for range maxReopened {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -132,6 +132,44 @@ func OpenLocked(ctx context.Context, root *os.Root, name string, perm os.FileMod
 		}
 	}
 	return nil, fmt.Errorf("%w: it is replaced again and again by another program; try again later", memory.ErrUnavailable)
+}
+
+// AddLines appends lines to a file of a folder, which it makes if there is none, unless the file says already what they say, as says tells of
+// a text. If it would not say so with the lines either, AddLines writes nothing, and the error has the last line. Other processes that do the
+// same wait for each other.
+func AddLines(ctx context.Context, folder, name, lines string, says func(text []byte) (bool, error)) error {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return fmt.Errorf("%w: %w", memory.ErrUnavailable, err)
+	}
+	defer root.Close()
+	f, err := openWithLock(ctx, root, name, 0o644)
+	if err != nil {
+		return unwritten(name, err)
+	}
+	defer files.Unlock(f)
+	text, err := io.ReadAll(f)
+	if err != nil {
+		return unwritten(name, err)
+	}
+	said, err := says(text)
+	if said && err == nil {
+		return nil
+	}
+	if len(text) > 0 && text[len(text)-1] != '\n' {
+		lines = "\n" + lines
+	}
+	if err == nil {
+		said, err = says(append(text, lines...))
+	}
+	if err != nil || !said {
+		all := strings.Split(strings.TrimSpace(lines), "\n")
+		return errors.Join(fmt.Errorf("%s: add the line %s to it yourself", name, all[len(all)-1]), err)
+	}
+	if err := files.Append(f, []byte(lines)); err != nil {
+		return unwritten(name, err)
+	}
+	return files.SyncFolder(root, ".")
 }
 
 // lockNamed opens and locks a file. If the file has lost its name by the time it is locked, named is false and f is nil.
@@ -170,7 +208,7 @@ func hasName(root *os.Root, name string, f *os.File) (bool, error) {
 func (file *noteFile) deduplicated(line int) (memory.Appended, error) {
 	if file.f != nil {
 		if err := file.f.Sync(); err != nil {
-			return memory.Appended{}, Unwritten(file.name, err)
+			return memory.Appended{}, unwritten(file.name, err)
 		}
 	}
 	return memory.Appended{Path: file.name, StartLine: line, Deduplicated: true}, nil
@@ -219,8 +257,8 @@ func readDay(root *os.Root, folder string, day time.Time, limit int64) []*noteFi
 	}
 }
 
-// Unwritten returns the error of a note that could not be written. It wraps the error of package memory that fits, if any.
-func Unwritten(name string, err error) error {
+// unwritten returns the error of a note that could not be written. It wraps the error of package memory that fits, if any.
+func unwritten(name string, err error) error {
 	var kind error
 	switch {
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):

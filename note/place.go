@@ -96,7 +96,7 @@ func (p *notePlace) insert(ctx context.Context, w *addition) (a memory.Appended,
 	have := w.file.text
 	want := slices.Concat(have[:w.at], w.data, have[w.at:])
 	if err := ctx.Err(); err != nil {
-		return memory.Appended{}, false, Unwritten(w.file.name, err)
+		return memory.Appended{}, false, unwritten(w.file.name, err)
 	}
 	err = files.Replacement{File: w.file.f, Have: have, Want: want}.Replace(p.root, w.file.name)
 	switch {
@@ -120,7 +120,7 @@ func (p *notePlace) insert(ctx context.Context, w *addition) (a memory.Appended,
 // added returns the outcome of an addition whose first line is line.
 func (p *notePlace) added(w *addition, line int, err error) (a memory.Appended, lost bool, _ error) {
 	if err != nil {
-		return memory.Appended{}, false, Unwritten(w.file.name, err)
+		return memory.Appended{}, false, unwritten(w.file.name, err)
 	}
 	named, err := hasName(p.root, w.file.name, w.file.f)
 	return memory.Appended{Path: w.file.name, StartLine: line + w.below}, !named, err

@@ -16,12 +16,12 @@ func TestUnwrittenClassifiesErrors(t *testing.T) {
 		syscall.EACCES: memory.ErrNotWritable, syscall.EPERM: memory.ErrNotWritable, syscall.EROFS: memory.ErrNotWritable,
 		syscall.ENOSPC: memory.ErrNoSpace, syscall.EDQUOT: memory.ErrNoSpace, syscall.EIO: memory.ErrUnavailable,
 	} {
-		err := Unwritten("MEMORY.md", &fs.PathError{Op: "write", Path: "MEMORY.md", Err: cause})
+		err := unwritten("MEMORY.md", &fs.PathError{Op: "write", Path: "MEMORY.md", Err: cause})
 		if !errors.Is(err, want) || !errors.Is(err, cause) || !strings.Contains(err.Error(), "append to MEMORY.md") {
 			t.Errorf("%v: %v", cause, err)
 		}
 	}
-	if err := Unwritten("MEMORY.md", syscall.EBADF); errors.Is(err, memory.ErrNotWritable) || errors.Is(err, memory.ErrUnavailable) || !errors.Is(err, syscall.EBADF) {
+	if err := unwritten("MEMORY.md", syscall.EBADF); errors.Is(err, memory.ErrNotWritable) || errors.Is(err, memory.ErrUnavailable) || !errors.Is(err, syscall.EBADF) {
 		t.Errorf("%v", err)
 	}
 }

@@ -179,5 +179,5 @@ func unchanged(name string, err error) error {
 	if errors.Is(err, files.ErrInUse) {
 		err = fmt.Errorf("%w: it has a second name or another owner, who has to change it", memory.ErrNotWritable)
 	}
-	return fmt.Errorf("update: %w", Unwritten(name, err))
+	return fmt.Errorf("update: %w", unwritten(name, err))
 }

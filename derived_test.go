@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -125,6 +126,12 @@ func TestDerivedFollowsTheIndex(t *testing.T) {
 	syncAll(t, m)
 	if got := spans(t, m, "MEMORY.md"); got != nil {
 		t.Errorf("episodes of a file that is gone: %v", got)
+	}
+	if stats, err := m.Derived().Stats(t.Context(), time.Now()); err != nil || stats.Episodes != 1 {
+		t.Errorf("%+v, %v", stats, err)
+	}
+	if n, err := m.Derived().DropDetached(t.Context()); err != nil || n != 0 {
+		t.Errorf("%d episodes of files that are gone are kept while derivation is off, %v", n, err)
 	}
 	for _, path := range []string{"memory/none.md", "../secret.md", "sessions/x.jsonl"} {
 		if _, err := m.ReadSource(t.Context(), path); !errors.Is(err, memory.ErrNotFound) {

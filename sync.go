@@ -268,6 +268,9 @@ func (m *Memory) whole(ctx context.Context, sync func() (indexer.Report, error))
 		if err == nil {
 			err = m.evict(ctx)
 		}
+		if err == nil && m.opt.Episodes == nil { // else derivation does so when it works
+			err = m.derived.Sweep(ctx)
+		}
 		if err == nil {
 			m.recordVersion(ctx)
 		}

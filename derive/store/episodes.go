@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"os"
 	"time"
 
 	"kioku/memory"
@@ -83,6 +84,19 @@ func (d *Store) DropDetached(ctx context.Context) (n int, err error) {
 		err = d.write(ctx, "delete episodes", func(t *txn) { t.exec("DELETE FROM payload_episode WHERE file IS NULL") })
 	}
 	return n, err
+}
+
+// Sweep deletes what episodes say whose files the index does not have any more as they were, while nothing is derived. What is derived again
+// from the others is the same.
+func (d *Store) Sweep(ctx context.Context) error {
+	if info, err := os.Stat(d.path); err != nil || info.Size() == 0 {
+		return nil
+	}
+	return d.write(ctx, "delete what is derived from files that are gone", func(t *txn) {
+		t.exec(`DELETE FROM sources WHERE unindexed = 0 AND (SELECT last_sync FROM idx.meta) > 0
+			AND NOT EXISTS (SELECT 1 FROM idx.files f WHERE f.path = sources.path AND f.sha256 = sources.sha256 AND f.error = '')`)
+		t.exec("DELETE FROM payload_episode WHERE file IS NULL")
+	})
 }
 
 // PutEpisodes replaces the episodes of a file, unless the index has another content of it; then it does nothing and returns false.

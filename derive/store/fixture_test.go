@@ -37,17 +37,21 @@ func openDerived(t testing.TB, dir string) derivedStore {
 	t.Helper()
 	now := derivedNow
 	s := derivedStore{path: store.Path(dir, "main"), now: &now, notes: map[string]indexer.File{}}
-	clock := func() time.Time { return *s.now }
-	index := indexstore.Path(dir, "main")
-	s.Store = store.New(s.path, index, store.Options{Now: clock})
+	s.Store = store.New(s.path, indexstore.Path(dir, "main"), store.Options{Now: func() time.Time { return *s.now }})
+	s.openIndex(t, dir)
+	t.Cleanup(func() { s.close(t) })
+	return s
+}
+
+// openIndex opens the index in a folder.
+func (s *derivedStore) openIndex(t testing.TB, dir string) {
+	t.Helper()
 	var err error
-	s.index, err = indexstore.Open(t.Context(), index, indexstore.Options{Workspace: "/notes", Chunking: "test",
-		Vectors: slab.NewBudget(slab.DefaultBudget), Now: clock, Log: slog.New(slog.DiscardHandler), Adopt: s.Adopt})
+	s.index, err = indexstore.Open(t.Context(), indexstore.Path(dir, "main"), indexstore.Options{Workspace: "/notes", Chunking: "test",
+		Vectors: slab.NewBudget(slab.DefaultBudget), Now: func() time.Time { return *s.now }, Log: slog.New(slog.DiscardHandler), Adopt: s.Adopt})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { s.close(t) })
-	return s
 }
 
 // close closes both files.

@@ -9,6 +9,8 @@ import (
 	"kioku/derive/unit"
 	"kioku/indexer"
 	"kioku/memory"
+	indexstore "kioku/store"
+	"kioku/store/storetest"
 )
 
 func TestDerivedUnitsCiteTheLinesOfNow(t *testing.T) {
@@ -97,4 +99,37 @@ func sorted(list []string) []string {
 		}
 	}
 	return list
+}
+
+// An index that is made again has other ids and is another file: what was derived is seen again as files come, and nothing is read twice.
+func TestDerivedFollowsAReplacedIndex(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := openDerived(t, dir)
+	first, second := noteFile("memory/2026-11-01.md", "Dario lives_in Porto"), noteFile("memory/2026-11-02.md", "Ana likes tea")
+	s.sync(t, first, second)
+	s.derive(t, first, second)
+	want := s.see(t)
+	if err := s.index.Close(); err != nil {
+		t.Fatal(err)
+	}
+	index := indexstore.Path(dir, "main")
+	storetest.Exec(t, index, "UPDATE meta SET chunks = 7") // its tables do not agree: it is replaced
+	s.openIndex(t, dir)
+	if got := s.units(t, memory.UnitQuery{}); got != nil {
+		t.Errorf("of an empty index: %q", got)
+	}
+	if uncut, err := s.Uncut(t.Context(), "rules", 10); err != nil || len(uncut) > 0 {
+		t.Fatal(uncut, err)
+	}
+	if _, err := s.DropDetached(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.sync(t, second, first)
+	if n := s.derive(t, first, second); n != 0 {
+		t.Errorf("%d episodes are read again", n)
+	}
+	if diff := cmp.Diff(want, s.see(t)); diff != "" {
+		t.Error(diff)
+	}
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"sync"
 	"time"
 )
 
@@ -33,26 +32,21 @@ func (b Beside) String() string {
 	return digits
 }
 
-// besideCache is the last count of Indexer.Beside.
-type besideCache struct {
-	mu     sync.Mutex // guards the fields below
-	synced time.Time  // SyncState.LastSync at the count
-	at     time.Time  // end of the count; zero before the first
-	beside Beside
+// besideCount is the last count of Indexer.Beside, and SyncState.LastSync at it.
+type besideCount struct {
+	Beside
+	synced time.Time
 }
 
-// Beside counts the Markdown files beside those that are indexed, for at most the given time. It counts once after each full
-// sync, and again after Options.Interval.
+// Beside counts the Markdown files beside those that are indexed, for at most the given time. It counts once after each full sync.
 func (x *Indexer) Beside(ctx context.Context, patience time.Duration) (Beside, error) {
+	x.layout.readRecorded()
 	if slices.Equal(x.layout.included(), WholeFolder) {
 		return Beside{}, ctx.Err()
 	}
-	c := &x.beside
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	synced := x.SyncState().LastSync
-	if !c.at.IsZero() && c.synced.Equal(synced) && x.opt.Now().Sub(c.at) < x.opt.Interval {
-		return c.beside, nil
+	if c := x.beside.Load(); c != nil && c.synced.Equal(synced) {
+		return c.Beside, nil
 	}
 	count, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -60,7 +54,7 @@ func (x *Indexer) Beside(ctx context.Context, patience time.Duration) (Beside, e
 	if err := ctx.Err(); err != nil {
 		return Beside{}, err
 	}
-	c.synced, c.at, c.beside = synced, x.opt.Now(), beside
+	x.beside.Store(&besideCount{beside, synced})
 	return beside, nil
 }
 

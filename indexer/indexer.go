@@ -59,7 +59,7 @@ type Indexer struct {
 	opt      Options
 	layout   layout
 
-	beside besideCache
+	beside atomic.Pointer[besideCount] // nil before the first count
 
 	turn         chan struct{} // contains a token while a sync runs
 	watching     atomic.Bool

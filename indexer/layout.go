@@ -33,8 +33,8 @@ type layout struct {
 	targets []target
 	// include and exclude are Options.Include and Options.Exclude.
 	include, exclude []string
-	// recorded are the globs of "exclude" in the settings file of the workspace when it could last be read.
-	recorded *atomic.Pointer[[]string]
+	// recorded are the globs in the settings file of the workspace when it could last be read.
+	recorded *atomic.Pointer[recordedGlobs]
 	// private are folders in the workspace that globs do not include: those of the index and of transcripts.
 	private []string
 	// seenCurated is set once the workspace had MEMORY.md or memory/. An editor may take MEMORY.md away for a moment, and that
@@ -48,8 +48,9 @@ func newLayout(opt Options) layout {
 	if real, err := filepath.EvalSymlinks(given); err == nil {
 		ws = real
 	}
-	l := layout{workspace: ws, include: opt.Include, exclude: opt.Exclude, recorded: &atomic.Pointer[[]string]{}, seenCurated: &atomic.Bool{}, verdicts: &verdicts{known: map[string]verdict{}}}
-	l.readExclude()
+	l := layout{workspace: ws, include: opt.Include, exclude: opt.Exclude, recorded: &atomic.Pointer[recordedGlobs]{}, seenCurated: &atomic.Bool{}, verdicts: &verdicts{known: map[string]verdict{}}}
+	l.recorded.Store(&recordedGlobs{})
+	l.readRecorded()
 	for _, base := range curated {
 		l.targets = append(l.targets, target{source: memory.SourceMemory, root: ws, base: base, optional: true})
 	}
@@ -85,7 +86,7 @@ func realPath(p string) string {
 // current returns the targets that apply now. All that asks what is indexed asks here: a workspace becomes a curated one when
 // somebody makes MEMORY.md or memory/ in it.
 func (l layout) current() []target {
-	l.readExclude()
+	l.readRecorded()
 	include := l.included()
 	if len(include) == 0 {
 		return l.targets
@@ -98,7 +99,7 @@ func (l layout) included() []string {
 	if len(l.include) > 0 {
 		return l.include
 	}
-	recorded := RecordedInclude(l.workspace)
+	recorded := l.recorded.Load().include
 	if len(recorded) == 0 && !l.isCurated() {
 		return WholeFolder
 	}
@@ -152,26 +153,23 @@ func nameGlobs(globs []string) []string {
 
 // excluded returns the globs of paths that are not indexed, as they were when the settings file was last read.
 func (l layout) excluded() []string {
-	if recorded := l.recorded.Load(); len(l.exclude) == 0 && recorded != nil {
-		return *recorded
+	if len(l.exclude) == 0 {
+		return l.recorded.Load().exclude
 	}
 	return l.exclude
 }
 
 // globs returns all globs that apply now, to be compared with those of another time.
 func (l layout) globs() []string {
-	l.readExclude()
+	l.readRecorded()
 	return slices.Concat(l.included(), []string{"but not"}, l.excluded())
 }
 
-// readExclude reads the globs of "exclude" in the settings file. If it cannot be read, the last ones stay: what a person has
-// excluded must not come into the index by a slip in the file.
-func (l layout) readExclude() {
-	if len(l.exclude) > 0 {
-		return
-	}
-	if exclude, err := recordedExclude(l.workspace); err == nil {
-		l.recorded.Store(&exclude)
+// readRecorded reads the settings file, unless the options say all.
+func (l layout) readRecorded() {
+	if len(l.include) == 0 || len(l.exclude) == 0 {
+		recorded := readGlobs(l.workspace, *l.recorded.Load())
+		l.recorded.Store(&recorded)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 // budgets are the most lines of Go that rooms may have, without tests, what only tests import and what is generated, folders below them included unless they have
 // a figure of their own. Growth is a decision: whoever raises a figure says in the commit what it buys.
 var budgets = map[string]int{
-	".":                 2_510,
+	".":                 2_520,
 	"memory":            2_170,
 	"note":              2_580,
 	"indexer":           4_460,
@@ -61,6 +61,16 @@ func TestBudget(t *testing.T) {
 		}
 		if !hasSentence(t, room) {
 			t.Errorf("%s has no package comment of a sentence", room)
+		}
+	}
+}
+
+// The root is the engine: at most 12 files, so that a reader can name them.
+func TestRootHasFewFiles(t *testing.T) {
+	t.Parallel()
+	for _, p := range list(t) {
+		if files := append(p.GoFiles, p.CgoFiles...); place(p.ImportPath) == "." && len(files) > 12 {
+			t.Errorf("the root has %d files without tests: %v", len(files), files)
 		}
 	}
 }

@@ -96,10 +96,10 @@ func (d *Store) use(ctx context.Context, f func(*file) error) error {
 			return err
 		}
 		err = f(db)
-		damage, lost := db.damage(err), db.lostShm()
+		damage, stale := db.damage(err), !db.isCurrent(d.index)
 		d.mu.RUnlock()
 		switch {
-		case damage == nil && (err == nil || !lost), try == maxTries, ctx.Err() != nil:
+		case damage == nil && (err == nil || !stale), try == maxTries, ctx.Err() != nil:
 			return err
 		case damage != nil && d.opt.ReadOnly:
 			return damage

@@ -87,6 +87,8 @@ type watch struct {
 	globs []string
 	// polls is set while the system has no watches left.
 	polls bool
+	// outdated is set if watches may report old names; the next full scan replaces them.
+	outdated bool
 
 	mu      sync.Mutex
 	watcher Watcher         // nil while polling, and from the loss of events to the full scan after it
@@ -201,17 +203,19 @@ func (w *watch) syncFinished(err error, now time.Time) {
 	}
 }
 
-// handleChange handles one change that the watcher sent. After lost events, and after a folder has gone, whose watch and those below it
-// would report old names, everything is scanned with new watches.
+// handleChange handles one change that the watcher sent. After lost events, everything is scanned with new watches; and a while after a folder
+// has gone, since it may only have another name now, and the watches below it report the old one.
 func (w *watch) handleChange(c Change, ok bool, now time.Time) {
 	if !ok || c.Err != nil {
 		w.x.opt.Log.Info("file events were lost, scanning everything", "cause", c.Err)
-		w.rescan(now)
+		w.closeWatcher()
+		w.wantFullScan(now.Add(w.x.opt.Debounce))
 		return
 	}
 	folderGone := c.Gone && w.watches(c.Path)
 	if folderGone {
-		w.rescan(now)
+		w.outdated = true
+		w.wantFullScan(now.Add(w.x.opt.PollInterval))
 	}
 	if w.layoutChanged(c.Path) {
 		w.wantFullScan(now.Add(w.x.opt.Debounce))
@@ -226,12 +230,6 @@ func (w *watch) handleChange(c Change, ok bool, now time.Time) {
 	if len(w.x.SyncState().Unavailable) > 0 {
 		w.wantFullScan(now.Add(w.x.opt.Debounce))
 	}
-}
-
-// rescan has everything scanned and watched again soon. Nothing is watched until then.
-func (w *watch) rescan(now time.Time) {
-	w.closeWatcher()
-	w.wantFullScan(now.Add(w.x.opt.Debounce))
 }
 
 // wantFullScan asks for a full scan at a time, or earlier.
@@ -325,7 +323,10 @@ func outermost(paths []string) []string {
 
 // openWatcher begins to watch, unless it does already: the full scan that follows passes all folders to watchFolder.
 func (w *watch) openWatcher() {
-	if w.changes() != nil {
+	if w.outdated {
+		w.closeWatcher()
+	}
+	if w.outdated = false; w.changes() != nil {
 		return
 	}
 	watcher, err := w.x.opt.Watcher()

@@ -15,6 +15,8 @@ type Budget struct {
 	held   int64
 	now    int64 // number of uses so far
 	shares []*Share
+	// Changed, unless it is nil, is called with the number of bytes that all shares hold when it has changed. It must not call the budget.
+	Changed func(held int64)
 }
 
 // NewBudget returns a budget of a number of bytes. With 0, Hold always returns false.
@@ -87,6 +89,7 @@ func (s *Share) holdLocked(bytes int64) bool {
 	fits := s.fitsLocked(bytes)
 	s.releaseLocked()
 	if !fits {
+		b.tellLocked()
 		return false
 	}
 	for b.held+bytes > b.limit {
@@ -97,6 +100,7 @@ func (s *Share) holdLocked(bytes int64) bool {
 	s.bytes = bytes
 	b.held += bytes
 	b.shares = append(b.shares, s)
+	b.tellLocked()
 	return true
 }
 
@@ -105,6 +109,14 @@ func (s *Share) Release() {
 	s.budget.mu.Lock()
 	defer s.budget.mu.Unlock()
 	s.releaseLocked()
+	s.budget.tellLocked()
+}
+
+// tellLocked calls Changed. The caller has locked b.mu.
+func (b *Budget) tellLocked() {
+	if b.Changed != nil {
+		b.Changed(b.held)
+	}
 }
 
 // Bytes returns the number of bytes that the share holds.

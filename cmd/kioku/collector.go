@@ -1,0 +1,27 @@
+package main
+
+import (
+	"os"
+	"runtime/debug"
+	"runtime/metrics"
+)
+
+// minGarbage is the number of bytes that a daemon allocates at least between two collections.
+const minGarbage = 64 << 20
+
+// paceCollector lets garbage grow between two collections to the size of what is alive beside the words and vectors in memory, which
+// are held bytes. They have no pointers, so that a collection takes as long as without them; without a word about them the runtime would
+// wait until the heap is twice as large as they are. A person who sets GOGC decides.
+func paceCollector(held int64) {
+	if os.Getenv("GOGC") != "" {
+		return
+	}
+	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(sample)
+	live := max(int64(sample[0].Value.Uint64()), held)
+	percent := 100
+	if garbage := max(live-held, minGarbage); garbage < live {
+		percent = int(100 * garbage / live)
+	}
+	debug.SetGCPercent(percent)
+}

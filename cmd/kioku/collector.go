@@ -7,9 +7,9 @@ import (
 )
 
 // minGarbage is the number of bytes that a daemon allocates at least between two collections.
-const minGarbage = 64 << 20
+const minGarbage = 32 << 20
 
-// paceCollector lets garbage grow between two collections to the size of what is alive beside the words and vectors in memory, which
+// paceCollector lets garbage grow between two collections to half the size of what is alive beside the words and vectors in memory, which
 // are held bytes. They have no pointers, so that a collection takes as long as without them; without a word about them the runtime would
 // wait until the heap is twice as large as they are. A person who sets GOGC decides.
 func paceCollector(held int64) {
@@ -20,7 +20,7 @@ func paceCollector(held int64) {
 	metrics.Read(sample)
 	live := max(int64(sample[0].Value.Uint64()), held)
 	percent := 100
-	if garbage := max(live-held, minGarbage); garbage < live {
+	if garbage := max((live-held)/2, minGarbage); garbage < live {
 		percent = int(100 * garbage / live)
 	}
 	debug.SetGCPercent(percent)

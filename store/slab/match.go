@@ -40,7 +40,7 @@ func (x *Words) Match(q Query) []int64 {
 	if x.docs == 0 || q.Limit <= 0 {
 		return nil
 	}
-	best := newTopK[found](q.Limit)
+	best := newTopK(q.Limit, found.before)
 	weights := x.weights(q)
 	for _, p := range x.parts {
 		m := newMatcher(p, x, weights, best)

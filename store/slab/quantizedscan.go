@@ -34,7 +34,7 @@ func (s *Vectors) scanQuantized(q *query, k int, allow *IDs) ([]Neighbor, bool) 
 		return nil, false
 	}
 	slices.SortFunc(cands, func(a, b candidate) int { return cmp.Compare(b.upper, a.upper) })
-	top := newTopK[scored](k)
+	top := newTopK(k, scored.before)
 	for _, c := range cands {
 		if c.upper < floor(top) {
 			break
@@ -53,7 +53,7 @@ func (s *Vectors) candidates(q *query, k int, allow *IDs) []candidate {
 	all := scratch.Get().(*[]float32)
 	defer scratch.Put(all)
 	*all = slices.Grow((*all)[:0], s.span())
-	lower := newTopK[scored](k)
+	lower := newTopK(k, scored.before)
 	least := floor(lower)
 	for _, b := range s.blocks {
 		n := len(*all)

@@ -46,13 +46,14 @@ func neighbors(t *topK[scored], query []float32) []Neighbor {
 }
 
 // topK contains the k best of the values that were offered: a heap with the worst on top.
-type topK[T interface{ before(T) bool }] struct {
-	k    int
-	heap []T
+type topK[T any] struct {
+	k      int
+	before func(a, b T) bool // reports whether a is better than b
+	heap   []T
 }
 
-func newTopK[T interface{ before(T) bool }](k int) *topK[T] {
-	return &topK[T]{k: k, heap: make([]T, 0, k)}
+func newTopK[T any](k int, before func(a, b T) bool) *topK[T] {
+	return &topK[T]{k, before, make([]T, 0, k)}
 }
 
 // isFull reports whether k values were taken, so that only a better one is taken for the worst of them.
@@ -65,7 +66,7 @@ func (t *topK[T]) offer(v T) {
 		t.siftUp(len(t.heap) - 1)
 		return
 	}
-	if v.before(t.heap[0]) {
+	if t.before(v, t.heap[0]) {
 		t.heap[0] = v
 		t.siftDown()
 	}
@@ -75,7 +76,7 @@ func (t *topK[T]) offer(v T) {
 func (t *topK[T]) siftUp(i int) {
 	for i > 0 {
 		parent := (i - 1) / 2
-		if !t.heap[parent].before(t.heap[i]) {
+		if !t.before(t.heap[parent], t.heap[i]) {
 			return
 		}
 		t.heap[parent], t.heap[i] = t.heap[i], t.heap[parent]
@@ -88,7 +89,7 @@ func (t *topK[T]) siftDown() {
 	for i := 0; ; {
 		worst := i
 		for _, child := range [...]int{2*i + 1, 2*i + 2} {
-			if child < len(t.heap) && t.heap[worst].before(t.heap[child]) {
+			if child < len(t.heap) && t.before(t.heap[worst], t.heap[child]) {
 				worst = child
 			}
 		}

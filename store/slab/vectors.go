@@ -91,7 +91,7 @@ func (s *Vectors) Exact(v []float32, k int, allow *IDs) ([]Neighbor, error) {
 
 // scan compares every row in full.
 func (s *Vectors) scan(q *query, k int, allow *IDs) []Neighbor {
-	top := newTopK[scored](k)
+	top := newTopK(k, scored.before)
 	least := floor(top)
 	for _, b := range s.blocks {
 		for i, id := range b.ids {

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"github.com/mattn/go-sqlite3"
 
 	"kioku/embed"
+	"kioku/internal/files"
 	"kioku/memory"
 )
 
@@ -53,16 +55,18 @@ type Options struct {
 
 // Cache is the vectors of one agent. Its methods are safe for concurrent use. What is damaged counts as missing.
 type Cache struct {
-	path string
+	path string // empty for one that is always empty
 	opt  Options
 
-	mu sync.RWMutex // write-locked while the file is replaced
-	db *file        // guarded by mu; nil if the cache is opened to be read and there is no file
+	mu     sync.RWMutex // read-locked while the file is used, and write-locked while it is opened or replaced
+	db     *file        // guarded by mu; nil until it is opened, and if there is none to be read
+	closed bool         // guarded by mu
 }
 
 // file is an open cache file.
 type file struct {
 	id              int64
+	info            os.FileInfo
 	writer, readers *sql.DB // writer is nil if the cache is only read
 
 	mu     sync.Mutex
@@ -82,20 +86,48 @@ func Open(ctx context.Context, path string, opt Options) (*Cache, error) {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
 	c := &Cache{path: path, opt: opt}
-	var err error
-	if c.db, err = c.open(ctx); isDamage(err) && !opt.ReadOnly {
-		err = c.replace(ctx, nil, err)
-	}
-	if err != nil {
+	if err := c.reopen(ctx); err != nil {
 		return nil, fmt.Errorf("open embeddings %s: %w", path, err)
 	}
 	return c, nil
 }
 
-// open opens the file, or makes it.
-func (c *Cache) open(ctx context.Context) (*file, error) {
+// reopen opens the file, if it must be. Damage is mended.
+func (c *Cache) reopen(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return errClosed
+	}
+	if c.isCurrent() {
+		return nil
+	}
+	if c.db != nil {
+		_ = c.db.close() // another file is at its path
+	}
+	var err error
+	if c.db, err = c.open(ctx); isDamage(err) && !c.opt.ReadOnly {
+		err = c.replace(ctx, err)
+	}
+	return err
+}
+
+// isCurrent reports whether the file at the path is open. Only an owner replaces a file, so only readers have to look.
+func (c *Cache) isCurrent() bool {
+	if !c.opt.ReadOnly || c.path == "" {
+		return c.db != nil || c.path == ""
+	}
+	info, err := os.Stat(c.path)
+	if err != nil || info.Size() == 0 {
+		return c.db == nil
+	}
+	return c.db != nil && os.SameFile(info, c.db.info)
+}
+
+// open opens the file, or makes it. It returns nil if there is none to be read.
+func (c *Cache) open(ctx context.Context) (f *file, err error) {
 	if !c.opt.ReadOnly {
-		if err := finishReplace(c.path); err != nil {
+		if err := files.FinishDatabase(c.path); err != nil {
 			return nil, err
 		}
 	}
@@ -104,12 +136,15 @@ func (c *Cache) open(ctx context.Context) (*file, error) {
 		if c.opt.ReadOnly {
 			return nil, nil
 		}
-		return create(ctx, c.path)
+		if err = files.ReplaceDatabase(c.path, func(draft string) error { return create(ctx, draft, nil) }); err == nil {
+			info, err = os.Stat(c.path)
+		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	f := connect(c.path, c.opt.ReadOnly)
+	f = connect(c.path, c.opt.ReadOnly)
+	f.info = info
 	if err := f.check(ctx); err != nil {
 		return nil, errors.Join(err, f.close())
 	}
@@ -144,26 +179,21 @@ func openDB(path string, options url.Values, pragmas string) *sql.DB {
 	return sql.OpenDB(connector{u.String(), pragmas})
 }
 
-// create makes an empty file with mode 0600, before SQLite makes it with a wider one.
-func create(ctx context.Context, path string) (*file, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return nil, err
-	}
-	made, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_TRUNC, 0o600)
-	if err == nil {
-		err = errors.Join(made.Chmod(0o600), made.Close())
-	}
-	if err != nil {
-		return nil, err
-	}
+// create writes the schema to an empty file, and what fill puts into it; nil means nothing.
+func create(ctx context.Context, path string, fill func(*file) error) error {
 	f := connect(path, false)
 	f.id = rand.Int64N(1<<62) + 1
-	_, err = f.writer.ExecContext(ctx, fmt.Sprintf("PRAGMA journal_mode = WAL; BEGIN; %s; INSERT INTO cache VALUES (%d, 0); "+
+	_, err := f.writer.ExecContext(ctx, fmt.Sprintf("BEGIN; %s; INSERT INTO cache VALUES (%d, 0); "+
 		"PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT", schemaSQL, f.id, applicationID, schemaVersion))
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("create schema: %w", err), f.close())
+		err = fmt.Errorf("create schema: %w", err)
+	} else if fill != nil {
+		err = fill(f)
 	}
-	return f, nil
+	if err == nil { // only in the end there is a log, which is not beside the file when it gets its name
+		_, err = f.writer.ExecContext(ctx, "PRAGMA journal_mode = WAL")
+	}
+	return errors.Join(err, f.close())
 }
 
 // check reads what the file is. It returns an error of damage if it is none of ours, or none any more.
@@ -196,10 +226,11 @@ func (f *file) close() error {
 	return err
 }
 
-// Close closes the file. No other method may be called after it.
+// Close closes the file. Calls after it return an error.
 func (c *Cache) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.closed = true
 	if c.db == nil {
 		return nil
 	}
@@ -216,38 +247,67 @@ func (c *Cache) ID() int64 {
 	return c.db.id
 }
 
-// errDamaged: the file is not what Kioku wrote.
-var errDamaged = errors.New("the embeddings are damaged")
+var (
+	// errDamaged: the file is not what Kioku wrote.
+	errDamaged = errors.New("the embeddings are damaged")
+	// errClosed: Close was called.
+	errClosed = errors.New("the embeddings were closed")
+)
 
-// isDamage reports whether an error says that the bytes of the file are not what was written to it.
+// damageCodes are the extended codes of an input or output error that say that bytes are not what was written.
+var damageCodes = map[sqlite3.ErrNoExtended]bool{sqlite3.ErrIoErrShortRead: true, ioErrData: true, ioErrCorruptFS: true}
+
+// Extended codes that go-sqlite3 does not name.
+const (
+	ioErrData      = sqlite3.ErrNoExtended(10 | 32<<8)
+	ioErrCorruptFS = sqlite3.ErrNoExtended(10 | 33<<8)
+)
+
+// isDamage reports whether an error says that the bytes of the file are not what was written to it. The statements are constant, so that a
+// missing table or a value of another type is damage too.
 func isDamage(err error) bool {
-	var e sqlite3.Error
-	if errors.As(err, &e) {
-		return e.Code == sqlite3.ErrCorrupt || e.Code == sqlite3.ErrNotADB || e.Code == sqlite3.ErrIoErr && e.ExtendedCode == sqlite3.ErrIoErrShortRead
+	if e, ok := errors.AsType[sqlite3.Error](err); ok {
+		return e.Code == sqlite3.ErrCorrupt || e.Code == sqlite3.ErrNotADB || damageCodes[e.ExtendedCode] ||
+			e.Code == sqlite3.ErrError && strings.HasPrefix(e.Error(), "no such ")
 	}
-	return errors.Is(err, errDamaged)
+	return errors.Is(err, errDamaged) || err != nil && strings.Contains(err.Error(), "sql: Scan error")
 }
 
-// read calls f with the connections that read, unless there is no file. Damage is mended, and f is called again with what is left.
+// read calls f with the file, unless there is none. Damage is mended, and f is called again with what is left: what it has found before
+// does not count.
 func (c *Cache) read(ctx context.Context, f func(*file) error) error {
 	for try := 1; ; try++ {
-		c.mu.RLock()
-		db := c.db
-		var err error
-		if db != nil {
-			err = f(db)
+		db, err := c.acquire(ctx)
+		if db == nil {
+			return err
 		}
+		err = f(db)
 		c.mu.RUnlock()
 		switch {
-		case !isDamage(err):
+		case !isDamage(err), try == maxTries:
 			return err
 		case c.opt.ReadOnly:
 			return nil // as if it were missing: the owner mends it
-		case try == maxTries:
+		}
+		if err := c.heal(ctx, db, err); err != nil {
 			return err
 		}
-		if err := c.replace(ctx, db, err); err != nil {
-			return err
+	}
+}
+
+// acquire returns the open file with mu locked to read; nil if there is none. It opens the file if it must.
+func (c *Cache) acquire(ctx context.Context) (*file, error) {
+	for {
+		c.mu.RLock()
+		if !c.closed && c.isCurrent() {
+			if c.db == nil {
+				c.mu.RUnlock()
+			}
+			return c.db, nil
+		}
+		c.mu.RUnlock()
+		if err := c.reopen(ctx); err != nil {
+			return nil, err
 		}
 	}
 }

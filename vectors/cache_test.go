@@ -188,27 +188,73 @@ func TestDamagedFileIsReplaced(t *testing.T) {
 	}
 }
 
-// A process that was killed while it replaced a file leaves one of the two in its place.
+// A process that was killed while it replaced a file leaves one of the two in its place, and nothing of the old one goes into the new one.
 func TestOpenFinishesAReplacement(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "embeddings.sqlite")
 	c := openCache(t, dir, 100)
 	put(t, c, space, "one")
-	c.Close()
-	if err := os.Rename(path, path+".new"); err != nil {
+	old, err := os.ReadFile(path)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if c = openCache(t, dir, 100); documents(t, c, space, "one") != 1 {
-		t.Error("the new file is not put in its place")
+	log, err := os.ReadFile(path + "-wal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, c, space, "two", "three")
+	c.Close()
+	if err := os.Rename(path, path+".whole"); err != nil {
+		t.Fatal(err)
+	}
+	testkit.WriteFile(t, dir, "embeddings.sqlite", string(old))
+	testkit.WriteFile(t, dir, "embeddings.sqlite-wal", string(log))
+	if c = openCache(t, dir, 100); documents(t, c, space, "one", "two", "three") != 3 {
+		t.Error("the new file is not put in its place, or the old log is written into it")
 	}
 	c.Close()
-	testkit.WriteFile(t, dir, "embeddings.sqlite.new", "half of it")
+	testkit.WriteFile(t, dir, "embeddings.sqlite.draft", "half of it")
 	if c = openCache(t, dir, 100); documents(t, c, space, "one") != 1 {
 		t.Error("half of a new file is used")
 	}
-	if _, err := os.Stat(path + ".new"); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(path + ".draft"); !errors.Is(err, os.ErrNotExist) {
 		t.Error("half of a new file is left")
+	}
+}
+
+// A damaged file is mended for all callers, also if the one that has met the damage has gone; what is stored then is there.
+func TestDamageMetByACallerWhoHasGoneIsMended(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "embeddings.sqlite")
+	c := openCache(t, dir, 100)
+	put(t, c, space, many(500)...)
+	c.Close()
+	c = openCache(t, dir, 100)
+	file, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(file[4096:], strings.Repeat("damage", (len(file)-4096)/6))
+	if err := os.WriteFile(path, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	var once sync.Once
+	live := func(context.Context) (map[vectors.Hash]struct{}, error) { once.Do(cancel); return nil, nil }
+	_, _ = c.Stats(gone, live)
+	put(t, c, space, "new")
+	if n := documents(t, c, space, "new"); n != 1 {
+		t.Errorf("%d of one vector that was stored is there", n)
+	}
+	other, err := vectors.Open(t.Context(), path, vectors.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	if n := documents(t, other, space, "new"); n != 1 {
+		t.Error("what was stored is not in the file")
 	}
 }
 
@@ -244,6 +290,9 @@ func TestReadOnlyCacheFollowsTheOwner(t *testing.T) {
 	put(t, owner, space, "one")
 	if documents(t, reader, space, "one") != 1 {
 		t.Error("the reader does not find what the owner has stored")
+	}
+	if documents(t, none, space, "one") != 1 {
+		t.Error("a reader from before the file was made does not find it")
 	}
 	if err := reader.Put(t.Context(), space, map[vectors.Key][]float32{key(vectors.Document, "x"): document("x")}); !errors.Is(err, memory.ErrReadOnly) {
 		t.Errorf("the reader writes: %v", err)

@@ -12,12 +12,10 @@ import (
 	"time"
 
 	"kioku/embed"
+	"kioku/internal/files"
 )
 
 const (
-	// draftSuffix is the suffix of a new file until it is whole, and corruptSuffix that of the last damaged one, which is kept for people.
-	draftSuffix   = ".new"
-	corruptSuffix = ".corrupt"
 	// copyRows is the number of ids that are copied at a time.
 	copyRows = 256
 	// maxUnread is the number of ranges in a row of which nothing can be read after which a table counts as ended, if its last id cannot
@@ -28,60 +26,40 @@ const (
 		CROSS JOIN spaces s ON s.id = e.space WHERE e.id BETWEEN ? AND ?`
 )
 
-// replace puts a new file with what can be read of the damaged one in its place, unless another call was first. The old file is
-// renamed only when the new one is whole, so that after a kill one of the two is at its place or can be put there.
-func (c *Cache) replace(ctx context.Context, damaged *file, cause error) error {
+// heal puts a new file in the place of a damaged one, unless another call was first.
+func (c *Cache) heal(ctx context.Context, damaged *file, cause error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.db != damaged {
+	if c.db != damaged || c.closed {
 		return nil
 	}
-	draft := c.path + draftSuffix
-	if err := removeFiles(draft); err != nil {
+	return c.replace(ctx, cause)
+}
+
+// replace puts a new file with what can be read of the damaged one in its place. If that fails, the next call tries again. It does not end with
+// its caller, whom it is not for.
+func (c *Cache) replace(ctx context.Context, cause error) error {
+	ctx = context.WithoutCancel(ctx)
+	var n Imported
+	err := files.ReplaceDatabase(c.path, func(draft string) error {
+		from := connect(c.path, true)
+		err := create(ctx, draft, func(f *file) (err error) {
+			n, err = copyVectors(ctx, c.path, from, &Cache{path: draft, opt: c.opt, db: f})
+			return err
+		})
+		_ = from.close() // it is damaged anyway
+		if err == nil && c.db != nil {
+			_ = c.db.close()
+			c.db = nil
+		}
 		return err
-	}
-	made, err := create(ctx, draft)
+	})
 	if err != nil {
 		return fmt.Errorf("%w; it cannot be replaced: %w", cause, err)
-	}
-	from := connect(c.path, true)
-	n, err := copyVectors(ctx, c.path, from, &Cache{path: draft, opt: c.opt, db: made})
-	if err = errors.Join(err, made.close()); err != nil {
-		return errors.Join(fmt.Errorf("%w; it cannot be replaced: %w", cause, err), from.close())
-	}
-	_ = from.close() // it is damaged anyway
-	if damaged != nil {
-		_ = damaged.close()
-	}
-	if err := errors.Join(removeFiles(c.path+corruptSuffix), os.Rename(c.path, c.path+corruptSuffix), removeFiles(c.path)); err != nil {
-		return err
-	}
-	if err := os.Rename(draft, c.path); err != nil {
-		return err
 	}
 	c.opt.Log.Warn("the embeddings were damaged; what can be read of them is in a new file", "path", c.path, "cause", cause, "vectors", n.Read)
 	c.db, err = c.open(ctx)
 	return err
-}
-
-// finishReplace puts a new file in the place of a damaged one that a killed process has renamed, and removes one that is not whole.
-func finishReplace(path string) error {
-	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
-		if err := os.Rename(path+draftSuffix, path); err == nil || errors.Is(err, os.ErrNotExist) {
-			return nil
-		}
-	}
-	return removeFiles(path + draftSuffix)
-}
-
-// removeFiles removes a database and the files beside it, as far as they exist.
-func removeFiles(path string) error {
-	for _, suffix := range []string{"", "-journal", "-wal", "-shm"} {
-		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
 }
 
 // Imported is the outcome of an import.
@@ -217,9 +195,10 @@ func readRange(ctx context.Context, f *file, first, last int64) (rows map[embed.
 func (c *Cache) Check(ctx context.Context, pace func(time.Duration) error) (vectors int, found []string, err error) {
 	for last, more := int64(0), true; more; {
 		start := time.Now()
-		var wrong []int64
+		var wrong rowsOf
 		err := c.read(ctx, func(f *file) error {
-			wrong, more = nil, false
+			wrong.begin(f)
+			more = false
 			return forEachRow(ctx, f.readers, func(rows *sql.Rows) error {
 				var vector sql.RawBytes
 				var sum uint32
@@ -228,13 +207,13 @@ func (c *Cache) Check(ctx context.Context, pace func(time.Duration) error) (vect
 				}
 				vectors, more = vectors+1, true
 				if crc32.Checksum(vector, castagnoli) != sum {
-					wrong = append(wrong, last)
+					wrong.ids = append(wrong.ids, last)
 				}
 				return nil
 			}, "SELECT id, vector, checksum FROM embedding_cache WHERE id > ? ORDER BY id LIMIT ?", last, copyRows)
 		})
-		if err == nil && len(wrong) > 0 {
-			found = append(found, fmt.Sprintf("embeddings without their checksum: %d", len(wrong)))
+		if err == nil && len(wrong.ids) > 0 {
+			found = append(found, fmt.Sprintf("embeddings without their checksum: %d", len(wrong.ids)))
 			if !c.opt.ReadOnly {
 				err = c.deleteRows(ctx, wrong)
 			}

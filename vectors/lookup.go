@@ -118,8 +118,8 @@ func (c *Cache) Windows(ctx context.Context, s embed.Space, hashes []Hash) (map[
 // forEachVector calls each with the vectors of a kind. The bytes are valid only during the call. A row without its checksum is removed, so
 // that it counts as missing.
 func (c *Cache) forEachVector(ctx context.Context, s embed.Space, kind Kind, hashes []Hash, each func(Hash, []byte)) error {
-	var wrong []int64
-	err := c.lookUp(ctx, s, kind, hashes, selectVectors, func(rows *sql.Rows) error {
+	var wrong rowsOf
+	err := c.lookUp(ctx, s, kind, hashes, selectVectors, wrong.begin, func(rows *sql.Rows) error {
 		var id int64
 		var hash, vector sql.RawBytes
 		var sum uint32
@@ -129,7 +129,7 @@ func (c *Cache) forEachVector(ctx context.Context, s embed.Space, kind Kind, has
 		if len(hash) == len(Hash{}) && crc32.Checksum(vector, castagnoli) == sum {
 			each(Hash(hash), vector)
 		} else {
-			wrong = append(wrong, id)
+			wrong.ids = append(wrong.ids, id)
 		}
 		return nil
 	})
@@ -142,7 +142,7 @@ func (c *Cache) forEachVector(ctx context.Context, s embed.Space, kind Kind, has
 // Known returns which texts of a kind the cache has in a space.
 func (c *Cache) Known(ctx context.Context, s embed.Space, kind Kind, hashes []Hash) (map[Hash]bool, error) {
 	known := make(map[Hash]bool, len(hashes))
-	err := c.lookUp(ctx, s, kind, hashes, selectKnown, func(rows *sql.Rows) error {
+	err := c.lookUp(ctx, s, kind, hashes, selectKnown, func(*file) {}, func(rows *sql.Rows) error {
 		var hash sql.RawBytes
 		err := rows.Scan(&hash)
 		if err == nil && len(hash) == len(Hash{}) {
@@ -153,12 +153,13 @@ func (c *Cache) Known(ctx context.Context, s embed.Space, kind Kind, hashes []Ha
 	return known, err
 }
 
-// lookUp runs a query for hashes, some at a time.
-func (c *Cache) lookUp(ctx context.Context, s embed.Space, kind Kind, hashes []Hash, query string, scan func(*sql.Rows) error) error {
+// lookUp runs a query for hashes, some at a time. It calls begin before it begins, and again if it begins anew with another file.
+func (c *Cache) lookUp(ctx context.Context, s embed.Space, kind Kind, hashes []Hash, query string, begin func(*file), scan func(*sql.Rows) error) error {
 	if len(hashes) == 0 {
 		return nil
 	}
 	err := c.read(ctx, func(f *file) error {
+		begin(f)
 		id, err := f.spaceID(ctx, s)
 		if err != nil || id == 0 {
 			return err

@@ -36,7 +36,7 @@ func (c *Cache) Stats(ctx context.Context, live Live) ([]CachedSpace, error) {
 		return nil, err
 	}
 	var all []CachedSpace
-	err = c.forEachRow(ctx, func(e entry) {
+	err = c.forEachRow(ctx, func(*file) { all = nil }, func(e entry) {
 		i := slices.IndexFunc(all, func(s CachedSpace) bool { return s.Space == e.space })
 		if i < 0 {
 			i = len(all)
@@ -95,9 +95,11 @@ type entry struct {
 	size, used int64
 }
 
-// forEachRow calls f with each row, those written longest ago first.
-func (c *Cache) forEachRow(ctx context.Context, f func(entry)) error {
+// forEachRow calls f with each row, those written longest ago first. It calls begin before it begins, and again if it begins anew with
+// another file.
+func (c *Cache) forEachRow(ctx context.Context, begin func(*file), f func(entry)) error {
 	return c.read(ctx, func(db *file) error {
+		begin(db)
 		return forEachRow(ctx, db.readers, func(rows *sql.Rows) error {
 			var e entry
 			var hash sql.RawBytes
@@ -126,18 +128,19 @@ func (c *Cache) Evict(ctx context.Context, live Live, inUse ...embed.Space) erro
 	if err != nil {
 		return err
 	}
-	var unused []int64
+	var unused rowsOf
 	kept, fresh := 0, c.opt.Now().Add(-freshFor).Unix()
-	err = c.forEachRow(ctx, func(e entry) {
+	err = c.forEachRow(ctx, func(f *file) { unused.begin(f); kept = 0 }, func(e entry) {
 		_, ok := indexed[e.hash]
 		if ok && slices.ContainsFunc(inUse, e.space.Matches) || e.used > fresh {
 			kept++
 			return
 		}
-		unused = append(unused, e.id)
+		unused.ids = append(unused.ids, e.id)
 	})
 	if err == nil {
-		err = c.deleteRows(ctx, unused[:max(len(unused)-c.opt.Entries, 0)])
+		unused.ids = unused.ids[:max(len(unused.ids)-c.opt.Entries, 0)]
+		err = c.deleteRows(ctx, unused)
 	}
 	if err == nil {
 		err = c.write(ctx, func(_ *file, tx *sql.Tx) error {
@@ -168,19 +171,19 @@ func (c *Cache) Prune(ctx context.Context, p Prune, live Live, active embed.Spac
 	if err != nil {
 		return 0, err
 	}
-	var doomed []int64
-	err = c.forEachRow(ctx, func(e entry) {
+	var doomed rowsOf
+	err = c.forEachRow(ctx, doomed.begin, func(e entry) {
 		_, ok := indexed[e.hash]
 		if ok && (p.Unused || e.space == active) || p.Model != "" && p.Model != e.space.Model && p.Model != e.space.Provider+"/"+e.space.Model ||
 			!p.Before.IsZero() && e.used >= p.Before.Unix() {
 			return
 		}
-		doomed = append(doomed, e.id)
+		doomed.ids = append(doomed.ids, e.id)
 	})
 	if err == nil {
 		err = c.deleteRows(ctx, doomed)
 	}
-	if err == nil && len(doomed) > 0 {
+	if err == nil && len(doomed.ids) > 0 {
 		err = c.read(ctx, func(f *file) error {
 			_, err := f.writer.ExecContext(ctx, "VACUUM")
 			return err
@@ -189,19 +192,31 @@ func (c *Cache) Prune(ctx context.Context, p Prune, live Live, active embed.Spac
 	if err != nil {
 		return 0, fmt.Errorf("prune embeddings: %w", err)
 	}
-	return len(doomed), nil
+	return len(doomed.ids), nil
 }
 
-// deleteRows deletes rows by their ids.
-func (c *Cache) deleteRows(ctx context.Context, ids []int64) error {
-	if len(ids) == 0 {
+// rowsOf are rows of one file by their ids, which mean others in the file that takes its place.
+type rowsOf struct {
+	file *file
+	ids  []int64
+}
+
+// begin begins to collect rows of a file.
+func (r *rowsOf) begin(f *file) { *r = rowsOf{file: f} }
+
+// deleteRows deletes rows, unless another file has taken the place of theirs.
+func (c *Cache) deleteRows(ctx context.Context, rows rowsOf) error {
+	if len(rows.ids) == 0 {
 		return nil
 	}
-	list, err := json.Marshal(ids)
+	list, err := json.Marshal(rows.ids)
 	if err != nil {
 		return err
 	}
-	return c.write(ctx, func(_ *file, tx *sql.Tx) error {
+	return c.write(ctx, func(f *file, tx *sql.Tx) error {
+		if f != rows.file {
+			return nil
+		}
 		_, err := tx.ExecContext(ctx, "DELETE FROM embedding_cache WHERE id IN (SELECT value FROM json_each(?))", string(list))
 		return err
 	})

@@ -56,7 +56,7 @@ var format = store.Format{ApplicationID: applicationID, Schema: schemaVersion}
 type file struct {
 	pages, indexPages *checksumvfs.File
 	raw               []*store.RawFile // of both, held until the connections are closed
-	indexInfo         os.FileInfo      // nil if there is no index
+	info, indexInfo   os.FileInfo      // nil if there is no file, and no index
 	writer, readers   *sql.DB          // writer is nil if the file is only read
 }
 
@@ -78,6 +78,9 @@ func connect(path, index string, id uint64, readOnly bool) (_ *file, err error) 
 	}
 	c := connector{dsn: "file::memory:?mode=memory", setUp: schemaSQL + ";" + commonPragmas + attach + visibleFiles + ";"}
 	if path != "" {
+		if f.info, err = os.Stat(path); err != nil {
+			return nil, err
+		}
 		if err := f.hold(path); err != nil {
 			return nil, err
 		}
@@ -154,16 +157,19 @@ func isWritable(path string) bool {
 	return syscall.Access(filepath.Dir(path), writable) == nil
 }
 
-// isCurrent reports whether the index at a path is the one that is attached, and the shared memory of both is whole.
-func (f *file) isCurrent(index string) bool {
-	if f.lostShm() {
-		return false
+// isCurrent reports whether the files at two paths are those that are open and attached, and the shared memory of both is whole. Only an
+// owner replaces the first, so only readers have to look.
+func (f *file) isCurrent(path, index string) bool {
+	return !f.lostShm() && isAt(index, f.indexInfo) && (f.writer != nil || isAt(path, f.info))
+}
+
+// isAt reports whether a file that was there before, nil for none, is still at a path.
+func isAt(path string, before os.FileInfo) bool {
+	info, err := os.Stat(path)
+	if err != nil || before == nil {
+		return err != nil && before == nil
 	}
-	info, err := os.Stat(index)
-	if err != nil || f.indexInfo == nil {
-		return err != nil
-	}
-	return os.SameFile(info, f.indexInfo)
+	return os.SameFile(info, before)
 }
 
 // lostShm reports whether the -shm file of one of the two was cut off or overwritten.
@@ -212,22 +218,11 @@ func (f *file) release() {
 	}
 }
 
-// create makes an empty file with mode 0600, before SQLite makes it with a wider one, and returns its id.
-func create(ctx context.Context, path string) (uint64, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return 0, err
-	}
-	made, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_TRUNC, 0o600)
-	if err == nil {
-		err = errors.Join(made.Chmod(0o600), made.Close())
-	}
+// create writes the schema to an empty file.
+func create(ctx context.Context, path string) error {
+	pages, err := checksumvfs.Open(rand.Uint64())
 	if err != nil {
-		return 0, err
-	}
-	id := rand.Uint64()
-	pages, err := checksumvfs.Open(id)
-	if err != nil {
-		return 0, err
+		return err
 	}
 	defer pages.Close()
 	options := url.Values{}
@@ -237,9 +232,9 @@ func create(ctx context.Context, path string) (uint64, error) {
 	_, err = db.ExecContext(ctx, fmt.Sprintf("BEGIN; %s; INSERT INTO derived VALUES (''); PRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT; "+
 		"PRAGMA journal_mode = WAL", schemaSQL, applicationID, schemaVersion))
 	if err = errors.Join(err, db.Close()); err != nil {
-		return 0, fmt.Errorf("make %s: %w", path, err)
+		return fmt.Errorf("make %s: %w", path, err)
 	}
-	return id, nil
+	return nil
 }
 
 // connector opens connections and sets them up, without registering a driver for the whole process.

@@ -13,16 +13,17 @@ import (
 
 	"github.com/mattn/go-sqlite3"
 
+	"kioku/internal/files"
 	"kioku/store"
 	"kioku/store/checksumvfs"
 )
 
 const (
-	// draftSuffix is the suffix of a new file until it is whole, and corruptSuffix that of the last damaged one, which is kept for people.
-	draftSuffix   = ".new"
-	corruptSuffix = ".corrupt"
 	// copyRows is the number of ids that are copied at a time.
 	copyRows = 256
+	// maxUnread is the number of ranges in a row of which nothing can be read after which a table counts as ended, if its last id cannot
+	// be read.
+	maxUnread = 32
 )
 
 // paidTable is a table of what cannot be made again.
@@ -54,52 +55,27 @@ func (d *Store) heal(ctx context.Context, damaged *file, cause error) error {
 	return d.replace(ctx, cause)
 }
 
-// replace puts a new file with the answers that can be read of the damaged one in its place. The old file is renamed only when the new one is
-// whole, so that after a kill one of the two is at its place or can be put there.
+// replace puts a new file with the answers that can be read of the damaged one in its place. It does not end with its caller, whom it is not
+// for.
 func (d *Store) replace(ctx context.Context, cause error) error {
-	draft := d.path + draftSuffix
-	if err := removeFiles(draft); err != nil {
+	ctx = context.WithoutCancel(ctx)
+	answers := 0
+	err := files.ReplaceDatabase(d.path, func(draft string) error {
+		err := create(ctx, draft)
+		if err == nil {
+			answers, err = copyPaid(ctx, d.path, draft)
+		}
+		if err == nil {
+			_ = d.closeFile() // it is damaged anyway
+		}
 		return err
-	}
-	if _, err := create(ctx, draft); err != nil {
-		return fmt.Errorf("%w; it cannot be replaced: %w", cause, err)
-	}
-	answers, err := copyPaid(ctx, d.path, draft)
+	})
 	if err != nil {
 		return fmt.Errorf("%w; it cannot be replaced: %w", cause, err)
-	}
-	_ = d.closeFile() // it is damaged anyway
-	if err := errors.Join(removeFiles(d.path+corruptSuffix), os.Rename(d.path, d.path+corruptSuffix), removeFiles(d.path), os.Rename(draft, d.path)); err != nil {
-		return err
 	}
 	d.opt.Log.Warn("what is derived was damaged and is made again", "path", d.path, "cause", cause, "answers", answers)
 	d.db, err = d.open(ctx)
 	return err
-}
-
-// finishReplace puts a new file in the place of a damaged one that a killed process has renamed, and makes one if there is none.
-func finishReplace(ctx context.Context, path string) error {
-	info, err := os.Lstat(path)
-	if err == nil && info.Size() > 0 {
-		return errors.Join(removeFiles(path+draftSuffix), os.Chmod(path, 0o600))
-	}
-	if _, err := os.Lstat(path + corruptSuffix); err != nil || os.Rename(path+draftSuffix, path) != nil {
-		if _, err := create(ctx, path+draftSuffix); err != nil {
-			return err
-		}
-		return errors.Join(removeFiles(path), os.Rename(path+draftSuffix, path))
-	}
-	return nil
-}
-
-// removeFiles removes a database and the files beside it, as far as they exist.
-func removeFiles(path string) error {
-	for _, suffix := range []string{"", "-journal", "-wal", "-shm"} {
-		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return err
-		}
-	}
-	return nil
 }
 
 // Adopt copies the answers of models, and the tokens that they have used, from an index of an earlier version, which had them itself.
@@ -111,7 +87,7 @@ func (d *Store) Adopt(ctx context.Context, index string) error {
 	if err != nil || !has {
 		return ctx.Err() // it is of a version before models, or cannot be read
 	}
-	if err := finishReplace(ctx, d.path); err != nil {
+	if _, err := d.makeFile(ctx); err != nil {
 		return err
 	}
 	answers, err := copyPaid(ctx, index, d.path)
@@ -156,17 +132,24 @@ func copyPaid(ctx context.Context, path, into string) (answers int, err error) {
 // copyRows copies the rows of the table, range by range, and leaves out what cannot be read.
 func (p paidTable) copyRows(ctx context.Context, path string, from, to *sql.DB) (n int, err error) {
 	const smallestRow = 64
-	last := 0
+	last, known := 0, true
 	if within(ctx, from, func(t *txn) { last = t.number(p.lastID) }) != nil {
+		known = false
 		if info, err := os.Stat(path); err == nil {
 			last = int(info.Size() / smallestRow)
 		}
 	}
-	for first := 1; first <= last; first += copyRows {
+	for first, unread := 1, 0; first <= last && (known || unread < maxUnread); first += copyRows {
 		rows, err := p.readRange(ctx, from, first, first+copyRows-1)
+		unread++
+		if err == nil {
+			unread = 0
+		}
 		for id := first; err != nil && id < first+copyRows; id++ {
-			one, _ := p.readRange(ctx, from, id, id)
-			rows = append(rows, one...)
+			one, failed := p.readRange(ctx, from, id, id)
+			if rows = append(rows, one...); failed == nil {
+				unread = 0
+			}
 		}
 		err = within(ctx, to, func(t *txn) {
 			for _, row := range rows {
@@ -224,7 +207,7 @@ func (d *Store) Copy(ctx context.Context, path string) error {
 		return fmt.Errorf("copy what is derived: %w", err)
 	}
 	if err := d.use(ctx, func(f *file) error { return f.copyTo(ctx, path) }); err != nil {
-		return errors.Join(fmt.Errorf("copy what is derived: %w", err), removeFiles(path))
+		return errors.Join(fmt.Errorf("copy what is derived: %w", err), files.RemoveDatabase(path))
 	}
 	return nil
 }
@@ -281,7 +264,8 @@ func (d *Store) Check(ctx context.Context, mend bool) (found []string, err error
 	if !mend || d.opt.ReadOnly {
 		return found, nil
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return found, d.replace(ctx, err)
+	d.mu.RLock()
+	db := d.db
+	d.mu.RUnlock()
+	return found, d.heal(ctx, db, err)
 }

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"sync"
 	"time"
 
 	"kioku/derive/vocab"
+	"kioku/internal/files"
 	"kioku/store"
 )
 
@@ -96,7 +98,7 @@ func (d *Store) use(ctx context.Context, f func(*file) error) error {
 			return err
 		}
 		err = f(db)
-		damage, stale := db.damage(err), !db.isCurrent(d.index)
+		damage, stale := db.damage(err), !db.isCurrent(d.path, d.index)
 		d.mu.RUnlock()
 		switch {
 		case damage == nil && (err == nil || !stale), try == maxTries, ctx.Err() != nil:
@@ -115,7 +117,7 @@ func (d *Store) use(ctx context.Context, f func(*file) error) error {
 func (d *Store) acquire(ctx context.Context) (*file, error) {
 	for {
 		d.mu.RLock()
-		if d.db != nil && d.db.isCurrent(d.index) {
+		if d.db != nil && d.db.isCurrent(d.path, d.index) {
 			return d.db, nil
 		}
 		closed := d.closed
@@ -133,7 +135,7 @@ func (d *Store) acquire(ctx context.Context) (*file, error) {
 func (d *Store) reopen(ctx context.Context) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.closed || d.db != nil && d.db.isCurrent(d.index) {
+	if d.closed || d.db != nil && d.db.isCurrent(d.path, d.index) {
 		return nil
 	}
 	_ = d.closeFile() // it is not used any more
@@ -153,10 +155,7 @@ func (d *Store) open(ctx context.Context) (*file, error) {
 	case d.opt.ReadOnly && h.Kind == store.FileAbsent:
 		return connect("", d.index, 0, true)
 	case !d.opt.ReadOnly:
-		if err := finishReplace(ctx, d.path); err != nil {
-			return nil, err
-		}
-		if h, err = store.ReadHeader(d.path, format); err != nil {
+		if h, err = d.makeFile(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -164,6 +163,23 @@ func (d *Store) open(ctx context.Context) (*file, error) {
 		return nil, fmt.Errorf("%w: its first page cannot be read, or it has schema %d and this program needs %d", errDamaged, h.Schema, schemaVersion)
 	}
 	return connect(d.path, d.index, h.ID, d.opt.ReadOnly)
+}
+
+// makeFile makes the file if there is none, and returns what its first page says.
+func (d *Store) makeFile(ctx context.Context) (store.Header, error) {
+	if err := files.FinishDatabase(d.path); err != nil {
+		return store.Header{}, err
+	}
+	h, err := store.ReadHeader(d.path, format)
+	if err == nil && h.Kind == store.FileAbsent {
+		if err = files.ReplaceDatabase(d.path, func(draft string) error { return create(ctx, draft) }); err == nil {
+			h, err = store.ReadHeader(d.path, format)
+		}
+	}
+	if err != nil {
+		return h, err
+	}
+	return h, os.Chmod(d.path, 0o600)
 }
 
 // read calls f with a snapshot of the file. step is what an error says.

@@ -66,7 +66,7 @@ var mayImport = map[string]string{
 	"derive":                 "derive/contract derive/decision derive/resolve derive/rule derive/store derive/unit derive/view derive/vocab derive/week llm memory search/analysis internal",
 	"derive/vocab":           "memory search/analysis",
 	"derive/unit":            "memory",
-	"derive/store":           "derive/unit derive/vocab memory search search/analysis store store/checksumvfs",
+	"derive/store":           "derive/unit derive/vocab memory search search/analysis store store/checksumvfs internal",
 	"derive/resolve":         "derive/unit derive/vocab memory",
 	"derive/decision":        "derive/unit memory internal",
 	"derive/view":            "derive/unit derive/vocab memory internal",

@@ -63,6 +63,39 @@ func TestCheckFindsEveryZeroedPage(t *testing.T) {
 	}
 }
 
+// A process that only reads finds pages of zeros too: doctor does.
+func TestCheckOfAReaderFindsZeroedPages(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	owner := openTestStore(t, dir)
+	churn(t, owner, 24)
+	if err := owner.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(owner.path, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.WriteAt(make([]byte, 2*checksumvfs.PageSize), info.Size()-2*checksumvfs.PageSize); err != nil {
+		t.Fatal(err)
+	}
+	opt := owner.opt
+	opt.ReadOnly = true
+	s, err := Open(t.Context(), owner.path, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if checked, err := s.Check(t.Context(), nil); err == nil || len(checked.Found) == 0 { // only an owner mends
+		t.Errorf("found %q, %v", checked.Found, err)
+	}
+}
+
 // A check on a connection that has searched before the last commits takes the segments of words that these have merged away
 // for damage, unless it asks FTS5 for the new ones.
 func TestCheckFindsNothingAfterCommitsOfAnotherConnection(t *testing.T) {

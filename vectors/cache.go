@@ -55,7 +55,7 @@ type Options struct {
 
 // Cache is the vectors of one agent. Its methods are safe for concurrent use. What is damaged counts as missing.
 type Cache struct {
-	path string // empty for one that is always empty
+	path string // empty for one that is always empty, or only filled
 	opt  Options
 
 	mu     sync.RWMutex // read-locked while the file is used, and write-locked while it is opened or replaced
@@ -112,14 +112,14 @@ func (c *Cache) reopen(ctx context.Context) error {
 	return err
 }
 
-// isCurrent reports whether the file at the path is open. Only an owner replaces a file, so only readers have to look.
+// isCurrent reports whether the file at the path is open, or that there is none to be read. Anybody may remove the file, also under an owner.
 func (c *Cache) isCurrent() bool {
-	if !c.opt.ReadOnly || c.path == "" {
-		return c.db != nil || c.path == ""
+	if c.path == "" {
+		return true
 	}
 	info, err := os.Stat(c.path)
 	if err != nil || info.Size() == 0 {
-		return c.db == nil
+		return c.db == nil && c.opt.ReadOnly
 	}
 	return c.db != nil && os.SameFile(info, c.db.info)
 }
@@ -204,7 +204,7 @@ func (f *file) check(ctx context.Context) error {
 	case err != nil:
 		return err
 	case application != applicationID && application != 0:
-		return memory.ErrForeignFile
+		return fmt.Errorf("%w; move it away", memory.ErrForeignFile)
 	case application == 0 || schema == 0:
 		return errDamaged
 	case schema > schemaVersion:

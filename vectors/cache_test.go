@@ -258,6 +258,28 @@ func TestDamageMetByACallerWhoHasGoneIsMended(t *testing.T) {
 	}
 }
 
+// A file that somebody removes while it is open is made again, with its mode, and takes what is bought then.
+func TestRemovedFileIsMadeAgain(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "embeddings.sqlite")
+	c := openCache(t, dir, 100)
+	put(t, c, space, "one")
+	before := c.ID()
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if err := os.Remove(path + suffix); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(t, c, space, "two")
+	if n := documents(t, c, space, "one", "two"); n != 1 || c.ID() == before {
+		t.Errorf("%d of one vector is there; the id is %d, before %d", n, c.ID(), before)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v %v", info.Mode(), err)
+	}
+}
+
 // Hazard A22: a database of another program, or of a newer version, is left alone.
 func TestOpenRefusesWhatItMustNotChange(t *testing.T) {
 	t.Parallel()

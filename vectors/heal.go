@@ -44,7 +44,7 @@ func (c *Cache) replace(ctx context.Context, cause error) error {
 	err := files.ReplaceDatabase(c.path, func(draft string) error {
 		from := connect(c.path, true)
 		err := create(ctx, draft, func(f *file) (err error) {
-			n, err = copyVectors(ctx, c.path, from, &Cache{path: draft, opt: c.opt, db: f})
+			n, err = copyVectors(ctx, c.path, from, &Cache{opt: c.opt, db: f})
 			return err
 		})
 		_ = from.close() // it is damaged anyway
@@ -57,7 +57,7 @@ func (c *Cache) replace(ctx context.Context, cause error) error {
 	if err != nil {
 		return fmt.Errorf("%w; it cannot be replaced: %w", cause, err)
 	}
-	c.opt.Log.Warn("the embeddings were damaged; what can be read of them is in a new file", "path", c.path, "cause", cause, "vectors", n.Read)
+	c.opt.Log.Warn("the embeddings were damaged; what can be read of them is in a new file", "path", c.path, "cause", cause, "vectors", n.Read-n.Damaged, "lost", n.Damaged)
 	c.db, err = c.open(ctx)
 	return err
 }

@@ -225,8 +225,8 @@ func TestEveryExportedSymbolIsDocumented(t *testing.T) {
 // checkDocs reports the exported symbols of a package without a comment that begins with their name.
 func checkDocs(t *testing.T, importPath string, d *doc.Package) {
 	t.Helper()
-	if d.Doc == "" {
-		t.Errorf("%s has no package comment", importPath)
+	if first := d.Synopsis(d.Doc); !strings.HasSuffix(first, ".") {
+		t.Errorf("%s has no package comment that begins with a sentence: %q", importPath, first)
 	}
 	funcs := d.Funcs
 	for _, typ := range d.Types {

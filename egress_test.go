@@ -9,10 +9,10 @@ import (
 	"testing"
 )
 
-// waysOut matches what reaches the network without internal/egress.
+// waysOut matches what reaches the network without internal/modelhttp.
 var waysOut = regexp.MustCompile(`(^|[^.\w])(http\.(Default(Client|Transport)|Get|Head|Post|PostForm)\b|http\.(Client|Transport)\{|net\.(Dial|Lookup|Resolver|DefaultResolver)|tls\.Dial|grpc\.(NewClient|Dial)\()`)
 
-// One dialer for everything: no source but that of internal/egress opens connections or makes requests, except to Unix sockets
+// One dialer for everything: no source but that of internal/modelhttp opens connections or makes requests, except to Unix sockets
 // and by the client that sends through a transport of it.
 func TestOnlyEgressReachesTheNetwork(t *testing.T) {
 	t.Parallel()

@@ -309,7 +309,7 @@ func TestOpenReadOnlyStateFolder(t *testing.T) {
 
 // Hazards A05, A21: an index is replaced if its schema is older, if it is of another folder and if its tables disagree; none of
 // them costs what was paid for.
-func TestOpenSalvagesVectorsOfReplacedIndex(t *testing.T) {
+func TestOpenKeepsVectorsOfReplacedIndex(t *testing.T) {
 	for _, damage := range []string{"PRAGMA user_version = 4", "UPDATE meta SET chunks = 1", "UPDATE meta SET workspace = '/moved'"} {
 		t.Run(damage, func(t *testing.T) {
 			fake, client := openAI(t)

@@ -208,9 +208,6 @@ func (a *Agent) Call(ctx context.Context, call llm.ToolCall) llm.Message {
 // Memory returns the memory of the agent.
 func (a *Agent) Memory() memory.Service { return a.memory }
 
-// Session returns the id of the conversation, with which it can be continued.
-func (a *Agent) Session() string { return a.script.ID() }
-
 // Close ends the session: it stores what is worth keeping of the conversation, for at most a minute, and closes the memory unless it
 // was given. What could not be stored stays in the transcript, and is stored by the next agent of the workspace, or when the session
 // is continued; the error says why.

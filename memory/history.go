@@ -187,6 +187,6 @@ type Purged struct {
 	Versions int
 	// Indexes is the number of indexes of the past that were removed.
 	Indexes int
-	// Copies is the number of updates whose copies of a file were removed, and that cannot be taken back any more.
+	// Copies is the number of changes of notes that were removed, and that cannot be taken back any more.
 	Copies int
 }

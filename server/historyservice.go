@@ -130,7 +130,7 @@ func (s historyService) UndoWrites(ctx context.Context, req *kiokuv1.UndoWritesR
 	return &kiokuv1.UndoWritesResponse{Writes: convertAll(done.Writes, agentWrite), Revisions: done.Revisions}, nil
 }
 
-// PurgeHistory removes versions from the journal, and kept copies.
+// PurgeHistory removes versions from the journal, and the changes that undo knows.
 func (s historyService) PurgeHistory(ctx context.Context, req *kiokuv1.PurgeHistoryRequest) (*kiokuv1.PurgeHistoryResponse, error) {
 	m, err := authorizeWrite(ctx, s.opt.Agents, req)
 	if err != nil {

@@ -33,7 +33,7 @@ type Checked struct {
 	Texts int
 	// Words is the number of chunks whose words were compared with their text.
 	Words int
-	// Vectors is the number of vectors whose checksums were compared.
+	// Vectors is the number of vectors that were compared with the cache.
 	Vectors int
 	// Found lists what was wrong, for people. None if the index is intact.
 	Found []string

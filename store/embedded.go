@@ -44,7 +44,7 @@ const (
 // errNothingToAdopt: the cache has no vector for any chunk.
 var errNothingToAdopt = errors.New("the cache has no vector for any text of the index")
 
-// Backlog implements vectors.Index. At the beginning of the backlog, it reconciles the index with the cache.
+// Backlog is that of vectors.Index. At the beginning of the backlog, it reconciles the index with the cache.
 func (s *Store) Backlog(ctx context.Context, space embed.Space, after vectors.Place, limit int) (texts []vectors.Text, lacking int, err error) {
 	if after == (vectors.Place{}) {
 		after = vectors.Place{ModTime: math.MaxInt64, File: math.MaxInt64}
@@ -130,7 +130,7 @@ func (x *index) built(ctx context.Context, m meta, space embed.Space) (int, erro
 	return min(n, m.chunks), err
 }
 
-// Embed implements vectors.Index.
+// Embed is that of vectors.Index.
 func (s *Store) Embed(ctx context.Context, space embed.Space, texts []vectors.Text) (n int, err error) {
 	err = s.use(ctx, func(x *index) (err error) {
 		n, err = x.embed(ctx, space, texts)
@@ -282,7 +282,7 @@ func (w *fileWriter) knownVectors(ctx context.Context, f *indexer.File) (map[vec
 	return w.cache.Complete(ctx, w.meta.space, texts)
 }
 
-// Adopt implements vectors.Index. Searches see either the old vectors or the new ones.
+// Adopt makes a space that of the index, and reports whether it was another one. Searches see either the old vectors or the new ones.
 func (s *Store) Adopt(ctx context.Context, space embed.Space) (adopted bool, err error) {
 	err = s.use(ctx, func(x *index) error {
 		m, err := readMeta(ctx, x.db.readers)

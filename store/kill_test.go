@@ -63,8 +63,8 @@ func syncUntilKilled(value string) {
 	os.Exit(0)
 }
 
-// Hazards A02, A21: a process that replaces an index of an older schema or a damaged one, indexes the files and salvages the
-// vectors is killed at every kind of write. The next start goes on, ends with the index of a clean build, and loses no vector.
+// Hazards A02, A21: a process that replaces an index of an older schema or a damaged one, indexes the files and embeds
+// them from the cache is killed at every kind of write. The next start goes on, ends with the index of a clean build, and loses no vector.
 func TestReplaceConvergesAfterKills(t *testing.T) {
 	t.Parallel()
 	clean := openTestStore(t, t.TempDir())

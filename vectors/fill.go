@@ -35,7 +35,7 @@ var (
 	errNotKept = errors.New("the index lost a vector that was just stored")
 )
 
-// Index is what wants vectors. Package store implements it.
+// Index is what wants vectors. The spaces of package kioku implement it, with a store.
 type Index interface {
 	// Backlog returns at most limit texts that follow a place, those of newer files first: those of chunks without a vector if the index
 	// has vectors of the space, or none at all, and otherwise all. lacking is about how many chunks lack a vector of the space.

@@ -11,8 +11,8 @@ import (
 	_ "github.com/mattn/go-sqlite3" // an index of OpenClaw
 )
 
-// kioku import openclaw takes over workspace, settings and the embedding cache of OpenClaw, says what it does not take, and is
-// idempotent; --dry-run writes nothing, and the files of OpenClaw stay as they are.
+// kioku import openclaw takes over workspace and settings of OpenClaw, says what it does not take, and is idempotent; --dry-run
+// writes nothing, and the files of OpenClaw stay as they are.
 func TestImportOpenClawTakesOverWhatItCan(t *testing.T) {
 	s := newSandbox(t, nil)
 	state, notes := t.TempDir(), t.TempDir()

@@ -91,12 +91,6 @@ func PageID(page []byte, number uint32) (id uint64, ok bool) {
 	return id, binary.NativeEndian.Uint64(page[PageSize-8:]) == sum
 }
 
-// Seal gives a page the end that PageID verifies.
-func Seal(page []byte, number uint32, id uint64) {
-	binary.NativeEndian.PutUint64(page[PageSize-Reserve:], id)
-	binary.NativeEndian.PutUint64(page[PageSize-8:], uint64(C.kioku_sum(unsafe.Pointer(&page[0]), C.uint32_t(number))))
-}
-
 //export kiokuBadPage
 func kiokuBadPage(record C.int64_t, page C.uint32_t) {
 	if f, ok := records.Load(int64(record)); ok {

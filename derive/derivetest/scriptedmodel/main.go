@@ -1,4 +1,4 @@
-// Command scriptedmodel runs a scripted model server on this computer, to show derivation without a real model:
+// Command scriptedmodel runs a scripted model server on this computer, to show derivation without a real model.
 //
 //	go run ./derive/derivetest/scriptedmodel -listen 127.0.0.1:9911 script.txtar
 //

@@ -57,7 +57,6 @@ export interface Answer {
   provider: string;
   model: string;
   mode: string;
-  fallback: boolean;
   degraded: { code: string; message: string }[];
 }
 
@@ -197,7 +196,7 @@ export class Kioku {
 }
 
 /** The answer of a search in an empty memory. */
-const nothing = { results: [], provider: "none", model: "", mode: "keyword", fallback: false };
+const nothing = { results: [], provider: "none", model: "", mode: "keyword" };
 
 /** Returns the status of a memory without a workspace. */
 function emptyStatus(workspace: string, reason: string): Status {

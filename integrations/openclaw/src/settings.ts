@@ -95,7 +95,8 @@ function provider(cfg: HostConfig, search: MemorySearchConfig, out: DaemonSettin
   const key = search.remote?.apiKey ?? custom?.apiKey;
   if (typeof key === "string") set("remote.apiKey", key);
   else if (key) out.unused.push("memory.search.remote.apiKey: the secret was not resolved; set remote.apiKey in the settings of the plugin");
-  if (search.fallback && search.fallback !== "none") set("fallback.provider", kindOf(search.fallback, undefined));
+  if (search.fallback && search.fallback !== "none")
+    out.unused.push("memory.search.fallback: Kioku has no second provider; it searches by keywords while the first one does not answer");
 }
 
 /** Returns Kioku's name of a provider; undefined if it has none. */

@@ -138,7 +138,6 @@ async function search({ ctx, agents, memory }: Bound, _: string, params: Record<
       model: answer.model,
       citations: agents.config().memory?.citations ?? "auto",
       mode: answer.mode,
-      ...(answer.fallback ? { fallback: { from: answer.provider } } : {}),
       ...corpora,
       ...(warning ? { warning } : {}),
       debug: { backend: "kioku", effectiveMode: answer.mode, hits: answer.results.length, searchMs: Date.now() - started },

@@ -87,7 +87,7 @@ test("what is stored is recalled before the next turn", { skip, timeout: 60_000 
 // Settings of memory.search reach the daemon as variables, per agent, and no key is on a command line.
 test("OpenClaw's settings are honoured", () => {
   const config = {
-    memory: { search: { provider: "openai-compatible", model: "m", remote: { baseUrl: "http://127.0.0.1:1/v1", apiKey: "k" }, query: { maxResults: 4 }, extraPaths: ["docs"] } },
+    memory: { search: { provider: "openai-compatible", model: "m", fallback: "local", remote: { baseUrl: "http://127.0.0.1:1/v1", apiKey: "k" }, query: { maxResults: 4 }, extraPaths: ["docs"] } },
     agents: { entries: { work: { memory: { search: { provider: "none", query: { minScore: 0.2 }, extraPaths: [{ path: "/srv", pattern: "*.md" }] } } } } },
   };
   const { env, unused } = daemonSettings(config, "main", "/w", pluginSettings({ settings: { "llm.provider": "ollama" } }));
@@ -97,7 +97,7 @@ test("OpenClaw's settings are honoured", () => {
       KIOKU_PROVIDER: "openai", KIOKU_MODEL: "m", KIOKU_REMOTE_BASE_URL: "http://127.0.0.1:1/v1", KIOKU_REMOTE_API_KEY: "k",
       KIOKU_EXTRA_PATHS: '["/w/docs"]', KIOKU_QUERY_MAX_RESULTS: "4", KIOKU_LLM_PROVIDER: "ollama", ...globs,
     },
-    unused: [],
+    unused: ["memory.search.fallback: Kioku has no second provider; it searches by keywords while the first one does not answer"],
   });
   assert.deepEqual(daemonSettings(config, "work", "/w", pluginSettings()).env, {
     KIOKU_PROVIDER: "none", KIOKU_EXTRA_PATHS: '["/w/docs","/srv/*.md"]', KIOKU_QUERY_MAX_RESULTS: "4", KIOKU_QUERY_MIN_SCORE: "0.2", ...globs,

@@ -99,7 +99,7 @@ type MemoryServiceClient interface {
 	// Sync updates the index from the folder. It streams progress and then, as the last message, a report. A slow caller
 	// misses progress, never the report. The sync ends with the stream. It needs the right to write if prune is set.
 	Sync(ctx context.Context, in *SyncRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[SyncResponse], error)
-	// Rebuild cuts all files again while the old index answers, and streams like Sync. It needs the right to write.
+	// Rebuild cuts all files again; each file answers as before until its turn. It streams like Sync and needs the right to write.
 	Rebuild(ctx context.Context, in *RebuildRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[RebuildResponse], error)
 	// WatchEvents streams the events of an index until the caller cancels. No event is missed after the header arrives. The
 	// stream of a caller that lags too far behind, or does not read, ends with ABORTED.
@@ -377,7 +377,7 @@ type MemoryServiceServer interface {
 	// Sync updates the index from the folder. It streams progress and then, as the last message, a report. A slow caller
 	// misses progress, never the report. The sync ends with the stream. It needs the right to write if prune is set.
 	Sync(*SyncRequest, grpc.ServerStreamingServer[SyncResponse]) error
-	// Rebuild cuts all files again while the old index answers, and streams like Sync. It needs the right to write.
+	// Rebuild cuts all files again; each file answers as before until its turn. It streams like Sync and needs the right to write.
 	Rebuild(*RebuildRequest, grpc.ServerStreamingServer[RebuildResponse]) error
 	// WatchEvents streams the events of an index until the caller cancels. No event is missed after the header arrives. The
 	// stream of a caller that lags too far behind, or does not read, ends with ABORTED.

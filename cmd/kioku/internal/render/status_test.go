@@ -6,7 +6,7 @@ import (
 	kiokuv1 "kioku/proto/kioku/v1"
 )
 
-// The status names the model that answers while another one is built, and the fallback in use.
+// The status names the model that answers while another one is built.
 func TestStatusNamesTheModelThatAnswers(t *testing.T) {
 	t.Parallel()
 	of := func(p *kiokuv1.Provider) *kiokuv1.StatusResponse {

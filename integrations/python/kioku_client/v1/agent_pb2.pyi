@@ -551,7 +551,7 @@ class RecallReport(_message.Message):
     def __init__(self, recalled: _Optional[_Iterable[_Union[RecalledMemory, _Mapping[str, _Any]]]] = ..., left_out: _Optional[_Iterable[_Union[RecalledMemory, _Mapping[str, _Any]]]] = ..., query: _Optional[str] = ..., skipped: _Optional[str] = ..., searches: _Optional[_Iterable[_Union[RecallSearch, _Mapping[str, _Any]]]] = ..., took: _Optional[_Union[_duration_pb2.Duration, _Mapping[str, _Any]]] = ...) -> None: ...
 
 class RecallRequest(_message.Message):
-    __slots__ = ["agent", "ask_time", "author", "channel", "context", "group", "message", "session", "shared_agents"]
+    __slots__ = ["agent", "ask_time", "author", "channel", "context", "group", "message", "session", "shared_agents", "standing"]
     AGENT_FIELD_NUMBER: _ClassVar[int]
     ASK_TIME_FIELD_NUMBER: _ClassVar[int]
     AUTHOR_FIELD_NUMBER: _ClassVar[int]
@@ -561,6 +561,7 @@ class RecallRequest(_message.Message):
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
     SESSION_FIELD_NUMBER: _ClassVar[int]
     SHARED_AGENTS_FIELD_NUMBER: _ClassVar[int]
+    STANDING_FIELD_NUMBER: _ClassVar[int]
     agent: str
     ask_time: _timestamp_pb2.Timestamp
     author: _memory_pb2.Author
@@ -570,7 +571,8 @@ class RecallRequest(_message.Message):
     message: str
     session: str
     shared_agents: _containers.Scalars[str]
-    def __init__(self, agent: _Optional[str] = ..., message: _Optional[str] = ..., channel: _Optional[str] = ..., group: _Optional[bool] = ..., shared_agents: _Optional[_Iterable[str]] = ..., ask_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., session: _Optional[str] = ..., author: _Optional[_Union[_memory_pb2.Author, _Mapping[str, _Any]]] = ..., context: _Optional[_Iterable[_Union[_memory_pb2.ConversationTurn, _Mapping[str, _Any]]]] = ...) -> None: ...
+    standing: bool
+    def __init__(self, agent: _Optional[str] = ..., message: _Optional[str] = ..., channel: _Optional[str] = ..., group: _Optional[bool] = ..., shared_agents: _Optional[_Iterable[str]] = ..., ask_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., session: _Optional[str] = ..., author: _Optional[_Union[_memory_pb2.Author, _Mapping[str, _Any]]] = ..., context: _Optional[_Iterable[_Union[_memory_pb2.ConversationTurn, _Mapping[str, _Any]]]] = ..., standing: _Optional[bool] = ...) -> None: ...
 
 class RecallResponse(_message.Message):
     __slots__ = ["block", "report"]

@@ -69,20 +69,18 @@ class Author(_message.Message):
     def __init__(self, id: _Optional[str] = ..., name: _Optional[str] = ..., is_owner: _Optional[bool] = ...) -> None: ...
 
 class Backfill(_message.Message):
-    __slots__ = ["chunks_per_second", "embedded_count", "left", "paused", "running", "total_count"]
+    __slots__ = ["chunks_per_second", "embedded_count", "left", "running", "total_count"]
     CHUNKS_PER_SECOND_FIELD_NUMBER: _ClassVar[int]
     EMBEDDED_COUNT_FIELD_NUMBER: _ClassVar[int]
     LEFT_FIELD_NUMBER: _ClassVar[int]
-    PAUSED_FIELD_NUMBER: _ClassVar[int]
     RUNNING_FIELD_NUMBER: _ClassVar[int]
     TOTAL_COUNT_FIELD_NUMBER: _ClassVar[int]
     chunks_per_second: float
     embedded_count: int
     left: _duration_pb2.Duration
-    paused: str
     running: bool
     total_count: int
-    def __init__(self, running: _Optional[bool] = ..., embedded_count: _Optional[int] = ..., total_count: _Optional[int] = ..., chunks_per_second: _Optional[float] = ..., left: _Optional[_Union[_duration_pb2.Duration, _Mapping[str, _Any]]] = ..., paused: _Optional[str] = ...) -> None: ...
+    def __init__(self, running: _Optional[bool] = ..., embedded_count: _Optional[int] = ..., total_count: _Optional[int] = ..., chunks_per_second: _Optional[float] = ..., left: _Optional[_Union[_duration_pb2.Duration, _Mapping[str, _Any]]] = ...) -> None: ...
 
 class Chunk(_message.Message):
     __slots__ = ["date", "embedded", "end_line", "heading", "language", "start_line", "token_count"]
@@ -555,10 +553,11 @@ class MemoryMapResponse(_message.Message):
     def __init__(self, version: _Optional[str] = ..., computing: _Optional[bool] = ..., phase: _Optional[str] = ..., progress: _Optional[float] = ..., points: _Optional[_Union[MapPoints, _Mapping[str, _Any]]] = ..., files: _Optional[_Iterable[_Union[MapFile, _Mapping[str, _Any]]]] = ..., headings: _Optional[_Iterable[str]] = ..., dates: _Optional[_Iterable[str]] = ..., clusters: _Optional[_Iterable[_Union[MapCluster, _Mapping[str, _Any]]]] = ..., total_chunk_count: _Optional[int] = ..., basis: _Optional[str] = ..., made_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., took: _Optional[_Union[_duration_pb2.Duration, _Mapping[str, _Any]]] = ..., error: _Optional[str] = ...) -> None: ...
 
 class MemorySearchRequest(_message.Message):
-    __slots__ = ["agent", "as_of_time", "ask_time", "context", "explain", "filter", "granularity", "include_superseded", "kinds", "max_per_file", "max_results", "max_sensitivity", "max_snippet_chars", "min_score", "path_prefix", "queries", "query", "since", "sources", "until"]
+    __slots__ = ["agent", "as_of_time", "ask_time", "clauses", "context", "explain", "filter", "granularity", "include_superseded", "kinds", "max_per_file", "max_results", "max_sensitivity", "max_snippet_chars", "min_score", "path_prefix", "queries", "query", "since", "sources", "until"]
     AGENT_FIELD_NUMBER: _ClassVar[int]
     ASK_TIME_FIELD_NUMBER: _ClassVar[int]
     AS_OF_TIME_FIELD_NUMBER: _ClassVar[int]
+    CLAUSES_FIELD_NUMBER: _ClassVar[int]
     CONTEXT_FIELD_NUMBER: _ClassVar[int]
     EXPLAIN_FIELD_NUMBER: _ClassVar[int]
     FILTER_FIELD_NUMBER: _ClassVar[int]
@@ -579,6 +578,7 @@ class MemorySearchRequest(_message.Message):
     agent: str
     as_of_time: _timestamp_pb2.Timestamp
     ask_time: _timestamp_pb2.Timestamp
+    clauses: bool
     context: _containers.Messages[ConversationTurn]
     explain: bool
     filter: _containers.Messages[Condition]
@@ -596,13 +596,12 @@ class MemorySearchRequest(_message.Message):
     since: str
     sources: _containers.Scalars[str]
     until: str
-    def __init__(self, agent: _Optional[str] = ..., query: _Optional[str] = ..., max_results: _Optional[int] = ..., min_score: _Optional[float] = ..., sources: _Optional[_Iterable[str]] = ..., path_prefix: _Optional[str] = ..., since: _Optional[str] = ..., until: _Optional[str] = ..., explain: _Optional[bool] = ..., ask_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., granularity: _Optional[str] = ..., max_snippet_chars: _Optional[int] = ..., max_per_file: _Optional[int] = ..., filter: _Optional[_Iterable[_Union[Condition, _Mapping[str, _Any]]]] = ..., context: _Optional[_Iterable[_Union[ConversationTurn, _Mapping[str, _Any]]]] = ..., queries: _Optional[_Iterable[str]] = ..., kinds: _Optional[_Iterable[str]] = ..., as_of_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., include_superseded: _Optional[bool] = ..., max_sensitivity: _Optional[str] = ...) -> None: ...
+    def __init__(self, agent: _Optional[str] = ..., query: _Optional[str] = ..., max_results: _Optional[int] = ..., min_score: _Optional[float] = ..., sources: _Optional[_Iterable[str]] = ..., path_prefix: _Optional[str] = ..., since: _Optional[str] = ..., until: _Optional[str] = ..., explain: _Optional[bool] = ..., ask_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., granularity: _Optional[str] = ..., max_snippet_chars: _Optional[int] = ..., max_per_file: _Optional[int] = ..., filter: _Optional[_Iterable[_Union[Condition, _Mapping[str, _Any]]]] = ..., context: _Optional[_Iterable[_Union[ConversationTurn, _Mapping[str, _Any]]]] = ..., queries: _Optional[_Iterable[str]] = ..., kinds: _Optional[_Iterable[str]] = ..., as_of_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., include_superseded: _Optional[bool] = ..., max_sensitivity: _Optional[str] = ..., clauses: _Optional[bool] = ...) -> None: ...
 
 class MemorySearchResponse(_message.Message):
-    __slots__ = ["abstained", "degraded", "fallback", "index", "mode", "model", "provider", "results", "took", "units", "withheld_count"]
+    __slots__ = ["abstained", "degraded", "index", "mode", "model", "provider", "results", "took", "units", "withheld_count"]
     ABSTAINED_FIELD_NUMBER: _ClassVar[int]
     DEGRADED_FIELD_NUMBER: _ClassVar[int]
-    FALLBACK_FIELD_NUMBER: _ClassVar[int]
     INDEX_FIELD_NUMBER: _ClassVar[int]
     MODEL_FIELD_NUMBER: _ClassVar[int]
     MODE_FIELD_NUMBER: _ClassVar[int]
@@ -613,7 +612,6 @@ class MemorySearchResponse(_message.Message):
     WITHHELD_COUNT_FIELD_NUMBER: _ClassVar[int]
     abstained: str
     degraded: _containers.Messages[Degradation]
-    fallback: bool
     index: IndexState
     mode: str
     model: str
@@ -622,7 +620,7 @@ class MemorySearchResponse(_message.Message):
     took: _duration_pb2.Duration
     units: _containers.Messages[FoundUnit]
     withheld_count: int
-    def __init__(self, results: _Optional[_Iterable[_Union[SearchResult, _Mapping[str, _Any]]]] = ..., provider: _Optional[str] = ..., model: _Optional[str] = ..., mode: _Optional[str] = ..., degraded: _Optional[_Iterable[_Union[Degradation, _Mapping[str, _Any]]]] = ..., index: _Optional[_Union[IndexState, _Mapping[str, _Any]]] = ..., took: _Optional[_Union[_duration_pb2.Duration, _Mapping[str, _Any]]] = ..., fallback: _Optional[bool] = ..., units: _Optional[_Iterable[_Union[FoundUnit, _Mapping[str, _Any]]]] = ..., abstained: _Optional[str] = ..., withheld_count: _Optional[int] = ...) -> None: ...
+    def __init__(self, results: _Optional[_Iterable[_Union[SearchResult, _Mapping[str, _Any]]]] = ..., provider: _Optional[str] = ..., model: _Optional[str] = ..., mode: _Optional[str] = ..., degraded: _Optional[_Iterable[_Union[Degradation, _Mapping[str, _Any]]]] = ..., index: _Optional[_Union[IndexState, _Mapping[str, _Any]]] = ..., took: _Optional[_Union[_duration_pb2.Duration, _Mapping[str, _Any]]] = ..., units: _Optional[_Iterable[_Union[FoundUnit, _Mapping[str, _Any]]]] = ..., abstained: _Optional[str] = ..., withheld_count: _Optional[int] = ...) -> None: ...
 
 class MemoryUndoRequest(_message.Message):
     __slots__ = ["agent", "revision"]
@@ -693,12 +691,11 @@ class Progress(_message.Message):
     def __init__(self, phase: _Optional[str] = ..., done_file_count: _Optional[int] = ..., total_file_count: _Optional[int] = ..., chunk_count: _Optional[int] = ..., embedded_count: _Optional[int] = ..., embed_total_count: _Optional[int] = ..., skipped_count: _Optional[int] = ..., path: _Optional[str] = ...) -> None: ...
 
 class Provider(_message.Message):
-    __slots__ = ["active_model", "active_provider", "dims", "error", "fallback", "healthy", "model", "provider", "reason", "retry_time"]
+    __slots__ = ["active_model", "active_provider", "dims", "error", "healthy", "model", "provider", "reason", "retry_time"]
     ACTIVE_MODEL_FIELD_NUMBER: _ClassVar[int]
     ACTIVE_PROVIDER_FIELD_NUMBER: _ClassVar[int]
     DIMS_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
-    FALLBACK_FIELD_NUMBER: _ClassVar[int]
     HEALTHY_FIELD_NUMBER: _ClassVar[int]
     MODEL_FIELD_NUMBER: _ClassVar[int]
     PROVIDER_FIELD_NUMBER: _ClassVar[int]
@@ -708,13 +705,12 @@ class Provider(_message.Message):
     active_provider: str
     dims: int
     error: str
-    fallback: bool
     healthy: bool
     model: str
     provider: str
     reason: str
     retry_time: _timestamp_pb2.Timestamp
-    def __init__(self, provider: _Optional[str] = ..., model: _Optional[str] = ..., dims: _Optional[int] = ..., healthy: _Optional[bool] = ..., error: _Optional[str] = ..., retry_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., reason: _Optional[str] = ..., active_provider: _Optional[str] = ..., active_model: _Optional[str] = ..., fallback: _Optional[bool] = ...) -> None: ...
+    def __init__(self, provider: _Optional[str] = ..., model: _Optional[str] = ..., dims: _Optional[int] = ..., healthy: _Optional[bool] = ..., error: _Optional[str] = ..., retry_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., reason: _Optional[str] = ..., active_provider: _Optional[str] = ..., active_model: _Optional[str] = ...) -> None: ...
 
 class RebuildRequest(_message.Message):
     __slots__ = ["agent"]
@@ -763,18 +759,16 @@ class Revision(_message.Message):
     def __init__(self, revision: _Optional[str] = ..., update_time: _Optional[_Union[_timestamp_pb2.Timestamp, _Mapping[str, _Any]]] = ..., path: _Optional[str] = ..., line: _Optional[int] = ..., old_text: _Optional[str] = ..., new_text: _Optional[str] = ..., reason: _Optional[str] = ..., source: _Optional[str] = ..., undoes: _Optional[str] = ..., undone: _Optional[bool] = ...) -> None: ...
 
 class ScoreParts(_message.Message):
-    __slots__ = ["category", "date", "meaning", "name", "words"]
-    CATEGORY_FIELD_NUMBER: _ClassVar[int]
+    __slots__ = ["date", "meaning", "name", "words"]
     DATE_FIELD_NUMBER: _ClassVar[int]
     MEANING_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     WORDS_FIELD_NUMBER: _ClassVar[int]
-    category: float
     date: float
     meaning: float
     name: float
     words: float
-    def __init__(self, words: _Optional[float] = ..., meaning: _Optional[float] = ..., date: _Optional[float] = ..., category: _Optional[float] = ..., name: _Optional[float] = ...) -> None: ...
+    def __init__(self, words: _Optional[float] = ..., meaning: _Optional[float] = ..., date: _Optional[float] = ..., name: _Optional[float] = ...) -> None: ...
 
 class SearchResult(_message.Message):
     __slots__ = ["author", "channel", "citation", "date", "end_line", "heading", "more_authors", "path", "score", "snippet", "snippet_end_line", "snippet_start_line", "source", "start_line", "text_score", "trace", "vector_score", "weak"]
@@ -827,12 +821,14 @@ class SimilarNote(_message.Message):
     def __init__(self, path: _Optional[str] = ..., line: _Optional[int] = ..., text: _Optional[str] = ...) -> None: ...
 
 class SkippedFile(_message.Message):
-    __slots__ = ["path", "reason"]
+    __slots__ = ["indexed", "path", "reason"]
+    INDEXED_FIELD_NUMBER: _ClassVar[int]
     PATH_FIELD_NUMBER: _ClassVar[int]
     REASON_FIELD_NUMBER: _ClassVar[int]
+    indexed: bool
     path: str
     reason: str
-    def __init__(self, path: _Optional[str] = ..., reason: _Optional[str] = ...) -> None: ...
+    def __init__(self, path: _Optional[str] = ..., reason: _Optional[str] = ..., indexed: _Optional[bool] = ...) -> None: ...
 
 class SlowCall(_message.Message):
     __slots__ = ["code", "method", "request_id", "start_time", "took"]
@@ -945,18 +941,16 @@ class SyncReport(_message.Message):
     def __init__(self, file_count: _Optional[int] = ..., chunk_count: _Optional[int] = ..., removed_file_count: _Optional[int] = ..., skipped_count: _Optional[int] = ..., embedded_count: _Optional[int] = ..., known_count: _Optional[int] = ..., unembedded_count: _Optional[int] = ..., generation: _Optional[int] = ..., took: _Optional[_Union[_duration_pb2.Duration, _Mapping[str, _Any]]] = ..., degraded: _Optional[_Iterable[_Union[Degradation, _Mapping[str, _Any]]]] = ..., stale_reason: _Optional[str] = ..., index: _Optional[_Union[IndexState, _Mapping[str, _Any]]] = ...) -> None: ...
 
 class SyncRequest(_message.Message):
-    __slots__ = ["agent", "no_rebuild", "prune", "remove_out_of_scope", "verify"]
+    __slots__ = ["agent", "no_rebuild", "prune", "verify"]
     AGENT_FIELD_NUMBER: _ClassVar[int]
     NO_REBUILD_FIELD_NUMBER: _ClassVar[int]
     PRUNE_FIELD_NUMBER: _ClassVar[int]
-    REMOVE_OUT_OF_SCOPE_FIELD_NUMBER: _ClassVar[int]
     VERIFY_FIELD_NUMBER: _ClassVar[int]
     agent: str
     no_rebuild: bool
     prune: bool
-    remove_out_of_scope: bool
     verify: bool
-    def __init__(self, agent: _Optional[str] = ..., verify: _Optional[bool] = ..., prune: _Optional[bool] = ..., no_rebuild: _Optional[bool] = ..., remove_out_of_scope: _Optional[bool] = ...) -> None: ...
+    def __init__(self, agent: _Optional[str] = ..., verify: _Optional[bool] = ..., prune: _Optional[bool] = ..., no_rebuild: _Optional[bool] = ...) -> None: ...
 
 class SyncResponse(_message.Message):
     __slots__ = ["progress", "report"]
@@ -979,11 +973,9 @@ class TermShare(_message.Message):
     def __init__(self, term: _Optional[str] = ..., idf: _Optional[float] = ..., count: _Optional[int] = ..., share: _Optional[float] = ...) -> None: ...
 
 class Trace(_message.Message):
-    __slots__ = ["age_days", "best_part_share", "category_bonus", "category_confidence", "chunk_share", "cosine", "cosine_deviation", "cosine_mean", "date_bonus", "date_confidence", "decay", "keyword_backed", "merged", "missing", "mmr_score", "mmr_similarity", "name_bonus", "name_confidence", "pair_share", "penalty", "rank", "rerank_rank", "rerank_score", "score_parts", "similarity", "terms", "text_rank", "text_score", "text_weight", "unembedded", "vector_rank", "vector_score", "vector_weight", "window_cosine", "window_end_line", "window_mean", "window_start_line"]
+    __slots__ = ["age_days", "best_part_share", "chunk_share", "cosine", "cosine_deviation", "cosine_mean", "date_bonus", "date_confidence", "decay", "merged", "missing", "mmr_score", "mmr_similarity", "name_bonus", "name_confidence", "pair_share", "rank", "rerank_rank", "rerank_score", "score_parts", "similarity", "terms", "text_rank", "text_score", "text_weight", "unembedded", "vector_rank", "vector_score", "vector_weight", "window_cosine", "window_end_line", "window_mean", "window_start_line"]
     AGE_DAYS_FIELD_NUMBER: _ClassVar[int]
     BEST_PART_SHARE_FIELD_NUMBER: _ClassVar[int]
-    CATEGORY_BONUS_FIELD_NUMBER: _ClassVar[int]
-    CATEGORY_CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
     CHUNK_SHARE_FIELD_NUMBER: _ClassVar[int]
     COSINE_DEVIATION_FIELD_NUMBER: _ClassVar[int]
     COSINE_FIELD_NUMBER: _ClassVar[int]
@@ -991,7 +983,6 @@ class Trace(_message.Message):
     DATE_BONUS_FIELD_NUMBER: _ClassVar[int]
     DATE_CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
     DECAY_FIELD_NUMBER: _ClassVar[int]
-    KEYWORD_BACKED_FIELD_NUMBER: _ClassVar[int]
     MERGED_FIELD_NUMBER: _ClassVar[int]
     MISSING_FIELD_NUMBER: _ClassVar[int]
     MMR_SCORE_FIELD_NUMBER: _ClassVar[int]
@@ -999,7 +990,6 @@ class Trace(_message.Message):
     NAME_BONUS_FIELD_NUMBER: _ClassVar[int]
     NAME_CONFIDENCE_FIELD_NUMBER: _ClassVar[int]
     PAIR_SHARE_FIELD_NUMBER: _ClassVar[int]
-    PENALTY_FIELD_NUMBER: _ClassVar[int]
     RANK_FIELD_NUMBER: _ClassVar[int]
     RERANK_RANK_FIELD_NUMBER: _ClassVar[int]
     RERANK_SCORE_FIELD_NUMBER: _ClassVar[int]
@@ -1019,8 +1009,6 @@ class Trace(_message.Message):
     WINDOW_START_LINE_FIELD_NUMBER: _ClassVar[int]
     age_days: float
     best_part_share: float
-    category_bonus: float
-    category_confidence: float
     chunk_share: float
     cosine: float
     cosine_deviation: float
@@ -1028,7 +1016,6 @@ class Trace(_message.Message):
     date_bonus: float
     date_confidence: float
     decay: float
-    keyword_backed: bool
     merged: float
     missing: _containers.Scalars[str]
     mmr_score: float
@@ -1036,7 +1023,6 @@ class Trace(_message.Message):
     name_bonus: float
     name_confidence: float
     pair_share: float
-    penalty: float
     rank: int
     rerank_rank: int
     rerank_score: float
@@ -1054,7 +1040,7 @@ class Trace(_message.Message):
     window_end_line: int
     window_mean: float
     window_start_line: int
-    def __init__(self, rank: _Optional[int] = ..., vector_rank: _Optional[int] = ..., text_rank: _Optional[int] = ..., vector_score: _Optional[float] = ..., text_score: _Optional[float] = ..., vector_weight: _Optional[float] = ..., text_weight: _Optional[float] = ..., merged: _Optional[float] = ..., decay: _Optional[float] = ..., age_days: _Optional[float] = ..., mmr_similarity: _Optional[float] = ..., mmr_score: _Optional[float] = ..., terms: _Optional[_Iterable[_Union[TermShare, _Mapping[str, _Any]]]] = ..., keyword_backed: _Optional[bool] = ..., date_bonus: _Optional[float] = ..., pair_share: _Optional[float] = ..., best_part_share: _Optional[float] = ..., chunk_share: _Optional[float] = ..., missing: _Optional[_Iterable[str]] = ..., date_confidence: _Optional[float] = ..., name_bonus: _Optional[float] = ..., penalty: _Optional[float] = ..., name_confidence: _Optional[float] = ..., category_bonus: _Optional[float] = ..., category_confidence: _Optional[float] = ..., cosine: _Optional[float] = ..., window_cosine: _Optional[float] = ..., window_start_line: _Optional[int] = ..., window_end_line: _Optional[int] = ..., window_mean: _Optional[float] = ..., similarity: _Optional[float] = ..., cosine_mean: _Optional[float] = ..., cosine_deviation: _Optional[float] = ..., rerank_rank: _Optional[int] = ..., rerank_score: _Optional[float] = ..., score_parts: _Optional[_Union[ScoreParts, _Mapping[str, _Any]]] = ..., unembedded: _Optional[bool] = ...) -> None: ...
+    def __init__(self, rank: _Optional[int] = ..., vector_rank: _Optional[int] = ..., text_rank: _Optional[int] = ..., vector_score: _Optional[float] = ..., text_score: _Optional[float] = ..., vector_weight: _Optional[float] = ..., text_weight: _Optional[float] = ..., merged: _Optional[float] = ..., decay: _Optional[float] = ..., age_days: _Optional[float] = ..., mmr_similarity: _Optional[float] = ..., mmr_score: _Optional[float] = ..., terms: _Optional[_Iterable[_Union[TermShare, _Mapping[str, _Any]]]] = ..., date_bonus: _Optional[float] = ..., pair_share: _Optional[float] = ..., best_part_share: _Optional[float] = ..., chunk_share: _Optional[float] = ..., missing: _Optional[_Iterable[str]] = ..., date_confidence: _Optional[float] = ..., name_bonus: _Optional[float] = ..., name_confidence: _Optional[float] = ..., cosine: _Optional[float] = ..., window_cosine: _Optional[float] = ..., window_start_line: _Optional[int] = ..., window_end_line: _Optional[int] = ..., window_mean: _Optional[float] = ..., similarity: _Optional[float] = ..., cosine_mean: _Optional[float] = ..., cosine_deviation: _Optional[float] = ..., rerank_rank: _Optional[int] = ..., rerank_score: _Optional[float] = ..., score_parts: _Optional[_Union[ScoreParts, _Mapping[str, _Any]]] = ..., unembedded: _Optional[bool] = ...) -> None: ...
 
 class TranscriptFolder(_message.Message):
     __slots__ = ["folder", "source"]

@@ -298,13 +298,6 @@ export declare type MemorySearchResponse = Message<"kioku.v1.MemorySearchRespons
   took?: Duration | undefined;
 
   /**
-   * The vectors are those of the fallback provider, because the first one does not answer.
-   *
-   * @generated from field: bool fallback = 8;
-   */
-  fallback: boolean;
-
-  /**
    * Facts, loops and summaries, best first, if the request has kinds.
    *
    * @generated from field: repeated kioku.v1.FoundUnit units = 9;
@@ -837,8 +830,7 @@ export declare type Degradation = Message<"kioku.v1.Degradation"> & {
   /**
    * Stable code: "provider_down", "index_empty", "index_stale", "vectors_missing", "space_changed",
    * "workspace_unavailable", "index_damaged", "files_skipped" (curated or daily files are not indexed), "filter_excludes" (the
-   * filter leaves files out because they have no date or lack a field), "out_of_scope" (indexed files that the settings do not
-   * include now are left out), "files_beside" (no hit, and the folder has Markdown files that are not indexed),
+   * filter leaves files out because they have no date or lack a field), "files_beside" (no hit, and the folder has Markdown files that are not indexed),
    * "days_empty" (the query asks only for days without notes),
    * "words_unknown" (no result, and no note contains these words), "vectors_off" (no result, and no embedding provider is
    * configured), "terms_capped", "no_match", "deadline", "rerank_partial" (the re-ranker has not scored all passages) or "truncated" (the response was too large and lacks results).
@@ -1065,8 +1057,7 @@ export declare type MemoryAppendRequest = Message<"kioku.v1.MemoryAppendRequest"
   author?: Author | undefined;
 
   /**
-   * Keep secrets, such as keys and passwords, in the text if they were left out of a note before: a
-   * secret is written only if it is asked for twice. Otherwise a reference takes the place of each.
+   * Keep secrets, such as keys and passwords, in the text. Otherwise a reference takes the place of each.
    *
    * @generated from field: bool keep_secrets = 9;
    */
@@ -1266,7 +1257,7 @@ export declare type MemoryUpdateRequest = Message<"kioku.v1.MemoryUpdateRequest"
   newText: string;
 
   /**
-   * Why, kept with the file as it was.
+   * Why, kept with the text before.
    *
    * @generated from field: string reason = 5;
    */
@@ -1280,8 +1271,7 @@ export declare type MemoryUpdateRequest = Message<"kioku.v1.MemoryUpdateRequest"
   source: string;
 
   /**
-   * Keep secrets in the new text that were left out of a note before. Otherwise a reference takes the place of each that
-   * the old text lacks.
+   * Keep secrets in the new text. Otherwise a reference takes the place of each that the old text lacks.
    *
    * @generated from field: bool keep_secrets = 7;
    */
@@ -2873,13 +2863,6 @@ export declare type Backfill = Message<"kioku.v1.Backfill"> & {
    * @generated from field: google.protobuf.Duration left = 5;
    */
   left?: Duration | undefined;
-
-  /**
-   * Why chunks wait, such as that the machine runs on its battery; empty if they do not.
-   *
-   * @generated from field: string paused = 6;
-   */
-  paused: string;
 };
 
 /**
@@ -3130,13 +3113,6 @@ export declare type Provider = Message<"kioku.v1.Provider"> & {
    * @generated from field: string active_model = 22;
    */
   activeModel: string;
-
-  /**
-   * The vectors that searches use are those of the fallback.
-   *
-   * @generated from field: bool fallback = 23;
-   */
-  fallback: boolean;
 };
 
 /**
@@ -3175,14 +3151,6 @@ export declare type SyncRequest = Message<"kioku.v1.SyncRequest"> & {
    * @generated from field: bool no_rebuild = 4;
    */
   noRebuild: boolean;
-
-  /**
-   * Remove indexed files that the settings do not include now. This needs the right to write. Without it, searches leave them
-   * out, and they come back with the settings that included them.
-   *
-   * @generated from field: bool remove_out_of_scope = 30;
-   */
-  removeOutOfScope: boolean;
 };
 
 /**
@@ -3627,7 +3595,7 @@ export declare const MemoryService: GenService<{
   },
   /**
    * MemoryUpdate replaces a text in MEMORY.md or in another file that is not of a day, so that an agent corrects a fact instead of
-   * contradicting it. The file as it was is kept, for MemoryUndo. It needs the right to write.
+   * contradicting it. The text before is kept, for MemoryUndo. It needs the right to write.
    *
    * @generated from rpc kioku.v1.MemoryService.MemoryUpdate
    */
@@ -3750,7 +3718,7 @@ export declare const MemoryService: GenService<{
     output: typeof SyncResponseSchema;
   },
   /**
-   * Rebuild cuts all files again while the old index answers, and streams like Sync. It needs the right to write.
+   * Rebuild cuts all files again; each file answers as before until its turn. It streams like Sync and needs the right to write.
    *
    * @generated from rpc kioku.v1.MemoryService.Rebuild
    */

@@ -147,8 +147,9 @@ func (m *Memory) Watch(ctx context.Context) error {
 		for {
 			select {
 			case <-m.work.synced:
-				m.recordFullSync(ctx)
-				m.recordVersion(ctx)
+				if err := m.afterSync(ctx, m.indexer.SyncState().LastSync); err != nil && ctx.Err() == nil {
+					m.log.Warn("what follows a sync", "err", err)
+				}
 				m.mergeSegments(ctx)
 			case <-ctx.Done():
 				return nil
@@ -225,11 +226,12 @@ func (m *Memory) embedInTurn(ctx context.Context) error {
 // embed has the texts embedded that have no vector, and adds the outcome to a report. If somebody waits for it, for a time that is not 0,
 // what is not embedded in that time is left to the next sync.
 func (m *Memory) embed(ctx context.Context, r SyncReport, step func(indexer.Progress), wait time.Duration) (SyncReport, error) {
-	run, cancel := context.WithCancel(ctx)
+	run := ctx
 	if wait > 0 {
+		var cancel context.CancelFunc
 		run, cancel = context.WithTimeout(ctx, wait)
+		defer cancel()
 	}
-	defer cancel()
 	b, err := m.fill.Run(run, func(s vectors.State) {
 		if step != nil {
 			step(indexer.Progress{Phase: indexer.PhaseEmbed, Embedded: s.Embedded, EmbedTotal: s.Total})
@@ -258,21 +260,12 @@ func (m *Memory) index(ctx context.Context, opt SyncOptions, step func(indexer.P
 	return m.whole(ctx, func() (indexer.Report, error) { return m.indexer.Sync(ctx, opt, step) })
 }
 
-// whole calls a sync of all files, again if the index was damaged and replaced meanwhile, and stores its end in the index.
+// whole calls a sync of all files, again if the index was damaged and replaced meanwhile, and does what follows it.
 func (m *Memory) whole(ctx context.Context, sync func() (indexer.Report, error)) (SyncReport, error) {
 	for try := 1; ; try++ {
 		r, err := sync()
 		if err == nil {
-			err = m.store.RecordSync(ctx, m.opt.Now())
-		}
-		if err == nil {
-			err = m.evict(ctx)
-		}
-		if err == nil && m.opt.Episodes == nil { // else derivation does so when it works
-			err = m.derived.Sweep(ctx)
-		}
-		if err == nil {
-			m.recordVersion(ctx)
+			err = m.afterSync(ctx, m.opt.Now())
 		}
 		if !errors.Is(err, store.ErrReplaced) || try == maxSyncs {
 			return SyncReport{Report: r}, err
@@ -280,27 +273,35 @@ func (m *Memory) whole(ctx context.Context, sync func() (indexer.Report, error))
 	}
 }
 
+// afterSync does what follows a sync: it stores when the last full one has ended, which is zero before the first, and removes what no note
+// needs any more. Nothing is removed before the index has all notes.
+func (m *Memory) afterSync(ctx context.Context, ended time.Time) error {
+	stats, err := m.store.Stats(ctx)
+	if err == nil && !ended.IsZero() && !ended.Equal(stats.LastSync) {
+		err = m.store.RecordSync(ctx, ended)
+	}
+	if err == nil {
+		err = m.evict(ctx)
+	}
+	if err == nil && m.opt.Episodes == nil { // else derivation does so when it works
+		err = m.derived.Sweep(ctx)
+	}
+	if err == nil {
+		m.recordVersion(ctx)
+	}
+	return err
+}
+
 // evict keeps the cache of embeddings within its limit. An index that must be rebuilt is about to need what it has.
 func (m *Memory) evict(ctx context.Context) error {
 	stats, err := m.store.Stats(ctx)
-	if err != nil {
+	if err != nil || stats.LastSync.IsZero() {
 		return err
 	}
 	if stale, err := m.store.Stale(ctx); err != nil || stale != "" {
 		return err
 	}
 	return m.cache.Evict(ctx, m.store.Live, stats.Space, m.opt.Embedder.Space())
-}
-
-// recordFullSync stores the end of the last full sync of a watch. The syncs are whole without it, so an error is logged.
-func (m *Memory) recordFullSync(ctx context.Context) {
-	stats, err := m.store.Stats(ctx)
-	if last := m.indexer.SyncState().LastSync; err == nil && last.After(stats.LastSync) {
-		err = m.store.RecordSync(ctx, last)
-	}
-	if err != nil && ctx.Err() == nil {
-		m.log.Warn("record the end of a sync", "err", err)
-	}
 }
 
 // recordVersion adds to the journal what the last sync has found. Searches need no journal, so an error is logged.

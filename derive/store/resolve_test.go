@@ -1,6 +1,8 @@
 package store_test
 
 import (
+	"bytes"
+	"os"
 	"testing"
 
 	"kioku/derive/resolve"
@@ -45,5 +47,37 @@ func TestDerivedDecisionsSurviveAMerge(t *testing.T) {
 	list := derive(pin, forget, merge)
 	if len(list.Units) != 1 || !list.Units[0].Pinned || list.Units[0].Fact.Subject != person("Dario") || list.Units[0].Fact.Object != "vim" {
 		t.Errorf("after the merge: %+v", list.Units)
+	}
+}
+
+// A file that is replaced while its slots are made anew is asked again how many there are.
+func TestResolveDirtyCountsInTheNewFile(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := openDerived(t, dir)
+	f := noteFile("memory/2026-03-01.md", "Dario lives_in Porto", "Ana likes tea")
+	s.sync(t, f)
+	s.derive(t, f)
+	if err := s.MakeAnew(t.Context(), "rules v2"); err != nil {
+		t.Fatal(err)
+	}
+	s.close(t) // writes all pages to the file
+	s = openDerived(t, dir)
+	left, err := s.ResolveDirty(t.Context(), 1000, *s.now, func(slot unit.Slot) []memory.Unit {
+		data, err := os.ReadFile(s.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const page = 4096
+		for at := page; at < len(data); at += page {
+			copy(data[at:], bytes.Repeat([]byte{0xa5}, page/2))
+		}
+		if err := os.WriteFile(s.path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return resolveSlot(slot)
+	})
+	if err != nil || left != 0 {
+		t.Errorf("%d slots are left, %v", left, err)
 	}
 }

@@ -64,11 +64,11 @@ const kindEntity = "entity"
 // resolve no longer returns is kept as orphaned until Expire removes it, so that its versions survive if its text comes back; no query finds
 // it.
 func (d *Store) ResolveDirty(ctx context.Context, limit int, now time.Time, resolve func(unit.Slot) []memory.Unit) (int, error) {
-	left := -1
+	left := 0
 	for done := 0; done < limit; done += slotsPerCommit {
 		taken := 0
 		err := d.write(ctx, "resolve", func(t *txn) {
-			if left < 0 {
+			if done == 0 { // also when the transaction is tried again in a new file
 				// Entities are merged by their names anew if one may have lost a mention or an alias.
 				if t.number("SELECT EXISTS (SELECT 1 FROM dirty_slots WHERE kind = 'entity')") > 0 {
 					t.applyMerges(reasonClaims)
@@ -78,13 +78,13 @@ func (d *Store) ResolveDirty(ctx context.Context, limit int, now time.Time, reso
 			taken = t.resolveSlots(min(slotsPerCommit, limit-done), now, resolve)
 		})
 		if err != nil {
-			return max(left, 0), err
+			return left, err
 		}
 		if taken < slotsPerCommit {
 			break
 		}
 	}
-	return max(left, 0), nil
+	return left, nil
 }
 
 // resolveSlots makes at most limit slots anew, and returns how many.

@@ -42,6 +42,26 @@ func TestForgetPastOfAFolderWithoutAHistory(t *testing.T) {
 	}
 }
 
+// What an earlier version has kept may have the text: whoever forgets learns of it, and how it is removed.
+func TestForgetPastNamesWhatEarlierVersionsKept(t *testing.T) {
+	t.Parallel()
+	m := openMemory(t, Options{Workspace: workspace(t, map[string]string{"MEMORY.md": "- Ines lives in Porto.\n"})})
+	syncWhole(t, m)
+	writeFile(t, filepath.Join(m.stateOf("journal"), "log"), "Porto\n")
+	writeFile(t, m.stateOf("writes.jsonl"), "Porto\n")
+	got, err := m.ForgetPast(t.Context(), []string{"MEMORY.md"}, []string{"Porto"})
+	want := []string{"perhaps in journal, writes.jsonl of an earlier version of kioku in the folder of the agent's state, until: kioku history purge MEMORY.md"}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("still kept (-want +got):\n%s%v", diff, err)
+	}
+	if _, err := m.PurgeHistory(t.Context(), "MEMORY.md"); err != nil {
+		t.Fatal(err)
+	}
+	if got, err = m.ForgetPast(t.Context(), []string{"MEMORY.md"}, []string{"Porto"}); len(got) > 0 || err != nil {
+		t.Errorf("after the purge: %q, %v", got, err)
+	}
+}
+
 // The changes that undo knows have the text too: they go, and whoever forgets learns of the copies of other tools.
 func TestForgetPastRemovesChanges(t *testing.T) {
 	t.Parallel()

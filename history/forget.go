@@ -13,9 +13,12 @@ import (
 	"kioku/memory"
 )
 
+// keptBefore is what earlier versions of Kioku have kept in the folder of an agent's state. Nobody reads it any more.
+var keptBefore = []string{"journal", "writes.jsonl", "writes.1.jsonl", "refused"}
+
 // Forget removes the indexes of the past, which Search makes anew, and the changes of files that have one of the texts in said, which
 // cannot be taken back then. It returns where older versions of these files are still kept, one line for people each: in copies, in the
-// journal, and in the history of git. It does not change these.
+// journal, in what earlier versions of Kioku have kept, and in the history of git. It does not change these.
 func (p *Past) Forget(ctx context.Context, paths, said []string) (remaining []string, err error) {
 	if !p.opt.ReadOnly {
 		if _, err := p.indexes().Remove(0, 0); err != nil {
@@ -35,11 +38,27 @@ func (p *Past) Forget(ctx context.Context, paths, said []string) (remaining []st
 		return nil, err
 	}
 	remaining = append(remaining, in...)
+	remaining = append(remaining, p.before(paths)...)
 	g, err := OpenGit(ctx, p.opt.Folder)
 	if in, err = changed(ctx, g, err, paths, "%s in the history of git, which Kioku does not change: git filter-repo can"); err != nil {
 		in = append(in, "older versions in git, which could not be read: "+err.Error())
 	}
 	return append(remaining, in...), nil
+}
+
+// before returns a line if something is left of what earlier versions of Kioku have kept. Removing it takes a purge of any of the files.
+func (p *Past) before(paths []string) []string {
+	var left []string
+	for _, name := range keptBefore {
+		if _, err := os.Lstat(filepath.Join(p.opt.State, name)); err == nil {
+			left = append(left, name)
+		}
+	}
+	if len(left) == 0 || len(paths) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("perhaps in %s of an earlier version of kioku in the folder of the agent's state, until: kioku history purge %s",
+		strings.Join(left, ", "), paths[0])}
 }
 
 // changed returns a line for each file that a history has changes of; none if there is no history. err is that of opening it.
@@ -88,7 +107,7 @@ func (p *Past) Purge(ctx context.Context, name string) (purged memory.Purged, er
 	if purged.Versions, err = p.journal.Purge(ctx, name); err != nil {
 		return purged, err
 	}
-	for _, old := range []string{"journal", "writes.jsonl", "writes.1.jsonl", "refused"} { // of earlier versions, which are not read any more
+	for _, old := range keptBefore {
 		if err := os.RemoveAll(filepath.Join(p.opt.State, old)); err != nil {
 			return purged, err
 		}

@@ -1,13 +1,17 @@
 package store
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"os"
+	"slices"
 	"testing"
 
 	"kioku/embed"
+	"kioku/indexer"
 	"kioku/memory"
 	"kioku/store/storetest"
 	"kioku/vectors"
@@ -158,3 +162,74 @@ func TestOpenImportsTheVectorsOfAnEarlierSchema(t *testing.T) {
 
 // legacyWindows returns windows as an index of schema 14 has them.
 func legacyWindows(w embed.Window) []byte { return embed.EncodeWindows([]embed.Window{w}) }
+
+// A page that cannot be read costs only the vectors that are on it.
+func TestOpenImportsTheVectorsBesideADamagedPage(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := openTestStore(t, dir)
+	old := s.current().db.writer
+	if _, err := old.Exec(legacySQL); err != nil {
+		t.Fatal(err)
+	}
+	const all = 200
+	for i := range all {
+		vector := encodeVector([]float32{1, 0, 0, 0})
+		hash := indexer.Hash{byte(i), 0xab, 0xcd, 0xef}
+		if _, err := old.Exec("INSERT INTO embedding_cache VALUES (?, ?, ?, ?, '', 'document', ?, ?, NULL, ?, 1)", i+1, testSpace.Provider, testSpace.Model,
+			testSpace.Dims, hash[:], vector, crc32.Checksum(vector, castagnoli)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(s.Close(), s.opt.Cache.Close(), os.Remove(vectors.Path(dir, "main"))); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(s.path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const page = 4096
+	at := bytes.Index(data, []byte{100, 0xab, 0xcd, 0xef}) / page * page
+	copy(data[at:], bytes.Repeat([]byte{0xa5}, 8))
+	if err := os.WriteFile(s.path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s = openTestStore(t, dir)
+	if n := cachedDocuments(t, s); n < all*3/4 || n >= all {
+		t.Errorf("%d of %d vectors were imported", n, all)
+	}
+}
+
+// If what was paid for cannot be taken from an index of an earlier version, the index stays until it can.
+func TestOpenKeepsWhatCannotBeTaken(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := openTestStore(t, dir)
+	replace(t, s, testFile("memory/a.md", newRand(), "one"))
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Exec(t, s.path, "PRAGMA user_version = 14")
+	open := func(adopt error) (offered []string) {
+		t.Helper()
+		opt := s.opt
+		opt.Adopt = func(_ context.Context, path string) error {
+			offered = append(offered, path)
+			return adopt
+		}
+		s, err := Open(t.Context(), Path(dir, "main"), opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return offered
+	}
+	full := errors.New("the file beside it is damaged")
+	open(full)
+	second, third, fourth := open(full), open(nil), open(nil)
+	if len(second) != 1 || !slices.Equal(second, third) || len(fourth) != 0 || exists(second[0]) {
+		t.Errorf("offered %q, then %q, then %q", second, third, fourth)
+	}
+}

@@ -3,7 +3,10 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
+	"fmt"
 	"hash/crc32"
+	"os"
 	"path/filepath"
 
 	"kioku/embed"
@@ -26,17 +29,37 @@ const (
 // castagnoli is the polynomial of the checksums of vectors.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// dropLegacy takes what was paid for from the indexes that earlier versions have set aside beside path, and removes them.
+// setAsideSuffix is the first part of the suffix of an index of which something could not be taken. The rest is the time.
+const setAsideSuffix = ".old-"
+
+// dropLegacy takes what was paid for from the indexes that were set aside beside path, and removes them. One from which it cannot be taken
+// stays for the next time.
 func (s *Store) dropLegacy(ctx context.Context) error {
-	for _, suffix := range []string{".damaged-*[0-9]", ".old-*[0-9]", ".corrupt-*[0-9]"} {
-		names, _ := filepath.Glob(s.path + suffix)
+	for _, suffix := range []string{".damaged-", setAsideSuffix, ".corrupt-"} {
+		names, _ := filepath.Glob(s.path + suffix + "*[0-9]")
 		for _, name := range names {
-			if err := s.takePaid(ctx, name); err != nil {
+			err := s.takePaid(ctx, name)
+			if err == nil {
+				err = removeIndex(name)
+			} else if ctx.Err() == nil {
+				s.opt.Log.Warn("what was paid for stays in an index of an earlier version, and is taken at the next start", "path", name, "err", err)
+				continue
+			}
+			if err != nil {
 				return err
 			}
-			if err := removeIndex(name); err != nil {
-				return err
-			}
+		}
+	}
+	return nil
+}
+
+// setAside renames an index that is to be replaced, and from which what was paid for cannot be taken.
+func (s *Store) setAside(cause error) error {
+	aside := fmt.Sprint(s.path, setAsideSuffix, s.opt.Now().Unix())
+	s.opt.Log.Warn("what was paid for stays in the index before, and is taken at the next start", "path", aside, "err", cause)
+	for _, suffix := range []string{"-wal", "-shm", ""} {
+		if err := os.Rename(s.path+suffix, aside+suffix); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
 		}
 	}
 	return nil
@@ -76,8 +99,8 @@ func (s *Store) takePaid(ctx context.Context, path string) error {
 	return nil
 }
 
-// importLegacy copies the vectors that a query reads to the cache, range by range, and returns how many. A range that cannot be read is left
-// out.
+// importLegacy copies the vectors that a query reads to the cache, range by range, and returns how many. Of a range that cannot be
+// read, it reads row by row what can be.
 func (s *Store) importLegacy(ctx context.Context, db *database, query, lastID string) (n int, err error) {
 	var last sql.NullInt64
 	if err := db.readers.QueryRowContext(ctx, lastID).Scan(&last); err != nil {
@@ -85,7 +108,15 @@ func (s *Store) importLegacy(ctx context.Context, db *database, query, lastID st
 	}
 	for first := int64(1); first <= last.Int64; first += legacyRows {
 		found := map[embed.Space][]vectors.Whole{}
-		_ = forEachRow(ctx, db.readers, func(rows *sql.Rows) error { return scanLegacy(rows, found) }, query, first, first+legacyRows-1)
+		read := func(from, to int64) error {
+			return forEachRow(ctx, db.readers, func(rows *sql.Rows) error { return scanLegacy(rows, found) }, query, from, to)
+		}
+		if read(first, first+legacyRows-1) != nil {
+			clear(found)
+			for id := first; id < first+legacyRows && ctx.Err() == nil; id++ {
+				_ = read(id, id)
+			}
+		}
 		if ctx.Err() != nil {
 			return n, ctx.Err()
 		}

@@ -150,7 +150,12 @@ func (s *Store) makeAnew(ctx context.Context, old meta, cause error) error {
 	}
 	s.opt.Log.Warn("the index is replaced by a new one", "path", s.path, "cause", cause)
 	if err := s.takePaid(ctx, s.path); err != nil {
-		return err
+		if ctx.Err() != nil {
+			return err
+		}
+		if err := s.setAside(err); err != nil {
+			return err
+		}
 	}
 	if old.generation == 0 {
 		old.generation = s.opt.Now().Unix() // more than any index has commits

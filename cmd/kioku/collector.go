@@ -16,12 +16,14 @@ func paceCollector(held int64) {
 	if os.Getenv("GOGC") != "" {
 		return
 	}
-	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/gc/gogc:percent"}}
 	metrics.Read(sample)
 	live := max(int64(sample[0].Value.Uint64()), held)
 	percent := 100
 	if garbage := max((live-held)/2, minGarbage); garbage < live {
 		percent = int(100 * garbage / live)
 	}
-	debug.SetGCPercent(percent)
+	if sample[1].Value.Uint64() != uint64(percent) { // to set it stops the world
+		debug.SetGCPercent(percent)
+	}
 }

@@ -75,7 +75,8 @@ func (a *app) deriveForgetCmd() *cobra.Command {
 	return a.decisionCmd(&cobra.Command{
 		Use: "forget ID", Short: "Forget a fact, loop or summary for good",
 		Long: "Forget a fact, loop or summary: it, its versions, its quotes and the cached answers about them are removed, and it does not come back\n" +
-			"when notes are derived again. Notes are not changed; the lines that still say it are listed.",
+			"when notes are derived again. Notes are not changed; the lines that still say it are listed, and where older versions of these notes are\n" +
+			"kept, with how to remove them.",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: a.completeUnits,
 	}, func(ctx context.Context, c *connect.Client, args []string, note string) (*kiokuv1.Decided, error) {
 		resp, err := c.Derive.Forget(ctx, &kiokuv1.ForgetRequest{Agent: c.Agent, Id: args[0], Note: note})

@@ -13,6 +13,7 @@ type Budget struct {
 	mu     sync.Mutex
 	limit  int64
 	held   int64
+	told   int64 // held when Changed was last called
 	now    int64 // number of uses so far
 	shares []*Share
 	// Changed, unless it is nil, is called with the number of bytes that all shares hold when it has changed. It must not call the budget.
@@ -112,9 +113,10 @@ func (s *Share) Release() {
 	s.budget.tellLocked()
 }
 
-// tellLocked calls Changed. The caller has locked b.mu.
+// tellLocked calls Changed if held has changed. The caller has locked b.mu.
 func (b *Budget) tellLocked() {
-	if b.Changed != nil {
+	if b.Changed != nil && b.held != b.told {
+		b.told = b.held
 		b.Changed(b.held)
 	}
 }

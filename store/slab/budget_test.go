@@ -1,6 +1,7 @@
 package slab_test
 
 import (
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -70,6 +71,23 @@ func TestShareHoldEvictsNothingForWhatNeverFits(t *testing.T) {
 	c.Use()
 	if c.Hold(101) || a.evicted != 0 || a.Bytes() != 50 {
 		t.Error("101 of 100 were held, or somebody was evicted for them")
+	}
+}
+
+func TestBudgetTellsOnlyChanges(t *testing.T) {
+	t.Parallel()
+	b := slab.NewBudget(100)
+	var told []int64
+	b.Changed = func(held int64) { told = append(told, held) }
+	a := newHolder(b)
+	a.Release()
+	a.Hold(50)
+	a.Resize(50)
+	a.Resize(60)
+	a.Hold(101)
+	a.Hold(102)
+	if want := []int64{50, 60, 0}; !slices.Equal(told, want) {
+		t.Errorf("told %v, want %v", told, want)
 	}
 }
 

@@ -232,7 +232,9 @@ func (c *Cache) load(snap Snapshot) error {
 	if size.Chunks == 0 {
 		return nil
 	}
+	c.commitMu.Lock() // a commit does not publish what follows the old slabs while the new one is being read
 	c.slabs.Store(nil)
+	c.commitMu.Unlock()
 	words, vectors := size.words(), size.vectors()
 	c.lacking.Store(0)
 	if vectors > 0 && !c.share.Hold(words+vectors) {

@@ -29,6 +29,8 @@ const (
 		WHERE c.sha256 = unhex(j.value) AND c.embedded = 0`
 	// selectAdoptable reads the texts of chunks that follow an id.
 	selectAdoptable = `SELECT c.id, c.file, c.sha256, c.text FROM chunks c WHERE c.id > ? ORDER BY c.id LIMIT ?`
+	// selectHashes reads the hashes that follow one, with the number of chunks that have it, from chunks_sha256 only.
+	selectHashes = "SELECT sha256, count(*) FROM chunks WHERE sha256 > ? GROUP BY sha256 ORDER BY sha256 LIMIT ?"
 	// countEmbedded updates the number of embedded chunks of each file.
 	countEmbedded = `UPDATE files SET embedded = (SELECT count(*) FROM chunks WHERE file = files.id AND chunks.embedded = 1) WHERE chunks > 0`
 
@@ -78,11 +80,13 @@ func (x *index) backlog(ctx context.Context, space embed.Space, after vectors.Pl
 	lacking = m.chunks - m.embedded
 	if m.isOther(space) {
 		query = selectTexts
-		built, err := x.built(ctx, m, space)
-		if err != nil {
-			return nil, 0, err
+		if lacking = 0; after.ModTime == math.MaxInt64 { // at the beginning only: to count takes a look at all chunks
+			built, err := x.built(ctx, space)
+			if err != nil {
+				return nil, 0, err
+			}
+			lacking = max(m.chunks-built, 0)
 		}
-		lacking = m.chunks - built
 	} else if lacking == 0 {
 		return nil, 0, nil
 	}
@@ -108,26 +112,45 @@ func (x *index) backlog(ctx context.Context, space embed.Space, after vectors.Pl
 // isOther reports whether the index has vectors of another space.
 func (m meta) isOther(space embed.Space) bool { return m.embedded > 0 && !m.space.Matches(space) }
 
-// Built returns about how many of the chunks that searches find have a vector of another space in the cache.
+// Built returns how many of the chunks that searches find have a vector of another space in the cache.
 func (s *Store) Built(ctx context.Context, space embed.Space) (n int, err error) {
-	err = s.use(ctx, func(x *index) error {
-		m, err := readMeta(ctx, x.db.readers)
-		if err == nil {
-			n, err = x.built(ctx, m, space)
-		}
+	err = s.use(ctx, func(x *index) (err error) {
+		n, err = x.built(ctx, space)
 		return err
 	})
 	return n, err
 }
 
-// built is Built with the row of meta.
-func (x *index) built(ctx context.Context, m meta, space embed.Space) (int, error) {
-	space, err := x.opt.Cache.Resolve(ctx, space)
-	if err != nil {
+// built is Built of one index.
+func (x *index) built(ctx context.Context, space embed.Space) (n int, err error) {
+	if space, err = x.opt.Cache.Resolve(ctx, space); err != nil {
 		return 0, err
 	}
-	n, err := x.opt.Cache.Count(ctx, space)
-	return min(n, m.chunks), err
+	for last, more := []byte{}, true; more; {
+		var hashes []vectors.Hash
+		chunks := map[vectors.Hash]int{}
+		err := forEachRow(ctx, x.db.readers, func(rows *sql.Rows) error {
+			var count int
+			if err := rows.Scan(&last, &count); err != nil {
+				return err
+			}
+			h, err := hashOf(last)
+			hashes, chunks[h] = append(hashes, h), count
+			return err
+		}, selectHashes, last, embedBatch)
+		if err != nil {
+			return 0, fmt.Errorf("count vectors of %s: %w", space.Name(), err)
+		}
+		known, err := x.opt.Cache.Known(ctx, space, vectors.Document, hashes)
+		if err != nil {
+			return 0, err
+		}
+		for h := range known {
+			n += chunks[h]
+		}
+		more = len(hashes) > 0
+	}
+	return n, nil
 }
 
 // Embed is that of vectors.Index.

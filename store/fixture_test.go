@@ -214,11 +214,16 @@ func attachKnown(ctx context.Context, s *Store) error {
 // cachedDocuments returns the number of documents of the tests' space in the cache.
 func cachedDocuments(t testing.TB, s *Store) int {
 	t.Helper()
-	n, err := s.opt.Cache.Count(t.Context(), testSpace)
+	spaces, err := s.opt.Cache.Stats(t.Context(), func(context.Context) (map[vectors.Hash]struct{}, error) { return nil, nil })
 	if err != nil {
 		t.Fatal(err)
 	}
-	return n
+	for _, c := range spaces {
+		if c.Space == testSpace {
+			return c.Documents
+		}
+	}
+	return 0
 }
 
 // backlog returns the texts without a vector of a space.

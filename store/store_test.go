@@ -82,6 +82,28 @@ func TestFilesReturnsWhatTheScanNeeds(t *testing.T) {
 // nextSpace is the space to which tests switch.
 var nextSpace = embed.Space{Provider: "test", Model: "next", Dims: 6}
 
+// The vectors that the cache has of another space count for a chunk only if they are of its text.
+func TestBuiltCountsChunksOfTheIndex(t *testing.T) {
+	t.Parallel()
+	s := openTestStore(t, t.TempDir())
+	r := newRand()
+	f, twin, gone := testFile("memory/a.md", r, "one", "two", "three"), testFile("memory/b.md", r, "one"), testFile("memory/c.md", r, "four", "five")
+	replace(t, s, f, twin)
+	given := map[indexer.Hash]testVector{f.Chunks[0].Hash: testVectors(r, nextSpace.Dims, "one")}
+	for i, text := range []string{"four", "five"} {
+		given[gone.Chunks[i].Hash] = testVectors(r, nextSpace.Dims, text)
+	}
+	if err := putVectors(t.Context(), s, nextSpace, given); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := s.Built(t.Context(), nextSpace); n != 2 || err != nil { // "one" is in both files
+		t.Errorf("%d chunks have a vector, %v", n, err)
+	}
+	if _, lacking, err := s.Backlog(t.Context(), nextSpace, vectors.Place{}, 1); lacking != 2 || err != nil {
+		t.Errorf("%d chunks lack a vector, %v", lacking, err)
+	}
+}
+
 // The vectors of another space are bought beside those of the index, which answer. Adopt exchanges them in one step, as often as it is
 // asked, and going back costs nothing.
 func TestAdoptExchangesSpaces(t *testing.T) {

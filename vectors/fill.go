@@ -38,7 +38,7 @@ var (
 // Index is what wants vectors. The spaces of package kioku implement it, with a store.
 type Index interface {
 	// Backlog returns at most limit texts that follow a place, those of newer files first: those of chunks without a vector if the index
-	// has vectors of the space, or none at all, and otherwise all. lacking is about how many chunks lack a vector of the space.
+	// has vectors of the space, or none at all, and otherwise all. At the first page, lacking is how many chunks lack a vector of the space.
 	Backlog(ctx context.Context, space embed.Space, after Place, limit int) (texts []Text, lacking int, err error)
 	// Embed gives the chunks with these texts their vectors, as far as the cache has them whole, and returns how many texts it has. It does
 	// nothing if the index has vectors of another space.

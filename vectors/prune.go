@@ -71,21 +71,6 @@ func (c *Cache) Len(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// Count returns how many documents the cache has of a space.
-func (c *Cache) Count(ctx context.Context, s embed.Space) (n int, err error) {
-	err = c.read(ctx, func(f *file) error {
-		id, err := f.spaceID(ctx, s)
-		if err != nil || id == 0 {
-			return err
-		}
-		return f.readers.QueryRowContext(ctx, "SELECT count(*) FROM embedding_cache WHERE space = ? AND kind = ?", id, Document).Scan(&n)
-	})
-	if err != nil {
-		err = fmt.Errorf("count embeddings: %w", err)
-	}
-	return n, err
-}
-
 // entry is a row of the table without its vector.
 type entry struct {
 	id         int64

@@ -26,7 +26,7 @@ var budgets = map[string]int{
 	"vectors":           2_200,
 	"embed":             2_800,
 	"embed/local":       4_300,
-	"history":           1_770,
+	"history":           1_800,
 	"atlas":             1_300,
 	"bench":             1_400,
 	"internal":          4_000,

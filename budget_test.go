@@ -15,7 +15,7 @@ var budgets = map[string]int{
 	".":                 2_520,
 	"memory":            2_170,
 	"note":              2_580,
-	"indexer":           4_460,
+	"indexer":           4_470,
 	"chunker":           2_600,
 	"search":            5_350,
 	"search/analysis":   2_345,

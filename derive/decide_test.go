@@ -269,6 +269,30 @@ func TestAcceptance11ForgetsForGood(t *testing.T) {
 	}
 }
 
+// Who forgets does not wait for the next pass until the pages are without it.
+func TestForgetRewritesItsPagesAtOnce(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, "memory/2026-11-20.md", day("Ana likes snails.", "Ana lives in Porto."))
+	w.opt.ViewDir = "derived"
+	w.serve()
+	w.derive()
+	saying := func(text string) (pages []string) {
+		for _, path := range w.files("derived") {
+			if data, _ := os.ReadFile(filepath.Join(w.folder, path)); strings.Contains(string(data), text) {
+				pages = append(pages, path)
+			}
+		}
+		return pages
+	}
+	if len(saying("snails")) == 0 {
+		t.Fatal("no page says it before")
+	}
+	w.decide(unit.DecisionRequest{Verb: unit.DecideForget, ID: w.fact("likes", "snails").UID})
+	if still := saying("snails"); len(still) > 0 || len(saying("Porto")) == 0 {
+		t.Errorf("still said in %q; Porto in %q", still, saying("Porto"))
+	}
+}
+
 // What a person has corrected a unit to stays in decisions.md, and forgetting it names the line.
 func TestForgetNamesTheCorrections(t *testing.T) {
 	t.Parallel()

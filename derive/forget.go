@@ -14,7 +14,7 @@ import (
 )
 
 // forget forgets a unit: a decision with the hash of what it says, so that it never comes back, not even from other notes that say
-// the same. It returns the lines that still do, those of decisions.md among them, and where older versions of these notes are kept.
+// the same. The views are written anew at once. It returns the lines that still do, those of decisions.md among them, and where older versions of these notes are kept.
 func (s *Service) forget(ctx context.Context, r unit.DecisionRequest) (unit.Decided, error) {
 	u, err := s.Unit(ctx, r.ID, memory.Secret)
 	if err != nil {
@@ -27,6 +27,11 @@ func (s *Service) forget(ctx context.Context, r unit.DecisionRequest) (unit.Deci
 	line, err := s.recordDecision(ctx, unit.Decision{Verb: unit.DecideForget, Kind: u.Kind, Target: forgetKey(u), Note: r.Note})
 	if err != nil {
 		return unit.Decided{}, err
+	}
+	if s.writesViews() {
+		if err := s.makePages(context.WithoutCancel(ctx), s.opt.Now()); err != nil {
+			return unit.Decided{}, err
+		}
 	}
 	older, err := s.notes.ForgetPast(ctx, pathsOf(remaining), quotes)
 	return unit.Decided{Line: line, Remaining: slices.Concat(remaining, s.correcting(u.UID), older)}, err

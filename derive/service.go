@@ -92,6 +92,8 @@ type Service struct {
 	turn chan struct{}
 	// deciding has a token while decisions.md is appended to and applied.
 	deciding chan struct{}
+	// viewing has a token while the views are written.
+	viewing chan struct{}
 
 	mu    sync.Mutex
 	state state // guarded by mu
@@ -139,7 +141,7 @@ func New(opt Options) (*Service, error) {
 	opt.Vocabulary = cmp.Or(opt.Vocabulary, vocab.Default())
 	s := &Service{
 		opt: opt, store: opt.Store, notes: opt.Notes, log: opt.Log, owner: newOwner(),
-		wake: make(chan struct{}, 1), turn: make(chan struct{}, 1), deciding: make(chan struct{}, 1),
+		wake: make(chan struct{}, 1), turn: make(chan struct{}, 1), deciding: make(chan struct{}, 1), viewing: make(chan struct{}, 1),
 	}
 	s.state = state{viewsStale: true, summariesStale: true, summed: map[string]time.Time{}}
 	return s, nil

@@ -27,7 +27,7 @@ func (s *Service) Status(ctx context.Context) (unit.DeriveStatus, error) {
 		return unit.DeriveStatus{}, err
 	}
 	status := unit.DeriveStatus{
-		Episodes: stats.Episodes, Pending: stats.Pending, Private: stats.Private, Secret: stats.Secret,
+		Episodes: stats.Episodes, Pending: stats.Pending + stats.Uncut, Private: stats.Private, Secret: stats.Secret,
 		Units: stats.Units, Entities: stats.Entities, Jobs: stats.Jobs, Conflicts: stats.Units[memory.KindFact+"/"+memory.StateConflict],
 		OldestJob: stats.Oldest, Rejected: stats.Dropped, TokensToday: stats.TokensToday, CallsToday: stats.CallsToday,
 		CallsThisHour: stats.CallsThisHour, CachedAnswers: stats.CachedAnswers, EditedViews: st.edited,

@@ -135,12 +135,23 @@ func (s *Service) makeViews(ctx context.Context, o passOptions) error {
 	}
 	if s.writesViews() && st.viewsStale && (o.now || now.Sub(st.viewedAt) >= viewEvery) {
 		o.tell(unit.StepViews, 0, 0, "writing the views in "+s.opt.ViewDir+"/")
-		err := s.writeViews(ctx)
-		if ctx.Err() != nil {
-			return err
-		}
-		s.viewsWritten(err, now)
+		return s.makePages(ctx, now)
 	}
+	return nil
+}
+
+// makePages writes the views. One call waits for another, so that what was read before a unit was forgotten is not written after it.
+func (s *Service) makePages(ctx context.Context, now time.Time) error {
+	leave, err := enter(ctx, s.viewing)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	err = s.writeViews(ctx)
+	if ctx.Err() != nil {
+		return err
+	}
+	s.viewsWritten(err, now)
 	return nil
 }
 

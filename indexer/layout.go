@@ -35,7 +35,7 @@ type layout struct {
 	include, exclude []string
 	// recorded are the globs in the settings file of the workspace when it could last be read.
 	recorded *atomic.Pointer[recordedGlobs]
-	// private are folders in the workspace that globs do not include: those of the index and of transcripts.
+	// private are folders in the workspace that globs do not include: those of the index and of transcripts, and Settings.Left.
 	private []string
 	// seenCurated is set once the workspace had MEMORY.md or memory/. An editor may take MEMORY.md away for a moment, and that
 	// must not bring all of the folder into the index.
@@ -65,6 +65,9 @@ func newLayout(opt Options) layout {
 		} else {
 			l.targets = append(l.targets, t.target())
 		}
+	}
+	for _, dir := range opt.Left {
+		private = append(private, filepath.Join(ws, dir))
 	}
 	for _, dir := range private {
 		if rel, ok := below(ws, realPath(dir)); dir != "" && ok && rel != "." {

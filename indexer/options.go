@@ -22,6 +22,8 @@ type Settings struct {
 	// Exclude are globs of paths of the index that are not indexed, whatever else includes them. A glob that matches a folder
 	// excludes all below it. Empty excludes nothing.
 	Exclude []string
+	// Left are folders of the workspace of which no glob of Include includes a file, relative to it. Empty means none.
+	Left []string
 	// Sessions are transcripts of conversations, the agent's own and those of other programs; the zero value indexes none.
 	Sessions Sessions
 	// MaxFileBytes is the maximum size of a file in bytes; larger files are skipped. 0 means 10 MiB.

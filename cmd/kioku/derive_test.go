@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 // people is a memory in which facts change, boxes are ticked, and something is private.
@@ -147,6 +149,68 @@ func TestDeriveDecisionsAreKeptAndTakenBack(t *testing.T) {
 	}
 	if !slices.Equal(verbs, want) {
 		t.Errorf("decisions.md has %v, want %v", verbs, want)
+	}
+}
+
+// Without a daemon, what was derived from a file is there after the file has changed, for whoever reads first, and the status says what waits.
+func TestDeriveCatchesUpWithoutADaemon(t *testing.T) {
+	t.Parallel()
+	s := derived(t)
+	s.must("derive", "run")
+	const asked = "where does Dario live?"
+	recalls := func(args ...string) bool {
+		return strings.Contains(s.promptOf(append(args, asked)...).GetTurnBlock(), `"kind":"fact"`) ||
+			strings.Contains(s.must("search", "--kinds", "fact", asked), "Dario lives in Porto")
+	}
+	before := s.must("derive", "status")
+	s.write("memory/2026-02-16.md", s.read("memory/2026-02-16.md")+"- The weather is nice.\n")
+	s.must("index")
+	s.says(", 1 wait for the rules", "derive", "status")
+	s.says(", 1 wait for the rules", "status", "--read-only")
+	if !recalls() {
+		t.Error("the fact is not found after an edit")
+	}
+	if diff := cmp.Diff(before, s.must("derive", "status")); diff != "" {
+		t.Errorf("after the edit (-before +after):\n%s", diff)
+	}
+	s.write("memory/2026-02-16.md", s.read("memory/2026-02-16.md")+"- It rains.\n")
+	s.lacks("wait for the rules", "status")
+	s.says("derived    ", "status", "--read-only")
+	s.lacks("derived    0 units", "status", "--read-only")
+	lost, err := filepath.Glob(filepath.Join(s.own(), "memory", "*.derived.sqlite*"))
+	if err != nil || len(lost) == 0 {
+		t.Fatalf("no file of what is derived: %v", err)
+	}
+	for _, path := range lost {
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.says("5 wait for the rules", "status", "--read-only")
+	if !recalls() {
+		t.Error("the fact is not found after the file was lost")
+	}
+}
+
+// The pages are no source, although a person asks for all Markdown.
+func TestDeriveIsNotIndexedFromItsPages(t *testing.T) {
+	t.Parallel()
+	s := derived(t)
+	s.must("config", "set", "derive.export.dir", "known/pages")
+	_, id := s.unit("Dario lives in Porto")
+	s.must("derive", "run")
+	s.must("derive", "pin", id)
+	for _, page := range []string{"known/pages/facts.md", "derived/decisions.md"} {
+		if _, err := os.Stat(filepath.Join(s.workspace, page)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.lacks("--all", "status")
+	s.write("README.md", "# Read\n\nSomething else.\n")
+	s.must("index", "--all")
+	paths := s.must("ls")
+	if strings.Contains(paths, "derived/") || strings.Contains(paths, "known/") || !strings.Contains(paths, "README.md") {
+		t.Errorf("indexed:\n%s", paths)
 	}
 }
 

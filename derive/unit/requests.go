@@ -83,7 +83,8 @@ type DeriveStatus struct {
 	Model string
 	// Problem says why the model does not derive now, and what to do; empty if nothing is wrong.
 	Problem string
-	// Episodes in the index; Pending wait for the rules, and Unextracted for the model.
+	// Episodes in the index; Pending wait for the rules, and Unextracted for the model. A file that is not cut into episodes as it is
+	// now is one of those that wait.
 	Episodes, Pending, Unextracted int
 	// Private and Secret episodes among them.
 	Private, Secret int

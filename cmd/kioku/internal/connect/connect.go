@@ -107,6 +107,8 @@ const (
 	DaemonLockWait = 10 * time.Second
 	// tellWait is how long a command waits before it says for whom.
 	tellWait = time.Second
+	// catchUpTime is how long a command derives at most before it reads.
+	catchUpTime = 2 * time.Second
 )
 
 // wanted is the memory that a command wants.
@@ -297,7 +299,12 @@ func QuietLevel(conf *config.Config) slog.Level {
 // and cost embeddings, but reports that kioku index would. If the sync fails, Freshen reports it, and the index still
 // answers. For the need ToSearch the client gives the index up then: a search may wait for a provider, and others for the
 // index. A client that only reads compares the folder with the index, so that answers say if it has changed.
-func (c *Client) Freshen(ctx context.Context) error {
+//
+// It brings what is derived up to date too, for at most catchUpTime: what was derived from a file that has changed is not found until then.
+func (c *Client) Freshen(ctx context.Context) error { return c.freshen(ctx, c.catchUp) }
+
+// freshen syncs the index, and calls derive before the client may give it up.
+func (c *Client) freshen(ctx context.Context, derive func(context.Context) error) error {
 	if c.Memory == nil {
 		return nil
 	}
@@ -305,6 +312,9 @@ func (c *Client) Freshen(ctx context.Context) error {
 		err := c.syncForQuery(ctx)
 		if err == nil && c.Memory.Damaged() { // the end of the sync has met damage, and the index is empty now
 			err = c.syncForQuery(ctx)
+		}
+		if err == nil && c.deriver != nil {
+			err = derive(ctx)
 		}
 		if err != nil || c.need != ToSearch {
 			return err

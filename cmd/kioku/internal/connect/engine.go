@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"log/slog"
+	"path"
 	"path/filepath"
 	"slices"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"kioku/agent/session"
 	"kioku/agent/transcripts"
 	"kioku/cmd/kioku/config"
+	"kioku/derive/decision"
 	"kioku/embed"
 	"kioku/indexer"
 	"kioku/memory"
@@ -36,6 +38,9 @@ func Engine(ctx context.Context, conf *config.Config, place config.Place, embedd
 		}
 		index.Sessions.Origin = session.Origin
 		index.Sessions.Spoken = func(line []byte) (text, day string) { return inZone(conf.Location)(session.Spoken(line)) }
+	}
+	if conf.Derive.Enabled { // what is derived is no source
+		index.Left = []string{path.Dir(decision.Path), conf.Derive.ExportDir}
 	}
 	opt := kioku.Options{
 		Agent: place.Agent, Workspace: place.Workspace, StateDir: state,

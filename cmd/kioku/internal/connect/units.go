@@ -3,26 +3,31 @@ package connect
 import (
 	"context"
 
-	"kioku/derive"
+	"kioku/cmd/kioku/internal/render"
 )
 
-// Deriver returns what derives from the memory of a client in this process; nil if a daemon answers, derivation is off, or the index is
-// only read.
-func (c *Client) Deriver() *derive.Service {
-	if c.ReadOnly {
-		return nil
-	}
-	return c.deriver
+// FreshenUnits is Freshen for a command that shows or decides what is derived, which waits until all of it is up to date by rules, unless a
+// daemon does that or another process has the index. No model is asked.
+func (c *Client) FreshenUnits(ctx context.Context) error {
+	return c.freshen(ctx, func(ctx context.Context) error { return c.deriver.ByRule(ctx) })
 }
 
-// FreshenUnits brings the index up to date, and by rules what is derived from it, unless a daemon does that or another process has the
-// index. No model is asked.
-func (c *Client) FreshenUnits(ctx context.Context) error {
-	if err := c.Freshen(ctx); err != nil {
-		return err
+// catchUp derives by rules what waits, for a command that reads, and says if it cannot do all of it.
+func (c *Client) catchUp(ctx context.Context) error {
+	if !c.need.mayRead() {
+		return nil
 	}
-	if d := c.Deriver(); d != nil {
-		return d.ByRule(ctx)
+	short, cancel := context.WithTimeout(ctx, catchUpTime)
+	defer cancel()
+	err := c.deriver.ByRule(short)
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case short.Err() != nil:
+		c.from.Out.Notice("what is derived lags behind the notes; kioku derive run derives the rest")
+	default:
+		c.from.Out.Notice("what is derived may lag behind the notes: %s", render.Message(err))
 	}
 	return nil
 }

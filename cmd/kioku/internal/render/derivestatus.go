@@ -18,11 +18,7 @@ func (p *Page) DeriveStatus(st *kiokuv1.DeriveStatusResponse, now time.Time) {
 		p.Row("derive", "off")
 		return
 	}
-	waiting := ""
-	if n := st.GetPendingCount(); n > 0 {
-		waiting = fmt.Sprintf(", %d wait for the rules", n)
-	}
-	p.Row("episodes", "%d%s%s", st.GetEpisodeCount(), sensitiveEpisodes(st), waiting)
+	p.Row("episodes", "%d%s%s", st.GetEpisodeCount(), sensitiveEpisodes(st), waitingEpisodes(st))
 	for _, kind := range unitKinds {
 		if said := named(kind.states, st.GetUnits()); said != "" {
 			p.Row(kind.row, "%s", said)
@@ -49,9 +45,9 @@ func (p *Page) Derived(st *kiokuv1.DeriveStatusResponse) {
 	if !st.GetEnabled() {
 		return
 	}
-	settle := ""
+	settle := waitingEpisodes(st)
 	if n := st.GetConflictCount(); n > 0 {
-		settle = ", " + Count(n, "conflict")
+		settle += ", " + Count(n, "conflict")
 	}
 	if st.GetProblem() != "" {
 		settle += ", the model does not derive"
@@ -61,6 +57,15 @@ func (p *Page) Derived(st *kiokuv1.DeriveStatusResponse) {
 		units += int(n)
 	}
 	p.Row("derived", "%s from %s%s; kioku derive status tells more", Count(units, "unit"), Count(st.GetEpisodeCount(), "episode"), settle)
+}
+
+// waitingEpisodes returns how many episodes wait for the rules.
+func waitingEpisodes(st *kiokuv1.DeriveStatusResponse) string {
+	n := st.GetPendingCount()
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %d wait for the rules", n)
 }
 
 // sensitiveEpisodes returns how many episodes are private and secret.

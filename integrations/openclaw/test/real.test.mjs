@@ -46,8 +46,8 @@ test("the first command of a new OpenClaw", { skip, timeout: 120_000 }, async (t
   assert.doesNotMatch(stdout + stderr, /failed during register|unavailable/);
 });
 
-// kioku import openclaw takes over an index that the real OpenClaw made, and leaves OpenClaw's files as they are.
-test("an index of the real OpenClaw is taken over", { skip, timeout: 120_000 }, async (t) => {
+// kioku import openclaw takes over the settings and workspaces of the real OpenClaw, and leaves OpenClaw's files as they are.
+test("the settings of the real OpenClaw are taken over", { skip, timeout: 120_000 }, async (t) => {
   const model = await startModel(() => "Yes.");
   t.after(() => model.close());
   const search = { provider: "openai-compatible", model: "toy-8", remote: { baseUrl: model.url, apiKey: "test" }, query: { maxResults: 4 } };
@@ -62,14 +62,12 @@ test("an index of the real OpenClaw is taken over", { skip, timeout: 120_000 }, 
   assert.deepEqual(first.settings.map(({ key, value }) => `${key}=${value}`), [
     "compaction.memoryFlush.softThresholdTokens=1000", "model=toy-8", "provider=openai", "query.maxResults=4", `remote.baseUrl=${model.url}`, `workspace=${home.workspace}`,
   ]);
-  assert.deepEqual(first.agents.map(({ id, read, usable, damaged }) => ({ id, read, usable, damaged })), [{ id: "main", read: 1, usable: 1, damaged: 0 }]);
+  assert.deepEqual(first.agents.map(({ id }) => id), ["main"]);
   assert.deepEqual(first.left.map((l) => l.key), ["memory.search.remote.apiKey"]);
   const written = fs.readFileSync(first.config, "utf8");
   assert.deepEqual(JSON.parse(await kioku(home, "import", "openclaw", "--json")).settings.filter((s) => !s.unchanged), []);
   assert.equal(fs.readFileSync(first.config, "utf8"), written);
   assert.deepEqual(snapshot(folder), before);
-  const stats = JSON.parse(await kioku(home, "cache", "stats", "--json"));
-  assert.deepEqual(stats.filter((s) => s.live).map(({ model, vectors }) => ({ model, vectors })), [{ model: "toy-8", vectors: 1 }]);
 });
 
 /** Returns the names, sizes and times of all files of a folder. */

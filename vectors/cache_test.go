@@ -223,41 +223,6 @@ func TestOpenFinishesAReplacement(t *testing.T) {
 	}
 }
 
-// A damaged file is mended for all callers, also if the one that has met the damage has gone; what is stored then is there.
-func TestDamageMetByACallerWhoHasGoneIsMended(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	path := filepath.Join(dir, "embeddings.sqlite")
-	c := openCache(t, dir, 100)
-	put(t, c, space, many(500)...)
-	c.Close()
-	c = openCache(t, dir, 100)
-	file, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	copy(file[4096:], strings.Repeat("damage", (len(file)-4096)/6))
-	if err := os.WriteFile(path, file, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	gone, cancel := context.WithCancel(t.Context())
-	var once sync.Once
-	live := func(context.Context) (map[vectors.Hash]struct{}, error) { once.Do(cancel); return nil, nil }
-	_, _ = c.Stats(gone, live)
-	put(t, c, space, "new")
-	if n := documents(t, c, space, "new"); n != 1 {
-		t.Errorf("%d of one vector that was stored is there", n)
-	}
-	other, err := vectors.Open(t.Context(), path, vectors.Options{ReadOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer other.Close()
-	if n := documents(t, other, space, "new"); n != 1 {
-		t.Error("what was stored is not in the file")
-	}
-}
-
 // A file that somebody removes while it is open is made again, with its mode, and takes what is bought then.
 func TestRemovedFileIsMadeAgain(t *testing.T) {
 	t.Parallel()

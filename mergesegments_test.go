@@ -42,8 +42,8 @@ func TestWatchMergesSegments(t *testing.T) {
 	m := openMemory(t, Options{Workspace: dir, StateDir: state})
 	for i := range 12 { // a segment each
 		skipped := indexer.File{Path: fmt.Sprintf("memory/x%d.md", i), Source: memory.SourceMemory}
-		words := analysis.ChunkWords{Terms: []string{fmt.Sprint("word", i)}}
-		skipped.Chunks = append(skipped.Chunks, indexer.Chunk{Terms: &indexer.Terms{Text: words.Terms[0], Count: 1, Words: words.Encode()}})
+		word := fmt.Sprint("word", i)
+		skipped.Chunks = append(skipped.Chunks, indexer.Chunk{Terms: &indexer.Terms{Text: word, Count: 1, Words: analysis.EncodeTerms([]string{word})}})
 		if _, err := m.store.ReplaceFile(t.Context(), skipped); err != nil {
 			t.Fatal(err)
 		}

@@ -27,7 +27,7 @@ type Terms struct {
 	Text string
 	// Count is the number of words.
 	Count int
-	// Words are the words in order, and the lines that they are in, as analysis.ChunkWords encodes them.
+	// Words are the words as analysis.EncodeTerms writes them.
 	Words []byte
 	// Date is the day of the chunk (YYYY-MM-DD); empty if it has none.
 	Date string

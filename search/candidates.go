@@ -31,8 +31,8 @@ type candidate struct {
 
 // form is what the text of a candidate is beside its words.
 type form struct {
-	// lines tells where the terms are in the lines of a chunk; nil if this is not known.
-	lines *textLines
+	// tokens of the text of a chunk.
+	tokens *textTokens
 	// sections of the chunk with days of their own.
 	sections []section
 	// mute reports that a passage is front matter or mostly names other notes, and says nothing of its own.
@@ -134,7 +134,7 @@ func (p proposals) candidates(ctx context.Context, rd Reader, sc *scorer, vector
 	list := make([]*candidate, len(chunks))
 	for i, chunk := range chunks {
 		c := &candidate{Chunk: chunk}
-		c.text, c.lines = sc.scoreByLine(&c.Chunk)
+		c.text, c.tokens = sc.scoreTokens(&c.Chunk)
 		if vector != nil {
 			c.meaning = compareChunk(vector, &c.Chunk)
 			if cos, ok := near[c.ID]; ok && !c.meaning.embedded {

@@ -49,9 +49,8 @@ func newFakeStore(chunks ...Chunk) *fakeStore {
 			s.index.Space = testSpace
 		}
 		set := make(map[string]bool)
-		words := analysis.AnalyzeChunk(analysis.Chunk{First: !paths[c.Path], Language: c.Language, Names: c.Names, Folders: c.Folders, Headings: c.Headings, Date: c.Date, Text: c.Text})
-		c.Words = words.Encode()
-		for _, t := range words.Terms {
+		terms := analysis.ChunkTerms(analysis.Chunk{First: !paths[c.Path], Language: c.Language, Names: c.Names, Folders: c.Folders, Headings: c.Headings, Date: c.Date, Text: c.Text})
+		for _, t := range terms {
 			total++
 			if !set[t] {
 				s.df[t]++

@@ -127,7 +127,7 @@ func (s wordSets) wordsOf(c *candidate) []uint64 {
 	}
 	a := analysis.NewAnalyzer()
 	defer a.Release()
-	a.Unstemmed()
+	a.StemOnly()
 	a.Add(c.Text)
 	set := make([]uint64, len(a.Tokens))
 	for i, t := range a.Tokens {

@@ -2,6 +2,8 @@ package search
 
 import (
 	"slices"
+	"sort"
+	"strings"
 
 	"kioku/search/analysis"
 )
@@ -15,22 +17,57 @@ type occurrence struct {
 	leaf bool
 }
 
-// textLines tells where the terms of the query are in the lines of a chunk, so that passages of whole lines need not be
-// analysed again: no token extends over the end of a line.
-type textLines struct {
+// textTokens tells where the terms of the query are in the text of a chunk, so that its passages need not be analysed again.
+type textTokens struct {
 	occurrences []occurrence
-	// ends contains, for each line, the number of tokens and of occurrences up to its end.
-	ends []lineEnd
+	// starts are the offsets of the tokens in the normalised text.
+	starts []int32
+	// same reports that the normalised text is as long as the text: offsets are the same in both. If it is not, ends are the ends of
+	// the lines of the normalised text, nil if these are not the lines of the text.
+	same bool
+	ends []int
 }
 
-type lineEnd struct{ tokens, occurrences int }
-
-// countsBefore returns the number of tokens and of occurrences before a line.
-func (l *textLines) countsBefore(line int) lineEnd {
-	if line == 0 {
-		return lineEnd{}
+// newTextTokens returns the tokens of a text, which is the one that was added to a last. The first above tokens of a are not of the text,
+// and occurrences are those of all tokens.
+func newTextTokens(text string, a *analysis.Analyzer, above int, occurrences []occurrence) *textTokens {
+	first, _ := slices.BinarySearchFunc(occurrences, above, func(o occurrence, at int) int { return o.at - at })
+	l := &textTokens{occurrences: slices.Clone(occurrences[first:]), starts: make([]int32, len(a.Tokens)-above), same: len(a.Text) == len(text)}
+	for i := range l.occurrences {
+		l.occurrences[i].at -= above
 	}
-	return l.ends[line-1]
+	for i, t := range a.Tokens[above:] {
+		l.starts[i] = t.Start
+	}
+	if l.same || strings.Count(a.Text, "\n") != strings.Count(text, "\n") {
+		return l
+	}
+	end := 0
+	// Split, because a last line that normalises to nothing still is a line of the text.
+	for line := range strings.SplitAfterSeq(a.Text, "\n") {
+		end += len(line)
+		l.ends = append(l.ends, end)
+	}
+	return l
+}
+
+// bytesOf returns the place of a passage in the normalised text, and false if it is not known. first is the number of the first line of the
+// text.
+func (l *textTokens) bytesOf(s span, first int) (from, to int, ok bool) {
+	switch {
+	case l.same:
+		return s.start, s.start + len(s.text), true
+	case s.part || l.ends == nil:
+		return 0, 0, false
+	case s.from > first:
+		from = l.ends[s.from-first-1]
+	}
+	return from, l.ends[s.to-first], true
+}
+
+// before returns the number of tokens that start before an offset. A token that is made of others follows them.
+func (l *textTokens) before(offset int) int {
+	return sort.Search(len(l.starts), func(i int) bool { return int(l.starts[i]) >= offset })
 }
 
 // appendOccurrences appends the occurrences of the terms in tokens, which are numbered from 0.
@@ -74,61 +111,26 @@ func (s *scorer) addHeadings(c *Chunk) int {
 	return s.above
 }
 
-// scoreByLine scores a chunk like score and also returns its lines, nil if they are not known.
-func (s *scorer) scoreByLine(c *Chunk) (textScore, *textLines) {
-	l := s.lines(c)
-	if l == nil {
-		return s.score(c), nil
-	}
-	return s.scoreLines(c, l, 0, len(l.ends)), l
-}
-
-// lines returns the lines of a chunk from its words, nil if these do not say in which lines they are.
-func (s *scorer) lines(c *Chunk) *textLines {
-	w := &s.words
-	if len(c.Words) == 0 || !w.Read(c.Words) || len(w.Ends) == 0 {
-		return nil
-	}
-	s.setLanguage(c.Language)
-	s.wanted = s.wanted[:0]
-	for i := range w.Distinct() {
-		term, ok := s.indexes[string(w.Term(i))]
-		if !ok {
-			term = -1
-		}
-		s.wanted = append(s.wanted, term)
-	}
-	l := &textLines{ends: make([]lineEnd, 0, len(w.Ends))}
-	at, leaves := w.Above, int32(0)
-	for line, end := range w.Ends {
-		for ; at < end; at++ {
-			n := w.Order[at]
-			leaf := n&1 == 0
-			if term := s.wanted[n>>1]; term >= 0 {
-				// As the analyzer counts: leaves, and ends of lines.
-				l.occurrences = append(l.occurrences, occurrence{term, at - w.Above, leaves + int32(line), leaf})
-			}
-			if leaf {
-				leaves++
-			}
-		}
-		l.ends = append(l.ends, lineEnd{end - w.Above, len(l.occurrences)})
-	}
-	return l
-}
-
 // positionGap separates the positions of the tokens of a text from those of its headings and its date.
 const positionGap = 1 << 20
 
-// scoreLines scores the passage of a chunk that consists of its lines [from,to), counted from 0, as score would.
-func (s *scorer) scoreLines(c *Chunk, l *textLines, from, to int) textScore {
-	above := s.addHeadings(c)
+// scorePassage scores a passage of a chunk, as score would. first is the number of the first line of the chunk.
+func (s *scorer) scorePassage(p *Chunk, l *textTokens, at span, first int) textScore {
+	from, to, ok := l.bytesOf(at, first)
+	if !ok {
+		return s.score(p)
+	}
+	above := s.addHeadings(p)
 	s.occurrences = s.appendOccurrences(s.occurrences[:0], s.a.Tokens)
-	start, end := l.countsBefore(from), l.countsBefore(to)
-	for _, o := range l.occurrences[start.occurrences:end.occurrences] {
-		o.at += above - start.tokens
+	start := l.before(from)
+	end := max(start, l.before(to))
+	for _, o := range l.occurrences {
+		if o.at < start || o.at >= end {
+			continue
+		}
+		o.at += above - start
 		o.pos += positionGap
 		s.occurrences = append(s.occurrences, o)
 	}
-	return s.sumScore(above + end.tokens - start.tokens)
+	return s.sumScore(above + end - start)
 }

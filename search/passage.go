@@ -31,11 +31,7 @@ func (r *searchState) passages(list []*candidate, sc *scorer) []*candidate {
 			p.Headings = chunker.WithTableHead(headingsAt(&above, lines[from:to]), rowHead(lines, from, head))
 			p.heading = c.wholeSection(lines, span.to)
 			p.meaning.narrow(&c.Chunk, c.windowsIn(span))
-			if c.lines == nil || span.part {
-				p.text = sc.score(&p.Chunk)
-			} else {
-				p.text = sc.scoreLines(&p.Chunk, c.lines, from, to)
-			}
+			p.text = sc.scorePassage(&p.Chunk, c.tokens, span, c.StartLine)
 			if p.text.raw > 0 {
 				p.text.chunk = passageChunkShare * c.text.raw
 				p.text.raw += p.text.chunk

@@ -99,10 +99,6 @@ type scorer struct {
 	titled []bool
 	a      *analysis.Analyzer
 
-	// words are those of the chunk being scored, and wanted contains for each of them the index of the term of the query, -1 if it is none.
-	words  analysis.WordReader
-	wanted []int
-
 	// occurrences of the terms in the text being scored.
 	occurrences []occurrence
 	// parts contains the counts of each term in each half part of the text being scored.
@@ -118,6 +114,7 @@ func newScorer(q queryTerms, avg float64) *scorer {
 		q: q, avg: max(avg, 1), byLanguage: make(map[analysis.Language]map[string]int), namesOf: make(map[namesKey][]bool),
 		a: analysis.NewAnalyzer(), lastPos: make([]int32, len(q.list)), paired: make([]bool, len(q.pairs)), titled: make([]bool, len(q.list)),
 	}
+	s.a.StemOnly(q.strings()...)
 	s.startText(&Chunk{})
 	var words float64
 	for _, t := range q.list {
@@ -136,14 +133,10 @@ func newScorer(q queryTerms, avg float64) *scorer {
 
 func (s *scorer) release() { s.a.Release() }
 
-// startText drops all tokens and reads what follows in the language of a chunk.
+// startText drops all tokens. What follows is read, and terms are looked up, in the language of a chunk.
 func (s *scorer) startText(c *Chunk) {
 	s.a.Reset()
-	s.setLanguage(c.Language)
-}
-
-// setLanguage reads what follows, and looks terms up, in a language.
-func (s *scorer) setLanguage(l analysis.Language) {
+	l := c.Language
 	if s.byLanguage[l] == nil {
 		s.byLanguage[l] = s.q.indexes(l)
 	}
@@ -181,10 +174,17 @@ func (s *scorer) termsInNames(c *Chunk) []bool {
 
 // score scores a chunk by its headings, its date and its text.
 func (s *scorer) score(c *Chunk) textScore {
-	s.addHeadings(c)
+	score, _ := s.scoreTokens(c)
+	return score
+}
+
+// scoreTokens scores a chunk and also returns the tokens of its text.
+func (s *scorer) scoreTokens(c *Chunk) (textScore, *textTokens) {
+	above := s.addHeadings(c)
 	s.a.Add(c.Text)
 	s.occurrences = s.appendOccurrences(s.occurrences[:0], s.a.Tokens)
-	return s.sumScore(len(s.a.Tokens))
+	tokens := newTextTokens(c.Text, s.a, above, s.occurrences)
+	return s.sumScore(len(s.a.Tokens)), tokens
 }
 
 // sumScore returns the score of a text with this number of tokens by the occurrences found in it.

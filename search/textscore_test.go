@@ -65,7 +65,7 @@ func TestPassageConfidenceIncludesChunk(t *testing.T) {
 	list := []*candidate{{Chunk: Chunk{ID: 1, StartLine: 1, EndLine: 5, Text: text}}}
 	sc := newScorer(parseTerms("kettle water", nil).weigh(map[string]int{"kettl": 1, "water": 1}, 100), 10)
 	defer sc.release()
-	list[0].text = sc.score(&list[0].Chunk)
+	list[0].text, list[0].tokens = sc.scoreTokens(&list[0].Chunk)
 	got := (&searchState{query: memory.Query{SnippetChars: 700}}).passages(list, sc)
 	if len(got) != 2 {
 		t.Fatalf("%d passages, want 2", len(got))

@@ -39,8 +39,6 @@ type Chunk struct {
 	Closed bool
 	// Text of the chunk, whole lines.
 	Text string
-	// Words are the terms of the chunk and the lines of Text that they are in, as analysis.ChunkWords encodes them; nil if they are not known.
-	Words []byte
 	// Vector is the stored unit vector; nil if there is none or it was not asked for.
 	Vector []float32
 	// Windows are the vectors of a few lines of Text each, in their order; nil if there are none or they were not asked for.

@@ -70,14 +70,14 @@ func analyzeChunk(f *indexer.File, c *indexer.Chunk, l analysis.Language, log *s
 	defer func() {
 		if r := recover(); r != nil {
 			log.Error("analyse chunk", "path", f.Path, "line", c.StartLine, "panic", r, "stack", string(debug.Stack()))
-			t = &indexer.Terms{Words: analysis.ChunkWords{}.Encode(), Date: f.Date}
+			t = &indexer.Terms{Words: analysis.EncodeTerms(nil), Date: f.Date}
 		}
 	}()
 	date := chunkDate(f, c)
-	words := analysis.AnalyzeChunk(analysis.Chunk{
+	terms := analysis.ChunkTerms(analysis.Chunk{
 		First: c == &f.Chunks[0], Language: l, Names: f.Names, Folders: f.Folders, Headings: c.Headings, Date: date, Text: c.Text,
 	})
-	return &indexer.Terms{Text: strings.Join(words.Terms, " "), Count: len(words.Terms), Words: words.Encode(), Date: date, Language: string(l)}
+	return &indexer.Terms{Text: strings.Join(terms, " "), Count: len(terms), Words: analysis.EncodeTerms(terms), Date: date, Language: string(l)}
 }
 
 // chunkDate returns the date of the chunk's entry if it has one, else that of its heading or of the file.

@@ -246,7 +246,7 @@ func (c *checker) foundWrong(path, what string) {
 	c.wrong = append(c.wrong, path)
 }
 
-// sameWords reports whether the index finds a chunk by all of its words, and knows how many there are and in which lines. It reports true for a
+// sameWords reports whether the index finds a chunk by all of its words, and knows how often each occurs. It reports true for a
 // chunk that was deleted meanwhile.
 func (c *checker) sameWords(ctx context.Context, k checkedChunk) (bool, error) {
 	tx, _, err := c.snapshot(ctx)
@@ -258,9 +258,8 @@ func (c *checker) sameWords(ctx context.Context, k checkedChunk) (bool, error) {
 	if err := tx.QueryRowContext(ctx, "SELECT EXISTS (SELECT 1 FROM chunks WHERE id = ? AND sha256 = ?)", k.id, k.hash[:]).Scan(&exists); err != nil || !exists {
 		return true, err
 	}
-	words := analysis.AnalyzeChunk(k.Chunk)
-	terms := words.Terms
-	if len(terms) != k.terms || !bytes.Equal(words.Encode(), k.words) {
+	terms := analysis.ChunkTerms(k.Chunk)
+	if len(terms) != k.terms || !bytes.Equal(analysis.EncodeTerms(terms), k.words) {
 		return false, nil
 	}
 	slices.Sort(terms)

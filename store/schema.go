@@ -22,7 +22,7 @@ const (
 	applicationID = 0x4b696f6b
 	// schemaVersion is incremented with every change of schema.sql, of analysis.ChunkTerms or of what indexer.File says of a file.
 	// An index of an older version is replaced by a new one.
-	schemaVersion = 16
+	schemaVersion = 17
 )
 
 // newSuffix is the suffix of an index while it is created.

@@ -114,7 +114,7 @@ CREATE INDEX chunks_date ON chunks (date, file);
 -- A search asks which languages there are.
 CREATE INDEX chunks_language ON chunks (language) WHERE language > '';
 
--- words: the analysed terms of each chunk in order, and the lines of its text that they are in. Words in memory are made of these rows only.
+-- words: the analysed terms of each chunk, and how often each occurs in it. Words in memory are made of these rows only.
 -- They are not in chunks, where a page would have room for one chunk only.
 CREATE TABLE words (
   chunk INTEGER PRIMARY KEY REFERENCES chunks (id),

@@ -182,7 +182,7 @@ func TestMatchFindsEveryAnalysedTerm(t *testing.T) {
 				continue
 			}
 			f := testFile("memory/a.md", nil, text)
-			f.Chunks[0].Terms = &indexer.Terms{Text: strings.Join(terms, " "), Count: len(terms), Words: analysis.ChunkWords{Terms: terms}.Encode()} // the store would guess a language
+			f.Chunks[0].Terms = &indexer.Terms{Text: strings.Join(terms, " "), Count: len(terms), Words: analysis.EncodeTerms(terms)} // the store would guess a language
 			replace(t, s, f)
 			for _, term := range terms {
 				if got := match(t, s, memory.Filter{}, term); len(got) != 1 {

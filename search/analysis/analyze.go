@@ -45,33 +45,26 @@ type Chunk struct {
 // ChunkTerms returns the terms by which a chunk is found: those of its headings, its date and its text, and then those of the
 // names and the folders of its file that its headings lack: a title that is a heading too counts once.
 func ChunkTerms(c Chunk) []string {
-	return AnalyzeChunk(c).Terms
-}
-
-// AnalyzeChunk returns the words of a chunk.
-func AnalyzeChunk(c Chunk) ChunkWords {
 	a := NewAnalyzer()
 	defer a.Release()
 	a.SetLanguage(c.Language)
 	a.Add(c.Headings)
 	headings := len(a.Tokens)
 	a.Add(c.Date)
-	w := ChunkWords{Above: len(a.Tokens)}
 	a.Add(c.Text)
-	w.findLines(a, c.Text)
 	own := len(a.Tokens)
 	a.Add(c.Names)
 	a.Add(c.Folders)
-	w.Terms = make([]string, 0, len(a.Tokens))
+	terms := make([]string, 0, len(a.Tokens))
 	for i, t := range a.Tokens {
-		if i < own || !slices.Contains(w.Terms[:headings], t.Term) {
-			w.Terms = append(w.Terms, t.Term)
+		if i < own || !slices.Contains(terms[:headings], t.Term) {
+			terms = append(terms, t.Term)
 		}
 	}
 	if c.First {
-		w.Terms = append(w.Terms, nameKeys(c.Names)...)
+		terms = append(terms, nameKeys(c.Names)...)
 	}
-	return w
+	return terms
 }
 
 // Kind is the kind of a token. The zero value is Word.
@@ -126,8 +119,8 @@ type Analyzer struct {
 	// stems caches the stems of words in the language, and caches those of each language.
 	stems  map[string]string
 	caches map[Language]map[string]string
-	// unstemmed leaves words as they are.
-	unstemmed bool
+	// filter says which words are stemmed; nil admits all words.
+	filter *stemFilter
 }
 
 // analyzers keeps buffers and stems from one use to the next. They never change a result.
@@ -145,12 +138,13 @@ func NewAnalyzer() *Analyzer {
 // may.
 func (a *Analyzer) Release() {
 	a.Reset()
-	a.unstemmed = false
+	a.filter = nil
 	analyzers.Put(a)
 }
 
-// Unstemmed leaves words as they are, until the analyzer is released.
-func (a *Analyzer) Unstemmed() { a.unstemmed = true }
+// StemOnly skips the stemming of words whose stem is certainly none of the terms, until the analyzer is released. This
+// saves time if the caller looks only for these terms. Without terms, no word is stemmed.
+func (a *Analyzer) StemOnly(terms ...string) { a.filter = newStemFilter(terms) }
 
 // SetLanguage sets the language of the texts that are added from now on, until the analyzer is released.
 func (a *Analyzer) SetLanguage(l Language) {
@@ -347,7 +341,7 @@ func (a *Analyzer) term(word string, ascii bool) string {
 	switch {
 	case len(plain) > maxTermBytes:
 		return cut(plain, maxTermBytes)
-	case len(plain) < 3, a.unstemmed, !ascii && strings.ContainsAny(plain, "0123456789"):
+	case len(plain) < 3, a.filter != nil && !a.filter.admits(plain), !ascii && strings.ContainsAny(plain, "0123456789"):
 		return plain
 	}
 	return a.cachedStem(word)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/text/unicode/norm"
+
+	"pgregory.net/rapid"
 )
 
 func TestTerms(t *testing.T) {
@@ -196,6 +198,18 @@ func checkTerm(term string) string {
 		return "is not lower case"
 	}
 	return ""
+}
+
+func TestStemFilterAdmitsWordsOfStem(t *testing.T) {
+	t.Parallel()
+	a := NewAnalyzer()
+	defer a.Release()
+	rapid.Check(t, func(t *rapid.T) {
+		w := rapid.OneOf(rapid.Just("ays"), rapid.StringMatching(`[a-z]{1,6}(s|es|ed|ing|ies|y|ational|iveness|e|l|ment)?`)).Draw(t, "word")
+		if f := newStemFilter([]string{a.Stem(w)}); len(w) > 2 && !f.admits(w) {
+			t.Fatalf("the stem %q of %q would not be found", a.Stem(w), w)
+		}
+	})
 }
 
 func BenchmarkTerms(b *testing.B) {

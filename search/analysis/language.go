@@ -101,7 +101,7 @@ func umlauts(word string) string {
 	var b strings.Builder
 	from := 0
 	for i := 0; i+1 < len(word); i++ {
-		if word[i+1] != 'e' || strings.IndexByte("aou", word[i]) < 0 {
+		if word[i+1] != 'e' || !isUmlaut(word[i]) {
 			continue
 		}
 		if i > 0 && strings.IndexByte("aeiouqy", word[i-1]) >= 0 {

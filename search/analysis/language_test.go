@@ -82,6 +82,30 @@ func TestTermsOfOtherLanguagesAreThoseOfEnglish(t *testing.T) {
 	}
 }
 
+// A word whose stem is looked for passes the filter, in every language and with every spelling.
+func TestStemOnlyStemsWhatIsLookedFor(t *testing.T) {
+	t.Parallel()
+	for l, texts := range languageTexts(t) {
+		words := strings.Join(texts, " ") + " Übung Uebung Äpfel aepfel Öl oel œuvre étage ёлка"
+		for form := range irregularStems {
+			words += " " + form
+		}
+		for _, word := range strings.Fields(words) {
+			stems := stemsIn(l, word)
+			a := NewAnalyzer()
+			a.SetLanguage(l)
+			a.StemOnly(stems...)
+			a.Add(word)
+			for i, token := range a.Tokens {
+				if token.Term != stems[i] {
+					t.Errorf("%s: %q becomes %q, not %q", l, word, token.Term, stems[i])
+				}
+			}
+			a.Release()
+		}
+	}
+}
+
 func TestStopWordsByLanguage(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -11,7 +11,7 @@ import (
 )
 
 var (
-	// ErrWords is the error of words that are not as analysis.ChunkWords encodes them.
+	// ErrWords is the error of words that are not as analysis.EncodeTerms writes them.
 	ErrWords = errors.New("the words of a chunk are damaged")
 	// errTooLarge: a segment has more bytes than its offsets can tell.
 	errTooLarge = errors.New("too many words to keep in memory")
@@ -25,9 +25,6 @@ type collector struct {
 	ids     []int64
 	lengths []uint32
 	lists   map[string]*collected
-
-	words  analysis.WordReader
-	counts []uint32 // of the distinct terms of a document
 }
 
 // collected are the documents with a term: for each of them the difference to the document before and the count, as in a segment.
@@ -43,33 +40,23 @@ func newCollector(n int) *collector {
 
 // add adds a document, whose id is greater than all before. It returns ErrWords if its words are damaged.
 func (c *collector) add(id int64, words []byte) error {
-	if !c.words.Read(words) {
-		return ErrWords
-	}
-	c.addTerms(uint32(len(c.ids)))
-	c.ids, c.lengths = append(c.ids, id), append(c.lengths, uint32(len(c.words.Order)))
-	return nil
-}
-
-// addTerms adds the terms that were read to the lists.
-func (c *collector) addTerms(doc uint32) {
-	n := c.words.Distinct()
-	c.counts = slices.Grow(c.counts[:0], n)[:n]
-	clear(c.counts)
-	for _, term := range c.words.Order {
-		c.counts[term>>1]++
-	}
-	for i, count := range c.counts {
-		term := c.words.Term(i)
+	doc, length := uint32(len(c.ids)), uint32(0)
+	ok := analysis.ReadTerms(words, func(term []byte, count int) {
 		l := c.lists[string(term)]
 		if l == nil {
 			l = &collected{}
 			c.lists[string(term)] = l
 		}
-		l.docs = appendPosting(l.docs, posting{doc - l.last, count})
+		l.docs = appendPosting(l.docs, posting{doc - l.last, uint32(count)})
 		l.last = doc
 		l.count++
+		length += uint32(count)
+	})
+	if !ok {
+		return ErrWords
 	}
+	c.ids, c.lengths = append(c.ids, id), append(c.lengths, length)
+	return nil
 }
 
 // appendPosting appends a document as a difference, doubled, plus 1 if the term occurs once; else the number of its occurrences follows.

@@ -60,7 +60,7 @@ type Snapshot interface {
 	Generation() int64
 	// Size describes what Words and Vectors will yield.
 	Size() Size
-	// Words calls f with the words of each chunk (analysis.ChunkWords), in the order of their ids. f does not keep them.
+	// Words calls f with the words of each chunk (analysis.EncodeTerms), in the order of their ids. f does not keep them.
 	Words(ctx context.Context, f func(id int64, words []byte) error) error
 	// Vectors calls f with each vector. f does not keep it.
 	Vectors(ctx context.Context, f func(id int64, vector []float32) error) error

@@ -28,7 +28,7 @@ type vectorEdit struct {
 // Reload records that all changes, so that a slab has to be loaded again. Nothing else is recorded then.
 func (c *Change) Reload() { *c = Change{reload: true} }
 
-// Add records a new chunk with its words (analysis.ChunkWords). Its id is greater than those of all others that are not deleted.
+// Add records a new chunk with its words (analysis.EncodeTerms). Its id is greater than those of all others that are not deleted.
 func (c *Change) Add(id int64, words []byte) {
 	if !c.reload {
 		c.added = append(c.added, addition{id, words})

@@ -88,7 +88,7 @@ func (m *wordModel) change(r *rand.Rand) Change {
 		}
 		next += 1 + int64(r.IntN(2))
 		m.docs = append(m.docs, d)
-		c.Add(d.id, analysis.ChunkWords{Terms: d.terms}.Encode())
+		c.Add(d.id, analysis.EncodeTerms(d.terms))
 	}
 	return c
 }

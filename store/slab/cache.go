@@ -20,6 +20,8 @@ type Slab struct {
 
 	generation int64
 	table      *Table // of the vectors: that of the newest generation; guarded by commitMu of the cache
+	// wordsOnly reports that the vectors do not fit: their changes do not count.
+	wordsOnly bool
 }
 
 // bytes returns the size in memory.
@@ -243,7 +245,7 @@ func (c *Cache) load(snap Snapshot) error {
 	if c.share.Bytes() == 0 && !c.share.Hold(words) {
 		return nil
 	}
-	s, err := read(c.ctx, snap, vectors > 0 && c.lacking.Load() == 0)
+	s, err := read(c.ctx, snap, c.lacking.Load() == 0)
 	if err != nil {
 		c.clear()
 		return err
@@ -263,11 +265,11 @@ func read(ctx context.Context, snap Snapshot, vectors bool) (*Slab, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read words: %w", err)
 	}
-	s := &Slab{Words: newWords(segment), generation: snap.Generation()}
+	s := &Slab{Words: newWords(segment), generation: snap.Generation(), wordsOnly: !vectors}
 	if s.Words.docs != size.Chunks || s.Words.terms != size.Terms {
 		return nil, fmt.Errorf("%w: %d terms in %d chunks are there, %d in %d were written", ErrWords, s.Words.terms, s.Words.docs, size.Terms, size.Chunks)
 	}
-	if vectors {
+	if vectors && size.Embedded > 0 {
 		s.table = NewTable(size.Dims, size.Embedded)
 		if err := snap.Vectors(ctx, s.table.Put); err != nil {
 			return nil, fmt.Errorf("read vectors: %w", err)

@@ -65,8 +65,11 @@ func (s *Slab) apply(c *Change) *Slab {
 			return nil
 		}
 	}
-	if s.table == nil || len(c.vectors) == 0 {
+	switch {
+	case len(c.vectors) == 0 || s.wordsOnly:
 		return &next
+	case s.table == nil: // the first vectors
+		return nil
 	}
 	for _, e := range c.vectors {
 		if e.vector == nil {

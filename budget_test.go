@@ -18,7 +18,7 @@ var budgets = map[string]int{
 	"indexer":           4_470,
 	"chunker":           2_600,
 	"search":            5_350,
-	"search/analysis":   2_170,
+	"search/analysis":   2_215,
 	"search/dates":      2_100,
 	"store":             5_300,
 	"store/slab":        2_310,

@@ -37,12 +37,12 @@ type order struct {
 // startONNX starts ONNX Runtime with a model.
 func startONNX(tb testing.TB, dir string) *onnx {
 	tb.Helper()
-	docs, err := filepath.Glob("../../docs/*.md")
+	docs, err := filepath.Glob("../../../docs/*.md")
 	if err != nil || len(docs) == 0 {
 		tb.Fatal("no documents", err)
 	}
 	python := filepath.Join(filepath.Dir(dir), "python", "bin", "python")
-	for _, file := range []string{python, filepath.Join(dir, "model.onnx"), filepath.Join(dir, "model_int8.onnx")} {
+	for _, file := range []string{python, filepath.Join(dir, "model.onnx")} {
 		if _, err := os.Stat(file); err != nil {
 			tb.Skip("there is nothing to compare with:", err)
 		}
@@ -140,26 +140,17 @@ func TestEncodeEqualsAnotherRuntime(t *testing.T) {
 			o := startONNX(t, filepath.Join(dir, name))
 			full := openModel(t, filepath.Join(dir, name), encoder.Options{Head: head})
 			small := openModel(t, filepath.Join(dir, name), encoder.Options{Head: head, Int8: true})
-			lowest, lowest8, lowestTheirs := 1.0, 1.0, 1.0
-			var sum8, sumTheirs, n float64
+			lowest, lowest8 := 1.0, 1.0
 			for _, tokens := range []int{5, 20, 77, 256, 512} {
 				texts := o.texts(4, tokens)
-				work := order{"model.onnx", runtime.NumCPU(), texts, 4, []string{"mean", "cls"}[head]}
-				want, _ := o.compute(work)
-				work.File = "model_int8.onnx"
-				theirs, _ := o.compute(work)
+				want, _ := o.compute(order{"model.onnx", runtime.NumCPU(), texts, 4, []string{"mean", "cls"}[head]})
 				vectors, vectors8 := encode(t, full, texts, 2), encode(t, small, texts, 2)
 				for i := range want {
 					lowest = min(lowest, cosine(want[i], vectors[i]))
 					lowest8 = min(lowest8, cosine(want[i], vectors8[i]))
-					lowestTheirs = min(lowestTheirs, cosine(want[i], theirs[i]))
-					sum8 += cosine(want[i], vectors8[i])
-					sumTheirs += cosine(want[i], theirs[i])
-					n++
 				}
 			}
-			t.Logf("lowest cosine: %s %.7f, %s %.4f (mean %.4f), int8 of ONNX Runtime %.4f (mean %.4f)", full.Kernel(), lowest,
-				small.Kernel(), lowest8, sum8/n, lowestTheirs, sumTheirs/n)
+			t.Logf("lowest cosine: %s %.7f, %s %.4f", full.Kernel(), lowest, small.Kernel(), lowest8)
 			if lowest < .9999 || lowest8 < .98 {
 				t.Error("the vectors differ too much")
 			}
@@ -203,6 +194,10 @@ func BenchmarkBesideONNXRuntime(b *testing.B) {
 	dir := filepath.Join(modelsFolder(b), "all-minilm-l6-v2")
 	o := startONNX(b, dir)
 	for _, weights := range []string{"model.onnx", "model_int8.onnx"} {
+		if _, err := os.Stat(filepath.Join(dir, weights)); err != nil {
+			b.Log("there is nothing to compare with:", err)
+			continue
+		}
 		e := openModel(b, dir, encoder.Options{Int8: weights != "model.onnx"})
 		for _, of := range []struct{ texts, tokens, batch int }{{8, 256, 8}, {24, 80, 24}, {16, 20, 1}} {
 			for _, threads := range []int{1, runtime.NumCPU()} {

@@ -119,13 +119,13 @@ export function env(home) {
 
 /** Runs openclaw and returns what it wrote. */
 export async function openclaw(home, ...args) {
-  const { stdout } = await promisify(execFile)(path.join(node, "openclaw"), args, { env: env(home), timeout: 90_000, maxBuffer: 64 << 20 });
+  const { stdout } = await promisify(execFile)(path.join(node, "openclaw"), args, { env: env(home), timeout: 300_000, maxBuffer: 64 << 20 });
   return stdout;
 }
 
 /** Runs kioku and returns what it wrote. */
 export async function kioku(home, ...args) {
-  const { stdout } = await promisify(execFile)(process.env.KIOKU, args, { env: env(home), cwd: home.dir, timeout: 60_000 });
+  const { stdout } = await promisify(execFile)(process.env.KIOKU, args, { env: env(home), cwd: home.dir, timeout: 300_000 });
   return stdout;
 }
 
@@ -156,7 +156,7 @@ export async function startGateway(t, home) {
         method: "POST",
         headers: { authorization: "Bearer test", "content-type": "application/json", "x-openclaw-session-key": session },
         body: JSON.stringify({ model: "openclaw/main", messages: [{ role: "user", content }] }),
-        signal: AbortSignal.timeout(30_000),
+        signal: AbortSignal.timeout(120_000),
       }).catch((err) => {
         throw new Error(`${content}: ${err.message}\n${logged()}`);
       });

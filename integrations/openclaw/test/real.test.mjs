@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import { env, kioku, makeHome, openclaw, skip, startModel, text } from "./openclaw.mjs";
 
 // The package of npm pack is installed by OpenClaw and gets the memory slot; what one run of an agent stores, the next is sent.
-test("installed by OpenClaw, recalled in the next run", { skip, timeout: 400_000 }, async (t) => {
+test("installed by OpenClaw, recalled in the next run", { skip, timeout: 900_000 }, async (t) => {
   const model = await startModel(({ messages, tools }) => {
     const asked = text(messages.findLast((m) => m.role === "user" && text(m.content).includes("eider"))?.content);
     if (messages.at(-1).role === "tool" || !asked.includes("Remember")) return "Yes.";
@@ -38,16 +38,16 @@ test("installed by OpenClaw, recalled in the next run", { skip, timeout: 400_000
 });
 
 // openclaw memory status of a new OpenClaw, which has no workspace yet, answers, and no command complains about the plugin.
-test("the first command of a new OpenClaw", { skip, timeout: 120_000 }, async (t) => {
+test("the first command of a new OpenClaw", { skip, timeout: 600_000 }, async (t) => {
   const home = makeHome(t, "http://127.0.0.1:9/v1");
   fs.rmSync(home.workspace, { recursive: true });
-  const { stdout, stderr } = await promisify(execFile)("openclaw", ["memory", "status"], { env: env(home), timeout: 90_000 });
+  const { stdout, stderr } = await promisify(execFile)("openclaw", ["memory", "status"], { env: env(home), timeout: 300_000 });
   assert.match(stdout, /Memory of main \(Kioku\): .*\nIndex: 0 files, 0 chunks\n.*there is no workspace/);
   assert.doesNotMatch(stdout + stderr, /failed during register|unavailable/);
 });
 
 // kioku import openclaw takes over the settings and workspaces of the real OpenClaw, and leaves OpenClaw's files as they are.
-test("the settings of the real OpenClaw are taken over", { skip, timeout: 120_000 }, async (t) => {
+test("the settings of the real OpenClaw are taken over", { skip, timeout: 600_000 }, async (t) => {
   const model = await startModel(() => "Yes.");
   t.after(() => model.close());
   const search = { provider: "openai-compatible", model: "toy-8", remote: { baseUrl: model.url, apiKey: "test" }, query: { maxResults: 4 } };

@@ -5,23 +5,17 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"net/http"
-	"strings"
-
-	"github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/option"
 
 	"kioku/internal/modelhttp"
 )
 
-// anthropicTokens bounds an answer if neither request nor settings do; the API requires a number.
-const anthropicTokens = 8192
+// anthropicVersion is the version of the Messages API whose events handleEvent knows.
+const anthropicVersion = "2023-06-01"
 
-// anthropicAPI is the client of Anthropic's Messages API; it uses the official SDK.
+// anthropicAPI is the client of Anthropic's Messages API.
 type anthropicAPI struct {
 	endpoint
-	sdk anthropic.Client
+	url string
 }
 
 func newAnthropic(cfg Config) (provider, error) {
@@ -33,94 +27,109 @@ func newAnthropic(cfg Config) (provider, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The SDK adds the version.
-	base.Path = strings.TrimSuffix(strings.TrimSuffix(base.Path, "/messages"), "/v1")
-	sdk := anthropic.NewClient(option.WithoutEnvironmentDefaults(), option.WithAPIKey(cfg.APIKey), option.WithBaseURL(base.String()),
-		option.WithHTTPClient(e.http.HTTPClient()), option.WithMaxRetries(0), option.WithHeader("User-Agent", "kioku"))
-	return &anthropicAPI{endpoint: e, sdk: sdk}, nil
+	return &anthropicAPI{endpoint: e, url: modelhttp.Endpoint(base, "messages")}, nil
 }
 
 func (a *anthropicAPI) generate(ctx context.Context, req Request, mode schemaMode, emit func(Event)) (Response, error) {
-	params, err := a.params(req, mode)
+	body, err := a.body(req, mode)
 	if err != nil {
 		return Response{}, modelhttp.Errorf(modelhttp.Rejected, "anthropic: %w", err)
 	}
-	stream := a.sdk.Messages.NewStreaming(ctx, params)
-	defer stream.Close()
-	m := &anthropicAnswer{answer: newAnswer(a.http, req, emit), inputs: map[int64]string{}}
-	for stream.Next() {
-		if err := m.handleEvent(stream.Current()); err != nil {
-			return Response{}, modelhttp.Errorf(modelhttp.Unavailable, "anthropic: the stream makes no sense: %w", err)
-		}
+	m := &anthropicAnswer{answer: newAnswer(a.http, req, emit), open: map[int]*anthropicBlock{}}
+	resp, err := a.http.Post(ctx, a.url, body, m.texts)
+	if err != nil {
+		return Response{}, err
 	}
-	return m.finish(stream.Err())
+	defer resp.Body.Close()
+	return m.finish(readSSE(resp.Body, m.handleEvent))
+}
+
+// anthropicEvent is an event of an answer; each type has some of the fields.
+type anthropicEvent struct {
+	Type    string `json:"type"`
+	Index   int    `json:"index"`
+	Message struct {
+		Usage json.RawMessage `json:"usage"`
+	} `json:"message"`
+	Block anthropicBlock `json:"content_block"`
+	Delta struct {
+		Text   string `json:"text"`
+		Input  string `json:"partial_json"`
+		Reason string `json:"stop_reason"`
+	} `json:"delta"`
+	Usage json.RawMessage `json:"usage"`
+	Error json.RawMessage `json:"error"`
+}
+
+// anthropicUsage counts what was used until an event; an event may leave out what it does not change.
+type anthropicUsage struct {
+	Input      int `json:"input_tokens"`
+	Output     int `json:"output_tokens"`
+	CacheRead  int `json:"cache_read_input_tokens"`
+	CacheWrite int `json:"cache_creation_input_tokens"`
 }
 
 // anthropicAnswer collects the events of an answer.
 type anthropicAnswer struct {
 	answer
-	message anthropic.Message
-	// inputs are the arguments of the calls by the index of their block. The SDK replaces those that are no JSON by {}.
-	inputs map[int64]string
+	used anthropicUsage
+	// open are the calls that have begun, and arguments what has come of theirs, by the index of the block.
+	open   map[int]*anthropicBlock
+	reason string // why the answer ends, in the server's words
 }
 
-func (m *anthropicAnswer) handleEvent(event anthropic.MessageStreamEventUnion) error {
-	if err := m.message.Accumulate(event); err != nil {
-		return err
+// handleEvent handles the data of one event.
+func (m *anthropicAnswer) handleEvent(data []byte) error {
+	var e anthropicEvent
+	if json.Unmarshal(data, &e) != nil {
+		return errNotJSON
 	}
-	switch event.Type {
+	for _, usage := range []json.RawMessage{e.Message.Usage, e.Usage} {
+		if len(usage) > 0 && json.Unmarshal(usage, &m.used) != nil {
+			return errNotJSON
+		}
+	}
+	m.usage = Usage{Input: m.used.Input, Output: m.used.Output, CacheRead: m.used.CacheRead, CacheWrite: m.used.CacheWrite, CacheKnown: true}
+	switch e.Type {
 	case "content_block_start":
-		if event.ContentBlock.Type == "text" {
-			m.addText(event.ContentBlock.Text)
+		if e.Block.Type == "text" {
+			m.addText(e.Block.Text)
+		}
+		if e.Block.Type == "tool_use" {
+			m.open[e.Index] = &e.Block
 		}
 	case "content_block_delta":
-		m.addText(event.Delta.Text)
-		m.inputs[event.Index] += event.Delta.PartialJSON
-	case "content_block_stop":
-		if block := m.message.Content[event.Index]; block.Type == "tool_use" {
-			m.addToolCall(block.ID, block.Name, cmp.Or(m.inputs[event.Index], string(block.Input)))
+		m.addText(e.Delta.Text)
+		if call := m.open[e.Index]; call != nil {
+			call.arguments += e.Delta.Input
 		}
+	case "content_block_stop":
+		if call := m.open[e.Index]; call != nil {
+			m.addToolCall(call.ID, call.Name, cmp.Or(call.arguments, string(call.Input)))
+			delete(m.open, e.Index)
+		}
+	case "message_delta":
+		m.reason = cmp.Or(e.Delta.Reason, m.reason)
 	case "message_stop":
 		m.done = true
+		return errDone
+	case "error":
+		return m.interrupted(e.Error)
 	}
-	u := m.message.Usage
-	m.usage = Usage{Input: int(u.InputTokens), Output: int(u.OutputTokens), CacheRead: int(u.CacheReadInputTokens), CacheWrite: int(u.CacheCreationInputTokens),
-		CacheKnown: true}
 	return nil
 }
 
-// finish returns the answer. err is why the stream ended; nil is its regular end.
+// finish returns the answer. err is why the reading stopped.
 func (m *anthropicAnswer) finish(err error) (Response, error) {
-	if err != nil {
-		return Response{Usage: m.usage}, m.failure(err)
-	}
-	m.stop = string(m.message.StopReason)
-	switch m.message.StopReason {
-	case anthropic.StopReasonEndTurn, anthropic.StopReasonStopSequence:
+	switch m.stop = cmp.Or(m.reason, StopEnd); m.reason {
+	case "end_turn", "stop_sequence":
 		m.stop = StopEnd
-	case anthropic.StopReasonToolUse:
+	case "tool_use":
 		m.stop = StopTools
-	case anthropic.StopReasonRefusal:
+	case "refusal":
 		m.stop = StopRefusal
-	case anthropic.StopReasonMaxTokens, anthropic.StopReasonModelContextWindowExceeded:
+	case "max_tokens", "model_context_window_exceeded":
 		m.stop = StopLength
 	}
-	return m.answer.finish(nil)
-}
-
-// failure replaces an error of the SDK: its message quotes the address, and it contains the request with the key.
-func (m *anthropicAnswer) failure(err error) error {
-	if e, ok := errors.AsType[*anthropic.Error](err); ok {
-		if e.Response != nil && e.StatusCode != http.StatusOK {
-			return m.http.Refused(e.Response, []byte(e.RawJSON()), m.texts)
-		}
-		return m.http.Interrupted(string(e.Type()), []byte(e.RawJSON()), m.texts, m.progress())
-	}
-	if m.message.ID == "" {
-		return m.http.Lost(err, "")
-	}
-	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
-		err = fmt.Errorf("%w: %w", errNotJSON, syntax)
-	}
-	return m.http.Lost(err, m.progress())
+	return m.answer.finish(err)
 }

@@ -1,111 +1,146 @@
 package llm
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/anthropics/anthropic-sdk-go"
-	"github.com/anthropics/anthropic-sdk-go/packages/param"
 )
 
-// params returns req in Anthropic's form. It returns an error for a schema that is not a JSON object.
-func (a *anthropicAPI) params(req Request, mode schemaMode) (anthropic.MessageNewParams, error) {
-	p := anthropic.MessageNewParams{Model: anthropic.Model(a.model), MaxTokens: anthropicTokens,
+// anthropicTokens bounds an answer if neither request nor settings do; the API requires a number.
+const anthropicTokens = 8192
+
+// anthropicBody is a request of the Messages API.
+type anthropicBody struct {
+	Model     string             `json:"model"`
+	MaxTokens int                `json:"max_tokens"`
+	Stream    bool               `json:"stream"`
+	Tools     []anthropicTool    `json:"tools,omitempty"`
+	System    []anthropicBlock   `json:"system,omitempty"`
+	Messages  []anthropicMessage `json:"messages"`
+	Output    any                `json:"output_config,omitempty"`
+}
+
+// anthropicMessage is a message of the user's side or of the assistant's.
+type anthropicMessage struct {
+	Role    string           `json:"role"`
+	Content []anthropicBlock `json:"content"`
+}
+
+// anthropicBlock is a block of a message, also one of an answer.
+type anthropicBlock struct {
+	Type string `json:"type"` // "text", "image", "tool_use" or "tool_result"
+	Text string `json:"text,omitempty"`
+	// Source of an image.
+	Source *anthropicImage `json:"source,omitempty"`
+	// ID, Name and Input of a call.
+	ID    string          `json:"id,omitempty"`
+	Name  string          `json:"name,omitempty"`
+	Input json.RawMessage `json:"input,omitempty"`
+	// CallID, Failed and Content of a result.
+	CallID  string           `json:"tool_use_id,omitempty"`
+	Failed  bool             `json:"is_error,omitempty"`
+	Content []anthropicBlock `json:"content,omitempty"`
+	// Cache marks up to where a request is cached.
+	Cache *anthropicCache `json:"cache_control,omitempty"`
+
+	arguments string // of a call in an answer, as far as they have come
+}
+
+type anthropicImage struct {
+	Type      string `json:"type"`
+	MediaType string `json:"media_type"`
+	Data      []byte `json:"data"`
+}
+
+type anthropicTool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Schema      json.RawMessage `json:"input_schema"`
+	Cache       *anthropicCache `json:"cache_control,omitempty"`
+}
+
+type anthropicCache struct {
+	Type string `json:"type"`
+}
+
+// cached is the one kind of mark.
+var cached = &anthropicCache{Type: "ephemeral"}
+
+// body returns req in Anthropic's form. It returns an error for a schema that is not a JSON object.
+func (a *anthropicAPI) body(req Request, mode schemaMode) (anthropicBody, error) {
+	b := anthropicBody{Model: a.model, MaxTokens: anthropicTokens, Stream: true,
 		System: anthropicSystem(req.System, req.CachedBytes), Messages: anthropicMessages(req.Messages)}
 	if req.MaxTokens > 0 {
-		p.MaxTokens = int64(req.MaxTokens)
+		b.MaxTokens = req.MaxTokens
 	}
 	for _, t := range req.Tools {
-		tool, err := anthropicTool(t)
+		schema, err := objectSchema(t.Schema)
 		if err != nil {
-			return p, err
+			return b, fmt.Errorf("the schema of the tool %s is no JSON object: %w", t.Name, err)
 		}
-		p.Tools = append(p.Tools, tool)
+		b.Tools = append(b.Tools, anthropicTool{Name: t.Name, Description: t.Description, Schema: schema})
 	}
 	if mode == schemaEnforced {
 		schema, err := closeObjects(req.Schema)
 		if err != nil {
-			return p, fmt.Errorf("the schema of the answer is no JSON object: %w", err)
+			return b, fmt.Errorf("the schema of the answer is no JSON object: %w", err)
 		}
-		p.OutputConfig.Format = param.Override[anthropic.JSONOutputFormatParam](answerFormat{Type: "json_schema", Schema: schema})
+		b.Output = map[string]any{"format": map[string]any{"type": "json_schema", "schema": schema}}
 	}
 	if req.Conversation != "" {
-		setBreakpoints(&p)
+		b.setBreakpoints()
 	}
-	return p, nil
-}
-
-// answerFormat is the form of an answer, with a schema whose keys keep their order.
-type answerFormat struct {
-	Type   string          `json:"type"`
-	Schema json.RawMessage `json:"schema"`
-}
-
-// anthropicTool returns a tool whose schema has the bytes of t.Schema: a provider caches bytes, and the SDK's own form of a
-// schema has another order of keys each time.
-func anthropicTool(t Tool) (anthropic.ToolUnionParam, error) {
-	schema, err := objectSchema(t.Schema)
-	if err != nil {
-		return anthropic.ToolUnionParam{}, fmt.Errorf("the schema of the tool %s is no JSON object: %w", t.Name, err)
-	}
-	tool := anthropic.ToolParam{Name: t.Name, InputSchema: param.Override[anthropic.ToolInputSchemaParam](schema)}
-	if t.Description != "" {
-		tool.Description = param.NewOpt(t.Description)
-	}
-	return anthropic.ToolUnionParam{OfTool: &tool}, nil
+	return b, nil
 }
 
 // setBreakpoints marks up to where a request is cached: the tools, and the messages up to the newest of the user's side and up
 // to the one before it, with which the request before ended. The stable head of the system prompt has its own mark, so there
 // are four at most, which is what the API takes.
-func setBreakpoints(p *anthropic.MessageNewParams) {
-	if n := len(p.Tools); n > 0 {
-		p.Tools[n-1].OfTool.CacheControl = anthropic.NewCacheControlEphemeralParam()
+func (b *anthropicBody) setBreakpoints() {
+	if n := len(b.Tools); n > 0 {
+		b.Tools[n-1].Cache = cached
 	}
 	left := 2
-	for _, m := range slices.Backward(p.Messages) {
-		if m.Role != anthropic.MessageParamRoleUser || len(m.Content) == 0 {
-			continue
-		}
-		if mark := m.Content[len(m.Content)-1].GetCacheControl(); mark != nil {
-			*mark = anthropic.NewCacheControlEphemeralParam()
+	for _, m := range slices.Backward(b.Messages) {
+		if m.Role == "user" && left > 0 {
+			m.Content[len(m.Content)-1].Cache = cached
 			left--
-		}
-		if left == 0 {
-			return
 		}
 	}
 }
 
 // anthropicSystem returns the system prompt as one block that is cached and one that changes. The API accepts no blank
 // blocks.
-func anthropicSystem(system string, cached int) []anthropic.TextBlockParam {
-	cached = min(max(cached, 0), len(system))
-	for cached > 0 && cached < len(system) && !utf8.RuneStart(system[cached]) {
-		cached--
+func anthropicSystem(system string, stable int) []anthropicBlock {
+	stable = min(max(stable, 0), len(system))
+	for stable > 0 && stable < len(system) && !utf8.RuneStart(system[stable]) {
+		stable--
 	}
-	var blocks []anthropic.TextBlockParam
-	if head := system[:cached]; strings.TrimSpace(head) != "" {
-		blocks = append(blocks, anthropic.TextBlockParam{Text: head, CacheControl: anthropic.NewCacheControlEphemeralParam()})
+	var blocks []anthropicBlock
+	if head := system[:stable]; strings.TrimSpace(head) != "" {
+		blocks = append(blocks, anthropicBlock{Type: "text", Text: head, Cache: cached})
 	}
-	if tail := system[cached:]; strings.TrimSpace(tail) != "" {
-		blocks = append(blocks, anthropic.TextBlockParam{Text: tail})
+	return append(blocks, textBlocks(system[stable:])...)
+}
+
+// textBlocks returns a text as a block, none if it is blank.
+func textBlocks(text string) []anthropicBlock {
+	if strings.TrimSpace(text) == "" {
+		return nil
 	}
-	return blocks
+	return []anthropicBlock{{Type: "text", Text: text}}
 }
 
 // anthropicMessages returns the messages in Anthropic's form, in which the results of all calls of one message are in the one
 // user message after it.
-func anthropicMessages(messages []Message) []anthropic.MessageParam {
-	var all []anthropic.MessageParam
+func anthropicMessages(messages []Message) []anthropicMessage {
+	var all []anthropicMessage
 	for _, m := range messages {
-		role, blocks := anthropic.MessageParamRoleUser, anthropicBlocks(m)
+		role, blocks := "user", anthropicBlocks(m)
 		if m.Role == RoleAssistant {
-			role = anthropic.MessageParamRoleAssistant
+			role = "assistant"
 		}
 		if len(blocks) == 0 {
 			continue
@@ -114,46 +149,26 @@ func anthropicMessages(messages []Message) []anthropic.MessageParam {
 			all[n-1].Content = append(all[n-1].Content, blocks...)
 			continue
 		}
-		all = append(all, anthropic.MessageParam{Role: role, Content: blocks})
+		all = append(all, anthropicMessage{Role: role, Content: blocks})
 	}
 	return all
 }
 
-func anthropicBlocks(m Message) []anthropic.ContentBlockParamUnion {
-	if m.Role == RoleTool {
-		return []anthropic.ContentBlockParamUnion{{OfToolResult: anthropicResult(m)}}
-	}
-	var blocks []anthropic.ContentBlockParamUnion
+func anthropicBlocks(m Message) []anthropicBlock {
+	var images []anthropicBlock
 	for _, image := range m.Images {
-		blocks = append(blocks, anthropic.NewImageBlockBase64(image.MediaType, base64.StdEncoding.EncodeToString(image.Data)))
+		images = append(images, anthropicBlock{Type: "image", Source: &anthropicImage{"base64", image.MediaType, image.Data}})
 	}
-	if strings.TrimSpace(m.Text) != "" {
-		text := m.Text
-		if m.Role == RoleAssistant {
-			text = strings.TrimRight(text, " \n\t") // the API refuses white space at the end
-		}
-		blocks = append(blocks, anthropic.NewTextBlock(text))
+	if m.Role == RoleTool {
+		return []anthropicBlock{{Type: "tool_result", CallID: m.ToolCallID, Failed: m.Failed, Content: append(textBlocks(m.Text), images...)}}
 	}
-	if strings.TrimSpace(m.Turn) != "" {
-		blocks = append(blocks, anthropic.NewTextBlock(m.Turn))
+	text := m.Text
+	if m.Role == RoleAssistant {
+		text = strings.TrimRight(text, " \n\t") // the API refuses white space at the end
 	}
+	blocks := slices.Concat(images, textBlocks(text), textBlocks(m.Turn))
 	for _, c := range m.ToolCalls {
-		blocks = append(blocks, anthropic.NewToolUseBlock(c.ID, objectOf(c.Input), c.Name))
+		blocks = append(blocks, anthropicBlock{Type: "tool_use", ID: c.ID, Name: c.Name, Input: objectOf(c.Input)})
 	}
 	return blocks
-}
-
-func anthropicResult(m Message) *anthropic.ToolResultBlockParam {
-	result := &anthropic.ToolResultBlockParam{ToolUseID: m.ToolCallID}
-	if m.Failed {
-		result.IsError = param.NewOpt(true)
-	}
-	if strings.TrimSpace(m.Text) != "" {
-		result.Content = append(result.Content, anthropic.ToolResultBlockParamContentUnion{OfText: &anthropic.TextBlockParam{Text: m.Text}})
-	}
-	for _, image := range m.Images {
-		block := anthropic.NewImageBlockBase64(image.MediaType, base64.StdEncoding.EncodeToString(image.Data))
-		result.Content = append(result.Content, anthropic.ToolResultBlockParamContentUnion{OfImage: block.OfImage})
-	}
-	return result
 }

@@ -142,7 +142,7 @@ func TestAnthropicBreakpointsMoveWithTheConversation(t *testing.T) {
 func TestRequestsSendTheTurnBehindTheText(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[string]string{
-		"anthropic": `{"text":"and now?","type":"text"},{"text":"It is noon.","type":"text"}`,
+		"anthropic": `{"type":"text","text":"and now?"},{"type":"text","text":"It is noon."}`,
 		"openai":    `{"role":"user","content":"and now?\n\nIt is noon."}`,
 		"ollama":    `{"role":"user","content":"and now?\n\nIt is noon."}`,
 	} {

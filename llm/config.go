@@ -127,7 +127,7 @@ func (cfg Config) connect(own, keyHint string) (*url.URL, endpoint, error) {
 	}
 	client := modelhttp.New(modelhttp.Config{
 		Provider: cfg.Provider, KeyHint: keyHint, BaseURLSetting: "llm.baseUrl", ModelSetting: "llm.model", TimeoutSetting: "llm.timeoutSeconds",
-		Base: base, APIKey: cfg.APIKey, KeyHeader: keyHeaders[cfg.Provider], TextWindow: textWindow, Silence: cfg.Timeout, Now: cfg.Now,
+		Base: base, APIKey: cfg.APIKey, KeyHeader: keyHeaders[cfg.Provider], Headers: moreHeaders[cfg.Provider], TextWindow: textWindow, Silence: cfg.Timeout, Now: cfg.Now,
 		Transport: cfg.Transport,
 	})
 	win := newWindow(cfg.Window, knownWindow(cfg.Model), cfg.Now)
@@ -161,7 +161,10 @@ func (cfg Config) Server() string {
 }
 
 // keyHeaders are the headers for the key of providers that take no bearer token.
-var keyHeaders = map[string]string{"gemini": "X-Goog-Api-Key"}
+var keyHeaders = map[string]string{"gemini": "X-Goog-Api-Key", "anthropic": "X-Api-Key"}
+
+// moreHeaders are what a provider wants in every request beside the key.
+var moreHeaders = map[string]map[string]string{"anthropic": {"Anthropic-Version": anthropicVersion}}
 
 // keyHint says where a person sets the key, whose variable counts for the provider's own server only.
 func (cfg Config) keyHint(variable string) string {

@@ -1,0 +1,280 @@
+package op
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+	"reflect"
+	"strings"
+	"sync"
+	"time"
+
+	"kioku/memory"
+)
+
+// Host is the host of requests to a connection that knows by itself whom it reaches.
+const Host = "kioku"
+
+// Error is what a service says of a request that it did not answer.
+type Error struct {
+	// Status is the HTTP status.
+	Status int `json:"-"`
+	// Code is the name of the kind of error: "NOT_FOUND".
+	Code string `json:"code"`
+	// Message says what is wrong, and Hint what to do.
+	Message string `json:"message"`
+	Hint    string `json:"hint,omitempty"`
+	// Reason is the name of an error of package memory; empty for others.
+	Reason string `json:"reason,omitempty"`
+	// Fields are the parts of the request that are wrong.
+	Fields []struct {
+		Field   string `json:"field"`
+		Problem string `json:"problem"`
+	} `json:"fields,omitempty"`
+	// RetryAfter is in how many seconds the request may be sent again; 0 if that is not said.
+	RetryAfter int `json:"retryAfterSeconds,omitempty"`
+	// RequestID is the id under which the log of the service has the request.
+	RequestID string `json:"requestId,omitempty"`
+}
+
+// Error returns what is wrong and what to do.
+func (e *Error) Error() string {
+	if e.Hint == "" {
+		return e.Message
+	}
+	return e.Message + "; " + e.Hint
+}
+
+// kinds are the errors that codes stand for.
+var kinds = map[string]error{
+	"NOT_FOUND": memory.ErrNotFound, "PERMISSION_DENIED": memory.ErrDenied, "UNAUTHENTICATED": memory.ErrDenied,
+	"RESOURCE_EXHAUSTED": memory.ErrBusy, "UNAVAILABLE": memory.ErrUnreachable,
+	"DEADLINE_EXCEEDED": context.DeadlineExceeded, "CANCELLED": context.Canceled,
+}
+
+// Unwrap returns the error that can be tested for, nil if it is no known one.
+func (e *Error) Unwrap() error {
+	if len(e.Fields) > 0 {
+		return &memory.InputError{Field: e.Fields[0].Field, Problem: e.Fields[0].Problem}
+	}
+	return cmp.Or(memory.ErrorOf(e.Reason), kinds[e.Code])
+}
+
+// send sends a request, and returns its answer or the error that it is.
+func send(ctx context.Context, conn http.RoundTripper, a About, in any, accept string) (*http.Response, error) {
+	r, err := request(ctx, a, in)
+	if err != nil {
+		return nil, err
+	}
+	r.Header.Set("Accept", accept)
+	resp, err := conn.RoundTrip(r)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, fmt.Errorf("%w: %w", memory.ErrUnreachable, err)
+	}
+	if resp.StatusCode == http.StatusOK {
+		return resp, nil
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", memory.ErrUnreachable, err)
+	}
+	return nil, errorOf(body, resp.StatusCode)
+}
+
+// errorOf returns the error in a body.
+func errorOf(body []byte, status int) error {
+	var said struct {
+		Error *Error `json:"error"`
+	}
+	if json.Unmarshal(body, &said) != nil || said.Error == nil {
+		return fmt.Errorf("%w: it answers %d, and no error of Kioku: is another service at this address?", memory.ErrUnreachable, status)
+	}
+	said.Error.Status = status
+	return said.Error
+}
+
+// request returns the request of an operation.
+func request(ctx context.Context, a About, in any) (*http.Request, error) {
+	var members map[string]json.RawMessage
+	body, err := json.Marshal(in)
+	if err == nil {
+		err = json.Unmarshal(body, &members)
+	}
+	if err != nil {
+		return nil, err
+	}
+	path := a.Path()
+	for _, name := range wildcards(path) {
+		value := url.PathEscape(textOf(members[name]))
+		if strings.Contains(path, "{"+name+"...}") {
+			value = strings.ReplaceAll(value, "%2F", "/")
+		}
+		path = strings.NewReplacer("{"+name+"}", value, "{"+name+"...}", value).Replace(path)
+		delete(members, name)
+	}
+	target := "http://" + Host + path
+	if !a.InBody() {
+		if query := queryOf(members, fieldsOf(reflect.ValueOf(in))); len(query) > 0 {
+			target += "?" + query.Encode()
+		}
+		return http.NewRequestWithContext(ctx, a.Method(), target, http.NoBody)
+	}
+	if body, err = json.Marshal(members); err != nil {
+		return nil, err
+	}
+	r, err := http.NewRequestWithContext(ctx, a.Method(), target, bytes.NewReader(body))
+	if err == nil {
+		r.Header.Set("Content-Type", jsonType)
+	}
+	return r, err
+}
+
+// queryOf returns members as a query, without those that are not set.
+func queryOf(members map[string]json.RawMessage, fields map[string]reflect.Value) url.Values {
+	query := url.Values{}
+	for name, value := range members {
+		if fields[name].IsZero() {
+			continue
+		}
+		var list []json.RawMessage
+		if json.Unmarshal(value, &list) != nil {
+			list = []json.RawMessage{value}
+		}
+		for _, one := range list {
+			query.Add(name, textOf(one))
+		}
+	}
+	return query
+}
+
+// textOf returns a JSON value as a query has it.
+func textOf(value json.RawMessage) string {
+	var s string
+	if json.Unmarshal(value, &s) == nil {
+		return s
+	}
+	return string(value)
+}
+
+// unmarshal decodes an answer. A member that it does not know is of a newer service.
+func unmarshal(body []byte, out any) error {
+	if err := json.Unmarshal(body, out); err != nil {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	return nil
+}
+
+// partOf decodes a part of a stream, or returns the error that it is.
+func partOf(line []byte, out any) error {
+	if bytes.HasPrefix(line, []byte(`{"error":{"code":`)) {
+		return errorOf(line, http.StatusOK)
+	}
+	return unmarshal(line, out)
+}
+
+// maxLine bounds a part of a stream in bytes.
+const maxLine = 64 << 20
+
+// lines yields the lines of r.
+func lines(r io.Reader) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		scanner := bufio.NewScanner(r)
+		scanner.Buffer(nil, maxLine)
+		for scanner.Scan() {
+			if len(scanner.Bytes()) > 0 && !yield(scanner.Bytes(), nil) {
+				return
+			}
+		}
+		if err := scanner.Err(); err != nil {
+			yield(nil, fmt.Errorf("%w: %w", memory.ErrUnreachable, err))
+		}
+	}
+}
+
+// Local reaches a handler in this process: the same path as through a socket, without one.
+type Local struct{ Handler http.Handler }
+
+// RoundTrip implements http.RoundTripper.
+func (l Local) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.Body == nil {
+		r.Body = http.NoBody
+	}
+	ctx, cancel := context.WithCancel(r.Context())
+	body, out := io.Pipe()
+	w := &localWriter{header: http.Header{}, out: out, begun: make(chan struct{})}
+	go func() {
+		defer cancel()
+		defer func() { _ = out.Close() }()
+		defer w.WriteHeader(http.StatusOK)
+		l.Handler.ServeHTTP(w, r.WithContext(ctx))
+	}()
+	select {
+	case <-w.begun:
+		return &http.Response{StatusCode: w.status, Header: w.header.Clone(), Body: localBody{body, cancel}, Request: r, ContentLength: -1}, nil
+	case <-ctx.Done():
+		_ = body.CloseWithError(ctx.Err())
+		return nil, ctx.Err()
+	}
+}
+
+// localWriter is the answer of a handler in this process.
+type localWriter struct {
+	header http.Header
+	out    *io.PipeWriter
+	once   sync.Once
+	status int
+	begun  chan struct{}
+}
+
+// Header implements http.ResponseWriter.
+func (w *localWriter) Header() http.Header { return w.header }
+
+// WriteHeader implements http.ResponseWriter.
+func (w *localWriter) WriteHeader(status int) {
+	w.once.Do(func() {
+		w.status = status
+		close(w.begun)
+	})
+}
+
+// Write implements http.ResponseWriter.
+func (w *localWriter) Write(b []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	if len(b) == 0 {
+		return 0, nil
+	}
+	return w.out.Write(b)
+}
+
+// Flush implements http.Flusher.
+func (w *localWriter) Flush() { w.WriteHeader(http.StatusOK) }
+
+// SetReadDeadline does nothing: the body is here.
+func (w *localWriter) SetReadDeadline(time.Time) error { return nil }
+
+// SetWriteDeadline does nothing: nobody is slow.
+func (w *localWriter) SetWriteDeadline(time.Time) error { return nil }
+
+// localBody ends the request when it is closed.
+type localBody struct {
+	io.ReadCloser
+	cancel context.CancelFunc
+}
+
+// Close implements io.Closer.
+func (b localBody) Close() error {
+	b.cancel()
+	return errors.Join(b.ReadCloser.Close())
+}

@@ -1,0 +1,157 @@
+// Package op describes an operation once: what it is called, where it is over HTTP, which right it needs, what it takes and what it
+// gives. Its handler, its client, its schemas and its flags come from that description.
+package op
+
+import (
+	"context"
+	"errors"
+	"io"
+	"iter"
+	"net/http"
+	"reflect"
+	"strings"
+
+	"kioku/memory"
+)
+
+// Op is an operation with one answer. In is a struct whose JSON members are what a request may name; Out is what is answered, as JSON.
+type Op[In, Out any] struct {
+	// Name are the words of its command: "council show".
+	Name string
+	// Route is a method and a pattern of http.ServeMux; its wildcards are members of In.
+	Route string
+	// Right is what a caller needs; empty if anybody may call.
+	Right string
+	// Doc says what it does. The first sentence is a summary.
+	Doc string
+	// Do does it.
+	Do func(context.Context, In) (Out, error)
+}
+
+// Stream is an operation whose answer has many parts, and may have no end.
+type Stream[In, Out any] struct {
+	// Name, Route, Right and Doc are as those of Op.
+	Name, Route, Right, Doc string
+	// Do does it. An error is the last part.
+	Do func(context.Context, In) iter.Seq2[Out, error]
+}
+
+// Any is an operation of any types: an Op or a Stream.
+type Any interface {
+	// About describes it.
+	About() About
+	serve(w http.ResponseWriter, r *http.Request, in any) error
+}
+
+// About is what there is to know of an operation without its types.
+type About struct {
+	// Name, Route, Right and Doc are as those of Op.
+	Name, Route, Right, Doc string
+	// In and Out are the types of request and answer.
+	In, Out reflect.Type
+	// Stream reports that there are many answers.
+	Stream bool
+}
+
+// Method returns the HTTP method.
+func (a About) Method() string {
+	method, _, _ := strings.Cut(a.Route, " ")
+	return method
+}
+
+// Path returns the pattern of the path.
+func (a About) Path() string {
+	_, path, _ := strings.Cut(a.Route, " ")
+	return path
+}
+
+// InBody reports whether a request is JSON in the body, and not a query.
+func (a About) InBody() bool { return a.Method() != http.MethodGet && a.Method() != http.MethodDelete }
+
+// About implements Any.
+func (o Op[In, Out]) About() About {
+	return About{o.Name, o.Route, o.Right, o.Doc, reflect.TypeFor[In](), reflect.TypeFor[Out](), false}
+}
+
+// About implements Any.
+func (s Stream[In, Out]) About() About {
+	return About{s.Name, s.Route, s.Right, s.Doc, reflect.TypeFor[In](), reflect.TypeFor[Out](), true}
+}
+
+// Around does what a server does around an operation: it finds out who calls, admits the call, runs it, and answers with its error.
+type Around func(w http.ResponseWriter, r *http.Request, a About, in any, run func(context.Context) error)
+
+// Handler returns the handler of operations. Requests that none of them takes are for the mux's caller to answer.
+func Handler(mux *http.ServeMux, around Around, refuse func(http.ResponseWriter, *http.Request, error), ops ...Any) {
+	for _, o := range ops {
+		a := o.About()
+		mux.HandleFunc(a.Route, func(w http.ResponseWriter, r *http.Request) {
+			in := reflect.New(a.In)
+			if err := decode(r, a, in.Elem()); err != nil {
+				refuse(w, r, err)
+				return
+			}
+			around(w, r, a, in.Interface(), func(ctx context.Context) error {
+				return o.serve(w, r.WithContext(ctx), in.Elem().Interface())
+			})
+		})
+	}
+}
+
+// serve implements Any.
+func (o Op[In, Out]) serve(w http.ResponseWriter, r *http.Request, in any) error {
+	out, err := o.Do(r.Context(), in.(In))
+	if err != nil {
+		return err
+	}
+	return writeAnswer(w, r, out)
+}
+
+// serve implements Any.
+func (s Stream[In, Out]) serve(w http.ResponseWriter, r *http.Request, in any) error {
+	return writeParts(w, r, func(ctx context.Context) iter.Seq2[any, error] {
+		return func(yield func(any, error) bool) {
+			for part, err := range s.Do(ctx, in.(In)) {
+				if !yield(part, err) {
+					return
+				}
+			}
+		}
+	})
+}
+
+// Call asks whoever conn reaches to do it.
+func (o Op[In, Out]) Call(ctx context.Context, conn http.RoundTripper, in In) (out Out, err error) {
+	resp, err := send(ctx, conn, o.About(), in, jsonType)
+	if err != nil {
+		return out, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return out, errors.Join(memory.ErrUnreachable, err)
+	}
+	return out, unmarshal(body, &out)
+}
+
+// Call asks whoever conn reaches to do it.
+func (s Stream[In, Out]) Call(ctx context.Context, conn http.RoundTripper, in In) iter.Seq2[Out, error] {
+	return func(yield func(Out, error) bool) {
+		var none Out
+		resp, err := send(ctx, conn, s.About(), in, linesType)
+		if err != nil {
+			yield(none, err)
+			return
+		}
+		defer resp.Body.Close()
+		for line, err := range lines(resp.Body) {
+			var out Out
+			if err == nil {
+				err = partOf(line, &out)
+			}
+			if !yield(out, err) || err != nil {
+				return
+			}
+		}
+	}
+}
